@@ -1,0 +1,144 @@
+#include "base/fs.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <system_error>
+
+namespace tranche {
+namespace {
+
+class Fd {
+ public:
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(const Fd&) = delete;
+  Fd& operator=(const Fd&) = delete;
+  ~Fd() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+Result<void> write_all(int fd, std::string_view content, const std::string& name) {
+  while (!content.empty()) {
+    const ssize_t n = ::write(fd, content.data(), content.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return std::unexpected(errno_error(errno, "write " + name));
+    content.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return {};
+}
+
+Result<void> fill(const std::string& temporary, int fd, std::string_view content, unsigned mode,
+                  bool sync) {
+  if (::fchmod(fd, mode) != 0) return std::unexpected(errno_error(errno, "chmod " + temporary));
+  TRY(write_all(fd, content, temporary));
+  if (sync && ::fsync(fd) != 0) return std::unexpected(errno_error(errno, "fsync " + temporary));
+  return {};
+}
+
+}  // namespace
+
+std::filesystem::path FsRoot::resolve(const std::filesystem::path& path) const {
+  return root_ / path.relative_path();
+}
+
+Result<std::string> FsRoot::read(const std::filesystem::path& path, std::size_t max_bytes) const {
+  const auto real = resolve(path).string();
+  const Fd fd(::open(real.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0) return std::unexpected(errno_error(errno, "read " + real));
+  std::string content;
+  std::array<char, 16384> buffer;
+  while (true) {
+    const ssize_t n = ::read(fd.get(), buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return std::unexpected(errno_error(errno, "read " + real));
+    if (n == 0) return content;
+    if (content.size() + static_cast<std::size_t>(n) > max_bytes) {
+      return fail(Code::kInvalidArgument,
+                  fmt::format("read {}: longer than {} bytes", real, max_bytes));
+    }
+    content.append(buffer.data(), static_cast<std::size_t>(n));
+  }
+}
+
+Result<void> FsRoot::write_atomic(const std::filesystem::path& path, std::string_view content,
+                                  unsigned mode, bool sync) const {
+  const auto real = resolve(path);
+  auto temporary = (real.parent_path() / ("." + real.filename().string() + ".XXXXXX")).string();
+  const Fd fd(::mkostemp(temporary.data(), O_CLOEXEC));
+  if (fd.get() < 0) return std::unexpected(errno_error(errno, "write " + real.string()));
+  auto written = fill(temporary, fd.get(), content, mode, sync);
+  if (written && ::rename(temporary.c_str(), real.c_str()) != 0) {
+    written = std::unexpected(errno_error(errno, "rename to " + real.string()));
+  }
+  if (!written) ::unlink(temporary.c_str());
+  return written;
+}
+
+Result<void> FsRoot::make_directories(const std::filesystem::path& path) const {
+  std::error_code error;
+  std::filesystem::create_directories(resolve(path), error);
+  if (error) {
+    return std::unexpected(errno_error(error.value(), "mkdir " + resolve(path).string()));
+  }
+  return {};
+}
+
+Result<void> FsRoot::remove(const std::filesystem::path& path) const {
+  const auto real = resolve(path).string();
+  if (::unlink(real.c_str()) != 0 && errno != ENOENT) {
+    return std::unexpected(errno_error(errno, "remove " + real));
+  }
+  return {};
+}
+
+Result<std::vector<std::string>> FsRoot::list(const std::filesystem::path& path) const {
+  std::error_code error;
+  std::vector<std::string> names;
+  std::filesystem::directory_iterator entry(resolve(path), error);
+  while (!error && entry != std::filesystem::directory_iterator()) {
+    names.push_back(entry->path().filename().string());
+    entry.increment(error);
+  }
+  if (error) {
+    return std::unexpected(errno_error(error.value(), "list " + resolve(path).string()));
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+Result<std::string> FsRoot::read_link(const std::filesystem::path& path) const {
+  std::error_code error;
+  const auto target = std::filesystem::read_symlink(resolve(path), error);
+  if (error) {
+    return std::unexpected(errno_error(error.value(), "readlink " + resolve(path).string()));
+  }
+  return target.string();
+}
+
+bool FsRoot::exists(const std::filesystem::path& path) const {
+  std::error_code error;
+  return std::filesystem::exists(resolve(path), error);
+}
+
+bool FsRoot::is_directory(const std::filesystem::path& path) const {
+  std::error_code error;
+  return std::filesystem::is_directory(resolve(path), error);
+}
+
+bool FsRoot::is_char_device(const std::filesystem::path& path) const {
+  std::error_code error;
+  return std::filesystem::is_character_file(resolve(path), error);
+}
+
+}  // namespace tranche

@@ -1,0 +1,46 @@
+#pragma once
+// The log, by audience: error = the operator must act; warn = degraded; info = a change of state,
+// once; debug = developer. A message ends with what to do. Lines go to stderr as
+// "<UTC time> <LEVEL> <message>". Thread-safe. One Log is made in wiring and passed by reference.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace tranche {
+
+enum class LogLevel { kDebug, kInfo, kWarn, kError };
+
+// "debug", "info", "warn", "error"; nothing else.
+Result<LogLevel> parse_log_level(std::string_view text);
+
+class Log {
+ public:
+  using Sink = std::function<void(LogLevel, std::string_view message)>;
+
+  // Writes to stderr.
+  explicit Log(LogLevel level = LogLevel::kInfo);
+  // Hands every line of `level` and above to `sink` (tests, the demo). Calls are serialised.
+  Log(LogLevel level, Sink sink);
+  ~Log();
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+
+  void debug(std::string_view message) const { write(LogLevel::kDebug, message); }
+  void info(std::string_view message) const { write(LogLevel::kInfo, message); }
+  void warn(std::string_view message) const { write(LogLevel::kWarn, message); }
+  void error(std::string_view message) const { write(LogLevel::kError, message); }
+  void error(const Error& error) const { write(LogLevel::kError, error.message()); }
+  void warn(const Error& error) const { write(LogLevel::kWarn, error.message()); }
+
+  void write(LogLevel level, std::string_view message) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tranche

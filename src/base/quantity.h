@@ -1,0 +1,21 @@
+#pragma once
+// Kubernetes quantities ("315Mi", "0.5", "12e6"), read exactly.
+// Source: k8s.io/apimachinery resource.Quantity (canonical forms, suffixes, rounding up).
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/units.h"
+
+namespace tranche {
+
+// The value rounded up to a whole number, as Quantity.Value() does ("0.5" -> 1, "1500m" -> 2).
+// Accepts a sign, a decimal fraction, binary (Ki..Ei) and decimal (n, u, m, k..E) suffixes and
+// exponents (e3, E3). kInvalidArgument for anything else and for what does not fit 63 bits.
+Result<std::int64_t> parse_quantity(std::string_view text);
+
+// A quantity of bytes; negative ones are refused.
+Result<Bytes> parse_bytes(std::string_view text);
+
+}  // namespace tranche

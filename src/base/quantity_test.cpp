@@ -1,0 +1,39 @@
+#include "base/quantity.h"
+
+#include <gtest/gtest.h>
+
+namespace tranche {
+namespace {
+
+struct QuantityCase {
+  const char* text;
+  std::int64_t value;
+};
+
+TEST(Quantity, ReadsWhatKubernetesReads) {
+  const QuantityCase cases[] = {
+      {"0", 0},          {"1", 1},        {"-5", -5},      {"+5", 5},        {"315Mi", 330301440},
+      {"0.5", 1},        {"1500m", 2},    {"1.5Gi", 1610612736}, {"2k", 2000}, {"12e6", 12000000},
+      {"1E3", 1000},     {"1e-3", 1},     {"100n", 1},     {".5", 1},
+      {"5.", 5},         {"0.0001Ki", 1}, {"9223372036854775807", INT64_MAX},
+  };
+  for (const auto& c : cases) {
+    const auto value = parse_quantity(c.text);
+    ASSERT_TRUE(value) << c.text;
+    EXPECT_EQ(*value, c.value) << c.text;
+  }
+}
+
+TEST(Quantity, RefusesTheRest) {
+  for (const auto* text : {"", ".", "-", "x", "1x", "1 Gi", "1.2.3", "1e", "1e999", "8Ei",
+                           "9223372036854775808", "99999999999999999999999", "1GiB", "--1"}) {
+    const auto value = parse_quantity(text);
+    EXPECT_FALSE(value) << text;
+    if (!value) EXPECT_FALSE(value.error().hint.empty()) << text;
+  }
+  EXPECT_FALSE(parse_bytes("-1"));
+  EXPECT_EQ(parse_bytes("1Ki").value().value, 1024U);
+}
+
+}  // namespace
+}  // namespace tranche

@@ -1,0 +1,275 @@
+#include "base/yaml.h"
+
+#include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <sstream>
+
+namespace tranche::yaml {
+namespace {
+
+// Thrown inside yaml-cpp's callbacks, caught in parse(): its interface leaves no other way out.
+struct Refused {
+  int line;
+  std::string what;
+};
+
+bool is_null_text(std::string_view text) {
+  return text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL";
+}
+
+std::size_t count_nodes(const Node& node) {
+  std::size_t count = 1;
+  for (const auto& item : node.items) count += count_nodes(item);
+  for (const auto& entry : node.entries) count += 1 + count_nodes(entry.value);
+  return count;
+}
+
+class TreeBuilder final : public YAML::EventHandler {
+ public:
+  explicit TreeBuilder(Document& document) : document_(document) {}
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    add(Node{.line = line_of(mark)}, anchor);
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto found = anchors_.find(anchor);
+    if (found == anchors_.end()) throw Refused{line_of(mark), "an alias inside its own anchor"};
+    count(line_of(mark), count_nodes(found->second));
+    place(found->second, line_of(mark));
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    Node node{.line = line_of(mark)};
+    node.quoted = tag == "!" || tag == "tag:yaml.org,2002:str";
+    if (node.quoted || !is_null_text(value)) {
+      node.kind = Kind::kScalar;
+      node.scalar = value;
+    }
+    add(std::move(node), anchor);
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(Kind::kSequence, mark, anchor);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(Kind::kMap, mark, anchor);
+  }
+  void OnMapEnd() override { close(); }
+
+ private:
+  struct Frame {
+    Node node;
+    YAML::anchor_t anchor = 0;
+    bool has_key = false;
+    std::string key = {};
+    int key_line = 0;
+    std::vector<Node> merges = {};
+  };
+
+  static int line_of(const YAML::Mark& mark) { return mark.line + 1; }
+
+  void count(int line, std::size_t nodes) {
+    nodes_ += nodes;
+    if (nodes_ > kMaxNodes) throw Refused{line, fmt::format("more than {} values", kMaxNodes)};
+  }
+
+  void open(Kind kind, const YAML::Mark& mark, YAML::anchor_t anchor) {
+    count(line_of(mark), 1);
+    if (!stack_.empty() && stack_.back().node.kind == Kind::kMap && !stack_.back().has_key) {
+      throw Refused{line_of(mark), "a key must be plain text"};
+    }
+    stack_.push_back({.node = {.kind = kind, .line = line_of(mark)}, .anchor = anchor});
+  }
+
+  void close() {
+    Frame frame = std::move(stack_.back());
+    stack_.pop_back();
+    for (const auto& merge : frame.merges) merge_into(frame.node, merge);
+    if (frame.anchor != 0) anchors_[frame.anchor] = frame.node;
+    const int line = frame.node.line;
+    place(std::move(frame.node), line);
+  }
+
+  void add(Node node, YAML::anchor_t anchor) {
+    count(node.line, 1);
+    if (anchor != 0) anchors_[anchor] = node;
+    const int line = node.line;
+    place(std::move(node), line);
+  }
+
+  // Puts a finished node where the parser stands: as a key, a value, an item or the root.
+  void place(Node node, int line) {
+    if (stack_.empty()) {
+      document_.root = std::move(node);
+      return;
+    }
+    Frame& frame = stack_.back();
+    if (frame.node.kind == Kind::kSequence) {
+      frame.node.items.push_back(std::move(node));
+    } else if (!frame.has_key) {
+      set_key(frame, node, line);
+    } else {
+      frame.has_key = false;
+      set_value(frame, std::move(node));
+    }
+  }
+
+  static void set_key(Frame& frame, const Node& node, int line) {
+    if (node.kind != Kind::kScalar && node.kind != Kind::kNull) {
+      throw Refused{line, "a key must be plain text"};
+    }
+    frame.key = node.kind == Kind::kNull ? "null" : node.scalar;
+    frame.key_line = line;
+    frame.has_key = true;
+  }
+
+  void set_value(Frame& frame, Node value) {
+    if (frame.key == "<<") {
+      take_merge(frame, std::move(value));
+      return;
+    }
+    auto& entries = frame.node.entries;
+    const auto same = std::ranges::find(entries, frame.key, &Entry::key);
+    if (same == entries.end()) {
+      entries.push_back({frame.key, frame.key_line, std::move(value)});
+      return;
+    }
+    document_.duplicates.push_back({frame.key, same->line, frame.key_line});
+    same->line = frame.key_line;
+    same->value = std::move(value);
+  }
+
+  static void take_merge(Frame& frame, Node value) {
+    if (value.kind == Kind::kMap) {
+      frame.merges.push_back(std::move(value));
+      return;
+    }
+    const bool maps =
+        value.kind == Kind::kSequence &&
+        std::ranges::all_of(value.items, [](const Node& n) { return n.kind == Kind::kMap; });
+    if (!maps) throw Refused{frame.key_line, "'<<' merges a mapping or a list of mappings"};
+    for (auto& item : value.items) frame.merges.push_back(std::move(item));
+  }
+
+  static void merge_into(Node& node, const Node& merged) {
+    for (const auto& entry : merged.entries) {
+      if (node.find(entry.key) == nullptr) node.entries.push_back(entry);
+    }
+  }
+
+  Document& document_;
+  std::vector<Frame> stack_;
+  std::map<YAML::anchor_t, Node> anchors_;
+  std::size_t nodes_ = 0;
+};
+
+std::optional<std::int64_t> parse_digits(std::string_view digits, int base, bool negative) {
+  std::uint64_t magnitude = 0;
+  const auto* end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, magnitude, base);
+  if (digits.empty() || error != std::errc() || stop != end) return std::nullopt;
+  if (magnitude > static_cast<std::uint64_t>(INT64_MAX)) return std::nullopt;
+  const auto value = static_cast<std::int64_t>(magnitude);
+  return negative ? -value : value;
+}
+
+std::optional<std::int64_t> whole_float(std::string_view text) {
+  double value = 0;
+  const auto* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (text.empty() || error != std::errc() || stop != end) return std::nullopt;
+  constexpr double kExact = 9007199254740992.0;  // 2^53: above it doubles skip integers
+  if (!std::isfinite(value) || std::trunc(value) != value || std::fabs(value) > kExact) {
+    return std::nullopt;
+  }
+  return static_cast<std::int64_t>(value);
+}
+
+}  // namespace
+
+std::string_view describe(Kind kind) {
+  switch (kind) {
+    case Kind::kNull:
+      return "null";
+    case Kind::kScalar:
+      return "a scalar";
+    case Kind::kSequence:
+      return "a list";
+    case Kind::kMap:
+      return "a mapping";
+  }
+  return "unknown";
+}
+
+const Node* Node::find(std::string_view key) const {
+  const auto found = std::ranges::find(entries, key, &Entry::key);
+  return found == entries.end() ? nullptr : &found->value;
+}
+
+Result<Document> parse(std::string_view text, std::string_view name) {
+  Document document;
+  TreeBuilder builder(document);
+  const auto refuse = [&](int line, std::string_view what) {
+    return fail(Code::kInvalidArgument, fmt::format("{}:{}: {}", name, line, what),
+                "correct the YAML");
+  };
+  try {
+    std::istringstream stream{std::string(text)};
+    YAML::Parser parser(stream);
+    parser.HandleNextDocument(builder);
+  } catch (const Refused& refused) {
+    return refuse(refused.line, refused.what);
+  } catch (const YAML::Exception& error) {
+    return refuse(error.mark.is_null() ? 1 : error.mark.line + 1, error.msg);
+  }
+  return document;
+}
+
+std::optional<bool> as_bool(const Node& node) {
+  if (node.kind != Kind::kScalar || node.quoted) return std::nullopt;
+  static constexpr std::array kTrue = {"true", "True", "TRUE", "yes", "Yes", "YES",
+                                       "on",   "On",   "ON",   "y",   "Y"};
+  static constexpr std::array kFalse = {"false", "False", "FALSE", "no", "No", "NO",
+                                        "off",   "Off",   "OFF",   "n",  "N"};
+  if (std::ranges::find(kTrue, node.scalar) != kTrue.end()) return true;
+  if (std::ranges::find(kFalse, node.scalar) != kFalse.end()) return false;
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> as_int(const Node& node) {
+  if (node.kind != Kind::kScalar || node.quoted) return std::nullopt;
+  std::string text;
+  std::ranges::remove_copy(node.scalar, std::back_inserter(text), '_');
+  std::string_view digits = text;
+  const bool negative = digits.starts_with('-');
+  if (negative || digits.starts_with('+')) digits.remove_prefix(1);
+  if (digits.starts_with('-') || digits.starts_with('+')) return std::nullopt;
+  if (digits.starts_with("0x")) return parse_digits(digits.substr(2), 16, negative);
+  if (digits.starts_with("0o")) return parse_digits(digits.substr(2), 8, negative);
+  if (digits.starts_with("0b")) return parse_digits(digits.substr(2), 2, negative);
+  const bool octal = digits.size() > 1 && digits.starts_with('0') &&
+                     digits.find_first_not_of("01234567") == std::string_view::npos;
+  if (auto value = parse_digits(digits, octal ? 8 : 10, negative)) return value;
+  const auto value = whole_float(digits);
+  if (!value) return std::nullopt;
+  return negative ? -*value : *value;
+}
+
+}  // namespace tranche::yaml

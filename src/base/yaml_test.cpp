@@ -1,0 +1,99 @@
+#include "base/yaml.h"
+
+#include <gtest/gtest.h>
+
+namespace tranche::yaml {
+namespace {
+
+Document parsed(std::string_view text) {
+  auto document = parse(text, "f");
+  EXPECT_TRUE(document) << document.error().what;
+  return document ? *std::move(document) : Document{};
+}
+
+TEST(Yaml, KeepsLinesAndOrder) {
+  const auto document = parsed("b: 1\na:\n  - x\n  - y: 2\n");
+  ASSERT_EQ(document.root.entries.size(), 2U);
+  EXPECT_EQ(document.root.entries[0].key, "b");
+  EXPECT_EQ(document.root.entries[1].line, 2);
+  EXPECT_EQ(document.root.find("a")->items[1].find("y")->line, 4);
+}
+
+TEST(Yaml, LastDuplicateWinsAndIsNoted) {
+  const auto document = parsed("a: 1\na: 2\n");
+  EXPECT_EQ(document.root.find("a")->scalar, "2");
+  ASSERT_EQ(document.duplicates.size(), 1U);
+  EXPECT_EQ(document.duplicates[0].first_line, 1);
+  EXPECT_EQ(document.duplicates[0].line, 2);
+}
+
+TEST(Yaml, MergesAnchorsUnderWrittenKeys) {
+  const auto document = parsed("x: &x {a: 1, b: 2}\ny:\n  b: 3\n  <<: *x\n");
+  EXPECT_EQ(document.root.find("y")->find("a")->scalar, "1");
+  EXPECT_EQ(document.root.find("y")->find("b")->scalar, "3");
+}
+
+TEST(Yaml, ReadsTheFirstDocumentOnly) {
+  EXPECT_EQ(parsed("a: 1\n---\na: 2\n").root.find("a")->scalar, "1");
+}
+
+TEST(Yaml, EmptyIsNull) {
+  EXPECT_EQ(parsed("").root.kind, Kind::kNull);
+  EXPECT_EQ(parsed("# nothing\n").root.kind, Kind::kNull);
+  EXPECT_EQ(parsed("a: ~").root.find("a")->kind, Kind::kNull);
+}
+
+TEST(Yaml, JsonIsYaml) {
+  const auto document = parsed(R"({"version": "v1", "list": [1, true, null]})");
+  EXPECT_TRUE(document.root.find("version")->quoted);
+  EXPECT_EQ(document.root.find("list")->items[2].kind, Kind::kNull);
+}
+
+TEST(Yaml, RefusalsNameTheLine) {
+  for (const auto* text : {"a: 1\nb: [", "a: 1\n? [x]\n: 2\n", "a: 1\nb: *nope\n"}) {
+    const auto document = parse(text, "file.yaml");
+    ASSERT_FALSE(document) << text;
+    EXPECT_TRUE(document.error().what.starts_with("file.yaml:2: ") ||
+                document.error().what.starts_with("file.yaml:3: "))
+        << document.error().what;
+  }
+}
+
+TEST(Yaml, AliasBombIsRefused) {
+  std::string text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 9; ++i) {
+    text += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [";
+    for (int k = 0; k < 10; ++k) text += (k ? ", *a" : "*a") + std::to_string(i - 1);
+    text += "]\n";
+  }
+  const auto document = parse(text, "f");
+  ASSERT_FALSE(document);
+  EXPECT_NE(document.error().what.find("values"), std::string::npos);
+}
+
+TEST(Yaml, DeepNestingIsRefusedNotCrashed) {
+  EXPECT_FALSE(parse(std::string(100'000, '['), "f"));
+}
+
+struct ScalarCase {
+  const char* text;
+  std::optional<std::int64_t> integer;
+  std::optional<bool> boolean;
+};
+
+TEST(Yaml, ScalarsAsYaml11) {
+  const ScalarCase cases[] = {
+      {"4", 4, {}},        {"'4'", {}, {}},  {"4.0", 4, {}},  {"1_000", 1000, {}},
+      {"-3", -3, {}},      {"0x10", 16, {}}, {"010", 8, {}},  {"1e3", 1000, {}},
+      {"4.5", {}, {}},     {"yes", {}, true}, {"on", {}, true}, {"off", {}, false},
+      {"\"true\"", {}, {}}, {"nope", {}, {}}, {"9223372036854775808", {}, {}},
+  };
+  for (const auto& c : cases) {
+    const auto node = parsed(c.text).root;
+    EXPECT_EQ(as_int(node), c.integer) << c.text;
+    EXPECT_EQ(as_bool(node), c.boolean) << c.text;
+  }
+}
+
+}  // namespace
+}  // namespace tranche::yaml
