@@ -29,7 +29,9 @@ TEST(Quantity, RefusesTheRest) {
                            "9223372036854775808", "99999999999999999999999", "1GiB", "--1"}) {
     const auto value = parse_quantity(text);
     EXPECT_FALSE(value) << text;
-    if (!value) EXPECT_FALSE(value.error().hint.empty()) << text;
+    if (!value) {
+      EXPECT_FALSE(value.error().hint.empty()) << text;
+    }
   }
   EXPECT_FALSE(parse_bytes("-1"));
   EXPECT_EQ(parse_bytes("1Ki").value().value, 1024U);

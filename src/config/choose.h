@@ -1,0 +1,33 @@
+#pragma once
+// Which of several configurations a node uses. Pure: names in, name out, with the reason.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace tranche::config {
+
+enum class Fallback { kNamed, kSingle, kEmpty };
+Result<std::vector<Fallback>> parse_fallbacks(const std::vector<std::string>& names);
+
+struct Wish {
+  std::optional<std::string> label;         // node label nvidia.com/device-plugin.config; "" = unset
+  std::optional<std::string> default_name;  // --default-config
+  std::vector<Fallback> fallbacks = {Fallback::kNamed, Fallback::kSingle};
+};
+
+struct Choice {
+  std::optional<std::string> name;  // nullopt: the empty configuration (fallback `empty`)
+  std::string reason;               // "label nvidia.com/device-plugin.config=l20", ...
+  bool operator==(const Choice&) const = default;
+};
+
+// Order: label, default, then each fallback: named = the key "default", single = the only key,
+// empty = no sharing at all. A label or default that names no key is an error (kNotFound, NVIDIA's
+// "specified config X does not exist", with the keys there are): never silently something else.
+Result<Choice> choose(const Wish& wish, std::span<const std::string> names);
+
+}  // namespace tranche::config

@@ -1,0 +1,65 @@
+#pragma once
+// From text to Config: file, flags and environment put together with NVIDIA's precedence
+// (flag > environment > file > default, per field), all errors gathered, then validated.
+//
+// Messages read "file:line: field: what; remedy", "flag --x: ..." or "environment X: ...", with
+// NVIDIA's own phrase inside where it has one, so that what users grep for is still found.
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "config/config.h"
+
+namespace tranche::config {
+
+// One setting given on the command line, by the canonical flag name without dashes
+// ("mig-strategy"; aliases are resolved by the flag table). Repeatable flags appear once per value.
+struct FlagValue {
+  std::string name;
+  std::string value;
+};
+
+// Which program's rules apply: the agent and nvidia-device-plugin validate everything,
+// gpu-feature-discovery only the discovery strategy.
+enum class Program { kAgent, kFeatureDiscovery };
+
+struct Sources {
+  Program program = Program::kAgent;
+  // The file's text and the name to show; nullopt: no file.
+  std::optional<std::string> file_text;
+  std::string file_name;
+  std::vector<FlagValue> flags;
+  std::map<std::string, std::string> environment;
+  bool strict = false;  // --strict-config: unknown and duplicate keys are errors
+};
+
+struct Warning {
+  std::string message;
+  bool operator==(const Warning&) const = default;
+};
+
+struct Loaded {
+  Config config;
+  std::vector<Warning> warnings;
+};
+
+// kInvalidArgument with every error found, one a line, in `what`.
+Result<Loaded> load(const Sources& sources);
+
+// Errors that depend on the machine and so are found later, in NVIDIA's order: CDI strategies
+// without NVML, and the like.
+struct MachineFacts {
+  bool nvml_loadable = true;
+};
+Result<void> validate_on_machine(const Config& config, const MachineFacts& facts);
+
+// The effective configuration as NVIDIA prints it after "Running with config:": JSON, 2-space
+// indented, null for what is unset; with `tranche` only when something of ours is set.
+std::string to_json(const Config& config);
+
+}  // namespace tranche::config

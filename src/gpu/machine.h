@@ -1,0 +1,162 @@
+#pragma once
+// A node's hardware in values: what one reading of NVML and sysfs found. Readers make it (port
+// gpu/reader.h), everything else only looks. Orders: gpus by NVML index, MIG instances by slot.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "gpu/ids.h"
+
+namespace tranche::gpu {
+
+enum class MigMode { kUnsupported, kDisabled, kEnabled };
+
+// The shape of a MIG instance.
+struct MigProfile {
+  // The driver's spelling: "1g.5gb", "1g.5gb+me", "1c.2g.10gb".
+  std::string name;
+  int gpu_slices = 0;      // G: slices of the GPU instance
+  int compute_slices = 0;  // C: slices of the compute instance, <= G
+
+  // A compute instance that is only part of its GPU instance ("1c.2g.10gb").
+  bool partial() const { return compute_slices != gpu_slices; }
+  auto operator<=>(const MigProfile&) const = default;
+};
+
+// nvmlDeviceGetAttributes_v2 of a MIG device.
+struct MigAttributes {
+  Bytes memory;  // NVML reports whole MiB
+  int multiprocessors = 0;
+  int copy_engines = 0;
+  int decoders = 0;
+  int encoders = 0;
+  int jpeg_engines = 0;
+  int ofa_engines = 0;
+  auto operator<=>(const MigAttributes&) const = default;
+};
+
+struct MigInstance {
+  MigUuid uuid;
+  int slot = 0;  // NVML's MIG device index on its GPU: the y of "x:y"
+  int gpu_instance_id = 0;
+  int compute_instance_id = 0;
+  MigProfile profile;
+  MigAttributes attributes;
+  // Minors of /dev/nvidia-caps/nvidia-cap<N> that open this instance
+  // (/proc/driver/nvidia-caps/mig-minors); nullopt when the driver does not list them.
+  std::optional<int> gpu_instance_cap;
+  std::optional<int> compute_instance_cap;
+  bool operator==(const MigInstance&) const = default;
+};
+
+// Whether the reader could talk to the device.
+enum class Presence {
+  kPresent,
+  kLost,     // NVML says it is gone (GPU_IS_LOST, not found, no driver)
+  kUnknown,  // a call about it did not return in time
+};
+
+// Membership of a multi-node NVLink fabric (nvmlDeviceGetGpuFabricInfoV).
+struct Fabric {
+  std::string cluster_uuid;
+  std::uint32_t clique_id = 0;
+  bool operator==(const Fabric&) const = default;
+};
+
+struct Gpu {
+  int index = 0;  // NVML's
+  GpuUuid uuid;
+  std::string name;  // "NVIDIA L20", "Tesla T4"
+  int minor = 0;     // /dev/nvidia<minor>
+  PciAddress pci;
+  Bytes memory;  // total; 0 when NVML could not tell
+  ComputeCapability compute_capability;
+  MigMode mig_mode = MigMode::kUnsupported;
+  std::vector<MigInstance> mig_instances;
+  std::optional<int> numa_node;  // nullopt: the machine does not say
+  std::optional<Fabric> fabric;
+  // nvmlDeviceGetFieldValues, recovery action: 0 none, 1 GPU reset, 2 node reboot, 3 drain P2P, 4
+  // drain and reset; nullopt when the driver does not tell.
+  std::optional<int> recovery_action;
+  Presence presence = Presence::kPresent;
+  std::string presence_reason;  // for people, when not kPresent
+
+  bool mig_enabled() const { return mig_mode == MigMode::kEnabled; }
+  bool operator==(const Gpu&) const = default;
+};
+
+// How two GPUs reach each other, nearest last; values are nvmlGpuTopologyLevel_t's.
+enum class P2pLevel {
+  kUnknown = -1,
+  kInternal = 0,     // the same board
+  kSingleSwitch = 10,
+  kMultiSwitch = 20,
+  kHostBridge = 30,
+  kNode = 40,    // the same CPU
+  kSystem = 50,  // across CPUs
+};
+
+struct Link {
+  P2pLevel level = P2pLevel::kUnknown;
+  int nvlinks = 0;  // direct NVLinks between the two; NVSwitch links are not counted
+  bool operator==(const Link&) const = default;
+};
+
+// Links between all pairs, in the order of Machine::gpus. Symmetric; the diagonal means nothing.
+class Topology {
+ public:
+  Topology() = default;
+  explicit Topology(std::size_t gpus) : size_(gpus), links_(gpus * gpus) {}
+
+  std::size_t size() const { return size_; }
+  const Link& at(std::size_t a, std::size_t b) const { return links_[a * size_ + b]; }
+  void set(std::size_t a, std::size_t b, Link link) {
+    links_[a * size_ + b] = link;
+    links_[b * size_ + a] = link;
+  }
+  bool operator==(const Topology&) const = default;
+
+ private:
+  std::size_t size_ = 0;
+  std::vector<Link> links_;
+};
+
+// A vGPU host driver as a guest sees it in its PCI configuration space.
+struct VgpuInfo {
+  std::string host_driver_version;
+  std::string host_driver_branch;
+  bool operator==(const VgpuInfo&) const = default;
+};
+
+// What is known of the node beside NVML.
+struct Host {
+  std::optional<std::string> product_name;  // /sys/class/dmi/id/product_name, trimmed
+  // PCI class of every NVIDIA display function (0x030200 = 3D controller, 0x030000 = VGA).
+  std::vector<std::uint32_t> display_classes;
+  std::optional<VgpuInfo> vgpu;  // first NVIDIA function with the vGPU vendor capability
+  bool operator==(const Host&) const = default;
+};
+
+struct Machine {
+  std::string driver_version;   // "570.158.01"
+  int cuda_driver_version = 0;  // 12080 = CUDA 12.8
+  std::vector<Gpu> gpus;
+  Host host;
+  // Things a reader could not find out, for the log: one line each.
+  std::vector<std::string> warnings;
+
+  bool operator==(const Machine&) const = default;
+};
+
+// The GPU with this UUID, nullptr when there is none.
+const Gpu* find_gpu(const Machine& machine, const GpuUuid& uuid);
+
+// `now` with every GPU of `before` that it lacks added as kLost (with its old description), so that
+// tranches of a GPU that fell off the bus stay listed as unhealthy instead of vanishing. GPUs that
+// `now` has as kLost or kUnknown keep the description they had.
+Machine remember_lost(const Machine& before, Machine now);
+
+}  // namespace tranche::gpu

@@ -1,0 +1,25 @@
+#pragma once
+// grant/v1: a grant as it is stored, one line of JSON with version and checksum. A grant outlives the
+// call that made it (kubelet replays its own copy), so it is kept until kubelet no longer lists its
+// ids. Encoding only; files are agent/grant_store.h's.
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "offer/grant.h"
+
+namespace tranche::offer {
+
+struct GrantRecord {
+  Grant grant;
+  std::int64_t granted_at_ms = 0;  // Unix time
+  bool operator==(const GrantRecord&) const = default;
+};
+
+// One line, without its newline.
+std::string encode(const GrantRecord& record);
+// kInvalidArgument: not grant/v1, torn, or its checksum does not match.
+Result<GrantRecord> decode(std::string_view line);
+
+}  // namespace tranche::offer

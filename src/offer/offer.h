@@ -1,0 +1,82 @@
+#pragma once
+// The heart: what a node advertises, as a pure function of its hardware, its configuration and its
+// health. Everything downstream (device plugin, labels, CDI, metrics) translates an Offer.
+//
+// Orders are stable: resources by name, devices by GPU index then MIG slot, tranches by device then
+// replica. The same input always gives the same offer, so an offer can be compared to the last one.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "config/config.h"
+#include "gpu/health.h"
+#include "gpu/machine.h"
+
+namespace tranche::offer {
+
+// A piece of silicon that tranches are cut from: a whole GPU or a MIG instance.
+struct Device {
+  std::string uuid;   // "GPU-..." or "MIG-..."
+  std::string index;  // "0", or "0:1" (GPU index : MIG slot)
+  int gpu_index = 0;  // of the GPU it is or lies on
+  std::string gpu_uuid;
+  bool mig = false;
+  std::optional<int> numa_node;
+  // Device files inside /dev, in NVIDIA's order: "/dev/nvidia0", for MIG then
+  // "/dev/nvidia-caps/nvidia-cap21", "/dev/nvidia-caps/nvidia-cap22".
+  std::vector<std::string> paths;
+  std::string unhealthy_reason;  // empty: healthy
+  bool operator==(const Device&) const = default;
+
+  bool healthy() const { return unhealthy_reason.empty(); }
+};
+
+// One schedulable piece: what kubelet knows by an id.
+struct Tranche {
+  std::string id;          // "GPU-..." or "GPU-...::3"
+  std::size_t device = 0;  // index into ResourceOffer::devices
+  bool operator==(const Tranche&) const = default;
+};
+
+struct ResourceOffer {
+  config::ResourceName name;  // as advertised: after a rename, the new name
+  config::ResourceName base;  // before it
+  std::string endpoint;       // socket file name: "nvidia-gpu.sock"
+  std::vector<Device> devices;
+  std::vector<Tranche> tranches;
+  config::SharingStrategy sharing = config::SharingStrategy::kNone;
+  int replicas = 1;  // highest per device
+  bool fail_requests_greater_than_one = false;
+  bool operator==(const ResourceOffer&) const = default;
+};
+
+// A resource that the configuration wishes for and that is not advertised.
+struct Withheld {
+  config::ResourceName name;
+  std::string reason;  // and what to do
+  bool operator==(const Withheld&) const = default;
+};
+
+struct Offer {
+  std::vector<ResourceOffer> resources;
+  std::vector<Withheld> withheld;
+  std::vector<std::string> warnings;  // one line each, with what to do
+  bool operator==(const Offer&) const = default;
+
+  const ResourceOffer* find(const config::ResourceName& name) const;
+};
+
+// Errors (kFailedPrecondition, NVIDIA's phrases inside): MIG strategy single on a machine whose MIG
+// layout is not uniform; a partial MIG instance ("1c.2g.10gb") under mixed is a warning and that
+// instance is left out.
+// A resource with no device does not appear.
+Result<Offer> make_offer(const gpu::Machine& machine, const config::Config& config,
+                         const gpu::HealthReport& health);
+
+// The id of replica `n` of a device: "GPU-...::n"; and back: the device's uuid of an id.
+std::string replica_id(std::string_view uuid, int replica);
+std::string_view device_uuid_of(std::string_view id);
+
+}  // namespace tranche::offer
