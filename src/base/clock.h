@@ -1,5 +1,6 @@
 #pragma once
-// Time as a parameter. Code that waits or stamps takes a Clock; tests pass tests/support/fake_clock.h.
+// Time as a parameter. Code that waits or stamps takes a Clock; tests pass
+// tests/support/fake_clock.h.
 
 #include <chrono>
 

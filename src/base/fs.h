@@ -1,7 +1,8 @@
 #pragma once
-// The file system seen through a root: production uses "/", tests and the simulated machine a folder
-// that holds the same tree (`tranche-sim root DIR`). All paths taken are absolute ("/sys/bus/pci");
-// a path that is missing its leading slash is read as if it had one. Thread-safe: no state but the root.
+// The file system seen through a root: production uses "/", tests and the simulated machine a
+// folder that holds the same tree (`tranche-sim root DIR`). All paths taken are absolute
+// ("/sys/bus/pci"); a path that is missing its leading slash is read as if it had one. Thread-safe:
+// no state but the root.
 
 #include <cstddef>
 #include <filesystem>

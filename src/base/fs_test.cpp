@@ -16,7 +16,7 @@ TEST(FsRoot, WritesAtomicallyAndReadsBack) {
   ASSERT_TRUE(fs.write_atomic("/a/b/file", "two", 0600, true));
   EXPECT_EQ(fs.read("/a/b/file").value(), "two");
   EXPECT_EQ(fs.list("/a/b").value(), std::vector<std::string>{"file"});
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(::stat((dir.path() / "a/b/file").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777U, 0600U);
 }

@@ -43,8 +43,8 @@ struct Log::Impl {
 
 Log::Log(LogLevel level) : impl_(std::make_unique<Impl>()) {
   auto out = std::make_shared<spdlog::sinks::stderr_sink_mt>();
-  out->set_formatter(std::make_unique<spdlog::pattern_formatter>(
-      "%Y-%m-%dT%H:%M:%S.%eZ %L %v", spdlog::pattern_time_type::utc));
+  out->set_formatter(std::make_unique<spdlog::pattern_formatter>("%Y-%m-%dT%H:%M:%S.%eZ %L %v",
+                                                                 spdlog::pattern_time_type::utc));
   auto logger = std::make_shared<spdlog::logger>("tranche", out);
   logger->set_level(spdlog::level::trace);
   impl_->level = level;

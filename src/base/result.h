@@ -2,8 +2,8 @@
 // How failure is reported everywhere: a value of type Result<T>, never an exception across rooms.
 //
 // An Error says what went wrong (`what`, with the place: "file:line: field: ..."), and what the
-// reader can do about it (`hint`, may be empty). Codes are few and are mapped to gRPC, HTTP and exit
-// codes only at the edge. Absence that is no failure is std::optional, never an Error.
+// reader can do about it (`hint`, may be empty). Codes are few and are mapped to gRPC, HTTP and
+// exit codes only at the edge. Absence that is no failure is std::optional, never an Error.
 
 #include <expected>
 #include <string>
@@ -57,14 +57,13 @@ Error errno_error(int error_number, std::string_view action);
 #define TRANCHE_CONCAT(a, b) TRANCHE_CONCAT_INNER(a, b)
 
 // Returns the error of `expression` from the enclosing function, if it has one.
-#define TRY(expression)                                                                 \
-  if (auto&& TRANCHE_CONCAT(try_, __LINE__) = (expression);                             \
-      !TRANCHE_CONCAT(try_, __LINE__))                                                  \
+#define TRY(expression)                                                                      \
+  if (auto&& TRANCHE_CONCAT(try_, __LINE__) = (expression); !TRANCHE_CONCAT(try_, __LINE__)) \
   return std::unexpected(std::move(TRANCHE_CONCAT(try_, __LINE__)).error())
 
 // ASSIGN_OR_RETURN(auto x, f()): x is f()'s value, or the enclosing function returns f()'s error.
-#define ASSIGN_OR_RETURN(declaration, expression)                                     \
-  auto TRANCHE_CONCAT(assign_, __LINE__) = (expression);                              \
-  if (!TRANCHE_CONCAT(assign_, __LINE__))                                             \
-    return std::unexpected(std::move(TRANCHE_CONCAT(assign_, __LINE__)).error());     \
+#define ASSIGN_OR_RETURN(declaration, expression)                                 \
+  auto TRANCHE_CONCAT(assign_, __LINE__) = (expression);                          \
+  if (!TRANCHE_CONCAT(assign_, __LINE__))                                         \
+    return std::unexpected(std::move(TRANCHE_CONCAT(assign_, __LINE__)).error()); \
   declaration = *std::move(TRANCHE_CONCAT(assign_, __LINE__))

@@ -32,9 +32,9 @@ struct Entry;
 struct Node {
   Kind kind = Kind::kNull;
   int line = 1;
-  std::string scalar;       // kScalar: the text without quotes
-  bool quoted = false;      // kScalar: written in quotes or as a block, or tagged !!str
-  std::vector<Node> items;  // kSequence
+  std::string scalar;          // kScalar: the text without quotes
+  bool quoted = false;         // kScalar: written in quotes or as a block, or tagged !!str
+  std::vector<Node> items;     // kSequence
   std::vector<Entry> entries;  // kMap
 
   // The value under `key` (exact spelling); nullptr when absent or when this is no map.

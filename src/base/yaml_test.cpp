@@ -71,9 +71,7 @@ TEST(Yaml, AliasBombIsRefused) {
   EXPECT_NE(document.error().what.find("values"), std::string::npos);
 }
 
-TEST(Yaml, DeepNestingIsRefusedNotCrashed) {
-  EXPECT_FALSE(parse(std::string(100'000, '['), "f"));
-}
+TEST(Yaml, DeepNestingIsRefusedNotCrashed) { EXPECT_FALSE(parse(std::string(100'000, '['), "f")); }
 
 struct ScalarCase {
   const char* text;
@@ -83,10 +81,11 @@ struct ScalarCase {
 
 TEST(Yaml, ScalarsAsYaml11) {
   const ScalarCase cases[] = {
-      {"4", 4, {}},        {"'4'", {}, {}},  {"4.0", 4, {}},  {"1_000", 1000, {}},
-      {"-3", -3, {}},      {"0x10", 16, {}}, {"010", 8, {}},  {"1e3", 1000, {}},
-      {"4.5", {}, {}},     {"yes", {}, true}, {"on", {}, true}, {"off", {}, false},
-      {"\"true\"", {}, {}}, {"nope", {}, {}}, {"9223372036854775808", {}, {}},
+      {"4", 4, {}},         {"'4'", {}, {}},   {"4.0", 4, {}},
+      {"1_000", 1000, {}},  {"-3", -3, {}},    {"0x10", 16, {}},
+      {"010", 8, {}},       {"1e3", 1000, {}}, {"4.5", {}, {}},
+      {"yes", {}, true},    {"on", {}, true},  {"off", {}, false},
+      {"\"true\"", {}, {}}, {"nope", {}, {}},  {"9223372036854775808", {}, {}},
   };
   for (const auto& c : cases) {
     const auto node = parsed(c.text).root;

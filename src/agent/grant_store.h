@@ -1,0 +1,70 @@
+#pragma once
+// The grants this node has given out, on disk: <dir>/grants.jsonl, one grant/v1 record a line.
+//
+// A grant outlives the call that made it: kubelet replays its own copy at container restart,
+// kubelet restart and reboot and never asks again. So a grant is appended (one write) before
+// Allocate is answered, all are restored before the agent registers, and a record goes only when
+// kubelet's pod-resources no longer lists its ids. Appends survive the agent's death at any moment;
+// a line torn by a power cut is set aside in <dir>/rejected.jsonl and reported, never dropped in
+// silence.
+//
+// Thread-safe: gRPC threads add while the agent prunes.
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "cluster/pod_resources.h"
+#include "offer/grant_record.h"
+
+namespace tranche::agent {
+
+class GrantStore {
+ public:
+  // Creates the folder and restores what is there. `clock` and `log` must outlive the store.
+  static Result<std::unique_ptr<GrantStore>> open(const std::filesystem::path& dir,
+                                                  const Clock& clock, const Log& log);
+  ~GrantStore();
+  GrantStore(const GrantStore&) = delete;
+  GrantStore& operator=(const GrantStore&) = delete;
+
+  // Records a grant. Ids that an older record holds are taken out of service there: kubelet gives
+  // an id anew only when its last holder is gone.
+  Result<void> add(const offer::Grant& grant);
+
+  // Drops the records none of whose ids anybody holds, unless younger than kSettle (kubelet lists a
+  // container's ids only after the call that granted them has returned).
+  void prune(std::span<const cluster::HeldDevices> held);
+
+  std::vector<offer::GrantRecord> all() const;
+
+  static constexpr std::chrono::seconds kSettle{60};
+
+ private:
+  GrantStore(std::filesystem::path dir, const Clock& clock, const Log& log)
+      : dir_(std::move(dir)), clock_(clock), log_(log) {}
+
+  Result<void> restore();
+  void supersede(const offer::Grant& grant);
+  Result<void> append(const std::string& line);
+  Result<void> rewrite();
+  Result<void> reopen();
+
+  std::filesystem::path dir_;
+  const Clock& clock_;
+  const Log& log_;
+  FsRoot fs_;
+  mutable std::mutex mutex_;
+  std::vector<offer::GrantRecord> records_;
+  std::size_t lines_ = 0;  // in the file, superseded ones included
+  int fd_ = -1;            // open for appending
+};
+
+}  // namespace tranche::agent

@@ -1,0 +1,30 @@
+#pragma once
+// Port: which container holds which device ids, as kubelet itself knows it (pod-resources v1).
+// Adapter: kubelet/pod_resources_client.h.
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace tranche::cluster {
+
+// Ids of one resource held by one container.
+struct HeldDevices {
+  std::string pod_namespace;
+  std::string pod_name;
+  std::string container;
+  std::string resource;  // "nvidia.com/gpu"
+  std::vector<std::string> ids;
+  bool operator==(const HeldDevices&) const = default;
+};
+
+class PodResources {
+ public:
+  virtual ~PodResources() = default;
+  // Every container's devices on this node. kUnavailable: kubelet does not serve the socket (or it
+  // is not mounted); kTimeout.
+  virtual Result<std::vector<HeldDevices>> list() = 0;
+};
+
+}  // namespace tranche::cluster

@@ -1,0 +1,71 @@
+#include "deviceplugin/resource.h"
+
+#include <algorithm>
+
+#include "base/uuid.h"
+
+namespace tranche::deviceplugin {
+namespace {
+
+bool needs_annotation(const offer::GrantOptions& options) {
+  return std::ranges::find(options.list_strategies, config::DeviceListStrategy::kCdiAnnotations) !=
+         options.list_strategies.end();
+}
+
+}  // namespace
+
+Resource::Resource(ResourceState state, Store store) : store_(std::move(store)) {
+  offer::GrantIndex index(state.offer);
+  published_ = std::make_shared<const Published>(std::move(state), std::move(index));
+}
+
+void Resource::publish(ResourceState state) {
+  offer::GrantIndex index(state.offer);
+  auto next = std::make_shared<const Published>(std::move(state), std::move(index));
+  {
+    const std::scoped_lock lock(mutex_);
+    if (next->state.offer != published_->state.offer) ++version_;
+    published_ = std::move(next);
+  }
+  changed_.notify_all();
+}
+
+std::shared_ptr<const Resource::Published> Resource::current() const {
+  const std::scoped_lock lock(mutex_);
+  return published_;
+}
+
+Result<offer::Grant> Resource::allocate(std::span<const std::string> ids) const {
+  const auto now = current();
+  const auto& options = now->state.grant_options;
+  ASSIGN_OR_RETURN(auto grant,
+                   offer::make_grant(now->state.offer, now->index, options, ids,
+                                     needs_annotation(options) ? random_uuid() : std::string()));
+  TRY(store_(grant));
+  return grant;
+}
+
+Result<offer::Preferred> Resource::preferred(const offer::PreferredRequest& request) const {
+  const auto now = current();
+  return offer::preferred_allocation(now->state.offer, now->state.links.get(), now->state.policy,
+                                     request);
+}
+
+Resource::Listing Resource::listing_locked() const {
+  return {std::shared_ptr<const offer::ResourceOffer>(published_, &published_->state.offer),
+          version_};
+}
+
+Resource::Listing Resource::listing() const {
+  const std::scoped_lock lock(mutex_);
+  return listing_locked();
+}
+
+Resource::Listing Resource::wait_for_change(std::uint64_t seen, std::chrono::milliseconds timeout,
+                                            std::stop_token stop) const {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, std::move(stop), timeout, [&] { return version_ != seen; });
+  return listing_locked();
+}
+
+}  // namespace tranche::deviceplugin

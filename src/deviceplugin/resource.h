@@ -1,0 +1,58 @@
+#pragma once
+// One advertised resource without any wire: holds the published state and answers from it.
+// Thread-safe: gRPC threads call it while the agent publishes.
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <stop_token>
+#include <string>
+
+#include "base/result.h"
+#include "deviceplugin/resource_state.h"
+#include "offer/grant_index.h"
+
+namespace tranche::deviceplugin {
+
+class Resource {
+ public:
+  // `store` is called with every grant before it is answered; its error fails the call.
+  using Store = std::function<Result<void>(const offer::Grant&)>;
+
+  Resource(ResourceState state, Store store);
+
+  // Replaces the state. Streams are told only when the device list they send has changed.
+  void publish(ResourceState state);
+
+  Result<offer::Grant> allocate(std::span<const std::string> ids) const;
+  Result<offer::Preferred> preferred(const offer::PreferredRequest& request) const;
+
+  struct Listing {
+    std::shared_ptr<const offer::ResourceOffer> offer;
+    std::uint64_t version = 0;  // grows with every change of the list; starts at 1
+  };
+  Listing listing() const;
+  // Waits until the version is no longer `seen`, `timeout` passed, or `stop` was requested.
+  Listing wait_for_change(std::uint64_t seen, std::chrono::milliseconds timeout,
+                          std::stop_token stop) const;
+
+ private:
+  struct Published {
+    ResourceState state;
+    offer::GrantIndex index;
+  };
+  std::shared_ptr<const Published> current() const;
+  Listing listing_locked() const;
+
+  Store store_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable_any changed_;
+  std::shared_ptr<const Published> published_;
+  std::uint64_t version_ = 1;
+};
+
+}  // namespace tranche::deviceplugin

@@ -1,0 +1,24 @@
+#pragma once
+// What one advertised resource answers from: an immutable snapshot. The agent publishes a new one
+// when something changed; calls that began on the old one finish on it. No call ever waits for
+// hardware.
+
+#include <memory>
+#include <optional>
+
+#include "config/config.h"
+#include "offer/grant.h"
+#include "offer/offer.h"
+#include "offer/preferred.h"
+
+namespace tranche::deviceplugin {
+
+struct ResourceState {
+  offer::ResourceOffer offer;
+  offer::GrantOptions grant_options;
+  config::AllocationPolicy policy = config::AllocationPolicy::kDistributed;
+  // For aligned preferred allocation; null until the links are known, or when not needed.
+  std::shared_ptr<const offer::Links> links;
+};
+
+}  // namespace tranche::deviceplugin

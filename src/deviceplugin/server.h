@@ -1,0 +1,34 @@
+#pragma once
+// The gRPC server of one resource: a unix socket in kubelet's device-plugins folder, serving
+// DevicePlugin v1beta1. Created serving; the destructor stops it, ends its streams and removes the
+// socket. kubelet deletes every socket it finds when it starts, so the agent makes a new Server
+// then.
+
+#include <filesystem>
+#include <memory>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "deviceplugin/resource.h"
+
+namespace tranche::deviceplugin {
+
+class Server {
+ public:
+  struct Options {
+    std::filesystem::path socket;
+    // Take the socket even when someone answers on it.
+    bool take_over = false;
+  };
+
+  // `resource` must outlive the server. Errors: kAlreadyExists, another process answers on the
+  // socket; kInvalidArgument, the path is too long for a unix socket; kIo.
+  static Result<std::unique_ptr<Server>> start(const Options& options, Resource& resource,
+                                               const Log& log);
+  virtual ~Server() = default;
+
+  // Whether the socket file is still the one this server made (kubelet may have deleted it).
+  virtual bool socket_intact() const = 0;
+};
+
+}  // namespace tranche::deviceplugin

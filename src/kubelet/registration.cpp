@@ -1,0 +1,27 @@
+#include "kubelet/registration.h"
+
+#include <fmt/format.h>
+
+#include "kubelet/channel.h"
+#include "kubelet/proto/deviceplugin.grpc.pb.h"
+
+namespace tranche::kubelet {
+
+Result<void> register_plugin(const Registration& registration, std::chrono::milliseconds deadline) {
+  const auto stub = v1beta1::Registration::NewStub(open_channel(registration.kubelet_socket));
+  v1beta1::RegisterRequest request;
+  request.set_version("v1beta1");
+  request.set_endpoint(registration.endpoint);
+  request.set_resource_name(registration.resource);
+  request.mutable_options()->set_get_preferred_allocation_available(true);
+
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + deadline);
+  v1beta1::Empty answer;
+  const auto status = stub->Register(&context, request, &answer);
+  if (status.ok()) return {};
+  return std::unexpected(error_of(status, fmt::format("registering {} at {}", registration.resource,
+                                                      registration.kubelet_socket.string())));
+}
+
+}  // namespace tranche::kubelet

@@ -1,0 +1,24 @@
+#pragma once
+// Registers a device plugin with kubelet (device plugin API v1beta1, service Registration).
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+#include "base/result.h"
+
+namespace tranche::kubelet {
+
+struct Registration {
+  std::filesystem::path kubelet_socket;  // /var/lib/kubelet/device-plugins/kubelet.sock
+  std::string endpoint;                  // socket file name beside it: "nvidia-gpu.sock"
+  std::string resource;                  // "nvidia.com/gpu"
+  bool operator==(const Registration&) const = default;
+};
+
+// One attempt. kUnavailable: kubelet is away; kTimeout: it does not answer within `deadline`;
+// kFailedPrecondition: it refused, with its words.
+Result<void> register_plugin(const Registration& registration,
+                             std::chrono::milliseconds deadline = std::chrono::seconds(5));
+
+}  // namespace tranche::kubelet
