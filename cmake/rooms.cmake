@@ -1,11 +1,12 @@
 # A room is one folder of src/: one library, one unit-test program, one entry in the layer rules.
 
-# tranche_room(<name> [DEPENDS room...] [PRIVATE target...])
-#   Builds every *.cpp of the folder into tranche_<name>, and every *_test.cpp into <name>_test.
+# tranche_room(<name> [DEPENDS room...] [PRIVATE target...] [TEST_LINK target...] [LABELS label...])
+#   Builds every *.cpp of the folder into tranche_<name>, and every *_test.cpp into <name>_test
+#   (which links TEST_LINK too, and carries LABELS in ctest).
 #   Only rooms named in DEPENDS can be included: each room's headers are reached through a folder
 #   that holds nothing but a link to that room.
 function(tranche_room name)
-  cmake_parse_arguments(ROOM "" "" "DEPENDS;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "DEPENDS;PRIVATE;TEST_LINK;LABELS" ${ARGN})
   set(dir ${CMAKE_SOURCE_DIR}/src/${name})
   file(GLOB sources CONFIGURE_DEPENDS ${dir}/*.cpp)
   set(tests ${sources})
@@ -33,9 +34,15 @@ function(tranche_room name)
   endif()
 
   if(TRANCHE_TESTS AND tests)
-    tranche_test(${name}_test SOURCES ${tests} LINK tranche_${name} ${ROOM_PRIVATE})
+    tranche_test(${name}_test SOURCES ${tests} LABELS ${ROOM_LABELS}
+      LINK tranche_${name} ${ROOM_PRIVATE} ${ROOM_TEST_LINK})
   endif()
 endfunction()
+
+if(TRANCHE_TESTS)
+  add_custom_target(unit_tests)      # everything that the sanitizers run
+  add_custom_target(threaded_tests)  # what ThreadSanitizer runs
+endif()
 
 # tranche_test(<name> SOURCES file... [LINK target...] [LABELS label...])
 #   One GoogleTest program, run by ctest from the repository root.
@@ -50,6 +57,10 @@ function(tranche_test name)
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES LABELS "unit;${TEST_LABELS}" TIMEOUT 300)
+  add_dependencies(unit_tests ${name})
+  if("threaded" IN_LIST TEST_LABELS)
+    add_dependencies(threaded_tests ${name})
+  endif()
 endfunction()
 
 # tranche_fuzz(<name> SOURCES file... LINK target...)

@@ -1,0 +1,39 @@
+# Every target does its own set-up on a bare Debian 12 machine and says what it does.
+SHELL := /bin/bash
+JOBS ?= $(shell nproc)
+.DEFAULT_GOAL := build
+.PHONY: build demo test test-long bench lint format reference clean help
+
+build:  ## Build the programs into build/bin and build/sim
+	@tools/setup.sh build
+	@cmake --preset release >build.log 2>&1 || { cat build.log; rm -f build.log; exit 1; }
+	@rm -f build.log
+	@cmake --build --preset release -j $(JOBS)
+
+demo: build  ## Watch one agent turn 2 schedulable GPUs into 4 and then 11, with no GPU here
+	@build/bin/tranche-demo
+
+test:  ## Everything that needs no GPU
+	@tools/test.sh
+
+test-long:  ## The soaks
+	@tools/test.sh --long
+
+bench:  ## The benchmarks
+	@tools/bench.sh
+
+lint:  ## Format check, layer rules and clang-tidy on changed files (ALL=1: on every file)
+	@tools/lint.sh $(if $(ALL),--all)
+
+format:  ## Lay out every C++ file
+	@tools/setup.sh test
+	@git ls-files -z '*.h' '*.cpp' | xargs -0 clang-format-19 -i
+
+reference: build  ## Write the generated pages under docs/reference anew
+	@build/bin/tranche reference docs/reference
+
+clean:
+	rm -rf build
+
+help:
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# The benchmarks. Figures of one run are to be compared with each other, not with another machine's.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+tools/setup.sh test
+cmake --preset release -DTRANCHE_BENCH=ON -DTRANCHE_TESTS=ON >/dev/null
+cmake --build --preset release -j "${JOBS:-$(nproc)}"
+for program in build/bench/*_bench; do
+  echo "== $(basename "$program")"
+  "$program" --benchmark_min_time=0.2
+done
+for script in tests/bench/*.py; do
+  [ -e "$script" ] || continue
+  echo "== $(basename "$script")"
+  python3 "$script"
+done

@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# Every test that needs no GPU, part by part, each part timed. Usage: tools/test.sh [--long]
+#
+#   TRANCHE_TEST_PARTS="unit e2e"   only these parts
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+long=0
+[ "${1:-}" = --long ] && long=1
+jobs=${JOBS:-$(nproc)}
+cache=${TRANCHE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tranche}
+export CCACHE_DIR=${CCACHE_DIR:-$cache/ccache}
+mkdir -p "$CCACHE_DIR" build
+
+names=()
+results=()
+seconds=()
+failed=0
+
+part() { # name command...
+  local name=$1
+  shift
+  if [ -n "${TRANCHE_TEST_PARTS:-}" ] && [[ " $TRANCHE_TEST_PARTS " != *" $name "* ]]; then
+    return
+  fi
+  echo "== $name"
+  local begin=$SECONDS result=ok
+  "$@" || { result=FAILED; failed=$((failed + 1)); }
+  names+=("$name")
+  results+=("$result")
+  seconds+=($((SECONDS - begin)))
+}
+
+build() { # preset cmake-arguments... -- targets...
+  local preset=$1
+  shift
+  local arguments=()
+  while [ $# -gt 0 ] && [ "$1" != -- ]; do
+    arguments+=("$1")
+    shift
+  done
+  shift || true
+  cmake --preset "$preset" "${arguments[@]}" >"build/configure-$preset.log" 2>&1 ||
+    { cat "build/configure-$preset.log"; return 1; }
+  cmake --build --preset "$preset" -j "$jobs" ${@:+--target "$@"} | grep -vE '^\[|^ninja: no work' || true
+  return "${PIPESTATUS[0]}"
+}
+
+in_folder() { # build folder, ctest arguments...
+  local folder=$1
+  shift
+  ctest --test-dir "$folder" --output-on-failure --no-tests=error -j "$jobs" "$@"
+}
+
+python_tests() {
+  local venv=build/venv
+  local stamp=$venv/.requirements
+  if ! cmp -s tests/requirements.txt "$stamp"; then
+    rm -rf "$venv"
+    python3 -m venv "$venv" && "$venv/bin/pip" install -q --disable-pip-version-check \
+      -r tests/requirements.txt && cp tests/requirements.txt "$stamp" || return 1
+  fi
+  "$venv/bin/python" -m pytest -q -n "$jobs" --dist loadfile "$@"
+}
+
+asan() {
+  build asan-ubsan -- unit_tests && ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 \
+    in_folder build/asan-ubsan -L unit
+}
+
+tsan() {
+  build tsan -- threaded_tests &&
+    TSAN_OPTIONS="ignore_noninstrumented_modules=1 halt_on_error=1" in_folder build/tsan -L threaded
+}
+
+fuzz() { # seconds for each target
+  build fuzz || return 1
+  local target name corpus
+  for target in build/fuzz/fuzz/*_fuzz; do
+    name=$(basename "$target")
+    corpus=$(mktemp -d)
+    "$target" -max_total_time="$1" -timeout=10 -rss_limit_mb=2048 -print_final_stats=0 -verbosity=0 \
+      "$corpus" "tests/fuzz/corpus/$name" >"build/$name.log" 2>&1 ||
+      { tail -n 60 "build/$name.log"; return 1; }
+    rm -rf "$corpus"
+    echo "$name: $1 s, no finding"
+  done
+}
+
+part set-up tools/setup.sh test
+part build build release -DTRANCHE_TESTS=ON --
+part rules python3 tools/layers.py
+part unit in_folder build -L unit
+part e2e python_tests tests
+part asan-ubsan asan
+part tsan tsan
+if [ $long = 1 ]; then
+  part fuzz fuzz 300
+  part soak python_tests tests --soak
+else
+  part fuzz fuzz 5
+fi
+
+echo
+printf '%-12s %8s  %s\n' part seconds result
+passed=0
+for i in "${!names[@]}"; do
+  printf '%-12s %8s  %s\n' "${names[$i]}" "${seconds[$i]}" "${results[$i]}"
+  [ "${results[$i]}" = ok ] && passed=$((passed + 1))
+done
+echo "total ${SECONDS} s"
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]
