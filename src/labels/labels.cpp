@@ -1,0 +1,173 @@
+#include "labels/labels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "labels/label_text.h"
+#include "labels/resource_labels.h"
+
+namespace tranche::labels {
+namespace {
+
+using gpu::Gpu;
+using gpu::Machine;
+
+constexpr std::uint32_t kClass3dController = 0x030200;
+constexpr std::uint32_t kClassVga = 0x030000;
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == separator) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+Result<void> add_driver_version(const std::string& version, Labels& labels) {
+  auto parts = split(version, '.');
+  if (parts.size() < 2 || parts.size() > 3) {
+    return fail(Code::kFailedPrecondition,
+                fmt::format("driver version \"{}\" is not two or three numbers", version),
+                "the labels need a driver that reports its version; see nvidia-smi");
+  }
+  parts.resize(3);
+  labels["nvidia.com/cuda.driver-version.full"] = version;
+  labels["nvidia.com/cuda.driver-version.major"] = parts[0];
+  labels["nvidia.com/cuda.driver-version.minor"] = parts[1];
+  labels["nvidia.com/cuda.driver-version.revision"] = parts[2];
+  labels["nvidia.com/cuda.driver.major"] = parts[0];
+  labels["nvidia.com/cuda.driver.minor"] = parts[1];
+  labels["nvidia.com/cuda.driver.rev"] = parts[2];
+  return {};
+}
+
+void add_runtime_version(int version, LabelSet& set) {
+  if (version <= 0) {
+    set.warnings.emplace_back(
+        "the driver does not tell its CUDA version: no nvidia.com/cuda.runtime* labels; update the "
+        "driver");
+    return;
+  }
+  const auto major = std::to_string(version / 1000);
+  const auto minor = std::to_string(version % 1000 / 10);
+  set.labels["nvidia.com/cuda.runtime-version.full"] = fmt::format("{}.{}", major, minor);
+  set.labels["nvidia.com/cuda.runtime-version.major"] = major;
+  set.labels["nvidia.com/cuda.runtime-version.minor"] = minor;
+  set.labels["nvidia.com/cuda.runtime.major"] = major;
+  set.labels["nvidia.com/cuda.runtime.minor"] = minor;
+}
+
+std::string mode_of(const std::vector<std::uint32_t>& display_classes) {
+  const auto all = [&](std::uint32_t wanted) {
+    return !display_classes.empty() &&
+           std::ranges::all_of(display_classes, [&](auto c) { return c == wanted; });
+  };
+  if (all(kClass3dController)) return "compute";
+  if (all(kClassVga)) return "graphics";
+  return "unknown";
+}
+
+void add_vgpu(const gpu::Host& host, Labels& labels) {
+  labels["nvidia.com/vgpu.present"] = host.vgpu ? "true" : "false";
+  if (!host.vgpu) return;
+  labels["nvidia.com/vgpu.host-driver-version"] = host.vgpu->host_driver_version;
+  labels["nvidia.com/vgpu.host-driver-branch"] = host.vgpu->host_driver_branch;
+}
+
+void add_clique(const std::vector<Gpu>& gpus, LabelSet& set) {
+  std::set<std::string> cliques;
+  for (const auto& gpu : gpus) {
+    if (gpu.fabric) {
+      cliques.insert(fmt::format("{}.{}", gpu.fabric->cluster_uuid, gpu.fabric->clique_id));
+    }
+  }
+  if (cliques.size() == 1) set.labels["nvidia.com/gpu.clique"] = *cliques.begin();
+  if (cliques.size() > 1) {
+    set.warnings.push_back(fmt::format(
+        "the GPUs of this node are in {} NVLink cliques ({}): no nvidia.com/gpu.clique label; look "
+        "at the fabric manager",
+        cliques.size(), fmt::join(cliques, ", ")));
+  }
+}
+
+Result<void> add_mps(const std::vector<Gpu>& gpus, const config::Config& config, Labels& labels) {
+  const bool wished = config.sharing.strategy() == config::SharingStrategy::kMps;
+  if (wished && std::ranges::any_of(gpus, [](const Gpu& gpu) { return gpu.mig_enabled(); })) {
+    return fail(Code::kFailedPrecondition, "MPS sharing is not supported for mig devices",
+                "use sharing.timeSlicing on this node, or disable MIG on its GPUs");
+  }
+  labels["nvidia.com/mps.capable"] = wished ? "true" : "false";
+  return {};
+}
+
+// The GPUs that labels count: displays of DGX stations are none, and one that never told its name
+// cannot be described.
+std::vector<Gpu> counted_gpus(const Machine& machine, LabelSet& set) {
+  std::vector<Gpu> gpus;
+  for (const auto& gpu : machine.gpus) {
+    if (gpu.name == "DGX Display" || gpu.name == "NVIDIA DGX Display") continue;
+    if (gpu.name.empty()) {
+      set.warnings.push_back(
+          fmt::format("GPU {} does not tell its name{}{}: the labels leave it out", gpu.index,
+                      gpu.presence_reason.empty() ? "" : ": ", gpu.presence_reason));
+      continue;
+    }
+    gpus.push_back(gpu);
+  }
+  std::ranges::stable_sort(gpus, {}, &Gpu::index);
+  return gpus;
+}
+
+// One value that Kubernetes refuses makes it refuse every label of the node.
+void leave_out_invalid(LabelSet& set) {
+  std::erase_if(set.labels, [&](const auto& label) {
+    if (is_label_value(label.second)) return false;
+    set.warnings.push_back(fmt::format(
+        "label {} left out: \"{}\" is no label value (at most 63 of A-Z a-z 0-9 - _ . and a letter "
+        "or digit at both ends)",
+        label.first, label.second));
+    return true;
+  });
+}
+
+Result<void> add_gpu_labels(const Machine& machine, const std::vector<Gpu>& gpus,
+                            const config::Config& config, LabelSet& set) {
+  auto& labels = set.labels;
+  TRY(add_driver_version(machine.driver_version, labels));
+  add_runtime_version(machine.cuda_driver_version, set);
+  labels["nvidia.com/gpu.machine"] =
+      machine.host.product_name ? sanitise(*machine.host.product_name) : "unknown";
+  labels["nvidia.com/gpu.mode"] = mode_of(machine.host.display_classes);
+  const bool mig_capable = std::ranges::any_of(
+      gpus, [](const Gpu& gpu) { return gpu.mig_mode != gpu::MigMode::kUnsupported; });
+  labels["nvidia.com/mig.capable"] = mig_capable ? "true" : "false";
+  TRY(add_mps(gpus, config, labels));
+  add_clique(gpus, set);
+  add_resource_labels(gpus, config, set);
+  return {};
+}
+
+}  // namespace
+
+Result<LabelSet> make_labels(const Machine& machine, const config::Config& config,
+                             const LabelOptions& options) {
+  LabelSet set;
+  if (options.timestamp) {
+    set.labels["nvidia.com/gfd.timestamp"] = std::to_string(*options.timestamp);
+  }
+  add_vgpu(machine.host, set.labels);
+  const auto gpus = counted_gpus(machine, set);
+  if (!gpus.empty()) TRY(add_gpu_labels(machine, gpus, config, set));
+  leave_out_invalid(set);
+  return set;
+}
+
+}  // namespace tranche::labels

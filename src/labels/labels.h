@@ -1,0 +1,42 @@
+#pragma once
+// The feature labels of a node: what NVIDIA's GPU feature discovery writes, key by key
+// (docs/labels.md tells users, labels/reference.h lists them), as a pure function of hardware and
+// configuration. Writing them is labels/feature_file.h's.
+//
+// Where we differ from NVIDIA's: several GPU models on one node give the labels of the one with the
+// lowest index (theirs: a random one), and a value that Kubernetes would refuse is left out,
+// because one such value makes the API server refuse all labels of the node.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "config/config.h"
+#include "gpu/machine.h"
+
+namespace tranche::labels {
+
+using Labels = std::map<std::string, std::string>;
+
+struct LabelSet {
+  Labels labels;
+  std::vector<std::string> warnings;  // one line each, with what to do
+  bool operator==(const LabelSet&) const = default;
+};
+
+struct LabelOptions {
+  // Unix seconds for nvidia.com/gfd.timestamp: when the configuration took effect, not when the
+  // labels were written, so that unchanged labels stay unchanged. nullopt: no timestamp.
+  std::optional<std::int64_t> timestamp;
+};
+
+// Without GPUs: only the timestamp and the vGPU labels.
+// kFailedPrecondition: a driver version that is not two or three numbers; MPS sharing on a machine
+// with a MIG-enabled GPU (NVIDIA's "MPS sharing is not supported for mig devices").
+Result<LabelSet> make_labels(const gpu::Machine& machine, const config::Config& config,
+                             const LabelOptions& options);
+
+}  // namespace tranche::labels

@@ -1,0 +1,47 @@
+#include "labels/sharing_view.h"
+
+#include <algorithm>
+
+namespace tranche::labels {
+namespace {
+
+bool names(const config::DeviceList& list, const DeviceRef& device) {
+  return std::ranges::any_of(list.items, [&](const std::string& item) {
+    return item == device.index || item == device.uuid ||
+           (!device.legacy.empty() && item == device.legacy);
+  });
+}
+
+bool reaches(const config::Devices& wish, const DeviceRef& device, std::size_t position) {
+  if (const auto* count = std::get_if<config::DeviceCount>(&wish)) {
+    return position < static_cast<std::size_t>(std::max(count->count, 0));
+  }
+  if (const auto* list = std::get_if<config::DeviceList>(&wish)) return names(*list, device);
+  return true;
+}
+
+bool reaches_labelled(const config::Devices& wish, std::span<const DeviceRef> devices) {
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (devices[i].labelled && reaches(wish, devices[i], i)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Share share_of(const config::Sharing& sharing, const config::ResourceName& resource,
+               std::span<const DeviceRef> devices) {
+  Share share;
+  const auto* active = sharing.active();
+  if (active == nullptr) return share;
+  for (const auto& entry : active->resources) {
+    if (entry.name != resource || entry.replicas <= share.replicas) continue;
+    if (!reaches_labelled(entry.devices, devices)) continue;
+    share = {.replicas = entry.replicas,
+             .renamed = entry.advertised() != entry.name,
+             .strategy = sharing.strategy()};
+  }
+  return share;
+}
+
+}  // namespace tranche::labels
