@@ -5,6 +5,8 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
@@ -45,7 +47,8 @@ struct GrantOptions {
   std::string cdi_annotation_prefix = "cdi.k8s.io/";
   bool pass_device_specs = false;
   std::string dev_root = "/";
-  // Which of /dev/nvidiactl, nvidia-uvm, nvidia-uvm-tools, nvidia-modeset exist, in that order.
+  // Full paths: which of /dev/nvidiactl, /dev/nvidia-uvm, /dev/nvidia-uvm-tools,
+  // /dev/nvidia-modeset exist, in that order.
   std::vector<std::string> control_nodes;
   std::vector<int> imex_channels;  // those that exist
   bool gdrcopy = false;
@@ -56,9 +59,36 @@ struct GrantOptions {
   bool operator==(const GrantOptions&) const = default;
 };
 
-// `annotation_id`: a fresh UUID (version 4), used only with cdi-annotations.
-// Errors, NVIDIA's words: `invalid allocation request for "<resource>": invalid request: unknown
-// device: <id>` and `... maximum request size for shared resources is 1; found N`.
+// Makes the grants of one resource. Built once per offer, it finds an id in constant time however
+// many replicas there are. Immutable: any number of threads may call make().
+class GrantMaker {
+ public:
+  GrantMaker(ResourceOffer offer, GrantOptions options);
+  GrantMaker(const GrantMaker&) = delete;  // by_id_ looks into offer_
+  GrantMaker& operator=(const GrantMaker&) = delete;
+
+  // `annotation_id`: a fresh UUID (version 4), used only with cdi-annotations.
+  // Errors (kInvalidArgument) read `invalid allocation request for "<resource>": invalid request:
+  // ...`; NVIDIA's endings are `unknown device: <id>` and `maximum request size for shared
+  // resources is 1; found N`, ours `duplicate device: <id>` and `no device`.
+  //
+  // The device list keeps the order of the request. Devices, device nodes and CDI names that
+  // several ids share (replicas of one GPU) appear once; NVIDIA's plugin repeats the device nodes.
+  Result<Grant> make(std::span<const std::string> ids, std::string_view annotation_id) const;
+
+  const ResourceOffer& offer() const { return offer_; }
+  const GrantOptions& options() const { return options_; }
+
+ private:
+  Result<void> check(std::span<const std::string> ids) const;
+  std::vector<const Device*> devices_of(std::span<const std::string> ids) const;
+
+  const ResourceOffer offer_;
+  const GrantOptions options_;
+  std::unordered_map<std::string_view, std::size_t> by_id_;  // id -> index into offer_.devices
+};
+
+// One grant, for callers that make few: GrantMaker(offer, options).make(ids, annotation_id).
 Result<Grant> make_grant(const ResourceOffer& offer, const GrantOptions& options,
                          std::span<const std::string> ids, const std::string& annotation_id);
 

@@ -1,7 +1,7 @@
 #pragma once
-// grant/v1: a grant as it is stored, one line of JSON with version and checksum. A grant outlives the
-// call that made it (kubelet replays its own copy), so it is kept until kubelet no longer lists its
-// ids. Encoding only; files are agent/grant_store.h's.
+// grant/v1: a grant as it is stored, one line of JSON with version and checksum. A grant outlives
+// the call that made it (kubelet replays its own copy), so it is kept until kubelet no longer lists
+// its ids. Encoding only; files are agent/grant_store.h's.
 
 #include <string>
 #include <string_view>

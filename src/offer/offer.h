@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -71,12 +72,23 @@ struct Offer {
 // Errors (kFailedPrecondition, NVIDIA's phrases inside): MIG strategy single on a machine whose MIG
 // layout is not uniform; a partial MIG instance ("1c.2g.10gb") under mixed is a warning and that
 // instance is left out.
-// A resource with no device does not appear.
+// A resource with no device does not appear. Warnings, not errors: a sharing entry for a resource
+// this node does not have, a device that two entries claim (the first stands), a device that a
+// `devices` list names and that is not there, a GPU that was never read (it has no UUID yet).
+// With MPS in force, devices of entries with replicas > 1 are withheld.
 Result<Offer> make_offer(const gpu::Machine& machine, const config::Config& config,
                          const gpu::HealthReport& health);
+
+// More tranches than this in one resource are not advertised but withheld: kubelet takes the list
+// in one gRPC message of at most 16 MiB.
+inline constexpr std::size_t kMaxTranches = 100'000;
 
 // The id of replica `n` of a device: "GPU-...::n"; and back: the device's uuid of an id.
 std::string replica_id(std::string_view uuid, int replica);
 std::string_view device_uuid_of(std::string_view id);
+bool is_replica_id(std::string_view id);
+
+// The MIG slot of a device, -1 for a whole GPU.
+int slot_of(const Device& device);
 
 }  // namespace tranche::offer

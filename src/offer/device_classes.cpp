@@ -1,0 +1,213 @@
+#include "offer/device_classes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace tranche::offer {
+namespace {
+
+using config::MigStrategy;
+using config::ResourceName;
+using gpu::Gpu;
+using gpu::MigInstance;
+
+// A card for displays in DGX stations: NVML lists it, nobody computes on it.
+bool display_only(const Gpu& gpu) {
+  return gpu.name == "DGX Display" || gpu.name == "NVIDIA DGX Display";
+}
+
+std::string health_of(const std::string& uuid, const Gpu& gpu, const gpu::HealthReport& health) {
+  if (gpu.presence != gpu::Presence::kPresent) {
+    return gpu.presence_reason.empty() ? "the GPU does not answer" : gpu.presence_reason;
+  }
+  const auto found = health.find(uuid);
+  if (found == health.end()) return {};
+  return found->second.empty() ? "reported unhealthy" : found->second;
+}
+
+std::string gpu_path(const Gpu& gpu) { return fmt::format("/dev/nvidia{}", gpu.minor); }
+
+Device whole(const Gpu& gpu, const gpu::HealthReport& health) {
+  return {.uuid = gpu.uuid.value,
+          .index = std::to_string(gpu.index),
+          .gpu_index = gpu.index,
+          .gpu_uuid = gpu.uuid.value,
+          .mig = false,
+          .numa_node = gpu.numa_node,
+          .paths = {gpu_path(gpu)},
+          .unhealthy_reason = health_of(gpu.uuid.value, gpu, health)};
+}
+
+Device part(const Gpu& gpu, const MigInstance& instance, const gpu::HealthReport& health) {
+  Device device{.uuid = instance.uuid.value,
+                .index = fmt::format("{}:{}", gpu.index, instance.slot),
+                .gpu_index = gpu.index,
+                .gpu_uuid = gpu.uuid.value,
+                .mig = true,
+                .numa_node = gpu.numa_node,
+                .paths = {gpu_path(gpu)},
+                .unhealthy_reason = health_of(instance.uuid.value, gpu, health)};
+  for (const auto& cap : {instance.gpu_instance_cap, instance.compute_instance_cap}) {
+    if (cap) device.paths.push_back(fmt::format("/dev/nvidia-caps/nvidia-cap{}", *cap));
+  }
+  return device;
+}
+
+std::optional<ResourceName> match(const std::vector<config::ResourcePattern>& patterns,
+                                  const std::string& text) {
+  const auto found = std::ranges::find_if(
+      patterns, [&](const auto& entry) { return config::matches_pattern(entry.pattern, text); });
+  return found == patterns.end() ? std::nullopt : std::optional(found->name);
+}
+
+// "1g.5gb+me" -> nvidia.com/mig-1g.5gb.me
+ResourceName mig_resource(std::string profile) {
+  std::ranges::replace(profile, '+', '.');
+  return {"nvidia.com/mig-" + profile};
+}
+
+// One run over a machine; gathers into `out`.
+class Classifier {
+ public:
+  Classifier(const config::Config& config, const gpu::HealthReport& health)
+      : config_(config), health_(health) {}
+
+  void add_whole(const Gpu& gpu) {
+    const ResourceName name = match(config_.gpus, gpu.name).value_or(ResourceName{kGpu});
+    out.by_name[name].push_back(whole(gpu, health_));
+  }
+
+  // Strategy single: every instance is a "gpu".
+  void add_instances_as_gpus(const Gpu& gpu) {
+    for (const MigInstance& instance : gpu.mig_instances) {
+      add_instance(gpu, instance,
+                   match(config_.migs, instance.profile.name).value_or(ResourceName{kGpu}));
+    }
+  }
+
+  // Strategy mixed: each profile is a resource of its own.
+  void add_instances_by_profile(const Gpu& gpu) {
+    if (gpu.mig_instances.empty()) {
+      warn(
+          "GPU {} ({}) has MIG enabled and no MIG instances, so it offers nothing; create "
+          "instances on it or disable MIG",
+          gpu.index, gpu.uuid.value);
+    }
+    for (const MigInstance& instance : gpu.mig_instances) {
+      const std::string& profile = instance.profile.name;
+      const std::optional<ResourceName> wished = match(config_.migs, profile);
+      if (!wished && instance.profile.partial()) {
+        warn(
+            "MIG instance {}:{} ({}) does not match any resource patterns and is left out: its "
+            "profile {} is only part of a GPU instance; give the GPU instance one compute "
+            "instance of full size",
+            gpu.index, instance.slot, instance.uuid.value, profile);
+        continue;
+      }
+      add_instance(gpu, instance, wished.value_or(mig_resource(profile)));
+    }
+  }
+
+  template <class... Args>
+  void warn(fmt::format_string<Args...> text, Args&&... args) {
+    out.warnings.push_back(fmt::format(text, std::forward<Args>(args)...));
+  }
+
+  DeviceClasses out;
+
+ private:
+  static constexpr const char* kGpu = "nvidia.com/gpu";
+
+  void add_instance(const Gpu& gpu, const MigInstance& instance, const ResourceName& name) {
+    out.by_name[name].push_back(part(gpu, instance, health_));
+    const bool complete = instance.gpu_instance_cap && instance.compute_instance_cap;
+    if (!complete && config_.flags.plugin.pass_device_specs) {
+      warn(
+          "the driver lists no capability files for MIG instance {}:{} ({}), so passDeviceSpecs "
+          "cannot hand them to containers; check /proc/driver/nvidia-caps/mig-minors",
+          gpu.index, instance.slot, instance.uuid.value);
+    }
+  }
+
+  const config::Config& config_;
+  const gpu::HealthReport& health_;
+};
+
+// GPUs that can be offered at all. One that never answered since the agent started has no UUID to
+// be offered by.
+std::vector<const Gpu*> usable(const gpu::Machine& machine, Classifier& classifier) {
+  std::vector<const Gpu*> out;
+  for (const Gpu& gpu : machine.gpus) {
+    if (display_only(gpu)) continue;
+    if (gpu.uuid.value.empty()) {
+      classifier.warn(
+          "GPU {} cannot be read ({}) and is not offered until it answers; see the "
+          "kernel log of the node",
+          gpu.index, gpu.presence_reason);
+      continue;
+    }
+    out.push_back(&gpu);
+  }
+  std::ranges::stable_sort(out, {}, [](const Gpu* gpu) { return gpu->index; });
+  return out;
+}
+
+// Strategy single needs one shape on the whole node.
+Result<void> check_uniform(const std::vector<const Gpu*>& gpus) {
+  const std::string hint =
+      "give every GPU of the node the same MIG layout, or set migStrategy to mixed";
+  const MigInstance* first = nullptr;
+  for (const Gpu* gpu : gpus) {
+    if (!gpu->mig_enabled()) continue;
+    if (gpu->mig_instances.empty()) {
+      return fail(Code::kFailedPrecondition,
+                  fmt::format("device {} has no MIG devices configured", gpu->index), hint);
+    }
+    for (const MigInstance& instance : gpu->mig_instances) {
+      if (first == nullptr) first = &instance;
+      if (instance.profile == first->profile && instance.attributes == first->attributes) continue;
+      return fail(Code::kFailedPrecondition,
+                  fmt::format("more than one MIG device type present on node ({} and {})",
+                              first->profile.name, instance.profile.name),
+                  hint);
+    }
+  }
+  const auto enabled = std::ranges::count_if(gpus, &Gpu::mig_enabled);
+  if (enabled != 0 && static_cast<std::size_t>(enabled) != gpus.size()) {
+    return fail(Code::kFailedPrecondition,
+                fmt::format("all devices on the node must be configured with the same migEnabled "
+                            "value ({} of {} GPUs have MIG enabled)",
+                            enabled, gpus.size()),
+                hint);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<DeviceClasses> device_classes(const gpu::Machine& machine, const config::Config& config,
+                                     const gpu::HealthReport& health) {
+  Classifier classifier(config, health);
+  const std::vector<const Gpu*> gpus = usable(machine, classifier);
+  const MigStrategy strategy = config.flags.mig_strategy;
+  if (strategy == MigStrategy::kSingle) {
+    Result<void> uniform = check_uniform(gpus);
+    if (!uniform) {
+      return std::unexpected(std::move(uniform).error().with_context("migStrategy single"));
+    }
+  }
+  for (const Gpu* gpu : gpus) {
+    if (strategy == MigStrategy::kNone || !gpu->mig_enabled()) {
+      classifier.add_whole(*gpu);
+    } else if (strategy == MigStrategy::kSingle) {
+      classifier.add_instances_as_gpus(*gpu);
+    } else {
+      classifier.add_instances_by_profile(*gpu);
+    }
+  }
+  return std::move(classifier.out);
+}
+
+}  // namespace tranche::offer

@@ -1,0 +1,28 @@
+#pragma once
+// First half of make_offer: which devices a machine has and under which resource name each one
+// stands before any sharing. Private to offer/.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "config/config.h"
+#include "gpu/health.h"
+#include "gpu/machine.h"
+#include "offer/offer.h"
+
+namespace tranche::offer {
+
+struct DeviceClasses {
+  // Devices by GPU index, then MIG slot. A device is in one class only.
+  std::map<config::ResourceName, std::vector<Device>> by_name;
+  std::vector<std::string> warnings;
+};
+
+// Follows flags.migStrategy and resources.{gpus,mig}; NVIDIA's rules and, for strategy `single`,
+// its error phrases (kFailedPrecondition). GPUs named "DGX Display" are left out.
+Result<DeviceClasses> device_classes(const gpu::Machine& machine, const config::Config& config,
+                                     const gpu::HealthReport& health);
+
+}  // namespace tranche::offer
