@@ -91,7 +91,7 @@ struct Gpu {
 // How two GPUs reach each other, nearest last; values are nvmlGpuTopologyLevel_t's.
 enum class P2pLevel {
   kUnknown = -1,
-  kInternal = 0,     // the same board
+  kInternal = 0,  // the same board
   kSingleSwitch = 10,
   kMultiSwitch = 20,
   kHostBridge = 30,

@@ -16,7 +16,7 @@ struct Model {
   std::string_view name;          // as NVML prints it, without "NVIDIA " or "Tesla "
   std::string_view architecture;  // "turing", "ampere", "ada-lovelace", "hopper", "blackwell"
   ComputeCapability compute_capability;
-  Bytes memory;  // nominal, as NVML's total on that model
+  Bytes memory;  // as NVML reports it with a recent driver, ECC as shipped: for planning
   bool mig_capable = false;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
-// Port: reads the hardware. Adapter: nvml/ (with host/ for sysfs). Fake: tests/support/fake_reader.h.
+// Port: reads the hardware. Adapter: nvml/reader.h (NVML and sysfs); Machine::host is added by
+// wiring from host/host_reader.h. Fake: tests/support/fake_reader.h.
 
 #include "base/result.h"
 #include "gpu/machine.h"

@@ -1,0 +1,40 @@
+#include "gpu/machine.h"
+
+#include <algorithm>
+
+namespace tranche::gpu {
+namespace {
+
+// The description `old` had, with what `now` says about its presence.
+Gpu with_presence(Gpu old, Presence presence, std::string reason) {
+  old.presence = presence;
+  old.presence_reason = std::move(reason);
+  return old;
+}
+
+}  // namespace
+
+const Gpu* find_gpu(const Machine& machine, const GpuUuid& uuid) {
+  const auto found = std::ranges::find(machine.gpus, uuid, &Gpu::uuid);
+  return found == machine.gpus.end() ? nullptr : &*found;
+}
+
+Machine remember_lost(const Machine& before, Machine now) {
+  for (Gpu& gpu : now.gpus) {
+    if (gpu.presence == Presence::kPresent) continue;
+    const Gpu* old = find_gpu(before, gpu.uuid);
+    if (old != nullptr) gpu = with_presence(*old, gpu.presence, gpu.presence_reason);
+  }
+  bool added = false;
+  for (const Gpu& old : before.gpus) {
+    if (find_gpu(now, old.uuid) != nullptr) continue;
+    now.gpus.push_back(with_presence(old, Presence::kLost, "the driver no longer lists it"));
+    added = true;
+  }
+  // Stable, so that among equal indices (NVML numbers anew when a GPU goes) those that are there
+  // come first.
+  if (added) std::ranges::stable_sort(now.gpus, {}, &Gpu::index);
+  return now;
+}
+
+}  // namespace tranche::gpu
