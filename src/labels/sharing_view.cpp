@@ -1,14 +1,23 @@
 #include "labels/sharing_view.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace tranche::labels {
 namespace {
 
+// UUIDs are hexadecimal: the case of their letters does not matter.
+bool same(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  };
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
 bool names(const config::DeviceList& list, const DeviceRef& device) {
   return std::ranges::any_of(list.items, [&](const std::string& item) {
-    return item == device.index || item == device.uuid ||
-           (!device.legacy.empty() && item == device.legacy);
+    return item == device.index || same(item, device.uuid) ||
+           (!device.legacy.empty() && same(item, device.legacy));
   });
 }
 
