@@ -1,8 +1,13 @@
 #pragma once
-// grant/v1: a grant as it is stored, one line of JSON with version and checksum. A grant outlives
-// the call that made it (kubelet replays its own copy), so it is kept until kubelet no longer lists
-// its ids. Encoding only; files are agent/grant_store.h's.
+// grant/v1: a grant as it is stored, one line of JSON with version and checksum
+// (docs/schemas/grant-v1.schema.json). A grant outlives the call that made it (kubelet replays its
+// own copy), so it is kept until kubelet no longer lists its ids. Encoding only; files are
+// agent/grant_store.h's.
+//
+// {"checksum":"<FNV-1a, 64 bits, hex>","record":{...},"version":"grant/v1"}: the checksum is over
+// the text of `record`, compact and with sorted keys. It finds torn and edited lines, not malice.
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 

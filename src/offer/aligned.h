@@ -1,0 +1,57 @@
+#pragma once
+// Which whole GPUs go well together. Works on numbers only: GPUs are 0 to n - 1 in the order of
+// their index, and a matrix says how well each pair is connected. Private to offer/.
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gpu/machine.h"
+
+namespace tranche::offer {
+
+// How well two GPUs reach each other: NVIDIA's scores. P2P level: across CPUs 10, same CPU 20, host
+// bridge 30, several switches 40, one switch 50, same board 60, unknown 0; and 100 per NVLink.
+int link_score(const gpu::Link& link);
+
+// Scores of all pairs; symmetric, 0 on the diagonal.
+class Scores {
+ public:
+  explicit Scores(std::size_t gpus) : size_(gpus), values_(gpus * gpus) {}
+
+  std::size_t size() const { return size_; }
+  int at(std::size_t a, std::size_t b) const { return values_[a * size_ + b]; }
+  void set(std::size_t a, std::size_t b, int score) {
+    values_[a * size_ + b] = score;
+    values_[b * size_ + a] = score;
+  }
+
+ private:
+  std::size_t size_;
+  std::vector<int> values_;
+};
+
+struct AlignedSet {
+  std::vector<std::size_t> gpus;  // rising
+  int score = 0;                  // sum over its pairs
+  std::string rule;               // how it was found, for people
+};
+
+// Up to this many free GPUs NVIDIA's partition rule applies.
+inline constexpr std::size_t kPartitionLimit = 8;
+// Above that, all sets are tried while they are no more than this: any size out of 16 GPUs (12870).
+inline constexpr std::size_t kMaxSets = 20'000;
+
+// The best `size` GPUs that contain `required`; nullopt when there are none.
+//
+// Up to 8 GPUs: of all ways to split them into sets of `size` (the last one may be smaller), the
+// one with the highest total, and in it the best full set that contains what is required. So what
+// is left stays well connected too, and a Pod may get a set that is not the very best. Above 8: the
+// best set. Above kMaxSets sets: grown greedily from up to 32 seeds and improved by swaps, which is
+// bounded and need not be the best. Ties go to the set with the lowest indices.
+std::optional<AlignedSet> best_aligned(const Scores& scores, std::span<const std::size_t> required,
+                                       std::size_t size);
+
+}  // namespace tranche::offer
