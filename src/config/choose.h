@@ -14,7 +14,7 @@ enum class Fallback { kNamed, kSingle, kEmpty };
 Result<std::vector<Fallback>> parse_fallbacks(const std::vector<std::string>& names);
 
 struct Wish {
-  std::optional<std::string> label;         // node label nvidia.com/device-plugin.config; "" = unset
+  std::optional<std::string> label;  // node label nvidia.com/device-plugin.config; "" = unset
   std::optional<std::string> default_name;  // --default-config
   std::vector<Fallback> fallbacks = {Fallback::kNamed, Fallback::kSingle};
 };

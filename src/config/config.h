@@ -48,7 +48,8 @@ struct ReplicatedResource {
   // renameByDefault, honorIgnoredFields.
   std::optional<ResourceName> rename;
   Devices devices = AllDevices{};
-  int replicas = 1;  // >= 1; 1 means not shared
+  // >= 1; 1 means not shared: renameByDefault does not apply, an honoured `rename` does.
+  int replicas = 1;
   int line = 0;      // in the file; 0: not from a file
   bool operator==(const ReplicatedResource&) const = default;
 
@@ -69,7 +70,8 @@ struct Sharing {
   std::optional<ReplicatedResources> mps;
   bool operator==(const Sharing&) const = default;
 
-  // NVIDIA's rule: mps if set and any replicas > 1, else time-slicing if any replicas > 1, else none.
+  // NVIDIA's rule: mps if set and any replicas > 1, else time-slicing if any replicas > 1, else
+  // none.
   SharingStrategy strategy() const;
   // The list that is in force (mps if set, else timeSlicing); nullptr when neither is set.
   const ReplicatedResources* active() const;

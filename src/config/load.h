@@ -2,10 +2,12 @@
 // From text to Config: file, flags and environment put together with NVIDIA's precedence
 // (flag > environment > file > default, per field), all errors gathered, then validated.
 //
+//   text --yaml--> tree --file.h--> Settings --merge.h--> effective Settings --validate.h-->
+//   --settle.h--> Config
+//
 // Messages read "file:line: field: what; remedy", "flag --x: ..." or "environment X: ...", with
-// NVIDIA's own phrase inside where it has one, so that what users grep for is still found.
+// NVIDIA's own phrase inside where it has one, so that what users grep for is still found. Pure.
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,6 +24,7 @@ namespace tranche::config {
 struct FlagValue {
   std::string name;
   std::string value;
+  bool operator==(const FlagValue&) const = default;
 };
 
 // Which program's rules apply: the agent and nvidia-device-plugin validate everything,
@@ -35,7 +38,8 @@ struct Sources {
   std::string file_name;
   std::vector<FlagValue> flags;
   std::map<std::string, std::string> environment;
-  bool strict = false;  // --strict-config: unknown and duplicate keys are errors
+  // Unknown and duplicate keys are errors; so they are with the flag --strict-config among `flags`.
+  bool strict = false;
 };
 
 struct Warning {
@@ -46,20 +50,24 @@ struct Warning {
 struct Loaded {
   Config config;
   std::vector<Warning> warnings;
+  // The effective configuration as NVIDIA prints it after "Running with config:": JSON, 2-space
+  // indented, null for what is unset; with `tranche` only when something of ours is set.
+  std::string json;
 };
 
-// kInvalidArgument with every error found, one a line, in `what`.
+// Every error found, one a line, in `what`: kInvalidArgument when text, flags or environment could
+// not be read, else kFailedPrecondition when what was read breaks a rule.
 Result<Loaded> load(const Sources& sources);
 
-// Errors that depend on the machine and so are found later, in NVIDIA's order: CDI strategies
-// without NVML, and the like.
+// Errors that depend on the machine and so are found later: CDI strategies without NVML, a
+// discovery strategy that is not supported.
 struct MachineFacts {
   bool nvml_loadable = true;
 };
 Result<void> validate_on_machine(const Config& config, const MachineFacts& facts);
 
-// The effective configuration as NVIDIA prints it after "Running with config:": JSON, 2-space
-// indented, null for what is unset; with `tranche` only when something of ours is set.
-std::string to_json(const Config& config);
+// What a program that ends because of `error` (from load or validate_on_machine) prints: NVIDIA's
+// chain of causes ("error starting plugins: unable to load config: ...") before each line of it.
+std::string startup_failure(const Sources& sources, const Error& error);
 
 }  // namespace tranche::config

@@ -1,0 +1,71 @@
+#include "config/fields.h"
+
+#include <algorithm>
+#include <array>
+
+namespace tranche::config {
+namespace {
+
+constexpr auto kFields = std::to_array<FieldSpec>({
+    {"version", "string", "v1", "v1, or left out"},
+    {"resources.gpus[].pattern", "string", "", "product name, `*` stands for anything"},
+    {"resources.gpus[].name", "resource name", "", "resource under which such GPUs are advertised"},
+    {"resources.mig[].pattern", "string", "", "MIG profile, `*` stands for anything"},
+    {"resources.mig[].name", "resource name", "",
+     "resource under which such MIG devices are advertised"},
+    {"sharing.timeSlicing.renameByDefault", "bool", "false",
+     "advertise replicas as `<name>.shared`"},
+    {"sharing.timeSlicing.failRequestsGreaterThanOne", "bool", "false",
+     "refuse a container that asks for more than one replica"},
+    {"sharing.timeSlicing.resources[].name", "resource name", "", "resource to share (required)"},
+    {"sharing.timeSlicing.resources[].rename", "resource name", "",
+     "name of the replicas; ignored unless tranche.honorIgnoredFields"},
+    {"sharing.timeSlicing.resources[].devices", "all, a count, or a list", "all",
+     "which devices are shared; ignored unless tranche.honorIgnoredFields"},
+    {"sharing.timeSlicing.resources[].replicas", "int", "",
+     "replicas of each device (required); 1: not shared"},
+    {"sharing.mps.renameByDefault", "bool", "false", "advertise replicas as `<name>.shared`"},
+    {"sharing.mps.failRequestsGreaterThanOne", "bool", "true",
+     "refuse a container that asks for more than one replica"},
+    {"sharing.mps.resources[].name", "resource name", "", "resource to share (required)"},
+    {"sharing.mps.resources[].rename", "resource name", "",
+     "name of the replicas; ignored unless tranche.honorIgnoredFields"},
+    {"sharing.mps.resources[].devices", "all, a count, or a list", "all",
+     "which devices are shared; ignored unless tranche.honorIgnoredFields"},
+    {"sharing.mps.resources[].replicas", "int", "",
+     "replicas of each device (required); 1: not shared"},
+    {"tranche.honorIgnoredFields", "bool", "false",
+     "honour `rename`, `devices` and `resources`, which NVIDIA's programs read and ignore"},
+});
+
+// Adds the first key of `path` below `parent`, without the "[]" of a list.
+void add_key(std::string_view path, std::string_view parent, std::vector<std::string_view>& keys) {
+  if (!parent.empty()) {
+    if (!path.starts_with(parent) || path.size() <= parent.size() || path[parent.size()] != '.') {
+      return;
+    }
+    path.remove_prefix(parent.size() + 1);
+  }
+  const auto key = path.substr(0, path.find_first_of(".["));
+  if (!key.empty() && std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
+}
+
+}  // namespace
+
+std::span<const FieldSpec> file_only_fields() { return kFields; }
+
+std::vector<std::string_view> keys_under(std::string_view path) {
+  std::vector<std::string_view> keys;
+  if (path.empty()) add_key(kFields.front().path, path, keys);
+  for (const auto& flag : flag_table()) add_key(flag.field, path, keys);
+  for (const auto& field : kFields) add_key(field.path, path, keys);
+  return keys;
+}
+
+const FlagSpec* flag_of_field(std::string_view path) {
+  const auto flags = flag_table();
+  const auto found = std::ranges::find(flags, path, &FlagSpec::field);
+  return found == flags.end() || path.empty() ? nullptr : &*found;
+}
+
+}  // namespace tranche::config

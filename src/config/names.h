@@ -1,0 +1,20 @@
+#pragma once
+// The rules for names inside the configuration: resource names and the items of `devices:`. Pure.
+
+#include <string_view>
+
+#include "base/result.h"
+#include "config/config.h"
+
+namespace tranche::config {
+
+inline constexpr std::string_view kResourcePrefix = "nvidia.com/";
+
+// Puts "nvidia.com/" before `text` unless it is there. kInvalidArgument when the whole is longer
+// than 63 characters or the part after the slash is no lower-case RFC 1123 subdomain.
+Result<ResourceName> parse_resource_name(std::string_view text);
+
+// Whether `text` is an item of a `devices:` list: see DeviceList in config.h.
+bool is_device_item(std::string_view text);
+
+}  // namespace tranche::config

@@ -1,0 +1,49 @@
+#include "config/problems.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace tranche::config {
+namespace {
+
+// A file of errors helps nobody.
+constexpr std::size_t kMaxShown = 50;
+
+std::string message(std::string_view where, std::string_view what, std::string_view remedy) {
+  if (remedy.empty()) return fmt::format("{}: {}", where, what);
+  return fmt::format("{}: {}; {}", where, what, remedy);
+}
+
+}  // namespace
+
+void Problems::error(std::string_view where, std::string_view what, std::string_view remedy) {
+  errors_.push_back(message(where, what, remedy));
+}
+
+void Problems::error(const Error& error) { errors_.push_back(error.message()); }
+
+void Problems::warn(std::string_view where, std::string_view what, std::string_view remedy) {
+  warnings_.push_back(message(where, what, remedy));
+}
+
+void Problems::suspicious(std::string_view where, std::string_view what, std::string_view otherwise,
+                          std::string_view remedy) {
+  if (strict_) {
+    error(where, what, remedy);
+  } else {
+    warn(where, fmt::format("{}, {}", what, otherwise), remedy);
+  }
+}
+
+Error Problems::as_error(Code code) const {
+  auto shown = errors_;
+  if (shown.size() > kMaxShown) {
+    shown.resize(kMaxShown);
+    shown.push_back(fmt::format("and {} more errors", errors_.size() - kMaxShown));
+  }
+  return {code, fmt::format("{}", fmt::join(shown, "\n"))};
+}
+
+}  // namespace tranche::config
