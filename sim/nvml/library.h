@@ -1,0 +1,139 @@
+#pragma once
+// What every NVML function of the simulated library goes through: is the library initialised, do
+// faults strike, is the handle good, is the GPU there. The functions themselves then only answer.
+//
+// Handles are numbers in pointer clothes, never dereferenced: any value a caller invents is told
+// from ours, and a handle of a MIG instance that is gone is recognised by its generation. One per
+// process; thread-safe.
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "sim/nvml/abi.h"
+#include "sim/simulation.h"
+#include "sim/visible.h"
+
+#define NVML_API extern "C" __attribute__((visibility("default")))
+
+namespace tranche::sim {
+
+using namespace abi;  // NOLINT(google-build-using-namespace): NVML's names are the point here
+
+// An initialised library, as one call sees it.
+struct Session {
+  std::shared_ptr<Simulation> sim;
+  Visible visible;
+
+  State& state() const { return sim->state(); }
+  // GPUs that are shown and not gone, in order: what NVML's index counts.
+  std::uint32_t count() const;
+  std::optional<std::uint32_t> gpu_at(std::uint32_t index) const;
+  std::uint32_t index_of(std::uint32_t gpu) const;
+  bool is_shown(std::uint32_t gpu) const;
+};
+
+nvmlReturn_t initialise();
+nvmlReturn_t shut_down();
+// Null when the library is not initialised.
+std::shared_ptr<const Session> session();
+
+// What a handle names.
+struct Device {
+  const Session& session;
+  std::uint32_t gpu = 0;
+  std::uint32_t gpu_instance = kNone;      // kNone: a whole GPU
+  std::uint32_t compute_instance = kNone;  // kNone: no MIG device
+
+  Simulation& sim() const { return *session.sim; }
+  State& state() const { return session.state(); }
+  Gpu& hardware() const { return state().gpus[gpu]; }
+  const Model& model() const { return state().models[hardware().model]; }
+  bool is_mig() const { return compute_instance != kNone; }
+  GpuInstance& instance() const { return hardware().instances[gpu_instance]; }
+  ComputeInstance& compute() const { return instance().compute[compute_instance]; }
+};
+
+nvmlDevice_t gpu_handle(std::uint32_t gpu);
+nvmlDevice_t mig_handle(const State& state, std::uint32_t gpu, std::uint32_t gpu_instance,
+                        std::uint32_t compute_instance);
+nvmlGpuInstance_t gpu_instance_handle(const State& state, std::uint32_t gpu,
+                                      std::uint32_t gpu_instance);
+nvmlComputeInstance_t compute_instance_handle(const State& state, std::uint32_t gpu,
+                                              std::uint32_t gpu_instance,
+                                              std::uint32_t compute_instance);
+
+// nvmlReturn_t of an Error from the machine's own functions.
+nvmlReturn_t to_nvml(const Error& error);
+
+// Output pointers of a call: all must be there.
+template <class... Pointers>
+bool given(Pointers... pointers) {
+  return ((pointers != nullptr) && ...);
+}
+
+// Copies with the terminating zero; INSUFFICIENT_SIZE when it does not fit.
+nvmlReturn_t copy_text(std::string_view text, char* out, unsigned int length);
+
+namespace detail {
+enum class HandleKind : std::uint32_t { kDevice = 1, kGpuInstance = 2, kComputeInstance = 3 };
+// Checks faults and presence of a device handle; NVML_SUCCESS fills `out`'s numbers.
+nvmlReturn_t enter(const Session& session, std::string_view function, const void* handle,
+                   HandleKind kind, Device& out);
+nvmlReturn_t enter(const Session& session, std::string_view function);
+
+template <class Function>
+nvmlReturn_t on_handle(std::string_view function, const void* handle, HandleKind kind,
+                       bool arguments_given, Function answer) {
+  const auto current = session();
+  if (!current) return NVML_ERROR_UNINITIALIZED;
+  if (!arguments_given) return NVML_ERROR_INVALID_ARGUMENT;
+  Device device{*current};
+  const nvmlReturn_t entered = enter(*current, function, handle, kind, device);
+  return entered == NVML_SUCCESS ? answer(std::as_const(device)) : entered;
+}
+}  // namespace detail
+
+// A call about no device. `answer` takes the Session.
+template <class Function>
+nvmlReturn_t on_system(std::string_view function, bool arguments_given, Function answer) {
+  const auto current = session();
+  if (!current) return NVML_ERROR_UNINITIALIZED;
+  if (!arguments_given) return NVML_ERROR_INVALID_ARGUMENT;
+  const nvmlReturn_t entered = detail::enter(*current, function);
+  return entered == NVML_SUCCESS ? answer(*current) : entered;
+}
+
+// A call about a GPU or MIG device. `answer` takes the Device.
+template <class Function>
+nvmlReturn_t on_device(std::string_view function, nvmlDevice_t handle, bool arguments_given,
+                       Function answer) {
+  return detail::on_handle(function, handle, detail::HandleKind::kDevice, arguments_given, answer);
+}
+
+// The same, refused for MIG devices with `refusal`.
+template <class Function>
+nvmlReturn_t on_gpu(std::string_view function, nvmlDevice_t handle, bool arguments_given,
+                    Function answer, nvmlReturn_t refusal = NVML_ERROR_NOT_SUPPORTED) {
+  return on_device(function, handle, arguments_given, [&](const Device& device) {
+    return device.is_mig() ? refusal : answer(device);
+  });
+}
+
+template <class Function>
+nvmlReturn_t on_gpu_instance(std::string_view function, nvmlGpuInstance_t handle,
+                             bool arguments_given, Function answer) {
+  return detail::on_handle(function, handle, detail::HandleKind::kGpuInstance, arguments_given,
+                           answer);
+}
+
+template <class Function>
+nvmlReturn_t on_compute_instance(std::string_view function, nvmlComputeInstance_t handle,
+                                 bool arguments_given, Function answer) {
+  return detail::on_handle(function, handle, detail::HandleKind::kComputeInstance, arguments_given,
+                           answer);
+}
+
+}  // namespace tranche::sim

@@ -1,0 +1,203 @@
+// Simulation::open: find, make, check and map the state file.
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <new>
+
+#include "base/fs.h"
+#include "fmt/format.h"
+#include "sim/liveness.h"
+#include "sim/machine.h"
+#include "sim/simulation.h"
+
+namespace tranche::sim {
+namespace {
+
+struct Fd {
+  int value = -1;
+  ~Fd() {
+    if (value >= 0) ::close(value);
+  }
+};
+
+std::uint64_t hash(std::string_view text, std::uint64_t value = 0xCBF29CE484222325U) {
+  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
+  return value;
+}
+
+std::int64_t mtime_ns(const struct stat& info) {
+  return info.st_mtim.tv_sec * 1'000'000'000 + info.st_mtim.tv_nsec;
+}
+
+Result<std::string> read_machine(const std::string& path) {
+  return FsRoot().read(std::filesystem::absolute(path));
+}
+
+void make_lock(State& state) {
+  pthread_mutexattr_t attributes;
+  ::pthread_mutexattr_init(&attributes);
+  ::pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  ::pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+  ::pthread_mutex_init(&state.lock, &attributes);
+  ::pthread_mutexattr_destroy(&attributes);
+}
+
+Result<State*> map_state(int fd, const std::string& path) {
+  void* memory = ::mmap(nullptr, sizeof(State), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (memory == MAP_FAILED) return std::unexpected(errno_error(errno, "map " + path));
+  return std::launder(static_cast<State*>(memory));
+}
+
+// Fills a file that nobody has filled. The caller holds the file's flock.
+Result<void> make_state(int fd, const std::string& path, const std::string& machine) {
+  if (machine.empty()) {
+    return fail(Code::kFailedPrecondition, path + ": there is no such simulated machine",
+                "set TRANCHE_SIM to a machine file (sim/machines/*.yaml)");
+  }
+  struct stat info = {};
+  if (::stat(machine.c_str(), &info) != 0) {
+    return std::unexpected(errno_error(errno, "open machine " + machine));
+  }
+  ASSIGN_OR_RETURN(const std::string text, read_machine(machine));
+  ASSIGN_OR_RETURN(const MachineSpec spec, parse_machine(text, machine));
+  if (::ftruncate(fd, 0) != 0 || ::ftruncate(fd, sizeof(State)) != 0) {
+    return std::unexpected(errno_error(errno, "extend " + path));
+  }
+  std::ignore = ::fchmod(fd, 0666);
+  ASSIGN_OR_RETURN(State* const state, map_state(fd, path));
+  make_lock(*state);
+  const auto built = build_state(spec, *state);
+  if (built) {
+    state->version = kVersion;
+    state->state_size = sizeof(State);
+    state->machine_hash = hash(text);
+    state->machine_mtime_ns = mtime_ns(info);
+    state->machine_size = static_cast<std::uint64_t>(info.st_size);
+    state->magic.store(kMagic, std::memory_order_release);
+  }
+  ::munmap(state, sizeof(State));
+  if (!built) {
+    Error error = built.error();
+    return std::unexpected(std::move(error).with_context(machine));
+  }
+  return {};
+}
+
+bool is_made(int fd) {
+  struct stat info = {};
+  if (::fstat(fd, &info) != 0 || info.st_size < static_cast<off_t>(sizeof(std::uint64_t))) {
+    return false;
+  }
+  std::uint64_t magic = 0;
+  return ::pread(fd, &magic, sizeof magic, 0) == sizeof magic && magic == kMagic;
+}
+
+// The state wins over a machine file that cannot be read (a container may have only the state).
+Result<void> check_machine(State& state, const OpenOptions& options) {
+  struct stat info = {};
+  if (options.machine.empty() || ::stat(options.machine.c_str(), &info) != 0) return {};
+  if (mtime_ns(info) == state.machine_mtime_ns &&
+      static_cast<std::uint64_t>(info.st_size) == state.machine_size) {
+    return {};
+  }
+  const auto text = read_machine(options.machine);
+  if (!text || hash(*text) == state.machine_hash) return {};
+  return fail(
+      Code::kFailedPrecondition,
+      fmt::format("{}: made from another machine file than {}", options.state, options.machine),
+      "remove the state file, or name another one in TRANCHE_SIM_STATE");
+}
+
+Result<State*> open_made(int fd, const OpenOptions& options) {
+  struct stat info = {};
+  if (::fstat(fd, &info) != 0) return std::unexpected(errno_error(errno, "stat " + options.state));
+  const auto other = [&] {
+    return fail(Code::kInvalidArgument,
+                options.state + ": state of another release of the simulated machine",
+                "remove it, it is made anew");
+  };
+  if (info.st_size != static_cast<off_t>(sizeof(State))) return other();
+  ASSIGN_OR_RETURN(State* const state, map_state(fd, options.state));
+  if (state->version != kVersion || state->state_size != sizeof(State)) {
+    ::munmap(state, sizeof(State));
+    return other();
+  }
+  if (auto same = check_machine(*state, options); !same) {
+    ::munmap(state, sizeof(State));
+    return std::unexpected(same.error());
+  }
+  return state;
+}
+
+}  // namespace
+
+OpenOptions options_from_environment() {
+  const auto value = [](const char* name) {
+    const char* text = std::getenv(name);
+    return std::string(text == nullptr ? "" : text);
+  };
+  return {.machine = value("TRANCHE_SIM"), .state = value("TRANCHE_SIM_STATE")};
+}
+
+Result<std::string> default_state_path(const std::string& machine) {
+  struct stat info = {};
+  if (::stat(machine.c_str(), &info) != 0) {
+    return std::unexpected(errno_error(errno, "open machine " + machine));
+  }
+  std::error_code ignored;
+  const auto real = std::filesystem::canonical(machine, ignored);
+  std::string base = "/tmp";
+  for (const char* name : {"XDG_RUNTIME_DIR", "TMPDIR"}) {
+    const char* text = std::getenv(name);
+    if (text == nullptr || *text == '\0') continue;
+    base = text;
+    break;
+  }
+  const std::string folder = fmt::format("{}/tranche-sim-{}", base, ::getuid());
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+    return std::unexpected(errno_error(errno, "make " + folder));
+  }
+  const std::string words = fmt::format("{}\n{}\n{}", real.string(), mtime_ns(info), info.st_size);
+  return fmt::format("{}/{}-{:016x}.state", folder, real.stem().string(), hash(words));
+}
+
+Result<std::shared_ptr<Simulation>> Simulation::open(const OpenOptions& wanted) {
+  OpenOptions options = wanted;
+  if (options.state.empty()) {
+    if (options.machine.empty()) {
+      return fail(Code::kFailedPrecondition, "no simulated machine is named",
+                  "set TRANCHE_SIM to a machine file (sim/machines/*.yaml)");
+    }
+    ASSIGN_OR_RETURN(options.state, default_state_path(options.machine));
+  }
+  Fd file{::open(options.state.c_str(), O_RDWR | O_CLOEXEC)};
+  if (file.value < 0 && errno == ENOENT && !options.machine.empty()) {
+    file.value = ::open(options.state.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  }
+  if (file.value < 0) return std::unexpected(errno_error(errno, "open " + options.state));
+  if (!is_made(file.value)) {
+    // Released by close, and by the kernel when the maker dies: then the next one makes it.
+    while (::flock(file.value, LOCK_EX) != 0) {
+      if (errno != EINTR) return std::unexpected(errno_error(errno, "lock " + options.state));
+    }
+    if (!is_made(file.value)) TRY(make_state(file.value, options.state, options.machine));
+    ::flock(file.value, LOCK_UN);
+  }
+  ASSIGN_OR_RETURN(State* const state, open_made(file.value, options));
+  const auto lock_fd = open_lock_file(options.state);
+  if (!lock_fd) {
+    ::munmap(state, sizeof(State));
+    return std::unexpected(lock_fd.error());
+  }
+  return std::make_shared<Simulation>(state, options.state, *lock_fd);
+}
+
+}  // namespace tranche::sim

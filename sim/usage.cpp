@@ -1,0 +1,123 @@
+#include "sim/usage.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "fmt/format.h"
+#include "sim/mig.h"
+
+namespace tranche::sim {
+namespace {
+
+std::uint64_t period_ns(const State& state, std::uint32_t gpu) {
+  return std::uint64_t{state.models[state.gpus[gpu].model].sample_period_us} * 1000;
+}
+
+// What one use wants of window `index`, in permille.
+std::uint64_t wanted(const Use& use, std::uint64_t index, std::uint64_t period) {
+  std::uint64_t busy = 0;
+  const Window& window = use.windows[index % kMaxWindows];
+  if (window.index.load(std::memory_order_acquire) == index) {
+    busy = window.busy_ns.load(std::memory_order_relaxed);
+  }
+  const std::uint64_t begin = index * period;
+  const std::uint64_t since = use.declared_since_ns.load(std::memory_order_acquire);
+  const std::uint64_t permille = use.declared_permille.load(std::memory_order_relaxed);
+  const std::uint64_t overlap =
+      since >= begin + period ? 0 : begin + period - std::max(begin, since);
+  return busy * 1000 / period + permille * overlap / period;
+}
+
+}  // namespace
+
+std::vector<LiveUse> live_uses(const Simulation& sim, std::uint32_t gpu) {
+  std::vector<LiveUse> uses;
+  for (unsigned i = 0; i < kMaxProcesses; ++i) {
+    const ProcessSlot& slot = sim.state().processes[i];
+    if (slot.used.load(std::memory_order_acquire) == 0) continue;
+    const auto pid = sim.holder(i);
+    if (!pid) continue;
+    for (const Use& use : slot.uses) {
+      if (use.used.load(std::memory_order_acquire) != 0 && use.gpu == gpu) {
+        uses.push_back({&slot, &use, *pid});
+      }
+    }
+  }
+  return uses;
+}
+
+MemoryUse memory_use(const Simulation& sim, std::uint32_t gpu, std::uint32_t gpu_instance) {
+  const State& state = sim.state();
+  const Model& model = state.models[state.gpus[gpu].model];
+  MemoryUse sum{model.memory_bytes, model.reserved_bytes, model.idle_bytes};
+  if (gpu_instance != kNone) {
+    const GpuInstance& instance = state.gpus[gpu].instances[gpu_instance];
+    const Profile& profile = profile_of(state, state.gpus[gpu], instance);
+    sum = {std::uint64_t{profile.memory_mib} << 20U, 0, 0};
+  }
+  for (const LiveUse& live : live_uses(sim, gpu)) {
+    if (gpu_instance != kNone && live.use->gpu_instance != gpu_instance) continue;
+    sum.used += live.use->memory.load(std::memory_order_relaxed);
+  }
+  return sum;
+}
+
+Result<void> take_memory(const Simulation& sim, Use& use, std::uint64_t bytes) {
+  const Simulation::Guard guard(sim.state());
+  const MemoryUse now = memory_use(sim, use.gpu, use.gpu_instance);
+  const std::uint64_t taken = now.used + now.reserved;
+  const std::uint64_t free = now.total > taken ? now.total - taken : 0;
+  if (bytes > free) {
+    return fail(Code::kUnavailable,
+                fmt::format("out of memory: {} MiB asked, {} MiB free", bytes >> 20U, free >> 20U));
+  }
+  use.memory.fetch_add(bytes);
+  return {};
+}
+
+void give_memory(const Simulation& sim, Use& use, std::uint64_t bytes) {
+  const Simulation::Guard guard(sim.state());
+  use.memory.fetch_sub(std::min(bytes, use.memory.load()));
+}
+
+Result<Use*> add_use(const Simulation& sim, ProcessSlot& slot, const UseTarget& target) {
+  const Simulation::Guard guard(sim.state());
+  for (Use& use : slot.uses) {
+    if (use.used.load() != 0) continue;
+    std::memset(static_cast<void*>(&use), 0, sizeof use);
+    use.gpu = target.gpu;
+    use.gpu_instance = target.gpu_instance;
+    use.compute_instance = target.compute_instance;
+    use.kind = static_cast<std::uint32_t>(target.kind);
+    use.contexts.store(1);
+    use.used.store(1, std::memory_order_release);
+    return &use;
+  }
+  return fail(Code::kUnavailable,
+              fmt::format("a process may use at most {} simulated devices", kMaxUses));
+}
+
+WindowLoad window_load(const Simulation& sim, std::uint32_t gpu, std::uint64_t index) {
+  const std::uint64_t period = period_ns(sim.state(), gpu);
+  WindowLoad load{.end_ns = (index + 1) * period};
+  std::uint64_t total = 0;
+  std::vector<std::pair<pid_t, std::uint64_t>> wishes;
+  for (const LiveUse& live : live_uses(sim, gpu)) {
+    const std::uint64_t wish = wanted(*live.use, index, period);
+    if (wish == 0) continue;
+    total += wish;
+    wishes.emplace_back(live.pid, wish);
+  }
+  load.permille = static_cast<std::uint32_t>(std::min<std::uint64_t>(total, 1000));
+  for (const auto& [pid, wish] : wishes) {
+    const std::uint64_t share = total > 1000 ? wish * 1000 / total : wish;
+    load.processes.push_back({pid, static_cast<std::uint32_t>(share)});
+  }
+  return load;
+}
+
+std::uint64_t last_window(const Simulation& sim, std::uint32_t gpu) {
+  return now_ns() / period_ns(sim.state(), gpu) - 1;
+}
+
+}  // namespace tranche::sim
