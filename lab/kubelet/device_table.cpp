@@ -50,6 +50,13 @@ const DeviceTable::Resource* DeviceTable::find_locked(const std::string& resourc
   return found == resources_.end() || expired_locked(found->second) ? nullptr : &found->second;
 }
 
+DeviceTable::Resource* DeviceTable::served_by_locked(const std::string& resource,
+                                                     const Endpoint* endpoint) {
+  const auto found = resources_.find(resource);
+  if (found == resources_.end() || found->second.plugin.endpoint.get() != endpoint) return nullptr;
+  return &found->second;
+}
+
 void DeviceTable::record(Registration registration) {
   const std::scoped_lock lock(mutex_);
   ++counts_[registration.resource].registrations;
@@ -62,7 +69,9 @@ std::vector<std::shared_ptr<Endpoint>> DeviceTable::attach(const std::string& re
   const std::scoped_lock lock(mutex_);
   ++counts_[resource].streams_opened;
   auto replaced = std::exchange(gone_, {});
-  Plugin old = std::exchange(resources_[resource].plugin, std::move(plugin));
+  Resource& entry = resources_[resource];
+  if (expired_locked(entry)) entry.devices.clear();
+  Plugin old = std::exchange(entry.plugin, std::move(plugin));
   if (old.endpoint) replaced.push_back(std::move(old.endpoint));
   changed_locked();
   return replaced;
@@ -71,20 +80,20 @@ std::vector<std::shared_ptr<Endpoint>> DeviceTable::attach(const std::string& re
 void DeviceTable::receive(const std::string& resource, const Endpoint* sender,
                           std::vector<Device> devices) {
   const std::scoped_lock lock(mutex_);
-  Resource& entry = resources_[resource];
-  if (entry.plugin.endpoint.get() != sender) return;
+  Resource* entry = served_by_locked(resource, sender);
+  if (entry == nullptr) return;
   ++counts_[resource].lists_received;
-  entry.devices.clear();
-  for (Device& device : devices) entry.devices.insert_or_assign(device.id, device);
+  entry->devices.clear();
+  for (Device& device : devices) entry->devices.insert_or_assign(device.id, device);
   changed_locked();
 }
 
 void DeviceTable::detach(const std::string& resource, const Endpoint* sender) {
   const std::scoped_lock lock(mutex_);
-  Resource& entry = resources_[resource];
-  if (entry.plugin.endpoint.get() != sender) return;
-  gone_.push_back(entry.plugin.endpoint);
-  stop_locked(entry);
+  Resource* entry = served_by_locked(resource, sender);
+  if (entry == nullptr) return;
+  gone_.push_back(entry->plugin.endpoint);
+  stop_locked(*entry);
   changed_locked();
 }
 

@@ -86,6 +86,8 @@ class DeviceTable {
   bool expired_locked(const Resource& resource) const;
   // Null when unknown or its grace time is over.
   const Resource* find_locked(const std::string& resource) const;
+  // Null when `endpoint` is not, or no longer, the resource's.
+  Resource* served_by_locked(const std::string& resource, const Endpoint* endpoint);
   void changed_locked();
 
   const Clock& clock_;

@@ -10,6 +10,13 @@ namespace tranche::lab {
 
 Result<std::unique_ptr<grpc::Server>> serve_unix(const std::filesystem::path& socket,
                                                  grpc::Service& service) {
+  // sockaddr_un holds 108 bytes with the closing 0. gRPC would only say so on stderr.
+  constexpr std::size_t kLongest = 107;
+  if (socket.native().size() > kLongest)
+    return fail(Code::kInvalidArgument,
+                fmt::format("{}: too long for a unix socket ({} bytes, at most {})",
+                            socket.string(), socket.native().size(), kLongest),
+                "use a kubelet root with a shorter path");
   std::error_code problem;
   std::filesystem::remove(socket, problem);
   if (problem) return std::unexpected(errno_error(problem.value(), "remove " + socket.string()));
@@ -20,7 +27,7 @@ Result<std::unique_ptr<grpc::Server>> serve_unix(const std::filesystem::path& so
   auto server = builder.BuildAndStart();
   if (!server)
     return fail(Code::kIo, fmt::format("cannot listen on {}", socket.string()),
-                "the folder must be writable and the path shorter than 108 characters");
+                "the folder must be writable");
   return server;
 }
 
