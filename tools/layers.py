@@ -41,8 +41,8 @@ ALLOWED_FILES = {
 
 # third-party header prefix -> places (room, or room/file suffix) that may include it
 OWNERS = {
-    "grpc": ("kubelet/", "_service.cpp"),
-    "google/protobuf": ("kubelet/", "_service.cpp"),
+    "grpc": ("kubelet/", "_service.cpp", "_service_test.cpp"),
+    "google/protobuf": ("kubelet/", "_service.cpp", "_service_test.cpp"),
     "curl/": ("kube/",),
     "httplib": ("http/",),
     "yaml-cpp/": ("base/",),

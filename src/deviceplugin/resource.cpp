@@ -14,17 +14,19 @@ bool needs_annotation(const offer::GrantOptions& options) {
 
 }  // namespace
 
-Resource::Resource(ResourceState state, Store store) : store_(std::move(store)) {
-  offer::GrantIndex index(state.offer);
-  published_ = std::make_shared<const Published>(std::move(state), std::move(index));
-}
+Resource::Published::Published(ResourceState state)
+    : maker(std::move(state.offer), std::move(state.grant_options)),
+      policy(state.policy),
+      links(std::move(state.links)) {}
+
+Resource::Resource(ResourceState state, Store store)
+    : store_(std::move(store)), published_(std::make_shared<const Published>(std::move(state))) {}
 
 void Resource::publish(ResourceState state) {
-  offer::GrantIndex index(state.offer);
-  auto next = std::make_shared<const Published>(std::move(state), std::move(index));
+  auto next = std::make_shared<const Published>(std::move(state));
   {
     const std::scoped_lock lock(mutex_);
-    if (next->state.offer != published_->state.offer) ++version_;
+    if (next->maker.offer() != published_->maker.offer()) ++version_;
     published_ = std::move(next);
   }
   changed_.notify_all();
@@ -37,22 +39,19 @@ std::shared_ptr<const Resource::Published> Resource::current() const {
 
 Result<offer::Grant> Resource::allocate(std::span<const std::string> ids) const {
   const auto now = current();
-  const auto& options = now->state.grant_options;
-  ASSIGN_OR_RETURN(auto grant,
-                   offer::make_grant(now->state.offer, now->index, options, ids,
-                                     needs_annotation(options) ? random_uuid() : std::string()));
+  const auto annotation_id = needs_annotation(now->maker.options()) ? random_uuid() : std::string();
+  ASSIGN_OR_RETURN(auto grant, now->maker.make(ids, annotation_id));
   TRY(store_(grant));
   return grant;
 }
 
 Result<offer::Preferred> Resource::preferred(const offer::PreferredRequest& request) const {
   const auto now = current();
-  return offer::preferred_allocation(now->state.offer, now->state.links.get(), now->state.policy,
-                                     request);
+  return offer::preferred_allocation(now->maker.offer(), now->links.get(), now->policy, request);
 }
 
 Resource::Listing Resource::listing_locked() const {
-  return {std::shared_ptr<const offer::ResourceOffer>(published_, &published_->state.offer),
+  return {std::shared_ptr<const offer::ResourceOffer>(published_, &published_->maker.offer()),
           version_};
 }
 

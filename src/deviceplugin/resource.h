@@ -14,7 +14,6 @@
 
 #include "base/result.h"
 #include "deviceplugin/resource_state.h"
-#include "offer/grant_index.h"
 
 namespace tranche::deviceplugin {
 
@@ -42,8 +41,10 @@ class Resource {
 
  private:
   struct Published {
-    ResourceState state;
-    offer::GrantIndex index;
+    explicit Published(ResourceState state);
+    offer::GrantMaker maker;
+    config::AllocationPolicy policy;
+    std::shared_ptr<const offer::Links> links;
   };
   std::shared_ptr<const Published> current() const;
   Listing listing_locked() const;

@@ -1,13 +1,13 @@
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
+#include "base/file_identity.h"
 #include "deviceplugin/server.h"
 #include "deviceplugin/wire.h"
 #include "kubelet/proto/deviceplugin.grpc.pb.h"
@@ -81,19 +81,6 @@ class PluginService final : public v1beta1::DevicePlugin::Service {
   std::stop_token stop_;
 };
 
-// A file's identity, to see whether a path still names it.
-struct FileId {
-  dev_t device = 0;
-  ino_t inode = 0;
-  bool operator==(const FileId&) const = default;
-};
-
-FileId identify(const std::filesystem::path& path) {
-  struct stat status{};
-  if (::lstat(path.c_str(), &status) != 0) return {};
-  return {status.st_dev, status.st_ino};
-}
-
 class GrpcServer final : public Server {
  public:
   GrpcServer(std::filesystem::path socket, Resource& resource)
@@ -119,17 +106,20 @@ class GrpcServer final : public Server {
     builder.RegisterService(&service_);
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || bound == 0) return false;
-    id_ = identify(bound_path);
-    return ::rename(bound_path.c_str(), socket_.c_str()) == 0;
+    if (::rename(bound_path.c_str(), socket_.c_str()) != 0) return false;
+    file_ = identify(socket_);
+    return file_.exists();
   }
 
-  bool socket_intact() const override { return id_ != FileId{} && identify(socket_) == id_; }
+  bool socket_intact() const override {
+    return file_.exists() && identify(socket_).same_inode(file_);
+  }
 
  private:
   std::filesystem::path socket_;
   std::stop_source stop_;
   PluginService service_;
-  FileId id_;
+  FileIdentity file_;
   std::unique_ptr<grpc::Server> server_;
 };
 

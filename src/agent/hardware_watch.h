@@ -1,0 +1,50 @@
+#pragma once
+// Reads the hardware again and again on a thread of its own, so that the agent's loop, Allocate and
+// ListAndWatch never wait for NVML. Also reads the links between GPUs, once per set of GPUs.
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+#include "base/result.h"
+#include "gpu/reader.h"
+#include "offer/preferred.h"
+
+namespace tranche::agent {
+
+class HardwareWatch {
+ public:
+  // Both are called on the watch's thread.
+  struct Callbacks {
+    std::function<void(Result<gpu::Machine>)> reading;
+    std::function<void(offer::Links)> links;
+  };
+
+  // `known`: the reading that the caller has made already; the next one follows after `interval`.
+  HardwareWatch(gpu::Reader& reader, std::chrono::milliseconds interval, gpu::Machine known,
+                Callbacks callbacks);
+  ~HardwareWatch();
+
+  // Reads as soon as the reading under way (if any) is done.
+  void read_now();
+
+ private:
+  void run(const std::stop_token& stop);
+  void read_links(const gpu::Machine& machine);
+
+  gpu::Reader& reader_;
+  std::chrono::milliseconds interval_;
+  gpu::Machine known_;
+  Callbacks callbacks_;
+  std::vector<std::string> linked_;  // GPUs whose links were read last
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  bool asked_ = false;
+  std::jthread thread_;
+};
+
+}  // namespace tranche::agent

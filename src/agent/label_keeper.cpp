@@ -1,0 +1,89 @@
+#include "agent/label_keeper.h"
+
+#include <fmt/format.h>
+
+namespace tranche::agent {
+
+LabelKeeper::LabelKeeper(config::LabelsMode mode, const Clock& clock, const Log& log)
+    : mode_(mode), clock_(clock), log_(log) {
+  restamp();
+}
+
+void LabelKeeper::restamp() {
+  timestamp_ =
+      std::chrono::duration_cast<std::chrono::seconds>(clock_.wall_now().time_since_epoch())
+          .count();
+}
+
+void LabelKeeper::update(const gpu::Machine& machine, const config::Config& config) {
+  if (mode_ == config::LabelsMode::kOff) return;
+  flags_ = config.flags.gfd;
+  // Standard output is the log of an agent; labels there are `tranche labels --oneshot`'s.
+  if (flags_.output_file.empty()) return;
+  const labels::FeatureFile file(FsRoot(), flags_.output_file);
+  if (file_ && file_->path() != file.path()) {
+    finish();
+    file_.reset();
+    written_.clear();
+  }
+  if (!may_write(file)) return;
+  const auto timestamp =
+      flags_.no_timestamp ? std::nullopt : std::optional<std::int64_t>(timestamp_);
+  const auto set = labels::make_labels(machine, config, {.timestamp = timestamp});
+  if (!set) {
+    say_once(LogLevel::kError, fmt::format("labels: {}", set.error().message()));
+    return;
+  }
+  if (file_ && set->labels == written_ &&
+      file.owner(clock_.wall_now()).value_or(labels::FeatureFile::Owner::kNobody) ==
+          labels::FeatureFile::Owner::kUs) {
+    return;
+  }
+  if (const auto result = file.write(set->labels); !result) {
+    say_once(LogLevel::kError, fmt::format("labels: {}", result.error().message()));
+    return;
+  }
+  said_.clear();
+  if (set->labels != written_) {
+    for (const auto& warning : set->warnings) log_.warn(fmt::format("labels: {}", warning));
+    log_.info(fmt::format("wrote {} labels to {}", set->labels.size(), file.path().string()));
+  }
+  written_ = set->labels;
+  file_ = file;
+}
+
+bool LabelKeeper::may_write(const labels::FeatureFile& file) {
+  if (!file.folder_exists()) {
+    say_once(LogLevel::kWarn,
+             fmt::format("labels are not written: {} does not exist (is node feature discovery "
+                         "installed, and its features.d folder mounted?); --labels=false says "
+                         "that this is meant",
+                         file.path().parent_path().string()));
+    return false;
+  }
+  if (mode_ == config::LabelsMode::kOn) return true;
+  const auto owner = file.owner(clock_.wall_now());
+  if (!owner) {
+    say_once(LogLevel::kWarn, fmt::format("labels: {}", owner.error().message()));
+    return false;
+  }
+  if (*owner != labels::FeatureFile::Owner::kOther) return true;
+  say_once(LogLevel::kInfo,
+           fmt::format("labels are left to the other writer of {}; --labels=true takes them over",
+                       file.path().string()));
+  file_.reset();
+  return false;
+}
+
+void LabelKeeper::finish() {
+  if (!file_ || !labels::removed_on_exit(flags_)) return;
+  if (const auto removed = file_->remove(); !removed) log_.warn(removed.error());
+}
+
+void LabelKeeper::say_once(LogLevel level, const std::string& message) {
+  if (said_ == message) return;
+  said_ = message;
+  log_.write(level, message);
+}
+
+}  // namespace tranche::agent

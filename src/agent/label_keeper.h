@@ -1,0 +1,47 @@
+#pragma once
+// Keeps the node's feature labels in NFD's folder as the offer's twin: written when they change,
+// left to another writer who is alive (mode auto), taken away at the agent's end.
+// Used from the agent's loop only.
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "config/agent_options.h"
+#include "config/config.h"
+#include "gpu/machine.h"
+#include "labels/feature_file.h"
+#include "labels/labels.h"
+
+namespace tranche::agent {
+
+class LabelKeeper {
+ public:
+  // `mode`: off = never; automatic = when NFD's folder exists and no other writer's file there is
+  // fresh; on = whenever the folder exists.
+  LabelKeeper(config::LabelsMode mode, const Clock& clock, const Log& log);
+
+  // The configuration took effect now: labels get a new timestamp.
+  void restamp();
+  // Writes the labels of `machine` under `config`, if they differ from what was written.
+  void update(const gpu::Machine& machine, const config::Config& config);
+  // At the agent's end.
+  void finish();
+
+ private:
+  bool may_write(const labels::FeatureFile& file);
+  void say_once(LogLevel level, const std::string& message);
+
+  config::LabelsMode mode_;
+  const Clock& clock_;
+  const Log& log_;
+  std::int64_t timestamp_ = 0;
+  std::optional<labels::FeatureFile> file_;  // what was written last, and where
+  config::GfdFlags flags_;
+  labels::Labels written_;
+  std::string said_;
+};
+
+}  // namespace tranche::agent

@@ -1,0 +1,87 @@
+#include "agent/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace tranche::agent {
+namespace {
+
+using Lines = std::vector<ReportLine>;
+
+std::string counted(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+std::string size_of(const offer::ResourceOffer& resource) {
+  auto text = fmt::format("{} on {}", counted(resource.tranches.size(), "tranche"),
+                          counted(resource.devices.size(), "device"));
+  if (resource.sharing != config::SharingStrategy::kNone) {
+    text += fmt::format(" ({})", config::to_string(resource.sharing));
+  }
+  return text;
+}
+
+void describe_resources(const offer::Offer& before, const offer::Offer& after, Lines& lines) {
+  for (const auto& now : after.resources) {
+    const auto* then = before.find(now.name);
+    if (then == nullptr) {
+      lines.push_back({false, fmt::format("advertising {}: {}", now.name.value, size_of(now))});
+    } else if (size_of(*then) != size_of(now)) {
+      lines.push_back({false, fmt::format("advertising {}: {}, was {}", now.name.value,
+                                          size_of(now), size_of(*then))});
+    }
+  }
+  for (const auto& then : before.resources) {
+    if (after.find(then.name) != nullptr) continue;
+    lines.push_back({false, fmt::format("no longer advertising {}; Pods that hold it keep it",
+                                        then.name.value)});
+  }
+}
+
+std::map<std::string, std::string> health_by_device(const offer::Offer& offer) {
+  std::map<std::string, std::string> health;
+  for (const auto& resource : offer.resources) {
+    for (const auto& device : resource.devices) health[device.uuid] = device.unhealthy_reason;
+  }
+  return health;
+}
+
+void describe_health(const offer::Offer& before, const offer::Offer& after, Lines& lines) {
+  const auto then = health_by_device(before);
+  for (const auto& [uuid, reason] : health_by_device(after)) {
+    const auto found = then.find(uuid);
+    const std::string was = found == then.end() ? "" : found->second;
+    if (reason == was) continue;
+    if (reason.empty()) {
+      lines.push_back({false, fmt::format("{} is healthy again", uuid)});
+    } else {
+      lines.push_back({true, fmt::format("{} is unhealthy: {}", uuid, reason)});
+    }
+  }
+}
+
+template <class T>
+bool contains(const std::vector<T>& all, const T& one) {
+  return std::ranges::find(all, one) != all.end();
+}
+
+}  // namespace
+
+std::vector<ReportLine> describe_changes(const offer::Offer& before, const offer::Offer& after) {
+  Lines lines;
+  describe_resources(before, after, lines);
+  describe_health(before, after, lines);
+  for (const auto& withheld : after.withheld) {
+    if (contains(before.withheld, withheld)) continue;
+    lines.push_back(
+        {true, fmt::format("not advertising {}: {}", withheld.name.value, withheld.reason)});
+  }
+  for (const auto& warning : after.warnings) {
+    if (!contains(before.warnings, warning)) lines.push_back({true, warning});
+  }
+  return lines;
+}
+
+}  // namespace tranche::agent

@@ -1,0 +1,22 @@
+#pragma once
+// What changed between two offers, in words for the log: one line per change, the same words that
+// events and commands will print.
+
+#include <string>
+#include <vector>
+
+#include "offer/offer.h"
+
+namespace tranche::agent {
+
+struct ReportLine {
+  bool degraded = false;  // for warn; else a plain change of state
+  std::string text;
+  bool operator==(const ReportLine&) const = default;
+};
+
+// Resources that came, went or changed size; devices that became unhealthy or recovered; resources
+// newly withheld; warnings not said before.
+std::vector<ReportLine> describe_changes(const offer::Offer& before, const offer::Offer& after);
+
+}  // namespace tranche::agent

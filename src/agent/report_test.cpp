@@ -1,0 +1,69 @@
+#include "agent/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tranche::agent {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+offer::ResourceOffer resource(const std::string& name, int devices, int replicas) {
+  offer::ResourceOffer out;
+  out.name = {name};
+  if (replicas > 1) out.sharing = config::SharingStrategy::kTimeSlicing;
+  for (int d = 0; d < devices; ++d) {
+    const auto uuid = "GPU-" + std::to_string(d);
+    out.devices.push_back({.uuid = uuid});
+    for (int r = 0; r < replicas; ++r) {
+      out.tranches.push_back({offer::replica_id(uuid, r), static_cast<std::size_t>(d)});
+    }
+  }
+  return out;
+}
+
+TEST(DescribeChanges, SaysNothingWhenNothingChanged) {
+  const offer::Offer same{.resources = {resource("nvidia.com/gpu", 2, 4)}};
+  EXPECT_THAT(describe_changes(same, same), IsEmpty());
+}
+
+TEST(DescribeChanges, NamesWhatCameWentAndGrew) {
+  const offer::Offer none;
+  const offer::Offer one{.resources = {resource("nvidia.com/gpu", 1, 1)}};
+  const offer::Offer eight{.resources = {resource("nvidia.com/gpu", 1, 8)}};
+  EXPECT_THAT(describe_changes(none, one),
+              ElementsAre(ReportLine{false, "advertising nvidia.com/gpu: 1 tranche on 1 device"}));
+  EXPECT_THAT(
+      describe_changes(one, eight),
+      ElementsAre(ReportLine{false,
+                             "advertising nvidia.com/gpu: 8 tranches on 1 device (time-slicing), "
+                             "was 1 tranche on 1 device"}));
+  EXPECT_THAT(describe_changes(one, none),
+              ElementsAre(ReportLine{
+                  false, "no longer advertising nvidia.com/gpu; Pods that hold it keep it"}));
+}
+
+TEST(DescribeChanges, SaysEachDevicesHealthOnce) {
+  offer::Offer good{.resources = {resource("nvidia.com/gpu", 2, 1)}};
+  auto bad = good;
+  bad.resources[0].devices[1].unhealthy_reason = "XID 79";
+  EXPECT_THAT(describe_changes(good, bad),
+              ElementsAre(ReportLine{true, "GPU-1 is unhealthy: XID 79"}));
+  EXPECT_THAT(describe_changes(bad, bad), IsEmpty());
+  EXPECT_THAT(describe_changes(bad, good),
+              ElementsAre(ReportLine{false, "GPU-1 is healthy again"}));
+}
+
+TEST(DescribeChanges, SaysWhatIsWithheldAndNewWarningsOnce) {
+  const offer::Offer before{.warnings = {"old"}};
+  const offer::Offer after{.withheld = {{{"nvidia.com/gpu"}, "why; what to do"}},
+                           .warnings = {"old", "new"}};
+  EXPECT_THAT(describe_changes(before, after),
+              ElementsAre(ReportLine{true, "not advertising nvidia.com/gpu: why; what to do"},
+                          ReportLine{true, "new"}));
+  EXPECT_THAT(describe_changes(after, after), IsEmpty());
+}
+
+}  // namespace
+}  // namespace tranche::agent

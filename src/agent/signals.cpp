@@ -1,0 +1,30 @@
+#include "agent/signals.h"
+
+#include <pthread.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+namespace tranche::agent {
+
+Result<int> open_signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int signal : {SIGTERM, SIGINT, SIGQUIT, SIGHUP}) ::sigaddset(&set, signal);
+  if (const int error = ::pthread_sigmask(SIG_BLOCK, &set, nullptr); error != 0) {
+    return std::unexpected(errno_error(error, "block signals"));
+  }
+  const int fd = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (fd < 0) return std::unexpected(errno_error(errno, "signalfd"));
+  return fd;
+}
+
+int next_signal(int descriptor) {
+  signalfd_siginfo info{};
+  if (::read(descriptor, &info, sizeof(info)) != static_cast<ssize_t>(sizeof(info))) return 0;
+  return static_cast<int>(info.ssi_signo);
+}
+
+}  // namespace tranche::agent
