@@ -50,7 +50,7 @@ struct ReplicatedResource {
   Devices devices = AllDevices{};
   // >= 1; 1 means not shared: renameByDefault does not apply, an honoured `rename` does.
   int replicas = 1;
-  int line = 0;      // in the file; 0: not from a file
+  int line = 0;  // in the file; 0: not from a file
   bool operator==(const ReplicatedResource&) const = default;
 
   const ResourceName& advertised() const { return rename ? *rename : name; }
@@ -70,8 +70,7 @@ struct Sharing {
   std::optional<ReplicatedResources> mps;
   bool operator==(const Sharing&) const = default;
 
-  // NVIDIA's rule: mps if set and any replicas > 1, else time-slicing if any replicas > 1, else
-  // none.
+  // Of the list in force: mps or time-slicing if any replicas > 1, else none.
   SharingStrategy strategy() const;
   // The list that is in force (mps if set, else timeSlicing); nullptr when neither is set.
   const ReplicatedResources* active() const;

@@ -1,0 +1,188 @@
+#include "config/agent_options.h"
+
+#include <fmt/format.h>
+
+#include "config/go_values.h"
+#include "config/merge.h"
+#include "config/problems.h"
+#include "config/values.h"
+
+namespace tranche::config {
+namespace {
+
+// Reads the settings of one program and gathers what is wrong with them.
+class OptionReader {
+ public:
+  OptionReader(const Sources& sources, unsigned use) : sources_(sources), use_(use) {}
+
+  // The value of a flag of the table, whose type T must be.
+  template <class T>
+  T get(std::string_view name) {
+    return std::get<T>(setting(name).value);
+  }
+  bool is_set(std::string_view name) { return setting(name).place.from != Place::From::kDefault; }
+  void error(std::string_view name, std::string_view what, std::string_view remedy) {
+    const Settings shown{.values = {{"--" + std::string(name), setting(name)}}};
+    problems_.error(shown.where("--" + std::string(name)), what, remedy);
+  }
+  void error(const Error& error) { problems_.error(error); }
+
+  LogLevel log_level() {
+    const auto text = get<std::string>("log-level");
+    const auto level = parse_log_level(text);
+    if (level) return *level;
+    error("log-level", fmt::format("'{}' is no log level", text.substr(0, 40)),
+          "write debug, info, warn or error");
+    return LogLevel::kInfo;
+  }
+
+  template <class Options>
+  Result<Options> result(Options options) const {
+    if (problems_.any_errors()) return std::unexpected(problems_.as_error(Code::kInvalidArgument));
+    return options;
+  }
+
+ private:
+  Setting setting(std::string_view name) {
+    const auto& spec = *find_flag(name, use_);
+    auto found = given(spec, sources_);
+    if (found && *found) return **std::move(found);
+    if (!found) unreadable(name, found.error());
+    return {value_from_default(spec.type, spec.default_text), {}};
+  }
+
+  // A setting may be asked for twice; its error is reported once.
+  void unreadable(std::string_view name, const Error& error) {
+    if (std::ranges::find(reported_, name) != reported_.end()) return;
+    reported_.push_back(name);
+    problems_.error(error);
+  }
+
+  const Sources& sources_;
+  unsigned use_;
+  Problems problems_{false};
+  std::vector<std::string_view> reported_;
+};
+
+std::vector<std::string> without_empty(std::vector<std::string> items) {
+  std::erase(items, "");
+  return items;
+}
+
+int small_int(OptionReader& reader, std::string_view name) {
+  const auto value = reader.get<std::int64_t>(name);
+  if (value >= 1 && value <= 1'000'000) return static_cast<int>(value);
+  reader.error(name, fmt::format("{} is out of range", value), "write a number above 0");
+  return 1;
+}
+
+LabelsMode labels_mode(OptionReader& reader) {
+  const auto text = reader.get<std::string>("labels");
+  if (text == "auto") return LabelsMode::kAuto;
+  if (const auto on = go::parse_bool(text)) return *on ? LabelsMode::kOn : LabelsMode::kOff;
+  reader.error("labels", fmt::format("'{}' is none of auto, true, false", text.substr(0, 40)),
+               "write auto, true or false");
+  return LabelsMode::kAuto;
+}
+
+std::optional<std::chrono::nanoseconds> health_recovery(OptionReader& reader) {
+  const auto text = reader.get<std::string>("health-recovery");
+  if (text == "never") return std::nullopt;
+  const auto duration = go::parse_duration(text);
+  if (duration && duration->count() >= 0) return duration;
+  reader.error("health-recovery", fmt::format("'{}' is no duration", text.substr(0, 40)),
+               "write a duration such as 5m, or never");
+  return std::nullopt;
+}
+
+std::chrono::nanoseconds machine_interval(OptionReader& reader) {
+  static constexpr auto kShortest = std::chrono::milliseconds(10);
+  const auto interval = reader.get<Interval>("machine-interval").value;
+  if (interval && *interval >= kShortest) return *interval;
+  reader.error("machine-interval",
+               "the hardware must be read again some time, and not all the time",
+               "write a duration of at least 10ms, such as 10s");
+  return kShortest;
+}
+
+std::vector<Fallback> fallbacks(OptionReader& reader) {
+  const auto names = without_empty(reader.get<std::vector<std::string>>("fallback-strategies"));
+  auto parsed = parse_fallbacks(names);
+  if (parsed) return *std::move(parsed);
+  reader.error("fallback-strategies", parsed.error().what, parsed.error().hint);
+  return {};
+}
+
+std::string required(OptionReader& reader, std::string_view name) {
+  auto text = reader.get<std::string>(name);
+  if (text.empty()) {
+    reader.error(fmt::format("{}", name), fmt::format("invalid <{}>: must not be empty", name),
+                 fmt::format("give --{}", name));
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<AgentOptions> load_agent_options(const Sources& sources) {
+  OptionReader reader(sources, kUseAgent);
+  AgentOptions options{
+      .config_file = reader.get<std::string>("config-file"),
+      .config_name = reader.get<std::string>("config-name"),
+      .strict_config = reader.get<bool>("strict-config"),
+      .kubelet_root = reader.get<std::string>("kubelet-root"),
+      .kubelet_socket = reader.get<std::string>("kubelet-socket"),
+      .take_over = reader.get<bool>("take-over"),
+      .labels = labels_mode(reader),
+      .state_dir = reader.get<std::string>("state-dir"),
+      .host_root = reader.get<std::string>("host-root"),
+      .cdi_root = reader.get<std::string>("cdi-root"),
+      .health_recovery = health_recovery(reader),
+      .machine_interval = machine_interval(reader),
+      .node_name = reader.get<std::string>("node-name"),
+      .log_level = reader.log_level(),
+      .cdi_feature_flags = without_empty(reader.get<std::vector<std::string>>("cdi-feature-flags")),
+      .cdi_disable_hooks =
+          without_empty(reader.get<std::vector<std::string>>("cdi-disable-hooks"))};
+  if (!reader.is_set("kubelet-socket")) {
+    options.kubelet_socket = options.device_plugins_dir() + "/kubelet.sock";
+  }
+  return reader.result(std::move(options));
+}
+
+Result<FeatureDiscoveryOptions> load_feature_discovery_options(const Sources& sources) {
+  OptionReader reader(sources, kUseFeatureDiscovery);
+  FeatureDiscoveryOptions options{
+      .config_file = reader.get<std::string>("config-file"),
+      .config_name = reader.get<std::string>("config-name"),
+      .strict_config = reader.get<bool>("strict-config"),
+      .container_driver_root = reader.get<std::string>("driver-root-ctr-path"),
+      .kubeconfig = reader.get<std::string>("kubeconfig"),
+      .kube_api_qps = reader.get<double>("kube-api-qps"),
+      .kube_api_burst = small_int(reader, "kube-api-burst"),
+      .kube_namespace = reader.get<std::string>("namespace"),
+      .node_name = reader.get<std::string>("node-name"),
+      .pod_name = reader.get<std::string>("pod-name"),
+      .host_root = reader.get<std::string>("host-root"),
+      .log_level = reader.log_level()};
+  return reader.result(std::move(options));
+}
+
+Result<ConfigManagerOptions> load_config_manager_options(const Sources& sources) {
+  OptionReader reader(sources, kUseConfigManager);
+  ConfigManagerOptions options{.oneshot = reader.get<bool>("oneshot"),
+                               .kubeconfig = reader.get<std::string>("kubeconfig"),
+                               .node_name = required(reader, "node-name"),
+                               .node_label = reader.get<std::string>("node-label"),
+                               .source_dir = required(reader, "config-file-srcdir"),
+                               .destination = required(reader, "config-file-dst"),
+                               .default_config = reader.get<std::string>("default-config"),
+                               .fallbacks = fallbacks(reader),
+                               .send_signal = reader.get<bool>("send-signal"),
+                               .signal = small_int(reader, "signal"),
+                               .process_to_signal = reader.get<std::string>("process-to-signal"),
+                               .log_level = reader.log_level()};
+  return reader.result(std::move(options));
+}
+
+}  // namespace tranche::config

@@ -1,0 +1,86 @@
+#pragma once
+// The settings that no configuration file holds: those of each program's surroundings. From flags,
+// environment and the flag table's defaults, with the same precedence as load(). Pure.
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "config/choose.h"
+#include "config/load.h"
+
+namespace tranche::config {
+
+enum class LabelsMode { kAuto, kOn, kOff };
+
+// tranche agent, nvidia-device-plugin. Paths are as the process sees them, but for `host_root`,
+// under which /sys, /proc and /dev are read.
+struct AgentOptions {
+  std::string config_file;  // "": none
+  std::string config_name;  // "": default, else the only one
+  bool strict_config = false;
+  std::string kubelet_root = "/var/lib/kubelet";
+  // Where to register; "": do not. Settled: below kubelet_root unless set.
+  std::string kubelet_socket = "/var/lib/kubelet/device-plugins/kubelet.sock";
+  bool take_over = false;
+  LabelsMode labels = LabelsMode::kAuto;
+  std::string state_dir = "/var/lib/tranche";
+  std::string host_root = "/";
+  std::string cdi_root = "/var/run/cdi";
+  std::optional<std::chrono::nanoseconds> health_recovery =
+      std::chrono::minutes(5);  // nullopt: never
+  std::chrono::nanoseconds machine_interval = std::chrono::seconds(10);
+  std::string node_name;
+  LogLevel log_level = LogLevel::kInfo;
+  std::vector<std::string> cdi_feature_flags;
+  std::vector<std::string> cdi_disable_hooks;  // {"all"}: every hook
+  bool operator==(const AgentOptions&) const = default;
+
+  // The folder of the plugins' own sockets: kubelet_root/device-plugins.
+  std::string device_plugins_dir() const { return kubelet_root + "/device-plugins"; }
+};
+
+// tranche labels, gpu-feature-discovery.
+struct FeatureDiscoveryOptions {
+  std::string config_file;
+  std::string config_name;
+  bool strict_config = false;
+  std::string container_driver_root = "/driver-root";
+  std::string kubeconfig;
+  double kube_api_qps = 5;
+  int kube_api_burst = 10;
+  std::string kube_namespace = "default";
+  std::string node_name;
+  std::string pod_name;
+  std::string host_root = "/";
+  LogLevel log_level = LogLevel::kInfo;
+  bool operator==(const FeatureDiscoveryOptions&) const = default;
+};
+
+// config-manager.
+struct ConfigManagerOptions {
+  bool oneshot = false;
+  std::string kubeconfig;
+  std::string node_name;
+  std::string node_label = "nvidia.com/device-plugin.config";
+  std::string source_dir;
+  std::string destination;
+  std::string default_config;
+  std::vector<Fallback> fallbacks;
+  bool send_signal = true;
+  int signal = 1;
+  std::string process_to_signal = "nvidia-device-plugin";
+  LogLevel log_level = LogLevel::kInfo;
+  bool operator==(const ConfigManagerOptions&) const = default;
+};
+
+// Of `sources` the flags and the environment are read. kInvalidArgument with every error, one a
+// line.
+Result<AgentOptions> load_agent_options(const Sources& sources);
+Result<FeatureDiscoveryOptions> load_feature_discovery_options(const Sources& sources);
+Result<ConfigManagerOptions> load_config_manager_options(const Sources& sources);
+
+}  // namespace tranche::config
