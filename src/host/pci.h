@@ -1,0 +1,34 @@
+#pragma once
+// NVIDIA's PCI functions in sysfs and the vGPU capability in their configuration space.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fs.h"
+#include "gpu/ids.h"
+#include "gpu/machine.h"
+
+namespace tranche::host {
+
+struct PciFunction {
+  gpu::PciAddress address;
+  std::uint32_t device_class = 0;  // 0x030200 = 3D controller, 0x030000 = VGA
+  std::string config;              // configuration space as far as it can be read
+
+  // VGA or 3D controller: what NVIDIA takes for a GPU.
+  bool is_gpu() const { return device_class == 0x030000 || device_class == 0x030200; }
+};
+
+// Functions under /sys/bus/pci/devices with vendor 10de, in bus order.
+std::vector<PciFunction> read_nvidia_functions(const FsRoot& fs);
+
+// The host driver's version and branch from a configuration space whose capability list holds
+// NVIDIA's vendor capability: id 9, next, length, 'V', 'F', then records {id, length, content};
+// record 0 holds ten bytes each of version and branch. nullopt for anything else, also a list that
+// is cut or circular.
+std::optional<gpu::VgpuInfo> parse_vgpu(std::string_view config);
+
+}  // namespace tranche::host

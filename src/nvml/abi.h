@@ -1,0 +1,193 @@
+#pragma once
+// The part of NVML's binary interface that we call, declared in our own words: no NVIDIA header is
+// needed to build. Names keep NVML's spelling. Layouts and version words are those of nvml.h 12.9
+// and 13.5 (same in both) and are asserted in abi_test.cpp and against the simulated library.
+// Source: NVML API reference, https://docs.nvidia.com/deploy/nvml-api/.
+
+#include <cstdint>
+
+namespace tranche::nvml {
+
+// nvmlReturn_t
+using Return = int;
+inline constexpr Return kSuccess = 0;
+inline constexpr Return kUninitialized = 1;
+inline constexpr Return kInvalidArgument = 2;
+inline constexpr Return kNotSupported = 3;
+inline constexpr Return kNoPermission = 4;
+inline constexpr Return kNotFound = 6;
+inline constexpr Return kDriverNotLoaded = 9;
+inline constexpr Return kTimeout = 10;
+inline constexpr Return kIrqIssue = 11;
+inline constexpr Return kLibraryNotFound = 12;
+inline constexpr Return kFunctionNotFound = 13;
+inline constexpr Return kGpuIsLost = 15;
+inline constexpr Return kResetRequired = 16;
+inline constexpr Return kLibRmVersionMismatch = 18;
+inline constexpr Return kArgumentVersionMismatch = 25;
+inline constexpr Return kGpuNotFound = 28;
+inline constexpr Return kUnknown = 999;
+
+// Opaque handles; valid until nvmlShutdown.
+using Device = struct DeviceHandle*;
+using GpuInstance = struct GpuInstanceHandle*;
+using ComputeInstance = struct ComputeInstanceHandle*;
+using EventSet = struct EventSetHandle*;
+
+inline constexpr unsigned kStringSize = 96;  // the largest of NVML's name and UUID buffers
+
+// What a versioned struct carries in its first word: its size, and its version in the top byte.
+template <class Struct>
+constexpr std::uint32_t version_word(std::uint32_t version) {
+  return static_cast<std::uint32_t>(sizeof(Struct)) | (version << 24U);
+}
+
+struct PciInfo {
+  char bus_id_legacy[16];
+  std::uint32_t domain;
+  std::uint32_t bus;
+  std::uint32_t device;
+  std::uint32_t pci_device_id;
+  std::uint32_t pci_subsystem_id;
+  char bus_id[32];
+};
+
+struct Memory {
+  std::uint64_t total;
+  std::uint64_t free;
+  std::uint64_t used;
+};
+
+struct MemoryV2 {
+  std::uint32_t version;
+  std::uint64_t total;
+  std::uint64_t reserved;
+  std::uint64_t free;
+  std::uint64_t used;
+};
+
+struct DeviceAttributes {
+  std::uint32_t multiprocessors;
+  std::uint32_t copy_engines;
+  std::uint32_t decoders;
+  std::uint32_t encoders;
+  std::uint32_t jpeg_engines;
+  std::uint32_t ofa_engines;
+  std::uint32_t gpu_instance_slices;
+  std::uint32_t compute_instance_slices;
+  std::uint64_t memory_mib;
+};
+
+struct Placement {
+  std::uint32_t start;
+  std::uint32_t size;
+};
+
+struct GpuInstanceInfo {
+  Device device;
+  std::uint32_t id;
+  std::uint32_t profile_id;
+  Placement placement;
+};
+
+struct GpuInstanceProfileInfo {
+  std::uint32_t id;
+  std::uint32_t p2p;
+  std::uint32_t slices;
+  std::uint32_t instances;
+  std::uint32_t multiprocessors;
+  std::uint32_t copy_engines;
+  std::uint32_t decoders;
+  std::uint32_t encoders;
+  std::uint32_t jpeg_engines;
+  std::uint32_t ofa_engines;
+  std::uint64_t memory_mib;
+};
+
+struct GpuInstanceProfileInfoV2 {
+  std::uint32_t version;
+  std::uint32_t id;
+  std::uint32_t p2p;
+  std::uint32_t slices;
+  std::uint32_t instances;
+  std::uint32_t multiprocessors;
+  std::uint32_t copy_engines;
+  std::uint32_t decoders;
+  std::uint32_t encoders;
+  std::uint32_t jpeg_engines;
+  std::uint32_t ofa_engines;
+  std::uint64_t memory_mib;
+  char name[kStringSize];
+};
+
+struct GpuInstanceProfileInfoV3 {
+  std::uint32_t version;
+  std::uint32_t id;
+  std::uint32_t slices;
+  std::uint32_t instances;
+  std::uint32_t multiprocessors;
+  std::uint32_t copy_engines;
+  std::uint32_t decoders;
+  std::uint32_t encoders;
+  std::uint32_t jpeg_engines;
+  std::uint32_t ofa_engines;
+  std::uint64_t memory_mib;
+  char name[kStringSize];
+  std::uint32_t capabilities;
+};
+
+inline constexpr unsigned kGpuInstanceProfiles = 18;
+
+struct FabricInfo {
+  unsigned char cluster_uuid[16];
+  Return status;
+  std::uint32_t clique_id;
+  unsigned char state;
+};
+
+struct FabricInfoV2 {
+  std::uint32_t version;
+  unsigned char cluster_uuid[16];
+  Return status;
+  std::uint32_t clique_id;
+  unsigned char state;
+  std::uint32_t health_mask;
+};
+
+inline constexpr unsigned char kFabricStateCompleted = 3;
+
+union FieldContent {
+  double as_double;
+  std::uint32_t as_uint;
+  std::uint64_t as_ulong;
+};
+
+struct FieldValue {
+  std::uint32_t field_id;
+  std::uint32_t scope_id;
+  std::int64_t timestamp_us;
+  std::int64_t latency_us;
+  std::int32_t value_type;
+  Return result;
+  FieldContent value;
+};
+
+inline constexpr std::uint32_t kFieldRecoveryAction = 230;
+
+struct EventData {
+  Device device;
+  std::uint64_t type;
+  std::uint64_t data;
+  std::uint32_t gpu_instance_id;      // kNoInstance: none
+  std::uint32_t compute_instance_id;  // kNoInstance: none
+};
+
+inline constexpr std::uint32_t kNoInstance = 0xFFFFFFFFU;
+inline constexpr std::uint64_t kEventSingleBitEcc = 0x1;
+inline constexpr std::uint64_t kEventDoubleBitEcc = 0x2;
+inline constexpr std::uint64_t kEventXid = 0x8;
+
+inline constexpr unsigned kMaxNvLinks = 36;
+inline constexpr std::uint32_t kMigEnabled = 1;
+
+}  // namespace tranche::nvml

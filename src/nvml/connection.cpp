@@ -1,0 +1,165 @@
+#include "nvml/connection.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace tranche::nvml {
+namespace {
+
+constexpr const char* kKey = "nvml";
+// How long a new session waits for the old one's users: an event wait is cut in slices of 500 ms.
+constexpr std::chrono::milliseconds kLetGo{2000};
+
+Error hang(const Lanes::Outcome& outcome, std::chrono::milliseconds deadline) {
+  return {.code = Code::kTimeout,
+          .what = fmt::format("NVML hangs: {} has not returned within {} ms", outcome.hung_in,
+                              deadline.count()),
+          .hint =
+              "look for NVRM messages in the kernel log (dmesg) and reset the GPUs or reboot the "
+              "node; it is tried again"};
+}
+
+void wait_for_others(SessionCount& count, Progress& progress) {
+  std::unique_lock lock(count.mutex);
+  progress.enter("waiting for NVML to end");
+  count.changed.wait_for(lock, kLetGo, [&] { return count.open == 0; });
+}
+
+}  // namespace
+
+std::string start_remedy(Return result) {
+  switch (result) {
+    case kDriverNotLoaded:
+      return "load the NVIDIA kernel modules (nvidia-smi on the node must work), or label GPU-less "
+             "nodes so that the agent does not run there";
+    case kLibRmVersionMismatch:
+      return "the driver was upgraded beneath its kernel modules: reload them or reboot the node, "
+             "and see that the container mounts the running driver's libraries";
+    case kNoPermission:
+      return "let the container open /dev/nvidiactl and /dev/nvidia*: run it privileged or under "
+             "the nvidia runtime class";
+    case kGpuNotFound:
+      return "no NVIDIA GPU is visible here: check lspci and the container's runtime class";
+    default:
+      return "run nvidia-smi on the node and see the kernel log (dmesg) for NVRM messages";
+  }
+}
+
+Session::Session(std::shared_ptr<const Library> library, std::shared_ptr<SessionCount> count)
+    : library_(std::move(library)), count_(std::move(count)) {
+  const std::scoped_lock lock(count_->mutex);
+  ++count_->open;
+}
+
+Result<std::shared_ptr<Session>> Session::open(std::shared_ptr<const Library> library,
+                                               std::shared_ptr<SessionCount> count,
+                                               Progress& progress) {
+  const Api& api = library->api();
+  Calls call(api, progress);
+  const bool modern = api.nvmlInit_v2.pointer != nullptr;
+  const char* name = modern ? api.nvmlInit_v2.name : api.nvmlInitWithFlags.name;
+  const Return result = modern ? call(api.nvmlInit_v2) : call(api.nvmlInitWithFlags, 0U);
+  if (result != kSuccess) {
+    return fail(Code::kUnavailable, "NVML does not start: " + describe(api, name, result),
+                start_remedy(result));
+  }
+  // The constructor is private: make_shared cannot reach it.
+  return std::shared_ptr<Session>(new Session(std::move(library), std::move(count)));
+}
+
+Session::~Session() {
+  for (EventSet set : event_sets_) {
+    if (api().nvmlEventSetFree.pointer != nullptr) api().nvmlEventSetFree.pointer(set);
+  }
+  api().nvmlShutdown.pointer();
+  library_.reset();  // unloaded before the next session may load
+  const std::scoped_lock lock(count_->mutex);
+  --count_->open;
+  count_->changed.notify_all();
+}
+
+void Session::keep(EventSet set) {
+  const std::scoped_lock lock(mutex_);
+  event_sets_.push_back(set);
+}
+
+void Session::release(EventSet set) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (std::erase(event_sets_, set) == 0) return;
+  }
+  if (api().nvmlEventSetFree.pointer != nullptr) api().nvmlEventSetFree.pointer(set);
+}
+
+Connection::Connection(Options options)
+    : options_(std::move(options)), lanes_({.deadline = options_.deadline}) {}
+
+std::shared_ptr<Connection> Connection::make(Options options) {
+  return std::shared_ptr<Connection>(new Connection(std::move(options)));
+}
+
+Connection::~Connection() { restart(); }
+
+std::shared_ptr<Session> Connection::current() const {
+  const std::scoped_lock lock(mutex_);
+  return session_;
+}
+
+bool Connection::in_force(const Session* session) const {
+  const std::scoped_lock lock(mutex_);
+  return session_.get() == session;
+}
+
+Result<std::shared_ptr<Session>> Connection::session() {
+  if (auto session = current()) return session;
+  using Opened = Result<std::shared_ptr<Session>>;
+  auto opened = std::make_shared<std::optional<Opened>>();
+  const auto outcome = lanes_.run(
+      {.key = kKey,
+       .work = [opened, count = count_, root = options_.driver_root](Progress& progress) {
+         wait_for_others(*count, progress);
+         progress.enter("dlopen");
+         auto library = Library::load(root);
+         *opened = library ? Session::open(*std::move(library), count, progress)
+                           : Opened(std::unexpected(std::move(library).error()));
+       }});
+  if (!outcome.finished) return std::unexpected(hang(outcome, options_.deadline));
+  if (!opened->value()) return std::unexpected(std::move(*opened)->error());
+  auto session = **std::move(*opened);
+  announce(session->library());
+  const std::scoped_lock lock(mutex_);
+  if (session_ == nullptr) session_ = session;
+  return session_;
+}
+
+void Connection::restart() {
+  std::shared_ptr<Session> old;
+  {
+    const std::scoped_lock lock(mutex_);
+    old.swap(session_);
+  }
+  if (old == nullptr) return;
+  // On a lane, because nvmlShutdown may hang too; if it does, session() says so.
+  lanes_.run({.key = kKey, .work = [old = std::move(old)](Progress& progress) mutable {
+                progress.enter("nvmlShutdown");
+                old.reset();
+              }});
+}
+
+void Connection::announce(const Library& library) {
+  log(LogLevel::kDebug, fmt::format("NVML loaded from {}", library.path()));
+  if (library.missing() == announced_) return;
+  announced_ = library.missing();
+  if (announced_.empty()) return;
+  log(LogLevel::kWarn,
+      fmt::format("{} lacks {}: what they tell is left out; a newer NVIDIA driver has them",
+                  library.path(), fmt::join(announced_, ", ")));
+}
+
+void Connection::log(LogLevel level, const std::string& message) const {
+  if (options_.log != nullptr) options_.log->write(level, message);
+}
+
+}  // namespace tranche::nvml

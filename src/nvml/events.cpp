@@ -1,0 +1,209 @@
+#include "nvml/events.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "nvml/registration.h"
+
+namespace tranche::nvml {
+namespace {
+
+constexpr unsigned kSliceMs = 250;
+// More than a node's GPUs can fail in one go; a storm beyond it repeats itself.
+constexpr std::size_t kKept = 256;
+
+std::optional<int> to_instance(std::uint32_t id) {
+  return id == kNoInstance ? std::nullopt : std::optional(static_cast<int>(id));
+}
+
+}  // namespace
+
+struct EventSource::Listener {
+  // Fixed before the thread starts.
+  std::weak_ptr<Connection> connection;
+  std::weak_ptr<Session> session;
+  EventSet set = nullptr;
+  std::map<Device, gpu::GpuUuid> uuids;
+  bool supported = true;  // false: no GPU reports events, and no thread runs
+
+  Progress progress;
+  std::mutex mutex;
+  std::condition_variable_any changed;
+  // Guarded by mutex.
+  std::deque<gpu::XidEvent> events;
+  std::optional<Error> error;
+  bool stop = false;
+  bool ended = false;
+
+  static void listen(const std::shared_ptr<Listener>& self);
+  bool wanted();
+  // Waits for one slice; false when it is of no use to go on.
+  bool listen_once();
+  void keep(Calls& call, const EventData& data);
+  void fail_with(Error what);
+};
+
+void EventSource::Listener::listen(const std::shared_ptr<Listener>& self) {
+  while (self->wanted() && self->listen_once()) {
+  }
+  if (const auto session = self->session.lock()) session->release(self->set);
+  const std::scoped_lock lock(self->mutex);
+  self->ended = true;
+  self->changed.notify_all();
+}
+
+bool EventSource::Listener::wanted() {
+  const std::scoped_lock lock(mutex);
+  return !stop;
+}
+
+bool EventSource::Listener::listen_once() {
+  // Held for this slice only, so that NVML can be started afresh.
+  const auto owner = connection.lock();
+  const auto current = session.lock();
+  if (owner == nullptr || current == nullptr || !owner->in_force(current.get())) return false;
+  Calls call(current->api(), progress);
+  EventData data = {};
+  const Return result = call(current->api().nvmlEventSetWait_v2, set, &data, kSliceMs);
+  if (result == kTimeout) return true;
+  if (result == kSuccess) {
+    if (data.type == kEventXid) keep(call, data);
+    return true;
+  }
+  fail_with({.code = Code::kUnavailable,
+             .what = "waiting for GPU events fails: " +
+                     call.describe(current->api().nvmlEventSetWait_v2.name, result),
+             .hint = "see dmesg for NVRM messages; it is tried again"});
+  return false;
+}
+
+void EventSource::Listener::keep(Calls& call, const EventData& data) {
+  gpu::XidEvent event = {.xid = data.data, .gpu_instance_id = to_instance(data.gpu_instance_id)};
+  if (event.gpu_instance_id) event.compute_instance_id = to_instance(data.compute_instance_id);
+  if (const auto found = uuids.find(data.device); found != uuids.end()) {
+    event.gpu = found->second;
+  } else {
+    char uuid[kStringSize] = {};
+    if (call(call.api().nvmlDeviceGetUUID, data.device, uuid, kStringSize) == kSuccess) {
+      event.gpu = gpu::GpuUuid{text(uuid)};
+    }
+  }
+  const std::scoped_lock lock(mutex);
+  if (std::ranges::find(events, event) != events.end())
+    return;  // not looked at yet: once is enough
+  if (events.size() >= kKept) events.pop_front();
+  events.push_back(std::move(event));
+  changed.notify_all();
+}
+
+void EventSource::Listener::fail_with(Error what) {
+  const std::scoped_lock lock(mutex);
+  error = std::move(what);
+}
+
+EventSource::EventSource(std::shared_ptr<Connection> connection)
+    : connection_(std::move(connection)) {}
+
+EventSource::~EventSource() {
+  stop_listening();
+  if (listener_ == nullptr || !listener_->supported) return;
+  // So that a process may end right after: the thread is out of NVML, unless that hangs.
+  std::unique_lock lock(listener_->mutex);
+  listener_->changed.wait_for(lock, 2 * std::chrono::milliseconds(kSliceMs),
+                              [&] { return listener_->ended; });
+}
+
+void EventSource::stop_listening() {
+  if (listener_ == nullptr) return;
+  const std::scoped_lock lock(listener_->mutex);
+  listener_->stop = true;
+}
+
+Result<EventSource::Subscription> EventSource::subscribe(const gpu::Machine& machine) {
+  stop_listening();
+  listener_.reset();
+  const auto session = connection_->current();
+  if (session == nullptr) {
+    return fail(Code::kUnavailable, "GPU events cannot be listened on: NVML is not up",
+                "it is tried again after the next reading of the machine");
+  }
+  machine_ = machine;
+  std::vector<gpu::Gpu> gpus;
+  std::ranges::copy_if(machine.gpus, std::back_inserter(gpus),
+                       [](const gpu::Gpu& gpu) { return gpu.presence == gpu::Presence::kPresent; });
+  Subscription subscription;
+  TRY(start_listening(session, std::move(gpus), subscription));
+  return subscription;
+}
+
+Result<void> EventSource::start_listening(const std::shared_ptr<Session>& session,
+                                          std::vector<gpu::Gpu> gpus, Subscription& subscription) {
+  ASSIGN_OR_RETURN(auto registered, register_gpus(*connection_, session, std::move(gpus)));
+  subscription = std::move(registered.subscription);
+  auto listener = std::make_shared<Listener>();
+  listener->supported = registered.set != nullptr;
+  if (listener->supported) {
+    listener->connection = connection_;
+    listener->session = session;
+    listener->set = registered.set;
+    listener->uuids = std::move(registered.uuids);
+    listener->progress.enter("start");
+    try {
+      std::thread([listener] { Listener::listen(listener); }).detach();
+    } catch (const std::system_error& error) {
+      session->release(registered.set);
+      return fail(Code::kUnavailable,
+                  fmt::format("no thread to listen for GPU events: {}", error.what()),
+                  "raise the process limit (pids) of the container");
+    }
+  }
+  listener_ = std::move(listener);
+  return {};
+}
+
+Result<std::optional<gpu::XidEvent>> EventSource::wait(std::chrono::milliseconds timeout,
+                                                       std::stop_token stop) {
+  if (listener_ == nullptr) {
+    return fail(Code::kFailedPrecondition, "GPU events are not listened on", "subscribe first");
+  }
+  const auto until = std::chrono::steady_clock::now() + timeout;
+  std::unique_lock lock(listener_->mutex);
+  listener_->changed.wait_until(lock, stop, until,
+                                [&] { return !listener_->events.empty() || listener_->ended; });
+  if (!listener_->events.empty()) {
+    auto event = std::move(listener_->events.front());
+    listener_->events.pop_front();
+    return event;
+  }
+  if (!listener_->ended) {
+    const auto silent = std::chrono::steady_clock::now() - listener_->progress.since();
+    if (!listener_->supported ||
+        silent < connection_->options().deadline + std::chrono::milliseconds(kSliceMs)) {
+      return std::nullopt;
+    }
+    return fail(Code::kTimeout,
+                fmt::format("waiting for GPU events hangs in {}", listener_->progress.call()),
+                "see dmesg for NVRM messages, reset the GPUs or reboot the node");
+  }
+  if (listener_->error) return std::unexpected(*listener_->error);
+  if (stop.stop_requested()) return std::nullopt;
+  lock.unlock();
+  // NVML was started afresh: the same again on the new session.
+  ASSIGN_OR_RETURN(auto subscription, subscribe(gpu::Machine(machine_)));
+  for (const auto& uuid : subscription.failed) {
+    connection_->log(LogLevel::kWarn,
+                     fmt::format("GPU {}: its events cannot be listened on after NVML was started "
+                                 "afresh; it is tried again at the next restart",
+                                 uuid.value));
+  }
+  return std::nullopt;
+}
+
+}  // namespace tranche::nvml

@@ -1,0 +1,69 @@
+#pragma once
+// gpu::Reader over NVML and sysfs. One owner at a time: not thread-safe. Machine::host stays empty;
+// wiring adds host::read_host().
+//
+// Every NVML call runs on a lane (nvml/lanes.h) with the connection's deadline. A GPU that does not
+// answer in time is kUnknown, one that the driver lost is kLost, both with the description they
+// had; one that was never described is a line in Machine::warnings. Warnings are of this reading,
+// the same each time while their cause lasts. When the driver goes, read() fails until it is back,
+// through the same object.
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "gpu/reader.h"
+#include "nvml/connection.h"
+#include "nvml/device.h"
+
+namespace tranche::nvml {
+
+class Reader final : public gpu::Reader {
+ public:
+  explicit Reader(std::shared_ptr<Connection> connection);
+
+  Result<gpu::Machine> read() override;
+  Result<gpu::Topology> read_topology(const gpu::Machine& machine) override;
+
+ private:
+  // What NVML says of the whole machine.
+  struct System {
+    unsigned gpus = 0;
+    std::string driver_version;
+    int cuda_driver_version = 0;
+    std::vector<std::string> warnings;
+  };
+  Result<std::shared_ptr<Session>> ready_session();
+  Result<System> read_system(const std::shared_ptr<Session>& session);
+  Result<gpu::Machine> read_with(const std::shared_ptr<Session>& session, const System& system);
+  void add_gpu(int index, const Lanes::Outcome& outcome, const DeviceAnswer& answer,
+               gpu::Machine& machine);
+  void add_unreachable(int index, gpu::Presence presence, const std::string& reason,
+                       gpu::Machine& machine);
+  void note_presence(const gpu::Machine& machine);
+  std::vector<std::optional<Device>> handles_of(const gpu::Machine& machine) const;
+
+  std::shared_ptr<Connection> connection_;
+
+  // Of session_.
+  std::weak_ptr<Session> session_;
+  std::optional<System> system_;
+  std::map<std::string, Device> handles_;  // by UUID
+  std::shared_ptr<const gpu::MigMinors> minors_;
+
+  struct Known {
+    gpu::Gpu gpu;
+    bool complete = false;
+  };
+  std::map<int, Known> known_;          // the last description, by index
+  std::set<std::string> ever_present_;  // UUIDs
+  bool missing_ = false;                // one of them was not present in the last reading
+  std::chrono::steady_clock::time_point restarted_{};
+  std::chrono::milliseconds restart_wait_;
+};
+
+}  // namespace tranche::nvml
