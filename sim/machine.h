@@ -82,6 +82,9 @@ struct MachineSpec {
   std::string host_driver_version;
   std::string host_driver_branch;
   bool no_reset = false;
+  std::uint32_t uvm_major = 511;
+  std::uint32_t node_mode = 0666;
+  bool nodes_share_minor = false;
   std::uint32_t numa_nodes = 1;
   std::string topology_all;
   std::vector<ModelSpec> models;

@@ -232,6 +232,9 @@ Result<void> build_system(const MachineSpec& spec, State& state) {
   if (!virtualization) return unknown("virtualization.mode", spec.virtualization);
   state.virtualization = *virtualization;
   state.numa_nodes = spec.numa_nodes;
+  state.uvm_major = spec.uvm_major;
+  state.node_mode = spec.node_mode;
+  state.nodes_share_minor = spec.nodes_share_minor ? 1 : 0;
   state.topology_all = kNone;
   if (!spec.topology_all.empty()) {
     const auto level = parse_topology_level(spec.topology_all);

@@ -19,6 +19,15 @@ void read_driver(Fields& fields, MachineSpec& spec, Complaints& complaints) {
   driver.text("init_error", spec.init_error);
 }
 
+void read_nodes(Fields& fields, MachineSpec& spec, Complaints& complaints) {
+  const yaml::Node* node = fields.find("device_nodes");
+  if (node == nullptr) return;
+  Fields nodes(*node, fields.path_of("device_nodes"), complaints);
+  nodes.number("uvm_major", spec.uvm_major, 1, 4095);
+  nodes.number("mode", spec.node_mode, 0, 0777);
+  nodes.flag("share_minor", spec.nodes_share_minor);
+}
+
 void read_virtualization(Fields& fields, MachineSpec& spec, Complaints& complaints) {
   const yaml::Node* node = fields.find("virtualization");
   if (node == nullptr) return;
@@ -197,6 +206,7 @@ Result<MachineSpec> parse_machine(std::string_view text, std::string_view file) 
     fields.text("product", spec.product);
     read_driver(fields, spec, complaints);
     read_virtualization(fields, spec, complaints);
+    read_nodes(fields, spec, complaints);
     read_topology(fields, spec, complaints);
     if (const yaml::Node* models = fields.find("models")) {
       for (const yaml::Entry& entry : models->entries) read_model(entry, spec, complaints);

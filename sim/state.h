@@ -251,7 +251,9 @@ struct State {
   std::uint32_t switch_count;
   Shared<std::uint32_t> init_error;  // nvmlReturn_t of nvmlInit, 0: fine
   std::uint32_t yaml_init_error;     // what `tranche-sim clear` returns to
-  std::uint32_t padding;
+  std::uint32_t uvm_major;           // of /dev/nvidia-uvm, dynamic on hardware
+  std::uint32_t node_mode;           // permissions of the device nodes
+  std::uint32_t nodes_share_minor;   // every node has minor 0 (a software mock did that)
   PciAddress switches[kMaxSwitches];
   Model models[kMaxModels];
   Gpu gpus[kMaxGpus];

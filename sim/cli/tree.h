@@ -1,0 +1,31 @@
+#pragma once
+// Writes the files that a machine with this hardware has, as production code and NVIDIA's programs
+// read them: sysfs, /proc, device nodes and a driver root, all under one folder. Written again, it
+// replaces what is there (MIG instances may have changed).
+
+#include <filesystem>
+#include <string>
+
+#include "base/result.h"
+#include "sim/simulation.h"
+
+namespace tranche::sim {
+
+struct TreeOptions {
+  std::filesystem::path folder;
+  std::string driver_root = "/";  // where under `folder` the driver's files and nodes lie
+  bool plain_nodes = false;  // plain files in place of device nodes, also when mknod is permitted
+};
+
+struct TreeReport {
+  bool device_nodes = false;  // real ones, else plain files (no permission for mknod)
+  std::size_t nodes = 0;
+};
+
+Result<TreeReport> write_tree(const Simulation& sim, const TreeOptions& options);
+
+// The first 256 bytes of a GPU's PCI configuration space; of a vGPU with NVIDIA's vendor
+// capability.
+std::string pci_config(const State& state, const Gpu& gpu);
+
+}  // namespace tranche::sim
