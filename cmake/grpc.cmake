@@ -18,16 +18,20 @@ find_program(TRANCHE_GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
 
 add_library(tranche_grpc INTERFACE)
 
+# pkg-config knows the abseil parts, some of which gRPC's headers refer to.
+pkg_check_modules(TRANCHE_GRPC_PC REQUIRED grpc++_unsecure)
+
 if(TRANCHE_SANITIZE)
+  set(names ${TRANCHE_GRPC_PC_LIBRARIES})
+  list(REMOVE_DUPLICATES names)
   # The full protobuf contains the lite one, and libgrpc++ may bring it anyway: never both.
-  target_link_libraries(tranche_grpc INTERFACE grpc++_unsecure grpc_unsecure gpr protobuf
-                        Threads::Threads)
+  target_link_libraries(tranche_grpc INTERFACE ${names} protobuf Threads::Threads)
+  target_link_options(tranche_grpc INTERFACE -Wl,--as-needed)
   return()
 endif()
 
-# pkg-config knows the abseil parts, in an order full of repetitions; a rescanned group needs none.
-# It does not know what else libgrpc_unsecure.a refers to.
-pkg_check_modules(TRANCHE_GRPC_PC REQUIRED grpc++_unsecure)
+# Its order is full of repetitions; a rescanned group needs none. It does not know what else
+# libgrpc_unsecure.a refers to.
 set(names ${TRANCHE_GRPC_PC_STATIC_LIBRARIES})
 list(FILTER names INCLUDE REGEX "^(grpc|gpr|absl_)")
 list(APPEND names address_sorting re2 upb cares z protobuf-lite)
