@@ -1,0 +1,194 @@
+#include "cdi/driver_files.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <set>
+#include <string_view>
+#include <system_error>
+
+#include "cdi/driver_libraries.h"
+
+namespace tranche::cdi {
+namespace {
+
+constexpr auto kBinaryFolders = std::to_array<std::string_view>(
+    {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"});
+constexpr auto kBinaries = std::to_array<std::string_view>(
+    {"nvidia-smi", "nvidia-debugdump", "nvidia-persistenced", "nvidia-cuda-mps-control",
+     "nvidia-cuda-mps-server", "nvidia-imex", "nvidia-imex-ctl", "nvidia-xconfig"});
+constexpr auto kSockets =
+    std::to_array<std::string_view>({"nvidia-persistenced/socket", "nvidia-fabricmanager/socket"});
+
+// Files for graphics, looked for in /etc and /usr/share, and the folder the container expects.
+struct ConfigFile {
+  std::string_view name, container_folder;
+};
+constexpr auto kConfigs = std::to_array<ConfigFile>({
+    {"glvnd/egl_vendor.d/10_nvidia.json", "/usr/share"},
+    {"egl/egl_external_platform.d/15_nvidia_gbm.json", "/usr/share"},
+    {"egl/egl_external_platform.d/10_nvidia_wayland.json", "/usr/share"},
+    {"egl/egl_external_platform.d/09_nvidia_wayland2.json", "/usr/share"},
+    {"egl/egl_external_platform.d/20_nvidia_xcb.json", "/usr/share"},
+    {"egl/egl_external_platform.d/20_nvidia_xlib.json", "/usr/share"},
+    {"nvidia/nvoptix.bin", "/usr/share"},
+    {"X11/xorg.conf.d/10-nvidia.conf", "/usr/share"},
+    {"X11/xorg.conf.d/nvidia-drm-outputclass.conf", "/usr/share"},
+    {"OpenCL/vendors/nvidia.icd", "/etc"},
+    {"vulkan/icd.d/nvidia_icd.json", "/etc"},
+    {"vulkan/icd.d/nvidia_icd.x86_64.json", "/etc"},
+    {"vulkan/icd.d/nvidia_icd.aarch64.json", "/etc"},
+    {"vulkan/icd.d/nvidia_layers.json", "/etc"},
+    {"vulkan/implicit_layer.d/nvidia_layers.json", "/etc"},
+});
+
+// Folders of device nodes and how the names in them begin.
+struct NodePattern {
+  std::string_view folder, prefix;
+};
+constexpr auto kNodes = std::to_array<NodePattern>({
+    {"/dev", "nvidia"},
+    {"/dev", "gdrdrv"},
+    {"/dev/nvidia-caps", "nvidia-cap"},
+    {"/dev/dri", "card"},
+    {"/dev/dri", "renderD"},
+    {"/dev/infiniband", "uverbs"},
+    {"/dev/infiniband", "rdma_cm"},
+});
+
+std::optional<DeviceNumbers> numbers_of(const std::filesystem::path& real) {
+  struct stat info{};
+  if (::stat(real.c_str(), &info) != 0 || !S_ISCHR(info.st_mode)) return std::nullopt;
+  return DeviceNumbers{.major = major(info.st_rdev),
+                       .minor = minor(info.st_rdev),
+                       .mode = info.st_mode & 07777U,
+                       .gid = info.st_gid};
+}
+
+void find_nodes(const FsRoot& dev, DriverFiles& files) {
+  for (const auto& pattern : kNodes) {
+    for (const auto& path : entries_of(dev, std::string(pattern.folder))) {
+      const auto name = std::filesystem::path(path).filename().string();
+      if (!name.starts_with(pattern.prefix) || dev.is_directory(path)) continue;
+      files.nodes[path] = numbers_of(dev.resolve(path));
+    }
+  }
+}
+
+DrmFiles drm_files_of(const DriverRoots& roots, const gpu::PciAddress& address,
+                      const DriverFiles& files) {
+  DrmFiles drm;
+  const auto bus_id = gpu::sysfs_name(address);
+  for (const auto& entry :
+       entries_of(roots.host, fmt::format("/sys/bus/pci/devices/{}/drm", bus_id))) {
+    const auto node = fmt::format("/dev/dri/{}", std::filesystem::path(entry).filename().string());
+    if (files.nodes.contains(node)) drm.nodes.push_back(node);
+  }
+  for (const std::string_view kind : {"card", "render"}) {
+    const auto link = fmt::format("/dev/dri/by-path/pci-{}-{}", bus_id, kind);
+    const auto target = roots.dev.read_link(link);
+    if (!target) continue;
+    const auto node =
+        fmt::format("/dev/dri/{}", std::filesystem::path(*target).filename().string());
+    if (std::ranges::find(drm.nodes, node) == drm.nodes.end()) continue;
+    drm.links.push_back(fmt::format("{}::{}", *target, link));
+  }
+  return drm;
+}
+
+void find_binaries(const FsRoot& driver, DriverFiles& files) {
+  for (const auto name : kBinaries) {
+    for (const auto folder : kBinaryFolders) {
+      auto path = fmt::format("{}/{}", folder, name);
+      if (!driver.exists(path)) continue;
+      files.binaries.push_back(std::move(path));
+      break;
+    }
+  }
+}
+
+void find_configs(const FsRoot& driver, DriverFiles& files) {
+  for (const auto& config : kConfigs) {
+    for (const std::string_view folder : {"/etc", "/usr/share"}) {
+      auto path = fmt::format("{}/{}", folder, config.name);
+      if (!driver.exists(path)) continue;
+      files.configs.push_back(
+          {.path = std::move(path),
+           .container_path = fmt::format("{}/{}", config.container_folder, config.name)});
+      break;
+    }
+  }
+}
+
+// The kernel's own search path for firmware: its parameter, then the standard folders.
+std::vector<std::string> firmware_folders(const FsRoot& host, const std::string& kernel) {
+  std::vector<std::string> folders;
+  auto parameter = host.read("/sys/module/firmware_class/parameters/path").value_or("");
+  parameter.erase(parameter.find_last_not_of(" \n") + 1);
+  if (parameter.starts_with('/')) folders.push_back(parameter);
+  for (const std::string_view base : {"/lib/firmware/updates", "/lib/firmware"}) {
+    if (!kernel.empty()) folders.push_back(fmt::format("{}/{}", base, kernel));
+    folders.emplace_back(base);
+  }
+  return folders;
+}
+
+void find_firmware(const DriverRoots& roots, const std::string& kernel, DriverFiles& files) {
+  std::set<std::string> seen;
+  for (const auto& base : firmware_folders(roots.host, kernel)) {
+    const auto folder = fmt::format("{}/nvidia/{}", base, files.driver_version);
+    for (const auto& path : entries_of(roots.driver, folder)) {
+      const auto name = std::filesystem::path(path).filename().string();
+      if (!name.starts_with("gsp") || !name.ends_with(".bin")) continue;
+      if (seen.insert(path).second) files.firmware.push_back(path);
+    }
+  }
+}
+
+void find_sockets(const FsRoot& driver, DriverFiles& files) {
+  for (const auto socket : kSockets) {
+    for (const std::string_view folder : {"/run", "/var/run"}) {
+      auto path = fmt::format("{}/{}", folder, socket);
+      if (!driver.exists(path)) continue;
+      files.sockets.push_back(std::move(path));
+      break;
+    }
+  }
+  if (driver.exists("/tmp/nvidia-mps")) files.sockets.emplace_back("/tmp/nvidia-mps");
+}
+
+void find_gds_files(const FsRoot& driver, DriverFiles& files) {
+  if (driver.is_directory("/run/udev")) files.gds_files.emplace_back("/run/udev");
+  if (driver.exists("/etc/cufile.json")) files.gds_files.emplace_back("/etc/cufile.json");
+}
+
+}  // namespace
+
+FsRoot find_dev_root(const FsRoot& driver, const FsRoot& host) {
+  return driver.is_directory("/dev") ? driver : host;
+}
+
+Result<DriverFiles> find_driver_files(const DriverRoots& roots, const std::string& version,
+                                      const std::string& kernel,
+                                      std::span<const gpu::PciAddress> gpus) {
+  DriverFiles files;
+  files.driver_version = version;
+  TRY(find_libraries(roots.driver, files));
+  find_binaries(roots.driver, files);
+  find_configs(roots.driver, files);
+  find_firmware(roots, kernel, files);
+  find_sockets(roots.driver, files);
+  find_gds_files(roots.driver, files);
+  find_nodes(roots.dev, files);
+  for (const auto& address : gpus) {
+    auto drm = drm_files_of(roots, address, files);
+    if (!drm.nodes.empty()) files.drm[address] = std::move(drm);
+  }
+  return files;
+}
+
+}  // namespace tranche::cdi

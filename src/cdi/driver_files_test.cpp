@@ -1,0 +1,221 @@
+#include "cdi/driver_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "cdi/imex.h"
+#include "support/temp_dir.h"
+
+namespace tranche::cdi {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Key;
+using testing::UnorderedElementsAre;
+
+const std::string kVersion = "570.158.01";
+const std::string kLib = "/usr/lib/x86_64-linux-gnu";
+
+// A driver's installation under a folder of its own, built file by file.
+class DriverFilesTest : public testing::Test {
+ protected:
+  DriverFilesTest() {
+    file(kLib + "/libcuda.so." + kVersion);
+    file(kLib + "/libnvidia-ml.so." + kVersion);
+  }
+
+  std::filesystem::path at(const std::string& path) const { return root_.resolve(path); }
+  void file(const std::string& path, const std::string& text = "x") {
+    std::filesystem::create_directories(at(path).parent_path());
+    std::ofstream(at(path)) << text;
+  }
+  void link(const std::string& path, const std::string& target) {
+    std::filesystem::create_directories(at(path).parent_path());
+    std::filesystem::create_symlink(target, at(path));
+  }
+  DriverFiles find(const std::vector<gpu::PciAddress>& gpus = {}, const std::string& kernel = "") {
+    auto files =
+        find_driver_files({.driver = root_, .dev = root_, .host = root_}, kVersion, kernel, gpus);
+    EXPECT_TRUE(files.has_value()) << files.error().message();
+    return files.value_or(DriverFiles{});
+  }
+
+  test::TempDir dir_;
+  FsRoot root_{dir_.path()};
+};
+
+TEST_F(DriverFilesTest, LibrariesOfTheDriversVersionOnly) {
+  file(kLib + "/libcuda.so.550.1.1");
+  file(kLib + "/libnvidia-ptxjitcompiler.so." + kVersion);
+  file(kLib + "/libnvidia-nvvm70.so.4");
+  file(kLib + "/vdpau/libvdpau_nvidia.so." + kVersion);
+  file(kLib + "/libc.so.6");
+  file(kLib + "/libEGL.so");
+  const auto files = find();
+  EXPECT_THAT(files.cuda_folders, ElementsAre(kLib));
+  EXPECT_THAT(files.libraries,
+              ElementsAre(kLib + "/libcuda.so." + kVersion, kLib + "/libnvidia-ml.so." + kVersion,
+                          kLib + "/libnvidia-nvvm70.so.4",
+                          kLib + "/libnvidia-ptxjitcompiler.so." + kVersion,
+                          kLib + "/vdpau/libvdpau_nvidia.so." + kVersion));
+  EXPECT_THAT(files.explicit_libraries, ElementsAre(kLib + "/libEGL.so"));
+}
+
+TEST_F(DriverFilesTest, MissingLibraryIsAnErrorWithARemedy) {
+  for (const std::string name : {"libcuda", "libnvidia-ml"}) {
+    const auto path = kLib + "/" + name + ".so." + kVersion;
+    std::filesystem::remove(at(path));
+    const auto files =
+        find_driver_files({.driver = root_, .dev = root_, .host = root_}, kVersion, "", {});
+    ASSERT_FALSE(files.has_value()) << name;
+    EXPECT_EQ(files.error().code, Code::kFailedPrecondition);
+    EXPECT_THAT(files.error().what, HasSubstr(name + ".so." + kVersion));
+    EXPECT_THAT(files.error().what, HasSubstr(dir_.path().string()));
+    EXPECT_THAT(files.error().hint, HasSubstr("--driver-root-ctr-path"));
+    file(path);
+  }
+}
+
+TEST_F(DriverFilesTest, LinksThatLeadToALibrary) {
+  link(kLib + "/libnvidia-ml.so.1", "libnvidia-ml.so." + kVersion);
+  link(kLib + "/libnvidia-ml.so", "libnvidia-ml.so.1");
+  link(kLib + "/libunrelated.so", "libc.so.6");
+  EXPECT_THAT(find().library_links,
+              ElementsAre("libcuda.so.1::" + kLib + "/libcuda.so",
+                          "libnvidia-ml.so." + kVersion + "::" + kLib + "/libnvidia-ml.so.1",
+                          "libnvidia-ml.so.1::" + kLib + "/libnvidia-ml.so"));
+}
+
+TEST_F(DriverFilesTest, LinksInACircleEnd) {
+  link(kLib + "/liba.so", "libb.so");
+  link(kLib + "/libb.so", "liba.so");
+  link(kLib + "/libcuda.so.1", "libcuda.so." + kVersion);
+  EXPECT_THAT(find().library_links,
+              ElementsAre("libcuda.so.1::" + kLib + "/libcuda.so",
+                          "libcuda.so." + kVersion + "::" + kLib + "/libcuda.so.1"));
+}
+
+TEST_F(DriverFilesTest, LinksOfGraphicsLibraries) {
+  file(kLib + "/libGLX_nvidia.so." + kVersion);
+  file(kLib + "/libnvidia-allocator.so." + kVersion);
+  EXPECT_THAT(find().library_links,
+              ElementsAre("libGLX_nvidia.so." + kVersion + "::" + kLib + "/libGLX_indirect.so.0",
+                          "libcuda.so.1::" + kLib + "/libcuda.so",
+                          "../libnvidia-allocator.so.1::" + kLib + "/gbm/nvidia-drm_gbm.so"));
+}
+
+TEST_F(DriverFilesTest, OneFolderUnderTwoNamesCountsOnce) {
+  link("/lib", "usr/lib");
+  EXPECT_THAT(find().cuda_folders, ElementsAre(kLib));
+  file("/usr/lib64/libcuda.so." + kVersion);
+  EXPECT_THAT(find().cuda_folders, ElementsAre("/usr/lib64", kLib));
+}
+
+TEST_F(DriverFilesTest, BinariesConfigsFirmwareSockets) {
+  file("/usr/bin/nvidia-smi");
+  file("/bin/nvidia-smi");
+  file("/usr/sbin/nvidia-persistenced");
+  file("/usr/share/glvnd/egl_vendor.d/10_nvidia.json");
+  file("/usr/share/vulkan/icd.d/nvidia_icd.json");
+  file("/lib/firmware/nvidia/" + kVersion + "/gsp_ga10x.bin");
+  file("/lib/firmware/6.1.0-x/nvidia/" + kVersion + "/gsp_tu10x.bin");
+  file("/lib/firmware/nvidia/" + kVersion + "/readme.txt");
+  file("/opt/fw/nvidia/" + kVersion + "/gsp.bin");
+  file("/sys/module/firmware_class/parameters/path", "/opt/fw\n");
+  file("/run/nvidia-persistenced/socket");
+  file("/var/run/nvidia-fabricmanager/socket");
+  std::filesystem::create_directories(at("/tmp/nvidia-mps"));
+
+  const auto files = find({}, "6.1.0-x");
+  EXPECT_THAT(files.binaries, ElementsAre("/usr/bin/nvidia-smi", "/usr/sbin/nvidia-persistenced"));
+  EXPECT_THAT(files.configs, ElementsAre(PlacedFile{"/usr/share/glvnd/egl_vendor.d/10_nvidia.json",
+                                                    "/usr/share/glvnd/egl_vendor.d/10_nvidia.json"},
+                                         PlacedFile{"/usr/share/vulkan/icd.d/nvidia_icd.json",
+                                                    "/etc/vulkan/icd.d/nvidia_icd.json"}));
+  EXPECT_THAT(files.firmware,
+              ElementsAre("/opt/fw/nvidia/" + kVersion + "/gsp.bin",
+                          "/lib/firmware/6.1.0-x/nvidia/" + kVersion + "/gsp_tu10x.bin",
+                          "/lib/firmware/nvidia/" + kVersion + "/gsp_ga10x.bin"));
+  EXPECT_THAT(files.sockets,
+              ElementsAre("/run/nvidia-persistenced/socket", "/var/run/nvidia-fabricmanager/socket",
+                          "/tmp/nvidia-mps"));
+}
+
+TEST_F(DriverFilesTest, Nodes) {
+  for (const std::string path :
+       {"/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-caps/nvidia-cap21", "/dev/nvidia-fs0",
+        "/dev/gdrdrv", "/dev/infiniband/uverbs0", "/dev/infiniband/rdma_cm", "/dev/sda",
+        "/dev/infiniband/umad0", "/dev/nvidia-caps-imex-channels/channel0"}) {
+    file(path);
+  }
+  const auto files = find();
+  EXPECT_THAT(files.nodes,
+              UnorderedElementsAre(Key("/dev/nvidia0"), Key("/dev/nvidiactl"),
+                                   Key("/dev/nvidia-caps/nvidia-cap21"), Key("/dev/nvidia-fs0"),
+                                   Key("/dev/gdrdrv"), Key("/dev/infiniband/uverbs0"),
+                                   Key("/dev/infiniband/rdma_cm")));
+  EXPECT_EQ(files.nodes.at("/dev/nvidia0"), std::nullopt) << "a plain file has no numbers";
+}
+
+// A device node every machine has stands in for a GPU's.
+TEST_F(DriverFilesTest, NumbersOfACharacterDevice) {
+  link("/dev/nvidia0", "/dev/null");
+  const auto numbers = find().nodes.at("/dev/nvidia0");
+  ASSERT_TRUE(numbers.has_value());
+  EXPECT_EQ(numbers->major, 1U);
+  EXPECT_EQ(numbers->minor, 3U);
+  EXPECT_EQ(numbers->mode & 0666U, 0666U);
+}
+
+TEST_F(DriverFilesTest, DisplayFilesByPciAddress) {
+  const gpu::PciAddress address{0, 0x3b, 0, 0};
+  file("/sys/bus/pci/devices/0000:3b:00.0/drm/card1/uevent");
+  file("/sys/bus/pci/devices/0000:3b:00.0/drm/renderD128/uevent");
+  file("/sys/bus/pci/devices/0000:3b:00.0/drm/controlD64/uevent");
+  file("/dev/dri/card0");
+  file("/dev/dri/card1");
+  file("/dev/dri/renderD128");
+  link("/dev/dri/by-path/pci-0000:3b:00.0-card", "../card1");
+  link("/dev/dri/by-path/pci-0000:3b:00.0-render", "../renderD999");
+  const auto files = find({address, {0, 0x86, 0, 0}});
+  ASSERT_EQ(files.drm.size(), 1U);
+  EXPECT_THAT(files.drm.at(address).nodes, ElementsAre("/dev/dri/card1", "/dev/dri/renderD128"));
+  EXPECT_THAT(files.drm.at(address).links,
+              ElementsAre("../card1::/dev/dri/by-path/pci-0000:3b:00.0-card"));
+}
+
+TEST_F(DriverFilesTest, DevRoot) {
+  const FsRoot host("/host");
+  EXPECT_EQ(find_dev_root(root_, host).root(), host.root()) << "no /dev in the driver's root";
+  file("/dev/nvidia0");
+  EXPECT_EQ(find_dev_root(root_, host).root(), root_.root());
+}
+
+TEST_F(DriverFilesTest, ImexChannels) {
+  config::Imex imex{.channel_ids = {0}, .required = false};
+  const auto none = find_imex_channels(root_, "/", {});
+  EXPECT_THAT(none->ids, IsEmpty());
+  const auto missing = find_imex_channels(root_, "/run/driver", imex);
+  ASSERT_TRUE(missing.has_value());
+  EXPECT_THAT(missing->ids, IsEmpty());
+  EXPECT_THAT(missing->warnings, ElementsAre(HasSubstr("IMEX channel 0 is missing")));
+  imex.required = true;
+  const auto refused = find_imex_channels(root_, "/", imex);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
+
+  link("/run/driver/dev/nvidia-caps-imex-channels/channel0", "/dev/null");
+  EXPECT_THAT(find_imex_channels(root_, "/run/driver", imex)->ids, ElementsAre(0));
+  link("/dev/nvidia-caps-imex-channels/channel0", "/dev/null");
+  EXPECT_THAT(find_imex_channels(root_, "/elsewhere", imex)->ids, ElementsAre(0));
+}
+
+}  // namespace
+}  // namespace tranche::cdi

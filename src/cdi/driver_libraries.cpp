@@ -1,0 +1,178 @@
+#include "cdi/driver_libraries.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace tranche::cdi {
+namespace {
+
+// Where distributions, driver containers and cloud images put the driver's libraries.
+constexpr auto kFolders = std::to_array<std::string_view>({
+    "/usr/lib64",
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib/x86_64-linux-gnu/nvidia/current",
+    "/usr/lib/aarch64-linux-gnu/nvidia/current",
+    "/lib64",
+    "/lib/x86_64-linux-gnu",
+    "/lib/aarch64-linux-gnu",
+    "/usr/local/nvidia/lib64",
+});
+
+// Installed with the driver, but named without its version.
+constexpr auto kExplicit = std::to_array<std::string_view>({
+    "libEGL.so",
+    "libGL.so",
+    "libGLESv1_CM.so",
+    "libGLESv2.so",
+    "libGLX.so",
+    "libGLdispatch.so",
+    "libOpenCL.so",
+    "libOpenGL.so",
+    "libnvidia-api.so",
+    "libnvidia-egl-xcb.so",
+    "libnvidia-egl-xlib.so",
+});
+constexpr auto kOwnVersion = std::to_array<std::string_view>({
+    "libnvidia-nvvm70.so.",
+    "libnvidia-egl-gbm.so.",
+    "libnvidia-egl-wayland.so.",
+    "libnvidia-egl-wayland2.so.",
+    "libnvidia-egl-xcb.so.",
+    "libnvidia-egl-xlib.so.",
+});
+
+// Links that programs expect whether or not the installation has them: library, link, and what it
+// points to (empty: the library itself).
+struct ExpectedLink {
+  std::string_view library, link, target;
+};
+constexpr auto kExpectedLinks = std::to_array<ExpectedLink>({
+    {"libcuda", "libcuda.so", "libcuda.so.1"},
+    {"libGLX_nvidia", "libGLX_indirect.so.0", ""},
+    {"libnvidia-opticalflow", "libnvidia-opticalflow.so", "libnvidia-opticalflow.so.1"},
+    {"libnvidia-vulkan-producer", "libnvidia-vulkan-producer.so", ""},
+    {"libnvidia-allocator", "gbm/nvidia-drm_gbm.so", "../libnvidia-allocator.so.1"},
+});
+
+std::string file_name(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
+}
+
+// The folders with `file`, each once however many names lead to it (/lib64 -> /usr/lib64).
+std::vector<std::string> folders_with(const FsRoot& driver, const std::string& file) {
+  std::vector<std::string> folders;
+  std::set<std::string> seen;
+  for (const auto folder : kFolders) {
+    const auto path = fmt::format("{}/{}", folder, file);
+    if (!driver.exists(path)) continue;
+    std::error_code error;
+    const auto real = std::filesystem::weakly_canonical(driver.resolve(path), error);
+    if (seen.insert(error ? path : real.string()).second) folders.emplace_back(folder);
+  }
+  return folders;
+}
+
+bool versioned(const std::string& name, const std::string& version) {
+  return name.ends_with(".so." + version);
+}
+
+bool has_own_version(const std::string& name) {
+  return std::ranges::any_of(kOwnVersion, [&](auto prefix) { return name.starts_with(prefix); });
+}
+
+// Symbolic links of one folder: name -> name of the file in the same folder that it points to.
+using FolderLinks = std::vector<std::pair<std::string, std::string>>;
+
+FolderLinks links_in(const FsRoot& driver, const std::vector<std::string>& entries) {
+  FolderLinks links;
+  for (const auto& path : entries) {
+    const auto target = driver.read_link(path);
+    if (target) links.emplace_back(file_name(path), file_name(*target));
+  }
+  return links;
+}
+
+void add_link(std::string_view target, const std::string& folder, std::string_view link,
+              std::vector<std::string>& out) {
+  auto text = fmt::format("{}::{}/{}", target, folder, link);
+  if (std::ranges::find(out, text) == out.end()) out.push_back(std::move(text));
+}
+
+// The links that lead to `library` by way of any number of others:
+// libnvidia-ml.so -> libnvidia-ml.so.1 -> libnvidia-ml.so.<version>.
+void add_links_to(const std::string& library, const std::string& folder, const FolderLinks& links,
+                  std::vector<std::string>& out) {
+  std::vector<std::string> reached = {library};
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    for (const auto& [name, target] : links) {
+      if (target != reached[i] || std::ranges::find(reached, name) != reached.end()) continue;
+      add_link(target, folder, name, out);
+      reached.push_back(name);
+    }
+  }
+}
+
+void add_expected_links(const std::string& library, const std::string& version,
+                        const std::string& folder, std::vector<std::string>& out) {
+  for (const auto& expected : kExpectedLinks) {
+    if (library != fmt::format("{}.so.{}", expected.library, version)) continue;
+    add_link(expected.target.empty() ? library : expected.target, folder, expected.link, out);
+  }
+}
+
+void add_folder(const FsRoot& driver, const std::string& folder, DriverFiles& files) {
+  const auto entries = entries_of(driver, folder);
+  const auto links = links_in(driver, entries);
+  for (const auto& path : entries) {
+    const auto name = file_name(path);
+    if (versioned(name, files.driver_version)) {
+      files.libraries.push_back(path);
+      add_expected_links(name, files.driver_version, folder, files.library_links);
+      add_links_to(name, folder, links, files.library_links);
+    } else if (has_own_version(name)) {
+      files.libraries.push_back(path);
+    } else if (std::ranges::find(kExplicit, name) != kExplicit.end()) {
+      files.explicit_libraries.push_back(path);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> entries_of(const FsRoot& root, const std::string& folder) {
+  std::vector<std::string> paths;
+  const auto names = root.list(folder);
+  if (!names) return paths;
+  for (const auto& name : *names) paths.push_back(fmt::format("{}/{}", folder, name));
+  return paths;
+}
+
+Result<void> find_libraries(const FsRoot& driver, DriverFiles& files) {
+  for (const std::string_view name : {"libcuda", "libnvidia-ml"}) {
+    const auto file = fmt::format("{}.so.{}", name, files.driver_version);
+    const auto folders = folders_with(driver, file);
+    if (folders.empty()) {
+      return fail(
+          Code::kFailedPrecondition,
+          fmt::format("{} not found under the driver root {}", file, driver.root().string()),
+          "CDI specifications need the driver's files: mount the host's driver root there "
+          "(chart value nvidiaDriverRoot) or name where it is by --driver-root-ctr-path; "
+          "or use --device-list-strategy envvar");
+    }
+    if (name == "libcuda") files.cuda_folders = folders;
+  }
+  for (const auto& folder : files.cuda_folders) {
+    add_folder(driver, folder, files);
+    add_folder(driver, folder + "/vdpau", files);
+  }
+  return {};
+}
+
+}  // namespace tranche::cdi

@@ -1,0 +1,17 @@
+#pragma once
+// The libraries part of find_driver_files. Private to cdi/.
+
+#include "base/fs.h"
+#include "base/result.h"
+#include "cdi/driver_files.h"
+
+namespace tranche::cdi {
+
+// Fills cuda_folders, libraries, explicit_libraries and library_links for `files.driver_version`.
+Result<void> find_libraries(const FsRoot& driver, DriverFiles& files);
+
+// Absolute paths of the entries of `folder` (seen through `root`), by name; none when the folder is
+// not there or cannot be read.
+std::vector<std::string> entries_of(const FsRoot& root, const std::string& folder);
+
+}  // namespace tranche::cdi

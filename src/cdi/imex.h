@@ -1,0 +1,25 @@
+#pragma once
+// IMEX channels: device nodes through which containers share memory over a multi-node NVLink
+// domain.
+
+#include <string>
+#include <vector>
+
+#include "base/fs.h"
+#include "base/result.h"
+#include "config/config.h"
+
+namespace tranche::cdi {
+
+struct ImexChannels {
+  std::vector<int> ids;  // those that exist, in the configuration's order
+  std::vector<std::string> warnings;
+};
+
+// A channel exists when its node does, under the host's dev root (`dev_root`, flags.nvidiaDevRoot,
+// seen through `host`) or in this process' own /dev. kFailedPrecondition: a channel is missing and
+// imex.required is set.
+Result<ImexChannels> find_imex_channels(const FsRoot& host, const std::string& dev_root,
+                                        const config::Imex& imex);
+
+}  // namespace tranche::cdi

@@ -1,0 +1,81 @@
+#pragma once
+// A CDI (Container Device Interface) specification in values, and its JSON.
+// https://github.com/cncf-tags/container-device-interface/blob/main/SPEC.md
+//
+// A runtime refuses a file whose version it does not know, so a specification always carries the
+// lowest version that has what it uses.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tranche::cdi {
+
+struct DeviceNode {
+  std::string path;       // in the container
+  std::string host_path;  // empty: the same
+  // Absent: the runtime asks the node itself.
+  std::optional<std::int64_t> major;
+  std::optional<std::int64_t> minor;
+  std::optional<std::uint32_t> file_mode;
+  std::string permissions;  // "rwm"; empty: the runtime's default
+  std::uint32_t gid = 0;    // 0 is not written
+  bool operator==(const DeviceNode&) const = default;
+};
+
+struct Mount {
+  std::string host_path;
+  std::string container_path;
+  std::vector<std::string> options;
+  bool operator==(const Mount&) const = default;
+};
+
+struct Hook {
+  std::string hook_name;  // "createContainer"
+  std::string path;
+  std::vector<std::string> args;  // args[0] included
+  std::vector<std::string> env;
+  bool operator==(const Hook&) const = default;
+};
+
+struct ContainerEdits {
+  std::vector<std::string> env;  // "NAME=value"
+  std::vector<DeviceNode> device_nodes;
+  std::vector<Hook> hooks;
+  std::vector<Mount> mounts;
+  std::vector<std::uint32_t> additional_gids;
+  bool operator==(const ContainerEdits&) const = default;
+
+  bool empty() const {
+    return env.empty() && device_nodes.empty() && hooks.empty() && mounts.empty() &&
+           additional_gids.empty();
+  }
+};
+
+struct Device {
+  std::string name;
+  ContainerEdits edits;
+  bool operator==(const Device&) const = default;
+};
+
+struct Spec {
+  std::string kind;  // "k8s.device-plugin.nvidia.com/gpu"
+  std::vector<Device> devices;
+  ContainerEdits edits;  // for every container that gets any of the devices
+  bool operator==(const Spec&) const = default;
+};
+
+// The lowest CDI version that has what `spec` uses: "0.3.0" to "0.7.0".
+std::string minimum_version(const Spec& spec);
+
+// NVIDIA's order: devices by name; device nodes and mounts by depth, then by container path (a
+// mount below another one must come after it); GIDs rising. Repeated nodes, mounts and GIDs are
+// dropped.
+void put_in_order(Spec& spec);
+
+// Compact JSON with NVIDIA's order of keys; what is empty or zero is left out, as theirs leaves it.
+std::string to_json(const Spec& spec);
+
+}  // namespace tranche::cdi
