@@ -1,0 +1,193 @@
+// The command line of the nvidia-smi stand-in.
+
+#include <span>
+
+#include "fmt/format.h"
+#include "sim/smi/smi.h"
+
+namespace tranche::sim::smi {
+namespace {
+
+constexpr const char* kHelp =
+    "nvidia-smi (stand-in of the simulated machine)\n\n"
+    "  nvidia-smi [-i GPU]                      the table\n"
+    "  nvidia-smi -L                            GPUs and MIG devices with their UUIDs\n"
+    "  nvidia-smi --query-gpu=FIELD,... --format=csv[,noheader][,nounits] [-i GPU]\n"
+    "  nvidia-smi --query-compute-apps=pid,process_name,used_memory,gpu_uuid --format=csv[,...]\n"
+    "  nvidia-smi [-i GPU] -c DEFAULT|PROHIBITED|EXCLUSIVE_PROCESS     set the compute mode\n"
+    "  nvidia-smi [-i GPU] -mig 0|1             set the MIG mode\n"
+    "  nvidia-smi topo -m                       how GPUs are connected\n"
+    "  nvidia-smi mig -lgip|-lgipp|-lgi|-lci [-i GPU]\n"
+    "GPU: index, UUID or PCI bus id\n";
+
+std::vector<std::string> split(std::string_view text) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const auto comma = text.find(',');
+    parts.emplace_back(text.substr(0, comma));
+    text = comma == text.npos ? std::string_view() : text.substr(comma + 1);
+  }
+  return parts;
+}
+
+std::optional<Failure> read_format(std::string_view text, Options& options) {
+  bool csv = false;
+  for (const std::string& part : split(text)) {
+    csv = csv || part == "csv";
+    if (part == "noheader") options.header = false;
+    if (part == "nounits") options.units = false;
+  }
+  if (csv) return std::nullopt;
+  return Failure{"\"--format=\" must contain \"csv\".", 1};
+}
+
+// The value of "--name=value", or of the argument after "--name".
+std::optional<std::string_view> value_of(std::span<char*> arguments, std::size_t& at,
+                                         std::string_view name) {
+  const std::string_view argument = arguments[at];
+  if (argument.starts_with(name) && argument.substr(name.size()).starts_with('=')) {
+    return argument.substr(name.size() + 1);
+  }
+  if (argument != name || at + 1 >= arguments.size()) return std::nullopt;
+  return arguments[++at];
+}
+
+std::optional<Failure> read_argument(std::span<char*> arguments, std::size_t& at,
+                                     Options& options) {
+  const std::string_view argument = arguments[at];
+  if (argument == "topo" || argument == "mig") {
+    options.command = argument;
+  } else if (!options.command.empty() && argument.starts_with("-") && argument != "-i") {
+    options.command_flag = argument;
+  } else if (argument == "-L" || argument == "--list-gpus") {
+    options.list = true;
+  } else if (const auto fields = value_of(arguments, at, "--query-gpu")) {
+    options.query_gpu = split(*fields);
+  } else if (const auto apps = value_of(arguments, at, "--query-compute-apps")) {
+    options.query_apps = split(*apps);
+  } else if (const auto format = value_of(arguments, at, "--format")) {
+    return read_format(*format, options);
+  } else if (const auto id = value_of(arguments, at, "--id")) {
+    options.gpu = *id;
+  } else if (const auto short_id = value_of(arguments, at, "-i")) {
+    options.gpu = *short_id;
+  } else if (const auto mode = value_of(arguments, at, "-c")) {
+    options.compute_mode = *mode;
+  } else if (const auto long_mode = value_of(arguments, at, "--compute-mode")) {
+    options.compute_mode = *long_mode;
+  } else if (const auto mig = value_of(arguments, at, "-mig")) {
+    options.mig_mode = *mig;
+  } else {
+    return Failure{fmt::format("Invalid combination of input arguments. Please run "
+                               "'nvidia-smi -h' for help.\n(stand-in: unknown '{}')",
+                               argument),
+                   1};
+  }
+  return std::nullopt;
+}
+
+int fail_init(nvmlReturn_t code) {
+  if (code == NVML_ERROR_DRIVER_NOT_LOADED || code == NVML_ERROR_FUNCTION_NOT_FOUND) {
+    fmt::print(
+        "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure "
+        "that the latest NVIDIA driver is installed and running.\n\n");
+    return NVML_ERROR_DRIVER_NOT_LOADED;
+  }
+  fmt::print("Failed to initialize NVML: {}\n", nvml_text(code));
+  return code;
+}
+
+int run(const Options& options) {
+  std::vector<GpuRow> gpus;
+  if (const auto failure = find_gpus(options, gpus)) {
+    fmt::print("{}\n", failure->message);
+    return failure->exit_code;
+  }
+  if (options.list) return print_list(gpus);
+  if (!options.query_gpu.empty()) return print_gpu_query(options, gpus);
+  if (!options.query_apps.empty()) return print_app_query(options, gpus);
+  if (!options.compute_mode.empty()) return set_compute_mode(options.compute_mode, gpus);
+  if (!options.mig_mode.empty()) return set_mig_mode(options.mig_mode, gpus);
+  if (options.command == "topo" && options.command_flag == "-m") return print_topology(gpus);
+  if (options.command == "mig") return print_mig(options.command_flag, gpus);
+  if (!options.command.empty()) {
+    fmt::print("{}", kHelp);
+    return 1;
+  }
+  return print_table(gpus);
+}
+
+}  // namespace
+
+int set_compute_mode(const std::string& mode, const std::vector<GpuRow>& gpus) {
+  unsigned int wanted = 9;
+  if (mode == "0" || mode == "DEFAULT") wanted = 0;
+  if (mode == "2" || mode == "PROHIBITED") wanted = 2;
+  if (mode == "3" || mode == "EXCLUSIVE_PROCESS") wanted = 3;
+  if (wanted == 9) {
+    fmt::print("Invalid compute mode '{}'.\n", mode);
+    return 1;
+  }
+  for (const GpuRow& gpu : gpus) {
+    const nvmlReturn_t code = nvml("nvmlDeviceSetComputeMode", gpu.device, wanted);
+    if (code != NVML_SUCCESS) {
+      fmt::print("Unable to set the compute mode for GPU {}: {}\n", bus_id(gpu.device),
+                 nvml_text(code));
+      return code;
+    }
+    fmt::print("Set compute mode to {} for GPU {}.\n", mode, bus_id(gpu.device));
+  }
+  fmt::print("All done.\n");
+  return 0;
+}
+
+int set_mig_mode(const std::string& mode, const std::vector<GpuRow>& gpus) {
+  if (mode != "0" && mode != "1") {
+    fmt::print("Invalid MIG mode '{}'.\n", mode);
+    return 1;
+  }
+  const bool on = mode == "1";
+  for (const GpuRow& gpu : gpus) {
+    nvmlReturn_t status = NVML_SUCCESS;
+    const unsigned int wanted = on ? 1 : 0;
+    const nvmlReturn_t code = nvml("nvmlDeviceSetMigMode", gpu.device, wanted, &status);
+    if (code != NVML_SUCCESS) {
+      fmt::print("Unable to {} MIG Mode for GPU {}: {}\n", on ? "enable" : "disable",
+                 bus_id(gpu.device), nvml_text(code));
+      return code;
+    }
+    if (status != NVML_SUCCESS) {
+      fmt::print("Warning: MIG mode is in pending {} state for GPU {}: {}\n",
+                 on ? "enable" : "disable", bus_id(gpu.device), nvml_text(status));
+    } else {
+      fmt::print("{} MIG Mode for GPU {}\n", on ? "Enabled" : "Disabled", bus_id(gpu.device));
+    }
+  }
+  fmt::print("All done.\n");
+  return 0;
+}
+
+}  // namespace tranche::sim::smi
+
+int main(int argc, char** argv) {
+  using namespace tranche::sim;
+  using namespace tranche::sim::smi;
+  Options options;
+  const std::span arguments(argv, static_cast<std::size_t>(argc));
+  for (std::size_t at = 1; at < arguments.size(); ++at) {
+    const std::string_view argument = arguments[at];
+    if (argument == "-h" || argument == "--help") {
+      fmt::print("{}", kHelp);
+      return 0;
+    }
+    if (const auto failure = read_argument(arguments, at, options)) {
+      fmt::print("{}\n", failure->message);
+      return failure->exit_code;
+    }
+  }
+  const nvmlReturn_t opened = nvml("nvmlInit_v2");
+  if (opened != NVML_SUCCESS) return fail_init(opened);
+  const int code = run(options);
+  nvml("nvmlShutdown");
+  return code;
+}
