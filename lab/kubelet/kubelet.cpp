@@ -40,9 +40,13 @@ void close_all(const std::vector<std::shared_ptr<Endpoint>>& endpoints) {
 
 struct Kubelet::Impl {
   Impl(Options o, const Clock& c, const Log& l)
-      : options(std::move(o)), clock(c), log(l), table(c, options.grace) {}
+      : options(std::move(o)),
+        root(fs::absolute(options.root)),
+        clock(c),
+        log(l),
+        table(c, options.grace) {}
 
-  fs::path plugins_folder() const { return options.root / "device-plugins"; }
+  fs::path plugins_folder() const { return root / "device-plugins"; }
   fs::path checkpoint_file() const { return plugins_folder() / kCheckpointName; }
 
   Checkpoint load() const;
@@ -54,6 +58,7 @@ struct Kubelet::Impl {
   void close_dialing();
 
   const Options options;
+  const fs::path root;
   const Clock& clock;
   const Log& log;
   const FsRoot files;
@@ -88,7 +93,7 @@ Result<void> Kubelet::Impl::save() const {
 }
 
 Result<void> Kubelet::Impl::serve() {
-  const fs::path pod_resources_folder = options.root / "pod-resources";
+  const fs::path pod_resources_folder = root / "pod-resources";
   TRY(files.make_directories(plugins_folder()));
   TRY(files.make_directories(pod_resources_folder));
   TRY(clean_folder(plugins_folder()));
@@ -243,7 +248,7 @@ bool Kubelet::wait_allocatable(const std::string& resource, int count,
 fs::path Kubelet::registration_socket() const { return impl_->plugins_folder() / "kubelet.sock"; }
 
 fs::path Kubelet::pod_resources_socket() const {
-  return impl_->options.root / "pod-resources" / "kubelet.sock";
+  return impl_->root / "pod-resources" / "kubelet.sock";
 }
 
 }  // namespace tranche::lab
