@@ -14,17 +14,20 @@
 #include <string>
 #include <vector>
 
+#include "agent/cdi_keeper.h"
 #include "agent/config_source.h"
 #include "agent/desired.h"
 #include "agent/grant_store.h"
 #include "agent/hardware_watch.h"
 #include "agent/label_keeper.h"
 #include "agent/mailbox.h"
+#include "agent/node_lock.h"
 #include "agent/periodic.h"
 #include "agent/plugin_set.h"
 #include "agent/registrar.h"
 #include "agent/xid_watch.h"
 #include "base/clock.h"
+#include "base/file_identity.h"
 #include "base/log.h"
 #include "base/watch.h"
 #include "cluster/pod_resources.h"
@@ -50,54 +53,76 @@ class Agent {
     gpu::XidPolicy xid_policy;
   };
 
-  // `source` has been read once: its configuration is the one to start with.
-  Agent(Ports ports, Settings settings, ConfigSource source);
+  // `loaded`: what `source` gave when it was read first.
+  Agent(Ports ports, Settings settings, ConfigSource source, config::Loaded loaded);
   ~Agent();
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
 
-  // Runs until SIGTERM, SIGINT or SIGQUIT, which the caller has blocked (signals.h) together with
-  // SIGHUP: that re-reads everything and registers anew. `signals`: a descriptor from open_signals.
-  // Errors: the driver cannot be started and failOnInitError is set; the state folder's lock.
+  // Runs until SIGTERM, SIGINT or SIGQUIT; SIGHUP re-reads everything and registers anew.
+  // `signals`: a descriptor from open_signals(). Errors, all before anything is advertised: the
+  // driver cannot be started and failOnInitError is set; a required IMEX channel is missing.
   Result<void> run(int signals);
 
  private:
   using TimePoint = std::chrono::steady_clock::time_point;
 
   Result<void> start();
+  bool take_node_lock(int signals);
+  void open_grants();
+  void start_registrar();
   void start_watches();
   void loop(int signals);
-  bool on_signals(int signals);
+  void dispatch(int signals, bool& running);
   void on_hangup();
   void on_config_change();
+  bool apply_config(config::Loaded loaded);
   void on_kubelet_folder();
   void on_reading(Result<gpu::Machine> machine);
-  void on_links(offer::Links links);
   void take(gpu::Machine machine);
   void reconcile();
-  void report(const offer::Offer& offer);
-  void prune_grants();
-  int poll_timeout() const;
+  Result<void> carry_out(offer::Offer offer);
+  void announce(const config::Loaded& loaded) const;
+  void complain(std::string& last, const Error& error, std::string_view consequence);
+  std::chrono::milliseconds poll_time() const;
   TimePoint now() const { return ports_.clock.now(); }
 
   Ports ports_;
   Settings settings_;
   ConfigSource source_;
+  config::Loaded loaded_;  // the configuration in force
   gpu::HealthTracker health_;
-  std::vector<gpu::GpuUuid> deaf_;
-  std::optional<gpu::Machine> machine_;
+  std::vector<gpu::GpuUuid> deaf_;  // GPUs whose errors cannot be heard
+  gpu::Host host_;
+  std::optional<gpu::Machine> machine_;  // the last reading
   std::shared_ptr<const offer::Links> links_;
-  std::optional<offer::Offer> offer_;  // the one in force
-  std::string complaint_;              // last failure to make an offer that was logged
-  std::string reading_complaint_;      // the same for readings
+  NodeFacts facts_;
+  // What was last carried out, to see whether anything differs.
+  struct Carried {
+    gpu::Machine machine;
+    config::Config config;
+    offer::Offer offer;
+    NodeFacts facts;
+    std::shared_ptr<const offer::Links> links;
+    bool operator==(const Carried&) const = default;
+  };
+  std::optional<Carried> carried_;
+  // What went wrong last, so that it is said once.
+  std::string config_complaint_;
+  std::string reading_complaint_;
+  std::string offer_complaint_;
 
+  std::unique_ptr<NodeLock> lock_;
   std::unique_ptr<Mailbox> mailbox_;
   std::unique_ptr<GrantStore> grants_;  // null: the state folder cannot be used
-  std::optional<Registrar> registrar_;
-  std::optional<PluginSet> plugins_;
+  std::unique_ptr<Registrar> registrar_;
   std::optional<CdiKeeper> cdi_;
   std::optional<LabelKeeper> labels_;
   std::optional<Watch> config_watch_;
   std::optional<Watch> kubelet_watch_;
   FileIdentity kubelet_socket_;
+  std::optional<PluginSet> plugins_;
+  // Threads, ended first.
   std::optional<HardwareWatch> hardware_;
   std::optional<XidWatch> xids_;
   std::optional<Periodic> pruner_;

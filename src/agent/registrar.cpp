@@ -32,7 +32,7 @@ void Registrar::forget(const std::string& resource) {
 
 void Registrar::run(const std::stop_token& stop) {
   while (const auto pending = next(stop)) {
-    settle(*pending, attempt_(pending->request));
+    settle(*pending, attempt_(pending->request, stop));
   }
 }
 

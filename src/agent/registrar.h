@@ -25,8 +25,8 @@ class Registrar {
     std::string resource;
     std::string endpoint;
   };
-  // One attempt; may block for seconds.
-  using Attempt = std::function<Result<void>(const Request&)>;
+  // One attempt; may block for seconds, but ends soon after a stop request.
+  using Attempt = std::function<Result<void>(const Request&, const std::stop_token&)>;
   struct Backoff {
     std::chrono::milliseconds first = std::chrono::seconds(1);
     std::chrono::milliseconds longest = std::chrono::seconds(30);

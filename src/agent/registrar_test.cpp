@@ -26,7 +26,9 @@ class FakeKubelet {
     return {};
   }
   Registrar::Attempt attempt() {
-    return [this](const Registrar::Request& request) { return answer(request); };
+    return [this](const Registrar::Request& request, const std::stop_token&) {
+      return answer(request);
+    };
   }
   std::vector<std::string> accepted() const {
     const std::scoped_lock lock(mutex_);
@@ -67,7 +69,7 @@ TEST(Registrar, AFailingResourceDoesNotHoldUpOthers) {
   std::atomic<int> good{0};
   test::LogRecorder log;
   Registrar registrar(
-      [&](const Registrar::Request& request) -> Result<void> {
+      [&](const Registrar::Request& request, const std::stop_token&) -> Result<void> {
         if (request.resource == "bad") return fail(Code::kFailedPrecondition, "refused");
         ++good;
         return {};

@@ -7,7 +7,8 @@
 
 namespace tranche::kubelet {
 
-Result<void> register_plugin(const Registration& registration, std::chrono::milliseconds deadline) {
+Result<void> register_plugin(const Registration& registration, const std::stop_token& stop,
+                             std::chrono::milliseconds deadline) {
   const auto stub = v1beta1::Registration::NewStub(open_channel(registration.kubelet_socket));
   v1beta1::RegisterRequest request;
   request.set_version("v1beta1");
@@ -17,6 +18,7 @@ Result<void> register_plugin(const Registration& registration, std::chrono::mill
 
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + deadline);
+  const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
   v1beta1::Empty answer;
   const auto status = stub->Register(&context, request, &answer);
   if (status.ok()) return {};

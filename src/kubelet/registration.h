@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <stop_token>
 #include <string>
 
 #include "base/result.h"
@@ -17,8 +18,8 @@ struct Registration {
 };
 
 // One attempt. kUnavailable: kubelet is away; kTimeout: it does not answer within `deadline`;
-// kFailedPrecondition: it refused, with its words.
-Result<void> register_plugin(const Registration& registration,
+// kFailedPrecondition: it refused, with its words, or `stop` was requested.
+Result<void> register_plugin(const Registration& registration, const std::stop_token& stop = {},
                              std::chrono::milliseconds deadline = std::chrono::seconds(5));
 
 }  // namespace tranche::kubelet

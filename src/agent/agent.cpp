@@ -1,0 +1,378 @@
+#include "agent/agent.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+
+#include "agent/report.h"
+#include "agent/signals.h"
+#include "cdi/imex.h"
+#include "host/host_reader.h"
+
+namespace tranche::agent {
+namespace {
+
+constexpr std::chrono::seconds kPruneInterval{60};
+constexpr std::chrono::milliseconds kLockRetry{500};
+// "never": longer than any machine runs, short enough to be added to a time.
+constexpr std::chrono::hours kNever{24 * 365 * 50};
+
+std::chrono::milliseconds quiet_time(const config::AgentOptions& options) {
+  if (!options.health_recovery) return kNever;
+  return std::chrono::ceil<std::chrono::milliseconds>(*options.health_recovery);
+}
+
+// Waits until `fd` is readable or `time` has passed.
+void wait_readable(int fd, std::chrono::milliseconds time) {
+  pollfd entry{.fd = fd, .events = POLLIN, .revents = 0};
+  (void)!::poll(&entry, 1, static_cast<int>(time.count()));
+}
+
+bool ends(int signal) { return signal == SIGTERM || signal == SIGINT || signal == SIGQUIT; }
+
+}  // namespace
+
+Agent::Agent(Ports ports, Settings settings, ConfigSource source, config::Loaded loaded)
+    : ports_(std::move(ports)),
+      settings_(std::move(settings)),
+      source_(std::move(source)),
+      loaded_(std::move(loaded)),
+      health_(settings_.xid_policy, quiet_time(settings_.options)) {}
+
+Agent::~Agent() {
+  pruner_.reset();
+  xids_.reset();
+  hardware_.reset();
+}
+
+Result<void> Agent::run(int signals) {
+  ASSIGN_OR_RETURN(mailbox_, Mailbox::open());
+  if (!take_node_lock(signals)) return {};
+  TRY(start());
+  loop(signals);
+  if (labels_) labels_->finish();
+  ports_.log.info("stopped");
+  return {};
+}
+
+// False: told to stop while waiting for another agent to end.
+bool Agent::take_node_lock(int signals) {
+  const auto file = std::filesystem::path(settings_.options.state_dir) / "agent.lock";
+  bool said = false;
+  const auto waiting = [&] {
+    if (!said) {
+      ports_.log.info(fmt::format(
+          "another agent serves this node (it holds {}); waiting for it to end", file.string()));
+    }
+    said = true;
+    wait_readable(signals, kLockRetry);
+    return !ends(next_signal(signals));
+  };
+  const auto made = FsRoot().make_directories(settings_.options.state_dir);
+  auto lock = made ? NodeLock::take(file, waiting) : std::unexpected(made.error());
+  if (!lock) {
+    // A manifest written for NVIDIA's plugin mounts no state folder: serve all the same.
+    ports_.log.warn(
+        fmt::format("no node lock: {}; two agents on this node would not see each "
+                    "other (mount a writable folder at --state-dir)",
+                    lock.error().message()));
+    return true;
+  }
+  lock_ = *std::move(lock);
+  return lock_ != nullptr;
+}
+
+Result<void> Agent::start() {
+  const auto& config = loaded_.config;
+  announce(loaded_);
+  ASSIGN_OR_RETURN(auto channels,
+                   cdi::find_imex_channels(FsRoot(settings_.options.host_root),
+                                           config.flags.nvidia_dev_root, config.imex));
+  for (const auto& warning : channels.warnings) ports_.log.warn(warning);
+  facts_.imex_channels = std::move(channels.ids);
+  host_ = host::read_host(FsRoot(settings_.options.host_root), config.flags.gfd.machine_type_file);
+  for (const auto& warning : settings_.xid_policy.warnings) ports_.log.warn(warning);
+
+  auto machine = ports_.reader.read();
+  if (!machine && config.flags.fail_on_init_error) {
+    return std::unexpected(std::move(machine).error());
+  }
+  open_grants();
+  start_registrar();
+  cdi_.emplace(settings_.options, ports_.log);
+  labels_.emplace(settings_.options.labels, ports_.clock, ports_.log);
+  const auto store = [this](const offer::Grant& grant) -> Result<void> {
+    if (grants_ == nullptr) return {};
+    return grants_->add(grant);
+  };
+  plugins_.emplace(PluginSet::Options{.dir = settings_.options.device_plugins_dir(),
+                                      .take_over = settings_.options.take_over},
+                   store, registrar_.get(), ports_.log);
+  on_reading(std::move(machine));
+  start_watches();
+  return {};
+}
+
+void Agent::announce(const config::Loaded& loaded) const {
+  for (const auto& warning : loaded.warnings) ports_.log.warn(warning.message);
+  ports_.log.info(fmt::format("Running with config:\n{}", loaded.json));
+  if (loaded.config.sharing.strategy() == config::SharingStrategy::kTimeSlicing) {
+    ports_.log.info(
+        "time-slicing shares compute and memory without limits: one container can take all of a "
+        "GPU's memory");
+  }
+}
+
+void Agent::open_grants() {
+  const auto dir = std::filesystem::path(settings_.options.state_dir) / "grants";
+  auto store = GrantStore::open(dir, ports_.clock, ports_.log);
+  if (!store) {
+    ports_.log.warn(fmt::format("grants are not stored: {}; mount a writable folder at --state-dir",
+                                store.error().message()));
+    return;
+  }
+  grants_ = *std::move(store);
+  if (const auto restored = grants_->all().size(); restored > 0) {
+    ports_.log.info(fmt::format("restored {} grants from {}", restored, dir.string()));
+  }
+}
+
+void Agent::start_registrar() {
+  if (settings_.options.kubelet_socket.empty()) {
+    ports_.log.info("not registering with kubelet (--kubelet-socket is empty)");
+    return;
+  }
+  registrar_ = std::make_unique<Registrar>(ports_.register_plugin, ports_.log);
+}
+
+void Agent::start_watches() {
+  const auto watch = [this](std::vector<std::filesystem::path> paths) -> std::optional<Watch> {
+    if (paths.empty()) return std::nullopt;
+    auto opened = Watch::open(std::move(paths));
+    if (opened) return *std::move(opened);
+    ports_.log.error(
+        fmt::format("changes are not noticed until SIGHUP: {}", opened.error().message()));
+    return std::nullopt;
+  };
+  config_watch_ = watch(source_.watch_paths());
+  kubelet_socket_ = identify(settings_.options.kubelet_socket);
+  kubelet_watch_ = watch({settings_.options.device_plugins_dir()});
+  hardware_.emplace(
+      ports_.reader,
+      std::chrono::ceil<std::chrono::milliseconds>(settings_.options.machine_interval),
+      machine_.value_or(gpu::Machine()),
+      HardwareWatch::Callbacks{.reading =
+                                   [this](Result<gpu::Machine> machine) {
+                                     mailbox_->post([this, machine = std::move(machine)]() mutable {
+                                       on_reading(std::move(machine));
+                                     });
+                                   },
+                               .links =
+                                   [this](offer::Links links) {
+                                     mailbox_->post([this, links = std::move(links)]() mutable {
+                                       links_ =
+                                           std::make_shared<const offer::Links>(std::move(links));
+                                       reconcile();
+                                     });
+                                   }});
+  pruner_.emplace(kPruneInterval, [this] {
+    if (grants_ == nullptr) return;
+    if (const auto held = ports_.pod_resources.list()) grants_->prune(*held);
+  });
+  if (!settings_.xid_policy.listens()) return;
+  xids_.emplace(ports_.events,
+                XidWatch::Callbacks{.event =
+                                        [this](gpu::XidEvent event) {
+                                          mailbox_->post([this, event = std::move(event)] {
+                                            health_.on_xid(event, now());
+                                            reconcile();
+                                          });
+                                        },
+                                    .deaf =
+                                        [this](std::vector<gpu::GpuUuid> deaf) {
+                                          mailbox_->post([this, deaf = std::move(deaf)] {
+                                            deaf_ = deaf;
+                                            reconcile();
+                                          });
+                                        }},
+                ports_.log);
+  if (machine_) xids_->follow(*machine_);
+}
+
+void Agent::loop(int signals) {
+  bool running = true;
+  while (running) {
+    std::array<pollfd, 4> fds{};
+    const auto watch_fd = [](const std::optional<Watch>& watch) {
+      return watch ? watch->fd() : -1;
+    };
+    fds[0] = {.fd = signals, .events = POLLIN, .revents = 0};
+    fds[1] = {.fd = mailbox_->fd(), .events = POLLIN, .revents = 0};
+    fds[2] = {.fd = watch_fd(config_watch_), .events = POLLIN, .revents = 0};
+    fds[3] = {.fd = watch_fd(kubelet_watch_), .events = POLLIN, .revents = 0};
+    (void)!::poll(fds.data(), fds.size(), static_cast<int>(poll_time().count()));
+    dispatch(signals, running);
+  }
+}
+
+void Agent::dispatch(int signals, bool& running) {
+  while (const int signal = next_signal(signals)) {
+    if (signal == SIGHUP) on_hangup();
+    if (ends(signal)) running = false;
+  }
+  if (!running) return;
+  if (config_watch_ && config_watch_->drain()) on_config_change();
+  if (kubelet_watch_ && kubelet_watch_->drain()) on_kubelet_folder();
+  for (const auto& letter : mailbox_->take()) letter();
+  plugins_->tick(now());
+  if (const auto change = health_.next_change(now() - std::chrono::milliseconds(1));
+      change && *change <= now()) {
+    reconcile();
+  }
+}
+
+std::chrono::milliseconds Agent::poll_time() const {
+  using std::chrono::milliseconds;
+  milliseconds time = std::chrono::hours(1);
+  const auto until = [&](TimePoint at) {
+    const auto left = std::chrono::ceil<milliseconds>(at - now());
+    time = std::clamp(left, milliseconds(0), time);
+  };
+  if (const auto tick = plugins_->next_tick()) until(*tick);
+  if (const auto change = health_.next_change(now())) until(*change);
+  return time;
+}
+
+// As NVIDIA's plugin: everything is read anew, what was seen of errors is forgotten, and every
+// resource is served and registered afresh.
+void Agent::on_hangup() {
+  ports_.log.info("SIGHUP: reading everything anew");
+  health_.forget();
+  on_config_change();
+  host_ = host::read_host(FsRoot(settings_.options.host_root),
+                          loaded_.config.flags.gfd.machine_type_file);
+  labels_->restamp();
+  if (machine_) machine_->host = host_;
+  reconcile();
+  plugins_->restart(now());
+  hardware_->read_now();
+}
+
+void Agent::on_config_change() {
+  auto loaded = source_.read();
+  if (!loaded) {
+    complain(config_complaint_, loaded.error(),
+             "the new configuration is refused, the old one stays in force");
+    return;
+  }
+  config_complaint_.clear();
+  if (loaded->config == loaded_.config && loaded->warnings == loaded_.warnings) return;
+  if (!apply_config(*std::move(loaded))) return;
+  labels_->restamp();
+  reconcile();
+}
+
+bool Agent::apply_config(config::Loaded loaded) {
+  auto channels = cdi::find_imex_channels(FsRoot(settings_.options.host_root),
+                                          loaded.config.flags.nvidia_dev_root, loaded.config.imex);
+  if (!channels) {
+    complain(config_complaint_, channels.error(),
+             "the new configuration is refused, the old one stays in force");
+    return false;
+  }
+  ports_.log.info("the configuration has changed");
+  facts_.imex_channels = std::move(channels->ids);
+  loaded_ = std::move(loaded);
+  announce(loaded_);
+  return true;
+}
+
+// Something changed in kubelet's folder: kubelet was restarted (its socket is another one), or our
+// sockets were removed.
+void Agent::on_kubelet_folder() {
+  const auto socket = identify(settings_.options.kubelet_socket);
+  const bool restarted = socket.exists() && socket != kubelet_socket_;
+  kubelet_socket_ = socket;
+  if (restarted) {
+    ports_.log.info("kubelet was restarted; serving and registering anew");
+    plugins_->restart(now());
+    return;
+  }
+  plugins_->check_sockets(now());
+}
+
+void Agent::on_reading(Result<gpu::Machine> machine) {
+  if (machine) {
+    if (!reading_complaint_.empty()) ports_.log.info("the GPU driver answers again");
+    reading_complaint_.clear();
+    take(*std::move(machine));
+    return;
+  }
+  complain(reading_complaint_, machine.error(),
+           machine_ ? "its GPUs are unhealthy until it answers" : "waiting for it");
+  if (!machine_) return;
+  gpu::Machine gone = *machine_;
+  gone.gpus.clear();
+  take(std::move(gone));
+}
+
+void Agent::take(gpu::Machine machine) {
+  machine.host = host_;
+  if (machine_) machine = gpu::remember_lost(*machine_, std::move(machine));
+  const auto& known = machine_ ? machine_->warnings : std::vector<std::string>();
+  for (const auto& warning : machine.warnings) {
+    if (std::ranges::find(known, warning) == known.end()) ports_.log.warn(warning);
+  }
+  const bool changed = !machine_ || machine != *machine_;
+  machine_ = std::move(machine);
+  health_.on_reading(*machine_, now());
+  if (changed && xids_) xids_->follow(*machine_);
+  if (changed && machine_->gpus.empty()) ports_.log.info("No devices found. Waiting indefinitely.");
+  reconcile();
+}
+
+void Agent::reconcile() {
+  if (!machine_) return;
+  auto health = health_.report(*machine_, now());
+  for (const auto& uuid : deaf_) {
+    health.try_emplace(uuid.value, "the driver refuses to report its errors");
+  }
+  auto offer = offer::make_offer(*machine_, loaded_.config, health);
+  const auto done =
+      offer ? carry_out(*std::move(offer)) : std::unexpected(std::move(offer).error());
+  if (!done) {
+    complain(offer_complaint_, done.error(), "what was advertised before stays as it is");
+    return;
+  }
+  offer_complaint_.clear();
+  labels_->update(*machine_, loaded_.config);
+}
+
+// CDI files first, so that a runtime finds what a grant names; then the plugins.
+Result<void> Agent::carry_out(offer::Offer offer) {
+  facts_.control_nodes = host::control_nodes(FsRoot(settings_.options.host_root));
+  Carried next{*machine_, loaded_.config, std::move(offer), facts_, links_};
+  if (carried_) next.facts.cdi_modes = carried_->facts.cdi_modes;
+  if (carried_ == next) return {};
+  ASSIGN_OR_RETURN(next.facts.cdi_modes,
+                   cdi_->update(next.offer, *machine_, loaded_.config, facts_.imex_channels));
+  for (const auto& line :
+       describe_changes(carried_ ? carried_->offer : offer::Offer(), next.offer)) {
+    ports_.log.write(line.degraded ? LogLevel::kWarn : LogLevel::kInfo, line.text);
+  }
+  plugins_->apply(make_states(next.offer, next.config, next.facts, next.links), now());
+  carried_ = std::move(next);
+  return {};
+}
+
+// Says `error` and what follows from it, unless it is what was said last.
+void Agent::complain(std::string& last, const Error& error, std::string_view consequence) {
+  if (last == error.what) return;
+  last = error.what;
+  ports_.log.error(fmt::format("{}; {}", error.message(), consequence));
+}
+
+}  // namespace tranche::agent

@@ -1,0 +1,22 @@
+#include "agent/config_source.h"
+
+#include "config/source.h"
+
+namespace tranche::agent {
+
+Result<config::Loaded> ConfigSource::read() const {
+  auto sources = sources_;
+  if (!file_.empty()) {
+    ASSIGN_OR_RETURN(auto text, config::read_config(fs_, file_, name_));
+    sources.file_text = std::move(text.text);
+    sources.file_name = std::move(text.name);
+  }
+  return config::load(sources);
+}
+
+std::vector<std::filesystem::path> ConfigSource::watch_paths() const {
+  if (file_.empty()) return {};
+  return config::config_watch_paths(fs_, file_, name_);
+}
+
+}  // namespace tranche::agent
