@@ -143,9 +143,8 @@ int print_mig(const std::string& flag, const std::vector<GpuRow>& all) {
   bool any = false;
   const bool compute = flag == "-lci";
   head(compute ? "Compute instances:" : "GPU instances:");
-  head(compute
-           ? "GPU  GPU inst.  Name                  Profile    Instance  Placement"
-           : "GPU   Name                  Profile ID  Instance ID   Placement start:size");
+  head(compute ? "GPU  GPU inst.  Name                  Profile    Instance  Placement"
+               : "GPU   Name                  Profile ID  Instance ID   Placement start:size");
   rule();
   for (const GpuRow& gpu : gpus) {
     any = (compute ? print_compute_instances(gpu) : print_instances(gpu)) || any;
