@@ -5,9 +5,7 @@
 
 #include "base/fs.h"
 #include "cli/command.h"
-#if __has_include("config/reference.h")
 #include "config/reference.h"
-#endif
 #include "labels/reference.h"
 
 namespace tranche::cli {
@@ -25,7 +23,6 @@ int run_reference_command(const Invocation& invocation) {
       {"flags.md", config::reference_flags()},
       {"environment.md", config::reference_environment()},
       {"config-file.md", config::reference_config_file()},
-#endif
       {"labels.md", labels::render_reference()},
   };
   for (const auto& [name, text] : pages) {
