@@ -1,12 +1,12 @@
 #include "labels/labels.h"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "labels/testing.h"
 #include "support/machines.h"
 
 namespace tranche::labels {
@@ -19,60 +19,10 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::IsSupersetOf;
 using testing::Key;
 using testing::Not;
 using testing::Pair;
 using testing::StartsWith;
-
-config::ReplicatedResource entry(std::string name, int replicas, std::string rename = "") {
-  config::ReplicatedResource out;
-  out.name = {"nvidia.com/" + std::move(name)};
-  out.replicas = replicas;
-  if (!rename.empty()) out.rename = config::ResourceName{"nvidia.com/" + std::move(rename)};
-  return out;
-}
-
-Config time_slicing(std::vector<config::ReplicatedResource> resources,
-                    MigStrategy strategy = MigStrategy::kNone) {
-  Config config;
-  config.flags.mig_strategy = strategy;
-  config.sharing.time_slicing.emplace().resources = std::move(resources);
-  return config;
-}
-
-Config mps(std::vector<config::ReplicatedResource> resources) {
-  Config config;
-  config.sharing.mps.emplace().resources = std::move(resources);
-  return config;
-}
-
-Config with_strategy(MigStrategy strategy) {
-  Config config;
-  config.flags.mig_strategy = strategy;
-  return config;
-}
-
-// The mock machine of the published label set: 8 x A100-40GB, driver 550.163.01.
-Machine mock_a100() {
-  auto machine = test::machine_of(8, test::a100_40gb);
-  machine.driver_version = "550.163.01";
-  machine.cuda_driver_version = 12040;
-  machine.host.display_classes.clear();
-  return machine;
-}
-
-LabelSet labels_of(const Machine& machine, const Config& config,
-                   std::optional<std::int64_t> timestamp = {}) {
-  auto set = make_labels(machine, config, {.timestamp = timestamp});
-  EXPECT_TRUE(set.has_value()) << set.error().message();
-  return set.value_or(LabelSet{});
-}
-
-std::string label(const LabelSet& set, const std::string& key) {
-  const auto found = set.labels.find("nvidia.com/" + key);
-  return found == set.labels.end() ? "(absent)" : found->second;
-}
 
 TEST(MakeLabels, PublishedSetOfTwentySixLines) {
   const auto set = labels_of(mock_a100(), {}, 1700000000);
@@ -237,109 +187,6 @@ TEST(MakeLabels, PatternNamesAnotherResource) {
   const auto set = labels_of(machine, config);
   EXPECT_EQ(label(set, "gpu.replicas"), "2");
   EXPECT_EQ(label(set, "gpu.product"), "NVIDIA-L20-SHARED");
-}
-
-TEST(MakeLabels, MigStrategySingle) {
-  const auto machine = test::machine_of(
-      {test::a100_40gb(0).mig({"1g.5gb", "1g.5gb"}), test::a100_40gb(1).mig({"1g.5gb"})});
-  const auto set = labels_of(machine, time_slicing({entry("gpu", 3)}, MigStrategy::kSingle));
-  EXPECT_THAT(set.labels, IsSupersetOf(Labels{
-                              {"nvidia.com/mig.strategy", "single"},
-                              {"nvidia.com/mig.capable", "true"},
-                              {"nvidia.com/gpu.product", "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb-SHARED"},
-                              {"nvidia.com/gpu.count", "3"},
-                              {"nvidia.com/gpu.replicas", "3"},
-                              {"nvidia.com/gpu.sharing-strategy", "time-slicing"},
-                              {"nvidia.com/gpu.memory", "5120"},
-                              {"nvidia.com/gpu.multiprocessors", "14"},
-                              {"nvidia.com/gpu.slices.gi", "1"},
-                              {"nvidia.com/gpu.slices.ci", "1"},
-                              {"nvidia.com/gpu.engines.copy", "1"},
-                              {"nvidia.com/gpu.engines.decoder", "0"},
-                              {"nvidia.com/gpu.engines.encoder", "0"},
-                              {"nvidia.com/gpu.engines.jpeg", "0"},
-                              {"nvidia.com/gpu.engines.ofa", "0"},
-                              {"nvidia.com/gpu.family", "ampere"},
-                          }));
-  EXPECT_EQ(label(labels_of(machine, with_strategy(MigStrategy::kSingle)), "gpu.product"),
-            "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb");
-}
-
-TEST(MakeLabels, MigStrategySingleInvalid) {
-  struct Case {
-    std::string name;
-    Machine machine;
-    std::string warning;
-  };
-  const std::vector<Case> cases = {
-      {"a MIG GPU without instances",
-       test::machine_of({test::a100_40gb(0).mig({"1g.5gb"}), test::a100_40gb(1).mig()}),
-       "has no MIG instances"},
-      {"MIG on and off", test::machine_of({test::a100_40gb(0).mig({"1g.5gb"}), test::a100_40gb(1)}),
-       "enabled and disabled"},
-      {"two profiles", test::machine_of({test::a100_40gb(0).mig({"1g.5gb", "2g.10gb"})}),
-       "more than one MIG device type present on node"},
-  };
-  for (const auto& c : cases) {
-    const auto set = labels_of(c.machine, time_slicing({entry("gpu", 3)}, MigStrategy::kSingle));
-    EXPECT_THAT(set.labels,
-                IsSupersetOf(Labels{{"nvidia.com/gpu.product", "NVIDIA-A100-SXM4-40GB-MIG-INVALID"},
-                                    {"nvidia.com/gpu.count", "0"},
-                                    {"nvidia.com/gpu.replicas", "0"},
-                                    {"nvidia.com/gpu.memory", "0"},
-                                    {"nvidia.com/gpu.sharing-strategy", ""},
-                                    {"nvidia.com/mig.strategy", "single"}}))
-        << c.name;
-    EXPECT_THAT(set.labels, Not(Contains(Key("nvidia.com/gpu.slices.gi")))) << c.name;
-    EXPECT_THAT(set.warnings, ElementsAre(HasSubstr(c.warning))) << c.name;
-  }
-}
-
-TEST(MakeLabels, MigStrategySingleWithoutMigGpus) {
-  const auto set = labels_of(mock_a100(), time_slicing({entry("gpu", 2)}, MigStrategy::kSingle));
-  EXPECT_EQ(label(set, "gpu.product"), "NVIDIA-A100-SXM4-40GB-SHARED");
-  EXPECT_EQ(label(set, "mig.strategy"), "single");
-  EXPECT_THAT(set.warnings, IsEmpty());
-}
-
-TEST(MakeLabels, MigStrategyMixed) {
-  // The scenario's key a100-40gb on 2 x 1g.5gb, 2g.10gb, 3g.20gb.
-  const auto machine =
-      test::machine_of({test::a100_40gb(0).mig({"1g.5gb", "1g.5gb", "2g.10gb", "3g.20gb"})});
-  const auto config = time_slicing(
-      {entry("gpu", 8), entry("mig-1g.5gb", 2), entry("mig-2g.10gb", 2), entry("mig-3g.20gb", 3)},
-      MigStrategy::kMixed);
-  const auto set = labels_of(machine, config);
-  EXPECT_THAT(set.labels,
-              IsSupersetOf(Labels{
-                  {"nvidia.com/mig.strategy", "mixed"},
-                  {"nvidia.com/gpu.product", "NVIDIA-A100-SXM4-40GB"},
-                  {"nvidia.com/gpu.count", "1"},
-                  {"nvidia.com/gpu.replicas", "0"},
-                  {"nvidia.com/mig-1g.5gb.product", "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb-SHARED"},
-                  {"nvidia.com/mig-1g.5gb.count", "2"},
-                  {"nvidia.com/mig-1g.5gb.replicas", "2"},
-                  {"nvidia.com/mig-1g.5gb.sharing-strategy", "time-slicing"},
-                  {"nvidia.com/mig-1g.5gb.memory", "5120"},
-                  {"nvidia.com/mig-2g.10gb.count", "1"},
-                  {"nvidia.com/mig-2g.10gb.replicas", "2"},
-                  {"nvidia.com/mig-2g.10gb.multiprocessors", "28"},
-                  {"nvidia.com/mig-3g.20gb.count", "1"},
-                  {"nvidia.com/mig-3g.20gb.replicas", "3"},
-                  {"nvidia.com/mig-3g.20gb.slices.gi", "3"},
-                  {"nvidia.com/mig-3g.20gb.engines.decoder", "1"},
-              }));
-}
-
-TEST(MakeLabels, MigStrategyMixedNamesAndPartialInstances) {
-  const auto machine =
-      test::machine_of({test::a100_40gb(0).mig({"1g.5gb+me", "1c.2g.10gb"}), test::a100_40gb(1)});
-  const auto set = labels_of(machine, with_strategy(MigStrategy::kMixed));
-  EXPECT_EQ(label(set, "mig-1g.5gb.me.product"), "NVIDIA-A100-SXM4-40GB-MIG-1g.5gbme");
-  EXPECT_EQ(label(set, "mig-1g.5gb.me.engines.jpeg"), "1");
-  EXPECT_EQ(label(set, "gpu.count"), "2");
-  EXPECT_EQ(label(set, "gpu.replicas"), "1");
-  EXPECT_THAT(set.labels, Not(Contains(Key(StartsWith("nvidia.com/mig-1c")))));
 }
 
 TEST(MakeLabels, Mode) {
