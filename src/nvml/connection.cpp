@@ -9,7 +9,7 @@ namespace tranche::nvml {
 namespace {
 
 constexpr const char* kKey = "nvml";
-// How long a new session waits for the old one's users: an event wait is cut in slices of 500 ms.
+// How long a new session waits for the old one's users (Options::event_slice).
 constexpr std::chrono::milliseconds kLetGo{2000};
 
 Error hang(const Lanes::Outcome& outcome, std::chrono::milliseconds deadline) {

@@ -35,6 +35,8 @@ struct Options {
   std::chrono::milliseconds deadline{5000};
   // While a GPU is lost, NVML is started afresh this often: it finds returned GPUs only at start.
   std::chrono::milliseconds restart_interval{30'000};
+  // How long one wait for events stays in NVML: a restart and the end of the process wait for it.
+  std::chrono::milliseconds event_slice{250};
   const Log* log = nullptr;  // may be null; outlives what is opened with it
 };
 

@@ -15,7 +15,6 @@
 namespace tranche::nvml {
 namespace {
 
-constexpr unsigned kSliceMs = 250;
 // More than a node's GPUs can fail in one go; a storm beyond it repeats itself.
 constexpr std::size_t kKept = 256;
 
@@ -31,6 +30,7 @@ struct EventSource::Listener {
   std::weak_ptr<Session> session;
   EventSet set = nullptr;
   std::map<Device, gpu::GpuUuid> uuids;
+  std::chrono::milliseconds slice{};
   bool supported = true;  // false: no GPU reports events, and no thread runs
 
   Progress progress;
@@ -71,7 +71,8 @@ bool EventSource::Listener::listen_once() {
   if (owner == nullptr || current == nullptr || !owner->in_force(current.get())) return false;
   Calls call(current->api(), progress);
   EventData data = {};
-  const Return result = call(current->api().nvmlEventSetWait_v2, set, &data, kSliceMs);
+  const Return result =
+      call(current->api().nvmlEventSetWait_v2, set, &data, static_cast<unsigned>(slice.count()));
   if (result == kTimeout) return true;
   if (result == kSuccess) {
     if (data.type == kEventXid) keep(call, data);
@@ -116,8 +117,7 @@ EventSource::~EventSource() {
   if (listener_ == nullptr || !listener_->supported) return;
   // So that a process may end right after: the thread is out of NVML, unless that hangs.
   std::unique_lock lock(listener_->mutex);
-  listener_->changed.wait_for(lock, 2 * std::chrono::milliseconds(kSliceMs),
-                              [&] { return listener_->ended; });
+  listener_->changed.wait_for(lock, 2 * listener_->slice, [&] { return listener_->ended; });
 }
 
 void EventSource::stop_listening() {
@@ -154,6 +154,7 @@ Result<void> EventSource::start_listening(const std::shared_ptr<Session>& sessio
     listener->session = session;
     listener->set = registered.set;
     listener->uuids = std::move(registered.uuids);
+    listener->slice = connection_->options().event_slice;
     listener->progress.enter("start");
     try {
       std::thread([listener] { Listener::listen(listener); }).detach();
@@ -184,8 +185,7 @@ Result<std::optional<gpu::XidEvent>> EventSource::wait(std::chrono::milliseconds
   }
   if (!listener_->ended) {
     const auto silent = std::chrono::steady_clock::now() - listener_->progress.since();
-    if (!listener_->supported ||
-        silent < connection_->options().deadline + std::chrono::milliseconds(kSliceMs)) {
+    if (!listener_->supported || silent < connection_->options().deadline + listener_->slice) {
       return std::nullopt;
     }
     return fail(Code::kTimeout,

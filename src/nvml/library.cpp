@@ -58,7 +58,7 @@ Result<std::shared_ptr<const Library>> Library::load(const std::filesystem::path
                 "--driver-root-ctr-path");
   }
   // The constructor is private: make_shared cannot reach it.
-  const std::shared_ptr<Library> library(new Library(handle));
+  const std::shared_ptr<Library> library(new Library(handle, driver_root, file));
   TRY(library->resolve());
   return library;
 }
@@ -86,7 +86,9 @@ Result<void> Library::resolve() {
 
 Library::~Library() { ::dlclose(handle_); }
 
-bool Library::replaced() const { return !path_.empty() && stamp_of(path_) != stamp_; }
+bool Library::replaced() const {
+  return find_library(driver_root_) != file_ || (!path_.empty() && stamp_of(path_) != stamp_);
+}
 
 std::string describe(const Api& api, const char* function, Return result) {
   const char* words = api.nvmlErrorString == nullptr ? nullptr : api.nvmlErrorString(result);

@@ -58,15 +58,18 @@ class Library {
   const std::string& path() const { return path_; }
   // Optional functions that it does not have.
   const std::vector<std::string>& missing() const { return missing_; }
-  // Whether the file on disk is no longer the one that was loaded.
+  // Whether a load now would find another file than the one that was loaded.
   bool replaced() const;
 
  private:
-  explicit Library(void* handle) : handle_(handle) {}
+  Library(void* handle, std::filesystem::path driver_root, std::string file)
+      : handle_(handle), driver_root_(std::move(driver_root)), file_(std::move(file)) {}
   Result<void> resolve();
 
   void* handle_;
   Api api_;
+  std::filesystem::path driver_root_;
+  std::string file_;  // what was asked for: a path or the bare soname
   std::string path_;
   FileStamp stamp_;
   std::vector<std::string> missing_;

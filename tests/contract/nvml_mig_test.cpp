@@ -1,0 +1,137 @@
+// MIG instances as the reader sees them.
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "contract/sim_machine.h"
+#include "nvml/reader.h"
+#include "sim/mig.h"
+
+namespace tranche::nvml {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr const char* kLayout =
+    "    mig: {enabled: true, instances: [1g.5gb, 1g.5gb+me, 2g.10gb, 3g.20gb]}\n";
+
+std::vector<std::string> names(const gpu::Machine& machine) {
+  std::vector<std::string> names;
+  for (const auto& instance : machine.gpus[0].mig_instances) names.push_back(instance.profile.name);
+  return names;
+}
+
+TEST(NvmlMig, InstancesInSlotOrderWithTheDriversNames) {
+  test::SimMachine sim(test::a100_machine(2, kLayout));
+  Reader reader(Connection::make(sim.options()));
+  const auto machine = reader.read();
+  ASSERT_TRUE(machine.has_value());
+  EXPECT_EQ(machine->gpus[0].mig_mode, gpu::MigMode::kEnabled);
+  EXPECT_EQ(machine->gpus[1].mig_mode, gpu::MigMode::kDisabled);
+  EXPECT_THAT(names(*machine),
+              ::testing::UnorderedElementsAre("1g.5gb", "1g.5gb+me", "2g.10gb", "3g.20gb"));
+  int slot = 0;
+  for (const auto& instance : machine->gpus[0].mig_instances) {
+    EXPECT_EQ(instance.slot, slot++);
+    EXPECT_THAT(instance.uuid.value, ::testing::StartsWith("MIG-"));
+    EXPECT_GT(instance.attributes.memory.mib(), 4000U);
+    EXPECT_GT(instance.attributes.multiprocessors, 0);
+    EXPECT_EQ(instance.profile.gpu_slices, instance.profile.compute_slices);
+    EXPECT_EQ(instance.profile.name.substr(0, 2), fmt::format("{}g", instance.profile.gpu_slices));
+  }
+}
+
+TEST(NvmlMig, ComputeInstancesThatShareAGpuInstance) {
+  test::SimMachine sim(test::a100_machine(
+      1, "    mig: {enabled: true, instances: [{profile: 2g.10gb, compute: [1, 1]}]}\n"));
+  Reader reader(Connection::make(sim.options()));
+  const auto machine = reader.read();
+  ASSERT_TRUE(machine.has_value());
+  EXPECT_THAT(names(*machine), ElementsAre("1c.2g.10gb", "1c.2g.10gb"));
+  EXPECT_TRUE(machine->gpus[0].mig_instances[0].profile.partial());
+}
+
+TEST(NvmlMig, NamesWithoutPrivilegeAndWithOlderDrivers) {
+  struct Case {
+    const char* name;
+    std::vector<std::pair<const char*, Return>> faults;
+  };
+  const Case cases[] = {
+      {"driver without names in profiles",
+       {{"nvmlDeviceGetGpuInstanceProfileInfoV", kFunctionNotFound}}},
+      {"driver that refuses the newer structs",
+       {{"nvmlDeviceGetGpuInstanceProfileInfoV", kArgumentVersionMismatch}}},
+      {"no privilege on GPU instances", {{"nvmlDeviceGetGpuInstanceById", kNoPermission}}},
+      {"GPU instance does not tell", {{"nvmlGpuInstanceGetInfo", kUnknown}}},
+  };
+  for (const auto& c : cases) {
+    test::SimMachine sim(test::a100_machine(1, kLayout));
+    for (const auto& [function, error] : c.faults) sim.fail(function, error);
+    Reader reader(Connection::make(sim.options()));
+    const auto machine = reader.read();
+    ASSERT_TRUE(machine.has_value()) << c.name;
+    EXPECT_THAT(names(*machine),
+                ::testing::UnorderedElementsAre("1g.5gb", "1g.5gb+me", "2g.10gb", "3g.20gb"))
+        << c.name;
+  }
+}
+
+TEST(NvmlMig, DeviceNodesFromMigMinors) {
+  test::SimMachine sim(test::a100_machine(1, "    mig: {enabled: true, instances: [1g.5gb]}\n"));
+  Reader reader(Connection::make(sim.options()));
+  auto machine = reader.read();
+  ASSERT_TRUE(machine.has_value());
+  ASSERT_THAT(machine->gpus[0].mig_instances, SizeIs(1));
+  const auto id = machine->gpus[0].mig_instances[0].gpu_instance_id;
+  EXPECT_EQ(machine->gpus[0].mig_instances[0].gpu_instance_cap, std::nullopt);
+  EXPECT_THAT(machine->warnings, ElementsAre(HasSubstr("mig-minors")));
+  sim.put("/proc/driver/nvidia-caps/mig-minors",
+          fmt::format("gpu0/gi{}/access 66\ngpu0/gi{}/ci0/access 67\n", id, id));
+  machine = reader.read();
+  ASSERT_TRUE(machine.has_value());
+  EXPECT_EQ(machine->gpus[0].mig_instances[0].gpu_instance_cap, 66);
+  EXPECT_EQ(machine->gpus[0].mig_instances[0].compute_instance_cap, 67);
+  EXPECT_THAT(machine->warnings, IsEmpty());
+}
+
+TEST(NvmlMig, AChangedLayoutIsSeen) {
+  test::SimMachine sim(test::a100_machine(1, "    mig: {enabled: true, instances: [2g.10gb]}\n"));
+  Reader reader(Connection::make(sim.options()));
+  EXPECT_THAT(names(*reader.read()), ElementsAre("2g.10gb"));
+  auto& state = sim.sim().state();
+  {
+    const sim::Simulation::Guard guard(state);
+    const auto* profile = sim::profile_by_name(state.models[0], "3g.20gb");
+    ASSERT_NE(profile, nullptr);
+    const auto instance = sim::create_gpu_instance(state, state.gpus[0], *profile, std::nullopt);
+    ASSERT_TRUE(instance.has_value()) << instance.error().message();
+    ASSERT_TRUE(
+        sim::create_compute_instance(state, state.gpus[0], *instance, 3, std::nullopt).has_value());
+  }
+  EXPECT_THAT(names(*reader.read()), ::testing::UnorderedElementsAre("2g.10gb", "3g.20gb"));
+}
+
+TEST(NvmlMig, WhatACallFailsToTellStaysAsItWas) {
+  for (const char* function : {"nvmlDeviceGetMigMode", "nvmlDeviceGetMaxMigDeviceCount",
+                               "nvmlDeviceGetMigDeviceHandleByIndex", "nvmlDeviceGetGpuInstanceId",
+                               "nvmlDeviceGetComputeInstanceId", "nvmlDeviceGetAttributes_v2"}) {
+    test::SimMachine sim(test::a100_machine(1, kLayout));
+    sim.put("/proc/driver/nvidia-caps/mig-minors", "config 1\n");
+    Reader reader(Connection::make(sim.options()));
+    const auto before = reader.read();
+    ASSERT_TRUE(before.has_value());
+    sim.fail(function, kUnknown);
+    const auto after = reader.read();
+    ASSERT_TRUE(after.has_value()) << function;
+    EXPECT_EQ(after->gpus, before->gpus) << function;
+    EXPECT_THAT(after->warnings, ::testing::Each(HasSubstr(function))) << function;
+    EXPECT_THAT(after->warnings, ::testing::Not(IsEmpty())) << function;
+  }
+}
+
+}  // namespace
+}  // namespace tranche::nvml
