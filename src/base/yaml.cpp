@@ -12,6 +12,7 @@
 #include <cmath>
 #include <map>
 #include <sstream>
+#include <unordered_map>
 
 namespace tranche::yaml {
 namespace {
@@ -81,6 +82,8 @@ class TreeBuilder final : public YAML::EventHandler {
     std::string key = {};
     int key_line = 0;
     std::vector<Node> merges = {};
+    // Where each key stands in node.entries: a mapping may have a hundred thousand.
+    std::unordered_map<std::string, std::size_t> index = {};
   };
 
   static int line_of(const YAML::Mark& mark) { return mark.line + 1; }
@@ -101,7 +104,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void close() {
     Frame frame = std::move(stack_.back());
     stack_.pop_back();
-    for (const auto& merge : frame.merges) merge_into(frame.node, merge);
+    for (const auto& merge : frame.merges) merge_into(frame, merge);
     if (frame.anchor != 0) anchors_[frame.anchor] = frame.node;
     const int line = frame.node.line;
     place(std::move(frame.node), line);
@@ -146,14 +149,15 @@ class TreeBuilder final : public YAML::EventHandler {
       return;
     }
     auto& entries = frame.node.entries;
-    const auto same = std::ranges::find(entries, frame.key, &Entry::key);
-    if (same == entries.end()) {
+    const auto [known, added] = frame.index.emplace(frame.key, entries.size());
+    if (added) {
       entries.push_back({frame.key, frame.key_line, std::move(value)});
       return;
     }
-    document_.duplicates.push_back({frame.key, same->line, frame.key_line});
-    same->line = frame.key_line;
-    same->value = std::move(value);
+    auto& same = entries[known->second];
+    document_.duplicates.push_back({frame.key, same.line, frame.key_line});
+    same.line = frame.key_line;
+    same.value = std::move(value);
   }
 
   static void take_merge(Frame& frame, Node value) {
@@ -168,9 +172,10 @@ class TreeBuilder final : public YAML::EventHandler {
     for (auto& item : value.items) frame.merges.push_back(std::move(item));
   }
 
-  static void merge_into(Node& node, const Node& merged) {
+  static void merge_into(Frame& frame, const Node& merged) {
     for (const auto& entry : merged.entries) {
-      if (node.find(entry.key) == nullptr) node.entries.push_back(entry);
+      const bool added = frame.index.emplace(entry.key, frame.node.entries.size()).second;
+      if (added) frame.node.entries.push_back(entry);
     }
   }
 

@@ -79,9 +79,11 @@ int small_int(OptionReader& reader, std::string_view name) {
 LabelsMode labels_mode(OptionReader& reader) {
   const auto text = reader.get<std::string>("labels");
   if (text == "auto") return LabelsMode::kAuto;
+  if (text == "on") return LabelsMode::kOn;
+  if (text == "off") return LabelsMode::kOff;
   if (const auto on = go::parse_bool(text)) return *on ? LabelsMode::kOn : LabelsMode::kOff;
-  reader.error("labels", fmt::format("'{}' is none of auto, true, false", text.substr(0, 40)),
-               "write auto, true or false");
+  reader.error("labels", fmt::format("'{}' is none of auto, on, off", text.substr(0, 40)),
+               "write auto, on or off");
   return LabelsMode::kAuto;
 }
 

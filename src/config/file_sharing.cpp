@@ -41,7 +41,8 @@ std::optional<FilePattern> read_pattern(const FileNode& entry) {
 
 Devices read_device_list(const FileNode& node) {
   DeviceList list;
-  for (const auto& item : *node.items()) {
+  const auto items = node.items().value_or(std::vector<FileNode>{});
+  for (const auto& item : items) {
     const auto& scalar = item.node();
     const auto number = yaml::as_int(scalar);
     if (number && *number >= 0) {

@@ -209,7 +209,8 @@ constexpr auto kFlags = std::to_array<FlagSpec>({
      .field = "flags.useNodeFeatureAPI",
      .type = FlagType::kBool,
      .default_text = "true",
-     .help = "publish labels as a NodeFeature object instead of a file",
+     .help = "publish labels as a NodeFeature object instead of a file (by the agent only when it "
+             "is set)",
      .uses = kNode},
     {.name = "kubeconfig",
      .environment = kNames<"KUBECONFIG">,
@@ -263,9 +264,8 @@ constexpr auto kFlags = std::to_array<FlagSpec>({
     {.name = "labels",
      .environment = kNames<"TRANCHE_LABELS">,
      .default_text = "auto",
-     .help =
-         "write feature labels: true, false, or auto (when the folder of --output-file exists and "
-         "nobody else writes there)"},
+     .help = "write feature labels: on, off, or auto (when the folder of --output-file exists and "
+             "nobody else writes there)"},
     {.name = "state-dir",
      .environment = kNames<"TRANCHE_STATE_DIR">,
      .default_text = "/var/lib/tranche",

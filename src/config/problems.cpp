@@ -8,12 +8,20 @@
 namespace tranche::config {
 namespace {
 
-// A file of errors helps nobody.
+// A screen full of messages helps; a thousand do not.
 constexpr std::size_t kMaxShown = 50;
 
 std::string message(std::string_view where, std::string_view what, std::string_view remedy) {
   if (remedy.empty()) return fmt::format("{}: {}", where, what);
   return fmt::format("{}: {}; {}", where, what, remedy);
+}
+
+std::vector<std::string> shorten(std::vector<std::string> messages, std::string_view kind) {
+  if (messages.size() <= kMaxShown) return messages;
+  const auto rest = messages.size() - kMaxShown;
+  messages.resize(kMaxShown);
+  messages.push_back(fmt::format("and {} more {}", rest, kind));
+  return messages;
 }
 
 }  // namespace
@@ -38,12 +46,9 @@ void Problems::suspicious(std::string_view where, std::string_view what, std::st
 }
 
 Error Problems::as_error(Code code) const {
-  auto shown = errors_;
-  if (shown.size() > kMaxShown) {
-    shown.resize(kMaxShown);
-    shown.push_back(fmt::format("and {} more errors", errors_.size() - kMaxShown));
-  }
-  return {code, fmt::format("{}", fmt::join(shown, "\n"))};
+  return {code, fmt::format("{}", fmt::join(shorten(errors_, "errors"), "\n"))};
 }
+
+std::vector<std::string> Problems::warnings() const { return shorten(warnings_, "warnings"); }
 
 }  // namespace tranche::config

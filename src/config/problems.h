@@ -25,9 +25,10 @@ class Problems {
                   std::string_view remedy);
 
   bool any_errors() const { return !errors_.empty(); }
-  // One error a line.
+  // One error a line, the first fifty.
   Error as_error(Code code) const;
-  const std::vector<std::string>& warnings() const { return warnings_; }
+  // The first fifty, and how many more.
+  std::vector<std::string> warnings() const;
 
  private:
   bool strict_;

@@ -94,7 +94,8 @@ std::vector<stdfs::path> config_watch_paths(const FsRoot& fs, const stdfs::path&
   std::vector<stdfs::path> paths{fs.resolve(path)};
   if (!fs.is_directory(path)) return paths;
   const auto names = config_names(fs, path);
-  const auto key = names ? pick(path, name, *names) : Result<std::string>(std::string(name));
+  const auto key =
+      names ? pick(path, name, *names) : Result<std::string>(fail(Code::kNotFound, ""));
   if (key) paths.push_back(fs.resolve(path / *key));
   return paths;
 }

@@ -1,0 +1,13 @@
+#pragma once
+// The reference pages of docs/reference/, made from the tables that the code uses. A test compares
+// the committed pages; `tranche reference docs/reference` writes them anew.
+
+#include <string>
+
+namespace tranche::config {
+
+std::string reference_flags();        // flags.md
+std::string reference_environment();  // environment.md
+std::string reference_config_file();  // config-file.md
+
+}  // namespace tranche::config

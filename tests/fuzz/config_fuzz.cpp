@@ -1,0 +1,52 @@
+// Arbitrary configuration files for both programs. What is accepted must, printed as JSON and read
+// again, mean the same; what is refused must say where.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "config/load.h"
+
+namespace {
+
+using namespace tranche;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+// What legitimately differs after printing: lines, and the defaults that the printed form spells
+// out.
+config::Config comparable(config::Config config) {
+  for (auto* list : {&config.sharing.time_slicing, &config.sharing.mps}) {
+    if (!*list) continue;
+    for (auto& resource : (*list)->resources) resource.line = 0;
+  }
+  config.gpus.clear();
+  config.migs.clear();
+  return config;
+}
+
+void check(config::Program program, const std::string& text) {
+  const auto loaded = config::load({.program = program, .file_text = text, .file_name = "f"});
+  if (!loaded) {
+    require(!loaded.error().what.empty());
+    return;
+  }
+  // Bytes that are no UTF-8 are printed as U+FFFD.
+  if (loaded->json.find("\xef\xbf\xbd") != std::string::npos) return;
+  const auto again =
+      config::load({.program = program, .file_text = loaded->json, .file_name = "again"});
+  require(again.has_value());
+  require(comparable(again->config) == comparable(loaded->config));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  check(config::Program::kAgent, text);
+  check(config::Program::kFeatureDiscovery, text);
+  return 0;
+}
