@@ -162,8 +162,12 @@ class AllSets {
       if (!best_ || set_.score() > best_->score) best_ = set_.value();
       return;
     }
-    for (std::size_t i = next; i < gpus_; ++i) {
+    // No further than where enough others follow: every branch ends in a set.
+    std::size_t left = 0;
+    for (std::size_t i = next; i < gpus_; ++i) left += set_.contains(i) ? 0 : 1;
+    for (std::size_t i = next; set_.count() + left >= size_; ++i) {
       if (set_.contains(i)) continue;
+      --left;
       set_.add(i);
       visit(i + 1);
       set_.remove(i);
@@ -187,13 +191,14 @@ class Heuristic {
   }
 
   AlignedSet run() const {
-    constexpr std::size_t kSeeds = 32;
+    constexpr std::size_t kSeeds = 64;
+    constexpr std::size_t kSwaps = 16;
     std::optional<AlignedSet> best;
     for (std::size_t seed = 0; seed < std::min(free_.size(), kSeeds); ++seed) {
       GrowingSet set = start_;
       set.add(free_[seed]);
       grow(set);
-      for (std::size_t round = 0; round < gpus_ && swap_once(set); ++round) {
+      for (std::size_t round = 0; round < kSwaps && swap_once(set); ++round) {
       }
       if (!best || set.score() > best->score) best = set.value();
     }
@@ -222,7 +227,8 @@ class Heuristic {
     std::size_t enters = 0;
     for (const std::size_t out : free_) {
       for (const std::size_t in : free_) {
-        if (!set.contains(out) || set.contains(in)) continue;
+        if (!set.contains(out)) break;
+        if (set.contains(in)) continue;
         const int won = set.gain_of_swap(out, in);
         if (won <= best) continue;
         best = won;
@@ -242,12 +248,15 @@ class Heuristic {
   std::vector<std::size_t> free_;  // not required
 };
 
-// n over k, or anything above kMaxSets when it is more than that.
-std::size_t count_sets(std::size_t n, std::size_t k) {
-  k = std::min(k, n - k);
-  std::size_t count = 1;
-  for (std::size_t i = 1; i <= k && count <= kMaxSets; ++i) count = count * (n - k + i) / i;
-  return count;
+// Whether trying all ways to choose k of n stays within kMaxSteps. The search tree has (n + 1 over
+// k) nodes, each of which looks at every GPU.
+bool few_sets(std::size_t n, std::size_t k, std::size_t gpus) {
+  const std::size_t shorter = std::min(k, n + 1 - k);
+  std::size_t nodes = 1;
+  for (std::size_t i = 1; i <= shorter && nodes * gpus <= kMaxSteps; ++i) {
+    nodes = nodes * (n + 1 - shorter + i) / i;
+  }
+  return nodes * gpus <= kMaxSteps;
 }
 
 }  // namespace
@@ -284,7 +293,7 @@ std::optional<AlignedSet> best_aligned(const Scores& scores, std::span<const std
   }
   GrowingSet start(scores);
   for (const std::size_t gpu : required) start.add(gpu);
-  if (count_sets(gpus - required.size(), size - required.size()) <= kMaxSets) {
+  if (few_sets(gpus - required.size(), size - required.size(), gpus)) {
     return AllSets(std::move(start), gpus, size).run();
   }
   return Heuristic(std::move(start), gpus, size).run();

@@ -41,16 +41,18 @@ struct AlignedSet {
 
 // Up to this many free GPUs NVIDIA's partition rule applies.
 inline constexpr std::size_t kPartitionLimit = 8;
-// Above that, all sets are tried while they are no more than this: any size out of 16 GPUs (12870).
-inline constexpr std::size_t kMaxSets = 20'000;
+// Above that, all sets are tried while that takes no more steps than this, as for any size out of
+// 16 GPUs: about 1 ms.
+inline constexpr std::size_t kMaxSteps = 400'000;
 
 // The best `size` GPUs that contain `required`; nullopt when there are none.
 //
-// Up to 8 GPUs: of all ways to split them into sets of `size` (the last one may be smaller), the
-// one with the highest total, and in it the best full set that contains what is required. So what
-// is left stays well connected too, and a Pod may get a set that is not the very best. Above 8: the
-// best set. Above kMaxSets sets: grown greedily from up to 32 seeds and improved by swaps, which is
-// bounded and need not be the best. Ties go to the set with the lowest indices.
+// Up to 8 GPUs: of all ways to split them into sets of `size` (the last one may be smaller), the one
+// with the highest total, and in it the best full set that contains what is required. So what is
+// left stays well connected too, and a Pod may get a set that is not the very best.
+// Above 8: the best set. Where trying all takes too long: grown greedily from up to 64 seeds, each
+// improved by up to 16 swaps; need not be the best.
+// Ties go to the lowest indices.
 std::optional<AlignedSet> best_aligned(const Scores& scores, std::span<const std::size_t> required,
                                        std::size_t size);
 

@@ -25,10 +25,11 @@ TEST(GrantRecords, StoredForm) {
   record.grant.resource = {"nvidia.com/gpu"};
   record.grant.ids = {"GPU-a"};
   record.granted_at_ms = 5;
-  EXPECT_EQ(encode(record),
-            R"({"checksum":"0750170c1bcd8f27","record":{"annotations":{},"cdiDevices":[],"devices":[],)"
-            R"("envs":{},"grantedAtMs":5,"ids":["GPU-a"],"mounts":[],"resource":"nvidia.com/gpu"},)"
-            R"("version":"grant/v1"})");
+  EXPECT_EQ(
+      encode(record),
+      R"({"checksum":"0750170c1bcd8f27","record":{"annotations":{},"cdiDevices":[],"devices":[],)"
+      R"("envs":{},"grantedAtMs":5,"ids":["GPU-a"],"mounts":[],"resource":"nvidia.com/gpu"},)"
+      R"("version":"grant/v1"})");
 }
 
 TEST(GrantRecords, ComeBackAsTheyWere) {
