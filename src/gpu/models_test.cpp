@@ -5,6 +5,9 @@
 #include <set>
 #include <string>
 
+#include "base/fs.h"
+#include "base/yaml.h"
+
 namespace tranche::gpu {
 namespace {
 
@@ -53,6 +56,31 @@ TEST(Models, TheTableAgreesWithItself) {
     EXPECT_EQ(model.architecture, family(model.compute_capability)) << model.name;
     EXPECT_GT(model.memory.mib(), 4096U) << model.name;
     EXPECT_EQ(find_model("NVIDIA " + std::string(model.name)), &model);
+  }
+}
+
+// Every model whose MIG profiles we know is one that can have them. (Some of its spellings are not
+// NVML's; one that is suffices.)
+TEST(Models, AgreeWithTheMigProfileTables) {
+  const auto text = FsRoot("tests/data").read("mig-profiles.yaml");
+  ASSERT_TRUE(text.has_value()) << text.error().message();
+  const auto document = yaml::parse(*text, "mig-profiles.yaml");
+  ASSERT_TRUE(document.has_value()) << document.error().message();
+  const yaml::Node* models = document->root.find("models");
+  ASSERT_NE(models, nullptr);
+  for (const auto& entry : models->items) {
+    const std::string key = entry.find("key")->scalar;
+    const std::string capability = entry.find("compute_capability")->scalar;
+    int known = 0;
+    for (const auto& name : entry.find("product_names")->items) {
+      const Model* model = find_model(name.scalar);
+      if (model == nullptr) continue;
+      ++known;
+      EXPECT_TRUE(model->mig_capable) << name.scalar;
+      const auto [major, minor] = model->compute_capability;
+      EXPECT_EQ(std::to_string(major) + "." + std::to_string(minor), capability) << name.scalar;
+    }
+    EXPECT_GT(known, 0) << key;
   }
 }
 

@@ -21,10 +21,10 @@ Error hang(const Lanes::Outcome& outcome, std::chrono::milliseconds deadline) {
               "node; it is tried again"};
 }
 
-void wait_for_others(SessionCount& count, Progress& progress) {
+void wait_for_others(SessionCount& count, std::chrono::milliseconds at_most, Progress& progress) {
   std::unique_lock lock(count.mutex);
   progress.enter("waiting for NVML to end");
-  count.changed.wait_for(lock, kLetGo, [&] { return count.open == 0; });
+  count.changed.wait_for(lock, at_most, [&] { return count.open == 0; });
 }
 
 }  // namespace
@@ -116,15 +116,16 @@ Result<std::shared_ptr<Session>> Connection::session() {
   if (auto session = current()) return session;
   using Opened = Result<std::shared_ptr<Session>>;
   auto opened = std::make_shared<std::optional<Opened>>();
-  const auto outcome = lanes_.run(
-      {.key = kKey,
-       .work = [opened, count = count_, root = options_.driver_root](Progress& progress) {
-         wait_for_others(*count, progress);
-         progress.enter("dlopen");
-         auto library = Library::load(root);
-         *opened = library ? Session::open(*std::move(library), count, progress)
-                           : Opened(std::unexpected(std::move(library).error()));
-       }});
+  const auto outcome =
+      lanes_.run({.key = kKey,
+                  .work = [opened, count = count_, root = options_.driver_root,
+                           wait = std::min(kLetGo, options_.deadline / 2)](Progress& progress) {
+                    wait_for_others(*count, wait, progress);
+                    progress.enter("dlopen");
+                    auto library = Library::load(root);
+                    *opened = library ? Session::open(*std::move(library), count, progress)
+                                      : Opened(std::unexpected(std::move(library).error()));
+                  }});
   if (!outcome.finished) return std::unexpected(hang(outcome, options_.deadline));
   if (!opened->value()) return std::unexpected(std::move(*opened)->error());
   auto session = **std::move(*opened);

@@ -43,7 +43,8 @@ Result<std::shared_ptr<Session>> Reader::ready_session() {
                        "the NVIDIA driver's library was replaced: starting NVML "
                        "afresh");
       restarted_ = {};
-    } else if (missing_ && now >= restarted_ + restart_wait_) {
+    } else if (missing_ && now >= restarted_ + restart_wait_ && connection_->lanes().stuck() == 0) {
+      // (A call that hangs would keep NVML from ending, and so from starting afresh.)
       restart_wait_ = std::min(2 * restart_wait_, kLongestRestartWait);
       connection_->log(LogLevel::kDebug, "starting NVML afresh to look for lost GPUs");
     } else {
