@@ -1,0 +1,18 @@
+"""What every Python test shares: the long ones run only with --soak."""
+
+
+def pytest_addoption(parser):
+    parser.addoption("--soak", action="store_true", help="run the soaks, and only those")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "soak: takes minutes; runs with --soak only")
+
+
+def pytest_collection_modifyitems(config, items):
+    wanted = config.getoption("--soak")
+    keep = [item for item in items if (item.get_closest_marker("soak") is not None) == wanted]
+    gone = [item for item in items if item not in keep]
+    if gone:
+        config.hook.pytest_deselected(items=gone)
+        items[:] = keep
