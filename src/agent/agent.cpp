@@ -111,8 +111,12 @@ Result<void> Agent::start() {
   plugins_.emplace(PluginSet::Options{.dir = settings_.options.device_plugins_dir(),
                                       .take_over = settings_.options.take_over},
                    store, registrar_.get(), ports_.log);
+  kubelet_socket_ = identify(settings_.options.kubelet_socket);
   on_reading(std::move(machine));
   start_watches();
+  // What changed before the watches were there.
+  on_config_change();
+  on_kubelet_folder();
   return {};
 }
 
@@ -158,7 +162,6 @@ void Agent::start_watches() {
     return std::nullopt;
   };
   config_watch_ = watch(source_.watch_paths());
-  kubelet_socket_ = identify(settings_.options.kubelet_socket);
   kubelet_watch_ = watch({settings_.options.device_plugins_dir()});
   hardware_.emplace(
       ports_.reader,

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
 #include "agent/agent.h"
 #include "agent/signals.h"
 #include "host/host_reader.h"
@@ -67,6 +69,8 @@ Result<void> run(const config::Sources& sources, const config::AgentOptions& opt
 }  // namespace
 
 int run_agent(const config::Sources& sources) {
+  // gRPC prints its own lines for what we handle and log ourselves (a socket that is not there).
+  ::setenv("GRPC_VERBOSITY", "NONE", 0);
   const auto options = config::load_agent_options(sources);
   if (!options) {
     Log().error(options.error());

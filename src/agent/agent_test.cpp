@@ -1,0 +1,209 @@
+// The whole loop in one process: an Agent on a thread, its ports faked, its sockets real.
+
+#include "agent/agent.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <mutex>
+#include <thread>
+
+#include "support/fake_events.h"
+#include "support/fake_reader.h"
+#include "support/log_recorder.h"
+#include "support/machines.h"
+#include "support/temp_dir.h"
+#include "support/wait.h"
+
+namespace tranche::agent {
+namespace {
+
+using testing::ElementsAre;
+
+class NobodyHolds final : public cluster::PodResources {
+ public:
+  Result<std::vector<cluster::HeldDevices>> list() override {
+    return std::vector<cluster::HeldDevices>();
+  }
+};
+
+class AgentTest : public testing::Test {
+ protected:
+  AgentTest() : reader_(test::machine_of({test::l20(0), test::l20(1)}), gpu::Topology(2)) {
+    EXPECT_EQ(::pipe2(signals_.data(), O_NONBLOCK | O_CLOEXEC), 0);
+    EXPECT_TRUE(fs_.make_directories(plugins_dir()));
+    options_.kubelet_root = (dir_.path() / "k").string();
+    options_.kubelet_socket = options_.kubelet_root + "/device-plugins/kubelet.sock";
+    options_.state_dir = (dir_.path() / "s").string();
+    options_.labels = config::LabelsMode::kOff;
+    options_.machine_interval = std::chrono::milliseconds(5);
+    options_.config_file = (dir_.path() / "config.yaml").string();
+    write_config(1);
+  }
+  ~AgentTest() override {
+    stop();
+    ::close(signals_[0]);
+    ::close(signals_[1]);
+  }
+
+  std::filesystem::path plugins_dir() const { return dir_.path() / "k" / "device-plugins"; }
+
+  void write_config(int replicas) {
+    ASSERT_TRUE(fs_.write_atomic(dir_.path() / "config.yaml",
+                                 "version: v1\nsharing:\n  timeSlicing:\n    resources:\n"
+                                 "    - name: nvidia.com/gpu\n      replicas: " +
+                                     std::to_string(replicas) + "\n"));
+  }
+
+  void start() {
+    ConfigSource source({}, options_.config_file, "");
+    auto loaded = source.read();
+    ASSERT_TRUE(loaded) << loaded.error().what;
+    agent_ = std::make_unique<Agent>(
+        Agent::Ports{.reader = reader_,
+                     .events = events_,
+                     .pod_resources = pods_,
+                     .register_plugin =
+                         [this](const Registrar::Request& request, const std::stop_token&) {
+                           const std::scoped_lock lock(mutex_);
+                           registered_.push_back(request.resource);
+                           return Result<void>();
+                         },
+                     .clock = clock_,
+                     .log = log_.log()},
+        Agent::Settings{.options = options_, .xid_policy = gpu::make_xid_policy("", "")},
+        std::move(source), *std::move(loaded));
+    thread_ = std::jthread([this] { result_ = agent_->run(signals_[0]); });
+  }
+
+  void signal(int number) {
+    signalfd_siginfo info{};
+    info.ssi_signo = static_cast<std::uint32_t>(number);
+    ASSERT_EQ(::write(signals_[1], &info, sizeof(info)), static_cast<ssize_t>(sizeof(info)));
+  }
+  void stop() {
+    if (!thread_.joinable()) return;
+    signal(SIGTERM);
+    thread_.join();
+  }
+  bool says(std::string_view text, int times = 1) {
+    return test::eventually([&] { return log_.count(text) >= times; });
+  }
+  std::vector<std::string> registered() {
+    const std::scoped_lock lock(mutex_);
+    return registered_;
+  }
+
+  test::TempDir dir_;
+  FsRoot fs_;
+  test::FakeReader reader_;
+  test::FakeEvents events_;
+  NobodyHolds pods_;
+  SystemClock clock_;
+  test::LogRecorder log_;
+  config::AgentOptions options_;
+  std::array<int, 2> signals_{};
+  std::mutex mutex_;
+  std::vector<std::string> registered_;
+  std::unique_ptr<Agent> agent_;
+  Result<void> result_;
+  std::jthread thread_;
+};
+
+TEST_F(AgentTest, AdvertisesRegistersAndStops) {
+  start();
+  ASSERT_TRUE(says("registered nvidia.com/gpu"));
+  EXPECT_TRUE(says("advertising nvidia.com/gpu: 2 tranches on 2 devices"));
+  EXPECT_TRUE(fs_.exists(plugins_dir() / "nvidia-gpu.sock"));
+  stop();
+  EXPECT_TRUE(result_);
+  EXPECT_FALSE(std::filesystem::exists(plugins_dir() / "nvidia-gpu.sock.new"));
+}
+
+TEST_F(AgentTest, FollowsAChangedConfigurationWithoutANewRegistration) {
+  start();
+  ASSERT_TRUE(says("registered nvidia.com/gpu"));
+  write_config(4);
+  EXPECT_TRUE(says("advertising nvidia.com/gpu: 8 tranches on 2 devices (time-slicing), was 2"));
+  EXPECT_THAT(registered(), ElementsAre("nvidia.com/gpu"));
+}
+
+TEST_F(AgentTest, RefusesABadConfigurationOnceAndKeepsTheOldOne) {
+  start();
+  ASSERT_TRUE(says("registered nvidia.com/gpu"));
+  write_config(-3);
+  EXPECT_TRUE(says("the old one stays in force"));
+  write_config(3);
+  EXPECT_TRUE(says("advertising nvidia.com/gpu: 6 tranches"));
+  EXPECT_EQ(log_.count("the old one stays in force"), 1);
+}
+
+TEST_F(AgentTest, AnXidMarksItsGpuAndSighupForgets) {
+  start();
+  ASSERT_TRUE(test::eventually([&] { return events_.waits() > 0; }));
+  events_.post({.xid = 79, .gpu = gpu::GpuUuid{test::gpu_uuid(1)}});
+  ASSERT_TRUE(says(test::gpu_uuid(1) + " is unhealthy"));
+  EXPECT_EQ(log_.count(test::gpu_uuid(0) + " is unhealthy"), 0);
+  signal(SIGHUP);
+  EXPECT_TRUE(says(test::gpu_uuid(1) + " is healthy again"));
+  EXPECT_TRUE(says("registered nvidia.com/gpu", 2));
+}
+
+TEST_F(AgentTest, ADriverThatVanishesMakesGpusUnhealthyUntilItReturns) {
+  start();
+  ASSERT_TRUE(says("registered nvidia.com/gpu"));
+  reader_.fail_with({Code::kUnavailable, "driver not loaded"});
+  ASSERT_TRUE(says(test::gpu_uuid(0) + " is unhealthy"));
+  reader_.recover();
+  EXPECT_TRUE(says("answers again"));
+  EXPECT_TRUE(says(test::gpu_uuid(0) + " is healthy again"));
+}
+
+TEST_F(AgentTest, OneLostGpuLeavesTheOtherAlone) {
+  start();
+  ASSERT_TRUE(says("registered nvidia.com/gpu"));
+  reader_.lose(test::gpu_uuid(0));
+  ASSERT_TRUE(says(test::gpu_uuid(0) + " is unhealthy"));
+  EXPECT_EQ(log_.count(test::gpu_uuid(1) + " is unhealthy"), 0);
+}
+
+TEST_F(AgentTest, ServesAnewWhenKubeletWasRestarted) {
+  start();
+  ASSERT_TRUE(says("registered nvidia.com/gpu"));
+  ASSERT_TRUE(fs_.remove(plugins_dir() / "nvidia-gpu.sock"));
+  ASSERT_TRUE(fs_.write_atomic(options_.kubelet_socket, ""));
+  EXPECT_TRUE(says("kubelet was restarted"));
+  EXPECT_TRUE(test::eventually([&] { return registered().size() >= 2; }));
+  EXPECT_TRUE(fs_.exists(plugins_dir() / "nvidia-gpu.sock"));
+}
+
+TEST_F(AgentTest, WithoutADriverItEndsOrWaitsAsConfigured) {
+  reader_.fail_with({Code::kUnavailable, "driver not loaded"});
+  start();
+  thread_.join();
+  ASSERT_FALSE(result_);
+  EXPECT_EQ(result_.error().what, "driver not loaded");
+
+  ASSERT_TRUE(fs_.write_atomic(dir_.path() / "config.yaml",
+                               "version: v1\nflags:\n  failOnInitError: false\n"));
+  start();
+  ASSERT_TRUE(says("waiting for it"));
+  reader_.recover();
+  EXPECT_TRUE(says("registered nvidia.com/gpu"));
+}
+
+TEST_F(AgentTest, AStateFolderThatCannotBeUsedIsAWarning) {
+  ASSERT_TRUE(fs_.write_atomic(options_.state_dir, "a file"));
+  start();
+  EXPECT_TRUE(says("registered nvidia.com/gpu"));
+  EXPECT_EQ(log_.count("no node lock"), 1);
+  EXPECT_EQ(log_.count("grants are not stored"), 1);
+}
+
+}  // namespace
+}  // namespace tranche::agent
