@@ -90,6 +90,7 @@ TEST_F(PluginSetTest, ARenameStartsOneAndRetiresTheOtherAfterAMoment) {
 
 TEST_F(PluginSetTest, AResourceThatComesBackWhileRetiringIsServedAnew) {
   plugins_.apply({resource("gpu", 1)}, start_);
+  ASSERT_TRUE(registered_times(1));
   plugins_.apply({}, start_);
   plugins_.apply({resource("gpu", 1)}, start_);
   plugins_.tick(start_ + Seconds(60));
