@@ -80,7 +80,7 @@ template <class Match>
 bool any_use(const Simulation& sim, Match match) {
   for (unsigned i = 0; i < kMaxProcesses; ++i) {
     const ProcessSlot& slot = sim.state().processes[i];
-    if (slot.used.load(std::memory_order_acquire) == 0 || !sim.holder(i)) continue;
+    if (!sim.holder(i)) continue;
     for (const Use& use : slot.uses) {
       if (use.used.load(std::memory_order_acquire) != 0 && match(use)) return true;
     }

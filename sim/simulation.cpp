@@ -24,9 +24,9 @@ Simulation::Guard::Guard(State& state) : state_(state) {
 Simulation::Guard::~Guard() { ::pthread_mutex_unlock(&state_.lock); }
 
 std::optional<pid_t> Simulation::holder(unsigned slot) const {
-  const ProcessSlot& process = state_->processes[slot];
-  if (process.used.load(std::memory_order_acquire) == 0) return std::nullopt;
+  if (!is_taken(slot)) return std::nullopt;
   if (const auto owner = slot_owner(lock_fd_, slot)) return owner;
+  const ProcessSlot& process = state_->processes[slot];
   // Own locks are not reported. The pid is compared before the costly rest.
   if (process.self.pid != static_cast<std::uint64_t>(::getpid())) return std::nullopt;
   if (!(process.self == current_self())) return std::nullopt;
@@ -40,13 +40,13 @@ Result<ProcessSlot*> Simulation::claim_slot(std::string_view name) {
     // Between a death and this moment someone may wait for the byte; then it is his.
     if (!lock_slot(lock_fd_, i)) continue;
     ProcessSlot& slot = state_->processes[i];
-    slot.used.store(0, std::memory_order_release);
+    state_->process_used[i].store(0, std::memory_order_release);
     std::memset(static_cast<void*>(slot.uses), 0, sizeof slot.uses);
     slot.self = current_self();
     const std::size_t length = std::min(name.size(), sizeof slot.name - 1);
     std::memset(slot.name, 0, sizeof slot.name);
     name.copy(slot.name, length);
-    slot.used.store(1, std::memory_order_release);
+    state_->process_used[i].store(1, std::memory_order_release);
     return &slot;
   }
   return fail(Code::kUnavailable, "all process slots of the simulated machine are taken",
@@ -55,8 +55,9 @@ Result<ProcessSlot*> Simulation::claim_slot(std::string_view name) {
 
 void Simulation::release_slot(ProcessSlot* slot) {
   const Guard guard(*state_);
-  slot->used.store(0, std::memory_order_release);
-  unlock_slot(lock_fd_, static_cast<unsigned>(slot - state_->processes));
+  const auto index = static_cast<unsigned>(slot - state_->processes);
+  state_->process_used[index].store(0, std::memory_order_release);
+  unlock_slot(lock_fd_, index);
 }
 
 std::uint64_t now_ns() {

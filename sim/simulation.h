@@ -56,6 +56,10 @@ class Simulation {
     State& state_;
   };
 
+  // Cheap: somebody took process slot `slot` and did not give it back; he may be dead.
+  bool is_taken(unsigned slot) const {
+    return state_->process_used[slot].load(std::memory_order_acquire) != 0;
+  }
   // Whoever holds process slot `slot`: its pid as this process sees it, 0 when it lives in a pid
   // namespace out of sight, nullopt when nobody does.
   std::optional<pid_t> holder(unsigned slot) const;

@@ -11,7 +11,7 @@
 // slots, events, faults) holds `lock`, a robust process-shared mutex: the kernel hands it on when
 // its owner dies at any instruction. For that reason every change ends with one store that
 // publishes it
-// (`used`, `sequence`), so that a half-made change is invisible.
+// (`used`, `process_used`, `sequence`), so that a half-made change is invisible.
 //
 // Who is alive: process slot i belongs to the process that holds a POSIX write lock on byte
 // kSlotLockBase + i of "<state>.lock" (liveness.h). The kernel drops it at any death, and F_GETLK
@@ -197,8 +197,6 @@ struct Self {
 };
 
 struct ProcessSlot {
-  Shared<std::uint32_t> used;
-  std::uint32_t reserved;
   Self self;
   char name[128];  // shown instead of the command line when not empty
   Use uses[kMaxUses];
@@ -266,6 +264,8 @@ struct State {
   Shared<std::uint64_t> event_sequence;
   Event events[kMaxEvents];
   Fault faults[kMaxFaults];
+  // Apart from the slots: whoever looks for processes touches only the pages of those there are.
+  Shared<std::uint32_t> process_used[kMaxProcesses];
   ProcessSlot processes[kMaxProcesses];
 };
 

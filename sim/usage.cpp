@@ -33,10 +33,9 @@ std::uint64_t wanted(const Use& use, std::uint64_t index, std::uint64_t period) 
 std::vector<LiveUse> live_uses(const Simulation& sim, std::uint32_t gpu) {
   std::vector<LiveUse> uses;
   for (unsigned i = 0; i < kMaxProcesses; ++i) {
-    const ProcessSlot& slot = sim.state().processes[i];
-    if (slot.used.load(std::memory_order_acquire) == 0) continue;
     const auto pid = sim.holder(i);
     if (!pid) continue;
+    const ProcessSlot& slot = sim.state().processes[i];
     for (const Use& use : slot.uses) {
       if (use.used.load(std::memory_order_acquire) != 0 && use.gpu == gpu) {
         uses.push_back({&slot, &use, *pid});

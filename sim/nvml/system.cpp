@@ -85,8 +85,9 @@ const char* describe(nvmlReturn_t code) {
 // The slot's own name, else the command line's first word.
 std::optional<std::string> process_name(const Session& session, unsigned int pid) {
   for (unsigned i = 0; i < kMaxProcesses; ++i) {
+    if (!session.sim->is_taken(i)) continue;
     const ProcessSlot& slot = session.state().processes[i];
-    if (slot.used.load(std::memory_order_acquire) == 0 || slot.name[0] == '\0') continue;
+    if (slot.name[0] == '\0') continue;
     if (session.sim->holder(i) == static_cast<pid_t>(pid)) return slot.name;
   }
   const auto line = FsRoot().read(fmt::format("/proc/{}/cmdline", pid));
