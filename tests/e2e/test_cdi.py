@@ -1,0 +1,102 @@
+"""CDI specification files: the published sample's machine gives the published sample."""
+
+import json
+
+from node import GPU, sharing
+from programs import ROOT, wait_until
+
+CLASS = "k8s.device-plugin.nvidia.com"
+
+
+def cdi_agent(here, *arguments, **options):
+    return here.agent(
+        "--device-list-strategy=cdi-cri",
+        f"--driver-root={here.driver_root}",
+        f"--driver-root-ctr-path={here.host}{here.driver_root}",
+        "--nvidia-cdi-hook-path=/usr/local/nvidia/toolkit/nvidia-cdi-hook",
+        *arguments,
+        **options,
+    )
+
+
+def spec_file(here, name: str = "gpu"):
+    return here.cdi / f"{CLASS}-{name}.json"
+
+
+def without_numbers(spec: dict) -> dict:
+    """A machine that may not mknod has plain files for device nodes."""
+    edits = [spec["containerEdits"], *(device["containerEdits"] for device in spec["devices"])]
+    for edit in edits:
+        for one in edit.get("deviceNodes", []):
+            for key in ("major", "minor", "fileMode", "type"):
+                one.pop(key, None)
+    return spec
+
+
+def test_the_published_sample(node):
+    here = node("cdi-sample")
+    for absent in ("nvidia-modeset", "nvidia-uvm-tools"):  # as on the machine of the sample
+        for file in here.host.rglob(absent):
+            file.unlink()
+    cdi_agent(here)
+    here.kubelet.wait(GPU, allocatable=8)
+    spec = json.loads(spec_file(here).read_text())
+    sample = json.loads((ROOT / "tests/data/cdi-sample.json").read_text())
+    assert [one["name"] for one in spec["devices"]] == here.uuids()
+    spec["devices"] = spec["devices"][:2]  # the sample keeps the first two
+    if not (here.host / "dev/nvidia0").is_char_device():
+        spec, sample = without_numbers(spec), without_numbers(sample)
+    assert spec == sample
+    assert spec_file(here).stat().st_mode & 0o777 == 0o644
+
+
+def test_modes_whose_devices_are_there(node):
+    here = node("l20")
+    for path in ("dev/nvidia-fs0", "dev/infiniband/uverbs0", "dev/gdrdrv"):
+        for root in (here.host, here.host / here.driver_root.lstrip("/")):
+            file = root / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.symlink_to("/dev/null")
+    cdi_agent(here, "--gds-enabled", "--mofed-enabled", "--gdrcopy-enabled")
+    here.kubelet.wait(GPU, allocatable=1)
+    [uuid] = here.uuids()
+    names = here.kubelet.allocate(GPU, [uuid])["cdi_devices"]
+    assert names == [f"{CLASS}/{one}" for one in (f"gpu={uuid}", "gdrcopy=all", "gds=all", "mofed=all")]
+    for name in names:
+        kind, device = name.split("=")
+        spec = json.loads(spec_file(here, kind.split("/")[1]).read_text())
+        assert spec["kind"] == kind
+        assert device in [one["name"] for one in spec["devices"]]
+
+
+def test_files_follow_the_configuration(node):
+    here = node("l20")
+    agent = cdi_agent(here, config=sharing(2))
+    here.kubelet.wait(GPU, allocatable=2)
+    agent.wait_log("wrote .*-gpu.json")
+    before = spec_file(here).read_text()
+    # More tranches of the same GPU are no other devices.
+    here.write(sharing(4))
+    here.kubelet.wait(GPU, allocatable=4)
+    assert spec_file(here).read_text() == before
+    [uuid] = here.uuids()
+    assert [one["name"] for one in json.loads(before)["devices"]] == [uuid]
+
+
+def test_files_go_when_no_cdi_strategy_is_left(node):
+    here = node("l20")
+    driver = f"--driver-root-ctr-path={here.host}{here.driver_root}"
+    here.agent(driver, config={"flags": {"plugin": {"deviceListStrategy": "cdi-annotations"}}})
+    here.kubelet.wait(GPU, allocatable=1)
+    assert spec_file(here).exists()
+    here.write({})
+    wait_until(lambda: not spec_file(here).exists(), "no CDI file")
+
+
+def test_a_driver_root_without_the_driver(node):
+    here = node("l20")
+    for file in (here.host / here.driver_root.lstrip("/")).rglob("libcuda.so*"):
+        file.unlink()
+    agent = cdi_agent(here)
+    agent.wait_log("libcuda.so.570.158.01")
+    assert here.kubelet.node() == {}
