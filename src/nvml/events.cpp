@@ -117,7 +117,8 @@ EventSource::~EventSource() {
   if (listener_ == nullptr || !listener_->supported) return;
   // So that a process may end right after: the thread is out of NVML, unless that hangs.
   std::unique_lock lock(listener_->mutex);
-  listener_->changed.wait_for(lock, 2 * listener_->slice, [&] { return listener_->ended; });
+  listener_->changed.wait_for(lock, listener_->slice + std::chrono::seconds(1),
+                              [&] { return listener_->ended; });
 }
 
 void EventSource::stop_listening() {

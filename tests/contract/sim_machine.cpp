@@ -1,11 +1,30 @@
 #include "contract/sim_machine.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <cstdlib>
 #include <stdexcept>
 
+#include "support/wait.h"
+
 namespace tranche::test {
+namespace {
+
+// Whether nobody in this process has NVML started. A thread that a test left in a call may take a
+// moment to let go, and the next machine is read only when NVML starts anew.
+bool nvml_is_down() {
+  void* library = ::dlopen(TRANCHE_SIM_NVML, RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) return true;
+  const auto count =
+      reinterpret_cast<int (*)(unsigned*)>(::dlsym(library, "nvmlDeviceGetCount_v2"));
+  unsigned gpus = 0;
+  const bool down = count(&gpus) == nvml::kUninitialized;
+  ::dlclose(library);
+  return down;
+}
+
+}  // namespace
 
 SimMachine::SimMachine(const std::string& yaml) {
   const FsRoot root(dir_.path());
@@ -26,6 +45,8 @@ SimMachine::SimMachine(const std::string& yaml) {
 
 SimMachine::~SimMachine() {
   heal();
+  set_driver_error(0);
+  eventually(nvml_is_down);
   ::unsetenv("TRANCHE_SIM");
   ::unsetenv("TRANCHE_SIM_STATE");
 }
