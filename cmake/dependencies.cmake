@@ -3,9 +3,12 @@
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 
-# fmt and spdlog as headers: Debian has no static archive of either, and a shared object would cost
-# resident memory in an agent that runs on every node.
+# Debian has no static archive of fmt and spdlog, and shared objects would cost resident memory in an
+# agent that runs on every node. fmt's compiled half is built here; spdlog is used as headers, by one
+# file.
 find_package(fmt REQUIRED)
+add_library(tranche_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/fmt_library.cpp)
+target_link_libraries(tranche_fmt PRIVATE tranche_options)
 find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
