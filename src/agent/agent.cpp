@@ -162,7 +162,11 @@ void Agent::start_watches() {
     return std::nullopt;
   };
   config_watch_ = watch(source_.watch_paths());
-  kubelet_watch_ = watch({settings_.options.device_plugins_dir()});
+  std::vector<std::filesystem::path> kubelet_paths = {settings_.options.device_plugins_dir()};
+  if (!settings_.options.kubelet_socket.empty()) {
+    kubelet_paths.emplace_back(settings_.options.kubelet_socket);
+  }
+  kubelet_watch_ = watch(std::move(kubelet_paths));
   hardware_.emplace(
       ports_.reader,
       std::chrono::ceil<std::chrono::milliseconds>(settings_.options.machine_interval),
@@ -231,13 +235,10 @@ void Agent::dispatch(int signals, bool& running) {
   if (kubelet_watch_ && kubelet_watch_->drain()) on_kubelet_folder();
   for (const auto& letter : mailbox_->take()) letter();
   plugins_->tick(now());
-  if (const auto change = health_.next_change(now() - std::chrono::milliseconds(1));
-      change && *change <= now()) {
-    reconcile();
-  }
+  if (health_due_ && *health_due_ <= now()) reconcile();
 }
 
-std::chrono::milliseconds Agent::poll_time() const {
+std::chrono::milliseconds Agent::poll_time() {
   using std::chrono::milliseconds;
   milliseconds time = std::chrono::hours(1);
   const auto until = [&](TimePoint at) {
@@ -245,7 +246,8 @@ std::chrono::milliseconds Agent::poll_time() const {
     time = std::clamp(left, milliseconds(0), time);
   };
   if (const auto tick = plugins_->next_tick()) until(*tick);
-  if (const auto change = health_.next_change(now())) until(*change);
+  health_due_ = health_.next_change(now());
+  if (health_due_) until(*health_due_);
   return time;
 }
 
@@ -259,6 +261,7 @@ void Agent::on_hangup() {
                           loaded_.config.flags.gfd.machine_type_file);
   labels_->restamp();
   if (machine_) machine_->host = host_;
+  carried_.reset();
   reconcile();
   plugins_->restart(now());
   hardware_->read_now();
@@ -367,6 +370,11 @@ Result<void> Agent::carry_out(offer::Offer offer) {
     ports_.log.write(line.degraded ? LogLevel::kWarn : LogLevel::kInfo, line.text);
   }
   plugins_->apply(make_states(next.offer, next.config, next.facts, next.links), now());
+  if (grants_ != nullptr) {
+    const auto line = describe_orphans(grants_->all(), next.offer);
+    if (!line.empty() && line != orphans_said_) ports_.log.info(line);
+    orphans_said_ = line;
+  }
   carried_ = std::move(next);
   return {};
 }

@@ -84,7 +84,7 @@ class Agent {
   Result<void> carry_out(offer::Offer offer);
   void announce(const config::Loaded& loaded) const;
   void complain(std::string& last, const Error& error, std::string_view consequence);
-  std::chrono::milliseconds poll_time() const;
+  std::chrono::milliseconds poll_time();
   TimePoint now() const { return ports_.clock.now(); }
 
   Ports ports_;
@@ -92,7 +92,8 @@ class Agent {
   ConfigSource source_;
   config::Loaded loaded_;  // the configuration in force
   gpu::HealthTracker health_;
-  std::vector<gpu::GpuUuid> deaf_;  // GPUs whose errors cannot be heard
+  std::optional<TimePoint> health_due_;  // when health may change by time alone
+  std::vector<gpu::GpuUuid> deaf_;       // GPUs whose errors cannot be heard
   gpu::Host host_;
   std::optional<gpu::Machine> machine_;  // the last reading
   std::shared_ptr<const offer::Links> links_;
@@ -111,6 +112,7 @@ class Agent {
   std::string config_complaint_;
   std::string reading_complaint_;
   std::string offer_complaint_;
+  std::string orphans_said_;
 
   std::unique_ptr<NodeLock> lock_;
   std::unique_ptr<Mailbox> mailbox_;

@@ -23,10 +23,8 @@ std::int64_t unix_ms(const Clock& clock) {
       .count();
 }
 
-bool shares_id(const offer::Grant& a, const offer::Grant& b) {
-  return a.resource == b.resource && std::ranges::any_of(a.ids, [&](const std::string& id) {
-           return std::ranges::find(b.ids, id) != b.ids.end();
-         });
+std::string key_of(const offer::Grant& grant, const std::string& id) {
+  return grant.resource.value + " " + id;
 }
 
 std::vector<std::string_view> split_lines(std::string_view text) {
@@ -67,8 +65,7 @@ Result<void> GrantStore::restore() {
       rejected.append(line).append("\n");
       continue;
     }
-    supersede(record->grant);
-    records_.push_back(*std::move(record));
+    keep(*std::move(record));
   }
   if (rejected.empty()) return {};
   const auto before = fs_.read(dir_ / kRejected, kLongestFile).value_or("");
@@ -79,14 +76,29 @@ Result<void> GrantStore::add(const offer::Grant& grant) {
   offer::GrantRecord record{grant, unix_ms(clock_)};
   const auto line = offer::encode(record) + "\n";
   const std::scoped_lock lock(mutex_);
-  supersede(grant);
-  records_.push_back(std::move(record));
+  keep(std::move(record));
   if (lines_ > records_.size() + kSlack) return rewrite();
   return append(line);
 }
 
-void GrantStore::supersede(const offer::Grant& grant) {
-  std::erase_if(records_, [&](const auto& record) { return shares_id(record.grant, grant); });
+// Adds a record; older ones that hold one of its ids go.
+void GrantStore::keep(offer::GrantRecord record) {
+  const auto added = records_.insert(records_.end(), std::move(record));
+  for (const auto& id : added->grant.ids) {
+    const auto key = key_of(added->grant, id);
+    if (const auto older = holders_.find(key); older != holders_.end() && older->second != added) {
+      drop(older->second);
+    }
+    holders_[key] = added;
+  }
+}
+
+void GrantStore::drop(std::list<offer::GrantRecord>::iterator record) {
+  for (const auto& id : record->grant.ids) {
+    const auto held = holders_.find(key_of(record->grant, id));
+    if (held != holders_.end() && held->second == record) holders_.erase(held);
+  }
+  records_.erase(record);
 }
 
 Result<void> GrantStore::append(const std::string& line) {
@@ -122,20 +134,23 @@ void GrantStore::prune(std::span<const cluster::HeldDevices> held) {
   }
   const auto settled_before = unix_ms(clock_) - std::chrono::milliseconds(kSettle).count();
   const std::scoped_lock lock(mutex_);
-  const auto gone = std::erase_if(records_, [&](const auto& record) {
-    const auto& grant = record.grant;
-    return record.granted_at_ms < settled_before &&
-           std::ranges::none_of(
-               grant.ids,
-               [&](const auto& id) { return live.contains({grant.resource.value, id}); });
-  });
+  std::size_t gone = 0;
+  for (auto next = records_.begin(); next != records_.end();) {
+    const auto record = next++;
+    const bool held = std::ranges::any_of(record->grant.ids, [&](const auto& id) {
+      return live.contains({record->grant.resource.value, id});
+    });
+    if (held || record->granted_at_ms >= settled_before) continue;
+    drop(record);
+    ++gone;
+  }
   if (gone == 0) return;
   if (const auto written = rewrite(); !written) log_.warn(written.error());
 }
 
 std::vector<offer::GrantRecord> GrantStore::all() const {
   const std::scoped_lock lock(mutex_);
-  return records_;
+  return {records_.begin(), records_.end()};
 }
 
 }  // namespace tranche::agent

@@ -12,9 +12,12 @@
 
 #include <chrono>
 #include <filesystem>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/clock.h"
@@ -52,7 +55,8 @@ class GrantStore {
       : dir_(std::move(dir)), clock_(clock), log_(log) {}
 
   Result<void> restore();
-  void supersede(const offer::Grant& grant);
+  void keep(offer::GrantRecord record);
+  void drop(std::list<offer::GrantRecord>::iterator record);
   Result<void> append(const std::string& line);
   Result<void> rewrite();
   Result<void> reopen();
@@ -62,7 +66,9 @@ class GrantStore {
   const Log& log_;
   FsRoot fs_;
   mutable std::mutex mutex_;
-  std::vector<offer::GrantRecord> records_;
+  // In the order they were given out, and who holds an id, by "<resource> <id>".
+  std::list<offer::GrantRecord> records_;
+  std::unordered_map<std::string, std::list<offer::GrantRecord>::iterator> holders_;
   std::size_t lines_ = 0;  // in the file, superseded ones included
   int fd_ = -1;            // open for appending
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace tranche::agent {
 namespace {
@@ -82,6 +83,28 @@ std::vector<ReportLine> describe_changes(const offer::Offer& before, const offer
     if (!contains(before.warnings, warning)) lines.push_back({true, warning});
   }
   return lines;
+}
+
+std::string describe_orphans(const std::vector<offer::GrantRecord>& grants,
+                             const offer::Offer& offer) {
+  std::set<std::string> offered;
+  for (const auto& resource : offer.resources) {
+    for (const auto& tranche : resource.tranches) {
+      offered.insert(resource.name.value + " " + tranche.id);
+    }
+  }
+  std::vector<std::string> orphans;
+  for (const auto& record : grants) {
+    for (const auto& id : record.grant.ids) {
+      if (!offered.contains(record.grant.resource.value + " " + id)) {
+        orphans.push_back(fmt::format("{} of {}", id, record.grant.resource.value));
+      }
+    }
+  }
+  if (orphans.empty()) return {};
+  return fmt::format("{} still granted and no longer offered: {}; the containers keep {}",
+                     counted(orphans.size(), "tranche"), fmt::join(orphans, ", "),
+                     orphans.size() == 1 ? "it" : "them");
 }
 
 }  // namespace tranche::agent

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "offer/grant_record.h"
 #include "offer/offer.h"
 
 namespace tranche::agent {
@@ -18,5 +19,10 @@ struct ReportLine {
 // Resources that came, went or changed size; devices that became unhealthy or recovered; resources
 // newly withheld; warnings not said before.
 std::vector<ReportLine> describe_changes(const offer::Offer& before, const offer::Offer& after);
+
+// Grants whose tranches the offer no longer has (fewer replicas, another resource name), as one
+// line; empty when there are none. Their containers keep what they were granted.
+std::string describe_orphans(const std::vector<offer::GrantRecord>& grants,
+                             const offer::Offer& offer);
 
 }  // namespace tranche::agent

@@ -65,5 +65,18 @@ TEST(DescribeChanges, SaysWhatIsWithheldAndNewWarningsOnce) {
   EXPECT_THAT(describe_changes(after, after), IsEmpty());
 }
 
+TEST(DescribeOrphans, NamesGrantsThatAreNoLongerOffered) {
+  const offer::Offer two{.resources = {resource("nvidia.com/gpu", 1, 2)}};
+  offer::GrantRecord kept;
+  kept.grant.resource = {"nvidia.com/gpu"};
+  kept.grant.ids = {"GPU-0::1"};
+  auto orphan = kept;
+  orphan.grant.ids = {"GPU-0::7"};
+  EXPECT_EQ(describe_orphans({kept}, two), "");
+  EXPECT_EQ(describe_orphans({kept, orphan}, two),
+            "1 tranche still granted and no longer offered: GPU-0::7 of nvidia.com/gpu; the "
+            "containers keep it");
+}
+
 }  // namespace
 }  // namespace tranche::agent

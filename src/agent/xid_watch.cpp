@@ -67,6 +67,12 @@ bool XidWatch::subscribe(const gpu::Machine& machine) {
     complain(subscription.error());
     return false;
   }
+  for (const auto& uuid : subscription->unsupported) {
+    if (!unsupported_.insert(uuid.value).second) continue;
+    log_.warn(fmt::format(
+        "{} cannot report errors (XIDs): its health is known only from whether it answers",
+        uuid.value));
+  }
   callbacks_.deaf(std::move(subscription->failed));
   return true;
 }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -51,7 +52,8 @@ class XidWatch {
   Callbacks callbacks_;
   const Log& log_;
   Backoff backoff_;
-  std::string complaint_;  // last failure logged
+  std::string complaint_;              // last failure logged
+  std::set<std::string> unsupported_;  // GPUs said to report no errors
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::optional<gpu::Machine> wish_;
