@@ -1,0 +1,127 @@
+"""Health: which tranches an error makes unhealthy, and how they come back."""
+
+import signal
+
+from node import GPU, sharing
+from programs import wait_until
+
+OFTEN = "--machine-interval=50ms"
+MIXED = "--mig-strategy=mixed"
+
+
+def test_an_xid_marks_every_tranche_of_its_gpu_and_only_those(node):
+    here = node("a100-40gb-x4")
+    agent = here.agent(config=sharing(3))
+    here.kubelet.wait(GPU, allocatable=12)
+    uuids = here.uuids()
+    here.sim("xid", "--gpu", 1, "--xid", 94)
+    here.kubelet.wait(GPU, allocatable=9, capacity=12)
+    sick = [one for one in here.kubelet.ids(GPU, healthy=False)]
+    assert sick == [f"{uuids[1]}::{i}" for i in range(3)]
+    agent.wait_log(f"{uuids[1]} is unhealthy: XID 94")
+    # A second GPU; then one that nobody minds.
+    here.sim("xid", "--gpu", 3, "--xid", 94)
+    here.kubelet.wait(GPU, allocatable=6)
+    here.sim("xid", "--gpu", 0, "--xid", 31)
+    here.sim("xid", "--gpu", 2, "--xid", 94)
+    here.kubelet.wait(GPU, allocatable=3)
+    healthy = here.kubelet.ids(GPU, healthy=True)
+    assert healthy == [f"{uuids[0]}::{i}" for i in range(3)]
+
+
+def test_an_xid_of_an_instance_marks_only_that_instance(node):
+    here = node("a100-40gb-mig")
+    entries = [{"name": f"mig-{p}", "replicas": 2} for p in ("1g.5gb", "2g.10gb", "3g.20gb")]
+    here.agent(MIXED, config={"sharing": {"timeSlicing": {"resources": entries}}})
+    one, two, three = (f"nvidia.com/mig-{p}" for p in ("1g.5gb", "2g.10gb", "3g.20gb"))
+    for resource, total in ((one, 4), (two, 2), (three, 2)):
+        here.kubelet.wait(resource, allocatable=total)
+    instances = here.gpus()[0]["mig"]["devices"]
+    [small, other] = [i for i in instances if i["profile"] == "1g.5gb"]
+    here.sim("xid", "--gpu", 0, "--xid", 94, "--gpu-instance", small["gpuInstance"])
+    here.kubelet.wait(one, allocatable=2)
+    assert here.kubelet.ids(one, healthy=True) == [f"{other['uuid']}::{i}" for i in (0, 1)]
+    assert here.kubelet.node() == {one: 2, two: 2, three: 2}
+    # One without an instance is everybody's.
+    here.sim("xid", "--gpu", 0, "--xid", 94)
+    for resource in (one, two, three):
+        here.kubelet.wait(resource, allocatable=0)
+
+
+def test_recovery_after_a_quiet_time(node):
+    here = node("a100-40gb-x4")
+    agent = here.agent("--health-recovery=1s", OFTEN, config=sharing(2))
+    here.kubelet.wait(GPU, allocatable=8)
+    here.sim("xid", "--gpu", 2, "--xid", 94)
+    here.kubelet.wait(GPU, allocatable=6)
+    here.kubelet.wait(GPU, allocatable=8)
+    agent.wait_log(f"{here.uuids()[2]} is healthy again")
+    # One that needs a reset stays, whatever the time, until the driver asks for nothing more.
+    here.sim("fault", "recovery", "--gpu", 2, "gpu-reset")
+    here.sim("xid", "--gpu", 2, "--xid", 95)
+    here.kubelet.wait(GPU, allocatable=6)
+    agent.wait_log("reset")
+    here.sim("fault", "recovery", "--gpu", 2, "none")
+    here.kubelet.wait(GPU, allocatable=8)
+
+
+def test_sighup_forgets(node):
+    here = node("l20")
+    agent = here.agent(config=sharing(2))
+    here.kubelet.wait(GPU, allocatable=2)
+    here.sim("xid", "--gpu", 0, "--xid", 94)
+    here.kubelet.wait(GPU, allocatable=0)
+    agent.signal(signal.SIGHUP)
+    here.kubelet.wait(GPU, allocatable=2)
+
+
+def test_which_xids_count(node):
+    def healthy_after(xid: int, env: dict, then: int | None = None) -> list:
+        """The healthy GPUs after `xid` on GPU 0 and one that counts (`then`) on GPU 1."""
+        here = node("a100-40gb-x4")
+        agent = here.agent(env=env)
+        here.kubelet.wait(GPU, allocatable=4)
+        here.sim("xid", "--gpu", 0, "--xid", xid)
+        if then is not None:
+            here.sim("xid", "--gpu", 1, "--xid", then)
+        wait_until(lambda: len(here.kubelet.ids(GPU, healthy=True)) < 4, "an unhealthy GPU")
+        uuids = here.uuids()
+        healthy = sorted(uuids.index(one) for one in here.kubelet.ids(GPU, healthy=True))
+        assert agent.stop() == 0
+        return healthy
+
+    assert healthy_after(94, {"DP_DISABLE_HEALTHCHECKS": "94"}, then=79) == [0, 2, 3]
+    both = {"DP_DISABLE_HEALTHCHECKS": "all", "DP_ENABLE_HEALTHCHECKS": "79"}
+    assert healthy_after(94, both, then=79) == [0, 2, 3]
+    assert healthy_after(31, {"DP_ENABLE_HEALTHCHECKS": "31"}) == [1, 2, 3]
+    assert healthy_after(13, {"DP_ENABLE_HEALTHCHECKS": "all"}) == [1, 2, 3]
+
+
+def test_disabled_checks_hear_nothing(node):
+    here = node("l20")
+    here.agent(OFTEN, env={"DP_DISABLE_HEALTHCHECKS": "all"}, config=sharing(2))
+    here.kubelet.wait(GPU, allocatable=2)
+    here.sim("xid", "--gpu", 0, "--xid", 79)
+    here.write(sharing(5))  # whatever was heard before is in force now
+    here.kubelet.wait(GPU, allocatable=5)
+
+
+def test_a_malformed_list_of_xids_is_told(node):
+    here = node("l20")
+    agent = here.agent(env={"DP_DISABLE_HEALTHCHECKS": "94,x"})
+    here.kubelet.wait(GPU, allocatable=1)
+    agent.wait_log("DP_DISABLE_HEALTHCHECKS: 'x' is no XID")
+
+
+def test_labels_and_preferences_with_an_unhealthy_gpu(node):
+    here = node("a100-40gb-x4")
+    here.features.mkdir()
+    agent = here.agent(labels="true")
+    here.kubelet.wait(GPU, allocatable=4)
+    agent.wait_log("wrote .* labels")
+    here.sim("xid", "--gpu", 0, "--xid", 94)
+    here.kubelet.wait(GPU, allocatable=3)
+    # kubelet takes an unhealthy one from nobody, and gives it to nobody.
+    assert here.kubelet.admit("a", {GPU: 3})["phase"] == "Running"
+    assert here.kubelet.admit("b", {GPU: 1})["phase"] == "Failed"
+    assert here.labels()["nvidia.com/gpu.count"] == "4"
