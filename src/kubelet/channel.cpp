@@ -19,8 +19,7 @@ Error error_of(const grpc::Status& status, std::string_view action) {
   auto code = Code::kFailedPrecondition;
   if (status.error_code() == grpc::StatusCode::UNAVAILABLE) code = Code::kUnavailable;
   if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) code = Code::kTimeout;
-  const std::string_view words =
-      code == Code::kTimeout ? std::string_view("no answer in time") : status.error_message();
+  const std::string words = code == Code::kTimeout ? "no answer in time" : status.error_message();
   return {code, fmt::format("{}: {}", action, words)};
 }
 
