@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "config/go_values.h"
 #include "config/merge.h"
 #include "config/problems.h"
