@@ -290,6 +290,7 @@ bool Agent::apply_config(config::Loaded loaded) {
     return false;
   }
   ports_.log.info("the configuration has changed");
+  for (const auto& warning : channels->warnings) ports_.log.warn(warning);
   facts_.imex_channels = std::move(channels->ids);
   loaded_ = std::move(loaded);
   announce(loaded_);

@@ -14,6 +14,14 @@ Result<config::Loaded> ConfigSource::read() const {
   return config::load(sources);
 }
 
+std::string ConfigSource::startup_failure(const Error& error) const {
+  auto sources = sources_;
+  if (!file_.empty()) {
+    if (const auto text = config::read_config(fs_, file_, name_)) sources.file_name = text->name;
+  }
+  return config::startup_failure(sources, error);
+}
+
 std::vector<std::filesystem::path> ConfigSource::watch_paths() const {
   if (file_.empty()) return {};
   return config::config_watch_paths(fs_, file_, name_);

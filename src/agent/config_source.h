@@ -21,6 +21,9 @@ class ConfigSource {
       : sources_(std::move(sources)), file_(std::move(file)), name_(std::move(name)) {}
 
   Result<config::Loaded> read() const;
+  // What is logged when the program cannot start because of `error`, which read() or a check of
+  // what it gave returned.
+  std::string startup_failure(const Error& error) const;
   // What to watch to see every change that read() could see; empty without a file.
   std::vector<std::filesystem::path> watch_paths() const;
 

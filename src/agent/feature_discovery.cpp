@@ -140,12 +140,12 @@ int run_feature_discovery(const config::Sources& sources) {
     log.error(signals.error());
     return 1;
   }
-  FeatureDiscovery discovery(
-      *options, ConfigSource(sources, options->config_file, options->config_name), log);
+  const ConfigSource source(sources, options->config_file, options->config_name);
+  FeatureDiscovery discovery(*options, source, log);
   const auto result = run(discovery, *signals, log);
   ::close(*signals);
   if (result) return 0;
-  log.error(config::startup_failure(sources, result.error()));
+  log.error(source.startup_failure(result.error()));
   return 1;
 }
 

@@ -77,11 +77,12 @@ int run_agent(const config::Sources& sources) {
     return 1;
   }
   const Log log(options->log_level);
+  const ConfigSource source(sources, options->config_file, options->config_name);
   const auto refuse = [&](const Error& error) {
-    log.error(config::startup_failure(sources, error));
+    log.error(source.startup_failure(error));
     return 1;
   };
-  auto loaded = ConfigSource(sources, options->config_file, options->config_name).read();
+  auto loaded = source.read();
   if (!loaded) return refuse(loaded.error());
   if (const auto fits = check_machine(loaded->config, *options); !fits) return refuse(fits.error());
   if (const auto result = run(sources, *options, *std::move(loaded), log); !result) {

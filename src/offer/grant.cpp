@@ -124,6 +124,13 @@ class Writer {
   std::vector<std::string> names_;  // of the devices, by the id strategy, in order
 };
 
+// An id as a message shows it: whole, unless it is no id at all (gRPC refuses to carry an error of
+// more than 8 KiB, and the caller would be told about that instead).
+std::string shown(const std::string& id) {
+  constexpr std::size_t kLongest = 200;
+  return id.size() <= kLongest ? id : fmt::format("{}...", id.substr(0, kLongest));
+}
+
 std::unexpected<Error> refuse(const ResourceOffer& offer, std::string_view why) {
   return fail(Code::kInvalidArgument,
               fmt::format("invalid allocation request for \"{}\": invalid request: {}",
@@ -143,8 +150,8 @@ Result<void> GrantMaker::check(std::span<const std::string> ids) const {
   std::unordered_set<std::string_view> seen;
   bool replicas = false;
   for (const std::string& id : ids) {
-    if (!by_id_.contains(id)) return refuse(offer_, "unknown device: " + id);
-    if (!seen.insert(id).second) return refuse(offer_, "duplicate device: " + id);
+    if (!by_id_.contains(id)) return refuse(offer_, "unknown device: " + shown(id));
+    if (!seen.insert(id).second) return refuse(offer_, "duplicate device: " + shown(id));
     replicas = replicas || is_replica_id(id);
   }
   if (replicas && ids.size() > 1 && offer_.fail_requests_greater_than_one) {
