@@ -137,10 +137,10 @@ void GrantStore::prune(std::span<const cluster::HeldDevices> held) {
   std::size_t gone = 0;
   for (auto next = records_.begin(); next != records_.end();) {
     const auto record = next++;
-    const bool held = std::ranges::any_of(record->grant.ids, [&](const auto& id) {
+    const bool alive = std::ranges::any_of(record->grant.ids, [&](const auto& id) {
       return live.contains({record->grant.resource.value, id});
     });
-    if (held || record->granted_at_ms >= settled_before) continue;
+    if (alive || record->granted_at_ms >= settled_before) continue;
     drop(record);
     ++gone;
   }
