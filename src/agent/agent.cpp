@@ -149,7 +149,22 @@ void Agent::start_registrar() {
     ports_.log.info("not registering with kubelet (--kubelet-socket is empty)");
     return;
   }
-  registrar_ = std::make_unique<Registrar>(ports_.register_plugin, ports_.log);
+  registrar_ = std::make_unique<Registrar>(
+      [this](const Registrar::Request& request, const std::stop_token& stop) {
+        return register_with_kubelet(request, stop);
+      },
+      ports_.log);
+}
+
+// On the registrar's thread. The socket is looked at before: were it replaced meanwhile, the new
+// kubelet would be registered with twice, and never be left out.
+Result<void> Agent::register_with_kubelet(const Registrar::Request& request,
+                                          const std::stop_token& stop) {
+  const auto kubelet = identify(settings_.options.kubelet_socket);
+  TRY(ports_.register_plugin(request, stop));
+  const std::scoped_lock lock(registered_mutex_);
+  registered_with_[request.resource] = kubelet;
+  return {};
 }
 
 void Agent::start_watches() {
@@ -261,7 +276,7 @@ void Agent::on_hangup() {
                           loaded_.config.flags.gfd.machine_type_file);
   labels_->restamp();
   if (machine_) machine_->host = host_;
-  carried_.reset();
+  carry_anew_ = true;
   reconcile();
   plugins_->restart(now());
   hardware_->read_now();
@@ -305,7 +320,12 @@ void Agent::on_kubelet_folder() {
   kubelet_socket_ = socket;
   if (restarted) {
     ports_.log.info("kubelet was restarted; serving and registering anew");
-    plugins_->restart(now());
+    const auto registered = [&](const std::string& resource) {
+      const std::scoped_lock lock(registered_mutex_);
+      const auto found = registered_with_.find(resource);
+      return found != registered_with_.end() && found->second == socket;
+    };
+    plugins_->follow_kubelet(registered, now());
     return;
   }
   plugins_->check_sockets(now());
@@ -363,7 +383,7 @@ Result<void> Agent::carry_out(offer::Offer offer) {
   facts_.control_nodes = host::control_nodes(FsRoot(settings_.options.host_root));
   Carried next{*machine_, loaded_.config, std::move(offer), facts_, links_};
   if (carried_) next.facts.cdi_modes = carried_->facts.cdi_modes;
-  if (carried_ == next) return {};
+  if (carried_ == next && !carry_anew_) return {};
   ASSIGN_OR_RETURN(next.facts.cdi_modes,
                    cdi_->update(next.offer, *machine_, loaded_.config, facts_.imex_channels));
   for (const auto& line :
@@ -377,6 +397,7 @@ Result<void> Agent::carry_out(offer::Offer offer) {
     orphans_said_ = line;
   }
   carried_ = std::move(next);
+  carry_anew_ = false;
   return {};
 }
 

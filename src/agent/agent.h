@@ -9,8 +9,11 @@
 // a first good reading no hardware trouble ends the agent.
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -78,6 +81,8 @@ class Agent {
   void on_config_change();
   bool apply_config(config::Loaded loaded);
   void on_kubelet_folder();
+  Result<void> register_with_kubelet(const Registrar::Request& request,
+                                     const std::stop_token& stop);
   void on_reading(Result<gpu::Machine> machine);
   void take(gpu::Machine machine);
   void reconcile();
@@ -108,6 +113,7 @@ class Agent {
     bool operator==(const Carried&) const = default;
   };
   std::optional<Carried> carried_;
+  bool carry_anew_ = false;  // even if nothing differs
   // What went wrong last, so that it is said once.
   std::string config_complaint_;
   std::string reading_complaint_;
@@ -123,6 +129,10 @@ class Agent {
   std::optional<Watch> config_watch_;
   std::optional<Watch> kubelet_watch_;
   FileIdentity kubelet_socket_;
+  // With which kubelet each resource was registered last, by its socket; the registrar's thread
+  // writes it.
+  std::mutex registered_mutex_;
+  std::map<std::string, FileIdentity> registered_with_;
   std::optional<PluginSet> plugins_;
   // Threads, ended first.
   std::optional<HardwareWatch> hardware_;
