@@ -149,6 +149,8 @@ class Node:
     def refused(self, *arguments: object, env: dict | None = None, **extra) -> str:
         """The log of an agent that ends with exit code 1."""
         agent = self.agent(*arguments, env=env, **extra)
+        if self.kubelet is not None:
+            self.kubelet.watched.remove(agent)
         assert agent.wait() == 1, agent.log
         return agent.log
 
