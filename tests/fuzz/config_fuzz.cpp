@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include "config/load.h"
 
@@ -28,6 +29,13 @@ config::Config comparable(config::Config config) {
   return config;
 }
 
+// NVIDIA prints sharing that is not there as a `timeSlicing: {}` that its own parser refuses.
+std::string readable(std::string json) {
+  constexpr std::string_view kEmpty = "\"timeSlicing\": {}";
+  const auto at = json.find(kEmpty);
+  return at == std::string::npos ? json : json.replace(at, kEmpty.size(), "\"mps\": null");
+}
+
 void check(config::Program program, const std::string& text) {
   const auto loaded = config::load({.program = program, .file_text = text, .file_name = "f"});
   if (!loaded) {
@@ -37,7 +45,7 @@ void check(config::Program program, const std::string& text) {
   // Bytes that are no UTF-8 are printed as U+FFFD.
   if (loaded->json.find("\xef\xbf\xbd") != std::string::npos) return;
   const auto again =
-      config::load({.program = program, .file_text = loaded->json, .file_name = "again"});
+      config::load({.program = program, .file_text = readable(loaded->json), .file_name = "again"});
   require(again.has_value());
   require(comparable(again->config) == comparable(loaded->config));
 }
