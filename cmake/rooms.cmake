@@ -67,6 +67,10 @@ function(tranche_test name)
   endif()
 endfunction()
 
+if(TRANCHE_FUZZ)
+  add_custom_target(fuzz_targets)
+endif()
+
 # tranche_fuzz(<name> SOURCES file... LINK target...)
 #   One libFuzzer program; its corpus is tests/fuzz/corpus/<name>/.
 function(tranche_fuzz name)
@@ -78,4 +82,5 @@ function(tranche_fuzz name)
   target_link_libraries(${name} PRIVATE ${FUZZ_LINK} tranche_options)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+  add_dependencies(fuzz_targets ${name})
 endfunction()

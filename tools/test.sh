@@ -74,7 +74,7 @@ tsan() {
 }
 
 fuzz() { # seconds for each target
-  build fuzz || return 1
+  build fuzz -- fuzz_targets || return 1
   local target name corpus
   for target in build/fuzz/fuzz/*_fuzz; do
     name=$(basename "$target")
