@@ -123,16 +123,16 @@ class Agent {
   std::unique_ptr<NodeLock> lock_;
   std::unique_ptr<Mailbox> mailbox_;
   std::unique_ptr<GrantStore> grants_;  // null: the state folder cannot be used
+  // With which kubelet each resource was registered last, by its socket; the registrar's thread
+  // writes it.
+  std::mutex registered_mutex_;
+  std::map<std::string, FileIdentity> registered_with_;
   std::unique_ptr<Registrar> registrar_;
   std::optional<CdiKeeper> cdi_;
   std::optional<LabelKeeper> labels_;
   std::optional<Watch> config_watch_;
   std::optional<Watch> kubelet_watch_;
   FileIdentity kubelet_socket_;
-  // With which kubelet each resource was registered last, by its socket; the registrar's thread
-  // writes it.
-  std::mutex registered_mutex_;
-  std::map<std::string, FileIdentity> registered_with_;
   std::optional<PluginSet> plugins_;
   // Threads, ended first.
   std::optional<HardwareWatch> hardware_;

@@ -36,8 +36,13 @@ class PluginSet {
             const Log& log);
 
   void apply(const std::vector<deviceplugin::ResourceState>& wanted, TimePoint now);
-  // Serves and registers everything anew: kubelet was restarted, or SIGHUP.
+  // Serves and registers everything anew: SIGHUP.
   void restart(TimePoint now);
+  // kubelet was restarted: serves anew what lost its socket, and registers what `registered` does
+  // not know to be registered with this kubelet. What kubelet has found again already is left
+  // alone: a Pod may be in the midst of its Allocate.
+  void follow_kubelet(const std::function<bool(const std::string& resource)>& registered,
+                      TimePoint now);
   // Serves anew what lost its socket file.
   void check_sockets(TimePoint now);
   // Does what is due by now: starts that failed before, ends of retired plugins.

@@ -117,6 +117,22 @@ TEST_F(PluginSetTest, RestartRegistersEverythingAgain) {
   EXPECT_EQ(plugins_.serving(), 2U);
 }
 
+TEST_F(PluginSetTest, ARestartedKubeletIsToldWhatItDoesNotKnow) {
+  plugins_.apply({resource("a", 1), resource("b", 1), resource("c", 1)}, start_);
+  ASSERT_TRUE(registered_times(3));
+  const auto known = socket("b");
+  const auto unknown = socket("c");
+  ASSERT_TRUE(FsRoot(dir_.path()).remove("/nvidia-a.sock"));
+  plugins_.follow_kubelet([](const std::string& name) { return name == "nvidia.com/b"; }, start_);
+  EXPECT_TRUE(socket_exists("a"));
+  EXPECT_EQ(socket("b"), known);
+  EXPECT_EQ(socket("c"), unknown);
+  ASSERT_TRUE(registered_times(5));
+  const auto names = registered();
+  EXPECT_THAT((std::vector(names.begin() + 3, names.end())),
+              testing::UnorderedElementsAre("nvidia.com/a", "nvidia.com/c"));
+}
+
 TEST_F(PluginSetTest, TriesAgainUntilItCanServeAndSaysSoOnce) {
   test::LogRecorder log;
   const auto folder = dir_.path() / "later";
