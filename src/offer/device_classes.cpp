@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 
 namespace tranche::offer {
 namespace {
@@ -150,7 +151,7 @@ std::vector<const Gpu*> usable(const gpu::Machine& machine, Classifier& classifi
     }
     out.push_back(&gpu);
   }
-  std::ranges::stable_sort(out, {}, [](const Gpu* gpu) { return gpu->index; });
+  std::ranges::sort(out, {}, [](const Gpu* gpu) { return std::tie(gpu->index, gpu->uuid); });
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <tuple>
 
 #include "offer/device_classes.h"
 #include "offer/selection.h"
@@ -154,8 +155,8 @@ void cut(ResourceOffer& resource, Placed placed) {
 
 ResourceOffer assemble(const ResourceName& name, Gathered gathered, bool one_only) {
   // Two classes under one name: back in the order of the hardware.
-  std::ranges::stable_sort(gathered.devices, {}, [](const Placed& placed) {
-    return std::pair(placed.device.gpu_index, slot_of(placed.device));
+  std::ranges::sort(gathered.devices, {}, [](const Placed& placed) {
+    return std::tuple(placed.device.gpu_index, slot_of(placed.device), placed.device.uuid);
   });
   ResourceOffer resource;
   resource.name = name;
