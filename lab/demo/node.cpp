@@ -93,7 +93,6 @@ Result<void> Node::start_agent(const Programs& programs) {
       .log = at("agent.log")};
   command.environment.insert(command.environment.end(), variables.begin(), variables.end());
   TRY(fs_.write_atomic(at("agent.sh"), script(command, variables), 0755));
-  agent_started_ = std::chrono::steady_clock::now();
   ASSIGN_OR_RETURN(auto process, Process::start(command));
   agent_.emplace(std::move(process));
   return {};
@@ -105,8 +104,8 @@ lab::ResourceStatus Node::gpus() const {
   return found == status.end() ? lab::ResourceStatus{} : found->second;
 }
 
-std::map<std::string, std::string> Node::labels() const {
-  std::map<std::string, std::string> out;
+NodeLabels Node::labels() const {
+  NodeLabels out;
   std::ifstream file(at("features.d/gfd"));
   for (std::string line; std::getline(file, line);) {
     const auto equals = line.find('=');

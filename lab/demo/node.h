@@ -3,7 +3,6 @@
 // ConfigMap volume, and a real `tranche agent` that knows of none of this. Everything it writes is
 // in its folder. Made running; the destructor ends the agent. Main thread only.
 
-#include <chrono>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -21,6 +20,8 @@
 namespace tranche::demo {
 
 inline const std::string kGpu = "nvidia.com/gpu";
+
+using NodeLabels = std::map<std::string, std::string>;
 
 struct NodeSpec {
   std::string name;
@@ -45,14 +46,13 @@ class Node {
   pid_t agent_pid() const { return agent_->pid(); }
   // Set when the agent has ended.
   std::optional<int> agent_exit() { return agent_->exit_code(); }
-  std::chrono::steady_clock::time_point agent_started() const { return agent_started_; }
 
   // What kubelet has counted.
   lab::ResourceStatus gpus() const;
   // The next revision of the ConfigMap arrives on the node.
   Result<void> update(const ConfigData& data) { return volume_.update(data); }
   // Node labels in the file that the agent writes for NFD; empty when there is none.
-  std::map<std::string, std::string> labels() const;
+  NodeLabels labels() const;
   // The last lines of the agent's log.
   std::string log_tail(int lines) const;
   // Ends the agent; its exit code.
@@ -73,7 +73,6 @@ class Node {
   std::unique_ptr<Log> log_;
   std::unique_ptr<lab::Kubelet> kubelet_;
   std::optional<Process> agent_;
-  std::chrono::steady_clock::time_point agent_started_;
 };
 
 }  // namespace tranche::demo

@@ -1,6 +1,7 @@
 #include "lab/demo/screen.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,11 +17,12 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kWidth = 96;
 constexpr std::string_view kIndent = "    ";
+constexpr std::size_t kWordWidth = 11;
+constexpr std::size_t kNarrowest = 40;
 constexpr milliseconds kFrame{60};
-constexpr milliseconds kShown{180};   // a spinner is there at least so long
-constexpr milliseconds kBreath{110};  // after a line
+constexpr milliseconds kShown{140};  // a spinner is there at least so long
+constexpr milliseconds kBreath{75};  // after a line
 constexpr std::array<std::string_view, 10> kDots = {"⠋", "⠙", "⠹", "⠸", "⠼",
                                                     "⠴", "⠦", "⠧", "⠇", "⠏"};
 constexpr std::array<std::string_view, 4> kSticks = {"|", "/", "-", "\\"};
@@ -51,7 +53,12 @@ Style choose_style(const Surroundings& s) {
                          [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   const bool utf8 =
       locale.find("UTF-8") != std::string::npos || locale.find("UTF8") != std::string::npos;
-  return {.colour = capable && !s.no_color, .unicode = utf8, .live = capable};
+  Style style{.colour = capable && !s.no_color, .unicode = utf8, .live = capable};
+  if (s.columns > 0) {
+    const std::size_t room = s.columns > kIndent.size() ? s.columns - kIndent.size() : 0;
+    style.width = std::clamp(room, kNarrowest, style.width);
+  }
+  return style;
 }
 
 Surroundings read_surroundings(bool plain) {
@@ -59,11 +66,14 @@ Surroundings read_surroundings(bool plain) {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     if (locale.empty()) locale = variable(name);
   }
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) size = {};
   return {.terminal = ::isatty(STDOUT_FILENO) == 1,
           .plain = plain,
           .no_color = !variable("NO_COLOR").empty(),
           .term = variable("TERM"),
-          .locale = locale};
+          .locale = locale,
+          .columns = size.ws_col};
 }
 
 Screen::Screen(Style style, bool pause, Interrupt& interrupt)
@@ -107,8 +117,16 @@ void Screen::line(std::string_view text) {
 }
 
 void Screen::note(std::string_view text) {
-  for (const auto& one : wrap(text, kWidth)) line(faint(one));
+  for (const auto& one : wrap(text, style_.width)) line(faint(one));
   breathe();
+}
+
+void Screen::define(std::string_view word, std::string_view text) {
+  std::string front = strong(pad(word, kWordWidth));
+  for (const auto& one : wrap(text, style_.width - kWordWidth)) {
+    line(front + faint(one));
+    front = std::string(kWordWidth, ' ');
+  }
 }
 
 void Screen::done(std::string_view text) {
@@ -119,7 +137,7 @@ void Screen::done(std::string_view text) {
 void Screen::refused(std::string_view text) {
   const std::size_t room = width_of(symbols_.cross) + 1;
   std::string front = paint(kYellow, symbols_.cross) + " ";
-  for (const auto& one : wrap(text, kWidth - room)) {
+  for (const auto& one : wrap(text, style_.width - room)) {
     line(front + one);
     front = std::string(room, ' ');
   }

@@ -16,7 +16,8 @@ namespace tranche::demo {
 struct Style {
   bool colour = false;
   bool unicode = false;
-  bool live = false;  // spinner and pauses
+  bool live = false;       // spinner and pauses
+  std::size_t width = 96;  // of broken lines, after the indent
 
   bool operator==(const Style&) const = default;
 };
@@ -28,6 +29,7 @@ struct Surroundings {
   bool no_color = false;  // NO_COLOR is set and not empty (no-color.org)
   std::string term;       // TERM
   std::string locale;     // the first of LC_ALL, LC_CTYPE, LANG that is not empty
+  unsigned columns = 0;   // of the terminal; 0: unknown
 };
 
 Style choose_style(const Surroundings& surroundings);
@@ -52,6 +54,8 @@ class Screen {
   void line(std::string_view text = {});
   // Explains; broken into lines.
   void note(std::string_view text);
+  // `word`, then what it is about, broken into lines beside it.
+  void define(std::string_view word, std::string_view text);
   // Something came about as expected; never broken, so `text` may be painted and in columns.
   void done(std::string_view text);
   // Something is refused or Pending, as the story wants it; broken into lines.

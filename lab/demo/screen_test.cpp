@@ -25,6 +25,9 @@ TEST(Style, FollowsTheTerminal) {
       {"TERM=dumb", with([](auto& s) { s.term = "dumb"; }), {.unicode = true}},
       {"no TERM", with([](auto& s) { s.term = ""; }), {.unicode = true}},
       {"C.utf8", with([](auto& s) { s.locale = "C.utf8"; }), {true, true, true}},
+      {"narrow", with([](auto& s) { s.columns = 80; }), {true, true, true, 76}},
+      {"tiny", with([](auto& s) { s.columns = 3; }), {true, true, true, 40}},
+      {"wide", with([](auto& s) { s.columns = 200; }), {true, true, true, 96}},
       {"POSIX", with([](auto& s) { s.locale = "C"; }), {.colour = true, .live = true}},
       {"no locale", with([](auto& s) { s.locale = ""; }), {.colour = true, .live = true}},
   };

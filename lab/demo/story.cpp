@@ -13,6 +13,7 @@ namespace {
 
 constexpr auto kPatience = std::chrono::seconds(15);
 constexpr auto kLookAgain = std::chrono::milliseconds(5);
+constexpr std::size_t kLongestWish = 50;  // a line that is overwritten must not be broken
 constexpr int kMostTranches = 8;
 
 // No sharing: what the nodes had before.
@@ -68,7 +69,7 @@ std::string Story::node_line(const Node& node, const std::string& text) const {
 
 Result<void> Story::await(Node& node, const std::string& what, const Screen::Poll& poll) {
   const auto outcome = screen_.wait(
-      fmt::format("{}: waiting for {}", node.spec().name, what),
+      fmt::format("{}: waiting for {}", node.spec().name, what.substr(0, kLongestWish)),
       [&](std::chrono::milliseconds slice) { return node.agent_exit() || poll(slice); }, kPatience);
   if (outcome == Screen::Outcome::kInterrupted) return std::unexpected(interrupted());
   if (const auto code = node.agent_exit()) {
@@ -92,11 +93,12 @@ Result<Story::Milliseconds> Story::await_gpus(Node& node, int expected,
   return seen - since;
 }
 
-Result<void> Story::await_label(Node& node, const std::string& key, const std::string& value) {
-  return await(node, fmt::format("label {}={}", key, value), [&](std::chrono::milliseconds slice) {
+Result<void> Story::await_labels(Node& node, const NodeLabels& wanted) {
+  std::string what = "labels";
+  for (const auto& [key, value] : wanted) what += fmt::format(" {}={}", key, value);
+  return await(node, what, [&](std::chrono::milliseconds slice) {
     const auto labels = node.labels();
-    const auto found = labels.find(key);
-    if (found != labels.end() && found->second == value) return true;
+    if (std::ranges::includes(labels, wanted)) return true;
     std::this_thread::sleep_for(std::min<std::chrono::milliseconds>(slice, kLookAgain));
     return false;
   });
@@ -108,9 +110,8 @@ Result<void> Story::start_node(NodeSpec spec) {
                                              {{"l20", kUnshared}, {"t4", kUnshared}}));
   Node& node = *started;
   cluster_.add(std::move(started));
-  ASSIGN_OR_RETURN(const auto time, await_gpus(node, 1, node.agent_started()));
-  screen_.done(node_line(node, fmt::format("1 schedulable   agent pid {}, ready after {:.0f} ms",
-                                           node.agent_pid(), time.count())));
+  TRY(await_gpus(node, 1, std::chrono::steady_clock::now()));
+  screen_.done(node_line(node, fmt::format("1 schedulable, agent pid {}", node.agent_pid())));
   return {};
 }
 
@@ -119,9 +120,8 @@ Result<void> Story::apply(Node& node, const ConfigData& data, int expected) {
   const auto start = std::chrono::steady_clock::now();
   TRY(node.update(data));
   ASSIGN_OR_RETURN(const auto time, await_gpus(node, expected, start));
-  screen_.done(
-      node_line(node, fmt::format("{} {} {} schedulable   {:.0f} ms after the change", before,
-                                  screen_.symbols().arrow, expected, time.count())));
+  screen_.done(node_line(node, fmt::format("{} {} {} schedulable after {:.0f} ms", before,
+                                           screen_.symbols().arrow, expected, time.count())));
   return {};
 }
 

@@ -47,7 +47,7 @@ class Story {
   // How long it took, from `since`, until kubelet saw `expected` schedulable devices.
   Result<Milliseconds> await_gpus(Node& node, int expected,
                                   std::chrono::steady_clock::time_point since);
-  Result<void> await_label(Node& node, const std::string& key, const std::string& value);
+  Result<void> await_labels(Node& node, const NodeLabels& wanted);
   Result<void> await(Node& node, const std::string& what, const Screen::Poll& poll);
   Result<Cluster::Outcome> expect_running(const std::string& pod);
   std::string node_line(const Node& node, const std::string& text) const;

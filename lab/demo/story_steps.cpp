@@ -22,21 +22,21 @@ std::string short_id(const std::string& id) {
 }  // namespace
 
 void Story::introduce() {
-  const auto part = [&](std::string_view word, std::string_view text) {
-    screen_.line(screen_.strong(pad(word, 11)) + screen_.faint(text));
-  };
   screen_.title("Tranche: 2 schedulable GPUs become 4, then 11");
   screen_.line();
-  part("real",
-       "tranche agent, one process a node; device-plugin gRPC; configuration and label files");
-  part("simulated",
-       "the GPUs, an NVIDIA L20 and a Tesla T4: a libnvidia-ml.so.1 that has no driver");
-  part("stand-ins",
-       "for kubelet's device manager and for the scheduler (first fit); no container runs");
+  screen_.define("real",
+                 "tranche agent, one process a node; device plugin gRPC; the files it reads "
+                 "and writes");
+  screen_.define("simulated",
+                 "the GPUs, an NVIDIA L20 and a Tesla T4, behind a libnvidia-ml.so.1 "
+                 "without a driver");
+  screen_.define("stand-ins",
+                 "for kubelet's device manager and for the scheduler (first fit); no "
+                 "container runs");
 }
 
 Result<void> Story::start_nodes() {
-  TRY(begin("Two nodes with one GPU each, nothing shared"));
+  TRY(begin("Two nodes with one GPU each, nothing shared: 2 schedulable in all"));
   TRY(start_node(
       {.name = "gpu-l20", .gpu = "NVIDIA L20, 46068 MiB", .machine = kL20Machine, .key = "l20"}));
   TRY(start_node(
@@ -67,11 +67,12 @@ Result<void> Story::get_stuck() {
 }
 
 Result<void> Story::key_any() {
-  TRY(begin("Key any: two tranches of each GPU"));
+  TRY(begin("Key any, two tranches of each GPU: 4 in all"));
   screen_.note(
       "The ConfigMap's next revision arrives on the nodes as in a mounted volume: ..data is "
       "swapped. "
-      "Both get what its key any says, timeSlicing with replicas: 2. No agent is restarted.");
+      "Both get what its key any says, timeSlicing with replicas: 2. No agent is restarted. Times "
+      "are from the swap until the stand-in sees the new count.");
   auto data = published_;
   data["l20"] = data["t4"] = published_.at("any");
   for (const auto& node : cluster_.nodes()) TRY(apply(*node, data, 2));
@@ -88,7 +89,7 @@ Result<void> Story::key_any() {
 }
 
 Result<void> Story::own_keys() {
-  TRY(begin("Keys l20 and t4: as many tranches as the memory is good for"));
+  TRY(begin("Keys l20 and t4, as many tranches as the memory is good for: 11 in all"));
   screen_.note(
       "Measured: a process takes 4621 MiB on the L20 and 4401 MiB on the T4. 8 tranches leave each "
       "1137 MiB of headroom, 3 leave 719 MiB.");
@@ -101,7 +102,7 @@ Result<void> Story::own_keys() {
 }
 
 Result<void> Story::ask_for_two() {
-  TRY(begin("A Pod that asks for two shared GPUs is refused"));
+  TRY(begin("A Pod that asks for two shared GPUs: refused"));
   screen_.note(
       "Two tranches may well be the same GPU, so the configuration says "
       "failRequestsGreaterThanOne: "
@@ -119,26 +120,29 @@ Result<void> Story::ask_for_two() {
 }
 
 Result<void> Story::show_labels() {
-  TRY(begin("What each agent says of its node: labels, in the file that NFD reads"));
+  TRY(begin("Labels of the nodes, as each agent writes them for NFD"));
   static constexpr std::array kShown = {"nvidia.com/gpu.product", "nvidia.com/gpu.replicas",
                                         "nvidia.com/gpu.sharing-strategy", "nvidia.com/gpu.memory"};
   const std::array<std::string, 2> products = {"NVIDIA-L20-SHARED", "Tesla-T4-SHARED"};
-  std::vector<std::map<std::string, std::string>> labels;
+  std::vector<NodeLabels> labels;
   for (std::size_t i = 0; i < products.size(); ++i) {
     Node& node = *cluster_.nodes()[i];
     const auto replicas = fmt::format("{}", node.gpus().allocatable);
-    TRY(await_label(node, kShown[0], products[i]));
-    TRY(await_label(node, kShown[1], replicas));
+    TRY(await_labels(node, {{kShown[0], products[i]}, {kShown[1], replicas}}));
     labels.push_back(node.labels());
   }
   Table table(std::vector<Table::Align>(1 + labels.size(), Table::Align::kLeft));
+  table.add({"", cluster_.nodes()[0]->spec().name, cluster_.nodes()[1]->spec().name});
   for (const auto* key : kShown) table.add({key, labels[0][key], labels[1][key]});
-  for (const auto& line : table.lines()) screen_.done(line);
+  const auto lines = table.lines();
+  screen_.line(std::string(width_of(screen_.symbols().tick) + 1, ' ') +
+               screen_.strong(lines.front()));
+  for (std::size_t i = 1; i < lines.size(); ++i) screen_.done(lines[i]);
   return {};
 }
 
 Result<void> Story::fill_up() {
-  TRY(begin("Eleven workloads on two GPUs"));
+  TRY(begin("Eleven Pods on two GPUs"));
   int number = 2;
   while (cluster_.held() < cluster_.schedulable()) {
     TRY(expect_running(fmt::format("detector-{}", ++number)));
@@ -177,13 +181,14 @@ Result<void> Story::stop_agents() {
 }
 
 void Story::conclude() const {
-  screen_.heading("Before and after");
+  screen_.heading("Before and after: schedulable nvidia.com/gpu");
   const auto lines = summary_lines(summary_);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const bool strong = i == 0 || lines[i].starts_with("total");
     screen_.line(strong ? screen_.strong(lines[i]) : lines[i]);
   }
-  const auto program = std::filesystem::proximate(programs_.tranche).string();
+  auto program = std::filesystem::proximate(programs_.tranche).string();
+  if (program.starts_with("..")) program = programs_.tranche.string();
   screen_.heading("Where to go next");
   Table table({Table::Align::kLeft, Table::Align::kLeft});
   table.add({"README.md", "install it on a cluster"});

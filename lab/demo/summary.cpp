@@ -11,7 +11,7 @@ std::vector<std::string> summary_lines(const Summary& summary) {
   Table table({kLeft, kLeft, kRight, kRight, kRight});
   const auto number = [](int value) { return fmt::format("{}", value); };
   Summary::Row total;
-  table.add({"schedulable nvidia.com/gpu", "simulated GPU", "before", "key any", "keys l20, t4"});
+  table.add({"node", "simulated GPU", "before", "key any", "keys l20, t4"});
   for (const auto& row : summary.nodes) {
     table.add({row.node, row.gpu, number(row.before), number(row.any), number(row.sized)});
     total.before += row.before;

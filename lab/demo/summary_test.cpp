@@ -15,14 +15,14 @@ TEST(Summary, AddsUpTheNodes) {
       .pending_before = 1,
       .pending_after = 0,
   };
-  EXPECT_THAT(summary_lines(summary),
-              testing::ElementsAre(
-                  "schedulable nvidia.com/gpu   simulated GPU   before   key any   keys l20, t4",
-                  "a                            L20                  1         2              8",
-                  "b                            T4                   1         2              3",
-                  "total                                             2         4             11",
-                  "Pods running                                      2                       11",
-                  "Pods Pending                                      1                        0"));
+  EXPECT_THAT(
+      summary_lines(summary),
+      testing::ElementsAre("node           simulated GPU   before   key any   keys l20, t4",
+                           "a              L20                  1         2              8",
+                           "b              T4                   1         2              3",
+                           "total                               2         4             11",
+                           "Pods running                        2                       11",
+                           "Pods Pending                        1                        0"));
 }
 
 TEST(Summary, WithoutNodesTheTotalIsNothing) {

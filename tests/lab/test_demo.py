@@ -58,12 +58,12 @@ def processes_of(folder):
 
 def table(out):
     """Rows of the last table, by their first words: the numbers at the end of the line."""
-    lines = out[out.index("\nBefore and after\n") :].splitlines()
+    lines = out[out.index("\nBefore and after") :].splitlines()
     rows = {}
     for line in lines:
-        match = re.match(r"\s*(\S+(?: \S+)*)\s{2,}.*?((?:\s+\d+)+)$", line)
-        if match:
-            rows[match[1]] = [int(n) for n in match[2].split()]
+        numbers = re.search(r"(?:\s+\d+)+$", line)
+        if numbers:
+            rows[re.split(r"\s{2,}", line.strip())[0]] = [int(n) for n in numbers[0].split()]
     return rows
 
 
