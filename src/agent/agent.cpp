@@ -15,8 +15,6 @@
 namespace tranche::agent {
 namespace {
 
-constexpr std::chrono::seconds kPruneInterval{60};
-constexpr std::chrono::milliseconds kLockRetry{500};
 // "never": longer than any machine runs, short enough to be added to a time.
 constexpr std::chrono::hours kNever{24 * 365 * 50};
 
@@ -24,14 +22,6 @@ std::chrono::milliseconds quiet_time(const config::AgentOptions& options) {
   if (!options.health_recovery) return kNever;
   return std::chrono::ceil<std::chrono::milliseconds>(*options.health_recovery);
 }
-
-// Waits until `fd` is readable or `time` has passed.
-void wait_readable(int fd, std::chrono::milliseconds time) {
-  pollfd entry{.fd = fd, .events = POLLIN, .revents = 0};
-  (void)!::poll(&entry, 1, static_cast<int>(time.count()));
-}
-
-bool ends(int signal) { return signal == SIGTERM || signal == SIGINT || signal == SIGQUIT; }
 
 }  // namespace
 
@@ -58,68 +48,6 @@ Result<void> Agent::run(int signals) {
   return {};
 }
 
-// False: told to stop while waiting for another agent to end.
-bool Agent::take_node_lock(int signals) {
-  const auto file = std::filesystem::path(settings_.options.state_dir) / "agent.lock";
-  bool said = false;
-  const auto waiting = [&] {
-    if (!said) {
-      ports_.log.info(fmt::format(
-          "another agent serves this node (it holds {}); waiting for it to end", file.string()));
-    }
-    said = true;
-    wait_readable(signals, kLockRetry);
-    return !ends(next_signal(signals));
-  };
-  const auto made = FsRoot().make_directories(settings_.options.state_dir);
-  auto lock = made ? NodeLock::take(file, waiting) : std::unexpected(made.error());
-  if (!lock) {
-    // A manifest written for NVIDIA's plugin mounts no state folder: serve all the same.
-    ports_.log.warn(
-        fmt::format("no node lock: {}; two agents on this node would not see each "
-                    "other (mount a writable folder at --state-dir)",
-                    lock.error().message()));
-    return true;
-  }
-  lock_ = *std::move(lock);
-  return lock_ != nullptr;
-}
-
-Result<void> Agent::start() {
-  const auto& config = loaded_.config;
-  announce(loaded_);
-  ASSIGN_OR_RETURN(auto channels,
-                   cdi::find_imex_channels(FsRoot(settings_.options.host_root),
-                                           config.flags.nvidia_dev_root, config.imex));
-  for (const auto& warning : channels.warnings) ports_.log.warn(warning);
-  facts_.imex_channels = std::move(channels.ids);
-  host_ = host::read_host(FsRoot(settings_.options.host_root), config.flags.gfd.machine_type_file);
-  for (const auto& warning : settings_.xid_policy.warnings) ports_.log.warn(warning);
-
-  auto machine = ports_.reader.read();
-  if (!machine && config.flags.fail_on_init_error) {
-    return std::unexpected(std::move(machine).error());
-  }
-  open_grants();
-  start_registrar();
-  cdi_.emplace(settings_.options, ports_.log);
-  labels_.emplace(settings_.options.labels, ports_.clock, ports_.log);
-  const auto store = [this](const offer::Grant& grant) -> Result<void> {
-    if (grants_ == nullptr) return {};
-    return grants_->add(grant);
-  };
-  plugins_.emplace(PluginSet::Options{.dir = settings_.options.device_plugins_dir(),
-                                      .take_over = settings_.options.take_over},
-                   store, registrar_.get(), ports_.log);
-  kubelet_socket_ = identify(settings_.options.kubelet_socket);
-  on_reading(std::move(machine));
-  start_watches();
-  // What changed before the watches were there.
-  on_config_change();
-  on_kubelet_folder();
-  return {};
-}
-
 void Agent::announce(const config::Loaded& loaded) const {
   for (const auto& warning : loaded.warnings) ports_.log.warn(warning.message);
   ports_.log.info(fmt::format("Running with config:\n{}", loaded.json));
@@ -128,100 +56,6 @@ void Agent::announce(const config::Loaded& loaded) const {
         "time-slicing shares compute and memory without limits: one container can take all of a "
         "GPU's memory");
   }
-}
-
-void Agent::open_grants() {
-  const auto dir = std::filesystem::path(settings_.options.state_dir) / "grants";
-  auto store = GrantStore::open(dir, ports_.clock, ports_.log);
-  if (!store) {
-    ports_.log.warn(fmt::format("grants are not stored: {}; mount a writable folder at --state-dir",
-                                store.error().message()));
-    return;
-  }
-  grants_ = *std::move(store);
-  if (const auto restored = grants_->all().size(); restored > 0) {
-    ports_.log.info(fmt::format("restored {} grants from {}", restored, dir.string()));
-  }
-}
-
-void Agent::start_registrar() {
-  if (settings_.options.kubelet_socket.empty()) {
-    ports_.log.info("not registering with kubelet (--kubelet-socket is empty)");
-    return;
-  }
-  registrar_ = std::make_unique<Registrar>(
-      [this](const Registrar::Request& request, const std::stop_token& stop) {
-        return register_with_kubelet(request, stop);
-      },
-      ports_.log);
-}
-
-// On the registrar's thread. The socket is looked at before: were it replaced meanwhile, the new
-// kubelet would be registered with twice, and never be left out.
-Result<void> Agent::register_with_kubelet(const Registrar::Request& request,
-                                          const std::stop_token& stop) {
-  const auto kubelet = identify(settings_.options.kubelet_socket);
-  TRY(ports_.register_plugin(request, stop));
-  const std::scoped_lock lock(registered_mutex_);
-  registered_with_[request.resource] = kubelet;
-  return {};
-}
-
-void Agent::start_watches() {
-  const auto watch = [this](std::vector<std::filesystem::path> paths) -> std::optional<Watch> {
-    if (paths.empty()) return std::nullopt;
-    auto opened = Watch::open(std::move(paths));
-    if (opened) return *std::move(opened);
-    ports_.log.error(
-        fmt::format("changes are not noticed until SIGHUP: {}", opened.error().message()));
-    return std::nullopt;
-  };
-  config_watch_ = watch(source_.watch_paths());
-  std::vector<std::filesystem::path> kubelet_paths = {settings_.options.device_plugins_dir()};
-  if (!settings_.options.kubelet_socket.empty()) {
-    kubelet_paths.emplace_back(settings_.options.kubelet_socket);
-  }
-  kubelet_watch_ = watch(std::move(kubelet_paths));
-  hardware_.emplace(
-      ports_.reader,
-      std::chrono::ceil<std::chrono::milliseconds>(settings_.options.machine_interval),
-      machine_.value_or(gpu::Machine()),
-      HardwareWatch::Callbacks{.reading =
-                                   [this](Result<gpu::Machine> machine) {
-                                     mailbox_->post([this, machine = std::move(machine)]() mutable {
-                                       on_reading(std::move(machine));
-                                     });
-                                   },
-                               .links =
-                                   [this](offer::Links links) {
-                                     mailbox_->post([this, links = std::move(links)]() mutable {
-                                       links_ =
-                                           std::make_shared<const offer::Links>(std::move(links));
-                                       reconcile();
-                                     });
-                                   }});
-  pruner_.emplace(kPruneInterval, [this] {
-    if (grants_ == nullptr) return;
-    if (const auto held = ports_.pod_resources.list()) grants_->prune(*held);
-  });
-  if (!settings_.xid_policy.listens()) return;
-  xids_.emplace(ports_.events,
-                XidWatch::Callbacks{.event =
-                                        [this](gpu::XidEvent event) {
-                                          mailbox_->post([this, event = std::move(event)] {
-                                            health_.on_xid(event, now());
-                                            reconcile();
-                                          });
-                                        },
-                                    .deaf =
-                                        [this](std::vector<gpu::GpuUuid> deaf) {
-                                          mailbox_->post([this, deaf = std::move(deaf)] {
-                                            deaf_ = deaf;
-                                            reconcile();
-                                          });
-                                        }},
-                ports_.log);
-  if (machine_) xids_->follow(*machine_);
 }
 
 void Agent::loop(int signals) {
@@ -243,7 +77,7 @@ void Agent::loop(int signals) {
 void Agent::dispatch(int signals, bool& running) {
   while (const int signal = next_signal(signals)) {
     if (signal == SIGHUP) on_hangup();
-    if (ends(signal)) running = false;
+    if (ends_process(signal)) running = false;
   }
   if (!running) return;
   if (config_watch_ && config_watch_->drain()) on_config_change();

@@ -27,4 +27,6 @@ int next_signal(int descriptor) {
   return static_cast<int>(info.ssi_signo);
 }
 
+bool ends_process(int signal) { return signal == SIGTERM || signal == SIGINT || signal == SIGQUIT; }
+
 }  // namespace tranche::agent

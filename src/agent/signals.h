@@ -12,4 +12,7 @@ Result<int> open_signals();
 // The next signal that waits, 0 when none does.
 int next_signal(int descriptor);
 
+// Whether a signal asks the process to end: SIGTERM, SIGINT, SIGQUIT.
+bool ends_process(int signal);
+
 }  // namespace tranche::agent
