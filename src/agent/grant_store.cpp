@@ -43,8 +43,13 @@ Result<std::unique_ptr<GrantStore>> GrantStore::open(const std::filesystem::path
                                                      const Clock& clock, const Log& log) {
   std::unique_ptr<GrantStore> store(new GrantStore(dir, clock, log));
   TRY(store->fs_.make_directories(dir));
-  TRY(store->restore());
-  TRY(store->rewrite());
+  ASSIGN_OR_RETURN(const bool clean, store->restore());
+  // Writing through to the disk takes milliseconds, so only when there is something to mend.
+  if (clean) {
+    TRY(store->reopen());
+  } else {
+    TRY(store->rewrite());
+  }
   return store;
 }
 
@@ -52,9 +57,10 @@ GrantStore::~GrantStore() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-Result<void> GrantStore::restore() {
+// Whether the file can be appended to as it is.
+Result<bool> GrantStore::restore() {
   const auto text = fs_.read(dir_ / kFile, kLongestFile);
-  if (!text && text.error().code == Code::kNotFound) return {};
+  if (!text && text.error().code == Code::kNotFound) return true;
   if (!text) return std::unexpected(text.error());
   std::string rejected;
   for (const auto line : split_lines(*text)) {
@@ -66,10 +72,13 @@ Result<void> GrantStore::restore() {
       continue;
     }
     keep(*std::move(record));
+    ++lines_;
   }
-  if (rejected.empty()) return {};
+  const bool whole = text->empty() || text->ends_with('\n');
+  if (rejected.empty()) return whole && lines_ <= records_.size() + kSlack;
   const auto before = fs_.read(dir_ / kRejected, kLongestFile).value_or("");
-  return fs_.write_atomic(dir_ / kRejected, before + rejected, 0600);
+  TRY(fs_.write_atomic(dir_ / kRejected, before + rejected, 0600));
+  return false;
 }
 
 Result<void> GrantStore::add(const offer::Grant& grant) {
@@ -120,7 +129,7 @@ Result<void> GrantStore::rewrite() {
 
 Result<void> GrantStore::reopen() {
   const auto path = dir_ / kFile;
-  const int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (fd < 0) return std::unexpected(errno_error(errno, "open " + path.string()));
   if (fd_ >= 0) ::close(fd_);
   fd_ = fd;

@@ -54,7 +54,7 @@ class GrantStore {
   GrantStore(std::filesystem::path dir, const Clock& clock, const Log& log)
       : dir_(std::move(dir)), clock_(clock), log_(log) {}
 
-  Result<void> restore();
+  Result<bool> restore();
   void keep(offer::GrantRecord record);
   void drop(std::list<offer::GrantRecord>::iterator record);
   Result<void> append(const std::string& line);

@@ -91,6 +91,18 @@ TEST_F(GrantStoreTest, ATornLineIsSetAsideAndReported) {
   EXPECT_EQ(log_.count("cannot be read"), 1) << "reported once";
 }
 
+TEST_F(GrantStoreTest, ALastLineWithoutItsEndIsMended) {
+  {
+    const auto store = open();
+    ASSERT_TRUE(store->add(grant_of({"GPU-a"})));
+  }
+  const auto text = fs().read("/grants.jsonl").value();
+  ASSERT_TRUE(fs().write_atomic("/grants.jsonl", text.substr(0, text.size() - 1)));
+  ASSERT_TRUE(open()->add(grant_of({"GPU-b"})));
+  EXPECT_EQ(first_ids(*open()), (std::vector<std::string>{"GPU-a", "GPU-b"}));
+  EXPECT_EQ(log_.count("cannot be read"), 0);
+}
+
 TEST_F(GrantStoreTest, TheFileStaysBounded) {
   const auto store = open();
   for (int i = 0; i < 3000; ++i) {
