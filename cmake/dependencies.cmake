@@ -15,4 +15,9 @@ find_package(CLI11 REQUIRED)
 
 find_library(TRANCHE_YAML_CPP_STATIC libyaml-cpp.a REQUIRED)
 add_library(tranche_yaml_cpp INTERFACE)
-target_link_libraries(tranche_yaml_cpp INTERFACE ${TRANCHE_YAML_CPP_STATIC})
+if(TRANCHE_SANITIZE)
+  # The archive is not position independent enough for a shared object that shares its C++ runtime.
+  target_link_libraries(tranche_yaml_cpp INTERFACE yaml-cpp)
+else()
+  target_link_libraries(tranche_yaml_cpp INTERFACE ${TRANCHE_YAML_CPP_STATIC})
+endif()
