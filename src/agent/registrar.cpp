@@ -47,8 +47,10 @@ std::optional<Registrar::Pending> Registrar::next(const std::stop_token& stop) {
     }
     const auto soonest = std::ranges::min_element(pending_, by_due);
     if (soonest->second.due <= Clock::now()) return soonest->second;
+    // Copies: the entry may be forgotten during the wait.
+    const auto due = soonest->second.due;
     const auto generation = generation_;
-    changed_.wait_until(lock, stop, soonest->second.due, [&] { return generation_ != generation; });
+    changed_.wait_until(lock, stop, due, [&] { return generation_ != generation; });
   }
   return std::nullopt;
 }
