@@ -154,12 +154,12 @@ void Agent::on_kubelet_folder() {
   kubelet_socket_ = socket;
   if (restarted) {
     ports_.log.info("kubelet was restarted; serving and registering anew");
-    const auto registered = [&](const std::string& resource) {
-      const std::scoped_lock lock(registered_mutex_);
-      const auto found = registered_with_.find(resource);
-      return found != registered_with_.end() && found->second == socket;
+    const auto tried = [&](const std::string& resource) {
+      const std::scoped_lock lock(tried_mutex_);
+      const auto found = tried_with_.find(resource);
+      return found != tried_with_.end() && found->second == socket;
     };
-    plugins_->follow_kubelet(registered, now());
+    plugins_->follow_kubelet(tried, now());
     return;
   }
   plugins_->check_sockets(now());

@@ -123,10 +123,10 @@ class Agent {
   std::unique_ptr<NodeLock> lock_;
   std::unique_ptr<Mailbox> mailbox_;
   std::unique_ptr<GrantStore> grants_;  // null: the state folder cannot be used
-  // With which kubelet each resource was registered last, by its socket; the registrar's thread
-  // writes it.
-  std::mutex registered_mutex_;
-  std::map<std::string, FileIdentity> registered_with_;
+  // With which kubelet (its socket) the registration of each resource was tried last; what failed
+  // the registrar tries again. Its thread writes this.
+  std::mutex tried_mutex_;
+  std::map<std::string, FileIdentity> tried_with_;
   std::unique_ptr<Registrar> registrar_;
   std::optional<CdiKeeper> cdi_;
   std::optional<LabelKeeper> labels_;

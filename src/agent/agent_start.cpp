@@ -115,10 +115,11 @@ void Agent::start_registrar() {
 Result<void> Agent::register_with_kubelet(const Registrar::Request& request,
                                           const std::stop_token& stop) {
   const auto kubelet = identify(settings_.options.kubelet_socket);
-  TRY(ports_.register_plugin(request, stop));
-  const std::scoped_lock lock(registered_mutex_);
-  registered_with_[request.resource] = kubelet;
-  return {};
+  {
+    const std::scoped_lock lock(tried_mutex_);
+    tried_with_[request.resource] = kubelet;
+  }
+  return ports_.register_plugin(request, stop);
 }
 
 void Agent::start_watches() {

@@ -72,13 +72,13 @@ void PluginSet::restart(TimePoint now) {
   for (auto& [name, plugin] : plugins_) start(name, plugin, now);
 }
 
-void PluginSet::follow_kubelet(const std::function<bool(const std::string&)>& registered,
+void PluginSet::follow_kubelet(const std::function<bool(const std::string&)>& known,
                                TimePoint now) {
   retired_.clear();
   for (auto& [name, plugin] : plugins_) {
     if (plugin.server == nullptr || !plugin.server->socket_intact()) {
       start(name, plugin, now);
-    } else if (registrar_ != nullptr && !registered(name)) {
+    } else if (registrar_ != nullptr && !known(name)) {
       registrar_->request({name, plugin.endpoint});
     }
   }

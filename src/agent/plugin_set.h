@@ -38,11 +38,10 @@ class PluginSet {
   void apply(const std::vector<deviceplugin::ResourceState>& wanted, TimePoint now);
   // Serves and registers everything anew: SIGHUP.
   void restart(TimePoint now);
-  // kubelet was restarted: serves anew what lost its socket, and registers what `registered` does
-  // not know to be registered with this kubelet. What kubelet has found again already is left
-  // alone: a Pod may be in the midst of its Allocate.
-  void follow_kubelet(const std::function<bool(const std::string& resource)>& registered,
-                      TimePoint now);
+  // kubelet was restarted: serves anew what lost its socket, and registers the rest, but for what
+  // `known` says that its registration with this kubelet is done or under way. To register that
+  // again would cut off the Allocate of a Pod that kubelet admits just now.
+  void follow_kubelet(const std::function<bool(const std::string& resource)>& known, TimePoint now);
   // Serves anew what lost its socket file.
   void check_sockets(TimePoint now);
   // Does what is due by now: starts that failed before, ends of retired plugins.
