@@ -28,7 +28,11 @@ std::string health_of(const std::string& uuid, const Gpu& gpu, const gpu::Health
   return found->second.empty() ? "reported unhealthy" : found->second;
 }
 
-std::string gpu_path(const Gpu& gpu) { return fmt::format("/dev/nvidia{}", gpu.minor); }
+// Empty when the driver does not tell the minor: a guessed node could be another GPU's.
+std::vector<std::string> gpu_paths(const Gpu& gpu) {
+  if (gpu.minor < 0) return {};
+  return {fmt::format("/dev/nvidia{}", gpu.minor)};
+}
 
 Device whole(const Gpu& gpu, const gpu::HealthReport& health) {
   return {.uuid = gpu.uuid.value,
@@ -37,7 +41,7 @@ Device whole(const Gpu& gpu, const gpu::HealthReport& health) {
           .gpu_uuid = gpu.uuid.value,
           .mig = false,
           .numa_node = gpu.numa_node,
-          .paths = {gpu_path(gpu)},
+          .paths = gpu_paths(gpu),
           .unhealthy_reason = health_of(gpu.uuid.value, gpu, health)};
 }
 
@@ -48,7 +52,7 @@ Device part(const Gpu& gpu, const MigInstance& instance, const gpu::HealthReport
                 .gpu_uuid = gpu.uuid.value,
                 .mig = true,
                 .numa_node = gpu.numa_node,
-                .paths = {gpu_path(gpu)},
+                .paths = gpu_paths(gpu),
                 .unhealthy_reason = health_of(instance.uuid.value, gpu, health)};
   for (const auto& cap : {instance.gpu_instance_cap, instance.compute_instance_cap}) {
     if (cap) device.paths.push_back(fmt::format("/dev/nvidia-caps/nvidia-cap{}", *cap));

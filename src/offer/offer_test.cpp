@@ -31,6 +31,12 @@ Offer offered(const gpu::Machine& machine, const config::Config& config = {},
   return *offer;
 }
 
+TEST(Devices, AnUnknownMinorGivesNoGuessedNode) {
+  const Offer offer = offered(machine_of({l20(0).minor(-1), l20(1)}));
+  EXPECT_THAT(offer.resources[0].devices[0].paths, IsEmpty());
+  EXPECT_THAT(offer.resources[0].devices[1].paths, ElementsAre("/dev/nvidia1"));
+}
+
 TEST(Ids, ReplicaIdsComeApartAgain) {
   EXPECT_EQ(replica_id("GPU-a", 12), "GPU-a::12");
   EXPECT_EQ(device_uuid_of("GPU-a::12"), "GPU-a");
