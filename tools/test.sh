@@ -89,6 +89,7 @@ fuzz() { # seconds for each target
 
 part set-up tools/setup.sh test
 part build build release -DTRANCHE_TESTS=ON --
+[ $failed = 0 ] || { echo "the build failed: nothing was tested" >&2; exit 1; }
 part rules python3 tools/layers.py
 part unit in_folder build -L unit
 part e2e python_tests tests
