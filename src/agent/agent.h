@@ -123,8 +123,8 @@ class Agent {
   std::unique_ptr<NodeLock> lock_;
   std::unique_ptr<Mailbox> mailbox_;
   std::unique_ptr<GrantStore> grants_;  // null: the state folder cannot be used
-  // With which kubelet (its socket) the registration of each resource was tried last; what failed
-  // the registrar tries again. Its thread writes this.
+  // With which kubelet (its socket) the registration of each resource is done or under way; the
+  // registrar's thread writes it.
   std::mutex tried_mutex_;
   std::map<std::string, FileIdentity> tried_with_;
   std::unique_ptr<Registrar> registrar_;

@@ -119,7 +119,12 @@ Result<void> Agent::register_with_kubelet(const Registrar::Request& request,
     const std::scoped_lock lock(tried_mutex_);
     tried_with_[request.resource] = kubelet;
   }
-  return ports_.register_plugin(request, stop);
+  auto result = ports_.register_plugin(request, stop);
+  if (!result) {
+    const std::scoped_lock lock(tried_mutex_);
+    tried_with_.erase(request.resource);
+  }
+  return result;
 }
 
 void Agent::start_watches() {
