@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kFile = "grants.jsonl";
 constexpr std::string_view kRejected = "rejected.jsonl";
 // The file is rewritten when it holds this many lines more than there are records.
-constexpr std::size_t kSlack = 1024;
+constexpr std::size_t kSlack = 4096;
 constexpr std::size_t kLongestFile = std::size_t{64} << 20U;
 
 std::int64_t unix_ms(const Clock& clock) {
@@ -48,7 +48,7 @@ Result<std::unique_ptr<GrantStore>> GrantStore::open(const std::filesystem::path
   if (clean) {
     TRY(store->reopen());
   } else {
-    TRY(store->rewrite());
+    TRY(store->rewrite(true));
   }
   return store;
 }
@@ -86,7 +86,8 @@ Result<void> GrantStore::add(const offer::Grant& grant) {
   const auto line = offer::encode(record) + "\n";
   const std::scoped_lock lock(mutex_);
   keep(std::move(record));
-  if (lines_ > records_.size() + kSlack) return rewrite();
+  // Not through to the disk: Allocate does not wait for one, and an append is no safer.
+  if (lines_ > records_.size() + kSlack) return rewrite(false);
   return append(line);
 }
 
@@ -119,10 +120,10 @@ Result<void> GrantStore::append(const std::string& line) {
   return std::unexpected(errno_error(n < 0 ? errno : ENOSPC, "write " + (dir_ / kFile).string()));
 }
 
-Result<void> GrantStore::rewrite() {
+Result<void> GrantStore::rewrite(bool sync) {
   std::string content;
   for (const auto& record : records_) content.append(offer::encode(record)).append("\n");
-  TRY(fs_.write_atomic(dir_ / kFile, content, 0600, true));
+  TRY(fs_.write_atomic(dir_ / kFile, content, 0600, sync));
   lines_ = records_.size();
   return reopen();
 }
@@ -154,7 +155,7 @@ void GrantStore::prune(std::span<const cluster::HeldDevices> held) {
     ++gone;
   }
   if (gone == 0) return;
-  if (const auto written = rewrite(); !written) log_.warn(written.error());
+  if (const auto written = rewrite(true); !written) log_.warn(written.error());
 }
 
 std::vector<offer::GrantRecord> GrantStore::all() const {

@@ -58,7 +58,7 @@ class GrantStore {
   void keep(offer::GrantRecord record);
   void drop(std::list<offer::GrantRecord>::iterator record);
   Result<void> append(const std::string& line);
-  Result<void> rewrite();
+  Result<void> rewrite(bool sync);
   Result<void> reopen();
 
   std::filesystem::path dir_;
