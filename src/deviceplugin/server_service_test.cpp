@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <mutex>
 #include <thread>
 
 #include "base/fs.h"
@@ -45,6 +46,7 @@ class ServerTest : public testing::Test {
       : socket_(dir_.path() / "nvidia-gpu.sock"),
         resource_(state_of(2), [this](const offer::Grant& grant) -> Result<void> {
           if (store_fails_) return fail(Code::kIo, "disk full");
+          const std::scoped_lock lock(mutex_);
           stored_.push_back(grant);
           return {};
         }) {
@@ -55,6 +57,11 @@ class ServerTest : public testing::Test {
 
   Result<std::unique_ptr<Server>> start(bool take_over = false) {
     return Server::start({.socket = socket_, .take_over = take_over}, resource_, log_.log());
+  }
+
+  std::vector<offer::Grant> stored() {
+    const std::scoped_lock lock(mutex_);
+    return stored_;
   }
 
   grpc::Status allocate(const std::vector<std::string>& ids, v1beta1::AllocateResponse& answer) {
@@ -68,7 +75,9 @@ class ServerTest : public testing::Test {
   test::TempDir dir_;
   test::LogRecorder log_;
   std::filesystem::path socket_;
-  bool store_fails_ = false;
+  // The store is called on gRPC's threads.
+  std::atomic<bool> store_fails_ = false;
+  std::mutex mutex_;
   std::vector<offer::Grant> stored_;
   Resource resource_;
   std::unique_ptr<Server> server_;
@@ -117,8 +126,8 @@ TEST_F(ServerTest, AllocatesAndStoresBeforeItAnswers) {
   ASSERT_TRUE(allocate({"GPU-a::1"}, answer).ok());
   ASSERT_EQ(answer.container_responses_size(), 1);
   EXPECT_EQ(answer.container_responses(0).envs().at("NVIDIA_VISIBLE_DEVICES"), "GPU-a");
-  ASSERT_EQ(stored_.size(), 1U);
-  EXPECT_THAT(stored_[0].ids, ElementsAre("GPU-a::1"));
+  ASSERT_EQ(stored().size(), 1U);
+  EXPECT_THAT(stored()[0].ids, ElementsAre("GPU-a::1"));
 }
 
 TEST_F(ServerTest, RefusesWithNvidiasWordsAsUnknown) {
@@ -131,7 +140,7 @@ TEST_F(ServerTest, RefusesWithNvidiasWordsAsUnknown) {
   const auto two = allocate({"GPU-a::0", "GPU-a::1"}, answer);
   EXPECT_THAT(two.error_message(),
               HasSubstr("maximum request size for shared resources is 1; found 2"));
-  EXPECT_TRUE(stored_.empty());
+  EXPECT_TRUE(stored().empty());
 }
 
 TEST_F(ServerTest, AGrantThatCannotBeStoredIsNotGiven) {

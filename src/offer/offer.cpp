@@ -26,6 +26,7 @@ std::string label(const ReplicatedResource& entry) {
 
 std::string names_of(const DeviceClasses& classes) {
   std::vector<std::string_view> names;
+  names.reserve(classes.by_name.size());
   for (const auto& [name, devices] : classes.by_name) names.push_back(name.value);
   return names.empty() ? "no GPU resource" : fmt::format("{}", fmt::join(names, ", "));
 }
