@@ -1,6 +1,9 @@
 # Every target does its own set-up on a bare Debian 12 machine and says what it does.
 SHELL := /bin/bash
 JOBS ?= $(shell nproc)
+# Compiled objects are kept where tools/test.sh keeps them, outside the checkout.
+TRANCHE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tranche
+export CCACHE_DIR ?= $(TRANCHE_CACHE)/ccache
 .DEFAULT_GOAL := build
 .PHONY: build demo test test-long bench lint format reference clean help
 
