@@ -30,9 +30,10 @@ gpu::XidPolicy xid_policy(const config::Sources& sources) {
 
 Result<void> check_machine(const config::Config& config, const config::AgentOptions& options) {
   const FsRoot host(options.host_root);
-  const auto& driver_root = config.flags.plugin.container_driver_root;
-  const bool loadable = nvml::Library::load(driver_root).has_value();
   if (auto refused = host::refusal(host::read_platform(host))) return std::unexpected(*refused);
+  // Only CDI strategies ask; else the reader loads the library, once.
+  const auto& driver_root = config.flags.plugin.container_driver_root;
+  const bool loadable = !config.uses_cdi() || nvml::Library::load(driver_root).has_value();
   return config::validate_on_machine(config, {.nvml_loadable = loadable});
 }
 
