@@ -1,0 +1,42 @@
+#pragma once
+// The kinds of Kubernetes objects that this system reads or writes, and where the API server keeps
+// them. Constants: a Kind never changes and is passed by reference.
+
+#include <string>
+#include <string_view>
+
+namespace tranche::cluster {
+
+struct Kind {
+  std::string_view group;  // empty: the core group
+  std::string_view version;
+  std::string_view plural;  // "configmaps": in paths and in RBAC rules
+  std::string_view kind;    // "ConfigMap"
+  bool namespaced = true;
+
+  // "v1", "apps/v1": the field apiVersion.
+  std::string api_version() const {
+    return group.empty() ? std::string(version) : std::string(group) + '/' + std::string(version);
+  }
+  // "configmaps", "leases.coordination.k8s.io": how kubectl names it.
+  std::string resource() const {
+    return group.empty() ? std::string(plural) : std::string(plural) + '.' + std::string(group);
+  }
+  bool operator==(const Kind&) const = default;
+};
+
+inline constexpr Kind kNode{"", "v1", "nodes", "Node", false};
+inline constexpr Kind kPod{"", "v1", "pods", "Pod", true};
+inline constexpr Kind kConfigMap{"", "v1", "configmaps", "ConfigMap", true};
+inline constexpr Kind kEvent{"events.k8s.io", "v1", "events", "Event", true};
+inline constexpr Kind kLease{"coordination.k8s.io", "v1", "leases", "Lease", true};
+inline constexpr Kind kDaemonSet{"apps", "v1", "daemonsets", "DaemonSet", true};
+inline constexpr Kind kCustomResourceDefinition{
+    "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false};
+// Node feature discovery's; served only where it is installed.
+inline constexpr Kind kNodeFeature{"nfd.k8s-sigs.io", "v1alpha1", "nodefeatures", "NodeFeature",
+                                   true};
+// The GPU operator's; served only where its definition is installed.
+inline constexpr Kind kClusterPolicy{"nvidia.com", "v1", "clusterpolicies", "ClusterPolicy", false};
+
+}  // namespace tranche::cluster

@@ -1,0 +1,33 @@
+#pragma once
+// What every object's metadata can hold, and a reference from one object to another.
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tranche::cluster {
+
+using StringMap = std::map<std::string, std::string>;
+
+// metadata.ownerReferences: who is deleted takes what it owns along. An owner is in the same
+// namespace, or cluster-scoped.
+struct OwnerReference {
+  std::string api_version;
+  std::string kind;
+  std::string name;
+  std::string uid;
+  bool controller = false;
+  bool operator==(const OwnerReference&) const = default;
+};
+
+// Whom an event is about.
+struct ObjectReference {
+  std::string api_version;
+  std::string kind;
+  std::string ns = {};  // empty: cluster-scoped
+  std::string name;
+  std::string uid = {};
+  bool operator==(const ObjectReference&) const = default;
+};
+
+}  // namespace tranche::cluster

@@ -1,0 +1,33 @@
+#pragma once
+// A NodeFeature (nfd.k8s-sigs.io/v1alpha1): labels that node feature discovery's master puts on the
+// node named by the object's label. Other features (flags, attributes, instances) are written
+// empty, as NVIDIA's feature discovery does, and not read.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "cluster/metadata.h"
+#include "cluster/object.h"
+
+namespace tranche::cluster {
+
+inline constexpr std::string_view kNodeFeatureNodeLabel = "nfd.node.kubernetes.io/node-name";
+
+struct NodeFeature {
+  ObjectKey key;  // "nvidia-features-for-<node>"
+  std::string uid = {};
+  std::string resource_version = {};
+  std::string node = {};  // of kNodeFeatureNodeLabel
+  std::vector<OwnerReference> owners = {};
+  StringMap labels = {};  // spec.labels
+
+  bool operator==(const NodeFeature&) const = default;
+};
+
+Result<NodeFeature> parse_node_feature(std::string_view json);
+// For create, update and apply: uid and resource_version only where set.
+std::string to_json(const NodeFeature& feature);
+
+}  // namespace tranche::cluster

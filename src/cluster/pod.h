@@ -1,0 +1,49 @@
+#pragma once
+// A Pod (v1), as somebody sees it who cares where it runs, why not, and what it asks for.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "cluster/metadata.h"
+
+namespace tranche::cluster {
+
+struct PodContainer {
+  std::string name;
+  bool init = false;
+  bool sidecar = false;  // an init container with restartPolicy Always
+  // Extended resources alone ("nvidia.com/gpu", not cpu, memory, hugepages-*): requests, else
+  // limits, as the API server defaults them.
+  std::map<std::string, std::int64_t> requests;
+  bool operator==(const PodContainer&) const = default;
+};
+
+struct Pod {
+  std::string ns;
+  std::string name;
+  std::string uid;
+  std::string resource_version;
+  StringMap labels;
+  StringMap annotations;
+  std::vector<OwnerReference> owners;
+  bool deleting = false;  // metadata.deletionTimestamp is set
+  std::string node;       // spec.nodeName; empty: not scheduled
+  std::string scheduler;
+  std::string phase;    // "Pending", ...
+  std::string reason;   // status.reason: "UnexpectedAdmissionError"
+  std::string message;  // status.message
+  // Of the condition PodScheduled while it is False: why the scheduler does not place it.
+  std::string unschedulable;
+  std::vector<PodContainer> containers;
+
+  bool operator==(const Pod&) const = default;
+};
+
+Result<Pod> parse_pod(std::string_view json);
+
+}  // namespace tranche::cluster
