@@ -1,0 +1,136 @@
+{{/* Parts of the agent's Pod. Each takes (list root settings). */}}
+
+{{/* No privilege that the mode does not need; what the user sets replaces it whole. */}}
+{{- define "tranche.agentSecurityContext" -}}
+{{- $v := (index . 0).Values -}}
+{{- if $v.securityContext -}}
+{{ toYaml $v.securityContext }}
+{{- else if $v.compatWithCPUManager -}}
+# The static CPU manager makes runtimes rewrite a container's device rules; only a privileged one keeps its GPUs.
+privileged: true
+runAsUser: 0
+{{- else -}}
+{{- $admin := or (index . 1).migMonitor (and $v.gfd.vgpu (index . 1).labelOutput) -}}
+{{- if not $admin }}
+allowPrivilegeEscalation: false
+{{- end }}
+capabilities:
+  drop: ["ALL"]
+  {{- if $admin }}
+  add: ["SYS_ADMIN"]
+  {{- end }}
+readOnlyRootFilesystem: true
+# kubelet's folders belong to root.
+runAsUser: 0
+seccompProfile:
+  type: RuntimeDefault
+{{- end }}
+{{- end }}
+
+{{- define "tranche.agentEnv" -}}
+{{- $root := index . 0 -}}
+{{- $v := $root.Values -}}
+{{- $s := index . 1 -}}
+- name: NODE_NAME
+  valueFrom: {fieldRef: {fieldPath: spec.nodeName}}
+- name: NAMESPACE
+  valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
+- name: POD_NAME
+  valueFrom: {fieldRef: {fieldPath: metadata.name}}
+{{- $env := list }}
+{{- if $s.configMap }}
+{{- $env = append $env (list "CONFIG_MAP" $s.configMap) }}
+{{- $env = append $env (list "NODE_LABEL" "nvidia.com/device-plugin.config") }}
+{{- if and $s.defaultConfig (not $s.clusterPolicy) }}
+{{- $env = append $env (list "DEFAULT_CONFIG" $s.defaultConfig) }}
+{{- end }}
+{{- $env = append $env (list "FALLBACK_STRATEGIES" (join "," $s.fallbacks)) }}
+{{- end }}
+{{- $env = append $env (list "TRANCHE_LABELS" ($s.labelOutput | ternary "on" "off")) }}
+{{- if $s.labelOutput }}
+{{- $env = append $env (list "LABEL_OUTPUT" $s.labelOutput) }}
+{{- end }}
+{{- if not $v.devicePlugin.enabled }}
+{{- $env = append $env (list "KUBELET_SOCKET" "") }}
+{{- end }}
+{{- $timestamp := kindIs "invalid" $v.gfd.noTimestamp | ternary $v.noTimestamp $v.gfd.noTimestamp }}
+{{- $interval := kindIs "invalid" $v.gfd.sleepInterval | ternary $v.sleepInterval $v.gfd.sleepInterval }}
+{{- range list
+      (list "MIG_STRATEGY" $v.migStrategy)
+      (list "FAIL_ON_INIT_ERROR" $v.failOnInitError)
+      (list "PASS_DEVICE_SPECS" $v.compatWithCPUManager)
+      (list "DEVICE_LIST_STRATEGY" $v.deviceListStrategy)
+      (list "DEVICE_ID_STRATEGY" $v.deviceIDStrategy)
+      (list "DEVICE_DISCOVERY_STRATEGY" $v.deviceDiscoveryStrategy)
+      (list "SHARED_DEVICES_ALLOCATION_POLICY" $v.sharedDevicesAllocationPolicy)
+      (list "NVIDIA_DRIVER_ROOT" $v.nvidiaDriverRoot)
+      (list "NVIDIA_DEV_ROOT" $v.nvidiaDevRoot)
+      (list "NVIDIA_CDI_HOOK_PATH" $v.cdi.nvidiaHookPath)
+      (list "CDI_FEATURE_FLAGS" $v.cdi.featureFlags)
+      (list "GDRCOPY_ENABLED" $v.gdrcopyEnabled)
+      (list "GDS_ENABLED" $v.gdsEnabled)
+      (list "MOFED_ENABLED" $v.mofedEnabled)
+      (list "MPS_ROOT" $v.mps.root)
+      (list "GFD_NO_TIMESTAMP" $timestamp)
+      (list "GFD_SLEEP_INTERVAL" $interval)
+      (list "TRANCHE_HEALTH_RECOVERY" $v.healthRecovery)
+      (list "TRANCHE_LOG_LEVEL" $v.logLevel) }}
+{{- if not (kindIs "invalid" (index . 1)) }}
+{{- $env = append $env . }}
+{{- end }}
+{{- end }}
+{{- if $v.strictConfig }}
+{{- $env = append $env (list "TRANCHE_STRICT_CONFIG" true) }}
+{{- end }}
+{{- if $v.takeOver }}
+{{- $env = append $env (list "TRANCHE_TAKE_OVER" true) }}
+{{- end }}
+{{- $devices := $s.volumeMounts | ternary "/var/run/nvidia-container-devices" "all" }}
+{{- $env = append $env (list "NVIDIA_VISIBLE_DEVICES" $devices) }}
+{{- $env = append $env (list "NVIDIA_DRIVER_CAPABILITIES" "utility") }}
+{{- if $s.migMonitor }}
+{{- $env = append $env (list "NVIDIA_MIG_MONITOR_DEVICES" "all") }}
+{{- end }}
+{{- range $env }}
+- name: {{ index . 0 }}
+  value: {{ include "tranche.list" (index . 1) | quote }}
+{{- end }}
+{{- with $v.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* What the agent sees of its node: (name, host path, path in the container, mount, kind). */}}
+{{- define "tranche.agentFolders" -}}
+{{- $v := (index . 0).Values -}}
+{{- $s := index . 1 -}}
+{{- $folders := list
+      (dict "name" "state" "host" $v.stateDir "path" "/var/lib/tranche" "type" "DirectoryOrCreate") -}}
+{{- if $v.devicePlugin.enabled -}}
+{{- $folders = concat $folders (list
+      (dict "name" "device-plugins" "host" (printf "%s/device-plugins" $v.kubeletRoot) "path" "/var/lib/kubelet/device-plugins" "type" "Directory")
+      (dict "name" "pod-resources" "host" (printf "%s/pod-resources" $v.kubeletRoot) "path" "/var/lib/kubelet/pod-resources" "type" "DirectoryOrCreate" "readOnly" true)) -}}
+{{- else -}}
+{{- $folders = append $folders (dict "name" "device-plugins" "path" "/var/lib/kubelet/device-plugins") -}}
+{{- end -}}
+{{- if eq $s.labelOutput "file" -}}
+{{- $folders = append $folders (dict "name" "features" "host" "/etc/kubernetes/node-feature-discovery/features.d" "path" "/etc/kubernetes/node-feature-discovery/features.d" "type" "DirectoryOrCreate") -}}
+{{- end -}}
+{{- if $s.cdi -}}
+{{- $folders = append $folders (dict "name" "cdi-root" "host" "/var/run/cdi" "path" "/var/run/cdi" "type" "DirectoryOrCreate") -}}
+{{- end -}}
+{{- if or $s.cdi $v.nvidiaDriverRoot -}}
+{{- $folders = append $folders (dict "name" "driver-root" "host" ($v.nvidiaDriverRoot | default "/") "path" "/driver-root" "type" "Directory" "readOnly" true "mountPropagation" "HostToContainer") -}}
+{{- end -}}
+{{- if $s.volumeMounts -}}
+{{- $folders = append $folders (dict "name" "all-devices" "host" "/dev/null" "path" "/var/run/nvidia-container-devices/all" "type" "CharDevice") -}}
+{{- end -}}
+{{- dict "folders" $folders | toJson -}}
+{{- end }}
+
+{{/* (dict probe command): an exec probe; nothing when it is null. */}}
+{{- define "tranche.probe" -}}
+{{- if .probe -}}
+{{- merge (dict "exec" (dict "command" .command)) .probe | toYaml -}}
+{{- end -}}
+{{- end }}

@@ -1,0 +1,70 @@
+{{/*
+What the values come to, decided once, as JSON: {{ $s := include "tranche.settings" . | fromJson }}.
+
+  configMap      the agent's ConfigMap; "" when it has none
+  embedded       configurations that the chart puts into it, by name
+  defaultConfig  for nodes without the label
+  fallbacks      what to try then
+  clusterPolicy  the ConfigMap is the controller's
+  labelOutput    nodefeature, file or node; "" when nothing is labelled
+  usesApi        the agent talks to the API server
+  migMonitor, volumeMounts, cdi    what the mode needs of the container
+*/}}
+{{- define "tranche.settings" -}}
+{{- $v := .Values -}}
+{{- $operator := $v.devicePlugin.config -}}
+{{- $name := $v.config.name | default $operator.name -}}
+{{- $embedded := $v.config.map -}}
+{{- if $operator.create -}}{{- $embedded = $operator.data -}}{{- end -}}
+{{- $clusterPolicy := $v.clusterPolicy.enabled -}}
+{{- if kindIs "invalid" $clusterPolicy -}}
+{{- $clusterPolicy = and $v.compat.operatorNames (not $name) (empty $embedded) -}}
+{{- end -}}
+{{- $configMap := $name -}}
+{{- if and (not $name) $embedded -}}{{- $configMap = include "tranche.part" (list . "configs") -}}{{- end -}}
+{{- if $clusterPolicy -}}{{- $configMap = include "tranche.part" (list . "policy") -}}{{- end -}}
+{{- $gfd := $v.gfd.enabled -}}
+{{- if kindIs "invalid" $gfd -}}{{- $gfd = $v.compat.operatorNames -}}{{- end -}}
+{{- $labelOutput := $gfd | ternary $v.gfd.labelOutput "" -}}
+{{- $needs := include "tranche.needs" (dict "values" $v "embedded" $embedded) | fromJson -}}
+{{- dict
+      "configMap" $configMap
+      "embedded" $embedded
+      "defaultConfig" ($v.config.default | default $operator.default)
+      "fallbacks" ($clusterPolicy | ternary (list "empty") $v.config.fallbackStrategies)
+      "clusterPolicy" $clusterPolicy
+      "labelOutput" $labelOutput
+      "usesApi" (or (ne $configMap "") (has $labelOutput (list "nodefeature" "node")))
+      "migMonitor" $needs.mig
+      "volumeMounts" $needs.volumeMounts
+      "cdi" $needs.cdi
+    | toJson -}}
+{{- end }}
+
+{{/* What the values, or else any of the chart's own configurations, ask of the container. */}}
+{{- define "tranche.needs" -}}
+{{- $v := .values -}}
+{{- $mig := has $v.migStrategy (list "single" "mixed") -}}
+{{- $strategies := include "tranche.list" $v.deviceListStrategy -}}
+{{- range $content := .embedded -}}
+  {{- $flags := (fromYaml $content).flags | default dict -}}
+  {{- if kindIs "invalid" $v.migStrategy -}}
+    {{- $mig = or $mig (has $flags.migStrategy (list "single" "mixed")) -}}
+  {{- end -}}
+  {{- if kindIs "invalid" $v.deviceListStrategy -}}
+    {{- $plugin := $flags.plugin | default dict -}}
+    {{- $strategies = printf "%s,%s" $strategies (include "tranche.list" $plugin.deviceListStrategy) -}}
+  {{- end -}}
+{{- end -}}
+{{- $cdi := contains "cdi-" $strategies -}}
+{{- dict
+      "mig" (kindIs "invalid" $v.mig.monitor | ternary $mig $v.mig.monitor)
+      "volumeMounts" (contains "volume-mounts" $strategies)
+      "cdi" (kindIs "invalid" $v.cdi.enabled | ternary $cdi $v.cdi.enabled)
+    | toJson -}}
+{{- end }}
+
+{{/* A list, or a text with commas, as a text with commas. */}}
+{{- define "tranche.list" -}}
+{{- if kindIs "slice" . }}{{ join "," . }}{{ else if not (kindIs "invalid" .) }}{{ . }}{{ end -}}
+{{- end }}
