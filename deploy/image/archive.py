@@ -61,7 +61,7 @@ def write_archive(
 ) -> Path:
     """Writes the image to `path`, whole or not at all, and returns it. Input that makes no image is a ValueError that names what is wrong."""
     _check(tags, arch)
-    entries = _entries(files)
+    entries = entries(files)
     out = Path(path)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as temporary:
         layer = Path(temporary) / "layer.tar"
@@ -83,7 +83,7 @@ def _check(tags: Sequence[str], arch: str) -> None:
         raise ValueError(f"arch: {arch!r} is not one of {', '.join(ARCHITECTURES)}")
 
 
-def _entries(files: Mapping[str, Source]) -> dict[str, Source]:
+def entries(files: Mapping[str, Source]) -> dict[str, Source]:
     """Every entry of the layer by its path without the leading slash, folders above included."""
     entries: dict[str, Source] = {}
     for name, source in files.items():

@@ -1,0 +1,72 @@
+"""What dpkg knows of files of this machine: which package a file is of, and what that package is."""
+
+import re
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+
+@dataclass(frozen=True, order=True)
+class Package:
+    name: str
+    version: str
+    architecture: str
+    source: str  # source package
+    source_version: str
+
+    @property
+    def purl(self) -> str:
+        version = self.version.replace("+", "%2B").replace(":", "%3A")
+        return f"pkg:deb/debian/{self.name.replace('+', '%2B')}@{version}?arch={self.architecture}&distro=debian-12"
+
+
+def owner(file: Path) -> str | None:
+    """The package of a file; None when no package has it. Debian's merged /usr has two names for one file, and dpkg knows one."""
+    real = file.resolve()
+    for name in dict.fromkeys([str(file), str(real), *_unmerged(file), *_unmerged(real)]):
+        if package := _search(name):
+            return package
+    return None
+
+
+def _unmerged(file: Path) -> list[str]:
+    text = str(file)
+    return [text.removeprefix("/usr")] if re.match(r"/usr/(bin|sbin|lib|lib64)/", text) else ["/usr" + text]
+
+
+@cache
+def _search(path: str) -> str | None:
+    done = subprocess.run(["dpkg-query", "--search", path], capture_output=True, text=True, check=False)
+    for line in done.stdout.splitlines():
+        packages, _, found = line.rpartition(": ")
+        if found == path and not packages.startswith("diversion"):
+            return packages.split(",")[0].split(":")[0]
+    return None
+
+
+@cache
+def package(name: str) -> Package:
+    fields = "${Package}\\t${Version}\\t${Architecture}\\t${source:Package}\\t${source:Version}\\n"
+    text = _dpkg("--show", f"--showformat={fields}", name)
+    return Package(*text.splitlines()[0].split("\t"))
+
+
+@cache
+def status(name: str) -> str:
+    """The package's record, in the form of /var/lib/dpkg/status."""
+    text = _dpkg("--status", name)
+    # Which files of it are configuration is of no use where only some files are.
+    return re.sub(r"^Conffiles:\n(?: .*\n)+", "", text, flags=re.M)
+
+
+def copyright_file(name: str) -> Path | None:
+    file = Path("/usr/share/doc") / name / "copyright"
+    return file.resolve() if file.exists() else None
+
+
+def _dpkg(*arguments: str) -> str:
+    done = subprocess.run(["dpkg-query", *arguments], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise ValueError(f"dpkg-query {' '.join(arguments)}: {done.stderr.strip()}")
+    return done.stdout

@@ -1,0 +1,60 @@
+"""Which Debian packages are in a program though no shared library shows them: archives that were linked, and headers that were compiled in. Asked of the build folder, not guessed."""
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import debian
+
+
+def static_packages(build: Path, target: str) -> dict[str, str]:
+    """Package -> how it got in: "archive" or "headers"."""
+    if not (build / "build.ninja").exists():
+        raise ValueError(f"{build} has no build.ninja: the list of what is linked into the program comes from it; name the build folder with --build")
+    found = {}
+    for file in compiled_headers(build, target):
+        if name := debian.owner(file):
+            found[name] = "headers"
+    for file in linked_archives(build, target):
+        if name := debian.owner(file):
+            found[name] = "archive"
+    for name in [*found]:
+        if re.fullmatch(r"libc6-dev|linux-libc-dev", name):  # declarations of the shared C library and of the kernel
+            del found[name]
+    return dict(sorted(found.items()))
+
+
+def linked_archives(build: Path, target: str) -> list[Path]:
+    command = _ninja(build, "commands", target).splitlines()[-1]
+    words = shlex.split(command.replace("&&", " "))
+    archives = [Path(word) for word in words if word.startswith("/") and word.endswith(".a")]
+    compiler = next((word for word in words if re.search(r"(g\+\+|clang\+\+)[-0-9]*$", word)), "g++")
+    for switch, archive in (("-static-libstdc++", "libstdc++.a"), ("-static-libgcc", "libgcc.a")):
+        if switch in words or "-static" in words:
+            archives.append(_compilers_file(compiler, archive))
+    return archives
+
+
+def compiled_headers(build: Path, target: str) -> set[Path]:
+    """Headers outside the checkout that the target's objects were compiled from."""
+    objects = {line for line in _ninja(build, "inputs", target).splitlines() if line.endswith(".o")}
+    headers, current = set(), False
+    for line in _ninja(build, "deps").splitlines():
+        if line and not line.startswith(" "):
+            current = line.split(":", 1)[0] in objects
+        elif current and line.strip().startswith("/usr/"):
+            headers.add(Path(line.strip()))
+    return headers
+
+
+def _compilers_file(compiler: str, name: str) -> Path:
+    done = subprocess.run([compiler, f"-print-file-name={name}"], capture_output=True, text=True, check=True)
+    return Path(done.stdout.strip())
+
+
+def _ninja(build: Path, tool: str, *arguments: str) -> str:
+    done = subprocess.run(["ninja", "-C", str(build), "-t", tool, *arguments], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise ValueError(f"ninja -C {build} -t {tool}: {(done.stderr or done.stdout).strip()}")
+    return done.stdout

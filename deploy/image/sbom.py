@@ -1,0 +1,109 @@
+"""The image's bill of materials, SPDX 2.3 as JSON: every file with its digests, every Debian package that a file is of or that is linked into the program, and how they hang together."""
+
+import hashlib
+import uuid
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import debian
+from archive import Content, Directory, Source, Symlink
+
+NONE = "NOASSERTION"
+
+
+def sbom(name: str, version: str, files: Mapping[str, Source], static: Mapping[str, str], arch: str, created: int) -> dict:
+    """`files` is the image's, `static` what linked.static_packages() found, `created` seconds since 1970."""
+    entries = {path: _file(path, _content(source)) for path, source in sorted(files.items()) if not isinstance(source, Symlink | Directory)}
+    packages, relations = {}, []
+    image = _package("SPDXRef-image", name, version, "CONTAINER")
+    program = _package("SPDXRef-tranche", "tranche", version, "APPLICATION", declared="Apache-2.0")
+    relate = lambda a, how, b: relations.append({"spdxElementId": a, "relationshipType": how, "relatedSpdxElement": b})  # noqa: E731
+    relate("SPDXRef-DOCUMENT", "DESCRIBES", "SPDXRef-image")
+    relate("SPDXRef-image", "CONTAINS", "SPDXRef-tranche")
+    for path, entry in entries.items():
+        source = files[path]
+        owner = debian.owner(Path(source)) if isinstance(source, str | Path) else _owner_by_path(path)
+        if owner:
+            packages.setdefault(owner, _debian_package(owner))
+        holder = "SPDXRef-tranche" if path.endswith("/tranche") or path == "/usr/share/doc/tranche/copyright" else "SPDXRef-image"
+        relate(_id("deb", owner) if owner else holder, "CONTAINS", entry["SPDXID"])
+    shared = set(packages)
+    for owner, how in static.items():
+        packages.setdefault(owner, _debian_package(owner))
+        relate("SPDXRef-tranche", "STATIC_LINK" if how == "archive" else "CONTAINS", _id("deb", owner))
+    for owner in sorted(shared - set(static)):
+        relate("SPDXRef-image", "CONTAINS", _id("deb", owner))
+    return {
+        "spdxVersion": "SPDX-2.3",
+        "dataLicense": "CC0-1.0",
+        "SPDXID": "SPDXRef-DOCUMENT",
+        "name": f"{name}-{version}-{arch}",
+        "documentNamespace": f"urn:uuid:{_identity(name, version, arch, entries)}",
+        "creationInfo": {
+            "created": datetime.fromtimestamp(created, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "creators": ["Tool: tranche-deploy-image"],
+        },
+        "packages": [image, program, *(packages[key] for key in sorted(packages))],
+        "files": list(entries.values()),
+        "relationships": relations,
+    }
+
+
+def _content(source: Source) -> bytes:
+    if isinstance(source, Content):
+        return source.data
+    return source if isinstance(source, bytes) else Path(source).read_bytes()
+
+
+def _owner_by_path(path: str) -> str | None:
+    """Records and notices lie under their package's name."""
+    parts = path.split("/")
+    if path.startswith("/var/lib/dpkg/status.d/"):
+        return parts[-1]
+    return parts[-2] if path.startswith("/usr/share/doc/") and parts[-2] != "tranche" else None
+
+
+def _file(path: str, data: bytes) -> dict:
+    return {
+        "SPDXID": _id("file", path),
+        "fileName": f".{path}",
+        "checksums": [
+            {"algorithm": "SHA1", "checksumValue": hashlib.sha1(data).hexdigest()},
+            {"algorithm": "SHA256", "checksumValue": hashlib.sha256(data).hexdigest()},
+        ],
+        "licenseConcluded": NONE,
+        "copyrightText": NONE,
+    }
+
+
+def _debian_package(name: str) -> dict:
+    found = debian.package(name)
+    entry = _package(_id("deb", name), found.name, found.version, "LIBRARY")
+    entry["supplier"] = "Organization: Debian"
+    entry["sourceInfo"] = f"built package from: {found.source} {found.source_version}"
+    entry["externalRefs"] = [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": found.purl}]
+    return entry
+
+
+def _package(identity: str, name: str, version: str, purpose: str, declared: str = NONE) -> dict:
+    return {
+        "SPDXID": identity,
+        "name": name,
+        "versionInfo": version,
+        "primaryPackagePurpose": purpose,
+        "downloadLocation": NONE,
+        "filesAnalyzed": False,
+        "licenseConcluded": NONE,
+        "licenseDeclared": declared,
+        "copyrightText": NONE,
+    }
+
+
+def _id(kind: str, name: str) -> str:
+    return f"SPDXRef-{kind}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
+
+
+def _identity(name: str, version: str, arch: str, entries: Mapping[str, dict]) -> uuid.UUID:
+    text = "\n".join([name, version, arch, *(entry["checksums"][1]["checksumValue"] for entry in entries.values())])
+    return uuid.uuid5(uuid.NAMESPACE_OID, text)
