@@ -131,33 +131,39 @@ void Agent::on_config_change() {
 }
 
 bool Agent::apply_config(config::Loaded loaded) {
-  auto channels = cdi::find_imex_channels(FsRoot(settings_.options.host_root),
-                                          loaded.config.flags.nvidia_dev_root, loaded.config.imex);
-  if (!channels) {
-    complain(config_complaint_, channels.error(),
+  if (const auto followed = follow_imex(loaded.config); !followed) {
+    complain(config_complaint_, followed.error(),
              "the new configuration is refused, the old one stays in force");
     return false;
   }
   ports_.log.info("the configuration has changed");
-  for (const auto& warning : channels->warnings) ports_.log.warn(warning);
-  facts_.imex_channels = std::move(channels->ids);
   loaded_ = std::move(loaded);
   announce(loaded_);
   return true;
 }
 
+// The channels that `config` names, or why it cannot be obeyed here; then nothing has changed.
+Result<void> Agent::follow_imex(const config::Config& config) {
+  ASSIGN_OR_RETURN(auto channels,
+                   cdi::find_imex_channels(FsRoot(settings_.options.host_root),
+                                           config.flags.nvidia_dev_root, config.imex));
+  for (const auto& warning : channels.warnings) ports_.log.warn(warning);
+  facts_.imex_channels = std::move(channels.ids);
+  return {};
+}
+
 // Something changed in kubelet's folder: kubelet was restarted (its socket is another one), or our
 // sockets were removed.
 void Agent::on_kubelet_folder() {
-  const auto socket = identify(settings_.options.kubelet_socket);
-  const bool restarted = socket.exists() && socket != kubelet_socket_;
-  kubelet_socket_ = socket;
+  PinnedFile socket(settings_.options.kubelet_socket);
+  const bool restarted = socket.exists() && !socket.same(kubelet_socket_);
+  kubelet_socket_ = std::move(socket);
   if (restarted) {
     ports_.log.info("kubelet was restarted; serving and registering anew");
     const auto tried = [&](const std::string& resource) {
       const std::scoped_lock lock(tried_mutex_);
       const auto found = tried_with_.find(resource);
-      return found != tried_with_.end() && found->second == socket;
+      return found != tried_with_.end() && found->second->same(kubelet_socket_);
     };
     plugins_->follow_kubelet(tried, now());
     return;
@@ -174,7 +180,10 @@ void Agent::on_reading(Result<gpu::Machine> machine) {
   }
   complain(reading_complaint_, machine.error(),
            machine_ ? "its GPUs are unhealthy until it answers" : "waiting for it");
-  if (!machine_) return;
+  if (!machine_) {
+    update_labels();
+    return;
+  }
   gpu::Machine gone = *machine_;
   gone.gpus.clear();
   take(std::move(gone));
@@ -209,7 +218,14 @@ void Agent::reconcile() {
     return;
   }
   offer_complaint_.clear();
-  labels_->update(*machine_, loaded_.config);
+  update_labels();
+}
+
+// Without a reading yet: what is known of a machine without GPUs, as NVIDIA's feature discovery.
+void Agent::update_labels() {
+  gpu::Machine none;
+  none.host = host_;
+  labels_->update(machine_.value_or(std::move(none)), loaded_.config);
 }
 
 // CDI files first, so that a runtime finds what a grant names; then the plugins.

@@ -30,8 +30,8 @@
 #include "agent/registrar.h"
 #include "agent/xid_watch.h"
 #include "base/clock.h"
-#include "base/file_identity.h"
 #include "base/log.h"
+#include "base/pinned_file.h"
 #include "base/watch.h"
 #include "cluster/pod_resources.h"
 #include "gpu/events.h"
@@ -47,7 +47,10 @@ class Agent {
     gpu::Reader& reader;
     gpu::EventSource& events;
     cluster::PodResources& pod_resources;
-    Registrar::Attempt register_plugin;
+    // One attempt to register with the kubelet that listens on the pinned socket.
+    std::function<Result<void>(const Registrar::Request&, const PinnedFile& kubelet,
+                               const std::stop_token&)>
+        register_plugin;
     const Clock& clock;
     const Log& log;
   };
@@ -80,6 +83,8 @@ class Agent {
   void on_hangup();
   void on_config_change();
   bool apply_config(config::Loaded loaded);
+  Result<void> follow_imex(const config::Config& config);
+  void update_labels();
   void on_kubelet_folder();
   Result<void> register_with_kubelet(const Registrar::Request& request,
                                      const std::stop_token& stop);
@@ -126,13 +131,13 @@ class Agent {
   // With which kubelet (its socket) the registration of each resource is done or under way; the
   // registrar's thread writes it.
   std::mutex tried_mutex_;
-  std::map<std::string, FileIdentity> tried_with_;
+  std::map<std::string, std::shared_ptr<const PinnedFile>> tried_with_;
   std::unique_ptr<Registrar> registrar_;
   std::optional<CdiKeeper> cdi_;
   std::optional<LabelKeeper> labels_;
   std::optional<Watch> config_watch_;
   std::optional<Watch> kubelet_watch_;
-  FileIdentity kubelet_socket_;
+  PinnedFile kubelet_socket_;
   std::optional<PluginSet> plugins_;
   // Threads, ended first.
   std::optional<HardwareWatch> hardware_;

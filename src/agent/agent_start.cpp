@@ -5,7 +5,6 @@
 
 #include "agent/agent.h"
 #include "agent/signals.h"
-#include "cdi/imex.h"
 #include "host/host_reader.h"
 
 namespace tranche::agent {
@@ -52,11 +51,7 @@ bool Agent::take_node_lock(int signals) {
 Result<void> Agent::start() {
   const auto& config = loaded_.config;
   announce(loaded_);
-  ASSIGN_OR_RETURN(auto channels,
-                   cdi::find_imex_channels(FsRoot(settings_.options.host_root),
-                                           config.flags.nvidia_dev_root, config.imex));
-  for (const auto& warning : channels.warnings) ports_.log.warn(warning);
-  facts_.imex_channels = std::move(channels.ids);
+  TRY(follow_imex(config));
   host_ = host::read_host(FsRoot(settings_.options.host_root), config.flags.gfd.machine_type_file);
   for (const auto& warning : settings_.xid_policy.warnings) ports_.log.warn(warning);
 
@@ -75,7 +70,7 @@ Result<void> Agent::start() {
   plugins_.emplace(PluginSet::Options{.dir = settings_.options.device_plugins_dir(),
                                       .take_over = settings_.options.take_over},
                    store, registrar_.get(), ports_.log);
-  kubelet_socket_ = identify(settings_.options.kubelet_socket);
+  kubelet_socket_ = PinnedFile(settings_.options.kubelet_socket);
   on_reading(std::move(machine));
   start_watches();
   // What changed before the watches were there.
@@ -110,16 +105,16 @@ void Agent::start_registrar() {
       ports_.log);
 }
 
-// On the registrar's thread. The socket is looked at before: were it replaced meanwhile, the new
-// kubelet would be registered with twice, and never be left out.
+// On the registrar's thread. The socket is pinned: a kubelet that replaces this one meanwhile is
+// not registered with by accident, which its own registration would then cut off.
 Result<void> Agent::register_with_kubelet(const Registrar::Request& request,
                                           const std::stop_token& stop) {
-  const auto kubelet = identify(settings_.options.kubelet_socket);
+  const auto kubelet = std::make_shared<const PinnedFile>(settings_.options.kubelet_socket);
   {
     const std::scoped_lock lock(tried_mutex_);
     tried_with_[request.resource] = kubelet;
   }
-  auto result = ports_.register_plugin(request, stop);
+  auto result = ports_.register_plugin(request, *kubelet, stop);
   if (!result) {
     const std::scoped_lock lock(tried_mutex_);
     tried_with_.erase(request.resource);

@@ -69,7 +69,8 @@ class AgentTest : public testing::Test {
                      .events = events_,
                      .pod_resources = pods_,
                      .register_plugin =
-                         [this](const Registrar::Request& request, const std::stop_token&) {
+                         [this](const Registrar::Request& request, const PinnedFile&,
+                                const std::stop_token&) {
                            const std::scoped_lock lock(mutex_);
                            registered_.push_back(request.resource);
                            return Result<void>();

@@ -48,11 +48,12 @@ Result<void> run(const config::Sources& sources, const config::AgentOptions& opt
   nvml::Reader reader(connection);
   nvml::EventSource events(connection);
   kubelet::PodResourcesClient pod_resources(options.kubelet_root + "/pod-resources/kubelet.sock");
-  const auto attempt = [&options](const Registrar::Request& request, const std::stop_token& stop) {
+  const auto attempt = [&options](const Registrar::Request& request, const PinnedFile& kubelet,
+                                  const std::stop_token& stop) {
     return kubelet::register_plugin({.kubelet_socket = options.kubelet_socket,
                                      .endpoint = request.endpoint,
                                      .resource = request.resource},
-                                    stop);
+                                    kubelet, stop);
   };
   Agent agent({.reader = reader,
                .events = events,

@@ -49,12 +49,6 @@ std::vector<std::string> control_nodes(const FsRoot& fs) {
   return present;
 }
 
-bool has_imex_channel(const FsRoot& fs, const std::filesystem::path& dev_root, int channel) {
-  const std::filesystem::path node =
-      fmt::format("/dev/nvidia-caps-imex-channels/channel{}", channel);
-  return fs.is_char_device(dev_root / node.relative_path()) || fs.is_char_device(node);
-}
-
 Platform read_platform(const FsRoot& fs) {
   if (fs.exists("/dev/dxg")) return Platform::kWsl;
   const bool tegra = fs.exists("/etc/nv_tegra_release") ||

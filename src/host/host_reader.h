@@ -24,10 +24,6 @@ gpu::Host read_host(const FsRoot& fs, const std::filesystem::path& machine_type_
 // order and those only that are character devices under `fs`.
 std::vector<std::string> control_nodes(const FsRoot& fs);
 
-// Whether /dev/nvidia-caps-imex-channels/channel<n> is a character device under `fs`, looked up
-// under `dev_root` first and then plainly, as NVIDIA's plugin does.
-bool has_imex_channel(const FsRoot& fs, const std::filesystem::path& dev_root, int channel);
-
 // Machines that NVIDIA's plugin serves by other ways than NVML on Linux, which are not supported
 // yet.
 enum class Platform { kStandard, kTegra, kWsl };

@@ -53,7 +53,6 @@ std::string vgpu_capability(std::string_view before_record_0 = {}) {
 TEST_F(HostTest, AnEmptyMachineSaysNothing) {
   EXPECT_EQ(read_host(fs, kMachineTypeFile), gpu::Host{});
   EXPECT_THAT(control_nodes(fs), IsEmpty());
-  EXPECT_FALSE(has_imex_channel(fs, "/", 0));
   EXPECT_EQ(read_platform(fs), Platform::kStandard);
 }
 
@@ -117,9 +116,7 @@ TEST(ParseVgpu, CapabilityLists) {
 
 TEST_F(HostTest, PlainFilesAreNoDeviceNodes) {
   put("/dev/nvidiactl", "");
-  put("/dev/nvidia-caps-imex-channels/channel0", "");
   EXPECT_THAT(control_nodes(fs), IsEmpty());
-  EXPECT_FALSE(has_imex_channel(fs, "/", 0));
 }
 
 TEST(HostDevices, CharacterDevicesCount) {
@@ -127,15 +124,10 @@ TEST(HostDevices, CharacterDevicesCount) {
   test::TempDir dir;
   const FsRoot fs(dir.path());
   ASSERT_TRUE(fs.make_directories("/dev"));
-  ASSERT_TRUE(fs.make_directories("/run/driver/dev/nvidia-caps-imex-channels"));
-  for (const char* node : {"/dev/nvidia-uvm", "/dev/nvidiactl", "/dev/nvidia0",
-                           "/run/driver/dev/nvidia-caps-imex-channels/channel0"}) {
+  for (const char* node : {"/dev/nvidia-uvm", "/dev/nvidiactl", "/dev/nvidia0"}) {
     std::filesystem::create_symlink("/dev/null", fs.resolve(node));
   }
   EXPECT_THAT(control_nodes(fs), ElementsAre("/dev/nvidiactl", "/dev/nvidia-uvm"));
-  EXPECT_TRUE(has_imex_channel(fs, "/run/driver", 0));
-  EXPECT_FALSE(has_imex_channel(fs, "/run/driver", 1));
-  EXPECT_FALSE(has_imex_channel(fs, "/", 0));
 }
 
 TEST_F(HostTest, RefusesTegraAndWsl) {

@@ -2,25 +2,20 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <system_error>
-
 #include "kubelet/channel.h"
 #include "kubelet/proto/deviceplugin.grpc.pb.h"
 
 namespace tranche::kubelet {
 
-Result<void> register_plugin(const Registration& registration, const std::stop_token& stop,
-                             std::chrono::milliseconds deadline) {
-  // Known at once, and a kubelet that appears a moment later is not registered with by accident.
-  std::error_code error;
-  if (!std::filesystem::exists(registration.kubelet_socket, error)) {
+Result<void> register_plugin(const Registration& registration, const PinnedFile& kubelet,
+                             const std::stop_token& stop, std::chrono::milliseconds deadline) {
+  if (!kubelet.exists()) {
     return fail(Code::kUnavailable,
                 fmt::format("registering {} at {}: no such socket", registration.resource,
                             registration.kubelet_socket.string()),
                 "see that kubelet runs and that its device-plugins folder is mounted");
   }
-  const auto stub = v1beta1::Registration::NewStub(open_channel(registration.kubelet_socket));
+  const auto stub = v1beta1::Registration::NewStub(open_channel(kubelet.path()));
   v1beta1::RegisterRequest request;
   request.set_version("v1beta1");
   request.set_endpoint(registration.endpoint);

@@ -2,25 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
 #include <optional>
 #include <system_error>
 #include <utility>
+
+#include "base/checksum.h"
 
 namespace tranche::labels {
 namespace {
 
 constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20U;
-
-// FNV-1a: enough to tell two label files apart, and the same in every release.
-std::uint64_t checksum(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : text) {
-    hash ^= static_cast<unsigned char>(c);
-    hash *= 0x100000001b3U;
-  }
-  return hash;
-}
 
 std::string mark_of(std::string_view text) {
   return fmt::format("{} {:016x}\n", text.size(), checksum(text));

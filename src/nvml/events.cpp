@@ -18,6 +18,9 @@ namespace {
 // More than a node's GPUs can fail in one go; a storm beyond it repeats itself.
 constexpr std::size_t kKept = 256;
 
+// How often a listener looks whether NVML, which is being started afresh, is up again.
+constexpr std::chrono::milliseconds kRestartPoll{20};
+
 std::optional<int> to_instance(std::uint32_t id) {
   return id == kNoInstance ? std::nullopt : std::optional(static_cast<int>(id));
 }
@@ -195,8 +198,12 @@ Result<std::optional<gpu::XidEvent>> EventSource::wait(std::chrono::milliseconds
   }
   if (listener_->error) return std::unexpected(*listener_->error);
   if (stop.stop_requested()) return std::nullopt;
+  // NVML is started afresh: the same again on the new session, as soon as there is one.
+  while (connection_->current() == nullptr && std::chrono::steady_clock::now() < until) {
+    if (stop.stop_requested()) return std::nullopt;
+    listener_->changed.wait_for(lock, stop, kRestartPoll, [] { return false; });
+  }
   lock.unlock();
-  // NVML was started afresh: the same again on the new session.
   ASSIGN_OR_RETURN(auto subscription, subscribe(gpu::Machine(machine_)));
   for (const auto& uuid : subscription.failed) {
     connection_->log(LogLevel::kWarn,

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+
+#include "base/checksum.h"
 
 namespace tranche::offer {
 namespace {
@@ -12,40 +15,69 @@ using nlohmann::json;
 
 constexpr std::string_view kVersion = "grant/v1";
 
-// FNV-1a, 64 bits: enough to see that a line is torn or was edited; it is no protection from
-// malice.
-std::string checksum(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return fmt::format("{:016x}", hash);
-}
-
 // Keys are sorted and nothing is indented, so equal values always give equal text.
 std::string text_of(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-json to_json(const GrantRecord& record) {
-  json mounts = json::array();
-  for (const Mount& mount : record.grant.mounts) {
-    mounts.push_back({{"containerPath", mount.container_path},
-                      {"hostPath", mount.host_path},
-                      {"readOnly", mount.read_only}});
+// The text that text_of gives for the same values, without building them: Allocate waits for it.
+class Text {
+ public:
+  Text& raw(std::string_view text) {
+    text_.append(text);
+    return *this;
   }
-  json devices = json::array();
-  for (const DeviceNode& device : record.grant.devices) {
-    devices.push_back({{"containerPath", device.container_path},
-                       {"hostPath", device.host_path},
-                       {"permissions", device.permissions}});
+  Text& quoted(const std::string& value) {
+    const auto is_plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
+    if (!std::ranges::all_of(value, is_plain)) return raw(text_of(value));
+    return raw("\"").raw(value).raw("\"");
   }
-  return {{"resource", record.grant.resource.value},
-          {"ids", record.grant.ids},
-          {"envs", record.grant.envs},
-          {"mounts", std::move(mounts)},
-          {"devices", std::move(devices)},
-          {"annotations", record.grant.annotations},
-          {"cdiDevices", record.grant.cdi_devices},
-          {"grantedAtMs", record.granted_at_ms}};
+  // `write(element)` for each, with commas between.
+  template <class Range, class Write>
+  Text& list(const Range& range, const Write& write) {
+    bool first = true;
+    for (const auto& element : range) {
+      if (!first) raw(",");
+      first = false;
+      write(element);
+    }
+    return *this;
+  }
+  Text& strings(const std::vector<std::string>& values) {
+    raw("[").list(values, [this](const std::string& value) { quoted(value); });
+    return raw("]");
+  }
+  Text& map(const std::map<std::string, std::string>& values) {
+    raw("{").list(values,
+                  [this](const auto& entry) { quoted(entry.first).raw(":").quoted(entry.second); });
+    return raw("}");
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+std::string body_of(const GrantRecord& record) {
+  const Grant& grant = record.grant;
+  Text text;
+  text.raw(R"({"annotations":)").map(grant.annotations);
+  text.raw(R"(,"cdiDevices":)").strings(grant.cdi_devices);
+  text.raw(R"(,"devices":[)").list(grant.devices, [&](const DeviceNode& device) {
+    text.raw(R"({"containerPath":)").quoted(device.container_path);
+    text.raw(R"(,"hostPath":)").quoted(device.host_path);
+    text.raw(R"(,"permissions":)").quoted(device.permissions).raw("}");
+  });
+  text.raw(R"(],"envs":)").map(grant.envs);
+  text.raw(R"(,"grantedAtMs":)").raw(std::to_string(record.granted_at_ms));
+  text.raw(R"(,"ids":)").strings(grant.ids);
+  text.raw(R"(,"mounts":[)").list(grant.mounts, [&](const Mount& mount) {
+    text.raw(R"({"containerPath":)").quoted(mount.container_path);
+    text.raw(R"(,"hostPath":)").quoted(mount.host_path);
+    text.raw(R"(,"readOnly":)").raw(mount.read_only ? "true" : "false").raw("}");
+  });
+  text.raw(R"(],"resource":)").quoted(grant.resource.value).raw("}");
+  return text.take();
 }
 
 // Throws json::exception when a field is missing or of the wrong type.
@@ -78,8 +110,9 @@ std::unexpected<Error> refuse(std::string why) {
 }  // namespace
 
 std::string encode(const GrantRecord& record) {
-  const json body = to_json(record);
-  return text_of({{"version", kVersion}, {"checksum", checksum(text_of(body))}, {"record", body}});
+  const std::string body = body_of(record);
+  return fmt::format(R"({{"checksum":"{:016x}","record":{},"version":"{}"}})", checksum(body), body,
+                     kVersion);
 }
 
 Result<GrantRecord> decode(std::string_view line) try {
@@ -93,7 +126,7 @@ Result<GrantRecord> decode(std::string_view line) try {
   }
   const json& body = value.at("record");
   const auto stored = value.at("checksum").get<std::string>();
-  const std::string found = checksum(text_of(body));
+  const std::string found = fmt::format("{:016x}", checksum(text_of(body)));
   if (stored != found) {
     return refuse(fmt::format("checksum {} does not match its content ({})", stored, found));
   }

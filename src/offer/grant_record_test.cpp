@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
 
 namespace tranche::offer {
 namespace {
@@ -38,6 +41,22 @@ TEST(GrantRecords, ComeBackAsTheyWere) {
   const Result<GrantRecord> record = decode(line);
   ASSERT_TRUE(record) << record.error().message();
   EXPECT_EQ(*record, sample());
+}
+
+// Quotes, control characters and bytes that are no UTF-8 included: encode() writes the text itself,
+// and its checksum must be that of the text the reader makes of the parsed values.
+RC_GTEST_PROP(GrantRecords, AnyTextIsReadBack, (const std::string& a, const std::string& b)) {
+  GrantRecord record = sample();
+  record.grant.ids = {a, b};
+  record.grant.envs = {{a, b}};
+  record.grant.mounts = {{a, b, false}, {b, a, true}};
+  record.grant.devices = {{a, b, a}};
+  record.grant.annotations = {{b, a}};
+  record.grant.cdi_devices = {b, b, a};
+  const Result<GrantRecord> back = decode(encode(record));
+  RC_ASSERT(back.has_value());
+  const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+  if (std::ranges::all_of(a + b, is_ascii)) RC_ASSERT(*back == record);
 }
 
 TEST(GrantRecords, EveryTornLineIsSeen) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "contract/sim_machine.h"
 #include "nvml/events.h"
 #include "nvml/reader.h"
@@ -82,6 +84,14 @@ TEST_F(NvmlEvents, GoOnWhenNvmlIsStartedAfresh) {
   }));
   ASSERT_TRUE(event.has_value()) << event.error().message();
   EXPECT_EQ((*event)->gpu, gpu::GpuUuid{sim.uuid(1)});
+}
+
+TEST_F(NvmlEvents, ARestartUnderWayIsWaitedFor) {
+  ASSERT_TRUE(events.subscribe(read()).has_value());
+  connection->restart();
+  std::jthread later([&] { (void)read(); });  // only then there is a session again
+  EXPECT_EQ(events.wait(20s, {}), std::nullopt);
+  EXPECT_NE(connection->current(), nullptr);
 }
 
 TEST_F(NvmlEvents, WithoutADriverWaitingIsAnError) {

@@ -1,6 +1,7 @@
 """GPUs and drivers that fail, hang, vanish and return: never more is lost than what is broken."""
 
 from node import GPU, sharing
+from programs import wait_until
 
 OFTEN = "--machine-interval=50ms"
 
@@ -109,6 +110,20 @@ def test_start_without_a_driver_can_wait_for_it(node):
     here.sim("fault", "driver-back")
     here.kubelet.wait(GPU, allocatable=3)
     assert agent.log.count("waiting for it") == 1
+
+
+def test_labels_without_a_driver(node):
+    """As NVIDIA's feature discovery with failOnInitError=false: no GPUs, and it says so."""
+    here = node("l20")
+    here.features.mkdir()
+    here.sim("fault", "no-driver")
+    here.agent("--fail-on-init-error=false", OFTEN, labels="true")
+    wait_until(lambda: here.label_file.exists(), "labels")
+    labels = here.labels()
+    assert int(labels.pop("nvidia.com/gfd.timestamp")) > 0
+    assert labels == {"nvidia.com/vgpu.present": "false"}
+    here.sim("fault", "driver-back")
+    wait_until(lambda: here.labels().get("nvidia.com/gpu.count") == "1", "labels of the GPU")
 
 
 def test_no_library_at_all(node):
