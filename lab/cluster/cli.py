@@ -1,0 +1,157 @@
+"""lab/up, lab/down, lab/status, lab/kubectl, lab/load-images. Exit codes: 0 done, 1 refused or failed,
+2 wrong usage; lab/kubectl: kubectl's own."""
+
+import argparse
+import os
+import pathlib
+import sys
+import time
+
+from . import teardown
+from . import settings as s
+from .errors import LabError
+from .lab import Lab, folder_of
+
+
+def _parser(what: str, name_and_dir: bool = True) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=f"lab/{what.split()[0]}", description=what.split(" ", 1)[1])
+    if name_and_dir:
+        parser.add_argument("--name", default="dev", help="which lab [dev]")
+        parser.add_argument("--dir", help=f"its folder [{s.BASE}/NAME]")
+    return parser
+
+
+def up(arguments: list[str]) -> None:
+    parser = _parser("up Starts a real Kubernetes with simulated GPUs on this machine.")
+    parser.add_argument(
+        "--node",
+        action="append",
+        metavar="MACHINE[=NAME]",
+        help="a node with this simulated machine: a name of sim/machines, a machine file, or `bare` for "
+        "one without a GPU; may be repeated [l20]",
+    )
+    parser.add_argument("--plain", type=int, default=0, metavar="N", help="N more nodes, played by kwok")
+    parser.add_argument(
+        "--runtime",
+        default="wrapper",
+        help="how Pods get their GPU: wrapper (as NVIDIA's container runtime does) or cdi [wrapper]",
+    )
+    parser.add_argument("--topology-manager", default="none", metavar="POLICY", help="kubelet's [none]")
+    parser.add_argument("--cidr", default="10.244.0.0/16", help="the Pods' network [10.244.0.0/16]")
+    parser.add_argument(
+        "--node-status",
+        default="",
+        metavar="DURATION",
+        help="how often kubelet writes the node's status, such as 1s [kubelet's default]",
+    )
+    options = parser.parse_args(arguments)
+    begin = time.monotonic()
+    lab = Lab.up(
+        options.name,
+        options.node or ["l20"],
+        folder=options.dir,
+        say=lambda text: print(f"lab: {text}", flush=True),
+        plain=options.plain,
+        runtime=options.runtime,
+        topology_manager=options.topology_manager,
+        pod_network=options.cidr,
+        node_status=options.node_status,
+    )
+    print(f"lab: {len(lab.nodes) + options.plain} nodes Ready after {time.monotonic() - begin:.0f} s\n")
+    print(lab.kubectl("get", "nodes"), end="")
+    print(reach(lab, options))
+
+
+def reach(lab: Lab, options: argparse.Namespace) -> str:
+    """How to use it, in commands that can be copied."""
+    which = f" --dir {options.dir} --name {options.name}" if options.dir else f" --name {options.name}"
+    which = "" if which == " --name dev" else which
+    return f"""
+  export KUBECONFIG={lab.kubeconfig} PATH={lab.settings.programs}:$PATH
+  kubectl get pods -A
+  kubectl run hello --image=lab-static:1 --restart=Never -- echo hello
+  kubectl logs hello
+  lab/down{which}
+
+Images: lab-static:1 (busybox), lab-glibc:1 (a shell and the C library), tranche:lab (the agent)."""
+
+
+def down(arguments: list[str]) -> None:
+    parser = _parser("down Takes a lab away, with everything it made; also what a killed one left.")
+    options = parser.parse_args(arguments)
+    if os.geteuid() != 0:
+        raise LabError("a lab is taken down by root", "run it with sudo, or as root")
+    folder = folder_of(options.name, options.dir)
+    if not teardown.exists(options.name, folder):
+        print(f"lab: there is no lab {options.name}")
+        return
+    teardown.take_down(options.name, folder)
+    print(f"lab: {options.name} is gone")
+
+
+def status(arguments: list[str]) -> int:
+    parser = _parser("status Tells what of a lab runs; exit code 1 when something does not.")
+    options = parser.parse_args(arguments)
+    lab = Lab.find(options.name, options.dir)
+    dead = 0
+    for place, programs in lab.status().items():
+        if not programs:
+            print(f"{place}: does not answer")
+            dead += 1
+        for name, program in programs.items():
+            ended = program["exit"] is not None
+            dead += ended
+            state = f"ended with {program['exit']}" if ended else "running"
+            print(f"{place:12} {name:24} {state}")
+    print(f"\nexport KUBECONFIG={lab.kubeconfig}")
+    return 1 if dead else 0
+
+
+def kubectl(arguments: list[str]) -> None:
+    """lab/kubectl [--name NAME | --dir DIR] ARGUMENTS..."""
+    name, folder = "dev", None
+    while arguments and arguments[0] in ("--name", "--dir"):
+        if len(arguments) < 2:
+            raise LabError(f"{arguments[0]} needs a value")
+        if arguments[0] == "--name":
+            name = arguments[1]
+        else:
+            folder = arguments[1]
+        arguments = arguments[2:]
+    lab = Lab.find(name, folder)
+    program = str(lab.program("kubectl"))
+    os.execv(program, [program, "--kubeconfig", str(lab.kubeconfig), *arguments])
+
+
+def load_images(arguments: list[str]) -> None:
+    parser = _parser("load-images Makes lab-glibc answer to every image name of a manifest.")
+    parser.add_argument("manifest", type=pathlib.Path, metavar="FILE.yaml")
+    options = parser.parse_args(arguments)
+    lab = Lab.find(options.name, options.dir)
+    try:
+        text = options.manifest.read_text()
+    except OSError as error:
+        raise LabError(f"{options.manifest}: {error.strerror}") from error
+    for name in lab.load_images(text):
+        print(f"lab: {name}")
+
+
+_COMMANDS = {
+    "up": up,
+    "down": down,
+    "status": status,
+    "kubectl": kubectl,
+    "load-images": load_images,
+}
+
+
+def main(command: str) -> None:
+    try:
+        code = _COMMANDS[command](sys.argv[1:])
+    except LabError as error:
+        print(f"lab/{command}: {error.message()}", file=sys.stderr)
+        code = 1
+    except KeyboardInterrupt:
+        print(f"lab/{command}: interrupted", file=sys.stderr)
+        code = 130
+    raise SystemExit(code or 0)

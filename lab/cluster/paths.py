@@ -1,0 +1,71 @@
+"""Where the programs of a lab are: the build folder, and the cache of the Kubernetes programs."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+
+from .errors import LabError
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MACHINES = ROOT / "sim" / "machines"
+BUILDER = ROOT / "lab" / "build" / "build"
+# From Debian (tools/setup.sh lab), each with a program that tells that it is there.
+_NEEDED = {
+    "runc": "runc",
+    "containernetworking-plugins": "/usr/lib/cni/bridge",
+    "iproute2": "ip",
+    "openssl": "openssl",
+    "busybox-static": "/bin/busybox",
+}
+
+
+def build_folder() -> pathlib.Path:
+    """TRANCHE_BUILD, else build/ of the checkout."""
+    build = pathlib.Path(os.environ.get("TRANCHE_BUILD", ROOT / "build")).resolve()
+    for program in ("bin/tranche", "bin/tranche-sim", "bin/tranche-lab-runtime", "sim/nvidia-smi"):
+        if not (build / program).exists():
+            raise LabError(
+                f"{build / program} is not there",
+                "build it: run `make`, or name another build folder in TRANCHE_BUILD",
+            )
+    return build
+
+
+def programs_folder() -> pathlib.Path:
+    """The Kubernetes programs, which must have been built."""
+    done = subprocess.run([BUILDER, "--where"], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise LabError(f"{BUILDER}: {done.stderr.strip()}")
+    folder = pathlib.Path(done.stdout.strip())
+    names = ("etcd", "kube-apiserver", "kubelet", "kubectl", "containerd", "kwok")
+    missing = [name for name in names if not (folder / name).exists()]
+    if missing:
+        raise LabError(
+            f"not built yet: {', '.join(missing)} (in {folder})",
+            "run lab/build/build, which takes some minutes the first time",
+        )
+    return folder
+
+
+def check_machine() -> None:
+    """What a lab needs of the machine it runs on."""
+    if os.geteuid() != 0:
+        raise LabError("a lab needs root, for namespaces and mounts", "run it with sudo, or as root")
+    missing = [package for package, program in _NEEDED.items() if shutil.which(program) is None]
+    if missing:
+        raise LabError(
+            f"missing on this machine: {', '.join(missing)}", "run tools/setup.sh lab, which installs them"
+        )
+
+
+def machine_file(name: str) -> pathlib.Path:
+    """A machine of sim/machines by name, or a machine file by path."""
+    file = pathlib.Path(name) if name.endswith(".yaml") else MACHINES / f"{name}.yaml"
+    if not file.is_file():
+        known = ", ".join(sorted(one.stem for one in MACHINES.glob("*.yaml")))
+        raise LabError(
+            f"there is no simulated machine {name!r} ({file})",
+            f"give the path of a machine file (sim/README.md), or one of: {known}",
+        )
+    return file.resolve()

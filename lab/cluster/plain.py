@@ -1,0 +1,43 @@
+"""Plain nodes: kwok's. They are node objects that kwok keeps Ready, and Pods on them are only said to
+run; they make a cluster as large as a scheduler's message wants it, for next to nothing."""
+
+import pathlib
+
+from .client import Client
+from .settings import Settings
+
+PROGRAM = "kwok"
+_ANNOTATION = "kwok.x-k8s.io/node"
+
+
+def manifest(settings: Settings) -> list[dict]:
+    resources = {"cpu": "4", "memory": "8Gi", "pods": "110", "ephemeral-storage": "64Gi"}
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {
+                "name": name,
+                "annotations": {_ANNOTATION: "fake"},
+                "labels": {
+                    "kubernetes.io/hostname": name,
+                    "kubernetes.io/os": "linux",
+                    "kubernetes.io/arch": "amd64",
+                    "type": "kwok",
+                },
+            },
+            "status": {"allocatable": resources, "capacity": resources},
+        }
+        for name in settings.plain_names()
+    ]
+
+
+def start(folder: pathlib.Path, settings: Settings, client: Client) -> None:
+    program = pathlib.Path(settings.programs) / PROGRAM
+    arguments = [
+        f"--kubeconfig={folder / 'admin.conf'}",
+        "--manage-all-nodes=false",
+        f"--manage-nodes-with-annotation-selector={_ANNOTATION}=fake",
+        "--node-lease-duration-seconds=40",
+    ]
+    client.start(PROGRAM, [program, *arguments], folder / "log" / "kwok.log")

@@ -1,0 +1,19 @@
+#pragma once
+// What of runc's command line concerns us. Pure.
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tranche::lab {
+
+struct RuntimeCall {
+  std::string command;       // "create", "start", ...; empty: none
+  std::string bundle = ".";  // where config.json lies
+  std::string log;           // where runc reports errors to whoever called it; may be empty
+  bool makes_container() const { return command == "create" || command == "run"; }
+};
+
+RuntimeCall read_command_line(std::span<const std::string_view> arguments);
+
+}  // namespace tranche::lab

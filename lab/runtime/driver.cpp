@@ -1,0 +1,150 @@
+#include "lab/runtime/driver.h"
+
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "fmt/format.h"
+#include "sim/mig.h"
+#include "sim/visible.h"
+
+namespace tranche::lab {
+namespace {
+
+#ifdef __aarch64__
+constexpr std::string_view kLibraries = "/usr/lib/aarch64-linux-gnu";
+#else
+constexpr std::string_view kLibraries = "/usr/lib/x86_64-linux-gnu";
+#endif
+constexpr auto kUtilityLibraries = std::to_array<std::string_view>({"libnvidia-ml.so"});
+constexpr auto kComputeLibraries =
+    std::to_array<std::string_view>({"libcuda.so", "libnvidia-ptxjitcompiler.so"});
+constexpr auto kUtilityPrograms = std::to_array<std::string_view>({"/usr/bin/nvidia-smi"});
+constexpr auto kComputePrograms =
+    std::to_array<std::string_view>({"/usr/bin/nvidia-cuda-mps-control"});
+constexpr auto kControlNodes =
+    std::to_array<std::string_view>({"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"});
+// Replaced by the simulated machine's.
+constexpr std::string_view kSysStandIn = "/sys/bus/pci/devices";
+constexpr std::string_view kHookProgram = "/opt/tranche/bin/tranche-lab-runtime";
+
+Result<void> add_node(const std::string& path, const FsRoot& files, Edits& edits) {
+  struct stat info = {};
+  if (::stat(files.resolve(path).c_str(), &info) != 0 || !S_ISCHR(info.st_mode)) {
+    return fail(Code::kFailedPrecondition, path + " is not there, or no device",
+                "write the machine's files again: tranche-sim root");
+  }
+  edits.devices.push_back({.path = path,
+                           .major = major(info.st_rdev),
+                           .minor = minor(info.st_rdev),
+                           .mode = info.st_mode & 07777U});
+  return {};
+}
+
+Result<void> add_mig_nodes(const sim::Gpu& gpu, sim::MigDevice device, const FsRoot& files,
+                           Edits& edits) {
+  for (const auto compute : {sim::kNone, device.compute_instance}) {
+    const auto minor = sim::capability_minor(gpu.minor, device.gpu_instance, compute);
+    TRY(add_node(fmt::format("/dev/nvidia-caps/nvidia-cap{}", minor), files, edits));
+  }
+  return {};
+}
+
+// Everything that the request's devices show together.
+Result<sim::Visible> visible_devices(const Request& request, const sim::State& state,
+                                     const FsRoot& files) {
+  if (request.all) return sim::read_visible(state, "all", files);
+  auto visible = sim::read_visible(state, "none", files);
+  for (const auto& device : request.devices) {
+    const auto one = sim::read_visible(state, device.c_str(), files);
+    if (one.everything || one.gpus.none()) {
+      return fail(Code::kInvalidArgument, fmt::format("device error: {}: unknown device", device),
+                  fmt::format("the machine is {}; nvidia-smi -L on the node lists its devices",
+                              state.machine));
+    }
+    visible.gpus |= one.gpus;
+    visible.whole |= one.whole;
+    for (std::uint32_t gpu = 0; gpu < state.gpu_count; ++gpu) visible.mig[gpu] |= one.mig[gpu];
+  }
+  return visible;
+}
+
+Result<void> add_gpus(const sim::Visible& visible, const sim::State& state, const FsRoot& files,
+                      Edits& edits) {
+  for (std::uint32_t i = 0; i < state.gpu_count; ++i) {
+    const sim::Gpu& gpu = state.gpus[i];
+    if (!visible.shows(i)) continue;
+    TRY(add_node(fmt::format("/dev/nvidia{}", gpu.minor), files, edits));
+    for (const auto device : sim::mig_devices(gpu)) {
+      if (!visible.shows(i, device.gpu_instance, device.compute_instance)) continue;
+      TRY(add_mig_nodes(gpu, device, files, edits));
+    }
+  }
+  return {};
+}
+
+Result<void> add_file(const std::string& source, const std::string& destination,
+                      const FsRoot& files, Edits& edits) {
+  if (!files.exists(source)) {
+    return fail(Code::kFailedPrecondition, source + " is not there",
+                "the simulated driver is not installed on this node: tranche-sim root");
+  }
+  edits.mounts.push_back({.source = source, .destination = destination});
+  return {};
+}
+
+// NVIDIA's runtime mounts the library under its version and lets ldconfig link the rest.
+Result<void> add_library(std::string_view name, const sim::State& state, const FsRoot& files,
+                         Edits& edits) {
+  const auto source = fmt::format("{}/{}.{}", kLibraries, name, state.driver_version);
+  TRY(add_file(source, source, files, edits));
+  return add_file(source, fmt::format("{}/{}.1", kLibraries, name), files, edits);
+}
+
+Result<void> add_driver(const Request& request, const sim::State& state, const FsRoot& files,
+                        Edits& edits) {
+  if (request.utility) {
+    for (const auto name : kUtilityLibraries) TRY(add_library(name, state, files, edits));
+    for (const auto path : kUtilityPrograms) {
+      TRY(add_file(std::string(path), std::string(path), files, edits));
+    }
+  }
+  if (request.compute) {
+    for (const auto name : kComputeLibraries) TRY(add_library(name, state, files, edits));
+    for (const auto path : kComputePrograms) {
+      TRY(add_file(std::string(path), std::string(path), files, edits));
+    }
+  }
+  return {};
+}
+
+// On hardware these come with the kernel, in every container.
+void add_kernel(const FsRoot& files, Edits& edits) {
+  edits.mounts.push_back(
+      {.source = kMachineFolder, .destination = kMachineFolder, .read_only = false});
+  edits.env.push_back(fmt::format("TRANCHE_SIM_STATE={}/state", kMachineFolder));
+  const auto pci = fmt::format("{}{}", kTreeFolder, kSysStandIn);
+  if (files.is_directory(pci) && files.is_directory(std::string(kSysStandIn))) {
+    edits.mounts.push_back({.source = pci, .destination = std::string(kSysStandIn)});
+  }
+  edits.create_container.push_back(
+      {.path = std::string(kHookProgram), .args = {"tranche-lab-runtime", "hook", "kernel"}});
+}
+
+}  // namespace
+
+Result<Edits> driver_edits(const Request& request, const sim::State& state, const FsRoot& files) {
+  Edits edits;
+  ASSIGN_OR_RETURN(const auto visible, visible_devices(request, state, files));
+  for (const auto node : kControlNodes) TRY(add_node(std::string(node), files, edits));
+  TRY(add_gpus(visible, state, files, edits));
+  TRY(add_driver(request, state, files, edits));
+  add_kernel(files, edits);
+  return edits;
+}
+
+}  // namespace tranche::lab

@@ -1,0 +1,22 @@
+// tranche-lab-pause: the process of a Pod's sandbox. Waits until it is told to end, and collects
+// what is orphaned in a Pod with one process namespace.
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+namespace {
+void collect(int /*signal*/) {
+  while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
+}
+void end(int /*signal*/) { ::_exit(0); }
+}  // namespace
+
+int main() {
+  std::signal(SIGCHLD, collect);
+  std::signal(SIGINT, end);
+  std::signal(SIGTERM, end);
+  while (true) ::pause();
+}
