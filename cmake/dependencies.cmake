@@ -21,3 +21,9 @@ if(TRANCHE_SANITIZE)
 else()
   target_link_libraries(tranche_yaml_cpp INTERFACE ${TRANCHE_YAML_CPP_STATIC})
 endif()
+
+# The API server's client (docs/decisions/0007-kubernetes-client.md). Shared: the archive would need
+# static libraries of Kerberos and LDAP, which Debian does not have.
+pkg_check_modules(TRANCHE_CURL REQUIRED IMPORTED_TARGET libcurl)
+add_library(tranche_curl INTERFACE)
+target_link_libraries(tranche_curl INTERFACE PkgConfig::TRANCHE_CURL)

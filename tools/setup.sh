@@ -11,7 +11,7 @@ want=${1:-build}
 
 packages=(
   build-essential ccache cmake git ninja-build pkg-config
-  libcli11-dev libfmt-dev libgrpc++-dev libprotobuf-dev libspdlog-dev libyaml-cpp-dev
+  libcli11-dev libcurl4-openssl-dev libfmt-dev libgrpc++-dev libprotobuf-dev libspdlog-dev libyaml-cpp-dev
   nlohmann-json3-dev protobuf-compiler protobuf-compiler-grpc
 )
 case "$want" in
@@ -19,7 +19,7 @@ case "$want" in
   test)
     packages+=(
       clang-19 clang-format-19 clang-tidy-19 libbenchmark-dev libclang-rt-19-dev libgmock-dev
-      libgtest-dev librapidcheck-dev python3 python3-venv
+      libgtest-dev librapidcheck-dev openssl python3 python3-venv
     )
     ;;
   *)

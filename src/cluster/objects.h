@@ -50,6 +50,8 @@ struct WatchEvent {
   WatchEventType type = WatchEventType::kAdded;
   Object object;  // kBookmark: only resource_version is set; kDeleted: its last state
 };
+// The first event is always a bookmark of the version that the watch starts from: the stream is
+// open.
 using WatchHandler = std::function<void(WatchEvent)>;
 
 // Why a watch ended without failing.

@@ -72,30 +72,31 @@ class WatchCache {
 
  private:
   void run(const std::stop_token& stop);
-  Result<void> list(const std::stop_token& stop);
-  Result<WatchEnd> watch(const std::stop_token& stop);
+  void list(const std::stop_token& stop);
+  void watch(const std::stop_token& stop);
   void replace(ObjectList list);
   void take(WatchEvent event);
   void put(Object object);
   void drop(const ObjectKey& key, std::optional<Object> last);
-  void tell(ChangeType type, const Object& object);
-  void succeeded();
-  void failed(const Error& error);
-  void wait(std::chrono::milliseconds time, const std::stop_token& stop);
-  std::chrono::milliseconds next_wait();
+  void tell(ChangeType type, Object object);
+  void up_to_date();
+  void failed(Error error, const std::stop_token& stop);
+  std::chrono::milliseconds shortened(std::chrono::milliseconds wait) const;
+  std::string name() const;
 
   Objects& objects_;
   const Options options_;
   const OnChange on_change_;
   const Log& log_;
   mutable std::mutex mutex_;
-  std::map<ObjectKey, Object> objects_by_key_;
+  std::map<ObjectKey, Object> kept_;
   bool synced_ = false;
   std::optional<Error> failure_;
   // Of the thread alone.
-  std::string version_;  // empty: list first
-  std::uint32_t failures_ = 0;
-  std::string complaint_;
+  std::string version_;         // to watch from; empty: list first
+  bool heard_ = false;          // the watch under way has told something
+  std::uint32_t failures_ = 0;  // in a row
+  std::string complaint_;       // the last one logged
   std::jthread thread_;
 };
 

@@ -1,0 +1,51 @@
+#include "cluster/cluster_policy.h"
+
+#include <algorithm>
+#include <array>
+
+#include "cluster/fields.h"
+
+namespace tranche::cluster {
+namespace {
+
+constexpr auto kObeyed =
+    std::to_array<std::string_view>({"devicePlugin.enabled", "devicePlugin.config.name",
+                                     "devicePlugin.config.default", "mig.strategy"});
+
+// Leaves below `view` that are set, by dotted path; an empty object sets nothing.
+void collect(json::View view, const std::string& path, std::vector<std::string>& paths) {
+  for (const auto& [key, value, begin, end] : view.members()) {
+    const auto below = path.empty() ? key : path + '.' + key;
+    if (value.kind() == json::Kind::kObject) {
+      collect(value, below, paths);
+    } else if (value.kind() != json::Kind::kNull &&
+               std::ranges::find(kObeyed, below) == kObeyed.end()) {
+      paths.push_back(below);
+    }
+  }
+}
+
+}  // namespace
+
+Result<ClusterPolicy> parse_cluster_policy(std::string_view json) {
+  return read_object<ClusterPolicy>(
+      "ClusterPolicy", json, [](const Fields& top, ClusterPolicy& policy) {
+        const auto metadata = top.object("metadata");
+        policy.name = metadata.text("name");
+        policy.uid = metadata.text("uid");
+        policy.resource_version = metadata.text("resourceVersion");
+        policy.generation = metadata.number("generation");
+        const auto spec = top.object("spec");
+        const auto plugin = spec.object("devicePlugin");
+        policy.device_plugin_enabled = plugin.maybe_boolean("enabled");
+        policy.config_name = plugin.object("config").maybe_text("name");
+        policy.config_default = plugin.object("config").maybe_text("default");
+        policy.mig_strategy = spec.object("mig").maybe_text("strategy");
+        collect(spec.view(), "", policy.other_fields);
+        std::ranges::sort(policy.other_fields);
+        const auto repeated = std::ranges::unique(policy.other_fields);
+        policy.other_fields.erase(repeated.begin(), repeated.end());
+      });
+}
+
+}  // namespace tranche::cluster

@@ -1,0 +1,88 @@
+#include "cluster/pod.h"
+
+#include <fmt/format.h>
+
+#include "base/quantity.h"
+#include "cluster/fields.h"
+
+namespace tranche::cluster {
+namespace {
+
+// A name with a domain, and not Kubernetes' own. Source: IsExtendedResourceName of
+// k8s.io/kubernetes/pkg/apis/core/helper.
+bool is_extended(std::string_view resource) {
+  const auto slash = resource.find('/');
+  if (slash == std::string_view::npos || resource.starts_with("requests.")) return false;
+  return resource.substr(0, slash).find("kubernetes.io") == std::string_view::npos;
+}
+
+// Quantities may be written as numbers where somebody did not go through the API server.
+std::optional<std::int64_t> amount(json::View value) {
+  if (const auto number = value.as_int()) return number;
+  const auto text = value.as_string();
+  const auto parsed = parse_quantity(text.value_or(""));
+  return parsed ? std::optional(*parsed) : std::nullopt;
+}
+
+void read_amounts(const Fields& resources, std::string_view which, PodContainer& container) {
+  const auto amounts = resources.object(which);
+  for (const auto& [name, value, begin, end] : amounts.view().members()) {
+    if (!is_extended(name) || container.requests.contains(name)) continue;
+    if (const auto count = amount(value)) {
+      container.requests.emplace(name, *count);
+    } else {
+      amounts.refuse(name, fmt::format("is {}, no quantity", value.text()));
+    }
+  }
+}
+
+void read_containers(const Fields& spec, std::string_view key, bool init, Pod& pod) {
+  for (const auto& item : spec.list(key)) {
+    PodContainer container;
+    container.name = item.text("name");
+    container.init = init;
+    container.sidecar = init && item.text("restartPolicy") == "Always";
+    const auto resources = item.object("resources");
+    read_amounts(resources, "requests", container);
+    read_amounts(resources, "limits", container);
+    pod.containers.push_back(std::move(container));
+  }
+}
+
+void read_metadata(const Fields& metadata, Pod& pod) {
+  pod.ns = metadata.text("namespace");
+  pod.name = metadata.text("name");
+  pod.uid = metadata.text("uid");
+  pod.resource_version = metadata.text("resourceVersion");
+  pod.labels = metadata.map("labels");
+  pod.annotations = metadata.map("annotations");
+  pod.owners = read_owners(metadata);
+  pod.deleting = metadata.maybe_text("deletionTimestamp").has_value();
+}
+
+void read_status(const Fields& status, Pod& pod) {
+  pod.phase = status.text("phase");
+  pod.reason = status.text("reason");
+  pod.message = status.text("message");
+  for (const auto& condition : status.list("conditions")) {
+    if (condition.text("type") == "PodScheduled" && condition.text("status") == "False") {
+      pod.unschedulable = condition.text("message");
+    }
+  }
+}
+
+}  // namespace
+
+Result<Pod> parse_pod(std::string_view json) {
+  return read_object<Pod>("Pod", json, [](const Fields& top, Pod& pod) {
+    read_metadata(top.object("metadata"), pod);
+    const auto spec = top.object("spec");
+    pod.node = spec.text("nodeName");
+    pod.scheduler = spec.text("schedulerName");
+    read_containers(spec, "initContainers", true, pod);
+    read_containers(spec, "containers", false, pod);
+    read_status(top.object("status"), pod);
+  });
+}
+
+}  // namespace tranche::cluster

@@ -1,0 +1,19 @@
+#pragma once
+// Times as Kubernetes writes them: RFC 3339 in UTC, MicroTime with six digits of a second.
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace tranche::cluster {
+
+using WallTime = std::chrono::system_clock::time_point;
+
+// "2026-01-01T00:00:00.000000Z"; what is below a microsecond is dropped.
+std::string micro_time(WallTime time);
+// With or without fraction (up to nine digits), with Z or an offset.
+Result<WallTime> parse_time(std::string_view text);
+
+}  // namespace tranche::cluster

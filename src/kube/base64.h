@@ -1,0 +1,13 @@
+#pragma once
+// Base64 as kubeconfig files hold it. Source: RFC 4648, section 4; space between lines is skipped.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tranche::kube {
+
+// nullopt for what is no base64.
+std::optional<std::string> decode_base64(std::string_view text);
+
+}  // namespace tranche::kube

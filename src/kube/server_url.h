@@ -1,0 +1,26 @@
+#pragma once
+// The API server's address as people and kubeconfig files write it.
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace tranche::kube {
+
+struct ServerUrl {
+  bool tls = true;
+  std::string host;  // an IPv6 address without brackets
+  std::string port;  // "443"
+  std::string path;  // "" or "/k8s/clusters/c-1"
+
+  // "https://[::1]:6443/path"; the default port is left out.
+  std::string to_string() const;
+  // "host:port" with brackets where needed.
+  std::string authority() const;
+};
+
+// kInvalidArgument unless it is http:// or https:// with a host, without user, query and fragment.
+Result<ServerUrl> parse_server_url(std::string_view text);
+
+}  // namespace tranche::kube

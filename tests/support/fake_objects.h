@@ -1,0 +1,76 @@
+#pragma once
+// A cluster::Objects that keeps state as an API server does: resource versions, conflicts,
+// server-side apply with owners of fields, watches that go on from a version, and one that is too
+// old. tests/contract/objects_contract_test.cpp runs the same cases on it and on a real one.
+//
+// Not as there: nothing checks what an object holds, namespaces need not exist, lists are owned and
+// merged as a whole (but status.conditions, by type), and metadata.managedFields is not shown.
+// Trouble comes on command. Thread-safe; watches really block.
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cluster/objects.h"
+
+namespace tranche::test {
+
+class FakeObjects final : public cluster::Objects {
+ public:
+  FakeObjects();
+  ~FakeObjects() override;
+
+  Result<cluster::Object> get(const cluster::Kind& kind, const cluster::ObjectKey& key,
+                              const cluster::Call& call = {}) override;
+  Result<cluster::ObjectList> list(const cluster::Kind& kind, const cluster::ListOptions& options,
+                                   const cluster::Call& call = {}) override;
+  Result<cluster::WatchEnd> watch(const cluster::Kind& kind, const cluster::WatchOptions& options,
+                                  const cluster::WatchHandler& handler,
+                                  std::stop_token stop) override;
+  Result<cluster::Object> create(const cluster::Kind& kind, const std::string& ns,
+                                 std::string_view json, const cluster::Call& call = {}) override;
+  Result<cluster::Object> update(const cluster::Kind& kind, const cluster::ObjectKey& key,
+                                 std::string_view json, const std::string& subresource = {},
+                                 const cluster::Call& call = {}) override;
+  Result<cluster::Object> patch(const cluster::Kind& kind, const cluster::ObjectKey& key,
+                                const cluster::Patch& patch,
+                                const cluster::Call& call = {}) override;
+  Result<cluster::Object> apply(const cluster::Kind& kind, const cluster::ObjectKey& key,
+                                const cluster::Apply& apply,
+                                const cluster::Call& call = {}) override;
+  Result<void> remove(const cluster::Kind& kind, const cluster::ObjectKey& key,
+                      const cluster::Preconditions& preconditions = {},
+                      const cluster::Call& call = {}) override;
+
+  // What others do, seen by watches and not recorded as a call. `json` needs metadata.name alone;
+  // an object of that name is replaced as a whole, status included.
+  cluster::Object put(const cluster::Kind& kind, std::string_view json);
+  void erase(const cluster::Kind& kind, const cluster::ObjectKey& key);
+  // The object's text as it is now; empty when there is none.
+  std::string text(const cluster::Kind& kind, const cluster::ObjectKey& key) const;
+
+  // Calls of `verb` ("get", ..., "remove"; empty: all) on `kind` fail so: the next `times`, or
+  // until recover() when negative. Watches under way go on.
+  void refuse(const std::string& verb, const cluster::Kind& kind, Error error, int times = -1);
+  void recover();
+  // The kind's definition is missing, or there again.
+  void serve(const cluster::Kind& kind, bool served);
+  // Every version until now is too old to watch from; watches under way end with 410.
+  void compact();
+  // Every watch under way ends as after its time.
+  void close_watches();
+  // Every watch under way is told the version of now.
+  void send_bookmarks();
+
+  // "get configmaps ns/name", "list pods", "watch pods 12": in order.
+  std::vector<std::string> calls() const;
+  std::size_t open_watches() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tranche::test
