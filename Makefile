@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 TRANCHE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tranche
 export CCACHE_DIR ?= $(TRANCHE_CACHE)/ccache
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-long bench lint format reference clean help
+.PHONY: build demo lab lab-down test test-lab test-long bench lint format reference clean help
 
 build:  ## Build the programs into build/bin and build/sim
 	@tools/setup.sh build
@@ -15,6 +15,20 @@ build:  ## Build the programs into build/bin and build/sim
 
 demo: build  ## Watch one agent turn 2 schedulable GPUs into 4 and then 11, with no GPU here
 	@build/bin/tranche-demo
+
+lab: build  ## A real Kubernetes on this machine, with a simulated GPU that is shared (as root)
+	@tools/setup.sh lab
+	@lab/build/build
+	@lab/try
+
+lab-down:  ## Take it away again
+	@lab/down
+
+test-lab: build  ## The tests on a real Kubernetes alone (as root)
+	@tools/setup.sh test
+	@tools/setup.sh lab
+	@lab/build/build
+	@tests/cluster/run
 
 test:  ## Everything that needs no GPU
 	@tools/test.sh

@@ -3,6 +3,7 @@
 #
 #   tools/setup.sh build   what `make` and `make demo` need
 #   tools/setup.sh test    the above, and what `make test`, `make bench` and `make lint` need
+#   tools/setup.sh lab     what `make` and `make lab` need, a Go compiler among it
 #
 # Does nothing (and needs no root) when everything is there already.
 set -euo pipefail
@@ -22,8 +23,13 @@ case "$want" in
       libgtest-dev librapidcheck-dev openssl python3 python3-venv
     )
     ;;
+  lab)
+    packages+=(
+      busybox-static containernetworking-plugins iproute2 openssl procps python3 runc util-linux
+    )
+    ;;
   *)
-    echo "setup.sh: unknown set '$want'; use 'build' or 'test'" >&2
+    echo "setup.sh: unknown set '$want'; use 'build', 'test' or 'lab'" >&2
     exit 2
     ;;
 esac
@@ -33,9 +39,13 @@ for package in "${packages[@]}"; do
   status=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
   [ "$status" = installed ] || missing+=("$package")
 done
-[ ${#missing[@]} -gt 0 ] || exit 0
+no_go=0
+if [ "$want" = lab ] && ! command -v go >/dev/null; then
+  no_go=1
+fi
+[ $((${#missing[@]} + no_go)) -gt 0 ] || exit 0
 
-echo "setup: installing ${missing[*]}"
+echo "setup: installing ${missing[*]}$([ $no_go = 0 ] || echo " golang-go")"
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
   command -v sudo >/dev/null || {
@@ -45,7 +55,28 @@ if [ "$(id -u)" -ne 0 ]; then
   }
   as_root=(sudo)
 fi
-export DEBIAN_FRONTEND=noninteractive
+
+# The release's own Go is too old to fetch a newer one by itself; that of its backports is not.
+# They lie where this machine gets its packages from.
+add_backports() {
+  local suite=bookworm-backports from
+  apt-cache policy | grep -q "n=$suite" && return
+  from=$(apt-get indextargets --format '$(SITE) $(RELEASE)' 'Created-By: Packages' |
+    awk '$2 == "bookworm" { print $1; exit }')
+  [ -n "$from" ] || {
+    echo "setup.sh: no source of Debian 12 packages is set up; install Go 1.21 or newer yourself" >&2
+    exit 1
+  }
+  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $from $suite main" |
+    "${as_root[@]}" tee /etc/apt/sources.list.d/tranche-backports.list >/dev/null
+}
+
+install() {
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
+[ $no_go = 0 ] || add_backports
 "${as_root[@]}" apt-get update -qq
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-  "${missing[@]}" >/dev/null
+[ ${#missing[@]} = 0 ] || install "${missing[@]}"
+[ $no_go = 0 ] || install -t bookworm-backports golang-go
