@@ -61,11 +61,11 @@ def write_archive(
 ) -> Path:
     """Writes the image to `path`, whole or not at all, and returns it. Input that makes no image is a ValueError that names what is wrong."""
     _check(tags, arch)
-    entries = entries(files)
+    content = entries(files)
     out = Path(path)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as temporary:
         layer = Path(temporary) / "layer.tar"
-        digest = _write_layer(layer, entries)
+        digest = _write_layer(layer, content)
         config = _config(digest, entrypoint, cmd, env, workdir, labels or {}, arch)
         whole = Path(temporary) / "image.tar"
         _write_image(whole, config, layer, digest, tags)
@@ -85,18 +85,18 @@ def _check(tags: Sequence[str], arch: str) -> None:
 
 def entries(files: Mapping[str, Source]) -> dict[str, Source]:
     """Every entry of the layer by its path without the leading slash, folders above included."""
-    entries: dict[str, Source] = {}
+    found: dict[str, Source] = {}
     for name, source in files.items():
         for key, value in _expand(_relative(name), source):
-            if entries.get(key, value) != value:
+            if found.get(key, value) != value:
                 raise ValueError(f"files: /{key} is given twice")
-            entries[key] = value
-    for key in list(entries):
+            found[key] = value
+    for key in list(found):
         for parent in list(PurePosixPath(key).parents)[:-1]:
-            above = entries.setdefault(str(parent), Directory())
+            above = found.setdefault(str(parent), Directory())
             if not isinstance(above, Directory):
                 raise ValueError(f"files: /{key} lies below /{parent}, which is not a folder")
-    return dict(sorted(entries.items()))
+    return dict(sorted(found.items()))
 
 
 def _relative(name: str) -> str:

@@ -22,27 +22,26 @@ class Package:
 
 
 def owner(file: Path) -> str | None:
-    """The package of a file; None when no package has it. Debian's merged /usr has two names for one file, and dpkg knows one."""
-    real = file.resolve()
-    for name in dict.fromkeys([str(file), str(real), *_unmerged(file), *_unmerged(real)]):
-        if package := _search(name):
-            return package
+    """The package of a file; None when no package has it. With Debian's merged /usr a file has two names, and dpkg knows one."""
+    for name in (str(file), str(file.resolve())):
+        if found := _owners().get(_merged(name)):
+            return found
     return None
-
-
-def _unmerged(file: Path) -> list[str]:
-    text = str(file)
-    return [text.removeprefix("/usr")] if re.match(r"/usr/(bin|sbin|lib|lib64)/", text) else ["/usr" + text]
 
 
 @cache
-def _search(path: str) -> str | None:
-    done = subprocess.run(["dpkg-query", "--search", path], capture_output=True, text=True, check=False)
-    for line in done.stdout.splitlines():
-        packages, _, found = line.rpartition(": ")
-        if found == path and not packages.startswith("diversion"):
-            return packages.split(",")[0].split(":")[0]
-    return None
+def _owners() -> dict[str, str]:
+    """Path -> package, of every file on this machine that dpkg installed."""
+    owners = {}
+    for listing in sorted(Path("/var/lib/dpkg/info").glob("*.list")):
+        name = listing.stem.split(":")[0]
+        for line in listing.read_text().splitlines():
+            owners[_merged(line)] = name
+    return owners
+
+
+def _merged(path: str) -> str:
+    return re.sub(r"^/(bin|sbin|lib|lib64)/", r"/usr/\1/", path)
 
 
 @cache
