@@ -7,7 +7,7 @@ import pathlib
 import sys
 import time
 
-from . import teardown
+from . import teardown, try_it
 from . import settings as s
 from .errors import LabError
 from .lab import Lab, folder_of
@@ -136,12 +136,19 @@ def load_images(arguments: list[str]) -> None:
         print(f"lab: {name}")
 
 
+def try_sharing(arguments: list[str]) -> None:
+    parser = _parser("try Starts a lab with one GPU that Pods share, for `make lab`.", name_and_dir=False)
+    parser.add_argument("--name", default="dev", help="which lab [dev]")
+    try_it.run(parser.parse_args(arguments).name)
+
+
 _COMMANDS = {
     "up": up,
     "down": down,
     "status": status,
     "kubectl": kubectl,
     "load-images": load_images,
+    "try": try_sharing,
 }
 
 

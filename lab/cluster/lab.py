@@ -262,7 +262,8 @@ class Lab:
             return pod if phase != "Running" or all(one["ready"] for one in states) else None
 
         def what():
-            return f"Pod {name} is not {phase}:\n{self.kubectl('describe', 'pod', name, '-n', namespace, check=False)}"
+            told = self.kubectl("describe", "pod", name, "-n", namespace, check=False)
+            return f"Pod {name} is not {phase}:\n{told}"
 
         return _wait(reached, timeout, what, pause=0.1)
 

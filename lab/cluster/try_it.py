@@ -1,0 +1,74 @@
+"""What `make lab` does once everything is built: one node with an L20, the agent on it, its GPU shared
+among four Pods, and a table of what the node offers."""
+
+import time
+
+from . import teardown
+from .errors import LabError
+from .lab import Lab, folder_of
+from .paths import ROOT
+
+MANIFEST = ROOT / "lab" / "agent.yaml"
+RESOURCE = "nvidia.com/gpu"
+
+
+def shared_lab(name: str, say) -> Lab:
+    """The lab of that name, a new one where there is none, with the agent's DaemonSet."""
+    lab = _find(name)
+    if lab is None:
+        lab = Lab.up(name, ["l20"], say=say)
+    else:
+        say(f"{name} is up already")
+    say("tranche as a DaemonSet")
+    lab.apply(MANIFEST.read_text())
+    gpu_nodes = [node.name for node in lab.nodes if node.has_gpu]
+    lab.wait(
+        lambda: all(int(lab.allocatable(name, RESOURCE) or 0) > 0 for name in gpu_nodes),
+        f"no {RESOURCE} on {', '.join(gpu_nodes)}; see `lab/kubectl -n kube-system logs ds/tranche-agent`",
+        timeout=120,
+    )
+    return lab
+
+
+def _find(name: str) -> Lab | None:
+    folder = folder_of(name)
+    if not teardown.exists(name, folder):
+        return None
+    lab = Lab.find(name)
+    if not lab.client.answers():
+        raise LabError(f"what is left of a lab {name} is in the way", f"lab/down --name {name}, then again")
+    return lab
+
+
+def table(lab: Lab) -> str:
+    rows = [("NODE", "MACHINE", "GPUS", f"{RESOURCE} OFFERED")]
+    for node in lab.nodes:
+        gpus = [gpu["name"] for gpu in node.gpus()] if node.has_gpu else []
+        offered = lab.allocatable(node.name, RESOURCE) or "0"
+        rows.append((node.name, ", ".join(sorted(set(gpus))) or "-", str(len(gpus)), offered))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join("  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+
+def run(name: str = "dev") -> None:
+    begin = time.monotonic()
+    lab = shared_lab(name, lambda text: print(f"lab: {text}", flush=True))
+    print(f"lab: ready after {time.monotonic() - begin:.0f} s\n\n{table(lab)}\n{what_to_try(lab)}")
+
+
+def what_to_try(lab: Lab) -> str:
+    programs = lab.settings.programs
+    return f"""
+Try, in this checkout:
+
+  export KUBECONFIG={lab.kubeconfig} PATH={programs}:$PATH
+  kubectl describe node {lab.nodes[0].name} | grep -A8 Allocatable
+  kubectl apply -f lab/four-pods.yaml           # four Pods on one GPU, and a fifth that must wait
+  kubectl get pods -w
+  kubectl logs gpu-1                            # nvidia-smi -L in a container
+  kubectl -n kube-system logs ds/tranche-agent  # what the agent says
+  kubectl -n kube-system edit cm tranche-config # another number of replicas: seen within about a minute
+  lab/status                                    # what runs
+  make lab-down                                 # takes all of it away
+
+docs/lab.md tells more: several nodes, other GPUs, faults, CDI."""

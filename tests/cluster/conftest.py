@@ -1,0 +1,61 @@
+"""Tests on a real Kubernetes (docs/lab.md). They run when TRANCHE_TEST_LAB is set, as root: `make
+test-lab`. One lab serves all tests that do not say otherwise; they leave it as they found it."""
+
+import os
+import pathlib
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+HERE = pathlib.Path(__file__).resolve().parent
+
+from lab.cluster import paths  # noqa: E402
+from lab.cluster.errors import LabError  # noqa: E402
+from lab.cluster.lab import Lab  # noqa: E402
+
+# Short: unix socket paths lie below.
+PREFIX = f"t{os.getpid() % 100000}"
+
+
+def reason_to_skip() -> str:
+    """Why no lab can be started here; empty: one can."""
+    if not os.environ.get("TRANCHE_TEST_LAB"):
+        return "real-Kubernetes tests run by `make test-lab` (TRANCHE_TEST_LAB is not set)"
+    try:
+        paths.check_machine()
+        paths.programs_folder()
+        paths.build_folder()
+    except LabError as error:
+        return f"no lab here: {error.message()}"
+    return ""
+
+
+def pytest_collection_modifyitems(items):
+    reason = reason_to_skip()
+    if not reason:
+        return
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(scope="session")
+def lab():
+    """l20 and t4 with a GPU each, a100 with four, six plain nodes; Pods get GPUs by the wrapper."""
+    with Lab.up(
+        f"{PREFIX}a",
+        ["l20", "t4", "a100-40gb-x4=a100"],
+        plain=6,
+        node_status="1s",
+        topology_manager="best-effort",
+    ) as one:
+        yield one
+
+
+@pytest.fixture(scope="session")
+def cdi_lab():
+    """One node with four GPUs, where no container runtime of NVIDIA's is the default."""
+    with Lab.up(f"{PREFIX}c", ["a100-40gb-x4=a100"], runtime="cdi", node_status="1s") as one:
+        yield one

@@ -1,0 +1,93 @@
+"""Pods and agents for tests, as manifests (JSON is YAML)."""
+
+import json
+
+GPU = "nvidia.com/gpu"
+
+
+def pod(name: str, *command: str, image: str = "lab-static:1", **spec: object) -> str:
+    """A Pod that ends at once when told to. spec: more of its spec; `gpus` and `env` of its container."""
+    container = {"name": "main", "image": image, "command": list(command)}
+    if gpus := spec.pop("gpus", 0):
+        container["resources"] = {"limits": {GPU: gpus}}
+    if env := spec.pop("env", None):
+        container["env"] = [{"name": key, "value": value} for key, value in env.items()]
+    if security := spec.pop("security", None):
+        container["securityContext"] = security
+    if node := spec.pop("node", ""):
+        spec["nodeSelector"] = {"kubernetes.io/hostname": node}
+    return json.dumps(
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name},
+            "spec": {"terminationGracePeriodSeconds": 0, "containers": [container], **spec},
+        }
+    )
+
+
+def agent(*arguments: str, driver_root: bool = False, **spec: object) -> str:
+    """A DaemonSet of the agent on every GPU node; with driver_root, the node's / at /driver-root."""
+    mounts = {"/var/lib/kubelet/device-plugins": "plugins", "/var/lib/tranche": "state"}
+    paths = {"plugins": "/var/lib/kubelet/device-plugins", "state": "/var/lib/tranche"}
+    if driver_root:
+        mounts |= {"/driver-root": "driver", "/var/run/cdi": "cdi"}
+        paths |= {"driver": "/", "cdi": "/var/run/cdi"}
+    container = {
+        "name": "agent",
+        "image": "tranche:lab",
+        "command": ["tranche", "agent", *arguments],
+        "volumeMounts": [{"name": name, "mountPath": path} for path, name in mounts.items()],
+    }
+    volumes = [
+        {"name": name, "hostPath": {"path": path, "type": "DirectoryOrCreate"}}
+        for name, path in paths.items()
+    ]
+    labels = {"app": "agent"}
+    template = {
+        "metadata": {"labels": labels},
+        "spec": {
+            "terminationGracePeriodSeconds": 5,
+            "nodeSelector": {"feature.node.kubernetes.io/pci-10de.present": "true"},
+            "containers": [container],
+            "volumes": volumes,
+            **spec,
+        },
+    }
+    return json.dumps(
+        {
+            "apiVersion": "apps/v1",
+            "kind": "DaemonSet",
+            "metadata": {"name": "agent", "namespace": "kube-system"},
+            "spec": {"selector": {"matchLabels": labels}, "template": template},
+        }
+    )
+
+
+class Applied:
+    """with Applied(lab, text): what the manifest makes is gone afterwards, and the node offers no GPU."""
+
+    def __init__(self, lab, *manifests: str):
+        self._lab = lab
+        self._manifests = manifests
+
+    def __enter__(self):
+        for manifest in self._manifests:
+            self._lab.apply(manifest)
+        return self
+
+    def __exit__(self, *_):
+        for manifest in reversed(self._manifests):
+            self._lab.kubectl(
+                "delete", "--ignore-not-found", "--wait", "-f", "-", text=manifest, timeout=120
+            )
+
+
+def wait_offer(lab, node: str, count: int, resource: str = GPU, timeout: float = 60) -> None:
+    def described():
+        return lab.kubectl("-n", "kube-system", "describe", "pods", check=False)[-3000:]
+
+    def what():
+        return f"{node} offers {lab.allocatable(node, resource)} {resource}, not {count}:\n{described()}"
+
+    lab.wait(lambda: int(lab.allocatable(node, resource) or 0) == count, what, timeout)

@@ -1,0 +1,97 @@
+"""Pods get GPUs on a real node: by the runtime wrapper that plays NVIDIA's."""
+
+import pathlib
+import re
+
+from pods import GPU, Applied, agent, pod, wait_offer
+
+from lab.cluster.lab import Lab
+
+SCENARIOS = pathlib.Path(__file__).resolve().parents[1] / "data" / "scenarios"
+LIST = ("bash", "-c", "nvidia-smi -L; ls -1 /dev | grep nvidia; env | grep ^NVIDIA; exec sleep infinity")
+CONTROL = {"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"}
+
+
+def seen(lab: Lab, name: str) -> tuple[list[str], set[str], str]:
+    """UUIDs that nvidia-smi -L lists, device nodes, and the variables of NVIDIA's of a LIST Pod."""
+    lab.wait_pod(name)
+    text = lab.wait(lambda: "NVIDIA_" in lab.logs(name) and lab.logs(name), f"{name} says its variables")
+    nodes = {line for line in text.splitlines() if line.startswith("nvidia")}
+    return re.findall(r"UUID: (\S+?)\)", text), nodes, text
+
+
+def test_the_managed_daemonset_with_another_image(lab):
+    """The cloud's own DaemonSet, with only its image changed, serves both GPU nodes of eight."""
+    text = (SCENARIOS / "rollout" / "managed-daemonset.yaml").read_text()
+    [image] = re.findall(r"image: (\S+)", text)
+    for node in ("l20", "t4"):
+        lab.kubectl("label", "--overwrite", "node", node, "nvidia-device-enable=enable")
+    with Applied(lab, text.replace(image, "tranche:lab")):
+        for node in ("l20", "t4"):
+            wait_offer(lab, node, 1)
+        names = ["-n", "kube-system", "-l", "name=nvidia-device-plugin-ds"]
+        pods = lab.get("pods", *names)["items"]
+        assert {one["spec"]["nodeName"] for one in pods} == {"l20", "t4"}
+        with Applied(lab, pod("one", *LIST, image="lab-glibc:1", gpus=1, node="t4")):
+            uuids, _, text = seen(lab, "one")
+            assert uuids == lab.node("t4").uuids(), text
+    for node in ("l20", "t4"):
+        wait_offer(lab, node, 0)
+        lab.kubectl("label", "node", node, "nvidia-device-enable-")
+
+
+def test_a_pod_sees_exactly_its_gpu(lab):
+    with Applied(lab, agent()):
+        wait_offer(lab, "a100", 4)
+        minors = {gpu["uuid"]: gpu["minor"] for gpu in lab.node("a100").gpus()}
+        one = pod("one", *LIST, image="lab-glibc:1", gpus=1, node="a100")
+        three = pod("three", *LIST, image="lab-glibc:1", gpus=3, node="a100")
+        with Applied(lab, one, three):
+            held = []
+            for name, count in (("one", 1), ("three", 3)):
+                uuids, nodes, text = seen(lab, name)
+                assert len(uuids) == count, text
+                assert nodes == CONTROL | {f"nvidia{minors[uuid]}" for uuid in uuids}, text
+                [value] = re.findall(r"^NVIDIA_VISIBLE_DEVICES=(.*)$", text, re.MULTILINE)
+                assert set(value.split(",")) == set(uuids)
+                held += uuids
+            assert sorted(held) == sorted(minors)
+    wait_offer(lab, "a100", 0)
+
+
+def test_a_pod_that_asks_for_a_gpu_that_is_not_there_is_told(lab):
+    asks = pod("lost", "nvidia-smi", image="lab-glibc:1", node="l20", env={"NVIDIA_VISIBLE_DEVICES": "GPU-x"})
+    with Applied(lab, asks):
+        lab.wait(
+            lambda: "device error: GPU-x: unknown device" in lab.kubectl("describe", "pod", "lost"),
+            lambda: lab.kubectl("describe", "pod", "lost"),
+        )
+
+
+def test_a_fault_of_the_simulated_gpu_reaches_the_node(lab):
+    node = lab.node("l20")
+    with Applied(lab, agent()):
+        wait_offer(lab, "l20", 1)
+        node.sim("fault", "lost", "--gpu", 0)
+        wait_offer(lab, "l20", 0)
+        assert lab.get("node", "l20")["status"]["capacity"][GPU] == "1"
+        node.sim("clear")
+        node.sim("reset", "--gpu", 0)
+    wait_offer(lab, "l20", 0)
+
+
+def test_published_manifests_run_as_they_stand(lab):
+    """Image names are the manifest's; the images behind them are the lab's."""
+    text = (SCENARIOS / "fractions" / "exclusive-pod.yaml").read_text()
+    assert lab.load_images(text) == ["my-gpu-image:latest"]
+    device_query = (SCENARIOS / "platform" / "exercise-workers.yaml").read_text()
+    names = lab.load_images(device_query)
+    query = "/usr/local/cuda-12.5/extras/demo_suite/deviceQuery; exec sleep infinity"
+    with Applied(lab, agent()):
+        wait_offer(lab, "t4", 1)
+        with Applied(lab, pod("query", "bash", "-c", query, image=names[0], gpus=1, node="t4")):
+            lab.wait_pod("query")
+            text = lab.wait(lambda: "Result" in lab.logs("query") and lab.logs("query"), "deviceQuery ends")
+            [uuid] = lab.node("t4").uuids()
+            assert f"UUID: {uuid}" in text and "Result = PASS" in text
+    wait_offer(lab, "t4", 0)
