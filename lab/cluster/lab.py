@@ -26,12 +26,7 @@ from .node import Node
 from .settings import Settings
 
 _SOCKET_LIMIT = 107
-_RUNTIME_CLASS = {
-    "apiVersion": "node.k8s.io/v1",
-    "kind": "RuntimeClass",
-    "metadata": {"name": "nvidia"},
-    "handler": "nvidia",
-}
+_OBJECTS = pathlib.Path(__file__).with_name("objects.yaml")
 # What node feature discovery would say of a node with an NVIDIA device.
 GPU_LABEL = "feature.node.kubernetes.io/pci-10de.present=true"
 
@@ -100,7 +95,7 @@ class Lab:
         say("control plane")
         self.control_plane.start_all()
         self._start_relay(port)
-        self.apply(json.dumps(_RUNTIME_CLASS))
+        self.apply(_OBJECTS.read_text())
         archives = self._write_images(say)
         for node in self.nodes:
             say(f"node {node.name}")
