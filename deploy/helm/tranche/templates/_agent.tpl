@@ -46,7 +46,7 @@ seccompProfile:
 {{- end }}
 {{- $env = append $env (list "FALLBACK_STRATEGIES" (join "," $s.fallbacks)) }}
 {{- end }}
-{{- $env = append $env (list "TRANCHE_LABELS" ($s.labelOutput | ternary "on" "off")) }}
+{{- $env = append $env (list "TRANCHE_LABELS" (empty $s.labelOutput | ternary "off" "on")) }}
 {{- if $s.labelOutput }}
 {{- $env = append $env (list "LABEL_OUTPUT" $s.labelOutput) }}
 {{- end }}

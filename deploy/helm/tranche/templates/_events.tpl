@@ -6,7 +6,7 @@ the namespace "default"; the API server takes them nowhere else.
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata:
-  name: {{ .name }}-events
+  name: {{ .name }}
   namespace: default
   labels:
     {{- include "tranche.labels" .root | nindent 4 }}
@@ -18,14 +18,14 @@ rules:
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
 metadata:
-  name: {{ .name }}-events
+  name: {{ .name }}
   namespace: default
   labels:
     {{- include "tranche.labels" .root | nindent 4 }}
 roleRef:
   apiGroup: rbac.authorization.k8s.io
   kind: Role
-  name: {{ .name }}-events
+  name: {{ .name }}
 subjects:
 - kind: ServiceAccount
   name: {{ .account }}

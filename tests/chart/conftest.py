@@ -1,0 +1,16 @@
+"""Fixtures of the chart's tests."""
+
+import sys
+
+import pytest
+from helm import ROOT, Helm, find_helm
+
+sys.path.insert(0, str(ROOT / "deploy/image"))
+
+
+@pytest.fixture
+def helm(tmp_path):
+    program = find_helm()
+    if program is None:
+        pytest.skip("no helm: lab/build/build makes one, or TRANCHE_HELM names one")
+    return Helm(program, tmp_path)

@@ -1,0 +1,147 @@
+"""Helm as the tests use it, and what it rendered in a form that tests can ask."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+from dataclasses import dataclass
+
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CHART = ROOT / "deploy/helm/tranche"
+LAB_BUILD = ROOT / "lab/build/build"
+
+
+# A helm built from source thinks of Kubernetes 1.20 where it has no cluster to ask.
+KUBERNETES = "1.36.3"
+
+
+def lab_program(name: str) -> pathlib.Path | None:
+    """A program that the lab has built; None where it has not."""
+    if not LAB_BUILD.exists():
+        return None
+    done = subprocess.run([LAB_BUILD, "--where"], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return None
+    program = pathlib.Path(done.stdout.strip().splitlines()[-1]) / name
+    return program if program.exists() else None
+
+
+def find_helm() -> str | None:
+    found = os.environ.get("TRANCHE_HELM") or lab_program("helm") or shutil.which("helm")
+    return str(found) if found else None
+
+
+@dataclass
+class Rendered:
+    objects: list[dict]
+
+    def named(self) -> list[str]:
+        return sorted(f"{o['kind']} {o['metadata'].get('namespace', '-')}/{o['metadata']['name']}" for o in self.objects)
+
+    def of(self, kind: str) -> list[dict]:
+        return [o for o in self.objects if o["kind"] == kind]
+
+    def one(self, kind: str, name: str | None = None) -> dict:
+        found = [o for o in self.of(kind) if name in (None, o["metadata"]["name"])]
+        assert len(found) == 1, f"{len(found)} objects {kind} {name or ''}: {self.named()}"
+        return found[0]
+
+    def pod(self) -> dict:
+        return self.one("DaemonSet")["spec"]["template"]["spec"]
+
+    def agent(self) -> dict:
+        containers = self.pod()["containers"]
+        assert len(containers) == 1 and "initContainers" not in self.pod()
+        return containers[0]
+
+    def env(self) -> dict:
+        """Name -> value, or the field that it is taken from."""
+        names = [e["name"] for e in self.agent()["env"]]
+        assert len(names) == len(set(names)), f"a variable is there twice: {names}"
+        return {e["name"]: e["value"] if "value" in e else e["valueFrom"]["fieldRef"]["fieldPath"] for e in self.agent()["env"]}
+
+    def mounts(self) -> dict:
+        """Path in the container -> "host path" with " ro" when it is read only."""
+        volumes = {v["name"]: v for v in self.pod()["volumes"]}
+        mounts = self.agent()["volumeMounts"]
+        assert sorted(volumes) == sorted(m["name"] for m in mounts), "a volume is not mounted, or a mount has no volume"
+        return {
+            m["mountPath"]: volumes[m["name"]].get("hostPath", {"path": "(empty)"})["path"] + (" ro" if m.get("readOnly") else "")
+            for m in mounts
+        }
+
+    def rules(self, account: str) -> set[str]:
+        """What a service account may do: "scope verb resource" or "scope verb resource/name", all bindings together."""
+        granted = set()
+        for binding in [*self.of("ClusterRoleBinding"), *self.of("RoleBinding")]:
+            if account not in [s["name"] for s in binding["subjects"]]:
+                continue
+            role = self._role(binding)
+            scope = binding["metadata"].get("namespace", "cluster")
+            for rule in role["rules"]:
+                granted |= {f"{scope} {text}" for text in _expanded(rule)}
+        return granted
+
+    def _role(self, binding: dict) -> dict:
+        reference = binding["roleRef"]
+        for role in self.of(reference["kind"]):
+            same = role["metadata"].get("namespace") == binding["metadata"].get("namespace")
+            if role["metadata"]["name"] == reference["name"] and same:
+                return role
+        raise AssertionError(f"{binding['metadata']['name']} binds {reference}, which is not there")
+
+
+def _expanded(rule: dict):
+    for group in rule["apiGroups"]:
+        for resource in rule["resources"]:
+            for verb in rule["verbs"]:
+                for name in rule.get("resourceNames", [""]):
+                    yield f"{verb} {resource}{'.' + group if group else ''}{'/' + name if name else ''}"
+
+
+class Helm:
+    def __init__(self, program: str, folder: pathlib.Path):
+        self._program = program
+        self._folder = folder
+        # A developer's own settings and repositories must not matter.
+        homes = {f"HELM_{kind}_HOME": str(folder / kind.lower()) for kind in ("CACHE", "CONFIG", "DATA")}
+        self._env = {k: v for k, v in os.environ.items() if not k.startswith("HELM_") and k != "KUBECONFIG"} | homes
+
+    def run(self, *arguments: str, **options) -> subprocess.CompletedProcess:
+        return subprocess.run([self._program, *arguments], env=self._env, capture_output=True, text=True, check=False, **options)
+
+    def _values(self, values: dict | None) -> list[str]:
+        if not values:
+            return []
+        file = self._folder / "values.yaml"
+        file.write_text(yaml.safe_dump(values))
+        return ["--values", str(file)]
+
+    def _render(self, values, arguments, release="gpu", namespace="tranche") -> subprocess.CompletedProcess:
+        version = [] if "--kube-version" in arguments else ["--kube-version", KUBERNETES]
+        return self.run("template", release, str(CHART), "--namespace", namespace, *version, *self._values(values), *arguments)
+
+    def template(self, values: dict | None = None, *arguments: str, release="gpu", namespace="tranche") -> Rendered:
+        done = self._render(values, arguments, release, namespace)
+        assert done.returncode == 0, done.stderr
+        return Rendered([o for o in yaml.safe_load_all(done.stdout) if o])
+
+    def refusal(self, values: dict | None = None, *arguments: str, namespace="tranche") -> str:
+        done = self._render(values, arguments, namespace=namespace)
+        assert done.returncode != 0, "the values were taken"
+        return done.stderr
+
+    def lint(self, values: dict | None = None) -> subprocess.CompletedProcess:
+        return self.run("lint", str(CHART), "--strict", "--namespace", "tranche", "--kube-version", KUBERNETES, *self._values(values))
+
+    def notes(self, values: dict | None = None, namespace="tranche") -> str:
+        """NOTES.txt, which Helm itself prints at an installation only: rendered as part of an object of a copy of the chart."""
+        copy = self._folder / "chart"
+        shutil.copytree(CHART, copy)
+        (copy / "templates/NOTES.txt").rename(copy / "notes.txt")
+        (copy / "templates/notes.yaml").write_text('kind: Notes\nmetadata: {name: n}\ntext: {{ tpl (.Files.Get "notes.txt") . | quote }}\n')
+        done = self.run("template", "gpu", str(copy), "--namespace", namespace, "--kube-version", KUBERNETES, *self._values(values))
+        assert done.returncode == 0, done.stderr
+        return Rendered([o for o in yaml.safe_load_all(done.stdout) if o]).one("Notes")["text"]

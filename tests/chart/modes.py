@@ -1,0 +1,35 @@
+"""The modes of use that every test of the chart goes through: name -> values."""
+
+TIME_SLICING = """\
+version: v1
+sharing:
+  timeSlicing:
+    resources:
+    - name: nvidia.com/gpu
+      replicas: 4
+"""
+
+MODES = {
+    "defaults": {},
+    "config-map": {"config": {"map": {"default": TIME_SLICING, "whole": "version: v1\n"}}},
+    "external-config": {"config": {"name": "time-slicing-config", "default": "any"}},
+    "operators-spelling": {"devicePlugin": {"config": {"name": "time-slicing-config"}}},
+    "labels-nodefeature": {"gfd": {"enabled": True}},
+    "labels-node": {"gfd": {"enabled": True, "labelOutput": "node"}, "config": {"name": "c"}},
+    "labels-file": {"gfd": {"enabled": True, "labelOutput": "file"}},
+    "labels-only": {"gfd": {"enabled": True, "labelOutput": "node"}, "devicePlugin": {"enabled": False}},
+    "mig": {"migStrategy": "mixed"},
+    "cdi": {"deviceListStrategy": "cdi-cri", "nvidiaDriverRoot": "/run/nvidia/driver"},
+    "volume-mounts": {"deviceListStrategy": ["envvar", "volume-mounts"]},
+    "cpu-manager": {"compatWithCPUManager": True},
+    "operator": {
+        "compat": {"operatorNames": True},
+        "clusterPolicy": {"installCRD": True, "create": True},
+    },
+}
+
+NAMESPACE = {"operator": "gpu-operator"}
+
+
+def namespace(mode: str) -> str:
+    return NAMESPACE.get(mode, "tranche")

@@ -1,0 +1,35 @@
+"""NOTES.txt says what to check, with commands that name what was installed."""
+
+import pytest
+from modes import MODES, TIME_SLICING, namespace
+
+
+def test_defaults(helm):
+    notes = helm.notes({})
+    assert "kubectl -n tranche rollout status daemonset/gpu-tranche" in notes
+    assert "get pods -l app.kubernetes.io/instance=gpu,app.kubernetes.io/component=agent" in notes
+    assert "Configuration: none" in notes and "Feature labels are off" in notes
+    assert "WARNING" not in notes
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ({"config": {"map": {"default": TIME_SLICING}}}, "Configuration: ConfigMap gpu-tranche-configs."),
+        ({"config": {"name": "x"}}, "The chart does not see what is in it. If a configuration uses MIG, set mig.monitor=true"),
+        ({"gfd": {"enabled": True}}, "WARNING: this cluster has no node feature discovery"),
+        ({"compat": {"operatorNames": True}}, "WARNING: compat.operatorNames is meant for namespace gpu-operator"),
+        ({"migStrategy": "single"}, "The agent has CAP_SYS_ADMIN because of MIG."),
+        ({"gfd": {"enabled": True, "vgpu": True}}, "The agent has CAP_SYS_ADMIN because of gfd.vgpu=true."),
+        ({"compatWithCPUManager": True}, "The agent runs privileged because of compatWithCPUManager=true."),
+    ],
+)
+def test_what_the_values_ask_for(helm, values, text):
+    assert text in helm.notes(values)
+
+
+def test_operators_names(helm):
+    notes = helm.notes(MODES["operator"], namespace=namespace("operator"))
+    assert "kubectl -n gpu-operator rollout status daemonset/nvidia-device-plugin-daemonset" in notes
+    assert "-l app=nvidia-device-plugin-daemonset" in notes
+    assert "kubectl patch clusterpolicies.nvidia.com/cluster-policy" in notes

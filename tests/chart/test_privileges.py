@@ -1,0 +1,186 @@
+"""What each mode may do on the node and in the cluster: no more than it needs. The tables are the documentation's."""
+
+import pytest
+from modes import MODES, namespace
+
+ACCOUNT = {"operator": "nvidia-device-plugin"}
+
+READS_NODE = {"cluster get nodes", "cluster list nodes", "cluster watch nodes"}
+REPORTS = {"cluster patch nodes/status"}
+
+
+def events(ns):
+    return {f"{n} {verb} events.events.k8s.io" for n in (ns, "default") for verb in ("create", "patch")}
+
+
+def reads_map(ns, name):
+    return {f"{ns} {verb} configmaps/{name}" for verb in ("get", "list", "watch")}
+
+
+def features(ns):
+    return {f"{ns} {verb} nodefeatures.nfd.k8s-sigs.io" for verb in ("get", "create", "update", "patch", "delete")} | {f"{ns} get pods"}
+
+
+RBAC = {
+    "defaults": set(),
+    "config-map": READS_NODE | REPORTS | events("tranche") | reads_map("tranche", "gpu-tranche-configs"),
+    "external-config": READS_NODE | REPORTS | events("tranche") | reads_map("tranche", "time-slicing-config"),
+    "operators-spelling": READS_NODE | REPORTS | events("tranche") | reads_map("tranche", "time-slicing-config"),
+    "labels-nodefeature": REPORTS | events("tranche") | features("tranche"),
+    "labels-node": READS_NODE | REPORTS | events("tranche") | reads_map("tranche", "c") | {"cluster patch nodes"},
+    "labels-file": set(),
+    "labels-only": {"cluster get nodes", "cluster patch nodes"} | REPORTS | events("tranche"),
+    "mig": set(),
+    "cdi": set(),
+    "volume-mounts": set(),
+    "cpu-manager": set(),
+    "operator": READS_NODE | REPORTS | events("gpu-operator") | reads_map("gpu-operator", "gpu-tranche-policy") | features("gpu-operator"),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_rules_of_the_agent(helm, mode):
+    rendered = helm.template(MODES[mode], namespace=namespace(mode))
+    account = rendered.pod()["serviceAccountName"]
+    assert account == ACCOUNT.get(mode, "gpu-tranche-agent")
+    assert rendered.one("ServiceAccount", account)
+    assert rendered.rules(account) == RBAC[mode]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_token_only_where_the_api_is_used(helm, mode):
+    rendered = helm.template(MODES[mode], namespace=namespace(mode))
+    assert rendered.pod()["automountServiceAccountToken"] == bool(RBAC[mode])
+    assert bool(rendered.of("ValidatingAdmissionPolicy")) == bool(RBAC[mode])
+
+
+def test_without_reports(helm):
+    rendered = helm.template({"config": {"name": "c"}, "report": {"enabled": False}})
+    assert rendered.rules("gpu-tranche-agent") == READS_NODE | reads_map("tranche", "c")
+
+
+def test_rules_of_the_controller(helm):
+    rendered = helm.template(MODES["operator"], namespace="gpu-operator")
+    ns = "gpu-operator"
+    assert rendered.rules("gpu-tranche-controller") == {
+        *(f"cluster {verb} clusterpolicies.nvidia.com" for verb in ("get", "list", "watch")),
+        *(f"cluster {verb} clusterpolicies/status.nvidia.com" for verb in ("update", "patch")),
+        *(f"{ns} {verb} configmaps" for verb in ("get", "list", "watch")),
+        *(f"{ns} {verb} configmaps/gpu-tranche-policy" for verb in ("update", "patch")),
+        *(f"{ns} {verb} leases.coordination.k8s.io/tranche-controller" for verb in ("get", "update", "patch")),
+        *events(ns),
+    }
+
+
+def test_rules_of_the_cleanup(helm):
+    rendered = helm.template()
+    assert rendered.rules("gpu-tranche-cleanup") == {
+        *(f"tranche {verb} daemonsets.apps/gpu-tranche" for verb in ("get", "patch")),
+        *(f"tranche {verb} pods" for verb in ("get", "list")),
+    }
+    for kind in ("Role", "RoleBinding", "ServiceAccount"):
+        assert rendered.one(kind, "gpu-tranche-cleanup")["metadata"]["annotations"]["helm.sh/hook"] == "pre-delete"
+
+
+NONE = {
+    "allowPrivilegeEscalation": False,
+    "capabilities": {"drop": ["ALL"]},
+    "readOnlyRootFilesystem": True,
+    "runAsUser": 0,
+    "seccompProfile": {"type": "RuntimeDefault"},
+}
+ADMIN = {
+    "capabilities": {"drop": ["ALL"], "add": ["SYS_ADMIN"]},
+    "readOnlyRootFilesystem": True,
+    "runAsUser": 0,
+    "seccompProfile": {"type": "RuntimeDefault"},
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_privileges_of_the_container(helm, mode):
+    wanted = {"mig": ADMIN, "cpu-manager": {"privileged": True, "runAsUser": 0}}.get(mode, NONE)
+    rendered = helm.template(MODES[mode], namespace=namespace(mode))
+    assert rendered.agent()["securityContext"] == wanted
+    assert not rendered.pod().get("hostNetwork") and not rendered.pod().get("hostPID")
+
+
+STATE = {"/var/lib/tranche": "/var/lib/tranche"}
+PLUGIN = STATE | {
+    "/var/lib/kubelet/device-plugins": "/var/lib/kubelet/device-plugins",
+    "/var/lib/kubelet/pod-resources": "/var/lib/kubelet/pod-resources ro",
+}
+FEATURES = "/etc/kubernetes/node-feature-discovery/features.d"
+MOUNTS = {
+    "labels-file": PLUGIN | {FEATURES: FEATURES},
+    "labels-only": STATE | {"/var/lib/kubelet/device-plugins": "(empty)"},
+    "cdi": PLUGIN | {"/var/run/cdi": "/var/run/cdi", "/driver-root": "/run/nvidia/driver ro"},
+    "volume-mounts": PLUGIN | {"/var/run/nvidia-container-devices/all": "/dev/null"},
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_folders_of_the_node(helm, mode):
+    assert helm.template(MODES[mode], namespace=namespace(mode)).mounts() == MOUNTS.get(mode, PLUGIN)
+
+
+MIG_CONFIG = "version: v1\nflags:\n  migStrategy: single\n"
+CDI_CONFIG = "version: v1\nflags:\n  plugin:\n    deviceListStrategy: [envvar, cdi-cri]\n"
+
+
+@pytest.mark.parametrize(
+    ("values", "wanted"),
+    [
+        ({"config": {"map": {"default": MIG_CONFIG}}}, True),
+        ({"config": {"map": {"default": MIG_CONFIG}}, "migStrategy": "none"}, False),
+        ({"config": {"map": {"default": MIG_CONFIG}}, "mig": {"monitor": False}}, False),
+        ({"config": {"name": "x"}}, False),
+        ({"config": {"name": "x"}, "mig": {"monitor": True}}, True),
+        ({"migStrategy": "single"}, True),
+        ({"migStrategy": "none"}, False),
+    ],
+)
+def test_mig_monitor(helm, values, wanted):
+    rendered = helm.template(values)
+    assert (rendered.env().get("NVIDIA_MIG_MONITOR_DEVICES") == "all") == wanted
+    assert rendered.agent()["securityContext"] == (ADMIN if wanted else NONE)
+
+
+@pytest.mark.parametrize(
+    ("values", "wanted"),
+    [
+        ({"config": {"map": {"default": CDI_CONFIG}}}, True),
+        ({"config": {"map": {"default": CDI_CONFIG}}, "deviceListStrategy": "envvar"}, False),
+        ({"config": {"name": "x"}}, False),
+        ({"config": {"name": "x"}, "cdi": {"enabled": True}}, True),
+        ({"deviceListStrategy": "envvar,cdi-annotations"}, True),
+        ({"deviceListStrategy": ["cdi-cri"], "cdi": {"enabled": False}}, False),
+    ],
+)
+def test_cdi_folders(helm, values, wanted):
+    mounts = helm.template(values).mounts()
+    assert ("/var/run/cdi" in mounts) == wanted
+    assert mounts.get("/driver-root") == ("/ ro" if wanted else None)
+
+
+def test_a_vgpus_host_is_seen_only_with_sys_admin(helm):
+    assert helm.template({"gfd": {"enabled": True, "vgpu": True}}).agent()["securityContext"] == ADMIN
+    assert helm.template({"gfd": {"enabled": False, "vgpu": True}}).agent()["securityContext"] == NONE
+
+
+def test_a_security_context_of_the_users_replaces_ours(helm):
+    rendered = helm.template({"securityContext": {"privileged": True}, "migStrategy": "mixed"})
+    assert rendered.agent()["securityContext"] == {"privileged": True}
+
+
+@pytest.mark.parametrize(("kind", "name"), [("Deployment", "gpu-tranche-controller"), ("Job", "gpu-tranche-cleanup")])
+def test_others_need_nothing_of_the_node(helm, kind, name):
+    pod = helm.template(MODES["operator"], namespace="gpu-operator").one(kind, name)["spec"]["template"]["spec"]
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert "volumes" not in pod
+    (container,) = pod["containers"]
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "readOnlyRootFilesystem": True,
+    }

@@ -1,0 +1,73 @@
+"""Values that cannot be meant are refused, in words that say what to do."""
+
+import pytest
+from modes import TIME_SLICING
+
+CASES = {
+    # by the schema: (values, what the message names)
+    "misspelt": ({"migStratgy": "none"}, ["migStratgy", "not allowed"]),
+    "misspelt below": ({"config": {"nam": "x"}}, ["/config", "nam"]),
+    "mig strategy": ({"migStrategy": "both"}, ["/migStrategy", "'single'"]),
+    "bool as text": ({"failOnInitError": "yes"}, ["/failOnInitError", "boolean"]),
+    "device list strategy": ({"deviceListStrategy": "envvars"}, ["/deviceListStrategy"]),
+    "fallback strategy": ({"config": {"fallbackStrategies": ["first"]}}, ["/config/fallbackStrategies", "'named'"]),
+    "relative driver root": ({"nvidiaDriverRoot": "run/nvidia"}, ["/nvidiaDriverRoot"]),
+    "digest": ({"image": {"digest": "latest"}}, ["/image/digest"]),
+    "configuration that is no text": ({"config": {"map": {"a": {"version": "v1"}}}}, ["/config/map/a"]),
+    "key of a ConfigMap": ({"config": {"map": {"a b": "version: v1"}}}, ["a b"]),
+    "replicas": ({"controller": {"replicas": 0}}, ["/controller/replicas"]),
+    # by the templates, in the words of NVIDIA's chart where it has any
+    "name and map": (
+        {"config": {"name": "x", "map": {"default": TIME_SLICING}}},
+        ["Only one of 'config.name' or 'config.map' should ever be set", "Use 'config.name' to point to an external ConfigMap"],
+    ),
+    "no default": (
+        {"config": {"map": {"a": TIME_SLICING, "b": TIME_SLICING}}},
+        ["A default config must be provided", "the current set is [named single]"],
+    ),
+    "namespace in values": ({"namespace": "gpu"}, ["Value 'namespace' set to gpu", "Use --namespace"]),
+    "default that is not there": (
+        {"config": {"map": {"a": TIME_SLICING}, "default": "b"}},
+        ["'config.default' names 'b'", "It has: a."],
+    ),
+    "not YAML": ({"config": {"map": {"default": "a: [b"}}}, ["'default' in 'config.map' is not YAML"]),
+    "two spellings": ({"config": {"name": "x"}, "devicePlugin": {"config": {"name": "theirs"}}}, ["set one of the two"]),
+    "create without data": ({"devicePlugin": {"config": {"create": True, "name": "theirs"}}}, ["'devicePlugin.config.data'", "Set both"]),
+    "data without create": ({"devicePlugin": {"config": {"data": {"a": "b"}}}}, ["only with 'devicePlugin.config.create=true'"]),
+    "policy and name": (
+        {"config": {"name": "x"}, "clusterPolicy": {"enabled": True}},
+        ["'clusterPolicy.enabled=true' takes the configuration from the policy object"],
+    ),
+    "CRD without policy": ({"clusterPolicy": {"installCRD": True}}, ["need 'clusterPolicy.enabled=true'"]),
+    "nothing to run": ({"devicePlugin": {"enabled": False}}, ["there is nothing to run"]),
+    "feature discovery": ({"nfd": {"enabled": True}}, ["does not bring node feature discovery", "gfd.labelOutput=node"]),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_refused(helm, case):
+    values, texts = CASES[case]
+    message = helm.refusal(values)
+    for text in texts:
+        assert text in message
+
+
+def test_default_namespace_is_refused_unless_allowed(helm):
+    message = helm.refusal({}, namespace="default")
+    assert "Running in the 'default' namespace is not recommended." in message
+    assert "Set 'allowDefaultNamespace=true' to bypass this error." in message
+    rendered = helm.template({"allowDefaultNamespace": True}, namespace="default")
+    assert rendered.one("DaemonSet")["metadata"]["namespace"] == "default"
+
+
+def test_admission_policy_needs_kubernetes_1_30(helm):
+    message = helm.refusal({}, "--kube-version", "1.29.4")
+    assert "needs Kubernetes 1.30 or later; this is v1.29.4" in message
+    assert helm.template({"admissionPolicy": {"enabled": False}}, "--kube-version", "1.29.4").one("DaemonSet")
+
+
+@pytest.mark.parametrize("empty", ["empty", "single"])
+def test_fallbacks_that_stand_in_for_a_default(helm, empty):
+    configs = {"a": TIME_SLICING, "b": TIME_SLICING} if empty == "empty" else {"a": TIME_SLICING}
+    rendered = helm.template({"config": {"map": configs, "fallbackStrategies": [empty]}})
+    assert rendered.env()["FALLBACK_STRATEGIES"] == empty

@@ -1,0 +1,238 @@
+"""What the chart makes of each mode. tests/chart/golden/MODE.yaml holds it in short; TRANCHE_UPDATE_GOLDEN=1 writes it anew, and the difference is to be read."""
+
+import json
+import os
+import pathlib
+
+import pytest
+import yaml
+from modes import MODES, TIME_SLICING, namespace
+
+GOLDEN = pathlib.Path(__file__).parent / "golden"
+
+
+def in_short(rendered) -> dict:
+    pod = rendered.pod()
+    daemonset = rendered.one("DaemonSet")
+    return {
+        "objects": rendered.named(),
+        "selector": daemonset["spec"]["selector"]["matchLabels"],
+        "pod labels": daemonset["spec"]["template"]["metadata"]["labels"],
+        "command": rendered.agent()["command"],
+        "environment": rendered.env(),
+        "mounts": rendered.mounts(),
+        "security context": rendered.agent()["securityContext"],
+        "service account": pod["serviceAccountName"],
+        "token": pod["automountServiceAccountToken"],
+    }
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_golden(helm, mode):
+    found = in_short(helm.template(MODES[mode], namespace=namespace(mode)))
+    file = GOLDEN / f"{mode}.yaml"
+    if os.environ.get("TRANCHE_UPDATE_GOLDEN"):
+        file.write_text(yaml.safe_dump(found, sort_keys=False))
+    assert found == yaml.safe_load(file.read_text())
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_objects_are_whole(helm, mode):
+    rendered = helm.template(MODES[mode], namespace=namespace(mode))
+    assert len(rendered.named()) == len(set(rendered.named()))
+    for item in rendered.objects:
+        labels = item["metadata"].get("labels", {})
+        hook = item["metadata"].get("annotations", {}).get("helm.sh/hook", "")
+        assert labels.get("app.kubernetes.io/instance") == "gpu" or hook.startswith("post-install"), item["metadata"]["name"]
+        assert len(item["metadata"]["name"]) <= 63
+    selector = rendered.one("DaemonSet")["spec"]["selector"]["matchLabels"].items()
+    assert selector <= rendered.one("DaemonSet")["spec"]["template"]["metadata"]["labels"].items()
+    for deployment in rendered.of("Deployment"):  # the two must not count each other's Pods
+        assert not selector <= deployment["spec"]["template"]["metadata"]["labels"].items()
+
+
+def test_one_container_and_no_checksum(helm):
+    template = helm.template({"config": {"map": {"default": TIME_SLICING}}}).one("DaemonSet")["spec"]["template"]
+    assert "annotations" not in template["metadata"]
+    assert [c["name"] for c in template["spec"]["containers"]] == ["agent"]
+    assert "shareProcessNamespace" not in template["spec"]
+
+
+def test_config_map_holds_what_was_written(helm):
+    configs = {"default": TIME_SLICING, "l20.8": "version: v1\n# äöü: {}\n"}
+    data = helm.template({"config": {"map": configs}}).one("ConfigMap")["data"]
+    assert {k: v.rstrip("\n") for k, v in data.items()} == {k: v.rstrip("\n") for k, v in configs.items()}
+
+
+def test_every_setting_reaches_the_agent(helm):
+    values = {
+        "migStrategy": "none",
+        "failOnInitError": False,
+        "compatWithCPUManager": False,
+        "deviceListStrategy": ["envvar", "cdi-cri"],
+        "deviceIDStrategy": "index",
+        "deviceDiscoveryStrategy": "nvml",
+        "sharedDevicesAllocationPolicy": "packed",
+        "nvidiaDriverRoot": "/run/nvidia/driver",
+        "nvidiaDevRoot": "/run/nvidia/dev",
+        "cdi": {"nvidiaHookPath": "/usr/bin/nvidia-cdi-hook", "featureFlags": "disable-ipc-discoverer"},
+        "gdrcopyEnabled": True,
+        "gdsEnabled": True,
+        "mofedEnabled": True,
+        "mps": {"root": "/mps"},
+        "gfd": {"enabled": True, "labelOutput": "file", "noTimestamp": True, "sleepInterval": "30s"},
+        "healthRecovery": "never",
+        "logLevel": "debug",
+        "strictConfig": True,
+        "takeOver": True,
+        "config": {"name": "c", "default": "any", "fallbackStrategies": ["single", "empty"]},
+        "extraEnv": [{"name": "DP_DISABLE_HEALTHCHECKS", "value": "43"}],
+    }
+    wanted = {
+        "MIG_STRATEGY": "none",
+        "FAIL_ON_INIT_ERROR": "false",
+        "PASS_DEVICE_SPECS": "false",
+        "DEVICE_LIST_STRATEGY": "envvar,cdi-cri",
+        "DEVICE_ID_STRATEGY": "index",
+        "DEVICE_DISCOVERY_STRATEGY": "nvml",
+        "SHARED_DEVICES_ALLOCATION_POLICY": "packed",
+        "NVIDIA_DRIVER_ROOT": "/run/nvidia/driver",
+        "NVIDIA_DEV_ROOT": "/run/nvidia/dev",
+        "NVIDIA_CDI_HOOK_PATH": "/usr/bin/nvidia-cdi-hook",
+        "CDI_FEATURE_FLAGS": "disable-ipc-discoverer",
+        "GDRCOPY_ENABLED": "true",
+        "GDS_ENABLED": "true",
+        "MOFED_ENABLED": "true",
+        "MPS_ROOT": "/mps",
+        "GFD_NO_TIMESTAMP": "true",
+        "GFD_SLEEP_INTERVAL": "30s",
+        "TRANCHE_LABELS": "on",
+        "LABEL_OUTPUT": "file",
+        "TRANCHE_HEALTH_RECOVERY": "never",
+        "TRANCHE_LOG_LEVEL": "debug",
+        "TRANCHE_STRICT_CONFIG": "true",
+        "TRANCHE_TAKE_OVER": "true",
+        "CONFIG_MAP": "c",
+        "NODE_LABEL": "nvidia.com/device-plugin.config",
+        "DEFAULT_CONFIG": "any",
+        "FALLBACK_STRATEGIES": "single,empty",
+        "DP_DISABLE_HEALTHCHECKS": "43",
+        "NVIDIA_VISIBLE_DEVICES": "all",
+        "NVIDIA_DRIVER_CAPABILITIES": "utility",
+        "NODE_NAME": "spec.nodeName",
+        "NAMESPACE": "metadata.namespace",
+        "POD_NAME": "metadata.name",
+    }
+    assert helm.template(values).env() == wanted
+
+
+def test_pod_settings(helm):
+    values = {
+        "runtimeClassName": "nvidia",
+        "priorityClassName": "",
+        "imagePullSecrets": [{"name": "s"}],
+        "nodeSelector": {"a": "b"},
+        "affinity": {},
+        "tolerations": [{"operator": "Exists"}],
+        "updateStrategy": {"type": "OnDelete"},
+        "podAnnotations": {"a": "b"},
+        "podSecurityContext": {"fsGroup": 0},
+        "devicePlugin": {"enableHostNetwork": True},
+        "image": {"repository": "here/tranche", "tag": "1"},
+        "resources": {"limits": {"memory": "64Mi"}},
+        "probes": {"liveness": None, "readiness": {"periodSeconds": 3}},
+        "kubeletRoot": "/var/lib/k0s/kubelet",
+    }
+    rendered = helm.template(values)
+    pod, agent = rendered.pod(), rendered.agent()
+    assert pod["runtimeClassName"] == "nvidia" and "priorityClassName" not in pod
+    assert pod["imagePullSecrets"] == [{"name": "s"}]
+    assert pod["nodeSelector"] == {"a": "b"}
+    # Helm merges maps: an empty one keeps the default.
+    assert "nodeAffinity" in pod["affinity"]
+    assert pod["tolerations"] == [{"operator": "Exists"}]
+    assert pod["securityContext"] == {"fsGroup": 0}
+    assert pod["hostNetwork"] is True and pod["dnsPolicy"] == "ClusterFirstWithHostNet"
+    assert agent["image"] == "here/tranche:1"
+    assert agent["resources"]["limits"] == {"memory": "64Mi"}
+    assert "livenessProbe" not in agent and agent["readinessProbe"]["periodSeconds"] == 3
+    assert rendered.mounts()["/var/lib/kubelet/device-plugins"] == "/var/lib/k0s/kubelet/device-plugins"
+    assert rendered.one("DaemonSet")["spec"]["updateStrategy"] == {"type": "OnDelete"}
+    assert rendered.one("DaemonSet")["spec"]["template"]["metadata"]["annotations"] == {"a": "b"}
+
+
+def test_digest_wins_over_the_tag(helm):
+    digest = "sha256:" + "0" * 64
+    assert helm.template({"image": {"digest": digest, "tag": "x"}}).agent()["image"] == f"tranche@{digest}"
+
+
+@pytest.mark.parametrize(
+    ("values", "release", "name"),
+    [
+        ({}, "gpu", "gpu-tranche"),
+        ({}, "tranche", "tranche"),
+        ({"nameOverride": "nvidia-device-plugin"}, "nvdp", "nvdp-nvidia-device-plugin"),
+        ({"fullnameOverride": "x"}, "gpu", "x"),
+        ({}, "r" * 53, "r" * 53 + "-tranche"),
+        ({"nameOverride": "n" * 63}, "gpu", "gpu-" + "n" * 59),
+    ],
+)
+def test_names(helm, values, release, name):
+    rendered = helm.template({**values, "config": {"map": {"default": TIME_SLICING}}}, release=release)
+    assert rendered.one("DaemonSet")["metadata"]["name"] == name
+    assert all(len(o["metadata"]["name"]) <= 63 for o in rendered.objects)
+
+
+def test_selector_labels_of_the_users(helm):
+    rendered = helm.template({"selectorLabelsOverride": {"name": "nvidia-device-plugin-ds"}})
+    spec = rendered.one("DaemonSet")["spec"]
+    assert spec["selector"]["matchLabels"] == {"name": "nvidia-device-plugin-ds"}
+    assert spec["template"]["metadata"]["labels"]["name"] == "nvidia-device-plugin-ds"
+
+
+def test_namespace_override(helm):
+    rendered = helm.template({"namespaceOverride": "gpu", "config": {"name": "c"}})
+    assert {o["metadata"].get("namespace") for o in rendered.objects} == {"gpu", "default", None}
+    assert 'system:serviceaccount:gpu:gpu-tranche-agent"' in json.dumps(rendered.one("ValidatingAdmissionPolicy")).replace('\\"', '"')
+
+
+def test_published_commands_find_the_operators_names(helm):
+    rendered = helm.template(MODES["operator"], namespace="gpu-operator")
+    daemonset = rendered.one("DaemonSet", "nvidia-device-plugin-daemonset")
+    assert daemonset["metadata"]["namespace"] == "gpu-operator"
+    assert daemonset["spec"]["template"]["metadata"]["labels"]["app"] == "nvidia-device-plugin-daemonset"
+    assert rendered.one("CustomResourceDefinition", "clusterpolicies.nvidia.com")["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"}
+    assert rendered.one("ClusterPolicy", "cluster-policy")["metadata"]["annotations"]["helm.sh/hook"] == "post-install,post-upgrade"
+    assert rendered.env()["CONFIG_MAP"] == "gpu-tranche-policy"
+    assert rendered.env()["FALLBACK_STRATEGIES"] == "empty"
+    assert "--config-map-out=gpu-tranche-policy" in rendered.one("Deployment")["spec"]["template"]["spec"]["containers"][0]["args"]
+
+
+def test_an_operators_name_and_data_make_that_config_map(helm):
+    config = {"create": True, "name": "plugin-config", "default": "a", "data": {"a": TIME_SLICING, "b": TIME_SLICING}}
+    rendered = helm.template({"devicePlugin": {"config": config}})
+    assert sorted(rendered.one("ConfigMap", "plugin-config")["data"]) == ["a", "b"]
+    assert (rendered.env()["CONFIG_MAP"], rendered.env()["DEFAULT_CONFIG"]) == ("plugin-config", "a")
+
+
+@pytest.mark.parametrize("probes", [{}, {"startup": None, "liveness": None, "readiness": None}])
+def test_cleanup_changes_the_container_that_there_is(helm, probes):
+    rendered = helm.template({"probes": probes, "cleanup": {"timeoutSeconds": 30}})
+    job = rendered.one("Job")
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    assert container["command"] == ["tranche", "cleanup"]
+    daemonset, patch, timeout = container["args"]
+    assert (daemonset, timeout) == ("--daemonset=tranche/gpu-tranche", "--timeout=30s")
+    assert job["spec"]["activeDeadlineSeconds"] > 30
+    change = json.loads(patch.removeprefix("--patch="))["spec"]
+    (changed,) = change["template"]["spec"]["containers"]
+    assert changed["name"] == rendered.agent()["name"]
+    assert changed["command"] == ["tranche", "cleanup", "--stay"]
+    assert changed["readinessProbe"]["exec"]["command"] == ["tranche", "cleanup", "--check"]
+    assert changed["startupProbe"] is None and changed["livenessProbe"] is None
+    assert change["updateStrategy"]["rollingUpdate"] == {"maxUnavailable": "100%", "maxSurge": 0}
+
+
+def test_without_cleanup_no_hooks(helm):
+    rendered = helm.template({"cleanup": {"enabled": False}})
+    assert not [o for o in rendered.objects if "helm.sh/hook" in o["metadata"].get("annotations", {})]
