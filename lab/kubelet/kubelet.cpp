@@ -128,7 +128,9 @@ Result<void> Kubelet::Impl::connect(const RegistrationServer::Request& request) 
   TRY(gate.pass(request.cancelled));
   TRY(check_registration(request));
   ASSIGN_OR_RETURN(DeviceTable::Plugin plugin, dial(plugins_folder() / request.endpoint));
-  Endpoint* endpoint = plugin.endpoint.get();
+  // Held: a second registration of the resource may take it out of the table meanwhile.
+  const auto held = plugin.endpoint;
+  Endpoint* endpoint = held.get();
   close_all(table.attach(request.resource, std::move(plugin)));
   endpoint->watch(
       [this, endpoint, resource = request.resource](std::vector<Device> devices) {
