@@ -1,0 +1,223 @@
+#include "kube/transfer.h"
+
+#include <curl/curl.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace tranche::kube {
+namespace {
+
+using std::chrono::milliseconds;
+
+struct ListDeleter {
+  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+};
+using HeaderList = std::unique_ptr<curl_slist, ListDeleter>;
+
+void add(HeaderList& list, const std::string& header) {
+  list.reset(curl_slist_append(list.release(), header.c_str()));
+}
+
+// A peer that is gone without a word is noticed after half a minute.
+int set_keepalive(void* /*context*/, curl_socket_t socket, curlsocktype purpose) {
+  if (purpose != CURLSOCKTYPE_IPCXN) return CURL_SOCKOPT_OK;
+  const auto set = [&](int level, int name, int value) {
+    ::setsockopt(socket, level, name, &value, sizeof value);
+  };
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 15);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 5);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, 30'000);
+  return CURL_SOCKOPT_OK;
+}
+
+curl_blob blob_of(const std::string& text) {
+  // Not copied: the identity outlives the handle. curl does not write to it.
+  return {const_cast<char*>(text.data()), text.size(), CURL_BLOB_NOCOPY};
+}
+
+std::string hint_of(CURLcode code, std::string_view trouble) {
+  switch (code) {
+    case CURLE_PEER_FAILED_VERIFICATION:
+      return "the API server's certificate is not signed by the certificate authority of the "
+             "credentials, or is for another host";
+    case CURLE_SSL_CERTPROBLEM:
+      return "the client certificate or its key is broken, or they do not belong together";
+    case CURLE_SSL_CACERT_BADFILE:
+      return "the certificate authority of the credentials cannot be read";
+    case CURLE_COULDNT_RESOLVE_HOST:
+      return "the API server's name cannot be looked up";
+    case CURLE_COULDNT_CONNECT:
+      return "is the API server running, and is its address right?";
+    default:
+      if (trouble.find("alert") == std::string_view::npos) return {};
+      return "the API server does not accept the client certificate";
+  }
+}
+
+}  // namespace
+
+struct Transfer::Handles {
+  CURL* easy = curl_easy_init();
+  CURLM* multi = curl_multi_init();
+  HeaderList headers;
+  HeaderList connect_to;
+  std::array<char, CURL_ERROR_SIZE> trouble{};
+  // Of the exchange under way.
+  const Exchange* exchange = nullptr;
+  Exchange::Clock::time_point last_byte;
+  bool refused = false;  // take() said no
+
+  ~Handles() {
+    curl_easy_cleanup(easy);
+    curl_multi_cleanup(multi);
+  }
+
+  static std::size_t write(char* data, std::size_t size, std::size_t count, void* context) {
+    auto& self = *static_cast<Handles*>(context);
+    const std::string_view piece(data, size * count);
+    self.last_byte = Exchange::Clock::now();
+    long status = 0;
+    curl_easy_getinfo(self.easy, CURLINFO_RESPONSE_CODE, &status);
+    if (self.exchange->take(status, piece)) return piece.size();
+    self.refused = true;
+    return 0;
+  }
+};
+
+Transfer::Transfer(const Endpoint& endpoint, std::shared_ptr<const Identity> identity)
+    : endpoint_(endpoint), identity_(std::move(identity)), handles_(std::make_unique<Handles>()) {}
+Transfer::~Transfer() = default;
+
+void Transfer::prepare(const Exchange& exchange, const std::string& url) {
+  auto& handles = *handles_;
+  auto* const easy = handles.easy;
+  const auto set = [easy](CURLoption option, auto value) { curl_easy_setopt(easy, option, value); };
+  curl_easy_reset(easy);  // keeps the connection
+  handles.trouble.front() = '\0';
+  handles.refused = false;
+  handles.exchange = &exchange;
+  handles.last_byte = Exchange::Clock::now();
+
+  set(CURLOPT_URL, url.c_str());
+  set(CURLOPT_PATH_AS_IS, 1L);
+  set(CURLOPT_PROTOCOLS_STR, "http,https");
+  set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+  set(CURLOPT_PROXY, "");  // credentials go to the API server alone
+  set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_ERRORBUFFER, handles.trouble.data());
+  set(CURLOPT_USERAGENT, endpoint_.user_agent.c_str());
+  set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(endpoint_.connect_timeout.count()));
+  set(CURLOPT_SOCKOPTFUNCTION, &set_keepalive);
+  set(CURLOPT_WRITEFUNCTION, &Handles::write);
+  set(CURLOPT_WRITEDATA, handles_.get());
+  // A watch's events must come as they are sent.
+  if (!exchange.quiet) set(CURLOPT_ACCEPT_ENCODING, "gzip");
+
+  handles.headers.reset();
+  add(handles.headers, "Accept: application/json");
+  add(handles.headers, "Expect:");
+  if (!identity_->token.empty()) add(handles.headers, "Authorization: Bearer " + identity_->token);
+  if (exchange.method != "GET") {
+    set(CURLOPT_POST, 1L);
+    set(CURLOPT_POSTFIELDS, exchange.body.data());
+    set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(exchange.body.size()));
+    set(CURLOPT_CUSTOMREQUEST, std::string(exchange.method).c_str());
+    add(handles.headers, fmt::format("Content-Type: {}", exchange.content_type));
+  }
+  set(CURLOPT_HTTPHEADER, handles.headers.get());
+
+  if (endpoint_.insecure) {
+    set(CURLOPT_SSL_VERIFYPEER, 0L);
+    set(CURLOPT_SSL_VERIFYHOST, 0L);
+  }
+  const auto set_blob = [&](CURLoption option, const std::string& text) {
+    if (text.empty()) return;
+    auto blob = blob_of(text);
+    set(option, &blob);
+  };
+  set_blob(CURLOPT_CAINFO_BLOB, identity_->authority);
+  set_blob(CURLOPT_SSLCERT_BLOB, identity_->certificate);
+  set_blob(CURLOPT_SSLKEY_BLOB, identity_->key);
+  if (!endpoint_.tls_server_name.empty()) {
+    handles.connect_to.reset();
+    add(handles.connect_to, "::" + endpoint_.server.authority());
+    set(CURLOPT_CONNECT_TO, handles.connect_to.get());
+  }
+}
+
+Outcome Transfer::run(const Exchange& exchange) {
+  if (exchange.stop.stop_requested()) return {Outcome::End::kStopped};
+  auto server = endpoint_.server;
+  if (!endpoint_.tls_server_name.empty()) server.host = endpoint_.tls_server_name;
+  const auto url = server.to_string() + std::string(exchange.target);
+  prepare(exchange, url);
+  curl_multi_add_handle(handles_->multi, handles_->easy);
+  Outcome outcome;
+  {
+    const std::stop_callback wake(exchange.stop,
+                                  [multi = handles_->multi] { curl_multi_wakeup(multi); });
+    outcome = drive(exchange);
+  }
+  long sent = 0;
+  curl_easy_getinfo(handles_->easy, CURLINFO_REQUEST_SIZE, &sent);
+  outcome.sent = sent > 0;
+  curl_multi_remove_handle(handles_->multi, handles_->easy);
+  return outcome;
+}
+
+Outcome Transfer::drive(const Exchange& exchange) {
+  using Clock = Exchange::Clock;
+  bool begun = false;
+  long status = 0;
+  while (true) {
+    int running = 0;
+    curl_multi_perform(handles_->multi, &running);
+    curl_easy_getinfo(handles_->easy, CURLINFO_RESPONSE_CODE, &status);
+    if (!begun && status >= 200) {
+      begun = true;
+      if (exchange.begun) exchange.begun(status);
+    }
+    if (exchange.between && !exchange.between()) return {Outcome::End::kEnded, status};
+    if (running == 0) break;
+    if (exchange.stop.stop_requested()) return {Outcome::End::kStopped, status};
+    auto until = exchange.deadline;
+    if (exchange.quiet) until = std::min(until, handles_->last_byte + *exchange.quiet);
+    const auto left = std::chrono::ceil<milliseconds>(until - Clock::now());
+    if (left.count() <= 0) return {Outcome::End::kDeadline, status};
+    const auto wait = std::min(left, milliseconds(std::chrono::minutes(1)));
+    curl_multi_poll(handles_->multi, nullptr, 0, static_cast<int>(wait.count()), nullptr);
+  }
+  int left = 0;
+  const auto* const message = curl_multi_info_read(handles_->multi, &left);
+  return conclude(message == nullptr ? CURLE_FAILED_INIT : message->data.result);
+}
+
+Outcome Transfer::conclude(int result) {
+  const auto code = static_cast<CURLcode>(result);
+  Outcome outcome;
+  auto* const easy = handles_->easy;
+  curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &outcome.status);
+  curl_off_t seconds = 0;
+  curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &seconds);
+  if (seconds > 0) outcome.retry_after = std::chrono::seconds(seconds);
+  if (code == CURLE_OK) return outcome;
+  if (handles_->refused) {
+    outcome.end = Outcome::End::kEnded;
+    return outcome;
+  }
+  outcome.end = Outcome::End::kBroken;
+  const std::string_view detail(handles_->trouble.data());
+  outcome.trouble = detail.empty() ? curl_easy_strerror(code) : detail;
+  outcome.hint = hint_of(code, outcome.trouble);
+  return outcome;
+}
+
+}  // namespace tranche::kube
