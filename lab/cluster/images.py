@@ -27,6 +27,7 @@ _TOOLS = (
     *("mv", "nproc", "readlink", "rm", "sed", "seq", "sleep", "sort", "stat", "tail", "tee", "timeout"),
     *("touch", "tr", "true", "uname", "wc", "ps", "kill", "ldd", "getconf"),
 )
+_C_LIBRARY = ("libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libresolv.so.2")
 # Programs of published test images, as far as a machine without CUDA can play them.
 _DEVICE_QUERY = """#!/bin/bash
 # Stands in for CUDA's deviceQuery: what NVML tells of the GPUs this container sees.
@@ -95,7 +96,8 @@ def write_glibc(path: pathlib.Path, tags: list[str]) -> None:
     archive = _archive()
     programs = [found for name in _TOOLS if (found := shutil.which(name, path="/usr/bin:/bin"))]
     files = {f"/usr/bin/{pathlib.Path(one).name}": one for one in programs}
-    files |= libraries_of(programs)
+    libraries = libraries_of(programs)
+    files |= libraries | _rest_of_c_library(libraries)
     files["/usr/bin/sh"] = archive.Symlink("bash")
     for link in ("bin", "lib", "lib64", "sbin"):
         files[f"/{link}"] = archive.Symlink(f"usr/{link}")
@@ -122,6 +124,13 @@ def libraries_of(programs: list[str]) -> dict[str, str]:
             place = path if path.startswith("/usr/") else f"/usr{path}"
             files[place] = path
     return files
+
+
+def _rest_of_c_library(libraries: dict[str, str]) -> dict[str, str]:
+    """Its parts that lie beside libc.so.6: programs from elsewhere, the driver's among them, want them."""
+    [libc] = [place for place in libraries if place.endswith("/libc.so.6")]
+    places = [f"{libc.rpartition('/')[0]}/{name}" for name in _C_LIBRARY]
+    return {place: place for place in places if pathlib.Path(place).exists()}
 
 
 def write_agent(path: pathlib.Path, build: pathlib.Path) -> None:
