@@ -1,0 +1,135 @@
+"""deploy/image/build: the image holds what the program needs, is small, and its bill of materials names every file."""
+
+import hashlib
+import io
+import json
+import os
+import pathlib
+import subprocess
+import tarfile
+
+import pytest
+from helm import ROOT
+
+TRANCHE = pathlib.Path(os.environ.get("TRANCHE_BUILD", ROOT / "build")).resolve() / "bin/tranche"
+BUILD = ROOT / "deploy/image/build"
+
+
+def build(*arguments) -> subprocess.CompletedProcess:
+    env = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}
+    return subprocess.run([BUILD, *map(str, arguments)], env=env, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory):
+    """(archive, layer, bill of materials)"""
+    if not TRANCHE.exists():
+        pytest.skip(f"{TRANCHE} is not built")
+    out = tmp_path_factory.mktemp("image") / "tranche.tar"
+    done = build("--tranche", TRANCHE, "--output", out)
+    assert done.returncode == 0, done.stderr
+    assert str(out) in done.stdout
+    with tarfile.open(out) as archive:
+        (manifest,) = json.load(archive.extractfile("manifest.json"))
+        layer = archive.extractfile(manifest["Layers"][0]).read()
+        config = json.load(archive.extractfile(manifest["Config"]))
+    return out, tarfile.open(fileobj=io.BytesIO(layer)), json.loads(out.with_name("tranche.spdx.json").read_text()), manifest, config
+
+
+def test_size(image):
+    assert image[0].stat().st_size <= 40 << 20
+
+
+def test_names_and_entrypoint_are_those_of_nvidias_image(image):
+    _, layer, _, manifest, config = image
+    for name in ("nvidia-device-plugin", "gpu-feature-discovery", "config-manager"):
+        assert layer.getmember(f"usr/bin/{name}").linkname == "tranche"
+    assert config["config"]["Entrypoint"] == ["/usr/bin/nvidia-device-plugin"]
+    assert set(config["config"]["Env"]) >= {"NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_DRIVER_CAPABILITIES=utility"}
+    assert "tranche:latest" in manifest["RepoTags"]
+
+
+def test_the_driver_finds_what_it_needs(image):
+    names = image[1].getnames()
+    triplet = "x86_64-linux-gnu" if "usr/lib/x86_64-linux-gnu" in names else "aarch64-linux-gnu"
+    for library in ("libc.so.6", "libdl.so.2", "libm.so.6", "libpthread.so.0", "librt.so.1"):
+        assert f"usr/lib/{triplet}/{library}" in names
+    assert {"etc/debian_version", "etc/ld.so.conf.d"} <= set(names)
+
+
+def test_nothing_else_can_be_run(image):
+    programs = [m.name for m in image[1] if m.isreg() and m.mode & 0o111 and not m.name.startswith("usr/lib")]
+    assert programs == ["usr/bin/tranche"]
+
+
+def test_the_bill_names_every_file(image):
+    _, layer, bill, *_ = image
+    wanted = {f"./{m.name}": layer.extractfile(m).read() for m in layer if m.isreg()}
+    named = {f["fileName"]: {c["algorithm"]: c["checksumValue"] for c in f["checksums"]} for f in bill["files"]}
+    assert named == {
+        name: {"SHA1": hashlib.sha1(data).hexdigest(), "SHA256": hashlib.sha256(data).hexdigest()} for name, data in wanted.items()
+    }
+
+
+def test_the_bill_is_spdx_and_hangs_together(image):
+    bill = image[2]
+    assert (bill["spdxVersion"], bill["dataLicense"], bill["SPDXID"]) == ("SPDX-2.3", "CC0-1.0", "SPDXRef-DOCUMENT")
+    assert bill["creationInfo"]["created"] == "2023-11-14T22:13:20Z"
+    ids = [e["SPDXID"] for e in [bill, *bill["packages"], *bill["files"]]]
+    assert len(ids) == len(set(ids))
+    relations = {(r["spdxElementId"], r["relationshipType"], r["relatedSpdxElement"]) for r in bill["relationships"]}
+    assert {x for a, _, b in relations for x in (a, b)} <= set(ids)
+    assert ("SPDXRef-DOCUMENT", "DESCRIBES", "SPDXRef-image") in relations
+    contained = {b for _, how, b in relations if how in ("CONTAINS", "STATIC_LINK")}
+    assert {e["SPDXID"] for e in bill["files"]} <= contained
+    assert {p["SPDXID"] for p in bill["packages"]} - {"SPDXRef-image"} <= contained
+
+
+def test_the_bill_names_what_is_linked_in(image):
+    bill = image[2]
+    names = {p["name"]: p for p in bill["packages"]}
+    linked = {r["relatedSpdxElement"] for r in bill["relationships"] if r["relationshipType"] == "STATIC_LINK"}
+    for name in ("libgrpc++-dev", "libprotobuf-dev", "libyaml-cpp-dev"):
+        assert names[name]["SPDXID"] in linked
+    assert names["nlohmann-json3-dev"]["SPDXID"] not in linked  # headers only
+    version = subprocess.run(["dpkg-query", "-W", "-f=${Version}", "libc6"], capture_output=True, text=True, check=True).stdout
+    assert names["libc6"]["versionInfo"] == version
+    assert names["libc6"]["externalRefs"][0]["referenceLocator"].startswith("pkg:deb/debian/libc6@")
+
+
+def test_the_same_bytes_every_time(image, tmp_path):
+    out = image[0]
+    assert build("--tranche", TRANCHE, "--output", tmp_path / "tranche.tar").returncode == 0
+    for name in ("tranche.tar", "tranche.spdx.json"):
+        assert (tmp_path / name).read_bytes() == (out.parent / name).read_bytes()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="chroot needs root")
+def test_it_runs_with_nothing_but_the_image(image, tmp_path):
+    assert build("--tranche", TRANCHE, "--rootfs", tmp_path / "r").returncode == 0
+    for name in ("tranche", "nvidia-device-plugin"):
+        done = subprocess.run(["chroot", tmp_path / "r", f"/usr/bin/{name}", "--help"], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    tree = {str(p.relative_to(tmp_path / "r")) for p in (tmp_path / "r").rglob("*")}
+    assert tree == set(image[1].getnames())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--tranche", "/does/not/exist"], "/does/not/exist does not exist; run make first"),
+        (["--tranche", "/bin/ls"], "has no build.ninja"),
+        (["--tranche", TRANCHE, "--max-size", "1"], "more than 1 (--max-size)"),
+        (["--tranche", TRANCHE, "--rootfs", "/usr"], "/usr is not empty"),
+        (["--tranche", TRANCHE, "--tag", "A"], "'A' is not NAME:TAG"),
+    ],
+)
+def test_refused(arguments, message, tmp_path):
+    if arguments[1] == TRANCHE and not TRANCHE.exists():
+        pytest.skip(f"{TRANCHE} is not built")
+    if "--rootfs" not in arguments:
+        arguments = [*arguments, "--output", tmp_path / "i.tar"]
+    done = build(*arguments)
+    assert done.returncode == 1
+    assert message in done.stderr and "Traceback" not in done.stderr
+    assert not (tmp_path / "i.tar").exists()
