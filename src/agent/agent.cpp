@@ -25,14 +25,15 @@ std::chrono::milliseconds quiet_time(const config::AgentOptions& options) {
 
 }  // namespace
 
-Agent::Agent(Ports ports, Settings settings, ConfigSource source, config::Loaded loaded)
+Agent::Agent(Ports ports, Settings settings, ConfigSource& source, config::Loaded loaded)
     : ports_(std::move(ports)),
       settings_(std::move(settings)),
-      source_(std::move(source)),
+      source_(source),
       loaded_(std::move(loaded)),
       health_(settings_.xid_policy, quiet_time(settings_.options)) {}
 
 Agent::~Agent() {
+  if (ports_.bell != nullptr) ports_.bell->listen({});
   pruner_.reset();
   xids_.reset();
   hardware_.reset();
@@ -119,27 +120,40 @@ void Agent::on_hangup() {
 void Agent::on_config_change() {
   auto loaded = source_.read();
   if (!loaded) {
-    complain(config_complaint_, loaded.error(),
-             "the new configuration is refused, the old one stays in force");
+    refuse_config(loaded.error());
     return;
   }
-  config_complaint_.clear();
-  if (loaded->config == loaded_.config && loaded->warnings == loaded_.warnings) return;
-  if (!apply_config(*std::move(loaded))) return;
-  labels_->restamp();
-  reconcile();
+  if (loaded->config != loaded_.config || loaded->warnings != loaded_.warnings) {
+    if (!apply_config(*std::move(loaded))) return;
+    labels_->restamp();
+    reconcile();
+  }
+  accept_config();
 }
 
 bool Agent::apply_config(config::Loaded loaded) {
   if (const auto followed = follow_imex(loaded.config); !followed) {
-    complain(config_complaint_, followed.error(),
-             "the new configuration is refused, the old one stays in force");
+    refuse_config(followed.error());
     return false;
   }
-  ports_.log.info("the configuration has changed");
+  ports_.log.info(fmt::format("the configuration has changed ({})", source_.origin()));
   loaded_ = std::move(loaded);
   announce(loaded_);
   return true;
+}
+
+void Agent::accept_config() {
+  config_complaint_.clear();
+  source_.accepted();
+  if (ports_.report) ports_.report({.applied = true, .message = source_.origin()});
+}
+
+void Agent::refuse_config(const Error& error) {
+  complain(config_complaint_, error,
+           "the new configuration is refused, the old one stays in force");
+  // What cannot be known now is no fault of the configuration.
+  if (!ports_.report || error.code == Code::kUnavailable) return;
+  ports_.report({.applied = false, .message = error.message()});
 }
 
 // The channels that `config` names, or why it cannot be obeyed here; then nothing has changed.

@@ -17,14 +17,17 @@
 #include <string>
 #include <vector>
 
+#include "agent/bell.h"
 #include "agent/cdi_keeper.h"
 #include "agent/config_source.h"
 #include "agent/desired.h"
 #include "agent/grant_store.h"
 #include "agent/hardware_watch.h"
 #include "agent/label_keeper.h"
+#include "agent/label_sink.h"
 #include "agent/mailbox.h"
 #include "agent/node_lock.h"
+#include "agent/node_reporter.h"
 #include "agent/periodic.h"
 #include "agent/plugin_set.h"
 #include "agent/registrar.h"
@@ -53,14 +56,18 @@ class Agent {
         register_plugin;
     const Clock& clock;
     const Log& log;
+    // Of a cluster; without one: null, and nobody is told.
+    Bell* bell = nullptr;         // rung when `source` or the node may say something new
+    LabelSink* labels = nullptr;  // null: the file
+    std::function<void(const ConfigReport&)> report = {};
   };
   struct Settings {
     config::AgentOptions options;
     gpu::XidPolicy xid_policy;
   };
 
-  // `loaded`: what `source` gave when it was read first.
-  Agent(Ports ports, Settings settings, ConfigSource source, config::Loaded loaded);
+  // `loaded`: what `source`, which outlives the agent, gave when it was read first.
+  Agent(Ports ports, Settings settings, ConfigSource& source, config::Loaded loaded);
   ~Agent();
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
@@ -83,8 +90,10 @@ class Agent {
   void on_hangup();
   void on_config_change();
   bool apply_config(config::Loaded loaded);
-  Result<void> follow_imex(const config::Config& config);
+  void accept_config();
+  void refuse_config(const Error& error);
   void update_labels();
+  Result<void> follow_imex(const config::Config& config);
   void on_kubelet_folder();
   Result<void> register_with_kubelet(const Registrar::Request& request,
                                      const std::stop_token& stop);
@@ -99,7 +108,7 @@ class Agent {
 
   Ports ports_;
   Settings settings_;
-  ConfigSource source_;
+  ConfigSource& source_;
   config::Loaded loaded_;  // the configuration in force
   gpu::HealthTracker health_;
   std::optional<TimePoint> health_due_;  // when health may change by time alone

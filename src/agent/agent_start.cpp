@@ -62,7 +62,7 @@ Result<void> Agent::start() {
   open_grants();
   start_registrar();
   cdi_.emplace(settings_.options, ports_.log);
-  labels_.emplace(settings_.options.labels, ports_.clock, ports_.log);
+  labels_.emplace(settings_.options.labels, ports_.labels, ports_.clock, ports_.log);
   const auto store = [this](const offer::Grant& grant) -> Result<void> {
     if (grants_ == nullptr) return {};
     return grants_->add(grant);
@@ -73,6 +73,14 @@ Result<void> Agent::start() {
   kubelet_socket_ = PinnedFile(settings_.options.kubelet_socket);
   on_reading(std::move(machine));
   start_watches();
+  if (ports_.bell != nullptr) {
+    ports_.bell->listen([this] {
+      mailbox_->post([this] {
+        on_config_change();
+        update_labels();
+      });
+    });
+  }
   // What changed before the watches were there.
   on_config_change();
   on_kubelet_folder();

@@ -61,8 +61,8 @@ class AgentTest : public testing::Test {
   }
 
   void start() {
-    ConfigSource source({}, options_.config_file, "");
-    auto loaded = source.read();
+    source_.emplace(config::Sources(), options_.config_file, "");
+    auto loaded = source_->read();
     ASSERT_TRUE(loaded) << loaded.error().what;
     agent_ = std::make_unique<Agent>(
         Agent::Ports{.reader = reader_,
@@ -77,8 +77,8 @@ class AgentTest : public testing::Test {
                          },
                      .clock = clock_,
                      .log = log_.log()},
-        Agent::Settings{.options = options_, .xid_policy = gpu::make_xid_policy("", "")},
-        std::move(source), *std::move(loaded));
+        Agent::Settings{.options = options_, .xid_policy = gpu::make_xid_policy("", "")}, *source_,
+        *std::move(loaded));
     thread_ = std::jthread([this] { result_ = agent_->run(signals_[0]); });
   }
 
@@ -111,6 +111,7 @@ class AgentTest : public testing::Test {
   std::array<int, 2> signals_{};
   std::mutex mutex_;
   std::vector<std::string> registered_;
+  std::optional<FileSource> source_;
   std::unique_ptr<Agent> agent_;
   Result<void> result_;
   std::jthread thread_;
@@ -146,6 +147,7 @@ TEST_F(AgentTest, RefusesABadConfigurationOnceAndKeepsTheOldOne) {
 
 TEST_F(AgentTest, AnXidMarksItsGpuAndSighupForgets) {
   start();
+  ASSERT_TRUE(says("registered nvidia.com/gpu"));
   ASSERT_TRUE(test::eventually([&] { return events_.waits() > 0; }));
   events_.post({.xid = 79, .gpu = gpu::GpuUuid{test::gpu_uuid(1)}});
   ASSERT_TRUE(says(test::gpu_uuid(1) + " is unhealthy"));

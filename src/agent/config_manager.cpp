@@ -60,7 +60,7 @@ class ConfigManager {
   Result<config::Wish> read_wish() const {
     ASSIGN_OR_RETURN(const auto text, fs_.read(labels_file_));
     ASSIGN_OR_RETURN(const auto node_labels, labels::parse(text));
-    config::Wish wish{.fallbacks = options_.fallbacks};
+    config::Wish wish{.label_key = options_.node_label, .fallbacks = options_.fallbacks};
     if (const auto found = node_labels.find(options_.node_label); found != node_labels.end()) {
       wish.label = found->second;
     }

@@ -24,7 +24,7 @@ namespace {
 
 class FeatureDiscovery {
  public:
-  FeatureDiscovery(const config::FeatureDiscoveryOptions& options, const ConfigSource& source,
+  FeatureDiscovery(const config::FeatureDiscoveryOptions& options, const FileSource& source,
                    const Log& log)
       : options_(options), source_(source), log_(log) {}
 
@@ -90,7 +90,7 @@ class FeatureDiscovery {
   }
 
   config::FeatureDiscoveryOptions options_;
-  ConfigSource source_;
+  FileSource source_;
   const Log& log_;
   config::Loaded loaded_;
   std::optional<nvml::Reader> reader_;
@@ -140,7 +140,7 @@ int run_feature_discovery(const config::Sources& sources) {
     log.error(signals.error());
     return 1;
   }
-  const ConfigSource source(sources, options->config_file, options->config_name);
+  const FileSource source(sources, options->config_file, options->config_name);
   FeatureDiscovery discovery(*options, source, log);
   const auto result = run(discovery, *signals, log);
   ::close(*signals);

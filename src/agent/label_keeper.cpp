@@ -4,8 +4,9 @@
 
 namespace tranche::agent {
 
-LabelKeeper::LabelKeeper(config::LabelsMode mode, const Clock& clock, const Log& log)
-    : mode_(mode), clock_(clock), log_(log) {
+LabelKeeper::LabelKeeper(config::LabelsMode mode, LabelSink* sink, const Clock& clock,
+                         const Log& log)
+    : mode_(mode), sink_(sink), clock_(clock), log_(log) {
   restamp();
 }
 
@@ -19,14 +20,7 @@ void LabelKeeper::update(const gpu::Machine& machine, const config::Config& conf
   if (mode_ == config::LabelsMode::kOff) return;
   flags_ = config.flags.gfd;
   // Standard output is the log of an agent; labels there are `tranche labels --oneshot`'s.
-  if (flags_.output_file.empty()) return;
-  const labels::FeatureFile file(FsRoot(), flags_.output_file);
-  if (file_ && file_->path() != file.path()) {
-    finish();
-    file_.reset();
-    written_.clear();
-  }
-  if (!may_write(file)) return;
+  if (sink_ == nullptr && (flags_.output_file.empty() || !may_write_file())) return;
   const auto timestamp =
       flags_.no_timestamp ? std::nullopt : std::optional<std::int64_t>(timestamp_);
   const auto set = labels::make_labels(machine, config, {.timestamp = timestamp});
@@ -34,22 +28,48 @@ void LabelKeeper::update(const gpu::Machine& machine, const config::Config& conf
     say_once(LogLevel::kError, fmt::format("labels: {}", set.error().message()));
     return;
   }
-  if (file_ && set->labels == written_ &&
+  if (sink_ == nullptr) {
+    write_file(*set);
+    return;
+  }
+  sink_->write(set->labels);
+  warn_of(*set);
+}
+
+bool LabelKeeper::may_write_file() {
+  const labels::FeatureFile file(FsRoot(), flags_.output_file);
+  if (file_ && file_->path() != file.path()) {
+    finish();
+    file_.reset();
+    written_.clear();
+  }
+  return may_write(file);
+}
+
+void LabelKeeper::write_file(const labels::LabelSet& set) {
+  const labels::FeatureFile file(FsRoot(), flags_.output_file);
+  if (file_ && set.labels == written_ &&
       file.owner(clock_.wall_now()).value_or(labels::FeatureFile::Owner::kNobody) ==
           labels::FeatureFile::Owner::kUs) {
     return;
   }
-  if (const auto result = file.write(set->labels); !result) {
+  if (const auto result = file.write(set.labels); !result) {
     say_once(LogLevel::kError, fmt::format("labels: {}", result.error().message()));
     return;
   }
   said_.clear();
-  if (set->labels != written_) {
-    for (const auto& warning : set->warnings) log_.warn(fmt::format("labels: {}", warning));
-    log_.info(fmt::format("wrote {} labels to {}", set->labels.size(), file.path().string()));
+  if (set.labels != written_) {
+    log_.info(fmt::format("wrote {} labels to {}", set.labels.size(), file.path().string()));
   }
-  written_ = set->labels;
+  warn_of(set);
   file_ = file;
+}
+
+// Each warning once, until the labels change.
+void LabelKeeper::warn_of(const labels::LabelSet& set) {
+  if (set.labels == written_) return;
+  for (const auto& warning : set.warnings) log_.warn(fmt::format("labels: {}", warning));
+  written_ = set.labels;
 }
 
 bool LabelKeeper::may_write(const labels::FeatureFile& file) {

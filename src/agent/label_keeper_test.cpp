@@ -38,7 +38,7 @@ class LabelKeeperTest : public testing::Test {
 
 TEST_F(LabelKeeperTest, WritesOnceUntilSomethingChanges) {
   make_folder();
-  LabelKeeper keeper(LabelsMode::kAuto, clock_, log_.log());
+  LabelKeeper keeper(LabelsMode::kAuto, nullptr, clock_, log_.log());
   keeper.update(machine_, config_);
   EXPECT_THAT(text(), HasSubstr("nvidia.com/gpu.product=NVIDIA-L20\n"));
   keeper.update(machine_, config_);
@@ -51,7 +51,7 @@ TEST_F(LabelKeeperTest, WritesOnceUntilSomethingChanges) {
 }
 
 TEST_F(LabelKeeperTest, AMissingFolderIsOneWarning) {
-  LabelKeeper keeper(LabelsMode::kAuto, clock_, log_.log());
+  LabelKeeper keeper(LabelsMode::kAuto, nullptr, clock_, log_.log());
   keeper.update(machine_, config_);
   keeper.update(machine_, config_);
   EXPECT_EQ(log_.count("labels are not written"), 1);
@@ -60,7 +60,7 @@ TEST_F(LabelKeeperTest, AMissingFolderIsOneWarning) {
 TEST_F(LabelKeeperTest, AnotherWritersFreshFileIsLeftAlone) {
   make_folder();
   put("nvidia.com/gpu.count=1\n");
-  LabelKeeper keeper(LabelsMode::kAuto, clock_, log_.log());
+  LabelKeeper keeper(LabelsMode::kAuto, nullptr, clock_, log_.log());
   keeper.update(machine_, config_);
   keeper.finish();
   EXPECT_EQ(text(), "nvidia.com/gpu.count=1\n");
@@ -70,12 +70,12 @@ TEST_F(LabelKeeperTest, AnotherWritersFreshFileIsLeftAlone) {
 TEST_F(LabelKeeperTest, ItIsTakenOverWhenAbandonedOrWhenTold) {
   make_folder();
   put("nvidia.com/gpu.count=1\n");
-  LabelKeeper told(LabelsMode::kOn, clock_, log_.log());
+  LabelKeeper told(LabelsMode::kOn, nullptr, clock_, log_.log());
   told.update(machine_, config_);
   EXPECT_THAT(text(), HasSubstr("NVIDIA-L20"));
 
   put("nvidia.com/gpu.count=1\n");
-  LabelKeeper waiting(LabelsMode::kAuto, clock_, log_.log());
+  LabelKeeper waiting(LabelsMode::kAuto, nullptr, clock_, log_.log());
   waiting.update(machine_, config_);
   EXPECT_EQ(text(), "nvidia.com/gpu.count=1\n");
   clock_.advance(labels::FeatureFile::kStale + std::chrono::seconds(5));
@@ -85,7 +85,7 @@ TEST_F(LabelKeeperTest, ItIsTakenOverWhenAbandonedOrWhenTold) {
 
 TEST_F(LabelKeeperTest, WritesAgainWhatWasRemoved) {
   make_folder();
-  LabelKeeper keeper(LabelsMode::kAuto, clock_, log_.log());
+  LabelKeeper keeper(LabelsMode::kAuto, nullptr, clock_, log_.log());
   keeper.update(machine_, config_);
   ASSERT_TRUE(FsRoot(dir_.path()).remove("/features.d/gfd"));
   keeper.update(machine_, config_);
@@ -94,7 +94,7 @@ TEST_F(LabelKeeperTest, WritesAgainWhatWasRemoved) {
 
 TEST_F(LabelKeeperTest, TakesItsFileAwayAtTheEnd) {
   make_folder();
-  LabelKeeper keeper(LabelsMode::kAuto, clock_, log_.log());
+  LabelKeeper keeper(LabelsMode::kAuto, nullptr, clock_, log_.log());
   keeper.update(machine_, config_);
   keeper.finish();
   EXPECT_TRUE(text().empty());
@@ -102,7 +102,7 @@ TEST_F(LabelKeeperTest, TakesItsFileAwayAtTheEnd) {
 
 TEST_F(LabelKeeperTest, OffMeansOff) {
   make_folder();
-  LabelKeeper keeper(LabelsMode::kOff, clock_, log_.log());
+  LabelKeeper keeper(LabelsMode::kOff, nullptr, clock_, log_.log());
   keeper.update(machine_, config_);
   EXPECT_TRUE(text().empty());
   EXPECT_TRUE(log_.lines().empty());

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "agent/agent.h"
+#include "agent/cluster_parts.h"
 #include "agent/signals.h"
 #include "host/host_reader.h"
 #include "kubelet/pod_resources_client.h"
@@ -37,10 +38,35 @@ Result<void> check_machine(const config::Config& config, const config::AgentOpti
   return config::validate_on_machine(config, {.nvml_loadable = loadable});
 }
 
+// Where feature labels go: a wish for NodeFeature objects (useNodeFeatureAPI) counts where nothing
+// else is said.
+config::LabelOutput label_output(const config::AgentOptions& options,
+                                 const config::Config* config) {
+  if (options.label_output != config::LabelOutput::kAuto) return options.label_output;
+  const bool wished = config != nullptr && config->flags.use_node_feature_api;
+  return wished ? config::LabelOutput::kNodeFeature : config::LabelOutput::kFile;
+}
+
+// Null where nothing of a cluster is asked for, or where it was asked for in passing (by
+// useNodeFeatureAPI) and there is none.
+Result<std::unique_ptr<ClusterParts>> open_cluster(const config::Sources& sources,
+                                                   const config::AgentOptions& options,
+                                                   const config::Config* config, const Clock& clock,
+                                                   const Log& log) {
+  const auto output = options.labels == config::LabelsMode::kOff ? config::LabelOutput::kFile
+                                                                 : label_output(options, config);
+  const bool needed = options.needs_api_server();
+  if (!needed && output == config::LabelOutput::kFile) return nullptr;
+  auto parts = ClusterParts::open(sources, options, output, clock, log);
+  if (parts || needed) return parts;
+  log.warn(
+      fmt::format("no NodeFeature object is written, but the file: {}", parts.error().message()));
+  return nullptr;
+}
+
 Result<void> run(const config::Sources& sources, const config::AgentOptions& options,
-                 config::Loaded loaded, const Log& log) {
-  ASSIGN_OR_RETURN(const int signals, open_signals());
-  const SystemClock clock;
+                 ConfigSource& source, config::Loaded loaded, ClusterParts* cluster, int signals,
+                 const Clock& clock, const Log& log) {
   const auto connection =
       nvml::Connection::make({.driver_root = loaded.config.flags.plugin.container_driver_root,
                               .host = FsRoot(options.host_root),
@@ -55,17 +81,60 @@ Result<void> run(const config::Sources& sources, const config::AgentOptions& opt
                                      .resource = request.resource},
                                     kubelet, stop);
   };
-  Agent agent({.reader = reader,
-               .events = events,
-               .pod_resources = pod_resources,
-               .register_plugin = attempt,
-               .clock = clock,
-               .log = log},
-              {.options = options, .xid_policy = xid_policy(sources)},
-              ConfigSource(sources, options.config_file, options.config_name), std::move(loaded));
-  auto result = agent.run(signals);
-  ::close(signals);
-  return result;
+  Agent::Ports ports{.reader = reader,
+                     .events = events,
+                     .pod_resources = pod_resources,
+                     .register_plugin = attempt,
+                     .clock = clock,
+                     .log = log};
+  if (cluster != nullptr) {
+    ports.bell = &cluster->bell();
+    ports.labels = cluster->labels();
+    ports.report = [cluster](const ConfigReport& report) { cluster->report(report); };
+  }
+  Agent agent(std::move(ports), {.options = options, .xid_policy = xid_policy(sources)}, source,
+              std::move(loaded));
+  return agent.run(signals);
+}
+
+int end(const Result<void>& result, const Log& log) {
+  if (result) return 0;
+  log.error(fmt::format("error starting plugins: {}", result.error().message()));
+  return 1;
+}
+
+int run_with_files(const config::Sources& sources, const config::AgentOptions& options, int signals,
+                   const Clock& clock, const Log& log) {
+  FileSource source(sources, options.config_file, options.config_name);
+  const auto refuse = [&](const Error& error) {
+    log.error(source.startup_failure(error));
+    return 1;
+  };
+  auto loaded = source.read();
+  if (!loaded) return refuse(loaded.error());
+  if (const auto fits = check_machine(loaded->config, options); !fits) return refuse(fits.error());
+  const auto cluster = open_cluster(sources, options, &loaded->config, clock, log);
+  if (!cluster) return refuse(cluster.error());
+  return end(run(sources, options, source, *std::move(loaded), cluster->get(), signals, clock, log),
+             log);
+}
+
+int run_on_cluster(const config::Sources& sources, const config::AgentOptions& options, int signals,
+                   const Clock& clock, const Log& log) {
+  const auto refuse = [&](const Error& error) {
+    log.error(config::startup_failure(sources, error));
+    return 1;
+  };
+  const auto cluster = open_cluster(sources, options, nullptr, clock, log);
+  if (!cluster) return refuse(cluster.error());
+  auto first = first_config(**cluster, signals, log);
+  if (!first) return refuse(first.error());
+  if (!*first) return 0;
+  auto& loaded = **first;
+  if (const auto fits = check_machine(loaded.config, options); !fits) return refuse(fits.error());
+  return end(run(sources, options, *(*cluster)->source(), std::move(loaded), cluster->get(),
+                 signals, clock, log),
+             log);
 }
 
 }  // namespace
@@ -79,19 +148,16 @@ int run_agent(const config::Sources& sources) {
     return 1;
   }
   const Log log(options->log_level);
-  const ConfigSource source(sources, options->config_file, options->config_name);
-  const auto refuse = [&](const Error& error) {
-    log.error(source.startup_failure(error));
-    return 1;
-  };
-  auto loaded = source.read();
-  if (!loaded) return refuse(loaded.error());
-  if (const auto fits = check_machine(loaded->config, *options); !fits) return refuse(fits.error());
-  if (const auto result = run(sources, *options, *std::move(loaded), log); !result) {
-    log.error(fmt::format("error starting plugins: {}", result.error().message()));
+  const auto signals = open_signals();
+  if (!signals) {
+    log.error(signals.error());
     return 1;
   }
-  return 0;
+  const SystemClock clock;
+  const auto run_it = options->node_config ? run_on_cluster : run_with_files;
+  const int code = run_it(sources, *options, *signals, clock, log);
+  ::close(*signals);
+  return code;
 }
 
 }  // namespace tranche::agent

@@ -126,6 +126,48 @@ std::string required(OptionReader& reader, std::string_view name) {
   return text;
 }
 
+LabelOutput label_output(OptionReader& reader) {
+  const auto text = reader.get<std::string>("label-output");
+  if (text == "auto") return LabelOutput::kAuto;
+  if (text == "file") return LabelOutput::kFile;
+  if (text == "nodefeature") return LabelOutput::kNodeFeature;
+  if (text == "node") return LabelOutput::kNode;
+  reader.error("label-output",
+               fmt::format("'{}' is none of auto, file, nodefeature, node", text.substr(0, 40)),
+               "write auto, file, nodefeature or node");
+  return LabelOutput::kAuto;
+}
+
+// How a node of a cluster chooses; nullopt when neither a ConfigMap nor a label was asked for.
+std::optional<NodeConfigOptions> node_config(OptionReader& reader) {
+  const auto map = reader.get<std::string>("config-map");
+  const bool by_label =
+      reader.is_set("node-label") && !reader.get<std::string>("config-file").empty();
+  if (map.empty() && !by_label) return std::nullopt;
+  if (!map.empty() && !reader.get<std::string>("config-file").empty()) {
+    reader.error("config-map", "a configuration file is named too (--config-file, CONFIG_FILE)",
+                 "name one of the two");
+  }
+  if (reader.get<std::string>("node-name").empty()) {
+    reader.error("node-name", "the node's label cannot be read without the node's name",
+                 "set NODE_NAME by the downward API (fieldRef spec.nodeName)");
+  }
+  const auto slash = map.find('/');
+  NodeConfigOptions options{.node_label = reader.get<std::string>("node-label"),
+                            .default_config = reader.get<std::string>("default-config"),
+                            .fallbacks = fallbacks(reader)};
+  if (map.empty()) return options;
+  options.map_namespace =
+      slash == std::string::npos ? reader.get<std::string>("namespace") : map.substr(0, slash);
+  options.map_name = slash == std::string::npos ? map : map.substr(slash + 1);
+  if (options.map_namespace.empty() || options.map_name.empty() ||
+      options.map_name.find('/') != std::string::npos) {
+    reader.error("config-map", fmt::format("'{}' names no ConfigMap", map.substr(0, 80)),
+                 "write NAME or NAMESPACE/NAME");
+  }
+  return options;
+}
+
 }  // namespace
 
 Result<AgentOptions> load_agent_options(const Sources& sources) {
@@ -144,6 +186,11 @@ Result<AgentOptions> load_agent_options(const Sources& sources) {
       .health_recovery = health_recovery(reader),
       .machine_interval = machine_interval(reader),
       .node_name = reader.get<std::string>("node-name"),
+      .pod_name = reader.get<std::string>("pod-name"),
+      .kube_namespace = reader.get<std::string>("namespace"),
+      .kubeconfig = reader.get<std::string>("kubeconfig"),
+      .node_config = node_config(reader),
+      .label_output = label_output(reader),
       .log_level = reader.log_level(),
       .cdi_feature_flags = without_empty(reader.get<std::vector<std::string>>("cdi-feature-flags")),
       .cdi_disable_hooks =

@@ -15,6 +15,18 @@
 namespace tranche::config {
 
 enum class LabelsMode { kAuto, kOn, kOff };
+// Where feature labels go: auto = kNodeFeature when useNodeFeatureAPI was asked for, else kFile.
+enum class LabelOutput { kAuto, kFile, kNodeFeature, kNode };
+
+// How a node of a cluster is told its configuration.
+struct NodeConfigOptions {
+  std::string map_namespace;  // of the ConfigMap
+  std::string map_name;       // "": the folder config_file
+  std::string node_label = "nvidia.com/device-plugin.config";
+  std::string default_config;
+  std::vector<Fallback> fallbacks = {Fallback::kNamed, Fallback::kSingle};
+  bool operator==(const NodeConfigOptions&) const = default;
+};
 
 // tranche agent, nvidia-device-plugin. Paths are as the process sees them, but for `host_root`,
 // under which /sys, /proc and /dev are read.
@@ -34,6 +46,11 @@ struct AgentOptions {
       std::chrono::minutes(5);  // nullopt: never
   std::chrono::nanoseconds machine_interval = std::chrono::seconds(10);
   std::string node_name;
+  std::string pod_name;
+  std::string kube_namespace = "default";
+  std::string kubeconfig;                        // "": the Pod's service account
+  std::optional<NodeConfigOptions> node_config;  // nullopt: config_file and config_name decide
+  LabelOutput label_output = LabelOutput::kAuto;
   LogLevel log_level = LogLevel::kInfo;
   std::vector<std::string> cdi_feature_flags;
   std::vector<std::string> cdi_disable_hooks;  // {"all"}: every hook
@@ -41,6 +58,11 @@ struct AgentOptions {
 
   // The folder of the plugins' own sockets: kubelet_root/device-plugins.
   std::string device_plugins_dir() const { return kubelet_root + "/device-plugins"; }
+  // Whether it cannot do its work without the API server.
+  bool needs_api_server() const {
+    return node_config.has_value() || label_output == LabelOutput::kNodeFeature ||
+           label_output == LabelOutput::kNode;
+  }
 };
 
 // tranche labels, gpu-feature-discovery.

@@ -8,7 +8,6 @@
 namespace tranche::config {
 namespace {
 
-constexpr std::string_view kLabel = "nvidia.com/device-plugin.config";
 constexpr std::string_view kDefaultName = "default";
 
 bool contains(std::span<const std::string> names, std::string_view name) {
@@ -62,7 +61,7 @@ Result<std::vector<Fallback>> parse_fallbacks(const std::vector<std::string>& na
 
 Result<Choice> choose(const Wish& wish, std::span<const std::string> names) {
   if (wish.label && !wish.label->empty()) {
-    return named(*wish.label, fmt::format("label {}={}", kLabel, *wish.label), names);
+    return named(*wish.label, fmt::format("label {}={}", wish.label_key, *wish.label), names);
   }
   if (wish.default_name && !wish.default_name->empty()) {
     return named(*wish.default_name, fmt::format("default {}", *wish.default_name), names);
@@ -70,9 +69,9 @@ Result<Choice> choose(const Wish& wish, std::span<const std::string> names) {
   for (const auto fallback : wish.fallbacks) {
     if (auto choice = fall_back(fallback, names)) return *std::move(choice);
   }
-  return fail(Code::kNotFound,
-              "no config was set, no default was provided, and all fallbacks failed",
-              fmt::format("label the node {}=<name> or name a default; {}", kLabel, list(names)));
+  return fail(
+      Code::kNotFound, "no config was set, no default was provided, and all fallbacks failed",
+      fmt::format("label the node {}=<name> or name a default; {}", wish.label_key, list(names)));
 }
 
 }  // namespace tranche::config

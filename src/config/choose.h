@@ -14,7 +14,8 @@ enum class Fallback { kNamed, kSingle, kEmpty };
 Result<std::vector<Fallback>> parse_fallbacks(const std::vector<std::string>& names);
 
 struct Wish {
-  std::optional<std::string> label;  // node label nvidia.com/device-plugin.config; "" = unset
+  std::string label_key = "nvidia.com/device-plugin.config";
+  std::optional<std::string> label;         // that node label's value; "" = unset
   std::optional<std::string> default_name;  // --default-config
   std::vector<Fallback> fallbacks = {Fallback::kNamed, Fallback::kSingle};
 };

@@ -1,6 +1,7 @@
 #include "support/fake_objects.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <condition_variable>
 #include <cstdint>
@@ -378,7 +379,8 @@ Result<Object> FakeObjects::apply(const Kind& kind, const ObjectKey& key, const 
   std::vector<std::string> conflicts;
   auto after = owners.apply(before, wanted, apply.field_manager + "/apply", apply.force, conflicts);
   if (!conflicts.empty()) {
-    return conflict(fmt::format("apply: {} conflicts: {}", conflicts.size(), conflicts.front()));
+    return conflict(fmt::format("apply: Apply failed with {} conflicts: conflicts with {}",
+                                conflicts.size(), fmt::join(conflicts, "\n- ")));
   }
   after = keep_other_part(kind, before, std::move(after), apply.subresource);
   return state_->write(kind, key, std::move(after), std::move(owners));

@@ -34,6 +34,15 @@ std::map<std::string, json> leaves(const json& value) {
   return out;
 }
 
+// As the API server writes a field: ".metadata.labels.nvidia.com/gpu.count".
+std::string dotted(const std::string& path) {
+  std::string text;
+  for (json::json_pointer rest(path); !rest.empty(); rest = rest.parent_pointer()) {
+    text.insert(0, "." + rest.back());
+  }
+  return text;
+}
+
 // Removes the field, and the objects around it that it leaves empty, but not metadata.
 void remove_field(json& object, const std::string& path) {
   json::json_pointer pointer(path);
@@ -68,7 +77,7 @@ json Ownership::apply(json live, const json& wanted, const std::string& by, bool
     const auto there = now.find(path);
     if (there == now.end() || there->second == value) continue;
     for (const auto& owner : owners_[path]) {
-      if (owner != by) conflicts.push_back(fmt::format("{} is {}'s", path, owner));
+      if (owner != by) conflicts.push_back(fmt::format("{}: {}", owner, dotted(path)));
     }
     if (force) owners_[path] = {by};
   }

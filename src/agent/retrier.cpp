@@ -1,4 +1,4 @@
-#include "agent/registrar.h"
+#include "agent/retrier.h"
 
 #include <fmt/format.h>
 
@@ -6,38 +6,39 @@
 
 namespace tranche::agent {
 
-Registrar::Registrar(Attempt attempt, const Log& log, Backoff backoff)
-    : attempt_(std::move(attempt)), log_(log), backoff_(backoff) {
+Retrier::Retrier(const Log& log, Backoff backoff) : log_(log), backoff_(backoff) {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
-Registrar::~Registrar() {
+Retrier::~Retrier() {
   thread_.request_stop();
   thread_.join();
 }
 
-void Registrar::request(const Request& request) {
+void Retrier::request(Job job) {
   {
     const std::scoped_lock lock(mutex_);
-    pending_[request.resource] = {request, Clock::now(), backoff_.first, ++generation_};
+    const auto key = job.key;
+    pending_.insert_or_assign(key,
+                              Pending{std::move(job), Clock::now(), backoff_.first, ++generation_});
   }
   changed_.notify_all();
 }
 
-void Registrar::forget(const std::string& resource) {
+void Retrier::forget(const std::string& key) {
   const std::scoped_lock lock(mutex_);
-  pending_.erase(resource);
-  complaint_.erase(resource);
+  pending_.erase(key);
+  complaint_.erase(key);
 }
 
-void Registrar::run(const std::stop_token& stop) {
+void Retrier::run(const std::stop_token& stop) {
   while (const auto pending = next(stop)) {
-    settle(*pending, attempt_(pending->request, stop));
+    settle(*pending, pending->job.attempt(stop));
   }
 }
 
-// The request that is due, waiting for it; nullopt when the thread is to end.
-std::optional<Registrar::Pending> Registrar::next(const std::stop_token& stop) {
+// The job that is due, waiting for it; nullopt when the thread is to end.
+std::optional<Retrier::Pending> Retrier::next(const std::stop_token& stop) {
   const auto by_due = [](const auto& a, const auto& b) { return a.second.due < b.second.due; };
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
@@ -55,21 +56,21 @@ std::optional<Registrar::Pending> Registrar::next(const std::stop_token& stop) {
   return std::nullopt;
 }
 
-void Registrar::settle(const Pending& tried, const Result<void>& result) {
-  const auto& resource = tried.request.resource;
+void Retrier::settle(const Pending& tried, const Result<void>& result) {
+  const auto& key = tried.job.key;
   const std::scoped_lock lock(mutex_);
-  const auto found = pending_.find(resource);
+  const auto found = pending_.find(key);
   // Asked for anew or forgotten while the attempt ran: this outcome no longer matters.
   if (found == pending_.end() || found->second.generation != tried.generation) return;
   if (result) {
     pending_.erase(found);
-    complaint_.erase(resource);
-    log_.info(fmt::format("registered {} with kubelet", resource));
+    complaint_.erase(key);
+    if (!tried.job.done.empty()) log_.info(tried.job.done);
     return;
   }
   found->second.due = Clock::now() + tried.wait;
   found->second.wait = std::min(tried.wait * 2, backoff_.longest);
-  auto& complaint = complaint_[resource];
+  auto& complaint = complaint_[key];
   if (complaint == result.error().what) return;
   complaint = result.error().what;
   log_.warn(fmt::format("{}; trying again until it works (every {} to {} ms)",

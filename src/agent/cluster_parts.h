@@ -1,0 +1,51 @@
+#pragma once
+// What an agent has on a cluster and not elsewhere: the API server, its own Node, and what is read
+// from and written to them. Wiring: built once, from the flags.
+
+#include <memory>
+#include <optional>
+
+#include "agent/bell.h"
+#include "agent/cluster_source.h"
+#include "agent/label_sink.h"
+#include "agent/node_reporter.h"
+#include "agent/node_view.h"
+#include "config/agent_options.h"
+#include "config/load.h"
+
+namespace tranche::agent {
+
+class ClusterParts {
+ public:
+  // `labels`: where feature labels go (not kAuto). The references outlive it. Errors: no or broken
+  // credentials; no node name.
+  static Result<std::unique_ptr<ClusterParts>> open(const config::Sources& sources,
+                                                    const config::AgentOptions& options,
+                                                    config::LabelOutput labels, const Clock& clock,
+                                                    const Log& log);
+
+  Bell& bell() { return bell_; }
+  // null: the configuration comes from elsewhere.
+  ClusterSource* source() { return source_ ? &*source_ : nullptr; }
+  LabelSink* labels() { return labels_.get(); }
+  void report(const ConfigReport& report) {
+    if (reporter_) reporter_->report(report);
+  }
+
+ private:
+  ClusterParts() = default;
+
+  Bell bell_;
+  std::unique_ptr<cluster::Objects> objects_;
+  std::optional<NodeView> node_;
+  std::optional<ClusterSource> source_;
+  std::unique_ptr<LabelSink> labels_;
+  std::optional<NodeReporter> reporter_;
+};
+
+// The first configuration of a node of a cluster: waits for it, saying once for what, and tells the
+// cluster why one is refused. nullopt: told to stop.
+Result<std::optional<config::Loaded>> first_config(ClusterParts& parts, int signals,
+                                                   const Log& log);
+
+}  // namespace tranche::agent

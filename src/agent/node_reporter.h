@@ -1,0 +1,45 @@
+#pragma once
+// Says on the Node what became of its configuration: the condition `TrancheConfigured` (True: what
+// is asked for is in force; False: it was refused, and what was in force before stays), and an
+// Event whenever that changes, so that `kubectl describe node` tells it. Written until it succeeds,
+// on a thread of its own.
+
+#include <string>
+
+#include "agent/node_view.h"
+#include "agent/retrier.h"
+#include "base/clock.h"
+#include "cluster/objects.h"
+
+namespace tranche::agent {
+
+inline constexpr const char* kConfiguredCondition = "TrancheConfigured";
+
+struct ConfigReport {
+  bool applied = false;
+  std::string message;
+  bool operator==(const ConfigReport&) const = default;
+};
+
+class NodeReporter {
+ public:
+  // The references outlive it.
+  NodeReporter(cluster::Objects& objects, const NodeView& node, const Clock& clock, const Log& log,
+               Retrier::Backoff backoff = {});
+
+  // Makes the node say so, unless it does. To be called again when the node changes.
+  void report(const ConfigReport& report);
+
+ private:
+  Result<void> write(const ConfigReport& report, const std::stop_token& stop);
+  Result<void> send_event(const ConfigReport& report, const std::stop_token& stop);
+
+  cluster::Objects& objects_;
+  const NodeView& node_;
+  const Clock& clock_;
+  const Log& log_;
+  bool events_refused_ = false;  // of the retrier's thread: said once
+  Retrier retrier_;
+};
+
+}  // namespace tranche::agent

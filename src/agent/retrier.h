@@ -1,0 +1,70 @@
+#pragma once
+// Does what must be done in the end: jobs by key, each tried on a thread of its own until it
+// succeeds, waiting 1 s, 2 s, ... up to 30 s between attempts; so kubelet or an API server that is
+// away or hangs never stops the agent's loop. A failure is logged once until its text changes.
+// A new job takes the place of the one under its key.
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "base/log.h"
+#include "base/result.h"
+
+namespace tranche::agent {
+
+class Retrier {
+ public:
+  struct Job {
+    std::string key;
+    // One attempt; may block for seconds, but ends soon after a stop request.
+    std::function<Result<void>(const std::stop_token&)> attempt;
+    std::string done;  // logged after success; empty: nothing is
+  };
+  struct Backoff {
+    std::chrono::milliseconds first = std::chrono::seconds(1);
+    std::chrono::milliseconds longest = std::chrono::seconds(30);
+  };
+
+  explicit Retrier(const Log& log) : Retrier(log, Backoff()) {}
+  Retrier(const Log& log, Backoff backoff);
+  ~Retrier();
+  Retrier(const Retrier&) = delete;
+  Retrier& operator=(const Retrier&) = delete;
+
+  // Tries at once, and again from the first back-off step on.
+  void request(Job job);
+  // Gives up on what is no longer wanted.
+  void forget(const std::string& key);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Pending {
+    Job job;
+    Clock::time_point due;
+    std::chrono::milliseconds wait;
+    std::uint64_t generation;
+  };
+
+  void run(const std::stop_token& stop);
+  std::optional<Pending> next(const std::stop_token& stop);
+  void settle(const Pending& tried, const Result<void>& result);
+
+  const Log& log_;
+  Backoff backoff_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::map<std::string, Pending> pending_;        // by key
+  std::map<std::string, std::string> complaint_;  // last failure logged, by key
+  std::uint64_t generation_ = 0;
+  std::jthread thread_;
+};
+
+}  // namespace tranche::agent
