@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"every_capability",
              spec_with({"NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_DRIVER_CAPABILITIES=video,all"}),
              Request{.all = true}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& one) { return one.param.name; });
 
 TEST(ReadRequestErrors, an_unknown_capability_is_named) {
   const auto spec =
