@@ -3,7 +3,8 @@
 import sys
 
 import pytest
-from helm import ROOT, Helm, find_helm
+from api_server import ApiServer
+from helm import ROOT, Helm, find_helm, lab_program
 
 sys.path.insert(0, str(ROOT / "deploy/image"))
 
@@ -14,3 +15,41 @@ def helm(tmp_path):
     if program is None:
         pytest.skip("no helm: lab/build/build makes one, or TRANCHE_HELM names one")
     return Helm(program, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    """A real API server with the namespaces that the tests install into, or a skip that says why not."""
+    programs = [lab_program(name) for name in ("etcd", "kube-apiserver")]
+    if None in programs:
+        pytest.skip("no API server: lab/build/build makes one")
+    server = ApiServer(*programs, tmp_path_factory.mktemp("server"))
+    try:
+        for name in ("tranche", "gpu-operator"):
+            server.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        server.apply(NODE_FEATURES)
+        server.wait(lambda: server.request("GET", "/apis/nfd.k8s-sigs.io/v1alpha1"), "NodeFeatures are served")
+        yield server
+    finally:
+        server.close()
+
+
+# As much of node feature discovery's kind as the API server needs to store one.
+NODE_FEATURES = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "nodefeatures.nfd.k8s-sigs.io", "annotations": {"api-approved.kubernetes.io": "unapproved, for a test"}},
+    "spec": {
+        "group": "nfd.k8s-sigs.io",
+        "scope": "Namespaced",
+        "names": {"kind": "NodeFeature", "plural": "nodefeatures"},
+        "versions": [
+            {
+                "name": "v1alpha1",
+                "served": True,
+                "storage": True,
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+            }
+        ],
+    },
+}

@@ -1,0 +1,212 @@
+"""An agent's token is good for its own node only, and of that for what the agent owns: tried on a real API server with real tokens."""
+
+import time
+
+import pytest
+from api_server import Refused, claims
+
+ACCOUNT = "gpu-tranche-agent"
+CONDITION = {"type": "TrancheReady", "status": "True", "reason": "r", "message": "m"}
+READY = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "kubelet"}
+
+
+def node(name: str) -> dict:
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, "nvidia.com/gpu.present": "true"}},
+        "spec": {"taints": [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]},
+        "status": {"capacity": {"nvidia.com/gpu": "1"}, "allocatable": {"nvidia.com/gpu": "1"}, "conditions": [READY]},
+    }
+
+
+def pod(node_name: str) -> dict:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": f"agent-{node_name}", "namespace": "tranche"},
+        "spec": {"nodeName": node_name, "serviceAccountName": ACCOUNT, "containers": [{"name": "agent", "image": "tranche"}]},
+    }
+
+
+@pytest.fixture(scope="module")
+def tokens(server, tmp_path_factory):
+    """The chart applied with every right that an agent can have, and tokens: a and b of Pods on these nodes, none of no Pod."""
+    from helm import Helm, find_helm
+
+    if find_helm() is None:
+        pytest.skip("no helm")
+    helm = Helm(find_helm(), tmp_path_factory.mktemp("helm"))
+    made = []
+    rendered = helm.template({"gfd": {"enabled": True, "labelOutput": "node"}, "config": {"name": "c"}})
+    features = helm.template({"gfd": {"enabled": True}})
+    role = rendered.one("Role", ACCOUNT)
+    role["rules"] += features.one("Role", ACCOUNT)["rules"]
+    for item in rendered.objects:
+        if item["kind"] not in ("DaemonSet",) and "helm.sh/hook" not in item["metadata"].get("annotations", {}):
+            made.append(server.apply(item))
+    # More than the agent has, to see that the policy, and not RBAC, refuses.
+    everything = {"apiGroups": [""], "resources": ["nodes", "nodes/status"], "verbs": ["*"]}
+    more = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "more"}, "rules": [everything]}
+    bind = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": "more"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "more"},
+        "subjects": [{"kind": "ServiceAccount", "name": ACCOUNT, "namespace": "tranche"}],
+    }
+    made += [server.apply(more), server.apply(bind)]
+    found = {"none": server.token("tranche", ACCOUNT)}
+    for name in ("a", "b"):
+        server.request("POST", "/api/v1/nodes", node(name))
+        server.request("POST", "/api/v1/namespaces/tranche/pods", pod(name))
+        live = server.request("GET", f"/api/v1/namespaces/tranche/pods/agent-{name}")
+        found[name] = server.token("tranche", ACCOUNT, live)
+        assert claims(found[name])["kubernetes.io"]["node"]["name"] == name
+        features_of(server, name, "POST", token="admin-of-a-test")
+    in_force(server, found["a"])
+    yield found
+    for name in ("a", "b"):
+        server.request("DELETE", f"/api/v1/namespaces/tranche/pods/agent-{name}?gracePeriodSeconds=0")
+        server.request("DELETE", f"/api/v1/nodes/{name}")
+    for item in reversed(made):
+        server.request("DELETE", server.path(item))
+
+
+def in_force(server, token):
+    """The API server takes some moments to follow a new policy, and new rules."""
+
+    def refused():
+        try:
+            patch(server, token, "b", {"metadata": {"labels": {"nvidia.com/probe": str(time.monotonic())[:8]}}})
+        except Refused as error:
+            return "own node only" in error.message
+        return False
+
+    server.wait(refused, "the policy is in force")
+    server.request("PATCH", "/api/v1/nodes/b", {"metadata": {"labels": {"nvidia.com/probe": None}}}, kind="application/merge-patch+json")
+
+
+def patch(server, token, name, change, sub="", kind="application/merge-patch+json"):
+    return server.request("PATCH", f"/api/v1/nodes/{name}{sub}", change, token=token, kind=kind)
+
+
+def feature(name: str, labels: dict | None = None, of: str | None = None) -> dict:
+    return {
+        "apiVersion": "nfd.k8s-sigs.io/v1alpha1",
+        "kind": "NodeFeature",
+        "metadata": {"name": f"nvidia-features-for-{name}", "namespace": "tranche", "labels": {"nfd.node.kubernetes.io/node-name": of or name}},
+        "spec": {"labels": labels or {"nvidia.com/gpu.count": "1"}},
+    }
+
+
+FEATURES = "/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/tranche/nodefeatures"
+
+
+def features_of(server, name, method, token, body=None):
+    path = FEATURES if method == "POST" else f"{FEATURES}/nvidia-features-for-{name}"
+    body = body or (None if method == "DELETE" else feature(name))
+    return server.request(method, path, body, token=token, kind="application/merge-patch+json" if method == "PATCH" else "application/json")
+
+
+def labels(**pairs):
+    return {"metadata": {"labels": {k.replace("__", "/").replace("_", "."): v for k, v in pairs.items()}}}
+
+
+LABELS = {"metadata": {"labels": {"nvidia.com/gpu.product": "Tesla-T4", "tranche.dev/x": "y"}}}
+STATUS = "application/strategic-merge-patch+json"
+
+
+def test_its_own_node(server, tokens):
+    after = patch(server, tokens["a"], "a", LABELS)
+    assert after["metadata"]["labels"]["nvidia.com/gpu.product"] == "Tesla-T4"
+    patch(server, tokens["a"], "a", {"metadata": {"annotations": {"tranche.dev/labels": "1"}}})
+    after = patch(server, tokens["a"], "a", {"metadata": {"labels": {"nvidia.com/gpu.product": None}}})
+    assert "nvidia.com/gpu.product" not in after["metadata"]["labels"]
+    after = patch(server, tokens["a"], "a", {"status": {"conditions": [CONDITION]}}, "/status", STATUS)
+    assert [c["type"] for c in after["status"]["conditions"]] == ["Ready", "TrancheReady"] or len(after["status"]["conditions"]) == 2
+    gone = {"status": {"conditions": [{"$patch": "delete", "type": "TrancheReady"}]}}
+    after = patch(server, tokens["a"], "a", gone, "/status", STATUS)
+    assert [c["type"] for c in after["status"]["conditions"]] == ["Ready"]
+
+
+def test_its_own_node_by_server_side_apply(server, tokens):
+    body = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a", "labels": {"nvidia.com/gpu.count": "1"}}}
+    path = "/api/v1/nodes/a?fieldManager=tranche"
+    assert server.request("PATCH", path, body, token=tokens["a"], kind="application/apply-patch+yaml")["metadata"]["labels"]["nvidia.com/gpu.count"] == "1"
+    del body["metadata"]["labels"]
+    after = server.request("PATCH", path, body, token=tokens["a"], kind="application/apply-patch+yaml")
+    assert "nvidia.com/gpu.count" not in after["metadata"]["labels"]
+    body["metadata"]["name"] = "b"
+    with pytest.raises(Refused, match="own node only"):
+        server.request("PATCH", "/api/v1/nodes/b?fieldManager=tranche", {**body, "metadata": {"name": "b", "labels": {"nvidia.com/x": "1"}}}, token=tokens["a"], kind="application/apply-patch+yaml")
+
+
+REFUSALS = {
+    "another node's labels": ("a", "b", LABELS, "", "own node only: this token is of a, and the Node is b"),
+    "another node's status": ("a", "b", {"status": {"conditions": [CONDITION]}}, "/status", "own node only"),
+    "the other way round": ("b", "a", LABELS, "", "own node only: this token is of b, and the Node is a"),
+    "a token of no Pod": ("none", "a", LABELS, "", "names no node"),
+    "a taint": ("a", "a", {"spec": {"taints": None}}, "", "may not change its Node's spec"),
+    "cordon": ("a", "a", {"spec": {"unschedulable": True}}, "", "may not change its Node's spec"),
+    "a label of Kubernetes": ("a", "a", {"metadata": {"labels": {"kubernetes.io/hostname": "x"}}}, "", "not kubernetes.io/hostname"),
+    "removing one": ("a", "a", {"metadata": {"labels": {"kubernetes.io/hostname": None}}}, "", "not kubernetes.io/hostname"),
+    "a label like ours": ("a", "a", {"metadata": {"labels": {"nvidia.com.example.org/x": "x"}}}, "", "feature labels only"),
+    "the order device-plugin.config": ("a", "a", {"metadata": {"labels": {"nvidia.com/device-plugin.config": "x"}}}, "", "not nvidia.com/device-plugin.config"),
+    "the order mig.config": ("a", "a", {"metadata": {"labels": {"nvidia.com/mig.config": "x"}}}, "", "not nvidia.com/mig.config"),
+    "the order tranche.dev/mode": ("a", "a", {"metadata": {"labels": {"tranche.dev/mode": "dra"}}}, "", "not tranche.dev/mode"),
+    "an operator's switch": ("a", "a", {"metadata": {"labels": {"nvidia.com/gpu.deploy.driver": "false"}}}, "", "feature labels only"),
+    "where it runs": ("a", "a", {"metadata": {"labels": {"nvidia.com/gpu.present": None}}}, "", "not nvidia.com/gpu.present"),
+    "another's annotation": ("a", "a", {"metadata": {"annotations": {"x": "y"}}}, "", "begin with tranche.dev/ only, not x"),
+    "a finalizer": ("a", "a", {"metadata": {"finalizers": ["a.b/c"]}}, "", "finalizers"),
+    "labels through status": ("a", "a", {"metadata": {"labels": {"kubernetes.io/hostname": "x"}}}, "/status", "not kubernetes.io/hostname"),
+    "capacity": ("a", "a", {"status": {"capacity": {"nvidia.com/gpu": "9"}}}, "/status", "conditions whose type begins with Tranche only"),
+    "allocatable": ("a", "a", {"status": {"allocatable": {"nvidia.com/gpu": "9"}}}, "/status", "conditions whose type begins with Tranche only"),
+    "the condition Ready": ("a", "a", {"status": {"conditions": [{**READY, "status": "False"}]}}, "/status", "conditions whose type begins with Tranche only"),
+    "an address": ("a", "a", {"status": {"addresses": [{"type": "InternalIP", "address": "10.0.0.1"}]}}, "/status", "conditions whose type begins with Tranche only"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_refused(server, tokens, case):
+    token, name, change, sub, message = REFUSALS[case]
+    with pytest.raises(Refused) as refused:
+        patch(server, tokens[token], name, change, sub, STATUS if sub else "application/merge-patch+json")
+    assert refused.value.status == 422 and message in refused.value.message, refused.value.message
+
+
+def test_nodes_are_neither_made_nor_removed(server, tokens):
+    for method, path, body in [("POST", "/api/v1/nodes", node("c")), ("DELETE", "/api/v1/nodes/a", None)]:
+        with pytest.raises(Refused, match="neither makes nor removes Nodes"):
+            server.request(method, path, body, token=tokens["a"])
+
+
+def test_its_own_features(server, tokens):
+    changed = features_of(server, "a", "PATCH", tokens["a"], {"spec": {"labels": {"nvidia.com/gpu.count": "2"}}})
+    assert changed["spec"]["labels"] == {"nvidia.com/gpu.count": "2"}
+    features_of(server, "a", "DELETE", tokens["a"])
+    assert features_of(server, "a", "POST", tokens["a"])["spec"]["labels"] == {"nvidia.com/gpu.count": "1"}
+
+
+@pytest.mark.parametrize(
+    ("method", "name", "body", "message"),
+    [
+        ("PATCH", "b", {"spec": {"labels": {"nvidia.com/gpu.count": "9"}}}, "nvidia-features-for-a, labelled"),
+        ("DELETE", "b", None, "of its own node only"),
+        ("POST", "c", feature("c"), "of its own node only"),
+        ("PATCH", "a", {"metadata": {"labels": {"nfd.node.kubernetes.io/node-name": "b"}}}, "labelled nfd.node.kubernetes.io/node-name=a"),
+        ("PATCH", "a", {"metadata": {"labels": None}}, "labelled nfd.node.kubernetes.io/node-name=a"),
+        ("PATCH", "a", {"spec": {"labels": {"node-role.kubernetes.io/control-plane": ""}}}, "begin with nvidia.com/ or tranche.dev/"),
+        ("PATCH", "a", {"spec": {"labels": {"nvidia.com/device-plugin.config": "x"}}}, "and no orders"),
+    ],
+)
+def test_refused_features(server, tokens, method, name, body, message):
+    with pytest.raises(Refused) as refused:
+        features_of(server, name, method, tokens["a"], body)
+    assert refused.value.status == 422 and message in refused.value.message, refused.value.message
+
+
+def test_others_are_not_held_by_it(server, tokens):
+    change = {"metadata": {"labels": {"kubernetes.io/role": "x"}}}
+    assert patch(server, "admin-of-a-test", "a", change)
+    patch(server, "admin-of-a-test", "a", {"metadata": {"labels": {"kubernetes.io/role": None}}})

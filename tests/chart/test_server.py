@@ -1,0 +1,62 @@
+"""Every mode's manifests as a real API server sees them: nothing unknown, nothing invalid."""
+
+import pytest
+from modes import MODES, namespace
+
+
+def first(item: dict) -> bool:
+    return item["kind"] != "CustomResourceDefinition"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_api_server_takes_it(helm, server, mode):
+    for item in sorted(helm.template(MODES[mode], namespace=namespace(mode)).objects, key=first):
+        if item["kind"] == "CustomResourceDefinition":
+            server.apply(item)
+            server.wait(lambda: server.request("GET", "/apis/nvidia.com/v1"), "ClusterPolicies are served")
+        server.apply(item, dry_run=True)
+
+
+def test_the_small_definition_keeps_an_operators_policy_whole(helm, server):
+    server.apply(helm.template(MODES["operator"], namespace="gpu-operator").one("CustomResourceDefinition"))
+    server.wait(lambda: server.request("GET", "/apis/nvidia.com/v1"), "ClusterPolicies are served")
+    spec = {
+        "mig": {"strategy": "mixed"},
+        "devicePlugin": {"enabled": True, "config": {"name": "device-plugin-config", "default": "default"}, "env": [{"name": "A", "value": "b"}]},
+        "driver": {"enabled": True, "rdma": {"enabled": False}},
+    }
+    policy = {"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "metadata": {"name": "cluster-policy"}, "spec": spec}
+    assert server.apply(policy)["spec"] == spec
+    status = {"state": "ready", "conditions": [{"type": "Ready", "status": "True", "reason": "r", "message": "m"}]}
+    path = "/apis/nvidia.com/v1/clusterpolicies/cluster-policy"
+    change = {"status": status}
+    assert server.request("PATCH", f"{path}/status", change, kind="application/merge-patch+json")["status"] == status
+    server.request("DELETE", path)
+
+
+def cleanups_patch(rendered) -> str:
+    (container,) = rendered.one("Job")["spec"]["template"]["spec"]["containers"]
+    return container["args"][1].removeprefix("--patch=")
+
+
+@pytest.mark.parametrize("strategy", [{}, {"updateStrategy": {"type": "OnDelete"}}, {"updateStrategy": {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}])
+@pytest.mark.parametrize("probes", [{}, {"probes": {"startup": None, "readiness": None, "liveness": None}}])
+def test_the_cleanups_patch_makes_cleaners_of_the_agents(helm, server, strategy, probes):
+    import json
+
+    rendered = helm.template({**strategy, **probes, "config": {"name": "c"}})
+    before = server.apply(rendered.one("DaemonSet"))
+    path = server.path(before)
+    try:
+        after = server.request("PATCH", path, json.loads(cleanups_patch(rendered)), kind="application/strategic-merge-patch+json")
+        assert after["spec"]["updateStrategy"] == {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "100%", "maxSurge": 0}}
+        (old,) = before["spec"]["template"]["spec"]["containers"]
+        (new,) = after["spec"]["template"]["spec"]["containers"]
+        assert new["command"] == ["tranche", "cleanup", "--stay"]
+        assert new["readinessProbe"]["exec"]["command"] == ["tranche", "cleanup", "--check"]
+        assert "startupProbe" not in new and "livenessProbe" not in new
+        same = ("env", "volumeMounts", "securityContext", "image")
+        assert {k: new[k] for k in same} == {k: old[k] for k in same}
+        assert after["metadata"]["generation"] == before["metadata"]["generation"] + 1
+    finally:
+        server.request("DELETE", path)
