@@ -48,7 +48,7 @@ class ApiServer:
         (folder / "tokens.csv").write_text(f'{ADMIN},admin,1,"system:masters"\n')
         self._start(
             apiserver, f"--etcd-servers=http://127.0.0.1:{store}", "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", f"--secure-port={self._port}",
-            f"--cert-dir={folder}/pki", f"--token-auth-file={folder}/tokens.csv", "--authorization-mode=RBAC", "--service-cluster-ip-range=10.96.0.0/16",
+            f"--cert-dir={folder}/pki", f"--token-auth-file={folder}/tokens.csv", "--authorization-mode=RBAC", "--allow-privileged=true", "--service-cluster-ip-range=10.96.0.0/16",
             "--endpoint-reconciler-type=none", "--service-account-issuer=https://kubernetes.default.svc", f"--service-account-key-file={key}",
             f"--service-account-signing-key-file={key}",
         )  # fmt: skip

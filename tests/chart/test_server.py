@@ -1,5 +1,7 @@
 """Every mode's manifests as a real API server sees them: nothing unknown, nothing invalid."""
 
+import json
+
 import pytest
 from modes import MODES, namespace
 
@@ -42,8 +44,6 @@ def cleanups_patch(rendered) -> str:
 @pytest.mark.parametrize("strategy", [{}, {"updateStrategy": {"type": "OnDelete"}}, {"updateStrategy": {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}])
 @pytest.mark.parametrize("probes", [{}, {"probes": {"startup": None, "readiness": None, "liveness": None}}])
 def test_the_cleanups_patch_makes_cleaners_of_the_agents(helm, server, strategy, probes):
-    import json
-
     rendered = helm.template({**strategy, **probes, "config": {"name": "c"}})
     before = server.apply(rendered.one("DaemonSet"))
     path = server.path(before)
