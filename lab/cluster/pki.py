@@ -39,8 +39,9 @@ class Pki:
             *("-addext", "subjectKeyIdentifier=hash"),
         ]
         self._request("ca", "/CN=tranche-lab", extensions)
+        # In SEC 1's form: kube-apiserver reads no other of elliptic curve keys here.
         self._openssl(
-            *("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"),
+            *("ecparam", "-genkey", "-name", "prime256v1", "-noout"),
             *("-out", self.service_account_key),
         )
 
