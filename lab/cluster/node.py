@@ -8,7 +8,7 @@ import sys
 import time
 from dataclasses import asdict
 
-from . import containerd, kubelet, network
+from . import containerd, kubelet, network, numa
 from .client import Client, Done
 from .control_plane import ControlPlane
 from .errors import LabError
@@ -116,6 +116,13 @@ mount --bind {tree}/proc/driver /proc/driver
 [ ! -d /sys/bus/pci/devices ] || mount --bind {tree}/sys/bus/pci/devices /sys/bus/pci/devices
 """
         self.client.run(["/bin/sh", "-ec", script])
+        self._show_numa_nodes()
+
+    def _show_numa_nodes(self) -> None:
+        found = self.run("ls", containerd.TREE_FOLDER + numa.FOLDER).out.split()
+        if len(found) > 1:
+            numa.write(self.disk / "etc/tranche-lab/numa", len(found))
+            self.run("mount", "--bind", "/etc/tranche-lab/numa", numa.FOLDER)
 
     def start_containerd(self) -> None:
         if self.lab_settings.runtime == "cdi" and self.has_gpu:

@@ -49,7 +49,7 @@ def lab():
         ["l20", "t4", "a100-40gb-x4=a100"],
         plain=6,
         node_status="1s",
-        topology_manager="best-effort",
+        topology_manager="restricted",
     ) as one:
         yield one
 

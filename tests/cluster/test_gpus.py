@@ -59,6 +59,28 @@ def test_a_pod_sees_exactly_its_gpu(lab):
     wait_offer(lab, "a100", 0)
 
 
+def test_gpus_of_one_numa_node_or_none(lab):
+    """kubelet's topology manager, `restricted`, on a machine with two GPUs on each of two NUMA nodes."""
+    node = lab.node("a100")
+    numa = {gpu["uuid"]: number // 2 for number, gpu in enumerate(node.gpus())}
+    with Applied(lab, agent()):
+        wait_offer(lab, "a100", 4)
+        with Applied(lab, pod("two", *LIST, image="lab-glibc:1", gpus=2, node="a100")):
+            uuids, _, text = seen(lab, "two")
+            assert len({numa[uuid] for uuid in uuids}) == 1, text
+        # One of each NUMA node is left: two on one node are not to be had.
+        for gpu in (1, 3):
+            node.sim("fault", "lost", "--gpu", gpu)
+        wait_offer(lab, "a100", 2)
+        with Applied(lab, pod("two", *LIST, image="lab-glibc:1", gpus=2, node="a100")):
+            refused = lab.wait_pod("two", "Failed")
+            assert refused["status"]["reason"] == "TopologyAffinityError", refused["status"]
+        node.sim("clear")
+        for gpu in (1, 3):
+            node.sim("reset", "--gpu", gpu)
+    wait_offer(lab, "a100", 0)
+
+
 def test_a_pod_that_asks_for_a_gpu_that_is_not_there_is_told(lab):
     asks = pod("lost", "nvidia-smi", image="lab-glibc:1", node="l20", env={"NVIDIA_VISIBLE_DEVICES": "GPU-x"})
     with Applied(lab, asks):
