@@ -30,7 +30,8 @@ Agent::Agent(Ports ports, Settings settings, ConfigSource& source, config::Loade
       settings_(std::move(settings)),
       source_(source),
       loaded_(std::move(loaded)),
-      health_(settings_.xid_policy, quiet_time(settings_.options)) {}
+      health_(settings_.xid_policy, quiet_time(settings_.options)),
+      status_(settings_.options.state_dir, host_name(), ports_.clock) {}
 
 Agent::~Agent() {
   if (ports_.bell != nullptr) ports_.bell->listen({});
@@ -86,6 +87,19 @@ void Agent::dispatch(int signals, bool& running) {
   for (const auto& letter : mailbox_->take()) letter();
   plugins_->tick(now());
   if (health_due_ && *health_due_ <= now()) reconcile();
+  beat();
+}
+
+// At least at every reading of the hardware.
+void Agent::beat() {
+  const auto wanted = carried_ ? carried_->offer.resources.size() : 0;
+  if (!carried_) {
+    status_.beat({.ready = false, .text = "the GPU driver does not answer"});
+  } else if (plugins_->serving() < wanted) {
+    status_.beat({.ready = false, .text = "a resource cannot be served, see the log"});
+  } else {
+    status_.beat({.ready = true, .text = source_.origin()});
+  }
 }
 
 std::chrono::milliseconds Agent::poll_time() {

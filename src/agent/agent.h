@@ -31,6 +31,7 @@
 #include "agent/periodic.h"
 #include "agent/plugin_set.h"
 #include "agent/registrar.h"
+#include "agent/status_file.h"
 #include "agent/xid_watch.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -93,6 +94,7 @@ class Agent {
   void accept_config();
   void refuse_config(const Error& error);
   void update_labels();
+  void beat();
   Result<void> follow_imex(const config::Config& config);
   void on_kubelet_folder();
   Result<void> register_with_kubelet(const Registrar::Request& request,
@@ -134,6 +136,7 @@ class Agent {
   std::string offer_complaint_;
   std::string orphans_said_;
 
+  StatusFile status_;
   std::unique_ptr<NodeLock> lock_;
   std::unique_ptr<Mailbox> mailbox_;
   std::unique_ptr<GrantStore> grants_;  // null: the state folder cannot be used

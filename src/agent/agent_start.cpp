@@ -31,6 +31,7 @@ bool Agent::take_node_lock(int signals) {
           "another agent serves this node (it holds {}); waiting for it to end", file.string()));
     }
     said = true;
+    status_.beat({.ready = false, .text = "another agent serves this node"});
     wait_readable(signals, kLockRetry);
     return !ends_process(next_signal(signals));
   };
@@ -84,6 +85,7 @@ Result<void> Agent::start() {
   // What changed before the watches were there.
   on_config_change();
   on_kubelet_folder();
+  beat();
   return {};
 }
 

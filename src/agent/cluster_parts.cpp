@@ -7,30 +7,13 @@
 
 #include "agent/mailbox.h"
 #include "agent/signals.h"
-#include "kube/client.h"
-#include "kube/credentials.h"
+#include "kube/connect.h"
 
 namespace tranche::agent {
 namespace {
 
 // How soon a start that waits looks again whether the API server has failed to answer.
 constexpr std::chrono::milliseconds kLook{250};
-
-std::optional<std::string> environment(const config::Sources& sources, const char* name) {
-  const auto found = sources.environment.find(name);
-  return found == sources.environment.end() ? std::nullopt : std::optional(found->second);
-}
-
-Result<std::unique_ptr<cluster::Objects>> connect(const config::Sources& sources,
-                                                  const config::AgentOptions& options) {
-  auto credentials =
-      options.kubeconfig.empty()
-          ? kube::in_cluster({.host = environment(sources, "KUBERNETES_SERVICE_HOST"),
-                              .port = environment(sources, "KUBERNETES_SERVICE_PORT")})
-          : kube::load_kubeconfig(options.kubeconfig);
-  if (!credentials) return std::unexpected(std::move(credentials).error());
-  return kube::Client::open(*std::move(credentials), {.user_agent = "tranche-agent"});
-}
 
 // Waits for a signal, a ring of the bell, or a moment.
 void wait(int signals, int mailbox) {
@@ -50,7 +33,8 @@ Result<std::unique_ptr<ClusterParts>> ClusterParts::open(const config::Sources& 
                 "set NODE_NAME by the downward API (fieldRef spec.nodeName)");
   }
   std::unique_ptr<ClusterParts> parts(new ClusterParts());
-  ASSIGN_OR_RETURN(parts->objects_, connect(sources, options));
+  ASSIGN_OR_RETURN(parts->objects_,
+                   kube::connect(options.kubeconfig, sources.environment, "tranche-agent"));
   auto& objects = *parts->objects_;
   if (options.node_config || labels == config::LabelOutput::kNode) {
     parts->node_.emplace(objects, options.node_name, parts->bell_, log);
@@ -77,7 +61,7 @@ Result<std::unique_ptr<ClusterParts>> ClusterParts::open(const config::Sources& 
 }
 
 Result<std::optional<config::Loaded>> first_config(ClusterParts& parts, int signals,
-                                                   const Log& log) {
+                                                   StatusFile& status, const Log& log) {
   ASSIGN_OR_RETURN(const auto mailbox, Mailbox::open());
   parts.bell().listen([&] { mailbox->post([] {}); });
   std::string said;
@@ -105,6 +89,7 @@ Result<std::optional<config::Loaded>> first_config(ClusterParts& parts, int sign
           fmt::format("{}; no GPU is advertised until there is a configuration", error.message()));
       said = error.what;
     }
+    status.beat({.ready = false, .text = error.what});
     wait(signals, mailbox->fd());
     mailbox->take();
     if (ends_process(next_signal(signals))) break;

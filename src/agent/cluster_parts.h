@@ -10,6 +10,7 @@
 #include "agent/label_sink.h"
 #include "agent/node_reporter.h"
 #include "agent/node_view.h"
+#include "agent/status_file.h"
 #include "config/agent_options.h"
 #include "config/load.h"
 
@@ -46,6 +47,6 @@ class ClusterParts {
 // The first configuration of a node of a cluster: waits for it, saying once for what, and tells the
 // cluster why one is refused. nullopt: told to stop.
 Result<std::optional<config::Loaded>> first_config(ClusterParts& parts, int signals,
-                                                   const Log& log);
+                                                   StatusFile& status, const Log& log);
 
 }  // namespace tranche::agent

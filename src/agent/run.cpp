@@ -127,7 +127,9 @@ int run_on_cluster(const config::Sources& sources, const config::AgentOptions& o
   };
   const auto cluster = open_cluster(sources, options, nullptr, clock, log);
   if (!cluster) return refuse(cluster.error());
-  auto first = first_config(**cluster, signals, log);
+  auto status = std::make_optional<StatusFile>(options.state_dir, host_name(), clock);
+  auto first = first_config(**cluster, signals, *status, log);
+  status.reset();
   if (!first) return refuse(first.error());
   if (!*first) return 0;
   auto& loaded = **first;
@@ -139,6 +141,19 @@ int run_on_cluster(const config::Sources& sources, const config::AgentOptions& o
 
 }  // namespace
 
+// For a probe: 0 when the agent of this machine's or Pod's name lives or, for "ready", serves.
+int check(const config::AgentOptions& options) {
+  const auto interval = std::chrono::ceil<std::chrono::seconds>(options.machine_interval);
+  const auto status = read_status(options.state_dir, host_name(),
+                                  3 * interval + std::chrono::seconds(60), SystemClock());
+  if (!status) {
+    fmt::print(stderr, "{}\n", status.error().message());
+    return 1;
+  }
+  fmt::print("{}: {}\n", status->ready ? "ready" : "waiting", status->text);
+  return status->ready || options.check == "live" ? 0 : 1;
+}
+
 int run_agent(const config::Sources& sources) {
   // gRPC prints its own lines for what we handle and log ourselves (a socket that is not there).
   ::setenv("GRPC_VERBOSITY", "NONE", 0);
@@ -147,6 +162,7 @@ int run_agent(const config::Sources& sources) {
     Log().error(options.error());
     return 1;
   }
+  if (!options->check.empty()) return check(*options);
   const Log log(options->log_level);
   const auto signals = open_signals();
   if (!signals) {

@@ -138,6 +138,14 @@ LabelOutput label_output(OptionReader& reader) {
   return LabelOutput::kAuto;
 }
 
+std::string check_level(OptionReader& reader) {
+  auto text = reader.get<std::string>("check");
+  if (text.empty() || text == "live" || text == "ready") return text;
+  reader.error("check", fmt::format("'{}' is neither live nor ready", text.substr(0, 40)),
+               "write live or ready");
+  return {};
+}
+
 // How a node of a cluster chooses; nullopt when neither a ConfigMap nor a label was asked for.
 std::optional<NodeConfigOptions> node_config(OptionReader& reader) {
   const auto map = reader.get<std::string>("config-map");
@@ -191,6 +199,7 @@ Result<AgentOptions> load_agent_options(const Sources& sources) {
       .kubeconfig = reader.get<std::string>("kubeconfig"),
       .node_config = node_config(reader),
       .label_output = label_output(reader),
+      .check = check_level(reader),
       .log_level = reader.log_level(),
       .cdi_feature_flags = without_empty(reader.get<std::vector<std::string>>("cdi-feature-flags")),
       .cdi_disable_hooks =

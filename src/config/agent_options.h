@@ -51,6 +51,7 @@ struct AgentOptions {
   std::string kubeconfig;                        // "": the Pod's service account
   std::optional<NodeConfigOptions> node_config;  // nullopt: config_file and config_name decide
   LabelOutput label_output = LabelOutput::kAuto;
+  std::string check;  // "live" or "ready": ask the agent that runs; "": be it
   LogLevel log_level = LogLevel::kInfo;
   std::vector<std::string> cdi_feature_flags;
   std::vector<std::string> cdi_disable_hooks;  // {"all"}: every hook

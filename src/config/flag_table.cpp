@@ -271,6 +271,9 @@ constexpr auto kFlags = std::to_array<FlagSpec>({
      .help = "where feature labels go: file (--output-file), nodefeature (an object for node "
              "feature discovery), node (the Node itself), or auto (nodefeature when "
              "--use-node-feature-api is set, else file)"},
+    {.name = "check",
+     .help = "for a probe: ask the agent that runs here whether it is live or ready, and end with "
+             "0 if so"},
     {.name = "strict-config",
      .environment = kNames<"TRANCHE_STRICT_CONFIG">,
      .type = FlagType::kBool,
