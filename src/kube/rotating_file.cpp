@@ -21,8 +21,9 @@ RotatingFile::Stamp RotatingFile::stamp(const std::filesystem::path& path) {
 
 bool RotatingFile::changed() const {
   const auto now = stamp(path_);
-  return now.device != seen_.device || now.inode != seen_.inode || now.size != seen_.size ||
-         !same(now.written, seen_.written) || !same(now.status_changed, seen_.status_changed);
+  return !seen_ || now.device != seen_->device || now.inode != seen_->inode ||
+         now.size != seen_->size || !same(now.written, seen_->written) ||
+         !same(now.status_changed, seen_->status_changed);
 }
 
 Result<std::string> RotatingFile::read() {

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -32,7 +33,7 @@ class RotatingFile {
   static Stamp stamp(const std::filesystem::path& path);
 
   std::filesystem::path path_;
-  Stamp seen_ = {};
+  std::optional<Stamp> seen_;
 };
 
 }  // namespace tranche::kube
