@@ -6,7 +6,7 @@ import pytest
 from api_server import Refused, claims
 
 ACCOUNT = "gpu-tranche-agent"
-CONDITION = {"type": "TrancheReady", "status": "True", "reason": "r", "message": "m"}
+CONDITION = {"type": "TrancheConfigured", "status": "True", "reason": "r", "message": "m"}
 READY = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "kubelet"}
 
 
@@ -109,10 +109,6 @@ def features_of(server, name, method, token, body=None):
     return server.request(method, path, body, token=token, kind="application/merge-patch+json" if method == "PATCH" else "application/json")
 
 
-def labels(**pairs):
-    return {"metadata": {"labels": {k.replace("__", "/").replace("_", "."): v for k, v in pairs.items()}}}
-
-
 LABELS = {"metadata": {"labels": {"nvidia.com/gpu.product": "Tesla-T4", "tranche.dev/x": "y"}}}
 STATUS = "application/strategic-merge-patch+json"
 
@@ -124,8 +120,8 @@ def test_its_own_node(server, tokens):
     after = patch(server, tokens["a"], "a", {"metadata": {"labels": {"nvidia.com/gpu.product": None}}})
     assert "nvidia.com/gpu.product" not in after["metadata"]["labels"]
     after = patch(server, tokens["a"], "a", {"status": {"conditions": [CONDITION]}}, "/status", STATUS)
-    assert [c["type"] for c in after["status"]["conditions"]] == ["Ready", "TrancheReady"] or len(after["status"]["conditions"]) == 2
-    gone = {"status": {"conditions": [{"$patch": "delete", "type": "TrancheReady"}]}}
+    assert [c["type"] for c in after["status"]["conditions"]].count("TrancheConfigured") == 1
+    gone = {"status": {"conditions": [{"$patch": "delete", "type": "TrancheConfigured"}]}}
     after = patch(server, tokens["a"], "a", gone, "/status", STATUS)
     assert [c["type"] for c in after["status"]["conditions"]] == ["Ready"]
 
@@ -185,7 +181,15 @@ def test_its_own_features(server, tokens):
     changed = features_of(server, "a", "PATCH", tokens["a"], {"spec": {"labels": {"nvidia.com/gpu.count": "2"}}})
     assert changed["spec"]["labels"] == {"nvidia.com/gpu.count": "2"}
     features_of(server, "a", "DELETE", tokens["a"])
-    assert features_of(server, "a", "POST", tokens["a"])["spec"]["labels"] == {"nvidia.com/gpu.count": "1"}
+    path = f"{FEATURES}/nvidia-features-for-a?fieldManager=tranche&force=true"
+    made = server.request("PATCH", path, feature("a"), token=tokens["a"], kind="application/apply-patch+yaml")
+    assert made["spec"]["labels"] == {"nvidia.com/gpu.count": "1"}
+
+
+def test_features_are_made_by_server_side_apply_only_for_its_own_node(server, tokens):
+    path = f"{FEATURES}/nvidia-features-for-c?fieldManager=tranche&force=true"
+    with pytest.raises(Refused, match="of its own node only"):
+        server.request("PATCH", path, feature("c"), token=tokens["a"], kind="application/apply-patch+yaml")
 
 
 @pytest.mark.parametrize(

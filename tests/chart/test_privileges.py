@@ -6,11 +6,8 @@ from modes import MODES, namespace
 ACCOUNT = {"operator": "nvidia-device-plugin"}
 
 READS_NODE = {"cluster get nodes", "cluster list nodes", "cluster watch nodes"}
-REPORTS = {"cluster patch nodes/status"}
-
-
-def events(ns):
-    return {f"{n} {verb} events.events.k8s.io" for n in (ns, "default") for verb in ("create", "patch")}
+# The condition and the events that say what became of the configuration; events about a Node are kept in "default".
+REPORTS = {"cluster patch nodes/status", "default create events.events.k8s.io"}
 
 
 def reads_map(ns, name):
@@ -18,23 +15,23 @@ def reads_map(ns, name):
 
 
 def features(ns):
-    return {f"{ns} {verb} nodefeatures.nfd.k8s-sigs.io" for verb in ("get", "create", "update", "patch", "delete")} | {f"{ns} get pods"}
+    return {f"{ns} {verb} nodefeatures.nfd.k8s-sigs.io" for verb in ("get", "list", "watch", "create", "patch", "delete")} | {f"{ns} get pods"}
 
 
 RBAC = {
     "defaults": set(),
-    "config-map": READS_NODE | REPORTS | events("tranche") | reads_map("tranche", "gpu-tranche-configs"),
-    "external-config": READS_NODE | REPORTS | events("tranche") | reads_map("tranche", "time-slicing-config"),
-    "operators-spelling": READS_NODE | REPORTS | events("tranche") | reads_map("tranche", "time-slicing-config"),
-    "labels-nodefeature": REPORTS | events("tranche") | features("tranche"),
-    "labels-node": READS_NODE | REPORTS | events("tranche") | reads_map("tranche", "c") | {"cluster patch nodes"},
+    "config-map": READS_NODE | REPORTS | reads_map("tranche", "gpu-tranche-configs"),
+    "external-config": READS_NODE | REPORTS | reads_map("tranche", "time-slicing-config"),
+    "operators-spelling": READS_NODE | REPORTS | reads_map("tranche", "time-slicing-config"),
+    "labels-nodefeature": features("tranche"),
+    "labels-node": READS_NODE | REPORTS | reads_map("tranche", "c") | {"cluster patch nodes"},
     "labels-file": set(),
-    "labels-only": {"cluster get nodes", "cluster patch nodes"} | REPORTS | events("tranche"),
+    "labels-only": READS_NODE | {"cluster patch nodes"},
     "mig": set(),
     "cdi": set(),
     "volume-mounts": set(),
     "cpu-manager": set(),
-    "operator": READS_NODE | REPORTS | events("gpu-operator") | reads_map("gpu-operator", "gpu-tranche-policy") | features("gpu-operator"),
+    "operator": READS_NODE | REPORTS | reads_map("gpu-operator", "gpu-tranche-policy") | features("gpu-operator"),
 }
 
 
@@ -54,11 +51,6 @@ def test_a_token_only_where_the_api_is_used(helm, mode):
     assert bool(rendered.of("ValidatingAdmissionPolicy")) == bool(RBAC[mode])
 
 
-def test_without_reports(helm):
-    rendered = helm.template({"config": {"name": "c"}, "report": {"enabled": False}})
-    assert rendered.rules("gpu-tranche-agent") == READS_NODE | reads_map("tranche", "c")
-
-
 def test_rules_of_the_controller(helm):
     rendered = helm.template(MODES["operator"], namespace="gpu-operator")
     ns = "gpu-operator"
@@ -68,7 +60,7 @@ def test_rules_of_the_controller(helm):
         *(f"{ns} {verb} configmaps" for verb in ("get", "list", "watch")),
         *(f"{ns} {verb} configmaps/gpu-tranche-policy" for verb in ("update", "patch")),
         *(f"{ns} {verb} leases.coordination.k8s.io/tranche-controller" for verb in ("get", "update", "patch")),
-        *events(ns),
+        "default create events.events.k8s.io",
     }
 
 
