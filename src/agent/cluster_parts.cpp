@@ -52,7 +52,7 @@ Result<std::unique_ptr<ClusterParts>> ClusterParts::open(const config::Sources& 
   } else if (labels == config::LabelOutput::kNodeFeature) {
     parts->labels_ = std::make_unique<NodeFeatureLabels>(
         objects,
-        NodeFeatureLabels::Options{.ns = options.kube_namespace,
+        NodeFeatureWriter::Options{.ns = options.kube_namespace,
                                    .node_name = options.node_name,
                                    .pod_name = options.pod_name},
         parts->bell_, log);

@@ -4,11 +4,16 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <optional>
 #include <system_error>
 
+#include "agent/mailbox.h"
+#include "agent/node_view.h"
 #include "agent/process_signal.h"
 #include "agent/signals.h"
 #include "base/fs.h"
@@ -17,17 +22,61 @@
 #include "config/agent_options.h"
 #include "config/choose.h"
 #include "config/source.h"
+#include "kube/connect.h"
 #include "labels/feature_file.h"
 
 namespace tranche::agent {
 namespace {
 
+// Instead of the API server, for machines without a cluster and for tests.
 constexpr const char* kLabelsVariable = "TRANCHE_NODE_LABELS_FILE";
+
+// Where the node's labels are read: kUnavailable until they are known.
+class NodeLabelSource {
+ public:
+  virtual ~NodeLabelSource() = default;
+  virtual Result<std::map<std::string, std::string>> read() = 0;
+  virtual std::vector<std::filesystem::path> watch_paths() const { return {}; }
+};
+
+class LabelFile final : public NodeLabelSource {
+ public:
+  explicit LabelFile(std::string file) : file_(std::move(file)) {}
+  Result<std::map<std::string, std::string>> read() override {
+    ASSIGN_OR_RETURN(const auto text, fs_.read(file_));
+    return labels::parse(text);
+  }
+  std::vector<std::filesystem::path> watch_paths() const override { return {file_}; }
+
+ private:
+  std::string file_;
+  FsRoot fs_;
+};
+
+class LabelsOfNode final : public NodeLabelSource {
+ public:
+  LabelsOfNode(std::unique_ptr<cluster::Objects> objects, const std::string& node, Bell& changed,
+               const Log& log)
+      : objects_(std::move(objects)), node_(*objects_, node, changed, log) {}
+  Result<std::map<std::string, std::string>> read() override {
+    if (const auto node = node_.node()) return node->labels;
+    if (node_.synced()) {
+      return fail(Code::kUnavailable, fmt::format("the cluster has no node {}", node_.name()),
+                  "set NODE_NAME by the downward API (fieldRef spec.nodeName)");
+    }
+    return std::unexpected(
+        node_.failure().value_or(Error{Code::kUnavailable, "the API server has not answered yet"}));
+  }
+
+ private:
+  std::unique_ptr<cluster::Objects> objects_;
+  NodeView node_;
+};
 
 class ConfigManager {
  public:
-  ConfigManager(config::ConfigManagerOptions options, std::string labels_file, const Log& log)
-      : options_(std::move(options)), labels_file_(std::move(labels_file)), log_(log) {}
+  ConfigManager(config::ConfigManagerOptions options, NodeLabelSource& labels, const Log& log)
+      : options_(std::move(options)), labels_(labels), log_(log) {}
 
   // Reads the label and makes the link follow it; signals when the chosen file or its content is
   // not what was applied last.
@@ -53,13 +102,14 @@ class ConfigManager {
   }
 
   std::vector<std::filesystem::path> watch_paths() const {
-    return {options_.source_dir, labels_file_};
+    auto paths = labels_.watch_paths();
+    paths.emplace_back(options_.source_dir);
+    return paths;
   }
 
  private:
   Result<config::Wish> read_wish() const {
-    ASSIGN_OR_RETURN(const auto text, fs_.read(labels_file_));
-    ASSIGN_OR_RETURN(const auto node_labels, labels::parse(text));
+    ASSIGN_OR_RETURN(const auto node_labels, labels_.read());
     config::Wish wish{.label_key = options_.node_label, .fallbacks = options_.fallbacks};
     if (const auto found = node_labels.find(options_.node_label); found != node_labels.end()) {
       wish.label = found->second;
@@ -88,26 +138,62 @@ class ConfigManager {
   }
 
   config::ConfigManagerOptions options_;
-  std::string labels_file_;
+  NodeLabelSource& labels_;
   const Log& log_;
   FsRoot fs_;
   std::optional<std::string> applied_;  // content of the chosen file when it was applied last
 };
 
-Result<void> follow(ConfigManager& manager, int signals, const Log& log) {
+// Waits for a signal, a change of files, or a ring of the bell, at most `time`. False: told to end.
+bool wait(int signals, Watch& watch, Mailbox& mailbox, int time) {
+  do {
+    std::array<pollfd, 3> fds{{{.fd = signals, .events = POLLIN, .revents = 0},
+                               {.fd = watch.fd(), .events = POLLIN, .revents = 0},
+                               {.fd = mailbox.fd(), .events = POLLIN, .revents = 0}}};
+    const int ready = ::poll(fds.data(), fds.size(), time);
+    const int signal = next_signal(signals);
+    if (signal != 0 && signal != SIGHUP) return false;
+    if (ready == 0 || !mailbox.take().empty()) return true;
+  } while (!watch.drain());
+  return true;
+}
+
+// Until it is told to end or, with `once`, until a configuration was chosen or cannot be. What is
+// not known yet is waited for: to choose without the label would be to choose wrongly.
+Result<void> follow(ConfigManager& manager, Bell& bell, bool once, int signals, const Log& log) {
+  constexpr int kSecond = 1000;
+  ASSIGN_OR_RETURN(const auto mailbox, Mailbox::open());
   ASSIGN_OR_RETURN(auto watch, Watch::open(manager.watch_paths()));
+  bell.listen([&] { mailbox->post([] {}); });
+  std::string complaint;
+  Result<void> result;
   while (true) {
-    if (const auto result = manager.apply(); !result) {
-      log.error(fmt::format("{}; what is in force stays", result.error().message()));
+    result = manager.apply();
+    const bool unknown = !result && result.error().code == Code::kUnavailable;
+    if (once && !unknown) break;
+    if (!result && complaint != result.error().what) {
+      complaint = result.error().what;
+      log.error(fmt::format("{}; {}", result.error().message(),
+                            unknown ? "waiting for it" : "what is in force stays"));
     }
-    pollfd fds[] = {{.fd = signals, .events = POLLIN, .revents = 0},
-                    {.fd = watch.fd(), .events = POLLIN, .revents = 0}};
-    do {
-      (void)!::poll(fds, 2, -1);
-      const int signal = next_signal(signals);
-      if (signal != 0 && signal != SIGHUP) return {};
-    } while (!watch.drain());
+    if (result) complaint.clear();
+    if (!wait(signals, watch, *mailbox, unknown ? kSecond : -1)) break;
   }
+  bell.listen({});
+  return once ? result : Result<void>();
+}
+
+Result<std::unique_ptr<NodeLabelSource>> open_labels(const config::Sources& sources,
+                                                     const config::ConfigManagerOptions& options,
+                                                     Bell& bell, const Log& log) {
+  const auto file = sources.environment.find(kLabelsVariable);
+  if (file != sources.environment.end()) return std::make_unique<LabelFile>(file->second);
+  auto objects = kube::connect(options.kubeconfig, sources.environment, "tranche-config-manager");
+  if (!objects) {
+    return std::unexpected(std::move(objects).error().with_context(
+        fmt::format("the label {} of this node cannot be read", options.node_label)));
+  }
+  return std::make_unique<LabelsOfNode>(*std::move(objects), options.node_name, bell, log);
 }
 
 }  // namespace
@@ -119,22 +205,19 @@ int run_config_manager(const config::Sources& sources) {
     return 1;
   }
   const Log log(options->log_level);
-  const auto variable = sources.environment.find(kLabelsVariable);
-  if (variable == sources.environment.end()) {
-    log.error(fmt::format(
-        "the label {} of this node cannot be read: this release has no Kubernetes client; name a "
-        "file of key=value lines in {}, or choose with 'tranche agent --config-file DIR "
-        "--config-name NAME'",
-        options->node_label, kLabelsVariable));
-    return 1;
-  }
   const auto signals = open_signals();
   if (!signals) {
     log.error(signals.error());
     return 1;
   }
-  ConfigManager manager(*options, variable->second, log);
-  const auto result = options->oneshot ? manager.apply() : follow(manager, *signals, log);
+  Bell bell;
+  const auto labels = open_labels(sources, *options, bell, log);
+  if (!labels) {
+    log.error(labels.error());
+    return 1;
+  }
+  ConfigManager manager(*options, **labels, log);
+  const auto result = follow(manager, bell, options->oneshot, *signals, log);
   ::close(*signals);
   if (!result) log.error(result.error());
   return result ? 0 : 1;

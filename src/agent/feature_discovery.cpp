@@ -8,12 +8,16 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <map>
+#include <memory>
 #include <optional>
 
 #include "agent/config_source.h"
+#include "agent/node_feature_writer.h"
 #include "agent/signals.h"
 #include "config/agent_options.h"
 #include "host/host_reader.h"
+#include "kube/connect.h"
 #include "labels/feature_file.h"
 #include "labels/labels.h"
 #include "nvml/connection.h"
@@ -24,20 +28,17 @@ namespace {
 
 class FeatureDiscovery {
  public:
-  FeatureDiscovery(const config::FeatureDiscoveryOptions& options, const FileSource& source,
+  FeatureDiscovery(const config::FeatureDiscoveryOptions& options,
+                   std::map<std::string, std::string> environment, const FileSource& source,
                    const Log& log)
-      : options_(options), source_(source), log_(log) {}
+      : options_(options), environment_(std::move(environment)), source_(source), log_(log) {}
 
   // Reads the configuration (again); labels made from then on carry a new timestamp.
   Result<void> configure() {
     ASSIGN_OR_RETURN(loaded_, source_.read());
     for (const auto& warning : loaded_.warnings) log_.warn(warning.message);
     log_.info(fmt::format("Running with config:\n{}", loaded_.json));
-    if (flags().use_node_feature_api) {
-      log_.warn(
-          "NodeFeature objects are not written yet: the labels go to the feature file, which node "
-          "feature discovery reads too (--use-node-feature-api=false says that this is meant)");
-    }
+    TRY(choose_place());
     reader_.emplace(nvml::Connection::make({.driver_root = options_.container_driver_root,
                                             .host = FsRoot(options_.host_root),
                                             .log = &log_}));
@@ -57,6 +58,7 @@ class FeatureDiscovery {
       for (const auto& warning : set.warnings) log_.warn(warning);
       warned_ = set.warnings;
     }
+    if (node_feature_) return node_feature_->write(set.labels);
     if (gfd().output_file.empty()) {
       std::fputs(labels::render(set.labels).c_str(), stdout);
       std::fflush(stdout);
@@ -66,7 +68,7 @@ class FeatureDiscovery {
   }
 
   void finish() const {
-    if (!labels::removed_on_exit(gfd())) return;
+    if (node_feature_ || !labels::removed_on_exit(gfd())) return;
     if (const auto removed = file().remove(); !removed) log_.warn(removed.error());
   }
 
@@ -75,6 +77,25 @@ class FeatureDiscovery {
  private:
   const config::Flags& flags() const { return loaded_.config.flags; }
   labels::FeatureFile file() const { return {FsRoot(), gfd().output_file}; }
+
+  // A NodeFeature object where that is wished for and this is a node of a cluster, else the file.
+  Result<void> choose_place() {
+    node_feature_.reset();
+    if (!flags().use_node_feature_api || options_.node_name.empty()) return {};
+    auto objects = kube::connect(options_.kubeconfig, environment_, "tranche-labels");
+    if (!objects) {
+      auto error = std::move(objects).error();
+      error.hint += "; or write a file with --use-node-feature-api=false";
+      return std::unexpected(std::move(error));
+    }
+    objects_ = *std::move(objects);
+    node_feature_.emplace(*objects_,
+                          NodeFeatureWriter::Options{.ns = options_.kube_namespace,
+                                                     .node_name = options_.node_name,
+                                                     .pod_name = options_.pod_name},
+                          log_);
+    return {};
+  }
 
   Result<gpu::Machine> read_machine() {
     auto machine = reader_->read();
@@ -90,9 +111,12 @@ class FeatureDiscovery {
   }
 
   config::FeatureDiscoveryOptions options_;
+  std::map<std::string, std::string> environment_;
   FileSource source_;
   const Log& log_;
   config::Loaded loaded_;
+  std::unique_ptr<cluster::Objects> objects_;
+  std::optional<NodeFeatureWriter> node_feature_;  // nullopt: the file
   std::optional<nvml::Reader> reader_;
   std::int64_t timestamp_ = 0;
   std::vector<std::string> warned_;
@@ -141,7 +165,7 @@ int run_feature_discovery(const config::Sources& sources) {
     return 1;
   }
   const FileSource source(sources, options->config_file, options->config_name);
-  FeatureDiscovery discovery(*options, source, log);
+  FeatureDiscovery discovery(*options, sources.environment, source, log);
   const auto result = run(discovery, *signals, log);
   ::close(*signals);
   if (result) return 0;

@@ -5,11 +5,10 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <vector>
 
+#include "agent/node_feature_writer.h"
 #include "agent/node_view.h"
 #include "agent/retrier.h"
-#include "cluster/node_feature.h"
 #include "cluster/objects.h"
 #include "cluster/watch_cache.h"
 #include "labels/labels.h"
@@ -26,32 +25,19 @@ class LabelSink {
   virtual std::string place() const = 0;
 };
 
-// A NodeFeature object as NVIDIA's feature discovery writes it: nvidia-features-for-<node>, owned
-// by the Pod and its DaemonSet, so that it goes with them; node feature discovery's master puts the
-// labels on the Node.
+// A NodeFeature object: node feature discovery's master puts the labels on the Node.
 class NodeFeatureLabels final : public LabelSink {
  public:
-  struct Options {
-    std::string ns;
-    std::string node_name;
-    std::string pod_name;  // "": no owner
-    Retrier::Backoff backoff = {};
-  };
   // The references outlive it; `changed` is rung when the object changes.
-  NodeFeatureLabels(cluster::Objects& objects, Options options, Bell& changed, const Log& log);
+  NodeFeatureLabels(cluster::Objects& objects, NodeFeatureWriter::Options options, Bell& changed,
+                    const Log& log, Retrier::Backoff backoff = {});
 
   void write(const labels::Labels& labels) override;
-  std::string place() const override { return "NodeFeature " + key_.to_string(); }
+  std::string place() const override { return writer_.place(); }
 
  private:
-  Result<void> apply(const labels::Labels& labels, const std::stop_token& stop);
-  Result<std::vector<cluster::OwnerReference>> find_owners(const std::stop_token& stop);
-
-  cluster::Objects& objects_;
-  Options options_;
-  cluster::ObjectKey key_;
+  NodeFeatureWriter writer_;
   const Log& log_;
-  std::optional<std::vector<cluster::OwnerReference>> owners_;  // of the retrier's thread
   Retrier retrier_;
   cluster::WatchCache cache_;
 };

@@ -43,9 +43,8 @@ class NodeFeatureLabelsTest : public LabelSinkTest {
  protected:
   void open() {
     sink_.emplace(objects_,
-                  NodeFeatureLabels::Options{
-                      .ns = "gpu", .node_name = "n1", .pod_name = "p", .backoff = kQuick},
-                  bell_, log_.log());
+                  NodeFeatureWriter::Options{.ns = "gpu", .node_name = "n1", .pod_name = "p"},
+                  bell_, log_.log(), kQuick);
   }
   bool written(const labels::Labels& labels) {
     return test::eventually([&] {

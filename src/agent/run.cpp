@@ -126,7 +126,7 @@ int run_on_cluster(const config::Sources& sources, const config::AgentOptions& o
     return 1;
   };
   const auto cluster = open_cluster(sources, options, nullptr, clock, log);
-  if (!cluster) return refuse(cluster.error());
+  if (!cluster) return end(std::unexpected(cluster.error()), log);
   auto status = std::make_optional<StatusFile>(options.state_dir, host_name(), clock);
   auto first = first_config(**cluster, signals, *status, log);
   status.reset();

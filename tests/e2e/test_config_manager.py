@@ -156,4 +156,5 @@ def test_without_a_way_to_read_the_label(node):
         argv0="config-manager",
     )
     assert run.wait() == 1
-    assert "TRANCHE_NODE_LABELS_FILE" in run.log
+    assert "the label nvidia.com/device-plugin.config of this node cannot be read" in run.log
+    assert "name a kubeconfig file" in run.log

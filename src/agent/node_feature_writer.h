@@ -1,0 +1,44 @@
+#pragma once
+// Writes the NodeFeature object nvidia-features-for-<node> as NVIDIA's feature discovery does:
+// owned by the Pod and its DaemonSet, so that it goes with them.
+
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "cluster/node_feature.h"
+#include "cluster/objects.h"
+#include "labels/labels.h"
+
+namespace tranche::agent {
+
+class NodeFeatureWriter {
+ public:
+  struct Options {
+    std::string ns;
+    std::string node_name;
+    std::string pod_name;  // "": no owner
+  };
+  // The references outlive it. Used by one thread at a time.
+  NodeFeatureWriter(cluster::Objects& objects, Options options, const Log& log);
+
+  const cluster::ObjectKey& key() const { return key_; }
+  std::string place() const { return "NodeFeature " + key_.to_string(); }
+  // Whether `object` says this already.
+  bool says(const cluster::Object& object, const labels::Labels& labels) const;
+  // kNotFound: node feature discovery's definitions are not installed, or the namespace is missing.
+  Result<void> write(const labels::Labels& labels, const std::stop_token& stop = {});
+
+ private:
+  Result<std::vector<cluster::OwnerReference>> find_owners(const std::stop_token& stop);
+
+  cluster::Objects& objects_;
+  Options options_;
+  cluster::ObjectKey key_;
+  const Log& log_;
+  std::optional<std::vector<cluster::OwnerReference>> owners_;
+};
+
+}  // namespace tranche::agent
