@@ -25,6 +25,9 @@ def config(this: NodeSettings, settings: Settings) -> dict:
         "makeIPTablesUtilChains": False,
         "oomScoreAdj": 0,
         "resolvConf": "",
+        # Nobody answers there, and a name is not found at once; without it every Pod gets a warning.
+        "clusterDNS": ["10.96.0.10"],
+        "clusterDomain": "cluster.local",
         # The machine is small, and its disk is not the lab's.
         "evictionHard": {"memory.available": "50Mi", "nodefs.available": "1%"},
         "imageGCHighThresholdPercent": 100,

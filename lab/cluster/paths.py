@@ -38,7 +38,8 @@ def programs_folder() -> pathlib.Path:
     if done.returncode != 0:
         raise LabError(f"{BUILDER}: {done.stderr.strip()}")
     folder = pathlib.Path(done.stdout.strip())
-    names = ("etcd", "kube-apiserver", "kubelet", "kubectl", "containerd", "kwok")
+    names = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet")
+    names += ("kubectl", "containerd", "containerd-shim-runc-v2", "ctr")
     missing = [name for name in names if not (folder / name).exists()]
     if missing:
         raise LabError(
