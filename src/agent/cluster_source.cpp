@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "cluster/policy_annotations.h"
 #include "config/choose.h"
 #include "config/source.h"
 
@@ -122,19 +123,20 @@ config::Wish ClusterSource::wish(const std::string& label) const {
 }
 
 Result<ConfigChoice> ClusterSource::choose_from_map(const cluster::ConfigMap& map) {
-  if (const auto why = find(map.annotations, kWithholdAnnotation)) {
+  if (const auto why = find(map.annotations, cluster::kWithholdAnnotation)) {
     return fail(Code::kFailedPrecondition, *why);
   }
   auto wanted = wish(*label_);
-  if (const auto name = find(map.annotations, kDefaultAnnotation)) wanted.default_name = *name;
-  if (const auto fallbacks = find(map.annotations, kFallbackAnnotation)) {
+  if (const auto name = find(map.annotations, cluster::kDefaultAnnotation))
+    wanted.default_name = *name;
+  if (const auto fallbacks = find(map.annotations, cluster::kFallbackAnnotation)) {
     ASSIGN_OR_RETURN(wanted.fallbacks, config::parse_fallbacks(split_by_comma(*fallbacks)));
   }
   auto choice = config::choose(wanted, keys_of(map.data));
   if (!choice) return std::unexpected(std::move(choice).error().with_context(map_text()));
   ConfigChoice result{.origin = fmt::format("{} ({})", map_text(), choice->reason),
                       .name = map_text(),
-                      .mig_strategy = find(map.annotations, kMigStrategyAnnotation)};
+                      .mig_strategy = find(map.annotations, cluster::kMigStrategyAnnotation)};
   if (!choice->name) return result;
   result.text = map.data.at(*choice->name);
   result.name = fmt::format("{}/{}:{}", map.key.ns, map.key.name, *choice->name);

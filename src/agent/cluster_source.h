@@ -28,12 +28,6 @@
 
 namespace tranche::agent {
 
-inline constexpr const char* kDefaultAnnotation = "tranche.dev/default-config";
-inline constexpr const char* kFallbackAnnotation = "tranche.dev/fallback-strategies";
-inline constexpr const char* kMigStrategyAnnotation = "tranche.dev/mig-strategy";
-// Why no GPU is to be advertised: someone else serves the nodes.
-inline constexpr const char* kWithholdAnnotation = "tranche.dev/withhold";
-
 class ClusterSource final : public ConfigSource {
  public:
   struct Options {

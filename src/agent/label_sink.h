@@ -8,7 +8,7 @@
 
 #include "agent/node_feature_writer.h"
 #include "agent/node_view.h"
-#include "agent/retrier.h"
+#include "base/retrier.h"
 #include "cluster/objects.h"
 #include "cluster/watch_cache.h"
 #include "labels/labels.h"

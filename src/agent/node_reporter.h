@@ -7,8 +7,8 @@
 #include <string>
 
 #include "agent/node_view.h"
-#include "agent/retrier.h"
 #include "base/clock.h"
+#include "base/retrier.h"
 #include "cluster/objects.h"
 
 namespace tranche::agent {

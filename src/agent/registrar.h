@@ -5,7 +5,7 @@
 #include <stop_token>
 #include <string>
 
-#include "agent/retrier.h"
+#include "base/retrier.h"
 
 namespace tranche::agent {
 

@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "base/result.h"
 
-namespace tranche::agent {
+namespace tranche {
 
 class Retrier {
  public:
@@ -67,4 +67,4 @@ class Retrier {
   std::jthread thread_;
 };
 
-}  // namespace tranche::agent
+}  // namespace tranche

@@ -1,10 +1,10 @@
-#include "agent/retrier.h"
+#include "base/retrier.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace tranche::agent {
+namespace tranche {
 
 Retrier::Retrier(const Log& log, Backoff backoff) : log_(log), backoff_(backoff) {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
@@ -78,4 +78,4 @@ void Retrier::settle(const Pending& tried, const Result<void>& result) {
                         backoff_.longest.count()));
 }
 
-}  // namespace tranche::agent
+}  // namespace tranche

@@ -1,0 +1,14 @@
+#pragma once
+// What the controller tells every agent beside a ConfigMap's keys, as annotations of that ConfigMap
+// (docs/takeover.md): they win over the agent's flags of the same meaning.
+
+namespace tranche::cluster {
+
+// The key for nodes without the label; absent: the agent's --default-config.
+inline constexpr const char* kDefaultAnnotation = "tranche.dev/default-config";
+inline constexpr const char* kFallbackAnnotation = "tranche.dev/fallback-strategies";
+inline constexpr const char* kMigStrategyAnnotation = "tranche.dev/mig-strategy";
+// Why no GPU is to be advertised: someone else serves the nodes.
+inline constexpr const char* kWithholdAnnotation = "tranche.dev/withhold";
+
+}  // namespace tranche::cluster
