@@ -6,6 +6,7 @@
 #include <atomic>
 #include <nlohmann/json.hpp>
 
+#include "cluster/policy_annotations.h"
 #include "support/fake_clock.h"
 #include "support/fake_objects.h"
 #include "support/log_recorder.h"
@@ -206,14 +207,14 @@ TEST_F(ClusterSourceTest, AnnotationsOfTheMapWin) {
   put_node(json::object());
   options_.choice.default_config = "a";
   const json data = {{"a", sharing(2)}, {"b", sharing(5)}, {"default", sharing(7)}};
-  put_map(data, {{kDefaultAnnotation, "b"}, {kMigStrategyAnnotation, "mixed"}});
+  put_map(data, {{cluster::kDefaultAnnotation, "b"}, {cluster::kMigStrategyAnnotation, "mixed"}});
   open();
   ASSERT_TRUE(gives(5));
   EXPECT_EQ(source_->read()->config.flags.mig_strategy, config::MigStrategy::kMixed);
   // A ClusterPolicy without a default: no sharing.
-  put_map(data, {{kDefaultAnnotation, ""}, {kFallbackAnnotation, "empty"}});
+  put_map(data, {{cluster::kDefaultAnnotation, ""}, {cluster::kFallbackAnnotation, "empty"}});
   EXPECT_TRUE(gives(0));
-  put_map(data, {{kWithholdAnnotation, "the GPU operator serves this cluster"}});
+  put_map(data, {{cluster::kWithholdAnnotation, "the GPU operator serves this cluster"}});
   EXPECT_TRUE(fails(Code::kFailedPrecondition, "the GPU operator serves this cluster"));
 }
 
