@@ -1,10 +1,11 @@
 """Writes a container image as a docker-archive tar, without a registry, a daemon or a build tool.
 
-`ctr images import`, `docker load`, `podman load` and `skopeo` read what write_archive() writes. The same input gives the same bytes: entries are sorted, times are zero,
-owners are root, and the one layer is not compressed, so its digest is that of its content.
+`ctr images import`, `docker load`, `podman load` and `skopeo` read what write_archive() writes. The same
+input gives the same bytes: entries are sorted, times are zero, owners are root, and the one layer is not
+compressed, so its digest is that of its content.
 
 A file of the image is given as
-    a path of this machine    its bytes and its mode (a link is followed); a folder is taken whole, with the links in it kept
+    a path of this machine    its bytes and its mode (a link is followed); a folder whole, with its links
     bytes                     content, mode 0644
     Content(bytes, mode)      content with a mode
     Symlink(target)           a symbolic link
@@ -59,7 +60,8 @@ def write_archive(
     labels: Mapping[str, str] | None = None,
     arch: str = "amd64",
 ) -> Path:
-    """Writes the image to `path`, whole or not at all, and returns it. Input that makes no image is a ValueError that names what is wrong."""
+    """Writes the image to `path`, whole or not at all, and returns it. Input that makes no image is a
+    ValueError that names what is wrong."""
     _check(tags, arch)
     content = entries(files)
     out = Path(path)

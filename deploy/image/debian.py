@@ -5,6 +5,7 @@ import subprocess
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from urllib.parse import quote
 
 
 @dataclass(frozen=True, order=True)
@@ -17,12 +18,13 @@ class Package:
 
     @property
     def purl(self) -> str:
-        version = self.version.replace("+", "%2B").replace(":", "%3A")
-        return f"pkg:deb/debian/{self.name.replace('+', '%2B')}@{version}?arch={self.architecture}&distro=debian-12"
+        name, version = (quote(text, safe="~") for text in (self.name, self.version))
+        return f"pkg:deb/debian/{name}@{version}?arch={self.architecture}&distro=debian-12"
 
 
 def owner(file: Path) -> str | None:
-    """The package of a file; None when no package has it. With Debian's merged /usr a file has two names, and dpkg knows one."""
+    """The package of a file; None when no package has it. With Debian's merged /usr a file has two names,
+    and dpkg knows one."""
     for name in (str(file), str(file.resolve())):
         if found := _owners().get(_merged(name)):
             return found

@@ -1,4 +1,5 @@
-"""Which Debian packages are in a program though no shared library shows them: archives that were linked, and headers that were compiled in. Asked of the build folder, not guessed."""
+"""Which Debian packages are in a program though no shared library shows them: archives that were linked,
+and headers that were compiled in. Asked of the build folder, not guessed."""
 
 import re
 import shlex
@@ -11,7 +12,10 @@ import debian
 def static_packages(build: Path, target: str) -> dict[str, str]:
     """Package -> how it got in: "archive" or "headers"."""
     if not (build / "build.ninja").exists():
-        raise ValueError(f"{build} has no build.ninja: the list of what is linked into the program comes from it; name the build folder with --build")
+        raise ValueError(
+            f"{build} has no build.ninja: the list of what is linked into the program comes from it; "
+            "name the build folder with --build"
+        )
     found = {}
     for file in compiled_headers(build, target):
         if name := debian.owner(file):
@@ -20,7 +24,9 @@ def static_packages(build: Path, target: str) -> dict[str, str]:
         if name := debian.owner(file):
             found[name] = "archive"
     for name in [*found]:
-        if re.fullmatch(r"libc6-dev|linux-libc-dev", name):  # declarations of the shared C library and of the kernel
+        if re.fullmatch(
+            r"libc6-dev|linux-libc-dev", name
+        ):  # declarations of the shared C library and of the kernel
             del found[name]
     return dict(sorted(found.items()))
 
@@ -54,7 +60,9 @@ def _compilers_file(compiler: str, name: str) -> Path:
 
 
 def _ninja(build: Path, tool: str, *arguments: str) -> str:
-    done = subprocess.run(["ninja", "-C", str(build), "-t", tool, *arguments], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["ninja", "-C", str(build), "-t", tool, *arguments], capture_output=True, text=True, check=False
+    )
     if done.returncode != 0:
         raise ValueError(f"ninja -C {build} -t {tool}: {(done.stderr or done.stdout).strip()}")
     return done.stdout

@@ -1,4 +1,5 @@
-"""The files of the agent's image: one program, the shared libraries it needs, and the little of /etc that the C library and NVIDIA's container toolkit look for.
+"""The files of the agent's image: one program, the shared libraries it needs, and the little of /etc that
+the C library and NVIDIA's container toolkit look for.
 
 No shell, no package manager, no certificates (the API server's come with the Pod's token).
 """
@@ -15,7 +16,8 @@ from archive import Content, Directory, Source, Symlink
 # Names by which the program takes the part of NVIDIA's.
 LINKS = ("nvidia-device-plugin", "gpu-feature-discovery", "config-manager")
 
-# NVIDIA's driver libraries are loaded into this program by name and need these, which the program itself may not.
+# NVIDIA's driver libraries are loaded into this program by name and need these, which the program itself
+# may not.
 DRIVER_NEEDS = ("libc.so.6", "libdl.so.2", "libm.so.6", "libpthread.so.0", "librt.so.1")
 
 MACHINES = {0x3E: ("amd64", "x86_64-linux-gnu"), 0xB7: ("arm64", "aarch64-linux-gnu")}
@@ -35,12 +37,21 @@ def architecture(program: Path) -> tuple[str, str]:
 def shared_libraries(program: Path) -> dict[str, Path]:
     """Path in the image -> file of this machine, of everything the loader would load, and the loader."""
     done = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=False)
-    if done.returncode != 0 and "statically linked" not in done.stdout + done.stderr and "not a dynamic" not in done.stderr:
-        raise ValueError(f"ldd {program}: {done.stderr.strip() or done.stdout.strip()}; build the image on a machine of the program's architecture")
+    if (
+        done.returncode != 0
+        and "statically linked" not in done.stdout + done.stderr
+        and "not a dynamic" not in done.stderr
+    ):
+        raise ValueError(
+            f"ldd {program}: {done.stderr.strip() or done.stdout.strip()}; "
+            "build the image on a machine of the program's architecture"
+        )
     libraries = {}
     for line in done.stdout.splitlines():
         if "not found" in line:
-            raise ValueError(f"{program} needs {line.split()[0]}, which this machine has not; install its package")
+            raise ValueError(
+                f"{program} needs {line.split()[0]}, which this machine has not; install its package"
+            )
         if found := re.search(r"(?:=> )?(/\S+) \(0x", line):
             file = Path(found[1])
             libraries[str(file.parent.resolve() / file.name)] = file.resolve()
@@ -73,12 +84,15 @@ def etc(triplet: str) -> dict[str, Source]:
 
 def skeleton() -> dict[str, Source]:
     links = {f"/{name}": Symlink(f"usr/{name}") for name in ("bin", "sbin", "lib", "lib64")}
-    folders = {f"/{name}": Directory() for name in ("dev", "proc", "run", "sys", "usr/sbin", "usr/lib64", "var")}
+    folders = {
+        f"/{name}": Directory() for name in ("dev", "proc", "run", "sys", "usr/sbin", "usr/lib64", "var")
+    }
     return {**folders, **links, "/var/run": Symlink("/run"), "/tmp": Directory(0o1777)}
 
 
 def rootfs(program: Path, static_packages: Mapping[str, str] | tuple = ()) -> dict[str, Source]:
-    """Every file of the image. `static_packages`: Debian packages linked into the program, for their copyright notices."""
+    """Every file of the image. `static_packages`: Debian packages linked into the program, for their
+    copyright notices."""
     _, triplet = architecture(program)
     libraries = {**driver_libraries(triplet), **shared_libraries(program)}
     files: dict[str, Source] = {**skeleton(), **etc(triplet), **libraries}

@@ -1,4 +1,5 @@
-"""The image's bill of materials, SPDX 2.3 as JSON: every file with its digests, every Debian package that a file is of or that is linked into the program, and how they hang together."""
+"""The image's bill of materials, SPDX 2.3 as JSON: every file with its digests, every Debian package that a
+file is of or that is linked into the program, and how they hang together."""
 
 import hashlib
 import uuid
@@ -12,13 +13,22 @@ from archive import Content, Directory, Source, Symlink
 NONE = "NOASSERTION"
 
 
-def sbom(name: str, version: str, files: Mapping[str, Source], static: Mapping[str, str], arch: str, created: int) -> dict:
+def sbom(
+    name: str, version: str, files: Mapping[str, Source], static: Mapping[str, str], arch: str, created: int
+) -> dict:
     """`files` is the image's, `static` what linked.static_packages() found, `created` seconds since 1970."""
-    entries = {path: _file(path, _content(source)) for path, source in sorted(files.items()) if not isinstance(source, Symlink | Directory)}
+    entries = {
+        path: _file(path, _content(source))
+        for path, source in sorted(files.items())
+        if not isinstance(source, Symlink | Directory)
+    }
     packages, relations = {}, []
     image = _package("SPDXRef-image", name, version, "CONTAINER")
     program = _package("SPDXRef-tranche", "tranche", version, "APPLICATION", declared="Apache-2.0")
-    relate = lambda a, how, b: relations.append({"spdxElementId": a, "relationshipType": how, "relatedSpdxElement": b})  # noqa: E731
+
+    def relate(one: str, how: str, other: str) -> None:
+        relations.append({"spdxElementId": one, "relationshipType": how, "relatedSpdxElement": other})
+
     relate("SPDXRef-DOCUMENT", "DESCRIBES", "SPDXRef-image")
     relate("SPDXRef-image", "CONTAINS", "SPDXRef-tranche")
     for path, entry in entries.items():
@@ -26,7 +36,11 @@ def sbom(name: str, version: str, files: Mapping[str, Source], static: Mapping[s
         owner = debian.owner(Path(source)) if isinstance(source, str | Path) else _owner_by_path(path)
         if owner:
             packages.setdefault(owner, _debian_package(owner))
-        holder = "SPDXRef-tranche" if path.endswith("/tranche") or path == "/usr/share/doc/tranche/copyright" else "SPDXRef-image"
+        holder = (
+            "SPDXRef-tranche"
+            if path.endswith("/tranche") or path == "/usr/share/doc/tranche/copyright"
+            else "SPDXRef-image"
+        )
         relate(_id("deb", owner) if owner else holder, "CONTAINS", entry["SPDXID"])
     shared = set(packages)
     for owner, how in static.items():
@@ -82,7 +96,9 @@ def _debian_package(name: str) -> dict:
     entry = _package(_id("deb", name), found.name, found.version, "LIBRARY")
     entry["supplier"] = "Organization: Debian"
     entry["sourceInfo"] = f"built package from: {found.source} {found.source_version}"
-    entry["externalRefs"] = [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": found.purl}]
+    entry["externalRefs"] = [
+        {"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": found.purl}
+    ]
     return entry
 
 
@@ -105,5 +121,7 @@ def _id(kind: str, name: str) -> str:
 
 
 def _identity(name: str, version: str, arch: str, entries: Mapping[str, dict]) -> uuid.UUID:
-    text = "\n".join([name, version, arch, *(entry["checksums"][1]["checksumValue"] for entry in entries.values())])
+    text = "\n".join(
+        [name, version, arch, *(entry["checksums"][1]["checksumValue"] for entry in entries.values())]
+    )
     return uuid.uuid5(uuid.NAMESPACE_OID, text)

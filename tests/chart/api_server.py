@@ -1,4 +1,5 @@
-"""A real API server for the chart's tests: etcd and kube-apiserver of the lab on loopback, no kubelet, no controllers. What it stores is gone with it."""
+"""A real API server for the chart's tests: etcd and kube-apiserver of the lab on loopback, no kubelet, no
+controllers. What it stores is gone with it."""
 
 import base64
 import json
@@ -39,25 +40,43 @@ class ApiServer:
         self._tls = ssl._create_unverified_context()
         self._kinds = {}
         store, peer = free_port(), free_port()
+        client = f"http://127.0.0.1:{store}"
         self._start(
-            etcd, f"--data-dir={folder}/etcd", f"--listen-client-urls=http://127.0.0.1:{store}", f"--advertise-client-urls=http://127.0.0.1:{store}",
-            f"--listen-peer-urls=http://127.0.0.1:{peer}", "--unsafe-no-fsync", "--log-level=error",
-        )  # fmt: skip
+            etcd,
+            f"--data-dir={folder}/etcd",
+            f"--listen-client-urls={client}",
+            f"--advertise-client-urls={client}",
+            f"--listen-peer-urls=http://127.0.0.1:{peer}",
+            "--unsafe-no-fsync",
+            "--log-level=error",
+        )
         key = folder / "account.key"
         subprocess.run(["openssl", "genrsa", "-out", key, "2048"], check=True, capture_output=True)
         (folder / "tokens.csv").write_text(f'{ADMIN},admin,1,"system:masters"\n')
         self._start(
-            apiserver, f"--etcd-servers=http://127.0.0.1:{store}", "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1", f"--secure-port={self._port}",
-            f"--cert-dir={folder}/pki", f"--token-auth-file={folder}/tokens.csv", "--authorization-mode=RBAC", "--allow-privileged=true", "--service-cluster-ip-range=10.96.0.0/16",
-            "--endpoint-reconciler-type=none", "--service-account-issuer=https://kubernetes.default.svc", f"--service-account-key-file={key}",
+            apiserver,
+            f"--etcd-servers={client}",
+            "--bind-address=127.0.0.1",
+            "--advertise-address=127.0.0.1",
+            f"--secure-port={self._port}",
+            f"--cert-dir={folder}/pki",
+            f"--token-auth-file={folder}/tokens.csv",
+            "--authorization-mode=RBAC",
+            "--allow-privileged=true",
+            "--service-cluster-ip-range=10.96.0.0/16",
+            "--endpoint-reconciler-type=none",
+            "--service-account-issuer=https://kubernetes.default.svc",
+            f"--service-account-key-file={key}",
             f"--service-account-signing-key-file={key}",
-        )  # fmt: skip
+        )
         self.wait(lambda: self.request("GET", "/readyz", raw=True) == "ok", "the API server is ready")
 
     def _start(self, program, *arguments):
         log = self._folder / f"{pathlib.Path(program).name}.log"
         with log.open("wb") as out:
-            self._processes.append(subprocess.Popen([program, *arguments], stdin=subprocess.DEVNULL, stdout=out, stderr=out))
+            self._processes.append(
+                subprocess.Popen([program, *arguments], stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+            )
 
     def close(self):
         for process in reversed(self._processes):
@@ -68,7 +87,9 @@ class ApiServer:
         """The first true value of condition(), which may be refused meanwhile."""
         end = time.monotonic() + DEADLINE
         while True:
-            assert all(p.poll() is None for p in self._processes), f"a server ended; its log is in {self._folder}"
+            assert all(p.poll() is None for p in self._processes), (
+                f"a server ended; its log is in {self._folder}"
+            )
             last = None
             try:
                 if value := condition():
@@ -111,9 +132,16 @@ class ApiServer:
         """A token as kubelet asks for one: bound to a Pod, and so to its node."""
         spec = {"expirationSeconds": 600}
         if pod:
-            spec["boundObjectRef"] = {"kind": "Pod", "apiVersion": "v1", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
+            spec["boundObjectRef"] = {
+                "kind": "Pod",
+                "apiVersion": "v1",
+                "name": pod["metadata"]["name"],
+                "uid": pod["metadata"]["uid"],
+            }
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
-        return self.request("POST", f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token", body)["status"]["token"]
+        return self.request("POST", f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token", body)[
+            "status"
+        ]["token"]
 
 
 def claims(token: str) -> dict:

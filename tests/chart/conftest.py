@@ -28,7 +28,9 @@ def server(tmp_path_factory):
         for name in ("tranche", "gpu-operator"):
             server.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         server.apply(NODE_FEATURES)
-        server.wait(lambda: server.request("GET", "/apis/nfd.k8s-sigs.io/v1alpha1"), "NodeFeatures are served")
+        server.wait(
+            lambda: server.request("GET", "/apis/nfd.k8s-sigs.io/v1alpha1"), "NodeFeatures are served"
+        )
         yield server
     finally:
         server.close()
@@ -38,7 +40,10 @@ def server(tmp_path_factory):
 NODE_FEATURES = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
-    "metadata": {"name": "nodefeatures.nfd.k8s-sigs.io", "annotations": {"api-approved.kubernetes.io": "unapproved, for a test"}},
+    "metadata": {
+        "name": "nodefeatures.nfd.k8s-sigs.io",
+        "annotations": {"api-approved.kubernetes.io": "unapproved, for a test"},
+    },
     "spec": {
         "group": "nfd.k8s-sigs.io",
         "scope": "Namespaced",
@@ -48,7 +53,9 @@ NODE_FEATURES = {
                 "name": "v1alpha1",
                 "served": True,
                 "storage": True,
-                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+                "schema": {
+                    "openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+                },
             }
         ],
     },

@@ -38,7 +38,9 @@ class Rendered:
     objects: list[dict]
 
     def named(self) -> list[str]:
-        return sorted(f"{o['kind']} {o['metadata'].get('namespace', '-')}/{o['metadata']['name']}" for o in self.objects)
+        return sorted(
+            f"{o['kind']} {o['metadata'].get('namespace', '-')}/{o['metadata']['name']}" for o in self.objects
+        )
 
     def of(self, kind: str) -> list[dict]:
         return [o for o in self.objects if o["kind"] == kind]
@@ -60,20 +62,27 @@ class Rendered:
         """Name -> value, or the field that it is taken from."""
         names = [e["name"] for e in self.agent()["env"]]
         assert len(names) == len(set(names)), f"a variable is there twice: {names}"
-        return {e["name"]: e["value"] if "value" in e else e["valueFrom"]["fieldRef"]["fieldPath"] for e in self.agent()["env"]}
+        return {
+            e["name"]: e["value"] if "value" in e else e["valueFrom"]["fieldRef"]["fieldPath"]
+            for e in self.agent()["env"]
+        }
 
     def mounts(self) -> dict:
         """Path in the container -> "host path" with " ro" when it is read only."""
         volumes = {v["name"]: v for v in self.pod()["volumes"]}
         mounts = self.agent()["volumeMounts"]
-        assert sorted(volumes) == sorted(m["name"] for m in mounts), "a volume is not mounted, or a mount has no volume"
+        assert sorted(volumes) == sorted(m["name"] for m in mounts), (
+            "a volume is not mounted, or a mount has no volume"
+        )
         return {
-            m["mountPath"]: volumes[m["name"]].get("hostPath", {"path": "(empty)"})["path"] + (" ro" if m.get("readOnly") else "")
+            m["mountPath"]: volumes[m["name"]].get("hostPath", {"path": "(empty)"})["path"]
+            + (" ro" if m.get("readOnly") else "")
             for m in mounts
         }
 
     def rules(self, account: str) -> set[str]:
-        """What a service account may do: "scope verb resource" or "scope verb resource/name", all bindings together."""
+        """What a service account may do: "scope verb resource" or "scope verb resource/name", all bindings
+        together."""
         granted = set()
         for binding in [*self.of("ClusterRoleBinding"), *self.of("RoleBinding")]:
             if account not in [s["name"] for s in binding["subjects"]]:
@@ -107,10 +116,14 @@ class Helm:
         self._folder = folder
         # A developer's own settings and repositories must not matter.
         homes = {f"HELM_{kind}_HOME": str(folder / kind.lower()) for kind in ("CACHE", "CONFIG", "DATA")}
-        self._env = {k: v for k, v in os.environ.items() if not k.startswith("HELM_") and k != "KUBECONFIG"} | homes
+        self._env = {
+            k: v for k, v in os.environ.items() if not k.startswith("HELM_") and k != "KUBECONFIG"
+        } | homes
 
     def run(self, *arguments: str, **options) -> subprocess.CompletedProcess:
-        return subprocess.run([self._program, *arguments], env=self._env, capture_output=True, text=True, check=False, **options)
+        return subprocess.run(
+            [self._program, *arguments], env=self._env, capture_output=True, text=True, check=False, **options
+        )
 
     def _values(self, values: dict | None) -> list[str]:
         if not values:
@@ -121,9 +134,20 @@ class Helm:
 
     def _render(self, values, arguments, release="gpu", namespace="tranche") -> subprocess.CompletedProcess:
         version = [] if "--kube-version" in arguments else ["--kube-version", KUBERNETES]
-        return self.run("template", release, str(CHART), "--namespace", namespace, *version, *self._values(values), *arguments)
+        return self.run(
+            "template",
+            release,
+            str(CHART),
+            "--namespace",
+            namespace,
+            *version,
+            *self._values(values),
+            *arguments,
+        )
 
-    def template(self, values: dict | None = None, *arguments: str, release="gpu", namespace="tranche") -> Rendered:
+    def template(
+        self, values: dict | None = None, *arguments: str, release="gpu", namespace="tranche"
+    ) -> Rendered:
         done = self._render(values, arguments, release, namespace)
         assert done.returncode == 0, done.stderr
         return Rendered([o for o in yaml.safe_load_all(done.stdout) if o])
@@ -134,14 +158,35 @@ class Helm:
         return done.stderr
 
     def lint(self, values: dict | None = None) -> subprocess.CompletedProcess:
-        return self.run("lint", str(CHART), "--strict", "--namespace", "tranche", "--kube-version", KUBERNETES, *self._values(values))
+        return self.run(
+            "lint",
+            str(CHART),
+            "--strict",
+            "--namespace",
+            "tranche",
+            "--kube-version",
+            KUBERNETES,
+            *self._values(values),
+        )
 
     def notes(self, values: dict | None = None, namespace="tranche") -> str:
-        """NOTES.txt, which Helm itself prints at an installation only: rendered as part of an object of a copy of the chart."""
+        """NOTES.txt, which Helm itself prints at an installation only: rendered as part of an object of a
+        copy of the chart."""
         copy = self._folder / "chart"
         shutil.copytree(CHART, copy)
         (copy / "templates/NOTES.txt").rename(copy / "notes.txt")
-        (copy / "templates/notes.yaml").write_text('kind: Notes\nmetadata: {name: n}\ntext: {{ tpl (.Files.Get "notes.txt") . | quote }}\n')
-        done = self.run("template", "gpu", str(copy), "--namespace", namespace, "--kube-version", KUBERNETES, *self._values(values))
+        (copy / "templates/notes.yaml").write_text(
+            'kind: Notes\nmetadata: {name: n}\ntext: {{ tpl (.Files.Get "notes.txt") . | quote }}\n'
+        )
+        done = self.run(
+            "template",
+            "gpu",
+            str(copy),
+            "--namespace",
+            namespace,
+            "--kube-version",
+            KUBERNETES,
+            *self._values(values),
+        )
         assert done.returncode == 0, done.stderr
         return Rendered([o for o in yaml.safe_load_all(done.stdout) if o]).one("Notes")["text"]

@@ -1,4 +1,5 @@
-"""An agent's token is good for its own node only, and of that for what the agent owns: tried on a real API server with real tokens."""
+"""An agent's token is good for its own node only, and of that for what the agent owns: tried on a real API
+server with real tokens."""
 
 import time
 
@@ -7,16 +8,26 @@ from api_server import Refused, claims
 
 ACCOUNT = "gpu-tranche-agent"
 CONDITION = {"type": "TrancheConfigured", "status": "True", "reason": "r", "message": "m"}
+GPU = "nvidia.com/gpu"
+ADDRESS = {"type": "InternalIP", "address": "10.0.0.1"}
 READY = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "kubelet"}
+NOT_READY = {**READY, "status": "False"}
 
 
 def node(name: str) -> dict:
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, "nvidia.com/gpu.present": "true"}},
+        "metadata": {
+            "name": name,
+            "labels": {"kubernetes.io/hostname": name, "nvidia.com/gpu.present": "true"},
+        },
         "spec": {"taints": [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]},
-        "status": {"capacity": {"nvidia.com/gpu": "1"}, "allocatable": {"nvidia.com/gpu": "1"}, "conditions": [READY]},
+        "status": {
+            "capacity": {"nvidia.com/gpu": "1"},
+            "allocatable": {"nvidia.com/gpu": "1"},
+            "conditions": [READY],
+        },
     }
 
 
@@ -25,13 +36,18 @@ def pod(node_name: str) -> dict:
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": f"agent-{node_name}", "namespace": "tranche"},
-        "spec": {"nodeName": node_name, "serviceAccountName": ACCOUNT, "containers": [{"name": "agent", "image": "tranche"}]},
+        "spec": {
+            "nodeName": node_name,
+            "serviceAccountName": ACCOUNT,
+            "containers": [{"name": "agent", "image": "tranche"}],
+        },
     }
 
 
 @pytest.fixture(scope="module")
 def tokens(server, tmp_path_factory):
-    """The chart applied with every right that an agent can have, and tokens: a and b of Pods on these nodes, none of no Pod."""
+    """The chart applied with every right that an agent can have, and tokens: a and b of Pods on these
+    nodes, none of no Pod."""
     from helm import Helm, find_helm
 
     if find_helm() is None:
@@ -43,11 +59,18 @@ def tokens(server, tmp_path_factory):
     role = rendered.one("Role", ACCOUNT)
     role["rules"] += features.one("Role", ACCOUNT)["rules"]
     for item in rendered.objects:
-        if item["kind"] not in ("DaemonSet",) and "helm.sh/hook" not in item["metadata"].get("annotations", {}):
+        if item["kind"] not in ("DaemonSet",) and "helm.sh/hook" not in item["metadata"].get(
+            "annotations", {}
+        ):
             made.append(server.apply(item))
     # More than the agent has, to see that the policy, and not RBAC, refuses.
     everything = {"apiGroups": [""], "resources": ["nodes", "nodes/status"], "verbs": ["*"]}
-    more = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "more"}, "rules": [everything]}
+    more = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": "more"},
+        "rules": [everything],
+    }
     bind = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRoleBinding",
@@ -78,13 +101,20 @@ def in_force(server, token):
 
     def refused():
         try:
-            patch(server, token, "b", {"metadata": {"labels": {"nvidia.com/probe": str(time.monotonic())[:8]}}})
+            patch(
+                server, token, "b", {"metadata": {"labels": {"nvidia.com/probe": str(time.monotonic())[:8]}}}
+            )
         except Refused as error:
             return "own node only" in error.message
         return False
 
     server.wait(refused, "the policy is in force")
-    server.request("PATCH", "/api/v1/nodes/b", {"metadata": {"labels": {"nvidia.com/probe": None}}}, kind="application/merge-patch+json")
+    server.request(
+        "PATCH",
+        "/api/v1/nodes/b",
+        {"metadata": {"labels": {"nvidia.com/probe": None}}},
+        kind="application/merge-patch+json",
+    )
 
 
 def patch(server, token, name, change, sub="", kind="application/merge-patch+json"):
@@ -95,7 +125,11 @@ def feature(name: str, labels: dict | None = None, of: str | None = None) -> dic
     return {
         "apiVersion": "nfd.k8s-sigs.io/v1alpha1",
         "kind": "NodeFeature",
-        "metadata": {"name": f"nvidia-features-for-{name}", "namespace": "tranche", "labels": {"nfd.node.kubernetes.io/node-name": of or name}},
+        "metadata": {
+            "name": f"nvidia-features-for-{name}",
+            "namespace": "tranche",
+            "labels": {"nfd.node.kubernetes.io/node-name": of or name},
+        },
         "spec": {"labels": labels or {"nvidia.com/gpu.count": "1"}},
     }
 
@@ -106,7 +140,13 @@ FEATURES = "/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/tranche/nodefeatures"
 def features_of(server, name, method, token, body=None):
     path = FEATURES if method == "POST" else f"{FEATURES}/nvidia-features-for-{name}"
     body = body or (None if method == "DELETE" else feature(name))
-    return server.request(method, path, body, token=token, kind="application/merge-patch+json" if method == "PATCH" else "application/json")
+    return server.request(
+        method,
+        path,
+        body,
+        token=token,
+        kind="application/merge-patch+json" if method == "PATCH" else "application/json",
+    )
 
 
 LABELS = {"metadata": {"labels": {"nvidia.com/gpu.product": "Tesla-T4", "tranche.dev/x": "y"}}}
@@ -127,40 +167,66 @@ def test_its_own_node(server, tokens):
 
 
 def test_its_own_node_by_server_side_apply(server, tokens):
-    body = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a", "labels": {"nvidia.com/gpu.count": "1"}}}
+    body = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "a", "labels": {"nvidia.com/gpu.count": "1"}},
+    }
     path = "/api/v1/nodes/a?fieldManager=tranche"
-    assert server.request("PATCH", path, body, token=tokens["a"], kind="application/apply-patch+yaml")["metadata"]["labels"]["nvidia.com/gpu.count"] == "1"
+    assert (
+        server.request("PATCH", path, body, token=tokens["a"], kind="application/apply-patch+yaml")[
+            "metadata"
+        ]["labels"]["nvidia.com/gpu.count"]
+        == "1"
+    )
     del body["metadata"]["labels"]
     after = server.request("PATCH", path, body, token=tokens["a"], kind="application/apply-patch+yaml")
     assert "nvidia.com/gpu.count" not in after["metadata"]["labels"]
     body["metadata"]["name"] = "b"
     with pytest.raises(Refused, match="own node only"):
-        server.request("PATCH", "/api/v1/nodes/b?fieldManager=tranche", {**body, "metadata": {"name": "b", "labels": {"nvidia.com/x": "1"}}}, token=tokens["a"], kind="application/apply-patch+yaml")
+        server.request(
+            "PATCH",
+            "/api/v1/nodes/b?fieldManager=tranche",
+            {**body, "metadata": {"name": "b", "labels": {"nvidia.com/x": "1"}}},
+            token=tokens["a"],
+            kind="application/apply-patch+yaml",
+        )
 
 
+SPEC = "may not change its Node's spec"
+OTHERS_LABELS = "feature labels only, not "
+OTHERS_STATUS = "conditions whose type begins with Tranche only"
+NAME = "kubernetes.io/hostname"
+
+
+def label(name: str, value: str | None = "x") -> dict:
+    return {"metadata": {"labels": {name: value}}}
+
+
+# (whose token, which node, change, subresource, what the message says)
 REFUSALS = {
     "another node's labels": ("a", "b", LABELS, "", "own node only: this token is of a, and the Node is b"),
     "another node's status": ("a", "b", {"status": {"conditions": [CONDITION]}}, "/status", "own node only"),
     "the other way round": ("b", "a", LABELS, "", "own node only: this token is of b, and the Node is a"),
     "a token of no Pod": ("none", "a", LABELS, "", "names no node"),
-    "a taint": ("a", "a", {"spec": {"taints": None}}, "", "may not change its Node's spec"),
-    "cordon": ("a", "a", {"spec": {"unschedulable": True}}, "", "may not change its Node's spec"),
-    "a label of Kubernetes": ("a", "a", {"metadata": {"labels": {"kubernetes.io/hostname": "x"}}}, "", "not kubernetes.io/hostname"),
-    "removing one": ("a", "a", {"metadata": {"labels": {"kubernetes.io/hostname": None}}}, "", "not kubernetes.io/hostname"),
-    "a label like ours": ("a", "a", {"metadata": {"labels": {"nvidia.com.example.org/x": "x"}}}, "", "feature labels only"),
-    "the order device-plugin.config": ("a", "a", {"metadata": {"labels": {"nvidia.com/device-plugin.config": "x"}}}, "", "not nvidia.com/device-plugin.config"),
-    "the order mig.config": ("a", "a", {"metadata": {"labels": {"nvidia.com/mig.config": "x"}}}, "", "not nvidia.com/mig.config"),
-    "the order tranche.dev/mode": ("a", "a", {"metadata": {"labels": {"tranche.dev/mode": "dra"}}}, "", "not tranche.dev/mode"),
-    "an operator's switch": ("a", "a", {"metadata": {"labels": {"nvidia.com/gpu.deploy.driver": "false"}}}, "", "feature labels only"),
-    "where it runs": ("a", "a", {"metadata": {"labels": {"nvidia.com/gpu.present": None}}}, "", "not nvidia.com/gpu.present"),
-    "another's annotation": ("a", "a", {"metadata": {"annotations": {"x": "y"}}}, "", "begin with tranche.dev/ only, not x"),
+    "a taint": ("a", "a", {"spec": {"taints": None}}, "", SPEC),
+    "cordon": ("a", "a", {"spec": {"unschedulable": True}}, "", SPEC),
+    "a label of Kubernetes": ("a", "a", label(NAME), "", OTHERS_LABELS + NAME),
+    "removing one": ("a", "a", label(NAME, None), "", OTHERS_LABELS + NAME),
+    "a label like ours": ("a", "a", label("nvidia.com.example.org/x"), "", OTHERS_LABELS),
+    "the order device-plugin.config": ("a", "a", label("nvidia.com/device-plugin.config"), "", OTHERS_LABELS),
+    "the order mig.config": ("a", "a", label("nvidia.com/mig.config"), "", OTHERS_LABELS),
+    "the order tranche.dev/mode": ("a", "a", label("tranche.dev/mode", "dra"), "", OTHERS_LABELS),
+    "an operator's switch": ("a", "a", label("nvidia.com/gpu.deploy.driver", "false"), "", OTHERS_LABELS),
+    "where it runs": ("a", "a", label("nvidia.com/gpu.present", None), "", OTHERS_LABELS),
+    "another's annotation": ("a", "a", {"metadata": {"annotations": {"x": "y"}}}, "", "only, not x"),
     "a finalizer": ("a", "a", {"metadata": {"finalizers": ["a.b/c"]}}, "", "finalizers"),
-    "labels through status": ("a", "a", {"metadata": {"labels": {"kubernetes.io/hostname": "x"}}}, "/status", "not kubernetes.io/hostname"),
-    "capacity": ("a", "a", {"status": {"capacity": {"nvidia.com/gpu": "9"}}}, "/status", "conditions whose type begins with Tranche only"),
-    "allocatable": ("a", "a", {"status": {"allocatable": {"nvidia.com/gpu": "9"}}}, "/status", "conditions whose type begins with Tranche only"),
-    "the condition Ready": ("a", "a", {"status": {"conditions": [{**READY, "status": "False"}]}}, "/status", "conditions whose type begins with Tranche only"),
-    "an address": ("a", "a", {"status": {"addresses": [{"type": "InternalIP", "address": "10.0.0.1"}]}}, "/status", "conditions whose type begins with Tranche only"),
-}  # fmt: skip
+    "labels through status": ("a", "a", label(NAME), "/status", OTHERS_LABELS + NAME),
+    "capacity": ("a", "a", {"status": {"capacity": {GPU: "9"}}}, "/status", OTHERS_STATUS),
+    "allocatable": ("a", "a", {"status": {"allocatable": {GPU: "9"}}}, "/status", OTHERS_STATUS),
+    "the condition Ready": ("a", "a", {"status": {"conditions": [NOT_READY]}}, "/status", OTHERS_STATUS),
+    "an address": ("a", "a", {"status": {"addresses": [ADDRESS]}}, "/status", OTHERS_STATUS),
+}
 
 
 @pytest.mark.parametrize("case", REFUSALS)
@@ -178,7 +244,9 @@ def test_nodes_are_neither_made_nor_removed(server, tokens):
 
 
 def test_its_own_features(server, tokens):
-    changed = features_of(server, "a", "PATCH", tokens["a"], {"spec": {"labels": {"nvidia.com/gpu.count": "2"}}})
+    changed = features_of(
+        server, "a", "PATCH", tokens["a"], {"spec": {"labels": {"nvidia.com/gpu.count": "2"}}}
+    )
     assert changed["spec"]["labels"] == {"nvidia.com/gpu.count": "2"}
     features_of(server, "a", "DELETE", tokens["a"])
     path = f"{FEATURES}/nvidia-features-for-a?fieldManager=tranche&force=true"
@@ -195,12 +263,27 @@ def test_features_are_made_by_server_side_apply_only_for_its_own_node(server, to
 @pytest.mark.parametrize(
     ("method", "name", "body", "message"),
     [
-        ("PATCH", "b", {"spec": {"labels": {"nvidia.com/gpu.count": "9"}}}, "nvidia-features-for-a, labelled"),
+        (
+            "PATCH",
+            "b",
+            {"spec": {"labels": {"nvidia.com/gpu.count": "9"}}},
+            "nvidia-features-for-a, labelled",
+        ),
         ("DELETE", "b", None, "of its own node only"),
         ("POST", "c", feature("c"), "of its own node only"),
-        ("PATCH", "a", {"metadata": {"labels": {"nfd.node.kubernetes.io/node-name": "b"}}}, "labelled nfd.node.kubernetes.io/node-name=a"),
+        (
+            "PATCH",
+            "a",
+            {"metadata": {"labels": {"nfd.node.kubernetes.io/node-name": "b"}}},
+            "labelled nfd.node.kubernetes.io/node-name=a",
+        ),
         ("PATCH", "a", {"metadata": {"labels": None}}, "labelled nfd.node.kubernetes.io/node-name=a"),
-        ("PATCH", "a", {"spec": {"labels": {"node-role.kubernetes.io/control-plane": ""}}}, "begin with nvidia.com/ or tranche.dev/"),
+        (
+            "PATCH",
+            "a",
+            {"spec": {"labels": {"node-role.kubernetes.io/control-plane": ""}}},
+            "begin with nvidia.com/ or tranche.dev/",
+        ),
         ("PATCH", "a", {"spec": {"labels": {"nvidia.com/device-plugin.config": "x"}}}, "and no orders"),
     ],
 )

@@ -1,4 +1,5 @@
-"""deploy/image/archive.py: what it writes is an image that a container runtime loads, and the same bytes every time."""
+"""deploy/image/archive.py: what it writes is an image that a container runtime loads, and the same bytes
+every time."""
 
 import hashlib
 import io
@@ -35,7 +36,13 @@ def test_an_image(tmp_path, program):
     out = write_archive(
         tmp_path / "i.tar",
         tags=["a:1", "here/b:2"],
-        files={"/usr/bin/p": program, "/etc/x": b"x", "/tmp": Directory(0o1777), "/bin": Symlink("usr/bin"), "/s": Content(b"s", 0o600)},
+        files={
+            "/usr/bin/p": program,
+            "/etc/x": b"x",
+            "/tmp": Directory(0o1777),
+            "/bin": Symlink("usr/bin"),
+            "/s": Content(b"s", 0o600),
+        },
         entrypoint=["/usr/bin/p"],
         cmd=["c"],
         env={"A": "b"},
@@ -47,7 +54,13 @@ def test_an_image(tmp_path, program):
     manifest, config, layer = read(out)
     assert manifest["RepoTags"] == ["a:1", "here/b:2"]
     assert (config["architecture"], config["os"]) == ("arm64", "linux")
-    assert config["config"] == {"Entrypoint": ["/usr/bin/p"], "Cmd": ["c"], "Env": ["A=b"], "WorkingDir": "/w", "Labels": {"l": "m"}}
+    assert config["config"] == {
+        "Entrypoint": ["/usr/bin/p"],
+        "Cmd": ["c"],
+        "Env": ["A=b"],
+        "WorkingDir": "/w",
+        "Labels": {"l": "m"},
+    }
     assert {m.name: (m.type, m.mode) for m in layer} == {
         "bin": (tarfile.SYMTYPE, 0o777),
         "etc": (tarfile.DIRTYPE, 0o755),

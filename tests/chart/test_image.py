@@ -1,4 +1,5 @@
-"""deploy/image/build: the image holds what the program needs, is small, and its bill of materials names every file."""
+"""deploy/image/build: the image holds what the program needs, is small, and its bill of materials names
+every file."""
 
 import hashlib
 import io
@@ -33,7 +34,13 @@ def image(tmp_path_factory):
         (manifest,) = json.load(archive.extractfile("manifest.json"))
         layer = archive.extractfile(manifest["Layers"][0]).read()
         config = json.load(archive.extractfile(manifest["Config"]))
-    return out, tarfile.open(fileobj=io.BytesIO(layer)), json.loads(out.with_name("tranche.spdx.json").read_text()), manifest, config
+    return (
+        out,
+        tarfile.open(fileobj=io.BytesIO(layer)),
+        json.loads(out.with_name("tranche.spdx.json").read_text()),
+        manifest,
+        config,
+    )
 
 
 def test_size(image):
@@ -45,7 +52,10 @@ def test_names_and_entrypoint_are_those_of_nvidias_image(image):
     for name in ("nvidia-device-plugin", "gpu-feature-discovery", "config-manager"):
         assert layer.getmember(f"usr/bin/{name}").linkname == "tranche"
     assert config["config"]["Entrypoint"] == ["/usr/bin/nvidia-device-plugin"]
-    assert set(config["config"]["Env"]) >= {"NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_DRIVER_CAPABILITIES=utility"}
+    assert set(config["config"]["Env"]) >= {
+        "NVIDIA_VISIBLE_DEVICES=all",
+        "NVIDIA_DRIVER_CAPABILITIES=utility",
+    }
     assert "tranche:latest" in manifest["RepoTags"]
 
 
@@ -65,19 +75,28 @@ def test_nothing_else_can_be_run(image):
 def test_the_bill_names_every_file(image):
     _, layer, bill, *_ = image
     wanted = {f"./{m.name}": layer.extractfile(m).read() for m in layer if m.isreg()}
-    named = {f["fileName"]: {c["algorithm"]: c["checksumValue"] for c in f["checksums"]} for f in bill["files"]}
+    named = {
+        f["fileName"]: {c["algorithm"]: c["checksumValue"] for c in f["checksums"]} for f in bill["files"]
+    }
     assert named == {
-        name: {"SHA1": hashlib.sha1(data).hexdigest(), "SHA256": hashlib.sha256(data).hexdigest()} for name, data in wanted.items()
+        name: {"SHA1": hashlib.sha1(data).hexdigest(), "SHA256": hashlib.sha256(data).hexdigest()}
+        for name, data in wanted.items()
     }
 
 
 def test_the_bill_is_spdx_and_hangs_together(image):
     bill = image[2]
-    assert (bill["spdxVersion"], bill["dataLicense"], bill["SPDXID"]) == ("SPDX-2.3", "CC0-1.0", "SPDXRef-DOCUMENT")
+    assert (bill["spdxVersion"], bill["dataLicense"], bill["SPDXID"]) == (
+        "SPDX-2.3",
+        "CC0-1.0",
+        "SPDXRef-DOCUMENT",
+    )
     assert bill["creationInfo"]["created"] == "2023-11-14T22:13:20Z"
     ids = [e["SPDXID"] for e in [bill, *bill["packages"], *bill["files"]]]
     assert len(ids) == len(set(ids))
-    relations = {(r["spdxElementId"], r["relationshipType"], r["relatedSpdxElement"]) for r in bill["relationships"]}
+    relations = {
+        (r["spdxElementId"], r["relationshipType"], r["relatedSpdxElement"]) for r in bill["relationships"]
+    }
     assert {x for a, _, b in relations for x in (a, b)} <= set(ids)
     assert ("SPDXRef-DOCUMENT", "DESCRIBES", "SPDXRef-image") in relations
     contained = {b for _, how, b in relations if how in ("CONTAINS", "STATIC_LINK")}
@@ -88,11 +107,15 @@ def test_the_bill_is_spdx_and_hangs_together(image):
 def test_the_bill_names_what_is_linked_in(image):
     bill = image[2]
     names = {p["name"]: p for p in bill["packages"]}
-    linked = {r["relatedSpdxElement"] for r in bill["relationships"] if r["relationshipType"] == "STATIC_LINK"}
+    linked = {
+        r["relatedSpdxElement"] for r in bill["relationships"] if r["relationshipType"] == "STATIC_LINK"
+    }
     for name in ("libgrpc++-dev", "libprotobuf-dev", "libyaml-cpp-dev"):
         assert names[name]["SPDXID"] in linked
     assert names["nlohmann-json3-dev"]["SPDXID"] not in linked  # headers only
-    version = subprocess.run(["dpkg-query", "-W", "-f=${Version}", "libc6"], capture_output=True, text=True, check=True).stdout
+    version = subprocess.run(
+        ["dpkg-query", "-W", "-f=${Version}", "libc6"], capture_output=True, text=True, check=True
+    ).stdout
     assert names["libc6"]["versionInfo"] == version
     assert names["libc6"]["externalRefs"][0]["referenceLocator"].startswith("pkg:deb/debian/libc6@")
 
@@ -108,7 +131,12 @@ def test_the_same_bytes_every_time(image, tmp_path):
 def test_it_runs_with_nothing_but_the_image(image, tmp_path):
     assert build("--tranche", TRANCHE, "--rootfs", tmp_path / "r").returncode == 0
     for name in ("tranche", "nvidia-device-plugin"):
-        done = subprocess.run(["chroot", tmp_path / "r", f"/usr/bin/{name}", "--help"], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["chroot", tmp_path / "r", f"/usr/bin/{name}", "--help"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 0, done.stderr
     tree = {str(p.relative_to(tmp_path / "r")) for p in (tmp_path / "r").rglob("*")}
     assert tree == set(image[1].getnames())

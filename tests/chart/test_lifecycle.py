@@ -1,4 +1,5 @@
-"""The chart on a real Kubernetes, by a real Helm: installed, reconfigured, upgraded, rolled back, uninstalled. Runs with the tests of the lab (TRANCHE_TEST_LAB)."""
+"""The chart on a real Kubernetes, by a real Helm: installed, reconfigured, upgraded, rolled back,
+uninstalled. Runs with the tests of the lab (TRANCHE_TEST_LAB)."""
 
 import json
 import os
@@ -38,7 +39,9 @@ def build_folder() -> pathlib.Path:
 
 def knows(*arguments: str) -> bool:
     """Whether this build of the program has a command or flag."""
-    done = subprocess.run([build_folder() / "bin/tranche", *arguments], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [build_folder() / "bin/tranche", *arguments], capture_output=True, text=True, check=False
+    )
     return done.returncode == 0 and arguments[-2] in done.stdout + done.stderr
 
 
@@ -58,7 +61,18 @@ class Installed:
     def install(self, values: dict) -> None:
         file = self._folder / "install.yaml"
         file.write_text(json.dumps(values))
-        self.helm("upgrade", "--install", "gpu", str(CHART), "--create-namespace", "--wait", "--timeout", "3m", "--values", str(file))
+        self.helm(
+            "upgrade",
+            "--install",
+            "gpu",
+            str(CHART),
+            "--create-namespace",
+            "--wait",
+            "--timeout",
+            "3m",
+            "--values",
+            str(file),
+        )
 
     def uninstall(self) -> None:
         self.helm("uninstall", "gpu", "--wait", "--timeout", "4m")
@@ -66,17 +80,27 @@ class Installed:
     def agents(self) -> dict[str, str]:
         """Node -> uid of its agent's Pod."""
         found = self.lab.get("pods", "-n", NAMESPACE, "-l", "app.kubernetes.io/component=agent")["items"]
-        return {pod["spec"]["nodeName"]: pod["metadata"]["uid"] for pod in found if not pod["metadata"].get("deletionTimestamp")}
+        return {
+            pod["spec"]["nodeName"]: pod["metadata"]["uid"]
+            for pod in found
+            if not pod["metadata"].get("deletionTimestamp")
+        }
 
     def wait_offer(self, node: str, count: int) -> None:
         def told():
-            logs = self.lab.kubectl("-n", NAMESPACE, "logs", "-l", "app.kubernetes.io/component=agent", "--tail=40", check=False)
+            logs = self.lab.kubectl(
+                "-n", NAMESPACE, "logs", "-l", "app.kubernetes.io/component=agent", "--tail=40", check=False
+            )
             return f"{node} offers {self.lab.allocatable(node, GPU)}, not {count}:\n{logs}"
 
         self.lab.wait(lambda: int(self.lab.allocatable(node, GPU) or 0) == count, told)
 
     def labels(self, node: str) -> dict[str, str]:
-        return {k: v for k, v in self.lab.get("node", node)["metadata"]["labels"].items() if k.startswith(("nvidia.com/", "tranche.dev/"))}
+        return {
+            k: v
+            for k, v in self.lab.get("node", node)["metadata"]["labels"].items()
+            if k.startswith(("nvidia.com/", "tranche.dev/"))
+        }
 
     def files(self, node: str, folder: str) -> list[str]:
         text = self.lab.node(node).run("find", folder, "-mindepth", "1", "-type", "f").out
@@ -106,7 +130,15 @@ def cluster(tmp_path_factory):
         pytest.skip(f"no lab here: {error.message()}")
     folder = tmp_path_factory.mktemp("chart")
     archive = folder / "tranche.tar"
-    build = [ROOT / "deploy/image/build", "--tranche", build_folder() / "bin/tranche", "--output", archive, "--tag", "tranche:chart-test"]
+    build = [
+        ROOT / "deploy/image/build",
+        "--tranche",
+        build_folder() / "bin/tranche",
+        "--output",
+        archive,
+        "--tag",
+        "tranche:chart-test",
+    ]
     subprocess.run(build, check=True, capture_output=True)
     with Lab.up(f"h{os.getpid() % 100000}", ["l20", "t4"], runtime="cdi", node_status="1s") as lab:
         lab.load_archive(archive)
@@ -115,7 +147,8 @@ def cluster(tmp_path_factory):
 
 @pytest.fixture
 def installed(cluster):
-    """The chart installed, both GPUs shared among four, a Pod that uses one; all removed afterwards if the test did not."""
+    """The chart installed, both GPUs shared among four, a Pod that uses one; all removed afterwards if the
+    test did not."""
     cluster.install(VALUES)
     for node in ("l20", "t4"):
         cluster.wait_offer(node, 4)
@@ -134,12 +167,21 @@ def user_pod(name: str, node: str) -> str:
         "command": ["bash", "-c", "nvidia-smi -L; exec sleep infinity"],
         "resources": {"limits": {GPU: 1}},
     }
-    spec = {"nodeSelector": {"kubernetes.io/hostname": node}, "terminationGracePeriodSeconds": 0, "containers": [container]}
+    spec = {
+        "nodeSelector": {"kubernetes.io/hostname": node},
+        "terminationGracePeriodSeconds": 0,
+        "containers": [container],
+    }
     return json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec})
 
 
-needs_check = pytest.mark.skipif(not knows("agent", "--check", "--help"), reason="this build of tranche has no `agent --check`, which the probes run")
-needs_cleanup = pytest.mark.skipif(not knows("cleanup", "--help"), reason="this build of tranche has no `cleanup`, which uninstall runs")
+needs_check = pytest.mark.skipif(
+    not knows("agent", "--check", "--help"),
+    reason="this build of tranche has no `agent --check`, which the probes run",
+)
+needs_cleanup = pytest.mark.skipif(
+    not knows("cleanup", "--help"), reason="this build of tranche has no `cleanup`, which uninstall runs"
+)
 pytestmark = [needs_check, needs_cleanup]
 
 
@@ -150,7 +192,11 @@ def test_installed(installed):
     assert installed.files("l20", f"{STATE}/grants")
     uuids = installed.lab.node("l20").uuids()
     assert uuids[0] in installed.lab.logs("user")
-    (condition,) = [c for c in installed.lab.get("node", "l20")["status"]["conditions"] if c["type"] == "TrancheConfigured"]
+    (condition,) = [
+        c
+        for c in installed.lab.get("node", "l20")["status"]["conditions"]
+        if c["type"] == "TrancheConfigured"
+    ]
     assert condition["status"] == "True"
 
 
@@ -180,7 +226,9 @@ def test_upgrade_and_rollback_keep_grants_labels_and_pods(installed):
     assert installed.container("user") == running
     assert installed.files("l20", f"{STATE}/grants")
     after = installed.labels("l20")
-    assert {k: v for k, v in after.items() if k != "nvidia.com/gfd.timestamp"} == {k: v for k, v in labels.items() if k != "nvidia.com/gfd.timestamp"}
+    assert {k: v for k, v in after.items() if k != "nvidia.com/gfd.timestamp"} == {
+        k: v for k, v in labels.items() if k != "nvidia.com/gfd.timestamp"
+    }
 
 
 def test_uninstall_leaves_nothing_but_running_pods(installed):
@@ -193,11 +241,18 @@ def test_uninstall_leaves_nothing_but_running_pods(installed):
         assert installed.files(node, STATE) == []
         found = lab.get("node", node)
         assert not [c for c in found["status"]["conditions"] if c["type"].startswith("Tranche")]
-        assert not [t for t in found["spec"].get("taints", []) if "nvidia" in t["key"] or "tranche" in t["key"]]
+        assert not [
+            t for t in found["spec"].get("taints", []) if "nvidia" in t["key"] or "tranche" in t["key"]
+        ]
         installed.wait_offer(node, 0)
-    kinds = "all,serviceaccounts,configmaps,leases,roles,rolebindings,clusterroles,clusterrolebindings,secrets"
-    kinds += ",validatingadmissionpolicies,validatingadmissionpolicybindings,validatingwebhookconfigurations,mutatingwebhookconfigurations"
-    left = lab.kubectl("get", kinds, "-A", "-l", "app.kubernetes.io/instance=gpu", "-o", "name", "--ignore-not-found")
+    kinds = (
+        "all,serviceaccounts,configmaps,leases,roles,rolebindings,clusterroles,clusterrolebindings,secrets"
+    )
+    kinds += ",validatingadmissionpolicies,validatingadmissionpolicybindings"
+    kinds += ",validatingwebhookconfigurations,mutatingwebhookconfigurations"
+    left = lab.kubectl(
+        "get", kinds, "-A", "-l", "app.kubernetes.io/instance=gpu", "-o", "name", "--ignore-not-found"
+    )
     assert left == ""
     assert installed.container("user") == running
     assert lab.exec("user", "nvidia-smi", "-L")
@@ -213,17 +268,26 @@ def test_a_rendered_cleanup_that_is_applied_by_hand_does_nothing(installed):
     """`helm template | kubectl apply` applies hooks as ordinary objects."""
     before = installed.agents()
     # As if it had not been Helm that installed it.
-    installed.lab.kubectl("-n", NAMESPACE, "annotate", "daemonset", "gpu-tranche", "meta.helm.sh/release-name-")
+    installed.lab.kubectl(
+        "-n", NAMESPACE, "annotate", "daemonset", "gpu-tranche", "meta.helm.sh/release-name-"
+    )
     hooks = installed.helm("get", "hooks", "gpu")
     installed.lab.apply(hooks)
-    installed.lab.wait(lambda: installed.lab.get("job", "gpu-tranche-cleanup", "-n", NAMESPACE)["status"].get("succeeded"), "the job ends")
+    installed.lab.wait(
+        lambda: installed.lab.get("job", "gpu-tranche-cleanup", "-n", NAMESPACE)["status"].get("succeeded"),
+        "the job ends",
+    )
     assert "helm" in installed.lab.kubectl("-n", NAMESPACE, "logs", "job/gpu-tranche-cleanup").lower()
     assert installed.agents() == before
     installed.lab.kubectl("delete", "-f", "-", text=hooks, timeout=120)
-    installed.lab.kubectl("-n", NAMESPACE, "annotate", "daemonset", "gpu-tranche", "meta.helm.sh/release-name=gpu")
+    installed.lab.kubectl(
+        "-n", NAMESPACE, "annotate", "daemonset", "gpu-tranche", "meta.helm.sh/release-name=gpu"
+    )
 
 
-needs_controller = pytest.mark.skipif(not knows("controller", "--help"), reason="this build of tranche has no `controller`")
+needs_controller = pytest.mark.skipif(
+    not knows("controller", "--help"), reason="this build of tranche has no `controller`"
+)
 
 
 @needs_controller
@@ -241,16 +305,36 @@ def test_commands_written_for_the_operator(cluster):
     file = cluster._folder / "operator.yaml"
     file.write_text(json.dumps(values))
     options = ("--kubeconfig", str(lab.kubeconfig), "--namespace", "gpu-operator")
-    done = cluster._helm.run("install", "gpu", str(CHART), *options, "--wait", "--timeout", "3m", "--values", str(file))
+    done = cluster._helm.run(
+        "install", "gpu", str(CHART), *options, "--wait", "--timeout", "3m", "--values", str(file)
+    )
     assert done.returncode == 0, done.stderr
     try:
         manifest = ROOT / "tests/data/scenarios/time-slicing-manual/time-slicing-config.yaml"
         lab.kubectl("create", "-f", str(manifest))
-        change = '{"spec": {"devicePlugin": {"config": {"name": "time-slicing-config", "default": "tesla-t4"}}}}'
-        lab.kubectl("patch", "clusterpolicies.nvidia.com/cluster-policy", "-n", "gpu-operator", "--type", "merge", "-p", change)
+        change = (
+            '{"spec": {"devicePlugin": {"config": {"name": "time-slicing-config", "default": "tesla-t4"}}}}'
+        )
+        lab.kubectl(
+            "patch",
+            "clusterpolicies.nvidia.com/cluster-policy",
+            "-n",
+            "gpu-operator",
+            "--type",
+            "merge",
+            "-p",
+            change,
+        )
         lab.kubectl("-n", "gpu-operator", "rollout", "restart", "daemonset/nvidia-device-plugin-daemonset")
-        lab.kubectl("-n", "gpu-operator", "rollout", "status", "daemonset/nvidia-device-plugin-daemonset", timeout=120)
-        assert lab.kubectl("get", "pods", "-n", "gpu-operator", "-l", "app=nvidia-device-plugin-daemonset", "-o", "name").count("pod/") == 2
+        lab.kubectl(
+            "-n", "gpu-operator", "rollout", "status", "daemonset/nvidia-device-plugin-daemonset", timeout=120
+        )
+        assert (
+            lab.kubectl(
+                "get", "pods", "-n", "gpu-operator", "-l", "app=nvidia-device-plugin-daemonset", "-o", "name"
+            ).count("pod/")
+            == 2
+        )
         lab.wait(lambda: int(lab.allocatable("t4", GPU) or 0) == 4, "the policy's configuration is in force")
     finally:
         cluster._helm.run("uninstall", "gpu", *options, "--wait", "--timeout", "4m")

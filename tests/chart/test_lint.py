@@ -33,8 +33,17 @@ def values(tree: dict, path: str = "") -> set[str]:
 
 
 # Taken for compatibility and documented in words instead of a default.
-UNWRITTEN = {"global", "namespace", "noTimestamp", "sleepInterval", "mps.enableHostPID", "mps.enableHostNetwork"}
-UNWRITTEN |= {f"gfd.{name}" for name in ("nameOverride", "namespaceOverride", "securityContext", "enableHostNetwork")}
+UNWRITTEN = {
+    "global",
+    "namespace",
+    "noTimestamp",
+    "sleepInterval",
+    "mps.enableHostPID",
+    "mps.enableHostNetwork",
+}
+UNWRITTEN |= {
+    f"gfd.{name}" for name in ("nameOverride", "namespaceOverride", "securityContext", "enableHostNetwork")
+}
 
 
 def test_every_value_of_the_schema_is_in_the_values_file():
@@ -46,11 +55,16 @@ def test_every_value_of_the_schema_is_in_the_values_file():
 
 # The values that users of NVIDIA's chart set (its values.yaml of v0.20, and the keys its templates read).
 NVIDIAS = """
-config.name config.map config.default config.fallbackStrategies compatWithCPUManager migStrategy failOnInitError deviceListStrategy deviceIDStrategy nvidiaDriverRoot
-nvidiaDevRoot gdrcopyEnabled gdsEnabled mofedEnabled deviceDiscoveryStrategy nameOverride fullnameOverride namespaceOverride selectorLabelsOverride
-allowDefaultNamespace imagePullSecrets image.repository image.pullPolicy image.tag updateStrategy podAnnotations podSecurityContext securityContext
-resources nodeSelector affinity tolerations priorityClassName runtimeClassName devicePlugin.enabled devicePlugin.enableHostNetwork gfd.enabled
-gfd.nameOverride gfd.namespaceOverride gfd.noTimestamp gfd.sleepInterval gfd.securityContext gfd.enableHostNetwork mps.root mps.enableHostPID
+config.name config.map config.default config.fallbackStrategies compatWithCPUManager migStrategy
+failOnInitError deviceListStrategy deviceIDStrategy nvidiaDriverRoot
+nvidiaDevRoot gdrcopyEnabled gdsEnabled mofedEnabled deviceDiscoveryStrategy nameOverride fullnameOverride
+namespaceOverride selectorLabelsOverride
+allowDefaultNamespace imagePullSecrets image.repository image.pullPolicy image.tag updateStrategy
+podAnnotations podSecurityContext securityContext
+resources nodeSelector affinity tolerations priorityClassName runtimeClassName devicePlugin.enabled
+devicePlugin.enableHostNetwork gfd.enabled
+gfd.nameOverride gfd.namespaceOverride gfd.noTimestamp gfd.sleepInterval gfd.securityContext
+gfd.enableHostNetwork mps.root mps.enableHostPID
 mps.enableHostNetwork cdi.nvidiaHookPath cdi.featureFlags noTimestamp sleepInterval nfd
 """.split()
 

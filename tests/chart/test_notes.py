@@ -16,9 +16,15 @@ def test_defaults(helm):
     ("values", "text"),
     [
         ({"config": {"map": {"default": TIME_SLICING}}}, "Configuration: ConfigMap gpu-tranche-configs."),
-        ({"config": {"name": "x"}}, "The chart does not see what is in it. If a configuration uses MIG, set mig.monitor=true"),
+        (
+            {"config": {"name": "x"}},
+            "The chart does not see what is in it. If a configuration uses MIG, set mig.monitor=true",
+        ),
         ({"gfd": {"enabled": True}}, "WARNING: this cluster has no node feature discovery"),
-        ({"compat": {"operatorNames": True}}, "WARNING: compat.operatorNames is meant for namespace gpu-operator"),
+        (
+            {"compat": {"operatorNames": True}},
+            "WARNING: compat.operatorNames is meant for namespace gpu-operator",
+        ),
         ({"migStrategy": "single"}, "The agent has CAP_SYS_ADMIN because of MIG."),
         ({"gfd": {"enabled": True, "vgpu": True}}, "The agent has CAP_SYS_ADMIN because of gfd.vgpu=true."),
         ({"compatWithCPUManager": True}, "The agent runs privileged because of compatWithCPUManager=true."),

@@ -1,4 +1,5 @@
-"""What each mode may do on the node and in the cluster: no more than it needs. The tables are the documentation's."""
+"""What each mode may do on the node and in the cluster: no more than it needs. The tables are the
+documentation's."""
 
 import pytest
 from modes import MODES, namespace
@@ -6,7 +7,8 @@ from modes import MODES, namespace
 ACCOUNT = {"operator": "nvidia-device-plugin"}
 
 READS_NODE = {"cluster get nodes", "cluster list nodes", "cluster watch nodes"}
-# The condition and the events that say what became of the configuration; events about a Node are kept in "default".
+# The condition and the events that say what became of the configuration; events about a Node are kept in
+# "default".
 REPORTS = {"cluster patch nodes/status", "default create events.events.k8s.io"}
 
 
@@ -15,7 +17,10 @@ def reads_map(ns, name):
 
 
 def features(ns):
-    return {f"{ns} {verb} nodefeatures.nfd.k8s-sigs.io" for verb in ("get", "list", "watch", "create", "patch", "delete")} | {f"{ns} get pods"}
+    return {
+        f"{ns} {verb} nodefeatures.nfd.k8s-sigs.io"
+        for verb in ("get", "list", "watch", "create", "patch", "delete")
+    } | {f"{ns} get pods"}
 
 
 RBAC = {
@@ -31,7 +36,10 @@ RBAC = {
     "cdi": set(),
     "volume-mounts": set(),
     "cpu-manager": set(),
-    "operator": READS_NODE | REPORTS | reads_map("gpu-operator", "gpu-tranche-policy") | features("gpu-operator"),
+    "operator": READS_NODE
+    | REPORTS
+    | reads_map("gpu-operator", "gpu-tranche-policy")
+    | features("gpu-operator"),
 }
 
 
@@ -59,7 +67,10 @@ def test_rules_of_the_controller(helm):
         *(f"cluster {verb} clusterpolicies/status.nvidia.com" for verb in ("update", "patch")),
         *(f"{ns} {verb} configmaps" for verb in ("get", "list", "watch")),
         *(f"{ns} {verb} configmaps/gpu-tranche-policy" for verb in ("update", "patch")),
-        *(f"{ns} {verb} leases.coordination.k8s.io/tranche-controller" for verb in ("get", "update", "patch")),
+        *(
+            f"{ns} {verb} leases.coordination.k8s.io/tranche-controller"
+            for verb in ("get", "update", "patch")
+        ),
         "default create events.events.k8s.io",
     }
 
@@ -71,7 +82,10 @@ def test_rules_of_the_cleanup(helm):
         *(f"tranche {verb} pods" for verb in ("get", "list")),
     }
     for kind in ("Role", "RoleBinding", "ServiceAccount"):
-        assert rendered.one(kind, "gpu-tranche-cleanup")["metadata"]["annotations"]["helm.sh/hook"] == "pre-delete"
+        assert (
+            rendered.one(kind, "gpu-tranche-cleanup")["metadata"]["annotations"]["helm.sh/hook"]
+            == "pre-delete"
+        )
 
 
 NONE = {
@@ -165,9 +179,13 @@ def test_a_security_context_of_the_users_replaces_ours(helm):
     assert rendered.agent()["securityContext"] == {"privileged": True}
 
 
-@pytest.mark.parametrize(("kind", "name"), [("Deployment", "gpu-tranche-controller"), ("Job", "gpu-tranche-cleanup")])
+@pytest.mark.parametrize(
+    ("kind", "name"), [("Deployment", "gpu-tranche-controller"), ("Job", "gpu-tranche-cleanup")]
+)
 def test_others_need_nothing_of_the_node(helm, kind, name):
-    pod = helm.template(MODES["operator"], namespace="gpu-operator").one(kind, name)["spec"]["template"]["spec"]
+    pod = helm.template(MODES["operator"], namespace="gpu-operator").one(kind, name)["spec"]["template"][
+        "spec"
+    ]
     assert pod["securityContext"]["runAsNonRoot"] is True
     assert "volumes" not in pod
     (container,) = pod["containers"]

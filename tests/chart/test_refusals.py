@@ -10,7 +10,10 @@ CASES = {
     "mig strategy": ({"migStrategy": "both"}, ["/migStrategy", "'single'"]),
     "bool as text": ({"failOnInitError": "yes"}, ["/failOnInitError", "boolean"]),
     "device list strategy": ({"deviceListStrategy": "envvars"}, ["/deviceListStrategy"]),
-    "fallback strategy": ({"config": {"fallbackStrategies": ["first"]}}, ["/config/fallbackStrategies", "'named'"]),
+    "fallback strategy": (
+        {"config": {"fallbackStrategies": ["first"]}},
+        ["/config/fallbackStrategies", "'named'"],
+    ),
     "relative driver root": ({"nvidiaDriverRoot": "run/nvidia"}, ["/nvidiaDriverRoot"]),
     "digest": ({"image": {"digest": "latest"}}, ["/image/digest"]),
     "configuration that is no text": ({"config": {"map": {"a": {"version": "v1"}}}}, ["/config/map/a"]),
@@ -19,7 +22,10 @@ CASES = {
     # by the templates, in the words of NVIDIA's chart where it has any
     "name and map": (
         {"config": {"name": "x", "map": {"default": TIME_SLICING}}},
-        ["Only one of 'config.name' or 'config.map' should ever be set", "Use 'config.name' to point to an external ConfigMap"],
+        [
+            "Only one of 'config.name' or 'config.map' should ever be set",
+            "Use 'config.name' to point to an external ConfigMap",
+        ],
     ),
     "no default": (
         {"config": {"map": {"a": TIME_SLICING, "b": TIME_SLICING}}},
@@ -31,16 +37,28 @@ CASES = {
         ["'config.default' names 'b'", "It has: a."],
     ),
     "not YAML": ({"config": {"map": {"default": "a: [b"}}}, ["'default' in 'config.map' is not YAML"]),
-    "two spellings": ({"config": {"name": "x"}, "devicePlugin": {"config": {"name": "theirs"}}}, ["set one of the two"]),
-    "create without data": ({"devicePlugin": {"config": {"create": True, "name": "theirs"}}}, ["'devicePlugin.config.data'", "Set both"]),
-    "data without create": ({"devicePlugin": {"config": {"data": {"a": "b"}}}}, ["only with 'devicePlugin.config.create=true'"]),
+    "two spellings": (
+        {"config": {"name": "x"}, "devicePlugin": {"config": {"name": "theirs"}}},
+        ["set one of the two"],
+    ),
+    "create without data": (
+        {"devicePlugin": {"config": {"create": True, "name": "theirs"}}},
+        ["'devicePlugin.config.data'", "Set both"],
+    ),
+    "data without create": (
+        {"devicePlugin": {"config": {"data": {"a": "b"}}}},
+        ["only with 'devicePlugin.config.create=true'"],
+    ),
     "policy and name": (
         {"config": {"name": "x"}, "clusterPolicy": {"enabled": True}},
         ["'clusterPolicy.enabled=true' takes the configuration from the policy object"],
     ),
     "CRD without policy": ({"clusterPolicy": {"installCRD": True}}, ["need 'clusterPolicy.enabled=true'"]),
     "nothing to run": ({"devicePlugin": {"enabled": False}}, ["there is nothing to run"]),
-    "feature discovery": ({"nfd": {"enabled": True}}, ["does not bring node feature discovery", "gfd.labelOutput=node"]),
+    "feature discovery": (
+        {"nfd": {"enabled": True}},
+        ["does not bring node feature discovery", "gfd.labelOutput=node"],
+    ),
 }
 
 

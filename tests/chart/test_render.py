@@ -1,4 +1,5 @@
-"""What the chart makes of each mode. tests/chart/golden/MODE.yaml holds it in short; TRANCHE_UPDATE_GOLDEN=1 writes it anew, and the difference is to be read."""
+"""What the chart makes of each mode. tests/chart/golden/MODE.yaml holds it in short;
+TRANCHE_UPDATE_GOLDEN=1 writes it anew, and the difference is to be read."""
 
 import json
 import os
@@ -43,7 +44,9 @@ def test_objects_are_whole(helm, mode):
     for item in rendered.objects:
         labels = item["metadata"].get("labels", {})
         hook = item["metadata"].get("annotations", {}).get("helm.sh/hook", "")
-        assert labels.get("app.kubernetes.io/instance") == "gpu" or hook.startswith("post-install"), item["metadata"]["name"]
+        assert labels.get("app.kubernetes.io/instance") == "gpu" or hook.startswith("post-install"), item[
+            "metadata"
+        ]["name"]
         assert len(item["metadata"]["name"]) <= 63
     selector = rendered.one("DaemonSet")["spec"]["selector"]["matchLabels"].items()
     assert selector <= rendered.one("DaemonSet")["spec"]["template"]["metadata"]["labels"].items()
@@ -52,7 +55,9 @@ def test_objects_are_whole(helm, mode):
 
 
 def test_one_container_and_no_checksum(helm):
-    template = helm.template({"config": {"map": {"default": TIME_SLICING}}}).one("DaemonSet")["spec"]["template"]
+    template = helm.template({"config": {"map": {"default": TIME_SLICING}}}).one("DaemonSet")["spec"][
+        "template"
+    ]
     assert "annotations" not in template["metadata"]
     assert [c["name"] for c in template["spec"]["containers"]] == ["agent"]
     assert "shareProcessNamespace" not in template["spec"]
@@ -193,7 +198,9 @@ def test_selector_labels_of_the_users(helm):
 def test_namespace_override(helm):
     rendered = helm.template({"namespaceOverride": "gpu", "config": {"name": "c"}})
     assert {o["metadata"].get("namespace") for o in rendered.objects} == {"gpu", "default", None}
-    assert 'system:serviceaccount:gpu:gpu-tranche-agent"' in json.dumps(rendered.one("ValidatingAdmissionPolicy")).replace('\\"', '"')
+    assert 'system:serviceaccount:gpu:gpu-tranche-agent"' in json.dumps(
+        rendered.one("ValidatingAdmissionPolicy")
+    ).replace('\\"', '"')
 
 
 def test_published_commands_find_the_operators_names(helm):
@@ -201,15 +208,28 @@ def test_published_commands_find_the_operators_names(helm):
     daemonset = rendered.one("DaemonSet", "nvidia-device-plugin-daemonset")
     assert daemonset["metadata"]["namespace"] == "gpu-operator"
     assert daemonset["spec"]["template"]["metadata"]["labels"]["app"] == "nvidia-device-plugin-daemonset"
-    assert rendered.one("CustomResourceDefinition", "clusterpolicies.nvidia.com")["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"}
-    assert rendered.one("ClusterPolicy", "cluster-policy")["metadata"]["annotations"]["helm.sh/hook"] == "post-install,post-upgrade"
+    assert rendered.one("CustomResourceDefinition", "clusterpolicies.nvidia.com")["metadata"][
+        "annotations"
+    ] == {"helm.sh/resource-policy": "keep"}
+    assert (
+        rendered.one("ClusterPolicy", "cluster-policy")["metadata"]["annotations"]["helm.sh/hook"]
+        == "post-install,post-upgrade"
+    )
     assert rendered.env()["CONFIG_MAP"] == "gpu-tranche-policy"
     assert rendered.env()["FALLBACK_STRATEGIES"] == "empty"
-    assert "--config-map-out=gpu-tranche-policy" in rendered.one("Deployment")["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert (
+        "--config-map-out=gpu-tranche-policy"
+        in rendered.one("Deployment")["spec"]["template"]["spec"]["containers"][0]["args"]
+    )
 
 
 def test_an_operators_name_and_data_make_that_config_map(helm):
-    config = {"create": True, "name": "plugin-config", "default": "a", "data": {"a": TIME_SLICING, "b": TIME_SLICING}}
+    config = {
+        "create": True,
+        "name": "plugin-config",
+        "default": "a",
+        "data": {"a": TIME_SLICING, "b": TIME_SLICING},
+    }
     rendered = helm.template({"devicePlugin": {"config": config}})
     assert sorted(rendered.one("ConfigMap", "plugin-config")["data"]) == ["a", "b"]
     assert (rendered.env()["CONFIG_MAP"], rendered.env()["DEFAULT_CONFIG"]) == ("plugin-config", "a")

@@ -24,15 +24,30 @@ def test_the_small_definition_keeps_an_operators_policy_whole(helm, server):
     server.wait(lambda: server.request("GET", "/apis/nvidia.com/v1"), "ClusterPolicies are served")
     spec = {
         "mig": {"strategy": "mixed"},
-        "devicePlugin": {"enabled": True, "config": {"name": "device-plugin-config", "default": "default"}, "env": [{"name": "A", "value": "b"}]},
+        "devicePlugin": {
+            "enabled": True,
+            "config": {"name": "device-plugin-config", "default": "default"},
+            "env": [{"name": "A", "value": "b"}],
+        },
         "driver": {"enabled": True, "rdma": {"enabled": False}},
     }
-    policy = {"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "metadata": {"name": "cluster-policy"}, "spec": spec}
+    policy = {
+        "apiVersion": "nvidia.com/v1",
+        "kind": "ClusterPolicy",
+        "metadata": {"name": "cluster-policy"},
+        "spec": spec,
+    }
     assert server.apply(policy)["spec"] == spec
-    status = {"state": "ready", "conditions": [{"type": "Ready", "status": "True", "reason": "r", "message": "m"}]}
+    status = {
+        "state": "ready",
+        "conditions": [{"type": "Ready", "status": "True", "reason": "r", "message": "m"}],
+    }
     path = "/apis/nvidia.com/v1/clusterpolicies/cluster-policy"
     change = {"status": status}
-    assert server.request("PATCH", f"{path}/status", change, kind="application/merge-patch+json")["status"] == status
+    assert (
+        server.request("PATCH", f"{path}/status", change, kind="application/merge-patch+json")["status"]
+        == status
+    )
     server.request("DELETE", path)
 
 
@@ -41,15 +56,27 @@ def cleanups_patch(rendered) -> str:
     return container["args"][1].removeprefix("--patch=")
 
 
-@pytest.mark.parametrize("strategy", [{}, {"updateStrategy": {"type": "OnDelete"}}, {"updateStrategy": {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}])
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        {},
+        {"updateStrategy": {"type": "OnDelete"}},
+        {"updateStrategy": {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}},
+    ],
+)
 @pytest.mark.parametrize("probes", [{}, {"probes": {"startup": None, "readiness": None, "liveness": None}}])
 def test_the_cleanups_patch_makes_cleaners_of_the_agents(helm, server, strategy, probes):
     rendered = helm.template({**strategy, **probes, "config": {"name": "c"}})
     before = server.apply(rendered.one("DaemonSet"))
     path = server.path(before)
     try:
-        after = server.request("PATCH", path, json.loads(cleanups_patch(rendered)), kind="application/strategic-merge-patch+json")
-        assert after["spec"]["updateStrategy"] == {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "100%", "maxSurge": 0}}
+        after = server.request(
+            "PATCH", path, json.loads(cleanups_patch(rendered)), kind="application/strategic-merge-patch+json"
+        )
+        assert after["spec"]["updateStrategy"] == {
+            "type": "RollingUpdate",
+            "rollingUpdate": {"maxUnavailable": "100%", "maxSurge": 0},
+        }
         (old,) = before["spec"]["template"]["spec"]["containers"]
         (new,) = after["spec"]["template"]["spec"]["containers"]
         assert new["command"] == ["tranche", "cleanup", "--stay"]
