@@ -37,12 +37,13 @@ def build_folder() -> pathlib.Path:
     return pathlib.Path(os.environ.get("TRANCHE_BUILD", ROOT / "build")).resolve()
 
 
-def knows(*arguments: str) -> bool:
-    """Whether this build of the program has a command or flag."""
-    done = subprocess.run(
-        [build_folder() / "bin/tranche", *arguments], capture_output=True, text=True, check=False
-    )
-    return done.returncode == 0 and arguments[-2] in done.stdout + done.stderr
+def knows(command: str, flag: str) -> bool:
+    """Whether this build of the program has a command with that flag."""
+    program = build_folder() / "bin/tranche"
+    if not program.exists():
+        return False
+    done = subprocess.run([program, command, "--help"], capture_output=True, text=True, check=False)
+    return done.returncode == 0 and flag in done.stdout + done.stderr
 
 
 class Installed:
@@ -61,21 +62,14 @@ class Installed:
     def install(self, values: dict) -> None:
         file = self._folder / "install.yaml"
         file.write_text(json.dumps(values))
-        self.helm(
-            "upgrade",
-            "--install",
-            "gpu",
-            str(CHART),
-            "--create-namespace",
-            "--wait",
-            "--timeout",
-            "3m",
-            "--values",
-            str(file),
-        )
+        waiting = ("--create-namespace", "--wait", "--timeout", "3m")
+        self.helm("upgrade", "--install", "gpu", str(CHART), *waiting, "--values", str(file))
 
     def uninstall(self) -> None:
-        self.helm("uninstall", "gpu", "--wait", "--timeout", "4m")
+        self.helm("uninstall", "gpu", "--wait", "--timeout", "4m", *self.without_hooks)
+
+    # A build that cannot clean yet is removed without cleaning.
+    without_hooks = () if knows("cleanup", "--stay") else ("--no-hooks",)
 
     def agents(self) -> dict[str, str]:
         """Node -> uid of its agent's Pod."""
@@ -175,14 +169,11 @@ def user_pod(name: str, node: str) -> str:
     return json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec})
 
 
-needs_check = pytest.mark.skipif(
-    not knows("agent", "--check", "--help"),
-    reason="this build of tranche has no `agent --check`, which the probes run",
-)
-needs_cleanup = pytest.mark.skipif(
-    not knows("cleanup", "--help"), reason="this build of tranche has no `cleanup`, which uninstall runs"
-)
-pytestmark = [needs_check, needs_cleanup]
+def needs(command: str, flag: str):
+    return pytest.mark.skipif(not knows(command, flag), reason=f"no build of tranche with `{command} {flag}` here")
+
+
+pytestmark = needs("agent", "--check")
 
 
 def test_installed(installed):
@@ -231,6 +222,7 @@ def test_upgrade_and_rollback_keep_grants_labels_and_pods(installed):
     }
 
 
+@needs("cleanup", "--stay")
 def test_uninstall_leaves_nothing_but_running_pods(installed):
     lab = installed.lab
     running = installed.container("user")
@@ -258,12 +250,14 @@ def test_uninstall_leaves_nothing_but_running_pods(installed):
     assert lab.exec("user", "nvidia-smi", "-L")
 
 
+@needs("cleanup", "--stay")
 def test_it_can_be_installed_again(installed):
     installed.uninstall()
     installed.install(VALUES)
     installed.wait_offer("l20", 4)
 
 
+@needs("cleanup", "--stay")
 def test_a_rendered_cleanup_that_is_applied_by_hand_does_nothing(installed):
     """`helm template | kubectl apply` applies hooks as ordinary objects."""
     before = installed.agents()
@@ -285,12 +279,7 @@ def test_a_rendered_cleanup_that_is_applied_by_hand_does_nothing(installed):
     )
 
 
-needs_controller = pytest.mark.skipif(
-    not knows("controller", "--help"), reason="this build of tranche has no `controller`"
-)
-
-
-@needs_controller
+@needs("controller", "--leader-elect")
 def test_commands_written_for_the_operator(cluster):
     """Names, namespace and policy as the time-slicing manual uses them."""
     lab = cluster.lab

@@ -166,6 +166,13 @@ def test_pod_settings(helm):
     assert rendered.one("DaemonSet")["spec"]["template"]["metadata"]["annotations"] == {"a": "b"}
 
 
+def test_a_waiting_agent_is_not_ended(helm):
+    agent = helm.template().agent()
+    probed = {kind: agent[f"{kind}Probe"]["exec"]["command"] for kind in ("startup", "readiness", "liveness")}
+    live, ready = (["tranche", "agent", f"--check={level}"] for level in ("live", "ready"))
+    assert probed == {"startup": live, "readiness": ready, "liveness": live}
+
+
 def test_digest_wins_over_the_tag(helm):
     digest = "sha256:" + "0" * 64
     assert helm.template({"image": {"digest": digest, "tag": "x"}}).agent()["image"] == f"tranche@{digest}"
