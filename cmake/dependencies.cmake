@@ -22,8 +22,9 @@ else()
   target_link_libraries(tranche_yaml_cpp INTERFACE ${TRANCHE_YAML_CPP_STATIC})
 endif()
 
-# The API server's client (docs/decisions/0007-kubernetes-client.md). Shared: the archive would need
-# static libraries of Kerberos and LDAP, which Debian does not have.
-pkg_check_modules(TRANCHE_CURL REQUIRED IMPORTED_TARGET libcurl)
+# The API server's client (docs/decisions/0007-kubernetes-client.md). Headers alone: the library is
+# loaded when it is needed (src/kube/curl_library.h).
+pkg_check_modules(TRANCHE_CURL REQUIRED libcurl)
 add_library(tranche_curl INTERFACE)
-target_link_libraries(tranche_curl INTERFACE PkgConfig::TRANCHE_CURL)
+target_include_directories(tranche_curl SYSTEM INTERFACE ${TRANCHE_CURL_INCLUDE_DIRS})
+target_link_libraries(tranche_curl INTERFACE ${CMAKE_DL_LIBS})

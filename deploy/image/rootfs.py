@@ -20,6 +20,9 @@ LINKS = ("nvidia-device-plugin", "gpu-feature-discovery", "config-manager")
 # may not.
 DRIVER_NEEDS = ("libc.so.6", "libdl.so.2", "libm.so.6", "libpthread.so.0", "librt.so.1")
 
+# The program loads these itself, when it needs them.
+LOADED = ("libcurl.so.4",)
+
 MACHINES = {0x3E: ("amd64", "x86_64-linux-gnu"), 0xB7: ("arm64", "aarch64-linux-gnu")}
 
 
@@ -66,6 +69,17 @@ def driver_libraries(triplet: str) -> dict[str, Path]:
     return {str(folder / name): (folder / name).resolve() for name in DRIVER_NEEDS}
 
 
+def loaded_libraries(triplet: str) -> dict[str, Path]:
+    """What the program loads by name, and what that needs."""
+    libraries = {}
+    for name in LOADED:
+        file = Path("/usr/lib") / triplet / name
+        if not file.exists():
+            raise ValueError(f"{file} does not exist; install libcurl4")
+        libraries |= {str(file): file.resolve(), **shared_libraries(file)}
+    return libraries
+
+
 def etc(triplet: str) -> dict[str, Source]:
     version = Path("/etc/debian_version")
     return {
@@ -94,7 +108,7 @@ def rootfs(program: Path, static_packages: Mapping[str, str] | tuple = ()) -> di
     """Every file of the image. `static_packages`: Debian packages linked into the program, for their
     copyright notices."""
     _, triplet = architecture(program)
-    libraries = {**driver_libraries(triplet), **shared_libraries(program)}
+    libraries = {**driver_libraries(triplet), **loaded_libraries(triplet), **shared_libraries(program)}
     files: dict[str, Source] = {**skeleton(), **etc(triplet), **libraries}
     files["/usr/bin/tranche"] = Content(program.read_bytes(), 0o755)
     files |= {f"/usr/bin/{name}": Symlink("tranche") for name in LINKS}

@@ -1,6 +1,5 @@
 #include "kube/client.h"
 
-#include <curl/curl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "cluster/pause.h"
+#include "kube/curl_library.h"
 #include "kube/identity.h"
 #include "kube/request.h"
 #include "kube/retry.h"
@@ -266,10 +266,7 @@ Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Client::~Client() = default;
 
 Result<std::unique_ptr<Client>> Client::open(Credentials credentials, Options options) {
-  static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
-  if (ready != CURLE_OK) {
-    return fail(Code::kInternal, fmt::format("libcurl: {}", curl_easy_strerror(ready)));
-  }
+  if (auto library = load_curl(); !library) return std::unexpected(std::move(library).error());
   ASSIGN_OR_RETURN(auto server, parse_server_url(credentials.server));
   if (!server.tls && (!credentials.token.empty() || !credentials.certificate.empty())) {
     return fail(Code::kInvalidArgument,

@@ -1,6 +1,5 @@
 #include "kube/transfer.h"
 
-#include <curl/curl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -10,18 +9,20 @@
 #include <array>
 #include <utility>
 
+#include "kube/curl_library.h"
+
 namespace tranche::kube {
 namespace {
 
 using std::chrono::milliseconds;
 
 struct ListDeleter {
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+  void operator()(curl_slist* list) const { curl().slist_free_all(list); }
 };
 using HeaderList = std::unique_ptr<curl_slist, ListDeleter>;
 
 void add(HeaderList& list, const std::string& header) {
-  list.reset(curl_slist_append(list.release(), header.c_str()));
+  list.reset(curl().slist_append(list.release(), header.c_str()));
 }
 
 // A peer that is gone without a word is noticed after half a minute.
@@ -65,8 +66,8 @@ std::string hint_of(CURLcode code, std::string_view trouble) {
 }  // namespace
 
 struct Transfer::Handles {
-  CURL* easy = curl_easy_init();
-  CURLM* multi = curl_multi_init();
+  CURL* easy = curl().easy_init();
+  CURLM* multi = curl().multi_init();
   HeaderList headers;
   HeaderList connect_to;
   std::array<char, CURL_ERROR_SIZE> trouble{};
@@ -76,8 +77,8 @@ struct Transfer::Handles {
   bool refused = false;  // take() said no
 
   ~Handles() {
-    curl_easy_cleanup(easy);
-    curl_multi_cleanup(multi);
+    curl().easy_cleanup(easy);
+    curl().multi_cleanup(multi);
   }
 
   static std::size_t write(char* data, std::size_t size, std::size_t count, void* context) {
@@ -85,7 +86,7 @@ struct Transfer::Handles {
     const std::string_view piece(data, size * count);
     self.last_byte = Exchange::Clock::now();
     long status = 0;
-    curl_easy_getinfo(self.easy, CURLINFO_RESPONSE_CODE, &status);
+    curl().easy_getinfo(self.easy, CURLINFO_RESPONSE_CODE, &status);
     if (self.exchange->take(status, piece)) return piece.size();
     self.refused = true;
     return 0;
@@ -99,8 +100,10 @@ Transfer::~Transfer() = default;
 void Transfer::prepare(const Exchange& exchange, const std::string& url) {
   auto& handles = *handles_;
   auto* const easy = handles.easy;
-  const auto set = [easy](CURLoption option, auto value) { curl_easy_setopt(easy, option, value); };
-  curl_easy_reset(easy);  // keeps the connection
+  const auto set = [easy](CURLoption option, auto value) {
+    curl().easy_setopt(easy, option, value);
+  };
+  curl().easy_reset(easy);  // keeps the connection
   handles.trouble.front() = '\0';
   handles.refused = false;
   handles.exchange = &exchange;
@@ -159,17 +162,17 @@ Outcome Transfer::run(const Exchange& exchange) {
   if (!endpoint_.tls_server_name.empty()) server.host = endpoint_.tls_server_name;
   const auto url = server.to_string() + std::string(exchange.target);
   prepare(exchange, url);
-  curl_multi_add_handle(handles_->multi, handles_->easy);
+  curl().multi_add_handle(handles_->multi, handles_->easy);
   Outcome outcome;
   {
     const std::stop_callback wake(exchange.stop,
-                                  [multi = handles_->multi] { curl_multi_wakeup(multi); });
+                                  [multi = handles_->multi] { curl().multi_wakeup(multi); });
     outcome = drive(exchange);
   }
   long sent = 0;
-  curl_easy_getinfo(handles_->easy, CURLINFO_REQUEST_SIZE, &sent);
+  curl().easy_getinfo(handles_->easy, CURLINFO_REQUEST_SIZE, &sent);
   outcome.sent = sent > 0;
-  curl_multi_remove_handle(handles_->multi, handles_->easy);
+  curl().multi_remove_handle(handles_->multi, handles_->easy);
   return outcome;
 }
 
@@ -179,8 +182,8 @@ Outcome Transfer::drive(const Exchange& exchange) {
   long status = 0;
   while (true) {
     int running = 0;
-    curl_multi_perform(handles_->multi, &running);
-    curl_easy_getinfo(handles_->easy, CURLINFO_RESPONSE_CODE, &status);
+    curl().multi_perform(handles_->multi, &running);
+    curl().easy_getinfo(handles_->easy, CURLINFO_RESPONSE_CODE, &status);
     if (!begun && status >= 200) {
       begun = true;
       if (exchange.begun) exchange.begun(status);
@@ -193,10 +196,10 @@ Outcome Transfer::drive(const Exchange& exchange) {
     const auto left = std::chrono::ceil<milliseconds>(until - Clock::now());
     if (left.count() <= 0) return {Outcome::End::kDeadline, status};
     const auto wait = std::min(left, milliseconds(std::chrono::minutes(1)));
-    curl_multi_poll(handles_->multi, nullptr, 0, static_cast<int>(wait.count()), nullptr);
+    curl().multi_poll(handles_->multi, nullptr, 0, static_cast<int>(wait.count()), nullptr);
   }
   int left = 0;
-  const auto* const message = curl_multi_info_read(handles_->multi, &left);
+  const auto* const message = curl().multi_info_read(handles_->multi, &left);
   return conclude(message == nullptr ? CURLE_FAILED_INIT : message->data.result);
 }
 
@@ -204,9 +207,9 @@ Outcome Transfer::conclude(int result) {
   const auto code = static_cast<CURLcode>(result);
   Outcome outcome;
   auto* const easy = handles_->easy;
-  curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &outcome.status);
+  curl().easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &outcome.status);
   curl_off_t seconds = 0;
-  curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &seconds);
+  curl().easy_getinfo(easy, CURLINFO_RETRY_AFTER, &seconds);
   if (seconds > 0) outcome.retry_after = std::chrono::seconds(seconds);
   if (code == CURLE_OK) return outcome;
   if (handles_->refused) {
@@ -215,7 +218,7 @@ Outcome Transfer::conclude(int result) {
   }
   outcome.end = Outcome::End::kBroken;
   const std::string_view detail(handles_->trouble.data());
-  outcome.trouble = detail.empty() ? curl_easy_strerror(code) : detail;
+  outcome.trouble = detail.empty() ? curl().easy_strerror(code) : detail;
   outcome.hint = hint_of(code, outcome.trouble);
   return outcome;
 }
