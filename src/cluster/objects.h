@@ -105,7 +105,8 @@ class Objects {
   // metadata.generateName).
   virtual Result<Object> create(const Kind& kind, const std::string& ns, std::string_view json,
                                 const Call& call = {}) = 0;
-  // Replaces the object. With metadata.resourceVersion in the text, only if it is still that one.
+  // Replaces the object. With metadata.resourceVersion in the text, only if it is still that one;
+  // leases and custom resources are not updated without (kInvalidArgument).
   virtual Result<Object> update(const Kind& kind, const ObjectKey& key, std::string_view json,
                                 const std::string& subresource = {}, const Call& call = {}) = 0;
   virtual Result<Object> patch(const Kind& kind, const ObjectKey& key, const Patch& patch,

@@ -408,8 +408,15 @@ TEST_P(ObjectsContract, WhatLeavesTheSelectionIsDeletedFromTheWatch) {
 TEST_P(ObjectsContract, WatchOfAVersionThatIsTooOld) {
   create(name("a"), {});
   if (fake_ != nullptr) fake_->compact();
-  EXPECT_EQ(objects_->watch(kConfigMap, {ours(), "1"}, [](const WatchEvent&) {}, {}),
-            WatchEnd::kExpired);
+  std::stop_source source;
+  const auto end = objects_->watch(
+      kConfigMap, {ours(), "1"}, [&](const WatchEvent&) { source.request_stop(); },
+      source.get_token());
+  ASSERT_TRUE(end) << end.error().message();
+  if (fake_ == nullptr && *end == WatchEnd::kStopped) {
+    GTEST_SKIP() << "this API server is so young that it remembers its first version";
+  }
+  EXPECT_EQ(*end, WatchEnd::kExpired);
 }
 
 TEST_P(ObjectsContract, StoppedBeforeItBegan) {
@@ -486,13 +493,20 @@ TEST_P(ObjectsContract, LeaseIsTakenAndGivenUp) {
   first.transitions = 1;
   auto second = *read;
   second.holder = "pod-3";
-  EXPECT_TRUE(objects_->update(kLease, lease.key, to_json(first)));
+  const auto won = objects_->update(kLease, lease.key, to_json(first));
+  ASSERT_TRUE(won) << won.error().message();
   EXPECT_EQ(objects_->update(kLease, lease.key, to_json(second)).error().code,
             Code::kFailedPrecondition);
 
+  // Nobody holds it, and it has no duration.
   Lease given_up{lease.key};
-  EXPECT_TRUE(objects_->update(kLease, lease.key, to_json(given_up)))
-      << "nobody holds it, and it has no duration";
+  EXPECT_EQ(objects_->update(kLease, lease.key, to_json(given_up)).error().code,
+            Code::kInvalidArgument)
+      << "leases are only updated of a version";
+  given_up.resource_version = won->resource_version;
+  const auto free = objects_->update(kLease, lease.key, to_json(given_up));
+  ASSERT_TRUE(free) << free.error().message();
+  EXPECT_EQ(parse_lease(free->json)->holder, "");
 }
 
 TEST_P(ObjectsContract, EventIsMadeAndHappensAgain) {

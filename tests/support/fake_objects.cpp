@@ -44,6 +44,12 @@ bool has_generation(const Kind& kind) {
          kind == kCustomResourceDefinition;
 }
 
+// Kinds that the API server updates only of a version that the caller names.
+bool needs_version(const Kind& kind) {
+  return kind == kLease || kind == kClusterPolicy || kind == kNodeFeature ||
+         kind == kCustomResourceDefinition;
+}
+
 json without(json value, const std::vector<std::string>& keys) {
   for (const auto& key : keys) value.erase(key);
   return value;
@@ -312,6 +318,9 @@ Result<Object> FakeObjects::update(const Kind& kind, const ObjectKey& key, std::
   auto& metadata = after["metadata"];
   if (metadata.value("name", "") != key.name || metadata.value("namespace", key.ns) != key.ns) {
     return fail(Code::kInvalidArgument, "update: the object's name is not the call's");
+  }
+  if (needs_version(kind) && !metadata.contains("resourceVersion")) {
+    return fail(Code::kInvalidArgument, "update: metadata.resourceVersion must be given");
   }
   for (const auto* const field : {"resourceVersion", "uid"}) {
     const auto& is = before.at("metadata").at(field);
