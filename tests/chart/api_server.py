@@ -78,6 +78,21 @@ class ApiServer:
                 subprocess.Popen([program, *arguments], stdin=subprocess.DEVNULL, stdout=out, stderr=out)
             )
 
+    def kubeconfig(self) -> pathlib.Path:
+        """For programs that speak to it as its administrator."""
+        cluster = {"server": f"https://127.0.0.1:{self._port}", "insecure-skip-tls-verify": True}
+        config = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "test", "cluster": cluster}],
+            "users": [{"name": "admin", "user": {"token": ADMIN}}],
+            "contexts": [{"name": "test", "context": {"cluster": "test", "user": "admin"}}],
+            "current-context": "test",
+        }
+        file = self._folder / "kubeconfig"
+        file.write_text(json.dumps(config))
+        return file
+
     def close(self):
         for process in reversed(self._processes):
             process.kill()

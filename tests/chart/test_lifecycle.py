@@ -170,7 +170,9 @@ def user_pod(name: str, node: str) -> str:
 
 
 def needs(command: str, flag: str):
-    return pytest.mark.skipif(not knows(command, flag), reason=f"no build of tranche with `{command} {flag}` here")
+    return pytest.mark.skipif(
+        not knows(command, flag), reason=f"no build of tranche with `{command} {flag}` here"
+    )
 
 
 pytestmark = needs("agent", "--check")

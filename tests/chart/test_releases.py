@@ -1,0 +1,194 @@
+"""Releases as Helm makes, changes and removes them on a real API server: what is kept, what goes, what is
+never overwritten. No kubelet and no controllers here; test_lifecycle.py has those."""
+
+import json
+
+import pytest
+from api_server import Refused
+from helm import CHART
+
+NAMESPACE = "gpu-operator"
+POLICY = "/apis/nvidia.com/v1/clusterpolicies/cluster-policy"
+DEFINITION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/clusterpolicies.nvidia.com"
+MERGE = "application/merge-patch+json"
+OPERATOR = {
+    "compat": {"operatorNames": True},
+    "clusterPolicy": {"installCRD": True, "create": True},
+    # The job would wait for Pods that nothing runs here.
+    "cleanup": {"enabled": False},
+}
+
+
+class Releases:
+    def __init__(self, helm, server, folder):
+        self._helm = helm
+        self._server = server
+        self._folder = folder
+
+    def run(self, *arguments: str, check=True, namespace=NAMESPACE) -> str:
+        where = ("--kubeconfig", str(self._server.kubeconfig()), "--namespace", namespace)
+        done = self._helm.run(*arguments, *where)
+        assert not check or done.returncode == 0, done.stderr
+        return done.stdout + done.stderr
+
+    def put(self, values: dict, check=True, **options) -> str:
+        file = self._folder / "release.yaml"
+        file.write_text(json.dumps(values))
+        return self.run(
+            "upgrade", "--install", "gpu", str(CHART), "--values", str(file), check=check, **options
+        )
+
+
+@pytest.fixture
+def releases(helm, server, tmp_path):
+    """Removed afterwards, with the definition of ClusterPolicy, which outlives releases."""
+    made = Releases(helm, server, tmp_path)
+    delete(server, DEFINITION)
+    yield made
+    for namespace in (NAMESPACE, "tranche"):
+        made.run("uninstall", "gpu", "--no-hooks", "--ignore-not-found", namespace=namespace)
+    delete(server, DEFINITION)
+
+
+def delete(server, path):
+    try:
+        server.request("DELETE", path)
+    except Refused as error:
+        assert error.status == 404
+        return
+
+    def gone():
+        try:
+            server.request("GET", path)
+        except Refused as error:
+            return error.status == 404
+
+    server.wait(gone, f"{path} is gone")
+
+
+def choose(server, name: str) -> None:
+    change = {"spec": {"devicePlugin": {"config": {"name": name}}}}
+    server.request("PATCH", POLICY, change, kind=MERGE)
+
+
+def chosen(server) -> str:
+    return server.request("GET", POLICY)["spec"]["devicePlugin"]["config"]["name"]
+
+
+def test_a_policy_is_made_once_and_then_the_users(releases, server):
+    releases.put(OPERATOR)
+    server.wait(lambda: server.request("GET", POLICY), "the policy is there")
+    choose(server, "time-slicing-config")
+    releases.put({**OPERATOR, "logLevel": "debug"})
+    assert chosen(server) == "time-slicing-config"
+    releases.run("rollback", "gpu", "1")
+    assert chosen(server) == "time-slicing-config"
+    releases.run("uninstall", "gpu")
+    assert chosen(server) == "time-slicing-config"
+    releases.put(OPERATOR)
+    assert chosen(server) == "time-slicing-config"
+
+
+def test_the_operators_own_definition_is_never_replaced(releases, server, helm):
+    theirs = helm.template(OPERATOR, namespace=NAMESPACE).one("CustomResourceDefinition")
+    theirs["metadata"] = {
+        "name": theirs["metadata"]["name"],
+        "labels": {"app.kubernetes.io/name": "gpu-operator"},
+    }
+    server.request("POST", DEFINITION.rsplit("/", 1)[0], theirs)
+    refusal = releases.put(OPERATOR, check=False)
+    assert (
+        "clusterpolicies.nvidia.com" in refusal and "cannot be imported into the current release" in refusal
+    )
+    server.wait(lambda: server.request("GET", "/apis/nvidia.com/v1"), "ClusterPolicies are served")
+    releases.run("uninstall", "gpu", "--ignore-not-found")
+    releases.put({**OPERATOR, "clusterPolicy": {"create": True}})
+    assert server.request("GET", DEFINITION)["metadata"]["labels"] == {
+        "app.kubernetes.io/name": "gpu-operator"
+    }
+    assert server.request("GET", POLICY)["spec"] == {}
+
+
+def test_what_the_controller_writes_survives_an_upgrade_and_goes_at_uninstall(releases, server):
+    releases.put(OPERATOR)
+    path = f"/api/v1/namespaces/{NAMESPACE}/configmaps/gpu-tranche-policy"
+    lease = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/tranche-controller"
+    written = {
+        "metadata": {"annotations": {"tranche.dev/default-config": "any"}},
+        "data": {"any": "version: v1"},
+    }
+    server.request("PATCH", path, written, kind=MERGE)
+    server.request("PATCH", lease, {"spec": {"holderIdentity": "a-pod"}}, kind=MERGE)
+    releases.put({**OPERATOR, "logLevel": "debug"})
+    after = server.request("GET", path)
+    assert after["data"] == written["data"]
+    assert after["metadata"]["annotations"]["tranche.dev/default-config"] == "any"
+    assert server.request("GET", lease)["spec"]["holderIdentity"] == "a-pod"
+    releases.run("uninstall", "gpu")
+    for gone in (path, lease):
+        with pytest.raises(Refused, match="not found"):
+            server.request("GET", gone)
+
+
+KINDS = [
+    "/api/v1/serviceaccounts",
+    "/api/v1/configmaps",
+    "/api/v1/secrets",
+    "/apis/apps/v1/daemonsets",
+    "/apis/apps/v1/deployments",
+    "/apis/batch/v1/jobs",
+    "/apis/coordination.k8s.io/v1/leases",
+    "/apis/rbac.authorization.k8s.io/v1/roles",
+    "/apis/rbac.authorization.k8s.io/v1/rolebindings",
+    "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+    "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+    "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
+    "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
+    "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+    "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
+]
+
+
+def ours(server) -> list[str]:
+    found = []
+    for path in KINDS:
+        items = server.request("GET", f"{path}?labelSelector=app.kubernetes.io/instance=gpu")["items"]
+        found += [f"{path}/{item['metadata']['name']}" for item in items]
+    return found
+
+
+@pytest.mark.parametrize(
+    "values", [{"config": {"map": {"default": "version: v1"}}, "gfd": {"enabled": True}}, OPERATOR]
+)
+def test_uninstall_leaves_no_object(releases, server, values):
+    releases.put({**values, "cleanup": {"enabled": False}})
+    assert len(ours(server)) > 8
+    releases.run("uninstall", "gpu")
+    assert ours(server) == []
+
+
+def test_a_release_may_change_its_mind(releases, server):
+    """From one container with no rights to the operator's names, and back."""
+    plain = {"cleanup": {"enabled": False}}
+    releases.put(plain)
+    before = ours(server)
+    releases.put(OPERATOR)
+    assert "/apis/apps/v1/daemonsets/nvidia-device-plugin-daemonset" in ours(server)
+    assert "/apis/apps/v1/daemonsets/gpu-tranche" not in ours(server)
+    releases.put(plain)
+    assert ours(server) == before
+
+
+@pytest.mark.parametrize("rolling", [{}, {"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}])
+def test_cleaners_become_agents_again(releases, server, helm, rolling):
+    """A cleanup that failed is undone by an upgrade with the same values."""
+    values = {"config": {"map": {"default": "version: v1"}}, "updateStrategy": {"type": "RollingUpdate", **rolling}}
+    releases.put(values, namespace="tranche")
+    path = "/apis/apps/v1/namespaces/tranche/daemonsets/gpu-tranche"
+    before = server.request("GET", path)["spec"]
+    (container,) = helm.template(values).one("Job")["spec"]["template"]["spec"]["containers"]
+    patch = json.loads(container["args"][1].removeprefix("--patch="))
+    server.request("PATCH", path, patch, kind="application/strategic-merge-patch+json")
+    assert server.request("GET", path)["spec"] != before
+    releases.put(values, namespace="tranche")
+    assert server.request("GET", path)["spec"] == before
