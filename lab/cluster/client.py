@@ -101,9 +101,9 @@ class Client:
 
     def stop(self, name: str, timeout: float = 20) -> None:
         """SIGTERM, and SIGKILL when that does not end it."""
-        if not self.running(name):
+        if name not in self.programs():
             return
-        self.signal(name, signal.SIGTERM)
+        self.ask({"op": "stop", "name": name})
         if self.wait_end(name, timeout):
             return
         self.signal(name, signal.SIGKILL)

@@ -12,6 +12,7 @@ Lab.find(name) is one that runs. Nothing waits for a fixed time: everything wait
 import json
 import os
 import pathlib
+import signal
 import socket
 import subprocess
 import sys
@@ -167,6 +168,9 @@ class Lab:
         plain.start(self.folder, self.settings, self.client)
 
     def _finish(self) -> None:
+        # Without it no Pod is admitted; the controller manager makes it.
+        command = ("get", "serviceaccount", "default", "--ignore-not-found", "-o", "name")
+        _wait(lambda: self.kubectl(*command), 60, "no service account in the default namespace")
         for node in self.nodes:
             if node.has_gpu:
                 self.kubectl("label", "--overwrite", "node", node.name, GPU_LABEL)
@@ -228,12 +232,10 @@ class Lab:
 
     def _check_nodes(self) -> None:
         for node in self.nodes:
-            program = node.client.programs().get("kubelet", {"exit": None})
-            if program["exit"] is not None:
+            program = node.client.programs().get("kubelet", {"restarts": 0})
+            if program["restarts"] > 5:
                 lines = node.log("kubelet").splitlines()[-5:]
-                raise LabError(
-                    f"kubelet of {node.name} ended with {program['exit']}:\n  " + "\n  ".join(lines)
-                )
+                raise LabError(f"kubelet of {node.name} ends again and again:\n  " + "\n  ".join(lines))
 
     def _unready(self, wanted: set[str]) -> str:
         found = self.nodes_ready()
@@ -265,8 +267,8 @@ class Lab:
     def logs(self, pod: str, *arguments: object) -> str:
         return self.kubectl("logs", pod, *arguments)
 
-    def exec(self, pod: str, *argv: object, namespace: str = "default") -> str:
-        return self.kubectl("exec", "-n", namespace, pod, "--", *argv)
+    def exec(self, pod: str, *argv: object, namespace: str = "default", check=True) -> str:
+        return self.kubectl("exec", "-n", namespace, pod, "--", *argv, check=check)
 
     def load_images(self, manifest: str) -> list[str]:
         """lab-glibc goes by every image name of the manifest, on all nodes. The names."""
@@ -284,6 +286,11 @@ class Lab:
         """A docker archive, on all nodes."""
         for node in self.nodes:
             node.load_image(archive)
+
+    def kill(self, component: str) -> None:
+        """A component of the control plane dies (it is not restarted)."""
+        self.client.signal(component, signal.SIGKILL)
+        self.client.wait_end(component, 10)
 
     def restart_api_server(self) -> None:
         self.client.stop("kube-apiserver")

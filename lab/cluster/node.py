@@ -17,6 +17,7 @@ from .paths import ROOT
 from .settings import NodeSettings, Settings
 
 _LOGS = "/var/log/lab"
+_HEALTH = "exec 3<>/dev/tcp/127.0.0.1/10248 && printf 'GET /healthz HTTP/1.0\\r\\n\\r\\n' >&3 && head -1 <&3"
 _CTR = ["ctr", "--address", "/run/containerd/containerd.sock", "--namespace", "k8s.io"]
 
 
@@ -131,6 +132,7 @@ mount --bind {tree}/proc/driver /proc/driver
             "containerd",
             ["containerd", "--config", containerd.CONFIG],
             f"{_LOGS}/containerd.log",
+            restart=True,
         )
         end = time.monotonic() + 60
         while self.client.run([*_CTR, "version"], check=False).code != 0:
@@ -142,11 +144,25 @@ mount --bind {tree}/proc/driver /proc/driver
             time.sleep(0.1)
 
     def start_kubelet(self) -> None:
-        self.client.start("kubelet", ["kubelet", *kubelet.flags(self.settings)], f"{_LOGS}/kubelet.log")
+        self.client.start(
+            "kubelet",
+            ["kubelet", *kubelet.flags(self.settings)],
+            f"{_LOGS}/kubelet.log",
+            restart=True,
+        )
+
+    def kubelet_is_healthy(self) -> bool:
+        return "200 OK" in self.run("bash", "-c", _HEALTH, check=False).out
 
     def restart_kubelet(self) -> None:
+        """Comes back when kubelet says that it is healthy."""
         self.client.stop("kubelet")
         self.start_kubelet()
+        end = time.monotonic() + 60
+        while not self.kubelet_is_healthy():
+            if time.monotonic() > end:
+                raise LabError(f"kubelet does not come up on node {self.name}:\n{self.log('kubelet')[-2000:]}")
+            time.sleep(0.1)
 
     def restart_containerd(self) -> None:
         """The containers live on: each is held by its shim."""

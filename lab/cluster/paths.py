@@ -39,7 +39,7 @@ def programs_folder() -> pathlib.Path:
         raise LabError(f"{BUILDER}: {done.stderr.strip()}")
     folder = pathlib.Path(done.stdout.strip())
     names = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet")
-    names += ("kubectl", "containerd", "containerd-shim-runc-v2", "ctr")
+    names += ("kubectl", "containerd", "containerd-shim-runc-v2", "ctr", "kwok", "helm")
     missing = [name for name in names if not (folder / name).exists()]
     if missing:
         raise LabError(

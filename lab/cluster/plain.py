@@ -36,6 +36,7 @@ def start(folder: pathlib.Path, settings: Settings, client: Client) -> None:
     program = pathlib.Path(settings.programs) / PROGRAM
     arguments = [
         f"--kubeconfig={folder / 'admin.conf'}",
+        f"--config={pathlib.Path(__file__).with_name('stages.yaml')}",
         "--manage-all-nodes=false",
         f"--manage-nodes-with-annotation-selector={_ANNOTATION}=fake",
         "--node-lease-duration-seconds=40",

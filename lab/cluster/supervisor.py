@@ -4,11 +4,13 @@ because the kernel kills a process namespace with its first process. One for the
 one for each node.
 
 One request a connection, one JSON object each way:
-    {"op": "start", "name", "argv", "env", "log", "unshare": [..], "cwd"}  -> {"pid"}
+    {"op": "start", "name", "argv", "env", "log", "unshare": [..], "cwd", "restart"}  -> {"pid"}
     {"op": "run", "argv", "env", "input", "timeout"}                       -> {"code", "out", "err"}
     {"op": "signal", "name", "signal"}                                     -> {}
-    {"op": "status"}                                 -> {"programs": {name: {"pid", "exit"}}}
-or {"error": text}. `exit` is null while the program runs, else its exit code (negative: the signal).
+    {"op": "stop", "name"}                    SIGTERM, and no restart      -> {}
+    {"op": "status"}                        -> {"programs": {name: {"pid", "exit", "restarts"}}}
+or {"error": text}. `exit` is null while the program runs, else its exit code (negative: the signal). A
+program with `restart` that ends by itself is started again a second later, as systemd would.
 Single-threaded, so that fork is safe. After serve() nothing is imported: a node's root file system
 need not hold Python.
 """
@@ -48,6 +50,8 @@ class Supervisor:
         self._listener = listener
         self._selector = selectors.DefaultSelector()
         self._programs: dict[str, dict] = {}
+        self._requests: dict[str, dict] = {}  # of programs that are restarted
+        self._due: dict[str, float] = {}  # when
         self._running: dict[int, Running] = {}
         self._received: dict[socket.socket, bytearray] = {}
 
@@ -59,7 +63,7 @@ class Supervisor:
         self._selector.register(self._listener, selectors.EVENT_READ)
         self._selector.register(wake, selectors.EVENT_READ)
         while True:
-            for key, _ in self._selector.select(timeout=1.0):
+            for key, _ in self._selector.select(timeout=0.5):
                 if key.fileobj is self._listener:
                     self._accept()
                 elif key.fileobj == wake:
@@ -67,6 +71,7 @@ class Supervisor:
                 else:
                     self._read(key.fileobj)
             self._reap()
+            self._restart()
             self._expire()
 
     def _accept(self) -> None:
@@ -134,6 +139,10 @@ class Supervisor:
                 if program["exit"] is None:
                     os.kill(program["pid"], request["signal"])
                 return {}
+            case "stop":
+                self._requests.pop(request["name"], None)
+                self._due.pop(request["name"], None)
+                return self._do({**request, "op": "signal", "signal": signal.SIGTERM}, connection)
             case "status":
                 return {"programs": self._programs}
         return {"error": f"unknown op {request['op']!r}"}
@@ -155,8 +164,23 @@ class Supervisor:
             )
         finally:
             os.close(log)
-        self._programs[request["name"]] = {"pid": pid, "exit": None}
+        self._programs[request["name"]] = {"pid": pid, "exit": None, "restarts": 0}
+        if request.get("restart"):
+            self._requests[request["name"]] = request
         return {"pid": pid}
+
+    def _restart(self) -> None:
+        for name, due in list(self._due.items()):
+            if time.monotonic() < due:
+                continue
+            del self._due[name]
+            restarts = self._programs[name]["restarts"] + 1
+            try:
+                self._start(self._requests[name])
+            except OSError as error:
+                print(f"{name} cannot be started again: {error}", flush=True)
+                continue
+            self._programs[name]["restarts"] = restarts
 
     def _run(self, request: dict, connection: socket.socket) -> None:
         given, out, err = (open(os.memfd_create(name), "w+b") for name in ("in", "out", "err"))
@@ -184,9 +208,11 @@ class Supervisor:
             if pid == 0:
                 return
             code = os.waitstatus_to_exitcode(status)
-            for program in self._programs.values():
+            for name, program in self._programs.items():
                 if program["pid"] == pid and program["exit"] is None:
                     program["exit"] = code
+                    if name in self._requests:
+                        self._due[name] = time.monotonic() + 1.0
             if pid in self._running:
                 self._finish(self._running.pop(pid), code)
 

@@ -1,6 +1,7 @@
 """The lab is a Kubernetes: Pods run, talk and come back, nodes restart and reboot."""
 
 import json
+import signal
 
 from pods import Applied, pod
 
@@ -69,7 +70,7 @@ def test_containers_survive_restarts_of_kubelet_and_containerd(lab):
         node.restart_kubelet()
         node.restart_containerd()
         lab.wait(lambda: lab.nodes_ready()["t4"], "t4 Ready again")
-        lab.wait(lambda: lab.exec("steady", "echo", "here") == "here\n", "exec works again")
+        lab.wait(lambda: lab.exec("steady", "echo", "here", check=False) == "here\n", "exec works again")
         assert container_id(lab, "steady") == before
         assert lab.pod("steady")["status"]["containerStatuses"][0]["restartCount"] == 0
 
@@ -92,7 +93,17 @@ def test_a_reboot_keeps_the_disk_and_nothing_else(lab):
             return states[0]["ready"] and states[0]["containerID"] != before
 
         lab.wait(again, "the Pod runs in a new container", timeout=120)
-        assert lab.exec("steady", "echo", "here") == "here\n"
+        lab.wait(lambda: lab.exec("steady", "echo", "here", check=False) == "here\n", "exec works again")
+
+
+def test_what_dies_on_a_node_is_started_again(lab):
+    """As systemd does with containerd and kubelet."""
+    node = lab.node("t4")
+    for program in ("containerd", "kubelet"):
+        node.client.signal(program, signal.SIGKILL)
+        restarts = lambda: node.client.programs()[program]["restarts"] > 0  # noqa: E731, B023
+        lab.wait(restarts, f"{program} is started again")
+    lab.wait(node.kubelet_is_healthy, "kubelet is healthy")
 
 
 def test_the_api_server_can_be_away(lab):
