@@ -134,18 +134,12 @@ def _rest_of_c_library(libraries: dict[str, str]) -> dict[str, str]:
 
 
 def write_agent(path: pathlib.Path, build: pathlib.Path) -> None:
-    """The agent's image, tagged AGENT."""
-    archive = _archive()
-    program = str(build / "bin" / "tranche")
-    files = {"/usr/bin/tranche": program, **libraries_of([program])}
-    for name in ("nvidia-device-plugin", "gpu-feature-discovery", "config-manager"):
-        files[f"/usr/bin/{name}"] = archive.Symlink("tranche")
-    for link in ("bin", "lib", "lib64"):
-        files[f"/{link}"] = archive.Symlink(f"usr/{link}")
-    files["/tmp"] = archive.Directory(0o1777)
-    env = {**_PATH, "NVIDIA_VISIBLE_DEVICES": "all", "NVIDIA_DRIVER_CAPABILITIES": "utility"}
-    entrypoint = ["/usr/bin/nvidia-device-plugin"]
-    archive.write_archive(path, tags=[AGENT], files=files, entrypoint=entrypoint, env=env)
+    """The agent's image as it is shipped, tagged AGENT."""
+    program = [ROOT / "deploy" / "image" / "build", "--tranche", build / "bin" / "tranche"]
+    command = [*program, "--output", path, "--tag", AGENT]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise LabError(done.stderr.strip() or "deploy/image/build failed", "see docs/lab.md")
 
 
 def names_in(manifest: str) -> list[str]:
