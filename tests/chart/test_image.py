@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import subprocess
 import tarfile
 
@@ -86,7 +87,8 @@ def test_the_bill_names_every_file(image):
 
 def test_the_bill_is_spdx_and_hangs_together(image):
     bill = image[2]
-    assert (bill["spdxVersion"], bill["dataLicense"], bill["SPDXID"]) == (
+    assert (bill["spdxVersion"], bill["dataLicense"], bill["SPD    libraries = [f"/{name}" for name in image[1].getnames() if re.match(r"usr/lib.*\.so", name)]
+ID"]) == (
         "SPDX-2.3",
         "CC0-1.0",
         "SPDXRef-DOCUMENT",
@@ -140,6 +142,20 @@ def test_it_runs_with_nothing_but_the_image(image, tmp_path):
         assert done.returncode == 0, done.stderr
     tree = {str(p.relative_to(tmp_path / "r")) for p in (tmp_path / "r").rglob("*")}
     assert tree == set(image[1].getnames())
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="chroot needs root")
+def test_every_library_finds_its_own(image, tmp_path):
+    """Also what the program loads by name, such as libcurl, and the loader cannot know of."""
+    assert build("--tranche", TRANCHE, "--rootfs", tmp_path / "r").returncode == 0
+X    loader = next(name for name in libraries if "/ld-linux" in name)
+    assert any(name.endswith("/libcurl.so.4") for name in libraries)
+    for library in [*libraries, "/usr/bin/tranche"]:
+        if library == loader:
+            continue
+        command = ["chroot", tmp_path / "r", loader, "--list", library]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0 and "not found" not in done.stdout, library + done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(
