@@ -182,7 +182,10 @@ def test_a_release_may_change_its_mind(releases, server):
 @pytest.mark.parametrize("rolling", [{}, {"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}])
 def test_cleaners_become_agents_again(releases, server, helm, rolling):
     """A cleanup that failed is undone by an upgrade with the same values."""
-    values = {"config": {"map": {"default": "version: v1"}}, "updateStrategy": {"type": "RollingUpdate", **rolling}}
+    values = {
+        "config": {"map": {"default": "version: v1"}},
+        "updateStrategy": {"type": "RollingUpdate", **rolling},
+    }
     releases.put(values, namespace="tranche")
     path = "/apis/apps/v1/namespaces/tranche/daemonsets/gpu-tranche"
     before = server.request("GET", path)["spec"]
