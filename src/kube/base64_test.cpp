@@ -1,0 +1,32 @@
+#include "kube/base64.h"
+
+#include <gtest/gtest.h>
+
+namespace tranche::kube {
+namespace {
+
+TEST(Base64, Decodes) {
+  const struct {
+    const char* text;
+    std::optional<std::string> expected;
+  } cases[] = {
+      {"", ""},
+      {"Zg==", "f"},
+      {"Zm8=", "fo"},
+      {"Zm9v", "foo"},
+      {"Zm9vYg==", "foob"},
+      {"Zm9v\n Yg==\n", "foob"},
+      {"+/+/", "\xfb\xff\xbf"},
+      {"Zg", std::nullopt},
+      {"Zg=", std::nullopt},
+      {"Z", std::nullopt},
+      {"Zg==Zg==", std::nullopt},
+      {"Zm9v=", std::nullopt},
+      {"====", std::nullopt},
+      {"Zm9-", std::nullopt},
+  };
+  for (const auto& test : cases) EXPECT_EQ(decode_base64(test.text), test.expected) << test.text;
+}
+
+}  // namespace
+}  // namespace tranche::kube

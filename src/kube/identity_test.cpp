@@ -1,0 +1,86 @@
+#include "kube/identity.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "support/temp_dir.h"
+
+namespace tranche::kube {
+namespace {
+
+class IdentityTest : public testing::Test {
+ protected:
+  std::filesystem::path path(const std::string& name) const { return dir_.path() / name; }
+  // In one step, as kubelet and certificate managers do.
+  void replace(const std::string& name, const std::string& text) {
+    std::ofstream(path(name + ".new")) << text;
+    std::filesystem::rename(path(name + ".new"), path(name));
+  }
+  Credentials credentials() const {
+    Credentials credentials;
+    credentials.from = "the test";
+    credentials.token.file = path("token");
+    credentials.authority.text = "inline";
+    return credentials;
+  }
+  test::TempDir dir_;
+};
+
+TEST_F(IdentityTest, SamePointerUntilSomethingChanged) {
+  replace("token", "one\n");
+  const auto keeper = IdentityKeeper::open(credentials());
+  ASSERT_TRUE(keeper);
+  const auto first = (*keeper)->current();
+  EXPECT_EQ(first->token, "one");
+  EXPECT_EQ(first->authority, "inline");
+  EXPECT_EQ((*keeper)->current(), first);
+  replace("token", "two");
+  EXPECT_EQ((*keeper)->current()->token, "two");
+  // Written anew with the same content: nothing changed for the connection.
+  const auto second = (*keeper)->current();
+  replace("token", "two");
+  EXPECT_EQ((*keeper)->current(), second);
+}
+
+TEST_F(IdentityTest, WrittenInPlaceCountsToo) {
+  replace("token", "one");
+  const auto keeper = IdentityKeeper::open(credentials());
+  std::ofstream(path("token")) << "longer";
+  EXPECT_EQ((*keeper)->current()->token, "longer");
+}
+
+TEST_F(IdentityTest, WhatCannotBeReadLeavesTheOldInForce) {
+  replace("token", "one");
+  const auto keeper = IdentityKeeper::open(credentials());
+  for (const auto* const text : {"", "   \n", "two words", "esc\033"}) {
+    replace("token", text);
+    EXPECT_EQ((*keeper)->current()->token, "one") << text;
+  }
+  std::filesystem::remove(path("token"));
+  EXPECT_EQ((*keeper)->current()->token, "one");
+  replace("token", "two");
+  EXPECT_EQ((*keeper)->current()->token, "two");
+}
+
+TEST_F(IdentityTest, SeveralThreadsWhileItRotates) {
+  replace("token", "token-0");
+  const auto keeper = IdentityKeeper::open(credentials());
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        EXPECT_THAT((*keeper)->current()->token, testing::StartsWith("token-"));
+      }
+    });
+  }
+  for (int i = 1; i <= 50; ++i) replace("token", "token-" + std::to_string(i));
+  threads.clear();
+  EXPECT_EQ((*keeper)->current()->token, "token-50");
+}
+
+}  // namespace
+}  // namespace tranche::kube
