@@ -65,6 +65,7 @@ def test_rules_of_the_controller(helm):
     assert rendered.rules("gpu-tranche-controller") == {
         *(f"cluster {verb} clusterpolicies.nvidia.com" for verb in ("get", "list", "watch")),
         *(f"cluster {verb} clusterpolicies/status.nvidia.com" for verb in ("update", "patch")),
+        *(f"cluster {verb} daemonsets.apps" for verb in ("list", "watch")),
         *(f"{ns} {verb} configmaps" for verb in ("get", "list", "watch")),
         *(f"{ns} {verb} configmaps/gpu-tranche-policy" for verb in ("update", "patch")),
         *(
