@@ -6,6 +6,8 @@ import pathlib
 import signal
 import time
 
+from . import linux
+
 TOP = "tranche-lab"
 
 
@@ -59,8 +61,10 @@ def processes(path: str) -> set[int]:
 def kill(path: str, timeout: float = 30) -> set[int]:
     """Kills everything in `path`; what is left after the time-out."""
     end = time.monotonic() + timeout
+    killed: dict[int, int | None] = {}
     while left := processes(path):
         for pid in left:
+            killed.setdefault(pid, linux.start_time(pid))
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
@@ -68,6 +72,7 @@ def kill(path: str, timeout: float = 30) -> set[int]:
         if time.monotonic() > end:
             return left
         time.sleep(0.02)
+    linux.wait_collected(killed)
     return set()
 
 

@@ -8,3 +8,7 @@ class LabError(Exception):
 
     def message(self) -> str:
         return f"{self}\n  {self.hint}" if self.hint else str(self)
+
+
+class Unreachable(LabError):
+    """The API server did not answer: it may later."""

@@ -22,12 +22,14 @@ from . import cgroup, images, linux, network, paths, plain, supervisor, teardown
 from . import settings as s
 from .client import ENVIRONMENT, Client
 from .control_plane import ControlPlane
-from .errors import LabError
+from .errors import LabError, Unreachable
 from .node import Node
 from .settings import Settings
 
 _SOCKET_LIMIT = 107
 _OBJECTS = pathlib.Path(__file__).with_name("objects.yaml")
+# kubectl's words for an API server that is away, or too busy.
+_AWAY = ("Unable to connect to the server", "TLS handshake timeout", "connection refused", "unexpected EOF")
 # What node feature discovery would say of a node with an NVIDIA device.
 GPU_LABEL = "feature.node.kubernetes.io/pci-10de.present=true"
 
@@ -200,7 +202,9 @@ class Lab:
         )
         if check and done.returncode != 0:
             words = " ".join(map(str, arguments))
-            raise LabError(f"kubectl {words}: {done.stderr.strip() or done.stdout.strip()}")
+            said = done.stderr.strip() or done.stdout.strip()
+            kind = Unreachable if any(one in said for one in _AWAY) else LabError
+            raise kind(f"kubectl {words}: {said}")
         return done.stdout if done.returncode == 0 else done.stdout + done.stderr
 
     def get(self, *arguments: object) -> dict:
@@ -210,7 +214,8 @@ class Lab:
         return self.kubectl("apply", "-f", "-", text=text)
 
     def wait(self, condition, what: str, timeout: float = 60):
-        """The first true value of condition(); a LabError with `what` after the time-out."""
+        """The first true value of condition(); a LabError with `what` after the time-out. An API server
+        that does not answer is waited for."""
         return _wait(condition, timeout, what)
 
     def wait_nodes(self, timeout: float = 180) -> None:
@@ -327,12 +332,16 @@ def _path(programs: str) -> str:
     return f"{programs}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-def _wait(condition, timeout: float, what, pause: float = 0.05):
+def _wait(condition, timeout: float, what, pause: float = 0.1):
     end = time.monotonic() + timeout
+    away = ""
     while True:
-        value = condition()
+        try:
+            value = condition()
+        except Unreachable as error:
+            value, away = None, f" ({error})"
         if value:
             return value
         if time.monotonic() > end:
-            raise LabError(f"not so after {timeout:.0f} s: {what() if callable(what) else what}")
+            raise LabError(f"not so after {timeout:.0f} s: {what() if callable(what) else what}{away}")
         time.sleep(pause)

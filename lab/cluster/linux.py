@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import time
 
 NEWNS = 0x00020000
 NEWUTS = 0x04000000
@@ -64,11 +65,20 @@ def pivot_root(new_root: str, put_old: str) -> None:
     _check(_libc.syscall(number, new_root.encode(), put_old.encode()), f"pivot_root {new_root}")
 
 
-def start_time(pid: int) -> int | None:
-    """When the process began, in clock ticks since boot: with the pid it names one process for ever."""
+def start_time(pid: int, zombie: bool = False) -> int | None:
+    """When the process began, in clock ticks since boot: with the pid it names one process for ever.
+    None when it has ended; one that only waits to be collected counts as ended, unless `zombie`."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             fields = file.read().rsplit(")", 1)[1].split()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    return None if fields[0] == "Z" else int(fields[19])
+    return None if fields[0] == "Z" and not zombie else int(fields[19])
+
+
+def wait_collected(processes: dict[int, int | None], timeout: float = 5) -> None:
+    """Until whoever inherited these dead processes (by pid: start time) has collected them."""
+    end = time.monotonic() + timeout
+    for pid, started in processes.items():
+        while started is not None and start_time(pid, zombie=True) == started and time.monotonic() < end:
+            time.sleep(0.02)

@@ -44,12 +44,16 @@ def _kill_supervisor(folder: pathlib.Path) -> None:
         pid, started = stored["pid"], stored["started"]
     except (LabError, KeyError):
         return  # the control groups know
-    if linux.start_time(pid) != started:
+    if linux.start_time(pid, zombie=True) != started:
         return
-    os.kill(pid, signal.SIGKILL)
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
     end = time.monotonic() + 30
     while linux.start_time(pid) == started and time.monotonic() < end:
         time.sleep(0.02)
+    linux.wait_collected({pid: started})
 
 
 def remove_folder(folder: pathlib.Path) -> None:
