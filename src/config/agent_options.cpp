@@ -5,66 +5,10 @@
 #include <algorithm>
 
 #include "config/go_values.h"
-#include "config/merge.h"
-#include "config/problems.h"
-#include "config/values.h"
+#include "config/option_reader.h"
 
 namespace tranche::config {
 namespace {
-
-// Reads the settings of one program and gathers what is wrong with them.
-class OptionReader {
- public:
-  OptionReader(const Sources& sources, unsigned use) : sources_(sources), use_(use) {}
-
-  // The value of a flag of the table, whose type T must be.
-  template <class T>
-  T get(std::string_view name) {
-    return std::get<T>(setting(name).value);
-  }
-  bool is_set(std::string_view name) { return setting(name).place.from != Place::From::kDefault; }
-  void error(std::string_view name, std::string_view what, std::string_view remedy) {
-    const Settings shown{.values = {{"--" + std::string(name), setting(name)}}};
-    problems_.error(shown.where("--" + std::string(name)), what, remedy);
-  }
-  void error(const Error& error) { problems_.error(error); }
-
-  LogLevel log_level() {
-    const auto text = get<std::string>("log-level");
-    const auto level = parse_log_level(text);
-    if (level) return *level;
-    error("log-level", fmt::format("'{}' is no log level", text.substr(0, 40)),
-          "write debug, info, warn or error");
-    return LogLevel::kInfo;
-  }
-
-  template <class Options>
-  Result<Options> result(Options options) const {
-    if (problems_.any_errors()) return std::unexpected(problems_.as_error(Code::kInvalidArgument));
-    return options;
-  }
-
- private:
-  Setting setting(std::string_view name) {
-    const auto& spec = *find_flag(name, use_);
-    auto found = given(spec, sources_);
-    if (found && *found) return **std::move(found);
-    if (!found) unreadable(name, found.error());
-    return {value_from_default(spec.type, spec.default_text), {}};
-  }
-
-  // A setting may be asked for twice; its error is reported once.
-  void unreadable(std::string_view name, const Error& error) {
-    if (std::ranges::find(reported_, name) != reported_.end()) return;
-    reported_.push_back(name);
-    problems_.error(error);
-  }
-
-  const Sources& sources_;
-  unsigned use_;
-  Problems problems_{false};
-  std::vector<std::string_view> reported_;
-};
 
 std::vector<std::string> without_empty(std::vector<std::string> items) {
   std::erase(items, "");

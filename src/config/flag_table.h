@@ -17,6 +17,8 @@ enum FlagUse : unsigned {
   kUseAgent = 1,             // tranche agent, nvidia-device-plugin
   kUseFeatureDiscovery = 2,  // tranche labels, gpu-feature-discovery
   kUseConfigManager = 4,     // config-manager
+  kUseController = 8,        // tranche controller
+  kUseCleanup = 16,          // tranche cleanup
 };
 
 struct FlagSpec {

@@ -27,6 +27,8 @@ constexpr std::array kPrograms = {
     ProgramName{kUseFeatureDiscovery, "Feature labels",
                 "`tranche labels`, also called as `gpu-feature-discovery`"},
     ProgramName{kUseConfigManager, "Configuration manager", "called as `config-manager`"},
+    ProgramName{kUseController, "Controller", "`tranche controller`"},
+    ProgramName{kUseCleanup, "Cleanup", "`tranche cleanup`"},
 };
 
 std::string code(std::string_view text) {
@@ -86,6 +88,8 @@ std::string users(unsigned uses) {
   if ((uses & kUseAgent) != 0) names.emplace_back("agent");
   if ((uses & kUseFeatureDiscovery) != 0) names.emplace_back("labels");
   if ((uses & kUseConfigManager) != 0) names.emplace_back("config-manager");
+  if ((uses & kUseController) != 0) names.emplace_back("controller");
+  if ((uses & kUseCleanup) != 0) names.emplace_back("cleanup");
   return fmt::format("{}", fmt::join(names, ", "));
 }
 

@@ -1,0 +1,240 @@
+#include "controller/controller.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "cluster/event.h"
+#include "cluster/modify.h"
+#include "cluster/policy_annotations.h"
+
+namespace tranche::controller {
+namespace {
+
+constexpr std::chrono::seconds kLongestCall{30};
+// Who made an object: Helm where the chart made ours, else we.
+constexpr const char* kManagedBy = "app.kubernetes.io/managed-by";
+constexpr const char* kUs = "tranche";
+// How the operator labels the DaemonSet of its device plugin.
+constexpr const char* kPluginSelector = "app=nvidia-device-plugin-daemonset";
+
+std::string created(const cluster::Object& object) {
+  const auto root = json::parse(object.json);
+  const auto time = root ? root->at({"metadata", "creationTimestamp"}) : std::nullopt;
+  return time ? time->as_string().value_or("") : "";
+}
+
+// Whether trying again may help without anybody's doing.
+bool passes(Code code) {
+  return code == Code::kUnavailable || code == Code::kTimeout || code == Code::kFailedPrecondition;
+}
+
+std::string apply_text(const cluster::ObjectKey& key, const MapContent& content,
+                       const std::optional<cluster::ConfigMap>& now) {
+  cluster::ConfigMap map{.key = key, .annotations = content.annotations, .data = content.data};
+  // The label of a map that we made is ours to keep; the chart's is Helm's.
+  const auto label = now ? now->labels.find(kManagedBy) : cluster::StringMap::const_iterator();
+  if (!now || (label != now->labels.end() && label->second == kUs)) map.labels[kManagedBy] = kUs;
+  return cluster::to_json(map);
+}
+
+}  // namespace
+
+Controller::Controller(cluster::Objects& objects, Options options, const Clock& clock,
+                       const Log& log)
+    : objects_(objects),
+      options_(std::move(options)),
+      clock_(clock),
+      log_(log),
+      policies_(
+          objects,
+          {.kind = cluster::kClusterPolicy,
+           .kind_may_be_missing = true,
+           .backoff = options_.watch_backoff},
+          [this](const cluster::CacheChange&) { bell_.ring(); }, log),
+      maps_(
+          objects,
+          {.kind = cluster::kConfigMap,
+           .selection = {.ns = options_.ns},
+           .backoff = options_.watch_backoff},
+          [this](const cluster::CacheChange&) { bell_.ring(); }, log),
+      daemon_sets_(
+          objects,
+          {.kind = cluster::kDaemonSet,
+           .selection = {.label_selector = kPluginSelector},
+           .backoff = options_.watch_backoff},
+          [this](const cluster::CacheChange&) { bell_.ring(); }, log) {
+  retrier_.emplace(log_, options_.backoff);
+  const auto work = [this] {
+    retrier_->request({.key = "policy",
+                       .attempt = [this](const std::stop_token& stop) { return reconcile(stop); },
+                       .done = {}});
+  };
+  bell_.listen(work);
+  work();  // for what rang before
+}
+
+Controller::~Controller() {
+  bell_.listen({});
+  retrier_.reset();
+}
+
+Result<void> Controller::reconcile(const std::stop_token& stop) {
+  if (!policies_.synced() || !maps_.synced() || !daemon_sets_.synced()) return {};
+  const auto all = policies();
+  const auto* obeyed = oldest(all.parsed);
+  auto decision = decide(facts(all, obeyed));
+  auto result = write_map(decision.map, stop);
+  if (!result && passes(result.error().code)) return result;
+  if (!result && !decision.conditions.empty()) {
+    decision.conditions.front() = {kAppliedCondition, false, "ConfigMapNotWritten",
+                                   result.error().message()};
+  }
+  for (std::size_t i = 0; i < all.objects.size(); ++i) {
+    const bool is_obeyed = &all.parsed[i] == obeyed;
+    const auto status = is_obeyed ? status_of(decision.conditions)
+                                  : PolicyStatus{{ignored(obeyed->name)}, "ignored"};
+    auto reported = report(all.objects[i], status, stop);
+    if (result && !reported) result = std::move(reported);
+  }
+  return result;
+}
+
+Controller::Policies Controller::policies() const {
+  Policies all{.objects = policies_.all(), .parsed = {}};
+  for (const auto& object : all.objects) {
+    all.parsed.push_back(
+        {object.key.name, created(object), cluster::parse_cluster_policy(object.json)});
+  }
+  return all;
+}
+
+PolicyFacts Controller::facts(const Policies& policies, const PolicyObject* obeyed) const {
+  PolicyFacts facts{.ns = options_.ns, .out_name = options_.out_name};
+  if (const auto now = find_map(options_.out_name)) facts.now = content_of(*now);
+  if (obeyed == nullptr) return facts;
+  facts.policy = obeyed->policy;
+  if (obeyed->policy) {
+    if (const auto& name = obeyed->policy->config_name) facts.named = find_map(*name);
+  }
+  std::vector<cluster::DaemonSet> sets;
+  for (const auto& object : daemon_sets_.all()) {
+    if (auto set = cluster::parse_daemon_set(object.json)) sets.push_back(*std::move(set));
+  }
+  facts.operator_plugin = find_operator_plugin(sets, policies.parsed);
+  return facts;
+}
+
+std::optional<cluster::ConfigMap> Controller::find_map(const std::string& name) const {
+  const auto object = maps_.find({.ns = options_.ns, .name = name});
+  if (!object) return std::nullopt;
+  auto map = cluster::parse_config_map(object->json);
+  return map ? std::optional(*std::move(map)) : std::nullopt;
+}
+
+Result<void> Controller::write_map(const MapContent& wanted, const std::stop_token& stop) {
+  const cluster::ObjectKey key{.ns = options_.ns, .name = options_.out_name};
+  const auto now = find_map(key.name);
+  if (now && !now->labels.contains(kManagedBy)) {
+    return fail(Code::kPermission,
+                fmt::format("ConfigMap {} is not Tranche's to write: it has no label {}",
+                            key.to_string(), kManagedBy),
+                fmt::format("name another with --config-map-out, or give this one away: kubectl "
+                            "label configmap {} -n {} {}={}",
+                            key.name, key.ns, kManagedBy, kUs));
+  }
+  const auto content = now ? std::optional(content_of(*now)) : std::nullopt;
+  if (content == wanted) return {};
+  // Keys that others added stay: they are no reason to write again and again.
+  if (written_ && written_->wanted == wanted && written_->after == content) return {};
+  ASSIGN_OR_RETURN(const auto within, call(stop));
+  ASSIGN_OR_RETURN(const auto applied,
+                   objects_.apply(cluster::kConfigMap, key,
+                                  {.json = apply_text(key, wanted, now), .force = true}, within));
+  ASSIGN_OR_RETURN(const auto map, cluster::parse_config_map(applied.json));
+  written_ = {wanted, content_of(map)};
+  log_.info(fmt::format(
+      "wrote ConfigMap {}: {} configurations{}", key.to_string(), wanted.data.size(),
+      wanted.annotations.contains(cluster::kWithholdAnnotation) ? "; no GPU is to be advertised"
+                                                                : ""));
+  warn_of_foreign_keys(wanted, written_->after);
+  return {};
+}
+
+void Controller::warn_of_foreign_keys(const MapContent& wanted, const MapContent& after) const {
+  std::vector<std::string> foreign;
+  for (const auto& [key, value] : after.data) {
+    if (!wanted.data.contains(key)) foreign.push_back(key);
+  }
+  if (foreign.empty()) return;
+  log_.warn(fmt::format(
+      "ConfigMap {}/{} has keys that somebody else put there, and agents can be told to use them: "
+      "{}; remove them with kubectl edit",
+      options_.ns, options_.out_name, fmt::join(foreign, ", ")));
+}
+
+Result<void> Controller::report(const cluster::Object& policy, const PolicyStatus& status,
+                                const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(const auto differs, with_status(policy.json, status, clock_.wall_now()));
+  if (!differs) return {};
+  std::optional<Condition> before;
+  const auto change = [&](const cluster::Object& now) {
+    before = applied_of(now.json);
+    return with_status(now.json, status, clock_.wall_now());
+  };
+  ASSIGN_OR_RETURN(const auto within, call(stop));
+  const auto written =
+      cluster::modify(objects_, cluster::kClusterPolicy, policy.key, change, within, "status");
+  if (!written && written.error().code == Code::kNotFound) return {};  // deleted meanwhile
+  if (!written) return std::unexpected(written.error());
+  const auto& outcome = status.conditions.front();
+  const auto known = told_.find(policy.uid);
+  if (before == outcome || (known != told_.end() && known->second == outcome)) return {};
+  told_.insert_or_assign(policy.uid, outcome);
+  log_.write(outcome.is_true ? LogLevel::kInfo : LogLevel::kWarn,
+             fmt::format("ClusterPolicy {}: {}", policy.key.name, outcome.message));
+  if (applied_of(written->json) != outcome) {
+    log_.warn(
+        fmt::format("ClusterPolicy {} keeps no conditions (its definition is older than they "
+                    "are): read the outcome here and in its Events",
+                    policy.key.name));
+  }
+  tell(policy, outcome, stop);
+  return {};
+}
+
+void Controller::tell(const cluster::Object& policy, const Condition& outcome,
+                      const std::stop_token& stop) {
+  const cluster::Event event{.regarding = {.api_version = cluster::kClusterPolicy.api_version(),
+                                           .kind = std::string(cluster::kClusterPolicy.kind),
+                                           .name = policy.key.name,
+                                           .uid = policy.uid},
+                             .warning = !outcome.is_true,
+                             .reason = outcome.reason,
+                             .action = "Apply",
+                             .note = outcome.message,
+                             .reporter = "tranche.dev/controller",
+                             .instance = options_.instance,
+                             .time = clock_.wall_now()};
+  const auto within = call(stop);
+  if (!within) return;
+  const auto sent =
+      objects_.create(cluster::kEvent, cluster::key_of(event).ns, cluster::to_json(event), *within);
+  if (sent || sent.error().code == Code::kAlreadyExists || events_refused_) return;
+  events_refused_ = true;
+  log_.warn(fmt::format("no Event is recorded: {}", sent.error().message()));
+}
+
+Result<cluster::Call> Controller::call(const std::stop_token& stop) const {
+  cluster::Call within{.deadline = kLongestCall, .stop = stop};
+  if (!options_.time_left) return within;
+  within.deadline = std::min<std::chrono::milliseconds>(kLongestCall, options_.time_left());
+  if (within.deadline > std::chrono::milliseconds(0)) return within;
+  return fail(Code::kUnavailable, "this controller does not lead (any more)",
+              "the one that leads does the work");
+}
+
+}  // namespace tranche::controller

@@ -1,0 +1,300 @@
+#include "controller/controller.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <nlohmann/json.hpp>
+
+#include "cluster/policy_annotations.h"
+#include "support/fake_clock.h"
+#include "support/fake_objects.h"
+#include "support/log_recorder.h"
+#include "support/wait.h"
+
+namespace tranche::controller {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+
+const cluster::ObjectKey kOut{"gpu", "tranche-policy"};
+
+class ControllerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    put_map("tranche-policy", {}, {{"app.kubernetes.io/managed-by", "Helm"}});
+    put_map("time-slicing-config", {{"a100", "version: v1"}, {"t4", "version: v1"}});
+  }
+  void put_map(const std::string& name, const json& data, const json& labels = json::object()) {
+    json map = {{"metadata", {{"namespace", "gpu"}, {"name", name}, {"labels", labels}}}};
+    if (!data.is_null()) map["data"] = data;
+    objects_.put(cluster::kConfigMap, map.dump());
+  }
+  void put_policy(const json& spec, const std::string& name = "cluster-policy") {
+    objects_.put(cluster::kClusterPolicy,
+                 json{{"metadata", {{"name", name}}}, {"spec", spec}}.dump());
+  }
+  static json plugin(const std::string& name, const std::string& wanted = "") {
+    json config = {{"name", name}};
+    if (!wanted.empty()) config["default"] = wanted;
+    return {{"devicePlugin", {{"config", config}}}};
+  }
+  void put_operators_plugin() {
+    objects_.put(cluster::kDaemonSet, R"({"metadata": {"namespace": "gpu",
+      "name": "nvidia-device-plugin-daemonset", "labels": {"app": "nvidia-device-plugin-daemonset"},
+      "ownerReferences": [{"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy",
+        "name": "cluster-policy", "uid": "u"}]}})");
+  }
+  void open() {
+    controller_.emplace(objects_,
+                        Controller::Options{.ns = "gpu",
+                                            .out_name = "tranche-policy",
+                                            .instance = "pod-1",
+                                            .time_left = time_left_,
+                                            .watch_backoff = {milliseconds(1), milliseconds(4)},
+                                            .backoff = {milliseconds(1), milliseconds(4)}},
+                        clock_, log_.log());
+  }
+  json object(const cluster::Kind& kind, const cluster::ObjectKey& key) {
+    const auto text = objects_.text(kind, key);
+    return text.empty() ? json() : json::parse(text);
+  }
+  json out() { return object(cluster::kConfigMap, kOut); }
+  std::string annotation(const char* name) {
+    return out()["metadata"].value("annotations", json::object()).value(name, "absent");
+  }
+  std::string reason(const std::string& policy = "cluster-policy") {
+    const auto applied = applied_of(objects_.text(cluster::kClusterPolicy, {"", policy}));
+    return applied ? applied->reason : "";
+  }
+  bool says(const std::string& wanted, const std::string& policy = "cluster-policy") {
+    return test::eventually([&] { return reason(policy) == wanted; });
+  }
+  std::vector<json> events() {
+    std::vector<json> all;
+    const auto list = objects_.list(cluster::kEvent, {});
+    if (!list) return all;
+    for (const auto& item : list->items) all.push_back(json::parse(item.json));
+    return all;
+  }
+  std::ptrdiff_t calls(const std::string& beginning) {
+    const auto all = objects_.calls();
+    return std::ranges::count_if(all,
+                                 [&](const auto& call) { return call.starts_with(beginning); });
+  }
+
+  test::FakeObjects objects_;
+  test::FakeClock clock_;
+  test::LogRecorder log_;
+  std::function<milliseconds()> time_left_;
+  std::optional<Controller> controller_;
+};
+
+TEST_F(ControllerTest, ThePolicyReachesTheMapAndItsStatus) {
+  put_policy(
+      {{"devicePlugin", {{"config", {{"name", "time-slicing-config"}, {"default", "a100"}}}}},
+       {"mig", {{"strategy", "mixed"}}},
+       {"driver", {{"enabled", true}}}});
+  open();
+  ASSERT_TRUE(says("ConfigFollowed"));
+  EXPECT_EQ(out()["data"], json({{"a100", "version: v1"}, {"t4", "version: v1"}}));
+  EXPECT_EQ(annotation(cluster::kDefaultAnnotation), "a100");
+  EXPECT_EQ(annotation(cluster::kFallbackAnnotation), "empty");
+  EXPECT_EQ(annotation(cluster::kMigStrategyAnnotation), "mixed");
+  EXPECT_EQ(annotation(cluster::kWithholdAnnotation), "absent");
+  EXPECT_EQ(out()["metadata"]["labels"]["app.kubernetes.io/managed-by"], "Helm");
+  const auto status = object(cluster::kClusterPolicy, {"", "cluster-policy"})["status"];
+  EXPECT_EQ(status["state"], "ready");
+  ASSERT_EQ(status["conditions"].size(), 2U);
+  EXPECT_EQ(status["conditions"][1]["type"], "TrancheUnservedFields");
+  EXPECT_THAT(status["conditions"][1]["message"].get<std::string>(), HasSubstr("driver.enabled"));
+  ASSERT_TRUE(test::eventually([&] { return events().size() == 1; }));
+  EXPECT_EQ(events()[0]["regarding"]["kind"], "ClusterPolicy");
+  EXPECT_EQ(events()[0]["reason"], "ConfigFollowed");
+  EXPECT_EQ(events()[0]["type"], "Normal");
+}
+
+TEST_F(ControllerTest, WithoutAPolicyNothingIsShared) {
+  put_policy(plugin("time-slicing-config", "a100"));
+  open();
+  ASSERT_TRUE(says("ConfigFollowed"));
+  objects_.erase(cluster::kClusterPolicy, {"", "cluster-policy"});
+  EXPECT_TRUE(test::eventually([&] { return !out().contains("data") || out()["data"].empty(); }));
+  EXPECT_TRUE(test::eventually([&] { return annotation(cluster::kDefaultAnnotation).empty(); }));
+  EXPECT_EQ(annotation(cluster::kFallbackAnnotation), "empty");
+}
+
+TEST_F(ControllerTest, WithoutTheKindNothingIsShared) {
+  objects_.serve(cluster::kClusterPolicy, false);
+  open();
+  EXPECT_TRUE(
+      test::eventually([&] { return annotation(cluster::kFallbackAnnotation) == "empty"; }));
+  EXPECT_TRUE(annotation(cluster::kDefaultAnnotation).empty());
+}
+
+TEST_F(ControllerTest, EveryChangeIsFollowed) {
+  put_policy(plugin("time-slicing-config"));
+  open();
+  ASSERT_TRUE(says("ConfigFollowed"));
+  put_map("time-slicing-config", {{"a100", "version: v1\n# new"}});
+  EXPECT_TRUE(test::eventually([&] {
+    return out()["data"] == json({{"a100", "version: v1\n# new"}});
+  })) << "a changed key, and one that is gone";
+  put_policy(plugin("other"));
+  ASSERT_TRUE(says("ConfigMapMissing"));
+  EXPECT_EQ(out()["data"], json({{"a100", "version: v1\n# new"}})) << "nodes keep what they have";
+  put_map("other", {{"x", "version: v1"}});
+  ASSERT_TRUE(says("ConfigFollowed"));
+  EXPECT_EQ(out()["data"], json({{"x", "version: v1"}}));
+  EXPECT_EQ(log_.count("does not exist"), 1);
+}
+
+TEST_F(ControllerTest, AnOperatorsPluginIsNotRivalled) {
+  put_policy(plugin("time-slicing-config", "a100"));
+  put_operators_plugin();
+  open();
+  ASSERT_TRUE(says("OperatorServes"));
+  EXPECT_THAT(annotation(cluster::kWithholdAnnotation), HasSubstr("kubectl patch"));
+  auto handed_over = plugin("time-slicing-config", "a100");
+  handed_over["devicePlugin"]["enabled"] = false;
+  put_policy(handed_over);
+  ASSERT_TRUE(says("ConfigFollowed"));
+  EXPECT_EQ(annotation(cluster::kWithholdAnnotation), "absent");
+  put_policy(plugin("time-slicing-config", "a100"));
+  ASSERT_TRUE(says("OperatorServes"));
+  objects_.erase(cluster::kDaemonSet, {"gpu", "nvidia-device-plugin-daemonset"});
+  ASSERT_TRUE(says("ConfigFollowed"));
+}
+
+TEST_F(ControllerTest, TheOldestOfSeveralIsObeyed) {
+  // The fake gives all objects one age: the name decides.
+  put_policy(plugin("time-slicing-config"), "a");
+  put_policy(plugin("missing"), "b");
+  open();
+  ASSERT_TRUE(says("ConfigFollowed", "a"));
+  ASSERT_TRUE(says("Ignored", "b"));
+  const auto status = object(cluster::kClusterPolicy, {"", "b"})["status"];
+  EXPECT_EQ(status["state"], "ignored");
+  EXPECT_THAT(status["conditions"][0]["message"].get<std::string>(), HasSubstr("ClusterPolicy a"));
+}
+
+TEST_F(ControllerTest, AMapOfSomebodyElseIsLeftAlone) {
+  put_map("tranche-policy", {{"mine", "x"}});
+  put_policy(plugin("time-slicing-config"));
+  open();
+  ASSERT_TRUE(says("ConfigMapNotWritten"));
+  EXPECT_EQ(out()["data"], json({{"mine", "x"}}));
+  EXPECT_EQ(calls("apply configmaps"), 0);
+  const auto applied = applied_of(objects_.text(cluster::kClusterPolicy, {"", "cluster-policy"}));
+  EXPECT_THAT(applied->message, HasSubstr("--config-map-out"));
+  put_map("tranche-policy", {{"mine", "x"}}, {{"app.kubernetes.io/managed-by", "tranche"}});
+  ASSERT_TRUE(says("ConfigFollowed"));
+}
+
+TEST_F(ControllerTest, AMissingMapIsMadeAndStaysOurs) {
+  objects_.erase(cluster::kConfigMap, kOut);
+  put_policy(plugin("time-slicing-config"));
+  open();
+  ASSERT_TRUE(says("ConfigFollowed"));
+  EXPECT_EQ(out()["metadata"]["labels"]["app.kubernetes.io/managed-by"], "tranche");
+  put_policy(plugin("time-slicing-config", "t4"));
+  ASSERT_TRUE(test::eventually([&] { return annotation(cluster::kDefaultAnnotation) == "t4"; }));
+  EXPECT_EQ(out()["metadata"]["labels"]["app.kubernetes.io/managed-by"], "tranche");
+}
+
+TEST_F(ControllerTest, KeysOfOthersStayAndAreNamedOnce) {
+  put_map("tranche-policy", {{"theirs", "x"}}, {{"app.kubernetes.io/managed-by", "Helm"}});
+  put_policy(plugin("time-slicing-config"));
+  open();
+  ASSERT_TRUE(says("ConfigFollowed"));
+  EXPECT_TRUE(out()["data"].contains("theirs"));
+  EXPECT_EQ(log_.count("keys that somebody else put there"), 1);
+  const auto applied = calls("apply configmaps");
+  put_map("unrelated", {{"a", "b"}});
+  put_policy(plugin("missing"));  // what is looked at after it has been looked at
+  ASSERT_TRUE(says("ConfigMapMissing"));
+  EXPECT_EQ(calls("apply configmaps"), applied) << "nothing differs that is ours to change";
+}
+
+TEST_F(ControllerTest, NothingIsSaidTwice) {
+  put_policy(plugin("time-slicing-config"));
+  open();
+  ASSERT_TRUE(says("ConfigFollowed"));
+  ASSERT_TRUE(test::eventually([&] { return events().size() == 1; }));
+  controller_.reset();
+  open();  // a second controller finds everything as it should be
+  put_policy(plugin("missing"), "later");
+  ASSERT_TRUE(says("Ignored", "later"));
+  EXPECT_EQ(calls("apply configmaps"), 1);
+  ASSERT_TRUE(test::eventually([&] { return events().size() == 2; }));
+  for (const auto& event : events()) {
+    EXPECT_EQ(event["regarding"]["name"] == "later", event["reason"] == "Ignored");
+  }
+}
+
+TEST_F(ControllerTest, OthersConditionsStay) {
+  objects_.put(cluster::kClusterPolicy, R"({"metadata": {"name": "cluster-policy"}, "spec": {},
+    "status": {"state": "notReady", "namespace": "gpu",
+      "conditions": [{"type": "Ready", "status": "False", "reason": "x"}]}})");
+  open();
+  ASSERT_TRUE(says("NoConfigNamed"));
+  const auto status = object(cluster::kClusterPolicy, {"", "cluster-policy"})["status"];
+  EXPECT_EQ(status["state"], "notReady");
+  EXPECT_EQ(status["conditions"][0]["type"], "Ready");
+  EXPECT_EQ(status["conditions"].size(), 3U);
+}
+
+TEST_F(ControllerTest, AnUnreadablePolicyChangesNothing) {
+  put_policy(plugin("time-slicing-config", "a100"));
+  open();
+  ASSERT_TRUE(says("ConfigFollowed"));
+  put_policy({{"devicePlugin", "yes"}});
+  ASSERT_TRUE(says("PolicyUnreadable"));
+  EXPECT_EQ(annotation(cluster::kDefaultAnnotation), "a100");
+}
+
+TEST_F(ControllerTest, WhatFailsIsTriedAgainAndLoggedOnce) {
+  objects_.refuse("apply", cluster::kConfigMap, {Code::kUnavailable, "the API server is away"}, 3);
+  put_policy(plugin("time-slicing-config"));
+  open();
+  ASSERT_TRUE(says("ConfigFollowed"));
+  EXPECT_EQ(calls("apply configmaps"), 4);
+  EXPECT_EQ(log_.count("the API server is away"), 1);
+}
+
+TEST_F(ControllerTest, AMissingRightIsToldInTheStatus) {
+  objects_.refuse("apply", cluster::kConfigMap, {Code::kPermission, "configmaps is forbidden"});
+  put_policy(plugin("time-slicing-config"));
+  open();
+  ASSERT_TRUE(says("ConfigMapNotWritten"));
+  objects_.recover();
+  ASSERT_TRUE(says("ConfigFollowed"));
+}
+
+TEST_F(ControllerTest, NothingIsWrittenBeforeTheDaemonSetsAreKnown) {
+  objects_.refuse("list", cluster::kDaemonSet, {Code::kPermission, "daemonsets is forbidden"});
+  put_policy(plugin("time-slicing-config"));
+  open();
+  ASSERT_TRUE(test::eventually([&] { return calls("list daemonsets") > 3; }));
+  EXPECT_EQ(calls("apply configmaps"), 0);
+  EXPECT_EQ(log_.count("daemonsets is forbidden"), 1);
+  objects_.recover();
+  ASSERT_TRUE(says("ConfigFollowed"));
+}
+
+TEST_F(ControllerTest, WhoDoesNotLeadWritesNothing) {
+  std::atomic<int> left = 0;
+  time_left_ = [&] { return milliseconds(left.load()); };
+  put_policy(plugin("time-slicing-config"));
+  open();
+  ASSERT_TRUE(test::eventually([&] { return log_.count("does not lead") == 1; }));
+  EXPECT_EQ(calls("apply"), 0);
+  left = 1000;
+  ASSERT_TRUE(says("ConfigFollowed"));
+  controller_.reset();
+}
+
+}  // namespace
+}  // namespace tranche::controller

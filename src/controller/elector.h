@@ -1,0 +1,76 @@
+#pragma once
+// Who of several controllers leads: the one whose name a Lease holds. The rules are client-go's, so
+// that the two can take turns: a holder renews every `retry`; who is not the holder takes the Lease
+// when its record has not changed for `duration`, as seen by its own clock (the clocks of two
+// machines are never compared); a holder that could not renew for `renew_deadline` leads no more.
+// As that is shorter, no two ever lead at once, however long an answer takes: the time counts from
+// before the request.
+//
+// attempt() and release() are called by one thread at a time; the rest is thread-safe.
+
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cluster/lease.h"
+#include "cluster/objects.h"
+
+namespace tranche::controller {
+
+class Elector {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  struct Options {
+    cluster::ObjectKey lease;
+    std::string identity;  // not empty, unlike every other's
+    std::chrono::seconds duration{15};
+    std::chrono::seconds renew_deadline{10};
+    std::chrono::seconds retry{2};
+  };
+
+  // The references outlive it.
+  Elector(cluster::Objects& objects, Options options, const Clock& clock, const Log& log);
+
+  // Takes or renews the Lease, or looks who has it. To be called every `retry`. A failure is logged
+  // once until its text changes.
+  void attempt(const std::stop_token& stop = {});
+  // Gives the Lease away, if it is held, so that another need not wait for its end.
+  void release();
+
+  bool leads() const { return time_left() > std::chrono::milliseconds(0); }
+  // How long it leads even if it hears nothing more; zero when it does not.
+  std::chrono::milliseconds time_left() const;
+  // It led once and does not any more.
+  bool lost() const;
+
+ private:
+  // A Lease as read, and when it was seen to change last.
+  struct Observed {
+    cluster::Lease lease;
+    Time since;
+  };
+
+  Result<void> try_once(const std::stop_token& stop);
+  Result<void> create(const cluster::Call& call, Time asked);
+  Result<void> take(const cluster::Lease& lease, const cluster::Call& call, Time asked);
+  cluster::Lease mine(const cluster::Lease* before) const;
+  void held_until(std::optional<Time> time);
+  void give_up(const std::string& why);
+
+  cluster::Objects& objects_;
+  const Options options_;
+  const Clock& clock_;
+  const Log& log_;
+  std::optional<Observed> observed_;
+  std::string complaint_;
+  std::string leader_;  // the other one that was named in the log
+  mutable std::mutex mutex_;
+  std::optional<Time> held_until_;  // guarded
+  bool led_ = false;                // guarded
+};
+
+}  // namespace tranche::controller

@@ -1,0 +1,214 @@
+#include "controller/policy_map.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "cluster/kinds.h"
+#include "cluster/policy_annotations.h"
+
+namespace tranche::controller {
+namespace {
+
+using cluster::ClusterPolicy;
+
+constexpr std::array kAnnotations = {cluster::kDefaultAnnotation, cluster::kFallbackAnnotation,
+                                     cluster::kMigStrategyAnnotation, cluster::kWithholdAnnotation};
+constexpr auto kMigStrategies = std::to_array<std::string_view>({"none", "single", "mixed"});
+// A condition's message may have 32768 bytes.
+constexpr std::size_t kLongestList = 30'000;
+
+Condition applied(std::string reason, std::string message) {
+  return {kAppliedCondition, true, std::move(reason), std::move(message)};
+}
+
+Condition refused(std::string reason, std::string message) {
+  return {kAppliedCondition, false, std::move(reason), std::move(message)};
+}
+
+// What the policy names, if anything: "" counts as not set, as in the operator.
+std::string text_of(const std::optional<std::string>& text) { return text.value_or(""); }
+
+// What the agents have stays, but for a reason to withhold: that is decided anew.
+MapContent keep(const PolicyFacts& facts) {
+  auto content = facts.now;
+  content.annotations.erase(cluster::kWithholdAnnotation);
+  return content;
+}
+
+std::string keys_of(const cluster::ConfigMap& map) {
+  if (map.data.empty()) return "it has no keys";
+  std::vector<std::string_view> keys;
+  for (const auto& [key, value] : map.data) keys.push_back(key);
+  return fmt::format("it has {}", fmt::join(keys, ", "));
+}
+
+// The first thing that is wrong with what the policy asks for.
+std::optional<Condition> find_fault(const PolicyFacts& facts, const ClusterPolicy& policy) {
+  const auto strategy = text_of(policy.mig_strategy);
+  if (!strategy.empty() && std::ranges::find(kMigStrategies, strategy) == kMigStrategies.end()) {
+    return refused("MigStrategyUnknown",
+                   fmt::format("spec.mig.strategy is '{}': nodes keep the configuration that they "
+                               "have; write none, single or mixed",
+                               strategy));
+  }
+  const auto name = text_of(policy.config_name);
+  if (name.empty()) return std::nullopt;
+  if (name == facts.out_name) {
+    return refused(
+        "ConfigMapIsTheControllers",
+        fmt::format("spec.devicePlugin.config.name is {}, the ConfigMap that this controller "
+                    "writes: nodes keep the configuration that they have; name one of your own",
+                    name));
+  }
+  if (!facts.named) {
+    return refused("ConfigMapMissing",
+                   fmt::format("ConfigMap {0}/{1} of spec.devicePlugin.config.name does not exist: "
+                               "nodes keep the configuration that they have; create it (kubectl "
+                               "create configmap {1} -n {0} --from-file=...) or name another",
+                               facts.ns, name));
+  }
+  const auto wanted = text_of(policy.config_default);
+  if (wanted.empty() || facts.named->data.contains(wanted)) return std::nullopt;
+  return refused(
+      "DefaultMissing",
+      fmt::format("ConfigMap {}/{} has no key {} of spec.devicePlugin.config.default ({}): "
+                  "nodes keep the configuration that they have; add the key or name "
+                  "another",
+                  facts.ns, name, wanted, keys_of(*facts.named)));
+}
+
+// What the agents are to follow where nothing is wrong.
+MapContent follow(const PolicyFacts& facts, const ClusterPolicy* policy) {
+  MapContent content;
+  content.annotations[cluster::kFallbackAnnotation] = "empty";
+  content.annotations[cluster::kDefaultAnnotation] = "";
+  if (policy == nullptr) return content;
+  if (const auto strategy = text_of(policy->mig_strategy); !strategy.empty()) {
+    content.annotations[cluster::kMigStrategyAnnotation] = strategy;
+  }
+  if (text_of(policy->config_name).empty()) return content;
+  content.data = facts.named->data;
+  content.annotations[cluster::kDefaultAnnotation] = text_of(policy->config_default);
+  return content;
+}
+
+std::string mig_text(const ClusterPolicy& policy) {
+  const auto strategy = text_of(policy.mig_strategy);
+  return strategy.empty() ? "" : fmt::format("; MIG strategy {}", strategy);
+}
+
+Condition success(const PolicyFacts& facts, const ClusterPolicy& policy) {
+  const auto name = text_of(policy.config_name);
+  const auto wanted = text_of(policy.config_default);
+  if (name.empty()) {
+    const auto unused =
+        wanted.empty() ? "" : fmt::format("; config.default ({}) has no effect without it", wanted);
+    return applied("NoConfigNamed",
+                   fmt::format("spec.devicePlugin.config.name names no ConfigMap: GPUs are not "
+                               "shared{}{}",
+                               unused, mig_text(policy)));
+  }
+  const auto rest = wanted.empty() ? std::string("GPUs are not shared") : "key " + wanted;
+  return applied(
+      "ConfigFollowed",
+      fmt::format("nodes follow ConfigMap {}/{}: by the label nvidia.com/device-plugin.config the "
+                  "key that it names, without the label {}{}",
+                  facts.ns, name, rest, mig_text(policy)));
+}
+
+std::string withhold_text(const OperatorPlugin& plugin) {
+  return fmt::format(
+      "the GPU operator's own device plugin (DaemonSet {}) serves ClusterPolicy {}, so Tranche "
+      "advertises no GPU; to hand over: kubectl patch clusterpolicies.nvidia.com/{} --type merge "
+      "-p '{{\"spec\":{{\"devicePlugin\":{{\"enabled\":false}}}}}}'",
+      plugin.daemon_set, plugin.policy, plugin.policy);
+}
+
+Decision decide_for(const PolicyFacts& facts, const ClusterPolicy& policy) {
+  const auto fault = find_fault(facts, policy);
+  Decision decision{.map = fault ? keep(facts) : follow(facts, &policy)};
+  if (facts.operator_plugin) {
+    const auto why = withhold_text(*facts.operator_plugin);
+    decision.map.annotations[cluster::kWithholdAnnotation] = why;
+    decision.conditions.push_back(refused("OperatorServes", why));
+  } else {
+    decision.conditions.push_back(fault ? *fault : success(facts, policy));
+  }
+  decision.conditions.push_back(unserved(policy.other_fields));
+  return decision;
+}
+
+}  // namespace
+
+MapContent content_of(const cluster::ConfigMap& map) {
+  MapContent content{.data = map.data, .annotations = {}};
+  for (const auto& [key, value] : map.annotations) {
+    if (std::ranges::find(kAnnotations, std::string_view(key)) != kAnnotations.end()) {
+      content.annotations.emplace(key, value);
+    }
+  }
+  return content;
+}
+
+const PolicyObject* oldest(std::span<const PolicyObject> policies) {
+  const auto age = [](const PolicyObject& policy) { return std::tie(policy.created, policy.name); };
+  const auto found = std::ranges::min_element(policies, {}, age);
+  return found == policies.end() ? nullptr : &*found;
+}
+
+std::optional<OperatorPlugin> find_operator_plugin(std::span<const cluster::DaemonSet> daemon_sets,
+                                                   std::span<const PolicyObject> policies) {
+  for (const auto& daemon_set : daemon_sets) {
+    for (const auto& owner : daemon_set.owners) {
+      const bool ours = owner.kind == cluster::kClusterPolicy.kind &&
+                        owner.api_version.starts_with("nvidia.com/");
+      const auto policy = std::ranges::find(policies, owner.name, &PolicyObject::name);
+      if (!ours || policy == policies.end()) continue;
+      // One that cannot be read may want it.
+      if (policy->policy && !policy->policy->device_plugin_enabled.value_or(true)) continue;
+      return OperatorPlugin{daemon_set.key.to_string(), owner.name};
+    }
+  }
+  return std::nullopt;
+}
+
+Decision decide(const PolicyFacts& facts) {
+  if (!facts.policy) return {.map = follow(facts, nullptr), .conditions = {}};
+  if (*facts.policy) return decide_for(facts, **facts.policy);
+  // Whether the operator is to serve cannot be read either: what is withheld stays so.
+  return {.map = facts.now,
+          .conditions = {refused("PolicyUnreadable",
+                                 fmt::format("{}: nodes keep the configuration that they have; "
+                                             "correct the field",
+                                             facts.policy->error().message()))}};
+}
+
+Condition ignored(const std::string& obeyed) {
+  return refused("Ignored",
+                 fmt::format("ClusterPolicy {} is older and the one that is obeyed; a cluster has "
+                             "one: delete one of them",
+                             obeyed));
+}
+
+Condition unserved(const std::vector<std::string>& fields) {
+  if (fields.empty()) {
+    return {kUnservedCondition, false, "AllServed", "every field that is set is obeyed"};
+  }
+  std::string list;
+  std::size_t listed = 0;
+  for (const auto& field : fields) {
+    if (list.size() + field.size() > kLongestList) break;
+    list += (listed == 0 ? "" : ", ") + field;
+    ++listed;
+  }
+  if (listed < fields.size()) list += fmt::format(" and {} more", fields.size() - listed);
+  return {
+      kUnservedCondition, true, "FieldsNotServed",
+      fmt::format("set, and not served by Tranche (a GPU operator that runs here may): {}", list)};
+}
+
+}  // namespace tranche::controller
