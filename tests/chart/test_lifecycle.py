@@ -244,10 +244,9 @@ def test_uninstall_leaves_nothing_but_running_pods(installed):
     )
     kinds += ",validatingadmissionpolicies,validatingadmissionpolicybindings"
     kinds += ",validatingwebhookconfigurations,mutatingwebhookconfigurations"
-    left = lab.kubectl(
-        "get", kinds, "-A", "-l", "app.kubernetes.io/instance=gpu", "-o", "name", "--ignore-not-found"
-    )
-    assert left == ""
+    left = ("get", kinds, "-A", "-l", "app.kubernetes.io/instance=gpu", "-o", "name", "--ignore-not-found")
+    # Pods end a moment after their DaemonSet.
+    lab.wait(lambda: lab.kubectl(*left) == "", lambda: f"left: {lab.kubectl(*left)}")
     assert installed.container("user") == running
     assert lab.exec("user", "nvidia-smi", "-L")
 
