@@ -18,7 +18,7 @@ Result<CurlLibrary> load() {
   void* const library = ::dlopen(kName, RTLD_NOW | RTLD_LOCAL);
   const auto missing = [](std::string_view why) {
     return fail(Code::kUnsupported, fmt::format("the API server cannot be asked: {}", why),
-                "install libcurl 7.77 or newer (Debian's package libcurl4)");
+                "install libcurl 7.85 or newer (Debian's package libcurl4)");
   };
   if (library == nullptr) return missing(::dlerror());
   CurlLibrary curl{};

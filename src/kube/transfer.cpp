@@ -97,11 +97,12 @@ Transfer::Transfer(const Endpoint& endpoint, std::shared_ptr<const Identity> ide
     : endpoint_(endpoint), identity_(std::move(identity)), handles_(std::make_unique<Handles>()) {}
 Transfer::~Transfer() = default;
 
-void Transfer::prepare(const Exchange& exchange, const std::string& url) {
+bool Transfer::prepare(const Exchange& exchange, const std::string& url) {
   auto& handles = *handles_;
   auto* const easy = handles.easy;
-  const auto set = [easy](CURLoption option, auto value) {
-    curl().easy_setopt(easy, option, value);
+  bool good = true;
+  const auto set = [&](CURLoption option, auto value) {
+    good = curl().easy_setopt(easy, option, value) == CURLE_OK && good;
   };
   curl().easy_reset(easy);  // keeps the connection
   handles.trouble.front() = '\0';
@@ -154,6 +155,7 @@ void Transfer::prepare(const Exchange& exchange, const std::string& url) {
     add(handles.connect_to, "::" + endpoint_.server.authority());
     set(CURLOPT_CONNECT_TO, handles.connect_to.get());
   }
+  return good;
 }
 
 Outcome Transfer::run(const Exchange& exchange) {
@@ -161,7 +163,12 @@ Outcome Transfer::run(const Exchange& exchange) {
   auto server = endpoint_.server;
   if (!endpoint_.tls_server_name.empty()) server.host = endpoint_.tls_server_name;
   const auto url = server.to_string() + std::string(exchange.target);
-  prepare(exchange, url);
+  if (!prepare(exchange, url)) {
+    Outcome outcome{Outcome::End::kBroken};
+    outcome.trouble = "libcurl does not know an option that is needed";
+    outcome.hint = "install libcurl 7.85 or newer, with TLS and HTTP/2";
+    return outcome;
+  }
   curl().multi_add_handle(handles_->multi, handles_->easy);
   Outcome outcome;
   {

@@ -78,7 +78,8 @@ class Transfer {
 
  private:
   struct Handles;
-  void prepare(const Exchange& exchange, const std::string& url);
+  // False: libcurl refuses an option.
+  bool prepare(const Exchange& exchange, const std::string& url);
   Outcome drive(const Exchange& exchange);
   Outcome conclude(int code);
 
