@@ -17,6 +17,7 @@ from .paths import ROOT
 from .settings import NodeSettings, Settings
 
 _LOGS = "/var/log/lab"
+_STATE = {"TRANCHE_SIM_STATE": f"{containerd.MACHINE_FOLDER}/state"}
 _HEALTH = "exec 3<>/dev/tcp/127.0.0.1/10248 && printf 'GET /healthz HTTP/1.0\\r\\n\\r\\n' >&3 && head -1 <&3"
 _CTR = ["ctr", "--address", "/run/containerd/containerd.sock", "--namespace", "k8s.io"]
 
@@ -100,15 +101,13 @@ class Node:
 
     def install_machine(self) -> None:
         """The simulated machine as at power-on, and its driver, installed as on a host."""
-        tree = containerd.TREE_FOLDER
-        state = f"{containerd.MACHINE_FOLDER}/state"
+        folder, tree = containerd.MACHINE_FOLDER, containerd.TREE_FOLDER
         script = f"""
 umask 022
-mkdir -p -m 0777 {containerd.MACHINE_FOLDER} {tree}
-chmod 0777 {containerd.MACHINE_FOLDER}
-cp /etc/tranche-lab/machine.yaml {containerd.MACHINE_FOLDER}/machine.yaml
-export TRANCHE_SIM={containerd.MACHINE_FOLDER}/machine.yaml TRANCHE_SIM_STATE={state}
-/opt/tranche/bin/tranche-sim root {tree}
+mkdir -p {folder} {tree}
+chmod 0777 {folder}
+cp /etc/tranche-lab/machine.yaml {folder}/machine.yaml
+TRANCHE_SIM={folder}/machine.yaml /opt/tranche/bin/tranche-sim root {tree}
 cp -a {tree}/dev/. /dev/
 cp -a {tree}/usr/. /usr/
 ln -sfn {containerd.WRAPPER} /usr/bin/nvidia-ctk
@@ -116,8 +115,18 @@ ldconfig
 mount --bind {tree}/proc/driver /proc/driver
 [ ! -d /sys/bus/pci/devices ] || mount --bind {tree}/sys/bus/pci/devices /sys/bus/pci/devices
 """
-        self.client.run(["/bin/sh", "-ec", script])
+        self.client.run(["/bin/sh", "-ec", script], env=_STATE)
         self._show_numa_nodes()
+
+    def refresh_devices(self) -> None:
+        """Device nodes and /proc after a change of MIG instances, as the driver does by itself."""
+        tree = containerd.TREE_FOLDER
+        script = f"""
+rm -rf {tree}/dev/nvidia-caps /dev/nvidia-caps
+/opt/tranche/bin/tranche-sim root {tree}
+cp -a {tree}/dev/. /dev/
+"""
+        self.client.run(["/bin/sh", "-ec", script], env=_STATE)
 
     def _show_numa_nodes(self) -> None:
         found = self.run("ls", containerd.TREE_FOLDER + numa.FOLDER).out.split()
@@ -189,8 +198,10 @@ mount --bind {tree}/proc/driver /proc/driver
 
     def sim(self, *arguments: object) -> str:
         """tranche-sim on this node's machine: sim("fault", "lost", "--gpu", 0)."""
-        state = {"TRANCHE_SIM_STATE": f"{containerd.MACHINE_FOLDER}/state"}
-        return self.run("/opt/tranche/bin/tranche-sim", *arguments, env=state).out
+        out = self.run("/opt/tranche/bin/tranche-sim", *arguments, env=_STATE).out
+        if arguments[0] in ("mig", "reset"):
+            self.refresh_devices()
+        return out
 
     def gpus(self) -> list:
         return json.loads(self.sim("show", "-o", "json"))["gpus"]

@@ -1,5 +1,6 @@
 """Tests on a real Kubernetes (docs/lab.md). They run when TRANCHE_TEST_LAB is set, as root: `make
-test-lab`. One lab serves all tests that do not say otherwise; they leave it as they found it."""
+test-lab`. One lab serves all tests that do not say otherwise; they leave it as they found it, but for the MIG
+instances of node mig."""
 
 import os
 import pathlib
@@ -43,10 +44,11 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def lab():
-    """l20 and t4 with a GPU each, a100 with four, six plain nodes; Pods get GPUs by the wrapper."""
+    """l20 and t4 with a GPU each, a100 with four, mig with one in MIG mode, six plain nodes; Pods get
+    GPUs by the wrapper."""
     with Lab.up(
         f"{PREFIX}a",
-        ["l20", "t4", "a100-40gb-x4=a100"],
+        ["l20", "t4", "a100-40gb-x4=a100", "a100-40gb-mig=mig"],
         plain=6,
         node_status="1s",
         topology_manager="restricted",

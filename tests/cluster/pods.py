@@ -6,10 +6,12 @@ GPU = "nvidia.com/gpu"
 
 
 def pod(name: str, *command: str, image: str = "lab-static:1", **spec: object) -> str:
-    """A Pod that ends at once when told to. spec: more of its spec; `gpus` and `env` of its container."""
+    """A Pod that ends at once when told to. spec: more of its spec; `gpus` (so many of `resource`) and
+    `env` of its container."""
     container = {"name": "main", "image": image, "command": list(command)}
+    resource = spec.pop("resource", GPU)
     if gpus := spec.pop("gpus", 0):
-        container["resources"] = {"limits": {GPU: gpus}}
+        container["resources"] = {"limits": {resource: gpus}}
     if env := spec.pop("env", None):
         container["env"] = [{"name": key, "value": value} for key, value in env.items()]
     if security := spec.pop("security", None):

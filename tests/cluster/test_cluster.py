@@ -14,13 +14,15 @@ def container_id(lab, name: str) -> str:
 
 def test_every_node_is_ready(lab):
     ready = lab.nodes_ready()
-    assert set(ready) == {"l20", "t4", "a100", *(f"plain-{number}" for number in range(1, 7))}
+    assert set(ready) == {"l20", "t4", "a100", "mig", *(f"plain-{number}" for number in range(1, 7))}
     assert all(ready.values())
     version = json.loads(lab.kubectl("version", "-o", "json"))
     assert version["serverVersion"]["gitVersion"] == "v1.36.3"
     assert version["clientVersion"]["gitVersion"] == "v1.36.3"
-    kubelets = {one["status"]["nodeInfo"]["kubeletVersion"] for one in lab.get("nodes")["items"][:3]}
-    assert "v1.36.3" in kubelets
+    for node in lab.nodes:
+        info = lab.get("node", node.name)["status"]["nodeInfo"]
+        assert info["kubeletVersion"] == "v1.36.3"
+        assert info["containerRuntimeVersion"] == "containerd://2.4.2"
 
 
 def test_a_plain_pod_runs_with_logs_and_exec(lab):

@@ -59,6 +59,35 @@ def test_a_pod_sees_exactly_its_gpu(lab):
     wait_offer(lab, "a100", 0)
 
 
+def test_a_pod_sees_exactly_its_mig_device(lab):
+    node = lab.node("mig")
+    resource = "nvidia.com/mig-1g.5gb"
+
+    def devices() -> dict:
+        return {one["uuid"]: one["profile"] for one in node.gpus()[0]["mig"]["devices"]}
+
+    asks = {"image": "lab-glibc:1", "resource": resource, "node": "mig"}
+    with Applied(lab, agent("--mig-strategy=mixed")):
+        wait_offer(lab, "mig", 2, resource)
+        with Applied(lab, pod("small", *LIST, gpus=1, **asks)):
+            lab.wait_pod("small")
+            text = lab.wait(lambda: "NVIDIA_" in lab.logs("small") and lab.logs("small"), "it lists")
+            [uuid] = re.findall(r"\(UUID: (MIG-\S+)\)", text)
+            assert devices()[uuid] == "1g.5gb"
+            caps = lab.exec("small", "ls", "/dev/nvidia-caps").split()
+            assert len(caps) == 2  # the GPU instance's and the compute instance's
+        # An instance made while the node runs, as an administrator would.
+        node.sim("mig", "destroy", "--all")
+        for _ in range(3):
+            node.sim("mig", "create", "--profile", "1g.5gb")
+        assert list(devices().values()) == ["1g.5gb"] * 3
+        wait_offer(lab, "mig", 3, resource)
+        with Applied(lab, pod("small", *LIST, gpus=3, **asks)):
+            lab.wait_pod("small")
+            text = lab.wait(lambda: "NVIDIA_" in lab.logs("small") and lab.logs("small"), "it lists")
+            assert set(re.findall(r"\(UUID: (MIG-\S+)\)", text)) == set(devices())
+
+
 def test_gpus_of_one_numa_node_or_none(lab):
     """kubelet's topology manager, `restricted`, on a machine with two GPUs on each of two NUMA nodes."""
     node = lab.node("a100")
