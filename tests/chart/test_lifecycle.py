@@ -327,6 +327,6 @@ def test_commands_written_for_the_operator(cluster):
         )
         lab.wait(lambda: int(lab.allocatable("t4", GPU) or 0) == 4, "the policy's configuration is in force")
     finally:
-        cluster._helm.run("uninstall", "gpu", *options, "--wait", "--timeout", "4m")
+        cluster._helm.run("uninstall", "gpu", *options, "--wait", "--timeout", "4m", *cluster.without_hooks)
         lab.kubectl("delete", "crd", "clusterpolicies.nvidia.com", "--ignore-not-found")
         lab.kubectl("delete", "namespace", "gpu-operator", "--wait", timeout=120)
