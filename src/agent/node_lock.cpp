@@ -2,24 +2,47 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 
 namespace tranche::agent {
 
+namespace {
+
+// Whether the open file is (still) the one of that name.
+bool has_name(int fd, const std::filesystem::path& file) {
+  struct stat open_one{};
+  struct stat named{};
+  return ::fstat(fd, &open_one) == 0 && ::stat(file.c_str(), &named) == 0 &&
+         open_one.st_ino == named.st_ino && open_one.st_dev == named.st_dev;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<NodeLock>> NodeLock::take(const std::filesystem::path& file,
                                                  const std::function<bool()>& waiting) {
-  const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (fd < 0) return std::unexpected(errno_error(errno, "open " + file.string()));
-  std::unique_ptr<NodeLock> lock(new NodeLock(fd));
-  while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK && errno != EINTR) {
-      return std::unexpected(errno_error(errno, "lock " + file.string()));
+  while (true) {
+    const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0) return std::unexpected(errno_error(errno, "open " + file.string()));
+    std::unique_ptr<NodeLock> lock(new NodeLock(fd));
+    while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK && errno != EINTR) {
+        return std::unexpected(errno_error(errno, "lock " + file.string()));
+      }
+      if (!waiting()) return nullptr;
     }
-    if (!waiting()) return nullptr;
+    if (has_name(fd, file)) return lock;
   }
-  return lock;
+}
+
+bool NodeLock::is_held(const std::filesystem::path& file) {
+  const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const bool held = ::flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  ::close(fd);
+  return held;
 }
 
 NodeLock::~NodeLock() { ::close(fd_); }

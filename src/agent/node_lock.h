@@ -1,7 +1,7 @@
 #pragma once
 // One agent at a time serves a node's plugins: a lock on <state folder>/agent.lock, held for the
 // process' life and freed by the kernel at its death. (Not in kubelet's folder: kubelet empties
-// it.)
+// it.) Who holds it may remove the file: a lock counts only while its file has its name.
 
 #include <filesystem>
 #include <functional>
@@ -18,6 +18,8 @@ class NodeLock {
   // be made.
   static Result<std::unique_ptr<NodeLock>> take(const std::filesystem::path& file,
                                                 const std::function<bool()>& waiting);
+  // Whether somebody holds it now.
+  static bool is_held(const std::filesystem::path& file);
   ~NodeLock();
   NodeLock(const NodeLock&) = delete;
   NodeLock& operator=(const NodeLock&) = delete;

@@ -33,5 +33,33 @@ TEST(NodeLock, AFileThatCannotBeMadeIsAnError) {
   EXPECT_FALSE(NodeLock::take(dir.path() / "none" / "agent.lock", [] { return true; }));
 }
 
+TEST(NodeLock, AFileThatItsHolderRemovedDoesNotCount) {
+  const test::TempDir dir;
+  const auto file = dir.path() / "agent.lock";
+  auto first = NodeLock::take(file, [] { return false; });
+  ASSERT_TRUE(first);
+  auto waiting = NodeLock::take(file, [&] {
+    std::filesystem::remove(file);
+    first->reset();
+    return true;
+  });
+  ASSERT_TRUE(waiting);
+  ASSERT_NE(*waiting, nullptr);
+  const auto third = NodeLock::take(file, [] { return false; });
+  ASSERT_TRUE(third);
+  EXPECT_EQ(*third, nullptr) << "both lock the file of that name";
+}
+
+TEST(NodeLock, AnybodyCanAskWhetherItIsHeld) {
+  const test::TempDir dir;
+  const auto file = dir.path() / "x.lock";
+  EXPECT_FALSE(NodeLock::is_held(file)) << "no file";
+  auto lock = NodeLock::take(file, [] { return false; });
+  ASSERT_TRUE(lock);
+  EXPECT_TRUE(NodeLock::is_held(file));
+  lock->reset();
+  EXPECT_FALSE(NodeLock::is_held(file)) << "a file alone";
+}
+
 }  // namespace
 }  // namespace tranche::agent

@@ -15,6 +15,7 @@ namespace {
 constexpr std::array kCommands = {
     Command{"agent", "advertise this node's GPUs to kubelet", run_agent_command},
     Command{"controller", "make the cluster's ClusterPolicy take effect", run_controller_command},
+    Command{"cleanup", "remove what an agent left on this node", run_cleanup_command},
     Command{"labels", "write this node's feature labels", run_labels_command},
     Command{"reference", "write the generated pages of docs/reference", run_reference_command,
             false},

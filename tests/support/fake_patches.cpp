@@ -7,13 +7,16 @@ namespace {
 
 using nlohmann::json;
 
-// Conditions are merged by type (patchMergeKey), everything else as in a merge patch.
+// Conditions are merged by type (patchMergeKey) or deleted ($patch), everything else as in a merge
+// patch.
 json merge_conditions(const json& before, const json& patch) {
   json merged = before;
   for (const auto& wanted : patch) {
     const auto same = std::ranges::find_if(
         merged, [&](const json& known) { return known.at("type") == wanted.at("type"); });
-    if (same == merged.end()) {
+    if (wanted.value("$patch", "") == "delete") {
+      if (same != merged.end()) merged.erase(same);
+    } else if (same == merged.end()) {
       merged.push_back(wanted);
     } else {
       same->merge_patch(wanted);

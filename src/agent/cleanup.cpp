@@ -1,0 +1,221 @@
+#include "agent/cleanup.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "agent/cleanup_objects.h"
+#include "agent/config_memory.h"
+#include "agent/config_source.h"
+#include "cdi/writer.h"
+#include "labels/feature_file.h"
+
+namespace tranche::agent {
+namespace {
+
+using Removed = Result<std::vector<std::string>>;
+
+// The configuration that was in force last, as far as it is known.
+Result<config::Loaded> last_config(config::Sources sources, const config::AgentOptions& options) {
+  if (!options.config_file.empty() && !options.node_config) {
+    return FileSource(std::move(sources), options.config_file, options.config_name).read();
+  }
+  ASSIGN_OR_RETURN(const auto kept, ConfigMemory(options.state_dir).load());
+  if (kept) {
+    sources.file_text = kept->text;
+    sources.file_name = kept->name;
+    if (kept->mig_strategy) sources.environment["MIG_STRATEGY"] = *kept->mig_strategy;
+  }
+  return config::load(sources);
+}
+
+Removed clear_feature_file(const std::filesystem::path& path, const Clock& clock) {
+  const labels::FeatureFile file(FsRoot(), path);
+  if (!file.folder_exists()) return std::vector<std::string>();
+  ASSIGN_OR_RETURN(const auto owner, file.owner(clock.wall_now()));
+  TRY(file.remove());
+  if (owner != labels::FeatureFile::Owner::kUs) return std::vector<std::string>();
+  return std::vector<std::string>{path.string()};
+}
+
+Removed clear_cdi(const std::filesystem::path& folder) {
+  const FsRoot fs;
+  std::vector<std::string> removed;
+  if (!fs.is_directory(folder)) return removed;
+  ASSIGN_OR_RETURN(const auto written, cdi::write_specs(fs, folder, {}));
+  for (const auto& name : written.removed) removed.push_back((folder / name).string());
+  return removed;
+}
+
+// Whether `name` is `file`, or a temporary file of its (base/fs.cpp).
+bool is_file_or_temporary(std::string_view name, std::string_view file) {
+  if (name == file) return true;
+  return name.size() == file.size() + 8 && name.starts_with('.') &&
+         name.substr(1).starts_with(file) && name[file.size() + 1] == '.';
+}
+
+bool is_state_file(std::string_view name) {
+  const auto bare = name.starts_with('.') ? name.substr(1) : name;
+  const bool status = bare.starts_with("agent.") && bare.contains(".status");
+  return status || is_file_or_temporary(name, "config.json");
+}
+
+bool is_grants_file(std::string_view name) {
+  return is_file_or_temporary(name, "grants.jsonl") || is_file_or_temporary(name, "rejected.jsonl");
+}
+
+Result<void> remove_files(const std::filesystem::path& folder, bool (*wanted)(std::string_view),
+                          std::vector<std::string>& removed) {
+  const FsRoot fs;
+  if (!fs.is_directory(folder)) return {};
+  ASSIGN_OR_RETURN(const auto names, fs.list(folder));
+  for (const auto& name : names) {
+    if (!wanted(name)) continue;
+    TRY(fs.remove(folder / name));
+    removed.push_back((folder / name).string());
+  }
+  return {};
+}
+
+// The lock stays: whoever clears holds it, and removes it at its own end.
+Removed clear_state(const std::filesystem::path& folder) {
+  std::vector<std::string> removed;
+  const auto grants = folder / "grants";
+  TRY(remove_files(grants, is_grants_file, removed));
+  std::error_code not_empty;  // by what is not ours
+  std::filesystem::remove(grants, not_empty);
+  TRY(remove_files(folder, is_state_file, removed));
+  return removed;
+}
+
+// One round: makes the steps that are left, and drops those that succeeded. The last waits for the
+// others.
+class Round {
+ public:
+  Round(std::vector<CleanupStep>& steps, std::map<std::string, std::string>& complaints,
+        const Log& log)
+      : steps_(steps), complaints_(complaints), log_(log) {}
+
+  void make() {
+    std::vector<CleanupStep> left;
+    for (auto& step : steps_) {
+      const bool last = &step == &steps_.back();
+      if ((last && !left.empty()) || !clear(step)) left.push_back(std::move(step));
+    }
+    steps_ = std::move(left);
+  }
+
+ private:
+  bool clear(const CleanupStep& step) {
+    const auto removed = step.clear({});
+    if (!removed) {
+      auto& complaint = complaints_[step.what];
+      if (complaint == removed.error().message()) return false;
+      complaint = removed.error().message();
+      log_.warn(fmt::format("{}: {}; trying again until it works", step.what, complaint));
+      return false;
+    }
+    complaints_.erase(step.what);
+    if (!removed->empty()) log_.info(fmt::format("removed {}", fmt::join(*removed, ", ")));
+    return true;
+  }
+
+  std::vector<CleanupStep>& steps_;
+  std::map<std::string, std::string>& complaints_;
+  const Log& log_;
+};
+
+}  // namespace
+
+CleanupPlan plan_cleanup(const config::Sources& sources, const config::AgentOptions& options,
+                         const Log& log) {
+  auto loaded = last_config(sources, options);
+  if (!loaded) {
+    log.warn(
+        fmt::format("the configuration that was in force is not known, so flags and "
+                    "environment tell what is to be removed: {}",
+                    loaded.error().message()));
+    loaded = config::load(sources);
+  }
+  const config::Config config = loaded ? loaded->config : config::Config();
+  CleanupPlan plan{.feature_file = config.flags.gfd.output_file,
+                   .labels = options.label_output,
+                   .condition = options.node_config.has_value(),
+                   .cdi = config.uses_cdi(),
+                   .cdi_root = options.cdi_root,
+                   .state_dir = options.state_dir,
+                   .node_name = options.node_name,
+                   .ns = options.kube_namespace};
+  if (plan.labels == config::LabelOutput::kAuto) {
+    plan.labels = config.flags.use_node_feature_api && !options.node_name.empty()
+                      ? config::LabelOutput::kNodeFeature
+                      : config::LabelOutput::kFile;
+  }
+  if (options.labels == config::LabelsMode::kOff) plan.labels = config::LabelOutput::kFile;
+  return plan;
+}
+
+std::vector<CleanupStep> cleanup_steps(const CleanupPlan& plan, cluster::Objects* objects,
+                                       const Clock& clock) {
+  std::vector<CleanupStep> steps;
+  if (!plan.feature_file.empty()) {
+    steps.push_back({"the feature file " + plan.feature_file.string(),
+                     [path = plan.feature_file, &clock](const std::stop_token&) {
+                       return clear_feature_file(path, clock);
+                     }});
+  }
+  if (plan.labels == config::LabelOutput::kNode) {
+    steps.push_back({"the labels of Node " + plan.node_name,
+                     [objects, name = plan.node_name](const std::stop_token& stop) {
+                       return clear_node_labels(*objects, name, stop);
+                     }});
+  }
+  if (plan.labels == config::LabelOutput::kNodeFeature) {
+    steps.push_back({"the NodeFeature of " + plan.node_name,
+                     [objects, ns = plan.ns, name = plan.node_name](const std::stop_token& stop) {
+                       return clear_node_feature(*objects, ns, name, stop);
+                     }});
+  }
+  if (plan.condition) {
+    steps.push_back({"the condition of Node " + plan.node_name,
+                     [objects, name = plan.node_name](const std::stop_token& stop) {
+                       return clear_condition(*objects, name, stop);
+                     }});
+  }
+  if (plan.cdi) {
+    steps.push_back(
+        {"the CDI files in " + plan.cdi_root.string(),
+         [folder = plan.cdi_root](const std::stop_token&) { return clear_cdi(folder); }});
+  }
+  steps.push_back(
+      {"the state folder " + plan.state_dir.string(),
+       [folder = plan.state_dir](const std::stop_token&) { return clear_state(folder); }});
+  return steps;
+}
+
+Result<bool> clear_node(std::vector<CleanupStep> steps, const CleanupWait& wait,
+                        std::optional<std::chrono::steady_clock::time_point> deadline,
+                        const Clock& clock, const Log& log) {
+  static constexpr std::chrono::milliseconds kLongest = std::chrono::seconds(30);
+  std::map<std::string, std::string> complaints;
+  std::chrono::milliseconds pause = std::chrono::seconds(1);
+  while (true) {
+    Round(steps, complaints, log).make();
+    if (steps.empty()) return true;
+    if (deadline && clock.now() + pause > *deadline) break;
+    if (!wait(pause)) return false;
+    pause = std::min(pause * 2, kLongest);
+  }
+  std::vector<std::string> left;
+  for (const auto& step : steps) {
+    const auto why = complaints.find(step.what);
+    left.push_back(why == complaints.end() ? step.what
+                                           : fmt::format("{} ({})", step.what, why->second));
+  }
+  return fail(Code::kTimeout, fmt::format("not removed in time: {}", fmt::join(left, "; ")),
+              "mend that and run it again");
+}
+
+}  // namespace tranche::agent

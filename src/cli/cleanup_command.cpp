@@ -1,0 +1,14 @@
+#include "agent/cleanup_run.h"
+#include "cli/command.h"
+#include "cli/flags_to_sources.h"
+#include "config/flag_table.h"
+
+namespace tranche::cli {
+
+int run_cleanup_command(const Invocation& invocation) {
+  const auto sources = flags_to_sources(invocation, config::kUseCleanup, config::Program::kAgent);
+  if (const auto* done = std::get_if<int>(&sources)) return *done;
+  return agent::run_cleanup(std::get<config::Sources>(sources));
+}
+
+}  // namespace tranche::cli
