@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -35,38 +34,74 @@ std::vector<std::string> split(const std::string& text) {
   return parts;
 }
 
+// "key = value", "key==value", "key != value".
+struct Equality {
+  std::string key;
+  std::string value;
+  bool equal = true;
+};
+
+std::optional<Equality> parse_equality(const std::string& text) {
+  const auto sign = text.find('=');
+  if (sign == std::string::npos || sign == 0) return std::nullopt;
+  Equality parsed;
+  parsed.equal = text[sign - 1] != '!';
+  parsed.key = trim(text.substr(0, parsed.equal ? sign : sign - 1));
+  parsed.value = trim(text.substr(text.find_first_not_of('=', sign) == std::string::npos
+                                      ? text.size()
+                                      : text.find_first_not_of('=', sign)));
+  const bool good = !parsed.key.empty() && parsed.key.find_first_of(" !(") == std::string::npos &&
+                    parsed.value.find_first_of(" =!()") == std::string::npos;
+  return good ? std::optional(parsed) : std::nullopt;
+}
+
+// "key in (a, b)", "key notin (a)".
+struct Set {
+  std::string key;
+  std::vector<std::string> values;
+  bool in = true;
+};
+
+std::optional<Set> parse_set(const std::string& text) {
+  const auto open = text.find('(');
+  if (open == std::string::npos || !text.ends_with(')')) return std::nullopt;
+  const auto head = trim(text.substr(0, open));
+  const auto space = head.find(' ');
+  if (space == std::string::npos) return std::nullopt;
+  const auto word = trim(head.substr(space));
+  if (word != "in" && word != "notin") return std::nullopt;
+  return Set{head.substr(0, space), split(text.substr(open + 1, text.size() - open - 2)),
+             word == "in"};
+}
+
 Result<bool> label_matches(const json& labels, const std::string& requirement) {
-  static const std::regex set_form(R"(([^ ]+) +(in|notin) *\(([^)]*)\))");
-  static const std::regex equality_form(R"(([^ =!]+) *(=|==|!=) *([^ =!]*))");
-  static const std::regex existence_form(R"((!?) *([^ =!,()]+))");
-  std::smatch match;
   const auto value_of = [&](const std::string& key) -> std::optional<std::string> {
     const auto found = labels.find(key);
     return found == labels.end() ? std::nullopt : std::optional(found->get<std::string>());
   };
-  if (std::regex_match(requirement, match, set_form)) {
-    const auto values = split(match[3]);
-    const auto value = value_of(match[1]);
-    const bool in = value && std::ranges::find(values, *value) != values.end();
-    return in == (match[2] == "in");
+  if (const auto set = parse_set(requirement)) {
+    const auto value = value_of(set->key);
+    const bool in = value && std::ranges::find(set->values, *value) != set->values.end();
+    return in == set->in;
   }
-  if (std::regex_match(requirement, match, equality_form)) {
-    return (value_of(match[1]) == std::optional<std::string>(match[3])) == (match[2] != "!=");
+  if (const auto equality = parse_equality(requirement)) {
+    return (value_of(equality->key) == equality->value) == equality->equal;
   }
-  if (std::regex_match(requirement, match, existence_form)) {
-    return value_of(match[2]).has_value() == match[1].str().empty();
+  const bool absent = requirement.starts_with('!');
+  const auto key = trim(requirement.substr(absent ? 1 : 0));
+  if (!key.empty() && key.find_first_of(" =!,()") == std::string::npos) {
+    return value_of(key).has_value() != absent;
   }
   return fail(Code::kInvalidArgument, fmt::format("no label selector: {}", requirement));
 }
 
 Result<bool> field_matches(const json& object, const cluster::Kind& kind,
                            const std::string& requirement) {
-  static const std::regex form(R"(([^ =!]+) *(=|==|!=) *([^ =!]*))");
-  std::smatch match;
-  if (!std::regex_match(requirement, match, form)) {
+  const auto equality = parse_equality(requirement);
+  if (!equality) {
     return fail(Code::kInvalidArgument, fmt::format("no field selector: {}", requirement));
   }
-  const std::string field = match[1];
+  const auto& field = equality->key;
   const bool known =
       field == "metadata.name" || field == "metadata.namespace" ||
       (kind == cluster::kPod && (field == "spec.nodeName" || field == "status.phase"));
@@ -74,9 +109,8 @@ Result<bool> field_matches(const json& object, const cluster::Kind& kind,
     return fail(Code::kInvalidArgument, fmt::format("no field label of this kind: {}", field));
   }
   const auto dot = field.find('.');
-  const auto value = object.value(
-      json::json_pointer("/" + field.substr(0, dot) + "/" + field.substr(dot + 1)), std::string());
-  return (value == match[3]) == (match[2] != "!=");
+  const json::json_pointer path("/" + field.substr(0, dot) + "/" + field.substr(dot + 1));
+  return (object.value(path, std::string()) == equality->value) == equality->equal;
 }
 
 }  // namespace
