@@ -24,7 +24,7 @@ struct OpenOptions {
   std::string state;    // empty: derived from user and machine, see default_state_path()
 };
 
-// TRANCHE_SIM and TRANCHE_SIM_STATE.
+// TRANCHE_SIM and TRANCHE_SIM_STATE, else /run/tranche-sim/state where that exists.
 OpenOptions options_from_environment();
 // $XDG_RUNTIME_DIR or $TMPDIR or /tmp, then tranche-sim-<uid>/<machine>-<hash>.state: one state for
 // each user and version of a machine file, so that programs started apart agree.

@@ -137,6 +137,10 @@ Result<State*> open_made(int fd, const OpenOptions& options) {
   return state;
 }
 
+// Where a whole node, or a container of it, plays a machine: what is started there later (kubectl
+// exec) finds it without the environment.
+constexpr const char* kOwnState = "/run/tranche-sim/state";
+
 }  // namespace
 
 OpenOptions options_from_environment() {
@@ -144,7 +148,11 @@ OpenOptions options_from_environment() {
     const char* text = std::getenv(name);
     return std::string(text == nullptr ? "" : text);
   };
-  return {.machine = value("TRANCHE_SIM"), .state = value("TRANCHE_SIM_STATE")};
+  OpenOptions options = {.machine = value("TRANCHE_SIM"), .state = value("TRANCHE_SIM_STATE")};
+  if (options.machine.empty() && options.state.empty() && ::access(kOwnState, F_OK) == 0) {
+    options.state = kOwnState;
+  }
+  return options;
 }
 
 Result<std::string> default_state_path(const std::string& machine) {

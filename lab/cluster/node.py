@@ -203,6 +203,15 @@ cp -a {tree}/dev/. /dev/
             self.refresh_devices()
         return out
 
+    def occupy(self, name: str, *arguments: object) -> None:
+        """A process of this node that holds a GPU until leave(name): occupy("a", "--memory", "315Mi")."""
+        env = {"TRANCHE_SIM_STATE": f"{containerd.MACHINE_FOLDER}/state"}
+        argv = ["/opt/tranche/bin/tranche-sim", "occupy", *arguments]
+        self.client.start(f"occupy-{name}", argv, f"{_LOGS}/occupy-{name}.log", env=env)
+
+    def leave(self, name: str) -> None:
+        self.client.stop(f"occupy-{name}")
+
     def gpus(self) -> list:
         return json.loads(self.sim("show", "-o", "json"))["gpus"]
 

@@ -1,7 +1,10 @@
 """Pods and agents for tests, as manifests (JSON is YAML)."""
 
 import json
+import pathlib
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCENARIOS = ROOT / "tests" / "data" / "scenarios"
 GPU = "nvidia.com/gpu"
 
 

@@ -1,13 +1,11 @@
 """Pods get GPUs on a real node: by the runtime wrapper that plays NVIDIA's."""
 
-import pathlib
 import re
 
-from pods import GPU, Applied, agent, pod, wait_offer
+from pods import GPU, SCENARIOS, Applied, agent, pod, wait_offer
 
 from lab.cluster.lab import Lab
 
-SCENARIOS = pathlib.Path(__file__).resolve().parents[1] / "data" / "scenarios"
 LIST = ("bash", "-c", "nvidia-smi -L; ls -1 /dev | grep nvidia; env | grep ^NVIDIA; exec sleep infinity")
 CONTROL = {"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"}
 

@@ -1,0 +1,79 @@
+"""The chart on a lab, by a real Helm."""
+
+import os
+import subprocess
+
+from pods import ROOT
+
+CHART = ROOT / "deploy" / "helm" / "tranche"
+
+
+class Release:
+    """with Release(lab, "config.name=x", ...): the chart is installed with these values (as --set)."""
+
+    def __init__(self, lab, *values: str, namespace: str = "kube-system", name: str = "tranche"):
+        self._lab = lab
+        self._values = values
+        self.namespace = namespace
+        self.name = name
+
+    def helm(self, *arguments: str) -> str:
+        done = subprocess.run(
+            [str(self._lab.program("helm")), *arguments, "--namespace", self.namespace],
+            env={**os.environ, "KUBECONFIG": str(self._lab.kubeconfig)},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def values(self) -> list:
+        common = ("image.repository=tranche", "image.tag=lab", "runtimeClassName=nvidia")
+        return [word for value in (*common, *self._values) for word in ("--set", value)]
+
+    def __enter__(self) -> "Release":
+        waiting = ("--create-namespace", "--wait", "--timeout", "120s")
+        self.helm("upgrade", "--install", self.name, str(CHART), *waiting, *self.values())
+        return self
+
+    def __exit__(self, *_) -> None:
+        # What clearing the nodes leaves is test_lifecycle's (tests/chart).
+        self.helm("uninstall", self.name, "--wait", "--no-hooks", "--timeout", "120s")
+
+    def agents(self) -> dict:
+        """Node -> the agent's Pod there."""
+        selector = "app.kubernetes.io/component=agent"
+        pods = self._lab.get("pods", "-n", self.namespace, "-l", selector)["items"]
+        return {
+            pod["spec"]["nodeName"]: pod
+            for pod in pods
+            if not pod["metadata"].get("deletionTimestamp")
+        }
+
+    def untouched(self, before: dict) -> bool:
+        """The agents are the Pods they were, and none of their containers was restarted."""
+        now = self.agents()
+        same = {node: pod["metadata"]["uid"] for node, pod in now.items()} == {
+            node: pod["metadata"]["uid"] for node, pod in before.items()
+        }
+        restarts = [one["restartCount"] for pod in now.values() for one in pod["status"]["containerStatuses"]]
+        return same and not any(restarts)
+
+    def log(self, node: str) -> str:
+        return self._lab.kubectl("logs", "-n", self.namespace, self.agents()[node]["metadata"]["name"])
+
+
+def condition(lab, node: str) -> tuple:
+    """Status, reason and message of TrancheConfigured; empty when the node does not have it."""
+    for one in lab.get("node", node)["status"]["conditions"]:
+        if one["type"] == "TrancheConfigured":
+            return one["status"], one["reason"], one["message"]
+    return ()
+
+
+def label(lab, node: str, value: str) -> None:
+    """Chooses a configuration; "": none."""
+    key = "nvidia.com/device-plugin.config"
+    lab.kubectl("label", "--overwrite", "node", node, f"{key}={value}" if value else f"{key}-")

@@ -1,0 +1,127 @@
+"""The time-slicing manual's test (tests/data/scenarios/time-slicing-manual), on a T4, a T4 with a
+vGPU host driver, and an A100 passed through."""
+
+import json
+
+import pytest
+import yaml
+from conftest import PREFIX
+from pods import GPU, SCENARIOS, Applied, pod, wait_offer
+from release import Release, label
+
+from lab.cluster.lab import Lab
+
+MANUAL = SCENARIOS / "time-slicing-manual"
+SLEEP = ("sleep", "infinity")
+
+
+@pytest.fixture(scope="module")
+def lab():
+    with Lab.up(f"{PREFIX}m", ["t4", "t4-vgpu", "a100-passthrough=a100"], node_status="1s") as one:
+        yield one
+
+
+def sharing(replicas: int, **more: object) -> str:
+    entry = {"name": GPU, "replicas": replicas}
+    return json.dumps({"version": "v1", "sharing": {"timeSlicing": {**more, "resources": [entry]}}})
+
+
+@pytest.fixture(scope="module")
+def release(lab):
+    """The manual's ConfigMap, with keys of enough replicas beside its own."""
+    lab.kubectl("create", "namespace", "gpu-operator")
+    config = yaml.safe_load((MANUAL / "time-slicing-config.yaml").read_text())
+    config["data"] |= {
+        "five": sharing(5),
+        "renamed": sharing(4, renameByDefault=True),
+        "strict": sharing(4, failRequestsGreaterThanOne=True),
+    }
+    lab.apply(json.dumps(config))
+    # Helm as the manual has it: --set devicePlugin.config.name=time-slicing-config.
+    values = ("devicePlugin.config.name=time-slicing-config", "config.default=tesla-t4", "gfd.enabled=true")
+    with Release(lab, *values, "gfd.labelOutput=node", namespace="gpu-operator") as one:
+        yield one
+
+
+@pytest.mark.parametrize("node", ["t4", "t4-vgpu", "a100"])
+def test_five_replicas_on_one_gpu(lab, release, node):
+    published = (MANUAL / "plugin-test.yaml").read_text()
+    lab.load_images(published)
+    label(lab, node, "five")
+    wait_offer(lab, node, 5)
+    others = [one.name for one in lab.nodes if one.name != node]
+    lab.kubectl("cordon", *others)
+    with Applied(lab, published):
+
+        def running() -> list:
+            pods = lab.get("pods", "-l", "app=nvidia-plugin-test")["items"]
+            return [one for one in pods if one["status"]["phase"] == "Running" and one["spec"]["nodeName"] == node]
+
+        lab.wait(lambda: len(running()) == 5, "all five run", timeout=120)
+        # Until there is a load generator, the simulated machine's own load: 315 MiB, five times.
+        for number in range(5):
+            lab.node(node).occupy(f"{number}", "--memory", "315Mi", "--util", 100)
+        try:
+            name = running()[0]["metadata"]["name"]
+            lab.wait(lambda: seen(lab, name) == expected(lab.node(node)), lambda: f"{seen(lab, name)}")
+        finally:
+            for number in range(5):
+                lab.node(node).leave(f"{number}")
+    lab.kubectl("uncordon", *others)
+    label(lab, node, "")
+    wait_offer(lab, node, 4)
+
+
+def seen(lab, name: str) -> tuple:
+    """Used and total memory, utilisation and the processes' memory, by nvidia-smi in a Pod."""
+    query = "memory.used,memory.total,utilization.gpu"
+    line = lab.exec(name, "nvidia-smi", f"--query-gpu={query}", "--format=csv,noheader,nounits", check=False)
+    apps = lab.exec(
+        name, "nvidia-smi", "--query-compute-apps=used_memory", "--format=csv,noheader,nounits", check=False
+    )
+    return line.strip(), sorted(apps.split())
+
+
+def expected(node) -> tuple:
+    [gpu] = node.gpus()
+    total = gpu["memory"]["total"] >> 20
+    base = gpu["memory"]["reserved"] >> 20 if "reserved" in gpu["memory"] else 2
+    return f"{5 * 315 + base}, {total}, 100", ["315"] * 5
+
+
+def test_labels_with_and_without_shared(lab, release):
+    def labels() -> tuple:
+        found = lab.get("node", "t4")["metadata"]["labels"]
+        return found.get("nvidia.com/gpu.replicas"), found.get("nvidia.com/gpu.product")
+
+    lab.wait(lambda: labels() == ("4", "Tesla-T4-SHARED"), lambda: f"{labels()}")
+    label(lab, "t4", "renamed")
+    lab.wait(lambda: labels() == ("4", "Tesla-T4"), lambda: f"{labels()}")
+    wait_offer(lab, "t4", 4, "nvidia.com/gpu.shared")
+    label(lab, "t4", "")
+    wait_offer(lab, "t4", 4)
+
+
+def test_a_request_for_two(lab, release):
+    label(lab, "t4", "strict")
+    lab.wait(lambda: "strict" in release.log("t4"), "the configuration is in force")
+    wait_offer(lab, "t4", 4)
+    with Applied(lab, pod("two", *SLEEP, image="lab-glibc:1", gpus=2, node="t4")):
+        refused = lab.wait_pod("two", "Failed")["status"]
+        assert refused["reason"] == "UnexpectedAdmissionError"
+        assert "maximum request size for shared resources is 1; found 2" in refused["message"]
+    label(lab, "t4", "")
+    lab.wait(lambda: runs_with_two(lab), "two shared GPUs of one card are granted", timeout=60)
+
+
+def runs_with_two(lab) -> bool:
+    """Tried until the configuration that allows it is in force."""
+    with Applied(lab, pod("two", *SLEEP, image="lab-glibc:1", gpus=2, node="t4")):
+        lab.wait(
+            lambda: lab.pod("two")["status"].get("phase") in ("Running", "Failed"), "the Pod is placed"
+        )
+        if lab.pod("two")["status"]["phase"] == "Failed":
+            return False
+        lab.wait_pod("two")
+        listed = lab.exec("two", "nvidia-smi", "-L")
+        return listed.count("UUID:") == 1
