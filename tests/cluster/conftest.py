@@ -42,22 +42,46 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.skip(reason=reason))
 
 
+class OneLab:
+    """One lab at a time, kept while the same is asked for: a machine has few inotify instances (128 by
+    default), and each kubelet and containerd takes a dozen."""
+
+    def __init__(self):
+        self._lab = None
+        self._key = None
+        self._count = 0
+
+    def get(self, nodes: list[str], **options) -> Lab:
+        key = (tuple(nodes), tuple(sorted(options.items())))
+        if key != self._key:
+            self.close()
+            self._count += 1
+            self._lab = Lab.up(f"{PREFIX}{self._count}", nodes, node_status="1s", **options)
+            self._key = key
+        return self._lab
+
+    def close(self) -> None:
+        if self._lab is not None:
+            self._lab.down()
+        self._lab = self._key = None
+
+
 @pytest.fixture(scope="session")
-def lab():
+def labs():
+    one = OneLab()
+    yield one
+    one.close()
+
+
+@pytest.fixture(scope="module")
+def lab(labs):
     """l20 and t4 with a GPU each, a100 with four, mig with one in MIG mode, six plain nodes; Pods get
     GPUs by the wrapper."""
-    with Lab.up(
-        f"{PREFIX}a",
-        ["l20", "t4", "a100-40gb-x4=a100", "a100-40gb-mig=mig"],
-        plain=6,
-        node_status="1s",
-        topology_manager="restricted",
-    ) as one:
-        yield one
+    nodes = ["l20", "t4", "a100-40gb-x4=a100", "a100-40gb-mig=mig"]
+    return labs.get(nodes, plain=6, topology_manager="restricted")
 
 
-@pytest.fixture(scope="session")
-def cdi_lab():
+@pytest.fixture(scope="module")
+def cdi_lab(labs):
     """One node with four GPUs, where no container runtime of NVIDIA's is the default."""
-    with Lab.up(f"{PREFIX}c", ["a100-40gb-x4=a100"], runtime="cdi", node_status="1s") as one:
-        yield one
+    return labs.get(["a100-40gb-x4=a100"], runtime="cdi")

@@ -5,20 +5,16 @@ import json
 
 import pytest
 import yaml
-from conftest import PREFIX
 from pods import GPU, SCENARIOS, Applied, pod, wait_offer
 from release import Release, label
-
-from lab.cluster.lab import Lab
 
 MANUAL = SCENARIOS / "time-slicing-manual"
 SLEEP = ("sleep", "infinity")
 
 
 @pytest.fixture(scope="module")
-def lab():
-    with Lab.up(f"{PREFIX}m", ["t4", "t4-vgpu", "a100-passthrough=a100"], node_status="1s") as one:
-        yield one
+def lab(labs):
+    return labs.get(["t4", "t4-vgpu", "a100-passthrough=a100"])
 
 
 def sharing(replicas: int, **more: object) -> str:
@@ -47,8 +43,9 @@ def release(lab):
 def test_five_replicas_on_one_gpu(lab, release, node):
     published = (MANUAL / "plugin-test.yaml").read_text()
     lab.load_images(published)
+    gpus = lab.node(node).gpus()
     label(lab, node, "five")
-    wait_offer(lab, node, 5)
+    wait_offer(lab, node, 5 * len(gpus))
     others = [one.name for one in lab.nodes if one.name != node]
     lab.kubectl("cordon", *others)
     with Applied(lab, published):
@@ -58,18 +55,33 @@ def test_five_replicas_on_one_gpu(lab, release, node):
             return [one for one in pods if one["status"]["phase"] == "Running" and one["spec"]["nodeName"] == node]
 
         lab.wait(lambda: len(running()) == 5, "all five run", timeout=120)
+        names = [one["metadata"]["name"] for one in running()]
+        on_first = lab.wait(lambda: on_gpu(lab, names, gpus[0]["uuid"]), "a Pod sees the first GPU")
+        assert len(on_first) == 5 if len(gpus) == 1 else on_first
         # Until there is a load generator, the simulated machine's own load: 315 MiB, five times.
         for number in range(5):
             lab.node(node).occupy(f"{number}", "--memory", "315Mi", "--util", 100)
         try:
-            name = running()[0]["metadata"]["name"]
-            lab.wait(lambda: seen(lab, name) == expected(lab.node(node)), lambda: f"{seen(lab, name)}")
+            lab.kubectl("uncordon", *others)
+            memory = gpus[0]["memoryMiB"]
+            wanted = (f"{5 * 315 + memory['used']}, {memory['total']}, 100", ["315"] * 5)
+            if node == "t4":
+                assert wanted[0] == "1577, 15360, 100"
+            lab.wait(lambda: seen(lab, on_first[0])[0] == wanted[0], lambda: f"{seen(lab, on_first[0])}")
+            # Processes are shown to whoever sees their pids: as on hardware, a Pod of the host's.
+            see = {"NVIDIA_VISIBLE_DEVICES": gpus[0]["uuid"]}
+            with Applied(lab, pod("look", *SLEEP, image="lab-glibc:1", node=node, hostPID=True, env=see)):
+                lab.wait_pod("look")
+                lab.wait(lambda: seen(lab, "look") == wanted, lambda: f"{seen(lab, 'look')}")
         finally:
             for number in range(5):
                 lab.node(node).leave(f"{number}")
-    lab.kubectl("uncordon", *others)
     label(lab, node, "")
-    wait_offer(lab, node, 4)
+    wait_offer(lab, node, 4 * len(gpus))
+
+
+def on_gpu(lab, pods: list, uuid: str) -> list:
+    return [name for name in pods if uuid in lab.exec(name, "nvidia-smi", "-L", check=False)]
 
 
 def seen(lab, name: str) -> tuple:
@@ -80,13 +92,6 @@ def seen(lab, name: str) -> tuple:
         name, "nvidia-smi", "--query-compute-apps=used_memory", "--format=csv,noheader,nounits", check=False
     )
     return line.strip(), sorted(apps.split())
-
-
-def expected(node) -> tuple:
-    [gpu] = node.gpus()
-    total = gpu["memory"]["total"] >> 20
-    base = gpu["memory"]["reserved"] >> 20 if "reserved" in gpu["memory"] else 2
-    return f"{5 * 315 + base}, {total}, 100", ["315"] * 5
 
 
 def test_labels_with_and_without_shared(lab, release):

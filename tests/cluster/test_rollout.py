@@ -4,21 +4,17 @@ import json
 import re
 
 import pytest
-from conftest import PREFIX
 from pods import GPU, SCENARIOS, Applied, wait_offer
 from release import Release, condition, label
-
-from lab.cluster.lab import Lab
 
 ROLLOUT = SCENARIOS / "rollout"
 NODES = ("l20", "t4")
 
 
 @pytest.fixture(scope="module")
-def lab():
+def lab(labs):
     """Eight nodes, two with a GPU."""
-    with Lab.up(f"{PREFIX}r", list(NODES), plain=6, node_status="1s") as one:
-        yield one
+    return labs.get(list(NODES), plain=6)
 
 
 def managed(image: str) -> str:
