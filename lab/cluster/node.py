@@ -193,12 +193,13 @@ cp -a {tree}/dev/. /dev/
     # Use.
 
     def run(self, *argv: object, **options) -> Done:
-        """A program on the node, outside all containers."""
-        return self.client.run(list(argv), **options)
+        """A program on the node, outside all containers; nvidia-smi finds the node's machine."""
+        env = {**(_STATE if self.has_gpu else {}), **options.pop("env", {})}
+        return self.client.run(list(argv), env=env, **options)
 
     def sim(self, *arguments: object) -> str:
         """tranche-sim on this node's machine: sim("fault", "lost", "--gpu", 0)."""
-        out = self.run("/opt/tranche/bin/tranche-sim", *arguments, env=_STATE).out
+        out = self.run("/opt/tranche/bin/tranche-sim", *arguments).out
         if arguments[0] in ("mig", "reset"):
             self.refresh_devices()
         return out

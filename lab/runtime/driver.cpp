@@ -3,8 +3,10 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 
@@ -122,8 +124,10 @@ Result<void> add_driver(const Request& request, const sim::State& state, const F
   return {};
 }
 
-// On hardware these come with the kernel, in every container.
-void add_kernel(const FsRoot& files, Edits& edits) {
+}  // namespace
+
+Edits kernel_edits(const FsRoot& files) {
+  Edits edits;
   edits.mounts.push_back(
       {.source = kMachineFolder, .destination = kMachineFolder, .read_only = false});
   edits.env.push_back(fmt::format("TRANCHE_SIM_STATE={}/state", kMachineFolder));
@@ -133,17 +137,22 @@ void add_kernel(const FsRoot& files, Edits& edits) {
   }
   edits.create_container.push_back(
       {.path = std::string(kHookProgram), .args = {"tranche-lab-runtime", "hook", "kernel"}});
+  return edits;
 }
 
-}  // namespace
+bool has_driver_nodes(const Json& spec) {
+  if (!spec.contains("linux") || !spec["linux"].is_object()) return false;
+  const Json devices = spec["linux"].value("devices", Json::array());
+  return std::ranges::any_of(
+      devices, [](const Json& one) { return one.value("path", "") == kControlNodes.front(); });
+}
 
 Result<Edits> driver_edits(const Request& request, const sim::State& state, const FsRoot& files) {
-  Edits edits;
+  Edits edits = kernel_edits(files);
   ASSIGN_OR_RETURN(const auto visible, visible_devices(request, state, files));
   for (const auto node : kControlNodes) TRY(add_node(std::string(node), files, edits));
   TRY(add_gpus(visible, state, files, edits));
   TRY(add_driver(request, state, files, edits));
-  add_kernel(files, edits);
   return edits;
 }
 

@@ -16,6 +16,11 @@ inline constexpr const char* kMachineFolder = "/run/tranche-sim";
 // driver.
 inline constexpr const char* kTreeFolder = "/run/tranche-lab/machine";
 
+// For a container that asks for nothing here but has the driver's device nodes from elsewhere (a
+// CDI file, or privileges): what the kernel shows it. Part of driver_edits() too.
+Edits kernel_edits(const FsRoot& files);
+bool has_driver_nodes(const Json& spec);
+
 // kInvalidArgument: a device that this machine has not. kFailedPrecondition: the node lacks a file
 // of the driver or a device node.
 Result<Edits> driver_edits(const Request& request, const sim::State& state, const FsRoot& files);

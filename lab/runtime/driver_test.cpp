@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "fmt/format.h"
@@ -100,6 +101,16 @@ TEST_F(DriverEdits, a_mig_device_brings_its_two_capabilities) {
   const auto all = nodes({.all = true});
   EXPECT_THAT(one, IsSubsetOf(all));
   EXPECT_GT(all.size(), one.size());
+}
+
+TEST(KernelEdits, for_whom_has_the_driver_s_nodes) {
+  EXPECT_FALSE(has_driver_nodes({{"process", Json::object()}}));
+  EXPECT_FALSE(has_driver_nodes({{"linux", {{"devices", {{{"path", "/dev/null"}}}}}}}));
+  EXPECT_TRUE(has_driver_nodes({{"linux", {{"devices", {{{"path", "/dev/nvidiactl"}}}}}}}));
+  const auto edits = kernel_edits(FsRoot("/nonexistent"));
+  EXPECT_TRUE(edits.devices.empty());
+  EXPECT_EQ(edits.mounts.size(), 1U);
+  EXPECT_EQ(edits.env, std::vector<std::string>{"TRANCHE_SIM_STATE=/run/tranche-sim/state"});
 }
 
 TEST_F(DriverEdits, an_unknown_device_is_refused_by_name) {

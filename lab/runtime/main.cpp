@@ -33,6 +33,12 @@ using namespace tranche;
 constexpr const char* kRunc = "/usr/sbin/runc";
 constexpr std::size_t kMaxSpec = 64U << 20U;
 
+Result<lab::Edits> requested_edits(const lab::Request& request, const FsRoot& files) {
+  const auto state = fmt::format("{}/state", lab::kMachineFolder);
+  ASSIGN_OR_RETURN(const auto machine, sim::Simulation::open({.machine = {}, .state = state}));
+  return lab::driver_edits(request, machine->state(), files);
+}
+
 Result<void> edit_bundle(const std::string& bundle) {
   const FsRoot files;
   const auto path = std::filesystem::absolute(bundle) / "config.json";
@@ -40,12 +46,14 @@ Result<void> edit_bundle(const std::string& bundle) {
   auto spec = lab::Json::parse(text, nullptr, false);
   if (spec.is_discarded()) return fail(Code::kInvalidArgument, path.string() + ": no JSON");
   ASSIGN_OR_RETURN(const auto request, lab::read_request(spec));
-  if (!request) return {};
-  ASSIGN_OR_RETURN(const auto machine,
-                   sim::Simulation::open(
-                       {.machine = {}, .state = fmt::format("{}/state", lab::kMachineFolder)}));
-  ASSIGN_OR_RETURN(const auto edits, lab::driver_edits(*request, machine->state(), files));
-  lab::apply(edits, spec);
+  if (request) {
+    ASSIGN_OR_RETURN(const auto edits, requested_edits(*request, files));
+    lab::apply(edits, spec);
+  } else if (lab::has_driver_nodes(spec) && files.is_directory(lab::kMachineFolder)) {
+    lab::apply(lab::kernel_edits(files), spec);
+  } else {
+    return {};
+  }
   return files.write_atomic(path, spec.dump(), 0600);
 }
 

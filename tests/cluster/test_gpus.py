@@ -1,11 +1,14 @@
 """Pods get GPUs on a real node: by the runtime wrapper that plays NVIDIA's."""
 
+import pathlib
 import re
 
-from pods import GPU, SCENARIOS, Applied, agent, pod, wait_offer
+import pytest
+from pods import GPU, Applied, agent, pod, wait_offer
 
 from lab.cluster.lab import Lab
 
+SCENARIOS = pathlib.Path(__file__).resolve().parents[1] / "data" / "scenarios"
 LIST = ("bash", "-c", "nvidia-smi -L; ls -1 /dev | grep nvidia; env | grep ^NVIDIA; exec sleep infinity")
 CONTROL = {"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"}
 
@@ -55,6 +58,33 @@ def test_a_pod_sees_exactly_its_gpu(lab):
                 held += uuids
             assert sorted(held) == sorted(minors)
     wait_offer(lab, "a100", 0)
+
+
+@pytest.mark.parametrize("strategy", ["volume-mounts", "cdi-cri", "cdi-annotations"])
+def test_other_ways_to_name_a_gpu_to_the_runtime(lab, strategy):
+    """`envvar` is in every other test. With CDI the wrapper, though the default, adds no GPU itself."""
+    arguments = [f"--device-list-strategy={strategy}", "--driver-root-ctr-path=/driver-root"]
+    with Applied(lab, agent(*arguments, driver_root=True)):
+        wait_offer(lab, "a100", 4)
+        with Applied(lab, pod("one", *LIST, image="lab-glibc:1", gpus=1, node="a100")):
+            uuids, nodes, text = seen(lab, "one")
+            minors = {gpu["uuid"]: gpu["minor"] for gpu in lab.node("a100").gpus()}
+            assert len(uuids) == 1, text
+            assert nodes - {"nvidia-modeset"} == CONTROL | {f"nvidia{minors[uuids[0]]}"}, text
+            value = "/var/run/nvidia-container-devices" if strategy == "volume-mounts" else "void"
+            assert f"NVIDIA_VISIBLE_DEVICES={value}\n" in text
+    wait_offer(lab, "a100", 0)
+
+
+def test_a_privileged_pod_without_a_gpu_sees_every_device(lab):
+    """The rollout's fault: it saw the device files but was kept from them by the device cgroup."""
+    asks = pod("bold", *LIST, image="lab-glibc:1", node="l20", security={"privileged": True})
+    with Applied(lab, asks):
+        lab.wait_pod("bold")
+        assert "nvidia0" in lab.exec("bold", "ls", "/dev").split()
+        # NVIDIA's runtime adds neither driver nor limits: the node's device rules allow all.
+        rules = lab.exec("bold", "cat", "/sys/fs/cgroup/devices/devices.list", check=False)
+        assert rules.startswith("a *:* rwm") or "No such file" in rules
 
 
 def test_a_pod_sees_exactly_its_mig_device(lab):
