@@ -146,16 +146,19 @@ Result<void> Controller::write_map(const MapContent& wanted, const std::stop_tok
                             "label configmap {} -n {} {}={}",
                             key.name, key.ns, kManagedBy, kUs));
   }
+  const auto version = now ? now->resource_version : std::string();
   const auto content = now ? std::optional(content_of(*now)) : std::nullopt;
   if (content == wanted) return {};
-  // Keys that others added stay: they are no reason to write again and again.
-  if (written_ && written_->wanted == wanted && written_->after == content) return {};
+  // No reason to write again: the cache does not show the last write yet, or what differs are keys
+  // that others added, which stay.
+  const bool shown = version.empty() || !written_ || written_->version != version;
+  if (written_ && written_->wanted == wanted && (!shown || written_->after == content)) return {};
   ASSIGN_OR_RETURN(const auto within, call(stop));
   ASSIGN_OR_RETURN(const auto applied,
                    objects_.apply(cluster::kConfigMap, key,
                                   {.json = apply_text(key, wanted, now), .force = true}, within));
   ASSIGN_OR_RETURN(const auto map, cluster::parse_config_map(applied.json));
-  written_ = {wanted, content_of(map)};
+  written_ = {version, wanted, content_of(map)};
   log_.info(fmt::format(
       "wrote ConfigMap {}: {} configurations{}", key.to_string(), wanted.data.size(),
       wanted.annotations.contains(cluster::kWithholdAnnotation) ? "; no GPU is to be advertised"

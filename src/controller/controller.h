@@ -71,6 +71,7 @@ class Controller {
   // Of the retrier's thread: what the last write of the ConfigMap was to make, and made; the
   // outcome told last, by the policy's uid.
   struct Written {
+    std::string version;  // that it changed; "" where there was none
     MapContent wanted;
     MapContent after;
   };

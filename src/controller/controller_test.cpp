@@ -204,6 +204,15 @@ TEST_F(ControllerTest, AMissingMapIsMadeAndStaysOurs) {
   EXPECT_EQ(out()["metadata"]["labels"]["app.kubernetes.io/managed-by"], "tranche");
 }
 
+TEST_F(ControllerTest, AMapThatIsDeletedIsMadeAgain) {
+  objects_.erase(cluster::kConfigMap, kOut);
+  put_policy(plugin("time-slicing-config"));
+  open();
+  ASSERT_TRUE(says("ConfigFollowed"));
+  objects_.erase(cluster::kConfigMap, kOut);
+  EXPECT_TRUE(test::eventually([&] { return !out().is_null(); }));
+}
+
 TEST_F(ControllerTest, KeysOfOthersStayAndAreNamedOnce) {
   put_map("tranche-policy", {{"theirs", "x"}}, {{"app.kubernetes.io/managed-by", "Helm"}});
   put_policy(plugin("time-slicing-config"));
