@@ -67,6 +67,7 @@ Result<void> update_ldcache(const std::vector<std::string>& folders, const fs::p
   std::vector<std::string> words = {"/sbin/ldconfig", "-r", root.string()};
   words.insert(words.end(), folders.begin(), folders.end());
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (auto& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   const pid_t child = ::fork();

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -74,9 +76,7 @@ int hook(std::span<const std::string_view> arguments) {
   return done ? 0 : refuse(done.error(), {});
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int serve(int argc, char** argv) {
   const std::vector<std::string_view> words(argv + 1, argv + argc);
   const bool as_toolkit = std::filesystem::path(argv[0]).filename() == "nvidia-ctk";
   if (!words.empty() && words.front() == "hook") return hook(std::span(words).subspan(1));
@@ -92,4 +92,15 @@ int main(int argc, char** argv) {
   }
   ::execv(kRunc, argv);
   return refuse(errno_error(errno, fmt::format("start {}", kRunc)), call.log);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return serve(argc, argv);
+  } catch (const std::exception& error) {
+    std::fputs(error.what(), stderr);
+    return 1;
+  }
 }
