@@ -44,7 +44,7 @@ class Release:
 
     def agents(self) -> dict:
         """Node -> the agent's Pod there."""
-        selector = "app.kubernetes.io/component=agent"
+        selector = f"app.kubernetes.io/component=agent,app.kubernetes.io/instance={self.name}"
         pods = self._lab.get("pods", "-n", self.namespace, "-l", selector)["items"]
         return {
             pod["spec"]["nodeName"]: pod
