@@ -409,10 +409,12 @@ std::optional<bool> View::as_bool() const {
 }
 
 std::optional<std::int64_t> View::as_int() const {
+  if (kind() != Kind::kNumber) return std::nullopt;
   std::int64_t value = 0;
-  const auto* const end = text_.data() + text_.size();
-  const auto [stop, error] = std::from_chars(text_.data(), end, value);
-  if (kind() != Kind::kNumber || error != std::errc() || stop != end) return std::nullopt;
+  const char* const begin = text_.data();
+  const char* const end = begin + text_.size();
+  const auto [stop, error] = std::from_chars(begin, end, value);
+  if (error != std::errc() || stop != end) return std::nullopt;
   return value;
 }
 

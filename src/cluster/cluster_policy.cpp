@@ -1,5 +1,7 @@
 #include "cluster/cluster_policy.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -15,7 +17,7 @@ constexpr auto kObeyed =
 // Leaves below `view` that are set, by dotted path; an empty object sets nothing.
 void collect(json::View view, const std::string& path, std::vector<std::string>& paths) {
   for (const auto& [key, value, begin, end] : view.members()) {
-    const auto below = path.empty() ? key : path + '.' + key;
+    const auto below = path.empty() ? key : fmt::format("{}.{}", path, key);
     if (value.kind() == json::Kind::kObject) {
       collect(value, below, paths);
     } else if (value.kind() != json::Kind::kNull &&
