@@ -52,15 +52,18 @@ in_folder() { # build folder, ctest arguments...
   ctest --test-dir "$folder" --output-on-failure --no-tests=error -j "$jobs" "$@"
 }
 
-python_tests() {
-  local venv=build/venv
+venv=build/venv
+python_environment() {
   local stamp=$venv/.requirements
   if ! cmp -s tests/requirements.txt "$stamp"; then
     rm -rf "$venv"
     python3 -m venv "$venv" && "$venv/bin/pip" install -q --disable-pip-version-check \
       -r tests/requirements.txt && cp tests/requirements.txt "$stamp" || return 1
   fi
-  "$venv/bin/python" -m pytest -q -n "$jobs" --dist loadfile "$@"
+}
+
+python_tests() {
+  python_environment && "$venv/bin/python" -m pytest -q -n "$jobs" --dist loadfile "$@"
 }
 
 asan() {
@@ -87,19 +90,41 @@ fuzz() { # seconds for each target
   done
 }
 
+# The programs of a real Kubernetes: compiled once, then taken from the cache.
+lab_programs() {
+  tools/setup.sh lab && lab/build/build
+}
+
+# A short pass on a real Kubernetes; all of it is `make test-lab`.
+lab_tests() { # further pytest arguments...
+  if [ "$(id -u)" -ne 0 ]; then
+    echo "not run: a real Kubernetes needs root (sudo make test-lab)"
+    return 0
+  fi
+  python_environment && TRANCHE_TEST_LAB=1 "$venv/bin/python" -m pytest -q --durations=5 "$@"
+}
+
 part set-up tools/setup.sh test
 part build build release -DTRANCHE_TESTS=ON --
 [ $failed = 0 ] || { echo "the build failed: nothing was tested" >&2; exit 1; }
 part rules python3 tools/layers.py
 part unit in_folder build -L unit
-part e2e python_tests tests
+part e2e python_tests tests/e2e tests/sim
 part asan-ubsan asan
 part tsan tsan
 if [ $long = 1 ]; then
   part fuzz fuzz 300
-  part soak python_tests tests --soak
+  part soak python_tests tests/e2e tests/sim --soak
 else
   part fuzz fuzz 5
+fi
+part programs lab_programs
+part chart python_tests tests/chart
+if [ $long = 1 ]; then
+  part lab lab_tests tests/cluster tests/chart/test_lifecycle.py
+  part lab-soak lab_tests tests/cluster --soak
+else
+  part lab lab_tests tests/cluster -m short
 fi
 
 echo

@@ -44,9 +44,4 @@ class ClusterParts {
   std::optional<NodeReporter> reporter_;
 };
 
-// The first configuration of a node of a cluster: waits for it, saying once for what, and tells the
-// cluster why one is refused. nullopt: told to stop.
-Result<std::optional<config::Loaded>> first_config(ClusterParts& parts, int signals,
-                                                   StatusFile& status, const Log& log);
-
 }  // namespace tranche::agent

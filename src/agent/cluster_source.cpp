@@ -124,7 +124,7 @@ config::Wish ClusterSource::wish(const std::string& label) const {
 
 Result<ConfigChoice> ClusterSource::choose_from_map(const cluster::ConfigMap& map) {
   if (const auto why = find(map.annotations, cluster::kWithholdAnnotation)) {
-    return fail(Code::kFailedPrecondition, *why);
+    return fail(Code::kAlreadyExists, *why);
   }
   auto wanted = wish(*label_);
   if (const auto name = find(map.annotations, cluster::kDefaultAnnotation))

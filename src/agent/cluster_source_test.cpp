@@ -215,7 +215,7 @@ TEST_F(ClusterSourceTest, AnnotationsOfTheMapWin) {
   put_map(data, {{cluster::kDefaultAnnotation, ""}, {cluster::kFallbackAnnotation, "empty"}});
   EXPECT_TRUE(gives(0));
   put_map(data, {{cluster::kWithholdAnnotation, "the GPU operator serves this cluster"}});
-  EXPECT_TRUE(fails(Code::kFailedPrecondition, "the GPU operator serves this cluster"));
+  EXPECT_TRUE(fails(Code::kAlreadyExists, "the GPU operator serves this cluster"));
 }
 
 TEST_F(ClusterSourceTest, AFolderIsChosenFromByLabelToo) {

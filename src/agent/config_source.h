@@ -18,6 +18,7 @@ class ConfigSource {
   virtual ~ConfigSource() = default;
 
   // kUnavailable: it cannot be known now, and what is in force is not to be touched.
+  // kAlreadyExists: someone else is to serve this node; an agent that starts does not.
   virtual Result<config::Loaded> read() = 0;
   // Where what read() gave last came from, for people: "ConfigMap kube-system/x, key l20 (...)".
   virtual std::string origin() const = 0;

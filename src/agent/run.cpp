@@ -7,6 +7,7 @@
 
 #include "agent/agent.h"
 #include "agent/cluster_parts.h"
+#include "agent/first_config.h"
 #include "agent/signals.h"
 #include "host/host_reader.h"
 #include "kubelet/pod_resources_client.h"
@@ -127,9 +128,15 @@ int run_on_cluster(const config::Sources& sources, const config::AgentOptions& o
   };
   const auto cluster = open_cluster(sources, options, nullptr, clock, log);
   if (!cluster) return end(std::unexpected(cluster.error()), log);
-  auto status = std::make_optional<StatusFile>(options.state_dir, host_name(), clock);
-  auto first = first_config(**cluster, signals, *status, log);
-  status.reset();
+  std::optional<StatusFile> status(std::in_place, options.state_dir, host_name(), clock);
+  auto first =
+      first_config({.source = *(*cluster)->source(),
+                    .bell = (*cluster)->bell(),
+                    .report = [&](const ConfigReport& report) { (*cluster)->report(report); },
+                    .status = *status,
+                    .log = log},
+                   signals);
+  status.reset();  // the agent has its own
   if (!first) return refuse(first.error());
   if (!*first) return 0;
   auto& loaded = **first;

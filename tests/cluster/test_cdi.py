@@ -3,6 +3,7 @@
 import json
 import re
 
+import pytest
 from pods import Applied, agent, pod, wait_offer
 
 LIST = ("bash", "-c", "nvidia-smi -L; ls -1 /dev | grep nvidia; env | grep ^NVIDIA; exec sleep infinity")
@@ -13,6 +14,7 @@ def cdi_agent() -> str:
     return agent(*arguments, driver_root=True)
 
 
+@pytest.mark.short
 def test_a_pod_sees_exactly_what_its_cdi_device_has(cdi_lab):
     lab = cdi_lab
     node = lab.node("a100")

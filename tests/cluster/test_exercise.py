@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 import yaml
 from pods import GPU, SCENARIOS, Applied, wait_offer
 from release import Release, label
@@ -19,6 +20,7 @@ def workers() -> tuple[str, str]:
     return tuple(yaml.safe_dump_all(by_kind[kind]) for kind in ("Deployment", "Pod"))
 
 
+@pytest.mark.short
 def test_the_exercise(lab):
     published = (PLATFORM / "exercise-workers.yaml").read_text()
     lab.load_images(published)

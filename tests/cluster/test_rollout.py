@@ -72,6 +72,7 @@ def rolled_out(lab) -> bool:
     return status.get("updatedReplicas") == status.get("availableReplicas") == status.get("replicas") == 2
 
 
+@pytest.mark.short
 def test_from_2_to_11(lab):
     for node in NODES:
         lab.kubectl("label", "--overwrite", "node", node, "nvidia-device-enable=enable")
