@@ -9,8 +9,9 @@ for program in build/bench/*_bench; do
   echo "== $(basename "$program")"
   "$program" --benchmark_min_time=0.2
 done
-for script in tests/bench/*.py; do
-  [ -e "$script" ] || continue
-  echo "== $(basename "$script")"
-  python3 "$script"
-done
+echo "== node.py"
+python3 tests/bench/node.py
+if lab/status >/dev/null 2>&1; then
+  echo "== cluster.py, on the lab that runs"
+  build/venv/bin/python tests/bench/cluster.py
+fi
