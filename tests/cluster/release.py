@@ -62,7 +62,11 @@ class Release:
         return same and not any(restarts)
 
     def log(self, node: str) -> str:
-        return self._lab.kubectl("logs", "-n", self.namespace, self.agents()[node]["metadata"]["name"])
+        """Empty while the node has no agent's Pod, or the Pod no log."""
+        pod = self.agents().get(node)
+        if pod is None:
+            return ""
+        return self._lab.kubectl("logs", "-n", self.namespace, pod["metadata"]["name"], check=False)
 
 
 def condition(lab, node: str) -> tuple:

@@ -59,8 +59,15 @@ def check_devices(lab) -> None:
     assert all(count == 1 for count in counts.values()), counts
     for pod in running(lab):
         [one] = ids[pod["metadata"]["uid"]]
-        listed = lab.exec(pod["metadata"]["name"], "nvidia-smi", "-L")
+        # A kubelet that was just restarted takes a moment to know its Pods.
+        name = pod["metadata"]["name"]
+        listed = lab.wait(lambda name=name: gpus_seen(lab, name), f"nvidia-smi answers in {name}")
         assert one.split("::")[0] in listed and listed.count("UUID:") == 1, listed
+
+
+def gpus_seen(lab, name: str) -> str:
+    listed = lab.exec(name, "nvidia-smi", "-L", check=False)
+    return listed if "UUID:" in listed else ""
 
 
 @pytest.fixture(scope="module")
