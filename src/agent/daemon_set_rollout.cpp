@@ -19,6 +19,15 @@ constexpr const char* kRemedy =
     "look at the log of these Pods, then uninstall again; or helm uninstall --no-hooks and accept "
     "what stays on these nodes";
 
+// Helm's mark on what it installed. Where a rendered chart was applied by hand its hooks were too,
+// as ordinary objects: they must not clear nodes that are to serve.
+constexpr const char* kReleaseName = "meta.helm.sh/release-name";
+
+bool is_helms(const std::string& daemon_set) {
+  const auto root = json::parse(daemon_set);
+  return root && root->at({"metadata", "annotations", kReleaseName});
+}
+
 bool passes(Code code) {
   return code == Code::kUnavailable || code == Code::kTimeout || code == Code::kFailedPrecondition;
 }
@@ -65,15 +74,25 @@ class Rollout {
         end_(clock.now() + rollout.timeout) {}
 
   Result<void> run() {
+    const auto now =
+        ask([this] { return objects_.get(cluster::kDaemonSet, rollout_.daemon_set, call()); });
+    if (!now && now.error().code == Code::kNotFound) {
+      log_.warn(fmt::format("there is no {}, so no node to change", name()));
+      return {};
+    }
+    if (!now) return std::unexpected(now.error());
+    if (!is_helms(now->json)) {
+      log_.warn(
+          fmt::format("{} was not installed by Helm (no annotation {}), so this is no uninstall of "
+                      "it: nothing is changed",
+                      name(), kReleaseName));
+      return {};
+    }
     const auto patched = ask([this] {
       return objects_.patch(cluster::kDaemonSet, rollout_.daemon_set,
                             {.type = cluster::PatchType::kStrategic, .json = rollout_.patch},
                             call());
     });
-    if (!patched && patched.error().code == Code::kNotFound) {
-      log_.warn(fmt::format("there is no {}, so no node to change", name()));
-      return {};
-    }
     if (!patched) return std::unexpected(patched.error());
     log_.info(fmt::format("changed {}", name()));
     ASSIGN_OR_RETURN(auto set, cluster::parse_daemon_set(patched->json));

@@ -20,9 +20,10 @@ struct DaemonSetRollout {
   std::chrono::nanoseconds timeout;
 };
 
-// Says how far it is whenever that changes. A DaemonSet that does not exist has nothing to wait
-// for. kTimeout with the nodes that did not finish; kUnavailable when `wait` was told to stop;
-// what the API server refuses is returned at once, what may pass is tried again.
+// Says how far it is whenever that changes. A DaemonSet that does not exist, or that Helm did not
+// install, has nothing to wait for and is not changed. kTimeout with the nodes that did not finish;
+// kUnavailable when `wait` was told to stop; what the API server refuses is returned at once, what
+// may pass is tried again.
 Result<void> roll_out(cluster::Objects& objects, const DaemonSetRollout& rollout,
                       const CleanupWait& wait, const Clock& clock, const Log& log);
 

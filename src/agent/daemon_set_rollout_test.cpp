@@ -30,7 +30,9 @@ class DaemonSetRolloutTest : public testing::Test {
          {{"namespace", "gpu"},
           {"name", "tranche"},
           {"generation", generation},
-          {"annotations", {{"deprecated.daemonset.template.generation", "2"}}}}},
+          {"annotations",
+           {{"deprecated.daemonset.template.generation", "2"},
+            {"meta.helm.sh/release-name", "gpu"}}}}},
         {"spec", {{"selector", {{"matchLabels", {{"app", "tranche"}}}}}, {"x", generation}}},
         {"status",
          {{"observedGeneration", observed},
@@ -112,6 +114,15 @@ TEST_F(DaemonSetRolloutTest, WithoutADaemonSetThereIsNothingToDo) {
   objects_.erase(cluster::kDaemonSet, kKey);
   EXPECT_TRUE(roll_out());
   EXPECT_EQ(log_.count("there is no DaemonSet gpu/tranche"), 1);
+}
+
+TEST_F(DaemonSetRolloutTest, WhatHelmDidNotInstallIsNotChanged) {
+  objects_.put(cluster::kDaemonSet,
+               R"({"metadata": {"namespace": "gpu", "name": "tranche", "annotations": {}}})");
+  const auto before = objects_.text(cluster::kDaemonSet, kKey);
+  EXPECT_TRUE(roll_out());
+  EXPECT_EQ(objects_.text(cluster::kDaemonSet, kKey), before);
+  EXPECT_EQ(log_.count("was not installed by Helm"), 1);
 }
 
 TEST_F(DaemonSetRolloutTest, WithoutNodesItIsDone) {

@@ -237,6 +237,7 @@ def test_cleanup_leaves_the_node_as_it_was(server, start, tmp_path):
 
 def test_a_daemon_set_is_changed_and_waited_for(server, start):
     item = daemon_set("tranche", [])
+    item["metadata"]["annotations"] = {"meta.helm.sh/release-name": "tranche"}
     item["spec"]["template"]["spec"]["containers"][0]["livenessProbe"] = {"exec": {"command": ["x"]}}
     server.apply(item)
     container = {"name": "c", "command": ["tranche", "cleanup", "--stay"], "livenessProbe": None}
