@@ -38,5 +38,7 @@ inline constexpr Kind kNodeFeature{"nfd.k8s-sigs.io", "v1alpha1", "nodefeatures"
                                    true};
 // The GPU operator's; served only where its definition is installed.
 inline constexpr Kind kClusterPolicy{"nvidia.com", "v1", "clusterpolicies", "ClusterPolicy", false};
+// Ours: a published class of GPU service (gpu_tier.h).
+inline constexpr Kind kGpuTier{"tranche.dev", "v1alpha1", "gputiers", "GPUTier", false};
 
 }  // namespace tranche::cluster

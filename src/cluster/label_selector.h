@@ -1,0 +1,46 @@
+#pragma once
+// A label selector as Kubernetes' objects hold it (meta/v1 LabelSelector), and which labels it
+// selects. Pure values.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cluster/metadata.h"
+
+namespace tranche::cluster {
+
+class Fields;
+
+struct SelectorExpression {
+  std::string key;
+  std::string op;  // "In", "NotIn", "Exists", "DoesNotExist"
+  std::vector<std::string> values = {};
+  bool operator==(const SelectorExpression&) const = default;
+};
+
+struct LabelSelector {
+  StringMap match_labels = {};
+  std::vector<SelectorExpression> match_expressions = {};
+  bool operator==(const LabelSelector&) const = default;
+};
+
+// All of its conditions hold; one without conditions selects everything. NotIn and DoesNotExist
+// hold where the key is absent, as in Kubernetes; an unknown operator never holds.
+bool selects(const LabelSelector& selector, const StringMap& labels);
+
+// What the API server would not accept in a selector, one line each, with `path` before it.
+std::vector<std::string> problems_of(const LabelSelector& selector, std::string_view path);
+
+// JSON text, with sorted keys.
+std::string to_json(const LabelSelector& selector);
+
+// For the parse_ functions of this folder. nullopt where it is absent or null, which is not the
+// same as a selector without conditions.
+std::optional<LabelSelector> read_selector(const Fields& parent, std::string_view key);
+std::vector<SelectorExpression> read_expressions(const Fields& parent, std::string_view key);
+// A list of texts; empty where it is absent or null.
+std::vector<std::string> read_texts(const Fields& parent, std::string_view key);
+
+}  // namespace tranche::cluster

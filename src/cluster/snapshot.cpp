@@ -1,0 +1,303 @@
+#include "cluster/snapshot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "cluster/fields.h"
+
+namespace tranche::cluster {
+namespace {
+
+// What kubectl keeps of the last apply: a second copy of the object.
+constexpr const char* kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+
+// ---- what is about GPUs
+
+bool is_gpu_resource(std::string_view resource, const TakeOptions& options) {
+  return std::ranges::any_of(options.domains, [&](std::string_view domain) {
+    return resource.size() > domain.size() && resource.starts_with(domain) &&
+           resource[domain.size()] == '/';
+  });
+}
+
+bool asks_for_gpus(const SnapshotPod& pod, const TakeOptions& options) {
+  // Which devices a claim is about stands in another object: each of them counts.
+  return !pod.claims.empty() || std::ranges::any_of(pod.pod.containers, [&](const auto& container) {
+    return std::ranges::any_of(container.requests, [&](const auto& request) {
+      return is_gpu_resource(request.first, options);
+    });
+  });
+}
+
+// By what it advertises, also when that is 0 now, and by the labels of feature discovery.
+bool has_gpus(const Node& node, const TakeOptions& options) {
+  const auto advertised = [&](const auto& entry) { return is_gpu_resource(entry.first, options); };
+  const auto label = [&](const auto& entry) {
+    return std::ranges::any_of(options.domains, [&](const auto& domain) {
+      return entry.first == domain + "/gpu.product" ||
+             (entry.first == domain + "/gpu.present" && entry.second == "true");
+    });
+  };
+  return std::ranges::any_of(node.capacity, advertised) || std::ranges::any_of(node.labels, label);
+}
+
+// "requests.nvidia.com/gpu"; "<class>.deviceclass.resource.k8s.io/devices" is a claim's.
+bool is_gpu_quota(std::string_view name, const TakeOptions& options) {
+  if (name.ends_with(".deviceclass.resource.k8s.io/devices")) return true;
+  constexpr std::string_view kRequests = "requests.";
+  return name.starts_with(kRequests) && is_gpu_resource(name.substr(kRequests.size()), options);
+}
+
+void keep_gpu_quotas(ResourceQuota& quota, const TakeOptions& options) {
+  const auto other = [&](const auto& entry) { return !is_gpu_quota(entry.first, options); };
+  std::erase_if(quota.hard, other);
+  std::erase_if(quota.used, other);
+}
+
+std::optional<NodeConfiguration> configuration_of(const Node& node, const TakeOptions& options) {
+  const auto found = std::ranges::find(node.conditions, options.condition, &NodeCondition::type);
+  if (found == node.conditions.end()) return std::nullopt;
+  NodeConfiguration configuration{.origin = std::nullopt, .condition = *found};
+  if (found->status == "True") configuration.origin = found->message;
+  return configuration;
+}
+
+// ---- reading
+
+class Taker {
+ public:
+  Taker(Objects& objects, const TakeOptions& options, const Call& call)
+      : objects_(objects), options_(options), call_(call) {}
+
+  Result<Snapshot> take();
+
+ private:
+  // The objects of a kind, parsed; `parse` as the parse_ functions.
+  template <class Parse>
+  auto list(const Kind& kind, const Parse& parse) {
+    std::vector<typename decltype(parse(std::string_view()))::value_type> values;
+    const auto answer = objects_.list(kind, {}, call_);
+    if (!seen(kind, {}, answer)) return values;
+    for (const auto& object : answer->items) {
+      if (auto value = parse(object.json)) {
+        values.push_back(*std::move(value));
+      } else {
+        add_gap(kind, object.key.to_string(), value.error());
+      }
+    }
+    return values;
+  }
+
+  // Counts an answer, notes a failure.
+  template <class T>
+  bool seen(const Kind& kind, const std::string& name, const Result<T>& answer) {
+    if (answer) {
+      any_ = true;
+      return true;
+    }
+    if (!first_) first_ = answer.error();
+    add_gap(kind, name, answer.error());
+    return false;
+  }
+
+  void add_gap(const Kind& kind, std::string name, const Error& error) {
+    snapshot_.gaps.push_back({kind.resource(), std::move(name), error.code, error.message()});
+  }
+
+  void take_nodes();
+  void take_pods();
+  void take_config_maps();
+  void take_quotas();
+
+  Objects& objects_;
+  const TakeOptions& options_;
+  const Call& call_;
+  Snapshot snapshot_;
+  bool any_ = false;
+  std::optional<Error> first_;
+};
+
+void Taker::take_nodes() {
+  for (auto& node : list(kNode, parse_node)) {
+    node.annotations.erase(kLastApplied);
+    auto configuration = configuration_of(node, options_);
+    snapshot_.nodes.push_back(
+        {.node = std::move(node), .gpus = std::nullopt, .configuration = std::move(configuration)});
+  }
+}
+
+void Taker::take_pods() {
+  std::set<std::string_view> gpu_nodes;
+  for (const auto& node : snapshot_.nodes) {
+    if (has_gpus(node.node, options_)) gpu_nodes.insert(node.node.name);
+  }
+  // Which nodes have GPUs is not known then: a Pod that runs anywhere may run on one.
+  const bool nodes_unknown = std::ranges::any_of(
+      snapshot_.gaps, [](const Gap& gap) { return gap.resource == kNode.resource(); });
+  for (auto& pod : list(kPod, parse_snapshot_pod)) {
+    const bool on_gpus =
+        !pod.pod.node.empty() && (nodes_unknown || gpu_nodes.contains(pod.pod.node));
+    if (!on_gpus && !asks_for_gpus(pod, options_)) continue;
+    pod.pod.annotations.erase(kLastApplied);
+    snapshot_.pods.push_back(std::move(pod));
+  }
+}
+
+void Taker::take_config_maps() {
+  std::set<ObjectKey> keys(options_.config_maps.begin(), options_.config_maps.end());
+  for (const auto& policy : snapshot_.cluster_policies) {
+    if (options_.policy_namespace.empty() || policy.config_name.value_or("").empty()) continue;
+    keys.insert({options_.policy_namespace, *policy.config_name});
+  }
+  for (const auto& key : keys) {
+    const auto object = objects_.get(kConfigMap, key, call_);
+    if (!seen(kConfigMap, key.to_string(), object)) continue;
+    auto map = parse_config_map(object->json);
+    if (!map) {
+      add_gap(kConfigMap, key.to_string(), map.error());
+      continue;
+    }
+    map->annotations.erase(kLastApplied);
+    snapshot_.config_maps.push_back(*std::move(map));
+  }
+}
+
+void Taker::take_quotas() {
+  for (auto& quota : list(kResourceQuota, parse_resource_quota)) {
+    keep_gpu_quotas(quota, options_);
+    if (!quota.hard.empty()) snapshot_.quotas.push_back(std::move(quota));
+  }
+}
+
+Result<Snapshot> Taker::take() {
+  snapshot_.taken_at = options_.now;
+  snapshot_.server = options_.server;
+  snapshot_.taken_by = options_.taken_by;
+  take_nodes();
+  take_pods();
+  snapshot_.cluster_policies = list(kClusterPolicy, parse_cluster_policy);
+  take_config_maps();
+  snapshot_.tiers = list(kGpuTier, parse_gpu_tier);
+  snapshot_.namespaces = list(kNamespace, parse_namespace);
+  take_quotas();
+  snapshot_.budgets = list(kPodDisruptionBudget, parse_disruption_budget);
+  // Half a snapshot that looks whole is worse than none.
+  if (call_.stop.stop_requested()) return fail(Code::kUnavailable, "snapshot: stopped");
+  if (!any_) {
+    return std::unexpected(
+        std::move(*first_).with_context("snapshot: nothing of the cluster could be read"));
+  }
+  return sorted(std::move(snapshot_));
+}
+
+}  // namespace
+
+const Gap* gap_of(const Snapshot& snapshot, const Kind& kind) {
+  const auto found = std::ranges::find_if(snapshot.gaps, [&](const Gap& gap) {
+    return gap.resource == kind.resource() && gap.name.empty();
+  });
+  return found == snapshot.gaps.end() ? nullptr : &*found;
+}
+
+Snapshot sorted(Snapshot snapshot) {
+  snapshot.taken_at = std::chrono::floor<std::chrono::microseconds>(snapshot.taken_at);
+  for (auto& node : snapshot.nodes) {
+    std::ranges::sort(node.node.taints, {}, [](const Taint& taint) {
+      return std::tie(taint.key, taint.effect, taint.value);
+    });
+    std::ranges::sort(node.node.conditions, {}, [](const NodeCondition& condition) {
+      return std::tie(condition.type, condition.status, condition.reason, condition.message);
+    });
+    if (!node.gpus) continue;
+    for (auto& gpu : *node.gpus) {
+      if (gpu.mig_instances) std::ranges::sort(*gpu.mig_instances);
+    }
+    std::ranges::sort(*node.gpus);
+  }
+  std::ranges::sort(snapshot.nodes, {}, [](const SnapshotNode& node) { return node.node.name; });
+  std::ranges::sort(snapshot.pods, {}, [](const SnapshotPod& pod) {
+    return std::tie(pod.pod.ns, pod.pod.name, pod.pod.uid);
+  });
+  std::ranges::sort(snapshot.config_maps, {}, &ConfigMap::key);
+  std::ranges::sort(snapshot.cluster_policies, {}, &ClusterPolicy::name);
+  std::ranges::sort(snapshot.tiers, {}, &GpuTier::name);
+  std::ranges::sort(snapshot.namespaces, {}, &SnapshotNamespace::name);
+  std::ranges::sort(snapshot.quotas, {}, &ResourceQuota::key);
+  std::ranges::sort(snapshot.budgets, {}, &DisruptionBudget::key);
+  std::ranges::sort(snapshot.gaps, {}, [](const Gap& gap) {
+    return std::tie(gap.resource, gap.name, gap.code, gap.message);
+  });
+  return snapshot;
+}
+
+Result<Snapshot> take(Objects& objects, const TakeOptions& options, const Call& call) {
+  return Taker(objects, options, call).take();
+}
+
+// ---- the parts that have no file of their own
+
+Result<SnapshotPod> parse_snapshot_pod(std::string_view text) {
+  ASSIGN_OR_RETURN(auto pod, parse_pod(text));
+  auto result = read_object<SnapshotPod>("Pod", text, [](const Fields& top, SnapshotPod& value) {
+    value.created = top.object("metadata").text("creationTimestamp");
+    const auto spec = top.object("spec");
+    value.priority = spec.number("priority");
+    value.priority_class = spec.text("priorityClassName");
+    value.node_selector = spec.map("nodeSelector");
+    for (const auto& item : spec.list("tolerations")) {
+      value.tolerations.push_back(
+          {item.text("key"), item.text("operator"), item.text("value"), item.text("effect")});
+    }
+    const auto affinity = spec.object("affinity").view();
+    if (affinity.kind() == json::Kind::kObject) {
+      const auto parsed = nlohmann::json::parse(affinity.text(), nullptr, false);
+      if (parsed.is_discarded()) spec.refuse("affinity", "holds a value that cannot be kept");
+      value.affinity = parsed.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    }
+    for (const auto& claim : spec.list("resourceClaims")) {
+      value.claims.push_back({claim.text("name"), claim.text("resourceClaimName"),
+                              claim.text("resourceClaimTemplateName")});
+    }
+  });
+  if (result) result->pod = std::move(pod);
+  return result;
+}
+
+Result<SnapshotNamespace> parse_namespace(std::string_view text) {
+  return read_object<SnapshotNamespace>(
+      "Namespace", text, [](const Fields& top, SnapshotNamespace& value) {
+        value = {top.object("metadata").text("name"), top.object("metadata").map("labels")};
+      });
+}
+
+Result<ResourceQuota> parse_resource_quota(std::string_view text) {
+  return read_object<ResourceQuota>(
+      "ResourceQuota", text, [](const Fields& top, ResourceQuota& quota) {
+        const auto metadata = top.object("metadata");
+        quota.key = {metadata.text("namespace"), metadata.text("name")};
+        const auto spec = top.object("spec");
+        quota.hard = spec.map("hard");
+        quota.used = top.object("status").map("used");
+        quota.scopes = read_texts(spec, "scopes");
+        quota.scope_expressions =
+            read_expressions(spec.object("scopeSelector"), "matchExpressions");
+      });
+}
+
+Result<DisruptionBudget> parse_disruption_budget(std::string_view text) {
+  return read_object<DisruptionBudget>(
+      "PodDisruptionBudget", text, [](const Fields& top, DisruptionBudget& budget) {
+        const auto metadata = top.object("metadata");
+        budget.key = {metadata.text("namespace"), metadata.text("name")};
+        budget.selector = read_selector(top.object("spec"), "selector");
+        budget.disruptions_allowed = top.object("status").number("disruptionsAllowed");
+      });
+}
+
+}  // namespace tranche::cluster

@@ -1,0 +1,192 @@
+#pragma once
+// snapshot/v1: all that survey, explain, size, recommend, pack, plan, rollout and cost need to know
+// of a cluster, as one value and as one JSON text, so that every reading command answers from a
+// file
+// (`--snapshot FILE`) as it does from the cluster. Schema: docs/schemas/snapshot-v1.schema.json.
+//
+// What is not known never looks like nothing: what an API server alone cannot tell (GPUs) is
+// std::nullopt, and whatever could not be read is listed in `gaps` with the reason. Before an empty
+// list is believed, gap_of() is asked.
+//
+// Objects are kept in Kubernetes' own form, with the fields that this system reads and no others:
+// no environment, no secrets, no managed fields.
+//
+//     {"checksum":"<FNV-1a, 64 bits, hex>","snapshot":{...},"version":"snapshot/v1"}
+//
+// The checksum is over `snapshot` written compactly with sorted keys: indenting the file leaves it
+// valid, editing does not.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "cluster/cluster_policy.h"
+#include "cluster/config_map.h"
+#include "cluster/gpu_tier.h"
+#include "cluster/label_selector.h"
+#include "cluster/node.h"
+#include "cluster/objects.h"
+#include "cluster/pod.h"
+#include "cluster/time.h"
+
+namespace tranche::cluster {
+
+inline constexpr Kind kNamespace{"", "v1", "namespaces", "Namespace", false};
+inline constexpr Kind kResourceQuota{"", "v1", "resourcequotas", "ResourceQuota", true};
+inline constexpr Kind kPodDisruptionBudget{"policy", "v1", "poddisruptionbudgets",
+                                           "PodDisruptionBudget", true};
+
+struct SnapshotMigInstance {
+  std::string uuid;
+  std::string profile;          // the driver's spelling: "1g.10gb+me"
+  std::optional<Bytes> memory;  // nullopt: not known
+  auto operator<=>(const SnapshotMigInstance&) const = default;
+};
+
+struct SnapshotGpu {
+  std::string uuid;
+  std::string model;            // NVML's product name
+  std::optional<Bytes> memory;  // nullopt: not known
+  std::optional<bool> mig_enabled;
+  std::optional<std::vector<SnapshotMigInstance>> mig_instances;  // nullopt: not known
+  auto operator<=>(const SnapshotGpu&) const = default;
+};
+
+// What the node's agent says of its configuration, by the condition TrancheConfigured.
+struct NodeConfiguration {
+  // Where what is in force comes from: ConfigMap, key and why that key. nullopt: the agent does not
+  // say, for what was asked for last is refused and what was in force before stays.
+  std::optional<std::string> origin;
+  NodeCondition condition;
+  bool operator==(const NodeConfiguration&) const = default;
+};
+
+struct SnapshotNode {
+  Node node;
+  // nullopt: nobody asked the node itself. Empty: it was asked, and has none.
+  std::optional<std::vector<SnapshotGpu>> gpus;
+  std::optional<NodeConfiguration> configuration;  // nullopt: no agent has said anything
+  bool operator==(const SnapshotNode&) const = default;
+};
+
+struct Toleration {
+  std::string key;
+  std::string op;  // "Equal" (or empty), "Exists"
+  std::string value;
+  std::string effect;  // empty: all
+  bool operator==(const Toleration&) const = default;
+};
+
+struct PodClaim {  // spec.resourceClaims
+  std::string name;
+  std::string claim;           // a ResourceClaim of the Pod's namespace, or
+  std::string claim_template;  // a ResourceClaimTemplate of it
+  bool operator==(const PodClaim&) const = default;
+};
+
+struct SnapshotPod {
+  Pod pod;
+  std::string created;  // RFC 3339, as written
+  std::int64_t priority = 0;
+  std::string priority_class;
+  StringMap node_selector;
+  std::vector<Toleration> tolerations;
+  std::string affinity;  // spec.affinity as compact JSON with sorted keys; empty: none
+  std::vector<PodClaim> claims;
+  bool operator==(const SnapshotPod&) const = default;
+};
+
+struct SnapshotNamespace {
+  std::string name;
+  StringMap labels;
+  bool operator==(const SnapshotNamespace&) const = default;
+};
+
+struct ResourceQuota {
+  ObjectKey key;
+  // Resource as quotas spell it ("requests.nvidia.com/gpu") -> quantity as written.
+  StringMap hard;
+  StringMap used;
+  // Which Pods it counts; both empty: all of the namespace.
+  std::vector<std::string> scopes;
+  std::vector<SelectorExpression> scope_expressions;  // spec.scopeSelector; key: the scope
+  bool operator==(const ResourceQuota&) const = default;
+};
+
+struct DisruptionBudget {
+  ObjectKey key;
+  std::optional<LabelSelector> selector;  // nullopt: no Pod
+  std::int64_t disruptions_allowed = 0;
+  bool operator==(const DisruptionBudget&) const = default;
+};
+
+// Something that could not be read.
+struct Gap {
+  std::string resource;  // as kubectl names it: "pods", "clusterpolicies.nvidia.com"
+  std::string name;      // the object ("ns/name"); empty: all of the kind
+  // kNotFound with an empty name: the cluster does not have the kind, so there are none of it.
+  Code code = Code::kInternal;
+  std::string message;
+  bool operator==(const Gap&) const = default;
+};
+
+struct Snapshot {
+  WallTime taken_at;     // whole microseconds
+  std::string server;    // where: the API server's address, or the name of a context
+  std::string taken_by;  // "tranche 0.1.0"
+  std::vector<SnapshotNode> nodes;
+  std::vector<SnapshotPod> pods;  // that ask for GPUs, or run on a node that has some
+  std::vector<ConfigMap> config_maps;
+  std::vector<ClusterPolicy> cluster_policies;
+  std::vector<GpuTier> tiers;
+  std::vector<SnapshotNamespace> namespaces;
+  std::vector<ResourceQuota> quotas;  // those that count GPUs
+  std::vector<DisruptionBudget> budgets;
+  std::vector<Gap> gaps;
+
+  bool operator==(const Snapshot&) const = default;
+};
+
+// The gap that concerns all objects of the kind, nullptr when they could be read: only then is an
+// empty list an empty list.
+const Gap* gap_of(const Snapshot& snapshot, const Kind& kind);
+
+// The one order of the snapshot's parts; what take() and decode() return has it.
+Snapshot sorted(Snapshot snapshot);
+
+// One line with its newline. Snapshots that differ in order alone give the same text.
+std::string encode(const Snapshot& snapshot);
+// kInvalidArgument, with what is wrong and where: no snapshot, another version, a checksum that
+// does not match, a part that is missing or no object of its kind, an object that is there twice.
+Result<Snapshot> decode(std::string_view text);
+
+// The parts that have no header of their own.
+Result<SnapshotPod> parse_snapshot_pod(std::string_view json);
+Result<SnapshotNamespace> parse_namespace(std::string_view json);
+Result<ResourceQuota> parse_resource_quota(std::string_view json);
+Result<DisruptionBudget> parse_disruption_budget(std::string_view json);
+
+struct TakeOptions {
+  WallTime now;
+  std::string server;
+  std::string taken_by;
+  // Those that hold configurations. Each is read by its name alone, as agents may.
+  std::vector<ObjectKey> config_maps = {};
+  // The GPU operator's namespace: the ConfigMap that a ClusterPolicy names is read from it. Empty:
+  // it is not read.
+  std::string policy_namespace = {};
+  // Resources of these domains are GPUs.
+  std::vector<std::string> domains = {"nvidia.com"};
+  std::string condition = "TrancheConfigured";  // of the Node: agent/node_reporter.h
+};
+
+// Asks the API server, one call after the other, each with `call`'s deadline. What fails becomes a
+// gap; an object that is not as it must be becomes a gap of that object. An error only when nothing
+// at all could be read (that of the first call) or a stop was asked for (kUnavailable).
+Result<Snapshot> take(Objects& objects, const TakeOptions& options, const Call& call = {});
+
+}  // namespace tranche::cluster

@@ -1,0 +1,213 @@
+// Text -> snapshot: strict about the parts of ours, and the objects left to their own readers.
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cluster/fields.h"
+#include "cluster/snapshot.h"
+#include "cluster/snapshot_text.h"
+
+namespace tranche::cluster {
+namespace {
+
+std::unexpected<Error> refuse(std::string why, std::string hint = {}) {
+  return fail(Code::kInvalidArgument, "snapshot: " + std::move(why), std::move(hint));
+}
+
+// Of our own parts every key must be there, null where nothing is known: a key that got lost is no
+// empty list.
+void require(const Fields& fields, std::initializer_list<std::string_view> keys) {
+  for (const auto key : keys) {
+    if (!fields.view().find(key)) fields.refuse(key, "is missing");
+  }
+}
+
+void require_lists(const Fields& fields, std::initializer_list<std::string_view> keys) {
+  require(fields, keys);
+  for (const auto key : keys) {
+    const auto found = fields.view().find(key);
+    if (found && found->kind() == json::Kind::kNull) fields.refuse(key, "is null, no list");
+  }
+}
+
+bool is_known(const Fields& fields, std::string_view key) {
+  const auto found = fields.view().find(key);
+  return found && found->kind() != json::Kind::kNull;
+}
+
+NodeCondition read_condition(const Fields& fields) {
+  return {fields.text("type"), fields.text("status"), fields.text("reason"),
+          fields.text("message")};
+}
+
+std::optional<Bytes> read_memory(const Fields& fields) {
+  if (!is_known(fields, "memoryBytes")) return std::nullopt;
+  const auto bytes = fields.number("memoryBytes");
+  if (bytes < 0) fields.refuse("memoryBytes", "is negative");
+  return Bytes{static_cast<std::uint64_t>(bytes)};
+}
+
+std::optional<std::vector<SnapshotMigInstance>> read_mig_instances(const Fields& gpu) {
+  if (!is_known(gpu, "migInstances")) return std::nullopt;
+  std::vector<SnapshotMigInstance> instances;
+  for (const auto& item : gpu.list("migInstances")) {
+    require(item, {"uuid", "profile", "memoryBytes"});
+    instances.push_back({item.text("uuid"), item.text("profile"), read_memory(item)});
+  }
+  return instances;
+}
+
+std::optional<std::vector<SnapshotGpu>> read_gpus(const Fields& entry) {
+  if (!is_known(entry, "gpus")) return std::nullopt;
+  std::vector<SnapshotGpu> gpus;
+  for (const auto& item : entry.list("gpus")) {
+    require(item, {"uuid", "model", "memoryBytes", "migEnabled", "migInstances"});
+    gpus.push_back({item.text("uuid"), item.text("model"), read_memory(item),
+                    item.maybe_boolean("migEnabled"), read_mig_instances(item)});
+  }
+  return gpus;
+}
+
+std::optional<NodeConfiguration> read_configuration(const Fields& entry) {
+  if (!is_known(entry, "configuration")) return std::nullopt;
+  const auto fields = entry.object("configuration");
+  require(fields, {"origin", "condition"});
+  return NodeConfiguration{fields.maybe_text("origin"), read_condition(fields.object("condition"))};
+}
+
+Gap read_gap(const Fields& fields) {
+  require(fields, {"resource", "name", "code", "message"});
+  Gap gap{fields.text("resource"), fields.text("name"), Code::kInternal, fields.text("message")};
+  const auto name = fields.text("code");
+  for (int code = 0; code <= static_cast<int>(Code::kInternal); ++code) {
+    gap.code = static_cast<Code>(code);
+    if (to_string(gap.code) == name) return gap;
+  }
+  fields.refuse("code", fmt::format("is \"{}\", no code of ours", name));
+  return gap;
+}
+
+// Keeps the first error of all the parts.
+class Reader {
+ public:
+  explicit Reader(json::View body) : top_(body, "", error_) {}
+
+  Result<Snapshot> read();
+
+ private:
+  // The objects under `key` by their own reader; each key of `key_of` may be there once.
+  template <class Parse, class KeyOf>
+  auto objects(std::string_view key, const Parse& parse, const KeyOf& key_of) {
+    std::vector<typename decltype(parse(std::string_view()))::value_type> values;
+    std::set<ObjectKey> seen;
+    for (const auto& item : top_.list(key)) {
+      auto value = parse(item.view().text());
+      if (!value) {
+        refuse_item(key, values.size(), value.error().what);
+        return values;
+      }
+      if (!seen.insert(key_of(*value)).second) {
+        refuse_item(key, values.size(),
+                    fmt::format("{} is there twice", key_of(*value).to_string()));
+      }
+      values.push_back(*std::move(value));
+    }
+    return values;
+  }
+
+  void refuse_item(std::string_view key, std::size_t index, const std::string& why) {
+    if (error_) return;
+    error_ = Error{Code::kInvalidArgument, fmt::format("{}[{}]: {}", key, index, why)};
+  }
+
+  std::vector<SnapshotNode> read_nodes();
+
+  std::optional<Error> error_;
+  Fields top_;
+};
+
+std::vector<SnapshotNode> Reader::read_nodes() {
+  std::vector<SnapshotNode> nodes;
+  std::set<std::string> seen;
+  for (const auto& entry : top_.list("nodes")) {
+    require(entry, {"node", "gpus", "configuration"});
+    auto node = parse_node(entry.object("node").view().text());
+    if (!node) {
+      refuse_item("nodes", nodes.size(), node.error().what);
+      return nodes;
+    }
+    if (!seen.insert(node->name).second) {
+      refuse_item("nodes", nodes.size(), node->name + " is there twice");
+    }
+    nodes.push_back({*std::move(node), read_gpus(entry), read_configuration(entry)});
+  }
+  return nodes;
+}
+
+Result<ClusterPolicy> parse_policy(std::string_view text) {
+  ASSIGN_OR_RETURN(auto policy, parse_cluster_policy(text));
+  auto others = read_object<std::vector<std::string>>(
+      "ClusterPolicy", text, [](const Fields& top, std::vector<std::string>& fields) {
+        fields = read_texts(top, "otherFields");
+      });
+  if (!others) return std::unexpected(std::move(others).error());
+  policy.other_fields = *std::move(others);
+  return policy;
+}
+
+Result<Snapshot> Reader::read() {
+  require(top_, {"takenAt", "server", "takenBy"});
+  require_lists(top_, {"nodes", "pods", "configMaps", "clusterPolicies", "tiers", "namespaces",
+                       "resourceQuotas", "disruptionBudgets", "gaps"});
+  const auto named = [](const auto& value) { return ObjectKey{"", value.name}; };
+  const auto keyed = [](const auto& value) { return value.key; };
+  Snapshot snapshot;
+  const auto taken_at = parse_time(top_.text("takenAt"));
+  if (!taken_at) top_.refuse("takenAt", "is no time: " + taken_at.error().what);
+  snapshot.taken_at = taken_at.value_or(WallTime());
+  snapshot.server = top_.text("server");
+  snapshot.taken_by = top_.text("takenBy");
+  snapshot.nodes = read_nodes();
+  snapshot.pods = objects("pods", parse_snapshot_pod, [](const SnapshotPod& value) {
+    return ObjectKey{value.pod.ns, value.pod.name};
+  });
+  snapshot.config_maps = objects("configMaps", parse_config_map, keyed);
+  snapshot.cluster_policies = objects("clusterPolicies", parse_policy, named);
+  snapshot.tiers = objects("tiers", parse_gpu_tier, named);
+  snapshot.namespaces = objects("namespaces", parse_namespace, named);
+  snapshot.quotas = objects("resourceQuotas", parse_resource_quota, keyed);
+  snapshot.budgets = objects("disruptionBudgets", parse_disruption_budget, keyed);
+  for (const auto& gap : top_.list("gaps")) snapshot.gaps.push_back(read_gap(gap));
+  if (error_) return std::unexpected(std::move(*error_).with_context("snapshot"));
+  return sorted(std::move(snapshot));
+}
+
+}  // namespace
+
+Result<Snapshot> decode(std::string_view text) {
+  // First our own reader, which bounds the depth.
+  const auto root = json::parse(text);
+  if (!root) return refuse("torn or no JSON: " + root.error().what, "take it again");
+  const auto version = root->find("version").value_or(json::View()).as_string();
+  if (!version) return refuse("it has no version; a snapshot begins {\"checksum\":...}");
+  if (*version != kSnapshotVersion) {
+    return refuse(
+        fmt::format("version \"{}\" where this release reads {}", *version, kSnapshotVersion),
+        "take it again with this release, or read it with the one that took it");
+  }
+  const auto body = root->find("snapshot");
+  const auto stored = root->find("checksum").value_or(json::View()).as_string();
+  if (!body || body->kind() != json::Kind::kObject) return refuse("it has no object `snapshot`");
+  if (!stored) return refuse("it has no checksum");
+  const auto parsed = nlohmann::json::parse(body->text(), nullptr, false);
+  if (parsed.is_discarded()) return refuse("it holds a number or a text that no program can hold");
+  if (const auto found = snapshot_checksum(parsed); found != *stored) {
+    return refuse(fmt::format("checksum {} does not match its content ({})", *stored, found),
+                  "it is torn or was edited: take it again");
+  }
+  return Reader(*body).read();
+}
+
+}  // namespace tranche::cluster

@@ -1,0 +1,250 @@
+#include "cluster/snapshot.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "base/checksum.h"
+
+namespace tranche::cluster {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// One of everything, in the order of sorted().
+Snapshot whole() {
+  Snapshot snapshot;
+  snapshot.taken_at = *parse_time("2026-01-31T12:00:00.123456Z");
+  snapshot.server = "https://10.0.0.1:6443";
+  snapshot.taken_by = "tranche test";
+  const NodeCondition configured{"TrancheConfigured", "True", "ConfigApplied", "key training"};
+  snapshot.nodes = {
+      {.node = {.name = "n1",
+                .uid = "nu",
+                .resource_version = "5",
+                .labels = {{"nvidia.com/gpu.product", "A100"}},
+                .annotations = {{"a", "b"}},
+                .taints = {{"k", "v", "NoSchedule"}},
+                .unschedulable = true,
+                .capacity = {{"nvidia.com/gpu", "2"}},
+                .allocatable = {{"nvidia.com/gpu", "1"}},
+                .conditions = {{"Ready", "True", "KubeletReady", "ok"}, configured}},
+       .gpus = {{{"GPU-1",
+                  "A100",
+                  Bytes::from_mib(81920),
+                  true,
+                  {{{"MIG-1", "1g.10gb", Bytes::from_mib(9728)}, {"MIG-2", "1g.10gb+me", {}}}}},
+                 {"GPU-2", "A100", std::nullopt, std::nullopt, std::nullopt}}},
+       .configuration = {{"key training", configured}}},
+      {.node = {.name = "n2"}, .gpus = {{}}, .configuration = std::nullopt},
+      {.node = {.name = "n3"}, .gpus = std::nullopt, .configuration = std::nullopt}};
+  SnapshotPod pod{.pod = {.ns = "team-a",
+                          .name = "p",
+                          .uid = "pu",
+                          .resource_version = "6",
+                          .labels = {{"app", "x"}},
+                          .annotations = {{"c", "d"}},
+                          .owners = {{"batch/v1", "Job", "j", "ju", true}},
+                          .deleting = true,
+                          .node = "n1",
+                          .scheduler = "default-scheduler",
+                          .phase = "Pending",
+                          .reason = "r",
+                          .message = "m",
+                          .unschedulable = "0/1 nodes are available",
+                          .containers = {{"side", true, true, {{"nvidia.com/gpu", 1}}},
+                                         {"init", true, false, {}},
+                                         {"main", false, false, {{"nvidia.com/gpu", 2}}}}},
+                  .created = "2026-01-31T11:00:00Z",
+                  .priority = -10,
+                  .priority_class = "low",
+                  .node_selector = {{"pool", "a"}},
+                  .tolerations = {{"k", "Exists", "", "NoSchedule"}},
+                  .affinity = R"({"nodeAffinity":{"x":[1]}})",
+                  .claims = {{"gpu", "", "tpl"}, {"other", "c", ""}}};
+  snapshot.pods = {pod};
+  snapshot.config_maps = {{.key = {"gpu", "configs"}, .data = {{"training", "version: v1\n"}}}};
+  ClusterPolicy policy;
+  policy.name = "cluster-policy";
+  policy.generation = 2;
+  policy.device_plugin_enabled = true;
+  policy.config_name = "configs";
+  policy.config_default = "training";
+  policy.mig_strategy = "mixed";
+  policy.other_fields = {"driver.enabled"};
+  snapshot.cluster_policies = {policy};
+  GpuTier tier;
+  tier.name = "shared";
+  tier.mechanism = TimeSlicingTier{4};
+  tier.namespaces.selector = LabelSelector();
+  snapshot.tiers = {tier};
+  snapshot.namespaces = {{"team-a", {{"gpu", "yes"}}}};
+  snapshot.quotas = {{.key = {"team-a", "gpus"},
+                      .hard = {{"requests.nvidia.com/gpu", "4"}},
+                      .used = {{"requests.nvidia.com/gpu", "2"}},
+                      .scopes = {"NotTerminating"},
+                      .scope_expressions = {{"PriorityClass", "In", {"low"}}}}};
+  snapshot.budgets = {{{"team-a", "all"}, LabelSelector(), 0},
+                      {{"team-a", "none"}, std::nullopt, 0},
+                      {{"team-a", "some"}, LabelSelector{{{"app", "x"}}}, 1}};
+  snapshot.gaps = {{"pods", "team-b/q", Code::kInvalidArgument, "Pod: spec is a number"}};
+  return snapshot;
+}
+
+TEST(Snapshot, KeepsEverything) {
+  const auto text = encode(whole());
+  const auto back = decode(text);
+  ASSERT_TRUE(back) << back.error().what;
+  const auto expected = whole();
+  EXPECT_EQ(back->taken_at, expected.taken_at);
+  EXPECT_EQ(back->nodes, expected.nodes);
+  EXPECT_EQ(back->pods, expected.pods);
+  EXPECT_EQ(back->config_maps, expected.config_maps);
+  EXPECT_EQ(back->cluster_policies, expected.cluster_policies);
+  EXPECT_EQ(back->tiers, expected.tiers);
+  EXPECT_EQ(back->quotas, expected.quotas);
+  EXPECT_EQ(back->budgets, expected.budgets);
+  EXPECT_EQ(*back, expected);
+  EXPECT_EQ(encode(*back), text);
+}
+
+TEST(Snapshot, OrderDoesNotMatter) {
+  auto other = whole();
+  std::ranges::reverse(other.nodes);
+  std::ranges::reverse(other.budgets);
+  for (auto& node : other.nodes) {
+    std::ranges::reverse(node.node.conditions);
+    if (!node.gpus) continue;
+    std::ranges::reverse(*node.gpus);
+    for (auto& gpu : *node.gpus) {
+      if (gpu.mig_instances) std::ranges::reverse(*gpu.mig_instances);
+    }
+  }
+  EXPECT_NE(other, whole());
+  EXPECT_EQ(encode(other), encode(whole()));
+}
+
+TEST(Snapshot, UnknownIsNotEmpty) {
+  const auto body = json::parse(encode(whole()))["snapshot"];
+  EXPECT_TRUE(body["nodes"][2]["gpus"].is_null());
+  EXPECT_EQ(body["nodes"][1]["gpus"], json::array());
+  EXPECT_TRUE(body["nodes"][0]["gpus"][1]["migInstances"].is_null());
+  const auto back = decode(encode(whole()));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->nodes[2].gpus, std::nullopt);
+  ASSERT_TRUE(back->nodes[1].gpus);
+  EXPECT_THAT(*back->nodes[1].gpus, IsEmpty());
+}
+
+TEST(Snapshot, IndentingLeavesItValidAndEditingDoesNot) {
+  auto file = json::parse(encode(whole()));
+  EXPECT_EQ(decode(file.dump(2)), whole());
+  file["snapshot"]["nodes"][0]["node"]["status"]["capacity"]["nvidia.com/gpu"] = "8";
+  const auto edited = decode(file.dump());
+  ASSERT_FALSE(edited);
+  EXPECT_EQ(edited.error().code, Code::kInvalidArgument);
+  EXPECT_THAT(edited.error().message(), HasSubstr("does not match its content"));
+}
+
+TEST(Snapshot, TornOrForeignTextIsRefused) {
+  const auto text = encode(whole());
+  const struct {
+    const char* name;
+    std::string text;
+    const char* why;
+  } cases[] = {
+      {"empty", "", "snapshot: torn or no JSON"},
+      {"torn", text.substr(0, text.size() / 2), "snapshot: torn or no JSON"},
+      {"deep", std::string(100'000, '['), "snapshot: torn or no JSON"},
+      {"list", "[]", "it has no version"},
+      {"null version", R"({"version":null})", "it has no version"},
+      {"other version", R"({"version":"snapshot/v2"})",
+       "version \"snapshot/v2\" where this release reads snapshot/v1"},
+      {"no body", R"({"version":"snapshot/v1","checksum":""})", "it has no object `snapshot`"},
+      {"no checksum", R"({"version":"snapshot/v1","snapshot":{}})", "it has no checksum"},
+      {"number", R"({"version":"snapshot/v1","checksum":"","snapshot":{"a":1e999}})",
+       "a number or a text that no program can hold"},
+  };
+  for (const auto& c : cases) {
+    const auto snapshot = decode(c.text);
+    ASSERT_FALSE(snapshot) << c.name;
+    EXPECT_EQ(snapshot.error().code, Code::kInvalidArgument) << c.name;
+    EXPECT_THAT(snapshot.error().what, HasSubstr(c.why)) << c.name;
+  }
+}
+
+// What whoever writes one by hand, checksum included, gets to read.
+TEST(Snapshot, WrongPartsAreNamed) {
+  const struct {
+    const char* name;
+    std::function<void(json&)> change;
+    const char* why;
+  } cases[] = {
+      {"lost list", [](json& body) { body.erase("pods"); }, "snapshot: pods is missing"},
+      {"null list", [](json& body) { body["pods"] = nullptr; }, "snapshot: pods is null, no list"},
+      {"list", [](json& body) { body["nodes"] = 1; }, "snapshot: nodes is a number"},
+      {"gpus left out", [](json& body) { body["nodes"][0].erase("gpus"); },
+       "nodes[0].gpus is missing"},
+      {"MIG left out", [](json& body) { body["nodes"][0]["gpus"][0].erase("migInstances"); },
+       "nodes[0].gpus[0].migInstances is missing"},
+      {"memory", [](json& body) { body["nodes"][0]["gpus"][0]["memoryBytes"] = -1; },
+       "nodes[0].gpus[0].memoryBytes is negative"},
+      {"node", [](json& body) { body["nodes"][1]["node"]["metadata"].erase("name"); },
+       "nodes[1]: Node: metadata.name is missing"},
+      {"twice", [](json& body) { body["nodes"][1]["node"]["metadata"]["name"] = "n1"; },
+       "nodes[1]: n1 is there twice"},
+      {"pod", [](json& body) { body["pods"][0]["spec"]["priority"] = "high"; },
+       "pods[0]: Pod: spec.priority is a text"},
+      {"pod twice", [](json& body) { body["pods"].push_back(body["pods"][0]); },
+       "pods[1]: team-a/p is there twice"},
+      {"tier", [](json& body) { body["tiers"][0]["spec"].erase("mechanism"); },
+       "tiers[0]: GPUTier: spec.mechanism has 0 entries"},
+      {"time", [](json& body) { body["takenAt"] = "yesterday"; }, "takenAt is no time"},
+      {"code", [](json& body) { body["gaps"][0]["code"] = "bad luck"; },
+       "gaps[0].code is \"bad luck\", no code of ours"},
+  };
+  for (const auto& c : cases) {
+    auto file = json::parse(encode(whole()));
+    c.change(file["snapshot"]);
+    file["checksum"] = fmt::format("{:016x}", checksum(file["snapshot"].dump()));
+    const auto snapshot = decode(file.dump());
+    ASSERT_FALSE(snapshot) << c.name;
+    EXPECT_EQ(snapshot.error().code, Code::kInvalidArgument) << c.name;
+    EXPECT_THAT(snapshot.error().what, HasSubstr(c.why)) << c.name;
+  }
+}
+
+TEST(Snapshot, CodesOfGapsAreKept) {
+  Snapshot snapshot;
+  for (int code = 0; code <= static_cast<int>(Code::kInternal); ++code) {
+    snapshot.gaps.push_back({"pods", std::to_string(code), static_cast<Code>(code), "m"});
+  }
+  const auto back = decode(encode(snapshot));
+  ASSERT_TRUE(back) << back.error().what;
+  EXPECT_EQ(back->gaps, sorted(snapshot).gaps);
+}
+
+TEST(Snapshot, WhatIsNoUtf8IsReplacedAndStillReadable) {
+  Snapshot snapshot;
+  snapshot.server = "a\xff";
+  const auto back = decode(encode(snapshot));
+  ASSERT_TRUE(back) << back.error().what;
+  EXPECT_EQ(back->server, "a\xef\xbf\xbd");
+}
+
+TEST(Snapshot, AffinityThatIsNoJsonIsRefusedByName) {
+  Snapshot snapshot;
+  snapshot.pods = {{.pod = {.ns = "a", .name = "p"}, .affinity = "{"}};
+  const auto back = decode(encode(snapshot));
+  ASSERT_FALSE(back);
+  EXPECT_THAT(back.error().what, HasSubstr("pods[0]: Pod: spec.affinity is a text"));
+}
+
+}  // namespace
+}  // namespace tranche::cluster
