@@ -1,6 +1,8 @@
-"""What `make lab` does once everything is built: one node with an L20, the agent on it, its GPU shared
+"""What `make lab` does once everything is built: one node with an L20, the chart installed, its GPU shared
 among four Pods, and a table of what the node offers."""
 
+import os
+import subprocess
 import time
 
 from . import teardown
@@ -8,26 +10,37 @@ from .errors import LabError
 from .lab import Lab, folder_of
 from .paths import ROOT
 
-MANIFEST = ROOT / "lab" / "agent.yaml"
+CHART = ROOT / "deploy" / "helm" / "tranche"
+VALUES = ROOT / "lab" / "values.yaml"
 RESOURCE = "nvidia.com/gpu"
 
 
 def shared_lab(name: str, say) -> Lab:
-    """The lab of that name, a new one where there is none, with the agent's DaemonSet."""
+    """The lab of that name, a new one where there is none, with the chart installed."""
     lab = _find(name)
     if lab is None:
         lab = Lab.up(name, ["l20"], say=say)
     else:
         say(f"{name} is up already")
-    say("tranche as a DaemonSet")
-    lab.apply(MANIFEST.read_text())
+    say("tranche, by its Helm chart")
+    _install(lab)
     gpu_nodes = [node.name for node in lab.nodes if node.has_gpu]
     lab.wait(
         lambda: all(int(lab.allocatable(name, RESOURCE) or 0) > 0 for name in gpu_nodes),
-        f"no {RESOURCE} on {', '.join(gpu_nodes)}; see `lab/kubectl -n kube-system logs ds/tranche-agent`",
+        f"no {RESOURCE} on {', '.join(gpu_nodes)}; see `lab/kubectl -n tranche logs ds/tranche`",
         timeout=120,
     )
     return lab
+
+
+def _install(lab: Lab) -> None:
+    command = [lab.program("helm"), "upgrade", "--install", "tranche", CHART, "--values", VALUES]
+    command += ["--namespace", "tranche", "--create-namespace", "--wait", "--timeout", "2m"]
+    environment = {**os.environ, "KUBECONFIG": str(lab.kubeconfig)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        told = lab.kubectl("-n", "tranche", "logs", "ds/tranche", "--tail=20", check=False)
+        raise LabError(f"the chart cannot be installed: {done.stderr.strip()}\n{told}".rstrip())
 
 
 def _find(name: str) -> Lab | None:
@@ -66,8 +79,9 @@ Try, in this checkout:
   kubectl apply -f lab/four-pods.yaml           # four Pods on one GPU, and a fifth that must wait
   kubectl get pods -w
   kubectl logs gpu-1                            # nvidia-smi -L in a container
-  kubectl -n kube-system logs ds/tranche-agent  # what the agent says
-  kubectl -n kube-system edit cm tranche-config # another number of replicas: seen within about a minute
+  kubectl -n tranche logs ds/tranche            # what the agent says
+  kubectl -n tranche edit cm tranche-configs    # another number of replicas: seen at once, without a restart
+  kubectl label node {lab.nodes[0].name} nvidia.com/device-plugin.config=whole   # this node's GPU is not shared
   lab/status                                    # what runs
   make lab-down                                 # takes all of it away
 
