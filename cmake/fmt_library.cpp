@@ -1,5 +1,5 @@
-// The compiled half of fmt, built here because Debian ships it only as a shared object. Using fmt as
-// headers alone would cost every file that formats three seconds of compile time.
+// The compiled half of fmt, built here because Debian ships it only as a shared object. Using fmt
+// as headers alone would cost every file that formats three seconds of compile time.
 //
 // fmt's headers declare these templates `extern` and leave their bodies to whoever includes
 // format-inl.h, once.

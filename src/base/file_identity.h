@@ -25,7 +25,7 @@ struct FileIdentity {
 
 // All zero when nothing is there. Does not follow a link at the end of the path.
 inline FileIdentity identify(const std::filesystem::path& path) {
-  struct stat status {};
+  struct stat status{};
   if (::lstat(path.c_str(), &status) != 0) return {};
   return {status.st_dev, status.st_ino, status.st_ctim.tv_sec, status.st_ctim.tv_nsec};
 }

@@ -70,7 +70,7 @@ struct Gpu {
   int index = 0;  // NVML's
   GpuUuid uuid;
   std::string name;  // "NVIDIA L20", "Tesla T4"
-  int minor = 0;     // /dev/nvidia<minor>; -1: the driver does not tell; -1: the driver would not say
+  int minor = 0;  // /dev/nvidia<minor>; -1: the driver does not tell; -1: the driver would not say
   PciAddress pci;
   Bytes memory;  // total; 0 when NVML could not tell
   ComputeCapability compute_capability;

@@ -47,12 +47,11 @@ inline constexpr std::size_t kMaxSteps = 400'000;
 
 // The best `size` GPUs that contain `required`; nullopt when there are none.
 //
-// Up to 8 GPUs: of all ways to split them into sets of `size` (the last one may be smaller), the one
-// with the highest total, and in it the best full set that contains what is required. So what is
-// left stays well connected too, and a Pod may get a set that is not the very best.
-// Above 8: the best set. Where trying all takes too long: grown greedily from up to 64 seeds, each
-// improved by up to 16 swaps; need not be the best.
-// Ties go to the lowest indices.
+// Up to 8 GPUs: of all ways to split them into sets of `size` (the last one may be smaller), the
+// one with the highest total, and in it the best full set that contains what is required. So what
+// is left stays well connected too, and a Pod may get a set that is not the very best. Above 8: the
+// best set. Where trying all takes too long: grown greedily from up to 64 seeds, each improved by
+// up to 16 swaps; need not be the best. Ties go to the lowest indices.
 std::optional<AlignedSet> best_aligned(const Scores& scores, std::span<const std::size_t> required,
                                        std::size_t size);
 
