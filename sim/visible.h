@@ -21,7 +21,7 @@ struct Visible {
   bool everything = true;
   std::bitset<kMaxGpus> gpus;   // shown at all
   std::bitset<kMaxGpus> whole;  // with every MIG device
-  std::bitset<kMaxGpuInstances * kMaxComputeInstances> mig[kMaxGpus] = {};
+  std::bitset<std::size_t{kMaxGpuInstances} * kMaxComputeInstances> mig[kMaxGpus] = {};
 
   bool shows(std::uint32_t gpu) const { return everything || gpus[gpu]; }
   bool shows(std::uint32_t gpu, std::uint32_t gpu_instance, std::uint32_t compute_instance) const {
