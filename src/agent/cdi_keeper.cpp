@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <sys/utsname.h>
 
+#include <utility>
+
 #include "cdi/driver_files.h"
 #include "cdi/writer.h"
 
@@ -16,8 +18,8 @@ std::string kernel_release() {
 
 }  // namespace
 
-CdiKeeper::CdiKeeper(const config::AgentOptions& options, const Log& log)
-    : options_(options), log_(log) {}
+CdiKeeper::CdiKeeper(config::AgentOptions options, const Log& log)
+    : options_(std::move(options)), log_(log) {}
 
 Result<std::vector<std::string>> CdiKeeper::update(const offer::Offer& offer,
                                                    const gpu::Machine& machine,
@@ -49,6 +51,7 @@ Result<cdi::Specs> CdiKeeper::make(const offer::Offer& offer, const gpu::Machine
   const FsRoot host(options_.host_root);
   const FsRoot driver(config.flags.plugin.container_driver_root);
   std::vector<gpu::PciAddress> addresses;
+  addresses.reserve(machine.gpus.size());
   for (const auto& gpu : machine.gpus) addresses.push_back(gpu.pci);
   ASSIGN_OR_RETURN(const auto files,
                    cdi::find_driver_files(

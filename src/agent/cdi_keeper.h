@@ -20,7 +20,7 @@ namespace tranche::agent {
 
 class CdiKeeper {
  public:
-  CdiKeeper(const config::AgentOptions& options, const Log& log);
+  CdiKeeper(config::AgentOptions options, const Log& log);
 
   // Writes the specifications of `offer`, before it is advertised; returns the modes
   // (offer/grant.h, cdi_modes) whose class has a device. `imex_channels`: those that exist. Without

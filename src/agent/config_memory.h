@@ -22,8 +22,8 @@ struct ConfigChoice {
 
 class ConfigMemory {
  public:
-  explicit ConfigMemory(std::filesystem::path state_dir)
-      : file_(std::move(state_dir) / "config.json") {}
+  explicit ConfigMemory(const std::filesystem::path& state_dir)
+      : file_(state_dir / "config.json") {}
 
   // nullopt: nothing was kept. kInvalidArgument: torn, edited, or of another version.
   Result<std::optional<ConfigChoice>> load() const;
