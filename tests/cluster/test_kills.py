@@ -136,10 +136,10 @@ def test_agents_killed_during_pod_starts(lab, release, kills, starts):
             lab.kubectl("delete", "pods", "-l", "app=load", "--wait=false", "--grace-period=0", "--force")
             time.sleep(dice.uniform(0, 1.5))  # the agent dies at some moment of the starts
             end_agent(lab, NODE)
+            last = time.monotonic()
             lab.wait(lambda: len(running(lab)) >= size // 2, "Pods start", timeout=60)
             refused |= {pod["metadata"]["uid"] for pod in pods(lab) if pod["status"]["phase"] == "Failed"}
-        last = time.monotonic()
         lab.wait(lambda: len(running(lab)) == size, "all replicas run", timeout=60)
-        print(f"all {size} replicas Running {time.monotonic() - last:.1f} s after the last kill's Pods; ", end="")
+        print(f"all {size} replicas Running {time.monotonic() - last:.1f} s after the last kill; ", end="")
         print(f"{len(refused)} Pods were refused in {kills} kills and {starts} starts")
         check_devices(lab)
