@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "agent/node_feature_writer.h"
 #include "agent/node_reporter.h"
 #include "base/json.h"
 #include "cluster/node.h"
@@ -14,9 +15,6 @@ namespace tranche::agent {
 namespace {
 
 using Removed = Result<std::vector<std::string>>;
-
-// Of NodeLabels and NodeFeatureWriter.
-constexpr const char* kLabelManager = "tranche-labels";
 
 // nullopt: there is no such object, or no such kind (any more).
 Result<std::optional<cluster::Object>> find(cluster::Objects& objects, const cluster::Kind& kind,
@@ -34,7 +32,7 @@ bool is_managed_by_us(const std::string& text) {
   if (!managers) return false;
   return std::ranges::any_of(managers->elements(), [](const json::View& entry) {
     const auto manager = entry.find("manager");
-    return manager && manager->as_string() == kLabelManager;
+    return manager && manager->as_string() == kLabelFieldManager;
   });
 }
 
@@ -52,7 +50,7 @@ Removed clear_node_labels(cluster::Objects& objects, const std::string& node,
       {"apiVersion", "v1"}, {"kind", "Node"}, {"metadata", {{"name", node}, {"uid", object->uid}}}};
   ASSIGN_OR_RETURN(
       const auto applied,
-      objects.apply(cluster::kNode, key, {.json = none.dump(), .field_manager = kLabelManager},
+      objects.apply(cluster::kNode, key, {.json = none.dump(), .field_manager = kLabelFieldManager},
                     {.stop = stop}));
   ASSIGN_OR_RETURN(const auto after, cluster::parse_node(applied.json));
   for (const auto& [label, value] : before.labels) {

@@ -89,16 +89,10 @@ Result<ConfigChoice> ClusterSource::choose() {
 
 // Sets label_, "" for a node that has none. kUnavailable while the node is not known.
 Result<void> ClusterSource::see_label() {
-  if (const auto node = node_.node()) {
-    label_ = find(node->labels, options_.choice.node_label.c_str()).value_or("");
-  }
+  auto node = node_.known();
+  if (node) label_ = find(node->labels, options_.choice.node_label.c_str()).value_or("");
   if (label_) return {};
-  if (node_.synced()) {
-    return fail(Code::kUnavailable, fmt::format("the cluster has no node {}", node_.name()),
-                "set NODE_NAME by the downward API (fieldRef spec.nodeName)");
-  }
-  return std::unexpected(
-      node_.failure().value_or(Error{Code::kUnavailable, "the API server has not answered yet"}));
+  return std::unexpected(std::move(node).error());
 }
 
 Result<cluster::ConfigMap> ClusterSource::map() {

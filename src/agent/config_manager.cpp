@@ -59,13 +59,8 @@ class LabelsOfNode final : public NodeLabelSource {
                const Log& log)
       : objects_(std::move(objects)), node_(*objects_, node, changed, log) {}
   Result<std::map<std::string, std::string>> read() override {
-    if (const auto node = node_.node()) return node->labels;
-    if (node_.synced()) {
-      return fail(Code::kUnavailable, fmt::format("the cluster has no node {}", node_.name()),
-                  "set NODE_NAME by the downward API (fieldRef spec.nodeName)");
-    }
-    return std::unexpected(
-        node_.failure().value_or(Error{Code::kUnavailable, "the API server has not answered yet"}));
+    ASSIGN_OR_RETURN(auto node, node_.known());
+    return std::move(node).labels;
   }
 
  private:

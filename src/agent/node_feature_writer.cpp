@@ -8,12 +8,6 @@
 #include "cluster/pod.h"
 
 namespace tranche::agent {
-namespace {
-
-constexpr const char* kFieldManager = "tranche-labels";
-
-}  // namespace
-
 NodeFeatureWriter::NodeFeatureWriter(cluster::Objects& objects, Options options, const Log& log)
     : objects_(objects),
       options_(std::move(options)),
@@ -38,7 +32,7 @@ Result<void> NodeFeatureWriter::write(const labels::Labels& labels, const std::s
       .key = key_, .node = options_.node_name, .owners = *owners_, .labels = labels};
   auto applied = objects_.apply(
       cluster::kNodeFeature, key_,
-      {.json = cluster::to_json(feature), .field_manager = kFieldManager, .force = true},
+      {.json = cluster::to_json(feature), .field_manager = kLabelFieldManager, .force = true},
       {.stop = stop});
   if (applied) return {};
   auto error = std::move(applied).error();

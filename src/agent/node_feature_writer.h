@@ -14,6 +14,10 @@
 
 namespace tranche::agent {
 
+// Of server-side apply, for labels on Nodes and NodeFeatures: what it applied last and applies no
+// longer, the API server removes; what cleans up must go by the same name.
+inline constexpr const char* kLabelFieldManager = "tranche-labels";
+
 class NodeFeatureWriter {
  public:
   struct Options {

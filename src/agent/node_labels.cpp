@@ -12,9 +12,6 @@ namespace {
 
 using nlohmann::json;
 
-// Of server-side apply: what it applied last and applies no longer, the API server removes.
-constexpr const char* kFieldManager = "tranche-labels";
-
 // Whether a conflict's message names this label's field: ".metadata.labels.<key>", to its end.
 bool conflicts(std::string_view message, const std::string& label) {
   const auto field = ".metadata.labels." + label;
@@ -96,7 +93,7 @@ Result<void> NodeLabels::apply_once(const labels::Labels& labels, const std::str
                      {"metadata", {{"name", node_.name()}, {"uid", uid}, {"labels", labels}}}};
   auto applied =
       objects_.apply(cluster::kNode, {.ns = "", .name = node_.name()},
-                     {.json = body.dump(), .field_manager = kFieldManager}, {.stop = stop});
+                     {.json = body.dump(), .field_manager = kLabelFieldManager}, {.stop = stop});
   if (!applied) return std::unexpected(std::move(applied).error());
   return {};
 }

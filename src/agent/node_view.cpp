@@ -1,5 +1,7 @@
 #include "agent/node_view.h"
 
+#include <fmt/format.h>
+
 namespace tranche::agent {
 
 NodeView::NodeView(cluster::Objects& objects, std::string name, Bell& changed, const Log& log,
@@ -17,6 +19,16 @@ std::optional<cluster::Node> NodeView::node() const {
   if (!object) return std::nullopt;
   auto node = cluster::parse_node(object->json);
   return node ? std::optional(*std::move(node)) : std::nullopt;
+}
+
+Result<cluster::Node> NodeView::known() const {
+  if (auto found = node()) return *std::move(found);
+  if (synced()) {
+    return fail(Code::kUnavailable, fmt::format("the cluster has no node {}", name_),
+                "set NODE_NAME by the downward API (fieldRef spec.nodeName)");
+  }
+  return std::unexpected(
+      failure().value_or(Error{Code::kUnavailable, "the API server has not answered yet"}));
 }
 
 }  // namespace tranche::agent

@@ -20,6 +20,8 @@ class NodeView {
   const std::string& name() const { return name_; }
   // nullopt: it does not exist, or has not been read yet.
   std::optional<cluster::Node> node() const;
+  // The same; kUnavailable, with the reason, where node() gives nothing.
+  Result<cluster::Node> known() const;
   // Whether it is known that there is such a node, or that there is none.
   bool synced() const { return cache_.synced(); }
   // Why the API server cannot be asked at the moment.

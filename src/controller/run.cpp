@@ -4,11 +4,11 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <array>
 #include <optional>
 #include <thread>
 
 #include "agent/signals.h"
+#include "agent/status_file.h"
 #include "base/uuid.h"
 #include "cluster/pause.h"
 #include "config/controller_options.h"
@@ -26,9 +26,7 @@ constexpr std::chrono::milliseconds kLook{250};
 // Who this process is among the controllers: its Pod, else the host and something random.
 std::string identity(const config::ControllerOptions& options) {
   if (!options.pod_name.empty()) return options.pod_name;
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host = {"unknown"};
-  return fmt::format("{}_{}", host.data(), random_uuid());
+  return fmt::format("{}_{}", agent::host_name(), random_uuid());
 }
 
 // Whether a signal asks to end, waiting a moment for one.
