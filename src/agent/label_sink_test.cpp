@@ -17,6 +17,8 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 
 constexpr Retrier::Backoff kQuick{milliseconds(1), milliseconds(4)};
+// What waits for this does not come up again within a test.
+constexpr Retrier::Backoff kNever{std::chrono::hours(1), std::chrono::hours(1)};
 const cluster::ObjectKey kNodeKey = {.ns = "", .name = "n1"};
 const cluster::ObjectKey kFeatureKey = {.ns = "gpu", .name = "nvidia-features-for-n1"};
 const labels::Labels kLabels = {{"nvidia.com/gpu.count", "2"}, {"nvidia.com/gpu.product", "L20"}};
@@ -41,10 +43,10 @@ class LabelSinkTest : public testing::Test {
 
 class NodeFeatureLabelsTest : public LabelSinkTest {
  protected:
-  void open() {
+  void open(Retrier::Backoff backoff = kQuick) {
     sink_.emplace(objects_,
                   NodeFeatureWriter::Options{.ns = "gpu", .node_name = "n1", .pod_name = "p"},
-                  bell_, log_.log(), kQuick);
+                  bell_, log_.log(), backoff);
   }
   bool written(const labels::Labels& labels) {
     return test::eventually([&] {
@@ -94,14 +96,40 @@ TEST_F(NodeFeatureLabelsTest, WithoutNodeFeatureDiscoveryItSaysWhatToDo) {
   EXPECT_TRUE(written(kLabels));
 }
 
+TEST_F(NodeFeatureLabelsTest, AskedAgainWithTheSameLabelsItGoesOnWaiting) {
+  objects_.refuse("apply", cluster::kNodeFeature, {Code::kPermission, "nodefeatures: forbidden"});
+  open(kNever);
+  sink_->write(kLabels);
+  ASSERT_TRUE(test::eventually([&] { return log_.count("nodefeatures: forbidden") == 1; }));
+  for (int i = 0; i < 10; ++i) sink_->write(kLabels);
+  objects_.recover();
+  const labels::Labels others = {{"nvidia.com/gpu.count", "3"}};
+  sink_->write(others);
+  EXPECT_TRUE(written(others)) << "other labels are written at once";
+  EXPECT_EQ(calls("apply nodefeatures"), 2);
+}
+
 class NodeLabelsTest : public LabelSinkTest {
  protected:
-  void open(const json& labels) {
+  void open(const json& labels, Retrier::Backoff backoff = kQuick) {
     objects_.put(cluster::kNode, json{{"metadata", {{"name", "n1"}, {"labels", labels}}}}.dump());
     node_.emplace(objects_, "n1", bell_, log_.log(),
                   cluster::WatchCache::Backoff{milliseconds(1), milliseconds(4)});
     ASSERT_TRUE(test::eventually([&] { return node_->node().has_value(); }));
-    sink_.emplace(objects_, *node_, log_.log(), kQuick);
+    sink_.emplace(objects_, *node_, log_.log(), backoff);
+  }
+  // As kubelet does every few seconds; the sink is asked again, as the agent's loop does then.
+  void change_status(const std::string& heartbeat) {
+    const auto node = objects_.put(
+        cluster::kNode,
+        json{{"metadata", {{"name", "n1"}}},
+             {"status", {{"conditions", {{{"type", "Ready"}, {"message", heartbeat}}}}}}}
+            .dump());
+    ASSERT_TRUE(test::eventually([&] {
+      const auto seen = node_->node();
+      return seen && seen->resource_version == node.resource_version;
+    }));
+    sink_->write(kLabels);
   }
   bool has(const json& labels) {
     return test::eventually([&] { return node_labels() == labels; });
@@ -144,6 +172,46 @@ TEST_F(NodeLabelsTest, ARecreatedNodeIsLabelledAnew) {
     sink_->write(kLabels);
     return node_labels() == json(kLabels);
   }));
+}
+
+TEST_F(NodeLabelsTest, AStreamOfNodeChangesDoesNotDefeatTheBackOff) {
+  open(json::object(), kNever);
+  objects_.refuse("apply", cluster::kNode, {Code::kPermission, "nodes: forbidden"});
+  sink_->write(kLabels);
+  ASSERT_TRUE(test::eventually([&] { return log_.count("nodes: forbidden") == 1; }));
+  for (int i = 0; i < 10; ++i) change_status(std::to_string(i));
+  objects_.recover();
+  const labels::Labels others = {{"nvidia.com/gpu.count", "3"}};
+  sink_->write(others);
+  EXPECT_TRUE(has(json(others))) << "other labels are written at once";
+  EXPECT_EQ(calls("apply nodes"), 2);
+}
+
+TEST_F(NodeLabelsTest, ARecreatedNodeIsNoReasonToWait) {
+  open(json::object(), kNever);
+  objects_.refuse("apply", cluster::kNode, {Code::kPermission, "nodes: forbidden"});
+  sink_->write(kLabels);
+  ASSERT_TRUE(test::eventually([&] { return log_.count("nodes: forbidden") == 1; }));
+  objects_.recover();
+  objects_.erase(cluster::kNode, kNodeKey);
+  change_status("recreated");
+  EXPECT_TRUE(has(json(kLabels)));
+}
+
+TEST_F(NodeLabelsTest, WhatIsNoLongerWantedIsGivenUp) {
+  open(json::object(), kNever);
+  sink_->write(kLabels);
+  ASSERT_TRUE(has(json(kLabels)));
+  ASSERT_TRUE(test::eventually([&] { return node_->node()->labels == kLabels; }));
+  ASSERT_TRUE(test::eventually([&] { return log_.count("wrote 2 labels to Node n1") == 1; }));
+  const labels::Labels others = {{"nvidia.com/gpu.count", "3"}};
+  objects_.refuse("apply", cluster::kNode, {Code::kUnavailable, "nodes: away"});
+  sink_->write(others);
+  ASSERT_TRUE(test::eventually([&] { return log_.count("nodes: away") == 1; }));
+  sink_->write(kLabels);  // as the Node says
+  objects_.recover();
+  sink_->write(others);
+  EXPECT_TRUE(has(json(others))) << "nothing was left that would have waited";
 }
 
 TEST_F(NodeLabelsTest, NothingIsSentWhenNothingDiffers) {

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "agent/label_sink.h"
 
@@ -29,7 +30,8 @@ void NodeFeatureLabels::write(const labels::Labels& labels) {
                       log_.info(fmt::format("wrote {} labels to {}", labels.size(), place()));
                       return {};
                     },
-                    .done = {}});
+                    .done = {},
+                    .aim = fmt::format("{}", labels)});
 }
 
 }  // namespace tranche::agent

@@ -45,6 +45,7 @@ void NodeLabels::write(const labels::Labels& labels) {
     const std::scoped_lock lock(mutex_);
     if (applied_ && applied_->wanted == labels && applied_->uid == node->uid &&
         holds(*node, applied_->written)) {
+      retrier_.forget("labels");
       return;
     }
   }
@@ -52,7 +53,8 @@ void NodeLabels::write(const labels::Labels& labels) {
       {.key = "labels",
        .attempt = [this, labels, uid = node->uid](
                       const std::stop_token& stop) { return apply(labels, uid, stop); },
-       .done = {}});
+       .done = {},
+       .aim = fmt::format("{} on {}", labels, node->uid)});
 }
 
 // A label that someone else set makes the API server refuse them all: it is left out then.

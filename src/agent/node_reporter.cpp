@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "cluster/event.h"
 #include "cluster/time.h"
 
 namespace tranche::agent {
@@ -53,17 +52,23 @@ std::string patch_text(const cluster::NodeCondition& condition, bool transition,
 
 NodeReporter::NodeReporter(cluster::Objects& objects, const NodeView& node, const Clock& clock,
                            const Log& log, Retrier::Backoff backoff)
-    : objects_(objects), node_(node), clock_(clock), log_(log), retrier_(log, backoff) {}
+    : objects_(objects),
+      node_(node),
+      clock_(clock),
+      events_(objects, {.reporter = "tranche.dev/agent", .instance = node.name()}, clock, log),
+      retrier_(log, backoff) {}
 
 void NodeReporter::report(const ConfigReport& report) {
-  if (const auto node = node_.node(); node && says(*node, report)) {
+  const auto node = node_.node();
+  if (node && says(*node, report)) {
     retrier_.forget("condition");
     return;
   }
   retrier_.request(
       {.key = "condition",
        .attempt = [this, report](const std::stop_token& stop) { return write(report, stop); },
-       .done = {}});
+       .done = {},
+       .aim = fmt::format("{} {} on {}", report.applied, report.message, node ? node->uid : "")});
 }
 
 Result<void> NodeReporter::write(const ConfigReport& report, const std::stop_token& stop) {
@@ -79,29 +84,15 @@ Result<void> NodeReporter::write(const ConfigReport& report, const std::stop_tok
                                 .subresource = "status"};
   auto patched = objects_.patch(cluster::kNode, key, patch, {.stop = stop});
   if (!patched) return std::unexpected(std::move(patched).error());
-  if (auto sent = send_event(report, stop); !sent && !events_refused_) {
-    events_refused_ = true;
-    log_.warn(fmt::format("no Event is recorded: {}", sent.error().message()));
-  }
-  return {};
-}
-
-Result<void> NodeReporter::send_event(const ConfigReport& report, const std::stop_token& stop) {
-  const auto condition = wanted(report);
   // The node's name as uid: so kubelet records its Events, and `kubectl describe` finds them.
-  const cluster::Event event = {
-      .regarding = {.api_version = "v1", .kind = "Node", .name = node_.name(), .uid = node_.name()},
-      .warning = !report.applied,
-      .reason = condition.reason,
-      .action = "Configure",
-      .note = condition.message,
-      .reporter = "tranche.dev/agent",
-      .instance = node_.name(),
-      .time = clock_.wall_now()};
-  auto created = objects_.create(cluster::kEvent, cluster::key_of(event).ns,
-                                 cluster::to_json(event), {.stop = stop});
-  if (created || created.error().code == Code::kAlreadyExists) return {};
-  return std::unexpected(std::move(created).error());
+  events_.record(
+      {.regarding = {.api_version = "v1", .kind = "Node", .name = key.name, .uid = key.name},
+       .warning = !report.applied,
+       .reason = condition.reason,
+       .action = "Configure",
+       .note = condition.message},
+      {.stop = stop});
+  return {};
 }
 
 }  // namespace tranche::agent

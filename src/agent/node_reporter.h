@@ -9,6 +9,7 @@
 #include "agent/node_view.h"
 #include "base/clock.h"
 #include "base/retrier.h"
+#include "cluster/event_recorder.h"
 #include "cluster/objects.h"
 
 namespace tranche::agent {
@@ -32,13 +33,11 @@ class NodeReporter {
 
  private:
   Result<void> write(const ConfigReport& report, const std::stop_token& stop);
-  Result<void> send_event(const ConfigReport& report, const std::stop_token& stop);
 
   cluster::Objects& objects_;
   const NodeView& node_;
   const Clock& clock_;
-  const Log& log_;
-  bool events_refused_ = false;  // of the retrier's thread: said once
+  cluster::EventRecorder events_;  // of the retrier's thread
   Retrier retrier_;
 };
 

@@ -24,8 +24,10 @@ class NodeReporterTest : public testing::Test {
         {"type":"Ready","status":"True","reason":"KubeletReady","message":"fine"}]}})");
     node_.emplace(objects_, "n1", bell_, log_.log(),
                   cluster::WatchCache::Backoff{milliseconds(1), milliseconds(4)});
-    reporter_.emplace(objects_, *node_, clock_, log_.log(),
-                      Retrier::Backoff{milliseconds(1), milliseconds(4)});
+    open({milliseconds(1), milliseconds(4)});
+  }
+  void open(Retrier::Backoff backoff) {
+    reporter_.emplace(objects_, *node_, clock_, log_.log(), backoff);
   }
   std::optional<json> condition(const std::string& type) {
     const auto node = json::parse(objects_.text(cluster::kNode, {.ns = "", .name = "n1"}));
@@ -120,6 +122,19 @@ TEST_F(NodeReporterTest, TriesUntilItIsAllowed) {
   objects_.recover();
   EXPECT_TRUE(says("True", "key l20"));
   EXPECT_EQ(log_.count("grant patch on nodes/status"), 1);
+}
+
+TEST_F(NodeReporterTest, AskedAgainWithTheSameReportItGoesOnWaiting) {
+  ASSERT_TRUE(test::eventually([&] { return node_->node().has_value(); }));
+  open({std::chrono::hours(1), std::chrono::hours(1)});
+  objects_.refuse("patch", cluster::kNode, {Code::kPermission, "nodes/status: forbidden"});
+  reporter_->report({.applied = true, .message = "key l20"});
+  ASSERT_TRUE(test::eventually([&] { return log_.count("nodes/status: forbidden") == 1; }));
+  for (int i = 0; i < 10; ++i) reporter_->report({.applied = true, .message = "key l20"});
+  objects_.recover();
+  reporter_->report({.applied = true, .message = "key t4"});
+  EXPECT_TRUE(says("True", "key t4")) << "another report is written at once";
+  EXPECT_EQ(calls("patch nodes"), 2);
 }
 
 TEST_F(NodeReporterTest, WithoutTheRightToRecordEventsTheConditionIsWritten) {

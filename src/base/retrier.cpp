@@ -19,8 +19,13 @@ void Retrier::request(Job job) {
   {
     const std::scoped_lock lock(mutex_);
     const auto key = job.key;
-    pending_.insert_or_assign(key,
-                              Pending{std::move(job), Clock::now(), backoff_.first, ++generation_});
+    Pending asked{std::move(job), Clock::now(), backoff_.first, ++generation_};
+    const auto waiting = pending_.find(key);
+    if (waiting != pending_.end() && asked.has_aim_of(waiting->second)) {
+      asked.due = waiting->second.due;
+      asked.wait = waiting->second.wait;
+    }
+    pending_.insert_or_assign(key, std::move(asked));
   }
   changed_.notify_all();
 }
@@ -60,10 +65,16 @@ void Retrier::settle(const Pending& tried, const Result<void>& result) {
   const auto& key = tried.job.key;
   const std::scoped_lock lock(mutex_);
   const auto found = pending_.find(key);
-  // Asked for anew or forgotten while the attempt ran: this outcome no longer matters.
-  if (found == pending_.end() || found->second.generation != tried.generation) return;
+  // Forgotten, or asked for with another aim while the attempt ran: this outcome no longer matters.
+  if (found == pending_.end()) return;
+  const bool asked_again = found->second.generation != tried.generation;
+  if (asked_again && !found->second.has_aim_of(tried)) return;
   if (result) {
-    pending_.erase(found);
+    if (asked_again) {
+      found->second.wait = backoff_.first;
+    } else {
+      pending_.erase(found);
+    }
     complaint_.erase(key);
     if (!tried.job.done.empty()) log_.info(tried.job.done);
     return;

@@ -2,7 +2,9 @@
 // Does what must be done in the end: jobs by key, each tried on a thread of its own until it
 // succeeds, waiting 1 s, 2 s, ... up to 30 s between attempts; so kubelet or an API server that is
 // away or hangs never stops the agent's loop. A failure is logged once until its text changes.
-// A new job takes the place of the one under its key.
+// A new job takes the place of the one under its key. One that is asked for again while it waits
+// (Job::aim) goes on waiting: what asks at every change of an object that changes every few seconds
+// must not turn the back-off into a stream of attempts.
 
 #include <chrono>
 #include <condition_variable>
@@ -27,6 +29,9 @@ class Retrier {
     // One attempt; may block for seconds, but ends soon after a stop request.
     std::function<Result<void>(const std::stop_token&)> attempt;
     std::string done;  // logged after success; empty: nothing is
+    // What the job is to bring about. A job with the aim of the one that waits under its key takes
+    // over its back-off; empty: it never does.
+    std::string aim = {};
   };
   struct Backoff {
     std::chrono::milliseconds first = std::chrono::seconds(1);
@@ -39,7 +44,9 @@ class Retrier {
   Retrier(const Retrier&) = delete;
   Retrier& operator=(const Retrier&) = delete;
 
-  // Tries at once, and again from the first back-off step on.
+  // Tries at once, and again from the first back-off step on; with the aim of a job that failed and
+  // waits, when that would have been tried. With the aim of one whose attempt is under way, which
+  // may have begun with what is known to be old by now, once more after it.
   void request(Job job);
   // Gives up on what is no longer wanted.
   void forget(const std::string& key);
@@ -51,6 +58,10 @@ class Retrier {
     Clock::time_point due;
     std::chrono::milliseconds wait;
     std::uint64_t generation;
+
+    bool has_aim_of(const Pending& other) const {
+      return !job.aim.empty() && job.aim == other.job.aim;
+    }
   };
 
   void run(const std::stop_token& stop);

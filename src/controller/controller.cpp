@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
-#include "cluster/event.h"
 #include "cluster/modify.h"
 #include "cluster/policy_annotations.h"
 
@@ -49,6 +48,8 @@ Controller::Controller(cluster::Objects& objects, Options options, const Clock& 
       options_(std::move(options)),
       clock_(clock),
       log_(log),
+      events_(objects, {.reporter = "tranche.dev/controller", .instance = options_.instance}, clock,
+              log),
       policies_(
           objects,
           {.kind = cluster::kClusterPolicy,
@@ -211,24 +212,17 @@ Result<void> Controller::report(const cluster::Object& policy, const PolicyStatu
 
 void Controller::tell(const cluster::Object& policy, const Condition& outcome,
                       const std::stop_token& stop) {
-  const cluster::Event event{.regarding = {.api_version = cluster::kClusterPolicy.api_version(),
-                                           .kind = std::string(cluster::kClusterPolicy.kind),
-                                           .name = policy.key.name,
-                                           .uid = policy.uid},
-                             .warning = !outcome.is_true,
-                             .reason = outcome.reason,
-                             .action = "Apply",
-                             .note = outcome.message,
-                             .reporter = "tranche.dev/controller",
-                             .instance = options_.instance,
-                             .time = clock_.wall_now()};
   const auto within = call(stop);
   if (!within) return;
-  const auto sent =
-      objects_.create(cluster::kEvent, cluster::key_of(event).ns, cluster::to_json(event), *within);
-  if (sent || sent.error().code == Code::kAlreadyExists || events_refused_) return;
-  events_refused_ = true;
-  log_.warn(fmt::format("no Event is recorded: {}", sent.error().message()));
+  events_.record({.regarding = {.api_version = cluster::kClusterPolicy.api_version(),
+                                .kind = std::string(cluster::kClusterPolicy.kind),
+                                .name = policy.key.name,
+                                .uid = policy.uid},
+                  .warning = !outcome.is_true,
+                  .reason = outcome.reason,
+                  .action = "Apply",
+                  .note = outcome.message},
+                 *within);
 }
 
 Result<cluster::Call> Controller::call(const std::stop_token& stop) const {

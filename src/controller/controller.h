@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/retrier.h"
+#include "cluster/event_recorder.h"
 #include "cluster/objects.h"
 #include "cluster/watch_cache.h"
 #include "controller/policy_map.h"
@@ -77,7 +78,7 @@ class Controller {
   };
   std::optional<Written> written_;
   std::map<std::string, Condition> told_;
-  bool events_refused_ = false;
+  cluster::EventRecorder events_;
   cluster::WatchCache policies_;
   cluster::WatchCache maps_;
   cluster::WatchCache daemon_sets_;

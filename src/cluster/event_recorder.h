@@ -1,0 +1,36 @@
+#pragma once
+// Records Events of one reporter, so that `kubectl describe` tells what became of an object. An
+// Event is a courtesy: one that cannot be recorded is logged, once for all, and fails nothing.
+// Works over the port; used by one thread at a time.
+
+#include <string>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cluster/event.h"
+#include "cluster/objects.h"
+
+namespace tranche::cluster {
+
+class EventRecorder {
+ public:
+  struct Options {
+    std::string reporter;  // reportingController, "tranche.dev/agent"
+    std::string instance;  // reportingInstance: the node or Pod
+  };
+
+  // The references outlive it.
+  EventRecorder(Objects& objects, Options options, const Clock& clock, const Log& log);
+
+  // As happened now; who reports and when are filled in.
+  void record(Event event, const Call& call);
+
+ private:
+  Objects& objects_;
+  const Options options_;
+  const Clock& clock_;
+  const Log& log_;
+  bool refused_ = false;
+};
+
+}  // namespace tranche::cluster
