@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 namespace tranche::cluster {
@@ -61,6 +62,34 @@ TEST(GpuTier, IsReadWholeAndWrittenAsRead) {
                                                           "2026-01-01T00:00:00Z", 3}));
   EXPECT_THAT(validate(*tier), IsEmpty());
   EXPECT_EQ(json::parse(to_json(*tier)), json::parse(kWhole));
+}
+
+// The cases that the schema is checked with as well (tests/e2e/test_schemas.py): what is fit for
+// one is fit for the other.
+json published_cases() {
+  std::ifstream file("tests/data/gpu-tiers.json");
+  return json::parse(file);
+}
+
+TEST(GpuTier, WhatTheSchemaTakesIsFit) {
+  for (const auto& c : published_cases().at("fit")) {
+    const auto tier = parse_gpu_tier(c["tier"].dump());
+    ASSERT_TRUE(tier) << c["name"] << tier.error().what;
+    EXPECT_THAT(validate(*tier), IsEmpty()) << c["name"];
+    EXPECT_EQ(json::parse(to_json(*tier)), c["tier"]) << c["name"];
+  }
+}
+
+TEST(GpuTier, WhatTheSchemaRefusesIsUnfit) {
+  for (const auto& c : published_cases().at("unfit")) {
+    const auto tier = parse_gpu_tier(c["tier"].dump());
+    const auto why = HasSubstr(c["why"].get<std::string>());
+    if (tier) {
+      EXPECT_THAT(validate(*tier), testing::Contains(why)) << c["name"];
+    } else {
+      EXPECT_THAT(tier.error().what, why) << c["name"];
+    }
+  }
 }
 
 TEST(GpuTier, Mechanisms) {

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/checksum.h"
@@ -112,6 +114,17 @@ TEST(Snapshot, KeepsEverything) {
   EXPECT_EQ(back->budgets, expected.budgets);
   EXPECT_EQ(*back, expected);
   EXPECT_EQ(encode(*back), text);
+}
+
+// A snapshot/v1 file that stays readable, and that the schema is checked with
+// (tests/e2e/test_schemas.py).
+TEST(Snapshot, IsWrittenAsThePublishedSample) {
+  std::ifstream file("tests/data/snapshot-v1.json");
+  const std::string sample(std::istreambuf_iterator<char>(file), {});
+  EXPECT_EQ(json::parse(encode(whole())), json::parse(sample, nullptr, false));
+  const auto read = decode(sample);
+  ASSERT_TRUE(read) << read.error().what;
+  EXPECT_EQ(*read, whole());
 }
 
 TEST(Snapshot, OrderDoesNotMatter) {

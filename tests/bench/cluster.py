@@ -9,25 +9,20 @@ in the Node object (watched). And the agent's memory on a cluster.
 Hardware is simulated; kubelet, scheduler, API server and agent are real."""
 
 import argparse
-import base64
 import datetime
-import http.client
 import json
 import pathlib
 import re
-import ssl
 import statistics
 import subprocess
 import sys
-import tempfile
 import threading
 import time
-import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "cluster")]
 
-import yaml  # noqa: E402
+from api import Api  # noqa: E402
 from pods import GPU, wait_offer  # noqa: E402
 from release import Release, label  # noqa: E402
 
@@ -36,36 +31,6 @@ from lab.cluster.lab import Lab  # noqa: E402
 NAMESPACE = "kube-system"
 MAP = "bench-configs"
 LINE = re.compile(r"^(\S+) I advertising nvidia.com/gpu: (\d+) tranches", re.MULTILINE)
-
-
-class Api:
-    """The API server without kubectl's start-up time."""
-
-    def __init__(self, kubeconfig: pathlib.Path):
-        config = yaml.safe_load(kubeconfig.read_text())
-        cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
-        self._url = urllib.parse.urlparse(cluster["server"])
-        self._context = ssl.create_default_context(cadata=self._text(cluster, "certificate-authority"))
-        with tempfile.NamedTemporaryFile("w", suffix=".pem") as pem:
-            pem.write(self._text(user, "client-certificate") + self._text(user, "client-key"))
-            pem.flush()
-            self._context.load_cert_chain(pem.name)
-
-    @staticmethod
-    def _text(entry: dict, name: str) -> str:
-        if data := entry.get(f"{name}-data"):
-            return base64.b64decode(data).decode()
-        return pathlib.Path(entry[name]).read_text()
-
-    def open(self) -> http.client.HTTPSConnection:
-        return http.client.HTTPSConnection(self._url.hostname, self._url.port, context=self._context)
-
-    def patch(self, path: str, body: dict) -> None:
-        connection = self.open()
-        headers = {"Content-Type": "application/merge-patch+json"}
-        connection.request("PATCH", path, json.dumps(body), headers)
-        answer = connection.getresponse()
-        assert answer.status == 200, answer.read()
 
 
 class NodeWatch(threading.Thread):

@@ -1,0 +1,207 @@
+"""The published schemas (docs/schemas) beside what the programs really write: they take it, they name every
+field of it, and they refuse it when any value of it is of another kind.
+
+Grants and the configuration in force come from an agent that runs. Snapshot and tiers have no command yet:
+their samples are held to the code by src/cluster/snapshot_test.cpp and gpu_tier_test.cpp."""
+
+import copy
+import datetime
+import json
+import sys
+
+import pytest
+from jsonschema import Draft202012Validator, FormatChecker
+
+from node import GPU, sharing
+from programs import ROOT, wait_until
+
+sys.path.append(str(ROOT / "tests" / "chart"))
+from api_server import ApiServer  # noqa: E402
+from helm import lab_program  # noqa: E402
+
+SCHEMAS = ROOT / "docs" / "schemas"
+DATA = ROOT / "tests" / "data"
+FORMATS = FormatChecker(formats=())
+
+
+@FORMATS.checks("date-time", raises=ValueError)
+def is_time(value: object) -> bool:
+    return not isinstance(value, str) or datetime.datetime.fromisoformat(value).tzinfo is not None
+
+
+def schema(name: str) -> dict:
+    return json.loads((SCHEMAS / f"{name}.schema.json").read_text())
+
+
+def validator(text: dict) -> Draft202012Validator:
+    return Draft202012Validator(text, format_checker=FORMATS)
+
+
+def closed(part):
+    """The schema, taking no field that it does not name."""
+    if isinstance(part, list):
+        return [closed(one) for one in part]
+    if not isinstance(part, dict):
+        return part
+    shut = {key: closed(value) for key, value in part.items()}
+    if part.get("type") == "object" and "properties" in part:
+        shut.setdefault("additionalProperties", False)
+    return shut
+
+
+def paths(value, at: tuple = ()):
+    """Where each value inside `value` is."""
+    if at:
+        yield at
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, below in inside:
+        yield from paths(below, (*at, key))
+
+
+def parent(value, at: tuple):
+    for key in at[:-1]:
+        value = value[key]
+    return value
+
+
+def of_another_kind(value, at: tuple):
+    """A copy with something at `at` that no format of ours has anywhere."""
+    other = copy.deepcopy(value)
+    inside = parent(other, at)
+    inside[at[-1]] = 0.5 if isinstance(inside[at[-1]], dict) else {"foreign": 0.5}
+    return other
+
+
+def without(value, at: tuple):
+    other = copy.deepcopy(value)
+    del parent(other, at)[at[-1]]
+    return other
+
+
+def check(name: str, value: dict, free: tuple = ()) -> None:
+    """`free`: objects, by the end of their path, whose content somebody else describes."""
+    text = schema(name)
+    validator(text).validate(value)
+    validator(closed(text)).validate(value)
+    for at in paths(value):
+        above = ["/".join(map(str, at[:length])) for length in range(1, len(at))]
+        if not any(one.endswith(free) for one in above):
+            assert not validator(text).is_valid(of_another_kind(value, at)), at
+    # Of its own parts a format has every field, in every file.
+    for at in paths(value):
+        if len(at) == 1 or (len(at) == 2 and at[0] in ("record", "choice", "snapshot")):
+            assert not validator(text).is_valid(without(value, at)), at
+
+
+@pytest.mark.parametrize("file", sorted(SCHEMAS.iterdir()), ids=lambda file: file.name)
+def test_each_is_a_schema(file):
+    text = json.loads(file.read_text())
+    assert text["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    Draft202012Validator.check_schema(text)
+    assert f"{text['title']}.schema.json".replace("/", "-") == file.name or text["title"] == "GPUTier"
+
+
+def test_snapshot():
+    sample = json.loads((DATA / "snapshot-v1.json").read_text())
+    # Forms of Kubernetes', and of gpu-tier-v1.
+    check("snapshot-v1", sample, free=("spec/affinity", "spec/selector", "tiers/0/spec"))
+
+
+@pytest.mark.parametrize(
+    ("path", "wrong"),
+    [
+        (("version",), "snapshot/v2"),
+        (("checksum",), "0123456789ABCDEF"),
+        (("snapshot", "takenAt"), "yesterday"),
+        (("snapshot", "nodes"), None),
+        (("snapshot", "nodes", 0, "gpus", 0, "memoryBytes"), -1),
+        (("snapshot", "nodes", 0, "node", "metadata", "name"), ""),
+        (("snapshot", "nodes", 0, "node", "status", "capacity", "nvidia.com/gpu"), 8),
+        (("snapshot", "pods", 0, "spec", "containers", 0, "resources", "requests", "nvidia.com/gpu"), "1"),
+        (("snapshot", "gaps", 0, "code"), "bad luck"),
+    ],
+)
+def test_snapshot_refuses(path, wrong):
+    sample = json.loads((DATA / "snapshot-v1.json").read_text())
+    parent(sample, path)[path[-1]] = wrong
+    assert not validator(schema("snapshot-v1")).is_valid(sample)
+
+
+TIERS = json.loads((DATA / "gpu-tiers.json").read_text())
+
+
+@pytest.mark.parametrize("case", TIERS["fit"], ids=lambda case: case["name"])
+def test_tier(case):
+    validator(schema("gpu-tier-v1")).validate(case["tier"])
+    validator(closed(schema("gpu-tier-v1"))).validate(case["tier"])
+
+
+@pytest.mark.parametrize("case", TIERS["unfit"], ids=lambda case: case["name"])
+def test_tier_refuses(case):
+    assert not validator(schema("gpu-tier-v1")).is_valid(case["tier"])
+
+
+def test_a_snapshot_takes_every_tier_that_is_fit():
+    sample = json.loads((DATA / "snapshot-v1.json").read_text())
+    sample["snapshot"]["tiers"] = [case["tier"] for case in TIERS["fit"]]
+    validator(schema("snapshot-v1")).validate(sample)
+
+
+def test_grants(node):
+    written = []
+    for flags in (
+        ["--device-list-strategy=envvar", "--pass-device-specs"],
+        ["--device-list-strategy=volume-mounts"],
+        ["--device-list-strategy=cdi-annotations,cdi-cri"],
+    ):
+        here = node("l20")
+        here.agent(*flags, config=sharing(4))
+        here.kubelet.wait(GPU, allocatable=4)
+        here.kubelet.admit("a", {GPU: 2})
+        written += here.stored_grants()
+    assert len(written) == 3
+    for grant in written:
+        check("grant-v1", grant)
+    # Nothing was checked only because nothing was there.
+    for field in ("envs", "mounts", "devices", "annotations", "cdiDevices"):
+        assert any(grant["record"][field] for grant in written), field
+
+
+@pytest.fixture
+def server(tmp_path):
+    programs = [lab_program(name) for name in ("etcd", "kube-apiserver")]
+    if None in programs:
+        pytest.skip("no API server: lab/build/build makes one")
+    server = ApiServer(*programs, tmp_path)
+    yield server
+    server.close()
+
+
+def test_configuration_in_force(node, server):
+    """As the agent keeps it for a start without the API server: chosen, and none."""
+    metadata = {"name": "configs", "namespace": "default", "annotations": {}}
+    configs = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"two": sharing(2)}}
+    metadata["annotations"]["tranche.dev/mig-strategy"] = "mixed"
+    server.apply(configs)
+    labels = {"nvidia.com/device-plugin.config": "two"}
+    server.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "labels": labels}})
+    here = node("l20")
+    here.agent(
+        f"--kubeconfig={server.kubeconfig()}",
+        "--config-map=default/configs",
+        "--fallback-strategies=empty",
+        env={"NODE_NAME": "n1"},
+    )
+    here.kubelet.wait(GPU, allocatable=2)
+    file = here.state / "config.json"
+    wait_until(file.exists, "what is in force is kept")
+    chosen = json.loads(file.read_text())
+    assert chosen["choice"]["text"] == sharing(2)
+    assert chosen["choice"]["migStrategy"] == "mixed"
+    check("config-choice-v1", chosen)
+
+    server.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "labels": {}}})
+    wait_until(lambda: json.loads(file.read_text()) != chosen, "nothing is shared any more")
+    none = json.loads(file.read_text())
+    assert none["choice"]["text"] is None
+    check("config-choice-v1", none)
