@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import tarfile
 
@@ -58,6 +59,16 @@ def test_names_and_entrypoint_are_those_of_nvidias_image(image):
         "NVIDIA_DRIVER_CAPABILITIES=utility",
     }
     assert "tranche:latest" in manifest["RepoTags"]
+
+
+def test_the_dockerfile_says_the_same(image):
+    """Its files come from the same place; the rest stands in it once more."""
+    text = (ROOT / "deploy/image/Dockerfile").read_text().replace("\\\n", " ")
+    said = dict(re.findall(r"^(ENV|LABEL|ENTRYPOINT) (.*)$", text, flags=re.M))
+    config = image[4]["config"]
+    assert shlex.split(said["ENV"]) == config["Env"]
+    assert dict(word.split("=", 1) for word in shlex.split(said["LABEL"])) == config["Labels"]
+    assert json.loads(said["ENTRYPOINT"]) == config["Entrypoint"]
 
 
 def test_the_driver_finds_what_it_needs(image):
