@@ -155,7 +155,9 @@ def test_grants(node):
         ["--device-list-strategy=cdi-annotations,cdi-cri"],
     ):
         here = node("l20")
-        here.agent(*flags, config=sharing(4))
+        driver = here.driver_root
+        roots = (f"--driver-root={driver}", f"--driver-root-ctr-path={here.host}{driver}")
+        here.agent(*roots, *flags, config=sharing(4))
         here.kubelet.wait(GPU, allocatable=4)
         here.kubelet.admit("a", {GPU: 2})
         written += here.stored_grants()
