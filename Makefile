@@ -28,6 +28,7 @@ test-lab: build  ## The tests on a real Kubernetes alone (as root)
 	@tools/setup.sh test
 	@tools/setup.sh lab
 	@lab/build/build
+	@lab/build/optional/build
 	@tests/cluster/run
 
 test:  ## Everything that needs no GPU

@@ -92,7 +92,8 @@ fuzz() { # seconds for each target
 
 # The programs of a real Kubernetes: compiled once, then taken from the cache.
 lab_programs() {
-  tools/setup.sh lab && lab/build/build
+  tools/setup.sh lab && lab/build/build || return 1
+  [ $long = 0 ] || lab/build/optional/build
 }
 
 # A short pass on a real Kubernetes; all of it is `make test-lab`.

@@ -50,10 +50,10 @@ def processes(path: str) -> set[int]:
     """Everything in `path` and below, by process id here."""
     found: set[int] = set()
     for top in hierarchies():
-        for file in (top / path).rglob("cgroup.procs"):
+        for folder, _, _ in os.walk(top / path):  # takes it that a folder goes meanwhile
             try:
-                found |= {int(line) for line in file.read_text().split()}
-            except (FileNotFoundError, OSError):
+                found |= {int(line) for line in pathlib.Path(folder, "cgroup.procs").read_text().split()}
+            except OSError:
                 continue  # ended while we looked
     return found - {0}
 

@@ -37,6 +37,12 @@ def up(arguments: list[str]) -> None:
         help="how Pods get their GPU: wrapper (as NVIDIA's container runtime does) or cdi [wrapper]",
     )
     parser.add_argument("--topology-manager", default="none", metavar="POLICY", help="kubelet's [none]")
+    parser.add_argument(
+        "--cpu-manager",
+        default="none",
+        metavar="POLICY",
+        help="kubelet's; with static, one processor is kept for the node itself [none]",
+    )
     parser.add_argument("--cidr", default="10.244.0.0/16", help="the Pods' network [10.244.0.0/16]")
     parser.add_argument(
         "--node-status",
@@ -54,6 +60,7 @@ def up(arguments: list[str]) -> None:
         plain=options.plain,
         runtime=options.runtime,
         topology_manager=options.topology_manager,
+        cpu_manager=options.cpu_manager,
         pod_network=options.cidr,
         node_status=options.node_status,
     )

@@ -113,6 +113,11 @@ def write_glibc(path: pathlib.Path, tags: list[str]) -> None:
 _PATH = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 
 
+def write_program(path: pathlib.Path, tags: list[str], files: dict[str, pathlib.Path]) -> None:
+    """An image of programs that are linked statically, and nothing else. `files`: place: file."""
+    _archive().write_archive(path, tags=tags, files=files, env=_PATH)
+
+
 def libraries_of(programs: list[str]) -> dict[str, str]:
     """Shared libraries and the loader, by the place where the programs look for them."""
     files = {}

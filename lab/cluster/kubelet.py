@@ -1,5 +1,7 @@
 """kubelet's configuration file and flags on a node of the lab."""
 
+import os
+
 from . import settings as s
 from .settings import NodeSettings, Settings
 
@@ -37,6 +39,10 @@ def config(this: NodeSettings, settings: Settings) -> dict:
     }
     if settings.topology_manager != "none":
         made["topologyManagerPolicy"] = settings.topology_manager
+    if settings.cpu_manager != "none":
+        made["cpuManagerPolicy"] = settings.cpu_manager
+        # It wants a processor that no Pod gets for itself.
+        made["reservedSystemCPUs"] = str(min(os.sched_getaffinity(0)))
     if settings.node_status:
         made["nodeStatusUpdateFrequency"] = settings.node_status
     return made

@@ -14,6 +14,7 @@ BASE = pathlib.Path("/run/tranche-lab")
 FILE = "lab.json"
 RUNTIMES = ("wrapper", "cdi")
 TOPOLOGY_POLICIES = ("none", "best-effort", "restricted", "single-numa-node")
+CPU_POLICIES = ("none", "static")
 # Every lab has a network of its own, so that all labs use the same addresses.
 NODE_NETWORK = ipaddress.ip_network("10.42.0.0/16")
 SERVICE_NETWORK = ipaddress.ip_network("10.96.0.0/16")
@@ -45,6 +46,7 @@ class Settings:
     plain: int = 0  # kwok's nodes
     runtime: str = "wrapper"
     topology_manager: str = "none"
+    cpu_manager: str = "none"
     pod_network: str = "10.244.0.0/16"
     node_status: str = ""  # kubelet's nodeStatusUpdateFrequency; empty: kubelet's own
     programs: str = ""
@@ -104,6 +106,7 @@ def check(settings: Settings) -> None:
     for option, value, known in (
         ("--runtime", settings.runtime, RUNTIMES),
         ("--topology-manager", settings.topology_manager, TOPOLOGY_POLICIES),
+        ("--cpu-manager", settings.cpu_manager, CPU_POLICIES),
     ):
         if value not in known:
             raise LabError(f"{option} {value!r}: unknown", f"one of: {', '.join(known)}")

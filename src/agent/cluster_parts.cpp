@@ -6,7 +6,6 @@ namespace tranche::agent {
 
 Result<std::unique_ptr<ClusterParts>> ClusterParts::open(const config::Sources& sources,
                                                          const config::AgentOptions& options,
-                                                         config::LabelOutput labels,
                                                          const Clock& clock, const Log& log) {
   if (options.node_name.empty()) {
     return fail(Code::kInvalidArgument, "the node's name is not known",
@@ -14,12 +13,10 @@ Result<std::unique_ptr<ClusterParts>> ClusterParts::open(const config::Sources& 
   }
   std::unique_ptr<ClusterParts> parts(new ClusterParts());
   ASSIGN_OR_RETURN(parts->objects_,
-                   kube::connect(options.kubeconfig, sources.environment, "tranche-agent"));
+                   kube::connect(options.kubeconfig, sources.environment, "tranche-agent", log));
   auto& objects = *parts->objects_;
-  if (options.node_config || labels == config::LabelOutput::kNode) {
-    parts->node_.emplace(objects, options.node_name, parts->bell_, log);
-  }
   if (options.node_config) {
+    parts->node_.emplace(objects, options.node_name, parts->bell_, log);
     parts->source_.emplace(sources,
                            ClusterSource::Options{.choice = *options.node_config,
                                                   .folder = options.config_file,
@@ -27,17 +24,22 @@ Result<std::unique_ptr<ClusterParts>> ClusterParts::open(const config::Sources& 
                            objects, *parts->node_, parts->bell_, clock, log);
     parts->reporter_.emplace(objects, *parts->node_, clock, log);
   }
-  if (labels == config::LabelOutput::kNode) {
-    parts->labels_ = std::make_unique<NodeLabels>(objects, *parts->node_, log);
-  } else if (labels == config::LabelOutput::kNodeFeature) {
-    parts->labels_ = std::make_unique<NodeFeatureLabels>(
-        objects,
+  return parts;
+}
+
+void ClusterParts::label(config::LabelOutput output, const config::AgentOptions& options,
+                         const Log& log) {
+  if (output == config::LabelOutput::kNode) {
+    if (!node_) node_.emplace(*objects_, options.node_name, bell_, log);
+    labels_ = std::make_unique<NodeLabels>(*objects_, *node_, log);
+  } else if (output == config::LabelOutput::kNodeFeature) {
+    labels_ = std::make_unique<NodeFeatureLabels>(
+        *objects_,
         NodeFeatureWriter::Options{.ns = options.kube_namespace,
                                    .node_name = options.node_name,
                                    .pod_name = options.pod_name},
-        parts->bell_, log);
+        bell_, log);
   }
-  return parts;
 }
 
 }  // namespace tranche::agent

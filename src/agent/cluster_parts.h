@@ -18,16 +18,19 @@ namespace tranche::agent {
 
 class ClusterParts {
  public:
-  // `labels`: where feature labels go (not kAuto). The references outlive it. Errors: no or broken
-  // credentials; no node name.
+  // The references outlive it. Errors: no or broken credentials; no node name.
   static Result<std::unique_ptr<ClusterParts>> open(const config::Sources& sources,
                                                     const config::AgentOptions& options,
-                                                    config::LabelOutput labels, const Clock& clock,
-                                                    const Log& log);
+                                                    const Clock& clock, const Log& log);
+
+  // Feature labels go there from now on (not kAuto; kFile: to no object). At most once, before
+  // labels() is asked for.
+  void label(config::LabelOutput output, const config::AgentOptions& options, const Log& log);
 
   Bell& bell() { return bell_; }
   // null: the configuration comes from elsewhere.
   ClusterSource* source() { return source_ ? &*source_ : nullptr; }
+  // null: to no object.
   LabelSink* labels() { return labels_.get(); }
   void report(const ConfigReport& report) {
     if (reporter_) reporter_->report(report);

@@ -40,25 +40,26 @@ Result<void> check_machine(const config::Config& config, const config::AgentOpti
 }
 
 // Where feature labels go: a wish for NodeFeature objects (useNodeFeatureAPI) counts where nothing
-// else is said.
+// else is said. `config`: the first one; a later one does not move them.
 config::LabelOutput label_output(const config::AgentOptions& options,
-                                 const config::Config* config) {
+                                 const config::Config& config) {
+  if (options.labels == config::LabelsMode::kOff) return config::LabelOutput::kFile;
   if (options.label_output != config::LabelOutput::kAuto) return options.label_output;
-  const bool wished = config != nullptr && config->flags.use_node_feature_api;
-  return wished ? config::LabelOutput::kNodeFeature : config::LabelOutput::kFile;
+  return config.flags.use_node_feature_api ? config::LabelOutput::kNodeFeature
+                                           : config::LabelOutput::kFile;
 }
 
 // Null where nothing of a cluster is asked for, or where it was asked for in passing (by
 // useNodeFeatureAPI) and there is none.
 Result<std::unique_ptr<ClusterParts>> open_cluster(const config::Sources& sources,
                                                    const config::AgentOptions& options,
-                                                   const config::Config* config, const Clock& clock,
+                                                   const config::Config& config, const Clock& clock,
                                                    const Log& log) {
-  const auto output = options.labels == config::LabelsMode::kOff ? config::LabelOutput::kFile
-                                                                 : label_output(options, config);
+  const auto output = label_output(options, config);
   const bool needed = options.needs_api_server();
   if (!needed && output == config::LabelOutput::kFile) return nullptr;
-  auto parts = ClusterParts::open(sources, options, output, clock, log);
+  auto parts = ClusterParts::open(sources, options, clock, log);
+  if (parts) (*parts)->label(output, options, log);
   if (parts || needed) return parts;
   log.warn(
       fmt::format("no NodeFeature object is written, but the file: {}", parts.error().message()));
@@ -114,7 +115,7 @@ int run_with_files(const config::Sources& sources, const config::AgentOptions& o
   auto loaded = source.read();
   if (!loaded) return refuse(loaded.error());
   if (const auto fits = check_machine(loaded->config, options); !fits) return refuse(fits.error());
-  const auto cluster = open_cluster(sources, options, &loaded->config, clock, log);
+  const auto cluster = open_cluster(sources, options, loaded->config, clock, log);
   if (!cluster) return refuse(cluster.error());
   return end(run(sources, options, source, *std::move(loaded), cluster->get(), signals, clock, log),
              log);
@@ -126,7 +127,7 @@ int run_on_cluster(const config::Sources& sources, const config::AgentOptions& o
     log.error(config::startup_failure(sources, error));
     return 1;
   };
-  const auto cluster = open_cluster(sources, options, nullptr, clock, log);
+  const auto cluster = ClusterParts::open(sources, options, clock, log);
   if (!cluster) return end(std::unexpected(cluster.error()), log);
   std::optional<StatusFile> status(std::in_place, options.state_dir, host_name(), clock);
   auto first =
@@ -141,6 +142,7 @@ int run_on_cluster(const config::Sources& sources, const config::AgentOptions& o
   if (!*first) return 0;
   auto& loaded = **first;
   if (const auto fits = check_machine(loaded.config, options); !fits) return refuse(fits.error());
+  (*cluster)->label(label_output(options, loaded.config), options, log);
   return end(run(sources, options, *(*cluster)->source(), std::move(loaded), cluster->get(),
                  signals, clock, log),
              log);

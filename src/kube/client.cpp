@@ -90,13 +90,15 @@ class Client::Impl {
   Error failure(const Request& request, const Outcome& outcome) const;
   std::unique_ptr<Transfer> borrow();
   void give_back(std::unique_ptr<Transfer> transfer);
+  void tell_protocol(std::string_view protocol);
 
   const Options options_;
   const std::string who_;
   const std::unique_ptr<IdentityKeeper> keeper_;
   const Endpoint endpoint_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Transfer>> idle_;
+  std::vector<std::unique_ptr<Transfer>> idle_;  // guarded by mutex_
+  std::string_view protocol_;                    // what was told last; guarded by mutex_
 };
 
 // An idle connection of the identity that is in force now, or a new one.
@@ -119,6 +121,17 @@ void Client::Impl::give_back(std::unique_ptr<Transfer> transfer) {
   if (idle_.size() < kIdleTransfers) idle_.push_back(std::move(transfer));
 }
 
+// Once, and again when something between here and the server changed it.
+void Client::Impl::tell_protocol(std::string_view protocol) {
+  if (options_.log == nullptr || protocol.empty()) return;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (std::exchange(protocol_, protocol) == protocol) return;
+  }
+  options_.log->debug(
+      fmt::format("API server {} answers over {}", endpoint_.server.to_string(), protocol));
+}
+
 Client::Impl::Answer Client::Impl::attempt(const Request& request, const std::string& target,
                                            const Call& call, SteadyClock::time_point end,
                                            std::size_t limit) {
@@ -133,6 +146,7 @@ Client::Impl::Answer Client::Impl::attempt(const Request& request, const std::st
   };
   auto transfer = borrow();
   answer.outcome = transfer->run(exchange);
+  tell_protocol(answer.outcome.protocol);
   // A connection that was cut short is not used again.
   if (answer.outcome.end == Outcome::End::kDone) give_back(std::move(transfer));
   return answer;
@@ -243,6 +257,7 @@ Result<WatchEnd> Client::Impl::watch(const Request& request, const std::string& 
   };
   // A connection of its own: given up with the watch, so that nothing idle is kept for it.
   const auto outcome = Transfer(endpoint_, keeper_->current()).run(exchange);
+  tell_protocol(outcome.protocol);
   if (stop.stop_requested()) return WatchEnd::kStopped;
   switch (outcome.end) {
     case Outcome::End::kStopped:

@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 
+#include "base/log.h"
 #include "base/result.h"
 #include "cluster/objects.h"
 #include "kube/credentials.h"
@@ -32,6 +33,8 @@ class Client final : public cluster::Objects {
     // The server is asked to end a watch after this time; half as long again without a byte (not
     // even a bookmark) means that the connection is dead.
     std::chrono::seconds watch_time = std::chrono::minutes(5);
+    // Outlives the client. Null: nothing is logged.
+    const Log* log = nullptr;
   };
 
   // Reads the credentials' files once, so that what is wrong with them is said at the start; does

@@ -16,13 +16,13 @@ std::optional<std::string> find(const std::map<std::string, std::string>& enviro
 
 Result<std::unique_ptr<cluster::Objects>> connect(
     const std::string& kubeconfig, const std::map<std::string, std::string>& environment,
-    const std::string& user_agent) {
+    const std::string& user_agent, const Log& log) {
   ASSIGN_OR_RETURN(auto credentials,
                    kubeconfig.empty()
                        ? in_cluster({.host = find(environment, "KUBERNETES_SERVICE_HOST"),
                                      .port = find(environment, "KUBERNETES_SERVICE_PORT")})
                        : load_kubeconfig(kubeconfig));
-  return Client::open(std::move(credentials), {.user_agent = user_agent});
+  return Client::open(std::move(credentials), {.user_agent = user_agent, .log = &log});
 }
 
 }  // namespace tranche::kube

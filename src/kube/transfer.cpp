@@ -44,6 +44,20 @@ curl_blob blob_of(const std::string& text) {
   return {const_cast<char*>(text.data()), text.size(), CURL_BLOB_NOCOPY};
 }
 
+// curl says what the connection speaks as soon as there is an answer.
+std::string_view name_of_protocol(long version) {
+  switch (version) {
+    case CURL_HTTP_VERSION_1_0:
+      return "HTTP/1.0";
+    case CURL_HTTP_VERSION_1_1:
+      return "HTTP/1.1";
+    case CURL_HTTP_VERSION_2_0:
+      return "HTTP/2";
+    default:
+      return {};
+  }
+}
+
 std::string hint_of(CURLcode code, std::string_view trouble) {
   switch (code) {
     case CURLE_PEER_FAILED_VERIFICATION:
@@ -179,6 +193,9 @@ Outcome Transfer::run(const Exchange& exchange) {
   long sent = 0;
   curl().easy_getinfo(handles_->easy, CURLINFO_REQUEST_SIZE, &sent);
   outcome.sent = sent > 0;
+  long version = 0;
+  curl().easy_getinfo(handles_->easy, CURLINFO_HTTP_VERSION, &version);
+  outcome.protocol = name_of_protocol(version);
   curl().multi_remove_handle(handles_->multi, handles_->easy);
   return outcome;
 }

@@ -60,6 +60,9 @@ struct Outcome {
   End end = End::kDone;
   long status = 0;    // 0: no answer
   bool sent = false;  // the request may have left this machine
+  // Of the answer, as it was agreed upon when the connection was made: "HTTP/2", "HTTP/1.1"; empty:
+  // no answer. A literal.
+  std::string_view protocol = {};
   std::optional<std::chrono::seconds> retry_after = {};
   std::string trouble = {};  // kBroken: what curl says
   std::string hint = {};     // and what to do

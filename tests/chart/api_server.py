@@ -2,8 +2,10 @@
 controllers. What it stores is gone with it."""
 
 import base64
+import contextlib
 import json
 import pathlib
+import signal
 import socket
 import ssl
 import subprocess
@@ -32,7 +34,8 @@ def free_port() -> int:
 
 
 class ApiServer:
-    def __init__(self, etcd: pathlib.Path, apiserver: pathlib.Path, folder: pathlib.Path):
+    def __init__(self, etcd: pathlib.Path, apiserver: pathlib.Path, folder: pathlib.Path, *more: str):
+        """more: further flags of the API server."""
         self._folder = folder
         self._processes = []
         self._port = free_port()
@@ -68,6 +71,7 @@ class ApiServer:
             "--service-account-issuer=https://kubernetes.default.svc",
             f"--service-account-key-file={key}",
             f"--service-account-signing-key-file={key}",
+            *more,
         )
         self.wait(lambda: self.request("GET", "/readyz", raw=True) == "ok", "the API server is ready")
 
@@ -77,6 +81,20 @@ class ApiServer:
             self._processes.append(
                 subprocess.Popen([program, *arguments], stdin=subprocess.DEVNULL, stdout=out, stderr=out)
             )
+
+    def log(self) -> str:
+        """The API server's."""
+        return (self._folder / "kube-apiserver.log").read_text()
+
+    @contextlib.contextmanager
+    def frozen_store(self):
+        """Meanwhile etcd answers nothing."""
+        etcd = self._processes[0]
+        etcd.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            etcd.send_signal(signal.SIGCONT)
 
     def kubeconfig(self) -> pathlib.Path:
         """For programs that speak to it as its administrator."""

@@ -82,6 +82,12 @@ def lab(labs):
 
 
 @pytest.fixture(scope="module")
+def two_gpu_lab(labs):
+    """Eight nodes, two with a GPU: l20 and t4."""
+    return labs.get(["l20", "t4"], plain=6)
+
+
+@pytest.fixture(scope="module")
 def cdi_lab(labs):
     """One node with four GPUs, where no container runtime of NVIDIA's is the default."""
     return labs.get(["a100-40gb-x4=a100"], runtime="cdi")

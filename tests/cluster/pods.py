@@ -9,12 +9,15 @@ GPU = "nvidia.com/gpu"
 
 
 def pod(name: str, *command: str, image: str = "lab-static:1", **spec: object) -> str:
-    """A Pod that ends at once when told to. spec: more of its spec; `gpus` (so many of `resource`) and
-    `env` of its container."""
+    """A Pod that ends at once when told to. spec: more of its spec; `gpus` (so many of `resource`), other
+    `limits` and `env` of its container."""
     container = {"name": "main", "image": image, "command": list(command)}
     resource = spec.pop("resource", GPU)
+    limits = spec.pop("limits", {})
     if gpus := spec.pop("gpus", 0):
-        container["resources"] = {"limits": {resource: gpus}}
+        limits = {**limits, resource: gpus}
+    if limits:
+        container["resources"] = {"limits": limits}
     if env := spec.pop("env", None):
         container["env"] = [{"name": key, "value": value} for key, value in env.items()]
     if security := spec.pop("security", None):

@@ -16,6 +16,7 @@ class Release:
         self._values = values
         self.namespace = namespace
         self.name = name
+        self._installed = False
 
     def helm(self, *arguments: str) -> str:
         done = subprocess.run(
@@ -36,11 +37,17 @@ class Release:
     def __enter__(self) -> "Release":
         waiting = ("--create-namespace", "--wait", "--timeout", "120s")
         self.helm("upgrade", "--install", self.name, str(CHART), *waiting, *self.values())
+        self._installed = True
         return self
 
     def __exit__(self, *_) -> None:
-        # What clearing the nodes leaves is test_lifecycle's (tests/chart).
-        self.helm("uninstall", self.name, "--wait", "--no-hooks", "--timeout", "120s")
+        if self._installed:
+            # What clearing the nodes leaves is test_lifecycle's (tests/chart).
+            self.uninstall("--no-hooks")
+
+    def uninstall(self, *options: str) -> None:
+        self.helm("uninstall", self.name, "--wait", "--timeout", "180s", *options)
+        self._installed = False
 
     def agents(self) -> dict:
         """Node -> the agent's Pod there."""

@@ -12,9 +12,8 @@ NODES = ("l20", "t4")
 
 
 @pytest.fixture(scope="module")
-def lab(labs):
-    """Eight nodes, two with a GPU."""
-    return labs.get(list(NODES), plain=6)
+def lab(two_gpu_lab):
+    return two_gpu_lab
 
 
 def managed(image: str) -> str:

@@ -132,6 +132,7 @@ def test_a_lab_that_does_not_come_up_is_taken_down_again(tmp_path):
         (["--name", "Big Name"], "not a name for a lab"),
         (["--runtime", "docker"], "--runtime 'docker': unknown"),
         (["--topology-manager", "best"], "--topology-manager 'best': unknown"),
+        (["--cpu-manager", "dynamic"], "--cpu-manager 'dynamic': unknown"),
         (["--cidr", "10.42.0.0/16"], "overlaps 10.42.0.0/16"),
         (["--cidr", "10.1.2.0/24"], "too small"),
         (["--cidr", "many"], "--cidr 'many'"),

@@ -4,6 +4,7 @@ ClusterPolicy. Skipped where the lab's programs are not built (lab/build/build).
 import json
 import re
 import sys
+import time
 
 import pytest
 import yaml
@@ -54,7 +55,7 @@ def server(tmp_path_factory):
     programs = [lab_program(name) for name in ("etcd", "kube-apiserver")]
     if None in programs:
         pytest.skip("no API server: lab/build/build makes one")
-    server = ApiServer(*programs, tmp_path_factory.mktemp("server"))
+    server = ApiServer(*programs, tmp_path_factory.mktemp("server"), "--vmodule=trace=2")
     try:
         server.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NS}})
         # The template has no values in it but the chart's labels.
@@ -186,6 +187,24 @@ def test_a_policy_takes_effect_and_the_operators_plugin_is_not_rivalled(server, 
     assert process.stop() == 0, process.log
     lease = f"/apis/coordination.k8s.io/v1/namespaces/{NS}/leases/tranche-controller"
     assert server.request("GET", lease)["spec"]["holderIdentity"] == ""
+
+
+def test_it_speaks_http_2(server, start):
+    """As the client says, and as the API server says of its requests: it tells of those that take longer than
+    half a second."""
+
+    def slow_requests() -> list:
+        with server.frozen_store():
+            process = controller(start, "--log-level=debug")
+            process.wait_log("following the ClusterPolicy")
+            time.sleep(1)
+        process.wait_log("API server https://.* answers over HTTP/2\n")
+        assert process.stop() == 0, process.log
+        lines = server.log().splitlines()
+        return [line for line in lines if "user-agent:tranche-controller" in line and "protocol:" in line]
+
+    told = server.wait(slow_requests, "the API server tells of a slow request")
+    assert all("protocol:HTTP/2.0," in line for line in told), told
 
 
 def test_one_of_two_controllers_leads_and_the_other_follows(server, start):

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "kube/client_fixture.h"
+#include "support/log_recorder.h"
 
 namespace tranche::test {
 namespace {
@@ -44,6 +45,18 @@ TEST_F(AnswersTest, OneConnectionServesManyCalls) {
     ASSERT_TRUE(client_->get(kConfigMap, kKey));
     EXPECT_EQ(server_.asked().connection, 1);
   }
+}
+
+// HTTP/2 is seen with a real API server (tests/e2e/test_takeover.py); the one here speaks none.
+TEST_F(AnswersTest, WhatTheServerSpeaksIsToldOnce) {
+  LogRecorder log;
+  const auto client = open(server_.credentials(), {.log = &log.log()});
+  EXPECT_EQ(log.count("answers over"), 0);
+  for (int i = 0; i < 2; ++i) {
+    server_.answer({.body = config_map("a")});
+    ASSERT_TRUE(client->get(kConfigMap, kKey));
+  }
+  EXPECT_EQ(log.count("API server " + server_.credentials().server + " answers over HTTP/1.1"), 1);
 }
 
 TEST_F(AnswersTest, ListReadsAllPages) {
