@@ -104,6 +104,7 @@ void HealthTracker::on_xid(const XidEvent& event, TimePoint now) {
 }
 
 void HealthTracker::on_reading(const Machine& machine, TimePoint now) {
+  last_reading_ = now;
   for (const Gpu& gpu : machine.gpus) {
     if (gpu.presence == Presence::kLost) last_lost_[gpu.uuid] = now;
   }
@@ -126,6 +127,8 @@ void HealthTracker::forget() {
 bool HealthTracker::recovered(const Place& place, const Fault& fault, const Gpu& gpu,
                               TimePoint now) const {
   if (gpu.presence != Presence::kPresent || now < fault.at + quiet_) return false;
+  // What was read before the fault says nothing of it.
+  if (!last_reading_ || *last_reading_ < fault.at) return false;
   if (gpu.recovery_action) return *gpu.recovery_action == 0;
   if (!place.needs_reset) return true;
   const auto lost = last_lost_.find(gpu.uuid);

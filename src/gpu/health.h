@@ -8,10 +8,10 @@
 //   unhealthy device is unhealthy. An XID whose GPU the driver cannot name counts for every GPU.
 // - A GPU that is lost, or whose driver calls hang, is unhealthy while that lasts; so is one for
 //   which the driver asks a reset or reboot (unless health checks are disabled altogether).
-// - Recovery: when the GPU answers, no such XID came for `quiet` and the driver asks for no
-// recovery
-//   action (where it can tell). XIDs that need a reset (needs_reset) recover only after the GPU was
-//   seen lost and back, or when the driver reports its recovery action and it is none.
+// - Recovery: when the GPU answered after the XID, no such XID came for `quiet` and the driver asks
+//   for no recovery action (where it can tell). XIDs that need a reset (needs_reset) recover only
+//   after the GPU was seen lost and back, or when the driver reports its recovery action and it is
+//   none.
 // - A full re-registration (SIGHUP, agent start) forgets what was seen, as NVIDIA's plugin does.
 //
 // Not thread-safe: one owner. Memory is bounded by the hardware: events of one place and one kind
@@ -95,6 +95,7 @@ class HealthTracker {
   std::chrono::milliseconds quiet_;
   std::map<Place, Fault> faults_;
   std::map<GpuUuid, TimePoint> last_lost_;
+  std::optional<TimePoint> last_reading_;
 };
 
 }  // namespace tranche::gpu

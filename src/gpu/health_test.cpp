@@ -165,7 +165,7 @@ TEST(Health, Recovery) {
         now.gpus[0].presence = Presence::kPresent;
       }
       now.gpus[0].recovery_action = c.action;
-      if (prune) health.on_reading(now, kStart + c.after);
+      health.on_reading(now, kStart + (prune ? c.after : 31s));
       EXPECT_EQ(health.report(now, kStart + c.after).empty(), c.healthy)
           << c.name << (prune ? ", pruned" : "");
     }
@@ -181,10 +181,23 @@ TEST(Health, LostBeforeTheXidDoesNotCount) {
   EXPECT_THAT(keys(health.report(machine(), kStart + 1h)), ElementsAre("GPU-a"));
 }
 
+// A quiet time may be shorter than the time between two readings.
+TEST(Health, WhatWasReadBeforeTheXidHealsNothing) {
+  HealthTracker health(make_xid_policy("", ""), 1s);
+  auto well = machine();
+  well.gpus[0].recovery_action = 0;
+  health.on_reading(well, kStart);
+  health.on_xid({.xid = 79, .gpu = GpuUuid{"GPU-a"}}, kStart + 1s);
+  EXPECT_THAT(keys(health.report(well, kStart + 9s)), ElementsAre("GPU-a"));
+  health.on_reading(well, kStart + 10s);
+  EXPECT_THAT(health.report(well, kStart + 10s), IsEmpty());
+}
+
 TEST(Health, AnotherXidStartsTheQuietTimeAnew) {
   auto health = tracker();
   health.on_xid({.xid = 63, .gpu = GpuUuid{"GPU-a"}}, kStart);
   health.on_xid({.xid = 94, .gpu = GpuUuid{"GPU-a"}}, kStart + 200s);
+  health.on_reading(machine(), kStart + 201s);
   EXPECT_THAT(keys(health.report(machine(), kStart + 499s)), ElementsAre("GPU-a"));
   EXPECT_THAT(health.report(machine(), kStart + 500s), IsEmpty());
 }

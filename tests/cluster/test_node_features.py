@@ -45,7 +45,8 @@ def config(lab):
 
 def feature(lab, node: str) -> dict | None:
     name = f"nvidia-features-for-{node}"
-    text = lab.kubectl("get", "nodefeature", name, "-n", NAMESPACE, "--ignore-not-found", "-o", "json")
+    options = ("--ignore-not-found", "--show-managed-fields", "-o", "json")
+    text = lab.kubectl("get", "nodefeature", name, "-n", NAMESPACE, *options)
     return json.loads(text) if text else None
 
 

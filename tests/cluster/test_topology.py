@@ -18,7 +18,8 @@ def lab(labs):
 
 @pytest.fixture(scope="module", autouse=True)
 def served(lab):
-    with Applied(lab, agent()):
+    # A GPU that was lost counts again soon after it is back.
+    with Applied(lab, agent("--health-recovery=1s")):
         wait_offer(lab, NODE, 4)
         yield
     wait_offer(lab, NODE, 0)
