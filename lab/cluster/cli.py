@@ -65,8 +65,17 @@ def up(arguments: list[str]) -> None:
         node_status=options.node_status,
     )
     print(f"lab: {len(lab.nodes) + options.plain} nodes Ready after {time.monotonic() - begin:.0f} s\n")
-    print(lab.kubectl("get", "nodes"), end="")
+    print(table(lab))
     print(reach(lab, options))
+
+
+def table(lab: Lab) -> str:
+    """The nodes; of many plain ones how many they are."""
+    plain = lab.settings.plain_names()
+    if len(plain) <= 20:
+        return lab.kubectl("get", "nodes").rstrip()
+    own = lab.kubectl("get", "nodes", *(node.name for node in lab.nodes)).rstrip()
+    return f"{own}\nand {len(plain)} plain nodes, {plain[0]} to {plain[-1]}"
 
 
 def reach(lab: Lab, options: argparse.Namespace) -> str:

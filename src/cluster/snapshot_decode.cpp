@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "cluster/fields.h"
@@ -201,9 +200,9 @@ Result<Snapshot> decode(std::string_view text) {
   const auto stored = root->find("checksum").value_or(json::View()).as_string();
   if (!body || body->kind() != json::Kind::kObject) return refuse("it has no object `snapshot`");
   if (!stored) return refuse("it has no checksum");
-  const auto parsed = nlohmann::json::parse(body->text(), nullptr, false);
-  if (parsed.is_discarded()) return refuse("it holds a number or a text that no program can hold");
-  if (const auto found = snapshot_checksum(parsed); found != *stored) {
+  const auto canonical = canonical_text(*body);
+  if (!canonical) return refuse("it holds a number or a text that no program can hold");
+  if (const auto found = snapshot_checksum(*canonical); found != *stored) {
     return refuse(fmt::format("checksum {} does not match its content ({})", *stored, found),
                   "it is torn or was edited: take it again");
   }

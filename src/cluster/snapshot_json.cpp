@@ -225,31 +225,39 @@ Json json_of(const Gap& gap) {
           {"message", gap.message}};
 }
 
-Json body_of(const Snapshot& snapshot) {
-  const auto all = [](const auto& values) {
-    return array_of(values, [](const auto& value) { return json_of(value); });
-  };
-  return {{"takenAt", micro_time(snapshot.taken_at)},
-          {"server", snapshot.server},
-          {"takenBy", snapshot.taken_by},
-          {"nodes", all(snapshot.nodes)},
-          {"pods", all(snapshot.pods)},
-          {"configMaps", all(snapshot.config_maps)},
-          {"clusterPolicies", all(snapshot.cluster_policies)},
-          {"tiers", all(snapshot.tiers)},
-          {"namespaces", all(snapshot.namespaces)},
-          {"resourceQuotas", all(snapshot.quotas)},
-          {"disruptionBudgets", all(snapshot.budgets)},
-          {"gaps", all(snapshot.gaps)}};
+template <class Range>
+std::string list_text(const Range& values) {
+  std::string text = "[";
+  for (const auto& value : values) {
+    if (text.size() > 1) text += ',';
+    text += snapshot_text(json_of(value));
+  }
+  return text + ']';
+}
+
+std::string body_of(const Snapshot& snapshot) {
+  return object_text({{"takenAt", snapshot_text(micro_time(snapshot.taken_at))},
+                      {"server", snapshot_text(snapshot.server)},
+                      {"takenBy", snapshot_text(snapshot.taken_by)},
+                      {"nodes", list_text(snapshot.nodes)},
+                      {"pods", list_text(snapshot.pods)},
+                      {"configMaps", list_text(snapshot.config_maps)},
+                      {"clusterPolicies", list_text(snapshot.cluster_policies)},
+                      {"tiers", list_text(snapshot.tiers)},
+                      {"namespaces", list_text(snapshot.namespaces)},
+                      {"resourceQuotas", list_text(snapshot.quotas)},
+                      {"disruptionBudgets", list_text(snapshot.budgets)},
+                      {"gaps", list_text(snapshot.gaps)}});
 }
 
 }  // namespace
 
 std::string encode(const Snapshot& snapshot) {
-  const auto body = body_of(sorted(snapshot));
-  return snapshot_text({{"checksum", snapshot_checksum(body)},
-                        {"snapshot", body},
-                        {"version", kSnapshotVersion}}) +
+  auto body = body_of(sorted(snapshot));
+  const auto sum = snapshot_text(snapshot_checksum(body));
+  return object_text({{"checksum", sum},
+                      {"snapshot", std::move(body)},
+                      {"version", snapshot_text(kSnapshotVersion)}}) +
          "\n";
 }
 

@@ -7,11 +7,13 @@ import pathlib
 import ssl
 import tempfile
 import threading
+import time
 import urllib.parse
 
 import yaml
 
 MERGE = "application/merge-patch+json"
+IDLE = 30.0
 
 
 class Api:
@@ -35,10 +37,16 @@ class Api:
     def open(self) -> http.client.HTTPSConnection:
         return http.client.HTTPSConnection(self._url.hostname, self._url.port, context=self._context)
 
-    def request(self, method: str, path: str, body: dict | None = None, kind: str = "application/json") -> dict:
-        if not hasattr(self._own, "connection"):
+    def _connection(self) -> http.client.HTTPSConnection:
+        """This thread's; a new one where the server may have closed it for being idle."""
+        now = time.monotonic()
+        if now - getattr(self._own, "used", -IDLE) >= IDLE:
             self._own.connection = self.open()
-        connection = self._own.connection
+        self._own.used = now
+        return self._own.connection
+
+    def request(self, method: str, path: str, body: dict | None = None, kind: str = "application/json") -> dict:
+        connection = self._connection()
         text = None if body is None else json.dumps(body)
         connection.request(method, path, text, {"Content-Type": kind})
         answer = connection.getresponse()

@@ -115,7 +115,7 @@ def make_policy(api: Api, lab: Lab) -> None:
     path = f"{definitions}/{definition['metadata']['name']}"
 
     def served() -> bool:
-        conditions = api.request("GET", path).get("status", {}).get("conditions", [])
+        conditions = api.request("GET", path).get("status", {}).get("conditions") or []  # null at first
         return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
 
     lab.wait(served, "policies are served")

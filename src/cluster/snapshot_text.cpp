@@ -1,0 +1,59 @@
+#include "cluster/snapshot_text.h"
+
+#include <fmt/format.h>
+
+#include "base/checksum.h"
+
+namespace tranche::cluster {
+namespace {
+
+std::optional<std::string> text_of_whole(json::View value) {
+  const auto parsed = nlohmann::json::parse(value.text(), nullptr, false);
+  return parsed.is_discarded() ? std::nullopt : std::optional(snapshot_text(parsed));
+}
+
+std::optional<std::string> text_of_list(json::View list) {
+  std::string text = "[";
+  for (const auto& element : list.elements()) {
+    const auto one = text_of_whole(element);
+    if (!one) return std::nullopt;
+    if (text.size() > 1) text += ',';
+    text += *one;
+  }
+  return text + ']';
+}
+
+}  // namespace
+
+std::string snapshot_text(const nlohmann::json& value) {
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string object_text(const std::map<std::string, std::string>& members) {
+  std::string text = "{";
+  for (const auto& [key, value] : members) {
+    if (text.size() > 1) text += ',';
+    text.append(snapshot_text(key)).append(":").append(value);
+  }
+  return text + '}';
+}
+
+// A snapshot's size is in its lists.
+std::optional<std::string> canonical_text(json::View value) {
+  if (value.kind() != json::Kind::kObject) return text_of_whole(value);
+  std::map<std::string, std::string> members;
+  for (const auto& member : value.members()) {
+    const bool list = member.value.kind() == json::Kind::kArray;
+    auto text = list ? text_of_list(member.value) : text_of_whole(member.value);
+    if (!text) return std::nullopt;
+    // Of equal keys the last counts.
+    members.insert_or_assign(member.key, *std::move(text));
+  }
+  return object_text(members);
+}
+
+std::string snapshot_checksum(std::string_view text) {
+  return fmt::format("{:016x}", checksum(text));
+}
+
+}  // namespace tranche::cluster
