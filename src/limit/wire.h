@@ -1,0 +1,149 @@
+#pragma once
+// What the arbiter and the library in a container have in common: the policy page, the usage file
+// and the messages of the socket (docs/decisions/0010-limits.md). This header is the format; it
+// includes nothing of ours, and needs no library at run time, because interpose/ is loaded into
+// programs we know nothing of.
+//
+// Who writes: the policy page the arbiter alone (a sealed memfd, the tenant maps it for reading);
+// the usage file the tenant's processes, each its own slot, and the arbiter the slots of the dead,
+// by pwrite. Words that change are single 64-bit or 32-bit atomics: whoever is killed between two
+// of them leaves nothing that needs both. Bytes and nanoseconds throughout; times are
+// CLOCK_MONOTONIC, which containers share.
+//
+// A changed layout is a new kVersion. An older library meets a newer arbiter as long as a container
+// lives, so the arbiter answers each version that it ever served, and the library refuses what it
+// does not know: it then keeps memory closed and says so.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace tranche::limit::wire {
+
+inline constexpr std::uint32_t kPolicyMagic = 0x4C4F5054;  // "TPOL"
+inline constexpr std::uint32_t kUsageMagic = 0x47535554;   // "TUSG"
+inline constexpr std::uint32_t kHelloMagic = 0x4C485254;   // "TRHL"
+inline constexpr std::uint16_t kVersion = 1;
+
+inline constexpr unsigned kMaxDevices = 16;
+inline constexpr unsigned kMaxProcesses = 1024;
+inline constexpr unsigned kRing = 64;
+inline constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
+
+using Word = std::atomic<std::uint64_t>;
+using Half = std::atomic<std::uint32_t>;
+static_assert(Word::is_always_lock_free && Half::is_always_lock_free);
+
+enum class Enforcement : std::uint32_t {
+  kOff,      // no view is changed, nothing is counted
+  kAccount,  // counted, nothing is refused or delayed
+  kStrict,   // memory up to the hard limit, compute up to the share
+  kElastic,  // idle compute may be used, memory between soft and hard is lent
+};
+
+enum class Priority : std::uint32_t { kLatencyCritical, kNormal, kBestEffort };
+
+// ---- the policy page: one page for each tenant
+
+struct DevicePolicy {
+  unsigned char uuid[16];  // of the GPU, or of the MIG instance; as cuDeviceGetUuid tells it
+  Word memory_limit;       // bytes that the tenant may hold; kNoLimit
+  Word memory_view;        // bytes shown as the device's total: the limit, or the device's own
+  Word outside;            // bytes that NVML counts for the tenant beyond its slots
+  Word allowed_ns;         // GPU time that the tenant may have asked for since it began; kNoLimit
+  Half turn;               // futex: changes when allowed_ns has grown while somebody waited
+  Half in_flight_ns;       // at most so much may be launched and unfinished; 0: unbounded
+};
+
+struct PolicyPage {
+  std::uint32_t magic;
+  std::uint16_t version;
+  std::uint16_t device_count;
+  std::uint32_t size;
+  Half enforcement;  // Enforcement
+  Half priority;     // Priority
+  Half epoch;        // of the arbiter: another one has taken over, ask again
+  Word heartbeat;    // when the arbiter last ran; while it is idle it need not: `awake` says so
+  Half awake;        // 1: heartbeat is kept up to date
+  Half reserved;
+  DevicePolicy devices[kMaxDevices];
+};
+static_assert(sizeof(DevicePolicy) == 56);
+static_assert(sizeof(PolicyPage) <= 4096);
+
+// ---- the usage file: one for each tenant
+
+// A measured stretch of GPU work: from the begin of the first launch to the end of the last one.
+struct Interval {
+  std::uint64_t begin;
+  std::uint64_t end;
+  std::uint32_t device;
+  std::uint32_t launches;
+  std::uint64_t asked_ns;  // what the batch was taken for when it was launched
+};
+
+// Of one process. On cache lines of its own: processes never write the same one.
+struct alignas(64) Slot {
+  Word generation;  // of the arbiter's: odd while a process has the slot
+  Word charged[kMaxDevices];
+  // Ring of intervals: the process writes at `written % kRing`, then raises it; a reader that lags
+  // more than kRing behind has lost some, and takes their sum from `measured_ns`.
+  Word written;
+  Word measured_ns[kMaxDevices];
+  Word longest_ns;  // longest single launch or graph seen
+  Word refused;     // allocations that the limit refused
+  Interval ring[kRing];
+};
+
+struct UsageFile {
+  std::uint32_t magic;
+  std::uint16_t version;
+  std::uint16_t reserved;
+  std::uint32_t size;
+  Half slots;  // no slot at or above this was ever taken
+  alignas(64) Word spent_ns[kMaxDevices];
+  Slot slot[kMaxProcesses];
+};
+static_assert(offsetof(UsageFile, slot) % 64 == 0);
+
+// ---- the socket: SOCK_SEQPACKET, one message a packet, in the byte order of the machine
+
+enum class Message : std::uint32_t {
+  kHello = 1,    // library: first message
+  kWelcome = 2,  // arbiter: answer, with the descriptors of policy page and usage file
+  kWaiting = 3,  // library: a thread waits for GPU time on `device`
+  kContext = 4,  // library: a context was made on `device`: look at NVML now
+};
+
+struct Hello {
+  std::uint32_t magic;
+  Message kind;
+  std::uint16_t version;
+  std::uint16_t reserved;
+  std::uint32_t slot;        // the slot held under an earlier arbiter; kMaxProcesses: none
+  std::uint64_t generation;  // of that slot
+};
+
+enum class Answer : std::uint32_t {
+  kAccepted = 0,
+  kFull = 1,            // kMaxProcesses processes already
+  kVersionUnknown = 2,  // the arbiter does not serve this version
+  kNotOurs = 3,         // the peer could not be told (no pidfd and no cgroup)
+};
+
+struct Welcome {
+  std::uint32_t magic;
+  Message kind;
+  Answer answer;
+  std::uint32_t slot;
+  std::uint64_t generation;
+};
+
+struct Notice {
+  std::uint32_t magic;
+  Message kind;
+  std::uint32_t device;
+  std::uint32_t reserved;
+};
+
+}  // namespace tranche::limit::wire
