@@ -1,0 +1,80 @@
+#include "limit/device.h"
+
+#include <algorithm>
+
+namespace tranche::limit {
+
+void Device::put(TenantId tenant, const Share& share) {
+  accounts_.try_emplace(tenant);
+  shares_.put(tenant, share);
+}
+
+void Device::remove(TenantId tenant) {
+  accounts_.erase(tenant);
+  shares_.remove(tenant);
+  whose_.forget(tenant);
+}
+
+void Device::finished(TenantId tenant, const Batch& batch) {
+  whose_.finished(tenant, batch.stretch);
+  if (const auto account = accounts_.find(tenant); account != accounts_.end()) {
+    account->second.ended.push_back({batch.stretch.end, batch.asked});
+  }
+}
+
+std::map<TenantId, Permit> Device::step(Ns now, const std::map<TenantId, Standing>& standings) {
+  for (const auto& [id, account] : accounts_) {
+    const auto standing = standings.find(id);
+    whose_.busy(id, standing == standings.end() ? std::nullopt : standing->second.busy_since);
+  }
+  for (const auto& [id, time] : whose_.close(now - kLag)) {
+    shares_.charge(id, time);
+    if (const auto account = accounts_.find(id); account != accounts_.end()) {
+      account->second.charged += time;
+    }
+  }
+  settle();
+  std::map<TenantId, Demand> demands;
+  for (const auto& [id, standing] : standings) {
+    const auto account = accounts_.find(id);
+    if (account != accounts_.end()) demands[id] = demand_of(account->second, standing);
+  }
+  std::map<TenantId, Permit> permits;
+  for (const auto& [id, room] : shares_.step(now, demands)) {
+    Permit& permit = permits[id] = {room.closed, std::nullopt, room.in_flight};
+    if (!room.room) continue;
+    const auto standing = standings.find(id);
+    Account& account = accounts_.at(id);
+    if (standing != standings.end()) {
+      account.allowed = std::max(account.allowed, standing->second.asked + *room.room);
+    }
+    permit.allowed = account.allowed;
+  }
+  return permits;
+}
+
+Ns Device::charged(TenantId tenant) const {
+  const auto account = accounts_.find(tenant);
+  return account == accounts_.end() ? Ns{0} : account->second.charged;
+}
+
+void Device::settle() {
+  for (auto& [id, account] : accounts_) {
+    std::erase_if(account.ended, [&, &sum = account.settled](const Ended& batch) {
+      if (batch.end > whose_.closed()) return false;
+      sum += batch.asked;
+      return true;
+    });
+  }
+}
+
+Demand Device::demand_of(const Account& account, const Standing& standing) const {
+  Ns ended{0};
+  for (const Ended& batch : account.ended) ended += batch.asked;
+  return {.ended = ended,
+          .outstanding = std::max(standing.asked - account.settled - ended, Ns{0}),
+          .room = std::max(account.allowed - standing.asked, Ns{0}),
+          .waiting = standing.waiting};
+}
+
+}  // namespace tranche::limit

@@ -1,0 +1,81 @@
+#pragma once
+// One device and the tenants on it: what they asked for and what they used goes in, what each may
+// ask for comes out. Puts the two halves together: whose the GPU was (limit/apportion.h) and who is
+// next (limit/shares.h).
+//
+// A tenant's account is the sum of the GPU time that it ever asked for, by its own estimate of each
+// launch. Work that has ended is replaced there by what it is charged, but only when its time is
+// closed, kLag after it passed: by then what was short has ended and been told. So an estimate that
+// is wrong is corrected within milliseconds and never counted twice.
+//
+// Not thread-safe; pure.
+
+#include <deque>
+#include <map>
+#include <optional>
+
+#include "limit/apportion.h"
+#include "limit/shares.h"
+
+namespace tranche::limit {
+
+// A batch of launches that has ended.
+struct Batch {
+  Stretch stretch;  // device clock
+  Ns asked{0};      // what it was taken for
+};
+
+// A tenant as it stands.
+struct Standing {
+  Ns asked{0};                     // sum of what it ever asked for; grows
+  bool waiting = false;            // a thread stands at the gate
+  std::optional<Ns> busy_since{};  // the oldest batch that runs and has not ended began then
+};
+
+// What a tenant may do until it hears anew.
+struct Permit {
+  bool closed = false;          // launches wait
+  std::optional<Ns> allowed{};  // the sum it may ask for; never less than before. nullopt: no bound
+  std::optional<Ns> in_flight{};  // launched and unfinished at most, or one launch
+
+  bool operator==(const Permit&) const = default;
+};
+
+class Device {
+ public:
+  static constexpr Ns kLag = Apportioner::kSlice + std::chrono::milliseconds(1);
+
+  explicit Device(Ns start) : whose_(start), shares_(start) {}
+
+  void put(TenantId tenant, const Share& share);
+  void remove(TenantId tenant);
+
+  // Of a tenant that is not there (any more): time is accounted, nothing else.
+  void finished(TenantId tenant, const Batch& batch);
+  // One step of the policy. Tenants without a standing are idle.
+  std::map<TenantId, Permit> step(Ns now, const std::map<TenantId, Standing>& standings);
+
+  // GPU time charged to it since it was put; 0 for one that is not there.
+  Ns charged(TenantId tenant) const;
+
+ private:
+  struct Ended {
+    Ns end;
+    Ns asked;
+  };
+  struct Account {
+    Ns settled{0};              // of `asked`: ended and closed
+    std::deque<Ended> ended{};  // and not closed
+    Ns allowed{0};
+    Ns charged{0};
+  };
+
+  void settle();
+  Demand demand_of(const Account& account, const Standing& standing) const;
+
+  Apportioner whose_;
+  Shares shares_;
+  std::map<TenantId, Account> accounts_;
+};
+
+}  // namespace tranche::limit

@@ -1,0 +1,149 @@
+// The promises of the policy, in virtual time (testing.h).
+
+#include "limit/device.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+
+#include "limit/testing.h"
+
+namespace tranche::limit {
+namespace {
+
+using testing::Requests;
+using testing::storm;
+using testing::VirtualDevice;
+using namespace std::chrono_literals;
+
+double percent(Ns part, Ns whole) {
+  return 100.0 * static_cast<double>(part.count()) / static_cast<double>(whole.count());
+}
+
+double deviation(const std::vector<double>& values) {
+  const double mean =
+      std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  double sum = 0;
+  for (const double value : values) sum += (value - mean) * (value - mean);
+  return std::sqrt(sum / static_cast<double>(values.size()));
+}
+
+struct CapCase {
+  std::string name;
+  std::uint32_t permille;
+  Ns length;
+  bool beside_a_storm;
+};
+
+class Caps : public ::testing::TestWithParam<CapCase> {};
+
+TEST_P(Caps, HoldOnAverageAndInEachTenthOfASecond) {
+  VirtualDevice device;
+  const TenantId capped = device.add({.permille = GetParam().permille}, storm(GetParam().length));
+  if (GetParam().beside_a_storm) device.add({}, storm(300us));
+  device.run(1s);
+  const Ns before = device.executed(capped);
+  device.run(10s);
+  EXPECT_NEAR(percent(device.executed(capped) - before, 10s), GetParam().permille / 10.0, 3.0);
+  EXPECT_LE(deviation(device.windows(capped, 100ms)), 10.0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shares, Caps,
+                         ::testing::Values(CapCase{"Ten", 100, 132us, false},
+                                           CapCase{"Thirty", 300, 132us, false},
+                                           CapCase{"Fifty", 500, 132us, false},
+                                           CapCase{"TenOfLong", 100, 1ms, false},
+                                           CapCase{"ThirtyOfLong", 300, 1ms, false},
+                                           CapCase{"FiftyOfLong", 500, 1ms, false},
+                                           CapCase{"ThirtyOfShort", 300, 10us, false},
+                                           CapCase{"ThirtyOfGraphs", 300, 7ms, false},
+                                           CapCase{"ThirtyBesideAStorm", 300, 132us, true},
+                                           CapCase{"FiftyOfLongBesideAStorm", 500, 1ms, true}),
+                         [](const auto& test) { return test.param.name; });
+
+TEST(Device, WeightsAreKeptWithinFivePercent) {
+  for (const Ns length : {20us, 200us, 1000us}) {
+    VirtualDevice device;
+    const TenantId one = device.add({.weight = 1}, storm(length));
+    const TenantId two = device.add({.weight = 2}, storm(200us));
+    const TenantId four = device.add({.weight = 4}, storm(length));
+    device.run(10s);
+    EXPECT_NEAR(percent(device.executed(one), 10s), 100.0 / 7, 5.0 / 7);
+    EXPECT_NEAR(percent(device.executed(two), 10s), 200.0 / 7, 10.0 / 7);
+    EXPECT_NEAR(percent(device.executed(four), 10s), 400.0 / 7, 20.0 / 7);
+  }
+}
+
+TEST(Device, TheDeviceDoesNotRunDry) {
+  VirtualDevice device;
+  const TenantId a = device.add({}, storm(50us));
+  const TenantId b = device.add({}, storm(400us));
+  device.run(5s);
+  EXPECT_GE(percent(device.executed(a) + device.executed(b), 5s), 98.0);
+}
+
+TEST(Device, IdleTimeIsLentAndComesBackWithinTenMilliseconds) {
+  VirtualDevice device;
+  bool wants = false;
+  const TenantId owner = device.add({}, [&](Ns, bool) { return wants ? Ns{200us} : Ns{0}; });
+  const TenantId borrower = device.add({}, storm(200us));
+  device.run(1s);
+  EXPECT_GE(percent(device.executed(borrower), 1s), 98.0);
+  wants = true;
+  device.run(10ms);
+  const Ns before = device.executed(owner);
+  device.run(100ms);
+  EXPECT_NEAR(percent(device.executed(owner) - before, 100ms), 50.0, 5.0);
+}
+
+TEST(Device, AChangedWeightCountsAtOnce) {
+  VirtualDevice device;
+  const TenantId a = device.add({}, storm(200us));
+  device.add({}, storm(200us));
+  device.run(1s);
+  device.change(a, {.weight = 3});
+  device.run(10ms);
+  const Ns before = device.executed(a);
+  device.run(1s);
+  EXPECT_NEAR(percent(device.executed(a) - before, 1s), 75.0, 3.75);
+}
+
+TEST(Device, WhatIsChargedIsWhatWasExecuted) {
+  VirtualDevice device;
+  const TenantId a = device.add({.weight = 3}, storm(700us));
+  const TenantId b = device.add({}, storm(90us));
+  device.run(5s);
+  EXPECT_LE(device.charged(a) + device.charged(b), device.now());
+  EXPECT_NEAR(percent(device.charged(a), 5s), percent(device.executed(a), 5s), 3.0);
+  EXPECT_NEAR(percent(device.charged(b), 5s), percent(device.executed(b), 5s), 3.0);
+}
+
+TEST(Device, BestEffortDoesNotHarmTheLatencyCritical) {
+  const auto run = [](bool limited, int storms) {
+    VirtualDevice device(limited);
+    Requests requests{.period = 20ms, .launches = 40, .length = 120us};
+    device.add({.priority = Class::kLatencyCritical},
+               [&](Ns now, bool idle) { return requests.next(now, idle); });
+    Ns rest{0};
+    std::vector<TenantId> others;
+    for (int i = 0; i < storms; ++i) {
+      others.push_back(device.add({.priority = Class::kBestEffort}, storm(i == 0 ? 200us : 50us)));
+    }
+    device.run(10s);
+    for (const TenantId other : others) rest += device.executed(other);
+    std::ranges::sort(requests.latencies);
+    return std::pair{requests.latencies[requests.latencies.size() * 99 / 100], rest};
+  };
+  const auto [alone, nothing] = run(false, 0);
+  const auto [beside, rest] = run(true, 2);
+  const auto [unlimited, all] = run(false, 2);
+  EXPECT_GT(unlimited, 2 * alone) << "without the policy this test would show nothing";
+  EXPECT_LE(percent(beside, alone), 110.0);
+  EXPECT_GE(percent(rest, 10s - 10s * 48 / 200), 70.0);
+}
+
+}  // namespace
+}  // namespace tranche::limit

@@ -1,0 +1,124 @@
+#include "limit/shares.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tranche::limit {
+
+void Shares::put(TenantId tenant, const Share& share) {
+  const auto [entry, is_new] = tenants_.try_emplace(tenant);
+  entry->second.share = share;
+  if (is_new) join_the_queue(entry->second);
+}
+
+void Shares::charge(TenantId tenant, Ns time) {
+  if (const auto entry = tenants_.find(tenant); entry != tenants_.end()) {
+    entry->second.charged += time;
+  }
+}
+
+std::map<TenantId, Room> Shares::step(Ns now, const std::map<TenantId, Demand>& demands) {
+  const Ns elapsed = std::clamp(now - now_, Ns{0}, kLongestStep);
+  now_ = std::max(now, now_);
+  latency_critical_here_ = false;
+  for (auto& [id, tenant] : tenants_) {
+    const auto demand = demands.find(id);
+    count(tenant, demand == demands.end() ? Demand{} : demand->second);
+    if (tenant.share.priority != Class::kLatencyCritical) continue;
+    latency_critical_here_ = true;
+    if (tenant.active()) latency_critical_until_ = now_ + kHold;
+  }
+  fill_budgets(elapsed);
+  give_turns();
+  // Each round takes a quantum of what may be in flight, so there is an end.
+  while (Tenant* tenant = next()) tenant->demand.room += kQuantum;
+  std::map<TenantId, Room> rooms;
+  for (const auto& [id, tenant] : tenants_) rooms[id] = room_of(tenant);
+  return rooms;
+}
+
+void Shares::count(Tenant& tenant, const Demand& demand) {
+  const bool was_active = tenant.active();
+  tenant.demand = demand;
+  const Ns used = tenant.used();
+  tenant.virtual_time += static_cast<double>((used - tenant.counted).count()) / tenant.share.weight;
+  tenant.counted = used;
+  if (!was_active && tenant.active()) join_the_queue(tenant);
+}
+
+// Idle time earns nothing: whoever comes back stands no earlier than the first of those who stayed.
+void Shares::join_the_queue(Tenant& tenant) const {
+  double first = std::numeric_limits<double>::infinity();
+  for (const auto& [id, other] : tenants_) {
+    if (&other != &tenant && other.active()) first = std::min(first, other.virtual_time);
+  }
+  if (first < std::numeric_limits<double>::infinity()) {
+    tenant.virtual_time = std::max(tenant.virtual_time, first);
+  }
+}
+
+void Shares::fill_budgets(Ns elapsed) {
+  for (auto& [id, tenant] : tenants_) {
+    if (!tenant.share.permille) continue;
+    tenant.budget += elapsed * *tenant.share.permille / 1000;
+    tenant.budget = std::min(tenant.budget, tenant.charged + kBurst);
+  }
+}
+
+// Closes best-effort tenants but the one whose turn it is.
+void Shares::give_turns() {
+  const auto holder = tenants_.find(turn_);
+  const bool goes_on = now_ < turn_ends_ && holder != tenants_.end() && holder->second.active();
+  const Tenant* first = nullptr;
+  for (auto& [id, tenant] : tenants_) {
+    tenant.closed = latency_critical_here_ && tenant.share.priority == Class::kBestEffort;
+    if (!tenant.closed || goes_on || !tenant.active()) continue;
+    if (first != nullptr && tenant.virtual_time >= first->virtual_time) continue;
+    first = &tenant;
+    turn_ = id;
+    turn_ends_ = now_ + kTurn;
+  }
+  if (const auto tenant = tenants_.find(turn_); tenant != tenants_.end() && !pressing()) {
+    tenant->second.closed = false;
+  }
+}
+
+// Nothing to hold back for: alone on the device, or before everybody.
+bool Shares::is_open(const Tenant& tenant) const {
+  if (tenant.share.permille) return false;
+  return tenants_.size() == 1 || tenant.share.priority == Class::kLatencyCritical;
+}
+
+// Who gets the next quantum: of the highest class that may have more in flight, who stands first.
+// nullptr: nobody.
+Shares::Tenant* Shares::next() {
+  Ns in_flight{0};  // of this class and those above it
+  for (const Class priority : {Class::kLatencyCritical, Class::kNormal, Class::kBestEffort}) {
+    for (const auto& [id, tenant] : tenants_) {
+      if (tenant.share.priority == priority && !is_open(tenant)) in_flight += tenant.in_flight();
+    }
+    if (in_flight >= kHorizon) return nullptr;
+    if (priority == Class::kNormal && pressing() && in_flight >= kInFlight) continue;
+    Tenant* first = nullptr;
+    for (auto& [id, tenant] : tenants_) {
+      if (tenant.share.priority != priority || !tenant.demand.waiting) continue;
+      if (tenant.closed || is_open(tenant)) continue;
+      if (tenant.share.permille && tenant.used() + tenant.demand.room >= tenant.budget) continue;
+      if (first == nullptr || tenant.place() < first->place()) first = &tenant;
+    }
+    if (first != nullptr) return first;
+  }
+  return nullptr;
+}
+
+Room Shares::room_of(const Tenant& tenant) const {
+  Room room{.closed = tenant.closed};
+  if (!is_open(tenant)) room.room = tenant.demand.room;
+  const bool is_held_back = tenant.share.priority == Class::kBestEffort ? latency_critical_here_
+                            : tenant.share.priority == Class::kNormal   ? pressing()
+                                                                        : false;
+  if (is_held_back) room.in_flight = kInFlight;
+  return room;
+}
+
+}  // namespace tranche::limit

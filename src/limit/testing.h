@@ -1,0 +1,212 @@
+#pragma once
+// A device and its tenants in virtual time, for tests of the policy: nothing waits, a second takes
+// milliseconds.
+//
+// The device gives time slices of 2 ms in turn to tenants with work, each tenant's launches in
+// order. A tenant is a program that launches, behind a gate that does what the library in the
+// container does; the arbiter steps each millisecond and, as in life, kLatency after a tenant says
+// that it waits or has work again. What a launch takes is known from the one before of the same
+// kind.
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <vector>
+
+#include "limit/device.h"
+
+namespace tranche::limit::testing {
+
+using namespace std::chrono_literals;
+
+struct Launch {
+  Ns length;
+  Ns left;
+  Ns asked;
+  Ns begin{-1};  // of its execution
+};
+
+// What a tenant runs. Called whenever it could launch: the length of its next launch, or 0 for
+// nothing now. `idle`: all it launched has ended.
+using Program = std::function<Ns(Ns now, bool idle)>;
+
+// Launches of one length without end.
+inline Program storm(Ns length) {
+  return [length](Ns, bool) { return length; };
+}
+
+// A request of `launches` launches each `period`, measured from its due time to its end.
+struct Requests {
+  Ns period;
+  int launches;
+  Ns length;
+  Ns due{0};
+  int left = 0;
+  bool running = false;
+  std::vector<Ns> latencies{};
+
+  Ns next(Ns now, bool idle) {
+    if (running && left == 0 && idle) {
+      latencies.push_back(now - due);
+      due += period;
+      running = false;
+    }
+    if (!running && now >= due) {
+      running = true;
+      left = launches;
+    }
+    if (left == 0) return Ns{0};
+    --left;
+    return length;
+  }
+};
+
+class VirtualDevice {
+ public:
+  static constexpr Ns kStep = 10us;
+  static constexpr Ns kSlice = 2ms;
+  static constexpr Ns kTick = 1ms;
+  static constexpr Ns kLatency = 50us;         // from a notice to the arbiter's answer
+  static constexpr std::size_t kQueue = 1000;  // launches that a driver takes ahead
+
+  // `limited` false: the gates stay open, as without the library.
+  explicit VirtualDevice(bool limited = true) : limited_(limited) {}
+
+  TenantId add(const Share& share, Program program) {
+    const TenantId id{static_cast<std::uint32_t>(tenants_.size())};
+    tenants_.push_back({std::move(program)});
+    device_.put(id, share);
+    return id;
+  }
+  void change(TenantId tenant, const Share& share) { device_.put(tenant, share); }
+
+  void run(Ns time) {
+    for (const Ns end = now_ + time; now_ < end; now_ += kStep) {
+      for (Tenant& tenant : tenants_) launch(tenant);
+      if (limited_ && (now_ >= next_tick_ || (notice_ >= Ns{0} && now_ >= notice_ + kLatency))) {
+        arbitrate();
+      }
+      execute();
+    }
+  }
+
+  Ns now() const { return now_; }
+  Ns executed(TenantId tenant) const { return tenants_[tenant.value].executed; }
+  Ns charged(TenantId tenant) const { return device_.charged(tenant); }
+  // Part of the device that each tenant had in each window of `width`, in percent.
+  std::vector<double> windows(TenantId tenant, Ns width) const;
+
+ private:
+  struct Tenant {
+    Program program;
+    std::deque<Launch> queue{};
+    Ns pending{0};  // what the program wants to launch and may not yet
+    Ns asked{0};
+    Ns finished_asked{0};
+    Ns estimate{0};  // of a launch, 0: none seen
+    Permit permit{.allowed = Ns{0}};
+    bool waiting = false;
+    Ns executed{0};
+    std::vector<Ns> history{};  // executed at each ms
+  };
+
+  void launch(Tenant& tenant) {
+    for (int burst = 0; burst < 4 && tenant.queue.size() < kQueue; ++burst) {  // 2.5 us each
+      if (tenant.pending == Ns{0}) tenant.pending = tenant.program(now_, tenant.queue.empty());
+      if (tenant.pending == Ns{0}) break;
+      const bool was_waiting = std::exchange(tenant.waiting, limited_ && !may_launch(tenant));
+      if (tenant.waiting) {
+        if (!was_waiting) give_notice();
+        break;
+      }
+      if (tenant.queue.empty()) give_notice();
+      const Ns asked = tenant.estimate > Ns{0} ? tenant.estimate : Ns{1ms};
+      tenant.asked += asked;
+      tenant.queue.push_back({tenant.pending, tenant.pending, asked});
+      tenant.pending = Ns{0};
+    }
+  }
+
+  static bool may_launch(const Tenant& tenant) {
+    const Permit& permit = tenant.permit;
+    if (permit.closed) return false;
+    const Ns unfinished = tenant.asked - tenant.finished_asked;
+    if (permit.in_flight && !tenant.queue.empty() && unfinished >= *permit.in_flight) return false;
+    return !permit.allowed || tenant.asked < *permit.allowed;
+  }
+
+  void give_notice() {
+    if (notice_ < Ns{0}) notice_ = now_;
+  }
+
+  void arbitrate() {
+    notice_ = Ns{-1};
+    if (now_ >= next_tick_) next_tick_ = now_ + kTick;
+    std::map<TenantId, Standing> standings;
+    for (std::uint32_t i = 0; i < tenants_.size(); ++i) {
+      const Tenant& tenant = tenants_[i];
+      const bool runs = !tenant.queue.empty() && tenant.queue.front().begin >= Ns{0};
+      standings[{i}] = {tenant.asked, tenant.waiting,
+                        runs ? std::optional(tenant.queue.front().begin) : std::nullopt};
+    }
+    for (const auto& [id, permit] : device_.step(now_, standings)) {
+      tenants_[id.value].permit = permit;
+    }
+  }
+
+  // The device for one step.
+  void execute() {
+    for (Ns left = kStep; left > Ns{0};) {
+      if (tenants_[running_].queue.empty() || slice_left_ == Ns{0}) {
+        std::size_t next = running_;
+        do {
+          next = (next + 1) % tenants_.size();
+        } while (next != running_ && tenants_[next].queue.empty());
+        if (tenants_[next].queue.empty()) break;
+        running_ = next;
+        slice_left_ = kSlice;
+      }
+      Tenant& tenant = tenants_[running_];
+      Launch& launch = tenant.queue.front();
+      const Ns at = now_ + (kStep - left);
+      if (launch.begin < Ns{0}) launch.begin = at;
+      const Ns part = std::min({left, launch.left, slice_left_});
+      launch.left -= part;
+      left -= part;
+      slice_left_ -= part;
+      tenant.executed += part;
+      if (launch.left == Ns{0}) {
+        device_.finished({static_cast<std::uint32_t>(running_)},
+                         {{launch.begin, at + part}, launch.asked});
+        tenant.finished_asked += launch.asked;
+        tenant.estimate = launch.length;
+        tenant.queue.pop_front();
+      }
+    }
+    if ((now_ + kStep) % 1ms == Ns{0}) {
+      for (Tenant& tenant : tenants_) tenant.history.push_back(tenant.executed);
+    }
+  }
+
+  bool limited_;
+  Ns now_{0};
+  Ns next_tick_{0};
+  Ns notice_{-1};
+  std::vector<Tenant> tenants_;
+  Device device_{Ns{0}};
+  std::size_t running_ = 0;
+  Ns slice_left_{0};
+};
+
+inline std::vector<double> VirtualDevice::windows(TenantId tenant, Ns width) const {
+  const auto& history = tenants_[tenant.value].history;
+  const auto each = static_cast<std::size_t>(width / 1ms);
+  std::vector<double> parts;
+  for (std::size_t i = each; i < history.size(); i += each) {
+    parts.push_back(100.0 * static_cast<double>((history[i] - history[i - each]).count()) /
+                    static_cast<double>(width.count()));
+  }
+  return parts;
+}
+
+}  // namespace tranche::limit::testing

@@ -1,0 +1,26 @@
+#pragma once
+// Time of the policy: a point or a stretch on CLOCK_MONOTONIC, or the virtual clock of a test.
+
+#include <chrono>
+#include <cstdint>
+
+namespace tranche::limit {
+
+using Ns = std::chrono::nanoseconds;
+
+// From begin to end, end not included.
+struct Stretch {
+  Ns begin{0};
+  Ns end{0};
+
+  Ns length() const { return end > begin ? end - begin : Ns{0}; }
+  bool operator==(const Stretch&) const = default;
+};
+
+// A tenant on one GPU; the arbiter numbers them.
+struct TenantId {
+  std::uint32_t value = 0;
+  auto operator<=>(const TenantId&) const = default;
+};
+
+}  // namespace tranche::limit
