@@ -52,7 +52,9 @@ struct DevicePolicy {
   Word outside;            // bytes that NVML counts for the tenant beyond its slots
   Word allowed_ns;         // GPU time that the tenant may have asked for since it began; kNoLimit
   Half turn;               // futex: changes when allowed_ns has grown while somebody waited
-  Half in_flight_ns;       // at most so much may be launched and unfinished; 0: unbounded
+  Half closed;             // 1: launches wait, whatever was allowed
+  Half in_flight_ns;       // launched and unfinished at most, or one launch; 0: no bound
+  Half reserved;
 };
 
 struct PolicyPage {
@@ -68,7 +70,7 @@ struct PolicyPage {
   Half reserved;
   DevicePolicy devices[kMaxDevices];
 };
-static_assert(sizeof(DevicePolicy) == 56);
+static_assert(sizeof(DevicePolicy) == 64);
 static_assert(sizeof(PolicyPage) <= 4096);
 
 // ---- the usage file: one for each tenant
@@ -84,8 +86,9 @@ struct Interval {
 
 // Of one process. On cache lines of its own: processes never write the same one.
 struct alignas(64) Slot {
-  Word generation;  // of the arbiter's: odd while a process has the slot
-  Word charged[kMaxDevices];
+  Word generation;               // of the arbiter's: odd while a process has the slot
+  Word charged[kMaxDevices];     // bytes
+  Word busy_since[kMaxDevices];  // begin of the oldest batch that runs and has not ended; 0: none
   // Ring of intervals: the process writes at `written % kRing`, then raises it; a reader that lags
   // more than kRing behind has lost some, and takes their sum from `measured_ns`.
   Word written;

@@ -1,0 +1,212 @@
+#include "interpose/ledger.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <random>
+#include <vector>
+
+namespace tranche::interpose {
+namespace {
+
+using namespace limit::wire;
+
+constexpr std::uint64_t kMiB = 1U << 20U;
+
+// What the arbiter makes, here shared with the children of this process.
+struct Tenant {
+  PolicyPage policy{};
+  UsageFile usage{};
+  // The truth, kept by those who were granted something: never more than what they hold.
+  std::atomic<std::uint64_t> granted[8]{};
+  std::atomic<std::uint64_t> excess{0};  // granted beyond the limit, at most
+  std::atomic<std::uint64_t> charges{0};
+};
+
+class LedgerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    void* memory =
+        mmap(nullptr, sizeof(Tenant), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(memory, MAP_FAILED);
+    tenant = new (memory) Tenant;
+    tenant->policy.devices[0].memory_limit = 100 * kMiB;
+    tenant->usage.slots = 8;
+  }
+  void TearDown() override { munmap(tenant, sizeof(Tenant)); }
+
+  Ledger ledger(unsigned slot) { return {tenant->policy, tenant->usage, slot}; }
+
+  Tenant* tenant = nullptr;
+};
+
+TEST_F(LedgerTest, GrantsUpToTheLimitAndNoByteMore) {
+  Ledger one = ledger(0);
+  Ledger two = ledger(1);
+  EXPECT_TRUE(one.charge(0, 60 * kMiB));
+  EXPECT_FALSE(two.charge(0, 40 * kMiB + 1));
+  EXPECT_TRUE(two.charge(0, 40 * kMiB));
+  EXPECT_FALSE(one.charge(0, 1));
+  EXPECT_EQ(one.held(0), 100 * kMiB);
+  EXPECT_EQ(tenant->usage.slot[0].refused, 1U);
+  EXPECT_EQ(tenant->usage.slot[1].refused, 1U);
+  one.release(0, 60 * kMiB);
+  EXPECT_TRUE(two.charge(0, 60 * kMiB));
+}
+
+TEST_F(LedgerTest, DevicesAreApart) {
+  tenant->policy.devices[1].memory_limit = kMiB;
+  Ledger one = ledger(0);
+  EXPECT_TRUE(one.charge(0, 100 * kMiB));
+  EXPECT_TRUE(one.charge(1, kMiB));
+  EXPECT_FALSE(one.charge(1, 1));
+}
+
+TEST_F(LedgerTest, WhatIsSeenOutsideTheSlotsCounts) {
+  tenant->policy.devices[0].outside = 90 * kMiB;
+  Ledger one = ledger(0);
+  EXPECT_FALSE(one.charge(0, 11 * kMiB));
+  EXPECT_TRUE(one.charge(0, 10 * kMiB));
+}
+
+TEST_F(LedgerTest, AHugeSizeDoesNotWrapAround) {
+  Ledger one = ledger(0);
+  EXPECT_TRUE(one.charge(0, kMiB));
+  EXPECT_FALSE(one.charge(0, kNoLimit));
+  EXPECT_FALSE(one.charge(0, kNoLimit - kMiB + 1));
+  EXPECT_EQ(one.held(0), kMiB);
+}
+
+TEST_F(LedgerTest, WithoutALimitItOnlyCounts) {
+  tenant->policy.devices[0].memory_limit = kNoLimit;
+  Ledger one = ledger(0);
+  EXPECT_TRUE(one.charge(0, 1000 * kMiB));
+  EXPECT_EQ(one.held(0), 1000 * kMiB);
+}
+
+TEST_F(LedgerTest, ALimitThatIsLoweredBelowWhatIsHeldRefusesAndTakesNothing) {
+  Ledger one = ledger(0);
+  EXPECT_TRUE(one.charge(0, 80 * kMiB));
+  tenant->policy.devices[0].memory_limit = 50 * kMiB;
+  EXPECT_FALSE(one.charge(0, 1));
+  EXPECT_EQ(one.held(0), 80 * kMiB);
+}
+
+TEST_F(LedgerTest, ASpoiltNumberOfSlotsStaysInTheFile) {
+  tenant->usage.slots = 1U << 30U;
+  EXPECT_EQ(ledger(0).held(0), 0U);
+}
+
+// One process of the tenant: takes and gives back at random until it is told to end.
+[[noreturn]] void churn(Tenant& tenant, unsigned slot, unsigned rounds) {
+  Ledger ledger(tenant.policy, tenant.usage, slot);
+  std::minstd_rand random(slot * 7919 + static_cast<unsigned>(getpid()));
+  std::vector<std::uint64_t> held;
+  const std::uint64_t limit = tenant.policy.devices[0].memory_limit;
+  for (unsigned i = 0; i < rounds; ++i) {
+    if (held.empty() || random() % 2 == 0) {
+      const std::uint64_t bytes = 1 + random() % (40 * kMiB);
+      if (!ledger.charge(0, bytes)) continue;
+      tenant.charges.fetch_add(1);
+      tenant.granted[slot] += bytes;
+      std::uint64_t sum = 0;
+      for (const auto& part : tenant.granted) sum += part;
+      if (sum > limit) tenant.excess = std::max<std::uint64_t>(tenant.excess, sum - limit);
+      held.push_back(bytes);
+    } else {
+      const std::uint64_t bytes = held.back();
+      held.pop_back();
+      tenant.granted[slot] -= bytes;
+      ledger.release(0, bytes);
+    }
+  }
+  for (const std::uint64_t bytes : held) {
+    tenant.granted[slot] -= bytes;
+    ledger.release(0, bytes);
+  }
+  _exit(0);
+}
+
+// TRANCHE_SOAK=1: ten million in all.
+unsigned rounds() { return std::getenv("TRANCHE_SOAK") != nullptr ? 2'500'000 : 30'000; }
+
+TEST_F(LedgerTest, EightProcessesNeverHoldMoreThanTheLimit) {
+  std::array<pid_t, 8> children{};
+  for (unsigned i = 0; i < children.size(); ++i) {
+    children[i] = fork();
+    if (children[i] == 0) churn(*tenant, i, rounds());
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(tenant->excess, 0U);
+  EXPECT_GT(tenant->charges, rounds());
+  EXPECT_EQ(ledger(0).held(0), 0U) << "nothing leaks";
+}
+
+// Killed at any instruction, a process leaves what its own slot says; clearing that is all.
+TEST_F(LedgerTest, KilledProcessesLeaveNothingOnceTheirSlotsAreCleared) {
+  std::minstd_rand random(1);
+  const int kills = std::getenv("TRANCHE_SOAK") != nullptr ? 3000 : 150;
+  for (int i = 0; i < kills; ++i) {
+    std::array<pid_t, 4> children{};
+    for (unsigned slot = 0; slot < children.size(); ++slot) {
+      children[slot] = fork();
+      if (children[slot] == 0) churn(*tenant, slot, slot == 0 ? 2'000 : ~0U);
+    }
+    usleep(static_cast<useconds_t>(random() % 3000));
+    for (unsigned slot = 1; slot < children.size(); ++slot) kill(children[slot], SIGKILL);
+    for (unsigned slot = 0; slot < children.size(); ++slot) {
+      ASSERT_EQ(waitpid(children[slot], nullptr, 0), children[slot]);
+      tenant->granted[slot] = 0;
+      tenant->usage.slot[slot].charged[0] = 0;  // what the arbiter does
+    }
+    ASSERT_EQ(tenant->excess, 0U);
+    ASSERT_EQ(ledger(0).held(0), 0U);
+    ASSERT_TRUE(ledger(0).charge(0, 100 * kMiB)) << "all of it can be had again";
+    ledger(0).release(0, 100 * kMiB);
+  }
+}
+
+// Two that want the same last bytes: one of them gets them, each time.
+TEST_F(LedgerTest, OfTwoThatRaceForTheLastBytesOneGetsThem) {
+  auto* turn = new (mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
+      std::atomic<int>[4]{};
+  const pid_t child = fork();
+  const int rounds = 3000;
+  const auto play = [&](unsigned slot) {
+    Ledger mine = ledger(slot);
+    int wins = 0;
+    for (int i = 1; i <= rounds; ++i) {
+      turn[slot] = i;
+      while (turn[1 - slot] < i) sched_yield();
+      const bool won = mine.charge(0, 60 * kMiB);
+      wins += won ? 1 : 0;
+      turn[2 + slot] = i;
+      while (turn[3 - slot] < i) sched_yield();
+      if (won) mine.release(0, 60 * kMiB);
+    }
+    return wins;
+  };
+  if (child == 0) {
+    tenant->granted[1] = static_cast<std::uint64_t>(play(1));
+    _exit(0);
+  }
+  const auto wins = static_cast<std::uint64_t>(play(0));
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  // The loser of a round releases nothing before the winner's round is over, so both cannot win;
+  // that neither does may happen when they step back together to the very end, and practically does
+  // not.
+  EXPECT_GE(wins + tenant->granted[1], static_cast<std::uint64_t>(rounds) * 99 / 100);
+}
+
+}  // namespace
+}  // namespace tranche::interpose
