@@ -1,0 +1,43 @@
+#pragma once
+// The page that says what a tenant may do (limit/wire.h): a memfd that this object alone can write.
+//
+// It is sealed (FUTURE_WRITE, SHRINK, GROW, SEAL; Linux 5.1) once it is mapped here, so whoever
+// gets the descriptor can map it for reading and nothing else, root in the container included.
+
+#include <span>
+
+#include "base/result.h"
+#include "limit/wire.h"
+#include "tenant/descriptor.h"
+
+namespace tranche::tenant {
+
+class PolicyPage {
+ public:
+  // Filled in as far as it is not the policy's: magic, version, size, the devices' UUIDs, and no
+  // bound anywhere. kInvalidArgument: more than kMaxDevices; kUnsupported: this kernel cannot seal
+  // it; kIo.
+  using Uuid = unsigned char[16];
+  static Result<PolicyPage> create(std::span<const Uuid> devices);
+
+  PolicyPage(PolicyPage&& other) noexcept
+      : fd_(std::move(other.fd_)), page_(std::exchange(other.page_, nullptr)) {}
+  PolicyPage& operator=(PolicyPage&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    std::swap(page_, other.page_);
+    return *this;
+  }
+  ~PolicyPage();
+
+  limit::wire::PolicyPage& get() { return *page_; }
+  const limit::wire::PolicyPage& get() const { return *page_; }
+  int fd() const { return fd_.get(); }
+
+ private:
+  PolicyPage(Descriptor fd, limit::wire::PolicyPage* page) : fd_(std::move(fd)), page_(page) {}
+
+  Descriptor fd_;
+  limit::wire::PolicyPage* page_ = nullptr;
+};
+
+}  // namespace tranche::tenant

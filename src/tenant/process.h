@@ -1,0 +1,40 @@
+#pragma once
+// A process of this machine that is not mistaken for a later one with its number.
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <filesystem>
+
+#include "base/result.h"
+#include "tenant/descriptor.h"
+
+namespace tranche::tenant {
+
+struct ProcessId {
+  pid_t pid = 0;                 // in the arbiter's pid namespace: the host's
+  std::uint64_t start_time = 0;  // clock ticks since boot, /proc/<pid>/stat
+  bool operator==(const ProcessId&) const = default;
+};
+
+// Holds a pidfd: readable (poll) when the process has ended.
+class Process {
+ public:
+  // Whoever connected to `socket` (SO_PEERPIDFD where the kernel has it, Linux 6.5, else
+  // SO_PEERCRED and pidfd_open). kNotFound: it has ended, or is out of sight.
+  static Result<Process> peer_of(int socket);
+  // The one known by its id. kNotFound: it has ended; another one may have its pid.
+  static Result<Process> open(const ProcessId& id);
+
+  const ProcessId& id() const { return id_; }
+  int fd() const { return fd_.get(); }
+  bool has_ended() const;
+
+ private:
+  Process(ProcessId id, Descriptor fd) : id_(id), fd_(std::move(fd)) {}
+
+  ProcessId id_;
+  Descriptor fd_;
+};
+
+}  // namespace tranche::tenant

@@ -1,0 +1,54 @@
+#include "tenant/process.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+namespace tranche::tenant {
+namespace {
+
+TEST(Process, KnowsThePeerOfASocketAndWhenItEnds) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+  const auto peer = Process::peer_of(ends[0]);
+  ASSERT_TRUE(peer) << peer.error().message();
+  EXPECT_EQ(peer->id().pid, getpid());
+  EXPECT_GT(peer->id().start_time, 0U);
+  EXPECT_FALSE(peer->has_ended());
+  close(ends[0]);
+  close(ends[1]);
+}
+
+TEST(Process, ANameWithBracketsAndSpacesIsNoObstacle) {
+  const pid_t child = fork();
+  if (child == 0) {
+    prctl(PR_SET_NAME, "a) R 1 (x");
+    raise(SIGSTOP);
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, WUNTRACED), child);
+  const auto self = Process::open({getpid(), 0});
+  EXPECT_FALSE(self) << "start time 0 is nobody's";
+  const auto wrong = Process::open({child, 1});
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().code, Code::kNotFound) << wrong.error().message();
+  kill(child, SIGKILL);
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+}
+
+TEST(Process, IsFoundAgainByItsIdUntilItEnds) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+  const auto self = Process::peer_of(ends[0]);
+  ASSERT_TRUE(self);
+  EXPECT_TRUE(Process::open(self->id()));
+  EXPECT_FALSE(Process::open({self->id().pid, self->id().start_time + 1}));
+  close(ends[0]);
+  close(ends[1]);
+}
+
+}  // namespace
+}  // namespace tranche::tenant

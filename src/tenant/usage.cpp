@@ -1,0 +1,219 @@
+#include "tenant/usage.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+
+#include "fmt/format.h"
+
+namespace tranche::tenant {
+
+using namespace limit;
+
+namespace {
+
+// As it lies in <tenant>.owners.
+struct OwnerRecord {
+  std::uint64_t start_time;
+  std::int32_t pid;  // 0: free
+  std::uint32_t reserved;
+};
+static_assert(sizeof(OwnerRecord) == 16);
+
+Result<Descriptor> open_file(const std::filesystem::path& path) {
+  Descriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd.is_open()) return std::unexpected(errno_error(errno, "open " + path.string()));
+  return fd;
+}
+
+std::int64_t place_of(unsigned slot) {
+  return static_cast<std::int64_t>(offsetof(wire::UsageFile, slot) + slot * sizeof(wire::Slot));
+}
+
+// Zeros where the file ends early.
+template <class T>
+T read_at(int fd, std::int64_t at) {
+  T value{};
+  auto* bytes = reinterpret_cast<char*>(&value);
+  for (std::size_t done = 0; done < sizeof(T);) {
+    const auto n = pread(fd, bytes + done, sizeof(T) - done, at + static_cast<std::int64_t>(done));
+    if (n <= 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  return value;
+}
+
+Result<void> write_at(int fd, const void* data, std::size_t size, std::int64_t at) {
+  const auto n = pwrite(fd, data, size, at);
+  if (n != static_cast<std::int64_t>(size)) {
+    return std::unexpected(errno_error(n < 0 ? errno : ENOSPC, "write of a tenant's usage"));
+  }
+  return {};
+}
+
+// The same layout as wire::Slot, plain: atomics are not read through files.
+struct PlainSlot {
+  std::uint64_t generation;
+  std::uint64_t charged[wire::kMaxDevices];
+  std::uint64_t busy_since[wire::kMaxDevices];
+  std::uint64_t written;
+  std::uint64_t measured_ns[wire::kMaxDevices];
+  std::uint64_t longest_ns;
+  std::uint64_t refused;
+  wire::Interval ring[wire::kRing];
+};
+static_assert(offsetof(PlainSlot, ring) == offsetof(wire::Slot, ring));
+static_assert(sizeof(PlainSlot) <= sizeof(wire::Slot));
+
+struct Header {
+  std::uint32_t magic;
+  std::uint16_t version;
+  std::uint16_t reserved;
+  std::uint32_t size;
+  std::uint32_t slots;
+};
+static_assert(offsetof(wire::UsageFile, slots) == offsetof(Header, slots));
+
+}  // namespace
+
+Usage::Usage(Descriptor file, Descriptor owners_file, unsigned devices)
+    : file_(std::move(file)),
+      owners_file_(std::move(owners_file)),
+      devices_(std::min(devices, wire::kMaxDevices)),
+      owners_(wire::kMaxProcesses),
+      generations_(wire::kMaxProcesses),
+      seen_(wire::kMaxProcesses) {}
+
+Result<Usage> Usage::open(const std::filesystem::path& dir, const std::string& tenant,
+                          unsigned devices) {
+  const auto path = dir / (tenant + ".usage");
+  ASSIGN_OR_RETURN(Descriptor file, open_file(path));
+  ASSIGN_OR_RETURN(Descriptor owners, open_file(dir / (tenant + ".owners")));
+  auto header = read_at<Header>(file.get(), 0);
+  if (header.magic == wire::kUsageMagic && header.version != wire::kVersion) {
+    return fail(Code::kFailedPrecondition,
+                fmt::format("{}: layout {} of another release; this one knows {}", path.string(),
+                            header.version, wire::kVersion),
+                "it goes with its container: delete the Pod, or go back to that release");
+  }
+  if (ftruncate(file.get(), sizeof(wire::UsageFile)) != 0) {
+    return std::unexpected(errno_error(errno, "size of " + path.string()));
+  }
+  Usage usage(std::move(file), std::move(owners), devices);
+  TRY(usage.load_owners());
+  header = {wire::kUsageMagic, wire::kVersion, 0, sizeof(wire::UsageFile), header.slots};
+  TRY(write_at(usage.fd(), &header, sizeof(header), 0));
+  return usage;
+}
+
+void Usage::remove(const std::filesystem::path& dir, const std::string& tenant) {
+  std::error_code ignored;  // not there: as wished
+  std::filesystem::remove(dir / (tenant + ".usage"), ignored);
+  std::filesystem::remove(dir / (tenant + ".owners"), ignored);
+}
+
+Result<void> Usage::load_owners() {
+  for (unsigned slot = 0; slot < wire::kMaxProcesses; ++slot) {
+    const auto record =
+        read_at<OwnerRecord>(owners_file_.get(), std::int64_t{slot} * sizeof(OwnerRecord));
+    if (record.pid == 0) continue;
+    owners_[slot] = {record.pid, record.start_time};
+    const auto plain = read_at<PlainSlot>(fd(), place_of(slot));
+    generations_[slot] = plain.generation;
+    seen_[slot] = plain.written;
+  }
+  return {};
+}
+
+Result<void> Usage::store_owner(unsigned slot) {
+  OwnerRecord record{};
+  if (owners_[slot]) record = {owners_[slot]->start_time, owners_[slot]->pid, 0};
+  return write_at(owners_file_.get(), &record, sizeof(record),
+                  std::int64_t{slot} * sizeof(OwnerRecord));
+}
+
+Result<void> Usage::clear(unsigned slot) {
+  PlainSlot plain{};
+  plain.generation = ++generations_[slot];
+  seen_[slot] = 0;
+  return write_at(fd(), &plain, sizeof(plain), place_of(slot));
+}
+
+Result<unsigned> Usage::take(const ProcessId& process) {
+  auto entry = std::ranges::find(owners_, std::optional(process));
+  if (entry == owners_.end()) {
+    entry = std::ranges::find(owners_, std::optional<ProcessId>{});
+    if (entry == owners_.end()) {
+      return fail(Code::kUnavailable,
+                  fmt::format("{} processes of one container use a GPU", wire::kMaxProcesses));
+    }
+    const auto slot = static_cast<unsigned>(entry - owners_.begin());
+    TRY(clear(slot));
+    *entry = process;
+    TRY(store_owner(slot));
+  }
+  const auto slot = static_cast<unsigned>(entry - owners_.begin());
+  const auto slots = std::max(read_at<Header>(fd(), 0).slots, slot + 1);
+  const std::uint32_t bounded = std::min(slots, wire::kMaxProcesses);
+  TRY(write_at(fd(), &bounded, sizeof(bounded), offsetof(wire::UsageFile, slots)));
+  return slot;
+}
+
+bool Usage::release(const ProcessId& process) {
+  const auto entry = std::ranges::find(owners_, std::optional(process));
+  if (entry == owners_.end()) return false;
+  const auto slot = static_cast<unsigned>(entry - owners_.begin());
+  // Cleared before it is free: killed in between, the next arbiter does both again.
+  if (!clear(slot)) return false;
+  entry->reset();
+  return store_owner(slot).has_value();
+}
+
+std::vector<ProcessId> Usage::owners() const {
+  std::vector<ProcessId> result;
+  for (const auto& owner : owners_) {
+    if (owner) result.push_back(*owner);
+  }
+  return result;
+}
+
+SlotReading Usage::read(unsigned slot) {
+  const auto plain = read_at<PlainSlot>(fd(), place_of(slot));
+  SlotReading reading{.slot = slot,
+                      .charged = {plain.charged, plain.charged + devices_},
+                      .busy_since = {plain.busy_since, plain.busy_since + devices_},
+                      .refused = plain.refused,
+                      .longest_ns = plain.longest_ns};
+  std::uint64_t& seen = seen_[slot];
+  if (plain.written < seen) seen = plain.written;  // it was set back: begin there
+  if (plain.written - seen > wire::kRing) {
+    reading.lost = plain.written - seen - wire::kRing;
+    seen = plain.written - wire::kRing;
+  }
+  for (; seen < plain.written; ++seen) {
+    const wire::Interval& interval = plain.ring[seen % wire::kRing];
+    if (interval.device < devices_) reading.intervals.push_back(interval);
+  }
+  return reading;
+}
+
+std::uint64_t Usage::charged(unsigned device) {
+  std::uint64_t sum = 0;
+  for (unsigned slot = 0; slot < owners_.size(); ++slot) {
+    if (!owners_[slot]) continue;
+    sum += read_at<std::uint64_t>(
+        fd(), place_of(slot) + static_cast<std::int64_t>(offsetof(PlainSlot, charged) +
+                                                         device * sizeof(std::uint64_t)));
+  }
+  return sum;
+}
+
+std::uint64_t Usage::spent_ns(unsigned device) const {
+  return read_at<std::uint64_t>(
+      fd(), static_cast<std::int64_t>(offsetof(wire::UsageFile, spent_ns) + device * 8));
+}
+
+}  // namespace tranche::tenant

@@ -1,0 +1,77 @@
+#pragma once
+// What a tenant's processes hold and do, as the arbiter sees it: the usage file (limit/wire.h),
+// which they write, and beside it, out of their reach, who has which slot.
+//
+// Both are named files in a folder of the arbiter's own, so that the next arbiter finds them. The
+// usage file is read and written by pread and pwrite alone, never mapped: a tenant may truncate or
+// fill it, and only harms itself. What it says is believed only as far as NVML agrees
+// (policy.outside).
+//
+// Files: <dir>/<tenant>.usage (wire::UsageFile) and <dir>/<tenant>.owners (kMaxProcesses records of
+// pid and start time, 0: free). They are gone with a reboot, as the processes are: the folder lies
+// in a tmpfs.
+//
+// Not thread-safe.
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "limit/wire.h"
+#include "tenant/descriptor.h"
+#include "tenant/process.h"
+
+namespace tranche::tenant {
+
+// A process's slot, read at once.
+struct SlotReading {
+  unsigned slot = 0;
+  std::vector<std::uint64_t> charged{};     // bytes by device
+  std::vector<std::uint64_t> busy_since{};  // ns by device; 0: idle
+  std::uint64_t refused = 0;
+  std::uint64_t longest_ns = 0;
+  std::vector<limit::wire::Interval> intervals{};  // since the last reading
+  std::uint64_t lost = 0;                          // intervals overwritten before they were read
+};
+
+class Usage {
+ public:
+  // Creates what is not there. kIo; kFailedPrecondition: a usage file of another version, left by
+  // another release while its tenant lives: the error says so.
+  static Result<Usage> open(const std::filesystem::path& dir, const std::string& tenant,
+                            unsigned devices);
+  // Takes both files away: the tenant is gone.
+  static void remove(const std::filesystem::path& dir, const std::string& tenant);
+
+  // The slot of `process`: the one it has, or a free one, cleared. kUnavailable: all are taken.
+  Result<unsigned> take(const ProcessId& process);
+  // `process` has ended: what it held is nobody's. false: it had no slot.
+  bool release(const ProcessId& process);
+  std::vector<ProcessId> owners() const;
+  std::uint64_t generation(unsigned slot) const { return generations_[slot]; }
+
+  // What the process in `slot` says. A file that is too short reads as zeros.
+  SlotReading read(unsigned slot);
+  // Sum of charged bytes over all slots that are taken.
+  std::uint64_t charged(unsigned device);
+  std::uint64_t spent_ns(unsigned device) const;
+
+  int fd() const { return file_.get(); }
+
+ private:
+  Usage(Descriptor file, Descriptor owners_file, unsigned devices);
+  Result<void> load_owners();
+  Result<void> store_owner(unsigned slot);
+  Result<void> clear(unsigned slot);
+
+  Descriptor file_;
+  Descriptor owners_file_;
+  unsigned devices_;
+  std::vector<std::optional<ProcessId>> owners_;  // by slot
+  std::vector<std::uint64_t> generations_;
+  std::vector<std::uint64_t> seen_;  // intervals read, by slot
+};
+
+}  // namespace tranche::tenant

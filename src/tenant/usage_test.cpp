@@ -1,0 +1,159 @@
+#include "tenant/usage.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <fstream>
+
+namespace tranche::tenant {
+namespace {
+
+using namespace limit;
+
+constexpr ProcessId kOne{100, 7};
+constexpr ProcessId kTwo{200, 8};
+
+class UsageTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/tranche-usage-XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    dir = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(dir); }
+
+  Usage open() {
+    auto usage = Usage::open(dir, "t", 2);
+    EXPECT_TRUE(usage) << usage.error().message();
+    return *std::move(usage);
+  }
+  // As the tenant sees it.
+  static wire::UsageFile& map(const Usage& usage) {
+    void* memory =
+        mmap(nullptr, sizeof(wire::UsageFile), PROT_READ | PROT_WRITE, MAP_SHARED, usage.fd(), 0);
+    EXPECT_NE(memory, MAP_FAILED);
+    return *static_cast<wire::UsageFile*>(memory);
+  }
+
+  std::filesystem::path dir;
+};
+
+TEST_F(UsageTest, GivesEachProcessASlotAndTheSameOneAgain) {
+  Usage usage = open();
+  EXPECT_EQ(usage.take(kOne), 0U);
+  EXPECT_EQ(usage.take(kTwo), 1U);
+  EXPECT_EQ(usage.take(kOne), 0U);
+  const wire::UsageFile& seen = map(usage);
+  EXPECT_EQ(seen.magic, wire::kUsageMagic);
+  EXPECT_EQ(seen.slots, 2U);
+}
+
+TEST_F(UsageTest, WhatADeadProcessHeldIsNobodysExactlyOnce) {
+  Usage usage = open();
+  wire::UsageFile& tenant = map(usage);
+  ASSERT_EQ(usage.take(kOne), 0U);
+  ASSERT_EQ(usage.take(kTwo), 1U);
+  tenant.slot[0].charged[1] = 10;
+  tenant.slot[1].charged[1] = 20;
+  EXPECT_EQ(usage.charged(1), 30U);
+  const auto generation = usage.generation(0);
+  EXPECT_TRUE(usage.release(kOne));
+  EXPECT_EQ(usage.charged(1), 20U);
+  EXPECT_EQ(tenant.slot[0].charged[1], 0U);
+  EXPECT_FALSE(usage.release(kOne));
+  EXPECT_EQ(usage.take({100, 9}), 0U) << "the pid again, another process";
+  EXPECT_GT(usage.generation(0), generation);
+}
+
+TEST_F(UsageTest, TheNextArbiterFindsWhatWasHeldAndByWhom) {
+  {
+    Usage usage = open();
+    ASSERT_EQ(usage.take(kOne), 0U);
+    ASSERT_EQ(usage.take(kTwo), 1U);
+    map(usage).slot[1].charged[0] = 77;
+  }
+  Usage usage = open();
+  EXPECT_EQ(usage.owners(), (std::vector{kOne, kTwo}));
+  EXPECT_EQ(usage.charged(0), 77U);
+  EXPECT_EQ(usage.take(kTwo), 1U);
+  EXPECT_EQ(map(usage).slot[1].charged[0], 77U);
+  EXPECT_TRUE(usage.release(kOne));
+}
+
+TEST_F(UsageTest, ReadsWhatIsNewInTheRing) {
+  Usage usage = open();
+  ASSERT_EQ(usage.take(kOne), 0U);
+  wire::Slot& slot = map(usage).slot[0];
+  const auto write = [&](std::uint64_t begin, std::uint32_t device) {
+    slot.ring[slot.written % wire::kRing] = {begin, begin + 5, device, 1, 4};
+    slot.written += 1;
+  };
+  write(10, 0);
+  write(20, 1);
+  auto reading = usage.read(0);
+  ASSERT_EQ(reading.intervals.size(), 2U);
+  EXPECT_EQ(reading.intervals[1].begin, 20U);
+  EXPECT_TRUE(usage.read(0).intervals.empty());
+  for (std::uint64_t i = 0; i < wire::kRing + 3; ++i) write(100 + i, 0);
+  reading = usage.read(0);
+  EXPECT_EQ(reading.lost, 3U);
+  ASSERT_EQ(reading.intervals.size(), wire::kRing);
+  EXPECT_EQ(reading.intervals[0].begin, 103U);
+  write(1, wire::kMaxDevices);
+  EXPECT_TRUE(usage.read(0).intervals.empty()) << "no such device";
+}
+
+// The file is the tenant's: nothing that it writes there breaks the arbiter.
+TEST_F(UsageTest, ASpoiltFileReadsAsZeros) {
+  Usage usage = open();
+  ASSERT_EQ(usage.take(kOne), 0U);
+  wire::UsageFile& tenant = map(usage);
+  tenant.slot[0].charged[0] = 5;
+  tenant.slot[0].written = ~std::uint64_t{0};
+  EXPECT_LE(usage.read(0).intervals.size(), wire::kRing);
+  tenant.slot[0].written = 0;
+  EXPECT_TRUE(usage.read(0).intervals.empty());
+  tenant.slots = ~0U;
+  ASSERT_EQ(usage.take(kTwo), 1U);
+  EXPECT_LE(tenant.slots, wire::kMaxProcesses);
+  ASSERT_EQ(ftruncate(usage.fd(), 0), 0);
+  EXPECT_EQ(usage.read(0).charged, (std::vector<std::uint64_t>{0, 0}));
+  EXPECT_EQ(usage.charged(0), 0U);
+  EXPECT_EQ(usage.spent_ns(0), 0U);
+  EXPECT_TRUE(usage.release(kOne));
+}
+
+TEST_F(UsageTest, AllSlotsTakenIsSaid) {
+  Usage usage = open();
+  for (unsigned i = 0; i < wire::kMaxProcesses; ++i) {
+    ASSERT_EQ(usage.take({static_cast<pid_t>(i + 1), 1}), i);
+  }
+  const auto none = usage.take({5000, 1});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, Code::kUnavailable);
+}
+
+TEST_F(UsageTest, AnotherReleasesLayoutIsRefused) {
+  {
+    open();
+  }
+  std::fstream file(dir / "t.usage", std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(4);
+  file.put(9);
+  file.close();
+  const auto usage = Usage::open(dir, "t", 1);
+  ASSERT_FALSE(usage);
+  EXPECT_EQ(usage.error().code, Code::kFailedPrecondition);
+}
+
+TEST_F(UsageTest, RemovedFilesAreGone) {
+  {
+    open();
+  }
+  Usage::remove(dir, "t");
+  EXPECT_TRUE(std::filesystem::is_empty(dir));
+}
+
+}  // namespace
+}  // namespace tranche::tenant
