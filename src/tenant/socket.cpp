@@ -1,0 +1,91 @@
+#include "tenant/socket.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "fmt/format.h"
+
+namespace tranche::tenant {
+
+using namespace limit;
+
+namespace {
+
+constexpr int kBacklog = 256;
+
+bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
+
+}  // namespace
+
+Result<std::optional<Incoming>> Connection::receive() {
+  std::array<std::byte, kLargestPacket> buffer;
+  const auto n = recv(fd(), buffer.data(), buffer.size(), MSG_DONTWAIT | MSG_TRUNC);
+  if (n < 0 && (would_block(errno) || errno == EINTR)) return std::nullopt;
+  if (n <= 0) return fail(Code::kUnavailable, "the process has closed its connection");
+  if (static_cast<std::size_t>(n) <= buffer.size()) {
+    const auto message = parse(std::span(buffer).first(static_cast<std::size_t>(n)));
+    if (message) return message;
+  }
+  return fail(Code::kInvalidArgument,
+              fmt::format("process {} sent {} bytes that are no message", process_.id().pid, n));
+}
+
+Result<void> Connection::send(const wire::Welcome& welcome, int policy_fd, int usage_fd) {
+  iovec data{const_cast<wire::Welcome*>(&welcome), sizeof(welcome)};
+  alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  if (welcome.answer == wire::Answer::kAccepted) {
+    message.msg_control = control;
+    message.msg_controllen = sizeof(control);
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(2 * sizeof(int));
+    const int fds[2] = {policy_fd, usage_fd};
+    std::memcpy(CMSG_DATA(header), fds, sizeof(fds));
+  }
+  if (sendmsg(fd(), &message, MSG_DONTWAIT | MSG_NOSIGNAL) != sizeof(welcome)) {
+    return fail(Code::kUnavailable, fmt::format("process {} takes no answer: {}", process_.id().pid,
+                                                std::strerror(errno)));
+  }
+  return {};
+}
+
+Result<Listener> Listener::open(const std::filesystem::path& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.native().size() >= sizeof(address.sun_path)) {
+    return fail(Code::kInvalidArgument, fmt::format("{} is too long for a socket", path.string()));
+  }
+  std::memcpy(address.sun_path, path.c_str(), path.native().size() + 1);
+  Descriptor fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.is_open()) return std::unexpected(errno_error(errno, "socket"));
+  if (unlink(path.c_str()) != 0 && errno != ENOENT) {
+    return std::unexpected(errno_error(errno, "remove " + path.string()));
+  }
+  if (bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
+      chmod(path.c_str(), 0666) != 0 || listen(fd.get(), kBacklog) != 0) {
+    return std::unexpected(errno_error(errno, "listen at " + path.string()));
+  }
+  return Listener(std::move(fd));
+}
+
+Result<std::optional<Connection>> Listener::accept() {
+  Descriptor peer(accept4(fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!peer.is_open()) {
+    if (would_block(errno) || errno == ECONNABORTED || errno == EINTR) return std::nullopt;
+    return std::unexpected(errno_error(errno, "accept"));
+  }
+  auto process = Process::peer_of(peer.get());
+  if (!process) return std::nullopt;  // gone already
+  return Connection(std::move(peer), *std::move(process));
+}
+
+}  // namespace tranche::tenant
