@@ -1,0 +1,142 @@
+#include "limit/tenant_limits.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/checksum.h"
+#include "fmt/format.h"
+
+namespace tranche::limit {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kVersion = "limits/v1";
+
+constexpr std::array kEnforcements{
+    std::pair{wire::Enforcement::kOff, std::string_view("off")},
+    std::pair{wire::Enforcement::kAccount, std::string_view("account")},
+    std::pair{wire::Enforcement::kStrict, std::string_view("strict")},
+    std::pair{wire::Enforcement::kElastic, std::string_view("elastic")},
+};
+constexpr std::array kClasses{
+    std::pair{Class::kLatencyCritical, std::string_view("latency-critical")},
+    std::pair{Class::kNormal, std::string_view("normal")},
+    std::pair{Class::kBestEffort, std::string_view("best-effort")},
+};
+
+template <class Table>
+std::string_view word_of(const Table& table, auto value) {
+  for (const auto& [known, word] : table) {
+    if (known == value) return word;
+  }
+  return "?";
+}
+
+template <class Table>
+auto value_of(const Table& table, std::string_view word) {
+  std::optional<decltype(table[0].first)> result;
+  for (const auto& [value, known] : table) {
+    if (known == word) result.emplace(value);
+  }
+  return result;
+}
+
+std::string text_of(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::unexpected<Error> refuse(std::string why) {
+  return fail(Code::kInvalidArgument, std::move(why));
+}
+
+template <class T>
+std::optional<T> optional_at(const json& object, const char* key) {
+  const auto entry = object.find(key);
+  if (entry == object.end() || entry->is_null()) return std::nullopt;
+  return entry->get<T>();
+}
+
+Result<DeviceLimits> device_from(const json& value) {
+  DeviceLimits device{.uuid = value.at("uuid").get<std::string>(),
+                      .memory_bytes = optional_at<std::uint64_t>(value, "memoryBytes"),
+                      .weight = value.at("weight").get<std::uint32_t>(),
+                      .permille = optional_at<std::uint32_t>(value, "permille")};
+  if (device.weight == 0) return refuse(fmt::format("{}: weight 0", device.uuid));
+  if (device.permille && (*device.permille == 0 || *device.permille > 1000)) {
+    return refuse(fmt::format("{}: permille {} is not in 1..1000", device.uuid, *device.permille));
+  }
+  return device;
+}
+
+Result<TenantLimits> limits_from(const json& value) {
+  TenantLimits limits{.id = value.at("id").get<std::string>(),
+                      .resource = value.at("resource").get<std::string>(),
+                      .devices = {}};
+  const auto enforcement = enforcement_from(value.at("enforcement").get<std::string>());
+  const auto priority = class_from(value.at("priority").get<std::string>());
+  if (!enforcement) return refuse("unknown enforcement " + text_of(value.at("enforcement")));
+  if (!priority) return refuse("unknown priority " + text_of(value.at("priority")));
+  limits.enforcement = *enforcement;
+  limits.priority = *priority;
+  for (const json& entry : value.at("devices")) {
+    ASSIGN_OR_RETURN(auto device, device_from(entry));
+    limits.devices.push_back(std::move(device));
+  }
+  if (limits.devices.empty() || limits.devices.size() > wire::kMaxDevices) {
+    return refuse(
+        fmt::format("{} devices; 1 to {} are possible", limits.devices.size(), wire::kMaxDevices));
+  }
+  return limits;
+}
+
+}  // namespace
+
+std::string encode(const TenantLimits& limits) {
+  json devices = json::array();
+  for (const DeviceLimits& device : limits.devices) {
+    json entry = {{"uuid", device.uuid}, {"weight", device.weight}};
+    if (device.memory_bytes) entry["memoryBytes"] = *device.memory_bytes;
+    if (device.permille) entry["permille"] = *device.permille;
+    devices.push_back(std::move(entry));
+  }
+  const json body = {{"id", limits.id},
+                     {"resource", limits.resource},
+                     {"enforcement", to_string(limits.enforcement)},
+                     {"priority", to_string(limits.priority)},
+                     {"devices", std::move(devices)}};
+  const json file = {{"version", kVersion},
+                     {"checksum", fmt::format("{:016x}", checksum(text_of(body)))},
+                     {"limits", body}};
+  return text_of(file);
+}
+
+Result<TenantLimits> decode(std::string_view text) try {
+  const json file = json::parse(text);
+  if (file.at("version") != kVersion) return refuse("not limits/v1");
+  const json& body = file.at("limits");
+  if (file.at("checksum") != fmt::format("{:016x}", checksum(text_of(body)))) {
+    return refuse("its checksum does not match its content");
+  }
+  return limits_from(body);
+} catch (const json::exception& error) {
+  return refuse(fmt::format("torn or not limits/v1: {}", error.what()));
+}
+
+Share share_of(const TenantLimits& limits, const DeviceLimits& device) {
+  Share share{.weight = device.weight, .priority = limits.priority};
+  if (limits.enforcement == wire::Enforcement::kStrict) share.permille = device.permille;
+  return share;
+}
+
+std::string_view to_string(wire::Enforcement enforcement) {
+  return word_of(kEnforcements, enforcement);
+}
+std::string_view to_string(Class priority) { return word_of(kClasses, priority); }
+std::optional<wire::Enforcement> enforcement_from(std::string_view word) {
+  return value_of(kEnforcements, word);
+}
+std::optional<Class> class_from(std::string_view word) { return value_of(kClasses, word); }
+
+}  // namespace tranche::limit

@@ -1,0 +1,53 @@
+#pragma once
+// limits/v1: what one tenant (a grant: one container's part of one resource) was promised, as the
+// agent writes it beside the grant and the arbiter reads it (docs/schemas/limits-v1.schema.json).
+// One JSON object:
+//
+// {"checksum":"<FNV-1a, 64 bits, hex>","limits":{...},"version":"limits/v1"}: the checksum is over
+// the text of `limits`, compact and with sorted keys. It finds torn and edited files, not malice.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "limit/shares.h"
+#include "limit/wire.h"
+
+namespace tranche::limit {
+
+struct DeviceLimits {
+  std::string uuid;                             // "GPU-..." or "MIG-..."
+  std::optional<std::uint64_t> memory_bytes{};  // hard; nullopt: no limit
+  std::uint32_t weight = 1;                     // of the tenant among those on the device
+  std::optional<std::uint32_t> permille{};      // of the device's time; nullopt: no cap
+  bool operator==(const DeviceLimits&) const = default;
+};
+
+struct TenantLimits {
+  std::string id;
+  std::string resource;  // "nvidia.com/gpu"
+  wire::Enforcement enforcement = wire::Enforcement::kOff;
+  Class priority = Class::kNormal;
+  std::vector<DeviceLimits> devices;
+  bool operator==(const TenantLimits&) const = default;
+};
+
+std::string encode(const TenantLimits& limits);
+// kInvalidArgument: not limits/v1, torn, edited, or a value out of range; says which.
+Result<TenantLimits> decode(std::string_view text);
+
+// What the policy makes of it: elastic tenants may use what others leave, strict ones have their
+// part and no more, the others are not held.
+Share share_of(const TenantLimits& limits, const DeviceLimits& device);
+
+// "off", "account", "strict", "elastic"; "latency-critical", "normal", "best-effort": as users type
+// them. nullopt: no such word.
+std::string_view to_string(wire::Enforcement enforcement);
+std::string_view to_string(Class priority);
+std::optional<wire::Enforcement> enforcement_from(std::string_view word);
+std::optional<Class> class_from(std::string_view word);
+
+}  // namespace tranche::limit
