@@ -1,0 +1,225 @@
+#include "arbiter/tenant_seat.h"
+
+#include <algorithm>
+#include <ranges>
+
+#include "fmt/format.h"
+#include "limit/uuid_bytes.h"
+
+namespace tranche::arbiter {
+
+using namespace limit;
+
+namespace {
+
+Result<tenant::PolicyPage> page_for(const TenantLimits& limits) {
+  tenant::PolicyPage::Uuid uuids[wire::kMaxDevices] = {};
+  if (limits.devices.size() > wire::kMaxDevices) {
+    return fail(Code::kInvalidArgument, fmt::format("{} devices", limits.devices.size()));
+  }
+  for (std::size_t i = 0; i < limits.devices.size(); ++i) {
+    const auto bytes = uuid_bytes(limits.devices[i].uuid);
+    if (!bytes) {
+      return fail(Code::kInvalidArgument,
+                  fmt::format("'{}' is not the UUID of a device", limits.devices[i].uuid));
+    }
+    std::ranges::copy(*bytes, uuids[i]);
+  }
+  return tenant::PolicyPage::create(std::span(uuids).first(limits.devices.size()));
+}
+
+bool holds(wire::Enforcement enforcement) {
+  return enforcement == wire::Enforcement::kStrict || enforcement == wire::Enforcement::kElastic;
+}
+
+}  // namespace
+
+TenantSeat::TenantSeat(TenantLimits limits, SeatOptions options, tenant::PolicyPage policy,
+                       tenant::Usage usage, tenant::Listener listener, Poller& poller,
+                       const Log& log, OnNotice on_notice)
+    : limits_(std::move(limits)),
+      options_(std::move(options)),
+      policy_(std::move(policy)),
+      usage_(std::move(usage)),
+      listener_(std::move(listener)),
+      poller_(poller),
+      log_(log),
+      on_notice_(std::move(on_notice)) {}
+
+Result<std::unique_ptr<TenantSeat>> TenantSeat::open(TenantLimits limits,
+                                                     const SeatOptions& options, Poller& poller,
+                                                     const Log& log, OnNotice on_notice) {
+  ASSIGN_OR_RETURN(auto policy, page_for(limits));
+  ASSIGN_OR_RETURN(auto usage, tenant::Usage::open(options.state_dir, limits.id,
+                                                   static_cast<unsigned>(limits.devices.size())));
+  ASSIGN_OR_RETURN(auto listener, tenant::Listener::open(options.socket));
+  std::unique_ptr<TenantSeat> seat(new TenantSeat(std::move(limits), options, std::move(policy),
+                                                  std::move(usage), std::move(listener), poller,
+                                                  log, std::move(on_notice)));
+  seat->publish();
+  TRY(seat->adopt());
+  TRY(poller.add(seat->listener_.fd(), [s = seat.get()] { s->accept_all(); }));
+  return seat;
+}
+
+TenantSeat::~TenantSeat() {
+  poller_.remove(listener_.fd());
+  for (const auto& [key, member] : members_) {
+    poller_.remove(member.process.fd());
+    if (member.connection) poller_.remove(member.connection->fd());
+  }
+}
+
+// Those who registered with the arbiter before this one, and have not ended since.
+Result<void> TenantSeat::adopt() {
+  for (const tenant::ProcessId& id : usage_.owners()) {
+    auto process = tenant::Process::open(id);
+    if (!process) {
+      usage_.release(id);
+      continue;
+    }
+    ASSIGN_OR_RETURN(const unsigned slot, usage_.take(id));
+    auto& member = members_.emplace(id.pid, Member{*std::move(process), slot}).first->second;
+    TRY(watch(member));
+  }
+  return {};
+}
+
+Result<void> TenantSeat::change(TenantLimits limits) {
+  const auto uuid = [](const DeviceLimits& device) { return device.uuid; };
+  if (!std::ranges::equal(limits.devices, limits_.devices, {}, uuid, uuid)) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("tenant {}: its devices cannot change while it lives", limits_.id));
+  }
+  limits_ = std::move(limits);
+  publish();
+  return {};
+}
+
+void TenantSeat::publish() {
+  wire::PolicyPage& page = policy_.get();
+  page.enforcement = static_cast<std::uint32_t>(limits_.enforcement);
+  page.priority = static_cast<std::uint32_t>(limits_.priority);
+  page.epoch = options_.epoch;
+  for (std::size_t i = 0; i < limits_.devices.size(); ++i) {
+    const auto bytes = limits_.devices[i].memory_bytes;
+    const auto limit = holds(limits_.enforcement) && bytes ? *bytes : std::uint64_t{wire::kNoLimit};
+    page.devices[i].memory_limit = limit;
+    page.devices[i].memory_view = limit;
+    if (!holds(limits_.enforcement)) {
+      page.devices[i].allowed_ns = wire::kNoLimit;
+      page.devices[i].closed = 0;
+      page.devices[i].in_flight_ns = 0;
+    }
+  }
+}
+
+std::vector<unsigned> TenantSeat::slots() const {
+  std::vector<unsigned> result;
+  for (const auto& [key, member] : members_) result.push_back(member.slot);
+  return result;
+}
+
+std::vector<pid_t> TenantSeat::pids() const {
+  const auto keys = std::views::keys(members_);
+  return {keys.begin(), keys.end()};
+}
+
+void TenantSeat::retire() {
+  poller_.remove(listener_.fd());
+  std::error_code ignored;  // the folder may be gone before us
+  std::filesystem::remove(options_.socket, ignored);
+  tenant::Usage::remove(options_.state_dir, limits_.id);
+}
+
+void TenantSeat::accept_all() {
+  // Bounded: whoever connects without end gets his turn again, after the others.
+  for (int i = 0; i < 16; ++i) {
+    auto connection = listener_.accept();
+    if (!connection) {
+      log_.warn(connection.error());
+      return;
+    }
+    if (!*connection) return;
+    greet(std::move(**connection));
+  }
+}
+
+// A connection is nobody's until its hello; a process has one.
+void TenantSeat::greet(tenant::Connection connection) {
+  const Key key = connection.process().id().pid;
+  const auto known = members_.find(key);
+  if (known != members_.end() && known->second.process.id() != connection.process().id()) {
+    dismiss(key);  // an earlier process with that pid
+  }
+  auto entry = members_.find(key);
+  if (entry == members_.end()) {
+    const tenant::ProcessId id = connection.process().id();
+    const auto slot = usage_.take(id);
+    auto process = tenant::Process::open(id);
+    if (!process) return;
+    if (!slot) {
+      log_.warn(fmt::format("tenant {}: {}", limits_.id, slot.error().message()));
+      const wire::Welcome full{wire::kHelloMagic, wire::Message::kWelcome, wire::Answer::kFull, 0,
+                               0};
+      (void)connection.send(full, -1, -1);  // it may be gone: then nobody needs to know
+      return;
+    }
+    entry = members_.emplace(key, Member{*std::move(process), *slot}).first;
+    if (!watch(entry->second)) {
+      dismiss(key);
+      return;
+    }
+  }
+  Member& member = entry->second;
+  if (member.connection) poller_.remove(member.connection->fd());
+  member.connection = std::move(connection);
+  if (!poller_.add(member.connection->fd(), [this, key] { receive(key); })) dismiss(key);
+}
+
+Result<void> TenantSeat::watch(Member& member) {
+  return poller_.add(member.process.fd(), [this, key = member.process.id().pid] { dismiss(key); });
+}
+
+// One message a call, so that a tenant that sends without end holds up nobody.
+void TenantSeat::receive(Key key) {
+  const auto entry = members_.find(key);
+  if (entry == members_.end()) return;
+  Member& member = entry->second;
+  auto message = member.connection->receive();
+  if (!message) {
+    if (message.error().code == Code::kInvalidArgument) {
+      log_.warn(fmt::format("tenant {}: {}", limits_.id, message.error().message()));
+    }
+    dismiss(key);
+    return;
+  }
+  if (!*message) return;
+  if (const auto* hello = std::get_if<wire::Hello>(&**message)) {
+    welcome(member, *hello);
+  } else {
+    const auto& notice = std::get<wire::Notice>(**message);
+    if (notice.device < limits_.devices.size()) on_notice_(notice.kind, notice.device);
+  }
+}
+
+void TenantSeat::welcome(Member& member, const wire::Hello& hello) {
+  const bool known = hello.version == wire::kVersion;
+  const wire::Welcome answer{wire::kHelloMagic, wire::Message::kWelcome,
+                             known ? wire::Answer::kAccepted : wire::Answer::kVersionUnknown,
+                             member.slot, usage_.generation(member.slot)};
+  const auto sent = member.connection->send(answer, policy_.fd(), usage_.fd());
+  if (!sent) dismiss(member.process.id().pid);
+}
+
+void TenantSeat::dismiss(Key key) {
+  const auto entry = members_.find(key);
+  if (entry == members_.end()) return;
+  Member& member = entry->second;
+  poller_.remove(member.process.fd());
+  if (member.connection) poller_.remove(member.connection->fd());
+  usage_.release(member.process.id());
+  members_.erase(entry);
+}
+
+}  // namespace tranche::arbiter

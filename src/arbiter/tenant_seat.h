@@ -1,0 +1,89 @@
+#pragma once
+// One tenant at the arbiter: its socket, its pages, and the processes that have registered.
+//
+// A process is here from its hello until its pidfd or its connection says that it is gone (an exec
+// closes the connection too: the program that held the memory is no more). Then its slot is
+// cleared, once. After a restart of the arbiter the processes of the one before are found by their
+// ids, and are here without a connection until they come again.
+//
+// Used by the arbiter's one thread. Handlers that are registered with the poller refer to the seat,
+// so it stays where it is.
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "arbiter/poller.h"
+#include "base/log.h"
+#include "limit/tenant_limits.h"
+#include "tenant/policy_page.h"
+#include "tenant/socket.h"
+#include "tenant/usage.h"
+
+namespace tranche::arbiter {
+
+struct SeatOptions {
+  std::filesystem::path socket;     // in the folder that is mounted into the container
+  std::filesystem::path state_dir;  // tmpfs, the arbiter's own
+  std::uint32_t epoch = 0;          // of the arbiter
+};
+
+class TenantSeat {
+ public:
+  // `poller` and `log` outlive the seat. `on_notice` is called when a process waits for GPU time,
+  // has begun to work, or has made a context (`device`: index in `limits`).
+  using OnNotice = std::function<void(limit::wire::Message, unsigned device)>;
+  static Result<std::unique_ptr<TenantSeat>> open(limit::TenantLimits limits,
+                                                  const SeatOptions& options, Poller& poller,
+                                                  const Log& log, OnNotice on_notice);
+  TenantSeat(const TenantSeat&) = delete;
+  TenantSeat& operator=(const TenantSeat&) = delete;
+  ~TenantSeat();
+
+  const limit::TenantLimits& limits() const { return limits_; }
+  // Live: the tenant's processes see it with their next call. The devices must be the same ones.
+  Result<void> change(limit::TenantLimits limits);
+
+  limit::wire::PolicyPage& policy() { return policy_.get(); }
+  tenant::Usage& usage() { return usage_; }
+  // The slots of the processes that are here.
+  std::vector<unsigned> slots() const;
+  std::vector<pid_t> pids() const;
+  // Nobody can connect any more; files that outlive an arbiter are taken away. The tenant is gone.
+  void retire();
+
+ private:
+  struct Member {
+    tenant::Process process;
+    unsigned slot = 0;
+    std::optional<tenant::Connection> connection{};
+  };
+  using Key = pid_t;  // one living process has it
+
+  TenantSeat(limit::TenantLimits limits, SeatOptions options, tenant::PolicyPage policy,
+             tenant::Usage usage, tenant::Listener listener, Poller& poller, const Log& log,
+             OnNotice on_notice);
+
+  Result<void> adopt();
+  void publish();
+  void accept_all();
+  void receive(Key key);
+  void greet(tenant::Connection connection);
+  void welcome(Member& member, const limit::wire::Hello& hello);
+  Result<void> watch(Member& member);
+  void dismiss(Key key);
+
+  limit::TenantLimits limits_;
+  SeatOptions options_;
+  tenant::PolicyPage policy_;
+  tenant::Usage usage_;
+  tenant::Listener listener_;
+  Poller& poller_;
+  const Log& log_;
+  OnNotice on_notice_;
+  std::map<Key, Member> members_;
+};
+
+}  // namespace tranche::arbiter

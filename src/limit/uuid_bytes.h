@@ -1,0 +1,16 @@
+#pragma once
+// The UUID of a GPU or MIG instance as CUDA tells it: 16 bytes.
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+namespace tranche::limit {
+
+using UuidBytes = std::array<unsigned char, 16>;
+
+// "GPU-2b6a1a46-...", "MIG-...", or the digits alone. nullopt: no UUID (an instance's old name
+// "MIG-GPU-<uuid>/<gi>/<ci>" has no bytes of its own).
+std::optional<UuidBytes> uuid_bytes(std::string_view uuid);
+
+}  // namespace tranche::limit
