@@ -89,6 +89,7 @@ struct alignas(64) Slot {
   Word generation;               // of the arbiter's: odd while a process has the slot
   Word charged[kMaxDevices];     // bytes
   Word busy_since[kMaxDevices];  // begin of the oldest batch that runs and has not ended; 0: none
+  Half waiting[kMaxDevices];     // threads that stand at the gate
   // Ring of intervals: the process writes at `written % kRing`, then raises it; a reader that lags
   // more than kRing behind has lost some, and takes their sum from `measured_ns`.
   Word written;
@@ -114,7 +115,8 @@ static_assert(offsetof(UsageFile, slot) % 64 == 0);
 enum class Message : std::uint32_t {
   kHello = 1,    // library: first message
   kWelcome = 2,  // arbiter: answer, with the descriptors of policy page and usage file
-  kWaiting = 3,  // library: a thread waits for GPU time on `device`
+  kWaiting = 3,  // library: a thread waits on `device`, or begins to work there as
+                 // latency-critical, and `awake` was 0
   kContext = 4,  // library: a context was made on `device`: look at NVML now
 };
 

@@ -59,6 +59,7 @@ struct PlainSlot {
   std::uint64_t generation;
   std::uint64_t charged[wire::kMaxDevices];
   std::uint64_t busy_since[wire::kMaxDevices];
+  std::uint32_t waiting[wire::kMaxDevices];
   std::uint64_t written;
   std::uint64_t measured_ns[wire::kMaxDevices];
   std::uint64_t longest_ns;
@@ -185,6 +186,7 @@ SlotReading Usage::read(unsigned slot) {
   SlotReading reading{.slot = slot,
                       .charged = {plain.charged, plain.charged + devices_},
                       .busy_since = {plain.busy_since, plain.busy_since + devices_},
+                      .waiting = {plain.waiting, plain.waiting + devices_},
                       .refused = plain.refused,
                       .longest_ns = plain.longest_ns};
   std::uint64_t& seen = seen_[slot];

@@ -30,6 +30,7 @@ struct SlotReading {
   unsigned slot = 0;
   std::vector<std::uint64_t> charged{};     // bytes by device
   std::vector<std::uint64_t> busy_since{};  // ns by device; 0: idle
+  std::vector<std::uint32_t> waiting{};     // threads at the gate, by device
   std::uint64_t refused = 0;
   std::uint64_t longest_ns = 0;
   std::vector<limit::wire::Interval> intervals{};  // since the last reading

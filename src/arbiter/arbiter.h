@@ -1,0 +1,85 @@
+#pragma once
+// The arbiter: every tenant of the node, every device, one thread.
+//
+// It reads what tenants were promised from a folder that the agent writes (<id>.json, limits/v1;
+// the folder <id>/ is what is mounted into the container, and holds the socket), follows changes
+// there, and steps each device's policy each millisecond while somebody works or waits. When nobody
+// does it sleeps, and `awake` in the policy pages says that a library must call it.
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <stop_token>
+#include <string>
+
+#include "arbiter/device_seat.h"
+#include "arbiter/poller.h"
+#include "arbiter/tenant_seat.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/watch.h"
+
+namespace tranche::arbiter {
+
+struct ArbiterOptions {
+  std::filesystem::path tenants;    // the agent's; must be there
+  std::filesystem::path state_dir;  // tmpfs, our own; created
+};
+
+class Arbiter {
+ public:
+  static constexpr std::chrono::milliseconds kTick{1};
+  // So long nobody must have worked or waited before it goes to sleep.
+  static constexpr limit::Ns kLinger = std::chrono::milliseconds(20);
+  // How often it looks at slow things (who has gone, accounts) while nothing happens.
+  static constexpr std::chrono::milliseconds kRest{1000};
+
+  // `clock` and `log` outlive it. kIo: a folder cannot be made or watched.
+  static Result<std::unique_ptr<Arbiter>> open(const ArbiterOptions& options, const Clock& clock,
+                                               const Log& log);
+  Arbiter(const Arbiter&) = delete;
+  Arbiter& operator=(const Arbiter&) = delete;
+  ~Arbiter();
+
+  // Until `stop`; looks for it once a tick or rest.
+  void run(const std::stop_token& stop);
+  // One round: what is ready or becomes so within `timeout`, then a step of every device.
+  void round(std::chrono::milliseconds timeout);
+
+  bool is_awake() const { return awake_; }
+  std::size_t tenants() const { return seats_.size(); }
+  // GPU time charged to a tenant on its device `index`.
+  limit::Ns charged(const std::string& tenant, unsigned index) const;
+
+ private:
+  struct Seat {
+    limit::TenantId id;
+    std::unique_ptr<TenantSeat> seat;
+    std::string text;  // of its file
+  };
+
+  Arbiter(ArbiterOptions options, Watch watch, Poller poller, const Clock& clock, const Log& log);
+  limit::Ns now() const;
+  void scan();
+  void take_in(const std::string& id, const std::string& text);
+  void let_go(const std::string& id);
+  void sit(Seat& seat);
+  bool step();
+  void set_awake(bool awake);
+
+  ArbiterOptions options_;
+  Watch watch_;
+  Poller poller_;
+  const Clock& clock_;
+  const Log& log_;
+  std::uint32_t epoch_;
+  std::uint32_t next_id_ = 0;
+  std::map<std::string, Seat> seats_;           // by tenant
+  std::map<std::string, DeviceSeat> devices_;   // by UUID
+  std::map<std::string, std::string> refused_;  // tenant -> the text that was refused, told once
+  bool awake_ = false;
+  limit::Ns last_work_{0};
+};
+
+}  // namespace tranche::arbiter

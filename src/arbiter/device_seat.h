@@ -1,0 +1,50 @@
+#pragma once
+// One device and the tenants that have a part of it: reads what they did, steps the policy
+// (limit/device.h), and writes what each may do into its policy page.
+//
+// Used by the arbiter's one thread.
+
+#include <map>
+
+#include "arbiter/tenant_seat.h"
+#include "limit/device.h"
+
+namespace tranche::arbiter {
+
+// What one tenant's processes did on one device since the last look.
+struct Activity {
+  std::vector<limit::Batch> ended;
+  std::optional<limit::Ns> busy_since{};
+  bool waiting = false;
+};
+
+class DeviceSeat {
+ public:
+  explicit DeviceSeat(limit::Ns now) : device_(now) {}
+
+  // `seat` outlives its part here; `index` is the device's in its limits. A seat whose limits
+  // changed is put again.
+  void put(limit::TenantId id, TenantSeat& seat, unsigned index);
+  void remove(limit::TenantId id);
+  bool empty() const { return tenants_.empty(); }
+
+  // false: nobody there works or waits, and nothing is bound: no further step is needed until
+  // somebody does.
+  bool step(limit::Ns now, std::map<limit::TenantId, Activity> activities);
+
+  limit::Ns charged(limit::TenantId id) const { return device_.charged(id); }
+
+ private:
+  struct Part {
+    TenantSeat* seat;
+    unsigned index;
+  };
+
+  limit::Device device_;
+  std::map<limit::TenantId, Part> tenants_;
+};
+
+// Makes a tenant's page say what `permit` says, and wakes who waited for it.
+void publish(const limit::Permit& permit, limit::wire::DevicePolicy& policy);
+
+}  // namespace tranche::arbiter

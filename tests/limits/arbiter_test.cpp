@@ -1,0 +1,194 @@
+// The arbiter over its real folders, sockets and pages; its clock is the test's.
+
+#include "arbiter/arbiter.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "limits/library.h"
+#include "support/fake_clock.h"
+
+namespace tranche::arbiter {
+namespace {
+
+using namespace limit;
+using namespace std::chrono_literals;
+using test::FakeClock;
+using test::Library;
+
+constexpr std::uint64_t kMiB = 1U << 20U;
+constexpr char kGpu[] = "GPU-00112233-4455-6677-8899-aabbccddeeff";
+
+class ArbiterTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/tranche-arbiter-XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    dir = name;
+    std::filesystem::create_directories(dir / "tenants");
+    open();
+  }
+  void TearDown() override {
+    arbiter.reset();
+    std::filesystem::remove_all(dir);
+  }
+
+  void open() {
+    arbiter.reset();
+    auto opened = Arbiter::open({dir / "tenants", dir / "state"}, clock, log);
+    ASSERT_TRUE(opened) << opened.error().message();
+    arbiter = *std::move(opened);
+  }
+  // As the agent does it: the folder first, the file in one go.
+  void promise(const TenantLimits& limits) {
+    std::filesystem::create_directories(dir / "tenants" / limits.id);
+    write(limits.id, encode(limits));
+  }
+  void write(const std::string& id, const std::string& text) {
+    std::ofstream(dir / "tenants" / (id + ".new")) << text;
+    std::filesystem::rename(dir / "tenants" / (id + ".new"), dir / "tenants" / (id + ".json"));
+    rounds(2);
+  }
+  static TenantLimits limits(const std::string& id, std::uint32_t permille,
+                             wire::Enforcement enforcement = wire::Enforcement::kStrict) {
+    return {.id = id,
+            .resource = "nvidia.com/gpu",
+            .enforcement = enforcement,
+            .devices = {{kGpu, 100 * kMiB, 1, permille}}};
+  }
+  void rounds(int count) {
+    for (int i = 0; i < count; ++i) arbiter->round(0ms);
+  }
+  Library registered(const std::string& id) {
+    Library library;
+    EXPECT_TRUE(library.connect_to(dir / "tenants" / id / "arbiter.sock")) << id;
+    EXPECT_TRUE(library.hello());
+    rounds(3);
+    EXPECT_TRUE(library.hear());
+    return library;
+  }
+  std::uint64_t now() const {
+    return static_cast<std::uint64_t>(
+        std::chrono::duration_cast<Ns>(clock.now().time_since_epoch()).count());
+  }
+
+  std::filesystem::path dir;
+  FakeClock clock;
+  std::vector<std::string> lines;
+  Log log{LogLevel::kInfo, [this](LogLevel, std::string_view line) { lines.emplace_back(line); }};
+  std::unique_ptr<Arbiter> arbiter;
+};
+
+TEST_F(ArbiterTest, TenantsComeChangeAndGoWithTheirFiles) {
+  promise(limits("a", 500));
+  EXPECT_EQ(arbiter->tenants(), 1U);
+  const Library library = registered("a");
+  EXPECT_EQ(library.policy->devices[0].memory_limit, 100 * kMiB);
+  auto more = limits("a", 500);
+  more.devices[0].memory_bytes = 300 * kMiB;
+  promise(more);
+  EXPECT_EQ(library.policy->devices[0].memory_limit, 300 * kMiB);
+  std::filesystem::remove(dir / "tenants" / "a.json");
+  rounds(2);
+  EXPECT_EQ(arbiter->tenants(), 0U);
+  EXPECT_FALSE(std::filesystem::exists(dir / "tenants" / "a" / "arbiter.sock"));
+  EXPECT_TRUE(std::filesystem::is_empty(dir / "state"));
+}
+
+TEST_F(ArbiterTest, AWrongFileIsToldOnceAndChangesNothing) {
+  promise(limits("a", 500));
+  const Library library = registered("a");
+  write("a", "{}");
+  rounds(3);
+  EXPECT_EQ(library.policy->devices[0].memory_limit, 100 * kMiB);
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_NE(lines[0].find("tenant a: torn or not limits/v1"), std::string::npos) << lines[0];
+  EXPECT_NE(lines[0].find("its limits stay as they were"), std::string::npos) << lines[0];
+  std::filesystem::create_directories(dir / "tenants" / "b");
+  write("b", encode(limits("c", 500)));
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_NE(lines[1].find("tenant b: its file is that of c; it is not served"), std::string::npos);
+}
+
+// A library whose device does nothing but its work: what it may ask for it asks for, and it has
+// ended when the next millisecond begins.
+TEST_F(ArbiterTest, GpuTimeIsHandedOutAsPromised) {
+  promise(limits("a", 300));
+  promise(limits("b", 500, wire::Enforcement::kAccount));
+  const Library library = registered("a");
+  const Library other = registered("b");
+  EXPECT_EQ(other.policy->devices[0].allowed_ns, wire::kNoLimit);
+  wire::Slot& slot = library.usage->slot[library.welcome.slot];
+  auto& spent = library.usage->spent_ns[0];
+  slot.waiting[0] = 1;
+  std::uint64_t turns = 0;
+  for (int ms = 0; ms < 1000; ++ms) {
+    const auto turn = library.policy->devices[0].turn.load();
+    rounds(1);
+    turns += library.policy->devices[0].turn != turn ? 1 : 0;
+    const std::uint64_t allowed = library.policy->devices[0].allowed_ns;
+    ASSERT_NE(allowed, wire::kNoLimit);
+    const std::uint64_t work = allowed > spent ? allowed - spent : 0;
+    spent = allowed;
+    const std::uint64_t begin = now();
+    clock.advance(1ms);
+    if (work == 0) continue;
+    slot.ring[slot.written % wire::kRing] = {
+        begin, begin + std::min<std::uint64_t>(work, 1'000'000), 0, 1, work};
+    slot.written += 1;
+  }
+  EXPECT_TRUE(arbiter->is_awake());
+  EXPECT_EQ(library.policy->awake, 1U);
+  EXPECT_NEAR(static_cast<double>(spent) / 1e6, 300.0, 10.0) << "milliseconds in a second";
+  EXPECT_NEAR(static_cast<double>(arbiter->charged("a", 0).count()) / 1e6, 300.0, 10.0);
+  EXPECT_GT(turns, 100U) << "who waits is woken";
+}
+
+TEST_F(ArbiterTest, ItSleepsWhenNobodyWorks) {
+  promise(limits("a", 300));
+  const Library library = registered("a");
+  wire::Slot& slot = library.usage->slot[library.welcome.slot];
+  slot.waiting[0] = 1;
+  rounds(1);
+  EXPECT_TRUE(arbiter->is_awake());
+  slot.waiting[0] = 0;
+  clock.advance(1s);
+  rounds(2);
+  EXPECT_FALSE(arbiter->is_awake());
+  EXPECT_EQ(library.policy->awake, 0U);
+}
+
+TEST_F(ArbiterTest, WhatATenantInventsIsNotKept) {
+  promise(limits("a", 300));
+  const Library library = registered("a");
+  wire::Slot& slot = library.usage->slot[library.welcome.slot];
+  for (const wire::Interval& interval :
+       {wire::Interval{now(), wire::kNoLimit, 0, 1, 1},
+        wire::Interval{0, now() + 1'000'000'000, 0, 1, 1},
+        wire::Interval{now(), now(), 0, 1, wire::kNoLimit}, wire::Interval{5, 1, 0, 1, 1}}) {
+    slot.ring[slot.written % wire::kRing] = interval;
+    slot.written += 1;
+  }
+  slot.busy_since[0] = wire::kNoLimit / 2;
+  slot.waiting[0] = ~0U;
+  rounds(1);
+  clock.advance(10s);
+  rounds(2);
+  EXPECT_LE(arbiter->charged("a", 0), 10s);
+}
+
+TEST_F(ArbiterTest, TheNextOneServesTheSameTenants) {
+  promise(limits("a", 300));
+  const Library before = registered("a");
+  ASSERT_TRUE(before.ledger().charge(0, 70 * kMiB));
+  open();
+  const Library after = registered("a");
+  EXPECT_EQ(after.welcome.slot, before.welcome.slot);
+  EXPECT_NE(after.policy->epoch, before.policy->epoch);
+  EXPECT_FALSE(after.ledger().charge(0, 40 * kMiB));
+}
+
+}  // namespace
+}  // namespace tranche::arbiter
