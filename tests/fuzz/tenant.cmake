@@ -1,0 +1,3 @@
+# The arbiter's inputs from containers, and the limits that the agent writes for it.
+tranche_fuzz(tenant_fuzz SOURCES ${CMAKE_CURRENT_LIST_DIR}/tenant_fuzz.cpp
+             LINK tranche_tenant tranche_limit)
