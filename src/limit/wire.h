@@ -86,7 +86,7 @@ struct Interval {
 
 // Of one process. On cache lines of its own: processes never write the same one.
 struct alignas(64) Slot {
-  Word generation;               // of the arbiter's: odd while a process has the slot
+  Word generation;               // another one for each process that has the slot
   Word charged[kMaxDevices];     // bytes
   Word busy_since[kMaxDevices];  // begin of the oldest batch that runs and has not ended; 0: none
   Half waiting[kMaxDevices];     // threads that stand at the gate

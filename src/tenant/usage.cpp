@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 
 #include "fmt/format.h"
@@ -69,6 +70,10 @@ struct PlainSlot {
 static_assert(offsetof(PlainSlot, ring) == offsetof(wire::Slot, ring));
 static_assert(sizeof(PlainSlot) <= sizeof(wire::Slot));
 
+std::uint64_t monotonic_ns() {
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
 struct Header {
   std::uint32_t magic;
   std::uint16_t version;
@@ -85,7 +90,9 @@ Usage::Usage(Descriptor file, Descriptor owners_file, unsigned devices)
       owners_file_(std::move(owners_file)),
       devices_(std::min(devices, wire::kMaxDevices)),
       owners_(wire::kMaxProcesses),
-      generations_(wire::kMaxProcesses),
+      // Of this making: what a process held in a file that was lost is not taken for what stands
+      // here.
+      generations_(wire::kMaxProcesses, monotonic_ns()),
       seen_(wire::kMaxProcesses) {}
 
 Result<Usage> Usage::open(const std::filesystem::path& dir, const std::string& tenant,

@@ -1,0 +1,65 @@
+#pragma once
+// A process's registration with the arbiter, for one tenant: the socket, the policy page and the
+// usage file, mapped where they stay for as long as the process lives.
+//
+// When the arbiter has gone, the pages go on saying what they said last: memory stays limited, and
+// how long compute waits is the gate's business. refresh() registers with the next arbiter when
+// there is one; its pages are mapped over the old ones (MAP_FIXED replaces at once), so that
+// threads which read them need not know. Where the next arbiter has lost what the earlier one knew,
+// this process's own charges are told anew.
+//
+// One thread at a time calls open() and refresh(); the pages may be used by any. libc alone; never
+// throws, never waits longer than it is told.
+
+#include <cstdint>
+
+#include "limit/wire.h"
+
+namespace tranche::interpose {
+
+class Session {
+ public:
+  Session() = default;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  // Closes the connection, which ends the registration; the pages stay mapped, for others may use
+  // them.
+  ~Session();
+
+  enum class Outcome : std::uint8_t {
+    kRegistered,
+    kNobody,    // no arbiter answers (yet)
+    kRefused,   // it does: full, or it does not know this version
+    kNoMemory,  // the pages could not be mapped
+  };
+  // Registers at the socket `path`, within `timeout_ms`.
+  Outcome open(const char* path, int timeout_ms);
+  // Looks whether the arbiter is still there, and registers with the next one otherwise. Cheap
+  // while it is.
+  Outcome refresh(int timeout_ms);
+
+  bool is_registered() const { return socket_ >= 0; }
+  // Whether there ever was an arbiter: then the pages are there.
+  bool has_pages() const { return policy_ != nullptr; }
+  const limit::wire::PolicyPage& policy() const { return *policy_; }
+  limit::wire::UsageFile& usage() { return *usage_; }
+  unsigned slot() const { return slot_; }
+
+  // Tells the arbiter; lost when there is none or it is busy, which it makes good by looking
+  // itself.
+  void notify(limit::wire::Message kind, unsigned device);
+
+ private:
+  Outcome register_at(int socket, int timeout_ms);
+  bool map(int policy_fd, int usage_fd);
+  void disconnect();
+
+  char path_[108] = {};
+  int socket_ = -1;
+  limit::wire::PolicyPage* policy_ = nullptr;
+  limit::wire::UsageFile* usage_ = nullptr;
+  unsigned slot_ = limit::wire::kMaxProcesses;
+  std::uint64_t generation_ = 0;
+};
+
+}  // namespace tranche::interpose
