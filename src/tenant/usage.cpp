@@ -151,9 +151,10 @@ Result<void> Usage::clear(unsigned slot) {
 }
 
 Result<unsigned> Usage::take(const ProcessId& process) {
-  auto entry = std::ranges::find(owners_, std::optional(process));
+  const auto holds = [&](const auto& owner) { return owner && *owner == process; };
+  auto entry = std::ranges::find_if(owners_, holds);
   if (entry == owners_.end()) {
-    entry = std::ranges::find(owners_, std::optional<ProcessId>{});
+    entry = std::ranges::find_if(owners_, [](const auto& owner) { return !owner; });
     if (entry == owners_.end()) {
       return fail(Code::kUnavailable,
                   fmt::format("{} processes of one container use a GPU", wire::kMaxProcesses));
@@ -171,7 +172,8 @@ Result<unsigned> Usage::take(const ProcessId& process) {
 }
 
 bool Usage::release(const ProcessId& process) {
-  const auto entry = std::ranges::find(owners_, std::optional(process));
+  const auto holds = [&](const auto& owner) { return owner && *owner == process; };
+  const auto entry = std::ranges::find_if(owners_, holds);
   if (entry == owners_.end()) return false;
   const auto slot = static_cast<unsigned>(entry - owners_.begin());
   // Cleared before it is free: killed in between, the next arbiter does both again.
