@@ -110,12 +110,13 @@ part build build release -DTRANCHE_TESTS=ON --
 [ $failed = 0 ] || { echo "the build failed: nothing was tested" >&2; exit 1; }
 part rules python3 tools/layers.py
 part unit in_folder build -L unit
-part e2e python_tests tests/e2e tests/sim
+part e2e python_tests tests/e2e tests/sim tests/limits
 part asan-ubsan asan
 part tsan tsan
 if [ $long = 1 ]; then
   part fuzz fuzz 300
-  part soak python_tests tests/e2e tests/sim --soak
+  part soak-ledger env TRANCHE_SOAK=1 build/tests/interpose_test
+  part soak python_tests tests/e2e tests/sim tests/limits --soak
 else
   part fuzz fuzz 5
 fi
