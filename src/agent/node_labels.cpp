@@ -18,9 +18,9 @@ bool conflicts(std::string_view message, const std::string& label) {
   for (auto at = message.find(field); at != std::string_view::npos;
        at = message.find(field, at + 1)) {
     const auto after = message.substr(at + field.size());
-    const bool ends = after.empty() || !(std::isalnum(static_cast<unsigned char>(after[0])) != 0 ||
-                                         std::string_view("-_./").contains(after[0]));
-    if (ends) return true;
+    if (after.empty()) return true;
+    const auto next = static_cast<unsigned char>(after[0]);
+    if (std::isalnum(next) == 0 && !std::string_view("-_./").contains(after[0])) return true;
   }
   return false;
 }
