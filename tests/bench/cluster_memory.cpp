@@ -70,8 +70,7 @@ Result<std::string> cost_of_snapshot(cluster::Objects& objects) {
   return line + ',' + figures("decode", begin, "");
 }
 
-Result<std::string> cost_of_watch(cluster::Objects& objects) {
-  const Log log;
+Result<std::string> cost_of_watch(cluster::Objects& objects, const Log& log) {
   const auto begin = std::chrono::steady_clock::now();
   std::counting_semaphore<2> synced(0);
   const auto tell = [&](const cluster::CacheChange& change) {
@@ -101,10 +100,11 @@ int main(int argc, char** argv) {
     std::cerr << "usage: cluster_memory KUBECONFIG snapshot|watch\n";
     return 2;
   }
-  const auto objects = kube::connect(argv[1], {}, "tranche-bench");
+  const Log log;
+  const auto objects = kube::connect(argv[1], {}, "tranche-bench", log);
   const auto line = !objects             ? std::unexpected(objects.error())
                     : what == "snapshot" ? cost_of_snapshot(**objects)
-                                         : cost_of_watch(**objects);
+                                         : cost_of_watch(**objects, log);
   if (!line) {
     std::cerr << "cluster_memory: " << line.error().message() << '\n';
     return 1;
