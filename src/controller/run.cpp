@@ -92,8 +92,8 @@ int work_while_leading(cluster::Objects& objects, Controller::Options options, i
 
 Result<int> run(const config::ControllerOptions& options, const config::Sources& sources,
                 int signals, const Log& log) {
-  ASSIGN_OR_RETURN(const auto objects,
-                   kube::connect(options.kubeconfig, sources.environment, "tranche-controller", log));
+  ASSIGN_OR_RETURN(const auto objects, kube::connect(options.kubeconfig, sources.environment,
+                                                     "tranche-controller", log));
   const SystemClock clock;
   log.info(fmt::format("following the ClusterPolicy; agents follow ConfigMap {}/{}", options.ns,
                        options.config_map_out));

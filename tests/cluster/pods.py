@@ -73,7 +73,7 @@ def agent(*arguments: str, driver_root: bool = False, **spec: object) -> str:
 
 
 class Applied:
-    """with Applied(lab, text): what the manifest makes is gone afterwards, and the node offers no GPU."""
+    """with Applied(lab, text): what the manifest makes is gone afterwards."""
 
     def __init__(self, lab, *manifests: str):
         self._lab = lab
@@ -89,6 +89,24 @@ class Applied:
             self._lab.kubectl(
                 "delete", "--ignore-not-found", "--wait", "-f", "-", text=manifest, timeout=120
             )
+
+
+class Serving(Applied):
+    """The same for the only agents there are: afterwards no node offers anything, so that what the next
+    agents offer is not taken for it."""
+
+    def __exit__(self, *error):
+        super().__exit__(*error)
+
+        def left() -> list:
+            return [
+                (node["metadata"]["name"], resource)
+                for node in self._lab.get("nodes")["items"]
+                for resource, count in node["status"]["allocatable"].items()
+                if resource.startswith("nvidia.com/") and count != "0"
+            ]
+
+        self._lab.wait(lambda: not left(), lambda: f"still offered: {left()}")
 
 
 def wait_offer(lab, node: str, count: int, resource: str = GPU, timeout: float = 60) -> None:

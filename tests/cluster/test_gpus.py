@@ -4,7 +4,7 @@ import pathlib
 import re
 
 import pytest
-from pods import GPU, Applied, agent, pod, wait_offer
+from pods import GPU, Applied, Serving, agent, pod, wait_offer
 
 from lab.cluster.lab import Lab
 
@@ -42,7 +42,7 @@ def test_the_managed_daemonset_with_another_image(lab):
 
 
 def test_a_pod_sees_exactly_its_gpu(lab):
-    with Applied(lab, agent()):
+    with Serving(lab, agent()):
         wait_offer(lab, "a100", 4)
         minors = {gpu["uuid"]: gpu["minor"] for gpu in lab.node("a100").gpus()}
         one = pod("one", *LIST, image="lab-glibc:1", gpus=1, node="a100")
@@ -57,14 +57,13 @@ def test_a_pod_sees_exactly_its_gpu(lab):
                 assert set(value.split(",")) == set(uuids)
                 held += uuids
             assert sorted(held) == sorted(minors)
-    wait_offer(lab, "a100", 0)
 
 
 @pytest.mark.parametrize("strategy", ["volume-mounts", "cdi-cri", "cdi-annotations"])
 def test_other_ways_to_name_a_gpu_to_the_runtime(lab, strategy):
     """`envvar` is in every other test. With CDI the wrapper, though the default, adds no GPU itself."""
     arguments = [f"--device-list-strategy={strategy}", "--driver-root-ctr-path=/driver-root"]
-    with Applied(lab, agent(*arguments, driver_root=True)):
+    with Serving(lab, agent(*arguments, driver_root=True)):
         wait_offer(lab, "a100", 4)
         with Applied(lab, pod("one", *LIST, image="lab-glibc:1", gpus=1, node="a100")):
             uuids, nodes, text = seen(lab, "one")
@@ -73,7 +72,6 @@ def test_other_ways_to_name_a_gpu_to_the_runtime(lab, strategy):
             assert nodes - {"nvidia-modeset"} == CONTROL | {f"nvidia{minors[uuids[0]]}"}, text
             value = "/var/run/nvidia-container-devices" if strategy == "volume-mounts" else "void"
             assert f"NVIDIA_VISIBLE_DEVICES={value}\n" in text
-    wait_offer(lab, "a100", 0)
 
 
 def test_a_privileged_pod_without_a_gpu_sees_every_device(lab):
@@ -95,7 +93,7 @@ def test_a_pod_sees_exactly_its_mig_device(lab):
         return {one["uuid"]: one["profile"] for one in node.gpus()[0]["mig"]["devices"]}
 
     asks = {"image": "lab-glibc:1", "resource": resource, "node": "mig"}
-    with Applied(lab, agent("--mig-strategy=mixed")):
+    with Serving(lab, agent("--mig-strategy=mixed")):
         wait_offer(lab, "mig", 2, resource)
         with Applied(lab, pod("small", *LIST, gpus=1, **asks)):
             lab.wait_pod("small")
@@ -120,7 +118,7 @@ def test_gpus_of_one_numa_node_or_none(lab):
     """kubelet's topology manager, `restricted`, on a machine with two GPUs on each of two NUMA nodes."""
     node = lab.node("a100")
     numa = {gpu["uuid"]: number // 2 for number, gpu in enumerate(node.gpus())}
-    with Applied(lab, agent()):
+    with Serving(lab, agent()):
         wait_offer(lab, "a100", 4)
         with Applied(lab, pod("two", *LIST, image="lab-glibc:1", gpus=2, node="a100")):
             uuids, _, text = seen(lab, "two")
@@ -135,7 +133,6 @@ def test_gpus_of_one_numa_node_or_none(lab):
         node.sim("clear")
         for gpu in (1, 3):
             node.sim("reset", "--gpu", gpu)
-    wait_offer(lab, "a100", 0)
 
 
 def test_a_pod_that_asks_for_a_gpu_that_is_not_there_is_told(lab):
@@ -149,14 +146,13 @@ def test_a_pod_that_asks_for_a_gpu_that_is_not_there_is_told(lab):
 
 def test_a_fault_of_the_simulated_gpu_reaches_the_node(lab):
     node = lab.node("l20")
-    with Applied(lab, agent()):
+    with Serving(lab, agent()):
         wait_offer(lab, "l20", 1)
         node.sim("fault", "lost", "--gpu", 0)
         wait_offer(lab, "l20", 0)
         assert lab.get("node", "l20")["status"]["capacity"][GPU] == "1"
         node.sim("clear")
         node.sim("reset", "--gpu", 0)
-    wait_offer(lab, "l20", 0)
 
 
 def test_published_manifests_run_as_they_stand(lab):
@@ -166,11 +162,10 @@ def test_published_manifests_run_as_they_stand(lab):
     device_query = (SCENARIOS / "platform" / "exercise-workers.yaml").read_text()
     names = lab.load_images(device_query)
     query = "/usr/local/cuda-12.5/extras/demo_suite/deviceQuery; exec sleep infinity"
-    with Applied(lab, agent()):
+    with Serving(lab, agent()):
         wait_offer(lab, "t4", 1)
         with Applied(lab, pod("query", "bash", "-c", query, image=names[0], gpus=1, node="t4")):
             lab.wait_pod("query")
             text = lab.wait(lambda: "Result" in lab.logs("query") and lab.logs("query"), "deviceQuery ends")
             [uuid] = lab.node("t4").uuids()
             assert f"UUID: {uuid}" in text and "Result = PASS" in text
-    wait_offer(lab, "t4", 0)

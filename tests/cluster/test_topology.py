@@ -4,7 +4,7 @@ static CPU manager, on a simulated machine with two GPUs on each of two NUMA nod
 import re
 
 import pytest
-from pods import Applied, agent, pod, wait_offer
+from pods import Applied, Serving, agent, pod, wait_offer
 
 NODE = "a100"
 LOOK = "nvidia-smi -L; grep Cpus_allowed_list /proc/self/status; exec sleep infinity"
@@ -19,10 +19,9 @@ def lab(labs):
 @pytest.fixture(scope="module", autouse=True)
 def served(lab):
     # A GPU that was lost counts again soon after it is back.
-    with Applied(lab, agent("--health-recovery=1s")):
+    with Serving(lab, agent("--health-recovery=1s")):
         wait_offer(lab, NODE, 4)
         yield
-    wait_offer(lab, NODE, 0)
 
 
 def asks(name: str, gpus: int, **limits: object) -> str:
