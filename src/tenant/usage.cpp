@@ -30,6 +30,10 @@ Result<Descriptor> open_file(const std::filesystem::path& path) {
   return fd;
 }
 
+std::int64_t owner_place(unsigned slot) {
+  return static_cast<std::int64_t>(slot * sizeof(OwnerRecord));
+}
+
 std::int64_t place_of(unsigned slot) {
   return static_cast<std::int64_t>(offsetof(wire::UsageFile, slot) + slot * sizeof(wire::Slot));
 }
@@ -125,8 +129,7 @@ void Usage::remove(const std::filesystem::path& dir, const std::string& tenant) 
 
 Result<void> Usage::load_owners() {
   for (unsigned slot = 0; slot < wire::kMaxProcesses; ++slot) {
-    const auto record =
-        read_at<OwnerRecord>(owners_file_.get(), std::int64_t{slot} * sizeof(OwnerRecord));
+    const auto record = read_at<OwnerRecord>(owners_file_.get(), owner_place(slot));
     if (record.pid == 0) continue;
     owners_[slot] = {record.pid, record.start_time};
     const auto plain = read_at<PlainSlot>(fd(), place_of(slot));
@@ -139,8 +142,7 @@ Result<void> Usage::load_owners() {
 Result<void> Usage::store_owner(unsigned slot) {
   OwnerRecord record{};
   if (owners_[slot]) record = {owners_[slot]->start_time, owners_[slot]->pid, 0};
-  return write_at(owners_file_.get(), &record, sizeof(record),
-                  std::int64_t{slot} * sizeof(OwnerRecord));
+  return write_at(owners_file_.get(), &record, sizeof(record), owner_place(slot));
 }
 
 Result<void> Usage::clear(unsigned slot) {
