@@ -23,8 +23,9 @@ constexpr std::uint64_t kMiB = 1U << 20U;
 struct Tenant {
   PolicyPage policy{};
   UsageFile usage{};
-  // The truth, kept by those who were granted something: never more than what they hold.
-  std::atomic<std::uint64_t> granted[8]{};
+  // The truth, kept by those who were granted something: never more than what they hold. One word,
+  // for a sum over several is of no one moment.
+  std::atomic<std::uint64_t> granted{0};
   std::atomic<std::uint64_t> excess{0};  // granted beyond the limit, at most
   std::atomic<std::uint64_t> charges{0};
 };
@@ -114,20 +115,18 @@ TEST_F(LedgerTest, ASpoiltNumberOfSlotsStaysInTheFile) {
       const std::uint64_t bytes = 1 + random() % (40 * kMiB);
       if (!ledger.charge(0, bytes)) continue;
       tenant.charges.fetch_add(1);
-      tenant.granted[slot] += bytes;
-      std::uint64_t sum = 0;
-      for (const auto& part : tenant.granted) sum += part;
+      const std::uint64_t sum = tenant.granted += bytes;
       if (sum > limit) tenant.excess = std::max<std::uint64_t>(tenant.excess, sum - limit);
       held.push_back(bytes);
     } else {
       const std::uint64_t bytes = held.back();
       held.pop_back();
-      tenant.granted[slot] -= bytes;
+      tenant.granted -= bytes;
       ledger.release(0, bytes);
     }
   }
   for (const std::uint64_t bytes : held) {
-    tenant.granted[slot] -= bytes;
+    tenant.granted -= bytes;
     ledger.release(0, bytes);
   }
   _exit(0);
@@ -166,9 +165,9 @@ TEST_F(LedgerTest, KilledProcessesLeaveNothingOnceTheirSlotsAreCleared) {
     for (unsigned slot = 1; slot < children.size(); ++slot) kill(children[slot], SIGKILL);
     for (unsigned slot = 0; slot < children.size(); ++slot) {
       ASSERT_EQ(waitpid(children[slot], nullptr, 0), children[slot]);
-      tenant->granted[slot] = 0;
       tenant->usage.slot[slot].charged[0] = 0;  // what the arbiter does
     }
+    tenant->granted = 0;
     ASSERT_EQ(tenant->excess, 0U);
     ASSERT_EQ(ledger(0).held(0), 0U);
     ASSERT_TRUE(ledger(0).charge(0, 100 * kMiB)) << "all of it can be had again";
@@ -197,7 +196,7 @@ TEST_F(LedgerTest, OfTwoThatRaceForTheLastBytesOneGetsThem) {
     return wins;
   };
   if (child == 0) {
-    tenant->granted[1] = static_cast<std::uint64_t>(play(1));
+    tenant->granted = static_cast<std::uint64_t>(play(1));
     _exit(0);
   }
   const auto wins = static_cast<std::uint64_t>(play(0));
@@ -205,7 +204,7 @@ TEST_F(LedgerTest, OfTwoThatRaceForTheLastBytesOneGetsThem) {
   // The loser of a round releases nothing before the winner's round is over, so both cannot win;
   // that neither does may happen when they step back together to the very end, and practically does
   // not.
-  EXPECT_GE(wins + tenant->granted[1], static_cast<std::uint64_t>(rounds) * 99 / 100);
+  EXPECT_GE(wins + tenant->granted, static_cast<std::uint64_t>(rounds) * 99 / 100);
 }
 
 }  // namespace
