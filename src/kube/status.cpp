@@ -142,7 +142,7 @@ std::string hint_of(const Request& request, long status, const Status& said, std
     case 401:
       return fmt::format(
           "the API server does not accept the credentials of {}: they are wrong, "
-          "expired or revoked; renew them",
+          "expired or revoked; renew them (a Pod's: delete the Pod, its successor gets new ones)",
           who);
     case 403:
       return missing_rule(request, said, who);
