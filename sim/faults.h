@@ -12,7 +12,7 @@ namespace tranche::sim {
 
 struct FaultSpec {
   FaultKind kind = FaultKind::kFail;
-  std::string function = "*";  // an NVML function name, or "*"
+  std::string function = "*";  // a function of NVML or the driver, "*" (all of NVML), "cu*"
   std::uint32_t gpu = kNone;   // kNone: whatever the call is about
   std::uint32_t error = 0;     // kFail
   std::uint64_t delay_us = 0;  // kDelay
@@ -23,7 +23,7 @@ Result<void> add_fault(const Simulation& sim, const FaultSpec& fault);
 void clear_faults(const Simulation& sim);
 
 // Waits and answers as the faults say, for a call of `function` about `gpu` (kNone: about none).
-// The NVML code to return, 0: go on. Ends early when the faults change.
+// The code to return (NVML's or the driver's), 0: go on. Ends early when the faults change.
 std::uint32_t meet_faults(const Simulation& sim, std::string_view function, std::uint32_t gpu);
 
 struct EventSpec {

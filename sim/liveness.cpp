@@ -80,11 +80,15 @@ std::optional<pid_t> slot_owner(int fd, unsigned slot) {
 }
 
 Self current_self() {
+  // Asked for whenever somebody looks who is alive. A forked child is another process.
+  thread_local Self known = {};
+  if (known.pid == static_cast<std::uint64_t>(::getpid())) return known;
   struct stat space = {};
   std::ignore = ::stat("/proc/self/ns/pid", &space);
-  return {.pid_namespace = space.st_ino,
-          .start_time = own_start_time(),
-          .pid = static_cast<std::uint64_t>(::getpid())};
+  known = {.pid_namespace = space.st_ino,
+           .start_time = own_start_time(),
+           .pid = static_cast<std::uint64_t>(::getpid())};
+  return known;
 }
 
 bool operator==(const Self& a, const Self& b) {

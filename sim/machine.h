@@ -26,6 +26,7 @@ struct ModelSpec {
   std::uint64_t reserved = 0;
   std::uint64_t idle = 0;
   std::uint64_t bar1 = 0;
+  std::uint64_t context = std::uint64_t{256} << 20U;  // invented: 100 to 500 MiB on hardware
   std::uint32_t sm = 0;
   std::uint32_t pci_device = 0;
   std::uint32_t pci_subsystem = 0;
@@ -37,6 +38,7 @@ struct ModelSpec {
   std::uint32_t pcie_generation = 4;
   std::uint32_t pcie_width = 16;
   std::uint32_t sampling_ms = 167;
+  std::uint32_t time_slice_us = 2000;  // invented: NVIDIA tells no length
   bool ecc = true;
 };
 

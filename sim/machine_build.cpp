@@ -92,6 +92,8 @@ Result<void> build_model(const ModelSpec& spec, Model& model) {
   model.reserved_bytes = spec.reserved;
   model.idle_bytes = spec.idle;
   model.bar1_bytes = spec.bar1 == 0 ? std::uint64_t{256} << 20U : spec.bar1;
+  model.context_bytes = spec.context;
+  model.time_slice_ns = std::uint64_t{spec.time_slice_us} * 1000;
   model.sm_count = spec.sm;
   model.pci_device_id = spec.pci_device << 16U | kNvidiaVendor;
   model.pci_subsystem_id = spec.pci_subsystem << 16U | kNvidiaVendor;

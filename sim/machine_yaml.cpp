@@ -75,6 +75,7 @@ void read_model(const yaml::Entry& entry, MachineSpec& spec, Complaints& complai
   fields.bytes("reserved", model.reserved);
   fields.bytes("idle", model.idle);
   fields.bytes("bar1", model.bar1);
+  fields.bytes("context", model.context);
   fields.number("sm", model.sm, 1, 1024, true);
   fields.number("pci_device", model.pci_device, 1, 0xFFFF, true);
   fields.number("pci_subsystem", model.pci_subsystem, 0, 0xFFFF);
@@ -86,6 +87,7 @@ void read_model(const yaml::Entry& entry, MachineSpec& spec, Complaints& complai
   fields.number("pcie_generation", model.pcie_generation, 1, 8);
   fields.number("pcie_width", model.pcie_width, 1, 32);
   fields.number("sampling_ms", model.sampling_ms, 10, 10000);
+  fields.number("time_slice_us", model.time_slice_us, 10, 1'000'000);
   fields.flag("ecc", model.ecc);
   spec.models.push_back(std::move(model));
 }

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 
 #include "sim/liveness.h"
 
@@ -43,6 +42,8 @@ Result<ProcessSlot*> Simulation::claim_slot(std::string_view name) {
     state_->process_used[i].store(0, std::memory_order_release);
     std::memset(static_cast<void*>(slot.uses), 0, sizeof slot.uses);
     slot.self = current_self();
+    slot.holder.fetch_add(1, std::memory_order_release);
+    state_->wishes[i].until_ns.store(kNoWish, std::memory_order_release);
     const std::size_t length = std::min(name.size(), sizeof slot.name - 1);
     std::memset(slot.name, 0, sizeof slot.name);
     name.copy(slot.name, length);
@@ -60,11 +61,13 @@ void Simulation::release_slot(ProcessSlot* slot) {
   unlock_slot(lock_fd_, index);
 }
 
-std::uint64_t now_ns() {
-  timespec time = {};
-  ::clock_gettime(CLOCK_REALTIME, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
-         static_cast<std::uint64_t>(time.tv_nsec);
+void make_shared_lock(pthread_mutex_t& lock) {
+  pthread_mutexattr_t attributes;
+  ::pthread_mutexattr_init(&attributes);
+  ::pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  ::pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+  ::pthread_mutex_init(&lock, &attributes);
+  ::pthread_mutexattr_destroy(&attributes);
 }
 
 void futex_wait(const Shared<std::uint32_t>& word, std::uint32_t seen,

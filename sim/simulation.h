@@ -22,9 +22,10 @@ namespace tranche::sim {
 struct OpenOptions {
   std::string machine;  // YAML; may be empty when the state is there already
   std::string state;    // empty: derived from user and machine, see default_state_path()
+  std::string clock;    // "wall" or "virtual"; empty: whatever the state has, wall in a new one
 };
 
-// TRANCHE_SIM and TRANCHE_SIM_STATE, else /run/tranche-sim/state where that exists.
+// TRANCHE_SIM, TRANCHE_SIM_STATE and TRANCHE_SIM_CLOCK, else /run/tranche-sim/state where that exists.
 OpenOptions options_from_environment();
 // $XDG_RUNTIME_DIR or $TMPDIR or /tmp, then tranche-sim-<uid>/<machine>-<hash>.state: one state for
 // each user and version of a machine file, so that programs started apart agree.
@@ -32,8 +33,8 @@ Result<std::string> default_state_path(const std::string& machine);
 
 class Simulation {
  public:
-  // kFailedPrecondition: no machine named, or the state was made from another machine file;
-  // kInvalidArgument: the YAML is wrong, or the state has another version; kIo.
+  // kFailedPrecondition: no machine named, or the state was made from another machine file or with
+  // another clock; kInvalidArgument: the YAML is wrong, or the state has another version; kIo.
   static Result<std::shared_ptr<Simulation>> open(const OpenOptions& options);
   Simulation(State* state, std::string path, int lock_fd)
       : state_(state), path_(std::move(path)), lock_fd_(lock_fd) {}
@@ -75,8 +76,8 @@ class Simulation {
   int lock_fd_;
 };
 
-// Wall clock in nanoseconds, the time base of everything in the state.
-std::uint64_t now_ns();
+// A mutex in shared memory that survives the death of its owner.
+void make_shared_lock(pthread_mutex_t& lock);
 
 // Waits until `word` differs from `seen` or `timeout_ns` passed (nullopt: for ever). May return
 // early.

@@ -18,9 +18,14 @@
 // names the holder in the asker's pid namespace. `self` in a slot only lets a process recognise its
 // own slot (F_GETLK never reports the asker's own locks); no pid read from here is ever reported.
 //
-// The simulated CUDA library joins the same slots: memory taken through it is `Use::memory`,
-// kernels that ran add their time to `Use::windows`, contexts count in `Use::contexts`; the words
-// under `Gpu::scheduler` are set aside for taking turns.
+// The simulated CUDA library joins the same slots: memory taken through it is `Use::memory` (and
+// `Use::managed`, which the driver may move to the host to make room), kernels that ran add their
+// time to `Use::windows`, contexts count in `Use::contexts`. When they ran is decided in `turns`:
+// one shared_timeline.h for each GPU or MIG device that was ever used, each under its own lock.
+// Locks are taken in this order: `lock`, a timeline's, `clock_lock`.
+//
+// Time is the wall's (counted by CLOCK_MONOTONIC, so that nobody can set it back), or `virtual_now`
+// (clock.h).
 
 #include <pthread.h>
 
@@ -28,10 +33,12 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "sim/timeline.h"
+
 namespace tranche::sim {
 
 inline constexpr std::uint64_t kMagic = 0x314D49534E415254;  // "TRANSIM1"
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 
 inline constexpr unsigned kMaxGpus = 32;
 inline constexpr unsigned kMaxModels = 8;
@@ -45,6 +52,8 @@ inline constexpr unsigned kMaxUses = 16;
 inline constexpr unsigned kMaxWindows = 32;
 inline constexpr unsigned kMaxEvents = 256;
 inline constexpr unsigned kMaxFaults = 32;
+inline constexpr unsigned kMaxTimelines = 128;
+inline constexpr unsigned kMaxSegments = 4096;
 inline constexpr std::uint32_t kNone = 0xFFFFFFFF;  // no instance, every GPU, ...
 inline constexpr std::int64_t kSlotLockBase = 64;
 
@@ -82,6 +91,8 @@ struct Model {
       reserved_bytes;        // taken by driver and ECC; only NVML's v2 memory call shows it apart
   std::uint64_t idle_bytes;  // "used" with nobody on the GPU
   std::uint64_t bar1_bytes;
+  std::uint64_t context_bytes;  // what a CUDA context takes before its first allocation
+  std::uint64_t time_slice_ns;  // of contexts that take turns
   std::uint32_t architecture;  // NVML_DEVICE_ARCH_*
   std::uint32_t brand;         // NVML_BRAND_*
   std::uint32_t cc_major;
@@ -164,7 +175,6 @@ struct Gpu {
   Shared<std::uint32_t> last_xid;
   std::uint32_t no_reset;  // passed through without reset: a MIG mode change stays pending
   GpuInstance instances[kMaxGpuInstances];  // index = GPU instance id
-  Shared<std::uint64_t> scheduler[16];      // for the simulated CUDA library
 };
 
 // Time a process kept the GPU busy in one sample window (window index = wall clock / period).
@@ -183,7 +193,8 @@ struct Use {
   std::uint32_t compute_instance;  // kNone on a whole GPU
   std::uint32_t kind;              // UseKind
   Shared<std::uint32_t> contexts;
-  Shared<std::uint64_t> memory;             // bytes, context included
+  Shared<std::uint64_t> memory;             // bytes, context included, managed memory not
+  Shared<std::uint64_t> managed;            // bytes of managed memory that lie on the GPU now
   Shared<std::uint32_t> declared_permille;  // a load that is said, not run (tranche-sim occupy)
   std::uint32_t reserved;
   Shared<std::uint64_t> declared_since_ns;  // wall clock
@@ -198,7 +209,8 @@ struct Self {
 
 struct ProcessSlot {
   Self self;
-  char name[128];  // shown instead of the command line when not empty
+  Shared<std::uint64_t> holder;  // how often the slot was claimed: tells one holder from the next
+  char name[128];                // shown instead of the command line when not empty
   Use uses[kMaxUses];
 };
 
@@ -220,8 +232,33 @@ struct Fault {
   std::uint32_t gpu;   // kNone: any, and calls without a device
   std::uint32_t error;
   std::uint64_t delay_us;
-  char function[72];  // "nvmlDeviceGetName", or "*"
+  char function[72];  // "nvmlDeviceGetName", "cuMemAlloc", or "*"
 };
+
+// Whose time it is on one GPU or MIG device. `timelines` are two, so that a change is made in the one
+// that is not `active` and published by that one store.
+struct Turns {
+  Shared<std::uint32_t> used;
+  std::uint32_t gpu;
+  std::uint32_t gpu_instance;      // kNone on a whole GPU
+  std::uint32_t compute_instance;  // kNone on a whole GPU
+  pthread_mutex_t lock;
+  Shared<std::uint32_t> active;
+  std::uint32_t reserved;
+  Shared<std::uint64_t> looked_ns;  // CLOCK_MONOTONIC, when somebody last asked who is alive
+  Timeline timelines[2];
+  Segment segments[kMaxSegments];  // index = sequence % kMaxSegments
+};
+
+enum class ClockKind : std::uint32_t { kWall, kVirtual };
+
+// What a process wants of the virtual clock. Its own word; looked at by whoever wants to move time.
+struct ClockWish {
+  Shared<std::uint64_t> until_ns;  // kRuns, kNoWish, or the time it waits for
+  Shared<std::uint64_t> since_ns;  // CLOCK_MONOTONIC, when that was said
+};
+inline constexpr std::uint64_t kRuns = 0;
+inline constexpr std::uint64_t kNoWish = ~std::uint64_t{0};
 
 struct State {
   // Header.
@@ -264,6 +301,19 @@ struct State {
   Shared<std::uint64_t> event_sequence;
   Event events[kMaxEvents];
   Fault faults[kMaxFaults];
+
+  // Time.
+  std::uint32_t clock_kind;  // ClockKind
+  std::uint32_t padding3;
+  std::int64_t clock_offset_ns;  // wall clock less CLOCK_MONOTONIC when the state was made
+  Shared<std::uint64_t> virtual_now_ns;
+  Shared<std::uint32_t> clock_futex;  // changes when virtual time moves, or might
+  std::uint32_t padding4;
+  pthread_mutex_t clock_lock;
+  Shared<std::uint64_t> lane_ids;
+  ClockWish wishes[kMaxProcesses];  // of those who take part in virtual time
+  Turns turns[kMaxTimelines];
+
   // Apart from the slots: whoever looks for processes touches only the pages of those there are.
   Shared<std::uint32_t> process_used[kMaxProcesses];
   ProcessSlot processes[kMaxProcesses];
@@ -271,7 +321,9 @@ struct State {
 
 static_assert(std::is_standard_layout_v<State>);
 static_assert(sizeof(Profile) == 80);
-static_assert(sizeof(Use) == 48 + 16 * kMaxWindows);
+static_assert(sizeof(Use) == 56 + 16 * kMaxWindows);
+static_assert(sizeof(Lane) == 72);
+static_assert(sizeof(Segment) == 48);
 static_assert(sizeof(Event) == 40);
 static_assert(sizeof(Fault) == 96);
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <new>
 
@@ -41,13 +42,24 @@ Result<std::string> read_machine(const std::string& path) {
   return FsRoot().read(std::filesystem::absolute(path));
 }
 
-void make_lock(State& state) {
-  pthread_mutexattr_t attributes;
-  ::pthread_mutexattr_init(&attributes);
-  ::pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-  ::pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
-  ::pthread_mutex_init(&state.lock, &attributes);
-  ::pthread_mutexattr_destroy(&attributes);
+void make_locks(State& state) {
+  make_shared_lock(state.lock);
+  make_shared_lock(state.clock_lock);
+}
+
+std::uint64_t read_clock(clockid_t clock) {
+  timespec time = {};
+  ::clock_gettime(clock, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+void start_clock(State& state, const std::string& kind) {
+  state.clock_kind =
+      static_cast<std::uint32_t>(kind == "virtual" ? ClockKind::kVirtual : ClockKind::kWall);
+  const std::uint64_t now = read_clock(CLOCK_REALTIME);
+  state.clock_offset_ns = static_cast<std::int64_t>(now - read_clock(CLOCK_MONOTONIC));
+  state.virtual_now_ns.store(now);
 }
 
 Result<State*> map_state(int fd, const std::string& path) {
@@ -57,7 +69,9 @@ Result<State*> map_state(int fd, const std::string& path) {
 }
 
 // Fills a file that nobody has filled. The caller holds the file's flock.
-Result<void> make_state(int fd, const std::string& path, const std::string& machine) {
+Result<void> make_state(int fd, const OpenOptions& options) {
+  const std::string& path = options.state;
+  const std::string& machine = options.machine;
   if (machine.empty()) {
     return fail(Code::kFailedPrecondition, path + ": there is no such simulated machine",
                 "set TRANCHE_SIM to a machine file (sim/machines/*.yaml)");
@@ -73,7 +87,8 @@ Result<void> make_state(int fd, const std::string& path, const std::string& mach
   }
   std::ignore = ::fchmod(fd, 0666);
   ASSIGN_OR_RETURN(State* const state, map_state(fd, path));
-  make_lock(*state);
+  make_locks(*state);
+  start_clock(*state, options.clock);
   const auto built = build_state(spec, *state);
   if (built) {
     state->version = kVersion;
@@ -116,6 +131,15 @@ Result<void> check_machine(State& state, const OpenOptions& options) {
       "remove the state file, or name another one in TRANCHE_SIM_STATE");
 }
 
+Result<void> check_clock(const State& state, const OpenOptions& options) {
+  const std::string_view kind =
+      state.clock_kind == static_cast<std::uint32_t>(ClockKind::kVirtual) ? "virtual" : "wall";
+  if (options.clock.empty() || options.clock == kind) return {};
+  return fail(Code::kFailedPrecondition,
+              fmt::format("{}: its clock is {}, not {}", options.state, kind, options.clock),
+              "remove the state file, or name another one in TRANCHE_SIM_STATE");
+}
+
 Result<State*> open_made(int fd, const OpenOptions& options) {
   struct stat info = {};
   if (::fstat(fd, &info) != 0) return std::unexpected(errno_error(errno, "stat " + options.state));
@@ -130,7 +154,9 @@ Result<State*> open_made(int fd, const OpenOptions& options) {
     ::munmap(state, sizeof(State));
     return other();
   }
-  if (auto same = check_machine(*state, options); !same) {
+  auto same = check_machine(*state, options);
+  if (same) same = check_clock(*state, options);
+  if (!same) {
     ::munmap(state, sizeof(State));
     return std::unexpected(same.error());
   }
@@ -148,7 +174,9 @@ OpenOptions options_from_environment() {
     const char* text = std::getenv(name);
     return std::string(text == nullptr ? "" : text);
   };
-  OpenOptions options = {.machine = value("TRANCHE_SIM"), .state = value("TRANCHE_SIM_STATE")};
+  OpenOptions options = {.machine = value("TRANCHE_SIM"),
+                         .state = value("TRANCHE_SIM_STATE"),
+                         .clock = value("TRANCHE_SIM_CLOCK")};
   if (options.machine.empty() && options.state.empty() && ::access(kOwnState, F_OK) == 0) {
     options.state = kOwnState;
   }
@@ -179,6 +207,11 @@ Result<std::string> default_state_path(const std::string& machine) {
 
 Result<std::shared_ptr<Simulation>> Simulation::open(const OpenOptions& wanted) {
   OpenOptions options = wanted;
+  if (!options.clock.empty() && options.clock != "wall" && options.clock != "virtual") {
+    return fail(Code::kInvalidArgument,
+                fmt::format("TRANCHE_SIM_CLOCK: unknown clock '{}'", options.clock),
+                "write wall or virtual");
+  }
   if (options.state.empty()) {
     if (options.machine.empty()) {
       return fail(Code::kFailedPrecondition, "no simulated machine is named",
@@ -196,7 +229,7 @@ Result<std::shared_ptr<Simulation>> Simulation::open(const OpenOptions& wanted) 
     while (::flock(file.value, LOCK_EX) != 0) {
       if (errno != EINTR) return std::unexpected(errno_error(errno, "lock " + options.state));
     }
-    if (!is_made(file.value)) TRY(make_state(file.value, options.state, options.machine));
+    if (!is_made(file.value)) TRY(make_state(file.value, options));
     ::flock(file.value, LOCK_UN);
   }
   ASSIGN_OR_RETURN(State* const state, open_made(file.value, options));

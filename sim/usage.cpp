@@ -4,6 +4,8 @@
 #include <cstring>
 
 #include "fmt/format.h"
+#include "sim/clock.h"
+#include "sim/gpu_time.h"
 #include "sim/mig.h"
 
 namespace tranche::sim {
@@ -28,6 +30,22 @@ std::uint64_t wanted(const Use& use, std::uint64_t index, std::uint64_t period) 
   return busy * 1000 / period + permille * overlap / period;
 }
 
+std::uint64_t free_bytes(const MemoryUse& use) {
+  const std::uint64_t taken = use.used + use.reserved;
+  return use.total > taken ? use.total - taken : 0;
+}
+
+// Managed memory of whoever has some makes room for what cannot move.
+void move_to_host(const Simulation& sim, const Use& taker, std::uint64_t bytes) {
+  for (const LiveUse& live : live_uses(sim, taker.gpu)) {
+    if (taker.gpu_instance != kNone && live.use->gpu_instance != taker.gpu_instance) continue;
+    auto& managed = const_cast<Use*>(live.use)->managed;  // NOLINT: the machine's lock is held
+    const std::uint64_t moved = std::min(bytes, managed.load());
+    managed.fetch_sub(moved);
+    bytes -= moved;
+  }
+}
+
 }  // namespace
 
 std::vector<LiveUse> live_uses(const Simulation& sim, std::uint32_t gpu) {
@@ -48,30 +66,46 @@ std::vector<LiveUse> live_uses(const Simulation& sim, std::uint32_t gpu) {
 MemoryUse memory_use(const Simulation& sim, std::uint32_t gpu, std::uint32_t gpu_instance) {
   const State& state = sim.state();
   const Model& model = state.models[state.gpus[gpu].model];
-  MemoryUse sum{model.memory_bytes, model.reserved_bytes, model.idle_bytes};
+  MemoryUse sum{.total = model.memory_bytes,
+                .reserved = model.reserved_bytes,
+                .used = model.idle_bytes};
   if (gpu_instance != kNone) {
     const GpuInstance& instance = state.gpus[gpu].instances[gpu_instance];
     const Profile& profile = profile_of(state, state.gpus[gpu], instance);
-    sum = {std::uint64_t{profile.memory_mib} << 20U, 0, 0};
+    sum = {.total = std::uint64_t{profile.memory_mib} << 20U};
   }
   for (const LiveUse& live : live_uses(sim, gpu)) {
     if (gpu_instance != kNone && live.use->gpu_instance != gpu_instance) continue;
     sum.used += live.use->memory.load(std::memory_order_relaxed);
+    sum.managed += live.use->managed.load(std::memory_order_relaxed);
   }
+  sum.used += sum.managed;
   return sum;
 }
 
 Result<void> take_memory(const Simulation& sim, Use& use, std::uint64_t bytes) {
   const Simulation::Guard guard(sim.state());
   const MemoryUse now = memory_use(sim, use.gpu, use.gpu_instance);
-  const std::uint64_t taken = now.used + now.reserved;
-  const std::uint64_t free = now.total > taken ? now.total - taken : 0;
-  if (bytes > free) {
+  const std::uint64_t free = free_bytes(now);
+  if (bytes > free + now.managed) {
     return fail(Code::kUnavailable,
                 fmt::format("out of memory: {} MiB asked, {} MiB free", bytes >> 20U, free >> 20U));
   }
+  if (bytes > free) move_to_host(sim, use, bytes - free);
   use.memory.fetch_add(bytes);
   return {};
+}
+
+std::uint64_t take_managed(const Simulation& sim, Use& use, std::uint64_t bytes) {
+  const Simulation::Guard guard(sim.state());
+  const std::uint64_t taken = std::min(bytes, free_bytes(memory_use(sim, use.gpu, use.gpu_instance)));
+  use.managed.fetch_add(taken);
+  return taken;
+}
+
+void give_managed(const Simulation& sim, Use& use, std::uint64_t bytes) {
+  const Simulation::Guard guard(sim.state());
+  use.managed.fetch_sub(std::min(bytes, use.managed.load()));
 }
 
 void give_memory(const Simulation& sim, Use& use, std::uint64_t bytes) {
@@ -96,6 +130,11 @@ Result<Use*> add_use(const Simulation& sim, ProcessSlot& slot, const UseTarget& 
               fmt::format("a process may use at most {} simulated devices", kMaxUses));
 }
 
+void remove_use(const Simulation& sim, Use& use) {
+  const Simulation::Guard guard(sim.state());
+  use.used.store(0, std::memory_order_release);
+}
+
 WindowLoad window_load(const Simulation& sim, std::uint32_t gpu, std::uint64_t index) {
   const std::uint64_t period = period_ns(sim.state(), gpu);
   WindowLoad load{.end_ns = (index + 1) * period};
@@ -116,7 +155,8 @@ WindowLoad window_load(const Simulation& sim, std::uint32_t gpu, std::uint64_t i
 }
 
 std::uint64_t last_window(const Simulation& sim, std::uint32_t gpu) {
-  return now_ns() / period_ns(sim.state(), gpu) - 1;
+  bring_up_to_date(sim, gpu);
+  return now_ns(sim.state()) / period_ns(sim.state(), gpu) - 1;
 }
 
 }  // namespace tranche::sim

@@ -28,13 +28,20 @@ std::vector<LiveUse> live_uses(const Simulation& sim, std::uint32_t gpu);
 struct MemoryUse {
   std::uint64_t total = 0;
   std::uint64_t reserved = 0;
-  std::uint64_t used = 0;  // by processes and the idle GPU, without `reserved`
+  std::uint64_t used = 0;     // by processes and the idle GPU, without `reserved`
+  std::uint64_t managed = 0;  // of `used`: could move to the host
 };
 MemoryUse memory_use(const Simulation& sim, std::uint32_t gpu, std::uint32_t gpu_instance);
 
-// Gives `use` so many bytes more. kUnavailable when the GPU (or the MIG instance) has not got them.
+// Gives `use` so many bytes more; managed memory is moved to the host where that makes the room.
+// kUnavailable when the GPU (or the MIG instance) has not got them.
 Result<void> take_memory(const Simulation& sim, Use& use, std::uint64_t bytes);
 void give_memory(const Simulation& sim, Use& use, std::uint64_t bytes);
+// Managed memory comes to the GPU as far as there is room: how much did.
+std::uint64_t take_managed(const Simulation& sim, Use& use, std::uint64_t bytes);
+void give_managed(const Simulation& sim, Use& use, std::uint64_t bytes);
+// Ends a use of the caller's process: its memory is free.
+void remove_use(const Simulation& sim, Use& use);
 
 // A new use of the caller's slot. kUnavailable when the slot holds kMaxUses already.
 struct UseTarget {
@@ -56,7 +63,7 @@ struct WindowLoad {
 };
 // The load of GPU `gpu` in window `index` (wall clock / sample period).
 WindowLoad window_load(const Simulation& sim, std::uint32_t gpu, std::uint64_t index);
-// The newest whole window.
+// The newest whole window. Lets the GPU's time pass up to now first.
 std::uint64_t last_window(const Simulation& sim, std::uint32_t gpu);
 
 }  // namespace tranche::sim

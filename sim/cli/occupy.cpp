@@ -10,6 +10,7 @@
 #include "base/quantity.h"
 #include "fmt/format.h"
 #include "sim/cli/cli.h"
+#include "sim/clock.h"
 #include "sim/mig.h"
 #include "sim/usage.h"
 
@@ -57,7 +58,7 @@ Result<void> occupy(Simulation& sim, const Wish& wish) {
     sim.release_slot(slot);
     return taken;
   }
-  use->declared_since_ns.store(now_ns());
+  use->declared_since_ns.store(now_ns(sim.state()));
   use->declared_permille.store(wish.util * 10);
   fmt::print("{} holds {} MiB of GPU {} at {} %\n", ::getpid(), memory.mib(), target.gpu,
              wish.util);

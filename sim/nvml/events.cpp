@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "sim/clock.h"
 #include "sim/faults.h"
 #include "sim/nvml/library.h"
 
@@ -70,7 +71,7 @@ bool is_freed(EventSet& set) {
 nvmlReturn_t wait(const Session& session, EventSet& set, nvmlEventData_t& data,
                   unsigned int timeout_ms) {
   const State& state = session.state();
-  const std::uint64_t deadline = now_ns() + std::uint64_t{timeout_ms} * 1'000'000;
+  const std::uint64_t deadline = real_ns() + std::uint64_t{timeout_ms} * 1'000'000;
   for (;;) {
     const std::uint32_t word = state.event_futex.load(std::memory_order_acquire);
     EventSpec event;
@@ -83,7 +84,7 @@ nvmlReturn_t wait(const Session& session, EventSet& set, nvmlEventData_t& data,
       return NVML_SUCCESS;
     }
     if (is_freed(set)) return NVML_ERROR_INVALID_ARGUMENT;
-    const std::uint64_t now = now_ns();
+    const std::uint64_t now = real_ns();
     if (now >= deadline) return NVML_ERROR_TIMEOUT;
     futex_wait(state.event_futex, word, deadline - now);
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sim/clock.h"
 #include "sim/nvml/library.h"
 #include "sim/topology.h"
 #include "sim/usage.h"
@@ -174,7 +175,7 @@ NVML_API nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t handle, int count,
                                                nvmlFieldValue_t* values) {
   return on_gpu(__func__, handle, given(values) && count > 0, [&](const Device& device) {
     for (int i = 0; i < count; ++i) {
-      values[i].timestamp = static_cast<long long>(now_ns() / 1000);
+      values[i].timestamp = static_cast<long long>(now_ns(device.state()) / 1000);
       values[i].latencyUsec = 0;
       values[i].value = {};
       values[i].nvmlReturn = read_field(device, values[i]);

@@ -1,0 +1,36 @@
+#pragma once
+// Arrays and mipmapped arrays: device memory in an order of its own. Here the order is row by row.
+
+#include <memory>
+#include <vector>
+
+#include "sim/cuda/abi_memory.h"
+#include "sim/cuda/block.h"
+
+namespace tranche::sim::cuda {
+
+struct Context;
+
+struct ArrayObject {
+  std::uint64_t number = 0;
+  std::weak_ptr<Context> context;
+  abi::CUDA_ARRAY3D_DESCRIPTOR descriptor = {};
+  std::size_t element_bytes = 0;
+  Piece piece;
+  bool is_level = false;  // of a mipmap, whose memory it is
+
+  std::size_t pitch() const { return descriptor.Width * element_bytes; }
+  std::size_t rows() const { return descriptor.Height == 0 ? 1 : descriptor.Height; }
+  std::size_t layers() const { return descriptor.Depth == 0 ? 1 : descriptor.Depth; }
+  std::size_t bytes() const { return pitch() * rows() * layers(); }
+};
+using ArrayPtr = std::shared_ptr<ArrayObject>;
+
+struct Mipmap {
+  std::uint64_t number = 0;
+  std::weak_ptr<Context> context;
+  Piece piece;
+  std::vector<ArrayPtr> levels;
+};
+
+}  // namespace tranche::sim::cuda

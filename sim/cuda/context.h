@@ -1,0 +1,64 @@
+#pragma once
+// A context: what a process has on one device, and its lane on the device's timeline.
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/cuda/block.h"
+#include "sim/cuda/device.h"
+#include "sim/cuda/stream.h"
+
+namespace tranche::sim::cuda {
+
+struct Driver;
+
+struct ContextOptions {
+  unsigned flags = 0;
+  bool is_primary = false;
+  std::optional<std::uint32_t> sm_count;  // execution affinity
+};
+
+struct Context {
+  Context(Device& of, AddressSpace& space) : device(of), heap(of, space, {}) {}
+
+  std::uint64_t number = 0;
+  Device& device;
+  unsigned flags = 0;
+  std::uint64_t id = 0;
+  std::uint64_t lane = 0;
+  bool is_primary = false;
+  bool destroyed = false;
+  std::uint32_t sm_count = 0;
+
+  Heap heap;
+  StreamPtr legacy;
+  std::map<std::uint64_t, StreamPtr> per_thread;  // by thread
+  std::map<std::uint64_t, StreamPtr> streams;     // made by cuStreamCreate, by number
+  std::array<std::size_t, 7> limits = {1024,          std::size_t{1} << 20U, std::size_t{8} << 20U,
+                                       2,             2048,                  64,
+                                       std::size_t{0}};
+  unsigned cache_config = 0;
+  std::set<std::uint64_t> peers;  // contexts whose memory it may touch
+
+  // Legacy, per-thread and made ones.
+  std::vector<StreamPtr> all_streams() const;
+};
+using ContextPtr = std::shared_ptr<Context>;
+
+// With the driver's lock. On failure nothing is left: OUT_OF_MEMORY, DEVICE_UNAVAILABLE.
+abi::CUresult make_context(Driver& driver, Device& device, const ContextOptions& options,
+                           ContextPtr& out);
+// Its work, streams, memory and modules go; handles of it answer CONTEXT_IS_DESTROYED.
+void destroy_context(Driver& driver, const ContextPtr& context);
+
+// The stream a handle means in `context`; 0, 1 and 2 are the default ones. null: no such stream.
+StreamPtr find_stream(Driver& driver, const ContextPtr& context, abi::CUstream handle,
+                      DefaultStream zero);
+
+}  // namespace tranche::sim::cuda

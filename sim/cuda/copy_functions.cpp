@@ -1,0 +1,110 @@
+// Copies of one range of bytes to another.
+
+#include "sim/cuda/constant.h"
+#include "sim/cuda/copies.h"
+
+namespace tranche::sim::cuda {
+namespace {
+
+std::uint64_t address_of(const void* pointer) {
+  return reinterpret_cast<std::uintptr_t>(pointer);  // NOLINT: addresses are numbers here
+}
+
+CUresult now(const char* function, DefaultStream zero, CUdeviceptr to, CUdeviceptr from,
+             std::size_t bytes) {
+  return on_stream(function, nullptr, zero, true, [&](Call& call, const StreamPtr& stream) {
+    return copy_now(call, stream, linear_copy(to, from, bytes));
+  });
+}
+
+CUresult later(const char* function, DefaultStream zero, CUdeviceptr to, CUdeviceptr from,
+               std::size_t bytes, CUstream handle) {
+  return on_stream(function, handle, zero, true, [&](Call& call, const StreamPtr& stream) {
+    return copy_later(call, stream, linear_copy(to, from, bytes));
+  });
+}
+
+// Several copies, one after the other; what they are allowed beyond that is not used.
+CUresult batch(const char* function, DefaultStream zero, const CUdeviceptr* to,
+               const CUdeviceptr* from, const std::size_t* sizes, std::size_t count,
+               std::size_t* failed, CUstream handle) {
+  const bool arguments = given(to, from, sizes) && count > 0;
+  return on_stream(function, handle, zero, arguments, [&](Call& call, const StreamPtr& stream) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const CUresult done = copy_later(call, stream, linear_copy(to[i], from[i], sizes[i]));
+      if (done == CUDA_SUCCESS) continue;
+      if (failed != nullptr) *failed = i;
+      return done;
+    }
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace
+
+CUDA_API_TWINS(cuMemcpy, cuMemcpy_ptds, (CUdeviceptr to, CUdeviceptr from, std::size_t bytes), {
+  return now(function, zero, to, from, bytes);
+})
+CUDA_API_TWINS(cuMemcpyHtoD_v2, cuMemcpyHtoD_v2_ptds,
+               (CUdeviceptr to, const void* from, std::size_t bytes), {
+  return now(function, zero, to, address_of(from), bytes);
+})
+CUDA_API_TWINS(cuMemcpyDtoH_v2, cuMemcpyDtoH_v2_ptds,
+               (void* to, CUdeviceptr from, std::size_t bytes), {
+  return now(function, zero, address_of(to), from, bytes);
+})
+CUDA_API_TWINS(cuMemcpyDtoD_v2, cuMemcpyDtoD_v2_ptds,
+               (CUdeviceptr to, CUdeviceptr from, std::size_t bytes), {
+  return now(function, zero, to, from, bytes);
+})
+CUDA_API_TWINS(cuMemcpyPeer, cuMemcpyPeer_ptds,
+               (CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, std::size_t bytes), {
+  return now(function, zero, to, from, bytes);
+})
+
+CUDA_API_TWINS(cuMemcpyAsync, cuMemcpyAsync_ptsz,
+               (CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream), {
+  if (is_constant()) return CUDA_SUCCESS;
+  return later(function, zero, to, from, bytes, stream);
+})
+CUDA_API_TWINS(cuMemcpyHtoDAsync_v2, cuMemcpyHtoDAsync_v2_ptsz,
+               (CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream), {
+  if (is_constant()) return CUDA_SUCCESS;
+  return later(function, zero, to, address_of(from), bytes, stream);
+})
+CUDA_API_TWINS(cuMemcpyDtoHAsync_v2, cuMemcpyDtoHAsync_v2_ptsz,
+               (void* to, CUdeviceptr from, std::size_t bytes, CUstream stream), {
+  if (is_constant()) return CUDA_SUCCESS;
+  return later(function, zero, address_of(to), from, bytes, stream);
+})
+CUDA_API_TWINS(cuMemcpyDtoDAsync_v2, cuMemcpyDtoDAsync_v2_ptsz,
+               (CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream), {
+  if (is_constant()) return CUDA_SUCCESS;
+  return later(function, zero, to, from, bytes, stream);
+})
+CUDA_API_TWINS(cuMemcpyPeerAsync, cuMemcpyPeerAsync_ptsz,
+               (CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, std::size_t bytes,
+                CUstream stream), {
+  if (is_constant()) return CUDA_SUCCESS;
+  return later(function, zero, to, from, bytes, stream);
+})
+
+CUDA_API_TWINS(cuMemcpyBatchAsync, cuMemcpyBatchAsync_ptsz,
+               (CUdeviceptr* to, CUdeviceptr* from, std::size_t* sizes, std::size_t count,
+                CUmemcpyAttributes*, std::size_t*, std::size_t, std::size_t* failed,
+                CUstream stream), {
+  return batch(function, zero, to, from, sizes, count, failed, stream);
+})
+CUDA_API_TWINS(cuMemcpyBatchAsync_v2, cuMemcpyBatchAsync_v2_ptsz,
+               (CUdeviceptr* to, CUdeviceptr* from, std::size_t* sizes, std::size_t count,
+                CUmemcpyAttributes*, std::size_t*, std::size_t, CUstream stream), {
+  return batch(function, zero, to, from, sizes, count, nullptr, stream);
+})
+CUDA_API_TWINS(cuMemcpyWithAttributesAsync, cuMemcpyWithAttributesAsync_ptsz,
+               (CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUmemcpyAttributes*,
+                CUstream stream), {
+  if (is_constant()) return CUDA_SUCCESS;
+  return later(function, zero, to, from, bytes, stream);
+})
+
+}  // namespace tranche::sim::cuda

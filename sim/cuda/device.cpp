@@ -1,0 +1,191 @@
+// Devices: what they are called, how large they are, where they sit.
+
+#include <charconv>
+#include <cstring>
+
+#include "fmt/format.h"
+#include "sim/cuda/library.h"
+#include "sim/machine.h"
+#include "sim/mig.h"
+
+namespace tranche::sim::cuda {
+namespace {
+
+CUuuid uuid_of(std::string_view text) {
+  CUuuid uuid = {};
+  const auto bytes = uuid_bytes(text);
+  std::memcpy(uuid.bytes, bytes.data(), sizeof uuid.bytes);
+  return uuid;
+}
+
+void fill_mig(const State& state, Device& device) {
+  const Gpu& gpu = *device.gpu;
+  const MigDevice mig = {device.target.gpu_instance, device.target.compute_instance};
+  const GpuInstance& instance = gpu.instances[mig.gpu_instance];
+  const Profile& profile = profile_of(state, gpu, instance);
+  device.name += " MIG " + mig_profile_name(state, gpu, mig);
+  device.uuid = uuid_of(mig_uuid(gpu, mig));
+  device.sm_count = compute_sm(profile, instance.compute[mig.compute_instance].slices);
+  device.total_bytes = std::uint64_t{profile.memory_mib} << 20U;
+}
+
+// Copies as much as fits, always with a terminating zero.
+CUresult copy_text(std::string_view text, char* out, int length) {
+  if (length <= 0) return CUDA_ERROR_INVALID_VALUE;
+  const std::size_t copied = std::min(text.size(), static_cast<std::size_t>(length) - 1);
+  text.copy(out, copied);
+  out[copied] = '\0';
+  return CUDA_SUCCESS;
+}
+
+// "0000:3b:00.0", "3b:00.0", "0000:3b:00"
+bool is_at(const Gpu& gpu, std::string_view text) {
+  std::string address(text);
+  if (std::count(address.begin(), address.end(), ':') == 1) address.insert(0, "0:");
+  if (address.find('.') == address.npos) address += ".0";
+  const auto parsed = parse_pci(address);
+  return parsed && parsed->domain == gpu.pci.domain && parsed->bus == gpu.pci.bus &&
+         parsed->device == gpu.pci.device;
+}
+
+}  // namespace
+
+std::unique_ptr<Device> make_device(Driver& driver, int ordinal, const UseTarget& target) {
+  const State& state = driver.state();
+  auto device = std::make_unique<Device>();
+  device->driver = &driver;
+  device->ordinal = ordinal;
+  device->target = target;
+  device->gpu = &state.gpus[target.gpu];
+  device->model = &state.models[device->gpu->model];
+  device->limits = limits_of(device->model->cc_major, device->model->cc_minor);
+  device->name = device->model->name;
+  device->parent_uuid = uuid_of(device->gpu->uuid);
+  device->uuid = device->parent_uuid;
+  device->sm_count = device->model->sm_count;
+  device->total_bytes = device->model->memory_bytes - device->model->reserved_bytes;
+  if (target.gpu_instance != kNone) fill_mig(state, *device);
+  auto time = GpuTime::open(*driver.sim, target);
+  if (!time) return nullptr;
+  device->time = *time;
+  return device;
+}
+
+CUDA_API CUresult cuInit(unsigned int flags) {
+  if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  return initialise();
+}
+
+CUDA_API CUresult cuDeviceGetCount(int* count) {
+  return on_driver(__func__, given(count), [&](Call& call) {
+    *count = static_cast<int>(call.driver.devices.size());
+    return CUDA_SUCCESS;
+  });
+}
+
+CUDA_API CUresult cuDeviceGet(CUdevice* device, int ordinal) {
+  return on_device(__func__, ordinal, given(device), [&](Call&, Device& found) {
+    *device = found.ordinal;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUDA_API CUresult cuDeviceGetName(char* name, int length, CUdevice ordinal) {
+  return on_device(__func__, ordinal, given(name), [&](Call&, Device& device) {
+    return copy_text(device.name, name, length);
+  });
+}
+
+// The first version knows no MIG.
+CUDA_API CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice ordinal) {
+  return on_device(__func__, ordinal, given(uuid), [&](Call&, Device& device) {
+    *uuid = device.parent_uuid;
+    return CUDA_SUCCESS;
+  });
+}
+CUDA_API CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice ordinal) {
+  return on_device(__func__, ordinal, given(uuid), [&](Call&, Device& device) {
+    *uuid = device.uuid;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUDA_API CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice ordinal) {
+  return on_device(__func__, ordinal, given(bytes), [&](Call&, Device& device) {
+    *bytes = device.total_bytes;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUDA_API CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice ordinal) {
+  return on_device(__func__, ordinal, given(major, minor), [&](Call&, Device& device) {
+    *major = static_cast<int>(device.model->cc_major);
+    *minor = static_cast<int>(device.model->cc_minor);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUDA_API CUresult cuDeviceGetPCIBusId(char* text, int length, CUdevice ordinal) {
+  return on_device(__func__, ordinal, given(text), [&](Call&, Device& device) {
+    const PciAddress& pci = device.gpu->pci;
+    return copy_text(fmt::format("{:04X}:{:02X}:{:02X}.0", pci.domain, pci.bus, pci.device), text,
+                     length);
+  });
+}
+
+CUDA_API CUresult cuDeviceGetByPCIBusId(CUdevice* out, const char* text) {
+  return on_driver(__func__, given(out, text), [&](Call& call) {
+    for (const auto& device : call.driver.devices) {
+      if (!is_at(*device->gpu, text)) continue;
+      *out = device->ordinal;
+      return CUDA_SUCCESS;
+    }
+    return CUDA_ERROR_INVALID_DEVICE;
+  });
+}
+
+CUDA_API CUresult cuDeviceCanAccessPeer(int* can, CUdevice ordinal, CUdevice peer) {
+  return on_device(__func__, ordinal, given(can), [&](Call& call, Device& device) {
+    const Device* const other = call.driver.device(peer);
+    if (other == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+    *can = can_access(device, *other) ? 1 : 0;
+    return CUDA_SUCCESS;
+  });
+}
+
+CUDA_API CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute,
+                                          CUdevice source, CUdevice destination) {
+  return on_device(__func__, source, given(value), [&](Call& call, Device& device) {
+    const Device* const other = call.driver.device(destination);
+    if (other == nullptr || other == &device) return CUDA_ERROR_INVALID_DEVICE;
+    const bool can = can_access(device, *other);
+    switch (attribute) {
+      case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
+      case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED:
+        *value = 0;
+        return CUDA_SUCCESS;
+      case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
+      case CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED:
+        *value = can ? 1 : 0;
+        return CUDA_SUCCESS;
+    }
+    return CUDA_ERROR_INVALID_VALUE;
+  });
+}
+
+CUDA_API CUresult cuDeviceGetExecAffinitySupport(int* supported, CUexecAffinityType type,
+                                                 CUdevice ordinal) {
+  return on_device(__func__, ordinal, given(supported), [&](Call& call, Device&) {
+    if (type != CU_EXEC_AFFINITY_TYPE_SM_COUNT) return CUDA_ERROR_INVALID_VALUE;
+    *supported = call.driver.mps.server == kNoGroup ? 0 : 1;
+    return CUDA_SUCCESS;
+  });
+}
+
+// Peers are GPUs of one model on one machine; MIG devices have none.
+bool can_access(const Device& device, const Device& other) {
+  return &device != &other && device.target.gpu_instance == kNone &&
+         other.target.gpu_instance == kNone && device.model == other.model;
+}
+
+}  // namespace tranche::sim::cuda

@@ -1,0 +1,192 @@
+#include "sim/cuda/driver.h"
+
+#include <pthread.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <tuple>
+
+#include "sim/cuda/constant.h"
+#include "sim/cuda/library.h"
+#include "sim/faults.h"
+
+namespace tranche::sim::cuda {
+namespace {
+
+// The only state of the library itself. Leaked: see driver.h.
+std::atomic<Driver*> the_driver = nullptr;
+std::atomic<bool> is_forked = false;
+std::mutex init_mutex;
+
+// One machine for lookups before cuInit and for cuInit itself.
+std::shared_ptr<Simulation> machine() {
+  static std::mutex mutex;
+  static auto& opened = *new std::shared_ptr<Simulation>;
+  const std::scoped_lock lock(mutex);
+  if (opened) return opened;
+  auto sim = Simulation::open(options_from_environment());
+  if (!sim) {
+    std::fprintf(stderr, "libcuda (simulated): %s\n", sim.error().message().c_str());
+    return nullptr;
+  }
+  return opened = *std::move(sim);
+}
+
+// What NVML would say of the driver, in the driver's words.
+CUresult to_cuda(std::uint32_t nvml_error) {
+  constexpr std::uint32_t kLibRmVersionMismatch = 18;
+  if (nvml_error == 0) return CUDA_SUCCESS;
+  return nvml_error == kLibRmVersionMismatch ? CUDA_ERROR_SYSTEM_DRIVER_MISMATCH
+                                             : CUDA_ERROR_NO_DEVICE;
+}
+
+CUresult make_driver(Driver*& out) {
+  const auto sim = machine();
+  if (!sim) return CUDA_ERROR_NO_DEVICE;
+  if (const auto fault = meet_faults(*sim, "cuInit", kNone); fault != 0) {
+    return static_cast<CUresult>(fault);
+  }
+  const CUresult state = to_cuda(sim->state().init_error.load());
+  if (state != CUDA_SUCCESS) return state;
+  const auto targets = enumerate_devices(sim->state());
+  if (targets.empty()) return CUDA_ERROR_NO_DEVICE;
+  auto space = AddressSpace::make();
+  auto slot = space ? sim->claim_slot("") : std::unexpected(space.error());
+  if (!slot) {
+    std::fprintf(stderr, "libcuda (simulated): %s\n", slot.error().message().c_str());
+    return CUDA_ERROR_OPERATING_SYSTEM;
+  }
+  auto made = std::make_unique<Driver>(sim, **slot, *std::move(space));
+  for (const UseTarget& target : targets) {
+    const auto ordinal = static_cast<int>(made->devices.size());
+    auto device = make_device(*made, ordinal, target);
+    if (!device) return CUDA_ERROR_OPERATING_SYSTEM;
+    made->devices.push_back(std::move(device));
+  }
+  made->mps = mps_from_environment();
+  const char* const mode = std::getenv("TRANCHE_SIM_CUDA");
+  detail::constant = mode != nullptr && std::string_view(mode) == "constant";
+  out = made.release();
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+Driver::Driver(std::shared_ptr<Simulation> simulation, ProcessSlot& process,
+               std::unique_ptr<AddressSpace> addresses)
+    : sim(std::move(simulation)),
+      slot(process),
+      clock(sim, slot),
+      space(std::move(addresses)),
+      executor(*this) {}
+
+Device* Driver::device(int ordinal) const {
+  if (ordinal < 0 || static_cast<std::size_t>(ordinal) >= devices.size()) return nullptr;
+  return devices[static_cast<std::size_t>(ordinal)].get();
+}
+
+CUresult Driver::current_context(ContextPtr& out) const {
+  const auto& stack = context_stack();
+  if (stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+  out = contexts.find(stack.back());
+  return out ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+bool Driver::hold(Device& device) {
+  if (device.holders == 0) {
+    UseTarget target = device.target;
+    target.kind = mps.server == kNoGroup ? UseKind::kCompute : UseKind::kMps;
+    auto vram = Vram::make(device.total_bytes);
+    if (!vram) return false;
+    const auto use = add_use(*sim, slot, target);
+    if (!use) return false;
+    device.use = *use;
+    device.vram = *std::move(vram);
+  }
+  ++device.holders;
+  return true;
+}
+
+void Driver::drop(Device& device) {
+  if (--device.holders > 0) return;
+  remove_use(*sim, *device.use);
+  device.use = nullptr;
+  device.vram = nullptr;
+}
+
+std::uint64_t Driver::room_for(const Device& device) const {
+  const auto ordinal = static_cast<std::size_t>(device.ordinal);
+  if (ordinal >= mps.memory_limits.size() || mps.memory_limits[ordinal] == 0) {
+    return std::numeric_limits<std::uint64_t>::max();
+  }
+  const std::uint64_t used = device.use->memory.load();
+  return mps.memory_limits[ordinal] - std::min(mps.memory_limits[ordinal], used);
+}
+
+SharedMemoryLabel Driver::label_of(const Device& device, std::uint64_t size) const {
+  struct stat info = {};
+  std::ignore = ::stat(sim->path().c_str(), &info);
+  return {.magic = kSharedMemoryMagic,
+          .size = size,
+          .gpu = device.target.gpu,
+          .gpu_instance = device.target.gpu_instance,
+          .compute_instance = device.target.compute_instance,
+          .state = info.st_ino};
+}
+
+Driver* driver() {
+  return is_forked.load(std::memory_order_relaxed) ? nullptr
+                                                   : the_driver.load(std::memory_order_acquire);
+}
+
+CUresult initialise() {
+  if (is_forked.load()) return CUDA_ERROR_NOT_INITIALIZED;
+  const std::scoped_lock lock(init_mutex);
+  if (the_driver.load() != nullptr) return CUDA_SUCCESS;
+  Driver* made = nullptr;
+  const CUresult result = make_driver(made);
+  if (result != CUDA_SUCCESS) return result;
+  ::pthread_atfork(nullptr, nullptr, [] { is_forked.store(true); });
+  the_driver.store(made, std::memory_order_release);
+  return CUDA_SUCCESS;
+}
+
+std::optional<std::uint32_t> machine_cuda_version() {
+  const auto sim = machine();
+  if (!sim) return std::nullopt;
+  return sim->state().cuda_version;
+}
+
+std::vector<std::uint64_t>& context_stack() {
+  thread_local std::vector<std::uint64_t> stack;
+  return stack;
+}
+
+std::uint64_t thread_number() {
+  static std::atomic<std::uint64_t> last = 0;
+  thread_local const std::uint64_t own = ++last;
+  return own;
+}
+
+namespace detail {
+
+Driver* entered() { return driver(); }
+
+CUresult meet(Driver& driver, const char* function, std::uint32_t gpu) {
+  if (Executor::is_in_host_function()) return CUDA_ERROR_NOT_PERMITTED;
+  const State& state = driver.state();
+  if (const auto fault = meet_faults(*driver.sim, function, gpu); fault != 0) {
+    return static_cast<CUresult>(fault);
+  }
+  if (gpu == kNone) return CUDA_SUCCESS;
+  const auto presence = static_cast<Presence>(state.gpus[gpu].presence.load());
+  // Fell off the bus: no call about it works any more.
+  return presence == Presence::kPresent ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
+}
+
+}  // namespace detail
+}  // namespace tranche::sim::cuda

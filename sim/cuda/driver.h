@@ -1,0 +1,112 @@
+#pragma once
+// The initialised driver of this process: its devices and everything that was made on them.
+//
+// Made by the first cuInit, never destroyed (other threads and exit handlers may still call). A
+// forked child has no driver, as with the real one: its calls answer NOT_INITIALIZED.
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "sim/clock.h"
+#include "sim/cuda/address_space.h"
+#include "sim/cuda/context.h"
+#include "sim/cuda/device.h"
+#include "sim/cuda/executor.h"
+#include "sim/cuda/handles.h"
+#include "sim/simulation.h"
+
+namespace tranche::sim::cuda {
+
+struct ArrayObject;
+struct Event;
+struct Exec;
+struct ExternalMemory;
+struct Function;
+struct Graph;
+struct Kernel;
+struct Library;
+struct Link;
+struct Mipmap;
+struct Module;
+struct Node;
+struct Physical;
+struct Pool;
+struct UserObject;
+
+// MPS as this process's environment says it (sim/README.md).
+struct MpsClient {
+  std::uint32_t server = kNoGroup;  // kNoGroup: no client of any
+  std::uint32_t thread_permille = kFullRate;
+  std::vector<std::uint64_t> memory_limits;  // bytes, by device ordinal; 0: none
+};
+
+struct Driver {
+  Driver(std::shared_ptr<Simulation> simulation, ProcessSlot& process,
+         std::unique_ptr<AddressSpace> addresses);
+
+  std::mutex mutex;  // of everything below
+  std::shared_ptr<Simulation> sim;
+  ProcessSlot& slot;
+  Clock clock;
+  std::unique_ptr<AddressSpace> space;
+  std::vector<std::unique_ptr<Device>> devices;
+  MpsClient mps;
+  Executor executor;
+
+  Table<Context, HandleKind::kContext> contexts;
+  Table<Stream, HandleKind::kStream> streams;
+  Table<Event, HandleKind::kEvent> events;
+  Table<Module, HandleKind::kModule> modules;
+  Table<Function, HandleKind::kFunction> functions;
+  Table<Library, HandleKind::kLibrary> libraries;
+  Table<Kernel, HandleKind::kKernel> kernels;
+  Table<ArrayObject, HandleKind::kArray> arrays;
+  Table<Mipmap, HandleKind::kMipmap> mipmaps;
+  Table<Pool, HandleKind::kPool> pools;
+  Table<Graph, HandleKind::kGraph> graphs;
+  Table<Node, HandleKind::kNode> nodes;
+  Table<Exec, HandleKind::kExec> execs;
+  Table<Link, HandleKind::kLink> links;
+  Table<ExternalMemory, HandleKind::kExternalMemory> external_memories;
+  Table<Physical, HandleKind::kPhysical> physicals;
+  Table<UserObject, HandleKind::kUserObject> user_objects;
+  std::uint64_t last_id = 0;  // of contexts, streams and graphs
+
+  State& state() const { return sim->state(); }
+  // Devices never change after cuInit: no lock is needed. nullptr: no such ordinal.
+  Device* device(int ordinal) const;
+
+  // The calling thread's current context. INVALID_CONTEXT without one, CONTEXT_IS_DESTROYED.
+  abi::CUresult current_context(ContextPtr& out) const;
+
+  // The process uses the device as long as it holds it. False: the machine has no room for it.
+  bool hold(Device& device);
+  void drop(Device& device);
+  // Bytes that this process may still take there, whatever others do.
+  std::uint64_t room_for(const Device& device) const;
+  SharedMemoryLabel label_of(const Device& device, std::uint64_t size) const;
+};
+
+// The driver, or null before cuInit and in a forked child.
+Driver* driver();
+// cuInit. Again: nothing more happens.
+abi::CUresult initialise();
+// CUDA version of the machine, 12080; works before cuInit. nullopt: there is no machine.
+std::optional<std::uint32_t> machine_cuda_version();
+
+// The calling thread's stack of contexts, by number.
+std::vector<std::uint64_t>& context_stack();
+// A number of the calling thread, never given twice in the process.
+std::uint64_t thread_number();
+
+// Which devices CUDA enumerates (visibility.cpp): NVIDIA_VISIBLE_DEVICES, then CUDA_VISIBLE_DEVICES.
+std::vector<UseTarget> enumerate_devices(const State& state);
+// May `device` touch memory of `other`?
+bool can_access(const Device& device, const Device& other);
+// Fills in what the machine knows of `target`.
+std::unique_ptr<Device> make_device(Driver& driver, int ordinal, const UseTarget& target);
+MpsClient mps_from_environment();
+
+}  // namespace tranche::sim::cuda

@@ -1,0 +1,107 @@
+// Events: made, recorded, waited for, compared.
+
+#include "sim/cuda/capture.h"
+#include "sim/cuda/constant.h"
+#include "sim/cuda/events.h"
+#include "sim/cuda/pools.h"
+#include "sim/cuda/streams.h"
+
+namespace tranche::sim::cuda {
+namespace {
+
+CUresult destroy(const char* function, CUevent handle) {
+  return on_context(function, given(handle), [&](Call& call, Context&) {
+    const EventPtr event = call.driver.events.find(handle);
+    if (!event) return CUDA_ERROR_INVALID_HANDLE;
+    call.driver.events.erase(*event);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult record(Call& call, const StreamPtr& stream, CUevent handle, unsigned flags) {
+  const EventPtr event = call.driver.events.find(handle);
+  if (!event) return CUDA_ERROR_INVALID_HANDLE;
+  if (event->context.lock() != stream->context.lock()) return CUDA_ERROR_INVALID_HANDLE;
+  return perform(call, stream,
+                 RecordWork{.event = event, .is_external = flags == CU_EVENT_RECORD_EXTERNAL});
+}
+
+// On the machine's clock, so that it counts what other contexts ran in between.
+CUresult elapsed(const char* function, float* milliseconds, CUevent from, CUevent to) {
+  return on_context(function, given(milliseconds), [&](Call& call, Context&) {
+    const EventPtr start = call.driver.events.find(from);
+    const EventPtr end = call.driver.events.find(to);
+    if (!start || !end || !start->op || !end->op || !start->is_timed() || !end->is_timed()) {
+      return CUDA_ERROR_INVALID_HANDLE;
+    }
+    call.driver.executor.pump(call.lock);
+    if (!start->is_over() || !end->is_over()) return CUDA_ERROR_NOT_READY;
+    const auto ns = static_cast<std::int64_t>(end->op->end_ns - start->op->end_ns);
+    *milliseconds = static_cast<float>(static_cast<double>(ns) / 1e6);
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace
+
+CUDA_API CUresult cuEventCreate(CUevent* out, unsigned flags) {
+  constexpr unsigned kAll = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
+  const bool arguments = given(out) && flags <= kAll &&
+                         ((flags & CU_EVENT_INTERPROCESS) == 0 ||
+                          (flags & CU_EVENT_DISABLE_TIMING) != 0);
+  return on_context(__func__, arguments, [&](Call& call, Context&) {
+    auto event = std::make_shared<Event>();
+    event->context = call.context;
+    event->flags = flags;
+    *out = handle_of<CUevent>(*call.driver.events.add(std::move(event)));
+    return CUDA_SUCCESS;
+  });
+}
+CUDA_API CUresult cuEventDestroy(CUevent event) { return destroy(__func__, event); }
+CUDA_API CUresult cuEventDestroy_v2(CUevent event) { return destroy(__func__, event); }
+
+CUDA_API_TWINS(cuEventRecord, cuEventRecord_ptsz, (CUevent event, CUstream handle), {
+  if (is_constant()) return CUDA_SUCCESS;
+  return on_stream(function, handle, zero, true, [&](Call& call, const StreamPtr& stream) {
+    return record(call, stream, event, 0);
+  });
+})
+CUDA_API_TWINS(cuEventRecordWithFlags, cuEventRecordWithFlags_ptsz,
+               (CUevent event, CUstream handle, unsigned flags), {
+  const bool arguments = flags <= CU_EVENT_RECORD_EXTERNAL;
+  return on_stream(function, handle, zero, arguments, [&](Call& call, const StreamPtr& stream) {
+    return record(call, stream, event, flags);
+  });
+})
+
+CUDA_API CUresult cuEventQuery(CUevent handle) {
+  if (is_constant()) return CUDA_SUCCESS;
+  return on_context(__func__, true, [&](Call& call, Context&) {
+    const EventPtr event = call.driver.events.find(handle);
+    if (!event) return CUDA_ERROR_INVALID_HANDLE;
+    if (event->capture) return CUDA_ERROR_CAPTURED_EVENT;
+    call.driver.executor.pump(call.lock);
+    return event->is_over() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+  });
+}
+
+CUDA_API CUresult cuEventSynchronize(CUevent handle) {
+  return on_context(__func__, true, [&](Call& call, Context&) {
+    const EventPtr event = call.driver.events.find(handle);
+    if (!event) return CUDA_ERROR_INVALID_HANDLE;
+    if (event->capture) return CUDA_ERROR_CAPTURED_EVENT;
+    const OpPtr op = event->op;
+    call.driver.executor.wait(call.lock, [&] { return op == nullptr || op->is_done(); });
+    release_unused(call.driver);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUDA_API CUresult cuEventElapsedTime(float* milliseconds, CUevent from, CUevent to) {
+  return elapsed(__func__, milliseconds, from, to);
+}
+CUDA_API CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent from, CUevent to) {
+  return elapsed(__func__, milliseconds, from, to);
+}
+
+}  // namespace tranche::sim::cuda

@@ -1,0 +1,68 @@
+#pragma once
+// Moves the ops of all streams of the process on, and waits for them.
+//
+// Whoever waits, asks or enqueues lets things happen that are due (pump). A thread of the library's
+// own does it when nobody else would: it copies bytes at the end of a copy, runs host functions,
+// hands on work that waited for something else, and notes when events happened. It sleeps until the
+// next of these is due, starts with the first op that needs it, and has all signals blocked.
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "sim/cuda/stream.h"
+
+namespace tranche::sim::cuda {
+
+struct Driver;
+
+class Executor {
+ public:
+  using Lock = std::unique_lock<std::mutex>;
+
+  explicit Executor(Driver& driver) : driver_(driver) {}
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  // Queues `op` behind everything that must come first by the rules of streams. Waits when the
+  // stream holds as many ops as the hardware's queue would.
+  void enqueue(Lock& lock, const StreamPtr& stream, const OpPtr& op);
+  // Whatever is due now happens.
+  void pump(Lock& lock);
+  // Until `over` is true. The lock is given away while waiting.
+  void wait(Lock& lock, const std::function<bool()>& over);
+  // Everything queued in the context's streams is gone, as if it were over.
+  void cancel(const std::vector<StreamPtr>& streams);
+  // True on a thread that runs a host function: CUDA calls are refused there.
+  static bool is_in_host_function();
+
+ private:
+  struct Due {
+    std::uint64_t time_ns;
+    bool contended = false;
+  };
+
+  bool advance(Lock& lock, Stream& stream);
+  bool finish(Lock& lock, Stream& stream);
+  bool finish_in_lane(Stream& stream);
+  bool submit(Stream& stream, Op& op, const Op* before);
+  void run_effect(Lock& lock, Op& op);
+  void pop(Stream& stream, std::uint64_t end_ns);
+  void add_dependencies(Stream& stream, Op& op);
+  Due next_due();
+  Due due_of(const Stream& stream);
+  void need_service(Stream& stream, Op& op);
+  bool is_service_needed() const;
+  bool run_host_functions(Lock& lock);
+  void start_worker();
+  void work();
+
+  Driver& driver_;
+  std::vector<StreamPtr> busy_;
+  bool has_worker_ = false;
+  bool worker_idles_ = false;
+  std::uint64_t worker_until_ns_ = 0;
+};
+
+}  // namespace tranche::sim::cuda

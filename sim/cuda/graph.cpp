@@ -1,0 +1,132 @@
+#include "sim/cuda/graph.h"
+
+#include <algorithm>
+#include <map>
+
+#include "sim/cuda/library.h"
+
+namespace tranche::sim::cuda {
+
+NodePtr add_node(Call& call, const GraphPtr& graph, Work work, std::vector<Node*> after) {
+  auto node = std::make_shared<Node>();
+  node->graph = graph;
+  node->work = std::move(work);
+  node->after = std::move(after);
+  node = call.driver.nodes.add(std::move(node));
+  graph->nodes.push_back(node);
+  return node;
+}
+
+CUgraphNodeType type_of(const Work& work) {
+  struct Type {
+    CUgraphNodeType operator()(const KernelWork&) { return CU_GRAPH_NODE_TYPE_KERNEL; }
+    CUgraphNodeType operator()(const CopyWork&) { return CU_GRAPH_NODE_TYPE_MEMCPY; }
+    CUgraphNodeType operator()(const SetWork&) { return CU_GRAPH_NODE_TYPE_MEMSET; }
+    CUgraphNodeType operator()(const HostWork&) { return CU_GRAPH_NODE_TYPE_HOST; }
+    CUgraphNodeType operator()(const RecordWork&) { return CU_GRAPH_NODE_TYPE_EVENT_RECORD; }
+    CUgraphNodeType operator()(const WaitWork&) { return CU_GRAPH_NODE_TYPE_WAIT_EVENT; }
+    CUgraphNodeType operator()(const AllocWork&) { return CU_GRAPH_NODE_TYPE_MEM_ALLOC; }
+    CUgraphNodeType operator()(const FreeWork&) { return CU_GRAPH_NODE_TYPE_MEM_FREE; }
+    CUgraphNodeType operator()(const MemOpWork&) { return CU_GRAPH_NODE_TYPE_BATCH_MEM_OP; }
+    CUgraphNodeType operator()(const ChildWork&) { return CU_GRAPH_NODE_TYPE_GRAPH; }
+    CUgraphNodeType operator()(const EmptyWork&) { return CU_GRAPH_NODE_TYPE_EMPTY; }
+  };
+  return std::visit(Type(), work);
+}
+
+bool sort_nodes(const Graph& graph, std::vector<NodePtr>& out) {
+  std::map<const Node*, std::size_t> waiting;
+  for (const NodePtr& node : graph.nodes) waiting[node.get()] = node->after.size();
+  out.clear();
+  // Again and again through those that are left, in the order they were added.
+  std::vector<NodePtr> left = graph.nodes;
+  while (!left.empty()) {
+    const std::size_t before = left.size();
+    std::erase_if(left, [&](const NodePtr& node) {
+      if (waiting[node.get()] > 0) return false;
+      out.push_back(node);
+      for (const NodePtr& other : graph.nodes) {
+        waiting[other.get()] -=
+            static_cast<std::size_t>(std::ranges::count(other->after, node.get()));
+      }
+      return true;
+    });
+    if (left.size() == before) return false;
+  }
+  return true;
+}
+
+GraphPtr clone_graph(Call& call, const Graph& graph) {
+  auto clone = call.driver.graphs.add(std::make_shared<Graph>());
+  clone->id = ++call.driver.last_id;
+  std::map<const Node*, Node*> twins;
+  for (const NodePtr& node : graph.nodes) {
+    Work work = node->work;
+    if (auto* const child = std::get_if<ChildWork>(&work)) {
+      child->graph = clone_graph(call, *child->graph);
+    }
+    const NodePtr twin = add_node(call, clone, std::move(work), {});
+    twin->cloned_from = node->number;
+    twin->context = node->context;
+    twins[node.get()] = twin.get();
+  }
+  for (const NodePtr& node : graph.nodes) {
+    for (const Node* const before : node->after) {
+      twins[node.get()]->after.push_back(twins[before]);
+    }
+  }
+  clone->objects = graph.objects;
+  for (auto& [object, count] : clone->objects) object->references += count;
+  return clone;
+}
+
+void destroy_graph(Driver& driver, const GraphPtr& graph) {
+  for (const NodePtr& node : graph->nodes) {
+    if (const auto* const child = std::get_if<ChildWork>(&node->work)) {
+      destroy_graph(driver, child->graph);
+    }
+    driver.nodes.erase(*node);
+  }
+  release_objects(graph->objects);
+  driver.graphs.erase(*graph);
+}
+
+void release(UserObject& object, std::uint64_t count) {
+  object.references -= std::min(object.references, count);
+  if (object.references == 0 && object.destroy != nullptr) {
+    std::exchange(object.destroy, nullptr)(object.object);
+  }
+}
+
+void release_objects(std::vector<std::pair<UserObjectPtr, std::uint64_t>>& objects) {
+  for (auto& [object, count] : objects) release(*object, count);
+  objects.clear();
+}
+
+CUresult instantiate(Call& call, const GraphPtr& graph, std::uint64_t flags, ExecPtr& out) {
+  constexpr std::uint64_t kKnown =
+      CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
+      CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+  if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0) return CUDA_ERROR_NOT_SUPPORTED;
+  if ((flags & ~kKnown) != 0) return CUDA_ERROR_INVALID_VALUE;
+  std::vector<NodePtr> order;
+  if (!sort_nodes(*graph, order)) return CUDA_ERROR_INVALID_VALUE;
+  auto exec = std::make_shared<Exec>();
+  exec->id = ++call.driver.last_id;
+  exec->flags = flags;
+  exec->context = call.context;
+  for (const NodePtr& node : order) {
+    Work work = node->work;
+    // What the graph becomes later does not reach its children here.
+    if (auto* const child = std::get_if<ChildWork>(&work)) {
+      child->graph = clone_graph(call, *child->graph);
+    }
+    exec->nodes.push_back({.origin = node->number, .work = std::move(work)});
+  }
+  exec->objects = graph->objects;
+  for (auto& [object, count] : exec->objects) object->references += count;
+  out = call.driver.execs.add(std::move(exec));
+  return CUDA_SUCCESS;
+}
+
+}  // namespace tranche::sim::cuda

@@ -1,0 +1,95 @@
+#pragma once
+// Graphs: work with dependencies that is put together first and launched later, as often as wanted.
+//
+// A launch puts the nodes into one stream in an order that keeps all dependencies; branches do not
+// run beside each other, as kernels of one context do not (README). The driver's lock is held.
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "sim/cuda/abi_graph.h"
+#include "sim/cuda/address_space.h"
+#include "sim/cuda/work.h"
+
+namespace tranche::sim::cuda {
+
+struct Call;
+struct Context;
+struct Driver;
+struct Graph;
+
+struct Node {
+  std::uint64_t number = 0;
+  std::weak_ptr<Graph> graph;
+  Work work;
+  std::vector<Node*> after;        // of the same graph, as long as it is
+  std::uint64_t cloned_from = 0;   // number
+  abi::CUcontext context = nullptr;  // as its parameters named it
+};
+using NodePtr = std::shared_ptr<Node>;
+
+struct UserObject {
+  std::uint64_t number = 0;
+  void* object = nullptr;
+  abi::CUhostFn destroy = nullptr;
+  std::uint64_t references = 0;
+};
+using UserObjectPtr = std::shared_ptr<UserObject>;
+
+struct Graph {
+  std::uint64_t number = 0;
+  std::uint64_t id = 0;
+  std::vector<NodePtr> nodes;  // in the order they were added
+  std::vector<std::pair<UserObjectPtr, std::uint64_t>> objects;  // and how many references
+};
+using GraphPtr = std::shared_ptr<Graph>;
+
+struct ExecNode {
+  std::uint64_t origin = 0;  // number of the node it was made from
+  Work work;
+  bool is_enabled = true;
+};
+struct Exec {
+  std::uint64_t number = 0;
+  std::uint64_t id = 0;
+  std::uint64_t flags = 0;
+  std::weak_ptr<Context> context;
+  std::vector<ExecNode> nodes;  // in an order that keeps all dependencies
+  std::vector<std::pair<UserObjectPtr, std::uint64_t>> objects;
+};
+using ExecPtr = std::shared_ptr<Exec>;
+
+// Memory that a graph allocates: its address is fixed when the node is made, its pages come with the
+// first launch and stay until cuDeviceGraphMemTrim.
+struct GraphMemory {
+  Driver* driver = nullptr;
+  Device* device = nullptr;
+  std::uint64_t address = 0;
+  std::uint64_t size = 0;  // whole pages
+  std::shared_ptr<Block> block;
+  bool is_live = false;  // allocated by a launch, not freed yet
+  ~GraphMemory();
+};
+
+// A new node behind `after`. Its handle is known from then on.
+NodePtr add_node(Call& call, const GraphPtr& graph, Work work, std::vector<Node*> after);
+abi::CUgraphNodeType type_of(const Work& work);
+// Dependencies first. False: there is a circle.
+bool sort_nodes(const Graph& graph, std::vector<NodePtr>& out);
+GraphPtr clone_graph(Call& call, const Graph& graph);
+void destroy_graph(Driver& driver, const GraphPtr& graph);
+void release_objects(std::vector<std::pair<UserObjectPtr, std::uint64_t>>& objects);
+void release(UserObject& object, std::uint64_t count);
+
+// An address for a graph's allocation. OUT_OF_MEMORY, INVALID_VALUE.
+abi::CUresult reserve_graph_memory(Call& call, AllocWork& allocation);
+// Pages for it. OUT_OF_MEMORY; INVALID_VALUE while it is live.
+abi::CUresult map_graph_memory(Call& call, const AllocWork& allocation);
+// Frees what the graph's launches left allocated.
+void free_graph_memory(Driver& driver, const Exec& exec);
+
+// INVALID_VALUE for a circle.
+abi::CUresult instantiate(Call& call, const GraphPtr& graph, std::uint64_t flags, ExecPtr& out);
+
+}  // namespace tranche::sim::cuda

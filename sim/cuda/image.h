@@ -1,0 +1,29 @@
+#pragma once
+// Images of GPU code in all forms that the driver takes: PTX text, a cubin (an ELF file), a fat
+// binary that holds several.
+//
+// Of a cubin the names of its kernels and the sizes of their parameters are read. What a fat binary
+// holds compressed is not unpacked: such an image is taken as it is, and gives a kernel by whatever
+// name is asked for, of which nothing is known (`is_opaque`). Whoever needs real names loads PTX.
+
+#include <cstddef>
+#include <span>
+
+#include "sim/cuda/abi.h"
+#include "sim/cuda/ptx.h"
+
+namespace tranche::sim::cuda {
+
+struct Image {
+  PtxModule code;
+  bool is_opaque = false;
+  bool is_ptx = false;
+};
+
+// Reads what `image` points to; its length is in it (PTX ends with a zero). INVALID_IMAGE,
+// INVALID_PTX, INVALID_SOURCE; `log` says why.
+abi::CUresult read_image(const void* image, Image& out, std::string& log);
+// The newest PTX version that a driver of this CUDA version takes, 87 for 8.7.
+unsigned newest_ptx(std::uint32_t cuda_version);
+
+}  // namespace tranche::sim::cuda

@@ -1,0 +1,102 @@
+#pragma once
+// The door that every function of the simulated driver goes through: is the driver initialised, has
+// the process been forked, is there a context, do faults strike. The functions then only answer.
+//
+// All objects of a process are guarded by one lock (Driver::mutex): calls are short, and whoever
+// waits for the GPU gives the lock away. Host functions and copies of bytes run without it.
+
+#include <concepts>
+#include <mutex>
+#include <tuple>
+
+#include "sim/cuda/context.h"
+#include "sim/cuda/driver.h"
+
+#define CUDA_API extern "C" __attribute__((visibility("default")))
+
+// Defines a function and its twin for which stream 0 is the calling thread's own default stream.
+// The body sees `zero`, what stream 0 means in this one, and `function`, the name for faults.
+#define CUDA_API_TWINS(name, twin, parameters, ...)                    \
+  CUDA_API CUresult name parameters {                                  \
+    [[maybe_unused]] constexpr auto zero = DefaultStream::kLegacy;     \
+    [[maybe_unused]] constexpr const char* function = #name;           \
+    __VA_ARGS__                                                        \
+  }                                                                    \
+  CUDA_API CUresult twin parameters {                                  \
+    [[maybe_unused]] constexpr auto zero = DefaultStream::kPerThread;  \
+    [[maybe_unused]] constexpr const char* function = #name;           \
+    __VA_ARGS__                                                        \
+  }
+
+namespace tranche::sim::cuda {
+
+using namespace abi;  // NOLINT(google-build-using-namespace): CUDA's names are the point here
+
+// One call into the initialised driver. Holds the driver's lock; what it refers to goes before that.
+struct Call {
+  Driver& driver;
+  std::unique_lock<std::mutex> lock;
+  ContextPtr context = nullptr;  // the current one, where the function needs one
+};
+
+// Output pointers of a call: all must be there.
+template <class... Pointers>
+bool given(Pointers... pointers) {
+  return ((pointers != nullptr) && ...);
+}
+
+namespace detail {
+// The driver of this process; null before cuInit and in a forked child.
+Driver* entered();
+// What faults and a lost GPU make of a call about `gpu` (kNone: about none).
+CUresult meet(Driver& driver, const char* function, std::uint32_t gpu);
+}  // namespace detail
+
+// A call that needs cuInit alone. `answer` takes the Call.
+template <std::invocable<Call&> Function>
+CUresult on_driver(const char* function, bool arguments_given, Function answer) {
+  Driver* const driver = detail::entered();
+  if (driver == nullptr) return CUDA_ERROR_NOT_INITIALIZED;
+  if (const auto met = detail::meet(*driver, function, kNone); met != CUDA_SUCCESS) return met;
+  if (!arguments_given) return CUDA_ERROR_INVALID_VALUE;
+  Call call{*driver, std::unique_lock(driver->mutex)};
+  return answer(call);
+}
+
+// A call about a device. `answer` takes the Call and the Device.
+template <std::invocable<Call&, Device&> Function>
+CUresult on_device(const char* function, CUdevice ordinal, bool arguments_given, Function answer) {
+  Driver* const driver = detail::entered();
+  if (driver == nullptr) return CUDA_ERROR_NOT_INITIALIZED;
+  Device* const device = driver->device(ordinal);
+  const std::uint32_t gpu = device == nullptr ? kNone : device->target.gpu;
+  if (const auto met = detail::meet(*driver, function, gpu); met != CUDA_SUCCESS) return met;
+  if (!arguments_given) return CUDA_ERROR_INVALID_VALUE;
+  if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  Call call{*driver, std::unique_lock(driver->mutex)};
+  return answer(call, *device);
+}
+
+// A call in the calling thread's current context. `answer` takes the Call and the Context.
+template <std::invocable<Call&, Context&> Function>
+CUresult on_context(const char* function, bool arguments_given, Function answer) {
+  Driver* const driver = detail::entered();
+  if (driver == nullptr) return CUDA_ERROR_NOT_INITIALIZED;
+  std::uint32_t gpu = kNone;
+  {
+    const std::scoped_lock lock(driver->mutex);
+    ContextPtr context;
+    std::ignore = driver->current_context(context);
+    if (context) gpu = context->device.target.gpu;
+  }
+  // A fault may take its time: without the lock.
+  if (const auto met = detail::meet(*driver, function, gpu); met != CUDA_SUCCESS) return met;
+  driver->clock.take_part();
+  Call call{*driver, std::unique_lock(driver->mutex)};
+  const CUresult found = driver->current_context(call.context);
+  if (found != CUDA_SUCCESS) return found;
+  if (!arguments_given) return CUDA_ERROR_INVALID_VALUE;
+  return answer(call, *call.context);
+}
+
+}  // namespace tranche::sim::cuda

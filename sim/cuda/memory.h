@@ -1,0 +1,19 @@
+#pragma once
+// What the functions about memory share.
+
+#include "sim/cuda/streams.h"
+
+namespace tranche::sim::cuda {
+
+// `size` bytes of the current context's device. OUT_OF_MEMORY.
+CUresult allocate(Call& call, Context& context, std::size_t size, RangeKind kind,
+                  CUdeviceptr& out);
+// Any address that an allocation function gave, whichever it was; waits until its context is idle.
+CUresult free_address(Call& call, CUdeviceptr address);
+// A device touches managed memory: it comes to it as far as there is room.
+void make_resident(Call& call, Device& device, Range& range, std::uint64_t bytes);
+void give_back_residence(Call& call, Range& range);
+// Host memory of the library's own, whole pages, zero.
+std::shared_ptr<void> map_host(std::size_t size);
+
+}  // namespace tranche::sim::cuda

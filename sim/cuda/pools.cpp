@@ -1,0 +1,148 @@
+#include "sim/cuda/pools.h"
+
+#include <algorithm>
+
+#include "sim/cuda/memory.h"
+
+namespace tranche::sim::cuda {
+namespace {
+
+void account(Pool& pool) {
+  pool.used_high = std::max(pool.used_high, pool.used);
+  pool.reserved_high = std::max(pool.reserved_high, pool.heap.held());
+}
+
+PoolPtr make_default(Driver& driver, Device& device) {
+  auto pool = std::make_shared<Pool>(device, *driver.space);
+  pool->is_default = true;
+  return driver.pools.add(std::move(pool));
+}
+
+// What was freed in `stream` itself (or, `by_others`, in any) and is large enough.
+std::list<Pool::Pending>::iterator find_pending(Pool& pool, const Stream& stream, std::size_t size,
+                                                bool by_others) {
+  return std::ranges::find_if(pool.pending, [&](const Pool::Pending& pending) {
+    return (by_others || pending.stream == stream.id) && pending.piece.size >= size &&
+           pending.piece.size / 2 <= std::max<std::size_t>(size, kPage);
+  });
+}
+
+std::optional<Piece> take_fresh(Call& call, Pool& pool, std::size_t size) {
+  const bool fits =
+      pool.most_bytes == 0 || pool.heap.held() + round_up(size, kPage) <= pool.most_bytes ||
+      pool.used + size <= pool.heap.held();
+  if (!fits) return std::nullopt;
+  if (auto piece = pool.heap.take(size)) return piece;
+  release_all_unused(call.driver);
+  return pool.heap.take(size);
+}
+
+// The free was reached: what is still pending is given back.
+void finish_free(Driver& driver, const PoolPtr& pool, std::uint64_t range) {
+  const auto pending = std::ranges::find(pool->pending, range, &Pool::Pending::range);
+  if (pending == pool->pending.end()) return;
+  pool->heap.give(pending->piece);
+  pool->used -= pending->piece.size;
+  driver.space->erase(pending->address);
+  pool->pending.erase(pending);
+}
+
+}  // namespace
+
+PoolPtr default_pool(Driver& driver, Device& device) {
+  if (!device.default_pool) device.default_pool = make_default(driver, device);
+  return device.default_pool;
+}
+
+PoolPtr current_pool(Driver& driver, Device& device) {
+  if (!device.current_pool) device.current_pool = default_pool(driver, device);
+  return device.current_pool;
+}
+
+CUresult allocate_from(Call& call, const PoolPtr& pool, const StreamPtr& stream, std::size_t size,
+                       CUdeviceptr& out) {
+  std::optional<Piece> piece;
+  OpPtr after;
+  const auto reuse = [&](std::list<Pool::Pending>::iterator pending) {
+    piece = pending->piece;
+    pool->used -= pending->piece.size;
+    call.driver.space->erase(pending->address);
+    pool->pending.erase(pending);
+  };
+  call.driver.executor.pump(call.lock);
+  if (const auto own = find_pending(*pool, *stream, size, false); own != pool->pending.end()) {
+    reuse(own);
+  } else {
+    piece = take_fresh(call, *pool, size);
+  }
+  if (!piece && pool->reuses_with_dependencies) {
+    const auto other = find_pending(*pool, *stream, size, true);
+    if (other != pool->pending.end()) {
+      after = other->op;
+      reuse(other);
+    }
+  }
+  if (!piece) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (after) {
+    auto wait = std::make_shared<Op>();
+    wait->after.push_back(after);
+    call.driver.executor.enqueue(call.lock, stream, wait);
+  }
+  pool->used += piece->size;
+  account(*pool);
+  out = piece->address;
+  call.driver.space->add({.base = piece->address,
+                          .size = size,
+                          .kind = RangeKind::kPooled,
+                          .device = &pool->device,
+                          .piece = *std::move(piece),
+                          .pool = pool});
+  return CUDA_SUCCESS;
+}
+
+CUresult free_in_order(Call& call, const StreamPtr& stream, CUdeviceptr address) {
+  Range* const range = call.driver.space->find(address);
+  if (range == nullptr || range->base != address || range->is_freed) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const bool can = range->kind == RangeKind::kPooled || range->kind == RangeKind::kAllocated ||
+                   range->kind == RangeKind::kGraph;
+  if (!can) return CUDA_ERROR_INVALID_VALUE;
+  range->is_freed = true;
+  auto op = std::make_shared<Op>();
+  Driver& driver = call.driver;
+  if (range->pool) {
+    const PoolPtr pool = range->pool;
+    pool->pending.push_back({.stream = stream->id,
+                             .range = range->id,
+                             .address = address,
+                             .piece = range->piece,
+                             .op = op});
+    op->settle = [&driver, pool, id = range->id] { finish_free(driver, pool, id); };
+  } else {
+    op->settle = [&driver, id = range->id, address] {
+      Range* const freed = driver.space->find(address);
+      if (freed == nullptr || freed->id != id) return;
+      if (const auto owner = freed->context.lock()) owner->heap.give(freed->piece);
+      driver.space->erase(address);
+    };
+  }
+  driver.executor.enqueue(call.lock, stream, op);
+  return CUDA_SUCCESS;
+}
+
+void give_to_pool(Range& range) {
+  if (!range.pool) return;
+  range.pool->heap.give(range.piece);
+  range.pool->used -= range.piece.size;
+}
+
+void release_unused(Driver& driver) {
+  for (const auto& [number, pool] : driver.pools) pool->heap.trim(pool->release_threshold);
+}
+
+void release_all_unused(Driver& driver) {
+  for (const auto& [number, pool] : driver.pools) pool->heap.trim(0);
+}
+
+}  // namespace tranche::sim::cuda

@@ -1,0 +1,62 @@
+#pragma once
+// What the driver needs to know of PTX text: entry points, their parameters and limits, and the
+// variables. Instructions are not looked at: a kernel does nothing here but take its time, which a
+// comment line before the entry declares:
+//
+//     // tranche-sim: duration-ns = param 0        the value of its first parameter (u32 or u64)
+//     // tranche-sim: duration-ns = 20000          always that
+//     // tranche-sim: duration-ns = 20000 per-block    for every block that a multiprocessor runs
+//     //                                               after another
+//
+// On a GPU it is a comment, and the kernel's instructions decide.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace tranche::sim::cuda {
+
+struct PtxParameter {
+  std::uint32_t offset = 0;
+  std::uint32_t size = 0;
+};
+
+struct Duration {
+  std::optional<unsigned> parameter;  // whose value it is
+  std::uint64_t ns = 5000;            // else; without a declaration this (invented)
+  bool per_block = false;
+};
+
+struct PtxEntry {
+  std::string name;
+  std::vector<PtxParameter> parameters;
+  Duration duration;
+  unsigned most_threads = 1024;   // .maxntid, .reqntid
+  std::uint32_t shared_bytes = 0;  // declared in its body
+
+  std::uint32_t parameter_bytes() const;
+};
+
+struct PtxVariable {
+  std::string name;
+  std::uint64_t size = 0;
+  bool is_managed = false;
+};
+
+struct PtxModule {
+  unsigned version = 0;  // 87: PTX 8.7
+  unsigned target = 0;   // 80: sm_80
+  std::vector<PtxEntry> entries;
+  std::vector<PtxVariable> variables;
+};
+
+// Does this look like PTX? (It is text and comes to a .version.)
+bool is_ptx(std::string_view text);
+// kInvalidArgument with the line.
+Result<PtxModule> parse_ptx(std::string_view text);
+
+}  // namespace tranche::sim::cuda

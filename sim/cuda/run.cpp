@@ -1,0 +1,191 @@
+// What happens in a stream: each kind of work as ops of the executor.
+
+#include <cstring>
+
+#include "sim/cuda/capture.h"
+#include "sim/cuda/copies.h"
+#include "sim/cuda/events.h"
+#include "sim/cuda/graph.h"
+#include "sim/cuda/launch.h"
+#include "sim/cuda/memory.h"
+#include "sim/cuda/pools.h"
+
+namespace tranche::sim::cuda {
+namespace {
+
+// The word at a device address. nullptr: there is none, or it is not aligned.
+std::byte* word_at(Driver& driver, CUdeviceptr address, std::size_t bytes) {
+  if (address % bytes != 0) return nullptr;
+  const auto parts = driver.space->bytes(address, bytes, true);
+  if (!parts || parts->size() != 1 || driver.space->find(address) == nullptr) return nullptr;
+  return parts->front().data();
+}
+
+std::uint64_t load_word(const std::byte* at, bool wide) {
+  if (wide) return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(at), __ATOMIC_ACQUIRE);
+  return __atomic_load_n(reinterpret_cast<const std::uint32_t*>(at), __ATOMIC_ACQUIRE);
+}
+void store_word(std::byte* at, std::uint64_t value, bool wide) {
+  if (wide) {
+    __atomic_store_n(reinterpret_cast<std::uint64_t*>(at), value, __ATOMIC_RELEASE);
+  } else {
+    __atomic_store_n(reinterpret_cast<std::uint32_t*>(at), static_cast<std::uint32_t>(value),
+                     __ATOMIC_RELEASE);
+  }
+}
+
+bool is_met(std::uint64_t word, std::uint64_t value, unsigned flags, bool wide) {
+  const std::uint64_t mask = wide ? ~std::uint64_t{0} : 0xFFFFFFFFU;
+  word &= mask;
+  value &= mask;
+  switch (flags & ~CU_STREAM_WAIT_VALUE_FLUSH) {
+    case CU_STREAM_WAIT_VALUE_GEQ:
+      // In a circle: a counter may wrap.
+      return ((word - value) & mask) <= mask / 2;
+    case CU_STREAM_WAIT_VALUE_EQ:
+      return word == value;
+    case CU_STREAM_WAIT_VALUE_AND:
+      return (word & value) != 0;
+    default:
+      return (~(word | value) & mask) != 0;
+  }
+}
+
+class Runner {
+ public:
+  Runner(Call& call, const StreamPtr& stream) : call_(call), stream_(stream) {}
+
+  CUresult operator()(const KernelWork& kernel) {
+    const ContextPtr context = stream_->context.lock();
+    make_parameters_resident(call_, context->device, kernel);
+    return enqueue({.kind = Op::Kind::kWork, .duration_ns = duration_ns(*context, kernel)});
+  }
+
+  CUresult operator()(const CopyWork& copy) {
+    const ContextPtr context = stream_->context.lock();
+    return enqueue({.kind = Op::Kind::kDelay,
+                    .duration_ns = duration_ns(context->device, copy),
+                    .effect = [&driver = call_.driver, copy] { return plan(driver, copy); }});
+  }
+
+  CUresult operator()(const SetWork& set) {
+    const ContextPtr context = stream_->context.lock();
+    return enqueue({.kind = Op::Kind::kDelay,
+                    .duration_ns = duration_ns(context->device, set),
+                    .effect = [&driver = call_.driver, set] { return plan(driver, set); }});
+  }
+
+  CUresult operator()(const HostWork& host) {
+    const auto call = [host] {
+      if (host.callback != nullptr) {
+        host.callback(host.stream, CUDA_SUCCESS, host.data);
+      } else {
+        host.function(host.data);
+      }
+    };
+    return enqueue({.kind = Op::Kind::kHost,
+                    .effect = [call]() -> std::function<void()> { return call; }});
+  }
+
+  CUresult operator()(const RecordWork& record) {
+    const CUresult queued = enqueue({});
+    record.event->op = op_;
+    record.event->capture = nullptr;
+    record.event->captured.clear();
+    return queued;
+  }
+
+  CUresult operator()(const WaitWork& wait) {
+    Op op;
+    if (wait.event->op && !wait.event->op->is_done()) op.after.push_back(wait.event->op);
+    return enqueue(std::move(op));
+  }
+
+  CUresult operator()(const AllocWork& allocation) {
+    const CUresult mapped = map_graph_memory(call_, allocation);
+    return mapped == CUDA_SUCCESS ? enqueue({}) : mapped;
+  }
+
+  CUresult operator()(const FreeWork& freed) {
+    return free_in_order(call_, stream_, freed.address);
+  }
+
+  CUresult operator()(const MemOpWork& work) {
+    for (const CUstreamBatchMemOpParams& one : work.operations) {
+      const CUresult done = memory_operation(one);
+      if (done != CUDA_SUCCESS) return done;
+    }
+    return CUDA_SUCCESS;
+  }
+
+  CUresult operator()(const ChildWork& child) {
+    std::vector<NodePtr> order;
+    if (!sort_nodes(*child.graph, order)) return CUDA_ERROR_INVALID_VALUE;
+    for (const NodePtr& node : order) {
+      const CUresult done = std::visit(*this, node->work);
+      if (done != CUDA_SUCCESS) return done;
+    }
+    return CUDA_SUCCESS;
+  }
+
+  CUresult operator()(const EmptyWork&) { return enqueue({}); }
+
+  const OpPtr& op() const { return op_; }
+
+ private:
+  CUresult enqueue(Op op) {
+    op_ = std::make_shared<Op>(std::move(op));
+    call_.driver.executor.enqueue(call_.lock, stream_, op_);
+    return CUDA_SUCCESS;
+  }
+
+  CUresult memory_operation(const CUstreamBatchMemOpParams& one) {
+    const auto operation = one.operation;
+    if (operation == CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES || operation == CU_STREAM_MEM_OP_BARRIER) {
+      return enqueue({});
+    }
+    const bool wide = operation == CU_STREAM_MEM_OP_WAIT_VALUE_64 ||
+                      operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
+    std::byte* const word = word_at(call_.driver, one.waitValue.address, wide ? 8 : 4);
+    if (word == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const std::uint64_t value = one.waitValue.value64;
+    if (operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 ||
+        operation == CU_STREAM_MEM_OP_WAIT_VALUE_64) {
+      return enqueue({.kind = Op::Kind::kPoll, .ready = [=, flags = one.waitValue.flags] {
+                        return is_met(load_word(word, wide), value, flags, wide);
+                      }});
+    }
+    if (operation != CU_STREAM_MEM_OP_WRITE_VALUE_32 &&
+        operation != CU_STREAM_MEM_OP_WRITE_VALUE_64) {
+      return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    return enqueue({.kind = Op::Kind::kDelay, .effect = [=]() -> std::function<void()> {
+                      return [=] { store_word(word, value, wide); };
+                    }});
+  }
+
+  Call& call_;
+  const StreamPtr& stream_;
+  OpPtr op_;
+};
+
+}  // namespace
+
+CUresult run(Call& call, const StreamPtr& stream, const Work& work, OpPtr* out) {
+  if (const CUresult allowed = refuse_implicit(*stream); allowed != CUDA_SUCCESS) {
+    return allowed;
+  }
+  Runner runner(call, stream);
+  const CUresult done = std::visit(runner, work);
+  if (out != nullptr) *out = runner.op();
+  return done;
+}
+
+CUresult perform(Call& call, const StreamPtr& stream, Work work) {
+  const auto* const wait = std::get_if<WaitWork>(&work);
+  const bool joins = wait != nullptr && wait->event->capture && !wait->is_external;
+  if (!stream->capture && !joins) return run(call, stream, work);
+  return add_to_capture(call, stream, std::move(work));
+}
+
+}  // namespace tranche::sim::cuda

@@ -1,0 +1,183 @@
+// Streams: made, asked, waited for.
+
+#include "sim/cuda/streams.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "sim/cuda/capture.h"
+#include "sim/cuda/constant.h"
+#include "sim/cuda/events.h"
+#include "sim/cuda/pools.h"
+
+namespace tranche::sim::cuda {
+namespace {
+
+CUresult create(const char* function, CUstream* out, unsigned flags, int priority) {
+  const bool arguments = given(out) && flags <= CU_STREAM_NON_BLOCKING;
+  return on_context(function, arguments, [&](Call& call, Context& context) {
+    auto stream = std::make_shared<Stream>();
+    stream->context = call.context;
+    stream->flags = flags;
+    stream->priority = clamp_priority(priority);
+    stream->id = ++call.driver.last_id;
+    stream = call.driver.streams.add(std::move(stream));
+    context.streams[stream->number] = stream;
+    *out = handle_of<CUstream>(*stream);
+    return CUDA_SUCCESS;
+  });
+}
+
+// What is queued still happens.
+CUresult destroy(const char* function, CUstream handle) {
+  return on_context(function, given(handle), [&](Call& call, Context&) {
+    const StreamPtr stream = call.driver.streams.find(handle);
+    if (!stream) return CUDA_ERROR_INVALID_HANDLE;
+    if (stream->capture) invalidate(*stream->capture);
+    if (const auto context = stream->context.lock()) context->streams.erase(stream->number);
+    call.driver.streams.erase(*stream);
+    return CUDA_SUCCESS;
+  });
+}
+
+}  // namespace
+
+CUresult synchronize(Call& call, const StreamPtr& stream) {
+  if (const CUresult allowed = refuse_capturing(*stream); allowed != CUDA_SUCCESS) return allowed;
+  // Streams that stream 0 waits for are waited for through its ops.
+  const OpPtr last = stream->last;
+  call.driver.executor.wait(call.lock, [&] { return last == nullptr || last->is_done(); });
+  release_unused(call.driver);
+  return CUDA_SUCCESS;
+}
+
+CUresult synchronize(Call& call, const Context& context) {
+  std::vector<OpPtr> pending;
+  for (const StreamPtr& stream : context.all_streams()) {
+    if (const CUresult allowed = refuse_capturing(*stream); allowed != CUDA_SUCCESS) return allowed;
+    if (stream->is_busy()) pending.push_back(stream->last);
+  }
+  call.driver.executor.wait(call.lock, [&] {
+    return std::ranges::all_of(pending, [](const OpPtr& op) { return op->is_done(); });
+  });
+  release_unused(call.driver);
+  return CUDA_SUCCESS;
+}
+
+CUDA_API CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
+  return create(__func__, stream, flags, 0);
+}
+CUDA_API CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
+  return create(__func__, stream, flags, priority);
+}
+CUDA_API CUresult cuStreamDestroy(CUstream stream) { return destroy(__func__, stream); }
+CUDA_API CUresult cuStreamDestroy_v2(CUstream stream) { return destroy(__func__, stream); }
+
+CUDA_API_TWINS(cuStreamSynchronize, cuStreamSynchronize_ptsz, (CUstream handle), {
+  if (is_constant()) return CUDA_SUCCESS;
+  return on_stream(function, handle, zero, true, [&](Call& call, const StreamPtr& stream) {
+    return synchronize(call, stream);
+  });
+})
+
+CUDA_API_TWINS(cuStreamQuery, cuStreamQuery_ptsz, (CUstream handle), {
+  if (is_constant()) return CUDA_SUCCESS;
+  return on_stream(function, handle, zero, true, [&](Call& call, const StreamPtr& stream) {
+    if (const CUresult allowed = refuse_capturing(*stream); allowed != CUDA_SUCCESS) return allowed;
+    call.driver.executor.pump(call.lock);
+    return stream->is_busy() ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+  });
+})
+
+CUDA_API_TWINS(cuStreamWaitEvent, cuStreamWaitEvent_ptsz,
+               (CUstream handle, CUevent event_handle, unsigned flags), {
+  const bool arguments = flags <= CU_EVENT_WAIT_EXTERNAL;
+  return on_stream(function, handle, zero, arguments, [&](Call& call, const StreamPtr& stream) {
+    const EventPtr event = call.driver.events.find(event_handle);
+    if (!event) return CUDA_ERROR_INVALID_HANDLE;
+    return perform(call, stream,
+                   WaitWork{.event = event, .is_external = flags == CU_EVENT_WAIT_EXTERNAL});
+  });
+})
+
+CUDA_API_TWINS(cuStreamGetPriority, cuStreamGetPriority_ptsz, (CUstream handle, int* priority), {
+  return on_stream(function, handle, zero, given(priority), [&](Call&, const StreamPtr& stream) {
+    *priority = stream->priority;
+    return CUDA_SUCCESS;
+  });
+})
+
+CUDA_API_TWINS(cuStreamGetFlags, cuStreamGetFlags_ptsz, (CUstream handle, unsigned* flags), {
+  return on_stream(function, handle, zero, given(flags), [&](Call&, const StreamPtr& stream) {
+    *flags = stream->flags;
+    return CUDA_SUCCESS;
+  });
+})
+
+CUDA_API_TWINS(cuStreamGetId, cuStreamGetId_ptsz, (CUstream handle, unsigned long long* id), {
+  return on_stream(function, handle, zero, given(id), [&](Call&, const StreamPtr& stream) {
+    *id = stream->id;
+    return CUDA_SUCCESS;
+  });
+})
+
+CUDA_API_TWINS(cuStreamGetCtx, cuStreamGetCtx_ptsz, (CUstream handle, CUcontext* out), {
+  return on_stream(function, handle, zero, given(out), [&](Call&, const StreamPtr& stream) {
+    *out = handle_of<CUcontext>(*stream->context.lock());
+    return CUDA_SUCCESS;
+  });
+})
+// There are no green contexts here.
+CUDA_API_TWINS(cuStreamGetCtx_v2, cuStreamGetCtx_v2_ptsz,
+               (CUstream handle, CUcontext* out, void** green), {
+  return on_stream(function, handle, zero, given(out, green), [&](Call&, const StreamPtr& stream) {
+    *out = handle_of<CUcontext>(*stream->context.lock());
+    *green = nullptr;
+    return CUDA_SUCCESS;
+  });
+})
+
+CUDA_API_TWINS(cuStreamGetDevice, cuStreamGetDevice_ptsz, (CUstream handle, CUdevice* out), {
+  return on_stream(function, handle, zero, given(out), [&](Call&, const StreamPtr& stream) {
+    *out = stream->context.lock()->device.ordinal;
+    return CUDA_SUCCESS;
+  });
+})
+
+// Attributes are hints that change nothing here; the synchronization policy and priority are told
+// back.
+CUDA_API_TWINS(cuStreamSetAttribute, cuStreamSetAttribute_ptsz,
+               (CUstream handle, CUlaunchAttributeID id, const CUlaunchAttributeValue* value), {
+  const bool arguments = given(value) && id < CU_LAUNCH_ATTRIBUTE_MAX;
+  return on_stream(function, handle, zero, arguments, [&](Call&, const StreamPtr& stream) {
+    if (id == CU_LAUNCH_ATTRIBUTE_PRIORITY) {
+      std::memcpy(&stream->priority, value->pad, sizeof stream->priority);
+      stream->priority = clamp_priority(stream->priority);
+    }
+    stream->attributes[id] = *value;
+    return CUDA_SUCCESS;
+  });
+})
+CUDA_API_TWINS(cuStreamGetAttribute, cuStreamGetAttribute_ptsz,
+               (CUstream handle, CUlaunchAttributeID id, CUlaunchAttributeValue* value), {
+  const bool arguments = given(value) && id < CU_LAUNCH_ATTRIBUTE_MAX;
+  return on_stream(function, handle, zero, arguments, [&](Call&, const StreamPtr& stream) {
+    *value = stream->attributes[id];
+    if (id == CU_LAUNCH_ATTRIBUTE_PRIORITY) {
+      std::memcpy(value->pad, &stream->priority, sizeof stream->priority);
+    }
+    return CUDA_SUCCESS;
+  });
+})
+CUDA_API_TWINS(cuStreamCopyAttributes, cuStreamCopyAttributes_ptsz,
+               (CUstream destination, CUstream source), {
+  return on_stream(function, source, zero, true, [&](Call& call, const StreamPtr& from) {
+    const StreamPtr to = find_stream(call.driver, call.context, destination, zero);
+    if (!to) return CUDA_ERROR_INVALID_HANDLE;
+    to->attributes = from->attributes;
+    to->priority = from->priority;
+    return CUDA_SUCCESS;
+  });
+})
+
+}  // namespace tranche::sim::cuda

@@ -1,0 +1,98 @@
+#pragma once
+// A process's share of a device's physical memory: bytes that are committed when they are touched.
+//
+// One sparse file in memory stands for the device; an allocation is a piece of it, and freeing gives
+// the pages back to the kernel. The file has room for more than the device, so that holes between
+// allocations never refuse one that the device's memory, counted in the shared state by all
+// processes together, would hold. Memory that other processes may map is a file of its own, whose
+// last bytes say what it is. Not thread-safe.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "base/result.h"
+#include "sim/cuda/arena.h"
+
+namespace tranche::sim::cuda {
+
+inline constexpr std::uint64_t kPage = std::uint64_t{2} << 20U;  // of device memory
+
+// What a descriptor that one process exports tells the one that imports it.
+struct SharedMemoryLabel {
+  std::uint64_t magic;
+  std::uint64_t size;  // without the label
+  std::uint32_t gpu;
+  std::uint32_t gpu_instance;
+  std::uint32_t compute_instance;
+  std::uint32_t reserved;
+  std::uint64_t state;  // inode of the machine's state
+};
+inline constexpr std::uint64_t kSharedMemoryMagic = 0x4D454D4D49534E54;  // "TNSIMMEM"
+
+// A mapping of (a part of) a file in memory.
+class Mapping {
+ public:
+  static Result<Mapping> map(int fd, std::uint64_t offset, std::uint64_t size);
+  Mapping() = default;
+  Mapping(Mapping&& other) noexcept { swap(other); }
+  Mapping& operator=(Mapping&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~Mapping();
+  std::byte* bytes() const { return bytes_; }
+  std::uint64_t size() const { return size_; }
+
+ private:
+  void swap(Mapping& other) {
+    std::swap(bytes_, other.bytes_);
+    std::swap(size_, other.size_);
+  }
+  std::byte* bytes_ = nullptr;
+  std::uint64_t size_ = 0;
+};
+
+class OwnedFd {
+ public:
+  explicit OwnedFd(int fd = -1) : fd_(fd) {}
+  OwnedFd(OwnedFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  OwnedFd& operator=(OwnedFd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~OwnedFd();
+  int get() const { return fd_; }
+
+ private:
+  int fd_ = -1;
+};
+
+class Vram {
+ public:
+  // `bytes` is the device's memory.
+  static Result<std::unique_ptr<Vram>> make(std::uint64_t bytes);
+  Vram(OwnedFd file, Mapping mapping)
+      : file_(std::move(file)), mapping_(std::move(mapping)), places_(0, mapping_.size()) {}
+
+  // Whole pages, all zero. nullptr: no place.
+  std::byte* take(std::uint64_t size);
+  void give(std::byte* bytes, std::uint64_t size);
+  // Where `bytes` lie in file().
+  std::uint64_t offset_of(const std::byte* bytes) const {
+    return static_cast<std::uint64_t>(bytes - mapping_.bytes());
+  }
+  int file() const { return file_.get(); }
+
+ private:
+  OwnedFd file_;
+  Mapping mapping_;
+  Arena places_;
+};
+
+// A file in memory of its own, with its label behind the last page.
+Result<OwnedFd> make_shared_file(const SharedMemoryLabel& label);
+// kInvalidArgument: no such file.
+Result<SharedMemoryLabel> read_label(int fd);
+
+}  // namespace tranche::sim::cuda

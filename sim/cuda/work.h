@@ -1,0 +1,100 @@
+#pragma once
+// What can happen in a stream, or be a node of a graph, as values.
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "sim/cuda/abi_graph.h"
+
+namespace tranche::sim::cuda {
+
+struct ArrayObject;
+struct Event;
+struct Function;
+struct Graph;
+struct GraphMemory;
+
+struct Extent {
+  unsigned x = 1;
+  unsigned y = 1;
+  unsigned z = 1;
+
+  std::uint64_t count() const { return std::uint64_t{x} * y * z; }
+};
+
+struct KernelWork {
+  std::shared_ptr<Function> function;
+  Extent grid;
+  Extent block;
+  unsigned shared_bytes = 0;
+  std::vector<std::byte> parameters;  // packed as the function declares them
+  std::vector<void*> pointers;        // one for each parameter, into `parameters`
+};
+
+// One end of a copy: bytes in rows and layers.
+struct CopySide {
+  std::uint64_t address = 0;           // host or device
+  std::shared_ptr<ArrayObject> array;  // instead of an address
+  bool is_host = false;                // said to be; unified addresses tell by themselves
+  std::size_t x_bytes = 0;
+  std::size_t y = 0;
+  std::size_t z = 0;
+  std::size_t pitch = 0;   // bytes from row to row
+  std::size_t height = 0;  // rows from layer to layer
+};
+struct CopyWork {
+  CopySide source;
+  CopySide destination;
+  std::size_t width = 0;  // bytes
+  std::size_t height = 1;
+  std::size_t depth = 1;
+  abi::CUDA_MEMCPY3D described = {};  // as a graph node's parameters tell it
+  // Bytes of ordinary host memory, taken when the copy was asked for.
+  std::shared_ptr<std::vector<std::byte>> staged;
+
+  std::size_t bytes() const { return width * height * depth; }
+};
+struct SetWork {
+  std::uint64_t address = 0;
+  std::size_t pitch = 0;
+  unsigned value = 0;
+  unsigned element_bytes = 1;
+  std::size_t width = 0;  // elements
+  std::size_t height = 1;
+};
+struct HostWork {
+  abi::CUhostFn function = nullptr;
+  void* data = nullptr;
+  abi::CUstreamCallback callback = nullptr;  // instead, with the stream
+  abi::CUstream stream = nullptr;
+};
+struct RecordWork {
+  std::shared_ptr<Event> event;
+  bool is_external = false;
+};
+struct WaitWork {
+  std::shared_ptr<Event> event;
+  bool is_external = false;
+};
+struct AllocWork {
+  abi::CUDA_MEM_ALLOC_NODE_PARAMS_v1 parameters = {};
+  std::shared_ptr<GraphMemory> memory;
+};
+struct FreeWork {
+  std::uint64_t address = 0;
+};
+struct MemOpWork {
+  std::vector<abi::CUstreamBatchMemOpParams> operations;
+};
+struct ChildWork {
+  std::shared_ptr<Graph> graph;
+};
+struct EmptyWork {};
+
+using Work = std::variant<KernelWork, CopyWork, SetWork, HostWork, RecordWork, WaitWork, AllocWork,
+                          FreeWork, MemOpWork, ChildWork, EmptyWork>;
+
+}  // namespace tranche::sim::cuda

@@ -1,0 +1,95 @@
+#pragma once
+// How contexts share one GPU (or one MIG device) in time: a pure model on plain values.
+//
+// A lane is one context. It executes its work in the order of submission; all that is known of it
+// is two sums, the nanoseconds submitted and executed since the lane began. Work is measured in
+// nanoseconds of the whole GPU. An operation is a place in a lane: it is over when `executed_ns`
+// reaches what `submitted_ns` was after it.
+//
+// Lanes of no group take turns: one time slice each, in a circle, those without work passed over.
+// Lanes of one group (the clients of one MPS server) take turns together and run at once, each at
+// its cap (active thread percentage) or, when together they want more than there is, at their part.
+//
+// Time passes only in advance(). What happened is told to a Sink as segments: a lane ran at a rate
+// from then to then. The future is predicted by letting a copy go on without new submissions.
+// No thread, no clock, no memory of its own: shared_timeline.h puts it where processes share it.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace tranche::sim {
+
+inline constexpr unsigned kMaxLanes = 256;
+inline constexpr std::uint32_t kFullRate = 1000;  // permille of the GPU
+inline constexpr std::uint32_t kNoGroup = 0;
+
+struct Lane {
+  std::uint64_t id;            // given once on a machine; 0: nobody
+  std::uint64_t submitted_ns;  // never falls
+  std::uint64_t executed_ns;   // never falls, at most submitted_ns
+  std::uint64_t run_begin_ns;  // while it runs: since when at `rate` ...
+  std::uint64_t run_executed_ns;  // ... and executed_ns at that time
+  std::uint32_t rate;             // permille of the GPU it has; 0: waits, or has no work
+  std::uint32_t cap;              // permille it can use at most, 1 to kFullRate
+  std::uint32_t group;            // kNoGroup, or the MPS server
+  std::uint32_t process;          // whose: process slot, Use in it, and which holder of the slot
+  std::uint64_t holder;
+  std::uint32_t use;
+  std::uint32_t reserved;
+
+  bool has_work() const { return executed_ns < submitted_ns; }
+};
+
+struct Segment {
+  std::uint64_t sequence;  // 1, 2, ...
+  std::uint64_t lane;
+  std::uint64_t begin_ns;
+  std::uint64_t end_ns;
+  std::uint64_t executed_ns;  // at begin_ns
+  std::uint32_t rate;
+  std::uint32_t reserved;
+};
+
+// Zeroed memory is a GPU that nobody uses.
+struct Timeline {
+  std::uint64_t now_ns;  // everything before is decided
+  std::uint64_t slice_end_ns;
+  std::uint64_t segments;  // closed so far
+  std::uint32_t turn;      // index of a lane of those whose turn it is
+  std::uint32_t lane_count;
+  Lane lanes[kMaxLanes];  // in the circle's order
+};
+
+// Hears what advance() and remove_lane() decide.
+class TimelineSink {
+ public:
+  virtual ~TimelineSink() = default;
+  // `lane` ran from begin to end at `rate`. Adjoining pieces are told one by one.
+  virtual void ran(const Lane& lane, std::uint64_t begin_ns, std::uint64_t end_ns) = 0;
+  // A whole run at one rate is over.
+  virtual void closed(const Segment& segment) = 0;
+};
+
+// nullptr when there is no such lane.
+Lane* find_lane(Timeline& timeline, std::uint64_t id);
+const Lane* find_lane(const Timeline& timeline, std::uint64_t id);
+
+// Lets time pass up to `until_ns` (nothing happens when that is past).
+void advance(Timeline& timeline, std::uint64_t until_ns, std::uint64_t slice_ns,
+             TimelineSink& sink);
+// False when kMaxLanes are there. Only the fields that name and bound it are taken from `lane`.
+bool add_lane(Timeline& timeline, const Lane& lane);
+// Its work vanishes.
+void remove_lane(Timeline& timeline, std::uint64_t id, TimelineSink& sink);
+
+// When `lane` had executed `place` ns. nullopt: it has not yet, or the segments that knew have been
+// overwritten. `history` holds the newest segments in no order; `sequence` 0 or one that is too old
+// for it is passed over.
+std::optional<std::uint64_t> time_of(const Timeline& timeline, std::span<const Segment> history,
+                                     const Lane& lane, std::uint64_t place_ns);
+// When it will have, if nobody submits more; `horizon_ns` when that is later. Not before now_ns.
+std::uint64_t predict(const Timeline& timeline, std::uint64_t lane, std::uint64_t place_ns,
+                      std::uint64_t slice_ns, std::uint64_t horizon_ns);
+
+}  // namespace tranche::sim
