@@ -203,7 +203,9 @@ void Clock::wake() {
   {
     const std::scoped_lock lock(mutex_);
     const std::uint64_t real = real_ns();
-    for (Thread& thread : threads_) thread = {.until_ns = kRuns, .since_ns = real};
+    for (Thread& thread : threads_) {
+      if (thread.until_ns != kRuns) thread = {.until_ns = kRuns, .since_ns = real};
+    }
     publish();
   }
   futex_bump(sim_->state().clock_futex);

@@ -76,10 +76,12 @@ class Walk {
     if (count == 0) return;
     const Lane& holder = timeline_.lanes[timeline_.turn];
     bool holder_works = false;
+    bool is_idle = true;
     std::uint32_t next = count;
     for (std::uint32_t i = 0; i < count; ++i) {
       const std::uint32_t at = (timeline_.turn + i) % count;
       const Lane& lane = timeline_.lanes[at];
+      is_idle = is_idle && lane.rate == 0;
       if (!lane.has_work()) continue;
       if (share_turns(lane, holder)) {
         holder_works = true;
@@ -87,6 +89,8 @@ class Walk {
         next = at;
       }
     }
+    // Whoever begins on an idle GPU begins a slice.
+    if (is_idle && holder_works) timeline_.slice_end_ns = timeline_.now_ns + slice_ns_;
     others_wait_ = holder_works && next != count;
     if (next != count && (!holder_works || timeline_.now_ns >= timeline_.slice_end_ns)) {
       others_wait_ = holder_works || works_beside(timeline_.lanes[next], holder);

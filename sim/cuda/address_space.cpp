@@ -60,10 +60,16 @@ std::optional<std::vector<std::span<std::byte>>> AddressSpace::bytes(std::uint64
     const std::uint64_t offset = address - range->base;
     const std::uint64_t length = std::min(size, range->size - offset);
     parts.emplace_back(range->bytes() + offset, length);
-    // Registered memory may go on in memory that is not.
-    if (length < size && range->is_host() && find(address + length) == nullptr) {
-      parts.back() = {parts.back().data(), size};
-      return parts;
+    if (length < size) {
+      const Range* const next = find(address + length);
+      // Registered memory may go on in memory that is not; only mappings make one of several.
+      if (next == nullptr && range->is_host()) {
+        parts.back() = {parts.back().data(), size};
+        return parts;
+      }
+      const bool joined = next != nullptr && range->kind == RangeKind::kMapped &&
+                          next->kind == RangeKind::kMapped;
+      if (!joined) return std::nullopt;
     }
     address += length;
     size -= length;

@@ -163,7 +163,9 @@ std::function<void()> plan(Driver& driver, const CopyWork& copy) {
   auto from = parts_of(driver, copy.source, rows_of(copy), false);
   auto to = parts_of(driver, copy.destination, rows_of(copy), true);
   if (!from || !to) return nullptr;
-  return [from = *std::move(from), to = *std::move(to)] { move_bytes(to, from); };
+  return [from = *std::move(from), to = *std::move(to), kept = copy.staged] {
+    move_bytes(to, from);
+  };
 }
 
 std::function<void()> plan(Driver& driver, const SetWork& set) {

@@ -68,8 +68,8 @@ bool Executor::submit(Stream& stream, Op& op, const Op* before) {
     op.since_ns = std::max(op.since_ns, one->end_ns);
     return true;
   });
-  if (before != nullptr && before->is_done()) {
-    op.since_ns = std::max(op.since_ns, before->end_ns);
+  if (before == nullptr || before->is_done()) {
+    op.since_ns = std::max(op.since_ns, stream.last_end_ns);
     before = nullptr;
   }
   const auto stands_in_lane = [&](const Op& one) {
@@ -111,6 +111,7 @@ void Executor::pop(Stream& stream, std::uint64_t end_ns) {
   const OpPtr op = stream.ops.front();
   op->state = Op::State::kDone;
   op->end_ns = end_ns;
+  stream.last_end_ns = end_ns;
   op->effect = nullptr;
   op->ready = nullptr;
   stream.ops.pop_front();
@@ -170,6 +171,8 @@ void Executor::run_effect(Lock& lock, Op& op) {
   lock.unlock();
   if (effect) effect();
   lock.lock();
+  // Who looked meanwhile could not tell when it would be over.
+  if (sleepers_ > 0) driver_.clock.wake();
 }
 
 bool Executor::advance(Lock& lock, Stream& stream) {
@@ -198,11 +201,16 @@ void Executor::wait(Lock& lock, const std::function<bool()>& over) {
     const std::uint32_t turn = driver_.clock.turn();
     pump(lock);
     if (over()) return;
-    const Due due = next_due();
-    lock.unlock();
-    driver_.clock.wait(due.time_ns, turn, due.contended ? kLookEvery : kNoWish);
-    lock.lock();
+    sleep(lock, next_due(), turn);
   }
+}
+
+void Executor::sleep(Lock& lock, const Due& due, std::uint32_t turn) {
+  ++sleepers_;
+  lock.unlock();
+  driver_.clock.wait(due.time_ns, turn, due.contended ? kLookEvery : kNoWish);
+  lock.lock();
+  --sleepers_;
 }
 
 Executor::Due Executor::due_of(const Stream& stream) {
@@ -291,18 +299,12 @@ void Executor::work() {
   for (;;) {
     const std::uint32_t turn = clock.turn();
     pump(lock);
-    if (run_host_functions(lock)) {
-      pump(lock);
-      clock.wake();
-      continue;
-    }
+    if (run_host_functions(lock)) continue;
     const bool needed = is_service_needed();
     const Due due = needed ? next_due() : Due{kNoWish};
     worker_idles_ = !needed;
     worker_until_ns_ = due.time_ns;
-    lock.unlock();
-    clock.wait(due.time_ns, turn, due.contended ? kLookEvery : kNoWish);
-    lock.lock();
+    sleep(lock, due, turn);
   }
 }
 

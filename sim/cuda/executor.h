@@ -48,6 +48,7 @@ class Executor {
   bool finish_in_lane(Stream& stream);
   bool submit(Stream& stream, Op& op, const Op* before);
   void run_effect(Lock& lock, Op& op);
+  void sleep(Lock& lock, const Due& due, std::uint32_t turn);
   void pop(Stream& stream, std::uint64_t end_ns);
   void add_dependencies(Stream& stream, Op& op);
   Due next_due();
@@ -60,6 +61,7 @@ class Executor {
 
   Driver& driver_;
   std::vector<StreamPtr> busy_;
+  unsigned sleepers_ = 0;  // threads that wait for what happens, the worker among them
   bool has_worker_ = false;
   bool worker_idles_ = false;
   std::uint64_t worker_until_ns_ = 0;

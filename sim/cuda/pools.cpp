@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/cuda/graph.h"
 #include "sim/cuda/memory.h"
 
 namespace tranche::sim::cuda {
@@ -123,6 +124,7 @@ CUresult free_in_order(Call& call, const StreamPtr& stream, CUdeviceptr address)
     op->settle = [&driver, id = range->id, address] {
       Range* const freed = driver.space->find(address);
       if (freed == nullptr || freed->id != id) return;
+      if (freed->graph_memory) freed->graph_memory->is_live = false;
       if (const auto owner = freed->context.lock()) owner->heap.give(freed->piece);
       driver.space->erase(address);
     };
@@ -132,6 +134,7 @@ CUresult free_in_order(Call& call, const StreamPtr& stream, CUdeviceptr address)
 }
 
 void give_to_pool(Range& range) {
+  if (range.graph_memory) range.graph_memory->is_live = false;
   if (!range.pool) return;
   range.pool->heap.give(range.piece);
   range.pool->used -= range.piece.size;

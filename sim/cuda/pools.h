@@ -57,7 +57,7 @@ abi::CUresult allocate_from(Call& call, const PoolPtr& pool, const StreamPtr& st
                             std::size_t size, abi::CUdeviceptr& out);
 // Frees an allocation of any kind when the stream gets there.
 abi::CUresult free_in_order(Call& call, const StreamPtr& stream, abi::CUdeviceptr address);
-// At once: of a range that is about to be erased.
+// At once, for a range that is about to be erased: to its pool, or its graph.
 void give_to_pool(Range& range);
 // What the thresholds allow goes back to the devices; or all that nobody uses.
 void release_unused(Driver& driver);

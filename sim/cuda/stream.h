@@ -68,6 +68,7 @@ struct Stream {
   std::size_t submitted = 0;  // of ops, from the front
   std::size_t services = 0;   // of ops: those that need service
   OpPtr last;                 // over or not; null: never used
+  std::uint64_t last_end_ns = 0;  // when the last one that is over was
   std::shared_ptr<Capture> capture;
   std::map<abi::CUlaunchAttributeID, abi::CUlaunchAttributeValue> attributes;
 

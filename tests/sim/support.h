@@ -38,7 +38,7 @@ class World {
   }
 
   std::string state_path() const { return folder_.path() / "state"; }
-  OpenOptions options() const { return {machine_, state_path()}; }
+  OpenOptions options() const { return options_from_environment(); }
   std::shared_ptr<Simulation> open() const {
     auto sim = Simulation::open(options());
     if (!sim) ADD_FAILURE() << sim.error().message();

@@ -1,0 +1,180 @@
+// Contexts: the stack of each thread, primary ones, what they cost, what their end takes along.
+
+#include <thread>
+
+#include "sim/cuda/support.h"
+#include "sim/usage.h"
+
+namespace tranche::sim::cuda::test {
+namespace {
+
+CUcontext current(const Cuda& cuda) {
+  CUcontext context = nullptr;
+  EXPECT_EQ(cuda.cuCtxGetCurrent(&context), CUDA_SUCCESS);
+  return context;
+}
+
+TEST(CudaContext, each_thread_has_a_stack) {
+  const World world("a100-40gb-x4");
+  in_program([] {
+    const Cuda cuda;
+    ASSERT_EQ(cuda.cuInit(0), CUDA_SUCCESS);
+    EXPECT_EQ(current(cuda), nullptr);
+    CUcontext a = nullptr;
+    CUcontext b = nullptr;
+    ASSERT_EQ(cuda.cuCtxCreate_v2(&a, 0, 0), CUDA_SUCCESS);
+    ASSERT_EQ(cuda.cuCtxCreate_v2(&b, 0, 1), CUDA_SUCCESS);
+    EXPECT_EQ(current(cuda), b);
+    std::thread([&] {
+      EXPECT_EQ(current(cuda), nullptr);
+      EXPECT_EQ(cuda.cuCtxSynchronize(), CUDA_ERROR_INVALID_CONTEXT);
+      EXPECT_EQ(cuda.cuCtxSetCurrent(a), CUDA_SUCCESS);
+      CUdevice device = -1;
+      EXPECT_EQ(cuda.cuCtxGetDevice(&device), CUDA_SUCCESS);
+      EXPECT_EQ(device, 0);
+    }).join();
+    CUcontext popped = nullptr;
+    EXPECT_EQ(cuda.cuCtxPopCurrent_v2(&popped), CUDA_SUCCESS);
+    EXPECT_EQ(popped, b);
+    EXPECT_EQ(current(cuda), a);
+    EXPECT_EQ(cuda.cuCtxPushCurrent_v2(b), CUDA_SUCCESS);
+    EXPECT_EQ(cuda.cuCtxPushCurrent_v2(b), CUDA_SUCCESS);
+    EXPECT_EQ(cuda.cuCtxSetCurrent(nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(current(cuda), b);
+    EXPECT_EQ(cuda.cuCtxSetCurrent(reinterpret_cast<CUcontext>(0x1234)),
+              CUDA_ERROR_INVALID_CONTEXT);
+  });
+}
+
+TEST(CudaContext, is_gone_for_all_threads_when_it_is_destroyed) {
+  const World world("l20");
+  in_program([] {
+    Program program;
+    const CUdeviceptr address = program.allocate(kMiB);
+    const CUstream stream = program.stream();
+    std::thread other;
+    {
+      // Destroyed while it is another thread's current one.
+      const CUcontext context = program.context;
+      other = std::thread([&program, context, address] {
+        EXPECT_EQ(program.cuCtxSetCurrent(context), CUDA_SUCCESS);
+        std::thread([&] { EXPECT_EQ(program.cuCtxDestroy_v2(context), CUDA_SUCCESS); }).join();
+        EXPECT_EQ(program.cuCtxSynchronize(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+        EXPECT_EQ(program.cuMemFree_v2(address), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+      });
+    }
+    other.join();
+    EXPECT_EQ(program.cuCtxDestroy_v2(program.context), CUDA_ERROR_INVALID_CONTEXT);
+    ASSERT_EQ(program.cuCtxCreate_v2(&program.context, 0, 0), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuStreamQuery(stream), CUDA_ERROR_INVALID_HANDLE);
+    EXPECT_EQ(program.cuMemFree_v2(address), CUDA_ERROR_INVALID_VALUE);
+  });
+}
+
+TEST(CudaContext, costs_memory_and_is_listed_while_it_lives) {
+  const World world("t4");
+  const auto sim = world.open();
+  const std::uint64_t own = sim->state().models[0].context_bytes;
+  in_program([&] {
+    const Cuda cuda;
+    ASSERT_EQ(cuda.cuInit(0), CUDA_SUCCESS);
+    EXPECT_TRUE(live_uses(*sim, 0).empty());
+    const std::uint64_t before = memory_use(*sim, 0, kNone).used;
+    CUcontext a = nullptr;
+    CUcontext b = nullptr;
+    ASSERT_EQ(cuda.cuCtxCreate_v2(&a, 0, 0), CUDA_SUCCESS);
+    ASSERT_EQ(cuda.cuCtxCreate_v2(&b, 0, 0), CUDA_SUCCESS);
+    EXPECT_EQ(memory_use(*sim, 0, kNone).used, before + 2 * own);
+    ASSERT_EQ(live_uses(*sim, 0).size(), 1U);
+    EXPECT_EQ(live_uses(*sim, 0)[0].pid, ::getpid());
+    CUdeviceptr address = 0;
+    ASSERT_EQ(cuda.cuMemAlloc_v2(&address, 64 * kMiB), CUDA_SUCCESS);
+    ASSERT_EQ(cuda.cuCtxDestroy_v2(b), CUDA_SUCCESS);
+    EXPECT_EQ(memory_use(*sim, 0, kNone).used, before + own);
+    ASSERT_EQ(cuda.cuCtxDestroy_v2(a), CUDA_SUCCESS);
+    EXPECT_EQ(memory_use(*sim, 0, kNone).used, before);
+    EXPECT_TRUE(live_uses(*sim, 0).empty());
+  });
+}
+
+TEST(CudaContext, the_primary_one_is_counted) {
+  const World world("l20");
+  in_program([] {
+    const Cuda cuda;
+    ASSERT_EQ(cuda.cuInit(0), CUDA_SUCCESS);
+    unsigned flags = 7;
+    int active = 7;
+    EXPECT_EQ(cuda.cuDevicePrimaryCtxGetState(0, &flags, &active), CUDA_SUCCESS);
+    EXPECT_EQ(active, 0);
+    CUcontext one = nullptr;
+    CUcontext two = nullptr;
+    EXPECT_EQ(cuda.cuDevicePrimaryCtxRelease_v2(0), CUDA_ERROR_INVALID_CONTEXT);
+    EXPECT_EQ(cuda.cuDevicePrimaryCtxRetain(&one, 0), CUDA_SUCCESS);
+    EXPECT_EQ(cuda.cuDevicePrimaryCtxRetain(&two, 0), CUDA_SUCCESS);
+    EXPECT_EQ(one, two);
+    EXPECT_EQ(current(cuda), nullptr);
+    EXPECT_EQ(cuda.cuCtxSetCurrent(one), CUDA_SUCCESS);
+    EXPECT_EQ(cuda.cuCtxDestroy_v2(one), CUDA_ERROR_INVALID_CONTEXT);
+    EXPECT_EQ(cuda.cuDevicePrimaryCtxRelease_v2(0), CUDA_SUCCESS);
+    EXPECT_EQ(cuda.cuCtxSynchronize(), CUDA_SUCCESS);
+    EXPECT_EQ(cuda.cuDevicePrimaryCtxRelease_v2(0), CUDA_SUCCESS);
+    EXPECT_EQ(cuda.cuCtxSynchronize(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    EXPECT_EQ(cuda.cuDevicePrimaryCtxRetain(&one, 0), CUDA_SUCCESS);
+    EXPECT_EQ(cuda.cuDevicePrimaryCtxReset_v2(0), CUDA_SUCCESS);
+    EXPECT_EQ(cuda.cuDevicePrimaryCtxGetState(0, &flags, &active), CUDA_SUCCESS);
+    EXPECT_EQ(active, 0);
+  });
+}
+
+TEST(CudaContext, compute_modes_close_the_gpu) {
+  const World world("l20");
+  const auto sim = world.open();
+  auto& mode = sim->state().gpus[0].compute_mode;
+  mode.store(CU_COMPUTEMODE_PROHIBITED);
+  in_program([] {
+    const Cuda cuda;
+    CUcontext context = nullptr;
+    ASSERT_EQ(cuda.cuInit(0), CUDA_SUCCESS);
+    EXPECT_EQ(cuda.cuCtxCreate_v2(&context, 0, 0), CUDA_ERROR_DEVICE_UNAVAILABLE);
+  });
+  mode.store(CU_COMPUTEMODE_EXCLUSIVE_PROCESS);
+  std::array<int, 2> ready = {};
+  std::array<int, 2> done = {};
+  ASSERT_EQ(::pipe(ready.data()), 0);
+  ASSERT_EQ(::pipe(done.data()), 0);
+  const pid_t first = start([&] {
+    const Program program;
+    EXPECT_EQ(::write(ready[1], "x", 1), 1);
+    char sign = 0;
+    EXPECT_EQ(::read(done[0], &sign, 1), 1);
+  });
+  char sign = 0;
+  ASSERT_EQ(::read(ready[0], &sign, 1), 1);
+  in_program([] {
+    const Cuda cuda;
+    CUcontext context = nullptr;
+    ASSERT_EQ(cuda.cuInit(0), CUDA_SUCCESS);
+    EXPECT_EQ(cuda.cuCtxCreate_v2(&context, 0, 0), CUDA_ERROR_DEVICE_UNAVAILABLE);
+  });
+  ASSERT_EQ(::write(done[1], "x", 1), 1);
+  expect_success(first);
+  in_program([] { const Program program; });
+}
+
+TEST(CudaContext, limits_are_kept) {
+  const World world("l20");
+  in_program([] {
+    const Program program;
+    std::size_t value = 0;
+    EXPECT_EQ(program.cuCtxGetLimit(&value, CU_LIMIT_STACK_SIZE), CUDA_SUCCESS);
+    EXPECT_EQ(value, 1024U);
+    EXPECT_EQ(program.cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, 99), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuCtxGetLimit(&value, CU_LIMIT_MALLOC_HEAP_SIZE), CUDA_SUCCESS);
+    EXPECT_EQ(value, 99U);
+    EXPECT_EQ(program.cuCtxGetLimit(&value, static_cast<CUlimit>(50)),
+              CUDA_ERROR_UNSUPPORTED_LIMIT);
+  });
+}
+
+}  // namespace
+}  // namespace tranche::sim::cuda::test

@@ -1,0 +1,452 @@
+// Streams, events and launches in virtual time: when things are over, to the nanosecond.
+
+#include <atomic>
+#include <thread>
+
+#include "sim/cuda/support.h"
+#include "sim/usage.h"
+
+namespace tranche::sim::cuda::test {
+namespace {
+
+constexpr std::uint64_t kMs = 1'000'000;
+
+TEST(CudaStream, work_takes_its_declared_time) {
+  const VirtualWorld world("l20");
+  in_program([] {
+    Program program;
+    const CUfunction spin = program.function(kSpin, "spin");
+    const CUevent begin = program.record();
+    EXPECT_EQ(program.spin(spin, 5 * kMs), CUDA_SUCCESS);
+    const CUevent middle = program.record();
+    EXPECT_EQ(program.spin(spin, 7 * kMs), CUDA_SUCCESS);
+    const CUevent end = program.record();
+    EXPECT_EQ(program.cuEventQuery(begin), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuEventQuery(end), CUDA_ERROR_NOT_READY);
+    EXPECT_EQ(program.cuStreamQuery(nullptr), CUDA_ERROR_NOT_READY);
+    float ms = 0;
+    EXPECT_EQ(program.cuEventElapsedTime(&ms, begin, end), CUDA_ERROR_NOT_READY);
+    EXPECT_EQ(program.cuEventSynchronize(middle), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuEventQuery(end), CUDA_ERROR_NOT_READY);
+    EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+    EXPECT_FLOAT_EQ(program.between(begin, middle), 5);
+    EXPECT_FLOAT_EQ(program.between(middle, end), 7);
+    EXPECT_FLOAT_EQ(program.between(end, begin), -12);
+  });
+}
+
+TEST(CudaStream, kernels_of_a_context_run_one_after_the_other) {
+  const VirtualWorld world("l20");
+  in_program([] {
+    Program program;
+    const CUfunction spin = program.function(kSpin, "spin");
+    const CUstream a = program.stream();
+    const CUstream b = program.stream();
+    const CUevent begin = program.record(a);
+    program.spin(spin, 5 * kMs, a);
+    program.spin(spin, 5 * kMs, b);
+    const CUevent a_end = program.record(a);
+    const CUevent b_end = program.record(b);
+    EXPECT_EQ(program.cuStreamSynchronize(a), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuStreamQuery(b), CUDA_ERROR_NOT_READY);
+    EXPECT_EQ(program.cuStreamSynchronize(b), CUDA_SUCCESS);
+    EXPECT_FLOAT_EQ(program.between(begin, a_end), 5);
+    EXPECT_FLOAT_EQ(program.between(begin, b_end), 10);
+  });
+}
+
+TEST(CudaStream, two_contexts_share_the_gpu_in_slices) {
+  const VirtualWorld world("l20");
+  in_program([] {
+    Program program;
+    const CUfunction spin = program.function(kSpin, "spin");
+    const CUstream a = program.stream();
+    const CUevent begin = program.record(a);
+    program.spin(spin, 10 * kMs, a);
+    const CUevent a_end = program.record(a);
+    CUcontext other = nullptr;
+    ASSERT_EQ(program.cuCtxCreate_v2(&other, 0, 0), CUDA_SUCCESS);
+    const CUfunction spin_there = program.function(kSpin, "spin");
+    const CUstream b = program.stream();
+    const CUevent b_begin = program.record(b);
+    program.spin(spin_there, 10 * kMs, b);
+    const CUevent b_end = program.record(b);
+    EXPECT_EQ(program.spin(spin, kMs, b), CUDA_ERROR_INVALID_HANDLE);
+    EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+    EXPECT_FLOAT_EQ(program.between(b_begin, b_end), 20);
+    ASSERT_EQ(program.cuCtxSetCurrent(program.context), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+    // The elapsed time of a spans b's slices, as on hardware.
+    EXPECT_FLOAT_EQ(program.between(begin, a_end), 18);
+  });
+}
+
+TEST(CudaStream, two_processes_share_the_gpu_in_slices) {
+  const VirtualWorld world("l20");
+  const auto sim = world.open();
+  std::array<int, 2> here = {};
+  std::array<int, 2> there = {};
+  ASSERT_EQ(::pipe(here.data()), 0);
+  ASSERT_EQ(::pipe(there.data()), 0);
+  const auto body = [](int to, int from) {
+    Program program;
+    const CUfunction spin = program.function(kSpin, "spin");
+    // Both have joined the machine's time before either waits.
+    char sign = 0;
+    EXPECT_EQ(::write(to, "x", 1), 1);
+    EXPECT_EQ(::read(from, &sign, 1), 1);
+    const CUevent begin = program.record();
+    for (int i = 0; i < 100; ++i) program.spin(spin, kMs);
+    const CUevent end = program.record();
+    EXPECT_EQ(::write(to, "x", 1), 1);
+    EXPECT_EQ(::read(from, &sign, 1), 1);
+    EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+    // Each has half: 100 ms of work take 200, for one of them a slice less.
+    const float ms = program.between(begin, end);
+    EXPECT_GE(ms, 198);
+    EXPECT_LE(ms, 200);
+  };
+  const pid_t a = start([&] { body(there[1], here[0]); });
+  const pid_t b = start([&] { body(here[1], there[0]); });
+  expect_success(a);
+  expect_success(b);
+}
+
+TEST(CudaStream, mps_clients_run_at_once) {
+  const VirtualWorld world("l20");
+  ::setenv("TRANCHE_SIM_MPS_SERVER", "1", 1);
+  ::setenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "25", 1);
+  in_program([] {
+    Program program;
+    const CUfunction spin = program.function(kSpin, "spin");
+    const CUevent begin = program.record();
+    program.spin(spin, 10 * kMs);
+    const CUevent end = program.record();
+    CUcontext other = nullptr;
+    ASSERT_EQ(program.cuCtxCreate_v2(&other, 0, 0), CUDA_SUCCESS);
+    const CUfunction spin_there = program.function(kSpin, "spin");
+    const CUevent begin_there = program.record();
+    program.spin(spin_there, 10 * kMs);
+    const CUevent end_there = program.record();
+    EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+    EXPECT_FLOAT_EQ(program.between(begin_there, end_there), 40);
+    ASSERT_EQ(program.cuCtxSetCurrent(program.context), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+    EXPECT_FLOAT_EQ(program.between(begin, end), 40);
+  });
+  ::unsetenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
+  ::setenv("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "0=1G", 1);
+  in_program([] {
+    Program program;
+    CUdeviceptr address = 0;
+    EXPECT_EQ(program.cuMemAlloc_v2(&address, kGiB), CUDA_ERROR_OUT_OF_MEMORY);
+    EXPECT_EQ(program.cuMemAlloc_v2(&address, kGiB / 2), CUDA_SUCCESS);
+    EXPECT_LT(program.free_bytes(), kGiB / 2);
+  });
+  ::unsetenv("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT");
+  ::unsetenv("TRANCHE_SIM_MPS_SERVER");
+}
+
+TEST(CudaStream, the_legacy_default_stream_waits_and_is_waited_for) {
+  const VirtualWorld world("l20");
+  in_program([] {
+    Program program;
+    const CUfunction spin = program.function(kSpin, "spin");
+    std::vector<char> order;
+    const auto note = [](void* place) { *static_cast<std::uint64_t*>(place) = 1; };
+    const CUstream blocking = program.stream(0);
+    const CUstream free = program.stream();
+    std::uint64_t seen = 0;
+    program.spin(spin, 5 * kMs, blocking);
+    EXPECT_EQ(program.cuLaunchHostFunc(blocking, note, &seen), CUDA_SUCCESS);
+    const CUevent after_blocking = program.record(nullptr);
+    const CUevent beside = program.record(free);
+    EXPECT_EQ(program.cuEventQuery(beside), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuEventQuery(after_blocking), CUDA_ERROR_NOT_READY);
+    EXPECT_EQ(program.cuEventSynchronize(after_blocking), CUDA_SUCCESS);
+    EXPECT_EQ(seen, 1U);
+    // And the other way round.
+    seen = 0;
+    program.spin(spin, 5 * kMs, nullptr);
+    EXPECT_EQ(program.cuLaunchHostFunc(nullptr, note, &seen), CUDA_SUCCESS);
+    const CUevent after_legacy = program.record(blocking);
+    EXPECT_EQ(program.cuEventSynchronize(after_legacy), CUDA_SUCCESS);
+    EXPECT_EQ(seen, 1U);
+  });
+}
+
+TEST(CudaStream, per_thread_default_streams_are_of_their_thread) {
+  const VirtualWorld world("l20");
+  in_program([] {
+    Program program;
+    const CUfunction spin = program.function(kSpin, "spin");
+    std::uint64_t ns = 5 * kMs;
+    void* parameters[] = {&ns};
+    const auto own = reinterpret_cast<CUstream>(2);
+    EXPECT_EQ(program.cuLaunchKernel_ptsz(spin, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr),
+              CUDA_SUCCESS);
+    EXPECT_EQ(program.cuStreamQuery(own), CUDA_ERROR_NOT_READY);
+    EXPECT_EQ(program.cuStreamQuery(nullptr), CUDA_SUCCESS);
+    std::thread([&] {
+      EXPECT_EQ(program.cuCtxSetCurrent(program.context), CUDA_SUCCESS);
+      EXPECT_EQ(program.cuStreamQuery(own), CUDA_SUCCESS);
+    }).join();
+    EXPECT_EQ(program.cuStreamSynchronize(own), CUDA_SUCCESS);
+  });
+}
+
+TEST(CudaStream, events_order_streams_and_contexts) {
+  const VirtualWorld world("a100-40gb-x4");
+  in_program([] {
+    Program program;
+    const CUfunction spin = program.function(kSpin, "spin");
+    const CUstream first = program.stream();
+    const CUevent begin = program.record(first);
+    program.spin(spin, 5 * kMs, first);
+    const CUevent done = program.record(first);
+    CUcontext other = nullptr;
+    ASSERT_EQ(program.cuCtxCreate_v2(&other, 0, 1), CUDA_SUCCESS);
+    const CUfunction spin_there = program.function(kSpin, "spin");
+    const CUstream second = program.stream();
+    EXPECT_EQ(program.cuStreamWaitEvent(second, done, 0), CUDA_SUCCESS);
+    program.spin(spin_there, 3 * kMs, second);
+    const CUevent end = program.record(second);
+    EXPECT_EQ(program.cuEventSynchronize(end), CUDA_SUCCESS);
+    EXPECT_FLOAT_EQ(program.between(begin, done), 5);
+    EXPECT_FLOAT_EQ(program.between(begin, end), 8);
+    // An event that was never recorded holds nobody up.
+    const CUevent never = program.event();
+    EXPECT_EQ(program.cuStreamWaitEvent(second, never, 0), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuEventQuery(never), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuStreamSynchronize(second), CUDA_SUCCESS);
+    float ms = 0;
+    EXPECT_EQ(program.cuEventElapsedTime(&ms, never, end), CUDA_ERROR_INVALID_HANDLE);
+    EXPECT_EQ(program.cuEventElapsedTime(&ms, program.event(CU_EVENT_DISABLE_TIMING), end),
+              CUDA_ERROR_INVALID_HANDLE);
+  });
+}
+
+TEST(CudaStream, host_functions_run_in_order_and_may_not_call_cuda) {
+  const VirtualWorld world("l20");
+  in_program([] {
+    struct Notes {
+      Program* program;
+      std::vector<int> order;
+      CUresult refused = CUDA_SUCCESS;
+    };
+    Program program;
+    Notes notes{&program, {}, CUDA_SUCCESS};
+    const CUfunction spin = program.function(kSpin, "spin");
+    const CUstream stream = program.stream();
+    for (int i = 0; i < 3; ++i) {
+      program.spin(spin, kMs, stream);
+      EXPECT_EQ(program.cuLaunchHostFunc(
+                    stream,
+                    [](void* data) {
+                      auto& all = *static_cast<Notes*>(data);
+                      all.order.push_back(1);
+                      all.refused = all.program->cuCtxSynchronize();
+                    },
+                    &notes),
+                CUDA_SUCCESS);
+      EXPECT_EQ(program.cuStreamAddCallback(
+                    stream,
+                    [](CUstream, CUresult status, void* data) {
+                      static_cast<Notes*>(data)->order.push_back(status == CUDA_SUCCESS ? 2 : -1);
+                    },
+                    &notes, 0),
+                CUDA_SUCCESS);
+    }
+    const CUevent end = program.record(stream);
+    EXPECT_EQ(program.cuEventSynchronize(end), CUDA_SUCCESS);
+    EXPECT_EQ(notes.order, (std::vector<int>{1, 2, 1, 2, 1, 2}));
+    EXPECT_EQ(notes.refused, CUDA_ERROR_NOT_PERMITTED);
+  });
+}
+
+// Nobody waits in the driver: its own thread sees to it.
+TEST(CudaStream, things_happen_when_nobody_waits) {
+  const World world("l20");
+  in_program([] {
+    Program program;
+    const CUfunction spin = program.function(kSpin, "spin");
+    const CUstream stream = program.stream();
+    void* memory = nullptr;
+    ASSERT_EQ(program.cuMemHostAlloc(&memory, kMiB, 0), CUDA_SUCCESS);
+    const auto* const flag = static_cast<const volatile unsigned char*>(memory);
+    const CUdeviceptr device = program.allocate(kMiB);
+    std::atomic<int> called = 0;
+    program.spin(spin, 3 * kMs, stream);
+    EXPECT_EQ(program.cuMemsetD8Async(device, 9, kMiB, stream), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuMemcpyDtoHAsync_v2(memory, device, kMiB, stream), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuLaunchHostFunc(
+                  stream, [](void* data) { ++*static_cast<std::atomic<int>*>(data); }, &called),
+              CUDA_SUCCESS);
+    EXPECT_EQ(flag[kMiB - 1], 0);
+    while (called == 0) std::this_thread::yield();
+    EXPECT_EQ(flag[kMiB - 1], 9);
+  });
+}
+
+TEST(CudaStream, copies_keep_their_place_in_the_order) {
+  const VirtualWorld world("l20");
+  in_program([] {
+    Program program;
+    const CUfunction spin = program.function(kSpin, "spin");
+    const CUstream stream = program.stream();
+    const CUdeviceptr device = program.allocate(16);
+    void* pinned = nullptr;
+    ASSERT_EQ(program.cuMemHostAlloc(&pinned, 16, 0), CUDA_SUCCESS);
+    auto* const words = static_cast<int*>(pinned);
+    int ordinary = 11;
+    words[0] = 22;
+    program.spin(spin, kMs, stream);
+    // Ordinary memory is read at once, page-locked memory when the stream gets there.
+    EXPECT_EQ(program.cuMemcpyHtoDAsync_v2(device, &ordinary, 4, stream), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuMemcpyHtoDAsync_v2(device + 4, words, 4, stream), CUDA_SUCCESS);
+    ordinary = 0;
+    words[0] = 33;
+    EXPECT_EQ(program.cuStreamSynchronize(stream), CUDA_SUCCESS);
+    std::array<int, 2> back = {};
+    EXPECT_EQ(program.cuMemcpyDtoH_v2(back.data(), device, 8), CUDA_SUCCESS);
+    EXPECT_EQ(back, (std::array<int, 2>{11, 33}));
+    // Into ordinary memory: over when the call returns, after all that came before.
+    program.spin(spin, kMs, stream);
+    EXPECT_EQ(program.cuMemcpyDtoHAsync_v2(&ordinary, device + 4, 4, stream), CUDA_SUCCESS);
+    EXPECT_EQ(ordinary, 33);
+    EXPECT_EQ(program.cuStreamQuery(stream), CUDA_SUCCESS);
+  });
+}
+
+TEST(CudaStream, copies_take_the_bus_time) {
+  const VirtualWorld world("a100-40gb-x4");
+  in_program([] {
+    Program program;
+    const CUdeviceptr device = program.allocate(kGiB);
+    void* pinned = nullptr;
+    ASSERT_EQ(program.cuMemHostAlloc(&pinned, kGiB, 0), CUDA_SUCCESS);
+    const CUevent begin = program.record();
+    EXPECT_EQ(program.cuMemcpyHtoDAsync_v2(device, pinned, kGiB, nullptr), CUDA_SUCCESS);
+    const CUevent end = program.record();
+    EXPECT_EQ(program.cuEventSynchronize(end), CUDA_SUCCESS);
+    // PCI Express 4.0 x16 at four fifths: 25.2 GB/s.
+    EXPECT_NEAR(program.between(begin, end), 42.6, 0.1);
+  });
+}
+
+TEST(CudaStream, a_stream_waits_for_a_word_in_memory) {
+  const World world("l20");
+  in_program([] {
+    Program program;
+    const CUdeviceptr word = program.allocate(4);
+    const CUstream a = program.stream();
+    const CUstream b = program.stream();
+    EXPECT_EQ(program.cuStreamWaitValue32_v2(a, word, 5, CU_STREAM_WAIT_VALUE_GEQ), CUDA_SUCCESS);
+    const CUevent after = program.record(a);
+    EXPECT_EQ(program.cuEventQuery(after), CUDA_ERROR_NOT_READY);
+    EXPECT_EQ(program.cuStreamWriteValue32_v2(b, word, 4, 0), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuStreamSynchronize(b), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuEventQuery(after), CUDA_ERROR_NOT_READY);
+    EXPECT_EQ(program.cuStreamWriteValue32_v2(b, word, 6, 0), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuEventSynchronize(after), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuStreamWaitValue32_v2(a, word + 2, 5, 0), CUDA_ERROR_INVALID_VALUE);
+  });
+}
+
+TEST(CudaStream, a_full_queue_makes_launches_wait) {
+  const VirtualWorld world("l20");
+  in_program([] {
+    Program program;
+    const CUfunction spin = program.function(kSpin, "spin");
+    const CUevent begin = program.record();
+    for (int i = 0; i < 1024; ++i) program.spin(spin, kMs);
+    const CUevent before = program.record();
+    program.spin(spin, kMs);
+    // The queue holds 1024: time had to pass for the last ones to find room.
+    EXPECT_EQ(program.cuEventQuery(begin), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+    EXPECT_FLOAT_EQ(program.between(begin, before), 1024);
+  });
+}
+
+TEST(CudaStream, a_destroyed_context_takes_its_work_along) {
+  const VirtualWorld world("l20");
+  in_program([] {
+    Program program;
+    CUcontext other = nullptr;
+    ASSERT_EQ(program.cuCtxCreate_v2(&other, 0, 0), CUDA_SUCCESS);
+    const CUfunction spin_there = program.function(kSpin, "spin");
+    program.spin(spin_there, 1000 * kMs);
+    ASSERT_EQ(program.cuCtxDestroy_v2(other), CUDA_SUCCESS);
+    const CUfunction spin = program.function(kSpin, "spin");
+    const CUevent begin = program.record();
+    program.spin(spin, kMs);
+    const CUevent end = program.record();
+    EXPECT_EQ(program.cuEventSynchronize(end), CUDA_SUCCESS);
+    EXPECT_FLOAT_EQ(program.between(begin, end), 1);
+  });
+}
+
+TEST(CudaStream, priorities_are_told_and_bounded) {
+  const World world("l20");
+  in_program([] {
+    Program program;
+    CUstream stream = nullptr;
+    int priority = 0;
+    EXPECT_EQ(program.cuStreamCreateWithPriority(&stream, 0, -100), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuStreamGetPriority(stream, &priority), CUDA_SUCCESS);
+    EXPECT_EQ(priority, -5);
+    EXPECT_EQ(program.cuStreamDestroy_v2(stream), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuStreamQuery(stream), CUDA_ERROR_INVALID_HANDLE);
+    EXPECT_EQ(program.cuStreamDestroy_v2(nullptr), CUDA_ERROR_INVALID_VALUE);
+  });
+}
+
+// NVML tells what the contexts did.
+TEST(CudaStream, work_is_utilisation) {
+  const VirtualWorld world("l20");
+  const auto sim = world.open();
+  in_program([&] {
+    Program program;
+    const CUfunction spin = program.function(kSpin, "spin");
+    for (int i = 0; i < 500; ++i) program.spin(spin, 2 * kMs);
+    EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+    const WindowLoad load = window_load(*sim, 0, last_window(*sim, 0));
+    EXPECT_EQ(load.permille, 1000U);
+    ASSERT_EQ(load.processes.size(), 1U);
+    EXPECT_EQ(load.processes[0].pid, ::getpid());
+  });
+}
+
+// A program of threads that launch, wait and query without looking at each other.
+TEST(CudaStream, threads_do_not_disturb_each_other) {
+  const VirtualWorld world("l20");
+  in_program([] {
+    Program program;
+    const CUfunction spin = program.function(kSpin, "spin");
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 6; ++t) {
+      threads.emplace_back([&program, spin] {
+        ASSERT_EQ(program.cuCtxSetCurrent(program.context), CUDA_SUCCESS);
+        const CUstream stream = program.stream();
+        const CUdeviceptr memory = program.allocate(kMiB);
+        for (int i = 0; i < 30; ++i) {
+          const CUevent begin = program.record(stream);
+          EXPECT_EQ(program.spin(spin, 100'000, stream), CUDA_SUCCESS);
+          EXPECT_EQ(program.cuMemsetD8Async(memory, 3, kMiB, stream), CUDA_SUCCESS);
+          const CUevent end = program.record(stream);
+          EXPECT_EQ(program.cuEventSynchronize(end), CUDA_SUCCESS);
+          EXPECT_GE(program.between(begin, end), 0.1F);
+          EXPECT_EQ(program.cuEventDestroy_v2(begin), CUDA_SUCCESS);
+          EXPECT_EQ(program.cuEventDestroy_v2(end), CUDA_SUCCESS);
+        }
+        EXPECT_EQ(program.cuMemFree_v2(memory), CUDA_SUCCESS);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+  });
+}
+
+}  // namespace
+}  // namespace tranche::sim::cuda::test
