@@ -171,8 +171,8 @@ enum CUlaunchAttributeID : unsigned int {
   CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT = 7,
   CU_LAUNCH_ATTRIBUTE_PRIORITY = 8,
   CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT = 12,
-  CU_LAUNCH_ATTRIBUTE_MAX = 19,
 };
+inline constexpr unsigned kLaunchAttributes = 19;  // ids are smaller
 // Its members are read by the few that care, through the bytes.
 struct CUlaunchAttributeValue {
   alignas(8) char pad[64];

@@ -52,7 +52,7 @@ CUresult launch_ex(const char* name, DefaultStream zero, const CUlaunchConfig* c
                     .shared_bytes = config->sharedMemBytes,
                     .cluster = cluster_of(*config)};
   for (unsigned i = 0; i < config->numAttrs; ++i) {
-    if (config->attrs[i].id >= CU_LAUNCH_ATTRIBUTE_MAX) return CUDA_ERROR_INVALID_VALUE;
+    if (config->attrs[i].id >= kLaunchAttributes) return CUDA_ERROR_INVALID_VALUE;
     if (config->attrs[i].id != CU_LAUNCH_ATTRIBUTE_COOPERATIVE) continue;
     int value = 0;
     std::memcpy(&value, config->attrs[i].value.pad, sizeof value);

@@ -148,7 +148,7 @@ CUDA_API_TWINS(cuStreamGetDevice, cuStreamGetDevice_ptsz, (CUstream handle, CUde
 // back.
 CUDA_API_TWINS(cuStreamSetAttribute, cuStreamSetAttribute_ptsz,
                (CUstream handle, CUlaunchAttributeID id, const CUlaunchAttributeValue* value), {
-  const bool arguments = given(value) && id < CU_LAUNCH_ATTRIBUTE_MAX;
+  const bool arguments = given(value) && id < kLaunchAttributes;
   return on_stream(function, handle, zero, arguments, [&](Call&, const StreamPtr& stream) {
     if (id == CU_LAUNCH_ATTRIBUTE_PRIORITY) {
       std::memcpy(&stream->priority, value->pad, sizeof stream->priority);
@@ -160,7 +160,7 @@ CUDA_API_TWINS(cuStreamSetAttribute, cuStreamSetAttribute_ptsz,
 })
 CUDA_API_TWINS(cuStreamGetAttribute, cuStreamGetAttribute_ptsz,
                (CUstream handle, CUlaunchAttributeID id, CUlaunchAttributeValue* value), {
-  const bool arguments = given(value) && id < CU_LAUNCH_ATTRIBUTE_MAX;
+  const bool arguments = given(value) && id < kLaunchAttributes;
   return on_stream(function, handle, zero, arguments, [&](Call&, const StreamPtr& stream) {
     *value = stream->attributes[id];
     if (id == CU_LAUNCH_ATTRIBUTE_PRIORITY) {
