@@ -56,8 +56,7 @@ struct Clock::Membership {
 };
 
 Clock::Clock(std::shared_ptr<Simulation> sim, const ProcessSlot& slot)
-    : sim_(std::move(sim)),
-      wish_(sim_->state().wishes[&slot - sim_->state().processes]) {}
+    : sim_(std::move(sim)), wish_(sim_->state().wishes[&slot - sim_->state().processes]) {}
 
 bool Clock::is_virtual() const { return is_virtual_time(sim_->state()); }
 

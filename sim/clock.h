@@ -6,12 +6,13 @@
 // anybody works, and jumps when everybody waits for the GPU.
 //
 // "Everybody" are the threads that take part: those that have called the simulated CUDA library
-// with a context, in all processes of the machine, until they end. A thread that waits in the library
-// says until when; the clock moves to the earliest of these times, and only when no thread that
-// takes part runs. A thread that has not called for kGrace of real time (it sleeps, or waits for
-// another thread) does not hold the others up; it takes part again with its next call. So programs
-// whose threads do nothing but call the library, and take less than kGrace between two calls, see
-// exact and repeatable times; others see times that are possible, but not always the same.
+// with a context, in all processes of the machine, until they end. A thread that waits in the
+// library says until when; the clock moves to the earliest of these times, and only when no thread
+// that takes part runs. A thread that has not called for kGrace of real time (it sleeps, or waits
+// for another thread) does not hold the others up; it takes part again with its next call. So
+// programs whose threads do nothing but call the library, and take less than kGrace between two
+// calls, see exact and repeatable times; others see times that are possible, but not always the
+// same.
 
 #include <cstdint>
 #include <list>

@@ -10,8 +10,8 @@
 namespace tranche::sim {
 namespace {
 
-constexpr std::uint64_t kLookEvery = 1'000'000;         // ns between two looks at who is alive
-constexpr std::uint64_t kHorizon = 10'000'000;          // ns that a prediction looks ahead
+constexpr std::uint64_t kLookEvery = 1'000'000;  // ns between two looks at who is alive
+constexpr std::uint64_t kHorizon = 10'000'000;   // ns that a prediction looks ahead
 constexpr std::uint64_t kMostPending = 10'000'000'000'000'000;  // ns; keeps products in 64 bits
 
 void copy_used(const Timeline& from, Timeline& to) {

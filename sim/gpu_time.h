@@ -5,8 +5,8 @@
 // one store then publishes; a process killed at any instruction leaves the old one or the new one.
 // Lanes of the dead vanish when somebody looks: at once when their process slot was claimed anew or
 // given back, else within a millisecond (record locks, liveness.h).
-// What ran is added to the processes' Use::windows, which is what NVML tells as utilisation. That is
-// not part of the one store: a kill in between loses or repeats one step there, nothing else.
+// What ran is added to the processes' Use::windows, which is what NVML tells as utilisation. That
+// is not part of the one store: a kill in between loses or repeats one step there, nothing else.
 // Thread-safe.
 
 #include <cstdint>
@@ -28,8 +28,8 @@ struct LaneSpec {
 struct Progress {
   bool done = false;
   std::uint64_t executed_ns = 0;  // of the lane, by now
-  std::uint64_t time_ns = 0;  // done: when; else when it will be, at the earliest
-  bool contended = false;     // others want the device too: the prediction may turn out early or late
+  std::uint64_t time_ns = 0;      // done: when; else when it will be, at the earliest
+  bool contended = false;  // others want the device too: the prediction may turn out early or late
 };
 
 class GpuTime {

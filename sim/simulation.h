@@ -25,7 +25,8 @@ struct OpenOptions {
   std::string clock;    // "wall" or "virtual"; empty: whatever the state has, wall in a new one
 };
 
-// TRANCHE_SIM, TRANCHE_SIM_STATE and TRANCHE_SIM_CLOCK, else /run/tranche-sim/state where that exists.
+// TRANCHE_SIM, TRANCHE_SIM_STATE and TRANCHE_SIM_CLOCK, else /run/tranche-sim/state where that
+// exists.
 OpenOptions options_from_environment();
 // $XDG_RUNTIME_DIR or $TMPDIR or /tmp, then tranche-sim-<uid>/<machine>-<hash>.state: one state for
 // each user and version of a machine file, so that programs started apart agree.

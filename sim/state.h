@@ -93,8 +93,8 @@ struct Model {
   std::uint64_t bar1_bytes;
   std::uint64_t context_bytes;  // what a CUDA context takes before its first allocation
   std::uint64_t time_slice_ns;  // of contexts that take turns
-  std::uint32_t architecture;  // NVML_DEVICE_ARCH_*
-  std::uint32_t brand;         // NVML_BRAND_*
+  std::uint32_t architecture;   // NVML_DEVICE_ARCH_*
+  std::uint32_t brand;          // NVML_BRAND_*
   std::uint32_t cc_major;
   std::uint32_t cc_minor;
   std::uint32_t sm_count;
@@ -235,8 +235,8 @@ struct Fault {
   char function[72];  // "nvmlDeviceGetName", "cuMemAlloc", or "*"
 };
 
-// Whose time it is on one GPU or MIG device. `timelines` are two, so that a change is made in the one
-// that is not `active` and published by that one store.
+// Whose time it is on one GPU or MIG device. `timelines` are two, so that a change is made in the
+// one that is not `active` and published by that one store.
 struct Turns {
   Shared<std::uint32_t> used;
   std::uint32_t gpu;

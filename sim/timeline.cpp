@@ -39,8 +39,8 @@ class Walk {
     if (others_wait_) end = std::min(end, timeline_.slice_end_ns);
     for (const Lane& lane : lanes_of(timeline_)) {
       if (lane.rate == 0) continue;
-      end = std::min(end, time_at(lane.run_begin_ns, lane.run_executed_ns, lane.rate,
-                                  lane.submitted_ns));
+      end = std::min(
+          end, time_at(lane.run_begin_ns, lane.run_executed_ns, lane.rate, lane.submitted_ns));
     }
     for (Lane& lane : lanes_of(timeline_)) {
       if (lane.rate == 0) continue;

@@ -25,10 +25,10 @@ inline constexpr std::uint32_t kFullRate = 1000;  // permille of the GPU
 inline constexpr std::uint32_t kNoGroup = 0;
 
 struct Lane {
-  std::uint64_t id;            // given once on a machine; 0: nobody
-  std::uint64_t submitted_ns;  // never falls
-  std::uint64_t executed_ns;   // never falls, at most submitted_ns
-  std::uint64_t run_begin_ns;  // while it runs: since when at `rate` ...
+  std::uint64_t id;               // given once on a machine; 0: nobody
+  std::uint64_t submitted_ns;     // never falls
+  std::uint64_t executed_ns;      // never falls, at most submitted_ns
+  std::uint64_t run_begin_ns;     // while it runs: since when at `rate` ...
   std::uint64_t run_executed_ns;  // ... and executed_ns at that time
   std::uint32_t rate;             // permille of the GPU it has; 0: waits, or has no work
   std::uint32_t cap;              // permille it can use at most, 1 to kFullRate

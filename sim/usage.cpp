@@ -66,9 +66,8 @@ std::vector<LiveUse> live_uses(const Simulation& sim, std::uint32_t gpu) {
 MemoryUse memory_use(const Simulation& sim, std::uint32_t gpu, std::uint32_t gpu_instance) {
   const State& state = sim.state();
   const Model& model = state.models[state.gpus[gpu].model];
-  MemoryUse sum{.total = model.memory_bytes,
-                .reserved = model.reserved_bytes,
-                .used = model.idle_bytes};
+  MemoryUse sum{
+      .total = model.memory_bytes, .reserved = model.reserved_bytes, .used = model.idle_bytes};
   if (gpu_instance != kNone) {
     const GpuInstance& instance = state.gpus[gpu].instances[gpu_instance];
     const Profile& profile = profile_of(state, state.gpus[gpu], instance);
@@ -98,7 +97,8 @@ Result<void> take_memory(const Simulation& sim, Use& use, std::uint64_t bytes) {
 
 std::uint64_t take_managed(const Simulation& sim, Use& use, std::uint64_t bytes) {
   const Simulation::Guard guard(sim.state());
-  const std::uint64_t taken = std::min(bytes, free_bytes(memory_use(sim, use.gpu, use.gpu_instance)));
+  const std::uint64_t taken =
+      std::min(bytes, free_bytes(memory_use(sim, use.gpu, use.gpu_instance)));
   use.managed.fetch_add(taken);
   return taken;
 }

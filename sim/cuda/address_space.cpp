@@ -18,7 +18,8 @@ Result<std::unique_ptr<AddressSpace>> AddressSpace::make() {
     void* const memory =
         ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) continue;
-    const auto begin = reinterpret_cast<std::uintptr_t>(memory);  // NOLINT: addresses are numbers here
+    const auto begin =
+        reinterpret_cast<std::uintptr_t>(memory);  // NOLINT: addresses are numbers here
     const std::uint64_t first = round_up(begin, kPage);
     return std::make_unique<AddressSpace>(Arena(first, begin + size - first));
   }
@@ -67,8 +68,8 @@ std::optional<std::vector<std::span<std::byte>>> AddressSpace::bytes(std::uint64
         parts.back() = {parts.back().data(), size};
         return parts;
       }
-      const bool joined = next != nullptr && range->kind == RangeKind::kMapped &&
-                          next->kind == RangeKind::kMapped;
+      const bool joined =
+          next != nullptr && range->kind == RangeKind::kMapped && next->kind == RangeKind::kMapped;
       if (!joined) return std::nullopt;
     }
     address += length;

@@ -43,15 +43,15 @@ struct Range {
   std::uint64_t size = 0;  // as asked
   RangeKind kind = RangeKind::kAllocated;
   Device* device = nullptr;
-  std::weak_ptr<Context> context;  // whose it is; kMapped: nobody's
-  Piece piece;                     // device memory
-  std::byte* host = nullptr;       // host memory
-  std::shared_ptr<void> owned;     // keeps it, where the library made it
-  std::shared_ptr<Pool> pool;      // kPooled
+  std::weak_ptr<Context> context;             // whose it is; kMapped: nobody's
+  Piece piece;                                // device memory
+  std::byte* host = nullptr;                  // host memory
+  std::shared_ptr<void> owned;                // keeps it, where the library made it
+  std::shared_ptr<Pool> pool;                 // kPooled
   std::shared_ptr<GraphMemory> graph_memory;  // kGraph
   std::shared_ptr<Physical> physical;         // kMapped
-  unsigned flags = 0;              // of the call that made it
-  unsigned access = 3;             // CU_MEM_ACCESS_FLAGS_PROT_*
+  unsigned flags = 0;                         // of the call that made it
+  unsigned access = 3;                        // CU_MEM_ACCESS_FLAGS_PROT_*
   std::uint64_t id = 0;
   bool sync_memops = false;
   bool is_freed = false;  // in some stream, later

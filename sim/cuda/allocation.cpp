@@ -110,8 +110,8 @@ CUDA_API CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   }
   return on_context(__func__, true, [&](Call& call, Context& context) {
     const Device& device = context.device;
-    const MemoryUse use = memory_use(*call.driver.sim, device.target.gpu,
-                                     device.target.gpu_instance);
+    const MemoryUse use =
+        memory_use(*call.driver.sim, device.target.gpu, device.target.gpu_instance);
     const std::uint64_t taken = use.used + use.reserved;
     const std::uint64_t left = use.total - std::min(use.total, taken);
     if (free != nullptr) *free = std::min(left, call.driver.room_for(device));

@@ -20,7 +20,8 @@ ArchitectureLimits limits_of(std::uint32_t major, std::uint32_t minor) {
       {120, 1536, 24, 100 * kKiB, 99 * kKiB, 96 * kMiB, 512, 64},
   });
   const std::uint32_t capability = major * 10 + minor;
-  const auto next = std::ranges::upper_bound(kTable, capability, {}, &ArchitectureLimits::capability);
+  const auto next =
+      std::ranges::upper_bound(kTable, capability, {}, &ArchitectureLimits::capability);
   ArchitectureLimits limits = *std::prev(next);
   limits.capability = capability;
   return limits;

@@ -23,7 +23,8 @@ std::vector<std::shared_ptr<Capture>> all_captures(Call& call) {
   for (const auto& [number, context] : call.driver.contexts) {
     for (const StreamPtr& stream : context->all_streams()) {
       if (!stream->capture) continue;
-      if (std::ranges::find(found, stream->capture) == found.end()) found.push_back(stream->capture);
+      if (std::ranges::find(found, stream->capture) == found.end())
+        found.push_back(stream->capture);
     }
   }
   return found;
@@ -224,11 +225,10 @@ CUresult tell(const Stream& stream, const Told& told) {
 }
 
 CUresult capture_info(const char* name, DefaultStream zero, CUstream handle, const Told& told) {
-  return on_stream(name, handle, zero, given(told.status),
-                   [&](Call&, const StreamPtr& stream) {
-                     const CUresult refused = refuse_implicit(*stream, true);
-                     return refused == CUDA_SUCCESS ? tell(*stream, told) : refused;
-                   });
+  return on_stream(name, handle, zero, given(told.status), [&](Call&, const StreamPtr& stream) {
+    const CUresult refused = refuse_implicit(*stream, true);
+    return refused == CUDA_SUCCESS ? tell(*stream, told) : refused;
+  });
 }
 
 // Nodes by handle; false: one of them is none.
@@ -244,8 +244,8 @@ bool find_nodes(Call& call, const CUgraphNode* handles, std::size_t count,
 
 CUresult update_dependencies(const char* name, DefaultStream zero, CUstream handle,
                              const CUgraphNode* dependencies, std::size_t count, unsigned flags) {
-  const bool arguments = (count == 0 || given(dependencies)) &&
-                         flags <= CU_STREAM_SET_CAPTURE_DEPENDENCIES;
+  const bool arguments =
+      (count == 0 || given(dependencies)) && flags <= CU_STREAM_SET_CAPTURE_DEPENDENCIES;
   return on_stream(name, handle, zero, arguments, [&](Call& call, const StreamPtr& stream) {
     if (!stream->capture) return CUDA_ERROR_ILLEGAL_STATE;
     std::vector<NodePtr> nodes;
@@ -259,20 +259,22 @@ CUresult update_dependencies(const char* name, DefaultStream zero, CUstream hand
 
 }  // namespace
 
-CUDA_API_TWINS(cuStreamBeginCapture, cuStreamBeginCapture_ptsz, (CUstream handle), {
+CUDA_API_TWINS(cuStreamBeginCapture, cuStreamBeginCapture_ptsz, (CUstream handle), (handle)) {
   return on_stream(function, handle, zero, true, [&](Call& call, const StreamPtr& stream) {
     return begin(call, stream, CU_STREAM_CAPTURE_MODE_GLOBAL, nullptr, {});
   });
-})
+}
 CUDA_API_TWINS(cuStreamBeginCapture_v2, cuStreamBeginCapture_v2_ptsz,
-               (CUstream handle, CUstreamCaptureMode mode), {
+               (CUstream handle, CUstreamCaptureMode mode), (handle, mode)) {
   return on_stream(function, handle, zero, true, [&](Call& call, const StreamPtr& stream) {
     return begin(call, stream, mode, nullptr, {});
   });
-})
+}
 CUDA_API_TWINS(cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph_ptsz,
                (CUstream handle, CUgraph graph_handle, const CUgraphNode* dependencies,
-                const CUgraphEdgeData*, std::size_t count, CUstreamCaptureMode mode), {
+                [[maybe_unused]] const CUgraphEdgeData* edges, std::size_t count,
+                CUstreamCaptureMode mode),
+               (handle, graph_handle, dependencies, edges, count, mode)) {
   const bool arguments = count == 0 || given(dependencies);
   return on_stream(function, handle, zero, arguments, [&](Call& call, const StreamPtr& stream) {
     const GraphPtr graph = call.driver.graphs.find(graph_handle);
@@ -280,35 +282,35 @@ CUDA_API_TWINS(cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph_ptsz,
     if (!graph || !find_nodes(call, dependencies, count, after)) return CUDA_ERROR_INVALID_VALUE;
     return begin(call, stream, mode, graph, std::move(after));
   });
-})
-CUDA_API_TWINS(cuStreamEndCapture, cuStreamEndCapture_ptsz, (CUstream handle, CUgraph* out), {
-  return on_stream(function, handle, zero, given(out), [&](Call& call, const StreamPtr& stream) {
-    return end(call, stream, out);
-  });
-})
+}
+CUDA_API_TWINS(cuStreamEndCapture, cuStreamEndCapture_ptsz, (CUstream handle, CUgraph* out),
+               (handle, out)) {
+  return on_stream(function, handle, zero, given(out),
+                   [&](Call& call, const StreamPtr& stream) { return end(call, stream, out); });
+}
 
 CUDA_API_TWINS(cuStreamIsCapturing, cuStreamIsCapturing_ptsz,
-               (CUstream handle, CUstreamCaptureStatus* status), {
+               (CUstream handle, CUstreamCaptureStatus* status), (handle, status)) {
   return capture_info(function, zero, handle, {.status = status});
-})
+}
 CUDA_API_TWINS(cuStreamGetCaptureInfo, cuStreamGetCaptureInfo_ptsz,
-               (CUstream handle, CUstreamCaptureStatus* status, std::uint64_t* id), {
+               (CUstream handle, CUstreamCaptureStatus* status, std::uint64_t* id),
+               (handle, status, id)) {
   return capture_info(function, zero, handle, {.status = status, .id = id});
-})
+}
 CUDA_API_TWINS(cuStreamGetCaptureInfo_v2, cuStreamGetCaptureInfo_v2_ptsz,
                (CUstream handle, CUstreamCaptureStatus* status, std::uint64_t* id, CUgraph* graph,
-                const CUgraphNode** dependencies, std::size_t* count), {
-  return capture_info(function, zero, handle,
-                      {.status = status,
-                       .id = id,
-                       .graph = graph,
-                       .dependencies = dependencies,
-                       .count = count});
-})
+                const CUgraphNode** dependencies, std::size_t* count),
+               (handle, status, id, graph, dependencies, count)) {
+  return capture_info(
+      function, zero, handle,
+      {.status = status, .id = id, .graph = graph, .dependencies = dependencies, .count = count});
+}
 CUDA_API_TWINS(cuStreamGetCaptureInfo_v3, cuStreamGetCaptureInfo_v3_ptsz,
                (CUstream handle, CUstreamCaptureStatus* status, std::uint64_t* id, CUgraph* graph,
                 const CUgraphNode** dependencies, const CUgraphEdgeData** edges,
-                std::size_t* count), {
+                std::size_t* count),
+               (handle, status, id, graph, dependencies, edges, count)) {
   return capture_info(function, zero, handle,
                       {.status = status,
                        .id = id,
@@ -316,16 +318,18 @@ CUDA_API_TWINS(cuStreamGetCaptureInfo_v3, cuStreamGetCaptureInfo_v3_ptsz,
                        .dependencies = dependencies,
                        .edges = edges,
                        .count = count});
-})
+}
 CUDA_API_TWINS(cuStreamUpdateCaptureDependencies, cuStreamUpdateCaptureDependencies_ptsz,
-               (CUstream handle, CUgraphNode* dependencies, std::size_t count, unsigned flags), {
+               (CUstream handle, CUgraphNode* dependencies, std::size_t count, unsigned flags),
+               (handle, dependencies, count, flags)) {
   return update_dependencies(function, zero, handle, dependencies, count, flags);
-})
+}
 CUDA_API_TWINS(cuStreamUpdateCaptureDependencies_v2, cuStreamUpdateCaptureDependencies_v2_ptsz,
-               (CUstream handle, CUgraphNode* dependencies, const CUgraphEdgeData*,
-                std::size_t count, unsigned flags), {
+               (CUstream handle, CUgraphNode* dependencies,
+                [[maybe_unused]] const CUgraphEdgeData* edges, std::size_t count, unsigned flags),
+               (handle, dependencies, edges, count, flags)) {
   return update_dependencies(function, zero, handle, dependencies, count, flags);
-})
+}
 
 CUDA_API CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
   return on_driver(__func__, given(mode) && *mode <= CU_STREAM_CAPTURE_MODE_RELAXED, [&](Call&) {

@@ -1,9 +1,9 @@
 #pragma once
 // Stream capture: what is put into a stream becomes nodes of a graph instead of happening.
 //
-// A capture begins in one stream; others join it by waiting for an event recorded in it, and must be
-// joined back before it ends. Calls that would wait for, or change, what a capture only notes are
-// refused and make it invalid, as the rules of cuThreadExchangeStreamCaptureMode have it.
+// A capture begins in one stream; others join it by waiting for an event recorded in it, and must
+// be joined back before it ends. Calls that would wait for, or change, what a capture only notes
+// are refused and make it invalid, as the rules of cuThreadExchangeStreamCaptureMode have it.
 
 #include <cstdint>
 #include <map>
@@ -21,8 +21,8 @@ struct Capture {
   std::uint64_t id = 0;
   GraphPtr graph;
   abi::CUstreamCaptureMode mode = abi::CU_STREAM_CAPTURE_MODE_GLOBAL;
-  std::uint64_t thread = 0;           // that began it
-  const Stream* origin = nullptr;     // in which it began
+  std::uint64_t thread = 0;        // that began it
+  const Stream* origin = nullptr;  // in which it began
   bool is_invalid = false;
   bool owns_graph = true;  // cuStreamBeginCaptureToGraph names one that is there
   // The last nodes of each stream that takes part.

@@ -62,11 +62,10 @@ CUresult make_context(Driver& driver, Device& device, const ContextOptions& opti
   auto context = std::make_shared<Context>(device, *driver.space);
   context->sm_count = options.sm_count.value_or(device.sm_count);
   const std::uint32_t cap = context->sm_count * kFullRate / std::max(1U, device.sm_count);
-  const auto lane =
-      device.time->add_lane({.group = driver.mps.server,
-                             .cap = std::min(cap, driver.mps.thread_permille),
-                             .process = &driver.slot,
-                             .use = device.use});
+  const auto lane = device.time->add_lane({.group = driver.mps.server,
+                                           .cap = std::min(cap, driver.mps.thread_permille),
+                                           .process = &driver.slot,
+                                           .use = device.use});
   if (!lane) {
     give_memory(*driver.sim, *device.use, device.model->context_bytes);
     driver.drop(device);
@@ -116,8 +115,7 @@ StreamPtr find_stream(Driver& driver, const ContextPtr& context, CUstream handle
   constexpr std::uintptr_t kPerThreadHandle = 2;
   if (value > kPerThreadHandle) return driver.streams.find(handle);
   const bool per_thread =
-      value == kPerThreadHandle ||
-      (value != kLegacyHandle && zero == DefaultStream::kPerThread);
+      value == kPerThreadHandle || (value != kLegacyHandle && zero == DefaultStream::kPerThread);
   if (!per_thread) return context->legacy;
   StreamPtr& own = context->per_thread[thread_number()];
   if (!own) own = make_default_stream(driver, context, false);

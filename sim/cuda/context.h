@@ -40,9 +40,8 @@ struct Context {
   StreamPtr legacy;
   std::map<std::uint64_t, StreamPtr> per_thread;  // by thread
   std::map<std::uint64_t, StreamPtr> streams;     // made by cuStreamCreate, by number
-  std::array<std::size_t, 7> limits = {1024,          std::size_t{1} << 20U, std::size_t{8} << 20U,
-                                       2,             2048,                  64,
-                                       std::size_t{0}};
+  std::array<std::size_t, 7> limits = {1024, std::size_t{1} << 20U, std::size_t{8} << 20U, 2, 2048,
+                                       64,   std::size_t{0}};
   unsigned cache_config = 0;
   std::set<std::uint64_t> peers;  // contexts whose memory it may touch
 

@@ -146,9 +146,8 @@ CUDA_API CUresult cuCtxGetApiVersion(CUcontext handle, unsigned* version) {
 }
 
 CUDA_API CUresult cuCtxSynchronize() {
-  return on_context(__func__, true, [&](Call& call, Context& context) {
-    return synchronize(call, context);
-  });
+  return on_context(__func__, true,
+                    [&](Call& call, Context& context) { return synchronize(call, context); });
 }
 CUDA_API CUresult cuCtxSynchronize_v2(CUcontext handle) {
   return on_driver(__func__, true, [&](Call& call) {
@@ -171,7 +170,8 @@ CUDA_API CUresult cuCtxDisablePeerAccess(CUcontext handle) {
   return on_context(__func__, true, [&](Call& call, Context& context) {
     const ContextPtr peer = call.driver.contexts.find(handle);
     if (!peer) return CUDA_ERROR_INVALID_CONTEXT;
-    return context.peers.erase(peer->number) > 0 ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+    return context.peers.erase(peer->number) > 0 ? CUDA_SUCCESS
+                                                 : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
   });
 }
 

@@ -18,7 +18,8 @@ constexpr std::uint64_t kShortest = 1000;               // ns; what is shorter t
 
 // PCI Express as it is in practice: four fifths of the lanes' rate.
 std::uint64_t bus_bytes_per_us(const Model& model) {
-  static constexpr auto kLane = std::to_array<std::uint64_t>({250, 250, 500, 985, 1969, 3938, 7563});
+  static constexpr auto kLane =
+      std::to_array<std::uint64_t>({250, 250, 500, 985, 1969, 3938, 7563});
   const std::uint64_t generation = std::min<std::uint64_t>(model.pcie_generation, kLane.size() - 1);
   return std::max<std::uint64_t>(1, kLane[generation] * model.pcie_width * 4 / 5);
 }
@@ -51,8 +52,7 @@ std::optional<Parts> row_of(Driver& driver, const CopySide& side, std::size_t ro
                             std::size_t layer, std::size_t width, bool write) {
   const std::size_t rows = side.array ? side.array->rows() : side.height;
   const std::size_t pitch = side.array ? side.array->pitch() : side.pitch;
-  const std::size_t offset =
-      side.x_bytes + ((side.z + layer) * rows + side.y + row) * pitch;
+  const std::size_t offset = side.x_bytes + ((side.z + layer) * rows + side.y + row) * pitch;
   if (!side.array) return driver.space->bytes(side.address + offset, width, write);
   if (offset + width > side.array->bytes() || side.x_bytes + width > pitch) return std::nullopt;
   return Parts{{side.array->piece.bytes() + offset, width}};
@@ -105,9 +105,7 @@ void fill(std::span<std::byte> bytes, unsigned value, unsigned element_bytes) {
 CopySide side_of(const SetWork& set) {
   return {.address = set.address, .pitch = set.pitch, .height = set.height};
 }
-Rows rows_of(const SetWork& set) {
-  return {set.width * set.element_bytes, set.height, 1};
-}
+Rows rows_of(const SetWork& set) { return {set.width * set.element_bytes, set.height, 1}; }
 Rows rows_of(const CopyWork& copy) { return {copy.width, copy.height, copy.depth}; }
 
 // A linear part of managed memory that the device touches comes to it.
@@ -149,8 +147,7 @@ CUresult check(Driver& driver, const SetWork& set) {
 
 std::uint64_t duration_ns(const Device& device, const CopyWork& copy) {
   Driver& driver = *device.driver;
-  const bool crosses =
-      is_host_side(driver, copy.source) || is_host_side(driver, copy.destination);
+  const bool crosses = is_host_side(driver, copy.source) || is_host_side(driver, copy.destination);
   return time_for(copy.bytes(), crosses ? bus_bytes_per_us(*device.model) : kDeviceBytesPerUs);
 }
 
@@ -163,9 +160,8 @@ std::function<void()> plan(Driver& driver, const CopyWork& copy) {
   auto from = parts_of(driver, copy.source, rows_of(copy), false);
   auto to = parts_of(driver, copy.destination, rows_of(copy), true);
   if (!from || !to) return nullptr;
-  return [from = *std::move(from), to = *std::move(to), kept = copy.staged] {
-    move_bytes(to, from);
-  };
+  return
+      [from = *std::move(from), to = *std::move(to), kept = copy.staged] { move_bytes(to, from); };
 }
 
 std::function<void()> plan(Driver& driver, const SetWork& set) {
@@ -212,8 +208,8 @@ CUresult run_and_wait(Call& call, const StreamPtr& stream, const CopyWork& copy)
 void stage(CopyWork& copy) {
   const auto* const bytes =
       reinterpret_cast<const std::byte*>(copy.source.address);  // NOLINT: the caller's memory
-  copy.staged = std::make_shared<std::vector<std::byte>>(
-      bytes + copy.source.x_bytes, bytes + copy.source.x_bytes + copy.width);
+  copy.staged = std::make_shared<std::vector<std::byte>>(bytes + copy.source.x_bytes,
+                                                         bytes + copy.source.x_bytes + copy.width);
   copy.source = {.address = reinterpret_cast<std::uintptr_t>(copy.staged->data()),  // NOLINT
                  .is_host = true,
                  .pitch = copy.width,

@@ -87,65 +87,73 @@ CUresult row_later(const char* function, DefaultStream zero, const End& to, cons
 
 }  // namespace
 
-CUDA_API_TWINS(cuMemcpy2D_v2, cuMemcpy2D_v2_ptds, (const CUDA_MEMCPY2D* copy), {
+CUDA_API_TWINS(cuMemcpy2D_v2, cuMemcpy2D_v2_ptds, (const CUDA_MEMCPY2D* copy), (copy)) {
   return now(function, zero, copy);
-})
-CUDA_API_TWINS(cuMemcpy2DUnaligned_v2, cuMemcpy2DUnaligned_v2_ptds, (const CUDA_MEMCPY2D* copy), {
+}
+CUDA_API_TWINS(cuMemcpy2DUnaligned_v2, cuMemcpy2DUnaligned_v2_ptds, (const CUDA_MEMCPY2D* copy),
+               (copy)) {
   return now(function, zero, copy);
-})
-CUDA_API_TWINS(cuMemcpy3D_v2, cuMemcpy3D_v2_ptds, (const CUDA_MEMCPY3D* copy), {
+}
+CUDA_API_TWINS(cuMemcpy3D_v2, cuMemcpy3D_v2_ptds, (const CUDA_MEMCPY3D* copy), (copy)) {
   return now(function, zero, copy);
-})
-CUDA_API_TWINS(cuMemcpy3DPeer, cuMemcpy3DPeer_ptds, (const CUDA_MEMCPY3D_PEER* copy), {
+}
+CUDA_API_TWINS(cuMemcpy3DPeer, cuMemcpy3DPeer_ptds, (const CUDA_MEMCPY3D_PEER* copy), (copy)) {
   if (copy == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const CUDA_MEMCPY3D plain = without_contexts(*copy);
   return now(function, zero, &plain);
-})
+}
 CUDA_API_TWINS(cuMemcpy2DAsync_v2, cuMemcpy2DAsync_v2_ptsz,
-               (const CUDA_MEMCPY2D* copy, CUstream stream), {
+               (const CUDA_MEMCPY2D* copy, CUstream stream), (copy, stream)) {
   return later(function, zero, copy, stream);
-})
+}
 CUDA_API_TWINS(cuMemcpy3DAsync_v2, cuMemcpy3DAsync_v2_ptsz,
-               (const CUDA_MEMCPY3D* copy, CUstream stream), {
+               (const CUDA_MEMCPY3D* copy, CUstream stream), (copy, stream)) {
   return later(function, zero, copy, stream);
-})
+}
 CUDA_API_TWINS(cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync_ptsz,
-               (const CUDA_MEMCPY3D_PEER* copy, CUstream stream), {
+               (const CUDA_MEMCPY3D_PEER* copy, CUstream stream), (copy, stream)) {
   if (copy == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const CUDA_MEMCPY3D plain = without_contexts(*copy);
   return later(function, zero, &plain, stream);
-})
+}
 
 CUDA_API_TWINS(cuMemcpyDtoA_v2, cuMemcpyDtoA_v2_ptds,
-               (CUarray to, std::size_t offset, CUdeviceptr from, std::size_t bytes), {
+               (CUarray to, std::size_t offset, CUdeviceptr from, std::size_t bytes),
+               (to, offset, from, bytes)) {
   return row(function, zero, {.array = to, .offset = offset}, {.address = from}, bytes);
-})
+}
 CUDA_API_TWINS(cuMemcpyAtoD_v2, cuMemcpyAtoD_v2_ptds,
-               (CUdeviceptr to, CUarray from, std::size_t offset, std::size_t bytes), {
+               (CUdeviceptr to, CUarray from, std::size_t offset, std::size_t bytes),
+               (to, from, offset, bytes)) {
   return row(function, zero, {.address = to}, {.array = from, .offset = offset}, bytes);
-})
+}
 CUDA_API_TWINS(cuMemcpyHtoA_v2, cuMemcpyHtoA_v2_ptds,
-               (CUarray to, std::size_t offset, const void* from, std::size_t bytes), {
+               (CUarray to, std::size_t offset, const void* from, std::size_t bytes),
+               (to, offset, from, bytes)) {
   return row(function, zero, {.array = to, .offset = offset}, {.host = from}, bytes);
-})
+}
 CUDA_API_TWINS(cuMemcpyAtoH_v2, cuMemcpyAtoH_v2_ptds,
-               (void* to, CUarray from, std::size_t offset, std::size_t bytes), {
+               (void* to, CUarray from, std::size_t offset, std::size_t bytes),
+               (to, from, offset, bytes)) {
   return row(function, zero, {.host = to}, {.array = from, .offset = offset}, bytes);
-})
+}
 CUDA_API_TWINS(cuMemcpyAtoA_v2, cuMemcpyAtoA_v2_ptds,
                (CUarray to, std::size_t to_offset, CUarray from, std::size_t from_offset,
-                std::size_t bytes), {
+                std::size_t bytes),
+               (to, to_offset, from, from_offset, bytes)) {
   return row(function, zero, {.array = to, .offset = to_offset},
              {.array = from, .offset = from_offset}, bytes);
-})
+}
 CUDA_API_TWINS(cuMemcpyHtoAAsync_v2, cuMemcpyHtoAAsync_v2_ptsz,
                (CUarray to, std::size_t offset, const void* from, std::size_t bytes,
-                CUstream stream), {
+                CUstream stream),
+               (to, offset, from, bytes, stream)) {
   return row_later(function, zero, {.array = to, .offset = offset}, {.host = from}, bytes, stream);
-})
+}
 CUDA_API_TWINS(cuMemcpyAtoHAsync_v2, cuMemcpyAtoHAsync_v2_ptsz,
-               (void* to, CUarray from, std::size_t offset, std::size_t bytes, CUstream stream), {
+               (void* to, CUarray from, std::size_t offset, std::size_t bytes, CUstream stream),
+               (to, from, offset, bytes, stream)) {
   return row_later(function, zero, {.host = to}, {.array = from, .offset = offset}, bytes, stream);
-})
+}
 
 }  // namespace tranche::sim::cuda

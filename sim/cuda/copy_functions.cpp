@@ -42,69 +42,83 @@ CUresult batch(const char* function, DefaultStream zero, const CUdeviceptr* to,
 
 }  // namespace
 
-CUDA_API_TWINS(cuMemcpy, cuMemcpy_ptds, (CUdeviceptr to, CUdeviceptr from, std::size_t bytes), {
+CUDA_API_TWINS(cuMemcpy, cuMemcpy_ptds, (CUdeviceptr to, CUdeviceptr from, std::size_t bytes),
+               (to, from, bytes)) {
   return now(function, zero, to, from, bytes);
-})
+}
 CUDA_API_TWINS(cuMemcpyHtoD_v2, cuMemcpyHtoD_v2_ptds,
-               (CUdeviceptr to, const void* from, std::size_t bytes), {
+               (CUdeviceptr to, const void* from, std::size_t bytes), (to, from, bytes)) {
   return now(function, zero, to, address_of(from), bytes);
-})
+}
 CUDA_API_TWINS(cuMemcpyDtoH_v2, cuMemcpyDtoH_v2_ptds,
-               (void* to, CUdeviceptr from, std::size_t bytes), {
+               (void* to, CUdeviceptr from, std::size_t bytes), (to, from, bytes)) {
   return now(function, zero, address_of(to), from, bytes);
-})
+}
 CUDA_API_TWINS(cuMemcpyDtoD_v2, cuMemcpyDtoD_v2_ptds,
-               (CUdeviceptr to, CUdeviceptr from, std::size_t bytes), {
+               (CUdeviceptr to, CUdeviceptr from, std::size_t bytes), (to, from, bytes)) {
   return now(function, zero, to, from, bytes);
-})
+}
 CUDA_API_TWINS(cuMemcpyPeer, cuMemcpyPeer_ptds,
-               (CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, std::size_t bytes), {
+               (CUdeviceptr to, [[maybe_unused]] CUcontext to_context, CUdeviceptr from,
+                [[maybe_unused]] CUcontext from_context, std::size_t bytes),
+               (to, to_context, from, from_context, bytes)) {
   return now(function, zero, to, from, bytes);
-})
+}
 
 CUDA_API_TWINS(cuMemcpyAsync, cuMemcpyAsync_ptsz,
-               (CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream), {
+               (CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream),
+               (to, from, bytes, stream)) {
   if (is_constant()) return CUDA_SUCCESS;
   return later(function, zero, to, from, bytes, stream);
-})
+}
 CUDA_API_TWINS(cuMemcpyHtoDAsync_v2, cuMemcpyHtoDAsync_v2_ptsz,
-               (CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream), {
+               (CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream),
+               (to, from, bytes, stream)) {
   if (is_constant()) return CUDA_SUCCESS;
   return later(function, zero, to, address_of(from), bytes, stream);
-})
+}
 CUDA_API_TWINS(cuMemcpyDtoHAsync_v2, cuMemcpyDtoHAsync_v2_ptsz,
-               (void* to, CUdeviceptr from, std::size_t bytes, CUstream stream), {
+               (void* to, CUdeviceptr from, std::size_t bytes, CUstream stream),
+               (to, from, bytes, stream)) {
   if (is_constant()) return CUDA_SUCCESS;
   return later(function, zero, address_of(to), from, bytes, stream);
-})
+}
 CUDA_API_TWINS(cuMemcpyDtoDAsync_v2, cuMemcpyDtoDAsync_v2_ptsz,
-               (CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream), {
+               (CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream),
+               (to, from, bytes, stream)) {
   if (is_constant()) return CUDA_SUCCESS;
   return later(function, zero, to, from, bytes, stream);
-})
+}
 CUDA_API_TWINS(cuMemcpyPeerAsync, cuMemcpyPeerAsync_ptsz,
-               (CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, std::size_t bytes,
-                CUstream stream), {
+               (CUdeviceptr to, [[maybe_unused]] CUcontext to_context, CUdeviceptr from,
+                [[maybe_unused]] CUcontext from_context, std::size_t bytes, CUstream stream),
+               (to, to_context, from, from_context, bytes, stream)) {
   if (is_constant()) return CUDA_SUCCESS;
   return later(function, zero, to, from, bytes, stream);
-})
+}
 
 CUDA_API_TWINS(cuMemcpyBatchAsync, cuMemcpyBatchAsync_ptsz,
-               (CUdeviceptr* to, CUdeviceptr* from, std::size_t* sizes, std::size_t count,
-                CUmemcpyAttributes*, std::size_t*, std::size_t, std::size_t* failed,
-                CUstream stream), {
+               (CUdeviceptr * to, CUdeviceptr* from, std::size_t* sizes, std::size_t count,
+                [[maybe_unused]] CUmemcpyAttributes* attributes,
+                [[maybe_unused]] std::size_t* indices, [[maybe_unused]] std::size_t count_of,
+                std::size_t* failed, CUstream stream),
+               (to, from, sizes, count, attributes, indices, count_of, failed, stream)) {
   return batch(function, zero, to, from, sizes, count, failed, stream);
-})
+}
 CUDA_API_TWINS(cuMemcpyBatchAsync_v2, cuMemcpyBatchAsync_v2_ptsz,
-               (CUdeviceptr* to, CUdeviceptr* from, std::size_t* sizes, std::size_t count,
-                CUmemcpyAttributes*, std::size_t*, std::size_t, CUstream stream), {
+               (CUdeviceptr * to, CUdeviceptr* from, std::size_t* sizes, std::size_t count,
+                [[maybe_unused]] CUmemcpyAttributes* attributes,
+                [[maybe_unused]] std::size_t* indices, [[maybe_unused]] std::size_t count_of,
+                CUstream stream),
+               (to, from, sizes, count, attributes, indices, count_of, stream)) {
   return batch(function, zero, to, from, sizes, count, nullptr, stream);
-})
+}
 CUDA_API_TWINS(cuMemcpyWithAttributesAsync, cuMemcpyWithAttributesAsync_ptsz,
-               (CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUmemcpyAttributes*,
-                CUstream stream), {
+               (CUdeviceptr to, CUdeviceptr from, std::size_t bytes,
+                [[maybe_unused]] CUmemcpyAttributes* attributes, CUstream stream),
+               (to, from, bytes, attributes, stream)) {
   if (is_constant()) return CUDA_SUCCESS;
   return later(function, zero, to, from, bytes, stream);
-})
+}
 
 }  // namespace tranche::sim::cuda

@@ -91,9 +91,8 @@ CUDA_API CUresult cuDeviceGet(CUdevice* device, int ordinal) {
 }
 
 CUDA_API CUresult cuDeviceGetName(char* name, int length, CUdevice ordinal) {
-  return on_device(__func__, ordinal, given(name), [&](Call&, Device& device) {
-    return copy_text(device.name, name, length);
-  });
+  return on_device(__func__, ordinal, given(name),
+                   [&](Call&, Device& device) { return copy_text(device.name, name, length); });
 }
 
 // The first version knows no MIG.

@@ -101,7 +101,8 @@ std::vector<std::uint64_t>& context_stack();
 // A number of the calling thread, never given twice in the process.
 std::uint64_t thread_number();
 
-// Which devices CUDA enumerates (visibility.cpp): NVIDIA_VISIBLE_DEVICES, then CUDA_VISIBLE_DEVICES.
+// Which devices CUDA enumerates (visibility.cpp): NVIDIA_VISIBLE_DEVICES, then
+// CUDA_VISIBLE_DEVICES.
 std::vector<UseTarget> enumerate_devices(const State& state);
 // May `device` touch memory of `other`?
 bool can_access(const Device& device, const Device& other);

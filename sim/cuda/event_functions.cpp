@@ -45,10 +45,11 @@ CUresult elapsed(const char* function, float* milliseconds, CUevent from, CUeven
 }  // namespace
 
 CUDA_API CUresult cuEventCreate(CUevent* out, unsigned flags) {
-  constexpr unsigned kAll = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
-  const bool arguments = given(out) && flags <= kAll &&
-                         ((flags & CU_EVENT_INTERPROCESS) == 0 ||
-                          (flags & CU_EVENT_DISABLE_TIMING) != 0);
+  constexpr unsigned kAll =
+      CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
+  const bool arguments =
+      given(out) && flags <= kAll &&
+      ((flags & CU_EVENT_INTERPROCESS) == 0 || (flags & CU_EVENT_DISABLE_TIMING) != 0);
   return on_context(__func__, arguments, [&](Call& call, Context&) {
     auto event = std::make_shared<Event>();
     event->context = call.context;
@@ -60,19 +61,20 @@ CUDA_API CUresult cuEventCreate(CUevent* out, unsigned flags) {
 CUDA_API CUresult cuEventDestroy(CUevent event) { return destroy(__func__, event); }
 CUDA_API CUresult cuEventDestroy_v2(CUevent event) { return destroy(__func__, event); }
 
-CUDA_API_TWINS(cuEventRecord, cuEventRecord_ptsz, (CUevent event, CUstream handle), {
+CUDA_API_TWINS(cuEventRecord, cuEventRecord_ptsz, (CUevent event, CUstream handle),
+               (event, handle)) {
   if (is_constant()) return CUDA_SUCCESS;
   return on_stream(function, handle, zero, true, [&](Call& call, const StreamPtr& stream) {
     return record(call, stream, event, 0);
   });
-})
+}
 CUDA_API_TWINS(cuEventRecordWithFlags, cuEventRecordWithFlags_ptsz,
-               (CUevent event, CUstream handle, unsigned flags), {
+               (CUevent event, CUstream handle, unsigned flags), (event, handle, flags)) {
   const bool arguments = flags <= CU_EVENT_RECORD_EXTERNAL;
   return on_stream(function, handle, zero, arguments, [&](Call& call, const StreamPtr& stream) {
     return record(call, stream, event, flags);
   });
-})
+}
 
 CUDA_API CUresult cuEventQuery(CUevent handle) {
   if (is_constant()) return CUDA_SUCCESS;

@@ -178,7 +178,8 @@ void Executor::run_effect(Lock& lock, Op& op) {
 bool Executor::advance(Lock& lock, Stream& stream) {
   bool moved = finish(lock, stream);
   while (stream.submitted < stream.ops.size()) {
-    const Op* const before = stream.submitted == 0 ? nullptr : stream.ops[stream.submitted - 1].get();
+    const Op* const before =
+        stream.submitted == 0 ? nullptr : stream.ops[stream.submitted - 1].get();
     if (!submit(stream, *stream.ops[stream.submitted], before)) break;
     ++stream.submitted;
     moved = true;

@@ -21,8 +21,8 @@ constexpr std::uint64_t kRegisters = 32;  // of a thread; invented, see attribut
 CUresult potential_block_size(const char* name, int* grid, int* block, CUfunction handle,
                               CUoccupancyB2DSize shared_of, std::size_t shared, int most) {
   return on_function(name, handle, given(grid, block), [&](Function& function, Device& device) {
-    const int limit = std::min(most > 0 ? most : kThreadsPerBlock,
-                               static_cast<int>(function.entry.most_threads));
+    const int limit =
+        std::min(most > 0 ? most : kThreadsPerBlock, static_cast<int>(function.entry.most_threads));
     int best_threads = 0;
     for (int threads = limit / kWarp * kWarp; threads > 0; threads -= kWarp) {
       const std::size_t bytes = shared_of == nullptr ? shared : shared_of(threads);
@@ -147,11 +147,8 @@ CUDA_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* count, CUfunc
                                                               int threads, std::size_t shared) {
   return active_blocks(__func__, count, handle, threads, shared);
 }
-CUDA_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* count,
-                                                                       CUfunction handle,
-                                                                       int threads,
-                                                                       std::size_t shared,
-                                                                       unsigned) {
+CUDA_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    int* count, CUfunction handle, int threads, std::size_t shared, unsigned) {
   return active_blocks(__func__, count, handle, threads, shared);
 }
 CUDA_API CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction handle,
@@ -190,16 +187,17 @@ CUDA_API CUresult cuOccupancyMaxPotentialClusterSize(int* size, CUfunction handl
 }
 CUDA_API CUresult cuOccupancyMaxActiveClusters(int* count, CUfunction handle,
                                                const CUlaunchConfig* config) {
-  return on_function(__func__, handle, given(count, config),
-                     [&](Function& function, Device& device) {
-    if (device.limits.capability < 90) return CUDA_ERROR_NOT_SUPPORTED;
-    const auto threads = static_cast<int>(config->blockDimX * config->blockDimY * config->blockDimZ);
-    const Extent cluster = cluster_of(*config);
-    const int blocks = blocks_per_sm(function, device, threads, config->sharedMemBytes) *
-                       static_cast<int>(device.sm_count);
-    *count = blocks / static_cast<int>(cluster.count());
-    return CUDA_SUCCESS;
-  });
+  return on_function(
+      __func__, handle, given(count, config), [&](Function& function, Device& device) {
+        if (device.limits.capability < 90) return CUDA_ERROR_NOT_SUPPORTED;
+        const auto threads =
+            static_cast<int>(config->blockDimX * config->blockDimY * config->blockDimZ);
+        const Extent cluster = cluster_of(*config);
+        const int blocks = blocks_per_sm(function, device, threads, config->sharedMemBytes) *
+                           static_cast<int>(device.sm_count);
+        *count = blocks / static_cast<int>(cluster.count());
+        return CUDA_SUCCESS;
+      });
 }
 
 }  // namespace tranche::sim::cuda

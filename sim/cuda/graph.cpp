@@ -104,9 +104,9 @@ void release_objects(std::vector<std::pair<UserObjectPtr, std::uint64_t>>& objec
 }
 
 CUresult instantiate(Call& call, const GraphPtr& graph, std::uint64_t flags, ExecPtr& out) {
-  constexpr std::uint64_t kKnown =
-      CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
-      CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+  constexpr std::uint64_t kKnown = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
+                                   CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
+                                   CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
   if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0) return CUDA_ERROR_NOT_SUPPORTED;
   if ((flags & ~kKnown) != 0) return CUDA_ERROR_INVALID_VALUE;
   std::vector<NodePtr> order;

@@ -23,8 +23,8 @@ struct Node {
   std::uint64_t number = 0;
   std::weak_ptr<Graph> graph;
   Work work;
-  std::vector<Node*> after;        // of the same graph, as long as it is
-  std::uint64_t cloned_from = 0;   // number
+  std::vector<Node*> after;          // of the same graph, as long as it is
+  std::uint64_t cloned_from = 0;     // number
   abi::CUcontext context = nullptr;  // as its parameters named it
 };
 using NodePtr = std::shared_ptr<Node>;
@@ -40,7 +40,7 @@ using UserObjectPtr = std::shared_ptr<UserObject>;
 struct Graph {
   std::uint64_t number = 0;
   std::uint64_t id = 0;
-  std::vector<NodePtr> nodes;  // in the order they were added
+  std::vector<NodePtr> nodes;                                    // in the order they were added
   std::vector<std::pair<UserObjectPtr, std::uint64_t>> objects;  // and how many references
 };
 using GraphPtr = std::shared_ptr<Graph>;
@@ -60,8 +60,8 @@ struct Exec {
 };
 using ExecPtr = std::shared_ptr<Exec>;
 
-// Memory that a graph allocates: its address is fixed when the node is made, its pages come with the
-// first launch and stay until cuDeviceGraphMemTrim.
+// Memory that a graph allocates: its address is fixed when the node is made, its pages come with
+// the first launch and stay until cuDeviceGraphMemTrim.
 struct GraphMemory {
   Driver* driver = nullptr;
   Device* device = nullptr;

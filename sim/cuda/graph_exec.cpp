@@ -140,14 +140,15 @@ CUDA_API CUresult cuGraphInstantiateWithFlags(CUgraphExec* out, CUgraph graph,
   return make(__func__, out, graph, flags);
 }
 CUDA_API_TWINS(cuGraphInstantiateWithParams, cuGraphInstantiateWithParams_ptsz,
-               (CUgraphExec* out, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS* parameters), {
+               (CUgraphExec * out, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS* parameters),
+               (out, graph, parameters)) {
   if (parameters == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const CUresult made = make(function, out, graph, parameters->flags);
   parameters->hErrNode_out = nullptr;
   parameters->result_out =
       made == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS : CUDA_GRAPH_INSTANTIATE_ERROR;
   return made;
-})
+}
 
 CUDA_API CUresult cuGraphExecDestroy(CUgraphExec handle) {
   return on_exec(__func__, handle, true, [&](Call& call, const ExecPtr& exec) {
@@ -169,15 +170,17 @@ CUDA_API CUresult cuGraphExecGetId(CUgraphExec handle, unsigned* id) {
   });
 }
 
-CUDA_API_TWINS(cuGraphUpload, cuGraphUpload_ptsz, (CUgraphExec handle, CUstream stream), {
+CUDA_API_TWINS(cuGraphUpload, cuGraphUpload_ptsz, (CUgraphExec handle, CUstream stream),
+               (handle, stream)) {
   return on_stream(function, stream, zero, true, [&](Call& call, const StreamPtr&) {
     return call.driver.execs.find(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   });
-})
-CUDA_API_TWINS(cuGraphLaunch, cuGraphLaunch_ptsz, (CUgraphExec handle, CUstream stream), {
+}
+CUDA_API_TWINS(cuGraphLaunch, cuGraphLaunch_ptsz, (CUgraphExec handle, CUstream stream),
+               (handle, stream)) {
   if (is_constant()) return CUDA_SUCCESS;
   return launch_graph(function, zero, handle, stream);
-})
+}
 
 CUDA_API CUresult cuGraphExecUpdate(CUgraphExec handle, CUgraph graph_handle, CUgraphNode* node,
                                     CUgraphExecUpdateResult* result) {

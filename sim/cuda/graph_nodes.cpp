@@ -251,19 +251,16 @@ CUDA_API CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode node,
   });
 }
 CUDA_API CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph* out) {
-  return get<ChildWork>(__func__, node, given(out), [&](const ChildWork& child) {
-    *out = handle_of<CUgraph>(*child.graph);
-  });
+  return get<ChildWork>(__func__, node, given(out),
+                        [&](const ChildWork& child) { *out = handle_of<CUgraph>(*child.graph); });
 }
 CUDA_API CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode node, CUevent* out) {
-  return get<RecordWork>(__func__, node, given(out), [&](const RecordWork& work) {
-    *out = handle_of<CUevent>(*work.event);
-  });
+  return get<RecordWork>(__func__, node, given(out),
+                         [&](const RecordWork& work) { *out = handle_of<CUevent>(*work.event); });
 }
 CUDA_API CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode node, CUevent* out) {
-  return get<WaitWork>(__func__, node, given(out), [&](const WaitWork& work) {
-    *out = handle_of<CUevent>(*work.event);
-  });
+  return get<WaitWork>(__func__, node, given(out),
+                       [&](const WaitWork& work) { *out = handle_of<CUevent>(*work.event); });
 }
 
 }  // namespace tranche::sim::cuda

@@ -75,11 +75,11 @@ CUresult work_of(Call& call, CUgraphNodeParams& p, Work& out) {
     case CU_GRAPH_NODE_TYPE_MEMCPY:
       return work_of(call, p.memcpy.copyParams, out);
     case CU_GRAPH_NODE_TYPE_MEMSET:
-      return work_of(call,
-                     CUDA_MEMSET_NODE_PARAMS_v1{p.memset.dst, p.memset.pitch, p.memset.value,
-                                                p.memset.elementSize, p.memset.width,
-                                                p.memset.height},
-                     out);
+      return work_of(
+          call,
+          CUDA_MEMSET_NODE_PARAMS_v1{p.memset.dst, p.memset.pitch, p.memset.value,
+                                     p.memset.elementSize, p.memset.width, p.memset.height},
+          out);
     case CU_GRAPH_NODE_TYPE_HOST:
       return work_of(call, CUDA_HOST_NODE_PARAMS_v1{p.host.fn, p.host.userData}, out);
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:

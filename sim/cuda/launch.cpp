@@ -41,9 +41,9 @@ CUresult check(const Function& function, const Device& device, const LaunchShape
   }
   if (shape.is_cooperative) {
     const auto threads = static_cast<int>(shape.block.count());
-    const auto room = static_cast<std::uint64_t>(
-                          blocks_per_sm(function, device, threads, shape.shared_bytes)) *
-                      device.sm_count;
+    const auto room =
+        static_cast<std::uint64_t>(blocks_per_sm(function, device, threads, shape.shared_bytes)) *
+        device.sm_count;
     if (shape.grid.count() > room) return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
   }
   return CUDA_SUCCESS;
@@ -112,8 +112,8 @@ std::uint64_t duration_ns(const Context& context, const KernelWork& kernel) {
   ns = std::min(ns, kLongest);
   if (!declared.per_block) return ns;
   const auto threads = static_cast<int>(kernel.block.count());
-  const auto at_once = static_cast<std::uint64_t>(blocks_per_sm(
-                           *kernel.function, context.device, threads, kernel.shared_bytes)) *
+  const auto at_once = static_cast<std::uint64_t>(blocks_per_sm(*kernel.function, context.device,
+                                                                threads, kernel.shared_bytes)) *
                        context.device.sm_count;
   const std::uint64_t rounds =
       (kernel.grid.count() + at_once - 1) / std::max<std::uint64_t>(1, at_once);

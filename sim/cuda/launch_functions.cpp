@@ -107,31 +107,36 @@ CUresult host_function(const char* name, DefaultStream zero, CUstream handle, Ho
 CUDA_API_TWINS(cuLaunchKernel, cuLaunchKernel_ptsz,
                (CUfunction kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                 unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
-                CUstream stream, void** parameters, void** extra), {
+                CUstream stream, void** parameters, void** extra),
+               (kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream,
+                parameters, extra)) {
   if (is_constant()) return CUDA_SUCCESS;
   const LaunchShape shape{.grid = {grid_x, grid_y, grid_z},
                           .block = {block_x, block_y, block_z},
                           .shared_bytes = shared_bytes};
   return launch(function, zero, kernel, stream, shape, parameters, extra);
-})
+}
 
 CUDA_API_TWINS(cuLaunchKernelEx, cuLaunchKernelEx_ptsz,
-               (const CUlaunchConfig* config, CUfunction kernel, void** parameters, void** extra), {
+               (const CUlaunchConfig* config, CUfunction kernel, void** parameters, void** extra),
+               (config, kernel, parameters, extra)) {
   if (is_constant()) return CUDA_SUCCESS;
   return launch_ex(function, zero, config, kernel, parameters, extra);
-})
+}
 
 CUDA_API_TWINS(cuLaunchCooperativeKernel, cuLaunchCooperativeKernel_ptsz,
                (CUfunction kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                 unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
-                CUstream stream, void** parameters), {
+                CUstream stream, void** parameters),
+               (kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream,
+                parameters)) {
   if (is_constant()) return CUDA_SUCCESS;
   const LaunchShape shape{.grid = {grid_x, grid_y, grid_z},
                           .block = {block_x, block_y, block_z},
                           .shared_bytes = shared_bytes,
                           .is_cooperative = true};
   return launch(function, zero, kernel, stream, shape, parameters, nullptr);
-})
+}
 
 CUDA_API CUresult cuLaunch(CUfunction kernel) {
   return launch_set(__func__, kernel, 1, 1, nullptr);
@@ -177,19 +182,21 @@ CUDA_API CUresult cuFuncSetSharedSize(CUfunction handle, unsigned bytes) {
 }
 
 CUDA_API_TWINS(cuLaunchHostFunc, cuLaunchHostFunc_ptsz,
-               (CUstream stream, CUhostFn called, void* data), {
+               (CUstream stream, CUhostFn called, void* data), (stream, called, data)) {
   if (called == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return host_function(function, zero, stream, {.function = called, .data = data});
-})
+}
 CUDA_API_TWINS(cuLaunchHostFunc_v2, cuLaunchHostFunc_v2_ptsz,
-               (CUstream stream, CUhostFn called, void* data, unsigned), {
+               (CUstream stream, CUhostFn called, void* data, [[maybe_unused]] unsigned mode),
+               (stream, called, data, mode)) {
   if (called == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return host_function(function, zero, stream, {.function = called, .data = data});
-})
+}
 CUDA_API_TWINS(cuStreamAddCallback, cuStreamAddCallback_ptsz,
-               (CUstream stream, CUstreamCallback called, void* data, unsigned flags), {
+               (CUstream stream, CUstreamCallback called, void* data, unsigned flags),
+               (stream, called, data, flags)) {
   if (called == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
   return host_function(function, zero, stream, {.data = data, .callback = called});
-})
+}
 
 }  // namespace tranche::sim::cuda

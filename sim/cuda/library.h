@@ -14,25 +14,28 @@
 
 #define CUDA_API extern "C" __attribute__((visibility("default")))
 
-// Defines a function and its twin for which stream 0 is the calling thread's own default stream.
+// Defines a function and its twin for which stream 0 is the calling thread's own default stream:
+//     CUDA_API_TWINS(cuStreamQuery, cuStreamQuery_ptsz, (CUstream handle), (handle)) { ... }
 // The body sees `zero`, what stream 0 means in this one, and `function`, the name for faults.
-#define CUDA_API_TWINS(name, twin, parameters, ...)                    \
-  CUDA_API CUresult name parameters {                                  \
-    [[maybe_unused]] constexpr auto zero = DefaultStream::kLegacy;     \
-    [[maybe_unused]] constexpr const char* function = #name;           \
-    __VA_ARGS__                                                        \
-  }                                                                    \
-  CUDA_API CUresult twin parameters {                                  \
-    [[maybe_unused]] constexpr auto zero = DefaultStream::kPerThread;  \
-    [[maybe_unused]] constexpr const char* function = #name;           \
-    __VA_ARGS__                                                        \
-  }
+#define CUDA_API_TWINS(name, twin, parameters, arguments)                   \
+  static constexpr char name##_text[] = #name;                              \
+  template <DefaultStream zero, const char* function>                       \
+  static CUresult name##_either parameters;                                 \
+  CUDA_API CUresult name parameters {                                       \
+    return name##_either<DefaultStream::kLegacy, name##_text> arguments;    \
+  }                                                                         \
+  CUDA_API CUresult twin parameters {                                       \
+    return name##_either<DefaultStream::kPerThread, name##_text> arguments; \
+  }                                                                         \
+  template <DefaultStream zero, const char* function>                       \
+  static CUresult name##_either parameters
 
 namespace tranche::sim::cuda {
 
 using namespace abi;  // NOLINT(google-build-using-namespace): CUDA's names are the point here
 
-// One call into the initialised driver. Holds the driver's lock; what it refers to goes before that.
+// One call into the initialised driver. Holds the driver's lock; what it refers to goes before
+// that.
 struct Call {
   Driver& driver;
   std::unique_lock<std::mutex> lock;

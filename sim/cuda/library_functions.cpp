@@ -85,8 +85,8 @@ CUresult module_here(Call& call, const LibraryPtr& library, ModulePtr& out) {
   return CUDA_SUCCESS;
 }
 
-CUresult find_variable(Call& call, const LibraryPtr& library, const char* name, CUdeviceptr* address,
-                       std::size_t* size) {
+CUresult find_variable(Call& call, const LibraryPtr& library, const char* name,
+                       CUdeviceptr* address, std::size_t* size) {
   ModulePtr module;
   const CUresult here = module_here(call, library, module);
   if (here != CUDA_SUCCESS) return here;
@@ -182,11 +182,10 @@ CUDA_API CUresult cuLibraryGetManaged(CUdeviceptr* address, std::size_t* size, C
 }
 
 CUDA_API CUresult cuKernelGetFunction(CUfunction* out, CUkernel handle) {
-  return on_kernel_function(__func__, handle, given(out),
-                            [&](Call&, const FunctionPtr& function) {
-                              *out = handle_of<CUfunction>(*function);
-                              return CUDA_SUCCESS;
-                            });
+  return on_kernel_function(__func__, handle, given(out), [&](Call&, const FunctionPtr& function) {
+    *out = handle_of<CUfunction>(*function);
+    return CUDA_SUCCESS;
+  });
 }
 CUDA_API CUresult cuKernelGetLibrary(CUlibrary* out, CUkernel handle) {
   return on_kernel(__func__, handle, given(out), [&](Call& call, const KernelPtr& kernel) {

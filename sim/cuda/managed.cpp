@@ -43,8 +43,8 @@ CUresult advise(const char* function, CUdeviceptr address, std::size_t count, CU
     if (range == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (advice == CU_MEM_ADVISE_SET_READ_MOSTLY) range->is_read_mostly = true;
     if (advice == CU_MEM_ADVISE_UNSET_READ_MOSTLY) range->is_read_mostly = false;
-    const bool known = advice >= CU_MEM_ADVISE_SET_READ_MOSTLY &&
-                       advice <= CU_MEM_ADVISE_UNSET_ACCESSED_BY;
+    const bool known =
+        advice >= CU_MEM_ADVISE_SET_READ_MOSTLY && advice <= CU_MEM_ADVISE_UNSET_ACCESSED_BY;
     return known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   });
 }
@@ -68,8 +68,8 @@ void give_back_residence(Call& call, Range& range) {
 }
 
 CUDA_API CUresult cuMemAllocManaged(CUdeviceptr* out, std::size_t size, unsigned flags) {
-  const bool arguments = given(out) && size > 0 &&
-                         (flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST);
+  const bool arguments =
+      given(out) && size > 0 && (flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST);
   return on_context(__func__, arguments, [&](Call& call, Context& context) {
     if (const CUresult safe = refuse_unsafe(call); safe != CUDA_SUCCESS) return safe;
     auto memory = map_host(size);
@@ -88,19 +88,21 @@ CUDA_API CUresult cuMemAllocManaged(CUdeviceptr* out, std::size_t size, unsigned
 }
 
 CUDA_API_TWINS(cuMemPrefetchAsync, cuMemPrefetchAsync_ptsz,
-               (CUdeviceptr address, std::size_t count, CUdevice device, CUstream handle), {
+               (CUdeviceptr address, std::size_t count, CUdevice device, CUstream handle),
+               (address, count, device, handle)) {
   return on_stream(function, handle, zero, true, [&](Call& call, const StreamPtr& stream) {
     return prefetch(call, stream, address, count, device);
   });
-})
+}
 CUDA_API_TWINS(cuMemPrefetchAsync_v2, cuMemPrefetchAsync_v2_ptsz,
                (CUdeviceptr address, std::size_t count, CUmemLocation location, unsigned flags,
-                CUstream handle), {
+                CUstream handle),
+               (address, count, location, flags, handle)) {
   return on_stream(function, handle, zero, flags == 0, [&](Call& call, const StreamPtr& stream) {
     const bool to_device = location.type == CU_MEM_LOCATION_TYPE_DEVICE;
     return prefetch(call, stream, address, count, to_device ? location.id : kCpu);
   });
-})
+}
 
 CUDA_API CUresult cuMemAdvise(CUdeviceptr address, std::size_t count, CUmem_advise advice,
                               CUdevice) {
@@ -128,12 +130,14 @@ CUDA_API CUresult cuMemRangeGetAttribute(void* data, std::size_t size,
 }
 
 CUDA_API_TWINS(cuStreamAttachMemAsync, cuStreamAttachMemAsync_ptsz,
-               (CUstream handle, CUdeviceptr address, std::size_t, unsigned flags), {
+               (CUstream handle, CUdeviceptr address, [[maybe_unused]] std::size_t count_of,
+                unsigned flags),
+               (handle, address, count_of, flags)) {
   const bool arguments = flags >= CU_MEM_ATTACH_GLOBAL && flags <= CU_MEM_ATTACH_SINGLE;
   return on_stream(function, handle, zero, arguments, [&](Call& call, const StreamPtr& stream) {
     if (managed_at(call, address, 0) == nullptr) return CUDA_ERROR_INVALID_VALUE;
     return perform(call, stream, EmptyWork{});
   });
-})
+}
 
 }  // namespace tranche::sim::cuda

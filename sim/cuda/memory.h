@@ -6,8 +6,7 @@
 namespace tranche::sim::cuda {
 
 // `size` bytes of the current context's device. OUT_OF_MEMORY.
-CUresult allocate(Call& call, Context& context, std::size_t size, RangeKind kind,
-                  CUdeviceptr& out);
+CUresult allocate(Call& call, Context& context, std::size_t size, RangeKind kind, CUdeviceptr& out);
 // Any address that an allocation function gave, whichever it was; waits until its context is idle.
 CUresult free_address(Call& call, CUdeviceptr address);
 // A device touches managed memory: it comes to it as far as there is room.

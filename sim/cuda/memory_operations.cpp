@@ -30,11 +30,11 @@ CUresult batch(const char* name, DefaultStream zero, CUstream handle, unsigned c
 
 }  // namespace
 
-#define MEMORY_OPERATION(function_name, twin, type, operation)                                  \
-  CUDA_API_TWINS(function_name, twin,                                                           \
-                 (CUstream stream, CUdeviceptr address, type value, unsigned flags), {          \
-    return operate_one(function, zero, stream, operation, address, value, flags);               \
-  })
+#define MEMORY_OPERATION(name, twin, type, operation)                                            \
+  CUDA_API_TWINS(name, twin, (CUstream stream, CUdeviceptr address, type value, unsigned flags), \
+                 (stream, address, value, flags)) {                                              \
+    return operate_one(function, zero, stream, operation, address, value, flags);                \
+  }
 
 MEMORY_OPERATION(cuStreamWaitValue32, cuStreamWaitValue32_ptsz, std::uint32_t,
                  CU_STREAM_MEM_OP_WAIT_VALUE_32)
@@ -55,13 +55,15 @@ MEMORY_OPERATION(cuStreamWriteValue64_v2, cuStreamWriteValue64_v2_ptsz, std::uin
 
 CUDA_API_TWINS(cuStreamBatchMemOp, cuStreamBatchMemOp_ptsz,
                (CUstream stream, unsigned count, CUstreamBatchMemOpParams* operations,
-                unsigned flags), {
+                unsigned flags),
+               (stream, count, operations, flags)) {
   return batch(function, zero, stream, count, operations, flags);
-})
+}
 CUDA_API_TWINS(cuStreamBatchMemOp_v2, cuStreamBatchMemOp_v2_ptsz,
                (CUstream stream, unsigned count, CUstreamBatchMemOpParams* operations,
-                unsigned flags), {
+                unsigned flags),
+               (stream, count, operations, flags)) {
   return batch(function, zero, stream, count, operations, flags);
-})
+}
 
 }  // namespace tranche::sim::cuda

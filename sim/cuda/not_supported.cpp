@@ -3,9 +3,10 @@
 
 #include "sim/cuda/abi.h"
 
-#define F(name, symbol, version)                                                       \
-  extern "C" __attribute__((weak, visibility("default"))) tranche::sim::cuda::abi::CUresult symbol() { \
-    return tranche::sim::cuda::abi::CUDA_ERROR_NOT_SUPPORTED;                          \
+#define F(name, symbol, version)                                                            \
+  extern "C" __attribute__((weak, visibility("default"))) tranche::sim::cuda::abi::CUresult \
+  symbol() {                                                                                \
+    return tranche::sim::cuda::abi::CUDA_ERROR_NOT_SUPPORTED;                               \
   }
 #define P(name, symbol, version) F(name, symbol, version)
 #include "sim/cuda/functions.def"

@@ -54,7 +54,7 @@ CUresult on_pool(const char* function, CUmemoryPool handle, bool arguments_given
 }  // namespace
 
 CUDA_API_TWINS(cuMemAllocAsync, cuMemAllocAsync_ptsz,
-               (CUdeviceptr* out, std::size_t size, CUstream handle), {
+               (CUdeviceptr * out, std::size_t size, CUstream handle), (out, size, handle)) {
   if (is_constant()) {
     *out = constant_address(size);
     return CUDA_SUCCESS;
@@ -63,21 +63,23 @@ CUDA_API_TWINS(cuMemAllocAsync, cuMemAllocAsync_ptsz,
     Device& device = stream->context.lock()->device;
     return allocate_async(call, current_pool(call.driver, device), stream, size, out);
   });
-})
+}
 CUDA_API_TWINS(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync_ptsz,
-               (CUdeviceptr* out, std::size_t size, CUmemoryPool pool_handle, CUstream handle), {
+               (CUdeviceptr * out, std::size_t size, CUmemoryPool pool_handle, CUstream handle),
+               (out, size, pool_handle, handle)) {
   return on_stream(function, handle, zero, given(out), [&](Call& call, const StreamPtr& stream) {
     const PoolPtr pool = call.driver.pools.find(pool_handle);
     if (!pool) return CUDA_ERROR_INVALID_VALUE;
     return allocate_async(call, pool, stream, size, out);
   });
-})
-CUDA_API_TWINS(cuMemFreeAsync, cuMemFreeAsync_ptsz, (CUdeviceptr address, CUstream handle), {
+}
+CUDA_API_TWINS(cuMemFreeAsync, cuMemFreeAsync_ptsz, (CUdeviceptr address, CUstream handle),
+               (address, handle)) {
   if (is_constant()) return CUDA_SUCCESS;
   return on_stream(function, handle, zero, address != 0, [&](Call& call, const StreamPtr& stream) {
     return perform(call, stream, FreeWork{address});
   });
-})
+}
 
 CUDA_API CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* out, CUdevice ordinal) {
   return on_device(__func__, ordinal, given(out), [&](Call& call, Device& device) {
@@ -102,8 +104,7 @@ CUDA_API CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool handle) {
 
 // Pools cannot be shared between processes here.
 CUDA_API CUresult cuMemPoolCreate(CUmemoryPool* out, const CUmemPoolProps* wanted) {
-  const bool arguments = given(out, wanted) &&
-                         wanted->allocType == CU_MEM_ALLOCATION_TYPE_PINNED &&
+  const bool arguments = given(out, wanted) && wanted->allocType == CU_MEM_ALLOCATION_TYPE_PINNED &&
                          wanted->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
   return on_driver(__func__, arguments, [&](Call& call) {
     if (wanted->handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
@@ -195,8 +196,8 @@ CUDA_API CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute
 CUDA_API CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool handle,
                                      CUmemLocation* location) {
   return on_pool(__func__, handle, given(flags, location), [&](Call&, const PoolPtr& pool) {
-    const bool own = location->type == CU_MEM_LOCATION_TYPE_DEVICE &&
-                     location->id == pool->device.ordinal;
+    const bool own =
+        location->type == CU_MEM_LOCATION_TYPE_DEVICE && location->id == pool->device.ordinal;
     *flags = own ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
     return CUDA_SUCCESS;
   });

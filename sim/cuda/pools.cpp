@@ -29,9 +29,9 @@ std::list<Pool::Pending>::iterator find_pending(Pool& pool, const Stream& stream
 }
 
 std::optional<Piece> take_fresh(Call& call, Pool& pool, std::size_t size) {
-  const bool fits =
-      pool.most_bytes == 0 || pool.heap.held() + round_up(size, kPage) <= pool.most_bytes ||
-      pool.used + size <= pool.heap.held();
+  const bool fits = pool.most_bytes == 0 ||
+                    pool.heap.held() + round_up(size, kPage) <= pool.most_bytes ||
+                    pool.used + size <= pool.heap.held();
   if (!fits) return std::nullopt;
   if (auto piece = pool.heap.take(size)) return piece;
   release_all_unused(call.driver);

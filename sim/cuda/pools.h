@@ -5,8 +5,8 @@
 // exceeds its release threshold goes back. Memory freed in a stream can be had again at once in the
 // same stream, elsewhere when the free was reached. The driver's lock is held.
 
-#include <list>
 #include <limits>
+#include <list>
 #include <memory>
 
 #include "sim/cuda/abi_memory.h"

@@ -256,7 +256,8 @@ class Parser {
         break;
       }
     }
-    if (product == 0 || product > 1024) return complain("more threads in a block than there can be");
+    if (product == 0 || product > 1024)
+      return complain("more threads in a block than there can be");
     made.most_threads = static_cast<unsigned>(product);
     return {};
   }

@@ -35,7 +35,7 @@ struct PtxEntry {
   std::string name;
   std::vector<PtxParameter> parameters;
   Duration duration;
-  unsigned most_threads = 1024;   // .maxntid, .reqntid
+  unsigned most_threads = 1024;    // .maxntid, .reqntid
   std::uint32_t shared_bytes = 0;  // declared in its body
 
   std::uint32_t parameter_bytes() const;

@@ -83,8 +83,8 @@ class Runner {
         host.function(host.data);
       }
     };
-    return enqueue({.kind = Op::Kind::kHost,
-                    .effect = [call]() -> std::function<void()> { return call; }});
+    return enqueue(
+        {.kind = Op::Kind::kHost, .effect = [call]() -> std::function<void()> { return call; }});
   }
 
   CUresult operator()(const RecordWork& record) {
@@ -141,11 +141,12 @@ class Runner {
 
   CUresult memory_operation(const CUstreamBatchMemOpParams& one) {
     const auto operation = one.operation;
-    if (operation == CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES || operation == CU_STREAM_MEM_OP_BARRIER) {
+    if (operation == CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES ||
+        operation == CU_STREAM_MEM_OP_BARRIER) {
       return enqueue({});
     }
-    const bool wide = operation == CU_STREAM_MEM_OP_WAIT_VALUE_64 ||
-                      operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
+    const bool wide =
+        operation == CU_STREAM_MEM_OP_WAIT_VALUE_64 || operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
     std::byte* const word = word_at(call_.driver, one.waitValue.address, wide ? 8 : 4);
     if (word == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const std::uint64_t value = one.waitValue.value64;

@@ -112,8 +112,8 @@ CUDA_API CUresult cuIpcCloseMemHandle(CUdeviceptr address) {
   return on_context(__func__, true, [&](Call& call, Context& context) {
     const auto opened = [&] {
       Range* const range = call.driver.space->find(address);
-      const bool good = range != nullptr && range->base == address &&
-                        range->kind == RangeKind::kImported;
+      const bool good =
+          range != nullptr && range->base == address && range->kind == RangeKind::kImported;
       return good ? range : nullptr;
     };
     if (opened() == nullptr) return CUDA_ERROR_INVALID_VALUE;

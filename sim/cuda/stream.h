@@ -33,21 +33,21 @@ struct Op {
   enum class State { kQueued, kSubmitted, kRunning, kDone };
 
   Kind kind = Kind::kMarker;
-  std::uint64_t duration_ns = 0;        // kWork, kDelay
+  std::uint64_t duration_ns = 0;  // kWork, kDelay
   // What it does when it is over: asked for with the lock, run without. kDelay: moves the bytes;
   // kHost: the function.
   std::function<std::function<void()>()> effect;
-  std::function<void()> settle;         // bookkeeping when it is over, with the lock
-  std::function<bool()> ready;          // kPoll, with the lock
+  std::function<void()> settle;            // bookkeeping when it is over, with the lock
+  std::function<bool()> ready;             // kPoll, with the lock
   std::vector<std::shared_ptr<Op>> after;  // of other streams, not over yet
 
   State state = State::kQueued;
   std::uint64_t since_ns = 0;  // queued
   std::uint64_t lane = 0;      // kSubmitted: over at `place` of this lane, or, 0, at end_ns
   std::uint64_t place = 0;
-  std::uint64_t end_ns = 0;       // kDone: when it was over
-  bool needs_service = false;     // somebody must look after it when nobody waits
-  bool is_cancelled = false;      // its context was destroyed
+  std::uint64_t end_ns = 0;    // kDone: when it was over
+  bool needs_service = false;  // somebody must look after it when nobody waits
+  bool is_cancelled = false;   // its context was destroyed
 
   bool is_done() const { return state == State::kDone; }
 };
@@ -64,10 +64,10 @@ struct Stream {
   std::uint64_t id = 0;
   bool is_legacy = false;
 
-  std::deque<OpPtr> ops;      // not over, in order
-  std::size_t submitted = 0;  // of ops, from the front
-  std::size_t services = 0;   // of ops: those that need service
-  OpPtr last;                 // over or not; null: never used
+  std::deque<OpPtr> ops;          // not over, in order
+  std::size_t submitted = 0;      // of ops, from the front
+  std::size_t services = 0;       // of ops: those that need service
+  OpPtr last;                     // over or not; null: never used
   std::uint64_t last_end_ns = 0;  // when the last one that is over was
   std::shared_ptr<Capture> capture;
   std::map<abi::CUlaunchAttributeID, abi::CUlaunchAttributeValue> attributes;

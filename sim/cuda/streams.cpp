@@ -73,24 +73,24 @@ CUDA_API CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, i
 CUDA_API CUresult cuStreamDestroy(CUstream stream) { return destroy(__func__, stream); }
 CUDA_API CUresult cuStreamDestroy_v2(CUstream stream) { return destroy(__func__, stream); }
 
-CUDA_API_TWINS(cuStreamSynchronize, cuStreamSynchronize_ptsz, (CUstream handle), {
+CUDA_API_TWINS(cuStreamSynchronize, cuStreamSynchronize_ptsz, (CUstream handle), (handle)) {
   if (is_constant()) return CUDA_SUCCESS;
-  return on_stream(function, handle, zero, true, [&](Call& call, const StreamPtr& stream) {
-    return synchronize(call, stream);
-  });
-})
+  return on_stream(function, handle, zero, true,
+                   [&](Call& call, const StreamPtr& stream) { return synchronize(call, stream); });
+}
 
-CUDA_API_TWINS(cuStreamQuery, cuStreamQuery_ptsz, (CUstream handle), {
+CUDA_API_TWINS(cuStreamQuery, cuStreamQuery_ptsz, (CUstream handle), (handle)) {
   if (is_constant()) return CUDA_SUCCESS;
   return on_stream(function, handle, zero, true, [&](Call& call, const StreamPtr& stream) {
     if (const CUresult allowed = refuse_capturing(*stream); allowed != CUDA_SUCCESS) return allowed;
     call.driver.executor.pump(call.lock);
     return stream->is_busy() ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
   });
-})
+}
 
 CUDA_API_TWINS(cuStreamWaitEvent, cuStreamWaitEvent_ptsz,
-               (CUstream handle, CUevent event_handle, unsigned flags), {
+               (CUstream handle, CUevent event_handle, unsigned flags),
+               (handle, event_handle, flags)) {
   const bool arguments = flags <= CU_EVENT_WAIT_EXTERNAL;
   return on_stream(function, handle, zero, arguments, [&](Call& call, const StreamPtr& stream) {
     const EventPtr event = call.driver.events.find(event_handle);
@@ -98,56 +98,62 @@ CUDA_API_TWINS(cuStreamWaitEvent, cuStreamWaitEvent_ptsz,
     return perform(call, stream,
                    WaitWork{.event = event, .is_external = flags == CU_EVENT_WAIT_EXTERNAL});
   });
-})
+}
 
-CUDA_API_TWINS(cuStreamGetPriority, cuStreamGetPriority_ptsz, (CUstream handle, int* priority), {
+CUDA_API_TWINS(cuStreamGetPriority, cuStreamGetPriority_ptsz, (CUstream handle, int* priority),
+               (handle, priority)) {
   return on_stream(function, handle, zero, given(priority), [&](Call&, const StreamPtr& stream) {
     *priority = stream->priority;
     return CUDA_SUCCESS;
   });
-})
+}
 
-CUDA_API_TWINS(cuStreamGetFlags, cuStreamGetFlags_ptsz, (CUstream handle, unsigned* flags), {
+CUDA_API_TWINS(cuStreamGetFlags, cuStreamGetFlags_ptsz, (CUstream handle, unsigned* flags),
+               (handle, flags)) {
   return on_stream(function, handle, zero, given(flags), [&](Call&, const StreamPtr& stream) {
     *flags = stream->flags;
     return CUDA_SUCCESS;
   });
-})
+}
 
-CUDA_API_TWINS(cuStreamGetId, cuStreamGetId_ptsz, (CUstream handle, unsigned long long* id), {
+CUDA_API_TWINS(cuStreamGetId, cuStreamGetId_ptsz, (CUstream handle, unsigned long long* id),
+               (handle, id)) {
   return on_stream(function, handle, zero, given(id), [&](Call&, const StreamPtr& stream) {
     *id = stream->id;
     return CUDA_SUCCESS;
   });
-})
+}
 
-CUDA_API_TWINS(cuStreamGetCtx, cuStreamGetCtx_ptsz, (CUstream handle, CUcontext* out), {
+CUDA_API_TWINS(cuStreamGetCtx, cuStreamGetCtx_ptsz, (CUstream handle, CUcontext* out),
+               (handle, out)) {
   return on_stream(function, handle, zero, given(out), [&](Call&, const StreamPtr& stream) {
     *out = handle_of<CUcontext>(*stream->context.lock());
     return CUDA_SUCCESS;
   });
-})
+}
 // There are no green contexts here.
 CUDA_API_TWINS(cuStreamGetCtx_v2, cuStreamGetCtx_v2_ptsz,
-               (CUstream handle, CUcontext* out, void** green), {
+               (CUstream handle, CUcontext* out, void** green), (handle, out, green)) {
   return on_stream(function, handle, zero, given(out, green), [&](Call&, const StreamPtr& stream) {
     *out = handle_of<CUcontext>(*stream->context.lock());
     *green = nullptr;
     return CUDA_SUCCESS;
   });
-})
+}
 
-CUDA_API_TWINS(cuStreamGetDevice, cuStreamGetDevice_ptsz, (CUstream handle, CUdevice* out), {
+CUDA_API_TWINS(cuStreamGetDevice, cuStreamGetDevice_ptsz, (CUstream handle, CUdevice* out),
+               (handle, out)) {
   return on_stream(function, handle, zero, given(out), [&](Call&, const StreamPtr& stream) {
     *out = stream->context.lock()->device.ordinal;
     return CUDA_SUCCESS;
   });
-})
+}
 
 // Attributes are hints that change nothing here; the synchronization policy and priority are told
 // back.
 CUDA_API_TWINS(cuStreamSetAttribute, cuStreamSetAttribute_ptsz,
-               (CUstream handle, CUlaunchAttributeID id, const CUlaunchAttributeValue* value), {
+               (CUstream handle, CUlaunchAttributeID id, const CUlaunchAttributeValue* value),
+               (handle, id, value)) {
   const bool arguments = given(value) && id < kLaunchAttributes;
   return on_stream(function, handle, zero, arguments, [&](Call&, const StreamPtr& stream) {
     if (id == CU_LAUNCH_ATTRIBUTE_PRIORITY) {
@@ -157,9 +163,10 @@ CUDA_API_TWINS(cuStreamSetAttribute, cuStreamSetAttribute_ptsz,
     stream->attributes[id] = *value;
     return CUDA_SUCCESS;
   });
-})
+}
 CUDA_API_TWINS(cuStreamGetAttribute, cuStreamGetAttribute_ptsz,
-               (CUstream handle, CUlaunchAttributeID id, CUlaunchAttributeValue* value), {
+               (CUstream handle, CUlaunchAttributeID id, CUlaunchAttributeValue* value),
+               (handle, id, value)) {
   const bool arguments = given(value) && id < kLaunchAttributes;
   return on_stream(function, handle, zero, arguments, [&](Call&, const StreamPtr& stream) {
     *value = stream->attributes[id];
@@ -168,9 +175,9 @@ CUDA_API_TWINS(cuStreamGetAttribute, cuStreamGetAttribute_ptsz,
     }
     return CUDA_SUCCESS;
   });
-})
+}
 CUDA_API_TWINS(cuStreamCopyAttributes, cuStreamCopyAttributes_ptsz,
-               (CUstream destination, CUstream source), {
+               (CUstream destination, CUstream source), (destination, source)) {
   return on_stream(function, source, zero, true, [&](Call& call, const StreamPtr& from) {
     const StreamPtr to = find_stream(call.driver, call.context, destination, zero);
     if (!to) return CUDA_ERROR_INVALID_HANDLE;
@@ -178,6 +185,6 @@ CUDA_API_TWINS(cuStreamCopyAttributes, cuStreamCopyAttributes_ptsz,
     to->priority = from->priority;
     return CUDA_SUCCESS;
   });
-})
+}
 
 }  // namespace tranche::sim::cuda

@@ -221,7 +221,8 @@ CUDA_API CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* o
                                                  CUmemAllocationHandleType type) {
   return on_driver(__func__, given(out), [&](Call& call) {
     if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_NOT_SUPPORTED;
-    const auto fd = static_cast<int>(reinterpret_cast<std::intptr_t>(os_handle));  // NOLINT: a number
+    const auto fd =
+        static_cast<int>(reinterpret_cast<std::intptr_t>(os_handle));  // NOLINT: a number
     const auto label = read_label(fd);
     if (!label) return CUDA_ERROR_INVALID_VALUE;
     Device* const device = device_of(call.driver, *label);

@@ -1,10 +1,10 @@
 // Which devices CUDA shows to this process, in which order.
 //
 // NVIDIA_VISIBLE_DEVICES says what is in the container (sim/visible.h). Of that CUDA enumerates the
-// GPUs that are not in MIG mode, or, where there is a MIG device, one MIG device and no GPU (NVIDIA's
-// MIG user guide). CUDA_VISIBLE_DEVICES chooses among them and orders them: indices, GPU UUIDs or
-// the beginning of one, MIG UUIDs; what follows an item that names nothing is not seen, and a device
-// named twice is an error that leaves none.
+// GPUs that are not in MIG mode, or, where there is a MIG device, one MIG device and no GPU
+// (NVIDIA's MIG user guide). CUDA_VISIBLE_DEVICES chooses among them and orders them: indices, GPU
+// UUIDs or the beginning of one, MIG UUIDs; what follows an item that names nothing is not seen,
+// and a device named twice is an error that leaves none.
 
 #include <algorithm>
 #include <charconv>
@@ -26,8 +26,7 @@ struct Candidate {
 
 // All that the container has: GPUs first, then MIG devices.
 std::vector<Candidate> candidates(const State& state) {
-  const Visible visible =
-      read_visible(state, std::getenv("NVIDIA_VISIBLE_DEVICES"), FsRoot());
+  const Visible visible = read_visible(state, std::getenv("NVIDIA_VISIBLE_DEVICES"), FsRoot());
   std::vector<Candidate> gpus;
   std::vector<Candidate> migs;
   for (std::uint32_t i = 0; i < state.gpu_count; ++i) {

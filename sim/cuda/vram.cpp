@@ -26,8 +26,8 @@ Result<OwnedFd> memory_file(const char* name, std::uint64_t size) {
 }  // namespace
 
 Result<Mapping> Mapping::map(int fd, std::uint64_t offset, std::uint64_t size) {
-  void* const memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-                              fd, static_cast<off_t>(offset));
+  void* const memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
+                              static_cast<off_t>(offset));
   if (memory == MAP_FAILED) return std::unexpected(errno_error(errno, "map device memory"));
   // Not copied by fork for no use: a child cannot call the driver.
   std::ignore = ::madvise(memory, size, MADV_DONTFORK);

@@ -1,9 +1,9 @@
 #pragma once
 // A process's share of a device's physical memory: bytes that are committed when they are touched.
 //
-// One sparse file in memory stands for the device; an allocation is a piece of it, and freeing gives
-// the pages back to the kernel. The file has room for more than the device, so that holes between
-// allocations never refuse one that the device's memory, counted in the shared state by all
+// One sparse file in memory stands for the device; an allocation is a piece of it, and freeing
+// gives the pages back to the kernel. The file has room for more than the device, so that holes
+// between allocations never refuse one that the device's memory, counted in the shared state by all
 // processes together, would hold. Memory that other processes may map is a file of its own, whose
 // last bytes say what it is. Not thread-safe.
 

@@ -172,14 +172,14 @@ def our_definitions() -> dict[str, str]:
         text = source.read_text()
         for match in re.finditer(r"^CUDA_API CUresult (cu\w+)\((.*?)\) \{", text, re.S | re.M):
             found[match[1]] = match[2]
-        pattern = r"^CUDA_API_TWINS\((cu\w+), (cu\w+),\s*\((.*?)\),\s*\{"
+        pattern = r"^CUDA_API_TWINS\((cu\w+), (cu\w+),\s*\((.*?)\),\s*\(.*?\)\) \{"
         for match in re.finditer(pattern, text, re.S | re.M):
             found[match[1]] = found[match[2]] = match[3]
     return found
 
 
 def split(parameters: str) -> list[str]:
-    parameters = re.sub(r"\s+", " ", parameters).strip()
+    parameters = re.sub(r"\s+", " ", parameters.replace("[[maybe_unused]]", "")).strip()
     return [] if parameters in ("", "void") else [part.strip() for part in parameters.split(",")]
 
 

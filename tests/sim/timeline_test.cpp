@@ -192,7 +192,9 @@ class RandomWorld : public testing::TestWithParam<unsigned> {
     std::uint64_t ns;
   };
 
-  unsigned pick(unsigned bound) { return std::uniform_int_distribution<unsigned>(0, bound - 1)(random_); }
+  unsigned pick(unsigned bound) {
+    return std::uniform_int_distribution<unsigned>(0, bound - 1)(random_);
+  }
 
   void step() {
     switch (pick(6)) {
@@ -229,9 +231,8 @@ class RandomWorld : public testing::TestWithParam<unsigned> {
   }
 
   bool anyone_has_work() {
-    return std::ranges::any_of(lanes_, [&](std::uint64_t lane) {
-      return find_lane(world_.line(), lane)->has_work();
-    });
+    return std::ranges::any_of(
+        lanes_, [&](std::uint64_t lane) { return find_lane(world_.line(), lane)->has_work(); });
   }
 
   World world_;

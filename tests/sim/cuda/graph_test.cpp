@@ -58,8 +58,8 @@ TEST(CudaGraph, a_captured_stream_does_nothing_until_the_graph_is_launched) {
     EXPECT_EQ(program.spin(program.kernel, 3 * kMs, stream), CUDA_SUCCESS);
     EXPECT_EQ(program.cuMemsetD8Async(memory, 7, 4, stream), CUDA_SUCCESS);
     EXPECT_EQ(program.cuMemcpyDtoHAsync_v2(pinned, memory, 4, stream), CUDA_SUCCESS);
-    EXPECT_EQ(program.cuLaunchHostFunc(stream, [](void* count) { ++*static_cast<int*>(count); },
-                                       &called),
+    EXPECT_EQ(program.cuLaunchHostFunc(
+                  stream, [](void* count) { ++*static_cast<int*>(count); }, &called),
               CUDA_SUCCESS);
     CUgraph graph = nullptr;
     EXPECT_EQ(program.cuStreamEndCapture(stream, &graph), CUDA_SUCCESS);
@@ -68,10 +68,9 @@ TEST(CudaGraph, a_captured_stream_does_nothing_until_the_graph_is_launched) {
     const auto nodes = nodes_of(program, graph);
     ASSERT_EQ(nodes.size(), 4U);
     EXPECT_EQ(edges_of(program, graph), 3U);
-    const std::array<CUgraphNodeType, 4> types = {CU_GRAPH_NODE_TYPE_KERNEL,
-                                                  CU_GRAPH_NODE_TYPE_MEMSET,
-                                                  CU_GRAPH_NODE_TYPE_MEMCPY,
-                                                  CU_GRAPH_NODE_TYPE_HOST};
+    const std::array<CUgraphNodeType, 4> types = {
+        CU_GRAPH_NODE_TYPE_KERNEL, CU_GRAPH_NODE_TYPE_MEMSET, CU_GRAPH_NODE_TYPE_MEMCPY,
+        CU_GRAPH_NODE_TYPE_HOST};
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
       EXPECT_EQ(program.cuGraphNodeGetType(nodes[i], &type), CUDA_SUCCESS);

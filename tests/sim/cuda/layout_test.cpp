@@ -222,9 +222,9 @@ TEST(CudaVirtualMemory, mappings_alias) {
     const std::uint64_t before = memory_use(*sim, 0, kNone).used;
     const auto properties = on_device();
     std::size_t page = 0;
-    EXPECT_EQ(program.cuMemGetAllocationGranularity(&page, &properties,
-                                                    CU_MEM_ALLOC_GRANULARITY_MINIMUM),
-              CUDA_SUCCESS);
+    EXPECT_EQ(
+        program.cuMemGetAllocationGranularity(&page, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
+        CUDA_SUCCESS);
     EXPECT_EQ(page, 2 * kMiB);
     CUmemGenericAllocationHandle a = 0;
     CUmemGenericAllocationHandle b = 0;
@@ -306,9 +306,9 @@ TEST(CudaSharing, by_descriptor) {
       ASSERT_GE(own, 0) << path;
       Program program;
       CUmemGenericAllocationHandle handle = 0;
-      EXPECT_EQ(program.cuMemImportFromShareableHandle(
-                    &handle, reinterpret_cast<void*>(std::intptr_t{own}),
-                    CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+      EXPECT_EQ(program.cuMemImportFromShareableHandle(&handle,
+                                                       reinterpret_cast<void*>(std::intptr_t{own}),
+                                                       CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
                 CUDA_SUCCESS);
       CUdeviceptr range = 0;
       EXPECT_EQ(program.cuMemAddressReserve(&range, 2 * kMiB, 0, 0, 0), CUDA_SUCCESS);

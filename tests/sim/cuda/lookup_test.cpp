@@ -35,9 +35,9 @@ TEST_P(CudaLookup, finds_what_the_driver_would) {
     const Cuda cuda;
     void* found = &found;
     auto status = static_cast<CUdriverProcAddressQueryResult>(77);
-    EXPECT_EQ(cuda.cuGetProcAddress_v2(wanted.function, &found, wanted.version, wanted.flags,
-                                       &status),
-              wanted.result);
+    EXPECT_EQ(
+        cuda.cuGetProcAddress_v2(wanted.function, &found, wanted.version, wanted.flags, &status),
+        wanted.result);
     EXPECT_EQ(found, wanted.symbol == nullptr ? nullptr : ::dlsym(cuda.handle, wanted.symbol));
     EXPECT_EQ(status, wanted.status);
     // The older interface has no status: it fails for what is not there.

@@ -112,9 +112,9 @@ TEST_P(CudaImage, is_refused_with_a_reason) {
     std::array<CUjit_option, 2> options = {CU_JIT_ERROR_LOG_BUFFER,
                                            CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     std::array<void*, 2> values = {log.data(), reinterpret_cast<void*>(log.size())};
-    EXPECT_EQ(program.cuModuleLoadDataEx(&module, GetParam().text, 2, options.data(),
-                                         values.data()),
-              GetParam().result);
+    EXPECT_EQ(
+        program.cuModuleLoadDataEx(&module, GetParam().text, 2, options.data(), values.data()),
+        GetParam().result);
     EXPECT_NE(std::string(log.data()).find(GetParam().says), std::string::npos) << log.data();
     EXPECT_EQ(std::string(log.data()).size(), reinterpret_cast<std::size_t>(values[1]));
   });
@@ -148,8 +148,9 @@ TEST(CudaLaunch, durations_are_declared) {
     const CUfunction blocks = program.function(kCode, "blocks");
     const auto time_of = [&](CUfunction kernel, unsigned grid) {
       const CUevent begin = program.record();
-      EXPECT_EQ(program.cuLaunchKernel(kernel, grid, 1, 1, 1024, 1, 1, 0, nullptr, nullptr, nullptr),
-                CUDA_SUCCESS);
+      EXPECT_EQ(
+          program.cuLaunchKernel(kernel, grid, 1, 1, 1024, 1, 1, 0, nullptr, nullptr, nullptr),
+          CUDA_SUCCESS);
       const CUevent end = program.record();
       EXPECT_EQ(program.cuEventSynchronize(end), CUDA_SUCCESS);
       return program.between(begin, end);
@@ -173,7 +174,8 @@ TEST(CudaLaunch, what_does_not_fit_is_refused) {
     void* parameters[] = {&ns};
     const auto launch = [&](CUfunction kernel, unsigned grid, unsigned block, unsigned shared,
                             void** with) {
-      return program.cuLaunchKernel(kernel, grid, 1, 1, block, 1, 1, shared, nullptr, with, nullptr);
+      return program.cuLaunchKernel(kernel, grid, 1, 1, block, 1, 1, shared, nullptr, with,
+                                    nullptr);
     };
     EXPECT_EQ(launch(spin, 0, 1, 0, parameters), CUDA_ERROR_INVALID_VALUE);
     EXPECT_EQ(launch(spin, 1, 1025, 0, parameters), CUDA_ERROR_INVALID_VALUE);
@@ -185,13 +187,14 @@ TEST(CudaLaunch, what_does_not_fit_is_refused) {
     EXPECT_EQ(program.cuFuncSetAttribute(spin, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                          200 << 10),
               CUDA_ERROR_INVALID_VALUE);
-    EXPECT_EQ(program.cuFuncSetAttribute(spin, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                         64 << 10),
-              CUDA_SUCCESS);
+    EXPECT_EQ(
+        program.cuFuncSetAttribute(spin, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 64 << 10),
+        CUDA_SUCCESS);
     EXPECT_EQ(launch(spin, 1, 1, 49153, parameters), CUDA_SUCCESS);
     // A cooperative grid must fit as a whole: an L20 has 92 multiprocessors.
     const auto together = [&](unsigned grid) {
-      return program.cuLaunchCooperativeKernel(spin, grid, 1, 1, 1024, 1, 1, 0, nullptr, parameters);
+      return program.cuLaunchCooperativeKernel(spin, grid, 1, 1, 1024, 1, 1, 0, nullptr,
+                                               parameters);
     };
     EXPECT_EQ(together(92), CUDA_SUCCESS);
     EXPECT_EQ(together(93), CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);

@@ -27,179 +27,178 @@ inline constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
 inline constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
 
 // Functions by their symbols, with the types of their parameters.
-#define TEST_FUNCTIONS(X)                                                                        \
-  X(cuInit, unsigned)                                                                            \
-  X(cuDriverGetVersion, int*)                                                                    \
-  X(cuGetProcAddress_v2, const char*, void**, int, unsigned long long,                           \
-    CUdriverProcAddressQueryResult*)                                                             \
-  X(cuGetProcAddress, const char*, void**, int, unsigned long long)                              \
-  X(cuGetErrorName, CUresult, const char**)                                                      \
-  X(cuGetErrorString, CUresult, const char**)                                                    \
-  X(cuGetExportTable, const void**, const CUuuid*)                                               \
-  X(cuDeviceGetCount, int*)                                                                      \
-  X(cuDeviceGet, CUdevice*, int)                                                                 \
-  X(cuDeviceGetName, char*, int, CUdevice)                                                       \
-  X(cuDeviceGetUuid, CUuuid*, CUdevice)                                                          \
-  X(cuDeviceGetUuid_v2, CUuuid*, CUdevice)                                                       \
-  X(cuDeviceTotalMem_v2, std::size_t*, CUdevice)                                                 \
-  X(cuDeviceGetAttribute, int*, int, CUdevice)                                                   \
-  X(cuDeviceGetPCIBusId, char*, int, CUdevice)                                                   \
-  X(cuDeviceGetByPCIBusId, CUdevice*, const char*)                                               \
-  X(cuDeviceCanAccessPeer, int*, CUdevice, CUdevice)                                             \
-  X(cuCtxCreate_v2, CUcontext*, unsigned, CUdevice)                                              \
-  X(cuCtxCreate_v4, CUcontext*, CUctxCreateParams*, unsigned, CUdevice)                          \
-  X(cuCtxDestroy_v2, CUcontext)                                                                  \
-  X(cuCtxPushCurrent_v2, CUcontext)                                                              \
-  X(cuCtxPopCurrent_v2, CUcontext*)                                                              \
-  X(cuCtxSetCurrent, CUcontext)                                                                  \
-  X(cuCtxGetCurrent, CUcontext*)                                                                 \
-  X(cuCtxGetDevice, CUdevice*)                                                                   \
-  X(cuCtxSynchronize)                                                                            \
-  X(cuCtxGetLimit, std::size_t*, CUlimit)                                                        \
-  X(cuCtxSetLimit, CUlimit, std::size_t)                                                         \
-  X(cuDevicePrimaryCtxRetain, CUcontext*, CUdevice)                                              \
-  X(cuDevicePrimaryCtxRelease_v2, CUdevice)                                                      \
-  X(cuDevicePrimaryCtxReset_v2, CUdevice)                                                        \
-  X(cuDevicePrimaryCtxGetState, CUdevice, unsigned*, int*)                                       \
-  X(cuMemAlloc_v2, CUdeviceptr*, std::size_t)                                                    \
-  X(cuMemAllocPitch_v2, CUdeviceptr*, std::size_t*, std::size_t, std::size_t, unsigned)          \
-  X(cuMemAllocManaged, CUdeviceptr*, std::size_t, unsigned)                                      \
-  X(cuMemFree_v2, CUdeviceptr)                                                                   \
-  X(cuMemGetInfo_v2, std::size_t*, std::size_t*)                                                 \
-  X(cuMemGetAddressRange_v2, CUdeviceptr*, std::size_t*, CUdeviceptr)                            \
-  X(cuMemHostAlloc, void**, std::size_t, unsigned)                                               \
-  X(cuMemFreeHost, void*)                                                                        \
-  X(cuMemHostRegister_v2, void*, std::size_t, unsigned)                                          \
-  X(cuMemHostUnregister, void*)                                                                  \
-  X(cuMemHostGetDevicePointer_v2, CUdeviceptr*, void*, unsigned)                                 \
-  X(cuMemHostGetFlags, unsigned*, void*)                                                         \
-  X(cuMemPrefetchAsync, CUdeviceptr, std::size_t, CUdevice, CUstream)                            \
-  X(cuPointerGetAttribute, void*, CUpointer_attribute, CUdeviceptr)                              \
-  X(cuPointerGetAttributes, unsigned, CUpointer_attribute*, void**, CUdeviceptr)                 \
-  X(cuMemcpy, CUdeviceptr, CUdeviceptr, std::size_t)                                             \
-  X(cuMemcpyHtoD_v2, CUdeviceptr, const void*, std::size_t)                                      \
-  X(cuMemcpyDtoH_v2, void*, CUdeviceptr, std::size_t)                                            \
-  X(cuMemcpyDtoD_v2, CUdeviceptr, CUdeviceptr, std::size_t)                                      \
-  X(cuMemcpyAsync, CUdeviceptr, CUdeviceptr, std::size_t, CUstream)                              \
-  X(cuMemcpyHtoDAsync_v2, CUdeviceptr, const void*, std::size_t, CUstream)                       \
-  X(cuMemcpyDtoHAsync_v2, void*, CUdeviceptr, std::size_t, CUstream)                             \
-  X(cuMemcpy2D_v2, const CUDA_MEMCPY2D*)                                                         \
-  X(cuMemcpy3D_v2, const CUDA_MEMCPY3D*)                                                         \
-  X(cuMemcpyHtoA_v2, CUarray, std::size_t, const void*, std::size_t)                             \
-  X(cuMemcpyAtoH_v2, void*, CUarray, std::size_t, std::size_t)                                   \
-  X(cuMemsetD8_v2, CUdeviceptr, unsigned char, std::size_t)                                      \
-  X(cuMemsetD32_v2, CUdeviceptr, unsigned, std::size_t)                                          \
-  X(cuMemsetD2D16_v2, CUdeviceptr, std::size_t, unsigned short, std::size_t, std::size_t)        \
-  X(cuMemsetD8Async, CUdeviceptr, unsigned char, std::size_t, CUstream)                          \
-  X(cuArrayCreate_v2, CUarray*, const CUDA_ARRAY_DESCRIPTOR*)                                    \
-  X(cuArray3DCreate_v2, CUarray*, const CUDA_ARRAY3D_DESCRIPTOR*)                                \
-  X(cuArrayGetDescriptor_v2, CUDA_ARRAY_DESCRIPTOR*, CUarray)                                    \
-  X(cuArrayDestroy, CUarray)                                                                     \
-  X(cuMipmappedArrayCreate, CUmipmappedArray*, const CUDA_ARRAY3D_DESCRIPTOR*, unsigned)         \
-  X(cuMipmappedArrayGetLevel, CUarray*, CUmipmappedArray, unsigned)                              \
-  X(cuMipmappedArrayDestroy, CUmipmappedArray)                                                   \
-  X(cuMemAllocAsync, CUdeviceptr*, std::size_t, CUstream)                                        \
-  X(cuMemAllocFromPoolAsync, CUdeviceptr*, std::size_t, CUmemoryPool, CUstream)                  \
-  X(cuMemFreeAsync, CUdeviceptr, CUstream)                                                       \
-  X(cuDeviceGetDefaultMemPool, CUmemoryPool*, CUdevice)                                          \
-  X(cuMemPoolCreate, CUmemoryPool*, const CUmemPoolProps*)                                       \
-  X(cuMemPoolDestroy, CUmemoryPool)                                                              \
-  X(cuMemPoolTrimTo, CUmemoryPool, std::size_t)                                                  \
-  X(cuMemPoolGetAttribute, CUmemoryPool, CUmemPool_attribute, void*)                             \
-  X(cuMemPoolSetAttribute, CUmemoryPool, CUmemPool_attribute, void*)                             \
-  X(cuMemGetAllocationGranularity, std::size_t*, const CUmemAllocationProp*,                     \
-    CUmemAllocationGranularity_flags)                                                            \
-  X(cuMemCreate, CUmemGenericAllocationHandle*, std::size_t, const CUmemAllocationProp*,         \
-    unsigned long long)                                                                          \
-  X(cuMemRelease, CUmemGenericAllocationHandle)                                                  \
-  X(cuMemAddressReserve, CUdeviceptr*, std::size_t, std::size_t, CUdeviceptr,                    \
-    unsigned long long)                                                                          \
-  X(cuMemAddressFree, CUdeviceptr, std::size_t)                                                  \
-  X(cuMemMap, CUdeviceptr, std::size_t, std::size_t, CUmemGenericAllocationHandle,               \
-    unsigned long long)                                                                          \
-  X(cuMemUnmap, CUdeviceptr, std::size_t)                                                        \
-  X(cuMemSetAccess, CUdeviceptr, std::size_t, const CUmemAccessDesc*, std::size_t)               \
-  X(cuMemExportToShareableHandle, void*, CUmemGenericAllocationHandle,                           \
-    CUmemAllocationHandleType, unsigned long long)                                               \
-  X(cuMemImportFromShareableHandle, CUmemGenericAllocationHandle*, void*,                        \
-    CUmemAllocationHandleType)                                                                   \
-  X(cuMemRetainAllocationHandle, CUmemGenericAllocationHandle*, void*)                           \
-  X(cuIpcGetMemHandle, CUipcMemHandle*, CUdeviceptr)                                             \
-  X(cuIpcOpenMemHandle_v2, CUdeviceptr*, CUipcMemHandle, unsigned)                               \
-  X(cuIpcCloseMemHandle, CUdeviceptr)                                                            \
-  X(cuImportExternalMemory, CUexternalMemory*, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC*)          \
-  X(cuExternalMemoryGetMappedBuffer, CUdeviceptr*, CUexternalMemory,                             \
-    const CUDA_EXTERNAL_MEMORY_BUFFER_DESC*)                                                     \
-  X(cuDestroyExternalMemory, CUexternalMemory)                                                   \
-  X(cuModuleLoadData, CUmodule*, const void*)                                                    \
-  X(cuModuleLoadDataEx, CUmodule*, const void*, unsigned, CUjit_option*, void**)                 \
-  X(cuModuleUnload, CUmodule)                                                                    \
-  X(cuModuleGetFunction, CUfunction*, CUmodule, const char*)                                     \
-  X(cuModuleGetGlobal_v2, CUdeviceptr*, std::size_t*, CUmodule, const char*)                     \
-  X(cuModuleGetFunctionCount, unsigned*, CUmodule)                                               \
-  X(cuLibraryLoadData, CUlibrary*, const void*, CUjit_option*, void**, unsigned,                 \
-    CUlibraryOption*, void**, unsigned)                                                          \
-  X(cuLibraryGetKernel, CUkernel*, CUlibrary, const char*)                                       \
-  X(cuLibraryUnload, CUlibrary)                                                                  \
-  X(cuKernelGetFunction, CUfunction*, CUkernel)                                                  \
-  X(cuFuncGetAttribute, int*, CUfunction_attribute, CUfunction)                                  \
-  X(cuFuncSetAttribute, CUfunction, CUfunction_attribute, int)                                   \
-  X(cuFuncGetParamInfo, CUfunction, std::size_t, std::size_t*, std::size_t*)                     \
-  X(cuOccupancyMaxActiveBlocksPerMultiprocessor, int*, CUfunction, int, std::size_t)             \
-  X(cuOccupancyMaxPotentialBlockSize, int*, int*, CUfunction, CUoccupancyB2DSize, std::size_t,   \
-    int)                                                                                         \
-  X(cuLaunchKernel, CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,      \
-    unsigned, CUstream, void**, void**)                                                          \
-  X(cuLaunchKernel_ptsz, CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
-    unsigned, CUstream, void**, void**)                                                          \
-  X(cuLaunchKernelEx, const CUlaunchConfig*, CUfunction, void**, void**)                         \
-  X(cuLaunchCooperativeKernel, CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned,     \
-    unsigned, unsigned, CUstream, void**)                                                        \
-  X(cuFuncSetBlockShape, CUfunction, int, int, int)                                              \
-  X(cuParamSetSize, CUfunction, unsigned)                                                        \
-  X(cuParamSetv, CUfunction, int, void*, unsigned)                                               \
-  X(cuLaunchGrid, CUfunction, int, int)                                                          \
-  X(cuLaunchHostFunc, CUstream, CUhostFn, void*)                                                 \
-  X(cuStreamAddCallback, CUstream, CUstreamCallback, void*, unsigned)                            \
-  X(cuStreamCreate, CUstream*, unsigned)                                                         \
-  X(cuStreamCreateWithPriority, CUstream*, unsigned, int)                                        \
-  X(cuStreamGetPriority, CUstream, int*)                                                         \
-  X(cuStreamDestroy_v2, CUstream)                                                                \
-  X(cuStreamSynchronize, CUstream)                                                               \
-  X(cuStreamQuery, CUstream)                                                                     \
-  X(cuStreamWaitEvent, CUstream, CUevent, unsigned)                                              \
-  X(cuStreamWaitValue32_v2, CUstream, CUdeviceptr, std::uint32_t, unsigned)                      \
-  X(cuStreamWriteValue32_v2, CUstream, CUdeviceptr, std::uint32_t, unsigned)                     \
-  X(cuStreamBeginCapture_v2, CUstream, CUstreamCaptureMode)                                      \
-  X(cuStreamEndCapture, CUstream, CUgraph*)                                                      \
-  X(cuStreamIsCapturing, CUstream, CUstreamCaptureStatus*)                                       \
-  X(cuThreadExchangeStreamCaptureMode, CUstreamCaptureMode*)                                     \
-  X(cuEventCreate, CUevent*, unsigned)                                                           \
-  X(cuEventDestroy_v2, CUevent)                                                                  \
-  X(cuEventRecord, CUevent, CUstream)                                                            \
-  X(cuEventQuery, CUevent)                                                                       \
-  X(cuEventSynchronize, CUevent)                                                                 \
-  X(cuEventElapsedTime, float*, CUevent, CUevent)                                                \
-  X(cuGraphCreate, CUgraph*, unsigned)                                                           \
-  X(cuGraphDestroy, CUgraph)                                                                     \
-  X(cuGraphGetNodes, CUgraph, CUgraphNode*, std::size_t*)                                        \
-  X(cuGraphGetEdges, CUgraph, CUgraphNode*, CUgraphNode*, std::size_t*)                          \
-  X(cuGraphNodeGetType, CUgraphNode, CUgraphNodeType*)                                           \
-  X(cuGraphAddDependencies, CUgraph, const CUgraphNode*, const CUgraphNode*, std::size_t)        \
-  X(cuGraphAddKernelNode_v2, CUgraphNode*, CUgraph, const CUgraphNode*, std::size_t,             \
-    const CUDA_KERNEL_NODE_PARAMS_v2*)                                                           \
-  X(cuGraphKernelNodeGetParams_v2, CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v2*)                     \
-  X(cuGraphExecKernelNodeSetParams_v2, CUgraphExec, CUgraphNode,                                 \
-    const CUDA_KERNEL_NODE_PARAMS_v2*)                                                           \
-  X(cuGraphAddHostNode, CUgraphNode*, CUgraph, const CUgraphNode*, std::size_t,                  \
-    const CUDA_HOST_NODE_PARAMS_v1*)                                                             \
-  X(cuGraphAddChildGraphNode, CUgraphNode*, CUgraph, const CUgraphNode*, std::size_t, CUgraph)   \
-  X(cuGraphInstantiateWithFlags, CUgraphExec*, CUgraph, unsigned long long)                      \
-  X(cuGraphLaunch, CUgraphExec, CUstream)                                                        \
-  X(cuGraphExecUpdate_v2, CUgraphExec, CUgraph, CUgraphExecUpdateResultInfo*)                    \
-  X(cuGraphExecDestroy, CUgraphExec)                                                             \
-  X(cuDeviceGetGraphMemAttribute, CUdevice, CUgraphMem_attribute, void*)                         \
-  X(cuDeviceGraphMemTrim, CUdevice)                                                              \
+#define TEST_FUNCTIONS(X)                                                                          \
+  X(cuInit, unsigned)                                                                              \
+  X(cuDriverGetVersion, int*)                                                                      \
+  X(cuGetProcAddress_v2, const char*, void**, int, unsigned long long,                             \
+    CUdriverProcAddressQueryResult*)                                                               \
+  X(cuGetProcAddress, const char*, void**, int, unsigned long long)                                \
+  X(cuGetErrorName, CUresult, const char**)                                                        \
+  X(cuGetErrorString, CUresult, const char**)                                                      \
+  X(cuGetExportTable, const void**, const CUuuid*)                                                 \
+  X(cuDeviceGetCount, int*)                                                                        \
+  X(cuDeviceGet, CUdevice*, int)                                                                   \
+  X(cuDeviceGetName, char*, int, CUdevice)                                                         \
+  X(cuDeviceGetUuid, CUuuid*, CUdevice)                                                            \
+  X(cuDeviceGetUuid_v2, CUuuid*, CUdevice)                                                         \
+  X(cuDeviceTotalMem_v2, std::size_t*, CUdevice)                                                   \
+  X(cuDeviceGetAttribute, int*, int, CUdevice)                                                     \
+  X(cuDeviceGetPCIBusId, char*, int, CUdevice)                                                     \
+  X(cuDeviceGetByPCIBusId, CUdevice*, const char*)                                                 \
+  X(cuDeviceCanAccessPeer, int*, CUdevice, CUdevice)                                               \
+  X(cuCtxCreate_v2, CUcontext*, unsigned, CUdevice)                                                \
+  X(cuCtxCreate_v4, CUcontext*, CUctxCreateParams*, unsigned, CUdevice)                            \
+  X(cuCtxDestroy_v2, CUcontext)                                                                    \
+  X(cuCtxPushCurrent_v2, CUcontext)                                                                \
+  X(cuCtxPopCurrent_v2, CUcontext*)                                                                \
+  X(cuCtxSetCurrent, CUcontext)                                                                    \
+  X(cuCtxGetCurrent, CUcontext*)                                                                   \
+  X(cuCtxGetDevice, CUdevice*)                                                                     \
+  X(cuCtxSynchronize)                                                                              \
+  X(cuCtxGetLimit, std::size_t*, CUlimit)                                                          \
+  X(cuCtxSetLimit, CUlimit, std::size_t)                                                           \
+  X(cuDevicePrimaryCtxRetain, CUcontext*, CUdevice)                                                \
+  X(cuDevicePrimaryCtxRelease_v2, CUdevice)                                                        \
+  X(cuDevicePrimaryCtxReset_v2, CUdevice)                                                          \
+  X(cuDevicePrimaryCtxGetState, CUdevice, unsigned*, int*)                                         \
+  X(cuMemAlloc_v2, CUdeviceptr*, std::size_t)                                                      \
+  X(cuMemAllocPitch_v2, CUdeviceptr*, std::size_t*, std::size_t, std::size_t, unsigned)            \
+  X(cuMemAllocManaged, CUdeviceptr*, std::size_t, unsigned)                                        \
+  X(cuMemFree_v2, CUdeviceptr)                                                                     \
+  X(cuMemGetInfo_v2, std::size_t*, std::size_t*)                                                   \
+  X(cuMemGetAddressRange_v2, CUdeviceptr*, std::size_t*, CUdeviceptr)                              \
+  X(cuMemHostAlloc, void**, std::size_t, unsigned)                                                 \
+  X(cuMemFreeHost, void*)                                                                          \
+  X(cuMemHostRegister_v2, void*, std::size_t, unsigned)                                            \
+  X(cuMemHostUnregister, void*)                                                                    \
+  X(cuMemHostGetDevicePointer_v2, CUdeviceptr*, void*, unsigned)                                   \
+  X(cuMemHostGetFlags, unsigned*, void*)                                                           \
+  X(cuMemPrefetchAsync, CUdeviceptr, std::size_t, CUdevice, CUstream)                              \
+  X(cuPointerGetAttribute, void*, CUpointer_attribute, CUdeviceptr)                                \
+  X(cuPointerGetAttributes, unsigned, CUpointer_attribute*, void**, CUdeviceptr)                   \
+  X(cuMemcpy, CUdeviceptr, CUdeviceptr, std::size_t)                                               \
+  X(cuMemcpyHtoD_v2, CUdeviceptr, const void*, std::size_t)                                        \
+  X(cuMemcpyDtoH_v2, void*, CUdeviceptr, std::size_t)                                              \
+  X(cuMemcpyDtoD_v2, CUdeviceptr, CUdeviceptr, std::size_t)                                        \
+  X(cuMemcpyAsync, CUdeviceptr, CUdeviceptr, std::size_t, CUstream)                                \
+  X(cuMemcpyHtoDAsync_v2, CUdeviceptr, const void*, std::size_t, CUstream)                         \
+  X(cuMemcpyDtoHAsync_v2, void*, CUdeviceptr, std::size_t, CUstream)                               \
+  X(cuMemcpy2D_v2, const CUDA_MEMCPY2D*)                                                           \
+  X(cuMemcpy3D_v2, const CUDA_MEMCPY3D*)                                                           \
+  X(cuMemcpyHtoA_v2, CUarray, std::size_t, const void*, std::size_t)                               \
+  X(cuMemcpyAtoH_v2, void*, CUarray, std::size_t, std::size_t)                                     \
+  X(cuMemsetD8_v2, CUdeviceptr, unsigned char, std::size_t)                                        \
+  X(cuMemsetD32_v2, CUdeviceptr, unsigned, std::size_t)                                            \
+  X(cuMemsetD2D16_v2, CUdeviceptr, std::size_t, unsigned short, std::size_t, std::size_t)          \
+  X(cuMemsetD8Async, CUdeviceptr, unsigned char, std::size_t, CUstream)                            \
+  X(cuArrayCreate_v2, CUarray*, const CUDA_ARRAY_DESCRIPTOR*)                                      \
+  X(cuArray3DCreate_v2, CUarray*, const CUDA_ARRAY3D_DESCRIPTOR*)                                  \
+  X(cuArrayGetDescriptor_v2, CUDA_ARRAY_DESCRIPTOR*, CUarray)                                      \
+  X(cuArrayDestroy, CUarray)                                                                       \
+  X(cuMipmappedArrayCreate, CUmipmappedArray*, const CUDA_ARRAY3D_DESCRIPTOR*, unsigned)           \
+  X(cuMipmappedArrayGetLevel, CUarray*, CUmipmappedArray, unsigned)                                \
+  X(cuMipmappedArrayDestroy, CUmipmappedArray)                                                     \
+  X(cuMemAllocAsync, CUdeviceptr*, std::size_t, CUstream)                                          \
+  X(cuMemAllocFromPoolAsync, CUdeviceptr*, std::size_t, CUmemoryPool, CUstream)                    \
+  X(cuMemFreeAsync, CUdeviceptr, CUstream)                                                         \
+  X(cuDeviceGetDefaultMemPool, CUmemoryPool*, CUdevice)                                            \
+  X(cuMemPoolCreate, CUmemoryPool*, const CUmemPoolProps*)                                         \
+  X(cuMemPoolDestroy, CUmemoryPool)                                                                \
+  X(cuMemPoolTrimTo, CUmemoryPool, std::size_t)                                                    \
+  X(cuMemPoolGetAttribute, CUmemoryPool, CUmemPool_attribute, void*)                               \
+  X(cuMemPoolSetAttribute, CUmemoryPool, CUmemPool_attribute, void*)                               \
+  X(cuMemGetAllocationGranularity, std::size_t*, const CUmemAllocationProp*,                       \
+    CUmemAllocationGranularity_flags)                                                              \
+  X(cuMemCreate, CUmemGenericAllocationHandle*, std::size_t, const CUmemAllocationProp*,           \
+    unsigned long long)                                                                            \
+  X(cuMemRelease, CUmemGenericAllocationHandle)                                                    \
+  X(cuMemAddressReserve, CUdeviceptr*, std::size_t, std::size_t, CUdeviceptr, unsigned long long)  \
+  X(cuMemAddressFree, CUdeviceptr, std::size_t)                                                    \
+  X(cuMemMap, CUdeviceptr, std::size_t, std::size_t, CUmemGenericAllocationHandle,                 \
+    unsigned long long)                                                                            \
+  X(cuMemUnmap, CUdeviceptr, std::size_t)                                                          \
+  X(cuMemSetAccess, CUdeviceptr, std::size_t, const CUmemAccessDesc*, std::size_t)                 \
+  X(cuMemExportToShareableHandle, void*, CUmemGenericAllocationHandle, CUmemAllocationHandleType,  \
+    unsigned long long)                                                                            \
+  X(cuMemImportFromShareableHandle, CUmemGenericAllocationHandle*, void*,                          \
+    CUmemAllocationHandleType)                                                                     \
+  X(cuMemRetainAllocationHandle, CUmemGenericAllocationHandle*, void*)                             \
+  X(cuIpcGetMemHandle, CUipcMemHandle*, CUdeviceptr)                                               \
+  X(cuIpcOpenMemHandle_v2, CUdeviceptr*, CUipcMemHandle, unsigned)                                 \
+  X(cuIpcCloseMemHandle, CUdeviceptr)                                                              \
+  X(cuImportExternalMemory, CUexternalMemory*, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC*)            \
+  X(cuExternalMemoryGetMappedBuffer, CUdeviceptr*, CUexternalMemory,                               \
+    const CUDA_EXTERNAL_MEMORY_BUFFER_DESC*)                                                       \
+  X(cuDestroyExternalMemory, CUexternalMemory)                                                     \
+  X(cuModuleLoadData, CUmodule*, const void*)                                                      \
+  X(cuModuleLoadDataEx, CUmodule*, const void*, unsigned, CUjit_option*, void**)                   \
+  X(cuModuleUnload, CUmodule)                                                                      \
+  X(cuModuleGetFunction, CUfunction*, CUmodule, const char*)                                       \
+  X(cuModuleGetGlobal_v2, CUdeviceptr*, std::size_t*, CUmodule, const char*)                       \
+  X(cuModuleGetFunctionCount, unsigned*, CUmodule)                                                 \
+  X(cuLibraryLoadData, CUlibrary*, const void*, CUjit_option*, void**, unsigned, CUlibraryOption*, \
+    void**, unsigned)                                                                              \
+  X(cuLibraryGetKernel, CUkernel*, CUlibrary, const char*)                                         \
+  X(cuLibraryUnload, CUlibrary)                                                                    \
+  X(cuKernelGetFunction, CUfunction*, CUkernel)                                                    \
+  X(cuFuncGetAttribute, int*, CUfunction_attribute, CUfunction)                                    \
+  X(cuFuncSetAttribute, CUfunction, CUfunction_attribute, int)                                     \
+  X(cuFuncGetParamInfo, CUfunction, std::size_t, std::size_t*, std::size_t*)                       \
+  X(cuOccupancyMaxActiveBlocksPerMultiprocessor, int*, CUfunction, int, std::size_t)               \
+  X(cuOccupancyMaxPotentialBlockSize, int*, int*, CUfunction, CUoccupancyB2DSize, std::size_t,     \
+    int)                                                                                           \
+  X(cuLaunchKernel, CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,        \
+    unsigned, CUstream, void**, void**)                                                            \
+  X(cuLaunchKernel_ptsz, CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,   \
+    unsigned, CUstream, void**, void**)                                                            \
+  X(cuLaunchKernelEx, const CUlaunchConfig*, CUfunction, void**, void**)                           \
+  X(cuLaunchCooperativeKernel, CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned,       \
+    unsigned, unsigned, CUstream, void**)                                                          \
+  X(cuFuncSetBlockShape, CUfunction, int, int, int)                                                \
+  X(cuParamSetSize, CUfunction, unsigned)                                                          \
+  X(cuParamSetv, CUfunction, int, void*, unsigned)                                                 \
+  X(cuLaunchGrid, CUfunction, int, int)                                                            \
+  X(cuLaunchHostFunc, CUstream, CUhostFn, void*)                                                   \
+  X(cuStreamAddCallback, CUstream, CUstreamCallback, void*, unsigned)                              \
+  X(cuStreamCreate, CUstream*, unsigned)                                                           \
+  X(cuStreamCreateWithPriority, CUstream*, unsigned, int)                                          \
+  X(cuStreamGetPriority, CUstream, int*)                                                           \
+  X(cuStreamDestroy_v2, CUstream)                                                                  \
+  X(cuStreamSynchronize, CUstream)                                                                 \
+  X(cuStreamQuery, CUstream)                                                                       \
+  X(cuStreamWaitEvent, CUstream, CUevent, unsigned)                                                \
+  X(cuStreamWaitValue32_v2, CUstream, CUdeviceptr, std::uint32_t, unsigned)                        \
+  X(cuStreamWriteValue32_v2, CUstream, CUdeviceptr, std::uint32_t, unsigned)                       \
+  X(cuStreamBeginCapture_v2, CUstream, CUstreamCaptureMode)                                        \
+  X(cuStreamEndCapture, CUstream, CUgraph*)                                                        \
+  X(cuStreamIsCapturing, CUstream, CUstreamCaptureStatus*)                                         \
+  X(cuThreadExchangeStreamCaptureMode, CUstreamCaptureMode*)                                       \
+  X(cuEventCreate, CUevent*, unsigned)                                                             \
+  X(cuEventDestroy_v2, CUevent)                                                                    \
+  X(cuEventRecord, CUevent, CUstream)                                                              \
+  X(cuEventQuery, CUevent)                                                                         \
+  X(cuEventSynchronize, CUevent)                                                                   \
+  X(cuEventElapsedTime, float*, CUevent, CUevent)                                                  \
+  X(cuGraphCreate, CUgraph*, unsigned)                                                             \
+  X(cuGraphDestroy, CUgraph)                                                                       \
+  X(cuGraphGetNodes, CUgraph, CUgraphNode*, std::size_t*)                                          \
+  X(cuGraphGetEdges, CUgraph, CUgraphNode*, CUgraphNode*, std::size_t*)                            \
+  X(cuGraphNodeGetType, CUgraphNode, CUgraphNodeType*)                                             \
+  X(cuGraphAddDependencies, CUgraph, const CUgraphNode*, const CUgraphNode*, std::size_t)          \
+  X(cuGraphAddKernelNode_v2, CUgraphNode*, CUgraph, const CUgraphNode*, std::size_t,               \
+    const CUDA_KERNEL_NODE_PARAMS_v2*)                                                             \
+  X(cuGraphKernelNodeGetParams_v2, CUgraphNode, CUDA_KERNEL_NODE_PARAMS_v2*)                       \
+  X(cuGraphExecKernelNodeSetParams_v2, CUgraphExec, CUgraphNode,                                   \
+    const CUDA_KERNEL_NODE_PARAMS_v2*)                                                             \
+  X(cuGraphAddHostNode, CUgraphNode*, CUgraph, const CUgraphNode*, std::size_t,                    \
+    const CUDA_HOST_NODE_PARAMS_v1*)                                                               \
+  X(cuGraphAddChildGraphNode, CUgraphNode*, CUgraph, const CUgraphNode*, std::size_t, CUgraph)     \
+  X(cuGraphInstantiateWithFlags, CUgraphExec*, CUgraph, unsigned long long)                        \
+  X(cuGraphLaunch, CUgraphExec, CUstream)                                                          \
+  X(cuGraphExecUpdate_v2, CUgraphExec, CUgraph, CUgraphExecUpdateResultInfo*)                      \
+  X(cuGraphExecDestroy, CUgraphExec)                                                               \
+  X(cuDeviceGetGraphMemAttribute, CUdevice, CUgraphMem_attribute, void*)                           \
+  X(cuDeviceGraphMemTrim, CUdevice)                                                                \
   X(cuGreenCtxCreate, void**, void*, CUdevice, unsigned)
 
 // The library, loaded; every function must be there.
