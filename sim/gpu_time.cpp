@@ -86,7 +86,7 @@ class GpuTime::Transaction {
   explicit Transaction(const GpuTime& time)
       : sim_(*time.sim_),
         turns_(*time.turns_),
-        slice_ns_(model().time_slice_ns),
+        slice_ns_(time_slice_ns(sim_.state(), turns_.gpu)),
         recorder_(turns_, std::uint64_t{model().sample_period_us} * 1000) {
     if (::pthread_mutex_lock(&turns_.lock) == EOWNERDEAD) {
       ::pthread_mutex_consistent(&turns_.lock);
@@ -205,6 +205,20 @@ std::uint64_t GpuTime::end_of(std::uint64_t lane_id) const {
 }
 
 void GpuTime::bring_up_to_date() const { const Transaction transaction(*this); }
+
+std::uint64_t time_slice_ns(const State& state, std::uint32_t gpu) {
+  const std::uint64_t own = state.models[state.gpus[gpu].model].time_slice_ns;
+  switch (static_cast<TimeSlice>(state.gpus[gpu].time_slice.load(std::memory_order_relaxed))) {
+    case TimeSlice::kShort:
+      return own / 2;
+    case TimeSlice::kMedium:
+      return own * 2;
+    case TimeSlice::kLong:
+      return own * 4;
+    default:
+      return own;
+  }
+}
 
 void bring_up_to_date(const Simulation& sim, std::uint32_t gpu) {
   for (const Turns& turns : sim.state().turns) {

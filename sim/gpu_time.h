@@ -58,6 +58,9 @@ class GpuTime {
   Turns* turns_;
 };
 
+// The length of a time slice on GPU `gpu`: its model's, by its policy half, twice or four times that
+// (invented: NVIDIA tells no lengths).
+std::uint64_t time_slice_ns(const State& state, std::uint32_t gpu);
 // Brings every timeline of GPU `gpu` up to now, for those who read utilisation.
 void bring_up_to_date(const Simulation& sim, std::uint32_t gpu);
 

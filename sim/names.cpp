@@ -1,5 +1,6 @@
 #include "sim/names.h"
 
+#include <array>
 #include <charconv>
 #include <span>
 
@@ -65,6 +66,24 @@ std::string_view find(std::span<const Name> names, std::uint32_t value) {
   return {};
 }
 
+std::optional<std::uint32_t> parse_number(std::string_view text) {
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+// Without their common beginning.
+constexpr std::string_view short_name(std::string_view name) {
+  constexpr std::string_view kPrefix = "CUDA_ERROR_";
+  return name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name;
+}
+constexpr auto kCudaErrors = std::to_array<Name>({
+#define E(name, value, text) {short_name(#name), value},
+#include "sim/cuda/errors.def"
+#undef E
+});
+
 }  // namespace
 
 std::optional<std::uint32_t> parse_architecture(std::string_view text) {
@@ -82,13 +101,22 @@ std::optional<std::uint32_t> parse_recovery_action(std::string_view text) {
 }
 
 std::optional<std::uint32_t> parse_error(std::string_view text) {
-  std::uint32_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc() && end == text.data() + text.size()) return number;
+  if (const auto number = parse_number(text)) return number;
   for (const std::string_view prefix : {"NVML_ERROR_", "NVML_"}) {
     if (text.starts_with(prefix)) return find(kErrors, text.substr(prefix.size()));
   }
   return find(kErrors, text);
+}
+
+std::optional<std::uint32_t> parse_cuda_error(std::string_view text) {
+  if (const auto number = parse_number(text)) return number;
+  constexpr std::string_view kPrefix = "CUDA_ERROR_";
+  return find(kCudaErrors, text.starts_with(kPrefix) ? text.substr(kPrefix.size()) : text);
+}
+
+std::string cuda_error_name(std::uint32_t code) {
+  const std::string_view text = find(kCudaErrors, code);
+  return text.empty() ? std::to_string(code) : "CUDA_ERROR_" + std::string(text);
 }
 
 std::string error_name(std::uint32_t code) {

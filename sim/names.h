@@ -1,5 +1,5 @@
 #pragma once
-// Words of NVML in a machine file and on the command line: architectures, brands, virtualisation,
+// Words of NVML and CUDA in a machine file and on the command line: architectures, brands, virtualisation,
 // topology levels, error codes. Pure functions over constant tables.
 
 #include <cstdint>
@@ -16,6 +16,9 @@ std::optional<std::uint32_t> parse_topology_level(std::string_view text);   // "
 std::optional<std::uint32_t> parse_recovery_action(std::string_view text);  // "gpu-reset"
 // "GPU_IS_LOST" or "NVML_ERROR_GPU_IS_LOST" or "15".
 std::optional<std::uint32_t> parse_error(std::string_view text);
+// The same for the driver's: "OUT_OF_MEMORY", "CUDA_ERROR_OUT_OF_MEMORY" or "2".
+std::optional<std::uint32_t> parse_cuda_error(std::string_view text);
+std::string cuda_error_name(std::uint32_t code);
 std::string error_name(std::uint32_t code);  // "NVML_ERROR_GPU_IS_LOST", "999" for unknown numbers
 std::string recovery_action_name(std::uint32_t action);
 

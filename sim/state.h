@@ -150,6 +150,9 @@ enum class Presence : std::uint32_t {
   kGone,  // not there after a driver reload: the count shrinks
 };
 
+// nvidia-smi compute-policy --set-timeslice: 0 to 3.
+enum class TimeSlice : std::uint32_t { kDefault, kShort, kMedium, kLong };
+
 struct Gpu {
   std::uint32_t model;
   std::uint32_t minor;
@@ -173,6 +176,7 @@ struct Gpu {
   Shared<std::uint32_t> presence;  // Presence
   Shared<std::uint32_t> recovery_action;
   Shared<std::uint32_t> last_xid;
+  Shared<std::uint32_t> time_slice;  // TimeSlice
   std::uint32_t no_reset;  // passed through without reset: a MIG mode change stays pending
   GpuInstance instances[kMaxGpuInstances];  // index = GPU instance id
 };

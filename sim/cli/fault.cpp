@@ -50,7 +50,8 @@ void take_gpu(CLI::App& command, Wish& wish, bool required) {
 
 void take_function(CLI::App& command, Wish& wish) {
   command.add_option("--function", wish.function,
-                     "NVML function, for example nvmlDeviceGetMemoryInfo; * for every one");
+                     "Function, for example nvmlDeviceGetMemoryInfo or cuMemAlloc; * for all of "
+                     "NVML, cu* for all of CUDA");
 }
 
 Result<std::uint32_t> gpu_or_none(const Simulation& sim, const Wish& wish) {
@@ -68,10 +69,13 @@ Result<void> add(const Simulation& sim, const Wish& wish, FaultKind kind, std::u
 }
 
 Result<void> fail_calls(const Simulation& sim, const Wish& wish) {
-  const auto error = parse_error(wish.error);
+  const bool is_cuda = wish.function.starts_with("cu");
+  const auto error = is_cuda ? parse_cuda_error(wish.error) : parse_error(wish.error);
   if (!error) {
-    return fail(Code::kInvalidArgument, fmt::format("'{}' is no NVML error", wish.error),
-                "write for example GPU_IS_LOST, TIMEOUT or 999");
+    return fail(Code::kInvalidArgument,
+                fmt::format("'{}' is no {} error", wish.error, is_cuda ? "CUDA" : "NVML"),
+                is_cuda ? "write for example OUT_OF_MEMORY, LAUNCH_FAILED or 999"
+                        : "write for example GPU_IS_LOST, TIMEOUT or 999");
   }
   return add(sim, wish, FaultKind::kFail, *error);
 }
@@ -201,7 +205,7 @@ void add_gpu_faults(CLI::App& fault, Cli& cli, const std::shared_ptr<Wish>& wish
 void add_call_faults(CLI::App& fault, Cli& cli, const std::shared_ptr<Wish>& wish) {
   auto* failing = add_command(fault, cli, "fail", "Calls fail", wish, fail_calls);
   take_function(*failing, *wish);
-  failing->add_option("--error", wish->error, "NVML error by name or number [UNKNOWN]");
+  failing->add_option("--error", wish->error, "Error by name or number [UNKNOWN]");
   take_gpu(*failing, *wish, false);
   auto* slow = add_command(fault, cli, "slow", "Calls take longer", wish, slow_calls);
   take_function(*slow, *wish);

@@ -81,7 +81,9 @@ Json fault_json(const State& state) {
     list.push_back({{"kind", kKinds[fault.kind % 3]},
                     {"function", fault.function},
                     {"gpu", instance_or_null(fault.gpu)},
-                    {"error", error_name(fault.error)},
+                    {"error", std::string_view(fault.function).starts_with("cu")
+                                  ? cuda_error_name(fault.error)
+                                  : error_name(fault.error)},
                     {"delayMs", fault.delay_us / 1000}});
   }
   return list;

@@ -16,6 +16,8 @@ constexpr const char* kHelp =
     "  nvidia-smi --query-compute-apps=pid,process_name,used_memory,gpu_uuid --format=csv[,...]\n"
     "  nvidia-smi [-i GPU] -c DEFAULT|PROHIBITED|EXCLUSIVE_PROCESS     set the compute mode\n"
     "  nvidia-smi [-i GPU] -mig 0|1             set the MIG mode\n"
+    "  nvidia-smi compute-policy -l [-i GPU]    the time slices of contexts that take turns\n"
+    "  nvidia-smi compute-policy --set-timeslice=0..3 [-i GPU]    default, short, medium, long\n"
     "  nvidia-smi topo -m                       how GPUs are connected\n"
     "  nvidia-smi mig -lgip|-lgipp|-lgi|-lci [-i GPU]\n"
     "GPU: index, UUID or PCI bus id\n";
@@ -55,8 +57,10 @@ std::optional<std::string_view> value_of(std::span<char*> arguments, std::size_t
 std::optional<Failure> read_argument(std::span<char*> arguments, std::size_t& at,
                                      Options& options) {
   const std::string_view argument = arguments[at];
-  if (argument == "topo" || argument == "mig") {
+  if (argument == "topo" || argument == "mig" || argument == "compute-policy") {
     options.command = argument;
+  } else if (const auto slice = value_of(arguments, at, "--set-timeslice")) {
+    options.time_slice = *slice;
   } else if (!options.command.empty() && argument.starts_with("-") && argument != "-i") {
     options.command_flag = argument;
   } else if (argument == "-L" || argument == "--list-gpus") {
@@ -109,6 +113,13 @@ int run(const Options& options) {
   if (!options.compute_mode.empty()) return set_compute_mode(options.compute_mode, gpus);
   if (!options.mig_mode.empty()) return set_mig_mode(options.mig_mode, gpus);
   if (options.command == "topo" && options.command_flag == "-m") return print_topology(gpus);
+  if (options.command == "compute-policy" && !options.time_slice.empty()) {
+    return set_time_slice(options.time_slice, gpus);
+  }
+  if (options.command == "compute-policy" &&
+      (options.command_flag == "-l" || options.command_flag == "--list")) {
+    return list_time_slices(gpus);
+  }
   if (options.command == "mig") return print_mig(options.command_flag, gpus);
   if (!options.command.empty()) {
     fmt::print("{}", kHelp);

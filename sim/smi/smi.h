@@ -1,6 +1,7 @@
 #pragma once
 // The stand-in of nvidia-smi: the queries and commands that people's scripts and our scenarios use,
-// answered through libnvidia-ml.so.1, which it loads as the real one does. The looks of the output
+// answered through libnvidia-ml.so.1, which it loads as the real one does (but for compute-policy,
+// of which NVML knows nothing: the real one asks the driver itself, this one the machine's state). The looks of the output
 // are the real one's; the code is our own. One thread, one run.
 
 #include <cstdint>
@@ -48,7 +49,8 @@ struct Options {
   bool units = true;
   std::string compute_mode;
   std::string mig_mode;
-  std::string command;       // "topo", "mig"
+  std::string time_slice;
+  std::string command;       // "topo", "mig", "compute-policy"
   std::string command_flag;  // "-m", "-lgip", ...
 };
 
@@ -68,6 +70,8 @@ int print_topology(const std::vector<GpuRow>& gpus);
 int print_mig(const std::string& flag, const std::vector<GpuRow>& gpus);
 int set_compute_mode(const std::string& mode, const std::vector<GpuRow>& gpus);
 int set_mig_mode(const std::string& mode, const std::vector<GpuRow>& gpus);
+int list_time_slices(const std::vector<GpuRow>& gpus);
+int set_time_slice(const std::string& wanted, const std::vector<GpuRow>& gpus);
 
 // What more than one of them needs.
 struct Memory {

@@ -129,6 +129,20 @@ def test_faults_come_and_go(machine):
     assert len(one.smi("-L").splitlines()) == 8
     assert "no GPU '9'" in one.sim("fault", "lost", "--gpu", "9", ok=False)
     assert "no NVML error" in one.sim("fault", "fail", "--error", "OOPS", ok=False)
+    one.sim("fault", "fail", "--function", "cuMemAlloc_v2", "--error", "OUT_OF_MEMORY")
+    fault = one.show()["faults"][0]
+    assert (fault["function"], fault["error"]) == ("cuMemAlloc", "CUDA_ERROR_OUT_OF_MEMORY")
+    refused = one.sim("fault", "fail", "--function", "cuMemAlloc", "--error", "GPU_IS_LOST", ok=False)
+    assert "no CUDA error" in refused
+
+
+def test_time_slices_are_set_as_the_dra_driver_does(machine):
+    one = machine("a100-40gb-x4")
+    uuid = one.show()["gpus"][2]["uuid"]
+    one.smi("compute-policy", "-i", uuid, "--set-timeslice", "3")
+    names = [line.split()[-1] for line in one.smi("compute-policy", "-l").splitlines()]
+    assert names == ["Default", "Default", "Long", "Default"]
+    assert "Invalid timeslice" in one.smi("compute-policy", "--set-timeslice=4", ok=False)
 
 
 def test_reset_brings_a_pending_mig_mode(machine):

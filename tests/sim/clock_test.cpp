@@ -1,0 +1,141 @@
+// The machine's time: the wall's, and one that moves when everybody waits.
+
+#include "sim/clock.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "support.h"
+
+namespace tranche::sim {
+namespace {
+
+using test::World;
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
+// A clock outlives its threads: it is never destroyed.
+Clock& make_clock(const std::shared_ptr<Simulation>& sim, const ProcessSlot& slot) {
+  return *new Clock(sim, slot);  // NOLINT: see above
+}
+
+class VirtualWorld : public World {
+ public:
+  VirtualWorld() : World("t4") {
+    ::setenv("TRANCHE_SIM_CLOCK", "virtual", 1);
+    sim = open();
+    slot = *sim->claim_slot("");
+  }
+  ~VirtualWorld() { ::unsetenv("TRANCHE_SIM_CLOCK"); }
+
+  std::shared_ptr<Simulation> sim;
+  ProcessSlot* slot = nullptr;
+};
+
+TEST(Clock, wall_time_goes_on_and_wakes_end_a_wait) {
+  const World world("t4");
+  const auto sim = world.open();
+  const auto slot = sim->claim_slot("");
+  ASSERT_TRUE(slot);
+  Clock& clock = make_clock(sim, **slot);
+  EXPECT_FALSE(clock.is_virtual());
+  const std::uint64_t begin = clock.now();
+  clock.wait(begin + 2'000'000, clock.turn(), kNoWish);
+  EXPECT_GE(clock.now(), begin + 2'000'000);
+  std::thread other([&] { clock.wake(); });
+  const std::uint32_t turn = clock.turn();
+  clock.wait(kNoWish, turn - 1, kNoWish);  // a turn that is over
+  other.join();
+}
+
+TEST(Clock, virtual_time_jumps_to_what_the_last_runner_waits_for) {
+  VirtualWorld world;
+  Clock& clock = make_clock(world.sim, *world.slot);
+  ASSERT_TRUE(clock.is_virtual());
+  clock.take_part();
+  const std::uint64_t begin = clock.now();
+  EXPECT_EQ(clock.now(), begin);
+  const auto wait_until = [&](std::uint64_t time) {
+    while (clock.now() < time) clock.wait(time, clock.turn(), kNoWish);
+  };
+  wait_until(begin + 3600 * kSecond);
+  EXPECT_EQ(clock.now(), begin + 3600 * kSecond);
+  // Another thread that takes part is waited for: it sees its own time, not the later one.
+  std::atomic<bool> joined = false;
+  std::uint64_t seen = 0;
+  std::thread other([&] {
+    clock.take_part();
+    joined = true;
+    wait_until(begin + 3700 * kSecond);
+    seen = clock.now();
+  });
+  while (!joined) std::this_thread::yield();
+  wait_until(begin + 4000 * kSecond);
+  EXPECT_EQ(clock.now(), begin + 4000 * kSecond);
+  other.join();
+  EXPECT_EQ(seen, begin + 3700 * kSecond);
+}
+
+TEST(Clock, who_does_not_call_does_not_hold_the_others_up) {
+  VirtualWorld world;
+  Clock& clock = make_clock(world.sim, *world.slot);
+  clock.take_part();
+  const std::uint64_t begin = clock.now();
+  // This thread takes part and then waits for the other one, outside the library.
+  std::thread([&] {
+    clock.take_part();
+    while (clock.now() < begin + kSecond) clock.wait(begin + kSecond, clock.turn(), kNoWish);
+  }).join();
+  EXPECT_EQ(clock.now(), begin + kSecond);
+}
+
+TEST(Clock, processes_wait_for_each_other) {
+  VirtualWorld world;
+  std::array<int, 2> ready = {};
+  ASSERT_EQ(::pipe(ready.data()), 0);
+  const std::uint64_t begin = now_ns(world.sim->state());
+  const pid_t child = test::in_child([&] {
+    const auto sim = world.open();
+    Clock& clock = make_clock(sim, **sim->claim_slot(""));
+    clock.take_part();
+    if (::write(ready[1], "x", 1) != 1) return 1;
+    for (std::uint64_t step = 1; step <= 50; ++step) {
+      const std::uint64_t time = begin + step * kSecond;
+      while (clock.now() < time) clock.wait(time, clock.turn(), kNoWish);
+      if (clock.now() != time) return 2;
+    }
+    return 0;
+  });
+  Clock& clock = make_clock(world.sim, *world.slot);
+  clock.take_part();
+  char sign = 0;
+  ASSERT_EQ(::read(ready[0], &sign, 1), 1);
+  for (std::uint64_t step = 0; step < 50; ++step) {
+    const std::uint64_t time = begin + step * kSecond + kSecond / 2;
+    while (clock.now() < time) clock.wait(time, clock.turn(), kNoWish);
+    EXPECT_EQ(clock.now(), time);
+  }
+  clock.leave();
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST(Clock, is_the_states_not_the_programs) {
+  const World world("t4");
+  ASSERT_TRUE(world.open());
+  ::setenv("TRANCHE_SIM_CLOCK", "virtual", 1);
+  auto refused = Simulation::open(world.options());
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message().find("clock is wall"), std::string::npos);
+  ::setenv("TRANCHE_SIM_CLOCK", "sundial", 1);
+  refused = Simulation::open(world.options());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
+  ::unsetenv("TRANCHE_SIM_CLOCK");
+}
+
+}  // namespace
+}  // namespace tranche::sim
