@@ -115,7 +115,7 @@ Controller::Policies Controller::policies() const {
 
 PolicyFacts Controller::facts(const Policies& policies, const PolicyObject* obeyed) const {
   PolicyFacts facts{.ns = options_.ns, .out_name = options_.out_name};
-  if (const auto now = find_map(options_.out_name)) facts.now = content_of(*now);
+  facts.now = written_content();
   if (obeyed == nullptr) return facts;
   facts.policy = obeyed->policy;
   if (obeyed->policy) {
@@ -127,6 +127,16 @@ PolicyFacts Controller::facts(const Policies& policies, const PolicyObject* obey
   }
   facts.operator_plugin = find_operator_plugin(sets, policies.parsed);
   return facts;
+}
+
+MapContent Controller::written_content() const {
+  const auto cached = find_map(options_.out_name);
+  // The cache is behind our last write while it shows what that write replaced: what is to be kept
+  // is what was written, not what was there before.
+  if (written_ && written_->version == (cached ? cached->resource_version : "")) {
+    return written_->after;
+  }
+  return cached ? content_of(*cached) : MapContent();
 }
 
 std::optional<cluster::ConfigMap> Controller::find_map(const std::string& name) const {

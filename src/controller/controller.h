@@ -56,6 +56,8 @@ class Controller {
   Result<void> reconcile(const std::stop_token& stop);
   Policies policies() const;
   PolicyFacts facts(const Policies& policies, const PolicyObject* obeyed) const;
+  // The content of the map that agents read, as last written; empty where there is none.
+  MapContent written_content() const;
   std::optional<cluster::ConfigMap> find_map(const std::string& name) const;
   Result<void> write_map(const MapContent& wanted, const std::stop_token& stop);
   void warn_of_foreign_keys(const MapContent& wanted, const MapContent& after) const;

@@ -151,6 +151,21 @@ TEST_F(ControllerTest, EveryChangeIsFollowed) {
   EXPECT_EQ(log_.count("does not exist"), 1);
 }
 
+TEST_F(ControllerTest, WhatIsKeptIsWhatWasWrittenLast) {
+  put_map("other", {{"x", "version: v1"}});
+  put_policy(plugin("time-slicing-config"));
+  open();
+  ASSERT_TRUE(says("ConfigFollowed"));
+  ASSERT_TRUE(test::eventually([&] { return out()["data"].contains("a100"); }));
+  objects_.hold_watches(cluster::kConfigMap, true);
+  put_policy(plugin("other"));
+  ASSERT_TRUE(test::eventually([&] { return out()["data"] == json({{"x", "version: v1"}}); }));
+  put_policy(plugin("missing"));
+  ASSERT_TRUE(says("ConfigMapMissing"));
+  EXPECT_EQ(out()["data"], json({{"x", "version: v1"}})) << "the cache still shows the one before";
+  objects_.hold_watches(cluster::kConfigMap, false);
+}
+
 TEST_F(ControllerTest, AnOperatorsPluginIsNotRivalled) {
   put_policy(plugin("time-slicing-config", "a100"));
   put_operators_plugin();

@@ -101,6 +101,7 @@ struct FakeObjects::State {
   std::deque<Change> history;
   std::deque<Refusal> refusals;
   std::set<std::string> not_served;
+  std::set<std::string> held;
   std::vector<std::string> calls;
   std::uint64_t version = 100;
   std::uint64_t compacted = 0;  // versions before it are too old
@@ -241,6 +242,7 @@ Result<WatchEnd> FakeObjects::watch(const Kind& kind, const WatchOptions& option
     lock.lock();
     if (end) break;
     const bool told = state.changed.wait(lock, stop, [&] {
+      if (state.held.contains(kind.resource())) return false;
       return state.version > at || state.ended != ended || state.compacted > at ||
              state.bookmarks != bookmarks || state.not_served.contains(kind.resource());
     });
@@ -473,6 +475,16 @@ void FakeObjects::close_watches() {
 void FakeObjects::send_bookmarks() {
   const std::scoped_lock lock(state_->mutex);
   ++state_->bookmarks;
+  state_->changed.notify_all();
+}
+
+void FakeObjects::hold_watches(const Kind& kind, bool held) {
+  const std::scoped_lock lock(state_->mutex);
+  if (held) {
+    state_->held.insert(kind.resource());
+  } else {
+    state_->held.erase(kind.resource());
+  }
   state_->changed.notify_all();
 }
 

@@ -61,6 +61,8 @@ class FakeObjects final : public cluster::Objects {
   void compact();
   // Every watch under way ends as after its time.
   void close_watches();
+  // Watches of the kind are told nothing until they are let go, as when the server lags behind.
+  void hold_watches(const cluster::Kind& kind, bool held);
   // Every watch under way is told the version of now.
   void send_bookmarks();
 
