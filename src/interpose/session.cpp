@@ -144,6 +144,8 @@ Session::Outcome Session::register_at(int socket, int timeout_ms) {
   const bool is_known = welcome.slot == slot_ && welcome.generation == generation_;
   slot_ = welcome.slot;
   generation_ = welcome.generation;
+  usage_->slot[slot_].pid.store(welcome.pid);
+  usage_->slot[slot_].inner_pid.store(static_cast<std::uint32_t>(getpid()));
   for (unsigned i = 0; had_slot && !is_known && i < wire::kMaxDevices; ++i) {
     usage_->slot[slot_].charged[i].fetch_add(held[i]);
   }

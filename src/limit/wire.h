@@ -96,6 +96,8 @@ struct alignas(64) Slot {
   Word measured_ns[kMaxDevices];
   Word longest_ns;  // longest single launch or graph seen
   Word refused;     // allocations that the limit refused
+  Half pid;         // the process, as the arbiter sees it, and NVML on the node
+  Half inner_pid;   // and as it sees itself
   Interval ring[kRing];
 };
 
@@ -142,6 +144,8 @@ struct Welcome {
   Answer answer;
   std::uint32_t slot;
   std::uint64_t generation;
+  std::uint32_t pid;  // of the process, as the arbiter sees it
+  std::uint32_t reserved;
 };
 
 struct Notice {

@@ -69,6 +69,8 @@ struct PlainSlot {
   std::uint64_t measured_ns[wire::kMaxDevices];
   std::uint64_t longest_ns;
   std::uint64_t refused;
+  std::uint32_t pid;
+  std::uint32_t inner_pid;
   wire::Interval ring[wire::kRing];
 };
 static_assert(offsetof(PlainSlot, ring) == offsetof(wire::Slot, ring));

@@ -1,0 +1,133 @@
+#pragma once
+// What this process holds, by the address or handle that the driver gave: a hash table in shards,
+// each under its own lock, so that threads which allocate at once seldom meet and a lookup costs
+// the same at ten blocks and at fifty thousand.
+//
+// Memory comes from mmap: malloc is the program's, and may be what called us.
+
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "interpose/lock.h"
+
+namespace tranche::interpose {
+
+// Value: trivially copyable. Key 0 is never stored.
+template <class Value>
+class Blocks {
+ public:
+  constexpr Blocks() = default;
+  Blocks(const Blocks&) = delete;
+  Blocks& operator=(const Blocks&) = delete;
+
+  // false: no memory for it. A key that is there already gets the new value.
+  bool put(std::uint64_t key, const Value& value) {
+    Shard& shard = shard_of(key);
+    const Guard guard(shard.lock);
+    return shard.put(key, value);
+  }
+  // Takes it out.
+  bool take(std::uint64_t key, Value& value) {
+    Shard& shard = shard_of(key);
+    const Guard guard(shard.lock);
+    return shard.take(key, value);
+  }
+  // Calls `change(Value&)` on it under its lock; what that returns, or false when it is not there.
+  template <class Change>
+  bool with(std::uint64_t key, Change change) {
+    Shard& shard = shard_of(key);
+    const Guard guard(shard.lock);
+    Entry* entry = shard.find(key);
+    return entry != nullptr && change(entry->value);
+  }
+  // In a forked child: nothing of it is there. The memory is left alone.
+  void reset() {
+    for (Shard& shard : shards_) {
+      shard.lock.reset();
+      shard.entries = nullptr;
+      shard.capacity = shard.count = 0;
+    }
+  }
+
+ private:
+  struct Entry {
+    std::uint64_t key;
+    Value value;
+  };
+  struct alignas(64) Shard {
+    Lock lock;
+    Entry* entries = nullptr;
+    std::size_t capacity = 0;  // a power of two
+    std::size_t count = 0;
+
+    std::size_t home(std::uint64_t key) const { return mix(key) & (capacity - 1); }
+    Entry* find(std::uint64_t key) {
+      if (capacity == 0) return nullptr;
+      for (std::size_t i = home(key);; i = (i + 1) & (capacity - 1)) {
+        if (entries[i].key == key) return &entries[i];
+        if (entries[i].key == 0) return nullptr;
+      }
+    }
+    bool put(std::uint64_t key, const Value& value) {
+      if (Entry* there = find(key)) {
+        there->value = value;
+        return true;
+      }
+      if ((count + 1) * 4 > capacity * 3 && !grow()) return false;
+      place(key, value);
+      ++count;
+      return true;
+    }
+    void place(std::uint64_t key, const Value& value) {
+      std::size_t i = home(key);
+      while (entries[i].key != 0) i = (i + 1) & (capacity - 1);
+      entries[i] = {key, value};
+    }
+    bool grow() {
+      const std::size_t before = capacity;
+      Entry* old = entries;
+      const std::size_t wanted = before == 0 ? 128 : before * 2;
+      void* memory = mmap(nullptr, wanted * sizeof(Entry), PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (memory == MAP_FAILED) return false;
+      entries = static_cast<Entry*>(memory);
+      capacity = wanted;
+      for (std::size_t i = 0; i < before; ++i) {
+        if (old[i].key != 0) place(old[i].key, old[i].value);
+      }
+      if (old != nullptr) munmap(old, before * sizeof(Entry));
+      return true;
+    }
+    // The gap is closed: what was pushed past it moves up.
+    bool take(std::uint64_t key, Value& value) {
+      Entry* entry = find(key);
+      if (entry == nullptr) return false;
+      value = entry->value;
+      auto gap = static_cast<std::size_t>(entry - entries);
+      for (std::size_t i = (gap + 1) & (capacity - 1); entries[i].key != 0;
+           i = (i + 1) & (capacity - 1)) {
+        const std::size_t distance = (i - home(entries[i].key)) & (capacity - 1);
+        if (distance < ((i - gap) & (capacity - 1))) continue;
+        entries[gap] = entries[i];
+        gap = i;
+      }
+      entries[gap].key = 0;
+      --count;
+      return true;
+    }
+  };
+
+  static std::uint64_t mix(std::uint64_t key) {
+    key ^= key >> 33U;
+    key *= 0xFF51AFD7ED558CCDULL;
+    return key ^ key >> 29U;
+  }
+  Shard& shard_of(std::uint64_t key) { return shards_[(mix(key) >> 40U) % kShards]; }
+
+  static constexpr std::size_t kShards = 16;
+  Shard shards_[kShards];
+};
+
+}  // namespace tranche::interpose

@@ -1,0 +1,67 @@
+#pragma once
+// What the gate needs of each context: events to measure with, and how the device's clock stands to
+// CLOCK_MONOTONIC. Used under the gate's lock (gate.cpp) throughout.
+//
+// The driver tells time between two events alone. So a reference event is recorded in a stream of
+// our own, and taken to have happened when it was first seen to have; a later one is placed by what
+// the driver says lies between, and corrects the drift.
+
+#include <cstdint>
+
+#include "interpose/cuda.h"
+#include "interpose/tenants.h"
+
+namespace tranche::interpose {
+
+class ContextState {
+ public:
+  // Of `context`; nullptr: there are too many, or the driver refuses. One object for each, until
+  // forget().
+  static ContextState* of(Context context);
+  static void forget(Context context);
+  // `context` is the primary one of its device.
+  static void set_primary(Context context, int device);
+  static void forget_all();
+  // The primary context of `device` that is known here; nullptr: none.
+  static Context primary(int device);
+
+  const Part* part() const { return part_; }
+  Context context() const { return context_; }
+  // An event for measuring; nullptr: the driver refuses.
+  Event take_event();
+  void return_event(Event event);
+  // Advances the clock's reference; never waits.
+  void keep_time(std::uint64_t now);
+  // When an event that has happened did, CLOCK_MONOTONIC ns; `now` until that can be told.
+  std::uint64_t time_of(Event event, std::uint64_t now) const;
+
+ private:
+  static constexpr unsigned kEvents = 256;
+
+  Context context_ = nullptr;
+  const Part* part_ = nullptr;
+  Stream stream_ = nullptr;
+  Event events_[kEvents] = {};
+  unsigned event_count_ = 0;
+  Event reference_ = nullptr;
+  std::uint64_t reference_time_ = 0;
+  Event next_ = nullptr;  // recorded, not yet seen to have happened
+  std::uint64_t next_since_ = 0;
+};
+
+// ns between two events that have happened; 0 where the driver does not say.
+std::uint64_t between(Event begin, Event end);
+
+// With the calling thread's current context another one for as long as it lives.
+class In {
+ public:
+  explicit In(Context context);
+  In(const In&) = delete;
+  In& operator=(const In&) = delete;
+  ~In();
+
+ private:
+  bool is_pushed_;
+};
+
+}  // namespace tranche::interpose

@@ -1,0 +1,100 @@
+// The driver's start, and contexts: which one a thread works in, and when one ends.
+
+#include "interpose/contexts.h"
+#include "interpose/driver.h"
+#include "interpose/fork.h"
+#include "interpose/gate.h"
+#include "interpose/helper.h"
+#include "interpose/tenants.h"
+
+using namespace tranche::interpose;
+
+namespace {
+
+int switched(int status) {
+  forget_current_context();
+  return status;
+}
+
+int made(int status) {
+  forget_current_context();
+  if (status == kSuccess) tell_of_memory();
+  return status;
+}
+
+int destroy(Context context, int (*call)(void*)) {
+  ContextChange change;
+  const int status = call(context);
+  if (status == kSuccess) change.ended(context);
+  return status;
+}
+
+int let_primary_go(int device, int (*call)(int)) {
+  ContextChange change;
+  const int status = call(device);
+  change.look_at_primary(device);
+  return status;
+}
+
+int reset_primary(int device, int (*call)(int)) {
+  ContextChange change;
+  const int status = call(device);
+  const Context context = ContextState::primary(device);
+  if (status == kSuccess && context != nullptr) change.ended(context);
+  return status;
+}
+
+}  // namespace
+
+int cuInit(unsigned flags) {
+  if (!bind_cuda(nullptr)) return kNotInitialized;
+  const int status = driver.cuInit(flags);
+  if (status != kSuccess || !has_tenants()) return status;
+  watch_for_forks();
+  join(false);
+  start_helper();
+  is_gated.store(true);
+  return status;
+}
+
+int cuCtxCreate(void* context, unsigned flags, int device) {
+  return made(driver.cuCtxCreate(context, flags, device));
+}
+int cuCtxCreate_v2(void* context, unsigned flags, int device) {
+  return made(driver.cuCtxCreate_v2(context, flags, device));
+}
+int cuCtxCreate_v3(void* context, void* affinity, int count, unsigned flags, int device) {
+  return made(driver.cuCtxCreate_v3(context, affinity, count, flags, device));
+}
+int cuCtxCreate_v4(void* context, void* parameters, unsigned flags, int device) {
+  return made(driver.cuCtxCreate_v4(context, parameters, flags, device));
+}
+int cuDevicePrimaryCtxRetain(void* context, int device) {
+  const int status = driver.cuDevicePrimaryCtxRetain(context, device);
+  if (status == kSuccess) {
+    ContextState::set_primary(*static_cast<Context*>(context), device);
+    tell_of_memory();
+  }
+  return status;
+}
+
+int cuCtxDestroy(void* context) { return destroy(context, driver.cuCtxDestroy); }
+int cuCtxDestroy_v2(void* context) { return destroy(context, driver.cuCtxDestroy_v2); }
+int cuDevicePrimaryCtxRelease(int device) {
+  return let_primary_go(device, driver.cuDevicePrimaryCtxRelease);
+}
+int cuDevicePrimaryCtxRelease_v2(int device) {
+  return let_primary_go(device, driver.cuDevicePrimaryCtxRelease_v2);
+}
+int cuDevicePrimaryCtxReset(int device) {
+  return reset_primary(device, driver.cuDevicePrimaryCtxReset);
+}
+int cuDevicePrimaryCtxReset_v2(int device) {
+  return reset_primary(device, driver.cuDevicePrimaryCtxReset_v2);
+}
+
+int cuCtxSetCurrent(void* context) { return switched(driver.cuCtxSetCurrent(context)); }
+int cuCtxPushCurrent(void* context) { return switched(driver.cuCtxPushCurrent(context)); }
+int cuCtxPushCurrent_v2(void* context) { return switched(driver.cuCtxPushCurrent_v2(context)); }
+int cuCtxPopCurrent(void* context) { return switched(driver.cuCtxPopCurrent(context)); }
+int cuCtxPopCurrent_v2(void* context) { return switched(driver.cuCtxPopCurrent_v2(context)); }

@@ -1,0 +1,101 @@
+#pragma once
+// The driver API's types as far as the limiter looks into them (CUDA 13.5, x86-64 and aarch64
+// Linux; tests/limits/test_symbols.py compares). Pointers are `void*` in symbols.def: what lies behind
+// them is given its type where it is used.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tranche::interpose {
+
+using std::size_t;
+using CUdeviceptr = std::uint64_t;
+using Context = void*;
+using Stream = void*;
+using Event = void*;
+
+enum Status : int {  // CUresult
+  kSuccess = 0,
+  kInvalidValue = 1,
+  kOutOfMemory = 2,
+  kNotInitialized = 3,
+  kNotReady = 600,
+};
+
+// Stream handles that name no object.
+inline constexpr std::uintptr_t kLegacyStream = 1;
+inline constexpr std::uintptr_t kPerThreadStream = 2;
+
+struct Location {
+  int type;
+  int id;
+};
+inline constexpr int kLocationDevice = 1;
+
+struct ArrayDescriptor {
+  size_t width, height;
+  int format;
+  unsigned channels;
+};
+struct Array3dDescriptor {
+  size_t width, height, depth;
+  int format;
+  unsigned channels, flags;
+};
+// As they were before CUDA 3.2, with 32 bits.
+struct OldArrayDescriptor {
+  unsigned width, height;
+  int format;
+  unsigned channels;
+};
+struct OldArray3dDescriptor {
+  unsigned width, height, depth;
+  int format;
+  unsigned channels, flags;
+};
+// Nothing is allocated for these: memory is mapped into them later.
+inline constexpr unsigned kArraySparse = 0x40;
+inline constexpr unsigned kArrayDeferred = 0x80;
+inline constexpr unsigned kArrayCubemap = 0x4;
+
+struct AllocationProperties {  // CUmemAllocationProp
+  int type;
+  int handle_types;
+  Location location;
+};
+struct PoolProperties {  // CUmemPoolProps
+  int type;
+  int handle_types;
+  Location location;
+};
+inline constexpr int kPoolReservedCurrent = 5;   // CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT
+inline constexpr int kGraphReservedCurrent = 2;  // CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT
+
+inline constexpr int kNodeGraph = 4;  // CU_GRAPH_NODE_TYPE_GRAPH: a child
+inline constexpr int kNodeMemAlloc = 10;
+struct MemAllocNodeParameters {  // CUDA_MEM_ALLOC_NODE_PARAMS
+  PoolProperties pool;
+  unsigned char pool_rest[88 - sizeof(PoolProperties)];
+  const void* access;
+  size_t access_count;
+  size_t bytes;
+  CUdeviceptr address;
+};
+
+struct LaunchConfig {  // CUlaunchConfig
+  unsigned grid[3], block[3];
+  unsigned shared_bytes;
+  Stream stream;
+};
+struct MultiDeviceLaunch {  // CUDA_LAUNCH_PARAMS
+  void* function;
+  unsigned grid[3], block[3];
+  unsigned shared_bytes;
+  Stream stream;
+  void** parameters;
+};
+
+inline constexpr int kCaptureRelaxed = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED
+inline constexpr unsigned kNonBlocking = 1;
+
+}  // namespace tranche::interpose

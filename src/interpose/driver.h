@@ -1,0 +1,82 @@
+#pragma once
+// The real driver's functions, by symbol, and which of our own stands before each.
+//
+// Bound once, when a program first asks for one of them (bind_cuda). Until then, and for a symbol
+// that this driver does not have, a member answers CUDA_ERROR_NOT_INITIALIZED. A forked child keeps
+// the addresses: the driver is where it was.
+
+#include "interpose/cuda.h"
+
+// Our functions, under the driver's names: what the library exports.
+#pragma GCC visibility push(default)
+extern "C" {
+using tranche::interpose::CUdeviceptr;
+using tranche::interpose::Location;
+#define OWN(symbol, name, version, twin, parameters) int symbol parameters;
+#define GATED(symbol, name, version, twin, stream, parameters, arguments) int symbol parameters;
+#define LOADS(symbol, name, version, twin, parameters, arguments) int symbol parameters;
+#define LATER(symbol, name, version, twin, parameters, arguments) int symbol parameters;
+#include "interpose/symbols.def"
+#define NVML(symbol, parameters) int symbol parameters;
+#include "interpose/nvml.def"
+#undef OWN
+#undef GATED
+#undef LOADS
+#undef LATER
+#undef NVML
+}
+#pragma GCC visibility pop
+
+namespace tranche::interpose {
+
+struct Driver {
+#define OWN(symbol, name, version, twin, parameters) int(*symbol) parameters;
+#define GATED(symbol, name, version, twin, stream, parameters, arguments) int(*symbol) parameters;
+#define LOADS(symbol, name, version, twin, parameters, arguments) int(*symbol) parameters;
+#define LATER(symbol, name, version, twin, parameters, arguments) int(*symbol) parameters;
+#define USED(symbol, parameters) int(*symbol) parameters;
+#include "interpose/symbols.def"
+#include "interpose/used.def"
+#undef OWN
+#undef GATED
+#undef LOADS
+#undef LATER
+#undef USED
+};
+extern Driver driver;
+
+struct Nvml {
+#define NVML(symbol, parameters) int(*symbol) parameters;
+#include "interpose/nvml.def"
+#undef NVML
+  int (*nvmlDeviceGetUUID)(void*, void*, unsigned);
+};
+extern Nvml nvml;
+
+// Finds the library that is loaded; `handle`: of it or of what depends on it, where the program
+// gave one, else nullptr. false: it is not loaded. Cheap once it has been found.
+bool bind_cuda(void* handle);
+bool bind_nvml(void* handle);
+bool is_cuda_bound();
+
+// What stands before the real function `address`; nullptr: nothing does.
+void* hook_of(void* address);
+// Whether `address` is one of our own functions.
+bool is_ours(void* address);
+// Whether something stands before the driver's function `name`, as cuGetProcAddress names them.
+bool is_hooked_name(const char* name);
+// Asks the driver for each interface of `name` that we know, and remembers what it answered: it may
+// have answered other addresses than dlsym did.
+void learn(const char* name, std::uint64_t flags);
+
+// The C library's own, found without asking it.
+struct Loader {
+  void* (*dlsym)(void*, const char*);
+  void* (*dlvsym)(void*, const char*, const char*);
+  void* (*dlmopen)(long, const char*, int);
+  void* (*dlopen)(const char*, int);
+  char* (*dlerror)();
+};
+const Loader& loader();
+
+}  // namespace tranche::interpose

@@ -1,0 +1,408 @@
+#include "interpose/gate.h"
+
+#include "interpose/contexts.h"
+#include "interpose/driver.h"
+#include "interpose/helper.h"
+#include "interpose/lock.h"
+#include "interpose/report.h"
+#include "interpose/system.h"
+
+namespace tranche::interpose {
+
+constinit thread_local Thread thread __attribute__((tls_model("initial-exec")));
+std::atomic<bool> is_gated;
+constinit Estimates estimates;
+const char kMixed = 0;
+
+namespace {
+
+constexpr std::int64_t kQuantum = 100'000;         // ns
+constexpr std::int64_t kUnboundQuantum = 500'000;  // of who needs not wait
+constexpr unsigned kStreams = 512;
+constexpr unsigned kPending = 64;
+constexpr std::uint64_t kStale = 1'000'000;  // ns that an open batch may stand
+
+// A batch that was closed and has not ended.
+struct Pair {
+  Event begin;
+  Event end;
+  std::uint64_t asked;
+  std::uint32_t launches;
+  const void* what;
+  bool is_loose;  // its end was recorded some time after its last launch
+};
+
+// The stream behind a batch.
+struct Queue {
+  ContextState* context;
+  Stream stream;
+  bool twin;
+  bool is_open;
+  bool is_gone;  // the stream is; the place is free once nothing is pending
+  Event begin;   // of the open batch
+  std::int64_t quantum;
+  std::uint64_t first;  // asked for when it was opened
+  std::uint64_t opened;
+  Pair pending[kPending];
+  unsigned head;
+  unsigned count;
+
+  Pair& oldest() { return pending[head]; }
+};
+
+// Of everything below but what `pass` reads. Calls of the driver are made under it; they do not
+// wait for the GPU.
+Lock lock;
+Batch batches[kStreams];
+Queue queues[kStreams];
+unsigned used;  // no place at or above this was ever taken
+std::atomic<int> open_count;
+std::atomic<int> captures;
+
+Queue& queue_of(const Batch& batch) { return queues[&batch - batches]; }
+
+// While anything captures, calls of ours are not to break it.
+class Aside {
+ public:
+  Aside() : is_needed_(captures.load(std::memory_order_relaxed) > 0) {
+    if (is_needed_) driver.cuThreadExchangeStreamCaptureMode(&mode_);
+  }
+  Aside(const Aside&) = delete;
+  Aside& operator=(const Aside&) = delete;
+  ~Aside() {
+    if (is_needed_) driver.cuThreadExchangeStreamCaptureMode(&mode_);
+  }
+
+ private:
+  bool is_needed_;
+  int mode_ = kCaptureRelaxed;
+};
+
+bool is_capturing(Stream stream, bool twin) {
+  if (captures.load(std::memory_order_relaxed) <= 0) return false;
+  int state = 0;
+  const auto ask_driver = twin ? driver.cuStreamIsCapturing_ptsz : driver.cuStreamIsCapturing;
+  return ask_driver(stream, &state) != kSuccess || state != 0;
+}
+
+bool record(Event event, const Queue& queue) {
+  if (event == nullptr || is_capturing(queue.stream, queue.twin)) return false;
+  return (queue.twin ? driver.cuEventRecord_ptsz : driver.cuEventRecord)(event, queue.stream) == kSuccess;
+}
+
+// One key for each stream of the process: handles as they are, the default streams by their context
+// and thread. Those are odd, which no handle is.
+std::uintptr_t stream_key(Stream stream, bool twin, Context context) {
+  const auto handle = reinterpret_cast<std::uintptr_t>(stream);
+  if (handle > kPerThreadStream) return handle;
+  const bool is_own = handle == 0 ? twin : handle == kPerThreadStream;
+  const std::uintptr_t owner = is_own ? reinterpret_cast<std::uintptr_t>(&thread) : 0;
+  const std::uintptr_t mixed = reinterpret_cast<std::uintptr_t>(context) ^ owner * 0x9E3779B97F4A7C15ULL;
+  const std::uintptr_t key = mixed << 2U | (is_own ? 3U : 1U);
+  thread.default_key[is_own ? 1 : 0] = key;
+  return key;
+}
+
+Context current_context() {
+  Context context = nullptr;
+  return driver.cuCtxGetCurrent(static_cast<void*>(&context)) == kSuccess ? context : nullptr;
+}
+
+Batch* find(std::uintptr_t key) {
+  for (unsigned i = 0; i < used; ++i) {
+    if (batches[i].key.load(std::memory_order_relaxed) == key && !queues[i].is_gone) return &batches[i];
+  }
+  return nullptr;
+}
+
+Batch* make(std::uintptr_t key, Stream stream, bool twin, Context current) {
+  Context context = current;
+  const bool is_default = (key & 1U) != 0;
+  if (!is_default) driver.cuStreamGetCtx(stream, static_cast<void*>(&context));
+  ContextState* state = ContextState::of(context);
+  if (state == nullptr) return nullptr;
+  for (unsigned i = 0; i < kStreams; ++i) {
+    if (batches[i].key.load(std::memory_order_relaxed) != 0) continue;
+    queues[i] = {};
+    queues[i].context = state;
+    queues[i].stream = stream;
+    queues[i].twin = twin;
+    batches[i].left.store(0, std::memory_order_relaxed);
+    batches[i].key.store(key, std::memory_order_relaxed);
+    if (used <= i) used = i + 1;
+    return &batches[i];
+  }
+  return nullptr;
+}
+
+void free_place(Batch& batch) {
+  batch.left.store(0, std::memory_order_relaxed);
+  batch.key.store(0, std::memory_order_relaxed);
+  queue_of(batch).is_gone = false;
+}
+
+void close(Batch& batch, bool is_loose) {
+  Queue& queue = queue_of(batch);
+  if (!queue.is_open) return;
+  queue.is_open = false;
+  open_count.fetch_sub(1, std::memory_order_relaxed);
+  const auto asked =
+      static_cast<std::uint64_t>(queue.quantum - batch.left.exchange(0, std::memory_order_relaxed));
+  const Part& part = *queue.context->part();
+  if (asked > queue.first) ask(part, asked - queue.first);
+  Event end = queue.context->take_event();
+  if (!record(end, queue)) {
+    queue.context->return_event(end);
+    queue.context->return_event(queue.begin);
+    report_unmeasured(part, asked);
+    return;
+  }
+  queue.pending[(queue.head + queue.count++) % kPending] = {
+      queue.begin,
+      end,
+      asked,
+      batch.launches.load(std::memory_order_relaxed),
+      batch.what.load(std::memory_order_relaxed),
+      is_loose};
+}
+
+void open(Batch& batch, const void* what, std::int64_t quantum, std::uint64_t first) {
+  Queue& queue = queue_of(batch);
+  queue.begin = queue.context->take_event();
+  if (!record(queue.begin, queue)) {
+    queue.context->return_event(queue.begin);
+    report_unmeasured(*queue.context->part(), first);
+    return;
+  }
+  queue.is_open = true;
+  queue.quantum = quantum;
+  queue.first = first;
+  queue.opened = now_ns();
+  open_count.fetch_add(1, std::memory_order_relaxed);
+  batch.what.store(what, std::memory_order_relaxed);
+  batch.launches.store(1, std::memory_order_relaxed);
+  batch.left.store(quantum - static_cast<std::int64_t>(first), std::memory_order_relaxed);
+}
+
+std::int64_t quantum_of(const Part& part) {
+  const limit::wire::DevicePolicy& policy = part.policy();
+  const std::uint32_t in_flight = policy.in_flight_ns.load(std::memory_order_relaxed);
+  if (in_flight != 0) return in_flight / 2 < kQuantum ? in_flight / 2 : kQuantum;
+  return policy.allowed_ns.load(std::memory_order_relaxed) == limit::wire::kNoLimit ? kUnboundQuantum
+                                                                                     : kQuantum;
+}
+
+// What a batch took, for the next estimate. A stretch that others shared is too long; one whose end
+// was recorded late too.
+void learn_from(const Pair& pair, std::uint64_t length) {
+  if (pair.what == &kMixed || pair.launches == 0) return;
+  const std::uint64_t each = length / pair.launches;
+  if (pair.is_loose) {
+    estimates.bound(pair.what, each);
+  } else {
+    estimates.learn(pair.what, each);
+  }
+}
+
+// The oldest batch of the queue, if it has ended.
+bool reap(Queue& queue, std::uint64_t now) {
+  if (queue.count == 0) return false;
+  const Pair& pair = queue.oldest();
+  const int status = driver.cuEventQuery(pair.end);
+  if (status == kNotReady) return false;
+  ContextState& context = *queue.context;
+  if (status == kSuccess) {
+    const std::uint64_t length = between(pair.begin, pair.end);
+    // Nobody worked between the last launch and the end that was recorded late: at most what was
+    // asked for is told.
+    const std::uint64_t told = pair.is_loose && length > pair.asked ? pair.asked : length;
+    const std::uint64_t begin = context.time_of(pair.begin, now);
+    report(*context.part(), begin, begin + told, pair.launches, pair.asked);
+    learn_from(pair, length);
+  } else {
+    report_unmeasured(*context.part(), pair.asked);  // the context is broken
+  }
+  context.return_event(pair.begin);
+  context.return_event(pair.end);
+  queue.head = (queue.head + 1) % kPending;
+  --queue.count;
+  return true;
+}
+
+// When the oldest work of the queue that has not ended began; 0: it has not, or there is none.
+std::uint64_t busy_since(Queue& queue, std::uint64_t now) {
+  const Event begin = queue.count != 0 ? queue.oldest().begin : queue.is_open ? queue.begin : nullptr;
+  if (begin == nullptr || driver.cuEventQuery(begin) != kSuccess) return 0;
+  return queue.context->time_of(begin, now);
+}
+
+void drop(Queue& queue, Batch& batch) {
+  const Part& part = *queue.context->part();
+  if (queue.is_open) {
+    queue.is_open = false;
+    open_count.fetch_sub(1, std::memory_order_relaxed);
+    const auto asked =
+        static_cast<std::uint64_t>(queue.quantum - batch.left.exchange(0, std::memory_order_relaxed));
+    if (asked > queue.first) ask(part, asked - queue.first);
+    report_unmeasured(part, asked);
+  }
+  for (; queue.count != 0; --queue.count, queue.head = (queue.head + 1) % kPending) {
+    report_unmeasured(part, queue.oldest().asked);
+  }
+  free_place(batch);
+}
+
+void harvest_locked() {
+  const std::uint64_t now = now_ns();
+  std::uint64_t busy[kMaxParts] = {};
+  const Part* parts[kMaxParts] = {};
+  for (unsigned i = 0; i < used; ++i) {
+    Queue& queue = queues[i];
+    if (batches[i].key.load(std::memory_order_relaxed) == 0) continue;
+    queue.context->keep_time(now);
+    while (reap(queue, now)) {
+    }
+    if (queue.is_gone && queue.count == 0) {
+      free_place(batches[i]);
+      continue;
+    }
+    const Part& part = *queue.context->part();
+    parts[part.number] = &part;
+    const std::uint64_t since = busy_since(queue, now);
+    std::uint64_t& first = busy[part.number];
+    if (since != 0 && (first == 0 || since < first)) first = since;
+  }
+  for (unsigned i = 0; i < kMaxParts; ++i) {
+    if (parts[i] != nullptr && parts[i]->rule == Part::Rule::kTenant) report_busy(*parts[i], busy[i]);
+  }
+}
+
+}  // namespace
+
+void pass_slowly(Stream stream, bool twin, const void* what) {
+  const Context current = current_context();
+  if (current == nullptr || is_capturing(stream, twin)) return;
+  const std::uintptr_t key = stream_key(stream, twin, current);
+  const Aside aside;
+  const Part* part = nullptr;
+  {
+    const Guard guard(lock);
+    Batch* batch = find(key);
+    if (batch == nullptr) batch = make(key, stream, twin, current);
+    if (batch == nullptr || queue_of(*batch).context->part()->rule != Part::Rule::kTenant) return;
+    part = queue_of(*batch).context->part();
+    if (queue_of(*batch).count == kPending - 1) harvest_locked();
+    if (queue_of(*batch).count == kPending - 1) {
+      // So much is under way that one batch more would not be seen: this one goes on.
+      queue_of(*batch).quantum += kQuantum;
+      batch->left.fetch_add(kQuantum, std::memory_order_relaxed);
+    } else {
+      close(*batch, false);
+    }
+  }
+  const std::uint64_t first = estimates.of(what);
+  wait_for_turn(*part, first, harvest);
+  const Guard guard(lock);
+  // Another thread may have opened one in the stream, or the stream may be gone.
+  Batch* batch = find(key);
+  if (batch == nullptr) return;
+  thread.batch = batch;
+  if (queue_of(*batch).is_open) {
+    batch->left.fetch_sub(static_cast<std::int64_t>(first), std::memory_order_relaxed);
+    batch->launches.fetch_add(1, std::memory_order_relaxed);
+    if (batch->what.load(std::memory_order_relaxed) != what) batch->what.store(&kMixed, std::memory_order_relaxed);
+    return;
+  }
+  ask(*part, first);
+  open(*batch, what, quantum_of(*part), first);
+  call_helper();
+}
+
+void close_batches(bool all, Stream stream, bool twin) {
+  if (open_count.load(std::memory_order_relaxed) == 0) return;
+  const Aside aside;
+  const Context current = current_context();
+  const Guard guard(lock);
+  if (!all) {
+    if (Batch* batch = find(stream_key(stream, twin, current))) close(*batch, false);
+    return;
+  }
+  for (unsigned i = 0; i < used; ++i) {
+    if (queues[i].is_open) close(batches[i], false);
+  }
+}
+
+void forget_stream(Stream stream) {
+  if (!is_gated.load(std::memory_order_relaxed)) return;
+  const Aside aside;
+  const Guard guard(lock);
+  Batch* batch = find(reinterpret_cast<std::uintptr_t>(stream));
+  if (batch == nullptr) return;
+  close(*batch, false);
+  queue_of(*batch).is_gone = true;
+}
+
+ContextChange::ContextChange() {
+  lock.lock();
+  forget_current_context();
+}
+ContextChange::~ContextChange() { lock.unlock(); }
+
+void ContextChange::ended(Context context) {
+  for (unsigned i = 0; i < used; ++i) {
+    const bool is_its = batches[i].key.load(std::memory_order_relaxed) != 0 &&
+                        queues[i].context->context() == context;
+    if (is_its) drop(queues[i], batches[i]);
+  }
+  ContextState::forget(context);
+}
+
+void ContextChange::look_at_primary(int device) {
+  unsigned flags = 0;
+  int is_active = 1;
+  if (driver.cuDevicePrimaryCtxGetState(device, &flags, &is_active) != kSuccess || is_active != 0) return;
+  if (const Context context = ContextState::primary(device)) ended(context);
+}
+
+void count_captures(int change) { captures.fetch_add(change, std::memory_order_relaxed); }
+
+void harvest() {
+  if (!lock.try_lock()) return;
+  const Aside aside;
+  harvest_locked();
+  lock.unlock();
+}
+
+bool has_work() {
+  const Guard guard(lock);
+  for (unsigned i = 0; i < used; ++i) {
+    if (batches[i].key.load(std::memory_order_relaxed) != 0 && (queues[i].is_open || queues[i].count != 0)) return true;
+  }
+  return false;
+}
+
+void close_stale() {
+  if (open_count.load(std::memory_order_relaxed) == 0) return;
+  const Guard guard(lock);
+  const std::uint64_t now = now_ns();
+  for (unsigned i = 0; i < used; ++i) {
+    if (queues[i].is_open && now - queues[i].opened > kStale && queues[i].count < kPending - 1) close(batches[i], true);
+  }
+}
+
+void forget_gate() {
+  lock.reset();
+  for (unsigned i = 0; i < used; ++i) {
+    batches[i].key.store(0, std::memory_order_relaxed);
+    queues[i] = {};
+  }
+  used = 0;
+  open_count.store(0, std::memory_order_relaxed);
+  captures.store(0, std::memory_order_relaxed);
+  is_gated.store(false, std::memory_order_relaxed);
+  thread = {};
+  ContextState::forget_all();
+  forget_reports();
+}
+
+}  // namespace tranche::interpose

@@ -1,0 +1,100 @@
+#pragma once
+// The gate that every piece of GPU work passes: waits until the tenant's policy lets it go, and has
+// it measured (docs/decisions/0010-limits.md, "GPU time is granted as a sum").
+//
+// Work is taken in batches, one open at a time for each stream: so many launches as are expected to
+// fill kBatch. Within a batch a launch costs two loads, a subtraction and a store; at its end the
+// batch is closed (an event after its last launch), and the next one waits for its turn and opens
+// (an event before its first). Batches that have ended on the GPU are reported by harvest(), which
+// a thread of the library's does, and every thread that waits.
+//
+// A stream that captures does no work: its launches pass.
+
+#include <atomic>
+#include <cstdint>
+
+#include "interpose/cuda.h"
+#include "interpose/estimates.h"
+
+namespace tranche::interpose {
+
+struct Batch {
+  std::atomic<std::uintptr_t> key;  // of the stream, see stream_key; 0: free
+  std::atomic<std::int64_t> left;   // ns that may still be launched
+  std::atomic<std::uint32_t> launches;
+  std::atomic<const void*> what;  // that all its launches are of; kMixed
+};
+
+// What a thread knows of itself. In the thread's static block: the library is there from the start.
+struct Thread {
+  Batch* batch;                   // that it launched into last
+  std::uintptr_t default_key[2];  // of the current context's legacy and per-thread stream; 0: to be found
+};
+extern constinit thread_local Thread thread __attribute__((tls_model("initial-exec")));
+
+extern std::atomic<bool> is_gated;  // there is a tenant: work is counted at least
+extern Estimates estimates;
+extern const char kMixed;
+
+void pass_slowly(Stream stream, bool twin, const void* what);
+
+// Before a launch of `what` into `stream`; `twin`: stream 0 is the thread's own.
+inline void pass(Stream stream, bool twin, const void* what) {
+  if (!is_gated.load(std::memory_order_relaxed)) return;
+  auto key = reinterpret_cast<std::uintptr_t>(stream);
+  if (key <= kPerThreadStream) {
+    key = thread.default_key[key == 0 ? static_cast<unsigned>(twin) : key - 1];
+  }
+  Batch* batch = thread.batch;
+  if (batch != nullptr && key != 0 && batch->key.load(std::memory_order_relaxed) == key) {
+    const std::int64_t left = batch->left.load(std::memory_order_relaxed) - estimates.of(what);
+    if (left > 0) {
+      // Not one step: threads that share a stream may lose a count, and the batch is a launch
+      // longer.
+      batch->left.store(left, std::memory_order_relaxed);
+      batch->launches.store(batch->launches.load(std::memory_order_relaxed) + 1,
+                            std::memory_order_relaxed);
+      if (batch->what.load(std::memory_order_relaxed) != what) {
+        batch->what.store(&kMixed, std::memory_order_relaxed);
+      }
+      return;
+    }
+  }
+  pass_slowly(stream, twin, what);
+}
+
+// The program is about to wait for work of `stream`, or of any (nullptr stands for stream 0 only
+// with `all` false): batches that are open end here, or the time that it waits would be in them.
+void close_batches(bool all, Stream stream, bool twin);
+// The stream will be destroyed.
+void forget_stream(Stream stream);
+
+// The calling thread's current context has changed.
+inline void forget_current_context() { thread = {}; }
+
+// Around what may end contexts: nothing of them is touched meanwhile.
+class ContextChange {
+ public:
+  ContextChange();
+  ContextChange(const ContextChange&) = delete;
+  ContextChange& operator=(const ContextChange&) = delete;
+  ~ContextChange();
+  // `context` is no more.
+  void ended(Context context);
+  // So is the device's primary one, unless somebody else holds it.
+  void look_at_primary(int device);
+};
+
+// A capture has begun or ended somewhere.
+void count_captures(int change);
+
+// Reports what has ended. Any thread; returns at once when another one does it.
+void harvest();
+
+// Whether anything is under way; closes batches that stand open. For the helper's thread.
+bool has_work();
+void close_stale();
+
+void forget_gate();
+
+}  // namespace tranche::interpose

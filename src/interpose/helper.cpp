@@ -1,0 +1,82 @@
+#include "interpose/helper.h"
+
+#include <linux/futex.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+
+#include "interpose/driver.h"
+#include "interpose/gate.h"
+#include "interpose/pools.h"
+#include "interpose/system.h"
+#include "interpose/tenants.h"
+
+namespace tranche::interpose {
+namespace {
+
+constexpr std::uint64_t kTick = 500'000;         // ns, while there is work
+constexpr std::uint64_t kRest = 1'000'000'000;  // ns
+
+std::atomic<std::uint32_t> called;  // futex
+std::atomic<bool> is_started;
+
+void rest() {
+  const timespec time{static_cast<time_t>(kRest / 1'000'000'000), 0};
+  syscall(SYS_futex, &called, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0, &time, nullptr, 0);
+}
+
+void* help(void*) {
+  int mode = kCaptureRelaxed;  // captures of the program's are not to be broken by what is asked here
+  driver.cuThreadExchangeStreamCaptureMode(&mode);
+  std::uint64_t looked = now_ns();
+  for (;;) {
+    if (!has_work()) {
+      called.store(0);
+      if (!has_work()) rest();
+    } else {
+      nap_ns(kTick);
+    }
+    harvest();
+    close_stale();
+    if (now_ns() - looked < kRest) continue;
+    looked = now_ns();
+    keep_joined();
+    settle_pools();
+  }
+  return nullptr;
+}
+
+using Create = int (*)(unsigned long*, const void*, void* (*)(void*), void*);
+using Detach = int (*)(unsigned long);
+
+}  // namespace
+
+void start_helper() {
+  if (is_started.exchange(true)) return;
+  const auto create = reinterpret_cast<Create>(of_libc("pthread_create"));
+  const auto detach = reinterpret_cast<Detach>(of_libc("pthread_detach"));
+  if (create == nullptr || detach == nullptr) return;
+  // Signals are the program's threads' to take.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &before);
+  unsigned long id = 0;
+  if (create(&id, nullptr, help, nullptr) == 0) detach(id);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+}
+
+void call_helper() {
+  if (called.load(std::memory_order_relaxed) != 0 || called.exchange(1) != 0) return;
+  syscall(SYS_futex, &called, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, nullptr, nullptr, 0);
+}
+
+void forget_helper() {
+  is_started.store(false);
+  called.store(0);
+}
+
+}  // namespace tranche::interpose

@@ -1,0 +1,14 @@
+#pragma once
+// The library's one thread, in processes that have a tenant and use the GPU: it reports work that
+// has ended, closes batches that stand, and registers again when the arbiter has been replaced. It
+// sleeps while there is no work, but for a look each second.
+
+namespace tranche::interpose {
+
+// Once; later calls do nothing. Where no thread can be made, those that wait do its work.
+void start_helper();
+// There is work to look after.
+void call_helper();
+void forget_helper();
+
+}  // namespace tranche::interpose

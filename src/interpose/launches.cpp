@@ -1,0 +1,263 @@
+// Kernels, graphs, copies: what passes the gate, and what ends a batch.
+
+#include "interpose/driver.h"
+#include "interpose/gate.h"
+#include "interpose/memory.h"
+#include "interpose/pools.h"
+
+using namespace tranche::interpose;
+
+namespace tranche::interpose {
+namespace {
+
+// What a graph takes of memory when it is launched, by its executable.
+Blocks<std::uint64_t> graph_bytes;
+
+const void* function_key(const void* function) { return function; }
+template <class Function>
+const void* own_key(Function* function) {
+  return reinterpret_cast<const void*>(function);
+}
+
+// Of all its nodes that allocate, with its children's.
+std::uint64_t bytes_of(void* graph, unsigned depth) {
+  constexpr size_t kNodes = 4096;
+  constexpr unsigned kDepth = 8;
+  size_t count = 0;
+  if (depth == kDepth || driver.cuGraphGetNodes(graph, nullptr, &count) != kSuccess || count == 0) return 0;
+  const size_t size = (count < kNodes * 64 ? count : kNodes * 64) * sizeof(void*);
+  void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return 0;
+  auto** nodes = static_cast<void**>(memory);
+  count = size / sizeof(void*);
+  std::uint64_t sum = 0;
+  if (driver.cuGraphGetNodes(graph, nodes, &count) != kSuccess) count = 0;
+  for (size_t i = 0; i < count; ++i) {
+    int type = 0;
+    if (driver.cuGraphNodeGetType(nodes[i], &type) != kSuccess) continue;
+    if (type == kNodeMemAlloc) {
+      MemAllocNodeParameters parameters{};
+      if (driver.cuGraphMemAllocNodeGetParams(nodes[i], &parameters) == kSuccess) sum += parameters.bytes;
+    } else if (type == kNodeGraph) {
+      void* child = nullptr;
+      if (driver.cuGraphChildGraphNodeGetGraph(nodes[i], static_cast<void*>(&child)) == kSuccess) {
+        sum += bytes_of(child, depth + 1);
+      }
+    }
+  }
+  munmap(memory, size);
+  return sum;
+}
+
+int instantiated(int status, void* exec, void* graph) {
+  if (status != kSuccess || !has_tenants()) return status;
+  const std::uint64_t bytes = bytes_of(graph, 0);
+  const auto key = *static_cast<std::uint64_t*>(exec);
+  std::uint64_t before = 0;
+  if (bytes != 0) {
+    graph_bytes.put(key, bytes);
+  } else {
+    graph_bytes.take(key, before);
+  }
+  return status;
+}
+
+template <class Launch>
+int launch_graph(void* exec, void* stream, bool twin, Launch launch) {
+  pass(stream, twin, function_key(exec));
+  std::uint64_t bytes = 0;
+  const bool allocates = is_gated.load(std::memory_order_relaxed) &&
+                         graph_bytes.with(reinterpret_cast<std::uint64_t>(exec), [&](std::uint64_t& b) {
+                           bytes = b;
+                           return true;
+                         });
+  int device = 0;
+  if (!allocates || driver.cuCtxGetDevice(&device) != kSuccess) return launch();
+  PoolCharge charge(nullptr, device, bytes);
+  if (!charge.is_granted()) return kOutOfMemory;
+  const int status = launch();
+  // Beyond what its nodes asked for nothing can be taken back: it is charged with the next one.
+  if (status == kSuccess) charge.settle();
+  return status;
+}
+
+}  // namespace
+
+void forget_graphs() { graph_bytes.reset(); }
+
+}  // namespace tranche::interpose
+
+#define OWN(symbol, name, version, twin, parameters)
+// A copy that returns when it is done has ended its batch.
+#define GATED(symbol, name, version, twin, stream, parameters, arguments)      \
+  int symbol parameters {                                                      \
+    pass(stream, twin, own_key(&::symbol));                                    \
+    const int status = driver.symbol arguments;                                \
+    if (!__builtin_strstr(#name, "Async")) close_batches(false, stream, twin); \
+    return status;                                                             \
+  }
+#define LOADS(symbol, name, version, twin, parameters, arguments) \
+  int symbol parameters {                                         \
+    const int status = driver.symbol arguments;                   \
+    if (status == kSuccess) tell_of_memory();                     \
+    return status;                                                \
+  }
+#define LATER(symbol, name, version, twin, parameters, arguments) \
+  int symbol parameters {                                         \
+    close_batches(true, nullptr, twin);                           \
+    return driver.symbol arguments;                               \
+  }
+#include "interpose/symbols.def"
+#undef OWN
+#undef GATED
+#undef LOADS
+#undef LATER
+
+int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                   unsigned bz, unsigned shared, void* stream, void* parameters, void* extra) {
+  pass(stream, false, function);
+  return driver.cuLaunchKernel(function, gx, gy, gz, bx, by, bz, shared, stream, parameters, extra);
+}
+
+int cuLaunchKernel_ptsz(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                        unsigned by, unsigned bz, unsigned shared, void* stream, void* parameters,
+                        void* extra) {
+  pass(stream, true, function);
+  return driver.cuLaunchKernel_ptsz(function, gx, gy, gz, bx, by, bz, shared, stream, parameters,
+                                    extra);
+}
+
+int cuLaunchCooperativeKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                              unsigned by, unsigned bz, unsigned shared, void* stream,
+                              void* parameters) {
+  pass(stream, false, function);
+  return driver.cuLaunchCooperativeKernel(function, gx, gy, gz, bx, by, bz, shared, stream,
+                                          parameters);
+}
+
+int cuLaunchCooperativeKernel_ptsz(void* function, unsigned gx, unsigned gy, unsigned gz,
+                                   unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                                   void* stream, void* parameters) {
+  pass(stream, true, function);
+  return driver.cuLaunchCooperativeKernel_ptsz(function, gx, gy, gz, bx, by, bz, shared, stream,
+                                               parameters);
+}
+
+int cuLaunchCooperativeKernelMultiDevice(void* launches, unsigned count, unsigned flags) {
+  const auto* each = static_cast<const MultiDeviceLaunch*>(launches);
+  for (unsigned i = 0; each != nullptr && i < count; ++i) pass(each[i].stream, false, each[i].function);
+  return driver.cuLaunchCooperativeKernelMultiDevice(launches, count, flags);
+}
+
+int cuLaunchKernelEx(void* config, void* function, void* parameters, void* extra) {
+  if (config != nullptr) pass(static_cast<const LaunchConfig*>(config)->stream, false, function);
+  return driver.cuLaunchKernelEx(config, function, parameters, extra);
+}
+
+int cuLaunchKernelEx_ptsz(void* config, void* function, void* parameters, void* extra) {
+  if (config != nullptr) pass(static_cast<const LaunchConfig*>(config)->stream, true, function);
+  return driver.cuLaunchKernelEx_ptsz(config, function, parameters, extra);
+}
+
+int cuGraphLaunch(void* exec, void* stream) {
+  return launch_graph(exec, stream, false, [&] { return driver.cuGraphLaunch(exec, stream); });
+}
+int cuGraphLaunch_ptsz(void* exec, void* stream) {
+  return launch_graph(exec, stream, true, [&] { return driver.cuGraphLaunch_ptsz(exec, stream); });
+}
+
+int cuGraphInstantiate(void* exec, void* graph, void* node, void* log, size_t size) {
+  return instantiated(driver.cuGraphInstantiate(exec, graph, node, log, size), exec, graph);
+}
+int cuGraphInstantiate_v2(void* exec, void* graph, void* node, void* log, size_t size) {
+  return instantiated(driver.cuGraphInstantiate_v2(exec, graph, node, log, size), exec, graph);
+}
+int cuGraphInstantiateWithFlags(void* exec, void* graph, std::uint64_t flags) {
+  return instantiated(driver.cuGraphInstantiateWithFlags(exec, graph, flags), exec, graph);
+}
+int cuGraphInstantiateWithParams(void* exec, void* graph, void* parameters) {
+  return instantiated(driver.cuGraphInstantiateWithParams(exec, graph, parameters), exec, graph);
+}
+int cuGraphInstantiateWithParams_ptsz(void* exec, void* graph, void* parameters) {
+  return instantiated(driver.cuGraphInstantiateWithParams_ptsz(exec, graph, parameters), exec, graph);
+}
+int cuGraphExecDestroy(void* exec) {
+  std::uint64_t bytes = 0;
+  graph_bytes.take(reinterpret_cast<std::uint64_t>(exec), bytes);
+  const int status = driver.cuGraphExecDestroy(exec);
+  if (bytes != 0) settle_pools();
+  return status;
+}
+
+int cuStreamDestroy(void* stream) {
+  forget_stream(stream);
+  return driver.cuStreamDestroy(stream);
+}
+int cuStreamDestroy_v2(void* stream) {
+  forget_stream(stream);
+  return driver.cuStreamDestroy_v2(stream);
+}
+
+// ---- captures
+
+namespace {
+
+// Batches end first: their events are not to become the graph's.
+template <class Call>
+int begin_capture(Stream stream, bool twin, Call call) {
+  close_batches(false, stream, twin);
+  count_captures(1);
+  const int status = call();
+  if (status != kSuccess) count_captures(-1);
+  return status;
+}
+int end_capture(int status) {
+  count_captures(-1);
+  return status;
+}
+
+}  // namespace
+
+int cuStreamBeginCapture(void* stream) {
+  return begin_capture(stream, false, [&] { return driver.cuStreamBeginCapture(stream); });
+}
+int cuStreamBeginCapture_ptsz(void* stream) {
+  return begin_capture(stream, true, [&] { return driver.cuStreamBeginCapture_ptsz(stream); });
+}
+int cuStreamBeginCapture_v2(void* stream, unsigned mode) {
+  return begin_capture(stream, false, [&] { return driver.cuStreamBeginCapture_v2(stream, mode); });
+}
+int cuStreamBeginCapture_v2_ptsz(void* stream, unsigned mode) {
+  return begin_capture(stream, true,
+                       [&] { return driver.cuStreamBeginCapture_v2_ptsz(stream, mode); });
+}
+int cuStreamBeginCaptureToGraph(void* stream, void* graph, void* after, void* data, size_t count,
+                                unsigned mode) {
+  return begin_capture(stream, false, [&] {
+    return driver.cuStreamBeginCaptureToGraph(stream, graph, after, data, count, mode);
+  });
+}
+int cuStreamBeginCaptureToGraph_ptsz(void* stream, void* graph, void* after, void* data,
+                                     size_t count, unsigned mode) {
+  return begin_capture(stream, true, [&] {
+    return driver.cuStreamBeginCaptureToGraph_ptsz(stream, graph, after, data, count, mode);
+  });
+}
+int cuStreamBeginRecaptureToGraph(void* stream, unsigned mode, void* graph, void* callback,
+                                  void* data) {
+  return begin_capture(stream, false, [&] {
+    return driver.cuStreamBeginRecaptureToGraph(stream, mode, graph, callback, data);
+  });
+}
+int cuStreamBeginRecaptureToGraph_ptsz(void* stream, unsigned mode, void* graph, void* callback,
+                                       void* data) {
+  return begin_capture(stream, true, [&] {
+    return driver.cuStreamBeginRecaptureToGraph_ptsz(stream, mode, graph, callback, data);
+  });
+}
+int cuStreamEndCapture(void* stream, void* graph) {
+  return end_capture(driver.cuStreamEndCapture(stream, graph));
+}
+int cuStreamEndCapture_ptsz(void* stream, void* graph) {
+  return end_capture(driver.cuStreamEndCapture_ptsz(stream, graph));
+}

@@ -1,0 +1,278 @@
+#include "interpose/memory.h"
+
+#include "interpose/driver.h"
+#include "interpose/pools.h"
+
+using namespace tranche::interpose;
+
+namespace tranche::interpose {
+namespace {
+
+Blocks<Held> allocations;
+
+// A physical allocation lives while a handle or a mapping refers to it.
+struct Physical {
+  Held held;
+  std::uint32_t handles;
+  std::uint32_t mappings;
+};
+struct Mapping {
+  std::uint64_t handle;
+  std::uint64_t bytes;
+};
+Blocks<Physical> physicals;
+Blocks<Mapping> mappings;
+
+// The record, once nothing refers to it.
+void let_go(std::uint64_t handle) {
+  Physical gone;
+  const bool is_unused = physicals.with(
+      handle, [](Physical& p) { return p.handles == 0 && p.mappings == 0; });
+  if (is_unused && physicals.take(handle, gone)) give_back(*gone.held.part, gone.held.bytes);
+}
+
+template <class Address, class Call, class Free>
+int allocate_linear(Address* address, std::uint64_t bytes, Call call, Free free) {
+  if (address == nullptr || bytes == 0) return call();
+  return allocate(
+      allocations, part_to_charge(), bytes, call, [&] { return std::uint64_t{*address}; },
+      [&] { free(*address); });
+}
+
+// Rows are padded; by how much the driver says afterwards.
+template <class Address, class Size, class Call, class Free>
+int allocate_pitched(Address* address, Size* pitch, std::uint64_t width, std::uint64_t height,
+                     Call call, Free free) {
+  constexpr std::uint64_t kPadding = 512;
+  if (address == nullptr || pitch == nullptr || width == 0 || height == 0) return call();
+  const Part* part = part_to_charge();
+  const std::uint64_t expected = (width + kPadding - 1) / kPadding * kPadding * height;
+  const int status = allocate_linear(address, expected, call, free);
+  if (status != kSuccess || part == nullptr || part->rule != Part::Rule::kTenant) return status;
+  const std::uint64_t bytes = std::uint64_t{*pitch} * height;
+  if (bytes > expected && !take(*part, bytes - expected)) {
+    deallocate(allocations, *address, [&] { return free(*address); });
+    return kOutOfMemory;
+  }
+  if (bytes < expected) give_back(*part, expected - bytes);
+  allocations.put(*address, {part, bytes});
+  return status;
+}
+
+template <class Call>
+int from_pool(CUdeviceptr* address, std::uint64_t bytes, void* pool, void* stream, bool twin,
+              Call call) {
+  int device = 0;
+  if (address == nullptr || bytes == 0 || !has_tenants()) return call();
+  if (driver.cuCtxGetDevice(&device) != kSuccess) return call();
+  const Part* part = part_to_charge(device);
+  if (part->rule == Part::Rule::kNone) return call();
+  // While a stream captures, a graph is made and nothing is allocated: its launch will be charged.
+  int capturing = 0;
+  (twin ? driver.cuStreamIsCapturing_ptsz : driver.cuStreamIsCapturing)(stream, &capturing);
+  if (capturing != 0) return call();
+  if (pool == nullptr) pool = default_pool(device);
+  PoolCharge charge(pool, device, bytes);
+  if (!charge.is_granted()) return kOutOfMemory;
+  const int status = call();
+  if (status != kSuccess || charge.settle()) return status;
+  (twin ? driver.cuMemFreeAsync_ptsz : driver.cuMemFreeAsync)(*address, stream);
+  driver.cuMemPoolTrimTo(pool, 0);
+  return kOutOfMemory;
+}
+
+template <class Call>
+int free_linear(std::uint64_t address, Call call) {
+  return deallocate(allocations, address, call);
+}
+
+}  // namespace
+
+const Part* part_to_charge(int device) {
+  const Part* part = &part_of_device(device);
+  if (part->rule == Part::Rule::kUnknown) {
+    join(true);
+    part = &part_of_device(device);
+  }
+  return part;
+}
+
+const Part* part_to_charge() {
+  const Part* part = current_part();
+  if (part != nullptr && part->rule == Part::Rule::kUnknown) {
+    join(true);
+    part = current_part();
+  }
+  return part;
+}
+
+void forget_memory() {
+  allocations.reset();
+  physicals.reset();
+  mappings.reset();
+  forget_arrays();
+  forget_graphs();
+}
+
+}  // namespace tranche::interpose
+
+int cuMemAlloc(void* address, unsigned bytes) {
+  return allocate_linear(static_cast<unsigned*>(address), bytes,
+                         [&] { return driver.cuMemAlloc(address, bytes); }, driver.cuMemFree);
+}
+
+int cuMemAlloc_v2(void* address, size_t bytes) {
+  return allocate_linear(static_cast<CUdeviceptr*>(address), bytes,
+                         [&] { return driver.cuMemAlloc_v2(address, bytes); }, driver.cuMemFree_v2);
+}
+
+int cuMemAllocManaged(void* address, size_t bytes, unsigned flags) {
+  return allocate_linear(static_cast<CUdeviceptr*>(address), bytes,
+                         [&] { return driver.cuMemAllocManaged(address, bytes, flags); },
+                         driver.cuMemFree_v2);
+}
+
+int cuMemAllocPitch(void* address, void* pitch, unsigned width, unsigned height, unsigned element) {
+  return allocate_pitched(
+      static_cast<unsigned*>(address), static_cast<unsigned*>(pitch), width, height,
+      [&] { return driver.cuMemAllocPitch(address, pitch, width, height, element); },
+      driver.cuMemFree);
+}
+
+int cuMemAllocPitch_v2(void* address, void* pitch, size_t width, size_t height, unsigned element) {
+  return allocate_pitched(
+      static_cast<CUdeviceptr*>(address), static_cast<size_t*>(pitch), width, height,
+      [&] { return driver.cuMemAllocPitch_v2(address, pitch, width, height, element); },
+      driver.cuMemFree_v2);
+}
+
+int cuMemAllocAsync(void* address, size_t bytes, void* stream) {
+  return from_pool(static_cast<CUdeviceptr*>(address), bytes, nullptr, stream, false,
+                   [&] { return driver.cuMemAllocAsync(address, bytes, stream); });
+}
+
+int cuMemAllocAsync_ptsz(void* address, size_t bytes, void* stream) {
+  return from_pool(static_cast<CUdeviceptr*>(address), bytes, nullptr, stream, true,
+                   [&] { return driver.cuMemAllocAsync_ptsz(address, bytes, stream); });
+}
+
+int cuMemAllocFromPoolAsync(void* address, size_t bytes, void* pool, void* stream) {
+  return from_pool(static_cast<CUdeviceptr*>(address), bytes, pool, stream, false,
+                   [&] { return driver.cuMemAllocFromPoolAsync(address, bytes, pool, stream); });
+}
+
+int cuMemAllocFromPoolAsync_ptsz(void* address, size_t bytes, void* pool, void* stream) {
+  return from_pool(
+      static_cast<CUdeviceptr*>(address), bytes, pool, stream, true,
+      [&] { return driver.cuMemAllocFromPoolAsync_ptsz(address, bytes, pool, stream); });
+}
+
+int cuMemFree(unsigned address) {
+  return free_linear(address, [&] { return driver.cuMemFree(address); });
+}
+
+int cuMemFree_v2(CUdeviceptr address) {
+  return free_linear(address, [&] { return driver.cuMemFree_v2(address); });
+}
+
+int cuMemFreeAsync(CUdeviceptr address, void* stream) {
+  return free_linear(address, [&] { return driver.cuMemFreeAsync(address, stream); });
+}
+
+int cuMemFreeAsync_ptsz(CUdeviceptr address, void* stream) {
+  return free_linear(address, [&] { return driver.cuMemFreeAsync_ptsz(address, stream); });
+}
+
+// ---- pools
+
+int cuMemPoolCreate(void* pool, void* properties) {
+  const int status = driver.cuMemPoolCreate(pool, properties);
+  if (status == kSuccess && has_tenants()) {
+    const Location location = static_cast<const PoolProperties*>(properties)->location;
+    add_pool(*static_cast<void**>(pool), location.type, location.id);
+  }
+  return status;
+}
+
+int cuMemPoolDestroy(void* pool) {
+  const int status = driver.cuMemPoolDestroy(pool);
+  if (status == kSuccess) remove_pool(pool);
+  return status;
+}
+
+int cuMemPoolTrimTo(void* pool, size_t keep) {
+  const int status = driver.cuMemPoolTrimTo(pool, keep);
+  settle_pools();
+  return status;
+}
+
+int cuDeviceGraphMemTrim(int device) {
+  const int status = driver.cuDeviceGraphMemTrim(device);
+  settle_pools();
+  return status;
+}
+
+// ---- physical memory and mappings
+
+int cuMemCreate(void* handle, size_t bytes, void* properties, std::uint64_t flags) {
+  const auto call = [&] { return driver.cuMemCreate(handle, bytes, properties, flags); };
+  const auto* wanted = static_cast<const AllocationProperties*>(properties);
+  if (handle == nullptr || wanted == nullptr || wanted->location.type != kLocationDevice) return call();
+  if (!has_tenants()) return call();
+  const Part* part = part_to_charge(wanted->location.id);
+  if (part->rule == Part::Rule::kNone) return call();
+  if (!take(*part, bytes)) return kOutOfMemory;
+  const int status = call();
+  const auto key = static_cast<std::uint64_t*>(handle);
+  if (status == kSuccess && physicals.put(*key, {{part, bytes}, 1, 0})) return status;
+  if (status == kSuccess) driver.cuMemRelease(*key);
+  give_back(*part, bytes);
+  return status == kSuccess ? kOutOfMemory : status;
+}
+
+int cuMemRelease(std::uint64_t handle) {
+  // Counted down first: another allocation may get the handle as soon as the driver has it back.
+  const bool is_known = physicals.with(handle, [](Physical& p) { return p.handles != 0 && p.handles-- != 0; });
+  const int status = driver.cuMemRelease(handle);
+  if (!is_known) return status;
+  if (status != kSuccess) {
+    physicals.with(handle, [](Physical& p) { return ++p.handles != 0; });
+  } else {
+    let_go(handle);
+  }
+  return status;
+}
+
+int cuMemRetainAllocationHandle(void* handle, void* address) {
+  const int status = driver.cuMemRetainAllocationHandle(handle, address);
+  if (status == kSuccess) {
+    physicals.with(*static_cast<std::uint64_t*>(handle), [](Physical& p) { return ++p.handles != 0; });
+  }
+  return status;
+}
+
+int cuMemMap(CUdeviceptr address, size_t bytes, size_t offset, std::uint64_t handle, std::uint64_t flags) {
+  const bool is_known = physicals.with(handle, [](Physical& p) { return ++p.mappings != 0; });
+  const int status = driver.cuMemMap(address, bytes, offset, handle, flags);
+  if (!is_known) return status;
+  if (status == kSuccess) {
+    mappings.put(address, {handle, bytes});
+  } else {
+    physicals.with(handle, [](Physical& p) { return p.mappings-- != 0; });
+  }
+  return status;
+}
+
+int cuMemUnmap(CUdeviceptr address, size_t bytes) {
+  const int status = driver.cuMemUnmap(address, bytes);
+  if (status != kSuccess) return status;
+  // One call may take away several mappings that lie side by side.
+  for (CUdeviceptr at = address; at < address + bytes;) {
+    Mapping mapping;
+    if (!mappings.take(at, mapping) || mapping.bytes == 0) break;
+    physicals.with(mapping.handle, [](Physical& p) { return p.mappings-- != 0; });
+    let_go(mapping.handle);
+    at += mapping.bytes;
+  }
+  return status;
+}

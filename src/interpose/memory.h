@@ -1,0 +1,59 @@
+#pragma once
+// What this process holds of device memory, beyond pools (pools.h): allocations, arrays, and
+// physical memory that is mapped.
+
+#include "interpose/blocks.h"
+#include "interpose/cuda.h"
+#include "interpose/tenants.h"
+
+namespace tranche::interpose {
+
+struct Held {
+  const Part* part;
+  std::uint64_t bytes;
+};
+
+// Charges `bytes` to `part`, has the driver allocate (`call`, a CUresult; it leaves the key in
+// `key`), and keeps the record under that key; or CUDA_ERROR_OUT_OF_MEMORY. `undo` gives the
+// driver's memory back where there is no memory for the record.
+template <class Call, class Key, class Undo>
+int allocate(Blocks<Held>& blocks, const Part* part, std::uint64_t bytes, Call call, Key key,
+             Undo undo) {
+  if (part == nullptr || part->rule == Part::Rule::kNone) return call();
+  if (!take(*part, bytes)) return kOutOfMemory;
+  const int status = call();
+  if (status != kSuccess) {
+    give_back(*part, bytes);
+    return status;
+  }
+  if (blocks.put(key(), {part, bytes})) return status;
+  undo();
+  give_back(*part, bytes);
+  return kOutOfMemory;
+}
+
+// The record goes first: once the driver has the memory back, another thread may get it.
+template <class Call>
+int deallocate(Blocks<Held>& blocks, std::uint64_t key, Call call) {
+  Held held;
+  const bool is_known = blocks.take(key, held);
+  const int status = call();
+  if (!is_known) return status;
+  if (status == kSuccess) {
+    give_back(*held.part, held.bytes);
+  } else {
+    blocks.put(key, held);
+  }
+  return status;
+}
+
+// The current context's device, registered with the arbiter where that is still to be done.
+const Part* part_to_charge();
+const Part* part_to_charge(int device);
+
+// In a forked child: nothing of it is there.
+void forget_memory();
+void forget_arrays();
+void forget_graphs();
+
+}  // namespace tranche::interpose

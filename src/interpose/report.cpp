@@ -1,0 +1,145 @@
+#include "interpose/report.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "interpose/system.h"
+
+namespace tranche::interpose {
+
+using namespace limit;
+
+namespace {
+
+constexpr std::uint64_t kLook = 100'000'000;   // ns: the longest sleep, though nobody calls
+constexpr std::uint64_t kLookInFlight = 30'000;  // while it depends on work of our own
+constexpr std::uint64_t kLongestPenalty = 300'000'000;
+
+std::atomic<std::uint64_t> unfinished_ns[kMaxParts];
+
+wire::Word& spent(const Part& part) {
+  return part.tenant->session.usage().spent_ns[part.device];
+}
+
+bool is_open(const Part& part) {
+  const wire::DevicePolicy& policy = part.policy();
+  if (policy.closed.load(std::memory_order_acquire) != 0) return false;
+  const std::uint32_t in_flight = policy.in_flight_ns.load(std::memory_order_relaxed);
+  if (in_flight != 0 && unfinished(part) >= in_flight) return false;
+  const std::uint64_t allowed = policy.allowed_ns.load(std::memory_order_acquire);
+  return allowed == wire::kNoLimit || spent(part).load(std::memory_order_relaxed) < allowed;
+}
+
+void sleep_on(const wire::Half& word, std::uint32_t value, std::uint64_t ns) {
+  const timespec time{0, static_cast<long>(ns)};
+  syscall(SYS_futex, &word, FUTEX_WAIT, value, &time, nullptr, 0);
+}
+
+// Says that somebody waits, where the arbiter does not look by itself.
+void call_arbiter(const Part& part) {
+  const Guard guard(part.tenant->lock);
+  part.tenant->session.notify(wire::Message::kWaiting, part.device);
+}
+
+bool is_awake(const Part& part) {
+  return part.tenant->policy().awake.load(std::memory_order_acquire) != 0;
+}
+
+bool is_silent(const Part& part, std::uint64_t since) {
+  const std::uint64_t beat = part.tenant->policy().heartbeat.load(std::memory_order_relaxed);
+  const std::uint64_t last = beat > since ? beat : since;
+  const std::uint64_t now = now_ns();
+  return now > last && now - last > kSilence;
+}
+
+wire::Priority priority(const Part& part) {
+  return static_cast<wire::Priority>(part.tenant->policy().priority.load(std::memory_order_relaxed));
+}
+
+// Once the arbiter was found silent, nobody waits for it again until it has spoken.
+std::atomic<std::uint64_t> silent_beat[kMaxParts];
+
+bool is_known_silent(const Part& part) {
+  const std::uint64_t then = silent_beat[part.number].load(std::memory_order_relaxed);
+  return then != 0 && then == part.tenant->policy().heartbeat.load(std::memory_order_relaxed) + 1;
+}
+
+void go_without(const Part& part, std::uint64_t ns) {
+  silent_beat[part.number].store(part.tenant->policy().heartbeat.load(std::memory_order_relaxed) + 1,
+                                 std::memory_order_relaxed);
+  if (priority(part) != wire::Priority::kBestEffort) return;
+  const std::uint64_t penalty = 3 * ns;
+  nap_ns(penalty < kLongestPenalty ? penalty : kLongestPenalty);
+}
+
+}  // namespace
+
+void ask(const Part& part, std::uint64_t ns) {
+  spent(part).fetch_add(ns, std::memory_order_relaxed);
+  unfinished_ns[part.number].fetch_add(ns, std::memory_order_relaxed);
+}
+
+std::uint64_t unfinished(const Part& part) {
+  return unfinished_ns[part.number].load(std::memory_order_relaxed);
+}
+
+void report(const Part& part, std::uint64_t begin, std::uint64_t end, std::uint32_t launches,
+            std::uint64_t asked) {
+  wire::Slot& slot = part.slot();
+  const std::uint64_t number = slot.written.load(std::memory_order_relaxed);
+  slot.ring[number % wire::kRing] = {begin, end, part.device, launches, asked};
+  slot.written.store(number + 1, std::memory_order_release);
+  slot.measured_ns[part.device].fetch_add(end - begin, std::memory_order_relaxed);
+  const std::uint64_t each = launches != 0 ? (end - begin) / launches : 0;
+  if (each > slot.longest_ns.load(std::memory_order_relaxed)) {
+    slot.longest_ns.store(each, std::memory_order_relaxed);
+  }
+  unfinished_ns[part.number].fetch_sub(asked, std::memory_order_relaxed);
+}
+
+void report_unmeasured(const Part& part, std::uint64_t asked) {
+  const std::uint64_t now = now_ns();
+  report(part, now, now, 0, asked);
+}
+
+void report_busy(const Part& part, std::uint64_t since) {
+  part.slot().busy_since[part.device].store(since, std::memory_order_relaxed);
+}
+
+void wait_for_turn(const Part& part, std::uint64_t ns, void (*while_waiting)()) {
+  if (!part.tenant->is_limited()) return;
+  // Who must not wait says so as it begins: others make room.
+  const bool begins = unfinished(part) == 0;
+  if (begins && priority(part) == wire::Priority::kLatencyCritical) call_arbiter(part);
+  if (is_open(part)) return;
+  if (is_known_silent(part)) {
+    go_without(part, ns);
+    return;
+  }
+  wire::Half& waiting = part.slot().waiting[part.device];
+  waiting.fetch_add(1, std::memory_order_acq_rel);
+  const std::uint64_t since = now_ns();
+  const wire::DevicePolicy& policy = part.policy();
+  for (;;) {
+    const std::uint32_t turn = policy.turn.load(std::memory_order_acquire);
+    if (is_open(part)) break;
+    if (!is_awake(part)) call_arbiter(part);
+    const bool on_own_work = policy.in_flight_ns.load(std::memory_order_relaxed) != 0 && unfinished(part) != 0;
+    sleep_on(policy.turn, turn, on_own_work ? kLookInFlight : kLook);
+    while_waiting();
+    if (is_silent(part, since)) {
+      go_without(part, ns);
+      break;
+    }
+  }
+  waiting.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+void forget_reports() {
+  for (auto& n : unfinished_ns) n.store(0, std::memory_order_relaxed);
+  for (auto& n : silent_beat) n.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace tranche::interpose

@@ -1,0 +1,220 @@
+#include "interpose/tenants.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <atomic>
+#include <new>
+
+#include "interpose/driver.h"
+#include "interpose/pools.h"
+#include "interpose/system.h"
+
+namespace tranche::interpose {
+
+using namespace limit;
+
+namespace {
+
+constexpr int kAnswer = 1000;         // ms that an arbiter may take
+constexpr unsigned kMaxOrdinals = 64;
+
+enum class Looked : std::uint8_t { kNo, kYes };
+
+// Objects without constructors that run at load: this library is in programs that never ask.
+template <class T>
+struct Later {
+  alignas(T) unsigned char bytes[sizeof(T)];
+  T& get() { return *reinterpret_cast<T*>(bytes); }
+};
+
+Lock looking;
+std::atomic<Looked> looked{Looked::kNo};
+unsigned tenant_count;
+Later<Tenant> tenants[kMaxTenants];
+char paths[kMaxTenants][108];
+std::atomic<std::uint64_t> first_try;
+
+// The last one answers for devices of which nothing is known yet.
+constinit Part unknown{};
+constinit Part none{Part::Rule::kNone};
+Part parts[kMaxParts];
+std::atomic<const Part*> by_ordinal[kMaxOrdinals];
+std::atomic<int> device_count;
+
+Tenant& tenant(unsigned i) { return tenants[i].get(); }
+
+void look() {
+  const Guard guard(looking);
+  if (looked.load(std::memory_order_relaxed) == Looked::kYes) return;
+  DIR* folder = opendir(kTenantsFolder);
+  while (const dirent* entry = folder != nullptr ? readdir(folder) : nullptr) {
+    if (entry->d_name[0] == '.' || tenant_count == kMaxTenants) continue;
+    const int length = snprintf(paths[tenant_count], sizeof(paths[0]), "%s/%s/arbiter.sock",
+                                kTenantsFolder, entry->d_name);
+    if (length <= 0 || static_cast<size_t>(length) >= sizeof(paths[0])) continue;
+    new (&tenant(tenant_count)) Tenant();
+    ++tenant_count;
+  }
+  if (folder != nullptr) closedir(folder);
+  looked.store(Looked::kYes, std::memory_order_release);
+}
+
+bool open(unsigned i, int timeout) {
+  Tenant& t = tenant(i);
+  const Guard guard(t.lock);
+  if (t.is_open) return true;
+  if (t.session.open(paths[i], timeout) != Session::Outcome::kRegistered) return false;
+  const wire::PolicyPage& page = t.policy();
+  const unsigned count = page.device_count < wire::kMaxDevices ? page.device_count : wire::kMaxDevices;
+  for (unsigned d = 0; d < count; ++d) {
+    parts[i * wire::kMaxDevices + d] = {Part::Rule::kTenant, d, i * wire::kMaxDevices + d, &t};
+  }
+  __atomic_store_n(&t.is_open, true, __ATOMIC_RELEASE);
+  return true;
+}
+
+bool is_open(unsigned i) { return __atomic_load_n(&tenant(i).is_open, __ATOMIC_ACQUIRE); }
+
+bool all_open() {
+  for (unsigned i = 0; i < tenant_count; ++i) {
+    if (!is_open(i)) return false;
+  }
+  return true;
+}
+
+std::uint64_t patience_left() {
+  std::uint64_t never = 0;
+  const std::uint64_t now = now_ns();
+  first_try.compare_exchange_strong(never, now);
+  const std::uint64_t began = first_try.load();
+  return now - began < kPatience ? kPatience - (now - began) : 0;
+}
+
+}  // namespace
+
+bool Tenant::is_limited() const {
+  const auto mode = static_cast<wire::Enforcement>(policy().enforcement.load(std::memory_order_relaxed));
+  return mode == wire::Enforcement::kStrict || mode == wire::Enforcement::kElastic;
+}
+
+bool Tenant::is_counted() const {
+  return static_cast<wire::Enforcement>(policy().enforcement.load(std::memory_order_relaxed)) !=
+         wire::Enforcement::kOff;
+}
+
+bool has_tenants() {
+  if (looked.load(std::memory_order_acquire) == Looked::kNo) look();
+  return tenant_count != 0;
+}
+
+void join(bool patient) {
+  if (!has_tenants() || all_open()) return;
+  for (;;) {
+    for (unsigned i = 0; i < tenant_count; ++i) {
+      if (!is_open(i)) open(i, kAnswer);
+    }
+    if (all_open()) return;
+    if (patience_left() == 0) break;
+    if (!patient) return;
+    nap_ns(20'000'000);
+  }
+  static unsigned once;
+  say("no arbiter answers under /run/tranche: GPU memory is refused until one does (is the container "
+      "'arbiter' of Tranche's agent on this node running?)",
+      &once);
+}
+
+void keep_joined() {
+  if (!has_tenants()) return;
+  for (unsigned i = 0; i < tenant_count; ++i) {
+    if (!is_open(i)) {
+      open(i, kAnswer);
+      continue;
+    }
+    const Guard guard(tenant(i).lock);
+    tenant(i).session.refresh(kAnswer);
+  }
+}
+
+const Part& part_of_uuid(const unsigned char* uuid) {
+  for (unsigned i = 0; i < tenant_count; ++i) {
+    if (!is_open(i)) continue;
+    for (unsigned d = 0; d < wire::kMaxDevices; ++d) {
+      const Part& part = parts[i * wire::kMaxDevices + d];
+      if (part.rule == Part::Rule::kTenant && memcmp(part.policy().uuid, uuid, 16) == 0) return part;
+    }
+  }
+  return all_open() ? none : unknown;
+}
+
+const Part& part_of_device(int ordinal) {
+  const bool is_kept = ordinal >= 0 && static_cast<unsigned>(ordinal) < kMaxOrdinals;
+  if (is_kept) {
+    const Part* known = by_ordinal[ordinal].load(std::memory_order_acquire);
+    if (known != nullptr) return *known;
+  }
+  if (!has_tenants()) return none;
+  join(false);
+  unsigned char uuid[16] = {};
+  if (driver.cuDeviceGetUuid_v2(uuid, ordinal) != kSuccess &&
+      driver.cuDeviceGetUuid(uuid, ordinal) != kSuccess) {
+    return unknown;
+  }
+  const Part& part = part_of_uuid(uuid);
+  if (is_kept && part.rule != Part::Rule::kUnknown) {
+    by_ordinal[ordinal].store(&part, std::memory_order_release);
+  }
+  return part;
+}
+
+const Part* current_part() {
+  // With one device there is no need to ask which it is, as long as there is a context at all: the
+  // driver refuses without.
+  int count = device_count.load(std::memory_order_relaxed);
+  if (count == 0) {
+    if (driver.cuDeviceGetCount(&count) != kSuccess) return nullptr;
+    device_count.store(count, std::memory_order_relaxed);
+  }
+  int ordinal = 0;
+  if (count != 1 && driver.cuCtxGetDevice(&ordinal) != kSuccess) return nullptr;
+  return &part_of_device(ordinal);
+}
+
+bool take(const Part& part, std::uint64_t bytes) {
+  if (part.rule == Part::Rule::kNone) return true;
+  if (part.rule == Part::Rule::kUnknown) return false;
+  auto ledger = part.ledger();
+  if (ledger.charge(part.device, bytes)) return true;
+  // What pools gave back since they were last looked at.
+  return settle_pools() && ledger.charge(part.device, bytes);
+}
+
+void give_back(const Part& part, std::uint64_t bytes) {
+  if (part.rule == Part::Rule::kTenant) part.ledger().release(part.device, bytes);
+}
+
+void tell_of_memory() {
+  for (unsigned i = 0; has_tenants() && i < tenant_count; ++i) {
+    if (!is_open(i)) continue;
+    const Guard guard(tenant(i).lock);
+    tenant(i).session.notify(wire::Message::kContext, 0);
+  }
+}
+
+void forget_tenants() {
+  for (auto& known : by_ordinal) known.store(nullptr, std::memory_order_relaxed);
+  for (unsigned i = 0; i < tenant_count; ++i) {
+    // The registration is the parent's: the connection is closed here, the pages are left alone.
+    tenant(i).session.~Session();
+  }
+  for (Part& part : parts) part = Part();
+  tenant_count = 0;
+  device_count.store(0, std::memory_order_relaxed);
+  first_try.store(0, std::memory_order_relaxed);
+  looking.reset();
+  looked.store(Looked::kNo, std::memory_order_relaxed);
+}
+
+}  // namespace tranche::interpose

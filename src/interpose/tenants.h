@@ -1,0 +1,79 @@
+#pragma once
+// The tenants that this container is, and which of them a device of this process belongs to.
+//
+// /run/tranche/<id>/ is mounted read-only by the grant, one for each tenant, with the arbiter's
+// socket in it. No such folder: nothing was promised, and nothing is limited. Registration happens
+// when a program first uses the driver; while no arbiter answers, memory is refused (each call
+// waits for it until kPatience after the first), and compute is let through.
+
+#include <cstdint>
+
+#include "interpose/ledger.h"
+#include "interpose/lock.h"
+#include "interpose/session.h"
+
+namespace tranche::interpose {
+
+inline constexpr const char* kTenantsFolder = "/run/tranche";
+inline constexpr unsigned kMaxTenants = 8;
+inline constexpr unsigned kMaxParts = kMaxTenants * limit::wire::kMaxDevices;
+inline constexpr std::uint64_t kPatience = 5'000'000'000;  // ns
+
+struct Tenant {
+  Lock lock;  // of the session
+  Session session;
+  bool is_open = false;  // has pages
+
+  const limit::wire::PolicyPage& policy() const { return session.policy(); }
+  // Whether memory and time are held, or only counted.
+  bool is_limited() const;
+  bool is_counted() const;  // at all: enforcement is not off
+};
+
+// A device as this process sees it.
+struct Part {
+  enum class Rule : std::uint8_t {
+    kUnknown,  // some tenant has not registered: the device may be its
+    kNone,     // no tenant's
+    kTenant,
+  };
+  Rule rule = Rule::kUnknown;
+  unsigned device = 0;  // index in the tenant's pages
+  unsigned number = 0;  // among all parts, below kMaxParts
+  Tenant* tenant = nullptr;
+
+  Ledger ledger() const {
+    return {tenant->policy(), tenant->session.usage(), tenant->session.slot()};
+  }
+  const limit::wire::DevicePolicy& policy() const { return tenant->policy().devices[device]; }
+  limit::wire::Slot& slot() const {
+    return tenant->session.usage().slot[tenant->session.slot()];
+  }
+};
+
+// Whether anything was promised to this container. Looks once.
+bool has_tenants();
+// Registers where that is still to be done; `patient`: waits for an arbiter, until kPatience after
+// the process first did.
+void join(bool patient);
+// Looks after the arbiters: registers with the next one where one has gone.
+void keep_joined();
+
+// The part that is `uuid`, 16 bytes. One object for each, which stays.
+const Part& part_of_uuid(const unsigned char* uuid);
+// Of the driver's device `ordinal`; the driver is initialised.
+const Part& part_of_device(int ordinal);
+// Of the calling thread's current context; nullptr: it has none.
+const Part* current_part();
+
+// Takes bytes of the part, or says that there is no room. Gives them back.
+bool take(const Part& part, std::uint64_t bytes);
+void give_back(const Part& part, std::uint64_t bytes);
+
+// Something took device memory that NVML alone sees: the arbiters are asked to look.
+void tell_of_memory();
+
+// In a forked child: as if nothing had been asked yet.
+void forget_tenants();
+
+}  // namespace tranche::interpose

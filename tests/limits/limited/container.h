@@ -1,0 +1,91 @@
+#pragma once
+// A container as the grant makes it, for programs under libtranche-limit.so: /run/tranche holds the
+// tenants of this container alone, with the sockets of a real arbiter.
+//
+// main.cpp starts the test program twice: the outer one makes a mount namespace with a /run of its
+// own, and runs the arbiter; the inner one has the library preloaded and runs the tests. Each test
+// makes its container, then runs programs in it (sim/cuda/support.h).
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "limit/tenant_limits.h"
+#include "sim/cuda/support.h"
+#include "support/wait.h"
+
+namespace tranche::test {
+
+using sim::cuda::test::kGiB;
+using sim::cuda::test::kMiB;
+
+// Where the arbiter looks, in both programs.
+inline constexpr const char* kLimitsRoot = "/run/limits";
+
+class Container {
+ public:
+  explicit Container(std::vector<limit::TenantLimits> tenants) {
+    const std::filesystem::path view =
+        std::filesystem::path(kLimitsRoot) / "views" / std::to_string(++made_);
+    std::filesystem::create_directories(view);
+    for (auto& tenant : tenants) {
+      tenant.id += "-" + std::to_string(made_) + "-" + std::to_string(getpid());
+      promise(tenant);
+      std::filesystem::create_directory_symlink(folder(tenant.id), view / tenant.id);
+      EXPECT_TRUE(eventually([&] {
+        return std::filesystem::exists(folder(tenant.id) / "arbiter.sock");
+      })) << "no arbiter";
+    }
+    std::filesystem::remove("/run/tranche");
+    std::filesystem::create_directory_symlink(view, "/run/tranche");
+    tenants_ = std::move(tenants);
+  }
+  ~Container() {
+    std::filesystem::remove("/run/tranche");
+    for (const auto& tenant : tenants_) {
+      std::filesystem::remove(folder(tenant.id).string() + ".json");
+      std::error_code gone;  // the arbiter takes its socket away too
+      std::filesystem::remove_all(folder(tenant.id), gone);
+    }
+  }
+  Container(const Container&) = delete;
+  Container& operator=(const Container&) = delete;
+
+  // As the agent does it: the folder first, the file in one go.
+  static void promise(const limit::TenantLimits& limits) {
+    std::filesystem::create_directories(folder(limits.id));
+    const auto file = folder(limits.id).string() + ".json";
+    std::ofstream(file + ".new") << encode(limits);
+    std::filesystem::rename(file + ".new", file);
+  }
+  // Changes what the first tenant was promised.
+  template <class Change>
+  void change(Change change) {
+    change(tenants_.front());
+    promise(tenants_.front());
+  }
+
+ private:
+  static std::filesystem::path folder(const std::string& id) {
+    return std::filesystem::path(kLimitsRoot) / "tenants" / id;
+  }
+  std::vector<limit::TenantLimits> tenants_;
+  static inline int made_ = 0;
+};
+
+// UUID of the machine's GPU `index`.
+inline std::string uuid_of(const sim::test::World& world, unsigned index = 0) {
+  return world.open()->state().gpus[index].uuid;
+}
+
+// A tenant with so much of the machine's first GPU.
+inline limit::TenantLimits part_of(const sim::test::World& world, std::uint64_t bytes,
+                                   std::optional<std::uint32_t> permille = {}) {
+  return {.id = "tenant",
+          .resource = "nvidia.com/gpu",
+          .enforcement = limit::wire::Enforcement::kStrict,
+          .devices = {{.uuid = uuid_of(world), .memory_bytes = bytes, .permille = permille}}};
+}
+
+}  // namespace tranche::test

@@ -1,0 +1,387 @@
+// No way of taking device memory leads past the limit, and what is given back can be had again.
+
+#include <gtest/gtest.h>
+
+#include "limits/limited/container.h"
+
+namespace tranche::test {
+namespace {
+
+using namespace sim::cuda::abi;  // NOLINT(google-build-using-namespace)
+using sim::cuda::test::in_program;
+using sim::cuda::test::Program;
+using sim::test::World;
+
+constexpr std::uint64_t kLimit = 512 * kMiB;
+
+// How much of the limit a family lets a program take, in steps; then everything is given back, and
+// as much can be had again.
+struct Family {
+  const char* name;
+  // Takes `bytes`; its handle, or 0 and the error.
+  std::function<std::pair<CUresult, std::uint64_t>(Program&, std::uint64_t bytes)> take;
+  std::function<CUresult(Program&, std::uint64_t handle)> free;
+};
+
+template <class Handle>
+std::pair<CUresult, std::uint64_t> result(CUresult status, const Handle& handle) {
+  return {status, status == CUDA_SUCCESS ? (std::uint64_t)handle : 0};  // NOLINT: pointer or number
+}
+
+CUmemAllocationProp on_device() {
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  return properties;
+}
+
+const Family kFamilies[] = {
+    {"cuMemAlloc",
+     [](Program& p, std::uint64_t bytes) {
+       CUdeviceptr a = 0;
+       return result(p.cuMemAlloc_v2(&a, bytes), a);
+     },
+     [](Program& p, std::uint64_t a) { return p.cuMemFree_v2(a); }},
+    {"cuMemAllocManaged",
+     [](Program& p, std::uint64_t bytes) {
+       CUdeviceptr a = 0;
+       return result(p.cuMemAllocManaged(&a, bytes, CU_MEM_ATTACH_GLOBAL), a);
+     },
+     [](Program& p, std::uint64_t a) { return p.cuMemFree_v2(a); }},
+    {"cuMemAllocPitch",
+     [](Program& p, std::uint64_t bytes) {
+       CUdeviceptr a = 0;
+       std::size_t pitch = 0;
+       return result(p.cuMemAllocPitch_v2(&a, &pitch, 4096, bytes / 4096, 4), a);
+     },
+     [](Program& p, std::uint64_t a) { return p.cuMemFree_v2(a); }},
+    {"cuMemAllocAsync",
+     [](Program& p, std::uint64_t bytes) {
+       CUdeviceptr a = 0;
+       return result(p.cuMemAllocAsync(&a, bytes, nullptr), a);
+     },
+     [](Program& p, std::uint64_t a) {
+       const CUresult status = p.cuMemFreeAsync(a, nullptr);
+       p.cuCtxSynchronize();
+       return status;
+     }},
+    {"cuMemAllocAsyncFreedAtOnce",  // legal: the other kind of free
+     [](Program& p, std::uint64_t bytes) {
+       CUdeviceptr a = 0;
+       return result(p.cuMemAllocAsync(&a, bytes, nullptr), a);
+     },
+     [](Program& p, std::uint64_t a) {
+       p.cuCtxSynchronize();
+       return p.cuMemFree_v2(a);
+     }},
+    {"cuMemAllocFreedInAStream",
+     [](Program& p, std::uint64_t bytes) {
+       CUdeviceptr a = 0;
+       return result(p.cuMemAlloc_v2(&a, bytes), a);
+     },
+     [](Program& p, std::uint64_t a) { return p.cuMemFreeAsync(a, nullptr); }},
+    {"cuMemCreate",
+     [](Program& p, std::uint64_t bytes) {
+       CUmemGenericAllocationHandle h = 0;
+       const auto properties = on_device();
+       return result(p.cuMemCreate(&h, bytes, &properties, 0), h);
+     },
+     [](Program& p, std::uint64_t h) { return p.cuMemRelease(h); }},
+    {"cuArrayCreate",
+     [](Program& p, std::uint64_t bytes) {
+       CUarray a = nullptr;
+       const CUDA_ARRAY_DESCRIPTOR d{4096, bytes / 4096 / 8, CU_AD_FORMAT_FLOAT, 2};
+       return result(p.cuArrayCreate_v2(&a, &d), a);
+     },
+     [](Program& p, std::uint64_t a) { return p.cuArrayDestroy((CUarray)a); }},  // NOLINT
+    {"cuArray3DCreate",
+     [](Program& p, std::uint64_t bytes) {
+       CUarray a = nullptr;
+       const CUDA_ARRAY3D_DESCRIPTOR d{256, 256, bytes / 65536 / 4, CU_AD_FORMAT_HALF, 2, 0};
+       return result(p.cuArray3DCreate_v2(&a, &d), a);
+     },
+     [](Program& p, std::uint64_t a) { return p.cuArrayDestroy((CUarray)a); }},  // NOLINT
+    {"cuMipmappedArrayCreate",
+     [](Program& p, std::uint64_t bytes) {
+       CUmipmappedArray a = nullptr;
+       const CUDA_ARRAY3D_DESCRIPTOR d{4096, bytes / 4096 / 4, 0, CU_AD_FORMAT_FLOAT, 1, 0};
+       return result(p.cuMipmappedArrayCreate(&a, &d, 1), a);
+     },
+     [](Program& p, std::uint64_t a) {
+       return p.cuMipmappedArrayDestroy((CUmipmappedArray)a);  // NOLINT
+     }},
+};
+
+class EveryFamily : public testing::TestWithParam<Family> {};
+INSTANTIATE_TEST_SUITE_P(LimitedMemory, EveryFamily, testing::ValuesIn(kFamilies),
+                         [](const auto& family) { return std::string(family.param.name); });
+
+TEST_P(EveryFamily, EndsAtTheLimitAndGivesBack) {
+  const World world("l20");
+  const Container container({part_of(world, kLimit)});
+  in_program([] {
+    Program program;
+    const Family& family = GetParam();
+    for (int round = 0; round < 3; ++round) {
+      std::vector<std::uint64_t> held;
+      CUresult status = CUDA_SUCCESS;
+      for (;;) {
+        const auto [error, handle] = family.take(program, 64 * kMiB);
+        status = error;
+        if (status != CUDA_SUCCESS) break;
+        held.push_back(handle);
+      }
+      EXPECT_EQ(status, CUDA_ERROR_OUT_OF_MEMORY);
+      EXPECT_EQ(held.size(), kLimit / (64 * kMiB)) << "round " << round;
+      for (const std::uint64_t handle : held) EXPECT_EQ(family.free(program, handle), CUDA_SUCCESS);
+    }
+  });
+}
+
+TEST(LimitedMemory, FamiliesShareOneLimit) {
+  const World world("l20");
+  const Container container({part_of(world, kLimit)});
+  in_program([] {
+    Program program;
+    for (int i = 0; i < 8; ++i) {
+      const Family& family = kFamilies[static_cast<std::size_t>(i)];
+      EXPECT_EQ(family.take(program, 60 * kMiB).first, CUDA_SUCCESS) << family.name;
+    }
+    for (const Family& family : kFamilies) {
+      EXPECT_EQ(family.take(program, 64 * kMiB).first, CUDA_ERROR_OUT_OF_MEMORY) << family.name;
+    }
+  });
+}
+
+TEST(LimitedMemory, WhatIsMappedIsHeldThoughItsHandleWasReleased) {
+  const World world("l20");
+  const Container container({part_of(world, kLimit)});
+  in_program([] {
+    Program program;
+    const auto properties = on_device();
+    CUmemGenericAllocationHandle handle = 0;
+    CUdeviceptr place = 0;
+    ASSERT_EQ(program.cuMemAddressReserve(&place, kLimit, 0, 0, 0), CUDA_SUCCESS);
+    ASSERT_EQ(program.cuMemCreate(&handle, kLimit, &properties, 0), CUDA_SUCCESS);
+    ASSERT_EQ(program.cuMemMap(place, kLimit, 0, handle, 0), CUDA_SUCCESS);
+    ASSERT_EQ(program.cuMemRelease(handle), CUDA_SUCCESS);
+    CUdeviceptr more = 0;
+    EXPECT_EQ(program.cuMemAlloc_v2(&more, kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+    CUmemGenericAllocationHandle again = 0;
+    ASSERT_EQ(program.cuMemRetainAllocationHandle(&again, reinterpret_cast<void*>(place)),
+              CUDA_SUCCESS);
+    ASSERT_EQ(program.cuMemUnmap(place, kLimit), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuMemAlloc_v2(&more, kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+    ASSERT_EQ(program.cuMemRelease(again), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuMemAlloc_v2(&more, kMiB), CUDA_SUCCESS);
+  });
+}
+
+TEST(LimitedMemory, APoolThatKeepsWhatWasFreedStillHoldsIt) {
+  const World world("l20");
+  const Container container({part_of(world, kLimit)});
+  in_program([] {
+    Program program;
+    CUmemoryPool pool = nullptr;
+    ASSERT_EQ(program.cuDeviceGetDefaultMemPool(&pool, 0), CUDA_SUCCESS);
+    std::uint64_t keep = ~std::uint64_t{0};
+    ASSERT_EQ(program.cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep),
+              CUDA_SUCCESS);
+    CUdeviceptr address = 0;
+    ASSERT_EQ(program.cuMemAllocAsync(&address, kLimit, nullptr), CUDA_SUCCESS);
+    ASSERT_EQ(program.cuMemFreeAsync(address, nullptr), CUDA_SUCCESS);
+    ASSERT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+    CUdeviceptr more = 0;
+    EXPECT_EQ(program.cuMemAlloc_v2(&more, 64 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+    // What it keeps it may use again.
+    EXPECT_EQ(program.cuMemAllocAsync(&address, kLimit / 2, nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuMemFreeAsync(address, nullptr), CUDA_SUCCESS);
+    ASSERT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+    ASSERT_EQ(program.cuMemPoolTrimTo(pool, 0), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuMemAlloc_v2(&more, 64 * kMiB), CUDA_SUCCESS);
+  });
+}
+
+TEST(LimitedMemory, GraphsThatAllocateAreChargedWhenTheyAreLaunched) {
+  const World world("l20");
+  const Container container({part_of(world, kLimit)});
+  in_program([] {
+    Program program;
+    const auto graph_of = [&](std::uint64_t bytes) {
+      const CUstream stream = program.stream();
+      CUdeviceptr address = 0;
+      CUgraph graph = nullptr;
+      CUgraphExec exec = nullptr;
+      EXPECT_EQ(program.cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+      EXPECT_EQ(program.cuMemAllocAsync(&address, bytes, stream), CUDA_SUCCESS);
+      EXPECT_EQ(program.cuMemFreeAsync(address, stream), CUDA_SUCCESS);
+      EXPECT_EQ(program.cuStreamEndCapture(stream, &graph), CUDA_SUCCESS);
+      EXPECT_EQ(program.cuGraphInstantiateWithFlags(&exec, graph, 0), CUDA_SUCCESS);
+      return exec;
+    };
+    const CUgraphExec small = graph_of(kLimit / 4 * 3);
+    const CUgraphExec large = graph_of(kLimit * 2);
+    CUdeviceptr address = 0;
+    EXPECT_EQ(program.cuMemAlloc_v2(&address, kLimit), CUDA_SUCCESS) << "no graph was launched yet";
+    EXPECT_EQ(program.cuGraphLaunch(small, nullptr), CUDA_ERROR_OUT_OF_MEMORY);
+    EXPECT_EQ(program.cuMemFree_v2(address), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuGraphLaunch(large, nullptr), CUDA_ERROR_OUT_OF_MEMORY);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(program.cuGraphLaunch(small, nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuMemAlloc_v2(&address, kLimit / 2), CUDA_ERROR_OUT_OF_MEMORY);
+    EXPECT_EQ(program.cuDeviceGraphMemTrim(0), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuMemAlloc_v2(&address, kLimit / 2), CUDA_SUCCESS);
+  });
+}
+
+TEST(LimitedMemory, ErrorsAreTheDriversOwn) {
+  const World world("l20");
+  const Container container({part_of(world, kLimit)});
+  in_program([] {
+    Program program;
+    CUdeviceptr address = 0;
+    EXPECT_EQ(program.cuMemAlloc_v2(&address, 0), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(program.cuMemAlloc_v2(nullptr, 1), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(program.cuMemFree_v2(0), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuMemFree_v2(0x1234), CUDA_ERROR_INVALID_VALUE);
+    address = program.allocate(kLimit);
+    EXPECT_EQ(program.cuMemFree_v2(address), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuMemFree_v2(address), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_NE(program.allocate(kLimit), 0U) << "a free that failed gave nothing back";
+  });
+}
+
+TEST(LimitedMemory, EveryQuestionIsAnsweredWithTheTenantsPart) {
+  const World world("l20");
+  const Container container({part_of(world, kLimit)});
+  in_program([] {
+    Program program;
+    std::size_t free = 0;
+    std::size_t total = 0;
+    program.allocate(100 * kMiB);
+    EXPECT_EQ(program.cuMemGetInfo_v2(&free, &total), CUDA_SUCCESS);
+    EXPECT_EQ(total, kLimit);
+    EXPECT_EQ(free, kLimit - 100 * kMiB);
+    EXPECT_EQ(program.cuDeviceTotalMem_v2(&total, 0), CUDA_SUCCESS);
+    EXPECT_EQ(total, kLimit);
+    total = 0;
+    EXPECT_EQ(program.cuMemGetInfo_v2(nullptr, &total), CUDA_SUCCESS);
+    EXPECT_EQ(total, kLimit);
+    sim::test::Nvml nvml;
+    sim::abi::nvmlDevice_t device = nullptr;
+    ASSERT_EQ(nvml("nvmlDeviceGetHandleByIndex_v2", 0U, &device), sim::abi::NVML_SUCCESS);
+    sim::abi::nvmlMemory_t memory{};
+    ASSERT_EQ(nvml("nvmlDeviceGetMemoryInfo", device, &memory), sim::abi::NVML_SUCCESS);
+    EXPECT_EQ(memory.total, kLimit);
+    EXPECT_EQ(memory.used, 100 * kMiB);
+    EXPECT_EQ(memory.free, kLimit - 100 * kMiB);
+  });
+}
+
+TEST(LimitedMemory, AChangedLimitHoldsWithoutARestart) {
+  const World world("l20");
+  Container container({part_of(world, kLimit)});
+  int to_program[2];
+  int from_program[2];
+  ASSERT_EQ(pipe(to_program), 0);
+  ASSERT_EQ(pipe(from_program), 0);
+  const pid_t program = sim::cuda::test::start([&] {
+    Program p;
+    EXPECT_NE(p.allocate(kLimit), 0U);
+    char c = 0;
+    EXPECT_EQ(write(from_program[1], "1", 1), 1);
+    EXPECT_EQ(read(to_program[0], &c, 1), 1);
+    EXPECT_TRUE(eventually([&] {
+      CUdeviceptr address = 0;
+      return p.cuMemAlloc_v2(&address, kLimit) == CUDA_SUCCESS;
+    }));
+  });
+  char c = 0;
+  ASSERT_EQ(read(from_program[0], &c, 1), 1);
+  container.change([](limit::TenantLimits& limits) { limits.devices[0].memory_bytes = 2 * kLimit; });
+  ASSERT_EQ(write(to_program[1], "1", 1), 1);
+  sim::cuda::test::expect_success(program);
+}
+
+TEST(LimitedMemory, ProcessesOfATenantShareItsLimitAndTenantsDoNot) {
+  const World world("l20");
+  const Container container({part_of(world, kLimit)});
+  int ready[2];
+  int end[2];
+  ASSERT_EQ(pipe(ready), 0);
+  ASSERT_EQ(pipe(end), 0);
+  const pid_t first = sim::cuda::test::start([&] {
+    Program p;
+    EXPECT_NE(p.allocate(300 * kMiB), 0U);
+    char c = 0;
+    EXPECT_EQ(write(ready[1], "1", 1), 1);
+    EXPECT_EQ(read(end[0], &c, 1), 1);
+  });
+  char c = 0;
+  ASSERT_EQ(read(ready[0], &c, 1), 1);
+  in_program([] {
+    Program p;
+    CUdeviceptr address = 0;
+    EXPECT_EQ(p.cuMemAlloc_v2(&address, 300 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+    EXPECT_EQ(p.cuMemAlloc_v2(&address, 200 * kMiB), CUDA_SUCCESS);
+  });
+  {
+    const Container other({part_of(world, kLimit)});
+    in_program([] {
+      Program p;
+      EXPECT_NE(p.allocate(kLimit), 0U);
+    });
+  }
+  ASSERT_EQ(write(end[1], "1", 1), 1);
+  sim::cuda::test::expect_success(first);
+}
+
+TEST(LimitedMemory, WhatAKilledProcessHeldComesBack) {
+  const World world("l20");
+  const Container container({part_of(world, kLimit)});
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t victim = sim::cuda::test::start([&] {
+    Program p;
+    EXPECT_NE(p.allocate(kLimit), 0U);
+    EXPECT_EQ(write(ready[1], "1", 1), 1);
+    pause();
+  });
+  char c = 0;
+  ASSERT_EQ(read(ready[0], &c, 1), 1);
+  kill(victim, SIGKILL);
+  ASSERT_EQ(waitpid(victim, nullptr, 0), victim);
+  in_program([] {
+    Program p;
+    EXPECT_TRUE(eventually([&] {
+      CUdeviceptr address = 0;
+      return p.cuMemAlloc_v2(&address, kLimit) == CUDA_SUCCESS;
+    }));
+  });
+}
+
+TEST(LimitedMemory, WithoutATenantNothingIsLimited) {
+  const World world("l20");
+  std::filesystem::remove("/run/tranche");
+  in_program([] {
+    Program p;
+    EXPECT_NE(p.allocate(4 * kGiB), 0U);
+  });
+}
+
+TEST(LimitedMemory, WithoutAnArbiterNoMemoryIsHandedOut) {
+  const World world("l20");
+  std::filesystem::create_directories("/run/limits/orphan/tenant");
+  std::filesystem::remove("/run/tranche");
+  std::filesystem::create_directory_symlink("/run/limits/orphan", "/run/tranche");
+  in_program([] {
+    Program p;
+    CUdeviceptr address = 0;
+    EXPECT_EQ(p.cuMemAlloc_v2(&address, kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+    EXPECT_EQ(p.cuMemAlloc_v2(&address, kMiB), CUDA_ERROR_OUT_OF_MEMORY) << "and not after 5 s more";
+  });
+  std::filesystem::remove("/run/tranche");
+}
+
+}  // namespace
+}  // namespace tranche::test
