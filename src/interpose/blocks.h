@@ -62,7 +62,11 @@ class Blocks {
     std::size_t capacity = 0;  // a power of two
     std::size_t count = 0;
 
-    std::size_t home(std::uint64_t key) const { return mix(key) & (capacity - 1); }
+    // Eight neighbours in memory are neighbours here: who allocates or frees in order finds the next
+    // one in the cache. More would pile up where two such rows meet.
+    std::size_t home(std::uint64_t key) const {
+      return (mix(key >> kRow) << 3U | ((key >> kGrain) & 7U)) & (capacity - 1);
+    }
     Entry* find(std::uint64_t key) {
       if (capacity == 0) return nullptr;
       for (std::size_t i = home(key);; i = (i + 1) & (capacity - 1)) {
@@ -124,8 +128,10 @@ class Blocks {
     key *= 0xFF51AFD7ED558CCDULL;
     return key ^ key >> 29U;
   }
-  Shard& shard_of(std::uint64_t key) { return shards_[(mix(key) >> 40U) % kShards]; }
+  Shard& shard_of(std::uint64_t key) { return shards_[(mix(key >> kRow) >> 40U) % kShards]; }
 
+  static constexpr unsigned kGrain = 9;  // as the driver aligns; handles are closer, and few
+  static constexpr unsigned kRow = kGrain + 3;
   static constexpr std::size_t kShards = 16;
   Shard shards_[kShards];
 };

@@ -82,21 +82,27 @@ void remember(void* address, void* ours) {
   }
 }
 
+// `inside`: any function of the library.
 template <size_t N>
-void bind(const Binding (&bindings)[N], void* library) {
-  for (const Binding& b : bindings) {
-    void* address = loader().dlsym(library, b.symbol);
-    if (address == nullptr || address == b.ours) continue;
-    __atomic_store_n(b.member, address, __ATOMIC_RELEASE);
-    if (b.ours != nullptr) remember(address, b.ours);
+void bind(const Binding (&bindings)[N], const void* inside) {
+  const char* symbols[N];
+  void* found[N] = {};
+  for (size_t i = 0; i < N; ++i) symbols[i] = bindings[i].symbol;
+  exported_by(inside, symbols, N, found);
+  for (size_t i = 0; i < N; ++i) {
+    if (found[i] == nullptr) continue;
+    __atomic_store_n(bindings[i].member, found[i], __ATOMIC_RELEASE);
+    if (bindings[i].ours != nullptr) remember(found[i], bindings[i].ours);
   }
 }
 
-// The library under its own name when it is loaded already; else what the program has in hand.
-void* library(const char* name, const char* symbol, void* handle) {
-  void* found = loader().dlopen(name, RTLD_NOLOAD | RTLD_LAZY);
-  if (found == nullptr && handle != nullptr && !is_ours(loader().dlsym(handle, symbol))) found = handle;
-  return found;
+// `symbol` of the library under its own name when it is loaded already; else of what the program has
+// in hand.
+void* of_library(const char* name, const char* symbol, void* handle) {
+  void* library = loader().dlopen(name, RTLD_NOLOAD | RTLD_LAZY);
+  void* found = library != nullptr ? loader().dlsym(library, symbol) : nullptr;
+  if (found == nullptr && handle != nullptr) found = loader().dlsym(handle, symbol);
+  return found == nullptr || is_ours(found) ? nullptr : found;
 }
 
 std::uint32_t hash_of(const char* name) {
@@ -153,7 +159,7 @@ bool bind_cuda(void* handle) {
   if (is_cuda_bound()) return true;
   fill(driver);
   if (loader().dlsym == nullptr) return false;
-  void* found = library("libcuda.so.1", "cuInit", handle);
+  const void* found = of_library("libcuda.so.1", "cuInit", handle);
   if (found == nullptr) return false;
   make_names();
   bind(kHooked, found);
@@ -168,12 +174,10 @@ bool bind_nvml(void* handle) {
   if (nvml_bound.load(std::memory_order_acquire)) return true;
   fill(nvml);
   if (loader().dlsym == nullptr) return false;
-  void* found = library("libnvidia-ml.so.1", "nvmlDeviceGetMemoryInfo", handle);
+  const void* found = of_library("libnvidia-ml.so.1", "nvmlDeviceGetUUID", handle);
   if (found == nullptr) return false;
   bind(kNvml, found);
-  if (void* uuid = loader().dlsym(found, "nvmlDeviceGetUUID")) {
-    nvml.nvmlDeviceGetUUID = reinterpret_cast<decltype(nvml.nvmlDeviceGetUUID)>(uuid);
-  }
+  nvml.nvmlDeviceGetUUID = reinterpret_cast<decltype(nvml.nvmlDeviceGetUUID)>(const_cast<void*>(found));
   nvml_bound.store(true, std::memory_order_release);
   return true;
 }

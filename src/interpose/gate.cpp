@@ -9,7 +9,8 @@
 
 namespace tranche::interpose {
 
-constinit thread_local Thread thread __attribute__((tls_model("initial-exec")));
+constinit Batch no_batch{.key = 1, .left = 0, .launches = 0, .what = nullptr};
+constinit thread_local Thread thread __attribute__((tls_model("initial-exec"))) = {&no_batch, {}};
 std::atomic<bool> is_gated;
 constinit Estimates estimates;
 const char kMixed = 0;
@@ -29,7 +30,7 @@ struct Pair {
   std::uint64_t asked;
   std::uint32_t launches;
   const void* what;
-  bool is_loose;  // its end was recorded some time after its last launch
+  bool is_loose;  // its end was recorded when the stream had run dry
 };
 
 // The stream behind a batch.
@@ -141,7 +142,12 @@ void free_place(Batch& batch) {
   queue_of(batch).is_gone = false;
 }
 
-void close(Batch& batch, bool is_loose) {
+// Whether all its work has ended: what is recorded now is later than that, nobody knows by how much.
+bool is_dry(const Queue& queue) {
+  return (queue.twin ? driver.cuStreamQuery_ptsz : driver.cuStreamQuery)(queue.stream) == kSuccess;
+}
+
+void close(Batch& batch) {
   Queue& queue = queue_of(batch);
   if (!queue.is_open) return;
   queue.is_open = false;
@@ -151,6 +157,7 @@ void close(Batch& batch, bool is_loose) {
   const Part& part = *queue.context->part();
   if (asked > queue.first) ask(part, asked - queue.first);
   Event end = queue.context->take_event();
+  const bool is_loose = !is_capturing(queue.stream, queue.twin) && is_dry(queue);
   if (!record(end, queue)) {
     queue.context->return_event(end);
     queue.context->return_event(queue.begin);
@@ -192,8 +199,7 @@ std::int64_t quantum_of(const Part& part) {
                                                                                      : kQuantum;
 }
 
-// What a batch took, for the next estimate. A stretch that others shared is too long; one whose end
-// was recorded late too.
+// What a batch took, for the next estimate. One whose end was recorded late took at most that.
 void learn_from(const Pair& pair, std::uint64_t length) {
   if (pair.what == &kMixed || pair.launches == 0) return;
   const std::uint64_t each = length / pair.launches;
@@ -259,7 +265,8 @@ void harvest_locked() {
   for (unsigned i = 0; i < used; ++i) {
     Queue& queue = queues[i];
     if (batches[i].key.load(std::memory_order_relaxed) == 0) continue;
-    queue.context->keep_time(now);
+    const In in(queue.context->context());
+    if (queue.count != 0 || queue.is_open) queue.context->keep_time(now);
     while (reap(queue, now)) {
     }
     if (queue.is_gone && queue.count == 0) {
@@ -297,7 +304,7 @@ void pass_slowly(Stream stream, bool twin, const void* what) {
       queue_of(*batch).quantum += kQuantum;
       batch->left.fetch_add(kQuantum, std::memory_order_relaxed);
     } else {
-      close(*batch, false);
+      close(*batch);
     }
   }
   const std::uint64_t first = estimates.of(what);
@@ -324,11 +331,13 @@ void close_batches(bool all, Stream stream, bool twin) {
   const Context current = current_context();
   const Guard guard(lock);
   if (!all) {
-    if (Batch* batch = find(stream_key(stream, twin, current))) close(*batch, false);
+    if (Batch* batch = find(stream_key(stream, twin, current))) close(*batch);
     return;
   }
   for (unsigned i = 0; i < used; ++i) {
-    if (queues[i].is_open) close(batches[i], false);
+    if (!queues[i].is_open || queues[i].count == kPending - 1) continue;
+    const In in(queues[i].context->context());
+    close(batches[i]);
   }
 }
 
@@ -338,7 +347,7 @@ void forget_stream(Stream stream) {
   const Guard guard(lock);
   Batch* batch = find(reinterpret_cast<std::uintptr_t>(stream));
   if (batch == nullptr) return;
-  close(*batch, false);
+  close(*batch);
   queue_of(*batch).is_gone = true;
 }
 
@@ -386,7 +395,10 @@ void close_stale() {
   const Guard guard(lock);
   const std::uint64_t now = now_ns();
   for (unsigned i = 0; i < used; ++i) {
-    if (queues[i].is_open && now - queues[i].opened > kStale && queues[i].count < kPending - 1) close(batches[i], true);
+    Queue& queue = queues[i];
+    if (!queue.is_open || now - queue.opened <= kStale || queue.count == kPending - 1) continue;
+    const In in(queue.context->context());
+    close(batches[i]);
   }
 }
 
@@ -400,7 +412,7 @@ void forget_gate() {
   open_count.store(0, std::memory_order_relaxed);
   captures.store(0, std::memory_order_relaxed);
   is_gated.store(false, std::memory_order_relaxed);
-  thread = {};
+  forget_current_context();
   ContextState::forget_all();
   forget_reports();
 }

@@ -30,6 +30,7 @@ struct Thread {
   Batch* batch;                   // that it launched into last
   std::uintptr_t default_key[2];  // of the current context's legacy and per-thread stream; 0: to be found
 };
+extern Batch no_batch;  // its key is none's
 extern constinit thread_local Thread thread __attribute__((tls_model("initial-exec")));
 
 extern std::atomic<bool> is_gated;  // there is a tenant: work is counted at least
@@ -38,29 +39,31 @@ extern const char kMixed;
 
 void pass_slowly(Stream stream, bool twin, const void* what);
 
-// Before a launch of `what` into `stream`; `twin`: stream 0 is the thread's own.
-inline void pass(Stream stream, bool twin, const void* what) {
-  if (!is_gated.load(std::memory_order_relaxed)) return;
+// Before a launch of `what` into `stream`; `twin`: stream 0 is the thread's own. true: it may go;
+// false: pass_slowly() first.
+[[gnu::always_inline]] inline bool passes(Stream stream, bool twin, const void* what) {
+  if (!is_gated.load(std::memory_order_relaxed)) return true;
   auto key = reinterpret_cast<std::uintptr_t>(stream);
   if (key <= kPerThreadStream) {
     key = thread.default_key[key == 0 ? static_cast<unsigned>(twin) : key - 1];
   }
   Batch* batch = thread.batch;
-  if (batch != nullptr && key != 0 && batch->key.load(std::memory_order_relaxed) == key) {
-    const std::int64_t left = batch->left.load(std::memory_order_relaxed) - estimates.of(what);
-    if (left > 0) {
-      // Not one step: threads that share a stream may lose a count, and the batch is a launch
-      // longer.
-      batch->left.store(left, std::memory_order_relaxed);
-      batch->launches.store(batch->launches.load(std::memory_order_relaxed) + 1,
-                            std::memory_order_relaxed);
-      if (batch->what.load(std::memory_order_relaxed) != what) {
-        batch->what.store(&kMixed, std::memory_order_relaxed);
-      }
-      return;
-    }
+  // No batch has key 0, and a thread begins with the batch that never was.
+  if (batch->key.load(std::memory_order_relaxed) != key) return false;
+  const std::int64_t left = batch->left.load(std::memory_order_relaxed) - estimates.of(what);
+  if (left <= 0) return false;
+  // Not one step: threads that share a stream may lose a count, and the batch is a launch longer.
+  batch->left.store(left, std::memory_order_relaxed);
+  batch->launches.store(batch->launches.load(std::memory_order_relaxed) + 1,
+                        std::memory_order_relaxed);
+  if (batch->what.load(std::memory_order_relaxed) != what) {
+    batch->what.store(&kMixed, std::memory_order_relaxed);
   }
-  pass_slowly(stream, twin, what);
+  return true;
+}
+
+inline void pass(Stream stream, bool twin, const void* what) {
+  if (!passes(stream, twin, what)) pass_slowly(stream, twin, what);
 }
 
 // The program is about to wait for work of `stream`, or of any (nullptr stands for stream 0 only
@@ -70,7 +73,7 @@ void close_batches(bool all, Stream stream, bool twin);
 void forget_stream(Stream stream);
 
 // The calling thread's current context has changed.
-inline void forget_current_context() { thread = {}; }
+inline void forget_current_context() { thread = {&no_batch, {}}; }
 
 // Around what may end contexts: nothing of them is touched meanwhile.
 class ContextChange {

@@ -14,6 +14,9 @@ namespace {
 Blocks<std::uint64_t> graph_bytes;
 
 const void* function_key(const void* function) { return function; }
+Stream stream_of(const void* config) {
+  return config != nullptr ? static_cast<const LaunchConfig*>(config)->stream : nullptr;
+}
 template <class Function>
 const void* own_key(Function* function) {
   return reinterpret_cast<const void*>(function);
@@ -113,50 +116,47 @@ void forget_graphs() { graph_bytes.reset(); }
 #undef LOADS
 #undef LATER
 
-int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                   unsigned bz, unsigned shared, void* stream, void* parameters, void* extra) {
-  pass(stream, false, function);
-  return driver.cuLaunchKernel(function, gx, gy, gz, bx, by, bz, shared, stream, parameters, extra);
-}
+// In two, so that the usual way saves no register: both end in a jump.
+#define LAUNCH(symbol, twin, stream, what, parameters, arguments)        \
+  [[gnu::noinline, gnu::cold]] static int symbol##_slowly parameters {   \
+    pass_slowly(stream, twin, what);                                     \
+    return driver.symbol arguments;                                      \
+  }                                                                      \
+  int symbol parameters {                                                \
+    const bool is_open = passes(stream, twin, what);                     \
+    if (__builtin_expect(is_open, 1) != 0) return driver.symbol arguments; \
+    return symbol##_slowly arguments;                                    \
+  }
 
-int cuLaunchKernel_ptsz(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                        unsigned by, unsigned bz, unsigned shared, void* stream, void* parameters,
-                        void* extra) {
-  pass(stream, true, function);
-  return driver.cuLaunchKernel_ptsz(function, gx, gy, gz, bx, by, bz, shared, stream, parameters,
-                                    extra);
-}
-
-int cuLaunchCooperativeKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                              unsigned by, unsigned bz, unsigned shared, void* stream,
-                              void* parameters) {
-  pass(stream, false, function);
-  return driver.cuLaunchCooperativeKernel(function, gx, gy, gz, bx, by, bz, shared, stream,
-                                          parameters);
-}
-
-int cuLaunchCooperativeKernel_ptsz(void* function, unsigned gx, unsigned gy, unsigned gz,
-                                   unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                                   void* stream, void* parameters) {
-  pass(stream, true, function);
-  return driver.cuLaunchCooperativeKernel_ptsz(function, gx, gy, gz, bx, by, bz, shared, stream,
-                                               parameters);
-}
+LAUNCH(cuLaunchKernel, false, stream, function,
+       (void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+        unsigned shared, void* stream, void* parameters, void* extra),
+       (function, gx, gy, gz, bx, by, bz, shared, stream, parameters, extra))
+LAUNCH(cuLaunchKernel_ptsz, true, stream, function,
+       (void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+        unsigned shared, void* stream, void* parameters, void* extra),
+       (function, gx, gy, gz, bx, by, bz, shared, stream, parameters, extra))
+LAUNCH(cuLaunchCooperativeKernel, false, stream, function,
+       (void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+        unsigned shared, void* stream, void* parameters),
+       (function, gx, gy, gz, bx, by, bz, shared, stream, parameters))
+LAUNCH(cuLaunchCooperativeKernel_ptsz, true, stream, function,
+       (void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+        unsigned shared, void* stream, void* parameters),
+       (function, gx, gy, gz, bx, by, bz, shared, stream, parameters))
+// Without a configuration the driver refuses.
+LAUNCH(cuLaunchKernelEx, false, stream_of(config), function,
+       (void* config, void* function, void* parameters, void* extra),
+       (config, function, parameters, extra))
+LAUNCH(cuLaunchKernelEx_ptsz, true, stream_of(config), function,
+       (void* config, void* function, void* parameters, void* extra),
+       (config, function, parameters, extra))
+#undef LAUNCH
 
 int cuLaunchCooperativeKernelMultiDevice(void* launches, unsigned count, unsigned flags) {
   const auto* each = static_cast<const MultiDeviceLaunch*>(launches);
   for (unsigned i = 0; each != nullptr && i < count; ++i) pass(each[i].stream, false, each[i].function);
   return driver.cuLaunchCooperativeKernelMultiDevice(launches, count, flags);
-}
-
-int cuLaunchKernelEx(void* config, void* function, void* parameters, void* extra) {
-  if (config != nullptr) pass(static_cast<const LaunchConfig*>(config)->stream, false, function);
-  return driver.cuLaunchKernelEx(config, function, parameters, extra);
-}
-
-int cuLaunchKernelEx_ptsz(void* config, void* function, void* parameters, void* extra) {
-  if (config != nullptr) pass(static_cast<const LaunchConfig*>(config)->stream, true, function);
-  return driver.cuLaunchKernelEx_ptsz(config, function, parameters, extra);
 }
 
 int cuGraphLaunch(void* exec, void* stream) {

@@ -95,7 +95,40 @@ int look(dl_phdr_info* object, size_t, void* argument) {
   return 1;
 }
 
+struct Lookup {
+  const void* inside;
+  const char* const* symbols;
+  unsigned count;
+  void** found;
+};
+
+bool holds(const dl_phdr_info& object, const void* address) {
+  const auto at = reinterpret_cast<ElfW(Addr)>(address) - object.dlpi_addr;
+  for (int i = 0; i < object.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& part = object.dlpi_phdr[i];
+    if (part.p_type == PT_LOAD && at >= part.p_vaddr && at - part.p_vaddr < part.p_memsz) return true;
+  }
+  return false;
+}
+
+int look_up(dl_phdr_info* object, size_t, void* argument) {
+  const auto& lookup = *static_cast<const Lookup*>(argument);
+  if (!holds(*object, lookup.inside)) return 0;
+  const Tables tables = tables_of(*object);
+  for (unsigned i = 0; i < lookup.count; ++i) {
+    const std::uint32_t index = find(tables, lookup.symbols[i]);
+    if (index == 0) continue;
+    lookup.found[i] = reinterpret_cast<void*>(object->dlpi_addr + tables.symbols[index].st_value);
+  }
+  return 1;
+}
+
 }  // namespace
+
+void exported_by(const void* inside, const char* const* symbols, unsigned count, void** found) {
+  Lookup lookup{inside, symbols, count, found};
+  dl_iterate_phdr(look_up, &lookup);
+}
 
 std::uint64_t now_ns() {
   timespec now;

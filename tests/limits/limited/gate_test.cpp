@@ -1,0 +1,242 @@
+// Work passes the gate, is measured, and waits where the policy says so. How well shares are kept
+// is asserted in virtual time (limit/device_test.cpp) and measured in tests/bench.
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <atomic>
+
+#include "limits/limited/container.h"
+
+namespace tranche::test {
+namespace {
+
+using namespace sim::cuda::abi;  // NOLINT(google-build-using-namespace)
+using namespace std::chrono_literals;
+using sim::cuda::test::in_program;
+using sim::cuda::test::kSpin;
+using sim::cuda::test::Program;
+using sim::test::World;
+
+constexpr std::uint64_t kMs = 1'000'000;
+
+// What the arbiter's files say of the only tenant's process in slot 0.
+struct Seen {
+  std::uint64_t measured;
+  std::uint64_t spent;
+  std::uint64_t longest;
+};
+Seen seen() {
+  Seen result{};
+  for (const auto& entry : std::filesystem::directory_iterator("/run/limits/state")) {
+    if (entry.path().extension() != ".usage") continue;
+    const int fd = open(entry.path().c_str(), O_RDONLY);
+    void* memory = mmap(nullptr, sizeof(limit::wire::UsageFile), PROT_READ, MAP_SHARED, fd, 0);
+    close(fd);
+    const auto& usage = *static_cast<const limit::wire::UsageFile*>(memory);
+    result.spent += usage.spent_ns[0];
+    for (const auto& slot : usage.slot) {
+      result.measured += slot.measured_ns[0];
+      result.longest = std::max<std::uint64_t>(result.longest, slot.longest_ns);
+    }
+    munmap(memory, sizeof(limit::wire::UsageFile));
+  }
+  return result;
+}
+
+limit::TenantLimits counted(const World& world) {
+  auto limits = part_of(world, kGiB);
+  limits.enforcement = limit::wire::Enforcement::kAccount;
+  return limits;
+}
+
+TEST(Gate, WorkIsMeasured) {
+  const World world("l20");
+  const Container container({counted(world)});
+  in_program([] {
+    Program program;
+    const CUfunction spin = program.function(kSpin, "spin");
+    for (int i = 0; i < 30; ++i) EXPECT_EQ(program.spin(spin, 2 * kMs), CUDA_SUCCESS);
+    for (int i = 0; i < 2000; ++i) EXPECT_EQ(program.spin(spin, 20'000), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+    // 100 ms of work: no launch is outside of every measurement. (The driver tells time as floats.)
+    EXPECT_TRUE(eventually([] { return seen().measured >= 98 * kMs; })) << seen().measured;
+    EXPECT_GE(seen().longest, 2 * kMs);
+    EXPECT_GT(seen().spent, 0U);
+  });
+}
+
+TEST(Gate, GraphsAndCooperativeLaunchesAreMeasuredToo) {
+  const World world("l20");
+  const Container container({counted(world)});
+  in_program([] {
+    Program program;
+    const CUfunction spin = program.function(kSpin, "spin");
+    const CUstream stream = program.stream();
+    CUgraph graph = nullptr;
+    CUgraphExec exec = nullptr;
+    EXPECT_EQ(program.cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+    for (int i = 0; i < 10; ++i) EXPECT_EQ(program.spin(spin, kMs, stream), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuStreamEndCapture(stream, &graph), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuGraphInstantiateWithFlags(&exec, graph, 0), CUDA_SUCCESS);
+    EXPECT_EQ(seen().measured, 0U) << "a capture is no work";
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(program.cuGraphLaunch(exec, stream), CUDA_SUCCESS);
+    std::uint64_t ns = 5 * kMs;
+    void* parameters[] = {&ns};
+    EXPECT_EQ(program.cuLaunchCooperativeKernel(spin, 1, 1, 1, 1, 1, 1, 0, stream, parameters),
+              CUDA_SUCCESS);
+    EXPECT_EQ(program.cuStreamSynchronize(stream), CUDA_SUCCESS);
+    EXPECT_TRUE(eventually([] { return seen().measured >= 34 * kMs; })) << seen().measured;
+    EXPECT_GE(seen().longest, 10 * kMs) << "a graph is one launch";
+  });
+}
+
+TEST(Gate, WhoHasUsedItsShareWaits) {
+  const World world("l20");
+  Container container({part_of(world, kGiB, 1)});  // a thousandth of the GPU's time
+  auto* launched = static_cast<std::atomic<int>*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE,
+                                                       MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  const pid_t pid = sim::cuda::test::start([&] {
+    Program program;
+    const CUfunction spin = program.function(kSpin, "spin");
+    for (; *launched < 200; ++*launched) EXPECT_EQ(program.spin(spin, kMs), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+  });
+  ASSERT_TRUE(eventually([&] { return *launched > 0; }));
+  std::this_thread::sleep_for(300ms);
+  EXPECT_LT(*launched, 100) << "200 launches of 1 ms are 200 s of its share";
+  container.change([](limit::TenantLimits& limits) { limits.devices[0].permille.reset(); });
+  sim::cuda::test::expect_success(pid);
+  EXPECT_EQ(*launched, 200);
+  munmap(launched, 4096);
+}
+
+TEST(Gate, CapturesPassWhileItIsClosed) {
+  const World world("l20");
+  const Container container({part_of(world, kGiB, 1)});
+  in_program([] {
+    Program program;
+    const CUfunction spin = program.function(kSpin, "spin");
+    const CUstream stream = program.stream();
+    CUgraph graph = nullptr;
+    EXPECT_EQ(program.cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+    for (int i = 0; i < 1000; ++i) EXPECT_EQ(program.spin(spin, kMs, stream), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuStreamEndCapture(stream, &graph), CUDA_SUCCESS);
+    std::size_t count = 0;
+    EXPECT_EQ(program.cuGraphGetNodes(graph, nullptr, &count), CUDA_SUCCESS);
+    EXPECT_EQ(count, 1000U);
+  });
+}
+
+// Another thread's measuring is no part of the graph, and breaks no capture.
+TEST(Gate, WorkBesideACaptureLeavesItWhole) {
+  const World world("l20");
+  const Container container({part_of(world, kGiB)});
+  in_program([] {
+    Program program;
+    const CUfunction spin = program.function(kSpin, "spin");
+    const CUstream captured = program.stream();
+    std::atomic<bool> end = false;
+    std::jthread other([&] {
+      EXPECT_EQ(program.cuCtxSetCurrent(program.context), CUDA_SUCCESS);
+      const CUstream stream = program.stream();
+      while (!end) EXPECT_EQ(program.spin(spin, 50'000, stream), CUDA_SUCCESS);
+      EXPECT_EQ(program.cuStreamSynchronize(stream), CUDA_SUCCESS);
+    });
+    for (int round = 0; round < 20; ++round) {
+      CUgraph graph = nullptr;
+      ASSERT_EQ(program.cuStreamBeginCapture_v2(captured, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), CUDA_SUCCESS);
+      for (int i = 0; i < 50; ++i) ASSERT_EQ(program.spin(spin, 1000, captured), CUDA_SUCCESS);
+      ASSERT_EQ(program.cuStreamEndCapture(captured, &graph), CUDA_SUCCESS);
+      std::size_t count = 0;
+      EXPECT_EQ(program.cuGraphGetNodes(graph, nullptr, &count), CUDA_SUCCESS);
+      EXPECT_EQ(count, 50U);
+    }
+    end = true;
+  });
+}
+
+TEST(Gate, StreamsAndContextsMayEndUnderWay) {
+  const World world("l20");
+  const Container container({part_of(world, kGiB)});
+  in_program([] {
+    Program program;
+    for (int round = 0; round < 20; ++round) {
+      CUcontext context = nullptr;
+      ASSERT_EQ(program.cuCtxCreate_v2(&context, 0, 0), CUDA_SUCCESS);
+      const CUfunction spin = program.function(kSpin, "spin");
+      for (int s = 0; s < 10; ++s) {
+        const CUstream stream = program.stream();
+        EXPECT_EQ(program.spin(spin, 30'000, stream), CUDA_SUCCESS);
+        EXPECT_EQ(program.spin(spin, 30'000), CUDA_SUCCESS);
+        EXPECT_EQ(program.cuStreamDestroy_v2(stream), CUDA_SUCCESS);
+      }
+      EXPECT_EQ(program.cuCtxDestroy_v2(context), CUDA_SUCCESS);
+      ASSERT_EQ(program.cuCtxSetCurrent(program.context), CUDA_SUCCESS);
+    }
+    CUcontext primary = nullptr;
+    for (int round = 0; round < 10; ++round) {
+      ASSERT_EQ(program.cuDevicePrimaryCtxRetain(&primary, 0), CUDA_SUCCESS);
+      ASSERT_EQ(program.cuCtxSetCurrent(primary), CUDA_SUCCESS);
+      const CUfunction spin = program.function(kSpin, "spin");
+      EXPECT_EQ(program.spin(spin, 30'000), CUDA_SUCCESS);
+      EXPECT_EQ(program.cuDevicePrimaryCtxRelease_v2(0), CUDA_SUCCESS);
+      ASSERT_EQ(program.cuCtxSetCurrent(program.context), CUDA_SUCCESS);
+    }
+    const CUfunction spin = program.function(kSpin, "spin");
+    EXPECT_EQ(program.spin(spin, kMs), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+  });
+}
+
+TEST(Gate, ManyThreadsAndStreamsAtOnce) {
+  const World world("l20");
+  const Container container({part_of(world, kGiB)});
+  in_program([] {
+    Program program;
+    const CUfunction spin = program.function(kSpin, "spin");
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 8; ++t) {
+      threads.emplace_back([&, t] {
+        EXPECT_EQ(program.cuCtxSetCurrent(program.context), CUDA_SUCCESS);
+        for (int round = 0; round < 5; ++round) {
+          const CUstream stream = t % 2 == 0 ? program.stream() : nullptr;
+          for (int i = 0; i < 100; ++i) {
+            std::uint64_t ns = 2000;
+            void* parameters[] = {&ns};
+            const auto launch = t % 4 == 1 ? program.cuLaunchKernel_ptsz : program.cuLaunchKernel;
+            EXPECT_EQ(launch(spin, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr), CUDA_SUCCESS);
+          }
+          EXPECT_EQ(program.cuStreamSynchronize(stream), CUDA_SUCCESS);
+          if (stream == nullptr) continue;
+          EXPECT_EQ(program.cuStreamDestroy_v2(stream), CUDA_SUCCESS);
+        }
+      });
+    }
+  });
+}
+
+TEST(Gate, AForkedChildBeginsAnew) {
+  const World world("l20");
+  const Container container({part_of(world, 512 * kMiB)});
+  in_program([] {
+    Program program;
+    const CUfunction spin = program.function(kSpin, "spin");
+    EXPECT_NE(program.allocate(300 * kMiB), 0U);
+    EXPECT_EQ(program.spin(spin, kMs), CUDA_SUCCESS);
+    // The driver does not work in it; it must not hang, nor give back what is its parent's.
+    in_program([&] {
+      CUdeviceptr address = 0;
+      EXPECT_EQ(program.cuMemAlloc_v2(&address, kMiB), CUDA_ERROR_NOT_INITIALIZED);
+      EXPECT_NE(program.spin(spin, kMs), CUDA_SUCCESS);
+    });
+    CUdeviceptr address = 0;
+    EXPECT_EQ(program.cuMemAlloc_v2(&address, 300 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+    EXPECT_EQ(program.cuMemAlloc_v2(&address, 200 * kMiB), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+  });
+}
+
+}  // namespace
+}  // namespace tranche::test
