@@ -1,6 +1,7 @@
 // tranche-sim show: the machine as it is now.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -26,13 +27,21 @@ std::string pci_text(const PciAddress& pci) {
 
 Json instance_or_null(std::uint32_t id) { return id == kNone ? Json() : Json(id); }
 
+// Percent of the GPU: what it declared (occupy), else what its kernels took of the last window.
+std::uint32_t util_percent(const LiveUse& live, const WindowLoad& load) {
+  if (const auto declared = live.use->declared_permille.load(); declared > 0) return declared / 10;
+  const auto found = std::ranges::find(load.processes, live.pid, &ProcessLoad::pid);
+  return found == load.processes.end() ? 0 : found->permille / 10;
+}
+
 Json processes(const Simulation& sim, std::uint32_t gpu) {
   Json list = Json::array();
+  const WindowLoad load = window_load(sim, gpu, last_window(sim, gpu));
   for (const LiveUse& live : live_uses(sim, gpu)) {
     list.push_back({{"pid", live.pid},
                     {"name", live.process->name},
                     {"memoryMiB", live.use->memory.load() >> 20U},
-                    {"utilPercent", live.use->declared_permille.load() / 10},
+                    {"utilPercent", util_percent(live, load)},
                     {"gpuInstance", instance_or_null(live.use->gpu_instance)},
                     {"computeInstance", instance_or_null(live.use->compute_instance)}});
   }
@@ -78,13 +87,13 @@ Json fault_json(const State& state) {
   Json list = Json::array();
   for (const Fault& fault : state.faults) {
     if (fault.used.load() == 0) continue;
-    list.push_back({{"kind", kKinds[fault.kind % 3]},
-                    {"function", fault.function},
-                    {"gpu", instance_or_null(fault.gpu)},
-                    {"error", std::string_view(fault.function).starts_with("cu")
-                                  ? cuda_error_name(fault.error)
-                                  : error_name(fault.error)},
-                    {"delayMs", fault.delay_us / 1000}});
+    list.push_back(
+        {{"kind", kKinds[fault.kind % 3]},
+         {"function", fault.function},
+         {"gpu", instance_or_null(fault.gpu)},
+         {"error", std::string_view(fault.function).starts_with("cu") ? cuda_error_name(fault.error)
+                                                                      : error_name(fault.error)},
+         {"delayMs", fault.delay_us / 1000}});
   }
   return list;
 }

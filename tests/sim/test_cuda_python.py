@@ -185,9 +185,13 @@ def test_nvidia_smi_shows_the_process_its_memory_and_what_it_does(busy):
     for _ in range(200):
         memory, load = (int(v) for v in machine.smi(*used).strip().split(", "))
         assert memory >= 1280
-        if load > 0:
+        [shown] = machine.show()["gpus"][0]["processes"]
+        assert (shown["pid"], shown["memoryMiB"]) == (process.pid, 1280)
+        if load > 0 and shown["utilPercent"] > 0:
             break
     assert 0 < load <= 100
+    assert 0 < shown["utilPercent"] <= 100
+    assert str(process.pid) in machine.smi()
     process.kill()
     process.wait()
     assert machine.smi(*query).strip() == ""

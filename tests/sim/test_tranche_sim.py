@@ -3,6 +3,7 @@
 import os
 import pathlib
 import stat
+import sys
 
 import pytest
 
@@ -200,6 +201,29 @@ def test_root_with_a_driver_root_of_its_own(machine):
     env = {"LD_LIBRARY_PATH": ""}
     smi = str(driver / "usr/bin/nvidia-smi")
     assert "GPU-12345678-1234-1234-1234-123456780007" in one.run(smi, "-L", env=env)
+
+
+def test_a_program_finds_the_cuda_driver_in_the_driver_root(machine):
+    """By the name that every program asks for, and with no other library of the build."""
+    one = machine("a100-40gb-mig")
+    one.sim("root", str(one.folder / "root"), "--plain-nodes")
+    [libraries] = (one.folder / "root").glob("usr/lib/*-linux-gnu")
+    assert os.readlink(libraries / "libcuda.so") == "libcuda.so.1"
+    program = """if True:
+        import ctypes
+        cuda = ctypes.CDLL("libcuda.so.1")
+        count, bytes_, version = ctypes.c_int(), ctypes.c_size_t(), ctypes.c_int()
+        assert cuda.cuInit(0) == 0
+        assert cuda.cuDeviceGetCount(ctypes.byref(count)) == 0
+        assert cuda.cuDeviceTotalMem_v2(ctypes.byref(bytes_), 0) == 0
+        assert cuda.cuDriverGetVersion(ctypes.byref(version)) == 0
+        [loaded] = {line.split()[-1] for line in open("/proc/self/maps") if "libcuda" in line}
+        print(count.value, bytes_.value >> 20, version.value, loaded)
+    """
+    env = {"LD_LIBRARY_PATH": str(libraries)}
+    said = one.run(sys.executable, "-c", program, env=env).split()
+    # One MIG device is all that CUDA enumerates of a GPU in MIG mode: the first, 3g.20gb.
+    assert said == ["1", "20096", "12080", str(libraries / "libcuda.so.570.158.01")]
 
 
 def test_root_of_a_vgpu_has_the_capability(machine):
