@@ -1,0 +1,202 @@
+#include "load/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace tranche::load {
+namespace {
+
+constexpr std::array kTroubles = {std::pair{Trouble::kMemory, std::string_view("memory")},
+                                  std::pair{Trouble::kKill, std::string_view("kill")},
+                                  std::pair{Trouble::kFault, std::string_view("fault")}};
+constexpr const char* kCritical = "latency";
+
+std::string neighbour_role(unsigned number) { return fmt::format("neighbour-{}", number + 1); }
+
+// The Load as a process of that role runs it.
+Load as(Load load, const std::string& role) {
+  load.name = role;
+  return load;
+}
+
+class Comparer {
+ public:
+  Comparer(Crew& crew, Scenario scenario) : crew_(crew), scenario_(std::move(scenario)) {}
+
+  Result<Comparison> run() {
+    TRY(probe());
+    TRY(alone());
+    for (const Mechanism mechanism : scenario_.mechanisms) {
+      ASSIGN_OR_RETURN(auto result, run(mechanism));
+      out_.results.push_back(std::move(result));
+    }
+    return std::move(out_);
+  }
+
+ private:
+  struct Started {
+    std::string name;
+    Crew::Id id = 0;
+    std::string error;  // it did not come to work
+  };
+
+  Surroundings surroundings(const std::string& role) const {
+    return surroundings_of(mechanism_, scenario_.options, role);
+  }
+
+  Result<void> not_interrupted() const {
+    if (!crew_.is_interrupted()) return {};
+    return fail(Code::kFailedPrecondition, "interrupted");
+  }
+
+  // The device, and how long work takes on it when it is alone.
+  Result<void> probe() {
+    Load load = as(scenario_.request, "probe");
+    load.pattern = Pattern::kProbe;
+    ASSIGN_OR_RETURN(const Crew::Id id, crew_.start(load, surroundings(kCritical)));
+    ASSIGN_OR_RETURN(Ready ready, crew_.ready(id));
+    crew_.go(id);
+    crew_.report(id);
+    for (Load* one : {&scenario_.request, &scenario_.neighbour, &scenario_.victim}) {
+      one->rounds_per_us = ready.device.rounds_per_us;
+    }
+    out_.device = std::move(ready.device);
+    return not_interrupted();
+  }
+
+  Started start(const Load& load) {
+    Started started{.name = load.name};
+    const auto id = crew_.start(load, surroundings(load.name));
+    if (!id) {
+      started.error = id.error().message();
+      return started;
+    }
+    started.id = *id;
+    if (const auto ready = crew_.ready(*id); !ready) {
+      started.error = "did not start: " + ready.error().what;
+    }
+    return started;
+  }
+
+  void go(const Started& started) {
+    if (started.error.empty()) crew_.go(started.id);
+  }
+
+  Report report(const Started& started) {
+    if (started.error.empty()) return crew_.report(started.id);
+    return {.name = started.name, .error = started.error};
+  }
+
+  Result<void> alone() {
+    for (const auto& [load, report_of] :
+         {std::pair{as(scenario_.request, kCritical), &out_.request_alone},
+          std::pair{as(scenario_.neighbour, neighbour_role(0)), &out_.neighbour_alone}}) {
+      const Started started = start(load);
+      go(started);
+      *report_of = report(started);
+      TRY(not_interrupted());
+    }
+    return {};
+  }
+
+  Result<MechanismResult> run(Mechanism mechanism) {
+    mechanism_ = mechanism;
+    MechanismResult result{.mechanism = mechanism};
+    std::vector<std::string> roles = {kCritical};
+    for (unsigned i = 0; i < scenario_.neighbours; ++i) roles.push_back(neighbour_role(i));
+    if (const auto there = check(mechanism, scenario_.options, out_.device, roles); !there) {
+      result.unavailable = there.error().message();
+      return result;
+    }
+    run_beside(result);
+    for (const Trouble trouble : scenario_.troubles) {
+      TRY(not_interrupted());
+      result.troubles.push_back(run_trouble(trouble));
+    }
+    TRY(not_interrupted());
+    return result;
+  }
+
+  // All have their memory and kernels before the first one works.
+  void run_beside(MechanismResult& result) {
+    const Started critical = start(as(scenario_.request, kCritical));
+    std::vector<Started> neighbours;
+    for (unsigned i = 0; i < scenario_.neighbours; ++i) {
+      neighbours.push_back(start(as(scenario_.neighbour, neighbour_role(i))));
+    }
+    for (const Started& one : neighbours) go(one);
+    go(critical);
+    result.request = report(critical);
+    for (const Started& one : neighbours) result.neighbours.push_back(report(one));
+  }
+
+  // The victim works before, during and after.
+  TroubleResult run_trouble(Trouble trouble) {
+    TroubleResult result{.trouble = trouble};
+    Load victim_load = as(scenario_.victim, kCritical);
+    victim_load.duration = nanoseconds(0);
+    const Started victim = start(victim_load);
+    go(victim);
+    const Started offender = start(offender_load(trouble));
+    go(offender);
+    crew_.sleep(scenario_.victim.duration / 2);
+    if (trouble == Trouble::kKill && offender.error.empty()) crew_.kill(offender.id);
+    if (trouble != Trouble::kMemory) result.offender = report(offender);
+    crew_.sleep(scenario_.victim.duration / 2);
+    if (victim.error.empty()) crew_.tell_to_stop(victim.id);
+    result.victim = report(victim);
+    if (trouble == Trouble::kMemory) {
+      if (offender.error.empty()) crew_.tell_to_stop(offender.id);
+      result.offender = report(offender);
+    }
+    return result;
+  }
+
+  Load offender_load(Trouble trouble) const {
+    Load load = as(scenario_.neighbour, neighbour_role(0));
+    load.duration = nanoseconds(0);
+    load.count = 0;
+    if (trouble == Trouble::kMemory) {
+      load.pattern = Pattern::kHold;
+      load.all_memory = true;
+    }
+    if (trouble == Trouble::kFault) load.pattern = Pattern::kFault;
+    return load;
+  }
+
+  Crew& crew_;
+  Scenario scenario_;
+  Mechanism mechanism_ = Mechanism::kTimeSlicing;
+  Comparison out_;
+};
+
+}  // namespace
+
+std::string_view name_of(Trouble trouble) {
+  return std::ranges::find(kTroubles, trouble, &decltype(kTroubles)::value_type::first)->second;
+}
+
+Result<std::vector<Trouble>> parse_troubles(std::string_view text) {
+  std::vector<Trouble> out;
+  if (text == "none") return out;
+  for (;;) {
+    const auto comma = text.find(',');
+    const std::string_view word = text.substr(0, comma);
+    const auto found = std::ranges::find(kTroubles, word, &decltype(kTroubles)::value_type::second);
+    if (found == kTroubles.end()) {
+      return fail(Code::kInvalidArgument, fmt::format("no trouble '{}'", word),
+                  "there are memory, kill, fault and none");
+    }
+    if (std::ranges::find(out, found->first) == out.end()) out.push_back(found->first);
+    if (comma == text.npos) return out;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+Result<Comparison> compare(Crew& crew, Scenario scenario) {
+  return Comparer(crew, std::move(scenario)).run();
+}
+
+}  // namespace tranche::load

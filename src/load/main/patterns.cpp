@@ -1,0 +1,194 @@
+// tranche-load hold, compute, graph, latency, storm: one pattern, in one process or several.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "load/crew.h"
+#include "load/main/options.h"
+#include "load/render.h"
+
+namespace tranche::load {
+namespace {
+
+constexpr unsigned kMostProcesses = 1000;
+constexpr unsigned kMostQueued = 1000;  // what drivers let a stream hold is not much more
+
+struct Wish {
+  Load load;
+  unsigned processes = 1;
+  std::string format = "table";
+};
+
+// Measured once and by one process: several at a time would see each other.
+Result<void> measure_speed(Crew& crew, Load& load) {
+  if (load.pattern == Pattern::kHold || load.spin || load.rounds_per_us > 0) return {};
+  Load probe = load;
+  probe.pattern = Pattern::kProbe;
+  probe.name = "probe";
+  probe.memory = {};
+  probe.all_memory = false;
+  ASSIGN_OR_RETURN(const Crew::Id id, crew.start(probe, {}));
+  ASSIGN_OR_RETURN(const Ready ready, crew.ready(id));
+  crew.go(id);
+  crew.report(id);
+  load.rounds_per_us = ready.device.rounds_per_us;
+  return {};
+}
+
+struct Member {
+  Crew::Id id = 0;
+  Report report;  // while it has not worked: its name, and why not
+};
+
+Result<std::vector<Member>> start_all(Crew& crew, const Wish& wish, std::string_view name,
+                                      DeviceInfo& device) {
+  std::vector<Member> members;
+  for (unsigned i = 0; i < wish.processes; ++i) {
+    Load load = wish.load;
+    load.name = wish.processes == 1 ? std::string(name) : fmt::format("{}-{}", name, i + 1);
+    ASSIGN_OR_RETURN(const Crew::Id id, crew.start(load, {}));
+    members.push_back({.id = id, .report = {.name = load.name, .pid = crew.pid(id)}});
+  }
+  for (Member& member : members) {
+    auto ready = crew.ready(member.id);
+    if (!ready && ready.error().code == Code::kNotFound) {
+      return std::unexpected(std::move(ready).error());
+    }
+    if (ready) {
+      device = std::move(ready->device);
+      member.report.memory = ready->memory;
+    } else {
+      member.report.error = ready.error().what;
+    }
+  }
+  return members;
+}
+
+// A process that holds memory says so at once: it may do that for ever.
+void announce(const std::vector<Member>& members) {
+  for (const Member& member : members) {
+    if (!member.report.error.empty()) continue;
+    fmt::print(stderr, "{} (pid {}) holds {} MiB\n", member.report.name, member.report.pid,
+               member.report.memory.mib());
+  }
+}
+
+Result<Outcome> run(Wish wish, std::string_view name) {
+  ASSIGN_OR_RETURN(const auto crew, Crew::make());
+  Outcome outcome;
+  TRY(measure_speed(*crew, wish.load));
+  ASSIGN_OR_RETURN(auto members, start_all(*crew, wish, name, outcome.device));
+  if (wish.load.pattern == Pattern::kHold) announce(members);
+  for (const Member& member : members) {
+    if (member.report.error.empty()) crew->go(member.id);
+  }
+  for (const Member& member : members) {
+    outcome.reports.push_back(member.report.error.empty() ? crew->report(member.id)
+                                                          : member.report);
+  }
+  return outcome;
+}
+
+int run_pattern(const Wish& wish, std::string_view name) {
+  const auto outcome = run(wish, name);
+  if (!outcome) {
+    fmt::print(stderr, "tranche-load: {}\n", outcome.error().message());
+    return outcome.error().code == Code::kNotFound ? kNoGpu : kFinding;
+  }
+  fmt::print("{}", wish.format == "json" ? render_json(*outcome) : render_table(*outcome));
+  const bool good = std::ranges::all_of(outcome->reports,
+                                        [](const Report& report) { return report.error.empty(); });
+  return good ? kFine : kFinding;
+}
+
+// Managed memory moves to the host when there is no more: it has no end that a load could find.
+void check_memory(const Load& load) {
+  if (load.all_memory && load.family == Family::kManaged) {
+    throw CLI::ValidationError("--memory", "max goes with every family but managed");
+  }
+}
+
+// What cannot be measured in a time that stands still while the host sleeps.
+void check_time(const Load& load) {
+  const bool sleeps = load.pattern == Pattern::kLatency ? load.every.count() > 0 : load.duty < 100;
+  if (load.time == TimeBase::kDevice && sleeps) {
+    throw CLI::ValidationError("--time", "device goes with --every 0s and without --duty");
+  }
+}
+
+struct PatternCommand {
+  Pattern pattern;
+  const char* name;
+  const char* summary;
+};
+
+void add_pattern(CLI::App& app, const PatternCommand& command, int& exit_code) {
+  const auto wish = std::make_shared<Wish>();
+  Load& load = wish->load;
+  load.pattern = command.pattern;
+  CLI::App& sub = *app.add_subcommand(command.name, command.summary);
+  add_memory(sub, load);
+  const bool works = load.pattern != Pattern::kHold;
+  load.duration = std::chrono::seconds(works ? 10 : 0);
+  add_duration(sub, "--duration", load.duration,
+               works ? "How long; 0s: until ended [10s]" : "How long [until ended]");
+  if (works) {
+    const bool is_graph = std::string_view(command.name) == "graph";
+    load.graph_nodes = is_graph ? 10 : 0;
+    load.kernel = load.pattern == Pattern::kStorm     ? std::chrono::microseconds(200)
+                  : load.pattern == Pattern::kLatency ? std::chrono::milliseconds(2)
+                                                      : std::chrono::milliseconds(1);
+    add_duration(sub, "--kernel", load.kernel,
+                 load.pattern == Pattern::kStorm     ? "GPU time of a kernel [200us]"
+                 : load.pattern == Pattern::kLatency ? "GPU time of a request's kernel [2ms]"
+                                                     : "GPU time of a kernel [1ms]");
+    sub.add_option("--nodes", load.graph_nodes,
+                   is_graph ? "Kernels in the graph, one after the other [10]"
+                            : "Launch CUDA graphs of so many kernels [0: kernels]");
+    add_size(sub, "--scratch", load.scratch, "Allocate and free so much around each launch [0]");
+    sub.add_option("--count", load.count, "End after so many launches [no such end]");
+    add_kernels(sub, load);
+  }
+  if (load.pattern == Pattern::kCompute) {
+    sub.add_option("--duty", load.duty, "Percent of the GPU's time that it wants [100]")
+        ->check(CLI::Range(1, 100));
+  }
+  if (load.pattern == Pattern::kLatency) {
+    load.every = std::chrono::milliseconds(10);
+    add_duration(sub, "--every", load.every,
+                 "A request is due so often; 0s: when the one before is answered [10ms]");
+  }
+  if (load.pattern == Pattern::kStorm) {
+    sub.add_option("--depth", load.depth, "Launches kept queued [64]")
+        ->check(CLI::Range(1U, kMostQueued));
+  }
+  sub.add_option("--processes", wish->processes, "So many of them, each with its context [1]")
+      ->check(CLI::Range(1U, kMostProcesses));
+  add_machine(sub, load);
+  add_output(sub, wish->format);
+  sub.callback([wish, name = command.name, &exit_code] {
+    if (wish->load.kernel.count() <= 0) throw CLI::ValidationError("--kernel", "is not above 0");
+    check_memory(wish->load);
+    check_time(wish->load);
+    exit_code = run_pattern(*wish, name);
+  });
+}
+
+}  // namespace
+
+void add_patterns(CLI::App& app, int& exit_code) {
+  for (const PatternCommand& command : std::initializer_list<PatternCommand>{
+           {Pattern::kHold, "hold", "Holds device memory until ended"},
+           {Pattern::kCompute, "compute", "Kernels one after the other, at a duty"},
+           {Pattern::kCompute, "graph", "CUDA graphs one after the other"},
+           {Pattern::kLatency, "latency",
+            "Requests that arrive by the clock, and how long their answers take"},
+           {Pattern::kStorm, "storm", "Keeps as many kernels queued as it can"}}) {
+    add_pattern(app, command, exit_code);
+  }
+}
+
+}  // namespace tranche::load
