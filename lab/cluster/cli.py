@@ -89,7 +89,7 @@ def reach(lab: Lab, options: argparse.Namespace) -> str:
   kubectl logs hello
   lab/down{which}
 
-Images: lab-static:1 (busybox), lab-glibc:1 (a shell and the C library), tranche:lab (the agent)."""
+Images: lab-static:1 (busybox), lab-glibc:1 (a shell, the C library, tranche-load), tranche:lab (the agent)."""
 
 
 def down(arguments: list[str]) -> None:

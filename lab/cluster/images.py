@@ -2,8 +2,8 @@
 
 tranche-lab/pause   the sandbox of every Pod
 lab-static          busybox: whatever needs no C library
-lab-glibc           a shell, the usual tools and the C library, with stand-ins of the programs that
-                    published GPU manifests call; it also goes by the names in such manifests
+lab-glibc           a shell, the usual tools, the C library and tranche-load, with stand-ins of the programs
+                    that published GPU manifests call; it also goes by the names in such manifests
 tranche             the agent's own (deploy/image)
 """
 
@@ -28,7 +28,7 @@ _TOOLS = (
     *("touch", "tr", "true", "uname", "wc", "ps", "kill", "ldd", "getconf"),
 )
 _C_LIBRARY = ("libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libresolv.so.2")
-# Programs of published test images, as far as a machine without CUDA can play them.
+# Programs of published test images, as far as simulated GPUs can play them.
 _DEVICE_QUERY = """#!/bin/bash
 # Stands in for CUDA's deviceQuery: what NVML tells of the GPUs this container sees.
 set -e
@@ -44,8 +44,8 @@ done <<<"$lines"
 echo "Result = PASS"
 """
 _DCGM_TESTER = """#!/bin/bash
-# Stands in for DCGM's load generator: checks that the container has a GPU, then stays for the time
-# that -d asks for.
+# Stands in for DCGM's load generator: keeps the GPU busy for the time that -d asks for. The 60 MiB and
+# a context are what one process of NVIDIA's holds where the manual shows it.
 set -e
 seconds=300
 while [ $# -gt 0 ]; do
@@ -53,7 +53,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 nvidia-smi -L
-sleep "$seconds"
+exec tranche-load storm --memory 60Mi --kernel 20ms --depth 4 --duration "${seconds}s"
 """
 _STAND_INS = {
     "/usr/local/cuda-12.5/extras/demo_suite/deviceQuery": _DEVICE_QUERY,
@@ -92,9 +92,10 @@ def write_static(path: pathlib.Path) -> None:
     archive.write_archive(path, tags=[STATIC], files=files, cmd=["/bin/sh"], env=_PATH)
 
 
-def write_glibc(path: pathlib.Path, tags: list[str]) -> None:
+def write_glibc(path: pathlib.Path, tags: list[str], build: pathlib.Path) -> None:
     archive = _archive()
     programs = [found for name in _TOOLS if (found := shutil.which(name, path="/usr/bin:/bin"))]
+    programs.append(str(build / "bin" / "tranche-load"))
     files = {f"/usr/bin/{pathlib.Path(one).name}": one for one in programs}
     libraries = libraries_of(programs)
     files |= libraries | _rest_of_c_library(libraries)

@@ -160,7 +160,7 @@ class Lab:
         files = [folder / f"{name}.tar" for name in ("pause", "static", "glibc", "agent")]
         images.write_pause(files[0], build)
         images.write_static(files[1])
-        images.write_glibc(files[2], [images.GLIBC])
+        images.write_glibc(files[2], [images.GLIBC], build)
         images.write_agent(files[3], build)
         return files
 
@@ -281,7 +281,7 @@ class Lab:
         if not names:
             raise LabError("the manifest names no image")
         archive = self.folder / "images" / "named.tar"
-        images.write_glibc(archive, names)
+        images.write_glibc(archive, names, pathlib.Path(self.settings.build))
         for node in self.nodes:
             node.load_image(archive)
         archive.unlink()

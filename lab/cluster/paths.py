@@ -23,7 +23,8 @@ _NEEDED = {
 def build_folder() -> pathlib.Path:
     """TRANCHE_BUILD, else build/ of the checkout."""
     build = pathlib.Path(os.environ.get("TRANCHE_BUILD", ROOT / "build")).resolve()
-    for program in ("bin/tranche", "bin/tranche-sim", "bin/tranche-lab-runtime", "sim/nvidia-smi", "sim/libcuda.so.1"):
+    programs = ("bin/tranche", "bin/tranche-sim", "bin/tranche-load", "bin/tranche-lab-runtime")
+    for program in (*programs, "sim/nvidia-smi", "sim/libnvidia-ml.so.1", "sim/libcuda.so.1"):
         if not (build / program).exists():
             raise LabError(
                 f"{build / program} is not there",

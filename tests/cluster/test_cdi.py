@@ -39,6 +39,9 @@ def test_a_pod_sees_exactly_what_its_cdi_device_has(cdi_lab):
             # NVIDIA's hook, played: the links that the file names are in the container.
             link = lab.exec("one", "readlink", "/usr/lib/x86_64-linux-gnu/libcuda.so")
             assert link == "libcuda.so.1\n"
+            # A program finds the driver by its name, and its kernels run.
+            done = json.loads(lab.exec("one", "tranche-load", "compute", "--count", 5, "-o", "json"))
+            assert [process["launches"] for process in done["processes"]] == [5]
     wait_offer(lab, "a100", 0)
 
 

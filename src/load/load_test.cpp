@@ -1,0 +1,115 @@
+#include "load/load.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "load/render.h"
+
+namespace tranche::load {
+namespace {
+
+Report some_report() {
+  return {.name = "latency",
+          .pid = 42,
+          .memory = Bytes::from_mib(315),
+          .launches = 100,
+          .work = std::chrono::milliseconds(200),
+          .elapsed = std::chrono::seconds(1),
+          .latency = Percentiles{.count = 100,
+                                 .mean = nanoseconds(5),
+                                 .p50 = nanoseconds(1),
+                                 .p90 = nanoseconds(2),
+                                 .p99 = nanoseconds(3),
+                                 .max = nanoseconds(4)},
+          .refused = "no more",
+          .error = "broken"};
+}
+
+TEST(Load, comes_back_from_its_json_whole) {
+  Load load;
+  load.pattern = Pattern::kStorm;
+  load.name = "storm-2";
+  load.driver = "/x/libcuda.so.1";
+  load.device = 3;
+  load.memory = Bytes::from_mib(7);
+  load.all_memory = true;
+  load.chunk = Bytes{5};
+  load.family = Family::kVmm;
+  load.scratch = Bytes{6};
+  load.kernel = nanoseconds(11);
+  load.graph_nodes = 12;
+  load.spin = true;
+  load.fill = 13;
+  load.rounds_per_us = 1.25;
+  load.duty = 14;
+  load.depth = 15;
+  load.every = nanoseconds(16);
+  load.duration = nanoseconds(17);
+  load.count = 18;
+  load.time = TimeBase::kDevice;
+  const auto back = load_from_json(to_json(load));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(to_json(*back), to_json(load));
+  // Every field differs from what a Load has by itself, so none was forgotten on the way back.
+  const Json plain = to_json(Load());
+  const Json changed = to_json(load);
+  for (const auto& [key, value] : changed.items()) EXPECT_NE(value, plain[key]) << key;
+}
+
+TEST(Load, what_is_no_load_is_refused) {
+  for (const char* text : {"[]", "7", R"({"device":"first"})", R"({"memory":-1.5,"spin":3})"}) {
+    const auto read = load_from_json(Json::parse(text));
+    ASSERT_FALSE(read) << text;
+    EXPECT_EQ(read.error().code, Code::kInvalidArgument);
+  }
+  EXPECT_FALSE(load_from_json(Json::parse("{", nullptr, false)));
+}
+
+TEST(Report, comes_back_from_its_json_whole) {
+  const auto back = report_from_json(to_json(some_report()));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(to_json(*back), to_json(some_report()));
+  Report silent = some_report();
+  silent.latency.reset();
+  const auto without = report_from_json(to_json(silent));
+  ASSERT_TRUE(without);
+  EXPECT_FALSE(without->latency);
+}
+
+TEST(Report, rates_are_of_the_time_that_passed) {
+  EXPECT_DOUBLE_EQ(some_report().launches_per_second(), 100);
+  EXPECT_DOUBLE_EQ(some_report().gpu_percent(), 20);
+  EXPECT_DOUBLE_EQ(Report().launches_per_second(), 0);
+  EXPECT_DOUBLE_EQ(Report().gpu_percent(), 0);
+}
+
+TEST(Render, a_table_has_the_columns_that_say_something) {
+  const DeviceInfo device{.name = "NVIDIA L20", .memory = Bytes::from_mib(1000)};
+  Report holder{.name = "hold", .pid = 7, .memory = Bytes::from_mib(315)};
+  EXPECT_EQ(render_table(Outcome{device, {holder}}),
+            "NVIDIA L20, 1000 MiB\n"
+            "PROCESS  PID   MEMORY\n"
+            "hold       7  315 MiB\n");
+  EXPECT_EQ(render_table(Outcome{device, {some_report(), holder}}),
+            "NVIDIA L20, 1000 MiB\n"
+            "PROCESS  PID   MEMORY  LAUNCHES  PER SECOND  GPU %   P50   P90   P99   MAX\n"
+            "latency   42  315 MiB       100       100.0   20.0  1 ns  2 ns  3 ns  4 ns\n"
+            "hold       7  315 MiB         0         0.0    0.0     -     -     -     -\n"
+            "all           630 MiB       100       100.0   20.0\n"
+            "latency: got 315 MiB, then no more\n"
+            "latency: broken\n");
+}
+
+TEST(Render, a_mechanism_that_is_not_there_has_a_reason_and_no_figures) {
+  Comparison comparison{.device = {.name = "GPU"}};
+  comparison.results.push_back({.mechanism = Mechanism::kMps, .unavailable = "nobody answers"});
+  const Json json = Json::parse(render_json(comparison));
+  EXPECT_EQ(json["mechanisms"][0], Json::parse(R"({"mechanism": "mps", "available": false,
+                                                   "reason": "nobody answers"})"));
+  const std::string table = render_table(comparison);
+  EXPECT_NE(table.find("\nmps: not available: nobody answers\n"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tranche::load
