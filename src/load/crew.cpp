@@ -45,13 +45,21 @@ void close_pipe(int& fd) {
   ::_exit(0);
 }
 
-// A mount namespace of its own, in which it finds its tenants where a container would.
-void enter_tenants(const std::string& folder) {
+// A mount namespace of its own, in which it finds its tenant where a container would.
+void enter_tenant(const std::string& folder) {
+  const std::string place = kTenants + ("/" + folder.substr(folder.find_last_of('/') + 1));
   if (::unshare(CLONE_NEWNS) != 0) give_up("a mount namespace for " + folder + " (needs root)");
   if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) give_up("private mounts");
+  const int source = ::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (source < 0) give_up("open " + folder);
   if (::mkdir(kTenants, 0755) != 0 && errno != EEXIST) give_up(std::string("make ") + kTenants);
-  if (::mount(folder.c_str(), kTenants, nullptr, MS_BIND, nullptr) != 0) {
-    give_up(fmt::format("bind {} over {}", folder, kTenants));
+  if (::mount("none", kTenants, "tmpfs", 0, "mode=755") != 0 || ::mkdir(place.c_str(), 0755) != 0) {
+    give_up(std::string("a file system at ") + kTenants);
+  }
+  // By its descriptor: its path may lie below what was just mounted over.
+  const std::string from = fmt::format("/proc/self/fd/{}", source);
+  if (::mount(from.c_str(), place.c_str(), nullptr, MS_BIND, nullptr) != 0) {
+    give_up(fmt::format("bind {} at {}", folder, place));
   }
 }
 
@@ -63,7 +71,7 @@ void enter_tenants(const std::string& folder) {
   ::dup2(output, STDOUT_FILENO);
   const sigset_t signals = ending_signals();
   ::sigprocmask(SIG_UNBLOCK, &signals, nullptr);
-  if (!surroundings.tenants.empty()) enter_tenants(surroundings.tenants);
+  if (!surroundings.tenant.empty()) enter_tenant(surroundings.tenant);
   for (const std::string& name : surroundings.unset) ::unsetenv(name.c_str());
   for (const std::string& setting : surroundings.set) {
     const auto equals = setting.find('=');

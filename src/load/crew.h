@@ -20,8 +20,8 @@ namespace tranche::load {
 struct Surroundings {
   std::vector<std::string> set;    // "NAME=VALUE"
   std::vector<std::string> unset;  // names
-  // A folder that is bound over /run/tranche for this worker alone; empty: none.
-  std::string tenants;
+  // A tenant's folder, all that this worker finds below /run/tranche; empty: what there is.
+  std::string tenant;
 };
 
 struct Ready {

@@ -32,12 +32,10 @@ Result<void> check_shared(const DeviceInfo& device) {
                  "nvidia-smi -c DEFAULT, unless an MPS server needs it so");
 }
 
-bool has_socket(const fs::path& folder) {
+bool has_socket(const fs::path& tenant) {
   std::error_code ignored;
-  for (const auto& tenant : fs::directory_iterator(folder, ignored)) {
-    for (const auto& file : fs::directory_iterator(tenant.path(), ignored)) {
-      if (file.is_socket(ignored)) return true;
-    }
+  for (const auto& file : fs::directory_iterator(tenant, ignored)) {
+    if (file.is_socket(ignored)) return true;
   }
   return false;
 }
@@ -50,16 +48,16 @@ Result<void> check_limits(const MechanismOptions& options, const std::vector<std
                    "--limit-library names libtranche-limit.so");
   }
   if (options.tenants.empty()) {
-    return missing("no tenants", "--tenants names a folder with one for each process");
+    return missing("no tenants", "--tenants names the arbiter's folder of them");
   }
   for (const std::string& role : roles) {
-    const fs::path folder = fs::path(options.tenants) / role;
-    if (!fs::is_directory(folder, ignored)) {
-      return missing(fmt::format("no folder {}", folder.string()),
-                     "the tenants of that process belong there");
+    const fs::path tenant = fs::path(options.tenants) / role;
+    if (!fs::is_directory(tenant, ignored)) {
+      return missing(fmt::format("there is no tenant {}", tenant.string()),
+                     "each process of the comparison is one");
     }
-    if (!has_socket(folder)) {
-      return missing(fmt::format("no tenant with an arbiter's socket in {}", folder.string()),
+    if (!has_socket(tenant)) {
+      return missing(fmt::format("no arbiter serves the tenant {}", tenant.string()),
                      "start tranche arbiter");
     }
   }
@@ -112,7 +110,7 @@ Surroundings surroundings_of(Mechanism mechanism, const MechanismOptions& option
   out.set.push_back(fmt::format("{}={}", kPipeVariable, kNoPipe));
   if (mechanism == Mechanism::kLimits) {
     out.set.push_back("LD_PRELOAD=" + options.limit_library);
-    out.tenants = (fs::path(options.tenants) / role).string();
+    out.tenant = (fs::path(options.tenants) / role).string();
   }
   return out;
 }

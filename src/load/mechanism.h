@@ -23,8 +23,7 @@ struct MechanismOptions {
   // CUDA_MPS_PIPE_DIRECTORY names (or the default one) must answer, and clients inherit that.
   std::vector<std::string> mps_environment;
   std::string limit_library;  // libtranche-limit.so
-  // Holds a folder for each role ("latency", "neighbour-1", ...), which is what that process finds
-  // at /run/tranche: its tenants, each with the arbiter's socket.
+  // The arbiter's folder of tenants, in which each role ("latency", "neighbour-1", ...) is one.
   std::string tenants;
 };
 

@@ -72,15 +72,15 @@ TEST(Mechanisms, limits_need_the_library_and_an_arbiters_socket_for_every_role) 
   std::ofstream(options.limit_library) << "x";
   EXPECT_THAT(reason(Mechanism::kLimits, options), HasSubstr("--tenants"));
   options.tenants = (root / "t").string();
-  EXPECT_THAT(reason(Mechanism::kLimits, options), HasSubstr("no folder"));
-  make_socket(root / "t/latency/1/arbiter.sock");
+  EXPECT_THAT(reason(Mechanism::kLimits, options), HasSubstr("there is no tenant"));
+  make_socket(root / "t/latency/arbiter.sock");
   EXPECT_THAT(reason(Mechanism::kLimits, options), HasSubstr("neighbour-1"));
-  fs::create_directories(root / "t/neighbour-1/2");
+  fs::create_directories(root / "t/neighbour-1");
   EXPECT_THAT(reason(Mechanism::kLimits, options), HasSubstr("tranche arbiter"));
-  make_socket(root / "t/neighbour-1/2/arbiter.sock");
+  make_socket(root / "t/neighbour-1/arbiter.sock");
   EXPECT_EQ(reason(Mechanism::kLimits, options), "");
   const auto around = surroundings_of(Mechanism::kLimits, options, "neighbour-1");
-  EXPECT_EQ(around.tenants, (root / "t/neighbour-1").string());
+  EXPECT_EQ(around.tenant, (root / "t/neighbour-1").string());
   EXPECT_THAT(around.set, Contains("LD_PRELOAD=" + options.limit_library));
 }
 

@@ -114,9 +114,10 @@ void add_compare(CLI::App& app, int& exit_code) {
   sub.add_option("--mps-env", scenario.options.mps_environment,
                  "NAME=VALUE that makes a process an MPS client [what is in force here]");
   sub.add_option("--limit-library", scenario.options.limit_library, "libtranche-limit.so");
-  sub.add_option("--tenants", scenario.options.tenants,
-                 "Folder that holds the tenants of the processes 'latency', 'neighbour-1', ...; "
-                 "each finds its own at /run/tranche (needs root)");
+  sub.add_option(
+      "--tenants", scenario.options.tenants,
+      "The arbiter's folder of tenants, among them 'latency', 'neighbour-1', ...: one for "
+      "each process, which finds it below /run/tranche (needs root)");
   add_kernels(sub, wish->common);
   add_machine(sub, wish->common);
   add_output(sub, wish->format);
