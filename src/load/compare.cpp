@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+
+#include "base/fs.h"
 
 namespace tranche::load {
 namespace {
@@ -75,7 +78,7 @@ class Comparer {
     }
     started.id = *id;
     if (const auto ready = crew_.ready(*id); !ready) {
-      started.error = "did not start: " + ready.error().what;
+      started.error = "does not start: " + ready.error().what;
     }
     return started;
   }
@@ -106,7 +109,10 @@ class Comparer {
     MechanismResult result{.mechanism = mechanism};
     std::vector<std::string> roles = {kCritical};
     for (unsigned i = 0; i < scenario_.neighbours; ++i) roles.push_back(neighbour_role(i));
-    if (const auto there = check(mechanism, scenario_.options, out_.device, roles); !there) {
+    auto there = check(mechanism, scenario_.options, out_.device, roles);
+    if (there) there = try_out(roles);
+    TRY(not_interrupted());
+    if (!there) {
       result.unavailable = there.error().message();
       return result;
     }
@@ -117,6 +123,36 @@ class Comparer {
     }
     TRY(not_interrupted());
     return result;
+  }
+
+  // Whether a process of each role starts under the mechanism and gets memory; under limits, that
+  // the limiter is in it. Else figures would be those of something else.
+  Result<void> try_out(const std::vector<std::string>& roles) {
+    for (const std::string& role : roles) {
+      Load load = as(scenario_.request, role);
+      load.pattern = Pattern::kHold;
+      load.memory = Bytes::from_mib(2);
+      const Started started = start(load);
+      const bool is_in = started.error.empty() && is_limited_as_wanted(started.id);
+      if (started.error.empty()) crew_.tell_to_stop(started.id);
+      report(started);
+      if (!started.error.empty()) {
+        return fail(Code::kFailedPrecondition, fmt::format("{} {}", role, started.error));
+      }
+      if (!is_in) {
+        return fail(Code::kFailedPrecondition,
+                    fmt::format("{} does not load {}", role, scenario_.options.limit_library),
+                    "is it of this machine's architecture?");
+      }
+    }
+    return {};
+  }
+
+  bool is_limited_as_wanted(Crew::Id id) const {
+    if (mechanism_ != Mechanism::kLimits) return true;
+    const auto maps = FsRoot().read(fmt::format("/proc/{}/maps", crew_.pid(id)), 16U << 20U);
+    const auto name = std::filesystem::path(scenario_.options.limit_library).filename().string();
+    return maps && maps->find("/" + name) != std::string::npos;
   }
 
   // All have their memory and kernels before the first one works.
