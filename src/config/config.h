@@ -9,6 +9,9 @@
 #include <variant>
 #include <vector>
 
+#include "config/limits.h"
+#include "config/resource_name.h"
+
 namespace tranche::config {
 
 enum class MigStrategy { kNone, kSingle, kMixed };
@@ -17,14 +20,6 @@ enum class DeviceIdStrategy { kUuid, kIndex };
 enum class AllocationPolicy { kDistributed, kPacked };
 enum class SharingStrategy { kNone, kTimeSlicing, kMps };
 enum class DiscoveryStrategy { kAuto, kNvml, kTegra, kVfio };
-
-// A qualified resource name "nvidia.com/gpu": always with the prefix.
-struct ResourceName {
-  std::string value;
-  // The part after "nvidia.com/": "gpu", "gpu.shared", "mig-1g.5gb".
-  std::string base() const;
-  auto operator<=>(const ResourceName&) const = default;
-};
 
 // Which devices an entry is about (`devices:`). Honoured only with tranche.honorIgnoredFields.
 struct AllDevices {
@@ -134,6 +129,7 @@ struct Extras {
   // Honour sharing.*.resources[].rename and .devices, and resources.*, which NVIDIA parses and
   // ignores.
   bool honor_ignored_fields = false;
+  LimitTable limits;
   bool operator==(const Extras&) const = default;
 };
 

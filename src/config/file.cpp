@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "config/fields.h"
+#include "config/file_limits.h"
 #include "config/file_node.h"
 #include "config/file_sharing.h"
 #include "config/values.h"
@@ -48,6 +49,8 @@ void read_ours(const FileNode& node, Settings& settings) {
   if (const auto* child = find_child(children, "honorIgnoredFields")) {
     settings.honor_ignored_fields = read_bool(*child).value_or(false);
   }
+  const auto* limits = find_child(children, "limits");
+  if (limits != nullptr && !limits->is_null()) settings.limits = read_limits(*limits);
 }
 
 // False when the file is of another version, and so nothing else in it can be judged.

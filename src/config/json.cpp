@@ -133,6 +133,29 @@ Json imex_to_json(const Settings& settings) {
   return json;
 }
 
+// What is written, in one spelling.
+void write_limits(const FileLimits& limits, Json& json) {
+  if (limits.name) json["name"] = limits.name->value;
+  if (limits.enforcement) json["enforcement"] = to_string(*limits.enforcement);
+  if (limits.memory) json["memory"] = to_text(*limits.memory);
+  if (limits.compute) json["compute"] = to_text(*limits.compute);
+  if (limits.oversubscribe) json["oversubscribe"] = *limits.oversubscribe;
+  if (limits.policy) json["policy"] = to_string(*limits.policy);
+  if (limits.priority) json["class"] = to_string(*limits.priority);
+  if (limits.unregistered) json["unregistered"] = to_string(*limits.unregistered);
+}
+
+Json limits_to_json(const FileLimitTable& table) {
+  Json json = Json::object();
+  write_limits(table.general, json);
+  for (const auto& entry : table.resources) {
+    Json item = Json::object();
+    write_limits(entry, item);
+    json["resources"].push_back(std::move(item));
+  }
+  return json;
+}
+
 }  // namespace
 
 std::string to_json(const Settings& settings, Program program) {
@@ -144,6 +167,7 @@ std::string to_json(const Settings& settings, Program program) {
   if (settings.mps) json["sharing"]["mps"] = sharing_to_json(*settings.mps);
   json["imex"] = imex_to_json(settings);
   if (settings.honor_ignored_fields) json["tranche"]["honorIgnoredFields"] = true;
+  if (settings.limits) json["tranche"]["limits"] = limits_to_json(*settings.limits);
   // Texts come from outside: what is no UTF-8 is replaced, never thrown about.
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }

@@ -67,6 +67,17 @@ sharing:
     - {name: t4, rename: t4.quarter, replicas: 4, devices: 2}
 )",
                           .file_name = "f"}},
+                    Case{"agent_limits",
+                         {.file_text = R"(
+sharing: {timeSlicing: {renameByDefault: true, resources: [{name: gpu, replicas: 4}]}}
+tranche:
+  limits:
+    enforcement: elastic
+    resources:
+    - {name: gpu.shared, enforcement: strict, memory: 4096Mi, compute: 12.5%, oversubscribe: true}
+    - {name: gpu, enforcement: off, policy: priority, class: best-effort}
+)",
+                          .file_name = "f"}},
                     Case{
                         "feature_discovery_file",
                         {.program = Program::kFeatureDiscovery,

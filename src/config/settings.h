@@ -63,6 +63,27 @@ struct FileSharing {
   int line = 0;
 };
 
+// Limits as written, of one resource or (without a name) in general.
+struct FileLimits {
+  std::optional<ResourceName> name;
+  std::optional<Enforcement> enforcement;
+  std::optional<MemoryLimit> memory;
+  std::optional<ComputeLimit> compute;
+  std::optional<bool> oversubscribe;
+  std::optional<SharePolicy> policy;
+  std::optional<PriorityClass> priority;
+  std::optional<Unregistered> unregistered;
+  int line = 0;               // of the entry
+  int priority_line = 0;      // 0: not written
+  int unregistered_line = 0;  // 0: not written
+};
+
+// tranche.limits as written.
+struct FileLimitTable {
+  FileLimits general;
+  std::vector<FileLimits> resources;
+};
+
 struct Settings {
   std::string file_name;
   std::map<std::string, Setting, std::less<>> values;  // by setting_key()
@@ -71,6 +92,7 @@ struct Settings {
   std::optional<FileSharing> time_slicing;
   std::optional<FileSharing> mps;
   bool honor_ignored_fields = false;
+  std::optional<FileLimitTable> limits;
 
   const Setting* find(std::string_view key) const;
   // The value under `key` when it is set; its type is that of the flag table.

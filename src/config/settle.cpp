@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "config/names.h"
+#include "config/settle_limits.h"
 #include "config/validate.h"
 
 namespace tranche::config {
@@ -233,6 +234,7 @@ void neuter(Settings& settings, Problems& problems) {
         "keep one of the two");
   }
   warn_short_sleep(settings, problems);
+  check_limits(settings, problems);
 }
 
 Config settle(const Settings& settings) {
@@ -245,6 +247,7 @@ Config settle(const Settings& settings) {
     config.sharing.time_slicing = settle_list(*settings.time_slicing, false);
   }
   if (settings.mps) config.sharing.mps = settle_list(*settings.mps, true);
+  if (settings.limits) config.tranche.limits = settle_limits(*settings.limits);
   return config;
 }
 

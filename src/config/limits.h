@@ -1,0 +1,96 @@
+#pragma once
+// What `tranche.limits` of the configuration file promises the holders of a resource: how much of
+// a device's memory and time each tranche has, and how strictly it is kept (docs/limits.md).
+// Values only; what they come to on a device is offer/limits.h's.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "config/resource_name.h"
+
+namespace tranche::config {
+
+enum class Enforcement {
+  kOff,      // NVIDIA's behaviour: nothing is counted, nothing limited
+  kAccount,  // counted, nothing limited
+  kStrict,   // memory and compute up to the part
+  kElastic,  // memory up to the part, compute that others leave idle on top
+};
+enum class SharePolicy { kTimeSlice, kPriority };
+enum class PriorityClass { kLatencyCritical, kNormal, kBestEffort };
+enum class Unregistered { kEvent, kEvict };
+
+// Of a device, for each tranche.
+struct EqualPart {  // what is there, divided by the replicas
+  bool operator==(const EqualPart&) const = default;
+};
+struct NoLimit {
+  bool operator==(const NoLimit&) const = default;
+};
+struct Percent {
+  int permille = 0;  // 1..1000
+  bool operator==(const Percent&) const = default;
+};
+using MemoryLimit = std::variant<EqualPart, NoLimit, Percent, Bytes>;
+using ComputeLimit = std::variant<EqualPart, NoLimit, Percent>;
+
+struct Limits {
+  Enforcement enforcement = Enforcement::kOff;
+  MemoryLimit memory = EqualPart{};
+  ComputeLimit compute = EqualPart{};
+  bool oversubscribe = false;  // parts may sum to more than a device has
+  SharePolicy policy = SharePolicy::kTimeSlice;
+  PriorityClass priority = PriorityClass::kNormal;  // counts with kPriority
+  Unregistered unregistered = Unregistered::kEvent;
+  bool operator==(const Limits&) const = default;
+
+  bool on() const { return enforcement != Enforcement::kOff; }
+  // Whether something is held back, not only counted.
+  bool holds() const {
+    return enforcement == Enforcement::kStrict || enforcement == Enforcement::kElastic;
+  }
+};
+
+struct ResourceLimits {
+  ResourceName name;  // as advertised
+  Limits limits;
+  int line = 0;  // in the file
+  bool operator==(const ResourceLimits&) const = default;
+};
+
+struct LimitTable {
+  Limits general;  // of resources that no entry names
+  std::vector<ResourceLimits> resources;
+  int line = 0;  // of `tranche.limits`; 0: not in the file
+  bool operator==(const LimitTable&) const = default;
+
+  bool any_on() const;
+  // The entry about `name`; nullptr: `general` holds.
+  const ResourceLimits* find(const ResourceName& name) const;
+  const Limits& of(const ResourceName& name) const;
+};
+
+// As users write them: "equal", "none", "25%", "12.5%", and for memory a quantity of bytes.
+// kInvalidArgument with the remedy.
+Result<MemoryLimit> parse_memory_limit(std::string_view text);
+Result<ComputeLimit> parse_compute_limit(std::string_view text);
+// The same spelling back; bytes in the largest binary unit that divides them.
+std::string to_text(const MemoryLimit& limit);
+std::string to_text(const ComputeLimit& limit);
+
+std::string_view to_string(Enforcement value);
+std::string_view to_string(SharePolicy value);
+std::string_view to_string(PriorityClass value);
+std::string_view to_string(Unregistered value);
+std::optional<Enforcement> enforcement_of(std::string_view text);
+std::optional<SharePolicy> share_policy_of(std::string_view text);
+std::optional<PriorityClass> priority_class_of(std::string_view text);
+std::optional<Unregistered> unregistered_of(std::string_view text);
+
+}  // namespace tranche::config

@@ -1,0 +1,239 @@
+// tranche.limits: every accepted form, what an entry takes from the general part, and every way to
+// get it wrong.
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "config/load.h"
+
+namespace tranche::config {
+namespace {
+
+Result<Loaded> load_text(std::string text) {
+  return load({.file_text = std::move(text), .file_name = "f.yaml"});
+}
+
+struct Accepted {
+  const char* name;
+  std::string limits;  // one line, under `tranche:`
+  std::function<void(LimitTable&)> expected;
+  std::vector<const char*> warnings = {};
+};
+
+void PrintTo(const Accepted& c, std::ostream* out) { *out << c.name; }
+
+class LimitsLoad : public testing::TestWithParam<Accepted> {};
+
+TEST_P(LimitsLoad, Gives) {
+  const auto loaded = load_text("tranche:\n  limits: " + GetParam().limits + "\n");
+  ASSERT_TRUE(loaded) << loaded.error().what;
+  LimitTable expected{.line = 2};
+  GetParam().expected(expected);
+  EXPECT_EQ(loaded->config.tranche.limits, expected) << loaded->json;
+  ASSERT_EQ(loaded->warnings.size(), GetParam().warnings.size());
+  for (std::size_t i = 0; i < GetParam().warnings.size(); ++i) {
+    EXPECT_EQ(loaded->warnings[i].message.find(GetParam().warnings[i]), 0U)
+        << loaded->warnings[i].message;
+  }
+}
+
+const auto kStrict = [](LimitTable& table) { table.general.enforcement = Enforcement::kStrict; };
+
+auto general(std::function<void(Limits&)> change) {
+  return [change](LimitTable& table) {
+    table.general.enforcement = Enforcement::kStrict;
+    change(table.general);
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Forms, LimitsLoad,
+    testing::Values(
+        Accepted{"strict", "{enforcement: strict}", kStrict},
+        Accepted{"off", "{enforcement: off}", [](LimitTable&) {}},
+        Accepted{"off_of_helm", "{enforcement: false}", [](LimitTable&) {}},
+        Accepted{"account", "{enforcement: account}",
+                 [](LimitTable& out) { out.general.enforcement = Enforcement::kAccount; }},
+        Accepted{"elastic", "{enforcement: elastic}",
+                 [](LimitTable& out) { out.general.enforcement = Enforcement::kElastic; }},
+        Accepted{"quantity", "{enforcement: strict, memory: 8Gi}",
+                 general([](Limits& l) { l.memory = Bytes{8ULL << 30U}; })},
+        Accepted{"bare_number", "{enforcement: strict, memory: 1048576}",
+                 general([](Limits& l) { l.memory = Bytes{1U << 20U}; })},
+        Accepted{"percent", "{enforcement: strict, memory: 25%, compute: 12.5%}",
+                 general([](Limits& l) { l.memory = Percent{250}, l.compute = Percent{125}; })},
+        Accepted{"all", "{enforcement: strict, memory: 100%, compute: 0.1%}",
+                 general([](Limits& l) { l.memory = Percent{1000}, l.compute = Percent{1}; })},
+        Accepted{"none", "{enforcement: strict, memory: none, compute: none}",
+                 general([](Limits& l) { l.memory = NoLimit{}, l.compute = NoLimit{}; })},
+        Accepted{"null_is_not_set", "{enforcement: strict, memory: null, class: , resources: }",
+                 kStrict},
+        Accepted{"oversubscribe", "{enforcement: strict, oversubscribe: true}",
+                 general([](Limits& l) { l.oversubscribe = true; })},
+        Accepted{"priority", "{enforcement: strict, policy: priority, class: best-effort}",
+                 general([](Limits& l) {
+                   l.policy = SharePolicy::kPriority, l.priority = PriorityClass::kBestEffort;
+                 })},
+        Accepted{"class_without_policy",
+                 "{enforcement: strict, class: latency-critical}",
+                 general([](Limits& l) { l.priority = PriorityClass::kLatencyCritical; }),
+                 {"f.yaml:2: tranche.limits.class: classes count with policy priority only"}},
+        Accepted{"unregistered",
+                 "{enforcement: strict, unregistered: evict}",
+                 general([](Limits& l) { l.unregistered = Unregistered::kEvict; }),
+                 {"f.yaml:2: tranche.limits.unregistered: this release does not look"}},
+        Accepted{
+            "entry_alone", "{resources: [{name: gpu.shared, enforcement: strict, memory: 4Gi}]}",
+            [](LimitTable& out) {
+              out.resources = {{{"nvidia.com/gpu.shared"},
+                                {.enforcement = Enforcement::kStrict, .memory = Bytes{4ULL << 30U}},
+                                2}};
+            }},
+        Accepted{"entry_over_general",
+                 "{enforcement: elastic, memory: 50%, policy: priority, resources: ["
+                 "{name: nvidia.com/gpu, compute: 10%}, {name: big, enforcement: off}]}",
+                 [](LimitTable& out) {
+                   out.general = {.enforcement = Enforcement::kElastic,
+                                  .memory = Percent{500},
+                                  .policy = SharePolicy::kPriority};
+                   out.resources = {{{"nvidia.com/gpu"}, out.general, 2},
+                                    {{"nvidia.com/big"}, out.general, 2}};
+                   out.resources[0].limits.compute = Percent{100};
+                   out.resources[1].limits.enforcement = Enforcement::kOff;
+                 }},
+        Accepted{"class_of_an_entry_with_the_general_policy",
+                 "{enforcement: strict, policy: priority, resources: "
+                 "[{name: gpu, class: best-effort}]}",
+                 [](LimitTable& out) {
+                   out.general = {.enforcement = Enforcement::kStrict,
+                                  .policy = SharePolicy::kPriority};
+                   out.resources = {{{"nvidia.com/gpu"}, out.general, 2}};
+                   out.resources[0].limits.priority = PriorityClass::kBestEffort;
+                 }},
+        Accepted{"keys_without_case", "{Enforcement: strict}", kStrict},
+        Accepted{"unknown_key",
+                 "{enforcement: strict, memroy: 4Gi}",
+                 kStrict,
+                 {"f.yaml:2: tranche.limits.memroy: unknown key, ignored; did you mean 'memory'?"}},
+        Accepted{"unknown_key_of_an_entry",
+                 "{resources: [{name: gpu, enforcement: off, replicas: 4}]}",
+                 [](LimitTable& out) { out.resources = {{{"nvidia.com/gpu"}, {}, 2}}; },
+                 {"f.yaml:2: tranche.limits.resources[0].replicas: unknown key, ignored; "}}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+struct Refused {
+  const char* name;
+  std::string limits;
+  std::vector<std::string> errors;  // beginnings of lines, after "f.yaml:2: tranche.limits"
+};
+
+void PrintTo(const Refused& c, std::ostream* out) { *out << c.name; }
+
+class LimitsInvalid : public testing::TestWithParam<Refused> {};
+
+TEST_P(LimitsInvalid, IsRefusedWithPlaceAndRemedy) {
+  const auto loaded = load_text("tranche:\n  limits: " + GetParam().limits + "\n");
+  ASSERT_FALSE(loaded) << loaded->json;
+  EXPECT_EQ(loaded.error().code, Code::kInvalidArgument);
+  std::string rest = loaded.error().what;
+  for (const auto& error : GetParam().errors) {
+    const auto end = std::min(rest.find('\n'), rest.size());
+    const auto line = rest.substr(0, end);
+    EXPECT_EQ(line.find("f.yaml:2: tranche.limits" + error), 0U) << line;
+    EXPECT_NE(line.find("; "), std::string::npos) << "no remedy in: " << line;
+    rest.erase(0, end + 1);
+  }
+  EXPECT_EQ(rest, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Forms, LimitsInvalid,
+    testing::Values(
+        Refused{"scalar", "strict", {": is a scalar, expected a mapping"}},
+        Refused{"empty", "{}", {": no enforcement specified, so nothing would be limited"}},
+        Refused{"no_enforcement", "{memory: 4Gi}", {": no enforcement specified"}},
+        Refused{"no_entries", "{resources: []}", {": no enforcement specified"}},
+        Refused{"entry_without_enforcement",
+                "{resources: [{name: gpu}]}",
+                {".resources[0]: no enforcement specified"}},
+        Refused{"entry_without_name",
+                "{enforcement: strict, resources: [{memory: 4Gi}]}",
+                {".resources[0]: no resource name specified"}},
+        Refused{"entry_scalar",
+                "{enforcement: strict, resources: [gpu]}",
+                {".resources[0]: is a scalar, expected a mapping"}},
+        Refused{"resources_mapping",
+                "{enforcement: strict, resources: {name: gpu}}",
+                {".resources: is a mapping, expected a list"}},
+        Refused{"twice",
+                "{enforcement: strict, resources: [{name: gpu}, {name: nvidia.com/gpu}]}",
+                {".resources[1]: nvidia.com/gpu has an entry already, in line 2"}},
+        Refused{"bad_name",
+                "{enforcement: strict, resources: [{name: G_P_U}]}",
+                {".resources[0].name: "}},
+        Refused{"enforcement", "{enforcement: hard}", {".enforcement: unknown enforcement: hard"}},
+        Refused{"memory_word",
+                "{enforcement: strict, memory: half}",
+                {".memory: 'half' is no amount of memory"}},
+        Refused{"memory_zero", "{enforcement: strict, memory: 0}", {".memory: with no memory"}},
+        Refused{"memory_negative",
+                "{enforcement: strict, memory: -1Gi}",
+                {".memory: '-1Gi' is no amount of memory"}},
+        Refused{"memory_list", "{enforcement: strict, memory: [1]}", {".memory: is a list"}},
+        Refused{"percents",
+                "{enforcement: strict, memory: 0%, compute: 101%}",
+                {".memory: '0%' is no part", ".compute: '101%' is no part"}},
+        Refused{"percent_forms",
+                "{enforcement: strict, memory: 1.25%, compute: .5%}",
+                {".memory: '1.25%' is no part", ".compute: '.5%' is no part"}},
+        Refused{"percent_point",
+                "{enforcement: strict, memory: '5.%', compute: '%'}",
+                {".memory: '5.%' is no part", ".compute: '%' is no part"}},
+        Refused{"percent_huge",
+                "{enforcement: strict, memory: 99999999999999999999%}",
+                {".memory: '99999999999999999999%' is no part"}},
+        Refused{"compute_quantity",
+                "{enforcement: strict, compute: 4Gi}",
+                {".compute: '4Gi' is no share"}},
+        Refused{"words",
+                "{enforcement: strict, policy: fifo, class: high, unregistered: kill}",
+                {".policy: unknown policy: fifo", ".class: unknown class: high",
+                 ".unregistered: unknown unregistered: kill"}},
+        Refused{"oversubscribe_text",
+                "{enforcement: strict, oversubscribe: 'true'}",
+                {".oversubscribe: is the string 'true'"}}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+TEST(Limits, AnEntryIsFoundByTheAdvertisedName) {
+  const auto loaded = load_text(
+      "tranche: {limits: {enforcement: account, resources: [{name: gpu, enforcement: strict}]}}");
+  ASSERT_TRUE(loaded) << loaded.error().what;
+  const auto& table = loaded->config.tranche.limits;
+  EXPECT_EQ(table.of({"nvidia.com/gpu"}).enforcement, Enforcement::kStrict);
+  EXPECT_EQ(table.of({"nvidia.com/gpu.shared"}).enforcement, Enforcement::kAccount);
+  EXPECT_EQ(table.find({"nvidia.com/gpu.shared"}), nullptr);
+  EXPECT_TRUE(table.any_on());
+}
+
+TEST(Limits, APlainFileOfNvidiasHasNone) {
+  const auto loaded =
+      load_text("sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}");
+  ASSERT_TRUE(loaded);
+  EXPECT_EQ(loaded->config.tranche.limits, LimitTable());
+  EXPECT_FALSE(loaded->config.tranche.limits.any_on());
+  EXPECT_EQ(loaded->json.find("limits"), std::string::npos);
+}
+
+TEST(Limits, AreReadBackAsTheyAreShown) {
+  for (const auto* text :
+       {"equal", "none", "25%", "12.5%", "0.1%", "100%", "8Gi", "512Mi", "3Ti", "1Ki", "1000001"}) {
+    const auto limit = parse_memory_limit(text);
+    ASSERT_TRUE(limit) << text;
+    EXPECT_EQ(to_text(*limit), text);
+  }
+  EXPECT_EQ(to_text(parse_memory_limit("1.5Gi").value()), "1536Mi");
+}
+
+}  // namespace
+}  // namespace tranche::config

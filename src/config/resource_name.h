@@ -1,0 +1,17 @@
+#pragma once
+// The name of an extended resource, a type of its own.
+
+#include <compare>
+#include <string>
+
+namespace tranche::config {
+
+// A qualified resource name "nvidia.com/gpu": always with the prefix.
+struct ResourceName {
+  std::string value;
+  // The part after "nvidia.com/": "gpu", "gpu.shared", "mig-1g.5gb".
+  std::string base() const;
+  auto operator<=>(const ResourceName&) const = default;
+};
+
+}  // namespace tranche::config

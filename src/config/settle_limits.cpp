@@ -1,0 +1,63 @@
+#include "config/settle_limits.h"
+
+#include <fmt/format.h>
+
+namespace tranche::config {
+namespace {
+
+template <class T>
+void take(const std::optional<T>& from, T& member) {
+  if (from) member = *from;
+}
+
+Limits over(Limits limits, const FileLimits& from) {
+  take(from.enforcement, limits.enforcement);
+  take(from.memory, limits.memory);
+  take(from.compute, limits.compute);
+  take(from.oversubscribe, limits.oversubscribe);
+  take(from.policy, limits.policy);
+  take(from.priority, limits.priority);
+  take(from.unregistered, limits.unregistered);
+  return limits;
+}
+
+void check(const FileLimits& written, const Limits& settled, const Settings& settings,
+           std::string_view path, Problems& problems) {
+  const auto where = [&](int line, std::string_view field) {
+    return fmt::format("{}:{}: {}.{}", settings.file_name, line, path, field);
+  };
+  if (written.priority_line > 0 && settled.policy != SharePolicy::kPriority) {
+    problems.warn(where(written.priority_line, "class"),
+                  "classes count with policy priority only, so this has no effect",
+                  "add 'policy: priority', or remove the key");
+  }
+  if (written.unregistered_line > 0) {
+    problems.warn(where(written.unregistered_line, "unregistered"),
+                  "this release does not look for containers past the limiter yet, so this has no "
+                  "effect",
+                  "remove the key, or keep it for a later release");
+  }
+}
+
+}  // namespace
+
+void check_limits(const Settings& settings, Problems& problems) {
+  if (!settings.limits) return;
+  const auto& table = *settings.limits;
+  const auto general = over({}, table.general);
+  check(table.general, general, settings, "tranche.limits", problems);
+  for (std::size_t i = 0; i < table.resources.size(); ++i) {
+    check(table.resources[i], over(general, table.resources[i]), settings,
+          fmt::format("tranche.limits.resources[{}]", i), problems);
+  }
+}
+
+LimitTable settle_limits(const FileLimitTable& from) {
+  LimitTable table{.general = over({}, from.general), .line = from.general.line};
+  for (const auto& entry : from.resources) {
+    table.resources.push_back({*entry.name, over(table.general, entry), entry.line});
+  }
+  return table;
+}
+
+}  // namespace tranche::config
