@@ -53,11 +53,7 @@ Result<void> Agent::run(int signals) {
 void Agent::announce(const config::Loaded& loaded) const {
   for (const auto& warning : loaded.warnings) ports_.log.warn(warning.message);
   ports_.log.info(fmt::format("Running with config:\n{}", loaded.json));
-  if (loaded.config.sharing.strategy() == config::SharingStrategy::kTimeSlicing) {
-    ports_.log.info(
-        "time-slicing shares compute and memory without limits: one container can take all of a "
-        "GPU's memory");
-  }
+  ports_.log.info(describe_limits(loaded.config));
 }
 
 void Agent::loop(int signals) {
@@ -95,6 +91,8 @@ void Agent::beat() {
   const auto wanted = carried_ ? carried_->offer.resources.size() : 0;
   if (!carried_) {
     status_.beat({.ready = false, .text = "the GPU driver does not answer"});
+  } else if (!limits_complaint_.empty()) {
+    status_.beat({.ready = false, .text = "limits cannot be kept here, see the log"});
   } else if (plugins_->serving() < wanted) {
     status_.beat({.ready = false, .text = "a resource cannot be served, see the log"});
   } else {
@@ -239,6 +237,7 @@ void Agent::reconcile() {
     health.try_emplace(uuid.value, "the driver refuses to report its errors");
   }
   auto offer = offer::make_offer(*machine_, loaded_.config, health);
+  if (offer) keep_promises(*offer);
   const auto done =
       offer ? carry_out(*std::move(offer)) : std::unexpected(std::move(offer).error());
   if (!done) {
@@ -254,6 +253,38 @@ void Agent::update_labels() {
   gpu::Machine none;
   none.host = host_;
   labels_->update(machine_.value_or(std::move(none)), loaded_.config);
+}
+
+// What has limits is only offered where containers can be limited: never a silent whole GPU.
+void Agent::keep_promises(offer::Offer& offer) {
+  facts_.limits.reset();
+  const auto limited = [](const offer::ResourceOffer& resource) {
+    return resource.limits.has_value();
+  };
+  if (std::ranges::none_of(offer.resources, limited)) {
+    limits_complaint_.clear();
+    return;
+  }
+  auto mounts = limits_ ? limits_->prepare()
+                        : fail(Code::kFailedPrecondition, "there is no state folder",
+                               "mount a writable folder at --state-dir");
+  if (mounts) {
+    facts_.limits = *std::move(mounts);
+    limits_complaint_.clear();
+    return;
+  }
+  const auto error = std::move(mounts).error().with_context("its limits cannot be kept");
+  limits_complaint_ = error.message();
+  offer::withhold_limited(offer, limits_complaint_);
+}
+
+// After a change: running containers get what is promised now.
+void Agent::follow_limits(const offer::Offer& offer) {
+  if (!limits_) return;
+  limits_->follow(offer);
+  const auto line = describe_unlimited(grants_->all(), offer);
+  if (!line.empty() && line != unlimited_said_) ports_.log.warn(line);
+  unlimited_said_ = line;
 }
 
 // CDI files first, so that a runtime finds what a grant names; then the plugins.
@@ -274,6 +305,7 @@ Result<void> Agent::carry_out(offer::Offer offer) {
     if (!line.empty() && line != orphans_said_) ports_.log.info(line);
     orphans_said_ = line;
   }
+  follow_limits(next.offer);
   carried_ = std::move(next);
   carry_anew_ = false;
   return {};

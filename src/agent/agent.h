@@ -25,6 +25,7 @@
 #include "agent/hardware_watch.h"
 #include "agent/label_keeper.h"
 #include "agent/label_sink.h"
+#include "agent/limit_keeper.h"
 #include "agent/mailbox.h"
 #include "agent/node_lock.h"
 #include "agent/node_reporter.h"
@@ -103,6 +104,8 @@ class Agent {
   void take(gpu::Machine machine);
   void reconcile();
   Result<void> carry_out(offer::Offer offer);
+  void keep_promises(offer::Offer& offer);
+  void follow_limits(const offer::Offer& offer);
   void announce(const config::Loaded& loaded) const;
   void complain(std::string& last, const Error& error, std::string_view consequence);
   std::chrono::milliseconds poll_time();
@@ -134,12 +137,15 @@ class Agent {
   std::string config_complaint_;
   std::string reading_complaint_;
   std::string offer_complaint_;
+  std::string limits_complaint_;
   std::string orphans_said_;
+  std::string unlimited_said_;
 
   StatusFile status_;
   std::unique_ptr<NodeLock> lock_;
   std::unique_ptr<Mailbox> mailbox_;
   std::unique_ptr<GrantStore> grants_;  // null: the state folder cannot be used
+  std::optional<LimitKeeper> limits_;   // with grants_
   // With which kubelet (its socket) the registration of each resource is done or under way; the
   // registrar's thread writes it.
   std::mutex tried_mutex_;

@@ -64,9 +64,10 @@ Result<void> Agent::start() {
   start_registrar();
   cdi_.emplace(settings_.options, ports_.log);
   labels_.emplace(settings_.options.labels, ports_.labels, ports_.clock, ports_.log);
-  const auto store = [this](const offer::Grant& grant) -> Result<void> {
-    if (grants_ == nullptr) return {};
-    return grants_->add(grant);
+  const auto store = [this](const offer::Grant& grant,
+                            const std::optional<offer::GrantLimits>& limits) -> Result<void> {
+    if (!limits_) return {};  // then nothing that has limits is offered
+    return limits_->store(grant, limits);
   };
   plugins_.emplace(PluginSet::Options{.dir = settings_.options.device_plugins_dir(),
                                       .take_over = settings_.options.take_over},
@@ -98,6 +99,11 @@ void Agent::open_grants() {
     return;
   }
   grants_ = *std::move(store);
+  const std::filesystem::path library = settings_.options.limit_library;
+  limits_.emplace(
+      LimitKeeper::Options{.library = library.empty() ? library_beside_program() : library,
+                           .state_dir = settings_.options.state_dir},
+      *grants_, ports_.log);
   if (const auto restored = grants_->all().size(); restored > 0) {
     ports_.log.info(fmt::format("restored {} grants from {}", restored, dir.string()));
   }
@@ -166,8 +172,8 @@ void Agent::start_watches() {
                                      });
                                    }});
   pruner_.emplace(kPruneInterval, [this] {
-    if (grants_ == nullptr) return;
-    if (const auto held = ports_.pod_resources.list()) grants_->prune(*held);
+    if (!limits_) return;
+    if (const auto held = ports_.pod_resources.list()) limits_->prune(*held);
   });
   if (!settings_.xid_policy.listens()) return;
   xids_.emplace(ports_.events,

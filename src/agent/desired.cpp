@@ -16,6 +16,7 @@ offer::GrantOptions make_grant_options(const config::Config& config, const NodeF
       .gds = config.flags.gds_enabled,
       .mofed = config.flags.mofed_enabled,
       .cdi_modes = facts.cdi_modes,
+      .limits = facts.limits,
   };
 }
 

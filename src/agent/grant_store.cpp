@@ -27,6 +27,19 @@ std::string key_of(const offer::Grant& grant, const std::string& id) {
   return grant.resource.value + " " + id;
 }
 
+bool shares_an_id(const offer::GrantRecord& a, const offer::GrantRecord& b) {
+  return a.grant.resource == b.grant.resource &&
+         std::ranges::any_of(a.grant.ids, [&](const std::string& id) {
+           return std::ranges::find(b.grant.ids, id) != b.grant.ids.end();
+         });
+}
+
+// Whether both may have been granted while one Pod was admitted.
+bool is_of_one_pod(const offer::GrantRecord& older, const offer::GrantRecord& newer) {
+  return newer.granted_at_ms - older.granted_at_ms <=
+         std::chrono::milliseconds(GrantStore::kSettle).count();
+}
+
 std::vector<std::string_view> split_lines(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {
@@ -59,6 +72,7 @@ GrantStore::~GrantStore() {
 
 // Whether the file can be appended to as it is.
 Result<bool> GrantStore::restore() {
+  incomplete_ = fs_.exists(dir_ / kRejected);
   const auto text = fs_.read(dir_ / kFile, kLongestFile);
   if (!text && text.error().code == Code::kNotFound) return true;
   if (!text) return std::unexpected(text.error());
@@ -78,6 +92,7 @@ Result<bool> GrantStore::restore() {
   if (rejected.empty()) return whole && lines_ <= records_.size() + kSlack;
   const auto before = fs_.read(dir_ / kRejected, kLongestFile).value_or("");
   TRY(fs_.write_atomic(dir_ / kRejected, before + rejected, 0600));
+  incomplete_ = true;
   return false;
 }
 
@@ -94,20 +109,29 @@ Result<void> GrantStore::add(const offer::Grant& grant) {
 // Adds a record; older ones that hold one of its ids go.
 void GrantStore::keep(offer::GrantRecord record) {
   const auto added = records_.insert(records_.end(), std::move(record));
+  for (const auto older : std::vector(superseded_)) {
+    if (shares_an_id(*older, *added) && !is_of_one_pod(*older, *added)) drop(older);
+  }
   for (const auto& id : added->grant.ids) {
     const auto key = key_of(added->grant, id);
     if (const auto older = holders_.find(key); older != holders_.end() && older->second != added) {
-      drop(older->second);
+      supersede(older->second, *added);
     }
     holders_[key] = added;
   }
 }
 
-void GrantStore::drop(std::list<offer::GrantRecord>::iterator record) {
+void GrantStore::supersede(Record older, const offer::GrantRecord& by) {
+  if (offer::tenant_of(older->grant).empty() || !is_of_one_pod(*older, by)) return drop(older);
+  if (std::ranges::find(superseded_, older) == superseded_.end()) superseded_.push_back(older);
+}
+
+void GrantStore::drop(Record record) {
   for (const auto& id : record->grant.ids) {
     const auto held = holders_.find(key_of(record->grant, id));
     if (held != holders_.end() && held->second == record) holders_.erase(held);
   }
+  std::erase(superseded_, record);
   records_.erase(record);
 }
 

@@ -39,7 +39,10 @@ class GrantStore {
   GrantStore& operator=(const GrantStore&) = delete;
 
   // Records a grant. Ids that an older record holds are taken out of service there: kubelet gives
-  // an id anew only when its last holder is gone.
+  // an id anew only when its last holder is gone. With one exception: a Pod's init container and
+  // its container may have the same ids, granted one after the other, before either starts. So a
+  // grant with a tenant, which is something on the host that its container needs, is kept when it
+  // is no older than kSettle, until an id of it is granted later or nobody holds any.
   Result<void> add(const offer::Grant& grant);
 
   // Drops the records none of whose ids anybody holds, unless younger than kSettle (kubelet lists a
@@ -47,6 +50,8 @@ class GrantStore {
   void prune(std::span<const cluster::HeldDevices> held);
 
   std::vector<offer::GrantRecord> all() const;
+  // Some stored grants could not be read, so there may be more than all().
+  bool incomplete() const { return incomplete_; }
 
   static constexpr std::chrono::seconds kSettle{60};
 
@@ -55,8 +60,10 @@ class GrantStore {
       : dir_(std::move(dir)), clock_(clock), log_(log) {}
 
   Result<bool> restore();
+  using Record = std::list<offer::GrantRecord>::iterator;
   void keep(offer::GrantRecord record);
-  void drop(std::list<offer::GrantRecord>::iterator record);
+  void supersede(Record older, const offer::GrantRecord& by);
+  void drop(Record record);
   Result<void> append(const std::string& line);
   Result<void> rewrite(bool sync);
   Result<void> reopen();
@@ -68,7 +75,9 @@ class GrantStore {
   mutable std::mutex mutex_;
   // In the order they were given out, and who holds an id, by "<resource> <id>".
   std::list<offer::GrantRecord> records_;
-  std::unordered_map<std::string, std::list<offer::GrantRecord>::iterator> holders_;
+  std::unordered_map<std::string, Record> holders_;
+  std::vector<Record> superseded_;  // and kept all the same
+  bool incomplete_ = false;
   std::size_t lines_ = 0;  // in the file, superseded ones included
   int fd_ = -1;            // open for appending
 };

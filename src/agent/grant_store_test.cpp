@@ -76,6 +76,50 @@ TEST_F(GrantStoreTest, PrunesOnlyWhatNobodyHoldsAndIsSettled) {
   EXPECT_EQ(first_ids(*open()), (std::vector<std::string>{"GPU-held", "GPU-young"}));
 }
 
+offer::Grant tenant_of_ids(const std::string& tenant, std::vector<std::string> ids) {
+  auto grant = grant_of(std::move(ids));
+  grant.mounts = {{"/run/tranche/" + tenant, "/s/tenants/" + tenant, true}};
+  return grant;
+}
+
+std::vector<std::string> tenants(const GrantStore& store) {
+  std::vector<std::string> ids;
+  for (const auto& record : store.all()) ids.emplace_back(offer::tenant_of(record.grant));
+  return ids;
+}
+
+using Names = std::vector<std::string>;
+
+// Kubelet asks for an init container and for the container before it starts either.
+TEST_F(GrantStoreTest, TheTenantsOfOnePodAreKeptTogether) {
+  const auto store = open();
+  ASSERT_TRUE(store->add(tenant_of_ids("init", {"GPU-a::0"})));
+  clock_.advance(std::chrono::seconds(2));
+  ASSERT_TRUE(store->add(tenant_of_ids("main", {"GPU-a::0", "GPU-a::1"})));
+  EXPECT_EQ(tenants(*store), (Names{"init", "main"}));
+  EXPECT_EQ(tenants(*open()), (Names{"init", "main"}));
+
+  clock_.advance(GrantStore::kSettle + std::chrono::seconds(1));
+  store->prune(
+      std::vector<cluster::HeldDevices>{{"ns", "pod", "c", "nvidia.com/gpu", {"GPU-a::0"}}});
+  EXPECT_EQ(tenants(*store), (Names{"init", "main"}));
+  // The next Pod with one of their ids: both are gone.
+  ASSERT_TRUE(store->add(tenant_of_ids("next", {"GPU-a::0", "GPU-a::2"})));
+  EXPECT_EQ(tenants(*store), (Names{"next"}));
+  EXPECT_EQ(tenants(*open()), (Names{"next"}));
+}
+
+TEST_F(GrantStoreTest, ASupersededTenantGoesWithItsPod) {
+  const auto store = open();
+  ASSERT_TRUE(store->add(tenant_of_ids("init", {"GPU-a::0"})));
+  ASSERT_TRUE(store->add(tenant_of_ids("main", {"GPU-a::0"})));
+  ASSERT_TRUE(store->add(tenant_of_ids("other", {"GPU-a::1"})));
+  clock_.advance(GrantStore::kSettle + std::chrono::seconds(1));
+  store->prune(
+      std::vector<cluster::HeldDevices>{{"ns", "pod", "c", "nvidia.com/gpu", {"GPU-a::1"}}});
+  EXPECT_EQ(tenants(*store), (Names{"other"}));
+}
+
 TEST_F(GrantStoreTest, ATornLineIsSetAsideAndReported) {
   {
     const auto store = open();

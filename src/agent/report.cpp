@@ -1,6 +1,7 @@
 #include "agent/report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -21,6 +22,7 @@ std::string size_of(const offer::ResourceOffer& resource) {
   if (resource.sharing != config::SharingStrategy::kNone) {
     text += fmt::format(" ({})", config::to_string(resource.sharing));
   }
+  if (resource.limits) text += fmt::format(", limits {}", describe(resource.limits->rules));
   return text;
 }
 
@@ -105,6 +107,53 @@ std::string describe_orphans(const std::vector<offer::GrantRecord>& grants,
   return fmt::format("{} still granted and no longer offered: {}; the containers keep {}",
                      counted(orphans.size(), "tranche"), fmt::join(orphans, ", "),
                      orphans.size() == 1 ? "it" : "them");
+}
+
+std::string describe_unlimited(const std::vector<offer::GrantRecord>& grants,
+                               const offer::Offer& offer) {
+  std::vector<std::string> found;
+  for (const auto& record : grants) {
+    const auto* resource = offer.find(record.grant.resource);
+    if (resource == nullptr || !resource->limits || !offer::tenant_of(record.grant).empty()) {
+      continue;
+    }
+    found.push_back(
+        fmt::format("{} of {}", fmt::join(record.grant.ids, "+"), record.grant.resource.value));
+  }
+  if (found.empty()) return {};
+  return fmt::format(
+      "{} given out before there were limits, and not limited: {}; delete the Pods, so that new "
+      "ones are",
+      counted(found.size(), "grant"), fmt::join(found, ", "));
+}
+
+std::string describe(const config::Limits& limits) {
+  std::string text(config::to_string(limits.enforcement));
+  if (!limits.on()) return text;
+  text += fmt::format(": memory {}, compute {}", config::to_text(limits.memory),
+                      config::to_text(limits.compute));
+  if (limits.policy == config::SharePolicy::kPriority) {
+    text += fmt::format(", priority {}", config::to_string(limits.priority));
+  }
+  if (limits.oversubscribe) text += ", oversubscribed";
+  return text;
+}
+
+std::string describe_limits(const config::Config& config) {
+  const auto& table = config.tranche.limits;
+  if (!table.any_on()) {
+    const bool sliced = config.sharing.strategy() == config::SharingStrategy::kTimeSlicing;
+    return fmt::format(
+        "limits: off, as with NVIDIA's plugin{}; tranche.limits sets them",
+        sliced ? ": one container can take all of a shared GPU's memory and time" : "");
+  }
+  std::vector<std::string> parts;
+  for (const auto& entry : table.resources) {
+    parts.push_back(fmt::format("{} {}", entry.name.value, describe(entry.limits)));
+  }
+  parts.push_back(
+      fmt::format("{} {}", parts.empty() ? "every resource" : "others", describe(table.general)));
+  return fmt::format("limits: {}", fmt::join(parts, "; "));
 }
 
 }  // namespace tranche::agent

@@ -25,4 +25,14 @@ std::vector<ReportLine> describe_changes(const offer::Offer& before, const offer
 std::string describe_orphans(const std::vector<offer::GrantRecord>& grants,
                              const offer::Offer& offer);
 
+// Grants given out before their resource had limits, as one line; empty when there are none.
+// Kubelet replays their mounts, so only a new Pod is limited.
+std::string describe_unlimited(const std::vector<offer::GrantRecord>& grants,
+                               const offer::Offer& offer);
+
+// Which resources are limited, and how, as one line.
+std::string describe_limits(const config::Config& config);
+// "strict: memory 4Gi, compute equal", "off", ...
+std::string describe(const config::Limits& limits);
+
 }  // namespace tranche::agent

@@ -78,5 +78,57 @@ TEST(DescribeOrphans, NamesGrantsThatAreNoLongerOffered) {
             "containers keep it");
 }
 
+config::Limits strict() { return {.enforcement = config::Enforcement::kStrict}; }
+
+TEST(DescribeChanges, NamesLimitsAndTheirChange) {
+  const offer::Offer off{.resources = {resource("nvidia.com/gpu", 1, 4)}};
+  auto on = off;
+  on.resources[0].limits = offer::OfferLimits{strict(), {4}};
+  EXPECT_THAT(describe_changes(off, on),
+              ElementsAre(ReportLine{
+                  false,
+                  "advertising nvidia.com/gpu: 4 tranches on 1 device (time-slicing), limits "
+                  "strict: memory equal, compute equal, was 4 tranches on 1 device "
+                  "(time-slicing)"}));
+}
+
+TEST(DescribeLimits, OffIsSaidWithWhatItMeans) {
+  config::Config config;
+  EXPECT_EQ(describe_limits(config),
+            "limits: off, as with NVIDIA's plugin; tranche.limits sets them");
+  config.sharing.time_slicing = {.resources = {{.name = {"nvidia.com/gpu"}, .replicas = 2}}};
+  EXPECT_EQ(describe_limits(config),
+            "limits: off, as with NVIDIA's plugin: one container can take all of a shared GPU's "
+            "memory and time; tranche.limits sets them");
+}
+
+TEST(DescribeLimits, NamesEveryEntry) {
+  config::Config config;
+  config.tranche.limits.resources = {{{"nvidia.com/gpu.shared"}, strict(), 3}};
+  auto& entry = config.tranche.limits.resources[0].limits;
+  entry.memory = Bytes::from_mib(4096);
+  entry.policy = config::SharePolicy::kPriority;
+  entry.oversubscribe = true;
+  EXPECT_EQ(describe_limits(config),
+            "limits: nvidia.com/gpu.shared strict: memory 4Gi, compute equal, priority normal, "
+            "oversubscribed; others off");
+  config.tranche.limits = {.general = strict()};
+  EXPECT_EQ(describe_limits(config), "limits: every resource strict: memory equal, compute equal");
+}
+
+TEST(DescribeUnlimited, NamesGrantsFromBeforeTheLimits) {
+  offer::Offer offer{.resources = {resource("nvidia.com/gpu", 1, 4)}};
+  offer::GrantRecord before;
+  before.grant.resource = {"nvidia.com/gpu"};
+  before.grant.ids = {"GPU-0::1", "GPU-0::2"};
+  auto tenant = before;
+  tenant.grant.mounts = {{"/run/tranche/t", "/s/tenants/t", true}};
+  EXPECT_EQ(describe_unlimited({before}, offer), "");
+  offer.resources[0].limits = offer::OfferLimits{strict(), {4}};
+  EXPECT_EQ(describe_unlimited({before, tenant}, offer),
+            "1 grant given out before there were limits, and not limited: GPU-0::1+GPU-0::2 of "
+            "nvidia.com/gpu; delete the Pods, so that new ones are");
+}
+
 }  // namespace
 }  // namespace tranche::agent

@@ -133,6 +133,7 @@ Result<AgentOptions> load_agent_options(const Sources& sources) {
       .take_over = reader.get<bool>("take-over"),
       .labels = labels_mode(reader),
       .state_dir = reader.get<std::string>("state-dir"),
+      .limit_library = reader.get<std::string>("limit-library"),
       .host_root = reader.get<std::string>("host-root"),
       .cdi_root = reader.get<std::string>("cdi-root"),
       .health_recovery = health_recovery(reader),

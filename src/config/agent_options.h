@@ -40,6 +40,7 @@ struct AgentOptions {
   bool take_over = false;
   LabelsMode labels = LabelsMode::kAuto;
   std::string state_dir = "/var/lib/tranche";
+  std::string limit_library;  // "": beside this program
   std::string host_root = "/";
   std::string cdi_root = "/var/run/cdi";
   std::optional<std::chrono::nanoseconds> health_recovery =

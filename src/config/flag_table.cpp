@@ -303,8 +303,13 @@ constexpr auto kFlags = std::to_array<FlagSpec>({
     {.name = "state-dir",
      .environment = kNames<"TRANCHE_STATE_DIR">,
      .default_text = "/var/lib/tranche",
-     .help = "where grants are kept",
+     .help = "where grants are kept, and what containers with limits mount: an absolute path, the "
+             "same on the host",
      .uses = kUseAgent | kUseCleanup},
+    {.name = "limit-library",
+     .environment = kNames<"TRANCHE_LIMIT_LIBRARY">,
+     .help = "libtranche-limit.so, which containers with limits are given (tranche.limits of the "
+             "configuration); empty: ../lib/libtranche-limit.so beside this program's folder"},
     {.name = "host-root",
      .environment = kNames<"TRANCHE_HOST_ROOT">,
      .default_text = "/",

@@ -7,9 +7,16 @@
 namespace tranche::deviceplugin {
 namespace {
 
-bool needs_annotation(const offer::GrantOptions& options) {
-  return std::ranges::find(options.list_strategies, config::DeviceListStrategy::kCdiAnnotations) !=
-         options.list_strategies.end();
+bool needs_id(const offer::GrantMaker& maker) {
+  const auto& strategies = maker.options().list_strategies;
+  return maker.offer().limits ||
+         std::ranges::find(strategies, config::DeviceListStrategy::kCdiAnnotations) !=
+             strategies.end();
+}
+
+// Whether kubelet would see the same list.
+bool same_list(const offer::ResourceOffer& a, const offer::ResourceOffer& b) {
+  return a.devices == b.devices && a.tranches == b.tranches;
 }
 
 }  // namespace
@@ -26,7 +33,7 @@ void Resource::publish(ResourceState state) {
   auto next = std::make_shared<const Published>(std::move(state));
   {
     const std::scoped_lock lock(mutex_);
-    if (next->maker.offer() != published_->maker.offer()) ++version_;
+    if (!same_list(next->maker.offer(), published_->maker.offer())) ++version_;
     published_ = std::move(next);
   }
   changed_.notify_all();
@@ -39,9 +46,9 @@ std::shared_ptr<const Resource::Published> Resource::current() const {
 
 Result<offer::Grant> Resource::allocate(std::span<const std::string> ids) const {
   const auto now = current();
-  const auto annotation_id = needs_annotation(now->maker.options()) ? random_uuid() : std::string();
-  ASSIGN_OR_RETURN(auto grant, now->maker.make(ids, annotation_id));
-  TRY(store_(grant));
+  const auto fresh_id = needs_id(now->maker) ? random_uuid() : std::string();
+  ASSIGN_OR_RETURN(auto grant, now->maker.make(ids, fresh_id));
+  TRY(store_(grant, offer::limits_for(now->maker.offer(), ids)));
   return grant;
 }
 

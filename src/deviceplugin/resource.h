@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -19,8 +20,10 @@ namespace tranche::deviceplugin {
 
 class Resource {
  public:
-  // `store` is called with every grant before it is answered; its error fails the call.
-  using Store = std::function<Result<void>(const offer::Grant&)>;
+  // `store` is called with every grant, and its limits where the resource has some, before it is
+  // answered; its error fails the call.
+  using Store =
+      std::function<Result<void>(const offer::Grant&, const std::optional<offer::GrantLimits>&)>;
 
   Resource(ResourceState state, Store store);
 

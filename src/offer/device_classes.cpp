@@ -42,7 +42,8 @@ Device whole(const Gpu& gpu, const gpu::HealthReport& health) {
           .mig = false,
           .numa_node = gpu.numa_node,
           .paths = gpu_paths(gpu),
-          .unhealthy_reason = health_of(gpu.uuid.value, gpu, health)};
+          .unhealthy_reason = health_of(gpu.uuid.value, gpu, health),
+          .memory = gpu.memory};
 }
 
 Device part(const Gpu& gpu, const MigInstance& instance, const gpu::HealthReport& health) {
@@ -53,7 +54,8 @@ Device part(const Gpu& gpu, const MigInstance& instance, const gpu::HealthReport
                 .mig = true,
                 .numa_node = gpu.numa_node,
                 .paths = gpu_paths(gpu),
-                .unhealthy_reason = health_of(instance.uuid.value, gpu, health)};
+                .unhealthy_reason = health_of(instance.uuid.value, gpu, health),
+                .memory = instance.attributes.memory};
   for (const auto& cap : {instance.gpu_instance_cap, instance.compute_instance_cap}) {
     if (cap) device.paths.push_back(fmt::format("/dev/nvidia-caps/nvidia-cap{}", *cap));
   }

@@ -137,7 +137,26 @@ std::unexpected<Error> refuse(const ResourceOffer& offer, std::string_view why) 
                           offer.name.value, why));
 }
 
+// Mounts of the Allocate answer reach the container whatever the device-list strategy. Of two
+// resources in one container kubelet takes the mounts that both name once.
+void add_limit_mounts(const LimitMounts& limits, std::string_view tenant, Grant& grant) {
+  grant.mounts.push_back({std::string(kLibraryMount), limits.library, true});
+  grant.mounts.push_back({std::string(kPreloadMount), limits.preload, true});
+  grant.mounts.push_back({fmt::format("{}/{}", kTenantMounts, tenant),
+                          fmt::format("{}/{}", limits.tenants, tenant), true});
+}
+
 }  // namespace
+
+std::string_view tenant_of(const Grant& grant) {
+  for (const Mount& mount : grant.mounts) {
+    std::string_view path = mount.container_path;
+    if (!path.starts_with(kTenantMounts)) continue;
+    path.remove_prefix(kTenantMounts.size());
+    if (path.starts_with('/')) return path.substr(1);
+  }
+  return {};
+}
 
 GrantMaker::GrantMaker(ResourceOffer offer, GrantOptions options)
     : offer_(std::move(offer)), options_(std::move(options)) {
@@ -173,19 +192,25 @@ std::vector<const Device*> GrantMaker::devices_of(std::span<const std::string> i
   return out;
 }
 
-Result<Grant> GrantMaker::make(std::span<const std::string> ids,
-                               std::string_view annotation_id) const {
+Result<Grant> GrantMaker::make(std::span<const std::string> ids, std::string_view fresh_id) const {
   TRY(check(ids));
+  if (offer_.limits && !options_.limits) {
+    return fail(Code::kFailedPrecondition,
+                fmt::format("{} has limits, and containers cannot be limited on this node",
+                            offer_.name.value),
+                "see the agent's log");
+  }
   Grant grant;
   grant.resource = offer_.name;
   grant.ids.assign(ids.begin(), ids.end());
-  Writer(options_, devices_of(ids), grant).write(annotation_id);
+  Writer(options_, devices_of(ids), grant).write(fresh_id);
+  if (offer_.limits) add_limit_mounts(*options_.limits, fresh_id, grant);
   return grant;
 }
 
 Result<Grant> make_grant(const ResourceOffer& offer, const GrantOptions& options,
-                         std::span<const std::string> ids, const std::string& annotation_id) {
-  return GrantMaker(offer, options).make(ids, annotation_id);
+                         std::span<const std::string> ids, const std::string& fresh_id) {
+  return GrantMaker(offer, options).make(ids, fresh_id);
 }
 
 }  // namespace tranche::offer

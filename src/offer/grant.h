@@ -3,6 +3,7 @@
 // GrantOptions. Wire texts are NVIDIA's (users grep for them).
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +41,20 @@ struct Grant {
   bool operator==(const Grant&) const = default;
 };
 
+// Where on the host a limited container's mounts come from. They outlive the agent: kubelet replays
+// them for as long as the container is restarted.
+struct LimitMounts {
+  std::string library;  // libtranche-limit.so
+  std::string preload;  // a file for /etc/ld.so.preload that names it
+  std::string tenants;  // the folder of the tenants' folders
+  bool operator==(const LimitMounts&) const = default;
+};
+
+// Inside the container.
+inline constexpr std::string_view kLibraryMount = "/usr/local/tranche/libtranche-limit.so";
+inline constexpr std::string_view kPreloadMount = "/etc/ld.so.preload";
+inline constexpr std::string_view kTenantMounts = "/run/tranche";
+
 // Settled once per configuration, shared by all grants.
 struct GrantOptions {
   std::vector<config::DeviceListStrategy> list_strategies = {config::DeviceListStrategy::kEnvvar};
@@ -56,8 +71,12 @@ struct GrantOptions {
   bool mofed = false;
   // CDI classes beside `gpu` whose spec is not empty ("gdrcopy", "gds", "mofed", in that order).
   std::vector<std::string> cdi_modes;
+  std::optional<LimitMounts> limits;  // nullopt: containers cannot be limited here
   bool operator==(const GrantOptions&) const = default;
 };
+
+// The tenant (limits/v1) that a grant of a limited resource is, by its mounts; empty: it is none.
+std::string_view tenant_of(const Grant& grant);
 
 // Makes the grants of one resource. Built once per offer, it finds an id in constant time however
 // many replicas there are. Immutable: any number of threads may call make().
@@ -67,14 +86,16 @@ class GrantMaker {
   GrantMaker(const GrantMaker&) = delete;  // by_id_ looks into offer_
   GrantMaker& operator=(const GrantMaker&) = delete;
 
-  // `annotation_id`: a fresh UUID (version 4), used only with cdi-annotations.
+  // `fresh_id`: a fresh UUID (version 4), used with cdi-annotations, and as the tenant's id of a
+  // grant with limits.
   // Errors (kInvalidArgument) read `invalid allocation request for "<resource>": invalid request:
   // ...`; NVIDIA's endings are `unknown device: <id>` and `maximum request size for shared
-  // resources is 1; found N`, ours `duplicate device: <id>` and `no device`.
+  // resources is 1; found N`, ours `duplicate device: <id>` and `no device`. kFailedPrecondition:
+  // the resource has limits, and containers cannot be limited here.
   //
   // The device list keeps the order of the request. Devices, device nodes and CDI names that
   // several ids share (replicas of one GPU) appear once; NVIDIA's plugin repeats the device nodes.
-  Result<Grant> make(std::span<const std::string> ids, std::string_view annotation_id) const;
+  Result<Grant> make(std::span<const std::string> ids, std::string_view fresh_id) const;
 
   const ResourceOffer& offer() const { return offer_; }
   const GrantOptions& options() const { return options_; }
@@ -88,8 +109,8 @@ class GrantMaker {
   std::unordered_map<std::string_view, std::size_t> by_id_;  // id -> index into offer_.devices
 };
 
-// One grant, for callers that make few: GrantMaker(offer, options).make(ids, annotation_id).
+// One grant, for callers that make few: GrantMaker(offer, options).make(ids, fresh_id).
 Result<Grant> make_grant(const ResourceOffer& offer, const GrantOptions& options,
-                         std::span<const std::string> ids, const std::string& annotation_id);
+                         std::span<const std::string> ids, const std::string& fresh_id);
 
 }  // namespace tranche::offer

@@ -264,5 +264,55 @@ TEST(GrantMakers, ServeManyRequestsOfOneOffer) {
   EXPECT_EQ(maker.offer().tranches.size(), 8U * 48U);
 }
 
+// Limits.
+
+ResourceOffer limited_gpus() {
+  auto config = time_slicing({entry("gpu", 4)});
+  config.tranche.limits.general.enforcement = config::Enforcement::kStrict;
+  return make_offer(machine_of(2, a100_40gb), config, {})->resources.at(0);
+}
+
+const LimitMounts kLimits = {"/s/lib/1/libtranche-limit.so", "/s/lib/1/ld.so.preload",
+                             "/s/tenants"};
+
+TEST(LimitedGrants, HaveTheSameMountsUnderEveryStrategy) {
+  for (const auto strategy : {DeviceListStrategy::kEnvvar, DeviceListStrategy::kVolumeMounts,
+                              DeviceListStrategy::kCdiAnnotations, DeviceListStrategy::kCdiCri}) {
+    const GrantOptions plain = {.list_strategies = {strategy}};
+    auto options = plain;
+    options.limits = kLimits;
+    const auto without = granted(gpus(4), plain, {g(0, 1)});
+    auto with = granted(limited_gpus(), options, {g(0, 1)});
+    const std::string id = kAnnotationId;
+    auto expected = without.mounts;
+    expected.push_back({"/usr/local/tranche/libtranche-limit.so", kLimits.library, true});
+    expected.push_back({"/etc/ld.so.preload", kLimits.preload, true});
+    expected.push_back({"/run/tranche/" + id, "/s/tenants/" + id, true});
+    EXPECT_EQ(with.mounts, expected) << to_string(strategy);
+    EXPECT_EQ(tenant_of(with), id);
+    // Nothing else of the answer differs.
+    with.mounts = without.mounts;
+    EXPECT_EQ(with, without) << to_string(strategy);
+  }
+}
+
+TEST(LimitedGrants, ResourcesWithoutLimitsAreAsEver) {
+  const auto grant = granted(gpus(4), {.limits = kLimits}, {g(0, 1)});
+  EXPECT_EQ(grant, granted(gpus(4), {}, {g(0, 1)}));
+  EXPECT_EQ(tenant_of(grant), "");
+}
+
+TEST(LimitedGrants, AreNotMadeWhereNothingCanBeLimited) {
+  const auto grant = make_grant(limited_gpus(), {}, std::vector{g(0, 1)}, kAnnotationId);
+  ASSERT_FALSE(grant);
+  EXPECT_EQ(grant.error().code, Code::kFailedPrecondition);
+}
+
+TEST(LimitedGrants, OtherMountsAreNoTenant) {
+  Grant grant;
+  grant.mounts = {{"/run/tranched/x", "/y", true}, {"/run/tranche", "/y", true}};
+  EXPECT_EQ(tenant_of(grant), "");
+}
+
 }  // namespace
 }  // namespace tranche::offer

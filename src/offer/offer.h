@@ -14,6 +14,7 @@
 #include "config/config.h"
 #include "gpu/health.h"
 #include "gpu/machine.h"
+#include "offer/limits.h"
 
 namespace tranche::offer {
 
@@ -29,6 +30,7 @@ struct Device {
   // "/dev/nvidia-caps/nvidia-cap21", "/dev/nvidia-caps/nvidia-cap22".
   std::vector<std::string> paths;
   std::string unhealthy_reason;  // empty: healthy
+  Bytes memory;                  // 0: the driver does not tell
   bool operator==(const Device&) const = default;
 
   bool healthy() const { return unhealthy_reason.empty(); }
@@ -50,6 +52,7 @@ struct ResourceOffer {
   config::SharingStrategy sharing = config::SharingStrategy::kNone;
   int replicas = 1;  // highest per device
   bool fail_requests_greater_than_one = false;
+  std::optional<OfferLimits> limits;  // nullopt: nothing is counted or limited
   bool operator==(const ResourceOffer&) const = default;
 };
 
@@ -75,7 +78,8 @@ struct Offer {
 // A resource with no device does not appear. Warnings, not errors: a sharing entry for a resource
 // this node does not have, a device that two entries claim (the first stands), a device that a
 // `devices` list names and that is not there, a GPU that was never read (it has no UUID yet).
-// With MPS in force, devices of entries with replicas > 1 are withheld.
+// With MPS in force, devices of entries with replicas > 1 are withheld, and so are resources whose
+// limits cannot be kept (offer/limits.h).
 Result<Offer> make_offer(const gpu::Machine& machine, const config::Config& config,
                          const gpu::HealthReport& health);
 

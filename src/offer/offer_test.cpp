@@ -178,7 +178,8 @@ TEST(Offers, ResourceInFull) {
                      .mig = false,
                      .numa_node = 1,
                      .paths = {"/dev/nvidia0"},
-                     .unhealthy_reason = ""};
+                     .unhealthy_reason = "",
+                     .memory = l20(0).build().memory};
   ASSERT_THAT(resource.devices, SizeIs(2));
   EXPECT_EQ(resource.devices[0], first);
   EXPECT_EQ(resource.devices[1].numa_node, std::nullopt);

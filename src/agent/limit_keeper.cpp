@@ -1,0 +1,156 @@
+#include "agent/limit_keeper.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace tranche::agent {
+namespace {
+
+// Whether one of `held` may be this tenant: it has something of its resource on one of its devices.
+bool may_hold(const cluster::HeldDevices& held, const limit::TenantLimits& tenant) {
+  if (held.resource != tenant.resource) return false;
+  return std::ranges::any_of(held.ids, [&](const std::string& id) {
+    return std::ranges::any_of(tenant.devices, [&](const limit::DeviceLimits& device) {
+      return device.uuid == offer::device_uuid_of(id);
+    });
+  });
+}
+
+}  // namespace
+
+LimitKeeper::LimitKeeper(Options options, GrantStore& grants, const Log& log)
+    : options_(std::move(options)),
+      grants_(grants),
+      log_(log),
+      library_(options_.library, options_.state_dir / "lib") {}
+
+// Made when it is needed: an agent without limits leaves no folder.
+Result<TenantStore*> LimitKeeper::tenants() {
+  if (!tenants_) {
+    ASSIGN_OR_RETURN(tenants_, TenantStore::open(options_.state_dir / "tenants"));
+  }
+  return &*tenants_;
+}
+
+Result<offer::LimitMounts> LimitKeeper::prepare() {
+  if (!options_.state_dir.is_absolute()) {
+    return fail(Code::kFailedPrecondition,
+                fmt::format("--state-dir {} is no absolute path", options_.state_dir.string()),
+                "containers mount from it: name it as the host does");
+  }
+  const std::scoped_lock lock(mutex_);
+  auto installed = library_.install();
+  if (!installed) {
+    auto error = std::move(installed).error();
+    if (error.hint.empty()) {
+      error.hint =
+          "install libtranche-limit.so beside the agent (../lib), or name it with --limit-library";
+    }
+    return std::unexpected(std::move(error));
+  }
+  ASSIGN_OR_RETURN(const auto* store, tenants());
+  return offer::LimitMounts{.library = installed->library,
+                            .preload = installed->preload,
+                            .tenants = store->dir().string()};
+}
+
+Result<void> LimitKeeper::store(const offer::Grant& grant,
+                                const std::optional<offer::GrantLimits>& limits) {
+  const std::string id(offer::tenant_of(grant));
+  if (id.empty()) return grants_.add(grant);
+  if (!limits) return fail(Code::kInternal, fmt::format("tenant {} has no limits", id));
+  ASSIGN_OR_RETURN(const auto tenant, tenant_limits(id, grant.resource.value, *limits));
+  const std::scoped_lock lock(mutex_);
+  ASSIGN_OR_RETURN(auto* store, tenants());
+  TRY(store->put(tenant));
+  auto added = grants_.add(grant);
+  if (!added) (void)store->remove(id);  // what is left of it is swept later
+  return added;
+}
+
+void LimitKeeper::follow(const offer::Offer& offer) {
+  const std::scoped_lock lock(mutex_);
+  std::size_t changed = 0;
+  for (const auto& record : grants_.all()) {
+    const std::string id(offer::tenant_of(record.grant));
+    if (id.empty()) continue;
+    auto store = tenants();
+    if (!store) return complain(store.error());
+    if (follow_one(**store, id, record.grant, offer)) ++changed;
+  }
+  if (changed > 0) {
+    log_.info(fmt::format("the limits of {} container{} changed, without a restart", changed,
+                          changed == 1 ? "" : "s"));
+  }
+}
+
+// True: what it was promised has changed.
+bool LimitKeeper::follow_one(TenantStore& tenants, const std::string& id, const offer::Grant& grant,
+                             const offer::Offer& offer) {
+  const auto* resource = offer.find(grant.resource);
+  auto wanted = tenants.get(id);
+  if (resource != nullptr && resource->limits) {
+    if (const auto limits = offer::limits_for(*resource, grant.ids)) {
+      wanted = tenant_limits(id, grant.resource.value, *limits);
+    }
+  } else if (resource != nullptr && wanted) {
+    wanted->enforcement = limit::wire::Enforcement::kOff;
+  }
+  if (!wanted) {
+    complain(std::move(wanted).error().with_context(
+        fmt::format("what {} of tenant {} was promised is lost, so it is given no memory",
+                    grant.resource.value, id)));
+    return false;
+  }
+  const auto put = tenants.put(*wanted);
+  if (!put) complain(put.error());
+  return put.value_or(false);
+}
+
+void LimitKeeper::prune(std::span<const cluster::HeldDevices> held) {
+  const std::scoped_lock lock(mutex_);
+  grants_.prune(held);
+  sweep_tenants(held);
+  sweep_libraries();
+}
+
+void LimitKeeper::sweep_tenants(std::span<const cluster::HeldDevices> held) {
+  if (!FsRoot().is_directory(options_.state_dir / "tenants")) return;
+  auto store = tenants();
+  const auto ids = store ? (*store)->ids() : std::unexpected(store.error());
+  if (!ids) return complain(ids.error());
+  std::set<std::string, std::less<>> known;
+  for (const auto& record : grants_.all()) known.emplace(offer::tenant_of(record.grant));
+  for (const auto& id : *ids) {
+    if (known.contains(id)) continue;
+    // Its grant was dropped, or never stored, or is among those that could not be read.
+    const auto tenant = (*store)->get(id);
+    const bool maybe_held = !tenant || std::ranges::any_of(held, [&](const auto& holder) {
+      return may_hold(holder, *tenant);
+    });
+    if (maybe_held && grants_.incomplete()) continue;
+    if (const auto removed = (*store)->remove(id); !removed) complain(removed.error());
+  }
+}
+
+void LimitKeeper::sweep_libraries() {
+  if (grants_.incomplete()) return;  // one that cannot be read may mount any of them
+  std::set<std::string> mounted;
+  for (const auto& record : grants_.all()) {
+    for (const auto& mount : record.grant.mounts) mounted.insert(mount.host_path);
+  }
+  for (const auto& name : library_.sweep(mounted)) {
+    log_.info(fmt::format("removed {}: no container mounts it any more",
+                          (options_.state_dir / "lib" / name).string()));
+  }
+}
+
+void LimitKeeper::complain(const Error& error) {
+  if (complaint_ == error.what) return;
+  complaint_ = error.what;
+  log_.error(fmt::format("limits: {}", error.message()));
+}
+
+}  // namespace tranche::agent

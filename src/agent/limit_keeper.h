@@ -1,0 +1,68 @@
+#pragma once
+// The agent's side of the limits: what a limited grant needs on the host (library, preload file,
+// tenants' files) is there before Allocate is answered, follows the configuration while containers
+// run, and goes when nobody holds the grant any more. Enforcing is the arbiter's and the library's
+// (docs/decisions/0010-limits.md).
+//
+// Thread-safe: gRPC threads store grants, a timer's thread prunes, the agent's loop follows.
+
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "agent/grant_store.h"
+#include "agent/limit_library.h"
+#include "agent/tenant_store.h"
+#include "base/log.h"
+#include "cluster/pod_resources.h"
+#include "offer/grant.h"
+#include "offer/limits.h"
+#include "offer/offer.h"
+
+namespace tranche::agent {
+
+class LimitKeeper {
+ public:
+  struct Options {
+    std::filesystem::path library;    // of this release
+    std::filesystem::path state_dir;  // absolute, and on the host the same path as here
+  };
+
+  // `grants` and `log` outlive it.
+  LimitKeeper(Options options, GrantStore& grants, const Log& log);
+
+  // Where limited containers mount from, put in place; to be called again at any time. Errors: the
+  // library is missing, the state folder cannot be used.
+  Result<offer::LimitMounts> prepare();
+
+  // Records a grant, and before that what its tenant was promised.
+  Result<void> store(const offer::Grant& grant, const std::optional<offer::GrantLimits>& limits);
+
+  // Gives every tenant what the offer now promises it. Tenants whose tranches are no longer offered
+  // keep what they have; those of a resource without limits are no longer held to any.
+  void follow(const offer::Offer& offer);
+
+  // Drops grants that nobody holds (GrantStore::prune), the tenants they were, tenants that no
+  // grant knows and no holder could be, and libraries that no grant mounts.
+  void prune(std::span<const cluster::HeldDevices> held);
+
+ private:
+  Result<TenantStore*> tenants();
+  bool follow_one(TenantStore& tenants, const std::string& id, const offer::Grant& grant,
+                  const offer::Offer& offer);
+  void sweep_tenants(std::span<const cluster::HeldDevices> held);
+  void sweep_libraries();
+  void complain(const Error& error);
+
+  Options options_;
+  GrantStore& grants_;
+  const Log& log_;
+  std::mutex mutex_;  // of all that follows, and of the order of files and grants
+  LimitLibrary library_;
+  std::optional<TenantStore> tenants_;
+  std::string complaint_;  // said last
+};
+
+}  // namespace tranche::agent

@@ -1,0 +1,276 @@
+#include "agent/limit_keeper.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/fake_clock.h"
+#include "support/log_recorder.h"
+#include "support/temp_dir.h"
+
+namespace tranche::agent {
+namespace {
+
+using limit::wire::Enforcement;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using Names = std::vector<std::string>;
+
+const config::ResourceName kGpu = {"nvidia.com/gpu"};
+
+// 1000 MiB in `replicas`.
+offer::Offer offered(config::Limits rules, int replicas = 4) {
+  offer::ResourceOffer resource;
+  resource.name = resource.base = kGpu;
+  resource.devices = {{.uuid = "GPU-a", .memory = Bytes::from_mib(1000)}};
+  for (int i = 0; i < replicas; ++i) {
+    resource.tranches.push_back({offer::replica_id("GPU-a", i), 0});
+  }
+  if (rules.on()) resource.limits = offer::OfferLimits{rules, {replicas}};
+  return {.resources = {resource}};
+}
+
+config::Limits rules(config::Enforcement enforcement = config::Enforcement::kStrict) {
+  return {.enforcement = enforcement};
+}
+
+cluster::HeldDevices held(Names ids) { return {"ns", "pod", "c", kGpu.value, std::move(ids)}; }
+
+class LimitKeeperTest : public testing::Test {
+ protected:
+  LimitKeeperTest() {
+    EXPECT_TRUE(fs_.write_atomic(library(), "library 1"));
+    start();
+  }
+
+  std::filesystem::path library() const { return dir_.path() / "libtranche-limit.so"; }
+  std::filesystem::path state() const { return dir_.path() / "s"; }
+
+  // A fresh agent over the same state.
+  void start() {
+    keeper_.reset();
+    grants_ = GrantStore::open(state() / "grants", clock_, log_.log()).value();
+    keeper_.emplace(LimitKeeper::Options{.library = library(), .state_dir = state()}, *grants_,
+                    log_.log());
+  }
+
+  // As Allocate does; returns the answer.
+  offer::Grant grant(const std::string& tenant, Names ids, const offer::Offer& offer) {
+    const auto mounts = keeper_->prepare().value();
+    const auto made =
+        offer::make_grant(offer.resources[0], {.limits = mounts}, ids, tenant).value();
+    const auto stored = keeper_->store(made, offer::limits_for(offer.resources[0], ids));
+    EXPECT_TRUE(stored) << stored.error().message();
+    return made;
+  }
+
+  limit::TenantLimits promised(const std::string& tenant) const {
+    const auto text = fs_.read(state() / "tenants" / (tenant + ".json"));
+    if (!text) return {};
+    return limit::decode(*text).value();
+  }
+  Names tenants() const { return fs_.list(state() / "tenants").value_or(Names{}); }
+  Names libraries() const { return fs_.list(state() / "lib").value_or(Names{}); }
+
+  test::TempDir dir_;
+  FsRoot fs_;
+  test::FakeClock clock_;
+  test::LogRecorder log_;
+  std::unique_ptr<GrantStore> grants_;
+  std::optional<LimitKeeper> keeper_;
+};
+
+TEST_F(LimitKeeperTest, WhatAGrantMountsIsThereBeforeItIsAnswered) {
+  const auto made = grant("t1", {"GPU-a::0", "GPU-a::2"}, offered(rules()));
+  ASSERT_EQ(made.mounts.size(), 3U);
+  EXPECT_EQ(fs_.read(made.mounts[0].host_path).value(), "library 1");
+  EXPECT_EQ(fs_.read(made.mounts[1].host_path).value(), "/usr/local/tranche/libtranche-limit.so\n");
+  EXPECT_TRUE(fs_.is_directory(made.mounts[2].host_path));
+  EXPECT_THAT(fs_.list(made.mounts[2].host_path).value(), IsEmpty());
+  EXPECT_EQ(promised("t1"), (limit::TenantLimits{.id = "t1",
+                                                 .resource = kGpu.value,
+                                                 .enforcement = Enforcement::kStrict,
+                                                 .devices = {{"GPU-a", 500U << 20U, 500, 500}}}));
+  ASSERT_EQ(grants_->all().size(), 1U);
+  EXPECT_EQ(grants_->all()[0].grant, made);
+}
+
+TEST_F(LimitKeeperTest, AnyUserOfTheContainerReachesTheFolder) {
+  const auto made = grant("t1", {"GPU-a::0"}, offered(rules()));
+  using std::filesystem::perms;
+  const auto mode = std::filesystem::status(made.mounts[2].host_path).permissions();
+  EXPECT_EQ(mode & perms::mask, static_cast<perms>(0755));
+}
+
+TEST_F(LimitKeeperTest, GrantsWithoutLimitsLeaveNothingButTheirRecord) {
+  offer::Grant plain;
+  plain.resource = kGpu;
+  plain.ids = {"GPU-a"};
+  ASSERT_TRUE(keeper_->store(plain, std::nullopt));
+  keeper_->follow(offered({}));
+  keeper_->prune({});
+  EXPECT_EQ(grants_->all().size(), 1U);
+  EXPECT_FALSE(fs_.exists(state() / "tenants"));
+  EXPECT_FALSE(fs_.exists(state() / "lib"));
+}
+
+TEST_F(LimitKeeperTest, WithoutALibraryNothingCanBePromised) {
+  ASSERT_TRUE(fs_.remove(library()));
+  const auto mounts = keeper_->prepare();
+  ASSERT_FALSE(mounts);
+  EXPECT_EQ(mounts.error().code, Code::kNotFound);
+  EXPECT_THAT(mounts.error().message(), HasSubstr(library().string()));
+  EXPECT_THAT(mounts.error().message(), HasSubstr("--limit-library"));
+  ASSERT_TRUE(fs_.write_atomic(library(), ""));
+  EXPECT_THAT(keeper_->prepare().error().message(), HasSubstr("is empty"));
+  // It is looked for anew.
+  ASSERT_TRUE(fs_.write_atomic(library(), "library 1"));
+  EXPECT_TRUE(keeper_->prepare());
+}
+
+TEST_F(LimitKeeperTest, ARelativeStateFolderCannotBeMounted) {
+  keeper_.emplace(LimitKeeper::Options{.library = library(), .state_dir = "s"}, *grants_,
+                  log_.log());
+  EXPECT_THAT(keeper_->prepare().error().message(), HasSubstr("no absolute path"));
+}
+
+TEST_F(LimitKeeperTest, ALibraryThatWasRemovedOrDamagedIsPutBack) {
+  const auto mounts = keeper_->prepare().value();
+  ASSERT_TRUE(fs_.remove(mounts.library));
+  EXPECT_EQ(keeper_->prepare().value(), mounts);
+  EXPECT_EQ(fs_.read(mounts.library).value(), "library 1");
+  ASSERT_TRUE(fs_.write_atomic(mounts.library, "half"));
+  start();
+  EXPECT_EQ(keeper_->prepare().value(), mounts);
+  EXPECT_EQ(fs_.read(mounts.library).value(), "library 1");
+}
+
+TEST_F(LimitKeeperTest, MoreDevicesThanATenantCanHaveAreRefused) {
+  offer::Grant many;
+  many.resource = kGpu;
+  many.ids = {"GPU-a"};
+  many.mounts = {{"/run/tranche/t1", "/s/tenants/t1", true}};
+  offer::GrantLimits limits{.enforcement = config::Enforcement::kStrict, .devices = {}};
+  for (int i = 0; i < 17; ++i) {
+    limits.devices.push_back({.uuid = "MIG-" + std::to_string(i), .memory = {}});
+  }
+  const auto stored = keeper_->store(many, limits);
+  ASSERT_FALSE(stored);
+  EXPECT_THAT(stored.error().message(), HasSubstr("17 devices of nvidia.com/gpu"));
+  EXPECT_THAT(grants_->all(), IsEmpty());
+}
+
+TEST_F(LimitKeeperTest, LimitsFollowTheConfiguration) {
+  grant("t1", {"GPU-a::0"}, offered(rules()));
+  auto changed = rules(config::Enforcement::kElastic);
+  changed.memory = Bytes::from_mib(100);
+  changed.compute = config::Percent{50};
+  changed.policy = config::SharePolicy::kPriority;
+  changed.priority = config::PriorityClass::kBestEffort;
+  keeper_->follow(offered(changed));
+  EXPECT_EQ(promised("t1"), (limit::TenantLimits{.id = "t1",
+                                                 .resource = kGpu.value,
+                                                 .enforcement = Enforcement::kElastic,
+                                                 .priority = limit::Class::kBestEffort,
+                                                 .devices = {{"GPU-a", 100U << 20U, 50, 50}}}));
+  EXPECT_EQ(log_.count("the limits of 1 container changed, without a restart"), 1);
+  keeper_->follow(offered(changed));
+  EXPECT_EQ(log_.count("without a restart"), 1);
+}
+
+TEST_F(LimitKeeperTest, LimitsThatAreTurnedOffHoldNobodyAnyMore) {
+  grant("t1", {"GPU-a::0"}, offered(rules()));
+  keeper_->follow(offered({}));
+  EXPECT_EQ(promised("t1").enforcement, Enforcement::kOff);
+  keeper_->follow(offered(rules()));
+  EXPECT_EQ(promised("t1").enforcement, Enforcement::kStrict);
+}
+
+TEST_F(LimitKeeperTest, WhoseTrancheIsNoLongerOfferedKeepsWhatItHas) {
+  grant("t1", {"GPU-a::3"}, offered(rules()));
+  const auto before = promised("t1");
+  keeper_->follow(offered(rules(), 2));
+  EXPECT_EQ(promised("t1"), before);
+  keeper_->follow({});
+  EXPECT_EQ(promised("t1"), before);
+}
+
+TEST_F(LimitKeeperTest, ARestartedAgentMendsWhatIsMissing) {
+  grant("t1", {"GPU-a::0"}, offered(rules()));
+  const auto before = promised("t1");
+  std::filesystem::remove_all(state() / "tenants");
+  start();
+  keeper_->follow(offered(rules()));
+  EXPECT_EQ(promised("t1"), before);
+  EXPECT_TRUE(fs_.is_directory(state() / "tenants" / "t1"));
+}
+
+TEST_F(LimitKeeperTest, APromiseThatIsLostForGoodIsToldOnce) {
+  grant("t1", {"GPU-a::0"}, offered(rules()));
+  std::filesystem::remove_all(state() / "tenants");
+  keeper_->follow({});
+  keeper_->follow({});
+  EXPECT_EQ(log_.count("what nvidia.com/gpu of tenant t1 was promised is lost"), 1);
+}
+
+TEST_F(LimitKeeperTest, ATenantGoesWithItsGrant) {
+  grant("kept", {"GPU-a::0"}, offered(rules()));
+  grant("gone", {"GPU-a::1"}, offered(rules()));
+  clock_.advance(GrantStore::kSettle + std::chrono::seconds(1));
+  grant("young", {"GPU-a::2"}, offered(rules()));
+  // The arbiter's socket lies in the folder.
+  ASSERT_TRUE(fs_.write_atomic(state() / "tenants" / "gone" / "arbiter.sock", ""));
+  keeper_->prune(std::vector{held({"GPU-a::0"})});
+  EXPECT_EQ(tenants(), (Names{"kept", "kept.json", "young", "young.json"}));
+}
+
+TEST_F(LimitKeeperTest, ATenantThatNoGrantKnowsGoes) {
+  grant("t1", {"GPU-a::0"}, offered(rules()));
+  std::filesystem::remove_all(state() / "grants");  // as if Allocate had been cut off before it
+  start();
+  keeper_->prune(std::vector{held({"GPU-a::0"})});
+  EXPECT_THAT(tenants(), IsEmpty());
+}
+
+TEST_F(LimitKeeperTest, WithoutAllGrantsWhatMayBeHeldStays) {
+  const auto made = grant("t1", {"GPU-a::0"}, offered(rules()));
+  ASSERT_TRUE(fs_.write_atomic(state() / "grants" / "grants.jsonl", "torn\n"));
+  ASSERT_TRUE(fs_.write_atomic(library(), "library 2"));
+  start();
+  EXPECT_EQ(log_.count("a stored grant cannot be read"), 1);
+  ASSERT_TRUE(keeper_->prepare());
+  keeper_->prune(std::vector{held({"GPU-a::1"})});
+  EXPECT_EQ(tenants(), (Names{"t1", "t1.json"}));
+  EXPECT_EQ(libraries().size(), 2U);
+  // Nobody holds anything of its device: nobody can be it.
+  keeper_->prune(std::vector{held({"GPU-b::1"})});
+  EXPECT_THAT(tenants(), IsEmpty());
+}
+
+TEST_F(LimitKeeperTest, ALibraryStaysWhileAGrantMountsIt) {
+  const auto old = grant("t1", {"GPU-a::0"}, offered(rules()));
+  ASSERT_TRUE(fs_.write_atomic(library(), "library 2"));
+  start();  // the next release
+  const auto made = grant("t2", {"GPU-a::1"}, offered(rules()));
+  EXPECT_NE(made.mounts[0].host_path, old.mounts[0].host_path);
+  keeper_->prune(std::vector{held({"GPU-a::0", "GPU-a::1"})});
+  EXPECT_EQ(fs_.read(old.mounts[0].host_path).value(), "library 1");
+  EXPECT_EQ(fs_.read(made.mounts[0].host_path).value(), "library 2");
+  clock_.advance(GrantStore::kSettle + std::chrono::seconds(1));
+  keeper_->prune(std::vector{held({"GPU-a::1"})});
+  EXPECT_FALSE(fs_.exists(old.mounts[0].host_path));
+  EXPECT_TRUE(fs_.exists(made.mounts[0].host_path));
+  EXPECT_EQ(libraries().size(), 1U);
+  EXPECT_EQ(log_.count("no container mounts it any more"), 1);
+  // The release's own stays without any grant.
+  keeper_->prune({});
+  EXPECT_EQ(libraries().size(), 1U);
+}
+
+TEST(LimitLibrary, LiesBesideTheProgram) {
+  EXPECT_EQ(library_beside_program().filename(), "libtranche-limit.so");
+  EXPECT_EQ(library_beside_program().parent_path().filename(), "lib");
+}
+
+}  // namespace
+}  // namespace tranche::agent

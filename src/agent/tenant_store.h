@@ -1,0 +1,46 @@
+#pragma once
+// The tenants of this node, as files: <dir>/<id>.json says what a container was promised
+// (limits/v1) and is read by the arbiter; <dir>/<id>/ is mounted into the container and holds
+// nothing but the arbiter's socket. Written before Allocate is answered, kept as long as the grant.
+//
+// Used under LimitKeeper's lock.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/fs.h"
+#include "base/result.h"
+#include "limit/tenant_limits.h"
+#include "offer/limits.h"
+
+namespace tranche::agent {
+
+class TenantStore {
+ public:
+  // Makes the folder.
+  static Result<TenantStore> open(const std::filesystem::path& dir);
+
+  const std::filesystem::path& dir() const { return dir_; }
+
+  // Writes what differs; true: something did.
+  Result<bool> put(const limit::TenantLimits& limits);
+  // kNotFound: there is no such tenant; kInvalidArgument: its file is damaged.
+  Result<limit::TenantLimits> get(const std::string& id) const;
+  // First the file, so that the arbiter lets go, then the folder; fine when they are not there.
+  Result<void> remove(const std::string& id);
+  // Of every file, in order.
+  Result<std::vector<std::string>> ids() const;
+
+ private:
+  explicit TenantStore(std::filesystem::path dir) : dir_(std::move(dir)) {}
+
+  std::filesystem::path dir_;
+  FsRoot fs_;
+};
+
+// kInvalidArgument: more devices than a tenant can have.
+Result<limit::TenantLimits> tenant_limits(std::string id, std::string resource,
+                                          const offer::GrantLimits& limits);
+
+}  // namespace tranche::agent

@@ -1,0 +1,216 @@
+#include "offer/limits.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "offer/offer.h"
+
+namespace tranche::offer {
+namespace {
+
+using config::EqualPart;
+using config::Limits;
+using config::NoLimit;
+using config::Percent;
+
+// What several alternatives of a std::variant come to.
+template <class... Cases>
+struct Overloaded : Cases... {
+  using Cases::operator()...;
+};
+
+constexpr Bytes whole_mib(std::uint64_t bytes) { return Bytes::from_mib(bytes >> 20U); }
+
+// Of one tranche; nullopt: no limit.
+std::optional<Bytes> memory_part(const Limits& rules, const Device& device, int replicas) {
+  using Part = std::optional<Bytes>;
+  return std::visit(
+      Overloaded{
+          [](NoLimit) -> Part { return std::nullopt; },
+          [](Bytes bytes) -> Part { return bytes; },
+          [&](EqualPart) -> Part {
+            if (replicas <= 1) return std::nullopt;
+            return whole_mib(device.memory.value / static_cast<std::uint64_t>(replicas));
+          },
+          [&](Percent percent) -> Part {
+            if (percent.permille == 1000) return std::nullopt;
+            return whole_mib(device.memory.value / 1000 *
+                             static_cast<std::uint64_t>(percent.permille));
+          },
+      },
+      rules.memory);
+}
+
+// Of `tranches` together, in thousandths of the device's time; at least 1.
+int share(const Limits& rules, int tranches, int replicas) {
+  const auto* percent = std::get_if<Percent>(&rules.compute);
+  const int permille =
+      percent == nullptr ? 1000 * tranches / replicas : percent->permille * tranches;
+  return std::clamp(permille, 1, 1000);
+}
+
+DeviceLimits device_limits(const Limits& rules, const Device& device, int tranches, int replicas) {
+  DeviceLimits limits{.uuid = device.uuid, .weight = share(rules, tranches, replicas)};
+  if (auto part = memory_part(rules, device, replicas)) {
+    part->value *= static_cast<std::uint64_t>(tranches);
+    const bool all = tranches >= replicas && std::holds_alternative<EqualPart>(rules.memory);
+    const bool more = device.memory.value > 0 && *part >= device.memory;
+    if (!all && !more) limits.memory = part;
+  }
+  if (!std::holds_alternative<NoLimit>(rules.compute) && limits.weight < 1000) {
+    limits.permille = limits.weight;
+  }
+  return limits;
+}
+
+// The device that `id` is a tranche of, by its index; nullopt: it is not offered.
+std::optional<std::size_t> device_of(const ResourceOffer& offer, const std::string& id) {
+  const auto uuid = device_uuid_of(id);
+  const auto found = std::ranges::find(offer.devices, uuid, &Device::uuid);
+  if (found == offer.devices.end()) return std::nullopt;
+  const auto index = static_cast<std::size_t>(found - offer.devices.begin());
+  const int replicas = offer.limits->replicas[index];
+  if (replicas <= 1) return id == uuid ? std::optional(index) : std::nullopt;
+  int replica = -1;
+  const auto* end = id.data() + id.size();
+  std::from_chars(id.data() + std::min(uuid.size() + 2, id.size()), end, replica);
+  const bool known = replica >= 0 && replica < replicas && id == replica_id(uuid, replica);
+  return known ? std::optional(index) : std::nullopt;
+}
+
+std::string name_of(const Device& device) {
+  return fmt::format("{} {} ({})", device.mig ? "MIG device" : "GPU", device.index, device.uuid);
+}
+
+std::string tranches_of(int count, const std::string& part) {
+  return fmt::format("{} tranche{} of {}", count, count == 1 ? "" : "s", part);
+}
+
+// "4 tranches of 8Gi are more than <...>; lower ..."
+std::string too_much(int replicas, const std::string& part, const std::string& than,
+                     std::string_view key) {
+  return fmt::format("{} {} more than {}; lower `{}` or `replicas`, or say `oversubscribe: true`",
+                     tranches_of(replicas, part), replicas == 1 ? "is" : "are", than, key);
+}
+
+std::vector<int> replicas_of(const ResourceOffer& resource) {
+  std::vector<int> replicas(resource.devices.size());
+  for (const Tranche& tranche : resource.tranches) ++replicas[tranche.device];
+  return replicas;
+}
+
+std::string names_of(const Offer& offer) {
+  std::vector<std::string_view> names;
+  for (const auto& resource : offer.resources) names.push_back(resource.name.value);
+  for (const auto& withheld : offer.withheld) names.push_back(withheld.name.value);
+  return names.empty() ? "no GPU resource" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+void warn_of_strangers(const config::LimitTable& table, Offer& offer) {
+  for (const auto& entry : table.resources) {
+    const auto withheld = std::ranges::find(offer.withheld, entry.name, &Withheld::name);
+    if (offer.find(entry.name) != nullptr || withheld != offer.withheld.end()) continue;
+    const auto renamed = std::ranges::find(offer.resources, entry.name, &ResourceOffer::base);
+    offer.warnings.push_back(fmt::format(
+        "limits of {} (line {}): no such resource on this node (it has {}), so the entry does "
+        "nothing; {}",
+        entry.name.value, entry.line, names_of(offer),
+        renamed == offer.resources.end()
+            ? "correct the name, or ignore this if other nodes use the entry"
+            : fmt::format("write the name as advertised, {}", renamed->name.value)));
+  }
+}
+
+std::string objection_of(const config::LimitTable& table, const ResourceOffer& resource) {
+  for (std::size_t i = 0; i < resource.devices.size(); ++i) {
+    const auto why =
+        objection(resource.limits->rules, resource.devices[i], resource.limits->replicas[i]);
+    if (why.empty()) continue;
+    const auto* entry = table.find(resource.name);
+    return fmt::format("its limits (line {}) cannot be kept: {}",
+                       entry == nullptr ? table.line : entry->line, why);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string objection(const Limits& rules, const Device& device, int replicas) {
+  if (!rules.holds()) return {};
+  const bool of_the_device = !std::holds_alternative<NoLimit>(rules.memory) &&
+                             !std::holds_alternative<Bytes>(rules.memory);
+  const auto part = memory_part(rules, device, replicas);
+  if (part && of_the_device && device.memory.value == 0) {
+    return fmt::format("the driver does not tell how much memory {} has; write a quantity or none",
+                       name_of(device));
+  }
+  if (part && part->value == 0) {
+    return fmt::format("a part of {} would have less than 1 MiB; lower `replicas`",
+                       name_of(device));
+  }
+  if (rules.oversubscribe) return {};
+  const auto count = static_cast<std::uint64_t>(replicas);
+  if (part && device.memory.value > 0 && part->value > device.memory.value / count) {
+    return too_much(replicas, config::to_text(rules.memory),
+                    fmt::format("the {} MiB of {}", device.memory.mib(), name_of(device)),
+                    "memory");
+  }
+  const auto* percent = std::get_if<Percent>(&rules.compute);
+  if (percent != nullptr && percent->permille * std::int64_t{replicas} > 1000) {
+    return too_much(replicas, config::to_text(rules.compute),
+                    fmt::format("the time of {}", name_of(device)), "compute");
+  }
+  return {};
+}
+
+std::optional<GrantLimits> limits_for(const ResourceOffer& offer,
+                                      std::span<const std::string> ids) {
+  if (!offer.limits) return std::nullopt;
+  std::vector<std::pair<std::size_t, int>> held;  // device, tranches
+  for (const auto& id : ids) {
+    const auto device = device_of(offer, id);
+    if (!device) return std::nullopt;
+    const auto known = std::ranges::find(held, *device, &std::pair<std::size_t, int>::first);
+    if (known == held.end()) {
+      held.emplace_back(*device, 1);
+    } else {
+      ++known->second;
+    }
+  }
+  const auto& [rules, replicas] = *offer.limits;
+  GrantLimits limits{.enforcement = rules.enforcement, .devices = {}};
+  if (rules.policy == config::SharePolicy::kPriority) limits.priority = rules.priority;
+  for (const auto& [device, tranches] : held) {
+    limits.devices.push_back(
+        device_limits(rules, offer.devices[device], tranches, replicas[device]));
+  }
+  return limits;
+}
+
+void apply_limits(const config::LimitTable& table, Offer& offer) {
+  warn_of_strangers(table, offer);
+  for (ResourceOffer& resource : offer.resources) {
+    const auto& rules = table.of(resource.name);
+    if (rules.on()) resource.limits = OfferLimits{rules, replicas_of(resource)};
+  }
+  std::erase_if(offer.resources, [&](const ResourceOffer& resource) {
+    if (!resource.limits) return false;
+    auto why = objection_of(table, resource);
+    if (why.empty()) return false;
+    offer.withheld.push_back({resource.name, std::move(why)});
+    return true;
+  });
+}
+
+void withhold_limited(Offer& offer, const std::string& reason) {
+  std::erase_if(offer.resources, [&](const ResourceOffer& resource) {
+    if (!resource.limits) return false;
+    offer.withheld.push_back({resource.name, reason});
+    return true;
+  });
+}
+
+}  // namespace tranche::offer
