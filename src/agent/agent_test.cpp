@@ -60,6 +60,14 @@ class AgentTest : public testing::Test {
                                      std::to_string(replicas) + "\n"));
   }
 
+  void write_limits(const std::string& limits) {
+    ASSERT_TRUE(fs_.write_atomic(dir_.path() / "config.yaml",
+                                 "version: v1\nsharing:\n  timeSlicing:\n    resources:\n"
+                                 "    - {name: nvidia.com/gpu, replicas: 4}\n"
+                                 "tranche: {limits: " +
+                                     limits + "}\n"));
+  }
+
   void start() {
     source_.emplace(config::Sources(), options_.config_file, "");
     auto loaded = source_->read();
@@ -206,6 +214,34 @@ TEST_F(AgentTest, AStateFolderThatCannotBeUsedIsAWarning) {
   EXPECT_TRUE(says("registered nvidia.com/gpu"));
   EXPECT_EQ(log_.count("no node lock"), 1);
   EXPECT_EQ(log_.count("grants are not stored"), 1);
+}
+
+TEST_F(AgentTest, WhatCannotBeLimitedIsNotOfferedAndTheAgentIsNotReady) {
+  options_.limit_library = (dir_.path() / "library").string();
+  write_limits("{enforcement: strict}");
+  start();
+  ASSERT_TRUE(says("not advertising nvidia.com/gpu: its limits cannot be kept: read " +
+                   options_.limit_library));
+  EXPECT_TRUE(test::eventually([&] {
+    const auto status = read_status(options_.state_dir, host_name(), std::chrono::hours(1), clock_);
+    return status && !status->ready && status->text.contains("limits cannot be kept");
+  }));
+  EXPECT_TRUE(registered().empty());
+  // The library is installed: the next reading of the hardware finds it.
+  ASSERT_TRUE(fs_.write_atomic(options_.limit_library, "library"));
+  EXPECT_TRUE(says("registered nvidia.com/gpu"));
+  EXPECT_TRUE(says("limits strict: memory equal, compute equal"));
+}
+
+TEST_F(AgentTest, LimitsWithoutAStateFolderAreNotPromised) {
+  ASSERT_TRUE(fs_.write_atomic(options_.state_dir, "a file"));
+  write_limits("{enforcement: account}");
+  start();
+  EXPECT_TRUE(
+      says("not advertising nvidia.com/gpu: its limits cannot be kept: there is no state "
+           "folder; mount a writable folder at --state-dir"));
+  write_limits("{enforcement: off}");
+  EXPECT_TRUE(says("registered nvidia.com/gpu"));
 }
 
 }  // namespace

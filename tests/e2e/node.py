@@ -105,13 +105,19 @@ class Node:
 
     # Programs.
 
-    def start(self, *arguments: object, argv0: str = "tranche", env: dict | None = None) -> Process:
+    def start(
+        self,
+        *arguments: object,
+        argv0: str = "tranche",
+        env: dict | None = None,
+        executable: pathlib.Path = TRANCHE,
+    ) -> Process:
         """`tranche` under the name argv0."""
         process = Process(
             [argv0, *arguments],
             self.dir / f"log-{len(self._processes)}",
             {**self.env, **{k: str(v) for k, v in (env or {}).items()}},
-            executable=TRANCHE,
+            executable=executable,
         )
         self._processes.append(process)
         if self.kubelet is not None:
@@ -165,6 +171,11 @@ class Node:
     def sockets(self) -> set:
         folder = self.dir / "k" / "device-plugins"
         return {one.name for one in folder.iterdir() if one.name.startswith("nvidia-")}
+
+    def promises(self) -> dict:
+        """The limits of every tenant (limits/v1), by its id."""
+        files = (self.state / "tenants").glob("*.json")
+        return {file.stem: json.loads(file.read_text())["limits"] for file in files}
 
     def stored_grants(self) -> list:
         file = self.state / "grants" / "grants.jsonl"

@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 
 from node import GPU, sharing
 from programs import ROOT, wait_until
+from test_grants import checksum
 
 sys.path.append(str(ROOT / "tests" / "chart"))
 from api_server import ApiServer  # noqa: E402
@@ -89,7 +90,7 @@ def check(name: str, value: dict, free: tuple = ()) -> None:
             assert not validator(text).is_valid(of_another_kind(value, at)), at
     # Of its own parts a format has every field, in every file.
     for at in paths(value):
-        if len(at) == 1 or (len(at) == 2 and at[0] in ("record", "choice", "snapshot")):
+        if len(at) == 1 or (len(at) == 2 and at[0] in ("record", "choice", "limits", "snapshot")):
             assert not validator(text).is_valid(without(value, at)), at
 
 
@@ -167,6 +168,49 @@ def test_grants(node):
     # Nothing was checked only because nothing was there.
     for field in ("envs", "mounts", "devices", "annotations", "cdiDevices"):
         assert any(grant["record"][field] for grant in written), field
+
+
+def test_limits(node, tmp_path):
+    """Of a part with every limit, and of whole GPUs without any."""
+    library = tmp_path / "libtranche-limit.so"
+    library.write_bytes(b"library")
+    one, two = node("l20"), node("a100-80gb-x8")
+    for here, config in ((one, json.loads(sharing(4))), (two, {})):
+        config["tranche"] = {"limits": {"enforcement": "strict"}}
+        here.agent(f"--limit-library={library}", config=config)
+    one.kubelet.wait(GPU, allocatable=4)
+    one.kubelet.admit("a", {GPU: 1})
+    two.kubelet.wait(GPU, allocatable=8)
+    two.kubelet.admit("a", {GPU: 8})
+    part, whole = (json.loads(next((here.state / "tenants").glob("*.json")).read_text()) for here in (one, two))
+    for promise in (part, whole):
+        check("limits-v1", promise)
+        assert promise["checksum"] == checksum(promise["limits"])
+    assert set(part["limits"]["devices"][0]) == {"uuid", "memoryBytes", "permille", "weight"}
+    assert [set(device) for device in whole["limits"]["devices"]] == [{"uuid", "weight"}] * 8
+
+
+@pytest.mark.parametrize(
+    ("path", "wrong"),
+    [
+        (("version",), "limits/v2"),
+        (("limits", "id"), "../x"),
+        (("limits", "enforcement"), "hard"),
+        (("limits", "priority"), "high"),
+        (("limits", "devices"), []),
+        (("limits", "devices", 0, "uuid"), "0"),
+        (("limits", "devices", 0, "weight"), 0),
+        (("limits", "devices", 0, "permille"), 1001),
+        (("limits", "devices", 0, "memoryBytes"), -1),
+    ],
+)
+def test_limits_refuse(path, wrong):
+    device = {"uuid": "GPU-1", "weight": 1, "permille": 250, "memoryBytes": 1}
+    limits = {"id": "5c1f", "resource": GPU, "enforcement": "strict", "priority": "normal", "devices": [device]}
+    sample = {"version": "limits/v1", "checksum": "0123456789abcdef", "limits": limits}
+    validator(schema("limits-v1")).validate(sample)
+    parent(sample, path)[path[-1]] = wrong
+    assert not validator(schema("limits-v1")).is_valid(sample)
 
 
 @pytest.fixture

@@ -1,0 +1,301 @@
+"""Limits from the configuration to the container: what Allocate answers, what lies on the host for it, and
+how both follow the configuration, the release and the Pod."""
+
+import json
+import pathlib
+import shutil
+
+import pytest
+
+from node import GPU, SHARED, sharing
+from programs import TRANCHE, wait_until
+from test_grants import checksum
+
+LIBRARY = "/usr/local/tranche/libtranche-limit.so"
+PRELOAD = "/etc/ld.so.preload"
+L20_MEMORY_MIB = 46068
+
+
+def limited(replicas: int = 4, renamed: bool = False, **limits) -> str:
+    """A configuration that shares nvidia.com/gpu and limits its holders."""
+    config = json.loads(sharing(replicas, renameByDefault=renamed))
+    config["tranche"] = {"limits": {"enforcement": "strict", **limits}}
+    return json.dumps(config)
+
+
+@pytest.fixture
+def library(tmp_path) -> pathlib.Path:
+    """Stands for libtranche-limit.so: the agent does not look into it."""
+    file = tmp_path / "libtranche-limit.so"
+    file.write_bytes(b"\x7fELF of this release")
+    return file
+
+
+def limiting_agent(here, library: pathlib.Path, *arguments, **options):
+    return here.agent(f"--limit-library={library}", *arguments, **options)
+
+
+def held(here, pod: str, count: int = 1, resource: str = GPU) -> dict:
+    """Ids and answer of a Pod's container."""
+    return here.kubelet.admit(pod, {resource: count})["containers"]["c"][resource]
+
+
+def mounts(answer: dict) -> dict:
+    """Host path by container path; all are read-only."""
+    assert all(one["read_only"] for one in answer["mounts"]), answer["mounts"]
+    return {one["container_path"]: pathlib.Path(one["host_path"]) for one in answer["mounts"]}
+
+
+def tenant(answer: dict) -> str:
+    """The id of the tenant that the answer makes its container."""
+    [path] = [path for path in mounts(answer) if path.startswith("/run/tranche/")]
+    return path.removeprefix("/run/tranche/")
+
+
+def test_a_plain_file_of_nvidias_changes_nothing(node, library):
+    here = node("l20")
+    agent = limiting_agent(here, library, config=sharing(4))
+    here.kubelet.wait(GPU, allocatable=4)
+    agent.wait_log("limits: off, as with NVIDIA's plugin: one container can take all of a shared GPU")
+    [uuid] = here.uuids()
+    answer = held(here, "a", 2)["answer"]
+    assert answer.pop("envs") == {"NVIDIA_VISIBLE_DEVICES": uuid}
+    assert not any(answer.values()), answer
+    assert not (here.state / "tenants").exists()
+    assert not (here.state / "lib").exists()
+
+
+@pytest.mark.parametrize("strategy", ["envvar", "cdi-cri", "cdi-annotations"])
+def test_what_a_container_gets(node, library, strategy):
+    here = node("l20")
+    driver = here.driver_root
+    roots = (f"--driver-root={driver}", f"--driver-root-ctr-path={here.host}{driver}")
+    config = limited(memory="25%", compute="10%")
+    agent = limiting_agent(
+        here, library, f"--device-list-strategy={strategy}", *roots, config=config
+    )
+    here.kubelet.wait(GPU, allocatable=4)
+    agent.wait_log("limits: every resource strict: memory 25%, compute 10%")
+    [uuid] = here.uuids()
+    answer = held(here, "a", 2)["answer"]
+    found = mounts(answer)
+    mine = tenant(answer)
+    assert set(found) == {LIBRARY, PRELOAD, f"/run/tranche/{mine}"}
+    assert found[LIBRARY].read_bytes() == library.read_bytes()
+    assert found[PRELOAD].read_text() == f"{LIBRARY}\n"
+    folder = found[f"/run/tranche/{mine}"]
+    assert folder == here.state / "tenants" / mine
+    assert list(folder.iterdir()) == []
+    quarter = L20_MEMORY_MIB * 2**20 // 1000 * 250 >> 20 << 20
+    assert here.promises() == {
+        mine: {
+            "id": mine,
+            "resource": GPU,
+            "enforcement": "strict",
+            "priority": "normal",
+            "devices": [
+                {"uuid": uuid, "memoryBytes": 2 * quarter, "permille": 200, "weight": 200}
+            ],
+        }
+    }
+    [stored] = here.stored_grants()
+    assert [one["hostPath"] for one in stored["record"]["mounts"]] == [
+        one["host_path"] for one in answer["mounts"]
+    ]
+
+
+def test_volume_mounts_stand_beside_the_limits(node, library):
+    here = node("l20")
+    limiting_agent(here, library, "--device-list-strategy=volume-mounts", config=limited())
+    here.kubelet.wait(GPU, allocatable=4)
+    [uuid] = here.uuids()
+    answer = held(here, "a")["answer"]
+    read_only = {one["container_path"]: one["read_only"] for one in answer["mounts"]}
+    assert read_only == {
+        f"/var/run/nvidia-container-devices/{uuid}": False,
+        LIBRARY: True,
+        PRELOAD: True,
+        f"/run/tranche/{next(iter(here.promises()))}": True,
+    }
+
+
+def test_each_container_is_a_tenant_of_its_own(node, library):
+    here = node("l20")
+    limiting_agent(here, library, config=limited())
+    here.kubelet.wait(GPU, allocatable=4)
+    first, second = (held(here, pod)["answer"] for pod in "ab")
+    assert tenant(first) != tenant(second)
+    assert mounts(first)[LIBRARY] == mounts(second)[LIBRARY]
+    assert set(here.promises()) == {tenant(first), tenant(second)}
+
+
+def test_entries_are_by_the_advertised_name(node, library):
+    here = node("l20")
+    entry = {"name": "gpu.shared", "memory": "4Gi", "compute": "none"}
+    config = limited(renamed=True, enforcement="account", resources=[entry])
+    limiting_agent(here, library, config=config)
+    here.kubelet.wait(SHARED, allocatable=4)
+    held(here, "a", resource=SHARED)
+    [promise] = here.promises().values()
+    assert promise["enforcement"] == "account"
+    assert promise["devices"][0]["memoryBytes"] == 4 << 30
+    assert "permille" not in promise["devices"][0]
+
+
+def test_without_the_library_nothing_limited_is_advertised(node, library):
+    here = node("l20")
+    content = library.read_bytes()
+    library.unlink()
+    agent = limiting_agent(here, library, "--machine-interval=50ms", config=limited())
+    agent.wait_log(f"not advertising {GPU}: its limits cannot be kept: read {library}: No such file.*--limit-library")
+    assert here.kubelet.registered(GPU) == 0
+    check = here.start("agent", *here.places(), "--check=ready")
+    here.kubelet.watched.remove(check)
+    wait_until(lambda: not check.running(), "the probe's answer")
+    assert check.wait() == 1
+    assert "limits cannot be kept" in check.output
+    # Installed later: found at the next reading.
+    library.write_bytes(content)
+    here.kubelet.wait(GPU, allocatable=4)
+    assert mounts(held(here, "a")["answer"])[LIBRARY].read_bytes() == content
+
+
+def test_what_cannot_be_promised_is_not_advertised(node, library):
+    here = node("l20")
+    agent = limiting_agent(here, library, config=limited(4, memory="12Gi"))
+    agent.wait_log(
+        f"not advertising {GPU}: its limits .* cannot be kept: 4 tranches of 12Gi are more than the "
+        f"{L20_MEMORY_MIB} MiB of GPU 0 .*oversubscribe: true"
+    )
+    here.write(limited(4, memory="12Gi", oversubscribe=True))
+    here.kubelet.wait(GPU, allocatable=4)
+    held(here, "a")
+    [promise] = here.promises().values()
+    assert promise["devices"][0]["memoryBytes"] == 12 << 30
+
+
+def test_limits_change_under_a_running_container(node, library):
+    here = node("l20")
+    agent = limiting_agent(here, library, config=limited(memory="8Gi"))
+    here.kubelet.wait(GPU, allocatable=4)
+    answer = held(here, "a")["answer"]
+    sent = here.kubelet.ask("stream-count")["streams"][GPU]
+
+    def promise() -> dict:
+        return here.promises()[tenant(answer)]
+
+    here.write(limited(memory="6Gi", compute="5%", enforcement="elastic"))
+    wait_until(lambda: promise()["enforcement"] == "elastic", "the new limits")
+    assert promise()["devices"][0]["memoryBytes"] == 6 << 30
+    assert promise()["devices"][0]["permille"] == 50
+    agent.wait_log("the limits of 1 container changed, without a restart")
+    # Off holds nobody any more, and the container's files stay.
+    here.write(sharing(4))
+    wait_until(lambda: promise()["enforcement"] == "off", "no limits")
+    assert all(path.exists() for path in mounts(answer).values())
+    assert mounts(held(here, "b")["answer"]) == {}
+    # On again: the container from between is told of, the first is held to them again.
+    here.write(limited())
+    wait_until(lambda: promise()["enforcement"] == "strict", "limits again")
+    agent.wait_log(f"1 grant given out before there were limits, and not limited: .* of {GPU}; delete")
+    # All the while kubelet saw one list.
+    assert here.kubelet.ask("stream-count")["streams"][GPU] == sent
+    assert here.kubelet.registered(GPU) == 1
+    again = here.kubelet.ask("restart-container", pod="a", container="c")["resources"]
+    assert again[GPU]["answer"] == answer
+
+
+def test_a_killed_agent_finds_its_tenants_again(node, library):
+    here = node("l20")
+    agent = limiting_agent(here, library, config=limited())
+    here.kubelet.wait(GPU, allocatable=4)
+    answer = held(here, "a")["answer"]
+    before = here.promises()
+    agent.kill()
+    (here.state / "tenants" / f"{tenant(answer)}.json").unlink()
+    limiting_agent(here, library, config=limited())
+    here.kubelet.wait(GPU, registrations=2, allocatable=4)
+    wait_until(lambda: here.promises() == before, "what was promised")
+
+
+def test_an_upgrade_leaves_running_containers_their_library(node, library):
+    here = node("l20")
+    agent = limiting_agent(here, library, config=limited())
+    here.kubelet.wait(GPU, allocatable=4)
+    old = mounts(held(here, "a")["answer"])
+    content = library.read_bytes()
+    assert agent.stop() == 0
+    library.write_bytes(b"\x7fELF of the next release")
+    limiting_agent(here, library, config=limited())
+    here.kubelet.wait(GPU, registrations=2, allocatable=4)
+    new = mounts(held(here, "b")["answer"])
+    assert old[LIBRARY].read_bytes() == content
+    assert new[LIBRARY].read_bytes() == library.read_bytes()
+    # Kubelet replays the first one's mounts.
+    replayed = here.kubelet.ask("restart-container", pod="a", container="c")["resources"][GPU]
+    assert mounts(replayed["answer"]) == old
+
+
+def test_a_tenant_and_its_library_go_with_the_pod(node, library):
+    here = node("l20")
+    agent = limiting_agent(here, library, config=limited())
+    here.kubelet.wait(GPU, allocatable=4)
+    gone = held(here, "gone")["answer"]
+    kept = held(here, "kept")["answer"]
+    here.kubelet.ask("remove", pod="gone")
+    assert agent.stop() == 0
+    # Time passes, and another release comes.
+    file = here.state / "grants" / "grants.jsonl"
+    records = here.stored_grants()
+    for stored in records:
+        stored["record"]["grantedAtMs"] -= 3_600_000
+        stored["checksum"] = checksum(stored["record"])
+    file.write_text("".join(json.dumps(stored) + "\n" for stored in records))
+    library.write_bytes(b"\x7fELF of the next release")
+    agent = limiting_agent(here, library, config=limited())
+    wait_until(lambda: set(here.promises()) == {tenant(kept)}, "one tenant")
+    wait_until(lambda: not mounts(gone)[f"/run/tranche/{tenant(gone)}"].exists(), "its folder gone")
+    assert mounts(kept)[LIBRARY].exists()
+    assert agent.stop() == 0
+    here.kubelet.ask("remove", pod="kept")
+    agent = limiting_agent(here, library, config=limited())
+    agent.wait_log("removed .*/lib/.*: no container mounts it any more")
+    assert not mounts(kept)[LIBRARY].exists()
+    assert here.promises() == {}
+
+
+def test_the_library_beside_the_program_is_the_default(node, tmp_path):
+    """As an image has it: <prefix>/bin/tranche and <prefix>/lib/libtranche-limit.so."""
+    here = node("l20")
+    prefix = tmp_path / "usr"
+    (prefix / "bin").mkdir(parents=True)
+    (prefix / "lib").mkdir()
+    shutil.copy(TRANCHE, prefix / "bin")
+    (prefix / "lib" / "libtranche-limit.so").write_bytes(b"\x7fELF beside it")
+    here.write(limited())
+    here.start(
+        "agent", *here.places(), f"--config-file={here.config}", executable=prefix / "bin" / "tranche"
+    )
+    here.kubelet.wait(GPU, allocatable=4)
+    assert mounts(held(here, "a")["answer"])[LIBRARY].read_bytes() == b"\x7fELF beside it"
+
+
+def test_a_mig_instance_is_the_device(node, library):
+    here = node("a100-40gb-mig")
+    small = "nvidia.com/mig-1g.5gb"
+    config = {
+        "sharing": {"timeSlicing": {"resources": [{"name": "mig-1g.5gb", "replicas": 2}]}},
+        "tranche": {"limits": {"resources": [{"name": "mig-1g.5gb", "enforcement": "strict"}]}},
+    }
+    limiting_agent(here, library, "--mig-strategy=mixed", config=config)
+    here.kubelet.wait(small, allocatable=4)
+    one = held(here, "a", resource=small)
+    [promise] = here.promises().values()
+    [device] = promise["devices"]
+    assert device["uuid"] == one["ids"][0].split("::")[0]
+    assert device["uuid"].startswith("MIG-")
+    assert 0 < device["memoryBytes"] < 3 << 30
+    # Other profiles have no limits.
+    other = "nvidia.com/mig-2g.10gb"
+    here.kubelet.wait(other, allocatable=1)
+    assert mounts(held(here, "b", resource=other)["answer"]) == {}
