@@ -11,6 +11,7 @@
 #include "agent/signals.h"
 #include "cdi/imex.h"
 #include "host/host_reader.h"
+#include "labels/limit_labels.h"
 
 namespace tranche::agent {
 namespace {
@@ -252,7 +253,8 @@ void Agent::reconcile() {
 void Agent::update_labels() {
   gpu::Machine none;
   none.host = host_;
-  labels_->update(machine_.value_or(std::move(none)), loaded_.config);
+  const auto ours = carried_ ? labels::limit_labels(carried_->offer) : labels::Labels();
+  labels_->update(machine_.value_or(std::move(none)), loaded_.config, ours);
 }
 
 // What has limits is only offered where containers can be limited: never a silent whole GPU.

@@ -16,18 +16,20 @@ void LabelKeeper::restamp() {
           .count();
 }
 
-void LabelKeeper::update(const gpu::Machine& machine, const config::Config& config) {
+void LabelKeeper::update(const gpu::Machine& machine, const config::Config& config,
+                         const labels::Labels& ours) {
   if (mode_ == config::LabelsMode::kOff) return;
   flags_ = config.flags.gfd;
   // Standard output is the log of an agent; labels there are `tranche labels --oneshot`'s.
   if (sink_ == nullptr && (flags_.output_file.empty() || !may_write_file())) return;
   const auto timestamp =
       flags_.no_timestamp ? std::nullopt : std::optional<std::int64_t>(timestamp_);
-  const auto set = labels::make_labels(machine, config, {.timestamp = timestamp});
+  auto set = labels::make_labels(machine, config, {.timestamp = timestamp});
   if (!set) {
     say_once(LogLevel::kError, fmt::format("labels: {}", set.error().message()));
     return;
   }
+  set->labels.insert(ours.begin(), ours.end());
   if (sink_ == nullptr) {
     write_file(*set);
     return;

@@ -28,8 +28,10 @@ class LabelKeeper {
 
   // The configuration took effect now: labels get a new timestamp.
   void restamp();
-  // Writes the labels of `machine` under `config`, if they differ from what was written.
-  void update(const gpu::Machine& machine, const config::Config& config);
+  // Writes the labels of `machine` under `config`, and `ours` beside them, if they differ from what
+  // was written.
+  void update(const gpu::Machine& machine, const config::Config& config,
+              const labels::Labels& ours = {});
   // At the agent's end.
   void finish();
 

@@ -10,6 +10,9 @@ namespace {
 
 constexpr std::string_view kMigPrefix = "nvidia.com/mig-";
 constexpr std::string_view kProfile = "nvidia.com/mig-<profile>";
+constexpr std::string_view kResource = "tranche.dev/<resource>";
+constexpr std::string_view kOurPrefix = "tranche.dev/";
+constexpr std::string_view kLimited = "the agent offers the resource with limits";
 constexpr std::string_view kSingle = "migStrategy single, valid layout";
 constexpr std::string_view kMixed = "migStrategy mixed, once per profile";
 constexpr std::string_view kVgpu = "in a virtual machine with a vGPU";
@@ -90,15 +93,20 @@ constexpr auto kTable = std::to_array<LabelDoc>({
     {"nvidia.com/vgpu.host-driver-branch", "driver branch of the vGPU's host", kVgpu},
     {"nvidia.com/gfd.timestamp", "Unix time at which the labelling configuration took effect",
      "always, unless noTimestamp"},
+    {"tranche.dev/<resource>.limits", "`account`, `strict` or `elastic`", kLimited},
+    {"tranche.dev/<resource>.limits-by",
+     "what keeps them: `mig` (each tranche is a MIG instance) or `limiter` (the library in the "
+     "container)",
+     kLimited},
 });
 
 constexpr std::string_view kHeader = R"(# Node labels
 
 <!-- Made from src/labels/reference.cpp; a test keeps it so. -->
 
-The keys and values are those of NVIDIA's GPU feature discovery. [Labels](../labels.md) tells how they
-come to the node and how sharing changes them. `<profile>` is a MIG profile with `.` for `+`:
-`1g.5gb`, `1g.5gb.me`.
+The keys and values are those of NVIDIA's GPU feature discovery; those that begin with `tranche.dev/` are ours. [Labels](../labels.md)
+tells how they come to the node and how sharing changes them. `<profile>` is a MIG profile with `.` for `+`: `1g.5gb`, `1g.5gb.me`;
+`<resource>` is a resource's name without `nvidia.com/`: `gpu`, `gpu.shared`.
 
 | label | value | present |
 |---|---|---|
@@ -109,11 +117,14 @@ come to the node and how sharing changes them. `<profile>` is a MIG profile with
 std::span<const LabelDoc> label_table() { return kTable; }
 
 const LabelDoc* find_label(std::string_view key) {
-  const auto describes = [key](const LabelDoc& row) {
-    if (row.key == key) return true;
-    if (!row.key.starts_with(kProfile) || !key.starts_with(kMigPrefix)) return false;
-    const auto suffix = row.key.substr(kProfile.size());
-    return key.size() > kMigPrefix.size() + suffix.size() && key.ends_with(suffix);
+  // "<prefix><anything><suffix>", where the row has `pattern` before its suffix.
+  const auto fits = [key](const LabelDoc& row, std::string_view pattern, std::string_view prefix) {
+    if (!row.key.starts_with(pattern) || !key.starts_with(prefix)) return false;
+    const auto suffix = row.key.substr(pattern.size());
+    return key.size() > prefix.size() + suffix.size() && key.ends_with(suffix);
+  };
+  const auto describes = [&](const LabelDoc& row) {
+    return row.key == key || fits(row, kProfile, kMigPrefix) || fits(row, kResource, kOurPrefix);
   };
   const auto* found = std::ranges::find_if(kTable, describes);
   return found == kTable.end() ? nullptr : found;

@@ -9,7 +9,8 @@
 namespace tranche::labels {
 
 struct LabelDoc {
-  std::string_view key;  // "nvidia.com/..."; <profile> stands for a MIG profile
+  std::string_view key;  // "nvidia.com/..."; <profile> stands for a MIG profile,
+                         // <resource> for a resource's name
   std::string_view value;
   std::string_view when;  // empty: on every node with a GPU
 };

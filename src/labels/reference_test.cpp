@@ -8,6 +8,7 @@
 #include <string>
 
 #include "labels/labels.h"
+#include "labels/limit_labels.h"
 #include "support/machines.h"
 
 namespace tranche::labels {
@@ -30,6 +31,10 @@ std::set<std::string> every_key() {
     if (!set) continue;
     for (const auto& [key, value] : set->labels) keys.insert(key);
   }
+  mixed.tranche.limits.general.enforcement = config::Enforcement::kStrict;
+  for (const auto& [key, value] : limit_labels(offer::make_offer(mig, mixed, {}).value())) {
+    keys.insert(key);
+  }
   return keys;
 }
 
@@ -49,6 +54,8 @@ TEST(LabelReference, UnknownKeys) {
   EXPECT_EQ(find_label("nvidia.com/gpu.colour"), nullptr);
   EXPECT_EQ(find_label("nvidia.com/mig-.count"), nullptr);
   EXPECT_EQ(find_label("example.com/gpu.count"), nullptr);
+  EXPECT_EQ(find_label("tranche.dev/.limits"), nullptr);
+  EXPECT_EQ(find_label("tranche.dev/gpu"), nullptr);
 }
 
 TEST(LabelReference, PageIsUpToDate) {

@@ -299,3 +299,13 @@ def test_a_mig_instance_is_the_device(node, library):
     other = "nvidia.com/mig-2g.10gb"
     here.kubelet.wait(other, allocatable=1)
     assert mounts(held(here, "b", resource=other)["answer"]) == {}
+
+
+def test_labels_tell_how_limits_are_kept(node, library):
+    here = node("l20")
+    here.features.mkdir()
+    limiting_agent(here, library, config=limited(renamed=True), labels="true")
+    wait_until(lambda: here.labels().get("tranche.dev/gpu.shared.limits") == "strict", "the label")
+    assert here.labels()["tranche.dev/gpu.shared.limits-by"] == "limiter"
+    here.write(sharing(4))
+    wait_until(lambda: not [key for key in here.labels() if key.startswith("tranche.dev/")], "none")

@@ -1,0 +1,14 @@
+#pragma once
+// Labels of ours that say how the limits of each offered resource are kept (docs/limits.md). None
+// where nothing has limits: then the labels are NVIDIA's alone.
+
+#include "labels/labels.h"
+#include "offer/offer.h"
+
+namespace tranche::labels {
+
+// tranche.dev/<resource>.limits: off is left out; tranche.dev/<resource>.limits-by: "mig" where
+// each tranche is a MIG instance of its own, else "limiter", the library in the container.
+Labels limit_labels(const offer::Offer& offer);
+
+}  // namespace tranche::labels
