@@ -5,17 +5,21 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "agent/cleanup_objects.h"
 #include "agent/config_memory.h"
 #include "agent/config_source.h"
 #include "cdi/writer.h"
 #include "labels/feature_file.h"
+#include "offer/grant_record.h"
 
 namespace tranche::agent {
 namespace {
 
 using Removed = Result<std::vector<std::string>>;
+
+constexpr std::size_t kLongestGrants = std::size_t{64} << 20U;
 
 // The configuration that was in force last, as far as it is known.
 Result<config::Loaded> last_config(config::Sources sources, const config::AgentOptions& options) {
@@ -79,11 +83,66 @@ Result<void> remove_files(const std::filesystem::path& folder, bool (*wanted)(st
   return {};
 }
 
+// What containers mount that may still be started: the grants say so, and kubelet replays them.
+std::set<std::string> mounted_by_grants(const std::filesystem::path& state) {
+  std::set<std::string> mounted;
+  const auto text = FsRoot().read(state / "grants" / "grants.jsonl", kLongestGrants).value_or("");
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const auto end = std::min(text.find('\n', begin), text.size());
+    const auto record = offer::decode(std::string_view(text).substr(begin, end - begin));
+    begin = end + 1;
+    if (!record) continue;
+    for (const auto& mount : record->grant.mounts) mounted.insert(mount.host_path);
+  }
+  return mounted;
+}
+
+// Whether something at or below `path` is.
+bool is_mounted(const std::filesystem::path& path, const std::set<std::string>& mounted) {
+  const auto below = path.string() + "/";
+  const auto first = mounted.lower_bound(below);
+  return mounted.contains(path.string()) || (first != mounted.end() && first->starts_with(below));
+}
+
+// Removes tenants and libraries of the limits, but for those that grants mount: without its mounts
+// a container could not be started again. True: nothing is left.
+Result<bool> clear_limits(const std::filesystem::path& state, std::vector<std::string>& removed) {
+  const FsRoot fs;
+  const auto mounted = mounted_by_grants(state);
+  bool all = true;
+  for (const auto* name : {"tenants", "lib"}) {
+    const auto folder = state / name;
+    if (!fs.is_directory(folder)) continue;
+    ASSIGN_OR_RETURN(const auto entries, fs.list(folder));
+    for (const auto& entry : entries) {
+      auto path = folder / entry;
+      const auto file = path;
+      if (path.extension() == ".json") path.replace_extension();  // goes and stays with its folder
+      if (is_mounted(path, mounted)) {
+        all = false;
+        continue;
+      }
+      std::error_code error;
+      std::filesystem::remove_all(file, error);
+      if (error) {
+        return std::unexpected(errno_error(error.value(), "remove " + file.string()));
+      }
+      removed.push_back(file.string());
+    }
+    std::error_code not_empty;
+    std::filesystem::remove(folder, not_empty);
+  }
+  return all;
+}
+
 // The lock stays: whoever clears holds it, and removes it at its own end.
 Removed clear_state(const std::filesystem::path& folder) {
   std::vector<std::string> removed;
+  ASSIGN_OR_RETURN(const bool all, clear_limits(folder, removed));
   const auto grants = folder / "grants";
-  TRY(remove_files(grants, is_grants_file, removed));
+  // The next agent, or the next cleanup, must know what is still mounted.
+  if (all) TRY(remove_files(grants, is_grants_file, removed));
   std::error_code not_empty;  // by what is not ours
   std::filesystem::remove(grants, not_empty);
   TRY(remove_files(folder, is_state_file, removed));

@@ -9,6 +9,7 @@
 #include "cdi/make_specs.h"
 #include "cluster/node.h"
 #include "labels/feature_file.h"
+#include "offer/grant_record.h"
 #include "support/fake_clock.h"
 #include "support/fake_objects.h"
 #include "support/log_recorder.h"
@@ -91,6 +92,36 @@ TEST_F(CleanupTest, FilesOfOursGoOthersStay) {
   EXPECT_EQ(log_.count("removed"), 3);
   EXPECT_EQ(clear(), true) << "again, when nothing is left";
   EXPECT_EQ(log_.count("removed"), 3);
+}
+
+// Kubelet replays the mounts of containers that run.
+TEST_F(CleanupTest, WhatGrantsMountOfTheLimitsStays) {
+  offer::GrantRecord held;
+  held.grant.resource = {"nvidia.com/gpu"};
+  held.grant.ids = {"GPU-a::0"};
+  held.grant.mounts = {
+      {"/usr/local/tranche/libtranche-limit.so", path("state/lib/2/libtranche-limit.so"), true},
+      {"/run/tranche/t1", path("state/tenants/t1"), true}};
+  write("state/grants/grants.jsonl", "torn\n" + offer::encode(held) + "\n");
+  for (const auto* dir : {"lib/1", "lib/2", "tenants/t1", "tenants/t2"}) {
+    ASSERT_TRUE(fs_.make_directories(path("state") / dir));
+  }
+  for (const auto* file :
+       {"state/lib/1/libtranche-limit.so", "state/lib/2/libtranche-limit.so",
+        "state/tenants/t1/arbiter.sock", "state/tenants/t1.json", "state/tenants/t2/arbiter.sock",
+        "state/tenants/t2.json", "state/tenants/t10.json"}) {
+    write(file);
+  }
+  EXPECT_EQ(clear(), true);
+  EXPECT_EQ(fs_.list(path("state/lib")).value(), (std::vector<std::string>{"2"}));
+  EXPECT_EQ(fs_.list(path("state/tenants")).value(), (std::vector<std::string>{"t1", "t1.json"}));
+  EXPECT_TRUE(there("state/tenants/t1/arbiter.sock"));
+  EXPECT_EQ(clear(), true);
+  EXPECT_TRUE(there("state/tenants/t1.json")) << "again: the grant is still known";
+  std::filesystem::remove(path("state/grants/grants.jsonl"));
+  EXPECT_EQ(clear(), true);
+  EXPECT_FALSE(there("state/lib"));
+  EXPECT_FALSE(there("state/tenants"));
 }
 
 TEST_F(CleanupTest, WhatOthersWroteStays) {

@@ -35,6 +35,11 @@ Result<TenantStore*> LimitKeeper::tenants() {
 }
 
 Result<offer::LimitMounts> LimitKeeper::prepare() {
+  if (options_.library == "none") {
+    return fail(Code::kFailedPrecondition, "no arbiter runs on this node (--limit-library=none)",
+                "set limits.enabled=true in the chart's values, or run `tranche arbiter` and name "
+                "the library");
+  }
   if (!options_.state_dir.is_absolute()) {
     return fail(Code::kFailedPrecondition,
                 fmt::format("--state-dir {} is no absolute path", options_.state_dir.string()),

@@ -26,7 +26,7 @@ namespace tranche::agent {
 class LimitKeeper {
  public:
   struct Options {
-    std::filesystem::path library;    // of this release
+    std::filesystem::path library;    // of this release; "none": nothing can be limited here
     std::filesystem::path state_dir;  // absolute, and on the host the same path as here
   };
 

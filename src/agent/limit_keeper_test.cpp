@@ -134,6 +134,14 @@ TEST_F(LimitKeeperTest, ARelativeStateFolderCannotBeMounted) {
   EXPECT_THAT(keeper_->prepare().error().message(), HasSubstr("no absolute path"));
 }
 
+TEST_F(LimitKeeperTest, WhereNoArbiterRunsNothingCanBePromised) {
+  keeper_.emplace(LimitKeeper::Options{.library = "none", .state_dir = state()}, *grants_,
+                  log_.log());
+  const auto mounts = keeper_->prepare();
+  ASSERT_FALSE(mounts);
+  EXPECT_THAT(mounts.error().message(), HasSubstr("no arbiter runs on this node"));
+}
+
 TEST_F(LimitKeeperTest, ALibraryThatWasRemovedOrDamagedIsPutBack) {
   const auto mounts = keeper_->prepare().value();
   ASSERT_TRUE(fs_.remove(mounts.library));

@@ -309,7 +309,8 @@ constexpr auto kFlags = std::to_array<FlagSpec>({
     {.name = "limit-library",
      .environment = kNames<"TRANCHE_LIMIT_LIBRARY">,
      .help = "libtranche-limit.so, which containers with limits are given (tranche.limits of the "
-             "configuration); empty: ../lib/libtranche-limit.so beside this program's folder"},
+             "configuration); empty: ../lib/libtranche-limit.so beside this program's folder; "
+             "none: no arbiter runs here, so nothing that has limits is offered"},
     {.name = "host-root",
      .environment = kNames<"TRANCHE_HOST_ROOT">,
      .default_text = "/",

@@ -53,27 +53,37 @@ class Rendered:
     def pod(self) -> dict:
         return self.one("DaemonSet")["spec"]["template"]["spec"]
 
-    def agent(self) -> dict:
-        containers = self.pod()["containers"]
-        assert len(containers) == 1 and "initContainers" not in self.pod()
-        return containers[0]
+    def containers(self) -> list[dict]:
+        """The agent, then the arbiter where there is one."""
+        pod = self.pod()
+        assert "initContainers" not in pod
+        assert [c["command"][-1] for c in pod["containers"]] in (["agent"], ["agent", "arbiter"])
+        return pod["containers"]
 
-    def env(self) -> dict:
-        """Name -> value, or the field that it is taken from."""
-        names = [e["name"] for e in self.agent()["env"]]
+    def agent(self) -> dict:
+        return self.containers()[0]
+
+    def arbiter(self) -> dict | None:
+        return self.containers()[1] if len(self.containers()) > 1 else None
+
+    def env(self, container: dict | None = None) -> dict:
+        """Name -> value, or the field that it is taken from; without `container` the agent's."""
+        env = (container or self.agent())["env"]
+        names = [e["name"] for e in env]
         assert len(names) == len(set(names)), f"a variable is there twice: {names}"
         return {
             e["name"]: e["value"] if "value" in e else e["valueFrom"]["fieldRef"]["fieldPath"]
-            for e in self.agent()["env"]
+            for e in env
         }
 
-    def mounts(self) -> dict:
-        """Path in the container -> "host path" with " ro" when it is read only."""
+    def mounts(self, container: dict | None = None) -> dict:
+        """Path in the container -> "host path" with " ro" when it is read only; without `container` the
+        agent's."""
         volumes = {v["name"]: v for v in self.pod()["volumes"]}
-        mounts = self.agent()["volumeMounts"]
-        assert sorted(volumes) == sorted(m["name"] for m in mounts), (
-            "a volume is not mounted, or a mount has no volume"
-        )
+        mounted = {m["name"] for c in self.containers() for m in c["volumeMounts"]}
+        assert set(volumes) == mounted, "a volume is not mounted, or a mount has no volume"
+        mounts = (container or self.agent())["volumeMounts"]
+        assert len({m["name"] for m in mounts}) == len(mounts)
         return {
             m["mountPath"]: volumes[m["name"]].get("hostPath", {"path": "(empty)"})["path"]
             + (" ro" if m.get("readOnly") else "")

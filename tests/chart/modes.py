@@ -9,6 +9,12 @@ sharing:
       replicas: 4
 """
 
+LIMITS = TIME_SLICING + """\
+tranche:
+  limits:
+    enforcement: strict
+"""
+
 MODES = {
     "defaults": {},
     "config-map": {"config": {"map": {"default": TIME_SLICING, "whole": "version: v1\n"}}},
@@ -22,6 +28,7 @@ MODES = {
     "cdi": {"deviceListStrategy": "cdi-cri", "nvidiaDriverRoot": "/run/nvidia/driver"},
     "volume-mounts": {"deviceListStrategy": ["envvar", "volume-mounts"]},
     "cpu-manager": {"compatWithCPUManager": True},
+    "limits": {"config": {"map": {"default": LIMITS, "whole": "version: v1\n"}}},
     "operator": {
         "compat": {"operatorNames": True},
         "clusterPolicy": {"installCRD": True, "create": True},

@@ -36,6 +36,7 @@ RBAC = {
     "cdi": set(),
     "volume-mounts": set(),
     "cpu-manager": set(),
+    "limits": READS_NODE | REPORTS | reads_map("tranche", "gpu-tranche-configs"),
     "operator": READS_NODE
     | REPORTS
     | reads_map("gpu-operator", "gpu-tranche-policy")
@@ -109,7 +110,46 @@ def test_privileges_of_the_container(helm, mode):
     wanted = {"mig": ADMIN, "cpu-manager": {"privileged": True, "runAsUser": 0}}.get(mode, NONE)
     rendered = helm.template(MODES[mode], namespace=namespace(mode))
     assert rendered.agent()["securityContext"] == wanted
-    assert not rendered.pod().get("hostNetwork") and not rendered.pod().get("hostPID")
+    assert not rendered.pod().get("hostNetwork")
+    assert rendered.pod().get("hostPID", False) == (mode == "limits")
+    assert (rendered.arbiter() is None) == (mode != "limits")
+
+
+TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"
+ARBITER = {
+    "/var/lib/tranche/tenants": "/var/lib/tranche/tenants",
+    "/run/tranche-arbiter": "/run/tranche-arbiter",
+}
+
+
+def test_the_arbiter_has_its_two_folders_and_nothing_else(helm):
+    rendered = helm.template(MODES["limits"])
+    arbiter = rendered.arbiter()
+    assert arbiter["name"] == "arbiter"
+    assert arbiter["securityContext"] == NONE
+    # Nothing of the agent's: no kubelet, no grants, and a place where the token is not put.
+    assert rendered.mounts(arbiter) == ARBITER | {TOKEN: "(empty) ro"}
+    assert rendered.env(arbiter) == {
+        "TRANCHE_TENANTS": "/var/lib/tranche/tenants",
+        "TRANCHE_ARBITER_STATE_DIR": "/run/tranche-arbiter",
+        "TRANCHE_LOG_LEVEL": "info",
+        "NVIDIA_VISIBLE_DEVICES": "all",
+        "NVIDIA_DRIVER_CAPABILITIES": "utility",
+    }
+    assert "ports" not in arbiter
+
+
+def test_the_arbiter_reads_gpus_as_the_agent_does(helm):
+    driver = {"nvidiaDriverRoot": "/run/nvidia/driver", "limits": {"enabled": True}}
+    rendered = helm.template(driver)
+    # No token to keep away: the Pod has none.
+    assert rendered.mounts(rendered.arbiter()) == ARBITER | {"/driver-root": "/run/nvidia/driver ro"}
+    rendered = helm.template(MODES["volume-mounts"] | {"limits": {"enabled": True}})
+    devices = "/var/run/nvidia-container-devices"
+    assert rendered.mounts(rendered.arbiter()) == ARBITER | {f"{devices}/all": "/dev/null"}
+    assert rendered.env(rendered.arbiter())["NVIDIA_VISIBLE_DEVICES"] == devices
+    rendered = helm.template(MODES["cpu-manager"] | {"limits": {"enabled": True}})
+    assert rendered.arbiter()["securityContext"] == {"privileged": True, "runAsUser": 0}
 
 
 STATE = {"/var/lib/tranche": "/var/lib/tranche"}

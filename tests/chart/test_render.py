@@ -7,14 +7,24 @@ import pathlib
 
 import pytest
 import yaml
-from modes import MODES, TIME_SLICING, namespace
+from modes import LIMITS, MODES, TIME_SLICING, namespace
 
+LABELS = {"enabled": True, "labelOutput": "file"}
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 
 
 def in_short(rendered) -> dict:
     pod = rendered.pod()
     daemonset = rendered.one("DaemonSet")
+    arbiter = rendered.arbiter()
+    also = {}
+    if arbiter is not None:
+        also["arbiter"] = {
+            "command": arbiter["command"],
+            "environment": rendered.env(arbiter),
+            "mounts": rendered.mounts(arbiter),
+            "security context": arbiter["securityContext"],
+        }
     return {
         "objects": rendered.named(),
         "selector": daemonset["spec"]["selector"]["matchLabels"],
@@ -25,6 +35,7 @@ def in_short(rendered) -> dict:
         "security context": rendered.agent()["securityContext"],
         "service account": pod["serviceAccountName"],
         "token": pod["automountServiceAccountToken"],
+        **also,
     }
 
 
@@ -61,6 +72,36 @@ def test_one_container_and_no_checksum(helm):
     assert "annotations" not in template["metadata"]
     assert [c["name"] for c in template["spec"]["containers"]] == ["agent"]
     assert "shareProcessNamespace" not in template["spec"]
+
+
+@pytest.mark.parametrize(
+    ("values", "limited"),
+    [
+        ({}, False),
+        ({"config": {"map": {"default": TIME_SLICING}}}, False),
+        ({"config": {"map": {"default": TIME_SLICING, "l20": LIMITS}}}, True),
+        ({"config": {"map": {"default": LIMITS}}, "limits": {"enabled": False}}, False),
+        ({"config": {"name": "elsewhere"}}, False),
+        ({"config": {"name": "elsewhere"}, "limits": {"enabled": True}}, True),
+        ({"limits": {"enabled": True}, "devicePlugin": {"enabled": False}, "gfd": LABELS}, False),
+        ({"config": {"map": {"default": "tranche: {limits: {}}\n"}}}, False),
+    ],
+)
+def test_the_arbiter_is_there_when_something_may_be_limited(helm, values, limited):
+    rendered = helm.template(values)
+    assert (rendered.arbiter() is not None) == limited
+    # Without one the agent offers nothing that has limits.
+    assert rendered.env().get("TRANCHE_LIMIT_LIBRARY") == (None if limited else "none")
+
+
+def test_the_state_folder_has_one_path_on_both_sides(helm):
+    """Containers with limits mount from it, by the path that the agent knows."""
+    rendered = helm.template({"stateDir": "/data/tranche", "limits": {"enabled": True}})
+    assert rendered.mounts()["/data/tranche"] == "/data/tranche"
+    assert rendered.env()["TRANCHE_STATE_DIR"] == "/data/tranche"
+    arbiter = rendered.arbiter()
+    assert rendered.mounts(arbiter)["/data/tranche/tenants"] == "/data/tranche/tenants"
+    assert rendered.env(arbiter)["TRANCHE_TENANTS"] == "/data/tranche/tenants"
 
 
 def test_config_map_holds_what_was_written(helm):
@@ -117,6 +158,7 @@ def test_every_setting_reaches_the_agent(helm):
         "TRANCHE_LOG_LEVEL": "debug",
         "TRANCHE_STRICT_CONFIG": "true",
         "TRANCHE_TAKE_OVER": "true",
+        "TRANCHE_LIMIT_LIBRARY": "none",
         "CONFIG_MAP": "c",
         "NODE_LABEL": "nvidia.com/device-plugin.config",
         "DEFAULT_CONFIG": "any",

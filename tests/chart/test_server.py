@@ -51,6 +51,27 @@ def test_the_small_definition_keeps_an_operators_policy_whole(helm, server):
     server.request("DELETE", path)
 
 
+def test_the_arbiter_gets_no_token(helm, server):
+    """As the API server's admission makes the Pod: the token is put into the agent's container alone."""
+    rendered = helm.template(MODES["limits"])
+    server.apply(rendered.one("ServiceAccount", "gpu-tranche-agent"))
+    metadata = {"name": "p", "namespace": "tranche"}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": rendered.pod()}
+    admitted = server.apply(pod, dry_run=True)["spec"]
+    volumes = {volume["name"]: volume for volume in admitted["volumes"]}
+    at = {
+        container["name"]: [
+            volumes[mount["name"]]
+            for mount in container["volumeMounts"]
+            if mount["mountPath"] == "/var/run/secrets/kubernetes.io/serviceaccount"
+        ]
+        for container in admitted["containers"]
+    }
+    assert ["projected" in volume for volume in at["agent"]] == [True]
+    assert [volume["emptyDir"] for volume in at["arbiter"]] == [{}]
+    assert admitted["hostPID"]
+
+
 def cleanups_patch(rendered) -> str:
     (container,) = rendered.one("Job")["spec"]["template"]["spec"]["containers"]
     return container["args"][1].removeprefix("--patch=")
@@ -62,6 +83,7 @@ def cleanups_patch(rendered) -> str:
         {},
         {"updateStrategy": {"type": "OnDelete"}},
         {"updateStrategy": {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}},
+        {"limits": {"enabled": True}},
     ],
 )
 @pytest.mark.parametrize("probes", [{}, {"probes": {"startup": None, "readiness": None, "liveness": None}}])
@@ -77,8 +99,9 @@ def test_the_cleanups_patch_makes_cleaners_of_the_agents(helm, server, strategy,
             "type": "RollingUpdate",
             "rollingUpdate": {"maxUnavailable": "100%", "maxSurge": 0},
         }
-        (old,) = before["spec"]["template"]["spec"]["containers"]
-        (new,) = after["spec"]["template"]["spec"]["containers"]
+        old, *others = before["spec"]["template"]["spec"]["containers"]
+        new, *the_same = after["spec"]["template"]["spec"]["containers"]
+        assert others == the_same  # the arbiter holds its tenants to the end
         assert new["command"] == ["tranche", "cleanup", "--stay"]
         assert new["readinessProbe"]["exec"]["command"] == ["tranche", "cleanup", "--check"]
         assert "startupProbe" not in new and "livenessProbe" not in new

@@ -85,6 +85,13 @@ seccompProfile:
 {{- if $v.takeOver }}
 {{- $env = append $env (list "TRANCHE_TAKE_OVER" true) }}
 {{- end }}
+{{- if ne $v.stateDir "/var/lib/tranche" }}
+{{- $env = append $env (list "TRANCHE_STATE_DIR" $v.stateDir) }}
+{{- end }}
+{{- if not $s.limits }}
+{{- /* Without an arbiter nothing with limits may be offered. */}}
+{{- $env = append $env (list "TRANCHE_LIMIT_LIBRARY" "none") }}
+{{- end }}
 {{- $devices := $s.volumeMounts | ternary "/var/run/nvidia-container-devices" "all" }}
 {{- $env = append $env (list "NVIDIA_VISIBLE_DEVICES" $devices) }}
 {{- $env = append $env (list "NVIDIA_DRIVER_CAPABILITIES" "utility") }}
@@ -100,12 +107,13 @@ seccompProfile:
 {{- end }}
 {{- end }}
 
-{{/* What the agent sees of its node: (name, host path, path in the container, mount, kind). */}}
+{{/* What the agent sees of its node: (name, host path, path in the container, mount, kind). The state folder
+has one path in both, because containers with limits mount from it. */}}
 {{- define "tranche.agentFolders" -}}
 {{- $v := (index . 0).Values -}}
 {{- $s := index . 1 -}}
 {{- $folders := list
-      (dict "name" "state" "host" $v.stateDir "path" "/var/lib/tranche" "type" "DirectoryOrCreate") -}}
+      (dict "name" "state" "host" $v.stateDir "path" $v.stateDir "type" "DirectoryOrCreate") -}}
 {{- if $v.devicePlugin.enabled -}}
 {{- $folders = concat $folders (list
       (dict "name" "device-plugins" "host" (printf "%s/device-plugins" $v.kubeletRoot) "path" "/var/lib/kubelet/device-plugins" "type" "Directory")

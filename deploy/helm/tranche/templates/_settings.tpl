@@ -9,6 +9,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
   labelOutput    nodefeature, file or node; "" when nothing is labelled
   usesApi        the agent talks to the API server
   migMonitor, volumeMounts, cdi    what the mode needs of the container
+  limits         containers may be limited here: the arbiter runs
 */}}
 {{- define "tranche.settings" -}}
 {{- $v := .Values -}}
@@ -38,6 +39,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
       "migMonitor" $needs.mig
       "volumeMounts" $needs.volumeMounts
       "cdi" $needs.cdi
+      "limits" (and $v.devicePlugin.enabled $needs.limits)
     | toJson -}}
 {{- end }}
 
@@ -46,8 +48,11 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
 {{- $v := .values -}}
 {{- $mig := has $v.migStrategy (list "single" "mixed") -}}
 {{- $strategies := include "tranche.list" $v.deviceListStrategy -}}
+{{- $limits := false -}}
 {{- range $content := .embedded -}}
-  {{- $flags := (fromYaml $content).flags | default dict -}}
+  {{- $file := fromYaml $content -}}
+  {{- $limits = or $limits (not (empty ($file.tranche | default dict).limits)) -}}
+  {{- $flags := $file.flags | default dict -}}
   {{- if kindIs "invalid" $v.migStrategy -}}
     {{- $mig = or $mig (has $flags.migStrategy (list "single" "mixed")) -}}
   {{- end -}}
@@ -61,6 +66,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
       "mig" (kindIs "invalid" $v.mig.monitor | ternary $mig $v.mig.monitor)
       "volumeMounts" (contains "volume-mounts" $strategies)
       "cdi" (kindIs "invalid" $v.cdi.enabled | ternary $cdi $v.cdi.enabled)
+      "limits" (kindIs "invalid" $v.limits.enabled | ternary $limits $v.limits.enabled)
     | toJson -}}
 {{- end }}
 
