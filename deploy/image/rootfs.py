@@ -30,7 +30,7 @@ def architecture(program: Path) -> tuple[str, str]:
     """Debian's name of the program's architecture, and its folder of libraries."""
     head = program.open("rb").read(20)
     if len(head) < 20 or head[:4] != b"\x7fELF":
-        raise ValueError(f"{program} is not an ELF program")
+        raise ValueError(f"{program} is not an ELF file")
     (machine,) = struct.unpack_from("<H", head, 18)
     if machine not in MACHINES:
         raise ValueError(f"{program}: machine {machine:#x} is neither amd64 nor arm64")
@@ -104,14 +104,21 @@ def skeleton() -> dict[str, Source]:
     return {**folders, **links, "/var/run": Symlink("/run"), "/tmp": Directory(0o1777)}
 
 
-def rootfs(program: Path, static_packages: Mapping[str, str] | tuple = ()) -> dict[str, Source]:
+def rootfs(
+    program: Path, static_packages: Mapping[str, str] | tuple = (), limit_library: Path | None = None
+) -> dict[str, Source]:
     """Every file of the image. `static_packages`: Debian packages linked into the program, for their
-    copyright notices."""
+    copyright notices. `limit_library`: what containers with limits load; the program finds it beside its
+    folder."""
     _, triplet = architecture(program)
     libraries = {**driver_libraries(triplet), **loaded_libraries(triplet), **shared_libraries(program)}
     files: dict[str, Source] = {**skeleton(), **etc(triplet), **libraries}
     files["/usr/bin/tranche"] = Content(program.read_bytes(), 0o755)
     files |= {f"/usr/bin/{name}": Symlink("tranche") for name in LINKS}
+    if limit_library is not None:
+        if architecture(limit_library) != architecture(program):
+            raise ValueError(f"{limit_library} is of another architecture than {program}")
+        files["/usr/lib/libtranche-limit.so"] = Content(limit_library.read_bytes(), 0o755)
     shared = sorted({name for file in libraries.values() if (name := debian.owner(file))})
     for name in shared:
         files[f"/var/lib/dpkg/status.d/{name}"] = debian.status(name).encode()

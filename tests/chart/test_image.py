@@ -188,3 +188,31 @@ def test_refused(arguments, message, tmp_path):
     assert done.returncode == 1
     assert message in done.stderr and "Traceback" not in done.stderr
     assert not (tmp_path / "i.tar").exists()
+
+
+def test_the_limiters_library_lies_where_the_program_looks(tmp_path):
+    if not TRANCHE.exists():
+        pytest.skip(f"{TRANCHE} is not built")
+    # Any library of this architecture will do: the image does not look into it.
+    library = next(TRANCHE.parents[1].glob("lib/*.so"))
+    tree = tmp_path / "tree"
+    done = build("--tranche", TRANCHE, "--rootfs", tree, "--limit-library", library)
+    assert done.returncode == 0, done.stderr
+    file = tree / "usr/lib/libtranche-limit.so"
+    assert file.read_bytes() == library.read_bytes()
+    assert file.stat().st_mode & 0o777 == 0o755
+    bill = json.loads((tmp_path / "tree.spdx.json").read_text())
+    assert "./usr/lib/libtranche-limit.so" in [file["fileName"] for file in bill["files"]]
+
+
+def test_a_limiters_library_that_is_none_is_refused(tmp_path):
+    if not TRANCHE.exists():
+        pytest.skip(f"{TRANCHE} is not built")
+    (tmp_path / "library").write_text("no ELF")
+    done = build("--tranche", TRANCHE, "--rootfs", tmp_path / "tree", "--limit-library", tmp_path / "library")
+    assert done.returncode != 0
+    assert "is not an ELF file" in done.stderr
+    missing = tmp_path / "missing"
+    done = build("--tranche", TRANCHE, "--rootfs", tmp_path / "tree", "--limit-library", missing)
+    assert done.returncode != 0
+    assert str(missing) in done.stderr
