@@ -37,8 +37,8 @@ std::optional<Bytes> memory_part(const Limits& rules, const Device& device, int 
           },
           [&](Percent percent) -> Part {
             if (percent.permille == 1000) return std::nullopt;
-            return whole_mib(device.memory.value / 1000 *
-                             static_cast<std::uint64_t>(percent.permille));
+            return whole_mib(device.memory.value * static_cast<std::uint64_t>(percent.permille) /
+                             1000);
           },
       },
       rules.memory);

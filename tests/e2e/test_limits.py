@@ -86,7 +86,7 @@ def test_what_a_container_gets(node, library, strategy):
     folder = found[f"/run/tranche/{mine}"]
     assert folder == here.state / "tenants" / mine
     assert list(folder.iterdir()) == []
-    quarter = L20_MEMORY_MIB * 2**20 // 1000 * 250 >> 20 << 20
+    half = (L20_MEMORY_MIB // 2) << 20
     assert here.promises() == {
         mine: {
             "id": mine,
@@ -94,7 +94,7 @@ def test_what_a_container_gets(node, library, strategy):
             "enforcement": "strict",
             "priority": "normal",
             "devices": [
-                {"uuid": uuid, "memoryBytes": 2 * quarter, "permille": 200, "weight": 200}
+                {"uuid": uuid, "memoryBytes": half, "permille": 200, "weight": 200}
             ],
         }
     }
