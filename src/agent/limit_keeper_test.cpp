@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "support/fake_clock.h"
 #include "support/log_recorder.h"
 #include "support/temp_dir.h"
@@ -273,6 +275,36 @@ TEST_F(LimitKeeperTest, ALibraryStaysWhileAGrantMountsIt) {
   // The release's own stays without any grant.
   keeper_->prune({});
   EXPECT_EQ(libraries().size(), 1U);
+}
+
+// gRPC threads, the timer and the loop at once: what is granted is there, and nothing else.
+TEST_F(LimitKeeperTest, EveryThreadFindsWhatItStored) {
+  constexpr int kThreads = 4;
+  constexpr int kGrants = 25;
+  const auto offer = offered(rules(), kThreads * kGrants);
+  ASSERT_TRUE(keeper_->prepare());
+  std::vector<std::jthread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (int i = 0; i < kGrants; ++i) {
+        const int number = thread * kGrants + i;
+        grant("t" + std::to_string(number), {offer::replica_id("GPU-a", number)}, offer);
+      }
+    });
+  }
+  auto changed = rules();
+  for (int i = 0; i < 50; ++i) {
+    changed.compute = config::Percent{1 + i % 9};
+    keeper_->follow(offered(changed, kThreads * kGrants));
+    keeper_->prune({});
+  }
+  threads.clear();
+  keeper_->follow(offered(changed, kThreads * kGrants));
+  EXPECT_EQ(grants_->all().size(), std::size_t{kThreads * kGrants});
+  EXPECT_EQ(tenants().size(), std::size_t{2 * kThreads * kGrants});
+  for (int i = 0; i < kThreads * kGrants; ++i) {
+    EXPECT_EQ(promised("t" + std::to_string(i)).devices.at(0).permille, 1U + 49 % 9) << i;
+  }
 }
 
 TEST(LimitLibrary, LiesBesideTheProgram) {
