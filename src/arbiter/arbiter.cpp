@@ -23,6 +23,7 @@ Batch batch_of(const wire::Interval& interval) {
 Arbiter::Arbiter(ArbiterOptions options, Watch watch, Poller poller, const Clock& clock,
                  const Log& log)
     : options_(std::move(options)),
+      alive_(options_.state_dir, clock),
       watch_(std::move(watch)),
       poller_(std::move(poller)),
       clock_(clock),
@@ -55,6 +56,7 @@ void Arbiter::run(const std::stop_token& stop) {
 
 void Arbiter::round(std::chrono::milliseconds timeout) {
   poller_.wait(timeout);
+  alive_.beat();
   if (step()) {
     last_work_ = now();
     set_awake(true);

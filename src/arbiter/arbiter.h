@@ -13,6 +13,7 @@
 #include <stop_token>
 #include <string>
 
+#include "arbiter/alive.h"
 #include "arbiter/device_seat.h"
 #include "arbiter/poller.h"
 #include "arbiter/tenant_seat.h"
@@ -42,7 +43,11 @@ class Arbiter {
   Arbiter& operator=(const Arbiter&) = delete;
   ~Arbiter();
 
-  // Until `stop`; looks for it once a tick or rest.
+  // Calls `handler` from run() and round() whenever `fd` is readable: a signal's, a timer's.
+  Result<void> on_readable(int fd, Poller::Handler handler) {
+    return poller_.add(fd, std::move(handler));
+  }
+  // Until `stop`; looks for it after each round.
   void run(const std::stop_token& stop);
   // One round: what is ready or becomes so within `timeout`, then a step of every device.
   void round(std::chrono::milliseconds timeout);
@@ -69,6 +74,7 @@ class Arbiter {
   void set_awake(bool awake);
 
   ArbiterOptions options_;
+  Alive alive_;
   Watch watch_;
   Poller poller_;
   const Clock& clock_;

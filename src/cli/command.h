@@ -30,6 +30,7 @@ int dispatch(std::span<const std::string_view> argv,
              std::map<std::string, std::string> environment);
 
 int run_agent_command(const Invocation& invocation);
+int run_arbiter_command(const Invocation& invocation);
 int run_cleanup_command(const Invocation& invocation);
 int run_controller_command(const Invocation& invocation);
 int run_labels_command(const Invocation& invocation);

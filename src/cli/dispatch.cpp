@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::array kCommands = {
     Command{"agent", "advertise this node's GPUs to kubelet", run_agent_command},
+    Command{"arbiter", "hold this node's containers to their limits", run_arbiter_command},
     Command{"controller", "make the cluster's ClusterPolicy take effect", run_controller_command},
     Command{"cleanup", "remove what an agent left on this node", run_cleanup_command},
     Command{"labels", "write this node's feature labels", run_labels_command},

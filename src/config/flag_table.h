@@ -19,6 +19,7 @@ enum FlagUse : unsigned {
   kUseConfigManager = 4,     // config-manager
   kUseController = 8,        // tranche controller
   kUseCleanup = 16,          // tranche cleanup
+  kUseArbiter = 32,          // tranche arbiter
 };
 
 struct FlagSpec {

@@ -13,7 +13,7 @@ namespace {
 
 TEST(FlagTable, NamesAreUniqueInEveryProgram) {
   for (const unsigned use :
-       {kUseAgent, kUseFeatureDiscovery, kUseConfigManager, kUseController, kUseCleanup}) {
+       {kUseAgent, kUseFeatureDiscovery, kUseConfigManager, kUseController, kUseCleanup, kUseArbiter}) {
     const auto names = flag_names(use);
     EXPECT_EQ(std::set(names.begin(), names.end()).size(), names.size()) << "use " << use;
   }

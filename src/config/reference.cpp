@@ -29,6 +29,7 @@ constexpr std::array kPrograms = {
     ProgramName{kUseConfigManager, "Configuration manager", "called as `config-manager`"},
     ProgramName{kUseController, "Controller", "`tranche controller`"},
     ProgramName{kUseCleanup, "Cleanup", "`tranche cleanup`"},
+    ProgramName{kUseArbiter, "Arbiter", "`tranche arbiter`"},
 };
 
 std::string code(std::string_view text) {
@@ -90,6 +91,7 @@ std::string users(unsigned uses) {
   if ((uses & kUseConfigManager) != 0) names.emplace_back("config-manager");
   if ((uses & kUseController) != 0) names.emplace_back("controller");
   if ((uses & kUseCleanup) != 0) names.emplace_back("cleanup");
+  if ((uses & kUseArbiter) != 0) names.emplace_back("arbiter");
   return fmt::format("{}", fmt::join(names, ", "));
 }
 

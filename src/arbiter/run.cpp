@@ -1,0 +1,113 @@
+#include "arbiter/run.h"
+
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "agent/node_lock.h"
+#include "agent/signals.h"
+#include "arbiter/alive.h"
+#include "arbiter/arbiter.h"
+#include "base/fs.h"
+#include "config/arbiter_options.h"
+#include "fmt/format.h"
+
+namespace tranche::arbiter {
+namespace {
+
+// How often one that waits for another to end looks again.
+constexpr std::chrono::milliseconds kLook{250};
+
+Result<void> check_tenants(const std::string& folder) {
+  struct stat status{};
+  if (::stat(folder.c_str(), &status) != 0) {
+    const int error = errno;
+    if (error != ENOENT) return std::unexpected(errno_error(error, folder));
+    return fail(Code::kNotFound, fmt::format("the tenants' folder {} is not there", folder),
+                "the agent makes it, in its state folder: start the agent first, mount the folder "
+                "here, or name it with --tenants");
+  }
+  if (!S_ISDIR(status.st_mode)) {
+    return fail(Code::kInvalidArgument, fmt::format("{} is no folder", folder),
+                "name the tenants' folder with --tenants");
+  }
+  if (::access(folder.c_str(), R_OK | W_OK | X_OK) != 0) {
+    return fail(
+        Code::kPermission,
+        fmt::format("{}: the sockets of tenants are made there, and it may not be written", folder),
+        "run the arbiter as root, and mount the folder for writing");
+  }
+  return {};
+}
+
+Result<void> make_state_dir(const std::string& folder) {
+  auto made = FsRoot().make_directories(folder);
+  if (made && ::access(folder.c_str(), R_OK | W_OK | X_OK) == 0) return {};
+  if (made) made = std::unexpected(errno_error(errno, folder));
+  auto error = std::move(made).error();
+  if (error.hint.empty()) error.hint = "run the arbiter as root, or name a folder with --state-dir";
+  return std::unexpected(std::move(error));
+}
+
+// nullptr: told to end before it was free.
+Result<std::unique_ptr<agent::NodeLock>> take_lock(const std::string& state_dir, int signals,
+                                                   const Log& log) {
+  bool told = false;
+  return agent::NodeLock::take(state_dir + "/arbiter.lock", [&] {
+    if (!told) {
+      log.info(fmt::format("another arbiter serves with the state folder {}: waiting for its end",
+                           state_dir));
+    }
+    told = true;
+    pollfd entry{.fd = signals, .events = POLLIN, .revents = 0};
+    (void)!::poll(&entry, 1, static_cast<int>(kLook.count()));
+    return !agent::ends_process(agent::next_signal(signals));
+  });
+}
+
+Result<void> run(const config::ArbiterOptions& options, int signals, const Log& log) {
+  TRY(check_tenants(options.tenants));
+  TRY(make_state_dir(options.state_dir));
+  ASSIGN_OR_RETURN(const auto lock, take_lock(options.state_dir, signals, log));
+  if (lock == nullptr) return {};
+  const SystemClock clock;
+  ASSIGN_OR_RETURN(const auto arbiter,
+                   Arbiter::open({options.tenants, options.state_dir}, clock, log));
+  std::stop_source stop;
+  TRY(arbiter->on_readable(signals, [&] {
+    if (agent::ends_process(agent::next_signal(signals))) stop.request_stop();
+  }));
+  log.info(fmt::format("serving {} tenants of {}", arbiter->tenants(), options.tenants));
+  arbiter->run(stop.get_token());
+  log.info("ending: limits of memory hold as they stand, compute opens until the next arbiter");
+  return {};
+}
+
+}  // namespace
+
+int run_arbiter(const config::Sources& sources) {
+  const auto options = config::load_arbiter_options(sources);
+  if (!options) {
+    Log().error(options.error());
+    return 1;
+  }
+  if (options->check) {
+    const auto lives = Alive::check(options->state_dir, SystemClock());
+    fmt::print(lives ? stdout : stderr, "{}\n", lives ? "alive" : lives.error().message());
+    return lives ? 0 : 1;
+  }
+  const Log log(options->log_level);
+  const auto signals = agent::open_signals();
+  if (!signals) {
+    log.error(signals.error());
+    return 1;
+  }
+  const auto ended = run(*options, *signals, log);
+  ::close(*signals);
+  if (!ended) log.error(ended.error());
+  return ended ? 0 : 1;
+}
+
+}  // namespace tranche::arbiter

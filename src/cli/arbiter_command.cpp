@@ -1,0 +1,14 @@
+#include "arbiter/run.h"
+#include "cli/command.h"
+#include "cli/flags_to_sources.h"
+#include "config/flag_table.h"
+
+namespace tranche::cli {
+
+int run_arbiter_command(const Invocation& invocation) {
+  const auto sources = flags_to_sources(invocation, config::kUseArbiter, config::Program::kAgent);
+  if (const auto* done = std::get_if<int>(&sources)) return *done;
+  return arbiter::run_arbiter(std::get<config::Sources>(sources));
+}
+
+}  // namespace tranche::cli
