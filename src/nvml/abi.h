@@ -16,6 +16,7 @@ inline constexpr Return kInvalidArgument = 2;
 inline constexpr Return kNotSupported = 3;
 inline constexpr Return kNoPermission = 4;
 inline constexpr Return kNotFound = 6;
+inline constexpr Return kInsufficientSize = 7;
 inline constexpr Return kDriverNotLoaded = 9;
 inline constexpr Return kTimeout = 10;
 inline constexpr Return kIrqIssue = 11;
@@ -155,6 +156,16 @@ struct FabricInfoV2 {
 };
 
 inline constexpr unsigned char kFabricStateCompleted = 3;
+
+// nvmlProcessInfo_v2_t, of the _v2 and _v3 functions.
+struct ProcessInfo {
+  std::uint32_t pid;
+  std::uint64_t used_memory;          // kNotAvailable
+  std::uint32_t gpu_instance_id;      // kNoInstance: none
+  std::uint32_t compute_instance_id;  // kNoInstance: none
+};
+
+inline constexpr std::uint64_t kNotAvailable = ~std::uint64_t{0};
 
 union FieldContent {
   double as_double;

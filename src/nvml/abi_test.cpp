@@ -23,6 +23,7 @@ static_assert(sizeof(GpuInstanceProfileInfoV3) == 152 &&
               offsetof(GpuInstanceProfileInfoV3, capabilities) == 144);
 static_assert(sizeof(FabricInfo) == 28 && offsetof(FabricInfo, state) == 24);
 static_assert(sizeof(FabricInfoV2) == 36 && offsetof(FabricInfoV2, state) == 28);
+static_assert(sizeof(ProcessInfo) == 24 && offsetof(ProcessInfo, used_memory) == 8);
 static_assert(sizeof(FieldValue) == 40 && offsetof(FieldValue, value) == 32);
 static_assert(sizeof(EventData) == 32 && offsetof(EventData, gpu_instance_id) == 24);
 

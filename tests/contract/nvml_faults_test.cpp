@@ -7,6 +7,7 @@
 
 #include "contract/sim_machine.h"
 #include "nvml/events.h"
+#include "nvml/process_reader.h"
 #include "nvml/reader.h"
 
 namespace tranche::nvml {
@@ -36,6 +37,9 @@ struct Session {
   void use() {
     machine = reader.read();
     if (!machine) return;
+    std::vector<std::string> uuids;
+    for (const auto& gpu : machine->gpus) uuids.push_back(gpu.uuid.value);
+    (void)processes.read(uuids);  // whatever it says, the others go on
     topology = reader.read_topology(*machine);
     subscription = events.subscribe(*machine);
     if (subscription) event = events.wait(1ms, {});
@@ -44,6 +48,7 @@ struct Session {
   std::shared_ptr<Connection> connection;
   Reader reader{connection};
   EventSource events{connection};
+  ProcessReader processes{connection};
   Result<gpu::Machine> machine;
   Result<gpu::Topology> topology;
   Result<gpu::EventSource::Subscription> subscription;

@@ -1,0 +1,140 @@
+#include "host/process.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace tranche::host {
+namespace {
+
+// Calls `take` with each line, without its end.
+template <class Take>
+void each_line(std::string_view text, Take take) {
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    take(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+std::vector<std::string_view> words(std::string_view line, std::size_t at_most) {
+  std::vector<std::string_view> result;
+  while (!line.empty() && result.size() < at_most) {
+    const auto end = std::min(line.find(' '), line.size());
+    result.push_back(line.substr(0, end));
+    line.remove_prefix(std::min(end + 1, line.size()));
+  }
+  return result;
+}
+
+bool is_octal(char c) { return c >= '0' && c <= '7'; }
+
+// The kernel writes space, tab, line end and backslash as \ooo.
+std::string unescaped(std::string_view text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 3 < text.size() && is_octal(text[i + 1]) && is_octal(text[i + 2]) &&
+        is_octal(text[i + 3])) {
+      result += static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 +
+                                  (text[i + 3] - '0'));
+      i += 3;
+    } else {
+      result += text[i];
+    }
+  }
+  return result;
+}
+
+// Lines "<number>:<controllers>:<path>"; number 0 is cgroup v2.
+std::string cgroup_in(std::string_view text) {
+  std::string result;
+  each_line(text, [&](std::string_view line) {
+    const auto first = line.find(':');
+    const auto second = first == std::string_view::npos ? first : line.find(':', first + 1);
+    if (second == std::string_view::npos) return;
+    const auto path = line.substr(second + 1);
+    const bool is_v2 = line.starts_with("0:");
+    if (is_v2 ? !is_in_pod(result) : !is_in_pod(result) && is_in_pod(path)) result = path;
+  });
+  return result;
+}
+
+// "python3" and 8123 of "42 (python3) S 1 ... 8123 ...": the name may hold anything.
+bool read_stat(std::string_view stat, ProcessFacts& facts) {
+  const auto open = stat.find('(');
+  const auto close = stat.rfind(')');
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open) {
+    return false;
+  }
+  facts.name = stat.substr(open + 1, close - open - 1);
+  constexpr std::size_t kBehindName = 20;  // the start time is field 22
+  const auto fields = words(stat.substr(std::min(close + 2, stat.size())), kBehindName);
+  if (fields.size() < kBehindName) return false;
+  const auto text = fields.back();
+  return std::from_chars(text.data(), text.data() + text.size(), facts.start_time).ec ==
+         std::errc{};
+}
+
+bool leads_to(const std::filesystem::path& point, const std::filesystem::path& path) {
+  const auto [end, ignored] = std::mismatch(point.begin(), point.end(), path.begin(), path.end());
+  return end == point.end() || (std::next(end) == point.end() && end->empty());
+}
+
+}  // namespace
+
+std::vector<Mount> parse_mounts(std::string_view mountinfo) {
+  std::vector<Mount> mounts;
+  each_line(mountinfo, [&](std::string_view line) {
+    const auto fields = words(line, 5);
+    if (fields.size() < 5) return;
+    mounts.push_back({std::string(fields[2]), unescaped(fields[3]), unescaped(fields[4])});
+  });
+  return mounts;
+}
+
+Result<ProcessFacts> read_process(const FsRoot& fs, pid_t pid) {
+  const std::filesystem::path folder = fmt::format("/proc/{}", pid);
+  const auto ended = [&] { return fail(Code::kNotFound, fmt::format("{} has ended", pid)); };
+  ProcessFacts facts;
+  const auto stat = fs.read(folder / "stat");
+  if (!stat || !read_stat(*stat, facts)) return ended();
+  // Either may fail on its own: a process at its end has no mounts any more.
+  if (const auto cgroup = fs.read(folder / "cgroup")) facts.cgroup = cgroup_in(*cgroup);
+  if (const auto mounts = fs.read(folder / "mountinfo")) facts.mounts = parse_mounts(*mounts);
+  return facts;
+}
+
+std::vector<Mount> own_mounts(const FsRoot& fs) {
+  const auto text = fs.read("/proc/self/mountinfo");
+  return text ? parse_mounts(*text) : std::vector<Mount>();
+}
+
+std::optional<Place> place_of(const std::vector<Mount>& mounts, const std::filesystem::path& path) {
+  const Mount* nearest = nullptr;
+  for (const Mount& mount : mounts) {
+    // Of two at one point the later one hides the other.
+    if (!leads_to(mount.point, path)) continue;
+    if (nearest == nullptr || mount.point.size() >= nearest->point.size()) nearest = &mount;
+  }
+  if (nearest == nullptr) return std::nullopt;
+  const auto below = path.lexically_relative(nearest->point);
+  const auto root = below == "." ? std::filesystem::path(nearest->root) : nearest->root / below;
+  return Place{nearest->device, root.string()};
+}
+
+bool is_in_pod(std::string_view cgroup) {
+  if (cgroup.find("kubepods") != std::string_view::npos) return true;
+  // Seen from another Pod's namespace the path begins at what both have in common.
+  for (auto at = cgroup.find("/pod"); at != std::string_view::npos;
+       at = cgroup.find("/pod", at + 1)) {
+    const auto uid = cgroup.substr(at + 4, cgroup.find('/', at + 1) - at - 4);
+    const auto is_digit = [](char c) {
+      return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || c == '-' || c == '_';
+    };
+    if (uid.size() >= 32 && std::ranges::all_of(uid, is_digit)) return true;
+  }
+  return false;
+}
+
+}  // namespace tranche::host

@@ -1,0 +1,117 @@
+#include "host/process.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "support/temp_dir.h"
+
+namespace tranche::host {
+namespace {
+
+// As kubelet and runc leave them, shortened.
+constexpr const char* kMounts =
+    "1203 1003 0:98 / / rw,relatime master:5 - overlay overlay rw,lowerdir=/var/lib\n"
+    "1204 1203 0:101 / /proc rw,nosuid - proc proc rw\n"
+    "1210 1203 259:2 /var/lib/kubelet/pods/u/etc-hosts /etc/hosts rw - ext4 /dev/nvme0n1p2 rw\n"
+    "1211 1203 259:2 /var/lib/tranche/tenants/t-1 /run/tranche/t-1 ro - ext4 /dev/nvme0n1p2 rw\n"
+    "1212 1203 0:40 /a\\040b\\134c /with\\040space rw - tmpfs tmpfs rw\n"
+    "torn line\n";
+
+TEST(Process, MountsAreReadAsTheKernelWritesThem) {
+  const auto mounts = parse_mounts(kMounts);
+  ASSERT_EQ(mounts.size(), 5U);
+  EXPECT_EQ(mounts[3], (Mount{"259:2", "/var/lib/tranche/tenants/t-1", "/run/tranche/t-1"}));
+  EXPECT_EQ(mounts[4], (Mount{"0:40", "/a b\\c", "/with space"}));
+  EXPECT_TRUE(parse_mounts("").empty());
+}
+
+TEST(Process, AFolderIsFoundByTheMountThatLeadsThere) {
+  struct Case {
+    const char* name;
+    std::vector<Mount> mounts;
+    const char* path;
+    std::optional<Place> place;
+  };
+  const Case cases[] = {
+      {"OnTheRoot", {{"8:1", "/", "/"}}, "/var/t", Place{"8:1", "/var/t"}},
+      {"ItselfAMount",
+       {{"8:1", "/", "/"}, {"8:2", "/x/t", "/var/t"}},
+       "/var/t",
+       Place{"8:2", "/x/t"}},
+      {"BelowAMount", {{"8:1", "/", "/"}, {"8:2", "/", "/var"}}, "/var/t", Place{"8:2", "/t"}},
+      {"AMountBesideIt",
+       {{"8:1", "/", "/"}, {"8:2", "/", "/va"}},
+       "/var/t",
+       Place{"8:1", "/var/t"}},
+      {"TheLaterHidesTheEarlier",
+       {{"8:1", "/a", "/t"}, {"8:2", "/b", "/t"}},
+       "/t",
+       Place{"8:2", "/b"}},
+      {"Nothing", {{"8:2", "/", "/var"}}, "/t", std::nullopt},
+  };
+  for (const auto& c : cases) EXPECT_EQ(place_of(c.mounts, c.path), c.place) << c.name;
+}
+
+TEST(Process, APodsControlGroupIsKnown) {
+  const std::pair<const char*, bool> cases[] = {
+      {"/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod0e.slice/cri-c.scope",
+       true},
+      {"/kubepods/burstable/pod8dcd427f-483b-b48f-d7e5-75fb19a52b76/0123", true},
+      {"/../../pod8dcd427f-483b-b48f-d7e5-75fb19a52b76/0123", true},
+      {"/system.slice/podman.service", false},
+      {"/user.slice/pod-tools", false},
+      {"/", false},
+      {"", false},
+  };
+  for (const auto& [cgroup, expected] : cases) EXPECT_EQ(is_in_pod(cgroup), expected) << cgroup;
+}
+
+class ProcessFiles : public ::testing::Test {
+ protected:
+  void put(const char* name, std::string_view text) {
+    ASSERT_TRUE(fs.make_directories("/proc/42"));
+    ASSERT_TRUE(fs.write_atomic(std::filesystem::path("/proc/42") / name, text));
+  }
+  test::TempDir dir;
+  FsRoot fs{dir.path()};
+};
+
+constexpr const char* kStat =
+    "42 (a) b (c) S 1 42 42 0 -1 4194304 100 0 0 0 1 2 0 0 20 0 1 0 8123 1000 10 1 1 1\n";
+
+TEST_F(ProcessFiles, AreRead) {
+  put("stat", kStat);
+  put("cgroup", "12:memory:/user\n3:cpu:/kubepods/podx/c\n0::/init.scope\n");
+  put("mountinfo", kMounts);
+  const auto facts = read_process(fs, 42);
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(facts->name, "a) b (c");
+  EXPECT_EQ(facts->start_time, 8123U);
+  EXPECT_EQ(facts->cgroup, "/kubepods/podx/c") << "of the hierarchy that names a Pod";
+  EXPECT_EQ(facts->mounts.size(), 5U);
+  put("cgroup", "0::/kubepods.slice/x.scope\n");
+  EXPECT_EQ(read_process(fs, 42)->cgroup, "/kubepods.slice/x.scope");
+  put("cgroup", "0::/system.slice/x.service\n");
+  EXPECT_EQ(read_process(fs, 42)->cgroup, "/system.slice/x.service");
+}
+
+TEST_F(ProcessFiles, OneThatHasEndedIsNotFound) {
+  EXPECT_EQ(read_process(fs, 42).error().code, Code::kNotFound);
+  put("stat", "42 (torn");
+  EXPECT_EQ(read_process(fs, 42).error().code, Code::kNotFound);
+  put("stat", kStat);  // and nothing else any more
+  const auto facts = read_process(fs, 42);
+  ASSERT_TRUE(facts);
+  EXPECT_TRUE(facts->mounts.empty());
+}
+
+TEST(Process, ThisOneIsReadFromTheSystem) {
+  const auto facts = read_process(FsRoot(), getpid());
+  ASSERT_TRUE(facts) << facts.error().message();
+  EXPECT_GT(facts->start_time, 0U);
+  EXPECT_FALSE(facts->mounts.empty());
+  EXPECT_TRUE(place_of(own_mounts(FsRoot()), "/tmp"));
+}
+
+}  // namespace
+}  // namespace tranche::host

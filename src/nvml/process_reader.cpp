@@ -1,0 +1,136 @@
+#include "nvml/process_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "nvml/device.h"
+
+namespace tranche::nvml {
+namespace {
+
+// What a lane writes; after a hang it is not looked at.
+struct Answer {
+  Return result = kSuccess;
+  std::string failure;  // when not kSuccess
+  std::map<unsigned, gpu::DeviceProcess> processes;
+};
+
+constexpr std::size_t kFirstRoom = 64;
+// A list that outgrows its room again and again is one whose processes come and go.
+constexpr int kAttempts = 4;
+
+class DeviceReading {
+ public:
+  DeviceReading(Calls& call, Answer& answer) : call_(call), answer_(answer) {}
+
+  void read(const std::string& uuid) {
+    const Api& api = call_.api();
+    Device device = nullptr;
+    const auto& lookup = api.nvmlDeviceGetHandleByUUID;
+    if (!succeeded(call_(lookup, uuid.c_str(), &device), lookup.name)) return;
+    if (!list(device, api.nvmlDeviceGetComputeRunningProcesses_v3,
+              api.nvmlDeviceGetComputeRunningProcesses_v2, true)) {
+      return;
+    }
+    // Where there is no MPS or nothing that draws, drivers say so as an error.
+    if (!list(device, api.nvmlDeviceGetMPSComputeRunningProcesses_v3,
+              api.nvmlDeviceGetMPSComputeRunningProcesses_v2, false)) {
+      return;
+    }
+    (void)list(device, api.nvmlDeviceGetGraphicsRunningProcesses_v3,
+               api.nvmlDeviceGetGraphicsRunningProcesses_v2, false);
+  }
+
+ private:
+  using ListFunction = Function<Return(Device, unsigned*, ProcessInfo*)>;
+
+  // false: the device is gone, or the list is needed and was not told.
+  bool list(Device device, const ListFunction& newer, const ListFunction& older, bool needed) {
+    const auto& function = newer.pointer != nullptr ? newer : older;
+    std::vector<ProcessInfo> infos(kFirstRoom);
+    Return result = kInsufficientSize;
+    unsigned count = 0;
+    for (int i = 0; i < kAttempts && result == kInsufficientSize; ++i) {
+      if (count > 0) infos.resize(2 * std::size_t{count});
+      count = static_cast<unsigned>(infos.size());
+      result = call_(function, device, &count, infos.data());
+    }
+    if (result == kSuccess) {
+      infos.resize(std::min<std::size_t>(count, infos.size()));
+      for (const ProcessInfo& info : infos) add(info);
+      return true;
+    }
+    return (!needed && !is_gone(result)) || succeeded(result, function.name);
+  }
+
+  void add(const ProcessInfo& info) {
+    auto& process = answer_.processes[info.pid];
+    process.pid = static_cast<pid_t>(info.pid);
+    if (info.used_memory == kNotAvailable) return;
+    process.memory = std::max(process.memory.value_or(Bytes{}), Bytes{info.used_memory});
+  }
+
+  bool succeeded(Return result, const char* function) {
+    if (result == kSuccess) return true;
+    answer_.result = result;
+    answer_.failure = call_.describe(function, result);
+    return false;
+  }
+
+  Calls& call_;
+  Answer& answer_;
+};
+
+Result<std::vector<gpu::DeviceProcess>> result_of(Answer& answer) {
+  if (answer.result != kSuccess) {
+    const bool absent = answer.result == kNotFound || answer.result == kInvalidArgument;
+    return fail(absent ? Code::kNotFound : Code::kUnavailable, std::move(answer.failure));
+  }
+  std::vector<gpu::DeviceProcess> processes;
+  for (auto& [pid, process] : answer.processes) processes.push_back(process);
+  return processes;
+}
+
+bool says_driver_gone(const Answer& answer) {
+  return answer.result == kUninitialized || answer.result == kDriverNotLoaded;
+}
+
+}  // namespace
+
+Result<std::vector<gpu::DeviceProcesses>> ProcessReader::read(std::span<const std::string> uuids) {
+  if (const auto current = connection_->current();
+      current != nullptr && current->library().replaced()) {
+    connection_->restart();
+  }
+  ASSIGN_OR_RETURN(const auto session, connection_->session());
+  std::vector<std::shared_ptr<Answer>> answers;
+  std::vector<Lanes::Task> tasks;
+  for (const std::string& uuid : uuids) {
+    const auto& answer = answers.emplace_back(std::make_shared<Answer>());
+    tasks.push_back(
+        {.key = "processes of " + uuid, .work = [session, answer, uuid](Progress& progress) {
+           Calls call(session->api(), progress);
+           DeviceReading(call, *answer).read(uuid);
+         }});
+  }
+  const auto outcomes = connection_->lanes().run(std::move(tasks));
+  std::vector<gpu::DeviceProcesses> devices;
+  bool gone = false;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    if (!outcomes[i].finished) {
+      devices.push_back(
+          {uuids[i],
+           fail(Code::kTimeout, fmt::format("{} has not returned within {} ms", outcomes[i].hung_in,
+                                            connection_->options().deadline.count()))});
+      continue;
+    }
+    gone |= says_driver_gone(*answers[i]);
+    devices.push_back({uuids[i], result_of(*answers[i])});
+  }
+  if (gone) connection_->restart();  // the next reading starts NVML afresh
+  return devices;
+}
+
+}  // namespace tranche::nvml
