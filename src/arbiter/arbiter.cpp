@@ -1,6 +1,7 @@
 #include "arbiter/arbiter.h"
 
 #include <random>
+#include <utility>
 
 #include "base/fs.h"
 #include "fmt/format.h"
@@ -28,12 +29,13 @@ Arbiter::Arbiter(ArbiterOptions options, Watch watch, Poller poller, const Clock
       poller_(std::move(poller)),
       clock_(clock),
       log_(log),
-      epoch_(std::random_device{}()) {}
+      epoch_(std::random_device{}()),
+      status_file_(options_.state_dir, clock, log) {}
 
 Arbiter::~Arbiter() { poller_.remove(watch_.fd()); }
 
 Result<std::unique_ptr<Arbiter>> Arbiter::open(const ArbiterOptions& options, const Clock& clock,
-                                               const Log& log) {
+                                               const Log& log, gpu::ProcessReader* processes) {
   std::error_code error;
   std::filesystem::create_directories(options.state_dir, error);
   if (error) return std::unexpected(errno_error(error.value(), options.state_dir.string()));
@@ -44,6 +46,12 @@ Result<std::unique_ptr<Arbiter>> Arbiter::open(const ArbiterOptions& options, co
   TRY(arbiter->poller_.add(arbiter->watch_.fd(), [a = arbiter.get()] {
     if (a->watch_.drain()) a->scan();
   }));
+  if (processes != nullptr) {
+    ASSIGN_OR_RETURN(arbiter->reconciler_,
+                     Reconciler::open(*processes, {options.tenants, options.host}, arbiter->poller_,
+                                      clock, log, [a = arbiter.get()] { return a->seats(); }));
+    arbiter->reconciler_->remember(arbiter->status_file_.before());
+  }
   arbiter->scan();
   return arbiter;
 }
@@ -51,12 +59,19 @@ Result<std::unique_ptr<Arbiter>> Arbiter::open(const ArbiterOptions& options, co
 Ns Arbiter::now() const { return std::chrono::duration_cast<Ns>(clock_.now().time_since_epoch()); }
 
 void Arbiter::run(const std::stop_token& stop) {
-  while (!stop.stop_requested()) round(awake_ ? kTick : kRest);
+  while (!stop.stop_requested()) {
+    auto timeout = awake_ ? kTick : kRest;
+    if (reconciler_ != nullptr) {
+      timeout =
+          std::min(timeout, std::chrono::ceil<std::chrono::milliseconds>(reconciler_->left()));
+    }
+    round(timeout);
+  }
 }
 
 void Arbiter::round(std::chrono::milliseconds timeout) {
   poller_.wait(timeout);
-  alive_.beat();
+  look_around();
   if (step()) {
     last_work_ = now();
     set_awake(true);
@@ -70,8 +85,8 @@ void Arbiter::round(std::chrono::milliseconds timeout) {
 Ns Arbiter::charged(const std::string& tenant, unsigned index) const {
   const auto entry = seats_.find(tenant);
   if (entry == seats_.end()) return Ns{0};
-  const auto& [id, seat, text] = entry->second;
-  return devices_.at(seat->limits().devices[index].uuid).charged(id);
+  const Seat& seat = entry->second;
+  return devices_.at(seat.seat->limits().devices[index].uuid).charged(seat.id);
 }
 
 void Arbiter::scan() {
@@ -95,14 +110,17 @@ void Arbiter::scan() {
     if (!there.contains(id)) gone.insert(id);
   }
   for (const auto& id : gone) let_go(id);
+  std::erase_if(refused_, [&](const auto& refusal) { return !there.contains(refusal.first); });
 }
 
 void Arbiter::take_in(const std::string& id, const std::string& text) {
   const auto known = seats_.find(id);
   if (known != seats_.end() && known->second.text == text) return;
-  if (const auto told = refused_.find(id); told != refused_.end() && told->second == text) return;
+  if (const auto told = refused_.find(id); told != refused_.end() && told->second.text == text) {
+    return;
+  }
   const auto refuse = [&](const Error& why) {
-    refused_[id] = text;
+    refused_[id] = {text, why.message()};
     log_.error(
         fmt::format("tenant {}: {}; {}", id, why.message(),
                     known == seats_.end() ? "it is not served" : "its limits stay as they were"));
@@ -122,10 +140,14 @@ void Arbiter::take_in(const std::string& id, const std::string& text) {
     auto seat = TenantSeat::open(
         *std::move(limits), {options_.tenants / id / "arbiter.sock", options_.state_dir, epoch_},
         poller_, log_,
-        [](wire::Message, unsigned) {});  // being called is enough: the step comes after it
+        // Of the others being called is enough: the step comes after it.
+        [this](wire::Message kind, unsigned) {
+          if (kind == wire::Message::kContext && reconciler_ != nullptr) reconciler_->hurry();
+        });
     if (!seat) return refuse(seat.error());
     const auto entry = seats_.emplace(id, Seat{TenantId{next_id_++}, *std::move(seat), text}).first;
     entry->second.seat->policy().awake = awake_ ? 1 : 0;
+    if (reconciler_ != nullptr) reconciler_->admit(*entry->second.seat);
     sit(entry->second);
   }
   refused_.erase(id);
@@ -144,6 +166,7 @@ void Arbiter::let_go(const std::string& id) {
     devices_.at(device.uuid).remove(entry->second.id);
   }
   std::erase_if(devices_, [](const auto& device) { return device.second.empty(); });
+  if (reconciler_ != nullptr) reconciler_->let_go(id);
   entry->second.seat->retire();
   seats_.erase(entry);
 }
@@ -173,6 +196,64 @@ bool Arbiter::step() {
   const auto heartbeat = static_cast<std::uint64_t>(now().count());
   for (auto& [name, seat] : seats_) seat.seat->policy().heartbeat = heartbeat;
   return is_busy;
+}
+
+// Slow things: once a second, and what a process's end asks for at once.
+void Arbiter::look_around() {
+  if (reconciler_ != nullptr) {
+    for (auto& [id, seat] : seats_) {
+      const auto changes = seat.seat->changes();
+      if (std::exchange(seat.changes, changes) != changes) reconciler_->hurry();
+    }
+    reconciler_->look();
+  }
+  if (now() - looked_ < kRest) return;
+  looked_ = now();
+  alive_.beat();
+  status_file_.put(status());
+}
+
+Reconciler::Seats Arbiter::seats() {
+  Reconciler::Seats result;
+  for (auto& [id, seat] : seats_) result.push_back(seat.seat.get());
+  return result;
+}
+
+ArbiterStatus Arbiter::status() const {
+  ArbiterStatus status;
+  for (const auto& [id, seat] : seats_) {
+    const TenantLimits& limits = seat.seat->limits();
+    const auto totals = seat.seat->totals();
+    TenantStatus& tenant = status.tenants.emplace_back(
+        TenantStatus{.id = id,
+                     .resource = limits.resource,
+                     .enforcement = limits.enforcement,
+                     .priority = limits.priority,
+                     .processes = static_cast<unsigned>(seat.seat->registered().size()),
+                     .refused = totals.refused,
+                     .longest_ns = totals.longest_ns});
+    for (unsigned i = 0; i < limits.devices.size(); ++i) {
+      tenant.devices.push_back({.limits = limits.devices[i],
+                                .charged_bytes = seat.seat->usage().charged(i),
+                                .gpu_ns = static_cast<std::uint64_t>(charged(id, i).count())});
+    }
+  }
+  for (const auto& [id, refusal] : refused_) status.refused.push_back({id, refusal.reason});
+  if (reconciler_ != nullptr) reconciler_->describe(status);
+  for (TenantStatus& tenant : status.tenants) {
+    const auto& page = seats_.at(tenant.id).seat->policy();
+    for (std::size_t i = 0; i < tenant.devices.size(); ++i) {
+      const TenantDevice& device = tenant.devices[i];
+      const std::uint64_t limit = page.devices[i].memory_limit;
+      // In this order the sum of what a tenant wrote cannot run over.
+      if (device.outside_bytes <= limit && device.charged_bytes <= limit - device.outside_bytes) {
+        continue;
+      }
+      tenant.degraded.insert(tenant.degraded.begin(), Degraded::kMemoryOverLimit);
+      break;
+    }
+  }
+  return status;
 }
 
 void Arbiter::set_awake(bool awake) {

@@ -16,6 +16,8 @@
 #include "arbiter/alive.h"
 #include "arbiter/device_seat.h"
 #include "arbiter/poller.h"
+#include "arbiter/reconciler.h"
+#include "arbiter/status_file.h"
 #include "arbiter/tenant_seat.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -26,6 +28,7 @@ namespace tranche::arbiter {
 struct ArbiterOptions {
   std::filesystem::path tenants;    // the agent's; must be there
   std::filesystem::path state_dir;  // tmpfs, our own; created
+  FsRoot host{};                    // for /proc
 };
 
 class Arbiter {
@@ -36,9 +39,11 @@ class Arbiter {
   // How often it looks at slow things (who has gone, accounts) while nothing happens.
   static constexpr std::chrono::milliseconds kRest{1000};
 
-  // `clock` and `log` outlive it. kIo: a folder cannot be made or watched.
+  // All outlive it. Without `processes` nothing is compared with the driver. kIo: a folder cannot
+  // be made or watched.
   static Result<std::unique_ptr<Arbiter>> open(const ArbiterOptions& options, const Clock& clock,
-                                               const Log& log);
+                                               const Log& log,
+                                               gpu::ProcessReader* processes = nullptr);
   Arbiter(const Arbiter&) = delete;
   Arbiter& operator=(const Arbiter&) = delete;
   ~Arbiter();
@@ -56,12 +61,23 @@ class Arbiter {
   std::size_t tenants() const { return seats_.size(); }
   // GPU time charged to a tenant on its device `index`.
   limit::Ns charged(const std::string& tenant, unsigned index) const;
+  // As it is written to status.json.
+  limit::ArbiterStatus status() const;
+  // Comparisons with the driver so far.
+  Reconciler::Count surveys() const {
+    return reconciler_ == nullptr ? Reconciler::Count{} : reconciler_->count();
+  }
 
  private:
   struct Seat {
     limit::TenantId id;
     std::unique_ptr<TenantSeat> seat;
-    std::string text;  // of its file
+    std::string text;           // of its file
+    std::uint64_t changes = 0;  // of its processes, when it was looked at last
+  };
+  struct Refusal {
+    std::string text;  // of the file
+    std::string reason;
   };
 
   Arbiter(ArbiterOptions options, Watch watch, Poller poller, const Clock& clock, const Log& log);
@@ -70,7 +86,9 @@ class Arbiter {
   void take_in(const std::string& id, const std::string& text);
   void let_go(const std::string& id);
   void sit(Seat& seat);
+  Reconciler::Seats seats();
   bool step();
+  void look_around();
   void set_awake(bool awake);
 
   ArbiterOptions options_;
@@ -81,9 +99,12 @@ class Arbiter {
   const Log& log_;
   std::uint32_t epoch_;
   std::uint32_t next_id_ = 0;
-  std::map<std::string, Seat> seats_;           // by tenant
-  std::map<std::string, DeviceSeat> devices_;   // by UUID
-  std::map<std::string, std::string> refused_;  // tenant -> the text that was refused, told once
+  std::map<std::string, Seat> seats_;          // by tenant
+  std::map<std::string, DeviceSeat> devices_;  // by UUID
+  std::map<std::string, Refusal> refused_;     // by tenant; told once
+  StatusFile status_file_;
+  std::unique_ptr<Reconciler> reconciler_;  // may be null; refers to the seats
+  limit::Ns looked_{-kRest};
   bool awake_ = false;
   limit::Ns last_work_{0};
 };

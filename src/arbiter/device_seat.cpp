@@ -35,7 +35,7 @@ void DeviceSeat::put(TenantId id, TenantSeat& seat, unsigned index) {
   if (is_held(seat.limits())) {
     device_.put(id, share_of(seat.limits(), seat.limits().devices[index]));
   } else {
-    device_.remove(id);  // its time is accounted, and nothing holds it
+    device_.account(id);
   }
 }
 

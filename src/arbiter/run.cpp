@@ -13,6 +13,7 @@
 #include "base/fs.h"
 #include "config/arbiter_options.h"
 #include "fmt/format.h"
+#include "nvml/process_reader.h"
 
 namespace tranche::arbiter {
 namespace {
@@ -73,8 +74,11 @@ Result<void> run(const config::ArbiterOptions& options, int signals, const Log& 
   ASSIGN_OR_RETURN(const auto lock, take_lock(options.state_dir, signals, log));
   if (lock == nullptr) return {};
   const SystemClock clock;
-  ASSIGN_OR_RETURN(const auto arbiter,
-                   Arbiter::open({options.tenants, options.state_dir}, clock, log));
+  const FsRoot host(options.host_root);
+  nvml::ProcessReader processes(nvml::Connection::make(
+      {.driver_root = options.container_driver_root, .host = host, .log = &log}));
+  ASSIGN_OR_RETURN(const auto arbiter, Arbiter::open({options.tenants, options.state_dir, host},
+                                                     clock, log, &processes));
   std::stop_source stop;
   TRY(arbiter->on_readable(signals, [&] {
     if (agent::ends_process(agent::next_signal(signals))) stop.request_stop();

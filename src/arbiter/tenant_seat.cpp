@@ -1,7 +1,6 @@
 #include "arbiter/tenant_seat.h"
 
 #include <algorithm>
-#include <ranges>
 
 #include "fmt/format.h"
 #include "limit/uuid_bytes.h"
@@ -120,9 +119,24 @@ std::vector<unsigned> TenantSeat::slots() const {
   return result;
 }
 
-std::vector<pid_t> TenantSeat::pids() const {
-  const auto keys = std::views::keys(members_);
-  return {keys.begin(), keys.end()};
+std::vector<TenantSeat::Registered> TenantSeat::registered() const {
+  std::vector<Registered> result;
+  for (const auto& [key, member] : members_) {
+    result.push_back({member.process.id().pid, member.slot});
+  }
+  return result;
+}
+
+TenantSeat::Totals TenantSeat::totals() {
+  Totals totals = ended_;
+  for (const auto& [key, member] : members_) add(member, totals);
+  return totals;
+}
+
+void TenantSeat::add(const Member& member, Totals& totals) const {
+  const auto summary = usage_.summary(member.slot);
+  totals.refused += summary.refused;
+  totals.longest_ns = std::max(totals.longest_ns, summary.longest_ns);
 }
 
 void TenantSeat::retire() {
@@ -155,9 +169,10 @@ void TenantSeat::greet(tenant::Connection connection) {
   auto entry = members_.find(key);
   if (entry == members_.end()) {
     const tenant::ProcessId id = connection.process().id();
-    const auto slot = usage_.take(id);
+    // Before it has a slot: one that has ended already must not keep one.
     auto process = tenant::Process::open(id);
     if (!process) return;
+    const auto slot = usage_.take(id);
     if (!slot) {
       log_.warn(fmt::format("tenant {}: {}", limits_.id, slot.error().message()));
       const wire::Welcome full{wire::kHelloMagic, wire::Message::kWelcome, wire::Answer::kFull, 0,
@@ -166,6 +181,7 @@ void TenantSeat::greet(tenant::Connection connection) {
       return;
     }
     entry = members_.emplace(key, Member{*std::move(process), *slot}).first;
+    ++changes_;
     if (!watch(entry->second)) {
       dismiss(key);
       return;
@@ -219,6 +235,8 @@ void TenantSeat::dismiss(Key key) {
   Member& member = entry->second;
   poller_.remove(member.process.fd());
   if (member.connection) poller_.remove(member.connection->fd());
+  add(member, ended_);
+  ++changes_;
   usage_.release(member.process.id());
   members_.erase(entry);
 }

@@ -50,7 +50,19 @@ class TenantSeat {
   tenant::Usage& usage() { return usage_; }
   // The slots of the processes that are here.
   std::vector<unsigned> slots() const;
-  std::vector<pid_t> pids() const;
+  struct Registered {
+    pid_t pid;
+    unsigned slot;
+  };
+  std::vector<Registered> registered() const;
+  // Of all its processes since this arbiter began, those that have ended too.
+  struct Totals {
+    std::uint64_t refused = 0;     // allocations
+    std::uint64_t longest_ns = 0;  // launch or graph
+  };
+  Totals totals();
+  // Grows when a process comes or goes.
+  std::uint64_t changes() const { return changes_; }
   // Nobody can connect any more; files that outlive an arbiter are taken away. The tenant is gone.
   void retire();
 
@@ -67,6 +79,7 @@ class TenantSeat {
              OnNotice on_notice);
 
   Result<void> adopt();
+  void add(const Member& member, Totals& totals) const;
   void publish();
   void accept_all();
   void receive(Key key);
@@ -84,6 +97,8 @@ class TenantSeat {
   const Log& log_;
   OnNotice on_notice_;
   std::map<Key, Member> members_;
+  Totals ended_{};  // of processes that are no more
+  std::uint64_t changes_ = 0;
 };
 
 }  // namespace tranche::arbiter

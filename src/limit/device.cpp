@@ -9,6 +9,11 @@ void Device::put(TenantId tenant, const Share& share) {
   shares_.put(tenant, share);
 }
 
+void Device::account(TenantId tenant) {
+  accounts_.try_emplace(tenant);
+  shares_.remove(tenant);
+}
+
 void Device::remove(TenantId tenant) {
   accounts_.erase(tenant);
   shares_.remove(tenant);

@@ -48,9 +48,11 @@ class Device {
   explicit Device(Ns start) : whose_(start), shares_(start) {}
 
   void put(TenantId tenant, const Share& share);
+  // A tenant whose time is accounted and that nothing holds.
+  void account(TenantId tenant);
   void remove(TenantId tenant);
 
-  // Of a tenant that is not there (any more): time is accounted, nothing else.
+  // Of a tenant that is not there (any more) its time is taken from the others', nothing else.
   void finished(TenantId tenant, const Batch& batch);
   // One step of the policy. Tenants without a standing are idle.
   std::map<TenantId, Permit> step(Ns now, const std::map<TenantId, Standing>& standings);

@@ -121,6 +121,18 @@ TEST(Device, WhatIsChargedIsWhatWasExecuted) {
   EXPECT_NEAR(percent(device.charged(b), 5s), percent(device.executed(b), 5s), 3.0);
 }
 
+// A tenant whose time is only counted: it is charged what it used, and nothing bounds it.
+TEST(Device, ATenantThatNothingHoldsIsAccounted) {
+  Device device{Ns{0}};
+  const TenantId counted{1};
+  device.put(counted, {.permille = 100});
+  device.account(counted);
+  device.finished(counted, {{1ms, 3ms}, 1ms});
+  const auto permits = device.step(10ms, {{counted, {.asked = 1ms}}});
+  EXPECT_FALSE(permits.contains(counted));
+  EXPECT_EQ(device.charged(counted), 2ms);
+}
+
 TEST(Device, BestEffortDoesNotHarmTheLatencyCritical) {
   const auto run = [](bool limited, int storms) {
     VirtualDevice device(limited);

@@ -60,7 +60,7 @@ Result<void> write_at(int fd, const void* data, std::size_t size, std::int64_t a
 }
 
 // The same layout as wire::Slot, plain: atomics are not read through files.
-struct PlainSlot {
+struct SlotHead {
   std::uint64_t generation;
   std::uint64_t charged[wire::kMaxDevices];
   std::uint64_t busy_since[wire::kMaxDevices];
@@ -71,10 +71,13 @@ struct PlainSlot {
   std::uint64_t refused;
   std::uint32_t pid;
   std::uint32_t inner_pid;
+};
+struct PlainSlot : SlotHead {
   wire::Interval ring[wire::kRing];
 };
-static_assert(offsetof(PlainSlot, ring) == offsetof(wire::Slot, ring));
-static_assert(sizeof(PlainSlot) <= sizeof(wire::Slot));
+static_assert(offsetof(SlotHead, refused) == offsetof(wire::Slot, refused));
+static_assert(sizeof(SlotHead) == offsetof(wire::Slot, ring));
+static_assert(sizeof(PlainSlot) == sizeof(SlotHead) + sizeof(wire::Slot::ring));
 
 std::uint64_t monotonic_ns() {
   return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
@@ -215,12 +218,17 @@ SlotReading Usage::read(unsigned slot) {
   return reading;
 }
 
+Usage::Summary Usage::summary(unsigned slot) const {
+  const auto head = read_at<SlotHead>(fd(), place_of(slot));
+  return {{head.charged, head.charged + devices_}, head.refused, head.longest_ns};
+}
+
 std::uint64_t Usage::charged(unsigned device) {
   std::uint64_t sum = 0;
   for (unsigned slot = 0; slot < owners_.size(); ++slot) {
     if (!owners_[slot]) continue;
     sum += read_at<std::uint64_t>(
-        fd(), place_of(slot) + static_cast<std::int64_t>(offsetof(PlainSlot, charged) +
+        fd(), place_of(slot) + static_cast<std::int64_t>(offsetof(SlotHead, charged) +
                                                          device * sizeof(std::uint64_t)));
   }
   return sum;

@@ -55,6 +55,13 @@ class Usage {
 
   // What the process in `slot` says. A file that is too short reads as zeros.
   SlotReading read(unsigned slot);
+  // What changes slowly; takes no intervals.
+  struct Summary {
+    std::vector<std::uint64_t> charged{};  // bytes by device
+    std::uint64_t refused = 0;
+    std::uint64_t longest_ns = 0;
+  };
+  Summary summary(unsigned slot) const;
   // Sum of charged bytes over all slots that are taken.
   std::uint64_t charged(unsigned device);
   std::uint64_t spent_ns(unsigned device) const;

@@ -1,0 +1,315 @@
+#include "arbiter/reconciler.h"
+
+#include <algorithm>
+
+#include "fmt/format.h"
+
+namespace tranche::arbiter {
+
+using namespace limit;
+
+namespace {
+
+constexpr std::string_view kMountedAt = "/run/tranche/";
+// As the kernel cuts the name of nvidia-cuda-mps-server.
+constexpr std::string_view kMpsServer = "nvidia-cuda-mps";
+
+bool is_held(const TenantSeat& seat) {
+  return seat.limits().enforcement == wire::Enforcement::kStrict ||
+         seat.limits().enforcement == wire::Enforcement::kElastic;
+}
+
+}  // namespace
+
+// One device's processes, on their way into the books.
+struct Reconciler::Account {
+  const std::string& device;
+  const std::vector<Place>& places;
+  const Charges& before;
+  const Charges& after;
+  // By tenant's place.
+  std::vector<std::vector<Held>> held;
+  std::vector<bool> untold;
+  std::vector<Finding> strays{};
+  std::vector<pid_t> mps_servers{};
+};
+
+Result<std::unique_ptr<Reconciler>> Reconciler::open(gpu::ProcessReader& reader,
+                                                     const Options& options, Poller& poller,
+                                                     const Clock& clock, const Log& log,
+                                                     std::function<Seats()> seats) {
+  ASSIGN_OR_RETURN(auto surveyor, Surveyor::start(reader, options.host));
+  std::unique_ptr<Reconciler> reconciler(
+      new Reconciler(std::move(surveyor), options, poller, clock, log, std::move(seats)));
+  TRY(poller.add(reconciler->surveyor_->fd(), [r = reconciler.get()] { r->take(); }));
+  return reconciler;
+}
+
+Reconciler::Reconciler(std::unique_ptr<Surveyor> surveyor, const Options& options, Poller& poller,
+                       const Clock& clock, const Log& log, std::function<Seats()> seats)
+    : surveyor_(std::move(surveyor)),
+      poller_(poller),
+      clock_(clock),
+      log_(log),
+      seats_(std::move(seats)),
+      findings_(clock, log) {
+  std::error_code error;
+  const auto folder = std::filesystem::weakly_canonical(options.tenants, error);
+  if (!error) folder_ = host::place_of(host::own_mounts(options.host), folder);
+}
+
+Reconciler::~Reconciler() { poller_.remove(surveyor_->fd()); }
+
+void Reconciler::remember(const ArbiterStatus& before) {
+  for (const TenantStatus& tenant : before.tenants) {
+    for (const TenantDevice& device : tenant.devices) {
+      remembered_[{tenant.id, device.limits.uuid}] = device.outside_bytes;
+    }
+  }
+}
+
+void Reconciler::admit(TenantSeat& seat) {
+  const auto& limits = seat.limits();
+  auto& parts = records_[limits.id];
+  parts.clear();
+  for (unsigned i = 0; i < limits.devices.size(); ++i) {
+    const auto known = remembered_.find({limits.id, limits.devices[i].uuid});
+    parts.push_back({.outside = Outside(known == remembered_.end() ? 0 : known->second)});
+    seat.policy().devices[i].outside = parts.back().outside.bytes();
+  }
+  hurry();
+}
+
+void Reconciler::hurry() { due_ = std::min(due_, std::max(clock_.now(), asked_ + kSoon)); }
+
+std::chrono::nanoseconds Reconciler::left() const {
+  if (surveyor_->is_busy()) return kSeldom;  // the answer comes by itself
+  return std::max<std::chrono::nanoseconds>(due_ - clock_.now(), std::chrono::nanoseconds(0));
+}
+
+void Reconciler::look() {
+  const auto now = clock_.now();
+  if (surveyor_->is_busy() || now < due_) return;
+  const Seats seats = seats_();
+  std::map<std::string, std::set<pid_t>> known;
+  bool anybody = false;
+  for (const TenantSeat* seat : seats) {
+    const auto registered = seat->registered();
+    anybody |= !registered.empty();
+    for (const DeviceLimits& device : seat->limits().devices) {
+      auto& pids = known[device.uuid];
+      for (const auto& process : registered) pids.insert(process.pid);
+    }
+  }
+  asked_ = now;
+  due_ = now + (anybody ? kEach : kSeldom);
+  std::vector<std::string> uuids;
+  std::vector<Surveyor::Device> devices;
+  for (auto& [uuid, pids] : known) {
+    uuids.push_back(uuid);
+    devices.push_back({uuid, std::move(pids)});
+  }
+  findings_.keep_only(uuids);
+  std::erase_if(devices_, [&](const auto& device) { return !known.contains(device.first); });
+  if (devices.empty()) return;
+  before_ = charges_of(seats);
+  surveyor_->ask(std::move(devices));
+  ++count_.asked;
+}
+
+Reconciler::Charges Reconciler::charges_of(const Seats& seats) {
+  Charges charges;
+  for (TenantSeat* seat : seats) {
+    for (const auto& process : seat->registered()) {
+      charges[{seat->limits().id, process.pid}] = seat->usage().summary(process.slot).charged;
+    }
+  }
+  return charges;
+}
+
+std::map<std::string, std::vector<Reconciler::Place>> Reconciler::places_of(const Seats& seats) {
+  std::map<std::string, std::vector<Place>> places;
+  for (TenantSeat* seat : seats) {
+    const auto& devices = seat->limits().devices;
+    for (unsigned i = 0; i < devices.size(); ++i) places[devices[i].uuid].push_back({seat, i});
+  }
+  return places;
+}
+
+Reconciler::Part& Reconciler::part_of(const Place& place) {
+  return records_.at(place.seat->limits().id)[place.index];
+}
+
+void Reconciler::take() {
+  const auto survey = surveyor_->take();
+  if (!survey) return;
+  ++count_.taken;
+  if (survey->devices) {
+    note_failure("");
+    take_devices(*survey, *survey->devices);
+  } else {
+    note_failure(survey->devices.error().message());
+    for (auto& [id, parts] : records_) {
+      for (Part& part : parts) part.unread = true;
+    }
+  }
+  look();
+}
+
+void Reconciler::take_devices(const Survey& survey,
+                              const std::vector<gpu::DeviceProcesses>& devices) {
+  const Seats seats = seats_();
+  const auto places = places_of(seats);
+  const Charges after = charges_of(seats);
+  for (const auto& [uuid, processes] : devices) {
+    const auto here = places.find(uuid);
+    if (here == places.end()) continue;  // the tenants went meanwhile
+    note_device(uuid, processes ? std::nullopt : std::optional(processes.error()), here->second);
+    if (!processes) continue;
+    Account account{.device = uuid,
+                    .places = here->second,
+                    .before = before_,
+                    .after = after,
+                    .held = std::vector<std::vector<Held>>(here->second.size()),
+                    .untold = std::vector<bool>(here->second.size())};
+    for (const gpu::DeviceProcess& process : *processes) {
+      if (is_registered(process, account)) continue;
+      const auto facts = survey.strangers.find(process.pid);
+      // Without facts it has ended.
+      if (facts != survey.strangers.end()) take_stranger(process, facts->second, account);
+    }
+    settle(account);
+  }
+}
+
+// Books it with its tenant. Of two tenants of one container that share the device, what neither
+// charges is the first one's.
+bool Reconciler::is_registered(const gpu::DeviceProcess& process, Account& account) const {
+  Held held{.counted = process.memory.value_or(Bytes{}).value};
+  std::optional<std::size_t> owner;
+  for (std::size_t i = 0; i < account.places.size(); ++i) {
+    const auto& [seat, index] = account.places[i];
+    const std::pair key{seat->limits().id, process.pid};
+    const auto before = account.before.find(key);
+    const auto after = account.after.find(key);
+    if (before == account.before.end() && after == account.after.end()) continue;
+    if (!owner) owner = i;
+    if (before != account.before.end()) held.charged_before += before->second[index];
+    if (after != account.after.end()) held.charged_after += after->second[index];
+  }
+  if (!owner) return false;
+  account.held[*owner].push_back(held);
+  if (!process.memory) account.untold[*owner] = true;
+  return true;
+}
+
+void Reconciler::take_stranger(const gpu::DeviceProcess& process, const host::ProcessFacts& facts,
+                               Account& account) {
+  Finding finding{.pid = process.pid,
+                  .start_time = facts.start_time,
+                  .name = facts.name,
+                  .cgroup = facts.cgroup,
+                  .device = account.device};
+  if (process.memory) finding.memory_bytes = process.memory->value;
+  bool limited = false;
+  for (std::size_t i = 0; i < account.places.size(); ++i) {
+    const TenantSeat& seat = *account.places[i].seat;
+    limited |= is_held(seat);
+    if (!has_mount_of(facts, seat.limits().id)) continue;
+    account.held[i].push_back({.counted = process.memory.value_or(Bytes{}).value});
+    if (!process.memory) account.untold[i] = true;
+    if (seat.limits().enforcement == wire::Enforcement::kOff) return;
+    finding.tenant = seat.limits().id;
+    account.strays.push_back(std::move(finding));
+    return;
+  }
+  // Its clients stand in the list themselves; it holds what all of them need.
+  if (facts.name.starts_with(kMpsServer)) {
+    account.mps_servers.push_back(process.pid);
+    return;
+  }
+  if (!limited || !host::is_in_pod(facts.cgroup)) return;
+  finding.kind = Finding::Kind::kNoGrant;
+  account.strays.push_back(std::move(finding));
+}
+
+bool Reconciler::has_mount_of(const host::ProcessFacts& facts, const std::string& tenant) const {
+  if (!folder_) return false;
+  const std::string point = std::string(kMountedAt) + tenant;
+  const std::string root = (std::filesystem::path(folder_->root) / tenant).string();
+  return std::ranges::any_of(facts.mounts, [&](const host::Mount& mount) {
+    return mount.point == point && mount.device == folder_->device && mount.root == root;
+  });
+}
+
+void Reconciler::settle(const Account& account) {
+  for (std::size_t i = 0; i < account.places.size(); ++i) {
+    const Place& place = account.places[i];
+    Part& part = part_of(place);
+    place.seat->policy().devices[place.index].outside = part.outside.take(account.held[i]);
+    part.memory_untold = account.untold[i];
+    if (!part.outside.settled()) hurry();
+  }
+  Device& device = devices_[account.device];
+  const bool untold = std::ranges::find(account.untold, true) != account.untold.end();
+  if (untold && !device.memory_untold) {
+    log_.warn(fmt::format(
+        "{}: the driver does not tell what its processes hold; limits of memory hold by what they "
+        "charge alone",
+        account.device));
+  }
+  device.memory_untold = untold;
+  device.mps_servers = account.mps_servers;
+  findings_.take(account.device, account.strays);
+}
+
+void Reconciler::note_failure(const std::string& failure) {
+  if (failure.empty() == failure_.empty()) {
+    failure_ = failure;
+    return;
+  }
+  failure_ = failure;
+  if (failure.empty()) {
+    log_.info("NVML answers: what tenants hold is compared with it again");
+  } else {
+    log_.warn(fmt::format("{}; until then limits of memory hold by what processes charge alone",
+                          failure));
+  }
+}
+
+void Reconciler::note_device(const std::string& uuid, const std::optional<Error>& failure,
+                             const std::vector<Place>& places) {
+  for (const Place& place : places) part_of(place).unread = failure.has_value();
+  Device& device = devices_[uuid];
+  if (failure && !device.unread) {
+    log_.warn(fmt::format(
+        "{}: its processes cannot be read: {}; until then limits of memory hold by what processes "
+        "charge alone",
+        uuid, failure->message()));
+  }
+  device.unread = failure.has_value();
+}
+
+void Reconciler::describe(ArbiterStatus& status) const {
+  status.nvml_failure = failure_;
+  status.findings = findings_.current();
+  for (const auto& [uuid, device] : devices_) {
+    for (const pid_t pid : device.mps_servers) status.mps_servers.push_back({uuid, pid});
+  }
+  for (TenantStatus& tenant : status.tenants) {
+    const auto record = records_.find(tenant.id);
+    if (record == records_.end()) continue;
+    bool untold = false;
+    bool unread = false;
+    for (std::size_t i = 0; i < tenant.devices.size(); ++i) {
+      const Part& part = record->second[i];
+      tenant.devices[i].outside_bytes = part.outside.bytes();
+      untold |= part.memory_untold;
+      unread |= part.unread;
+    }
+    if (untold) tenant.degraded.push_back(Degraded::kMemoryNotTold);
+    if (unread) tenant.degraded.push_back(Degraded::kNotReconciled);
+  }
+}
+
+}  // namespace tranche::arbiter

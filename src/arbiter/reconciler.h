@@ -1,0 +1,132 @@
+#pragma once
+// Compares what tenants' processes charge with what NVML counts, each second while they have
+// processes, and soon after one made a context or ended: the rest goes into `outside` of the policy
+// page (limit/outside.h), so that a process that charges nothing, or never registered, still finds
+// its tenant full. Processes on a device that no tenant and no limit holds are findings.
+//
+// A process belongs to a tenant when it registered, or when the tenant's folder is mounted in its
+// container: the mount must lead to that very folder, so that a container which mounts something of
+// its own under that name brings nothing on others.
+//
+// NVML is read on a thread of its own (arbiter/surveyor.h); everything here runs on the loop's.
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "arbiter/findings.h"
+#include "arbiter/poller.h"
+#include "arbiter/surveyor.h"
+#include "arbiter/tenant_seat.h"
+#include "base/clock.h"
+#include "limit/arbiter_status.h"
+#include "limit/outside.h"
+
+namespace tranche::arbiter {
+
+class Reconciler {
+ public:
+  static constexpr std::chrono::seconds kEach{1};
+  // While no process has registered: only those that should have are looked for.
+  static constexpr std::chrono::seconds kSeldom{5};
+  // Between two readings at least, however much happens.
+  static constexpr std::chrono::milliseconds kSoon{100};
+
+  struct Options {
+    std::filesystem::path tenants;
+    FsRoot host;  // for /proc
+  };
+  using Seats = std::vector<TenantSeat*>;
+
+  // All outlive it; `seats` are asked for anew each time.
+  static Result<std::unique_ptr<Reconciler>> open(gpu::ProcessReader& reader,
+                                                  const Options& options, Poller& poller,
+                                                  const Clock& clock, const Log& log,
+                                                  std::function<Seats()> seats);
+  Reconciler(const Reconciler&) = delete;
+  Reconciler& operator=(const Reconciler&) = delete;
+  ~Reconciler();
+
+  // What an earlier arbiter knew: it holds for those admitted later, until NVML is read.
+  void remember(const limit::ArbiterStatus& before);
+  // A tenant that came, before its processes do.
+  void admit(TenantSeat& seat);
+  void let_go(const std::string& tenant) { records_.erase(tenant); }
+
+  // Something happened that NVML will show.
+  void hurry();
+  // Asks, when it is time.
+  void look();
+  // Until look() has something to do.
+  std::chrono::nanoseconds left() const;
+  struct Count {
+    unsigned asked = 0;
+    unsigned taken = 0;
+  };
+  // How often NVML was asked, and its answer taken.
+  Count count() const { return count_; }
+
+  // Its parts of the status: NVML, MPS servers, findings; of each tenant what is degraded, and
+  // what it holds outside.
+  void describe(limit::ArbiterStatus& status) const;
+
+ private:
+  // A tenant on one device.
+  struct Part {
+    limit::Outside outside;
+    bool memory_untold = false;
+    bool unread = false;
+  };
+  struct Device {
+    bool unread = false;
+    bool memory_untold = false;
+    std::vector<pid_t> mps_servers;
+  };
+  // A tenant that has the device.
+  struct Place {
+    TenantSeat* seat;
+    unsigned index;
+  };
+  struct Account;
+  using Charges = std::map<std::pair<std::string, pid_t>, std::vector<std::uint64_t>>;
+
+  Reconciler(std::unique_ptr<Surveyor> surveyor, const Options& options, Poller& poller,
+             const Clock& clock, const Log& log, std::function<Seats()> seats);
+  static Charges charges_of(const Seats& seats);
+  static std::map<std::string, std::vector<Place>> places_of(const Seats& seats);
+  Part& part_of(const Place& place);
+  void take();
+  void take_devices(const Survey& survey, const std::vector<gpu::DeviceProcesses>& devices);
+  void take_device(const std::vector<gpu::DeviceProcess>& processes, Account& account);
+  bool is_registered(const gpu::DeviceProcess& process, Account& account) const;
+  void take_stranger(const gpu::DeviceProcess& process, const host::ProcessFacts& facts,
+                     Account& account);
+  bool has_mount_of(const host::ProcessFacts& facts, const std::string& tenant) const;
+  void settle(const Account& account);
+  void note_failure(const std::string& failure);
+  void note_device(const std::string& uuid, const std::optional<Error>& failure,
+                   const std::vector<Place>& places);
+
+  std::unique_ptr<Surveyor> surveyor_;
+  std::optional<host::Place> folder_;  // of the tenants
+  Poller& poller_;
+  const Clock& clock_;
+  const Log& log_;
+  std::function<Seats()> seats_;
+  Findings findings_;
+  std::chrono::steady_clock::time_point asked_{};
+  std::chrono::steady_clock::time_point due_{};
+  Charges before_;  // the slots when NVML was asked
+  std::map<std::string, std::vector<Part>> records_;
+  std::map<std::string, Device> devices_;
+  std::map<std::pair<std::string, std::string>, std::uint64_t> remembered_;  // tenant, device
+  std::string failure_;
+  Count count_;
+};
+
+}  // namespace tranche::arbiter

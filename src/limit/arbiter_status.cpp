@@ -1,0 +1,213 @@
+#include "limit/arbiter_status.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/checksum.h"
+#include "cluster/time.h"
+#include "fmt/format.h"
+
+namespace tranche::limit {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kVersion = "arbiter-status/v1";
+
+constexpr std::array kDegraded{
+    std::pair{Degraded::kMemoryOverLimit, std::string_view("memory-over-limit")},
+    std::pair{Degraded::kMemoryNotTold, std::string_view("memory-not-told")},
+    std::pair{Degraded::kNotReconciled, std::string_view("not-reconciled")},
+};
+constexpr std::array kKinds{
+    std::pair{Finding::Kind::kUnregistered, std::string_view("unregistered")},
+    std::pair{Finding::Kind::kNoGrant, std::string_view("no-grant")},
+};
+
+template <class Table>
+std::string_view word_of(const Table& table, auto value) {
+  for (const auto& [known, word] : table) {
+    if (known == value) return word;
+  }
+  return "?";
+}
+
+// Throws json::exception, as json's own readers do.
+[[noreturn]] void refuse(const std::string& what) {
+  throw json::other_error::create(501, what, static_cast<const json*>(nullptr));
+}
+
+template <class Table>
+auto value_of(const Table& table, const json& word) {
+  for (const auto& [value, known] : table) {
+    if (word == known) return value;
+  }
+  refuse("unknown word " + word.dump());
+}
+
+template <class T>
+T required(const std::optional<T>& value, const json& word) {
+  if (!value) refuse("unknown word " + word.dump());
+  return *value;
+}
+
+// Names of processes and control groups may hold any byte.
+std::string text_of(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+json to_json(const TenantDevice& device) {
+  json entry = {{"uuid", device.limits.uuid},
+                {"weight", device.limits.weight},
+                {"chargedBytes", device.charged_bytes},
+                {"outsideBytes", device.outside_bytes},
+                {"gpuNs", device.gpu_ns}};
+  if (device.limits.memory_bytes) entry["memoryBytes"] = *device.limits.memory_bytes;
+  if (device.limits.permille) entry["permille"] = *device.limits.permille;
+  return entry;
+}
+
+json to_json(const TenantStatus& tenant) {
+  json degraded = json::array();
+  for (const Degraded one : tenant.degraded) degraded.push_back(to_string(one));
+  json devices = json::array();
+  for (const TenantDevice& device : tenant.devices) devices.push_back(to_json(device));
+  return {{"id", tenant.id},
+          {"resource", tenant.resource},
+          {"enforcement", to_string(tenant.enforcement)},
+          {"priority", to_string(tenant.priority)},
+          {"processes", tenant.processes},
+          {"refusedAllocations", tenant.refused},
+          {"longestLaunchNs", tenant.longest_ns},
+          {"degraded", std::move(degraded)},
+          {"devices", std::move(devices)}};
+}
+
+json to_json(const RefusedTenant& refused) {
+  return {{"id", refused.id}, {"reason", refused.reason}};
+}
+
+json to_json(const MpsServer& server) { return {{"device", server.device}, {"pid", server.pid}}; }
+
+json to_json(const Finding& finding) {
+  json entry = {{"kind", to_string(finding.kind)},
+                {"pid", finding.pid},
+                {"startTime", finding.start_time},
+                {"name", finding.name},
+                {"cgroup", finding.cgroup},
+                {"device", finding.device},
+                {"since", cluster::micro_time(finding.since)}};
+  if (!finding.tenant.empty()) entry["tenant"] = finding.tenant;
+  if (finding.memory_bytes) entry["memoryBytes"] = *finding.memory_bytes;
+  return entry;
+}
+
+template <class Part>
+json list_of(const std::vector<Part>& parts) {
+  json list = json::array();
+  for (const Part& part : parts) list.push_back(to_json(part));
+  return list;
+}
+
+template <class T>
+std::optional<T> optional_at(const json& object, const char* key) {
+  const auto entry = object.find(key);
+  if (entry == object.end()) return std::nullopt;
+  return entry->get<T>();
+}
+
+void from_json(const json& value, TenantDevice& device) {
+  device = {.limits = {.uuid = value.at("uuid"),
+                       .memory_bytes = optional_at<std::uint64_t>(value, "memoryBytes"),
+                       .weight = value.at("weight"),
+                       .permille = optional_at<std::uint32_t>(value, "permille")},
+            .charged_bytes = value.at("chargedBytes"),
+            .outside_bytes = value.at("outsideBytes"),
+            .gpu_ns = value.at("gpuNs")};
+}
+
+void from_json(const json& value, TenantStatus& tenant) {
+  const json& enforcement = value.at("enforcement");
+  const json& priority = value.at("priority");
+  tenant = {.id = value.at("id"),
+            .resource = value.at("resource"),
+            .enforcement = required(enforcement_from(enforcement.get<std::string>()), enforcement),
+            .priority = required(class_from(priority.get<std::string>()), priority),
+            .processes = value.at("processes"),
+            .refused = value.at("refusedAllocations"),
+            .longest_ns = value.at("longestLaunchNs")};
+  for (const json& word : value.at("degraded")) {
+    tenant.degraded.push_back(value_of(kDegraded, word));
+  }
+  for (const json& entry : value.at("devices")) from_json(entry, tenant.devices.emplace_back());
+}
+
+void from_json(const json& value, RefusedTenant& refused) {
+  refused = {value.at("id"), value.at("reason")};
+}
+
+void from_json(const json& value, MpsServer& server) {
+  server = {value.at("device"), value.at("pid")};
+}
+
+void from_json(const json& value, Finding& finding) {
+  const auto since = cluster::parse_time(value.at("since").get<std::string>());
+  if (!since) refuse("since: " + since.error().what);
+  finding = {.kind = value_of(kKinds, value.at("kind")),
+             .tenant = value.value("tenant", ""),
+             .pid = value.at("pid"),
+             .start_time = value.at("startTime"),
+             .name = value.at("name"),
+             .cgroup = value.at("cgroup"),
+             .device = value.at("device"),
+             .memory_bytes = optional_at<std::uint64_t>(value, "memoryBytes"),
+             .since = *since};
+}
+
+template <class Part>
+void read_list(const json& list, std::vector<Part>& parts) {
+  for (const json& entry : list) from_json(entry, parts.emplace_back());
+}
+
+}  // namespace
+
+std::string encode(const ArbiterStatus& status, std::chrono::system_clock::time_point written_at) {
+  json body = {{"tenants", list_of(status.tenants)},
+               {"refusedTenants", list_of(status.refused)},
+               {"mpsServers", list_of(status.mps_servers)},
+               {"findings", list_of(status.findings)}};
+  if (!status.nvml_failure.empty()) body["nvmlFailure"] = status.nvml_failure;
+  // What is not UTF-8 is replaced before the checksum is made.
+  const std::string text = text_of(body);
+  const json file = {{"version", kVersion},
+                     {"writtenAt", cluster::micro_time(written_at)},
+                     {"checksum", fmt::format("{:016x}", checksum(text))},
+                     {"status", json::parse(text)}};
+  return text_of(file);
+}
+
+Result<ArbiterStatus> decode_status(std::string_view text) try {
+  const json file = json::parse(text);
+  if (file.at("version") != kVersion) {
+    return fail(Code::kInvalidArgument, "not arbiter-status/v1");
+  }
+  const json& body = file.at("status");
+  if (file.at("checksum") != fmt::format("{:016x}", checksum(text_of(body)))) {
+    return fail(Code::kInvalidArgument, "its checksum does not match its content");
+  }
+  ArbiterStatus status{.nvml_failure = body.value("nvmlFailure", "")};
+  read_list(body.at("tenants"), status.tenants);
+  read_list(body.at("refusedTenants"), status.refused);
+  read_list(body.at("mpsServers"), status.mps_servers);
+  read_list(body.at("findings"), status.findings);
+  return status;
+} catch (const json::exception& error) {
+  return fail(Code::kInvalidArgument,
+              fmt::format("torn or not arbiter-status/v1: {}", error.what()));
+}
+
+std::string_view to_string(Degraded degraded) { return word_of(kDegraded, degraded); }
+std::string_view to_string(Finding::Kind kind) { return word_of(kKinds, kind); }
+
+}  // namespace tranche::limit

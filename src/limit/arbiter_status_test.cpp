@@ -1,0 +1,89 @@
+#include "limit/arbiter_status.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+namespace tranche::limit {
+namespace {
+
+using namespace std::chrono_literals;
+
+const auto kTime = std::chrono::system_clock::time_point(1'767'225'600s);
+
+ArbiterStatus full() {
+  return {.nvml_failure = "NVML does not start",
+          .tenants = {{.id = "t-1",
+                       .resource = "nvidia.com/gpu",
+                       .enforcement = wire::Enforcement::kStrict,
+                       .priority = Class::kBestEffort,
+                       .processes = 2,
+                       .refused = 7,
+                       .longest_ns = 8'000'000,
+                       .degraded = {Degraded::kMemoryOverLimit, Degraded::kMemoryNotTold,
+                                    Degraded::kNotReconciled},
+                       .devices = {{.limits = {.uuid = "GPU-1",
+                                               .memory_bytes = 1U << 30U,
+                                               .weight = 2,
+                                               .permille = 500},
+                                    .charged_bytes = 5,
+                                    .outside_bytes = 6,
+                                    .gpu_ns = ~std::uint64_t{0}},
+                                   {.limits = {.uuid = "MIG-2"}}}}},
+          .refused = {{"t-2", "torn"}},
+          .mps_servers = {{"GPU-1", 40}},
+          .findings = {{.kind = Finding::Kind::kUnregistered,
+                        .tenant = "t-1",
+                        .pid = 41,
+                        .start_time = 8123,
+                        .name = "python3",
+                        .cgroup = "/kubepods.slice/x",
+                        .device = "GPU-1",
+                        .memory_bytes = 300,
+                        .since = kTime},
+                       {.kind = Finding::Kind::kNoGrant,
+                        .pid = 42,
+                        .name = "a",
+                        .cgroup = "/kubepods.slice/y",
+                        .device = "GPU-1",
+                        .since = kTime + 1us}}};
+}
+
+TEST(ArbiterStatus, WhatIsWrittenIsRead) {
+  const auto read = decode_status(encode(full(), kTime));
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(*read, full());
+  EXPECT_EQ(decode_status(encode({}, kTime)).value(), ArbiterStatus{});
+}
+
+// A process may call itself anything.
+TEST(ArbiterStatus, NamesThatAreNoTextAreReplaced) {
+  ArbiterStatus status;
+  status.findings.push_back({.name = "a\xff\"b\n", .cgroup = "c", .device = "d", .since = kTime});
+  const auto read = decode_status(encode(status, kTime));
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(read->findings[0].name, "a\xEF\xBF\xBD\"b\n");
+}
+
+TEST(ArbiterStatus, WhatIsTornOrEditedIsRefused) {
+  const auto whole = encode(full(), kTime);
+  for (std::size_t length = 0; length < whole.size(); length += 7) {
+    EXPECT_FALSE(decode_status(whole.substr(0, length))) << length;
+  }
+  auto edited = whole;
+  edited.replace(edited.find("8123"), 4, "8124");
+  EXPECT_EQ(decode_status(edited).error().what, "its checksum does not match its content");
+  EXPECT_EQ(decode_status(R"({"version":"arbiter-status/v2"})").error().what,
+            "not arbiter-status/v1");
+}
+
+// The schema's test (tests/e2e/test_schemas.py) reads this sample.
+TEST(ArbiterStatus, TheSampleIsAsTheCodeWritesIt) {
+  std::ifstream file("tests/data/arbiter-status-v1.json");
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  EXPECT_EQ(text, encode(full(), kTime) + "\n");
+}
+
+}  // namespace
+}  // namespace tranche::limit

@@ -1,0 +1,353 @@
+// What NVML counts beyond the slots, through the arbiter: its real sockets and pages, a driver and
+// a /proc that the test writes. Processes are this one (registered) and pids that /proc describes.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "arbiter/arbiter.h"
+#include "fmt/format.h"
+#include "limits/library.h"
+#include "support/fake_clock.h"
+#include "support/fake_process_reader.h"
+#include "support/log_recorder.h"
+#include "support/temp_dir.h"
+
+namespace tranche::arbiter {
+namespace {
+
+using namespace limit;
+using namespace std::chrono_literals;
+using gpu::DeviceProcess;
+using test::Library;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr std::uint64_t kMiB = 1U << 20U;
+constexpr char kGpu[] = "GPU-00112233-4455-6677-8899-aabbccddeeff";
+constexpr char kOther[] = "GPU-11112233-4455-6677-8899-aabbccddeeff";
+// Another process of the node, by what /proc says of it.
+constexpr pid_t kStranger = 4242;
+
+DeviceProcess holds(pid_t pid, std::uint64_t mib) { return {pid, Bytes::from_mib(mib)}; }
+
+class ReconcileTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directories(tenants());
+    // The folder of the tenants on its file system, as the arbiter's own mounts show it.
+    put("/proc/self/mountinfo", "20 1 0:55 / / rw - overlay overlay rw\n" +
+                                    fmt::format("21 20 259:2 /var/lib/tranche/tenants {} rw - "
+                                                "ext4 /dev/nvme0n1p2 rw\n",
+                                                tenants().string()));
+    driver.set(kGpu, {});
+    open();
+  }
+
+  std::filesystem::path tenants() const { return dir.path() / "tenants"; }
+  void open() {
+    arbiter.reset();
+    auto opened = Arbiter::open({tenants(), dir.path() / "state", FsRoot(dir.path() / "host")},
+                                clock, log.log(), &driver);
+    ASSERT_TRUE(opened) << opened.error().message();
+    arbiter = *std::move(opened);
+  }
+  void put(const std::string& path, const std::string& text) const {
+    const FsRoot host(dir.path() / "host");
+    ASSERT_TRUE(host.make_directories(std::filesystem::path(path).parent_path()));
+    ASSERT_TRUE(host.write_atomic(path, text));
+  }
+  void promise(const std::string& id, wire::Enforcement enforcement = wire::Enforcement::kStrict,
+               std::vector<const char*> devices = {kGpu}) {
+    TenantLimits limits{.id = id, .resource = "nvidia.com/gpu", .enforcement = enforcement};
+    for (const char* device : devices) limits.devices.push_back({device, 1000 * kMiB});
+    std::filesystem::create_directories(tenants() / id);
+    std::ofstream(tenants() / (id + ".new")) << encode(limits);
+    std::filesystem::rename(tenants() / (id + ".new"), tenants() / (id + ".json"));
+    for (int i = 0; i < 3; ++i) arbiter->round(0ms);
+  }
+  // A process that is not registered: in a Pod's container, with these mounts.
+  void stranger(const std::string& name, const std::string& cgroup,
+                const std::string& mounts = "") const {
+    const auto folder = fmt::format("/proc/{}", kStranger);
+    put(folder + "/stat",
+        fmt::format("{} ({}) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 777 0 0\n", kStranger, name));
+    put(folder + "/cgroup", "0::" + cgroup + "\n");
+    put(folder + "/mountinfo", "30 1 0:98 / / rw - overlay overlay rw\n" + mounts);
+  }
+  static std::string mount_of(const std::string& tenant, const std::string& source) {
+    return fmt::format("31 30 {}/{} /run/tranche/{} ro - ext4 /dev/nvme0n1p2 rw\n", source, tenant,
+                       tenant);
+  }
+  Library registered(const std::string& id) {
+    Library library;
+    EXPECT_TRUE(library.connect_to(tenants() / id / "arbiter.sock"));
+    EXPECT_TRUE(library.hello());
+    for (int i = 0; i < 3; ++i) arbiter->round(0ms);
+    EXPECT_TRUE(library.hear());
+    return library;
+  }
+  // Until the driver was asked so many times more, `each` apart, and has answered.
+  void survey(unsigned times = 1, std::chrono::milliseconds each = 1s) {
+    wait_for_answer();
+    for (unsigned i = 0; i < times; ++i) {
+      const unsigned before = arbiter->surveys().asked;
+      clock.advance(each);
+      arbiter->round(0ms);
+      ASSERT_EQ(arbiter->surveys().asked, before + 1);
+      wait_for_answer();
+    }
+  }
+  void wait_for_answer() {
+    while (arbiter->surveys().taken < arbiter->surveys().asked) arbiter->round(1ms);
+  }
+  std::uint64_t outside(const Library& library, unsigned device = 0) const {
+    return library.policy->devices[device].outside / kMiB;
+  }
+
+  test::TempDir dir;
+  test::FakeClock clock;
+  test::LogRecorder log;
+  test::FakeProcessReader driver;
+  std::unique_ptr<Arbiter> arbiter;
+};
+
+constexpr const char* kPod = "/kubepods.slice/kubepods-pod1.slice/cri-containerd-2.scope";
+constexpr const char* kOurs = "259:2 /var/lib/tranche/tenants";
+
+TEST_F(ReconcileTest, AContextCountsBesideWhatIsCharged) {
+  promise("a");
+  const Library library = registered("a");
+  survey();
+  ASSERT_TRUE(library.ledger().charge(0, 600 * kMiB));
+  driver.set(kGpu, {holds(::getpid(), 900)});
+  survey(2);
+  EXPECT_EQ(outside(library), 300U);
+  EXPECT_TRUE(library.ledger().charge(0, 100 * kMiB));
+  EXPECT_FALSE(library.ledger().charge(0, 1 * kMiB)) << "600 + 300 + 100 is all";
+  EXPECT_EQ(arbiter->status().tenants[0].devices[0].outside_bytes, 300 * kMiB);
+}
+
+TEST_F(ReconcileTest, ASlotSetToZeroHidesNothing) {
+  promise("a");
+  const Library library = registered("a");
+  ASSERT_TRUE(library.ledger().charge(0, 800 * kMiB));
+  driver.set(kGpu, {holds(::getpid(), 800)});
+  survey(2);
+  EXPECT_EQ(outside(library), 0U);
+  library.usage->slot[library.welcome.slot].charged[0] = 0;
+  survey(2);
+  EXPECT_EQ(outside(library), 800U);
+  EXPECT_FALSE(library.ledger().charge(0, 300 * kMiB));
+  const auto status = arbiter->status();
+  EXPECT_THAT(status.tenants[0].degraded, IsEmpty()) << "it holds no more than it may";
+  driver.set(kGpu, {holds(::getpid(), 1100)});
+  survey(2);
+  EXPECT_THAT(arbiter->status().tenants[0].degraded, ElementsAre(Degraded::kMemoryOverLimit));
+}
+
+TEST_F(ReconcileTest, ANoticeOfAContextIsFollowedSoon) {
+  promise("a");
+  const Library library = registered("a");
+  survey(2);
+  driver.set(kGpu, {holds(::getpid(), 300)});
+  EXPECT_TRUE(library.say(wire::Notice{wire::kHelloMagic, wire::Message::kContext, 0, 0}));
+  arbiter->round(0ms);
+  survey(2, Reconciler::kSoon);
+  EXPECT_EQ(outside(library), 300U);
+}
+
+TEST_F(ReconcileTest, WhatAnEndedProcessHeldIsForgottenSoon) {
+  promise("a");
+  const Library library = registered("a");
+  driver.set(kGpu, {holds(::getpid(), 300)});
+  survey(2);
+  const Library page_of_another = library;
+  close(library.socket);
+  driver.set(kGpu, {});
+  arbiter->round(0ms);
+  survey(2, Reconciler::kSoon);
+  EXPECT_EQ(outside(page_of_another), 0U);
+}
+
+TEST_F(ReconcileTest, EachDeviceOfATenantIsItsOwn) {
+  driver.set(kOther, {holds(::getpid(), 500)});
+  promise("a", wire::Enforcement::kStrict, {kGpu, kOther});
+  const Library library = registered("a");
+  driver.set(kGpu, {holds(::getpid(), 200)});
+  survey(2);
+  EXPECT_EQ(outside(library, 0), 200U);
+  EXPECT_EQ(outside(library, 1), 500U);
+}
+
+TEST_F(ReconcileTest, AProcessThatNeverRegisteredCountsForItsTenantAndIsFound) {
+  promise("a");
+  promise("b");
+  const Library neighbour = registered("b");
+  stranger("static", kPod, mount_of("a", kOurs));
+  driver.set(kGpu, {holds(kStranger, 700)});
+  survey(2);
+  EXPECT_EQ(outside(neighbour), 0U);
+  EXPECT_EQ(arbiter->status().tenants[0].devices[0].outside_bytes, 700 * kMiB);
+  EXPECT_THAT(arbiter->status().findings, IsEmpty()) << "it may register yet";
+  survey(10);
+  const auto status = arbiter->status();
+  ASSERT_EQ(status.findings.size(), 1U);
+  const Finding& finding = status.findings[0];
+  EXPECT_EQ(finding.kind, Finding::Kind::kUnregistered);
+  EXPECT_EQ(finding.tenant, "a");
+  EXPECT_EQ(finding.pid, kStranger);
+  EXPECT_EQ(finding.start_time, 777U);
+  EXPECT_EQ(finding.name, "static");
+  EXPECT_EQ(finding.cgroup, kPod);
+  EXPECT_EQ(finding.device, kGpu);
+  EXPECT_EQ(finding.memory_bytes, 700 * kMiB);
+  EXPECT_EQ(clock.wall_now() - finding.since, 11s);
+  survey(10);
+  EXPECT_EQ(log.count("has not registered for tenant a"), 1);
+  driver.set(kGpu, {});
+  survey(2);
+  EXPECT_THAT(arbiter->status().findings, IsEmpty());
+}
+
+// A container that mounts a folder of its own under another tenant's name brings nothing on it.
+TEST_F(ReconcileTest, OnlyTheTenantsOwnFolderMakesAProcessItsOwn) {
+  for (const char* source : {"0:98 /tenants", "259:2 /var/lib/kubelet/pods/x/tenants"}) {
+    promise("a");
+    stranger("forger", kPod, mount_of("a", source));
+    driver.set(kGpu, {holds(kStranger, 700)});
+    survey(4, Reconciler::kSeldom);
+    const auto status = arbiter->status();
+    EXPECT_EQ(status.tenants[0].devices[0].outside_bytes, 0U) << source;
+    ASSERT_EQ(status.findings.size(), 1U);
+    EXPECT_EQ(status.findings[0].kind, Finding::Kind::kNoGrant);
+  }
+}
+
+TEST_F(ReconcileTest, APodWithoutAGrantIsFoundWhereOthersAreLimited) {
+  struct Case {
+    wire::Enforcement enforcement;
+    const char* cgroup;
+    bool found;
+  };
+  for (const auto& [enforcement, cgroup, found] :
+       {Case{wire::Enforcement::kStrict, kPod, true}, Case{wire::Enforcement::kElastic, kPod, true},
+        Case{wire::Enforcement::kAccount, kPod, false},
+        Case{wire::Enforcement::kStrict, "/system.slice/xorg.service", false}}) {
+    promise("a", enforcement);
+    stranger("greedy", cgroup);
+    driver.set(kGpu, {holds(kStranger, 700)});
+    survey(4, Reconciler::kSeldom);
+    const auto findings = arbiter->status().findings;
+    EXPECT_EQ(findings.size(), found ? 1U : 0U) << cgroup;
+    driver.set(kGpu, {});
+    survey(2, Reconciler::kSeldom);
+  }
+  EXPECT_EQ(log.count("was not granted it"), 2);
+}
+
+TEST_F(ReconcileTest, AnMpsServerIsNotedAndNoFinding) {
+  promise("a");
+  stranger("nvidia-cuda-mps", kPod);
+  driver.set(kGpu, {holds(kStranger, 30)});
+  survey(4, Reconciler::kSeldom);
+  EXPECT_THAT(arbiter->status().findings, IsEmpty());
+  EXPECT_THAT(arbiter->status().mps_servers, ElementsAre(MpsServer{kGpu, kStranger}));
+}
+
+TEST_F(ReconcileTest, MemoryThatIsNotToldIsNothingAndSaidOnce) {
+  promise("a");
+  const Library library = registered("a");
+  driver.set(kGpu, {{::getpid(), std::nullopt}});
+  survey(3);
+  EXPECT_EQ(outside(library), 0U);
+  EXPECT_THAT(arbiter->status().tenants[0].degraded, ElementsAre(Degraded::kMemoryNotTold));
+  EXPECT_EQ(log.count("does not tell what its processes hold"), 1);
+}
+
+TEST_F(ReconcileTest, WithoutADriverItSaysSoOnceAndGoesOn) {
+  promise("a");
+  const Library library = registered("a");
+  driver.set(kGpu, {holds(::getpid(), 300)});
+  survey(2);
+  driver.fail_with({Code::kUnavailable, "NVML does not start"});
+  survey(3);
+  EXPECT_EQ(outside(library), 300U) << "what was known stands";
+  EXPECT_EQ(arbiter->status().nvml_failure, "NVML does not start");
+  EXPECT_THAT(arbiter->status().tenants[0].degraded, ElementsAre(Degraded::kNotReconciled));
+  EXPECT_EQ(log.count("NVML does not start; until then limits of memory hold by"), 1);
+  EXPECT_TRUE(library.ledger().charge(0, 700 * kMiB));
+  driver.recover();
+  survey();
+  EXPECT_EQ(log.count("NVML answers"), 1);
+  EXPECT_THAT(arbiter->status().tenants[0].degraded, IsEmpty());
+}
+
+TEST_F(ReconcileTest, ADeviceThatCannotBeReadLeavesTheOthersAlone) {
+  promise("a", wire::Enforcement::kStrict, {kGpu, kOther});  // kOther: the driver has it not
+  const Library library = registered("a");
+  driver.set(kGpu, {holds(::getpid(), 300)});
+  survey(3);
+  EXPECT_EQ(outside(library), 300U);
+  EXPECT_EQ(log.count("its processes cannot be read"), 1);
+  EXPECT_THAT(arbiter->status().tenants[0].degraded, ElementsAre(Degraded::kNotReconciled));
+}
+
+TEST_F(ReconcileTest, TheNextArbiterKnowsWhatIsOutsideBeforeItAsks) {
+  promise("a");
+  const Library before = registered("a");
+  driver.set(kGpu, {holds(::getpid(), 300)});
+  survey(2);
+  clock.advance(1s);
+  arbiter->round(0ms);  // writes the status
+  driver.fail_with({Code::kUnavailable, "not yet"});
+  open();
+  const Library after = registered("a");
+  EXPECT_NE(after.policy->epoch, before.policy->epoch);
+  EXPECT_EQ(outside(after), 300U);
+}
+
+TEST_F(ReconcileTest, WithoutTenantsTheDriverIsLeftAlone) {
+  clock.advance(1min);
+  for (int i = 0; i < 5; ++i) arbiter->round(1ms);
+  EXPECT_EQ(arbiter->surveys().asked, 0U);
+}
+
+TEST_F(ReconcileTest, StatusIsWrittenWhenSomethingChanged) {
+  const auto file = dir.path() / "state" / "status.json";
+  const auto read = [&] { return decode_status(FsRoot().read(file).value()).value(); };
+  arbiter->round(0ms);
+  EXPECT_EQ(read(), ArbiterStatus{});
+  std::filesystem::remove(file);
+  clock.advance(5s);
+  arbiter->round(0ms);
+  EXPECT_FALSE(std::filesystem::exists(file)) << "nothing changed";
+  promise("a");
+  std::filesystem::create_directories(tenants() / "b");
+  std::ofstream(tenants() / "b.json") << "{}";
+  const Library library = registered("a");
+  EXPECT_FALSE(library.ledger().charge(0, 2000 * kMiB));
+  ASSERT_TRUE(library.ledger().charge(0, 5 * kMiB));
+  library.usage->slot[library.welcome.slot].longest_ns = 8'000'000;
+  clock.advance(1s);
+  arbiter->round(0ms);
+  const auto status = read();
+  EXPECT_EQ(status, arbiter->status());
+  ASSERT_EQ(status.tenants.size(), 1U);
+  EXPECT_EQ(status.tenants[0].processes, 1U);
+  EXPECT_EQ(status.tenants[0].refused, 1U);
+  EXPECT_EQ(status.tenants[0].longest_ns, 8'000'000U);
+  EXPECT_EQ(status.tenants[0].devices[0].charged_bytes, 5 * kMiB);
+  ASSERT_EQ(status.refused.size(), 1U);
+  EXPECT_EQ(status.refused[0].id, "b");
+  close(library.socket);
+  clock.advance(1s);
+  arbiter->round(0ms);
+  arbiter->round(0ms);
+  EXPECT_EQ(arbiter->status().tenants[0].refused, 1U) << "of those that ended too";
+}
+
+}  // namespace
+}  // namespace tranche::arbiter
