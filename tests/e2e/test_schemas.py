@@ -128,6 +128,11 @@ def test_snapshot_refuses(path, wrong):
     assert not validator(schema("snapshot-v1")).is_valid(sample)
 
 
+def test_arbiter_status():
+    # What the code writes is held to this sample by src/limit/arbiter_status_test.cpp.
+    check("arbiter-status-v1", json.loads((DATA / "arbiter-status-v1.json").read_text()))
+
+
 TIERS = json.loads((DATA / "gpu-tiers.json").read_text())
 
 

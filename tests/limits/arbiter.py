@@ -2,6 +2,7 @@
 and a process of a container that registers (src/limit/wire.h)."""
 
 import json
+import os
 import pathlib
 import socket
 import struct
@@ -16,6 +17,8 @@ HELLO, WELCOME, WAITING, CONTEXT = 1, 2, 3, 4
 VERSION = 1
 NO_SLOT = 1024
 MiB = 1 << 20
+# In the policy page: the first device's words.
+MEMORY_LIMIT, OUTSIDE = 40 + 16, 40 + 32
 
 
 def checksum(text: str) -> str:
@@ -71,6 +74,9 @@ class Registered:
         message, fds, _, _ = socket.recv_fds(self.socket, 64, 2)
         self.magic, self.kind, self.answer, self.slot, self.generation = struct.unpack("=IIIIQ", message)
         self.policy_fd, self.usage_fd = fds
+
+    def policy(self, offset: int) -> int:
+        return int.from_bytes(os.pread(self.policy_fd, 8, offset), "little")
 
     def notice(self, kind: int, device: int = 0) -> None:
         self.socket.send(struct.pack("=IIII", HELLO_MAGIC, kind, device, 0))

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from arbiter import MiB, Registered, Tenants, arbiter
+from arbiter import MEMORY_LIMIT, MiB, Registered, Tenants, arbiter
 from programs import TRANCHE, wait_until
 
 GPU = "GPU-00112233-4455-6677-8899-aabbccddeeff"
@@ -115,12 +115,7 @@ def test_a_change_reaches_a_process_that_holds_memory(tmp_path, tenants):
     process = arbiter(tmp_path, tenants.folder)
     process.wait_log("serving 1 tenants")
     registered = Registered(tenants.socket("a"))
-
-    def limit() -> int:
-        # PolicyPage.devices[0].memory_limit
-        return int.from_bytes(os.pread(registered.policy_fd, 8, 48 + 16), "little")
-
-    assert limit() == 100 * MiB
+    assert registered.policy(MEMORY_LIMIT) == 100 * MiB
     tenants.promise("a", GPU, memory=300 * MiB)
-    wait_until(lambda: limit() == 300 * MiB, "the changed limit on the page")
+    wait_until(lambda: registered.policy(MEMORY_LIMIT) == 300 * MiB, "the changed limit on the page")
     assert process.stop() == 0
