@@ -1,0 +1,293 @@
+// What the arbiter costs: CPU with many busy tenants and with idle ones, and how soon a
+// latency-critical tenant's notice closes the others. Real sockets, pages and processes, one for
+// each tenant; they write their slots as the library does. The GPU is a word that all share: when
+// it is free again. Not a google-benchmark, for its load is other processes.
+//
+//   arbiter_bench [--tenants 48] [--seconds 5]
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "arbiter/arbiter.h"
+#include "interpose/session.h"
+
+namespace tranche {
+namespace {
+
+using namespace limit;
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t kBatch = 100'000;  // ns of GPU time, as the library's
+constexpr unsigned kMostDevices = 8;
+
+std::uint64_t now_ns() {
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
+void sleep_until(std::uint64_t ns) {
+  const timespec at{static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr) == EINTR) {
+  }
+}
+
+// What the processes of a run share.
+struct Common {
+  std::atomic<std::uint64_t> free_at[kMostDevices];  // of each GPU
+  std::atomic<std::uint64_t> batches;
+  std::atomic<bool> works;
+};
+
+std::string uuid_of(unsigned device) {
+  return fmt::format("GPU-00112233-4455-6677-8899-{:012x}", device + 1);
+}
+
+class Folder {
+ public:
+  Folder() {
+    char name[] = "/dev/shm/tranche-bench-XXXXXX";
+    if (mkdtemp(name) == nullptr) std::abort();
+    path_ = name;
+    std::filesystem::create_directories(tenants());
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  std::filesystem::path tenants() const { return path_ / "tenants"; }
+  std::filesystem::path state() const { return path_ / "state"; }
+  std::string socket(const std::string& id) const { return tenants() / id / "arbiter.sock"; }
+  void promise(const std::string& id, unsigned device, Class priority) const {
+    const TenantLimits limits{.id = id,
+                              .resource = "nvidia.com/gpu",
+                              .enforcement = wire::Enforcement::kElastic,
+                              .priority = priority,
+                              .devices = {{uuid_of(device), std::uint64_t{1} << 30U}}};
+    std::filesystem::create_directories(tenants() / id);
+    std::ofstream(tenants() / (id + ".json")) << encode(limits);
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// One batch after the other through the gate, as a tenant that always has work.
+class Tenant {
+ public:
+  Tenant(const std::string& socket, unsigned device, Common& common)
+      : device_(device), common_(common) {
+    if (session_.open(socket.c_str(), 30'000) != interpose::Session::Outcome::kRegistered) _exit(1);
+  }
+
+  void run() {
+    for (;;) {
+      while (!common_.works) sleep_until(now_ns() + 20'000'000);
+      pass_gate();
+      auto& usage = session_.usage();
+      auto& slot = usage.slot[session_.slot()];
+      usage.spent_ns[0] += kBatch;
+      std::uint64_t begin = 0;
+      std::uint64_t free_at = common_.free_at[device_];
+      do {
+        begin = std::max(free_at, now_ns());
+      } while (!common_.free_at[device_].compare_exchange_weak(free_at, begin + kBatch));
+      slot.busy_since[0] = begin;
+      sleep_until(begin + kBatch);
+      slot.ring[slot.written % wire::kRing] = {begin, begin + kBatch, 0, 1, kBatch};
+      slot.written += 1;
+      slot.busy_since[0] = 0;
+      common_.batches += 1;
+    }
+  }
+
+ private:
+  void pass_gate() {
+    const auto& policy = session_.policy();
+    const auto& mine = policy.devices[0];
+    auto& usage = session_.usage();
+    auto& waiting = usage.slot[session_.slot()].waiting[0];
+    const auto may = [&] { return mine.closed == 0 && usage.spent_ns[0] < mine.allowed_ns; };
+    if (may()) return;
+    waiting += 1;
+    while (!may()) {
+      const std::uint32_t turn = mine.turn;
+      if (policy.awake == 0) session_.notify(wire::Message::kWaiting, 0);
+      if (may()) break;
+      const timespec longest{0, 100'000'000};
+      syscall(SYS_futex, &mine.turn, FUTEX_WAIT, turn, &longest, nullptr, 0);
+    }
+    waiting -= 1;
+  }
+
+  interpose::Session session_;
+  unsigned device_;
+  Common& common_;
+};
+
+// CPU time and wake-ups of the thread that runs the arbiter.
+struct Cost {
+  std::uint64_t wall = 0;
+  std::uint64_t cpu = 0;
+  long wakes = 0;
+
+  static Cost now() {
+    timespec cpu{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+    rusage usage{};
+    getrusage(RUSAGE_THREAD, &usage);
+    return {now_ns(),
+            static_cast<std::uint64_t>(cpu.tv_sec) * 1'000'000'000 +
+                static_cast<std::uint64_t>(cpu.tv_nsec),
+            usage.ru_nvcsw};
+  }
+  Cost since(const Cost& before) const {
+    return {wall - before.wall, cpu - before.cpu, wakes - before.wakes};
+  }
+  double percent() const { return 100.0 * static_cast<double>(cpu) / static_cast<double>(wall); }
+  double per_second(double count) const { return count * 1e9 / static_cast<double>(wall); }
+};
+
+// Serves for so long on this thread, as Arbiter::run() does.
+Cost serve(arbiter::Arbiter& arbiter, std::chrono::milliseconds time) {
+  std::stop_source stop;
+  const std::jthread ends([&] {
+    std::this_thread::sleep_for(time);
+    stop.request_stop();
+  });
+  const Cost before = Cost::now();
+  arbiter.run(stop.get_token());
+  return Cost::now().since(before);
+}
+
+void busy_tenants(unsigned tenants, unsigned devices, std::chrono::seconds time) {
+  const Folder folder;
+  auto* common = static_cast<Common*>(
+      mmap(nullptr, sizeof(Common), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  new (common) Common{};
+  std::vector<pid_t> children;
+  for (unsigned i = 0; i < tenants; ++i) {
+    folder.promise(fmt::format("t{}", i), i % devices, Class::kNormal);
+  }
+  const SystemClock clock;
+  const Log log(LogLevel::kError);
+  const auto arbiter =
+      arbiter::Arbiter::open({folder.tenants(), folder.state()}, clock, log).value();
+  for (unsigned i = 0; i < tenants; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      Tenant(folder.socket(fmt::format("t{}", i)), i % devices, *common).run();
+    }
+    children.push_back(child);
+  }
+  serve(*arbiter, 2s);  // they register
+  const Cost idle = serve(*arbiter, time);
+  common->works = true;
+  serve(*arbiter, 500ms);
+  const std::uint64_t before = common->batches;
+  const Cost busy = serve(*arbiter, time);
+  const auto used = busy.per_second(static_cast<double>(common->batches - before)) *
+                    static_cast<double>(kBatch) / 1e9 / devices;
+  fmt::print(
+      "{} tenants on {} GPU{}: idle {:.3f} % of a core, {:.1f} wake-ups a second; "
+      "busy {:.2f} % of a core, {:.0f} wake-ups a second, GPU {:.0f} % used\n",
+      tenants, devices, devices == 1 ? "" : "s", idle.percent(),
+      idle.per_second(static_cast<double>(idle.wakes)), busy.percent(),
+      busy.per_second(static_cast<double>(busy.wakes)), 100 * used);
+  for (const pid_t child : children) kill(child, SIGKILL);
+  for (const pid_t child : children) waitpid(child, nullptr, 0);
+  munmap(common, sizeof(Common));
+}
+
+void print_percentiles(std::string_view what, std::vector<double> us) {
+  std::ranges::sort(us);
+  const auto at = [&](double part) {
+    return us[static_cast<std::size_t>(part * static_cast<double>(us.size() - 1))];
+  };
+  fmt::print("{}: p50 {:.0f} us, p99 {:.0f} us, max {:.0f} us, {} times\n", what, at(0.5), at(0.99),
+             us.back(), us.size());
+}
+
+// From a latency-critical process's notice to the word that closes a best-effort one. `pause`
+// between two requests: long enough for the arbiter to sleep, or not.
+void notices(std::string_view what, std::chrono::milliseconds pause, int times) {
+  const Folder folder;
+  folder.promise("critical", 0, Class::kLatencyCritical);
+  for (int i = 0; i < 8; ++i) folder.promise(fmt::format("b{}", i), 0, Class::kBestEffort);
+  const SystemClock clock;
+  const Log log(LogLevel::kError);
+  const auto arbiter =
+      arbiter::Arbiter::open({folder.tenants(), folder.state()}, clock, log).value();
+  std::vector<double> us;
+  const std::jthread serving([&](const std::stop_token& stop) { arbiter->run(stop); });
+  interpose::Session critical;
+  std::vector<interpose::Session> others(8);
+  if (critical.open(folder.socket("critical").c_str(), 30'000) !=
+      interpose::Session::Outcome::kRegistered) {
+    std::abort();
+  }
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    if (others[i].open(folder.socket(fmt::format("b{}", i)).c_str(), 30'000) !=
+        interpose::Session::Outcome::kRegistered) {
+      std::abort();
+    }
+    others[i].usage().slot[others[i].slot()].waiting[0] = 1;
+  }
+  auto& slot = critical.usage().slot[critical.slot()];
+  const auto all = [&](std::uint32_t closed) {
+    return std::ranges::count_if(others, [&](const auto& other) {
+             return other.policy().devices[0].closed == closed;
+           }) == static_cast<std::ptrdiff_t>(others.size());
+  };
+  for (int i = 0; i < times; ++i) {
+    for (auto& other : others) other.usage().slot[other.slot()].waiting[0] = pause < 20ms ? 1 : 0;
+    std::this_thread::sleep_for(pause);
+    const std::uint64_t begin = now_ns();
+    critical.usage().spent_ns[0] += kBatch;
+    slot.busy_since[0] = begin;
+    critical.notify(wire::Message::kWaiting, 0);
+    while (!all(1) && now_ns() < begin + 1'000'000'000) {
+    }
+    us.push_back(static_cast<double>(now_ns() - begin) / 1e3);
+    slot.ring[slot.written % wire::kRing] = {begin, now_ns(), 0, 1, kBatch};
+    slot.written += 1;
+    slot.busy_since[0] = 0;
+  }
+  print_percentiles(what, std::move(us));
+}
+
+unsigned number(int argc, char** argv, std::string_view flag, unsigned otherwise) {
+  for (int i = 1; i + 1 < argc; ++i) {
+    if (argv[i] == flag) return static_cast<unsigned>(std::atoi(argv[i + 1]));
+  }
+  return otherwise;
+}
+
+}  // namespace
+}  // namespace tranche
+
+// Other arguments (google-benchmark's, which tools/bench.sh gives to all) mean nothing here.
+int main(int argc, char** argv) {
+  using namespace std::chrono_literals;
+  const auto tenants = tranche::number(argc, argv, "--tenants", 48);
+  const auto time = std::chrono::seconds(tranche::number(argc, argv, "--seconds", 5));
+  for (const unsigned devices : {1U, 8U}) tranche::busy_tenants(tenants, devices, time);
+  tranche::notices("notice to closed, arbiter awake", 5ms, 500);
+  tranche::notices("notice to closed, arbiter asleep", 60ms, 100);
+  return 0;
+}
