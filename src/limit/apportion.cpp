@@ -24,7 +24,7 @@ void Apportioner::busy(TenantId tenant, std::optional<Ns> since) {
   }
 }
 
-std::map<TenantId, Ns> Apportioner::close(Ns until) {
+ByTenant<Ns> Apportioner::close(Ns until) {
   if (until > closed_) {
     auto claims = told_;
     for (const auto& [tenant, since] : busy_) {
@@ -55,7 +55,11 @@ void Apportioner::share(const std::vector<Claim>& claims, Ns until) {
     edges.push_back({part.end, false, {length, tenant}});
   }
   std::ranges::sort(edges, {}, &Edge::at);
-  std::map<Holder, int> holders;  // and how many claims of that length each has there
+  // Sorted, and how many claims of that length each has there.
+  std::vector<std::pair<Holder, int>> holders;
+  const auto place_of = [&](const Holder& holder) {
+    return std::ranges::lower_bound(holders, holder, {}, &std::pair<Holder, int>::first);
+  };
   Ns at = closed_;
   const auto advance = [&](Ns to) {
     const Ns length = to - at;
@@ -66,13 +70,16 @@ void Apportioner::share(const std::vector<Claim>& claims, Ns until) {
       return;
     }
     const auto first = holders.begin();
-    const auto last = holders.upper_bound({first->first.first, TenantId{~0U}});
+    const auto last = place_of({first->first.first + Ns{1}, TenantId{0}});
     const auto part = length / std::distance(first, last);
     for (auto owner = first; owner != last; ++owner) charges_[owner->first.second] += part;
   };
   for (const Edge& edge : edges) {
     advance(edge.at);
-    const auto entry = holders.try_emplace(edge.holder, 0).first;
+    auto entry = place_of(edge.holder);
+    if (entry == holders.end() || entry->first != edge.holder) {
+      entry = holders.insert(entry, {edge.holder, 0});
+    }
     entry->second += edge.begins ? 1 : -1;
     if (entry->second == 0) holders.erase(entry);
   }

@@ -16,10 +16,10 @@
 //
 // Not thread-safe; pure: no clock, no memory but its own.
 
-#include <map>
 #include <optional>
 #include <vector>
 
+#include "limit/by_tenant.h"
 #include "limit/time.h"
 
 namespace tranche::limit {
@@ -42,7 +42,7 @@ class Apportioner {
 
   // Closes the time up to `until` and says who is charged how much for it; those with nothing are
   // not in it. Earlier than what is closed already: nothing happens.
-  std::map<TenantId, Ns> close(Ns until);
+  ByTenant<Ns> close(Ns until);
 
   Ns closed() const { return closed_; }
 
@@ -59,9 +59,9 @@ class Apportioner {
 
   Ns closed_;
   std::vector<Claim> told_;  // what ends after `closed_`
-  std::map<TenantId, Ns> busy_;
+  ByTenant<Ns> busy_;
   std::vector<Stretch> unclaimed_;  // sorted, apart
-  std::map<TenantId, Ns> charges_;  // since the last close
+  ByTenant<Ns> charges_;            // since the last close
 };
 
 }  // namespace tranche::limit

@@ -11,7 +11,7 @@ namespace {
 constexpr TenantId kA{1};
 constexpr TenantId kB{2};
 constexpr TenantId kC{3};
-using Charges = std::map<TenantId, Ns>;
+using Charges = ByTenant<Ns>;
 
 TEST(Apportioner, AloneATenantIsChargedWhatItUsed) {
   Apportioner whose(Ns{0});
@@ -93,8 +93,8 @@ TEST(Apportioner, TimeDoesNotGoBack) {
 
 RC_GTEST_PROP(Apportioner, ChargesNeverExceedTheTimeNorWhatATenantTold, ()) {
   Apportioner whose(Ns{0});
-  std::map<TenantId, Ns> told;
-  std::map<TenantId, Ns> charged;
+  ByTenant<Ns> told;
+  ByTenant<Ns> charged;
   Ns now{0};
   const int steps = *rc::gen::inRange(1, 60);
   for (int i = 0; i < steps; ++i) {

@@ -27,7 +27,7 @@ void Device::finished(TenantId tenant, const Batch& batch) {
   }
 }
 
-std::map<TenantId, Permit> Device::step(Ns now, const std::map<TenantId, Standing>& standings) {
+ByTenant<Permit> Device::step(Ns now, const ByTenant<Standing>& standings) {
   for (const auto& [id, account] : accounts_) {
     const auto standing = standings.find(id);
     whose_.busy(id, standing == standings.end() ? std::nullopt : standing->second.busy_since);
@@ -39,12 +39,12 @@ std::map<TenantId, Permit> Device::step(Ns now, const std::map<TenantId, Standin
     }
   }
   settle();
-  std::map<TenantId, Demand> demands;
+  ByTenant<Demand> demands;
   for (const auto& [id, standing] : standings) {
     const auto account = accounts_.find(id);
     if (account != accounts_.end()) demands[id] = demand_of(account->second, standing);
   }
-  std::map<TenantId, Permit> permits;
+  ByTenant<Permit> permits;
   for (const auto& [id, room] : shares_.step(now, demands)) {
     Permit& permit = permits[id] = {room.closed, std::nullopt, room.in_flight};
     if (!room.room) continue;

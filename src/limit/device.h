@@ -11,10 +11,10 @@
 // Not thread-safe; pure.
 
 #include <deque>
-#include <map>
 #include <optional>
 
 #include "limit/apportion.h"
+#include "limit/by_tenant.h"
 #include "limit/shares.h"
 
 namespace tranche::limit {
@@ -55,7 +55,10 @@ class Device {
   // Of a tenant that is not there (any more) its time is taken from the others', nothing else.
   void finished(TenantId tenant, const Batch& batch);
   // One step of the policy. Tenants without a standing are idle.
-  std::map<TenantId, Permit> step(Ns now, const std::map<TenantId, Standing>& standings);
+  ByTenant<Permit> step(Ns now, const ByTenant<Standing>& standings);
+
+  // How soon the next step should come while somebody works.
+  Ns pace() const { return shares_.pace(); }
 
   // GPU time charged to it since it was put; 0 for one that is not there.
   Ns charged(TenantId tenant) const;
@@ -77,7 +80,7 @@ class Device {
 
   Apportioner whose_;
   Shares shares_;
-  std::map<TenantId, Account> accounts_;
+  ByTenant<Account> accounts_;
 };
 
 }  // namespace tranche::limit

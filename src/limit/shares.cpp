@@ -17,7 +17,7 @@ void Shares::charge(TenantId tenant, Ns time) {
   }
 }
 
-std::map<TenantId, Room> Shares::step(Ns now, const std::map<TenantId, Demand>& demands) {
+ByTenant<Room> Shares::step(Ns now, const ByTenant<Demand>& demands) {
   const Ns elapsed = std::clamp(now - now_, Ns{0}, kLongestStep);
   now_ = std::max(now, now_);
   latency_critical_here_ = false;
@@ -32,7 +32,7 @@ std::map<TenantId, Room> Shares::step(Ns now, const std::map<TenantId, Demand>& 
   give_turns();
   // Each round takes a quantum of what may be in flight, so there is an end.
   while (Tenant* tenant = next()) tenant->demand.room += kQuantum;
-  std::map<TenantId, Room> rooms;
+  ByTenant<Room> rooms;
   for (const auto& [id, tenant] : tenants_) rooms[id] = room_of(tenant);
   return rooms;
 }

@@ -20,9 +20,9 @@
 // Not thread-safe; pure.
 
 #include <cstdint>
-#include <map>
 #include <optional>
 
+#include "limit/by_tenant.h"
 #include "limit/time.h"
 
 namespace tranche::limit {
@@ -64,7 +64,8 @@ class Shares {
   static constexpr Ns kBurst = std::chrono::milliseconds(4);
   static constexpr Ns kTurn = std::chrono::milliseconds(2);
   // Handed out at once: the grain of fairness.
-  static constexpr Ns kQuantum = std::chrono::microseconds(100);
+  static constexpr Ns kQuantum = std::chrono::microseconds(400);
+  static constexpr Ns kPace = std::chrono::milliseconds(1);
   // A longer pause between two steps counts as this much: the arbiter was away, nobody saves up.
   static constexpr Ns kLongestStep = std::chrono::milliseconds(50);
 
@@ -77,9 +78,13 @@ class Shares {
   // Of the device's time, so much was `tenant`'s (limit/apportion.h).
   void charge(TenantId tenant, Ns time);
 
+  // How soon the next step should come while somebody works: what waits for a latency-critical
+  // tenant's end is to know it soon, else half of the horizon does.
+  Ns pace() const { return latency_critical_here_ ? kPace : 2 * kPace; }
+
   // What every tenant may do. `demands` of tenants that are not there are ignored; those without
   // one are idle.
-  std::map<TenantId, Room> step(Ns now, const std::map<TenantId, Demand>& demands);
+  ByTenant<Room> step(Ns now, const ByTenant<Demand>& demands);
 
  private:
   struct Tenant {
@@ -111,7 +116,7 @@ class Shares {
   Room room_of(const Tenant& tenant) const;
 
   Ns now_;
-  std::map<TenantId, Tenant> tenants_;
+  ByTenant<Tenant> tenants_;
   bool latency_critical_here_ = false;
   Ns latency_critical_until_{-1};  // work seen last, and kHold
   TenantId turn_{};                // of the best-effort tenants, until turn_ends_

@@ -4,15 +4,16 @@
 //
 // The device gives time slices of 2 ms in turn to tenants with work, each tenant's launches in
 // order. A tenant is a program that launches, behind a gate that does what the library in the
-// container does; the arbiter steps each millisecond and, as in life, kLatency after a tenant says
-// that it waits or has work again. What a launch takes is known from the one before of the same
-// kind.
+// container does; the arbiter steps at the policy's pace and, as in life, kLatency after a tenant
+// says that it waits or has work again. What a launch takes is known from the one before of the
+// same kind.
 
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <vector>
 
+#include "limit/by_tenant.h"
 #include "limit/device.h"
 
 namespace tranche::limit::testing {
@@ -65,7 +66,6 @@ class VirtualDevice {
  public:
   static constexpr Ns kStep = 10us;
   static constexpr Ns kSlice = 2ms;
-  static constexpr Ns kTick = 1ms;
   static constexpr Ns kLatency = 50us;         // from a notice to the arbiter's answer
   static constexpr std::size_t kQueue = 1000;  // launches that a driver takes ahead
 
@@ -141,8 +141,8 @@ class VirtualDevice {
 
   void arbitrate() {
     notice_ = Ns{-1};
-    if (now_ >= next_tick_) next_tick_ = now_ + kTick;
-    std::map<TenantId, Standing> standings;
+    if (now_ >= next_tick_) next_tick_ = now_ + device_.pace();
+    ByTenant<Standing> standings;
     for (std::uint32_t i = 0; i < tenants_.size(); ++i) {
       const Tenant& tenant = tenants_[i];
       const bool runs = !tenant.queue.empty() && tenant.queue.front().begin >= Ns{0};

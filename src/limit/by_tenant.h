@@ -1,0 +1,73 @@
+#pragma once
+// A map by tenant whose entries lie side by side, sorted: the policy walks all of them each
+// millisecond, and a node for each would cost more than what is done with it. The part of
+// std::map's interface that is used; references hold until an entry comes or goes.
+
+#include <algorithm>
+#include <initializer_list>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "limit/time.h"
+
+namespace tranche::limit {
+
+template <class T>
+class ByTenant {
+ public:
+  using value_type = std::pair<TenantId, T>;
+  using iterator = typename std::vector<value_type>::iterator;
+  using const_iterator = typename std::vector<value_type>::const_iterator;
+
+  ByTenant() = default;
+  ByTenant(std::initializer_list<value_type> entries) {
+    for (const auto& [tenant, value] : entries) try_emplace(tenant, value);
+  }
+
+  iterator begin() { return entries_.begin(); }
+  iterator end() { return entries_.end(); }
+  const_iterator begin() const { return entries_.begin(); }
+  const_iterator end() const { return entries_.end(); }
+  std::size_t size() const { return entries_.size(); }
+  bool empty() const { return entries_.empty(); }
+  void clear() { entries_.clear(); }
+
+  iterator find(TenantId tenant) {
+    const auto entry = place_of(tenant);
+    return entry != end() && entry->first == tenant ? entry : end();
+  }
+  const_iterator find(TenantId tenant) const { return const_cast<ByTenant*>(this)->find(tenant); }
+  bool contains(TenantId tenant) const { return find(tenant) != end(); }
+  T& at(TenantId tenant) {
+    const auto entry = find(tenant);
+    if (entry == end()) throw std::out_of_range("no such tenant");
+    return entry->second;
+  }
+  const T& at(TenantId tenant) const { return const_cast<ByTenant*>(this)->at(tenant); }
+
+  // What is there stays.
+  template <class... Arguments>
+  std::pair<iterator, bool> try_emplace(TenantId tenant, Arguments&&... arguments) {
+    // Entries are mostly made in order.
+    const auto place =
+        entries_.empty() || entries_.back().first < tenant ? end() : place_of(tenant);
+    if (place != end() && place->first == tenant) return {place, false};
+    return {entries_.emplace(place, tenant, T(std::forward<Arguments>(arguments)...)), true};
+  }
+  T& operator[](TenantId tenant) { return try_emplace(tenant).first->second; }
+  void erase(TenantId tenant) {
+    if (const auto entry = find(tenant); entry != end()) entries_.erase(entry);
+  }
+
+  bool operator==(const ByTenant&) const = default;
+
+ private:
+  iterator place_of(TenantId tenant) {
+    return std::ranges::lower_bound(entries_, tenant, {}, &value_type::first);
+  }
+
+  std::vector<value_type> entries_;
+};
+
+}  // namespace tranche::limit
