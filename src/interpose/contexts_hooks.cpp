@@ -16,9 +16,14 @@ int switched(int status) {
   return status;
 }
 
+// With its first context a process begins to use a device; one that only looks at devices registers
+// nowhere.
 int made(int status) {
   forget_current_context();
-  if (status == kSuccess) tell_of_memory();
+  if (status != kSuccess || !has_tenants()) return status;
+  join(false);
+  start_helper();
+  tell_of_memory();
   return status;
 }
 
@@ -51,9 +56,7 @@ int cuInit(unsigned flags) {
   const int status = driver.cuInit(flags);
   if (status != kSuccess || !has_tenants()) return status;
   watch_for_forks();
-  join(false);
-  start_helper();
-  is_gated.store(true);
+  tranche_is_gated.store(true);
   return status;
 }
 
@@ -70,11 +73,8 @@ int cuCtxCreate_v4(void* context, void* parameters, unsigned flags, int device) 
   return made(driver.cuCtxCreate_v4(context, parameters, flags, device));
 }
 int cuDevicePrimaryCtxRetain(void* context, int device) {
-  const int status = driver.cuDevicePrimaryCtxRetain(context, device);
-  if (status == kSuccess) {
-    ContextState::set_primary(*static_cast<Context*>(context), device);
-    tell_of_memory();
-  }
+  const int status = made(driver.cuDevicePrimaryCtxRetain(context, device));
+  if (status == kSuccess) ContextState::set_primary(*static_cast<Context*>(context), device);
   return status;
 }
 

@@ -135,6 +135,16 @@ void fill(Table& table) {
 Driver driver;
 Nvml nvml;
 
+// For launch_amd64.S, which does not know where in the table they are.
+extern "C" {
+#define LAUNCHES(DO)                                                                    \
+  DO(cuLaunchKernel) DO(cuLaunchKernel_ptsz) DO(cuLaunchCooperativeKernel)              \
+  DO(cuLaunchCooperativeKernel_ptsz) DO(cuLaunchKernelEx) DO(cuLaunchKernelEx_ptsz)
+#define REAL(symbol) void* tranche_real_##symbol = reinterpret_cast<void*>(&not_bound);
+LAUNCHES(REAL)
+#undef REAL
+}
+
 const Loader& loader() {
   static Loader loader;
   static std::atomic<bool> is_found;
@@ -164,6 +174,10 @@ bool bind_cuda(void* handle) {
   make_names();
   bind(kHooked, found);
   bind(kUsed, found);
+#define REAL(symbol) \
+  __atomic_store_n(&tranche_real_##symbol, reinterpret_cast<void*>(driver.symbol), __ATOMIC_RELEASE);
+  LAUNCHES(REAL)
+#undef REAL
   cuda_bound.store(true, std::memory_order_release);
   return true;
 }

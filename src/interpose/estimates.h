@@ -51,10 +51,12 @@ class Estimates {
  private:
   static constexpr std::size_t kEntries = 4096;
   static constexpr std::uint32_t kLongest = 4'000'000'000;
+  // launch_amd64.S reads them.
   struct Entry {
     std::atomic<const void*> what{nullptr};
     std::atomic<std::uint32_t> ns{0};
   };
+  static_assert(sizeof(Entry) == 16 && offsetof(Entry, what) == 0 && offsetof(Entry, ns) == 8);
   static std::size_t place(const void* what) {
     return (reinterpret_cast<std::uintptr_t>(what) >> 4U) * 0x9E3779B97F4A7C15ULL >> 52U;
   }

@@ -1,5 +1,7 @@
 #include "interpose/gate.h"
 
+#include <cstddef>
+
 #include "interpose/contexts.h"
 #include "interpose/driver.h"
 #include "interpose/helper.h"
@@ -10,10 +12,20 @@
 namespace tranche::interpose {
 
 constinit Batch no_batch{.key = 1, .left = 0, .launches = 0, .what = nullptr};
-constinit thread_local Thread thread __attribute__((tls_model("initial-exec"))) = {&no_batch, {}};
-std::atomic<bool> is_gated;
-constinit Estimates estimates;
-const char kMixed = 0;
+
+extern "C" {
+constinit thread_local Thread tranche_thread __attribute__((tls_model("initial-exec"))) = {&no_batch, {}};
+std::atomic<bool> tranche_is_gated;
+constinit Estimates tranche_estimates;
+extern const char tranche_mixed;
+const char tranche_mixed = 0;
+}
+
+// What launch_amd64.S takes for granted.
+static_assert(offsetof(Thread, batch) == 0 && offsetof(Thread, default_key) == 8);
+static_assert(offsetof(Batch, key) == 0 && offsetof(Batch, left) == 8 && offsetof(Batch, launches) == 16 &&
+              offsetof(Batch, what) == 24);
+static_assert(offsetof(LaunchConfig, stream) == 32);
 
 namespace {
 
@@ -97,10 +109,10 @@ std::uintptr_t stream_key(Stream stream, bool twin, Context context) {
   const auto handle = reinterpret_cast<std::uintptr_t>(stream);
   if (handle > kPerThreadStream) return handle;
   const bool is_own = handle == 0 ? twin : handle == kPerThreadStream;
-  const std::uintptr_t owner = is_own ? reinterpret_cast<std::uintptr_t>(&thread) : 0;
+  const std::uintptr_t owner = is_own ? reinterpret_cast<std::uintptr_t>(&tranche_thread) : 0;
   const std::uintptr_t mixed = reinterpret_cast<std::uintptr_t>(context) ^ owner * 0x9E3779B97F4A7C15ULL;
   const std::uintptr_t key = mixed << 2U | (is_own ? 3U : 1U);
-  thread.default_key[is_own ? 1 : 0] = key;
+  tranche_thread.default_key[is_own ? 1 : 0] = key;
   return key;
 }
 
@@ -201,12 +213,12 @@ std::int64_t quantum_of(const Part& part) {
 
 // What a batch took, for the next estimate. One whose end was recorded late took at most that.
 void learn_from(const Pair& pair, std::uint64_t length) {
-  if (pair.what == &kMixed || pair.launches == 0) return;
+  if (pair.what == &tranche_mixed || pair.launches == 0) return;
   const std::uint64_t each = length / pair.launches;
   if (pair.is_loose) {
-    estimates.bound(pair.what, each);
+    tranche_estimates.bound(pair.what, each);
   } else {
-    estimates.learn(pair.what, each);
+    tranche_estimates.learn(pair.what, each);
   }
 }
 
@@ -307,17 +319,17 @@ void pass_slowly(Stream stream, bool twin, const void* what) {
       close(*batch);
     }
   }
-  const std::uint64_t first = estimates.of(what);
+  const std::uint64_t first = tranche_estimates.of(what);
   wait_for_turn(*part, first, harvest);
   const Guard guard(lock);
   // Another thread may have opened one in the stream, or the stream may be gone.
   Batch* batch = find(key);
   if (batch == nullptr) return;
-  thread.batch = batch;
+  tranche_thread.batch = batch;
   if (queue_of(*batch).is_open) {
     batch->left.fetch_sub(static_cast<std::int64_t>(first), std::memory_order_relaxed);
     batch->launches.fetch_add(1, std::memory_order_relaxed);
-    if (batch->what.load(std::memory_order_relaxed) != what) batch->what.store(&kMixed, std::memory_order_relaxed);
+    if (batch->what.load(std::memory_order_relaxed) != what) batch->what.store(&tranche_mixed, std::memory_order_relaxed);
     return;
   }
   ask(*part, first);
@@ -342,7 +354,7 @@ void close_batches(bool all, Stream stream, bool twin) {
 }
 
 void forget_stream(Stream stream) {
-  if (!is_gated.load(std::memory_order_relaxed)) return;
+  if (!tranche_is_gated.load(std::memory_order_relaxed)) return;
   const Aside aside;
   const Guard guard(lock);
   Batch* batch = find(reinterpret_cast<std::uintptr_t>(stream));
@@ -411,7 +423,7 @@ void forget_gate() {
   used = 0;
   open_count.store(0, std::memory_order_relaxed);
   captures.store(0, std::memory_order_relaxed);
-  is_gated.store(false, std::memory_order_relaxed);
+  tranche_is_gated.store(false, std::memory_order_relaxed);
   forget_current_context();
   ContextState::forget_all();
   forget_reports();

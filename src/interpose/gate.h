@@ -22,7 +22,7 @@ struct Batch {
   std::atomic<std::uintptr_t> key;  // of the stream, see stream_key; 0: free
   std::atomic<std::int64_t> left;   // ns that may still be launched
   std::atomic<std::uint32_t> launches;
-  std::atomic<const void*> what;  // that all its launches are of; kMixed
+  std::atomic<const void*> what;  // that all its launches are of; tranche_mixed
 };
 
 // What a thread knows of itself. In the thread's static block: the library is there from the start.
@@ -31,33 +31,36 @@ struct Thread {
   std::uintptr_t default_key[2];  // of the current context's legacy and per-thread stream; 0: to be found
 };
 extern Batch no_batch;  // its key is none's
-extern constinit thread_local Thread thread __attribute__((tls_model("initial-exec")));
 
-extern std::atomic<bool> is_gated;  // there is a tenant: work is counted at least
-extern Estimates estimates;
-extern const char kMixed;
+// C names, for the launches' usual way is written in assembly too (launch_amd64.S).
+extern "C" {
+extern constinit thread_local Thread tranche_thread __attribute__((tls_model("initial-exec")));
+extern std::atomic<bool> tranche_is_gated;  // there is a tenant: work is counted at least
+extern Estimates tranche_estimates;
+extern const char tranche_mixed;
+}
 
 void pass_slowly(Stream stream, bool twin, const void* what);
 
 // Before a launch of `what` into `stream`; `twin`: stream 0 is the thread's own. true: it may go;
 // false: pass_slowly() first.
 [[gnu::always_inline]] inline bool passes(Stream stream, bool twin, const void* what) {
-  if (!is_gated.load(std::memory_order_relaxed)) return true;
+  if (!tranche_is_gated.load(std::memory_order_relaxed)) return true;
   auto key = reinterpret_cast<std::uintptr_t>(stream);
   if (key <= kPerThreadStream) {
-    key = thread.default_key[key == 0 ? static_cast<unsigned>(twin) : key - 1];
+    key = tranche_thread.default_key[key == 0 ? static_cast<unsigned>(twin) : key - 1];
   }
-  Batch* batch = thread.batch;
+  Batch* batch = tranche_thread.batch;
   // No batch has key 0, and a thread begins with the batch that never was.
   if (batch->key.load(std::memory_order_relaxed) != key) return false;
-  const std::int64_t left = batch->left.load(std::memory_order_relaxed) - estimates.of(what);
+  const std::int64_t left = batch->left.load(std::memory_order_relaxed) - tranche_estimates.of(what);
   if (left <= 0) return false;
   // Not one step: threads that share a stream may lose a count, and the batch is a launch longer.
   batch->left.store(left, std::memory_order_relaxed);
   batch->launches.store(batch->launches.load(std::memory_order_relaxed) + 1,
                         std::memory_order_relaxed);
   if (batch->what.load(std::memory_order_relaxed) != what) {
-    batch->what.store(&kMixed, std::memory_order_relaxed);
+    batch->what.store(&tranche_mixed, std::memory_order_relaxed);
   }
   return true;
 }
@@ -73,7 +76,7 @@ void close_batches(bool all, Stream stream, bool twin);
 void forget_stream(Stream stream);
 
 // The calling thread's current context has changed.
-inline void forget_current_context() { thread = {&no_batch, {}}; }
+inline void forget_current_context() { tranche_thread = {&no_batch, {}}; }
 
 // Around what may end contexts: nothing of them is touched meanwhile.
 class ContextChange {

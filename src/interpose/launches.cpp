@@ -69,7 +69,7 @@ template <class Launch>
 int launch_graph(void* exec, void* stream, bool twin, Launch launch) {
   pass(stream, twin, function_key(exec));
   std::uint64_t bytes = 0;
-  const bool allocates = is_gated.load(std::memory_order_relaxed) &&
+  const bool allocates = tranche_is_gated.load(std::memory_order_relaxed) &&
                          graph_bytes.with(reinterpret_cast<std::uint64_t>(exec), [&](std::uint64_t& b) {
                            bytes = b;
                            return true;
@@ -116,17 +116,25 @@ void forget_graphs() { graph_bytes.reset(); }
 #undef LOADS
 #undef LATER
 
-// In two, so that the usual way saves no register: both end in a jump.
-#define LAUNCH(symbol, twin, stream, what, parameters, arguments)        \
-  [[gnu::noinline, gnu::cold]] static int symbol##_slowly parameters {   \
-    pass_slowly(stream, twin, what);                                     \
-    return driver.symbol arguments;                                      \
-  }                                                                      \
-  int symbol parameters {                                                \
-    const bool is_open = passes(stream, twin, what);                     \
+// Each in two: the usual way, which ends in a jump and saves no register, and pass_slowly(). On x86-64
+// the compiler moves the arguments that lie on the stack to and fro, which is half of what a launch
+// costs here: there the usual way is launch_amd64.S.
+#if defined(__x86_64__)
+#define USUAL_WAY(symbol, twin, stream, what, parameters, arguments)
+#else
+#define USUAL_WAY(symbol, twin, stream, what, parameters, arguments)       \
+  int symbol parameters {                                                  \
+    const bool is_open = passes(stream, twin, what);                       \
     if (__builtin_expect(is_open, 1) != 0) return driver.symbol arguments; \
-    return symbol##_slowly arguments;                                    \
+    return tranche_slow_##symbol arguments;                                \
   }
+#endif
+#define LAUNCH(symbol, twin, stream, what, parameters, arguments) \
+  extern "C" [[gnu::noinline, gnu::cold, gnu::visibility("hidden")]] int tranche_slow_##symbol parameters { \
+    pass_slowly(stream, twin, what);                              \
+    return driver.symbol arguments;                               \
+  }                                                               \
+  USUAL_WAY(symbol, twin, stream, what, parameters, arguments)
 
 LAUNCH(cuLaunchKernel, false, stream, function,
        (void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
@@ -152,6 +160,7 @@ LAUNCH(cuLaunchKernelEx_ptsz, true, stream_of(config), function,
        (void* config, void* function, void* parameters, void* extra),
        (config, function, parameters, extra))
 #undef LAUNCH
+#undef USUAL_WAY
 
 int cuLaunchCooperativeKernelMultiDevice(void* launches, unsigned count, unsigned flags) {
   const auto* each = static_cast<const MultiDeviceLaunch*>(launches);

@@ -119,11 +119,11 @@ void wait_for_turn(const Part& part, std::uint64_t ns, void (*while_waiting)()) 
     return;
   }
   wire::Half& waiting = part.slot().waiting[part.device];
-  waiting.fetch_add(1, std::memory_order_acq_rel);
+  waiting.fetch_add(1);  // before `turn` is read: whoever is not seen waiting sees it changed
   const std::uint64_t since = now_ns();
   const wire::DevicePolicy& policy = part.policy();
   for (;;) {
-    const std::uint32_t turn = policy.turn.load(std::memory_order_acquire);
+    const std::uint32_t turn = policy.turn.load();
     if (is_open(part)) break;
     if (!is_awake(part)) call_arbiter(part);
     const bool on_own_work = policy.in_flight_ns.load(std::memory_order_relaxed) != 0 && unfinished(part) != 0;

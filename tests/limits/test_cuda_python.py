@@ -1,0 +1,141 @@
+"""NVIDIA's own Python binding of the driver under the limiter, beside a real arbiter: a stranger's
+program in a container that was promised a part of a GPU."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+ours = pytest.importorskip("arbiter")
+from programs import TRANCHE_SIM, clean_environment  # noqa: E402
+
+BUILD = TRANCHE_SIM.parent.parent
+LIMITER = BUILD / "lib" / "libtranche-limit.so"
+MiB = ours.MiB
+CONTEXT = 256 * MiB  # of a simulated L20, which counts too
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes a mount namespace: needs root")
+
+# The container's view of /run: its own tenant, nothing else.
+CONTAINER = """
+mount -t tmpfs tmpfs /run && mkdir -p /run/tranche/mine && mount --bind "$TENANT" /run/tranche/mine || exit 99
+unset TENANT
+exec "$@"
+"""
+
+PRELUDE = """
+import ctypes, os, sys, time
+from cuda.bindings import driver as cu
+
+def ok(answer):
+    error, *values = answer
+    assert error == cu.CUresult.CUDA_SUCCESS, error
+    return values[0] if len(values) == 1 else values
+
+PTX = b'''
+.version 7.0
+.target sm_70
+.address_size 64
+// tranche-sim: duration-ns = param 0
+.visible .entry spin(.param .u64 duration) { ret; }
+'''
+MiB = 1 << 20
+OUT_OF_MEMORY = cu.CUresult.CUDA_ERROR_OUT_OF_MEMORY
+ok(cu.cuInit(0))
+context = ok(cu.cuDevicePrimaryCtxRetain(0))
+ok(cu.cuCtxSetCurrent(context))
+"""
+
+
+class Container:
+    def __init__(self, machine, tenants, tenant):
+        self.env = clean_environment(LD_LIBRARY_PATH=BUILD / "sim", LD_PRELOAD=LIMITER, **machine)
+        self.env["TENANT"] = str(tenants.folder / tenant)
+
+    def run(self, body: str) -> str:
+        command = ["unshare", "--mount", "sh", "-c", CONTAINER, "sh", sys.executable, "-c", PRELUDE + body]
+        done = subprocess.run(command, env=self.env, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+
+@pytest.fixture
+def container(tmp_path):
+    machine = {"TRANCHE_SIM": ours.ROOT / "sim/machines/l20.yaml", "TRANCHE_SIM_STATE": tmp_path / "gpu"}
+    show = subprocess.run(
+        [TRANCHE_SIM, "show", "-o", "json"],
+        env=clean_environment(**machine), check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    uuid = json.loads(show.stdout)["gpus"][0]["uuid"]
+    tenants = ours.Tenants(tmp_path / "tenants")
+    tenants.promise("mine", uuid, memory=1024 * MiB)
+    arbiter = ours.arbiter(tmp_path, tenants.folder, **machine)
+    deadline = time.monotonic() + 30
+    while not tenants.socket("mine").exists():
+        assert arbiter.running() and time.monotonic() < deadline, arbiter.log
+        time.sleep(0.01)
+    yield Container(machine, tenants, "mine")
+    assert arbiter.stop() == 0, arbiter.log
+
+
+def test_memory_ends_at_the_part(container):
+    container.run("""
+free, total = ok(cu.cuMemGetInfo())
+assert total == 1024 * MiB, total
+held = [ok(cu.cuMemAlloc(64 * MiB)) for _ in range(8)]
+error, _ = cu.cuMemAlloc(1024 * MiB)
+assert error == OUT_OF_MEMORY, error
+error, _ = cu.cuMemAllocManaged(1024 * MiB, 1)
+assert error == OUT_OF_MEMORY, error
+for pointer in held: ok(cu.cuMemFree(pointer))
+stream = ok(cu.cuStreamCreate(1))
+pointer = ok(cu.cuMemAllocAsync(512 * MiB, stream))
+ok(cu.cuMemFreeAsync(pointer, stream))
+ok(cu.cuStreamSynchronize(stream))
+assert ok(cu.cuDeviceTotalMem(0)) == 1024 * MiB
+""")
+
+
+def test_the_context_counts_once_nvml_was_asked(container):
+    container.run(f"""
+deadline = time.time() + 20
+while True:
+    error, pointer = cu.cuMemAlloc(1024 * MiB - {CONTEXT} + 1)
+    if error == OUT_OF_MEMORY: break
+    ok(cu.cuMemFree(pointer))
+    assert time.time() < deadline, "what the context takes is not counted"
+    time.sleep(0.05)
+ok(cu.cuMemAlloc(1024 * MiB - {CONTEXT} - 64 * MiB))
+""")
+
+
+def test_kernels_graphs_and_events(container):
+    container.run("""
+module = ok(cu.cuModuleLoadData(PTX))
+kernel = ok(cu.cuModuleGetFunction(module, b"spin"))
+stream = ok(cu.cuStreamCreate(1))
+begin, end = ok(cu.cuEventCreate(0)), ok(cu.cuEventCreate(0))
+def spin(ns):
+    ok(cu.cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, stream, ((ns,), (ctypes.c_uint64,)), 0))
+ok(cu.cuEventRecord(begin, stream))
+for _ in range(50): spin(1_000_000)
+ok(cu.cuEventRecord(end, stream))
+ok(cu.cuEventSynchronize(end))
+assert ok(cu.cuEventElapsedTime(begin, end)) >= 49
+ok(cu.cuStreamBeginCapture(stream, cu.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_GLOBAL))
+for _ in range(10): spin(100_000)
+graph = ok(cu.cuStreamEndCapture(stream))
+execution = ok(cu.cuGraphInstantiate(graph, 0))
+for _ in range(10): ok(cu.cuGraphLaunch(execution, stream))
+ok(cu.cuStreamSynchronize(stream))
+ok(cu.cuGraphExecDestroy(execution))
+""")
+
+
+def test_what_one_cannot_have_another_has(container):
+    """A process that ended has given back what it held."""
+    for _ in range(3):
+        container.run("assert cu.cuMemAlloc(700 * MiB)[0] == cu.CUresult.CUDA_SUCCESS")
