@@ -59,19 +59,23 @@ Result<std::unique_ptr<Arbiter>> Arbiter::open(const ArbiterOptions& options, co
 Ns Arbiter::now() const { return std::chrono::duration_cast<Ns>(clock_.now().time_since_epoch()); }
 
 void Arbiter::run(const std::stop_token& stop) {
-  while (!stop.stop_requested()) {
-    auto timeout = awake_ ? kTick : kRest;
-    if (reconciler_ != nullptr) {
-      timeout =
-          std::min(timeout, std::chrono::ceil<std::chrono::milliseconds>(reconciler_->left()));
-    }
-    round(timeout);
-  }
+  while (!stop.stop_requested()) round(left());
+}
+
+std::chrono::milliseconds Arbiter::left() const {
+  Ns time = kRest;
+  if (awake_) time = std::min(time, next_step_ - now());
+  if (reconciler_ != nullptr) time = std::min(time, Ns{reconciler_->left()});
+  return std::chrono::ceil<std::chrono::milliseconds>(std::max(time, Ns{0}));
 }
 
 void Arbiter::round(std::chrono::milliseconds timeout) {
   poller_.wait(timeout);
   look_around();
+  const bool due = !awake_ || now() >= next_step_;
+  if (!due && !hurried_) return;
+  if (due) hurried_left_ = kHurried;
+  hurried_ = false;
   if (step()) {
     last_work_ = now();
     set_awake(true);
@@ -80,6 +84,18 @@ void Arbiter::round(std::chrono::milliseconds timeout) {
     // Who began meanwhile saw that it was awake and did not call.
     if (step()) set_awake(true);
   }
+}
+
+// While it is awake a step comes by itself; only who goes before others cannot wait for it.
+void Arbiter::notice(const std::string& id, wire::Message kind) {
+  if (kind == wire::Message::kContext && reconciler_ != nullptr) reconciler_->hurry();
+  if (kind != wire::Message::kWaiting) return;
+  const auto entry = seats_.find(id);
+  if (entry == seats_.end()) return;
+  if (entry->second.seat->limits().priority != Class::kLatencyCritical) return;
+  if (hurried_left_ == 0) return;
+  --hurried_left_;
+  hurried_ = true;
 }
 
 Ns Arbiter::charged(const std::string& tenant, unsigned index) const {
@@ -139,11 +155,7 @@ void Arbiter::take_in(const std::string& id, const std::string& text) {
   } else {
     auto seat = TenantSeat::open(
         *std::move(limits), {options_.tenants / id / "arbiter.sock", options_.state_dir, epoch_},
-        poller_, log_,
-        // Of the others being called is enough: the step comes after it.
-        [this](wire::Message kind, unsigned) {
-          if (kind == wire::Message::kContext && reconciler_ != nullptr) reconciler_->hurry();
-        });
+        poller_, log_, [this, id](wire::Message kind, unsigned) { notice(id, kind); });
     if (!seat) return refuse(seat.error());
     const auto entry = seats_.emplace(id, Seat{TenantId{next_id_++}, *std::move(seat), text}).first;
     entry->second.seat->policy().awake = awake_ ? 1 : 0;
@@ -155,8 +167,10 @@ void Arbiter::take_in(const std::string& id, const std::string& text) {
 
 void Arbiter::sit(Seat& seat) {
   const auto& devices = seat.seat->limits().devices;
+  seat.parts.clear();
   for (unsigned i = 0; i < devices.size(); ++i) {
-    devices_.try_emplace(devices[i].uuid, now()).first->second.put(seat.id, *seat.seat, i);
+    DeviceSeat& device = devices_.try_emplace(devices[i].uuid, now()).first->second;
+    seat.parts.push_back(&device.put(seat.id, *seat.seat, i));
   }
 }
 
@@ -173,29 +187,35 @@ void Arbiter::let_go(const std::string& id) {
 
 // Reads every slot once, then steps every device.
 bool Arbiter::step() {
-  std::map<std::string, std::map<TenantId, Activity>> activities;
-  for (auto& [name, seat] : seats_) {
-    const auto& devices = seat.seat->limits().devices;
-    for (const auto& device : devices) activities[device.uuid][seat.id];
-    for (const unsigned slot : seat.seat->slots()) {
-      const tenant::SlotReading reading = seat.seat->usage().read(slot);
-      for (const wire::Interval& interval : reading.intervals) {
-        activities[devices[interval.device].uuid][seat.id].ended.push_back(batch_of(interval));
-      }
-      for (unsigned i = 0; i < devices.size(); ++i) {
-        Activity& activity = activities[devices[i].uuid][seat.id];
-        activity.waiting |= reading.waiting[i] > 0;
-        if (reading.busy_since[i] == 0) continue;
-        const Ns since{static_cast<std::int64_t>(reading.busy_since[i])};
-        activity.busy_since = std::min(activity.busy_since.value_or(since), since);
-      }
-    }
-  }
+  read_slots();
   bool is_busy = false;
-  for (auto& [uuid, device] : devices_) is_busy |= device.step(now(), std::move(activities[uuid]));
+  Ns pace = kRest;
+  for (auto& [uuid, device] : devices_) {
+    is_busy |= device.step(now());
+    pace = std::min(pace, device.pace());
+  }
+  next_step_ = now() + pace;
   const auto heartbeat = static_cast<std::uint64_t>(now().count());
   for (auto& [name, seat] : seats_) seat.seat->policy().heartbeat = heartbeat;
   return is_busy;
+}
+
+void Arbiter::read_slots() {
+  for (auto& [name, seat] : seats_) {
+    seat.seat->each_slot([&](unsigned slot) {
+      seat.seat->usage().read(slot, reading_);
+      for (const wire::Interval& interval : reading_.intervals) {
+        seat.parts[interval.device]->activity.ended.push_back(batch_of(interval));
+      }
+      for (unsigned i = 0; i < seat.parts.size(); ++i) {
+        Activity& activity = seat.parts[i]->activity;
+        activity.waiting |= reading_.waiting[i] > 0;
+        if (reading_.busy_since[i] == 0) continue;
+        const Ns since{static_cast<std::int64_t>(reading_.busy_since[i])};
+        activity.busy_since = std::min(activity.busy_since.value_or(since), since);
+      }
+    });
+  }
 }
 
 // Slow things: once a second, and what a process's end asks for at once.

@@ -3,8 +3,9 @@
 //
 // It reads what tenants were promised from a folder that the agent writes (<id>.json, limits/v1;
 // the folder <id>/ is what is mounted into the container, and holds the socket), follows changes
-// there, and steps each device's policy each millisecond while somebody works or waits. When nobody
-// does it sleeps, and `awake` in the policy pages says that a library must call it.
+// there, and steps each device's policy each millisecond or two (limit/shares.h, pace) while
+// somebody works or waits. When nobody does it sleeps, and `awake` in the policy pages says that a
+// library must call it.
 
 #include <filesystem>
 #include <map>
@@ -33,7 +34,6 @@ struct ArbiterOptions {
 
 class Arbiter {
  public:
-  static constexpr std::chrono::milliseconds kTick{1};
   // So long nobody must have worked or waited before it goes to sleep.
   static constexpr limit::Ns kLinger = std::chrono::milliseconds(20);
   // How often it looks at slow things (who has gone, accounts) while nothing happens.
@@ -54,9 +54,12 @@ class Arbiter {
   }
   // Until `stop`; looks for it after each round.
   void run(const std::stop_token& stop);
-  // One round: what is ready or becomes so within `timeout`, then a step of every device.
+  // One round: what is ready or becomes so within `timeout`, then a step of every device when it is
+  // time for it, or a notice asks for it.
   void round(std::chrono::milliseconds timeout);
 
+  // Until the next step is due.
+  std::chrono::milliseconds left() const;
   bool is_awake() const { return awake_; }
   std::size_t tenants() const { return seats_.size(); }
   // GPU time charged to a tenant on its device `index`.
@@ -72,8 +75,9 @@ class Arbiter {
   struct Seat {
     limit::TenantId id;
     std::unique_ptr<TenantSeat> seat;
-    std::string text;           // of its file
-    std::uint64_t changes = 0;  // of its processes, when it was looked at last
+    std::string text{};                      // of its file
+    std::vector<DeviceSeat::Part*> parts{};  // by device of its limits
+    std::uint64_t changes = 0;               // of its processes, when it was looked at last
   };
   struct Refusal {
     std::string text;  // of the file
@@ -87,7 +91,9 @@ class Arbiter {
   void let_go(const std::string& id);
   void sit(Seat& seat);
   Reconciler::Seats seats();
+  void notice(const std::string& id, limit::wire::Message kind);
   bool step();
+  void read_slots();
   void look_around();
   void set_awake(bool awake);
 
@@ -106,6 +112,13 @@ class Arbiter {
   std::unique_ptr<Reconciler> reconciler_;  // may be null; refers to the seats
   limit::Ns looked_{-kRest};
   bool awake_ = false;
+  // A notice asks for a step before its time; so many may, from one step that was due to the next,
+  // for a tenant may send them without end.
+  static constexpr int kHurried = 4;
+  int hurried_left_ = kHurried;
+  bool hurried_ = false;
+  limit::Ns next_step_{0};
+  tenant::SlotReading reading_;  // room for the next one
   limit::Ns last_work_{0};
 };
 

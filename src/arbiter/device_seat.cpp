@@ -30,13 +30,16 @@ std::uint64_t wire_time(Ns time) { return static_cast<std::uint64_t>(time.count(
 
 }  // namespace
 
-void DeviceSeat::put(TenantId id, TenantSeat& seat, unsigned index) {
-  tenants_[id] = {&seat, index};
+DeviceSeat::Part& DeviceSeat::put(TenantId id, TenantSeat& seat, unsigned index) {
+  Part& part = tenants_[id];
+  part.seat = &seat;
+  part.index = index;
   if (is_held(seat.limits())) {
     device_.put(id, share_of(seat.limits(), seat.limits().devices[index]));
   } else {
     device_.account(id);
   }
+  return part;
 }
 
 void DeviceSeat::remove(TenantId id) {
@@ -44,19 +47,21 @@ void DeviceSeat::remove(TenantId id) {
   device_.remove(id);
 }
 
-bool DeviceSeat::step(Ns now, std::map<TenantId, Activity> activities) {
-  std::map<TenantId, Standing> standings;
+bool DeviceSeat::step(Ns now) {
+  ByTenant<Standing> standings;
   bool is_busy = false;
-  for (auto& [id, activity] : activities) {
-    const auto part = tenants_.find(id);
-    if (part == tenants_.end()) continue;
+  for (auto& [id, part] : tenants_) {
+    Activity& activity = part.activity;
     for (const Batch& batch : activity.ended) {
       if (is_plausible(batch, now)) device_.finished(id, batch);
     }
     if (activity.busy_since && *activity.busy_since > now) activity.busy_since = now;
-    const Ns asked{part->second.seat->usage().spent_ns(part->second.index)};
     is_busy |= activity.waiting || activity.busy_since || !activity.ended.empty();
-    standings[id] = {asked, activity.waiting, activity.busy_since};
+    const Ns asked{part.seat->usage().spent_ns(part.index)};
+    standings.try_emplace(id, Standing{asked, activity.waiting, activity.busy_since});
+    activity.ended.clear();
+    activity.waiting = false;
+    activity.busy_since.reset();
   }
   for (const auto& [id, permit] : device_.step(now, standings)) {
     const Part& part = tenants_.at(id);
@@ -70,12 +75,17 @@ void publish(const Permit& permit, wire::DevicePolicy& policy) {
   const auto in_flight =
       static_cast<std::uint32_t>(permit.in_flight ? wire_time(*permit.in_flight) : 0);
   const std::uint32_t closed = permit.closed ? 1 : 0;
-  // Closing counts at once; opening after what bounds it is in place.
-  if (closed != 0) policy.closed = 1;
-  policy.in_flight_ns = in_flight;
-  const bool more = policy.allowed_ns.exchange(allowed) < allowed;
-  const bool opened = policy.closed.exchange(closed) > closed;
-  if (!more && !opened) return;
+  // Nobody else writes there. What did not change is not written, for processes read it all the
+  // time. Closing counts at once; opening after what bounds it is in place.
+  const auto was_closed = policy.closed.load(std::memory_order_relaxed);
+  const auto was_allowed = policy.allowed_ns.load(std::memory_order_relaxed);
+  if (closed > was_closed) policy.closed = 1;
+  if (policy.in_flight_ns.load(std::memory_order_relaxed) != in_flight) {
+    policy.in_flight_ns = in_flight;
+  }
+  if (was_allowed != allowed) policy.allowed_ns = allowed;
+  if (closed < was_closed) policy.closed = 0;
+  if (was_allowed >= allowed && was_closed <= closed) return;
   policy.turn.fetch_add(1);
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&policy.turn), FUTEX_WAKE, INT_MAX, nullptr,
           nullptr, 0);

@@ -11,7 +11,7 @@
 
 namespace tranche::arbiter {
 
-// What one tenant's processes did on one device since the last look.
+// What one tenant's processes did on one device since the last step.
 struct Activity {
   std::vector<limit::Batch> ended;
   std::optional<limit::Ns> busy_since{};
@@ -22,24 +22,27 @@ class DeviceSeat {
  public:
   explicit DeviceSeat(limit::Ns now) : device_(now) {}
 
-  // `seat` outlives its part here; `index` is the device's in its limits. A seat whose limits
-  // changed is put again.
-  void put(limit::TenantId id, TenantSeat& seat, unsigned index);
+  // A tenant's part of the device.
+  struct Part {
+    TenantSeat* seat = nullptr;
+    unsigned index = 0;  // the device's, in the tenant's limits
+    Activity activity{};
+  };
+  // `seat` outlives its part here. A seat whose limits changed is put again. The part stays where
+  // it is until it is removed: what happens goes into its activity.
+  Part& put(limit::TenantId id, TenantSeat& seat, unsigned index);
   void remove(limit::TenantId id);
   bool empty() const { return tenants_.empty(); }
 
-  // false: nobody there works or waits, and nothing is bound: no further step is needed until
-  // somebody does.
-  bool step(limit::Ns now, std::map<limit::TenantId, Activity> activities);
+  // Takes the activities. false: nobody there works or waits, and nothing is bound: no further
+  // step is needed until somebody does.
+  bool step(limit::Ns now);
+  // How soon the next step should come while somebody works.
+  limit::Ns pace() const { return device_.pace(); }
 
   limit::Ns charged(limit::TenantId id) const { return device_.charged(id); }
 
  private:
-  struct Part {
-    TenantSeat* seat;
-    unsigned index;
-  };
-
   limit::Device device_;
   std::map<limit::TenantId, Part> tenants_;
 };

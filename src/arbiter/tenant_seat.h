@@ -50,6 +50,9 @@ class TenantSeat {
   tenant::Usage& usage() { return usage_; }
   // The slots of the processes that are here.
   std::vector<unsigned> slots() const;
+  void each_slot(auto&& handle) const {
+    for (const auto& [key, member] : members_) handle(member.slot);
+  }
   struct Registered {
     pid_t pid;
     unsigned slot;

@@ -83,6 +83,28 @@ std::uint64_t monotonic_ns() {
   return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 }
 
+// `AnySlot`: a wire::Slot that its process writes meanwhile, or a PlainSlot.
+template <class AnySlot>
+void fill(const AnySlot& from, unsigned devices, std::uint64_t& seen, SlotReading& reading) {
+  reading.charged.assign(from.charged, from.charged + devices);
+  reading.busy_since.assign(from.busy_since, from.busy_since + devices);
+  reading.waiting.assign(from.waiting, from.waiting + devices);
+  reading.refused = from.refused;
+  reading.longest_ns = from.longest_ns;
+  reading.intervals.clear();
+  reading.lost = 0;
+  const std::uint64_t written = from.written;
+  if (written < seen) seen = written;  // it was set back: begin there
+  if (written - seen > wire::kRing) {
+    reading.lost = written - seen - wire::kRing;
+    seen = written - wire::kRing;
+  }
+  for (; seen < written; ++seen) {
+    const wire::Interval interval = from.ring[seen % wire::kRing];
+    if (interval.device < devices) reading.intervals.push_back(interval);
+  }
+}
+
 struct Header {
   std::uint32_t magic;
   std::uint16_t version;
@@ -94,9 +116,11 @@ static_assert(offsetof(wire::UsageFile, slots) == offsetof(Header, slots));
 
 }  // namespace
 
-Usage::Usage(Descriptor file, Descriptor owners_file, unsigned devices)
+Usage::Usage(Descriptor file, Descriptor owners_file, unsigned devices,
+             std::optional<GuardedMapping> mapping)
     : file_(std::move(file)),
       owners_file_(std::move(owners_file)),
+      mapping_(std::move(mapping)),
       devices_(std::min(devices, wire::kMaxDevices)),
       owners_(wire::kMaxProcesses),
       // Of this making: what a process held in a file that was lost is not taken for what stands
@@ -119,7 +143,10 @@ Result<Usage> Usage::open(const std::filesystem::path& dir, const std::string& t
   if (ftruncate(file.get(), sizeof(wire::UsageFile)) != 0) {
     return std::unexpected(errno_error(errno, "size of " + path.string()));
   }
-  Usage usage(std::move(file), std::move(owners), devices);
+  auto mapped = GuardedMapping::map(file.get(), sizeof(wire::UsageFile));
+  std::optional<GuardedMapping> mapping;
+  if (mapped) mapping = *std::move(mapped);
+  Usage usage(std::move(file), std::move(owners), devices, std::move(mapping));
   TRY(usage.load_owners());
   header = {wire::kUsageMagic, wire::kVersion, 0, sizeof(wire::UsageFile), header.slots};
   TRY(write_at(usage.fd(), &header, sizeof(header), 0));
@@ -197,25 +224,24 @@ std::vector<ProcessId> Usage::owners() const {
   return result;
 }
 
+const wire::UsageFile* Usage::mapped() const {
+  if (!mapping_ || mapping_->is_torn()) return nullptr;
+  return static_cast<const wire::UsageFile*>(mapping_->data());
+}
+
 SlotReading Usage::read(unsigned slot) {
-  const auto plain = read_at<PlainSlot>(fd(), place_of(slot));
-  SlotReading reading{.slot = slot,
-                      .charged = {plain.charged, plain.charged + devices_},
-                      .busy_since = {plain.busy_since, plain.busy_since + devices_},
-                      .waiting = {plain.waiting, plain.waiting + devices_},
-                      .refused = plain.refused,
-                      .longest_ns = plain.longest_ns};
-  std::uint64_t& seen = seen_[slot];
-  if (plain.written < seen) seen = plain.written;  // it was set back: begin there
-  if (plain.written - seen > wire::kRing) {
-    reading.lost = plain.written - seen - wire::kRing;
-    seen = plain.written - wire::kRing;
-  }
-  for (; seen < plain.written; ++seen) {
-    const wire::Interval& interval = plain.ring[seen % wire::kRing];
-    if (interval.device < devices_) reading.intervals.push_back(interval);
-  }
+  SlotReading reading;
+  read(slot, reading);
   return reading;
+}
+
+void Usage::read(unsigned slot, SlotReading& reading) {
+  if (const auto* file = mapped(); file != nullptr) {
+    fill(file->slot[slot], devices_, seen_[slot], reading);
+  } else {
+    fill(read_at<PlainSlot>(fd(), place_of(slot)), devices_, seen_[slot], reading);
+  }
+  reading.slot = slot;
 }
 
 Usage::Summary Usage::summary(unsigned slot) const {
@@ -235,6 +261,7 @@ std::uint64_t Usage::charged(unsigned device) {
 }
 
 std::uint64_t Usage::spent_ns(unsigned device) const {
+  if (const auto* file = mapped(); file != nullptr) return file->spent_ns[device];
   return read_at<std::uint64_t>(
       fd(), static_cast<std::int64_t>(offsetof(wire::UsageFile, spent_ns) + device * 8));
 }

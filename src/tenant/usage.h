@@ -3,8 +3,9 @@
 // which they write, and beside it, out of their reach, who has which slot.
 //
 // Both are named files in a folder of the arbiter's own, so that the next arbiter finds them. The
-// usage file is read and written by pread and pwrite alone, never mapped: a tenant may truncate or
-// fill it, and only harms itself. What it says is believed only as far as NVML agrees
+// usage file is written by pwrite alone, and what is read each tick is read through a mapping that
+// bears a file cut short (tenant/guarded_mapping.h), or by pread once it was: a tenant may truncate
+// or fill it, and only harms itself. What it says is believed only as far as NVML agrees
 // (policy.outside).
 //
 // Files: <dir>/<tenant>.usage (wire::UsageFile) and <dir>/<tenant>.owners (kMaxProcesses records of
@@ -21,6 +22,7 @@
 #include "base/result.h"
 #include "limit/wire.h"
 #include "tenant/descriptor.h"
+#include "tenant/guarded_mapping.h"
 #include "tenant/process.h"
 
 namespace tranche::tenant {
@@ -55,6 +57,8 @@ class Usage {
 
   // What the process in `slot` says. A file that is too short reads as zeros.
   SlotReading read(unsigned slot);
+  // The same, into what an earlier reading left: no memory is taken.
+  void read(unsigned slot, SlotReading& reading);
   // What changes slowly; takes no intervals.
   struct Summary {
     std::vector<std::uint64_t> charged{};  // bytes by device
@@ -69,13 +73,17 @@ class Usage {
   int fd() const { return file_.get(); }
 
  private:
-  Usage(Descriptor file, Descriptor owners_file, unsigned devices);
+  Usage(Descriptor file, Descriptor owners_file, unsigned devices,
+        std::optional<GuardedMapping> mapping);
+  // nullptr: the file is to be read by pread.
+  const limit::wire::UsageFile* mapped() const;
   Result<void> load_owners();
   Result<void> store_owner(unsigned slot);
   Result<void> clear(unsigned slot);
 
   Descriptor file_;
   Descriptor owners_file_;
+  std::optional<GuardedMapping> mapping_;  // none: there were too many
   unsigned devices_;
   std::vector<std::optional<ProcessId>> owners_;  // by slot
   std::vector<std::uint64_t> generations_;
