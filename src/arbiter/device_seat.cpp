@@ -26,6 +26,11 @@ bool is_plausible(const Batch& batch, Ns now) {
          batch.asked <= kLongest;
 }
 
+void wake(wire::DevicePolicy& policy) {
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&policy.turn), FUTEX_WAKE, INT_MAX, nullptr,
+          nullptr, 0);
+}
+
 std::uint64_t wire_time(Ns time) { return static_cast<std::uint64_t>(time.count()); }
 
 }  // namespace
@@ -65,12 +70,15 @@ bool DeviceSeat::step(Ns now) {
   }
   for (const auto& [id, permit] : device_.step(now, standings)) {
     const Part& part = tenants_.at(id);
-    publish(permit, part.seat->policy().devices[part.index]);
+    auto& policy = part.seat->policy().devices[part.index];
+    // A thread counts itself before it looks at `turn`, which has changed: whoever is not seen
+    // waiting here sees that.
+    if (publish(permit, policy) && part.seat->is_waiting(part.index)) wake(policy);
   }
   return is_busy;
 }
 
-void publish(const Permit& permit, wire::DevicePolicy& policy) {
+bool publish(const Permit& permit, wire::DevicePolicy& policy) {
   const std::uint64_t allowed = permit.allowed ? wire_time(*permit.allowed) : wire::kNoLimit;
   const auto in_flight =
       static_cast<std::uint32_t>(permit.in_flight ? wire_time(*permit.in_flight) : 0);
@@ -85,10 +93,9 @@ void publish(const Permit& permit, wire::DevicePolicy& policy) {
   }
   if (was_allowed != allowed) policy.allowed_ns = allowed;
   if (closed < was_closed) policy.closed = 0;
-  if (was_allowed >= allowed && was_closed <= closed) return;
+  if (was_allowed >= allowed && was_closed <= closed) return false;
   policy.turn.fetch_add(1);
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&policy.turn), FUTEX_WAKE, INT_MAX, nullptr,
-          nullptr, 0);
+  return true;
 }
 
 }  // namespace tranche::arbiter

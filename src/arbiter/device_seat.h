@@ -47,7 +47,7 @@ class DeviceSeat {
   std::map<limit::TenantId, Part> tenants_;
 };
 
-// Makes a tenant's page say what `permit` says, and wakes who waited for it.
-void publish(const limit::Permit& permit, limit::wire::DevicePolicy& policy);
+// Makes a tenant's page say what `permit` says. true: who waits is to be woken.
+bool publish(const limit::Permit& permit, limit::wire::DevicePolicy& policy);
 
 }  // namespace tranche::arbiter

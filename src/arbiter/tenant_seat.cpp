@@ -127,6 +127,11 @@ std::vector<TenantSeat::Registered> TenantSeat::registered() const {
   return result;
 }
 
+bool TenantSeat::is_waiting(unsigned device) const {
+  return std::ranges::any_of(
+      members_, [&](const auto& member) { return usage_.waiting(member.second.slot, device) > 0; });
+}
+
 TenantSeat::Totals TenantSeat::totals() {
   Totals totals = ended_;
   for (const auto& [key, member] : members_) add(member, totals);

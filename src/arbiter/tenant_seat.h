@@ -64,6 +64,8 @@ class TenantSeat {
     std::uint64_t longest_ns = 0;  // launch or graph
   };
   Totals totals();
+  // Whether a thread of it stands at the gate of a device now.
+  bool is_waiting(unsigned device) const;
   // Grows when a process comes or goes.
   std::uint64_t changes() const { return changes_; }
   // Nobody can connect any more; files that outlive an arbiter are taken away. The tenant is gone.

@@ -64,7 +64,7 @@ class Shares {
   static constexpr Ns kBurst = std::chrono::milliseconds(4);
   static constexpr Ns kTurn = std::chrono::milliseconds(2);
   // Handed out at once: the grain of fairness.
-  static constexpr Ns kQuantum = std::chrono::microseconds(400);
+  static constexpr Ns kQuantum = std::chrono::microseconds(1000);
   static constexpr Ns kPace = std::chrono::milliseconds(1);
   // A longer pause between two steps counts as this much: the arbiter was away, nobody saves up.
   static constexpr Ns kLongestStep = std::chrono::milliseconds(50);

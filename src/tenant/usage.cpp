@@ -260,6 +260,13 @@ std::uint64_t Usage::charged(unsigned device) {
   return sum;
 }
 
+std::uint32_t Usage::waiting(unsigned slot, unsigned device) const {
+  if (const auto* file = mapped(); file != nullptr) return file->slot[slot].waiting[device];
+  return read_at<std::uint32_t>(
+      fd(), place_of(slot) + static_cast<std::int64_t>(offsetof(SlotHead, waiting) +
+                                                       device * sizeof(std::uint32_t)));
+}
+
 std::uint64_t Usage::spent_ns(unsigned device) const {
   if (const auto* file = mapped(); file != nullptr) return file->spent_ns[device];
   return read_at<std::uint64_t>(

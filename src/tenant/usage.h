@@ -69,6 +69,8 @@ class Usage {
   // Sum of charged bytes over all slots that are taken.
   std::uint64_t charged(unsigned device);
   std::uint64_t spent_ns(unsigned device) const;
+  // Threads of the process in `slot` at the gate.
+  std::uint32_t waiting(unsigned slot, unsigned device) const;
 
   int fd() const { return file_.get(); }
 
