@@ -162,6 +162,86 @@ TEST_F(ArbiterTest, ItSleepsWhenNobodyWorks) {
   EXPECT_EQ(library.policy->awake, 0U);
 }
 
+class PriorityTest : public ArbiterTest {
+ protected:
+  void SetUp() override {
+    ArbiterTest::SetUp();
+    for (const auto& [id, priority] :
+         {std::pair{"critical", Class::kLatencyCritical}, std::pair{"rest", Class::kBestEffort}}) {
+      TenantLimits limits{.id = id,
+                          .resource = "nvidia.com/gpu",
+                          .enforcement = wire::Enforcement::kElastic,
+                          .priority = priority,
+                          .devices = {{kGpu, 100 * kMiB}}};
+      promise(limits);
+    }
+    critical = registered("critical");
+    rest = registered("rest");
+    rest.usage->slot[rest.welcome.slot].waiting[0] = 1;
+    clock.advance(2s);
+    rounds(1);
+    ASSERT_TRUE(arbiter->is_awake());
+    ASSERT_EQ(rest.policy->devices[0].closed, 0U);
+    ASSERT_GT(rest.policy->devices[0].allowed_ns, 0U);
+  }
+  // The latency-critical tenant has work, and says so.
+  void begin() {
+    critical.usage->slot[critical.welcome.slot].busy_since[0] = now();
+    critical.usage->spent_ns[0] += 100'000;
+  }
+  static bool calls(const Library& library) {
+    return library.say(wire::Notice{wire::kHelloMagic, wire::Message::kWaiting, 0, 0});
+  }
+
+  Library critical;
+  Library rest;
+};
+
+TEST_F(PriorityTest, ALatencyCriticalTenantsNoticeClosesTheOthersAtOnce) {
+  begin();
+  rounds(1);
+  EXPECT_EQ(rest.policy->devices[0].closed, 0U) << "no time has passed, and nobody called";
+  ASSERT_TRUE(calls(critical));
+  rounds(1);
+  EXPECT_EQ(rest.policy->devices[0].closed, 1U);
+  // Whatever it was granted stands, and does not open the gate.
+  EXPECT_GT(rest.policy->devices[0].allowed_ns, rest.usage->spent_ns[0]);
+  auto& slot = critical.usage->slot[critical.welcome.slot];
+  slot.ring[slot.written % wire::kRing] = {now(), now() + 100'000, 0, 1, 100'000};
+  slot.written += 1;
+  slot.busy_since[0] = 0;
+  for (int ms = 0; ms < 10; ++ms) {
+    clock.advance(1ms);
+    rounds(1);
+  }
+  EXPECT_EQ(rest.policy->devices[0].closed, 0U) << "its work has ended";
+}
+
+TEST_F(PriorityTest, TheNoticeOfAnotherTenantWaitsForTheNextStep) {
+  begin();
+  ASSERT_TRUE(calls(rest));
+  rounds(2);
+  EXPECT_EQ(rest.policy->devices[0].closed, 0U);
+  clock.advance(1ms);
+  rounds(1);
+  EXPECT_EQ(rest.policy->devices[0].closed, 1U);
+}
+
+// A step costs as much as all tenants' slots.
+TEST_F(PriorityTest, NoticesWithoutEndAreNotFollowedWithoutEnd) {
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(calls(critical));
+    rounds(1);
+  }
+  begin();
+  ASSERT_TRUE(calls(critical));
+  rounds(1);
+  EXPECT_EQ(rest.policy->devices[0].closed, 0U);
+  clock.advance(1ms);
+  rounds(1);
+  EXPECT_EQ(rest.policy->devices[0].closed, 1U);
+}
+
 TEST_F(ArbiterTest, WhatATenantInventsIsNotKept) {
   promise(limits("a", 300));
   const Library library = registered("a");

@@ -186,6 +186,7 @@ TEST_F(ReconcileTest, AProcessThatNeverRegisteredCountsForItsTenantAndIsFound) {
   promise("a");
   promise("b");
   const Library neighbour = registered("b");
+  wait_for_answer();
   stranger("static", kPod, mount_of("a", kOurs));
   driver.set(kGpu, {holds(kStranger, 700)});
   survey(2);
