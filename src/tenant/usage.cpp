@@ -86,11 +86,8 @@ std::uint64_t monotonic_ns() {
 // `AnySlot`: a wire::Slot that its process writes meanwhile, or a PlainSlot.
 template <class AnySlot>
 void fill(const AnySlot& from, unsigned devices, std::uint64_t& seen, SlotReading& reading) {
-  reading.charged.assign(from.charged, from.charged + devices);
   reading.busy_since.assign(from.busy_since, from.busy_since + devices);
   reading.waiting.assign(from.waiting, from.waiting + devices);
-  reading.refused = from.refused;
-  reading.longest_ns = from.longest_ns;
   reading.intervals.clear();
   reading.lost = 0;
   const std::uint64_t written = from.written;

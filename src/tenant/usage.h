@@ -27,14 +27,11 @@
 
 namespace tranche::tenant {
 
-// A process's slot, read at once.
+// What a process is doing: the part of its slot that the arbiter reads each tick.
 struct SlotReading {
   unsigned slot = 0;
-  std::vector<std::uint64_t> charged{};     // bytes by device
-  std::vector<std::uint64_t> busy_since{};  // ns by device; 0: idle
-  std::vector<std::uint32_t> waiting{};     // threads at the gate, by device
-  std::uint64_t refused = 0;
-  std::uint64_t longest_ns = 0;
+  std::vector<std::uint64_t> busy_since{};         // ns by device; 0: idle
+  std::vector<std::uint32_t> waiting{};            // threads at the gate, by device
   std::vector<limit::wire::Interval> intervals{};  // since the last reading
   std::uint64_t lost = 0;                          // intervals overwritten before they were read
 };
@@ -55,11 +52,11 @@ class Usage {
   std::vector<ProcessId> owners() const;
   std::uint64_t generation(unsigned slot) const { return generations_[slot]; }
 
-  // What the process in `slot` says. A file that is too short reads as zeros.
+  // What the process in `slot` does. A file that is too short reads as zeros.
   SlotReading read(unsigned slot);
   // The same, into what an earlier reading left: no memory is taken.
   void read(unsigned slot, SlotReading& reading);
-  // What changes slowly; takes no intervals.
+  // What the process in `slot` holds and has seen.
   struct Summary {
     std::vector<std::uint64_t> charged{};  // bytes by device
     std::uint64_t refused = 0;

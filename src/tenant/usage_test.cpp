@@ -118,7 +118,7 @@ TEST_F(UsageTest, ASpoiltFileReadsAsZeros) {
   ASSERT_EQ(usage.take(kTwo), 1U);
   EXPECT_LE(tenant.slots, wire::kMaxProcesses);
   ASSERT_EQ(ftruncate(usage.fd(), 0), 0);
-  EXPECT_EQ(usage.read(0).charged, (std::vector<std::uint64_t>{0, 0}));
+  EXPECT_EQ(usage.summary(0).charged, (std::vector<std::uint64_t>{0, 0}));
   EXPECT_EQ(usage.charged(0), 0U);
   EXPECT_EQ(usage.spent_ns(0), 0U);
   EXPECT_TRUE(usage.release(kOne));
