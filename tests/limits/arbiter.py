@@ -72,7 +72,7 @@ class Registered:
         self.socket.connect(str(path))
         self.socket.send(struct.pack("=IIHHIQ", HELLO_MAGIC, HELLO, VERSION, 0, NO_SLOT, 0))
         message, fds, _, _ = socket.recv_fds(self.socket, 64, 2)
-        self.magic, self.kind, self.answer, self.slot, self.generation, self.pid = struct.unpack("=IIIIQI4x", message)
+        self.magic, self.kind, self.answer, self.slot, self.generation = struct.unpack_from("=IIIIQ", message)
         self.policy_fd, self.usage_fd = fds
 
     def policy(self, offset: int) -> int:
