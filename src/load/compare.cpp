@@ -159,6 +159,7 @@ class Comparer {
   void run_beside(MechanismResult& result) {
     const Started critical = start(as(scenario_.request, kCritical));
     std::vector<Started> neighbours;
+    neighbours.reserve(scenario_.neighbours);
     for (unsigned i = 0; i < scenario_.neighbours; ++i) {
       neighbours.push_back(start(as(scenario_.neighbour, neighbour_role(i))));
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "load/kernels.h"
 
@@ -20,7 +21,7 @@ nanoseconds from_milliseconds(float milliseconds) {
 
 }  // namespace
 
-Gpu::Gpu(const CudaApi& cuda, const Load& load) : cuda_(cuda), load_(load) {}
+Gpu::Gpu(const CudaApi& cuda, Load load) : cuda_(cuda), load_(std::move(load)) {}
 
 Gpu::~Gpu() {
   if (context_ != nullptr) cuda_.cuDevicePrimaryCtxRelease(device_);

@@ -41,7 +41,7 @@ class Gpu {
   Result<CUevent> event();
 
  private:
-  Gpu(const CudaApi& cuda, const Load& load);
+  Gpu(const CudaApi& cuda, Load load);
   Result<void> prepare();
   Result<void> describe();
   Result<void> launch_kernel(nanoseconds time, std::uint64_t rounds, CUdeviceptr sink);

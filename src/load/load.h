@@ -35,6 +35,7 @@ enum class TimeBase : std::uint8_t {
   kDevice,  // events of the device: for the simulated driver in virtual time
 };
 
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): by meaning
 struct Load {
   Pattern pattern = Pattern::kCompute;
   std::string name;  // of the process, in reports

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 namespace tranche::load {
 namespace {
@@ -24,7 +25,7 @@ std::size_t rows_of(Bytes size) { return std::max<std::size_t>(1, size.value / k
 }  // namespace
 
 Memory::~Memory() {
-  for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) block->free();
+  for (const Block& block : blocks_ | std::views::reverse) block.free();
 }
 
 Result<Memory::Block> Memory::allocate(Family family, Bytes size) {
