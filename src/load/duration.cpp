@@ -27,7 +27,7 @@ Result<nanoseconds> parse_duration(std::string_view text) {
   for (const Unit& known : kUnits) {
     if (error != std::errc() || unit != known.name) continue;
     const double ns = value * known.ns;
-    if (!(ns >= 0 && ns <= kLongest)) break;
+    if (!std::isfinite(ns) || ns < 0 || ns > kLongest) break;
     return nanoseconds(static_cast<nanoseconds::rep>(std::llround(ns)));
   }
   return fail(Code::kInvalidArgument, fmt::format("'{}' is no duration", text),

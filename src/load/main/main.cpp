@@ -1,12 +1,16 @@
 // tranche-load: puts load on a GPU through the driver API, and measures what comes of it.
 
+#include <cstdio>
+#include <exception>
 #include <string_view>
 
 #include "load/main/options.h"
 #include "load/worker.h"
 
-int main(int argc, char** argv) {
-  using namespace tranche::load;
+namespace tranche::load {
+namespace {
+
+int run(int argc, char** argv) {
   if (argc == 3 && std::string_view(argv[1]) == "worker") return run_worker(argv[2]);
   CLI::App app{"Puts load on a GPU, and measures what comes of it.", "tranche-load"};
   app.footer(
@@ -24,4 +28,17 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? kFine : kUsage;
   }
   return exit_code;
+}
+
+}  // namespace
+}  // namespace tranche::load
+
+int main(int argc, char** argv) {
+  try {
+    return tranche::load::run(argc, argv);
+  } catch (const std::exception& error) {
+    // Of CLI11 or the C++ library: out of memory, or a mistake of ours.
+    std::fprintf(stderr, "tranche-load: %s\n", error.what());
+    return tranche::load::kFinding;
+  }
 }
