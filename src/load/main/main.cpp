@@ -38,7 +38,9 @@ int main(int argc, char** argv) {
     return tranche::load::run(argc, argv);
   } catch (const std::exception& error) {
     // Of CLI11 or the C++ library: out of memory, or a mistake of ours.
-    std::fprintf(stderr, "tranche-load: %s\n", error.what());
+    std::fputs("tranche-load: ", stderr);
+    std::fputs(error.what(), stderr);
+    std::fputs("\n", stderr);
     return tranche::load::kFinding;
   }
 }
