@@ -1,6 +1,7 @@
 #include "agent/agent.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -285,8 +286,29 @@ void Agent::follow_limits(const offer::Offer& offer) {
   if (!limits_) return;
   limits_->follow(offer);
   const auto line = describe_unlimited(grants_->all(), offer);
-  if (!line.empty() && line != unlimited_said_) ports_.log.warn(line);
+  if (!line.empty() && line != unlimited_said_) {
+    ports_.log.warn(line);
+    if (ports_.tell) {
+      ports_.tell({.warning = true, .reason = "NotLimited", .action = "Limit", .note = line});
+    }
+  }
   unlimited_said_ = line;
+}
+
+// What the log says of resources newly not advertised, for `kubectl describe node`.
+void Agent::tell_withheld(const offer::Offer& offer) const {
+  if (!ports_.tell) return;
+  const auto& known = carried_ ? carried_->offer.withheld : std::vector<offer::Withheld>();
+  std::vector<std::string> lines;
+  for (const auto& withheld : offer.withheld) {
+    if (std::ranges::find(known, withheld) != known.end()) continue;
+    lines.push_back(fmt::format("not advertising {}: {}", withheld.name.value, withheld.reason));
+  }
+  if (lines.empty()) return;
+  ports_.tell({.warning = true,
+               .reason = "ResourceWithheld",
+               .action = "Advertise",
+               .note = fmt::format("{}", fmt::join(lines, "; "))});
 }
 
 // CDI files first, so that a runtime finds what a grant names; then the plugins.
@@ -308,6 +330,7 @@ Result<void> Agent::carry_out(offer::Offer offer) {
     orphans_said_ = line;
   }
   follow_limits(next.offer);
+  tell_withheld(next.offer);
   carried_ = std::move(next);
   carry_anew_ = false;
   return {};

@@ -62,6 +62,7 @@ class Agent {
     Bell* bell = nullptr;         // rung when `source` or the node may say something new
     LabelSink* labels = nullptr;  // null: the file
     std::function<void(const ConfigReport&)> report = {};
+    std::function<void(const NodeNotice&)> tell = {};
   };
   struct Settings {
     config::AgentOptions options;
@@ -106,6 +107,7 @@ class Agent {
   Result<void> carry_out(offer::Offer offer);
   void keep_promises(offer::Offer& offer);
   void follow_limits(const offer::Offer& offer);
+  void tell_withheld(const offer::Offer& offer) const;
   void announce(const config::Loaded& loaded) const;
   void complain(std::string& last, const Error& error, std::string_view consequence);
   std::chrono::milliseconds poll_time();

@@ -84,7 +84,12 @@ class AgentTest : public testing::Test {
                            return Result<void>();
                          },
                      .clock = clock_,
-                     .log = log_.log()},
+                     .log = log_.log(),
+                     .tell =
+                         [this](const NodeNotice& notice) {
+                           const std::scoped_lock lock(mutex_);
+                           told_.push_back(notice);
+                         }},
         Agent::Settings{.options = options_, .xid_policy = gpu::make_xid_policy("", "")}, *source_,
         *std::move(loaded));
     thread_ = std::jthread([this] { result_ = agent_->run(signals_[0]); });
@@ -119,6 +124,7 @@ class AgentTest : public testing::Test {
   std::array<int, 2> signals_{};
   std::mutex mutex_;
   std::vector<std::string> registered_;
+  std::vector<NodeNotice> told_;
   std::optional<FileSource> source_;
   std::unique_ptr<Agent> agent_;
   Result<void> result_;
@@ -227,6 +233,11 @@ TEST_F(AgentTest, WhatCannotBeLimitedIsNotOfferedAndTheAgentIsNotReady) {
     return status && !status->ready && status->text.contains("limits cannot be kept");
   }));
   EXPECT_TRUE(registered().empty());
+  EXPECT_TRUE(test::eventually([&] {
+    const std::scoped_lock lock(mutex_);
+    return told_.size() == 1 && told_[0].warning && told_[0].reason == "ResourceWithheld" &&
+           told_[0].note.starts_with("not advertising nvidia.com/gpu: its limits cannot be kept");
+  }));
   // The library is installed: the next reading of the hardware finds it.
   ASSERT_TRUE(fs_.write_atomic(options_.limit_library, "library"));
   EXPECT_TRUE(says("registered nvidia.com/gpu"));

@@ -35,6 +35,9 @@ class ClusterParts {
   void report(const ConfigReport& report) {
     if (reporter_) reporter_->report(report);
   }
+  void tell(const NodeNotice& notice) {
+    if (reporter_) reporter_->tell(notice);
+  }
 
  private:
   ClusterParts() = default;

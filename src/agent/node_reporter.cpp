@@ -84,15 +84,35 @@ Result<void> NodeReporter::write(const ConfigReport& report, const std::stop_tok
                                 .subresource = "status"};
   auto patched = objects_.patch(cluster::kNode, key, patch, {.stop = stop});
   if (!patched) return std::unexpected(std::move(patched).error());
-  // The node's name as uid: so kubelet records its Events, and `kubectl describe` finds them.
-  events_.record(
-      {.regarding = {.api_version = "v1", .kind = "Node", .name = key.name, .uid = key.name},
-       .warning = !report.applied,
-       .reason = condition.reason,
-       .action = "Configure",
-       .note = condition.message},
-      {.stop = stop});
+  record({.warning = !report.applied,
+          .reason = condition.reason,
+          .action = "Configure",
+          .note = condition.message},
+         stop);
   return {};
+}
+
+void NodeReporter::tell(const NodeNotice& notice) {
+  retrier_.request({.key = fmt::format("{} {}", notice.reason, notice.note),
+                    .attempt = [this, notice](const std::stop_token& stop) -> Result<void> {
+                      record(notice, stop);
+                      return {};
+                    },
+                    .done = {},
+                    .aim = notice.note});
+}
+
+void NodeReporter::record(const NodeNotice& notice, const std::stop_token& stop) {
+  // The node's name as uid: so kubelet records its Events, and `kubectl describe` finds them.
+  events_.record({.regarding = {.api_version = "v1",
+                                .kind = "Node",
+                                .name = node_.name(),
+                                .uid = node_.name()},
+                  .warning = notice.warning,
+                  .reason = notice.reason,
+                  .action = notice.action,
+                  .note = notice.note},
+                 {.stop = stop});
 }
 
 }  // namespace tranche::agent

@@ -1,8 +1,8 @@
 #pragma once
 // Says on the Node what became of its configuration: the condition `TrancheConfigured` (True: what
 // is asked for is in force; False: it was refused, and what was in force before stays), and an
-// Event whenever that changes, so that `kubectl describe node` tells it. Written until it succeeds,
-// on a thread of its own.
+// Event whenever that changes, so that `kubectl describe node` tells it; and Events about what else
+// people should know of the node. Written until it succeeds, on a thread of its own.
 
 #include <string>
 
@@ -22,6 +22,14 @@ struct ConfigReport {
   bool operator==(const ConfigReport&) const = default;
 };
 
+struct NodeNotice {
+  bool warning = false;
+  std::string reason;  // "ResourceWithheld": a word for machines
+  std::string action;  // "Advertise": what was tried
+  std::string note;    // for people
+  bool operator==(const NodeNotice&) const = default;
+};
+
 class NodeReporter {
  public:
   // The references outlive it.
@@ -30,9 +38,12 @@ class NodeReporter {
 
   // Makes the node say so, unless it does. To be called again when the node changes.
   void report(const ConfigReport& report);
+  // Records an Event, once.
+  void tell(const NodeNotice& notice);
 
  private:
   Result<void> write(const ConfigReport& report, const std::stop_token& stop);
+  void record(const NodeNotice& notice, const std::stop_token& stop);
 
   cluster::Objects& objects_;
   const NodeView& node_;

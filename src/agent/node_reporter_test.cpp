@@ -85,6 +85,21 @@ TEST_F(NodeReporterTest, ConditionAndEventTellARefusalAndItsEnd) {
   EXPECT_EQ((*warning)["regarding"]["name"], "n1");
 }
 
+TEST_F(NodeReporterTest, ANoticeIsAnEventOfTheNodeAndNoCondition) {
+  reporter_->tell({.warning = true,
+                   .reason = "ResourceWithheld",
+                   .action = "Advertise",
+                   .note = "not advertising nvidia.com/gpu: no library"});
+  ASSERT_TRUE(test::eventually([&] { return events().size() == 1; }));
+  const auto event = events().front();
+  EXPECT_EQ(event["type"], "Warning");
+  EXPECT_EQ(event["reason"], "ResourceWithheld");
+  EXPECT_EQ(event["action"], "Advertise");
+  EXPECT_EQ(event["note"], "not advertising nvidia.com/gpu: no library");
+  EXPECT_EQ(event["regarding"]["name"], "n1");
+  EXPECT_FALSE(condition(kConfiguredCondition).has_value());
+}
+
 TEST_F(NodeReporterTest, ANewMessageIsNoTransition) {
   reporter_->report({.applied = true, .message = "key l20"});
   ASSERT_TRUE(says("True", "key l20"));

@@ -93,6 +93,7 @@ Result<void> run(const config::Sources& sources, const config::AgentOptions& opt
     ports.bell = &cluster->bell();
     ports.labels = cluster->labels();
     ports.report = [cluster](const ConfigReport& report) { cluster->report(report); };
+    ports.tell = [cluster](const NodeNotice& notice) { cluster->tell(notice); };
   }
   Agent agent(std::move(ports), {.options = options, .xid_policy = xid_policy(sources)}, source,
               std::move(loaded));

@@ -37,6 +37,11 @@ def build_folder() -> pathlib.Path:
     return pathlib.Path(os.environ.get("TRANCHE_BUILD", ROOT / "build")).resolve()
 
 
+LIMITER = build_folder() / "lib/libtranche-limit.so"
+LIMITER_IN_CONTAINER = "/usr/local/tranche/libtranche-limit.so"
+AGENT_LABEL = "app.kubernetes.io/component=agent"
+
+
 def knows(command: str, flag: str) -> bool:
     """Whether this build of the program has a command with that flag."""
     program = build_folder() / "bin/tranche"
@@ -278,6 +283,53 @@ def test_a_rendered_cleanup_that_is_applied_by_hand_does_nothing(installed):
     installed.lab.kubectl(
         "-n", NAMESPACE, "annotate", "daemonset", "gpu-tranche", "meta.helm.sh/release-name=gpu"
     )
+
+
+def limited(**limits) -> dict:
+    """Values that share GPUs among four, and limit each to its part or as told."""
+    ours = json.dumps({"limits": {"enforcement": "strict", **limits}})
+    return {**VALUES, "config": {"map": {"default": f"{sharing(4)}tranche: {ours}\n"}}}
+
+
+def hold(lab, pod: str, memory: str) -> int:
+    """Exit code of a program in the Pod's container that takes so much GPU memory: 1, it was refused some."""
+    command = f"tranche-load hold --memory {memory} --duration 100ms; echo code=$?"
+    return int(lab.exec(pod, "bash", "-c", command).rsplit("code=", 1)[1])
+
+
+@needs("arbiter", "--check")
+@pytest.mark.skipif(not LIMITER.exists(), reason=f"{LIMITER} is not built")
+def test_limits(cluster):
+    """One of four tranches of an L20 is 11517 MiB of it."""
+    lab = cluster.lab
+    cluster.install(limited())
+    try:
+        cluster.wait_offer("l20", 4)
+        for name in ("first", "second"):
+            lab.apply(user_pod(name, "l20"))
+            lab.wait_pod(name)
+        (agent,) = lab.get(
+            "pods", "-n", NAMESPACE, "--field-selector", "spec.nodeName=l20", "-l", AGENT_LABEL
+        )["items"]
+        pod = agent["metadata"]["name"]
+        lab.kubectl("-n", NAMESPACE, "exec", pod, "-c", "arbiter", "--", "tranche", "arbiter", "--check")
+        assert cluster.labels("l20")["tranche.dev/gpu.limits"] == "strict"
+        assert lab.exec("first", "cat", "/etc/ld.so.preload").strip() == LIMITER_IN_CONTAINER
+        assert [hold(lab, "first", size) for size in ("8Gi", "16Gi")] == [0, 1]
+        assert hold(lab, "second", "8Gi") == 0
+        # The operator gives more, to the containers that run.
+        running = {name: cluster.container(name) for name in ("first", "second")}
+        cluster.install(limited(memory="20Gi", oversubscribe=True))
+        lab.wait(lambda: hold(lab, "first", "16Gi") == 0, "the new limit is in force")
+        assert hold(lab, "second", "24Gi") == 1
+        # Another Pod of the agent, and so another arbiter.
+        cluster.install({**limited(memory="20Gi", oversubscribe=True), "logLevel": "debug"})
+        lab.wait(lambda: hold(lab, "second", "16Gi") == 0, "the next arbiter serves")
+        assert hold(lab, "second", "24Gi") == 1
+        assert {name: cluster.container(name) for name in running} == running
+    finally:
+        lab.kubectl("delete", "pod", "first", "second", "--ignore-not-found", "--wait", timeout=120)
+        cluster.uninstall()
 
 
 @needs("controller", "--leader-elect")

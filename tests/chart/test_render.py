@@ -94,6 +94,15 @@ def test_the_arbiter_is_there_when_something_may_be_limited(helm, values, limite
     assert rendered.env().get("TRANCHE_LIMIT_LIBRARY") == (None if limited else "none")
 
 
+def test_the_arbiters_probe(helm):
+    values = {"limits": {"enabled": True}}
+    probe = helm.template(values).arbiter()["livenessProbe"]
+    assert probe["exec"] == {"command": ["tranche", "arbiter", "--check"]}
+    assert probe["periodSeconds"] == 20
+    values["limits"]["livenessProbe"] = None
+    assert "livenessProbe" not in helm.template(values).arbiter()
+
+
 def test_the_state_folder_has_one_path_on_both_sides(helm):
     """Containers with limits mount from it, by the path that the agent knows."""
     rendered = helm.template({"stateDir": "/data/tranche", "limits": {"enabled": True}})
