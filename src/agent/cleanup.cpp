@@ -83,8 +83,19 @@ Result<void> remove_files(const std::filesystem::path& folder, bool (*wanted)(st
   return {};
 }
 
+using Held = std::optional<std::vector<cluster::HeldDevices>>;
+
+bool is_held(const offer::Grant& grant, const Held& held) {
+  return !held || std::ranges::any_of(*held, [&](const cluster::HeldDevices& holder) {
+    return holder.resource == grant.resource.value &&
+           std::ranges::any_of(grant.ids, [&](const std::string& id) {
+             return std::ranges::find(holder.ids, id) != holder.ids.end();
+           });
+  });
+}
+
 // What containers mount that may still be started: the grants say so, and kubelet replays them.
-std::set<std::string> mounted_by_grants(const std::filesystem::path& state) {
+std::set<std::string> mounted_by_grants(const std::filesystem::path& state, const Held& held) {
   std::set<std::string> mounted;
   const auto text = FsRoot().read(state / "grants" / "grants.jsonl", kLongestGrants).value_or("");
   std::size_t begin = 0;
@@ -92,7 +103,7 @@ std::set<std::string> mounted_by_grants(const std::filesystem::path& state) {
     const auto end = std::min(text.find('\n', begin), text.size());
     const auto record = offer::decode(std::string_view(text).substr(begin, end - begin));
     begin = end + 1;
-    if (!record) continue;
+    if (!record || !is_held(record->grant, held)) continue;
     for (const auto& mount : record->grant.mounts) mounted.insert(mount.host_path);
   }
   return mounted;
@@ -107,9 +118,10 @@ bool is_mounted(const std::filesystem::path& path, const std::set<std::string>& 
 
 // Removes tenants and libraries of the limits, but for those that grants mount: without its mounts
 // a container could not be started again. True: nothing is left.
-Result<bool> clear_limits(const std::filesystem::path& state, std::vector<std::string>& removed) {
+Result<bool> clear_limits(const std::filesystem::path& state, const Held& held,
+                          std::vector<std::string>& removed) {
   const FsRoot fs;
-  const auto mounted = mounted_by_grants(state);
+  const auto mounted = mounted_by_grants(state, held);
   bool all = true;
   for (const auto* name : {"tenants", "lib"}) {
     const auto folder = state / name;
@@ -137,9 +149,9 @@ Result<bool> clear_limits(const std::filesystem::path& state, std::vector<std::s
 }
 
 // The lock stays: whoever clears holds it, and removes it at its own end.
-Removed clear_state(const std::filesystem::path& folder) {
+Removed clear_state(const std::filesystem::path& folder, const Held& held) {
   std::vector<std::string> removed;
-  ASSIGN_OR_RETURN(const bool all, clear_limits(folder, removed));
+  ASSIGN_OR_RETURN(const bool all, clear_limits(folder, held, removed));
   const auto grants = folder / "grants";
   // The next agent, or the next cleanup, must know what is still mounted.
   if (all) TRY(remove_files(grants, is_grants_file, removed));
@@ -248,9 +260,10 @@ std::vector<CleanupStep> cleanup_steps(const CleanupPlan& plan, cluster::Objects
         {"the CDI files in " + plan.cdi_root.string(),
          [folder = plan.cdi_root](const std::stop_token&) { return clear_cdi(folder); }});
   }
-  steps.push_back(
-      {"the state folder " + plan.state_dir.string(),
-       [folder = plan.state_dir](const std::stop_token&) { return clear_state(folder); }});
+  steps.push_back({"the state folder " + plan.state_dir.string(),
+                   [folder = plan.state_dir, held = plan.held](const std::stop_token&) {
+                     return clear_state(folder, held);
+                   }});
   return steps;
 }
 

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cluster/objects.h"
+#include "cluster/pod_resources.h"
 #include "config/agent_options.h"
 
 namespace tranche::agent {
@@ -31,6 +32,8 @@ struct CleanupPlan {
   std::filesystem::path state_dir;
   std::string node_name;
   std::string ns;
+  // What containers hold; nullopt: kubelet does not tell, so every grant may be held.
+  std::optional<std::vector<cluster::HeldDevices>> held;
 
   bool needs_api_server() const {
     return condition || labels == config::LabelOutput::kNode ||

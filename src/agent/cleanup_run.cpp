@@ -15,6 +15,7 @@
 #include "base/fs.h"
 #include "config/controller_options.h"
 #include "kube/connect.h"
+#include "kubelet/pod_resources_client.h"
 
 namespace tranche::agent {
 namespace {
@@ -71,7 +72,9 @@ class Cleanup {
     if (!stays()) deadline_ = clock_.now() + options_.timeout;
     ASSIGN_OR_RETURN(const auto lock, take_node_lock());
     if (!lock) return {};
-    const auto plan = plan_cleanup(agents, options, log_);
+    auto plan = plan_cleanup(agents, options, log_);
+    kubelet::PodResourcesClient pod_resources(options.kubelet_root + "/pod-resources/kubelet.sock");
+    if (auto held = pod_resources.list()) plan.held = *std::move(held);
     std::unique_ptr<cluster::Objects> objects;
     if (plan.needs_api_server()) {
       if (plan.node_name.empty()) {

@@ -118,8 +118,13 @@ TEST_F(CleanupTest, WhatGrantsMountOfTheLimitsStays) {
   EXPECT_TRUE(there("state/tenants/t1/arbiter.sock"));
   EXPECT_EQ(clear(), true);
   EXPECT_TRUE(there("state/tenants/t1.json")) << "again: the grant is still known";
-  std::filesystem::remove(path("state/grants/grants.jsonl"));
+  plan_.held = std::vector<cluster::HeldDevices>{
+      {"ns", "pod", "c", "nvidia.com/gpu", {"GPU-a::0", "GPU-a::1"}}};
   EXPECT_EQ(clear(), true);
+  EXPECT_TRUE(there("state/tenants/t1.json")) << "kubelet says that it is held";
+  plan_.held->at(0).ids = {"GPU-a::1"};
+  EXPECT_EQ(clear(), true);
+  EXPECT_FALSE(there("state/grants/grants.jsonl"));
   EXPECT_FALSE(there("state/lib"));
   EXPECT_FALSE(there("state/tenants"));
 }

@@ -327,9 +327,12 @@ def test_limits(cluster):
         lab.wait(lambda: hold(lab, "second", "16Gi") == 0, "the next arbiter serves")
         assert hold(lab, "second", "24Gi") == 1
         assert {name: cluster.container(name) for name in running} == running
+        said = lab.kubectl("-n", NAMESPACE, "logs", "-l", AGENT_LABEL, "-c", "arbiter", "--tail=-1")
+        assert not [line for line in said.splitlines() if " E " in line or " W " in line], said
     finally:
         lab.kubectl("delete", "pod", "first", "second", "--ignore-not-found", "--wait", timeout=120)
         cluster.uninstall()
+    assert cluster.files("l20", STATE) == []
 
 
 @needs("controller", "--leader-elect")

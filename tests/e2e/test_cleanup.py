@@ -1,6 +1,7 @@
 """tranche cleanup: what an agent left on its node goes, what others wrote stays, and a probe can ask."""
 
 import json
+import os
 import subprocess
 
 from node import GPU, sharing
@@ -143,3 +144,27 @@ def test_help_lists_its_flags():
     for flag in ("--stay", "--check", "--daemonset", "--patch", "--timeout", "--state-dir"):
         assert flag in done.stdout
     assert "--mig-strategy" not in done.stdout
+
+
+def test_what_limited_containers_mount_stays_while_they_run(node, tmp_path):
+    library = tmp_path / "libtranche-limit.so"
+    library.write_bytes(b"library")
+    here = node("l20")
+    config = json.loads(sharing(4)) | {"tranche": {"limits": {"enforcement": "strict"}}}
+    agent = here.agent(f"--limit-library={library}", config=config)
+    here.kubelet.wait(GPU, allocatable=4)
+    answers = {
+        pod: here.kubelet.admit(pod, {GPU: 1})["containers"]["c"][GPU]["answer"]
+        for pod in ("runs", "ends")
+    }
+    here.kubelet.ask("remove", pod="ends")
+    assert agent.stop() == 0
+    here.kubelet.watched.clear()
+    folder = f"--kubelet-root={here.dir / 'k'}"
+    assert cleanup(here, folder).wait() == 0
+    mounted = {one["host_path"] for one in answers["runs"]["mounts"]}
+    assert all(os.path.exists(path) for path in mounted)
+    assert len(here.promises()) == 1
+    here.kubelet.ask("remove", pod="runs")
+    assert cleanup(here, folder).wait() == 0
+    assert not here.state.exists()
