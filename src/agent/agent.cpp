@@ -1,7 +1,6 @@
 #include "agent/agent.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -256,59 +255,6 @@ void Agent::update_labels() {
   none.host = host_;
   const auto ours = carried_ ? labels::limit_labels(carried_->offer) : labels::Labels();
   labels_->update(machine_.value_or(std::move(none)), loaded_.config, ours);
-}
-
-// What has limits is only offered where containers can be limited: never a silent whole GPU.
-void Agent::keep_promises(offer::Offer& offer) {
-  facts_.limits.reset();
-  const auto limited = [](const offer::ResourceOffer& resource) {
-    return resource.limits.has_value();
-  };
-  if (std::ranges::none_of(offer.resources, limited)) {
-    limits_complaint_.clear();
-    return;
-  }
-  auto mounts = limits_ ? limits_->prepare()
-                        : fail(Code::kFailedPrecondition, "there is no state folder",
-                               "mount a writable folder at --state-dir");
-  if (mounts) {
-    facts_.limits = *std::move(mounts);
-    limits_complaint_.clear();
-    return;
-  }
-  const auto error = std::move(mounts).error().with_context("its limits cannot be kept");
-  limits_complaint_ = error.message();
-  offer::withhold_limited(offer, limits_complaint_);
-}
-
-// After a change: running containers get what is promised now.
-void Agent::follow_limits(const offer::Offer& offer) {
-  if (!limits_) return;
-  limits_->follow(offer);
-  const auto line = describe_unlimited(grants_->all(), offer);
-  if (!line.empty() && line != unlimited_said_) {
-    ports_.log.warn(line);
-    if (ports_.tell) {
-      ports_.tell({.warning = true, .reason = "NotLimited", .action = "Limit", .note = line});
-    }
-  }
-  unlimited_said_ = line;
-}
-
-// What the log says of resources newly not advertised, for `kubectl describe node`.
-void Agent::tell_withheld(const offer::Offer& offer) const {
-  if (!ports_.tell) return;
-  const auto& known = carried_ ? carried_->offer.withheld : std::vector<offer::Withheld>();
-  std::vector<std::string> lines;
-  for (const auto& withheld : offer.withheld) {
-    if (std::ranges::find(known, withheld) != known.end()) continue;
-    lines.push_back(fmt::format("not advertising {}: {}", withheld.name.value, withheld.reason));
-  }
-  if (lines.empty()) return;
-  ports_.tell({.warning = true,
-               .reason = "ResourceWithheld",
-               .action = "Advertise",
-               .note = fmt::format("{}", fmt::join(lines, "; "))});
 }
 
 // CDI files first, so that a runtime finds what a grant names; then the plugins.

@@ -71,7 +71,8 @@ Result<void> LimitKeeper::store(const offer::Grant& grant,
   ASSIGN_OR_RETURN(auto* store, tenants());
   TRY(store->put(tenant));
   auto added = grants_.add(grant);
-  if (!added) (void)store->remove(id);  // what is left of it is swept later
+  if (added) return {};
+  if (const auto removed = store->remove(id); !removed) log_.warn(removed.error());
   return added;
 }
 

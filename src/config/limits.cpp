@@ -66,7 +66,8 @@ Result<Percent> parse_percent(std::string_view text) {
       continue;
     }
     if (c < '0' || c > '9' || permille > 1000) return refuse();
-    if (decimals >= 0 && ++decimals > 1) return refuse();
+    if (decimals == 1) return refuse();
+    if (decimals == 0) decimals = 1;
     permille = permille * 10 + (c - '0');
   }
   if (digits.empty() || decimals == 0) return refuse();

@@ -104,6 +104,7 @@ std::vector<int> replicas_of(const ResourceOffer& resource) {
 
 std::string names_of(const Offer& offer) {
   std::vector<std::string_view> names;
+  names.reserve(offer.resources.size() + offer.withheld.size());
   for (const auto& resource : offer.resources) names.push_back(resource.name.value);
   for (const auto& withheld : offer.withheld) names.push_back(withheld.name.value);
   return names.empty() ? "no GPU resource" : fmt::format("{}", fmt::join(names, ", "));
