@@ -63,7 +63,8 @@ bool DeviceSeat::step(Ns now) {
     if (activity.busy_since && *activity.busy_since > now) activity.busy_since = now;
     is_busy |= activity.waiting || activity.busy_since || !activity.ended.empty();
     const Ns asked{part.seat->usage().spent_ns(part.index)};
-    standings.try_emplace(id, Standing{asked, activity.waiting, activity.busy_since});
+    standings.try_emplace(
+        id, Standing{asked, activity.waiting, activity.busy_since, part.seat->is_empty()});
     activity.ended.clear();
     activity.waiting = false;
     activity.busy_since.reset();

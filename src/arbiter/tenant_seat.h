@@ -48,6 +48,8 @@ class TenantSeat {
 
   limit::wire::PolicyPage& policy() { return policy_.get(); }
   tenant::Usage& usage() { return usage_; }
+  // No process is here.
+  bool is_empty() const { return members_.empty(); }
   // The slots of the processes that are here.
   std::vector<unsigned> slots() const;
   void each_slot(auto&& handle) const {

@@ -42,7 +42,12 @@ ByTenant<Permit> Device::step(Ns now, const ByTenant<Standing>& standings) {
   ByTenant<Demand> demands;
   for (const auto& [id, standing] : standings) {
     const auto account = accounts_.find(id);
-    if (account != accounts_.end()) demands[id] = demand_of(account->second, standing);
+    if (account == accounts_.end()) continue;
+    // The work of a process that was killed went with it. If some of it is told all the same (it
+    // was another arbiter's process), it is not settled twice.
+    Ns& settled = account->second.settled;
+    settled = standing.is_gone ? standing.asked : std::min(settled, standing.asked);
+    demands[id] = demand_of(account->second, standing);
   }
   ByTenant<Permit> permits;
   for (const auto& [id, room] : shares_.step(now, demands)) {

@@ -30,6 +30,7 @@ struct Standing {
   Ns asked{0};                     // sum of what it ever asked for; grows
   bool waiting = false;            // a thread stands at the gate
   std::optional<Ns> busy_since{};  // the oldest batch that runs and has not ended began then
+  bool is_gone = false;  // no process of it lives: what has not ended will not be told any more
 };
 
 // What a tenant may do until it hears anew.

@@ -157,5 +157,24 @@ TEST(Device, BestEffortDoesNotHarmTheLatencyCritical) {
   EXPECT_GE(percent(rest, 10s - 10s * 48 / 200), 70.0);
 }
 
+TEST(Device, WorkThatWentWithItsProcessHoldsNobodyBack) {
+  Device device(Ns{0});
+  const TenantId critical{1};
+  const TenantId other{2};
+  device.put(critical, {.priority = Class::kLatencyCritical});
+  device.put(other, {.priority = Class::kBestEffort});
+  const Standing waits{.waiting = true};
+  const auto closed = [&](Ns now, const Standing& standing) {
+    return device.step(now, {{critical, standing}, {other, waits}}).at(other).closed;
+  };
+  EXPECT_TRUE(closed(1ms, {.asked = 2ms}));
+  EXPECT_TRUE(closed(1s, {.asked = 2ms})) << "it may run yet, behind a long launch";
+  closed(2s, {.asked = 2ms, .is_gone = true});
+  EXPECT_FALSE(closed(2s + 10ms, {.asked = 2ms, .is_gone = true}));
+  // The next process of the tenant begins with nothing outstanding, and what it asks for counts.
+  EXPECT_FALSE(closed(3s, {.asked = 2ms}));
+  EXPECT_TRUE(closed(3s + 1ms, {.asked = 3ms}));
+}
+
 }  // namespace
 }  // namespace tranche::limit
