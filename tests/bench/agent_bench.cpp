@@ -34,7 +34,7 @@ void own_part_of_allocate(benchmark::State& state) {
   auto store = agent::GrantStore::open(dir.path() / "grants", clock, log).value();
   const auto offered = node(8, static_cast<int>(state.range(0)));
   const deviceplugin::Resource resource(
-      offered, [&](const offer::Grant& grant) { return store->add(grant); });
+      offered, [&](const offer::Grant& grant, const auto&) { return store->add(grant); });
   std::size_t next = 0;
   for (auto _ : state) {
     const std::string id = offered.offer.tranches[next++ % offered.offer.tranches.size()].id;
