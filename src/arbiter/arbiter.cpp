@@ -3,6 +3,7 @@
 #include <random>
 #include <utility>
 
+#include "arbiter/short_slice.h"
 #include "base/fs.h"
 #include "fmt/format.h"
 
@@ -59,6 +60,7 @@ Result<std::unique_ptr<Arbiter>> Arbiter::open(const ArbiterOptions& options, co
 Ns Arbiter::now() const { return std::chrono::duration_cast<Ns>(clock_.now().time_since_epoch()); }
 
 void Arbiter::run(const std::stop_token& stop) {
+  ask_for_short_slices();
   while (!stop.stop_requested()) round(left());
 }
 

@@ -226,9 +226,11 @@ void TenantSeat::receive(Key key) {
 
 void TenantSeat::welcome(Member& member, const wire::Hello& hello) {
   const bool known = hello.version == wire::kVersion;
-  const wire::Welcome answer{wire::kHelloMagic, wire::Message::kWelcome,
+  const wire::Welcome answer{wire::kHelloMagic,
+                             wire::Message::kWelcome,
                              known ? wire::Answer::kAccepted : wire::Answer::kVersionUnknown,
-                             member.slot, usage_.generation(member.slot),
+                             member.slot,
+                             usage_.generation(member.slot),
                              static_cast<std::uint32_t>(member.process.id().pid)};
   const auto sent = member.connection->send(answer, policy_.fd(), usage_.fd());
   if (!sent) dismiss(member.process.id().pid);
