@@ -30,12 +30,13 @@ std::uint64_t nibbles(int format, unsigned channels) {
     default:
       break;
   }
-  if (format >= 0x93 && format <= 0x9e) return 2;                            // other BC: 16 bytes for 4 x 4
-  if (format >= 0xc0 && format <= 0xcb) {                                    // U/SNORM, INT8 and INT16, X1, X2, X4
+  if (format >= 0x93 && format <= 0x9e) return 2;  // other BC: 16 bytes for 4 x 4
+  if (format >= 0xc0 && format <= 0xcb) {          // U/SNORM, INT8 and INT16, X1, X2, X4
     const bool is_wide = (format >= 0xc3 && format <= 0xc5) || format >= 0xc9;
     return (is_wide ? 4U : 2U) * (1U << static_cast<unsigned>((format - 0xc0) % 3));
   }
-  return 8 * at_least_one(channels);  // 32 bits a channel; also for the planar formats, which have less
+  return 8 *
+         at_least_one(channels);  // 32 bits a channel; also for the planar formats, which have less
 }
 
 struct Shape {
@@ -78,8 +79,9 @@ template <class Call, class Free>
 int make(void* array, std::uint64_t bytes, Call call, Free free) {
   if (array == nullptr || bytes == 0) return call();
   const auto handle = static_cast<std::uint64_t*>(array);
-  return allocate(arrays, part_to_charge(), bytes, call, [&] { return *handle; },
-                  [&] { free(reinterpret_cast<void*>(*handle)); });
+  return allocate(
+      arrays, part_to_charge(), bytes, call, [&] { return *handle; },
+      [&] { free(reinterpret_cast<void*>(*handle)); });
 }
 
 int end(void* array, int (*call)(void*)) {
@@ -94,33 +96,38 @@ void forget_arrays() { arrays.reset(); }
 
 int cuArrayCreate(void* array, void* descriptor) {
   const auto* d = static_cast<const OldArrayDescriptor*>(descriptor);
-  return make(array, d != nullptr ? flat(*d).bytes() : 0,
-              [&] { return driver.cuArrayCreate(array, descriptor); }, driver.cuArrayDestroy);
+  return make(
+      array, d != nullptr ? flat(*d).bytes() : 0,
+      [&] { return driver.cuArrayCreate(array, descriptor); }, driver.cuArrayDestroy);
 }
 
 int cuArrayCreate_v2(void* array, void* descriptor) {
   const auto* d = static_cast<const ArrayDescriptor*>(descriptor);
-  return make(array, d != nullptr ? flat(*d).bytes() : 0,
-              [&] { return driver.cuArrayCreate_v2(array, descriptor); }, driver.cuArrayDestroy);
+  return make(
+      array, d != nullptr ? flat(*d).bytes() : 0,
+      [&] { return driver.cuArrayCreate_v2(array, descriptor); }, driver.cuArrayDestroy);
 }
 
 int cuArray3DCreate(void* array, void* descriptor) {
   const auto* d = static_cast<const OldArray3dDescriptor*>(descriptor);
-  return make(array, d != nullptr ? deep(*d).bytes() : 0,
-              [&] { return driver.cuArray3DCreate(array, descriptor); }, driver.cuArrayDestroy);
+  return make(
+      array, d != nullptr ? deep(*d).bytes() : 0,
+      [&] { return driver.cuArray3DCreate(array, descriptor); }, driver.cuArrayDestroy);
 }
 
 int cuArray3DCreate_v2(void* array, void* descriptor) {
   const auto* d = static_cast<const Array3dDescriptor*>(descriptor);
-  return make(array, d != nullptr ? deep(*d).bytes() : 0,
-              [&] { return driver.cuArray3DCreate_v2(array, descriptor); }, driver.cuArrayDestroy);
+  return make(
+      array, d != nullptr ? deep(*d).bytes() : 0,
+      [&] { return driver.cuArray3DCreate_v2(array, descriptor); }, driver.cuArrayDestroy);
 }
 
 int cuMipmappedArrayCreate(void* array, void* descriptor, unsigned levels) {
   const auto* d = static_cast<const Array3dDescriptor*>(descriptor);
-  return make(array, d != nullptr ? bytes_of_levels(deep(*d), levels) : 0,
-              [&] { return driver.cuMipmappedArrayCreate(array, descriptor, levels); },
-              driver.cuMipmappedArrayDestroy);
+  return make(
+      array, d != nullptr ? bytes_of_levels(deep(*d), levels) : 0,
+      [&] { return driver.cuMipmappedArrayCreate(array, descriptor, levels); },
+      driver.cuMipmappedArrayDestroy);
 }
 
 int cuArrayDestroy(void* array) { return end(array, driver.cuArrayDestroy); }

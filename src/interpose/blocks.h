@@ -62,8 +62,8 @@ class Blocks {
     std::size_t capacity = 0;  // a power of two
     std::size_t count = 0;
 
-    // Eight neighbours in memory are neighbours here: who allocates or frees in order finds the next
-    // one in the cache. More would pile up where two such rows meet.
+    // Eight neighbours in memory are neighbours here: who allocates or frees in order finds the
+    // next one in the cache. More would pile up where two such rows meet.
     std::size_t home(std::uint64_t key) const {
       return (mix(key >> kRow) << 3U | ((key >> kGrain) & 7U)) & (capacity - 1);
     }

@@ -1,7 +1,7 @@
 #pragma once
 // The driver API's types as far as the limiter looks into them (CUDA 13.5, x86-64 and aarch64
-// Linux; tests/limits/test_symbols.py compares). Pointers are `void*` in symbols.def: what lies behind
-// them is given its type where it is used.
+// Linux; tests/limits/test_symbols.py compares). Pointers are `void*` in symbols.def: what lies
+// behind them is given its type where it is used.
 
 #include <cstddef>
 #include <cstdint>

@@ -55,7 +55,8 @@ void* past_us(void* found, const char* name, const char* library) {
 void* swap(void* handle, const char* name, void* found) {
   const bool of_cuda = is_cuda(name);
   const bool is_search = handle == RTLD_DEFAULT || handle == RTLD_NEXT;
-  void* real = past_us(is_search ? nullptr : found, name, of_cuda ? "libcuda.so.1" : "libnvidia-ml.so.1");
+  void* real =
+      past_us(is_search ? nullptr : found, name, of_cuda ? "libcuda.so.1" : "libnvidia-ml.so.1");
   if (real == nullptr) return nullptr;
   void* own_handle = is_search ? nullptr : handle;
   const bool is_bound = of_cuda ? bind_cuda(own_handle) : bind_nvml(own_handle);
@@ -73,7 +74,10 @@ void swap_answer(const char* name, void** function, std::uint64_t flags) {
     learn(name, flags);
     ours = hook_of(*function);
     static unsigned once;
-    if (ours == nullptr) say("this driver has a newer interface than the limiter knows; memory taken by it is counted late", &once);
+    if (ours == nullptr)
+      say("this driver has a newer interface than the limiter knows; memory taken by it is counted "
+          "late",
+          &once);
   }
   if (ours != nullptr) *function = ours;
 }
@@ -115,13 +119,15 @@ void* tranche_door_dlmopen(long, const char* file, int mode) { return loader().d
 int cuGetProcAddress(void* name, void* function, int version, std::uint64_t flags) {
   if (!bind_cuda(nullptr)) return kNotInitialized;
   const int status = driver.cuGetProcAddress(name, function, version, flags);
-  if (status == kSuccess) swap_answer(static_cast<const char*>(name), static_cast<void**>(function), flags);
+  if (status == kSuccess)
+    swap_answer(static_cast<const char*>(name), static_cast<void**>(function), flags);
   return status;
 }
 
 int cuGetProcAddress_v2(void* name, void* function, int version, std::uint64_t flags, void* found) {
   if (!bind_cuda(nullptr)) return kNotInitialized;
   const int status = driver.cuGetProcAddress_v2(name, function, version, flags, found);
-  if (status == kSuccess) swap_answer(static_cast<const char*>(name), static_cast<void**>(function), flags);
+  if (status == kSuccess)
+    swap_answer(static_cast<const char*>(name), static_cast<void**>(function), flags);
   return status;
 }

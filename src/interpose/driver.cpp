@@ -24,10 +24,18 @@ struct Binding {
 };
 
 #define OWN(symbol, name, version, twin, parameters) \
-  {#symbol, #name, version, twin, reinterpret_cast<void*>(&::symbol), reinterpret_cast<void**>(&driver.symbol)},
-#define GATED(symbol, name, version, twin, stream, parameters, arguments) OWN(symbol, name, version, twin, parameters)
-#define LOADS(symbol, name, version, twin, parameters, arguments) OWN(symbol, name, version, twin, parameters)
-#define LATER(symbol, name, version, twin, parameters, arguments) OWN(symbol, name, version, twin, parameters)
+  {#symbol,                                          \
+   #name,                                            \
+   version,                                          \
+   twin,                                             \
+   reinterpret_cast<void*>(&::symbol),               \
+   reinterpret_cast<void**>(&driver.symbol)},
+#define GATED(symbol, name, version, twin, stream, parameters, arguments) \
+  OWN(symbol, name, version, twin, parameters)
+#define LOADS(symbol, name, version, twin, parameters, arguments) \
+  OWN(symbol, name, version, twin, parameters)
+#define LATER(symbol, name, version, twin, parameters, arguments) \
+  OWN(symbol, name, version, twin, parameters)
 const Binding kHooked[] = {
 #include "interpose/symbols.def"
 };
@@ -36,14 +44,20 @@ const Binding kHooked[] = {
 #undef LOADS
 #undef LATER
 
-#define USED(symbol, parameters) {#symbol, nullptr, 0, false, nullptr, reinterpret_cast<void**>(&driver.symbol)},
+#define USED(symbol, parameters) \
+  {#symbol, nullptr, 0, false, nullptr, reinterpret_cast<void**>(&driver.symbol)},
 const Binding kUsed[] = {
 #include "interpose/used.def"
 };
 #undef USED
 
-#define NVML(symbol, parameters) \
-  {#symbol, nullptr, 0, false, reinterpret_cast<void*>(&::symbol), reinterpret_cast<void**>(&nvml.symbol)},
+#define NVML(symbol, parameters)       \
+  {#symbol,                            \
+   nullptr,                            \
+   0,                                  \
+   false,                              \
+   reinterpret_cast<void*>(&::symbol), \
+   reinterpret_cast<void**>(&nvml.symbol)},
 const Binding kNvml[] = {
 #include "interpose/nvml.def"
 };
@@ -72,7 +86,8 @@ size_t place(const void* address, size_t size) {
 }
 
 void remember(void* address, void* ours) {
-  for (size_t i = place(address, kHooks), tries = 0; tries < kHooks; ++tries, i = (i + 1) % kHooks) {
+  for (size_t i = place(address, kHooks), tries = 0; tries < kHooks;
+       ++tries, i = (i + 1) % kHooks) {
     void* there = hooks[i].address.load(std::memory_order_relaxed);
     if (there == address) return;
     if (there != nullptr) continue;
@@ -96,8 +111,8 @@ void bind(const Binding (&bindings)[N], const void* inside) {
   }
 }
 
-// `symbol` of the library under its own name when it is loaded already; else of what the program has
-// in hand.
+// `symbol` of the library under its own name when it is loaded already; else of what the program
+// has in hand.
 void* of_library(const char* name, const char* symbol, void* handle) {
   void* library = loader().dlopen(name, RTLD_NOLOAD | RTLD_LAZY);
   void* found = library != nullptr ? loader().dlsym(library, symbol) : nullptr;
@@ -114,7 +129,8 @@ std::uint32_t hash_of(const char* name) {
 void make_names() {
   for (std::uint16_t b = 0; b < sizeof(kHooked) / sizeof(*kHooked); ++b) {
     size_t i = hash_of(kHooked[b].name) % kNames;
-    while (names[i] != 0 && strcmp(kHooked[names[i] - 1].name, kHooked[b].name) != 0) i = (i + 1) % kNames;
+    while (names[i] != 0 && strcmp(kHooked[names[i] - 1].name, kHooked[b].name) != 0)
+      i = (i + 1) % kNames;
     if (names[i] == 0) names[i] = static_cast<std::uint16_t>(b + 1);
   }
   names_made = 1;
@@ -137,9 +153,10 @@ Nvml nvml;
 
 // For launch_amd64.S, which does not know where in the table they are.
 extern "C" {
-#define LAUNCHES(DO)                                                                    \
-  DO(cuLaunchKernel) DO(cuLaunchKernel_ptsz) DO(cuLaunchCooperativeKernel)              \
-  DO(cuLaunchCooperativeKernel_ptsz) DO(cuLaunchKernelEx) DO(cuLaunchKernelEx_ptsz)
+#define LAUNCHES(DO)                                                                       \
+  DO(cuLaunchKernel)                                                                       \
+  DO(cuLaunchKernel_ptsz) DO(cuLaunchCooperativeKernel) DO(cuLaunchCooperativeKernel_ptsz) \
+      DO(cuLaunchKernelEx) DO(cuLaunchKernelEx_ptsz)
 #define REAL(symbol) void* tranche_real_##symbol = reinterpret_cast<void*>(&not_bound);
 LAUNCHES(REAL)
 #undef REAL
@@ -174,8 +191,9 @@ bool bind_cuda(void* handle) {
   make_names();
   bind(kHooked, found);
   bind(kUsed, found);
-#define REAL(symbol) \
-  __atomic_store_n(&tranche_real_##symbol, reinterpret_cast<void*>(driver.symbol), __ATOMIC_RELEASE);
+#define REAL(symbol)                                                               \
+  __atomic_store_n(&tranche_real_##symbol, reinterpret_cast<void*>(driver.symbol), \
+                   __ATOMIC_RELEASE);
   LAUNCHES(REAL)
 #undef REAL
   cuda_bound.store(true, std::memory_order_release);
@@ -191,13 +209,15 @@ bool bind_nvml(void* handle) {
   const void* found = of_library("libnvidia-ml.so.1", "nvmlDeviceGetUUID", handle);
   if (found == nullptr) return false;
   bind(kNvml, found);
-  nvml.nvmlDeviceGetUUID = reinterpret_cast<decltype(nvml.nvmlDeviceGetUUID)>(const_cast<void*>(found));
+  nvml.nvmlDeviceGetUUID =
+      reinterpret_cast<decltype(nvml.nvmlDeviceGetUUID)>(const_cast<void*>(found));
   nvml_bound.store(true, std::memory_order_release);
   return true;
 }
 
 void* hook_of(void* address) {
-  for (size_t i = place(address, kHooks), tries = 0; tries < kHooks; ++tries, i = (i + 1) % kHooks) {
+  for (size_t i = place(address, kHooks), tries = 0; tries < kHooks;
+       ++tries, i = (i + 1) % kHooks) {
     void* there = hooks[i].address.load(std::memory_order_acquire);
     if (there == address) return hooks[i].ours.load(std::memory_order_relaxed);
     if (there == nullptr) return nullptr;
@@ -229,8 +249,8 @@ void learn(const char* name, std::uint64_t flags) {
     constexpr std::uint64_t kPerThread = 2;  // CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM
     if (b.twin != (flags == kPerThread)) continue;
     void* address = nullptr;
-    const int status = driver.cuGetProcAddress_v2(const_cast<char*>(name), static_cast<void*>(&address), b.version,
-                                                  flags, nullptr);
+    const int status = driver.cuGetProcAddress_v2(
+        const_cast<char*>(name), static_cast<void*>(&address), b.version, flags, nullptr);
     if (status == kSuccess && address != nullptr && !is_ours(address)) remember(address, b.ours);
   }
 }

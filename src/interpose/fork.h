@@ -1,6 +1,6 @@
 #pragma once
-// A forked child has no driver until it makes one, no registration and no thread of ours: everything
-// is as if it had just started.
+// A forked child has no driver until it makes one, no registration and no thread of ours:
+// everything is as if it had just started.
 
 namespace tranche::interpose {
 

@@ -14,7 +14,8 @@ namespace tranche::interpose {
 constinit Batch no_batch{.key = 1, .left = 0, .launches = 0, .what = nullptr};
 
 extern "C" {
-constinit thread_local Thread tranche_thread __attribute__((tls_model("initial-exec"))) = {&no_batch, {}};
+constinit thread_local Thread tranche_thread
+    __attribute__((tls_model("initial-exec"))) = {&no_batch, {}};
 std::atomic<bool> tranche_is_gated;
 constinit Estimates tranche_estimates;
 extern const char tranche_mixed;
@@ -23,8 +24,8 @@ const char tranche_mixed = 0;
 
 // What launch_amd64.S takes for granted.
 static_assert(offsetof(Thread, batch) == 0 && offsetof(Thread, default_key) == 8);
-static_assert(offsetof(Batch, key) == 0 && offsetof(Batch, left) == 8 && offsetof(Batch, launches) == 16 &&
-              offsetof(Batch, what) == 24);
+static_assert(offsetof(Batch, key) == 0 && offsetof(Batch, left) == 8 &&
+              offsetof(Batch, launches) == 16 && offsetof(Batch, what) == 24);
 static_assert(offsetof(LaunchConfig, stream) == 32);
 
 namespace {
@@ -100,7 +101,8 @@ bool is_capturing(Stream stream, bool twin) {
 
 bool record(Event event, const Queue& queue) {
   if (event == nullptr || is_capturing(queue.stream, queue.twin)) return false;
-  return (queue.twin ? driver.cuEventRecord_ptsz : driver.cuEventRecord)(event, queue.stream) == kSuccess;
+  return (queue.twin ? driver.cuEventRecord_ptsz : driver.cuEventRecord)(event, queue.stream) ==
+         kSuccess;
 }
 
 // One key for each stream of the process: handles as they are, the default streams by their context
@@ -110,7 +112,8 @@ std::uintptr_t stream_key(Stream stream, bool twin, Context context) {
   if (handle > kPerThreadStream) return handle;
   const bool is_own = handle == 0 ? twin : handle == kPerThreadStream;
   const std::uintptr_t owner = is_own ? reinterpret_cast<std::uintptr_t>(&tranche_thread) : 0;
-  const std::uintptr_t mixed = reinterpret_cast<std::uintptr_t>(context) ^ owner * 0x9E3779B97F4A7C15ULL;
+  const std::uintptr_t mixed =
+      reinterpret_cast<std::uintptr_t>(context) ^ owner * 0x9E3779B97F4A7C15ULL;
   const std::uintptr_t key = mixed << 2U | (is_own ? 3U : 1U);
   tranche_thread.default_key[is_own ? 1 : 0] = key;
   return key;
@@ -123,7 +126,8 @@ Context current_context() {
 
 Batch* find(std::uintptr_t key) {
   for (unsigned i = 0; i < used; ++i) {
-    if (batches[i].key.load(std::memory_order_relaxed) == key && !queues[i].is_gone) return &batches[i];
+    if (batches[i].key.load(std::memory_order_relaxed) == key && !queues[i].is_gone)
+      return &batches[i];
   }
   return nullptr;
 }
@@ -154,7 +158,8 @@ void free_place(Batch& batch) {
   queue_of(batch).is_gone = false;
 }
 
-// Whether all its work has ended: what is recorded now is later than that, nobody knows by how much.
+// Whether all its work has ended: what is recorded now is later than that, nobody knows by how
+// much.
 bool is_dry(const Queue& queue) {
   return (queue.twin ? driver.cuStreamQuery_ptsz : driver.cuStreamQuery)(queue.stream) == kSuccess;
 }
@@ -207,8 +212,9 @@ std::int64_t quantum_of(const Part& part) {
   const limit::wire::DevicePolicy& policy = part.policy();
   const std::uint32_t in_flight = policy.in_flight_ns.load(std::memory_order_relaxed);
   if (in_flight != 0) return in_flight / 2 < kQuantum ? in_flight / 2 : kQuantum;
-  return policy.allowed_ns.load(std::memory_order_relaxed) == limit::wire::kNoLimit ? kUnboundQuantum
-                                                                                     : kQuantum;
+  return policy.allowed_ns.load(std::memory_order_relaxed) == limit::wire::kNoLimit
+             ? kUnboundQuantum
+             : kQuantum;
 }
 
 // What a batch took, for the next estimate. One whose end was recorded late took at most that.
@@ -249,7 +255,9 @@ bool reap(Queue& queue, std::uint64_t now) {
 
 // When the oldest work of the queue that has not ended began; 0: it has not, or there is none.
 std::uint64_t busy_since(Queue& queue, std::uint64_t now) {
-  const Event begin = queue.count != 0 ? queue.oldest().begin : queue.is_open ? queue.begin : nullptr;
+  const Event begin = queue.count != 0 ? queue.oldest().begin
+                      : queue.is_open  ? queue.begin
+                                       : nullptr;
   if (begin == nullptr || driver.cuEventQuery(begin) != kSuccess) return 0;
   return queue.context->time_of(begin, now);
 }
@@ -259,8 +267,8 @@ void drop(Queue& queue, Batch& batch) {
   if (queue.is_open) {
     queue.is_open = false;
     open_count.fetch_sub(1, std::memory_order_relaxed);
-    const auto asked =
-        static_cast<std::uint64_t>(queue.quantum - batch.left.exchange(0, std::memory_order_relaxed));
+    const auto asked = static_cast<std::uint64_t>(
+        queue.quantum - batch.left.exchange(0, std::memory_order_relaxed));
     if (asked > queue.first) ask(part, asked - queue.first);
     report_unmeasured(part, asked);
   }
@@ -292,7 +300,8 @@ void harvest_locked() {
     if (since != 0 && (first == 0 || since < first)) first = since;
   }
   for (unsigned i = 0; i < kMaxParts; ++i) {
-    if (parts[i] != nullptr && parts[i]->rule == Part::Rule::kTenant) report_busy(*parts[i], busy[i]);
+    if (parts[i] != nullptr && parts[i]->rule == Part::Rule::kTenant)
+      report_busy(*parts[i], busy[i]);
   }
 }
 
@@ -329,7 +338,8 @@ void pass_slowly(Stream stream, bool twin, const void* what) {
   if (queue_of(*batch).is_open) {
     batch->left.fetch_sub(static_cast<std::int64_t>(first), std::memory_order_relaxed);
     batch->launches.fetch_add(1, std::memory_order_relaxed);
-    if (batch->what.load(std::memory_order_relaxed) != what) batch->what.store(&tranche_mixed, std::memory_order_relaxed);
+    if (batch->what.load(std::memory_order_relaxed) != what)
+      batch->what.store(&tranche_mixed, std::memory_order_relaxed);
     return;
   }
   ask(*part, first);
@@ -381,7 +391,8 @@ void ContextChange::ended(Context context) {
 void ContextChange::look_at_primary(int device) {
   unsigned flags = 0;
   int is_active = 1;
-  if (driver.cuDevicePrimaryCtxGetState(device, &flags, &is_active) != kSuccess || is_active != 0) return;
+  if (driver.cuDevicePrimaryCtxGetState(device, &flags, &is_active) != kSuccess || is_active != 0)
+    return;
   if (const Context context = ContextState::primary(device)) ended(context);
 }
 
@@ -397,7 +408,9 @@ void harvest() {
 bool has_work() {
   const Guard guard(lock);
   for (unsigned i = 0; i < used; ++i) {
-    if (batches[i].key.load(std::memory_order_relaxed) != 0 && (queues[i].is_open || queues[i].count != 0)) return true;
+    if (batches[i].key.load(std::memory_order_relaxed) != 0 &&
+        (queues[i].is_open || queues[i].count != 0))
+      return true;
   }
   return false;
 }

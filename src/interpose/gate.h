@@ -27,8 +27,9 @@ struct Batch {
 
 // What a thread knows of itself. In the thread's static block: the library is there from the start.
 struct Thread {
-  Batch* batch;                   // that it launched into last
-  std::uintptr_t default_key[2];  // of the current context's legacy and per-thread stream; 0: to be found
+  Batch* batch;  // that it launched into last
+  std::uintptr_t
+      default_key[2];  // of the current context's legacy and per-thread stream; 0: to be found
 };
 extern Batch no_batch;  // its key is none's
 
@@ -53,7 +54,8 @@ void pass_slowly(Stream stream, bool twin, const void* what);
   Batch* batch = tranche_thread.batch;
   // No batch has key 0, and a thread begins with the batch that never was.
   if (batch->key.load(std::memory_order_relaxed) != key) return false;
-  const std::int64_t left = batch->left.load(std::memory_order_relaxed) - tranche_estimates.of(what);
+  const std::int64_t left =
+      batch->left.load(std::memory_order_relaxed) - tranche_estimates.of(what);
   if (left <= 0) return false;
   // Not one step: threads that share a stream may lose a count, and the batch is a launch longer.
   batch->left.store(left, std::memory_order_relaxed);

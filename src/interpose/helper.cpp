@@ -17,7 +17,7 @@
 namespace tranche::interpose {
 namespace {
 
-constexpr std::uint64_t kTick = 500'000;         // ns, while there is work
+constexpr std::uint64_t kTick = 500'000;        // ns, while there is work
 constexpr std::uint64_t kRest = 1'000'000'000;  // ns
 
 std::atomic<std::uint32_t> called;  // futex
@@ -29,7 +29,8 @@ void rest() {
 }
 
 void* help(void*) {
-  int mode = kCaptureRelaxed;  // captures of the program's are not to be broken by what is asked here
+  int mode =
+      kCaptureRelaxed;  // captures of the program's are not to be broken by what is asked here
   driver.cuThreadExchangeStreamCaptureMode(&mode);
   std::uint64_t looked = now_ns();
   for (;;) {

@@ -27,7 +27,8 @@ std::uint64_t bytes_of(void* graph, unsigned depth) {
   constexpr size_t kNodes = 4096;
   constexpr unsigned kDepth = 8;
   size_t count = 0;
-  if (depth == kDepth || driver.cuGraphGetNodes(graph, nullptr, &count) != kSuccess || count == 0) return 0;
+  if (depth == kDepth || driver.cuGraphGetNodes(graph, nullptr, &count) != kSuccess || count == 0)
+    return 0;
   const size_t size = (count < kNodes * 64 ? count : kNodes * 64) * sizeof(void*);
   void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return 0;
@@ -40,7 +41,8 @@ std::uint64_t bytes_of(void* graph, unsigned depth) {
     if (driver.cuGraphNodeGetType(nodes[i], &type) != kSuccess) continue;
     if (type == kNodeMemAlloc) {
       MemAllocNodeParameters parameters{};
-      if (driver.cuGraphMemAllocNodeGetParams(nodes[i], &parameters) == kSuccess) sum += parameters.bytes;
+      if (driver.cuGraphMemAllocNodeGetParams(nodes[i], &parameters) == kSuccess)
+        sum += parameters.bytes;
     } else if (type == kNodeGraph) {
       void* child = nullptr;
       if (driver.cuGraphChildGraphNodeGetGraph(nodes[i], static_cast<void*>(&child)) == kSuccess) {
@@ -69,11 +71,12 @@ template <class Launch>
 int launch_graph(void* exec, void* stream, bool twin, Launch launch) {
   pass(stream, twin, function_key(exec));
   std::uint64_t bytes = 0;
-  const bool allocates = tranche_is_gated.load(std::memory_order_relaxed) &&
-                         graph_bytes.with(reinterpret_cast<std::uint64_t>(exec), [&](std::uint64_t& b) {
-                           bytes = b;
-                           return true;
-                         });
+  const bool allocates =
+      tranche_is_gated.load(std::memory_order_relaxed) &&
+      graph_bytes.with(reinterpret_cast<std::uint64_t>(exec), [&](std::uint64_t& b) {
+        bytes = b;
+        return true;
+      });
   int device = 0;
   if (!allocates || driver.cuCtxGetDevice(&device) != kSuccess) return launch();
   PoolCharge charge(nullptr, device, bytes);
@@ -116,9 +119,9 @@ void forget_graphs() { graph_bytes.reset(); }
 #undef LOADS
 #undef LATER
 
-// Each in two: the usual way, which ends in a jump and saves no register, and pass_slowly(). On x86-64
-// the compiler moves the arguments that lie on the stack to and fro, which is half of what a launch
-// costs here: there the usual way is launch_amd64.S.
+// Each in two: the usual way, which ends in a jump and saves no register, and pass_slowly(). On
+// x86-64 the compiler moves the arguments that lie on the stack to and fro, which is half of what a
+// launch costs here: there the usual way is launch_amd64.S.
 #if defined(__x86_64__)
 #define USUAL_WAY(symbol, twin, stream, what, parameters, arguments)
 #else
@@ -129,28 +132,29 @@ void forget_graphs() { graph_bytes.reset(); }
     return tranche_slow_##symbol arguments;                                \
   }
 #endif
-#define LAUNCH(symbol, twin, stream, what, parameters, arguments) \
-  extern "C" [[gnu::noinline, gnu::cold, gnu::visibility("hidden")]] int tranche_slow_##symbol parameters { \
-    pass_slowly(stream, twin, what);                              \
-    return driver.symbol arguments;                               \
-  }                                                               \
+#define LAUNCH(symbol, twin, stream, what, parameters, arguments)                 \
+  extern "C" [[gnu::noinline, gnu::cold,                                          \
+               gnu::visibility("hidden")]] int tranche_slow_##symbol parameters { \
+    pass_slowly(stream, twin, what);                                              \
+    return driver.symbol arguments;                                               \
+  }                                                                               \
   USUAL_WAY(symbol, twin, stream, what, parameters, arguments)
 
 LAUNCH(cuLaunchKernel, false, stream, function,
-       (void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-        unsigned shared, void* stream, void* parameters, void* extra),
+       (void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+        unsigned bz, unsigned shared, void* stream, void* parameters, void* extra),
        (function, gx, gy, gz, bx, by, bz, shared, stream, parameters, extra))
 LAUNCH(cuLaunchKernel_ptsz, true, stream, function,
-       (void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-        unsigned shared, void* stream, void* parameters, void* extra),
+       (void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+        unsigned bz, unsigned shared, void* stream, void* parameters, void* extra),
        (function, gx, gy, gz, bx, by, bz, shared, stream, parameters, extra))
 LAUNCH(cuLaunchCooperativeKernel, false, stream, function,
-       (void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-        unsigned shared, void* stream, void* parameters),
+       (void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+        unsigned bz, unsigned shared, void* stream, void* parameters),
        (function, gx, gy, gz, bx, by, bz, shared, stream, parameters))
 LAUNCH(cuLaunchCooperativeKernel_ptsz, true, stream, function,
-       (void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-        unsigned shared, void* stream, void* parameters),
+       (void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+        unsigned bz, unsigned shared, void* stream, void* parameters),
        (function, gx, gy, gz, bx, by, bz, shared, stream, parameters))
 // Without a configuration the driver refuses.
 LAUNCH(cuLaunchKernelEx, false, stream_of(config), function,
@@ -164,7 +168,8 @@ LAUNCH(cuLaunchKernelEx_ptsz, true, stream_of(config), function,
 
 int cuLaunchCooperativeKernelMultiDevice(void* launches, unsigned count, unsigned flags) {
   const auto* each = static_cast<const MultiDeviceLaunch*>(launches);
-  for (unsigned i = 0; each != nullptr && i < count; ++i) pass(each[i].stream, false, each[i].function);
+  for (unsigned i = 0; each != nullptr && i < count; ++i)
+    pass(each[i].stream, false, each[i].function);
   return driver.cuLaunchCooperativeKernelMultiDevice(launches, count, flags);
 }
 
@@ -188,7 +193,8 @@ int cuGraphInstantiateWithParams(void* exec, void* graph, void* parameters) {
   return instantiated(driver.cuGraphInstantiateWithParams(exec, graph, parameters), exec, graph);
 }
 int cuGraphInstantiateWithParams_ptsz(void* exec, void* graph, void* parameters) {
-  return instantiated(driver.cuGraphInstantiateWithParams_ptsz(exec, graph, parameters), exec, graph);
+  return instantiated(driver.cuGraphInstantiateWithParams_ptsz(exec, graph, parameters), exec,
+                      graph);
 }
 int cuGraphExecDestroy(void* exec) {
   std::uint64_t bytes = 0;

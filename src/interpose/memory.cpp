@@ -26,8 +26,8 @@ Blocks<Mapping> mappings;
 // The record, once nothing refers to it.
 void let_go(std::uint64_t handle) {
   Physical gone;
-  const bool is_unused = physicals.with(
-      handle, [](Physical& p) { return p.handles == 0 && p.mappings == 0; });
+  const bool is_unused =
+      physicals.with(handle, [](Physical& p) { return p.handles == 0 && p.mappings == 0; });
   if (is_unused && physicals.take(handle, gone)) give_back(*gone.held.part, gone.held.bytes);
 }
 
@@ -117,19 +117,21 @@ void forget_memory() {
 }  // namespace tranche::interpose
 
 int cuMemAlloc(void* address, unsigned bytes) {
-  return allocate_linear(static_cast<unsigned*>(address), bytes,
-                         [&] { return driver.cuMemAlloc(address, bytes); }, driver.cuMemFree);
+  return allocate_linear(
+      static_cast<unsigned*>(address), bytes, [&] { return driver.cuMemAlloc(address, bytes); },
+      driver.cuMemFree);
 }
 
 int cuMemAlloc_v2(void* address, size_t bytes) {
-  return allocate_linear(static_cast<CUdeviceptr*>(address), bytes,
-                         [&] { return driver.cuMemAlloc_v2(address, bytes); }, driver.cuMemFree_v2);
+  return allocate_linear(
+      static_cast<CUdeviceptr*>(address), bytes,
+      [&] { return driver.cuMemAlloc_v2(address, bytes); }, driver.cuMemFree_v2);
 }
 
 int cuMemAllocManaged(void* address, size_t bytes, unsigned flags) {
-  return allocate_linear(static_cast<CUdeviceptr*>(address), bytes,
-                         [&] { return driver.cuMemAllocManaged(address, bytes, flags); },
-                         driver.cuMemFree_v2);
+  return allocate_linear(
+      static_cast<CUdeviceptr*>(address), bytes,
+      [&] { return driver.cuMemAllocManaged(address, bytes, flags); }, driver.cuMemFree_v2);
 }
 
 int cuMemAllocPitch(void* address, void* pitch, unsigned width, unsigned height, unsigned element) {
@@ -162,9 +164,9 @@ int cuMemAllocFromPoolAsync(void* address, size_t bytes, void* pool, void* strea
 }
 
 int cuMemAllocFromPoolAsync_ptsz(void* address, size_t bytes, void* pool, void* stream) {
-  return from_pool(
-      static_cast<CUdeviceptr*>(address), bytes, pool, stream, true,
-      [&] { return driver.cuMemAllocFromPoolAsync_ptsz(address, bytes, pool, stream); });
+  return from_pool(static_cast<CUdeviceptr*>(address), bytes, pool, stream, true, [&] {
+    return driver.cuMemAllocFromPoolAsync_ptsz(address, bytes, pool, stream);
+  });
 }
 
 int cuMemFree(unsigned address) {
@@ -217,7 +219,8 @@ int cuDeviceGraphMemTrim(int device) {
 int cuMemCreate(void* handle, size_t bytes, void* properties, std::uint64_t flags) {
   const auto call = [&] { return driver.cuMemCreate(handle, bytes, properties, flags); };
   const auto* wanted = static_cast<const AllocationProperties*>(properties);
-  if (handle == nullptr || wanted == nullptr || wanted->location.type != kLocationDevice) return call();
+  if (handle == nullptr || wanted == nullptr || wanted->location.type != kLocationDevice)
+    return call();
   if (!has_tenants()) return call();
   const Part* part = part_to_charge(wanted->location.id);
   if (part->rule == Part::Rule::kNone) return call();
@@ -232,7 +235,8 @@ int cuMemCreate(void* handle, size_t bytes, void* properties, std::uint64_t flag
 
 int cuMemRelease(std::uint64_t handle) {
   // Counted down first: another allocation may get the handle as soon as the driver has it back.
-  const bool is_known = physicals.with(handle, [](Physical& p) { return p.handles != 0 && p.handles-- != 0; });
+  const bool is_known =
+      physicals.with(handle, [](Physical& p) { return p.handles != 0 && p.handles-- != 0; });
   const int status = driver.cuMemRelease(handle);
   if (!is_known) return status;
   if (status != kSuccess) {
@@ -246,12 +250,14 @@ int cuMemRelease(std::uint64_t handle) {
 int cuMemRetainAllocationHandle(void* handle, void* address) {
   const int status = driver.cuMemRetainAllocationHandle(handle, address);
   if (status == kSuccess) {
-    physicals.with(*static_cast<std::uint64_t*>(handle), [](Physical& p) { return ++p.handles != 0; });
+    physicals.with(*static_cast<std::uint64_t*>(handle),
+                   [](Physical& p) { return ++p.handles != 0; });
   }
   return status;
 }
 
-int cuMemMap(CUdeviceptr address, size_t bytes, size_t offset, std::uint64_t handle, std::uint64_t flags) {
+int cuMemMap(CUdeviceptr address, size_t bytes, size_t offset, std::uint64_t handle,
+             std::uint64_t flags) {
   const bool is_known = physicals.with(handle, [](Physical& p) { return ++p.mappings != 0; });
   const int status = driver.cuMemMap(address, bytes, offset, handle, flags);
   if (!is_known) return status;

@@ -50,7 +50,8 @@ bool parse_uuid(const char* text, unsigned char* bytes) {
 const Part* part_of(void* device) {
   char text[96] = {};
   unsigned char uuid[16] = {};
-  if (!has_tenants() || nvml.nvmlDeviceGetUUID(device, text, sizeof(text)) != kNvmlSuccess) return nullptr;
+  if (!has_tenants() || nvml.nvmlDeviceGetUUID(device, text, sizeof(text)) != kNvmlSuccess)
+    return nullptr;
   if (!parse_uuid(text, uuid)) return nullptr;
   join(false);
   const Part& part = part_of_uuid(uuid);
@@ -73,7 +74,9 @@ bool is_of_tenant(const Part& part, unsigned pid) {
   const std::uint32_t slots = usage.slots.load(std::memory_order_acquire);
   for (unsigned i = 0; i < slots && i < wire::kMaxProcesses; ++i) {
     const wire::Slot& slot = usage.slot[i];
-    if (slot.pid.load(std::memory_order_relaxed) == pid || slot.inner_pid.load(std::memory_order_relaxed) == pid) return true;
+    if (slot.pid.load(std::memory_order_relaxed) == pid ||
+        slot.inner_pid.load(std::memory_order_relaxed) == pid)
+      return true;
   }
   return false;
 }
@@ -114,8 +117,8 @@ int nvmlDeviceGetMemoryInfo_v2(void* device, void* info) {
   return status;
 }
 
-#define PROCESSES(symbol, Process)                                              \
-  int symbol(void* device, void* count, void* list) {                           \
+#define PROCESSES(symbol, Process)                                                   \
+  int symbol(void* device, void* count, void* list) {                                \
     return keep_own<Process>(nvml.symbol(device, count, list), device, count, list); \
   }
 PROCESSES(nvmlDeviceGetComputeRunningProcesses, ProcessV1)

@@ -13,15 +13,13 @@ using namespace limit;
 
 namespace {
 
-constexpr std::uint64_t kLook = 100'000'000;   // ns: the longest sleep, though nobody calls
+constexpr std::uint64_t kLook = 100'000'000;     // ns: the longest sleep, though nobody calls
 constexpr std::uint64_t kLookInFlight = 30'000;  // while it depends on work of our own
 constexpr std::uint64_t kLongestPenalty = 300'000'000;
 
 std::atomic<std::uint64_t> unfinished_ns[kMaxParts];
 
-wire::Word& spent(const Part& part) {
-  return part.tenant->session.usage().spent_ns[part.device];
-}
+wire::Word& spent(const Part& part) { return part.tenant->session.usage().spent_ns[part.device]; }
 
 bool is_open(const Part& part) {
   const wire::DevicePolicy& policy = part.policy();
@@ -55,7 +53,8 @@ bool is_silent(const Part& part, std::uint64_t since) {
 }
 
 wire::Priority priority(const Part& part) {
-  return static_cast<wire::Priority>(part.tenant->policy().priority.load(std::memory_order_relaxed));
+  return static_cast<wire::Priority>(
+      part.tenant->policy().priority.load(std::memory_order_relaxed));
 }
 
 // Once the arbiter was found silent, nobody waits for it again until it has spoken.
@@ -67,8 +66,9 @@ bool is_known_silent(const Part& part) {
 }
 
 void go_without(const Part& part, std::uint64_t ns) {
-  silent_beat[part.number].store(part.tenant->policy().heartbeat.load(std::memory_order_relaxed) + 1,
-                                 std::memory_order_relaxed);
+  silent_beat[part.number].store(
+      part.tenant->policy().heartbeat.load(std::memory_order_relaxed) + 1,
+      std::memory_order_relaxed);
   if (priority(part) != wire::Priority::kBestEffort) return;
   const std::uint64_t penalty = 3 * ns;
   nap_ns(penalty < kLongestPenalty ? penalty : kLongestPenalty);
@@ -126,7 +126,8 @@ void wait_for_turn(const Part& part, std::uint64_t ns, void (*while_waiting)()) 
     const std::uint32_t turn = policy.turn.load();
     if (is_open(part)) break;
     if (!is_awake(part)) call_arbiter(part);
-    const bool on_own_work = policy.in_flight_ns.load(std::memory_order_relaxed) != 0 && unfinished(part) != 0;
+    const bool on_own_work =
+        policy.in_flight_ns.load(std::memory_order_relaxed) != 0 && unfinished(part) != 0;
     sleep_on(policy.turn, turn, on_own_work ? kLookInFlight : kLook);
     while_waiting();
     if (is_silent(part, since)) {

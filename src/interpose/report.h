@@ -1,6 +1,6 @@
 #pragma once
-// What this process tells the arbiter of its work, in its slot (limit/wire.h), and the rule by which
-// a thread waits for its turn.
+// What this process tells the arbiter of its work, in its slot (limit/wire.h), and the rule by
+// which a thread waits for its turn.
 
 #include <cstdint>
 
@@ -22,8 +22,8 @@ void report_busy(const Part& part, std::uint64_t since);
 std::uint64_t unfinished(const Part& part);
 
 // Returns when the tenant's policy lets more work go: at once, as a rule. Never longer than the
-// arbiter's word is good for: without it (kSilence) guaranteed and normal tenants go on, best-effort
-// ones at a quarter. `while_waiting` is called every now and then.
+// arbiter's word is good for: without it (kSilence) guaranteed and normal tenants go on,
+// best-effort ones at a quarter. `while_waiting` is called every now and then.
 void wait_for_turn(const Part& part, std::uint64_t ns, void (*while_waiting)());
 
 inline constexpr std::uint64_t kSilence = 2'000'000'000;  // ns

@@ -31,8 +31,7 @@ Tables tables_of(const dl_phdr_info& object) {
   for (int i = 0; i < object.dlpi_phnum; ++i) {
     if (object.dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
     const ElfW(Addr) base = object.dlpi_addr;
-    const auto* entry =
-        reinterpret_cast<const ElfW(Dyn)*>(base + object.dlpi_phdr[i].p_vaddr);
+    const auto* entry = reinterpret_cast<const ElfW(Dyn)*>(base + object.dlpi_phdr[i].p_vaddr);
     for (; entry->d_tag != DT_NULL; ++entry) {
       const ElfW(Addr) value = entry->d_un.d_ptr;
       if (entry->d_tag == DT_SYMTAB) tables.symbols = at<const ElfW(Sym)*>(base, value);
@@ -49,7 +48,8 @@ Tables tables_of(const dl_phdr_info& object) {
 bool is_it(const Tables& tables, std::uint32_t index, const char* name) {
   const ElfW(Sym)& symbol = tables.symbols[index];
   const bool hidden = tables.versions != nullptr && (tables.versions[index] & 0x8000U) != 0;
-  return symbol.st_shndx != SHN_UNDEF && !hidden && strcmp(tables.names + symbol.st_name, name) == 0;
+  return symbol.st_shndx != SHN_UNDEF && !hidden &&
+         strcmp(tables.names + symbol.st_name, name) == 0;
 }
 
 std::uint32_t find_gnu(const Tables& tables, const char* name) {
@@ -106,7 +106,8 @@ bool holds(const dl_phdr_info& object, const void* address) {
   const auto at = reinterpret_cast<ElfW(Addr)>(address) - object.dlpi_addr;
   for (int i = 0; i < object.dlpi_phnum; ++i) {
     const ElfW(Phdr)& part = object.dlpi_phdr[i];
-    if (part.p_type == PT_LOAD && at >= part.p_vaddr && at - part.p_vaddr < part.p_memsz) return true;
+    if (part.p_type == PT_LOAD && at >= part.p_vaddr && at - part.p_vaddr < part.p_memsz)
+      return true;
   }
   return false;
 }
@@ -138,7 +139,8 @@ std::uint64_t now_ns() {
 }
 
 void nap_ns(std::uint64_t ns) {
-  const timespec nap{static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
+  const timespec nap{static_cast<time_t>(ns / 1'000'000'000),
+                     static_cast<long>(ns % 1'000'000'000)};
   nanosleep(&nap, nullptr);
 }
 
@@ -158,7 +160,8 @@ void* exported(const char* library, const char* symbol) {
 }
 
 void* of_libc(const char* symbol) {
-  for (const char* part : {"libc.so.6", "libc-2.", "libdl.so.2", "libdl-2.", "libpthread.so.0", "libpthread-2."}) {
+  for (const char* part :
+       {"libc.so.6", "libc-2.", "libdl.so.2", "libdl-2.", "libpthread.so.0", "libpthread-2."}) {
     if (void* found = exported(part, symbol)) return found;
   }
   return nullptr;

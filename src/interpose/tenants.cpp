@@ -17,7 +17,7 @@ using namespace limit;
 
 namespace {
 
-constexpr int kAnswer = 1000;         // ms that an arbiter may take
+constexpr int kAnswer = 1000;  // ms that an arbiter may take
 constexpr unsigned kMaxOrdinals = 64;
 
 enum class Looked : std::uint8_t { kNo, kYes };
@@ -67,7 +67,8 @@ bool open(unsigned i, int timeout) {
   if (t.is_open) return true;
   if (t.session.open(paths[i], timeout) != Session::Outcome::kRegistered) return false;
   const wire::PolicyPage& page = t.policy();
-  const unsigned count = page.device_count < wire::kMaxDevices ? page.device_count : wire::kMaxDevices;
+  const unsigned count =
+      page.device_count < wire::kMaxDevices ? page.device_count : wire::kMaxDevices;
   for (unsigned d = 0; d < count; ++d) {
     parts[i * wire::kMaxDevices + d] = {Part::Rule::kTenant, d, i * wire::kMaxDevices + d, &t};
   }
@@ -95,7 +96,8 @@ std::uint64_t patience_left() {
 }  // namespace
 
 bool Tenant::is_limited() const {
-  const auto mode = static_cast<wire::Enforcement>(policy().enforcement.load(std::memory_order_relaxed));
+  const auto mode =
+      static_cast<wire::Enforcement>(policy().enforcement.load(std::memory_order_relaxed));
   return mode == wire::Enforcement::kStrict || mode == wire::Enforcement::kElastic;
 }
 
@@ -121,7 +123,8 @@ void join(bool patient) {
     nap_ns(20'000'000);
   }
   static unsigned once;
-  say("no arbiter answers under /run/tranche: GPU memory is refused until one does (is the container "
+  say("no arbiter answers under /run/tranche: GPU memory is refused until one does (is the "
+      "container "
       "'arbiter' of Tranche's agent on this node running?)",
       &once);
 }
@@ -143,7 +146,8 @@ const Part& part_of_uuid(const unsigned char* uuid) {
     if (!is_open(i)) continue;
     for (unsigned d = 0; d < wire::kMaxDevices; ++d) {
       const Part& part = parts[i * wire::kMaxDevices + d];
-      if (part.rule == Part::Rule::kTenant && memcmp(part.policy().uuid, uuid, 16) == 0) return part;
+      if (part.rule == Part::Rule::kTenant && memcmp(part.policy().uuid, uuid, 16) == 0)
+        return part;
     }
   }
   return all_open() ? none : unknown;

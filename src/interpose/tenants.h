@@ -46,9 +46,7 @@ struct Part {
     return {tenant->policy(), tenant->session.usage(), tenant->session.slot()};
   }
   const limit::wire::DevicePolicy& policy() const { return tenant->policy().devices[device]; }
-  limit::wire::Slot& slot() const {
-    return tenant->session.usage().slot[tenant->session.slot()];
-  }
+  limit::wire::Slot& slot() const { return tenant->session.usage().slot[tenant->session.slot()]; }
 };
 
 // Whether anything was promised to this container. Looks once.

@@ -63,7 +63,8 @@ int measure() {
               }));
   std::size_t free = 0;
   std::size_t total = 0;
-  std::printf("cuMemGetInfo %f\n", each(300'000, [&](int) { cuda.cuMemGetInfo_v2(&free, &total); }));
+  std::printf("cuMemGetInfo %f\n",
+              each(300'000, [&](int) { cuda.cuMemGetInfo_v2(&free, &total); }));
   std::printf("dlsym(malloc) %f\n",
               each(300'000, [](int) { function_sink = dlsym(RTLD_DEFAULT, "malloc"); }));
   return 0;
@@ -84,7 +85,8 @@ int round(char** arguments, bool preload, const std::filesystem::path& out, Figu
   std::ifstream file(out);
   std::string name;
   for (double value = 0; file >> name >> value;) {
-    if (std::ranges::find(figures.names, name) == figures.names.end()) figures.names.push_back(name);
+    if (std::ranges::find(figures.names, name) == figures.names.end())
+      figures.names.push_back(name);
     figures.values[name].push_back(value);
   }
   return status;

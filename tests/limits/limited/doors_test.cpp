@@ -31,7 +31,9 @@ std::string object_of(const void* address) {
 }
 std::string symbol_of(const void* address) {
   Dl_info info{};
-  return address != nullptr && dladdr(address, &info) != 0 && info.dli_sname != nullptr ? info.dli_sname : "-";
+  return address != nullptr && dladdr(address, &info) != 0 && info.dli_sname != nullptr
+             ? info.dli_sname
+             : "-";
 }
 
 constexpr const char* kOurs = "libtranche-limit.so";
@@ -55,8 +57,9 @@ int print_lookups() {
     }
     void* function = nullptr;
     CUdriverProcAddressQueryResult status{};
-    const CUresult result = cuda.cuGetProcAddress_v2(name.c_str(), &function, std::stoi(version.substr(2)),
-                                                     std::stoull(flags.substr(3)), &status);
+    const CUresult result =
+        cuda.cuGetProcAddress_v2(name.c_str(), &function, std::stoi(version.substr(2)),
+                                 std::stoull(flags.substr(3)), &status);
     std::printf("%s %s %s: %d %d %s\n", name.c_str(), version.c_str(), flags.c_str(), result,
                 static_cast<int>(status), symbol_of(function).c_str());
     void* first = nullptr;
@@ -91,14 +94,16 @@ TEST(Doors, WhatIsHookedIsOursByEveryWay) {
   const World world("l20");
   in_program([] {
     const Cuda cuda;
-    for (const char* name : {"cuMemAlloc_v2", "cuLaunchKernel", "cuLaunchKernel_ptsz", "cuGraphLaunch",
-                             "cuMemAllocFromPoolAsync", "cuLaunchCooperativeKernel", "cuArray3DCreate_v2"}) {
+    for (const char* name :
+         {"cuMemAlloc_v2", "cuLaunchKernel", "cuLaunchKernel_ptsz", "cuGraphLaunch",
+          "cuMemAllocFromPoolAsync", "cuLaunchCooperativeKernel", "cuArray3DCreate_v2"}) {
       EXPECT_EQ(object_of(dlsym(cuda.handle, name)), kOurs) << name;
       EXPECT_EQ(symbol_of(dlsym(cuda.handle, name)), name);
       EXPECT_EQ(object_of(dlsym(RTLD_DEFAULT, name)), kOurs) << name;
       EXPECT_EQ(object_of(dlsym(RTLD_NEXT, name)), kOurs) << name;
     }
-    EXPECT_NE(object_of(dlsym(cuda.handle, "cuMemHostAlloc")), kOurs) << "nothing is to be done there";
+    EXPECT_NE(object_of(dlsym(cuda.handle, "cuMemHostAlloc")), kOurs)
+        << "nothing is to be done there";
     void* second = dlmopen(LM_ID_NEWLM, TRANCHE_SIM_CUDA, RTLD_NOW);
     ASSERT_NE(second, nullptr);
     EXPECT_EQ(object_of(dlsym(second, "cuMemAlloc_v2")), kOurs);

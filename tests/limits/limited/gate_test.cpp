@@ -95,8 +95,8 @@ TEST(Gate, GraphsAndCooperativeLaunchesAreMeasuredToo) {
 TEST(Gate, WhoHasUsedItsShareWaits) {
   const World world("l20");
   Container container({part_of(world, kGiB, 1)});  // a thousandth of the GPU's time
-  auto* launched = static_cast<std::atomic<int>*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE,
-                                                       MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  auto* launched = static_cast<std::atomic<int>*>(
+      mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   const pid_t pid = sim::cuda::test::start([&] {
     Program program;
     const CUfunction spin = program.function(kSpin, "spin");
@@ -146,7 +146,8 @@ TEST(Gate, WorkBesideACaptureLeavesItWhole) {
     });
     for (int round = 0; round < 20; ++round) {
       CUgraph graph = nullptr;
-      ASSERT_EQ(program.cuStreamBeginCapture_v2(captured, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), CUDA_SUCCESS);
+      ASSERT_EQ(program.cuStreamBeginCapture_v2(captured, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+                CUDA_SUCCESS);
       for (int i = 0; i < 50; ++i) ASSERT_EQ(program.spin(spin, 1000, captured), CUDA_SUCCESS);
       ASSERT_EQ(program.cuStreamEndCapture(captured, &graph), CUDA_SUCCESS);
       std::size_t count = 0;

@@ -212,7 +212,8 @@ TEST(LimitedMemory, GraphsThatAllocateAreChargedWhenTheyAreLaunched) {
       CUdeviceptr address = 0;
       CUgraph graph = nullptr;
       CUgraphExec exec = nullptr;
-      EXPECT_EQ(program.cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+      EXPECT_EQ(program.cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL),
+                CUDA_SUCCESS);
       EXPECT_EQ(program.cuMemAllocAsync(&address, bytes, stream), CUDA_SUCCESS);
       EXPECT_EQ(program.cuMemFreeAsync(address, stream), CUDA_SUCCESS);
       EXPECT_EQ(program.cuStreamEndCapture(stream, &graph), CUDA_SUCCESS);
@@ -298,7 +299,8 @@ TEST(LimitedMemory, AChangedLimitHoldsWithoutARestart) {
   });
   char c = 0;
   ASSERT_EQ(read(from_program[0], &c, 1), 1);
-  container.change([](limit::TenantLimits& limits) { limits.devices[0].memory_bytes = 2 * kLimit; });
+  container.change(
+      [](limit::TenantLimits& limits) { limits.devices[0].memory_bytes = 2 * kLimit; });
   ASSERT_EQ(write(to_program[1], "1", 1), 1);
   sim::cuda::test::expect_success(program);
 }
@@ -378,7 +380,8 @@ TEST(LimitedMemory, WithoutAnArbiterNoMemoryIsHandedOut) {
     Program p;
     CUdeviceptr address = 0;
     EXPECT_EQ(p.cuMemAlloc_v2(&address, kMiB), CUDA_ERROR_OUT_OF_MEMORY);
-    EXPECT_EQ(p.cuMemAlloc_v2(&address, kMiB), CUDA_ERROR_OUT_OF_MEMORY) << "and not after 5 s more";
+    EXPECT_EQ(p.cuMemAlloc_v2(&address, kMiB), CUDA_ERROR_OUT_OF_MEMORY)
+        << "and not after 5 s more";
   });
   std::filesystem::remove("/run/tranche");
 }
