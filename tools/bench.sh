@@ -9,6 +9,10 @@ for program in build/bench/*_bench; do
   echo "== $(basename "$program")"
   "$program" --benchmark_min_time=0.2
 done
+for program in limits_overhead limits_shares; do
+  echo "== $program"
+  "build/bench/$program"
+done
 echo "== node.py"
 python3 tests/bench/node.py
 if lab/status >/dev/null 2>&1; then

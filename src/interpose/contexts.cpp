@@ -44,6 +44,7 @@ ContextState* ContextState::of(Context context) {
   }
   *free = {};
   free->context_ = context;
+  free->device_ = device;
   free->part_ = &part_of_device(device);
   free->stream_ = stream;
   return free;

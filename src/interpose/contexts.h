@@ -25,7 +25,11 @@ class ContextState {
   // The primary context of `device` that is known here; nullptr: none.
   static Context primary(int device);
 
-  const Part* part() const { return part_; }
+  // Of its device; looked up again as long as it cannot be told.
+  const Part* part() {
+    if (part_->rule == Part::Rule::kUnknown) part_ = &part_of_device(device_);
+    return part_;
+  }
   Context context() const { return context_; }
   // An event for measuring; nullptr: the driver refuses.
   Event take_event();
@@ -39,6 +43,7 @@ class ContextState {
   static constexpr unsigned kEvents = 256;
 
   Context context_ = nullptr;
+  int device_ = 0;
   const Part* part_ = nullptr;
   Stream stream_ = nullptr;
   Event events_[kEvents] = {};

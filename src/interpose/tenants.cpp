@@ -17,7 +17,8 @@ using namespace limit;
 
 namespace {
 
-constexpr int kAnswer = 1000;  // ms that an arbiter may take
+constexpr int kAnswer = 1000;                         // ms that an arbiter may take
+constexpr std::uint64_t kBetweenTries = 100'000'000;  // ns
 constexpr unsigned kMaxOrdinals = 64;
 
 enum class Looked : std::uint8_t { kNo, kYes };
@@ -35,6 +36,7 @@ unsigned tenant_count;
 Later<Tenant> tenants[kMaxTenants];
 char paths[kMaxTenants][108];
 std::atomic<std::uint64_t> first_try;
+std::atomic<std::uint64_t> last_try;
 
 // The last one answers for devices of which nothing is known yet.
 constinit Part unknown{};
@@ -113,6 +115,10 @@ bool has_tenants() {
 
 void join(bool patient) {
   if (!has_tenants() || all_open()) return;
+  // Whoever does not wait does not ask each time: launches come here while there is no arbiter.
+  const std::uint64_t last = last_try.load(std::memory_order_relaxed);
+  if (!patient && last != 0 && now_ns() - last < kBetweenTries) return;
+  last_try.store(now_ns(), std::memory_order_relaxed);
   for (;;) {
     for (unsigned i = 0; i < tenant_count; ++i) {
       if (!is_open(i)) open(i, kAnswer);
@@ -217,6 +223,7 @@ void forget_tenants() {
   tenant_count = 0;
   device_count.store(0, std::memory_order_relaxed);
   first_try.store(0, std::memory_order_relaxed);
+  last_try.store(0, std::memory_order_relaxed);
   looking.reset();
   looked.store(Looked::kNo, std::memory_order_relaxed);
 }

@@ -112,6 +112,36 @@ TEST(Gate, WhoHasUsedItsShareWaits) {
   munmap(launched, 4096);
 }
 
+TEST(Gate, AnArbiterThatComesLateIsFound) {
+  const World world("l20");
+  const std::filesystem::path late = "/run/limits/late";
+  std::filesystem::create_directories(late / "tenant");
+  std::filesystem::remove("/run/tranche");
+  std::filesystem::create_directory_symlink(late, "/run/tranche");
+  const auto limits = counted(world);
+  in_program([&] {
+    Program program;
+    const CUfunction spin = program.function(kSpin, "spin");
+    EXPECT_EQ(program.spin(spin, kMs), CUDA_SUCCESS) << "compute is open";
+    EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+    // Now there is one: the same name in the container leads to its socket.
+    const Container container({limits});
+    const auto view = std::filesystem::read_symlink("/run/tranche");
+    std::filesystem::remove(late / "tenant");
+    std::filesystem::create_directory_symlink(*std::filesystem::directory_iterator(view),
+                                              late / "tenant");
+    std::filesystem::remove("/run/tranche");
+    std::filesystem::create_directory_symlink(late, "/run/tranche");
+    EXPECT_TRUE(eventually([&] {
+      EXPECT_EQ(program.spin(spin, kMs), CUDA_SUCCESS);
+      EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+      return seen().measured > 0;
+    }));
+  });
+  std::filesystem::remove("/run/tranche");
+  std::filesystem::remove_all(late);
+}
+
 TEST(Gate, CapturesPassWhileItIsClosed) {
   const World world("l20");
   const Container container({part_of(world, kGiB, 1)});
