@@ -58,6 +58,7 @@ def test_the_arbiter_gets_no_token(helm, server):
     metadata = {"name": "p", "namespace": "tranche"}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": rendered.pod()}
     admitted = server.apply(pod, dry_run=True)["spec"]
+    server.request("DELETE", "/api/v1/namespaces/tranche/serviceaccounts/gpu-tranche-agent")
     volumes = {volume["name"]: volume for volume in admitted["volumes"]}
     at = {
         container["name"]: [
