@@ -6,6 +6,10 @@
 // own, and runs the arbiter; the inner one has the library preloaded and runs the tests. Each test
 // makes its container, then runs programs in it (sim/cuda/support.h).
 
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -33,9 +37,8 @@ class Container {
       tenant.id += "-" + std::to_string(made_) + "-" + std::to_string(getpid());
       promise(tenant);
       std::filesystem::create_directory_symlink(folder(tenant.id), view / tenant.id);
-      EXPECT_TRUE(eventually([&] {
-        return std::filesystem::exists(folder(tenant.id) / "arbiter.sock");
-      })) << "no arbiter";
+      EXPECT_TRUE(eventually([&] { return answers(folder(tenant.id) / "arbiter.sock"); }))
+          << "no arbiter";
     }
     std::filesystem::remove("/run/tranche");
     std::filesystem::create_directory_symlink(view, "/run/tranche");
@@ -67,6 +70,17 @@ class Container {
   }
 
  private:
+  // The file is there before anybody listens.
+  static bool answers(const std::filesystem::path& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.string().copy(address.sun_path, sizeof(address.sun_path) - 1);
+    const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    const bool is_there =
+        connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+    close(fd);
+    return is_there;
+  }
   static std::filesystem::path folder(const std::string& id) {
     return std::filesystem::path(kLimitsRoot) / "tenants" / id;
   }
