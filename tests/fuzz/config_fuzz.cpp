@@ -24,8 +24,8 @@ config::Config comparable(config::Config config) {
     if (!*list) continue;
     for (auto& resource : (*list)->resources) resource.line = 0;
   }
-  config.limits.line = 0;
-  for (auto& entry : config.limits.resources) entry.line = 0;
+  config.tranche.limits.line = 0;
+  for (auto& entry : config.tranche.limits.resources) entry.line = 0;
   config.gpus.clear();
   config.migs.clear();
   return config;
