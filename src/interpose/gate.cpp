@@ -164,21 +164,28 @@ bool is_dry(const Queue& queue) {
   return (queue.twin ? driver.cuStreamQuery_ptsz : driver.cuStreamQuery)(queue.stream) == kSuccess;
 }
 
-void close(Batch& batch) {
+// The open batch takes no more; what it asked for, all of it accounted.
+std::uint64_t finish(Batch& batch) {
   Queue& queue = queue_of(batch);
-  if (!queue.is_open) return;
   queue.is_open = false;
   open_count.fetch_sub(1, std::memory_order_relaxed);
   const auto asked =
       static_cast<std::uint64_t>(queue.quantum - batch.left.exchange(0, std::memory_order_relaxed));
-  const Part& part = *queue.context->part();
-  if (asked > queue.first) ask(part, asked - queue.first);
+  if (asked > queue.first) ask(*queue.context->part(), asked - queue.first);
+  return asked;
+}
+
+// Ends the open batch where it stands. One that could not be kept among those under way stays open.
+void close(Batch& batch) {
+  Queue& queue = queue_of(batch);
+  if (!queue.is_open || queue.count == kPending) return;
+  const std::uint64_t asked = finish(batch);
   Event end = queue.context->take_event();
   const bool is_loose = !is_capturing(queue.stream, queue.twin) && is_dry(queue);
   if (!record(end, queue)) {
     queue.context->return_event(end);
     queue.context->return_event(queue.begin);
-    report_unmeasured(part, asked);
+    report_unmeasured(*queue.context->part(), asked);
     return;
   }
   queue.pending[(queue.head + queue.count++) % kPending] = {
@@ -188,6 +195,12 @@ void close(Batch& batch) {
       batch.launches.load(std::memory_order_relaxed),
       batch.what.load(std::memory_order_relaxed),
       is_loose};
+}
+
+// Ends it without an event: nothing more can be recorded in its stream.
+void abandon(Batch& batch) {
+  Queue& queue = queue_of(batch);
+  if (queue.is_open) report_unmeasured(*queue.context->part(), finish(batch));
 }
 
 void open(Batch& batch, const void* what, std::int64_t quantum, std::uint64_t first) {
@@ -262,18 +275,12 @@ std::uint64_t busy_since(Queue& queue, std::uint64_t now) {
   return queue.context->time_of(begin, now);
 }
 
-void drop(Queue& queue, Batch& batch) {
-  const Part& part = *queue.context->part();
-  if (queue.is_open) {
-    queue.is_open = false;
-    open_count.fetch_sub(1, std::memory_order_relaxed);
-    const auto asked = static_cast<std::uint64_t>(
-        queue.quantum - batch.left.exchange(0, std::memory_order_relaxed));
-    if (asked > queue.first) ask(part, asked - queue.first);
-    report_unmeasured(part, asked);
-  }
+// Its context is no more, and its events with it.
+void drop(Batch& batch) {
+  Queue& queue = queue_of(batch);
+  abandon(batch);
   for (; queue.count != 0; --queue.count, queue.head = (queue.head + 1) % kPending) {
-    report_unmeasured(part, queue.oldest().asked);
+    report_unmeasured(*queue.context->part(), queue.oldest().asked);
   }
   free_place(batch);
 }
@@ -318,14 +325,13 @@ void pass_slowly(Stream stream, bool twin, const void* what) {
     Batch* batch = find(key);
     if (batch == nullptr) batch = make(key, stream, twin, current);
     if (batch == nullptr || queue_of(*batch).context->part()->rule != Part::Rule::kTenant) return;
-    part = queue_of(*batch).context->part();
-    if (queue_of(*batch).count == kPending - 1) harvest_locked();
-    if (queue_of(*batch).count == kPending - 1) {
-      // So much is under way that one batch more would not be seen: this one goes on.
-      queue_of(*batch).quantum += kQuantum;
+    Queue& queue = queue_of(*batch);
+    part = queue.context->part();
+    if (queue.count == kPending) harvest_locked();
+    close(*batch);
+    if (queue.is_open) {  // much is under way: it goes on
+      queue.quantum += kQuantum;
       batch->left.fetch_add(kQuantum, std::memory_order_relaxed);
-    } else {
-      close(*batch);
     }
   }
   const std::uint64_t first = tranche_estimates.of(what);
@@ -357,7 +363,7 @@ void close_batches(bool all, Stream stream, bool twin) {
     return;
   }
   for (unsigned i = 0; i < used; ++i) {
-    if (!queues[i].is_open || queues[i].count == kPending - 1) continue;
+    if (!queues[i].is_open) continue;
     const In in(queues[i].context->context());
     close(batches[i]);
   }
@@ -370,6 +376,7 @@ void forget_stream(Stream stream) {
   Batch* batch = find(reinterpret_cast<std::uintptr_t>(stream));
   if (batch == nullptr) return;
   close(*batch);
+  abandon(*batch);  // where it could not be closed
   queue_of(*batch).is_gone = true;
 }
 
@@ -383,7 +390,7 @@ void ContextChange::ended(Context context) {
   for (unsigned i = 0; i < used; ++i) {
     const bool is_its = batches[i].key.load(std::memory_order_relaxed) != 0 &&
                         queues[i].context->context() == context;
-    if (is_its) drop(queues[i], batches[i]);
+    if (is_its) drop(batches[i]);
   }
   ContextState::forget(context);
 }
@@ -421,7 +428,7 @@ void close_stale() {
   const std::uint64_t now = now_ns();
   for (unsigned i = 0; i < used; ++i) {
     Queue& queue = queues[i];
-    if (!queue.is_open || now - queue.opened <= kStale || queue.count == kPending - 1) continue;
+    if (!queue.is_open || now - queue.opened <= kStale) continue;
     const In in(queue.context->context());
     close(batches[i]);
   }

@@ -13,7 +13,6 @@ namespace {
 // What a graph takes of memory when it is launched, by its executable.
 Blocks<std::uint64_t> graph_bytes;
 
-const void* function_key(const void* function) { return function; }
 Stream stream_of(const void* config) {
   return config != nullptr ? static_cast<const LaunchConfig*>(config)->stream : nullptr;
 }
@@ -69,7 +68,7 @@ int instantiated(int status, void* exec, void* graph) {
 
 template <class Launch>
 int launch_graph(void* exec, void* stream, bool twin, Launch launch) {
-  pass(stream, twin, function_key(exec));
+  pass(stream, twin, exec);
   std::uint64_t bytes = 0;
   const bool allocates =
       tranche_is_gated.load(std::memory_order_relaxed) &&

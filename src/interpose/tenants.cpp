@@ -21,8 +21,6 @@ constexpr int kAnswer = 1000;                         // ms that an arbiter may 
 constexpr std::uint64_t kBetweenTries = 100'000'000;  // ns
 constexpr unsigned kMaxOrdinals = 64;
 
-enum class Looked : std::uint8_t { kNo, kYes };
-
 // Objects without constructors that run at load: this library is in programs that never ask.
 template <class T>
 struct Later {
@@ -31,14 +29,14 @@ struct Later {
 };
 
 Lock looking;
-std::atomic<Looked> looked{Looked::kNo};
+std::atomic<bool> has_looked;
 unsigned tenant_count;
 Later<Tenant> tenants[kMaxTenants];
 char paths[kMaxTenants][108];
 std::atomic<std::uint64_t> first_try;
 std::atomic<std::uint64_t> last_try;
 
-// The last one answers for devices of which nothing is known yet.
+// Of devices of which nothing can be told yet, and of those that are no tenant's.
 constinit Part unknown{};
 constinit Part none{Part::Rule::kNone};
 Part parts[kMaxParts];
@@ -49,7 +47,7 @@ Tenant& tenant(unsigned i) { return tenants[i].get(); }
 
 void look() {
   const Guard guard(looking);
-  if (looked.load(std::memory_order_relaxed) == Looked::kYes) return;
+  if (has_looked.load(std::memory_order_relaxed)) return;
   DIR* folder = opendir(kTenantsFolder);
   while (const dirent* entry = folder != nullptr ? readdir(folder) : nullptr) {
     if (entry->d_name[0] == '.' || tenant_count == kMaxTenants) continue;
@@ -60,7 +58,7 @@ void look() {
     ++tenant_count;
   }
   if (folder != nullptr) closedir(folder);
-  looked.store(Looked::kYes, std::memory_order_release);
+  has_looked.store(true, std::memory_order_release);
 }
 
 bool open(unsigned i, int timeout) {
@@ -109,7 +107,7 @@ bool Tenant::is_counted() const {
 }
 
 bool has_tenants() {
-  if (looked.load(std::memory_order_acquire) == Looked::kNo) look();
+  if (!has_looked.load(std::memory_order_acquire)) look();
   return tenant_count != 0;
 }
 
@@ -225,7 +223,7 @@ void forget_tenants() {
   first_try.store(0, std::memory_order_relaxed);
   last_try.store(0, std::memory_order_relaxed);
   looking.reset();
-  looked.store(Looked::kNo, std::memory_order_relaxed);
+  has_looked.store(false, std::memory_order_relaxed);
 }
 
 }  // namespace tranche::interpose
