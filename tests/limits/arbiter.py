@@ -6,11 +6,12 @@ import os
 import pathlib
 import socket
 import struct
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests" / "e2e"))
-from programs import LIBRARY, TRANCHE, Process, clean_environment  # noqa: E402
+from programs import LIBRARY, TRANCHE, TRANCHE_SIM, Process, clean_environment  # noqa: E402
 
 HELLO_MAGIC = 0x4C485254
 HELLO, WELCOME, WAITING, CONTEXT = 1, 2, 3, 4
@@ -41,6 +42,19 @@ def limits(tenant: str, device: str, memory: int = 100 * MiB, **fields) -> str:
     }
     text = json.dumps(body, sort_keys=True, separators=(",", ":"))
     return json.dumps({"version": "limits/v1", "checksum": checksum(text), "limits": body})
+
+
+def simulated_l20(folder: pathlib.Path) -> tuple[dict, str]:
+    """The environment that names a machine with a state in `folder`, and the UUID of its GPU."""
+    machine = {"TRANCHE_SIM": ROOT / "sim/machines/l20.yaml", "TRANCHE_SIM_STATE": folder / "gpu"}
+    show = subprocess.run(
+        [TRANCHE_SIM, "show", "-o", "json"],
+        env=clean_environment(**machine),
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return machine, json.loads(show.stdout)["gpus"][0]["uuid"]
 
 
 class Tenants:

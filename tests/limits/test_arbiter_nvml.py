@@ -3,12 +3,11 @@
 import json
 import os
 import pathlib
-import subprocess
 import sys
 
 import pytest
 
-from arbiter import CONTEXT, OUTSIDE, ROOT, MiB, Registered, Tenants, arbiter
+from arbiter import CONTEXT, OUTSIDE, ROOT, MiB, Registered, Tenants, arbiter, simulated_l20
 from programs import TRANCHE_SIM, Process, clean_environment, wait_until
 
 # Registers, then goes on as the program that follows: the same process, its connection open.
@@ -28,15 +27,8 @@ class Node:
 
     def __init__(self, folder: pathlib.Path):
         self.folder = folder
-        self.machine = {
-            "TRANCHE_SIM": ROOT / "sim/machines/l20.yaml",
-            "TRANCHE_SIM_STATE": folder / "gpu",
-        }
+        self.machine, self.gpu = simulated_l20(folder)
         self.env = clean_environment(**self.machine)
-        show = subprocess.run(
-            [TRANCHE_SIM, "show", "-o", "json"], env=self.env, check=True, capture_output=True, text=True
-        )
-        self.gpu = json.loads(show.stdout)["gpus"][0]["uuid"]
         self.tenants = Tenants(folder / "tenants")
         self.tenants.promise("a", self.gpu, memory=1000 * MiB)
         self.processes = [arbiter(folder, self.tenants.folder, **self.machine)]

@@ -21,13 +21,8 @@ class Gpu:
     """A simulated L20."""
 
     def __init__(self, folder):
-        machine = {"TRANCHE_SIM": ours.ROOT / "sim/machines/l20.yaml", "TRANCHE_SIM_STATE": folder / "gpu"}
-        self.machine = machine
-        self.env = clean_environment(LD_LIBRARY_PATH=BUILD / "sim", **machine)
-        show = subprocess.run(
-            [TRANCHE_SIM, "show", "-o", "json"], env=self.env, check=True, capture_output=True, text=True
-        )
-        self.uuid = json.loads(show.stdout)["gpus"][0]["uuid"]
+        self.machine, self.uuid = ours.simulated_l20(folder)
+        self.env = clean_environment(LD_LIBRARY_PATH=BUILD / "sim", **self.machine)
 
     def compare(self, tenants, *flags) -> dict:
         """What is said of limits."""

@@ -1,7 +1,6 @@
 """NVIDIA's own Python binding of the driver under the limiter, beside a real arbiter: a stranger's
 program in a container that was promised a part of a GPU."""
 
-import json
 import os
 import subprocess
 import sys
@@ -64,12 +63,7 @@ class Container:
 
 @pytest.fixture
 def container(tmp_path):
-    machine = {"TRANCHE_SIM": ours.ROOT / "sim/machines/l20.yaml", "TRANCHE_SIM_STATE": tmp_path / "gpu"}
-    show = subprocess.run(
-        [TRANCHE_SIM, "show", "-o", "json"],
-        env=clean_environment(**machine), check=True, capture_output=True, text=True,
-    )  # fmt: skip
-    uuid = json.loads(show.stdout)["gpus"][0]["uuid"]
+    machine, uuid = ours.simulated_l20(tmp_path)
     tenants = ours.Tenants(tmp_path / "tenants")
     tenants.promise("mine", uuid, memory=1024 * MiB)
     arbiter = ours.arbiter(tmp_path, tenants.folder, **machine)
