@@ -6,8 +6,6 @@
 // own, and runs the arbiter; the inner one has the library preloaded and runs the tests. Each test
 // makes its container, then runs programs in it (sim/cuda/support.h).
 
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -16,6 +14,7 @@
 #include <thread>
 
 #include "limit/tenant_limits.h"
+#include "limits/library.h"
 #include "sim/cuda/support.h"
 #include "support/wait.h"
 
@@ -72,13 +71,9 @@ class Container {
  private:
   // The file is there before anybody listens.
   static bool answers(const std::filesystem::path& path) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    path.string().copy(address.sun_path, sizeof(address.sun_path) - 1);
-    const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    const bool is_there =
-        connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
-    close(fd);
+    Library library;
+    const bool is_there = library.connect_to(path);
+    close(library.socket);
     return is_there;
   }
   static std::filesystem::path folder(const std::string& id) {
