@@ -147,10 +147,15 @@ std::string HealthTracker::describe(const Place& place, const Fault& fault) cons
 std::string HealthTracker::gpu_reason(const Gpu& gpu, TimePoint now) const {
   if (gpu.presence == Presence::kLost) return "the GPU is lost: " + gpu.presence_reason;
   if (gpu.presence == Presence::kUnknown) return "the driver hangs: " + gpu.presence_reason;
+  // Of several the one that takes most to end.
+  std::string reason;
   for (const auto& [place, fault] : faults_) {
     if (place.gpu_instance_id || (place.gpu && *place.gpu != gpu.uuid)) continue;
-    if (!recovered(place, fault, gpu, now)) return describe(place, fault);
+    if (recovered(place, fault, gpu, now)) continue;
+    if (place.needs_reset) return describe(place, fault);
+    if (reason.empty()) reason = describe(place, fault);
   }
+  if (!reason.empty()) return reason;
   const char* action = gpu.recovery_action ? blocking_action(*gpu.recovery_action) : nullptr;
   if (action == nullptr || !policy_.listens()) return {};
   return fmt::format("the driver asks for {}", action);
