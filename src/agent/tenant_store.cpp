@@ -109,6 +109,9 @@ Result<limit::TenantLimits> tenant_limits(std::string id, std::string resource,
                               .weight = static_cast<std::uint32_t>(device.weight)};
     if (device.memory) entry.memory_bytes = device.memory->value;
     if (device.permille) entry.permille = static_cast<std::uint32_t>(*device.permille);
+    if (device.borrowing) {
+      entry.borrowing = {device.borrowing->hard.value, device.borrowing->device.value};
+    }
     tenant.devices.push_back(std::move(entry));
   }
   return tenant;

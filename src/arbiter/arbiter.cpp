@@ -31,7 +31,8 @@ Arbiter::Arbiter(ArbiterOptions options, Watch watch, Poller poller, const Clock
       clock_(clock),
       log_(log),
       epoch_(std::random_device{}()),
-      status_file_(options_.state_dir, clock, log) {}
+      status_file_(options_.state_dir, clock, log),
+      lender_(log) {}
 
 Arbiter::~Arbiter() { poller_.remove(watch_.fd()); }
 
@@ -129,6 +130,7 @@ void Arbiter::scan() {
   }
   for (const auto& id : gone) let_go(id);
   std::erase_if(refused_, [&](const auto& refusal) { return !there.contains(refusal.first); });
+  lend();
 }
 
 void Arbiter::take_in(const std::string& id, const std::string& text) {
@@ -222,17 +224,27 @@ void Arbiter::read_slots() {
 
 // Slow things: once a second, and what a process's end asks for at once.
 void Arbiter::look_around() {
+  bool changed = false;
+  for (auto& [id, seat] : seats_) {
+    const auto changes = seat.seat->changes();
+    changed |= std::exchange(seat.changes, changes) != changes;
+  }
+  if (changed) lend();
   if (reconciler_ != nullptr) {
-    for (auto& [id, seat] : seats_) {
-      const auto changes = seat.seat->changes();
-      if (std::exchange(seat.changes, changes) != changes) reconciler_->hurry();
-    }
+    if (changed) reconciler_->hurry();
     reconciler_->look();
   }
   if (now() - looked_ < kRest) return;
   looked_ = now();
   alive_.beat();
+  lend();
   status_file_.put(status());
+}
+
+void Arbiter::lend() {
+  lender_.lend(seats(), [this](const std::string& device) {
+    return reconciler_ == nullptr ? 0 : reconciler_->others_bytes(device);
+  });
 }
 
 Reconciler::Seats Arbiter::seats() {
@@ -262,6 +274,7 @@ ArbiterStatus Arbiter::status() const {
   }
   for (const auto& [id, refusal] : refused_) status.refused.push_back({id, refusal.reason});
   if (reconciler_ != nullptr) reconciler_->describe(status);
+  lender_.describe(status);
   for (TenantStatus& tenant : status.tenants) {
     const auto& page = seats_.at(tenant.id).seat->policy();
     for (std::size_t i = 0; i < tenant.devices.size(); ++i) {

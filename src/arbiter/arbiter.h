@@ -16,6 +16,7 @@
 
 #include "arbiter/alive.h"
 #include "arbiter/device_seat.h"
+#include "arbiter/lender.h"
 #include "arbiter/poller.h"
 #include "arbiter/reconciler.h"
 #include "arbiter/status_file.h"
@@ -95,6 +96,7 @@ class Arbiter {
   bool step();
   void read_slots();
   void look_around();
+  void lend();
   void set_awake(bool awake);
 
   ArbiterOptions options_;
@@ -109,6 +111,7 @@ class Arbiter {
   std::map<std::string, DeviceSeat> devices_;  // by UUID
   std::map<std::string, Refusal> refused_;     // by tenant; told once
   StatusFile status_file_;
+  Lender lender_;
   std::unique_ptr<Reconciler> reconciler_;  // may be null; refers to the seats
   limit::Ns looked_{-kRest};
   bool awake_ = false;

@@ -12,11 +12,6 @@ using namespace limit;
 
 namespace {
 
-bool is_held(const TenantLimits& limits) {
-  return limits.enforcement == wire::Enforcement::kStrict ||
-         limits.enforcement == wire::Enforcement::kElastic;
-}
-
 // A tenant may write anything; what has not happened yet would be kept for ever.
 bool is_plausible(const Batch& batch, Ns now) {
   constexpr Ns kLongest = std::chrono::minutes(10);
@@ -39,7 +34,7 @@ DeviceSeat::Part& DeviceSeat::put(TenantId id, TenantSeat& seat, unsigned index)
   Part& part = tenants_[id];
   part.seat = &seat;
   part.index = index;
-  if (is_held(seat.limits())) {
+  if (seat.is_held()) {
     device_.put(id, share_of(seat.limits(), seat.limits().devices[index]));
   } else {
     device_.account(id);

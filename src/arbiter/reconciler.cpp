@@ -14,11 +14,6 @@ constexpr std::string_view kMountedAt = "/run/tranche/";
 // As the kernel cuts the name of nvidia-cuda-mps-server.
 constexpr std::string_view kMpsServer = "nvidia-cuda-mps";
 
-bool is_held(const TenantSeat& seat) {
-  return seat.limits().enforcement == wire::Enforcement::kStrict ||
-         seat.limits().enforcement == wire::Enforcement::kElastic;
-}
-
 }  // namespace
 
 // One device's processes, on their way into the books.
@@ -32,6 +27,7 @@ struct Reconciler::Account {
   std::vector<bool> untold;
   std::vector<Finding> strays{};
   std::vector<pid_t> mps_servers{};
+  std::uint64_t others_bytes = 0;
 };
 
 Result<std::unique_ptr<Reconciler>> Reconciler::open(gpu::ProcessReader& reader,
@@ -214,7 +210,7 @@ void Reconciler::take_stranger(const gpu::DeviceProcess& process, const host::Pr
   bool limited = false;
   for (std::size_t i = 0; i < account.places.size(); ++i) {
     const TenantSeat& seat = *account.places[i].seat;
-    limited |= is_held(seat);
+    limited |= seat.is_held();
     if (!has_mount_of(facts, seat.limits().id)) continue;
     account.held[i].push_back({.counted = process.memory.value_or(Bytes{}).value});
     if (!process.memory) account.untold[i] = true;
@@ -223,6 +219,7 @@ void Reconciler::take_stranger(const gpu::DeviceProcess& process, const host::Pr
     account.strays.push_back(std::move(finding));
     return;
   }
+  account.others_bytes += finding.memory_bytes.value_or(0);
   // Its clients stand in the list themselves; it holds what all of them need.
   if (facts.name.starts_with(kMpsServer)) {
     account.mps_servers.push_back(process.pid);
@@ -259,6 +256,7 @@ void Reconciler::settle(const Account& account) {
         account.device));
   }
   device.memory_untold = untold;
+  device.others_bytes = account.others_bytes;
   device.mps_servers = account.mps_servers;
   findings_.take(account.device, account.strays);
 }
@@ -288,6 +286,11 @@ void Reconciler::note_device(const std::string& uuid, const std::optional<Error>
         uuid, failure->message()));
   }
   device.unread = failure.has_value();
+}
+
+std::uint64_t Reconciler::others_bytes(const std::string& device) const {
+  const auto known = devices_.find(device);
+  return known == devices_.end() ? 0 : known->second.others_bytes;
 }
 
 void Reconciler::describe(ArbiterStatus& status) const {

@@ -71,6 +71,9 @@ class Reconciler {
   // How often NVML was asked, and its answer taken.
   Count count() const { return count_; }
 
+  // Memory on a device of processes that belong to no tenant, when NVML was read last.
+  std::uint64_t others_bytes(const std::string& device) const;
+
   // Its parts of the status: NVML, MPS servers, findings; of each tenant what is degraded, and
   // what it holds outside.
   void describe(limit::ArbiterStatus& status) const;
@@ -85,6 +88,7 @@ class Reconciler {
   struct Device {
     bool unread = false;
     bool memory_untold = false;
+    std::uint64_t others_bytes = 0;
     std::vector<pid_t> mps_servers;
   };
   // A tenant that has the device.

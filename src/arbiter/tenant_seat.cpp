@@ -27,10 +27,6 @@ Result<tenant::PolicyPage> page_for(const TenantLimits& limits) {
   return tenant::PolicyPage::create(std::span(uuids).first(limits.devices.size()));
 }
 
-bool holds(wire::Enforcement enforcement) {
-  return enforcement == wire::Enforcement::kStrict || enforcement == wire::Enforcement::kElastic;
-}
-
 }  // namespace
 
 TenantSeat::TenantSeat(TenantLimits limits, SeatOptions options, tenant::PolicyPage policy,
@@ -95,6 +91,11 @@ Result<void> TenantSeat::change(TenantLimits limits) {
   return {};
 }
 
+bool TenantSeat::is_held() const {
+  return limits_.enforcement == wire::Enforcement::kStrict ||
+         limits_.enforcement == wire::Enforcement::kElastic;
+}
+
 void TenantSeat::publish() {
   wire::PolicyPage& page = policy_.get();
   page.enforcement = static_cast<std::uint32_t>(limits_.enforcement);
@@ -102,15 +103,21 @@ void TenantSeat::publish() {
   page.epoch = options_.epoch;
   for (std::size_t i = 0; i < limits_.devices.size(); ++i) {
     const auto bytes = limits_.devices[i].memory_bytes;
-    const auto limit = holds(limits_.enforcement) && bytes ? *bytes : std::uint64_t{wire::kNoLimit};
+    const auto limit = is_held() && bytes ? *bytes : std::uint64_t{wire::kNoLimit};
     page.devices[i].memory_limit = limit;
     page.devices[i].memory_view = limit;
-    if (!holds(limits_.enforcement)) {
+    if (!is_held()) {
       page.devices[i].allowed_ns = wire::kNoLimit;
       page.devices[i].closed = 0;
       page.devices[i].in_flight_ns = 0;
     }
   }
+}
+
+std::uint64_t TenantSeat::held(unsigned device) {
+  const std::uint64_t outside = policy().devices[device].outside;
+  const std::uint64_t held = outside + usage_.charged(device);
+  return held < outside ? wire::kNoLimit : held;  // a tenant may write anything
 }
 
 std::vector<unsigned> TenantSeat::slots() const {

@@ -43,10 +43,15 @@ class TenantSeat {
   ~TenantSeat();
 
   const limit::TenantLimits& limits() const { return limits_; }
+  // Whether its limits hold it, or it is only counted.
+  bool is_held() const;
   // Live: the tenant's processes see it with their next call. The devices must be the same ones.
   Result<void> change(limit::TenantLimits limits);
 
   limit::wire::PolicyPage& policy() { return policy_.get(); }
+  const limit::wire::PolicyPage& policy() const { return policy_.get(); }
+  // What its processes charge, and what NVML counts beyond that.
+  std::uint64_t held(unsigned device);
   tenant::Usage& usage() { return usage_; }
   // No process is here.
   bool is_empty() const { return members_.empty(); }

@@ -47,6 +47,7 @@ FileLimits read_fields(const Children& children, int line) {
   limits.enforcement =
       read_word(children, "enforcement", enforcement_of, "write off, account, strict or elastic");
   limits.memory = read(children, "memory", parse_memory_limit);
+  limits.memory_hard = read(children, "memoryHard", parse_memory_limit);
   limits.compute = read(children, "compute", parse_compute_limit);
   if (const auto* child = find_child(children, "oversubscribe")) {
     limits.oversubscribe = read_bool(*child);
@@ -56,6 +57,7 @@ FileLimits read_fields(const Children& children, int line) {
                               "write latency-critical, normal or best-effort");
   limits.unregistered =
       read_word(children, "unregistered", unregistered_of, "write event or evict");
+  limits.memory_hard_line = line_of(children, "memoryHard");
   limits.priority_line = line_of(children, "class");
   limits.unregistered_line = line_of(children, "unregistered");
   return limits;

@@ -138,6 +138,7 @@ void write_limits(const FileLimits& limits, Json& json) {
   if (limits.name) json["name"] = limits.name->value;
   if (limits.enforcement) json["enforcement"] = to_string(*limits.enforcement);
   if (limits.memory) json["memory"] = to_text(*limits.memory);
+  if (limits.memory_hard) json["memoryHard"] = to_text(*limits.memory_hard);
   if (limits.compute) json["compute"] = to_text(*limits.compute);
   if (limits.oversubscribe) json["oversubscribe"] = *limits.oversubscribe;
   if (limits.policy) json["policy"] = to_string(*limits.policy);

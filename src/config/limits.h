@@ -20,7 +20,8 @@ enum class Enforcement {
   kOff,      // NVIDIA's behaviour: nothing is counted, nothing limited
   kAccount,  // counted, nothing limited
   kStrict,   // memory and compute up to the part
-  kElastic,  // memory up to the part, compute that others leave idle on top
+  kElastic,  // the part, and what others leave idle on top: compute, and memory up to the hard
+             // limit
 };
 enum class SharePolicy { kTimeSlice, kPriority };
 enum class PriorityClass { kLatencyCritical, kNormal, kBestEffort };
@@ -43,6 +44,7 @@ using ComputeLimit = std::variant<EqualPart, NoLimit, Percent>;
 struct Limits {
   Enforcement enforcement = Enforcement::kOff;
   MemoryLimit memory = EqualPart{};
+  std::optional<MemoryLimit> memory_hard{};  // nullopt: as `memory`; counts with kElastic
   ComputeLimit compute = EqualPart{};
   bool oversubscribe = false;  // parts may sum to more than a device has
   SharePolicy policy = SharePolicy::kTimeSlice;

@@ -68,14 +68,16 @@ struct FileLimits {
   std::optional<ResourceName> name;
   std::optional<Enforcement> enforcement;
   std::optional<MemoryLimit> memory;
+  std::optional<MemoryLimit> memory_hard;
   std::optional<ComputeLimit> compute;
   std::optional<bool> oversubscribe;
   std::optional<SharePolicy> policy;
   std::optional<PriorityClass> priority;
   std::optional<Unregistered> unregistered;
-  int line = 0;               // of the entry
-  int priority_line = 0;      // 0: not written
-  int unregistered_line = 0;  // 0: not written
+  int line = 0;              // of the entry
+  int memory_hard_line = 0;  // 0: not written
+  int priority_line = 0;
+  int unregistered_line = 0;
 };
 
 // tranche.limits as written.

@@ -13,6 +13,7 @@ void take(const std::optional<T>& from, T& member) {
 Limits over(Limits limits, const FileLimits& from) {
   take(from.enforcement, limits.enforcement);
   take(from.memory, limits.memory);
+  if (from.memory_hard) limits.memory_hard = from.memory_hard;
   take(from.compute, limits.compute);
   take(from.oversubscribe, limits.oversubscribe);
   take(from.policy, limits.policy);
@@ -26,6 +27,12 @@ void check(const FileLimits& written, const Limits& settled, const Settings& set
   const auto where = [&](int line, std::string_view field) {
     return fmt::format("{}:{}: {}.{}", settings.file_name, line, path, field);
   };
+  if (written.memory_hard_line > 0 && settled.on() &&
+      settled.enforcement != Enforcement::kElastic) {
+    problems.warn(where(written.memory_hard_line, "memoryHard"),
+                  "memory is lent with enforcement elastic only, so this has no effect",
+                  "write 'enforcement: elastic', or remove the key");
+  }
   if (written.priority_line > 0 && settled.policy != SharePolicy::kPriority) {
     problems.warn(where(written.priority_line, "class"),
                   "classes count with policy priority only, so this has no effect",

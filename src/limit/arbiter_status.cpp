@@ -18,6 +18,7 @@ constexpr std::string_view kVersion = "arbiter-status/v1";
 constexpr std::array kDegraded{
     std::pair{Degraded::kMemoryOverLimit, std::string_view("memory-over-limit")},
     std::pair{Degraded::kMemoryNotTold, std::string_view("memory-not-told")},
+    std::pair{Degraded::kMemoryLent, std::string_view("memory-lent")},
     std::pair{Degraded::kNotReconciled, std::string_view("not-reconciled")},
 };
 constexpr std::array kKinds{
@@ -65,6 +66,11 @@ json to_json(const TenantDevice& device) {
                 {"gpuNs", device.gpu_ns}};
   if (device.limits.memory_bytes) entry["memoryBytes"] = *device.limits.memory_bytes;
   if (device.limits.permille) entry["permille"] = *device.limits.permille;
+  if (device.limits.borrowing) {
+    entry["memoryHardBytes"] = device.limits.borrowing->hard_bytes;
+    entry["deviceBytes"] = device.limits.borrowing->device_bytes;
+  }
+  if (device.may_hold_bytes) entry["mayHoldBytes"] = *device.may_hold_bytes;
   return entry;
 }
 
@@ -122,9 +128,13 @@ void from_json(const json& value, TenantDevice& device) {
                        .memory_bytes = optional_at<std::uint64_t>(value, "memoryBytes"),
                        .weight = value.at("weight"),
                        .permille = optional_at<std::uint32_t>(value, "permille")},
+            .may_hold_bytes = optional_at<std::uint64_t>(value, "mayHoldBytes"),
             .charged_bytes = value.at("chargedBytes"),
             .outside_bytes = value.at("outsideBytes"),
             .gpu_ns = value.at("gpuNs")};
+  if (const auto hard = optional_at<std::uint64_t>(value, "memoryHardBytes")) {
+    device.limits.borrowing = {*hard, value.at("deviceBytes")};
+  }
 }
 
 void from_json(const json& value, TenantStatus& tenant) {

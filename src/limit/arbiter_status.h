@@ -24,9 +24,10 @@ namespace tranche::limit {
 // A tenant on one device.
 struct TenantDevice {
   DeviceLimits limits;
-  std::uint64_t charged_bytes = 0;  // by its processes
-  std::uint64_t outside_bytes = 0;  // what NVML counts beyond that
-  std::uint64_t gpu_ns = 0;         // GPU time charged since this arbiter began
+  std::optional<std::uint64_t> may_hold_bytes{};  // now, with what it may borrow
+  std::uint64_t charged_bytes = 0;                // by its processes
+  std::uint64_t outside_bytes = 0;                // what NVML counts beyond that
+  std::uint64_t gpu_ns = 0;                       // GPU time charged since this arbiter began
   bool operator==(const TenantDevice&) const = default;
 };
 
@@ -35,6 +36,7 @@ enum class Degraded {
   kMemoryOverLimit,  // it holds more than it may (its limit was lowered, or outside memory grew):
                      // it gets no more until that fits
   kMemoryNotTold,    // the driver does not tell what its processes hold
+  kMemoryLent,       // part of what it was promised is lent, and on its way back
   kNotReconciled,    // the driver, or one of its devices, could not be asked
 };
 
@@ -95,7 +97,8 @@ std::string encode(const ArbiterStatus& status, std::chrono::system_clock::time_
 // kInvalidArgument: not arbiter-status/v1, torn, edited, or a value out of range.
 Result<ArbiterStatus> decode_status(std::string_view text);
 
-// "memory-over-limit", "memory-not-told", "not-reconciled"; "unregistered", "no-grant".
+// "memory-over-limit", "memory-not-told", "memory-lent", "not-reconciled"; "unregistered",
+// "no-grant".
 std::string_view to_string(Degraded degraded);
 std::string_view to_string(Finding::Kind kind);
 

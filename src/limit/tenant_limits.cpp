@@ -63,6 +63,13 @@ Result<DeviceLimits> device_from(const json& value) {
                       .memory_bytes = optional_at<std::uint64_t>(value, "memoryBytes"),
                       .weight = value.at("weight").get<std::uint32_t>(),
                       .permille = optional_at<std::uint32_t>(value, "permille")};
+  if (const auto hard = optional_at<std::uint64_t>(value, "memoryHardBytes")) {
+    device.borrowing = {*hard, value.at("deviceBytes").get<std::uint64_t>()};
+    if (!device.memory_bytes || *hard < *device.memory_bytes) {
+      return refuse(
+          fmt::format("{}: memoryHardBytes {} is less than was promised", device.uuid, *hard));
+    }
+  }
   if (device.weight == 0) return refuse(fmt::format("{}: weight 0", device.uuid));
   if (device.permille && (*device.permille == 0 || *device.permille > 1000)) {
     return refuse(fmt::format("{}: permille {} is not in 1..1000", device.uuid, *device.permille));
@@ -99,6 +106,10 @@ std::string encode(const TenantLimits& limits) {
     json entry = {{"uuid", device.uuid}, {"weight", device.weight}};
     if (device.memory_bytes) entry["memoryBytes"] = *device.memory_bytes;
     if (device.permille) entry["permille"] = *device.permille;
+    if (device.borrowing) {
+      entry["memoryHardBytes"] = device.borrowing->hard_bytes;
+      entry["deviceBytes"] = device.borrowing->device_bytes;
+    }
     devices.push_back(std::move(entry));
   }
   const json body = {{"id", limits.id},

@@ -18,11 +18,19 @@
 
 namespace tranche::limit {
 
+// Memory beyond what is promised, while it is idle (limit/lending.h).
+struct Borrowing {
+  std::uint64_t hard_bytes = 0;    // what it may hold at most; more than promised
+  std::uint64_t device_bytes = 0;  // what there is to lend from
+  bool operator==(const Borrowing&) const = default;
+};
+
 struct DeviceLimits {
   std::string uuid;                             // "GPU-..." or "MIG-..."
-  std::optional<std::uint64_t> memory_bytes{};  // hard; nullopt: no limit
+  std::optional<std::uint64_t> memory_bytes{};  // promised; nullopt: no limit
   std::uint32_t weight = 1;                     // of the tenant among those on the device
   std::optional<std::uint32_t> permille{};      // of the device's time; nullopt: no cap
+  std::optional<Borrowing> borrowing{};         // nullopt: what is promised and no more
   bool operator==(const DeviceLimits&) const = default;
 };
 

@@ -10,7 +10,8 @@ TenantLimits sample() {
           .resource = "nvidia.com/gpu.shared",
           .enforcement = wire::Enforcement::kStrict,
           .priority = Class::kBestEffort,
-          .devices = {{"GPU-1", 512U << 20U, 2, 250}, {"MIG-2", std::nullopt, 1, std::nullopt}}};
+          .devices = {{"GPU-1", 512U << 20U, 2, 250, Borrowing{700U << 20U, 1U << 30U}},
+                      {"MIG-2", std::nullopt, 1, std::nullopt}}};
 }
 
 TEST(TenantLimits, AreReadAsTheyWereWritten) {
@@ -38,6 +39,10 @@ TEST(TenantLimits, ValuesOutOfRangeAreNamed) {
   limits = sample();
   limits.devices[1].weight = 0;
   EXPECT_EQ(decode(encode(limits)).error().what, "MIG-2: weight 0");
+  limits = sample();
+  limits.devices[0].borrowing->hard_bytes = 1000;
+  EXPECT_EQ(decode(encode(limits)).error().what,
+            "GPU-1: memoryHardBytes 1000 is less than was promised");
   limits.devices.clear();
   EXPECT_EQ(decode(encode(limits)).error().what, "0 devices; 1 to 16 are possible");
 }

@@ -24,8 +24,9 @@ struct Overloaded : Cases... {
 
 constexpr Bytes whole_mib(std::uint64_t bytes) { return Bytes::from_mib(bytes >> 20U); }
 
-// Of one tranche; nullopt: no limit.
-std::optional<Bytes> memory_part(const Limits& rules, const Device& device, int replicas) {
+// Of one tranche, as `limit` says; nullopt: no limit.
+std::optional<Bytes> memory_part(const config::MemoryLimit& limit, const Device& device,
+                                 int replicas) {
   using Part = std::optional<Bytes>;
   return std::visit(
       Overloaded{
@@ -41,7 +42,19 @@ std::optional<Bytes> memory_part(const Limits& rules, const Device& device, int 
                              1000);
           },
       },
-      rules.memory);
+      limit);
+}
+
+// What a container with `tranches` of a device, which was promised `part`, may borrow up to.
+std::optional<Borrowing> borrowing_of(const Limits& rules, const Device& device, int tranches,
+                                      int replicas, Bytes part) {
+  if (rules.enforcement != config::Enforcement::kElastic || !rules.memory_hard) return std::nullopt;
+  const auto each = std::min(
+      device.memory, memory_part(*rules.memory_hard, device, replicas).value_or(device.memory));
+  const auto hard =
+      std::min(device.memory, Bytes{each.value * static_cast<std::uint64_t>(tranches)});
+  if (hard <= part) return std::nullopt;
+  return Borrowing{.hard = hard, .device = device.memory};
 }
 
 // Of `tranches` together, in thousandths of the device's time; at least 1.
@@ -54,11 +67,14 @@ int share(const Limits& rules, int tranches, int replicas) {
 
 DeviceLimits device_limits(const Limits& rules, const Device& device, int tranches, int replicas) {
   DeviceLimits limits{.uuid = device.uuid, .weight = share(rules, tranches, replicas)};
-  if (auto part = memory_part(rules, device, replicas)) {
+  if (auto part = memory_part(rules.memory, device, replicas)) {
     part->value *= static_cast<std::uint64_t>(tranches);
     const bool all = tranches >= replicas && std::holds_alternative<EqualPart>(rules.memory);
     const bool more = device.memory.value > 0 && *part >= device.memory;
-    if (!all && !more) limits.memory = part;
+    if (!all && !more) {
+      limits.memory = part;
+      limits.borrowing = borrowing_of(rules, device, tranches, replicas, *part);
+    }
   }
   if (!std::holds_alternative<NoLimit>(rules.compute) && limits.weight < 1000) {
     limits.permille = limits.weight;
@@ -94,6 +110,22 @@ std::string too_much(int replicas, const std::string& part, const std::string& t
                      std::string_view key) {
   return fmt::format("{} {} more than {}; lower `{}` or `replicas`, or say `oversubscribe: true`",
                      tranches_of(replicas, part), replicas == 1 ? "is" : "are", than, key);
+}
+
+std::string objection_to_borrowing(const Limits& rules, const Device& device, int replicas) {
+  if (rules.enforcement != config::Enforcement::kElastic || !rules.memory_hard) return {};
+  if (device.memory.value == 0) {
+    return fmt::format(
+        "the driver does not tell how much memory {} has, so none can be lent; "
+        "remove `memoryHard`",
+        name_of(device));
+  }
+  const auto part = memory_part(rules.memory, device, replicas);
+  const auto hard = memory_part(*rules.memory_hard, device, replicas);
+  if (!part || !hard || *hard >= *part) return {};
+  return fmt::format("`memoryHard` {} is less than `memory` {} of {}; raise it, or remove it",
+                     config::to_text(*rules.memory_hard), config::to_text(rules.memory),
+                     name_of(device));
 }
 
 std::vector<int> replicas_of(const ResourceOffer& resource) {
@@ -143,7 +175,7 @@ std::string objection(const Limits& rules, const Device& device, int replicas) {
   if (!rules.holds()) return {};
   const bool of_the_device = !std::holds_alternative<NoLimit>(rules.memory) &&
                              !std::holds_alternative<Bytes>(rules.memory);
-  const auto part = memory_part(rules, device, replicas);
+  const auto part = memory_part(rules.memory, device, replicas);
   if (part && of_the_device && device.memory.value == 0) {
     return fmt::format("the driver does not tell how much memory {} has; write a quantity or none",
                        name_of(device));
@@ -152,6 +184,7 @@ std::string objection(const Limits& rules, const Device& device, int replicas) {
     return fmt::format("a part of {} would have less than 1 MiB; lower `replicas`",
                        name_of(device));
   }
+  if (auto why = objection_to_borrowing(rules, device, replicas); !why.empty()) return why;
   if (rules.oversubscribe) return {};
   const auto count = static_cast<std::uint64_t>(replicas);
   if (part && device.memory.value > 0 && part->value > device.memory.value / count) {

@@ -22,12 +22,20 @@ struct Device;
 struct Offer;
 struct ResourceOffer;
 
+// Memory beyond the part, borrowed while it is idle.
+struct Borrowing {
+  Bytes hard;    // more than the part
+  Bytes device;  // what the device has
+  bool operator==(const Borrowing&) const = default;
+};
+
 // A container's part of one device.
 struct DeviceLimits {
-  std::string uuid;               // "GPU-..." or "MIG-..."
-  std::optional<Bytes> memory;    // nullopt: no limit
-  int weight = 1;                 // > 0; among those that want the device's time
-  std::optional<int> permille{};  // of the device's time, 1..999; nullopt: no cap
+  std::string uuid;                      // "GPU-..." or "MIG-..."
+  std::optional<Bytes> memory;           // nullopt: no limit
+  int weight = 1;                        // > 0; among those that want the device's time
+  std::optional<int> permille{};         // of the device's time, 1..999; nullopt: no cap
+  std::optional<Borrowing> borrowing{};  // nullopt: it does not borrow
   bool operator==(const DeviceLimits&) const = default;
 };
 

@@ -242,6 +242,14 @@ Limits elastic(Limits rules) {
   return rules;
 }
 
+Limits with_hard(Limits rules, config::MemoryLimit hard) {
+  rules.memory_hard = hard;
+  return rules;
+}
+Limits borrowing(const Limits& rules, config::MemoryLimit hard) {
+  return with_hard(elastic(rules), hard);
+}
+
 const std::string kGpu = "GPU 0 (" + gpu_uuid(0) + ")";
 
 INSTANTIATE_TEST_SUITE_P(
@@ -263,11 +271,37 @@ INSTANTIATE_TEST_SUITE_P(
         Objection{"elastic_too", elastic(strict(mib(251))), 4,
                   "4 tranches of 251Mi are more than the 1000 MiB of " + kGpu +
                       "; lower `memory` or `replicas`, or say `oversubscribe: true`"},
+        Objection{"hard_below", borrowing(strict(mib(200)), mib(100)), 4,
+                  "`memoryHard` 100Mi is less than `memory` 200Mi of " + kGpu +
+                      "; raise it, or remove it"},
+        Objection{"hard", borrowing(strict(mib(200)), mib(2000)), 4, ""},
+        Objection{"hard_is_not_looked_at", with_hard(strict(mib(200)), mib(100)), 4, ""},
         Objection{"said", oversubscribed(strict(gib(1), Percent{1000})), 4, ""},
         Objection{"account_holds_nothing", account(strict(gib(1), Percent{1000})), 4, ""},
         Objection{"nothing_left", oversubscribed(strict()), 1001,
                   "a part of " + kGpu + " would have less than 1 MiB; lower `replicas`"}),
     [](const auto& test) { return std::string(test.param.name); });
+
+TEST(OfferLimits, ElasticTranchesBorrowUpToTheHardLimit) {
+  const Borrowing twice{.hard = mib(500), .device = mib(1000)};
+  EXPECT_EQ(part(borrowing(strict(), Percent{500}), 4, 1).borrowing, twice);
+  EXPECT_EQ(part(borrowing(strict(mib(200)), mib(250)), 4, 2).borrowing, twice);
+  const Borrowing all{.hard = mib(1000), .device = mib(1000)};
+  EXPECT_EQ(part(borrowing(strict(), NoLimit{}), 4, 1).borrowing, all);
+  EXPECT_EQ(part(borrowing(strict(), Percent{400}), 4, 3).borrowing, all);
+  EXPECT_EQ(part(borrowing(strict(), config::EqualPart{}), 4, 1).borrowing, std::nullopt);
+  EXPECT_EQ(part(borrowing(strict(), NoLimit{}), 4, 4).borrowing, std::nullopt);
+  EXPECT_EQ(part(borrowing(strict(NoLimit{}), NoLimit{}), 4, 1).borrowing, std::nullopt);
+  EXPECT_EQ(part(with_hard(strict(), NoLimit{}), 4, 1).borrowing, std::nullopt);
+}
+
+TEST(OfferLimits, MemoryThatIsNotToldCannotBeLent) {
+  auto hardware = machine();
+  hardware.gpus[0].memory = {};
+  EXPECT_THAT(
+      offered(limited(borrowing(strict(mib(100)), mib(200))), hardware).withheld.at(0).reason,
+      HasSubstr("so none can be lent"));
+}
 
 TEST(OfferLimits, APartOfUnknownMemoryIsNotPromised) {
   auto hardware = machine();

@@ -99,6 +99,76 @@ TEST_F(ArbiterTest, TenantsComeChangeAndGoWithTheirFiles) {
   }
 }
 
+// Two tenants promised 100 MiB each of a device of 640 MiB, of which 630 are lent.
+class LendingTest : public ArbiterTest {
+ protected:
+  static TenantLimits borrower(const std::string& id) {
+    auto result = limits(id, 500, wire::Enforcement::kElastic);
+    result.devices[0].borrowing = {640 * kMiB, 640 * kMiB};
+    return result;
+  }
+  void second() {
+    clock.advance(1s);
+    rounds(2);
+  }
+};
+
+TEST_F(LendingTest, IdleMemoryIsLentUntilItsOwnerComes) {
+  promise(borrower("a"));
+  promise(limits("b", 500));
+  const Library a = registered("a");
+  EXPECT_EQ(a.policy->devices[0].memory_limit, 630 * kMiB);
+  EXPECT_EQ(a.policy->devices[0].memory_view, 100 * kMiB);  // what can be relied upon
+  EXPECT_TRUE(a.ledger().charge(0, 600 * kMiB));
+  const Library b = registered("b");
+  EXPECT_EQ(b.policy->devices[0].memory_limit, 100 * kMiB);
+  EXPECT_EQ(a.policy->devices[0].memory_limit, 100 * kMiB);
+  EXPECT_FALSE(a.ledger().charge(0, 1));
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_NE(lines[0].find("70 MiB that a tenant was promised are lent"), std::string::npos)
+      << lines[0];
+  auto status = arbiter->status();
+  EXPECT_EQ(status.tenants[0].degraded, std::vector{Degraded::kMemoryOverLimit});
+  EXPECT_EQ(status.tenants[0].devices[0].may_hold_bytes, 100 * kMiB);
+  EXPECT_EQ(status.tenants[1].degraded, std::vector{Degraded::kMemoryLent});
+  EXPECT_EQ(status.tenants[1].devices[0].may_hold_bytes, std::nullopt);
+
+  a.ledger().release(0, 100 * kMiB);
+  second();
+  EXPECT_EQ(a.policy->devices[0].memory_limit, 530 * kMiB);
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_NE(lines[1].find("what was lent is back"), std::string::npos) << lines[1];
+  status = arbiter->status();
+  EXPECT_TRUE(status.tenants[0].degraded.empty());
+  EXPECT_TRUE(status.tenants[1].degraded.empty());
+}
+
+TEST_F(LendingTest, WhoStopsBorrowingHasWhatItWasPromised) {
+  promise(borrower("a"));
+  const Library a = registered("a");
+  EXPECT_EQ(a.policy->devices[0].memory_limit, 630 * kMiB);
+  auto strict = borrower("a");
+  strict.enforcement = wire::Enforcement::kStrict;
+  promise(strict);
+  EXPECT_EQ(a.policy->devices[0].memory_limit, 100 * kMiB);
+  auto less = borrower("a");
+  less.devices[0].borrowing->hard_bytes = 200 * kMiB;
+  promise(less);
+  EXPECT_EQ(a.policy->devices[0].memory_limit, 200 * kMiB);
+}
+
+TEST_F(LendingTest, TheNextArbiterLendsTheSame) {
+  promise(borrower("a"));
+  promise(borrower("b"));
+  const Library a = registered("a");
+  [[maybe_unused]] const Library b = registered("b");
+  EXPECT_TRUE(a.ledger().charge(0, 300 * kMiB));
+  open();
+  const Library again = registered("b");
+  second();
+  EXPECT_EQ(again.policy->devices[0].memory_limit, 215 * kMiB);  // half of what a left
+}
+
 TEST_F(ArbiterTest, AWrongFileIsToldOnceAndChangesNothing) {
   promise(limits("a", 500));
   const Library library = registered("a");

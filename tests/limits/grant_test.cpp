@@ -97,6 +97,13 @@ TEST_F(GrantLimitsTest, ReachTheProcessAndFollowTheConfiguration) {
   EXPECT_EQ(page.devices[1].memory_limit, 200 * kMiB);
   EXPECT_EQ(page.priority, static_cast<std::uint32_t>(wire::Priority::kBestEffort));
 
+  rules.enforcement = config::Enforcement::kElastic;
+  rules.memory_hard = config::Percent{150};
+  keeper_->follow(offered(rules));
+  rounds(2);
+  EXPECT_EQ(page.devices[0].memory_limit, 15 * kMiB) << "nobody else wants what it borrows";
+  EXPECT_EQ(page.devices[1].memory_limit, 300 * kMiB);
+
   keeper_->follow(offered({}));
   rounds(2);
   EXPECT_EQ(page.enforcement, static_cast<std::uint32_t>(wire::Enforcement::kOff));

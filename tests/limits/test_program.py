@@ -51,28 +51,53 @@ ok(cu.cuCtxSetCurrent(context))
 
 class Container:
     def __init__(self, machine, tenants, tenant):
+        self.tenants = tenants
         self.env = clean_environment(LD_LIBRARY_PATH=BUILD / "sim", LD_PRELOAD=LIMITER, **machine)
         self.env["TENANT"] = str(tenants.folder / tenant)
 
-    def run(self, body: str) -> str:
+    def start(self, body: str) -> subprocess.Popen:
         command = ["unshare", "--mount", "sh", "-c", CONTAINER, "sh", sys.executable, "-c", PRELUDE + body]
-        done = subprocess.run(command, env=self.env, capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, env=self.env, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+    def run(self, body: str) -> str:
+        return finish(self.start(body))
+
+
+def finish(program: subprocess.Popen) -> str:
+    out, err = program.communicate(timeout=120)
+    assert program.returncode == 0, out + err
+    return out
 
 
 @pytest.fixture
-def container(tmp_path):
-    machine, uuid = ours.simulated_l20(tmp_path)
-    tenants = ours.Tenants(tmp_path / "tenants")
-    tenants.promise("mine", uuid, memory=1024 * MiB)
-    arbiter = ours.arbiter(tmp_path, tenants.folder, **machine)
-    deadline = time.monotonic() + 30
-    while not tenants.socket("mine").exists():
-        assert arbiter.running() and time.monotonic() < deadline, arbiter.log
-        time.sleep(0.01)
-    yield Container(machine, tenants, "mine")
-    assert arbiter.stop() == 0, arbiter.log
+def serve(tmp_path):
+    """Gives a Container of the first of the tenants that a function promises for a GPU, beside an arbiter."""
+    arbiters = []
+
+    def start(promise) -> Container:
+        machine, uuid = ours.simulated_l20(tmp_path)
+        tenants = ours.Tenants(tmp_path / "tenants")
+        names = promise(tenants, uuid)
+        arbiters.append(ours.arbiter(tmp_path, tenants.folder, **machine))
+        deadline = time.monotonic() + 30
+        while not all(tenants.socket(name).exists() for name in names):
+            assert arbiters[0].running() and time.monotonic() < deadline, arbiters[0].log
+            time.sleep(0.01)
+        return Container(machine, tenants, names[0])
+
+    yield start
+    for arbiter in arbiters:
+        assert arbiter.stop() == 0, arbiter.log
+
+
+@pytest.fixture
+def container(serve):
+    def promise(tenants, uuid):
+        tenants.promise("mine", uuid, memory=1024 * MiB)
+        return ["mine"]
+
+    return serve(promise)
 
 
 def test_memory_ends_at_the_part(container):
@@ -133,3 +158,48 @@ def test_what_one_cannot_have_another_has(container):
     """A process that ended has given back what it held."""
     for _ in range(3):
         container.run("assert cu.cuMemAlloc(700 * MiB)[0] == cu.CUresult.CUDA_SUCCESS")
+
+
+def test_idle_memory_is_borrowed_until_its_owner_comes(serve):
+    def promise(tenants, uuid):
+        tenants.promise(
+            "mine",
+            uuid,
+            enforcement="elastic",
+            devices=[
+                {
+                    "uuid": uuid,
+                    "weight": 1,
+                    "memoryBytes": 1024 * MiB,
+                    "memoryHardBytes": 46068 * MiB,
+                    "deviceBytes": 46068 * MiB,
+                }
+            ],
+        )
+        tenants.promise("other", uuid, memory=30 * 1024 * MiB)
+        return ["mine", "other"]
+
+    container = serve(promise)
+    program = container.start("""
+free, total = ok(cu.cuMemGetInfo())
+assert total == 1024 * MiB, total  # what can be relied upon
+borrowed = [ok(cu.cuMemAlloc(10 * 1024 * MiB)) for _ in range(3)]
+print("borrowed", flush=True)
+sys.stdin.readline()
+error, _ = cu.cuMemAlloc(10 * 1024 * MiB)
+assert error == OUT_OF_MEMORY, error
+for address in borrowed[1:]:
+    ok(cu.cuMemFree(address))
+print("given back", flush=True)
+deadline = time.monotonic() + 30
+while cu.cuMemAlloc(1024 * MiB)[0] == OUT_OF_MEMORY:  # of what nobody was promised
+    assert time.monotonic() < deadline
+    time.sleep(0.01)
+""")
+    assert program.stdout.readline() == "borrowed\n", program.communicate()
+    owner = ours.Registered(container.tenants.socket("other"))
+    program.stdin.write("the owner is here\n")
+    program.stdin.flush()
+    assert program.stdout.readline() == "given back\n", program.communicate()
+    finish(program)
+    owner.close()
