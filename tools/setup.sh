@@ -3,6 +3,7 @@
 #
 #   tools/setup.sh build   what `make` and `make demo` need
 #   tools/setup.sh test    the above, and what `make test`, `make bench` and `make lint` need
+#   tools/setup.sh arm64   what the arm64 part of `make test-long` needs beside the above
 #   tools/setup.sh lab     what `make` and `make lab` need, a Go compiler among it
 #
 # Does nothing (and needs no root) when everything is there already.
@@ -23,13 +24,16 @@ case "$want" in
       libgtest-dev librapidcheck-dev openssl python3 python3-venv
     )
     ;;
+  arm64)
+    packages+=(g++-12-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static)
+    ;;
   lab)
     packages+=(
       busybox-static containernetworking-plugins iproute2 openssl procps python3 runc util-linux
     )
     ;;
   *)
-    echo "setup.sh: unknown set '$want'; use 'build', 'test' or 'lab'" >&2
+    echo "setup.sh: unknown set '$want'; use 'build', 'test', 'arm64' or 'lab'" >&2
     exit 2
     ;;
 esac

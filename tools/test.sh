@@ -90,6 +90,13 @@ fuzz() { # seconds for each target
   done
 }
 
+# The library that goes into containers, cross-compiled; its programs run on an emulated processor.
+arm64() {
+  tools/setup.sh arm64 && build arm64 && python_environment &&
+    TRANCHE_BUILD=build/arm64 "$venv/bin/python" -m pytest -q tests/limits/test_library.py -k test_it &&
+    "$venv/bin/python" -m pytest -q tests/arm64
+}
+
 # The programs of a real Kubernetes: compiled once, then taken from the cache.
 lab_programs() {
   tools/setup.sh lab && lab/build/build || return 1
@@ -117,6 +124,7 @@ if [ $long = 1 ]; then
   part fuzz fuzz 300
   part soak-ledger env TRANCHE_SOAK=1 build/tests/interpose_test
   part soak python_tests tests/e2e tests/sim tests/limits --soak
+  part arm64 arm64
 else
   part fuzz fuzz 5
 fi

@@ -25,7 +25,7 @@ def dynamic_symbols() -> list[tuple[bool, str, str]]:
     found = []
     for line in lines:
         fields = line.split()
-        if len(fields) < 8 or not fields[0].endswith(":") or not fields[0][:-1].isdigit():
+        if len(fields) < 8 or fields[3] == "SECTION" or not fields[0].endswith(":") or not fields[0][:-1].isdigit():
             continue
         name, _, version = fields[7].partition("@")
         if name:
