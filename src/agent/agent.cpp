@@ -276,6 +276,7 @@ Result<void> Agent::carry_out(offer::Offer offer) {
     orphans_said_ = line;
   }
   follow_limits(next.offer);
+  follow_evictions(next.offer);
   tell_withheld(next.offer);
   carried_ = std::move(next);
   carry_anew_ = false;

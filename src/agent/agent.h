@@ -21,6 +21,7 @@
 #include "agent/cdi_keeper.h"
 #include "agent/config_source.h"
 #include "agent/desired.h"
+#include "agent/finding_notices.h"
 #include "agent/grant_store.h"
 #include "agent/hardware_watch.h"
 #include "agent/label_keeper.h"
@@ -63,6 +64,7 @@ class Agent {
     LabelSink* labels = nullptr;  // null: the file
     std::function<void(const ConfigReport&)> report = {};
     std::function<void(const NodeNotice&)> tell = {};
+    std::function<void(EvictPolicy)> evict = {};
   };
   struct Settings {
     config::AgentOptions options;
@@ -107,6 +109,7 @@ class Agent {
   Result<void> carry_out(offer::Offer offer);
   void keep_promises(offer::Offer& offer);
   void follow_limits(const offer::Offer& offer);
+  void follow_evictions(const offer::Offer& offer);
   void tell_withheld(const offer::Offer& offer) const;
   void announce(const config::Loaded& loaded) const;
   void complain(std::string& last, const Error& error, std::string_view consequence);
@@ -142,6 +145,7 @@ class Agent {
   std::string limits_complaint_;
   std::string orphans_said_;
   std::string unlimited_said_;
+  bool nobody_evicts_said_ = false;
 
   StatusFile status_;
   std::unique_ptr<NodeLock> lock_;

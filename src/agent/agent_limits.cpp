@@ -48,6 +48,22 @@ void Agent::follow_limits(const offer::Offer& offer) {
   unlimited_said_ = line;
 }
 
+// The controller evicts, and only where there is one that does.
+void Agent::follow_evictions(const offer::Offer& offer) {
+  auto policy = evict_policy(offer);
+  const bool nobody = !policy.empty() && !(ports_.evict && settings_.options.ask_evictions &&
+                                           !settings_.options.arbiter_state_dir.empty());
+  if (nobody && !nobody_evicts_said_) {
+    ports_.log.warn(
+        fmt::format("{}: the configuration says unregistered: evict, and no controller that evicts "
+                    "is known here, so such containers are reported and not evicted; set "
+                    "limits.evict=true in the chart's values, or write unregistered: event",
+                    fmt::join(policy.resources, ", ")));
+  }
+  nobody_evicts_said_ = nobody;
+  if (ports_.evict) ports_.evict(std::move(policy));
+}
+
 // What the log says of resources newly not advertised, for `kubectl describe node`.
 void Agent::tell_withheld(const offer::Offer& offer) const {
   if (!ports_.tell) return;

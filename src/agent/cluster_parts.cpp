@@ -3,6 +3,12 @@
 #include "kube/connect.h"
 
 namespace tranche::agent {
+namespace {
+
+constexpr std::chrono::seconds kLookAtFindings{2};
+constexpr std::chrono::seconds kLongestLook{5};
+
+}  // namespace
 
 Result<std::unique_ptr<ClusterParts>> ClusterParts::open(const config::Sources& sources,
                                                          const config::AgentOptions& options,
@@ -25,6 +31,17 @@ Result<std::unique_ptr<ClusterParts>> ClusterParts::open(const config::Sources& 
     parts->reporter_.emplace(objects, *parts->node_, clock, log);
   }
   return parts;
+}
+
+void ClusterParts::watch_arbiter(const config::AgentOptions& options, const Clock& clock,
+                                 const Log& log) {
+  if (options.arbiter_state_dir.empty()) return;
+  if (!node_) node_.emplace(*objects_, options.node_name, bell_, log);
+  findings_.emplace(*objects_, *node_,
+                    FindingReporter::Options{.arbiter_dir = options.arbiter_state_dir,
+                                             .asks = options.ask_evictions},
+                    clock, log);
+  finder_.emplace(kLookAtFindings, [this] { findings_->look({.deadline = kLongestLook}); });
 }
 
 void ClusterParts::label(config::LabelOutput output, const config::AgentOptions& options,

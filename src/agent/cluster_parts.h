@@ -7,9 +7,11 @@
 
 #include "agent/bell.h"
 #include "agent/cluster_source.h"
+#include "agent/finding_reporter.h"
 #include "agent/label_sink.h"
 #include "agent/node_reporter.h"
 #include "agent/node_view.h"
+#include "agent/periodic.h"
 #include "agent/status_file.h"
 #include "config/agent_options.h"
 #include "config/load.h"
@@ -27,6 +29,9 @@ class ClusterParts {
   // labels() is asked for.
   void label(config::LabelOutput output, const config::AgentOptions& options, const Log& log);
 
+  // What the arbiter finds is told from now on, where the options say where it is. At most once.
+  void watch_arbiter(const config::AgentOptions& options, const Clock& clock, const Log& log);
+
   Bell& bell() { return bell_; }
   // null: the configuration comes from elsewhere.
   ClusterSource* source() { return source_ ? &*source_ : nullptr; }
@@ -38,6 +43,10 @@ class ClusterParts {
   void tell(const NodeNotice& notice) {
     if (reporter_) reporter_->tell(notice);
   }
+  // Who is to be evicted from now on.
+  void evict(EvictPolicy policy) {
+    if (findings_) findings_->follow(std::move(policy));
+  }
 
  private:
   ClusterParts() = default;
@@ -48,6 +57,8 @@ class ClusterParts {
   std::optional<ClusterSource> source_;
   std::unique_ptr<LabelSink> labels_;
   std::optional<NodeReporter> reporter_;
+  std::optional<FindingReporter> findings_;
+  std::optional<Periodic> finder_;  // last: its thread uses findings_
 };
 
 }  // namespace tranche::agent

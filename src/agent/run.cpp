@@ -94,6 +94,8 @@ Result<void> run(const config::Sources& sources, const config::AgentOptions& opt
     ports.labels = cluster->labels();
     ports.report = [cluster](const ConfigReport& report) { cluster->report(report); };
     ports.tell = [cluster](const NodeNotice& notice) { cluster->tell(notice); };
+    ports.evict = [cluster](EvictPolicy policy) { cluster->evict(std::move(policy)); };
+    cluster->watch_arbiter(options, clock, log);
   }
   Agent agent(std::move(ports), {.options = options, .xid_policy = xid_policy(sources)}, source,
               std::move(loaded));

@@ -22,7 +22,7 @@ std::string shorten(const std::string& text, std::size_t bytes) {
   return text.substr(0, bytes);
 }
 
-// FNV-1a: tells reasons of the same nanosecond apart.
+// FNV-1a: tells what happened in the same nanosecond apart.
 std::uint32_t hash(std::string_view text) {
   std::uint32_t value = 0x811c9dc5U;
   for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x01000193U;
@@ -45,7 +45,7 @@ OrderedJson json_of(const Event::Series& series) {
 
 ObjectKey key_of(const Event& event) {
   const auto since = std::chrono::nanoseconds(event.time.time_since_epoch()).count();
-  const auto suffix = fmt::format(".{:x}{:08x}", since, hash(event.reason));
+  const auto suffix = fmt::format(".{:x}{:08x}", since, hash(event.reason + event.note));
   auto name = shorten(event.regarding.name, kMaxName - suffix.size());
   // A part of a name ends with a letter or a digit.
   while (name.ends_with('.') || name.ends_with('-')) name.pop_back();

@@ -29,7 +29,7 @@ struct Event {
 };
 
 // Where the event belongs: the namespace of what it is about ("default" for a cluster-scoped
-// object), and a name that is the same for the same object, reason and time.
+// object), and a name that is the same for the same object, reason, note and time.
 ObjectKey key_of(const Event& event);
 
 // For create. What is longer than the API server takes is cut at a character's end.

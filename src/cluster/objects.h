@@ -116,6 +116,10 @@ class Objects {
                                const Call& call = {}) = 0;
   virtual Result<void> remove(const Kind& kind, const ObjectKey& key,
                               const Preconditions& preconditions = {}, const Call& call = {}) = 0;
+  // Asks for the Pod's end as `kubectl drain` does (policy/v1 Eviction): a PodDisruptionBudget may
+  // forbid it for now (kUnavailable, asked once). `uid`: only if it is still that Pod.
+  virtual Result<void> evict(const ObjectKey& pod, const std::string& uid,
+                             const Call& call = {}) = 0;
 };
 
 }  // namespace tranche::cluster

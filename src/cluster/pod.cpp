@@ -60,7 +60,25 @@ void read_metadata(const Fields& metadata, Pod& pod) {
   pod.deleting = metadata.maybe_text("deletionTimestamp").has_value();
 }
 
+// Kubelet's marks on the copy of a static Pod. Source: pkg/kubelet/types/pod_update.go.
+constexpr const char* kMirrorAnnotation = "kubernetes.io/config.mirror";
+constexpr const char* kHashAnnotation = "kubernetes.io/config.hash";
+
+// "containerd://3f2a..."; empty before it runs.
+void read_ids(const Fields& status, std::string_view key, Pod& pod) {
+  for (const auto& item : status.list(key)) {
+    const auto id = item.text("containerID");
+    const auto scheme = id.find("://");
+    if (scheme == std::string::npos) continue;
+    pod.container_ids[id.substr(scheme + 3)] = item.text("name");
+  }
+}
+
 void read_status(const Fields& status, Pod& pod) {
+  for (const auto* const key :
+       {"containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"}) {
+    read_ids(status, key, pod);
+  }
   pod.phase = status.text("phase");
   pod.reason = status.text("reason");
   pod.message = status.text("message");
@@ -83,6 +101,13 @@ Result<Pod> parse_pod(std::string_view json) {
     read_containers(spec, "containers", false, pod);
     read_status(top.object("status"), pod);
   });
+}
+
+bool is_mirror(const Pod& pod) { return pod.annotations.contains(kMirrorAnnotation); }
+
+const std::string& uid_on_node(const Pod& pod) {
+  const auto hash = pod.annotations.find(kHashAnnotation);
+  return is_mirror(pod) && hash != pod.annotations.end() ? hash->second : pod.uid;
 }
 
 }  // namespace tranche::cluster

@@ -40,10 +40,19 @@ struct Pod {
   // Of the condition PodScheduled while it is False: why the scheduler does not place it.
   std::string unschedulable;
   std::vector<PodContainer> containers;
+  // Of status: the runtime's id ("3f2a...", without its scheme) -> the container's name.
+  StringMap container_ids;
 
   bool operator==(const Pod&) const = default;
 };
 
 Result<Pod> parse_pod(std::string_view json);
+
+// Whether kubelet runs it from a file of its own (a static Pod): what the API server shows is a
+// copy, and deleting that ends nothing.
+bool is_mirror(const Pod& pod);
+// What the node calls it, in the control groups' names: its uid, of a static Pod the hash of its
+// file.
+const std::string& uid_on_node(const Pod& pod);
 
 }  // namespace tranche::cluster

@@ -284,6 +284,24 @@ TEST(Pod, WhyItIsNotPlaced) {
   EXPECT_EQ(pod->unschedulable, "0/8 nodes are available: 8 Insufficient nvidia.com/gpu.");
 }
 
+TEST(Pod, ContainersByTheRuntimesId) {
+  const auto pod = parse_pod(R"({"metadata":{"name":"p","uid":"u"},"status":{
+    "containerStatuses":[{"name":"main","containerID":"containerd://3f2a"},{"name":"waits"}],
+    "initContainerStatuses":[{"name":"init","containerID":"cri-o://77"}]}})");
+  ASSERT_TRUE(pod);
+  EXPECT_THAT(pod->container_ids, ElementsAre(Pair("3f2a", "main"), Pair("77", "init")));
+  EXPECT_FALSE(is_mirror(*pod));
+  EXPECT_EQ(uid_on_node(*pod), "u");
+}
+
+TEST(Pod, AStaticOneIsKnownByItsFile) {
+  const auto pod = parse_pod(R"({"metadata":{"name":"p","uid":"u","annotations":{
+    "kubernetes.io/config.mirror":"0b","kubernetes.io/config.hash":"0a"}}})");
+  ASSERT_TRUE(pod);
+  EXPECT_TRUE(is_mirror(*pod));
+  EXPECT_EQ(uid_on_node(*pod), "0a");
+}
+
 TEST(Pod, BrokenQuantityIsNamed) {
   const auto pod = parse_pod(R"({"metadata":{"name":"p"},"spec":{"containers":[
     {"name":"c","resources":{"limits":{"nvidia.com/gpu":"two"}}}]}})");

@@ -134,6 +134,8 @@ Result<AgentOptions> load_agent_options(const Sources& sources) {
       .labels = labels_mode(reader),
       .state_dir = reader.get<std::string>("state-dir"),
       .limit_library = reader.get<std::string>("limit-library"),
+      .arbiter_state_dir = reader.get<std::string>("arbiter-state-dir"),
+      .ask_evictions = reader.get<bool>("ask-evictions"),
       .host_root = reader.get<std::string>("host-root"),
       .cdi_root = reader.get<std::string>("cdi-root"),
       .health_recovery = health_recovery(reader),

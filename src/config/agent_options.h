@@ -40,7 +40,9 @@ struct AgentOptions {
   bool take_over = false;
   LabelsMode labels = LabelsMode::kAuto;
   std::string state_dir = "/var/lib/tranche";
-  std::string limit_library;  // "": beside this program
+  std::string limit_library;      // "": beside this program
+  std::string arbiter_state_dir;  // "": what the arbiter finds is not read
+  bool ask_evictions = false;     // a controller evicts
   std::string host_root = "/";
   std::string cdi_root = "/var/run/cdi";
   std::optional<std::chrono::nanoseconds> health_recovery =

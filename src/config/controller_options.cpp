@@ -79,9 +79,13 @@ CleanupOptions::Mode mode(OptionReader& reader) {
 
 Result<ControllerOptions> load_controller_options(const Sources& sources) {
   OptionReader reader(sources, kUseController);
+  const bool evict = reader.get<bool>("evict-unregistered");
+  const bool has_map = !evict || !reader.get<std::string>("config-map-out").empty();
   ControllerOptions options{
       .ns = name(reader, "namespace", "the namespace of the policy's ConfigMaps"),
-      .config_map_out = name(reader, "config-map-out", "the ConfigMap that the agents follow"),
+      .config_map_out =
+          has_map ? name(reader, "config-map-out", "the ConfigMap that the agents follow") : "",
+      .evict_unregistered = evict,
       .leader_elect = reader.get<bool>("leader-elect"),
       .pod_name = reader.get<std::string>("pod-name"),
       .kubeconfig = reader.get<std::string>("kubeconfig"),

@@ -14,7 +14,8 @@ namespace tranche::config {
 
 struct ControllerOptions {
   std::string ns;              // the release's: of policies' ConfigMaps, config_map_out, the Lease
-  std::string config_map_out;  // the ConfigMap that the agents follow
+  std::string config_map_out;  // the ConfigMap that the agents follow; "": no policy is followed
+  bool evict_unregistered = false;
   bool leader_elect = false;
   std::string pod_name;    // "": not in a Pod
   std::string kubeconfig;  // "": the Pod's service account

@@ -59,7 +59,6 @@ FileLimits read_fields(const Children& children, int line) {
       read_word(children, "unregistered", unregistered_of, "write event or evict");
   limits.memory_hard_line = line_of(children, "memoryHard");
   limits.priority_line = line_of(children, "class");
-  limits.unregistered_line = line_of(children, "unregistered");
   return limits;
 }
 

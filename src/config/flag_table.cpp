@@ -312,6 +312,16 @@ constexpr auto kFlags = std::to_array<FlagSpec>({
      .help = "libtranche-limit.so, which containers with limits are given (tranche.limits of the "
              "configuration); empty: ../lib/libtranche-limit.so beside this program's folder; "
              "none: no arbiter runs here, so nothing that has limits is offered"},
+    {.name = "arbiter-state-dir",
+     .environment = kNames<"TRANCHE_ARBITER_STATE_DIR">,
+     .help = "the arbiter's --state-dir: what it finds there becomes Events on the Node and the "
+             "Pods; empty: it is in the arbiter's log alone"},
+    {.name = "ask-evictions",
+     .environment = kNames<"TRANCHE_ASK_EVICTIONS">,
+     .type = FlagType::kBool,
+     .default_text = "false",
+     .help = "a controller runs with --evict-unregistered: ask it to evict Pods that use a limited "
+             "device past the limiter, where the configuration says unregistered: evict"},
     {.name = "host-root",
      .environment = kNames<"TRANCHE_HOST_ROOT">,
      .default_text = "/",
@@ -391,7 +401,14 @@ constexpr auto kFlags = std::to_array<FlagSpec>({
     {.name = "config-map-out",
      .environment = kNames<"CONFIG_MAP_OUT">,
      .help = "ConfigMap that the agents follow (their --config-map): it is made to hold what the "
-             "ClusterPolicy asks for (required)",
+             "ClusterPolicy asks for (required, but with --evict-unregistered: empty follows no "
+             "ClusterPolicy)",
+     .uses = kUseController},
+    {.name = "evict-unregistered",
+     .environment = kNames<"TRANCHE_EVICT_UNREGISTERED">,
+     .type = FlagType::kBool,
+     .default_text = "false",
+     .help = "evict the Pods that agents ask to be evicted (their --ask-evictions)",
      .uses = kUseController},
     {.name = "leader-elect",
      .environment = kNames<"LEADER_ELECT">,

@@ -90,11 +90,8 @@ INSTANTIATE_TEST_SUITE_P(
                  general([](Limits& l) { l.priority = PriorityClass::kLatencyCritical; }),
                  {"f.yaml:2: tranche.limits.class: classes count with policy priority only"}},
         Accepted{"unregistered_event", "{enforcement: strict, unregistered: event}", kStrict},
-        Accepted{"unregistered_evict",
-                 "{enforcement: strict, unregistered: evict}",
-                 general([](Limits& l) { l.unregistered = Unregistered::kEvict; }),
-                 {"f.yaml:2: tranche.limits.unregistered: this release reports such containers "
-                  "and evicts none yet"}},
+        Accepted{"unregistered_evict", "{enforcement: strict, unregistered: evict}",
+                 general([](Limits& l) { l.unregistered = Unregistered::kEvict; })},
         Accepted{
             "entry_alone", "{resources: [{name: gpu.shared, enforcement: strict, memory: 4Gi}]}",
             [](LimitTable& out) {

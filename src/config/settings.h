@@ -77,7 +77,6 @@ struct FileLimits {
   int line = 0;              // of the entry
   int memory_hard_line = 0;  // 0: not written
   int priority_line = 0;
-  int unregistered_line = 0;
 };
 
 // tranche.limits as written.

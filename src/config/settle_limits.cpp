@@ -38,11 +38,6 @@ void check(const FileLimits& written, const Limits& settled, const Settings& set
                   "classes count with policy priority only, so this has no effect",
                   "add 'policy: priority', or remove the key");
   }
-  if (written.unregistered_line > 0 && settled.unregistered == Unregistered::kEvict) {
-    problems.warn(where(written.unregistered_line, "unregistered"),
-                  "this release reports such containers and evicts none yet",
-                  "write event, or keep it for a later release");
-  }
 }
 
 }  // namespace

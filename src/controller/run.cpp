@@ -14,6 +14,7 @@
 #include "config/controller_options.h"
 #include "controller/controller.h"
 #include "controller/elector.h"
+#include "controller/evictor.h"
 #include "kube/connect.h"
 
 namespace tranche::controller {
@@ -61,23 +62,57 @@ class Candidate {
   std::jthread thread_;
 };
 
-int work_alone(cluster::Objects& objects, Controller::Options options, int signals,
-               const Clock& clock, const Log& log) {
-  const Controller controller(objects, std::move(options), clock, log);
+// What a controller does; which parts, its options say.
+class Work {
+ public:
+  struct Options {
+    std::optional<Controller::Options> policy;
+    std::optional<Evictor::Options> evictions;
+    std::string ns;
+    std::string instance;
+  };
+  Work(cluster::Objects& objects, Options options, const Clock& clock, const Log& log) {
+    if (options.policy) policy_.emplace(objects, *std::move(options.policy), clock, log);
+    if (options.evictions) evictor_.emplace(objects, *std::move(options.evictions), clock, log);
+  }
+
+ private:
+  std::optional<Controller> policy_;
+  std::optional<Evictor> evictor_;
+};
+
+Work::Options parts(const config::ControllerOptions& options) {
+  Work::Options work{
+      .policy = {}, .evictions = {}, .ns = options.ns, .instance = identity(options)};
+  if (!options.config_map_out.empty()) {
+    work.policy = Controller::Options{
+        .ns = work.ns, .out_name = options.config_map_out, .instance = work.instance};
+  }
+  if (options.evict_unregistered) {
+    work.evictions = Evictor::Options{.ns = work.ns, .instance = work.instance};
+  }
+  return work;
+}
+
+int work_alone(cluster::Objects& objects, Work::Options options, int signals, const Clock& clock,
+               const Log& log) {
+  const Work work(objects, std::move(options), clock, log);
   while (!told_to_end(signals)) {
   }
   return 0;
 }
 
-int work_while_leading(cluster::Objects& objects, Controller::Options options, int signals,
+int work_while_leading(cluster::Objects& objects, Work::Options options, int signals,
                        const Clock& clock, const Log& log) {
   Candidate candidate(
       objects, {.lease = {.ns = options.ns, .name = kLeaseName}, .identity = options.instance},
       clock, log);
   const auto& elector = candidate.elector();
-  options.time_left = [&elector] { return elector.time_left(); };
+  const auto time_left = [&elector] { return elector.time_left(); };
+  if (options.policy) options.policy->time_left = time_left;
+  if (options.evictions) options.evictions->time_left = time_left;
   // Ends before the candidate: the Lease is given away when nothing is written any more.
-  std::optional<Controller> controller;
+  std::optional<Work> work;
   while (!told_to_end(signals)) {
     if (elector.lost()) {
       log.error(
@@ -85,7 +120,7 @@ int work_while_leading(cluster::Objects& objects, Controller::Options options, i
           "waits for its turn");
       return 1;
     }
-    if (!controller && elector.leads()) controller.emplace(objects, options, clock, log);
+    if (!work && elector.leads()) work.emplace(objects, options, clock, log);
   }
   return 0;
 }
@@ -95,12 +130,15 @@ Result<int> run(const config::ControllerOptions& options, const config::Sources&
   ASSIGN_OR_RETURN(const auto objects, kube::connect(options.kubeconfig, sources.environment,
                                                      "tranche-controller", log));
   const SystemClock clock;
-  log.info(fmt::format("following the ClusterPolicy; agents follow ConfigMap {}/{}", options.ns,
-                       options.config_map_out));
+  if (!options.config_map_out.empty()) {
+    log.info(fmt::format("following the ClusterPolicy; agents follow ConfigMap {}/{}", options.ns,
+                         options.config_map_out));
+  }
+  if (options.evict_unregistered) {
+    log.info("evicting Pods that use limited devices past the limiter, where agents ask for it");
+  }
   const auto work = options.leader_elect ? work_while_leading : work_alone;
-  return work(*objects,
-              {.ns = options.ns, .out_name = options.config_map_out, .instance = identity(options)},
-              signals, clock, log);
+  return work(*objects, parts(options), signals, clock, log);
 }
 
 }  // namespace

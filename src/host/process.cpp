@@ -123,6 +123,38 @@ std::optional<Place> place_of(const std::vector<Mount>& mounts, const std::files
   return Place{nearest->device, root.string()};
 }
 
+std::optional<PodProcess> pod_process(std::string_view cgroup) {
+  constexpr std::size_t kHash = 32;  // of a static Pod
+  constexpr std::size_t kUid = 36;
+  constexpr std::size_t kContainer = 64;
+  const auto digits = [](std::string_view text) {
+    return static_cast<std::size_t>(std::ranges::find_if_not(text,
+                                                             [](char c) {
+                                                               return (c >= '0' && c <= '9') ||
+                                                                      (c >= 'a' && c <= 'f') ||
+                                                                      c == '-' || c == '_';
+                                                             }) -
+                                    text.begin());
+  };
+  for (auto at = cgroup.find("pod"); at != std::string_view::npos;
+       at = cgroup.find("pod", at + 1)) {
+    if (at == 0 || (cgroup[at - 1] != '/' && cgroup[at - 1] != '-')) continue;
+    const auto rest = cgroup.substr(at + 3);
+    const auto length = digits(rest);
+    if (length != kUid && length != kHash) continue;
+    PodProcess result{.pod_uid = std::string(rest.substr(0, length)), .container = {}};
+    std::ranges::replace(result.pod_uid, '_', '-');
+    const auto slash = rest.find('/');
+    auto below = slash == std::string_view::npos ? "" : rest.substr(slash + 1);
+    below = below.substr(0, below.find('/'));
+    if (below.ends_with(".scope")) below.remove_suffix(std::string_view(".scope").size());
+    const auto id = below.substr(below.size() - std::min(below.size(), kContainer));
+    if (digits(id) == kContainer) result.container = std::string(id);
+    return result;
+  }
+  return std::nullopt;
+}
+
 bool is_in_pod(std::string_view cgroup) {
   if (cgroup.find("kubepods") != std::string_view::npos) return true;
   // Seen from another Pod's namespace the path begins at what both have in common.

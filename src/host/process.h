@@ -51,4 +51,15 @@ std::optional<Place> place_of(const std::vector<Mount>& mounts, const std::files
 // Whether a control group is a Pod's, also as seen from another Pod's.
 bool is_in_pod(std::string_view cgroup);
 
+// Whose control group it is, by kubelet's and the runtimes' names for them (cgroupfs and systemd
+// drivers): ".../pod<uid>/<container>" and
+// "...-pod<uid with _ for ->.slice/cri-containerd-<container>.scope".
+struct PodProcess {
+  std::string pod_uid;
+  std::string container;  // the runtime's id, 64 hex digits; "": not told
+  bool operator==(const PodProcess&) const = default;
+};
+// nullopt: not a Pod's, or not to be told which.
+std::optional<PodProcess> pod_process(std::string_view cgroup);
+
 }  // namespace tranche::host

@@ -105,6 +105,37 @@ TEST_F(ProcessFiles, OneThatHasEndedIsNotFound) {
   EXPECT_TRUE(facts->mounts.empty());
 }
 
+TEST(PodProcess, IsToldByTheControlGroup) {
+  const std::string id(64, 'a');
+  const std::string uid = "0f8fad5b-d9cb-469f-a165-70867728950e";
+  const std::string masked = "0f8fad5b_d9cb_469f_a165_70867728950e";
+  const struct {
+    const char* name;
+    std::string cgroup;
+    std::optional<PodProcess> is;
+  } cases[] = {
+      {"cgroupfs", "/kubepods/besteffort/pod" + uid + "/" + id, PodProcess{uid, id}},
+      {"systemd",
+       "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + masked +
+           ".slice/cri-containerd-" + id + ".scope",
+       PodProcess{uid, id}},
+      {"systemd, guaranteed",
+       "/kubepods.slice/kubepods-pod" + masked + ".slice/crio-" + id + ".scope",
+       PodProcess{uid, id}},
+      {"from another Pod's", "/../../pod" + uid + "/" + id, PodProcess{uid, id}},
+      {"a group below the container's", "/kubepods/pod" + uid + "/" + id + "/sub",
+       PodProcess{uid, id}},
+      {"a static Pod's hash", "/kubepods/pod" + std::string(32, 'b') + "/" + id,
+       PodProcess{std::string(32, 'b'), id}},
+      {"no container", "/kubepods/pod" + uid, PodProcess{uid, ""}},
+      {"an odd container", "/kubepods/pod" + uid + "/x", PodProcess{uid, ""}},
+      {"no Pod", "/system.slice/ssh.service", std::nullopt},
+      {"a word that begins like one", "/podman/podcast", std::nullopt},
+      {"empty", "", std::nullopt},
+  };
+  for (const auto& one : cases) EXPECT_EQ(pod_process(one.cgroup), one.is) << one.name;
+}
+
 TEST(Process, ThisOneIsReadFromTheSystem) {
   const auto facts = read_process(FsRoot(), getpid());
   ASSERT_TRUE(facts) << facts.error().message();

@@ -197,7 +197,7 @@ Result<std::string> Client::Impl::answer(const Request& request, const Call& cal
     }
     const auto wait = wait_before_next(
         {number, request.reads(), outcome.sent, done ? outcome.status : 0, outcome.retry_after});
-    if (!wait || SteadyClock::now() + *wait >= end || !pause(*wait, call.stop)) {
+    if (!wait || request.once || SteadyClock::now() + *wait >= end || !pause(*wait, call.stop)) {
       if (number > 1) error.what += fmt::format(" ({} attempts)", number);
       return std::unexpected(std::move(error));
     }
@@ -394,6 +394,20 @@ Result<void> Client::remove(const Kind& kind, const ObjectKey& key,
   }
   request.method = "DELETE";
   request.body = preconditions_body(preconditions);
+  TRY(impl_->answer(request, call, impl_->options().max_object_bytes));
+  return {};
+}
+
+Result<void> Client::evict(const ObjectKey& pod, const std::string& uid, const Call& call) {
+  Request request{"create", kPod, pod, "eviction"};
+  if (!is_plain(uid) || !is_plain(pod.name) || !is_plain(pod.ns)) {
+    return fail(Code::kInvalidArgument, request.describe() + ": no such Pod");
+  }
+  request.method = "POST";
+  request.once = true;
+  request.body = fmt::format(
+      R"({{"apiVersion":"policy/v1","kind":"Eviction","metadata":{{"name":"{}","namespace":"{}"}},"deleteOptions":{{"preconditions":{{"uid":"{}"}}}}}})",
+      pod.name, pod.ns, uid);
   TRY(impl_->answer(request, call, impl_->options().max_object_bytes));
   return {};
 }

@@ -66,6 +66,8 @@ class Client final : public cluster::Objects {
   Result<void> remove(const cluster::Kind& kind, const cluster::ObjectKey& key,
                       const cluster::Preconditions& preconditions = {},
                       const cluster::Call& call = {}) override;
+  Result<void> evict(const cluster::ObjectKey& pod, const std::string& uid,
+                     const cluster::Call& call = {}) override;
 
  private:
   class Impl;

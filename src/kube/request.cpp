@@ -41,7 +41,9 @@ std::string Request::describe() const {
 }
 
 Result<std::string> Request::target() const {
-  const bool names_one = verb != "list" && verb != "watch" && verb != "create";
+  // To create a subresource (pods/eviction) names its object.
+  const bool names_one =
+      verb != "list" && verb != "watch" && (verb != "create" || !subresource.empty());
   if (names_one && key.name.empty()) {
     return fail(Code::kInvalidArgument, describe() + ": no name is given");
   }

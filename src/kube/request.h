@@ -22,6 +22,7 @@ struct Request {
   std::string query = {};  // of query_of()
   std::string body = {};
   std::string_view content_type = "application/json";
+  bool once = false;  // not asked again by itself, whatever the server answers
 
   // May be asked twice without harm.
   bool reads() const { return method == "GET"; }

@@ -158,6 +158,10 @@ std::string hint_of(const Request& request, long status, const Status& said, std
     case 410:
       return "list again";
     case 429:
+      if (request.subresource == "eviction") {
+        return "its PodDisruptionBudget allows no more at the moment; it is to wait for other Pods";
+      }
+      [[fallthrough]];
     case 503:
       return "the API server is busy or starting; try again later";
     default:

@@ -15,6 +15,8 @@ tranche:
     enforcement: strict
 """
 
+EVICT = LIMITS + "    unregistered: evict\n"
+
 MODES = {
     "defaults": {},
     "config-map": {"config": {"map": {"default": TIME_SLICING, "whole": "version: v1\n"}}},
@@ -29,6 +31,7 @@ MODES = {
     "volume-mounts": {"deviceListStrategy": ["envvar", "volume-mounts"]},
     "cpu-manager": {"compatWithCPUManager": True},
     "limits": {"config": {"map": {"default": LIMITS, "whole": "version: v1\n"}}},
+    "limits-evict": {"config": {"map": {"default": EVICT}}},
     "operator": {
         "compat": {"operatorNames": True},
         "clusterPolicy": {"installCRD": True, "create": True},

@@ -23,6 +23,18 @@ def features(ns):
     } | {f"{ns} get pods"}
 
 
+LIMITS = (
+    READS_NODE
+    | REPORTS
+    | reads_map("tranche", "gpu-tranche-configs")
+    | {
+        "cluster list pods",
+        "cluster watch pods",
+        "cluster create events.events.k8s.io",
+        "cluster patch events.events.k8s.io",
+    }
+)
+
 RBAC = {
     "defaults": set(),
     "config-map": READS_NODE | REPORTS | reads_map("tranche", "gpu-tranche-configs"),
@@ -36,7 +48,8 @@ RBAC = {
     "cdi": set(),
     "volume-mounts": set(),
     "cpu-manager": set(),
-    "limits": READS_NODE | REPORTS | reads_map("tranche", "gpu-tranche-configs"),
+    "limits": LIMITS,
+    "limits-evict": LIMITS,
     "operator": READS_NODE
     | REPORTS
     | reads_map("gpu-operator", "gpu-tranche-policy")
@@ -77,6 +90,23 @@ def test_rules_of_the_controller(helm):
     }
 
 
+def test_rules_of_a_controller_that_evicts(helm):
+    """And follows no policy: it cannot."""
+    rendered = helm.template(MODES["limits-evict"], namespace="tranche")
+    assert rendered.rules("gpu-tranche-controller") == {
+        "cluster list nodes",
+        "cluster watch nodes",
+        "cluster get pods",
+        "cluster create pods/eviction",
+        "cluster create events.events.k8s.io",
+        *(
+            f"tranche {verb} leases.coordination.k8s.io/tranche-controller"
+            for verb in ("get", "update", "patch")
+        ),
+    }
+    assert not helm.template(MODES["limits"], namespace="tranche").of("Deployment")
+
+
 def test_rules_of_the_cleanup(helm):
     rendered = helm.template()
     assert rendered.rules("gpu-tranche-cleanup") == {
@@ -111,8 +141,8 @@ def test_privileges_of_the_container(helm, mode):
     rendered = helm.template(MODES[mode], namespace=namespace(mode))
     assert rendered.agent()["securityContext"] == wanted
     assert not rendered.pod().get("hostNetwork")
-    assert rendered.pod().get("hostPID", False) == (mode == "limits")
-    assert (rendered.arbiter() is None) == (mode != "limits")
+    assert rendered.pod().get("hostPID", False) == mode.startswith("limits")
+    assert (rendered.arbiter() is None) != mode.startswith("limits")
 
 
 TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -158,7 +188,11 @@ PLUGIN = STATE | {
     "/var/lib/kubelet/pod-resources": "/var/lib/kubelet/pod-resources ro",
 }
 FEATURES = "/etc/kubernetes/node-feature-discovery/features.d"
+# What the arbiter found, to be read.
+FINDINGS = {"/run/tranche-arbiter": "/run/tranche-arbiter ro"}
 MOUNTS = {
+    "limits": PLUGIN | FINDINGS,
+    "limits-evict": PLUGIN | FINDINGS,
     "labels-file": PLUGIN | {FEATURES: FEATURES},
     "labels-only": STATE | {"/var/lib/kubelet/device-plugins": "(empty)"},
     "cdi": PLUGIN | {"/var/run/cdi": "/var/run/cdi", "/driver-root": "/run/nvidia/driver ro"},

@@ -7,7 +7,7 @@ import pathlib
 
 import pytest
 import yaml
-from modes import LIMITS, MODES, TIME_SLICING, namespace
+from modes import EVICT, LIMITS, MODES, TIME_SLICING, namespace
 
 LABELS = {"enabled": True, "labelOutput": "file"}
 GOLDEN = pathlib.Path(__file__).parent / "golden"
@@ -92,6 +92,44 @@ def test_the_arbiter_is_there_when_something_may_be_limited(helm, values, limite
     assert (rendered.arbiter() is not None) == limited
     # Without one the agent offers nothing that has limits.
     assert rendered.env().get("TRANCHE_LIMIT_LIBRARY") == (None if limited else "none")
+
+
+ENTRY = TIME_SLICING + """\
+tranche:
+  limits:
+    resources:
+    - {name: gpu, enforcement: strict, unregistered: evict}
+"""
+
+
+@pytest.mark.parametrize(
+    ("values", "evicts"),
+    [
+        ({"config": {"map": {"default": LIMITS}}}, False),
+        ({"config": {"map": {"default": EVICT}}}, True),
+        ({"config": {"map": {"default": TIME_SLICING, "l20": ENTRY}}}, True),
+        ({"config": {"map": {"default": EVICT}}, "limits": {"evict": False}}, False),
+        ({"config": {"map": {"default": EVICT}}, "limits": {"enabled": False}}, False),
+        ({"config": {"name": "elsewhere"}, "limits": {"enabled": True}}, False),
+        ({"config": {"name": "elsewhere"}, "limits": {"enabled": True, "evict": True}}, True),
+    ],
+)
+def test_a_controller_evicts_where_a_configuration_says_so(helm, values, evicts):
+    rendered = helm.template(values)
+    assert rendered.env().get("TRANCHE_ASK_EVICTIONS") == ("true" if evicts else None)
+    assert bool(rendered.of("Deployment")) == evicts
+    if evicts:
+        container = rendered.one("Deployment")["spec"]["template"]["spec"]["containers"][0]
+        assert "--evict-unregistered" in container["args"]
+        assert not any(word.startswith("--config-map-out") for word in container["args"])
+
+
+def test_a_policys_controller_evicts_too(helm):
+    values = MODES["operator"] | {"limits": {"enabled": True, "evict": True}}
+    container = helm.template(values, namespace="gpu-operator").one("Deployment")["spec"]["template"]["spec"]
+    words = container["containers"][0]["args"]
+    assert "--evict-unregistered" in words
+    assert "--config-map-out=gpu-tranche-policy" in words
 
 
 def test_the_arbiters_probe(helm):

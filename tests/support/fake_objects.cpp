@@ -61,6 +61,15 @@ json keep_other_part(const Kind& kind, const json& before, json after,
   if (subresource == "status") {
     json result = before;
     if (after.contains("status")) result["status"] = after["status"];
+    // As kubelet uses it: a Node's labels and annotations are written with its status.
+    for (const auto* const key : {"labels", "annotations"}) {
+      if (kind != kNode) break;
+      if (after["metadata"].contains(key)) {
+        result["metadata"][key] = after["metadata"][key];
+      } else {
+        result["metadata"].erase(key);
+      }
+    }
     return result;
   }
   if (!has_status(kind)) return after;
@@ -411,6 +420,17 @@ Result<void> FakeObjects::remove(const Kind& kind, const ObjectKey& key,
     return conflict("remove: another version");
   }
   state_->drop(kind, key);
+  return {};
+}
+
+Result<void> FakeObjects::evict(const ObjectKey& pod, const std::string& uid, const Call& call) {
+  const std::scoped_lock lock(state_->mutex);
+  TRY(state_->begin("evict", kPod, pod.to_string(), call));
+  ASSIGN_OR_RETURN(const auto* const stored, state_->find(kPod, pod));
+  if (stored->object.at("metadata").at("uid") != uid) {
+    return conflict("evict: another Pod of that name");
+  }
+  state_->drop(kPod, pod);
   return {};
 }
 

@@ -43,6 +43,9 @@ class FakeObjects final : public cluster::Objects {
   Result<void> remove(const cluster::Kind& kind, const cluster::ObjectKey& key,
                       const cluster::Preconditions& preconditions = {},
                       const cluster::Call& call = {}) override;
+  // The Pod is gone at once.
+  Result<void> evict(const cluster::ObjectKey& pod, const std::string& uid,
+                     const cluster::Call& call = {}) override;
 
   // What others do, seen by watches and not recorded as a call. `json` needs metadata.name alone;
   // an object of that name is replaced as a whole, status included.

@@ -92,6 +92,12 @@ seccompProfile:
 {{- /* Without an arbiter nothing with limits may be offered. */}}
 {{- $env = append $env (list "TRANCHE_LIMIT_LIBRARY" "none") }}
 {{- end }}
+{{- if $s.findings }}
+{{- $env = append $env (list "TRANCHE_ARBITER_STATE_DIR" $v.limits.arbiterStateDir) }}
+{{- end }}
+{{- if $s.evict }}
+{{- $env = append $env (list "TRANCHE_ASK_EVICTIONS" true) }}
+{{- end }}
 {{- $devices := $s.volumeMounts | ternary "/var/run/nvidia-container-devices" "all" }}
 {{- $env = append $env (list "NVIDIA_VISIBLE_DEVICES" $devices) }}
 {{- $env = append $env (list "NVIDIA_DRIVER_CAPABILITIES" "utility") }}
@@ -120,6 +126,9 @@ has one path in both, because containers with limits mount from it. */}}
       (dict "name" "pod-resources" "host" (printf "%s/pod-resources" $v.kubeletRoot) "path" "/var/lib/kubelet/pod-resources" "type" "DirectoryOrCreate" "readOnly" true)) -}}
 {{- else -}}
 {{- $folders = append $folders (dict "name" "device-plugins" "path" "/var/lib/kubelet/device-plugins") -}}
+{{- end -}}
+{{- if $s.findings -}}
+{{- $folders = append $folders (dict "name" "arbiter-state" "host" $v.limits.arbiterStateDir "path" $v.limits.arbiterStateDir "type" "DirectoryOrCreate" "readOnly" true) -}}
 {{- end -}}
 {{- if eq $s.labelOutput "file" -}}
 {{- $folders = append $folders (dict "name" "features" "host" "/etc/kubernetes/node-feature-discovery/features.d" "path" "/etc/kubernetes/node-feature-discovery/features.d" "type" "DirectoryOrCreate") -}}

@@ -39,7 +39,7 @@ seccompProfile:
 {{- $tenants := printf "%s/tenants" $v.stateDir -}}
 {{- $folders := list
       (dict "own" true "name" "tenants" "host" $tenants "path" $tenants "type" "DirectoryOrCreate")
-      (dict "own" true "name" "arbiter-state" "host" $v.limits.arbiterStateDir "path" $v.limits.arbiterStateDir "type" "DirectoryOrCreate") -}}
+      (dict "own" (not $s.findings) "name" "arbiter-state" "host" $v.limits.arbiterStateDir "path" $v.limits.arbiterStateDir "type" "DirectoryOrCreate") -}}
 {{- range (include "tranche.agentFolders" . | fromJson).folders -}}
 {{- if has .name (list "driver-root" "all-devices") -}}
 {{- $folders = append $folders . -}}

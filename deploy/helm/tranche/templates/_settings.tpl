@@ -10,6 +10,8 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
   usesApi        the agent talks to the API server
   migMonitor, volumeMounts, cdi    what the mode needs of the container
   limits         containers may be limited here: the arbiter runs
+  findings       what the arbiter finds becomes Events
+  evict          and the controller evicts where the configuration says so
 */}}
 {{- define "tranche.settings" -}}
 {{- $v := .Values -}}
@@ -28,6 +30,9 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
 {{- if kindIs "invalid" $gfd -}}{{- $gfd = $v.compat.operatorNames -}}{{- end -}}
 {{- $labelOutput := $gfd | ternary $v.gfd.labelOutput "" -}}
 {{- $needs := include "tranche.needs" (dict "values" $v "embedded" $embedded) | fromJson -}}
+{{- $usesApi := or (ne $configMap "") (has $labelOutput (list "nodefeature" "node")) -}}
+{{- $limits := and $v.devicePlugin.enabled $needs.limits -}}
+{{- $findings := and $limits $usesApi -}}
 {{- dict
       "configMap" $configMap
       "embedded" $embedded
@@ -35,11 +40,13 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
       "fallbacks" ($clusterPolicy | ternary (list "empty") $v.config.fallbackStrategies)
       "clusterPolicy" $clusterPolicy
       "labelOutput" $labelOutput
-      "usesApi" (or (ne $configMap "") (has $labelOutput (list "nodefeature" "node")))
+      "usesApi" $usesApi
       "migMonitor" $needs.mig
       "volumeMounts" $needs.volumeMounts
       "cdi" $needs.cdi
-      "limits" (and $v.devicePlugin.enabled $needs.limits)
+      "limits" $limits
+      "findings" $findings
+      "evict" (and $findings $needs.evict)
     | toJson -}}
 {{- end }}
 
@@ -49,9 +56,16 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
 {{- $mig := has $v.migStrategy (list "single" "mixed") -}}
 {{- $strategies := include "tranche.list" $v.deviceListStrategy -}}
 {{- $limits := false -}}
+{{- $evict := false -}}
 {{- range $content := .embedded -}}
   {{- $file := fromYaml $content -}}
-  {{- $limits = or $limits (not (empty ($file.tranche | default dict).limits)) -}}
+  {{- $table := ($file.tranche | default dict).limits | default dict -}}
+  {{- $limits = or $limits (not (empty $table)) -}}
+  {{- if kindIs "map" $table -}}
+    {{- range $entry := append ($table.resources | default list) $table -}}
+      {{- $evict = or $evict (and (kindIs "map" $entry) (eq (toString $entry.unregistered) "evict")) -}}
+    {{- end -}}
+  {{- end -}}
   {{- $flags := $file.flags | default dict -}}
   {{- if kindIs "invalid" $v.migStrategy -}}
     {{- $mig = or $mig (has $flags.migStrategy (list "single" "mixed")) -}}
@@ -67,6 +81,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
       "volumeMounts" (contains "volume-mounts" $strategies)
       "cdi" (kindIs "invalid" $v.cdi.enabled | ternary $cdi $v.cdi.enabled)
       "limits" (kindIs "invalid" $v.limits.enabled | ternary $limits $v.limits.enabled)
+      "evict" (kindIs "invalid" $v.limits.evict | ternary $evict $v.limits.evict)
     | toJson -}}
 {{- end }}
 

@@ -1,0 +1,154 @@
+#include "agent/finding_notices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "host/process.h"
+
+namespace tranche::agent {
+namespace {
+
+using limit::Finding;
+using Kind = Finding::Kind;
+
+// Processes of one container on one device that are there for one reason.
+struct Group {
+  const Finding* first = nullptr;  // the one that was there first
+  std::set<std::string> instances;
+  const cluster::Pod* pod = nullptr;  // null: not known
+  std::string container;              // "": not known
+  bool evict = false;
+};
+
+const cluster::Pod* pod_of(const std::vector<cluster::Pod>& pods, const std::string& uid) {
+  const auto found = std::ranges::find(pods, uid, cluster::uid_on_node);
+  return found == pods.end() ? nullptr : &*found;
+}
+
+bool says_evict(const EvictPolicy& policy, const limit::ArbiterStatus& status,
+                const Finding& finding) {
+  if (finding.kind == Kind::kNoGrant) return policy.devices.contains(finding.device);
+  const auto tenant = std::ranges::find(status.tenants, finding.tenant, &limit::TenantStatus::id);
+  return tenant != status.tenants.end() && policy.resources.contains(tenant->resource);
+}
+
+std::map<std::string, Group> groups_of(const limit::ArbiterStatus& status,
+                                       const std::vector<cluster::Pod>& pods,
+                                       const EvictPolicy& policy) {
+  std::map<std::string, Group> groups;
+  for (const auto& finding : status.findings) {
+    const auto process = host::pod_process(finding.cgroup);
+    const auto* pod = process ? pod_of(pods, process->pod_uid) : nullptr;
+    std::string container;
+    if (pod != nullptr) {
+      const auto name = pod->container_ids.find(process->container);
+      if (name != pod->container_ids.end()) container = name->second;
+    }
+    // By the container's name, so that one that is started again counts on.
+    auto& group =
+        groups[fmt::format("{} {} {} {}", to_string(finding.kind),
+                           pod != nullptr ? pod->uid : finding.cgroup, container, finding.device)];
+    if (group.first == nullptr || finding.since < group.first->since) group.first = &finding;
+    group.instances.insert(fmt::format("{} {}", finding.pid, finding.start_time));
+    group.pod = pod;
+    group.container = container;
+    group.evict |= pod != nullptr && says_evict(policy, status, finding);
+  }
+  return groups;
+}
+
+// A process chooses its own name.
+std::string printable(std::string text) {
+  std::ranges::replace_if(text, [](char c) { return c < ' ' || c > '~'; }, '?');
+  return text;
+}
+
+std::string note_of(const Group& group) {
+  const auto& finding = *group.first;
+  const bool is_tenant = finding.kind == Kind::kUnregistered;
+  const auto who =
+      fmt::format("{}process {} (pid {}) uses {}",
+                  group.container.empty() ? "" : fmt::format("container {}: ", group.container),
+                  printable(finding.name), finding.pid, finding.device);
+  const auto what =
+      is_tenant
+          ? "and has not registered with the limiter: its memory counts in full for the container, "
+            "its compute is held by nothing. It is statically linked or built for musl, or its "
+            "image hides /etc/ld.so.preload: use a program linked dynamically with glibc, or a MIG "
+            "resource"
+          : "which its Pod was not granted: no limit holds it. Ask for the resource in "
+            "resources.limits, and remove what brings in GPUs otherwise (NVIDIA_VISIBLE_DEVICES, "
+            "privileged, mounts of /dev)";
+  return fmt::format(
+      "{}{}{}{}", who, is_tenant ? " " : ", ", what,
+      group.evict ? ". The Pod is to be evicted (tranche.limits.unregistered: evict)" : "");
+}
+
+cluster::StandingEvents::Matter matter(const Group& group, cluster::ObjectReference regarding,
+                                       std::string note) {
+  const bool is_tenant = group.first->kind == Kind::kUnregistered;
+  return {.event = {.regarding = std::move(regarding),
+                    .warning = true,
+                    .reason = is_tenant ? "UnregisteredProcess" : "DeviceNotGranted",
+                    .action = "Limit",
+                    .note = std::move(note),
+                    .reporter = {},
+                    .instance = {},
+                    .time = group.first->since},
+          .instances = group.instances};
+}
+
+}  // namespace
+
+EvictPolicy evict_policy(const offer::Offer& offer) {
+  EvictPolicy policy;
+  for (const auto& resource : offer.resources) {
+    if (!resource.limits || resource.limits->rules.unregistered != config::Unregistered::kEvict) {
+      continue;
+    }
+    policy.resources.insert(resource.name.value);
+    for (const auto& device : resource.devices) policy.devices.insert(device.uuid);
+  }
+  return policy;
+}
+
+FindingNotices describe_findings(const limit::ArbiterStatus& status,
+                                 const std::vector<cluster::Pod>& pods, const EvictPolicy& policy,
+                                 const std::string& node) {
+  FindingNotices notices;
+  for (const auto& [key, group] : groups_of(status, pods, policy)) {
+    const auto note = note_of(group);
+    const auto* pod = group.pod;
+    const auto where = pod != nullptr
+                           ? fmt::format("Pod {}/{}", pod->ns, pod->name)
+                           : fmt::format("control group {}", printable(group.first->cgroup));
+    // The node's name as uid, as kubelet records its Events.
+    notices.matters.emplace(
+        "node " + key,
+        matter(group, {.api_version = "v1", .kind = "Node", .name = node, .uid = node},
+               fmt::format("{}: {}", where, note)));
+    if (pod == nullptr) continue;
+    notices.matters.emplace(
+        "pod " + key,
+        matter(
+            group,
+            {.api_version = "v1", .kind = "Pod", .ns = pod->ns, .name = pod->name, .uid = pod->uid},
+            note));
+    const bool known = std::ranges::find(notices.evictions, pod->uid,
+                                         &cluster::EvictionRequest::uid) != notices.evictions.end();
+    if (!group.evict || known) continue;
+    notices.evictions.push_back({.ns = pod->ns,
+                                 .name = pod->name,
+                                 .uid = pod->uid,
+                                 .container = group.container,
+                                 .device = group.first->device,
+                                 .reason = group.first->kind == Kind::kNoGrant
+                                               ? cluster::EvictionRequest::Reason::kNoGrant
+                                               : cluster::EvictionRequest::Reason::kUnregistered});
+  }
+  return notices;
+}
+
+}  // namespace tranche::agent

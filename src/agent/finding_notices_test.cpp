@@ -1,0 +1,138 @@
+#include "agent/finding_notices.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tranche::agent {
+namespace {
+
+using limit::Finding;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+const std::string kUid = "0f8fad5b-d9cb-469f-a165-70867728950e";
+const std::string kContainer(64, 'c');
+
+cluster::Pod pod() {
+  cluster::Pod pod;
+  pod.ns = "shop";
+  pod.name = "train";
+  pod.uid = kUid;
+  pod.container_ids = {{kContainer, "main"}};
+  return pod;
+}
+
+Finding finding(pid_t pid = 4711, const std::string& device = "GPU-0a") {
+  return {.kind = Finding::Kind::kUnregistered,
+          .tenant = "t1",
+          .pid = pid,
+          .start_time = 99,
+          .name = "occupy",
+          .cgroup = "/kubepods/pod" + kUid + "/" + kContainer,
+          .device = device,
+          .since = std::chrono::system_clock::time_point(std::chrono::seconds(1'767'225'600))};
+}
+
+limit::ArbiterStatus status(std::vector<Finding> findings) {
+  limit::ArbiterStatus status;
+  status.tenants.push_back({.id = "t1", .resource = "nvidia.com/gpu.shared"});
+  status.findings = std::move(findings);
+  return status;
+}
+
+FindingNotices describe(std::vector<Finding> findings, const EvictPolicy& policy = {}) {
+  return describe_findings(status(std::move(findings)), {pod()}, policy, "n1");
+}
+
+const cluster::StandingEvents::Matter& matter_of(const FindingNotices& notices,
+                                                 const std::string& kind) {
+  const auto found = std::ranges::find_if(notices.matters, [&](const auto& entry) {
+    return entry.second.event.regarding.kind == kind;
+  });
+  if (found == notices.matters.end()) throw std::runtime_error("no matter of a " + kind);
+  return found->second;
+}
+
+TEST(FindingNotices, APodsProcessIsToldOfThePodAndOfTheNode) {
+  const auto notices = describe({finding()});
+  ASSERT_THAT(notices.matters, SizeIs(2));
+  const auto& event = matter_of(notices, "Pod").event;
+  EXPECT_EQ(event.regarding.ns, "shop");
+  EXPECT_EQ(event.regarding.name, "train");
+  EXPECT_EQ(event.regarding.uid, kUid);
+  EXPECT_EQ(event.reason, "UnregisteredProcess");
+  EXPECT_TRUE(event.warning);
+  EXPECT_EQ(event.time, finding().since);
+  EXPECT_THAT(event.note, HasSubstr("container main: process occupy (pid 4711) uses GPU-0a"));
+  EXPECT_THAT(event.note, HasSubstr("linked dynamically with glibc"));
+  EXPECT_THAT(event.note, Not(HasSubstr("evict")));
+  const auto& node = matter_of(notices, "Node").event;
+  EXPECT_EQ(node.regarding.name, "n1");
+  EXPECT_EQ(node.regarding.uid, "n1");
+  EXPECT_THAT(node.note, HasSubstr("Pod shop/train: container main: process occupy"));
+  EXPECT_THAT(notices.evictions, IsEmpty());
+}
+
+TEST(FindingNotices, ProcessesOfOneContainerAreOneMatter) {
+  auto later = finding(4800);
+  later.since += std::chrono::seconds(5);
+  later.name = "other";
+  const auto notices = describe({later, finding()});
+  ASSERT_THAT(notices.matters, SizeIs(2));
+  EXPECT_THAT(matter_of(notices, "Pod").instances, SizeIs(2));
+  EXPECT_THAT(matter_of(notices, "Pod").event.note, HasSubstr("occupy (pid 4711)"));
+  EXPECT_THAT(describe({finding(), finding(4711, "GPU-0b")}).matters, SizeIs(4));
+}
+
+TEST(FindingNotices, AnUnknownPodIsToldOfTheNodeAlone) {
+  auto stranger = finding();
+  stranger.cgroup = "/kubepods/podx/\x1b[31m";
+  const auto notices = describe({stranger}, {{"nvidia.com/gpu.shared"}, {"GPU-0a"}});
+  ASSERT_THAT(notices.matters, SizeIs(1));
+  EXPECT_THAT(matter_of(notices, "Node").event.note,
+              HasSubstr("control group /kubepods/podx/?[31m: process occupy"));
+  EXPECT_THAT(notices.evictions, IsEmpty());
+}
+
+TEST(FindingNotices, EvictedByThePolicyOfItsResourceOrOfTheDevice) {
+  const EvictPolicy policy{{"nvidia.com/gpu.shared"}, {"GPU-0a"}};
+  const auto notices = describe({finding(), finding(4712)}, policy);
+  ASSERT_THAT(notices.evictions, SizeIs(1)) << "one a Pod";
+  EXPECT_EQ(
+      notices.evictions[0],
+      (cluster::EvictionRequest{
+          .ns = "shop", .name = "train", .uid = kUid, .container = "main", .device = "GPU-0a"}));
+  EXPECT_THAT(matter_of(notices, "Pod").event.note, HasSubstr("is to be evicted"));
+
+  auto foreign = finding();
+  foreign.kind = Finding::Kind::kNoGrant;
+  foreign.tenant.clear();
+  const auto granted = describe({foreign}, policy);
+  ASSERT_THAT(granted.evictions, SizeIs(1));
+  EXPECT_EQ(granted.evictions[0].reason, cluster::EvictionRequest::Reason::kNoGrant);
+  EXPECT_EQ(matter_of(granted, "Pod").event.reason, "DeviceNotGranted");
+  EXPECT_THAT(matter_of(granted, "Pod").event.note, HasSubstr("NVIDIA_VISIBLE_DEVICES"));
+
+  EXPECT_THAT(describe({finding()}, {{"nvidia.com/other"}, {"GPU-0a"}}).evictions, IsEmpty());
+  foreign.device = "GPU-0b";
+  EXPECT_THAT(describe({foreign}, policy).evictions, IsEmpty());
+}
+
+TEST(FindingNotices, PolicyIsReadFromTheOffer) {
+  offer::Offer offer;
+  offer.resources.resize(3);
+  offer.resources[0].name.value = "nvidia.com/gpu";
+  offer.resources[1].name.value = "nvidia.com/gpu.shared";
+  offer.resources[1].devices.push_back({.uuid = "GPU-0a"});
+  offer.resources[1].limits.emplace();
+  offer.resources[1].limits->rules.unregistered = config::Unregistered::kEvict;
+  offer.resources[2].name.value = "nvidia.com/gpu.other";
+  offer.resources[2].limits.emplace();
+  EXPECT_EQ(evict_policy(offer), (EvictPolicy{{"nvidia.com/gpu.shared"}, {"GPU-0a"}}));
+  EXPECT_TRUE(evict_policy(offer::Offer()).empty());
+}
+
+}  // namespace
+}  // namespace tranche::agent

@@ -1,0 +1,204 @@
+#include "controller/evictor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/node.h"
+
+namespace tranche::controller {
+namespace {
+
+using cluster::EvictionRequest;
+using cluster::EvictionRequests;
+
+// Between an API server that hangs and the other Pods that wait.
+constexpr std::chrono::seconds kLongestCall{10};
+
+std::string key_of(const std::string& node, const std::string& uid) { return node + ' ' + uid; }
+
+std::string why(const EvictionRequest& request) {
+  const auto who = request.container.empty()
+                       ? std::string("a process of it")
+                       : fmt::format("a process of container {}", request.container);
+  const auto what = request.reason == EvictionRequest::Reason::kNoGrant
+                        ? "which the Pod was not granted"
+                        : "and is not held by the limiter";
+  return fmt::format("{} uses {}, {} (tranche.limits.unregistered: evict)", who, request.device,
+                     what);
+}
+
+}  // namespace
+
+Evictor::Evictor(cluster::Objects& objects, Options options, const Clock& clock, const Log& log)
+    : objects_(objects),
+      options_(std::move(options)),
+      clock_(clock),
+      log_(log),
+      events_(objects, {.reporter = "tranche.dev/controller", .instance = options_.instance}, clock,
+              log),
+      retrier_(log, options_.backoff),
+      nodes_(
+          objects,
+          {.kind = cluster::kNode,
+           .selection = {.label_selector = fmt::format("{}={}", cluster::kEvictRequestsLabel,
+                                                       cluster::kEvictRequestsLabelValue)},
+           .backoff = options_.watch_backoff},
+          [this](const cluster::CacheChange& change) { take(change); }, log) {}
+
+void Evictor::take(const cluster::CacheChange& change) {
+  if (change.type == cluster::ChangeType::kSynced) return;
+  const auto& name = change.object.key.name;
+  const std::scoped_lock lock(mutex_);
+  if (change.type == cluster::ChangeType::kDeleted) {
+    const auto gone = asked_.extract(name);
+    if (!gone.empty()) drop(name, gone.mapped());
+    return;
+  }
+  const auto node = cluster::parse_node(change.object.json);
+  if (!node) return;
+  const auto text = node->annotations.find(cluster::kEvictRequestsAnnotation);
+  auto requests = text == node->annotations.end() ? Result<EvictionRequests>(EvictionRequests())
+                                                  : cluster::decode_eviction_requests(text->second);
+  if (requests) {
+    asked_[name].complaint.clear();
+    return take_requests(name, *requests);
+  }
+  auto message = requests.error().message();
+  if (std::exchange(asked_[name].complaint, message) != message) {
+    log_.warn(fmt::format("Node {}: annotation {}: {}; nothing is evicted for it", name,
+                          cluster::kEvictRequestsAnnotation, message));
+  }
+  take_requests(name, {});
+}
+
+// Under mutex_.
+void Evictor::take_requests(const std::string& node, const EvictionRequests& requests) {
+  auto& asked = asked_[node];
+  const Asked before =
+      std::exchange(asked, Asked{.written_at = requests.written_at, .complaint = asked.complaint});
+  for (const auto& request : requests.pods) {
+    if (before.settled.contains(request.uid)) {
+      asked.settled.insert(request.uid);
+    } else {
+      asked.open.emplace(request.uid, request);
+    }
+  }
+  Asked gone = before;
+  std::erase_if(gone.open, [&](const auto& one) { return asked.open.contains(one.first); });
+  drop(node, gone);
+  for (const auto& [uid, request] : asked.open) {
+    const auto key = key_of(node, uid);
+    retrier_.request({.key = key,
+                      .attempt = [this, node, uid](
+                                     const std::stop_token& stop) { return work(node, uid, stop); },
+                      .done = {},
+                      .aim = key});
+  }
+}
+
+void Evictor::drop(const std::string& node, const Asked& asked) {
+  for (const auto& [uid, request] : asked.open) retrier_.forget(key_of(node, uid));
+}
+
+std::optional<EvictionRequest> Evictor::request(const std::string& node, const std::string& uid) {
+  const std::scoped_lock lock(mutex_);
+  const auto asked = asked_.find(node);
+  if (asked == asked_.end()) return std::nullopt;
+  const auto age = clock_.wall_now() - asked->second.written_at;
+  if (age > EvictionRequests::kValid || age < -EvictionRequests::kValid) return std::nullopt;
+  const auto found = asked->second.open.find(uid);
+  return found == asked->second.open.end() ? std::nullopt : std::optional(found->second);
+}
+
+void Evictor::settle(const std::string& node, const std::string& uid) {
+  const std::scoped_lock lock(mutex_);
+  const auto asked = asked_.find(node);
+  if (asked == asked_.end()) return;
+  if (asked->second.open.erase(uid) > 0) asked->second.settled.insert(uid);
+}
+
+// Once, on the retrier's thread. What is too old is asked for again by an agent that lives.
+Result<void> Evictor::work(const std::string& node, const std::string& uid,
+                           const std::stop_token& stop) {
+  const auto request = this->request(node, uid);
+  if (!request) return {};
+  ASSIGN_OR_RETURN(const auto within, call(stop));
+  const auto object =
+      objects_.get(cluster::kPod, {.ns = request->ns, .name = request->name}, within);
+  if (!object && object.error().code != Code::kNotFound) return std::unexpected(object.error());
+  if (object && object->uid == uid) {
+    ASSIGN_OR_RETURN(const auto pod, cluster::parse_pod(object->json));
+    TRY(evict(node, *request, pod, within));
+  }
+  settle(node, uid);
+  blocked_told_.erase(uid);
+  return {};
+}
+
+Result<void> Evictor::evict(const std::string& node, const EvictionRequest& request,
+                            const cluster::Pod& pod, const cluster::Call& call) {
+  const auto name = fmt::format("{}/{}", pod.ns, pod.name);
+  if (pod.node != node) {
+    log_.warn(fmt::format("Node {} asks for the eviction of Pod {}, which is bound to {}: refused",
+                          node, name, pod.node.empty() ? "none" : pod.node));
+    return {};
+  }
+  if (pod.deleting || pod.phase == "Succeeded" || pod.phase == "Failed") return {};
+  if (const auto objection = this->objection(node, pod); !objection.empty()) {
+    log_.warn(fmt::format("Pod {} is not evicted: {}; {}", name, objection, why(request)));
+    tell(pod, "LimitEvictionRefused",
+         fmt::format("{}; it is not evicted: {}", why(request), objection), call);
+    return {};
+  }
+  const auto done = objects_.evict({.ns = pod.ns, .name = pod.name}, pod.uid, call);
+  if (done) {
+    log_.info(fmt::format("evicted Pod {} from {}: {}", name, node, why(request)));
+    tell(pod, "LimitEviction", fmt::format("evicted: {}", why(request)), call);
+    return {};
+  }
+  // Another Pod has its name by now, or nobody.
+  if (done.error().code == Code::kNotFound || done.error().code == Code::kFailedPrecondition) {
+    return {};
+  }
+  if (done.error().code == Code::kUnavailable && blocked_told_.insert(pod.uid).second) {
+    tell(pod, "LimitEvictionBlocked",
+         fmt::format("{}; not evicted yet: {}", why(request), done.error().message()), call);
+  }
+  return done;
+}
+
+// Why it stays; empty: it does not.
+std::string Evictor::objection(const std::string& node, const cluster::Pod& pod) const {
+  if (cluster::is_mirror(pod)) {
+    return fmt::format("it is a static Pod; change its file on {}", node);
+  }
+  if (pod.ns == "kube-system" || pod.ns == options_.ns) {
+    return fmt::format("Pods of namespace {} are never evicted by Tranche", pod.ns);
+  }
+  return {};
+}
+
+void Evictor::tell(const cluster::Pod& pod, std::string reason, std::string note,
+                   const cluster::Call& call) {
+  events_.record(
+      {.regarding =
+           {.api_version = "v1", .kind = "Pod", .ns = pod.ns, .name = pod.name, .uid = pod.uid},
+       .warning = true,
+       .reason = std::move(reason),
+       .action = "Evict",
+       .note = std::move(note)},
+      call);
+}
+
+Result<cluster::Call> Evictor::call(const std::stop_token& stop) const {
+  cluster::Call within{.deadline = kLongestCall, .stop = stop};
+  if (!options_.time_left) return within;
+  within.deadline = std::min<std::chrono::milliseconds>(kLongestCall, options_.time_left());
+  if (within.deadline > std::chrono::milliseconds(0)) return within;
+  return fail(Code::kUnavailable, "this controller does not lead (any more)",
+              "the one that leads does the work");
+}
+
+}  // namespace tranche::controller
