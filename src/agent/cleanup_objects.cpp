@@ -9,6 +9,7 @@
 #include "agent/node_feature_writer.h"
 #include "agent/node_reporter.h"
 #include "base/json.h"
+#include "cluster/eviction_requests.h"
 #include "cluster/node.h"
 
 namespace tranche::agent {
@@ -77,19 +78,28 @@ Removed clear_condition(cluster::Objects& objects, const std::string& node,
   ASSIGN_OR_RETURN(const auto object, find(objects, cluster::kNode, key, stop));
   if (!object) return std::vector<std::string>();
   ASSIGN_OR_RETURN(const auto before, cluster::parse_node(object->json));
-  if (std::ranges::find(before.conditions, kConfiguredCondition, &cluster::NodeCondition::type) ==
+  std::vector<std::string> found;
+  nlohmann::json patch = nlohmann::json::object();
+  if (std::ranges::find(before.conditions, kConfiguredCondition, &cluster::NodeCondition::type) !=
       before.conditions.end()) {
-    return std::vector<std::string>();
+    const nlohmann::json condition = {{"$patch", "delete"}, {"type", kConfiguredCondition}};
+    patch["status"] = {{"conditions", nlohmann::json::array({condition})}};
+    found.push_back(fmt::format("condition {} of Node {}", kConfiguredCondition, node));
   }
-  const nlohmann::json condition = {{"$patch", "delete"}, {"type", kConfiguredCondition}};
-  const nlohmann::json patch = {{"status", {{"conditions", nlohmann::json::array({condition})}}}};
+  if (before.annotations.contains(cluster::kEvictRequestsAnnotation) ||
+      before.labels.contains(cluster::kEvictRequestsLabel)) {
+    patch["metadata"] = {{"labels", {{cluster::kEvictRequestsLabel, nullptr}}},
+                         {"annotations", {{cluster::kEvictRequestsAnnotation, nullptr}}}};
+    found.push_back(
+        fmt::format("annotation {} of Node {}", cluster::kEvictRequestsAnnotation, node));
+  }
+  if (found.empty()) return found;
   auto patched = objects.patch(
       cluster::kNode, key,
       {.type = cluster::PatchType::kStrategic, .json = patch.dump(), .subresource = "status"},
       {.stop = stop});
   if (!patched) return std::unexpected(std::move(patched).error());
-  return std::vector<std::string>{
-      fmt::format("condition {} of Node {}", kConfiguredCondition, node)};
+  return found;
 }
 
 }  // namespace tranche::agent

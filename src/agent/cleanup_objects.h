@@ -22,7 +22,7 @@ Result<std::vector<std::string>> clear_node_feature(cluster::Objects& objects,
                                                     const std::string& ns, const std::string& node,
                                                     const std::stop_token& stop);
 
-// The condition TrancheConfigured.
+// The condition TrancheConfigured, and what the controller was asked to evict.
 Result<std::vector<std::string>> clear_condition(cluster::Objects& objects, const std::string& node,
                                                  const std::stop_token& stop);
 

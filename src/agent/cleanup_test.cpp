@@ -174,6 +174,16 @@ TEST_F(CleanupTest, TheConditionLeavesTheNode) {
   EXPECT_EQ(log_.count("removed condition"), 1);
 }
 
+TEST_F(CleanupTest, WhatTheControllerWasAskedForIsTakenBack) {
+  objects_.put(cluster::kNode, R"({"metadata": {"name": "n1", "labels": {"a": "b",
+    "tranche.dev/evict-requests": "open"}, "annotations": {"tranche.dev/evict-requests": "{}"}}})");
+  plan_.condition = true;
+  EXPECT_EQ(clear(), true);
+  EXPECT_EQ(node()["metadata"]["labels"], json({{"a", "b"}}));
+  EXPECT_EQ(node()["metadata"].value("annotations", json::object()), json::object());
+  EXPECT_EQ(log_.count("removed annotation tranche.dev/evict-requests of Node n1"), 1);
+}
+
 TEST_F(CleanupTest, TheNodeFeatureGoesUnlessItIsNvidias) {
   const auto put = [this](const std::string& manager) {
     objects_.put(cluster::kNodeFeature, json{{"metadata",

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <nlohmann/json.hpp>
+
 namespace tranche::cluster {
 namespace {
 
@@ -27,6 +30,16 @@ TEST(EvictionRequests, ComeBackAsWritten) {
   const auto read = decode_eviction_requests(encode(requests));
   ASSERT_TRUE(read) << read.error().message();
   EXPECT_EQ(*read, requests);
+}
+
+// The sample that the schema is held to (tests/e2e/test_schemas.py).
+TEST(EvictionRequests, AreWrittenAsTheSample) {
+  std::ifstream file("tests/data/evict-requests-v1.json");
+  const nlohmann::json sample = nlohmann::json::parse(file);
+  const auto read = decode_eviction_requests(sample.dump());
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(*read, (EvictionRequests{.written_at = time(), .pods = {request()}}));
+  EXPECT_EQ(nlohmann::json::parse(encode(*read)), sample);
 }
 
 TEST(EvictionRequests, NoMoreAreWrittenThanAreRead) {

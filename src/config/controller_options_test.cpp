@@ -29,6 +29,19 @@ TEST(ControllerOptions, FlagsAndEnvironment) {
                                          .pod_name = "tranche-controller-x"}));
 }
 
+TEST(ControllerOptions, OneThatEvictsNeedsNoPolicy) {
+  const auto options =
+      load_controller_options({.flags = {{"namespace", "tranche"}},
+                               .environment = {{"TRANCHE_EVICT_UNREGISTERED", "true"}}});
+  ASSERT_TRUE(options) << options.error().message();
+  EXPECT_EQ(*options, (ControllerOptions{.ns = "tranche", .evict_unregistered = true}));
+  const auto both = load_controller_options(
+      {.flags = {
+           {"namespace", "tranche"}, {"config-map-out", "p"}, {"evict-unregistered", "true"}}});
+  ASSERT_TRUE(both) << both.error().message();
+  EXPECT_EQ(both->config_map_out, "p");
+}
+
 class ControllerRefuses : public testing::TestWithParam<Refused> {};
 
 TEST_P(ControllerRefuses, AndSaysWhatToDo) {

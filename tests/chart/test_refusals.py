@@ -54,6 +54,10 @@ CASES = {
         ["'clusterPolicy.enabled=true' takes the configuration from the policy object"],
     ),
     "CRD without policy": ({"clusterPolicy": {"installCRD": True}}, ["need 'clusterPolicy.enabled=true'"]),
+    "eviction without an arbiter": (
+        {"config": {"map": {"default": TIME_SLICING}}, "limits": {"evict": True}},
+        ["'limits.evict=true'", "Set 'limits.enabled=true'"],
+    ),
     "nothing to run": ({"devicePlugin": {"enabled": False}}, ["there is nothing to run"]),
     "feature discovery": (
         {"nfd": {"enabled": True}},

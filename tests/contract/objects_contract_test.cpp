@@ -18,6 +18,7 @@
 #include "cluster/modify.h"
 #include "cluster/node.h"
 #include "cluster/node_feature.h"
+#include "cluster/pod.h"
 #include "cluster/watch_cache.h"
 #include "kube/client.h"
 #include "support/fake_objects.h"
@@ -475,6 +476,53 @@ TEST_P(ObjectsContract, NodeAndItsStatus) {
   EXPECT_EQ(conditions, (StringMap{{"Other", "True"}, {"TrancheReady", "True"}}));
   EXPECT_TRUE(node->unschedulable);
   EXPECT_EQ(node->labels.at("run"), run_);
+}
+
+// As kubelet writes them; so a right to nodes/status is enough.
+TEST_P(ObjectsContract, LabelsAndAnnotationsOfANodeAreWrittenWithItsStatus) {
+  const auto key = name("node", kNode);
+  const json body = {
+      {"apiVersion", "v1"},
+      {"kind", "Node"},
+      {"metadata", {{"name", key.name}, {"annotations", {{"example.com/other", "stays"}}}}}};
+  ASSERT_TRUE(objects_->create(kNode, "", body.dump()));
+  const auto patched = [&](const char* metadata) {
+    const auto object = objects_->patch(
+        kNode, key,
+        {.json = fmt::format(R"({{"metadata":{}}})", metadata), .subresource = "status"});
+    EXPECT_TRUE(object) << object.error().message();
+    return parse_node(objects_->get(kNode, key).value().json).value();
+  };
+  auto node = patched(
+      R"({"labels":{"tranche.dev/evict-requests":"open"},"annotations":{"tranche.dev/evict-requests":"x"}})");
+  EXPECT_EQ(node.labels.at("tranche.dev/evict-requests"), "open");
+  EXPECT_EQ(node.annotations.at("tranche.dev/evict-requests"), "x");
+  node = patched(
+      R"({"labels":{"tranche.dev/evict-requests":null},"annotations":{"tranche.dev/evict-requests":null}})");
+  EXPECT_FALSE(node.labels.contains("tranche.dev/evict-requests"));
+  EXPECT_FALSE(node.annotations.contains("tranche.dev/evict-requests"));
+  EXPECT_EQ(node.annotations.at("example.com/other"), "stays");
+}
+
+TEST_P(ObjectsContract, APodIsEvictedIfItIsTheOneThatIsMeant) {
+  const auto key = name("pod", kPod);
+  const json body = {
+      {"apiVersion", "v1"},
+      {"kind", "Pod"},
+      {"metadata", {{"name", key.name}, {"namespace", key.ns}}},
+      {"spec", {{"containers", json::array({{{"name", "c"}, {"image", "none:1"}}})}}}};
+  const auto made = objects_->create(kPod, key.ns, body.dump());
+  ASSERT_TRUE(made) << made.error().message();
+  EXPECT_EQ(objects_->evict(key, "00000000-0000-0000-0000-00000000dead").error().code,
+            Code::kFailedPrecondition);
+  ASSERT_TRUE(objects_->get(kPod, key));
+  const auto evicted = objects_->evict(key, made->uid);
+  EXPECT_TRUE(evicted) << evicted.error().message();
+  EXPECT_TRUE(eventually([&] {
+    const auto now = objects_->get(kPod, key);
+    return now ? parse_pod(now->json).value().deleting : now.error().code == Code::kNotFound;
+  }));
+  EXPECT_EQ(objects_->evict(name("gone", kPod), made->uid).error().code, Code::kNotFound);
 }
 
 TEST_P(ObjectsContract, LeaseIsTakenAndGivenUp) {

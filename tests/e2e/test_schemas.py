@@ -133,6 +133,11 @@ def test_arbiter_status():
     check("arbiter-status-v1", json.loads((DATA / "arbiter-status-v1.json").read_text()))
 
 
+def test_evict_requests():
+    # What the code writes is held to this sample by src/cluster/eviction_requests_test.cpp.
+    check("evict-requests-v1", json.loads((DATA / "evict-requests-v1.json").read_text()))
+
+
 TIERS = json.loads((DATA / "gpu-tiers.json").read_text())
 
 

@@ -344,5 +344,28 @@ TEST_F(AnswersTest, SeveralThreadsAtOnce) {
   EXPECT_EQ(good, kThreads * 5);
 }
 
+// A disruption budget's "not now" is the caller's to wait for: seconds, or hours.
+TEST_F(AnswersTest, AnEvictionIsAskedForOnce) {
+  server_.answer({.status = 429,
+                  .body = R"({"kind":"Status","message":"Cannot evict pod as it would violate the )"
+                          R"(pod's disruption budget.","reason":"TooManyRequests"})",
+                  .headers = {{"Retry-After", "1"}}});
+  const auto blocked = client_->evict({"x", "p"}, "u-1");
+  ASSERT_FALSE(blocked);
+  EXPECT_EQ(blocked.error().code, Code::kUnavailable);
+  EXPECT_THAT(blocked.error().what, HasSubstr("create pods/eviction x/p: 429 Too Many Requests"));
+  EXPECT_THAT(blocked.error().hint, HasSubstr("PodDisruptionBudget"));
+  const auto asked = server_.asked();
+  EXPECT_EQ(asked.method, "POST");
+  EXPECT_EQ(asked.target, "/api/v1/namespaces/x/pods/p/eviction");
+  const auto body = json::parse(asked.body);
+  EXPECT_EQ(body["apiVersion"], "policy/v1");
+  EXPECT_EQ(body["kind"], "Eviction");
+  EXPECT_EQ(body["metadata"]["name"], "p");
+  EXPECT_EQ(body["deleteOptions"]["preconditions"]["uid"], "u-1");
+  server_.answer({.status = 201, .body = R"({"kind":"Status","status":"Success"})"});
+  EXPECT_TRUE(client_->evict({"x", "p"}, "u-1"));
+}
+
 }  // namespace
 }  // namespace tranche::test
