@@ -1,11 +1,11 @@
-"""Limits with a real kubelet: what two limited resources in one container come to. What the limits do is
-shown by tests/chart/test_lifecycle.py."""
+"""Limits with a real kubelet and API server: what two limited resources in one container come to; what becomes
+of a Pod that goes past the limiter. What the limits do is shown by tests/chart/test_lifecycle.py."""
 
 import json
 import subprocess
 
 import pytest
-from pods import Applied, pod, wait_offer
+from pods import GPU, Applied, pod, wait_offer
 from release import Release
 
 from lab.cluster import paths
@@ -26,19 +26,24 @@ def lab(labs):
     help_ = [build / "bin/tranche", "arbiter", "--help"]
     if subprocess.run(help_, capture_output=True, check=False).returncode != 0:
         pytest.skip("this build has no arbiter")
-    return labs.get(["a100-40gb-mig=mig"])
+    return labs.get(["a100-40gb-mig=mig", "l20"])
+
+
+def config_map(config: dict) -> str:
+    return json.dumps(
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "limited", "namespace": "kube-system"},
+            "data": {"default": json.dumps(config)},
+        }
+    )
 
 
 def test_two_limited_resources_in_one_container(lab):
     """Each is a tenant of its own; the mounts that both answers name are there once."""
-    config = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": "limited", "namespace": "kube-system"},
-        "data": {"default": json.dumps(CONFIG)},
-    }
     values = ("config.name=limited", "limits.enabled=true", "mig.monitor=true")
-    with Applied(lab, json.dumps(config)), Release(lab, *values):
+    with Applied(lab, config_map(CONFIG)), Release(lab, *values):
         wait_offer(lab, "mig", 2, SMALL)
         wait_offer(lab, "mig", 1, LARGE)
         sleep = ("sleep", "infinity")
@@ -60,3 +65,91 @@ def test_two_limited_resources_in_one_container(lab):
             # A shell by exec has the library too.
             maps = lab.exec("both", "cat", "/proc/self/maps")
             assert "/usr/local/tranche/libtranche-limit.so" in maps
+
+
+def shared(unregistered: str) -> str:
+    """Four may share the L20, each held to its quarter."""
+    limits = {"enforcement": "strict", "unregistered": unregistered}
+    sharing = {"timeSlicing": {"resources": [{"name": GPU, "replicas": 4}]}}
+    return config_map({"version": "v1", "sharing": sharing, "tranche": {"limits": limits}})
+
+
+def past_the_limiter() -> str:
+    """Has a tranche, and a process on it that never registers: what holds the GPU is no CUDA program."""
+    occupy = ("/opt/tranche/bin/tranche-sim", "occupy", "--memory", "1Gi")
+    rogue = json.loads(pod("rogue", *occupy, image="lab-glibc:1", gpus=1, node="l20"))
+    rogue["spec"]["volumes"] = [{"name": "tools", "hostPath": {"path": "/opt/tranche"}}]
+    mounts = [{"name": "tools", "mountPath": "/opt/tranche", "readOnly": True}]
+    rogue["spec"]["containers"][0]["volumeMounts"] = mounts
+    return json.dumps(rogue)
+
+
+def without_a_grant() -> str:
+    hold = ("tranche-load", "hold", "--memory", "1Gi", "--duration", "1h")
+    env = {"NVIDIA_VISIBLE_DEVICES": "all"}
+    thief = json.loads(pod("thief", *hold, image="lab-glibc:1", env=env, node="l20"))
+    thief["metadata"]["labels"] = {"app": "guarded"}
+    return json.dumps(thief)
+
+
+BUDGET = json.dumps(
+    {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "guarded"},
+        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "guarded"}}},
+    }
+)
+
+
+def events(lab, kind: str, name: str) -> dict:
+    """Reason -> note, of the Events about an object."""
+    about = f"involvedObject.kind={kind},involvedObject.name={name}"
+    items = lab.get("events", "-n", "default", "--field-selector", about)["items"]
+    return {one["reason"]: one["message"] for one in items}
+
+
+def wait_event(lab, kind: str, name: str, reason: str) -> str:
+    lab.wait(lambda: reason in events(lab, kind, name), f"{kind} {name} has an Event {reason}")
+    return events(lab, kind, name)[reason]
+
+
+def is_gone(lab, name: str) -> bool:
+    return not lab.kubectl("get", "pod", name, "--ignore-not-found", "-o", "name").strip()
+
+
+def test_what_goes_past_the_limiter_is_told_and_then_evicted(lab):
+    values = ("config.name=limited", "limits.enabled=true", "limits.evict=true")
+    hold = ("tranche-load", "hold", "--memory", "1Gi", "--duration", "1h")
+    neighbour = pod("neighbour", *hold, image="lab-glibc:1", gpus=1, node="l20")
+    with Applied(lab, shared("event")), Release(lab, *values):
+        wait_offer(lab, "l20", 4)
+        with Applied(lab, neighbour, past_the_limiter(), without_a_grant(), BUDGET):
+            before = lab.wait_pod("neighbour")["metadata"]["uid"]
+            note = wait_event(lab, "Pod", "rogue", "UnregisteredProcess")
+            assert "container main: process tranche-sim" in note
+            note = wait_event(lab, "Pod", "thief", "DeviceNotGranted")
+            assert "container main: process tranche-load" in note
+            assert "Pod default/" in wait_event(lab, "Node", "l20", "UnregisteredProcess")
+            assert not events(lab, "Pod", "neighbour").keys() & {"UnregisteredProcess", "DeviceNotGranted"}
+            annotations = lab.get("node", "l20")["metadata"].get("annotations", {})
+            assert "tranche.dev/evict-requests" not in annotations
+
+            lab.apply(shared("evict"))
+            lab.wait(lambda: is_gone(lab, "rogue"), "the Pod past the limiter is evicted")
+            assert "uses GPU-" in wait_event(lab, "Pod", "rogue", "LimitEviction")
+            blocked = wait_event(lab, "Pod", "thief", "LimitEvictionBlocked")
+            assert "disruption budget" in blocked
+            assert not is_gone(lab, "thief")
+            lab.kubectl("delete", "pdb", "guarded")
+            lab.wait(lambda: is_gone(lab, "thief"), "the Pod without a grant is evicted")
+
+            def asks() -> bool:
+                node = lab.get("node", "l20")["metadata"]
+                return "tranche.dev/evict-requests" in {**node["labels"], **node.get("annotations", {})}
+
+            lab.wait(lambda: not asks(), "nothing is asked for any more")
+            after = lab.pod("neighbour")
+            assert after["metadata"]["uid"] == before
+            assert [one["restartCount"] for one in after["status"]["containerStatuses"]] == [0]
+            assert lab.exec("neighbour", "cat", "/proc/1/comm").strip() == "tranche-load"
