@@ -21,7 +21,7 @@ void Device::remove(TenantId tenant) {
 }
 
 void Device::finished(TenantId tenant, const Batch& batch) {
-  whose_.finished(tenant, batch.stretch);
+  whose_.finished(tenant, batch.stretch, batch.asked);
   if (const auto account = accounts_.find(tenant); account != accounts_.end()) {
     account->second.ended.push_back({batch.stretch.end, batch.asked});
   }
@@ -36,6 +36,7 @@ ByTenant<Permit> Device::step(Ns now, const ByTenant<Standing>& standings) {
     shares_.charge(id, time);
     if (const auto account = accounts_.find(id); account != accounts_.end()) {
       account->second.charged += time;
+      account->second.recently_charged += time;
     }
   }
   settle();
@@ -73,18 +74,32 @@ void Device::settle() {
     std::erase_if(account.ended, [&, &sum = account.settled](const Ended& batch) {
       if (batch.end > whose_.closed()) return false;
       sum += batch.asked;
+      account.recently_asked += batch.asked;
       return true;
     });
+    while (account.recently_asked > 2 * kRecent) {
+      account.recently_asked /= 2;
+      account.recently_charged /= 2;
+    }
   }
+}
+
+// What it will be charged for `asked`, by what it was charged before: a quarter at least.
+Ns Device::Account::expected(Ns asked) const {
+  if (recently_asked < kRecent || recently_charged >= recently_asked) return asked;
+  const double part =
+      static_cast<double>(recently_charged.count()) / static_cast<double>(recently_asked.count());
+  return Ns{static_cast<std::int64_t>(static_cast<double>(asked.count()) * std::max(part, 0.25))};
 }
 
 Demand Device::demand_of(const Account& account, const Standing& standing) const {
   Ns ended{0};
   for (const Ended& batch : account.ended) ended += batch.asked;
-  return {.ended = ended,
-          .outstanding = std::max(standing.asked - account.settled - ended, Ns{0}),
-          .room = std::max(account.allowed - standing.asked, Ns{0}),
-          .waiting = standing.waiting};
+  return {
+      .ended = account.expected(ended),
+      .outstanding = account.expected(std::max(standing.asked - account.settled - ended, Ns{0})),
+      .room = std::max(account.allowed - standing.asked, Ns{0}),
+      .waiting = standing.waiting};
 }
 
 }  // namespace tranche::limit

@@ -6,7 +6,9 @@
 // A tenant's account is the sum of the GPU time that it ever asked for, by its own estimate of each
 // launch. Work that has ended is replaced there by what it is charged, but only when its time is
 // closed, kLag after it passed: by then what was short has ended and been told. So an estimate that
-// is wrong is corrected within milliseconds and never counted twice.
+// is wrong is corrected within milliseconds and never counted twice. Where estimates were too high
+// all the time (a pair spans what others had of the device), what has not ended counts as much less
+// as what ended was charged less: otherwise it would hold up a device that runs dry.
 //
 // Not thread-safe; pure.
 
@@ -74,7 +76,13 @@ class Device {
     std::deque<Ended> ended{};  // and not closed
     Ns allowed{0};
     Ns charged{0};
+    // Of about the last kRecent of what it asked for.
+    Ns recently_asked{0};
+    Ns recently_charged{0};
+
+    Ns expected(Ns asked) const;
   };
+  static constexpr Ns kRecent = std::chrono::milliseconds(20);
 
   void settle();
   Demand demand_of(const Account& account, const Standing& standing) const;

@@ -77,6 +77,32 @@ TEST(Device, WeightsAreKeptWithinFivePercent) {
   }
 }
 
+// Who runs long launches has less than a slice to do at a time, waits for its turn with a pair that
+// began long before, and is not to be charged less for that.
+TEST(Device, WeightsAreKeptBetweenLaunchesOfDifferentLengths) {
+  VirtualDevice device;
+  const TenantId one = device.add({.weight = 1}, storm(1000us));
+  const TenantId two = device.add({.weight = 2}, storm(200us));
+  const TenantId four = device.add({.weight = 4}, storm(500us));
+  device.run(10s);
+  EXPECT_NEAR(percent(device.executed(one), 10s), 100.0 / 7, 5.0 / 7);
+  EXPECT_NEAR(percent(device.executed(two), 10s), 200.0 / 7, 10.0 / 7);
+  EXPECT_NEAR(percent(device.executed(four), 10s), 400.0 / 7, 20.0 / 7);
+}
+
+// Estimates follow the short ones; they are not the tenant's gain.
+TEST(Device, LaunchesOfOneFunctionThatTakeDifferentTimesGainLittle) {
+  for (const Ns other : {200us, 3000us}) {
+    VirtualDevice device;
+    int i = 0;
+    const TenantId mixed =
+        device.add({}, [&](Ns, bool) { return Ns{i++ % 3 == 0 ? 1000us : 100us}; });
+    device.add({}, storm(other));
+    device.run(10s);
+    EXPECT_NEAR(percent(device.executed(mixed), 10s), 50.0, 10.0) << other.count();
+  }
+}
+
 TEST(Device, TheDeviceDoesNotRunDry) {
   VirtualDevice device;
   const TenantId a = device.add({}, storm(50us));

@@ -20,11 +20,13 @@ namespace tranche::limit::testing {
 
 using namespace std::chrono_literals;
 
+// A batch of launches, between two events.
 struct Launch {
   Ns length;
   Ns left;
   Ns asked;
-  Ns begin{-1};  // of its execution
+  int launches = 1;
+  Ns begin{-1};  // of its pair; below 0: the one before it has not ended
 };
 
 // What a tenant runs. Called whenever it could launch: the length of its next launch, or 0 for
@@ -67,7 +69,9 @@ class VirtualDevice {
   static constexpr Ns kStep = 10us;
   static constexpr Ns kSlice = 2ms;
   static constexpr Ns kLatency = 50us;         // from a notice to the arbiter's answer
-  static constexpr std::size_t kQueue = 1000;  // launches that a driver takes ahead
+  static constexpr Ns kHarvest = 500us;        // between two looks at what has ended
+  static constexpr Ns kBatch = 100us;          // launches that are expected to fill it are one pair
+  static constexpr std::size_t kQueue = 1000;  // batches that a driver takes ahead
 
   // `limited` false: the gates stay open, as without the library.
   explicit VirtualDevice(bool limited = true) : limited_(limited) {}
@@ -83,6 +87,7 @@ class VirtualDevice {
   void run(Ns time) {
     for (const Ns end = now_ + time; now_ < end; now_ += kStep) {
       for (Tenant& tenant : tenants_) launch(tenant);
+      for (std::size_t i = 0; i < tenants_.size(); ++i) harvest(i);
       if (limited_ && (now_ >= next_tick_ || (notice_ >= Ns{0} && now_ >= notice_ + kLatency))) {
         arbitrate();
       }
@@ -104,6 +109,12 @@ class VirtualDevice {
     Ns asked{0};
     Ns finished_asked{0};
     Ns estimate{0};  // of a launch, 0: none seen
+    struct Ended {
+      Batch batch;
+      int launches;
+    };
+    std::vector<Ended> ended{};  // and not told yet
+    Ns next_harvest{0};
     Permit permit{.allowed = Ns{0}};
     bool waiting = false;
     Ns executed{0};
@@ -122,8 +133,17 @@ class VirtualDevice {
       if (tenant.queue.empty()) give_notice();
       const Ns asked = tenant.estimate > Ns{0} ? tenant.estimate : Ns{1ms};
       tenant.asked += asked;
-      tenant.queue.push_back({tenant.pending, tenant.pending, asked});
-      tenant.pending = Ns{0};
+      const Ns length = std::exchange(tenant.pending, Ns{0});
+      if (!tenant.queue.empty() && tenant.queue.back().asked + asked <= kBatch) {
+        Launch& open = tenant.queue.back();
+        open.length += length;
+        open.left += length;
+        open.asked += asked;
+        ++open.launches;
+        continue;
+      }
+      const Ns begin = tenant.queue.empty() ? now_ : Ns{-1};
+      tenant.queue.push_back({.length = length, .left = length, .asked = asked, .begin = begin});
     }
   }
 
@@ -133,6 +153,26 @@ class VirtualDevice {
     const Ns unfinished = tenant.asked - tenant.finished_asked;
     if (permit.in_flight && !tenant.queue.empty() && unfinished >= *permit.in_flight) return false;
     return !permit.allowed || tenant.asked < *permit.allowed;
+  }
+
+  // Those that wait look as well.
+  void harvest(std::size_t index) {
+    Tenant& tenant = tenants_[index];
+    if (now_ < tenant.next_harvest) return;
+    tenant.next_harvest = now_ + kHarvest;
+    for (const auto& [batch, launches] : tenant.ended) {
+      device_.finished({static_cast<std::uint32_t>(index)}, batch);
+      learn(tenant.estimate, batch.stretch.length() / launches);
+    }
+    tenant.ended.clear();
+  }
+
+  static void learn(Ns& estimate, Ns seen) {
+    if (estimate == Ns{0}) {
+      estimate = seen;
+    } else {
+      estimate += seen < estimate ? -(estimate - seen + Ns{1}) / 2 : (seen - estimate) / 16;
+    }
   }
 
   void give_notice() {
@@ -145,9 +185,10 @@ class VirtualDevice {
     ByTenant<Standing> standings;
     for (std::uint32_t i = 0; i < tenants_.size(); ++i) {
       const Tenant& tenant = tenants_[i];
-      const bool runs = !tenant.queue.empty() && tenant.queue.front().begin >= Ns{0};
-      standings[{i}] = {tenant.asked, tenant.waiting,
-                        runs ? std::optional(tenant.queue.front().begin) : std::nullopt};
+      // As the library says it: of when it looked last.
+      standings[{i}] = {
+          tenant.asked, tenant.waiting,
+          tenant.queue.empty() ? std::nullopt : std::optional(tenant.queue.front().begin)};
     }
     for (const auto& [id, permit] : device_.step(now_, standings)) {
       tenants_[id.value].permit = permit;
@@ -169,18 +210,16 @@ class VirtualDevice {
       Tenant& tenant = tenants_[running_];
       Launch& launch = tenant.queue.front();
       const Ns at = now_ + (kStep - left);
-      if (launch.begin < Ns{0}) launch.begin = at;
       const Ns part = std::min({left, launch.left, slice_left_});
       launch.left -= part;
       left -= part;
       slice_left_ -= part;
       tenant.executed += part;
       if (launch.left == Ns{0}) {
-        device_.finished({static_cast<std::uint32_t>(running_)},
-                         {{launch.begin, at + part}, launch.asked});
+        tenant.ended.push_back({{{launch.begin, at + part}, launch.asked}, launch.launches});
         tenant.finished_asked += launch.asked;
-        tenant.estimate = launch.length;
         tenant.queue.pop_front();
+        if (!tenant.queue.empty()) tenant.queue.front().begin = at + part;
       }
     }
     if ((now_ + kStep) % 1ms == Ns{0}) {
