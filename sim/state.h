@@ -38,7 +38,7 @@
 namespace tranche::sim {
 
 inline constexpr std::uint64_t kMagic = 0x314D49534E415254;  // "TRANSIM1"
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
 
 inline constexpr unsigned kMaxGpus = 32;
 inline constexpr unsigned kMaxModels = 8;
@@ -52,6 +52,7 @@ inline constexpr unsigned kMaxUses = 16;
 inline constexpr unsigned kMaxWindows = 32;
 inline constexpr unsigned kMaxEvents = 256;
 inline constexpr unsigned kMaxFaults = 32;
+inline constexpr unsigned kMaxMemoryLimits = 128;
 inline constexpr unsigned kMaxTimelines = 128;
 inline constexpr unsigned kMaxSegments = 4096;
 inline constexpr std::uint32_t kNone = 0xFFFFFFFF;  // no instance, every GPU, ...
@@ -239,6 +240,15 @@ struct Fault {
   char function[72];  // "nvmlDeviceGetName", "cuMemAlloc", or "*"
 };
 
+// What a control group may hold of a GPU's memory (memory_limits.h).
+struct MemoryLimit {
+  Shared<std::uint32_t> used;
+  std::uint32_t gpu;
+  Shared<std::uint64_t> soft;  // bytes
+  Shared<std::uint64_t> hard;
+  char cgroup[512];  // path of its folder
+};
+
 // Whose time it is on one GPU or MIG device. `timelines` are two, so that a change is made in the
 // one that is not `active` and published by that one store.
 struct Turns {
@@ -301,10 +311,11 @@ struct State {
   Shared<std::uint32_t> event_futex;  // changes with every event
   Shared<std::uint32_t> fault_futex;  // changes with every change of the faults
   Shared<std::uint32_t> fault_count;
-  std::uint32_t padding2;
+  Shared<std::uint32_t> memory_limit_count;
   Shared<std::uint64_t> event_sequence;
   Event events[kMaxEvents];
   Fault faults[kMaxFaults];
+  MemoryLimit memory_limits[kMaxMemoryLimits];
 
   // Time.
   std::uint32_t clock_kind;  // ClockKind
@@ -330,5 +341,6 @@ static_assert(sizeof(Lane) == 72);
 static_assert(sizeof(Segment) == 48);
 static_assert(sizeof(Event) == 40);
 static_assert(sizeof(Fault) == 96);
+static_assert(sizeof(MemoryLimit) == 536);
 
 }  // namespace tranche::sim

@@ -6,6 +6,7 @@
 #include "fmt/format.h"
 #include "sim/clock.h"
 #include "sim/gpu_time.h"
+#include "sim/memory_limits.h"
 #include "sim/mig.h"
 
 namespace tranche::sim {
@@ -83,7 +84,13 @@ MemoryUse memory_use(const Simulation& sim, std::uint32_t gpu, std::uint32_t gpu
 }
 
 Result<void> take_memory(const Simulation& sim, Use& use, std::uint64_t bytes) {
+  const auto limits = use.gpu_instance == kNone ? OwnLimits::look(sim, use.gpu) : OwnLimits();
   const Simulation::Guard guard(sim.state());
+  if (const std::uint64_t room = limits.room(sim); bytes > room) {
+    return fail(Code::kUnavailable,
+                fmt::format("out of memory: {} MiB asked, the control group's limit leaves {} MiB",
+                            bytes >> 20U, room >> 20U));
+  }
   const MemoryUse now = memory_use(sim, use.gpu, use.gpu_instance);
   const std::uint64_t free = free_bytes(now);
   if (bytes > free + now.managed) {

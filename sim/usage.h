@@ -34,7 +34,8 @@ struct MemoryUse {
 MemoryUse memory_use(const Simulation& sim, std::uint32_t gpu, std::uint32_t gpu_instance);
 
 // Gives `use` so many bytes more; managed memory is moved to the host where that makes the room.
-// kUnavailable when the GPU (or the MIG instance) has not got them.
+// kUnavailable when the GPU (or the MIG instance) has not got them, or a limit of the caller's
+// control group (memory_limits.h) forbids it.
 Result<void> take_memory(const Simulation& sim, Use& use, std::uint64_t bytes);
 void give_memory(const Simulation& sim, Use& use, std::uint64_t bytes);
 // Managed memory comes to the GPU as far as there is room: how much did.

@@ -6,6 +6,7 @@
 #include "sim/cuda/constant.h"
 #include "sim/cuda/memory.h"
 #include "sim/cuda/pools.h"
+#include "sim/memory_limits.h"
 
 namespace tranche::sim::cuda {
 namespace {
@@ -114,8 +115,15 @@ CUDA_API CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
         memory_use(*call.driver.sim, device.target.gpu, device.target.gpu_instance);
     const std::uint64_t taken = use.used + use.reserved;
     const std::uint64_t left = use.total - std::min(use.total, taken);
-    if (free != nullptr) *free = std::min(left, call.driver.room_for(device));
-    if (total != nullptr) *total = device.total_bytes;
+    const auto limits = device.target.gpu_instance == kNone
+                            ? OwnLimits::look(*call.driver.sim, device.target.gpu)
+                            : OwnLimits();
+    const std::uint64_t room = limits.room(*call.driver.sim);
+    if (free != nullptr) *free = std::min({left, call.driver.room_for(device), room});
+    if (total != nullptr) {
+      *total = limits.empty() ? device.total_bytes
+                              : std::min(device.total_bytes, limits.nearest(*call.driver.sim).hard);
+    }
     return CUDA_SUCCESS;
   });
 }

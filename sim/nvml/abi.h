@@ -318,6 +318,21 @@ struct nvmlGpuFabricInfo_v3_t {
   unsigned char healthSummary;
 };
 
+struct nvmlSetMemoryLimits_v1_t {
+  const char* nameSpace;
+  unsigned long long softLimit;
+  unsigned long long hardLimit;
+};
+
+struct nvmlGetMemoryLimits_v1_t {
+  const char* nameSpace;
+  unsigned long long softLimit;
+  unsigned long long hardLimit;
+  unsigned long long currentUsed;
+};
+
+inline constexpr unsigned long long NVML_DEVICE_MEMORY_LIMIT_MAX = 0xFFFFFFFFFFFFFFFF;
+
 // Event types (bits) and what we deliver.
 inline constexpr unsigned long long nvmlEventTypeSingleBitEccError = 0x1;
 inline constexpr unsigned long long nvmlEventTypeDoubleBitEccError = 0x2;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/memory_limits.h"
 #include "sim/nvml/library.h"
 #include "sim/usage.h"
 
@@ -17,6 +18,15 @@ NVML_API nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t handle, nvmlMemory
     memory->reserved = use.reserved;
     memory->used = use.used;
     memory->free = use.total - std::min(use.total, use.used + use.reserved);
+    if (device.gpu_instance != kNone) return NVML_SUCCESS;
+    // Within a control group that has a limit, that is the device.
+    if (const auto limits = OwnLimits::look(device.sim(), device.gpu); !limits.empty()) {
+      const CgroupMemory own = limits.nearest(device.sim());
+      memory->total = std::min(use.total, own.hard);
+      memory->reserved = 0;
+      memory->used = own.used;
+      memory->free = std::min<unsigned long long>(memory->free, limits.room(device.sim()));
+    }
     return NVML_SUCCESS;
   });
 }

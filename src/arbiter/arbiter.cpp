@@ -37,7 +37,8 @@ Arbiter::Arbiter(ArbiterOptions options, Watch watch, Poller poller, const Clock
 Arbiter::~Arbiter() { poller_.remove(watch_.fd()); }
 
 Result<std::unique_ptr<Arbiter>> Arbiter::open(const ArbiterOptions& options, const Clock& clock,
-                                               const Log& log, gpu::ProcessReader* processes) {
+                                               const Log& log, gpu::ProcessReader* processes,
+                                               gpu::MemoryLimiter* limiter) {
   std::error_code error;
   std::filesystem::create_directories(options.state_dir, error);
   if (error) return std::unexpected(errno_error(error.value(), options.state_dir.string()));
@@ -53,6 +54,18 @@ Result<std::unique_ptr<Arbiter>> Arbiter::open(const ArbiterOptions& options, co
                      Reconciler::open(*processes, {options.tenants, options.host}, arbiter->poller_,
                                       clock, log, [a = arbiter.get()] { return a->seats(); }));
     arbiter->reconciler_->remember(arbiter->status_file_.before());
+  }
+  if (limiter != nullptr) {
+    ASSIGN_OR_RETURN(
+        arbiter->kernel_limits_,
+        KernelLimits::open(*limiter, {options.cgroup_root, options.host}, arbiter->poller_, clock,
+                           log, [a = arbiter.get()] { return a->seats(); }));
+    if (arbiter->reconciler_ != nullptr) {
+      arbiter->reconciler_->on_stray(
+          [k = arbiter->kernel_limits_.get()](const TenantSeat& seat, const tenant::ProcessId& id) {
+            k->saw(seat, id);
+          });
+    }
   }
   arbiter->scan();
   return arbiter;
@@ -131,6 +144,7 @@ void Arbiter::scan() {
   for (const auto& id : gone) let_go(id);
   std::erase_if(refused_, [&](const auto& refusal) { return !there.contains(refusal.first); });
   lend();
+  if (kernel_limits_ != nullptr) kernel_limits_->look();
 }
 
 void Arbiter::take_in(const std::string& id, const std::string& text) {
@@ -158,7 +172,11 @@ void Arbiter::take_in(const std::string& id, const std::string& text) {
     sit(known->second);
   } else {
     auto seat = TenantSeat::open(
-        *std::move(limits), {options_.tenants / id / "arbiter.sock", options_.state_dir, epoch_},
+        *std::move(limits),
+        {options_.tenants / id / "arbiter.sock", options_.state_dir, epoch_,
+         [this](const TenantSeat& of, const tenant::ProcessId& process) {
+           return kernel_limits_ == nullptr || kernel_limits_->may_answer(of, process);
+         }},
         poller_, log_, [this, id](wire::Message kind, unsigned) { notice(id, kind); });
     if (!seat) return refuse(seat.error());
     const auto entry = seats_.emplace(id, Seat{TenantId{next_id_++}, *std::move(seat), text}).first;
@@ -238,6 +256,7 @@ void Arbiter::look_around() {
   looked_ = now();
   alive_.beat();
   lend();
+  if (kernel_limits_ != nullptr) kernel_limits_->look();
   status_file_.put(status());
 }
 
@@ -275,6 +294,7 @@ ArbiterStatus Arbiter::status() const {
   for (const auto& [id, refusal] : refused_) status.refused.push_back({id, refusal.reason});
   if (reconciler_ != nullptr) reconciler_->describe(status);
   lender_.describe(status);
+  if (kernel_limits_ != nullptr) kernel_limits_->describe(status);
   for (TenantStatus& tenant : status.tenants) {
     const auto& page = seats_.at(tenant.id).seat->policy();
     for (std::size_t i = 0; i < tenant.devices.size(); ++i) {

@@ -16,6 +16,7 @@
 
 #include "arbiter/alive.h"
 #include "arbiter/device_seat.h"
+#include "arbiter/kernel_limits.h"
 #include "arbiter/lender.h"
 #include "arbiter/poller.h"
 #include "arbiter/reconciler.h"
@@ -28,9 +29,10 @@
 namespace tranche::arbiter {
 
 struct ArbiterOptions {
-  std::filesystem::path tenants;    // the agent's; must be there
-  std::filesystem::path state_dir;  // tmpfs, our own; created
-  FsRoot host{};                    // for /proc
+  std::filesystem::path tenants;                         // the agent's; must be there
+  std::filesystem::path state_dir;                       // tmpfs, our own; created
+  FsRoot host{};                                         // for /proc
+  std::filesystem::path cgroup_root = "/sys/fs/cgroup";  // the node's, of version 2
 };
 
 class Arbiter {
@@ -40,11 +42,12 @@ class Arbiter {
   // How often it looks at slow things (who has gone, accounts) while nothing happens.
   static constexpr std::chrono::milliseconds kRest{1000};
 
-  // All outlive it. Without `processes` nothing is compared with the driver. kIo: a folder cannot
-  // be made or watched.
+  // All outlive it. Without `processes` nothing is compared with the driver; without `limiter` the
+  // kernel keeps nobody's memory. kIo: a folder cannot be made or watched.
   static Result<std::unique_ptr<Arbiter>> open(const ArbiterOptions& options, const Clock& clock,
                                                const Log& log,
-                                               gpu::ProcessReader* processes = nullptr);
+                                               gpu::ProcessReader* processes = nullptr,
+                                               gpu::MemoryLimiter* limiter = nullptr);
   Arbiter(const Arbiter&) = delete;
   Arbiter& operator=(const Arbiter&) = delete;
   ~Arbiter();
@@ -112,7 +115,8 @@ class Arbiter {
   std::map<std::string, Refusal> refused_;     // by tenant; told once
   StatusFile status_file_;
   Lender lender_;
-  std::unique_ptr<Reconciler> reconciler_;  // may be null; refers to the seats
+  std::unique_ptr<Reconciler> reconciler_;       // may be null; refers to the seats
+  std::unique_ptr<KernelLimits> kernel_limits_;  // the same
   limit::Ns looked_{-kRest};
   bool awake_ = false;
   // A notice asks for a step before its time; so many may, from one step that was due to the next,

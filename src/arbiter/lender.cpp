@@ -66,8 +66,7 @@ void Lender::lend_device(const std::string& device, std::uint64_t others,
   const Loans loans = limit::lend(device_bytes, others, standings);
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (standings[i].hard <= standings[i].promised) continue;
-    auto& word = places[i].seat->policy().devices[places[i].index].memory_limit;
-    if (word.load(std::memory_order_relaxed) != loans.limits[i]) word = loans.limits[i];
+    places[i].seat->lend_memory(places[i].index, loans.limits[i]);
     may_hold_[{places[i].seat->limits().id, device}] = loans.limits[i];
   }
   note_missing(device, loans.missing);

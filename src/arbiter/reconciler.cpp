@@ -214,6 +214,7 @@ void Reconciler::take_stranger(const gpu::DeviceProcess& process, const host::Pr
     if (!has_mount_of(facts, seat.limits().id)) continue;
     account.held[i].push_back({.counted = process.memory.value_or(Bytes{}).value});
     if (!process.memory) account.untold[i] = true;
+    if (on_stray_) on_stray_(seat, {process.pid, facts.start_time});
     if (seat.limits().enforcement == wire::Enforcement::kOff) return;
     finding.tenant = seat.limits().id;
     account.strays.push_back(std::move(finding));

@@ -58,6 +58,11 @@ class Reconciler {
   void admit(TenantSeat& seat);
   void let_go(const std::string& tenant) { records_.erase(tenant); }
 
+  // Called with each process of a tenant's container that is on a device and has not registered,
+  // whenever it is seen.
+  using OnStray = std::function<void(const TenantSeat&, const tenant::ProcessId&)>;
+  void on_stray(OnStray handler) { on_stray_ = std::move(handler); }
+
   // Something happened that NVML will show.
   void hurry();
   // Asks, when it is time.
@@ -122,6 +127,7 @@ class Reconciler {
   const Clock& clock_;
   const Log& log_;
   std::function<Seats()> seats_;
+  OnStray on_stray_;
   Findings findings_;
   std::chrono::steady_clock::time_point asked_{};
   std::chrono::steady_clock::time_point due_{};

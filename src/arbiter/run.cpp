@@ -13,6 +13,7 @@
 #include "base/fs.h"
 #include "config/arbiter_options.h"
 #include "fmt/format.h"
+#include "nvml/memory_limiter.h"
 #include "nvml/process_reader.h"
 
 namespace tranche::arbiter {
@@ -75,10 +76,13 @@ Result<void> run(const config::ArbiterOptions& options, int signals, const Log& 
   if (lock == nullptr) return {};
   const SystemClock clock;
   const FsRoot host(options.host_root);
-  nvml::ProcessReader processes(nvml::Connection::make(
-      {.driver_root = options.container_driver_root, .host = host, .log = &log}));
-  ASSIGN_OR_RETURN(const auto arbiter, Arbiter::open({options.tenants, options.state_dir, host},
-                                                     clock, log, &processes));
+  const auto connection = nvml::Connection::make(
+      {.driver_root = options.container_driver_root, .host = host, .log = &log});
+  nvml::ProcessReader processes(connection);
+  nvml::MemoryLimiter limiter(connection);
+  ASSIGN_OR_RETURN(const auto arbiter,
+                   Arbiter::open({options.tenants, options.state_dir, host, options.cgroup_root},
+                                 clock, log, &processes, &limiter));
   std::stop_source stop;
   TRY(arbiter->on_readable(signals, [&] {
     if (agent::ends_process(agent::next_signal(signals))) stop.request_stop();

@@ -87,6 +87,7 @@ Result<void> TenantSeat::change(TenantLimits limits) {
                 fmt::format("tenant {}: its devices cannot change while it lives", limits_.id));
   }
   limits_ = std::move(limits);
+  lent_.clear();
   publish();
   return {};
 }
@@ -103,9 +104,11 @@ void TenantSeat::publish() {
   page.epoch = options_.epoch;
   for (std::size_t i = 0; i < limits_.devices.size(); ++i) {
     const auto bytes = limits_.devices[i].memory_bytes;
-    const auto limit = is_held() && bytes ? *bytes : std::uint64_t{wire::kNoLimit};
-    page.devices[i].memory_limit = limit;
-    page.devices[i].memory_view = limit;
+    const auto promised = is_held() && bytes ? *bytes : std::uint64_t{wire::kNoLimit};
+    const auto lent = lent_.find(static_cast<unsigned>(i));
+    const auto limit = lent == lent_.end() ? promised : lent->second;
+    page.devices[i].memory_limit = without_memory_.contains(static_cast<unsigned>(i)) ? 0 : limit;
+    page.devices[i].memory_view = promised;
     if (!is_held()) {
       page.devices[i].allowed_ns = wire::kNoLimit;
       page.devices[i].closed = 0;
@@ -231,7 +234,35 @@ void TenantSeat::receive(Key key) {
   }
 }
 
+void TenantSeat::answer_held() {
+  std::vector<Key> held;
+  for (const auto& [key, member] : members_) {
+    if (member.held) held.push_back(key);
+  }
+  for (const Key key : held) {
+    // Answering one may have dismissed another.
+    const auto entry = members_.find(key);
+    if (entry != members_.end() && entry->second.held) welcome(entry->second, *entry->second.held);
+  }
+}
+
+void TenantSeat::lend_memory(unsigned device, std::uint64_t bytes) {
+  const auto [lent, is_new] = lent_.try_emplace(device, bytes);
+  if (!is_new && std::exchange(lent->second, bytes) == bytes) return;
+  publish();
+}
+
+void TenantSeat::hold_memory(unsigned device, bool held) {
+  const bool changed =
+      held ? without_memory_.insert(device).second : without_memory_.erase(device) != 0;
+  if (changed) publish();
+}
+
 void TenantSeat::welcome(Member& member, const wire::Hello& hello) {
+  const bool waits =
+      options_.may_answer != nullptr && !options_.may_answer(*this, member.process.id());
+  member.held = waits ? std::optional(hello) : std::nullopt;
+  if (waits) return;
   const bool known = hello.version == wire::kVersion;
   const wire::Welcome answer{wire::kHelloMagic,
                              wire::Message::kWelcome,

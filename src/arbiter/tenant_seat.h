@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "arbiter/poller.h"
@@ -24,10 +25,15 @@
 
 namespace tranche::arbiter {
 
+class TenantSeat;
+
 struct SeatOptions {
   std::filesystem::path socket;     // in the folder that is mounted into the container
   std::filesystem::path state_dir;  // tmpfs, the arbiter's own
   std::uint32_t epoch = 0;          // of the arbiter
+  // Whether a process's hello may be answered now; empty: always. One that may not waits for
+  // answer_held().
+  std::function<bool(const TenantSeat&, const tenant::ProcessId&)> may_answer{};
 };
 
 class TenantSeat {
@@ -65,6 +71,9 @@ class TenantSeat {
     unsigned slot;
   };
   std::vector<Registered> registered() const;
+  void each_process(auto&& handle) const {
+    for (const auto& [key, member] : members_) handle(member.process.id());
+  }
   // Of all its processes since this arbiter began, those that have ended too.
   struct Totals {
     std::uint64_t refused = 0;     // allocations
@@ -75,6 +84,13 @@ class TenantSeat {
   bool is_waiting(unsigned device) const;
   // Grows when a process comes or goes.
   std::uint64_t changes() const { return changes_; }
+  // Asks again about those whose hello waits for an answer.
+  void answer_held();
+  // What it may hold of a device while it borrows, in place of what it was promised; until its
+  // limits change.
+  void lend_memory(unsigned device, std::uint64_t bytes);
+  // No more memory of a device for the tenant, whatever it was promised: until told otherwise.
+  void hold_memory(unsigned device, bool held);
   // Nobody can connect any more; files that outlive an arbiter are taken away. The tenant is gone.
   void retire();
 
@@ -83,6 +99,7 @@ class TenantSeat {
     tenant::Process process;
     unsigned slot = 0;
     std::optional<tenant::Connection> connection{};
+    std::optional<limit::wire::Hello> held{};  // not answered yet
   };
   using Key = pid_t;  // one living process has it
 
@@ -111,6 +128,8 @@ class TenantSeat {
   std::map<Key, Member> members_;
   Totals ended_{};  // of processes that are no more
   std::uint64_t changes_ = 0;
+  std::map<unsigned, std::uint64_t> lent_;  // by device
+  std::set<unsigned> without_memory_;       // devices
 };
 
 }  // namespace tranche::arbiter

@@ -24,6 +24,7 @@ Result<ArbiterOptions> load_arbiter_options(const Sources& sources) {
                          .state_dir = folder(reader, "state-dir"),
                          .container_driver_root = reader.get<std::string>("driver-root-ctr-path"),
                          .host_root = reader.get<std::string>("host-root"),
+                         .cgroup_root = folder(reader, "cgroup-root"),
                          .check = reader.get<bool>("check"),
                          .log_level = reader.log_level()};
   return reader.result(std::move(options));

@@ -13,8 +13,9 @@ struct ArbiterOptions {
   std::string tenants = "/var/lib/tranche/tenants";
   std::string state_dir = "/run/tranche-arbiter";
   std::string container_driver_root = "/driver-root";
-  std::string host_root = "/";  // under which /proc is read
-  bool check = false;           // ask the arbiter that runs, and end
+  std::string host_root = "/";                 // under which /proc is read
+  std::string cgroup_root = "/sys/fs/cgroup";  // the node's tree of cgroup v2
+  bool check = false;                          // ask the arbiter that runs, and end
   LogLevel log_level = LogLevel::kInfo;
   bool operator==(const ArbiterOptions&) const = default;
 };

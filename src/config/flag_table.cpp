@@ -276,6 +276,12 @@ constexpr auto kFlags = std::to_array<FlagSpec>({
              "feature discovery), node (the Node itself), or auto (nodefeature when "
              "--use-node-feature-api is set, else file)",
      .uses = kUseAgent | kUseCleanup},
+    {.name = "cgroup-root",
+     .environment = kNames<"TRANCHE_CGROUP_ROOT">,
+     .default_text = "/sys/fs/cgroup",
+     .help = "the node's cgroup v2 tree, where the kernel is to limit memory (kernelLimits of the "
+             "configuration)",
+     .uses = kUseArbiter},
     {.name = "check",
      .help = "for a probe: ask the agent that runs here whether it is live or ready, and end with "
              "0 if so"},

@@ -81,6 +81,8 @@ struct Gpu {
   // nvmlDeviceGetFieldValues, recovery action: 0 none, 1 GPU reset, 2 node reboot, 3 drain P2P, 4
   // drain and reset; nullopt when the driver does not tell.
   std::optional<int> recovery_action;
+  // The driver can limit what a control group holds of it (nvmlDeviceSetMemoryLimits_v1).
+  bool kernel_memory_limits = false;
   Presence presence = Presence::kPresent;
   std::string presence_reason;  // for people, when not kPresent
 
@@ -133,6 +135,7 @@ struct VgpuInfo {
 
 // What is known of the node beside NVML.
 struct Host {
+  bool cgroup_v2 = false;                   // control groups are version 2 alone
   std::optional<std::string> product_name;  // /sys/class/dmi/id/product_name, trimmed
   // PCI class of every NVIDIA display function (0x030200 = 3D controller, 0x030000 = VGA).
   std::vector<std::uint32_t> display_classes;

@@ -30,6 +30,7 @@ bool says_tegra(const FsRoot& fs, const char* path) {
 
 gpu::Host read_host(const FsRoot& fs, const std::filesystem::path& machine_type_file) {
   gpu::Host host;
+  host.cgroup_v2 = fs.exists("/sys/fs/cgroup/cgroup.controllers");
   if (const auto content = fs.read(machine_type_file)) {
     if (auto name = trimmed(*content); !name.empty()) host.product_name = std::move(name);
   }

@@ -20,6 +20,7 @@ constexpr std::array kDegraded{
     std::pair{Degraded::kMemoryNotTold, std::string_view("memory-not-told")},
     std::pair{Degraded::kMemoryLent, std::string_view("memory-lent")},
     std::pair{Degraded::kNotReconciled, std::string_view("not-reconciled")},
+    std::pair{Degraded::kKernelLimitFailed, std::string_view("kernel-limit-failed")},
 };
 constexpr std::array kKinds{
     std::pair{Finding::Kind::kUnregistered, std::string_view("unregistered")},
@@ -65,6 +66,9 @@ json to_json(const TenantDevice& device) {
                 {"outsideBytes", device.outside_bytes},
                 {"gpuNs", device.gpu_ns}};
   if (device.limits.memory_bytes) entry["memoryBytes"] = *device.limits.memory_bytes;
+  if (device.limits.memory_by != MemoryBy::kLimiter) {
+    entry["memoryBy"] = to_string(device.limits.memory_by);
+  }
   if (device.limits.permille) entry["permille"] = *device.limits.permille;
   if (device.limits.borrowing) {
     entry["memoryHardBytes"] = device.limits.borrowing->hard_bytes;
@@ -124,10 +128,14 @@ std::optional<T> optional_at(const json& object, const char* key) {
 }
 
 void from_json(const json& value, TenantDevice& device) {
+  const auto by = value.find("memoryBy");
   device = {.limits = {.uuid = value.at("uuid"),
                        .memory_bytes = optional_at<std::uint64_t>(value, "memoryBytes"),
                        .weight = value.at("weight"),
-                       .permille = optional_at<std::uint32_t>(value, "permille")},
+                       .permille = optional_at<std::uint32_t>(value, "permille"),
+                       .memory_by = by == value.end()
+                                        ? MemoryBy::kLimiter
+                                        : required(memory_by_from(by->get<std::string>()), *by)},
             .may_hold_bytes = optional_at<std::uint64_t>(value, "mayHoldBytes"),
             .charged_bytes = value.at("chargedBytes"),
             .outside_bytes = value.at("outsideBytes"),

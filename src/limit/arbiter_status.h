@@ -33,11 +33,12 @@ struct TenantDevice {
 
 // Why a tenant is not held, or not counted, as it should be.
 enum class Degraded {
-  kMemoryOverLimit,  // it holds more than it may (its limit was lowered, or outside memory grew):
-                     // it gets no more until that fits
-  kMemoryNotTold,    // the driver does not tell what its processes hold
-  kMemoryLent,       // part of what it was promised is lent, and on its way back
-  kNotReconciled,    // the driver, or one of its devices, could not be asked
+  kMemoryOverLimit,    // it holds more than it may (its limit was lowered, or outside memory grew):
+                       // it gets no more until that fits
+  kMemoryNotTold,      // the driver does not tell what its processes hold
+  kMemoryLent,         // part of what it was promised is lent, and on its way back
+  kNotReconciled,      // the driver, or one of its devices, could not be asked
+  kKernelLimitFailed,  // the kernel was to keep its memory and does not: it gets no more of it
 };
 
 struct TenantStatus {
@@ -97,8 +98,8 @@ std::string encode(const ArbiterStatus& status, std::chrono::system_clock::time_
 // kInvalidArgument: not arbiter-status/v1, torn, edited, or a value out of range.
 Result<ArbiterStatus> decode_status(std::string_view text);
 
-// "memory-over-limit", "memory-not-told", "memory-lent", "not-reconciled"; "unregistered",
-// "no-grant".
+// "memory-over-limit", "memory-not-told", "memory-lent", "not-reconciled", "kernel-limit-failed";
+// "unregistered", "no-grant".
 std::string_view to_string(Degraded degraded);
 std::string_view to_string(Finding::Kind kind);
 

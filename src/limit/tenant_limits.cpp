@@ -26,6 +26,13 @@ constexpr std::array kClasses{
     std::pair{Class::kBestEffort, std::string_view("best-effort")},
 };
 
+constexpr std::array kMemoryBy{
+    std::pair{MemoryBy::kLimiter, std::string_view("limiter")},
+    std::pair{MemoryBy::kMps, std::string_view("mps")},
+    std::pair{MemoryBy::kKernel, std::string_view("kernel")},
+    std::pair{MemoryBy::kMig, std::string_view("mig")},
+};
+
 template <class Table>
 std::string_view word_of(const Table& table, auto value) {
   for (const auto& [known, word] : table) {
@@ -70,6 +77,12 @@ Result<DeviceLimits> device_from(const json& value) {
           fmt::format("{}: memoryHardBytes {} is less than was promised", device.uuid, *hard));
     }
   }
+  // Files of releases before this one have no such key.
+  if (const auto word = optional_at<std::string>(value, "memoryBy")) {
+    const auto by = memory_by_from(*word);
+    if (!by) return refuse(fmt::format("{}: unknown memoryBy {}", device.uuid, *word));
+    device.memory_by = *by;
+  }
   if (device.weight == 0) return refuse(fmt::format("{}: weight 0", device.uuid));
   if (device.permille && (*device.permille == 0 || *device.permille > 1000)) {
     return refuse(fmt::format("{}: permille {} is not in 1..1000", device.uuid, *device.permille));
@@ -105,6 +118,7 @@ std::string encode(const TenantLimits& limits) {
   for (const DeviceLimits& device : limits.devices) {
     json entry = {{"uuid", device.uuid}, {"weight", device.weight}};
     if (device.memory_bytes) entry["memoryBytes"] = *device.memory_bytes;
+    if (device.memory_by != MemoryBy::kLimiter) entry["memoryBy"] = to_string(device.memory_by);
     if (device.permille) entry["permille"] = *device.permille;
     if (device.borrowing) {
       entry["memoryHardBytes"] = device.borrowing->hard_bytes;
@@ -145,9 +159,11 @@ std::string_view to_string(wire::Enforcement enforcement) {
   return word_of(kEnforcements, enforcement);
 }
 std::string_view to_string(Class priority) { return word_of(kClasses, priority); }
+std::string_view to_string(MemoryBy by) { return word_of(kMemoryBy, by); }
 std::optional<wire::Enforcement> enforcement_from(std::string_view word) {
   return value_of(kEnforcements, word);
 }
 std::optional<Class> class_from(std::string_view word) { return value_of(kClasses, word); }
+std::optional<MemoryBy> memory_by_from(std::string_view word) { return value_of(kMemoryBy, word); }
 
 }  // namespace tranche::limit

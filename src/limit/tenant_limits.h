@@ -24,6 +24,9 @@ struct Borrowing {
   std::uint64_t device_bytes = 0;  // what there is to lend from
   bool operator==(const Borrowing&) const = default;
 };
+// What keeps a tenant's memory of a device, the highest rung that the node has. The limiter in the
+// container does the rest in any case: compute, views, accounting.
+enum class MemoryBy { kLimiter, kMps, kKernel, kMig };
 
 struct DeviceLimits {
   std::string uuid;                             // "GPU-..." or "MIG-..."
@@ -31,6 +34,7 @@ struct DeviceLimits {
   std::uint32_t weight = 1;                     // of the tenant among those on the device
   std::optional<std::uint32_t> permille{};      // of the device's time; nullopt: no cap
   std::optional<Borrowing> borrowing{};         // nullopt: what is promised and no more
+  MemoryBy memory_by = MemoryBy::kLimiter;
   bool operator==(const DeviceLimits&) const = default;
 };
 
@@ -55,6 +59,9 @@ Share share_of(const TenantLimits& limits, const DeviceLimits& device);
 // them. nullopt: no such word.
 std::string_view to_string(wire::Enforcement enforcement);
 std::string_view to_string(Class priority);
+// "limiter", "mps", "kernel", "mig".
+std::string_view to_string(MemoryBy by);
+std::optional<MemoryBy> memory_by_from(std::string_view word);
 std::optional<wire::Enforcement> enforcement_from(std::string_view word);
 std::optional<Class> class_from(std::string_view word);
 

@@ -24,6 +24,7 @@ inline constexpr Return kLibraryNotFound = 12;
 inline constexpr Return kFunctionNotFound = 13;
 inline constexpr Return kGpuIsLost = 15;
 inline constexpr Return kResetRequired = 16;
+inline constexpr Return kOperatingSystem = 17;
 inline constexpr Return kLibRmVersionMismatch = 18;
 inline constexpr Return kArgumentVersionMismatch = 25;
 inline constexpr Return kGpuNotFound = 28;
@@ -66,6 +67,22 @@ struct MemoryV2 {
   std::uint64_t free;
   std::uint64_t used;
 };
+
+// nvmlSetMemoryLimits_v1_t and nvmlGetMemoryLimits_v1_t (13.4 and later): bytes.
+struct SetMemoryLimits {
+  const char* name_space;  // path of a control group
+  unsigned long long soft_limit;
+  unsigned long long hard_limit;
+};
+
+struct GetMemoryLimits {
+  const char* name_space;
+  unsigned long long soft_limit;
+  unsigned long long hard_limit;
+  unsigned long long current_used;
+};
+
+inline constexpr unsigned long long kMemoryLimitMax = ~0ULL;  // no limit
 
 struct DeviceAttributes {
   std::uint32_t multiprocessors;

@@ -12,6 +12,8 @@ namespace {
 static_assert(sizeof(PciInfo) == 68 && offsetof(PciInfo, bus_id) == 36);
 static_assert(sizeof(Memory) == 24);
 static_assert(sizeof(MemoryV2) == 40 && offsetof(MemoryV2, total) == 8);
+static_assert(sizeof(SetMemoryLimits) == 24 && offsetof(SetMemoryLimits, hard_limit) == 16);
+static_assert(sizeof(GetMemoryLimits) == 32 && offsetof(GetMemoryLimits, current_used) == 24);
 static_assert(sizeof(DeviceAttributes) == 40 && offsetof(DeviceAttributes, memory_mib) == 32);
 static_assert(sizeof(GpuInstanceInfo) == 24 && offsetof(GpuInstanceInfo, placement) == 16);
 static_assert(sizeof(GpuInstanceProfileInfo) == 48 &&

@@ -28,6 +28,7 @@ class DeviceReading {
     read_memory();
     read_mig();
     read_fabric();
+    read_memory_limits();
     read_recovery_action();
     if (lost_ && known_ != nullptr) keep_description(*known_);
   }
@@ -167,6 +168,20 @@ class DeviceReading {
       uuid += fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", id[i]);
     }
     gpu_.fabric = gpu::Fabric{.cluster_uuid = std::move(uuid), .clique_id = info.clique_id};
+  }
+
+  // Reading takes no right; NOT_FOUND says that the root group has no limit. In MIG mode there are
+  // none.
+  void read_memory_limits() {
+    const auto& function = api_.nvmlDeviceGetMemoryLimits_v1;
+    if (lost_ || function.pointer == nullptr || gpu_.mig_enabled()) return;
+    const std::string root = query_.host.resolve("/sys/fs/cgroup");
+    GetMemoryLimits limits = {.name_space = root.c_str()};
+    const Return result = call_(function, answer_.handle, &limits);
+    if (result == kNotSupported || result == kOperatingSystem) return;
+    gpu_.kernel_memory_limits =
+        result == kNotFound ||
+        told(result, function.name, "whether the kernel can limit its memory is unknown");
   }
 
   void read_recovery_action() {

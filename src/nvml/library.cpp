@@ -10,7 +10,7 @@
 namespace tranche::nvml {
 namespace {
 
-enum class Need { kRequired, kOptional };
+enum class Need { kRequired, kOptional, kRecent };
 
 FileStamp stamp_of(const std::string& path) {
   struct stat info = {};
@@ -69,6 +69,7 @@ Result<void> Library::resolve() {
   std::vector<std::string> absent;
   const auto take = [&](auto& function, Need need) {
     if (look_up(handle_, function)) return;
+    if (need == Need::kRecent) return;
     (need == Need::kRequired ? absent : missing_).emplace_back(function.name);
   };
 #define NVML_FUNCTION(need, name, arguments) take(api_.name, Need::need);

@@ -56,7 +56,7 @@ class Library {
   const Api& api() const { return api_; }
   // Where it was found, as the dynamic linker says.
   const std::string& path() const { return path_; }
-  // Optional functions that it does not have.
+  // Optional functions that it does not have, less those that only recent drivers have.
   const std::vector<std::string>& missing() const { return missing_; }
   // Whether a load now would find another file than the one that was loaded.
   bool replaced() const;

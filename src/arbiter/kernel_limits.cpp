@@ -1,0 +1,282 @@
+#include "arbiter/kernel_limits.h"
+
+#include <algorithm>
+
+#include "fmt/format.h"
+#include "host/cgroup.h"
+
+namespace tranche::arbiter {
+
+using namespace limit;
+
+namespace {
+
+bool is_by_kernel(const DeviceLimits& device) { return device.memory_by == MemoryBy::kKernel; }
+
+bool takes_part(const TenantSeat& seat) {
+  return std::ranges::any_of(seat.limits().devices, is_by_kernel);
+}
+
+// What the kernel is to hold; nullopt: no limit.
+std::optional<std::uint64_t> bytes_of(const TenantSeat& seat, const DeviceLimits& device) {
+  if (!seat.is_held()) return std::nullopt;
+  const bool borrows =
+      seat.limits().enforcement == wire::Enforcement::kElastic && device.borrowing.has_value();
+  return borrows ? device.borrowing->hard_bytes : device.memory_bytes;
+}
+
+TenantSeat* seat_of(const KernelLimits::Seats& seats, const std::string& tenant) {
+  const auto found = std::ranges::find_if(
+      seats, [&](const TenantSeat* seat) { return seat->limits().id == tenant; });
+  return found == seats.end() ? nullptr : *found;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<KernelLimits>> KernelLimits::open(gpu::MemoryLimiter& limiter,
+                                                         Options options, Poller& poller,
+                                                         const Clock& clock, const Log& log,
+                                                         std::function<Seats()> seats) {
+  ASSIGN_OR_RETURN(auto finder, Worker::start(poller));
+  return std::unique_ptr<KernelLimits>(new KernelLimits(
+      limiter, std::move(options), std::move(finder), poller, clock, log, std::move(seats)));
+}
+
+KernelLimits::KernelLimits(gpu::MemoryLimiter& limiter, Options options,
+                           std::unique_ptr<Worker> finder, Poller& poller, const Clock& clock,
+                           const Log& log, std::function<Seats()> seats)
+    : limiter_(limiter),
+      options_(std::move(options)),
+      poller_(poller),
+      clock_(clock),
+      log_(log),
+      seats_(std::move(seats)),
+      finder_(std::move(finder)) {}
+
+bool KernelLimits::may_answer(const TenantSeat& seat, const tenant::ProcessId& id) {
+  if (!takes_part(seat)) return true;
+  const Process& process = know(seat, id);
+  if (process.cgroup.empty()) return !process.failure.empty();
+  return std::ranges::all_of(seat.limits().devices, [&](const DeviceLimits& device) {
+    if (!is_by_kernel(device)) return true;
+    const auto limit = limits_.find({process.cgroup, device.uuid});
+    return limit != limits_.end() && limit->second.settled;
+  });
+}
+
+void KernelLimits::saw(const TenantSeat& seat, const tenant::ProcessId& id) {
+  if (!takes_part(seat)) return;
+  know(seat, id).stray_until = clock_.now() + kStraysStay;
+}
+
+// Makes it known as one of the tenant's, which may change what its container is to be held to.
+KernelLimits::Process& KernelLimits::know(const TenantSeat& seat, const tenant::ProcessId& id) {
+  const Key key{id.pid, id.start_time};
+  Process& process = processes_[key];
+  const bool is_new = process.tenants.insert(seat.limits().id).second;
+  if (process.cgroup.empty()) {
+    if (process.failure.empty()) find(key, process);
+  } else if (is_new) {
+    containers_[process.cgroup].insert(seat.limits().id);
+    demand(seats_());
+  }
+  return process;
+}
+
+void KernelLimits::find(const Key& key, Process& process) {
+  if (process.asked) return;
+  process.asked = true;
+  finder_->ask([this, key, host = options_.host, root = options_.cgroup_root]() -> Worker::Done {
+    auto cgroup =
+        host::is_cgroup_v2(root)
+            ? host::find_container_cgroup(host, root, key.pid, key.start_time)
+            : fail(Code::kNotFound, fmt::format("{} is no tree of cgroup v2", root.string()),
+                   "mount the node's there, or name it with --cgroup-root");
+    return [this, key, cgroup = std::move(cgroup)] { found(key, cgroup); };
+  });
+}
+
+void KernelLimits::found(const Key& key, const Result<std::filesystem::path>& cgroup) {
+  const auto entry = processes_.find(key);
+  if (entry == processes_.end()) return;
+  Process& process = entry->second;
+  process.asked = false;
+  process.due = clock_.now() + kAgain;
+  process.failure = cgroup ? "" : cgroup.error().message();
+  if (cgroup) {
+    process.cgroup = *cgroup;
+    containers_[process.cgroup].insert(process.tenants.begin(), process.tenants.end());
+    demand(seats_());
+  }
+  settle();
+}
+
+void KernelLimits::look() {
+  const Seats seats = seats_();
+  for (const TenantSeat* seat : seats) {
+    if (!takes_part(*seat)) continue;
+    seat->each_process([&](const tenant::ProcessId& id) { know(*seat, id); });
+  }
+  forget(seats);
+  demand(seats);
+  const auto now = clock_.now();
+  for (auto& [key, process] : processes_) {
+    if (process.cgroup.empty() && now >= process.due) find(key, process);
+  }
+  for (auto& [place, limit] : limits_) {
+    if (!limit.failure.empty() && now >= limit.due) ask(place, limit);
+  }
+  settle();
+}
+
+// Processes that ended, containers and tenants that are no more.
+void KernelLimits::forget(const Seats& seats) {
+  std::set<Key> registered;
+  for (const TenantSeat* seat : seats) {
+    seat->each_process(
+        [&](const tenant::ProcessId& id) { registered.insert({id.pid, id.start_time}); });
+  }
+  const auto now = clock_.now();
+  std::erase_if(processes_, [&](const auto& entry) {
+    return !registered.contains(entry.first) && now >= entry.second.stray_until;
+  });
+  for (auto& [cgroup, holders] : containers_) {
+    std::erase_if(holders,
+                  [&](const std::string& tenant) { return seat_of(seats, tenant) == nullptr; });
+  }
+  std::erase_if(containers_, [](const auto& entry) {
+    std::error_code ignored;
+    return entry.second.empty() || !std::filesystem::exists(entry.first, ignored);
+  });
+  std::erase_if(limits_, [&](const auto& entry) {
+    return !entry.second.asked && !containers_.contains(entry.first.first);
+  });
+}
+
+// Of each container and GPU the sum of what its tenants were promised.
+void KernelLimits::demand(const Seats& seats) {
+  std::map<Place, std::optional<std::uint64_t>> sums;
+  for (const auto& [cgroup, tenants] : containers_) {
+    for (const auto& tenant : tenants) {
+      const TenantSeat* seat = seat_of(seats, tenant);
+      if (seat == nullptr) continue;
+      for (const DeviceLimits& device : seat->limits().devices) {
+        const Place place{cgroup, device.uuid};
+        if (!is_by_kernel(device) && !limits_.contains(place)) continue;
+        const auto bytes = is_by_kernel(device) ? bytes_of(*seat, device) : std::nullopt;
+        const auto [sum, is_first] = sums.try_emplace(place, bytes);
+        if (is_first || !sum->second) continue;
+        sum->second = bytes ? std::optional(*sum->second + *bytes) : std::nullopt;
+      }
+    }
+  }
+  for (const auto& [place, bytes] : sums) want(place, bytes);
+}
+
+void KernelLimits::want(const Place& place, std::optional<std::uint64_t> bytes) {
+  const auto [entry, is_new] = limits_.try_emplace(place);
+  Limit& limit = entry->second;
+  if (!is_new && limit.wanted == bytes) return;
+  limit.wanted = bytes;
+  limit.settled = false;
+  ask(place, limit);
+}
+
+void KernelLimits::ask(const Place& place, Limit& limit) {
+  if (limit.asked) return;  // what is wanted now is asked for after that
+  auto& asker = askers_[place.second];
+  if (asker == nullptr) {
+    auto started = Worker::start(poller_);
+    if (!started) {
+      limit.settled = true;
+      limit.failure = started.error().message();
+      limit.due = clock_.now() + kAgain;
+      return;
+    }
+    asker = *std::move(started);
+  }
+  limit.asked = true;
+  asker->ask([this, place, bytes = limit.wanted, &limiter = limiter_]() -> Worker::Done {
+    const auto hard = bytes ? std::optional(Bytes{*bytes}) : std::nullopt;
+    return [this, place, bytes, done = limiter.set(place.second, place.first, hard)] {
+      answered(place, bytes, done);
+    };
+  });
+}
+
+void KernelLimits::answered(const Place& place, std::optional<std::uint64_t> bytes,
+                            const Result<void>& done) {
+  const auto entry = limits_.find(place);
+  if (entry == limits_.end()) return;
+  Limit& limit = entry->second;
+  limit.asked = false;
+  if (limit.wanted != bytes) {
+    ask(place, limit);
+    return;
+  }
+  limit.settled = true;
+  limit.due = clock_.now() + kAgain;
+  limit.failure = done ? "" : done.error().message();
+  settle();
+}
+
+// Gives no memory where the kernel does not hold, and answers who may be answered now.
+void KernelLimits::settle() {
+  for (TenantSeat* seat : seats_()) {
+    const auto& devices = seat->limits().devices;
+    for (unsigned i = 0; i < devices.size(); ++i) {
+      const auto failure = failure_of(*seat, devices[i].uuid);
+      seat->hold_memory(i, !failure.empty());
+      note(*seat, devices[i].uuid, failure);
+    }
+    seat->answer_held();
+  }
+}
+
+// Why the kernel does not hold one of the tenant's containers; "": it does.
+std::string KernelLimits::failure_of(const TenantSeat& seat, const std::string& uuid) const {
+  const auto& devices = seat.limits().devices;
+  const auto device = std::ranges::find(devices, uuid, &DeviceLimits::uuid);
+  if (!is_by_kernel(*device) || !bytes_of(seat, *device)) return {};
+  const std::string& tenant = seat.limits().id;
+  for (const auto& [key, process] : processes_) {
+    if (process.tenants.contains(tenant) && process.cgroup.empty() && !process.failure.empty()) {
+      return process.failure;
+    }
+  }
+  for (const auto& [cgroup, tenants] : containers_) {
+    if (!tenants.contains(tenant)) continue;
+    const auto limit = limits_.find({cgroup, uuid});
+    if (limit != limits_.end() && !limit->second.failure.empty()) return limit->second.failure;
+  }
+  return {};
+}
+
+void KernelLimits::note(const TenantSeat& seat, const std::string& uuid,
+                        const std::string& failure) {
+  const std::pair key{seat.limits().id, uuid};
+  const auto told = failures_.find(key);
+  if (failure.empty()) {
+    if (told == failures_.end()) return;
+    failures_.erase(told);
+    log_.info(fmt::format("tenant {}: the kernel limits its memory of {} now", key.first, uuid));
+  } else {
+    if (told == failures_.end()) {
+      log_.error(fmt::format(
+          "tenant {}: the kernel does not limit its memory of {}: {}; until it does the tenant "
+          "gets no more of it (tried each second; docs/limits.md)",
+          key.first, uuid, failure));
+    }
+    failures_[key] = failure;
+  }
+}
+
+void KernelLimits::describe(ArbiterStatus& status) const {
+  for (TenantStatus& tenant : status.tenants) {
+    const bool failed = std::ranges::any_of(
+        failures_, [&](const auto& failure) { return failure.first.first == tenant.id; });
+    if (failed) tenant.degraded.push_back(Degraded::kKernelLimitFailed);
+  }
+}
+
+}  // namespace tranche::arbiter

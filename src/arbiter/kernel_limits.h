@@ -1,0 +1,117 @@
+#pragma once
+// The rung "kernel": has the driver limit the control groups of containers, for tenants whose part
+// of a GPU is kept that way (limits/v1: memoryBy).
+//
+// A container is limited before the first of its processes that registers is answered, and when one
+// that never registers is seen on a GPU. Its limit is the sum of what its tenants were promised of
+// the GPU; it is set again when that changes, and goes with the container. As long as the driver
+// refuses, or the container's group is not found, the tenant gets no more memory of that GPU at all
+// (TenantSeat::hold_memory): tried again each second, logged once, and in the status.
+//
+// Whoever may hang is asked on threads of their own: one that looks for control groups, one for
+// each GPU. Everything here runs on the loop's.
+
+#include <compare>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "arbiter/poller.h"
+#include "arbiter/tenant_seat.h"
+#include "arbiter/worker.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include "gpu/memory_limiter.h"
+#include "limit/arbiter_status.h"
+
+namespace tranche::arbiter {
+
+class KernelLimits {
+ public:
+  static constexpr std::chrono::seconds kAgain{1};
+  // So long a process that did not register is remembered after it was seen.
+  static constexpr std::chrono::seconds kStraysStay{15};
+
+  struct Options {
+    std::filesystem::path cgroup_root;  // of version 2, the node's
+    FsRoot host;                        // for /proc
+  };
+  using Seats = std::vector<TenantSeat*>;
+
+  // All outlive it; `seats` are asked for anew each time.
+  static Result<std::unique_ptr<KernelLimits>> open(gpu::MemoryLimiter& limiter, Options options,
+                                                    Poller& poller, const Clock& clock,
+                                                    const Log& log, std::function<Seats()> seats);
+  KernelLimits(const KernelLimits&) = delete;
+  KernelLimits& operator=(const KernelLimits&) = delete;
+
+  // Whether the hello of a tenant's process may be answered now: its container is limited, or the
+  // tenant gets no memory until it is. false: the seat is told (answer_held) when that changes.
+  bool may_answer(const TenantSeat& seat, const tenant::ProcessId& process);
+  // A process of the tenant's container that uses a GPU and has not registered.
+  void saw(const TenantSeat& seat, const tenant::ProcessId& process);
+  // Follows what came, went and changed, and tries again what failed. At least each second.
+  void look();
+  // Adds what is degraded.
+  void describe(limit::ArbiterStatus& status) const;
+
+ private:
+  struct Key {
+    pid_t pid;
+    std::uint64_t start_time;
+    auto operator<=>(const Key&) const = default;
+  };
+  struct Process {
+    std::set<std::string> tenants;
+    bool asked = false;  // the finder looks for it
+    std::string cgroup;  // "": not found (yet)
+    std::string failure;
+    std::chrono::steady_clock::time_point due{};          // when to look again
+    std::chrono::steady_clock::time_point stray_until{};  // not registered, but seen
+  };
+  using Place = std::pair<std::string, std::string>;  // control group, GPU
+  struct Limit {
+    std::optional<std::uint64_t> wanted;  // bytes; nullopt: none
+    bool asked = false;                   // a thread asks the driver
+    bool settled = false;                 // the driver answered about what is wanted
+    std::string failure;
+    std::chrono::steady_clock::time_point due{};
+  };
+
+  KernelLimits(gpu::MemoryLimiter& limiter, Options options, std::unique_ptr<Worker> finder,
+               Poller& poller, const Clock& clock, const Log& log, std::function<Seats()> seats);
+  Process& know(const TenantSeat& seat, const tenant::ProcessId& id);
+  void find(const Key& key, Process& process);
+  void found(const Key& key, const Result<std::filesystem::path>& cgroup);
+  void forget(const Seats& seats);
+  void demand(const Seats& seats);
+  void want(const Place& place, std::optional<std::uint64_t> bytes);
+  void ask(const Place& place, Limit& limit);
+  void answered(const Place& place, std::optional<std::uint64_t> bytes, const Result<void>& done);
+  void settle();
+  std::string failure_of(const TenantSeat& seat, const std::string& uuid) const;
+  void note(const TenantSeat& seat, const std::string& uuid, const std::string& failure);
+
+  gpu::MemoryLimiter& limiter_;
+  Options options_;
+  Poller& poller_;
+  const Clock& clock_;
+  const Log& log_;
+  std::function<Seats()> seats_;
+  std::map<Key, Process> processes_;
+  std::map<std::string, std::set<std::string>> containers_;  // tenants by control group
+  std::map<Place, Limit> limits_;
+  // What is said to be wrong, by tenant and GPU.
+  std::map<std::pair<std::string, std::string>, std::string> failures_;
+  // Last: their threads end before the rest goes.
+  std::unique_ptr<Worker> finder_;
+  std::map<std::string, std::unique_ptr<Worker>> askers_;  // by GPU
+};
+
+}  // namespace tranche::arbiter

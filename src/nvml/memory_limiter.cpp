@@ -1,0 +1,133 @@
+#include "nvml/memory_limiter.h"
+
+#include <fmt/format.h>
+
+#include "nvml/device.h"
+
+namespace tranche::nvml {
+namespace {
+
+Code code_of(Return result) {
+  switch (result) {
+    case kNoPermission:
+      return Code::kPermission;
+    case kNotSupported:
+    case kFunctionNotFound:
+      return Code::kUnsupported;
+    case kNotFound:
+    case kOperatingSystem:
+      return Code::kNotFound;
+    case kInvalidArgument:
+      return Code::kInvalidArgument;
+    default:
+      return Code::kUnavailable;
+  }
+}
+
+std::string remedy_of(Return result) {
+  switch (result) {
+    case kNoPermission:
+      return "let the arbiter be root on the node, with CAP_SYS_ADMIN";
+    case kNotSupported:
+    case kFunctionNotFound:
+      return "install a driver of branch r615 or later, take the GPU out of MIG mode, or remove "
+             "kernelLimits";
+    case kNotFound:
+      return "let the container's control group have the dmem controller (+dmem in "
+             "cgroup.subtree_control of those above it), or start the kernel with "
+             "cgroup_disable=dmem, so that the driver counts by itself";
+    case kOperatingSystem:
+      return "let the arbiter see the node's cgroup v2 tree, writable, at --cgroup-root";
+    default:
+      return "see the kernel log (dmesg) for NVRM messages; it is tried again";
+  }
+}
+
+}  // namespace
+
+// What a lane writes; after a hang it is not looked at.
+struct MemoryLimiter::Answer {
+  Return result = kSuccess;
+  std::string failure;  // when not kSuccess
+  gpu::CgroupMemory memory;
+
+  bool succeeded(Calls& call, Return returned, const char* function) {
+    if (returned == kSuccess) return true;
+    result = returned;
+    failure = call.describe(function, returned);
+    return false;
+  }
+};
+
+// `work` with the device's handle, on its lane.
+template <class Work>
+Result<std::shared_ptr<MemoryLimiter::Answer>> MemoryLimiter::ask(const std::string& uuid,
+                                                                  Work work) {
+  ASSIGN_OR_RETURN(const auto session, connection_->session());
+  auto answer = std::make_shared<Answer>();
+  const auto outcome = connection_->lanes().run(
+      {.key = "memory limits of " + uuid,
+       .work = [session, answer, uuid, work](Progress& progress) {
+         Calls call(session->api(), progress);
+         Device device = nullptr;
+         const auto& lookup = call.api().nvmlDeviceGetHandleByUUID;
+         if (!answer->succeeded(call, call(lookup, uuid.c_str(), &device), lookup.name)) return;
+         work(call, device, *answer);
+       }});
+  if (!outcome.finished) {
+    return fail(Code::kTimeout, fmt::format("{} has not returned within {} ms", outcome.hung_in,
+                                            connection_->options().deadline.count()));
+  }
+  if (answer->result == kUninitialized || answer->result == kDriverNotLoaded) {
+    connection_->restart();  // the next call starts NVML afresh
+  }
+  if (answer->result != kSuccess) {
+    return fail(code_of(answer->result), answer->failure, remedy_of(answer->result));
+  }
+  return answer;
+}
+
+Result<void> MemoryLimiter::set(const std::string& uuid, const std::filesystem::path& cgroup,
+                                std::optional<Bytes> hard) {
+  const auto set = [path = cgroup.string(), hard](Calls& call, Device device, Answer& answer) {
+    SetMemoryLimits limits = {
+        .name_space = path.c_str(), .soft_limit = 0, .hard_limit = kMemoryLimitMax};
+    if (hard) {
+      // A limit above what the GPU has is refused as an argument.
+      Memory memory = {};
+      const auto& total = call.api().nvmlDeviceGetMemoryInfo;
+      if (!answer.succeeded(call, call(total, device, &memory), total.name)) return;
+      if (hard->value < memory.total) limits.hard_limit = hard->value;
+    }
+    const auto& function = call.api().nvmlDeviceSetMemoryLimits_v1;
+    if (!answer.succeeded(call, call(function, device, &limits), function.name)) return;
+    if (limits.hard_limit == kMemoryLimitMax) return;
+    GetMemoryLimits kept = {.name_space = path.c_str()};
+    const auto& reading = call.api().nvmlDeviceGetMemoryLimits_v1;
+    const Return result = call(reading, device, &kept);
+    if (result == kSuccess && kept.hard_limit != kMemoryLimitMax) return;
+    answer.result = kUnknown;
+    answer.failure = result == kSuccess
+                         ? fmt::format("the driver took a limit on {} and does not keep it", path)
+                         : call.describe(reading.name, result);
+  };
+  ASSIGN_OR_RETURN([[maybe_unused]] const auto answer, ask(uuid, set));
+  return {};
+}
+
+Result<gpu::CgroupMemory> MemoryLimiter::read(const std::string& uuid,
+                                              const std::filesystem::path& cgroup) {
+  const auto read = [path = cgroup.string()](Calls& call, Device device, Answer& answer) {
+    GetMemoryLimits limits = {.name_space = path.c_str()};
+    const auto& function = call.api().nvmlDeviceGetMemoryLimits_v1;
+    const Return result = call(function, device, &limits);
+    if (result == kNotFound) return;  // none is set
+    if (!answer.succeeded(call, result, function.name)) return;
+    if (limits.hard_limit != kMemoryLimitMax) answer.memory.hard = Bytes{limits.hard_limit};
+    answer.memory.used = Bytes{limits.current_used};
+  };
+  ASSIGN_OR_RETURN(const auto answer, ask(uuid, read));
+  return answer->memory;
+}
+
+}  // namespace tranche::nvml

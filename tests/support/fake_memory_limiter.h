@@ -1,0 +1,83 @@
+#pragma once
+// A gpu::MemoryLimiter that remembers what was set, and refuses or hangs when a test says so.
+// Thread-safe.
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gpu/memory_limiter.h"
+
+namespace tranche::test {
+
+class FakeMemoryLimiter final : public gpu::MemoryLimiter {
+ public:
+  struct Call {
+    std::string uuid;
+    std::string cgroup;
+    std::optional<Bytes> hard;
+    bool operator==(const Call&) const = default;
+  };
+
+  Result<void> set(const std::string& uuid, const std::filesystem::path& cgroup,
+                   std::optional<Bytes> hard) override {
+    std::unique_lock lock(mutex_);
+    calls_.push_back({uuid, cgroup, hard});
+    released_.wait(lock, [&] { return !hanging_.contains(uuid); });
+    if (failure_) return std::unexpected(*failure_);
+    if (hard) {
+      limits_.insert_or_assign({uuid, cgroup.string()}, *hard);
+    } else {
+      limits_.erase({uuid, cgroup.string()});
+    }
+    return {};
+  }
+  Result<gpu::CgroupMemory> read(const std::string& uuid,
+                                 const std::filesystem::path& cgroup) override {
+    const std::scoped_lock lock(mutex_);
+    if (failure_) return std::unexpected(*failure_);
+    gpu::CgroupMemory memory;
+    if (const auto limit = limits_.find({uuid, cgroup.string()}); limit != limits_.end()) {
+      memory.hard = limit->second;
+    }
+    return memory;
+  }
+
+  std::vector<Call> calls() const {
+    const std::scoped_lock lock(mutex_);
+    return calls_;
+  }
+  // Every call fails so, until recover().
+  void fail_with(Error error) {
+    const std::scoped_lock lock(mutex_);
+    failure_ = std::move(error);
+  }
+  void recover() {
+    const std::scoped_lock lock(mutex_);
+    failure_.reset();
+  }
+  // Calls about `uuid` do not return until release().
+  void hang(const std::string& uuid) {
+    const std::scoped_lock lock(mutex_);
+    hanging_.insert(uuid);
+  }
+  void release() {
+    const std::scoped_lock lock(mutex_);
+    hanging_.clear();
+    released_.notify_all();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable released_;
+  std::vector<Call> calls_;
+  std::map<std::pair<std::string, std::string>, Bytes> limits_;
+  std::set<std::string> hanging_;
+  std::optional<Error> failure_;
+};
+
+}  // namespace tranche::test
