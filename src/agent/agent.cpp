@@ -278,6 +278,7 @@ Result<void> Agent::carry_out(offer::Offer offer) {
   follow_limits(next.offer);
   follow_evictions(next.offer);
   tell_withheld(next.offer);
+  tell_rungs(next.offer);
   carried_ = std::move(next);
   carry_anew_ = false;
   return {};

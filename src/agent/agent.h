@@ -111,6 +111,7 @@ class Agent {
   void follow_limits(const offer::Offer& offer);
   void follow_evictions(const offer::Offer& offer);
   void tell_withheld(const offer::Offer& offer) const;
+  void tell_rungs(const offer::Offer& offer) const;
   void announce(const config::Loaded& loaded) const;
   void complain(std::string& last, const Error& error, std::string_view consequence);
   std::chrono::milliseconds poll_time();

@@ -80,4 +80,24 @@ void Agent::tell_withheld(const offer::Offer& offer) const {
                .note = fmt::format("{}", fmt::join(lines, "; "))});
 }
 
+// What newly keeps memory instead of the kernel (the log has it as a warning of the offer).
+void Agent::tell_rungs(const offer::Offer& offer) const {
+  if (!ports_.tell) return;
+  std::vector<std::string> lines;
+  for (const auto& resource : offer.resources) {
+    if (!resource.limits || resource.limits->instead.empty()) continue;
+    const auto* before = carried_ ? carried_->offer.find(resource.name) : nullptr;
+    if (before != nullptr && before->limits &&
+        before->limits->instead == resource.limits->instead) {
+      continue;
+    }
+    lines.push_back(resource.limits->instead);
+  }
+  if (lines.empty()) return;
+  ports_.tell({.warning = true,
+               .reason = "NoKernelLimits",
+               .action = "Limit",
+               .note = fmt::format("{}", fmt::join(lines, "; "))});
+}
+
 }  // namespace tranche::agent

@@ -36,6 +36,20 @@ limit::Class to_class(config::PriorityClass priority) {
   return limit::Class::kNormal;
 }
 
+limit::MemoryBy to_memory_by(offer::Rung rung) {
+  switch (rung) {
+    case offer::Rung::kMig:
+      return limit::MemoryBy::kMig;
+    case offer::Rung::kKernel:
+      return limit::MemoryBy::kKernel;
+    case offer::Rung::kMps:
+      return limit::MemoryBy::kMps;
+    case offer::Rung::kLimiter:
+      break;
+  }
+  return limit::MemoryBy::kLimiter;
+}
+
 // Open to every user of the container: who may connect is who has the mount.
 Result<void> make_folder(const std::filesystem::path& path) {
   using std::filesystem::perms;
@@ -108,6 +122,9 @@ Result<limit::TenantLimits> tenant_limits(std::string id, std::string resource,
     limit::DeviceLimits entry{.uuid = device.uuid,
                               .weight = static_cast<std::uint32_t>(device.weight)};
     if (device.memory) entry.memory_bytes = device.memory->value;
+    if (device.memory || device.rung == offer::Rung::kMig) {
+      entry.memory_by = to_memory_by(device.rung);
+    }
     if (device.permille) entry.permille = static_cast<std::uint32_t>(*device.permille);
     if (device.borrowing) {
       entry.borrowing = {device.borrowing->hard.value, device.borrowing->device.value};

@@ -17,6 +17,7 @@ TEST(ArbiterOptions, FlagsAndEnvironment) {
                                             {"TRANCHE_ARBITER_STATE_DIR", "/s"},
                                             {"CONTAINER_DRIVER_ROOT", "/d"},
                                             {"TRANCHE_HOST_ROOT", "/h"},
+                                            {"TRANCHE_CGROUP_ROOT", "/c"},
                                             // The agent's, whose folder is another one.
                                             {"TRANCHE_STATE_DIR", "/agent"}}});
   ASSERT_TRUE(options) << options.error().message();
@@ -24,17 +25,20 @@ TEST(ArbiterOptions, FlagsAndEnvironment) {
                                       .state_dir = "/s",
                                       .container_driver_root = "/d",
                                       .host_root = "/h",
+                                      .cgroup_root = "/c",
                                       .check = true,
                                       .log_level = LogLevel::kDebug}));
 }
 
 TEST(ArbiterOptions, EveryErrorAtOnce) {
   const auto options = load_arbiter_options(
-      {.flags = {{"tenants", "here"}, {"state-dir", ""}, {"log-level", "loud"}}});
+      {.flags = {
+           {"tenants", "here"}, {"state-dir", ""}, {"cgroup-root", "sys"}, {"log-level", "loud"}}});
   ASSERT_FALSE(options);
   EXPECT_EQ(options.error().code, Code::kInvalidArgument);
   EXPECT_THAT(options.error().what, HasSubstr("--tenants: 'here' is no absolute path"));
   EXPECT_THAT(options.error().what, HasSubstr("--state-dir: '' is no absolute path"));
+  EXPECT_THAT(options.error().what, HasSubstr("--cgroup-root: 'sys' is no absolute path"));
   EXPECT_THAT(options.error().what, HasSubstr("'loud' is no log level"));
 }
 

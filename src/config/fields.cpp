@@ -52,6 +52,8 @@ constexpr auto kFields = std::to_array<FieldSpec>({
      "class of the containers, with policy priority"},
     {"tranche.limits.unregistered", "event or evict", "event",
      "what becomes of a container that uses a limited device past the limiter"},
+    {"tranche.limits.kernelLimits", "bool", "false",
+     "memory is kept by the driver, by control group, where node and GPU can (r615 and later)"},
     {"tranche.limits.resources[].name", "resource name", "",
      "resource, as it is advertised (required)"},
     {"tranche.limits.resources[].enforcement", "off, account, strict or elastic", "",
@@ -70,6 +72,8 @@ constexpr auto kFields = std::to_array<FieldSpec>({
      "class of the containers, with policy priority"},
     {"tranche.limits.resources[].unregistered", "event or evict", "",
      "what becomes of a container that uses a limited device past the limiter"},
+    {"tranche.limits.resources[].kernelLimits", "bool", "",
+     "memory is kept by the driver, by control group, where node and GPU can (r615 and later)"},
 });
 
 // Adds the first key of `path` below `parent`, without the "[]" of a list.

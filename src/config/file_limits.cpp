@@ -58,6 +58,10 @@ FileLimits read_fields(const Children& children, int line) {
   limits.unregistered =
       read_word(children, "unregistered", unregistered_of, "write event or evict");
   limits.memory_hard_line = line_of(children, "memoryHard");
+  if (const auto* child = find_child(children, "kernelLimits")) {
+    limits.kernel_limits = read_bool(*child);
+  }
+  limits.kernel_limits_line = line_of(children, "kernelLimits");
   limits.priority_line = line_of(children, "class");
   return limits;
 }

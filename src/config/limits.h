@@ -50,12 +50,17 @@ struct Limits {
   SharePolicy policy = SharePolicy::kTimeSlice;
   PriorityClass priority = PriorityClass::kNormal;  // counts with kPriority
   Unregistered unregistered = Unregistered::kEvent;
+  bool kernel_limits = false;  // memory by the driver, where node and GPU can
   bool operator==(const Limits&) const = default;
 
   bool on() const { return enforcement != Enforcement::kOff; }
   // Whether something is held back, not only counted.
   bool holds() const {
     return enforcement == Enforcement::kStrict || enforcement == Enforcement::kElastic;
+  }
+  // Whether there is a memory limit that the kernel is to keep.
+  bool wants_kernel() const {
+    return kernel_limits && holds() && !std::holds_alternative<NoLimit>(memory);
   }
 };
 

@@ -92,6 +92,21 @@ INSTANTIATE_TEST_SUITE_P(
         Accepted{"unregistered_event", "{enforcement: strict, unregistered: event}", kStrict},
         Accepted{"unregistered_evict", "{enforcement: strict, unregistered: evict}",
                  general([](Limits& l) { l.unregistered = Unregistered::kEvict; })},
+        Accepted{"kernel_limits", "{enforcement: strict, kernelLimits: true}",
+                 general([](Limits& l) { l.kernel_limits = true; })},
+        Accepted{"kernel_limits_of_an_entry",
+                 "{enforcement: strict, kernelLimits: true, resources: "
+                 "[{name: gpu, kernelLimits: false}]}",
+                 [](LimitTable& out) {
+                   out.general = {.enforcement = Enforcement::kStrict, .kernel_limits = true};
+                   out.resources = {{{"nvidia.com/gpu"}, {Enforcement::kStrict}, 2}};
+                 }},
+        Accepted{"kernel_limits_of_nothing",
+                 "{enforcement: account, kernelLimits: true}",
+                 [](LimitTable& out) {
+                   out.general = {.enforcement = Enforcement::kAccount, .kernel_limits = true};
+                 },
+                 {"f.yaml:2: tranche.limits.kernelLimits: nothing here limits memory"}},
         Accepted{
             "entry_alone", "{resources: [{name: gpu.shared, enforcement: strict, memory: 4Gi}]}",
             [](LimitTable& out) {

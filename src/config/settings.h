@@ -74,9 +74,11 @@ struct FileLimits {
   std::optional<SharePolicy> policy;
   std::optional<PriorityClass> priority;
   std::optional<Unregistered> unregistered;
+  std::optional<bool> kernel_limits;
   int line = 0;              // of the entry
   int memory_hard_line = 0;  // 0: not written
   int priority_line = 0;
+  int kernel_limits_line = 0;
 };
 
 // tranche.limits as written.

@@ -19,6 +19,7 @@ Limits over(Limits limits, const FileLimits& from) {
   take(from.policy, limits.policy);
   take(from.priority, limits.priority);
   take(from.unregistered, limits.unregistered);
+  take(from.kernel_limits, limits.kernel_limits);
   return limits;
 }
 
@@ -37,6 +38,11 @@ void check(const FileLimits& written, const Limits& settled, const Settings& set
     problems.warn(where(written.priority_line, "class"),
                   "classes count with policy priority only, so this has no effect",
                   "add 'policy: priority', or remove the key");
+  }
+  if (written.kernel_limits_line > 0 && settled.kernel_limits && !settled.wants_kernel()) {
+    problems.warn(where(written.kernel_limits_line, "kernelLimits"),
+                  "nothing here limits memory, so there is nothing for the kernel to keep",
+                  "write enforcement strict or elastic and a memory limit, or remove the key");
   }
 }
 

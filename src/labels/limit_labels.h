@@ -7,8 +7,8 @@
 
 namespace tranche::labels {
 
-// tranche.dev/<resource>.limits: off is left out; tranche.dev/<resource>.limits-by: "mig" where
-// each tranche is a MIG instance of its own, else "limiter", the library in the container.
+// tranche.dev/<resource>.limits: off is left out; tranche.dev/<resource>.limits-by: what keeps
+// its memory (offer/rungs.h), where its devices differ the weakest.
 Labels limit_labels(const offer::Offer& offer);
 
 }  // namespace tranche::labels

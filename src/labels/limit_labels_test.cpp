@@ -40,6 +40,19 @@ TEST(LimitLabels, NameEnforcementAndRungOfEachResource) {
                           Pair("tranche.dev/mig-2g.10gb.limits-by", "mig")));
 }
 
+TEST(LimitLabels, WhereDevicesDifferTheWeakestRungIsSaid) {
+  auto machine = test::machine_of(2, test::l20);
+  machine.host.cgroup_v2 = true;
+  auto config = limited(config::Enforcement::kStrict);
+  config.tranche.limits.general.kernel_limits = true;
+  for (const std::string expected : {"limiter", "limiter", "kernel"}) {
+    const auto labels = limit_labels(offer::make_offer(machine, config, {}).value());
+    EXPECT_EQ(labels.at("tranche.dev/gpu.shared.limits-by"), expected);
+    auto& next = machine.gpus[machine.gpus[0].kernel_memory_limits ? 1 : 0];
+    next.kernel_memory_limits = true;
+  }
+}
+
 TEST(LimitLabels, AreNoneWithoutLimits) {
   EXPECT_THAT(labels_under(config::Enforcement::kOff), IsEmpty());
 }

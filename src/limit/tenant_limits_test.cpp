@@ -11,7 +11,7 @@ TenantLimits sample() {
           .enforcement = wire::Enforcement::kStrict,
           .priority = Class::kBestEffort,
           .devices = {{"GPU-1", 512U << 20U, 2, 250, Borrowing{700U << 20U, 1U << 30U}},
-                      {"MIG-2", std::nullopt, 1, std::nullopt}}};
+                      {"MIG-2", std::nullopt, 1, std::nullopt, std::nullopt, MemoryBy::kMig}}};
 }
 
 TEST(TenantLimits, AreReadAsTheyWereWritten) {
@@ -47,6 +47,12 @@ TEST(TenantLimits, ValuesOutOfRangeAreNamed) {
   EXPECT_EQ(decode(encode(limits)).error().what, "0 devices; 1 to 16 are possible");
 }
 
+TEST(TenantLimits, AFileThatDoesNotSayWhatKeepsMemoryMeansTheLimiter) {
+  EXPECT_EQ(encode(sample()).find("limiter"), std::string::npos);
+  EXPECT_EQ(decode(encode(sample()))->devices[0].memory_by, MemoryBy::kLimiter);
+  EXPECT_EQ(decode(encode(sample()))->devices[1].memory_by, MemoryBy::kMig);
+}
+
 TEST(TenantLimits, OnlyStrictOnesAreCapped) {
   auto limits = sample();
   EXPECT_EQ(share_of(limits, limits.devices[0]),
@@ -62,6 +68,10 @@ TEST(TenantLimits, WordsAreReadBack) {
   for (const auto word : {"latency-critical", "normal", "best-effort"}) {
     EXPECT_EQ(to_string(class_from(word).value()), word);
   }
+  for (const auto word : {"limiter", "mps", "kernel", "mig"}) {
+    EXPECT_EQ(to_string(memory_by_from(word).value()), word);
+  }
+  EXPECT_EQ(memory_by_from("driver"), std::nullopt);
   EXPECT_EQ(enforcement_from("hard"), std::nullopt);
   EXPECT_EQ(class_from(""), std::nullopt);
 }

@@ -157,6 +157,24 @@ void warn_of_strangers(const config::LimitTable& table, Offer& offer) {
   }
 }
 
+// Which rung keeps each device's memory, and why it is not the kernel where that was asked for.
+void choose_rungs(const gpu::Machine& machine, ResourceOffer& resource) {
+  OfferLimits& limits = *resource.limits;
+  std::string why;
+  for (std::size_t i = 0; i < resource.devices.size(); ++i) {
+    const Device& device = resource.devices[i];
+    const auto objection = limits.rules.wants_kernel() ? kernel_objection(machine, device) : "";
+    const auto rung = choose_rung(
+        limits.rules,
+        {.is_own_instance = device.mig && limits.replicas[i] <= 1, .by_kernel = objection.empty()});
+    limits.rungs.push_back(rung);
+    if (rung != Rung::kMig && why.empty()) why = objection;
+  }
+  if (why.empty()) return;
+  limits.instead = fmt::format("memory of {} is kept by the {}, not by kernel limits: {}",
+                               resource.name.value, to_string(weakest(limits.rungs)), why);
+}
+
 std::string objection_of(const config::LimitTable& table, const ResourceOffer& resource) {
   for (std::size_t i = 0; i < resource.devices.size(); ++i) {
     const auto why =
@@ -214,21 +232,24 @@ std::optional<GrantLimits> limits_for(const ResourceOffer& offer,
       ++known->second;
     }
   }
-  const auto& [rules, replicas] = *offer.limits;
+  const auto& [rules, replicas, rungs, instead] = *offer.limits;
   GrantLimits limits{.enforcement = rules.enforcement, .devices = {}};
   if (rules.policy == config::SharePolicy::kPriority) limits.priority = rules.priority;
   for (const auto& [device, tranches] : held) {
     limits.devices.push_back(
         device_limits(rules, offer.devices[device], tranches, replicas[device]));
+    if (device < rungs.size()) limits.devices.back().rung = rungs[device];
   }
   return limits;
 }
 
-void apply_limits(const config::LimitTable& table, Offer& offer) {
+void apply_limits(const config::LimitTable& table, const gpu::Machine& machine, Offer& offer) {
   warn_of_strangers(table, offer);
   for (ResourceOffer& resource : offer.resources) {
     const auto& rules = table.of(resource.name);
-    if (rules.on()) resource.limits = OfferLimits{rules, replicas_of(resource)};
+    if (!rules.on()) continue;
+    resource.limits = OfferLimits{rules, replicas_of(resource)};
+    choose_rungs(machine, resource);
   }
   std::erase_if(offer.resources, [&](const ResourceOffer& resource) {
     if (!resource.limits) return false;
@@ -237,6 +258,11 @@ void apply_limits(const config::LimitTable& table, Offer& offer) {
     offer.withheld.push_back({resource.name, std::move(why)});
     return true;
   });
+  for (const ResourceOffer& resource : offer.resources) {
+    if (resource.limits && !resource.limits->instead.empty()) {
+      offer.warnings.push_back(resource.limits->instead);
+    }
+  }
 }
 
 void withhold_limited(Offer& offer, const std::string& reason) {

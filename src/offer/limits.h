@@ -15,6 +15,7 @@
 
 #include "base/units.h"
 #include "config/limits.h"
+#include "offer/rungs.h"
 
 namespace tranche::offer {
 
@@ -36,6 +37,7 @@ struct DeviceLimits {
   int weight = 1;                        // > 0; among those that want the device's time
   std::optional<int> permille{};         // of the device's time, 1..999; nullopt: no cap
   std::optional<Borrowing> borrowing{};  // nullopt: it does not borrow
+  Rung rung = Rung::kLimiter;            // what keeps `memory`
   bool operator==(const DeviceLimits&) const = default;
 };
 
@@ -51,6 +53,9 @@ struct GrantLimits {
 struct OfferLimits {
   config::Limits rules;
   std::vector<int> replicas;  // of ResourceOffer::devices, in that order
+  std::vector<Rung> rungs{};  // the same
+  // For people: which rung holds instead of the one that was asked for, and why; empty: that one.
+  std::string instead{};
   bool operator==(const OfferLimits&) const = default;
 };
 
@@ -61,9 +66,10 @@ std::optional<GrantLimits> limits_for(const ResourceOffer& offer, std::span<cons
 // Why these rules cannot be kept on `device`, cut into `replicas`, and what to do; empty: they can.
 std::string objection(const config::Limits& rules, const Device& device, int replicas);
 
-// Fills in the limits of each resource. Resources whose rules cannot be kept are withheld, with the
-// reason; entries about resources that are not there are warned of.
-void apply_limits(const config::LimitTable& table, Offer& offer);
+// Fills in the limits of each resource, and by what each device's are kept. Resources whose rules
+// cannot be kept are withheld, with the reason; entries about resources that are not there, and
+// rungs that cannot be had, are warned of.
+void apply_limits(const config::LimitTable& table, const gpu::Machine& machine, Offer& offer);
 
 // Takes out every resource that has limits: this node cannot keep them, for `reason`.
 void withhold_limited(Offer& offer, const std::string& reason);

@@ -211,7 +211,7 @@ Result<Offer> make_offer(const gpu::Machine& machine, const config::Config& conf
         assemble(name, gathered, entries != nullptr && entries->fail_requests_greater_than_one));
   }
   for (auto& [name, reason] : claims.withheld) offer.withheld.push_back({name, std::move(reason)});
-  apply_limits(config.tranche.limits, offer);
+  apply_limits(config.tranche.limits, machine, offer);
   return offer;
 }
 

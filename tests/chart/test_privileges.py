@@ -2,7 +2,7 @@
 documentation's."""
 
 import pytest
-from modes import MODES, namespace
+from modes import LIMITS, MODES, namespace
 
 ACCOUNT = {"operator": "nvidia-device-plugin"}
 
@@ -167,6 +167,42 @@ def test_the_arbiter_has_its_two_folders_and_nothing_else(helm):
         "NVIDIA_DRIVER_CAPABILITIES": "utility",
     }
     assert "ports" not in arbiter
+
+
+KERNEL_GENERAL = LIMITS + "    kernelLimits: true\n"
+KERNEL_ENTRY = LIMITS + "    resources:\n    - {name: nvidia.com/gpu, kernelLimits: true}\n"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"config": {"map": {"default": "version: v1\n", "l20": KERNEL_GENERAL}}},
+        {"config": {"map": {"default": KERNEL_ENTRY}}},
+        {"config": {"name": "elsewhere"}, "limits": {"enabled": True, "kernelLimits": True}},
+    ],
+    ids=["general", "entry", "external"],
+)
+def test_for_kernel_limits_the_arbiter_is_admin_and_sees_the_control_groups(helm, values):
+    rendered = helm.template(values)
+    assert rendered.arbiter()["securityContext"] == ADMIN
+    assert rendered.mounts(rendered.arbiter())["/sys/fs/cgroup"] == "/sys/fs/cgroup"
+    # The agent has no more than before.
+    assert rendered.agent()["securityContext"] == NONE
+    assert "/sys/fs/cgroup" not in rendered.mounts(rendered.agent())
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"config": {"map": {"default": LIMITS + "    kernelLimits: false\n"}}},
+        {"config": {"map": {"default": KERNEL_GENERAL}}, "limits": {"kernelLimits": False}},
+    ],
+    ids=["written", "value"],
+)
+def test_without_kernel_limits_it_is_not(helm, values):
+    rendered = helm.template(values)
+    assert rendered.arbiter()["securityContext"] == NONE
+    assert "/sys/fs/cgroup" not in rendered.mounts(rendered.arbiter())
 
 
 def test_the_arbiter_reads_gpus_as_the_agent_does(helm):

@@ -7,9 +7,16 @@
 privileged: true
 runAsUser: 0
 {{- else -}}
+{{- if (index . 1).kernelLimits -}}
+# The driver takes limits of control groups from CAP_SYS_ADMIN alone.
+capabilities:
+  drop: ["ALL"]
+  add: ["SYS_ADMIN"]
+{{ else -}}
 allowPrivilegeEscalation: false
 capabilities:
   drop: ["ALL"]
+{{ end -}}
 readOnlyRootFilesystem: true
 runAsUser: 0
 seccompProfile:
@@ -40,6 +47,9 @@ seccompProfile:
 {{- $folders := list
       (dict "own" true "name" "tenants" "host" $tenants "path" $tenants "type" "DirectoryOrCreate")
       (dict "own" (not $s.findings) "name" "arbiter-state" "host" $v.limits.arbiterStateDir "path" $v.limits.arbiterStateDir "type" "DirectoryOrCreate") -}}
+{{- if $s.kernelLimits -}}
+{{- $folders = append $folders (dict "own" true "name" "cgroups" "host" "/sys/fs/cgroup" "path" "/sys/fs/cgroup" "type" "Directory") -}}
+{{- end -}}
 {{- range (include "tranche.agentFolders" . | fromJson).folders -}}
 {{- if has .name (list "driver-root" "all-devices") -}}
 {{- $folders = append $folders . -}}

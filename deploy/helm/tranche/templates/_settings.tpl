@@ -12,6 +12,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
   limits         containers may be limited here: the arbiter runs
   findings       what the arbiter finds becomes Events
   evict          and the controller evicts where the configuration says so
+  kernelLimits   and has the driver limit their control groups
 */}}
 {{- define "tranche.settings" -}}
 {{- $v := .Values -}}
@@ -45,6 +46,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
       "volumeMounts" $needs.volumeMounts
       "cdi" $needs.cdi
       "limits" $limits
+      "kernelLimits" (and $limits $needs.kernelLimits)
       "findings" $findings
       "evict" (and $findings $needs.evict)
     | toJson -}}
@@ -57,13 +59,17 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
 {{- $strategies := include "tranche.list" $v.deviceListStrategy -}}
 {{- $limits := false -}}
 {{- $evict := false -}}
+{{- $kernelLimits := false -}}
 {{- range $content := .embedded -}}
   {{- $file := fromYaml $content -}}
   {{- $table := ($file.tranche | default dict).limits | default dict -}}
   {{- $limits = or $limits (not (empty $table)) -}}
   {{- if kindIs "map" $table -}}
     {{- range $entry := append ($table.resources | default list) $table -}}
-      {{- $evict = or $evict (and (kindIs "map" $entry) (eq (toString $entry.unregistered) "evict")) -}}
+      {{- if kindIs "map" $entry -}}
+        {{- $evict = or $evict (eq (toString $entry.unregistered) "evict") -}}
+        {{- $kernelLimits = or $kernelLimits (eq (toString $entry.kernelLimits) "true") -}}
+      {{- end -}}
     {{- end -}}
   {{- end -}}
   {{- $flags := $file.flags | default dict -}}
@@ -82,6 +88,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
       "cdi" (kindIs "invalid" $v.cdi.enabled | ternary $cdi $v.cdi.enabled)
       "limits" (kindIs "invalid" $v.limits.enabled | ternary $limits $v.limits.enabled)
       "evict" (kindIs "invalid" $v.limits.evict | ternary $evict $v.limits.evict)
+      "kernelLimits" (kindIs "invalid" $v.limits.kernelLimits | ternary $kernelLimits $v.limits.kernelLimits)
     | toJson -}}
 {{- end }}
 

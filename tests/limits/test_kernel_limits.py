@@ -1,0 +1,184 @@
+"""Memory that the kernel keeps, with the arbiter as a process, the simulated driver r615 and programs that load
+no limiter. Control groups are folders, and /proc is the test's, which says who is in which container."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from arbiter import MEMORY_LIMIT, ROOT, MiB, Registered, Tenants, arbiter
+from programs import LIBRARY, TRANCHE_SIM, clean_environment, wait_until
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the driver takes limits from root alone")
+
+CONTAINER = "kubepods/burstable/podx/" + "a" * 64
+OUT_OF_MEMORY = 2
+
+# Takes and gives back device memory as it is told: a line "1000" asks for so many MiB more, "free" gives the last
+# ones back. Answers with CUDA's error code.
+PROGRAM = """
+import ctypes, sys
+cuda = ctypes.CDLL("libcuda.so.1")
+context = ctypes.c_void_p()
+held = []
+for line in sys.stdin:
+    if line == "start\\n":
+        error = cuda.cuInit(0) or cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+        error = error or cuda.cuCtxSetCurrent(context)
+    elif line == "free\\n":
+        error = cuda.cuMemFree_v2(held.pop())
+    elif line == "view\\n":
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        error = cuda.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total)) or total.value >> 20
+    else:
+        address = ctypes.c_uint64()
+        error = cuda.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(int(line) << 20))
+        if error == 0: held.append(address)
+    print(error, flush=True)
+"""
+
+
+class Program:
+    """Without the limiter, as one that is linked statically."""
+
+    def __init__(self, machine: dict):
+        self._popen = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM],
+            env=clean_environment(LD_LIBRARY_PATH=LIBRARY.parent, **machine),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.pid = self._popen.pid
+
+    def say(self, line: object) -> int:
+        print(line, file=self._popen.stdin, flush=True)
+        return int(self._popen.stdout.readline())
+
+    def kill(self) -> None:
+        self._popen.kill()
+        self._popen.communicate()
+
+
+class Node:
+    def __init__(self, folder: pathlib.Path):
+        self.folder = folder
+        self.machine = {"TRANCHE_SIM": ROOT / "sim/machines/h200-r615.yaml", "TRANCHE_SIM_STATE": folder / "gpu"}
+        self.gpu = json.loads(self.sim("show", "-o", "json"))["gpus"][0]["uuid"]
+        self.tenants = Tenants(folder / "tenants")
+        self.processes = []
+        self.group = folder / "cgroup" / CONTAINER
+        self.group.mkdir(parents=True)
+        (self.group / "cgroup.procs").write_text("")
+        (folder / "cgroup" / "cgroup.controllers").write_text("dmem\n")
+        own = self.proc("self")
+        (own / "mountinfo").write_text(
+            "20 1 0:55 / / rw - overlay overlay rw\n"
+            f"21 20 259:2 /var/lib/tranche/tenants {self.tenants.folder} rw - ext4 /dev/nvme0n1p2 rw\n"
+        )
+
+    def sim(self, *command) -> str:
+        done = subprocess.run(
+            [TRANCHE_SIM, *command], env=clean_environment(**self.machine), check=True, capture_output=True, text=True
+        )
+        return done.stdout
+
+    def proc(self, pid) -> pathlib.Path:
+        folder = self.folder / "host" / "proc" / str(pid)
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def contain(self, pid: int, mounts: str = "") -> None:
+        """The process is in the container from now on."""
+        folder = self.proc(pid)
+        (folder / "stat").write_text(pathlib.Path(f"/proc/{pid}/stat").read_text())
+        (folder / "cgroup").write_text(f"0::/../../{CONTAINER.partition('/')[2]}\n")
+        (folder / "mountinfo").write_text("30 1 0:98 / / rw - overlay overlay rw\n" + mounts)
+        with (self.group / "cgroup.procs").open("a") as file:
+            file.write(f"{pid}\n")
+
+    def program(self) -> Program:
+        self.processes.append(Program(self.machine))
+        assert self.processes[-1].say("start") == 0
+        return self.processes[-1]
+
+    def promise(self, mib: int) -> None:
+        device = {"uuid": self.gpu, "weight": 1, "memoryBytes": mib * MiB, "memoryBy": "kernel"}
+        self.tenants.promise("a", self.gpu, devices=[device])
+
+    def serve(self):
+        flags = ["--host-root", self.folder / "host", "--cgroup-root", self.folder / "cgroup"]
+        self.processes.append(arbiter(self.folder, self.tenants.folder, *flags, **self.machine))
+        self.processes[-1].wait_log("serving 1 tenants")
+        return self.processes[-1]
+
+    def tenant(self) -> dict | None:
+        file = self.folder / "state" / "status.json"
+        tenants = json.loads(file.read_text())["status"]["tenants"] if file.exists() else []
+        return tenants[0] if tenants else None
+
+
+@pytest.fixture
+def node(tmp_path):
+    node = Node(tmp_path)
+    yield node
+    for process in reversed(node.processes):
+        process.kill()
+
+
+def test_a_program_without_the_limiter_is_held_from_its_containers_first_registration(node):
+    node.promise(2000)
+    node.serve()
+    static, neighbour = node.program(), node.program()
+    node.contain(static.pid)
+    node.contain(os.getpid())
+    assert static.say(3000) == 0
+    assert static.say("free") == 0
+    first = Registered(node.tenants.socket("a"))
+    assert first.policy(MEMORY_LIMIT) == 2000 * MiB
+    # Held when the answer is there, not some time later.
+    assert static.say(3000) == OUT_OF_MEMORY
+    assert static.say(1000) == 0
+    assert static.say("view") == 2000
+    assert neighbour.say(3000) == 0
+    tenant = wait_until(lambda: (t := node.tenant()) and t["processes"] and t, "the registration in the status")
+    assert tenant["devices"][0]["memoryBy"] == "kernel"
+    assert tenant["degraded"] == []
+    # Limits change while it runs.
+    node.promise(5000)
+    wait_until(lambda: static.say(3000) == 0, "the larger limit")
+    first.close()
+    assert static.say(3000) == OUT_OF_MEMORY
+
+
+def test_a_container_in_which_nobody_ever_registers_is_held_when_the_driver_shows_it(node):
+    node.promise(2000)
+    static = node.program()
+    mount = "31 30 259:2 /var/lib/tranche/tenants/a /run/tranche/a ro - ext4 /dev/nvme0n1p2 rw\n"
+    node.contain(static.pid, mount)
+    assert static.say(3000) == 0
+    node.serve()
+
+    def is_held():
+        error = static.say(100)
+        return error == OUT_OF_MEMORY or (error == 0 and static.say("free"))
+
+    wait_until(is_held, "the limit")
+
+
+def test_as_long_as_the_driver_refuses_the_tenant_gets_no_memory(node):
+    node.sim("fault", "fail", "--function", "nvmlDeviceSetMemoryLimits_v1", "--error", "NO_PERMISSION")
+    node.promise(2000)
+    process = node.serve()
+    node.contain(os.getpid())
+    first = Registered(node.tenants.socket("a"))
+    assert first.policy(MEMORY_LIMIT) == 0
+    process.wait_log("tenant a: the kernel does not limit its memory of GPU-.*CAP_SYS_ADMIN")
+    wait_until(lambda: (t := node.tenant()) and t["degraded"] == ["kernel-limit-failed"], "it is in the status")
+    node.sim("clear")
+    wait_until(lambda: first.policy(MEMORY_LIMIT) == 2000 * MiB, "the limit")
+    wait_until(lambda: node.tenant()["degraded"] == [], "nothing is degraded")
+    assert process.log.count("the kernel does not limit") == 1
