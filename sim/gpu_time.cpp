@@ -171,6 +171,16 @@ Result<std::uint64_t> GpuTime::add_lane(const LaneSpec& spec) const {
 
 void GpuTime::remove_lane(std::uint64_t lane) const { Transaction(*this).remove(lane); }
 
+void GpuTime::remove_lanes_of(const ProcessSlot& process, std::uint64_t holder) const {
+  const auto index = static_cast<std::uint32_t>(&process - sim_->state().processes);
+  Transaction transaction(*this);
+  const Timeline& line = transaction.line();
+  for (std::uint32_t i = line.lane_count; i-- > 0;) {
+    const Lane& lane = line.lanes[i];
+    if (lane.process == index && lane.holder == holder) transaction.remove(lane.id);
+  }
+}
+
 std::uint64_t GpuTime::submit(std::uint64_t lane_id, std::uint64_t work_ns) const {
   Transaction transaction(*this);
   Lane* const lane = find_lane(transaction.line(), lane_id);

@@ -41,6 +41,8 @@ class GpuTime {
   // kUnavailable when kMaxLanes contexts share the device.
   Result<std::uint64_t> add_lane(const LaneSpec& spec) const;
   void remove_lane(std::uint64_t lane) const;
+  // All lanes of a process, which may be another one.
+  void remove_lanes_of(const ProcessSlot& process, std::uint64_t holder) const;
   // Adds work to a lane, from now on. The place at which it is done; 0 when the lane is gone.
   std::uint64_t submit(std::uint64_t lane, std::uint64_t work_ns) const;
   // A lane that is gone has done everything.
@@ -58,8 +60,8 @@ class GpuTime {
   Turns* turns_;
 };
 
-// The length of a time slice on GPU `gpu`: its model's, by its policy half, twice or four times that
-// (invented: NVIDIA tells no lengths).
+// The length of a time slice on GPU `gpu`: its model's, by its policy half, twice or four times
+// that (invented: NVIDIA tells no lengths).
 std::uint64_t time_slice_ns(const State& state, std::uint32_t gpu);
 // Brings every timeline of GPU `gpu` up to now, for those who read utilisation.
 void bring_up_to_date(const Simulation& sim, std::uint32_t gpu);

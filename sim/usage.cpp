@@ -142,6 +142,32 @@ void remove_use(const Simulation& sim, Use& use) {
   use.used.store(0, std::memory_order_release);
 }
 
+bool admits(const Simulation& sim, const ProcessSlot& own, const UseTarget& target) {
+  constexpr std::uint32_t kProhibited = 2;  // NVML's and CUDA's numbers
+  constexpr std::uint32_t kExclusiveProcess = 3;
+  const auto mode = sim.state().gpus[target.gpu].compute_mode.load();
+  if (mode == kProhibited) return false;
+  if (mode != kExclusiveProcess || target.kind == UseKind::kMps) return true;
+  return std::ranges::none_of(live_uses(sim, target.gpu), [&](const LiveUse& live) {
+    return live.process != &own && live.use->contexts.load() > 0 &&
+           live.use->kind != static_cast<std::uint32_t>(UseKind::kMps);
+  });
+}
+
+void end_work(const Simulation& sim, ProcessSlot& slot, std::uint64_t holder) {
+  if (slot.holder.load() != holder) return;
+  for (Use& use : slot.uses) {
+    const bool is_client = use.used.load(std::memory_order_acquire) != 0 &&
+                           use.kind == static_cast<std::uint32_t>(UseKind::kMps);
+    if (!is_client) continue;
+    const auto time = GpuTime::open(sim, {.gpu = use.gpu,
+                                          .gpu_instance = use.gpu_instance,
+                                          .compute_instance = use.compute_instance});
+    if (time) time->remove_lanes_of(slot, holder);
+    remove_use(sim, use);
+  }
+}
+
 WindowLoad window_load(const Simulation& sim, std::uint32_t gpu, std::uint64_t index) {
   const std::uint64_t period = period_ns(sim.state(), gpu);
   WindowLoad load{.end_ns = (index + 1) * period};

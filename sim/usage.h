@@ -53,6 +53,14 @@ struct UseTarget {
 };
 Result<Use*> add_use(const Simulation& sim, ProcessSlot& slot, const UseTarget& target);
 
+// Does the compute mode of the device's GPU let `own` make contexts there? With EXCLUSIVE_PROCESS
+// when nobody else has any; clients of an MPS server have none of their own in this sense, their
+// server has.
+bool admits(const Simulation& sim, const ProcessSlot& own, const UseTarget& target);
+// Ends what MPS's client `slot` has on all devices: its work and its memory. Nothing happens when
+// somebody else than `holder` has the slot by now.
+void end_work(const Simulation& sim, ProcessSlot& slot, std::uint64_t holder);
+
 struct ProcessLoad {
   pid_t pid = 0;
   std::uint32_t permille = 0;

@@ -13,15 +13,12 @@ using namespace abi;  // NOLINT(google-build-using-namespace): see library.h
 
 namespace {
 
-// A compute mode that lets no one, or no one else, have a context.
-bool is_closed(const Driver& driver, const Device& device) {
-  const auto mode = device.gpu->compute_mode.load();
-  if (mode == CU_COMPUTEMODE_PROHIBITED) return true;
-  if (mode != CU_COMPUTEMODE_EXCLUSIVE_PROCESS) return false;
-  const auto uses = live_uses(*driver.sim, device.target.gpu);
-  return std::ranges::any_of(uses, [&](const LiveUse& live) {
-    return live.process != &driver.slot && live.use->contexts.load() > 0;
-  });
+// Does the GPU's compute mode, or the MPS server, let this process have one more context?
+CUresult ask_leave(Driver& driver, const Device& device) {
+  UseTarget target = device.target;
+  if (driver.mps.is_client()) target.kind = UseKind::kMps;
+  if (!admits(*driver.sim, driver.slot, target)) return CUDA_ERROR_DEVICE_UNAVAILABLE;
+  return driver.mps.is_client() ? driver.mps.add_context(target) : CUDA_SUCCESS;
 }
 
 template <class Table>
@@ -50,9 +47,8 @@ std::vector<StreamPtr> Context::all_streams() const {
   return all;
 }
 
-CUresult make_context(Driver& driver, Device& device, const ContextOptions& options,
-                      ContextPtr& out) {
-  if (is_closed(driver, device)) return CUDA_ERROR_DEVICE_UNAVAILABLE;
+static CUresult make_admitted(Driver& driver, Device& device, const ContextOptions& options,
+                              ContextPtr& out) {
   if (!driver.hold(device)) return CUDA_ERROR_OUT_OF_MEMORY;
   if (device.model->context_bytes > driver.room_for(device) ||
       !take_memory(*driver.sim, *device.use, device.model->context_bytes)) {
@@ -62,8 +58,8 @@ CUresult make_context(Driver& driver, Device& device, const ContextOptions& opti
   auto context = std::make_shared<Context>(device, *driver.space);
   context->sm_count = options.sm_count.value_or(device.sm_count);
   const std::uint32_t cap = context->sm_count * kFullRate / std::max(1U, device.sm_count);
-  const auto lane = device.time->add_lane({.group = driver.mps.server,
-                                           .cap = std::min(cap, driver.mps.thread_permille),
+  const auto lane = device.time->add_lane({.group = driver.mps.group(),
+                                           .cap = std::min(cap, driver.mps.thread_permille()),
                                            .process = &driver.slot,
                                            .use = device.use});
   if (!lane) {
@@ -79,6 +75,14 @@ CUresult make_context(Driver& driver, Device& device, const ContextOptions& opti
   device.use->contexts.fetch_add(1);
   out = driver.contexts.add(std::move(context));
   return CUDA_SUCCESS;
+}
+
+CUresult make_context(Driver& driver, Device& device, const ContextOptions& options,
+                      ContextPtr& out) {
+  if (const CUresult refused = ask_leave(driver, device); refused != CUDA_SUCCESS) return refused;
+  const CUresult made = make_admitted(driver, device, options, out);
+  if (made != CUDA_SUCCESS && driver.mps.is_client()) driver.mps.remove_context(device.target);
+  return made;
 }
 
 void destroy_context(Driver& driver, const ContextPtr& context) {
@@ -106,6 +110,7 @@ void destroy_context(Driver& driver, const ContextPtr& context) {
   device.use->contexts.fetch_sub(1);
   give_memory(*driver.sim, *device.use, device.model->context_bytes);
   driver.drop(device);
+  if (driver.mps.is_client()) driver.mps.remove_context(device.target);
 }
 
 StreamPtr find_stream(Driver& driver, const ContextPtr& context, CUstream handle,

@@ -75,7 +75,7 @@ CUDA_API CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
 
 CUDA_API CUresult cuCtxGetExecAffinity(CUexecAffinityParam* affinity, CUexecAffinityType type) {
   return on_context(__func__, given(affinity), [&](Call& call, Context& context) {
-    if (type != CU_EXEC_AFFINITY_TYPE_SM_COUNT || call.driver.mps.server == kNoGroup) {
+    if (type != CU_EXEC_AFFINITY_TYPE_SM_COUNT || !call.driver.mps.is_client()) {
       return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
     }
     *affinity = {.type = type, .param = {.smCount = {context.sm_count}}};

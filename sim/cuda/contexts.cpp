@@ -21,7 +21,7 @@ CUresult create(const char* function, CUcontext* out, const CUexecAffinityParam*
   return on_device(function, ordinal, arguments, [&](Call& call, Device& device) {
     ContextOptions options{.flags = flags};
     if (affinities == 1) {
-      if (call.driver.mps.server == kNoGroup) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+      if (!call.driver.mps.is_client()) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
       options.sm_count = std::clamp(affinity->param.smCount.val, 1U, device.sm_count);
     }
     ContextPtr context;

@@ -176,7 +176,7 @@ CUDA_API CUresult cuDeviceGetExecAffinitySupport(int* supported, CUexecAffinityT
                                                  CUdevice ordinal) {
   return on_device(__func__, ordinal, given(supported), [&](Call& call, Device&) {
     if (type != CU_EXEC_AFFINITY_TYPE_SM_COUNT) return CUDA_ERROR_INVALID_VALUE;
-    *supported = call.driver.mps.server == kNoGroup ? 0 : 1;
+    *supported = call.driver.mps.is_client() ? 1 : 0;
     return CUDA_SUCCESS;
   });
 }

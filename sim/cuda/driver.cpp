@@ -44,6 +44,14 @@ CUresult to_cuda(std::uint32_t nvml_error) {
                                              : CUDA_ERROR_NO_DEVICE;
 }
 
+// A client sees what its server has, of what it may see.
+CUresult join_mps(Driver& driver, std::vector<UseTarget>& targets) {
+  const CUresult connected = driver.mps.connect(*driver.sim, driver.slot);
+  if (connected != CUDA_SUCCESS || !driver.mps.is_client()) return connected;
+  std::erase_if(targets, [&](const UseTarget& target) { return !driver.mps.has(target); });
+  return targets.empty() ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
+}
+
 CUresult make_driver(Driver*& out) {
   const auto sim = machine();
   if (!sim) return CUDA_ERROR_NO_DEVICE;
@@ -52,7 +60,7 @@ CUresult make_driver(Driver*& out) {
   }
   const CUresult state = to_cuda(sim->state().init_error.load());
   if (state != CUDA_SUCCESS) return state;
-  const auto targets = enumerate_devices(sim->state());
+  auto targets = enumerate_devices(sim->state());
   if (targets.empty()) return CUDA_ERROR_NO_DEVICE;
   auto space = AddressSpace::make();
   auto slot = space ? sim->claim_slot("") : std::unexpected(space.error());
@@ -61,13 +69,16 @@ CUresult make_driver(Driver*& out) {
     return CUDA_ERROR_OPERATING_SYSTEM;
   }
   auto made = std::make_unique<Driver>(sim, **slot, *std::move(space));
+  if (const CUresult joined = join_mps(*made, targets); joined != CUDA_SUCCESS) {
+    sim->release_slot(*slot);
+    return joined;
+  }
   for (const UseTarget& target : targets) {
     const auto ordinal = static_cast<int>(made->devices.size());
     auto device = make_device(*made, ordinal, target);
     if (!device) return CUDA_ERROR_OPERATING_SYSTEM;
     made->devices.push_back(std::move(device));
   }
-  made->mps = mps_from_environment();
   const char* const mode = std::getenv("TRANCHE_SIM_CUDA");
   detail::constant = mode != nullptr && std::string_view(mode) == "constant";
   out = made.release();
@@ -99,7 +110,7 @@ CUresult Driver::current_context(ContextPtr& out) const {
 bool Driver::hold(Device& device) {
   if (device.holders == 0) {
     UseTarget target = device.target;
-    target.kind = mps.server == kNoGroup ? UseKind::kCompute : UseKind::kMps;
+    target.kind = mps.is_client() ? UseKind::kMps : UseKind::kCompute;
     auto vram = Vram::make(device.total_bytes);
     if (!vram) return false;
     const auto use = add_use(*sim, slot, target);
@@ -119,12 +130,11 @@ void Driver::drop(Device& device) {
 }
 
 std::uint64_t Driver::room_for(const Device& device) const {
-  const auto ordinal = static_cast<std::size_t>(device.ordinal);
-  if (ordinal >= mps.memory_limits.size() || mps.memory_limits[ordinal] == 0) {
-    return std::numeric_limits<std::uint64_t>::max();
-  }
+  const std::uint64_t limit =
+      mps.memory_limit(device.target, static_cast<std::uint32_t>(device.ordinal));
+  if (limit == 0) return std::numeric_limits<std::uint64_t>::max();
   const std::uint64_t used = device.use->memory.load();
-  return mps.memory_limits[ordinal] - std::min(mps.memory_limits[ordinal], used);
+  return limit - std::min(limit, used);
 }
 
 SharedMemoryLabel Driver::label_of(const Device& device, std::uint64_t size) const {
@@ -150,7 +160,10 @@ CUresult initialise() {
   Driver* made = nullptr;
   const CUresult result = make_driver(made);
   if (result != CUDA_SUCCESS) return result;
-  ::pthread_atfork(nullptr, nullptr, [] { is_forked.store(true); });
+  ::pthread_atfork(nullptr, nullptr, [] {
+    is_forked.store(true);
+    if (Driver* const parents = the_driver.load()) parents->mps.forget();
+  });
   the_driver.store(made, std::memory_order_release);
   return CUDA_SUCCESS;
 }
@@ -176,11 +189,25 @@ namespace detail {
 
 Driver* entered() { return driver(); }
 
+CUresult still_client(Driver& driver) {
+  return driver.mps.is_client() ? driver.mps.state() : CUDA_SUCCESS;
+}
+
+// Under MPS a fatal fault strikes all clients on the GPU.
+static void report(Driver& driver, std::uint32_t gpu, CUresult error) {
+  for (const auto& device : driver.devices) {
+    if (device->target.gpu == gpu) return driver.mps.report_fault(device->target, error);
+  }
+}
+
 CUresult meet(Driver& driver, const char* function, std::uint32_t gpu) {
   if (Executor::is_in_host_function()) return CUDA_ERROR_NOT_PERMITTED;
+  if (const CUresult ended = still_client(driver); ended != CUDA_SUCCESS) return ended;
   const State& state = driver.state();
   if (const auto fault = meet_faults(*driver.sim, function, gpu); fault != 0) {
-    return static_cast<CUresult>(fault);
+    const auto error = static_cast<CUresult>(fault);
+    if (driver.mps.is_client() && is_fatal(error)) report(driver, gpu, error);
+    return error;
   }
   if (gpu == kNone) return CUDA_SUCCESS;
   const auto presence = static_cast<Presence>(state.gpus[gpu].presence.load());

@@ -15,6 +15,8 @@
 #include "sim/cuda/device.h"
 #include "sim/cuda/executor.h"
 #include "sim/cuda/handles.h"
+#include "sim/cuda/mps.h"
+#include "sim/enumerate.h"
 #include "sim/simulation.h"
 
 namespace tranche::sim::cuda {
@@ -35,13 +37,6 @@ struct Physical;
 struct Pool;
 struct UserObject;
 
-// MPS as this process's environment says it (sim/README.md).
-struct MpsClient {
-  std::uint32_t server = kNoGroup;  // kNoGroup: no client of any
-  std::uint32_t thread_permille = kFullRate;
-  std::vector<std::uint64_t> memory_limits;  // bytes, by device ordinal; 0: none
-};
-
 struct Driver {
   Driver(std::shared_ptr<Simulation> simulation, ProcessSlot& process,
          std::unique_ptr<AddressSpace> addresses);
@@ -52,7 +47,7 @@ struct Driver {
   Clock clock;
   std::unique_ptr<AddressSpace> space;
   std::vector<std::unique_ptr<Device>> devices;
-  MpsClient mps;
+  MpsClient mps;  // before the devices are made, then never changed but by its end
   Executor executor;
 
   Table<Context, HandleKind::kContext> contexts;
@@ -101,13 +96,9 @@ std::vector<std::uint64_t>& context_stack();
 // A number of the calling thread, never given twice in the process.
 std::uint64_t thread_number();
 
-// Which devices CUDA enumerates (visibility.cpp): NVIDIA_VISIBLE_DEVICES, then
-// CUDA_VISIBLE_DEVICES.
-std::vector<UseTarget> enumerate_devices(const State& state);
 // May `device` touch memory of `other`?
 bool can_access(const Device& device, const Device& other);
 // Fills in what the machine knows of `target`.
 std::unique_ptr<Device> make_device(Driver& driver, int ordinal, const UseTarget& target);
-MpsClient mps_from_environment();
 
 }  // namespace tranche::sim::cuda

@@ -53,6 +53,13 @@ namespace detail {
 Driver* entered();
 // What faults and a lost GPU make of a call about `gpu` (kNone: about none).
 CUresult meet(Driver& driver, const char* function, std::uint32_t gpu);
+// Why this process is no client of its MPS server any more; SUCCESS when it is, or never was.
+CUresult still_client(Driver& driver);
+
+// What became of a call: the server may have ended the client while it waited.
+inline CUresult settle(Driver& driver, CUresult answer) {
+  return answer == CUDA_SUCCESS ? still_client(driver) : answer;
+}
 }  // namespace detail
 
 // A call that needs cuInit alone. `answer` takes the Call.
@@ -63,7 +70,7 @@ CUresult on_driver(const char* function, bool arguments_given, Function answer) 
   if (const auto met = detail::meet(*driver, function, kNone); met != CUDA_SUCCESS) return met;
   if (!arguments_given) return CUDA_ERROR_INVALID_VALUE;
   Call call{*driver, std::unique_lock(driver->mutex)};
-  return answer(call);
+  return detail::settle(*driver, answer(call));
 }
 
 // A call about a device. `answer` takes the Call and the Device.
@@ -77,7 +84,7 @@ CUresult on_device(const char* function, CUdevice ordinal, bool arguments_given,
   if (!arguments_given) return CUDA_ERROR_INVALID_VALUE;
   if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
   Call call{*driver, std::unique_lock(driver->mutex)};
-  return answer(call, *device);
+  return detail::settle(*driver, answer(call, *device));
 }
 
 // A call in the calling thread's current context. `answer` takes the Call and the Context.
@@ -99,7 +106,7 @@ CUresult on_context(const char* function, bool arguments_given, Function answer)
   const CUresult found = driver->current_context(call.context);
   if (found != CUDA_SUCCESS) return found;
   if (!arguments_given) return CUDA_ERROR_INVALID_VALUE;
-  return answer(call, *call.context);
+  return detail::settle(*driver, answer(call, *call.context));
 }
 
 }  // namespace tranche::sim::cuda

@@ -1,49 +1,132 @@
-// What the environment says of MPS. The simulated control daemon is not there yet: until it is,
-// TRANCHE_SIM_MPS_SERVER=<number from 1> makes the process a client of that server.
+#include "sim/cuda/mps.h"
+
+#include <sys/stat.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <string_view>
+#include <charconv>
 
-#include "sim/cuda/driver.h"
+#include "fmt/format.h"
 
 namespace tranche::sim::cuda {
+
+using namespace abi;  // NOLINT(google-build-using-namespace): see library.h
+
 namespace {
 
-std::uint32_t number_of(const char* name, std::uint32_t otherwise) {
-  const char* const text = std::getenv(name);
-  if (text == nullptr || *text == '\0') return otherwise;
-  return static_cast<std::uint32_t>(std::strtoul(text, nullptr, 10));
+template <class Number>
+Number number(std::string_view text) {
+  Number value = {};
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
 }
 
-// "0=1G,1=512M": a limit for each device, as CUDA_MPS_PINNED_DEVICE_MEM_LIMIT writes it.
-std::vector<std::uint64_t> read_limits(const char* text) {
-  std::vector<std::uint64_t> limits;
-  while (text != nullptr && *text != '\0') {
-    char* end = nullptr;
-    const auto ordinal = std::strtoul(text, &end, 10);
-    if (*end != '=' || ordinal >= kMaxGpus) return limits;
-    const double amount = std::strtod(end + 1, &end);
-    const unsigned shift = *end == 'G' ? 30 : 20;
-    if (limits.size() <= ordinal) limits.resize(ordinal + 1);
-    limits[ordinal] =
-        static_cast<std::uint64_t>(amount * static_cast<double>(std::uint64_t{1} << shift));
-    while (*end != '\0' && *end != ',') ++end;
-    text = *end == ',' ? end + 1 : end;
-  }
-  return limits;
+// "gpu:gi:ci:bytes".
+std::optional<MpsClient::Granted> read_granted(const std::string& text) {
+  const auto colon = text.rfind(':');
+  if (colon == text.npos) return std::nullopt;
+  const auto target = decode_target(std::string_view(text).substr(0, colon));
+  if (!target) return std::nullopt;
+  return MpsClient::Granted{
+      .target = *target,
+      .memory_limit = number<std::uint64_t>(std::string_view(text).substr(colon + 1))};
 }
 
 }  // namespace
 
-MpsClient mps_from_environment() {
-  MpsClient client;
-  client.server = number_of("TRANCHE_SIM_MPS_SERVER", kNoGroup);
-  if (client.server == kNoGroup) return client;
-  const auto percent = number_of("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", 100);
-  client.thread_permille = std::clamp<std::uint32_t>(percent, 1, 100) * 10;
-  client.memory_limits = read_limits(std::getenv("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"));
-  return client;
+bool is_fatal(CUresult error) {
+  return error == CUDA_ERROR_ILLEGAL_ADDRESS || error == CUDA_ERROR_LAUNCH_FAILED ||
+         error == CUDA_ERROR_LAUNCH_TIMEOUT || error == CUDA_ERROR_ECC_UNCORRECTABLE ||
+         error == CUDA_ERROR_HARDWARE_STACK_ERROR || error == CUDA_ERROR_ILLEGAL_INSTRUCTION ||
+         error == CUDA_ERROR_MISALIGNED_ADDRESS || error == CUDA_ERROR_INVALID_ADDRESS_SPACE ||
+         error == CUDA_ERROR_INVALID_PC;
+}
+
+CUresult MpsClient::connect(const Simulation& sim, const ProcessSlot& slot) {
+  auto daemon = connect_mps(mps_pipe_folder());
+  if (!daemon) return CUDA_SUCCESS;
+  struct stat info = {};
+  std::ignore = ::stat(sim.path().c_str(), &info);
+  const std::string hello = fmt::format("client {} {} {} {}", &slot - sim.state().processes,
+                                        slot.holder.load(), info.st_dev, info.st_ino);
+  if (!send_packet(daemon->get(), hello)) return CUDA_ERROR_MPS_CONNECTION_FAILED;
+  const Packet packet = receive_packet(daemon->get());
+  const auto words = split_words(packet.text);
+  if (words.size() == 2 && words[0] == "refuse") {
+    return static_cast<CUresult>(number<std::uint32_t>(words[1]));
+  }
+  if (words == std::vector<std::string>{"stranger"}) return CUDA_SUCCESS;
+  if (words.size() < 4 || words[0] != "welcome") return CUDA_ERROR_MPS_CONNECTION_FAILED;
+  own_ = mps_limits_from_environment();
+  group_ = number<std::uint32_t>(words[1]);
+  thread_permille_ = std::min(number<std::uint32_t>(words[2]), own_.thread_permille);
+  for (std::size_t i = 4; i < words.size(); ++i) {
+    if (const auto one = read_granted(words[i])) granted_.push_back(*one);
+  }
+  connection_ = *std::move(daemon);
+  return CUDA_SUCCESS;
+}
+
+std::uint64_t MpsClient::memory_limit(const UseTarget& device, std::uint32_t ordinal) const {
+  std::uint64_t limit = 0;
+  for (const Granted& one : granted_) {
+    if (same_device(one.target, device)) limit = one.memory_limit;
+  }
+  const auto own = own_.memory.find(ordinal);
+  if (own == own_.memory.end()) return limit;
+  return limit == 0 ? own->second : std::min(limit, own->second);
+}
+
+bool MpsClient::has(const UseTarget& device) const {
+  return std::ranges::any_of(granted_,
+                             [&](const Granted& one) { return same_device(one.target, device); });
+}
+
+CUresult MpsClient::end(std::uint32_t error) {
+  std::uint32_t none = 0;
+  ended_.compare_exchange_strong(none, error);
+  return static_cast<CUresult>(ended_.load());
+}
+
+// What the server says unasked, or its end.
+CUresult MpsClient::hear(const Packet& packet) {
+  const auto words = split_words(packet.text);
+  const bool says_why = words.size() == 2 && words[0] == "error";
+  return end(says_why ? number<std::uint32_t>(words[1]) : kMpsRpcFailure);
+}
+
+CUresult MpsClient::state() {
+  if (const auto ended = ended_.load(std::memory_order_relaxed); ended != 0) {
+    return static_cast<CUresult>(ended);
+  }
+  // Whoever has the lock waits for an answer, and hears it.
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock) return CUDA_SUCCESS;
+  const Packet packet = receive_packet(connection_.get(), true);
+  return packet.kind == Packet::Kind::kNothing ? CUDA_SUCCESS : hear(packet);
+}
+
+CUresult MpsClient::add_context(const UseTarget& device) {
+  const std::scoped_lock lock(mutex_);
+  if (!send_packet(connection_.get(), "context " + encode(device))) return hear({});
+  const Packet packet = receive_packet(connection_.get());
+  const auto words = split_words(packet.text);
+  if (words == std::vector<std::string>{"done"}) return CUDA_SUCCESS;
+  if (words.size() == 2 && words[0] == "refuse") {
+    return static_cast<CUresult>(number<std::uint32_t>(words[1]));
+  }
+  return hear(packet);
+}
+
+void MpsClient::remove_context(const UseTarget& device) {
+  const std::scoped_lock lock(mutex_);
+  send_packet(connection_.get(), "destroy " + encode(device));
+}
+
+void MpsClient::report_fault(const UseTarget& device, CUresult error) {
+  const std::scoped_lock lock(mutex_);
+  end(error);
+  send_packet(connection_.get(),
+              fmt::format("fault {} {}", encode(device), static_cast<std::uint32_t>(error)));
 }
 
 }  // namespace tranche::sim::cuda

@@ -42,10 +42,6 @@ Mapping::~Mapping() {
   if (bytes_ != nullptr) ::munmap(bytes_, size_);
 }
 
-OwnedFd::~OwnedFd() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 Result<std::unique_ptr<Vram>> Vram::make(std::uint64_t bytes) {
   const std::uint64_t size = round_up(bytes * kRoom, kPage);
   ASSIGN_OR_RETURN(OwnedFd file, memory_file("tranche-sim-vram", size));

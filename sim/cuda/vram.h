@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "sim/cuda/arena.h"
+#include "sim/owned_fd.h"
 
 namespace tranche::sim::cuda {
 
@@ -51,21 +52,6 @@ class Mapping {
   }
   std::byte* bytes_ = nullptr;
   std::uint64_t size_ = 0;
-};
-
-class OwnedFd {
- public:
-  explicit OwnedFd(int fd = -1) : fd_(fd) {}
-  OwnedFd(OwnedFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  OwnedFd& operator=(OwnedFd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~OwnedFd();
-  int get() const { return fd_; }
-
- private:
-  int fd_ = -1;
 };
 
 class Vram {

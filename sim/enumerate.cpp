@@ -1,10 +1,4 @@
-// Which devices CUDA shows to this process, in which order.
-//
-// NVIDIA_VISIBLE_DEVICES says what is in the container (sim/visible.h). Of that CUDA enumerates the
-// GPUs that are not in MIG mode, or, where there is a MIG device, one MIG device and no GPU
-// (NVIDIA's MIG user guide). CUDA_VISIBLE_DEVICES chooses among them and orders them: indices, GPU
-// UUIDs or the beginning of one, MIG UUIDs; what follows an item that names nothing is not seen,
-// and a device named twice is an error that leaves none.
+#include "sim/enumerate.h"
 
 #include <algorithm>
 #include <charconv>
@@ -12,11 +6,10 @@
 #include <string_view>
 
 #include "base/fs.h"
-#include "sim/cuda/driver.h"
 #include "sim/mig.h"
 #include "sim/visible.h"
 
-namespace tranche::sim::cuda {
+namespace tranche::sim {
 namespace {
 
 struct Candidate {
@@ -108,4 +101,4 @@ std::vector<UseTarget> enumerate_devices(const State& state) {
   return mig == chosen.end() ? targets_of(chosen) : targets_of({*mig});
 }
 
-}  // namespace tranche::sim::cuda
+}  // namespace tranche::sim

@@ -1,0 +1,63 @@
+#pragma once
+// This process as a client of an MPS server (sim/mps_wire.h): whether it is one, what it may have,
+// and whether it still is.
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "sim/cuda/abi.h"
+#include "sim/mps_wire.h"
+
+namespace tranche::sim::cuda {
+
+class MpsClient {
+ public:
+  struct Granted {
+    UseTarget target;
+    std::uint64_t memory_limit = 0;  // bytes; 0: none
+  };
+
+  // Looks for a control daemon; without one that answers the process is nobody's client, which is
+  // no error. Waits as long as the daemon lets it wait. `slot` is the process's.
+  abi::CUresult connect(const Simulation& sim, const ProcessSlot& slot);
+
+  bool is_client() const { return group_ != kNoGroup; }
+  std::uint32_t group() const { return group_; }
+  // What it may have: the server's limits, lowered by the environment's own.
+  std::uint32_t thread_permille() const { return thread_permille_; }
+  // Bytes on a device; 0: no limit. `ordinal`: as the environment counts the devices.
+  std::uint64_t memory_limit(const UseTarget& device, std::uint32_t ordinal) const;
+  // Does the server have the device?
+  bool has(const UseTarget& device) const;
+
+  // What ended it as a client (MPS_CLIENT_TERMINATED, MPS_RPC_FAILURE, a neighbour's fatal fault):
+  // every call answers that from then on.
+  abi::CUresult state();
+  // Asks the server for a context there. Done, or why not.
+  abi::CUresult add_context(const UseTarget& device);
+  void remove_context(const UseTarget& device);
+  // A fault of this process that takes down everybody on the device.
+  void report_fault(const UseTarget& device, abi::CUresult error);
+  // In a forked child, which is no client: its parent's end is the end of the connection.
+  void forget() { connection_.close(); }
+
+ private:
+  abi::CUresult end(std::uint32_t error);
+  abi::CUresult hear(const Packet& packet);
+
+  std::mutex mutex_;  // of the connection
+  OwnedFd connection_;
+  std::atomic<std::uint32_t> ended_ = 0;  // CUresult
+  std::uint32_t group_ = kNoGroup;
+  std::uint32_t thread_permille_ = kFullRate;
+  std::vector<Granted> granted_;
+  MpsLimits own_;
+};
+
+// Faults of the GPU that end every context on it.
+bool is_fatal(abi::CUresult error);
+
+}  // namespace tranche::sim::cuda

@@ -1,0 +1,110 @@
+#pragma once
+// nvidia-cuda-mps-control -d: starts servers, brings clients and servers together, obeys commands.
+//
+// One thread, one loop. At most one server lives at a time, for one user (protocol 2): clients of
+// another user wait until all clients of the first have gone, as NVIDIA's manual page has it. With
+// --multiuser one server serves everybody; with protocol 3 every user and every named server has
+// its own.
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/mps/log.h"
+#include "sim/mps/server.h"
+#include "sim/mps/settings.h"
+
+namespace tranche::sim::mps {
+
+class Daemon {
+ public:
+  // What is in the pipe folder belongs to whoever holds `lock`.
+  Daemon(DaemonOptions options, std::shared_ptr<Simulation> sim, OwnedFd lock, Log log);
+  // Makes its files; clients and commands are heard once it returns.
+  Result<void> open();
+  // Until `quit` or SIGTERM.
+  void run();
+
+ private:
+  using Time = std::chrono::steady_clock::time_point;
+
+  struct Listener {
+    OwnedFd socket;
+    std::string server;  // empty: the user's own
+    MpsLimits limits;    // of the namespace
+    std::optional<std::uint64_t> memory;
+  };
+  struct Peer {  // who has connected, and has not said or not got what he wants
+    OwnedFd connection;
+    pid_t pid = 0;
+    uid_t uid = 0;
+    std::string server;
+    MpsLimits limits;
+    bool is_user = false;     // sends commands
+    bool is_client = false;   // waits for a server
+    std::string slot;         // a client's words
+    bool wants_quit = false;  // answered when all servers are gone
+    pid_t wants_server = 0;   // answered when that one is ready
+  };
+  struct ServerRecord {
+    pid_t pid = 0;
+    OwnedFd socket;
+    uid_t uid = 0;
+    std::string name;  // empty: made for a user
+    unsigned clients = 0;
+    bool is_ready = false;
+    bool drains = false;
+  };
+
+  Result<void> listen(const std::string& folder, Listener listener);
+  void turn();
+  void accept_peer(const Listener& listener);
+  bool hear_peer(Peer& peer);
+  void hear_server(ServerRecord& server);
+  void take_message(ServerRecord& server, const std::string& text);
+  void bury(ServerRecord& server);
+  void place_clients();
+  bool place(Peer& client);
+  void hand_over(Peer& client, ServerRecord& server);
+  void turn_away(Peer& client, std::uint32_t error);
+  ServerRecord* start_server(uid_t uid, const NamedServer* config);
+  void drain(ServerRecord& server);
+  void force(ServerRecord& server);
+  ServerRecord* server_for(const Peer& client);
+  const NamedServer* config_for(const Peer& client) const;
+  ServerRecord* find_server(const std::string& pid);
+  MpsLimits on_every_device(MpsLimits limits, std::optional<std::uint64_t> memory) const;
+  std::optional<std::uint32_t> ordinal_of(const std::string& device) const;
+
+  // daemon_commands.cpp. nullopt: answered later.
+  std::optional<Answer> obey(Peer& user, const std::vector<std::string>& words);
+  Answer ask(ServerRecord& server, const std::string& command);
+  Answer ask_all(const std::string& command, const std::vector<std::string>& words,
+                 std::string header);
+  Answer about_server(const std::vector<std::string>& words);
+  std::optional<Answer> start_for_user(Peer& user, const std::vector<std::string>& words);
+  Answer shut_down(const std::vector<std::string>& words);
+  Answer set_default(const std::vector<std::string>& words);
+  Answer get_default(const std::vector<std::string>& words) const;
+  Answer query_devices();
+  std::optional<Answer> quit(Peer& user, const std::vector<std::string>& words);
+
+  DaemonOptions options_;
+  std::shared_ptr<Simulation> sim_;
+  OwnedFd lock_;
+  Log log_;
+  std::string folder_;
+  std::vector<UseTarget> devices_;
+  MpsLimits defaults_;
+  std::list<Listener> listeners_;
+  std::list<Peer> peers_;
+  std::list<ServerRecord> servers_;
+  bool quits_ = false;
+  std::optional<Time> deadline_;  // when servers are forced to end
+};
+
+}  // namespace tranche::sim::mps

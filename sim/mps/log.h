@@ -1,0 +1,27 @@
+#pragma once
+// The logs of the control daemon (control.log) and of its servers (server.log), line by line as
+// NVIDIA's: [2026-05-31 23:46:49.893 Control 11107] Accepting connection...
+
+#include <string>
+#include <string_view>
+
+#include "sim/mps_wire.h"
+
+namespace tranche::sim::mps {
+
+// CUDA_MPS_LOG_DIRECTORY, else /var/log/nvidia-mps. Absolute.
+std::string log_folder();
+
+class Log {
+ public:
+  // Lines go to the end of `file`, and to standard output as well if `echo`.
+  Log(OwnedFd file, bool echo) : file_(std::move(file)), echo_(echo) {}
+  // `who` is Control, Server or Other, as NVIDIA's lines have it.
+  void line(std::string_view who, std::string_view text) const;
+
+ private:
+  OwnedFd file_;
+  bool echo_;
+};
+
+}  // namespace tranche::sim::mps

@@ -1,0 +1,100 @@
+#pragma once
+// nvidia-cuda-mps-server: one process that holds the GPUs for its clients and counts them.
+//
+// The control daemon starts it (the same program under this name) and speaks to it over a socket of
+// theirs:
+// The daemon to the server:
+//   start <uid> <name> <limits>   the first packet
+//   client <slot> <holder> <pid> <uid> <pid namespace> <limits>    with the client's connection
+//   ask <command ...>             answered at once
+//   drain                         it ends when the last client has gone
+//   shutdown                      it ends
+// The server to the daemon:
+//   ready, or failed <why>
+//   answer <0|1> <text>
+//   clients <count>               whenever that changes
+// It ends when the daemon does: its clients see the end of their connections.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/mps/log.h"
+#include "sim/mps_wire.h"
+
+namespace tranche::sim::mps {
+
+// Where the server finds its sockets when it is started.
+inline constexpr int kDaemonFd = 3;
+inline constexpr int kLogFd = 4;
+inline constexpr const char* kServerName = "nvidia-cuda-mps-server";
+// In the server's environment: its log goes to standard output too.
+inline constexpr const char* kEchoVariable = "TRANCHE_SIM_MPS_ECHO";
+
+// The text of an answer, and whether the command was obeyed.
+struct Answer {
+  bool ok = true;
+  std::string text;
+};
+
+class Server {
+ public:
+  Server();
+  // Until it ends: the process's exit code.
+  int run();
+
+ private:
+  struct Client {
+    OwnedFd connection;
+    ProcessSlot* slot = nullptr;
+    std::uint64_t holder = 0;
+    pid_t pid = 0;  // 0: in a pid namespace out of sight
+    uid_t uid = 0;
+    std::string pid_namespace;  // inode; "0": unknown
+    MpsLimits limits;
+    std::vector<UseTarget> contexts;
+    bool is_faulty = false;  // a fatal fault has struck it; it has been told
+  };
+  using ClientPtr = std::shared_ptr<Client>;
+
+  Result<void> start();
+  Result<void> hold(const UseTarget& device);
+  void log_start() const;
+  bool hear_daemon();
+  void hear_client(const ClientPtr& client);
+  void add_client(Packet packet);
+  void drop_client(const ClientPtr& client);
+  void add_context(const ClientPtr& client, const UseTarget& device);
+  void spread_fault(const ClientPtr& from, const UseTarget& device, const std::string& error);
+  void tell_count() const;
+  std::string welcome(const MpsLimits& limits) const;
+  std::optional<std::uint32_t> ordinal_of(std::string_view device) const;
+  std::string uuid_of(const UseTarget& device) const;
+  unsigned most_contexts(const UseTarget& device) const;
+
+  Answer answer(const std::vector<std::string>& words);
+  Answer list_clients() const;
+  Answer list_device_clients() const;
+  Answer list_processes() const;
+  Answer query_devices() const;
+  Answer set_percentage(const std::string& percent);
+  Answer set_memory(const std::string& device, const std::string& amount);
+  Answer memory_of(const std::string& device) const;
+  Answer terminate(const std::string& pid);
+  bool in_fault() const;
+
+  OwnedFd daemon_{kDaemonFd};
+  Log log_;
+  std::shared_ptr<Simulation> sim_;
+  ProcessSlot* slot_ = nullptr;
+  uid_t uid_ = 0;
+  std::string name_;
+  std::uint32_t group_ = kNoGroup;
+  MpsLimits limits_;
+  std::vector<UseTarget> devices_;
+  std::vector<ClientPtr> clients_;
+  bool drains_ = false;
+};
+
+}  // namespace tranche::sim::mps

@@ -1,0 +1,279 @@
+"""NVIDIA's MPS on the simulated driver: the control daemon, its commands, its servers, their clients."""
+
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+import pytest
+
+from conftest import build_folder
+
+CLIENT = pathlib.Path(__file__).with_name("mps_client.py")
+CONTROL = build_folder() / "sim" / "nvidia-cuda-mps-control"
+OUT_OF_MEMORY, NO_DEVICE, DEVICE_UNAVAILABLE, LAUNCH_FAILED = 2, 100, 46, 719
+CONNECTION_FAILED, RPC_FAILURE, NOT_READY, MAX_CLIENTS, TERMINATED = 805, 806, 807, 808, 810
+L20 = 46068  # MiB
+CONTEXT = 256  # MiB
+
+
+class Program:
+    """A CUDA program that obeys (mps_client.py)."""
+
+    def __init__(self, machine, pipe=None, user=None, **env):
+        if pipe is not None:
+            env["CUDA_MPS_PIPE_DIRECTORY"] = str(pipe)
+        self.process = subprocess.Popen(
+            [sys.executable, str(CLIENT)], env={**machine.env, **env}, text=True, user=user,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.pid = self.process.pid
+
+    def say(self, *words):
+        self.process.stdin.write(" ".join(map(str, words)) + "\n")
+        self.process.stdin.flush()
+
+    def hear(self):
+        numbers = [int(word) for word in self.process.stdout.readline().split()]
+        assert numbers, f"the program ended: {self.process.wait()}"
+        return numbers[0] if len(numbers) == 1 else tuple(numbers)
+
+    def __call__(self, *words):
+        self.say(*words)
+        return self.hear()
+
+    def joined(self):
+        """The same, with a context."""
+        assert (self("init"), self("context")) == (0, 0)
+        return self
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+class Mps:
+    """Daemons and clients of one machine."""
+
+    def __init__(self, machine):
+        self.machine = machine
+        # A socket's path has 107 bytes.
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="mps-", dir="/tmp"))
+        self.folder.chmod(0o755)
+        self.pipe = self.folder / "pipe"
+        self.programs = []
+
+    def control(self, *arguments, commands="", pipe=None, log=None, **env):
+        env = {**self.machine.env, "CUDA_MPS_PIPE_DIRECTORY": str(pipe or self.pipe),
+               "CUDA_MPS_LOG_DIRECTORY": str(log or self.folder / "log"), **env}
+        return subprocess.run([str(CONTROL), *arguments], env=env, input=commands, text=True,
+                              capture_output=True, timeout=60)
+
+    def start(self, *arguments, **env):
+        done = self.control("-d", *arguments, **env)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        return self
+
+    def ask(self, commands, pipe=None):
+        done = self.control(commands=commands, pipe=pipe)
+        assert (done.returncode, done.stderr) == (0, ""), commands
+        return done.stdout
+
+    def refused(self, commands, pipe=None):
+        done = self.control(commands=commands, pipe=pipe)
+        assert done.returncode == 1, commands
+        return done.stderr
+
+    def program(self, pipe=None, **env):
+        self.programs.append(Program(self.machine, pipe or self.pipe, **env))
+        return self.programs[-1]
+
+    def server(self):
+        [server] = self.ask("get_server_list").split()
+        return int(server)
+
+    def daemon(self, pipe=None):
+        return int((pathlib.Path(pipe or self.pipe) / "nvidia-cuda-mps-control.pid").read_text())
+
+    def log(self, name):
+        return (self.folder / "log" / f"{name}.log").read_text()
+
+    def await_line(self, name, text):
+        """Until the log has the line: there is no other way to learn of some things from outside."""
+        while not re.search(text, self.log(name)):
+            os.sched_yield()
+
+    def close(self):
+        for program in self.programs:
+            program.process.kill()
+            program.end() if not program.process.stdin.closed else program.process.wait()
+        for path in self.folder.rglob("nvidia-cuda-mps-control.pid"):
+            try:
+                os.kill(int(path.read_text()), signal.SIGTERM)
+            except ProcessLookupError:
+                pass
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@pytest.fixture
+def mps(machine):
+    opened = []
+
+    def open_mps(name="l20"):
+        opened.append(Mps(machine(name)))
+        return opened[-1]
+
+    yield open_mps
+    for one in opened:
+        one.close()
+
+
+def test_a_daemon_starts_answers_and_quits(mps):
+    one = mps()
+    missing = one.control(commands="get_server_list")
+    assert missing.returncode == 1
+    assert missing.stderr == "Cannot find MPS control daemon process\n"
+    one.start()
+    assert sorted(path.name for path in one.pipe.iterdir()) == [
+        "control", "control_lock", "nvidia-cuda-mps-control.pid"]
+    second = one.control("-d")
+    assert (second.returncode, second.stderr) == (1, "An instance of this daemon is already running\n")
+    # As NVIDIA's device plugin asks: without a newline.
+    assert one.ask("get_default_active_thread_percentage") == "100.0\n"
+    assert one.ask("get_server_list\n") == ""
+    assert one.ask("quit") == ""
+    assert one.control(commands="quit").returncode == 1
+    log = one.log("control")
+    assert f"Starting control daemon using socket {one.pipe}/control" in log
+    assert re.match(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} Control +\d+\] ", log)
+    # The folder stays, and the next daemon takes it.
+    one.start()
+    assert one.ask("get_server_list") == ""
+
+
+def test_commands_of_defaults(mps):
+    one = mps().start()
+    assert one.ask("set_default_active_thread_percentage 25\nget_default_active_thread_percentage") == (
+        "25.0\n25.0\n")
+    assert one.ask("get_default_device_pinned_mem_limit 0") == f"{L20}M\n"
+    assert one.ask("set_default_device_pinned_mem_limit 0 2158M") == ""
+    assert one.ask("get_default_device_pinned_mem_limit 0") == "2158M\n"
+    assert one.ask("get_default_client_priority") == "0\n"
+    assert one.ask("set_default_client_priority 1\nget_default_client_priority") == "1\n"
+    assert "terminate_client" in one.ask("help")
+    for wrong in ("set_default_active_thread_percentage 0", "set_default_active_thread_percentage 101",
+                  "set_default_active_thread_percentage", "set_default_device_pinned_mem_limit 0 2T",
+                  "set_default_device_pinned_mem_limit 7 1G", "set_default_client_priority 2",
+                  "get_client_list", "get_client_list 1", "start_server", "nonsense"):
+        assert one.refused(wrong), wrong
+    # One that is wrong does not keep the others from being obeyed.
+    done = one.control(commands="nonsense\nget_default_active_thread_percentage\n")
+    assert (done.returncode, done.stdout) == (1, "25.0\n")
+
+
+def test_defaults_come_from_the_daemons_environment(mps):
+    one = mps().start(CUDA_MPS_ACTIVE_THREAD_PERCENTAGE="33.3",
+                      CUDA_MPS_PINNED_DEVICE_MEM_LIMIT="0=2G", CUDA_MPS_CLIENT_PRIORITY="1")
+    assert one.ask("get_default_active_thread_percentage") == "33.3\n"
+    assert one.ask("get_default_device_pinned_mem_limit 0") == "2G\n"
+    assert one.ask("get_default_client_priority") == "1\n"
+
+
+def test_a_program_is_a_client_of_a_server_that_is_started_for_it(mps):
+    one = mps().start()
+    program = one.program().joined()
+    assert program("mps") == (0, 1)
+    server = one.server()
+    assert one.ask(f"get_server_status {server}") == "ACTIVE\n"
+    assert one.ask(f"get_client_list {server}") == f"{program.pid}\n"
+    uuid = one.machine.show()["gpus"][0]["uuid"]
+    assert one.ask("get_device_client_list") == f"{uuid} {program.pid}\n"
+    header, line = one.ask("ps").splitlines()
+    assert header.split() == ["PID", "ID", "SERVER", "DEVICE", "NAMESPACE", "COMMAND"]
+    namespace = os.stat("/proc/self/ns/pid").st_ino
+    assert line.split()[:5] == [str(program.pid), "0", str(server), uuid[:22], str(namespace)]
+    assert uuid in one.ask("device_query")
+    # NVML: the server computes, the client is MPS's.
+    table = one.machine.smi()
+    assert re.search(rf"{server} +C +nvidia-cuda-mps-server", table)
+    assert re.search(rf"{program.pid} +M\+C ", table)
+    program.end()
+    one.await_line("server", rf"PID: {program.pid}\}} disconnected")
+    assert one.ask(f"get_client_list {server}") == ""
+    assert f"NEW CLIENT {program.pid} from user {os.getuid()}" in one.log("control")
+
+
+def test_without_a_daemon_a_program_runs_by_itself(mps):
+    one = mps()
+    assert one.program().joined()("mps") == (0, 0)
+    # Neither is another machine's daemon one.
+    other = mps().start()
+    assert one.program(pipe=other.pipe).joined()("mps") == (0, 0)
+
+
+def test_limits_are_the_servers_lowered_by_the_clients_own(mps):
+    one = mps().start()
+    one.ask("set_default_device_pinned_mem_limit 0 2G")
+    plain, lower, higher = (
+        one.program(**env).joined()
+        for env in ({}, {"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT": "0=1G"},
+                    {"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT": "0=30G"}))
+    assert plain("free") == (0, 2048 - CONTEXT)
+    assert lower("free") == (0, 1024 - CONTEXT)
+    assert higher("free") == (0, 2048 - CONTEXT)
+    assert plain("allocate", 1024) == 0
+    assert plain("allocate", 1024) == OUT_OF_MEMORY
+    # A limit of one process, not of all together.
+    assert higher("allocate", 1024) == 0
+    # Defaults are for servers to come, a server's own for clients to come.
+    one.ask("set_default_device_pinned_mem_limit 0 4G")
+    server = one.server()
+    assert one.ask(f"get_device_pinned_mem_limit {server} 0") == "2G\n"
+    assert one.program().joined()("free") == (0, 2048 - CONTEXT)
+    uuid = one.machine.show()["gpus"][0]["uuid"]
+    one.ask(f"set_device_pinned_mem_limit {server} {uuid} 3G")
+    assert one.ask(f"get_device_pinned_mem_limit {server} 0") == "3G\n"
+    assert plain("free") == (0, 1024 - CONTEXT)
+    assert one.program().joined()("free") == (0, 3072 - CONTEXT)
+    assert one.ask(f"set_active_thread_percentage {server} 40") == "40.0\n"
+    assert one.ask(f"get_active_thread_percentage {server}") == "40.0\n"
+    assert one.ask("get_default_active_thread_percentage") == "100.0\n"
+
+
+def test_a_server_has_room_for_48_contexts_on_a_gpu(mps):
+    one = mps().start()
+    many, few = one.program().joined(), one.program().joined()
+    assert [many("context") for _ in range(46)] == [0] * 46
+    assert many("context") == MAX_CLIENTS
+    late = one.program()
+    assert (late("init"), late("context")) == (0, MAX_CLIENTS)
+    assert many("destroy") == 0
+    assert late("context") == 0
+    assert few("context") == MAX_CLIENTS
+    # A process that dies leaves its places.
+    many.process.kill()
+    one.await_line("server", rf"PID: {many.pid}\}} disconnected")
+    assert few("context") == 0
+
+
+def test_terminating_a_client_ends_its_contexts_and_no_others(mps):
+    one = mps().start()
+    victim, other = one.program().joined(), one.program().joined()
+    assert (victim("allocate", 1024), victim("spin", 3600 * 10**9)) == (0, 0)
+    victim.say("synchronize")  # in an hour
+    one.ask(f"terminate_client {one.server()} {victim.pid}")
+    assert victim.hear() == TERMINATED
+    assert victim("allocate", 1) == TERMINATED
+    assert other("free") == (0, L20 - used(one))
+    assert (other("spin", 1000), other("synchronize")) == (0, 0)
+    assert one.ask(f"get_client_list {one.server()}") == f"{other.pid}\n"
+    assert one.refused(f"terminate_client {one.server()} {victim.pid}")
+
+
+def used(one):
+    memory = one.machine.show()["gpus"][0]["memoryMiB"]
+    return memory["used"] + memory["reserved"]
