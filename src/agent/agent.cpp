@@ -19,6 +19,9 @@ namespace {
 // "never": longer than any machine runs, short enough to be added to a time.
 constexpr std::chrono::hours kNever{24 * 365 * 50};
 
+// How soon it is seen that a control daemon has come or gone.
+constexpr std::chrono::milliseconds kMpsInterval{1000};
+
 std::chrono::milliseconds quiet_time(const config::AgentOptions& options) {
   if (!options.health_recovery) return kNever;
   return std::chrono::ceil<std::chrono::milliseconds>(*options.health_recovery);
@@ -83,6 +86,7 @@ void Agent::dispatch(int signals, bool& running) {
   if (kubelet_watch_ && kubelet_watch_->drain()) on_kubelet_folder();
   for (const auto& letter : mailbox_->take()) letter();
   plugins_->tick(now());
+  look_at_mps();
   if (health_due_ && *health_due_ <= now()) reconcile();
   beat();
 }
@@ -94,6 +98,11 @@ void Agent::beat() {
     status_.beat({.ready = false, .text = "the GPU driver does not answer"});
   } else if (!limits_complaint_.empty()) {
     status_.beat({.ready = false, .text = "limits cannot be kept here, see the log"});
+  } else if (const auto trouble = std::ranges::find_if(
+                 mps_troubles_, [](const auto& entry) { return !entry.second.empty(); });
+             trouble != mps_troubles_.end()) {
+    status_.beat(
+        {.ready = false, .text = fmt::format("{}: {}", trouble->first.value, trouble->second)});
   } else if (plugins_->serving() < wanted) {
     status_.beat({.ready = false, .text = "a resource cannot be served, see the log"});
   } else {
@@ -109,6 +118,7 @@ std::chrono::milliseconds Agent::poll_time() {
     time = std::clamp(left, milliseconds(0), time);
   };
   if (const auto tick = plugins_->next_tick()) until(*tick);
+  if (!mps_troubles_.empty()) time = std::min(time, kMpsInterval);
   health_due_ = health_.next_change(now());
   if (health_due_) until(*health_due_);
   return time;
@@ -239,6 +249,7 @@ void Agent::reconcile() {
   }
   auto offer = offer::make_offer(*machine_, loaded_.config, health);
   if (offer) keep_promises(*offer);
+  if (offer) follow_mps(*offer);
   const auto done =
       offer ? carry_out(*std::move(offer)) : std::unexpected(std::move(offer).error());
   if (!done) {
@@ -279,6 +290,7 @@ Result<void> Agent::carry_out(offer::Offer offer) {
   follow_evictions(next.offer);
   tell_withheld(next.offer);
   tell_rungs(next.offer);
+  tell_mps(next.offer);
   carried_ = std::move(next);
   carry_anew_ = false;
   return {};

@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -108,10 +109,13 @@ class Agent {
   void reconcile();
   Result<void> carry_out(offer::Offer offer);
   void keep_promises(offer::Offer& offer);
+  void follow_mps(offer::Offer& offer);
+  void look_at_mps();
   void follow_limits(const offer::Offer& offer);
   void follow_evictions(const offer::Offer& offer);
   void tell_withheld(const offer::Offer& offer) const;
   void tell_rungs(const offer::Offer& offer) const;
+  void tell_mps(const offer::Offer& offer) const;
   void announce(const config::Loaded& loaded) const;
   void complain(std::string& last, const Error& error, std::string_view consequence);
   std::chrono::milliseconds poll_time();
@@ -144,6 +148,10 @@ class Agent {
   std::string reading_complaint_;
   std::string offer_complaint_;
   std::string limits_complaint_;
+  // Of each resource that is shared by MPS: why its control daemon does not serve, empty: it does;
+  // and those that were offered since the configuration shares them so.
+  std::map<config::ResourceName, std::string> mps_troubles_;
+  std::set<config::ResourceName> mps_offered_;
   std::string orphans_said_;
   std::string unlimited_said_;
   bool nobody_evicts_said_ = false;

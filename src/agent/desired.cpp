@@ -17,6 +17,7 @@ offer::GrantOptions make_grant_options(const config::Config& config, const NodeF
       .mofed = config.flags.mofed_enabled,
       .cdi_modes = facts.cdi_modes,
       .limits = facts.limits,
+      .mps_root = config.flags.mps_root,
   };
 }
 

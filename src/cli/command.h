@@ -35,6 +35,7 @@ int run_cleanup_command(const Invocation& invocation);
 int run_controller_command(const Invocation& invocation);
 int run_labels_command(const Invocation& invocation);
 int run_config_manager_command(const Invocation& invocation);
+int run_mps_control_command(const Invocation& invocation);
 int run_reference_command(const Invocation& invocation);
 
 // "tranche 0.1.0"

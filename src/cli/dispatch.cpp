@@ -18,6 +18,8 @@ constexpr std::array kCommands = {
     Command{"controller", "make the cluster's ClusterPolicy take effect", run_controller_command},
     Command{"cleanup", "remove what an agent left on this node", run_cleanup_command},
     Command{"labels", "write this node's feature labels", run_labels_command},
+    Command{"mps-control-daemon", "supervise this node's MPS control daemons",
+            run_mps_control_command},
     Command{"reference", "write the generated pages of docs/reference", run_reference_command,
             false},
 };
@@ -28,6 +30,7 @@ constexpr std::array kParts = {
     Command{"nvidia-device-plugin", "", run_agent_command},
     Command{"gpu-feature-discovery", "", run_labels_command},
     Command{"config-manager", "", run_config_manager_command},
+    Command{"mps-control-daemon", "", run_mps_control_command},
 };
 
 std::string help() {
@@ -35,11 +38,13 @@ std::string help() {
       "tranche cuts GPUs into tranches that stock Kubernetes schedules.\n\n"
       "Usage: tranche COMMAND [FLAGS]\n\nCommands:\n";
   for (const auto& command : kCommands) {
-    if (command.listed) text += fmt::format("  {:<10} {}\n", command.name, command.summary);
+    if (command.listed) text += fmt::format("  {:<18} {}\n", command.name, command.summary);
   }
-  text += "  version    print the version\n\n";
+  text += "  version            print the version\n\n";
   text += "'tranche COMMAND --help' tells a command's flags. Called as nvidia-device-plugin,\n";
-  text += "gpu-feature-discovery or config-manager it takes that program's part, with its flags.\n";
+  text +=
+      "gpu-feature-discovery, config-manager or mps-control-daemon it takes that program's part,\n";
+  text += "with its flags.\n";
   return text;
 }
 

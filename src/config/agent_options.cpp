@@ -70,6 +70,15 @@ std::string required(OptionReader& reader, std::string_view name) {
   return text;
 }
 
+std::string absolute(OptionReader& reader, std::string_view flag) {
+  auto path = reader.get<std::string>(flag);
+  if (!path.starts_with('/')) {
+    reader.error(flag, fmt::format("'{}' is no absolute path", path.substr(0, 80)),
+                 "write it from /");
+  }
+  return path;
+}
+
 LabelOutput label_output(OptionReader& reader) {
   const auto text = reader.get<std::string>("label-output");
   if (text == "auto") return LabelOutput::kAuto;
@@ -137,6 +146,7 @@ Result<AgentOptions> load_agent_options(const Sources& sources) {
       .arbiter_state_dir = reader.get<std::string>("arbiter-state-dir"),
       .ask_evictions = reader.get<bool>("ask-evictions"),
       .host_root = reader.get<std::string>("host-root"),
+      .mps_dir = absolute(reader, "mps-dir"),
       .cdi_root = reader.get<std::string>("cdi-root"),
       .health_recovery = health_recovery(reader),
       .machine_interval = machine_interval(reader),
@@ -154,6 +164,23 @@ Result<AgentOptions> load_agent_options(const Sources& sources) {
   if (!reader.is_set("kubelet-socket")) {
     options.kubelet_socket = options.device_plugins_dir() + "/kubelet.sock";
   }
+  return reader.result(std::move(options));
+}
+
+Result<AgentOptions> load_mps_control_options(const Sources& sources) {
+  OptionReader reader(sources, kUseMpsControl);
+  AgentOptions options{.config_file = reader.get<std::string>("config-file"),
+                       .config_name = reader.get<std::string>("config-name"),
+                       .strict_config = reader.get<bool>("strict-config"),
+                       .host_root = reader.get<std::string>("host-root"),
+                       .mps_dir = absolute(reader, "mps-dir"),
+                       .machine_interval = machine_interval(reader),
+                       .node_name = reader.get<std::string>("node-name"),
+                       .kube_namespace = reader.get<std::string>("namespace"),
+                       .kubeconfig = reader.get<std::string>("kubeconfig"),
+                       .node_config = node_config(reader),
+                       .log_level = reader.log_level()};
+  options.state_dir = options.mps_dir + "/.tranche";
   return reader.result(std::move(options));
 }
 

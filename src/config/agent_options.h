@@ -44,6 +44,7 @@ struct AgentOptions {
   std::string arbiter_state_dir;  // "": what the arbiter finds is not read
   bool ask_evictions = false;     // a controller evicts
   std::string host_root = "/";
+  std::string mps_dir = "/mps";  // of the MPS control daemons, as this process sees it
   std::string cdi_root = "/var/run/cdi";
   std::optional<std::chrono::nanoseconds> health_recovery =
       std::chrono::minutes(5);  // nullopt: never
@@ -102,6 +103,10 @@ struct ConfigManagerOptions {
   LogLevel log_level = LogLevel::kInfo;
   bool operator==(const ConfigManagerOptions&) const = default;
 };
+
+// tranche mps-control-daemon, mps-control-daemon: what it shares with the agent, and no more. Its
+// state_dir lies in mps_dir.
+Result<AgentOptions> load_mps_control_options(const Sources& sources);
 
 // Of `sources` the flags and the environment are read. kInvalidArgument with every error, one a
 // line.

@@ -20,6 +20,7 @@ enum FlagUse : unsigned {
   kUseController = 8,        // tranche controller
   kUseCleanup = 16,          // tranche cleanup
   kUseArbiter = 32,          // tranche arbiter
+  kUseMpsControl = 64,       // tranche mps-control-daemon, mps-control-daemon
 };
 
 struct FlagSpec {

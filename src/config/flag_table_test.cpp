@@ -13,7 +13,8 @@ namespace {
 
 TEST(FlagTable, NamesAreUniqueInEveryProgram) {
   for (const unsigned use :
-       {kUseAgent, kUseFeatureDiscovery, kUseConfigManager, kUseController, kUseCleanup, kUseArbiter}) {
+       {kUseAgent, kUseFeatureDiscovery, kUseConfigManager, kUseController, kUseCleanup, kUseArbiter,
+        kUseMpsControl}) {
     const auto names = flag_names(use);
     EXPECT_EQ(std::set(names.begin(), names.end()).size(), names.size()) << "use " << use;
   }

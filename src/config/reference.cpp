@@ -30,6 +30,8 @@ constexpr std::array kPrograms = {
     ProgramName{kUseController, "Controller", "`tranche controller`"},
     ProgramName{kUseCleanup, "Cleanup", "`tranche cleanup`"},
     ProgramName{kUseArbiter, "Arbiter", "`tranche arbiter`"},
+    ProgramName{kUseMpsControl, "MPS control daemons",
+                "`tranche mps-control-daemon`, also called as `mps-control-daemon`"},
 };
 
 std::string code(std::string_view text) {
@@ -92,6 +94,7 @@ std::string users(unsigned uses) {
   if ((uses & kUseController) != 0) names.emplace_back("controller");
   if ((uses & kUseCleanup) != 0) names.emplace_back("cleanup");
   if ((uses & kUseArbiter) != 0) names.emplace_back("arbiter");
+  if ((uses & kUseMpsControl) != 0) names.emplace_back("mps-control-daemon");
   return fmt::format("{}", fmt::join(names, ", "));
 }
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "offer/mps.h"
+
 namespace tranche::offer {
 namespace {
 
@@ -203,6 +205,7 @@ Result<Grant> GrantMaker::make(std::span<const std::string> ids, std::string_vie
   Grant grant;
   grant.resource = offer_.name;
   grant.ids.assign(ids.begin(), ids.end());
+  add_mps(offer_, ids, options_.mps_root, grant);
   Writer(options_, devices_of(ids), grant).write(fresh_id);
   if (offer_.limits) add_limit_mounts(*options_.limits, fresh_id, grant);
   return grant;

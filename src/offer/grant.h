@@ -72,6 +72,7 @@ struct GrantOptions {
   // CDI classes beside `gpu` whose spec is not empty ("gdrcopy", "gds", "mofed", in that order).
   std::vector<std::string> cdi_modes;
   std::optional<LimitMounts> limits;  // nullopt: containers cannot be limited here
+  std::string mps_root;               // on the host: the folder of the MPS daemons
   bool operator==(const GrantOptions&) const = default;
 };
 

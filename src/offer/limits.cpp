@@ -234,11 +234,18 @@ std::optional<GrantLimits> limits_for(const ResourceOffer& offer,
   }
   const auto& [rules, replicas, rungs, instead] = *offer.limits;
   GrantLimits limits{.enforcement = rules.enforcement, .devices = {}};
-  if (rules.policy == config::SharePolicy::kPriority) limits.priority = rules.priority;
+  const bool by_class = rules.policy == config::SharePolicy::kPriority;
+  if (by_class) limits.priority = rules.priority;
+  // MPS has the containers on the device at the same time, each on its multiprocessors: that is how
+  // compute is shared, and turns would undo it. Of the highest class and without a cap, nobody
+  // waits for anybody.
+  const bool side_by_side = offer.sharing == config::SharingStrategy::kMps && !by_class;
+  if (side_by_side) limits.priority = config::PriorityClass::kLatencyCritical;
   for (const auto& [device, tranches] : held) {
     limits.devices.push_back(
         device_limits(rules, offer.devices[device], tranches, replicas[device]));
     if (device < rungs.size()) limits.devices.back().rung = rungs[device];
+    if (side_by_side) limits.devices.back().permille.reset();
   }
   return limits;
 }

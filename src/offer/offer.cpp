@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "offer/device_classes.h"
+#include "offer/mps.h"
 #include "offer/selection.h"
 
 namespace tranche::offer {
@@ -41,8 +42,9 @@ struct Claim {
 // Lets the entries claim devices, in the order of the file; the first claim on a device stands.
 class Claims {
  public:
-  Claims(const DeviceClasses& classes, const DeviceNames& names, SharingStrategy strategy)
-      : classes_(classes), names_(names), strategy_(strategy) {}
+  Claims(const gpu::Machine& machine, const DeviceClasses& classes, const DeviceNames& names,
+         SharingStrategy strategy)
+      : machine_(machine), classes_(classes), names_(names), strategy_(strategy) {}
 
   void apply(const ReplicatedResource& entry) {
     const auto found = classes_.by_name.find(entry.name);
@@ -74,9 +76,9 @@ class Claims {
 
  private:
   void claim(const ReplicatedResource& entry, const Device& device) {
-    const bool by_mps = strategy_ == SharingStrategy::kMps && entry.replicas > 1;
-    const auto [at, fresh] =
-        by_uuid_.try_emplace(device.uuid, Claim{entry.advertised(), entry.replicas, by_mps});
+    const std::string objection = objection_to(entry, device);
+    const auto [at, fresh] = by_uuid_.try_emplace(
+        device.uuid, Claim{entry.advertised(), entry.replicas, !objection.empty()});
     Claim& held = at->second;
     if (!fresh && held.advertised != entry.advertised()) {
       warnings.push_back(fmt::format(
@@ -87,23 +89,18 @@ class Claims {
     }
     // The same resource twice: the union of both entries' ids, as NVIDIA's plugin has it.
     held.replicas = std::max(held.replicas, entry.replicas);
-    held.withheld = held.withheld || by_mps;
-    if (by_mps) withhold(entry, device);
+    if (objection.empty()) return;
+    held.withheld = true;
+    withheld.try_emplace(entry.advertised(), objection);
   }
 
-  void withhold(const ReplicatedResource& entry, const Device& device) {
-    withheld.try_emplace(
-        entry.advertised(),
-        device.mig
-            ? fmt::format("sharing using MPS is not supported for MIG devices; use "
-                          "sharing.timeSlicing for {}, or disable MIG",
-                          entry.name.value)
-            : fmt::format("sharing.mps: this release does not serve MPS yet, and without it {} "
-                          "would be shared with no limits; use sharing.timeSlicing, or take {} out "
-                          "of sharing.mps to offer whole devices",
-                          entry.name.value, entry.name.value));
+  // Why the device cannot be shared as the entry wishes; empty: it can.
+  std::string objection_to(const ReplicatedResource& entry, const Device& device) const {
+    if (strategy_ != SharingStrategy::kMps || entry.replicas <= 1) return {};
+    return mps_objection(machine_, device, entry.replicas, entry.name);
   }
 
+  const gpu::Machine& machine_;
   const DeviceClasses& classes_;
   const DeviceNames& names_;
   SharingStrategy strategy_;
@@ -154,7 +151,8 @@ void cut(ResourceOffer& resource, Placed placed) {
   resource.devices.push_back(std::move(placed.device));
 }
 
-ResourceOffer assemble(const ResourceName& name, Gathered gathered, bool one_only) {
+ResourceOffer assemble(const ResourceName& name, Gathered gathered, SharingStrategy strategy,
+                       bool one_only) {
   // Two classes under one name: back in the order of the hardware.
   std::ranges::sort(gathered.devices, {}, [](const Placed& placed) {
     return std::tuple(placed.device.gpu_index, slot_of(placed.device), placed.device.uuid);
@@ -167,7 +165,7 @@ ResourceOffer assemble(const ResourceName& name, Gathered gathered, bool one_onl
   resource.tranches.reserve(count_tranches(gathered));
   for (Placed& placed : gathered.devices) cut(resource, std::move(placed));
   if (resource.replicas > 1) {
-    resource.sharing = SharingStrategy::kTimeSlicing;
+    resource.sharing = strategy;
     resource.fail_requests_greater_than_one = one_only;
   }
   return resource;
@@ -189,7 +187,8 @@ Result<Offer> make_offer(const gpu::Machine& machine, const config::Config& conf
                          const gpu::HealthReport& health) {
   ASSIGN_OR_RETURN(DeviceClasses classes, device_classes(machine, config, health));
   const DeviceNames names = device_names(machine);
-  Claims claims(classes, names, config.sharing.strategy());
+  const SharingStrategy strategy = config.sharing.strategy();
+  Claims claims(machine, classes, names, strategy);
   const ReplicatedResources* entries = config.sharing.active();
   if (entries != nullptr) {
     for (const ReplicatedResource& entry : entries->resources) claims.apply(entry);
@@ -207,8 +206,8 @@ Result<Offer> make_offer(const gpu::Machine& machine, const config::Config& conf
                             count, kMaxTranches));
       continue;
     }
-    offer.resources.push_back(
-        assemble(name, gathered, entries != nullptr && entries->fail_requests_greater_than_one));
+    offer.resources.push_back(assemble(
+        name, gathered, strategy, entries != nullptr && entries->fail_requests_greater_than_one));
   }
   for (auto& [name, reason] : claims.withheld) offer.withheld.push_back({name, std::move(reason)});
   apply_limits(config.tranche.limits, machine, offer);

@@ -78,8 +78,9 @@ struct Offer {
 // A resource with no device does not appear. Warnings, not errors: a sharing entry for a resource
 // this node does not have, a device that two entries claim (the first stands), a device that a
 // `devices` list names and that is not there, a GPU that was never read (it has no UUID yet).
-// With MPS in force, devices of entries with replicas > 1 are withheld, and so are resources whose
-// limits cannot be kept (offer/limits.h).
+// With MPS in force, devices that MPS cannot share so are withheld (offer/mps.h), and so are
+// resources whose limits cannot be kept (offer/limits.h). Whether a control daemon serves is not
+// known here.
 Result<Offer> make_offer(const gpu::Machine& machine, const config::Config& config,
                          const gpu::HealthReport& health);
 

@@ -97,6 +97,17 @@ class Node:
         assert done.returncode == 0, f"tranche-sim {arguments}: {done.stdout}{done.stderr}"
         return done.stdout
 
+    def smi(self, *arguments: object) -> str:
+        done = subprocess.run(
+            [LIBRARY.parent / "nvidia-smi", *map(str, arguments)],
+            env=self.env,
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE,
+        )
+        assert done.returncode == 0, f"nvidia-smi {arguments}: {done.stdout}{done.stderr}"
+        return done.stdout
+
     def gpus(self) -> list:
         return json.loads(self.sim("show", "-o", "json"))["gpus"]
 

@@ -1,0 +1,76 @@
+// What an agent does about MPS: a resource is offered when its control daemon serves; when that is
+// gone later its devices are unhealthy until it is back, and nothing is registered anew.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "agent/agent.h"
+#include "agent/mps_mark.h"
+#include "mps/plan.h"
+
+namespace tranche::agent {
+namespace {
+
+constexpr std::string_view kRemedy =
+    "look at the Pod of mps-control-daemon on this node (it runs where the node's label "
+    "nvidia.com/mps.capable is true)";
+
+bool by_mps(const offer::ResourceOffer& resource) {
+  return resource.sharing == config::SharingStrategy::kMps;
+}
+
+}  // namespace
+
+void Agent::follow_mps(offer::Offer& offer) {
+  std::map<config::ResourceName, std::string> troubles;
+  for (const auto& resource : offer.resources) {
+    if (!by_mps(resource)) continue;
+    const auto paths = mps::paths_of(settings_.options.mps_dir, resource.name);
+    troubles[resource.name] = mps_trouble(paths.started);
+    if (troubles[resource.name].empty()) mps_offered_.insert(resource.name);
+  }
+  mps_troubles_ = std::move(troubles);
+  std::erase_if(mps_offered_, [&](const auto& name) { return !mps_troubles_.contains(name); });
+
+  for (auto& resource : offer.resources) {
+    if (!mps_offered_.contains(resource.name)) continue;
+    const auto& trouble = mps_troubles_.at(resource.name);
+    for (auto& device : resource.devices) {
+      if (device.healthy()) device.unhealthy_reason = trouble;
+    }
+  }
+  std::erase_if(offer.resources, [&](const offer::ResourceOffer& resource) {
+    if (!by_mps(resource) || mps_offered_.contains(resource.name)) return false;
+    offer.withheld.push_back(
+        {resource.name,
+         fmt::format("sharing.mps: {}; {}", mps_troubles_.at(resource.name), kRemedy)});
+    return true;
+  });
+}
+
+// Small files of this machine: never waits.
+void Agent::look_at_mps() {
+  const bool differs = std::ranges::any_of(mps_troubles_, [&](const auto& entry) {
+    const auto paths = mps::paths_of(settings_.options.mps_dir, entry.first);
+    return mps_trouble(paths.started) != entry.second;
+  });
+  if (differs) reconcile();
+}
+
+// Daemons that are gone newly, for `kubectl describe node`.
+void Agent::tell_mps(const offer::Offer& offer) const {
+  if (!ports_.tell) return;
+  for (const auto& resource : offer.resources) {
+    const auto found = mps_troubles_.find(resource.name);
+    if (found == mps_troubles_.end() || found->second.empty()) continue;
+    ports_.tell({.warning = true,
+                 .reason = "MpsDaemonGone",
+                 .action = "Advertise",
+                 .note = fmt::format("{} is unhealthy: {}; {}", resource.name.value, found->second,
+                                     kRemedy)});
+  }
+}
+
+}  // namespace tranche::agent

@@ -1,0 +1,190 @@
+#include "agent/mps_daemon.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "host/process.h"
+#include "mps/diff.h"
+
+namespace tranche::agent {
+namespace {
+
+constexpr const char* kProgram = "nvidia-cuda-mps-control";
+constexpr const char* kPidFile = "nvidia-cuda-mps-control.pid";
+constexpr const char* kControlLog = "control.log";
+// What containers may use, where SELinux decides.
+constexpr std::string_view kSelinuxLabel = "system_u:object_r:container_file_t:s0";
+// As the kernel shortens it (comm).
+constexpr std::string_view kProcessName = "nvidia-cuda-mps";
+constexpr std::size_t kLongestWords = 300;
+constexpr std::uintmax_t kLongestPiece = std::uintmax_t{256} << 10U;
+
+// The program's words, for a message: one line.
+std::string words(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  while (text.ends_with(' ')) text.pop_back();
+  return text.substr(0, kLongestWords);
+}
+
+Result<void> make_folder(const std::filesystem::path& path) {
+  TRY(FsRoot().make_directories(path));
+  // Whatever the umask: clients of any user come here.
+  if (::chmod(path.c_str(), 0755) != 0) {
+    return std::unexpected(errno_error(errno, "chmod " + path.string()));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<MpsDaemon>> MpsDaemon::start(const MpsTools& tools, mps::Daemon daemon) {
+  std::unique_ptr<MpsDaemon> made(new MpsDaemon(tools, std::move(daemon)));
+  TRY(made->begin());
+  return made;
+}
+
+MpsDaemon::MpsDaemon(const MpsTools& tools, mps::Daemon daemon)
+    : tools_(tools),
+      daemon_(std::move(daemon)),
+      paths_(mps::paths_of(tools.root, daemon_.resource)),
+      environment_(mps::environment_of(tools.root, daemon_)) {}
+
+Result<void> MpsDaemon::begin() {
+  TRY(end_leftover());
+  runs_ = true;  // from here on there is something to undo
+  for (const auto& device : daemon_.devices) {
+    TRY(tools_.gpus.set_compute_mode(device.uuid, gpu::ComputeMode::kExclusiveProcess));
+  }
+  TRY(make_folders());
+  TRY(run({"-d"}, ""));
+  for (const auto& text : mps::default_commands(daemon_)) TRY(command(text));
+  ASSIGN_OR_RETURN(auto mark, MpsMark::put(paths_.started));
+  started_.emplace(std::move(mark));
+  return {};
+}
+
+// A daemon of this resource's that nobody supervises any more, with limits that nobody knows.
+Result<void> MpsDaemon::end_leftover() {
+  TRY(FsRoot().remove(paths_.started));
+  if (!FsRoot().exists(paths_.pipe / kPidFile)) return {};
+  if (!ask()) return {};
+  tools_.log.warn(fmt::format(
+      "an MPS control daemon of {} is running already; it is ended, and its clients with it",
+      daemon_.resource.value));
+  quit();
+  return {};
+}
+
+Result<void> MpsDaemon::make_folders() const {
+  TRY(make_folder(paths_.pipe));
+  TRY(make_folder(paths_.log));
+  if (!tools_.host.exists("/sys/fs/selinux")) return {};
+  if (::setxattr(paths_.pipe.c_str(), "security.selinux", kSelinuxLabel.data(),
+                 kSelinuxLabel.size(), 0) == 0) {
+    return {};
+  }
+  auto error = errno_error(errno, fmt::format("label {} for SELinux", paths_.pipe.string()));
+  // A kernel whose SELinux is mounted and off, or a file system without labels.
+  if (errno == ENOTSUP) return {};
+  error.hint = "run the container privileged";
+  return std::unexpected(std::move(error));
+}
+
+Result<void> MpsDaemon::run(std::vector<std::string> arguments, const std::string& input) const {
+  const std::string shown = arguments.empty() ? input : arguments.front();
+  ASSIGN_OR_RETURN(const auto end, tools_.control(std::move(arguments), environment_, input));
+  if (end.code == 0) return {};
+  return fail(Code::kUnavailable,
+              fmt::format("{} {}: exit code {}: {}", kProgram, shown, end.code, words(end.output)),
+              fmt::format("see {}", (paths_.log / kControlLog).string()));
+}
+
+Result<std::string> MpsDaemon::command(const std::string& text) const {
+  ASSIGN_OR_RETURN(const auto end, tools_.control({}, environment_, text));
+  if (end.code == 0) return end.output;
+  return fail(Code::kUnavailable,
+              fmt::format("{}: {}: exit code {}: {}", kProgram, text, end.code, words(end.output)),
+              fmt::format("see {}", (paths_.log / kControlLog).string()));
+}
+
+Result<void> MpsDaemon::ask() const {
+  ASSIGN_OR_RETURN(const auto answer, command(mps::kQuestion));
+  const bool number = std::ranges::any_of(answer, [](char c) { return c >= '0' && c <= '9'; });
+  if (number) return {};
+  return fail(Code::kUnavailable,
+              fmt::format("{}: {} is answered by '{}'", kProgram, mps::kQuestion, words(answer)));
+}
+
+Result<void> MpsDaemon::retune(mps::Daemon wanted) {
+  for (const auto& text : mps::retune_commands(daemon_, wanted)) TRY(command(text));
+  ASSIGN_OR_RETURN(const auto servers, command(mps::kServers));
+  std::istringstream lines(servers);
+  for (std::string server; lines >> server;) {
+    if (server.find_first_not_of("0123456789") != std::string::npos) continue;
+    for (const auto& text : mps::retune_server_commands(daemon_, wanted, server)) {
+      // A server ends with its last client; the next one has the new defaults.
+      if (const auto told = command(text); !told) tools_.log.warn(told.error());
+    }
+  }
+  daemon_ = std::move(wanted);
+  return {};
+}
+
+void MpsDaemon::pass_on_log() {
+  std::ifstream file(paths_.log / kControlLog, std::ios::binary | std::ios::ate);
+  if (!file) return;
+  const auto size = static_cast<std::uintmax_t>(file.tellg());
+  if (size < log_read_) log_read_ = 0;  // begun anew
+  std::string text(std::min(size - log_read_, kLongestPiece), '\0');
+  file.seekg(static_cast<std::streamoff>(log_read_));
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+  log_read_ += text.size();
+  if (!text.empty()) tools_.daemon_log(text);
+}
+
+MpsDaemon::~MpsDaemon() {
+  started_.reset();
+  if (!runs_) return;
+  quit();
+  pass_on_log();
+  for (const auto& device : daemon_.devices) {
+    const auto set = tools_.gpus.set_compute_mode(device.uuid, gpu::ComputeMode::kDefault);
+    if (!set) tools_.log.warn(set.error());
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(paths_.log, ignored);
+}
+
+void MpsDaemon::quit() {
+  if (!FsRoot().exists(paths_.pipe)) return;
+  const auto done = command(mps::kQuit);
+  if (done) return;
+  tools_.log.warn(done.error());
+  kill_by_pid();
+}
+
+// One that does not do what it is told.
+void MpsDaemon::kill_by_pid() const {
+  const auto text = FsRoot().read(paths_.pipe / kPidFile, 64);
+  if (!text) return;
+  pid_t pid = 0;
+  std::from_chars(text->data(), text->data() + text->size(), pid);
+  if (pid <= 1) return;
+  const auto process = host::read_process(FsRoot(), pid);
+  if (!process || !process->name.starts_with(kProcessName)) return;
+  tools_.log.warn(fmt::format("the MPS control daemon of {} (process {}) is killed",
+                              daemon_.resource.value, pid));
+  ::kill(pid, SIGKILL);
+}
+
+}  // namespace tranche::agent

@@ -1,0 +1,67 @@
+#include "agent/mps_mark.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+namespace tranche::agent {
+namespace {
+
+constexpr std::string_view kOurs = "tranche mps-control-daemon\n";
+
+struct flock whole_file(short type) {
+  struct flock lock{};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+}  // namespace
+
+Result<MpsMark> MpsMark::put(const std::filesystem::path& file) {
+  // Another file than the one that was there, whose lock someone may look at just now.
+  ::unlink(file.c_str());
+  const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (fd < 0) return std::unexpected(errno_error(errno, file.string()));
+  MpsMark mark(file, fd);
+  // Locked before it says that it is to be: until then it is empty, as NVIDIA's.
+  auto lock = whole_file(F_WRLCK);
+  if (::fcntl(fd, F_OFD_SETLK, &lock) != 0) {
+    return std::unexpected(errno_error(errno, "lock " + file.string()));
+  }
+  if (::write(fd, kOurs.data(), kOurs.size()) != static_cast<ssize_t>(kOurs.size())) {
+    return std::unexpected(errno_error(errno, file.string()));
+  }
+  return mark;
+}
+
+MpsMark::MpsMark(MpsMark&& other) noexcept
+    : file_(std::move(other.file_)), fd_(std::exchange(other.fd_, -1)) {}
+
+MpsMark::~MpsMark() {
+  if (fd_ < 0) return;
+  ::unlink(file_.c_str());
+  ::close(fd_);
+}
+
+std::string mps_trouble(const std::filesystem::path& file) {
+  const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return "its MPS control daemon does not serve";
+    return fmt::format("whether its MPS control daemon serves is not known: {}",
+                       errno_error(errno, file.string()).what);
+  }
+  std::array<char, 8> text{};
+  const bool ours = ::read(fd, text.data(), text.size()) > 0;
+  auto lock = whole_file(F_RDLCK);
+  const bool held = ::fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  ::close(fd);
+  if (!ours || held) return {};
+  return "the supervisor of its MPS control daemon has ended";
+}
+
+}  // namespace tranche::agent

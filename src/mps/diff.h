@@ -1,0 +1,39 @@
+#pragma once
+// From the daemons that run to those that are wanted, with as little harm as can be. A daemon whose
+// limits alone differ is told the new ones and keeps its clients; one that serves other GPUs than
+// before must be ended and started, which ends its clients; all others are not touched. (NVIDIA's
+// control daemon ends them all at any change.) Pure.
+
+#include <string>
+#include <vector>
+
+#include "mps/plan.h"
+
+namespace tranche::mps {
+
+enum class Step {
+  kKeep,     // nothing differs
+  kRetune,   // new limits, live
+  kRestart,  // other GPUs
+  kStart,
+  kEnd,
+};
+
+struct Change {
+  Step step = Step::kKeep;
+  Daemon daemon;  // as wanted; of kEnd as it was
+  Daemon before;  // of kRetune and kRestart
+  bool operator==(const Change&) const = default;
+};
+
+// In the order to carry them out: what ends frees its GPUs for what starts.
+std::vector<Change> diff(const Plan& running, const Plan& wanted);
+
+// Of kRetune: what the daemon is told for its servers to come, as default_commands().
+std::vector<std::string> retune_commands(const Daemon& before, const Daemon& daemon);
+// And for each of its servers that runs, so that the next client has the new limits. Clients that
+// run keep theirs: MPS changes nothing under them.
+std::vector<std::string> retune_server_commands(const Daemon& before, const Daemon& daemon,
+                                                const std::string& server);
+
+}  // namespace tranche::mps

@@ -1,0 +1,14 @@
+#pragma once
+// How large the /dev/shm of MPS' containers is: half of the machine's memory, as NVIDIA's
+// mps-control-daemon mounts it.
+
+#include <string>
+#include <string_view>
+
+namespace tranche::mps {
+
+// The `size=` of the tmpfs from the text of /proc/meminfo ("MemTotal: 24684100 kB"): "12342050k";
+// "65536k" where that cannot be read.
+std::string shm_size(std::string_view meminfo);
+
+}  // namespace tranche::mps

@@ -1,0 +1,68 @@
+#include "nvml/control.h"
+
+#include <fmt/format.h>
+
+#include "nvml/calls.h"
+
+namespace tranche::nvml {
+namespace {
+
+// What a lane writes; after a hang it is not looked at.
+struct Answer {
+  Return result = kSuccess;
+  std::string failure;
+};
+
+void set(Calls& call, const std::string& uuid, unsigned mode, Answer& answer) {
+  const Api& api = call.api();
+  Device device = nullptr;
+  const char* function = api.nvmlDeviceGetHandleByUUID.name;
+  answer.result = call(api.nvmlDeviceGetHandleByUUID, uuid.c_str(), &device);
+  if (answer.result == kSuccess) {
+    function = api.nvmlDeviceSetComputeMode.name;
+    answer.result = call(api.nvmlDeviceSetComputeMode, device, mode);
+  }
+  if (answer.result != kSuccess) answer.failure = call.describe(function, answer.result);
+}
+
+Error error_of(Return result, std::string failure) {
+  switch (result) {
+    case kNoPermission:
+      return {Code::kPermission, std::move(failure), "run it as root, in a privileged container"};
+    case kNotSupported:
+    case kFunctionNotFound:
+      return {Code::kUnsupported, std::move(failure), ""};
+    case kNotFound:
+    case kInvalidArgument:
+    case kGpuNotFound:
+      return {Code::kNotFound, std::move(failure), ""};
+    default:
+      return {Code::kUnavailable, std::move(failure), ""};
+  }
+}
+
+}  // namespace
+
+Result<void> Control::set_compute_mode(const std::string& uuid, gpu::ComputeMode mode) {
+  ASSIGN_OR_RETURN(const auto session, connection_->session());
+  const auto answer = std::make_shared<Answer>();
+  const auto outcome = connection_->lanes().run(
+      {.key = "compute mode of " + uuid,
+       .work = [session, answer, uuid, number = static_cast<unsigned>(mode)](Progress& progress) {
+         Calls call(session->api(), progress);
+         set(call, uuid, number, *answer);
+       }});
+  const std::string what = fmt::format("set the compute mode of {}", uuid);
+  if (!outcome.finished) {
+    return fail(Code::kTimeout,
+                fmt::format("{}: {} has not returned within {} ms", what, outcome.hung_in,
+                            connection_->options().deadline.count()));
+  }
+  if (answer->result == kSuccess) return {};
+  if (answer->result == kUninitialized || answer->result == kDriverNotLoaded) {
+    connection_->restart();
+  }
+  return std::unexpected(error_of(answer->result, answer->failure).with_context(what));
+}
+
+}  // namespace tranche::nvml

@@ -1,0 +1,106 @@
+#include "offer/mps.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "offer/grant.h"
+#include "offer/limits.h"
+
+namespace tranche::offer {
+namespace {
+
+constexpr gpu::ComputeCapability kVolta{7, 0};
+
+// "/run/nvidia/mps/" -> "/run/nvidia/mps"
+std::string_view without_slash(std::string_view path) {
+  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  return path;
+}
+
+bool holds(const ResourceOffer& offer) { return offer.limits && offer.limits->rules.holds(); }
+
+// Whether a container may have a share other than the daemon's default.
+bool differs_by_grant(const ResourceOffer& offer) {
+  return holds(offer) && !offer.fail_requests_greater_than_one;
+}
+
+// Of the multiprocessors, for a container with this part of the device's time.
+int percentage(const config::Limits& rules, int weight) {
+  const bool capped = rules.enforcement == config::Enforcement::kStrict &&
+                      !std::holds_alternative<config::NoLimit>(rules.compute);
+  return capped ? std::clamp(weight / 10, 1, 100) : 100;
+}
+
+MpsShare equal_share(const Device& device, int replicas) {
+  MpsShare share{.memory = std::nullopt, .thread_percentage = std::max(1, 100 / replicas)};
+  const auto mib = (device.memory.value / static_cast<std::uint64_t>(replicas)) >> 20U;
+  if (mib > 0) share.memory = Bytes::from_mib(mib);
+  return share;
+}
+
+}  // namespace
+
+int most_mps_clients(gpu::ComputeCapability capability) { return capability < kVolta ? 16 : 48; }
+
+std::string mps_objection(const gpu::Machine& machine, const Device& device, int replicas,
+                          const config::ResourceName& name) {
+  const gpu::Gpu* gpu = gpu::find_gpu(machine, {device.gpu_uuid});
+  if (device.mig || (gpu != nullptr && gpu->mig_enabled())) {
+    return fmt::format(
+        "sharing using MPS is not supported for MIG devices; use sharing.timeSlicing for {}, or "
+        "disable MIG",
+        name.value);
+  }
+  if (gpu == nullptr) return {};
+  const int most = most_mps_clients(gpu->compute_capability);
+  if (replicas <= most) return {};
+  return fmt::format(
+      "sharing.mps: maximum allowed replicas exceeded: {} > {}; GPU {} ({}) serves no more MPS "
+      "clients: lower `replicas` of {}, or use sharing.timeSlicing",
+      replicas, most, device.index, gpu->name, name.value);
+}
+
+std::vector<int> tranche_counts(const ResourceOffer& offer) {
+  std::vector<int> counts(offer.devices.size());
+  for (const Tranche& tranche : offer.tranches) ++counts[tranche.device];
+  return counts;
+}
+
+MpsShare mps_default(const ResourceOffer& offer, std::size_t device) {
+  const int replicas = std::max(1, tranche_counts(offer).at(device));
+  if (!holds(offer)) return equal_share(offer.devices[device], replicas);
+  if (differs_by_grant(offer)) return {};
+  const std::string id = replica_id(offer.devices[device].uuid, 0);
+  const auto limits = limits_for(offer, std::span(&id, 1));
+  if (!limits) return {};
+  const DeviceLimits& part = limits->devices.front();
+  return {.memory = part.memory, .thread_percentage = percentage(offer.limits->rules, part.weight)};
+}
+
+void add_mps(const ResourceOffer& offer, std::span<const std::string> ids,
+             const std::string& mps_root, Grant& grant) {
+  if (offer.sharing != config::SharingStrategy::kMps) return;
+  if (!std::ranges::any_of(ids, [](const std::string& id) { return is_replica_id(id); })) return;
+  const std::string pipe = fmt::format("{}/{}/pipe", kMpsMount, offer.name.value);
+  const std::string_view root = without_slash(mps_root);
+  grant.envs["CUDA_MPS_PIPE_DIRECTORY"] = pipe;
+  grant.mounts.push_back({pipe, fmt::format("{}/{}/pipe", root, offer.name.value), false});
+  grant.mounts.push_back({"/dev/shm", fmt::format("{}/shm", root), false});
+
+  const auto limits = differs_by_grant(offer) ? limits_for(offer, ids) : std::nullopt;
+  if (!limits) return;
+  std::vector<std::string> memory;
+  int threads = 1;  // one value for all devices: nobody has less than its part
+  for (const DeviceLimits& part : limits->devices) {
+    if (part.memory) memory.push_back(fmt::format("{}={}M", part.uuid, part.memory->mib()));
+    threads = std::max(threads, percentage(offer.limits->rules, part.weight));
+  }
+  if (!memory.empty()) {
+    grant.envs["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"] = fmt::format("{}", fmt::join(memory, ","));
+  }
+  if (threads < 100) grant.envs["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] = std::to_string(threads);
+}
+
+}  // namespace tranche::offer
