@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 namespace tranche::labels {
+
 Labels limit_labels(const offer::Offer& offer) {
   Labels labels;
   for (const auto& resource : offer.resources) {

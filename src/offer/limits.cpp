@@ -158,6 +158,11 @@ void warn_of_strangers(const config::LimitTable& table, Offer& offer) {
 }
 
 // Which rung keeps each device's memory, and why it is not the kernel where that was asked for.
+std::string described(Rung rung) {
+  if (rung == Rung::kMps) return "MPS and the limiter";
+  return fmt::format("the {}", to_string(rung));
+}
+
 void choose_rungs(const gpu::Machine& machine, ResourceOffer& resource) {
   OfferLimits& limits = *resource.limits;
   std::string why;
@@ -166,13 +171,15 @@ void choose_rungs(const gpu::Machine& machine, ResourceOffer& resource) {
     const auto objection = limits.rules.wants_kernel() ? kernel_objection(machine, device) : "";
     const auto rung = choose_rung(
         limits.rules,
-        {.is_own_instance = device.mig && limits.replicas[i] <= 1, .by_kernel = objection.empty()});
+        {.is_own_instance = device.mig && limits.replicas[i] <= 1,
+         .by_kernel = objection.empty(),
+         .by_mps = resource.sharing == config::SharingStrategy::kMps});
     limits.rungs.push_back(rung);
     if (rung != Rung::kMig && why.empty()) why = objection;
   }
   if (why.empty()) return;
-  limits.instead = fmt::format("memory of {} is kept by the {}, not by kernel limits: {}",
-                               resource.name.value, to_string(weakest(limits.rungs)), why);
+  limits.instead = fmt::format("memory of {} is kept by {}, not by kernel limits: {}",
+                               resource.name.value, described(weakest(limits.rungs)), why);
 }
 
 std::string objection_of(const config::LimitTable& table, const ResourceOffer& resource) {
