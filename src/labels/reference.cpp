@@ -95,8 +95,8 @@ constexpr auto kTable = std::to_array<LabelDoc>({
      "always, unless noTimestamp"},
     {"tranche.dev/<resource>.limits", "`account`, `strict` or `elastic`", kLimited},
     {"tranche.dev/<resource>.limits-by",
-     "what keeps them: `mig` (each tranche is a MIG instance) or `limiter` (the library in the "
-     "container)",
+     "what keeps them: `mig` (each tranche is a MIG instance), `limiter` (the library in the "
+     "container) or `limiter-and-mps` (the library for the container, MPS for each process)",
      kLimited},
 });
 

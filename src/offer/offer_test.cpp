@@ -347,41 +347,69 @@ TEST(Warnings, SayWhatAndWhere) {
   }
 }
 
-TEST(Mps, IsWithheldWithTheReason) {
+TEST(Mps, IsOfferedAsReplicas) {
   const Offer offer = offered(machine_of({t4(0), t4(1)}), mps({entry("gpu", 8, {}, "gpu.shared")}));
-  EXPECT_THAT(offer.resources, IsEmpty());
-  ASSERT_THAT(offer.withheld, SizeIs(1));
-  EXPECT_EQ(offer.withheld[0].name.value, "nvidia.com/gpu.shared");
-  EXPECT_THAT(offer.withheld[0].reason, HasSubstr("does not serve MPS yet"));
+  EXPECT_THAT(offer.withheld, IsEmpty());
+  EXPECT_EQ(summary(offer), "gpu.shared=16");
+  EXPECT_EQ(offer.resources[0].sharing, config::SharingStrategy::kMps);
+  EXPECT_TRUE(offer.resources[0].fail_requests_greater_than_one);
 }
 
 TEST(Mps, WinsOverTimeSlicing) {
   config::Config config = mps({entry("gpu", 2)});
   config.sharing.time_slicing = time_slicing({entry("gpu", 4)}).sharing.time_slicing;
   const Offer offer = offered(machine_of({t4(0)}), config);
-  EXPECT_EQ(summary(offer), "");
-  EXPECT_THAT(offer.withheld, SizeIs(1));
+  EXPECT_EQ(summary(offer), "gpu=2");
+  EXPECT_EQ(offer.resources[0].sharing, config::SharingStrategy::kMps);
 }
 
 TEST(Mps, OneReplicaIsAWholeDevice) {
   const Offer offer = offered(machine_of({t4(0)}), mps({entry("gpu", 1)}));
   EXPECT_EQ(summary(offer), "gpu=1");
-  EXPECT_THAT(offer.withheld, IsEmpty());
+  EXPECT_EQ(offer.resources[0].sharing, config::SharingStrategy::kNone);
 }
 
 TEST(Mps, DevicesThatNoEntryClaimsAreOfferedWhole) {
   const Offer offer =
       offered(machine_of({t4(0), t4(1)}), mps({entry("gpu", 4, DeviceList{{"1"}}, "gpu.shared")}));
-  EXPECT_EQ(summary(offer), "gpu=1");
-  EXPECT_THAT(offer.withheld, SizeIs(1));
+  EXPECT_EQ(summary(offer), "gpu=1 gpu.shared=4");
 }
 
-TEST(Mps, RefusesMigWithNvidiasWords) {
-  const Offer offer = offered(machine_of({a100_40gb(0).mig({"1g.5gb"})}),
-                              with_mig(MigStrategy::kSingle, mps({entry("gpu", 2)})));
-  ASSERT_THAT(offer.withheld, SizeIs(1));
-  EXPECT_THAT(offer.withheld[0].reason,
-              HasSubstr("sharing using MPS is not supported for MIG devices"));
+TEST(Mps, RefusesWhatItCannotShareWithNvidiasWords) {
+  const test::GpuBuilder v100(0, "Tesla V100-SXM2-16GB", 16160, {7, 0});
+  const test::GpuBuilder p100(0, "Tesla P100-PCIE-16GB", 16280, {6, 0});
+  struct Case {
+    std::string name;
+    gpu::Machine machine;
+    config::Config config;
+    std::string phrase;  // empty: it is offered
+  };
+  const std::vector<Case> cases = {
+      {"a MIG instance", machine_of({a100_40gb(0).mig({"1g.5gb"})}),
+       with_mig(MigStrategy::kSingle, mps({entry("gpu", 2)})),
+       "sharing using MPS is not supported for MIG devices"},
+      {"a GPU with MIG enabled", machine_of({a100_40gb(0).mig()}), mps({entry("gpu", 2)}),
+       "sharing using MPS is not supported for MIG devices"},
+      {"48 of a T4", machine_of({t4(0)}), mps({entry("gpu", 48)}), ""},
+      {"49 of a T4", machine_of({t4(0)}), mps({entry("gpu", 49)}),
+       "maximum allowed replicas exceeded: 49 > 48"},
+      {"48 of a V100, which NVIDIA's takes for older", machine_of({v100}), mps({entry("gpu", 48)}),
+       ""},
+      {"49 of a V100", machine_of({v100}), mps({entry("gpu", 49)}),
+       "maximum allowed replicas exceeded: 49 > 48"},
+      {"16 of a P100", machine_of({p100}), mps({entry("gpu", 16)}), ""},
+      {"17 of a P100", machine_of({p100}), mps({entry("gpu", 17)}),
+       "maximum allowed replicas exceeded: 17 > 16"},
+      {"49 by time slicing", machine_of({t4(0)}), time_slicing({entry("gpu", 49)}), ""},
+  };
+  for (const Case& row : cases) {
+    SCOPED_TRACE(row.name);
+    const Offer offer = offered(row.machine, row.config);
+    EXPECT_THAT(offer.resources, SizeIs(row.phrase.empty() ? 1 : 0));
+    ASSERT_THAT(offer.withheld, SizeIs(row.phrase.empty() ? 0 : 1));
+    if (row.phrase.empty()) continue;
+    EXPECT_THAT(offer.withheld[0].reason, HasSubstr(row.phrase));
+  }
 }
 
 TEST(Limits, MoreTranchesThanKubeletCanTakeAreWithheld) {

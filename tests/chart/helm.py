@@ -46,7 +46,10 @@ class Rendered:
         return [o for o in self.objects if o["kind"] == kind]
 
     def one(self, kind: str, name: str | None = None) -> dict:
+        """A DaemonSet without a name is the agent's."""
         found = [o for o in self.of(kind) if name in (None, o["metadata"]["name"])]
+        if kind == "DaemonSet" and name is None:
+            found = [o for o in found if o["metadata"]["labels"]["app.kubernetes.io/component"] == "agent"]
         assert len(found) == 1, f"{len(found)} objects {kind} {name or ''}: {self.named()}"
         return found[0]
 
@@ -65,6 +68,12 @@ class Rendered:
 
     def arbiter(self) -> dict | None:
         return self.containers()[1] if len(self.containers()) > 1 else None
+
+    def mps(self) -> dict | None:
+        """The DaemonSet of the MPS control daemons."""
+        names = [o["metadata"]["name"] for o in self.of("DaemonSet")]
+        found = [name for name in names if name.endswith("mps-control-daemon")]
+        return self.one("DaemonSet", found[0]) if found else None
 
     def env(self, container: dict | None = None) -> dict:
         """Name -> value, or the field that it is taken from; without `container` the agent's."""

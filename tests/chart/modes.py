@@ -16,6 +16,7 @@ tranche:
 """
 
 EVICT = LIMITS + "    unregistered: evict\n"
+MPS = TIME_SLICING.replace("timeSlicing", "mps")
 
 MODES = {
     "defaults": {},
@@ -32,6 +33,10 @@ MODES = {
     "cpu-manager": {"compatWithCPUManager": True},
     "limits": {"config": {"map": {"default": LIMITS, "whole": "version: v1\n"}}},
     "limits-evict": {"config": {"map": {"default": EVICT}}},
+    "mps": {
+        "config": {"map": {"default": TIME_SLICING, "steady": MPS}},
+        "gfd": {"enabled": True, "labelOutput": "node"},
+    },
     "operator": {
         "compat": {"operatorNames": True},
         "clusterPolicy": {"installCRD": True, "create": True},

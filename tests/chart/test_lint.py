@@ -38,7 +38,6 @@ UNWRITTEN = {
     "namespace",
     "noTimestamp",
     "sleepInterval",
-    "mps.enableHostPID",
     "mps.enableHostNetwork",
 }
 UNWRITTEN |= {

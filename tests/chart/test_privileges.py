@@ -50,6 +50,10 @@ RBAC = {
     "cpu-manager": set(),
     "limits": LIMITS,
     "limits-evict": LIMITS,
+    "mps": READS_NODE
+    | REPORTS
+    | reads_map("tranche", "gpu-tranche-configs")
+    | {"cluster patch nodes"},
     "operator": READS_NODE
     | REPORTS
     | reads_map("gpu-operator", "gpu-tranche-policy")
@@ -233,6 +237,7 @@ MOUNTS = {
     "labels-only": STATE | {"/var/lib/kubelet/device-plugins": "(empty)"},
     "cdi": PLUGIN | {"/var/run/cdi": "/var/run/cdi", "/driver-root": "/run/nvidia/driver ro"},
     "volume-mounts": PLUGIN | {"/var/run/nvidia-container-devices/all": "/dev/null"},
+    "mps": PLUGIN | {"/mps": "/run/nvidia/mps ro"},
 }
 
 

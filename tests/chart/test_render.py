@@ -7,7 +7,7 @@ import pathlib
 
 import pytest
 import yaml
-from modes import EVICT, LIMITS, MODES, TIME_SLICING, namespace
+from modes import EVICT, LIMITS, MODES, MPS, TIME_SLICING, namespace
 
 LABELS = {"enabled": True, "labelOutput": "file"}
 GOLDEN = pathlib.Path(__file__).parent / "golden"
@@ -130,6 +130,66 @@ def test_a_policys_controller_evicts_too(helm):
     words = container["containers"][0]["args"]
     assert "--evict-unregistered" in words
     assert "--config-map-out=gpu-tranche-policy" in words
+@pytest.mark.parametrize(
+    ("values", "served"),
+    [
+        ({}, False),
+        ({"config": {"map": {"default": TIME_SLICING}}}, False),
+        ({"config": {"map": {"default": TIME_SLICING, "steady": MPS}}}, True),
+        ({"config": {"map": {"default": MPS}}, "mps": {"enabled": False}}, False),
+        ({"config": {"map": {"default": "sharing: {mps: null}\n"}}}, False),
+        ({"config": {"name": "elsewhere"}}, False),
+        ({"config": {"name": "elsewhere"}, "mps": {"enabled": True}}, True),
+        ({"mps": {"enabled": True}, "devicePlugin": {"enabled": False}, "gfd": LABELS}, False),
+    ],
+)
+def test_control_daemons_are_there_when_something_may_be_shared_by_mps(helm, values, served):
+    rendered = helm.template(values)
+    assert (rendered.mps() is not None) == served
+    assert rendered.mounts().get("/mps") == ("/run/nvidia/mps ro" if served else None)
+
+
+def test_the_control_daemons_pods(helm):
+    values = {
+        "config": {"map": {"default": MPS}, "default": "default"},
+        "migStrategy": "none",
+        "mps": {"root": "/data/mps"},
+        "nvidiaDriverRoot": "/run/nvidia/driver",
+        "nodeSelector": {"pool": "gpu"},
+    }
+    rendered = helm.template(values)
+    daemonset = rendered.mps()
+    assert daemonset["metadata"]["name"] == "gpu-tranche-mps-control-daemon"
+    spec = daemonset["spec"]["template"]["spec"]
+    assert spec["nodeSelector"] == {"nvidia.com/mps.capable": "true", "pool": "gpu"}
+    assert spec["hostPID"] is True and "hostNetwork" not in spec
+    # Neither DaemonSet counts the other's Pods (NVIDIA's two do).
+    for one, other in ((daemonset, rendered.one("DaemonSet")), (rendered.one("DaemonSet"), daemonset)):
+        selector = one["spec"]["selector"]["matchLabels"].items()
+        assert selector <= one["spec"]["template"]["metadata"]["labels"].items()
+        assert not selector <= other["spec"]["template"]["metadata"]["labels"].items()
+
+    [mount], [control] = spec["initContainers"], spec["containers"]
+    assert mount["command"] == ["tranche", "mps-control-daemon", "mount-shm"]
+    assert mount["volumeMounts"] == [
+        {"name": "mps-root", "mountPath": "/mps", "mountPropagation": "Bidirectional"}
+    ]
+    assert control["command"] == ["tranche", "mps-control-daemon"]
+    assert control["securityContext"]["privileged"] and mount["securityContext"]["privileged"]
+    env = rendered.env(control)
+    assert env["CONFIG_MAP"] == rendered.env()["CONFIG_MAP"]
+    assert env["DEFAULT_CONFIG"] == "default" and env["MIG_STRATEGY"] == "none"
+    assert env["NVIDIA_DRIVER_CAPABILITIES"] == "compute,utility"
+    folders = {v["name"]: v["hostPath"]["path"] for v in spec["volumes"]}
+    assert {m["mountPath"]: folders[m["name"]] for m in control["volumeMounts"]} == {
+        "/mps": "/data/mps",
+        "/dev/shm": "/data/mps/shm",
+        "/driver-root": "/run/nvidia/driver",
+    }
+    assert rendered.mounts()["/mps"] == "/data/mps ro"
+    assert rendered.env()["MPS_ROOT"] == "/data/mps"
+    values["mps"]["enableHostPID"] = False
+    assert "hostPID" not in helm.template(values).mps()["spec"]["template"]["spec"]
 
 
 def test_the_arbiters_probe(helm):

@@ -132,11 +132,14 @@ def test_a100_40gb_on_a_gpu_cut_into_instances(node):
     assert labels["nvidia.com/mig.capable"] == "true"
 
 
-def test_mps_is_labelled_and_not_advertised(node):
+def test_mps_is_labelled_before_its_control_daemon_serves(node):
+    """The label is what brings the daemon (tests/e2e/test_mps.py goes on from there)."""
     here = node("a100-40gb-x4")
     # The chart always passes the folder.
-    agent = run(here, PLATFORM, "mps-config", "--mps-root=/run/nvidia/mps")
-    agent.wait_log(r"not advertising nvidia.com/gpu.shared: sharing.mps: .*timeSlicing")
+    agent = run(
+        here, PLATFORM, "mps-config", "--mps-root=/run/nvidia/mps", f"--mps-dir={here.dir / 'mps'}"
+    )
+    agent.wait_log(r"not advertising nvidia.com/gpu.shared: sharing.mps: .*mps-control-daemon")
     agent.wait_log("wrote .* labels")
     labels = here.labels()
     assert labels["nvidia.com/gpu.sharing-strategy"] == "mps"

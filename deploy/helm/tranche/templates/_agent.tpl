@@ -139,6 +139,9 @@ has one path in both, because containers with limits mount from it. */}}
 {{- if or $s.cdi $v.nvidiaDriverRoot -}}
 {{- $folders = append $folders (dict "name" "driver-root" "host" ($v.nvidiaDriverRoot | default "/") "path" "/driver-root" "type" "Directory" "readOnly" true "mountPropagation" "HostToContainer") -}}
 {{- end -}}
+{{- if $s.mps -}}
+{{- $folders = append $folders (dict "name" "mps-root" "host" $v.mps.root "path" "/mps" "type" "DirectoryOrCreate" "readOnly" true) -}}
+{{- end -}}
 {{- if $s.volumeMounts -}}
 {{- $folders = append $folders (dict "name" "all-devices" "host" "/dev/null" "path" "/var/run/nvidia-container-devices/all" "type" "CharDevice") -}}
 {{- end -}}

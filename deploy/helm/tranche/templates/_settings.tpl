@@ -13,6 +13,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
   findings       what the arbiter finds becomes Events
   evict          and the controller evicts where the configuration says so
   kernelLimits   and has the driver limit their control groups
+  mps            containers may share by MPS here: its control daemons run
 */}}
 {{- define "tranche.settings" -}}
 {{- $v := .Values -}}
@@ -49,6 +50,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
       "kernelLimits" (and $limits $needs.kernelLimits)
       "findings" $findings
       "evict" (and $findings $needs.evict)
+      "mps" (and $v.devicePlugin.enabled $needs.mps)
     | toJson -}}
 {{- end }}
 
@@ -60,8 +62,10 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
 {{- $limits := false -}}
 {{- $evict := false -}}
 {{- $kernelLimits := false -}}
+{{- $mps := false -}}
 {{- range $content := .embedded -}}
   {{- $file := fromYaml $content -}}
+  {{- $mps = or $mps (not (empty ($file.sharing | default dict).mps)) -}}
   {{- $table := ($file.tranche | default dict).limits | default dict -}}
   {{- $limits = or $limits (not (empty $table)) -}}
   {{- if kindIs "map" $table -}}
@@ -89,6 +93,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
       "limits" (kindIs "invalid" $v.limits.enabled | ternary $limits $v.limits.enabled)
       "evict" (kindIs "invalid" $v.limits.evict | ternary $evict $v.limits.evict)
       "kernelLimits" (kindIs "invalid" $v.limits.kernelLimits | ternary $kernelLimits $v.limits.kernelLimits)
+      "mps" (kindIs "invalid" $v.mps.enabled | ternary $mps $v.mps.enabled)
     | toJson -}}
 {{- end }}
 

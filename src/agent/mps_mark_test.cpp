@@ -1,0 +1,66 @@
+#include "agent/mps_mark.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "support/temp_dir.h"
+
+namespace tranche::agent {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Mark : public ::testing::Test {
+ protected:
+  test::TempDir dir_;
+  std::filesystem::path file_ = dir_.path() / ".started";
+};
+
+TEST_F(Mark, IsBelievedWhileItsMakerLives) {
+  EXPECT_THAT(mps_trouble(file_), HasSubstr("does not serve"));
+  {
+    const auto mark = MpsMark::put(file_);
+    ASSERT_TRUE(mark.has_value());
+    EXPECT_EQ(mps_trouble(file_), "");
+  }
+  EXPECT_FALSE(std::filesystem::exists(file_));
+}
+
+TEST_F(Mark, OfOneThatWasKilledIsNot) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto mark = MpsMark::put(file_);
+    ::_exit(mark && mps_trouble(file_).empty() ? 0 : 1);  // without removing anything
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  EXPECT_TRUE(std::filesystem::exists(file_));
+  EXPECT_THAT(mps_trouble(file_), HasSubstr("has ended"));
+  // The next one's is its own.
+  const auto mark = MpsMark::put(file_);
+  EXPECT_EQ(mps_trouble(file_), "");
+}
+
+TEST_F(Mark, OfNvidiasIsEmptyAndBelieved) {
+  std::ofstream(file_).close();
+  EXPECT_EQ(mps_trouble(file_), "");
+}
+
+TEST_F(Mark, MovesWithItsOwner) {
+  auto mark = MpsMark::put(file_);
+  ASSERT_TRUE(mark.has_value());
+  const MpsMark other(*std::move(mark));
+  EXPECT_EQ(mps_trouble(file_), "");
+}
+
+TEST_F(Mark, CannotBePutWhereThereIsNoFolder) {
+  EXPECT_FALSE(MpsMark::put(dir_.path() / "no" / ".started").has_value());
+}
+
+}  // namespace
+}  // namespace tranche::agent

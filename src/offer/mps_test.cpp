@@ -1,0 +1,110 @@
+#include "offer/mps.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "offer/grant.h"
+#include "offer/testing.h"
+
+namespace tranche::offer {
+namespace {
+
+using config::Enforcement;
+using test::gpu_uuid;
+using test::machine_of;
+using test::t4;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using namespace testing;  // NOLINT: the words of these tests
+
+constexpr const char* kRoot = "/run/nvidia/mps";
+
+ResourceOffer shared(const config::Config& config, int gpus = 1) {
+  return make_offer(machine_of(gpus, t4), config, {})->resources.at(0);
+}
+config::Config limited(config::Limits rules, bool one_only) {
+  auto config = mps({entry("gpu", 4)});
+  config.sharing.mps->fail_requests_greater_than_one = one_only;
+  config.tranche.limits.general = rules;
+  return config;
+}
+Grant granted(const ResourceOffer& offer, const std::vector<std::string>& ids) {
+  Grant grant;
+  add_mps(offer, ids, kRoot, grant);
+  return grant;
+}
+std::string id(int gpu, int replica) { return replica_id(gpu_uuid(gpu), replica); }
+
+TEST(MpsGrant, IsNvidiasByteForByte) {
+  GrantOptions options;
+  options.mps_root = kRoot;
+  options.list_strategies = {config::DeviceListStrategy::kVolumeMounts};
+  const auto offer = shared(mps({entry("gpu", 2, {}, "gpu.shared")}));
+  const auto grant = make_grant(offer, options, std::vector{id(0, 1)}, "x");
+  ASSERT_TRUE(grant.has_value());
+  EXPECT_THAT(grant->envs,
+              ElementsAre(Pair("CUDA_MPS_PIPE_DIRECTORY", "/mps/nvidia.com/gpu.shared/pipe"),
+                          Pair("NVIDIA_VISIBLE_DEVICES", "/var/run/nvidia-container-devices")));
+  EXPECT_THAT(grant->mounts, ElementsAre(Mount{"/mps/nvidia.com/gpu.shared/pipe",
+                                               "/run/nvidia/mps/nvidia.com/gpu.shared/pipe", false},
+                                         Mount{"/dev/shm", "/run/nvidia/mps/shm", false},
+                                         Mount{"/var/run/nvidia-container-devices/" + gpu_uuid(0),
+                                               "/dev/null", false}));
+}
+
+TEST(MpsGrant, HasNothingWhereMpsHasNoPart) {
+  EXPECT_EQ(granted(shared(time_slicing({entry("gpu", 2)})), {id(0, 0)}), Grant());
+  EXPECT_EQ(granted(shared(mps({entry("gpu", 1)})), {gpu_uuid(0)}), Grant());
+  // A whole GPU beside a shared one, under one name.
+  const auto both = shared(mps({entry("gpu", 2, config::DeviceList{{"1"}})}), 2);
+  EXPECT_EQ(granted(both, {gpu_uuid(0)}), Grant());
+  EXPECT_THAT(granted(both, {id(1, 0)}).mounts, ::testing::SizeIs(2));
+}
+
+TEST(MpsGrant, LowersTheDaemonsDefaultsToTheContainersPart) {
+  const config::Limits rules{.enforcement = Enforcement::kStrict,
+                             .memory = Bytes::from_mib(2048),
+                             .compute = config::Percent{200}};
+  const auto extra = [](const Grant& grant) {
+    auto envs = grant.envs;
+    envs.erase("CUDA_MPS_PIPE_DIRECTORY");
+    return envs;
+  };
+  const auto several = shared(limited(rules, false), 2);
+  EXPECT_THAT(extra(granted(several, {id(0, 0)})),
+              ElementsAre(Pair("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "20"),
+                          Pair("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", gpu_uuid(0) + "=2048M")));
+  EXPECT_THAT(extra(granted(several, {id(0, 0), id(0, 1), id(1, 0)})),
+              ElementsAre(Pair("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "40"),
+                          Pair("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT",
+                               gpu_uuid(0) + "=4096M," + gpu_uuid(1) + "=2048M")));
+  // One tranche each: the daemon's default is the part. Only counted: as NVIDIA's.
+  EXPECT_THAT(extra(granted(shared(limited(rules, true)), {id(0, 0)})), IsEmpty());
+  auto counted = rules;
+  counted.enforcement = Enforcement::kAccount;
+  EXPECT_THAT(extra(granted(shared(limited(counted, false)), {id(0, 0)})), IsEmpty());
+  // What others leave idle may be used.
+  auto elastic = rules;
+  elastic.enforcement = Enforcement::kElastic;
+  EXPECT_THAT(extra(granted(shared(limited(elastic, false)), {id(0, 0)})),
+              ElementsAre(Pair("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", gpu_uuid(0) + "=2048M")));
+}
+
+TEST(MpsLimits, LeaveComputeToMps) {
+  config::Limits rules{.enforcement = Enforcement::kStrict};
+  const std::string one = id(0, 0);
+  const auto side_by_side = limits_for(shared(limited(rules, true)), std::span(&one, 1));
+  ASSERT_TRUE(side_by_side.has_value());
+  EXPECT_EQ(side_by_side->devices[0].permille, std::nullopt);
+  EXPECT_EQ(side_by_side->devices[0].memory, Bytes::from_mib(3840));
+  EXPECT_EQ(side_by_side->priority, config::PriorityClass::kLatencyCritical);
+  // A wish for classes is a wish for turns.
+  rules.policy = config::SharePolicy::kPriority;
+  rules.priority = config::PriorityClass::kBestEffort;
+  EXPECT_EQ(limits_for(shared(limited(rules, true)), std::span(&one, 1))->priority,
+            config::PriorityClass::kBestEffort);
+}
+
+}  // namespace
+}  // namespace tranche::offer
