@@ -1,0 +1,127 @@
+"""MPS with CUDA programs as clients, on the simulated driver and its nvidia-cuda-mps-control."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from mps import Mps, entry, mps
+from node import GPU
+from programs import BUILD, ROOT, wait_until
+
+CONTROL = BUILD / "sim" / "nvidia-cuda-mps-control"
+CLIENT = ROOT / "tests" / "sim" / "mps_client.py"
+OUT_OF_MEMORY, DEVICE_UNAVAILABLE = 2, 46
+
+pytestmark = pytest.mark.skipif(
+    not (CONTROL.exists() and CLIENT.exists()), reason="no simulated nvidia-cuda-mps-control is built"
+)
+
+
+class Client:
+    """A CUDA program in a container with this grant (tests/sim/mps_client.py)."""
+
+    def __init__(self, mps_node: Mps, envs: dict):
+        pipe = {"CUDA_MPS_PIPE_DIRECTORY": str(mps_node.pipe(GPU))} if envs else {}
+        self.process = subprocess.Popen(
+            [sys.executable, CLIENT],
+            env={**mps_node.node.env, **{k: str(v) for k, v in envs.items()}, **pipe},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def __call__(self, *words: object):
+        self.process.stdin.write(" ".join(map(str, words)) + "\n")
+        self.process.stdin.flush()
+        numbers = [int(word) for word in self.process.stdout.readline().split()]
+        assert numbers, f"the program ended: {self.process.wait()}"
+        return numbers[0] if len(numbers) == 1 else tuple(numbers)
+
+    def joined(self) -> "Client":
+        assert (self("init"), self("context")) == (0, 0)
+        return self
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture
+def here(node):
+    one = Mps(node("l20"), CONTROL)
+    one.clients = []
+
+    def client(envs: dict) -> Client:
+        one.clients.append(Client(one, envs))
+        return one.clients[-1]
+
+    one.client = client
+    yield one
+    for program in one.clients:
+        program.end()
+    one.node.end_programs()
+    one.kill_daemons()
+
+
+def granted(one: Mps, ids: list) -> dict:
+    return one.node.kubelet.allocate(GPU, ids)["envs"]
+
+
+def test_limits_reach_clients_live_and_a_dead_daemon_comes_back(here):
+    agent = here.agent(config=mps(entry("gpu", 4)))
+    supervisor = here.supervisor()
+    here.node.kubelet.wait(GPU, allocatable=4)
+    [uuid] = here.node.uuids()
+    envs = granted(here, [f"{uuid}::0"])
+
+    # A quarter of 46068 MiB for each process; who does not go through MPS finds the GPU taken.
+    first = here.client(envs).joined()
+    assert first("allocate", 12000) == OUT_OF_MEMORY
+    assert first("allocate", 8000) == 0
+    stranger = here.client({})
+    assert (stranger("init"), stranger("context")) == (0, DEVICE_UNAVAILABLE)
+
+    # Half of it each from now on; who runs keeps running, with what it began with.
+    daemon = here.pid(GPU)
+    here.node.write(mps(entry("gpu", 2)))
+    supervisor.wait_log("has new limits")
+    here.node.kubelet.wait(GPU, allocatable=2)
+    assert here.pid(GPU) == daemon
+    second = here.client(envs).joined()
+    assert second("allocate", 20000) == 0
+    assert first("synchronize") == 0
+
+    os.kill(daemon, signal.SIGKILL)
+    supervisor.wait_log("is started anew")
+    agent.wait_log("advertising")
+    here.node.kubelet.wait(GPU, capacity=2, allocatable=2)
+    wait_until(lambda: here.is_ready() and here.pid(GPU) != daemon, "another daemon")
+    assert here.client(envs).joined()("allocate", 20000) == 0
+
+    for program in here.clients:
+        program.end()
+    assert supervisor.stop() == 0
+    assert here.modes() == {"Default"}
+
+
+def test_a_containers_own_part_lowers_the_daemons_default(here):
+    config = mps(
+        entry("gpu", 4),
+        failRequestsGreaterThanOne=False,
+        tranche={"limits": {"enforcement": "strict", "memory": "8Gi"}},
+    )
+    library = here.node.dir / "libtranche-limit.so"
+    library.write_bytes(b"any")
+    here.agent(f"--limit-library={library}", config=config)
+    here.supervisor()
+    here.node.kubelet.wait(GPU, allocatable=4)
+    [uuid] = here.node.uuids()
+    one = here.client(granted(here, [f"{uuid}::0"])).joined()
+    two = here.client(granted(here, [f"{uuid}::1", f"{uuid}::2"])).joined()
+    assert one("allocate", 9000) == OUT_OF_MEMORY
+    assert one("allocate", 7000) == 0
+    assert two("allocate", 17000) == OUT_OF_MEMORY
+    assert two("allocate", 15000) == 0
