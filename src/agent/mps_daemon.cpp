@@ -12,7 +12,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "host/process.h"
 #include "mps/diff.h"
 
 namespace tranche::agent {
@@ -23,7 +22,7 @@ constexpr const char* kPidFile = "nvidia-cuda-mps-control.pid";
 constexpr const char* kControlLog = "control.log";
 // What containers may use, where SELinux decides.
 constexpr std::string_view kSelinuxLabel = "system_u:object_r:container_file_t:s0";
-// As the kernel shortens it (comm).
+// Of daemon and server, as the kernel shortens their names (comm).
 constexpr std::string_view kProcessName = "nvidia-cuda-mps";
 constexpr std::size_t kLongestWords = 300;
 constexpr std::uintmax_t kLongestPiece = std::uintmax_t{256} << 10U;
@@ -76,7 +75,10 @@ Result<void> MpsDaemon::begin() {
 Result<void> MpsDaemon::end_leftover() {
   TRY(FsRoot().remove(paths_.started));
   if (!FsRoot().exists(paths_.pipe / kPidFile)) return {};
-  if (!ask()) return {};
+  if (!ask()) {
+    kill_remaining();
+    return {};
+  }
   tools_.log.warn(fmt::format(
       "an MPS control daemon of {} is running already; it is ended, and its clients with it",
       daemon_.resource.value));
@@ -170,21 +172,36 @@ void MpsDaemon::quit() {
   const auto done = command(mps::kQuit);
   if (done) return;
   tools_.log.warn(done.error());
-  kill_by_pid();
+  kill_remaining();
 }
 
-// One that does not do what it is told.
-void MpsDaemon::kill_by_pid() const {
-  const auto text = FsRoot().read(paths_.pipe / kPidFile, 64);
-  if (!text) return;
-  pid_t pid = 0;
-  std::from_chars(text->data(), text->data() + text->size(), pid);
-  if (pid <= 1) return;
-  const auto process = host::read_process(FsRoot(), pid);
-  if (!process || !process->name.starts_with(kProcessName)) return;
-  tools_.log.warn(fmt::format("the MPS control daemon of {} (process {}) is killed",
-                              daemon_.resource.value, pid));
-  ::kill(pid, SIGKILL);
+// The daemon when it does not do what it is told, and servers that outlived theirs: they hold the
+// GPUs, and no other server could have them.
+void MpsDaemon::kill_remaining() const {
+  const FsRoot fs;
+  const auto names = fs.list("/proc");
+  if (!names) return;
+  for (const auto& name : *names) {
+    pid_t pid = 0;
+    std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (pid <= 1 || !is_ours(fs, name)) continue;
+    tools_.log.warn(fmt::format("process {} of the MPS control daemon of {} is killed", pid,
+                                daemon_.resource.value));
+    ::kill(pid, SIGKILL);
+  }
+}
+
+bool MpsDaemon::is_ours(const FsRoot& fs, const std::string& pid) const {
+  const auto name = fs.read("/proc/" + pid + "/comm");
+  if (!name || !name->starts_with(kProcessName)) return false;
+  const auto environment = fs.read("/proc/" + pid + "/environ");
+  if (!environment) return false;
+  const std::string wanted = "CUDA_MPS_PIPE_DIRECTORY=" + paths_.pipe.string();
+  std::istringstream entries(*environment);
+  for (std::string entry; std::getline(entries, entry, '\0');) {
+    if (entry == wanted) return true;
+  }
+  return false;
 }
 
 }  // namespace tranche::agent

@@ -61,7 +61,8 @@ class MpsDaemon {
   Result<std::string> command(const std::string& text) const;
   Result<void> run(std::vector<std::string> arguments, const std::string& input) const;
   void quit();
-  void kill_by_pid() const;
+  void kill_remaining() const;
+  bool is_ours(const FsRoot& fs, const std::string& pid) const;
 
   const MpsTools& tools_;
   mps::Daemon daemon_;
