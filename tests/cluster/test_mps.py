@@ -1,0 +1,78 @@
+"""MPS on a real Kubernetes: the label brings the control daemons' Pod, what is offered follows it, and
+containers share a GPU through it, each process with its part."""
+
+import json
+
+import pytest
+from pods import Applied, pod, wait_offer
+from release import Release
+
+from lab.cluster import paths
+
+SHARED = "nvidia.com/gpu.shared"
+NODE = "l20"
+SLEEP = ("sleep", "infinity")
+
+
+@pytest.fixture(scope="module")
+def lab(labs):
+    if not (paths.build_folder() / "sim/nvidia-cuda-mps-control").exists():
+        pytest.skip("the simulated nvidia-cuda-mps-control is not built")
+    return labs.get([NODE])
+
+
+def config(replicas: int) -> str:
+    sharing = {
+        "renameByDefault": True,
+        "resources": [{"name": "nvidia.com/gpu", "replicas": replicas}],
+    }
+    text = json.dumps({"version": "v1", "sharing": {"mps": sharing}})
+    metadata = {"name": "mps", "namespace": "kube-system"}
+    return json.dumps(
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"default": text}}
+    )
+
+
+def hold(lab, name: str, memory: str) -> int:
+    """Exit code of a program in the Pod that takes so much GPU memory: 1, it was refused some."""
+    command = f"tranche-load hold --memory {memory} --duration 100ms; echo code=$?"
+    return int(lab.exec(name, "bash", "-c", command).rsplit("code=", 1)[1])
+
+
+def daemons(lab) -> list:
+    selector = "app.kubernetes.io/component=mps-control-daemon"
+    return lab.get("pods", "-n", "kube-system", "-l", selector)["items"]
+
+
+def test_from_the_configuration_to_the_clients(lab):
+    values = ("config.name=mps", "mps.enabled=true", "gfd.enabled=true", "gfd.labelOutput=node")
+    with Applied(lab, config(4)), Release(lab, *values):
+        wait_offer(lab, NODE, 4, SHARED)
+        [daemon] = daemons(lab)
+        said = lab.kubectl("-n", "kube-system", "logs", daemon["metadata"]["name"])
+        assert "25% of the threads, memory 11517M of GPU 0 for each client process" in said
+        assert lab.get("node", NODE)["metadata"]["labels"]["nvidia.com/mps.capable"] == "true"
+
+        users = [
+            pod(name, *SLEEP, image="lab-glibc:1", limits={SHARED: 1}, node=NODE)
+            for name in ("first", "second")
+        ]
+        with Applied(lab, *users):
+            for name in ("first", "second"):
+                lab.wait_pod(name)
+                folder = lab.exec(name, "bash", "-c", "echo $CUDA_MPS_PIPE_DIRECTORY").strip()
+                assert folder == f"/mps/{SHARED}/pipe"
+                assert [hold(lab, name, size) for size in ("8Gi", "16Gi")] == [0, 1]
+            # Larger parts, live: the daemon's Pod and the containers go on.
+            lab.apply(config(2))
+            wait_offer(lab, NODE, 2, SHARED)
+            lab.wait(lambda: hold(lab, "first", "16Gi") == 0, "the new limit is in force")
+            assert [one["metadata"]["uid"] for one in daemons(lab)] == [daemon["metadata"]["uid"]]
+
+        # Without its Pod the daemon is gone: nothing is handed out until there is another.
+        lab.kubectl("-n", "kube-system", "delete", "pod", daemon["metadata"]["name"], timeout=120)
+        events = lab.kubectl("get", "events", "-A", "--field-selector", "reason=MpsDaemonGone")
+        assert "is unhealthy: its MPS control daemon does not serve" in events
+        wait_offer(lab, NODE, 2, SHARED)
+        [again] = daemons(lab)
+        assert again["metadata"]["uid"] != daemon["metadata"]["uid"]
