@@ -130,6 +130,8 @@ def test_a_policys_controller_evicts_too(helm):
     words = container["containers"][0]["args"]
     assert "--evict-unregistered" in words
     assert "--config-map-out=gpu-tranche-policy" in words
+
+
 @pytest.mark.parametrize(
     ("values", "served"),
     [
