@@ -244,6 +244,29 @@ TEST_F(AgentTest, WhatCannotBeLimitedIsNotOfferedAndTheAgentIsNotReady) {
   EXPECT_TRUE(says("limits strict: memory equal, compute equal"));
 }
 
+TEST_F(AgentTest, WhatKeepsMemoryInsteadOfTheKernelIsSaidOnce) {
+  options_.limit_library = (dir_.path() / "library").string();
+  ASSERT_TRUE(fs_.write_atomic(options_.limit_library, "library"));
+  write_limits("{enforcement: strict, kernelLimits: true}");
+  start();
+  const std::string line =
+      "memory of nvidia.com/gpu is kept by the limiter, not by kernel limits: the node's control "
+      "groups are not of version 2 alone";
+  ASSERT_TRUE(says(line));
+  ASSERT_TRUE(says("registered nvidia.com/gpu"));
+  const auto notices = [&] {
+    const std::scoped_lock lock(mutex_);
+    return std::ranges::count_if(told_, [&](const NodeNotice& notice) {
+      return notice.warning && notice.reason == "NoKernelLimits" && notice.note.starts_with(line);
+    });
+  };
+  EXPECT_TRUE(test::eventually([&] { return notices() == 1; }));
+  write_limits("{enforcement: strict, kernelLimits: true, memory: 20%}");
+  ASSERT_TRUE(says("limits strict: memory 20%"));
+  EXPECT_EQ(log_.count(line), 1);
+  EXPECT_EQ(notices(), 1);
+}
+
 TEST_F(AgentTest, LimitsWithoutAStateFolderAreNotPromised) {
   ASSERT_TRUE(fs_.write_atomic(options_.state_dir, "a file"));
   write_limits("{enforcement: account}");

@@ -97,6 +97,25 @@ TEST_F(LimitKeeperTest, WhatAGrantMountsIsThereBeforeItIsAnswered) {
   EXPECT_EQ(grants_->all()[0].grant, made);
 }
 
+TEST_F(LimitKeeperTest, WhatKeepsMemoryStandsWithWhatWasPromised) {
+  using limit::MemoryBy;
+  const std::pair<offer::Rung, MemoryBy> cases[] = {{offer::Rung::kKernel, MemoryBy::kKernel},
+                                                    {offer::Rung::kMps, MemoryBy::kMps},
+                                                    {offer::Rung::kMig, MemoryBy::kMig},
+                                                    {offer::Rung::kLimiter, MemoryBy::kLimiter}};
+  auto offer = offered(rules());
+  grant("t1", {"GPU-a::0"}, offer);
+  for (const auto& [rung, expected] : cases) {
+    offer.resources[0].limits->rungs = {rung};
+    keeper_->follow(offer);
+    EXPECT_EQ(promised("t1").devices.at(0).memory_by, expected);
+  }
+  // Whoever has the whole GPU has no limit that anything could keep.
+  offer.resources[0].limits->rungs = {offer::Rung::kKernel};
+  grant("t2", {"GPU-a::0", "GPU-a::1", "GPU-a::2", "GPU-a::3"}, offer);
+  EXPECT_EQ(promised("t2").devices.at(0).memory_by, MemoryBy::kLimiter);
+}
+
 TEST_F(LimitKeeperTest, AnyUserOfTheContainerReachesTheFolder) {
   const auto made = grant("t1", {"GPU-a::0"}, offered(rules()));
   using std::filesystem::perms;

@@ -136,6 +136,7 @@ std::string describe(const config::Limits& limits) {
     text += fmt::format(", priority {}", config::to_string(limits.priority));
   }
   if (limits.oversubscribe) text += ", oversubscribed";
+  if (limits.wants_kernel()) text += ", memory by the kernel where it can";
   return text;
 }
 

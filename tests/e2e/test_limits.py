@@ -309,3 +309,23 @@ def test_labels_tell_how_limits_are_kept(node, library):
     assert here.labels()["tranche.dev/gpu.shared.limits-by"] == "limiter"
     here.write(sharing(4))
     wait_until(lambda: not [key for key in here.labels() if key.startswith("tranche.dev/")], "none")
+
+
+def test_the_kernel_keeps_memory_where_node_and_driver_can(node, library):
+    here = node("h200-r615")
+    here.features.mkdir()
+    config = limited(renamed=True, kernelLimits=True)
+    agent = limiting_agent(here, library, config=config, labels="true")
+    agent.wait_log("memory of nvidia.com/gpu.shared is kept by the limiter, not by kernel limits: .* version 2 alone")
+    wait_until(lambda: here.labels().get("tranche.dev/gpu.shared.limits-by") == "limiter", "the label")
+    assert agent.stop() == 0
+    groups = here.host / "sys/fs/cgroup"
+    groups.mkdir(parents=True)
+    (groups / "cgroup.controllers").write_text("dmem\n")
+    agent = limiting_agent(here, library, config=config, labels="true")
+    wait_until(lambda: here.labels().get("tranche.dev/gpu.shared.limits-by") == "kernel", "the label")
+    here.kubelet.wait(SHARED, allocatable=8)
+    one = held(here, "a", resource=SHARED)
+    promised = json.loads((here.state / "tenants" / f"{tenant(one['answer'])}.json").read_text())["limits"]
+    assert [device["memoryBy"] for device in promised["devices"]] == ["kernel"]
+    assert "not by kernel limits" not in agent.log
