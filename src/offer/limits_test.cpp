@@ -162,7 +162,7 @@ TEST(GrantLimits, AreOfTheInstanceUnderMig) {
   EXPECT_THAT(limits_for(*shared, std::vector{replica_id(mig_uuid(0, 0), 1)})->devices,
               ElementsAre(DeviceLimits{mig_uuid(0, 0), mib(2560), 500, 500}));
   EXPECT_THAT(limits_for(*whole, std::vector{mig_uuid(0, 1)})->devices,
-              ElementsAre(DeviceLimits{mig_uuid(0, 1), std::nullopt, 1000, {}}));
+              ElementsAre(DeviceLimits{mig_uuid(0, 1), std::nullopt, 1000, {}, Rung::kMig}));
 }
 
 TEST(GrantLimits, DifferWithTheReplicasOfEachDevice) {
