@@ -134,7 +134,7 @@ TEST(RungsOfAnOffer, MigInstancesOfTheirOwnNeedNoKernel) {
   EXPECT_THAT(offer.resources.at(0).limits->rungs, ElementsAre(Rung::kMig));
   EXPECT_THAT(offer.warnings, Contains(HasSubstr("kernel")).Times(0));
   // Shared ones are not possible.
-  config.sharing.time_slicing.resources = {entry("mig-1g.5gb", 2)};
+  config.sharing.time_slicing->resources = {entry("mig-1g.5gb", 2)};
   offer = make_offer(machine, config, {}).value();
   EXPECT_THAT(offer.resources.at(0).limits->rungs, ElementsAre(Rung::kLimiter));
   EXPECT_THAT(offer.resources.at(0).limits->instead,
