@@ -257,28 +257,26 @@ void Daemon::bury(ServerRecord& server) {
 void Daemon::place_clients() {
   for (Peer& peer : peers_) {
     if (!peer.is_client || !peer.connection.is_open()) continue;
-    if (!place(peer) && options_.protocol == 2) return;
+    place(peer);
+    // One after the other: who comes later does not end a server before the first has got it.
+    if (peer.connection.is_open() && options_.protocol == 2) return;
   }
 }
 
-// False: it waits for another user's server to end.
-bool Daemon::place(Peer& client) {
-  if (quits_) {
-    turn_away(client, kMpsServerNotReady);
-    return true;
-  }
+// It keeps waiting, for its server to be ready or for another user's to end, or its connection is
+// handed over.
+void Daemon::place(Peer& client) {
+  if (quits_) return turn_away(client, kMpsServerNotReady);
   if (ServerRecord* const server = server_for(client)) {
     if (server->is_ready) hand_over(client, *server);
-    return true;
+    return;
   }
-  const bool is_alone = options_.protocol == 2;
-  if (is_alone && !servers_.empty()) {
+  if (options_.protocol == 2 && !servers_.empty()) {
     for (ServerRecord& server : servers_) drain(server);
-    return false;
+    return;
   }
   const NamedServer* const config = config_for(client);
   if (start_server(client.uid, config) == nullptr) turn_away(client, kMpsConnectionFailed);
-  return true;
 }
 
 void Daemon::hand_over(Peer& client, ServerRecord& server) {

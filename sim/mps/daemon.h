@@ -68,7 +68,7 @@ class Daemon {
   void take_message(ServerRecord& server, const std::string& text);
   void bury(ServerRecord& server);
   void place_clients();
-  bool place(Peer& client);
+  void place(Peer& client);
   void hand_over(Peer& client, ServerRecord& server);
   void turn_away(Peer& client, std::uint32_t error);
   ServerRecord* start_server(uid_t uid, const NamedServer* config);

@@ -28,8 +28,8 @@ class Program:
         if pipe is not None:
             env["CUDA_MPS_PIPE_DIRECTORY"] = str(pipe)
         self.process = subprocess.Popen(
-            [sys.executable, str(CLIENT)], env={**machine.env, **env}, text=True, user=user,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            [sys.executable, str(CLIENT), *([] if user is None else [str(user)])],
+            env={**machine.env, **env}, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.pid = self.process.pid
 
     def say(self, *words):
@@ -64,6 +64,8 @@ class Mps:
         # A socket's path has 107 bytes.
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="mps-", dir="/tmp"))
         self.folder.chmod(0o755)
+        # Other users take part.
+        machine.env["TRANCHE_SIM_STATE"] = str(self.folder / "state")
         self.pipe = self.folder / "pipe"
         self.programs = []
 
@@ -277,3 +279,219 @@ def test_terminating_a_client_ends_its_contexts_and_no_others(mps):
 def used(one):
     memory = one.machine.show()["gpus"][0]["memoryMiB"]
     return memory["used"] + memory["reserved"]
+
+
+def test_a_killed_server_ends_its_clients_and_a_new_one_serves_the_next(mps):
+    one = mps().start()
+    client = one.program().joined()
+    server = one.server()
+    os.kill(server, signal.SIGKILL)
+    one.await_line("control", f"Server {server} exited with status 137")
+    assert client("allocate", 1) == RPC_FAILURE
+    assert client("context") == RPC_FAILURE
+    assert one.program().joined()("mps") == (0, 1)
+    assert one.server() != server
+
+
+def test_a_killed_daemon_ends_everybody_and_leaves_nothing_in_the_way(mps):
+    one = mps().start()
+    client = one.program().joined()
+    daemon = one.daemon()
+    os.kill(daemon, signal.SIGKILL)
+    one.await_line("server", "Server exiting")
+    # The socket's file is still there; nobody answers at it.
+    assert (one.pipe / "control").is_socket()
+    assert one.control(commands="get_server_list").returncode == 1
+    while (answer := client("allocate", 1)) == 0:
+        os.sched_yield()
+    assert answer == RPC_FAILURE
+    assert one.program().joined()("mps") == (0, 0)
+    one.start()
+    assert one.daemon() != daemon
+    assert one.program().joined()("mps") == (0, 1)
+    assert client("allocate", 1) == RPC_FAILURE
+
+
+def test_a_server_that_is_shut_down_waits_for_its_clients_unless_forced(mps):
+    one = mps().start()
+    client = one.program().joined()
+    server = one.server()
+    assert one.ask(f"shutdown_server {server}") == ""
+    assert client("allocate", 1) == 0
+    # The next client waits until it has gone.
+    late = one.program()
+    late.say("init")
+    one.await_line("control", f"NEW CLIENT {late.pid} from user .*pending")
+    client.end()
+    assert late.hear() == 0
+    assert late("context") == 0
+    second = one.server()
+    assert second != server
+    assert one.ask(f"shutdown_server {second} -f") == ""
+    one.await_line("control", f"Server {second} exited with status 0")
+    assert late("allocate", 1) == RPC_FAILURE
+
+
+def test_quit_waits_for_clients_or_its_time(mps):
+    one = mps().start()
+    client = one.program().joined()
+    done = one.control(commands="quit -t 0")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert client("allocate", 1) == RPC_FAILURE
+    one.start()
+    client = one.program().joined()
+    env = {**one.machine.env, "CUDA_MPS_PIPE_DIRECTORY": str(one.pipe)}
+    waiting = subprocess.Popen([str(CONTROL), "-q"], env=env)
+    one.await_line("control", "Cmd:quit\n")
+    late = one.program()
+    assert late("init") == NOT_READY
+    assert client("allocate", 1) == 0
+    assert waiting.poll() is None
+    client.end()
+    assert waiting.wait() == 0
+    assert one.control(commands="get_server_list").returncode == 1
+
+
+def test_exclusive_mode_is_for_one_process_or_one_server(mps):
+    one = mps()
+    one.machine.smi("-c", "EXCLUSIVE_PROCESS")
+    first, second = one.program().joined(), one.program()
+    assert (second("init"), second("context")) == (0, DEVICE_UNAVAILABLE)
+    # A server gets no context beside them.
+    one.start()
+    client = one.program()
+    assert client("init") == CONNECTION_FAILED
+    assert "exited with status 1" in one.log("control")
+    assert one.refused("start_server -uid 0")
+    first.end()
+    a, b = one.program().joined(), one.program().joined()
+    assert a("mps") == b("mps") == (0, 1)
+    # Whoever is no client is shut out, before and after there are clients.
+    stranger = one.program(pipe=one.folder / "nowhere")
+    assert (stranger("init"), stranger("context")) == (0, DEVICE_UNAVAILABLE)
+    # What is left of a killed server's clients does not keep the next server out.
+    os.kill(one.server(), signal.SIGKILL)
+    assert one.program().joined()("mps") == (0, 1)
+    one.machine.smi("-c", "PROHIBITED")
+    late = one.program()
+    assert (late("init"), late("context")) == (0, DEVICE_UNAVAILABLE)
+
+
+def test_the_pipe_folder_works_under_another_path(mps):
+    one = mps().start()
+    other = one.folder / "elsewhere"
+    other.symlink_to(one.pipe)
+    assert one.program(pipe=other).joined()("mps") == (0, 1)
+    assert one.ask("get_default_active_thread_percentage", pipe=other) == "100.0\n"
+
+
+def unshare(*arguments):
+    return subprocess.run(["unshare", *arguments, "true"], capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(not unshare("--mount", "--pid", "--fork"), reason="namespaces need root")
+def test_a_container_reaches_the_daemon_through_its_own_mounts_and_pids(mps):
+    one = mps().start()
+    place = one.folder / "in-the-container"
+    place.mkdir()
+    (one.folder / "proc").mkdir()
+    script = f'mount --bind {one.pipe} {place} && exec "$@"'
+    steps = "init\ncontext\nmps\nallocate 16\n"
+    env = {**one.machine.env, "CUDA_MPS_PIPE_DIRECTORY": str(place)}
+    inside = ["unshare", "--mount", "--pid", "--fork", "--mount-proc", "sh", "-c", script, "sh",
+              sys.executable, str(CLIENT)]
+    process = subprocess.Popen(inside, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process.stdin.write(steps)
+    process.stdin.flush()
+    assert [process.stdout.readline() for _ in range(4)] == ["0\n", "0\n", "0 1\n", "0\n"]
+    # The daemon knows it by the pid that it has out here, and can end it.
+    [pid] = one.ask(f"get_client_list {one.server()}").split()
+    assert pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().endswith(b"mps_client.py\0")
+    own = os.stat("/proc/self/ns/pid").st_ino
+    assert one.ask("ps").splitlines()[1].split()[4] != str(own)
+    one.ask(f"terminate_client {one.server()} {pid}")
+    out, _ = process.communicate("allocate 1\n", timeout=60)
+    assert out == f"{TERMINATED}\n"
+
+
+def ask_as(one, user, command):
+    """The daemon's answer to another user, who may not be able to start its program."""
+    body = f"""
+import os, socket
+os.setuid({user})
+daemon = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+daemon.connect("{one.pipe}/control")
+daemon.send(b"ui")
+daemon.send(b"{command}")
+print(daemon.recv(4096).decode())
+"""
+    return subprocess.run([sys.executable, "-c", body], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="other users need root")
+def test_another_users_clients_wait_until_the_first_users_have_gone(mps):
+    one = mps().start()
+    first = one.program().joined()
+    server = one.server()
+    late = one.program(user=65534)
+    late.say("init")
+    one.await_line("control", f"NEW CLIENT {late.pid} from user 65534: .*pending")
+    # A second one of the first user stands behind it.
+    third = one.program()
+    third.say("init")
+    one.await_line("control", f"NEW CLIENT {third.pid} from user 0: .*pending")
+    assert one.server() == server
+    first.end()
+    assert late.hear() == 0
+    assert one.server() != server
+    # Who is neither root nor the daemon's user gives no commands.
+    assert "root" in ask_as(one, 65534, "get_server_list")
+    late.end()
+    assert third.hear() == 0
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="other users need root")
+def test_one_server_serves_all_users_when_told_to(mps):
+    one = mps().start("-multiuser")
+    programs = [one.program().joined(), one.program(user=65534).joined()]
+    assert one.ask(f"get_client_list {one.server()}").split() == [str(each.pid) for each in programs]
+
+
+def test_a_fatal_fault_strikes_every_client_on_its_gpu(mps):
+    one = mps("a100-40gb-x4").start()
+    culprit, neighbour = one.program().joined(), one.program().joined()
+    elsewhere = one.program()
+    assert (elsewhere("init"), elsewhere("context", 1)) == (0, 0)
+    one.machine.sim("fault", "fail", "--function", "cuLaunchKernel", "--error", "LAUNCH_FAILED", "--gpu", "0")
+    assert culprit("spin", 1000) == LAUNCH_FAILED
+    one.machine.sim("clear")
+    one.await_line("server", "from ACTIVE to FAULT")
+    server = one.server()
+    assert one.ask(f"get_server_status {server}") == "FAULT\n"
+    assert neighbour("allocate", 1) == culprit("allocate", 1) == LAUNCH_FAILED
+    assert elsewhere("allocate", 1) == 0
+    # No new clients until those have gone.
+    assert one.program()("init") == NOT_READY
+    culprit.end()
+    neighbour.end()
+    one.await_line("server", "from RECOVERING to ACTIVE")
+    assert one.ask(f"get_server_status {server}") == "ACTIVE\n"
+    assert one.program().joined()("mps") == (0, 1)
+
+
+def test_a_server_has_the_devices_that_the_daemon_sees(mps):
+    one = mps("a100-40gb-x4").start(CUDA_VISIBLE_DEVICES="1,2")
+    assert one.program().joined()("count") == (0, 2)
+    assert one.program(CUDA_VISIBLE_DEVICES="2").joined()("count") == (0, 1)
+    assert one.program(CUDA_VISIBLE_DEVICES="0")("init") == NO_DEVICE
+    uuids = [gpu["uuid"] for gpu in one.machine.show()["gpus"]]
+    assert [line.split()[0] for line in one.ask("get_device_client_list").splitlines()] == uuids[1:3]
+
+
+def test_a_pipe_folder_with_too_long_a_path_is_refused(mps):
+    one = mps()
+    pipe = one.folder / ("long" * 25)
+    done = one.control("-d", pipe=pipe)
+    assert done.returncode == 1
+    assert "107 bytes" in done.stderr
+    assert one.control(commands="get_server_list", pipe=pipe).returncode == 1
