@@ -7,6 +7,8 @@ import subprocess
 
 import pytest
 
+from mps_support import Mps
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -21,6 +23,7 @@ class Machine:
         self.file = ROOT / "sim" / "machines" / f"{name}.yaml"
         self.folder = folder
         self.library = build_folder() / "sim" / "libnvidia-ml.so.1"
+        self.control = self.library.with_name("nvidia-cuda-mps-control")
         self.env = {
             **{k: v for k, v in os.environ.items() if k != "NVIDIA_VISIBLE_DEVICES"},
             "TRANCHE_SIM": str(self.file),
@@ -82,5 +85,19 @@ def machine(tmp_path):
         return opened[-1]
 
     yield open_machine
+    for one in opened:
+        one.close()
+
+
+@pytest.fixture
+def mps(machine):
+    """mps("l20") is a fresh simulated L20 machine on which MPS can be started."""
+    opened = []
+
+    def open_mps(name: str = "l20") -> Mps:
+        opened.append(Mps(machine(name)))
+        return opened[-1]
+
+    yield open_mps
     for one in opened:
         one.close()

@@ -3,135 +3,18 @@
 import os
 import pathlib
 import re
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 
 import pytest
 
-from conftest import build_folder
+from mps_support import CLIENT
 
-CLIENT = pathlib.Path(__file__).with_name("mps_client.py")
-CONTROL = build_folder() / "sim" / "nvidia-cuda-mps-control"
 OUT_OF_MEMORY, NO_DEVICE, DEVICE_UNAVAILABLE, LAUNCH_FAILED = 2, 100, 46, 719
 CONNECTION_FAILED, RPC_FAILURE, NOT_READY, MAX_CLIENTS, TERMINATED = 805, 806, 807, 808, 810
 L20 = 46068  # MiB
 CONTEXT = 256  # MiB
-
-
-class Program:
-    """A CUDA program that obeys (mps_client.py)."""
-
-    def __init__(self, machine, pipe=None, user=None, **env):
-        if pipe is not None:
-            env["CUDA_MPS_PIPE_DIRECTORY"] = str(pipe)
-        self.process = subprocess.Popen(
-            [sys.executable, str(CLIENT), *([] if user is None else [str(user)])],
-            env={**machine.env, **env}, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.pid = self.process.pid
-
-    def say(self, *words):
-        self.process.stdin.write(" ".join(map(str, words)) + "\n")
-        self.process.stdin.flush()
-
-    def hear(self):
-        numbers = [int(word) for word in self.process.stdout.readline().split()]
-        assert numbers, f"the program ended: {self.process.wait()}"
-        return numbers[0] if len(numbers) == 1 else tuple(numbers)
-
-    def __call__(self, *words):
-        self.say(*words)
-        return self.hear()
-
-    def joined(self):
-        """The same, with a context."""
-        assert (self("init"), self("context")) == (0, 0)
-        return self
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.wait()
-        self.process.stdout.close()
-
-
-class Mps:
-    """Daemons and clients of one machine."""
-
-    def __init__(self, machine):
-        self.machine = machine
-        # A socket's path has 107 bytes.
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="mps-", dir="/tmp"))
-        self.folder.chmod(0o755)
-        # Other users take part.
-        machine.env["TRANCHE_SIM_STATE"] = str(self.folder / "state")
-        self.pipe = self.folder / "pipe"
-        self.programs = []
-
-    def control(self, *arguments, commands="", pipe=None, log=None, **env):
-        env = {**self.machine.env, "CUDA_MPS_PIPE_DIRECTORY": str(pipe or self.pipe),
-               "CUDA_MPS_LOG_DIRECTORY": str(log or self.folder / "log"), **env}
-        return subprocess.run([str(CONTROL), *arguments], env=env, input=commands, text=True,
-                              capture_output=True, timeout=60)
-
-    def start(self, *arguments, **env):
-        done = self.control("-d", *arguments, **env)
-        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-        return self
-
-    def ask(self, commands, pipe=None):
-        done = self.control(commands=commands, pipe=pipe)
-        assert (done.returncode, done.stderr) == (0, ""), commands
-        return done.stdout
-
-    def refused(self, commands, pipe=None):
-        done = self.control(commands=commands, pipe=pipe)
-        assert done.returncode == 1, commands
-        return done.stderr
-
-    def program(self, pipe=None, **env):
-        self.programs.append(Program(self.machine, pipe or self.pipe, **env))
-        return self.programs[-1]
-
-    def server(self):
-        [server] = self.ask("get_server_list").split()
-        return int(server)
-
-    def daemon(self, pipe=None):
-        return int((pathlib.Path(pipe or self.pipe) / "nvidia-cuda-mps-control.pid").read_text())
-
-    def log(self, name):
-        return (self.folder / "log" / f"{name}.log").read_text()
-
-    def await_line(self, name, text):
-        """Until the log has the line: there is no other way to learn of some things from outside."""
-        while not re.search(text, self.log(name)):
-            os.sched_yield()
-
-    def close(self):
-        for program in self.programs:
-            program.process.kill()
-            program.end() if not program.process.stdin.closed else program.process.wait()
-        for path in self.folder.rglob("nvidia-cuda-mps-control.pid"):
-            try:
-                os.kill(int(path.read_text()), signal.SIGTERM)
-            except ProcessLookupError:
-                pass
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-
-@pytest.fixture
-def mps(machine):
-    opened = []
-
-    def open_mps(name="l20"):
-        opened.append(Mps(machine(name)))
-        return opened[-1]
-
-    yield open_mps
-    for one in opened:
-        one.close()
 
 
 def test_a_daemon_starts_answers_and_quits(mps):
@@ -341,7 +224,7 @@ def test_quit_waits_for_clients_or_its_time(mps):
     one.start()
     client = one.program().joined()
     env = {**one.machine.env, "CUDA_MPS_PIPE_DIRECTORY": str(one.pipe)}
-    waiting = subprocess.Popen([str(CONTROL), "-q"], env=env)
+    waiting = subprocess.Popen([str(one.machine.control), "-q"], env=env)
     one.await_line("control", "Cmd:quit\n")
     late = one.program()
     assert late("init") == NOT_READY
@@ -495,3 +378,99 @@ def test_a_pipe_folder_with_too_long_a_path_is_refused(mps):
     assert done.returncode == 1
     assert "107 bytes" in done.stderr
     assert one.control(commands="get_server_list", pipe=pipe).returncode == 1
+
+
+CONFIG = """
+schema_version = "1.0"
+
+[servers.training]
+pinned_memory_limit = "10G"
+active_thread_percentage = "50"
+
+[servers.training.namespaces.small]
+pinned_memory_limit = "4G"
+active_thread_percentage = "25"
+
+[[servers.training.devices]]
+uuid = "GPU-1"
+
+  [[servers.training.devices.sm_partitions]]
+  name = "large"
+  chunks = 4
+
+[servers.own]
+uid = 0
+pinned_memory_limit = "20G"
+
+[features.memacct]
+enabled = true
+"""
+
+
+def config(one, text):
+    path = one.folder / "config.toml"
+    path.write_text(text)
+    return str(path)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="a server of root's clients")
+def test_protocol_3_has_named_servers_and_namespaces(mps):
+    one = mps("h100-r615")
+    one.start("-p", "3", "-a", config(one, CONFIG))
+    assert len(one.ask("get_server_list").split()) == 2
+    for place, limit in (("training", 10), ("training/default", 10), ("training/small", 4), ("", 20)):
+        program = one.program(pipe=one.pipe / place).joined()
+        assert program("free") == (0, limit * 1024 - CONTEXT), place
+    small = one.program(pipe=one.pipe / "training" / "small", CUDA_MPS_PINNED_DEVICE_MEM_LIMIT="0=8G").joined()
+    assert small("free") == (0, 4 * 1024 - CONTEXT)
+    # The commands of protocol 2 are obeyed.
+    own, training = one.ask("get_server_list").split()  # by name
+    assert len(one.ask(f"get_client_list {training}").split()) == 4
+    assert len(one.ask(f"get_client_list {own}").split()) == 1
+    assert one.ask(f"get_active_thread_percentage {training}") == "50.0\n"
+    assert one.ask("quit -t 0") == ""
+    assert not (one.pipe / "training").exists()
+
+
+def test_protocol_3_is_for_drivers_that_have_it(mps):
+    one = mps()
+    done = one.control("-d", "-p", "3")
+    assert done.returncode == 1
+    assert "needs driver 615 or newer; this is 570.158.01" in done.stderr
+    assert one.control("-d", CUDA_MPS_PROTOCOL_VERSION="3").returncode == 1
+    assert one.control("-d", "-p", "4").returncode == 1
+
+
+@pytest.mark.parametrize("text, message", [
+    ("[servers.a]\nshare = 1\n", ":2: servers.a: unknown key 'share'"),
+    ("[servers.a]\nactive_thread_percentage = \"0\"\n", ":2: 'active_thread_percentage' must be"),
+    ("[servers.a]\npinned_memory_limit = \"10\"\n", ":2: 'pinned_memory_limit' must be"),
+    ("[servers.a]\nclient_priority = 1\n", ":2: 'client_priority' must be a string"),
+    ("[servers.a]\nuid = \"x\"\n", ":2: 'uid' must be a number"),
+    ("[servers.a.namespaces.b]\nuid = 1\n", "unknown key 'uid'"),
+    ("[features.memacct]\nenabled = 1\n", "'enabled' must be true or false"),
+    ("[[servers.a.devices]]\nsm_partitions = 1\n", "needs a uuid"),
+    ("schema_version = \"9\"\n", "schema_version"),
+    ("[servers", ":1:"),
+])
+def test_what_is_wrong_in_a_configuration_is_told_with_its_line(mps, text, message):
+    one = mps("h100-r615")
+    done = one.control("-d", "-p", "3", "-a", config(one, text))
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert one.control(commands="get_server_list").returncode == 1
+
+
+def test_a_configuration_needs_protocol_3_and_must_be_there(mps):
+    one = mps("h100-r615")
+    assert "-p 3" in one.control("-d", "-a", config(one, "")).stderr
+    missing = one.control("-d", "-p", "3", "-a", "/nowhere.toml")
+    assert (missing.returncode, missing.stderr) == (1, "open /nowhere.toml: no such file\n")
+
+
+def test_the_program_of_a_driver_root_is_the_same(mps):
+    one = mps()
+    root = one.folder / "root"
+    one.machine.sim("root", str(root), "--plain-nodes", "--driver-root", "/run/nvidia/driver")
+    installed = root / "run" / "nvidia" / "driver" / "usr" / "bin" / "nvidia-cuda-mps-control"
+    assert installed.read_bytes() == one.machine.control.read_bytes()

@@ -170,10 +170,11 @@ def test_a_duty_leaves_the_rest_of_the_time(machine):
     assert report["elapsed"] >= 9 * 10 * MS
 
 
-def test_what_is_beside_it_costs_a_request_its_time(machine):
-    one = machine("l20")
+def test_what_is_beside_it_costs_a_request_its_time(mps):
+    service = mps().start(**VIRTUAL)
+    one = service.machine
     scenario = ("--every", "0s", "--duration", "200ms", "--trouble", "none", *EXACT)
-    ways = ("--mechanisms", "time-slicing,mps,limits", "--mps-env", "TRANCHE_SIM_MPS_SERVER=1")
+    ways = ("--mechanisms", "time-slicing,mps,limits", "--mps-env", f"CUDA_MPS_PIPE_DIRECTORY={service.pipe}")
     said = load(one, "compare", *scenario, *ways, **VIRTUAL)
     assert said["alone"]["request"]["latency"]["p99"] == 2 * MS
     assert said["alone"]["neighbour"]["gpuPercent"] == pytest.approx(100)

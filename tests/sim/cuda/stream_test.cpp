@@ -112,41 +112,6 @@ TEST(CudaStream, two_processes_share_the_gpu_in_slices) {
   expect_success(b);
 }
 
-TEST(CudaStream, mps_clients_run_at_once) {
-  const VirtualWorld world("l20");
-  ::setenv("TRANCHE_SIM_MPS_SERVER", "1", 1);
-  ::setenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "25", 1);
-  in_program([] {
-    Program program;
-    const CUfunction spin = program.function(kSpin, "spin");
-    const CUevent begin = program.record();
-    program.spin(spin, 10 * kMs);
-    const CUevent end = program.record();
-    CUcontext other = nullptr;
-    ASSERT_EQ(program.cuCtxCreate_v2(&other, 0, 0), CUDA_SUCCESS);
-    const CUfunction spin_there = program.function(kSpin, "spin");
-    const CUevent begin_there = program.record();
-    program.spin(spin_there, 10 * kMs);
-    const CUevent end_there = program.record();
-    EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
-    EXPECT_FLOAT_EQ(program.between(begin_there, end_there), 40);
-    ASSERT_EQ(program.cuCtxSetCurrent(program.context), CUDA_SUCCESS);
-    EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
-    EXPECT_FLOAT_EQ(program.between(begin, end), 40);
-  });
-  ::unsetenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
-  ::setenv("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "0=1G", 1);
-  in_program([] {
-    Program program;
-    CUdeviceptr address = 0;
-    EXPECT_EQ(program.cuMemAlloc_v2(&address, kGiB), CUDA_ERROR_OUT_OF_MEMORY);
-    EXPECT_EQ(program.cuMemAlloc_v2(&address, kGiB / 2), CUDA_SUCCESS);
-    EXPECT_LT(program.free_bytes(), kGiB / 2);
-  });
-  ::unsetenv("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT");
-  ::unsetenv("TRANCHE_SIM_MPS_SERVER");
-}
-
 TEST(CudaStream, the_legacy_default_stream_waits_and_is_waited_for) {
   const VirtualWorld world("l20");
   in_program([] {
