@@ -34,12 +34,18 @@ std::uint32_t util_percent(const LiveUse& live, const WindowLoad& load) {
   return found == load.processes.end() ? 0 : found->permille / 10;
 }
 
+std::string kind_name(const Use& use) {
+  constexpr const char* kWords[] = {"compute", "graphics", "mps"};
+  return kWords[use.kind % 3];
+}
+
 Json processes(const Simulation& sim, std::uint32_t gpu) {
   Json list = Json::array();
   const WindowLoad load = window_load(sim, gpu, last_window(sim, gpu));
   for (const LiveUse& live : live_uses(sim, gpu)) {
     list.push_back({{"pid", live.pid},
                     {"name", live.process->name},
+                    {"kind", kind_name(*live.use)},
                     {"memoryMiB", live.use->memory.load() >> 20U},
                     {"utilPercent", util_percent(live, load)},
                     {"gpuInstance", instance_or_null(live.use->gpu_instance)},
@@ -111,8 +117,9 @@ void print_gpu(const Json& gpu) {
                mig["uuid"].get<std::string>());
   }
   for (const Json& process : gpu["processes"]) {
-    fmt::print("    pid {} {} MiB {} %\n", process["pid"].get<int>(),
-               process["memoryMiB"].get<std::uint64_t>(), process["utilPercent"].get<int>());
+    fmt::print("    pid {} {} {} MiB {} % {}\n", process["pid"].get<int>(),
+               process["kind"].get<std::string>(), process["memoryMiB"].get<std::uint64_t>(),
+               process["utilPercent"].get<int>(), process["name"].get<std::string>());
   }
 }
 

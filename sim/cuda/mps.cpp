@@ -124,7 +124,7 @@ void MpsClient::remove_context(const UseTarget& device) {
 
 void MpsClient::report_fault(const UseTarget& device, CUresult error) {
   const std::scoped_lock lock(mutex_);
-  end(error);
+  end(static_cast<std::uint32_t>(error));
   send_packet(connection_.get(),
               fmt::format("fault {} {}", encode(device), static_cast<std::uint32_t>(error)));
 }

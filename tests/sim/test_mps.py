@@ -86,6 +86,8 @@ def test_a_program_is_a_client_of_a_server_that_is_started_for_it(mps):
     table = one.machine.smi()
     assert re.search(rf"{server} +C +nvidia-cuda-mps-server", table)
     assert re.search(rf"{program.pid} +M\+C ", table)
+    kinds = {process["pid"]: process["kind"] for process in one.machine.show()["gpus"][0]["processes"]}
+    assert kinds == {server: "compute", program.pid: "mps"}
     program.end()
     one.await_line("server", rf"PID: {program.pid}\}} disconnected")
     assert one.ask(f"get_client_list {server}") == ""
@@ -474,3 +476,41 @@ def test_the_program_of_a_driver_root_is_the_same(mps):
     one.machine.sim("root", str(root), "--plain-nodes", "--driver-root", "/run/nvidia/driver")
     installed = root / "run" / "nvidia" / "driver" / "usr" / "bin" / "nvidia-cuda-mps-control"
     assert installed.read_bytes() == one.machine.control.read_bytes()
+
+
+def test_in_the_foreground_the_logs_are_told_as_well(mps):
+    one = mps()
+    env = {**one.machine.env, "CUDA_MPS_PIPE_DIRECTORY": str(one.pipe),
+           "CUDA_MPS_LOG_DIRECTORY": str(one.folder / "log")}
+    with subprocess.Popen([str(one.machine.control), "-f"], env=env, text=True,
+                          stdout=subprocess.PIPE) as daemon:
+        assert "Starting control daemon" in daemon.stdout.readline()
+        one.await_line("control", "binary version")
+        one.ask("start_server -uid 0")
+        daemon.terminate()
+        said = daemon.stdout.read()
+    assert daemon.returncode == 0
+    assert "Server has started" in said and said.rstrip().endswith(("Exit", "Server exiting"))
+    assert one.control(commands="get_server_list").returncode == 1
+
+
+def test_a_mig_device_has_a_server_too(mps):
+    one = mps("a100-40gb-mig").start()
+    one.ask("set_default_device_pinned_mem_limit 0 2G")
+    program = one.program().joined()
+    assert program("mps") == (0, 1)
+    assert program("free") == (0, 2048 - CONTEXT)
+    assert one.ask("get_device_client_list").startswith("MIG-")
+    [client] = [each for gpu in one.machine.show()["gpus"] for each in gpu["processes"] if each["kind"] == "mps"]
+    assert client["pid"] == program.pid and client["gpuInstance"] is not None
+
+
+def test_a_daemon_needs_a_machine_and_a_place_for_its_log(mps):
+    one = mps()
+    (one.folder / "file").write_text("")
+    done = one.control("-d", log=one.folder / "file")
+    assert done.returncode == 1 and "control.log" in done.stderr
+    nowhere = one.control("-d", TRANCHE_SIM=str(one.folder / "no.yaml"), TRANCHE_SIM_STATE=str(one.folder / "none"))
+    assert nowhere.returncode == 1 and "no.yaml" in nowhere.stderr
+    # Neither left a daemon behind.
+    one.start()
