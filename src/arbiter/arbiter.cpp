@@ -194,6 +194,7 @@ void Arbiter::sit(Seat& seat) {
     DeviceSeat& device = devices_.try_emplace(devices[i].uuid, now()).first->second;
     seat.parts.push_back(&device.put(seat.id, *seat.seat, i));
   }
+  next_step_ = now();  // its page says nothing yet
 }
 
 void Arbiter::let_go(const std::string& id) {
@@ -224,6 +225,9 @@ bool Arbiter::step() {
 
 void Arbiter::read_slots() {
   for (auto& [name, seat] : seats_) {
+    for (const wire::Interval& interval : seat.seat->take_left()) {
+      seat.parts[interval.device]->activity.ended.push_back(batch_of(interval));
+    }
     seat.seat->each_slot([&](unsigned slot) {
       seat.seat->usage().read(slot, reading_);
       for (const wire::Interval& interval : reading_.intervals) {
@@ -232,6 +236,7 @@ void Arbiter::read_slots() {
       for (unsigned i = 0; i < seat.parts.size(); ++i) {
         Activity& activity = seat.parts[i]->activity;
         activity.waiting |= reading_.waiting[i] > 0;
+        activity.unfinished += Ns{static_cast<std::int64_t>(reading_.unfinished[i])};
         if (reading_.busy_since[i] == 0) continue;
         const Ns since{static_cast<std::int64_t>(reading_.busy_since[i])};
         activity.busy_since = std::min(activity.busy_since.value_or(since), since);

@@ -4,7 +4,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
+#include <utility>
 
 namespace tranche::arbiter {
 
@@ -26,6 +28,10 @@ void wake(wire::DevicePolicy& policy) {
           nullptr, 0);
 }
 
+// A tenant may write any number; with what is allowed beyond it, it does not run over.
+Ns policy_time(std::uint64_t ns) {
+  return Ns{static_cast<std::int64_t>(std::min(ns, std::uint64_t{1} << 62U))};
+}
 std::uint64_t wire_time(Ns time) { return static_cast<std::uint64_t>(time.count()); }
 
 }  // namespace
@@ -57,9 +63,11 @@ bool DeviceSeat::step(Ns now) {
     }
     if (activity.busy_since && *activity.busy_since > now) activity.busy_since = now;
     is_busy |= activity.waiting || activity.busy_since || !activity.ended.empty();
-    const Ns asked{part.seat->usage().spent_ns(part.index)};
-    standings.try_emplace(
-        id, Standing{asked, activity.waiting, activity.busy_since, part.seat->is_empty()});
+    const Ns asked = policy_time(part.seat->usage().spent_ns(part.index));
+    standings.try_emplace(id, Standing{.asked = asked,
+                                       .outstanding = std::exchange(activity.unfinished, Ns{0}),
+                                       .waiting = activity.waiting,
+                                       .busy_since = activity.busy_since});
     activity.ended.clear();
     activity.waiting = false;
     activity.busy_since.reset();

@@ -14,6 +14,7 @@ namespace tranche::arbiter {
 // What one tenant's processes did on one device since the last step.
 struct Activity {
   std::vector<limit::Batch> ended;
+  limit::Ns unfinished{0};  // of what the processes that live asked for
   std::optional<limit::Ns> busy_since{};
   bool waiting = false;
 };

@@ -281,6 +281,8 @@ void TenantSeat::dismiss(Key key) {
   poller_.remove(member.process.fd());
   if (member.connection) poller_.remove(member.connection->fd());
   add(member, ended_);
+  const auto reading = usage_.read(member.slot);
+  left_.insert(left_.end(), reading.intervals.begin(), reading.intervals.end());
   ++changes_;
   usage_.release(member.process.id());
   members_.erase(entry);

@@ -14,6 +14,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "arbiter/poller.h"
@@ -74,6 +75,8 @@ class TenantSeat {
   void each_process(auto&& handle) const {
     for (const auto& [key, member] : members_) handle(member.process.id());
   }
+  // What processes told that have ended since the last call, and nobody had read.
+  std::vector<limit::wire::Interval> take_left() { return std::exchange(left_, {}); }
   // Of all its processes since this arbiter began, those that have ended too.
   struct Totals {
     std::uint64_t refused = 0;     // allocations
@@ -130,6 +133,7 @@ class TenantSeat {
   std::uint64_t changes_ = 0;
   std::map<unsigned, std::uint64_t> lent_;  // by device
   std::set<unsigned> without_memory_;       // devices
+  std::vector<limit::wire::Interval> left_{};
 };
 
 }  // namespace tranche::arbiter

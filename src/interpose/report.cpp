@@ -77,6 +77,7 @@ void go_without(const Part& part, std::uint64_t ns) {
 }  // namespace
 
 void ask(const Part& part, std::uint64_t ns) {
+  part.slot().asked_ns[part.device].fetch_add(ns, std::memory_order_relaxed);
   spent(part).fetch_add(ns, std::memory_order_relaxed);
   unfinished_ns[part.number].fetch_add(ns, std::memory_order_relaxed);
 }
@@ -92,6 +93,7 @@ void report(const Part& part, std::uint64_t begin, std::uint64_t end, std::uint3
   slot.ring[number % wire::kRing] = {begin, end, part.device, launches, asked};
   slot.written.store(number + 1, std::memory_order_release);
   slot.measured_ns[part.device].fetch_add(end - begin, std::memory_order_relaxed);
+  slot.ended_ns[part.device].fetch_add(asked, std::memory_order_relaxed);
   const std::uint64_t each = launches != 0 ? (end - begin) / launches : 0;
   if (each > slot.longest_ns.load(std::memory_order_relaxed)) {
     slot.longest_ns.store(each, std::memory_order_relaxed);

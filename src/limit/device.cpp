@@ -44,10 +44,6 @@ ByTenant<Permit> Device::step(Ns now, const ByTenant<Standing>& standings) {
   for (const auto& [id, standing] : standings) {
     const auto account = accounts_.find(id);
     if (account == accounts_.end()) continue;
-    // The work of a process that was killed went with it. If some of it is told all the same (it
-    // was another arbiter's process), it is not settled twice.
-    Ns& settled = account->second.settled;
-    settled = standing.is_gone ? standing.asked : std::min(settled, standing.asked);
     demands[id] = demand_of(account->second, standing);
   }
   ByTenant<Permit> permits;
@@ -71,9 +67,8 @@ Ns Device::charged(TenantId tenant) const {
 
 void Device::settle() {
   for (auto& [id, account] : accounts_) {
-    std::erase_if(account.ended, [&, &sum = account.settled](const Ended& batch) {
+    std::erase_if(account.ended, [&](const Ended& batch) {
       if (batch.end > whose_.closed()) return false;
-      sum += batch.asked;
       account.recently_asked += batch.asked;
       return true;
     });
@@ -92,14 +87,13 @@ Ns Device::Account::expected(Ns asked) const {
   return Ns{static_cast<std::int64_t>(static_cast<double>(asked.count()) * std::max(part, 0.25))};
 }
 
-Demand Device::demand_of(const Account& account, const Standing& standing) const {
+Demand Device::demand_of(const Account& account, const Standing& standing) {
   Ns ended{0};
   for (const Ended& batch : account.ended) ended += batch.asked;
-  return {
-      .ended = account.expected(ended),
-      .outstanding = account.expected(std::max(standing.asked - account.settled - ended, Ns{0})),
-      .room = std::max(account.allowed - standing.asked, Ns{0}),
-      .waiting = standing.waiting};
+  return {.ended = account.expected(ended),
+          .outstanding = account.expected(standing.outstanding),
+          .room = std::max(account.allowed - standing.asked, Ns{0}),
+          .waiting = standing.waiting};
 }
 
 }  // namespace tranche::limit

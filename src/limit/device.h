@@ -30,9 +30,9 @@ struct Batch {
 // A tenant as it stands.
 struct Standing {
   Ns asked{0};                     // sum of what it ever asked for; grows
+  Ns outstanding{0};               // of that, by processes that live: not told to have ended
   bool waiting = false;            // a thread stands at the gate
   std::optional<Ns> busy_since{};  // the oldest batch that runs and has not ended began then
-  bool is_gone = false;  // no process of it lives: what has not ended will not be told any more
 };
 
 // What a tenant may do until it hears anew.
@@ -72,7 +72,6 @@ class Device {
     Ns asked;
   };
   struct Account {
-    Ns settled{0};              // of `asked`: ended and closed
     std::deque<Ended> ended{};  // and not closed
     Ns allowed{0};
     Ns charged{0};
@@ -85,7 +84,7 @@ class Device {
   static constexpr Ns kRecent = std::chrono::milliseconds(20);
 
   void settle();
-  Demand demand_of(const Account& account, const Standing& standing) const;
+  static Demand demand_of(const Account& account, const Standing& standing);
 
   Apportioner whose_;
   Shares shares_;

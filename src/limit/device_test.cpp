@@ -193,13 +193,14 @@ TEST(Device, WorkThatWentWithItsProcessHoldsNobodyBack) {
   const auto closed = [&](Ns now, const Standing& standing) {
     return device.step(now, {{critical, standing}, {other, waits}}).at(other).closed;
   };
-  EXPECT_TRUE(closed(1ms, {.asked = 2ms}));
-  EXPECT_TRUE(closed(1s, {.asked = 2ms})) << "it may run yet, behind a long launch";
-  closed(2s, {.asked = 2ms, .is_gone = true});
-  EXPECT_FALSE(closed(2s + 10ms, {.asked = 2ms, .is_gone = true}));
-  // The next process of the tenant begins with nothing outstanding, and what it asks for counts.
-  EXPECT_FALSE(closed(3s, {.asked = 2ms}));
-  EXPECT_TRUE(closed(3s + 1ms, {.asked = 3ms}));
+  EXPECT_TRUE(closed(1ms, {.asked = 2ms, .outstanding = 2ms}));
+  EXPECT_TRUE(closed(1s, {.asked = 2ms, .outstanding = 2ms})) << "behind a long launch";
+  // One process of two has ended, and what it asked for with it.
+  EXPECT_TRUE(closed(2s, {.asked = 2ms, .outstanding = 1ms}));
+  EXPECT_TRUE(closed(2s + 10ms, {.asked = 2ms, .outstanding = 1ms}));
+  closed(3s, {.asked = 2ms});
+  EXPECT_FALSE(closed(3s + 10ms, {.asked = 2ms}));
+  EXPECT_TRUE(closed(3s + 20ms, {.asked = 3ms, .outstanding = 1ms}));
 }
 
 }  // namespace

@@ -108,6 +108,7 @@ class VirtualDevice {
     Ns pending{0};  // what the program wants to launch and may not yet
     Ns asked{0};
     Ns finished_asked{0};
+    Ns told_asked{0};
     Ns estimate{0};  // of a launch, 0: none seen
     struct Ended {
       Batch batch;
@@ -162,6 +163,7 @@ class VirtualDevice {
     tenant.next_harvest = now_ + kHarvest;
     for (const auto& [batch, launches] : tenant.ended) {
       device_.finished({static_cast<std::uint32_t>(index)}, batch);
+      tenant.told_asked += batch.asked;
       learn(tenant.estimate, batch.stretch.length() / launches);
     }
     tenant.ended.clear();
@@ -187,7 +189,7 @@ class VirtualDevice {
       const Tenant& tenant = tenants_[i];
       // As the library says it: of when it looked last.
       standings[{i}] = {
-          tenant.asked, tenant.waiting,
+          tenant.asked, tenant.asked - tenant.told_asked, tenant.waiting,
           tenant.queue.empty() ? std::nullopt : std::optional(tenant.queue.front().begin)};
     }
     for (const auto& [id, permit] : device_.step(now_, standings)) {

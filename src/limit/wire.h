@@ -91,9 +91,13 @@ struct alignas(64) Slot {
   Word busy_since[kMaxDevices];  // begin of the oldest batch that runs and has not ended; 0: none
   Half waiting[kMaxDevices];     // threads that stand at the gate
   // Ring of intervals: the process writes at `written % kRing`, then raises it; a reader that lags
-  // more than kRing behind has lost some, and takes their sum from `measured_ns`.
+  // more than kRing behind has lost some, and takes their sum from `measured_ns` and `ended_ns`.
   Word written;
   Word measured_ns[kMaxDevices];
+  // What the process asked for (its part of `spent_ns`), and what of that was reported. The rest
+  // has not ended, or never will: it goes with the process.
+  Word asked_ns[kMaxDevices];
+  Word ended_ns[kMaxDevices];
   Word longest_ns;  // longest single launch or graph seen
   Word refused;     // allocations that the limit refused
   Half pid;         // the process, as the arbiter sees it, and NVML on the node

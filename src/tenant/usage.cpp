@@ -67,6 +67,8 @@ struct SlotHead {
   std::uint32_t waiting[wire::kMaxDevices];
   std::uint64_t written;
   std::uint64_t measured_ns[wire::kMaxDevices];
+  std::uint64_t asked_ns[wire::kMaxDevices];
+  std::uint64_t ended_ns[wire::kMaxDevices];
   std::uint64_t longest_ns;
   std::uint64_t refused;
   std::uint32_t pid;
@@ -83,23 +85,8 @@ std::uint64_t monotonic_ns() {
   return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 }
 
-// `AnySlot`: a wire::Slot that its process writes meanwhile, or a PlainSlot.
-template <class AnySlot>
-void fill(const AnySlot& from, unsigned devices, std::uint64_t& seen, SlotReading& reading) {
-  reading.busy_since.assign(from.busy_since, from.busy_since + devices);
-  reading.waiting.assign(from.waiting, from.waiting + devices);
-  reading.intervals.clear();
-  reading.lost = 0;
-  const std::uint64_t written = from.written;
-  if (written < seen) seen = written;  // it was set back: begin there
-  if (written - seen > wire::kRing) {
-    reading.lost = written - seen - wire::kRing;
-    seen = written - wire::kRing;
-  }
-  for (; seen < written; ++seen) {
-    const wire::Interval interval = from.ring[seen % wire::kRing];
-    if (interval.device < devices) reading.intervals.push_back(interval);
-  }
+std::uint64_t beyond(std::uint64_t sum, std::uint64_t known) {
+  return sum > known ? sum - known : 0;
 }
 
 struct Header {
@@ -123,7 +110,8 @@ Usage::Usage(Descriptor file, Descriptor owners_file, unsigned devices,
       // Of this making: what a process held in a file that was lost is not taken for what stands
       // here.
       generations_(wire::kMaxProcesses, monotonic_ns()),
-      seen_(wire::kMaxProcesses) {}
+      seen_(wire::kMaxProcesses),
+      told_(std::size_t{wire::kMaxProcesses} * devices_) {}
 
 Result<Usage> Usage::open(const std::filesystem::path& dir, const std::string& tenant,
                           unsigned devices) {
@@ -164,6 +152,9 @@ Result<void> Usage::load_owners() {
     const auto plain = read_at<PlainSlot>(fd(), place_of(slot));
     generations_[slot] = plain.generation;
     seen_[slot] = plain.written;
+    for (unsigned i = 0; i < devices_; ++i) {
+      told(slot)[i] = {plain.measured_ns[i], plain.ended_ns[i]};
+    }
   }
   return {};
 }
@@ -178,6 +169,7 @@ Result<void> Usage::clear(unsigned slot) {
   PlainSlot plain{};
   plain.generation = ++generations_[slot];
   seen_[slot] = 0;
+  std::ranges::fill(told(slot), Told{});
   return write_at(fd(), &plain, sizeof(plain), place_of(slot));
 }
 
@@ -226,6 +218,54 @@ const wire::UsageFile* Usage::mapped() const {
   return static_cast<const wire::UsageFile*>(mapping_->data());
 }
 
+// `AnySlot`: a wire::Slot that its process writes meanwhile, or a PlainSlot.
+template <class AnySlot>
+void Usage::fill(const AnySlot& from, unsigned slot, SlotReading& reading) {
+  reading.slot = slot;
+  reading.busy_since.assign(from.busy_since, from.busy_since + devices_);
+  reading.waiting.assign(from.waiting, from.waiting + devices_);
+  reading.intervals.clear();
+  reading.lost = 0;
+  std::uint64_t& seen = seen_[slot];
+  const std::uint64_t written = from.written;
+  if (written < seen) seen = written;  // it was set back: begin there
+  if (written - seen > wire::kRing) {
+    reading.lost = written - seen - wire::kRing;
+    seen = written - wire::kRing;
+  }
+  for (; seen < written; ++seen) {
+    const wire::Interval interval = from.ring[seen % wire::kRing];
+    if (interval.device >= devices_) continue;
+    reading.intervals.push_back(interval);
+    Told& sums = told(slot)[interval.device];
+    sums.measured += interval.end - interval.begin;
+    sums.asked += interval.asked_ns;
+  }
+  if (reading.lost != 0) tell_lost(from, slot, reading);
+  reading.unfinished.clear();
+  for (unsigned i = 0; i < devices_; ++i) {
+    reading.unfinished.push_back(
+        std::min(beyond(from.asked_ns[i], told(slot)[i].asked), kMostUnfinished));
+  }
+}
+
+// The sums are raised after the intervals are written, so what was told may be ahead of them.
+template <class AnySlot>
+void Usage::tell_lost(const AnySlot& from, unsigned slot, SlotReading& reading) {
+  for (unsigned i = 0; i < devices_; ++i) {
+    Told& sums = told(slot)[i];
+    const std::uint64_t measured = beyond(from.measured_ns[i], sums.measured);
+    const std::uint64_t asked = beyond(from.ended_ns[i], sums.asked);
+    const auto first = std::ranges::find(reading.intervals, i, &wire::Interval::device);
+    if (first == reading.intervals.end() || measured > first->begin) continue;
+    if (measured == 0 && asked == 0) continue;
+    sums.measured += measured;
+    sums.asked += asked;
+    const std::uint64_t end = first->begin;
+    reading.intervals.insert(first, {end - measured, end, i, 0, asked});
+  }
+}
+
 SlotReading Usage::read(unsigned slot) {
   SlotReading reading;
   read(slot, reading);
@@ -234,11 +274,10 @@ SlotReading Usage::read(unsigned slot) {
 
 void Usage::read(unsigned slot, SlotReading& reading) {
   if (const auto* file = mapped(); file != nullptr) {
-    fill(file->slot[slot], devices_, seen_[slot], reading);
+    fill(file->slot[slot], slot, reading);
   } else {
-    fill(read_at<PlainSlot>(fd(), place_of(slot)), devices_, seen_[slot], reading);
+    fill(read_at<PlainSlot>(fd(), place_of(slot)), slot, reading);
   }
-  reading.slot = slot;
 }
 
 Usage::Summary Usage::summary(unsigned slot) const {

@@ -16,6 +16,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,11 +31,17 @@ namespace tranche::tenant {
 // What a process is doing: the part of its slot that the arbiter reads each tick.
 struct SlotReading {
   unsigned slot = 0;
-  std::vector<std::uint64_t> busy_since{};         // ns by device; 0: idle
-  std::vector<std::uint32_t> waiting{};            // threads at the gate, by device
-  std::vector<limit::wire::Interval> intervals{};  // since the last reading
-  std::uint64_t lost = 0;                          // intervals overwritten before they were read
+  std::vector<std::uint64_t> busy_since{};  // ns by device; 0: idle
+  std::vector<std::uint32_t> waiting{};     // threads at the gate, by device
+  // Since the last reading. Those that were overwritten before they were read are one, of as much
+  // as they were together, that ended when the first of those left began.
+  std::vector<limit::wire::Interval> intervals{};
+  std::uint64_t lost = 0;  // so many
+  // Of what it asked for, by device, what has not been told to have ended, ns; kMostUnfinished at
+  // most.
+  std::vector<std::uint64_t> unfinished{};
 };
+inline constexpr std::uint64_t kMostUnfinished = std::uint64_t{1} << 40U;
 
 class Usage {
  public:
@@ -74,6 +81,10 @@ class Usage {
  private:
   Usage(Descriptor file, Descriptor owners_file, unsigned devices,
         std::optional<GuardedMapping> mapping);
+  template <class AnySlot>
+  void tell_lost(const AnySlot& from, unsigned slot, SlotReading& reading);
+  template <class AnySlot>
+  void fill(const AnySlot& from, unsigned slot, SlotReading& reading);
   // nullptr: the file is to be read by pread.
   const limit::wire::UsageFile* mapped() const;
   Result<void> load_owners();
@@ -87,6 +98,15 @@ class Usage {
   std::vector<std::optional<ProcessId>> owners_;  // by slot
   std::vector<std::uint64_t> generations_;
   std::vector<std::uint64_t> seen_;  // intervals read, by slot
+  // What was told of a slot's work on each device, by slot and device.
+  struct Told {
+    std::uint64_t measured = 0;
+    std::uint64_t asked = 0;
+  };
+  std::span<Told> told(unsigned slot) {
+    return std::span(told_).subspan(std::size_t{slot} * devices_, devices_);
+  }
+  std::vector<Told> told_;
 };
 
 }  // namespace tranche::tenant

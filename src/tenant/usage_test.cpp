@@ -86,8 +86,11 @@ TEST_F(UsageTest, ReadsWhatIsNewInTheRing) {
   ASSERT_EQ(usage.take(kOne), 0U);
   wire::Slot& slot = map(usage).slot[0];
   const auto write = [&](std::uint64_t begin, std::uint32_t device) {
+    slot.asked_ns[device % wire::kMaxDevices] += 4;
     slot.ring[slot.written % wire::kRing] = {begin, begin + 5, device, 1, 4};
     slot.written += 1;
+    slot.measured_ns[device % wire::kMaxDevices] += 5;
+    slot.ended_ns[device % wire::kMaxDevices] += 4;
   };
   write(10, 0);
   write(20, 1);
@@ -98,10 +101,34 @@ TEST_F(UsageTest, ReadsWhatIsNewInTheRing) {
   for (std::uint64_t i = 0; i < wire::kRing + 3; ++i) write(100 + i, 0);
   reading = usage.read(0);
   EXPECT_EQ(reading.lost, 3U);
-  ASSERT_EQ(reading.intervals.size(), wire::kRing);
-  EXPECT_EQ(reading.intervals[0].begin, 103U);
+  ASSERT_EQ(reading.intervals.size(), wire::kRing + 1);
+  EXPECT_EQ(reading.intervals[1].begin, 103U);
+  const wire::Interval& lost = reading.intervals[0];
+  EXPECT_EQ(lost.end, 103U);
+  EXPECT_EQ(lost.end - lost.begin, 15U) << "what three measured";
+  EXPECT_EQ(lost.asked_ns, 12U);
   write(1, wire::kMaxDevices);
   EXPECT_TRUE(usage.read(0).intervals.empty()) << "no such device";
+}
+
+TEST_F(UsageTest, TellsWhatWasAskedForAndHasNotEnded) {
+  {
+    Usage usage = open();
+    ASSERT_EQ(usage.take(kOne), 0U);
+    wire::Slot& slot = map(usage).slot[0];
+    slot.asked_ns[0] = 100;
+    slot.ring[0] = {10, 20, 0, 1, 30};
+    slot.written = 1;
+    slot.ended_ns[0] = 30;
+    EXPECT_EQ(usage.read(0).unfinished, (std::vector<std::uint64_t>{70, 0}));
+    slot.asked_ns[1] = wire::kNoLimit;
+    EXPECT_EQ(usage.read(0).unfinished, (std::vector<std::uint64_t>{70, kMostUnfinished}));
+  }
+  Usage next = open();
+  EXPECT_EQ(next.read(0).unfinished[0], 70U) << "the next arbiter's";
+  EXPECT_TRUE(next.release(kOne));
+  ASSERT_EQ(next.take(kTwo), 0U);
+  EXPECT_EQ(next.read(0).unfinished[0], 0U);
 }
 
 // The file is the tenant's: nothing that it writes there breaks the arbiter.

@@ -101,6 +101,7 @@ class Tenant {
       auto& usage = session_.usage();
       auto& slot = usage.slot[session_.slot()];
       usage.spent_ns[0] += kBatch;
+      slot.asked_ns[0] += kBatch;
       std::uint64_t begin = 0;
       std::uint64_t free_at = common_.free_at[device_];
       do {
@@ -260,6 +261,7 @@ void notices(std::string_view what, std::chrono::milliseconds pause, int times) 
     std::this_thread::sleep_for(pause);
     const std::uint64_t begin = now_ns();
     critical.usage().spent_ns[0] += kBatch;
+    slot.asked_ns[0] += kBatch;
     slot.busy_since[0] = begin;
     critical.notify(wire::Message::kWaiting, 0);
     // Without keeping a processor from the arbiter.

@@ -2,7 +2,10 @@
 
 #include "arbiter/arbiter.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -204,6 +207,7 @@ TEST_F(ArbiterTest, GpuTimeIsHandedOutAsPromised) {
     ASSERT_NE(allowed, wire::kNoLimit);
     const std::uint64_t work = allowed > spent ? allowed - spent : 0;
     spent = allowed;
+    slot.asked_ns[0] += work;
     const std::uint64_t begin = now();
     clock.advance(1ms);
     if (work == 0) continue;
@@ -232,6 +236,22 @@ TEST_F(ArbiterTest, ItSleepsWhenNobodyWorks) {
   EXPECT_EQ(library.policy->awake, 0U);
 }
 
+// While it is awake, and the tenants that worked are gone.
+TEST_F(ArbiterTest, ATenantThatComesIsHeldAtOnce) {
+  promise(limits("a", 300));
+  const Library before = registered("a");
+  before.usage->slot[before.welcome.slot].waiting[0] = 1;
+  rounds(1);
+  ASSERT_TRUE(arbiter->is_awake());
+  std::filesystem::remove(dir / "tenants" / "a.json");
+  clock.advance(3ms);
+  rounds(2);
+  ASSERT_EQ(arbiter->tenants(), 0U);
+  promise(limits("b", 300));
+  const Library library = registered("b");
+  EXPECT_NE(library.policy->devices[0].allowed_ns, wire::kNoLimit);
+}
+
 class PriorityTest : public ArbiterTest {
  protected:
   void SetUp() override {
@@ -258,6 +278,38 @@ class PriorityTest : public ArbiterTest {
   void begin() {
     critical.usage->slot[critical.welcome.slot].busy_since[0] = now();
     critical.usage->spent_ns[0] += 100'000;
+    critical.usage->slot[critical.welcome.slot].asked_ns[0] += 100'000;
+  }
+  // A process of the latency-critical tenant that has such work, and waits to be killed.
+  pid_t another_begins() {
+    int ready[2];
+    EXPECT_EQ(pipe2(ready, O_NONBLOCK), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      Library library;
+      if (!library.connect_to(dir / "tenants" / "critical" / "arbiter.sock") || !library.hello() ||
+          !library.hear()) {
+        _exit(1);
+      }
+      library.usage->slot[library.welcome.slot].asked_ns[0] += 100'000;
+      library.usage->spent_ns[0] += 100'000;
+      if (::write(ready[1], "y", 1) == 1) pause();
+      _exit(1);
+    }
+    char answer = 0;
+    while (::read(ready[0], &answer, 1) != 1 && waitpid(child, nullptr, WNOHANG) == 0) {
+      arbiter->round(1ms);
+    }
+    close(ready[0]);
+    close(ready[1]);
+    EXPECT_EQ(answer, 'y');
+    return child;
+  }
+  void milliseconds(int count) {
+    for (int i = 0; i < count; ++i) {
+      clock.advance(1ms);
+      rounds(2);
+    }
   }
   static bool calls(const Library& library) {
     return library.say(wire::Notice{wire::kHelloMagic, wire::Message::kWaiting, 0, 0});
@@ -340,6 +392,35 @@ TEST_F(ArbiterTest, TheNextOneServesTheSameTenants) {
   EXPECT_EQ(after.welcome.slot, before.welcome.slot);
   EXPECT_NE(after.policy->epoch, before.policy->epoch);
   EXPECT_FALSE(after.ledger().charge(0, 40 * kMiB));
+}
+
+// What was used under the one before is not taken for work that has not ended.
+TEST_F(ArbiterTest, TheNextOneHandsOutTimeToThoseThatUsedMuch) {
+  promise(limits("a", 300));
+  const Library before = registered("a");
+  wire::Slot& slot = before.usage->slot[before.welcome.slot];
+  before.usage->spent_ns[0] = 5'000'000'000;
+  slot.asked_ns[0] = 5'000'000'000;
+  slot.ended_ns[0] = 5'000'000'000;
+  open();
+  const Library after = registered("a");
+  slot.waiting[0] = 1;
+  for (int ms = 0; ms < 20; ++ms) {
+    clock.advance(1ms);
+    rounds(1);
+  }
+  EXPECT_GT(after.policy->devices[0].allowed_ns, 5'000'000'000U);
+}
+
+// Of two processes of a tenant one ends with work that nobody will see the end of; the other lives.
+TEST_F(PriorityTest, WorkOfAProcessThatWasKilledHoldsNobodyBack) {
+  const pid_t child = another_begins();
+  milliseconds(20);
+  EXPECT_EQ(rest.policy->devices[0].closed, 1U);
+  kill(child, SIGKILL);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  milliseconds(20);
+  EXPECT_EQ(rest.policy->devices[0].closed, 0U);
 }
 
 }  // namespace
