@@ -39,6 +39,7 @@ Agent::Agent(Ports ports, Settings settings, ConfigSource& source, config::Loade
 
 Agent::~Agent() {
   if (ports_.bell != nullptr) ports_.bell->listen({});
+  setter_.reset();
   pruner_.reset();
   xids_.reset();
   hardware_.reset();

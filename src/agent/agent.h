@@ -34,6 +34,7 @@
 #include "agent/periodic.h"
 #include "agent/plugin_set.h"
 #include "agent/registrar.h"
+#include "agent/setting_follower.h"
 #include "agent/status_file.h"
 #include "agent/xid_watch.h"
 #include "base/clock.h"
@@ -66,6 +67,7 @@ class Agent {
     std::function<void(const ConfigReport&)> report = {};
     std::function<void(const NodeNotice&)> tell = {};
     std::function<void(EvictPolicy)> evict = {};
+    SettingFollower* settings = nullptr;  // null: nothing is set by anybody
   };
   struct Settings {
     config::AgentOptions options;
@@ -176,6 +178,7 @@ class Agent {
   std::optional<HardwareWatch> hardware_;
   std::optional<XidWatch> xids_;
   std::optional<Periodic> pruner_;
+  std::optional<Periodic> setter_;
 };
 
 }  // namespace tranche::agent

@@ -11,6 +11,8 @@ namespace tranche::agent {
 namespace {
 
 constexpr std::chrono::seconds kPruneInterval{60};
+constexpr std::chrono::milliseconds kSettingsInterval{500};
+constexpr std::chrono::seconds kLongestSetting{5};
 constexpr std::chrono::milliseconds kLockRetry{500};
 
 // Waits until `fd` is readable or `time` has passed.
@@ -104,6 +106,7 @@ void Agent::open_grants() {
       LimitKeeper::Options{.library = library.empty() ? library_beside_program() : library,
                            .state_dir = settings_.options.state_dir},
       *grants_, ports_.log);
+  if (ports_.settings == nullptr) limits_->settle({});
   if (const auto restored = grants_->all().size(); restored > 0) {
     ports_.log.info(fmt::format("restored {} grants from {}", restored, dir.string()));
   }
@@ -175,6 +178,11 @@ void Agent::start_watches() {
     if (!limits_) return;
     if (const auto held = ports_.pod_resources.list()) limits_->prune(*held);
   });
+  if (limits_ && ports_.settings != nullptr) {
+    setter_.emplace(kSettingsInterval, [this] {
+      ports_.settings->look(ports_.pod_resources, *limits_, {.deadline = kLongestSetting});
+    });
+  }
   if (!settings_.xid_policy.listens()) return;
   xids_.emplace(ports_.events,
                 XidWatch::Callbacks{.event =

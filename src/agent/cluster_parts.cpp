@@ -37,7 +37,9 @@ void ClusterParts::watch_arbiter(const config::AgentOptions& options, const Cloc
                                  const Log& log) {
   if (options.arbiter_state_dir.empty()) return;
   if (!node_) node_.emplace(*objects_, options.node_name, bell_, log);
-  findings_.emplace(*objects_, *node_,
+  pods_.emplace(*objects_, options.node_name, log);
+  settings_.emplace(*objects_, *node_, *pods_, clock, log);
+  findings_.emplace(*objects_, *node_, *pods_,
                     FindingReporter::Options{.arbiter_dir = options.arbiter_state_dir,
                                              .asks = options.ask_evictions},
                     clock, log);

@@ -12,6 +12,7 @@
 #include "agent/node_reporter.h"
 #include "agent/node_view.h"
 #include "agent/periodic.h"
+#include "agent/setting_follower.h"
 #include "agent/status_file.h"
 #include "config/agent_options.h"
 #include "config/load.h"
@@ -29,7 +30,8 @@ class ClusterParts {
   // labels() is asked for.
   void label(config::LabelOutput output, const config::AgentOptions& options, const Log& log);
 
-  // What the arbiter finds is told from now on, where the options say where it is. At most once.
+  // Where an arbiter runs, as the options say: what it finds is told from now on, and what the
+  // operator sets can be followed. At most once.
   void watch_arbiter(const config::AgentOptions& options, const Clock& clock, const Log& log);
 
   Bell& bell() { return bell_; }
@@ -43,6 +45,8 @@ class ClusterParts {
   void tell(const NodeNotice& notice) {
     if (reporter_) reporter_->tell(notice);
   }
+  // null: nothing is set by anybody.
+  SettingFollower* settings() { return settings_ ? &*settings_ : nullptr; }
   // Who is to be evicted from now on.
   void evict(EvictPolicy policy) {
     if (findings_) findings_->follow(std::move(policy));
@@ -57,7 +61,9 @@ class ClusterParts {
   std::optional<ClusterSource> source_;
   std::unique_ptr<LabelSink> labels_;
   std::optional<NodeReporter> reporter_;
+  std::optional<PodsOfNode> pods_;
   std::optional<FindingReporter> findings_;
+  std::optional<SettingFollower> settings_;
   std::optional<Periodic> finder_;  // last: its thread uses findings_
 };
 

@@ -15,10 +15,11 @@ constexpr std::chrono::seconds kPause{30};  // after a write that failed
 
 }  // namespace
 
-FindingReporter::FindingReporter(cluster::Objects& objects, const NodeView& node, Options options,
-                                 const Clock& clock, const Log& log)
+FindingReporter::FindingReporter(cluster::Objects& objects, const NodeView& node, PodsOfNode& pods,
+                                 Options options, const Clock& clock, const Log& log)
     : objects_(objects),
       node_(node),
+      pods_(pods),
       options_(std::move(options)),
       clock_(clock),
       log_(log),
@@ -38,8 +39,9 @@ void FindingReporter::look(const cluster::Call& call) {
   }
   FindingNotices notices;
   if (!status_.findings.empty()) {
-    const auto* pods = this->pods();
-    if (pods == nullptr) return;  // soon
+    // Without leave to read Pods there are none, and the node's Events are told all the same.
+    const auto pods = pods_.all();
+    if (!pods) return;  // soon
     EvictPolicy policy;
     if (options_.asks) {
       const std::scoped_lock lock(mutex_);
@@ -81,26 +83,6 @@ void FindingReporter::read_status() {
                           file.string(), message));
   }
   complaint_ = message;
-}
-
-// nullptr: not read yet.
-const std::vector<cluster::Pod>* FindingReporter::pods() {
-  if (!pods_) {
-    pods_.emplace(
-        objects_,
-        cluster::WatchCache::Options{
-            .kind = cluster::kPod,
-            .selection = {.field_selector = "spec.nodeName=" + node_.name()},
-            .backoff = options_.backoff},
-        [](const cluster::CacheChange&) {}, log_);
-  }
-  // Without leave to read Pods the node's Events are told all the same.
-  if (!pods_->synced() && !pods_->failure()) return nullptr;
-  known_pods_.clear();
-  for (const auto& object : pods_->all()) {
-    if (auto pod = cluster::parse_pod(object.json)) known_pods_.push_back(*std::move(pod));
-  }
-  return &known_pods_;
 }
 
 // Writes what differs from what stands in the Node, and again before it is too old.

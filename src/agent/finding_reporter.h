@@ -17,13 +17,13 @@
 
 #include "agent/finding_notices.h"
 #include "agent/node_view.h"
+#include "agent/pods_of_node.h"
 #include "base/clock.h"
 #include "base/file_identity.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "cluster/objects.h"
 #include "cluster/standing_events.h"
-#include "cluster/watch_cache.h"
 
 namespace tranche::agent {
 
@@ -32,15 +32,14 @@ class FindingReporter {
   struct Options {
     std::filesystem::path arbiter_dir;  // the arbiter's --state-dir
     bool asks = false;                  // a controller evicts
-    cluster::WatchCache::Backoff backoff = {};
   };
   // An arbiter whose last sign of life is older is not alive (arbiter/alive.h).
   static constexpr std::chrono::seconds kAlive{30};
   static constexpr std::size_t kLongestStatus = std::size_t{16} << 20U;
 
   // The references outlive it.
-  FindingReporter(cluster::Objects& objects, const NodeView& node, Options options,
-                  const Clock& clock, const Log& log);
+  FindingReporter(cluster::Objects& objects, const NodeView& node, PodsOfNode& pods,
+                  Options options, const Clock& clock, const Log& log);
 
   // Who is to be evicted from now on.
   void follow(EvictPolicy policy);
@@ -50,13 +49,13 @@ class FindingReporter {
  private:
   bool arbiter_lives() const;
   void read_status();
-  const std::vector<cluster::Pod>* pods();
   void ask(std::vector<cluster::EvictionRequest> wanted, const cluster::Call& call);
   Result<void> write(const std::vector<cluster::EvictionRequest>& wanted,
                      const cluster::Call& call);
 
   cluster::Objects& objects_;
   const NodeView& node_;
+  PodsOfNode& pods_;  // asked from the first finding on
   const Options options_;
   const Clock& clock_;
   const Log& log_;
@@ -72,9 +71,6 @@ class FindingReporter {
   std::optional<std::chrono::steady_clock::time_point> asked_;
   std::vector<cluster::EvictionRequest> asked_for_;
   std::chrono::steady_clock::time_point write_not_before_{};
-  std::vector<cluster::Pod> known_pods_;
-  // From the first finding on. Last: its thread is ended first.
-  std::optional<cluster::WatchCache> pods_;
 };
 
 }  // namespace tranche::agent

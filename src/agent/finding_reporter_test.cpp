@@ -40,10 +40,11 @@ class FindingReporterTest : public testing::Test {
                .get<std::string>();
   }
   void restart(bool asks) {
-    reporter_.emplace(
-        objects_, *node_,
-        FindingReporter::Options{.arbiter_dir = dir_.path(), .asks = asks, .backoff = kQuick},
-        clock_, log_.log());
+    reporter_.reset();
+    pods_.emplace(objects_, "n1", log_.log(), kQuick);
+    reporter_.emplace(objects_, *node_, *pods_,
+                      FindingReporter::Options{.arbiter_dir = dir_.path(), .asks = asks}, clock_,
+                      log_.log());
     reporter_->follow({{"nvidia.com/gpu.shared"}, {"GPU-0a"}});
   }
   void beat() {
@@ -98,6 +99,7 @@ class FindingReporterTest : public testing::Test {
   Bell bell_;
   std::string uid_;
   std::optional<NodeView> node_;
+  std::optional<PodsOfNode> pods_;
   std::optional<FindingReporter> reporter_;
 };
 

@@ -78,31 +78,64 @@ Result<void> LimitKeeper::store(const offer::Grant& grant,
 
 void LimitKeeper::follow(const offer::Offer& offer) {
   const std::scoped_lock lock(mutex_);
+  offer_ = offer;
+  follow_all();
+}
+
+LimitKeeper::Answers LimitKeeper::settle(Settings settings) {
+  const std::scoped_lock lock(mutex_);
+  settings_ = std::move(settings);
+  return follow_all();
+}
+
+std::vector<LimitKeeper::Tenant> LimitKeeper::known_tenants() const {
+  std::vector<Tenant> tenants;
+  for (const auto& record : grants_.all()) {
+    const std::string id(offer::tenant_of(record.grant));
+    if (!id.empty()) tenants.push_back({id, record.grant.resource.value, record.grant.ids});
+  }
+  return tenants;
+}
+
+// Under mutex_. Of the tenants that are set, what came of it.
+LimitKeeper::Answers LimitKeeper::follow_all() {
+  Answers answers;
   std::size_t changed = 0;
   for (const auto& record : grants_.all()) {
     const std::string id(offer::tenant_of(record.grant));
     if (id.empty()) continue;
     auto store = tenants();
-    if (!store) return complain(store.error());
-    if (follow_one(**store, id, record.grant, offer)) ++changed;
+    if (!store) {
+      complain(store.error());
+      return answers;
+    }
+    if (follow_one(**store, id, record.grant, answers)) ++changed;
   }
   if (changed > 0) {
     log_.info(fmt::format("the limits of {} container{} changed, without a restart", changed,
                           changed == 1 ? "" : "s"));
   }
+  return answers;
 }
 
 // True: what it was promised has changed.
 bool LimitKeeper::follow_one(TenantStore& tenants, const std::string& id, const offer::Grant& grant,
-                             const offer::Offer& offer) {
-  const auto* resource = offer.find(grant.resource);
+                             Answers& answers) {
+  const auto* resource = offer_.find(grant.resource);
   auto wanted = tenants.get(id);
+  if (!settings_ && wanted && wanted->set_by_operator) return false;
   if (resource != nullptr && resource->limits) {
     if (const auto limits = offer::limits_for(*resource, grant.ids)) {
       wanted = tenant_limits(id, grant.resource.value, *limits);
+      if (wanted && settings_ && settings_->contains(id)) {
+        auto set = this->set(*wanted, id, *resource);
+        if (set) wanted = set;
+        answers.insert_or_assign(id, std::move(set));
+      }
     }
   } else if (resource != nullptr && wanted) {
     wanted->enforcement = limit::wire::Enforcement::kOff;
+    wanted->set_by_operator = false;
   }
   if (!wanted) {
     complain(std::move(wanted).error().with_context(
@@ -113,6 +146,39 @@ bool LimitKeeper::follow_one(TenantStore& tenants, const std::string& id, const 
   const auto put = tenants.put(*wanted);
   if (!put) complain(put.error());
   return put.value_or(false);
+}
+
+Result<limit::TenantLimits> LimitKeeper::set(const limit::TenantLimits& promised,
+                                             const std::string& id,
+                                             const offer::ResourceOffer& resource) {
+  return with_setting(promised, settings_->at(id), resource, promised_elsewhere(id, resource));
+}
+
+std::map<std::string, PromisedElsewhere> LimitKeeper::promised_elsewhere(
+    const std::string& id, const offer::ResourceOffer& resource) {
+  std::map<std::string, PromisedElsewhere> result;
+  std::set<std::string> held;
+  const auto add = [&](const limit::DeviceLimits& part) {
+    auto& sum = result[part.uuid];
+    sum.memory_bytes += part.memory_bytes.value_or(0);
+    sum.permille += part.permille.value_or(0);
+  };
+  for (const auto& record : grants_.all()) {
+    if (record.grant.resource != resource.name) continue;
+    held.insert(record.grant.ids.begin(), record.grant.ids.end());
+    const std::string other(offer::tenant_of(record.grant));
+    if (other.empty() || other == id) continue;
+    const auto limits = (*tenants())->get(other);
+    if (limits) std::ranges::for_each(limits->devices, add);
+  }
+  for (const auto& tranche : resource.tranches) {
+    if (held.contains(tranche.id)) continue;
+    const auto free = offer::limits_for(resource, std::span(&tranche.id, 1));
+    const auto part = free ? tenant_limits(id, resource.name.value, *free)
+                           : Result<limit::TenantLimits>(limit::TenantLimits());
+    if (part) std::ranges::for_each(part->devices, add);
+  }
+  return result;
 }
 
 void LimitKeeper::prune(std::span<const cluster::HeldDevices> held) {

@@ -7,6 +7,7 @@
 // Thread-safe: gRPC threads store grants, a timer's thread prunes, the agent's loop follows.
 
 #include <filesystem>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -14,6 +15,7 @@
 
 #include "agent/grant_store.h"
 #include "agent/limit_library.h"
+#include "agent/limit_setting_rules.h"
 #include "agent/tenant_store.h"
 #include "base/log.h"
 #include "cluster/pod_resources.h"
@@ -44,14 +46,34 @@ class LimitKeeper {
   // keep what they have; those of a resource without limits are no longer held to any.
   void follow(const offer::Offer& offer);
 
+  // What the operator sets for containers that run, by tenant, from now on: over what the offer
+  // promises. Until the first call tenants that were set before this agent began keep what they
+  // have. Answers, by tenant, what holds now, or why the setting is refused.
+  using Settings = std::map<std::string, cluster::LimitSetting>;
+  std::map<std::string, Result<limit::TenantLimits>> settle(Settings settings);
+
+  // Who is a tenant now, by what was granted.
+  struct Tenant {
+    std::string id;
+    std::string resource;
+    std::vector<std::string> ids;
+  };
+  std::vector<Tenant> known_tenants() const;
+
   // Drops grants that nobody holds (GrantStore::prune), the tenants they were, tenants that no
   // grant knows and no holder could be, and libraries that no grant mounts.
   void prune(std::span<const cluster::HeldDevices> held);
 
  private:
   Result<TenantStore*> tenants();
+  using Answers = std::map<std::string, Result<limit::TenantLimits>>;
+  Answers follow_all();
   bool follow_one(TenantStore& tenants, const std::string& id, const offer::Grant& grant,
-                  const offer::Offer& offer);
+                  Answers& answers);
+  Result<limit::TenantLimits> set(const limit::TenantLimits& promised, const std::string& id,
+                                  const offer::ResourceOffer& resource);
+  std::map<std::string, PromisedElsewhere> promised_elsewhere(const std::string& id,
+                                                              const offer::ResourceOffer& resource);
   void sweep_tenants(std::span<const cluster::HeldDevices> held);
   void sweep_libraries();
   void complain(const Error& error);
@@ -62,7 +84,9 @@ class LimitKeeper {
   std::mutex mutex_;  // of all that follows, and of the order of files and grants
   LimitLibrary library_;
   std::optional<TenantStore> tenants_;
-  std::string complaint_;  // said last
+  offer::Offer offer_;                // followed last
+  std::optional<Settings> settings_;  // nullopt: not known yet
+  std::string complaint_;             // said last
 };
 
 }  // namespace tranche::agent

@@ -331,5 +331,83 @@ TEST(LimitLibrary, LiesBesideTheProgram) {
   EXPECT_EQ(library_beside_program().parent_path().filename(), "lib");
 }
 
+// What the operator sets (tranche limit set).
+class LimitSettingsKept : public LimitKeeperTest {
+ protected:
+  static constexpr auto kMib = std::uint64_t{1} << 20U;
+
+  LimitSettingsKept() {
+    grant("t1", {"GPU-a::0"}, offer_);
+    grant("t2", {"GPU-a::1"}, offer_);
+    keeper_->follow(offer_);
+  }
+  static cluster::LimitSetting memory(std::string text) {
+    return {.resource = kGpu.value, .memory = std::move(text), .compute = {}, .priority = {}};
+  }
+  std::optional<std::uint64_t> mib(const std::string& tenant) const {
+    const auto bytes = promised(tenant).devices.at(0).memory_bytes;
+    return bytes ? std::optional(*bytes / kMib) : std::nullopt;
+  }
+
+  offer::Offer offer_ = offered(rules());  // 250 MiB each
+};
+
+TEST_F(LimitSettingsKept, LoweredAndTakenBack) {
+  const auto answers = keeper_->settle({{"t1", memory("100Mi")}});
+  ASSERT_TRUE(answers.at("t1")) << answers.at("t1").error().message();
+  EXPECT_EQ(mib("t1"), 100U);
+  EXPECT_TRUE(promised("t1").set_by_operator);
+  EXPECT_EQ(mib("t2"), 250U);
+  keeper_->follow(offer_);
+  EXPECT_EQ(mib("t1"), 100U) << "a change of the offer does not undo it";
+  EXPECT_TRUE(keeper_->settle({}).empty());
+  EXPECT_EQ(mib("t1"), 250U);
+  EXPECT_FALSE(promised("t1").set_by_operator);
+}
+
+TEST_F(LimitSettingsKept, RaisedOnlyByWhatIsPromisedToNobody) {
+  auto answers = keeper_->settle({{"t1", memory("400Mi")}});
+  ASSERT_FALSE(answers.at("t1"));
+  EXPECT_EQ(answers.at("t1").error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(answers.at("t1").error().message(),
+              HasSubstr("400 MiB cannot be kept: GPU-a has 1000 MiB, and 750 MiB of them"));
+  EXPECT_EQ(mib("t1"), 250U) << "what was promised stands";
+  answers = keeper_->settle({{"t2", memory("100Mi")}});
+  answers = keeper_->settle({{"t1", memory("400Mi")}, {"t2", memory("100Mi")}});
+  EXPECT_TRUE(answers.at("t1"));
+  EXPECT_EQ(mib("t1"), 400U);
+  EXPECT_EQ(mib("t2"), 100U);
+}
+
+TEST_F(LimitSettingsKept, OversubscribedAnythingGoes) {
+  auto loose = rules();
+  loose.oversubscribe = true;
+  keeper_->follow(offered(loose));
+  EXPECT_TRUE(keeper_->settle({{"t1", memory("none")}}).at("t1"));
+  EXPECT_EQ(mib("t1"), std::nullopt);
+}
+
+TEST_F(LimitSettingsKept, OutlivesTheAgent) {
+  keeper_->settle({{"t1", memory("100Mi")}});
+  start();
+  keeper_->follow(offer_);
+  EXPECT_EQ(mib("t1"), 100U) << "kept until it is known what is set now";
+  keeper_->settle({{"t1", memory("100Mi")}});
+  EXPECT_EQ(mib("t1"), 100U);
+  start();
+  keeper_->follow(offer_);
+  keeper_->settle({});
+  EXPECT_EQ(mib("t1"), 250U);
+}
+
+TEST_F(LimitSettingsKept, AnsweredOnlyForThoseThatAreSet) {
+  EXPECT_EQ(keeper_->settle({{"t1", memory("100Mi")}, {"gone", memory("1Mi")}}).size(), 1U);
+  const auto tenants = keeper_->known_tenants();
+  ASSERT_EQ(tenants.size(), 2U);
+  EXPECT_EQ(tenants[0].id, "t1");
+  EXPECT_EQ(tenants[0].resource, kGpu.value);
+  EXPECT_THAT(tenants[0].ids, ElementsAre("GPU-a::0"));
+}
+
 }  // namespace
 }  // namespace tranche::agent

@@ -96,6 +96,7 @@ Result<void> run(const config::Sources& sources, const config::AgentOptions& opt
     ports.tell = [cluster](const NodeNotice& notice) { cluster->tell(notice); };
     ports.evict = [cluster](EvictPolicy policy) { cluster->evict(std::move(policy)); };
     cluster->watch_arbiter(options, clock, log);
+    ports.settings = cluster->settings();
   }
   Agent agent(std::move(ports), {.options = options, .xid_policy = xid_policy(sources)}, source,
               std::move(loaded));

@@ -98,6 +98,7 @@ Result<TenantLimits> limits_from(const json& value) {
   const auto priority = class_from(value.at("priority").get<std::string>());
   if (!enforcement) return refuse("unknown enforcement " + text_of(value.at("enforcement")));
   if (!priority) return refuse("unknown priority " + text_of(value.at("priority")));
+  limits.set_by_operator = optional_at<bool>(value, "setByOperator").value_or(false);
   limits.enforcement = *enforcement;
   limits.priority = *priority;
   for (const json& entry : value.at("devices")) {
@@ -126,11 +127,12 @@ std::string encode(const TenantLimits& limits) {
     }
     devices.push_back(std::move(entry));
   }
-  const json body = {{"id", limits.id},
-                     {"resource", limits.resource},
-                     {"enforcement", to_string(limits.enforcement)},
-                     {"priority", to_string(limits.priority)},
-                     {"devices", std::move(devices)}};
+  json body = {{"id", limits.id},
+               {"resource", limits.resource},
+               {"enforcement", to_string(limits.enforcement)},
+               {"priority", to_string(limits.priority)},
+               {"devices", std::move(devices)}};
+  if (limits.set_by_operator) body["setByOperator"] = true;
   const json file = {{"version", kVersion},
                      {"checksum", fmt::format("{:016x}", checksum(text_of(body)))},
                      {"limits", body}};

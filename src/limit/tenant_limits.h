@@ -44,6 +44,9 @@ struct TenantLimits {
   wire::Enforcement enforcement = wire::Enforcement::kOff;
   Class priority = Class::kNormal;
   std::vector<DeviceLimits> devices;
+  // Not what the configuration promises, but what the operator set (tranche limit set): an agent
+  // that starts keeps it until it knows what is set now. The arbiter does not care.
+  bool set_by_operator = false;
   bool operator==(const TenantLimits&) const = default;
 };
 

@@ -138,6 +138,12 @@ def test_evict_requests():
     check("evict-requests-v1", json.loads((DATA / "evict-requests-v1.json").read_text()))
 
 
+@pytest.mark.parametrize("name", ["limit-settings-v1", "limit-status-v1"])
+def test_limit_settings(name):
+    # What the code writes is held to these samples by src/cluster/limit_settings_test.cpp.
+    check(name, json.loads((DATA / f"{name}.json").read_text()))
+
+
 TIERS = json.loads((DATA / "gpu-tiers.json").read_text())
 
 

@@ -1,0 +1,36 @@
+#pragma once
+// The Pods of this node, from the API server: read and watched from the first time somebody asks.
+// Thread-safe.
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "cluster/objects.h"
+#include "cluster/pod.h"
+#include "cluster/watch_cache.h"
+
+namespace tranche::agent {
+
+class PodsOfNode {
+ public:
+  // The references outlive it.
+  PodsOfNode(cluster::Objects& objects, std::string node, const Log& log,
+             cluster::WatchCache::Backoff backoff = {});
+
+  // nullopt: not read yet. Those that could be read last when the API server cannot be asked, and
+  // none where that was never so.
+  std::optional<std::vector<cluster::Pod>> all();
+
+ private:
+  cluster::Objects& objects_;
+  const std::string node_;
+  const Log& log_;
+  const cluster::WatchCache::Backoff backoff_;
+  std::mutex mutex_;
+  std::optional<cluster::WatchCache> cache_;  // guarded by mutex_; once made it stays
+};
+
+}  // namespace tranche::agent

@@ -1,0 +1,65 @@
+#pragma once
+// Follows what the operator set for containers of this node (cluster/limit_settings.h): reads the
+// order in its Node, finds whose tenant each setting is about (the Pod's uid by the API server, its
+// devices by kubelet's pod-resources), has the LimitKeeper keep it, and answers in the Node what
+// holds, and an Event on the Pod where a setting is refused.
+//
+// look() is called at intervals, by one thread.
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/limit_keeper.h"
+#include "agent/node_view.h"
+#include "agent/pods_of_node.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "cluster/limit_settings.h"
+#include "cluster/objects.h"
+#include "cluster/pod_resources.h"
+#include "cluster/standing_events.h"
+
+namespace tranche::agent {
+
+class SettingFollower {
+ public:
+  // How often kubelet is asked while something is set and the order stays the same: containers
+  // come, and with other devices.
+  static constexpr std::chrono::seconds kAskAgain{5};
+
+  // The references outlive it.
+  SettingFollower(cluster::Objects& objects, const NodeView& node, PodsOfNode& pods,
+                  const Clock& clock, const Log& log);
+
+  void look(cluster::PodResources& pod_resources, LimitKeeper& keeper, const cluster::Call& call);
+
+ private:
+  using Settings = std::vector<cluster::LimitSetting>;
+  using Outcomes = std::vector<cluster::LimitOutcome>;
+
+  Settings read(const std::string& text);
+  std::optional<Outcomes> obey(const Settings& settings, cluster::PodResources& pod_resources,
+                               LimitKeeper& keeper);
+  cluster::StandingEvents::Matters refusals(const Outcomes& outcomes);
+  void answer(const Outcomes& outcomes, const cluster::Node& node, const cluster::Call& call);
+
+  cluster::Objects& objects_;
+  const NodeView& node_;
+  PodsOfNode& pods_;
+  const Clock& clock_;
+  const Log& log_;
+  std::optional<std::string> obeyed_;  // the order
+  std::chrono::steady_clock::time_point obeyed_at_{};
+  Settings settings_;
+  Outcomes outcomes_;
+  std::string complaint_;  // about the order, logged last
+  std::string write_complaint_;
+  std::chrono::steady_clock::time_point write_not_before_{};
+  std::map<std::string, std::chrono::system_clock::time_point> refused_since_;
+  cluster::StandingEvents events_;
+};
+
+}  // namespace tranche::agent

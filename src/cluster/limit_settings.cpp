@@ -1,0 +1,163 @@
+#include "cluster/limit_settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/json.h"
+#include "cluster/fields.h"
+#include "cluster/to_json.h"
+
+namespace tranche::cluster {
+namespace {
+
+using State = LimitOutcome::State;
+
+constexpr std::string_view kSettings = "limit-settings/v1";
+constexpr std::string_view kStatus = "limit-status/v1";
+constexpr std::size_t kLongestName = 317;  // a resource's: domain, slash, 63 characters
+constexpr std::size_t kLongestValue = 40;
+constexpr std::array kStates = {
+    std::pair{State::kHolds, std::string_view("holds")},
+    std::pair{State::kRefused, std::string_view("refused")},
+    std::pair{State::kWaiting, std::string_view("waiting")},
+};
+
+bool is_name(std::string_view text) {
+  return !text.empty() && text.size() <= kLongestName && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '.' || c == '/' || c == '_';
+  });
+}
+
+bool is_value(std::string_view text) {
+  return text.size() <= kLongestValue &&
+         std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~'; });
+}
+
+std::string checked(const Fields& fields, std::string_view key, bool (*is_one)(std::string_view)) {
+  auto text = fields.text(key);
+  if (!is_one(text)) fields.refuse(key, "is missing, or cannot be one");
+  return text;
+}
+
+LimitSetting setting_from(const Fields& fields) {
+  return {.ns = checked(fields, "namespace", is_name),
+          .pod = checked(fields, "pod", is_name),
+          .uid = checked(fields, "uid", is_name),
+          .container = checked(fields, "container", is_name),
+          .resource = checked(fields, "resource", is_name),
+          .memory = checked(fields, "memory", is_value),
+          .compute = checked(fields, "compute", is_value),
+          .priority = checked(fields, "class", is_value)};
+}
+
+std::optional<std::int64_t> maybe_number(const Fields& fields, std::string_view key) {
+  if (!fields.view().find(key)) return std::nullopt;
+  return fields.number(key);
+}
+
+LimitOutcome outcome_from(const Fields& fields) {
+  LimitOutcome outcome{
+      .setting = setting_from(fields), .message = fields.text("message"), .devices = {}};
+  const auto state =
+      std::ranges::find(kStates, fields.text("state"), &std::pair<State, std::string_view>::second);
+  if (state == kStates.end()) {
+    fields.refuse("state", "is none that this release knows");
+  } else {
+    outcome.state = state->first;
+  }
+  for (const auto& entry : fields.list("devices")) {
+    LimitOutcome::Device device{.uuid = checked(entry, "uuid", is_name)};
+    if (const auto memory = maybe_number(entry, "memoryBytes")) {
+      device.memory_bytes = static_cast<std::uint64_t>(*memory);
+    }
+    if (const auto permille = maybe_number(entry, "permille")) {
+      device.permille = static_cast<std::uint32_t>(*permille);
+    }
+    outcome.devices.push_back(std::move(device));
+  }
+  return outcome;
+}
+
+OrderedJson json_of(const LimitSetting& setting) {
+  OrderedJson json = {{"namespace", setting.ns},
+                      {"pod", setting.pod},
+                      {"uid", setting.uid},
+                      {"container", setting.container},
+                      {"resource", setting.resource}};
+  if (!setting.memory.empty()) json["memory"] = setting.memory;
+  if (!setting.compute.empty()) json["compute"] = setting.compute;
+  if (!setting.priority.empty()) json["class"] = setting.priority;
+  return json;
+}
+
+OrderedJson json_of(const LimitOutcome& outcome) {
+  auto json = json_of(outcome.setting);
+  json["state"] = to_string(outcome.state);
+  if (!outcome.message.empty()) json["message"] = outcome.message;
+  if (outcome.devices.empty()) return json;
+  auto& devices = json["devices"] = OrderedJson::array();
+  for (const auto& device : outcome.devices) {
+    OrderedJson entry = {{"uuid", device.uuid}};
+    if (device.memory_bytes) entry["memoryBytes"] = *device.memory_bytes;
+    if (device.permille) entry["permille"] = *device.permille;
+    devices.push_back(std::move(entry));
+  }
+  return json;
+}
+
+template <class Part>
+std::string encode_all(std::string_view version, const std::vector<Part>& parts) {
+  OrderedJson list = OrderedJson::array();
+  for (const auto& part : parts) list.push_back(json_of(part));
+  return text_of({{"version", version}, {"settings", std::move(list)}});
+}
+
+template <class Part>
+Result<std::vector<Part>> decode_all(std::string_view version, std::string_view text,
+                                     Part (*read)(const Fields&)) {
+  if (text.size() > LimitSetting::kLongest) {
+    return fail(Code::kInvalidArgument, fmt::format("{} bytes are too many", text.size()));
+  }
+  ASSIGN_OR_RETURN(const auto root, json::parse(text));
+  std::optional<Error> error;
+  const Fields fields(root, "", error);
+  if (root.kind() != json::Kind::kObject || fields.text("version") != version) {
+    return fail(Code::kInvalidArgument, fmt::format("not {}", version));
+  }
+  const auto list = fields.list("settings");
+  if (list.size() > LimitSetting::kMost) {
+    return fail(Code::kInvalidArgument, fmt::format("{} settings are too many", list.size()));
+  }
+  std::vector<Part> parts;
+  for (const auto& entry : list) parts.push_back(read(entry));
+  if (error) return std::unexpected(*std::move(error));
+  return parts;
+}
+
+}  // namespace
+
+std::string_view to_string(State state) {
+  return std::ranges::find(kStates, state, &std::pair<State, std::string_view>::first)->second;
+}
+
+std::string encode(const std::vector<LimitSetting>& settings) {
+  return encode_all(kSettings, settings);
+}
+
+std::string encode(const std::vector<LimitOutcome>& outcomes) {
+  return encode_all(kStatus, outcomes);
+}
+
+Result<std::vector<LimitSetting>> decode_limit_settings(std::string_view text) {
+  return decode_all(kSettings, text, setting_from);
+}
+
+Result<std::vector<LimitOutcome>> decode_limit_outcomes(std::string_view text) {
+  return decode_all(kStatus, text, outcome_from);
+}
+
+}  // namespace tranche::cluster

@@ -1,0 +1,80 @@
+#pragma once
+// What the operator sets for containers that run (`tranche limit set`), and what became of it: two
+// annotations of the Pod's Node.
+//
+// tranche.dev/limits (docs/schemas/limit-settings-v1.schema.json) is the order. Only who may write
+// Nodes can give it; agents never write it (the admission policy holds them to that):
+//
+// {"version":"limit-settings/v1","settings":[{"namespace":...,"pod":...,"uid":...,"container":...,
+//  "resource":"nvidia.com/gpu.shared","memory":"8Gi","compute":"30%","class":"best-effort"}]}
+//
+// tranche.dev/limits-status is the agent's answer, one entry for each setting that it knows:
+//
+// {"version":"limit-status/v1","settings":[{...as above...,"state":"holds","message":"...",
+//  "devices":[{"uuid":"GPU-...","memoryBytes":...,"permille":...}]}]}
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace tranche::cluster {
+
+inline constexpr const char* kLimitSettingsAnnotation = "tranche.dev/limits";
+inline constexpr const char* kLimitStatusAnnotation = "tranche.dev/limits-status";
+
+// Of one resource of one container of one Pod.
+struct LimitSetting {
+  static constexpr std::size_t kMost = 64;                         // of one node
+  static constexpr std::size_t kLongest = std::size_t{64} << 10U;  // bytes of either annotation
+
+  std::string ns;
+  std::string pod;
+  std::string uid;
+  std::string container;
+  std::string resource;  // as advertised: "nvidia.com/gpu.shared"
+  // As users write them; "": as the configuration promises.
+  std::string memory;    // "8Gi", "25%", "none": of the container on each of its devices
+  std::string compute;   // "30%", "none"
+  std::string priority;  // "latency-critical", "normal", "best-effort"
+  bool operator==(const LimitSetting&) const = default;
+
+  bool is_about(const LimitSetting& other) const {
+    return uid == other.uid && container == other.container && resource == other.resource;
+  }
+  bool is_empty() const { return memory.empty() && compute.empty() && priority.empty(); }
+};
+
+struct LimitOutcome {
+  enum class State {
+    kHolds,    // in force
+    kRefused,  // the message says why; what was promised stands
+    kWaiting,  // the container does not hold the resource (yet)
+  };
+  struct Device {
+    std::string uuid;
+    std::optional<std::uint64_t> memory_bytes{};  // nullopt: no limit
+    std::optional<std::uint32_t> permille{};      // of its time; nullopt: no cap
+    bool operator==(const Device&) const = default;
+  };
+  LimitSetting setting;
+  State state = State::kWaiting;
+  std::string message;
+  std::vector<Device> devices;  // what holds now
+  bool operator==(const LimitOutcome&) const = default;
+};
+
+std::string_view to_string(LimitOutcome::State state);  // "holds", "refused", "waiting"
+
+std::string encode(const std::vector<LimitSetting>& settings);
+std::string encode(const std::vector<LimitOutcome>& outcomes);
+// kInvalidArgument: not of this version, too long, too many, or a field that cannot be one. What
+// stands in memory, compute and class is judged by who obeys it (config/limits.h).
+Result<std::vector<LimitSetting>> decode_limit_settings(std::string_view text);
+Result<std::vector<LimitOutcome>> decode_limit_outcomes(std::string_view text);
+
+}  // namespace tranche::cluster

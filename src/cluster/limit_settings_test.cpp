@@ -1,0 +1,108 @@
+#include "cluster/limit_settings.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace tranche::cluster {
+namespace {
+
+using testing::HasSubstr;
+
+LimitSetting setting() {
+  return {.ns = "shop",
+          .pod = "train-0",
+          .uid = "0f8fad5b-d9cb-469f-a165-70867728950e",
+          .container = "main",
+          .resource = "nvidia.com/gpu.shared",
+          .memory = "8Gi",
+          .compute = "30%",
+          .priority = "best-effort"};
+}
+
+LimitOutcome outcome() {
+  return {.setting = setting(),
+          .state = LimitOutcome::State::kHolds,
+          .message = "in force",
+          .devices = {{.uuid = "GPU-0a", .memory_bytes = 8ULL << 30U, .permille = 300}}};
+}
+
+// The samples that the schemas are held to (tests/e2e/test_schemas.py).
+TEST(LimitSettings, AreWrittenAsTheSamples) {
+  const auto sample = [](const std::string& name) {
+    std::ifstream file("tests/data/" + name);
+    return nlohmann::json::parse(file);
+  };
+  const auto settings = sample("limit-settings-v1.json");
+  EXPECT_EQ(decode_limit_settings(settings.dump()).value(), std::vector{setting()});
+  EXPECT_EQ(nlohmann::json::parse(encode(std::vector{setting()})), settings);
+  const auto status = sample("limit-status-v1.json");
+  EXPECT_EQ(decode_limit_outcomes(status.dump()).value(), std::vector{outcome()});
+  EXPECT_EQ(nlohmann::json::parse(encode(std::vector{outcome()})), status);
+}
+
+TEST(LimitSettings, WhatIsNotSetIsLeftOut) {
+  auto only = setting();
+  only.memory.clear();
+  only.priority.clear();
+  const auto text = encode(std::vector{only});
+  EXPECT_THAT(text, testing::Not(HasSubstr("memory")));
+  EXPECT_EQ(decode_limit_settings(text).value(), std::vector{only});
+  LimitOutcome waits{.setting = only};
+  EXPECT_EQ(decode_limit_outcomes(encode(std::vector{waits})).value(), std::vector{waits});
+}
+
+TEST(LimitSettings, OneIsAboutAResourceOfAContainer) {
+  auto other = setting();
+  other.memory = "1Gi";
+  other.pod = "renamed";
+  EXPECT_TRUE(setting().is_about(other));
+  other.container = "side";
+  EXPECT_FALSE(setting().is_about(other));
+  EXPECT_FALSE(setting().is_empty());
+  EXPECT_TRUE(LimitSetting{}.is_empty());
+}
+
+TEST(LimitSettings, WhatCannotBeOneIsRefused) {
+  const auto with = [](LimitSetting changed) { return encode(std::vector{std::move(changed)}); };
+  auto no_uid = setting();
+  no_uid.uid.clear();
+  auto odd_name = setting();
+  odd_name.pod = "a b";
+  auto long_value = setting();
+  long_value.memory = std::string(41, '1');
+  auto space = setting();
+  space.compute = "3 0%";
+  const struct {
+    const char* name;
+    std::string text;
+    std::string why;
+  } cases[] = {
+      {"no JSON", "{", ""},
+      {"the other format", encode(std::vector{outcome()}), "not limit-settings/v1"},
+      {"too many", encode(std::vector(LimitSetting::kMost + 1, LimitSetting(setting()))),
+       "65 settings are too many"},
+      {"too long", std::string(LimitSetting::kLongest + 1, ' '), "bytes are too many"},
+      {"no uid", with(no_uid), "settings[0].uid"},
+      {"a space in a name", with(odd_name), "settings[0].pod"},
+      {"a long value", with(long_value), "settings[0].memory"},
+      {"a space in a value", with(space), "settings[0].compute"},
+  };
+  for (const auto& one : cases) {
+    const auto read = decode_limit_settings(one.text);
+    ASSERT_FALSE(read) << one.name;
+    EXPECT_EQ(read.error().code, Code::kInvalidArgument) << one.name;
+    EXPECT_THAT(read.error().what, HasSubstr(one.why)) << one.name;
+  }
+  auto unknown = nlohmann::json::parse(encode(std::vector{outcome()}));
+  unknown["settings"][0]["state"] = "perhaps";
+  const auto read = decode_limit_outcomes(unknown.dump());
+  ASSERT_FALSE(read);
+  EXPECT_THAT(read.error().what, HasSubstr("settings[0].state"));
+}
+
+}  // namespace
+}  // namespace tranche::cluster
