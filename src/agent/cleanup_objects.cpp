@@ -10,6 +10,7 @@
 #include "agent/node_reporter.h"
 #include "base/json.h"
 #include "cluster/eviction_requests.h"
+#include "cluster/limit_settings.h"
 #include "cluster/node.h"
 
 namespace tranche::agent {
@@ -88,10 +89,14 @@ Removed clear_condition(cluster::Objects& objects, const std::string& node,
   }
   if (before.annotations.contains(cluster::kEvictRequestsAnnotation) ||
       before.labels.contains(cluster::kEvictRequestsLabel)) {
-    patch["metadata"] = {{"labels", {{cluster::kEvictRequestsLabel, nullptr}}},
-                         {"annotations", {{cluster::kEvictRequestsAnnotation, nullptr}}}};
+    patch["metadata"]["labels"][cluster::kEvictRequestsLabel] = nullptr;
+    patch["metadata"]["annotations"][cluster::kEvictRequestsAnnotation] = nullptr;
     found.push_back(
         fmt::format("annotation {} of Node {}", cluster::kEvictRequestsAnnotation, node));
+  }
+  if (before.annotations.contains(cluster::kLimitStatusAnnotation)) {
+    patch["metadata"]["annotations"][cluster::kLimitStatusAnnotation] = nullptr;
+    found.push_back(fmt::format("annotation {} of Node {}", cluster::kLimitStatusAnnotation, node));
   }
   if (found.empty()) return found;
   auto patched = objects.patch(

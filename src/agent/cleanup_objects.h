@@ -22,7 +22,8 @@ Result<std::vector<std::string>> clear_node_feature(cluster::Objects& objects,
                                                     const std::string& ns, const std::string& node,
                                                     const std::stop_token& stop);
 
-// The condition TrancheConfigured, and what the controller was asked to evict.
+// The condition TrancheConfigured, what the controller was asked to evict, and what became of limits
+// that were set (the order itself is the operator's).
 Result<std::vector<std::string>> clear_condition(cluster::Objects& objects, const std::string& node,
                                                  const std::stop_token& stop);
 

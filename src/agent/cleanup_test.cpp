@@ -176,11 +176,12 @@ TEST_F(CleanupTest, TheConditionLeavesTheNode) {
 
 TEST_F(CleanupTest, WhatTheControllerWasAskedForIsTakenBack) {
   objects_.put(cluster::kNode, R"({"metadata": {"name": "n1", "labels": {"a": "b",
-    "tranche.dev/evict-requests": "open"}, "annotations": {"tranche.dev/evict-requests": "{}"}}})");
+    "tranche.dev/evict-requests": "open"}, "annotations": {"tranche.dev/evict-requests": "{}",
+    "tranche.dev/limits-status": "{}", "tranche.dev/limits": "{}"}}})");
   plan_.condition = true;
   EXPECT_EQ(clear(), true);
   EXPECT_EQ(node()["metadata"]["labels"], json({{"a", "b"}}));
-  EXPECT_EQ(node()["metadata"].value("annotations", json::object()), json::object());
+  EXPECT_EQ(node()["metadata"]["annotations"], json({{"tranche.dev/limits", "{}"}}));
   EXPECT_EQ(log_.count("removed annotation tranche.dev/evict-requests of Node n1"), 1);
 }
 

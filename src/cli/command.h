@@ -34,6 +34,7 @@ int run_arbiter_command(const Invocation& invocation);
 int run_cleanup_command(const Invocation& invocation);
 int run_controller_command(const Invocation& invocation);
 int run_labels_command(const Invocation& invocation);
+int run_limit_command(const Invocation& invocation);
 int run_config_manager_command(const Invocation& invocation);
 int run_mps_control_command(const Invocation& invocation);
 int run_reference_command(const Invocation& invocation);

@@ -17,6 +17,7 @@ constexpr std::array kCommands = {
     Command{"arbiter", "hold this node's containers to their limits", run_arbiter_command},
     Command{"controller", "make the cluster's ClusterPolicy take effect", run_controller_command},
     Command{"cleanup", "remove what an agent left on this node", run_cleanup_command},
+    Command{"limit", "set the limits of a container that runs", run_limit_command},
     Command{"labels", "write this node's feature labels", run_labels_command},
     Command{"mps-control-daemon", "supervise this node's MPS control daemons",
             run_mps_control_command},

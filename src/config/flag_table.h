@@ -21,6 +21,7 @@ enum FlagUse : unsigned {
   kUseCleanup = 16,          // tranche cleanup
   kUseArbiter = 32,          // tranche arbiter
   kUseMpsControl = 64,       // tranche mps-control-daemon, mps-control-daemon
+  kUseLimit = 128,           // tranche limit
 };
 
 struct FlagSpec {

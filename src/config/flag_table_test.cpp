@@ -12,9 +12,8 @@ namespace tranche::config {
 namespace {
 
 TEST(FlagTable, NamesAreUniqueInEveryProgram) {
-  for (const unsigned use :
-       {kUseAgent, kUseFeatureDiscovery, kUseConfigManager, kUseController, kUseCleanup, kUseArbiter,
-        kUseMpsControl}) {
+  for (const unsigned use : {kUseAgent, kUseFeatureDiscovery, kUseConfigManager, kUseController,
+                             kUseCleanup, kUseArbiter, kUseMpsControl, kUseLimit}) {
     const auto names = flag_names(use);
     EXPECT_EQ(std::set(names.begin(), names.end()).size(), names.size()) << "use " << use;
   }

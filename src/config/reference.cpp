@@ -32,6 +32,7 @@ constexpr std::array kPrograms = {
     ProgramName{kUseArbiter, "Arbiter", "`tranche arbiter`"},
     ProgramName{kUseMpsControl, "MPS control daemons",
                 "`tranche mps-control-daemon`, also called as `mps-control-daemon`"},
+    ProgramName{kUseLimit, "Limit", "`tranche limit set|get|reset`"},
 };
 
 std::string code(std::string_view text) {
@@ -95,6 +96,7 @@ std::string users(unsigned uses) {
   if ((uses & kUseCleanup) != 0) names.emplace_back("cleanup");
   if ((uses & kUseArbiter) != 0) names.emplace_back("arbiter");
   if ((uses & kUseMpsControl) != 0) names.emplace_back("mps-control-daemon");
+  if ((uses & kUseLimit) != 0) names.emplace_back("limit");
   return fmt::format("{}", fmt::join(names, ", "));
 }
 

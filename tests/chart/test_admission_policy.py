@@ -220,6 +220,13 @@ REFUSALS = {
     "an operator's switch": ("a", "a", label("nvidia.com/gpu.deploy.driver", "false"), "", OTHERS_LABELS),
     "where it runs": ("a", "a", label("nvidia.com/gpu.present", None), "", OTHERS_LABELS),
     "another's annotation": ("a", "a", {"metadata": {"annotations": {"x": "y"}}}, "", "only, not x"),
+    "the order limits": (
+        "a",
+        "a",
+        {"metadata": {"annotations": {"tranche.dev/limits": "{}"}}},
+        "/status",
+        "only, not tranche.dev/limits",
+    ),
     "a finalizer": ("a", "a", {"metadata": {"finalizers": ["a.b/c"]}}, "", "finalizers"),
     "labels through status": ("a", "a", label(NAME), "/status", OTHERS_LABELS + NAME),
     "capacity": ("a", "a", {"status": {"capacity": {GPU: "9"}}}, "/status", OTHERS_STATUS),

@@ -162,3 +162,62 @@ def test_what_goes_past_the_limiter_is_told_and_then_evicted(lab):
             assert after["metadata"]["uid"] == before
             assert [one["restartCount"] for one in after["status"]["containerStatuses"]] == [0]
             assert lab.exec("neighbour", "cat", "/proc/1/comm").strip() == "tranche-load"
+
+
+def limit(lab, *words: str) -> subprocess.CompletedProcess:
+    """`tranche limit`, as the operator calls it."""
+    program = paths.build_folder() / "bin" / "tranche"
+    env = {**os.environ, "KUBECONFIG": str(lab.kubeconfig)}
+    return subprocess.run(
+        [program, "limit", *words], env=env, capture_output=True, text=True, timeout=90, check=False
+    )
+
+
+def can_hold(lab, name: str, memory: str) -> bool:
+    command = f"tranche-load hold --memory {memory} --duration 100ms; echo code=$?"
+    return lab.exec(name, "bash", "-c", command).rstrip().endswith("code=0")
+
+
+def test_the_operator_sets_limits_of_a_container_that_runs(lab):
+    """A quarter of an L20 is 11517 MiB of it. Nothing is restarted but the agent, whose successor keeps
+    what is set."""
+    limits = {"enforcement": "strict", "memory": "8Gi", "compute": "10%"}
+    sharing = {"timeSlicing": {"resources": [{"name": GPU, "replicas": 4}]}}
+    config = config_map({"version": "v1", "sharing": sharing, "tranche": {"limits": limits}})
+    user = pod("user", "sleep", "infinity", image="lab-glibc:1", gpus=1, node="l20")
+    with Applied(lab, config), Release(lab, "config.name=limited", "limits.enabled=true") as release:
+        wait_offer(lab, "l20", 4)
+        with Applied(lab, user):
+            lab.wait_pod("user")
+            assert [can_hold(lab, "user", size) for size in ("6Gi", "10Gi")] == [True, False]
+            done = limit(lab, "set", "user", "--memory", "16Gi", "--compute", "50%")
+            assert done.returncode == 0, done.stderr
+            assert "memory 16384 MiB, compute 50%" in done.stdout
+            lab.wait(lambda: can_hold(lab, "user", "14Gi"), "the arbiter has the new limit")
+            assert not can_hold(lab, "user", "18Gi")
+
+            # 4 x 8 GiB are promised or on offer; of 45 GiB no more than 21 can be the user's.
+            done = limit(lab, "set", "user", "--memory", "32Gi")
+            assert done.returncode == 1
+            assert "refused: memory: 32768 MiB cannot be kept" in done.stderr
+            assert "cannot be kept" in wait_event(lab, "Pod", "user", "LimitSettingRefused")
+            assert can_hold(lab, "user", "14Gi"), "what was set before stands"
+
+            agent = release.agents()["l20"]
+            lab.kubectl("delete", "pod", "-n", release.namespace, agent["metadata"]["name"], "--wait")
+            lab.wait(lambda: "l20" in release.agents(), "the next agent")
+            successor = release.agents()["l20"]["metadata"]["name"]
+            lab.wait_pod(successor, namespace=release.namespace)
+            lab.wait(lambda: can_hold(lab, "user", "14Gi"), "the next arbiter serves")
+            (shown,) = json.loads(limit(lab, "get", "user", "-o", "json").stdout)
+            assert (shown["memory"], shown["compute"], shown["state"]) == ("16Gi", "50%", "holds")
+
+            done = limit(lab, "reset", "user")
+            assert done.returncode == 0, done.stderr
+            lab.wait(lambda: not can_hold(lab, "user", "10Gi"), "the configuration's limit is back")
+            assert can_hold(lab, "user", "6Gi")
+            assert "tranche.dev/limits" not in lab.get("node", "l20")["metadata"]["annotations"]
+            after = lab.pod("user")["status"]["containerStatuses"]
+            assert [one["restartCount"] for one in after] == [0]
+    assert limit(lab, "set", "nobody", "--memory", "1Gi").returncode == 1
+    assert limit(lab, "set", "nobody").returncode == 2

@@ -1,0 +1,125 @@
+// tranche limit set|get|reset POD: see docs/limits.md.
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/limit_work.h"
+#include "config/command_line.h"
+#include "config/flag_table.h"
+#include "config/limit_options.h"
+#include "kube/connect.h"
+
+namespace tranche::cli {
+namespace {
+
+using config::LimitOptions;
+using Verb = LimitOptions::Verb;
+
+constexpr int kFinding = 1;
+constexpr int kUsage = 2;
+constexpr int kUnreachable = 3;
+constexpr std::string_view kUsageLine = "tranche limit set|get|reset POD";
+
+int refuse(std::string_view what) {
+  fmt::print(stderr, "tranche limit: {}\nRun 'tranche limit --help' for the flags.\n", what);
+  return kUsage;
+}
+
+std::optional<Verb> verb_from(std::string_view word) {
+  if (word == "set") return Verb::kSet;
+  if (word == "get") return Verb::kGet;
+  if (word == "reset") return Verb::kReset;
+  return std::nullopt;
+}
+
+// Flags stand where people write them: before the words, between and behind them.
+struct Words {
+  config::ParsedArgs flags;
+  std::vector<std::string> words;
+};
+Result<Words> read_words(std::span<const std::string_view> arguments) {
+  Words result;
+  std::vector<std::string> rest(arguments.begin(), arguments.end());
+  while (true) {
+    const std::vector<std::string_view> views(rest.begin(), rest.end());
+    ASSIGN_OR_RETURN(auto parsed, config::parse_arguments(views, config::kUseLimit));
+    result.flags.help |= parsed.help;
+    result.flags.version |= parsed.version;
+    std::ranges::move(parsed.flags, std::back_inserter(result.flags.flags));
+    if (parsed.positionals.empty()) return result;
+    result.words.push_back(parsed.positionals.front());
+    rest.assign(parsed.positionals.begin() + 1, parsed.positionals.end());
+  }
+}
+
+// As kubectl: outside of a Pod the user's own file.
+std::string kubeconfig(const LimitOptions& options,
+                       const std::map<std::string, std::string>& environment) {
+  const auto home = environment.find("HOME");
+  if (!options.kubeconfig.empty() || environment.contains("KUBERNETES_SERVICE_HOST") ||
+      home == environment.end()) {
+    return options.kubeconfig;
+  }
+  const auto file = std::filesystem::path(home->second) / ".kube" / "config";
+  std::error_code ignored;
+  return std::filesystem::exists(file, ignored) ? file.string() : std::string();
+}
+
+int end(const Error& error) {
+  fmt::print(stderr, "tranche limit: {}\n", error.message());
+  switch (error.code) {
+    case Code::kInvalidArgument:
+      return kUsage;
+    case Code::kUnavailable:
+    case Code::kTimeout:
+      return kUnreachable;
+    default:
+      return kFinding;
+  }
+}
+
+int run(const LimitOptions& options, const std::map<std::string, std::string>& environment) {
+  const Log log(LogLevel::kWarn);
+  const auto objects =
+      kube::connect(kubeconfig(options, environment), environment, "tranche-limit", log);
+  if (!objects) {
+    fmt::print(stderr, "tranche limit: {}\n", objects.error().message());
+    return kUnreachable;
+  }
+  const auto report = run_limit(**objects, options);
+  if (!report) return end(report.error());
+  fmt::print("{}", show(*report, options));
+  if (report->finding.empty()) return 0;
+  fmt::print(stderr, "tranche limit: {}\n", report->finding);
+  return kFinding;
+}
+
+}  // namespace
+
+int run_limit_command(const Invocation& invocation) {
+  const auto words = read_words(invocation.arguments);
+  if (!words) return refuse(words.error().message());
+  if (words->flags.help) {
+    fmt::print("{}", config::help_text(kUsageLine, config::kUseLimit));
+    return 0;
+  }
+  if (words->flags.version) {
+    fmt::print("{}\n", version_line());
+    return 0;
+  }
+  const auto verb = words->words.empty() ? std::nullopt : verb_from(words->words[0]);
+  if (!verb) return refuse("say what to do: set, get or reset");
+  if (words->words.size() != 2) return refuse("name one Pod");
+  const config::Sources sources{.flags = words->flags.flags, .environment = invocation.environment};
+  const auto options = config::load_limit_options(sources, *verb, words->words[1]);
+  if (!options) return refuse(options.error().message());
+  return run(*options, invocation.environment);
+}
+
+}  // namespace tranche::cli

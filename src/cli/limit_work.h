@@ -1,0 +1,33 @@
+#pragma once
+// What `tranche limit set|get|reset` does: writes the order into the annotation of the Pod's Node,
+// waits for the agent's answer there (cluster/limit_settings.h), and shows both. Works over the
+// port.
+
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cluster/limit_settings.h"
+#include "cluster/objects.h"
+#include "config/limit_options.h"
+
+namespace tranche::cli {
+
+// What came of each setting that the command was about.
+struct LimitReport {
+  std::vector<cluster::LimitOutcome> outcomes;
+  // Something to look at (exit code 1): refused, or not in force in time. "": fine.
+  std::string finding;
+};
+
+// Errors: kNotFound (no such Pod), kInvalidArgument (it has no such container or resource, several
+// and none is named, or a value cannot be one), kFailedPrecondition (it does not run), and the
+// port's. A setting that the agent refuses is taken back; one that is not in force in time stays.
+Result<LimitReport> run_limit(cluster::Objects& objects, const config::LimitOptions& options,
+                              const std::stop_token& stop = {});
+
+// For stdout.
+std::string show(const LimitReport& report, const config::LimitOptions& options);
+
+}  // namespace tranche::cli

@@ -1,0 +1,215 @@
+#include "cli/limit_work.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "cluster/node.h"
+#include "cluster/pause.h"
+#include "support/fake_objects.h"
+
+namespace tranche::cli {
+namespace {
+
+using cluster::LimitOutcome;
+using cluster::LimitSetting;
+using config::LimitOptions;
+using nlohmann::json;
+using testing::HasSubstr;
+using Verb = LimitOptions::Verb;
+
+class LimitWorkTest : public testing::Test {
+ protected:
+  LimitWorkTest() {
+    objects_.put(cluster::kNode, R"({"metadata":{"name":"n1"}})");
+    uid_ = put_pod("p", "n1", R"([{"name":"main","resources":{"limits":{"nvidia.com/gpu":"1"}}},
+                                  {"name":"side"}])");
+  }
+  std::string put_pod(const std::string& name, const std::string& node,
+                      const std::string& containers) {
+    const json pod = {{"metadata", {{"name", name}, {"namespace", "shop"}}},
+                      {"spec", {{"nodeName", node}, {"containers", json::parse(containers)}}},
+                      {"status", {{"phase", "Running"}}}};
+    return objects_.put(cluster::kPod, pod.dump()).uid;
+  }
+  // Stands in for the agent: answers every setting so, as long as the test runs.
+  void answer(std::function<LimitOutcome(const LimitSetting&)> how) {
+    agent_ = std::jthread([this, how = std::move(how)](const std::stop_token& stop) {
+      while (cluster::pause(std::chrono::milliseconds(1), stop)) {
+        std::vector<LimitOutcome> outcomes;
+        for (const auto& setting : settings()) outcomes.push_back(how(setting));
+        json value;
+        if (!outcomes.empty()) value = cluster::encode(outcomes);
+        const json patch = {
+            {"metadata", {{"annotations", {{cluster::kLimitStatusAnnotation, std::move(value)}}}}}};
+        (void)objects_.patch(cluster::kNode, {.ns = "", .name = "n1"},
+                             {.json = patch.dump(), .subresource = "status"});
+      }
+    });
+  }
+  static LimitOutcome holds(const LimitSetting& setting) {
+    return {.setting = setting,
+            .state = LimitOutcome::State::kHolds,
+            .devices = {{.uuid = "GPU-a", .memory_bytes = 8ULL << 30U, .permille = 300}}};
+  }
+  std::vector<LimitSetting> settings() {
+    const auto node =
+        cluster::parse_node(objects_.text(cluster::kNode, {.ns = "", .name = "n1"})).value();
+    const auto text = node.annotations.find(cluster::kLimitSettingsAnnotation);
+    if (text == node.annotations.end()) return {};
+    return cluster::decode_limit_settings(text->second).value();
+  }
+  LimitOptions options(Verb verb, const std::string& memory = "") const {
+    return {.verb = verb, .ns = "shop", .pod = "p", .memory = memory};
+  }
+  Result<LimitReport> run(const LimitOptions& options) { return run_limit(objects_, options); }
+  std::string failure(const LimitOptions& options) {
+    const auto report = run(options);
+    EXPECT_FALSE(report);
+    return report ? "" : report.error().message();
+  }
+
+  test::FakeObjects objects_;
+  std::string uid_;
+  std::jthread agent_;
+};
+
+TEST_F(LimitWorkTest, SetsTheOnlyContainerAndWaitsForTheAgent) {
+  answer(holds);
+  auto wanted = options(Verb::kSet, "8Gi");
+  wanted.compute = "30%";
+  const auto report = run(wanted);
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(report->finding, "");
+  ASSERT_EQ(settings().size(), 1U);
+  EXPECT_EQ(settings()[0], (LimitSetting{.ns = "shop",
+                                         .pod = "p",
+                                         .uid = uid_,
+                                         .container = "main",
+                                         .resource = "nvidia.com/gpu",
+                                         .memory = "8Gi",
+                                         .compute = "30%"}));
+  EXPECT_THAT(show(*report, wanted), HasSubstr("GPU-a: memory 8192 MiB, compute 30%"));
+}
+
+TEST_F(LimitWorkTest, WhatIsNotNamedStaysAsItWasSet) {
+  answer(holds);
+  ASSERT_TRUE(run(options(Verb::kSet, "8Gi")));
+  auto more = options(Verb::kSet);
+  more.compute = "10%";
+  ASSERT_TRUE(run(more));
+  ASSERT_EQ(settings().size(), 1U);
+  EXPECT_EQ(settings()[0].memory, "8Gi");
+  EXPECT_EQ(settings()[0].compute, "10%");
+}
+
+TEST_F(LimitWorkTest, WhatIsRefusedIsTakenBack) {
+  answer([](const LimitSetting& setting) {
+    if (setting.memory == "1Gi") return holds(setting);
+    return LimitOutcome{.setting = setting,
+                        .state = LimitOutcome::State::kRefused,
+                        .message = "cannot be kept",
+                        .devices = {}};
+  });
+  ASSERT_TRUE(run(options(Verb::kSet, "1Gi")));
+  const auto report = run(options(Verb::kSet, "80Gi"));
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->finding, "refused: cannot be kept");
+  ASSERT_EQ(settings().size(), 1U);
+  EXPECT_EQ(settings()[0].memory, "1Gi") << "what was set before stands";
+}
+
+TEST_F(LimitWorkTest, ANodeWhoseAgentDoesNotAnswer) {
+  auto wanted = options(Verb::kSet, "8Gi");
+  wanted.timeout = std::chrono::milliseconds(1);
+  const auto report = run(wanted);
+  ASSERT_TRUE(report);
+  EXPECT_THAT(report->finding, HasSubstr("the agent of node n1 does not answer"));
+  EXPECT_EQ(settings().size(), 1U) << "the order stays";
+  const auto got = run(options(Verb::kGet));
+  ASSERT_TRUE(got);
+  EXPECT_THAT(got->finding, HasSubstr("has not answered yet"));
+}
+
+TEST_F(LimitWorkTest, ResetTakesAwayWhatIsSetOfThePod) {
+  answer(holds);
+  put_pod("q", "n1", R"([{"name":"main","resources":{"limits":{"nvidia.com/gpu":"1"}}}])");
+  auto other = options(Verb::kSet, "1Gi");
+  other.pod = "q";
+  ASSERT_TRUE(run(other));
+  ASSERT_TRUE(run(options(Verb::kSet, "8Gi")));
+  ASSERT_EQ(settings().size(), 2U);
+  const auto report = run(options(Verb::kReset));
+  ASSERT_TRUE(report) << report.error().message();
+  EXPECT_EQ(report->finding, "");
+  ASSERT_EQ(settings().size(), 1U);
+  EXPECT_EQ(settings()[0].pod, "q");
+  EXPECT_THAT(show(*report, options(Verb::kReset)), HasSubstr("nothing is set"));
+}
+
+TEST_F(LimitWorkTest, SettingsOfPodsThatAreGoneLeave) {
+  answer(holds);
+  put_pod("q", "n1", R"([{"name":"main","resources":{"limits":{"nvidia.com/gpu":"1"}}}])");
+  auto other = options(Verb::kSet, "1Gi");
+  other.pod = "q";
+  ASSERT_TRUE(run(other));
+  objects_.erase(cluster::kPod, {.ns = "shop", .name = "q"});
+  ASSERT_TRUE(run(options(Verb::kSet, "8Gi")));
+  ASSERT_EQ(settings().size(), 1U);
+  EXPECT_EQ(settings()[0].pod, "p");
+}
+
+TEST_F(LimitWorkTest, SomebodyElsesWriteInBetweenIsNotLost) {
+  objects_.refuse("patch", cluster::kNode, {Code::kFailedPrecondition, "changed meanwhile", ""}, 2);
+  auto wanted = options(Verb::kSet, "8Gi");
+  wanted.timeout = std::chrono::milliseconds(1);
+  ASSERT_TRUE(run(wanted));
+  EXPECT_EQ(settings().size(), 1U);
+}
+
+TEST_F(LimitWorkTest, GetShowsEachForm) {
+  answer(holds);
+  ASSERT_TRUE(run(options(Verb::kSet, "8Gi")));
+  auto wanted = options(Verb::kGet);
+  const auto report = run(wanted);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->finding, "");
+  EXPECT_THAT(show(*report, wanted), HasSubstr("CONTAINER"));
+  EXPECT_THAT(show(*report, wanted), HasSubstr("8Gi"));
+  wanted.output = LimitOptions::Output::kJson;
+  const auto shown = json::parse(show(*report, wanted));
+  EXPECT_EQ(shown[0]["state"], "holds");
+  EXPECT_EQ(shown[0]["devices"][0]["permille"], 300);
+  wanted.output = LimitOptions::Output::kYaml;
+  EXPECT_THAT(show(*report, wanted), testing::StartsWith("-\n  namespace: \"shop\"\n"));
+  EXPECT_THAT(show(*report, wanted), HasSubstr("      permille: 300\n"));
+  wanted.container = "side";
+  EXPECT_TRUE(run(wanted)->outcomes.empty());
+}
+
+TEST_F(LimitWorkTest, WhatCannotBe) {
+  auto nobody = options(Verb::kSet, "8Gi");
+  nobody.pod = "nobody";
+  EXPECT_EQ(run(nobody).error().code, Code::kNotFound);
+  EXPECT_THAT(failure(options(Verb::kSet, "equal")), HasSubstr("write a quantity"));
+  auto side = options(Verb::kSet, "8Gi");
+  side.container = "side";
+  EXPECT_THAT(failure(side), HasSubstr("no container with a resource that fits"));
+  EXPECT_THAT(failure(side), HasSubstr("-c main --resource nvidia.com/gpu"));
+  put_pod("p", "n1", R"([{"name":"a","resources":{"limits":{"nvidia.com/gpu":"1"}}},
+                         {"name":"b","resources":{"limits":{"nvidia.com/gpu":"1"}}}])");
+  EXPECT_THAT(failure(options(Verb::kSet, "8Gi")), HasSubstr("more than one"));
+  put_pod("p", "", "[]");
+  EXPECT_THAT(failure(options(Verb::kSet, "8Gi")), HasSubstr("does not run"));
+  put_pod("p", "n1", R"([{"name":"a","resources":{"limits":{"nvidia.com/gpu":"1"}}}])");
+  objects_.put(cluster::kNode,
+               R"({"metadata":{"name":"n1","annotations":{"tranche.dev/limits":"{"}}})");
+  EXPECT_THAT(failure(options(Verb::kSet, "8Gi")),
+              HasSubstr("kubectl annotate node n1 tranche.dev/limits-"));
+}
+
+}  // namespace
+}  // namespace tranche::cli

@@ -1,0 +1,36 @@
+#pragma once
+// The settings of `tranche limit set|get|reset`, from its words and flags. Pure.
+
+#include <chrono>
+#include <string>
+
+#include "base/result.h"
+#include "config/load.h"
+
+namespace tranche::config {
+
+struct LimitOptions {
+  enum class Verb { kSet, kGet, kReset };
+  enum class Output { kTable, kJson, kYaml };
+
+  Verb verb = Verb::kGet;
+  std::string ns = "default";
+  std::string pod;
+  std::string container;  // "": the only one, or all
+  std::string resource;   // with its domain; "": the only one, or all
+  // As written; "": not given. kSet alone.
+  std::string memory;
+  std::string compute;
+  std::string priority;
+  std::chrono::nanoseconds timeout = std::chrono::seconds(30);
+  Output output = Output::kTable;
+  std::string kubeconfig;
+  bool operator==(const LimitOptions&) const = default;
+};
+
+// Of `sources` the flags and the environment are read. kInvalidArgument with every error, one a
+// line.
+Result<LimitOptions> load_limit_options(const Sources& sources, LimitOptions::Verb verb,
+                                        const std::string& pod);
+
+}  // namespace tranche::config
