@@ -161,8 +161,9 @@ TEST(GrantLimits, AreOfTheInstanceUnderMig) {
   ASSERT_TRUE(shared != nullptr && whole != nullptr);
   EXPECT_THAT(limits_for(*shared, std::vector{replica_id(mig_uuid(0, 0), 1)})->devices,
               ElementsAre(DeviceLimits{mig_uuid(0, 0), mib(2560), 500, 500}));
-  EXPECT_THAT(limits_for(*whole, std::vector{mig_uuid(0, 1)})->devices,
-              ElementsAre(DeviceLimits{mig_uuid(0, 1), std::nullopt, 1000, {}, Rung::kMig}));
+  EXPECT_THAT(
+      limits_for(*whole, std::vector{mig_uuid(0, 1)})->devices,
+      ElementsAre(DeviceLimits{mig_uuid(0, 1), std::nullopt, 1000, {}, std::nullopt, Rung::kMig}));
 }
 
 TEST(GrantLimits, DifferWithTheReplicasOfEachDevice) {
