@@ -514,3 +514,34 @@ def test_a_daemon_needs_a_machine_and_a_place_for_its_log(mps):
     assert nowhere.returncode == 1 and "no.yaml" in nowhere.stderr
     # Neither left a daemon behind.
     one.start()
+
+
+@pytest.mark.skipif(not unshare("--mount", "--pid", "--fork"), reason="namespaces need root")
+def test_a_supervisors_bare_environment_is_enough_on_a_node_that_plays_a_machine(mps):
+    one = mps()
+    one.machine.show()
+    bare = f"env -i CUDA_MPS_PIPE_DIRECTORY={one.pipe} CUDA_MPS_LOG_DIRECTORY={one.folder}/log {one.machine.control}"
+    script = f"""
+set -e
+mount -t tmpfs none /run
+mkdir /run/tranche-sim
+mount --bind {one.folder} /run/tranche-sim
+{bare} -d
+printf 'start_server -uid 0' | {bare}
+printf 'get_default_active_thread_percentage' | {bare}
+printf 'quit' | {bare}
+"""
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", script], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "100.0\n", "")
+
+
+def test_before_volta_a_server_has_room_for_16_contexts(mps):
+    one = mps()
+    older = one.folder / "pascal.yaml"
+    text = one.machine.file.read_text()
+    older.write_text(text.replace('compute_capability: "8.9"', 'compute_capability: "6.1"'))
+    assert older.read_text() != text
+    one.machine.env["TRANCHE_SIM"] = str(older)
+    one.start()
+    program = one.program().joined()
+    assert [program("context") for _ in range(16)] == [0] * 15 + [MAX_CLIENTS]
