@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +15,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "sim/read_number.h"
 
 namespace tranche::sim {
 namespace {
@@ -26,14 +26,6 @@ constexpr std::string_view kDefaultFolder = "/tmp/nvidia-mps";
 std::string_view environment(const char* name) {
   const char* const text = std::getenv(name);
   return text == nullptr ? std::string_view() : std::string_view(text);
-}
-
-template <class Number>
-std::optional<Number> read_number(std::string_view text) {
-  Number value = {};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 std::vector<std::string> split(std::string_view text, char at) {

@@ -3,9 +3,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "fmt/format.h"
+#include "sim/read_number.h"
 
 namespace tranche::sim::cuda {
 
@@ -15,9 +15,7 @@ namespace {
 
 template <class Number>
 Number number(std::string_view text) {
-  Number value = {};
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
+  return read_number<Number>(text).value_or(0);
 }
 
 // "gpu:gi:ci:bytes".

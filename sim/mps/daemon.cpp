@@ -17,7 +17,6 @@
 
 #include "fmt/format.h"
 #include "sim/enumerate.h"
-#include "sim/mig.h"
 
 namespace tranche::sim::mps {
 namespace {
@@ -312,14 +311,12 @@ Daemon::ServerRecord* Daemon::start_server(uid_t uid, const NamedServer* config)
   const MpsLimits limits =
       config == nullptr ? defaults_
                         : on_every_device(config->limits, config->memory).lowered_by(defaults_);
-  const std::string name = config == nullptr ? std::string() : config->name;
-  send_packet(own.get(),
-              fmt::format("start {} {} {}", uid, name.empty() ? "-" : name, encode(limits)));
+  send_packet(own.get(), fmt::format("start {} {}", uid, encode(limits)));
   ServerRecord record;
   record.pid = pid;
   record.socket = std::move(own);
   record.uid = uid;
-  record.name = name;
+  record.name = config == nullptr ? std::string() : config->name;
   servers_.push_back(std::move(record));
   return &servers_.back();
 }
@@ -363,20 +360,6 @@ Daemon::ServerRecord* Daemon::find_server(const std::string& pid) {
 MpsLimits Daemon::on_every_device(MpsLimits limits, std::optional<std::uint64_t> memory) const {
   for (std::uint32_t i = 0; memory && i < devices_.size(); ++i) limits.memory[i] = *memory;
   return limits;
-}
-
-std::optional<std::uint32_t> Daemon::ordinal_of(const std::string& device) const {
-  const State& state = sim_->state();
-  for (std::uint32_t i = 0; i < devices_.size(); ++i) {
-    const UseTarget& target = devices_[i];
-    const Gpu& gpu = state.gpus[target.gpu];
-    const std::string uuid = target.gpu_instance == kNone
-                                 ? std::string(gpu.uuid)
-                                 : mig_uuid(gpu, {.gpu_instance = target.gpu_instance,
-                                                  .compute_instance = target.compute_instance});
-    if (device == std::to_string(i) || device == uuid) return i;
-  }
-  return std::nullopt;
 }
 
 }  // namespace tranche::sim::mps

@@ -78,7 +78,6 @@ class Daemon {
   const NamedServer* config_for(const Peer& client) const;
   ServerRecord* find_server(const std::string& pid);
   MpsLimits on_every_device(MpsLimits limits, std::optional<std::uint64_t> memory) const;
-  std::optional<std::uint32_t> ordinal_of(const std::string& device) const;
 
   // daemon_commands.cpp. nullopt: answered later.
   std::optional<Answer> obey(Peer& user, const std::vector<std::string>& words);

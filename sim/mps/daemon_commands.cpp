@@ -1,10 +1,11 @@
 // What the control daemon answers to commands (NVIDIA's manual page and MPS documentation).
 
 #include <algorithm>
-#include <charconv>
 
 #include "fmt/format.h"
 #include "sim/mps/daemon.h"
+#include "sim/mps/devices.h"
+#include "sim/read_number.h"
 
 namespace tranche::sim::mps {
 namespace {
@@ -34,14 +35,6 @@ constexpr std::string_view kHelp =
     "  help\n";
 
 Answer refuse(std::string text) { return {.ok = false, .text = std::move(text) + "\n"}; }
-
-template <class Number>
-std::optional<Number> number(const std::string& text) {
-  Number value = {};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 std::string word(const std::vector<std::string>& words, std::size_t at) {
   return at < words.size() ? words[at] : std::string();
@@ -140,7 +133,7 @@ Answer Daemon::about_server(const std::vector<std::string>& words) {
 }
 
 std::optional<Answer> Daemon::start_for_user(Peer& user, const std::vector<std::string>& words) {
-  const auto uid = number<uid_t>(word(words, 2));
+  const auto uid = read_number<uid_t>(word(words, 2));
   if (word(words, 1) != "-uid" || !uid) return refuse("start_server: -uid <user id> is needed");
   if (quits_) return refuse("start_server: the daemon quits");
   Peer as_client;
@@ -186,7 +179,7 @@ Answer Daemon::set_default(const std::vector<std::string>& words) {
     return {};
   }
   if (words[0] == "set_default_device_pinned_mem_limit") {
-    const auto ordinal = ordinal_of(value);
+    const auto ordinal = ordinal_of(sim_->state(), devices_, value);
     if (!ordinal) return refuse(fmt::format("Invalid device: {}", value));
     const auto bytes = read_memory(word(words, 2));
     if (!bytes) {
@@ -206,7 +199,7 @@ Answer Daemon::get_default(const std::vector<std::string>& words) const {
     return {.text = fmt::format("{}\n", defaults_.priority)};
   }
   if (words[0] == "get_default_device_pinned_mem_limit") {
-    const auto ordinal = ordinal_of(word(words, 1));
+    const auto ordinal = ordinal_of(sim_->state(), devices_, word(words, 1));
     if (!ordinal) return refuse(fmt::format("Invalid device: {}", word(words, 1)));
     const auto found = defaults_.memory.find(*ordinal);
     const UseTarget& device = devices_[*ordinal];
@@ -219,19 +212,10 @@ Answer Daemon::get_default(const std::vector<std::string>& words) const {
 }
 
 Answer Daemon::query_devices() {
-  const State& state = sim_->state();
-  const std::string header = fmt::format("{:<15} {:<17} {:<42} {:<26} {}\n", "Device Ordinal",
-                                         "PCI IDs", "UUID", "Name", "Attributes");
-  Answer all = {.text = "Default\n" + header};
-  for (std::size_t i = 0; i < devices_.size(); ++i) {
-    const Gpu& gpu = state.gpus[devices_[i].gpu];
-    all.text += fmt::format("{:<15} {:04x}:{:02x}:{:02x}.00     {:<42} {:<26}\n", i, gpu.pci.domain,
-                            gpu.pci.bus, gpu.pci.device, gpu.uuid, state.models[gpu.model].name);
-  }
+  Answer all = {.text = "Default\n" + device_table(sim_->state(), devices_)};
   for (ServerRecord& server : servers_) {
     if (server.pid == 0 || !server.is_ready) continue;
-    const Answer one = ask(server, "device_query");
-    all.text += fmt::format("Server {}\n{}{}", server.pid, header, one.text);
+    all.text += fmt::format("Server {}\n{}", server.pid, ask(server, "device_query").text);
   }
   return all;
 }
@@ -240,7 +224,7 @@ Answer Daemon::query_devices() {
 // without waiting for them. Answered then.
 std::optional<Answer> Daemon::quit(Peer& user, const std::vector<std::string>& words) {
   if (words.size() > 1) {
-    const auto seconds = number<unsigned>(word(words, 2));
+    const auto seconds = read_number<unsigned>(word(words, 2));
     if (words[1] != "-t" || !seconds) return refuse("quit: [-t <seconds>]");
     deadline_ = std::chrono::steady_clock::now() + std::chrono::seconds(*seconds);
   }

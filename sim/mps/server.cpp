@@ -4,13 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 
 #include "fmt/format.h"
 #include "sim/enumerate.h"
 #include "sim/gpu_time.h"
-#include "sim/mig.h"
+#include "sim/mps/devices.h"
+#include "sim/read_number.h"
 
 namespace tranche::sim::mps {
 namespace {
@@ -20,14 +20,6 @@ constexpr std::uint32_t kVolta = 7;                                // compute ca
 constexpr unsigned kMostContexts = 48;
 constexpr unsigned kMostContextsBeforeVolta = 16;
 constexpr int kLookEveryMs = 200;  // whether clients whose connection a child inherited are dead
-
-template <class Number>
-std::optional<Number> number(const std::string& text) {
-  Number value = {};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 std::string rest_of(const std::vector<std::string>& words, std::size_t from) {
   std::string text;
@@ -71,12 +63,11 @@ int Server::run() {
 Result<void> Server::start() {
   const Packet packet = receive_packet(daemon_.get());
   const auto words = split_words(packet.text);
-  const auto limits = decode_limits(rest_of(words, 3));
-  if (words.size() < 3 || words[0] != "start" || !limits) {
+  const auto limits = decode_limits(rest_of(words, 2));
+  if (words.size() < 2 || words[0] != "start" || !limits) {
     return fail(Code::kInternal, "the control daemon said nothing");
   }
-  uid_ = number<uid_t>(words[1]).value_or(0);
-  name_ = words[2];
+  uid_ = read_number<uid_t>(words[1]).value_or(0);
   limits_ = *limits;
   log_.line("Other", "Startup");
   log_.line("Other", fmt::format("Connecting to control daemon on socket: {}/{}", mps_pipe_folder(),
@@ -102,7 +93,7 @@ Result<void> Server::hold(const UseTarget& device) {
   if (!admits(*sim_, *slot_, device)) {
     return fail(Code::kUnavailable,
                 fmt::format("{} is in a compute mode that admits no context, or no other one",
-                            uuid_of(device)));
+                            uuid_of(sim_->state(), device)));
   }
   ASSIGN_OR_RETURN(Use* const use, add_use(*sim_, *slot_, device));
   return take_memory(*sim_, *use, kContextBytes);
@@ -151,10 +142,10 @@ void Server::add_client(Packet packet) {
   const auto words = split_words(packet.text);
   if (words.size() < 8 || !packet.passed.is_open()) return;
   auto client = std::make_shared<Client>();
-  const auto slot = number<std::uint32_t>(words[1]).value_or(kMaxProcesses);
-  client->holder = number<std::uint64_t>(words[2]).value_or(0);
-  client->pid = number<pid_t>(words[3]).value_or(0);
-  client->uid = number<uid_t>(words[4]).value_or(0);
+  const auto slot = read_number<std::uint32_t>(words[1]).value_or(kMaxProcesses);
+  client->holder = read_number<std::uint64_t>(words[2]).value_or(0);
+  client->pid = read_number<pid_t>(words[3]).value_or(0);
+  client->uid = read_number<uid_t>(words[4]).value_or(0);
   client->pid_namespace = words[5];
   client->limits = limits_.lowered_by(decode_limits(rest_of(words, 6)).value_or(MpsLimits()));
   client->connection = std::move(packet.passed);
@@ -215,9 +206,9 @@ void Server::add_context(const ClientPtr& client, const UseTarget& device) {
         one->contexts, [&](const UseTarget& other) { return same_device(other, device); }));
   }
   if (contexts >= most_contexts(device)) {
-    log_.line("Server",
-              fmt::format("Client {{PID: {}, Context ID: {}}} refused: {} contexts on {}",
-                          client->pid, client->contexts.size(), contexts, uuid_of(device)));
+    log_.line("Server", fmt::format("Client {{PID: {}, Context ID: {}}} refused: {} contexts on {}",
+                                    client->pid, client->contexts.size(), contexts,
+                                    uuid_of(sim_->state(), device)));
     send_packet(client->connection.get(), fmt::format("refuse {}", kMpsMaxClientsReached));
     return;
   }
@@ -247,7 +238,7 @@ void Server::drop_client(const ClientPtr& client) {
 void Server::spread_fault(const ClientPtr& from, const UseTarget& device,
                           const std::string& error) {
   log_.line("Server", fmt::format("Client {{PID: {}}}: fatal fault {} on {}", from->pid, error,
-                                  uuid_of(device)));
+                                  uuid_of(sim_->state(), device)));
   if (!in_fault()) log_.line("Server", "Status change from ACTIVE to FAULT");
   for (const ClientPtr& client : clients_) {
     const bool is_there = std::ranges::any_of(
@@ -265,20 +256,6 @@ bool Server::in_fault() const {
 
 void Server::tell_count() const {
   send_packet(daemon_.get(), fmt::format("clients {}", clients_.size()));
-}
-
-std::string Server::uuid_of(const UseTarget& device) const {
-  const Gpu& gpu = sim_->state().gpus[device.gpu];
-  if (device.gpu_instance == kNone) return gpu.uuid;
-  return mig_uuid(
-      gpu, {.gpu_instance = device.gpu_instance, .compute_instance = device.compute_instance});
-}
-
-std::optional<std::uint32_t> Server::ordinal_of(std::string_view device) const {
-  for (std::uint32_t i = 0; i < devices_.size(); ++i) {
-    if (device == std::to_string(i) || device == uuid_of(devices_[i])) return i;
-  }
-  return std::nullopt;
 }
 
 }  // namespace tranche::sim::mps

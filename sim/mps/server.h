@@ -4,7 +4,7 @@
 // The control daemon starts it (the same program under this name) and speaks to it over a socket of
 // theirs:
 // The daemon to the server:
-//   start <uid> <name> <limits>   the first packet
+//   start <uid> <limits>          the first packet
 //   client <slot> <holder> <pid> <uid> <pid namespace> <limits>    with the client's connection
 //   ask <command ...>             answered at once
 //   drain                         it ends when the last client has gone
@@ -69,15 +69,12 @@ class Server {
   void spread_fault(const ClientPtr& from, const UseTarget& device, const std::string& error);
   void tell_count() const;
   std::string welcome(const MpsLimits& limits) const;
-  std::optional<std::uint32_t> ordinal_of(std::string_view device) const;
-  std::string uuid_of(const UseTarget& device) const;
   unsigned most_contexts(const UseTarget& device) const;
 
   Answer answer(const std::vector<std::string>& words);
   Answer list_clients() const;
   Answer list_device_clients() const;
   Answer list_processes() const;
-  Answer query_devices() const;
   Answer set_percentage(const std::string& percent);
   Answer set_memory(const std::string& device, const std::string& amount);
   Answer memory_of(const std::string& device) const;
@@ -89,7 +86,6 @@ class Server {
   std::shared_ptr<Simulation> sim_;
   ProcessSlot* slot_ = nullptr;
   uid_t uid_ = 0;
-  std::string name_;
   std::uint32_t group_ = kNoGroup;
   MpsLimits limits_;
   std::vector<UseTarget> devices_;

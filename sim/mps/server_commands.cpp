@@ -9,6 +9,7 @@
 
 #include "fmt/format.h"
 #include "sim/gpu_time.h"
+#include "sim/mps/devices.h"
 #include "sim/mps/server.h"
 
 namespace tranche::sim::mps {
@@ -34,7 +35,7 @@ Answer Server::answer(const std::vector<std::string>& words) {
   if (command == "get_client_list") return list_clients();
   if (command == "get_device_client_list") return list_device_clients();
   if (command == "ps") return list_processes();
-  if (command == "device_query") return query_devices();
+  if (command == "device_query") return {.text = device_table(sim_->state(), devices_)};
   if (command == "get_active_thread_percentage") {
     return {.text = percent_text(limits_.thread_permille) + "\n"};
   }
@@ -54,7 +55,7 @@ Answer Server::list_clients() const {
 Answer Server::list_device_clients() const {
   Answer list;
   for (const UseTarget& device : devices_) {
-    list.text += uuid_of(device);
+    list.text += uuid_of(sim_->state(), device);
     // Every client enumerates all that the server has.
     for (const ClientPtr& client : clients_) list.text += fmt::format(" {}", client->pid);
     list.text += '\n';
@@ -67,23 +68,11 @@ Answer Server::list_processes() const {
   for (const ClientPtr& client : clients_) {
     const std::size_t contexts = client->contexts.size();
     for (std::size_t id = 0; id < std::max<std::size_t>(1, contexts); ++id) {
-      const std::string device = id < contexts ? uuid_of(client->contexts[id]) : "-";
+      const std::string device = id < contexts ? uuid_of(sim_->state(), client->contexts[id]) : "-";
       list.text +=
           fmt::format("{:<9} {:<9} {:<9} {:<22} {:<11} {}\n", client->pid, id, ::getpid(),
                       device.substr(0, 22), client->pid_namespace, command_of(client->pid));
     }
-  }
-  return list;
-}
-
-Answer Server::query_devices() const {
-  const State& state = sim_->state();
-  Answer list;
-  for (std::size_t i = 0; i < devices_.size(); ++i) {
-    const Gpu& gpu = state.gpus[devices_[i].gpu];
-    list.text += fmt::format("{:<15} {:04x}:{:02x}:{:02x}.00     {:<42} {:<26}\n", i,
-                             gpu.pci.domain, gpu.pci.bus, gpu.pci.device, uuid_of(devices_[i]),
-                             state.models[gpu.model].name);
   }
   return list;
 }
@@ -97,7 +86,7 @@ Answer Server::set_percentage(const std::string& percent) {
 }
 
 Answer Server::set_memory(const std::string& device, const std::string& amount) {
-  const auto ordinal = ordinal_of(device);
+  const auto ordinal = ordinal_of(sim_->state(), devices_, device);
   if (!ordinal) return refuse(fmt::format("Invalid device: {}", device));
   const auto bytes = read_memory(amount);
   if (!bytes) return refuse(fmt::format("Invalid device pinned memory limit: {}", amount));
@@ -108,7 +97,7 @@ Answer Server::set_memory(const std::string& device, const std::string& amount) 
 }
 
 Answer Server::memory_of(const std::string& device) const {
-  const auto ordinal = ordinal_of(device);
+  const auto ordinal = ordinal_of(sim_->state(), devices_, device);
   if (!ordinal) return refuse(fmt::format("Invalid device: {}", device));
   const auto found = limits_.memory.find(*ordinal);
   if (found != limits_.memory.end()) return {.text = memory_text(found->second) + "\n"};

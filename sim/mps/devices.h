@@ -1,0 +1,22 @@
+#pragma once
+// The devices of a daemon or a server, by CUDA's order in its environment.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/usage.h"
+
+namespace tranche::sim::mps {
+
+// Of the GPU or the MIG device.
+std::string uuid_of(const State& state, const UseTarget& device);
+// `name` is an ordinal or a UUID. nullopt: there is no such device.
+std::optional<std::uint32_t> ordinal_of(const State& state, const std::vector<UseTarget>& devices,
+                                        std::string_view name);
+// What device_query prints: the header, and a line for each.
+std::string device_table(const State& state, const std::vector<UseTarget>& devices);
+
+}  // namespace tranche::sim::mps
