@@ -20,7 +20,7 @@ class Reader {
   explicit Reader(std::string path) : path_(std::move(path)) {}
 
   Result<std::vector<NamedServer>> read() const {
-    std::ifstream file(path_);
+    const std::ifstream file(path_);
     if (!file) return fail(Code::kNotFound, fmt::format("open {}: no such file", path_));
     std::ostringstream text;
     text << file.rdbuf();
@@ -58,7 +58,7 @@ class Reader {
                                         std::string_view kind) const {
     const toml::node* const node = in.get(key);
     if (node == nullptr) return std::nullopt;
-    const auto value = node->value_exact<Value>();
+    auto value = node->value_exact<Value>();
     if (!value) return wrong(node->source(), fmt::format("'{}' must be {}", key, kind));
     return value;
   }
@@ -143,18 +143,18 @@ class Reader {
     ASSIGN_OR_RETURN(const auto percent, text_at(table, "active_thread_percentage"));
     if (percent) {
       const auto permille = read_permille(*percent);
-      if (!permille) return invalid(table, "active_thread_percentage", "\"1\" to \"100\"");
+      if (!permille) return invalid(table, "active_thread_percentage", R"("1" to "100")");
       limits.thread_permille = *permille;
     }
     ASSIGN_OR_RETURN(const auto amount, text_at(table, "pinned_memory_limit"));
     if (amount) {
       memory = read_memory(*amount);
-      if (!memory) return invalid(table, "pinned_memory_limit", "as \"10G\" or \"512M\"");
+      if (!memory) return invalid(table, "pinned_memory_limit", R"(as "10G" or "512M")");
     }
     ASSIGN_OR_RETURN(const auto priority, text_at(table, "client_priority"));
     if (!priority) return {};
     if (*priority != "0" && *priority != "1")
-      return invalid(table, "client_priority", "\"0\" or \"1\"");
+      return invalid(table, "client_priority", R"("0" or "1")");
     limits.priority = *priority == "1" ? 1 : 0;
     return {};
   }

@@ -107,7 +107,7 @@ void Daemon::run() {
   }
   // Whoever is told that it quit finds the folder free.
   lock_.close();
-  for (Peer& peer : peers_) {
+  for (const Peer& peer : peers_) {
     if (peer.wants_quit) send_packet(peer.connection.get(), "0 ");
   }
 }

@@ -107,10 +107,11 @@ Answer Server::memory_of(const std::string& device) const {
 }
 
 Answer Server::terminate(const std::string& pid) {
-  const auto found = std::ranges::find_if(
-      clients_, [&](const ClientPtr& one) { return std::to_string(one->pid) == pid; });
-  if (found == clients_.end()) return refuse(fmt::format("Couldn't find client {}", pid));
-  const ClientPtr client = *found;
+  ClientPtr client;
+  for (const ClientPtr& one : clients_) {
+    if (std::to_string(one->pid) == pid) client = one;
+  }
+  if (!client) return refuse(fmt::format("Couldn't find client {}", pid));
   log_.line("Server", fmt::format("Terminating client {{PID: {}}}", client->pid));
   // First what keeps it from asking for more, then what it has.
   send_packet(client->connection.get(), fmt::format("error {}", kMpsClientTerminated));
