@@ -151,6 +151,12 @@ void KernelLimits::forget(const Seats& seats) {
   std::erase_if(limits_, [&](const auto& entry) {
     return !entry.second.asked && !containers_.contains(entry.first.first);
   });
+  std::erase_if(failures_,
+                [&](const auto& entry) { return seat_of(seats, entry.first.first) == nullptr; });
+  for (auto& [key, process] : processes_) {
+    // It is elsewhere now: it is looked for again.
+    if (!containers_.contains(process.cgroup)) process.cgroup.clear();
+  }
 }
 
 // Of each container and GPU the sum of what its tenants were promised.

@@ -179,9 +179,12 @@ class DeviceReading {
     GetMemoryLimits limits = {.name_space = root.c_str()};
     const Return result = call_(function, answer_.handle, &limits);
     if (result == kNotSupported || result == kOperatingSystem) return;
-    gpu_.kernel_memory_limits =
-        result == kNotFound ||
-        told(result, function.name, "whether the kernel can limit its memory is unknown");
+    if (result == kNotFound ||
+        told(result, function.name, "whether the kernel can limit its memory is unknown")) {
+      gpu_.kernel_memory_limits = true;
+    } else if (known_ != nullptr) {
+      gpu_.kernel_memory_limits = known_->kernel_memory_limits;
+    }
   }
 
   void read_recovery_action() {

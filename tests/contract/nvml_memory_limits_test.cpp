@@ -171,6 +171,19 @@ TEST_F(NvmlMemoryLimits, ContractOfSettingAndClearing) {
   }
 }
 
+// What limits containers that run must not be let go of for one bad answer.
+TEST(NvmlMemoryLimitsOfGpus, StayAsTheyWereWhileTheAnswerIsAnError) {
+  test::SimMachine sim(machine(1));
+  sim.put("/sys/fs/cgroup/cgroup.controllers", "dmem\n");
+  Reader reader(Connection::make(sim.options()));
+  ASSERT_TRUE(reader.read().value().gpus[0].kernel_memory_limits);
+  sim.fail("nvmlDeviceGetMemoryLimits_v1", kUnknown);
+  EXPECT_TRUE(reader.read().value().gpus[0].kernel_memory_limits);
+  sim.heal();
+  sim.fail("nvmlDeviceGetMemoryLimits_v1", kNotSupported);
+  EXPECT_FALSE(reader.read().value().gpus[0].kernel_memory_limits);
+}
+
 struct CanCase {
   const char* name;
   std::string machine;

@@ -265,6 +265,22 @@ TEST_F(KernelLimitsTest, TheLimitOutlivesTheProcessAndGoesWithTheContainer) {
   EXPECT_THAT(limiter.calls(), SizeIs(2));
 }
 
+TEST_F(KernelLimitsTest, AProcessWhoseGroupIsAnotherOneNowIsLookedForAgain) {
+  promise("a", 100);
+  const Library library = registered("a");
+  std::filesystem::remove_all(container());
+  in_cgroup(::getpid(), "/kubepods/podx/" + id_of('b'), "kubepods/podx/" + id_of('b'));
+  next_second();
+  wait_for_calls(2);
+  EXPECT_THAT(limiter.calls(), ElementsAre(set_to(100), set_to(100, kGpu, 'b')));
+  // Nowhere: no memory.
+  std::filesystem::remove_all(container('b'));
+  next_second();
+  while (limit_of(library) != 0) arbiter->round(1ms);
+  // And whoever registers then is answered all the same.
+  EXPECT_EQ(limit_of(registered("a")), 0U);
+}
+
 TEST_F(KernelLimitsTest, WhereTheGroupIsNotFoundThereIsNoMemory) {
   std::filesystem::remove_all(cgroups() / "kubepods");
   promise("a", 100);
