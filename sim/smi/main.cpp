@@ -16,6 +16,10 @@ constexpr const char* kHelp =
     "  nvidia-smi --query-compute-apps=pid,process_name,used_memory,gpu_uuid --format=csv[,...]\n"
     "  nvidia-smi [-i GPU] -c DEFAULT|PROHIBITED|EXCLUSIVE_PROCESS     set the compute mode\n"
     "  nvidia-smi [-i GPU] -mig 0|1             set the MIG mode\n"
+    "  nvidia-smi memory-limits --get -n CGROUP [-i GPU]    what a control group may hold, and "
+    "does\n"
+    "  nvidia-smi memory-limits --set -n CGROUP [--soft-limit MIB|max] [--hard-limit MIB|max] [-i "
+    "GPU]\n"
     "  nvidia-smi compute-policy -l [-i GPU]    the time slices of contexts that take turns\n"
     "  nvidia-smi compute-policy --set-timeslice=0..3 [-i GPU]    default, short, medium, long\n"
     "  nvidia-smi topo -m                       how GPUs are connected\n"
@@ -57,8 +61,17 @@ std::optional<std::string_view> value_of(std::span<char*> arguments, std::size_t
 std::optional<Failure> read_argument(std::span<char*> arguments, std::size_t& at,
                                      Options& options) {
   const std::string_view argument = arguments[at];
-  if (argument == "topo" || argument == "mig" || argument == "compute-policy") {
+  if (argument == "topo" || argument == "mig" || argument == "compute-policy" ||
+      argument == "memory-limits") {
     options.command = argument;
+  } else if (const auto cgroup = value_of(arguments, at, "-n")) {
+    options.memory_limits.cgroup = *cgroup;
+  } else if (const auto name_space = value_of(arguments, at, "--namespace")) {
+    options.memory_limits.cgroup = *name_space;
+  } else if (const auto soft = value_of(arguments, at, "--soft-limit")) {
+    options.memory_limits.soft = *soft;
+  } else if (const auto hard = value_of(arguments, at, "--hard-limit")) {
+    options.memory_limits.hard = *hard;
   } else if (const auto slice = value_of(arguments, at, "--set-timeslice")) {
     options.time_slice = *slice;
   } else if (!options.command.empty() && argument.starts_with("-") && argument != "-i") {
@@ -119,6 +132,11 @@ int run(const Options& options) {
   if (options.command == "compute-policy" &&
       (options.command_flag == "-l" || options.command_flag == "--list")) {
     return list_time_slices(gpus);
+  }
+  if (options.command == "memory-limits" && !options.memory_limits.cgroup.empty()) {
+    const auto& wish = options.memory_limits;
+    return options.command_flag == "--set" ? set_memory_limits(wish, gpus)
+                                           : print_memory_limits(wish, gpus);
   }
   if (options.command == "mig") return print_mig(options.command_flag, gpus);
   if (!options.command.empty()) {

@@ -1,8 +1,8 @@
 #pragma once
 // The stand-in of nvidia-smi: the queries and commands that people's scripts and our scenarios use,
 // answered through libnvidia-ml.so.1, which it loads as the real one does (but for compute-policy,
-// of which NVML knows nothing: the real one asks the driver itself, this one the machine's state). The looks of the output
-// are the real one's; the code is our own. One thread, one run.
+// of which NVML knows nothing: the real one asks the driver itself, this one the machine's state).
+// The looks of the output are the real one's; the code is our own. One thread, one run.
 
 #include <cstdint>
 #include <optional>
@@ -40,6 +40,13 @@ struct GpuRow {
   nvmlDevice_t device = nullptr;
 };
 
+// nvidia-smi memory-limits: limits in MiB, or "max".
+struct MemoryLimitWish {
+  std::string cgroup;
+  std::string soft;
+  std::string hard;
+};
+
 struct Options {
   std::string gpu;  // -i: index, UUID or PCI address; empty: all
   bool list = false;
@@ -50,7 +57,8 @@ struct Options {
   std::string compute_mode;
   std::string mig_mode;
   std::string time_slice;
-  std::string command;       // "topo", "mig", "compute-policy"
+  MemoryLimitWish memory_limits;
+  std::string command;       // "topo", "mig", "compute-policy", "memory-limits"
   std::string command_flag;  // "-m", "-lgip", ...
 };
 
@@ -70,6 +78,8 @@ int print_topology(const std::vector<GpuRow>& gpus);
 int print_mig(const std::string& flag, const std::vector<GpuRow>& gpus);
 int set_compute_mode(const std::string& mode, const std::vector<GpuRow>& gpus);
 int set_mig_mode(const std::string& mode, const std::vector<GpuRow>& gpus);
+int print_memory_limits(const MemoryLimitWish& wish, const std::vector<GpuRow>& gpus);
+int set_memory_limits(const MemoryLimitWish& wish, const std::vector<GpuRow>& gpus);
 int list_time_slices(const std::vector<GpuRow>& gpus);
 int set_time_slice(const std::string& wanted, const std::vector<GpuRow>& gpus);
 

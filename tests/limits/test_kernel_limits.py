@@ -86,6 +86,11 @@ class Node:
         )
         return done.stdout
 
+    def smi(self, *command) -> str:
+        env = clean_environment(LD_LIBRARY_PATH=LIBRARY.parent, **self.machine)
+        program = LIBRARY.parent / "nvidia-smi"
+        return subprocess.run([program, *command], env=env, check=True, capture_output=True, text=True).stdout
+
     def proc(self, pid) -> pathlib.Path:
         folder = self.folder / "host" / "proc" / str(pid)
         folder.mkdir(parents=True, exist_ok=True)
@@ -147,11 +152,16 @@ def test_a_program_without_the_limiter_is_held_from_its_containers_first_registr
     tenant = wait_until(lambda: (t := node.tenant()) and t["processes"] and t, "the registration in the status")
     assert tenant["devices"][0]["memoryBy"] == "kernel"
     assert tenant["degraded"] == []
+    said = node.smi("memory-limits", "--get", "-n", node.group, "-i", "0")
+    assert "hard limit: 2000 MiB" in said
     # Limits change while it runs.
     node.promise(5000)
     wait_until(lambda: static.say(3000) == 0, "the larger limit")
     first.close()
     assert static.say(3000) == OUT_OF_MEMORY
+    # What an administrator sets by hand works the same way.
+    node.smi("memory-limits", "--set", "-n", node.group, "-i", "0")
+    assert static.say(3000) == 0
 
 
 def test_a_container_in_which_nobody_ever_registers_is_held_when_the_driver_shows_it(node):
