@@ -17,6 +17,7 @@
 #include "agent/first_config.h"
 #include "agent/mailbox.h"
 #include "agent/mps_supervisor.h"
+#include "agent/node_lock.h"
 #include "agent/signals.h"
 #include "base/watch.h"
 #include "host/child.h"
@@ -114,8 +115,8 @@ class MpsControl {
 
   Result<void> run(int signals, int children) {
     // What was left by one that was killed is not true any more.
-    TRY(FsRoot().make_directories(options_.mps_dir));
     TRY(FsRoot().remove(tools_.root / ".ready"));
+    end_left_behind();
     ASSIGN_OR_RETURN(mailbox_, Mailbox::open());
     if (cluster_ != nullptr) {
       cluster_->bell().listen([this] { mailbox_->post([this] { on_config_change(); }); });
@@ -143,6 +144,15 @@ class MpsControl {
   // Asked as often as the hardware is read.
   milliseconds ask_interval() const {
     return std::chrono::ceil<milliseconds>(options_.machine_interval);
+  }
+
+  // Also where the configuration of now has no MPS: their GPUs are exclusive still.
+  void end_left_behind() {
+    const auto resources = FsRoot().list(tools_.root / "nvidia.com");
+    if (!resources) return;
+    for (const auto& resource : *resources) {
+      MpsDaemon::end_left_behind(tools_, {"nvidia.com/" + resource});
+    }
   }
 
   void loop(int signals, int children) {
@@ -267,6 +277,23 @@ config::Sources as_the_agents(config::Sources sources) {
   return sources;
 }
 
+// One at a time: they would end each other's daemons. nullptr: told to end before it was free.
+Result<std::unique_ptr<NodeLock>> take_lock(const config::AgentOptions& options, int signals,
+                                            const Log& log) {
+  TRY(FsRoot().make_directories(options.mps_dir));
+  bool told = false;
+  return NodeLock::take(options.mps_dir + "/.supervisor.lock", [&] {
+    if (!told) {
+      log.info(fmt::format("another mps-control-daemon serves with {}: waiting for its end",
+                           options.mps_dir));
+    }
+    told = true;
+    pollfd entry{.fd = signals, .events = POLLIN, .revents = 0};
+    (void)!::poll(&entry, 1, static_cast<int>(kLogInterval.count()));
+    return !ends_process(next_signal(signals));
+  });
+}
+
 Result<void> run_with_files(const config::Sources& sources, const config::AgentOptions& options,
                             int signals, int children, const Log& log) {
   FileSource source(sources, options.config_file, options.config_name);
@@ -316,8 +343,14 @@ int run_mps_control(const config::Sources& given) {
     log.error(signals ? children.error() : signals.error());
     return 1;
   }
+  const auto lock = take_lock(*options, *signals, log);
   const auto run_it = options->node_config ? run_on_cluster : run_with_files;
-  const auto result = run_it(sources, *options, *signals, *children, log);
+  Result<void> result;
+  if (!lock) {
+    result = std::unexpected(lock.error());
+  } else if (*lock != nullptr) {
+    result = run_it(sources, *options, *signals, *children, log);
+  }
   ::close(*signals);
   ::close(*children);
   if (result) return 0;

@@ -51,6 +51,20 @@ Result<std::unique_ptr<MpsDaemon>> MpsDaemon::start(const MpsTools& tools, mps::
   return made;
 }
 
+void MpsDaemon::end_left_behind(const MpsTools& tools, const config::ResourceName& resource) {
+  const auto mark = mps::paths_of(tools.root, resource).started;
+  const auto gpus = left_behind(mark);
+  if (gpus.empty()) return;
+  tools.log.warn(fmt::format(
+      "the MPS control daemon of {} was left by a supervisor that was killed; it is ended",
+      resource.value));
+  mps::Daemon daemon{.resource = resource, .devices = {}};
+  for (const auto& uuid : gpus) daemon.devices.push_back({.uuid = uuid});
+  MpsDaemon left(tools, std::move(daemon));
+  left.runs_ = true;
+  if (const auto removed = FsRoot().remove(mark); !removed) tools.log.warn(removed.error());
+}
+
 MpsDaemon::MpsDaemon(const MpsTools& tools, mps::Daemon daemon)
     : tools_(tools),
       daemon_(std::move(daemon)),
@@ -66,7 +80,9 @@ Result<void> MpsDaemon::begin() {
   TRY(make_folders());
   TRY(run({"-d"}, ""));
   for (const auto& text : mps::default_commands(daemon_)) TRY(command(text));
-  ASSIGN_OR_RETURN(auto mark, MpsMark::put(paths_.started));
+  std::vector<std::string> gpus;
+  for (const auto& device : daemon_.devices) gpus.push_back(device.uuid);
+  ASSIGN_OR_RETURN(auto mark, MpsMark::put(paths_.started, gpus));
   started_.emplace(std::move(mark));
   return {};
 }
@@ -94,9 +110,10 @@ Result<void> MpsDaemon::make_folders() const {
                  kSelinuxLabel.size(), 0) == 0) {
     return {};
   }
-  auto error = errno_error(errno, fmt::format("label {} for SELinux", paths_.pipe.string()));
+  const int number = errno;
   // A kernel whose SELinux is mounted and off, or a file system without labels.
-  if (errno == ENOTSUP) return {};
+  if (number == ENOTSUP) return {};
+  auto error = errno_error(number, fmt::format("label {} for SELinux", paths_.pipe.string()));
   error.hint = "run the container privileged";
   return std::unexpected(std::move(error));
 }

@@ -40,7 +40,9 @@ class MpsDaemon {
   // Started: exclusive GPUs, folders, the program, its limits, `.started`. When something fails,
   // everything is undone.
   static Result<std::unique_ptr<MpsDaemon>> start(const MpsTools& tools, mps::Daemon daemon);
-  // Ended, as stop().
+  // Ends the one whose supervisor was killed, if there is one, and frees its GPUs.
+  static void end_left_behind(const MpsTools& tools, const config::ResourceName& resource);
+  // Ended: `.started` goes, the daemon with its clients, then its GPUs are anybody's.
   ~MpsDaemon();
   MpsDaemon(const MpsDaemon&) = delete;
   MpsDaemon& operator=(const MpsDaemon&) = delete;

@@ -6,7 +6,10 @@
 
 #include <array>
 #include <cerrno>
+#include <sstream>
 #include <utility>
+
+#include "base/fs.h"
 
 namespace tranche::agent {
 namespace {
@@ -22,7 +25,7 @@ struct flock whole_file(short type) {
 
 }  // namespace
 
-Result<MpsMark> MpsMark::put(const std::filesystem::path& file) {
+Result<MpsMark> MpsMark::put(const std::filesystem::path& file, std::span<const std::string> gpus) {
   // Another file than the one that was there, whose lock someone may look at just now.
   ::unlink(file.c_str());
   const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -33,7 +36,9 @@ Result<MpsMark> MpsMark::put(const std::filesystem::path& file) {
   if (::fcntl(fd, F_OFD_SETLK, &lock) != 0) {
     return std::unexpected(errno_error(errno, "lock " + file.string()));
   }
-  if (::write(fd, kOurs.data(), kOurs.size()) != static_cast<ssize_t>(kOurs.size())) {
+  std::string text(kOurs);
+  for (const auto& gpu : gpus) text += gpu + "\n";
+  if (::write(fd, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
     return std::unexpected(errno_error(errno, file.string()));
   }
   return mark;
@@ -46,6 +51,15 @@ MpsMark::~MpsMark() {
   if (fd_ < 0) return;
   ::unlink(file_.c_str());
   ::close(fd_);
+}
+
+std::vector<std::string> left_behind(const std::filesystem::path& file) {
+  const auto text = FsRoot().read(file);
+  if (!text || !text->starts_with(kOurs) || mps_trouble(file).empty()) return {};
+  std::vector<std::string> gpus;
+  std::istringstream lines(text->substr(kOurs.size()));
+  for (std::string line; std::getline(lines, line);) gpus.push_back(line);
+  return gpus;
 }
 
 std::string mps_trouble(const std::filesystem::path& file) {

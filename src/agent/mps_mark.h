@@ -1,11 +1,14 @@
 #pragma once
 // The file `.started` of an MPS resource: how the control daemons' supervisor tells the agent, in
 // another container, that a daemon serves. NVIDIA's mps-control-daemon makes it empty, once. Ours
-// says whose it is and is locked for as long as its maker lives: the kernel frees the lock at any
-// death, so a file left behind by one that was killed is not taken for a daemon that serves.
+// says whose it is, then the daemon's GPUs, one a line, and is locked for as long as its maker
+// lives: the kernel frees the lock at any death, so a file left behind by one that was killed is
+// not taken for a daemon that serves.
 
 #include <filesystem>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
@@ -14,7 +17,8 @@ namespace tranche::agent {
 // Made, and locked, by whoever supervises; removed with the object.
 class MpsMark {
  public:
-  static Result<MpsMark> put(const std::filesystem::path& file);
+  static Result<MpsMark> put(const std::filesystem::path& file,
+                             std::span<const std::string> gpus = {});
   MpsMark(MpsMark&& other) noexcept;
   MpsMark& operator=(MpsMark&&) = delete;
   ~MpsMark();
@@ -24,6 +28,9 @@ class MpsMark {
   std::filesystem::path file_;
   int fd_;
 };
+
+// The GPUs of a mark whose maker was killed; none where there is no such mark.
+std::vector<std::string> left_behind(const std::filesystem::path& file);
 
 // Why the daemon of this `.started` does not serve; empty: it does. Never waits.
 std::string mps_trouble(const std::filesystem::path& file);

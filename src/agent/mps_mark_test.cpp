@@ -12,7 +12,9 @@
 namespace tranche::agent {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 class Mark : public ::testing::Test {
  protected:
@@ -33,7 +35,7 @@ TEST_F(Mark, IsBelievedWhileItsMakerLives) {
 TEST_F(Mark, OfOneThatWasKilledIsNot) {
   const pid_t child = ::fork();
   if (child == 0) {
-    const auto mark = MpsMark::put(file_);
+    const auto mark = MpsMark::put(file_, std::vector<std::string>{"GPU-a", "GPU-b"});
     ::_exit(mark && mps_trouble(file_).empty() ? 0 : 1);  // without removing anything
   }
   int status = -1;
@@ -41,14 +43,17 @@ TEST_F(Mark, OfOneThatWasKilledIsNot) {
   ASSERT_EQ(status, 0);
   EXPECT_TRUE(std::filesystem::exists(file_));
   EXPECT_THAT(mps_trouble(file_), HasSubstr("has ended"));
+  EXPECT_THAT(left_behind(file_), ElementsAre("GPU-a", "GPU-b"));
   // The next one's is its own.
-  const auto mark = MpsMark::put(file_);
+  const auto mark = MpsMark::put(file_, std::vector<std::string>{"GPU-c"});
+  EXPECT_THAT(left_behind(file_), IsEmpty());
   EXPECT_EQ(mps_trouble(file_), "");
 }
 
 TEST_F(Mark, OfNvidiasIsEmptyAndBelieved) {
   std::ofstream(file_).close();
   EXPECT_EQ(mps_trouble(file_), "");
+  EXPECT_THAT(left_behind(file_), IsEmpty());
 }
 
 TEST_F(Mark, MovesWithItsOwner) {

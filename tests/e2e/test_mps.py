@@ -200,9 +200,30 @@ def test_a_supervisor_that_is_killed_is_no_daemon_that_serves(mps_node):
     assert here.is_started()
 
     again = here.supervisor()
-    again.wait_log("is running already; it is ended")
+    again.wait_log("left by a supervisor that was killed; it is ended")
     here.node.kubelet.wait(SHARED, allocatable=8)
     assert here.pid() != left
+
+
+def test_gpus_of_one_that_was_killed_are_freed(mps_node):
+    """By the next one, though the configuration has no MPS any more."""
+    here = mps_node("t4")
+    supervisor = here.supervisor(config=MPS_CONFIG)
+    here.wait_ready()
+    waiting = here.supervisor()
+    waiting.wait_log("another mps-control-daemon serves")
+    here.node.kubelet.watched.clear()
+    supervisor.kill()
+    waiting.wait_log("left by a supervisor that was killed; it is ended")
+    waiting.wait_log("serves: 12%")
+    assert here.modes() == {"Exclusive_Process"}
+
+    waiting.kill()
+    assert here.modes() == {"Exclusive_Process"}
+    last = here.supervisor(config=json.dumps({"version": "v1"}))
+    last.wait_log("no daemon is needed")
+    assert here.modes() == {"Default"}
+    assert here.told()[-1] == "quit" and not here.is_started()
 
 
 def test_nvidias_own_supervisor_is_believed(mps_node):
