@@ -14,7 +14,7 @@ import debian
 from archive import Content, Directory, Source, Symlink
 
 # Names by which the program takes the part of NVIDIA's.
-LINKS = ("nvidia-device-plugin", "gpu-feature-discovery", "config-manager")
+LINKS = ("nvidia-device-plugin", "gpu-feature-discovery", "config-manager", "mps-control-daemon")
 
 # NVIDIA's driver libraries are loaded into this program by name and need these, which the program itself
 # may not.

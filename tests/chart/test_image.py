@@ -51,7 +51,7 @@ def test_size(image):
 
 def test_names_and_entrypoint_are_those_of_nvidias_image(image):
     _, layer, _, manifest, config = image
-    for name in ("nvidia-device-plugin", "gpu-feature-discovery", "config-manager"):
+    for name in ("nvidia-device-plugin", "gpu-feature-discovery", "config-manager", "mps-control-daemon"):
         assert layer.getmember(f"usr/bin/{name}").linkname == "tranche"
     assert config["config"]["Entrypoint"] == ["/usr/bin/nvidia-device-plugin"]
     assert set(config["config"]["Env"]) >= {
