@@ -53,6 +53,16 @@ TEST(LimitLabels, WhereDevicesDifferTheWeakestRungIsSaid) {
   }
 }
 
+TEST(LimitLabels, OfMpsNameIt) {
+  config::Config config;
+  config.sharing.mps = {.resources = {{.name = {"nvidia.com/gpu"}, .replicas = 4}}};
+  config.tranche.limits.general.enforcement = config::Enforcement::kStrict;
+  const auto offer = offer::make_offer(test::machine_of({test::a100_40gb(0)}), config, {});
+  EXPECT_THAT(limit_labels(*offer),
+              ElementsAre(Pair("tranche.dev/gpu.limits", "strict"),
+                          Pair("tranche.dev/gpu.limits-by", "mps")));
+}
+
 TEST(LimitLabels, AreNoneWithoutLimits) {
   EXPECT_THAT(labels_under(config::Enforcement::kOff), IsEmpty());
 }

@@ -1,7 +1,7 @@
 """NOTES.txt says what to check, with commands that name what was installed."""
 
 import pytest
-from modes import MODES, TIME_SLICING, namespace
+from modes import MODES, MPS, TIME_SLICING, namespace
 
 
 def test_defaults(helm):
@@ -20,6 +20,9 @@ def test_defaults(helm):
             {"config": {"name": "x"}},
             "The chart does not see what is in it. If a configuration uses MIG, set mig.monitor=true",
         ),
+        ({"config": {"name": "x"}}, "if one has sharing.mps, set mps.enabled=true"),
+        ({"config": {"map": {"default": MPS}}}, "WARNING: MPS' control daemons run where the node has"),
+        (MODES["mps"], "rollout status daemonset/gpu-tranche-mps-control-daemon"),
         ({"gfd": {"enabled": True}}, "WARNING: this cluster has no node feature discovery"),
         (
             {"compat": {"operatorNames": True}},

@@ -5,7 +5,6 @@ of the folder FAKE_MPS:
 
     calls.jsonl     written: one call a line, with arguments, input and the environment of CUDA
     refuse-start    exists: `-d` fails
-    deaf            exists: daemons answer nobody any more
     servers         read: what get_server_list prints
 """
 
@@ -16,7 +15,6 @@ import pathlib
 import signal
 import socket
 import sys
-import time
 
 HOME = pathlib.Path(os.environ["FAKE_MPS"])
 PIPE = pathlib.Path(os.environ["CUDA_MPS_PIPE_DIRECTORY"])
@@ -72,12 +70,7 @@ def daemon() -> None:
             peer, _ = listener.accept()
             with peer:
                 text = peer.makefile().readline().strip()
-                while (HOME / "deaf").exists():
-                    time.sleep(0.05)
-                try:
-                    peer.sendall(answer(settings, text.split()).encode())
-                except OSError:
-                    pass
+                peer.sendall(answer(settings, text.split()).encode())
             if text == "quit":
                 (PIPE / "nvidia-cuda-mps-control.pid").unlink()
                 control.unlink()
