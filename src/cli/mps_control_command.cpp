@@ -1,9 +1,27 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "agent/mps_control.h"
 #include "cli/command.h"
 #include "cli/flags_to_sources.h"
 #include "config/flag_table.h"
 
 namespace tranche::cli {
+namespace {
+
+constexpr std::string_view kWords =
+    "\nBefore the flags:\n"
+    "  mount-shm  mount a tmpfs for the containers' /dev/shm at shm in --mps-dir, and end\n"
+    "  check      for a probe: end with 0 while every daemon that is wanted serves\n";
+
+bool asks_for_help(std::span<const std::string_view> arguments) {
+  return std::ranges::any_of(arguments, [](std::string_view argument) {
+    return argument == "--help" || argument == "-h";
+  });
+}
+
+}  // namespace
 
 int run_mps_control_command(const Invocation& invocation) {
   // NVIDIA's spelling: the subcommand stands first.
@@ -15,7 +33,10 @@ int run_mps_control_command(const Invocation& invocation) {
   const bool known = word == "mount-shm" || word == "check";
   if (known) flags.arguments = flags.arguments.subspan(1);
   const auto sources = flags_to_sources(flags, config::kUseMpsControl, config::Program::kAgent);
-  if (const auto* done = std::get_if<int>(&sources)) return *done;
+  if (const auto* done = std::get_if<int>(&sources)) {
+    if (*done == 0 && asks_for_help(flags.arguments)) fmt::print("{}", kWords);
+    return *done;
+  }
   const auto& given = std::get<config::Sources>(sources);
   if (word == "mount-shm") return agent::mount_mps_shm(given);
   if (word == "check") return agent::check_mps_control(given);

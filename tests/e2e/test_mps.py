@@ -314,6 +314,15 @@ def test_mount_shm(mps_node):
     assert {"rw", "nosuid", "nodev", "noexec", "relatime"} <= set(options.split(","))
 
 
+def test_help_tells_the_subcommands():
+    done = subprocess.run(
+        [TRANCHE, "mps-control-daemon", "--help"], capture_output=True, text=True, timeout=DEADLINE
+    )
+    assert done.returncode == 0
+    for word in ("--config-file", "--mig-strategy", "--mps-dir", "mount-shm", "check"):
+        assert word in done.stdout
+
+
 def test_check_for_a_probe(mps_node):
     here = mps_node("t4")
     here.dir.mkdir()
