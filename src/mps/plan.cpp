@@ -61,6 +61,7 @@ std::map<std::string, std::string> environment_of(const std::filesystem::path& r
   };
   if (daemon.sees_all) return environment;
   std::vector<std::string_view> uuids;
+  uuids.reserve(daemon.devices.size());
   for (const DaemonDevice& device : daemon.devices) uuids.push_back(device.uuid);
   environment["CUDA_VISIBLE_DEVICES"] = fmt::format("{}", fmt::join(uuids, ","));
   return environment;

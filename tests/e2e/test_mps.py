@@ -161,7 +161,7 @@ def test_a_change_of_one_resource_leaves_the_other_alone(mps_node):
     here.node.kubelet.wait(GPU, allocatable=4)
     wait_until(lambda: not here.is_started(large) and not here.is_started(small), "both ended")
     wait_until(lambda: here.modes() == {"Default"}, "GPUs are free")
-    assert here.is_ready()
+    here.wait_ready()
 
 
 def test_a_daemon_that_dies_is_started_anew_and_its_devices_recover(mps_node):
