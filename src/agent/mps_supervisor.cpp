@@ -19,6 +19,13 @@ std::string describe(const mps::Daemon& daemon) {
   return fmt::format("{}% of the threads, memory {}", daemon.thread_percentage, memory);
 }
 
+// Nobody is to come any more.
+void withdraw_ready(const MpsTools& tools) {
+  if (const auto done = FsRoot().remove(tools.root / ".ready"); !done) {
+    tools.log.warn(done.error());
+  }
+}
+
 }  // namespace
 
 MpsSupervisor::MpsSupervisor(const MpsTools& tools, Options options,
@@ -26,7 +33,7 @@ MpsSupervisor::MpsSupervisor(const MpsTools& tools, Options options,
     : tools_(tools), options_(options), tell_(std::move(tell)) {}
 
 MpsSupervisor::~MpsSupervisor() {
-  (void)FsRoot().remove(tools_.root / ".ready");
+  withdraw_ready(tools_);
   for (auto& [name, entry] : entries_) stop(entry);
 }
 
@@ -140,10 +147,9 @@ void MpsSupervisor::replace(Entry& entry, const Error& error, std::string_view w
   if (was_well) entry.due = now;
 }
 
-// `.ready` goes first: nobody is to come any more.
 void MpsSupervisor::stop(Entry& entry) {
   if (entry.daemon == nullptr) return;
-  (void)FsRoot().remove(tools_.root / ".ready");
+  withdraw_ready(tools_);
   entry.daemon.reset();
 }
 
