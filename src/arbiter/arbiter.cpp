@@ -52,7 +52,7 @@ Result<std::unique_ptr<Arbiter>> Arbiter::open(const ArbiterOptions& options, co
   if (processes != nullptr) {
     ASSIGN_OR_RETURN(arbiter->reconciler_,
                      Reconciler::open(*processes, {options.tenants, options.host}, arbiter->poller_,
-                                      clock, log, [a = arbiter.get()] { return a->seats(); }));
+                                      clock, log, arbiter->books()));
     arbiter->reconciler_->remember(arbiter->status_file_.before());
   }
   if (limiter != nullptr) {
@@ -269,6 +269,15 @@ void Arbiter::lend() {
   lender_.lend(seats(), [this](const std::string& device) {
     return reconciler_ == nullptr ? 0 : reconciler_->others_bytes(device);
   });
+}
+
+Reconciler::Books Arbiter::books() {
+  return {[this] { return seats(); },
+          [this](const std::string& id, unsigned index) { return charged(id, index); },
+          [this](const std::string& id, unsigned index, Ns time) {
+            const Seat& seat = seats_.at(id);
+            devices_.at(seat.seat->limits().devices[index].uuid).correct(seat.id, time);
+          }};
 }
 
 Reconciler::Seats Arbiter::seats() {

@@ -94,6 +94,7 @@ class Arbiter {
   void take_in(const std::string& id, const std::string& text);
   void let_go(const std::string& id);
   void sit(Seat& seat);
+  Reconciler::Books books();
   Reconciler::Seats seats();
   void notice(const std::string& id, limit::wire::Message kind);
   bool step();

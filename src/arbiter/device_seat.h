@@ -42,6 +42,8 @@ class DeviceSeat {
   limit::Ns pace() const { return device_.pace(); }
 
   limit::Ns charged(limit::TenantId id) const { return device_.charged(id); }
+  // Charges what it used and did not tell.
+  void correct(limit::TenantId id, limit::Ns time) { device_.correct(id, time); }
 
  private:
   limit::Device device_;

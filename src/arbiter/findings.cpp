@@ -42,16 +42,27 @@ std::vector<Finding> Findings::current() const {
 }
 
 void Findings::tell(const Finding& finding) const {
+  const auto what = [&]() -> std::string {
+    switch (finding.kind) {
+      case Finding::Kind::kUnregistered:
+        return fmt::format(
+            "has not registered for tenant {}: no share of compute holds it, its memory counts for "
+            "that tenant",
+            finding.tenant);
+      case Finding::Kind::kNoGrant:
+        return "was not granted it: no share of compute holds it and no limit of memory";
+      case Finding::Kind::kUnderReported:
+        return fmt::format(
+            "tells less GPU time than NVML counts of its tenant {}, which is charged the rest",
+            finding.tenant);
+    }
+    return "";
+  }();
   const auto memory = finding.memory_bytes ? fmt::format("{} MiB", *finding.memory_bytes >> 20U)
                                            : std::string("memory that the driver does not tell");
-  const bool is_tenant = finding.kind == Finding::Kind::kUnregistered;
   log_.warn(fmt::format(
-      "process {} ({}) of {} holds {} of {} and {}: no share of compute holds it{}; see "
-      "docs/arbiter.md, \"What it finds\"",
-      finding.pid, finding.name, finding.cgroup, memory, finding.device,
-      is_tenant ? fmt::format("has not registered for tenant {}", finding.tenant)
-                : std::string("was not granted it"),
-      is_tenant ? ", its memory counts for that tenant" : " and no limit of memory"));
+      "process {} ({}) of {} holds {} of {} and {}; see docs/arbiter.md, \"What it finds\"",
+      finding.pid, finding.name, finding.cgroup, memory, finding.device, what));
 }
 
 }  // namespace tranche::arbiter

@@ -1,6 +1,7 @@
 #include "arbiter/reconciler.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "fmt/format.h"
 
@@ -14,6 +15,17 @@ constexpr std::string_view kMountedAt = "/run/tranche/";
 // As the kernel cuts the name of nvidia-cuda-mps-server.
 constexpr std::string_view kMpsServer = "nvidia-cuda-mps";
 
+Finding finding_of(const gpu::DeviceProcess& process, const host::ProcessFacts& facts,
+                   const std::string& device) {
+  Finding finding{.pid = process.pid,
+                  .start_time = facts.start_time,
+                  .name = facts.name,
+                  .cgroup = facts.cgroup,
+                  .device = device};
+  if (process.memory) finding.memory_bytes = process.memory->value;
+  return finding;
+}
+
 }  // namespace
 
 // One device's processes, on their way into the books.
@@ -25,6 +37,8 @@ struct Reconciler::Account {
   // By tenant's place.
   std::vector<std::vector<Held>> held;
   std::vector<bool> untold;
+  std::vector<Ns> busy;                                                  // sampled
+  std::vector<std::vector<const gpu::DeviceProcess*>> busy_processes{};  // that registered
   std::vector<Finding> strays{};
   std::vector<pid_t> mps_servers{};
   std::uint64_t others_bytes = 0;
@@ -33,21 +47,21 @@ struct Reconciler::Account {
 Result<std::unique_ptr<Reconciler>> Reconciler::open(gpu::ProcessReader& reader,
                                                      const Options& options, Poller& poller,
                                                      const Clock& clock, const Log& log,
-                                                     std::function<Seats()> seats) {
+                                                     Books books) {
   ASSIGN_OR_RETURN(auto surveyor, Surveyor::start(reader, options.host));
   std::unique_ptr<Reconciler> reconciler(
-      new Reconciler(std::move(surveyor), options, poller, clock, log, std::move(seats)));
+      new Reconciler(std::move(surveyor), options, poller, clock, log, std::move(books)));
   TRY(poller.add(reconciler->surveyor_->fd(), [r = reconciler.get()] { r->take(); }));
   return reconciler;
 }
 
 Reconciler::Reconciler(std::unique_ptr<Surveyor> surveyor, const Options& options, Poller& poller,
-                       const Clock& clock, const Log& log, std::function<Seats()> seats)
+                       const Clock& clock, const Log& log, Books books)
     : surveyor_(std::move(surveyor)),
       poller_(poller),
       clock_(clock),
       log_(log),
-      seats_(std::move(seats)),
+      books_(std::move(books)),
       findings_(clock, log) {
   std::error_code error;
   const auto folder = std::filesystem::weakly_canonical(options.tenants, error);
@@ -86,14 +100,17 @@ std::chrono::nanoseconds Reconciler::left() const {
 void Reconciler::look() {
   const auto now = clock_.now();
   if (surveyor_->is_busy() || now < due_) return;
-  const Seats seats = seats_();
+  const Seats seats = books_.seats();
   std::map<std::string, std::set<pid_t>> known;
   bool anybody = false;
   for (const TenantSeat* seat : seats) {
     const auto registered = seat->registered();
     anybody |= !registered.empty();
+    // Of those that are found out it is asked who they are.
+    const bool is_trusted = !is_under_reported(*seat);
     for (const DeviceLimits& device : seat->limits().devices) {
       auto& pids = known[device.uuid];
+      if (!is_trusted) continue;
       for (const auto& process : registered) pids.insert(process.pid);
     }
   }
@@ -146,7 +163,10 @@ void Reconciler::take() {
   } else {
     note_failure(survey->devices.error().message());
     for (auto& [id, parts] : records_) {
-      for (Part& part : parts) part.unread = true;
+      for (Part& part : parts) {
+        part.unread = true;
+        part.compared.reset();
+      }
     }
   }
   look();
@@ -154,7 +174,7 @@ void Reconciler::take() {
 
 void Reconciler::take_devices(const Survey& survey,
                               const std::vector<gpu::DeviceProcesses>& devices) {
-  const Seats seats = seats_();
+  const Seats seats = books_.seats();
   const auto places = places_of(seats);
   const Charges after = charges_of(seats);
   for (const auto& [uuid, processes] : devices) {
@@ -162,20 +182,64 @@ void Reconciler::take_devices(const Survey& survey,
     if (here == places.end()) continue;  // the tenants went meanwhile
     note_device(uuid, processes ? std::nullopt : std::optional(processes.error()), here->second);
     if (!processes) continue;
-    Account account{.device = uuid,
-                    .places = here->second,
-                    .before = before_,
-                    .after = after,
-                    .held = std::vector<std::vector<Held>>(here->second.size()),
-                    .untold = std::vector<bool>(here->second.size())};
+    Account account{
+        .device = uuid,
+        .places = here->second,
+        .before = before_,
+        .after = after,
+        .held = std::vector<std::vector<Held>>(here->second.size()),
+        .untold = std::vector<bool>(here->second.size()),
+        .busy = std::vector<Ns>(here->second.size()),
+        .busy_processes = std::vector<std::vector<const gpu::DeviceProcess*>>(here->second.size())};
     for (const gpu::DeviceProcess& process : *processes) {
       if (is_registered(process, account)) continue;
       const auto facts = survey.strangers.find(process.pid);
       // Without facts it has ended.
       if (facts != survey.strangers.end()) take_stranger(process, facts->second, account);
     }
+    compare_time(account);
+    for (std::size_t i = 0; i < account.places.size(); ++i) {
+      const TenantSeat& seat = *account.places[i].seat;
+      if (!part_of(account.places[i]).under.is_found()) continue;
+      for (const gpu::DeviceProcess* process : account.busy_processes[i]) {
+        const auto facts = survey.strangers.find(process->pid);
+        if (facts == survey.strangers.end()) continue;  // with the next reading
+        account.strays.push_back(finding_of(*process, facts->second, uuid));
+        account.strays.back().kind = Finding::Kind::kUnderReported;
+        account.strays.back().tenant = seat.limits().id;
+      }
+    }
     settle(account);
   }
+}
+
+// Where nothing was compared before, this begins it.
+void Reconciler::compare_time(Account& account) {
+  for (std::size_t i = 0; i < account.places.size(); ++i) {
+    const auto& [seat, index] = account.places[i];
+    Part& part = part_of(account.places[i]);
+    const std::string& id = seat->limits().id;
+    const auto last = std::exchange(part.compared, clock_.now());
+    const Ns before = std::exchange(part.charged, books_.charged(id, index));
+    if (!last || !is_held(*seat) || !account.mps_servers.empty()) {
+      part.under.pause();
+      continue;
+    }
+    const bool was_found = part.under.is_found();
+    const Ns missing = part.under.take(std::chrono::duration_cast<Ns>(clock_.now() - *last),
+                                       account.busy[i], part.charged - before);
+    if (missing == Ns{0}) continue;
+    books_.correct(id, index, missing);
+    part.charged += missing;
+    if (!was_found) hurry();  // who they are
+  }
+}
+
+bool Reconciler::is_under_reported(const TenantSeat& seat) const {
+  const auto record = records_.find(seat.limits().id);
+  return record != records_.end() && std::ranges::any_of(record->second, [](const Part& part) {
+           return part.under.is_found();
+         });
 }
 
 // Books it with its tenant. Of two tenants of one container that share the device, what neither
@@ -195,24 +259,22 @@ bool Reconciler::is_registered(const gpu::DeviceProcess& process, Account& accou
   }
   if (!owner) return false;
   account.held[*owner].push_back(held);
+  account.busy[*owner] += process.busy;
+  if (process.busy > Ns{0}) account.busy_processes[*owner].push_back(&process);
   if (!process.memory) account.untold[*owner] = true;
   return true;
 }
 
 void Reconciler::take_stranger(const gpu::DeviceProcess& process, const host::ProcessFacts& facts,
                                Account& account) {
-  Finding finding{.pid = process.pid,
-                  .start_time = facts.start_time,
-                  .name = facts.name,
-                  .cgroup = facts.cgroup,
-                  .device = account.device};
-  if (process.memory) finding.memory_bytes = process.memory->value;
+  Finding finding = finding_of(process, facts, account.device);
   bool limited = false;
   for (std::size_t i = 0; i < account.places.size(); ++i) {
     const TenantSeat& seat = *account.places[i].seat;
     limited |= seat.is_held();
     if (!has_mount_of(facts, seat.limits().id)) continue;
     account.held[i].push_back({.counted = process.memory.value_or(Bytes{}).value});
+    account.busy[i] += process.busy;
     if (!process.memory) account.untold[i] = true;
     if (on_stray_) on_stray_(seat, {process.pid, facts.start_time});
     if (seat.limits().enforcement == wire::Enforcement::kOff) return;
@@ -278,7 +340,10 @@ void Reconciler::note_failure(const std::string& failure) {
 
 void Reconciler::note_device(const std::string& uuid, const std::optional<Error>& failure,
                              const std::vector<Place>& places) {
-  for (const Place& place : places) part_of(place).unread = failure.has_value();
+  for (const Place& place : places) {
+    part_of(place).unread = failure.has_value();
+    if (failure) part_of(place).compared.reset();
+  }
   Device& device = devices_[uuid];
   if (failure && !device.unread) {
     log_.warn(fmt::format(

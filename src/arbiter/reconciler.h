@@ -4,6 +4,11 @@
 // page (limit/outside.h), so that a process that charges nothing, or never registered, still finds
 // its tenant full. Processes on a device that no tenant and no limit holds are findings.
 //
+// The same with GPU time: what NVML samples of a tenant's processes beside what the tenant was
+// charged (limit/under_report.h). What is missing is charged, and its processes are findings. Not
+// where an MPS server runs: its clients run at once, and samples of them add up to more than there
+// was.
+//
 // A process belongs to a tenant when it registered, or when the tenant's folder is mounted in its
 // container: the mount must lead to that very folder, so that a container which mounts something of
 // its own under that name brings nothing on others.
@@ -26,6 +31,7 @@
 #include "base/clock.h"
 #include "limit/arbiter_status.h"
 #include "limit/outside.h"
+#include "limit/under_report.h"
 
 namespace tranche::arbiter {
 
@@ -42,12 +48,18 @@ class Reconciler {
     FsRoot host;  // for /proc
   };
   using Seats = std::vector<TenantSeat*>;
+  // The arbiter's, asked for anew each time.
+  struct Books {
+    std::function<Seats()> seats;
+    // GPU time charged to a tenant on its device `index`, and how to charge more.
+    std::function<limit::Ns(const std::string& tenant, unsigned index)> charged;
+    std::function<void(const std::string& tenant, unsigned index, limit::Ns)> correct;
+  };
 
-  // All outlive it; `seats` are asked for anew each time.
+  // All outlive it.
   static Result<std::unique_ptr<Reconciler>> open(gpu::ProcessReader& reader,
                                                   const Options& options, Poller& poller,
-                                                  const Clock& clock, const Log& log,
-                                                  std::function<Seats()> seats);
+                                                  const Clock& clock, const Log& log, Books books);
   Reconciler(const Reconciler&) = delete;
   Reconciler& operator=(const Reconciler&) = delete;
   ~Reconciler();
@@ -87,6 +99,9 @@ class Reconciler {
   // A tenant on one device.
   struct Part {
     limit::Outside outside;
+    limit::UnderReport under{};
+    std::optional<std::chrono::steady_clock::time_point> compared{};  // charges with samples, then
+    limit::Ns charged{0};                                             // by then
     bool memory_untold = false;
     bool unread = false;
   };
@@ -105,7 +120,7 @@ class Reconciler {
   using Charges = std::map<std::pair<std::string, pid_t>, std::vector<std::uint64_t>>;
 
   Reconciler(std::unique_ptr<Surveyor> surveyor, const Options& options, Poller& poller,
-             const Clock& clock, const Log& log, std::function<Seats()> seats);
+             const Clock& clock, const Log& log, Books books);
   static Charges charges_of(const Seats& seats);
   static std::map<std::string, std::vector<Place>> places_of(const Seats& seats);
   Part& part_of(const Place& place);
@@ -116,6 +131,8 @@ class Reconciler {
   void take_stranger(const gpu::DeviceProcess& process, const host::ProcessFacts& facts,
                      Account& account);
   bool has_mount_of(const host::ProcessFacts& facts, const std::string& tenant) const;
+  void compare_time(Account& account);
+  bool is_under_reported(const TenantSeat& seat) const;
   void settle(const Account& account);
   void note_failure(const std::string& failure);
   void note_device(const std::string& uuid, const std::optional<Error>& failure,
@@ -126,7 +143,7 @@ class Reconciler {
   Poller& poller_;
   const Clock& clock_;
   const Log& log_;
-  std::function<Seats()> seats_;
+  Books books_;
   OnStray on_stray_;
   Findings findings_;
   std::chrono::steady_clock::time_point asked_{};

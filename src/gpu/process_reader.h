@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +18,10 @@ namespace tranche::gpu {
 struct DeviceProcess {
   pid_t pid = 0;                  // in the caller's pid namespace
   std::optional<Bytes> memory{};  // nullopt: the driver does not tell it
+  // For how long it kept the device busy, by the driver's samples that have come since the last
+  // reading: coarse, up to a second late, nothing with the first reading. 0 too where the driver
+  // does not tell it, as of MIG instances.
+  std::chrono::nanoseconds busy{0};
   bool operator==(const DeviceProcess&) const = default;
 };
 

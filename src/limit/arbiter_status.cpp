@@ -25,6 +25,7 @@ constexpr std::array kDegraded{
 constexpr std::array kKinds{
     std::pair{Finding::Kind::kUnregistered, std::string_view("unregistered")},
     std::pair{Finding::Kind::kNoGrant, std::string_view("no-grant")},
+    std::pair{Finding::Kind::kUnderReported, std::string_view("under-reported")},
 };
 
 template <class Table>

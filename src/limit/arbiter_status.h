@@ -61,14 +61,15 @@ struct RefusedTenant {
   bool operator==(const RefusedTenant&) const = default;
 };
 
-// A process on a device that no limit holds.
+// A process on a device that no limit holds, or not by its own word.
 struct Finding {
   enum class Kind {
-    kUnregistered,  // of a tenant's container, without the library or before its time
-    kNoGrant,       // in a Pod that was not granted this device, on which others are limited
+    kUnregistered,   // of a tenant's container, without the library or before its time
+    kNoGrant,        // in a Pod that was not granted this device, on which others are limited
+    kUnderReported,  // of a tenant that uses more GPU time than its processes tell
   };
   Kind kind = Kind::kUnregistered;
-  std::string tenant;  // of kUnregistered
+  std::string tenant;  // of kUnregistered, kUnderReported
   pid_t pid = 0;       // on the host
   std::uint64_t start_time = 0;
   std::string name;
@@ -99,7 +100,7 @@ std::string encode(const ArbiterStatus& status, std::chrono::system_clock::time_
 Result<ArbiterStatus> decode_status(std::string_view text);
 
 // "memory-over-limit", "memory-not-told", "memory-lent", "not-reconciled", "kernel-limit-failed";
-// "unregistered", "no-grant".
+// "unregistered", "no-grant", "under-reported".
 std::string_view to_string(Degraded degraded);
 std::string_view to_string(Finding::Kind kind);
 

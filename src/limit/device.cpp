@@ -60,6 +60,13 @@ ByTenant<Permit> Device::step(Ns now, const ByTenant<Standing>& standings) {
   return permits;
 }
 
+void Device::correct(TenantId tenant, Ns time) {
+  const auto account = accounts_.find(tenant);
+  if (account == accounts_.end()) return;
+  account->second.charged += time;
+  shares_.charge(tenant, time);
+}
+
 Ns Device::charged(TenantId tenant) const {
   const auto account = accounts_.find(tenant);
   return account == accounts_.end() ? Ns{0} : account->second.charged;

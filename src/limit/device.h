@@ -60,6 +60,9 @@ class Device {
   // One step of the policy. Tenants without a standing are idle.
   ByTenant<Permit> step(Ns now, const ByTenant<Standing>& standings);
 
+  // It used so much more than was told.
+  void correct(TenantId tenant, Ns time);
+
   // How soon the next step should come while somebody works.
   Ns pace() const { return shares_.pace(); }
 

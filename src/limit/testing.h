@@ -82,6 +82,9 @@ class VirtualDevice {
     device_.put(id, share);
     return id;
   }
+  // It tells so much of what it asks for and uses.
+  void tells(TenantId tenant, double part) { tenants_[tenant.value].told_part = part; }
+  void correct(TenantId tenant, Ns time) { device_.correct(tenant, time); }
   void change(TenantId tenant, const Share& share) { device_.put(tenant, share); }
 
   void run(Ns time) {
@@ -116,6 +119,7 @@ class VirtualDevice {
     };
     std::vector<Ended> ended{};  // and not told yet
     Ns next_harvest{0};
+    double told_part = 1;
     Permit permit{.allowed = Ns{0}};
     bool waiting = false;
     Ns executed{0};
@@ -132,7 +136,7 @@ class VirtualDevice {
         break;
       }
       if (tenant.queue.empty()) give_notice();
-      const Ns asked = tenant.estimate > Ns{0} ? tenant.estimate : Ns{1ms};
+      const Ns asked = part(tenant.estimate > Ns{0} ? tenant.estimate : Ns{1ms}, tenant.told_part);
       tenant.asked += asked;
       const Ns length = std::exchange(tenant.pending, Ns{0});
       if (!tenant.queue.empty() && tenant.queue.back().asked + asked <= kBatch) {
@@ -162,11 +166,17 @@ class VirtualDevice {
     if (now_ < tenant.next_harvest) return;
     tenant.next_harvest = now_ + kHarvest;
     for (const auto& [batch, launches] : tenant.ended) {
-      device_.finished({static_cast<std::uint32_t>(index)}, batch);
+      const Stretch& ran = batch.stretch;
+      device_.finished({static_cast<std::uint32_t>(index)},
+                       {{ran.end - part(ran.length(), tenant.told_part), ran.end}, batch.asked});
       tenant.told_asked += batch.asked;
       learn(tenant.estimate, batch.stretch.length() / launches);
     }
     tenant.ended.clear();
+  }
+
+  static Ns part(Ns whole, double of) {
+    return Ns{static_cast<std::int64_t>(static_cast<double>(whole.count()) * of)};
   }
 
   static void learn(Ns& estimate, Ns seen) {

@@ -182,6 +182,16 @@ struct ProcessInfo {
   std::uint32_t compute_instance_id;  // kNoInstance: none
 };
 
+// nvmlProcessUtilizationSample_t: of the sample period that ended then.
+struct ProcessUtilizationSample {
+  std::uint32_t pid;
+  std::uint64_t time_stamp;  // us since 1970
+  std::uint32_t sm_util;     // percent of the time; more than 100: not told
+  std::uint32_t mem_util;
+  std::uint32_t enc_util;
+  std::uint32_t dec_util;
+};
+
 inline constexpr std::uint64_t kNotAvailable = ~std::uint64_t{0};
 
 union FieldContent {

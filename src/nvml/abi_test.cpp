@@ -26,6 +26,8 @@ static_assert(sizeof(GpuInstanceProfileInfoV3) == 152 &&
 static_assert(sizeof(FabricInfo) == 28 && offsetof(FabricInfo, state) == 24);
 static_assert(sizeof(FabricInfoV2) == 36 && offsetof(FabricInfoV2, state) == 28);
 static_assert(sizeof(ProcessInfo) == 24 && offsetof(ProcessInfo, used_memory) == 8);
+static_assert(sizeof(ProcessUtilizationSample) == 32 &&
+              offsetof(ProcessUtilizationSample, sm_util) == 16);
 static_assert(sizeof(FieldValue) == 40 && offsetof(FieldValue, value) == 32);
 static_assert(sizeof(EventData) == 32 && offsetof(EventData, gpu_instance_id) == 24);
 

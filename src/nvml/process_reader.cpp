@@ -15,11 +15,14 @@ struct Answer {
   Return result = kSuccess;
   std::string failure;  // when not kSuccess
   std::map<unsigned, gpu::DeviceProcess> processes;
+  Sampled sampled{};
 };
 
 constexpr std::size_t kFirstRoom = 64;
 // A list that outgrows its room again and again is one whose processes come and go.
 constexpr int kAttempts = 4;
+// Periods are 1/6 to 1 s; what is nearer together are processes of one.
+constexpr std::uint64_t kShortestPeriod = 100'000;  // us
 
 class DeviceReading {
  public:
@@ -41,6 +44,7 @@ class DeviceReading {
     }
     (void)list(device, api.nvmlDeviceGetGraphicsRunningProcesses_v3,
                api.nvmlDeviceGetGraphicsRunningProcesses_v2, false);
+    if (answer_.result == kSuccess) sample(device);
   }
 
  private:
@@ -63,6 +67,43 @@ class DeviceReading {
       return true;
     }
     return (!needed && !is_gone(result)) || succeeded(result, function.name);
+  }
+
+  // Where the driver does not tell, or nobody did anything, nothing is added.
+  void sample(Device device) {
+    const auto& function = call_.api().nvmlDeviceGetProcessUtilization;
+    std::vector<ProcessUtilizationSample> samples(kFirstRoom);
+    Return result = kInsufficientSize;
+    unsigned count = 0;
+    for (int i = 0; i < kAttempts && result == kInsufficientSize; ++i) {
+      if (count > 0) samples.resize(2 * std::size_t{count});
+      count = static_cast<unsigned>(samples.size());
+      result = call_(function, device, samples.data(), &count, answer_.sampled.until);
+    }
+    if (result != kSuccess) return;
+    samples.resize(std::min<std::size_t>(count, samples.size()));
+    std::ranges::sort(samples, {}, &ProcessUtilizationSample::time_stamp);
+    const bool is_first = answer_.sampled.until == 0;
+    for (auto sample = samples.begin(); sample != samples.end();) {
+      const std::uint64_t now = sample->time_stamp;
+      const std::uint64_t period = is_first && sample == samples.begin() ? 0 : period_until(now);
+      for (; sample != samples.end() && sample->time_stamp == now; ++sample) {
+        const auto process = answer_.processes.find(sample->pid);
+        if (process == answer_.processes.end() || is_first || sample->sm_util > 100) continue;
+        process->second.busy +=
+            std::chrono::microseconds(static_cast<std::int64_t>(period * sample->sm_util / 100));
+      }
+      answer_.sampled.until = std::max(answer_.sampled.until, now);
+    }
+  }
+
+  // Drivers keep no samples of what was idle: a gap is no period, the shortest one is.
+  std::uint64_t period_until(std::uint64_t now) {
+    Sampled& sampled = answer_.sampled;
+    if (now <= sampled.until) return 0;
+    const std::uint64_t gap = now - sampled.until;
+    if (gap >= kShortestPeriod) sampled.period = std::min(sampled.period, gap);
+    return std::min(gap, sampled.period);
   }
 
   void add(const ProcessInfo& info) {
@@ -109,6 +150,7 @@ Result<std::vector<gpu::DeviceProcesses>> ProcessReader::read(std::span<const st
   std::vector<Lanes::Task> tasks;
   for (const std::string& uuid : uuids) {
     const auto& answer = answers.emplace_back(std::make_shared<Answer>());
+    answer->sampled = sampled_[uuid];
     tasks.push_back(
         {.key = "processes of " + uuid, .work = [session, answer, uuid](Progress& progress) {
            Calls call(session->api(), progress);
@@ -127,6 +169,7 @@ Result<std::vector<gpu::DeviceProcesses>> ProcessReader::read(std::span<const st
       continue;
     }
     gone |= says_driver_gone(*answers[i]);
+    sampled_[uuids[i]] = answers[i]->sampled;
     devices.push_back({uuids[i], result_of(*answers[i])});
   }
   if (gone) connection_->restart();  // the next reading starts NVML afresh

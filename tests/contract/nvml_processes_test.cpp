@@ -9,6 +9,7 @@
 #include "sim/mig.h"
 #include "sim/usage.h"
 #include "support/fake_process_reader.h"
+#include "support/wait.h"
 
 namespace tranche::nvml {
 namespace {
@@ -141,6 +142,38 @@ TEST(NvmlProcesses, TheDriverGoesAndReturns) {
   EXPECT_EQ(reader.read(uuids).error().code, Code::kUnavailable);
   sim.set_driver_error(0);
   EXPECT_TRUE(reader.read(uuids).value()[0].processes);
+}
+
+TEST(NvmlProcesses, HowBusyEachWasSinceTheReadingBefore) {
+  test::SimMachine sim(test::a100_machine(1));
+  User user(sim);
+  sim::Use& use = user.takes({.gpu = 0}, 300);
+  use.declared_since_ns.store(1);  // long before the first window that is kept
+  use.declared_permille.store(500);
+  ProcessReader reader(Connection::make(sim.options()));
+  const std::vector uuids{sim.uuid(0)};
+  const auto busy = [&] { return reader.read(uuids).value()[0].processes.value().at(0).busy; };
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(busy(), 0ns) << "what was before it began to read";
+  std::chrono::nanoseconds sum{0};
+  EXPECT_TRUE(test::eventually([&] {
+    sum += busy();
+    return sum >= 400ms;
+  })) << sum.count();
+  const auto elapsed = std::chrono::steady_clock::now() - begin;
+  // Half of the time, and of the sample that was under way at the first reading.
+  EXPECT_LE(sum, elapsed / 2 + 500ms);
+}
+
+TEST(NvmlProcesses, WhoDoesNothingIsNotBusy) {
+  test::SimMachine sim(test::a100_machine(1));
+  User user(sim);
+  user.takes({.gpu = 0}, 300);
+  ProcessReader reader(Connection::make(sim.options()));
+  const std::vector uuids{sim.uuid(0)};
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THAT(reader.read(uuids).value()[0].processes.value(), ElementsAre(self(300)));
+  }
 }
 
 // What the fake promises with the adapter.

@@ -69,11 +69,11 @@ class ReconcileTest : public ::testing::Test {
     for (int i = 0; i < 3; ++i) arbiter->round(0ms);
   }
   // A process that is not registered: in a Pod's container, with these mounts.
-  void stranger(const std::string& name, const std::string& cgroup,
-                const std::string& mounts = "") const {
-    const auto folder = fmt::format("/proc/{}", kStranger);
+  void stranger(const std::string& name, const std::string& cgroup, const std::string& mounts = "",
+                pid_t pid = kStranger) const {
+    const auto folder = fmt::format("/proc/{}", pid);
     put(folder + "/stat",
-        fmt::format("{} ({}) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 777 0 0\n", kStranger, name));
+        fmt::format("{} ({}) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 777 0 0\n", pid, name));
     put(folder + "/cgroup", "0::" + cgroup + "\n");
     put(folder + "/mountinfo", "30 1 0:98 / / rw - overlay overlay rw\n" + mounts);
   }
@@ -211,6 +211,89 @@ TEST_F(ReconcileTest, AProcessThatNeverRegisteredCountsForItsTenantAndIsFound) {
   driver.set(kGpu, {});
   survey(2);
   EXPECT_THAT(arbiter->status().findings, IsEmpty());
+}
+
+class TimeTest : public ReconcileTest {
+ protected:
+  // Seconds in each of which the driver samples 800 ms of `pid`, and `told` is told by `library`.
+  void work(const Library& library, int seconds, std::chrono::milliseconds told,
+            pid_t pid = ::getpid()) {
+    auto processes = others;
+    processes.push_back({pid, Bytes::from_mib(100), 800ms});
+    driver.set(kGpu, processes);
+    wire::Slot& slot = library.usage->slot[library.welcome.slot];
+    for (int i = 0; i < seconds; ++i) {
+      const auto now = std::chrono::duration_cast<Ns>(clock.now().time_since_epoch());
+      if (told > 0ms) {
+        const auto end = static_cast<std::uint64_t>(now.count());
+        const auto length = static_cast<std::uint64_t>(Ns{told}.count());
+        slot.asked_ns[0] += length;
+        slot.ring[slot.written % wire::kRing] = {end - length, end, 0, 1, length};
+        slot.written += 1;
+      }
+      survey();
+    }
+  }
+  std::chrono::milliseconds charged() const {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(arbiter->charged("a", 0));
+  }
+  std::vector<DeviceProcess> others;
+};
+
+TEST_F(TimeTest, WhatAProcessUsesAndDoesNotTellIsChargedAndFound) {
+  promise("a");
+  const Library library = registered("a");
+  stranger("liar", kPod, "", ::getpid());
+  survey();
+  work(library, 30, 100ms);
+  EXPECT_GT(charged(), 30 * 600ms);
+  EXPECT_LE(charged(), 30 * 800ms);
+  const auto status = arbiter->status();
+  ASSERT_EQ(status.findings.size(), 1U);
+  EXPECT_EQ(status.findings[0].kind, Finding::Kind::kUnderReported);
+  EXPECT_EQ(status.findings[0].tenant, "a");
+  EXPECT_EQ(status.findings[0].pid, ::getpid());
+  EXPECT_EQ(status.findings[0].name, "liar");
+  EXPECT_EQ(log.count("tells less GPU time than NVML counts of its tenant a"), 1);
+  EXPECT_EQ(status.tenants[0].devices[0].outside_bytes, 100 * kMiB) << "it is registered";
+  work(library, 60, 800ms);
+  EXPECT_THAT(arbiter->status().findings, IsEmpty());
+}
+
+TEST_F(TimeTest, WhoTellsWhatItUsesIsChargedThat) {
+  promise("a");
+  const Library library = registered("a");
+  survey();
+  work(library, 60, 780ms);
+  EXPECT_NEAR(static_cast<double>(charged().count()), 60 * 780, 10);
+  EXPECT_THAT(arbiter->status().findings, IsEmpty());
+}
+
+TEST_F(TimeTest, AProcessThatNeverRegisteredUsesItsTenantsTime) {
+  promise("a");
+  const Library library = registered("a");
+  stranger("static", kPod, mount_of("a", kOurs));
+  survey();
+  work(library, 30, 0ms, kStranger);
+  EXPECT_GT(charged(), 30 * 600ms);
+}
+
+TEST_F(TimeTest, ClientsOfAnMpsServerAreNotCompared) {
+  promise("a");
+  const Library library = registered("a");
+  stranger("nvidia-cuda-mps-server", "/system.slice/mps.service");
+  others = {holds(kStranger, 30)};
+  survey();
+  work(library, 30, 0ms);
+  EXPECT_EQ(charged(), 0ms);
+}
+
+TEST_F(TimeTest, WhereNothingIsLimitedNothingIsCharged) {
+  promise("a", wire::Enforcement::kAccount);
+  const Library library = registered("a");
+  survey();
+  work(library, 30, 0ms);
+  EXPECT_EQ(charged(), 0ms);
 }
 
 // A container that mounts a folder of its own under another tenant's name brings nothing on it.
