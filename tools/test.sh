@@ -123,6 +123,7 @@ part tsan tsan
 if [ $long = 1 ]; then
   part fuzz fuzz 300
   part soak-ledger env TRANCHE_SOAK=1 build/tests/interpose_test
+  part soak-limits env TRANCHE_SOAK=1 build/tests/limited_test --gtest_filter='Churn.*'
   part soak python_tests tests/e2e tests/sim tests/limits --soak
   part arm64 arm64
 else

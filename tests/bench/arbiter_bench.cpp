@@ -3,7 +3,7 @@
 // each tenant; they write their slots as the library does. The GPU is a word that all share: when
 // it is free again. Not a google-benchmark, for its load is other processes.
 //
-//   arbiter_bench [--tenants 48] [--seconds 5]
+//   arbiter_bench [--tenants 48] [--seconds 5]     --seconds 0: without the busy and idle tenants
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
@@ -163,16 +164,19 @@ struct Cost {
   double per_second(double count) const { return count * 1e9 / static_cast<double>(wall); }
 };
 
-// Serves for so long on this thread, as Arbiter::run() does.
+// Serves for so long, on a thread of its own: what that asks of the scheduler, this one is not to
+// have, or it stands in its way when it looks for what became of a notice.
 Cost serve(arbiter::Arbiter& arbiter, std::chrono::milliseconds time) {
-  std::stop_source stop;
-  const std::jthread ends([&] {
-    std::this_thread::sleep_for(time);
-    stop.request_stop();
+  Cost cost;
+  std::jthread serving([&](const std::stop_token& stop) {
+    const Cost before = Cost::now();
+    arbiter.run(stop);
+    cost = Cost::now().since(before);
   });
-  const Cost before = Cost::now();
-  arbiter.run(stop.get_token());
-  return Cost::now().since(before);
+  std::this_thread::sleep_for(time);
+  serving.request_stop();
+  serving.join();
+  return cost;
 }
 
 void busy_tenants(unsigned tenants, unsigned devices, std::chrono::seconds time) {
@@ -274,6 +278,88 @@ void notices(std::string_view what, std::chrono::milliseconds pause, int times) 
   print_percentiles(what, std::move(us));
 }
 
+// One who waits at the gate, and one who waits for a plain futex, in turn; each says when it went
+// on.
+struct Waiter {
+  std::atomic<std::uint32_t> plain;
+  std::atomic<std::uint32_t> waits;  // for which turn; odd: at the gate
+  std::atomic<std::uint64_t> went_on_at;
+  std::atomic<std::uint64_t> spent;
+};
+
+void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t value) {
+  const timespec longest{0, 100'000'000};
+  syscall(SYS_futex, &word, FUTEX_WAIT, value, &longest, nullptr, 0);
+}
+
+[[noreturn]] void wait_in_turn(Waiter& waiter, const wire::DevicePolicy& policy) {
+  for (std::uint32_t turn = 1;; ++turn) {
+    waiter.waits = turn;
+    if (turn % 2 == 1) {
+      const auto may = [&] { return policy.closed == 0 && waiter.spent < policy.allowed_ns; };
+      while (true) {
+        const std::uint32_t seen = policy.turn;
+        if (may()) break;
+        futex_wait(policy.turn, seen);
+      }
+      waiter.spent = policy.allowed_ns.load();
+    } else {
+      while (waiter.plain != turn) futex_wait(waiter.plain, waiter.plain);
+    }
+    waiter.went_on_at = now_ns();
+  }
+}
+
+// From what the arbiter does to let a blocked launch go (it raises what is allowed, and wakes) to
+// that launch's going on, in another process; and the same of a futex with nothing around it.
+void wakes(int times) {
+  auto page = tenant::PolicyPage::create({}).value();
+  auto* waiter = static_cast<Waiter*>(
+      mmap(nullptr, sizeof(Waiter), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  new (waiter) Waiter{};
+  const auto* seen = static_cast<const wire::PolicyPage*>(
+      mmap(nullptr, sizeof(wire::PolicyPage), PROT_READ, MAP_SHARED, page.fd(), 0));
+  wire::DevicePolicy& policy = page.get().devices[0];
+  policy.allowed_ns = 0;
+  const pid_t child = fork();
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    wait_in_turn(*waiter, seen->devices[0]);
+  }
+  const auto wake = [](const std::atomic<std::uint32_t>& word) {
+    syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  };
+  std::vector<double> gate;
+  std::vector<double> plain;
+  Ns allowed{0};
+  for (std::uint32_t turn = 1; gate.size() < static_cast<std::size_t>(times); ++turn) {
+    while (waiter->waits != turn) sleep_until(now_ns() + 100'000);
+    sleep_until(now_ns() + 1'000'000);  // it sleeps by now
+    waiter->went_on_at = 0;
+    const std::uint64_t begin = now_ns();
+    if (turn % 2 == 1) {
+      allowed += Shares::kQuantum;
+      (void)arbiter::publish({.allowed = allowed}, policy);
+      wake(policy.turn);
+    } else {
+      waiter->plain = turn;
+      wake(waiter->plain);
+    }
+    while (waiter->went_on_at == 0) sleep_until(now_ns() + 50'000);
+    (turn % 2 == 1 ? gate : plain).push_back(static_cast<double>(waiter->went_on_at - begin) / 1e3);
+  }
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  print_percentiles("blocked launch: allowed to going on", gate);
+  print_percentiles("plain futex wake between two processes", plain);
+  const auto median = [](std::vector<double>& us) {
+    std::ranges::nth_element(us, us.begin() + static_cast<std::ptrdiff_t>(us.size() / 2));
+    return us[us.size() / 2];
+  };
+  fmt::print("ratio of the medians: {:.2f}\n", median(gate) / median(plain));
+  munmap(waiter, sizeof(Waiter));
+}
+
 unsigned number(int argc, char** argv, std::string_view flag, unsigned otherwise) {
   for (int i = 1; i + 1 < argc; ++i) {
     if (argv[i] == flag) return static_cast<unsigned>(std::atoi(argv[i + 1]));
@@ -289,7 +375,10 @@ int main(int argc, char** argv) {
   using namespace std::chrono_literals;
   const auto tenants = tranche::number(argc, argv, "--tenants", 48);
   const auto time = std::chrono::seconds(tranche::number(argc, argv, "--seconds", 5));
-  for (const unsigned devices : {1U, 8U}) tranche::busy_tenants(tenants, devices, time);
+  if (time > 0s) {
+    for (const unsigned devices : {1U, 8U}) tranche::busy_tenants(tenants, devices, time);
+  }
+  tranche::wakes(1000);
   tranche::notices("notice to closed, arbiter awake", 5ms, 500);
   tranche::notices("notice to closed, arbiter asleep", 60ms, 100);
   return 0;
