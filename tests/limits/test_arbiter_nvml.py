@@ -79,6 +79,22 @@ def test_what_a_registered_process_does_not_charge_counts(node):
     assert node.status()["findings"] == []
 
 
+def test_gpu_time_that_a_registered_process_does_not_tell_is_charged(node):
+    script = REGISTER_AND_RUN.format(here=str(pathlib.Path(__file__).parent))
+    worker = node.run(
+        "worker", sys.executable, "-c", script, node.tenants.socket("a"), *node.occupy("100Mi"), "--util", "80"
+    )
+    finding = wait_until(lambda: node.status()["findings"], "the finding", deadline=60)[0]
+    assert finding["kind"] == "under-reported"
+    assert finding["tenant"] == "a"
+    assert finding["pid"] == worker.pid
+    assert finding["device"] == node.gpu
+    node.arbiter.wait_log(f"process {worker.pid} .* tells less GPU time than NVML counts of its tenant a")
+    tenant = node.status()["tenants"][0]
+    assert tenant["devices"][0]["gpuNs"] >= 1_500_000_000
+    assert tenant["processes"] == 1
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounts take root")
 def test_a_process_of_a_tenants_container_that_never_registers_is_found(node):
     watcher = Registered(node.tenants.socket("a"))
