@@ -278,5 +278,18 @@ TEST_F(AgentTest, LimitsWithoutAStateFolderAreNotPromised) {
   EXPECT_TRUE(says("registered nvidia.com/gpu"));
 }
 
+TEST_F(AgentTest, WhereNobodyEvictsItSaysSo) {
+  options_.limit_library = (dir_.path() / "library").string();
+  ASSERT_TRUE(fs_.write_atomic(options_.limit_library, "library"));
+  write_limits("{enforcement: strict, unregistered: evict}");
+  start();
+  EXPECT_TRUE(says(
+      "nvidia.com/gpu: the configuration says unregistered: evict, and no controller that evicts "
+      "is known here, so such containers are reported and not evicted; set limits.evict=true"));
+  write_limits("{enforcement: strict}");
+  EXPECT_TRUE(test::eventually([&] { return log_.count("the configuration has changed") == 1; }));
+  EXPECT_EQ(log_.count("no controller that evicts"), 1);
+}
+
 }  // namespace
 }  // namespace tranche::agent
