@@ -41,6 +41,9 @@ std::map<std::string, Group> groups_of(const limit::ArbiterStatus& status,
   for (const auto& finding : status.findings) {
     const auto process = host::pod_process(finding.cgroup);
     const auto* pod = process ? pod_of(pods, process->pod_uid) : nullptr;
+    // It has ended by now, and soon the finding will: there is nobody to tell. Where no Pods can be
+    // read, the node's Events are all there is.
+    if (process && pod == nullptr && !pods.empty()) continue;
     std::string container;
     if (pod != nullptr) {
       const auto name = pod->container_ids.find(process->container);

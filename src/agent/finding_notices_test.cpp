@@ -96,6 +96,14 @@ TEST(FindingNotices, AnUnknownPodIsToldOfTheNodeAlone) {
   EXPECT_THAT(notices.evictions, IsEmpty());
 }
 
+TEST(FindingNotices, APodThatIsGoneIsNotToldOfAnyMore) {
+  auto gone = finding();
+  gone.cgroup = "/kubepods/podffffffff-d9cb-469f-a165-70867728950e/" + kContainer;
+  EXPECT_THAT(describe({gone}).matters, IsEmpty());
+  const auto blind = describe_findings(status({gone}), {}, {}, "n1");
+  EXPECT_THAT(blind.matters, SizeIs(1)) << "no Pods can be read";
+}
+
 TEST(FindingNotices, EvictedByThePolicyOfItsResourceOrOfTheDevice) {
   const EvictPolicy policy{{"nvidia.com/gpu.shared"}, {"GPU-0a"}};
   const auto notices = describe({finding(), finding(4712)}, policy);

@@ -157,7 +157,7 @@ Result<limit::TenantLimits> LimitKeeper::set(const limit::TenantLimits& promised
 std::map<std::string, PromisedElsewhere> LimitKeeper::promised_elsewhere(
     const std::string& id, const offer::ResourceOffer& resource) {
   std::map<std::string, PromisedElsewhere> result;
-  std::set<std::string> held;
+  std::map<std::string, std::string> holders;  // by tranche, who was granted it last; "": no tenant
   const auto add = [&](const limit::DeviceLimits& part) {
     auto& sum = result[part.uuid];
     sum.memory_bytes += part.memory_bytes.value_or(0);
@@ -165,14 +165,21 @@ std::map<std::string, PromisedElsewhere> LimitKeeper::promised_elsewhere(
   };
   for (const auto& record : grants_.all()) {
     if (record.grant.resource != resource.name) continue;
-    held.insert(record.grant.ids.begin(), record.grant.ids.end());
-    const std::string other(offer::tenant_of(record.grant));
-    if (other.empty() || other == id) continue;
+    for (const auto& tranche : record.grant.ids) {
+      holders.insert_or_assign(tranche, std::string(offer::tenant_of(record.grant)));
+    }
+  }
+  // A grant whose tranches were all granted anew is nobody's any more, though it is kept a while.
+  std::set<std::string> others;
+  for (const auto& [tranche, holder] : holders) {
+    if (!holder.empty() && holder != id) others.insert(holder);
+  }
+  for (const auto& other : others) {
     const auto limits = (*tenants())->get(other);
     if (limits) std::ranges::for_each(limits->devices, add);
   }
   for (const auto& tranche : resource.tranches) {
-    if (held.contains(tranche.id)) continue;
+    if (holders.contains(tranche.id)) continue;
     const auto free = offer::limits_for(resource, std::span(&tranche.id, 1));
     const auto part = free ? tenant_limits(id, resource.name.value, *free)
                            : Result<limit::TenantLimits>(limit::TenantLimits());

@@ -379,6 +379,13 @@ TEST_F(LimitSettingsKept, RaisedOnlyByWhatIsPromisedToNobody) {
   EXPECT_EQ(mib("t2"), 100U);
 }
 
+TEST_F(LimitSettingsKept, WhatWasGrantedAnewIsNotPromisedTwice) {
+  grant("t3", {"GPU-a::1"}, offer_);  // t2 is gone, and its grant is kept a while
+  const auto answers = keeper_->settle({{"t1", memory("251Mi")}});
+  ASSERT_FALSE(answers.at("t1"));
+  EXPECT_THAT(answers.at("t1").error().message(), HasSubstr("750 MiB of them"));
+}
+
 TEST_F(LimitSettingsKept, OversubscribedAnythingGoes) {
   auto loose = rules();
   loose.oversubscribe = true;

@@ -157,6 +157,8 @@ def test_its_own_node(server, tokens):
     after = patch(server, tokens["a"], "a", LABELS)
     assert after["metadata"]["labels"]["nvidia.com/gpu.product"] == "Tesla-T4"
     patch(server, tokens["a"], "a", {"metadata": {"annotations": {"tranche.dev/labels": "1"}}})
+    ours = {"labels": {"tranche.dev/evict-requests": "open"}, "annotations": {"tranche.dev/limits-status": "{}"}}
+    patch(server, tokens["a"], "a", {"metadata": ours}, "/status")
     after = patch(server, tokens["a"], "a", {"metadata": {"labels": {"nvidia.com/gpu.product": None}}})
     assert "nvidia.com/gpu.product" not in after["metadata"]["labels"]
     after = patch(server, tokens["a"], "a", {"status": {"conditions": [CONDITION]}}, "/status", STATUS)
@@ -242,6 +244,33 @@ def test_refused(server, tokens, case):
     with pytest.raises(Refused) as refused:
         patch(server, tokens[token], name, change, sub, STATUS if sub else "application/merge-patch+json")
     assert refused.value.status == 422 and message in refused.value.message, refused.value.message
+
+
+def event(instance: str, controller: str = "tranche.dev/agent") -> dict:
+    return {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"generateName": "probe-", "namespace": "default"},
+        "eventTime": "2026-01-01T00:00:00.000000Z",
+        "reportingController": controller,
+        "reportingInstance": instance,
+        "action": "Limit",
+        "reason": "Probe",
+        "regarding": {"apiVersion": "v1", "kind": "Node", "name": instance},
+        "note": "n",
+        "type": "Normal",
+    }
+
+
+EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
+
+
+def test_events_in_its_own_nodes_name(server, tokens):
+    made = server.request("POST", EVENTS, event("a"), token=tokens["a"])
+    server.request("DELETE", f"{EVENTS}/{made['metadata']['name']}")
+    for other in (event("b"), event("a", controller="kubelet")):
+        with pytest.raises(Refused, match="in its own node's name only"):
+            server.request("POST", EVENTS, other, token=tokens["a"])
 
 
 def test_nodes_are_neither_made_nor_removed(server, tokens):

@@ -196,7 +196,7 @@ def test_the_operator_sets_limits_of_a_container_that_runs(lab):
             lab.wait(lambda: can_hold(lab, "user", "14Gi"), "the arbiter has the new limit")
             assert not can_hold(lab, "user", "18Gi")
 
-            # 4 x 8 GiB are promised or on offer; of 45 GiB no more than 21 can be the user's.
+            # 3 x 8 GiB are promised or on offer; of 45 GiB no more than 21 can be the user's.
             done = limit(lab, "set", "user", "--memory", "32Gi")
             assert done.returncode == 1
             assert "refused: memory: 32768 MiB cannot be kept" in done.stderr
