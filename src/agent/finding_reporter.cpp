@@ -41,13 +41,14 @@ void FindingReporter::look(const cluster::Call& call) {
   if (!status_.findings.empty()) {
     // Without leave to read Pods there are none, and the node's Events are told all the same.
     const auto pods = pods_.all();
-    if (!pods) return;  // soon
+    if (!pods && !pods_.is_refused()) return;  // soon
     EvictPolicy policy;
     if (options_.asks) {
       const std::scoped_lock lock(mutex_);
       policy = policy_;
     }
-    notices = describe_findings(status_, *pods, policy, node_.name());
+    notices = describe_findings(status_, pods.value_or(std::vector<cluster::Pod>()), policy,
+                                node_.name());
   }
   events_.tell(notices.matters, call);
   ask(std::move(notices.evictions), call);

@@ -20,11 +20,14 @@ class PodsOfNode {
   PodsOfNode(cluster::Objects& objects, std::string node, const Log& log,
              cluster::WatchCache::Backoff backoff = {});
 
-  // nullopt: not read yet. Those that could be read last when the API server cannot be asked, and
-  // none where that was never so.
+  // Those that were read last, when the API server cannot be asked now. nullopt: not read yet.
   std::optional<std::vector<cluster::Pod>> all();
+  // They were never read, and that was tried: there may be no leave to.
+  bool is_refused();
 
  private:
+  const cluster::WatchCache& cache();
+
   cluster::Objects& objects_;
   const std::string node_;
   const Log& log_;

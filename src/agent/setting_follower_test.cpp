@@ -196,6 +196,21 @@ TEST_F(SettingFollowerTest, KubeletThatIsAwayUndoesNothing) {
   EXPECT_EQ(answered()->state, LimitOutcome::State::kHolds);
 }
 
+// An agent that begins while the API server answers only half: what holds is not undone.
+TEST_F(SettingFollowerTest, PodsThatCannotBeReadUndoNothing) {
+  order(cluster::encode(std::vector{setting("100Mi")}));
+  ASSERT_TRUE(is(LimitOutcome::State::kHolds, "100Mi"));
+  objects_.refuse("list", cluster::kPod, {Code::kUnavailable, "overloaded", ""});
+  pods_.emplace(objects_, "n1", log_.log(), kQuick);
+  follower_.emplace(objects_, *node_, *pods_, clock_, log_.log());
+  ASSERT_TRUE(look_until([&] { return pods_->is_refused(); }));
+  follower_->look(kubelet_, *keeper_, {});
+  EXPECT_EQ(mib(), 100U);
+  objects_.recover();
+  ASSERT_TRUE(test::eventually([&] { return pods_->all().has_value(); }));
+  ASSERT_TRUE(is(LimitOutcome::State::kHolds, "100Mi"));
+}
+
 TEST_F(SettingFollowerTest, AnOrderThatCannotBeReadChangesNothing) {
   order(cluster::encode(std::vector{setting("100Mi")}));
   ASSERT_TRUE(is(LimitOutcome::State::kHolds, "100Mi"));

@@ -19,6 +19,7 @@ constexpr std::string_view kSettings = "limit-settings/v1";
 constexpr std::string_view kStatus = "limit-status/v1";
 constexpr std::size_t kLongestName = 317;  // a resource's: domain, slash, 63 characters
 constexpr std::size_t kLongestValue = 40;
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 50U;  // a petabyte
 constexpr std::array kStates = {
     std::pair{State::kHolds, std::string_view("holds")},
     std::pair{State::kRefused, std::string_view("refused")},
@@ -54,9 +55,12 @@ LimitSetting setting_from(const Fields& fields) {
           .priority = checked(fields, "class", is_value)};
 }
 
-std::optional<std::int64_t> maybe_number(const Fields& fields, std::string_view key) {
+std::optional<std::int64_t> maybe_number(const Fields& fields, std::string_view key,
+                                         std::int64_t least, std::int64_t most) {
   if (!fields.view().find(key)) return std::nullopt;
-  return fields.number(key);
+  const auto number = fields.number(key);
+  if (number < least || number > most) fields.refuse(key, "is out of range");
+  return std::clamp(number, least, most);
 }
 
 LimitOutcome outcome_from(const Fields& fields) {
@@ -71,10 +75,10 @@ LimitOutcome outcome_from(const Fields& fields) {
   }
   for (const auto& entry : fields.list("devices")) {
     LimitOutcome::Device device{.uuid = checked(entry, "uuid", is_name)};
-    if (const auto memory = maybe_number(entry, "memoryBytes")) {
+    if (const auto memory = maybe_number(entry, "memoryBytes", 0, kMostBytes)) {
       device.memory_bytes = static_cast<std::uint64_t>(*memory);
     }
-    if (const auto permille = maybe_number(entry, "permille")) {
+    if (const auto permille = maybe_number(entry, "permille", 1, 1000)) {
       device.permille = static_cast<std::uint32_t>(*permille);
     }
     outcome.devices.push_back(std::move(device));

@@ -97,6 +97,13 @@ TEST(LimitSettings, WhatCannotBeOneIsRefused) {
     EXPECT_EQ(read.error().code, Code::kInvalidArgument) << one.name;
     EXPECT_THAT(read.error().what, HasSubstr(one.why)) << one.name;
   }
+  for (const auto* const key : {"memoryBytes", "permille"}) {
+    auto negative = nlohmann::json::parse(encode(std::vector{outcome()}));
+    negative["settings"][0]["devices"][0][key] = -1;
+    const auto out_of_range = decode_limit_outcomes(negative.dump());
+    ASSERT_FALSE(out_of_range);
+    EXPECT_THAT(out_of_range.error().what, HasSubstr(std::string("devices[0].") + key));
+  }
   auto unknown = nlohmann::json::parse(encode(std::vector{outcome()}));
   unknown["settings"][0]["state"] = "perhaps";
   const auto read = decode_limit_outcomes(unknown.dump());

@@ -10,7 +10,9 @@
 #include "base/json.h"
 #include "cluster/cluster_policy.h"
 #include "cluster/config_map.h"
+#include "cluster/eviction_requests.h"
 #include "cluster/lease.h"
+#include "cluster/limit_settings.h"
 #include "cluster/node.h"
 #include "cluster/node_feature.h"
 #include "cluster/pod.h"
@@ -76,7 +78,24 @@ void check_objects(std::string_view text) {
   }
 }
 
+// What agents and operators write into Nodes: what is taken comes back as it was.
+void check_annotations(std::string_view text) {
+  if (const auto requests = cluster::decode_eviction_requests(text)) {
+    const auto again = cluster::decode_eviction_requests(cluster::encode(*requests));
+    require(!again || again->pods == requests->pods);  // a time may become longer
+  }
+  if (const auto settings = cluster::decode_limit_settings(text)) {
+    const auto again = cluster::decode_limit_settings(cluster::encode(*settings));
+    require(again && *again == *settings);
+  }
+  if (const auto outcomes = cluster::decode_limit_outcomes(text)) {
+    const auto again = cluster::decode_limit_outcomes(cluster::encode(*outcomes));
+    require(!again || *again == *outcomes);  // escapes may make it too long
+  }
+}
+
 void check_values(std::string_view text) {
+  check_annotations(text);
   cluster::parse_node(text);
   cluster::parse_pod(text);
   cluster::parse_cluster_policy(text);
