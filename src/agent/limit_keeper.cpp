@@ -151,7 +151,8 @@ bool LimitKeeper::follow_one(TenantStore& tenants, const std::string& id, const 
 Result<limit::TenantLimits> LimitKeeper::set(const limit::TenantLimits& promised,
                                              const std::string& id,
                                              const offer::ResourceOffer& resource) {
-  return with_setting(promised, settings_->at(id), resource, promised_elsewhere(id, resource));
+  const auto& [values, raising] = settings_->at(id);
+  return with_setting(promised, values, resource, promised_elsewhere(id, resource), raising);
 }
 
 std::map<std::string, PromisedElsewhere> LimitKeeper::promised_elsewhere(

@@ -46,10 +46,14 @@ class LimitKeeper {
   // keep what they have; those of a resource without limits are no longer held to any.
   void follow(const offer::Offer& offer);
 
-  // What the operator sets for containers that run, by tenant, from now on: over what the offer
+  // What is set for containers that run, by tenant, from now on: over what the offer
   // promises. Until the first call tenants that were set before this agent began keep what they
   // have. Answers, by tenant, what holds now, or why the setting is refused.
-  using Settings = std::map<std::string, cluster::LimitSetting>;
+  struct Setting {
+    cluster::LimitSetting values;
+    Raising raising = Raising::kAllowed;
+  };
+  using Settings = std::map<std::string, Setting>;
   std::map<std::string, Result<limit::TenantLimits>> settle(Settings settings);
 
   // Who is a tenant now, by what was granted.

@@ -341,8 +341,9 @@ class LimitSettingsKept : public LimitKeeperTest {
     grant("t2", {"GPU-a::1"}, offer_);
     keeper_->follow(offer_);
   }
-  static cluster::LimitSetting memory(std::string text) {
-    return {.resource = kGpu.value, .memory = std::move(text), .compute = {}, .priority = {}};
+  static LimitKeeper::Setting memory(std::string text, Raising raising = Raising::kAllowed) {
+    return {{.resource = kGpu.value, .memory = std::move(text), .compute = {}, .priority = {}},
+            raising};
   }
   std::optional<std::uint64_t> mib(const std::string& tenant) const {
     const auto bytes = promised(tenant).devices.at(0).memory_bytes;
@@ -392,6 +393,16 @@ TEST_F(LimitSettingsKept, OversubscribedAnythingGoes) {
   keeper_->follow(offered(loose));
   EXPECT_TRUE(keeper_->settle({{"t1", memory("none")}}).at("t1"));
   EXPECT_EQ(mib("t1"), std::nullopt);
+}
+
+TEST_F(LimitSettingsKept, WhoeverOwnsThePodOnlyLowers) {
+  EXPECT_TRUE(keeper_->settle({{"t1", memory("100Mi", Raising::kRefused)}}).at("t1"));
+  EXPECT_EQ(mib("t1"), 100U);
+  EXPECT_FALSE(promised("t1").set_by_operator);
+  const auto answers = keeper_->settle({{"t1", memory("300Mi", Raising::kRefused)}});
+  ASSERT_FALSE(answers.at("t1"));
+  EXPECT_EQ(answers.at("t1").error().code, Code::kPermission);
+  EXPECT_EQ(mib("t1"), 250U);
 }
 
 TEST_F(LimitSettingsKept, OutlivesTheAgent) {

@@ -76,6 +76,35 @@ void set_compute(const config::ComputeLimit& wanted, limit::DeviceLimits& limits
   if (limits.weight < kAll) limits.permille = limits.weight;
 }
 
+std::string mib(const std::optional<std::uint64_t>& bytes) {
+  return bytes ? fmt::format("{} MiB", *bytes >> 20U) : "no limit";
+}
+
+std::string percent(const std::optional<std::uint32_t>& permille) {
+  return permille ? fmt::format("{:g}%", *permille / 10.0) : "no cap";
+}
+
+// Of whoever may not raise.
+Result<void> check_lowers(const limit::DeviceLimits& before, const limit::DeviceLimits& after) {
+  constexpr auto kRemedy = "ask the operator: tranche limit set";
+  if (before.memory_bytes && (!after.memory_bytes || *after.memory_bytes > *before.memory_bytes)) {
+    return fail(Code::kPermission,
+                fmt::format("memory: {} is more than the {} of the configuration, and a Pod's "
+                            "annotation only lowers",
+                            mib(after.memory_bytes), mib(before.memory_bytes)),
+                kRemedy);
+  }
+  if (before.permille ? !after.permille || *after.permille > *before.permille
+                      : after.weight > before.weight) {
+    return fail(Code::kPermission,
+                fmt::format("compute: {} is more than the {} of the configuration, and a Pod's "
+                            "annotation only lowers",
+                            percent(after.permille), percent(before.permille)),
+                kRemedy);
+  }
+  return {};
+}
+
 Result<void> check_memory(const limit::DeviceLimits& before, const limit::DeviceLimits& after,
                           const offer::Device& device, const PromisedElsewhere& elsewhere) {
   const bool lowers =
@@ -113,10 +142,11 @@ Result<void> check_values(const LimitSetting& setting) {
   return {};
 }
 
-Result<limit::TenantLimits> with_setting(
-    const limit::TenantLimits& promised, const LimitSetting& setting,
-    const offer::ResourceOffer& resource,
-    const std::map<std::string, PromisedElsewhere>& elsewhere) {
+Result<limit::TenantLimits> with_setting(const limit::TenantLimits& promised,
+                                         const LimitSetting& setting,
+                                         const offer::ResourceOffer& resource,
+                                         const std::map<std::string, PromisedElsewhere>& elsewhere,
+                                         Raising raising) {
   ASSIGN_OR_RETURN(const auto values, read(setting));
   if (!resource.limits) {
     return fail(Code::kFailedPrecondition,
@@ -130,7 +160,15 @@ Result<limit::TenantLimits> with_setting(
         "set policy: priority in the configuration");
   }
   auto limits = promised;
-  limits.set_by_operator = true;
+  limits.set_by_operator = raising == Raising::kAllowed;
+  // From the most to the least urgent.
+  if (raising == Raising::kRefused && values.priority && *values.priority < limits.priority) {
+    return fail(Code::kPermission,
+                fmt::format("class: {} goes before {}, the configuration's, and a Pod's annotation "
+                            "only lowers",
+                            to_string(*values.priority), to_string(limits.priority)),
+                "ask the operator: tranche limit set");
+  }
   if (values.priority) limits.priority = *values.priority;
   for (auto& part : limits.devices) {
     const auto device = std::ranges::find(resource.devices, part.uuid, &offer::Device::uuid);
@@ -143,6 +181,7 @@ Result<limit::TenantLimits> with_setting(
       ASSIGN_OR_RETURN(part.memory_bytes, memory_of(*values.memory, *device));
     }
     if (values.compute) set_compute(*values.compute, part);
+    if (raising == Raising::kRefused) TRY(check_lowers(before, part));
     if (rules.oversubscribe || !rules.holds()) continue;
     const auto found = elsewhere.find(part.uuid);
     const auto others = found == elsewhere.end() ? PromisedElsewhere() : found->second;

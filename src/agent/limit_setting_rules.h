@@ -21,13 +21,18 @@ struct PromisedElsewhere {
   std::uint32_t permille = 0;
 };
 
+// Whose word it is: the operator's, or that of whoever owns the Pod (annotations), who may only
+// lower.
+enum class Raising { kAllowed, kRefused };
+
 // kInvalidArgument: a value that cannot be one, or a class under another policy than `priority`;
-// kFailedPrecondition: the resource has no limits, or the promise could not be kept. Lowering
-// always can be. `elsewhere`: by the device's uuid.
+// kFailedPrecondition: the resource has no limits, or the promise could not be kept; kPermission:
+// it raises, and may not. Lowering always can be. `elsewhere`: by the device's uuid.
 Result<limit::TenantLimits> with_setting(const limit::TenantLimits& promised,
                                          const cluster::LimitSetting& setting,
                                          const offer::ResourceOffer& resource,
-                                         const std::map<std::string, PromisedElsewhere>& elsewhere);
+                                         const std::map<std::string, PromisedElsewhere>& elsewhere,
+                                         Raising raising = Raising::kAllowed);
 
 // What is wrong with the values alone, as the command says it before it writes; fine: nothing.
 Result<void> check_values(const cluster::LimitSetting& setting);

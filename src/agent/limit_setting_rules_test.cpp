@@ -88,6 +88,27 @@ TEST(WithSetting, ClassesCountWithPriorityAlone) {
   EXPECT_THAT(without.error().message(), HasSubstr("policy: priority"));
 }
 
+TEST(WithSetting, ByAnAnnotationItIsOnlyLowered) {
+  const auto with = [](const cluster::LimitSetting& wanted) {
+    return with_setting(promised(), wanted, resource(config::SharePolicy::kPriority), {},
+                        Raising::kRefused);
+  };
+  const auto lowered = with(setting("100Mi", "10%", "best-effort"));
+  ASSERT_TRUE(lowered) << lowered.error().message();
+  EXPECT_EQ(lowered->devices.at(0).memory_bytes, 100 * kMib);
+  EXPECT_EQ(lowered->devices.at(0).permille, 100U);
+  EXPECT_EQ(lowered->priority, limit::Class::kBestEffort);
+  EXPECT_FALSE(lowered->set_by_operator);
+  EXPECT_TRUE(with(setting("250Mi", "25%", "normal"))) << "the same";
+  for (const auto& raised : {setting("251Mi"), setting("none"), setting("", "25.1%"),
+                             setting("", "none"), setting("", "", "latency-critical")}) {
+    const auto refused = with(raised);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::kPermission);
+    EXPECT_THAT(refused.error().message(), HasSubstr("annotation only lowers"));
+  }
+}
+
 TEST(WithSetting, WhatCannotBe) {
   auto unlimited = resource();
   unlimited.limits.reset();

@@ -35,6 +35,45 @@ std::string tenant_of(const LimitSetting& setting, const std::vector<cluster::He
   return tenant == tenants.end() ? std::string() : tenant->id;
 }
 
+// What is wanted of one container, by whom, and which tenant that is.
+struct Wanted {
+  LimitSetting setting;
+  Raising raising = Raising::kAllowed;
+  std::string tenant;  // "": none
+};
+
+// By the Pod's annotations, for each of its containers; empty: it has none.
+LimitSetting annotated_setting(const cluster::Pod& pod) {
+  const auto value = [&](const char* name) {
+    const auto found = pod.annotations.find(name);
+    return found == pod.annotations.end() ? std::string() : found->second;
+  };
+  return {.ns = pod.ns,
+          .pod = pod.name,
+          .uid = pod.uid,
+          .container = {},
+          .resource = {},
+          .memory = value(kMemoryAnnotation),
+          .compute = value(kComputeAnnotation),
+          .priority = value(kClassAnnotation)};
+}
+
+// Unless the operator set something for the container.
+void add_annotated(const cluster::HeldDevices& held, const std::vector<cluster::Pod>& pods,
+                   std::vector<Wanted>& wanted) {
+  const auto pod = std::ranges::find_if(pods, [&](const cluster::Pod& one) {
+    return one.ns == held.pod_namespace && one.name == held.pod_name;
+  });
+  if (pod == pods.end()) return;
+  auto setting = annotated_setting(*pod);
+  if (setting.is_empty()) return;
+  setting.container = held.container;
+  setting.resource = held.resource;
+  const bool is_set = std::ranges::any_of(
+      wanted, [&](const Wanted& other) { return other.setting.is_about(setting); });
+  if (!is_set) wanted.push_back({std::move(setting), Raising::kRefused, {}});
+}
+
 std::vector<LimitOutcome::Device> devices_of(const limit::TenantLimits& limits) {
   std::vector<LimitOutcome::Device> devices;
   for (const auto& part : limits.devices) {
@@ -42,6 +81,22 @@ std::vector<LimitOutcome::Device> devices_of(const limit::TenantLimits& limits) 
         {.uuid = part.uuid, .memory_bytes = part.memory_bytes, .permille = part.permille});
   }
   return devices;
+}
+
+LimitOutcome outcome_of(const Wanted& wanted,
+                        const std::map<std::string, Result<limit::TenantLimits>>& answers) {
+  LimitOutcome outcome{.setting = wanted.setting, .devices = {}};
+  const auto answer = answers.find(wanted.tenant);
+  if (wanted.tenant.empty() || answer == answers.end()) {
+    outcome.message = "no running container holds the resource with limits";
+  } else if (answer->second) {
+    outcome.state = LimitOutcome::State::kHolds;
+    outcome.devices = devices_of(*answer->second);
+  } else {
+    outcome.state = LimitOutcome::State::kRefused;
+    outcome.message = answer->second.error().message();
+  }
+  return outcome;
 }
 
 }  // namespace
@@ -62,7 +117,7 @@ void SettingFollower::look(cluster::PodResources& pod_resources, LimitKeeper& ke
   const auto order = annotation(*node, cluster::kLimitSettingsAnnotation);
   const auto now = clock_.now();
   if (obeyed_ != order) settings_ = read(order);
-  const bool again = !settings_.empty() && now - obeyed_at_ >= kAskAgain;
+  const bool again = now - obeyed_at_ >= kAskAgain;
   if (obeyed_ != order || again) {
     auto outcomes = obey(settings_, pod_resources, keeper);
     if (!outcomes) return;  // Pods or kubelet could not be asked: soon
@@ -70,7 +125,7 @@ void SettingFollower::look(cluster::PodResources& pod_resources, LimitKeeper& ke
     obeyed_ = order;
     obeyed_at_ = now;
   }
-  events_.tell(refusals(outcomes_), call);
+  events_.tell(refusals(), call);
   answer(outcomes_, *node, call);
 }
 
@@ -95,48 +150,50 @@ SettingFollower::Settings SettingFollower::read(const std::string& text) {
 std::optional<SettingFollower::Outcomes> SettingFollower::obey(const Settings& settings,
                                                                cluster::PodResources& pod_resources,
                                                                LimitKeeper& keeper) {
-  Outcomes outcomes;
+  const auto pods = pods_.all();
+  if (!pods) return std::nullopt;
+  const bool annotated = std::ranges::any_of(
+      *pods, [](const cluster::Pod& pod) { return !annotated_setting(pod).is_empty(); });
+  std::vector<cluster::HeldDevices> held;
+  if (annotated || !settings.empty()) {
+    auto listed = pod_resources.list();
+    if (!listed) return std::nullopt;
+    held = *std::move(listed);
+  }
+  const auto tenants = keeper.known_tenants();
+  std::vector<Wanted> wanted;
+  for (const auto& setting : settings) wanted.push_back({setting, Raising::kAllowed, {}});
+  for (const auto& one : held) add_annotated(one, *pods, wanted);
   LimitKeeper::Settings by_tenant;
-  std::vector<std::string> tenants(settings.size());
-  if (!settings.empty()) {
-    const auto pods = pods_.all();
-    const auto held = pod_resources.list();
-    if (!pods || !held) return std::nullopt;
-    const auto known = keeper.known_tenants();
-    for (std::size_t i = 0; i < settings.size(); ++i) {
-      const auto& setting = settings[i];
-      const bool is_meant = std::ranges::any_of(*pods, [&](const cluster::Pod& pod) {
-        return pod.uid == setting.uid && pod.ns == setting.ns && pod.name == setting.pod;
-      });
-      if (is_meant) tenants[i] = tenant_of(setting, *held, known);
-      if (!tenants[i].empty()) by_tenant.insert_or_assign(tenants[i], setting);
-    }
+  for (auto& one : wanted) {
+    const bool is_meant = std::ranges::any_of(*pods, [&](const cluster::Pod& pod) {
+      return pod.uid == one.setting.uid && pod.ns == one.setting.ns && pod.name == one.setting.pod;
+    });
+    if (is_meant) one.tenant = tenant_of(one.setting, held, tenants);
+    // The operator's come first.
+    if (!one.tenant.empty()) by_tenant.try_emplace(one.tenant, one.setting, one.raising);
   }
   const auto answers = keeper.settle(std::move(by_tenant));
-  for (std::size_t i = 0; i < settings.size(); ++i) {
-    LimitOutcome outcome{.setting = settings[i], .devices = {}};
-    const auto answer = answers.find(tenants[i]);
-    if (tenants[i].empty() || answer == answers.end()) {
-      outcome.message = "no running container holds the resource with limits";
-    } else if (answer->second) {
-      outcome.state = LimitOutcome::State::kHolds;
-      outcome.devices = devices_of(*answer->second);
-    } else {
-      outcome.state = LimitOutcome::State::kRefused;
-      outcome.message = answer->second.error().message();
+  Outcomes outcomes;
+  refused_annotations_.clear();
+  for (const auto& one : wanted) {
+    auto outcome = outcome_of(one, answers);
+    if (one.raising == Raising::kAllowed) {
+      outcomes.push_back(std::move(outcome));
+    } else if (outcome.state == LimitOutcome::State::kRefused) {
+      refused_annotations_.push_back(std::move(outcome));
     }
-    outcomes.push_back(std::move(outcome));
   }
   return outcomes;
 }
 
-cluster::StandingEvents::Matters SettingFollower::refusals(const Outcomes& outcomes) {
+cluster::StandingEvents::Matters SettingFollower::refusals() {
   cluster::StandingEvents::Matters matters;
-  for (const auto& outcome : outcomes) {
-    if (outcome.state != LimitOutcome::State::kRefused) continue;
+  const auto add = [&](const LimitOutcome& outcome, const char* reason) {
+    if (outcome.state != LimitOutcome::State::kRefused) return;
     const auto& setting = outcome.setting;
-    const auto key = fmt::format("{} {} {} {}", setting.uid, setting.container, setting.resource,
-                                 outcome.message);
+    const auto key = fmt::format("{} {} {} {} {}", reason, setting.uid, setting.container,
+                                 setting.resource, outcome.message);
     const auto since = refused_since_.try_emplace(key, clock_.wall_now()).first->second;
     matters.emplace(
         key,
@@ -147,7 +204,7 @@ cluster::StandingEvents::Matters SettingFollower::refusals(const Outcomes& outco
                                     .name = setting.pod,
                                     .uid = setting.uid},
                       .warning = true,
-                      .reason = "LimitSettingRefused",
+                      .reason = reason,
                       .action = "Limit",
                       .note = fmt::format("container {}, {}: {}; what was promised stands",
                                           setting.container, setting.resource, outcome.message),
@@ -155,7 +212,9 @@ cluster::StandingEvents::Matters SettingFollower::refusals(const Outcomes& outco
                       .instance = {},
                       .time = since},
             .instances = {setting.uid}});
-  }
+  };
+  for (const auto& outcome : outcomes_) add(outcome, "LimitSettingRefused");
+  for (const auto& outcome : refused_annotations_) add(outcome, "LimitAnnotationRefused");
   std::erase_if(refused_since_, [&](const auto& one) { return !matters.contains(one.first); });
   return matters;
 }

@@ -4,6 +4,10 @@
 // devices by kubelet's pod-resources), has the LimitKeeper keep it, and answers in the Node what
 // holds, and an Event on the Pod where a setting is refused.
 //
+// And what whoever owns a Pod asks for by its annotations (tranche.dev/memory, tranche.dev/compute,
+// tranche.dev/class), for all its containers: that may only lower, and gives way to what the
+// operator set for the container.
+//
 // look() is called at intervals, by one thread.
 
 #include <chrono>
@@ -24,10 +28,15 @@
 
 namespace tranche::agent {
 
+// Of a Pod, by whoever owns it.
+inline constexpr const char* kMemoryAnnotation = "tranche.dev/memory";
+inline constexpr const char* kComputeAnnotation = "tranche.dev/compute";
+inline constexpr const char* kClassAnnotation = "tranche.dev/class";
+
 class SettingFollower {
  public:
-  // How often kubelet is asked while something is set and the order stays the same: containers
-  // come, and with other devices.
+  // How often Pods are looked at, and kubelet is asked where something is set, while the order
+  // stays the same: containers come, and with other devices.
   static constexpr std::chrono::seconds kAskAgain{5};
 
   // The references outlive it.
@@ -43,7 +52,7 @@ class SettingFollower {
   Settings read(const std::string& text);
   std::optional<Outcomes> obey(const Settings& settings, cluster::PodResources& pod_resources,
                                LimitKeeper& keeper);
-  cluster::StandingEvents::Matters refusals(const Outcomes& outcomes);
+  cluster::StandingEvents::Matters refusals();
   void answer(const Outcomes& outcomes, const cluster::Node& node, const cluster::Call& call);
 
   cluster::Objects& objects_;
@@ -55,6 +64,7 @@ class SettingFollower {
   std::chrono::steady_clock::time_point obeyed_at_{};
   Settings settings_;
   Outcomes outcomes_;
+  Outcomes refused_annotations_;
   std::string complaint_;  // about the order, logged last
   std::string write_complaint_;
   std::chrono::steady_clock::time_point write_not_before_{};

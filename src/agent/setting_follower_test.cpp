@@ -89,6 +89,14 @@ class SettingFollowerTest : public testing::Test {
     }
     objects_.put(cluster::kNode, node.dump());
   }
+  // By whoever owns the Pod.
+  void annotate(const std::string& memory) {
+    const json pod = {
+        {"metadata",
+         {{"name", "p"}, {"namespace", "shop"}, {"annotations", {{kMemoryAnnotation, memory}}}}},
+        {"spec", {{"nodeName", "n1"}}}};
+    ASSERT_EQ(objects_.put(cluster::kPod, pod.dump()).uid, uid_);
+  }
   std::optional<LimitOutcome> answered() {
     const auto node = node_->node();
     if (!node || !node->annotations.contains(cluster::kLimitStatusAnnotation)) return std::nullopt;
@@ -162,6 +170,35 @@ TEST_F(SettingFollowerTest, ARefusalIsAnsweredAndToldOnce) {
   EXPECT_THAT(events()[0], HasSubstr("container main, nvidia.com/gpu: memory: 600 MiB"));
   order(cluster::encode(std::vector{setting("lots")}));
   ASSERT_TRUE(is(LimitOutcome::State::kRefused, "lots"));
+  EXPECT_EQ(events().size(), 2U);
+}
+
+TEST_F(SettingFollowerTest, APodsAnnotationLowersUntilTheOperatorSetsSomething) {
+  annotate("100Mi");
+  ASSERT_TRUE(look_until([&] {
+    clock_.advance(SettingFollower::kAskAgain);
+    return mib() == 100;
+  }));
+  EXPECT_FALSE(answered()) << "the operator set nothing";
+  EXPECT_TRUE(events().empty());
+  order(cluster::encode(std::vector{setting("200Mi")}));
+  ASSERT_TRUE(is(LimitOutcome::State::kHolds, "200Mi"));
+  EXPECT_EQ(mib(), 200U);
+  order("");
+  ASSERT_TRUE(look_until([&] { return mib() == 100; }));
+}
+
+TEST_F(SettingFollowerTest, APodsAnnotationThatRaisesOrIsWrongIsTold) {
+  for (const auto& [value, why] :
+       {std::pair{"300Mi", "300 MiB is more than the 250 MiB of the configuration"},
+        std::pair{"lots", "what was promised stands"}}) {
+    annotate(value);
+    ASSERT_TRUE(look_until([&] {
+      clock_.advance(SettingFollower::kAskAgain);
+      return std::ranges::any_of(events(), [&](const auto& note) { return note.contains(why); });
+    })) << value;
+    EXPECT_EQ(mib(), 250U);
+  }
   EXPECT_EQ(events().size(), 2U);
 }
 

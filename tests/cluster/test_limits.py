@@ -196,6 +196,8 @@ def test_the_operator_sets_limits_of_a_container_that_runs(lab):
             lab.wait(lambda: can_hold(lab, "user", "14Gi"), "the arbiter has the new limit")
             assert not can_hold(lab, "user", "18Gi")
 
+            lab.kubectl("annotate", "pod", "user", "tranche.dev/memory=2Gi")
+
             # 3 x 8 GiB are promised or on offer; of 45 GiB no more than 21 can be the user's.
             done = limit(lab, "set", "user", "--memory", "32Gi")
             assert done.returncode == 1
@@ -214,8 +216,12 @@ def test_the_operator_sets_limits_of_a_container_that_runs(lab):
 
             done = limit(lab, "reset", "user")
             assert done.returncode == 0, done.stderr
-            lab.wait(lambda: not can_hold(lab, "user", "10Gi"), "the configuration's limit is back")
-            assert can_hold(lab, "user", "6Gi")
+            lab.wait(lambda: not can_hold(lab, "user", "4Gi"), "the annotation's limit holds now")
+            assert can_hold(lab, "user", "1Gi")
+            lab.kubectl("annotate", "--overwrite", "pod", "user", "tranche.dev/memory=9Gi")
+            assert "annotation only lowers" in wait_event(lab, "Pod", "user", "LimitAnnotationRefused")
+            lab.wait(lambda: can_hold(lab, "user", "6Gi"), "the configuration's limit is back")
+            assert not can_hold(lab, "user", "10Gi")
             assert "tranche.dev/limits" not in lab.get("node", "l20")["metadata"]["annotations"]
             after = lab.pod("user")["status"]["containerStatuses"]
             assert [one["restartCount"] for one in after] == [0]
