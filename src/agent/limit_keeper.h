@@ -56,7 +56,7 @@ class LimitKeeper {
   using Settings = std::map<std::string, Setting>;
   std::map<std::string, Result<limit::TenantLimits>> settle(Settings settings);
 
-  // Who is a tenant now, by what was granted.
+  // Who is a tenant now, in the order in which it was granted.
   struct Tenant {
     std::string id;
     std::string resource;

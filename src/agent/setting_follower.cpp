@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <ranges>
 #include <utility>
 
 namespace tranche::agent {
@@ -28,11 +29,14 @@ std::string tenant_of(const LimitSetting& setting, const std::vector<cluster::He
            one.container == setting.container && one.resource == setting.resource;
   });
   if (holder == held.end()) return {};
-  const auto tenant = std::ranges::find_if(tenants, [&](const LimitKeeper::Tenant& one) {
-    return one.resource == setting.resource &&
-           std::ranges::find_first_of(one.ids, holder->ids) != one.ids.end();
-  });
-  return tenant == tenants.end() ? std::string() : tenant->id;
+  // Granted last: who had the tranche before is kept a while (GrantStore::kSettle).
+  for (const auto& tenant : std::ranges::reverse_view(tenants)) {
+    if (tenant.resource == setting.resource &&
+        std::ranges::find_first_of(tenant.ids, holder->ids) != tenant.ids.end()) {
+      return tenant.id;
+    }
+  }
+  return {};
 }
 
 // What is wanted of one container, by whom, and which tenant that is.

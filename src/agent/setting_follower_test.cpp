@@ -33,7 +33,8 @@ class FakePodResources final : public cluster::PodResources {
   int asked = 0;
 };
 
-// A GPU of 1000 MiB in four; Pod shop/p, container main, holds the first.
+// A GPU of 1000 MiB in four; Pod shop/p, container main, holds the first, which another Pod had
+// just before: that one's grant is kept a while.
 class SettingFollowerTest : public testing::Test {
  protected:
   SettingFollowerTest() {
@@ -49,8 +50,10 @@ class SettingFollowerTest : public testing::Test {
     resource.limits = offer::OfferLimits{{.enforcement = config::Enforcement::kStrict}, {4}};
     const std::vector<std::string> ids = {"GPU-a::0"};
     const auto mounts = keeper_->prepare().value();
-    const auto grant = offer::make_grant(resource, {.limits = mounts}, ids, "t1").value();
-    EXPECT_TRUE(keeper_->store(grant, offer::limits_for(resource, ids)));
+    for (const auto* const tenant : {"before", "t1"}) {
+      const auto grant = offer::make_grant(resource, {.limits = mounts}, ids, tenant).value();
+      EXPECT_TRUE(keeper_->store(grant, offer::limits_for(resource, ids)));
+    }
     keeper_->follow({.resources = {resource}});
     kubelet_.held = {{"shop", "p", "main", "nvidia.com/gpu", ids}};
 

@@ -157,7 +157,8 @@ def test_its_own_node(server, tokens):
     after = patch(server, tokens["a"], "a", LABELS)
     assert after["metadata"]["labels"]["nvidia.com/gpu.product"] == "Tesla-T4"
     patch(server, tokens["a"], "a", {"metadata": {"annotations": {"tranche.dev/labels": "1"}}})
-    ours = {"labels": {"tranche.dev/evict-requests": "open"}, "annotations": {"tranche.dev/limits-status": "{}"}}
+    asked = {"tranche.dev/evict-requests": "open"}
+    ours = {"labels": asked, "annotations": {"tranche.dev/limits-status": "{}"}}
     patch(server, tokens["a"], "a", {"metadata": ours}, "/status")
     after = patch(server, tokens["a"], "a", {"metadata": {"labels": {"nvidia.com/gpu.product": None}}})
     assert "nvidia.com/gpu.product" not in after["metadata"]["labels"]
