@@ -203,7 +203,7 @@ def test_the_operator_sets_limits_of_a_container_that_runs(lab):
             assert done.returncode == 1
             assert "refused: memory: 32768 MiB cannot be kept" in done.stderr
             assert "cannot be kept" in wait_event(lab, "Pod", "user", "LimitSettingRefused")
-            assert can_hold(lab, "user", "14Gi"), "what was set before stands"
+            lab.wait(lambda: can_hold(lab, "user", "14Gi"), "what was set before is put back")
 
             agent = release.agents()["l20"]
             lab.kubectl("delete", "pod", "-n", release.namespace, agent["metadata"]["name"], "--wait")
