@@ -100,8 +100,8 @@ class Mps:
         """They are nobody's children once their supervisor is gone."""
         for file in self.dir.glob("nvidia.com/*/pipe/nvidia-cuda-mps-control.pid"):
             pid = int(file.read_text())
-            comm = pathlib.Path(f"/proc/{pid}/comm")
-            if comm.exists() and comm.read_text().startswith("nvidia-cuda-mps"):
+            command = pathlib.Path(f"/proc/{pid}/cmdline")
+            if command.exists() and b"nvidia-cuda-mps-control" in command.read_bytes():
                 os.kill(pid, signal.SIGKILL)
 
     def modes(self) -> set:
