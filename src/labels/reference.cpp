@@ -95,8 +95,9 @@ constexpr auto kTable = std::to_array<LabelDoc>({
      "always, unless noTimestamp"},
     {"tranche.dev/<resource>.limits", "`account`, `strict` or `elastic`", kLimited},
     {"tranche.dev/<resource>.limits-by",
-     "what keeps them: `mig` (each tranche is a MIG instance), `limiter` (the library in the "
-     "container) or `limiter-and-mps` (the library for the container, MPS for each process)",
+     "what keeps memory: `mig` (each tranche is a MIG instance), `kernel` (the driver, by control "
+     "group), `mps` (MPS each process, the library the container) or `limiter` (the library in the "
+     "container); of devices that differ the weakest",
      kLimited},
 });
 
