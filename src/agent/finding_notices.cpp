@@ -29,6 +29,7 @@ const cluster::Pod* pod_of(const std::vector<cluster::Pod>& pods, const std::str
 
 bool says_evict(const EvictPolicy& policy, const limit::ArbiterStatus& status,
                 const Finding& finding) {
+  if (finding.kind == Kind::kUnderReported) return false;  // it registered, and is charged
   if (finding.kind == Kind::kNoGrant) return policy.devices.contains(finding.device);
   const auto tenant = std::ranges::find(status.tenants, finding.tenant, &limit::TenantStatus::id);
   return tenant != status.tenants.end() && policy.resources.contains(tenant->resource);
@@ -68,33 +69,47 @@ std::string printable(std::string text) {
   return text;
 }
 
+struct Wording {
+  const char* reason;  // of the Event
+  const char* text;    // goes on after the device
+};
+
+Wording wording_of(Kind kind) {
+  switch (kind) {
+    case Kind::kUnregistered:
+      return {"UnregisteredProcess",
+              " and has not registered with the limiter: its memory counts in full for the "
+              "container, its GPU time is charged and not held back. It is statically linked or "
+              "built for musl, or its image hides /etc/ld.so.preload: use a program linked "
+              "dynamically with glibc, or a MIG resource"};
+    case Kind::kUnderReported:
+      return {"UnderReportedUse",
+              " more than it tells the limiter, by the driver's account: its container is charged "
+              "the rest. It writes in the limiter's memory, stops its thread, or launches by ways "
+              "that the limiter does not see: look at what runs there"};
+    case Kind::kNoGrant:
+      break;
+  }
+  return {"DeviceNotGranted",
+          ", which its Pod was not granted: no limit holds it. Ask for the resource in "
+          "resources.limits, and remove what brings in GPUs otherwise (NVIDIA_VISIBLE_DEVICES, "
+          "privileged, mounts of /dev)"};
+}
+
 std::string note_of(const Group& group) {
   const auto& finding = *group.first;
-  const bool is_tenant = finding.kind == Kind::kUnregistered;
-  const auto who =
-      fmt::format("{}process {} (pid {}) uses {}",
-                  group.container.empty() ? "" : fmt::format("container {}: ", group.container),
-                  printable(finding.name), finding.pid, finding.device);
-  const auto what =
-      is_tenant
-          ? "and has not registered with the limiter: its memory counts in full for the container, "
-            "its compute is held by nothing. It is statically linked or built for musl, or its "
-            "image hides /etc/ld.so.preload: use a program linked dynamically with glibc, or a MIG "
-            "resource"
-          : "which its Pod was not granted: no limit holds it. Ask for the resource in "
-            "resources.limits, and remove what brings in GPUs otherwise (NVIDIA_VISIBLE_DEVICES, "
-            "privileged, mounts of /dev)";
   return fmt::format(
-      "{}{}{}{}", who, is_tenant ? " " : ", ", what,
+      "{}process {} (pid {}) uses {}{}{}",
+      group.container.empty() ? "" : fmt::format("container {}: ", group.container),
+      printable(finding.name), finding.pid, finding.device, wording_of(finding.kind).text,
       group.evict ? ". The Pod is to be evicted (tranche.limits.unregistered: evict)" : "");
 }
 
 cluster::StandingEvents::Matter matter(const Group& group, cluster::ObjectReference regarding,
                                        std::string note) {
-  const bool is_tenant = group.first->kind == Kind::kUnregistered;
   return {.event = {.regarding = std::move(regarding),
                     .warning = true,
-                    .reason = is_tenant ? "UnregisteredProcess" : "DeviceNotGranted",
+                    .reason = wording_of(group.first->kind).reason,
                     .action = "Limit",
                     .note = std::move(note),
                     .reporter = {},

@@ -128,6 +128,15 @@ TEST(FindingNotices, EvictedByThePolicyOfItsResourceOrOfTheDevice) {
   EXPECT_THAT(describe({foreign}, policy).evictions, IsEmpty());
 }
 
+TEST(FindingNotices, WhoTellsLessThanItUsesIsChargedAndNotEvicted) {
+  auto liar = finding();
+  liar.kind = Finding::Kind::kUnderReported;
+  const auto notices = describe({liar}, {{"nvidia.com/gpu.shared"}, {"GPU-0a"}});
+  EXPECT_THAT(notices.evictions, IsEmpty());
+  EXPECT_EQ(matter_of(notices, "Pod").event.reason, "UnderReportedUse");
+  EXPECT_THAT(matter_of(notices, "Pod").event.note, HasSubstr("more than it tells the limiter"));
+}
+
 TEST(FindingNotices, PolicyIsReadFromTheOffer) {
   offer::Offer offer;
   offer.resources.resize(3);

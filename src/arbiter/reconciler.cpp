@@ -221,7 +221,7 @@ void Reconciler::compare_time(Account& account) {
     const std::string& id = seat->limits().id;
     const auto last = std::exchange(part.compared, clock_.now());
     const Ns before = std::exchange(part.charged, books_.charged(id, index));
-    if (!last || !is_held(*seat) || !account.mps_servers.empty()) {
+    if (!last || !seat->is_held() || !account.mps_servers.empty()) {
       part.under.pause();
       continue;
     }

@@ -85,7 +85,7 @@ class KernelLimitsTest : public ::testing::Test {
     const TenantLimits limits{.id = id,
                               .resource = "nvidia.com/gpu",
                               .enforcement = enforcement,
-                              .devices = {{device, mib * kMiB, 1, {}, by}}};
+                              .devices = {{device, mib * kMiB, 1, {}, {}, by}}};
     std::filesystem::create_directories(tenants() / id);
     std::ofstream(tenants() / (id + ".new")) << encode(limits);
     std::filesystem::rename(tenants() / (id + ".new"), tenants() / (id + ".json"));
