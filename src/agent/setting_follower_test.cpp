@@ -194,7 +194,7 @@ TEST_F(SettingFollowerTest, APodsAnnotationLowersUntilTheOperatorSetsSomething) 
 TEST_F(SettingFollowerTest, APodsAnnotationThatRaisesOrIsWrongIsTold) {
   for (const auto& [value, why] :
        {std::pair{"300Mi", "300 MiB is more than the 250 MiB of the configuration"},
-        std::pair{"lots", "what was promised stands"}}) {
+        std::pair{"lots", "'lots' is no amount of memory"}}) {
     annotate(value);
     ASSERT_TRUE(look_until([&] {
       clock_.advance(SettingFollower::kAskAgain);
