@@ -68,8 +68,9 @@ class Mps:
 
     def calls(self) -> list:
         file = self.home / "calls.jsonl"
-        lines = file.read_text().splitlines() if file.exists() else []
-        return [json.loads(line) for line in lines]
+        text = file.read_text() if file.exists() else ""
+        whole = text[: text.rfind("\n") + 1]  # another one may be on its way
+        return [json.loads(line) for line in whole.splitlines()]
 
     def told(self, resource: str = SHARED) -> list:
         """What one resource's daemon was told, but for questions: `-d`, then commands."""

@@ -284,7 +284,7 @@ def test_limits_hold_for_the_container_with_mps_below(mps_node, several):
         ]
     [promise] = here.node.promises().values()
     assert promise["devices"] == [
-        {"uuid": uuid, "memoryBytes": len(ids) * (8 << 30), "weight": len(ids) * 200}
+        {"uuid": uuid, "memoryBy": "mps", "memoryBytes": len(ids) * (8 << 30), "weight": len(ids) * 200}
     ]
     assert promise["priority"] == "latency-critical"
     agent.wait_log("wrote .* labels")
