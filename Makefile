@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 TRANCHE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tranche
 export CCACHE_DIR ?= $(TRANCHE_CACHE)/ccache
 .DEFAULT_GOAL := build
-.PHONY: build demo lab lab-down test test-lab test-long bench lint format reference clean help
+.PHONY: build demo lab lab-down test test-lab test-gpu test-long bench lint format reference clean help
 
 build:  ## Build the programs into build/bin and build/sim
 	@tools/setup.sh build
@@ -30,6 +30,9 @@ test-lab: build  ## The tests on a real Kubernetes alone (as root)
 	@lab/build/build
 	@lab/build/optional/build
 	@tests/cluster/run
+
+test-gpu:  ## The tests on this machine's own GPU, and a report of them (as root)
+	@tests/gpu/run
 
 test:  ## Everything that needs no GPU
 	@tools/test.sh
