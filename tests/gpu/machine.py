@@ -166,15 +166,25 @@ class Container:
         return reported(self.start([LOAD, *flags, "-o", "json"]))
 
 
+def ended(program: subprocess.Popen, deadline: float = 60.0) -> tuple[str, str]:
+    """What it wrote. A program that does not end is ended."""
+    try:
+        return program.communicate(timeout=deadline)
+    except subprocess.TimeoutExpired:
+        program.kill()
+        out, err = program.communicate()
+        raise AssertionError(f"{program.args} did not end in {deadline} s:\n{out}{err}") from None
+
+
 def finish(program: subprocess.Popen) -> str:
-    out, err = program.communicate(timeout=180)
+    out, err = ended(program)
     assert program.returncode == 0, f"{program.args}: exit code {program.returncode}\n{out}{err}"
     return out
 
 
 def reported(program: subprocess.Popen) -> dict:
     """The report of a tranche-load of one process; to be refused something is no failure."""
-    out, err = program.communicate(timeout=180)
+    out, err = ended(program)
     assert program.returncode in (0, 1), out + err
     [report] = json.loads(out)["processes"]
     assert report["error"] == "", report

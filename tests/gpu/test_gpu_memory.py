@@ -37,7 +37,7 @@ def test_managed_memory_ends_at_the_part(served):
     program = served.container("mine", memory=PART).start(
         [LOAD, "hold", "--family", "managed", "--memory", "4Gi", "--chunk", "2Mi", "--duration", "100ms"]
     )
-    out, err = program.communicate(timeout=60)
+    out, err = machine.ended(program)
     assert program.returncode == 1, out + err
     refused = re.search(r"2 MiB asked, (\d+) MiB held: cuMemAllocManaged: CUDA_ERROR_OUT_OF_MEMORY", out + err)
     assert refused, out + err
@@ -105,14 +105,14 @@ if code == 0: sys.stdin.read()
     said = program.stdout.readline()
     if said == "held\n":
         return program
-    _, err = program.communicate(timeout=60)
+    _, err = machine.ended(program)
     assert said == "2\n", said + err
     return None
 
 
 def end(program) -> None:
     program.kill()
-    program.communicate(timeout=60)
+    machine.ended(program)
 
 
 def test_a_killed_program_gives_back(served, tell):
