@@ -112,7 +112,8 @@ def real() -> Gpu:
     if not (loads("libcuda.so.1") and loads("libnvidia-ml.so.1")):
         folders = [f for f in DRIVER_FOLDERS if loads(f"{f}/libcuda.so.1") and loads(f"{f}/libnvidia-ml.so.1")]
         if not folders:
-            raise Missing(f"no NVIDIA driver: libcuda.so.1 and libnvidia-ml.so.1 do not load, nor from {DRIVER_FOLDERS}")
+            where = ", ".join(DRIVER_FOLDERS)
+            raise Missing(f"no NVIDIA driver: libcuda.so.1 and libnvidia-ml.so.1 do not load, nor from {where}")
         env["LD_LIBRARY_PATH"] = ":".join(filter(None, [folders[0], env.get("LD_LIBRARY_PATH")]))
     smi = shutil.which("nvidia-smi") or shutil.which("nvidia-smi", path="/usr/local/nvidia/bin")
     if smi is None:

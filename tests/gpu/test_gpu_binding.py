@@ -1,4 +1,4 @@
-"""NVIDIA's own Python binding under the limiter: a stranger's program, which finds its functions by cuGetProcAddress."""
+"""NVIDIA's own Python binding under the limiter: a stranger's program, which finds functions by cuGetProcAddress."""
 
 import sys
 
