@@ -51,11 +51,11 @@ template <class Call, class Between>
 bool measure(const char* name, Call call, Between between) {
   std::vector<double> batches;
   for (int i = 0; i <= kBatches; ++i) {
-    bool all = true;
+    int failed = CUDA_SUCCESS;
     const auto begin = Clock::now();
-    for (int j = 0; j < kBatch; ++j) all = call() == CUDA_SUCCESS && all;
+    for (int j = 0; j < kBatch && failed == CUDA_SUCCESS; ++j) failed = call();
     const std::chrono::duration<double, std::nano> took = Clock::now() - begin;
-    if (!all || between() != CUDA_SUCCESS) return fine(-1, name);
+    if (!fine(failed, name) || !fine(between(), name)) return false;
     if (i > 0) batches.push_back(took.count() / kBatch);  // the first one warms up
   }
   std::ranges::nth_element(batches, batches.begin() + kBatches / 2);
