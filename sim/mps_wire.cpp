@@ -94,10 +94,15 @@ MpsLimits mps_limits_from_environment() {
   limits.priority = environment("CUDA_MPS_CLIENT_PRIORITY") == "1" ? 1 : 0;
   for (const std::string& one : split(environment("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"), ',')) {
     const auto equals = std::min(one.find('='), one.size());
-    const auto device = read_number<std::uint32_t>(std::string_view(one).substr(0, equals));
-    if (!device || equals == one.size()) continue;
+    if (equals == one.size()) continue;
     const auto bytes = read_memory(std::string_view(one).substr(equals + 1));
-    if (bytes) limits.memory[*device] = *bytes;
+    if (!bytes) continue;
+    const std::string name = one.substr(0, equals);
+    if (const auto device = read_number<std::uint32_t>(name)) {
+      limits.memory[*device] = *bytes;
+    } else {
+      limits.memory_by_uuid[name] = *bytes;
+    }
   }
   return limits;
 }

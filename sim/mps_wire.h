@@ -51,6 +51,7 @@ struct MpsLimits {
   std::uint32_t thread_permille = kFullRate;
   std::uint32_t priority = 0;                     // 0 normal, 1 below
   std::map<std::uint32_t, std::uint64_t> memory;  // bytes by device ordinal; absent: all there is
+  std::map<std::string, std::uint64_t> memory_by_uuid{};  // as an environment may name them too
 
   // A client may lower what it is given, not raise it.
   MpsLimits lowered_by(const MpsLimits& other) const;

@@ -55,6 +55,12 @@ CUresult MpsClient::connect(const Simulation& sim, const ProcessSlot& slot) {
   if (words == std::vector<std::string>{"stranger"}) return CUDA_SUCCESS;
   if (words.size() < 4 || words[0] != "welcome") return CUDA_ERROR_MPS_CONNECTION_FAILED;
   own_ = mps_limits_from_environment();
+  for (const auto& [uuid, bytes] : own_.memory_by_uuid) {
+    const auto& gpus = sim.state().gpus;
+    for (std::uint32_t i = 0; i < sim.state().gpu_count; ++i) {
+      if (uuid == gpus[i].uuid) own_by_gpu_[i] = bytes;
+    }
+  }
   group_ = number<std::uint32_t>(words[1]);
   thread_permille_ = std::min(number<std::uint32_t>(words[2]), own_.thread_permille);
   for (std::size_t i = 4; i < words.size(); ++i) {
@@ -69,9 +75,14 @@ std::uint64_t MpsClient::memory_limit(const UseTarget& device, std::uint32_t ord
   for (const Granted& one : granted_) {
     if (same_device(one.target, device)) limit = one.memory_limit;
   }
-  const auto own = own_.memory.find(ordinal);
-  if (own == own_.memory.end()) return limit;
-  return limit == 0 ? own->second : std::min(limit, own->second);
+  const auto lower_by = [&limit](const auto& own, std::uint32_t device_number) {
+    const auto entry = own.find(device_number);
+    if (entry == own.end()) return;
+    limit = limit == 0 ? entry->second : std::min(limit, entry->second);
+  };
+  lower_by(own_.memory, ordinal);
+  lower_by(own_by_gpu_, device.gpu);
+  return limit;
 }
 
 bool MpsClient::has(const UseTarget& device) const {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -55,6 +56,7 @@ class MpsClient {
   std::uint32_t thread_permille_ = kFullRate;
   std::vector<Granted> granted_;
   MpsLimits own_;
+  std::map<std::uint32_t, std::uint64_t> own_by_gpu_;  // bytes, of those named by UUID
 };
 
 // Faults of the GPU that end every context on it.

@@ -1,6 +1,7 @@
 """MPS with CUDA programs as clients, on the simulated driver and its nvidia-cuda-mps-control."""
 
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -13,6 +14,12 @@ from programs import BUILD, ROOT, wait_until
 
 CONTROL = BUILD / "sim" / "nvidia-cuda-mps-control"
 CLIENT = ROOT / "tests" / "sim" / "mps_client.py"
+LIMITER = BUILD / "lib" / "libtranche-limit.so"
+# A container's view of /run: its own tenant.
+CONTAINER = """
+mount -t tmpfs tmpfs /run && mkdir -p /run/tranche/mine && mount --bind "$TENANT" /run/tranche/mine || exit 99
+exec "$@"
+"""
 OUT_OF_MEMORY, DEVICE_UNAVAILABLE = 2, 46
 
 pytestmark = pytest.mark.skipif(
@@ -23,11 +30,13 @@ pytestmark = pytest.mark.skipif(
 class Client:
     """A CUDA program in a container with this grant (tests/sim/mps_client.py)."""
 
-    def __init__(self, mps_node: Mps, envs: dict):
+    def __init__(self, mps_node: Mps, envs: dict, tenant: pathlib.Path | None = None):
+        """tenant: the folder of the container's tenant; then the limiter is in the program."""
         pipe = {"CUDA_MPS_PIPE_DIRECTORY": str(mps_node.pipe(GPU))} if envs else {}
+        limiter = {"LD_PRELOAD": str(LIMITER), "TENANT": str(tenant)} if tenant else {}
         self.process = subprocess.Popen(
-            [sys.executable, CLIENT],
-            env={**mps_node.node.env, **{k: str(v) for k, v in envs.items()}, **pipe},
+            [*(["unshare", "--mount", "sh", "-c", CONTAINER, "sh"] if tenant else []), sys.executable, CLIENT],
+            env={**mps_node.node.env, **{k: str(v) for k, v in envs.items()}, **pipe, **limiter},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -54,8 +63,8 @@ def here(node):
     one = Mps(node("l20"), CONTROL)
     one.clients = []
 
-    def client(envs: dict) -> Client:
-        one.clients.append(Client(one, envs))
+    def client(envs: dict, tenant: pathlib.Path | None = None) -> Client:
+        one.clients.append(Client(one, envs, tenant))
         return one.clients[-1]
 
     one.client = client
@@ -108,3 +117,45 @@ def test_limits_reach_clients_live_and_a_dead_daemon_comes_back(here):
         program.end()
     assert supervisor.stop() == 0
     assert here.modes() == {"Default"}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="makes a mount namespace: needs root")
+@pytest.mark.parametrize("tranches", [1, 2])
+def test_the_container_has_its_part_however_many_processes_it_has(here, tranches):
+    """MPS limits each process, the limiter all of a container's together. Of two tranches the grant's own
+    environment says what a process may have: the daemon's default is all of the GPU."""
+    config = mps(
+        entry("gpu", 4),
+        failRequestsGreaterThanOne=False,
+        tranche={"limits": {"enforcement": "strict", "memory": "8Gi", "compute": "20%"}},
+    )
+    here.agent(f"--limit-library={LIMITER}", config=config)
+    here.supervisor()
+    here.node.kubelet.wait(GPU, allocatable=4)
+    [uuid] = here.node.uuids()
+    answer = here.node.kubelet.allocate(GPU, [f"{uuid}::{number}" for number in range(tranches)])
+    [tenant] = [
+        pathlib.Path(mount["host_path"])
+        for mount in answer["mounts"]
+        if mount["container_path"].startswith("/run/tranche/")
+    ]
+    arbiter = here.node.start(
+        "arbiter", f"--tenants={tenant.parent}", f"--state-dir={here.node.dir / 'arbiter'}"
+    )
+    wait_until((tenant / "arbiter.sock").exists, "the arbiter serves")
+
+    part = 8192 * tranches
+    first, second = (here.client(answer["envs"], tenant).joined() for _ in range(2))
+    assert first("mps") == second("mps") == (0, 1)
+    assert first("allocate", part) == OUT_OF_MEMORY, "contexts count too"
+    assert first("allocate", part - 3000) == 0
+    # A process may have that much by MPS; the container may not.
+    assert second("allocate", part - 3000) == OUT_OF_MEMORY
+    assert second("allocate", 1000) == 0
+    assert first("spin", 1_000_000) == second("spin", 1_000_000) == 0
+    first.end()
+    wait_until(lambda: second("allocate", part - 3000) == 0, "what the first had is free")
+    assert arbiter.stop() == 0
+    # Without the limiter MPS holds each process.
+    alone = here.client(answer["envs"]).joined()
+    assert alone("allocate", part + 1000) == OUT_OF_MEMORY
