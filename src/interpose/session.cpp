@@ -80,6 +80,24 @@ bool receive(int socket, Received& received) {
          received.welcome.kind == wire::Message::kWelcome;
 }
 
+// How both files begin.
+struct Beginning {
+  std::uint32_t magic;
+  std::uint16_t version;
+  std::uint16_t count;
+  std::uint32_t size;
+};
+static_assert(offsetof(wire::PolicyPage, size) == offsetof(Beginning, size));
+static_assert(offsetof(wire::UsageFile, size) == offsetof(Beginning, size));
+
+// Of our layout: another one would be read as nonsense, and a shorter file not at all (SIGBUS).
+template <class Page>
+bool is_known(int fd, std::uint32_t magic) {
+  Beginning start{};
+  return pread(fd, &start, sizeof(start), 0) == sizeof(start) && start.magic == magic &&
+         start.version == wire::kVersion && start.size == sizeof(Page);
+}
+
 // At `place` when it is not null, in one step instead of what is there.
 template <class Page>
 Page* map_page(int fd, Page* place, int protection) {
@@ -133,6 +151,10 @@ Session::Outcome Session::register_at(int socket, int timeout_ms) {
   const wire::Welcome& welcome = received.welcome;
   if (welcome.answer != wire::Answer::kAccepted) return Outcome::kRefused;
   if (welcome.slot >= wire::kMaxProcesses) return Outcome::kRefused;
+  if (!is_known<wire::PolicyPage>(received.fds[0], wire::kPolicyMagic) ||
+      !is_known<wire::UsageFile>(received.fds[1], wire::kUsageMagic)) {
+    return Outcome::kRefused;
+  }
 
   // What this process holds, should the arbiter not know it any more.
   std::uint64_t held[wire::kMaxDevices] = {};
@@ -141,12 +163,12 @@ Session::Outcome Session::register_at(int socket, int timeout_ms) {
     held[i] = usage_->slot[slot_].charged[i].load();
   }
   if (!map(received.fds[0], received.fds[1])) return Outcome::kNoMemory;
-  const bool is_known = welcome.slot == slot_ && welcome.generation == generation_;
+  const bool is_same = welcome.slot == slot_ && welcome.generation == generation_;
   slot_ = welcome.slot;
   generation_ = welcome.generation;
   usage_->slot[slot_].pid.store(welcome.pid);
   usage_->slot[slot_].inner_pid.store(static_cast<std::uint32_t>(getpid()));
-  for (unsigned i = 0; had_slot && !is_known && i < wire::kMaxDevices; ++i) {
+  for (unsigned i = 0; had_slot && !is_same && i < wire::kMaxDevices; ++i) {
     usage_->slot[slot_].charged[i].fetch_add(held[i]);
   }
   return Outcome::kRegistered;

@@ -29,7 +29,7 @@ class Session {
   enum class Outcome : std::uint8_t {
     kRegistered,
     kNobody,    // no arbiter answers (yet)
-    kRefused,   // it does: full, or it does not know this version
+    kRefused,   // it does: full, or its version or layout is not ours
     kNoMemory,  // the pages could not be mapped
   };
   // Registers at the socket `path`, within `timeout_ms`.
