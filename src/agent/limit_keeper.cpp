@@ -82,9 +82,18 @@ void LimitKeeper::follow(const offer::Offer& offer) {
   follow_all();
 }
 
-LimitKeeper::Answers LimitKeeper::settle(Settings settings) {
+bool LimitKeeper::maps_classes() const {
+  const std::scoped_lock lock(mutex_);
+  return std::ranges::any_of(offer_.resources, [](const offer::ResourceOffer& resource) {
+    return resource.limits && resource.limits->rules.maps_classes();
+  });
+}
+
+LimitKeeper::Answers LimitKeeper::settle(Settings settings,
+                                         std::map<std::string, std::string> pod_classes) {
   const std::scoped_lock lock(mutex_);
   settings_ = std::move(settings);
+  pod_classes_ = std::move(pod_classes);
   return follow_all();
 }
 
@@ -125,8 +134,18 @@ bool LimitKeeper::follow_one(TenantStore& tenants, const std::string& id, const 
   auto wanted = tenants.get(id);
   if (!settings_ && wanted && wanted->set_by_operator) return false;
   if (resource != nullptr && resource->limits) {
-    if (const auto limits = offer::limits_for(*resource, grant.ids)) {
+    if (auto limits = offer::limits_for(*resource, grant.ids)) {
+      const auto& rules = resource->limits->rules;
+      if (const auto pod = pod_classes_.find(id);
+          pod != pod_classes_.end() && rules.maps_classes()) {
+        limits->priority = rules.class_of(pod->second);
+      }
+      // Until Pods are known, the class that an earlier agent gave it.
+      const auto given = rules.maps_classes() && !settings_ && wanted
+                             ? std::optional(wanted->priority)
+                             : std::nullopt;
       wanted = tenant_limits(id, grant.resource.value, *limits);
+      if (wanted && given) wanted->priority = *given;
       if (wanted && settings_ && settings_->contains(id)) {
         auto set = this->set(*wanted, id, *resource);
         if (set) wanted = set;

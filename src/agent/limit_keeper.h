@@ -54,7 +54,11 @@ class LimitKeeper {
     Raising raising = Raising::kAllowed;
   };
   using Settings = std::map<std::string, Setting>;
-  std::map<std::string, Result<limit::TenantLimits>> settle(Settings settings);
+  // `pod_classes`: the priorityClassName of the Pod that each tenant belongs to.
+  std::map<std::string, Result<limit::TenantLimits>> settle(
+      Settings settings, std::map<std::string, std::string> pod_classes = {});
+  // Whether the offer gives Pods classes by their PriorityClass.
+  bool maps_classes() const;
 
   // Who is a tenant now, in the order in which it was granted.
   struct Tenant {
@@ -85,12 +89,13 @@ class LimitKeeper {
   Options options_;
   GrantStore& grants_;
   const Log& log_;
-  std::mutex mutex_;  // of all that follows, and of the order of files and grants
+  mutable std::mutex mutex_;  // of all that follows, and of the order of files and grants
   LimitLibrary library_;
   std::optional<TenantStore> tenants_;
   offer::Offer offer_;                // followed last
-  std::optional<Settings> settings_;  // nullopt: not known yet
-  std::string complaint_;             // said last
+  std::optional<Settings> settings_;  // nullopt: not known yet, nor what follows
+  std::map<std::string, std::string> pod_classes_;
+  std::string complaint_;  // said last
 };
 
 }  // namespace tranche::agent

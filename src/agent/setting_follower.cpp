@@ -46,6 +46,13 @@ struct Wanted {
   std::string tenant;  // "": none
 };
 
+std::vector<cluster::Pod>::const_iterator pod_of(const cluster::HeldDevices& held,
+                                                 const std::vector<cluster::Pod>& pods) {
+  return std::ranges::find_if(pods, [&](const cluster::Pod& one) {
+    return one.ns == held.pod_namespace && one.name == held.pod_name;
+  });
+}
+
 // By the Pod's annotations, for each of its containers; empty: it has none.
 LimitSetting annotated_setting(const cluster::Pod& pod) {
   const auto value = [&](const char* name) {
@@ -65,9 +72,7 @@ LimitSetting annotated_setting(const cluster::Pod& pod) {
 // Unless the operator set something for the container.
 void add_annotated(const cluster::HeldDevices& held, const std::vector<cluster::Pod>& pods,
                    std::vector<Wanted>& wanted) {
-  const auto pod = std::ranges::find_if(pods, [&](const cluster::Pod& one) {
-    return one.ns == held.pod_namespace && one.name == held.pod_name;
-  });
+  const auto pod = pod_of(held, pods);
   if (pod == pods.end()) return;
   auto setting = annotated_setting(*pod);
   if (setting.is_empty()) return;
@@ -76,6 +81,28 @@ void add_annotated(const cluster::HeldDevices& held, const std::vector<cluster::
   const bool is_set = std::ranges::any_of(
       wanted, [&](const Wanted& other) { return other.setting.is_about(setting); });
   if (!is_set) wanted.push_back({std::move(setting), Raising::kRefused, {}});
+}
+
+// The PriorityClass of each tenant's Pod.
+std::map<std::string, std::string> classes_of(const std::vector<cluster::HeldDevices>& held,
+                                              const std::vector<cluster::Pod>& pods,
+                                              const std::vector<LimitKeeper::Tenant>& tenants) {
+  std::map<std::string, std::string> classes;
+  for (const auto& one : held) {
+    const auto pod = pod_of(one, pods);
+    if (pod == pods.end() || pod->priority_class.empty()) continue;
+    const auto tenant = tenant_of({.ns = pod->ns,
+                                   .pod = pod->name,
+                                   .uid = pod->uid,
+                                   .container = one.container,
+                                   .resource = one.resource,
+                                   .memory = {},
+                                   .compute = {},
+                                   .priority = {}},
+                                  held, tenants);
+    if (!tenant.empty()) classes.emplace(tenant, pod->priority_class);
+  }
+  return classes;
 }
 
 std::vector<LimitOutcome::Device> devices_of(const limit::TenantLimits& limits) {
@@ -159,7 +186,7 @@ std::optional<SettingFollower::Outcomes> SettingFollower::obey(const Settings& s
   const bool annotated = std::ranges::any_of(
       *pods, [](const cluster::Pod& pod) { return !annotated_setting(pod).is_empty(); });
   std::vector<cluster::HeldDevices> held;
-  if (annotated || !settings.empty()) {
+  if (annotated || !settings.empty() || keeper.maps_classes()) {
     auto listed = pod_resources.list();
     if (!listed) return std::nullopt;
     held = *std::move(listed);
@@ -177,7 +204,7 @@ std::optional<SettingFollower::Outcomes> SettingFollower::obey(const Settings& s
     // The operator's come first.
     if (!one.tenant.empty()) by_tenant.try_emplace(one.tenant, one.setting, one.raising);
   }
-  const auto answers = keeper.settle(std::move(by_tenant));
+  const auto answers = keeper.settle(std::move(by_tenant), classes_of(held, *pods, tenants));
   Outcomes outcomes;
   refused_annotations_.clear();
   for (const auto& one : wanted) {

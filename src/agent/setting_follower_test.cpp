@@ -54,6 +54,7 @@ class SettingFollowerTest : public testing::Test {
       const auto grant = offer::make_grant(resource, {.limits = mounts}, ids, tenant).value();
       EXPECT_TRUE(keeper_->store(grant, offer::limits_for(resource, ids)));
     }
+    resource_ = resource;
     keeper_->follow({.resources = {resource}});
     kubelet_.held = {{"shop", "p", "main", "nvidia.com/gpu", ids}};
 
@@ -91,6 +92,29 @@ class SettingFollowerTest : public testing::Test {
       node["metadata"]["annotations"][cluster::kLimitSettingsAnnotation] = text;
     }
     objects_.put(cluster::kNode, node.dump());
+  }
+  // From now on its class goes by its Pod's PriorityClass.
+  void map_classes() {
+    auto& rules = resource_.limits->rules;
+    rules.policy = config::SharePolicy::kPriority;
+    rules.priority_classes = {{"serving", config::PriorityClass::kLatencyCritical}};
+    keeper_->follow({.resources = {resource_}});
+  }
+  limit::Class priority() const {
+    return limit::decode(FsRoot().read(dir_.path() / "s/tenants/t1.json").value()).value().priority;
+  }
+  void put_pod(const char* priority_class, const char* annotations = "{}") {
+    const json pod = {
+        {"metadata",
+         {{"name", "p"}, {"namespace", "shop"}, {"annotations", json::parse(annotations)}}},
+        {"spec", {{"nodeName", "n1"}, {"priorityClassName", priority_class}}}};
+    ASSERT_EQ(objects_.put(cluster::kPod, pod.dump()).uid, uid_);
+  }
+  bool becomes(limit::Class wanted) {
+    return look_until([&] {
+      clock_.advance(SettingFollower::kAskAgain);
+      return priority() == wanted;
+    });
   }
   // By whoever owns the Pod.
   void annotate(const std::string& memory) {
@@ -138,6 +162,7 @@ class SettingFollowerTest : public testing::Test {
   Bell bell_;
   FakePodResources kubelet_;
   std::string uid_;
+  offer::ResourceOffer resource_;
   std::unique_ptr<GrantStore> grants_;
   std::optional<LimitKeeper> keeper_;
   std::optional<NodeView> node_;
@@ -203,6 +228,33 @@ TEST_F(SettingFollowerTest, APodsAnnotationThatRaisesOrIsWrongIsTold) {
     EXPECT_EQ(mib(), 250U);
   }
   EXPECT_EQ(events().size(), 2U);
+}
+
+TEST_F(SettingFollowerTest, ClassesGoByThePodsPriorityClass) {
+  put_pod("serving");
+  follower_->look(kubelet_, *keeper_, {});
+  EXPECT_EQ(kubelet_.asked, 0) << "no configuration asks for it";
+  map_classes();
+  EXPECT_TRUE(becomes(limit::Class::kLatencyCritical));
+  put_pod("serving", R"({"tranche.dev/class":"best-effort"})");
+  EXPECT_TRUE(becomes(limit::Class::kBestEffort)) << "its owner may lower it";
+  put_pod("serving");
+  EXPECT_TRUE(becomes(limit::Class::kLatencyCritical));
+  put_pod("other");
+  EXPECT_TRUE(becomes(limit::Class::kNormal));
+}
+
+TEST_F(SettingFollowerTest, TheNextAgentKeepsAClassUntilItKnowsThePods) {
+  map_classes();
+  put_pod("serving");
+  ASSERT_TRUE(becomes(limit::Class::kLatencyCritical));
+  keeper_.emplace(
+      LimitKeeper::Options{.library = dir_.path() / "library.so", .state_dir = dir_.path() / "s"},
+      *grants_, log_.log());
+  keeper_->follow({.resources = {resource_}});
+  EXPECT_EQ(priority(), limit::Class::kLatencyCritical);
+  kubelet_.held.clear();
+  EXPECT_TRUE(becomes(limit::Class::kNormal));
 }
 
 TEST_F(SettingFollowerTest, AnotherPodOfTheNameIsNotMeant) {

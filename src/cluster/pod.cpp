@@ -97,6 +97,7 @@ Result<Pod> parse_pod(std::string_view json) {
     const auto spec = top.object("spec");
     pod.node = spec.text("nodeName");
     pod.scheduler = spec.text("schedulerName");
+    pod.priority_class = spec.text("priorityClassName");
     read_containers(spec, "initContainers", true, pod);
     read_containers(spec, "containers", false, pod);
     read_status(top.object("status"), pod);

@@ -42,6 +42,7 @@ struct Pod {
   std::vector<PodContainer> containers;
   // Of status: the runtime's id ("3f2a...", without its scheme) -> the container's name.
   StringMap container_ids;
+  std::string priority_class;  // spec.priorityClassName; empty: none
 
   bool operator==(const Pod&) const = default;
 };

@@ -248,7 +248,6 @@ Result<SnapshotPod> parse_snapshot_pod(std::string_view text) {
     value.created = top.object("metadata").text("creationTimestamp");
     const auto spec = top.object("spec");
     value.priority = spec.number("priority");
-    value.priority_class = spec.text("priorityClassName");
     value.node_selector = spec.map("nodeSelector");
     for (const auto& item : spec.list("tolerations")) {
       value.tolerations.push_back(

@@ -149,7 +149,7 @@ Json spec_of(const SnapshotPod& value) {
                {"containers", containers_of(value.pod, false)}};
   set(spec, "nodeName", value.pod.node);
   set(spec, "schedulerName", value.pod.scheduler);
-  set(spec, "priorityClassName", value.priority_class);
+  set(spec, "priorityClassName", value.pod.priority_class);
   set(spec, "nodeSelector", value.node_selector);
   spec["tolerations"] = array_of(value.tolerations, [](const Toleration& toleration) {
     Json item = Json::object();

@@ -99,7 +99,7 @@ TEST(TakeSnapshot, PodsThatConcernGpus) {
               ElementsAre("asks", "claims", "on-gpu-node", "on-labelled-node"));
   const auto& asks = snapshot->pods[0];
   EXPECT_EQ(asks.priority, 7);
-  EXPECT_EQ(asks.priority_class, "high");
+  EXPECT_EQ(asks.pod.priority_class, "high");
   EXPECT_EQ(asks.created, "2026-01-01T00:00:00Z");
   EXPECT_THAT(asks.node_selector, ElementsAre(Pair("pool", "a")));
   EXPECT_THAT(asks.tolerations, ElementsAre(Toleration{"k", "Exists", "", ""}));

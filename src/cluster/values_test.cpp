@@ -252,7 +252,7 @@ TEST(Pod, RequestsOfExtendedResources) {
   const auto pod = parse_pod(R"({"metadata":{"name":"p","namespace":"x","uid":"u",
       "deletionTimestamp":"2026-01-01T00:00:00Z",
       "ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"r","uid":"ru","controller":true}]},
-    "spec":{"nodeName":"n1","schedulerName":"default-scheduler",
+    "spec":{"nodeName":"n1","schedulerName":"default-scheduler","priorityClassName":"serving",
       "initContainers":[{"name":"side","restartPolicy":"Always","resources":{"requests":{"nvidia.com/gpu":"1"}}},
                         {"name":"init"}],
       "containers":[{"name":"main","resources":{
@@ -263,6 +263,7 @@ TEST(Pod, RequestsOfExtendedResources) {
   ASSERT_TRUE(pod) << pod.error().what;
   EXPECT_TRUE(pod->deleting);
   EXPECT_EQ(pod->node, "n1");
+  EXPECT_EQ(pod->priority_class, "serving");
   EXPECT_EQ(pod->phase, "Failed");
   EXPECT_EQ(pod->reason, "UnexpectedAdmissionError");
   EXPECT_EQ(pod->message, "Allocate failed");

@@ -42,6 +42,31 @@ int line_of(const Children& children, std::string_view key) {
   return child == nullptr || child->is_null() ? 0 : child->line();
 }
 
+std::optional<std::vector<ClassOfPods>> read_priority_classes(const FileNode& list) {
+  if (list.is_null()) return std::nullopt;
+  const auto items = list.items();
+  if (!items) return std::nullopt;
+  std::vector<ClassOfPods> classes;
+  for (const auto& item : *items) {
+    const auto children = item.children(true);
+    if (item.node().kind != yaml::Kind::kMap) continue;
+    const auto* name = find_child(children, "name");
+    const auto text = name == nullptr ? std::nullopt : read_string(*name);
+    const auto value = read_word(children, "class", priority_class_of,
+                                 "write latency-critical, normal or best-effort");
+    if (!text || text->empty()) {
+      item.error("no PriorityClass specified", "add 'name: ', as in kubectl get priorityclasses");
+    } else if (line_of(children, "class") == 0) {
+      item.error("no class specified", "add 'class: latency-critical' (or normal, best-effort)");
+    } else if (std::ranges::find(classes, *text, &ClassOfPods::priority_class) != classes.end()) {
+      item.error(fmt::format("{} has a class already", text->substr(0, 80)), "keep one of the two");
+    } else if (value) {
+      classes.push_back({*text, *value});
+    }
+  }
+  return classes;
+}
+
 FileLimits read_fields(const Children& children, int line) {
   FileLimits limits{.line = line};
   limits.enforcement =
@@ -61,6 +86,10 @@ FileLimits read_fields(const Children& children, int line) {
   if (const auto* child = find_child(children, "kernelLimits")) {
     limits.kernel_limits = read_bool(*child);
   }
+  if (const auto* child = find_child(children, "priorityClasses")) {
+    limits.priority_classes = read_priority_classes(*child);
+  }
+  limits.priority_classes_line = line_of(children, "priorityClasses");
   limits.kernel_limits_line = line_of(children, "kernelLimits");
   limits.priority_line = line_of(children, "class");
   return limits;

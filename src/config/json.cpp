@@ -142,6 +142,13 @@ void write_limits(const FileLimits& limits, Json& json) {
   if (limits.compute) json["compute"] = to_text(*limits.compute);
   if (limits.oversubscribe) json["oversubscribe"] = *limits.oversubscribe;
   if (limits.policy) json["policy"] = to_string(*limits.policy);
+  if (limits.priority_classes) {
+    Json classes = Json::array();
+    for (const auto& [name, value] : *limits.priority_classes) {
+      classes.push_back({{"name", name}, {"class", to_string(value)}});
+    }
+    json["priorityClasses"] = std::move(classes);
+  }
   if (limits.priority) json["class"] = to_string(*limits.priority);
   if (limits.unregistered) json["unregistered"] = to_string(*limits.unregistered);
 }

@@ -97,6 +97,12 @@ struct ToText {
 
 }  // namespace
 
+PriorityClass Limits::class_of(std::string_view priority_class) const {
+  const auto found =
+      std::ranges::find(priority_classes, priority_class, &ClassOfPods::priority_class);
+  return found == priority_classes.end() ? priority : found->value;
+}
+
 bool LimitTable::any_on() const {
   return general.on() ||
          std::ranges::any_of(resources, [](const auto& entry) { return entry.limits.on(); });

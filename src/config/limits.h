@@ -41,6 +41,13 @@ struct Percent {
 using MemoryLimit = std::variant<EqualPart, NoLimit, Percent, Bytes>;
 using ComputeLimit = std::variant<EqualPart, NoLimit, Percent>;
 
+// Containers of Pods with this priorityClassName have that class.
+struct ClassOfPods {
+  std::string priority_class;
+  PriorityClass value = PriorityClass::kNormal;
+  bool operator==(const ClassOfPods&) const = default;
+};
+
 struct Limits {
   Enforcement enforcement = Enforcement::kOff;
   MemoryLimit memory = EqualPart{};
@@ -48,10 +55,17 @@ struct Limits {
   ComputeLimit compute = EqualPart{};
   bool oversubscribe = false;  // parts may sum to more than a device has
   SharePolicy policy = SharePolicy::kTimeSlice;
-  PriorityClass priority = PriorityClass::kNormal;  // counts with kPriority
+  PriorityClass priority = PriorityClass::kNormal;  // counts with kPriority, as what follows
+  std::vector<ClassOfPods> priority_classes;        // of others `priority`
   Unregistered unregistered = Unregistered::kEvent;
   bool kernel_limits = false;  // memory by the driver, where node and GPU can
   bool operator==(const Limits&) const = default;
+
+  // Of a Pod's containers by its priorityClassName.
+  PriorityClass class_of(std::string_view priority_class) const;
+  bool maps_classes() const {
+    return policy == SharePolicy::kPriority && !priority_classes.empty();
+  }
 
   bool on() const { return enforcement != Enforcement::kOff; }
   // Whether something is held back, not only counted.

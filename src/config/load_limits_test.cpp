@@ -135,6 +135,23 @@ INSTANTIATE_TEST_SUITE_P(
                    out.resources = {{{"nvidia.com/gpu"}, out.general, 2}};
                    out.resources[0].limits.priority = PriorityClass::kBestEffort;
                  }},
+        Accepted{
+            "priority_classes",
+            "{enforcement: strict, policy: priority, priorityClasses: "
+            "[{name: serving, class: latency-critical}], resources: "
+            "[{name: gpu}, {name: big, priorityClasses: [{name: batch, class: best-effort}]}]}",
+            [](LimitTable& out) {
+              out.general = {.enforcement = Enforcement::kStrict,
+                             .policy = SharePolicy::kPriority,
+                             .priority_classes = {{"serving", PriorityClass::kLatencyCritical}}};
+              out.resources = {{{"nvidia.com/gpu"}, out.general, 2},
+                               {{"nvidia.com/big"}, out.general, 2}};
+              out.resources[1].limits.priority_classes = {{"batch", PriorityClass::kBestEffort}};
+            }},
+        Accepted{"priority_classes_without_priority",
+                 "{enforcement: strict, priorityClasses: [{name: serving, class: normal}]}",
+                 general([](Limits& l) { l.priority_classes = {{"serving", PriorityClass::kNormal}}; }),
+                 {"f.yaml:2: tranche.limits.priorityClasses: classes count with policy priority"}},
         Accepted{"keys_without_case", "{Enforcement: strict}", kStrict},
         Accepted{"unknown_key",
                  "{enforcement: strict, memroy: 4Gi}",
@@ -227,6 +244,17 @@ INSTANTIATE_TEST_SUITE_P(
                 "{enforcement: strict, policy: fifo, class: high, unregistered: kill}",
                 {".policy: unknown policy: fifo", ".class: unknown class: high",
                  ".unregistered: unknown unregistered: kill"}},
+        Refused{"priority_classes_mapping",
+                "{enforcement: strict, priorityClasses: {serving: normal}}",
+                {".priorityClasses: is a mapping, expected a list"}},
+        Refused{"priority_classes_entries",
+                "{enforcement: strict, policy: priority, priorityClasses: [{class: normal}, "
+                "{name: a}, {name: b, class: high}, {name: c, class: normal}, "
+                "{name: c, class: best-effort}]}",
+                {".priorityClasses[0]: no PriorityClass specified",
+                 ".priorityClasses[1]: no class specified",
+                 ".priorityClasses[2].class: unknown class: high",
+                 ".priorityClasses[4]: c has a class already"}},
         Refused{"oversubscribe_text",
                 "{enforcement: strict, oversubscribe: 'true'}",
                 {".oversubscribe: is the string 'true'"}}),
@@ -241,6 +269,16 @@ TEST(Limits, AnEntryIsFoundByTheAdvertisedName) {
   EXPECT_EQ(table.of({"nvidia.com/gpu.shared"}).enforcement, Enforcement::kAccount);
   EXPECT_EQ(table.find({"nvidia.com/gpu.shared"}), nullptr);
   EXPECT_TRUE(table.any_on());
+}
+
+TEST(Limits, APodHasTheClassOfItsPriorityClass) {
+  const Limits limits{.policy = SharePolicy::kPriority,
+                      .priority = PriorityClass::kBestEffort,
+                      .priority_classes = {{"serving", PriorityClass::kLatencyCritical}}};
+  EXPECT_TRUE(limits.maps_classes());
+  EXPECT_EQ(limits.class_of("serving"), PriorityClass::kLatencyCritical);
+  EXPECT_EQ(limits.class_of("other"), PriorityClass::kBestEffort);
+  EXPECT_EQ(limits.class_of(""), PriorityClass::kBestEffort);
 }
 
 TEST(Limits, APlainFileOfNvidiasHasNone) {

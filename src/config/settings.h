@@ -75,9 +75,11 @@ struct FileLimits {
   std::optional<PriorityClass> priority;
   std::optional<Unregistered> unregistered;
   std::optional<bool> kernel_limits;
+  std::optional<std::vector<ClassOfPods>> priority_classes;
   int line = 0;              // of the entry
   int memory_hard_line = 0;  // 0: not written
   int priority_line = 0;
+  int priority_classes_line = 0;
   int kernel_limits_line = 0;
 };
 

@@ -18,6 +18,7 @@ Limits over(Limits limits, const FileLimits& from) {
   take(from.oversubscribe, limits.oversubscribe);
   take(from.policy, limits.policy);
   take(from.priority, limits.priority);
+  take(from.priority_classes, limits.priority_classes);
   take(from.unregistered, limits.unregistered);
   take(from.kernel_limits, limits.kernel_limits);
   return limits;
@@ -36,6 +37,11 @@ void check(const FileLimits& written, const Limits& settled, const Settings& set
   }
   if (written.priority_line > 0 && settled.policy != SharePolicy::kPriority) {
     problems.warn(where(written.priority_line, "class"),
+                  "classes count with policy priority only, so this has no effect",
+                  "add 'policy: priority', or remove the key");
+  }
+  if (written.priority_classes_line > 0 && settled.policy != SharePolicy::kPriority) {
+    problems.warn(where(written.priority_classes_line, "priorityClasses"),
                   "classes count with policy priority only, so this has no effect",
                   "add 'policy: priority', or remove the key");
   }
