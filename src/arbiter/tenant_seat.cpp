@@ -242,7 +242,9 @@ void TenantSeat::answer_held() {
   for (const Key key : held) {
     // Answering one may have dismissed another.
     const auto entry = members_.find(key);
-    if (entry != members_.end() && entry->second.held) welcome(entry->second, *entry->second.held);
+    if (entry == members_.end() || !entry->second.held) continue;
+    const wire::Hello hello = *entry->second.held;  // which welcome() lets go of
+    welcome(entry->second, hello);
   }
 }
 
