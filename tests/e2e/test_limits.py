@@ -149,11 +149,14 @@ def test_without_the_library_nothing_limited_is_advertised(node, library):
     agent = limiting_agent(here, library, "--machine-interval=50ms", config=limited())
     agent.wait_log(f"not advertising {GPU}: its limits cannot be kept: read {library}: No such file.*--limit-library")
     assert here.kubelet.registered(GPU) == 0
-    check = here.start("agent", *here.places(), "--check=ready")
-    here.kubelet.watched.remove(check)
-    wait_until(lambda: not check.running(), "the probe's answer")
-    assert check.wait() == 1
-    assert "limits cannot be kept" in check.output
+
+    def probe() -> str:
+        check = here.start("agent", *here.places(), "--check=ready")
+        here.kubelet.watched.remove(check)
+        assert check.wait() == 1
+        return check.output
+
+    wait_until(lambda: "limits cannot be kept" in probe(), "the probe says why")
     # Installed later: found at the next reading.
     library.write_bytes(content)
     here.kubelet.wait(GPU, allocatable=4)
