@@ -141,11 +141,10 @@ bool LimitKeeper::follow_one(TenantStore& tenants, const std::string& id, const 
         limits->priority = rules.class_of(pod->second);
       }
       // Until Pods are known, the class that an earlier agent gave it.
-      const auto given = rules.maps_classes() && !settings_ && wanted
-                             ? std::optional(wanted->priority)
-                             : std::nullopt;
+      const bool keeps_class = rules.maps_classes() && !settings_ && wanted.has_value();
+      const auto given = keeps_class ? wanted->priority : limit::Class::kNormal;
       wanted = tenant_limits(id, grant.resource.value, *limits);
-      if (wanted && given) wanted->priority = *given;
+      if (wanted && keeps_class) wanted->priority = given;
       if (wanted && settings_ && settings_->contains(id)) {
         auto set = this->set(*wanted, id, *resource);
         if (set) wanted = set;
