@@ -23,7 +23,7 @@ def features(ns):
     } | {f"{ns} get pods"}
 
 
-LIMITS = (
+WITH_LIMITS = (
     READS_NODE
     | REPORTS
     | reads_map("tranche", "gpu-tranche-configs")
@@ -48,8 +48,8 @@ RBAC = {
     "cdi": set(),
     "volume-mounts": set(),
     "cpu-manager": set(),
-    "limits": LIMITS,
-    "limits-evict": LIMITS,
+    "limits": WITH_LIMITS,
+    "limits-evict": WITH_LIMITS,
     "mps": READS_NODE
     | REPORTS
     | reads_map("tranche", "gpu-tranche-configs")
