@@ -179,6 +179,11 @@ Result<limit::TenantLimits> with_setting(const limit::TenantLimits& promised,
     const auto before = part;
     if (values.memory) {
       ASSIGN_OR_RETURN(part.memory_bytes, memory_of(*values.memory, *device));
+      // What is promised as far as it could borrow leaves nothing to borrow.
+      if (part.borrowing &&
+          (!part.memory_bytes || *part.memory_bytes >= part.borrowing->hard_bytes)) {
+        part.borrowing.reset();
+      }
     }
     if (values.compute) set_compute(*values.compute, part);
     if (raising == Raising::kRefused) TRY(check_lowers(before, part));

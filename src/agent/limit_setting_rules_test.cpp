@@ -57,6 +57,22 @@ TEST(WithSetting, MemoryAndComputeAsTheyAreWritten) {
   EXPECT_EQ(open.weight, 250U);
 }
 
+// limits/v1 has no part that is larger than what may be borrowed.
+TEST(WithSetting, WhatIsPromisedIsNotBorrowed) {
+  auto elastic = promised();
+  elastic.enforcement = limit::wire::Enforcement::kElastic;
+  elastic.devices[0].borrowing = {500 * kMib, 1000 * kMib};
+  const auto with = [&](const char* memory) {
+    return with_setting(elastic, setting(memory), resource(), {}).value();
+  };
+  EXPECT_EQ(with("400Mi").devices[0].borrowing, elastic.devices[0].borrowing);
+  EXPECT_EQ(with("100Mi").devices[0].borrowing, elastic.devices[0].borrowing);
+  for (const auto* memory : {"500Mi", "600Mi", "none"}) {
+    EXPECT_EQ(with(memory).devices[0].borrowing, std::nullopt) << memory;
+    EXPECT_TRUE(limit::decode(limit::encode(with(memory)))) << memory;
+  }
+}
+
 TEST(WithSetting, LoweringNeedsNobodysRoom) {
   const PromisedElsewhere full{.memory_bytes = 1000 * kMib, .permille = 1000};
   EXPECT_EQ(set(setting("100Mi", "10%"), full).memory_bytes, 100 * kMib);

@@ -17,14 +17,6 @@ bool takes_part(const TenantSeat& seat) {
   return std::ranges::any_of(seat.limits().devices, is_by_kernel);
 }
 
-// What the kernel is to hold; nullopt: no limit.
-std::optional<std::uint64_t> bytes_of(const TenantSeat& seat, const DeviceLimits& device) {
-  if (!seat.is_held()) return std::nullopt;
-  const bool borrows =
-      seat.limits().enforcement == wire::Enforcement::kElastic && device.borrowing.has_value();
-  return borrows ? device.borrowing->hard_bytes : device.memory_bytes;
-}
-
 TenantSeat* seat_of(const KernelLimits::Seats& seats, const std::string& tenant) {
   const auto found = std::ranges::find_if(
       seats, [&](const TenantSeat* seat) { return seat->limits().id == tenant; });
@@ -169,7 +161,7 @@ void KernelLimits::demand(const Seats& seats) {
       for (const DeviceLimits& device : seat->limits().devices) {
         const Place place{cgroup, device.uuid};
         if (!is_by_kernel(device) && !limits_.contains(place)) continue;
-        const auto bytes = is_by_kernel(device) ? bytes_of(*seat, device) : std::nullopt;
+        const auto bytes = is_by_kernel(device) ? most_bytes(seat->limits(), device) : std::nullopt;
         const auto [sum, is_first] = sums.try_emplace(place, bytes);
         if (is_first || !sum->second) continue;
         sum->second = bytes ? std::optional(*sum->second + *bytes) : std::nullopt;
@@ -243,7 +235,7 @@ void KernelLimits::settle() {
 std::string KernelLimits::failure_of(const TenantSeat& seat, const std::string& uuid) const {
   const auto& devices = seat.limits().devices;
   const auto device = std::ranges::find(devices, uuid, &DeviceLimits::uuid);
-  if (!is_by_kernel(*device) || !bytes_of(seat, *device)) return {};
+  if (!is_by_kernel(*device) || !most_bytes(seat.limits(), *device)) return {};
   const std::string& tenant = seat.limits().id;
   for (const auto& [key, process] : processes_) {
     if (process.tenants.contains(tenant) && process.cgroup.empty() && !process.failure.empty()) {

@@ -24,10 +24,7 @@ MemoryStanding standing_of(TenantSeat& seat, unsigned index) {
                           .present = !seat.is_empty()};
   if (!seat.is_held() || !limits.memory_bytes) return standing;
   standing.promised = *limits.memory_bytes;
-  standing.hard = standing.promised;
-  if (seat.limits().enforcement == wire::Enforcement::kElastic && limits.borrowing) {
-    standing.hard = limits.borrowing->hard_bytes;
-  }
+  standing.hard = *most_bytes(seat.limits(), limits);
   return standing;
 }
 

@@ -92,11 +92,6 @@ Result<void> TenantSeat::change(TenantLimits limits) {
   return {};
 }
 
-bool TenantSeat::is_held() const {
-  return limits_.enforcement == wire::Enforcement::kStrict ||
-         limits_.enforcement == wire::Enforcement::kElastic;
-}
-
 void TenantSeat::publish() {
   wire::PolicyPage& page = policy_.get();
   page.enforcement = static_cast<std::uint32_t>(limits_.enforcement);

@@ -51,7 +51,7 @@ class TenantSeat {
 
   const limit::TenantLimits& limits() const { return limits_; }
   // Whether its limits hold it, or it is only counted.
-  bool is_held() const;
+  bool is_held() const { return limit::is_held(limits_); }
   // Live: the tenant's processes see it with their next call. The devices must be the same ones.
   Result<void> change(limit::TenantLimits limits);
 

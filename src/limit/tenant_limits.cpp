@@ -151,6 +151,17 @@ Result<TenantLimits> decode(std::string_view text) try {
   return refuse(fmt::format("torn or not limits/v1: {}", error.what()));
 }
 
+bool is_held(const TenantLimits& limits) {
+  return limits.enforcement == wire::Enforcement::kStrict ||
+         limits.enforcement == wire::Enforcement::kElastic;
+}
+
+std::optional<std::uint64_t> most_bytes(const TenantLimits& limits, const DeviceLimits& device) {
+  if (!is_held(limits)) return std::nullopt;
+  const bool borrows = limits.enforcement == wire::Enforcement::kElastic && device.borrowing;
+  return borrows ? device.borrowing->hard_bytes : device.memory_bytes;
+}
+
 Share share_of(const TenantLimits& limits, const DeviceLimits& device) {
   Share share{.weight = device.weight, .priority = limits.priority};
   if (limits.enforcement == wire::Enforcement::kStrict) share.permille = device.permille;

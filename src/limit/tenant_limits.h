@@ -54,6 +54,11 @@ std::string encode(const TenantLimits& limits);
 // kInvalidArgument: not limits/v1, torn, edited, or a value out of range; says which.
 Result<TenantLimits> decode(std::string_view text);
 
+// Whether limits hold it, or it is only counted.
+bool is_held(const TenantLimits& limits);
+// What it may hold of a device at most, with what it may borrow; nullopt: no limit.
+std::optional<std::uint64_t> most_bytes(const TenantLimits& limits, const DeviceLimits& device);
+
 // What the policy makes of it: elastic tenants may use what others leave, strict ones have their
 // part and no more, the others are not held.
 Share share_of(const TenantLimits& limits, const DeviceLimits& device);

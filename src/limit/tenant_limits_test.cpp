@@ -61,6 +61,18 @@ TEST(TenantLimits, OnlyStrictOnesAreCapped) {
   EXPECT_EQ(share_of(limits, limits.devices[0]).permille, std::nullopt);
 }
 
+TEST(TenantLimits, OnlyElasticOnesMayHoldMoreThanTheyWerePromised) {
+  auto limits = sample();
+  EXPECT_EQ(most_bytes(limits, limits.devices[0]), 512U << 20U);
+  EXPECT_EQ(most_bytes(limits, limits.devices[1]), std::nullopt);
+  limits.enforcement = wire::Enforcement::kElastic;
+  EXPECT_EQ(most_bytes(limits, limits.devices[0]), 700U << 20U);
+  EXPECT_TRUE(is_held(limits));
+  limits.enforcement = wire::Enforcement::kAccount;
+  EXPECT_EQ(most_bytes(limits, limits.devices[0]), std::nullopt);
+  EXPECT_FALSE(is_held(limits));
+}
+
 TEST(TenantLimits, WordsAreReadBack) {
   for (const auto word : {"off", "account", "strict", "elastic"}) {
     EXPECT_EQ(to_string(enforcement_from(word).value()), word);
