@@ -86,8 +86,7 @@ std::chrono::milliseconds Arbiter::left() const {
 }
 
 void Arbiter::round(std::chrono::milliseconds timeout) {
-  poller_.wait(timeout);
-  look_around();
+  look_around(poller_.wait(timeout));
   const bool due = !awake_ || now() >= next_step_;
   if (!due && !hurried_) return;
   if (due) hurried_left_ = kHurried;
@@ -183,6 +182,7 @@ void Arbiter::take_in(const std::string& id, const std::string& text) {
     entry->second.seat->policy().awake = awake_ ? 1 : 0;
     if (reconciler_ != nullptr) reconciler_->admit(*entry->second.seat);
     sit(entry->second);
+    put_in_order();
   }
   refused_.erase(id);
 }
@@ -206,6 +206,12 @@ void Arbiter::let_go(const std::string& id) {
   if (reconciler_ != nullptr) reconciler_->let_go(id);
   entry->second.seat->retire();
   seats_.erase(entry);
+  put_in_order();
+}
+
+void Arbiter::put_in_order() {
+  order_.clear();
+  for (auto& [id, seat] : seats_) order_.push_back(&seat);
 }
 
 // Reads every slot once, then steps every device.
@@ -218,51 +224,68 @@ bool Arbiter::step() {
     pace = std::min(pace, device.pace());
   }
   next_step_ = now() + pace;
-  const auto heartbeat = static_cast<std::uint64_t>(now().count());
-  for (auto& [name, seat] : seats_) seat.seat->policy().heartbeat = heartbeat;
+  if (now() - beat_ >= kBeat) beat();
   return is_busy;
 }
 
+void Arbiter::beat() {
+  beat_ = now();
+  const auto time = static_cast<std::uint64_t>(beat_.count());
+  for (Seat* seat : order_) seat->seat->policy().heartbeat = time;
+}
+
 void Arbiter::read_slots() {
-  for (auto& [name, seat] : seats_) {
-    for (const wire::Interval& interval : seat.seat->take_left()) {
+  // What the tenants wrote lies in another core's cache: it is fetched for some of them at a time.
+  constexpr std::size_t kAhead = 4;
+  for (std::size_t next = 0; next < order_.size() + kAhead; ++next) {
+    if (next < order_.size()) order_[next]->seat->prefetch();
+    if (next >= kAhead) read_slots(*order_[next - kAhead]);
+  }
+}
+
+void Arbiter::read_slots(Seat& seat) {
+  for (const wire::Interval& interval : seat.seat->take_left()) {
+    seat.parts[interval.device]->activity.ended.push_back(batch_of(interval));
+  }
+  for (const unsigned slot : seat.seat->slots()) {
+    seat.seat->usage().read(slot, reading_);
+    for (const wire::Interval& interval : reading_.intervals) {
       seat.parts[interval.device]->activity.ended.push_back(batch_of(interval));
     }
-    seat.seat->each_slot([&](unsigned slot) {
-      seat.seat->usage().read(slot, reading_);
-      for (const wire::Interval& interval : reading_.intervals) {
-        seat.parts[interval.device]->activity.ended.push_back(batch_of(interval));
-      }
-      for (unsigned i = 0; i < seat.parts.size(); ++i) {
-        Activity& activity = seat.parts[i]->activity;
-        activity.waiting |= reading_.waiting[i] > 0;
-        activity.unfinished += Ns{static_cast<std::int64_t>(reading_.unfinished[i])};
-        if (reading_.busy_since[i] == 0) continue;
-        const Ns since{static_cast<std::int64_t>(reading_.busy_since[i])};
-        activity.busy_since = std::min(activity.busy_since.value_or(since), since);
-      }
-    });
+    for (unsigned i = 0; i < seat.parts.size(); ++i) {
+      Activity& activity = seat.parts[i]->activity;
+      activity.waiting |= reading_.waiting[i] > 0;
+      activity.unfinished += Ns{static_cast<std::int64_t>(reading_.unfinished[i])};
+      if (reading_.busy_since[i] == 0) continue;
+      const Ns since{static_cast<std::int64_t>(reading_.busy_since[i])};
+      activity.busy_since = std::min(activity.busy_since.value_or(since), since);
+    }
   }
 }
 
 // Slow things: once a second, and what a process's end asks for at once.
-void Arbiter::look_around() {
-  bool changed = false;
-  for (auto& [id, seat] : seats_) {
-    const auto changes = seat.seat->changes();
-    changed |= std::exchange(seat.changes, changes) != changes;
-  }
-  if (changed) lend();
-  if (reconciler_ != nullptr) {
-    if (changed) reconciler_->hurry();
-    reconciler_->look();
-  }
-  if (now() - looked_ < kRest) return;
+void Arbiter::look_around(bool something) {
+  const bool rested = now() - looked_ >= kRest;
+  if (something || rested) look_at_processes();
+  if (reconciler_ != nullptr) reconciler_->look();
+  if (!rested) return;
   looked_ = now();
   alive_.beat();
   lend();
   if (kernel_limits_ != nullptr) kernel_limits_->look();
   status_file_.put(status());
+}
+
+// Who came and who went.
+void Arbiter::look_at_processes() {
+  bool changed = false;
+  for (Seat* seat : order_) {
+    const auto changes = seat->seat->changes();
+    changed |= std::exchange(seat->changes, changes) != changes;
+  }
+  if (!changed) return;
+  lend();
+  if (reconciler_ != nullptr) reconciler_->hurry();
 }
 
 void Arbiter::lend() {

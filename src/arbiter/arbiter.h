@@ -41,6 +41,9 @@ class Arbiter {
   static constexpr limit::Ns kLinger = std::chrono::milliseconds(20);
   // How often it looks at slow things (who has gone, accounts) while nothing happens.
   static constexpr std::chrono::milliseconds kRest{1000};
+  // How often it says in the policy pages that it runs, while it is awake: libraries call it silent
+  // after 2 s, and each word written there is a line that the tenant's processes must fetch anew.
+  static constexpr limit::Ns kBeat = std::chrono::milliseconds(100);
 
   // All outlive it. Without `processes` nothing is compared with the driver; without `limiter` the
   // kernel keeps nobody's memory. kIo: a folder cannot be made or watched.
@@ -94,12 +97,17 @@ class Arbiter {
   void take_in(const std::string& id, const std::string& text);
   void let_go(const std::string& id);
   void sit(Seat& seat);
+  void put_in_order();
   Reconciler::Books books();
   Reconciler::Seats seats();
   void notice(const std::string& id, limit::wire::Message kind);
   bool step();
   void read_slots();
-  void look_around();
+  void read_slots(Seat& seat);
+  void beat();
+  // `something`: a socket, a process or a file had something to say.
+  void look_around(bool something);
+  void look_at_processes();
   void lend();
   void set_awake(bool awake);
 
@@ -112,6 +120,7 @@ class Arbiter {
   std::uint32_t epoch_;
   std::uint32_t next_id_ = 0;
   std::map<std::string, Seat> seats_;          // by tenant
+  std::vector<Seat*> order_;                   // all of them, side by side, for each step
   std::map<std::string, DeviceSeat> devices_;  // by UUID
   std::map<std::string, Refusal> refused_;     // by tenant; told once
   StatusFile status_file_;
@@ -119,6 +128,7 @@ class Arbiter {
   std::unique_ptr<Reconciler> reconciler_;       // may be null; refers to the seats
   std::unique_ptr<KernelLimits> kernel_limits_;  // the same
   limit::Ns looked_{-kRest};
+  limit::Ns beat_{-kBeat};
   bool awake_ = false;
   // A notice asks for a step before its time; so many may, from one step that was due to the next,
   // for a tenant may send them without end.

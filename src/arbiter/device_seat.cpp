@@ -37,7 +37,9 @@ std::uint64_t wire_time(Ns time) { return static_cast<std::uint64_t>(time.count(
 }  // namespace
 
 DeviceSeat::Part& DeviceSeat::put(TenantId id, TenantSeat& seat, unsigned index) {
-  Part& part = tenants_[id];
+  auto& place = tenants_[id];
+  if (place == nullptr) place = std::make_unique<Part>();
+  Part& part = *place;
   part.seat = &seat;
   part.index = index;
   if (seat.is_held()) {
@@ -54,26 +56,26 @@ void DeviceSeat::remove(TenantId id) {
 }
 
 bool DeviceSeat::step(Ns now) {
-  ByTenant<Standing> standings;
+  standings_.clear();
   bool is_busy = false;
   for (auto& [id, part] : tenants_) {
-    Activity& activity = part.activity;
+    Activity& activity = part->activity;
     for (const Batch& batch : activity.ended) {
       if (is_plausible(batch, now)) device_.finished(id, batch);
     }
     if (activity.busy_since && *activity.busy_since > now) activity.busy_since = now;
     is_busy |= activity.waiting || activity.busy_since || !activity.ended.empty();
-    const Ns asked = policy_time(part.seat->usage().spent_ns(part.index));
-    standings.try_emplace(id, Standing{.asked = asked,
-                                       .outstanding = std::exchange(activity.unfinished, Ns{0}),
-                                       .waiting = activity.waiting,
-                                       .busy_since = activity.busy_since});
+    const Ns asked = policy_time(part->seat->usage().spent_ns(part->index));
+    standings_.try_emplace(id, Standing{.asked = asked,
+                                        .outstanding = std::exchange(activity.unfinished, Ns{0}),
+                                        .waiting = activity.waiting,
+                                        .busy_since = activity.busy_since});
     activity.ended.clear();
     activity.waiting = false;
     activity.busy_since.reset();
   }
-  for (const auto& [id, permit] : device_.step(now, standings)) {
-    const Part& part = tenants_.at(id);
+  for (const auto& [id, permit] : device_.step(now, standings_)) {
+    const Part& part = *tenants_.at(id);
     auto& policy = part.seat->policy().devices[part.index];
     // A thread counts itself before it looks at `turn`, which has changed: whoever is not seen
     // waiting here sees that.

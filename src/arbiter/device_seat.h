@@ -4,7 +4,7 @@
 //
 // Used by the arbiter's one thread.
 
-#include <map>
+#include <memory>
 
 #include "arbiter/tenant_seat.h"
 #include "limit/device.h"
@@ -47,7 +47,8 @@ class DeviceSeat {
 
  private:
   limit::Device device_;
-  std::map<limit::TenantId, Part> tenants_;
+  limit::ByTenant<std::unique_ptr<Part>> tenants_;
+  limit::ByTenant<limit::Standing> standings_;  // room for the next step's
 };
 
 // Makes a tenant's page say what `permit` says. true: who waits is to be woken.

@@ -28,7 +28,7 @@ void Poller::remove(int fd) {
   if (handlers_.erase(fd) != 0) epoll_ctl(fd_.get(), EPOLL_CTL_DEL, fd, nullptr);
 }
 
-void Poller::wait(std::chrono::milliseconds timeout) {
+bool Poller::wait(std::chrono::milliseconds timeout) {
   std::array<epoll_event, 64> events;
   const int count = epoll_wait(fd_.get(), events.data(), static_cast<int>(events.size()),
                                static_cast<int>(timeout.count()));
@@ -39,6 +39,7 @@ void Poller::wait(std::chrono::milliseconds timeout) {
     const auto handler = entry->second;
     (*handler)();
   }
+  return count > 0;
 }
 
 }  // namespace tranche::arbiter

@@ -24,7 +24,7 @@ class Poller {
   void remove(int fd);
   // Handles what is ready, or what becomes ready within `timeout` (below 0: without end). A signal
   // ends the wait.
-  void wait(std::chrono::milliseconds timeout);
+  bool wait(std::chrono::milliseconds timeout);
 
  private:
   explicit Poller(tenant::Descriptor fd) : fd_(std::move(fd)) {}

@@ -77,6 +77,7 @@ Result<void> TenantSeat::adopt() {
     auto& member = members_.emplace(id.pid, Member{*std::move(process), slot}).first->second;
     TRY(watch(member));
   }
+  note_slots();
   return {};
 }
 
@@ -118,10 +119,16 @@ std::uint64_t TenantSeat::held(unsigned device) {
   return held < outside ? wire::kNoLimit : held;  // a tenant may write anything
 }
 
-std::vector<unsigned> TenantSeat::slots() const {
-  std::vector<unsigned> result;
-  for (const auto& [key, member] : members_) result.push_back(member.slot);
-  return result;
+void TenantSeat::note_slots() {
+  slots_.clear();
+  for (const auto& [key, member] : members_) slots_.push_back(member.slot);
+}
+
+void TenantSeat::prefetch() const {
+  for (std::size_t i = 0; i < limits_.devices.size(); ++i) {
+    __builtin_prefetch(&policy().devices[i], 1);
+  }
+  for (const unsigned slot : slots_) usage_.prefetch(slot);
 }
 
 std::vector<TenantSeat::Registered> TenantSeat::registered() const {
@@ -133,8 +140,8 @@ std::vector<TenantSeat::Registered> TenantSeat::registered() const {
 }
 
 bool TenantSeat::is_waiting(unsigned device) const {
-  return std::ranges::any_of(
-      members_, [&](const auto& member) { return usage_.waiting(member.second.slot, device) > 0; });
+  return std::ranges::any_of(slots_,
+                             [&](unsigned slot) { return usage_.waiting(slot, device) > 0; });
 }
 
 TenantSeat::Totals TenantSeat::totals() {
@@ -192,6 +199,7 @@ void TenantSeat::greet(tenant::Connection connection) {
     }
     entry = members_.emplace(key, Member{*std::move(process), *slot}).first;
     ++changes_;
+    note_slots();
     if (!watch(entry->second)) {
       dismiss(key);
       return;
@@ -283,6 +291,7 @@ void TenantSeat::dismiss(Key key) {
   ++changes_;
   usage_.release(member.process.id());
   members_.erase(entry);
+  note_slots();
 }
 
 }  // namespace tranche::arbiter

@@ -63,15 +63,14 @@ class TenantSeat {
   // No process is here.
   bool is_empty() const { return members_.empty(); }
   // The slots of the processes that are here.
-  std::vector<unsigned> slots() const;
-  void each_slot(auto&& handle) const {
-    for (const auto& [key, member] : members_) handle(member.slot);
-  }
+  const std::vector<unsigned>& slots() const { return slots_; }
   struct Registered {
     pid_t pid;
     unsigned slot;
   };
   std::vector<Registered> registered() const;
+  // Asks the processor for what a step reads of the slots and of the policy page.
+  void prefetch() const;
   void each_process(auto&& handle) const {
     for (const auto& [key, member] : members_) handle(member.process.id());
   }
@@ -111,6 +110,7 @@ class TenantSeat {
              OnNotice on_notice);
 
   Result<void> adopt();
+  void note_slots();
   void add(const Member& member, Totals& totals) const;
   void publish();
   void accept_all();
@@ -129,7 +129,8 @@ class TenantSeat {
   const Log& log_;
   OnNotice on_notice_;
   std::map<Key, Member> members_;
-  Totals ended_{};  // of processes that are no more
+  std::vector<unsigned> slots_;  // theirs: walked at each step
+  Totals ended_{};               // of processes that are no more
   std::uint64_t changes_ = 0;
   std::map<unsigned, std::uint64_t> lent_;  // by device
   std::set<unsigned> without_memory_;       // devices

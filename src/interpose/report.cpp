@@ -77,7 +77,7 @@ void go_without(const Part& part, std::uint64_t ns) {
 }  // namespace
 
 void ask(const Part& part, std::uint64_t ns) {
-  part.slot().asked_ns[part.device].fetch_add(ns, std::memory_order_relaxed);
+  part.slot().work[part.device].asked_ns.fetch_add(ns, std::memory_order_relaxed);
   spent(part).fetch_add(ns, std::memory_order_relaxed);
   unfinished_ns[part.number].fetch_add(ns, std::memory_order_relaxed);
 }
@@ -92,8 +92,8 @@ void report(const Part& part, std::uint64_t begin, std::uint64_t end, std::uint3
   const std::uint64_t number = slot.written.load(std::memory_order_relaxed);
   slot.ring[number % wire::kRing] = {begin, end, part.device, launches, asked};
   slot.written.store(number + 1, std::memory_order_release);
-  slot.measured_ns[part.device].fetch_add(end - begin, std::memory_order_relaxed);
-  slot.ended_ns[part.device].fetch_add(asked, std::memory_order_relaxed);
+  slot.work[part.device].measured_ns.fetch_add(end - begin, std::memory_order_relaxed);
+  slot.work[part.device].ended_ns.fetch_add(asked, std::memory_order_relaxed);
   const std::uint64_t each = launches != 0 ? (end - begin) / launches : 0;
   if (each > slot.longest_ns.load(std::memory_order_relaxed)) {
     slot.longest_ns.store(each, std::memory_order_relaxed);
@@ -107,7 +107,7 @@ void report_unmeasured(const Part& part, std::uint64_t asked) {
 }
 
 void report_busy(const Part& part, std::uint64_t since) {
-  part.slot().busy_since[part.device].store(since, std::memory_order_relaxed);
+  part.slot().work[part.device].busy_since.store(since, std::memory_order_relaxed);
 }
 
 void wait_for_turn(const Part& part, std::uint64_t ns, void (*while_waiting)()) {
@@ -120,7 +120,7 @@ void wait_for_turn(const Part& part, std::uint64_t ns, void (*while_waiting)()) 
     go_without(part, ns);
     return;
   }
-  wire::Half& waiting = part.slot().waiting[part.device];
+  wire::Half& waiting = part.slot().work[part.device].waiting;
   waiting.fetch_add(1);  // before `turn` is read: whoever is not seen waiting sees it changed
   const std::uint64_t since = now_ns();
   const wire::DevicePolicy& policy = part.policy();

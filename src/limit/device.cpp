@@ -27,7 +27,7 @@ void Device::finished(TenantId tenant, const Batch& batch) {
   }
 }
 
-ByTenant<Permit> Device::step(Ns now, const ByTenant<Standing>& standings) {
+const ByTenant<Permit>& Device::step(Ns now, const ByTenant<Standing>& standings) {
   for (const auto& [id, account] : accounts_) {
     const auto standing = standings.find(id);
     whose_.busy(id, standing == standings.end() ? std::nullopt : standing->second.busy_since);
@@ -40,15 +40,15 @@ ByTenant<Permit> Device::step(Ns now, const ByTenant<Standing>& standings) {
     }
   }
   settle();
-  ByTenant<Demand> demands;
+  demands_.clear();
   for (const auto& [id, standing] : standings) {
     const auto account = accounts_.find(id);
     if (account == accounts_.end()) continue;
-    demands[id] = demand_of(account->second, standing);
+    demands_[id] = demand_of(account->second, standing);
   }
-  ByTenant<Permit> permits;
-  for (const auto& [id, room] : shares_.step(now, demands)) {
-    Permit& permit = permits[id] = {room.closed, std::nullopt, room.in_flight};
+  permits_.clear();
+  for (const auto& [id, room] : shares_.step(now, demands_)) {
+    Permit& permit = permits_[id] = {room.closed, std::nullopt, room.in_flight};
     if (!room.room) continue;
     const auto standing = standings.find(id);
     Account& account = accounts_.at(id);
@@ -57,7 +57,7 @@ ByTenant<Permit> Device::step(Ns now, const ByTenant<Standing>& standings) {
     }
     permit.allowed = account.allowed;
   }
-  return permits;
+  return permits_;
 }
 
 void Device::correct(TenantId tenant, Ns time) {

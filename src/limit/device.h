@@ -12,8 +12,8 @@
 //
 // Not thread-safe; pure.
 
-#include <deque>
 #include <optional>
+#include <vector>
 
 #include "limit/apportion.h"
 #include "limit/by_tenant.h"
@@ -57,8 +57,8 @@ class Device {
 
   // Of a tenant that is not there (any more) its time is taken from the others', nothing else.
   void finished(TenantId tenant, const Batch& batch);
-  // One step of the policy. Tenants without a standing are idle.
-  ByTenant<Permit> step(Ns now, const ByTenant<Standing>& standings);
+  // One step of the policy; good until the next one. Tenants without a standing are idle.
+  const ByTenant<Permit>& step(Ns now, const ByTenant<Standing>& standings);
 
   // It used so much more than was told.
   void correct(TenantId tenant, Ns time);
@@ -75,7 +75,7 @@ class Device {
     Ns asked;
   };
   struct Account {
-    std::deque<Ended> ended{};  // and not closed
+    std::vector<Ended> ended{};  // and not closed
     Ns allowed{0};
     Ns charged{0};
     // Of about the last kRecent of what it asked for.
@@ -92,6 +92,8 @@ class Device {
   Apportioner whose_;
   Shares shares_;
   ByTenant<Account> accounts_;
+  ByTenant<Demand> demands_;
+  ByTenant<Permit> permits_;
 };
 
 }  // namespace tranche::limit

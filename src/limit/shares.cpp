@@ -17,7 +17,7 @@ void Shares::charge(TenantId tenant, Ns time) {
   }
 }
 
-ByTenant<Room> Shares::step(Ns now, const ByTenant<Demand>& demands) {
+const ByTenant<Room>& Shares::step(Ns now, const ByTenant<Demand>& demands) {
   const Ns elapsed = std::clamp(now - now_, Ns{0}, kLongestStep);
   now_ = std::max(now, now_);
   latency_critical_here_ = false;
@@ -32,9 +32,9 @@ ByTenant<Room> Shares::step(Ns now, const ByTenant<Demand>& demands) {
   give_turns();
   // Each round takes a quantum of what may be in flight, so there is an end.
   while (Tenant* tenant = next()) tenant->demand.room += kQuantum;
-  ByTenant<Room> rooms;
-  for (const auto& [id, tenant] : tenants_) rooms[id] = room_of(tenant);
-  return rooms;
+  rooms_.clear();
+  for (const auto& [id, tenant] : tenants_) rooms_[id] = room_of(tenant);
+  return rooms_;
 }
 
 void Shares::count(Tenant& tenant, const Demand& demand) {

@@ -82,9 +82,9 @@ class Shares {
   // tenant's end is to know it soon, else half of the horizon does.
   Ns pace() const { return latency_critical_here_ ? kPace : 2 * kPace; }
 
-  // What every tenant may do. `demands` of tenants that are not there are ignored; those without
-  // one are idle.
-  ByTenant<Room> step(Ns now, const ByTenant<Demand>& demands);
+  // What every tenant may do; good until the next step. `demands` of tenants that are not there are
+  // ignored; those without one are idle.
+  const ByTenant<Room>& step(Ns now, const ByTenant<Demand>& demands);
 
  private:
   struct Tenant {
@@ -117,6 +117,7 @@ class Shares {
 
   Ns now_;
   ByTenant<Tenant> tenants_;
+  ByTenant<Room> rooms_;
   bool latency_critical_here_ = false;
   Ns latency_critical_until_{-1};  // work seen last, and kHold
   TenantId turn_{};                // of the best-effort tenants, until turn_ends_

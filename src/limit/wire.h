@@ -84,25 +84,33 @@ struct Interval {
   std::uint64_t asked_ns;  // what the batch was taken for when it was launched
 };
 
-// Of one process. On cache lines of its own: processes never write the same one.
+// What a process has going on with one device.
+struct DeviceWork {
+  Word busy_since;  // begin of the oldest batch that runs and has not ended; 0: none
+  // What the process asked for (its part of `spent_ns`), and what of that was reported. The rest
+  // has not ended, or never will: it goes with the process.
+  Word asked_ns;
+  Word ended_ns;
+  Word measured_ns;  // of the stretches reported
+  Half waiting;      // threads that stand at the gate
+  Half reserved;
+};
+
+// Of one process. On cache lines of its own: processes never write the same one. What the arbiter
+// reads of it at each step is the first line, for one device, and what is new in the ring;
+// `charged` lies apart, for the tenant's other processes read it with each allocation.
 struct alignas(64) Slot {
-  Word generation;               // another one for each process that has the slot
-  Word charged[kMaxDevices];     // bytes
-  Word busy_since[kMaxDevices];  // begin of the oldest batch that runs and has not ended; 0: none
-  Half waiting[kMaxDevices];     // threads that stand at the gate
+  Word generation;  // another one for each process that has the slot
   // Ring of intervals: the process writes at `written % kRing`, then raises it; a reader that lags
   // more than kRing behind has lost some, and takes their sum from `measured_ns` and `ended_ns`.
   Word written;
-  Word measured_ns[kMaxDevices];
-  // What the process asked for (its part of `spent_ns`), and what of that was reported. The rest
-  // has not ended, or never will: it goes with the process.
-  Word asked_ns[kMaxDevices];
-  Word ended_ns[kMaxDevices];
-  Word longest_ns;  // longest single launch or graph seen
-  Word refused;     // allocations that the limit refused
-  Half pid;         // the process, as the arbiter sees it, and NVML on the node
-  Half inner_pid;   // and as it sees itself
-  Interval ring[kRing];
+  DeviceWork work[kMaxDevices];
+  alignas(64) Word charged[kMaxDevices];  // bytes
+  Word longest_ns;                        // longest single launch or graph seen
+  Word refused;                           // allocations that the limit refused
+  Half pid;        // the process, as the arbiter sees it, and NVML on the node
+  Half inner_pid;  // and as it sees itself
+  alignas(64) Interval ring[kRing];
 };
 
 struct UsageFile {

@@ -60,15 +60,19 @@ Result<void> write_at(int fd, const void* data, std::size_t size, std::int64_t a
 }
 
 // The same layout as wire::Slot, plain: atomics are not read through files.
-struct SlotHead {
+struct PlainWork {
+  std::uint64_t busy_since;
+  std::uint64_t asked_ns;
+  std::uint64_t ended_ns;
+  std::uint64_t measured_ns;
+  std::uint32_t waiting;
+  std::uint32_t reserved;
+};
+struct alignas(64) SlotHead {
   std::uint64_t generation;
-  std::uint64_t charged[wire::kMaxDevices];
-  std::uint64_t busy_since[wire::kMaxDevices];
-  std::uint32_t waiting[wire::kMaxDevices];
   std::uint64_t written;
-  std::uint64_t measured_ns[wire::kMaxDevices];
-  std::uint64_t asked_ns[wire::kMaxDevices];
-  std::uint64_t ended_ns[wire::kMaxDevices];
+  PlainWork work[wire::kMaxDevices];
+  alignas(64) std::uint64_t charged[wire::kMaxDevices];
   std::uint64_t longest_ns;
   std::uint64_t refused;
   std::uint32_t pid;
@@ -78,6 +82,7 @@ struct PlainSlot : SlotHead {
   wire::Interval ring[wire::kRing];
 };
 static_assert(offsetof(SlotHead, refused) == offsetof(wire::Slot, refused));
+static_assert(sizeof(PlainWork) == sizeof(wire::DeviceWork));
 static_assert(sizeof(SlotHead) == offsetof(wire::Slot, ring));
 static_assert(sizeof(PlainSlot) == sizeof(SlotHead) + sizeof(wire::Slot::ring));
 
@@ -153,7 +158,7 @@ Result<void> Usage::load_owners() {
     generations_[slot] = plain.generation;
     seen_[slot] = plain.written;
     for (unsigned i = 0; i < devices_; ++i) {
-      told(slot)[i] = {plain.measured_ns[i], plain.ended_ns[i]};
+      told(slot)[i] = {plain.work[i].measured_ns, plain.work[i].ended_ns};
     }
   }
   return {};
@@ -222,8 +227,12 @@ const wire::UsageFile* Usage::mapped() const {
 template <class AnySlot>
 void Usage::fill(const AnySlot& from, unsigned slot, SlotReading& reading) {
   reading.slot = slot;
-  reading.busy_since.assign(from.busy_since, from.busy_since + devices_);
-  reading.waiting.assign(from.waiting, from.waiting + devices_);
+  reading.busy_since.resize(devices_);
+  reading.waiting.resize(devices_);
+  for (unsigned i = 0; i < devices_; ++i) {
+    reading.busy_since[i] = from.work[i].busy_since;
+    reading.waiting[i] = from.work[i].waiting;
+  }
   reading.intervals.clear();
   reading.lost = 0;
   std::uint64_t& seen = seen_[slot];
@@ -245,7 +254,7 @@ void Usage::fill(const AnySlot& from, unsigned slot, SlotReading& reading) {
   reading.unfinished.clear();
   for (unsigned i = 0; i < devices_; ++i) {
     reading.unfinished.push_back(
-        std::min(beyond(from.asked_ns[i], told(slot)[i].asked), kMostUnfinished));
+        std::min(beyond(from.work[i].asked_ns, told(slot)[i].asked), kMostUnfinished));
   }
 }
 
@@ -254,8 +263,8 @@ template <class AnySlot>
 void Usage::tell_lost(const AnySlot& from, unsigned slot, SlotReading& reading) {
   for (unsigned i = 0; i < devices_; ++i) {
     Told& sums = told(slot)[i];
-    const std::uint64_t measured = beyond(from.measured_ns[i], sums.measured);
-    const std::uint64_t asked = beyond(from.ended_ns[i], sums.asked);
+    const std::uint64_t measured = beyond(from.work[i].measured_ns, sums.measured);
+    const std::uint64_t asked = beyond(from.work[i].ended_ns, sums.asked);
     const auto first = std::ranges::find(reading.intervals, i, &wire::Interval::device);
     if (first == reading.intervals.end() || measured > first->begin) continue;
     if (measured == 0 && asked == 0) continue;
@@ -280,6 +289,16 @@ void Usage::read(unsigned slot, SlotReading& reading) {
   }
 }
 
+void Usage::prefetch(unsigned slot) const {
+  const auto* file = mapped();
+  if (file == nullptr) return;
+  // A prefetch of a page that is missing does nothing.
+  const wire::Slot& from = file->slot[slot];
+  for (unsigned i = 0; i < devices_; ++i) __builtin_prefetch(&from.work[i]);
+  __builtin_prefetch(&from.ring[seen_[slot] % wire::kRing]);
+  __builtin_prefetch(&file->spent_ns);
+}
+
 Usage::Summary Usage::summary(unsigned slot) const {
   const auto head = read_at<SlotHead>(fd(), place_of(slot));
   return {{head.charged, head.charged + devices_}, head.refused, head.longest_ns};
@@ -297,10 +316,11 @@ std::uint64_t Usage::charged(unsigned device) {
 }
 
 std::uint32_t Usage::waiting(unsigned slot, unsigned device) const {
-  if (const auto* file = mapped(); file != nullptr) return file->slot[slot].waiting[device];
+  if (const auto* file = mapped(); file != nullptr) return file->slot[slot].work[device].waiting;
   return read_at<std::uint32_t>(
-      fd(), place_of(slot) + static_cast<std::int64_t>(offsetof(SlotHead, waiting) +
-                                                       device * sizeof(std::uint32_t)));
+      fd(), place_of(slot) +
+                static_cast<std::int64_t>(offsetof(SlotHead, work) + device * sizeof(PlainWork) +
+                                          offsetof(PlainWork, waiting)));
 }
 
 std::uint64_t Usage::spent_ns(unsigned device) const {

@@ -63,6 +63,8 @@ class Usage {
   SlotReading read(unsigned slot);
   // The same, into what an earlier reading left: no memory is taken.
   void read(unsigned slot, SlotReading& reading);
+  // Asks the processor for what read() will look at.
+  void prefetch(unsigned slot) const;
   // What the process in `slot` holds and has seen.
   struct Summary {
     std::vector<std::uint64_t> charged{};  // bytes by device

@@ -86,11 +86,11 @@ TEST_F(UsageTest, ReadsWhatIsNewInTheRing) {
   ASSERT_EQ(usage.take(kOne), 0U);
   wire::Slot& slot = map(usage).slot[0];
   const auto write = [&](std::uint64_t begin, std::uint32_t device) {
-    slot.asked_ns[device % wire::kMaxDevices] += 4;
+    slot.work[device % wire::kMaxDevices].asked_ns += 4;
     slot.ring[slot.written % wire::kRing] = {begin, begin + 5, device, 1, 4};
     slot.written += 1;
-    slot.measured_ns[device % wire::kMaxDevices] += 5;
-    slot.ended_ns[device % wire::kMaxDevices] += 4;
+    slot.work[device % wire::kMaxDevices].measured_ns += 5;
+    slot.work[device % wire::kMaxDevices].ended_ns += 4;
   };
   write(10, 0);
   write(20, 1);
@@ -116,12 +116,12 @@ TEST_F(UsageTest, TellsWhatWasAskedForAndHasNotEnded) {
     Usage usage = open();
     ASSERT_EQ(usage.take(kOne), 0U);
     wire::Slot& slot = map(usage).slot[0];
-    slot.asked_ns[0] = 100;
+    slot.work[0].asked_ns = 100;
     slot.ring[0] = {10, 20, 0, 1, 30};
     slot.written = 1;
-    slot.ended_ns[0] = 30;
+    slot.work[0].ended_ns = 30;
     EXPECT_EQ(usage.read(0).unfinished, (std::vector<std::uint64_t>{70, 0}));
-    slot.asked_ns[1] = wire::kNoLimit;
+    slot.work[1].asked_ns = wire::kNoLimit;
     EXPECT_EQ(usage.read(0).unfinished, (std::vector<std::uint64_t>{70, kMostUnfinished}));
   }
   Usage next = open();

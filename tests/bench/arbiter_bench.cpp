@@ -102,17 +102,17 @@ class Tenant {
       auto& usage = session_.usage();
       auto& slot = usage.slot[session_.slot()];
       usage.spent_ns[0] += kBatch;
-      slot.asked_ns[0] += kBatch;
+      slot.work[0].asked_ns += kBatch;
       std::uint64_t begin = 0;
       std::uint64_t free_at = common_.free_at[device_];
       do {
         begin = std::max(free_at, now_ns());
       } while (!common_.free_at[device_].compare_exchange_weak(free_at, begin + kBatch));
-      slot.busy_since[0] = begin;
+      slot.work[0].busy_since = begin;
       sleep_until(begin + kBatch);
       slot.ring[slot.written % wire::kRing] = {begin, begin + kBatch, 0, 1, kBatch};
       slot.written += 1;
-      slot.busy_since[0] = 0;
+      slot.work[0].busy_since = 0;
       common_.batches += 1;
     }
   }
@@ -122,7 +122,7 @@ class Tenant {
     const auto& policy = session_.policy();
     const auto& mine = policy.devices[0];
     auto& usage = session_.usage();
-    auto& waiting = usage.slot[session_.slot()].waiting[0];
+    auto& waiting = usage.slot[session_.slot()].work[0].waiting;
     const auto may = [&] { return mine.closed == 0 && usage.spent_ns[0] < mine.allowed_ns; };
     if (may()) return;
     waiting += 1;
@@ -252,7 +252,7 @@ void notices(std::string_view what, std::chrono::milliseconds pause, int times) 
         interpose::Session::Outcome::kRegistered) {
       std::abort();
     }
-    others[i].usage().slot[others[i].slot()].waiting[0] = 1;
+    others[i].usage().slot[others[i].slot()].work[0].waiting = 1;
   }
   auto& slot = critical.usage().slot[critical.slot()];
   const auto all = [&](std::uint32_t closed) {
@@ -261,19 +261,20 @@ void notices(std::string_view what, std::chrono::milliseconds pause, int times) 
            }) == static_cast<std::ptrdiff_t>(others.size());
   };
   for (int i = 0; i < times; ++i) {
-    for (auto& other : others) other.usage().slot[other.slot()].waiting[0] = pause < 20ms ? 1 : 0;
+    for (auto& other : others)
+      other.usage().slot[other.slot()].work[0].waiting = pause < 20ms ? 1 : 0;
     std::this_thread::sleep_for(pause);
     const std::uint64_t begin = now_ns();
     critical.usage().spent_ns[0] += kBatch;
-    slot.asked_ns[0] += kBatch;
-    slot.busy_since[0] = begin;
+    slot.work[0].asked_ns += kBatch;
+    slot.work[0].busy_since = begin;
     critical.notify(wire::Message::kWaiting, 0);
     // Without keeping a processor from the arbiter.
     while (!all(1) && now_ns() < begin + 1'000'000'000) sleep_until(now_ns() + 5'000);
     us.push_back(static_cast<double>(now_ns() - begin) / 1e3);
     slot.ring[slot.written % wire::kRing] = {begin, now_ns(), 0, 1, kBatch};
     slot.written += 1;
-    slot.busy_since[0] = 0;
+    slot.work[0].busy_since = 0;
   }
   print_percentiles(what, std::move(us));
 }

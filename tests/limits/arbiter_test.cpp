@@ -197,7 +197,7 @@ TEST_F(ArbiterTest, GpuTimeIsHandedOutAsPromised) {
   EXPECT_EQ(other.policy->devices[0].allowed_ns, wire::kNoLimit);
   wire::Slot& slot = library.usage->slot[library.welcome.slot];
   auto& spent = library.usage->spent_ns[0];
-  slot.waiting[0] = 1;
+  slot.work[0].waiting = 1;
   std::uint64_t turns = 0;
   for (int ms = 0; ms < 1000; ++ms) {
     const auto turn = library.policy->devices[0].turn.load();
@@ -207,7 +207,7 @@ TEST_F(ArbiterTest, GpuTimeIsHandedOutAsPromised) {
     ASSERT_NE(allowed, wire::kNoLimit);
     const std::uint64_t work = allowed > spent ? allowed - spent : 0;
     spent = allowed;
-    slot.asked_ns[0] += work;
+    slot.work[0].asked_ns += work;
     const std::uint64_t begin = now();
     clock.advance(1ms);
     if (work == 0) continue;
@@ -226,10 +226,10 @@ TEST_F(ArbiterTest, ItSleepsWhenNobodyWorks) {
   promise(limits("a", 300));
   const Library library = registered("a");
   wire::Slot& slot = library.usage->slot[library.welcome.slot];
-  slot.waiting[0] = 1;
+  slot.work[0].waiting = 1;
   rounds(1);
   EXPECT_TRUE(arbiter->is_awake());
-  slot.waiting[0] = 0;
+  slot.work[0].waiting = 0;
   clock.advance(1s);
   rounds(2);
   EXPECT_FALSE(arbiter->is_awake());
@@ -240,7 +240,7 @@ TEST_F(ArbiterTest, ItSleepsWhenNobodyWorks) {
 TEST_F(ArbiterTest, ATenantThatComesIsHeldAtOnce) {
   promise(limits("a", 300));
   const Library before = registered("a");
-  before.usage->slot[before.welcome.slot].waiting[0] = 1;
+  before.usage->slot[before.welcome.slot].work[0].waiting = 1;
   rounds(1);
   ASSERT_TRUE(arbiter->is_awake());
   std::filesystem::remove(dir / "tenants" / "a.json");
@@ -267,7 +267,7 @@ class PriorityTest : public ArbiterTest {
     }
     critical = registered("critical");
     rest = registered("rest");
-    rest.usage->slot[rest.welcome.slot].waiting[0] = 1;
+    rest.usage->slot[rest.welcome.slot].work[0].waiting = 1;
     clock.advance(2s);
     rounds(1);
     ASSERT_TRUE(arbiter->is_awake());
@@ -276,9 +276,9 @@ class PriorityTest : public ArbiterTest {
   }
   // The latency-critical tenant has work, and says so.
   void begin() {
-    critical.usage->slot[critical.welcome.slot].busy_since[0] = now();
+    critical.usage->slot[critical.welcome.slot].work[0].busy_since = now();
     critical.usage->spent_ns[0] += 100'000;
-    critical.usage->slot[critical.welcome.slot].asked_ns[0] += 100'000;
+    critical.usage->slot[critical.welcome.slot].work[0].asked_ns += 100'000;
   }
   // A process of the latency-critical tenant that has such work, and waits to be killed.
   pid_t another_begins() {
@@ -291,7 +291,7 @@ class PriorityTest : public ArbiterTest {
           !library.hear()) {
         _exit(1);
       }
-      library.usage->slot[library.welcome.slot].asked_ns[0] += 100'000;
+      library.usage->slot[library.welcome.slot].work[0].asked_ns += 100'000;
       library.usage->spent_ns[0] += 100'000;
       if (::write(ready[1], "y", 1) == 1) pause();
       _exit(1);
@@ -331,7 +331,7 @@ TEST_F(PriorityTest, ALatencyCriticalTenantsNoticeClosesTheOthersAtOnce) {
   auto& slot = critical.usage->slot[critical.welcome.slot];
   slot.ring[slot.written % wire::kRing] = {now(), now() + 100'000, 0, 1, 100'000};
   slot.written += 1;
-  slot.busy_since[0] = 0;
+  slot.work[0].busy_since = 0;
   for (int ms = 0; ms < 10; ++ms) {
     clock.advance(1ms);
     rounds(1);
@@ -375,8 +375,8 @@ TEST_F(ArbiterTest, WhatATenantInventsIsNotKept) {
     slot.ring[slot.written % wire::kRing] = interval;
     slot.written += 1;
   }
-  slot.busy_since[0] = wire::kNoLimit / 2;
-  slot.waiting[0] = ~0U;
+  slot.work[0].busy_since = wire::kNoLimit / 2;
+  slot.work[0].waiting = ~0U;
   rounds(1);
   clock.advance(10s);
   rounds(2);
@@ -400,11 +400,11 @@ TEST_F(ArbiterTest, TheNextOneHandsOutTimeToThoseThatUsedMuch) {
   const Library before = registered("a");
   wire::Slot& slot = before.usage->slot[before.welcome.slot];
   before.usage->spent_ns[0] = 5'000'000'000;
-  slot.asked_ns[0] = 5'000'000'000;
-  slot.ended_ns[0] = 5'000'000'000;
+  slot.work[0].asked_ns = 5'000'000'000;
+  slot.work[0].ended_ns = 5'000'000'000;
   open();
   const Library after = registered("a");
-  slot.waiting[0] = 1;
+  slot.work[0].waiting = 1;
   for (int ms = 0; ms < 20; ++ms) {
     clock.advance(1ms);
     rounds(1);

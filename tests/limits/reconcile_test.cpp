@@ -227,7 +227,7 @@ class TimeTest : public ReconcileTest {
       if (told > 0ms) {
         const auto end = static_cast<std::uint64_t>(now.count());
         const auto length = static_cast<std::uint64_t>(Ns{told}.count());
-        slot.asked_ns[0] += length;
+        slot.work[0].asked_ns += length;
         slot.ring[slot.written % wire::kRing] = {end - length, end, 0, 1, length};
         slot.written += 1;
       }

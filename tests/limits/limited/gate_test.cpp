@@ -37,7 +37,7 @@ Seen seen() {
     const auto& usage = *static_cast<const limit::wire::UsageFile*>(memory);
     result.spent += usage.spent_ns[0];
     for (const auto& slot : usage.slot) {
-      result.measured += slot.measured_ns[0];
+      result.measured += slot.work[0].measured_ns;
       result.longest = std::max<std::uint64_t>(result.longest, slot.longest_ns);
     }
     munmap(memory, sizeof(limit::wire::UsageFile));
