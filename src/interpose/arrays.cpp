@@ -90,6 +90,7 @@ int end(void* array, int (*call)(void*)) {
 
 }  // namespace
 
+void end_arrays_of(Context context) { end_of(arrays, context); }
 void forget_arrays() { arrays.reset(); }
 
 }  // namespace tranche::interpose

@@ -22,11 +22,12 @@ class Blocks {
   Blocks(const Blocks&) = delete;
   Blocks& operator=(const Blocks&) = delete;
 
-  // false: no memory for it. A key that is there already gets the new value.
-  bool put(std::uint64_t key, const Value& value) {
+  // false: no memory for it. A key that is there already gets the new value; the old one is left in
+  // `displaced`, which is not touched otherwise.
+  bool put(std::uint64_t key, const Value& value, Value* displaced = nullptr) {
     Shard& shard = shard_of(key);
     const Guard guard(shard.lock);
-    return shard.put(key, value);
+    return shard.put(key, value, displaced);
   }
   // Takes it out.
   bool take(std::uint64_t key, Value& value) {
@@ -41,6 +42,23 @@ class Blocks {
     const Guard guard(shard.lock);
     Entry* entry = shard.find(key);
     return entry != nullptr && change(entry->value);
+  }
+  // Takes out every value that `is_one(const Value&)` names, and gives it to `then(key, value)`.
+  template <class IsOne, class Then>
+  void take_all(IsOne is_one, Then then) {
+    for (Shard& shard : shards_) {
+      const Guard guard(shard.lock);
+      // What moves up when one is taken out comes from behind, and is looked at in its new place.
+      for (std::size_t i = 0; i < shard.capacity;) {
+        Value value;
+        const std::uint64_t key = shard.entries[i].key;
+        if (key == 0 || !is_one(shard.entries[i].value)) {
+          ++i;
+        } else if (shard.take(key, value)) {
+          then(key, value);
+        }
+      }
+    }
   }
   // In a forked child: nothing of it is there. The memory is left alone.
   void reset() {
@@ -74,8 +92,9 @@ class Blocks {
         if (entries[i].key == 0) return nullptr;
       }
     }
-    bool put(std::uint64_t key, const Value& value) {
+    bool put(std::uint64_t key, const Value& value, Value* displaced) {
       if (Entry* there = find(key)) {
+        if (displaced != nullptr) *displaced = there->value;
         there->value = value;
         return true;
       }

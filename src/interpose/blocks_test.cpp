@@ -51,6 +51,39 @@ TEST(BlocksTest, ThreadsTakeEachBlockOnce) {
   EXPECT_EQ(taken, kCount);
 }
 
+TEST(BlocksTest, TakesOutAllThatAreNamed) {
+  std::mt19937_64 random(11);
+  for (int round = 0; round < 200; ++round) {
+    Blocks<std::uint64_t> blocks;
+    std::map<std::uint64_t, std::uint64_t> model;
+    while (model.size() < 500) {
+      const std::uint64_t key = (random() % 5000 + 1) * 512;
+      const std::uint64_t value = random() % 3;
+      ASSERT_TRUE(blocks.put(key, value));
+      model[key] = value;
+    }
+    std::map<std::uint64_t, std::uint64_t> taken;
+    blocks.take_all([](std::uint64_t value) { return value == 1; },
+                    [&](std::uint64_t key, std::uint64_t value) {
+                      EXPECT_TRUE(taken.emplace(key, value).second);
+                    });
+    for (const auto& [key, expected] : model) {
+      EXPECT_EQ(taken.contains(key), expected == 1);
+      std::uint64_t value = 0;
+      EXPECT_EQ(blocks.take(key, value), expected != 1) << key;
+    }
+  }
+}
+
+TEST(BlocksTest, WhatIsPutInAPlaceThatIsTakenIsToldWhatItDisplaced) {
+  Blocks<int> blocks;
+  int displaced = -1;
+  ASSERT_TRUE(blocks.put(7, 1, &displaced));
+  EXPECT_EQ(displaced, -1);
+  ASSERT_TRUE(blocks.put(7, 2, &displaced));
+  EXPECT_EQ(displaced, 1);
+}
+
 TEST(BlocksTest, AChildHasNone) {
   Blocks<int> blocks;
   ASSERT_TRUE(blocks.put(1, 1));

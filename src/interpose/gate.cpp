@@ -6,6 +6,7 @@
 #include "interpose/driver.h"
 #include "interpose/helper.h"
 #include "interpose/lock.h"
+#include "interpose/memory.h"
 #include "interpose/report.h"
 #include "interpose/system.h"
 
@@ -15,7 +16,7 @@ constinit Batch no_batch{.key = 1, .left = 0, .launches = 0, .what = nullptr};
 
 extern "C" {
 constinit thread_local Thread tranche_thread
-    __attribute__((tls_model("initial-exec"))) = {&no_batch, {}};
+    __attribute__((tls_model("initial-exec"))) = {&no_batch, {}, nullptr};
 std::atomic<bool> tranche_is_gated;
 constinit Estimates tranche_estimates;
 extern const char tranche_mixed;
@@ -314,6 +315,12 @@ void harvest_locked() {
 
 }  // namespace
 
+Context known_context() {
+  Context& known = tranche_thread.context;
+  if (known == nullptr) known = current_context();
+  return known;
+}
+
 void pass_slowly(Stream stream, bool twin, const void* what) {
   const Context current = current_context();
   if (current == nullptr || is_capturing(stream, twin)) return;
@@ -393,6 +400,7 @@ void ContextChange::ended(Context context) {
     if (is_its) drop(batches[i]);
   }
   ContextState::forget(context);
+  end_memory_of(context);
 }
 
 void ContextChange::look_at_primary(int device) {

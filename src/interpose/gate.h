@@ -30,6 +30,7 @@ struct Thread {
   Batch* batch;  // that it launched into last
   std::uintptr_t
       default_key[2];  // of the current context's legacy and per-thread stream; 0: to be found
+  Context context;     // the current one; nullptr: to be asked
 };
 extern Batch no_batch;  // its key is none's
 
@@ -78,7 +79,9 @@ void close_batches(bool all, Stream stream, bool twin);
 void forget_stream(Stream stream);
 
 // The calling thread's current context has changed.
-inline void forget_current_context() { tranche_thread = {&no_batch, {}}; }
+inline void forget_current_context() { tranche_thread = {&no_batch, {}, nullptr}; }
+// It, without asking each time; nullptr: there is none.
+Context known_context();
 
 // Around what may end contexts: nothing of them is touched meanwhile.
 class ContextChange {

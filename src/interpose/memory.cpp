@@ -55,7 +55,10 @@ int allocate_pitched(Address* address, Size* pitch, std::uint64_t width, std::ui
     return kOutOfMemory;
   }
   if (bytes < expected) give_back(*part, expected - bytes);
-  allocations.put(*address, {part, bytes});
+  allocations.with(*address, [&](Held& held) {
+    held.bytes = bytes;
+    return true;
+  });
   return status;
 }
 
@@ -104,6 +107,11 @@ const Part* part_to_charge() {
     part = current_part();
   }
   return part;
+}
+
+void end_memory_of(Context context) {
+  end_of(allocations, context);
+  end_arrays_of(context);
 }
 
 void forget_memory() {
@@ -227,7 +235,7 @@ int cuMemCreate(void* handle, size_t bytes, void* properties, std::uint64_t flag
   if (!take(*part, bytes)) return kOutOfMemory;
   const int status = call();
   const auto key = static_cast<std::uint64_t*>(handle);
-  if (status == kSuccess && physicals.put(*key, {{part, bytes}, 1, 0})) return status;
+  if (status == kSuccess && physicals.put(*key, {{part, bytes, nullptr}, 1, 0})) return status;
   if (status == kSuccess) driver.cuMemRelease(*key);
   give_back(*part, bytes);
   return status == kSuccess ? kOutOfMemory : status;

@@ -4,6 +4,7 @@
 
 #include "interpose/blocks.h"
 #include "interpose/cuda.h"
+#include "interpose/gate.h"
 #include "interpose/tenants.h"
 
 namespace tranche::interpose {
@@ -11,6 +12,7 @@ namespace tranche::interpose {
 struct Held {
   const Part* part;
   std::uint64_t bytes;
+  Context context;  // whose end gives it back; nullptr: it outlives contexts
 };
 
 // Charges `bytes` to `part`, has the driver allocate (`call`, a CUresult; it leaves the key in
@@ -26,7 +28,11 @@ int allocate(Blocks<Held>& blocks, const Part* part, std::uint64_t bytes, Call c
     give_back(*part, bytes);
     return status;
   }
-  if (blocks.put(key(), {part, bytes})) return status;
+  // Whatever was known there has gone by a way that was not seen: the driver gave the place anew.
+  Held gone{};
+  const bool is_kept = blocks.put(key(), {part, bytes, known_context()}, &gone);
+  if (gone.part != nullptr) give_back(*gone.part, gone.bytes);
+  if (is_kept) return status;
   undo();
   give_back(*part, bytes);
   return kOutOfMemory;
@@ -50,6 +56,15 @@ int deallocate(Blocks<Held>& blocks, std::uint64_t key, Call call) {
 // The current context's device, registered with the arbiter where that is still to be done.
 const Part* part_to_charge();
 const Part* part_to_charge(int device);
+
+inline void end_of(Blocks<Held>& blocks, Context context) {
+  blocks.take_all([&](const Held& held) { return held.context == context; },
+                  [](std::uint64_t, const Held& held) { give_back(*held.part, held.bytes); });
+}
+
+// The driver has given back all that was the context's.
+void end_memory_of(Context context);
+void end_arrays_of(Context context);
 
 // In a forked child: nothing of it is there.
 void forget_memory();

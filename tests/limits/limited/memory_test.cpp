@@ -235,6 +235,58 @@ TEST(LimitedMemory, GraphsThatAllocateAreChargedWhenTheyAreLaunched) {
   });
 }
 
+// The driver frees what a context has allocated with the context itself: nobody frees it before.
+TEST(LimitedMemory, WhatAContextHeldGoesWithIt) {
+  const World world("l20");
+  const Container container({part_of(world, kLimit)});
+  in_program([] {
+    Program program;
+    const auto fill = [&] {
+      CUarray array = nullptr;
+      CUdeviceptr address = 0;
+      const CUDA_ARRAY_DESCRIPTOR d{4096, 128 * kMiB / 4096 / 8, CU_AD_FORMAT_FLOAT, 2};
+      EXPECT_EQ(program.cuArrayCreate_v2(&array, &d), CUDA_SUCCESS);
+      EXPECT_EQ(program.cuMemAlloc_v2(&address, 128 * kMiB), CUDA_SUCCESS);
+      EXPECT_EQ(program.cuMemAllocManaged(&address, kLimit - 256 * kMiB, CU_MEM_ATTACH_GLOBAL),
+                CUDA_SUCCESS);
+      EXPECT_EQ(program.cuMemAlloc_v2(&address, kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+    };
+    for (int i = 0; i < 3; ++i) {
+      CUcontext context = nullptr;
+      ASSERT_EQ(program.cuCtxCreate_v2(&context, 0, 0), CUDA_SUCCESS);
+      fill();
+      ASSERT_EQ(program.cuCtxDestroy_v2(context), CUDA_SUCCESS);
+    }
+    for (int i = 0; i < 3; ++i) {
+      CUcontext context = nullptr;
+      ASSERT_EQ(program.cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
+      ASSERT_EQ(program.cuCtxSetCurrent(context), CUDA_SUCCESS);
+      fill();
+      ASSERT_EQ(
+          i == 1 ? program.cuDevicePrimaryCtxRelease_v2(0) : program.cuDevicePrimaryCtxReset_v2(0),
+          CUDA_SUCCESS);
+    }
+  });
+}
+
+TEST(LimitedMemory, AnotherContextsMemoryStaysCharged) {
+  const World world("l20");
+  const Container container({part_of(world, kLimit)});
+  in_program([] {
+    Program program;
+    CUdeviceptr first = program.allocate(kLimit / 2);
+    CUcontext context = nullptr;
+    ASSERT_EQ(program.cuCtxCreate_v2(&context, 0, 0), CUDA_SUCCESS);
+    ASSERT_NE(program.allocate(kLimit / 2), 0U);
+    ASSERT_EQ(program.cuCtxDestroy_v2(context), CUDA_SUCCESS);
+    CUdeviceptr address = 0;
+    EXPECT_EQ(program.cuMemAlloc_v2(&address, kLimit / 2 + kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+    EXPECT_EQ(program.cuMemAlloc_v2(&address, kLimit / 2), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuMemFree_v2(first), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuMemAlloc_v2(&first, kLimit / 2), CUDA_SUCCESS);
+  });
+}
+
 TEST(LimitedMemory, ErrorsAreTheDriversOwn) {
   const World world("l20");
   const Container container({part_of(world, kLimit)});
