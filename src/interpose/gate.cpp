@@ -133,24 +133,38 @@ Batch* find(std::uintptr_t key) {
   return nullptr;
 }
 
+bool is_idle(const Queue& queue) { return !queue.is_open && queue.count == 0; }
+
+// Free, or of a stream with nothing under way, which gets another one when it has. nullptr: there
+// is none.
+Batch* take_place() {
+  for (Batch& batch : batches) {
+    if (batch.key.load(std::memory_order_relaxed) == 0) return &batch;
+  }
+  for (Batch& batch : batches) {
+    if (is_idle(queue_of(batch))) return &batch;
+  }
+  return nullptr;
+}
+
 Batch* make(std::uintptr_t key, Stream stream, bool twin, Context current) {
   Context context = current;
   const bool is_default = (key & 1U) != 0;
   if (!is_default) driver.cuStreamGetCtx(stream, static_cast<void*>(&context));
   ContextState* state = ContextState::of(context);
   if (state == nullptr) return nullptr;
-  for (unsigned i = 0; i < kStreams; ++i) {
-    if (batches[i].key.load(std::memory_order_relaxed) != 0) continue;
-    queues[i] = {};
-    queues[i].context = state;
-    queues[i].stream = stream;
-    queues[i].twin = twin;
-    batches[i].left.store(0, std::memory_order_relaxed);
-    batches[i].key.store(key, std::memory_order_relaxed);
-    if (used <= i) used = i + 1;
-    return &batches[i];
-  }
-  return nullptr;
+  Batch* batch = take_place();
+  if (batch == nullptr) return nullptr;
+  Queue& queue = queue_of(*batch);
+  queue = {};
+  queue.context = state;
+  queue.stream = stream;
+  queue.twin = twin;
+  batch->left.store(0, std::memory_order_relaxed);
+  batch->key.store(key, std::memory_order_relaxed);
+  const auto place = static_cast<unsigned>(batch - batches);
+  if (used <= place) used = place + 1;
+  return batch;
 }
 
 void free_place(Batch& batch) {
@@ -321,6 +335,21 @@ Context known_context() {
   return known;
 }
 
+namespace {
+
+// More streams or contexts are at work than there are places: it waits like the others, and counts
+// as what it is expected to take.
+void pass_unmeasured(const void* what) {
+  const Part* part = current_part();
+  if (part == nullptr || part->rule != Part::Rule::kTenant) return;
+  const std::uint64_t expected = tranche_estimates.of(what);
+  wait_for_turn(*part, expected, harvest);
+  ask(*part, expected);
+  report_unmeasured(*part, expected);
+}
+
+}  // namespace
+
 void pass_slowly(Stream stream, bool twin, const void* what) {
   const Context current = current_context();
   if (current == nullptr || is_capturing(stream, twin)) return;
@@ -331,22 +360,32 @@ void pass_slowly(Stream stream, bool twin, const void* what) {
     const Guard guard(lock);
     Batch* batch = find(key);
     if (batch == nullptr) batch = make(key, stream, twin, current);
-    if (batch == nullptr || queue_of(*batch).context->part()->rule != Part::Rule::kTenant) return;
-    Queue& queue = queue_of(*batch);
-    part = queue.context->part();
-    if (queue.count == kPending) harvest_locked();
-    close(*batch);
-    if (queue.is_open) {  // much is under way: it goes on
-      queue.quantum += kQuantum;
-      batch->left.fetch_add(kQuantum, std::memory_order_relaxed);
+    if (batch != nullptr) {
+      Queue& queue = queue_of(*batch);
+      part = queue.context->part();
+      if (part->rule != Part::Rule::kTenant) return;
+      if (queue.count == kPending) harvest_locked();
+      close(*batch);
+      if (queue.is_open) {  // much is under way: it goes on
+        queue.quantum += kQuantum;
+        batch->left.fetch_add(kQuantum, std::memory_order_relaxed);
+      }
     }
+  }
+  if (part == nullptr) {
+    pass_unmeasured(what);
+    return;
   }
   const std::uint64_t first = tranche_estimates.of(what);
   wait_for_turn(*part, first, harvest);
   const Guard guard(lock);
-  // Another thread may have opened one in the stream, or the stream may be gone.
+  // Another thread may have opened one in the stream; or it is gone, or has lost its place.
   Batch* batch = find(key);
-  if (batch == nullptr) return;
+  if (batch == nullptr) {
+    ask(*part, first);
+    report_unmeasured(*part, first);
+    return;
+  }
   tranche_thread.batch = batch;
   if (queue_of(*batch).is_open) {
     batch->left.fetch_sub(static_cast<std::int64_t>(first), std::memory_order_relaxed);
