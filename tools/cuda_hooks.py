@@ -29,10 +29,15 @@ KINDS = {
 PASSED = {"kImport", "kHostMemory", "kPass"}
 UNHOOKED = {
     "cuCtxAttach", "cuCtxDetach", "cuCtxFromGreenCtx", "cuGreenCtxCreate", "cuGreenCtxDestroy", "cuGraphExecUpdate",
-    "cuGraphUpload", "cuGraphAddNode", "cuGraphAddChildGraphNode", "cuGraphAddMemFreeNode", "cuGraphAddMemAllocNode",
-    "cuDeviceGetProperties", "cuLaunch", "cuLaunchGrid", "cuLaunchGridAsync", "cuStreamBeginCaptureToCig",
-    "cuStreamEndCaptureToCig",
+    "cuGraphAddNode", "cuGraphAddChildGraphNode", "cuGraphAddMemFreeNode", "cuGraphAddMemAllocNode",
+    "cuDeviceGetProperties", "cuStreamBeginCaptureToCig", "cuStreamEndCaptureToCig",
 }  # fmt: skip
+# Of the first CUDA, still exported, and without a type in the header: (name, twin, version) -> parameters.
+FIRST = {
+    ("cuLaunch", "", 2000): ["CUfunction f"],
+    ("cuLaunchGrid", "", 2000): ["CUfunction f", "int grid_width", "int grid_height"],
+    ("cuLaunchGridAsync", "", 2000): ["CUfunction f", "int grid_width", "int grid_height", "CUstream hStream"],
+}
 # An interface that its header reaches by another name.
 ALIASES = {"cuGraphInstantiateWithFlags": "cuGraphInstantiate"}
 HANDLES = {"CUstream", "CUcontext", "CUevent", "CUgraph", "CUgraphExec", "CUgraphNode", "CUfunction", "CUarray",
@@ -43,7 +48,7 @@ PLAIN = {
     "unsigned short": "unsigned short", "unsigned long long": "std::uint64_t", "cuuint64_t": "std::uint64_t",
     "cuuint32_t": "unsigned", "CUmemGenericAllocationHandle": "std::uint64_t", "CUmemGenericAllocationHandle_v1": "std::uint64_t",
     "CUmemLocation": "Location", "CUmemLocation_v1": "Location", "CUstreamCaptureMode": "unsigned",
-    "CUmemAllocationHandleType": "unsigned",
+    "CUmemAllocationHandleType": "unsigned", "CUlimit": "unsigned",
 }  # fmt: skip
 
 
@@ -69,7 +74,7 @@ def interfaces(include: pathlib.Path) -> dict[tuple[str, str, int], list[str]]:
     """(name, twin, version) -> parameters as written."""
     text = (include / "cudaTypedefs.h").read_text()
     found = re.findall(r"\(CUDAAPI \*PFN_(cu\w+?)_v(\d+)(_ptds|_ptsz)?\)\(([^;]*)\);", text)
-    return {(name, twin, int(version)): split(parameters) for name, version, twin, parameters in found}
+    return FIRST | {(name, twin, int(version)): split(parameters) for name, version, twin, parameters in found}
 
 
 def is_stream(parameter: str) -> bool:

@@ -10,8 +10,12 @@ using namespace tranche::interpose;
 namespace tranche::interpose {
 namespace {
 
-// What a graph takes of memory when it is launched, by its executable.
-Blocks<std::uint64_t> graph_bytes;
+// What a graph takes of memory when it is uploaded or launched, by its executable.
+struct GraphMemory {
+  std::uint64_t bytes;
+  int device;  // of its nodes; of several devices the last
+};
+Blocks<GraphMemory> graph_memory;
 
 Stream stream_of(const void* config) {
   return config != nullptr ? static_cast<const LaunchConfig*>(config)->stream : nullptr;
@@ -21,74 +25,81 @@ const void* own_key(Function* function) {
   return reinterpret_cast<const void*>(function);
 }
 
-// Of all its nodes that allocate, with its children's.
-std::uint64_t bytes_of(void* graph, unsigned depth) {
+// Adds what all its nodes allocate, with its children's.
+void add_memory_of(void* graph, unsigned depth, GraphMemory& sum) {
   constexpr size_t kNodes = 4096;
   constexpr unsigned kDepth = 8;
   size_t count = 0;
   if (depth == kDepth || driver.cuGraphGetNodes(graph, nullptr, &count) != kSuccess || count == 0)
-    return 0;
+    return;
   const size_t size = (count < kNodes * 64 ? count : kNodes * 64) * sizeof(void*);
   void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return 0;
+  if (memory == MAP_FAILED) return;
   auto** nodes = static_cast<void**>(memory);
   count = size / sizeof(void*);
-  std::uint64_t sum = 0;
   if (driver.cuGraphGetNodes(graph, nodes, &count) != kSuccess) count = 0;
   for (size_t i = 0; i < count; ++i) {
     int type = 0;
     if (driver.cuGraphNodeGetType(nodes[i], &type) != kSuccess) continue;
     if (type == kNodeMemAlloc) {
       MemAllocNodeParameters parameters{};
-      if (driver.cuGraphMemAllocNodeGetParams(nodes[i], &parameters) == kSuccess)
-        sum += parameters.bytes;
+      if (driver.cuGraphMemAllocNodeGetParams(nodes[i], &parameters) != kSuccess) continue;
+      sum.bytes += parameters.bytes;
+      if (parameters.pool.location.type == kLocationDevice)
+        sum.device = parameters.pool.location.id;
     } else if (type == kNodeGraph) {
       void* child = nullptr;
       if (driver.cuGraphChildGraphNodeGetGraph(nodes[i], static_cast<void*>(&child)) == kSuccess) {
-        sum += bytes_of(child, depth + 1);
+        add_memory_of(child, depth + 1, sum);
       }
     }
   }
   munmap(memory, size);
-  return sum;
 }
 
 int instantiated(int status, void* exec, void* graph) {
   if (status != kSuccess || !has_tenants()) return status;
-  const std::uint64_t bytes = bytes_of(graph, 0);
+  GraphMemory memory{};
+  add_memory_of(graph, 0, memory);
   const auto key = *static_cast<std::uint64_t*>(exec);
-  std::uint64_t before = 0;
-  if (bytes != 0) {
-    graph_bytes.put(key, bytes);
+  GraphMemory before{};
+  if (memory.bytes != 0) {
+    graph_memory.put(key, memory);
   } else {
-    graph_bytes.take(key, before);
+    graph_memory.take(key, before);
   }
+  return status;
+}
+
+// `call` has the driver take the graph's memory, where it has not yet.
+template <class Call>
+int with_memory(void* exec, Call call) {
+  GraphMemory memory{};
+  const bool allocates =
+      tranche_is_gated.load(std::memory_order_relaxed) &&
+      graph_memory.with(reinterpret_cast<std::uint64_t>(exec), [&](const GraphMemory& known) {
+        memory = known;
+        return true;
+      });
+  if (!allocates) return call();
+  part_to_charge(memory.device);
+  PoolCharge charge(nullptr, memory.device, memory.bytes);
+  if (!charge.is_granted()) return kOutOfMemory;
+  const int status = call();
+  // Beyond what its nodes asked for nothing can be taken back: it is charged with the next one.
+  if (status == kSuccess) charge.settle();
   return status;
 }
 
 template <class Launch>
 int launch_graph(void* exec, void* stream, bool twin, Launch launch) {
   pass(stream, twin, exec);
-  std::uint64_t bytes = 0;
-  const bool allocates =
-      tranche_is_gated.load(std::memory_order_relaxed) &&
-      graph_bytes.with(reinterpret_cast<std::uint64_t>(exec), [&](std::uint64_t& b) {
-        bytes = b;
-        return true;
-      });
-  int device = 0;
-  if (!allocates || driver.cuCtxGetDevice(&device) != kSuccess) return launch();
-  PoolCharge charge(nullptr, device, bytes);
-  if (!charge.is_granted()) return kOutOfMemory;
-  const int status = launch();
-  // Beyond what its nodes asked for nothing can be taken back: it is charged with the next one.
-  if (status == kSuccess) charge.settle();
-  return status;
+  return with_memory(exec, launch);
 }
 
 }  // namespace
 
-void forget_graphs() { graph_bytes.reset(); }
+void forget_graphs() { graph_memory.reset(); }
 
 }  // namespace tranche::interpose
 
@@ -165,6 +176,20 @@ LAUNCH(cuLaunchKernelEx_ptsz, true, stream_of(config), function,
 #undef LAUNCH
 #undef USUAL_WAY
 
+// The first CUDA's; the first two are for stream 0.
+int cuLaunch(void* function) {
+  pass(nullptr, false, function);
+  return driver.cuLaunch(function);
+}
+int cuLaunchGrid(void* function, int width, int height) {
+  pass(nullptr, false, function);
+  return driver.cuLaunchGrid(function, width, height);
+}
+int cuLaunchGridAsync(void* function, int width, int height, void* stream) {
+  pass(stream, false, function);
+  return driver.cuLaunchGridAsync(function, width, height, stream);
+}
+
 int cuLaunchCooperativeKernelMultiDevice(void* launches, unsigned count, unsigned flags) {
   const auto* each = static_cast<const MultiDeviceLaunch*>(launches);
   for (unsigned i = 0; each != nullptr && i < count; ++i)
@@ -177,6 +202,13 @@ int cuGraphLaunch(void* exec, void* stream) {
 }
 int cuGraphLaunch_ptsz(void* exec, void* stream) {
   return launch_graph(exec, stream, true, [&] { return driver.cuGraphLaunch_ptsz(exec, stream); });
+}
+
+int cuGraphUpload(void* exec, void* stream) {
+  return with_memory(exec, [&] { return driver.cuGraphUpload(exec, stream); });
+}
+int cuGraphUpload_ptsz(void* exec, void* stream) {
+  return with_memory(exec, [&] { return driver.cuGraphUpload_ptsz(exec, stream); });
 }
 
 int cuGraphInstantiate(void* exec, void* graph, void* node, void* log, size_t size) {
@@ -196,10 +228,10 @@ int cuGraphInstantiateWithParams_ptsz(void* exec, void* graph, void* parameters)
                       graph);
 }
 int cuGraphExecDestroy(void* exec) {
-  std::uint64_t bytes = 0;
-  graph_bytes.take(reinterpret_cast<std::uint64_t>(exec), bytes);
+  GraphMemory memory{};
+  graph_memory.take(reinterpret_cast<std::uint64_t>(exec), memory);
   const int status = driver.cuGraphExecDestroy(exec);
-  if (bytes != 0) settle_pools();
+  if (memory.bytes != 0) settle_pools();
   return status;
 }
 

@@ -21,6 +21,14 @@ using sim::test::World;
 
 constexpr std::uint64_t kMs = 1'000'000;
 
+constexpr const char* kFixed = R"(
+.version 7.0
+.target sm_70
+.address_size 64
+// tranche-sim: duration-ns = 1000000
+.visible .entry fixed() { ret; }
+)";
+
 // What the arbiter's files say of the only tenant's process in slot 0.
 struct Seen {
   std::uint64_t measured;
@@ -89,6 +97,63 @@ TEST(Gate, GraphsAndCooperativeLaunchesAreMeasuredToo) {
     EXPECT_EQ(program.cuStreamSynchronize(stream), CUDA_SUCCESS);
     EXPECT_TRUE(eventually([] { return seen().measured >= 34 * kMs; })) << seen().measured;
     EXPECT_GE(seen().longest, 10 * kMs) << "a graph is one launch";
+  });
+}
+
+TEST(Gate, TheFirstCudasLaunchesAreMeasuredToo) {
+  const World world("l20");
+  const Container container({counted(world)});
+  in_program([] {
+    Program program;
+    const CUfunction spin = program.function(kFixed, "fixed");
+    ASSERT_EQ(program.cuFuncSetBlockShape(spin, 32, 1, 1), CUDA_SUCCESS);
+    const CUstream stream = program.stream();
+    for (int i = 0; i < 10; ++i) {
+      EXPECT_EQ(program.cuLaunch(spin), CUDA_SUCCESS);
+      EXPECT_EQ(program.cuLaunchGrid(spin, 1, 1), CUDA_SUCCESS);
+      EXPECT_EQ(program.cuLaunchGridAsync(spin, 1, 1, stream), CUDA_SUCCESS);
+    }
+    EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+    EXPECT_TRUE(eventually([] { return seen().measured >= 29 * kMs; })) << seen().measured;
+  });
+}
+
+TEST(Gate, HoweverManyStreamsThereAreEachIsMeasured) {
+  const World world("l20");
+  const Container container({counted(world)});
+  in_program([] {
+    Program program;
+    const CUfunction spin = program.function(kSpin, "spin");
+    std::vector<CUstream> streams;
+    for (int i = 0; i < 700; ++i) {
+      streams.push_back(program.stream());
+      EXPECT_EQ(program.spin(spin, 1000, streams.back()), CUDA_SUCCESS);
+      EXPECT_EQ(program.cuStreamSynchronize(streams.back()), CUDA_SUCCESS);
+    }
+    EXPECT_LT(seen().measured, 100 * kMs);
+    for (int i = 0; i < 100; ++i) {
+      EXPECT_EQ(program.spin(spin, 3 * kMs, streams.back()), CUDA_SUCCESS);
+    }
+    EXPECT_EQ(program.cuStreamSynchronize(streams.back()), CUDA_SUCCESS);
+    EXPECT_TRUE(eventually([] { return seen().measured >= 298 * kMs; })) << seen().measured;
+  });
+}
+
+// All at work at once, behind an operation that waits: there is no place for more than some.
+TEST(Gate, WhatHasNoPlaceCountsAsWhatItIsExpectedToTake) {
+  const World world("l20");
+  const Container container({counted(world)});
+  in_program([] {
+    Program program;
+    const CUfunction spin = program.function(kSpin, "spin");
+    std::vector<CUstream> streams;
+    for (int i = 0; i < 700; ++i) streams.push_back(program.stream());
+    EXPECT_EQ(program.spin(spin, 500 * kMs), CUDA_SUCCESS);
+    for (const CUstream stream : streams)
+      EXPECT_EQ(program.spin(spin, 10'000, stream), CUDA_SUCCESS);
+    // Nothing was measured yet, so each counts as 1 ms.
+    EXPECT_GE(seen().spent, 701 * kMs);
+    EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
   });
 }
 

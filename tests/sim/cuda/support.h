@@ -157,7 +157,9 @@ inline constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
   X(cuFuncSetBlockShape, CUfunction, int, int, int)                                                \
   X(cuParamSetSize, CUfunction, unsigned)                                                          \
   X(cuParamSetv, CUfunction, int, void*, unsigned)                                                 \
+  X(cuLaunch, CUfunction)                                                                          \
   X(cuLaunchGrid, CUfunction, int, int)                                                            \
+  X(cuLaunchGridAsync, CUfunction, int, int, CUstream)                                             \
   X(cuLaunchHostFunc, CUstream, CUhostFn, void*)                                                   \
   X(cuStreamAddCallback, CUstream, CUstreamCallback, void*, unsigned)                              \
   X(cuStreamCreate, CUstream*, unsigned)                                                           \
