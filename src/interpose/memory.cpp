@@ -1,5 +1,6 @@
 #include "interpose/memory.h"
 
+#include "interpose/contexts.h"
 #include "interpose/driver.h"
 #include "interpose/pools.h"
 
@@ -62,23 +63,41 @@ int allocate_pitched(Address* address, Size* pitch, std::uint64_t width, std::ui
   return status;
 }
 
+// Whose pools an allocation in the stream is from; false: there is no context.
+bool device_of_stream(void* stream, int& device) {
+  if (driver.cuCtxGetDevice(&device) != kSuccess) return false;
+  const bool is_default = reinterpret_cast<std::uintptr_t>(stream) <= kPerThreadStream;
+  Context context = nullptr;
+  if (is_default || device_count() == 1 ||
+      driver.cuStreamGetCtx(stream, static_cast<void*>(&context)) != kSuccess ||
+      context == known_context())
+    return true;
+  const In in(context);
+  return driver.cuCtxGetDevice(&device) == kSuccess;
+}
+
 template <class Call>
 int from_pool(CUdeviceptr* address, std::uint64_t bytes, void* pool, void* stream, bool twin,
               Call call) {
   int device = 0;
   if (address == nullptr || bytes == 0 || !has_tenants()) return call();
-  if (driver.cuCtxGetDevice(&device) != kSuccess) return call();
+  if (!device_of_stream(stream, device)) return call();
+  if (pool != nullptr) device = device_of_pool(pool, device);
   const Part* part = part_to_charge(device);
   if (part->rule == Part::Rule::kNone) return call();
   // While a stream captures, a graph is made and nothing is allocated: its launch will be charged.
   int capturing = 0;
   (twin ? driver.cuStreamIsCapturing_ptsz : driver.cuStreamIsCapturing)(stream, &capturing);
   if (capturing != 0) return call();
-  if (pool == nullptr) pool = default_pool(device);
+  if (pool == nullptr) pool = current_pool(device);
   PoolCharge charge(pool, device, bytes);
   if (!charge.is_granted()) return kOutOfMemory;
   const int status = call();
-  if (status != kSuccess || charge.settle()) return status;
+  if (status != kSuccess) return status;
+  if (charge.settle()) {
+    charge.keep(*address, bytes);
+    return status;
+  }
   (twin ? driver.cuMemFreeAsync_ptsz : driver.cuMemFreeAsync)(*address, stream);
   driver.cuMemPoolTrimTo(pool, 0);
   return kOutOfMemory;
@@ -86,10 +105,16 @@ int from_pool(CUdeviceptr* address, std::uint64_t bytes, void* pool, void* strea
 
 template <class Call>
 int free_linear(std::uint64_t address, Call call) {
-  return deallocate(allocations, address, call);
+  Piece piece;
+  const bool is_piece = take_piece(address, piece);
+  const int status = deallocate(allocations, address, call);
+  if (is_piece && status != kSuccess) put_piece(address, piece);
+  return status;
 }
 
 }  // namespace
+
+bool remember(std::uint64_t address, const Held& held) { return allocations.put(address, held); }
 
 const Part* part_to_charge(int device) {
   const Part* part = &part_of_device(device);
@@ -204,11 +229,7 @@ int cuMemPoolCreate(void* pool, void* properties) {
   return status;
 }
 
-int cuMemPoolDestroy(void* pool) {
-  const int status = driver.cuMemPoolDestroy(pool);
-  if (status == kSuccess) remove_pool(pool);
-  return status;
-}
+int cuMemPoolDestroy(void* pool) { return destroy_pool(pool, driver.cuMemPoolDestroy); }
 
 int cuMemPoolTrimTo(void* pool, size_t keep) {
   const int status = driver.cuMemPoolTrimTo(pool, keep);

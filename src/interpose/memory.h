@@ -62,6 +62,9 @@ inline void end_of(Blocks<Held>& blocks, Context context) {
                   [](std::uint64_t, const Held& held) { give_back(*held.part, held.bytes); });
 }
 
+// An allocation that another record told of until now. false: no memory for it.
+bool remember(std::uint64_t address, const Held& held);
+
 // The driver has given back all that was the context's.
 void end_memory_of(Context context);
 void end_arrays_of(Context context);

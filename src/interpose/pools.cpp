@@ -1,6 +1,9 @@
 #include "interpose/pools.h"
 
+#include <atomic>
+
 #include "interpose/driver.h"
+#include "interpose/memory.h"
 
 namespace tranche::interpose {
 
@@ -10,19 +13,48 @@ struct Pool {
   void* handle;  // nullptr: of graphs
   int device;
   bool is_counted;
+  bool is_own;  // the program made it, and may destroy it
   std::uint64_t charged;
 };
 
 namespace {
 
-constexpr unsigned kPools = 256;
 constexpr int kUsedCurrent = 7;       // CU_MEMPOOL_ATTR_USED_MEM_CURRENT
 constexpr int kGraphUsedCurrent = 0;  // CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT
 
 // One lock for all: what happens under it is the driver's taking from a pool, which has a lock of
 // its own.
 Lock lock;
-Pool pools[kPools];
+// As many as the program makes; a chunk that was added stays.
+struct Chunk {
+  Pool pools[64];
+  Chunk* next;
+};
+Chunk pools;
+
+Blocks<Piece> pieces;
+std::atomic<bool> has_pieces;
+
+// Until `stop(Pool&)` is true; the place where it was.
+template <class Stop>
+Pool* any_place(Stop stop) {
+  for (Chunk* chunk = &pools; chunk != nullptr; chunk = chunk->next) {
+    for (Pool& pool : chunk->pools) {
+      if (stop(pool)) return &pool;
+    }
+  }
+  return nullptr;
+}
+
+Pool* grow() {
+  void* memory =
+      mmap(nullptr, sizeof(Chunk), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  auto* chunk = static_cast<Chunk*>(memory);
+  chunk->next = pools.next;
+  pools.next = chunk;
+  return &chunk->pools[0];
+}
 
 std::uint64_t attribute(const Pool& pool, int of_pool, int of_graphs) {
   std::uint64_t value = 0;
@@ -36,16 +68,19 @@ std::uint64_t reserved(const Pool& pool) {
 }
 std::uint64_t used(const Pool& pool) { return attribute(pool, kUsedCurrent, kGraphUsedCurrent); }
 
+Pool* known(void* handle, int device) {
+  return any_place([&](const Pool& pool) {
+    return pool.state == Pool::State::kUsed && pool.handle == handle &&
+           (handle != nullptr || pool.device == device);
+  });
+}
+
+// nullptr: there is no memory to remember it.
 Pool* find(void* handle, int device) {
-  Pool* free = nullptr;
-  for (Pool& pool : pools) {
-    if (pool.state == Pool::State::kFree) {
-      if (free == nullptr) free = &pool;
-      continue;
-    }
-    if (pool.handle == handle && (handle != nullptr || pool.device == device)) return &pool;
-  }
-  if (free != nullptr) *free = {Pool::State::kUsed, handle, device, true, 0};
+  if (Pool* pool = known(handle, device)) return pool;
+  Pool* free = any_place([](const Pool& pool) { return pool.state == Pool::State::kFree; });
+  if (free == nullptr) free = grow();
+  if (free != nullptr) *free = {Pool::State::kUsed, handle, device, true, false, 0};
   return free;
 }
 
@@ -70,9 +105,10 @@ bool charge(Pool& pool, std::uint64_t bytes) {
 
 bool settle_all() {
   bool is_more = false;
-  for (Pool& pool : pools) {
+  any_place([&](Pool& pool) {
     if (pool.state == Pool::State::kUsed && pool.is_counted) is_more |= settle_down(pool);
-  }
+    return false;
+  });
   return is_more;
 }
 
@@ -86,27 +122,55 @@ bool settle_pools() {
 void add_pool(void* handle, int location_type, int device) {
   const Guard guard(lock);
   if (Pool* pool = find(handle, device)) {
-    *pool = {Pool::State::kUsed, handle, device, location_type == kLocationDevice, 0};
+    *pool = {Pool::State::kUsed, handle, device, location_type == kLocationDevice, true, 0};
   }
 }
 
-void remove_pool(void* handle) {
+int destroy_pool(void* handle, int (*call)(void*)) {
   const Guard guard(lock);
-  for (Pool& pool : pools) {
-    if (pool.state != Pool::State::kUsed || pool.handle != handle) continue;
-    if (pool.charged != 0) give_back(part_of_device(pool.device), pool.charged);
-    pool = {};
-  }
+  Pool* pool = handle != nullptr ? known(handle, 0) : nullptr;
+  const int status = call(handle);
+  if (status != kSuccess || pool == nullptr) return status;
+  const Part& part = part_of_device(pool->device);
+  std::uint64_t left = pool->charged;
+  pieces.take_all([&](const Piece& piece) { return piece.pool == handle; },
+                  [&](std::uint64_t address, const Piece& piece) {
+                    const std::uint64_t bytes = piece.bytes < left ? piece.bytes : left;
+                    if (bytes != 0 && remember(address, {&part, bytes, nullptr})) left -= bytes;
+                  });
+  if (left != 0) give_back(part, left);
+  *pool = {};
+  return status;
 }
 
-void* default_pool(int device) {
+void* current_pool(int device) {
   void* pool = nullptr;
   return driver.cuDeviceGetMemPool(static_cast<void*>(&pool), device) == kSuccess ? pool : nullptr;
 }
 
+int device_of_pool(void* handle, int otherwise) {
+  {
+    const Guard guard(lock);
+    if (const Pool* pool = known(handle, 0)) return pool->device;
+  }
+  for (int device = 0; device < device_count(); ++device) {
+    void* pool = nullptr;
+    if (driver.cuDeviceGetDefaultMemPool(static_cast<void*>(&pool), device) == kSuccess &&
+        pool == handle)
+      return device;
+  }
+  return otherwise;
+}
+
+bool take_piece(std::uint64_t address, Piece& piece) {
+  return has_pieces.load(std::memory_order_relaxed) && pieces.take(address, piece);
+}
+void put_piece(std::uint64_t address, const Piece& piece) { pieces.put(address, piece); }
+
 PoolCharge::PoolCharge(void* handle, int device, std::uint64_t bytes) {
   lock.lock();
   pool_ = find(handle, device);
+  is_granted_ = pool_ != nullptr;
   if (pool_ == nullptr || !pool_->is_counted) return;
   settle_down(*pool_);
   const std::uint64_t in_use = used(*pool_);
@@ -128,9 +192,20 @@ bool PoolCharge::settle() {
   return true;
 }
 
+void PoolCharge::keep(std::uint64_t address, std::uint64_t bytes) {
+  if (pool_ == nullptr || !pool_->is_own || !pool_->is_counted) return;
+  has_pieces.store(true, std::memory_order_relaxed);
+  pieces.put(address, {pool_->handle, bytes});
+}
+
 void forget_pools() {
   lock.reset();
-  for (Pool& pool : pools) pool = {};
+  any_place([](Pool& pool) {
+    pool = {};
+    return false;
+  });
+  pieces.reset();
+  has_pieces.store(false, std::memory_order_relaxed);
 }
 
 }  // namespace tranche::interpose

@@ -14,10 +14,23 @@ bool settle_pools();
 
 // A pool that the program made; `location` not a device: it is not counted.
 void add_pool(void* pool, int location_type, int device);
-void remove_pool(void* pool);
+// Has the driver destroy it (`call`). What was allocated from it lives on until it is freed, and is
+// charged as long.
+int destroy_pool(void* pool, int (*call)(void*));
 
-// The calling thread's current device's pool. nullptr: it cannot be told.
-void* default_pool(int device);
+// The pool that allocations of the device come from. nullptr: it cannot be told.
+void* current_pool(int device);
+// Whose memory the pool is; `otherwise` where nobody knows.
+int device_of_pool(void* pool, int otherwise);
+
+// An allocation from a pool that the program made.
+struct Piece {
+  void* pool;
+  std::uint64_t bytes;
+};
+// The record, while it is being freed, and back where the driver refuses.
+bool take_piece(std::uint64_t address, Piece& piece);
+void put_piece(std::uint64_t address, const Piece& piece);
 
 // Before and after something takes `bytes` from a pool.
 class PoolCharge {
@@ -32,6 +45,8 @@ class PoolCharge {
   // What the pool has reserved now is charged. false: more than expected, and there is no room: to
   // be undone.
   bool settle();
+  // `bytes` were allocated there.
+  void keep(std::uint64_t address, std::uint64_t bytes);
 
  private:
   struct Pool* pool_ = nullptr;

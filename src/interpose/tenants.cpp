@@ -41,7 +41,7 @@ constinit Part unknown{};
 constinit Part none{Part::Rule::kNone};
 Part parts[kMaxParts];
 std::atomic<const Part*> by_ordinal[kMaxOrdinals];
-std::atomic<int> device_count;
+std::atomic<int> devices;  // 0: not asked yet
 
 Tenant& tenant(unsigned i) { return tenants[i].get(); }
 
@@ -177,14 +177,19 @@ const Part& part_of_device(int ordinal) {
   return part;
 }
 
+int device_count() {
+  int count = devices.load(std::memory_order_relaxed);
+  if (count != 0) return count;
+  if (driver.cuDeviceGetCount(&count) != kSuccess) return 0;
+  devices.store(count, std::memory_order_relaxed);
+  return count;
+}
+
 const Part* current_part() {
   // With one device there is no need to ask which it is, as long as there is a context at all: the
   // driver refuses without.
-  int count = device_count.load(std::memory_order_relaxed);
-  if (count == 0) {
-    if (driver.cuDeviceGetCount(&count) != kSuccess) return nullptr;
-    device_count.store(count, std::memory_order_relaxed);
-  }
+  const int count = device_count();
+  if (count == 0) return nullptr;
   int ordinal = 0;
   if (count != 1 && driver.cuCtxGetDevice(&ordinal) != kSuccess) return nullptr;
   return &part_of_device(ordinal);
@@ -219,7 +224,7 @@ void forget_tenants() {
   }
   for (Part& part : parts) part = Part();
   tenant_count = 0;
-  device_count.store(0, std::memory_order_relaxed);
+  devices.store(0, std::memory_order_relaxed);
   first_try.store(0, std::memory_order_relaxed);
   last_try.store(0, std::memory_order_relaxed);
   looking.reset();

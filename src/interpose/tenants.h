@@ -61,6 +61,8 @@ void keep_joined();
 const Part& part_of_uuid(const unsigned char* uuid);
 // Of the driver's device `ordinal`; the driver is initialised.
 const Part& part_of_device(int ordinal);
+// How many the driver has; 0: it does not say.
+int device_count();
 // Of the calling thread's current context; nullptr: it has none.
 const Part* current_part();
 

@@ -202,6 +202,95 @@ TEST(LimitedMemory, APoolThatKeepsWhatWasFreedStillHoldsIt) {
   });
 }
 
+CUmemoryPool make_pool(Program& program, int device = 0) {
+  CUmemoryPool pool = nullptr;
+  CUmemPoolProps properties{};
+  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, device};
+  EXPECT_EQ(program.cuMemPoolCreate(&pool, &properties), CUDA_SUCCESS);
+  return pool;
+}
+
+TEST(LimitedMemory, WhatADestroyedPoolGaveOutIsHeldUntilItIsFreed) {
+  const World world("l20");
+  const Container container({part_of(world, kLimit)});
+  in_program([] {
+    Program program;
+    for (const bool at_once : {false, true}) {
+      const CUmemoryPool pool = make_pool(program);
+      CUdeviceptr kept = 0;
+      CUdeviceptr freed = 0;
+      ASSERT_EQ(program.cuMemAllocFromPoolAsync(&kept, kLimit / 2, pool, nullptr), CUDA_SUCCESS);
+      ASSERT_EQ(program.cuMemAllocFromPoolAsync(&freed, kLimit / 4, pool, nullptr), CUDA_SUCCESS);
+      ASSERT_EQ(program.cuMemFreeAsync(freed, nullptr), CUDA_SUCCESS);
+      ASSERT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+      ASSERT_EQ(program.cuMemPoolDestroy(pool), CUDA_SUCCESS);
+      CUdeviceptr more = 0;
+      EXPECT_EQ(program.cuMemAlloc_v2(&more, kLimit / 2 + kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+      ASSERT_EQ(program.cuMemAlloc_v2(&more, kLimit / 2), CUDA_SUCCESS) << "the rest is back";
+      EXPECT_EQ(program.cuMemFree_v2(more), CUDA_SUCCESS);
+      EXPECT_EQ(at_once ? program.cuMemFree_v2(kept) : program.cuMemFreeAsync(kept, nullptr),
+                CUDA_SUCCESS);
+      ASSERT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+      ASSERT_EQ(program.cuMemAlloc_v2(&more, kLimit), CUDA_SUCCESS);
+      EXPECT_EQ(program.cuMemFree_v2(more), CUDA_SUCCESS);
+    }
+  });
+}
+
+TEST(LimitedMemory, HoweverManyPoolsThereAreEachIsCounted) {
+  const World world("l20");
+  const Container container({part_of(world, kLimit)});
+  in_program([] {
+    Program program;
+    std::vector<CUmemoryPool> pools;
+    for (int i = 0; i < 300; ++i) pools.push_back(make_pool(program));
+    CUdeviceptr address = 0;
+    EXPECT_EQ(program.cuMemAllocFromPoolAsync(&address, kLimit, pools.back(), nullptr),
+              CUDA_SUCCESS);
+    CUdeviceptr more = 0;
+    for (const CUmemoryPool pool : pools) {
+      EXPECT_EQ(program.cuMemAllocFromPoolAsync(&more, kMiB, pool, nullptr),
+                CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    EXPECT_EQ(program.cuMemFreeAsync(address, nullptr), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuMemAllocFromPoolAsync(&more, kLimit, pools.front(), nullptr), CUDA_SUCCESS);
+  });
+}
+
+// The current context is of the first device, which is nobody's part; the second is.
+TEST(LimitedMemory, MemoryOfAnotherDeviceCountsThere) {
+  const World world("a100-40gb-x4");
+  auto limits = part_of(world, kLimit);
+  limits.devices[0].uuid = uuid_of(world, 1);
+  const Container container({limits});
+  in_program([] {
+    Program program;
+    CUdeviceptr address = 0;
+    CUmemoryPool pool = nullptr;
+    ASSERT_EQ(program.cuMemAlloc_v2(&address, 4 * kLimit), CUDA_SUCCESS);
+    ASSERT_EQ(program.cuDeviceGetDefaultMemPool(&pool, 1), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuMemAllocFromPoolAsync(&address, kLimit + kMiB, pool, nullptr),
+              CUDA_ERROR_OUT_OF_MEMORY);
+    EXPECT_EQ(
+        program.cuMemAllocFromPoolAsync(&address, kLimit + kMiB, make_pool(program, 1), nullptr),
+        CUDA_ERROR_OUT_OF_MEMORY);
+    CUcontext other = nullptr;
+    ASSERT_EQ(program.cuDevicePrimaryCtxRetain(&other, 1), CUDA_SUCCESS);
+    ASSERT_EQ(program.cuCtxSetCurrent(other), CUDA_SUCCESS);
+    const CUstream stream = program.stream();
+    ASSERT_EQ(program.cuCtxSetCurrent(program.context), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuMemAllocAsync(&address, kLimit + kMiB, stream), CUDA_ERROR_OUT_OF_MEMORY);
+    EXPECT_EQ(program.cuMemAllocAsync(&address, kLimit, stream), CUDA_SUCCESS);
+    CUmemGenericAllocationHandle handle = 0;
+    auto properties = on_device();
+    properties.location.id = 1;
+    EXPECT_EQ(program.cuMemCreate(&handle, 2 * kMiB, &properties, 0), CUDA_ERROR_OUT_OF_MEMORY);
+    EXPECT_EQ(program.cuMemAllocAsync(&address, 2 * kLimit, nullptr), CUDA_SUCCESS);
+  });
+}
+
 TEST(LimitedMemory, GraphsThatAllocateAreChargedWhenTheyAreLaunched) {
   const World world("l20");
   const Container container({part_of(world, kLimit)});
