@@ -11,6 +11,7 @@ using namespace tranche::limit;
 namespace {
 
 constexpr int kNvmlSuccess = 0;
+constexpr int kNvmlNotFound = 6;
 
 struct Memory {
   unsigned long long total, free, used;
@@ -27,6 +28,22 @@ struct ProcessV2 {
   unsigned pid;
   unsigned long long used;
   unsigned gpu_instance, compute_instance;
+};
+struct Sample {  // nvmlProcessUtilizationSample_t
+  unsigned pid;
+  unsigned long long time;
+  unsigned percents[4];
+};
+struct SampleV2 {  // nvmlProcessUtilizationInfo_v1_t
+  unsigned long long time;
+  unsigned pid;
+  unsigned percents[6];
+};
+struct Samples {  // nvmlProcessesUtilizationInfo_v1_t
+  unsigned version;
+  unsigned count;
+  unsigned long long since;
+  SampleV2* list;
 };
 
 // The 16 bytes of "GPU-00112233-4455-...".
@@ -97,6 +114,11 @@ int keep_own(int status, void* device, void* count, void* list) {
   return status;
 }
 
+// As the driver has it where nobody did anything.
+int nothing_is_not_found(int status, unsigned count) {
+  return status == kNvmlSuccess && count == 0 ? kNvmlNotFound : status;
+}
+
 }  // namespace
 
 int nvmlDeviceGetMemoryInfo(void* device, void* info) {
@@ -115,6 +137,20 @@ int nvmlDeviceGetMemoryInfo_v2(void* device, void* info) {
   show(*part, memory);
   if (memory.total != before) memory.reserved = 0;  // the driver's own part is not the tenant's
   return status;
+}
+
+int nvmlDeviceGetProcessUtilization(void* device, void* list, void* count, std::uint64_t since) {
+  const int status = keep_own<Sample>(
+      nvml.nvmlDeviceGetProcessUtilization(device, list, count, since), device, count, list);
+  return count == nullptr ? status : nothing_is_not_found(status, *static_cast<unsigned*>(count));
+}
+
+int nvmlDeviceGetProcessesUtilizationInfo(void* device, void* info) {
+  const int status = nvml.nvmlDeviceGetProcessesUtilizationInfo(device, info);
+  if (status != kNvmlSuccess) return status;
+  auto& samples = *static_cast<Samples*>(info);
+  keep_own<SampleV2>(status, device, &samples.count, samples.list);
+  return nothing_is_not_found(status, samples.count);
 }
 
 #define PROCESSES(symbol, Process)                                                   \
