@@ -1,6 +1,7 @@
 #include "interpose/tenants.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,6 +50,13 @@ void look() {
   const Guard guard(looking);
   if (has_looked.load(std::memory_order_relaxed)) return;
   DIR* folder = opendir(kTenantsFolder);
+  // Only a folder that is not there says that nothing was promised; without descriptors, say, it is
+  // looked for again.
+  if (folder == nullptr && errno != ENOENT && errno != ENOTDIR) {
+    static unsigned once;
+    say("/run/tranche cannot be read: GPU memory is refused until it can", &once);
+    return;
+  }
   while (const dirent* entry = folder != nullptr ? readdir(folder) : nullptr) {
     if (entry->d_name[0] == '.' || tenant_count == kMaxTenants) continue;
     const int length = snprintf(paths[tenant_count], sizeof(paths[0]), "%s/%s/arbiter.sock",
@@ -79,6 +87,7 @@ bool open(unsigned i, int timeout) {
 bool is_open(unsigned i) { return __atomic_load_n(&tenant(i).is_open, __ATOMIC_ACQUIRE); }
 
 bool all_open() {
+  if (!has_looked.load(std::memory_order_acquire)) return false;
   for (unsigned i = 0; i < tenant_count; ++i) {
     if (!is_open(i)) return false;
   }
@@ -108,19 +117,22 @@ bool Tenant::is_counted() const {
 
 bool has_tenants() {
   if (!has_looked.load(std::memory_order_acquire)) look();
-  return tenant_count != 0;
+  return tenant_count != 0 || !has_looked.load(std::memory_order_acquire);
 }
 
 void join(bool patient) {
   if (!has_tenants() || all_open()) return;
   // Whoever does not wait does not ask each time: launches come here while there is no arbiter.
   const std::uint64_t last = last_try.load(std::memory_order_relaxed);
-  if (!patient && last != 0 && now_ns() - last < kBetweenTries) return;
-  last_try.store(now_ns(), std::memory_order_relaxed);
+  // Nor who has waited long enough: an arbiter that stands still lets each try run to its end.
+  const bool may_wait = patient && patience_left() != 0;
+  if (!may_wait && last != 0 && now_ns() - last < kBetweenTries) return;
   for (;;) {
-    for (unsigned i = 0; i < tenant_count; ++i) {
+    last_try.store(now_ns(), std::memory_order_relaxed);
+    for (unsigned i = 0; has_tenants() && i < tenant_count; ++i) {
       if (!is_open(i)) open(i, kAnswer);
     }
+    last_try.store(now_ns(), std::memory_order_relaxed);
     if (all_open()) return;
     if (patience_left() == 0) break;
     if (!patient) return;

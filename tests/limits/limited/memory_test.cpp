@@ -9,6 +9,7 @@ namespace {
 
 using namespace sim::cuda::abi;  // NOLINT(google-build-using-namespace)
 using sim::cuda::test::in_program;
+using sim::cuda::test::kSpin;
 using sim::cuda::test::Program;
 using sim::test::World;
 
@@ -420,6 +421,66 @@ TEST(LimitedMemory, EveryQuestionIsAnsweredWithTheTenantsPart) {
   });
 }
 
+// Of two tenants of one GPU each sees its own processes, and what they did.
+TEST(LimitedMemory, ProcessesOfOthersAreNotShown) {
+  const World world("l20");
+  int ready[2];
+  int end[2];
+  ASSERT_EQ(pipe(ready), 0);
+  ASSERT_EQ(pipe(end), 0);
+  const auto work = [](Program& program) {
+    EXPECT_NE(program.allocate(kMiB), 0U);
+    EXPECT_EQ(program.spin(program.function(kSpin, "spin"), 300'000'000), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+  };
+  const Container container({part_of(world, kLimit)});
+  const pid_t neighbour = sim::cuda::test::start([&] {
+    Program program;
+    work(program);
+    char c = 0;
+    EXPECT_EQ(write(ready[1], "1", 1), 1);
+    EXPECT_EQ(read(end[0], &c, 1), 1);
+  });
+  char c = 0;
+  ASSERT_EQ(read(ready[0], &c, 1), 1);
+  {
+    const Container other({part_of(world, kLimit)});
+    in_program([&] {
+      using namespace sim::abi;  // NOLINT(google-build-using-namespace)
+      Program program;
+      work(program);
+      sim::test::Nvml nvml;
+      nvmlDevice_t device = nullptr;
+      ASSERT_EQ(nvml("nvmlDeviceGetHandleByIndex_v2", 0U, &device), NVML_SUCCESS);
+      const auto own = static_cast<unsigned>(getpid());
+      nvmlProcessInfo_v2_t processes[8] = {};
+      unsigned count = 8;
+      ASSERT_EQ(nvml("nvmlDeviceGetComputeRunningProcesses_v3", device, &count, processes),
+                NVML_SUCCESS);
+      ASSERT_EQ(count, 1U);
+      EXPECT_EQ(processes[0].pid, own);
+      nvmlProcessUtilizationSample_t samples[64] = {};
+      EXPECT_TRUE(eventually([&] {
+        count = 64;
+        return nvml("nvmlDeviceGetProcessUtilization", device, samples, &count, 0ULL) ==
+               NVML_SUCCESS;
+      }));
+      for (unsigned i = 0; i < count; ++i) EXPECT_EQ(samples[i].pid, own);
+      nvmlProcessUtilizationInfo_v1_t more[64] = {};
+      nvmlProcessesUtilizationInfo_v1_t list{
+          .version = sim::abi::struct_version<nvmlProcessesUtilizationInfo_v1_t>(1),
+          .processSamplesCount = 64,
+          .lastSeenTimeStamp = 0,
+          .procUtilArray = more};
+      ASSERT_EQ(nvml("nvmlDeviceGetProcessesUtilizationInfo", device, &list), NVML_SUCCESS);
+      ASSERT_GT(list.processSamplesCount, 0U);
+      for (unsigned i = 0; i < list.processSamplesCount; ++i) EXPECT_EQ(more[i].pid, own);
+    });
+  }
+  ASSERT_EQ(write(end[1], "1", 1), 1);
+  sim::cuda::test::expect_success(neighbour);
+}
+
 TEST(LimitedMemory, AChangedLimitHoldsWithoutARestart) {
   const World world("l20");
   Container container({part_of(world, kLimit)});
@@ -509,6 +570,22 @@ TEST(LimitedMemory, WithoutATenantNothingIsLimited) {
   in_program([] {
     Program p;
     EXPECT_NE(p.allocate(4 * kGiB), 0U);
+  });
+}
+
+TEST(LimitedMemory, WhatCannotBeLookedAtIsNotTakenForNoPromise) {
+  const World world("l20");
+  const Container container({part_of(world, kLimit)});
+  const auto view = std::filesystem::read_symlink("/run/tranche");
+  std::filesystem::remove("/run/tranche");
+  std::filesystem::create_symlink("/run/tranche", "/run/tranche");  // leads nowhere: ELOOP
+  in_program([&] {
+    Program program;
+    std::filesystem::remove("/run/tranche");
+    std::filesystem::create_directory_symlink(view, "/run/tranche");
+    EXPECT_NE(program.allocate(kLimit), 0U);
+    CUdeviceptr address = 0;
+    EXPECT_EQ(program.cuMemAlloc_v2(&address, kMiB), CUDA_ERROR_OUT_OF_MEMORY);
   });
 }
 
