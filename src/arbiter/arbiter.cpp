@@ -272,6 +272,7 @@ void Arbiter::look_around(bool something) {
   looked_ = now();
   alive_.beat();
   lend();
+  for (auto& [id, seat] : seats_) seat.seat->trim();
   if (kernel_limits_ != nullptr) kernel_limits_->look();
   status_file_.put(status());
 }

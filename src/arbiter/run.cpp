@@ -1,6 +1,7 @@
 #include "arbiter/run.h"
 
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "base/fs.h"
 #include "config/arbiter_options.h"
 #include "fmt/format.h"
+#include "limit/wire.h"
 #include "nvml/memory_limiter.h"
 #include "nvml/process_reader.h"
 
@@ -69,11 +71,27 @@ Result<std::unique_ptr<agent::NodeLock>> take_lock(const std::string& state_dir,
   });
 }
 
+// Two for each process that registers: of those of one container there may be as many as there are
+// slots, and the others' are to find room beside them.
+void raise_descriptor_limit(const Log& log) {
+  constexpr rlim_t kEnough = 8 * limit::wire::kMaxProcesses;
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &files);  // to the hard limit: nobody refuses that
+  if (files.rlim_max >= kEnough) return;
+  log.warn(fmt::format(
+      "the arbiter may open {} files, two for each process that uses a GPU: one container's could "
+      "keep others from registering; raise its hard limit (LimitNOFILE) to {}",
+      files.rlim_max, kEnough));
+}
+
 Result<void> run(const config::ArbiterOptions& options, int signals, const Log& log) {
   TRY(check_tenants(options.tenants));
   TRY(make_state_dir(options.state_dir));
   ASSIGN_OR_RETURN(const auto lock, take_lock(options.state_dir, signals, log));
   if (lock == nullptr) return {};
+  raise_descriptor_limit(log);
   const SystemClock clock;
   const FsRoot host(options.host_root);
   const auto connection = nvml::Connection::make(

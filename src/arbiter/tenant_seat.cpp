@@ -156,6 +156,20 @@ void TenantSeat::add(const Member& member, Totals& totals) const {
   totals.longest_ns = std::max(totals.longest_ns, summary.longest_ns);
 }
 
+void TenantSeat::trim() {
+  const auto cut = usage_.trim();
+  if (cut && *cut == 0) return;
+  if (std::exchange(was_trimmed_, true)) return;  // said once
+  if (!cut) {
+    log_.warn(fmt::format("tenant {}: {}", limits_.id, cut.error().message()));
+    return;
+  }
+  log_.warn(
+      fmt::format("tenant {}: one of its processes made its usage file {} MiB larger than it "
+                  "is, which would fill {}; it is cut back each second",
+                  limits_.id, *cut >> 20U, options_.state_dir.string()));
+}
+
 void TenantSeat::retire() {
   poller_.remove(listener_.fd());
   std::error_code ignored;  // the folder may be gone before us

@@ -93,6 +93,8 @@ class TenantSeat {
   void lend_memory(unsigned device, std::uint64_t bytes);
   // No more memory of a device for the tenant, whatever it was promised: until told otherwise.
   void hold_memory(unsigned device, bool held);
+  // Cuts back its usage file where a process has made it larger; once a second.
+  void trim();
   // Nobody can connect any more; files that outlive an arbiter are taken away. The tenant is gone.
   void retire();
 
@@ -135,6 +137,7 @@ class TenantSeat {
   std::map<unsigned, std::uint64_t> lent_;  // by device
   std::set<unsigned> without_memory_;       // devices
   std::vector<limit::wire::Interval> left_{};
+  bool was_trimmed_ = false;
 };
 
 }  // namespace tranche::arbiter

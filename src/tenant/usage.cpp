@@ -210,6 +210,24 @@ bool Usage::release(const ProcessId& process) {
   return store_owner(slot).has_value();
 }
 
+Result<std::uint64_t> Usage::trim() {
+  constexpr std::uint64_t kUnit = 512;        // of st_blocks
+  constexpr std::uint64_t kRoom = 4U << 20U;  // a file system's largest page, and some
+  constexpr auto kSize = sizeof(wire::UsageFile);
+  struct stat status{};
+  if (fstat(fd(), &status) != 0) return std::unexpected(errno_error(errno, "a tenant's usage"));
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  // Blocks behind the end do not show in the size.
+  const std::uint64_t stored = static_cast<std::uint64_t>(status.st_blocks) * kUnit;
+  const std::uint64_t beyond_size = beyond(size, kSize);
+  const std::uint64_t more = std::max(beyond_size, stored > kSize + kRoom ? stored - kSize : 0);
+  if (more == 0) return 0;
+  if (ftruncate(fd(), kSize) != 0) {
+    return std::unexpected(errno_error(errno, "cut a tenant's usage"));
+  }
+  return more;
+}
+
 std::vector<ProcessId> Usage::owners() const {
   std::vector<ProcessId> result;
   for (const auto& owner : owners_) {

@@ -78,6 +78,10 @@ class Usage {
   // Threads of the process in `slot` at the gate.
   std::uint32_t waiting(unsigned slot, unsigned device) const;
 
+  // Takes away what a process of the tenant has put behind the file's end, where it would fill the
+  // folder's file system; bytes, 0: there was nothing.
+  Result<std::uint64_t> trim();
+
   int fd() const { return file_.get(); }
 
  private:

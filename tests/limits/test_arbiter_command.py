@@ -2,14 +2,26 @@
 
 import os
 import pathlib
+import resource
 import signal
 import subprocess
+import sys
 
 import pytest
 
 from arbiter import MEMORY_LIMIT, MiB, Registered, Tenants, arbiter
 from programs import TRANCHE, wait_until
 
+# A process that registers at the socket it is given, prints the answer, and stays.
+REGISTER = [
+    sys.executable,
+    "-c",
+    f"import sys; sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})\n"
+    "import arbiter, signal\n"
+    "member = arbiter.Registered(sys.argv[1])\n"
+    "print(member.answer, flush=True)\n"
+    "signal.pause()",
+]
 GPU = "GPU-00112233-4455-6677-8899-aabbccddeeff"
 
 
@@ -30,6 +42,43 @@ def test_help_names_every_flag():
     for flag in ("--tenants", "--state-dir", "--check", "--driver-root-ctr-path", "--host-root", "--log-level"):
         assert flag in done.stdout
     assert "arbiter" in subprocess.run([TRANCHE, "help"], capture_output=True, text=True).stdout
+
+
+def test_one_containers_processes_leave_room_for_others(tmp_path, tenants):
+    """They are more than the descriptors that a container runtime gives a process to begin with."""
+    for name in ("many", "other"):
+        tenants.promise(name, GPU)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))
+    try:
+        process = arbiter(tmp_path, tenants.folder)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    wait_until(lambda: tenants.socket("other").exists() and tenants.socket("many").exists(), "their sockets")
+    children = [subprocess.Popen(REGISTER + [tenants.socket("many")], stdout=subprocess.PIPE) for _ in range(60)]
+    try:
+        assert [child.stdout.readline() for child in children] == [b"0\n"] * len(children)
+        assert Registered(tenants.socket("other")).answer == 0
+    finally:
+        for child in children:
+            child.kill()
+            child.communicate()
+    assert process.stop() == 0
+
+
+def test_what_a_tenant_puts_behind_its_usage_file_is_cut_off(tmp_path, tenants):
+    """The folder is in memory that the whole node shares."""
+    tenants.promise("a", GPU)
+    process = arbiter(tmp_path, tenants.folder)
+    wait_until(lambda: tenants.socket("a").exists(), "its socket")
+    usage = Registered(tenants.socket("a")).usage_fd
+    size = os.fstat(usage).st_size
+    os.posix_fallocate(usage, size, 32 * MiB)
+    process.wait_log("tenant a: one of its processes made its usage file 32 MiB larger than it is")
+    wait_until(lambda: os.fstat(usage).st_size == size, "its size")
+    assert os.fstat(usage).st_blocks * 512 < 16 * MiB
+    assert Registered(tenants.socket("a")).answer == 0
+    assert process.stop() == 0
 
 
 def test_an_unknown_flag_is_a_usage_error():
