@@ -123,7 +123,14 @@ Result<MemoryLimit> parse_memory_limit(std::string_view text) {
   if (text == "none") return NoLimit{};
   if (text.ends_with('%')) return parse_percent(text);
   const auto bytes = parse_bytes(text);
-  if (bytes && bytes->value > 0) return *bytes;
+  if (bytes && bytes->mib() > 0) return *bytes;
+  if (bytes && bytes->value > 0) {
+    // A number of GiB or MiB whose unit was left out.
+    return fail(Code::kInvalidArgument,
+                fmt::format("'{}' is {} bytes, and less than 1 MiB is too little for any program",
+                            text.substr(0, 64), bytes->value),
+                "write the unit: 8Gi, 512Mi");
+  }
   return fail(Code::kInvalidArgument,
               bytes ? "with no memory nothing can run"
                     : fmt::format("'{}' is no amount of memory", text.substr(0, 64)),

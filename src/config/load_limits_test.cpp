@@ -148,10 +148,11 @@ INSTANTIATE_TEST_SUITE_P(
                                {{"nvidia.com/big"}, out.general, 2}};
               out.resources[1].limits.priority_classes = {{"batch", PriorityClass::kBestEffort}};
             }},
-        Accepted{"priority_classes_without_priority",
-                 "{enforcement: strict, priorityClasses: [{name: serving, class: normal}]}",
-                 general([](Limits& l) { l.priority_classes = {{"serving", PriorityClass::kNormal}}; }),
-                 {"f.yaml:2: tranche.limits.priorityClasses: classes count with policy priority"}},
+        Accepted{
+            "priority_classes_without_priority",
+            "{enforcement: strict, priorityClasses: [{name: serving, class: normal}]}",
+            general([](Limits& l) { l.priority_classes = {{"serving", PriorityClass::kNormal}}; }),
+            {"f.yaml:2: tranche.limits.priorityClasses: classes count with policy priority"}},
         Accepted{"keys_without_case", "{Enforcement: strict}", kStrict},
         Accepted{"unknown_key",
                  "{enforcement: strict, memroy: 4Gi}",
@@ -218,6 +219,12 @@ INSTANTIATE_TEST_SUITE_P(
                 "{enforcement: strict, memory: half}",
                 {".memory: 'half' is no amount of memory"}},
         Refused{"memory_zero", "{enforcement: strict, memory: 0}", {".memory: with no memory"}},
+        Refused{"memory_without_its_unit",
+                "{enforcement: elastic, memory: 8, memoryHard: 46068}",
+                {".memory: '8' is 8 bytes, and less than 1 MiB", ".memoryHard: '46068' is 46068"}},
+        Refused{"memory_part_of_a_byte",
+                "{enforcement: strict, memory: 0.5}",
+                {".memory: '0.5' is 1 bytes, and less than 1 MiB"}},
         Refused{"memory_negative",
                 "{enforcement: strict, memory: -1Gi}",
                 {".memory: '-1Gi' is no amount of memory"}},
@@ -292,7 +299,7 @@ TEST(Limits, APlainFileOfNvidiasHasNone) {
 
 TEST(Limits, AreReadBackAsTheyAreShown) {
   for (const auto* text :
-       {"equal", "none", "25%", "12.5%", "0.1%", "100%", "8Gi", "512Mi", "3Ti", "1Ki", "1000001"}) {
+       {"equal", "none", "25%", "12.5%", "0.1%", "100%", "8Gi", "512Mi", "3Ti", "1025Ki", "2000001"}) {
     const auto limit = parse_memory_limit(text);
     ASSERT_TRUE(limit) << text;
     EXPECT_EQ(to_text(*limit), text);
