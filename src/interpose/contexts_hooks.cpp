@@ -27,6 +27,20 @@ int made(int status) {
   return status;
 }
 
+// `create`: a CUresult.
+template <class Create>
+int make(int device, Create create) {
+  if (has_tenants() && is_over(part_of_device(device))) return kOutOfMemory;
+  return made(create());
+}
+
+bool has_primary(int device) {
+  unsigned flags = 0;
+  int is_active = 0;
+  return driver.cuDevicePrimaryCtxGetState(device, &flags, &is_active) == kSuccess &&
+         is_active != 0;
+}
+
 int destroy(Context context, int (*call)(void*)) {
   ContextChange change;
   const int status = call(context);
@@ -61,19 +75,21 @@ int cuInit(unsigned flags) {
 }
 
 int cuCtxCreate(void* context, unsigned flags, int device) {
-  return made(driver.cuCtxCreate(context, flags, device));
+  return make(device, [&] { return driver.cuCtxCreate(context, flags, device); });
 }
 int cuCtxCreate_v2(void* context, unsigned flags, int device) {
-  return made(driver.cuCtxCreate_v2(context, flags, device));
+  return make(device, [&] { return driver.cuCtxCreate_v2(context, flags, device); });
 }
 int cuCtxCreate_v3(void* context, void* affinity, int count, unsigned flags, int device) {
-  return made(driver.cuCtxCreate_v3(context, affinity, count, flags, device));
+  return make(device,
+              [&] { return driver.cuCtxCreate_v3(context, affinity, count, flags, device); });
 }
 int cuCtxCreate_v4(void* context, void* parameters, unsigned flags, int device) {
-  return made(driver.cuCtxCreate_v4(context, parameters, flags, device));
+  return make(device, [&] { return driver.cuCtxCreate_v4(context, parameters, flags, device); });
 }
 int cuDevicePrimaryCtxRetain(void* context, int device) {
-  const int status = made(driver.cuDevicePrimaryCtxRetain(context, device));
+  const auto retain = [&] { return driver.cuDevicePrimaryCtxRetain(context, device); };
+  const int status = has_primary(device) ? made(retain()) : make(device, retain);
   if (status == kSuccess) ContextState::set_primary(*static_cast<Context*>(context), device);
   return status;
 }

@@ -97,6 +97,15 @@ int launch_graph(void* exec, void* stream, bool twin, Launch launch) {
   return with_memory(exec, launch);
 }
 
+// Not what unloads, nor what sets a context's limits, which may lower them.
+constexpr bool is_load(const char* name) { return __builtin_strstr(name, "Load") != nullptr; }
+
+bool is_full() {
+  if (!tranche_is_gated.load(std::memory_order_relaxed)) return false;
+  const Part* part = current_part();
+  return part != nullptr && is_over(*part);
+}
+
 }  // namespace
 
 void forget_graphs() { graph_memory.reset(); }
@@ -114,6 +123,7 @@ void forget_graphs() { graph_memory.reset(); }
   }
 #define LOADS(symbol, name, version, twin, parameters, arguments) \
   int symbol parameters {                                         \
+    if (is_load(#name) && is_full()) return kOutOfMemory;         \
     const int status = driver.symbol arguments;                   \
     if (status == kSuccess) tell_of_memory();                     \
     return status;                                                \

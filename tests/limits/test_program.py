@@ -131,6 +131,41 @@ ok(cu.cuMemAlloc(1024 * MiB - {CONTEXT} - 64 * MiB))
 """)
 
 
+def test_contexts_and_modules_end_at_the_part_too(container):
+    """What they take is known when NVML has told it, and then there are no more of them."""
+    container.run(f"""
+def wait_for(what):
+    deadline = time.time() + 20
+    while not what():
+        assert time.time() < deadline, ok(cu.cuMemGetInfo())
+        time.sleep(0.02)
+
+contexts = []
+for _ in range(4):
+    contexts.append(ok(cu.cuCtxCreate(None, 0, 0)))
+    wait_for(lambda: ok(cu.cuMemGetInfo())[0] == max(0, 1024 * MiB - (len(contexts) + 1) * {CONTEXT}))
+
+def is_refused():
+    error, made = cu.cuCtxCreate(None, 0, 0)
+    if error != OUT_OF_MEMORY: ok(cu.cuCtxDestroy(made))
+    return error == OUT_OF_MEMORY
+wait_for(is_refused)
+GLOBALS = b'''
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .global .align 4 .b8 big[1000000];
+.visible .entry k() {{ ret; }}
+'''
+ok(cu.cuCtxSetCurrent(context))
+assert cu.cuModuleLoadData(GLOBALS)[0] == OUT_OF_MEMORY
+assert ok(cu.cuDevicePrimaryCtxRetain(0)) is not None  # it is there already
+for other in contexts: ok(cu.cuCtxDestroy(other))
+ok(cu.cuCtxSetCurrent(context))
+wait_for(lambda: cu.cuModuleLoadData(GLOBALS)[0] == cu.CUresult.CUDA_SUCCESS)
+""")
+
+
 def test_kernels_graphs_and_events(container):
     container.run("""
 module = ok(cu.cuModuleLoadData(PTX))
