@@ -21,19 +21,23 @@ std::int64_t now_ms() {
   return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
 }
 
-// -1: nobody listens there.
+constexpr int kNobodyThere = -1;
+constexpr int kMayNot = -2;
+
+// A descriptor, or one of the two.
 int connect_to(const char* path, std::int64_t deadline) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (strlen(path) >= sizeof(address.sun_path)) return -1;
+  if (strlen(path) >= sizeof(address.sun_path)) return kNobodyThere;
   strcpy(address.sun_path, path);
   const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return -1;
+  if (fd < 0) return kNobodyThere;
   while (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     // EAGAIN: its queue is full; a unix socket cannot be polled for that.
     if ((errno != EAGAIN && errno != EINTR) || now_ms() >= deadline) {
+      const bool is_denied = errno == EACCES || errno == EPERM;
       close(fd);
-      return -1;
+      return is_denied ? kMayNot : kNobodyThere;
     }
     const timespec nap{0, 1'000'000};
     nanosleep(&nap, nullptr);
@@ -129,7 +133,7 @@ Session::Outcome Session::refresh(int timeout_ms) {
   }
   const std::int64_t deadline = now_ms() + timeout_ms;
   const int fd = connect_to(path_, deadline);
-  if (fd < 0) return Outcome::kNobody;
+  if (fd < 0) return fd == kMayNot ? Outcome::kDenied : Outcome::kNobody;
   const Outcome outcome = register_at(fd, timeout_ms);
   if (outcome == Outcome::kRegistered) {
     socket_ = fd;

@@ -29,6 +29,7 @@ class Session {
   enum class Outcome : std::uint8_t {
     kRegistered,
     kNobody,    // no arbiter answers (yet)
+    kDenied,    // the socket may not be connected to (SELinux, seccomp, its rights)
     kRefused,   // it does: full, or its version or layout is not ours
     kNoMemory,  // the pages could not be mapped
   };

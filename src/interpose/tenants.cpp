@@ -34,6 +34,7 @@ std::atomic<bool> has_looked;
 unsigned tenant_count;
 Later<Tenant> tenants[kMaxTenants];
 char paths[kMaxTenants][108];
+std::atomic<Session::Outcome> last_outcome;  // of a tenant that did not register
 std::atomic<std::uint64_t> first_try;
 std::atomic<std::uint64_t> last_try;
 
@@ -73,7 +74,11 @@ bool open(unsigned i, int timeout) {
   Tenant& t = tenant(i);
   const Guard guard(t.lock);
   if (t.is_open) return true;
-  if (t.session.open(paths[i], timeout) != Session::Outcome::kRegistered) return false;
+  const Session::Outcome outcome = t.session.open(paths[i], timeout);
+  if (outcome != Session::Outcome::kRegistered) {
+    last_outcome.store(outcome, std::memory_order_relaxed);
+    return false;
+  }
   const wire::PolicyPage& page = t.policy();
   const unsigned count =
       page.device_count < wire::kMaxDevices ? page.device_count : wire::kMaxDevices;
@@ -92,6 +97,23 @@ bool all_open() {
     if (!is_open(i)) return false;
   }
   return true;
+}
+
+// Why GPU memory is refused.
+const char* reason(Session::Outcome outcome) {
+  switch (outcome) {
+    case Session::Outcome::kDenied:
+      return "GPU memory is refused: the arbiter's socket under /run/tranche may not be connected "
+             "to (SELinux or seccomp of this container?)";
+    case Session::Outcome::kRefused:
+      return "GPU memory is refused: the arbiter does not take this process (the library is of "
+             "another release, so restart the Pod; or 1024 processes of this container use GPUs)";
+    case Session::Outcome::kNoMemory:
+      return "GPU memory is refused: no memory to map the arbiter's pages";
+    default:
+      return "no arbiter answers under /run/tranche: GPU memory is refused until one does (is the "
+             "container 'arbiter' of Tranche's agent on this node running?)";
+  }
 }
 
 std::uint64_t patience_left() {
@@ -139,10 +161,7 @@ void join(bool patient) {
     nap_ns(20'000'000);
   }
   static unsigned once;
-  say("no arbiter answers under /run/tranche: GPU memory is refused until one does (is the "
-      "container "
-      "'arbiter' of Tranche's agent on this node running?)",
-      &once);
+  say(reason(last_outcome.load(std::memory_order_relaxed)), &once);
 }
 
 void keep_joined() {

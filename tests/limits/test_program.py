@@ -2,8 +2,11 @@
 program in a container that was promised a part of a GPU."""
 
 import os
+import socket
+import struct
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -55,8 +58,8 @@ class Container:
         self.env = clean_environment(LD_LIBRARY_PATH=BUILD / "sim", LD_PRELOAD=LIMITER, **machine)
         self.env["TENANT"] = str(tenants.folder / tenant)
 
-    def start(self, body: str) -> subprocess.Popen:
-        command = ["unshare", "--mount", "sh", "-c", CONTAINER, "sh", sys.executable, "-c", PRELUDE + body]
+    def start(self, body: str, *unshare: str) -> subprocess.Popen:
+        command = ["unshare", "--mount", *unshare, "sh", "-c", CONTAINER, "sh", sys.executable, "-c", PRELUDE + body]
         pipe = subprocess.PIPE
         return subprocess.Popen(command, env=self.env, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
 
@@ -187,6 +190,44 @@ for _ in range(10): ok(cu.cuGraphLaunch(execution, stream))
 ok(cu.cuStreamSynchronize(stream))
 ok(cu.cuGraphExecDestroy(execution))
 """)
+
+
+REFUSED = "assert cu.cuMemAlloc(MiB)[0] == OUT_OF_MEMORY"
+
+
+def test_why_memory_is_refused_is_said(container):
+    path = container.tenants.socket("mine")
+    user = ("--user", "--map-root-user")
+    # In a user name space it is a tenant like any other.
+    _, err = (program := container.start("ok(cu.cuMemAlloc(MiB))", *user)).communicate(timeout=120)
+    assert program.returncode == 0 and err == "", err
+    os.chown(path, 1, 1)
+    path.chmod(0o600)
+    _, err = (program := container.start(REFUSED, *user)).communicate(timeout=120)
+    assert program.returncode == 0, err
+    assert "may not be connected to (SELinux or seccomp of this container?)" in err
+
+
+def test_an_arbiter_of_another_release_is_said(container):
+    path = container.tenants.socket("mine")
+    path.unlink()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as other:
+        other.bind(str(path))
+        other.listen(64)
+
+        def refuse():
+            while True:
+                peer, _ = other.accept()
+                if not peer.recv(64):
+                    return
+                peer.send(struct.pack("=IIIIQII", ours.HELLO_MAGIC, ours.WELCOME, 2, 0, 0, 0, 0))
+
+        threading.Thread(target=refuse, daemon=True).start()
+        _, err = (program := container.start(REFUSED)).communicate(timeout=120)
+        assert program.returncode == 0, err
+        assert "the arbiter does not take this process (the library is of another release" in err
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as last:
+            last.connect(str(path))
 
 
 def test_what_one_cannot_have_another_has(container):
