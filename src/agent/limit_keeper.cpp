@@ -146,9 +146,9 @@ bool LimitKeeper::follow_one(TenantStore& tenants, const std::string& id, const 
       wanted = tenant_limits(id, grant.resource.value, *limits);
       if (wanted && keeps_class) wanted->priority = given;
       if (wanted && settings_ && settings_->contains(id)) {
-        auto set = this->set(*wanted, id, *resource);
-        if (set) wanted = set;
-        answers.insert_or_assign(id, std::move(set));
+        auto tried = set(*wanted, *resource);
+        if (!tried.empty() && tried.back()) wanted = tried.back();
+        answers.insert_or_assign(id, std::move(tried));
       }
     }
   } else if (resource != nullptr && wanted) {
@@ -166,11 +166,16 @@ bool LimitKeeper::follow_one(TenantStore& tenants, const std::string& id, const 
   return put.value_or(false);
 }
 
-Result<limit::TenantLimits> LimitKeeper::set(const limit::TenantLimits& promised,
-                                             const std::string& id,
-                                             const offer::ResourceOffer& resource) {
-  const auto& [values, raising] = settings_->at(id);
-  return with_setting(promised, values, resource, promised_elsewhere(id, resource), raising);
+// As far as one can be kept.
+std::vector<Result<limit::TenantLimits>> LimitKeeper::set(const limit::TenantLimits& promised,
+                                                          const offer::ResourceOffer& resource) {
+  std::vector<Result<limit::TenantLimits>> tried;
+  const auto elsewhere = promised_elsewhere(promised.id, resource);
+  for (const auto& [values, raising] : settings_->at(promised.id)) {
+    tried.push_back(with_setting(promised, values, resource, elsewhere, raising));
+    if (tried.back()) break;
+  }
+  return tried;
 }
 
 std::map<std::string, PromisedElsewhere> LimitKeeper::promised_elsewhere(

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "agent/grant_store.h"
 #include "agent/limit_library.h"
@@ -47,16 +48,17 @@ class LimitKeeper {
   void follow(const offer::Offer& offer);
 
   // What is set for containers that run, by tenant, from now on: over what the offer
-  // promises. Until the first call tenants that were set before this agent began keep what they
-  // have. Answers, by tenant, what holds now, or why the setting is refused.
+  // promises. Of a tenant's settings the first that can be kept holds, else the promise. Until the
+  // first call tenants that were set before this agent began keep what they have. Answers, by
+  // tenant, of each setting that was tried why it is refused, and at the end what holds.
   struct Setting {
     cluster::LimitSetting values;
     Raising raising = Raising::kAllowed;
   };
-  using Settings = std::map<std::string, Setting>;
+  using Settings = std::map<std::string, std::vector<Setting>>;
+  using Answers = std::map<std::string, std::vector<Result<limit::TenantLimits>>>;
   // `pod_classes`: the priorityClassName of the Pod that each tenant belongs to.
-  std::map<std::string, Result<limit::TenantLimits>> settle(
-      Settings settings, std::map<std::string, std::string> pod_classes = {});
+  Answers settle(Settings settings, std::map<std::string, std::string> pod_classes = {});
   // Whether the offer gives Pods classes by their PriorityClass.
   bool maps_classes() const;
 
@@ -74,12 +76,11 @@ class LimitKeeper {
 
  private:
   Result<TenantStore*> tenants();
-  using Answers = std::map<std::string, Result<limit::TenantLimits>>;
   Answers follow_all();
   bool follow_one(TenantStore& tenants, const std::string& id, const offer::Grant& grant,
                   Answers& answers);
-  Result<limit::TenantLimits> set(const limit::TenantLimits& promised, const std::string& id,
-                                  const offer::ResourceOffer& resource);
+  std::vector<Result<limit::TenantLimits>> set(const limit::TenantLimits& promised,
+                                               const offer::ResourceOffer& resource);
   std::map<std::string, PromisedElsewhere> promised_elsewhere(const std::string& id,
                                                               const offer::ResourceOffer& resource);
   void sweep_tenants(std::span<const cluster::HeldDevices> held);

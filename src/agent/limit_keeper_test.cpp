@@ -341,9 +341,10 @@ class LimitSettingsKept : public LimitKeeperTest {
     grant("t2", {"GPU-a::1"}, offer_);
     keeper_->follow(offer_);
   }
-  static LimitKeeper::Setting memory(std::string text, Raising raising = Raising::kAllowed) {
-    return {{.resource = kGpu.value, .memory = std::move(text), .compute = {}, .priority = {}},
-            raising};
+  static std::vector<LimitKeeper::Setting> memory(std::string text,
+                                                  Raising raising = Raising::kAllowed) {
+    return {{{.resource = kGpu.value, .memory = std::move(text), .compute = {}, .priority = {}},
+             raising}};
   }
   std::optional<std::uint64_t> mib(const std::string& tenant) const {
     const auto bytes = promised(tenant).devices.at(0).memory_bytes;
@@ -355,7 +356,7 @@ class LimitSettingsKept : public LimitKeeperTest {
 
 TEST_F(LimitSettingsKept, LoweredAndTakenBack) {
   const auto answers = keeper_->settle({{"t1", memory("100Mi")}});
-  ASSERT_TRUE(answers.at("t1")) << answers.at("t1").error().message();
+  ASSERT_TRUE(answers.at("t1").at(0)) << answers.at("t1").at(0).error().message();
   EXPECT_EQ(mib("t1"), 100U);
   EXPECT_TRUE(promised("t1").set_by_operator);
   EXPECT_EQ(mib("t2"), 250U);
@@ -368,14 +369,14 @@ TEST_F(LimitSettingsKept, LoweredAndTakenBack) {
 
 TEST_F(LimitSettingsKept, RaisedOnlyByWhatIsPromisedToNobody) {
   auto answers = keeper_->settle({{"t1", memory("400Mi")}});
-  ASSERT_FALSE(answers.at("t1"));
-  EXPECT_EQ(answers.at("t1").error().code, Code::kFailedPrecondition);
-  EXPECT_THAT(answers.at("t1").error().message(),
+  ASSERT_FALSE(answers.at("t1").at(0));
+  EXPECT_EQ(answers.at("t1").at(0).error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(answers.at("t1").at(0).error().message(),
               HasSubstr("400 MiB cannot be kept: GPU-a has 1000 MiB, and 750 MiB of them"));
   EXPECT_EQ(mib("t1"), 250U) << "what was promised stands";
   answers = keeper_->settle({{"t2", memory("100Mi")}});
   answers = keeper_->settle({{"t1", memory("400Mi")}, {"t2", memory("100Mi")}});
-  EXPECT_TRUE(answers.at("t1"));
+  EXPECT_TRUE(answers.at("t1").at(0));
   EXPECT_EQ(mib("t1"), 400U);
   EXPECT_EQ(mib("t2"), 100U);
 }
@@ -383,25 +384,42 @@ TEST_F(LimitSettingsKept, RaisedOnlyByWhatIsPromisedToNobody) {
 TEST_F(LimitSettingsKept, WhatWasGrantedAnewIsNotPromisedTwice) {
   grant("t3", {"GPU-a::1"}, offer_);  // t2 is gone, and its grant is kept a while
   const auto answers = keeper_->settle({{"t1", memory("251Mi")}});
-  ASSERT_FALSE(answers.at("t1"));
-  EXPECT_THAT(answers.at("t1").error().message(), HasSubstr("750 MiB of them"));
+  ASSERT_FALSE(answers.at("t1").at(0));
+  EXPECT_THAT(answers.at("t1").at(0).error().message(), HasSubstr("750 MiB of them"));
 }
 
 TEST_F(LimitSettingsKept, OversubscribedAnythingGoes) {
   auto loose = rules();
   loose.oversubscribe = true;
   keeper_->follow(offered(loose));
-  EXPECT_TRUE(keeper_->settle({{"t1", memory("none")}}).at("t1"));
+  EXPECT_TRUE(keeper_->settle({{"t1", memory("none")}}).at("t1").at(0));
   EXPECT_EQ(mib("t1"), std::nullopt);
 }
 
+TEST_F(LimitSettingsKept, TheFirstThatCanBeKeptHolds) {
+  auto settings = memory("400Mi");
+  for (const auto& [text, raising] : {std::pair{"lots", Raising::kAllowed},
+                                      {"300Mi", Raising::kRefused},
+                                      {"100Mi", Raising::kRefused},
+                                      {"50Mi", Raising::kRefused}}) {
+    settings.push_back(memory(text, raising).front());
+  }
+  const auto tried = keeper_->settle({{"t1", settings}}).at("t1");
+  ASSERT_EQ(tried.size(), 4U) << "what is behind the one that holds is not tried";
+  EXPECT_EQ(tried[0].error().code, Code::kFailedPrecondition);
+  EXPECT_EQ(tried[1].error().code, Code::kInvalidArgument);
+  EXPECT_EQ(tried[2].error().code, Code::kPermission);
+  EXPECT_EQ(tried[3].value(), promised("t1"));
+  EXPECT_EQ(mib("t1"), 100U);
+}
+
 TEST_F(LimitSettingsKept, WhoeverOwnsThePodOnlyLowers) {
-  EXPECT_TRUE(keeper_->settle({{"t1", memory("100Mi", Raising::kRefused)}}).at("t1"));
+  EXPECT_TRUE(keeper_->settle({{"t1", memory("100Mi", Raising::kRefused)}}).at("t1").at(0));
   EXPECT_EQ(mib("t1"), 100U);
   EXPECT_FALSE(promised("t1").set_by_operator);
   const auto answers = keeper_->settle({{"t1", memory("300Mi", Raising::kRefused)}});
-  ASSERT_FALSE(answers.at("t1"));
-  EXPECT_EQ(answers.at("t1").error().code, Code::kPermission);
+  ASSERT_FALSE(answers.at("t1").at(0));
+  EXPECT_EQ(answers.at("t1").at(0).error().code, Code::kPermission);
   EXPECT_EQ(mib("t1"), 250U);
 }
 

@@ -43,7 +43,8 @@ std::string tenant_of(const LimitSetting& setting, const std::vector<cluster::He
 struct Wanted {
   LimitSetting setting;
   Raising raising = Raising::kAllowed;
-  std::string tenant;  // "": none
+  std::string tenant;      // "": none
+  std::size_t before = 0;  // how many of the tenant's come before it
 };
 
 std::vector<cluster::Pod>::const_iterator pod_of(const cluster::HeldDevices& held,
@@ -69,7 +70,7 @@ LimitSetting annotated_setting(const cluster::Pod& pod) {
           .priority = value(kClassAnnotation)};
 }
 
-// Unless the operator set something for the container.
+// Behind what the operator set for the container.
 void add_annotated(const cluster::HeldDevices& held, const std::vector<cluster::Pod>& pods,
                    std::vector<Wanted>& wanted) {
   const auto pod = pod_of(held, pods);
@@ -78,9 +79,7 @@ void add_annotated(const cluster::HeldDevices& held, const std::vector<cluster::
   if (setting.is_empty()) return;
   setting.container = held.container;
   setting.resource = held.resource;
-  const bool is_set = std::ranges::any_of(
-      wanted, [&](const Wanted& other) { return other.setting.is_about(setting); });
-  if (!is_set) wanted.push_back({std::move(setting), Raising::kRefused, {}});
+  wanted.push_back({std::move(setting), Raising::kRefused, {}});
 }
 
 // The PriorityClass of each tenant's Pod.
@@ -114,18 +113,19 @@ std::vector<LimitOutcome::Device> devices_of(const limit::TenantLimits& limits) 
   return devices;
 }
 
-LimitOutcome outcome_of(const Wanted& wanted,
-                        const std::map<std::string, Result<limit::TenantLimits>>& answers) {
+LimitOutcome outcome_of(const Wanted& wanted, const LimitKeeper::Answers& answers) {
   LimitOutcome outcome{.setting = wanted.setting, .devices = {}};
-  const auto answer = answers.find(wanted.tenant);
-  if (wanted.tenant.empty() || answer == answers.end()) {
+  const auto tried = answers.find(wanted.tenant);
+  if (wanted.tenant.empty() || tried == answers.end()) {
     outcome.message = "no running container holds the resource with limits";
-  } else if (answer->second) {
+  } else if (wanted.before >= tried->second.size()) {
+    outcome.message = "a newer setting of the container holds";
+  } else if (const auto& answer = tried->second[wanted.before]; answer) {
     outcome.state = LimitOutcome::State::kHolds;
-    outcome.devices = devices_of(*answer->second);
+    outcome.devices = devices_of(*answer);
   } else {
     outcome.state = LimitOutcome::State::kRefused;
-    outcome.message = answer->second.error().message();
+    outcome.message = answer.error().message();
   }
   return outcome;
 }
@@ -201,8 +201,10 @@ std::optional<SettingFollower::Outcomes> SettingFollower::obey(const Settings& s
       return pod.uid == one.setting.uid && pod.ns == one.setting.ns && pod.name == one.setting.pod;
     });
     if (is_meant) one.tenant = tenant_of(one.setting, held, tenants);
-    // The operator's come first.
-    if (!one.tenant.empty()) by_tenant.try_emplace(one.tenant, one.setting, one.raising);
+    if (one.tenant.empty()) continue;
+    auto& settings_of_tenant = by_tenant[one.tenant];
+    one.before = settings_of_tenant.size();
+    settings_of_tenant.push_back({one.setting, one.raising});
   }
   const auto answers = keeper.settle(std::move(by_tenant), classes_of(held, *pods, tenants));
   Outcomes outcomes;
@@ -237,7 +239,7 @@ cluster::StandingEvents::Matters SettingFollower::refusals() {
                       .warning = true,
                       .reason = reason,
                       .action = "Limit",
-                      .note = fmt::format("container {}, {}: {}; what was promised stands",
+                      .note = fmt::format("container {}, {}: {}; it is not in force",
                                           setting.container, setting.resource, outcome.message),
                       .reporter = {},
                       .instance = {},

@@ -6,7 +6,7 @@
 //
 // And what whoever owns a Pod asks for by its annotations (tranche.dev/memory, tranche.dev/compute,
 // tranche.dev/class), for all its containers: that may only lower, and gives way to what the
-// operator set for the container.
+// operator set for the container, as long as that can be kept.
 //
 // look() is called at intervals, by one thread.
 

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/file_identity.h"
 #include "support/fake_clock.h"
 #include "support/fake_objects.h"
 #include "support/log_recorder.h"
@@ -124,12 +125,12 @@ class SettingFollowerTest : public testing::Test {
         {"spec", {{"nodeName", "n1"}}}};
     ASSERT_EQ(objects_.put(cluster::kPod, pod.dump()).uid, uid_);
   }
-  std::optional<LimitOutcome> answered() {
+  std::optional<LimitOutcome> answered(std::size_t which = 0) {
     const auto node = node_->node();
     if (!node || !node->annotations.contains(cluster::kLimitStatusAnnotation)) return std::nullopt;
     const auto all =
         cluster::decode_limit_outcomes(node->annotations.at(cluster::kLimitStatusAnnotation));
-    return all.value().at(0);
+    return all.value().at(which);
   }
   bool look_until(const std::function<bool()>& done) {
     return test::eventually([&] {
@@ -143,8 +144,9 @@ class SettingFollowerTest : public testing::Test {
       return answer && answer->state == state && answer->setting.memory == memory;
     });
   }
+  std::filesystem::path tenant_file() const { return dir_.path() / "s/tenants/t1.json"; }
   std::uint64_t mib() const {
-    const auto text = FsRoot().read(dir_.path() / "s/tenants/t1.json");
+    const auto text = FsRoot().read(tenant_file());
     return limit::decode(text.value()).value().devices.at(0).memory_bytes.value_or(0) >> 20U;
   }
   std::vector<std::string> events() {
@@ -199,6 +201,55 @@ TEST_F(SettingFollowerTest, ARefusalIsAnsweredAndToldOnce) {
   order(cluster::encode(std::vector{setting("lots")}));
   ASSERT_TRUE(is(LimitOutcome::State::kRefused, "lots"));
   EXPECT_EQ(events().size(), 2U);
+}
+
+// As `tranche limit set` orders: the one that holds stays behind the new one until that is
+// answered.
+TEST_F(SettingFollowerTest, WhatIsRefusedLeavesWhatHoldsUntouched) {
+  order(cluster::encode(std::vector{setting("100Mi")}));
+  ASSERT_TRUE(is(LimitOutcome::State::kHolds, "100Mi"));
+  const auto written = identify(tenant_file());
+  for (const auto* const refused : {"600Mi", "lots"}) {
+    order(cluster::encode(std::vector{setting(refused), setting("100Mi")}));
+    ASSERT_TRUE(is(LimitOutcome::State::kRefused, refused));
+    EXPECT_EQ(identify(tenant_file()), written) << "limits/v1 is not written in between";
+    order(cluster::encode(std::vector{setting("100Mi")}));
+    ASSERT_TRUE(is(LimitOutcome::State::kHolds, "100Mi"));
+    EXPECT_EQ(identify(tenant_file()), written);
+  }
+  order(cluster::encode(std::vector{setting("200Mi"), setting("100Mi")}));
+  ASSERT_TRUE(is(LimitOutcome::State::kHolds, "200Mi"));
+  EXPECT_EQ(mib(), 200U);
+  EXPECT_EQ(answered(1)->state, LimitOutcome::State::kWaiting);
+  EXPECT_EQ(answered(1)->message, "a newer setting of the container holds");
+  EXPECT_NE(identify(tenant_file()), written) << "a write is seen";
+}
+
+TEST_F(SettingFollowerTest, WhatIsRefusedLeavesThePodsAnnotationInForce) {
+  annotate("100Mi");
+  ASSERT_TRUE(look_until([&] {
+    clock_.advance(SettingFollower::kAskAgain);
+    return mib() == 100;
+  }));
+  const auto written = identify(tenant_file());
+  order(cluster::encode(std::vector{setting("600Mi")}));
+  ASSERT_TRUE(is(LimitOutcome::State::kRefused, "600Mi"));
+  EXPECT_EQ(identify(tenant_file()), written);
+}
+
+// The command may be killed before it takes back what is refused.
+TEST_F(SettingFollowerTest, TheNextAgentLeavesWhatHoldsBehindARefusal) {
+  order(cluster::encode(std::vector{setting("600Mi"), setting("100Mi")}));
+  ASSERT_TRUE(is(LimitOutcome::State::kRefused, "600Mi"));
+  const auto written = identify(tenant_file());
+  keeper_.emplace(
+      LimitKeeper::Options{.library = dir_.path() / "library.so", .state_dir = dir_.path() / "s"},
+      *grants_, log_.log());
+  keeper_->follow({.resources = {resource_}});
+  follower_.emplace(objects_, *node_, *pods_, clock_, log_.log());
+  ASSERT_TRUE(look_until([&] { return kubelet_.asked > 1; }));
+  EXPECT_EQ(identify(tenant_file()), written);
+  EXPECT_EQ(mib(), 100U);
 }
 
 TEST_F(SettingFollowerTest, APodsAnnotationLowersUntilTheOperatorSetsSomething) {

@@ -69,6 +69,19 @@ std::vector<LimitOutcome> outcomes_of(const cluster::Node& node) {
   return cluster::decode_limit_outcomes(text).value_or(std::vector<LimitOutcome>());
 }
 
+// What the agent says of exactly this setting; nullopt: nothing yet.
+std::optional<LimitOutcome> answer_to(const LimitSetting& setting, const cluster::Node& node) {
+  for (auto& outcome : outcomes_of(node)) {
+    if (outcome.setting == setting) return std::move(outcome);
+  }
+  return std::nullopt;
+}
+
+bool is_refused(const LimitSetting& setting, const cluster::Node& node) {
+  const auto answer = answer_to(setting, node);
+  return answer && answer->state == LimitOutcome::State::kRefused;
+}
+
 bool is_chosen(const LimitSetting& setting, const cluster::Pod& pod, const LimitOptions& options) {
   return setting.uid == pod.uid &&
          (options.container.empty() || options.container == setting.container) &&
@@ -114,14 +127,16 @@ Result<void> write(cluster::Objects& objects, const std::string& name, const clu
     std::set<std::string> uids;
     for (const auto& pod : pods.items) uids.insert(pod.uid);
     std::erase_if(settings, [&](const auto& one) { return !uids.contains(one.uid); });
-    change(settings);
+    change(settings, node);
     if (settings.size() > LimitSetting::kMost) {
       return fail(Code::kFailedPrecondition,
                   fmt::format("Node {} has {} settings already", name, LimitSetting::kMost),
                   "reset some of them: tranche limit reset POD");
     }
+    auto text = settings.empty() ? std::string() : cluster::encode(settings);
+    if (text == annotation(node, cluster::kLimitSettingsAnnotation)) return {};
     json value;  // null: taken away
-    if (!settings.empty()) value = cluster::encode(settings);
+    if (!text.empty()) value = std::move(text);
     const json patch = {
         {"metadata",
          {{"resourceVersion", node.resource_version},
@@ -135,17 +150,34 @@ Result<void> write(cluster::Objects& objects, const std::string& name, const clu
   }
 }
 
-void put(Settings& settings, const LimitSetting& setting) {
-  std::erase_if(settings, [&](const auto& one) { return one.is_about(setting); });
-  if (!setting.is_empty()) settings.push_back(setting);
+// What is set of `chosen` now, or was last: one that a command left refused is passed over.
+// nullptr: nothing.
+const LimitSetting* set_now(const Settings& settings, const LimitSetting& chosen,
+                            const cluster::Node& node) {
+  const LimitSetting* first = nullptr;
+  for (const auto& one : settings) {
+    if (!one.is_about(chosen)) continue;
+    if (!is_refused(one, node)) return &one;
+    if (first == nullptr) first = &one;
+  }
+  return first;
 }
 
-// What the agent says of exactly this setting; nullopt: nothing yet.
-std::optional<LimitOutcome> answer_to(const LimitSetting& setting, const cluster::Node& node) {
-  for (auto& outcome : outcomes_of(node)) {
-    if (outcome.setting == setting) return std::move(outcome);
-  }
-  return std::nullopt;
+// `setting` before all others of its container and resource: these hold as long as it does not.
+void put_first(Settings& settings, const LimitSetting& setting) {
+  std::erase(settings, setting);
+  const auto place =
+      std::ranges::find_if(settings, [&](const auto& one) { return one.is_about(setting); });
+  settings.insert(place, setting);
+}
+
+// Those that `setting` has come before are not needed any more.
+void erase_behind(Settings& settings, const LimitSetting& setting) {
+  const auto place = std::ranges::find(settings, setting);
+  if (place == settings.end()) return;
+  settings.erase(std::remove_if(place + 1, settings.end(),
+                                [&](const auto& one) { return one.is_about(setting); }),
+                 settings.end());
 }
 
 std::string too_late(const LimitOptions& options, const std::string& node,
@@ -164,27 +196,30 @@ Result<LimitReport> set(cluster::Objects& objects, const LimitOptions& options,
                         const cluster::Pod& pod, const std::stop_token& stop) {
   const cluster::Call call{.stop = stop};
   ASSIGN_OR_RETURN(auto wanted, choose(pod, options));
-  std::optional<LimitSetting> before;
-  TRY(write(objects, pod.node, call, [&](Settings& settings) {
-    const auto known =
-        std::ranges::find_if(settings, [&](const auto& one) { return one.is_about(wanted); });
-    before = known == settings.end() ? std::nullopt : std::optional(*known);
-    if (before) wanted = *before;
+  const auto chosen = wanted;
+  bool was_set = false;
+  TRY(write(objects, pod.node, call, [&](Settings& settings, const cluster::Node& node) {
+    const auto* const now = set_now(settings, chosen, node);
+    wanted = now == nullptr ? chosen : *now;
     if (!options.memory.empty()) wanted.memory = options.memory;
     if (!options.compute.empty()) wanted.compute = options.compute;
     if (!options.priority.empty()) wanted.priority = options.priority;
-    put(settings, wanted);
+    was_set = std::ranges::find(settings, wanted) != settings.end();
+    put_first(settings, wanted);
   }));
   const auto end = SteadyClock::now() + options.timeout;
   while (true) {
     ASSIGN_OR_RETURN(const auto node, find_node(objects, pod.node, call));
     const auto answer = answer_to(wanted, node);
     const auto state = answer ? answer->state : LimitOutcome::State::kWaiting;
-    if (state == LimitOutcome::State::kHolds) return LimitReport{{*answer}, ""};
+    if (state == LimitOutcome::State::kHolds) {
+      TRY(write(objects, pod.node, call,
+                [&](Settings& settings, const cluster::Node&) { erase_behind(settings, wanted); }));
+      return LimitReport{{*answer}, ""};
+    }
     if (state == LimitOutcome::State::kRefused) {
-      TRY(write(objects, pod.node, call, [&](Settings& settings) {
-        std::erase(settings, wanted);
-        if (before) put(settings, *before);
+      TRY(write(objects, pod.node, call, [&](Settings& settings, const cluster::Node&) {
+        if (!was_set) std::erase(settings, wanted);
       }));
       return LimitReport{{*answer}, "refused: " + answer->message};
     }
@@ -199,7 +234,8 @@ Result<LimitReport> reset(cluster::Objects& objects, const LimitOptions& options
                           const cluster::Pod& pod, const std::stop_token& stop) {
   const cluster::Call call{.stop = stop};
   const auto chosen = [&](const LimitSetting& one) { return is_chosen(one, pod, options); };
-  TRY(write(objects, pod.node, call, [&](Settings& settings) { std::erase_if(settings, chosen); }));
+  TRY(write(objects, pod.node, call,
+            [&](Settings& settings, const cluster::Node&) { std::erase_if(settings, chosen); }));
   const auto end = SteadyClock::now() + options.timeout;
   while (true) {
     ASSIGN_OR_RETURN(const auto node, find_node(objects, pod.node, call));

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 
 #include "cluster/node.h"
@@ -120,6 +122,66 @@ TEST_F(LimitWorkTest, WhatIsRefusedIsTakenBack) {
   EXPECT_EQ(report->finding, "refused: cannot be kept");
   ASSERT_EQ(settings().size(), 1U);
   EXPECT_EQ(settings()[0].memory, "1Gi") << "what was set before stands";
+  const auto again = run(options(Verb::kSet, "1Gi"));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->finding, "");
+}
+
+TEST_F(LimitWorkTest, WhatHoldsStaysInTheOrderUntilTheNewOneHolds) {
+  std::mutex mutex;
+  std::set<std::string> seen;  // every order that stood: its memories
+  const auto watch = [&](const std::vector<LimitSetting>& order) {
+    std::string line;
+    for (const auto& one : order) line += one.memory + ' ';
+    const std::scoped_lock lock(mutex);
+    seen.insert(line);
+  };
+  answer([&](const LimitSetting& setting) {
+    watch(settings());
+    auto outcome = holds(setting);
+    if (setting.memory == "80Gi") outcome.state = LimitOutcome::State::kRefused;
+    return outcome;
+  });
+  ASSERT_TRUE(run(options(Verb::kSet, "1Gi")));
+  ASSERT_TRUE(run(options(Verb::kSet, "2Gi")));
+  ASSERT_EQ(settings().size(), 1U) << "the one before is taken away";
+  ASSERT_TRUE(run(options(Verb::kSet, "80Gi")));
+  agent_ = {};
+  EXPECT_EQ(settings().at(0).memory, "2Gi");
+  EXPECT_EQ(settings().size(), 1U);
+  seen.erase("2Gi ");  // whether it was looked at in between
+  EXPECT_THAT(seen, testing::ElementsAre("1Gi ", "2Gi 1Gi ", "80Gi 2Gi "));
+}
+
+// A command that was killed has left a setting that is refused: the next is not made on top of it.
+TEST_F(LimitWorkTest, ASettingThatWasLeftRefusedIsPassedOver) {
+  const auto of = [&](const char* memory) {
+    return LimitSetting{.ns = "shop",
+                        .pod = "p",
+                        .uid = uid_,
+                        .container = "main",
+                        .resource = "nvidia.com/gpu",
+                        .memory = memory};
+  };
+  const auto refused = LimitOutcome{.setting = of("80Gi"), .state = LimitOutcome::State::kRefused};
+  const json node = {
+      {"metadata",
+       {{"name", "n1"},
+        {"annotations",
+         {{cluster::kLimitSettingsAnnotation, cluster::encode(std::vector{of("80Gi"), of("1Gi")})},
+          {cluster::kLimitStatusAnnotation,
+           cluster::encode(std::vector{refused, holds(of("1Gi"))})}}}}}};
+  objects_.put(cluster::kNode, node.dump());
+  answer([&](const LimitSetting& setting) {
+    return setting.memory == "80Gi" ? LimitOutcome{.setting = setting, .state = refused.state}
+                                    : holds(setting);
+  });
+  auto more = options(Verb::kSet);
+  more.compute = "10%";
+  ASSERT_TRUE(run(more));
+  ASSERT_EQ(settings().size(), 1U);
+  EXPECT_EQ(settings()[0].memory, "1Gi");
+  EXPECT_EQ(settings()[0].compute, "10%");
 }
 
 TEST_F(LimitWorkTest, ANodeWhoseAgentDoesNotAnswer) {

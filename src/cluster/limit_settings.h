@@ -8,6 +8,9 @@
 // {"version":"limit-settings/v1","settings":[{"namespace":...,"pod":...,"uid":...,"container":...,
 //  "resource":"nvidia.com/gpu.shared","memory":"8Gi","compute":"30%","class":"best-effort"}]}
 //
+// Of several for the same resource of the same container the first that can be kept holds: who
+// changes a setting leaves the one that is in force behind the new one, until that holds.
+//
 // tranche.dev/limits-status is the agent's answer, one entry for each setting that it knows:
 //
 // {"version":"limit-status/v1","settings":[{...as above...,"state":"holds","message":"...",
@@ -52,8 +55,8 @@ struct LimitSetting {
 struct LimitOutcome {
   enum class State {
     kHolds,    // in force
-    kRefused,  // the message says why; what was promised stands
-    kWaiting,  // the container does not hold the resource (yet)
+    kRefused,  // the message says why; what stands behind it holds, else what was promised
+    kWaiting,  // the container does not hold the resource (yet), or another setting of it holds
   };
   struct Device {
     std::string uuid;

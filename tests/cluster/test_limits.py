@@ -173,6 +173,11 @@ def limit(lab, *words: str) -> subprocess.CompletedProcess:
     )
 
 
+def tenant_files(lab, node: str) -> str:
+    """Each file's name, number and last change: another one after any write."""
+    return lab.node(node).run("sh", "-c", "stat -c '%n %i %z' /var/lib/tranche/tenants/*.json").out
+
+
 def can_hold(lab, name: str, memory: str) -> bool:
     command = f"tranche-load hold --memory {memory} --duration 100ms; echo code=$?"
     return lab.exec(name, "bash", "-c", command).rstrip().endswith("code=0")
@@ -199,11 +204,13 @@ def test_the_operator_sets_limits_of_a_container_that_runs(lab):
             lab.kubectl("annotate", "pod", "user", "tranche.dev/memory=2Gi")
 
             # 3 x 8 GiB are promised or on offer; of 45 GiB no more than 21 can be the user's.
+            before = tenant_files(lab, "l20")
             done = limit(lab, "set", "user", "--memory", "32Gi")
             assert done.returncode == 1
             assert "refused: memory: 32768 MiB cannot be kept" in done.stderr
             assert "cannot be kept" in wait_event(lab, "Pod", "user", "LimitSettingRefused")
-            lab.wait(lambda: can_hold(lab, "user", "14Gi"), "what was set before is put back")
+            assert can_hold(lab, "user", "14Gi"), "what was set before stands"
+            assert tenant_files(lab, "l20") == before, "limits/v1 is not written in between"
 
             agent = release.agents()["l20"]
             lab.kubectl("delete", "pod", "-n", release.namespace, agent["metadata"]["name"], "--wait")
