@@ -1,4 +1,4 @@
-// tranche limit set|get|reset POD: see docs/limits.md.
+// tranche limit set|get|reset POD, tranche limit list|prune: see docs/limits.md.
 
 #include <fmt/format.h>
 
@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/limit_overview.h"
+#include "cli/limit_show.h"
 #include "cli/limit_work.h"
 #include "config/command_line.h"
 #include "config/flag_table.h"
@@ -24,7 +26,7 @@ using Verb = LimitOptions::Verb;
 constexpr int kFinding = 1;
 constexpr int kUsage = 2;
 constexpr int kUnreachable = 3;
-constexpr std::string_view kUsageLine = "tranche limit set|get|reset POD";
+constexpr std::string_view kUsageLine = "tranche limit set|get|reset POD | list | prune";
 
 int refuse(std::string_view what) {
   fmt::print(stderr, "tranche limit: {}\nRun 'tranche limit --help' for the flags.\n", what);
@@ -35,6 +37,8 @@ std::optional<Verb> verb_from(std::string_view word) {
   if (word == "set") return Verb::kSet;
   if (word == "get") return Verb::kGet;
   if (word == "reset") return Verb::kReset;
+  if (word == "list") return Verb::kList;
+  if (word == "prune") return Verb::kPrune;
   return std::nullopt;
 }
 
@@ -84,6 +88,15 @@ int end(const Error& error) {
   }
 }
 
+template <class Report>
+int end(const Result<Report>& report, const LimitOptions& options) {
+  if (!report) return end(report.error());
+  fmt::print("{}", show(*report, options));
+  if (report->finding.empty()) return 0;
+  fmt::print(stderr, "tranche limit: {}\n", report->finding);
+  return kFinding;
+}
+
 int run(const LimitOptions& options, const std::map<std::string, std::string>& environment) {
   const Log log(LogLevel::kWarn);
   const auto objects =
@@ -92,12 +105,14 @@ int run(const LimitOptions& options, const std::map<std::string, std::string>& e
     fmt::print(stderr, "tranche limit: {}\n", objects.error().message());
     return kUnreachable;
   }
-  const auto report = run_limit(**objects, options);
-  if (!report) return end(report.error());
-  fmt::print("{}", show(*report, options));
-  if (report->finding.empty()) return 0;
-  fmt::print(stderr, "tranche limit: {}\n", report->finding);
-  return kFinding;
+  switch (options.verb) {
+    case Verb::kList:
+      return end(list_limits(**objects, options.ns), options);
+    case Verb::kPrune:
+      return end(prune_limits(**objects), options);
+    default:
+      return end(run_limit(**objects, options), options);
+  }
 }
 
 }  // namespace
@@ -114,10 +129,12 @@ int run_limit_command(const Invocation& invocation) {
     return 0;
   }
   const auto verb = words->words.empty() ? std::nullopt : verb_from(words->words[0]);
-  if (!verb) return refuse("say what to do: set, get or reset");
-  if (words->words.size() != 2) return refuse("name one Pod");
+  if (!verb) return refuse("say what to do: set, get, reset, list or prune");
+  const bool one_pod = *verb != Verb::kList && *verb != Verb::kPrune;
+  if (one_pod && words->words.size() != 2) return refuse("name one Pod");
+  if (!one_pod && words->words.size() != 1) return refuse("list and prune are about no one Pod");
   const config::Sources sources{.flags = words->flags.flags, .environment = invocation.environment};
-  const auto options = config::load_limit_options(sources, *verb, words->words[1]);
+  const auto options = config::load_limit_options(sources, *verb, one_pod ? words->words[1] : "");
   if (!options) return refuse(options.error().message());
   return run(*options, invocation.environment);
 }

@@ -27,7 +27,4 @@ struct LimitReport {
 Result<LimitReport> run_limit(cluster::Objects& objects, const config::LimitOptions& options,
                               const std::stop_token& stop = {});
 
-// For stdout.
-std::string show(const LimitReport& report, const config::LimitOptions& options);
-
 }  // namespace tranche::cli

@@ -19,6 +19,7 @@ constexpr std::string_view kSettings = "limit-settings/v1";
 constexpr std::string_view kStatus = "limit-status/v1";
 constexpr std::size_t kLongestName = 317;  // a resource's: domain, slash, 63 characters
 constexpr std::size_t kLongestValue = 40;
+constexpr std::size_t kCutMessage = 200;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 50U;  // a petabyte
 constexpr std::array kStates = {
     std::pair{State::kHolds, std::string_view("holds")},
@@ -122,8 +123,8 @@ std::string encode_all(std::string_view version, const std::vector<Part>& parts)
 
 template <class Part>
 Result<std::vector<Part>> decode_all(std::string_view version, std::string_view text,
-                                     Part (*read)(const Fields&)) {
-  if (text.size() > LimitSetting::kLongest) {
+                                     std::size_t longest, Part (*read)(const Fields&)) {
+  if (text.size() > longest) {
     return fail(Code::kInvalidArgument, fmt::format("{} bytes are too many", text.size()));
   }
   ASSIGN_OR_RETURN(const auto root, json::parse(text));
@@ -133,7 +134,7 @@ Result<std::vector<Part>> decode_all(std::string_view version, std::string_view 
     return fail(Code::kInvalidArgument, fmt::format("not {}", version));
   }
   const auto list = fields.list("settings");
-  if (list.size() > LimitSetting::kMost) {
+  if (list.size() > LimitSetting::kMostEntries) {
     return fail(Code::kInvalidArgument, fmt::format("{} settings are too many", list.size()));
   }
   std::vector<Part> parts;
@@ -153,15 +154,22 @@ std::string encode(const std::vector<LimitSetting>& settings) {
 }
 
 std::string encode(const std::vector<LimitOutcome>& outcomes) {
-  return encode_all(kStatus, outcomes);
+  auto text = encode_all(kStatus, outcomes);
+  if (text.size() <= LimitOutcome::kLongest) return text;
+  auto fewer = outcomes;
+  for (auto& outcome : fewer) {
+    outcome.devices.clear();
+    if (outcome.message.size() > kCutMessage) outcome.message.resize(kCutMessage);
+  }
+  return encode_all(kStatus, fewer);
 }
 
 Result<std::vector<LimitSetting>> decode_limit_settings(std::string_view text) {
-  return decode_all(kSettings, text, setting_from);
+  return decode_all(kSettings, text, LimitSetting::kLongest, setting_from);
 }
 
 Result<std::vector<LimitOutcome>> decode_limit_outcomes(std::string_view text) {
-  return decode_all(kStatus, text, outcome_from);
+  return decode_all(kStatus, text, LimitOutcome::kLongest, outcome_from);
 }
 
 }  // namespace tranche::cluster

@@ -32,8 +32,9 @@ inline constexpr const char* kLimitStatusAnnotation = "tranche.dev/limits-status
 
 // Of one resource of one container of one Pod.
 struct LimitSetting {
-  static constexpr std::size_t kMost = 64;                         // of one node
-  static constexpr std::size_t kLongest = std::size_t{64} << 10U;  // bytes of either annotation
+  static constexpr std::size_t kMost = 64;                         // containers of one node
+  static constexpr std::size_t kMostEntries = 2 * kMost;           // while settings are changed
+  static constexpr std::size_t kLongest = std::size_t{64} << 10U;  // bytes of the order
 
   std::string ns;
   std::string pod;
@@ -53,6 +54,7 @@ struct LimitSetting {
 };
 
 struct LimitOutcome {
+  static constexpr std::size_t kLongest = std::size_t{160} << 10U;  // bytes of the answer
   enum class State {
     kHolds,    // in force
     kRefused,  // the message says why; what stands behind it holds, else what was promised
@@ -74,6 +76,8 @@ struct LimitOutcome {
 std::string_view to_string(LimitOutcome::State state);  // "holds", "refused", "waiting"
 
 std::string encode(const std::vector<LimitSetting>& settings);
+// An answer that would be longer than LimitOutcome::kLongest goes without devices, and its messages
+// are cut: that always fits where names are Kubernetes' and there are kMostEntries of them.
 std::string encode(const std::vector<LimitOutcome>& outcomes);
 // kInvalidArgument: not of this version, too long, too many, or a field that cannot be one. What
 // stands in memory, compute and class is judged by who obeys it (config/limits.h).

@@ -83,8 +83,8 @@ TEST(LimitSettings, WhatCannotBeOneIsRefused) {
   } cases[] = {
       {"no JSON", "{", ""},
       {"the other format", encode(std::vector{outcome()}), "not limit-settings/v1"},
-      {"too many", encode(std::vector(LimitSetting::kMost + 1, LimitSetting(setting()))),
-       "65 settings are too many"},
+      {"too many", encode(std::vector(LimitSetting::kMostEntries + 1, LimitSetting(setting()))),
+       "129 settings are too many"},
       {"too long", std::string(LimitSetting::kLongest + 1, ' '), "bytes are too many"},
       {"no uid", with(no_uid), "settings[0].uid"},
       {"a space in a name", with(odd_name), "settings[0].pod"},
@@ -109,6 +109,32 @@ TEST(LimitSettings, WhatCannotBeOneIsRefused) {
   const auto read = decode_limit_outcomes(unknown.dump());
   ASSERT_FALSE(read);
   EXPECT_THAT(read.error().what, HasSubstr("settings[0].state"));
+}
+
+// The most that can be: 128 settings with the longest names of Kubernetes, on 16 GPUs each.
+TEST(LimitSettings, AnAnswerThatWouldBeTooLongGoesWithoutDevices) {
+  auto longest = outcome();
+  longest.setting.ns = std::string(63, 'n');
+  longest.setting.pod = std::string(253, 'p');
+  longest.setting.container = std::string(63, 'c');
+  longest.setting.resource = std::string(253, 'd') + "/" + std::string(63, 'r');
+  for (auto* const value :
+       {&longest.setting.memory, &longest.setting.compute, &longest.setting.priority}) {
+    *value = std::string(40, 'v');
+  }
+  longest.message = std::string(2000, 'm');
+  longest.devices = std::vector(16, longest.devices.front());
+  const auto text = encode(std::vector(LimitSetting::kMostEntries, longest));
+  EXPECT_LE(text.size(), LimitOutcome::kLongest);
+  const auto read = decode_limit_outcomes(text);
+  ASSERT_TRUE(read) << read.error().message();
+  ASSERT_EQ(read->size(), LimitSetting::kMostEntries);
+  EXPECT_EQ(read->front().setting, longest.setting);
+  EXPECT_EQ(read->front().message, std::string(200, 'm'));
+  EXPECT_TRUE(read->front().devices.empty());
+  EXPECT_EQ(decode_limit_outcomes(encode(std::vector{longest}))->front(), longest);
+  EXPECT_LE(encode(std::vector(LimitSetting::kMost, longest.setting)).size(),
+            LimitSetting::kLongest);
 }
 
 }  // namespace

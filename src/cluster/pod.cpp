@@ -104,6 +104,8 @@ Result<Pod> parse_pod(std::string_view json) {
   });
 }
 
+bool has_ended(const Pod& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }
+
 bool is_mirror(const Pod& pod) { return pod.annotations.contains(kMirrorAnnotation); }
 
 const std::string& uid_on_node(const Pod& pod) {

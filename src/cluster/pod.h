@@ -49,6 +49,9 @@ struct Pod {
 
 Result<Pod> parse_pod(std::string_view json);
 
+// Its phase is Succeeded or Failed: none of its containers is started again.
+bool has_ended(const Pod& pod);
+
 // Whether kubelet runs it from a file of its own (a static Pod): what the API server shows is a
 // copy, and deleting that ends nothing.
 bool is_mirror(const Pod& pod);

@@ -468,7 +468,7 @@ constexpr auto kFlags = std::to_array<FlagSpec>({
     {.name = "namespace",
      .aliases = kNames<"n">,
      .default_text = "default",
-     .help = "namespace of the Pod",
+     .help = "namespace of the Pod (list: only of this one)",
      .uses = kUseLimit},
     {.name = "container",
      .aliases = kNames<"c">,
@@ -498,7 +498,7 @@ constexpr auto kFlags = std::to_array<FlagSpec>({
     {.name = "output",
      .aliases = kNames<"o">,
      .default_text = "table",
-     .help = "get: table, json or yaml",
+     .help = "table, json or yaml",
      .uses = kUseLimit},
     // Ours, for the arbiter.
     {.name = "tenants",

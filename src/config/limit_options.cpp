@@ -33,6 +33,18 @@ std::chrono::nanoseconds timeout(OptionReader& reader) {
   return std::chrono::seconds(1);
 }
 
+bool names_a_pod(Verb verb) { return verb != Verb::kList && verb != Verb::kPrune; }
+
+void check_flags_are_for_a_pod(OptionReader& reader, Verb verb) {
+  if (names_a_pod(verb)) return;
+  for (const auto flag : {"container", "resource"}) {
+    if (reader.is_set(flag)) reader.error(flag, "only what names a Pod takes it", "leave it out");
+  }
+  if (verb == Verb::kPrune && reader.is_set("namespace")) {
+    reader.error("namespace", "prune is about all Nodes", "leave it out");
+  }
+}
+
 void check_values_are_for_set(OptionReader& reader, Verb verb) {
   const bool any = std::ranges::any_of(kValues, [&](auto flag) { return reader.is_set(flag); });
   if (verb == Verb::kSet && !any) {
@@ -61,6 +73,8 @@ Result<LimitOptions> load_limit_options(const Sources& sources, Verb verb, const
                        .timeout = timeout(reader),
                        .output = output(reader),
                        .kubeconfig = reader.get<std::string>("kubeconfig")};
+  if (!names_a_pod(verb) && !reader.is_set("namespace")) options.ns.clear();
+  check_flags_are_for_a_pod(reader, verb);
   check_values_are_for_set(reader, verb);
   return reader.result(std::move(options));
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The settings of `tranche limit set|get|reset`, from its words and flags. Pure.
+// The settings of `tranche limit set|get|reset|list|prune`, from its words and flags. Pure.
 
 #include <chrono>
 #include <string>
@@ -10,14 +10,20 @@
 namespace tranche::config {
 
 struct LimitOptions {
-  enum class Verb { kSet, kGet, kReset };
+  enum class Verb {
+    kSet,
+    kGet,
+    kReset,
+    kList,   // all that is set in the cluster
+    kPrune,  // what is set of Pods that are gone leaves
+  };
   enum class Output { kTable, kJson, kYaml };
 
   Verb verb = Verb::kGet;
-  std::string ns = "default";
-  std::string pod;
-  std::string container;  // "": the only one, or all
-  std::string resource;   // with its domain; "": the only one, or all
+  std::string ns = "default";  // kList: "": all
+  std::string pod;             // kSet, kGet, kReset
+  std::string container;       // "": the only one, or all
+  std::string resource;        // with its domain; "": the only one, or all
   // As written; "": not given. kSet alone.
   std::string memory;
   std::string compute;

@@ -32,6 +32,8 @@ TEST(LimitOptions, FlagsAndDefaults) {
                                 .kubeconfig = "/k"}));
   EXPECT_EQ(load_limit_options({}, Verb::kGet, "p").value(),
             (LimitOptions{.verb = Verb::kGet, .pod = "p"}));
+  EXPECT_EQ(load_limit_options({}, Verb::kList, "").value().ns, "") << "all";
+  EXPECT_EQ(load_limit_options({.flags = {{"namespace", "a"}}}, Verb::kList, "").value().ns, "a");
   EXPECT_EQ(load_limit_options({.flags = {{"output", "yaml"}}}, Verb::kGet, "p").value().output,
             LimitOptions::Output::kYaml);
 }
@@ -46,6 +48,9 @@ TEST(LimitOptions, WhatCannotBe) {
       {"nothing to set", {}, Verb::kSet, "give --memory, --compute or --class"},
       {"values to get", {.flags = {{"memory", "1Gi"}}}, Verb::kGet, "only `set` takes it"},
       {"values to reset", {.flags = {{"class", "normal"}}}, Verb::kReset, "only `set` takes it"},
+      {"a container of all", {.flags = {{"container", "c"}}}, Verb::kList, "names a Pod"},
+      {"a namespace's", {.flags = {{"namespace", "a"}}}, Verb::kPrune, "about all Nodes"},
+      {"values to list", {.flags = {{"memory", "1Gi"}}}, Verb::kList, "only `set` takes it"},
       {"form", {.flags = {{"output", "xml"}}}, Verb::kGet, "write table, json or yaml"},
       {"endless", {.flags = {{"timeout", "infinite"}}}, Verb::kReset, "write a duration"},
   };

@@ -32,7 +32,7 @@ constexpr std::array kPrograms = {
     ProgramName{kUseArbiter, "Arbiter", "`tranche arbiter`"},
     ProgramName{kUseMpsControl, "MPS control daemons",
                 "`tranche mps-control-daemon`, also called as `mps-control-daemon`"},
-    ProgramName{kUseLimit, "Limit", "`tranche limit set|get|reset`"},
+    ProgramName{kUseLimit, "Limit", "`tranche limit set|get|reset|list|prune`"},
 };
 
 std::string code(std::string_view text) {

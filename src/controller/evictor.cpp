@@ -145,7 +145,7 @@ Result<void> Evictor::evict(const std::string& node, const EvictionRequest& requ
                           node, name, pod.node.empty() ? "none" : pod.node));
     return {};
   }
-  if (pod.deleting || pod.phase == "Succeeded" || pod.phase == "Failed") return {};
+  if (pod.deleting || cluster::has_ended(pod)) return {};
   if (const auto objection = this->objection(node, pod); !objection.empty()) {
     log_.warn(fmt::format("Pod {} is not evicted: {}; {}", name, objection, why(request)));
     tell(pod, "LimitEvictionRefused",

@@ -1,0 +1,142 @@
+#include "cli/limit_show.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
+
+namespace tranche::cli {
+namespace {
+
+using cluster::LimitOutcome;
+using config::LimitOptions;
+using nlohmann::ordered_json;
+using Row = std::vector<std::string>;
+
+constexpr std::string_view kGone = "gone";
+
+// Columns as wide as their longest text.
+std::string aligned(const std::vector<Row>& rows) {
+  std::vector<std::size_t> widths(rows.front().size());
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i + 1 < row.size(); ++i) {
+      text += fmt::format("{:<{}}  ", row[i], widths[i]);
+    }
+    text += row.back() + '\n';
+  }
+  return text;
+}
+
+std::string amounts(const LimitOutcome& outcome) {
+  std::vector<std::string> parts;
+  for (const auto& device : outcome.devices) {
+    parts.push_back(fmt::format(
+        "{}: memory {}, compute {}", device.uuid,
+        device.memory_bytes ? fmt::format("{} MiB", *device.memory_bytes >> 20U) : "no limit",
+        device.permille ? fmt::format("{:g}%", *device.permille / 10.0) : "no cap"));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
+
+const Row kColumns = {"CONTAINER", "RESOURCE", "MEMORY", "COMPUTE", "CLASS", "STATE", "NOW"};
+
+Row row_of(const LimitOutcome& outcome, bool gone = false) {
+  const auto& setting = outcome.setting;
+  return {setting.container,
+          setting.resource,
+          or_dash(setting.memory),
+          or_dash(setting.compute),
+          or_dash(setting.priority),
+          std::string(gone ? kGone : to_string(outcome.state)),
+          outcome.devices.empty() ? outcome.message : amounts(outcome)};
+}
+
+// JSON's texts, numbers and words are YAML's too.
+void yaml(const ordered_json& value, int depth, std::string& text) {
+  const std::string indent(static_cast<std::size_t>(depth) * 2, ' ');
+  if (value.empty() || value.is_primitive()) {
+    text += ' ' + value.dump() + '\n';
+  } else if (value.is_array()) {
+    text += '\n';
+    for (const auto& entry : value) {
+      text += indent + "-";
+      yaml(entry, depth + 1, text);
+    }
+  } else {
+    text += '\n';
+    for (const auto& [key, below] : value.items()) {
+      text += indent + key + ":";
+      yaml(below, depth + 1, text);
+    }
+  }
+}
+
+std::string written(const ordered_json& list, LimitOptions::Output output) {
+  if (output == LimitOptions::Output::kJson) return list.dump(2) + "\n";
+  if (list.empty()) return "[]\n";
+  std::string text;
+  yaml(list, 0, text);
+  return text.substr(1);  // the list's own line break
+}
+
+ordered_json json_of(const std::vector<LimitOutcome>& outcomes) {
+  return ordered_json::parse(cluster::encode(outcomes)).at("settings");
+}
+
+std::string table(const LimitReport& report, const LimitOptions& options) {
+  if (report.outcomes.empty()) {
+    return fmt::format(
+        "Pod {}/{}: nothing is set; its containers have what the configuration promises\n",
+        options.ns, options.pod);
+  }
+  std::vector<Row> rows = {kColumns};
+  for (const auto& outcome : report.outcomes) rows.push_back(row_of(outcome));
+  return aligned(rows);
+}
+
+std::string table(const LimitOverview& overview, const LimitOptions& options) {
+  const bool pruned = options.verb == LimitOptions::Verb::kPrune;
+  if (overview.limits.empty()) {
+    return pruned ? "no setting is of a Pod that is gone\n"
+                  : "nothing is set; all containers have what the configuration promises\n";
+  }
+  std::vector<Row> rows = {{"NODE", "NAMESPACE", "POD"}};
+  rows.front().insert(rows.front().end(), kColumns.begin(), kColumns.end());
+  for (const auto& one : overview.limits) {
+    Row row = {one.node, one.outcome.setting.ns, one.outcome.setting.pod};
+    std::ranges::move(row_of(one.outcome, one.gone), std::back_inserter(row));
+    rows.push_back(std::move(row));
+  }
+  return (pruned ? "taken away:\n" : "") + aligned(rows);
+}
+
+}  // namespace
+
+std::string show(const LimitReport& report, const LimitOptions& options) {
+  if (options.output == LimitOptions::Output::kTable) return table(report, options);
+  return written(json_of(report.outcomes), options.output);
+}
+
+std::string show(const LimitOverview& overview, const LimitOptions& options) {
+  if (options.output == LimitOptions::Output::kTable) return table(overview, options);
+  auto list = ordered_json::array();
+  for (const auto& one : overview.limits) {
+    ordered_json entry = {{"node", one.node}};
+    entry.update(json_of({one.outcome}).front());
+    if (one.gone) entry["state"] = kGone;
+    list.push_back(std::move(entry));
+  }
+  return written(list, options.output);
+}
+
+}  // namespace tranche::cli

@@ -1,0 +1,15 @@
+#pragma once
+// What `tranche limit` prints: a table for people, JSON or YAML for programs. Pure.
+
+#include <string>
+
+#include "cli/limit_overview.h"
+#include "cli/limit_work.h"
+#include "config/limit_options.h"
+
+namespace tranche::cli {
+
+std::string show(const LimitReport& report, const config::LimitOptions& options);
+std::string show(const LimitOverview& overview, const config::LimitOptions& options);
+
+}  // namespace tranche::cli
