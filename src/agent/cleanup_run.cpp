@@ -57,7 +57,7 @@ class Cleanup {
 
   Result<void> roll_out(const config::Sources& sources) const {
     ASSIGN_OR_RETURN(const auto objects,
-                     kube::connect(options_.kubeconfig, sources.environment, kUserAgent, log_));
+                     kube::connect(options_.api_server, sources.environment, kUserAgent, log_));
     return agent::roll_out(
         *objects,
         {.daemon_set = {.ns = options_.daemon_set_namespace, .name = options_.daemon_set},
@@ -82,7 +82,7 @@ class Cleanup {
                     "set NODE_NAME by the downward API (fieldRef spec.nodeName)");
       }
       ASSIGN_OR_RETURN(objects,
-                       kube::connect(options_.kubeconfig, sources.environment, kUserAgent, log_));
+                       kube::connect(options_.api_server, sources.environment, kUserAgent, log_));
     }
     ASSIGN_OR_RETURN(const bool done, clear_node(cleanup_steps(plan, objects.get(), clock_), wait_,
                                                  deadline_, clock_, log_));

@@ -19,7 +19,7 @@ Result<std::unique_ptr<ClusterParts>> ClusterParts::open(const config::Sources& 
   }
   std::unique_ptr<ClusterParts> parts(new ClusterParts());
   ASSIGN_OR_RETURN(parts->objects_,
-                   kube::connect(options.kubeconfig, sources.environment, "tranche-agent", log));
+                   kube::connect(options.api_server, sources.environment, "tranche-agent", log));
   auto& objects = *parts->objects_;
   if (options.node_config) {
     parts->node_.emplace(objects, options.node_name, parts->bell_, log);

@@ -184,7 +184,7 @@ Result<std::unique_ptr<NodeLabelSource>> open_labels(const config::Sources& sour
   const auto file = sources.environment.find(kLabelsVariable);
   if (file != sources.environment.end()) return std::make_unique<LabelFile>(file->second);
   auto objects =
-      kube::connect(options.kubeconfig, sources.environment, "tranche-config-manager", log);
+      kube::connect(options.api_server, sources.environment, "tranche-config-manager", log);
   if (!objects) {
     return std::unexpected(std::move(objects).error().with_context(
         fmt::format("the label {} of this node cannot be read", options.node_label)));

@@ -82,7 +82,7 @@ class FeatureDiscovery {
   Result<void> choose_place() {
     node_feature_.reset();
     if (!flags().use_node_feature_api || options_.node_name.empty()) return {};
-    auto objects = kube::connect(options_.kubeconfig, environment_, "tranche-labels", log_);
+    auto objects = kube::connect(options_.api_server, environment_, "tranche-labels", log_);
     if (!objects) {
       auto error = std::move(objects).error();
       error.hint += "; or write a file with --use-node-feature-api=false";

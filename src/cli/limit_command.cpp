@@ -15,6 +15,7 @@
 #include "config/command_line.h"
 #include "config/flag_table.h"
 #include "config/limit_options.h"
+#include "kube/client.h"
 #include "kube/connect.h"
 
 namespace tranche::cli {
@@ -62,17 +63,17 @@ Result<Words> read_words(std::span<const std::string_view> arguments) {
   }
 }
 
-// As kubectl: outside of a Pod the user's own file.
-std::string kubeconfig(const LimitOptions& options,
-                       const std::map<std::string, std::string>& environment) {
+// As kubectl: outside of a Pod, and where a context is named, the user's own file.
+ApiServer api_server(const LimitOptions& options,
+                     const std::map<std::string, std::string>& environment) {
+  auto server = options.api_server;
+  const bool in_pod = server.context.empty() && environment.contains("KUBERNETES_SERVICE_HOST");
   const auto home = environment.find("HOME");
-  if (!options.kubeconfig.empty() || environment.contains("KUBERNETES_SERVICE_HOST") ||
-      home == environment.end()) {
-    return options.kubeconfig;
-  }
+  if (!server.kubeconfig.empty() || in_pod || home == environment.end()) return server;
   const auto file = std::filesystem::path(home->second) / ".kube" / "config";
   std::error_code ignored;
-  return std::filesystem::exists(file, ignored) ? file.string() : std::string();
+  if (std::filesystem::exists(file, ignored)) server.kubeconfig = file.string();
+  return server;
 }
 
 int end(const Error& error) {
@@ -88,6 +89,12 @@ int end(const Error& error) {
   }
 }
 
+// A file or context that is not there was named wrongly; else it is not known whom to ask.
+int not_connected(const Error& error) {
+  fmt::print(stderr, "tranche limit: {}\n", error.message());
+  return error.code == Code::kInvalidArgument ? kUsage : kUnreachable;
+}
+
 template <class Report>
 int end(const Result<Report>& report, const LimitOptions& options) {
   if (!report) return end(report.error());
@@ -97,14 +104,16 @@ int end(const Result<Report>& report, const LimitOptions& options) {
   return kFinding;
 }
 
-int run(const LimitOptions& options, const std::map<std::string, std::string>& environment) {
+int run(LimitOptions options, const std::map<std::string, std::string>& environment) {
   const Log log(LogLevel::kWarn);
-  const auto objects =
-      kube::connect(kubeconfig(options, environment), environment, "tranche-limit", log);
-  if (!objects) {
-    fmt::print(stderr, "tranche limit: {}\n", objects.error().message());
-    return kUnreachable;
+  auto credentials = kube::find_credentials(api_server(options, environment), environment);
+  if (!credentials) return not_connected(credentials.error());
+  if (options.ns.empty() && options.verb != Verb::kList) {
+    options.ns = credentials->ns.empty() ? "default" : credentials->ns;
   }
+  const auto objects =
+      kube::Client::open(*std::move(credentials), {.user_agent = "tranche-limit", .log = &log});
+  if (!objects) return not_connected(objects.error());
   switch (options.verb) {
     case Verb::kList:
       return end(list_limits(**objects, options.ns), options);

@@ -153,7 +153,7 @@ Result<AgentOptions> load_agent_options(const Sources& sources) {
       .node_name = reader.get<std::string>("node-name"),
       .pod_name = reader.get<std::string>("pod-name"),
       .kube_namespace = reader.get<std::string>("namespace"),
-      .kubeconfig = reader.get<std::string>("kubeconfig"),
+      .api_server = reader.api_server(),
       .node_config = node_config(reader),
       .label_output = label_output(reader),
       .check = check_level(reader),
@@ -177,7 +177,7 @@ Result<AgentOptions> load_mps_control_options(const Sources& sources) {
                        .machine_interval = machine_interval(reader),
                        .node_name = reader.get<std::string>("node-name"),
                        .kube_namespace = reader.get<std::string>("namespace"),
-                       .kubeconfig = reader.get<std::string>("kubeconfig"),
+                       .api_server = reader.api_server(),
                        .node_config = node_config(reader),
                        .log_level = reader.log_level()};
   options.state_dir = options.mps_dir + "/.tranche";
@@ -191,7 +191,7 @@ Result<FeatureDiscoveryOptions> load_feature_discovery_options(const Sources& so
       .config_name = reader.get<std::string>("config-name"),
       .strict_config = reader.get<bool>("strict-config"),
       .container_driver_root = reader.get<std::string>("driver-root-ctr-path"),
-      .kubeconfig = reader.get<std::string>("kubeconfig"),
+      .api_server = reader.api_server(),
       .kube_api_qps = reader.get<double>("kube-api-qps"),
       .kube_api_burst = small_int(reader, "kube-api-burst"),
       .kube_namespace = reader.get<std::string>("namespace"),
@@ -205,7 +205,7 @@ Result<FeatureDiscoveryOptions> load_feature_discovery_options(const Sources& so
 Result<ConfigManagerOptions> load_config_manager_options(const Sources& sources) {
   OptionReader reader(sources, kUseConfigManager);
   ConfigManagerOptions options{.oneshot = reader.get<bool>("oneshot"),
-                               .kubeconfig = reader.get<std::string>("kubeconfig"),
+                               .api_server = reader.api_server(),
                                .node_name = required(reader, "node-name"),
                                .node_label = reader.get<std::string>("node-label"),
                                .source_dir = required(reader, "config-file-srcdir"),

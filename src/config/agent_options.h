@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/api_server.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "config/choose.h"
@@ -52,7 +53,7 @@ struct AgentOptions {
   std::string node_name;
   std::string pod_name;
   std::string kube_namespace = "default";
-  std::string kubeconfig;                        // "": the Pod's service account
+  ApiServer api_server;
   std::optional<NodeConfigOptions> node_config;  // nullopt: config_file and config_name decide
   LabelOutput label_output = LabelOutput::kAuto;
   std::string check;  // "live" or "ready": ask the agent that runs; "": be it
@@ -76,7 +77,7 @@ struct FeatureDiscoveryOptions {
   std::string config_name;
   bool strict_config = false;
   std::string container_driver_root = "/driver-root";
-  std::string kubeconfig;
+  ApiServer api_server;
   double kube_api_qps = 5;
   int kube_api_burst = 10;
   std::string kube_namespace = "default";
@@ -90,7 +91,7 @@ struct FeatureDiscoveryOptions {
 // config-manager.
 struct ConfigManagerOptions {
   bool oneshot = false;
-  std::string kubeconfig;
+  ApiServer api_server;
   std::string node_name;
   std::string node_label = "nvidia.com/device-plugin.config";
   std::string source_dir;

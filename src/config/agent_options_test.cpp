@@ -106,7 +106,7 @@ TEST(FeatureDiscoveryOptions, FromFlagsAndEnvironment) {
                                                       {"KUBECONFIG", "/kubeconfig"}}});
   ASSERT_TRUE(options) << options.error().what;
   const FeatureDiscoveryOptions expected{.config_file = "/gfd",
-                                         .kubeconfig = "/kubeconfig",
+                                         .api_server = {.kubeconfig = "/kubeconfig"},
                                          .kube_api_qps = 2.5,
                                          .kube_api_burst = 7,
                                          .kube_namespace = "gpu",

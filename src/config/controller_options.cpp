@@ -88,7 +88,7 @@ Result<ControllerOptions> load_controller_options(const Sources& sources) {
       .evict_unregistered = evict,
       .leader_elect = reader.get<bool>("leader-elect"),
       .pod_name = reader.get<std::string>("pod-name"),
-      .kubeconfig = reader.get<std::string>("kubeconfig"),
+      .api_server = reader.api_server(),
       .log_level = reader.log_level()};
   return reader.result(std::move(options));
 }
@@ -98,7 +98,7 @@ Result<CleanupOptions> load_cleanup_options(const Sources& sources) {
   CleanupOptions options{.mode = mode(reader),
                          .timeout = timeout(reader),
                          .state_dir = reader.get<std::string>("state-dir"),
-                         .kubeconfig = reader.get<std::string>("kubeconfig"),
+                         .api_server = reader.api_server(),
                          .log_level = reader.log_level()};
   if (options.mode == CleanupOptions::Mode::kRollOut) {
     read_daemon_set(reader, options);

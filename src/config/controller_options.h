@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "base/api_server.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "config/load.h"
@@ -17,8 +18,8 @@ struct ControllerOptions {
   std::string config_map_out;  // the ConfigMap that the agents follow; "": no policy is followed
   bool evict_unregistered = false;
   bool leader_elect = false;
-  std::string pod_name;    // "": not in a Pod
-  std::string kubeconfig;  // "": the Pod's service account
+  std::string pod_name;  // "": not in a Pod
+  ApiServer api_server;
   LogLevel log_level = LogLevel::kInfo;
   bool operator==(const ControllerOptions&) const = default;
 };
@@ -34,7 +35,7 @@ struct CleanupOptions {
   std::string patch;                                             // JSON
   std::chrono::nanoseconds timeout = std::chrono::seconds(120);  // kClear, kRollOut
   std::string state_dir = "/var/lib/tranche";
-  std::string kubeconfig;  // "": the Pod's service account
+  ApiServer api_server;
   LogLevel log_level = LogLevel::kInfo;
   bool operator==(const CleanupOptions&) const = default;
 };

@@ -72,8 +72,7 @@ Result<LimitOptions> load_limit_options(const Sources& sources, Verb verb, const
                        .priority = reader.get<std::string>("class"),
                        .timeout = timeout(reader),
                        .output = output(reader),
-                       .kubeconfig = reader.get<std::string>("kubeconfig")};
-  if (!names_a_pod(verb) && !reader.is_set("namespace")) options.ns.clear();
+                       .api_server = reader.api_server()};
   check_flags_are_for_a_pod(reader, verb);
   check_values_are_for_set(reader, verb);
   return reader.result(std::move(options));

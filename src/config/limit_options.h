@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string>
 
+#include "base/api_server.h"
 #include "base/result.h"
 #include "config/load.h"
 
@@ -20,17 +21,17 @@ struct LimitOptions {
   enum class Output { kTable, kJson, kYaml };
 
   Verb verb = Verb::kGet;
-  std::string ns = "default";  // kList: "": all
-  std::string pod;             // kSet, kGet, kReset
-  std::string container;       // "": the only one, or all
-  std::string resource;        // with its domain; "": the only one, or all
+  std::string ns;         // "": the context's; kList: all
+  std::string pod;        // kSet, kGet, kReset
+  std::string container;  // "": the only one, or all
+  std::string resource;   // with its domain; "": the only one, or all
   // As written; "": not given. kSet alone.
   std::string memory;
   std::string compute;
   std::string priority;
   std::chrono::nanoseconds timeout = std::chrono::seconds(30);
   Output output = Output::kTable;
-  std::string kubeconfig;
+  ApiServer api_server;
   bool operator==(const LimitOptions&) const = default;
 };
 

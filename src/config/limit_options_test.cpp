@@ -16,7 +16,8 @@ TEST(LimitOptions, FlagsAndDefaults) {
                                                  {"memory", "8Gi"},
                                                  {"compute", "30%"},
                                                  {"class", "best-effort"},
-                                                 {"timeout", "5s"}},
+                                                 {"timeout", "5s"},
+                                                 {"context", "prod"}},
                                        .environment = {{"KUBECONFIG", "/k"}}},
                                       Verb::kSet, "p");
   ASSERT_TRUE(set) << set.error().message();
@@ -29,7 +30,7 @@ TEST(LimitOptions, FlagsAndDefaults) {
                                 .compute = "30%",
                                 .priority = "best-effort",
                                 .timeout = std::chrono::seconds(5),
-                                .kubeconfig = "/k"}));
+                                .api_server = {.kubeconfig = "/k", .context = "prod"}}));
   EXPECT_EQ(load_limit_options({}, Verb::kGet, "p").value(),
             (LimitOptions{.verb = Verb::kGet, .pod = "p"}));
   EXPECT_EQ(load_limit_options({}, Verb::kList, "").value().ns, "") << "all";

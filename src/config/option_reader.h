@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/api_server.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "config/flag_table.h"
@@ -37,6 +38,10 @@ class OptionReader {
     problems_.error(shown.where("--" + std::string(name)), what, remedy);
   }
   void error(const Error& error) { problems_.error(error); }
+
+  ApiServer api_server() {
+    return {.kubeconfig = get<std::string>("kubeconfig"), .context = get<std::string>("context")};
+  }
 
   LogLevel log_level() {
     const auto text = get<std::string>("log-level");

@@ -127,7 +127,7 @@ int work_while_leading(cluster::Objects& objects, Work::Options options, int sig
 
 Result<int> run(const config::ControllerOptions& options, const config::Sources& sources,
                 int signals, const Log& log) {
-  ASSIGN_OR_RETURN(const auto objects, kube::connect(options.kubeconfig, sources.environment,
+  ASSIGN_OR_RETURN(const auto objects, kube::connect(options.api_server, sources.environment,
                                                      "tranche-controller", log));
   const SystemClock clock;
   if (!options.config_map_out.empty()) {
