@@ -161,7 +161,10 @@ class Node:
         return self.start("agent", *flags, *arguments, env=env)
 
     def write(self, config: str | dict) -> None:
-        self.config.write_text(config if isinstance(config, str) else json.dumps(config))
+        """At once: an agent that looks meanwhile sees the one or the other, and an empty file means the defaults."""
+        fresh = self.config.with_suffix(".fresh")
+        fresh.write_text(config if isinstance(config, str) else json.dumps(config))
+        fresh.replace(self.config)
 
     def refused(self, *arguments: object, env: dict | None = None, **extra) -> str:
         """The log of an agent that ends with exit code 1."""
