@@ -66,11 +66,6 @@ python_tests() {
   python_environment && "$venv/bin/python" -m pytest -q -n "$jobs" --dist loadfile "$@"
 }
 
-# tests/gpu by itself: its conftest.py and that of tests/sim are both called so by what imports them.
-programs_tests() {
-  python_tests tests/e2e tests/sim tests/limits && python_tests tests/gpu
-}
-
 asan() {
   build asan-ubsan -- unit_tests && ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 \
     in_folder build/asan-ubsan -L unit
@@ -122,7 +117,7 @@ part build build release -DTRANCHE_TESTS=ON --
 [ $failed = 0 ] || { echo "the build failed: nothing was tested" >&2; exit 1; }
 part rules python3 tools/layers.py
 part unit in_folder build -L unit
-part e2e programs_tests
+part e2e python_tests tests/e2e tests/sim tests/limits tests/gpu
 part asan-ubsan asan
 part tsan tsan
 if [ $long = 1 ]; then

@@ -5,9 +5,9 @@ import pathlib
 import re
 import subprocess
 
-import conftest
+import simulated
 
-ABI = conftest.ROOT / "sim" / "nvml" / "abi.h"
+ABI = simulated.ROOT / "sim" / "nvml" / "abi.h"
 
 # Names of structures in nvml.h whose versions our struct_version<>() computes.
 VERSIONED = {
@@ -77,7 +77,7 @@ def test_layouts_versions_and_constants(tmp_path):
 
 
 def exported() -> list[str]:
-    library = conftest.build_folder() / "sim" / "libnvidia-ml.so.1"
+    library = simulated.build_folder() / "sim" / "libnvidia-ml.so.1"
     out = subprocess.run(
         ["nm", "-D", "--defined-only", str(library)], capture_output=True, text=True, check=True
     ).stdout

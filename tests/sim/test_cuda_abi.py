@@ -8,13 +8,13 @@ import re
 import subprocess
 import sys
 
-import conftest
+import simulated
 import pytest
 
-sys.path.insert(0, str(conftest.ROOT / "tools"))
+sys.path.insert(0, str(simulated.ROOT / "tools"))
 import cuda_functions  # noqa: E402
 
-CUDA = conftest.ROOT / "sim" / "cuda"
+CUDA = simulated.ROOT / "sim" / "cuda"
 HEADERS = ("abi.h", "abi_memory.h", "abi_graph.h")
 
 # Ours where NVIDIA's has another name, or is the newest of several under a plain one.
@@ -57,7 +57,7 @@ def compile_only(folder: pathlib.Path, lines: list[str]) -> None:
     source = folder / "check.cpp"
     source.write_text("\n".join(lines) + "\n")
     done = subprocess.run(
-        ["g++", "-std=c++23", "-fsyntax-only", "-w", f"-I{include_folder()}", f"-I{conftest.ROOT}",
+        ["g++", "-std=c++23", "-fsyntax-only", "-w", f"-I{include_folder()}", f"-I{simulated.ROOT}",
          str(source)],
         capture_output=True, text=True,
     )
@@ -151,7 +151,7 @@ def test_symbols_have_the_types_of_their_versions(tmp_path):
 
 
 def exported() -> list[str]:
-    library = conftest.build_folder() / "sim" / "libcuda.so.1"
+    library = simulated.build_folder() / "sim" / "libcuda.so.1"
     out = subprocess.run(
         ["nm", "-D", "--defined-only", str(library)], capture_output=True, text=True, check=True
     ).stdout

@@ -3,11 +3,11 @@
 import json
 import sys
 
-import conftest
+import simulated
 import pytest
 import yaml
 
-DATA = yaml.safe_load((conftest.ROOT / "tests" / "data" / "mig-profiles.yaml").read_text())
+DATA = yaml.safe_load((simulated.ROOT / "tests" / "data" / "mig-profiles.yaml").read_text())
 # Known there, not simulated: their figures are missing in part.
 LEFT_OUT = {"gh200-144gb", "gb200-186gb", "gb300-278gb", "b300-269gb"}
 MODELS = [model for model in DATA["models"] if model["key"] not in LEFT_OUT]

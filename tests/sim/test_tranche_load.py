@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import build_folder
+from simulated import build_folder
 
 LOAD = str(build_folder() / "bin" / "tranche-load")
 CONTEXT = 256  # MiB of a context of most simulated machines ...
