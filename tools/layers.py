@@ -31,6 +31,7 @@ ALLOWED |= {room: PURE for room in SERVICES}
 ALLOWED |= {room: PURE | ADAPTERS | SERVICES | WIRING for room in WIRING}
 ALLOWED["interpose"] = set()
 ALLOWED["load"] = PURE_BASE
+ALLOWED["hook"] = {"base", "limit"}
 
 # single headers allowed beyond the rooms above
 ALLOWED_FILES = {

@@ -1,0 +1,58 @@
+#include "hook/container.h"
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "fmt/format.h"
+#include "limit/start_message.h"
+
+namespace tranche::hook {
+namespace {
+
+using nlohmann::json;
+
+std::unexpected<Error> refuse(std::string_view what, std::string_view why) {
+  return fail(Code::kInvalidArgument, fmt::format("{}: {}", what, why));
+}
+
+}  // namespace
+
+Result<State> parse_state(std::string_view text) try {
+  const json state = json::parse(text);
+  const auto pid = state.at("pid").get<std::int64_t>();
+  const std::filesystem::path bundle = state.at("bundle").get<std::string>();
+  if (pid <= 0 || pid > std::numeric_limits<pid_t>::max()) {
+    return refuse("the container's state", "it has no process yet");
+  }
+  if (!bundle.is_absolute()) return refuse("the container's state", "its bundle has no full path");
+  return State{static_cast<pid_t>(pid), bundle};
+} catch (const json::exception& error) {
+  return refuse("the container's state", error.what());
+}
+
+Result<Container> parse_config(std::string_view text, const std::filesystem::path& bundle,
+                               const std::filesystem::path& tenants) try {
+  const json config = json::parse(text);
+  Container container{
+      .rootfs = (bundle / config.at("root").at("path").get<std::string>()).lexically_normal(),
+      .tenants = {}};
+  const auto mounts = config.find("mounts");
+  if (mounts == config.end() || mounts->is_null()) return container;
+  for (const json& mount : *mounts) {
+    const std::filesystem::path source = mount.value("source", "");
+    const auto id = source.filename().string();
+    if (source.parent_path() != tenants || !limit::is_tenant_id(id)) continue;
+    if (std::ranges::find(container.tenants, id) == container.tenants.end()) {
+      container.tenants.push_back(id);
+    }
+  }
+  if (container.tenants.size() > limit::kMostTenants) {
+    return refuse("config.json", fmt::format("it mounts {} tenants", container.tenants.size()));
+  }
+  return container;
+} catch (const json::exception& error) {
+  return refuse("config.json", error.what());
+}
+
+}  // namespace tranche::hook

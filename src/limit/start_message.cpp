@@ -1,0 +1,89 @@
+#include "limit/start_message.h"
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "fmt/format.h"
+
+namespace tranche::limit {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kVersion = "limit-start/v1";
+constexpr std::size_t kLongestId = 64;
+constexpr std::size_t kLongestReason = 1024;
+
+std::string text_of(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::unexpected<Error> refuse(std::string_view why) {
+  return fail(Code::kInvalidArgument, fmt::format("not limit-start/v1: {}", why));
+}
+
+// `read` of a packet that is an object of our version.
+template <class T, class Read>
+Result<T> decode(std::string_view text, Read read) try {
+  if (text.size() > kLargestStartPacket) return refuse("too long");
+  const json packet = json::parse(text);
+  if (packet.at("version") != kVersion) return refuse("another version");
+  return read(packet);
+} catch (const json::exception& error) {
+  return refuse(error.what());
+}
+
+}  // namespace
+
+std::string printable(std::string_view text, std::size_t most) {
+  std::string result(text.substr(0, most));
+  std::ranges::replace_if(result, [](char c) { return c < ' ' || c > '~'; }, '?');
+  return result;
+}
+
+bool is_tenant_id(std::string_view text) {
+  return !text.empty() && text.size() <= kLongestId && std::ranges::all_of(text, [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';
+  });
+}
+
+std::string encode(const StartNotice& notice) {
+  return text_of({{"version", kVersion},
+                  {"pid", notice.pid},
+                  {"tenants", notice.tenants},
+                  {"preload", printable(notice.preload, kLongestPreload)},
+                  {"waits", notice.waits}});
+}
+
+std::string encode(const StartAnswer& answer) {
+  return text_of({{"version", kVersion},
+                  {"mayStart", answer.may_start},
+                  {"reason", printable(answer.reason, kLongestReason)}});
+}
+
+Result<StartNotice> decode_start_notice(std::string_view text) {
+  return decode<StartNotice>(text, [](const json& packet) -> Result<StartNotice> {
+    const auto pid = packet.at("pid").get<std::int64_t>();
+    if (pid <= 0 || pid > std::numeric_limits<pid_t>::max()) return refuse("pid");
+    StartNotice notice{.pid = static_cast<pid_t>(pid),
+                       .tenants = packet.at("tenants").get<std::vector<std::string>>(),
+                       .preload = packet.at("preload").get<std::string>(),
+                       .waits = packet.at("waits").get<bool>()};
+    if (notice.tenants.empty() || notice.tenants.size() > kMostTenants ||
+        !std::ranges::all_of(notice.tenants, is_tenant_id)) {
+      return refuse("tenants");
+    }
+    notice.preload = printable(notice.preload, kLongestPreload);
+    return notice;
+  });
+}
+
+Result<StartAnswer> decode_start_answer(std::string_view text) {
+  return decode<StartAnswer>(text, [](const json& packet) -> Result<StartAnswer> {
+    return StartAnswer{.may_start = packet.at("mayStart").get<bool>(),
+                       .reason = printable(packet.at("reason").get<std::string>(), kLongestReason)};
+  });
+}
+
+}  // namespace tranche::limit
