@@ -29,10 +29,17 @@ const cluster::Pod* pod_of(const std::vector<cluster::Pod>& pods, const std::str
 
 bool says_evict(const EvictPolicy& policy, const limit::ArbiterStatus& status,
                 const Finding& finding) {
-  if (finding.kind == Kind::kUnderReported) return false;  // it registered, and is charged
   if (finding.kind == Kind::kNoGrant) return policy.devices.contains(finding.device);
+  // Others are no reason: it registered, and is charged; nothing is used past the limiter.
+  if (finding.kind != Kind::kUnregistered) return false;
   const auto tenant = std::ranges::find(status.tenants, finding.tenant, &limit::TenantStatus::id);
   return tenant != status.tenants.end() && policy.resources.contains(tenant->resource);
+}
+
+// What is counted: processes, or the times that somebody changed a limit.
+std::string instance_of(const Finding& finding) {
+  if (finding.pid != 0) return fmt::format("{} {}", finding.pid, finding.start_time);
+  return fmt::format("{}", finding.since.time_since_epoch().count());
 }
 
 std::map<std::string, Group> groups_of(const limit::ArbiterStatus& status,
@@ -55,7 +62,7 @@ std::map<std::string, Group> groups_of(const limit::ArbiterStatus& status,
         groups[fmt::format("{} {} {} {}", to_string(finding.kind),
                            pod != nullptr ? pod->uid : finding.cgroup, container, finding.device)];
     if (group.first == nullptr || finding.since < group.first->since) group.first = &finding;
-    group.instances.insert(fmt::format("{} {}", finding.pid, finding.start_time));
+    group.instances.insert(instance_of(finding));
     group.pod = pod;
     group.container = container;
     group.evict |= pod != nullptr && says_evict(policy, status, finding);
@@ -71,7 +78,7 @@ std::string printable(std::string text) {
 
 struct Wording {
   const char* reason;  // of the Event
-  const char* text;    // goes on after the device
+  const char* text;    // goes on after subject_of()
 };
 
 Wording wording_of(Kind kind) {
@@ -87,6 +94,15 @@ Wording wording_of(Kind kind) {
               " more than it tells the limiter, by the driver's account: its container is charged "
               "the rest. It writes in the limiter's memory, stops its thread, or launches by ways "
               "that the limiter does not see: look at what runs there"};
+    case Kind::kImagePreload:
+      return {
+          "ImagePreloadCovered",
+          " is not preloaded: the image has an /etc/ld.so.preload of its own that names it, and "
+          "the limiter's covers that file. Name it in LD_PRELOAD in the container's env instead"};
+    case Kind::kKernelLimitChanged:
+      return {"KernelLimitChanged",
+              " was changed by somebody else and is set again. Look who sets limits on this node: "
+              "nvidia-smi memory-limits, the control group's dmem.max, a driver that was reloaded"};
     case Kind::kNoGrant:
       break;
   }
@@ -96,12 +112,24 @@ Wording wording_of(Kind kind) {
           "privileged, mounts of /dev)"};
 }
 
+std::string subject_of(const Finding& finding) {
+  constexpr std::size_t kMostPreload = 200;
+  switch (finding.kind) {
+    case Kind::kImagePreload:
+      return printable(finding.preload.substr(0, kMostPreload));
+    case Kind::kKernelLimitChanged:
+      return fmt::format("the kernel's limit of its memory of {}", finding.device);
+    default:
+      return fmt::format("process {} (pid {}) uses {}", printable(finding.name), finding.pid,
+                         finding.device);
+  }
+}
+
 std::string note_of(const Group& group) {
   const auto& finding = *group.first;
   return fmt::format(
-      "{}process {} (pid {}) uses {}{}{}",
-      group.container.empty() ? "" : fmt::format("container {}: ", group.container),
-      printable(finding.name), finding.pid, finding.device, wording_of(finding.kind).text,
+      "{}{}{}{}", group.container.empty() ? "" : fmt::format("container {}: ", group.container),
+      subject_of(finding), wording_of(finding.kind).text,
       group.evict ? ". The Pod is to be evicted (tranche.limits.unregistered: evict)" : "");
 }
 

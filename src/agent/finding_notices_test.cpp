@@ -151,5 +151,40 @@ TEST(FindingNotices, PolicyIsReadFromTheOffer) {
   EXPECT_TRUE(evict_policy(offer::Offer()).empty());
 }
 
+TEST(FindingNotices, AnImagesPreloadFileNamesPodContainerAndLibraryAndEvictsNobody) {
+  auto covered = finding();
+  covered.kind = Finding::Kind::kImagePreload;
+  covered.name.clear();
+  covered.device.clear();
+  covered.preload = "/opt/lib/libfoo.so libbar.so\x1b[2J";
+  const EvictPolicy policy{{"nvidia.com/gpu.shared"}, {"GPU-0a"}};
+  const auto notices = describe({covered}, policy);
+  const auto& event = matter_of(notices, "Pod").event;
+  EXPECT_EQ(event.reason, "ImagePreloadCovered");
+  EXPECT_THAT(event.note,
+              HasSubstr("container main: /opt/lib/libfoo.so libbar.so?[2J is not preloaded"));
+  EXPECT_THAT(event.note, HasSubstr("/etc/ld.so.preload"));
+  EXPECT_THAT(event.note, HasSubstr("LD_PRELOAD"));
+  EXPECT_THAT(matter_of(notices, "Node").event.note, HasSubstr("Pod shop/train: container main"));
+  EXPECT_THAT(notices.evictions, IsEmpty());
+  covered.preload = std::string(512, 'x');
+  EXPECT_LT(matter_of(describe({covered}), "Node").event.note.size(), 1024U) << "an Event's most";
+}
+
+TEST(FindingNotices, AChangedKernelLimitIsCountedEachTime) {
+  auto changed = finding(0);
+  changed.kind = Finding::Kind::kKernelLimitChanged;
+  changed.name.clear();
+  changed.cgroup = "/sys/fs/cgroup" + changed.cgroup;
+  const auto notices = describe({changed});
+  EXPECT_EQ(matter_of(notices, "Pod").event.reason, "KernelLimitChanged");
+  EXPECT_THAT(matter_of(notices, "Pod").event.note,
+              HasSubstr("container main: the kernel's limit of its memory of GPU-0a was changed"));
+  EXPECT_THAT(notices.evictions, IsEmpty());
+  auto later = changed;
+  later.since += std::chrono::seconds(7);
+  EXPECT_NE(matter_of(describe({later}), "Pod").instances, matter_of(notices, "Pod").instances);
+}
+
 }  // namespace
 }  // namespace tranche::agent

@@ -67,6 +67,14 @@ Result<std::unique_ptr<Arbiter>> Arbiter::open(const ArbiterOptions& options, co
           });
     }
   }
+  ASSIGN_OR_RETURN(arbiter->starts_,
+                   Starts::open(
+                       {options.tenants, options.host}, arbiter->poller_, clock, log,
+                       [a = arbiter.get()] { return a->seats(); }, arbiter->kernel_limits_.get()));
+  arbiter->starts_->remember(arbiter->status_file_.before());
+  if (arbiter->kernel_limits_ != nullptr) {
+    arbiter->kernel_limits_->on_settled([s = arbiter->starts_.get()] { s->look(); });
+  }
   arbiter->scan();
   return arbiter;
 }
@@ -274,6 +282,7 @@ void Arbiter::look_around(bool something) {
   lend();
   for (auto& [id, seat] : seats_) seat.seat->trim();
   if (kernel_limits_ != nullptr) kernel_limits_->look();
+  starts_->look();
   status_file_.put(status());
 }
 
@@ -333,6 +342,7 @@ ArbiterStatus Arbiter::status() const {
   if (reconciler_ != nullptr) reconciler_->describe(status);
   lender_.describe(status);
   if (kernel_limits_ != nullptr) kernel_limits_->describe(status);
+  starts_->describe(status);
   for (TenantStatus& tenant : status.tenants) {
     const auto& page = seats_.at(tenant.id).seat->policy();
     for (std::size_t i = 0; i < tenant.devices.size(); ++i) {

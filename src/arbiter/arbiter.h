@@ -20,6 +20,7 @@
 #include "arbiter/lender.h"
 #include "arbiter/poller.h"
 #include "arbiter/reconciler.h"
+#include "arbiter/starts.h"
 #include "arbiter/status_file.h"
 #include "arbiter/tenant_seat.h"
 #include "base/clock.h"
@@ -127,6 +128,7 @@ class Arbiter {
   Lender lender_;
   std::unique_ptr<Reconciler> reconciler_;       // may be null; refers to the seats
   std::unique_ptr<KernelLimits> kernel_limits_;  // the same
+  std::unique_ptr<Starts> starts_;               // refers to both
   limit::Ns looked_{-kRest};
   limit::Ns beat_{-kBeat};
   bool awake_ = false;

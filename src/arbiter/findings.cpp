@@ -55,6 +55,9 @@ void Findings::tell(const Finding& finding) const {
         return fmt::format(
             "tells less GPU time than NVML counts of its tenant {}, which is charged the rest",
             finding.tenant);
+      case Finding::Kind::kImagePreload:
+      case Finding::Kind::kKernelLimitChanged:
+        break;  // of a container, and told by who finds it
     }
     return "";
   }();

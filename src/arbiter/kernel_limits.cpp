@@ -47,13 +47,25 @@ KernelLimits::KernelLimits(gpu::MemoryLimiter& limiter, Options options,
 
 bool KernelLimits::may_answer(const TenantSeat& seat, const tenant::ProcessId& id) {
   if (!takes_part(seat)) return true;
-  const Process& process = know(seat, id);
-  if (process.cgroup.empty()) return !process.failure.empty();
-  return std::ranges::all_of(seat.limits().devices, [&](const DeviceLimits& device) {
-    if (!is_by_kernel(device)) return true;
-    const auto limit = limits_.find({process.cgroup, device.uuid});
-    return limit != limits_.end() && limit->second.settled;
-  });
+  know(seat, id);
+  return outcome(seat, id).has_value();
+}
+
+std::optional<std::string> KernelLimits::outcome(const TenantSeat& seat,
+                                                 const tenant::ProcessId& id) const {
+  if (!takes_part(seat)) return "";
+  const auto process = processes_.find({id.pid, id.start_time});
+  if (process == processes_.end()) return std::nullopt;
+  const auto& [tenants, asked, cgroup, failure, due, until] = process->second;
+  if (cgroup.empty()) return failure.empty() ? std::nullopt : std::optional(failure);
+  std::string why;
+  for (const DeviceLimits& device : seat.limits().devices) {
+    if (!is_by_kernel(device)) continue;
+    const auto limit = limits_.find({cgroup, device.uuid});
+    if (limit == limits_.end() || !limit->second.settled) return std::nullopt;
+    if (why.empty()) why = limit->second.failure;
+  }
+  return why;
 }
 
 void KernelLimits::saw(const TenantSeat& seat, const tenant::ProcessId& id) {
@@ -116,7 +128,12 @@ void KernelLimits::look() {
     if (process.cgroup.empty() && now >= process.due) find(key, process);
   }
   for (auto& [place, limit] : limits_) {
-    if (!limit.failure.empty() && now >= limit.due) ask(place, limit);
+    if (now < limit.due) continue;
+    if (limit.failure.empty()) {
+      check(place, limit);
+    } else {
+      ask(place, limit);
+    }
   }
   settle();
 }
@@ -180,30 +197,38 @@ void KernelLimits::want(const Place& place, std::optional<std::uint64_t> bytes) 
   ask(place, limit);
 }
 
+// The thread that asks the driver about a GPU; nullptr: there can be none, and `limit` says so.
+Worker* KernelLimits::asker_of(const std::string& uuid, Limit& limit) {
+  auto& asker = askers_[uuid];
+  if (asker != nullptr) return asker.get();
+  auto started = Worker::start(poller_);
+  if (!started) {
+    limit.settled = true;
+    limit.failure = started.error().message();
+    limit.due = clock_.now() + kAgain;
+    return nullptr;
+  }
+  asker = *std::move(started);
+  return asker.get();
+}
+
 void KernelLimits::ask(const Place& place, Limit& limit) {
   if (limit.asked) return;  // what is wanted now is asked for after that
-  auto& asker = askers_[place.second];
-  if (asker == nullptr) {
-    auto started = Worker::start(poller_);
-    if (!started) {
-      limit.settled = true;
-      limit.failure = started.error().message();
-      limit.due = clock_.now() + kAgain;
-      return;
-    }
-    asker = *std::move(started);
-  }
+  Worker* asker = asker_of(place.second, limit);
+  if (asker == nullptr) return;
   limit.asked = true;
   asker->ask([this, place, bytes = limit.wanted, &limiter = limiter_]() -> Worker::Done {
     const auto hard = bytes ? std::optional(Bytes{*bytes}) : std::nullopt;
-    return [this, place, bytes, done = limiter.set(place.second, place.first, hard)] {
-      answered(place, bytes, done);
-    };
+    const auto done = limiter.set(place.second, place.first, hard);
+    // The driver may have rounded it.
+    auto kept = done ? limiter.read(place.second, place.first) : std::unexpected(done.error());
+    return
+        [this, place, bytes, done, kept = std::move(kept)] { answered(place, bytes, done, kept); };
   });
 }
 
 void KernelLimits::answered(const Place& place, std::optional<std::uint64_t> bytes,
-                            const Result<void>& done) {
+                            const Result<void>& done, const Reading& kept) {
   const auto entry = limits_.find(place);
   if (entry == limits_.end()) return;
   Limit& limit = entry->second;
@@ -215,7 +240,49 @@ void KernelLimits::answered(const Place& place, std::optional<std::uint64_t> byt
   limit.settled = true;
   limit.due = clock_.now() + kAgain;
   limit.failure = done ? "" : done.error().message();
+  limit.kept.reset();
+  if (kept) limit.kept = *kept;
   settle();
+}
+
+// Whether what was set is what holds.
+void KernelLimits::check(const Place& place, Limit& limit) {
+  if (limit.asked || !limit.settled || !limit.wanted) return;
+  Worker* asker = asker_of(place.second, limit);
+  if (asker == nullptr) return;
+  limit.asked = true;
+  asker->ask([this, place, &limiter = limiter_]() -> Worker::Done {
+    return
+        [this, place, holds = limiter.read(place.second, place.first)] { checked(place, holds); };
+  });
+}
+
+void KernelLimits::checked(const Place& place, const Reading& holds) {
+  const auto entry = limits_.find(place);
+  if (entry == limits_.end()) return;
+  Limit& limit = entry->second;
+  limit.asked = false;
+  limit.due = clock_.now() + kAgain;
+  if (!limit.settled) return ask(place, limit);  // something else is wanted meanwhile
+  // A driver that does not answer now has not let go of anything.
+  if (!holds) return;
+  if (!limit.kept) limit.kept = *holds;  // it could not be read when it was set
+  if (holds->hard == limit.kept->hard) return;
+  std::error_code ignored;
+  if (!std::filesystem::exists(place.first, ignored)) return;  // it went with its container
+  const auto now = clock_.now();
+  if (!limit.changed_at || now - *limit.changed_at >= kChangeStays) {
+    const auto text = [](const std::optional<Bytes>& hard) {
+      return hard ? fmt::format("{} MiB", hard->value >> 20U) : std::string("none");
+    };
+    log_.warn(fmt::format(
+        "the kernel's limit of {} on {} was changed by somebody else, from {} to {}: it is set "
+        "again; see docs/limits.md, \"Kernel memory limits\"",
+        place.first, place.second, text(limit.kept->hard), text(holds->hard)));
+  }
+  limit.changed = clock_.wall_now();
+  limit.changed_at = now;
+  ask(place, limit);
 }
 
 // Gives no memory where the kernel does not hold, and answers who may be answered now.
@@ -229,6 +296,7 @@ void KernelLimits::settle() {
     }
     seat->answer_held();
   }
+  if (on_settled_) on_settled_();
 }
 
 // Why the kernel does not hold one of the tenant's containers; "": it does.
@@ -274,6 +342,17 @@ void KernelLimits::describe(ArbiterStatus& status) const {
     const bool failed = std::ranges::any_of(
         failures_, [&](const auto& failure) { return failure.first.first == tenant.id; });
     if (failed) tenant.degraded.push_back(Degraded::kKernelLimitFailed);
+  }
+  for (const auto& [place, limit] : limits_) {
+    if (!limit.changed_at || clock_.now() - *limit.changed_at >= kChangeStays) continue;
+    const auto holders = containers_.find(place.first);
+    if (holders == containers_.end() || holders->second.empty()) continue;
+    status.findings.push_back({.kind = Finding::Kind::kKernelLimitChanged,
+                               .tenant = *holders->second.begin(),
+                               .name = "",
+                               .cgroup = place.first,
+                               .device = place.second,
+                               .since = limit.changed});
   }
 }
 

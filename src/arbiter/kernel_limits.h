@@ -8,6 +8,9 @@
 // refuses, or the container's group is not found, the tenant gets no more memory of that GPU at all
 // (TenantSeat::hold_memory): tried again each second, logged once, and in the status.
 //
+// Each second it is read what holds. What somebody else changed (an administrator, a driver that
+// was loaded anew beneath a container) is set again, and is a finding for kChangeStays.
+//
 // Whoever may hang is asked on threads of their own: one that looks for control groups, one for
 // each GPU. Everything here runs on the loop's.
 
@@ -37,6 +40,7 @@ class KernelLimits {
   static constexpr std::chrono::seconds kAgain{1};
   // So long a process that did not register is remembered after it was seen.
   static constexpr std::chrono::seconds kStraysStay{15};
+  static constexpr std::chrono::minutes kChangeStays{5};
 
   struct Options {
     std::filesystem::path cgroup_root;  // of version 2, the node's
@@ -54,11 +58,18 @@ class KernelLimits {
   // Whether the hello of a tenant's process may be answered now: its container is limited, or the
   // tenant gets no memory until it is. false: the seat is told (answer_held) when that changes.
   bool may_answer(const TenantSeat& seat, const tenant::ProcessId& process);
-  // A process of the tenant's container that uses a GPU and has not registered.
+  // A process of the tenant's container that uses a GPU and has not registered, or that is about to
+  // start.
   void saw(const TenantSeat& seat, const tenant::ProcessId& process);
+  // What came of it, for a process that it was told of: "": the kernel keeps what it is to keep of
+  // the tenant's container; else why not. nullopt: not known yet.
+  std::optional<std::string> outcome(const TenantSeat& seat,
+                                     const tenant::ProcessId& process) const;
+  // Called when an outcome may have come.
+  void on_settled(std::function<void()> handler) { on_settled_ = std::move(handler); }
   // Follows what came, went and changed, and tries again what failed. At least each second.
   void look();
-  // Adds what is degraded.
+  // Adds what is degraded, and findings.
   void describe(limit::ArbiterStatus& status) const;
 
  private:
@@ -81,8 +92,13 @@ class KernelLimits {
     bool asked = false;                   // a thread asks the driver
     bool settled = false;                 // the driver answered about what is wanted
     std::string failure;
-    std::chrono::steady_clock::time_point due{};
+    std::chrono::steady_clock::time_point due{};  // when to try again, or to read what holds
+    std::optional<gpu::CgroupMemory> kept{};      // as the driver told when it was set
+    // By somebody else, and set again.
+    std::chrono::system_clock::time_point changed{};
+    std::optional<std::chrono::steady_clock::time_point> changed_at{};
   };
+  using Reading = Result<gpu::CgroupMemory>;
 
   KernelLimits(gpu::MemoryLimiter& limiter, Options options, std::unique_ptr<Worker> finder,
                Poller& poller, const Clock& clock, const Log& log, std::function<Seats()> seats);
@@ -93,7 +109,11 @@ class KernelLimits {
   void demand(const Seats& seats);
   void want(const Place& place, std::optional<std::uint64_t> bytes);
   void ask(const Place& place, Limit& limit);
-  void answered(const Place& place, std::optional<std::uint64_t> bytes, const Result<void>& done);
+  void answered(const Place& place, std::optional<std::uint64_t> bytes, const Result<void>& done,
+                const Reading& kept);
+  void check(const Place& place, Limit& limit);
+  void checked(const Place& place, const Reading& holds);
+  Worker* asker_of(const std::string& uuid, Limit& limit);
   void settle();
   std::string failure_of(const TenantSeat& seat, const std::string& uuid) const;
   void note(const TenantSeat& seat, const std::string& uuid, const std::string& failure);
@@ -104,6 +124,7 @@ class KernelLimits {
   const Clock& clock_;
   const Log& log_;
   std::function<Seats()> seats_;
+  std::function<void()> on_settled_;
   std::map<Key, Process> processes_;
   std::map<std::string, std::set<std::string>> containers_;  // tenants by control group
   std::map<Place, Limit> limits_;

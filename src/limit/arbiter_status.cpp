@@ -26,6 +26,8 @@ constexpr std::array kKinds{
     std::pair{Finding::Kind::kUnregistered, std::string_view("unregistered")},
     std::pair{Finding::Kind::kNoGrant, std::string_view("no-grant")},
     std::pair{Finding::Kind::kUnderReported, std::string_view("under-reported")},
+    std::pair{Finding::Kind::kImagePreload, std::string_view("image-preload")},
+    std::pair{Finding::Kind::kKernelLimitChanged, std::string_view("kernel-limit-changed")},
 };
 
 template <class Table>
@@ -103,12 +105,15 @@ json to_json(const MpsServer& server) { return {{"device", server.device}, {"pid
 
 json to_json(const Finding& finding) {
   json entry = {{"kind", to_string(finding.kind)},
-                {"pid", finding.pid},
-                {"startTime", finding.start_time},
-                {"name", finding.name},
                 {"cgroup", finding.cgroup},
-                {"device", finding.device},
                 {"since", cluster::micro_time(finding.since)}};
+  if (finding.pid != 0) {
+    entry["pid"] = finding.pid;
+    entry["startTime"] = finding.start_time;
+  }
+  if (!finding.name.empty()) entry["name"] = finding.name;
+  if (!finding.device.empty()) entry["device"] = finding.device;
+  if (!finding.preload.empty()) entry["preload"] = finding.preload;
   if (!finding.tenant.empty()) entry["tenant"] = finding.tenant;
   if (finding.memory_bytes) entry["memoryBytes"] = *finding.memory_bytes;
   return entry;
@@ -175,11 +180,12 @@ void from_json(const json& value, Finding& finding) {
   if (!since) refuse("since: " + since.error().what);
   finding = {.kind = value_of(kKinds, value.at("kind")),
              .tenant = value.value("tenant", ""),
-             .pid = value.at("pid"),
-             .start_time = value.at("startTime"),
-             .name = value.at("name"),
+             .pid = value.value("pid", 0),
+             .start_time = value.value("startTime", std::uint64_t{0}),
+             .name = value.value("name", ""),
              .cgroup = value.at("cgroup"),
-             .device = value.at("device"),
+             .device = value.value("device", ""),
+             .preload = value.value("preload", ""),
              .memory_bytes = optional_at<std::uint64_t>(value, "memoryBytes"),
              .since = *since};
 }

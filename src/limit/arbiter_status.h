@@ -61,20 +61,24 @@ struct RefusedTenant {
   bool operator==(const RefusedTenant&) const = default;
 };
 
-// A process on a device that no limit holds, or not by its own word.
+// A process on a device that no limit holds, or not by its own word; or what somebody should know
+// of a tenant's container.
 struct Finding {
   enum class Kind {
-    kUnregistered,   // of a tenant's container, without the library or before its time
-    kNoGrant,        // in a Pod that was not granted this device, on which others are limited
-    kUnderReported,  // of a tenant that uses more GPU time than its processes tell
+    kUnregistered,        // of a tenant's container, without the library or before its time
+    kNoGrant,             // in a Pod that was not granted this device, on which others are limited
+    kUnderReported,       // of a tenant that uses more GPU time than its processes tell
+    kImagePreload,        // a container whose image has an /etc/ld.so.preload that ours covers
+    kKernelLimitChanged,  // a container whose kernel limit somebody else changed; it is set again
   };
   Kind kind = Kind::kUnregistered;
-  std::string tenant;  // of kUnregistered, kUnderReported
-  pid_t pid = 0;       // on the host
+  std::string tenant;  // but for kNoGrant
+  pid_t pid = 0;  // on the host; of kImagePreload the container's first; else of a container: 0
   std::uint64_t start_time = 0;
-  std::string name;
+  std::string name;  // not of a container
   std::string cgroup;
-  std::string device;
+  std::string device;                           // not of kImagePreload
+  std::string preload{};                        // of kImagePreload: libraries
   std::optional<std::uint64_t> memory_bytes{};  // nullopt: the driver does not tell
   std::chrono::system_clock::time_point since{};
   bool operator==(const Finding&) const = default;
@@ -100,7 +104,7 @@ std::string encode(const ArbiterStatus& status, std::chrono::system_clock::time_
 Result<ArbiterStatus> decode_status(std::string_view text);
 
 // "memory-over-limit", "memory-not-told", "memory-lent", "not-reconciled", "kernel-limit-failed";
-// "unregistered", "no-grant", "under-reported".
+// "unregistered", "no-grant", "under-reported", "image-preload", "kernel-limit-changed".
 std::string_view to_string(Degraded degraded);
 std::string_view to_string(Finding::Kind kind);
 

@@ -51,7 +51,19 @@ ArbiterStatus full() {
                         .name = "a",
                         .cgroup = "/kubepods.slice/y",
                         .device = "GPU-1",
-                        .since = kTime + 1us}}};
+                        .since = kTime + 1us},
+                       {.kind = Finding::Kind::kImagePreload,
+                        .tenant = "t-1",
+                        .pid = 43,
+                        .start_time = 8124,
+                        .cgroup = "/kubepods.slice/x",
+                        .preload = "libjemalloc.so.2",
+                        .since = kTime},
+                       {.kind = Finding::Kind::kKernelLimitChanged,
+                        .tenant = "t-1",
+                        .cgroup = "/sys/fs/cgroup/kubepods.slice/x",
+                        .device = "GPU-1",
+                        .since = kTime}}};
 }
 
 TEST(ArbiterStatus, WhatIsWrittenIsRead) {

@@ -63,6 +63,15 @@ Result<Process> Process::peer_of(int socket) {
   return process;
 }
 
+Result<Process> Process::find(pid_t pid) {
+  Descriptor fd = pidfd_of(pid);
+  if (!fd.is_open()) return ended(pid);
+  ASSIGN_OR_RETURN(const auto ticks, start_time(pid));
+  Process process({pid, ticks}, std::move(fd));
+  if (process.has_ended()) return ended(pid);
+  return process;
+}
+
 Result<Process> Process::open(const ProcessId& id) {
   Descriptor fd = pidfd_of(id.pid);
   if (!fd.is_open()) return ended(id.pid);

@@ -23,6 +23,8 @@ class Process {
   // Whoever connected to `socket` (SO_PEERPIDFD where the kernel has it, Linux 6.5, else
   // SO_PEERCRED and pidfd_open). kNotFound: it has ended, or is out of sight.
   static Result<Process> peer_of(int socket);
+  // Whoever has this pid now. kNotFound: nobody.
+  static Result<Process> find(pid_t pid);
   // The one known by its id. kNotFound: it has ended; another one may have its pid.
   static Result<Process> open(const ProcessId& id);
 

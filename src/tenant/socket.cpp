@@ -58,7 +58,7 @@ Result<void> Connection::send(const wire::Welcome& welcome, int policy_fd, int u
   return {};
 }
 
-Result<Listener> Listener::open(const std::filesystem::path& path) {
+Result<Listener> Listener::open(const std::filesystem::path& path, mode_t mode) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.native().size() >= sizeof(address.sun_path)) {
@@ -71,7 +71,7 @@ Result<Listener> Listener::open(const std::filesystem::path& path) {
     return std::unexpected(errno_error(errno, "remove " + path.string()));
   }
   if (bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
-      chmod(path.c_str(), 0666) != 0 || listen(fd.get(), kBacklog) != 0) {
+      chmod(path.c_str(), mode) != 0 || listen(fd.get(), kBacklog) != 0) {
     return std::unexpected(errno_error(errno, "listen at " + path.string()));
   }
   return Listener(std::move(fd));

@@ -36,10 +36,10 @@ class Connection {
 
 class Listener {
  public:
-  // Listens at `path`, in place of a socket that an earlier arbiter left there; anyone who reaches
-  // the path may connect (the folder is what is mounted). kIo; kInvalidArgument: the path is too
-  // long for a socket.
-  static Result<Listener> open(const std::filesystem::path& path);
+  // Listens at `path`, in place of a socket that an earlier arbiter left there. By `mode` anyone
+  // who reaches the path may connect (the folder is what is mounted). kIo; kInvalidArgument: the
+  // path is too long for a socket.
+  static Result<Listener> open(const std::filesystem::path& path, mode_t mode = 0666);
   Listener(Listener&&) = default;
   Listener& operator=(Listener&&) = default;
 
