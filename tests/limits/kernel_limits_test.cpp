@@ -6,141 +6,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <fstream>
-
-#include "arbiter/arbiter.h"
-#include "fmt/format.h"
-#include "limits/library.h"
-#include "support/fake_clock.h"
-#include "support/fake_memory_limiter.h"
-#include "support/fake_process_reader.h"
-#include "support/log_recorder.h"
-#include "support/temp_dir.h"
+#include "limits/kernel_limits_node.h"
 
 namespace tranche::arbiter {
 namespace {
 
-using namespace limit;
-using namespace std::chrono_literals;
-using test::Library;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-constexpr std::uint64_t kMiB = 1U << 20U;
-constexpr char kGpu[] = "GPU-00112233-4455-6677-8899-aabbccddeeff";
-constexpr char kOther[] = "GPU-11112233-4455-6677-8899-aabbccddeeff";
-constexpr pid_t kStranger = 4242;
-
-std::string id_of(char digit) { return std::string(64, digit); }
-
-class KernelLimitsTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    std::filesystem::create_directories(tenants());
-    put("/proc/self/mountinfo", "20 1 0:55 / / rw - overlay overlay rw\n" +
-                                    fmt::format("21 20 259:2 /var/lib/tranche/tenants {} rw - "
-                                                "ext4 /dev/nvme0n1p2 rw\n",
-                                                tenants().string()));
-    put("/cgroup/cgroup.controllers", "memory dmem\n");
-    driver.set(kGpu, {});
-    driver.set(kOther, {});
-    std::ifstream stat("/proc/self/stat");
-    put(fmt::format("/proc/{}/stat", ::getpid()), std::string(std::istreambuf_iterator(stat), {}));
-    // As a process of another container sees it, in a group of its own making.
-    in_cgroup(::getpid(), "/../../kubepods/podx/" + id_of('a') + "/worker",
-              "kubepods/podx/" + id_of('a') + "/worker");
-    open();
-  }
-  void TearDown() override { limiter.release(); }
-
-  std::filesystem::path tenants() const { return dir.path() / "tenants"; }
-  std::filesystem::path cgroups() const { return dir.path() / "host/cgroup"; }
-  std::string container(char digit = 'a') const {
-    return cgroups() / "kubepods/podx" / id_of(digit);
-  }
-  void open() {
-    arbiter.reset();
-    auto opened =
-        Arbiter::open({tenants(), dir.path() / "state", FsRoot(dir.path() / "host"), cgroups()},
-                      clock, log.log(), &driver, &limiter);
-    ASSERT_TRUE(opened) << opened.error().message();
-    arbiter = *std::move(opened);
-  }
-  void put(const std::string& path, const std::string& text) const {
-    const FsRoot host(dir.path() / "host");
-    ASSERT_TRUE(host.make_directories(std::filesystem::path(path).parent_path()));
-    ASSERT_TRUE(host.write_atomic(path, text));
-  }
-  // `told` is what /proc says, `lies` where the group is.
-  void in_cgroup(pid_t pid, const std::string& told, const std::string& lies) const {
-    put(fmt::format("/proc/{}/cgroup", pid), "0::" + told + "\n");
-    put("/cgroup/" + lies + "/cgroup.procs", fmt::format("7\n{}\n", pid));
-  }
-  void promise(const std::string& id, std::uint64_t mib, const char* device = kGpu,
-               MemoryBy by = MemoryBy::kKernel,
-               wire::Enforcement enforcement = wire::Enforcement::kStrict) {
-    const TenantLimits limits{.id = id,
-                              .resource = "nvidia.com/gpu",
-                              .enforcement = enforcement,
-                              .devices = {{device, mib * kMiB, 1, {}, {}, by}}};
-    std::filesystem::create_directories(tenants() / id);
-    std::ofstream(tenants() / (id + ".new")) << encode(limits);
-    std::filesystem::rename(tenants() / (id + ".new"), tenants() / (id + ".json"));
-    rounds();
-  }
-  void rounds() {
-    for (int i = 0; i < 3; ++i) arbiter->round(0ms);
-  }
-  // The next second: what failed is tried again.
-  void next_second() {
-    clock.advance(1s);
-    arbiter->round(0ms);
-  }
-  Library hello(const std::string& id) {
-    Library library;
-    EXPECT_TRUE(library.connect_to(tenants() / id / "arbiter.sock"));
-    EXPECT_TRUE(library.hello());
-    rounds();
-    return library;
-  }
-  static bool is_answered(const Library& library) {
-    char byte = 0;
-    return ::recv(library.socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
-  }
-  void hear(Library& library) {
-    while (!is_answered(library)) arbiter->round(1ms);
-    ASSERT_TRUE(library.hear());
-    ASSERT_EQ(library.welcome.answer, wire::Answer::kAccepted);
-  }
-  Library registered(const std::string& id) {
-    Library library = hello(id);
-    hear(library);
-    return library;
-  }
-  void wait_for_calls(std::size_t count) {
-    while (limiter.calls().size() < count) arbiter->round(1ms);
-  }
-  test::FakeMemoryLimiter::Call set_to(std::uint64_t mib, const char* device = kGpu,
-                                       char digit = 'a') const {
-    return {device, container(digit), Bytes::from_mib(mib)};
-  }
-  static std::uint64_t limit_of(const Library& library) {
-    return library.policy->devices[0].memory_limit / kMiB;
-  }
-  std::vector<Degraded> degraded(std::size_t tenant = 0) const {
-    return arbiter->status().tenants.at(tenant).degraded;
-  }
-
-  test::TempDir dir;
-  test::FakeClock clock;
-  test::LogRecorder log;
-  test::FakeProcessReader driver;
-  test::FakeMemoryLimiter limiter;
-  std::unique_ptr<Arbiter> arbiter;
-};
 
 TEST_F(KernelLimitsTest, TheContainerIsLimitedBeforeItsFirstProcessIsAnswered) {
   promise("a", 100);
@@ -324,6 +198,59 @@ TEST_F(KernelLimitsTest, TheNextArbiterLimitsWhatRuns) {
   rounds();
   wait_for_calls(2);
   EXPECT_THAT(limiter.calls(), ElementsAre(set_to(100), set_to(100)));
+}
+
+TEST_F(KernelLimitsTest, WhatSomebodyElseChangedIsSetAgainAndTold) {
+  promise("a", 100);
+  const Library library = registered("a");
+  limiter.change(kGpu, container(), Bytes::from_mib(700));
+  next_second();
+  wait_for_calls(2);
+  rounds();
+  EXPECT_EQ(limiter.calls().back(), set_to(100));
+  EXPECT_EQ(limit_of(library), 100U) << "the limiter's own wall stood all the time";
+  EXPECT_EQ(log.count("changed by somebody else, from 100 MiB to 700 MiB"), 1);
+  ASSERT_THAT(arbiter->status().findings, SizeIs(1));
+  const Finding first = arbiter->status().findings[0];
+  EXPECT_EQ(first.kind, Finding::Kind::kKernelLimitChanged);
+  EXPECT_EQ(first.tenant, "a");
+  EXPECT_EQ(first.device, kGpu);
+  EXPECT_EQ(first.cgroup, container());
+  // Cleared: again, and nothing more in the log while the finding stands.
+  limiter.change(kGpu, container(), {});
+  next_second();
+  wait_for_calls(3);
+  rounds();
+  EXPECT_EQ(limiter.calls().back(), set_to(100));
+  EXPECT_EQ(log.count("changed by somebody else"), 1);
+  EXPECT_GT(arbiter->status().findings[0].since, first.since);
+  clock.advance(KernelLimits::kChangeStays);
+  EXPECT_THAT(arbiter->status().findings, IsEmpty());
+}
+
+TEST_F(KernelLimitsTest, ADriverThatRoundsIsBelieved) {
+  limiter.round_to(Bytes::from_mib(64));
+  promise("a", 100);
+  registered("a");
+  for (int i = 0; i < 3; ++i) {
+    next_second();
+    while (limiter.readings() < 2U + static_cast<unsigned>(i)) arbiter->round(1ms);
+    rounds();
+  }
+  EXPECT_THAT(limiter.calls(), SizeIs(1));
+  EXPECT_THAT(arbiter->status().findings, IsEmpty());
+}
+
+TEST_F(KernelLimitsTest, AReadingThatFailsIsNoChange) {
+  promise("a", 100);
+  const Library library = registered("a");
+  limiter.fail_with({Code::kUnavailable, "GPU is lost", ""});
+  next_second();
+  while (limiter.readings() < 2) arbiter->round(1ms);
+  rounds();
+  EXPECT_THAT(limiter.calls(), SizeIs(1));
+  EXPECT_EQ(limit_of(library), 100U);
+  EXPECT_THAT(arbiter->status().findings, IsEmpty());
 }
 
 }  // namespace

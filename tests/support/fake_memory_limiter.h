@@ -30,7 +30,8 @@ class FakeMemoryLimiter final : public gpu::MemoryLimiter {
     released_.wait(lock, [&] { return !hanging_.contains(uuid); });
     if (failure_) return std::unexpected(*failure_);
     if (hard) {
-      limits_.insert_or_assign({uuid, cgroup.string()}, *hard);
+      const Bytes kept{hard->value / step_.value * step_.value};
+      limits_.insert_or_assign({uuid, cgroup.string()}, kept);
     } else {
       limits_.erase({uuid, cgroup.string()});
     }
@@ -39,6 +40,7 @@ class FakeMemoryLimiter final : public gpu::MemoryLimiter {
   Result<gpu::CgroupMemory> read(const std::string& uuid,
                                  const std::filesystem::path& cgroup) override {
     const std::scoped_lock lock(mutex_);
+    ++readings_;
     if (failure_) return std::unexpected(*failure_);
     gpu::CgroupMemory memory;
     if (const auto limit = limits_.find({uuid, cgroup.string()}); limit != limits_.end()) {
@@ -50,6 +52,23 @@ class FakeMemoryLimiter final : public gpu::MemoryLimiter {
   std::vector<Call> calls() const {
     const std::scoped_lock lock(mutex_);
     return calls_;
+  }
+  // How often it was read what holds.
+  unsigned readings() const {
+    const std::scoped_lock lock(mutex_);
+    return readings_;
+  }
+  // Somebody else sets a limit, or clears it.
+  void change(const std::string& uuid, const std::filesystem::path& cgroup,
+              std::optional<Bytes> hard) {
+    const std::scoped_lock lock(mutex_);
+    limits_.erase({uuid, cgroup.string()});
+    if (hard) limits_.emplace(std::pair(uuid, cgroup.string()), *hard);
+  }
+  // Keeps whole multiples of `step`.
+  void round_to(Bytes step) {
+    const std::scoped_lock lock(mutex_);
+    step_ = step;
   }
   // Every call fails so, until recover().
   void fail_with(Error error) {
@@ -78,6 +97,8 @@ class FakeMemoryLimiter final : public gpu::MemoryLimiter {
   std::map<std::pair<std::string, std::string>, Bytes> limits_;
   std::set<std::string> hanging_;
   std::optional<Error> failure_;
+  unsigned readings_ = 0;
+  Bytes step_{1};
 };
 
 }  // namespace tranche::test

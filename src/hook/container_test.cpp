@@ -1,0 +1,65 @@
+#include "hook/container.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tranche::hook {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(OciState, SaysProcessAndBundle) {
+  const auto state = parse_state(
+      R"({"ociVersion":"1.0.2","id":"c1","status":"creating","pid":4242,"bundle":"/run/b","annotations":{"a":"b"}})");
+  ASSERT_TRUE(state) << state.error().message();
+  EXPECT_EQ(*state, (State{4242, "/run/b"}));
+}
+
+TEST(OciState, WithoutThemIsRefused) {
+  for (const char* text :
+       {"", "{}", "[]", R"({"pid":1})", R"({"pid":0,"bundle":"/b"})", R"({"pid":-4,"bundle":"/b"})",
+        R"({"pid":1,"bundle":"b"})", R"({"pid":"1","bundle":"/b"})", R"({"pid":1,"bundle":7})",
+        R"({"pid":99999999999,"bundle":"/b"})", R"({"pid":1,"bundle":"/b")"}) {
+    EXPECT_FALSE(parse_state(text)) << text;
+  }
+}
+
+Result<Container> config(const std::string& text) { return parse_config(text, "/run/b", "/t"); }
+
+TEST(OciConfig, TheRootIsTheBundlesOrAnywhere) {
+  EXPECT_EQ(config(R"({"root":{"path":"rootfs"}})").value().rootfs, "/run/b/rootfs");
+  EXPECT_EQ(config(R"({"root":{"path":"/var/overlay/merged"}})").value().rootfs,
+            "/var/overlay/merged");
+}
+
+TEST(OciConfig, TenantsAreTheMountsOfTheirFolders) {
+  const auto found = config(R"({"root":{"path":"rootfs"},"mounts":[
+      {"destination":"/proc","type":"proc","source":"proc"},
+      {"destination":"/dev"},
+      {"destination":"/run/tranche/a-1","source":"/t/a-1"},
+      {"destination":"/run/tranche/b","source":"/t/b"},
+      {"destination":"/elsewhere","source":"/t/b"},
+      {"destination":"/run/tranche/c","source":"/elsewhere/c"},
+      {"destination":"/run/tranche/d","source":"/t/d/e"},
+      {"destination":"/run/tranche/e","source":"/t/.."},
+      {"destination":"/run/tranche","source":"/t"}]})");
+  ASSERT_TRUE(found) << found.error().message();
+  EXPECT_THAT(found->tenants, ElementsAre("a-1", "b"));
+}
+
+TEST(OciConfig, WithoutMountsNothingIsLimited) {
+  EXPECT_THAT(config(R"({"root":{"path":"r"}})").value().tenants, IsEmpty());
+  EXPECT_THAT(config(R"({"root":{"path":"r"},"mounts":null})").value().tenants, IsEmpty());
+}
+
+TEST(OciConfig, NonsenseIsRefused) {
+  for (const char* text : {"", "{}", R"({"root":{}})", R"({"root":{"path":7}})",
+                           R"({"root":{"path":"r"},"mounts":[{"source":7}]})",
+                           R"({"root":{"path":"r"},"mounts":["x"]})"}) {
+    EXPECT_FALSE(config(text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace tranche::hook

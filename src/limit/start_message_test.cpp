@@ -1,0 +1,78 @@
+#include "limit/start_message.h"
+
+#include <gtest/gtest.h>
+
+namespace tranche::limit {
+namespace {
+
+const StartNotice kNotice{
+    .pid = 4242, .tenants = {"a-1", "b"}, .preload = "libfoo.so libbar.so", .waits = true};
+
+TEST(StartMessage, WhatIsSaidIsHeard) {
+  EXPECT_EQ(decode_start_notice(encode(kNotice)).value(), kNotice);
+  const StartAnswer no{.may_start = false, .reason = "the driver refuses"};
+  EXPECT_EQ(decode_start_answer(encode(no)).value(), no);
+  EXPECT_EQ(decode_start_answer(encode(StartAnswer{})).value(), StartAnswer{});
+}
+
+TEST(StartMessage, TextOfAnImageIsPrintableAndBounded) {
+  auto notice = kNotice;
+  notice.preload = "lib\x1b[2J\xff\n.so" + std::string(100'000, 'x');
+  const auto packet = encode(notice);
+  EXPECT_LT(packet.size(), kLargestStartPacket);
+  const auto heard = decode_start_notice(packet);
+  ASSERT_TRUE(heard) << heard.error().message();
+  EXPECT_EQ(heard->preload.substr(0, 12), "lib?[2J??.so");
+  EXPECT_EQ(heard->preload.size(), kLongestPreload);
+}
+
+TEST(StartMessage, KeysOfALaterReleaseArePassedOver) {
+  const auto heard = decode_start_notice(
+      R"({"version":"limit-start/v1","pid":1,"tenants":["a"],"preload":"","waits":false,"new":[]})");
+  ASSERT_TRUE(heard) << heard.error().message();
+  EXPECT_EQ(heard->pid, 1);
+}
+
+struct Refused {
+  const char* name;
+  std::string packet;
+};
+class StartMessageRefused : public ::testing::TestWithParam<Refused> {};
+
+TEST_P(StartMessageRefused, IsRefused) {
+  EXPECT_FALSE(decode_start_notice(GetParam().packet)) << GetParam().packet.substr(0, 200);
+}
+
+std::string with(const std::string& pid, const std::string& tenants,
+                 const std::string& rest = R"("preload":"","waits":true)") {
+  return R"({"version":"limit-start/v1","pid":)" + pid + R"(,"tenants":)" + tenants + "," + rest +
+         "}";
+}
+
+std::string many_tenants() {
+  std::string list = "[\"a\"";
+  for (std::size_t i = 0; i < kMostTenants; ++i) list += ",\"a\"";
+  return list + "]";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    StartMessage, StartMessageRefused,
+    ::testing::Values(
+        Refused{"empty", ""}, Refused{"no_json", "hello"},
+        Refused{"another_version", R"({"version":"limit-start/v2"})"}, Refused{"list", "[]"},
+        Refused{"pid_of_nobody", with("0", R"(["a"])")},
+        Refused{"pid_below", with("-1", R"(["a"])")},
+        Refused{"pid_beyond", with("4294967297", R"(["a"])")},
+        Refused{"pid_as_text", with("\"1\"", R"(["a"])")}, Refused{"no_tenant", with("1", "[]")},
+        Refused{"too_many_tenants", with("1", many_tenants())},
+        Refused{"tenant_as_path", with("1", R"(["../a"])")},
+        Refused{"tenant_of_no_name", with("1", R"([""])")},
+        Refused{"tenant_too_long", with("1", "[\"" + std::string(65, 'a') + "\"]")},
+        Refused{"waits_missing", with("1", R"(["a"])", R"("preload":"")")},
+        Refused{"preload_as_list", with("1", R"(["a"])", R"("preload":[],"waits":true)")},
+        Refused{"too_long", with("1", R"(["a"])",
+                                 R"("waits":true,"preload":")" + std::string(9000, 'x') + "\"")}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+}  // namespace
+}  // namespace tranche::limit
