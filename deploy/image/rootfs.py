@@ -109,7 +109,7 @@ def rootfs(
 ) -> dict[str, Source]:
     """Every file of the image. `static_packages`: Debian packages linked into the program, for their
     copyright notices. `limit_library`: what containers with limits load; the program finds it beside its
-    folder."""
+    folder, and beside it the container runtime's hook."""
     _, triplet = architecture(program)
     libraries = {**driver_libraries(triplet), **loaded_libraries(triplet), **shared_libraries(program)}
     files: dict[str, Source] = {**skeleton(), **etc(triplet), **libraries}
@@ -119,6 +119,9 @@ def rootfs(
         if architecture(limit_library) != architecture(program):
             raise ValueError(f"{limit_library} is of another architecture than {program}")
         files["/usr/lib/libtranche-limit.so"] = Content(limit_library.read_bytes(), 0o755)
+        hook = limit_library.with_name("tranche-limit-hook")
+        if hook.exists():
+            files["/usr/lib/tranche-limit-hook"] = Content(hook.read_bytes(), 0o755)
     shared = sorted({name for file in libraries.values() if (name := debian.owner(file))})
     for name in shared:
         files[f"/var/lib/dpkg/status.d/{name}"] = debian.status(name).encode()

@@ -24,14 +24,20 @@ void Agent::keep_promises(offer::Offer& offer) {
   auto mounts = limits_ ? limits_->prepare()
                         : fail(Code::kFailedPrecondition, "there is no state folder",
                                "mount a writable folder at --state-dir");
-  if (mounts) {
-    facts_.limits = *std::move(mounts);
-    limits_complaint_.clear();
+  if (!mounts) {
+    const auto error = std::move(mounts).error().with_context("its limits cannot be kept");
+    limits_complaint_ = error.message();
+    offer::withhold_limited(offer, limits_complaint_);
     return;
   }
-  const auto error = std::move(mounts).error().with_context("its limits cannot be kept");
-  limits_complaint_ = error.message();
-  offer::withhold_limited(offer, limits_complaint_);
+  facts_.limits = *std::move(mounts);
+  limits_complaint_.clear();
+  if (std::ranges::none_of(offer.resources, offer::has_runtime_hook)) return;
+  if (auto hook = limits_->prepare_hook(); !hook) {
+    const auto error = std::move(hook).error().with_context("the runtime's hook cannot be given");
+    limits_complaint_ = error.message();
+    offer::withhold_hooked(offer, limits_complaint_);
+  }
 }
 
 // After a change: running containers get what is promised now.

@@ -104,7 +104,8 @@ void Agent::open_grants() {
   const std::filesystem::path library = settings_.options.limit_library;
   limits_.emplace(
       LimitKeeper::Options{.library = library.empty() ? library_beside_program() : library,
-                           .state_dir = settings_.options.state_dir},
+                           .state_dir = settings_.options.state_dir,
+                           .cdi_root = settings_.options.cdi_root},
       *grants_, ports_.log);
   if (ports_.settings == nullptr) limits_->settle({});
   if (const auto restored = grants_->all().size(); restored > 0) {

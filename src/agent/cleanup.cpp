@@ -10,6 +10,7 @@
 #include "agent/cleanup_objects.h"
 #include "agent/config_memory.h"
 #include "agent/config_source.h"
+#include "agent/limit_hook.h"
 #include "cdi/writer.h"
 #include "labels/feature_file.h"
 #include "offer/grant_record.h"
@@ -94,9 +95,14 @@ bool is_held(const offer::Grant& grant, const Held& held) {
   });
 }
 
-// What containers mount that may still be started: the grants say so, and kubelet replays them.
-std::set<std::string> mounted_by_grants(const std::filesystem::path& state, const Held& held) {
+// What containers need of the host that may still be started: the grants say so, and kubelet
+// replays them.
+struct Granted {
   std::set<std::string> mounted;
+  bool hook = false;  // the runtime's
+};
+Granted granted_here(const std::filesystem::path& state, const Held& held) {
+  Granted granted;
   const auto text = FsRoot().read(state / "grants" / "grants.jsonl", kLongestGrants).value_or("");
   std::size_t begin = 0;
   while (begin < text.size()) {
@@ -104,9 +110,10 @@ std::set<std::string> mounted_by_grants(const std::filesystem::path& state, cons
     const auto record = offer::decode(std::string_view(text).substr(begin, end - begin));
     begin = end + 1;
     if (!record || !is_held(record->grant, held)) continue;
-    for (const auto& mount : record->grant.mounts) mounted.insert(mount.host_path);
+    for (const auto& mount : record->grant.mounts) granted.mounted.insert(mount.host_path);
+    for (const auto& name : record->grant.cdi_devices) granted.hook |= name == offer::kHookDevice;
   }
-  return mounted;
+  return granted;
 }
 
 // Whether something at or below `path` is.
@@ -116,13 +123,18 @@ bool is_mounted(const std::filesystem::path& path, const std::set<std::string>& 
   return mounted.contains(path.string()) || (first != mounted.end() && first->starts_with(below));
 }
 
-// Removes tenants and libraries of the limits, but for those that grants mount: without its mounts
-// a container could not be started again. True: nothing is left.
-Result<bool> clear_limits(const std::filesystem::path& state, const Held& held,
-                          std::vector<std::string>& removed) {
+// Removes tenants and libraries of the limits and the runtime's hook, but for what grants need:
+// without it a container could not be started again. True: nothing is left.
+Result<bool> clear_limits(const std::filesystem::path& state, const std::filesystem::path& cdi_root,
+                          const Held& held, std::vector<std::string>& removed) {
   const FsRoot fs;
-  const auto mounted = mounted_by_grants(state, held);
-  bool all = true;
+  const auto [mounted, hook] = granted_here(state, held);
+  bool all = !hook;
+  if (!hook) {
+    ASSIGN_OR_RETURN(const auto paths,
+                     LimitHook({.source = {}, .state_dir = state, .cdi_root = cdi_root}).remove());
+    removed.insert(removed.end(), paths.begin(), paths.end());
+  }
   for (const auto* name : {"tenants", "lib"}) {
     const auto folder = state / name;
     if (!fs.is_directory(folder)) continue;
@@ -149,9 +161,10 @@ Result<bool> clear_limits(const std::filesystem::path& state, const Held& held,
 }
 
 // The lock stays: whoever clears holds it, and removes it at its own end.
-Removed clear_state(const std::filesystem::path& folder, const Held& held) {
+Removed clear_state(const std::filesystem::path& folder, const std::filesystem::path& cdi_root,
+                    const Held& held) {
   std::vector<std::string> removed;
-  ASSIGN_OR_RETURN(const bool all, clear_limits(folder, held, removed));
+  ASSIGN_OR_RETURN(const bool all, clear_limits(folder, cdi_root, held, removed));
   const auto grants = folder / "grants";
   // The next agent, or the next cleanup, must know what is still mounted.
   if (all) TRY(remove_files(grants, is_grants_file, removed));
@@ -261,9 +274,8 @@ std::vector<CleanupStep> cleanup_steps(const CleanupPlan& plan, cluster::Objects
          [folder = plan.cdi_root](const std::stop_token&) { return clear_cdi(folder); }});
   }
   steps.push_back({"the state folder " + plan.state_dir.string(),
-                   [folder = plan.state_dir, held = plan.held](const std::stop_token&) {
-                     return clear_state(folder, held);
-                   }});
+                   [folder = plan.state_dir, cdi_root = plan.cdi_root, held = plan.held](
+                       const std::stop_token&) { return clear_state(folder, cdi_root, held); }});
   return steps;
 }
 

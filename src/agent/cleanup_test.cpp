@@ -94,6 +94,27 @@ TEST_F(CleanupTest, FilesOfOursGoOthersStay) {
   EXPECT_EQ(log_.count("removed"), 3);
 }
 
+// So it does with CDI devices.
+TEST_F(CleanupTest, TheRuntimesHookStaysWithThoseThatHaveIt) {
+  offer::GrantRecord held;
+  held.grant.resource = {"nvidia.com/gpu"};
+  held.grant.ids = {"GPU-a::0"};
+  held.grant.cdi_devices = {std::string(offer::kHookDevice)};
+  write("state/grants/grants.jsonl", offer::encode(held) + "\n");
+  ASSERT_TRUE(fs_.make_directories(path("state/hook")));
+  write("state/hook/tranche-limit-hook");
+  write("cdi/tranche.dev-limits.json");
+  write("cdi/other.json");
+  EXPECT_EQ(clear(), true);
+  EXPECT_TRUE(there("state/hook/tranche-limit-hook"));
+  EXPECT_TRUE(there("cdi/tranche.dev-limits.json"));
+  plan_.held = std::vector<cluster::HeldDevices>{};
+  EXPECT_EQ(clear(), true);
+  EXPECT_FALSE(there("state/hook"));
+  EXPECT_FALSE(there("cdi/tranche.dev-limits.json"));
+  EXPECT_TRUE(there("cdi/other.json"));
+}
+
 // Kubelet replays the mounts of containers that run.
 TEST_F(CleanupTest, WhatGrantsMountOfTheLimitsStays) {
   offer::GrantRecord held;

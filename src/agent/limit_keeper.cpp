@@ -24,7 +24,10 @@ LimitKeeper::LimitKeeper(Options options, GrantStore& grants, const Log& log)
     : options_(std::move(options)),
       grants_(grants),
       log_(log),
-      library_(options_.library, options_.state_dir / "lib") {}
+      library_(options_.library, options_.state_dir / "lib"),
+      hook_({.source = hook_beside(options_.library),
+             .state_dir = options_.state_dir,
+             .cdi_root = options_.cdi_root}) {}
 
 // Made when it is needed: an agent without limits leaves no folder.
 Result<TenantStore*> LimitKeeper::tenants() {
@@ -61,6 +64,12 @@ Result<offer::LimitMounts> LimitKeeper::prepare() {
                             .tenants = store->dir().string()};
 }
 
+Result<void> LimitKeeper::prepare_hook() {
+  const std::scoped_lock lock(mutex_);
+  hook_wanted_ = true;
+  return hook_.install();
+}
+
 Result<void> LimitKeeper::store(const offer::Grant& grant,
                                 const std::optional<offer::GrantLimits>& limits) {
   const std::string id(offer::tenant_of(grant));
@@ -80,6 +89,11 @@ void LimitKeeper::follow(const offer::Offer& offer) {
   const std::scoped_lock lock(mutex_);
   offer_ = offer;
   follow_all();
+  hook_wanted_ = std::ranges::any_of(offer_.resources, offer::has_runtime_hook);
+  // A reboot takes the CDI folder away; containers that have the hook are started again all the
+  // same.
+  if (hook_wanted_ || !is_hook_granted()) return;
+  if (const auto installed = hook_.install(); !installed) complain(installed.error());
 }
 
 bool LimitKeeper::maps_classes() const {
@@ -217,6 +231,7 @@ void LimitKeeper::prune(std::span<const cluster::HeldDevices> held) {
   grants_.prune(held);
   sweep_tenants(held);
   sweep_libraries();
+  sweep_hook();
 }
 
 void LimitKeeper::sweep_tenants(std::span<const cluster::HeldDevices> held) {
@@ -247,6 +262,22 @@ void LimitKeeper::sweep_libraries() {
   for (const auto& name : library_.sweep(mounted)) {
     log_.info(fmt::format("removed {}: no container mounts it any more",
                           (options_.state_dir / "lib" / name).string()));
+  }
+}
+
+bool LimitKeeper::is_hook_granted() const {
+  return std::ranges::any_of(grants_.all(), [](const offer::GrantRecord& record) {
+    const auto& names = record.grant.cdi_devices;
+    return std::ranges::find(names, offer::kHookDevice) != names.end();
+  });
+}
+
+void LimitKeeper::sweep_hook() {
+  if (hook_wanted_ || grants_.incomplete() || is_hook_granted()) return;
+  const auto removed = hook_.remove();
+  if (!removed) return complain(removed.error());
+  for (const auto& path : *removed) {
+    log_.info(fmt::format("removed {}: no container has the runtime's hook any more", path));
   }
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "agent/grant_store.h"
+#include "agent/limit_hook.h"
 #include "agent/limit_library.h"
 #include "agent/limit_setting_rules.h"
 #include "agent/tenant_store.h"
@@ -31,6 +32,7 @@ class LimitKeeper {
   struct Options {
     std::filesystem::path library;    // of this release; "none": nothing can be limited here
     std::filesystem::path state_dir;  // absolute, and on the host the same path as here
+    std::filesystem::path cdi_root = "/var/run/cdi";
   };
 
   // `grants` and `log` outlive it.
@@ -39,6 +41,9 @@ class LimitKeeper {
   // Where limited containers mount from, put in place; to be called again at any time. Errors: the
   // library is missing, the state folder cannot be used.
   Result<offer::LimitMounts> prepare();
+  // The runtime's hook, put in place; after prepare(), and to be called again at any time. Errors:
+  // the program is missing, the state folder or that of CDI specifications cannot be written.
+  Result<void> prepare_hook();
 
   // Records a grant, and before that what its tenant was promised.
   Result<void> store(const offer::Grant& grant, const std::optional<offer::GrantLimits>& limits);
@@ -85,6 +90,8 @@ class LimitKeeper {
                                                               const offer::ResourceOffer& resource);
   void sweep_tenants(std::span<const cluster::HeldDevices> held);
   void sweep_libraries();
+  bool is_hook_granted() const;
+  void sweep_hook();
   void complain(const Error& error);
 
   Options options_;
@@ -92,6 +99,8 @@ class LimitKeeper {
   const Log& log_;
   mutable std::mutex mutex_;  // of all that follows, and of the order of files and grants
   LimitLibrary library_;
+  LimitHook hook_;
+  bool hook_wanted_ = false;  // by what is offered, or about to be
   std::optional<TenantStore> tenants_;
   offer::Offer offer_;                // followed last
   std::optional<Settings> settings_;  // nullopt: not known yet, nor what follows

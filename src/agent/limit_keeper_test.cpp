@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "support/fake_clock.h"
@@ -47,13 +49,17 @@ class LimitKeeperTest : public testing::Test {
 
   std::filesystem::path library() const { return dir_.path() / "libtranche-limit.so"; }
   std::filesystem::path state() const { return dir_.path() / "s"; }
+  std::filesystem::path cdi() const { return dir_.path() / "cdi"; }
+  std::filesystem::path hook() const { return state() / "hook/tranche-limit-hook"; }
+  std::filesystem::path hook_spec() const { return cdi() / "tranche.dev-limits.json"; }
 
   // A fresh agent over the same state.
   void start() {
     keeper_.reset();
     grants_ = GrantStore::open(state() / "grants", clock_, log_.log()).value();
-    keeper_.emplace(LimitKeeper::Options{.library = library(), .state_dir = state()}, *grants_,
-                    log_.log());
+    keeper_.emplace(
+        LimitKeeper::Options{.library = library(), .state_dir = state(), .cdi_root = cdi()},
+        *grants_, log_.log());
   }
 
   // As Allocate does; returns the answer.
@@ -114,6 +120,62 @@ TEST_F(LimitKeeperTest, WhatKeepsMemoryStandsWithWhatWasPromised) {
   offer.resources[0].limits->rungs = {offer::Rung::kKernel};
   grant("t2", {"GPU-a::0", "GPU-a::1", "GPU-a::2", "GPU-a::3"}, offer);
   EXPECT_EQ(promised("t2").devices.at(0).memory_by, MemoryBy::kLimiter);
+}
+
+config::Limits hooked() {
+  auto hooked = rules();
+  hooked.runtime_hook = true;
+  return hooked;
+}
+
+TEST_F(LimitKeeperTest, TheRuntimesHookIsPutInPlaceAndReplacedWhole) {
+  ASSERT_TRUE(fs_.write_atomic(dir_.path() / "tranche-limit-hook", "program 1"));
+  ASSERT_TRUE(keeper_->prepare());
+  EXPECT_FALSE(fs_.exists(hook_spec())) << "nobody asked for it";
+  ASSERT_TRUE(keeper_->prepare_hook());
+  EXPECT_EQ(fs_.read(hook()).value(), "program 1");
+  EXPECT_EQ(std::filesystem::status(hook()).permissions(), std::filesystem::perms{0755});
+  EXPECT_THAT(fs_.read(hook_spec()).value(), HasSubstr(hook().string()));
+  EXPECT_THAT(fs_.read(hook_spec()).value(), HasSubstr((state() / "tenants").string()));
+  // Another release: whoever runs the old one keeps it.
+  std::ifstream running(hook());
+  ASSERT_TRUE(fs_.write_atomic(dir_.path() / "tranche-limit-hook", "program 2"));
+  ASSERT_TRUE(fs_.write_atomic(hook_spec(), "edited"));
+  start();
+  ASSERT_TRUE(keeper_->prepare_hook());
+  EXPECT_EQ(fs_.read(hook()).value(), "program 2");
+  EXPECT_EQ(std::string(std::istreambuf_iterator(running), {}), "program 1");
+  EXPECT_THAT(fs_.read(hook_spec()).value(), HasSubstr("createRuntime"));
+}
+
+TEST_F(LimitKeeperTest, WithoutTheProgramThereIsNoHook) {
+  const auto hook = keeper_->prepare_hook();
+  ASSERT_FALSE(hook);
+  EXPECT_THAT(hook.error().message(), HasSubstr("beside libtranche-limit.so"));
+  EXPECT_FALSE(fs_.exists(hook_spec())) << "nothing names what is not there";
+}
+
+TEST_F(LimitKeeperTest, TheHookStaysAsLongAsAGrantNamesIt) {
+  ASSERT_TRUE(fs_.write_atomic(dir_.path() / "tranche-limit-hook", "program"));
+  ASSERT_TRUE(keeper_->prepare());
+  ASSERT_TRUE(keeper_->prepare_hook());
+  keeper_->prune({});
+  EXPECT_TRUE(fs_.exists(hook_spec())) << "it is about to be offered";
+  grant("t1", {"GPU-a::0"}, offered(hooked()));
+  keeper_->follow(offered(rules()));
+  const std::vector<cluster::HeldDevices> holders{held({"GPU-a::0"})};
+  clock_.advance(GrantStore::kSettle);
+  keeper_->prune(holders);
+  EXPECT_TRUE(fs_.exists(hook_spec()));
+  // After a reboot the CDI folder is empty, and kubelet starts the container again.
+  std::filesystem::remove_all(cdi());
+  start();
+  keeper_->follow(offered(rules()));
+  EXPECT_TRUE(fs_.exists(hook_spec()));
+  keeper_->prune({});
+  EXPECT_FALSE(fs_.exists(hook_spec()));
+  EXPECT_FALSE(fs_.exists(state() / "hook"));
+  EXPECT_EQ(log_.count("no container has the runtime's hook any more"), 2);
 }
 
 TEST_F(LimitKeeperTest, AnyUserOfTheContainerReachesTheFolder) {

@@ -54,6 +54,7 @@ Json encode(const Hook& hook) {
   Json json = {{"hookName", hook.hook_name}, {"path", hook.path}};
   if (!hook.args.empty()) json["args"] = hook.args;
   if (!hook.env.empty()) json["env"] = hook.env;
+  if (hook.timeout > 0) json["timeout"] = hook.timeout;
   return json;
 }
 

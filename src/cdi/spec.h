@@ -37,6 +37,7 @@ struct Hook {
   std::string path;
   std::vector<std::string> args;  // args[0] included
   std::vector<std::string> env;
+  int timeout = 0;  // seconds; 0: none
   bool operator==(const Hook&) const = default;
 };
 

@@ -57,6 +57,8 @@ constexpr auto kFields = std::to_array<FieldSpec>({
      "what becomes of a container that uses a limited device past the limiter"},
     {"tranche.limits.kernelLimits", "bool", "false",
      "memory is kept by the driver, by control group, where node and GPU can (r615 and later)"},
+    {"tranche.limits.runtimeHook", "bool", "false",
+     "the container runtime asks the arbiter before a container starts (by CDI)"},
     {"tranche.limits.resources[].name", "resource name", "",
      "resource, as it is advertised (required)"},
     {"tranche.limits.resources[].enforcement", "off, account, strict or elastic", "",
@@ -82,6 +84,8 @@ constexpr auto kFields = std::to_array<FieldSpec>({
      "what becomes of a container that uses a limited device past the limiter"},
     {"tranche.limits.resources[].kernelLimits", "bool", "",
      "memory is kept by the driver, by control group, where node and GPU can (r615 and later)"},
+    {"tranche.limits.resources[].runtimeHook", "bool", "",
+     "the container runtime asks the arbiter before a container starts (by CDI)"},
 });
 
 // Adds the first key of `path` below `parent`, without the "[]" of a list.

@@ -90,6 +90,10 @@ FileLimits read_fields(const Children& children, int line) {
     limits.priority_classes = read_priority_classes(*child);
   }
   limits.priority_classes_line = line_of(children, "priorityClasses");
+  if (const auto* child = find_child(children, "runtimeHook")) {
+    limits.runtime_hook = read_bool(*child);
+  }
+  limits.runtime_hook_line = line_of(children, "runtimeHook");
   limits.kernel_limits_line = line_of(children, "kernelLimits");
   limits.priority_line = line_of(children, "class");
   return limits;

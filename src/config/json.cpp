@@ -151,6 +151,8 @@ void write_limits(const FileLimits& limits, Json& json) {
   }
   if (limits.priority) json["class"] = to_string(*limits.priority);
   if (limits.unregistered) json["unregistered"] = to_string(*limits.unregistered);
+  if (limits.kernel_limits) json["kernelLimits"] = *limits.kernel_limits;
+  if (limits.runtime_hook) json["runtimeHook"] = *limits.runtime_hook;
 }
 
 Json limits_to_json(const FileLimitTable& table) {

@@ -59,6 +59,7 @@ struct Limits {
   std::vector<ClassOfPods> priority_classes;        // of others `priority`
   Unregistered unregistered = Unregistered::kEvent;
   bool kernel_limits = false;  // memory by the driver, where node and GPU can
+  bool runtime_hook = false;   // the container runtime asks before a container starts
   bool operator==(const Limits&) const = default;
 
   // Of a Pod's containers by its priorityClassName.

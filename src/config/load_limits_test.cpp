@@ -101,6 +101,17 @@ INSTANTIATE_TEST_SUITE_P(
                    out.general = {.enforcement = Enforcement::kStrict, .kernel_limits = true};
                    out.resources = {{{"nvidia.com/gpu"}, {Enforcement::kStrict}, 2}};
                  }},
+        Accepted{"runtime_hook",
+                 "{enforcement: account, runtimeHook: true, resources: "
+                 "[{name: gpu, runtimeHook: false}]}",
+                 [](LimitTable& out) {
+                   out.general = {.enforcement = Enforcement::kAccount, .runtime_hook = true};
+                   out.resources = {{{"nvidia.com/gpu"}, {Enforcement::kAccount}, 2}};
+                 }},
+        Accepted{"runtime_hook_of_nothing",
+                 "{enforcement: off, runtimeHook: true}",
+                 [](LimitTable& out) { out.general = {.runtime_hook = true}; },
+                 {"f.yaml:2: tranche.limits.runtimeHook: with enforcement off no container"}},
         Accepted{"kernel_limits_of_nothing",
                  "{enforcement: account, kernelLimits: true}",
                  [](LimitTable& out) {

@@ -75,12 +75,14 @@ struct FileLimits {
   std::optional<PriorityClass> priority;
   std::optional<Unregistered> unregistered;
   std::optional<bool> kernel_limits;
+  std::optional<bool> runtime_hook;
   std::optional<std::vector<ClassOfPods>> priority_classes;
   int line = 0;              // of the entry
   int memory_hard_line = 0;  // 0: not written
   int priority_line = 0;
   int priority_classes_line = 0;
   int kernel_limits_line = 0;
+  int runtime_hook_line = 0;
 };
 
 // tranche.limits as written.

@@ -21,6 +21,7 @@ Limits over(Limits limits, const FileLimits& from) {
   take(from.priority_classes, limits.priority_classes);
   take(from.unregistered, limits.unregistered);
   take(from.kernel_limits, limits.kernel_limits);
+  take(from.runtime_hook, limits.runtime_hook);
   return limits;
 }
 
@@ -49,6 +50,12 @@ void check(const FileLimits& written, const Limits& settled, const Settings& set
     problems.warn(where(written.kernel_limits_line, "kernelLimits"),
                   "nothing here limits memory, so there is nothing for the kernel to keep",
                   "write enforcement strict or elastic and a memory limit, or remove the key");
+  }
+  if (written.runtime_hook_line > 0 && settled.runtime_hook &&
+      written.enforcement == Enforcement::kOff) {
+    problems.warn(where(written.runtime_hook_line, "runtimeHook"),
+                  "with enforcement off no container gets the hook",
+                  "write another enforcement, or remove the key");
   }
 }
 

@@ -208,6 +208,8 @@ Result<Grant> GrantMaker::make(std::span<const std::string> ids, std::string_vie
   add_mps(offer_, ids, options_.mps_root, grant);
   Writer(options_, devices_of(ids), grant).write(fresh_id);
   if (offer_.limits) add_limit_mounts(*options_.limits, fresh_id, grant);
+  // By kubelet's own field, whatever the device-list strategy.
+  if (has_runtime_hook(offer_)) grant.cdi_devices.emplace_back(kHookDevice);
   return grant;
 }
 

@@ -55,6 +55,10 @@ inline constexpr std::string_view kLibraryMount = "/usr/local/tranche/libtranche
 inline constexpr std::string_view kPreloadMount = "/etc/ld.so.preload";
 inline constexpr std::string_view kTenantMounts = "/run/tranche";
 
+// The CDI device by which a limited container gets the runtime's hook (`runtimeHook`): its
+// specification is cdi/limit_hook.h's.
+inline constexpr std::string_view kHookDevice = "tranche.dev/limits=hook";
+
 // Settled once per configuration, shared by all grants.
 struct GrantOptions {
   std::vector<config::DeviceListStrategy> list_strategies = {config::DeviceListStrategy::kEnvvar};

@@ -296,6 +296,22 @@ TEST(LimitedGrants, HaveTheSameMountsUnderEveryStrategy) {
   }
 }
 
+TEST(LimitedGrants, HaveTheRuntimesHookByKubeletsCdiDevicesUnderEveryStrategy) {
+  auto resource = limited_gpus();
+  resource.limits->rules.runtime_hook = true;
+  for (const auto strategy : {DeviceListStrategy::kEnvvar, DeviceListStrategy::kVolumeMounts,
+                              DeviceListStrategy::kCdiAnnotations, DeviceListStrategy::kCdiCri}) {
+    const GrantOptions options = {.list_strategies = {strategy}, .limits = kLimits};
+    const auto without = granted(limited_gpus(), options, {g(0, 1)});
+    auto with = granted(resource, options, {g(0, 1)});
+    auto expected = without.cdi_devices;
+    expected.push_back("tranche.dev/limits=hook");
+    EXPECT_EQ(with.cdi_devices, expected) << to_string(strategy);
+    with.cdi_devices = without.cdi_devices;
+    EXPECT_EQ(with, without) << to_string(strategy);
+  }
+}
+
 TEST(LimitedGrants, ResourcesWithoutLimitsAreAsEver) {
   const auto grant = granted(gpus(4), {.limits = kLimits}, {g(0, 1)});
   EXPECT_EQ(grant, granted(gpus(4), {}, {g(0, 1)}));

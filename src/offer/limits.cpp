@@ -169,11 +169,10 @@ void choose_rungs(const gpu::Machine& machine, ResourceOffer& resource) {
   for (std::size_t i = 0; i < resource.devices.size(); ++i) {
     const Device& device = resource.devices[i];
     const auto objection = limits.rules.wants_kernel() ? kernel_objection(machine, device) : "";
-    const auto rung = choose_rung(
-        limits.rules,
-        {.is_own_instance = device.mig && limits.replicas[i] <= 1,
-         .by_kernel = objection.empty(),
-         .by_mps = resource.sharing == config::SharingStrategy::kMps});
+    const auto rung =
+        choose_rung(limits.rules, {.is_own_instance = device.mig && limits.replicas[i] <= 1,
+                                   .by_kernel = objection.empty(),
+                                   .by_mps = resource.sharing == config::SharingStrategy::kMps});
     limits.rungs.push_back(rung);
     if (rung != Rung::kMig && why.empty()) why = objection;
   }
@@ -192,6 +191,14 @@ std::string objection_of(const config::LimitTable& table, const ResourceOffer& r
                        entry == nullptr ? table.line : entry->line, why);
   }
   return {};
+}
+
+void withhold(Offer& offer, const std::string& reason, auto is_concerned) {
+  std::erase_if(offer.resources, [&](const ResourceOffer& resource) {
+    if (!is_concerned(resource)) return false;
+    offer.withheld.push_back({resource.name, reason});
+    return true;
+  });
 }
 
 }  // namespace
@@ -280,11 +287,15 @@ void apply_limits(const config::LimitTable& table, const gpu::Machine& machine, 
 }
 
 void withhold_limited(Offer& offer, const std::string& reason) {
-  std::erase_if(offer.resources, [&](const ResourceOffer& resource) {
-    if (!resource.limits) return false;
-    offer.withheld.push_back({resource.name, reason});
-    return true;
-  });
+  withhold(offer, reason, [](const ResourceOffer& one) { return one.limits.has_value(); });
+}
+
+void withhold_hooked(Offer& offer, const std::string& reason) {
+  withhold(offer, reason, has_runtime_hook);
+}
+
+bool has_runtime_hook(const ResourceOffer& offer) {
+  return offer.limits && offer.limits->rules.runtime_hook;
 }
 
 }  // namespace tranche::offer

@@ -73,5 +73,10 @@ void apply_limits(const config::LimitTable& table, const gpu::Machine& machine, 
 
 // Takes out every resource that has limits: this node cannot keep them, for `reason`.
 void withhold_limited(Offer& offer, const std::string& reason);
+// The same of those whose containers are to have the runtime's hook.
+void withhold_hooked(Offer& offer, const std::string& reason);
+
+// Whether containers of `offer` get the runtime's hook.
+bool has_runtime_hook(const ResourceOffer& offer);
 
 }  // namespace tranche::offer

@@ -4,6 +4,7 @@ every file."""
 import hashlib
 import io
 import json
+import shutil
 import os
 import pathlib
 import re
@@ -203,6 +204,20 @@ def test_the_limiters_library_lies_where_the_program_looks(tmp_path):
     assert file.stat().st_mode & 0o777 == 0o755
     bill = json.loads((tmp_path / "tree.spdx.json").read_text())
     assert "./usr/lib/libtranche-limit.so" in [file["fileName"] for file in bill["files"]]
+
+
+def test_the_runtimes_hook_lies_beside_the_limiters_library(tmp_path):
+    if not TRANCHE.exists():
+        pytest.skip(f"{TRANCHE} is not built")
+    library = tmp_path / "lib" / "libtranche-limit.so"
+    library.parent.mkdir()
+    shutil.copy(next(TRANCHE.parents[1].glob("lib/*.so")), library)
+    shutil.copy(TRANCHE, library.with_name("tranche-limit-hook"))
+    done = build("--tranche", TRANCHE, "--rootfs", tmp_path / "tree", "--limit-library", library)
+    assert done.returncode == 0, done.stderr
+    file = tmp_path / "tree/usr/lib/tranche-limit-hook"
+    assert file.read_bytes() == TRANCHE.read_bytes()
+    assert file.stat().st_mode & 0o777 == 0o755
 
 
 def test_a_limiters_library_that_is_none_is_refused(tmp_path):

@@ -209,6 +209,33 @@ def test_without_kernel_limits_it_is_not(helm, values):
     assert "/sys/fs/cgroup" not in rendered.mounts(rendered.arbiter())
 
 
+CDI_ROOT = {"/var/run/cdi": "/var/run/cdi"}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"config": {"map": {"default": LIMITS + "    runtimeHook: true\n"}}},
+        {"config": {"map": {"default": LIMITS + "    resources:\n    - {name: gpu, runtimeHook: true}\n"}}},
+        {"config": {"name": "elsewhere"}, "limits": {"enabled": True, "runtimeHook": True}},
+    ],
+    ids=["general", "entry", "external"],
+)
+def test_for_the_runtimes_hook_the_agent_writes_cdi_specifications(helm, values):
+    with_hook = helm.template(values)
+    without = helm.template({**values, "limits": {**values.get("limits", {}), "runtimeHook": False}})
+    # Neither has more than that one folder.
+    assert with_hook.mounts(with_hook.agent()) == without.mounts(without.agent()) | CDI_ROOT
+    assert with_hook.agent()["securityContext"] == NONE
+    assert with_hook.mounts(with_hook.arbiter()) == without.mounts(without.arbiter())
+    assert with_hook.arbiter()["securityContext"] == NONE
+
+
+def test_without_limits_there_is_no_hook(helm):
+    rendered = helm.template({"limits": {"runtimeHook": True}})
+    assert "/var/run/cdi" not in rendered.mounts(rendered.agent())
+
+
 def test_the_arbiter_reads_gpus_as_the_agent_does(helm):
     driver = {"nvidiaDriverRoot": "/run/nvidia/driver", "limits": {"enabled": True}}
     rendered = helm.template(driver)

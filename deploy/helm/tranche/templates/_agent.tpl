@@ -133,7 +133,7 @@ has one path in both, because containers with limits mount from it. */}}
 {{- if eq $s.labelOutput "file" -}}
 {{- $folders = append $folders (dict "name" "features" "host" "/etc/kubernetes/node-feature-discovery/features.d" "path" "/etc/kubernetes/node-feature-discovery/features.d" "type" "DirectoryOrCreate") -}}
 {{- end -}}
-{{- if $s.cdi -}}
+{{- if or $s.cdi $s.runtimeHook -}}
 {{- $folders = append $folders (dict "name" "cdi-root" "host" "/var/run/cdi" "path" "/var/run/cdi" "type" "DirectoryOrCreate") -}}
 {{- end -}}
 {{- if or $s.cdi $v.nvidiaDriverRoot -}}

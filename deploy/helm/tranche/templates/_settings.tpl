@@ -13,6 +13,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
   findings       what the arbiter finds becomes Events
   evict          and the controller evicts where the configuration says so
   kernelLimits   and has the driver limit their control groups
+  runtimeHook    and the container runtime asks the arbiter before they start (CDI)
   mps            containers may share by MPS here: its control daemons run
 */}}
 {{- define "tranche.settings" -}}
@@ -48,6 +49,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
       "cdi" $needs.cdi
       "limits" $limits
       "kernelLimits" (and $limits $needs.kernelLimits)
+      "runtimeHook" (and $limits $needs.runtimeHook)
       "findings" $findings
       "evict" (and $findings $needs.evict)
       "mps" (and $v.devicePlugin.enabled $needs.mps)
@@ -62,6 +64,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
 {{- $limits := false -}}
 {{- $evict := false -}}
 {{- $kernelLimits := false -}}
+{{- $runtimeHook := false -}}
 {{- $mps := false -}}
 {{- range $content := .embedded -}}
   {{- $file := fromYaml $content -}}
@@ -73,6 +76,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
       {{- if kindIs "map" $entry -}}
         {{- $evict = or $evict (eq (toString $entry.unregistered) "evict") -}}
         {{- $kernelLimits = or $kernelLimits (eq (toString $entry.kernelLimits) "true") -}}
+        {{- $runtimeHook = or $runtimeHook (eq (toString $entry.runtimeHook) "true") -}}
       {{- end -}}
     {{- end -}}
   {{- end -}}
@@ -93,6 +97,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
       "limits" (kindIs "invalid" $v.limits.enabled | ternary $limits $v.limits.enabled)
       "evict" (kindIs "invalid" $v.limits.evict | ternary $evict $v.limits.evict)
       "kernelLimits" (kindIs "invalid" $v.limits.kernelLimits | ternary $kernelLimits $v.limits.kernelLimits)
+      "runtimeHook" (kindIs "invalid" $v.limits.runtimeHook | ternary $runtimeHook $v.limits.runtimeHook)
       "mps" (kindIs "invalid" $v.mps.enabled | ternary $mps $v.mps.enabled)
     | toJson -}}
 {{- end }}
