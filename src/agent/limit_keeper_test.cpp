@@ -172,6 +172,7 @@ TEST_F(LimitKeeperTest, TheHookStaysAsLongAsAGrantNamesIt) {
   start();
   keeper_->follow(offered(rules()));
   EXPECT_TRUE(fs_.exists(hook_spec()));
+  clock_.advance(GrantStore::kSettle);
   keeper_->prune({});
   EXPECT_FALSE(fs_.exists(hook_spec()));
   EXPECT_FALSE(fs_.exists(state() / "hook"));

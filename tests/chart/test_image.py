@@ -4,11 +4,11 @@ every file."""
 import hashlib
 import io
 import json
-import shutil
 import os
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 import tarfile
 

@@ -109,8 +109,8 @@ class Node:
         device = {"uuid": self.gpu, "weight": 1, "memoryBytes": mib * MiB, "memoryBy": by}
         self.tenants.promise("a", self.gpu, devices=[device])
 
-    def serve(self):
-        flags = ["--host-root", self.folder / "host", "--cgroup-root", self.folder / "cgroup"]
+    def serve(self, *flags):
+        flags = flags or ("--host-root", self.folder / "host", "--cgroup-root", self.folder / "cgroup")
         self.processes.append(arbiter(self.folder, self.tenants.folder, *flags, **self.machine))
         self.processes[-1].wait_log("serving 1 tenants")
         return self.processes[-1]
