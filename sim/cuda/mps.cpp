@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "fmt/format.h"
 #include "sim/read_number.h"
@@ -29,6 +30,13 @@ std::optional<MpsClient::Granted> read_granted(const std::string& text) {
       .memory_limit = number<std::uint64_t>(std::string_view(text).substr(colon + 1))};
 }
 
+// CUDA_MPS_SM_PARTITION, as one word.
+std::string own_partition() {
+  const char* const text = std::getenv("CUDA_MPS_SM_PARTITION");
+  const auto words = split_words(text == nullptr ? "" : text);
+  return words.size() == 1 ? words.front() : "-";
+}
+
 }  // namespace
 
 bool is_fatal(CUresult error) {
@@ -44,8 +52,9 @@ CUresult MpsClient::connect(const Simulation& sim, const ProcessSlot& slot) {
   if (!daemon) return CUDA_SUCCESS;
   struct stat info = {};
   std::ignore = ::stat(sim.path().c_str(), &info);
-  const std::string hello = fmt::format("client {} {} {} {}", &slot - sim.state().processes,
-                                        slot.holder.load(), info.st_dev, info.st_ino);
+  const std::string hello =
+      fmt::format("client {} {} {} {} {}", &slot - sim.state().processes, slot.holder.load(),
+                  info.st_dev, info.st_ino, own_partition());
   if (!send_packet(daemon->get(), hello)) return CUDA_ERROR_MPS_CONNECTION_FAILED;
   const Packet packet = receive_packet(daemon->get());
   const auto words = split_words(packet.text);

@@ -23,6 +23,7 @@ namespace {
 
 constexpr const char* kPidFile = "nvidia-cuda-mps-control.pid";
 constexpr int kLookEveryMs = 200;
+constexpr std::uint32_t kNotPermitted = 800;  // a CUDA error
 
 volatile std::sig_atomic_t asked_to_end = 0;
 
@@ -54,7 +55,8 @@ Daemon::Daemon(DaemonOptions options, std::shared_ptr<Simulation> sim, OwnedFd l
       log_(std::move(log)),
       folder_(mps_pipe_folder()),
       devices_(enumerate_devices(sim_->state())),
-      defaults_(mps_limits_from_environment()) {}
+      defaults_(mps_limits_from_environment()),
+      partitions_(sim_->state(), options_.protocol) {}
 
 Result<void> Daemon::open() {
   struct sigaction end = {};
@@ -64,13 +66,16 @@ Result<void> Daemon::open() {
   TRY(listen(folder_, {}));
   for (const NamedServer& server : options_.servers) {
     const std::string own = fmt::format("{}/{}", folder_, server.name);
-    TRY(listen(own, {.socket = {}, .server = server.name, .limits = {}, .memory = {}}));
-    TRY(listen(own + "/default",
-               {.socket = {}, .server = server.name, .limits = {}, .memory = {}}));
+    for (const auto& folder : {own, own + "/default"}) {
+      TRY(listen(folder,
+                 {.socket = {}, .server = server.name, .space = {}, .limits = {}, .memory = {}}));
+    }
     for (const auto& [name, space] : server.namespaces) {
-      TRY(listen(
-          fmt::format("{}/{}", own, name),
-          {.socket = {}, .server = server.name, .limits = space.limits, .memory = space.memory}));
+      TRY(listen(fmt::format("{}/{}", own, name), {.socket = {},
+                                                   .server = server.name,
+                                                   .space = name,
+                                                   .limits = space.limits,
+                                                   .memory = space.memory}));
     }
   }
   std::ofstream(fmt::format("{}/{}", folder_, kPidFile)) << ::getpid() << '\n';
@@ -161,6 +166,7 @@ void Daemon::accept_peer(const Listener& listener) {
   peer.pid = who.pid;
   peer.uid = who.uid;
   peer.server = listener.server;
+  peer.space = listener.space;
   peer.limits = on_every_device(listener.limits, listener.memory);
   peers_.push_back(std::move(peer));
 }
@@ -185,7 +191,7 @@ bool Daemon::hear_peer(Peer& peer) {
     peer.is_user = true;
     return true;
   }
-  if (words.size() != 5 || words[0] != "client" || peer.is_client) {
+  if (words.size() != 6 || words[0] != "client" || peer.is_client) {
     log_.line("Control", "User did not send valid credentials");
     send_packet(peer.connection.get(), fmt::format("refuse {}", kMpsConnectionFailed));
     return false;
@@ -200,6 +206,7 @@ bool Daemon::hear_peer(Peer& peer) {
   }
   peer.is_client = true;
   peer.slot = fmt::format("{} {}", words[1], words[2]);
+  peer.partition = words[5];
   const ServerRecord* const server = server_for(peer);
   log_.line("Control", fmt::format("NEW CLIENT {} from user {}: {}", peer.pid, peer.uid,
                                    server != nullptr && server->is_ready
@@ -266,6 +273,10 @@ void Daemon::place_clients() {
 // handed over.
 void Daemon::place(Peer& client) {
   if (quits_) return turn_away(client, kMpsServerNotReady);
+  const NamedServer* const named_one = config_for(client);
+  const bool is_owner = named_one == nullptr || client.uid == named_one->uid.value_or(::getuid()) ||
+                        options_.multiuser;
+  if (!is_owner) return turn_away(client, kNotPermitted);
   if (ServerRecord* const server = server_for(client)) {
     if (server->is_ready) hand_over(client, *server);
     return;
@@ -279,8 +290,11 @@ void Daemon::place(Peer& client) {
 }
 
 void Daemon::hand_over(Peer& client, ServerRecord& server) {
-  const std::string text = fmt::format("client {} {} {} {} {}", client.slot, client.pid, client.uid,
-                                       pid_namespace_of(client.pid), encode(client.limits));
+  // A namespace takes nothing from its server, and is not held by what that has.
+  const std::string text =
+      fmt::format("client {} {} {} {} {} {} {}", client.slot, client.pid, client.uid,
+                  pid_namespace_of(client.pid), client.space.empty() ? "server" : "own",
+                  partitions_of(client), encode(client.limits));
   server.clients += 1;
   if (!send_packet(server.socket.get(), text, client.connection.get())) {
     turn_away(client, kMpsConnectionFailed);

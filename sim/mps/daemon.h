@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "sim/mps/log.h"
+#include "sim/mps/partitions.h"
 #include "sim/mps/server.h"
 #include "sim/mps/settings.h"
 
@@ -35,6 +36,7 @@ class Daemon {
   struct Listener {
     OwnedFd socket;
     std::string server;  // empty: the user's own
+    std::string space;   // a namespace but `default`, whose limits the server itself has
     MpsLimits limits;    // of the namespace
     std::optional<std::uint64_t> memory;
   };
@@ -43,7 +45,9 @@ class Daemon {
     pid_t pid = 0;
     uid_t uid = 0;
     std::string server;
+    std::string space;
     MpsLimits limits;
+    std::string partition;    // CUDA_MPS_SM_PARTITION
     bool is_user = false;     // sends commands
     bool is_client = false;   // waits for a server
     std::string slot;         // a client's words
@@ -92,6 +96,19 @@ class Daemon {
   Answer query_devices();
   std::optional<Answer> quit(Peer& user, const std::vector<std::string>& words);
 
+  // daemon_protocol3.cpp. nullopt: no command of protocol 3.
+  std::optional<Answer> obey_protocol_3(const std::vector<std::string>& words);
+  Answer about_named_server(const std::vector<std::string>& words);
+  Answer set_server(NamedServer& server, const std::vector<std::string>& words);
+  Answer about_namespace(const std::vector<std::string>& words);
+  Answer about_partition(const std::vector<std::string>& words);
+  Answer list_devices();
+  Answer shell_partition(const std::vector<std::string>& words);
+  Answer list_partitions();
+  NamedServer* named(const std::string& name);
+  std::string status_of(const NamedServer& server) const;  // empty: it is gone
+  std::string partitions_of(const Peer& client) const;
+
   DaemonOptions options_;
   std::shared_ptr<Simulation> sim_;
   OwnedFd lock_;
@@ -99,6 +116,7 @@ class Daemon {
   std::string folder_;
   std::vector<UseTarget> devices_;
   MpsLimits defaults_;
+  Partitions partitions_;
   std::list<Listener> listeners_;
   std::list<Peer> peers_;
   std::list<ServerRecord> servers_;

@@ -31,6 +31,9 @@ constexpr std::string_view kHelp =
     "  get_device_pinned_mem_limit <PID> <dev>\n"
     "  set_default_client_priority <priority>\n"
     "  get_default_client_priority\n"
+    "  sm_partition add <device UUID> <number of chunks>\n"
+    "  sm_partition rm <device UUID> <partition>\n"
+    "  lspart\n"
     "  quit [-t <TIMEOUT>]\n"
     "  help\n";
 
@@ -51,6 +54,11 @@ std::optional<Answer> Daemon::obey(Peer& user, const std::vector<std::string>& w
   const std::string& command = words[0];
   if (user.uid != 0 && user.uid != ::getuid()) {
     return refuse(fmt::format("{}: only the user who started the daemon, and root, may", command));
+  }
+  if (options_.protocol == 3) {
+    if (auto answer = obey_protocol_3(words)) return answer;
+  } else if (is_one_of(command, {"sm_partition", "lspart"})) {
+    return shell_partition(words);
   }
   if (command == "help") return Answer{.text = std::string(kHelp)};
   if (command == "get_server_list") {

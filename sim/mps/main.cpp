@@ -22,6 +22,7 @@ namespace tranche::sim::mps {
 namespace {
 
 constexpr unsigned kDriverOfProtocol3 = 615;
+constexpr unsigned kCudaOfPartitions = 13010;
 
 struct CommandLine {
   DaemonOptions daemon;
@@ -29,6 +30,7 @@ struct CommandLine {
   bool quits = false;
   bool shows_version = false;
   bool shows_help = false;
+  std::string command;  // module, verb, arguments
   std::string config;
 };
 
@@ -41,9 +43,11 @@ void print_help() {
       "  -m, --multiuser            one server for all users\n"
       "  -p, --protocol <2|3>       2 (default), or 3: named servers and namespaces\n"
       "  -a, --apply <file>         configuration of protocol 3, in TOML\n"
+      "  -S, --static-partitioning  SM partitions (protocol 2)\n"
       "  -q, --quit                 end the daemon\n"
       "  -v, --version              version of this program\n"
-      "Without options: commands are read from standard input; `help` lists them.\n"
+      "Without options: commands are read from standard input; `help` lists them. With protocol 3\n"
+      "also as arguments: <module> <verb> [arguments].\n"
       "(Part of a simulated driver.)");
 }
 
@@ -54,26 +58,31 @@ std::optional<CommandLine> read_command_line(int argc, char** argv) {
                                    option{"multiuser", no_argument, nullptr, 'm'},
                                    option{"protocol", required_argument, nullptr, 'p'},
                                    option{"apply", required_argument, nullptr, 'a'},
+                                   option{"static-partitioning", no_argument, nullptr, 'S'},
                                    option{"quit", no_argument, nullptr, 'q'},
                                    option{"version", no_argument, nullptr, 'v'},
                                    option{nullptr, 0, nullptr, 0}};
   CommandLine line;
   std::string protocol = "2";
   for (int one = 0;
-       (one = ::getopt_long_only(argc, argv, "hdfmp:a:qv", kOptions.data(), nullptr)) != -1;) {
+       (one = ::getopt_long_only(argc, argv, "+hdfmp:a:Sqv", kOptions.data(), nullptr)) != -1;) {
     if (one == 'h') line.shows_help = true;
     if (one == 'd' || one == 'f') line.is_daemon = true;
     if (one == 'f') line.daemon.foreground = true;
     if (one == 'm') line.daemon.multiuser = true;
     if (one == 'p') protocol = ::optarg;
     if (one == 'a') line.config = ::optarg;
+    if (one == 'S') line.daemon.static_partitions = true;
     if (one == 'q') line.quits = true;
     if (one == 'v') line.shows_version = true;
     if (one == '?') return std::nullopt;
   }
   const char* const named = std::getenv("CUDA_MPS_PROTOCOL_VERSION");
   if (named != nullptr && *named != '\0') protocol = named;
-  if (::optind != argc || (protocol != "2" && protocol != "3")) {
+  for (int i = ::optind; i < argc; ++i) {
+    line.command += fmt::format("{}{}", line.command.empty() ? "" : " ", argv[i]);
+  }
+  if ((line.is_daemon && ::optind != argc) || (protocol != "2" && protocol != "3")) {
     std::fputs("Invalid arguments; -h shows how it is used\n", stderr);
     return std::nullopt;
   }
@@ -93,6 +102,9 @@ Result<void> read_settings(CommandLine& line, const State& state) {
     return fail(Code::kUnsupported,
                 fmt::format("MPS protocol 3 needs driver {} or newer; this is {}",
                             kDriverOfProtocol3, state.driver_version));
+  }
+  if (line.daemon.static_partitions && state.cuda_version < kCudaOfPartitions) {
+    return fail(Code::kUnsupported, "Invalid arguments; -h shows how it is used");
   }
   if (line.config.empty()) return {};
   if (line.daemon.protocol != 3) {
@@ -214,7 +226,8 @@ int control(int argc, char** argv) {
     return 0;
   }
   if (line->quits) return run_command("quit");
-  return line->is_daemon ? start_daemon(*line) : run_commands();
+  if (line->is_daemon) return start_daemon(*line);
+  return line->command.empty() ? run_commands() : run_command(line->command);
 }
 
 }  // namespace

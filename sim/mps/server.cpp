@@ -10,6 +10,7 @@
 #include "sim/enumerate.h"
 #include "sim/gpu_time.h"
 #include "sim/mps/devices.h"
+#include "sim/mps/partitions.h"
 #include "sim/read_number.h"
 
 namespace tranche::sim::mps {
@@ -25,6 +26,21 @@ std::string rest_of(const std::vector<std::string>& words, std::size_t from) {
   std::string text;
   for (std::size_t i = from; i < words.size(); ++i) text += words[i] + ' ';
   return text;
+}
+
+// "gpu:permille,...", or "-".
+std::map<std::uint32_t, std::uint32_t> read_partitions(std::string_view text) {
+  std::map<std::uint32_t, std::uint32_t> all;
+  while (!text.empty() && text != "-") {
+    const auto end = std::min(text.find(','), text.size());
+    const auto one = text.substr(0, end);
+    const auto colon = std::min(one.find(':'), one.size() - 1);
+    const auto gpu = read_number<std::uint32_t>(one.substr(0, colon));
+    const auto permille = read_number<std::uint32_t>(one.substr(colon + 1));
+    if (gpu && permille) all[*gpu] = *permille;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return all;
 }
 
 }  // namespace
@@ -140,14 +156,16 @@ bool Server::hear_daemon() {
 
 void Server::add_client(Packet packet) {
   const auto words = split_words(packet.text);
-  if (words.size() < 8 || !packet.passed.is_open()) return;
+  if (words.size() < 10 || !packet.passed.is_open()) return;
   auto client = std::make_shared<Client>();
   const auto slot = read_number<std::uint32_t>(words[1]).value_or(kMaxProcesses);
   client->holder = read_number<std::uint64_t>(words[2]).value_or(0);
   client->pid = read_number<pid_t>(words[3]).value_or(0);
   client->uid = read_number<uid_t>(words[4]).value_or(0);
   client->pid_namespace = words[5];
-  client->limits = limits_.lowered_by(decode_limits(rest_of(words, 6)).value_or(MpsLimits()));
+  const auto limits = decode_limits(rest_of(words, 8)).value_or(MpsLimits());
+  client->limits = words[6] == "own" ? limits : limits_.lowered_by(limits);
+  client->partitions = read_partitions(words[7]);
   client->connection = std::move(packet.passed);
   log_.line("Server", fmt::format("Received new client request for {{PID: {}}}", client->pid));
   const bool is_known = slot < kMaxProcesses && sim_->is_taken(slot) &&
@@ -161,16 +179,20 @@ void Server::add_client(Packet packet) {
     return;
   }
   client->slot = &sim_->state().processes[slot];
-  if (!send_packet(client->connection.get(), welcome(client->limits))) return tell_count();
+  if (!send_packet(client->connection.get(), welcome(*client))) return tell_count();
   log_.line("Server", fmt::format("Client {{PID: {}}} connected", client->pid));
   log_.line("Server", fmt::format("Creating worker thread for client {{PID: {}}}", client->pid));
   clients_.push_back(std::move(client));
   tell_count();
 }
 
-std::string Server::welcome(const MpsLimits& limits) const {
-  std::string text =
-      fmt::format("welcome {} {} {}", group_, limits.thread_permille, limits.priority);
+std::string Server::welcome(const Client& client) const {
+  const MpsLimits& limits = client.limits;
+  // With a partition percentages do not count.
+  std::uint32_t permille = 0;
+  for (const auto& [gpu, own] : client.partitions) permille = std::max(permille, own);
+  if (permille == 0) permille = limits.thread_permille;
+  std::string text = fmt::format("welcome {} {} {}", group_, permille, limits.priority);
   for (std::uint32_t i = 0; i < devices_.size(); ++i) {
     const auto found = limits.memory.find(i);
     text += fmt::format(" {}:{}", encode(devices_[i]),
@@ -200,6 +222,13 @@ void Server::hear_client(const ClientPtr& client) {
 }
 
 void Server::add_context(const ClientPtr& client, const UseTarget& device) {
+  const auto partition = client->partitions.find(device.gpu);
+  if (partition != client->partitions.end() && partition->second == 0) {
+    log_.line("Server", fmt::format("Client {{PID: {}}} refused: no SM partition of {}",
+                                    client->pid, uuid_of(sim_->state(), device)));
+    send_packet(client->connection.get(), fmt::format("refuse {}", kInvalidResourceConfiguration));
+    return;
+  }
   unsigned contexts = 0;
   for (const ClientPtr& one : clients_) {
     contexts += static_cast<unsigned>(std::ranges::count_if(

@@ -5,7 +5,10 @@
 // theirs:
 // The daemon to the server:
 //   start <uid> <limits>          the first packet
-//   client <slot> <holder> <pid> <uid> <pid namespace> <limits>    with the client's connection
+//   client <slot> <holder> <pid> <uid> <pid namespace> <whose> <partitions> <limits>
+//       with the client's connection. whose: `own`, the limits count alone; `server`, they lower
+//       the server's. partitions: <gpu>:<permille>,... of GPUs with static SM partitions (0: the
+//       client has none there), or -
 //   ask <command ...>             answered at once
 //   drain                         it ends when the last client has gone
 //   shutdown                      it ends
@@ -15,6 +18,7 @@
 //   clients <count>               whenever that changes
 // It ends when the daemon does: its clients see the end of their connections.
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,6 +57,7 @@ class Server {
     uid_t uid = 0;
     std::string pid_namespace;  // inode; "0": unknown
     MpsLimits limits;
+    std::map<std::uint32_t, std::uint32_t> partitions;  // permille by GPU that is cut
     std::vector<UseTarget> contexts;
     bool is_faulty = false;  // a fatal fault has struck it; it has been told
   };
@@ -68,7 +73,7 @@ class Server {
   void add_context(const ClientPtr& client, const UseTarget& device);
   void spread_fault(const ClientPtr& from, const UseTarget& device, const std::string& error);
   void tell_count() const;
-  std::string welcome(const MpsLimits& limits) const;
+  std::string welcome(const Client& client) const;
   unsigned most_contexts(const UseTarget& device) const;
 
   Answer answer(const std::vector<std::string>& words);

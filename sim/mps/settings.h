@@ -30,6 +30,7 @@ struct DaemonOptions {
   bool foreground = false;
   bool multiuser = false;
   unsigned protocol = 2;
+  bool static_partitions = false;    // -S, of protocol 2
   std::vector<NamedServer> servers;  // protocol 3
 };
 

@@ -153,6 +153,7 @@ class Agent {
   // Of each resource that is shared by MPS: why its control daemon does not serve, empty: it does;
   // and those that were offered since the configuration shares them so.
   std::map<config::ResourceName, std::string> mps_troubles_;
+  std::map<config::ResourceName, offer::MpsService> mps_services_;
   std::set<config::ResourceName> mps_offered_;
   std::string orphans_said_;
   std::string unlimited_said_;

@@ -29,13 +29,16 @@ void Agent::follow_mps(offer::Offer& offer) {
     if (!by_mps(resource)) continue;
     const auto paths = mps::paths_of(settings_.options.mps_dir, resource.name);
     troubles[resource.name] = mps_trouble(paths.started);
-    if (troubles[resource.name].empty()) mps_offered_.insert(resource.name);
+    if (!troubles[resource.name].empty()) continue;
+    mps_offered_.insert(resource.name);
+    mps_services_[resource.name] = service_of(paths.started);
   }
   mps_troubles_ = std::move(troubles);
   std::erase_if(mps_offered_, [&](const auto& name) { return !mps_troubles_.contains(name); });
 
   for (auto& resource : offer.resources) {
     if (!mps_offered_.contains(resource.name)) continue;
+    resource.mps = mps_services_[resource.name];
     const auto& trouble = mps_troubles_.at(resource.name);
     for (auto& device : resource.devices) {
       if (device.healthy()) device.unhealthy_reason = trouble;
@@ -54,7 +57,9 @@ void Agent::follow_mps(offer::Offer& offer) {
 void Agent::look_at_mps() {
   const bool differs = std::ranges::any_of(mps_troubles_, [&](const auto& entry) {
     const auto paths = mps::paths_of(settings_.options.mps_dir, entry.first);
-    return mps_trouble(paths.started) != entry.second;
+    const auto trouble = mps_trouble(paths.started);
+    if (trouble != entry.second) return true;
+    return trouble.empty() && service_of(paths.started) != mps_services_[entry.first];
   });
   if (differs) reconcile();
 }

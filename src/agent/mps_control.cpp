@@ -11,16 +11,19 @@
 #include <csignal>
 #include <cstdio>
 #include <optional>
+#include <set>
 
 #include "agent/cluster_parts.h"
 #include "agent/config_source.h"
 #include "agent/first_config.h"
 #include "agent/mailbox.h"
+#include "agent/mps_mark.h"
 #include "agent/mps_supervisor.h"
 #include "agent/node_lock.h"
 #include "agent/signals.h"
 #include "base/watch.h"
 #include "host/child.h"
+#include "mps/capability.h"
 #include "nvml/connection.h"
 #include "nvml/control.h"
 #include "nvml/reader.h"
@@ -220,7 +223,7 @@ class MpsControl {
     }
     reading_complaint_.clear();
     if (machine_) machine = gpu::remember_lost(*machine_, *std::move(machine));
-    if (machine_ == *machine) return;
+    if (machine_ == *machine && !is_version_due_) return;
     machine_ = *std::move(machine);
     plan();
   }
@@ -234,12 +237,48 @@ class MpsControl {
       return;
     }
     say(*offer);
-    const auto plan = mps::make_plan(*machine_, *offer);
+    const auto plan = mps::make_plan(*machine_, *offer, rules_for(*offer));
     if (plan.empty() && said_none_ != true) {
       log_.info("the configuration shares nothing by MPS (sharing.mps): no daemon is needed");
     }
     said_none_ = plan.empty();
     supervisor_->follow(plan, SteadyClock::now());
+  }
+
+  // The configuration's, less what this node cannot do.
+  config::MpsControlRules rules_for(const offer::Offer& offer) {
+    const auto& wanted = loaded_.config.tranche.mps;
+    if (wanted == config::MpsControlRules() || mps::make_plan(*machine_, offer).empty()) return {};
+    const auto capability = ask_version();
+    if (!capability) return {};
+    const auto settled = mps::settle(wanted, *capability);
+    for (const auto& line : settled.fallbacks) fall_back(line);
+    if (std::holds_alternative<std::monostate>(settled.rules.sm_partitions)) return settled.rules;
+    for (const auto& resource : offer.resources) {
+      const auto line = mps::partitions_objection(*machine_, resource);
+      if (resource.sharing == config::SharingStrategy::kMps && !line.empty()) fall_back(line);
+    }
+    return settled.rules;
+  }
+
+  // Asked once in this process' life: a driver is changed under nobody's GPUs. nullopt: there is no
+  // program yet that could say; asked again with the next reading of the machine.
+  const std::optional<mps::Capability>& ask_version() {
+    if (capability_) return capability_;
+    const auto version = tools_.control({"-v"}, {}, "");
+    is_version_due_ = !version;
+    if (version) {
+      capability_ = mps::read_version(version->output);
+      log_.info(fmt::format("nvidia-cuda-mps-control {}", mps::describe(*capability_)));
+    }
+    return capability_;
+  }
+
+  void fall_back(const std::string& line) {
+    if (!fallbacks_said_.insert(line).second) return;
+    log_.warn(line);
+    if (cluster_ == nullptr) return;
+    cluster_->tell({.warning = true, .reason = "MpsFallback", .action = "Supervise", .note = line});
   }
 
   void say(const offer::Offer& offer) {
@@ -268,6 +307,9 @@ class MpsControl {
   std::string reading_complaint_;
   std::map<std::string, std::string> said_;  // why a resource has no daemon
   std::optional<bool> said_none_;
+  std::optional<mps::Capability> capability_;
+  bool is_version_due_ = false;
+  std::set<std::string> fallbacks_said_;
 };
 
 // The agent's rules hold, but NVIDIA's manifests tell this program no root on the host: it mounts
@@ -361,9 +403,18 @@ int run_mps_control(const config::Sources& given) {
 int check_mps_control(const config::Sources& sources) {
   const auto options = load_options(sources);
   if (!options) return 1;
-  const bool ready = FsRoot().exists(options->mps_dir + "/.ready");
+  const FsRoot fs;
+  const std::filesystem::path root = options->mps_dir;
+  const bool ready = fs.exists(root / ".ready");
   fmt::print(ready ? stdout : stderr, "{}\n",
              ready ? "ready" : "waiting: an MPS control daemon does not serve yet, see the log");
+  for (const auto& name : fs.list(root / "nvidia.com").value_or(std::vector<std::string>())) {
+    const auto mark = mps::paths_of(root, {"nvidia.com/" + name}).started;
+    if (!fs.exists(mark) || !mps_trouble(mark).empty()) continue;
+    const auto service = service_of(mark);
+    fmt::print("nvidia.com/{}: protocol {}, {} static SM partitions\n", name, service.protocol,
+               service.partitions.size());
+  }
   return ready ? 0 : 1;
 }
 

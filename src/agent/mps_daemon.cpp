@@ -1,6 +1,7 @@
 #include "agent/mps_daemon.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
@@ -11,8 +12,10 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "mps/diff.h"
+#include "mps/protocol3.h"
 
 namespace tranche::agent {
 namespace {
@@ -20,6 +23,10 @@ namespace {
 constexpr const char* kProgram = "nvidia-cuda-mps-control";
 constexpr const char* kPidFile = "nvidia-cuda-mps-control.pid";
 constexpr const char* kControlLog = "control.log";
+constexpr const char* kConfigFile = "config.toml";  // of protocol 3, in the log folder
+// How long the server that a configuration names may take to be ready.
+constexpr int kReadyQuestions = 50;
+constexpr std::chrono::milliseconds kReadyPause{100};
 // What containers may use, where SELinux decides.
 constexpr std::string_view kSelinuxLabel = "system_u:object_r:container_file_t:s0";
 // Of daemon and server, as the kernel shortens their names (comm).
@@ -58,7 +65,7 @@ void MpsDaemon::end_left_behind(const MpsTools& tools, const config::ResourceNam
   tools.log.warn(fmt::format(
       "the MPS control daemon of {} was left by a supervisor that was killed; it is ended",
       resource.value));
-  mps::Daemon daemon{.resource = resource, .devices = {}};
+  mps::Daemon daemon{.resource = resource, .devices = {}, .protocol = service_of(mark).protocol};
   for (const auto& uuid : gpus) daemon.devices.push_back({.uuid = uuid});
   MpsDaemon left(tools, std::move(daemon));
   left.runs_ = true;
@@ -69,7 +76,9 @@ MpsDaemon::MpsDaemon(const MpsTools& tools, mps::Daemon daemon)
     : tools_(tools),
       daemon_(std::move(daemon)),
       paths_(mps::paths_of(tools.root, daemon_.resource)),
-      environment_(mps::environment_of(tools.root, daemon_)) {}
+      environment_(mps::environment_of(tools.root, daemon_)) {
+  service_.protocol = daemon_.protocol;
+}
 
 Result<void> MpsDaemon::begin() {
   TRY(end_leftover());
@@ -78,12 +87,60 @@ Result<void> MpsDaemon::begin() {
     TRY(tools_.gpus.set_compute_mode(device.uuid, gpu::ComputeMode::kExclusiveProcess));
   }
   TRY(make_folders());
-  TRY(run({"-d"}, ""));
-  for (const auto& text : mps::default_commands(daemon_)) TRY(command(text));
+  TRY(launch());
+  if (mps::has_partitions(daemon_)) TRY(make_partitions());
   std::vector<std::string> gpus;
   for (const auto& device : daemon_.devices) gpus.push_back(device.uuid);
-  ASSIGN_OR_RETURN(auto mark, MpsMark::put(paths_.started, gpus));
+  ASSIGN_OR_RETURN(auto mark, MpsMark::put(paths_.started, gpus, service_));
   started_.emplace(std::move(mark));
+  return {};
+}
+
+// The program with its limits, before anybody can be its client.
+Result<void> MpsDaemon::launch() const {
+  if (daemon_.protocol == 3) {
+    const auto file = paths_.log / kConfigFile;
+    TRY(FsRoot().write_atomic(file, mps::configuration(daemon_)));
+    TRY(order({mps::start_arguments(file.string()), ""}));
+    return await_server();
+  }
+  TRY(order(
+      {mps::has_partitions(daemon_) ? mps::Arguments{"-d", "-S"} : mps::Arguments{"-d"}, ""}));
+  for (const auto& text : mps::default_commands(daemon_)) TRY(command(text));
+  return {};
+}
+
+Result<void> MpsDaemon::await_server() const {
+  auto answer = ask();
+  for (int i = 0; i < kReadyQuestions && !answer; ++i) {
+    std::this_thread::sleep_for(kReadyPause);
+    answer = ask();
+  }
+  return answer;
+}
+
+// One for each tranche, by the number that its id has.
+Result<void> MpsDaemon::make_partitions() {
+  ASSIGN_OR_RETURN(const auto listed, order(mps::chunks_question(daemon_)));
+  for (const auto& device : daemon_.devices) {
+    const auto total = mps::chunks_of(daemon_, listed, device.uuid);
+    if (!total) {
+      return fail(Code::kUnavailable,
+                  fmt::format("{} does not tell how many chunks of multiprocessors {} has: {}",
+                              kProgram, device.uuid, words(listed)),
+                  "without tranche.mps.smPartitions it need not");
+    }
+    ASSIGN_OR_RETURN(const int each, mps::chunks_each(daemon_, device, *total));
+    for (int replica = 0; replica < device.replicas; ++replica) {
+      ASSIGN_OR_RETURN(const auto said, order(mps::add_partition(daemon_, device, replica, each)));
+      auto partition = mps::partition_of(said, device.uuid);
+      if (!partition) {
+        return fail(Code::kUnavailable, fmt::format("{} tells no SM partition of {}: {}", kProgram,
+                                                    device.uuid, words(said)));
+      }
+      service_.partitions[offer::replica_id(device.uuid, replica)] = *std::move(partition);
+    }
+  }
   return {};
 }
 
@@ -118,24 +175,26 @@ Result<void> MpsDaemon::make_folders() const {
   return std::unexpected(std::move(error));
 }
 
-Result<void> MpsDaemon::run(std::vector<std::string> arguments, const std::string& input) const {
-  const std::string shown = arguments.empty() ? input : arguments.front();
-  ASSIGN_OR_RETURN(const auto end, tools_.control(std::move(arguments), environment_, input));
-  if (end.code == 0) return {};
+Result<std::string> MpsDaemon::order(const mps::Order& order) const {
+  const std::string shown =
+      order.arguments.empty() ? order.input : fmt::format("{}", fmt::join(order.arguments, " "));
+  ASSIGN_OR_RETURN(const auto end, tools_.control(order.arguments, environment_, order.input));
+  if (end.code == 0) return end.output;
   return fail(Code::kUnavailable,
               fmt::format("{} {}: exit code {}: {}", kProgram, shown, end.code, words(end.output)),
               fmt::format("see {}", (paths_.log / kControlLog).string()));
 }
 
-Result<std::string> MpsDaemon::command(const std::string& text) const {
-  ASSIGN_OR_RETURN(const auto end, tools_.control({}, environment_, text));
-  if (end.code == 0) return end.output;
-  return fail(Code::kUnavailable,
-              fmt::format("{}: {}: exit code {}: {}", kProgram, text, end.code, words(end.output)),
-              fmt::format("see {}", (paths_.log / kControlLog).string()));
-}
-
 Result<void> MpsDaemon::ask() const {
+  if (daemon_.protocol == 3) {
+    const auto question = mps::status_question();
+    ASSIGN_OR_RETURN(const auto answer, order({question, ""}));
+    if (mps::is_serving(answer)) return {};
+    return fail(Code::kUnavailable,
+                fmt::format("{}: {} is answered by '{}'", kProgram, fmt::join(question, " "),
+                            words(answer)),
+                fmt::format("see {}", paths_.log.string()));
+  }
   ASSIGN_OR_RETURN(const auto answer, command(mps::kQuestion));
   const bool number = std::ranges::any_of(answer, [](char c) { return c >= '0' && c <= '9'; });
   if (number) return {};
@@ -144,6 +203,17 @@ Result<void> MpsDaemon::ask() const {
 }
 
 Result<void> MpsDaemon::retune(mps::Daemon wanted) {
+  if (daemon_.protocol == 3) {
+    for (const auto& arguments : mps::change_arguments(daemon_, wanted))
+      TRY(order({arguments, ""}));
+  } else {
+    TRY(retune_servers(wanted));
+  }
+  daemon_ = std::move(wanted);
+  return {};
+}
+
+Result<void> MpsDaemon::retune_servers(const mps::Daemon& wanted) const {
   for (const auto& text : mps::retune_commands(daemon_, wanted)) TRY(command(text));
   ASSIGN_OR_RETURN(const auto servers, command(mps::kServers));
   std::istringstream lines(servers);
@@ -154,7 +224,6 @@ Result<void> MpsDaemon::retune(mps::Daemon wanted) {
       if (const auto told = command(text); !told) tools_.log.warn(told.error());
     }
   }
-  daemon_ = std::move(wanted);
   return {};
 }
 
@@ -186,7 +255,8 @@ MpsDaemon::~MpsDaemon() {
 
 void MpsDaemon::quit() {
   if (!FsRoot().exists(paths_.pipe)) return;
-  const auto done = command(mps::kQuit);
+  const auto done = order(daemon_.protocol == 3 ? mps::Order{mps::quit_arguments(), ""}
+                                                : mps::Order{{}, mps::kQuit});
   if (done) return;
   tools_.log.warn(done.error());
   kill_remaining();

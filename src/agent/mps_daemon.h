@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "gpu/control.h"
 #include "host/child.h"
+#include "mps/partitions.h"
 #include "mps/plan.h"
 
 namespace tranche::agent {
@@ -48,7 +49,9 @@ class MpsDaemon {
   MpsDaemon& operator=(const MpsDaemon&) = delete;
 
   const mps::Daemon& daemon() const { return daemon_; }
-  // Whether it answers. kUnavailable, kTimeout.
+  // How it serves, for those who hand out its tranches.
+  const offer::MpsService& service() const { return service_; }
+  // Whether it answers, and its server serves. kUnavailable, kTimeout.
   Result<void> ask() const;
   // Gives it and its servers the limits of `wanted`, which has the same devices.
   Result<void> retune(mps::Daemon wanted);
@@ -60,8 +63,12 @@ class MpsDaemon {
   Result<void> begin();
   Result<void> end_leftover();
   Result<void> make_folders() const;
-  Result<std::string> command(const std::string& text) const;
-  Result<void> run(std::vector<std::string> arguments, const std::string& input) const;
+  Result<void> launch() const;
+  Result<void> await_server() const;
+  Result<void> make_partitions();
+  Result<void> retune_servers(const mps::Daemon& wanted) const;
+  Result<std::string> order(const mps::Order& order) const;
+  Result<std::string> command(const std::string& text) const { return order({{}, text}); }
   void quit();
   void kill_remaining() const;
   bool is_ours(const FsRoot& fs, const std::string& pid) const;
@@ -70,6 +77,7 @@ class MpsDaemon {
   mps::Daemon daemon_;
   mps::Paths paths_;
   std::map<std::string, std::string> environment_;
+  offer::MpsService service_;
   std::optional<MpsMark> started_;
   bool runs_ = false;
   std::uintmax_t log_read_ = 0;

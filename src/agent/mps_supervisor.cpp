@@ -19,6 +19,19 @@ std::string describe(const mps::Daemon& daemon) {
   return fmt::format("{}% of the threads, memory {}", daemon.thread_percentage, memory);
 }
 
+// With protocol 3 limits are the namespaces', with partitions the threads are the partition's.
+std::string describe_service(const MpsDaemon& daemon) {
+  std::string text;
+  const auto& service = daemon.service();
+  if (service.protocol == 3) {
+    text += fmt::format(", protocol 3, {} namespaces", daemon.daemon().namespaces.size());
+  }
+  if (!service.partitions.empty()) {
+    text += fmt::format(", {} static SM partitions", service.partitions.size());
+  }
+  return text;
+}
+
 // Nobody is to come any more.
 void withdraw_ready(const MpsTools& tools) {
   if (const auto done = FsRoot().remove(tools.root / ".ready"); !done) {
@@ -110,8 +123,9 @@ void MpsSupervisor::start(Entry& entry, TimePoint now) {
   }
   entry.daemon = *std::move(daemon);
   entry.due = now + options_.ask_interval;
-  tools_.log.info(fmt::format("the MPS control daemon of {} serves: {} for each client process",
-                              entry.wanted.resource.value, describe(entry.wanted)));
+  tools_.log.info(fmt::format("the MPS control daemon of {} serves: {} for each client process{}",
+                              entry.wanted.resource.value, describe(entry.wanted),
+                              describe_service(*entry.daemon)));
 }
 
 void MpsSupervisor::ask(Entry& entry, TimePoint now) {

@@ -124,12 +124,28 @@ struct Imex {
   bool operator==(const Imex&) const = default;
 };
 
+// tranche.mps.smPartitions: static SM partitions of resources that MPS shares, one for each replica
+// of a device, in the chunks of multiprocessors that the driver cuts a GPU into.
+struct EqualChunks {  // as many for each replica as there are for all
+  bool operator==(const EqualChunks&) const = default;
+};
+using SmPartitions = std::variant<std::monostate, EqualChunks, int>;  // none, equal, chunks each
+
+// tranche.mps: how NVIDIA's control daemons are run. What a node's driver lacks is fallen back
+// from, and that is said (mps/capability.h).
+struct MpsControlRules {
+  int protocol = 2;  // CUDA_MPS_PROTOCOL_VERSION: 2 or 3
+  SmPartitions sm_partitions;
+  bool operator==(const MpsControlRules&) const = default;
+};
+
 // The key `tranche:`.
 struct Extras {
   // Honour sharing.*.resources[].rename and .devices, and resources.*, which NVIDIA parses and
   // ignores.
   bool honor_ignored_fields = false;
   LimitTable limits;
+  MpsControlRules mps;
   bool operator==(const Extras&) const = default;
 };
 

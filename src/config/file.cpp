@@ -4,6 +4,7 @@
 
 #include "config/fields.h"
 #include "config/file_limits.h"
+#include "config/file_mps.h"
 #include "config/file_node.h"
 #include "config/file_sharing.h"
 #include "config/values.h"
@@ -51,6 +52,8 @@ void read_ours(const FileNode& node, Settings& settings) {
   }
   const auto* limits = find_child(children, "limits");
   if (limits != nullptr && !limits->is_null()) settings.limits = read_limits(*limits);
+  const auto* mps = find_child(children, "mps");
+  if (mps != nullptr && !mps->is_null()) settings.control = read_mps(*mps);
 }
 
 // False when the file is of another version, and so nothing else in it can be judged.

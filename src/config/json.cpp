@@ -166,6 +166,16 @@ Json limits_to_json(const FileLimitTable& table) {
   return json;
 }
 
+Json mps_to_json(const FileMps& mps) {
+  Json json = Json::object();
+  if (mps.protocol) json["protocol"] = *mps.protocol;
+  if (!mps.sm_partitions) return json;
+  const int* chunks = std::get_if<int>(&*mps.sm_partitions);
+  const bool equal = std::holds_alternative<EqualChunks>(*mps.sm_partitions);
+  json["smPartitions"] = chunks != nullptr ? Json(*chunks) : Json(equal ? "equal" : "none");
+  return json;
+}
+
 }  // namespace
 
 std::string to_json(const Settings& settings, Program program) {
@@ -178,6 +188,7 @@ std::string to_json(const Settings& settings, Program program) {
   json["imex"] = imex_to_json(settings);
   if (settings.honor_ignored_fields) json["tranche"]["honorIgnoredFields"] = true;
   if (settings.limits) json["tranche"]["limits"] = limits_to_json(*settings.limits);
+  if (settings.control) json["tranche"]["mps"] = mps_to_json(*settings.control);
   // Texts come from outside: what is no UTF-8 is replaced, never thrown about.
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }

@@ -91,6 +91,14 @@ struct FileLimitTable {
   std::vector<FileLimits> resources;
 };
 
+// tranche.mps as written.
+struct FileMps {
+  std::optional<int> protocol;
+  std::optional<SmPartitions> sm_partitions;
+  int line = 0;
+  int sm_partitions_line = 0;  // 0: not written
+};
+
 struct Settings {
   std::string file_name;
   std::map<std::string, Setting, std::less<>> values;  // by setting_key()
@@ -100,6 +108,7 @@ struct Settings {
   std::optional<FileSharing> mps;
   bool honor_ignored_fields = false;
   std::optional<FileLimitTable> limits;
+  std::optional<FileMps> control;  // tranche.mps
 
   const Setting* find(std::string_view key) const;
   // The value under `key` when it is set; its type is that of the flag table.

@@ -218,6 +218,13 @@ void warn_short_sleep(const Settings& settings, Problems& problems) {
                 "write a duration such as 60s");
 }
 
+void warn_idle_mps(const Settings& settings, Problems& problems) {
+  if (!settings.control || settings.mps) return;
+  problems.warn(at(settings, settings.control->line, "tranche.mps"),
+                "nothing is shared by MPS, so this has no effect",
+                "add sharing.mps, or remove the key");
+}
+
 }  // namespace
 
 void neuter(Settings& settings, Problems& problems) {
@@ -234,6 +241,7 @@ void neuter(Settings& settings, Problems& problems) {
         "keep one of the two");
   }
   warn_short_sleep(settings, problems);
+  warn_idle_mps(settings, problems);
   check_limits(settings, problems);
 }
 
@@ -248,6 +256,11 @@ Config settle(const Settings& settings) {
   }
   if (settings.mps) config.sharing.mps = settle_list(*settings.mps, true);
   if (settings.limits) config.tranche.limits = settle_limits(*settings.limits);
+  if (settings.control) {
+    config.tranche.mps = {
+        .protocol = settings.control->protocol.value_or(2),
+        .sm_partitions = settings.control->sm_partitions.value_or(SmPartitions())};
+  }
   return config;
 }
 

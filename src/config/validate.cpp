@@ -66,6 +66,7 @@ class Rules {
       error("flags.mpsRoot", "using MPS requires --mps-root to be specified",
             "set it to a folder on the host, usually /run/nvidia/mps");
     }
+    sm_partitions();
   }
 
   void discovery_strategy(bool vfio) const {
@@ -98,6 +99,18 @@ class Rules {
 
  private:
   const std::string& text(std::string_view key) const { return *settings_.get<std::string>(key); }
+
+  // A process has one SM partition, and so has a container.
+  void sm_partitions() const {
+    const auto& control = settings_.control;
+    const bool wanted = control && control->sm_partitions &&
+                        !std::holds_alternative<std::monostate>(*control->sm_partitions);
+    if (!wanted || settings_.mps->fail_requests_greater_than_one.value_or(true)) return;
+    problems_.error(fmt::format("{}:{}: tranche.mps.smPartitions", settings_.file_name,
+                                control->sm_partitions_line),
+                    "a container has one SM partition, and could ask for several replicas",
+                    "write failRequestsGreaterThanOne: true in sharing.mps, or remove the key");
+  }
 
   bool mps_in_force() const {
     return settings_.mps && std::ranges::any_of(settings_.mps->resources,

@@ -7,16 +7,18 @@
 namespace tranche::mps {
 namespace {
 
-bool same_devices(const Daemon& a, const Daemon& b) {
-  return a.sees_all == b.sees_all &&
+// What a daemon that runs cannot be told. (With partitions `replicas` is how many there are: they
+// are cut before the first client.)
+bool same_start(const Daemon& a, const Daemon& b) {
+  return a.sees_all == b.sees_all && a.protocol == b.protocol && a.partitions == b.partitions &&
          std::ranges::equal(a.devices, b.devices, [](const auto& x, const auto& y) {
-           return x.uuid == y.uuid && x.index == y.index;
+           return x.uuid == y.uuid && x.index == y.index && x.replicas == y.replicas;
          });
 }
 
 Change change_of(const Daemon& before, const Daemon& daemon) {
   if (before == daemon) return {Step::kKeep, daemon, {}};
-  return {same_devices(before, daemon) ? Step::kRetune : Step::kRestart, daemon, before};
+  return {same_start(before, daemon) ? Step::kRetune : Step::kRestart, daemon, before};
 }
 
 int rank(Step step) {

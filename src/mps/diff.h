@@ -1,7 +1,8 @@
 #pragma once
 // From the daemons that run to those that are wanted, with as little harm as can be. A daemon whose
 // limits alone differ is told the new ones and keeps its clients; one that serves other GPUs than
-// before must be ended and started, which ends its clients; all others are not touched. (NVIDIA's
+// before, by another protocol or in other partitions, must be ended and started, which ends its
+// clients; all others are not touched. (NVIDIA's
 // control daemon ends them all at any change.) Pure.
 
 #include <string>
@@ -14,7 +15,7 @@ namespace tranche::mps {
 enum class Step {
   kKeep,     // nothing differs
   kRetune,   // new limits, live
-  kRestart,  // other GPUs
+  kRestart,  // other GPUs, another protocol, other partitions
   kStart,
   kEnd,
 };
@@ -29,7 +30,8 @@ struct Change {
 // In the order to carry them out: what ends frees its GPUs for what starts.
 std::vector<Change> diff(const Plan& running, const Plan& wanted);
 
-// Of kRetune: what the daemon is told for its servers to come, as default_commands().
+// Of kRetune with protocol 2 (3: change_arguments): what the daemon is told for its servers to
+// come, as default_commands().
 std::vector<std::string> retune_commands(const Daemon& before, const Daemon& daemon);
 // And for each of its servers that runs, so that the next client has the new limits. Clients that
 // run keep theirs: MPS changes nothing under them.

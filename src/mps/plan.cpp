@@ -10,8 +10,24 @@
 namespace tranche::mps {
 namespace {
 
-std::optional<Daemon> daemon_of(const gpu::Machine& machine, const offer::ResourceOffer& resource) {
-  Daemon daemon{.resource = resource.name, .devices = {}};
+// The first whose multiprocessors MPS cuts into partitions.
+constexpr gpu::ComputeCapability kAmpere{8, 0};
+
+std::vector<Namespace> namespaces_of(const offer::ResourceOffer& resource) {
+  std::vector<Namespace> all;
+  for (const auto& [name, share] : offer::mps_namespaces(resource)) {
+    Namespace one{.name = name, .limit_mib = {}, .thread_percentage = share.thread_percentage};
+    if (share.memory) one.limit_mib = share.memory->mib();
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+std::optional<Daemon> daemon_of(const gpu::Machine& machine, const offer::ResourceOffer& resource,
+                                const config::MpsControlRules& rules) {
+  Daemon daemon{.resource = resource.name, .devices = {}, .protocol = rules.protocol};
+  if (rules.protocol == 3) daemon.namespaces = namespaces_of(resource);
+  if (partitions_objection(machine, resource).empty()) daemon.partitions = rules.sm_partitions;
   const auto counts = offer::tranche_counts(resource);
   for (std::size_t i = 0; i < resource.devices.size(); ++i) {
     const offer::Device& device = resource.devices[i];
@@ -19,6 +35,7 @@ std::optional<Daemon> daemon_of(const gpu::Machine& machine, const offer::Resour
     const auto share = offer::mps_default(resource, i);
     DaemonDevice entry{
         .uuid = device.uuid, .index = device.gpu_index, .memory_mib = device.memory.mib()};
+    if (has_partitions(daemon)) entry.replicas = counts[i];
     if (share.memory) entry.limit_mib = share.memory->mib();
     daemon.devices.push_back(std::move(entry));
     // One value for all devices: what is left over by the device with the most replicas.
@@ -36,13 +53,28 @@ std::optional<Daemon> daemon_of(const gpu::Machine& machine, const offer::Resour
 
 }  // namespace
 
-Plan make_plan(const gpu::Machine& machine, const offer::Offer& offer) {
+Plan make_plan(const gpu::Machine& machine, const offer::Offer& offer,
+               const config::MpsControlRules& rules) {
   Plan plan;
   for (const auto& resource : offer.resources) {
     if (resource.sharing != config::SharingStrategy::kMps) continue;
-    if (auto daemon = daemon_of(machine, resource)) plan.push_back(*std::move(daemon));
+    if (auto daemon = daemon_of(machine, resource, rules)) plan.push_back(*std::move(daemon));
   }
   return plan;
+}
+
+std::string partitions_objection(const gpu::Machine& machine,
+                                 const offer::ResourceOffer& resource) {
+  const auto counts = offer::tranche_counts(resource);
+  for (std::size_t i = 0; i < resource.devices.size(); ++i) {
+    const gpu::Gpu* gpu = gpu::find_gpu(machine, {resource.devices[i].gpu_uuid});
+    if (counts[i] <= 1 || gpu == nullptr || !(gpu->compute_capability < kAmpere)) continue;
+    return fmt::format(
+        "tranche.mps.smPartitions: GPU {} ({}) of {} has no static SM partitions (Ampere, compute "
+        "capability 8.0, and later have); clients of {} are limited by percentages",
+        gpu->index, gpu->name, resource.name.value, resource.name.value);
+  }
+  return {};
 }
 
 Paths paths_of(const std::filesystem::path& root, const config::ResourceName& resource) {

@@ -40,6 +40,86 @@ MpsShare equal_share(const Device& device, int replicas) {
   return share;
 }
 
+// Of `count` tranches of device `device`, for a container that has no others.
+MpsShare part(const ResourceOffer& offer, std::size_t device, int count) {
+  if (!differs_by_grant(offer)) return mps_default(offer, device);
+  std::vector<std::string> ids;
+  for (int i = 0; i < count; ++i) ids.push_back(replica_id(offer.devices[device].uuid, i));
+  const auto limits = limits_for(offer, ids);
+  if (!limits) return {};
+  const DeviceLimits& own = limits->devices.front();
+  return {.memory = own.memory, .thread_percentage = percentage(offer.limits->rules, own.weight)};
+}
+
+MpsShare larger(const MpsShare& a, const MpsShare& b) {
+  MpsShare both{.thread_percentage = std::max(a.thread_percentage, b.thread_percentage)};
+  if (a.memory && b.memory) both.memory = std::max(*a.memory, *b.memory);
+  return both;
+}
+
+// What clients may have that hold `count` tranches of one device, whichever it is.
+MpsShare largest_part(const ResourceOffer& offer, const std::vector<int>& counts, int count) {
+  std::optional<MpsShare> largest;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] <= 1) continue;
+    const auto own = part(offer, i, std::min(count, counts[i]));
+    largest = largest ? larger(*largest, own) : own;
+  }
+  return largest.value_or(MpsShare());
+}
+
+std::string namespace_name(const ResourceOffer& offer, int count) {
+  return differs_by_grant(offer) ? fmt::format("tranches_{}", count) : std::string(kMpsDefault);
+}
+
+// How many of `ids` each device has, by its place in the offer.
+std::map<std::size_t, int> counts_of(const ResourceOffer& offer, std::span<const std::string> ids) {
+  std::map<std::size_t, int> counts;
+  for (const std::string& id : ids) {
+    const auto found = std::ranges::find(offer.devices, device_uuid_of(id), &Device::uuid);
+    if (found != offer.devices.end()) {
+      ++counts[static_cast<std::size_t>(found - offer.devices.begin())];
+    }
+  }
+  return counts;
+}
+
+// Protocol 3: the folder of the namespace alone, and the memory of devices that have less than it.
+std::string join_namespace(const ResourceOffer& offer, std::span<const std::string> ids,
+                           Grant& grant) {
+  const auto own = counts_of(offer, ids);
+  int most = 1;
+  for (const auto& [device, count] : own) most = std::max(most, count);
+  const auto all = largest_part(offer, tranche_counts(offer), most);
+  std::vector<std::string> lowered;
+  for (const auto& [device, count] : own) {
+    const auto memory = part(offer, device, count).memory;
+    if (!memory || (all.memory && *memory >= *all.memory)) continue;
+    lowered.push_back(fmt::format("{}={}M", offer.devices[device].uuid, memory->mib()));
+  }
+  if (!lowered.empty()) {
+    grant.envs["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"] = fmt::format("{}", fmt::join(lowered, ","));
+  }
+  return fmt::format("/{}/{}", kMpsServer, namespace_name(offer, most));
+}
+
+// Protocol 2: a part of the container's own, which lowers what the daemon leaves open.
+void lower_by_environment(const ResourceOffer& offer, std::span<const std::string> ids,
+                          Grant& grant) {
+  const auto limits = differs_by_grant(offer) ? limits_for(offer, ids) : std::nullopt;
+  if (!limits) return;
+  std::vector<std::string> memory;
+  int threads = 1;  // one value for all devices: nobody has less than its part
+  for (const DeviceLimits& part : limits->devices) {
+    if (part.memory) memory.push_back(fmt::format("{}={}M", part.uuid, part.memory->mib()));
+    threads = std::max(threads, percentage(offer.limits->rules, part.weight));
+  }
+  if (!memory.empty()) {
+    grant.envs["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"] = fmt::format("{}", fmt::join(memory, ","));
+  }
+  if (threads < 100) grant.envs["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] = std::to_string(threads);
+}
+
 }  // namespace
 
 int most_mps_clients(gpu::ComputeCapability capability) { return capability < kVolta ? 16 : 48; }
@@ -68,6 +148,16 @@ std::vector<int> tranche_counts(const ResourceOffer& offer) {
   return counts;
 }
 
+std::vector<MpsNamespace> mps_namespaces(const ResourceOffer& offer) {
+  const auto counts = tranche_counts(offer);
+  std::vector<MpsNamespace> all = {{std::string(kMpsDefault), largest_part(offer, counts, 1)}};
+  if (!differs_by_grant(offer)) return all;
+  for (int n = 1; n <= std::ranges::max(counts); ++n) {
+    all.push_back({namespace_name(offer, n), largest_part(offer, counts, n)});
+  }
+  return all;
+}
+
 MpsShare mps_default(const ResourceOffer& offer, std::size_t device) {
   const int replicas = std::max(1, tranche_counts(offer).at(device));
   if (!holds(offer)) return equal_share(offer.devices[device], replicas);
@@ -83,24 +173,21 @@ void add_mps(const ResourceOffer& offer, std::span<const std::string> ids,
              const std::string& mps_root, Grant& grant) {
   if (offer.sharing != config::SharingStrategy::kMps) return;
   if (!std::ranges::any_of(ids, [](const std::string& id) { return is_replica_id(id); })) return;
-  const std::string pipe = fmt::format("{}/{}/pipe", kMpsMount, offer.name.value);
+  std::string folder = fmt::format("/{}/pipe", offer.name.value);
+  if (offer.mps.protocol == 3) {
+    folder += join_namespace(offer, ids, grant);
+  } else {
+    lower_by_environment(offer, ids, grant);
+  }
+  const std::string pipe = fmt::format("{}{}", kMpsMount, folder);
   const std::string_view root = without_slash(mps_root);
   grant.envs["CUDA_MPS_PIPE_DIRECTORY"] = pipe;
-  grant.mounts.push_back({pipe, fmt::format("{}/{}/pipe", root, offer.name.value), false});
+  grant.mounts.push_back({pipe, fmt::format("{}{}", root, folder), false});
   grant.mounts.push_back({"/dev/shm", fmt::format("{}/shm", root), false});
-
-  const auto limits = differs_by_grant(offer) ? limits_for(offer, ids) : std::nullopt;
-  if (!limits) return;
-  std::vector<std::string> memory;
-  int threads = 1;  // one value for all devices: nobody has less than its part
-  for (const DeviceLimits& part : limits->devices) {
-    if (part.memory) memory.push_back(fmt::format("{}={}M", part.uuid, part.memory->mib()));
-    threads = std::max(threads, percentage(offer.limits->rules, part.weight));
+  const auto partition = offer.mps.partitions.find(ids.front());
+  if (partition != offer.mps.partitions.end()) {
+    grant.envs["CUDA_MPS_SM_PARTITION"] = partition->second;
   }
-  if (!memory.empty()) {
-    grant.envs["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"] = fmt::format("{}", fmt::join(memory, ","));
-  }
-  if (threads < 100) grant.envs["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] = std::to_string(threads);
 }
 
 }  // namespace tranche::offer

@@ -45,9 +45,27 @@ struct MpsShare {
 // of the device: then each grant's environment has its own part.
 MpsShare mps_default(const ResourceOffer& offer, std::size_t device);
 
+// MPS v3's namespaces: limits that a group of clients has by the socket it connects to. A container
+// has the folder of one alone, so that, other than with protocol 2, its environment has no say.
+struct MpsNamespace {
+  std::string name;
+  MpsShare share;  // on each of the server's GPUs: where their parts differ, the largest
+  bool operator==(const MpsNamespace&) const = default;
+};
+// The one server of a resource's daemon, and what clients have that were given no namespace.
+inline constexpr std::string_view kMpsServer = "shared";
+inline constexpr std::string_view kMpsDefault = "default";
+// All that a daemon of the resource needs: `default`, and where a container may have several
+// tranches `tranches_<n>` for those with at most n on one device.
+std::vector<MpsNamespace> mps_namespaces(const ResourceOffer& offer);
+
 // How many tranches each device of the offer has, in the order of its devices.
 std::vector<int> tranche_counts(const ResourceOffer& offer);
 
+// With offer.mps.protocol 3 the folder is that of the container's namespace, and of the variables
+// there is only the memory of devices whose part is less than the namespace has; with static SM
+// partitions the tranche's own (CUDA_MPS_SM_PARTITION).
+//
 // CUDA_MPS_PIPE_DIRECTORY and the mounts of the pipe folder and of /dev/shm, as NVIDIA's plugin;
 // with parts of its own the two variables that lower the daemon's defaults. Nothing when the
 // resource is not shared by MPS, or `ids` are whole devices. `mps_root`: the folder on the host.

@@ -5,6 +5,7 @@
 // Orders are stable: resources by name, devices by GPU index then MIG slot, tranches by device then
 // replica. The same input always gives the same offer, so an offer can be compared to the last one.
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,6 +44,15 @@ struct Tranche {
   bool operator==(const Tranche&) const = default;
 };
 
+// How the control daemon of a resource that MPS shares serves it, which only its supervisor knows
+// (agent/mps_mark.h).
+struct MpsService {
+  int protocol = 2;
+  // The static SM partition of each tranche, by its id: what CUDA_MPS_SM_PARTITION is set to.
+  std::map<std::string, std::string> partitions;
+  bool operator==(const MpsService&) const = default;
+};
+
 struct ResourceOffer {
   config::ResourceName name;  // as advertised: after a rename, the new name
   config::ResourceName base;  // before it
@@ -52,6 +62,7 @@ struct ResourceOffer {
   config::SharingStrategy sharing = config::SharingStrategy::kNone;
   int replicas = 1;  // highest per device
   bool fail_requests_greater_than_one = false;
+  MpsService mps;                     // with sharing kMps
   std::optional<OfferLimits> limits;  // nullopt: nothing is counted or limited
   bool operator==(const ResourceOffer&) const = default;
 };
