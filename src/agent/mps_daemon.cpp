@@ -111,12 +111,17 @@ Result<void> MpsDaemon::launch() const {
 }
 
 Result<void> MpsDaemon::await_server() const {
-  auto answer = ask();
-  for (int i = 0; i < kReadyQuestions && !answer; ++i) {
-    std::this_thread::sleep_for(kReadyPause);
-    answer = ask();
+  std::string status;
+  for (int i = 0; i < kReadyQuestions && status != mps::kReady; ++i) {
+    if (i > 0) std::this_thread::sleep_for(kReadyPause);
+    ASSIGN_OR_RETURN(const auto answer, order({mps::servers_question(), ""}));
+    status = mps::status_of(answer);
   }
-  return answer;
+  if (status == mps::kReady) return {};
+  return fail(Code::kUnavailable,
+              fmt::format("the server of the MPS control daemon is not ready: {}",
+                          status.empty() ? "it has ended" : words(status)),
+              fmt::format("see {}", paths_.log.string()));
 }
 
 // One for each tranche, by the number that its id has.
@@ -187,12 +192,9 @@ Result<std::string> MpsDaemon::order(const mps::Order& order) const {
 
 Result<void> MpsDaemon::ask() const {
   if (daemon_.protocol == 3) {
-    const auto question = mps::status_question();
-    ASSIGN_OR_RETURN(const auto answer, order({question, ""}));
-    if (mps::is_serving(answer)) return {};
-    return fail(Code::kUnavailable,
-                fmt::format("{}: {} is answered by '{}'", kProgram, fmt::join(question, " "),
-                            words(answer)),
+    ASSIGN_OR_RETURN(const auto answer, order({mps::servers_question(), ""}));
+    if (!mps::status_of(answer).empty()) return {};
+    return fail(Code::kUnavailable, "the server of the MPS control daemon has ended",
                 fmt::format("see {}", paths_.log.string()));
   }
   ASSIGN_OR_RETURN(const auto answer, command(mps::kQuestion));

@@ -56,6 +56,37 @@ TEST_F(Mark, OfNvidiasIsEmptyAndBelieved) {
   EXPECT_THAT(left_behind(file_), IsEmpty());
 }
 
+TEST_F(Mark, TellsHowItServes) {
+  EXPECT_EQ(service_of(file_), offer::MpsService()) << "there is none";
+  const offer::MpsService service{
+      .protocol = 3, .partitions = {{"GPU-a::0", "GPU-a/Kp8AA"}, {"GPU-a::1", "GPU-a/Jn6AA"}}};
+  const auto mark = MpsMark::put(file_, std::vector<std::string>{"GPU-a"}, service);
+  ASSERT_TRUE(mark.has_value());
+  EXPECT_EQ(service_of(file_), service);
+  EXPECT_EQ(mps_trouble(file_), "");
+}
+
+TEST_F(Mark, OfNvidiasTellsProtocol2) {
+  std::ofstream(file_).close();
+  EXPECT_EQ(service_of(file_), offer::MpsService());
+  std::ofstream(file_) << "protocol 3\n";
+  EXPECT_EQ(service_of(file_), offer::MpsService()) << "not ours";
+}
+
+TEST_F(Mark, NamesTheGpusOfOneThatWasKilledAlone) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto mark = MpsMark::put(file_, std::vector<std::string>{"GPU-a"},
+                                   {.protocol = 3, .partitions = {{"GPU-a::0", "GPU-a/Kp8AA"}}});
+    ::_exit(mark ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  EXPECT_THAT(left_behind(file_), ElementsAre("GPU-a"));
+  EXPECT_EQ(service_of(file_).protocol, 3);
+}
+
 TEST_F(Mark, MovesWithItsOwner) {
   auto mark = MpsMark::put(file_);
   ASSERT_TRUE(mark.has_value());

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "offer/mps.h"
 
@@ -61,12 +62,21 @@ Arguments start_arguments(const std::string& config) {
 
 Arguments quit_arguments() { return {"-q"}; }
 
-Arguments status_question() { return {"server", "get", kServer, "status"}; }
+Arguments servers_question() { return {"server", "list", "--format=csv,noheader"}; }
 
-bool is_serving(std::string_view answer) {
-  while (!answer.empty() && (answer.back() == '\n' || answer.back() == ' '))
-    answer.remove_suffix(1);
-  return answer == "Ready";
+// name,uid,pid,status,...
+std::string status_of(std::string_view answer) {
+  constexpr int kStatusColumn = 3;
+  std::istringstream lines{std::string(answer)};
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(kServer + ",")) continue;
+    std::istringstream columns(line);
+    std::string column;
+    for (int i = 0; i <= kStatusColumn && std::getline(columns, column, ','); ++i) {
+    }
+    return column;
+  }
+  return {};
 }
 
 std::vector<Arguments> change_arguments(const Daemon& before, const Daemon& daemon) {

@@ -24,10 +24,11 @@ std::string configuration(const Daemon& daemon);
 Arguments start_arguments(const std::string& config);
 Arguments quit_arguments();
 
-// Whether the server serves. A GPU that is not there, and more, ends it, and then the daemon knows
-// nothing of it: its clients would run without MPS.
-Arguments status_question();
-bool is_serving(std::string_view answer);
+// How the server is: "Ready" once it serves; empty: it is not there any more, or never was (a GPU
+// that the node does not have ends it), and clients would run without MPS.
+Arguments servers_question();
+std::string status_of(std::string_view answer);
+inline constexpr std::string_view kReady = "Ready";
 
 // From one daemon's namespaces to another's, for clients that begin from then on. A namespace that
 // goes is left to the clients that it has; who gets it is nobody new.

@@ -91,6 +91,63 @@ TEST(MpsGrant, LowersTheDaemonsDefaultsToTheContainersPart) {
               ElementsAre(Pair("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", gpu_uuid(0) + "=2048M")));
 }
 
+// Of the container's own: without the folder that all have.
+std::map<std::string, std::string> extra_envs(const Grant& grant) {
+  auto envs = grant.envs;
+  envs.erase("CUDA_MPS_PIPE_DIRECTORY");
+  return envs;
+}
+
+TEST(MpsGrant, Protocol3IsTheFolderOfTheNamespaceAlone) {
+  auto offer = shared(mps({entry("gpu", 4, {}, "gpu.shared")}));
+  offer.mps.protocol = 3;
+  const auto grant = granted(offer, {id(0, 1)});
+  EXPECT_THAT(grant.envs, ElementsAre(Pair("CUDA_MPS_PIPE_DIRECTORY",
+                                           "/mps/nvidia.com/gpu.shared/pipe/shared/default")));
+  EXPECT_THAT(grant.mounts,
+              ElementsAre(Mount{"/mps/nvidia.com/gpu.shared/pipe/shared/default",
+                                "/run/nvidia/mps/nvidia.com/gpu.shared/pipe/shared/default", false},
+                          Mount{"/dev/shm", "/run/nvidia/mps/shm", false}));
+}
+
+TEST(MpsGrant, Protocol3NeedsNoVariablesForAPart) {
+  const config::Limits rules{.enforcement = Enforcement::kStrict,
+                             .memory = Bytes::from_mib(2048),
+                             .compute = config::Percent{200}};
+  auto offer = shared(limited(rules, false), 2);
+  offer.mps.protocol = 3;
+  EXPECT_EQ(mps_namespaces(offer),
+            (std::vector<MpsNamespace>{{"default", {Bytes::from_mib(2048), 20}},
+                                       {"tranches_1", {Bytes::from_mib(2048), 20}},
+                                       {"tranches_2", {Bytes::from_mib(4096), 40}},
+                                       {"tranches_3", {Bytes::from_mib(6144), 60}},
+                                       {"tranches_4", {Bytes::from_mib(8192), 80}}}));
+  const auto two = granted(offer, {id(0, 0), id(0, 1)});
+  EXPECT_THAT(two.envs, ElementsAre(Pair("CUDA_MPS_PIPE_DIRECTORY",
+                                         "/mps/nvidia.com/gpu/pipe/shared/tranches_2")));
+  // A namespace has one limit for all devices; a device with less of it has its own.
+  EXPECT_THAT(extra_envs(granted(offer, {id(0, 0), id(0, 1), id(1, 0)})),
+              ElementsAre(Pair("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", gpu_uuid(1) + "=2048M")));
+}
+
+TEST(MpsGrant, Protocol3OfUnlikeDevicesIsThePartOfTheLargest) {
+  const auto machine = machine_of({t4(0), test::a100_40gb(1)});
+  auto offer = make_offer(machine, mps({entry("gpu", 4)}), {})->resources.at(0);
+  offer.mps.protocol = 3;
+  EXPECT_EQ(mps_namespaces(offer),
+            (std::vector<MpsNamespace>{{"default", {Bytes::from_mib(10240), 25}}}));
+  EXPECT_THAT(extra_envs(granted(offer, {id(1, 0)})), IsEmpty());
+  EXPECT_THAT(extra_envs(granted(offer, {id(0, 0)})),
+              ElementsAre(Pair("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", gpu_uuid(0) + "=3840M")));
+}
+
+TEST(MpsGrant, ATrancheHasItsSmPartition) {
+  auto offer = shared(mps({entry("gpu", 2)}));
+  offer.mps.partitions = {{id(0, 0), gpu_uuid(0) + "/Dx0A"}, {id(0, 1), gpu_uuid(0) + "/Dx1A"}};
+  EXPECT_THAT(extra_envs(granted(offer, {id(0, 1)})),
+              ElementsAre(Pair("CUDA_MPS_SM_PARTITION", gpu_uuid(0) + "/Dx1A")));
+}
+
 TEST(MpsLimits, LeaveComputeToMps) {
   config::Limits rules{.enforcement = Enforcement::kStrict};
   const std::string one = id(0, 0);

@@ -12,6 +12,7 @@ import pytest
 from mps_support import CLIENT
 
 OUT_OF_MEMORY, NO_DEVICE, DEVICE_UNAVAILABLE, LAUNCH_FAILED = 2, 100, 46, 719
+NOT_PERMITTED, NO_PARTITION = 800, 915
 CONNECTION_FAILED, RPC_FAILURE, NOT_READY, MAX_CLIENTS, TERMINATED = 805, 806, 807, 808, 810
 L20 = 46068  # MiB
 CONTEXT = 256  # MiB
@@ -468,6 +469,130 @@ def test_a_configuration_needs_protocol_3_and_must_be_there(mps):
     assert "-p 3" in one.control("-d", "-a", config(one, "")).stderr
     missing = one.control("-d", "-p", "3", "-a", "/nowhere.toml")
     assert (missing.returncode, missing.stderr) == (1, "open /nowhere.toml: no such file\n")
+
+
+NAMESPACES = """
+[servers.shared]
+pinned_memory_limit = "10G"
+active_thread_percentage = "50"
+
+[servers.shared.namespaces.free]
+
+[servers.shared.namespaces.large]
+pinned_memory_limit = "20G"
+"""
+
+
+def test_a_namespace_takes_nothing_from_its_server(mps):
+    one = mps("h100-r615")
+    one.start("-p", "3", "-m", "-a", config(one, NAMESPACES))
+    total = one.machine.show()["gpus"][0]["memoryMiB"]["total"]
+    free = one.program(pipe=one.pipe / "shared" / "free").joined()
+    result, left = free("free")
+    assert result == 0 and left > total - 2048
+    assert one.program(pipe=one.pipe / "shared" / "large").joined()("free") == (0, 20 * 1024 - CONTEXT)
+    assert one.program(pipe=one.pipe / "shared").joined()("free") == (0, 10 * 1024 - CONTEXT)
+
+
+def test_commands_of_protocol_3_are_arguments(mps):
+    one = mps("h100-r615")
+    one.start("-p", "3", "-m", "-a", config(one, NAMESPACES))
+
+    def say(*arguments):
+        done = one.control(*arguments)
+        assert (done.returncode, done.stderr) == (0, ""), arguments
+        return done.stdout
+
+    one.await_line("control", "NEW SERVER .*: Ready")
+    [row] = say("server", "list", "--format=csv,noheader").splitlines()
+    assert row.split(",")[0] == "shared" and row.split(",")[3] == "Ready"
+    assert say("server", "get", "shared", "status") == "Ready\n"
+    assert say("server", "get", "shared", "pipe-directory") == f"{one.pipe}/shared\n"
+    running = one.program(pipe=one.pipe / "shared").joined()
+    say("server", "set", "shared", "--pinned-memory-limit=12G", "--active-thread-percentage=25")
+    assert one.program(pipe=one.pipe / "shared").joined()("free") == (0, 12 * 1024 - CONTEXT)
+    assert running("free") == (0, 10 * 1024 - CONTEXT)
+
+    say("namespace", "create", "small", "--server=shared")
+    say("namespace", "set", "small", "--server=shared", "--pinned-memory-limit=4G")
+    assert say("namespace", "get", "small", "shared", "pinned-memory-limit") == "4G\n"
+    assert one.program(pipe=one.pipe / "shared" / "small").joined()("free") == (0, 4 * 1024 - CONTEXT)
+    assert [row.split(",")[0] for row in say("namespace", "list", "--server=shared").splitlines()] == [
+        "free", "large", "small"]
+    say("namespace", "delete", "small", "--server=shared")
+    assert not (one.pipe / "shared" / "small").exists()
+    for wrong in (("server", "get", "nobody", "status"), ("namespace", "set", "large", "--server=nobody"),
+                  ("namespace", "create", "Big", "--server=shared"),
+                  ("namespace", "create", "large", "--server=shared"),
+                  ("namespace", "set", "large", "--server=shared"),
+                  ("namespace", "set", "large", "--server=shared", "--pinned-memory-limit=4"),
+                  ("namespace", "delete", "nobody", "--server=shared")):
+        assert one.control(*wrong).returncode == 1, wrong
+    os.kill(int(row.split(",")[2]), signal.SIGKILL)
+    one.await_line("control", "exited with status 137")
+    assert one.control("server", "get", "shared", "status").returncode == 1
+    assert say("-q") == ""
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="other users need root")
+def test_a_named_server_is_its_owners_alone_unless_it_is_for_many(mps):
+    one = mps("h100-r615")
+    one.start("-p", "3", "-a", config(one, NAMESPACES))
+    assert one.program(pipe=one.pipe / "shared", user=65534)("init") == NOT_PERMITTED
+    assert one.ask("quit") == ""
+    one.start("-p", "3", "-m", "-a", config(one, NAMESPACES))
+    one.program(pipe=one.pipe / "shared", user=65534).joined()
+
+
+def test_static_partitions_of_protocol_2(mps):
+    one = mps("h100-r615").start("-S")
+    uuid = one.machine.show()["gpus"][0]["uuid"]
+    assert one.ask("lspart").splitlines()[2].split() == [uuid[:12], "-", "16", "0", "132", "0", "-"]
+    large = one.ask(f"sm_partition add {uuid} 7").strip()
+    small = one.ask(f"sm_partition add {uuid} 2").strip()
+    assert large.startswith(f"{uuid}/") and large != small
+    assert one.ask("lspart").splitlines()[2].split() == [uuid[:12], "-", "7", "9", "60", "72", "-"]
+    assert "INVALID_RESOURCE_CONFIGURATION" in one.refused(f"sm_partition add {uuid} 8")
+    assert one.refused(f"sm_partition add {uuid} 0")
+    assert one.refused("sm_partition add GPU-nobody 1")
+    one.program(CUDA_MPS_SM_PARTITION=large).joined()
+    for said in (None, "", f"{uuid}/nothing"):
+        outside = one.program(**({} if said is None else {"CUDA_MPS_SM_PARTITION": said}))
+        assert (outside("init"), outside("context")) == (0, NO_PARTITION)
+    one.ask(f"sm_partition rm {uuid} {small.split('/')[1]}")
+    assert one.refused(f"sm_partition rm {uuid} {small.split('/')[1]}")
+
+
+def test_static_partitions_of_protocol_3(mps):
+    one = mps("h100-r615")
+    one.start("-p", "3", "-a", config(one, NAMESPACES))
+    uuid = one.machine.show()["gpus"][0]["uuid"]
+    assert one.control("device", "list").stdout.strip().split(",")[3:7] == [
+        uuid, "NVIDIA H100 80GB HBM3", "132", "16"]
+    # Nothing is cut yet: nobody needs one.
+    one.program(pipe=one.pipe / "shared").joined().end()
+    made = one.control("sm-partition", "create", "a", "--server=shared", f"--device={uuid}", "--chunks=4").stdout
+    partition = made.splitlines()[1].removeprefix("CUDA_MPS_SM_PARTITION=")
+    for wrong in (("create", "a", "--server=shared", f"--device={uuid}", "--chunks=1"),
+                  ("create", "b", "--server=shared", f"--device={uuid}", "--chunks=13"),
+                  ("create", "b", "--server=shared", f"--device={uuid}"),
+                  ("create", "b", "--server=nobody", f"--device={uuid}", "--chunks=1"),
+                  ("delete", "b", "--server=shared", f"--device={uuid}")):
+        assert one.control("sm-partition", *wrong).returncode == 1, wrong
+    outside = one.program(pipe=one.pipe / "shared")
+    assert (outside("init"), outside("context")) == (0, NO_PARTITION)
+    one.program(pipe=one.pipe / "shared", CUDA_MPS_SM_PARTITION=partition).joined().end()
+    assert one.control("sm-partition", "delete", "a", "--server=shared", f"--device={uuid}").returncode == 0
+    one.program(pipe=one.pipe / "shared").joined()
+
+
+def test_static_partitions_need_the_program_the_mode_and_the_gpu(mps):
+    one = mps("t4")
+    assert one.control("-d", "-S").returncode == 1  # CUDA 12
+    other = mps("h100-r615").start()
+    uuid = other.machine.show()["gpus"][0]["uuid"]
+    assert "not enabled" in other.refused("lspart")
+    assert "not enabled" in other.refused(f"sm_partition add {uuid} 1")
 
 
 def test_the_program_of_a_driver_root_is_the_same(mps):

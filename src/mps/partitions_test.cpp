@@ -1,0 +1,115 @@
+#include "mps/partitions.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "mps/diff.h"
+#include "offer/testing.h"
+
+namespace tranche::mps {
+namespace {
+
+using offer::testing::entry;
+using test::a100_40gb;
+using test::machine_of;
+using test::t4;
+using ::testing::HasSubstr;
+
+constexpr const char* kUuid = "GPU-74d43ed3-cdf7-e667-3644-bf5b4f46ed65";
+constexpr const char* kOther = "GPU-74d43ed4-cdf7-e667-3644-bf5b4f46ed65";
+
+Daemon daemon(int protocol, config::SmPartitions partitions, int replicas) {
+  return {.resource = {"nvidia.com/gpu"},
+          .devices = {{.uuid = kUuid, .replicas = replicas}},
+          .protocol = protocol,
+          .partitions = partitions};
+}
+
+TEST(Partitions, AreAskedForInTheWordsOfTheProtocol) {
+  const auto two = daemon(2, 3, 4);
+  const auto three = daemon(3, 3, 4);
+  EXPECT_EQ(chunks_question(two), (Order{{}, "lspart"}));
+  EXPECT_EQ(chunks_question(three),
+            (Order{{"device", "list", "--server=shared", "--format=csv,noheader"}, ""}));
+  EXPECT_EQ(add_partition(two, two.devices[0], 1, 3),
+            (Order{{}, "sm_partition add " + std::string(kUuid) + " 3"}));
+  EXPECT_EQ(add_partition(three, three.devices[0], 1, 3),
+            (Order{{"sm-partition", "create", "tranche_1", "--server=shared",
+                    "--device=" + std::string(kUuid), "--chunks=3"},
+                   ""}));
+}
+
+// As NVIDIA's documentation shows them.
+TEST(Partitions, ChunksAreCountedFromWhatIsListed) {
+  constexpr const char* kLspart =
+      "GPU           Partition                            free   used  free  used  clients\n"
+      "                                                   chunk  chunk SM    SM\n"
+      "GPU-74d43ed3  -                                    3      7     24    56    -\n"
+      "GPU-74d43ed3  Dx4AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA -      7     -     56    Yes\n";
+  EXPECT_EQ(chunks_of(daemon(2, 1, 1), kLspart, kUuid), 10);
+  EXPECT_EQ(chunks_of(daemon(2, 1, 1), kLspart, kOther), std::nullopt);
+  const std::string listed = "0,shared,00000000:1B:00.0," + std::string(kOther) +
+                             ",NVIDIA H100,132,16,-\n" + "1,shared,00000000:43:00.0," + kUuid +
+                             ",NVIDIA L20, 92, 23,-\n";
+  EXPECT_EQ(chunks_of(daemon(3, 1, 1), listed, kUuid), 23);
+  EXPECT_EQ(chunks_of(daemon(3, 1, 1), listed, kOther), 16);
+  EXPECT_EQ(chunks_of(daemon(3, 1, 1), "no such server\n", kUuid), std::nullopt);
+  EXPECT_EQ(chunks_of(daemon(3, 1, 1), "", kUuid), std::nullopt);
+}
+
+TEST(Partitions, AreCutOrRefused) {
+  const auto each = [](config::SmPartitions wanted, int replicas, int total) {
+    const auto one = daemon(2, wanted, replicas);
+    return chunks_each(one, one.devices[0], total);
+  };
+  EXPECT_EQ(each(config::EqualChunks{}, 4, 16), 4);
+  EXPECT_EQ(each(config::EqualChunks{}, 3, 16), 5);
+  EXPECT_EQ(each(4, 4, 16), 4);
+  EXPECT_EQ(each(1, 4, 16), 1);
+  EXPECT_THAT(each(5, 4, 16).error().what,
+              HasSubstr("has 16 chunks of multiprocessors, and 4 replicas with 5 need 20"));
+  EXPECT_THAT(each(config::EqualChunks{}, 17, 16).error().what,
+              HasSubstr("17 replicas with 1 need 17"));
+}
+
+TEST(Partitions, HaveTheNameThatTheProgramTells) {
+  const std::string name = std::string(kUuid) + "/Kp8AAAA";
+  EXPECT_EQ(partition_of(name + "\n", kUuid), name);
+  EXPECT_EQ(partition_of("Partition " + name + " created\n", kUuid), name);
+  EXPECT_EQ(partition_of("SM partition 'a' created on device " + std::string(kUuid) +
+                             " (sm-count=34)\nCUDA_MPS_SM_PARTITION=" + name + "\n",
+                         kUuid),
+            name);
+  EXPECT_EQ(partition_of("Failed to fulfill the requested SM partition\n", kUuid), std::nullopt);
+  EXPECT_EQ(partition_of(std::string(kUuid) + "/\n", kUuid), std::nullopt);
+}
+
+TEST(Partitions, AreForAmpereAndLater) {
+  const config::MpsControlRules rules{.protocol = 2, .sm_partitions = config::EqualChunks{}};
+  const auto planned = [&](const gpu::Machine& machine) {
+    const auto offer = offer::make_offer(machine, offer::testing::mps({entry("gpu", 4)}), {});
+    EXPECT_EQ(offer->resources.size(), 1U);
+    return std::pair(make_plan(machine, *offer, rules).at(0),
+                     partitions_objection(machine, offer->resources[0]));
+  };
+  const auto [ampere, nothing] = planned(machine_of({a100_40gb(0)}));
+  EXPECT_TRUE(has_partitions(ampere));
+  EXPECT_EQ(ampere.devices[0].replicas, 4);
+  EXPECT_EQ(nothing, "");
+  const auto [mixed, why] = planned(machine_of({a100_40gb(0), t4(1)}));
+  EXPECT_FALSE(has_partitions(mixed));
+  EXPECT_THAT(why, HasSubstr("GPU 1 (Tesla T4) of nvidia.com/gpu has no static SM partitions"));
+}
+
+TEST(Partitions, AreCutBeforeTheFirstClient) {
+  auto other = daemon(2, config::EqualChunks{}, 4);
+  const auto before = other;
+  other.devices[0].limit_mib = 1024;
+  EXPECT_EQ(diff({before}, {other}).at(0).step, Step::kRetune);
+  other.devices[0].replicas = 2;
+  EXPECT_EQ(diff({before}, {other}).at(0).step, Step::kRestart);
+  EXPECT_EQ(diff({before}, {daemon(2, 4, 4)}).at(0).step, Step::kRestart);
+}
+
+}  // namespace
+}  // namespace tranche::mps
