@@ -286,6 +286,7 @@ Result<void> Agent::carry_out(offer::Offer offer) {
     const auto line = describe_orphans(grants_->all(), next.offer);
     if (!line.empty() && line != orphans_said_) ports_.log.info(line);
     orphans_said_ = line;
+    tell_stale_mps(next.offer);
   }
   follow_limits(next.offer);
   follow_evictions(next.offer);

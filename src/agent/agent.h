@@ -118,6 +118,7 @@ class Agent {
   void tell_withheld(const offer::Offer& offer) const;
   void tell_rungs(const offer::Offer& offer) const;
   void tell_mps(const offer::Offer& offer) const;
+  void tell_stale_mps(const offer::Offer& offer);
   void announce(const config::Loaded& loaded) const;
   void complain(std::string& last, const Error& error, std::string_view consequence);
   std::chrono::milliseconds poll_time();
@@ -156,6 +157,7 @@ class Agent {
   std::map<config::ResourceName, offer::MpsService> mps_services_;
   std::set<config::ResourceName> mps_offered_;
   std::string orphans_said_;
+  std::string stale_mps_said_;
   std::string unlimited_said_;
   bool nobody_evicts_said_ = false;
 

@@ -8,6 +8,7 @@
 
 #include "agent/agent.h"
 #include "agent/mps_mark.h"
+#include "agent/report.h"
 #include "mps/plan.h"
 
 namespace tranche::agent {
@@ -76,6 +77,19 @@ void Agent::tell_mps(const offer::Offer& offer) const {
                  .note = fmt::format("{} is unhealthy: {}; {}", resource.name.value, found->second,
                                      kRemedy)});
   }
+}
+
+// Containers that run with what no daemon serves any more.
+void Agent::tell_stale_mps(const offer::Offer& offer) {
+  const auto line = describe_stale_mps(grants_->all(), offer);
+  if (!line.empty() && line != stale_mps_said_) {
+    ports_.log.warn(line);
+    if (ports_.tell) {
+      ports_.tell(
+          {.warning = true, .reason = "MpsGrantStale", .action = "Advertise", .note = line});
+    }
+  }
+  stale_mps_said_ = line;
 }
 
 }  // namespace tranche::agent

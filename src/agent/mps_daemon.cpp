@@ -26,7 +26,6 @@ constexpr const char* kControlLog = "control.log";
 constexpr const char* kConfigFile = "config.toml";  // of protocol 3, in the log folder
 // How long the server that a configuration names may take to be ready.
 constexpr int kReadyQuestions = 50;
-constexpr std::chrono::milliseconds kReadyPause{100};
 // What containers may use, where SELinux decides.
 constexpr std::string_view kSelinuxLabel = "system_u:object_r:container_file_t:s0";
 // Of daemon and server, as the kernel shortens their names (comm).
@@ -113,7 +112,7 @@ Result<void> MpsDaemon::launch() const {
 Result<void> MpsDaemon::await_server() const {
   std::string status;
   for (int i = 0; i < kReadyQuestions && status != mps::kReady; ++i) {
-    if (i > 0) std::this_thread::sleep_for(kReadyPause);
+    if (i > 0) std::this_thread::sleep_for(tools_.ready_pause);
     ASSIGN_OR_RETURN(const auto answer, order({mps::servers_question(), ""}));
     status = mps::status_of(answer);
   }

@@ -3,6 +3,7 @@
 // it lives, ended; with the folders and the compute mode that belong to it (mps/plan.h). Every call
 // of the program is bounded in time. Used by one thread.
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -34,6 +35,8 @@ struct MpsTools {
   FsRoot host;                                         // for /sys/fs/selinux
   std::function<void(const std::string&)> daemon_log;  // takes what daemons log
   const Log& log;
+  // Between two questions whether a server that is to come is ready (protocol 3).
+  std::chrono::milliseconds ready_pause{100};
 };
 
 class MpsDaemon {

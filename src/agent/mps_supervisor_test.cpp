@@ -1,11 +1,13 @@
 #include "agent/mps_supervisor.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
+#include "agent/mps_mark.h"
 #include "support/log_recorder.h"
 #include "support/temp_dir.h"
 
@@ -42,16 +44,25 @@ class FakeProgram {
                              const std::string& input) {
     const std::filesystem::path pipe = environment.at("CUDA_MPS_PIPE_DIRECTORY");
     const auto name = pipe.parent_path().filename().string();
-    const auto text = arguments.empty() ? input : arguments.front();
+    const std::string text =
+        arguments.empty() ? input : fmt::format("{}", fmt::join(arguments, " "));
     calls.push_back(name + ": " + text);
     if (hangs) return fail(Code::kTimeout, "it did not end within 10000 ms");
-    if (text == "-d") {
+    if (text.starts_with("-d")) {
       if (refuses) return host::ChildEnd{1, "the GPU is busy\n"};
       daemons.insert(name);
       return host::ChildEnd{};
     }
     if (!daemons.contains(name)) return host::ChildEnd{1, "Cannot find MPS control daemon\n"};
-    if (text == mps::kQuit) daemons.erase(name);
+    if (text == mps::kQuit || text == "-q") daemons.erase(name);
+    if (text.starts_with("server list")) {
+      return host::ChildEnd{0,
+                            status.empty() ? "" : "shared,0,4711," + status + ",/pipe,GPU-a,-\n"};
+    }
+    if (text == "lspart") return host::ChildEnd{0, "GPU-01234567 - 6 2 24 8 -\n"};
+    if (text.starts_with("sm_partition add")) {
+      return host::ChildEnd{0, fmt::format("GPU-01234567/D{}\n", ++partitions)};
+    }
     if (text == mps::kQuestion) return host::ChildEnd{0, "25.0\n"};
     if (text == mps::kServers) return host::ChildEnd{0, servers};
     return host::ChildEnd{};
@@ -61,6 +72,8 @@ class FakeProgram {
   std::set<std::string> daemons;
   std::vector<std::string> calls;
   std::string servers;
+  std::string status = "Ready";  // of protocol 3's server
+  int partitions = 0;
   bool refuses = false;
   bool hangs = false;
 };
@@ -99,7 +112,8 @@ class Supervisor : public ::testing::Test {
       .root = dir_.path(),
       .host = FsRoot(dir_.path() / "host"),
       .daemon_log = [](const std::string&) {},
-      .log = log_.log()};
+      .log = log_.log(),
+      .ready_pause = milliseconds(0)};
   MpsSupervisor::TimePoint now_{};
   std::optional<MpsSupervisor> supervisor_{
       std::in_place, tools_, MpsSupervisor::Options{},
@@ -123,6 +137,68 @@ TEST_F(Supervisor, StartsAsNvidiasAndEndsCleanly) {
   EXPECT_FALSE(is_ready());
   EXPECT_TRUE(exists("nvidia.com/gpu/pipe"));
   EXPECT_FALSE(exists("nvidia.com/gpu/log"));
+}
+
+mps::Daemon of_protocol_3(std::uint64_t limit) {
+  auto daemon = daemon_of("gpu", "GPU-a", limit);
+  daemon.protocol = 3;
+  daemon.namespaces = {{.name = "default", .limit_mib = limit, .thread_percentage = 25}};
+  return daemon;
+}
+
+TEST_F(Supervisor, StartsProtocol3WithItsLimitsInAFile) {
+  follow({of_protocol_3(4096)});
+  const auto file = (dir_.path() / "nvidia.com/gpu/log/config.toml").string();
+  EXPECT_THAT(program_.take(),
+              ElementsAre("gpu: -d -p 3 -m -a " + file, "gpu: server list --format=csv,noheader"));
+  EXPECT_THAT(*FsRoot().read(file), HasSubstr("pinned_memory_limit = \"4096M\""));
+  const auto mark = dir_.path() / "nvidia.com/gpu/.started";
+  EXPECT_EQ(service_of(mark).protocol, 3);
+
+  follow({of_protocol_3(2048)});
+  EXPECT_THAT(program_.take(), ElementsAre("gpu: server set shared --pinned-memory-limit=2048M "
+                                           "--active-thread-percentage=25"));
+  supervisor_.reset();
+  EXPECT_THAT(program_.take(), ElementsAre("gpu: -q"));
+  EXPECT_THAT(gpus_.exclusive, IsEmpty());
+}
+
+TEST_F(Supervisor, StartsProtocol3AnewWhenItsServerIsGone) {
+  follow({of_protocol_3(4096)});
+  ASSERT_TRUE(is_ready());
+  program_.status.clear();
+  pass(seconds(10));
+  EXPECT_FALSE(is_ready());
+  EXPECT_EQ(log_.count("the server of the MPS control daemon has ended"), 1);
+  program_.status = "Ready";
+  pass(seconds(30));
+  EXPECT_TRUE(is_ready());
+}
+
+TEST_F(Supervisor, MakesAPartitionForEachTranche) {
+  auto daemon = daemon_of("gpu", "GPU-01234567");
+  daemon.partitions = config::EqualChunks{};
+  daemon.devices[0].replicas = 2;
+  follow({daemon});
+  EXPECT_THAT(
+      program_.take(),
+      ElementsAre("gpu: -d -S", "gpu: set_default_device_pinned_mem_limit 0 4096M",
+                  "gpu: set_default_active_thread_percentage 25", "gpu: lspart",
+                  "gpu: sm_partition add GPU-01234567 4", "gpu: sm_partition add GPU-01234567 4"));
+  EXPECT_THAT(service_of(dir_.path() / "nvidia.com/gpu/.started").partitions,
+              ElementsAre(std::pair("GPU-01234567::0", "GPU-01234567/D1"),
+                          std::pair("GPU-01234567::1", "GPU-01234567/D2")));
+}
+
+TEST_F(Supervisor, ServesNothingWhereThePartitionsDoNotFit) {
+  auto daemon = daemon_of("gpu", "GPU-01234567");
+  daemon.partitions = 5;
+  daemon.devices[0].replicas = 2;
+  follow({daemon});
+  EXPECT_FALSE(is_started("gpu"));
+  EXPECT_THAT(gpus_.exclusive, IsEmpty());
+  EXPECT_EQ(log_.count("has 8 chunks of multiprocessors, and 2 replicas with 5 need 10"), 1);
+  EXPECT_EQ(program_.take().back(), "gpu: quit");
 }
 
 TEST_F(Supervisor, IsReadyWhenNothingIsWanted) {

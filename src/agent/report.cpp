@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "offer/mps.h"
+
 namespace tranche::agent {
 namespace {
 
@@ -124,6 +126,46 @@ std::string describe_unlimited(const std::vector<offer::GrantRecord>& grants,
   return fmt::format(
       "{} given out before there were limits, and not limited: {}; delete the Pods, so that new "
       "ones are",
+      counted(found.size(), "grant"), fmt::join(found, ", "));
+}
+
+namespace {
+
+std::string value_of(const offer::Grant& grant, const std::string& name) {
+  const auto found = grant.envs.find(name);
+  return found == grant.envs.end() ? std::string() : found->second;
+}
+
+bool leads_nowhere(const offer::Grant& given, const offer::Grant& now) {
+  if (value_of(given, "CUDA_MPS_SM_PARTITION") != value_of(now, "CUDA_MPS_SM_PARTITION"))
+    return true;
+  const auto before = value_of(given, "CUDA_MPS_PIPE_DIRECTORY");
+  const auto wanted = value_of(now, "CUDA_MPS_PIPE_DIRECTORY");
+  if (before == wanted) return false;
+  // Whichever namespaces there are, this one is.
+  const auto server = fmt::format("/pipe/{}/", offer::kMpsServer);
+  return !before.ends_with(fmt::format("{}{}", server, offer::kMpsDefault)) ||
+         wanted.find(server) == wanted.npos;
+}
+
+}  // namespace
+
+std::string describe_stale_mps(const std::vector<offer::GrantRecord>& grants,
+                               const offer::Offer& offer) {
+  std::vector<std::string> found;
+  for (const auto& record : grants) {
+    const offer::Grant& grant = record.grant;
+    const auto* resource = offer.find(grant.resource);
+    if (resource == nullptr || resource->sharing != config::SharingStrategy::kMps) continue;
+    offer::Grant now;
+    offer::add_mps(*resource, grant.ids, {}, now);
+    if (!leads_nowhere(grant, now)) continue;
+    found.push_back(fmt::format("{} of {}", fmt::join(grant.ids, "+"), grant.resource.value));
+  }
+  if (found.empty()) return {};
+  return fmt::format(
+      "{} given out for MPS as it is no longer served (tranche.mps, or a daemon that was started "
+      "anew): {}; their processes get no GPU: delete the Pods",
       counted(found.size(), "grant"), fmt::join(found, ", "));
 }
 

@@ -30,6 +30,12 @@ std::string describe_orphans(const std::vector<offer::GrantRecord>& grants,
 std::string describe_unlimited(const std::vector<offer::GrantRecord>& grants,
                                const offer::Offer& offer);
 
+// Grants of resources that MPS serves otherwise than when they were given out (another protocol,
+// other SM partitions), as one line; empty when there are none. Kubelet replays their environment,
+// which leads nowhere now.
+std::string describe_stale_mps(const std::vector<offer::GrantRecord>& grants,
+                               const offer::Offer& offer);
+
 // Which resources are limited, and how, as one line.
 std::string describe_limits(const config::Config& config);
 // "strict: memory 4Gi, compute equal", "off", ...

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "offer/mps.h"
+
 namespace tranche::agent {
 namespace {
 
@@ -128,6 +130,49 @@ TEST(DescribeUnlimited, NamesGrantsFromBeforeTheLimits) {
   EXPECT_EQ(describe_unlimited({before, tenant}, offer),
             "1 grant given out before there were limits, and not limited: GPU-0::1+GPU-0::2 of "
             "nvidia.com/gpu; delete the Pods, so that new ones are");
+}
+
+TEST(DescribeStaleMps, NamesGrantsThatNoDaemonServes) {
+  offer::Offer offer{.resources = {resource("nvidia.com/gpu", 1, 4)}};
+  auto& shared = offer.resources[0];
+  const auto given = [&](int replica) {
+    offer::GrantRecord record;
+    record.grant.resource = {"nvidia.com/gpu"};
+    record.grant.ids = {offer::replica_id("GPU-0", replica)};
+    offer::add_mps(shared, record.grant.ids, "/r", record.grant);
+    return record;
+  };
+  shared.sharing = config::SharingStrategy::kMps;
+  const auto by_protocol_2 = given(1);
+  EXPECT_EQ(describe_stale_mps({by_protocol_2}, offer), "");
+  shared.mps.protocol = 3;
+  const auto by_protocol_3 = given(2);
+  EXPECT_EQ(
+      describe_stale_mps({by_protocol_2, by_protocol_3}, offer),
+      "1 grant given out for MPS as it is no longer served (tranche.mps, or a daemon that was "
+      "started anew): GPU-0::1 of nvidia.com/gpu; their processes get no GPU: delete the Pods");
+
+  shared.mps.partitions = {{"GPU-0::2", "GPU-0/a"}};
+  const auto cut = given(2);
+  EXPECT_EQ(describe_stale_mps({cut}, offer), "");
+  EXPECT_NE(describe_stale_mps({by_protocol_3}, offer), "") << "it has no partition";
+  shared.mps.partitions = {{"GPU-0::2", "GPU-0/b"}};
+  EXPECT_NE(describe_stale_mps({cut}, offer), "") << "it has one of before";
+  shared.mps = {};
+  EXPECT_NE(describe_stale_mps({by_protocol_3}, offer), "");
+}
+
+TEST(DescribeStaleMps, TheDefaultNamespaceIsAlwaysThere) {
+  offer::Offer offer{.resources = {resource("nvidia.com/gpu", 1, 4)}};
+  offer::GrantRecord record;
+  record.grant.resource = {"nvidia.com/gpu"};
+  record.grant.ids = {"GPU-0::0"};
+  auto& shared = offer.resources[0];
+  shared.sharing = config::SharingStrategy::kMps;
+  shared.mps.protocol = 3;
+  offer::add_mps(shared, record.grant.ids, "/r", record.grant);
+  shared.limits = offer::OfferLimits{strict(), {4}};  // from now on: tranches_1
+  EXPECT_EQ(describe_stale_mps({record}, offer), "");
 }
 
 }  // namespace
