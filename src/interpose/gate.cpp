@@ -329,10 +329,9 @@ void harvest_locked() {
 
 }  // namespace
 
-Context known_context() {
-  Context& known = tranche_thread.context;
-  if (known == nullptr) known = current_context();
-  return known;
+Context ask_context() {
+  tranche_thread.context = current_context();
+  return tranche_thread.context;
 }
 
 namespace {

@@ -80,8 +80,13 @@ void forget_stream(Stream stream);
 
 // The calling thread's current context has changed.
 inline void forget_current_context() { tranche_thread = {&no_batch, {}, nullptr}; }
-// It, without asking each time; nullptr: there is none.
-Context known_context();
+// Asks the driver which it is.
+Context ask_context();
+// The same, without asking each time; nullptr: there is none.
+inline Context known_context() {
+  const Context known = tranche_thread.context;
+  return __builtin_expect(known != nullptr, 1) != 0 ? known : ask_context();
+}
 
 // Around what may end contexts: nothing of them is touched meanwhile.
 class ContextChange {

@@ -29,7 +29,7 @@ void let_go(std::uint64_t handle) {
   Physical gone;
   const bool is_unused =
       physicals.with(handle, [](Physical& p) { return p.handles == 0 && p.mappings == 0; });
-  if (is_unused && physicals.take(handle, gone)) give_back(*gone.held.part, gone.held.bytes);
+  if (is_unused && physicals.take(handle, gone)) give_back(gone.held.part(), gone.held.bytes());
 }
 
 template <class Address, class Call, class Free>
@@ -57,7 +57,7 @@ int allocate_pitched(Address* address, Size* pitch, std::uint64_t width, std::ui
   }
   if (bytes < expected) give_back(*part, expected - bytes);
   allocations.with(*address, [&](Held& held) {
-    held.bytes = bytes;
+    held.set_bytes(bytes);
     return true;
   });
   return status;
@@ -256,7 +256,7 @@ int cuMemCreate(void* handle, size_t bytes, void* properties, std::uint64_t flag
   if (!take(*part, bytes)) return kOutOfMemory;
   const int status = call();
   const auto key = static_cast<std::uint64_t*>(handle);
-  if (status == kSuccess && physicals.put(*key, {{part, bytes, nullptr}, 1, 0})) return status;
+  if (status == kSuccess && physicals.put(*key, {{*part, bytes, nullptr}, 1, 0})) return status;
   if (status == kSuccess) driver.cuMemRelease(*key);
   give_back(*part, bytes);
   return status == kSuccess ? kOutOfMemory : status;

@@ -9,11 +9,29 @@
 
 namespace tranche::interpose {
 
-struct Held {
-  const Part* part;
-  std::uint64_t bytes;
-  Context context;  // whose end gives it back; nullptr: it outlives contexts
+// As small as it can be: at fifty thousand blocks the cache is what a lookup costs.
+class Held {
+ public:
+  Held() = default;
+  // `part` is a tenant's. `context`: whose end gives it back; nullptr: it outlives contexts.
+  Held(const Part& part, std::uint64_t bytes, Context context)
+      : bytes_(bytes & kMost), part_(part.number & 0xFFU), context_(context) {}
+
+  bool is_any() const { return bytes_ != 0; }
+  const Part& part() const { return part_numbered(part_); }
+  std::uint64_t bytes() const { return bytes_; }
+  void set_bytes(std::uint64_t bytes) { bytes_ = bytes & kMost; }
+  Context context() const { return context_; }
+
+ private:
+  static constexpr std::uint64_t kMost = (std::uint64_t{1} << 56U) - 1;
+  static_assert(kMaxParts <= 256);
+
+  std::uint64_t bytes_ : 56 = 0;
+  std::uint64_t part_ : 8 = 0;
+  Context context_ = nullptr;
 };
+static_assert(sizeof(Held) == 16);
 
 // Charges `bytes` to `part`, has the driver allocate (`call`, a CUresult; it leaves the key in
 // `key`), and keeps the record under that key; or CUDA_ERROR_OUT_OF_MEMORY. `undo` gives the
@@ -29,9 +47,9 @@ int allocate(Blocks<Held>& blocks, const Part* part, std::uint64_t bytes, Call c
     return status;
   }
   // Whatever was known there has gone by a way that was not seen: the driver gave the place anew.
-  Held gone{};
-  const bool is_kept = blocks.put(key(), {part, bytes, known_context()}, &gone);
-  if (gone.part != nullptr) give_back(*gone.part, gone.bytes);
+  Held gone;
+  const bool is_kept = blocks.put(key(), {*part, bytes, known_context()}, &gone);
+  if (gone.is_any()) give_back(gone.part(), gone.bytes());
   if (is_kept) return status;
   undo();
   give_back(*part, bytes);
@@ -46,7 +64,7 @@ int deallocate(Blocks<Held>& blocks, std::uint64_t key, Call call) {
   const int status = call();
   if (!is_known) return status;
   if (status == kSuccess) {
-    give_back(*held.part, held.bytes);
+    give_back(held.part(), held.bytes());
   } else {
     blocks.put(key, held);
   }
@@ -58,8 +76,8 @@ const Part* part_to_charge();
 const Part* part_to_charge(int device);
 
 inline void end_of(Blocks<Held>& blocks, Context context) {
-  blocks.take_all([&](const Held& held) { return held.context == context; },
-                  [](std::uint64_t, const Held& held) { give_back(*held.part, held.bytes); });
+  blocks.take_all([&](const Held& held) { return held.context() == context; },
+                  [](std::uint64_t, const Held& held) { give_back(held.part(), held.bytes()); });
 }
 
 // An allocation that another record told of until now. false: no memory for it.

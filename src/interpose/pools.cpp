@@ -1,7 +1,5 @@
 #include "interpose/pools.h"
 
-#include <atomic>
-
 #include "interpose/driver.h"
 #include "interpose/memory.h"
 
@@ -33,7 +31,6 @@ struct Chunk {
 Chunk pools;
 
 Blocks<Piece> pieces;
-std::atomic<bool> has_pieces;
 
 // Until `stop(Pool&)` is true; the place where it was.
 template <class Stop>
@@ -114,6 +111,8 @@ bool settle_all() {
 
 }  // namespace
 
+std::atomic<bool> has_pieces;
+
 bool settle_pools() {
   const Guard guard(lock);
   return settle_all();
@@ -136,7 +135,7 @@ int destroy_pool(void* handle, int (*call)(void*)) {
   pieces.take_all([&](const Piece& piece) { return piece.pool == handle; },
                   [&](std::uint64_t address, const Piece& piece) {
                     const std::uint64_t bytes = piece.bytes < left ? piece.bytes : left;
-                    if (bytes != 0 && remember(address, {&part, bytes, nullptr})) left -= bytes;
+                    if (bytes != 0 && remember(address, {part, bytes, nullptr})) left -= bytes;
                   });
   if (left != 0) give_back(part, left);
   *pool = {};
@@ -162,9 +161,7 @@ int device_of_pool(void* handle, int otherwise) {
   return otherwise;
 }
 
-bool take_piece(std::uint64_t address, Piece& piece) {
-  return has_pieces.load(std::memory_order_relaxed) && pieces.take(address, piece);
-}
+bool take_known_piece(std::uint64_t address, Piece& piece) { return pieces.take(address, piece); }
 void put_piece(std::uint64_t address, const Piece& piece) { pieces.put(address, piece); }
 
 PoolCharge::PoolCharge(void* handle, int device, std::uint64_t bytes) {

@@ -2,6 +2,7 @@
 // Memory pools, and the memory of graphs, which is one more pool of each device: what counts is
 // what a pool has reserved, whether or not a program uses it, for nobody else can have it.
 
+#include <atomic>
 #include <cstdint>
 
 #include "interpose/tenants.h"
@@ -28,8 +29,12 @@ struct Piece {
   void* pool;
   std::uint64_t bytes;
 };
+extern std::atomic<bool> has_pieces;  // there ever was one
+bool take_known_piece(std::uint64_t address, Piece& piece);
 // The record, while it is being freed, and back where the driver refuses.
-bool take_piece(std::uint64_t address, Piece& piece);
+inline bool take_piece(std::uint64_t address, Piece& piece) {
+  return has_pieces.load(std::memory_order_relaxed) && take_known_piece(address, piece);
+}
 void put_piece(std::uint64_t address, const Piece& piece);
 
 // Before and after something takes `bytes` from a pool.

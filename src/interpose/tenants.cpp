@@ -176,6 +176,8 @@ void keep_joined() {
   }
 }
 
+const Part& part_numbered(unsigned number) { return parts[number]; }
+
 const Part& part_of_uuid(const unsigned char* uuid) {
   for (unsigned i = 0; i < tenant_count; ++i) {
     if (!is_open(i)) continue;

@@ -57,6 +57,8 @@ void join(bool patient);
 // Looks after the arbiters: registers with the next one where one has gone.
 void keep_joined();
 
+// By its number.
+const Part& part_numbered(unsigned number);
 // The part that is `uuid`, 16 bytes. One object for each, which stays.
 const Part& part_of_uuid(const unsigned char* uuid);
 // Of the driver's device `ordinal`; the driver is initialised.
