@@ -267,6 +267,20 @@ TEST_F(AgentTest, WhatKeepsMemoryInsteadOfTheKernelIsSaidOnce) {
   EXPECT_EQ(notices(), 1);
 }
 
+TEST_F(AgentTest, WhatIsToHaveTheRuntimesHookIsOnlyOfferedWithIt) {
+  options_.limit_library = (dir_.path() / "library").string();
+  options_.cdi_root = (dir_.path() / "cdi").string();
+  ASSERT_TRUE(fs_.write_atomic(options_.limit_library, "library"));
+  write_limits("{enforcement: strict, runtimeHook: true}");
+  start();
+  EXPECT_TRUE(says("not advertising nvidia.com/gpu: the runtime's hook cannot be given: "));
+  EXPECT_TRUE(registered().empty());
+  // It is installed: the next reading of the hardware finds it.
+  ASSERT_TRUE(fs_.write_atomic(dir_.path() / "tranche-limit-hook", "program"));
+  EXPECT_TRUE(says("registered nvidia.com/gpu"));
+  EXPECT_TRUE(fs_.exists(dir_.path() / "cdi/tranche.dev-limits.json"));
+}
+
 TEST_F(AgentTest, LimitsWithoutAStateFolderAreNotPromised) {
   ASSERT_TRUE(fs_.write_atomic(options_.state_dir, "a file"));
   write_limits("{enforcement: account}");

@@ -53,6 +53,8 @@ Starts::Starts(Options options, std::unique_ptr<Worker> worker, tenant::Listener
 Starts::~Starts() {
   poller_.remove(listener_.fd());
   for (const auto& [fd, asker] : askers_) poller_.remove(fd);
+  std::error_code ignored;  // the folder may be gone before us
+  std::filesystem::remove(options_.tenants / kStartSocket, ignored);
 }
 
 void Starts::accept_all() {

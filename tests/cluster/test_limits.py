@@ -9,7 +9,7 @@ import pytest
 from pods import GPU, Applied, pod, wait_offer
 from release import Release
 
-from lab.cluster import paths
+from lab.cluster import images, paths
 
 SMALL, LARGE = "nvidia.com/mig-1g.5gb", "nvidia.com/mig-2g.10gb"
 CONFIG = {
@@ -122,6 +122,10 @@ def wait_event(lab, kind: str, name: str, reason: str) -> str:
     return events(lab, kind, name)[reason]
 
 
+def restarts(lab, name: str) -> int:
+    return lab.pod(name)["status"]["containerStatuses"][0]["restartCount"]
+
+
 def is_gone(lab, name: str) -> bool:
     return not lab.kubectl("get", "pod", name, "--ignore-not-found", "-o", "name").strip()
 
@@ -162,6 +166,70 @@ def test_what_goes_past_the_limiter_is_told_and_then_evicted(lab):
             assert after["metadata"]["uid"] == before
             assert [one["restartCount"] for one in after["status"]["containerStatuses"]] == [0]
             assert lab.exec("neighbour", "cat", "/proc/1/comm").strip() == "tranche-load"
+
+
+def with_runtime_hook(on: bool) -> str:
+    limits = {"enforcement": "strict", "runtimeHook": on}
+    sharing = {"timeSlicing": {"resources": [{"name": GPU, "replicas": 4}]}}
+    return config_map({"version": "v1", "sharing": sharing, "tranche": {"limits": limits}})
+
+
+def load_image(lab, folder, name: str, preload: str | None) -> str:
+    """A static busybox, and an /etc/ld.so.preload of the image's own."""
+    files = {"/bin/busybox": "/bin/busybox"}
+    if preload is not None:
+        (folder / name).write_text(preload)
+        files["/etc/ld.so.preload"] = folder / name
+    images.write_program(folder / f"{name}.tar", [f"{name}:1"], files)
+    lab.load_archive(folder / f"{name}.tar")
+    return f"{name}:1"
+
+
+def test_the_runtimes_hook_tells_of_an_images_own_preload_file(lab, tmp_path):
+    """And is there for as long as a container has it, whatever the configuration says."""
+    specification = "/var/run/cdi/tranche.dev-limits.json"
+    sleep = ("/bin/busybox", "sleep", "infinity")
+    until_told = "/bin/busybox mkdir /tmp; until [ -e /tmp/end ]; do /bin/busybox sleep 1; done"
+    own = load_image(lab, tmp_path, "own-preload", "# the image's\n/opt/lib/libfoo.so\n")
+    plain = load_image(lab, tmp_path, "no-preload", None)
+    node = next(node for node in lab.nodes if node.name == "l20")
+
+    def is_there(path: str) -> bool:
+        return node.run("test", "-e", path, check=False).code == 0
+
+    values = ("config.name=limited", "limits.enabled=true", "limits.runtimeHook=true")
+    with Applied(lab, with_runtime_hook(True)), Release(lab, *values) as release:
+        wait_offer(lab, "l20", 4)
+        with Applied(
+            lab,
+            pod("own", *sleep, image=own, gpus=1, node="l20"),
+            pod("plain", *sleep, image=plain, gpus=1, node="l20"),
+            pod("short", "/bin/busybox", "sh", "-c", until_told, image=plain, gpus=1, node="l20"),
+        ):
+            lab.wait_pod("own")
+            lab.wait_pod("short")
+            lab.wait_pod("plain")
+            note = wait_event(lab, "Pod", "own", "ImagePreloadCovered")
+            assert note.startswith("container main: /opt/lib/libfoo.so is not preloaded: the image has")
+            told = wait_event(lab, "Node", "l20", "ImagePreloadCovered")
+            assert told.startswith("Pod default/own: container main: /opt/lib/libfoo.so")
+            # Our file lies on it, and where the image has none runc made one, which is no finding.
+            ours = "/usr/local/tranche/libtranche-limit.so\n"
+            assert lab.exec("own", "/bin/busybox", "cat", "/etc/ld.so.preload") == ours
+            assert lab.exec("plain", "/bin/busybox", "cat", "/etc/ld.so.preload") == ours
+            assert "ImagePreloadCovered" not in events(lab, "Pod", "plain")
+
+            # Kubelet repeats the device's name when it starts a container again.
+            lab.apply(with_runtime_hook(False))
+            agent = release.agents()["l20"]["metadata"]["name"]
+            lab.kubectl("delete", "pod", "-n", release.namespace, agent, "--wait")
+            lab.wait(lambda: "l20" in release.agents(), "the next agent")
+            lab.wait_pod(release.agents()["l20"]["metadata"]["name"], namespace=release.namespace)
+            assert is_there(specification)
+            assert is_there("/var/lib/tranche/hook/tranche-limit-hook")
+            lab.exec("short", "/bin/busybox", "touch", "/tmp/end")
+            lab.wait(lambda: restarts(lab, "short") > 0, "it is started again, with the hook")
+            lab.wait_pod("short")
 
 
 def limit(lab, *words: str) -> subprocess.CompletedProcess:

@@ -65,6 +65,8 @@ TEST_F(StartsTest, ItIsRootsAlone) {
   struct stat status{};
   ASSERT_EQ(::stat(socket().c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777U, 0600U);
+  arbiter.reset();
+  EXPECT_FALSE(std::filesystem::exists(socket())) << "nothing is left behind";
 }
 
 TEST_F(StartsTest, AContainerStartsWhenItIsLimited) {
