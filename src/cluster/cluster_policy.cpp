@@ -10,9 +10,9 @@
 namespace tranche::cluster {
 namespace {
 
-constexpr auto kObeyed =
-    std::to_array<std::string_view>({"devicePlugin.enabled", "devicePlugin.config.name",
-                                     "devicePlugin.config.default", "mig.strategy"});
+constexpr auto kObeyed = std::to_array<std::string_view>(
+    {"devicePlugin.enabled", "devicePlugin.config.name", "devicePlugin.config.default",
+     "devicePlugin.mps.root", "mig.strategy"});
 
 // Leaves below `view` that are set, by dotted path; an empty object sets nothing.
 void collect(json::View view, const std::string& path, std::vector<std::string>& paths) {
@@ -42,6 +42,7 @@ Result<ClusterPolicy> parse_cluster_policy(std::string_view json) {
         policy.device_plugin_enabled = plugin.maybe_boolean("enabled");
         policy.config_name = plugin.object("config").maybe_text("name");
         policy.config_default = plugin.object("config").maybe_text("default");
+        policy.mps_root = plugin.object("mps").maybe_text("root");
         policy.mig_strategy = spec.object("mig").maybe_text("strategy");
         collect(spec.view(), "", policy.other_fields);
         std::ranges::sort(policy.other_fields);

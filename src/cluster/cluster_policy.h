@@ -22,6 +22,9 @@ struct ClusterPolicy {
   std::optional<std::string> config_name;  // config.name: a ConfigMap of the operator's namespace
   std::optional<std::string> config_default;  // config.default: a key of it
   std::optional<std::string> mig_strategy;    // spec.mig.strategy
+  // devicePlugin.mps.root: a folder of the nodes, which Pods must have mounted to use it. So it is
+  // compared with what was installed, not followed.
+  std::optional<std::string> mps_root;
   // Other fields of spec that are set, in alphabetical order: "driver.enabled",
   // "daemonsets.tolerations" (lists are not entered).
   std::vector<std::string> other_fields;

@@ -187,6 +187,7 @@ Json json_of(const ClusterPolicy& policy) {
   if (policy.device_plugin_enabled) spec["devicePlugin"]["enabled"] = *policy.device_plugin_enabled;
   if (policy.config_name) spec["devicePlugin"]["config"]["name"] = *policy.config_name;
   if (policy.config_default) spec["devicePlugin"]["config"]["default"] = *policy.config_default;
+  if (policy.mps_root) spec["devicePlugin"]["mps"]["root"] = *policy.mps_root;
   if (policy.mig_strategy) spec["mig"]["strategy"] = *policy.mig_strategy;
   return {{"metadata", metadata}, {"spec", spec}, {"otherFields", policy.other_fields}};
 }

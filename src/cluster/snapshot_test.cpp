@@ -79,6 +79,7 @@ Snapshot whole() {
   policy.config_name = "configs";
   policy.config_default = "training";
   policy.mig_strategy = "mixed";
+  policy.mps_root = "/run/nvidia/mps";
   policy.other_fields = {"driver.enabled"};
   snapshot.cluster_policies = {policy};
   GpuTier tier;

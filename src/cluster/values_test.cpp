@@ -224,7 +224,8 @@ TEST(ClusterPolicy, PublishedOneIsReadWhole) {
   const auto policy = parse_cluster_policy(R"({"apiVersion":"nvidia.com/v1","kind":"ClusterPolicy",
     "metadata":{"name":"cluster-policy","generation":2},
     "spec":{"mig":{"strategy":"mixed"},
-            "devicePlugin":{"config":{"name":"device-plugin-config","default":"default"}}}})");
+            "devicePlugin":{"config":{"name":"device-plugin-config","default":"default"},
+                            "mps":{"root":"/run/nvidia/mps"}}}})");
   ASSERT_TRUE(policy);
   EXPECT_EQ(policy->name, "cluster-policy");
   EXPECT_EQ(policy->generation, 2);
@@ -232,6 +233,7 @@ TEST(ClusterPolicy, PublishedOneIsReadWhole) {
   EXPECT_EQ(policy->config_name, "device-plugin-config");
   EXPECT_EQ(policy->config_default, "default");
   EXPECT_EQ(policy->mig_strategy, "mixed");
+  EXPECT_EQ(policy->mps_root, "/run/nvidia/mps");
   EXPECT_THAT(policy->other_fields, IsEmpty());
 }
 

@@ -20,11 +20,14 @@ std::string name_of(const testing::TestParamInfo<Refused>& test) { return test.p
 
 TEST(ControllerOptions, FlagsAndEnvironment) {
   const auto options = load_controller_options(
-      {.flags = {{"config-map-out", "tranche-policy"}, {"leader-elect", "true"}},
+      {.flags = {{"config-map-out", "tranche-policy"},
+                 {"leader-elect", "true"},
+                 {"mps-root", "/run/nvidia/mps"}},
        .environment = {{"NAMESPACE", "gpu-operator"}, {"POD_NAME", "tranche-controller-x"}}});
   ASSERT_TRUE(options) << options.error().message();
   EXPECT_EQ(*options, (ControllerOptions{.ns = "gpu-operator",
                                          .config_map_out = "tranche-policy",
+                                         .mps_root = "/run/nvidia/mps",
                                          .leader_elect = true,
                                          .pod_name = "tranche-controller-x"}));
 }

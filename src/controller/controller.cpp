@@ -114,7 +114,8 @@ Controller::Policies Controller::policies() const {
 }
 
 PolicyFacts Controller::facts(const Policies& policies, const PolicyObject* obeyed) const {
-  PolicyFacts facts{.ns = options_.ns, .out_name = options_.out_name};
+  PolicyFacts facts{
+      .ns = options_.ns, .out_name = options_.out_name, .mps_root = options_.mps_root};
   facts.now = written_content();
   if (obeyed == nullptr) return facts;
   facts.policy = obeyed->policy;

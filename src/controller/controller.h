@@ -33,7 +33,8 @@ class Controller {
   struct Options {
     std::string ns;
     std::string out_name;
-    std::string instance;  // who reports: the Pod
+    std::string mps_root = {};  // PolicyFacts::mps_root
+    std::string instance;       // who reports: the Pod
     // How much longer this process may write; nothing is begun when it is over. Empty: for ever.
     std::function<std::chrono::milliseconds()> time_left = {};
     cluster::WatchCache::Backoff watch_backoff = {};

@@ -128,6 +128,23 @@ std::string withhold_text(const OperatorPlugin& plugin) {
       plugin.daemon_set, plugin.policy, plugin.policy);
 }
 
+std::string_view without_slash(std::string_view path) {
+  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  return path;
+}
+
+// What has no effect: what is not read, and a folder that no Pod has.
+std::vector<std::string> unserved_fields(const PolicyFacts& facts, const ClusterPolicy& policy) {
+  auto fields = policy.other_fields;
+  const auto root = text_of(policy.mps_root);
+  if (root.empty() || without_slash(root) == without_slash(facts.mps_root)) return fields;
+  fields.insert(fields.begin(),
+                fmt::format("devicePlugin.mps.root (it is {}, Tranche's is {}: install it with "
+                            "mps.root={})",
+                            root, facts.mps_root.empty() ? "not told" : facts.mps_root, root));
+  return fields;
+}
+
 Decision decide_for(const PolicyFacts& facts, const ClusterPolicy& policy) {
   const auto fault = find_fault(facts, policy);
   Decision decision{.map = fault ? keep(facts) : follow(facts, &policy)};
@@ -138,7 +155,7 @@ Decision decide_for(const PolicyFacts& facts, const ClusterPolicy& policy) {
   } else {
     decision.conditions.push_back(fault ? *fault : success(facts, policy));
   }
-  decision.conditions.push_back(unserved(policy.other_fields));
+  decision.conditions.push_back(unserved(unserved_fields(facts, policy)));
   return decision;
 }
 

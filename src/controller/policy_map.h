@@ -69,6 +69,7 @@ std::optional<OperatorPlugin> find_operator_plugin(std::span<const cluster::Daem
 struct PolicyFacts {
   std::string ns;        // where the policy's ConfigMaps are
   std::string out_name;  // the ConfigMap of ours
+  std::string mps_root;  // where the agents' Pods have the folder of MPS on the host
   // The policy obeyed; nullopt: there is none. An error: it cannot be read.
   std::optional<Result<cluster::ClusterPolicy>> policy;
   // The ConfigMap that it names; nullopt: it names none, or there is none of that name.

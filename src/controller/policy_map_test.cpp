@@ -242,5 +242,23 @@ TEST(ContentOf, TakesNoOthersAnnotations) {
             (MapContent{.data = {{"a", "b"}}, .annotations = {{kDefaultAnnotation, "a"}}}));
 }
 
+TEST(MpsRoot, IsServedWhereThePodsHaveIt) {
+  const auto unserved_by = [](const char* root, const char* installed) {
+    auto asked = policy();
+    asked.mps_root = root;
+    const auto decision =
+        decide({.ns = "gpu", .out_name = "out", .mps_root = installed, .policy = asked, .now = {}});
+    return decision.conditions.at(1);
+  };
+  EXPECT_FALSE(unserved_by("/run/nvidia/mps", "/run/nvidia/mps").is_true);
+  EXPECT_FALSE(unserved_by("/run/nvidia/mps/", "/run/nvidia/mps").is_true);
+  EXPECT_FALSE(unserved_by("", "/run/nvidia/mps").is_true);
+  const auto other = unserved_by("/srv/mps", "/run/nvidia/mps");
+  EXPECT_TRUE(other.is_true);
+  EXPECT_THAT(other.message, HasSubstr("devicePlugin.mps.root (it is /srv/mps, Tranche's is "
+                                       "/run/nvidia/mps: install it with mps.root=/srv/mps)"));
+  EXPECT_TRUE(unserved_by("/run/nvidia/mps", "").is_true);
+}
+
 }  // namespace
 }  // namespace tranche::controller

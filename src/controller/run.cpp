@@ -85,8 +85,10 @@ Work::Options parts(const config::ControllerOptions& options) {
   Work::Options work{
       .policy = {}, .evictions = {}, .ns = options.ns, .instance = identity(options)};
   if (!options.config_map_out.empty()) {
-    work.policy = Controller::Options{
-        .ns = work.ns, .out_name = options.config_map_out, .instance = work.instance};
+    work.policy = Controller::Options{.ns = work.ns,
+                                      .out_name = options.config_map_out,
+                                      .mps_root = options.mps_root,
+                                      .instance = work.instance};
   }
   if (options.evict_unregistered) {
     work.evictions = Evictor::Options{.ns = work.ns, .instance = work.instance};

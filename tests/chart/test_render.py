@@ -132,6 +132,14 @@ def test_a_policys_controller_evicts_too(helm):
     assert "--config-map-out=gpu-tranche-policy" in words
 
 
+def test_a_policys_controller_knows_where_mps_is(helm):
+    values = MODES["operator"] | {"mps": {"root": "/srv/mps"}}
+    rendered = helm.template(values, namespace="gpu-operator")
+    container = rendered.one("Deployment")["spec"]["template"]["spec"]["containers"][0]
+    assert "--mps-root=/srv/mps" in container["args"]
+    assert rendered.env()["MPS_ROOT"] == "/srv/mps"
+
+
 @pytest.mark.parametrize(
     ("values", "served"),
     [

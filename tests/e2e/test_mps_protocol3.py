@@ -114,7 +114,7 @@ def check(one: Mps) -> str:
 
 def test_protocol_3_is_told_granted_and_changed_live(open_node):
     here = open_node()
-    here.agent(config=configured(4, protocol=3))
+    agent = here.agent(config=configured(4, protocol=3))
     supervisor = here.supervisor()
     here.node.kubelet.wait(GPU, allocatable=4)
     supervisor.wait_log("nvidia-cuda-mps-control of CUDA 13.4: protocols 2 and 3, static SM partitions")
@@ -150,6 +150,7 @@ def test_protocol_3_is_told_granted_and_changed_live(open_node):
         program.end()
     here.node.write(configured(2))
     wait_until(lambda: here.is_ready() and here.pid(GPU) != daemon, "a daemon of protocol 2")
+    agent.wait_log("1 grant given out for MPS as it is no longer served .*delete the Pods")
     wait_until(
         lambda: allocate(here)["envs"]["CUDA_MPS_PIPE_DIRECTORY"] == f"/mps/{GPU}/pipe", "its grants"
     )
