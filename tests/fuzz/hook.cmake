@@ -1,0 +1,3 @@
+# What the runtime's hook reads, and what it and the arbiter say to each other.
+tranche_fuzz(hook_fuzz SOURCES ${CMAKE_CURRENT_LIST_DIR}/hook_fuzz.cpp
+             LINK tranche_hook tranche_limit)
