@@ -32,7 +32,7 @@ Result<State> parse_state(std::string_view text) try {
 }
 
 Result<Container> parse_config(std::string_view text, const std::filesystem::path& bundle,
-                               const std::filesystem::path& tenants) try {
+                               std::span<const std::filesystem::path> tenants) try {
   const json config = json::parse(text);
   Container container{
       .rootfs = (bundle / config.at("root").at("path").get<std::string>()).lexically_normal(),
@@ -40,9 +40,10 @@ Result<Container> parse_config(std::string_view text, const std::filesystem::pat
   const auto mounts = config.find("mounts");
   if (mounts == config.end() || mounts->is_null()) return container;
   for (const json& mount : *mounts) {
-    const std::filesystem::path source = mount.value("source", "");
+    const auto source = std::filesystem::path(mount.value("source", "")).lexically_normal();
     const auto id = source.filename().string();
-    if (source.parent_path() != tenants || !limit::is_tenant_id(id)) continue;
+    const bool is_ours = std::ranges::find(tenants, source.parent_path()) != tenants.end();
+    if (!is_ours || !limit::is_tenant_id(id)) continue;
     if (std::ranges::find(container.tenants, id) == container.tenants.end()) {
       container.tenants.push_back(id);
     }

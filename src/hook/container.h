@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,8 +34,9 @@ struct Container {
   bool operator==(const Container&) const = default;
 };
 // Of the text of config.json in `bundle`. A tenant is a mount of <tenants>/<id>, at whatever place:
-// that is what the agent grants. kInvalidArgument: no OCI configuration.
+// that is what the agent grants. `tenants`: every name of that folder, for runtimes write sources
+// without links. kInvalidArgument: no OCI configuration.
 Result<Container> parse_config(std::string_view text, const std::filesystem::path& bundle,
-                               const std::filesystem::path& tenants);
+                               std::span<const std::filesystem::path> tenants);
 
 }  // namespace tranche::hook

@@ -25,7 +25,10 @@ TEST(OciState, WithoutThemIsRefused) {
   }
 }
 
-Result<Container> config(const std::string& text) { return parse_config(text, "/run/b", "/t"); }
+Result<Container> config(const std::string& text) {
+  const std::filesystem::path tenants[] = {"/t", "/data/t"};
+  return parse_config(text, "/run/b", tenants);
+}
 
 TEST(OciConfig, TheRootIsTheBundlesOrAnywhere) {
   EXPECT_EQ(config(R"({"root":{"path":"rootfs"}})").value().rootfs, "/run/b/rootfs");
@@ -40,12 +43,13 @@ TEST(OciConfig, TenantsAreTheMountsOfTheirFolders) {
       {"destination":"/run/tranche/a-1","source":"/t/a-1"},
       {"destination":"/run/tranche/b","source":"/t/b"},
       {"destination":"/elsewhere","source":"/t/b"},
+      {"destination":"/run/tranche/f","source":"/data//t/./f"},
       {"destination":"/run/tranche/c","source":"/elsewhere/c"},
       {"destination":"/run/tranche/d","source":"/t/d/e"},
       {"destination":"/run/tranche/e","source":"/t/.."},
       {"destination":"/run/tranche","source":"/t"}]})");
   ASSERT_TRUE(found) << found.error().message();
-  EXPECT_THAT(found->tenants, ElementsAre("a-1", "b"));
+  EXPECT_THAT(found->tenants, ElementsAre("a-1", "b", "f"));
 }
 
 TEST(OciConfig, WithoutMountsNothingIsLimited) {

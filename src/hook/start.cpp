@@ -38,6 +38,15 @@ bool is_for_kernel(const std::filesystem::path& tenants, const std::vector<std::
   });
 }
 
+// The folder as it is named, and without links on the way to it.
+std::vector<std::filesystem::path> names_of(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> names{folder.lexically_normal()};
+  std::error_code error;
+  auto canonical = std::filesystem::canonical(folder, error);
+  if (!error) names.push_back(std::move(canonical));
+  return names;
+}
+
 Verdict refuse(std::string_view why) {
   return {.may_start = false, .message = fmt::format("tranche: {}", why)};
 }
@@ -50,7 +59,7 @@ Verdict decide(std::string_view state, const Options& options,
   if (!given) return refuse(given.error().message());
   const auto text = FsRoot().read(given->bundle / "config.json", kLongestConfig);
   if (!text) return refuse(text.error().message());
-  const auto container = parse_config(*text, given->bundle, options.tenants);
+  const auto container = parse_config(*text, given->bundle, names_of(options.tenants));
   if (!container) return refuse(container.error().message());
   if (container->tenants.empty()) return {};
 

@@ -304,6 +304,33 @@ def test_a_mig_instance_is_the_device(node, library):
     assert mounts(held(here, "b", resource=other)["answer"]) == {}
 
 
+def test_the_runtimes_hook_is_given_by_kubelets_cdi_devices(node, library):
+    here = node("l20")
+    program = library.with_name("tranche-limit-hook")
+    program.write_bytes(b"\x7fELF of this release's hook")
+    agent = limiting_agent(here, library, config=limited(runtimeHook=True))
+    here.kubelet.wait(GPU, allocatable=4)
+    one = held(here, "a")["answer"]
+    assert one["cdi_devices"] == ["tranche.dev/limits=hook"]
+    assert len(mounts(one)) == 3
+    spec = json.loads((here.cdi / "tranche.dev-limits.json").read_text())
+    assert spec["kind"] == "tranche.dev/limits"
+    (device,) = spec["devices"]
+    (hook,) = device["containerEdits"]["hooks"]
+    assert (device["name"], hook["hookName"]) == ("hook", "createRuntime")
+    installed = pathlib.Path(hook["path"])
+    assert installed.read_bytes() == program.read_bytes()
+    assert installed.stat().st_mode & 0o777 == 0o755
+    # It is the folder from which containers mount their tenant.
+    tenants = pathlib.Path(hook["args"][hook["args"].index("--tenants") + 1])
+    assert mounts(one)[f"/run/tranche/{tenant(one)}"] == tenants / tenant(one)
+    # Who has it keeps it; who comes later does not get it.
+    here.write(limited())
+    agent.wait_log("the configuration has changed")
+    wait_until(lambda: held(here, "b")["answer"].get("cdi_devices", []) == [], "a grant without the hook")
+    assert installed.exists() and (here.cdi / "tranche.dev-limits.json").exists()
+
+
 def test_labels_tell_how_limits_are_kept(node, library):
     here = node("l20")
     here.features.mkdir()

@@ -12,6 +12,12 @@
 
 using namespace tranche;
 
+namespace {
+
+const std::filesystem::path kTenants[] = {"/t"};
+
+}  // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
@@ -20,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (const auto state = hook::parse_state(text); state && state->pid <= 0) std::abort();
       break;
     case 1:
-      if (const auto container = hook::parse_config(text, "/run/bundle", "/t")) {
+      if (const auto container = hook::parse_config(text, "/run/bundle", kTenants)) {
         for (const auto& id : container->tenants) {
           if (!limit::is_tenant_id(id)) std::abort();
         }

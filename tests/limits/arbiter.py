@@ -13,6 +13,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests" / "e2e"))
 from programs import LIBRARY, TRANCHE, TRANCHE_SIM, Process, clean_environment  # noqa: E402
 
+HOOK = LIBRARY.parents[1] / "lib" / "tranche-limit-hook"
+
 HELLO_MAGIC = 0x4C485254
 HELLO, WELCOME, WAITING, CONTEXT = 1, 2, 3, 4
 VERSION = 1

@@ -3,21 +3,17 @@ exit code that decides whether the container starts. The last tests have runc it
 
 import json
 import os
-import pathlib
-import shutil
-import signal
 import socket
 import subprocess
 
 import pytest
 
-from arbiter import ROOT
-from programs import LIBRARY, wait_until
+from arbiter import HOOK
+from programs import wait_until
 from r615 import OUT_OF_MEMORY, Node
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="runtimes run hooks as root")
 
-HOOK = LIBRARY.parents[1] / "lib" / "tranche-limit-hook"
 ID = "c" * 64
 
 
@@ -108,6 +104,16 @@ def test_without_an_arbiter_it_does_not_start(node):
     node.contain(os.getpid())
     node.serve()
     assert hook.wait(timeout=60) == 0
+
+
+def test_a_folder_that_is_reached_by_a_link_is_the_same_one(node):
+    """Runtimes write the sources of mounts without links."""
+    node.promise(2000)
+    (node.folder / "link").symlink_to(node.tenants.folder)
+    state = Bundle(node, "a").state(os.getpid())
+    done = run("--tenants", node.folder / "link", "--wait", 1, state=state)
+    assert done.returncode == 1
+    assert "no arbiter answers" in done.stderr
 
 
 def test_while_the_driver_refuses_it_does_not_start(node):

@@ -9,10 +9,10 @@ import subprocess
 
 import pytest
 
-from programs import LIBRARY, wait_until
+from arbiter import HOOK
+from programs import wait_until
 from r615 import Node
 
-HOOK = LIBRARY.parents[1] / "lib" / "tranche-limit-hook"
 BUSYBOX = pathlib.Path("/bin/busybox")
 ID = "d" * 64
 

@@ -79,7 +79,13 @@ int main(int argc, char** argv) {
   }
   if (options.tenants.empty()) return usage(2);
   options.patience = std::chrono::seconds(seconds);
+  // Whatever the runtime was started with.
+  ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGALRM, give_up);
+  sigset_t alarm_alone;
+  sigemptyset(&alarm_alone);
+  sigaddset(&alarm_alone, SIGALRM);
+  ::sigprocmask(SIG_UNBLOCK, &alarm_alone, nullptr);
   ::alarm(seconds + kGrace);
 
   std::string state;
