@@ -117,7 +117,7 @@ class Agent {
   void follow_evictions(const offer::Offer& offer);
   void tell_withheld(const offer::Offer& offer) const;
   void tell_rungs(const offer::Offer& offer) const;
-  void tell_mps(const offer::Offer& offer) const;
+  void tell_mps(const offer::Offer& offer);
   void tell_stale_mps(const offer::Offer& offer);
   void announce(const config::Loaded& loaded) const;
   void complain(std::string& last, const Error& error, std::string_view consequence);
@@ -156,6 +156,7 @@ class Agent {
   std::map<config::ResourceName, std::string> mps_troubles_;
   std::map<config::ResourceName, offer::MpsService> mps_services_;
   std::set<config::ResourceName> mps_offered_;
+  std::map<config::ResourceName, std::string> mps_told_;  // troubles that stand and were told
   std::string orphans_said_;
   std::string stale_mps_said_;
   std::string unlimited_said_;

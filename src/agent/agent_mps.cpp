@@ -66,17 +66,24 @@ void Agent::look_at_mps() {
 }
 
 // Daemons that are gone newly, for `kubectl describe node`.
-void Agent::tell_mps(const offer::Offer& offer) const {
+void Agent::tell_mps(const offer::Offer& offer) {
   if (!ports_.tell) return;
+  std::map<config::ResourceName, std::string> standing;
   for (const auto& resource : offer.resources) {
     const auto found = mps_troubles_.find(resource.name);
     if (found == mps_troubles_.end() || found->second.empty()) continue;
+    standing.insert(*found);
+    if (const auto told = mps_told_.find(resource.name);
+        told != mps_told_.end() && told->second == found->second) {
+      continue;
+    }
     ports_.tell({.warning = true,
                  .reason = "MpsDaemonGone",
                  .action = "Advertise",
                  .note = fmt::format("{} is unhealthy: {}; {}", resource.name.value, found->second,
                                      kRemedy)});
   }
+  mps_told_ = std::move(standing);
 }
 
 // Containers that run with what no daemon serves any more.

@@ -8,11 +8,14 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <mutex>
 #include <thread>
 
+#include "agent/mps_mark.h"
+#include "mps/plan.h"
 #include "support/fake_events.h"
 #include "support/fake_reader.h"
 #include "support/log_recorder.h"
@@ -187,6 +190,35 @@ TEST_F(AgentTest, OneLostGpuLeavesTheOtherAlone) {
   reader_.lose(test::gpu_uuid(0));
   ASSERT_TRUE(says(test::gpu_uuid(0) + " is unhealthy"));
   EXPECT_EQ(log_.count(test::gpu_uuid(1) + " is unhealthy"), 0);
+}
+
+TEST_F(AgentTest, AnMpsDaemonThatIsGoneIsToldOnceEachTime) {
+  options_.mps_dir = (dir_.path() / "mps").string();
+  ASSERT_TRUE(
+      fs_.write_atomic(dir_.path() / "config.yaml",
+                       "version: v1\nflags: {mpsRoot: /mps}\nsharing:\n  mps:\n    resources:\n"
+                       "    - {name: nvidia.com/gpu, replicas: 2}\n"));
+  const auto started = mps::paths_of(options_.mps_dir, {"nvidia.com/gpu"}).started;
+  ASSERT_TRUE(fs_.make_directories(started.parent_path()));
+  auto mark = std::make_optional(MpsMark::put(started).value());
+  const auto told = [&] {
+    const std::scoped_lock lock(mutex_);
+    return std::ranges::count(told_, "MpsDaemonGone", &NodeNotice::reason);
+  };
+  start();
+  ASSERT_TRUE(says("registered nvidia.com/gpu"));
+  mark.reset();
+  ASSERT_TRUE(says(test::gpu_uuid(0) + " is unhealthy"));
+  ASSERT_TRUE(test::eventually([&] { return told() == 1; }));
+  // Something else that changes the offer while it is gone.
+  reader_.lose(test::gpu_uuid(1));
+  signal(SIGHUP);
+  ASSERT_TRUE(says("registered nvidia.com/gpu", 2));
+  EXPECT_EQ(told(), 1);
+  mark.emplace(MpsMark::put(started).value());
+  ASSERT_TRUE(says(test::gpu_uuid(0) + " is healthy again"));
+  mark.reset();
+  EXPECT_TRUE(test::eventually([&] { return told() == 2; }));
 }
 
 TEST_F(AgentTest, ServesAnewWhenKubeletWasRestarted) {

@@ -17,11 +17,13 @@
 
 #include "agent/finding_notices.h"
 #include "agent/node_view.h"
+#include "agent/node_writer.h"
 #include "agent/pods_of_node.h"
 #include "base/clock.h"
 #include "base/file_identity.h"
 #include "base/fs.h"
 #include "base/log.h"
+#include "base/sign_of_life.h"
 #include "cluster/objects.h"
 #include "cluster/standing_events.h"
 
@@ -33,8 +35,6 @@ class FindingReporter {
     std::filesystem::path arbiter_dir;  // the arbiter's --state-dir
     bool asks = false;                  // a controller evicts
   };
-  // An arbiter whose last sign of life is older is not alive (arbiter/alive.h).
-  static constexpr std::chrono::seconds kAlive{30};
   static constexpr std::size_t kLongestStatus = std::size_t{16} << 20U;
 
   // The references outlive it.
@@ -47,18 +47,16 @@ class FindingReporter {
   void look(const cluster::Call& call);
 
  private:
-  bool arbiter_lives() const;
   void read_status();
   void ask(std::vector<cluster::EvictionRequest> wanted, const cluster::Call& call);
-  Result<void> write(const std::vector<cluster::EvictionRequest>& wanted,
-                     const cluster::Call& call);
+  bool write(const std::vector<cluster::EvictionRequest>& wanted, const cluster::Call& call);
 
-  cluster::Objects& objects_;
   const NodeView& node_;
   PodsOfNode& pods_;  // asked from the first finding on
   const Options options_;
   const Clock& clock_;
   const Log& log_;
+  NodeWriter writer_;
   FsRoot fs_;
   std::mutex mutex_;
   EvictPolicy policy_;  // guarded by mutex_
@@ -66,11 +64,9 @@ class FindingReporter {
   FileIdentity identity_;
   limit::ArbiterStatus status_;
   std::string complaint_;  // about the status, logged last
-  std::string write_complaint_;
   cluster::StandingEvents events_;
   std::optional<std::chrono::steady_clock::time_point> asked_;
   std::vector<cluster::EvictionRequest> asked_for_;
-  std::chrono::steady_clock::time_point write_not_before_{};
 };
 
 }  // namespace tranche::agent

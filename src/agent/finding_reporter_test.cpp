@@ -165,7 +165,7 @@ TEST_F(FindingReporterTest, ThePolicyFollowsTheConfiguration) {
 TEST_F(FindingReporterTest, AnArbiterThatDoesNotLiveFindsNothing) {
   found({42});
   ASSERT_TRUE(look_until([&] { return asked().has_value(); }));
-  clock_.advance(FindingReporter::kAlive + seconds(1));
+  clock_.advance(SignOfLife::kLongest + seconds(1));
   ASSERT_TRUE(look_until([&] { return !asked().has_value(); }));
 }
 

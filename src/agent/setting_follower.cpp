@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <ranges>
 #include <utility>
 
@@ -12,14 +11,6 @@ namespace {
 
 using cluster::LimitOutcome;
 using cluster::LimitSetting;
-using nlohmann::json;
-
-constexpr std::chrono::seconds kPause{30};  // after a write that failed
-
-std::string annotation(const cluster::Node& node, const char* name) {
-  const auto found = node.annotations.find(name);
-  return found == node.annotations.end() ? std::string() : found->second;
-}
 
 // The tenant that the setting's container is; "": none.
 std::string tenant_of(const LimitSetting& setting, const std::vector<cluster::HeldDevices>& held,
@@ -56,10 +47,7 @@ std::vector<cluster::Pod>::const_iterator pod_of(const cluster::HeldDevices& hel
 
 // By the Pod's annotations, for each of its containers; empty: it has none.
 LimitSetting annotated_setting(const cluster::Pod& pod) {
-  const auto value = [&](const char* name) {
-    const auto found = pod.annotations.find(name);
-    return found == pod.annotations.end() ? std::string() : found->second;
-  };
+  const auto value = [&](const char* name) { return cluster::value_of(pod.annotations, name); };
   return {.ns = pod.ns,
           .pod = pod.name,
           .uid = pod.uid,
@@ -134,18 +122,19 @@ LimitOutcome outcome_of(const Wanted& wanted, const LimitKeeper::Answers& answer
 
 SettingFollower::SettingFollower(cluster::Objects& objects, const NodeView& node, PodsOfNode& pods,
                                  const Clock& clock, const Log& log)
-    : objects_(objects),
-      node_(node),
+    : node_(node),
       pods_(pods),
       clock_(clock),
       log_(log),
+      writer_(objects, node.name(), "what became of the limits that were set cannot be told", clock,
+              log),
       events_(objects, "tranche.dev/agent", node.name(), clock, log) {}
 
 void SettingFollower::look(cluster::PodResources& pod_resources, LimitKeeper& keeper,
                            const cluster::Call& call) {
   const auto node = node_.node();
   if (!node) return;  // what was set stays, until it is known what is
-  const auto order = annotation(*node, cluster::kLimitSettingsAnnotation);
+  const auto order = cluster::value_of(node->annotations, cluster::kLimitSettingsAnnotation);
   const auto now = clock_.now();
   if (obeyed_ != order) settings_ = read(order);
   const bool again = now - obeyed_at_ >= kAskAgain;
@@ -255,23 +244,9 @@ cluster::StandingEvents::Matters SettingFollower::refusals() {
 void SettingFollower::answer(const Outcomes& outcomes, const cluster::Node& node,
                              const cluster::Call& call) {
   const auto text = outcomes.empty() ? std::string() : cluster::encode(outcomes);
-  const auto now = clock_.now();
-  if (annotation(node, cluster::kLimitStatusAnnotation) == text || now < write_not_before_) return;
-  json value;  // null: taken away
-  if (!text.empty()) value = text;
-  const json patch = {
-      {"metadata", {{"annotations", {{cluster::kLimitStatusAnnotation, std::move(value)}}}}}};
-  const auto patched = objects_.patch(cluster::kNode, {.ns = "", .name = node_.name()},
-                                      {.json = patch.dump(), .subresource = "status"}, call);
-  if (patched) {
-    write_complaint_.clear();
-    return;
-  }
-  write_not_before_ = now + kPause;
-  auto message = patched.error().message();
-  if (std::exchange(write_complaint_, message) != message) {
-    log_.warn(fmt::format("what became of the limits that were set cannot be told: {}", message));
-  }
+  if (cluster::value_of(node.annotations, cluster::kLimitStatusAnnotation) == text) return;
+  const auto value = text.empty() ? std::nullopt : std::optional(text);
+  writer_.write({.labels = {}, .annotations = {{cluster::kLimitStatusAnnotation, value}}}, call);
 }
 
 }  // namespace tranche::agent

@@ -18,6 +18,7 @@
 
 #include "agent/limit_keeper.h"
 #include "agent/node_view.h"
+#include "agent/node_writer.h"
 #include "agent/pods_of_node.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -55,19 +56,17 @@ class SettingFollower {
   cluster::StandingEvents::Matters refusals();
   void answer(const Outcomes& outcomes, const cluster::Node& node, const cluster::Call& call);
 
-  cluster::Objects& objects_;
   const NodeView& node_;
   PodsOfNode& pods_;
   const Clock& clock_;
   const Log& log_;
+  NodeWriter writer_;
   std::optional<std::string> obeyed_;  // the order
   std::chrono::steady_clock::time_point obeyed_at_{};
   Settings settings_;
   Outcomes outcomes_;
   Outcomes refused_annotations_;
   std::string complaint_;  // about the order, logged last
-  std::string write_complaint_;
-  std::chrono::steady_clock::time_point write_not_before_{};
   std::map<std::string, std::chrono::system_clock::time_point> refused_since_;
   cluster::StandingEvents events_;
 };

@@ -25,7 +25,7 @@ Batch batch_of(const wire::Interval& interval) {
 Arbiter::Arbiter(ArbiterOptions options, Watch watch, Poller poller, const Clock& clock,
                  const Log& log)
     : options_(std::move(options)),
-      alive_(options_.state_dir, clock),
+      alive_(options_.state_dir / SignOfLife::kArbiters, clock),
       watch_(std::move(watch)),
       poller_(std::move(poller)),
       clock_(clock),

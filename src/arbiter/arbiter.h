@@ -14,7 +14,6 @@
 #include <stop_token>
 #include <string>
 
-#include "arbiter/alive.h"
 #include "arbiter/device_seat.h"
 #include "arbiter/kernel_limits.h"
 #include "arbiter/lender.h"
@@ -24,6 +23,7 @@
 #include "arbiter/status_file.h"
 #include "arbiter/tenant_seat.h"
 #include "base/clock.h"
+#include "base/sign_of_life.h"
 #include "base/log.h"
 #include "base/watch.h"
 
@@ -113,7 +113,7 @@ class Arbiter {
   void set_awake(bool awake);
 
   ArbiterOptions options_;
-  Alive alive_;
+  SignOfLife alive_;
   Watch watch_;
   Poller poller_;
   const Clock& clock_;

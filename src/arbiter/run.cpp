@@ -9,7 +9,6 @@
 
 #include "agent/node_lock.h"
 #include "agent/signals.h"
-#include "arbiter/alive.h"
 #include "arbiter/arbiter.h"
 #include "base/fs.h"
 #include "config/arbiter_options.h"
@@ -120,7 +119,9 @@ int run_arbiter(const config::Sources& sources) {
     return 1;
   }
   if (options->check) {
-    const auto lives = Alive::check(options->state_dir, SystemClock());
+    const auto lives =
+        SignOfLife::check(std::filesystem::path(options->state_dir) / SignOfLife::kArbiters,
+                          SystemClock(), "arbiter");
     fmt::print(lives ? stdout : stderr, "{}\n", lives ? "alive" : lives.error().message());
     return lives ? 0 : 1;
   }

@@ -1,48 +1,62 @@
-#include "arbiter/alive.h"
+#include "base/sign_of_life.h"
 
-#include <sys/stat.h>
+#include <fmt/format.h>
+
+#include <charconv>
+#include <utility>
 
 #include "base/fs.h"
-#include "fmt/format.h"
 
-namespace tranche::arbiter {
+namespace tranche {
 namespace {
 
-std::filesystem::path file_in(const std::filesystem::path& state_dir) {
-  return state_dir / "alive";
+using std::chrono::seconds;
+
+constexpr std::size_t kLongestText = 64;
+
+seconds now(const Clock& clock) {
+  return std::chrono::duration_cast<seconds>(clock.wall_now().time_since_epoch());
+}
+
+std::optional<seconds> read(const std::filesystem::path& file) {
+  const auto text = FsRoot().read(file, kLongestText);
+  if (!text) return std::nullopt;
+  std::int64_t count = 0;
+  const auto* const end = text->data() + text->size();
+  if (std::from_chars(text->data(), end, count).ec != std::errc{}) return std::nullopt;
+  return seconds(count);
 }
 
 }  // namespace
 
-Alive::Alive(const std::filesystem::path& state_dir, const Clock& clock)
-    : file_(file_in(state_dir)), clock_(clock) {}
+SignOfLife::SignOfLife(std::filesystem::path file, const Clock& clock)
+    : file_(std::move(file)), clock_(clock) {}
 
-Alive::~Alive() { (void)FsRoot().remove(file_); }
+SignOfLife::~SignOfLife() { (void)FsRoot().remove(file_); }
 
-void Alive::beat() {
-  const auto now = clock_.now();
-  if (written_ && now - *written_ < kBeat) return;
-  const auto since_epoch =
-      std::chrono::duration_cast<std::chrono::seconds>(clock_.wall_now().time_since_epoch());
-  (void)FsRoot().write_atomic(file_, fmt::format("{}\n", since_epoch.count()), 0644, false);
-  written_ = now;
+void SignOfLife::beat() {
+  const auto time = clock_.now();
+  if (written_ && time - *written_ < kBeat) return;
+  (void)FsRoot().write_atomic(file_, fmt::format("{}\n", now(clock_).count()), 0644, false);
+  written_ = time;
 }
 
-Result<void> Alive::check(const std::filesystem::path& state_dir, const Clock& clock) {
-  struct stat status{};
-  if (::stat(file_in(state_dir).c_str(), &status) != 0) {
-    return fail(Code::kUnavailable,
-                fmt::format("no arbiter runs with the state folder {}", state_dir.string()),
-                "see its log; --state-dir must be the arbiter's");
+Result<void> SignOfLife::check(const std::filesystem::path& file, const Clock& clock,
+                               std::string_view who) {
+  const auto beat = read(file);
+  if (!beat) {
+    return fail(
+        Code::kUnavailable,
+        fmt::format("no {} runs with the state folder {}", who, file.parent_path().string()),
+        fmt::format("see its log; --state-dir must be the {}'s", who));
   }
-  const auto beat = std::chrono::system_clock::from_time_t(status.st_mtim.tv_sec);
-  const auto age = std::chrono::duration_cast<std::chrono::seconds>(clock.wall_now() - beat);
+  const auto age = now(clock) - *beat;
   if (age > kLongest) {
     return fail(Code::kUnavailable,
-                fmt::format("the arbiter's last sign of life is {} s old", age.count()),
+                fmt::format("the {}'s last sign of life is {} s old", who, age.count()),
                 "see its log");
   }
   return {};
 }
 
-}  // namespace tranche::arbiter
+}  // namespace tranche

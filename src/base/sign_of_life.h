@@ -1,34 +1,42 @@
 #pragma once
-// The arbiter's sign of life for a probe: <state dir>/alive, whose age tells whether the loop
-// turns. Without a network: `tranche arbiter --check` looks at it from inside the container.
+// A process's sign of life for others on its machine that it has no connection with: a small file
+// that a loop writes again and again, and whose age tells whether it still turns. The time stands
+// in the text (seconds since 1970), so that writer and reader go by their Clock and not by the file
+// system's. Of the arbiter's: `tranche arbiter --check` and the agent read it.
 
 #include <chrono>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 
 #include "base/clock.h"
 #include "base/result.h"
 
-namespace tranche::arbiter {
+namespace tranche {
 
-class Alive {
+class SignOfLife {
  public:
+  // Of the arbiter's, in its --state-dir.
+  static constexpr const char* kArbiters = "alive";
+
   static constexpr std::chrono::seconds kBeat{5};
   // Older than this nobody lives: six beats, for a machine that is busy with other things.
   static constexpr std::chrono::seconds kLongest{30};
 
-  Alive(const std::filesystem::path& state_dir, const Clock& clock);
+  SignOfLife(std::filesystem::path file, const Clock& clock);
   // Takes the file away.
-  ~Alive();
-  Alive(const Alive&) = delete;
-  Alive& operator=(const Alive&) = delete;
+  ~SignOfLife();
+  SignOfLife(const SignOfLife&) = delete;
+  SignOfLife& operator=(const SignOfLife&) = delete;
 
   // Of the loop; writes when the last writing is kBeat old. A folder that cannot be written is no
-  // trouble of the limits': then nobody can ask.
+  // trouble of the loop's: then nobody can ask.
   void beat();
 
-  // kUnavailable: none runs on this state folder, or its loop stands still.
-  static Result<void> check(const std::filesystem::path& state_dir, const Clock& clock);
+  // kUnavailable: there is no such file, nobody can tell what stands in it, or it is older than
+  // kLongest. `who`: for messages, "arbiter".
+  static Result<void> check(const std::filesystem::path& file, const Clock& clock,
+                            std::string_view who);
 
  private:
   std::filesystem::path file_;
@@ -36,4 +44,4 @@ class Alive {
   std::optional<std::chrono::steady_clock::time_point> written_;
 };
 
-}  // namespace tranche::arbiter
+}  // namespace tranche

@@ -1,56 +1,55 @@
-// A probe's view of the arbiter: its sign of life, by age.
+#include "base/sign_of_life.h"
 
-#include "arbiter/alive.h"
-
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
+#include "base/fs.h"
+#include "support/fake_clock.h"
 #include "support/temp_dir.h"
 
-namespace tranche::arbiter {
+namespace tranche {
 namespace {
 
-// The file's own time is the system's, so this clock goes ahead of that.
-class Later final : public Clock {
- public:
-  std::chrono::steady_clock::time_point now() const override { return SystemClock().now() + ahead; }
-  std::chrono::system_clock::time_point wall_now() const override {
-    return SystemClock().wall_now() + ahead;
-  }
-  std::chrono::seconds ahead{0};
-};
+using testing::HasSubstr;
 
-TEST(Alive, ALoopThatStandsStillIsFoundByTheAgeOfItsBeat) {
+TEST(SignOfLife, ALoopThatStandsStillIsFoundByTheAgeOfItsBeat) {
   const test::TempDir dir;
-  Later clock;
-  EXPECT_EQ(Alive::check(dir.path(), clock).error().code, Code::kUnavailable);
+  const auto file = dir.path() / "alive";
+  test::FakeClock clock;
+  const auto nobody = SignOfLife::check(file, clock, "arbiter");
+  ASSERT_FALSE(nobody);
+  EXPECT_EQ(nobody.error().code, Code::kUnavailable);
+  EXPECT_THAT(nobody.error().what,
+              HasSubstr("no arbiter runs with the state folder " + dir.path().string()));
   {
-    Alive alive(dir.path(), clock);
-    alive.beat();
-    EXPECT_TRUE(Alive::check(dir.path(), clock));
-    clock.ahead = Alive::kLongest - Alive::kBeat;
-    EXPECT_TRUE(Alive::check(dir.path(), clock));
-    clock.ahead = Alive::kLongest + Alive::kBeat;
-    const auto dead = Alive::check(dir.path(), clock);
+    SignOfLife sign(file, clock);
+    sign.beat();
+    EXPECT_TRUE(SignOfLife::check(file, clock, "arbiter"));
+    clock.advance(SignOfLife::kLongest);
+    EXPECT_TRUE(SignOfLife::check(file, clock, "arbiter"));
+    clock.advance(std::chrono::seconds(1));
+    const auto dead = SignOfLife::check(file, clock, "arbiter");
     ASSERT_FALSE(dead);
-    EXPECT_NE(dead.error().what.find("last sign of life is"), std::string::npos);
+    EXPECT_THAT(dead.error().what, HasSubstr("the arbiter's last sign of life is 31 s old"));
+    ASSERT_TRUE(FsRoot().write_atomic(file, "soon\n"));
+    EXPECT_FALSE(SignOfLife::check(file, clock, "arbiter"));
   }
-  EXPECT_FALSE(std::filesystem::exists(dir.path() / "alive"));
+  EXPECT_FALSE(std::filesystem::exists(file));
 }
 
-TEST(Alive, BeatsAreWrittenWhenTheLastOneIsOld) {
+TEST(SignOfLife, BeatsAreWrittenWhenTheLastOneIsOld) {
   const test::TempDir dir;
-  Later clock;
-  Alive alive(dir.path(), clock);
   const auto file = dir.path() / "alive";
-  alive.beat();
+  test::FakeClock clock;
+  SignOfLife sign(file, clock);
+  sign.beat();
   std::filesystem::remove(file);
-  alive.beat();
+  sign.beat();
   EXPECT_FALSE(std::filesystem::exists(file)) << "the last one is young";
-  clock.ahead = Alive::kBeat;
-  alive.beat();
+  clock.advance(SignOfLife::kBeat);
+  sign.beat();
   EXPECT_TRUE(std::filesystem::exists(file));
 }
 
 }  // namespace
-}  // namespace tranche::arbiter
+}  // namespace tranche

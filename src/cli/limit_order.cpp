@@ -19,11 +19,6 @@ using nlohmann::json;
 
 constexpr int kAttempts = 8;
 
-std::string annotation(const cluster::Node& node, const char* name) {
-  const auto found = node.annotations.find(name);
-  return found == node.annotations.end() ? std::string() : found->second;
-}
-
 // Each container counts once, however many settings of it wait for an answer.
 Result<void> check_size(const LimitSettings& settings, const std::string& text,
                         const std::string& node) {
@@ -51,7 +46,7 @@ Result<cluster::Node> find_node(cluster::Objects& objects, const std::string& na
 }
 
 Result<LimitSettings> settings_of(const cluster::Node& node) {
-  const auto text = annotation(node, cluster::kLimitSettingsAnnotation);
+  const auto& text = cluster::value_of(node.annotations, cluster::kLimitSettingsAnnotation);
   if (text.empty()) return LimitSettings();
   auto settings = cluster::decode_limit_settings(text);
   if (settings) return settings;
@@ -64,7 +59,7 @@ Result<LimitSettings> settings_of(const cluster::Node& node) {
 }
 
 std::vector<LimitOutcome> outcomes_of(const cluster::Node& node) {
-  const auto text = annotation(node, cluster::kLimitStatusAnnotation);
+  const auto& text = cluster::value_of(node.annotations, cluster::kLimitStatusAnnotation);
   return cluster::decode_limit_outcomes(text).value_or(std::vector<LimitOutcome>());
 }
 
@@ -107,7 +102,7 @@ Result<LimitSettings> write_order(cluster::Objects& objects, const std::string& 
     ASSIGN_OR_RETURN(auto gone, take_gone(settings, name, objects, call));
     if (change) change(settings, node);
     auto text = settings.empty() ? std::string() : cluster::encode(settings);
-    if (text == annotation(node, cluster::kLimitSettingsAnnotation)) return gone;
+    if (text == cluster::value_of(node.annotations, cluster::kLimitSettingsAnnotation)) return gone;
     TRY(check_size(settings, text, name));
     json value;  // null: taken away
     if (!text.empty()) value = std::move(text);

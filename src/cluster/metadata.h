@@ -9,6 +9,13 @@ namespace tranche::cluster {
 
 using StringMap = std::map<std::string, std::string>;
 
+// Of a label or annotation; "": there is none, or it is empty.
+inline const std::string& value_of(const StringMap& map, const std::string& name) {
+  static const std::string kNone;
+  const auto found = map.find(name);
+  return found == map.end() ? kNone : found->second;
+}
+
 // metadata.ownerReferences: who is deleted takes what it owns along. An owner is in the same
 // namespace, or cluster-scoped.
 struct OwnerReference {
