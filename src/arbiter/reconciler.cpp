@@ -9,41 +9,6 @@ namespace tranche::arbiter {
 
 using namespace limit;
 
-namespace {
-
-constexpr std::string_view kMountedAt = "/run/tranche/";
-// As the kernel cuts the name of nvidia-cuda-mps-server.
-constexpr std::string_view kMpsServer = "nvidia-cuda-mps";
-
-Finding finding_of(const gpu::DeviceProcess& process, const host::ProcessFacts& facts,
-                   const std::string& device) {
-  Finding finding{.pid = process.pid,
-                  .start_time = facts.start_time,
-                  .name = facts.name,
-                  .cgroup = facts.cgroup,
-                  .device = device};
-  if (process.memory) finding.memory_bytes = process.memory->value;
-  return finding;
-}
-
-}  // namespace
-
-// One device's processes, on their way into the books.
-struct Reconciler::Account {
-  const std::string& device;
-  const std::vector<Place>& places;
-  const Charges& before;
-  const Charges& after;
-  // By tenant's place.
-  std::vector<std::vector<Held>> held;
-  std::vector<bool> untold;
-  std::vector<Ns> busy;                                                  // sampled
-  std::vector<std::vector<const gpu::DeviceProcess*>> busy_processes{};  // that registered
-  std::vector<Finding> strays{};
-  std::vector<pid_t> mps_servers{};
-  std::uint64_t others_bytes = 0;
-};
-
 Result<std::unique_ptr<Reconciler>> Reconciler::open(gpu::ProcessReader& reader,
                                                      const Options& options, Poller& poller,
                                                      const Clock& clock, const Log& log,
@@ -58,15 +23,12 @@ Result<std::unique_ptr<Reconciler>> Reconciler::open(gpu::ProcessReader& reader,
 Reconciler::Reconciler(std::unique_ptr<Surveyor> surveyor, const Options& options, Poller& poller,
                        const Clock& clock, const Log& log, Books books)
     : surveyor_(std::move(surveyor)),
+      folder_(options.host, options.tenants),
       poller_(poller),
       clock_(clock),
       log_(log),
       books_(std::move(books)),
-      findings_(clock, log) {
-  std::error_code error;
-  const auto folder = std::filesystem::weakly_canonical(options.tenants, error);
-  if (!error) folder_ = host::place_of(host::own_mounts(options.host), folder);
-}
+      findings_(clock, log) {}
 
 Reconciler::~Reconciler() { poller_.remove(surveyor_->fd()); }
 
@@ -182,31 +144,22 @@ void Reconciler::take_devices(const Survey& survey,
     if (here == places.end()) continue;  // the tenants went meanwhile
     note_device(uuid, processes ? std::nullopt : std::optional(processes.error()), here->second);
     if (!processes) continue;
-    Account account{
-        .device = uuid,
-        .places = here->second,
-        .before = before_,
-        .after = after,
-        .held = std::vector<std::vector<Held>>(here->second.size()),
-        .untold = std::vector<bool>(here->second.size()),
-        .busy = std::vector<Ns>(here->second.size()),
-        .busy_processes = std::vector<std::vector<const gpu::DeviceProcess*>>(here->second.size())};
+    DeviceAccount account{
+        .device = uuid, .places = here->second, .before = before_, .after = after};
     for (const gpu::DeviceProcess& process : *processes) {
-      if (is_registered(process, account)) continue;
+      if (account.book_registered(process)) continue;
       const auto facts = survey.strangers.find(process.pid);
       // Without facts it has ended.
-      if (facts != survey.strangers.end()) take_stranger(process, facts->second, account);
+      if (facts == survey.strangers.end()) continue;
+      account.book_stranger(process, facts->second, folder_, on_stray_);
     }
     compare_time(account);
     for (std::size_t i = 0; i < account.places.size(); ++i) {
-      const TenantSeat& seat = *account.places[i].seat;
       if (!part_of(account.places[i]).under.is_found()) continue;
-      for (const gpu::DeviceProcess* process : account.busy_processes[i]) {
+      for (const gpu::DeviceProcess* process : account.booked[i].busy_processes) {
         const auto facts = survey.strangers.find(process->pid);
         if (facts == survey.strangers.end()) continue;  // with the next reading
-        account.strays.push_back(finding_of(*process, facts->second, uuid));
-        account.strays.back().kind = Finding::Kind::kUnderReported;
-        account.strays.back().tenant = seat.limits().id;
+        account.find_under_reported(*process, facts->second, account.places[i].seat->limits().id);
       }
     }
     settle(account);
@@ -214,7 +167,7 @@ void Reconciler::take_devices(const Survey& survey,
 }
 
 // Where nothing was compared before, this begins it.
-void Reconciler::compare_time(Account& account) {
+void Reconciler::compare_time(DeviceAccount& account) {
   for (std::size_t i = 0; i < account.places.size(); ++i) {
     const auto& [seat, index] = account.places[i];
     Part& part = part_of(account.places[i]);
@@ -227,7 +180,7 @@ void Reconciler::compare_time(Account& account) {
     }
     const bool was_found = part.under.is_found();
     const Ns missing = part.under.take(std::chrono::duration_cast<Ns>(clock_.now() - *last),
-                                       account.busy[i], part.charged - before);
+                                       account.booked[i].busy, part.charged - before);
     if (missing == Ns{0}) continue;
     books_.correct(id, index, missing);
     part.charged += missing;
@@ -242,76 +195,16 @@ bool Reconciler::is_under_reported(const TenantSeat& seat) const {
          });
 }
 
-// Books it with its tenant. Of two tenants of one container that share the device, what neither
-// charges is the first one's.
-bool Reconciler::is_registered(const gpu::DeviceProcess& process, Account& account) const {
-  Held held{.counted = process.memory.value_or(Bytes{}).value};
-  std::optional<std::size_t> owner;
-  for (std::size_t i = 0; i < account.places.size(); ++i) {
-    const auto& [seat, index] = account.places[i];
-    const std::pair key{seat->limits().id, process.pid};
-    const auto before = account.before.find(key);
-    const auto after = account.after.find(key);
-    if (before == account.before.end() && after == account.after.end()) continue;
-    if (!owner) owner = i;
-    if (before != account.before.end()) held.charged_before += before->second[index];
-    if (after != account.after.end()) held.charged_after += after->second[index];
-  }
-  if (!owner) return false;
-  account.held[*owner].push_back(held);
-  account.busy[*owner] += process.busy;
-  if (process.busy > Ns{0}) account.busy_processes[*owner].push_back(&process);
-  if (!process.memory) account.untold[*owner] = true;
-  return true;
-}
-
-void Reconciler::take_stranger(const gpu::DeviceProcess& process, const host::ProcessFacts& facts,
-                               Account& account) {
-  Finding finding = finding_of(process, facts, account.device);
-  bool limited = false;
-  for (std::size_t i = 0; i < account.places.size(); ++i) {
-    const TenantSeat& seat = *account.places[i].seat;
-    limited |= seat.is_held();
-    if (!has_mount_of(facts, seat.limits().id)) continue;
-    account.held[i].push_back({.counted = process.memory.value_or(Bytes{}).value});
-    account.busy[i] += process.busy;
-    if (!process.memory) account.untold[i] = true;
-    if (on_stray_) on_stray_(seat, {process.pid, facts.start_time});
-    if (seat.limits().enforcement == wire::Enforcement::kOff) return;
-    finding.tenant = seat.limits().id;
-    account.strays.push_back(std::move(finding));
-    return;
-  }
-  account.others_bytes += finding.memory_bytes.value_or(0);
-  // Its clients stand in the list themselves; it holds what all of them need.
-  if (facts.name.starts_with(kMpsServer)) {
-    account.mps_servers.push_back(process.pid);
-    return;
-  }
-  if (!limited || !host::is_in_pod(facts.cgroup)) return;
-  finding.kind = Finding::Kind::kNoGrant;
-  account.strays.push_back(std::move(finding));
-}
-
-bool Reconciler::has_mount_of(const host::ProcessFacts& facts, const std::string& tenant) const {
-  if (!folder_) return false;
-  const std::string point = std::string(kMountedAt) + tenant;
-  const std::string root = (std::filesystem::path(folder_->root) / tenant).string();
-  return std::ranges::any_of(facts.mounts, [&](const host::Mount& mount) {
-    return mount.point == point && mount.device == folder_->device && mount.root == root;
-  });
-}
-
-void Reconciler::settle(const Account& account) {
+void Reconciler::settle(const DeviceAccount& account) {
   for (std::size_t i = 0; i < account.places.size(); ++i) {
     const Place& place = account.places[i];
     Part& part = part_of(place);
-    place.seat->policy().devices[place.index].outside = part.outside.take(account.held[i]);
-    part.memory_untold = account.untold[i];
+    place.seat->policy().devices[place.index].outside = part.outside.take(account.booked[i].held);
+    part.memory_untold = account.booked[i].untold;
     if (!part.outside.settled()) hurry();
   }
   Device& device = devices_[account.device];
-  const bool untold = std::ranges::find(account.untold, true) != account.untold.end();
+  const bool untold = std::ranges::any_of(account.booked, &DeviceAccount::Booked::untold);
   if (untold && !device.memory_untold) {
     log_.warn(fmt::format(
         "{}: the driver does not tell what its processes hold; limits of memory hold by what they "

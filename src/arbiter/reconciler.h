@@ -9,9 +9,7 @@
 // where an MPS server runs: its clients run at once, and samples of them add up to more than there
 // was.
 //
-// A process belongs to a tenant when it registered, or when the tenant's folder is mounted in its
-// container: the mount must lead to that very folder, so that a container which mounts something of
-// its own under that name brings nothing on others.
+// Which process belongs to which tenant: arbiter/device_account.h.
 //
 // NVML is read on a thread of its own (arbiter/surveyor.h); everything here runs on the loop's.
 
@@ -24,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "arbiter/device_account.h"
 #include "arbiter/findings.h"
 #include "arbiter/poller.h"
 #include "arbiter/surveyor.h"
@@ -72,7 +71,7 @@ class Reconciler {
 
   // Called with each process of a tenant's container that is on a device and has not registered,
   // whenever it is seen.
-  using OnStray = std::function<void(const TenantSeat&, const tenant::ProcessId&)>;
+  using OnStray = DeviceAccount::OnStray;
   void on_stray(OnStray handler) { on_stray_ = std::move(handler); }
 
   // Something happened that NVML will show.
@@ -111,13 +110,8 @@ class Reconciler {
     std::uint64_t others_bytes = 0;
     std::vector<pid_t> mps_servers;
   };
-  // A tenant that has the device.
-  struct Place {
-    TenantSeat* seat;
-    unsigned index;
-  };
-  struct Account;
-  using Charges = std::map<std::pair<std::string, pid_t>, std::vector<std::uint64_t>>;
+  using Place = DeviceAccount::Place;
+  using Charges = DeviceAccount::Charges;
 
   Reconciler(std::unique_ptr<Surveyor> surveyor, const Options& options, Poller& poller,
              const Clock& clock, const Log& log, Books books);
@@ -126,20 +120,15 @@ class Reconciler {
   Part& part_of(const Place& place);
   void take();
   void take_devices(const Survey& survey, const std::vector<gpu::DeviceProcesses>& devices);
-  void take_device(const std::vector<gpu::DeviceProcess>& processes, Account& account);
-  bool is_registered(const gpu::DeviceProcess& process, Account& account) const;
-  void take_stranger(const gpu::DeviceProcess& process, const host::ProcessFacts& facts,
-                     Account& account);
-  bool has_mount_of(const host::ProcessFacts& facts, const std::string& tenant) const;
-  void compare_time(Account& account);
+  void compare_time(DeviceAccount& account);
   bool is_under_reported(const TenantSeat& seat) const;
-  void settle(const Account& account);
+  void settle(const DeviceAccount& account);
   void note_failure(const std::string& failure);
   void note_device(const std::string& uuid, const std::optional<Error>& failure,
                    const std::vector<Place>& places);
 
   std::unique_ptr<Surveyor> surveyor_;
-  std::optional<host::Place> folder_;  // of the tenants
+  const TenantFolder folder_;
   Poller& poller_;
   const Clock& clock_;
   const Log& log_;

@@ -1,0 +1,103 @@
+#include "arbiter/device_account.h"
+
+#include <algorithm>
+
+namespace tranche::arbiter {
+
+using namespace limit;
+
+namespace {
+
+constexpr std::string_view kMountedAt = "/run/tranche/";
+// As the kernel cuts the name of nvidia-cuda-mps-server.
+constexpr std::string_view kMpsServer = "nvidia-cuda-mps";
+
+Finding finding_of(const gpu::DeviceProcess& process, const host::ProcessFacts& facts,
+                   const std::string& device) {
+  Finding finding{.pid = process.pid,
+                  .start_time = facts.start_time,
+                  .name = facts.name,
+                  .cgroup = facts.cgroup,
+                  .device = device};
+  if (process.memory) finding.memory_bytes = process.memory->value;
+  return finding;
+}
+
+}  // namespace
+
+TenantFolder::TenantFolder(const FsRoot& host, const std::filesystem::path& tenants) {
+  std::error_code error;
+  const auto folder = std::filesystem::weakly_canonical(tenants, error);
+  if (!error) place_ = host::place_of(host::own_mounts(host), folder);
+}
+
+bool TenantFolder::is_mounted(const host::ProcessFacts& facts, const std::string& tenant) const {
+  if (!place_) return false;
+  const std::string point = std::string(kMountedAt) + tenant;
+  const std::string root = (std::filesystem::path(place_->root) / tenant).string();
+  return std::ranges::any_of(facts.mounts, [&](const host::Mount& mount) {
+    return mount.point == point && mount.device == place_->device && mount.root == root;
+  });
+}
+
+// Of two tenants of one container that share the device, what neither charges is the first one's.
+bool DeviceAccount::book_registered(const gpu::DeviceProcess& process) {
+  Held held{.counted = process.memory.value_or(Bytes{}).value};
+  std::optional<std::size_t> owner;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const auto& [seat, index] = places[i];
+    const std::pair key{seat->limits().id, process.pid};
+    const auto charged_before = before.find(key);
+    const auto charged_after = after.find(key);
+    if (charged_before == before.end() && charged_after == after.end()) continue;
+    if (!owner) owner = i;
+    if (charged_before != before.end()) held.charged_before += charged_before->second[index];
+    if (charged_after != after.end()) held.charged_after += charged_after->second[index];
+  }
+  if (!owner) return false;
+  auto& tenant = booked[*owner];
+  tenant.held.push_back(held);
+  tenant.busy += process.busy;
+  if (process.busy > Ns{0}) tenant.busy_processes.push_back(&process);
+  if (!process.memory) tenant.untold = true;
+  return true;
+}
+
+void DeviceAccount::book_stranger(const gpu::DeviceProcess& process,
+                                  const host::ProcessFacts& facts, const TenantFolder& folder,
+                                  const OnStray& on_stray) {
+  Finding finding = finding_of(process, facts, device);
+  bool limited = false;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const TenantSeat& seat = *places[i].seat;
+    limited |= seat.is_held();
+    if (!folder.is_mounted(facts, seat.limits().id)) continue;
+    booked[i].held.push_back({.counted = process.memory.value_or(Bytes{}).value});
+    booked[i].busy += process.busy;
+    if (!process.memory) booked[i].untold = true;
+    if (on_stray) on_stray(seat, {process.pid, facts.start_time});
+    if (seat.limits().enforcement == wire::Enforcement::kOff) return;
+    finding.tenant = seat.limits().id;
+    strays.push_back(std::move(finding));
+    return;
+  }
+  others_bytes += finding.memory_bytes.value_or(0);
+  // Its clients stand in the list themselves; it holds what all of them need.
+  if (facts.name.starts_with(kMpsServer)) {
+    mps_servers.push_back(process.pid);
+    return;
+  }
+  if (!limited || !host::is_in_pod(facts.cgroup)) return;
+  finding.kind = Finding::Kind::kNoGrant;
+  strays.push_back(std::move(finding));
+}
+
+void DeviceAccount::find_under_reported(const gpu::DeviceProcess& process,
+                                        const host::ProcessFacts& facts,
+                                        const std::string& tenant) {
+  strays.push_back(finding_of(process, facts, device));
+  strays.back().kind = Finding::Kind::kUnderReported;
+  strays.back().tenant = tenant;
+}
+
+}  // namespace tranche::arbiter
