@@ -302,3 +302,68 @@ def test_the_operator_sets_limits_of_a_container_that_runs(lab):
             assert [one["restartCount"] for one in after] == [0]
     assert limit(lab, "set", "nobody", "--memory", "1Gi").returncode == 1
     assert limit(lab, "set", "nobody").returncode == 2
+
+
+def priority_class(name: str) -> str:
+    return json.dumps(
+        {
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": name},
+            "value": 1000,
+            "preemptionPolicy": "Never",
+        }
+    )
+
+
+def classes(lab, node: str, name: str) -> list:
+    """Of the tenants that the Pod's container mounts."""
+    tenants = lab.exec(name, "ls", "/run/tranche").split()
+    files = [f"/var/lib/tranche/tenants/{tenant}.json" for tenant in tenants]
+    return [json.loads(lab.node(node).run("cat", file).out)["limits"]["priority"] for file in files]
+
+
+def test_classes_by_the_pods_priority_class(lab):
+    """The API server admits the Pods' priorityClassName; who owns a Pod can only step back behind it."""
+    limits = {
+        "enforcement": "elastic",
+        "policy": "priority",
+        "class": "best-effort",
+        "priorityClasses": [
+            {"name": "serving", "class": "latency-critical"},
+            {"name": "batch", "class": "normal"},
+        ],
+    }
+    sharing = {"timeSlicing": {"resources": [{"name": GPU, "replicas": 4}]}}
+    config = config_map({"version": "v1", "sharing": sharing, "tranche": {"limits": limits}})
+    names = {"server": "serving", "trainer": "batch", "other": "unmapped", "plain": ""}
+    pods = [
+        pod(name, "sleep", "infinity", image="lab-glibc:1", gpus=1, node="l20", priorityClassName=of)
+        for name, of in names.items()
+    ]
+    made = [priority_class(name) for name in names.values() if name]
+
+    def becomes(name: str, wanted: str) -> None:
+        lab.wait(lambda: classes(lab, "l20", name) == [wanted], f"{name} is {wanted}")
+
+    def annotate(name: str, word: str) -> None:
+        lab.kubectl("annotate", "--overwrite", "pod", name, word)
+
+    with Applied(lab, config, *made), Release(lab, "config.name=limited", "limits.enabled=true"):
+        wait_offer(lab, "l20", 4)
+        with Applied(lab, *pods):
+            for name in names:
+                lab.wait_pod(name)
+            becomes("server", "latency-critical")
+            becomes("trainer", "normal")
+            becomes("other", "best-effort")
+            becomes("plain", "best-effort")
+
+            annotate("server", "tranche.dev/class=normal")
+            becomes("server", "normal")
+            annotate("trainer", "tranche.dev/class=latency-critical")
+            told = wait_event(lab, "Pod", "trainer", "LimitAnnotationRefused")
+            assert "latency-critical goes before normal" in told
+            assert classes(lab, "l20", "trainer") == ["normal"]
+            annotate("server", "tranche.dev/class-")
+            becomes("server", "latency-critical")
