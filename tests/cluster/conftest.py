@@ -15,9 +15,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 from lab.cluster import paths  # noqa: E402
 from lab.cluster.errors import LabError  # noqa: E402
 from lab.cluster.lab import Lab  # noqa: E402
-
-# Short: unix socket paths lie below.
-PREFIX = f"t{os.getpid() % 100000}"
+from names import PREFIX  # noqa: E402
 
 
 def reason_to_skip() -> str:

@@ -300,6 +300,16 @@ def test_the_operator_sets_limits_of_a_container_that_runs(lab):
             assert "tranche.dev/limits" not in lab.get("node", "l20")["metadata"]["annotations"]
             after = lab.pod("user")["status"]["containerStatuses"]
             assert [one["restartCount"] for one in after] == [0]
+            assert limit(lab, "set", "user", "--memory", "4Gi").returncode == 0
+            (listed,) = json.loads(limit(lab, "list", "-o", "json").stdout)
+            assert (listed["node"], listed["pod"], listed["state"]) == ("l20", "user", "holds")
+        # The Pod is gone, and what was set of it does nothing.
+        done = limit(lab, "list")
+        assert done.returncode == 1
+        assert "1 of the settings is of Pods that are gone" in done.stderr
+        assert limit(lab, "prune").returncode == 0
+        assert "tranche.dev/limits" not in lab.get("node", "l20")["metadata"]["annotations"]
+        assert limit(lab, "list").stdout.startswith("nothing is set")
     assert limit(lab, "set", "nobody", "--memory", "1Gi").returncode == 1
     assert limit(lab, "set", "nobody").returncode == 2
 

@@ -6,7 +6,7 @@ import signal
 import subprocess
 
 import pytest
-from conftest import PREFIX
+from names import PREFIX
 from pods import Applied, pod
 
 from lab.cluster import cgroup
