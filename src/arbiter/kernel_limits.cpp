@@ -54,14 +54,16 @@ bool KernelLimits::may_answer(const TenantSeat& seat, const tenant::ProcessId& i
 std::optional<std::string> KernelLimits::outcome(const TenantSeat& seat,
                                                  const tenant::ProcessId& id) const {
   if (!takes_part(seat)) return "";
-  const auto process = processes_.find({id.pid, id.start_time});
-  if (process == processes_.end()) return std::nullopt;
-  const auto& [tenants, asked, cgroup, failure, due, until] = process->second;
-  if (cgroup.empty()) return failure.empty() ? std::nullopt : std::optional(failure);
+  const auto known = processes_.find({id.pid, id.start_time});
+  if (known == processes_.end()) return std::nullopt;
+  const Process& process = known->second;
+  if (process.cgroup.empty()) {
+    return process.failure.empty() ? std::nullopt : std::optional(process.failure);
+  }
   std::string why;
   for (const DeviceLimits& device : seat.limits().devices) {
     if (!is_by_kernel(device)) continue;
-    const auto limit = limits_.find({cgroup, device.uuid});
+    const auto limit = limits_.find({process.cgroup, device.uuid});
     if (limit == limits_.end() || !limit->second.settled) return std::nullopt;
     if (why.empty()) why = limit->second.failure;
   }
@@ -194,94 +196,6 @@ void KernelLimits::want(const Place& place, std::optional<std::uint64_t> bytes) 
   if (!is_new && limit.wanted == bytes) return;
   limit.wanted = bytes;
   limit.settled = false;
-  ask(place, limit);
-}
-
-// The thread that asks the driver about a GPU; nullptr: there can be none, and `limit` says so.
-Worker* KernelLimits::asker_of(const std::string& uuid, Limit& limit) {
-  auto& asker = askers_[uuid];
-  if (asker != nullptr) return asker.get();
-  auto started = Worker::start(poller_);
-  if (!started) {
-    limit.settled = true;
-    limit.failure = started.error().message();
-    limit.due = clock_.now() + kAgain;
-    return nullptr;
-  }
-  asker = *std::move(started);
-  return asker.get();
-}
-
-void KernelLimits::ask(const Place& place, Limit& limit) {
-  if (limit.asked) return;  // what is wanted now is asked for after that
-  Worker* asker = asker_of(place.second, limit);
-  if (asker == nullptr) return;
-  limit.asked = true;
-  asker->ask([this, place, bytes = limit.wanted, &limiter = limiter_]() -> Worker::Done {
-    const auto hard = bytes ? std::optional(Bytes{*bytes}) : std::nullopt;
-    const auto done = limiter.set(place.second, place.first, hard);
-    // The driver may have rounded it.
-    auto kept = done ? limiter.read(place.second, place.first) : std::unexpected(done.error());
-    return
-        [this, place, bytes, done, kept = std::move(kept)] { answered(place, bytes, done, kept); };
-  });
-}
-
-void KernelLimits::answered(const Place& place, std::optional<std::uint64_t> bytes,
-                            const Result<void>& done, const Reading& kept) {
-  const auto entry = limits_.find(place);
-  if (entry == limits_.end()) return;
-  Limit& limit = entry->second;
-  limit.asked = false;
-  if (limit.wanted != bytes) {
-    ask(place, limit);
-    return;
-  }
-  limit.settled = true;
-  limit.due = clock_.now() + kAgain;
-  limit.failure = done ? "" : done.error().message();
-  limit.kept.reset();
-  if (kept) limit.kept = *kept;
-  settle();
-}
-
-// Whether what was set is what holds.
-void KernelLimits::check(const Place& place, Limit& limit) {
-  if (limit.asked || !limit.settled || !limit.wanted) return;
-  Worker* asker = asker_of(place.second, limit);
-  if (asker == nullptr) return;
-  limit.asked = true;
-  asker->ask([this, place, &limiter = limiter_]() -> Worker::Done {
-    return
-        [this, place, holds = limiter.read(place.second, place.first)] { checked(place, holds); };
-  });
-}
-
-void KernelLimits::checked(const Place& place, const Reading& holds) {
-  const auto entry = limits_.find(place);
-  if (entry == limits_.end()) return;
-  Limit& limit = entry->second;
-  limit.asked = false;
-  limit.due = clock_.now() + kAgain;
-  if (!limit.settled) return ask(place, limit);  // something else is wanted meanwhile
-  // A driver that does not answer now has not let go of anything.
-  if (!holds) return;
-  if (!limit.kept) limit.kept = *holds;  // it could not be read when it was set
-  if (holds->hard == limit.kept->hard) return;
-  std::error_code ignored;
-  if (!std::filesystem::exists(place.first, ignored)) return;  // it went with its container
-  const auto now = clock_.now();
-  if (!limit.changed_at || now - *limit.changed_at >= kChangeStays) {
-    const auto text = [](const std::optional<Bytes>& hard) {
-      return hard ? fmt::format("{} MiB", hard->value >> 20U) : std::string("none");
-    };
-    log_.warn(fmt::format(
-        "the kernel's limit of {} on {} was changed by somebody else, from {} to {}: it is set "
-        "again; see docs/limits.md, \"Kernel memory limits\"",
-        place.first, place.second, text(limit.kept->hard), text(holds->hard)));
-  }
-  limit.changed = clock_.wall_now();
-  limit.changed_at = now;
   ask(place, limit);
 }
 

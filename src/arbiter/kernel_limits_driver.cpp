@@ -1,0 +1,97 @@
+// What KernelLimits asks of the driver: to set a limit, and whether it still holds. On a thread of
+// each GPU's own.
+
+#include "arbiter/kernel_limits.h"
+#include "fmt/format.h"
+
+namespace tranche::arbiter {
+
+// The thread that asks the driver about a GPU; nullptr: there can be none, and `limit` says so.
+Worker* KernelLimits::asker_of(const std::string& uuid, Limit& limit) {
+  auto& asker = askers_[uuid];
+  if (asker != nullptr) return asker.get();
+  auto started = Worker::start(poller_);
+  if (!started) {
+    limit.settled = true;
+    limit.failure = started.error().message();
+    limit.due = clock_.now() + kAgain;
+    return nullptr;
+  }
+  asker = *std::move(started);
+  return asker.get();
+}
+
+void KernelLimits::ask(const Place& place, Limit& limit) {
+  if (limit.asked) return;  // what is wanted now is asked for after that
+  Worker* asker = asker_of(place.second, limit);
+  if (asker == nullptr) return;
+  limit.asked = true;
+  asker->ask([this, place, bytes = limit.wanted, &limiter = limiter_]() -> Worker::Done {
+    const auto hard = bytes ? std::optional(Bytes{*bytes}) : std::nullopt;
+    const auto done = limiter.set(place.second, place.first, hard);
+    // The driver may have rounded it.
+    auto kept = done ? limiter.read(place.second, place.first) : std::unexpected(done.error());
+    return
+        [this, place, bytes, done, kept = std::move(kept)] { answered(place, bytes, done, kept); };
+  });
+}
+
+void KernelLimits::answered(const Place& place, std::optional<std::uint64_t> bytes,
+                            const Result<void>& done, const Reading& kept) {
+  const auto entry = limits_.find(place);
+  if (entry == limits_.end()) return;
+  Limit& limit = entry->second;
+  limit.asked = false;
+  if (limit.wanted != bytes) {
+    ask(place, limit);
+    return;
+  }
+  limit.settled = true;
+  limit.due = clock_.now() + kAgain;
+  limit.failure = done ? "" : done.error().message();
+  limit.kept.reset();
+  if (kept) limit.kept = *kept;
+  settle();
+}
+
+// Whether what was set is what holds.
+void KernelLimits::check(const Place& place, Limit& limit) {
+  if (limit.asked || !limit.settled || !limit.wanted) return;
+  Worker* asker = asker_of(place.second, limit);
+  if (asker == nullptr) return;
+  limit.asked = true;
+  asker->ask([this, place, &limiter = limiter_]() -> Worker::Done {
+    return
+        [this, place, holds = limiter.read(place.second, place.first)] { checked(place, holds); };
+  });
+}
+
+void KernelLimits::checked(const Place& place, const Reading& holds) {
+  const auto entry = limits_.find(place);
+  if (entry == limits_.end()) return;
+  Limit& limit = entry->second;
+  limit.asked = false;
+  limit.due = clock_.now() + kAgain;
+  if (!limit.settled) return ask(place, limit);  // something else is wanted meanwhile
+  // A driver that does not answer now has not let go of anything.
+  if (!holds) return;
+  if (!limit.kept) limit.kept = *holds;  // it could not be read when it was set
+  if (holds->hard == limit.kept->hard) return;
+  std::error_code ignored;
+  if (!std::filesystem::exists(place.first, ignored)) return;  // it went with its container
+  const auto now = clock_.now();
+  if (!limit.changed_at || now - *limit.changed_at >= kChangeStays) {
+    const auto text = [](const std::optional<Bytes>& hard) {
+      return hard ? fmt::format("{} MiB", hard->value >> 20U) : std::string("none");
+    };
+    log_.warn(fmt::format(
+        "the kernel's limit of {} on {} was changed by somebody else, from {} to {}: it is set "
+        "again; see docs/limits.md, \"Kernel memory limits\"",
+        place.first, place.second, text(limit.kept->hard), text(holds->hard)));
+  }
+  limit.changed = clock_.wall_now();
+  limit.changed_at = now;
+  ask(place, limit);
+}
+
+}  // namespace tranche::arbiter
