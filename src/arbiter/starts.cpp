@@ -119,7 +119,7 @@ void Starts::noted(int fd, const tenant::ProcessId& id, const StartNotice& notic
                             .preload = notice.preload,
                             .since = clock_.wall_now()},
                 .seen = clock_.now()};
-    if (process) sight.process = *std::move(process);
+    if (process) sight.process = std::make_unique<tenant::Process>(*std::move(process));
     sights_.insert_or_assign({id.pid, id.start_time}, std::move(sight));
   }
   // It may have gone, and its number be another one's.
@@ -186,11 +186,12 @@ void Starts::remember(const ArbiterStatus& before) {
     if (finding.kind != Finding::Kind::kImagePreload || sights_.size() >= kMostSights) continue;
     auto process = tenant::Process::open({finding.pid, finding.start_time});
     if (!process) continue;
-    sights_.insert_or_assign({finding.pid, finding.start_time},
-                             Sight{.finding = finding,
-                                   .seen = clock_.now() - kStays,
-                                   .process = *std::move(process),
-                                   .told = true});
+    sights_.insert_or_assign(
+        {finding.pid, finding.start_time},
+        Sight{.finding = finding,
+              .seen = clock_.now() - kStays,
+              .process = std::make_unique<tenant::Process>(*std::move(process)),
+              .told = true});
   }
 }
 

@@ -78,8 +78,8 @@ class Starts {
   struct Sight {
     limit::Finding finding;
     std::chrono::steady_clock::time_point seen{};
-    std::optional<tenant::Process> process{};
-    bool told = false;  // logged
+    std::unique_ptr<tenant::Process> process{};  // null: it has ended
+    bool told = false;                           // logged
   };
 
   Starts(Options options, std::unique_ptr<Worker> worker, tenant::Listener listener, Poller& poller,
