@@ -8,7 +8,8 @@
 //   ui                            the connection is a user's
 //   <command> ...                 answered by: 0 <text>, or 1 <text> (refused)
 // A client to the daemon, D and I being the state file's device and inode:
-//   client <slot> <holder> D I <CUDA_MPS_SM_PARTITION, or ->    answered, maybe much later, by one of:
+//   client <slot> <holder> D I <CUDA_MPS_SM_PARTITION, or ->    answered, maybe much later, by one
+//   of:
 //     stranger                    the daemon is on another simulated machine: for the client none
 //     refuse <CUDA error>
 //     welcome <group> <permille> <priority> {<gpu>:<gi>:<ci>:<bytes>}    by its server

@@ -11,19 +11,18 @@
 #include <csignal>
 #include <cstdio>
 #include <optional>
-#include <set>
 
 #include "agent/cluster_parts.h"
 #include "agent/config_source.h"
 #include "agent/first_config.h"
 #include "agent/mailbox.h"
 #include "agent/mps_mark.h"
+#include "agent/mps_rules.h"
 #include "agent/mps_supervisor.h"
 #include "agent/node_lock.h"
 #include "agent/signals.h"
 #include "base/watch.h"
 #include "host/child.h"
-#include "mps/capability.h"
 #include "nvml/connection.h"
 #include "nvml/control.h"
 #include "nvml/reader.h"
@@ -127,10 +126,11 @@ class MpsControl {
     if (auto paths = source_.watch_paths(); !paths.empty()) {
       ASSIGN_OR_RETURN(watch_, Watch::open(std::move(paths)));
     }
-    supervisor_.emplace(tools_, MpsSupervisor::Options{.ask_interval = ask_interval()},
-                        [this](const NodeNotice& notice) {
-                          if (cluster_ != nullptr) cluster_->tell(notice);
-                        });
+    const auto tell = [this](const NodeNotice& notice) {
+      if (cluster_ != nullptr) cluster_->tell(notice);
+    };
+    supervisor_.emplace(tools_, MpsSupervisor::Options{.ask_interval = ask_interval()}, tell);
+    rules_.emplace(tools_, tell);
     announce();
     source_.accepted();
     on_config_change();
@@ -223,7 +223,7 @@ class MpsControl {
     }
     reading_complaint_.clear();
     if (machine_) machine = gpu::remember_lost(*machine_, *std::move(machine));
-    if (machine_ == *machine && !is_version_due_) return;
+    if (machine_ == *machine && !rules_->is_open()) return;
     machine_ = *std::move(machine);
     plan();
   }
@@ -237,48 +237,13 @@ class MpsControl {
       return;
     }
     say(*offer);
-    const auto plan = mps::make_plan(*machine_, *offer, rules_for(*offer));
+    const auto plan = mps::make_plan(*machine_, *offer,
+                                     rules_->settle(loaded_.config.tranche.mps, *machine_, *offer));
     if (plan.empty() && said_none_ != true) {
       log_.info("the configuration shares nothing by MPS (sharing.mps): no daemon is needed");
     }
     said_none_ = plan.empty();
     supervisor_->follow(plan, SteadyClock::now());
-  }
-
-  // The configuration's, less what this node cannot do.
-  config::MpsControlRules rules_for(const offer::Offer& offer) {
-    const auto& wanted = loaded_.config.tranche.mps;
-    if (wanted == config::MpsControlRules() || mps::make_plan(*machine_, offer).empty()) return {};
-    const auto capability = ask_version();
-    if (!capability) return {};
-    const auto settled = mps::settle(wanted, *capability);
-    for (const auto& line : settled.fallbacks) fall_back(line);
-    if (std::holds_alternative<std::monostate>(settled.rules.sm_partitions)) return settled.rules;
-    for (const auto& resource : offer.resources) {
-      const auto line = mps::partitions_objection(*machine_, resource);
-      if (resource.sharing == config::SharingStrategy::kMps && !line.empty()) fall_back(line);
-    }
-    return settled.rules;
-  }
-
-  // Asked once in this process' life: a driver is changed under nobody's GPUs. nullopt: there is no
-  // program yet that could say; asked again with the next reading of the machine.
-  const std::optional<mps::Capability>& ask_version() {
-    if (capability_) return capability_;
-    const auto version = tools_.control({"-v"}, {}, "");
-    is_version_due_ = !version;
-    if (version) {
-      capability_ = mps::read_version(version->output);
-      log_.info(fmt::format("nvidia-cuda-mps-control {}", mps::describe(*capability_)));
-    }
-    return capability_;
-  }
-
-  void fall_back(const std::string& line) {
-    if (!fallbacks_said_.insert(line).second) return;
-    log_.warn(line);
-    if (cluster_ == nullptr) return;
-    cluster_->tell({.warning = true, .reason = "MpsFallback", .action = "Supervise", .note = line});
   }
 
   void say(const offer::Offer& offer) {
@@ -302,14 +267,12 @@ class MpsControl {
   std::optional<Watch> watch_;
   std::optional<gpu::Machine> machine_;
   std::optional<MpsSupervisor> supervisor_;
+  std::optional<MpsRules> rules_;
   SteadyClock::time_point read_at_{};
   std::string complaint_;
   std::string reading_complaint_;
   std::map<std::string, std::string> said_;  // why a resource has no daemon
   std::optional<bool> said_none_;
-  std::optional<mps::Capability> capability_;
-  bool is_version_due_ = false;
-  std::set<std::string> fallbacks_said_;
 };
 
 // The agent's rules hold, but NVIDIA's manifests tell this program no root on the host: it mounts

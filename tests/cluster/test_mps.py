@@ -76,3 +76,48 @@ def test_from_the_configuration_to_the_clients(lab):
         wait_offer(lab, NODE, 2, SHARED)
         [again] = daemons(lab)
         assert again["metadata"]["uid"] != daemon["metadata"]["uid"]
+
+
+R615 = "h100-r615"
+
+
+def protocol_3(replicas: int, **rules) -> str:
+    sharing = {"renameByDefault": True, "resources": [{"name": "nvidia.com/gpu", "replicas": replicas}]}
+    text = {"version": "v1", "sharing": {"mps": sharing}, "tranche": {"mps": {"protocol": 3, **rules}}}
+    metadata = {"name": "mps", "namespace": "kube-system"}
+    return json.dumps(
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"default": json.dumps(text)}}
+    )
+
+
+def test_protocol_3_and_sm_partitions(labs):
+    """A container has the folder of its namespace and no other, and its own multiprocessors."""
+    if not (paths.build_folder() / "sim/nvidia-cuda-mps-control").exists():
+        pytest.skip("the simulated nvidia-cuda-mps-control is not built")
+    lab = labs.get([R615])
+    values = ("config.name=mps", "mps.enabled=true", "gfd.enabled=true", "gfd.labelOutput=node")
+    with Applied(lab, protocol_3(4, smPartitions="equal")), Release(lab, *values):
+        wait_offer(lab, R615, 4, SHARED)
+        [daemon] = daemons(lab)
+        said = lab.kubectl("-n", "kube-system", "logs", daemon["metadata"]["name"])
+        assert "protocol 3, 1 namespaces, 4 static SM partitions" in said
+        names = ("first", "second")
+        users = [
+            pod(name, *SLEEP, image="lab-glibc:1", limits={SHARED: 1}, node=R615)
+            for name in names
+        ]
+        with Applied(lab, *users):
+            partitions = set()
+            for name in names:
+                lab.wait_pod(name)
+                script = "echo $CUDA_MPS_PIPE_DIRECTORY $CUDA_MPS_SM_PARTITION; ls /mps/*/*/pipe"
+                told, *there = lab.exec(name, "bash", "-c", script).splitlines()
+                folder, partition = told.split()
+                assert folder == f"/mps/{SHARED}/pipe/shared/default"
+                assert there == ["shared"], "nothing beside its own"
+                partitions.add(partition)
+                assert [hold(lab, name, size) for size in ("16Gi", "32Gi")] == [0, 1]
+            assert len(partitions) == 2
+            # Without its partition a process gets nothing at all.
+            script = "CUDA_MPS_SM_PARTITION= tranche-load hold --memory 1Gi --duration 100ms; echo code=$?"
+            assert "code=0" not in lab.exec("first", "bash", "-c", script)
