@@ -218,6 +218,52 @@ def test_a_server_that_dies_is_noticed(open_node):
     assert client(here, allocate(here)).joined()("allocate", 1000) == 0
 
 
+def test_what_a_killed_supervisor_left_is_ended_and_served_anew(open_node):
+    here = open_node()
+    here.agent(config=configured(4, protocol=3, smPartitions=2))
+    supervisor = here.supervisor()
+    here.node.kubelet.wait(GPU, allocatable=4)
+    answer, left = allocate(here), here.pid(GPU)
+    here.node.kubelet.watched.remove(supervisor)
+    supervisor.kill()
+    here.node.kubelet.wait(GPU, capacity=4, allocatable=0)
+
+    again = here.supervisor()
+    again.wait_log("left by a supervisor that was killed; it is ended")
+    again.wait_log("protocol 3, 1 namespaces, 4 static SM partitions")
+    here.node.kubelet.wait(GPU, capacity=4, allocatable=4)
+    assert here.pid(GPU) != left
+    # What kubelet replays leads to the new daemon: the same folder, the same cut.
+    assert client(here, answer).joined()("allocate", 1000) == 0
+    assert again.stop() == 0
+    assert here.modes() == {"Default"}
+
+
+def test_each_resource_has_its_own_gpus(open_node):
+    here = open_node("h200-r615")
+    uuids = here.node.uuids()
+    small, large = "nvidia.com/gpu.small", "nvidia.com/gpu.large"
+    config = mps(
+        entry("gpu", 4, rename="gpu.small", devices=["0"]),
+        entry("gpu", 2, rename="gpu.large", devices=["1"]),
+        tranche={"honorIgnoredFields": True, "mps": {"protocol": 3, "smPartitions": "equal"}},
+    )
+    here.agent(config=config)
+    here.supervisor()
+    here.node.kubelet.wait(small, allocatable=4)
+    here.node.kubelet.wait(large, allocatable=2)
+    for resource, gpu in ((small, 0), (large, 1)):
+        answer = here.node.kubelet.allocate(resource, [f"{uuids[gpu]}::1"])
+        assert answer["envs"]["CUDA_MPS_SM_PARTITION"].startswith(f"{uuids[gpu]}/")
+        container = {"NVIDIA_VISIBLE_DEVICES": uuids[gpu]}
+        program = client(here, answer, **container).joined()
+        assert program("count") == (0, 1)
+        assert program("allocate", 1000) == 0
+        # Its server has the resource's GPUs and no other.
+        everything = client(here, answer, NVIDIA_VISIBLE_DEVICES="all")
+        assert (everything("init"), everything("count")) == (0, (0, 1))
+
+
 def test_what_the_driver_lacks_is_fallen_back_from(open_node):
     here = open_node("l20")  # driver r570
     here.agent(config=configured(4, protocol=3, smPartitions="equal"))
