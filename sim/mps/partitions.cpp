@@ -82,7 +82,9 @@ bool Partitions::has_any(std::uint32_t gpu) const {
 std::uint32_t Partitions::permille(std::uint32_t gpu, std::string_view said) const {
   const std::string prefix = fmt::format("{}/", state_.gpus[gpu].uuid);
   for (const Partition& one : all_) {
-    if (one.gpu == gpu && said == prefix + one.value) return kFullRate * one.chunks / total(gpu);
+    if (one.gpu == gpu && said == prefix + one.value) {
+      return kFullRate * one.chunks / std::max(1U, total(gpu));
+    }
   }
   return 0;
 }

@@ -89,6 +89,7 @@ Result<void> MpsDaemon::begin() {
   TRY(launch());
   if (mps::has_partitions(daemon_)) TRY(make_partitions());
   std::vector<std::string> gpus;
+  gpus.reserve(daemon_.devices.size());
   for (const auto& device : daemon_.devices) gpus.push_back(device.uuid);
   ASSIGN_OR_RETURN(auto mark, MpsMark::put(paths_.started, gpus, service_));
   started_.emplace(std::move(mark));

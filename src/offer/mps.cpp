@@ -44,6 +44,7 @@ MpsShare equal_share(const Device& device, int replicas) {
 MpsShare part(const ResourceOffer& offer, std::size_t device, int count) {
   if (!differs_by_grant(offer)) return mps_default(offer, device);
   std::vector<std::string> ids;
+  ids.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) ids.push_back(replica_id(offer.devices[device].uuid, i));
   const auto limits = limits_for(offer, ids);
   if (!limits) return {};
