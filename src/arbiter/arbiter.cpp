@@ -252,19 +252,29 @@ void Arbiter::read_slots() {
 }
 
 void Arbiter::read_slots(Seat& seat) {
+  const Ns time = now();
   for (const wire::Interval& interval : seat.seat->take_left()) {
     seat.parts[interval.device]->activity.ended.push_back(batch_of(interval));
   }
   for (const unsigned slot : seat.seat->slots()) {
     seat.seat->usage().read(slot, reading_);
+    unsigned spoke = 0;  // devices, a bit each
     for (const wire::Interval& interval : reading_.intervals) {
       seat.parts[interval.device]->activity.ended.push_back(batch_of(interval));
+      spoke |= 1U << interval.device;
+    }
+    const std::size_t first = slot * seat.parts.size();
+    if (seat.silences.size() < first + seat.parts.size()) {
+      seat.silences.resize(first + seat.parts.size());
     }
     for (unsigned i = 0; i < seat.parts.size(); ++i) {
       Activity& activity = seat.parts[i]->activity;
+      Silence& silence = seat.silences[first + i];
+      const Ns unfinished{static_cast<std::int64_t>(reading_.unfinished[i])};
+      silence.hear(time, unfinished, (spoke >> i & 1U) != 0);
       activity.waiting |= reading_.waiting[i] > 0;
-      activity.unfinished += Ns{static_cast<std::int64_t>(reading_.unfinished[i])};
-      if (reading_.busy_since[i] == 0) continue;
+      if (silence.is_believed()) activity.unfinished += unfinished;
+      if (reading_.busy_since[i] == 0 || !silence.is_charged()) continue;
       const Ns since{static_cast<std::int64_t>(reading_.busy_since[i])};
       activity.busy_since = std::min(activity.busy_since.value_or(since), since);
     }

@@ -26,6 +26,7 @@
 #include "base/sign_of_life.h"
 #include "base/log.h"
 #include "base/watch.h"
+#include "limit/silence.h"
 
 namespace tranche::arbiter {
 
@@ -85,6 +86,7 @@ class Arbiter {
     std::unique_ptr<TenantSeat> seat;
     std::string text{};                      // of its file
     std::vector<DeviceSeat::Part*> parts{};  // by device of its limits
+    std::vector<limit::Silence> silences{};  // by slot and device
     std::uint64_t changes = 0;               // of its processes, when it was looked at last
   };
   struct Refusal {

@@ -1,6 +1,7 @@
 #include "limit/device.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tranche::limit {
 
@@ -44,7 +45,12 @@ const ByTenant<Permit>& Device::step(Ns now, const ByTenant<Standing>& standings
   for (const auto& [id, standing] : standings) {
     const auto account = accounts_.find(id);
     if (account == accounts_.end()) continue;
-    demands_[id] = demand_of(account->second, standing);
+    Demand& demand = demands_[id] = demand_of(account->second, standing);
+    const auto permit = permits_.find(id);
+    const bool could = permit != permits_.end() && !permit->second.closed;
+    if (!account->second.is_stuck(now, standing, could)) continue;
+    demand.waiting = false;
+    demand.room = Ns{0};
   }
   permits_.clear();
   for (const auto& [id, room] : shares_.step(now, demands_)) {
@@ -92,6 +98,13 @@ Ns Device::Account::expected(Ns asked) const {
   const double part =
       static_cast<double>(recently_charged.count()) / static_cast<double>(recently_asked.count());
   return Ns{static_cast<std::int64_t>(static_cast<double>(asked.count()) * std::max(part, 0.25))};
+}
+
+bool Device::Account::is_stuck(Ns now, const Standing& standing, bool could) {
+  const bool has_asked = std::exchange(asked_before, standing.asked) != standing.asked;
+  const bool is_unused = could && standing.waiting && allowed > standing.asked && !has_asked;
+  if (!is_unused || !unused_since) unused_since = now;
+  return now - *unused_since > kStuck;
 }
 
 Demand Device::demand_of(const Account& account, const Standing& standing) {

@@ -81,10 +81,18 @@ class Device {
     // Of about the last kRecent of what it asked for.
     Ns recently_asked{0};
     Ns recently_charged{0};
+    // Since when it waits with leave that it does not use: who was stopped at the gate does. It is
+    // not waited for then, and its leave is not counted.
+    std::optional<Ns> unused_since{};
+    Ns asked_before{0};
 
+    // `could`: nothing but itself kept it from going on.
+    bool is_stuck(Ns now, const Standing& standing, bool could);
     Ns expected(Ns asked) const;
   };
   static constexpr Ns kRecent = std::chrono::milliseconds(20);
+  // Waiting threads look by themselves each tenth of a second.
+  static constexpr Ns kStuck = std::chrono::milliseconds(250);
 
   void settle();
   static Demand demand_of(const Account& account, const Standing& standing);

@@ -183,6 +183,33 @@ TEST(Device, BestEffortDoesNotHarmTheLatencyCritical) {
   EXPECT_GE(percent(rest, 10s - 10s * 48 / 200), 70.0);
 }
 
+// Stopped while it waited, it does not take what it is allowed, for as long as it is stopped.
+TEST(Device, WhoDoesNotUseItsLeaveHoldsNobodyBack) {
+  Device device(Ns{0});
+  const TenantId stopped{1};
+  const TenantId other{2};
+  device.put(stopped, {});
+  device.put(other, {});
+  Ns asked{0};
+  const auto step = [&](Ns now, Ns of_stopped) {
+    const auto& permits = device.step(now, {{stopped, {.asked = of_stopped, .waiting = true}},
+                                            {other, {.asked = asked, .waiting = true}}});
+    const Ns before = asked;
+    asked = std::max(asked, *permits.at(other).allowed);  // done at once
+    device.finished(other, {{now - (asked - before), now}, asked - before});
+    return *permits.at(stopped).allowed;
+  };
+  Ns now{0};
+  for (; now < 1s; now += 2ms) step(now, Ns{0});
+  const Ns before = asked;
+  for (; now < 2s; now += 2ms) step(now, Ns{0});
+  EXPECT_GT(asked - before, 900ms);
+  // It goes on: what it was allowed stands, and it is waited for again.
+  const Ns allowed = step(now += 2ms, Ns{0});
+  EXPECT_GT(allowed, Ns{0});
+  EXPECT_GT(step(now += 2ms, allowed), allowed);
+}
+
 TEST(Device, WorkThatWentWithItsProcessHoldsNobodyBack) {
   Device device(Ns{0});
   const TenantId critical{1};

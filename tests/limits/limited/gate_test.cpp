@@ -334,6 +334,42 @@ TEST(Gate, ManyThreadsAndStreamsAtOnce) {
   });
 }
 
+// Stopped (a debugger, a frozen container) with work under way, of which nothing is told any more.
+TEST(Gate, AStoppedNeighbourHoldsNobodyUp) {
+  const World world("l20");
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const Container container({part_of(world, kGiB)});
+  const pid_t neighbour = sim::cuda::test::start([&] {
+    Program program;
+    const CUfunction spin = program.function(kSpin, "spin");
+    for (int i = 0;; ++i) {
+      program.spin(spin, kMs);
+      if (i == 100) EXPECT_EQ(write(ready[1], "1", 1), 1);
+    }
+  });
+  char c = 0;
+  ASSERT_EQ(read(ready[0], &c, 1), 1);
+  {
+    const Container other({part_of(world, kGiB)});
+    const pid_t program = sim::cuda::test::start([&] {
+      Program p;
+      const CUfunction spin = p.function(kSpin, "spin");
+      EXPECT_EQ(p.spin(spin, kMs), CUDA_SUCCESS);
+      kill(neighbour, SIGSTOP);
+      for (int i = 0; i < 300; ++i) EXPECT_EQ(p.spin(spin, kMs), CUDA_SUCCESS);
+      EXPECT_EQ(p.cuCtxSynchronize(), CUDA_SUCCESS);
+    });
+    int status = -1;
+    const bool ended = eventually([&] { return waitpid(program, &status, WNOHANG) == program; });
+    EXPECT_TRUE(ended) << "it waits for work of which nobody will tell";
+    kill(neighbour, SIGKILL);
+    EXPECT_EQ(waitpid(neighbour, nullptr, 0), neighbour);
+    if (!ended) sim::cuda::test::expect_success(program);
+    if (ended) EXPECT_EQ(status, 0);
+  }
+}
+
 TEST(Gate, AForkedChildBeginsAnew) {
   const World world("l20");
   const Container container({part_of(world, 512 * kMiB)});
