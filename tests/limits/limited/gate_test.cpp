@@ -51,7 +51,7 @@ Seen seen() {
     for (const auto& slot : usage.slot) {
       result.measured += slot.work[0].measured_ns;
       result.longest = std::max<std::uint64_t>(result.longest, slot.longest_ns);
-      result.waiting += slot.waiting[0];
+      result.waiting += slot.work[0].waiting;
     }
     munmap(memory, sizeof(limit::wire::UsageFile));
   }
@@ -345,7 +345,9 @@ TEST(Gate, AStoppedNeighbourHoldsNobodyUp) {
     const CUfunction spin = program.function(kSpin, "spin");
     for (int i = 0;; ++i) {
       program.spin(spin, kMs);
-      if (i == 100) EXPECT_EQ(write(ready[1], "1", 1), 1);
+      if (i == 100) {
+        EXPECT_EQ(write(ready[1], "1", 1), 1);
+      }
     }
   });
   char c = 0;
@@ -366,7 +368,9 @@ TEST(Gate, AStoppedNeighbourHoldsNobodyUp) {
     kill(neighbour, SIGKILL);
     EXPECT_EQ(waitpid(neighbour, nullptr, 0), neighbour);
     if (!ended) sim::cuda::test::expect_success(program);
-    if (ended) EXPECT_EQ(status, 0);
+    if (ended) {
+      EXPECT_EQ(status, 0);
+    }
   }
 }
 
