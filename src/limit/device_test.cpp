@@ -210,6 +210,30 @@ TEST(Device, WhoDoesNotUseItsLeaveHoldsNobodyBack) {
   EXPECT_GT(step(now += 2ms, allowed), allowed);
 }
 
+// It says without end that more is on the device than may be, and tells of ends that were none.
+TEST(Device, WhoForgesItsReportsDoesNotKeepOthersFromTheDevice) {
+  Device device(Ns{0});
+  const TenantId forger{1};
+  const TenantId other{2};
+  device.put(forger, {});
+  device.put(other, {});
+  Ns asked{0};
+  const auto run = [&](Ns from, Ns until) {
+    const Ns before = asked;
+    for (Ns now = from; now < until; now += 2ms) {
+      device.finished(forger, {{now - 1ms, now}, 10ms});
+      const auto& permits = device.step(
+          now, {{forger, {.outstanding = 40ms}}, {other, {.asked = asked, .waiting = true}}});
+      const Ns allowed = std::max(asked, *permits.at(other).allowed);
+      if (allowed > asked) device.finished(other, {{now, now + 1ms}, allowed - asked});
+      asked = allowed;
+    }
+    return asked - before;
+  };
+  run(Ns{0}, 1s);
+  EXPECT_GT(run(1s, 2s), 300ms);
+}
+
 TEST(Device, WorkThatWentWithItsProcessHoldsNobodyBack) {
   Device device(Ns{0});
   const TenantId critical{1};

@@ -28,6 +28,7 @@ const ByTenant<Room>& Shares::step(Ns now, const ByTenant<Demand>& demands) {
     latency_critical_here_ = true;
     if (tenant.active()) latency_critical_until_ = now_ + kHold;
   }
+  feed_the_idle();
   fill_budgets(elapsed);
   give_turns();
   // Each round takes a quantum of what may be in flight, so there is an end.
@@ -44,6 +45,18 @@ void Shares::count(Tenant& tenant, const Demand& demand) {
   tenant.virtual_time += static_cast<double>((used - tenant.counted).count()) / tenant.share.weight;
   tenant.counted = used;
   if (!was_active && tenant.active()) join_the_queue(tenant);
+}
+
+// Who wants nothing while there is room does not starve.
+void Shares::feed_the_idle() {
+  Ns in_flight{0};
+  for (const auto& [id, tenant] : tenants_) {
+    if (!is_open(tenant)) in_flight += tenant.in_flight();
+  }
+  if (in_flight >= kHorizon) return;
+  for (auto& [id, tenant] : tenants_) {
+    if (!tenant.active()) tenant.fed = now_;
+  }
 }
 
 // Idle time earns nothing: whoever comes back stands no earlier than the first of those who stayed.
@@ -89,6 +102,21 @@ bool Shares::is_open(const Tenant& tenant) const {
   return tenants_.size() == 1 || tenant.share.priority == Class::kLatencyCritical;
 }
 
+// Who stands before everybody that is at work, and was kept from the device for kStarved by what
+// the others say they have in flight: it gets a quantum at a time beside them, whether that is true
+// or not. nullptr: nobody.
+Shares::Tenant* Shares::starving() {
+  if (pressing()) return nullptr;
+  Tenant* first = nullptr;
+  for (auto& [id, tenant] : tenants_) {
+    if (tenant.closed || is_open(tenant) || !tenant.active()) continue;
+    if (first == nullptr || tenant.virtual_time < first->virtual_time) first = &tenant;
+  }
+  if (first == nullptr || !first->demand.waiting || first->in_flight() > Ns{0}) return nullptr;
+  if (first->share.permille && first->used() >= first->budget) return nullptr;
+  return now_ - first->fed >= kStarved ? first : nullptr;
+}
+
 // Who gets the next quantum: of the highest class that may have more in flight, who stands first.
 // nullptr: nobody.
 Shares::Tenant* Shares::next() {
@@ -97,7 +125,7 @@ Shares::Tenant* Shares::next() {
     for (const auto& [id, tenant] : tenants_) {
       if (tenant.share.priority == priority && !is_open(tenant)) in_flight += tenant.in_flight();
     }
-    if (in_flight >= kHorizon) return nullptr;
+    if (in_flight >= kHorizon) return starving();
     if (priority == Class::kNormal && pressing() && in_flight >= kInFlight) continue;
     Tenant* first = nullptr;
     for (auto& [id, tenant] : tenants_) {
@@ -106,7 +134,10 @@ Shares::Tenant* Shares::next() {
       if (tenant.share.permille && tenant.used() + tenant.demand.room >= tenant.budget) continue;
       if (first == nullptr || tenant.place() < first->place()) first = &tenant;
     }
-    if (first != nullptr) return first;
+    if (first != nullptr) {
+      first->fed = now_;
+      return first;
+    }
   }
   return nullptr;
 }

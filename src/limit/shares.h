@@ -66,6 +66,8 @@ class Shares {
   // Handed out at once: the grain of fairness.
   static constexpr Ns kQuantum = std::chrono::microseconds(1000);
   static constexpr Ns kPace = std::chrono::milliseconds(1);
+  // So long a tenant waits for others' work before it has a quantum at a time beside them.
+  static constexpr Ns kStarved = std::chrono::milliseconds(50);
   // A longer pause between two steps counts as this much: the arbiter was away, nobody saves up.
   static constexpr Ns kLongestStep = std::chrono::milliseconds(50);
 
@@ -93,6 +95,7 @@ class Shares {
     Ns budget{0};             // of the cap, compared with `charged` and what is in flight
     Ns counted{0};            // used() that virtual_time knows of
     double virtual_time = 0;  // used() by weight, in ns
+    Ns fed{0};                // when it last had its turn, or wanted none
     Demand demand;
     bool closed = false;
 
@@ -108,11 +111,13 @@ class Shares {
 
   void count(Tenant& tenant, const Demand& demand);
   void join_the_queue(Tenant& tenant) const;
+  void feed_the_idle();
   void fill_budgets(Ns elapsed);
   void give_turns();
   bool pressing() const { return now_ < latency_critical_until_; }
   bool is_open(const Tenant& tenant) const;
   Tenant* next();
+  Tenant* starving();
   Room room_of(const Tenant& tenant) const;
 
   Ns now_;
