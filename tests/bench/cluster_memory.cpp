@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   const Log log;
-  const auto objects = kube::connect(argv[1], {}, "tranche-bench", log);
+  const auto objects = kube::connect({argv[1], ""}, {}, "tranche-bench", log);
   const auto line = !objects             ? std::unexpected(objects.error())
                     : what == "snapshot" ? cost_of_snapshot(**objects)
                                          : cost_of_watch(**objects, log);
