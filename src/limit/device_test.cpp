@@ -218,10 +218,10 @@ TEST(Device, WhoForgesItsReportsDoesNotKeepOthersFromTheDevice) {
   device.put(forger, {});
   device.put(other, {});
   Ns asked{0};
-  const auto run = [&](Ns from, Ns until) {
+  const auto run = [&](Ns from, Ns until, Ns told) {
     const Ns before = asked;
     for (Ns now = from; now < until; now += 2ms) {
-      device.finished(forger, {{now - 1ms, now}, 10ms});
+      device.finished(forger, {{now - told, now}, 10ms});
       const auto& permits = device.step(
           now, {{forger, {.outstanding = 40ms}}, {other, {.asked = asked, .waiting = true}}});
       const Ns allowed = std::max(asked, *permits.at(other).allowed);
@@ -230,8 +230,10 @@ TEST(Device, WhoForgesItsReportsDoesNotKeepOthersFromTheDevice) {
     }
     return asked - before;
   };
-  run(Ns{0}, 1s);
-  EXPECT_GT(run(1s, 2s), 300ms);
+  run(Ns{0}, 1s, 1ms);
+  EXPECT_GT(run(1s, 2s, 1ms), 300ms);
+  run(2s, 3s, Ns{0});  // of no length: nothing is charged for them
+  EXPECT_GT(run(3s, 4s, Ns{0}), 300ms);
 }
 
 TEST(Device, WorkThatWentWithItsProcessHoldsNobodyBack) {

@@ -110,6 +110,8 @@ Shares::Tenant* Shares::starving() {
   Tenant* first = nullptr;
   for (auto& [id, tenant] : tenants_) {
     if (tenant.closed || is_open(tenant) || !tenant.active()) continue;
+    // Who says that it works and has not asked for long does so without leave.
+    if (!tenant.demand.waiting && now_ - tenant.fed >= kStarved) continue;
     if (first == nullptr || tenant.virtual_time < first->virtual_time) first = &tenant;
   }
   if (first == nullptr || !first->demand.waiting || first->in_flight() > Ns{0}) return nullptr;
