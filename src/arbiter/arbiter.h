@@ -23,8 +23,8 @@
 #include "arbiter/status_file.h"
 #include "arbiter/tenant_seat.h"
 #include "base/clock.h"
-#include "base/sign_of_life.h"
 #include "base/log.h"
+#include "base/sign_of_life.h"
 #include "base/watch.h"
 #include "limit/silence.h"
 

@@ -309,8 +309,8 @@ TEST(Limits, APlainFileOfNvidiasHasNone) {
 }
 
 TEST(Limits, AreReadBackAsTheyAreShown) {
-  for (const auto* text :
-       {"equal", "none", "25%", "12.5%", "0.1%", "100%", "8Gi", "512Mi", "3Ti", "1025Ki", "2000001"}) {
+  for (const auto* text : {"equal", "none", "25%", "12.5%", "0.1%", "100%", "8Gi", "512Mi", "3Ti",
+                           "1025Ki", "2000001"}) {
     const auto limit = parse_memory_limit(text);
     ASSERT_TRUE(limit) << text;
     EXPECT_EQ(to_text(*limit), text);
