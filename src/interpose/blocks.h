@@ -85,28 +85,31 @@ class Blocks {
     std::size_t home(std::uint64_t key) const {
       return (mix(key >> kRow) << 3U | ((key >> kGrain) & 7U)) & (capacity - 1);
     }
-    Entry* find(std::uint64_t key) {
+    // Where the key is, or would be; nullptr: there is no table yet.
+    Entry* place_of(std::uint64_t key) {
       if (capacity == 0) return nullptr;
-      for (std::size_t i = home(key);; i = (i + 1) & (capacity - 1)) {
-        if (entries[i].key == key) return &entries[i];
-        if (entries[i].key == 0) return nullptr;
-      }
+      std::size_t i = home(key);
+      while (entries[i].key != key && entries[i].key != 0) i = (i + 1) & (capacity - 1);
+      return &entries[i];
+    }
+    Entry* find(std::uint64_t key) {
+      Entry* entry = place_of(key);
+      return entry != nullptr && entry->key == key ? entry : nullptr;
     }
     bool put(std::uint64_t key, const Value& value, Value* displaced) {
-      if (Entry* there = find(key)) {
-        if (displaced != nullptr) *displaced = there->value;
-        there->value = value;
+      Entry* entry = place_of(key);
+      if (entry != nullptr && entry->key == key) {
+        if (displaced != nullptr) *displaced = entry->value;
+        entry->value = value;
         return true;
       }
-      if ((count + 1) * 4 > capacity * 3 && !grow()) return false;
-      place(key, value);
+      if ((count + 1) * 4 > capacity * 3) {
+        if (!grow()) return false;
+        entry = place_of(key);
+      }
+      *entry = {key, value};
       ++count;
       return true;
-    }
-    void place(std::uint64_t key, const Value& value) {
-      std::size_t i = home(key);
-      while (entries[i].key != 0) i = (i + 1) & (capacity - 1);
-      entries[i] = {key, value};
     }
     bool grow() {
       const std::size_t before = capacity;
@@ -118,7 +121,7 @@ class Blocks {
       entries = static_cast<Entry*>(memory);
       capacity = wanted;
       for (std::size_t i = 0; i < before; ++i) {
-        if (old[i].key != 0) place(old[i].key, old[i].value);
+        if (old[i].key != 0) *place_of(old[i].key) = old[i];
       }
       if (old != nullptr) munmap(old, before * sizeof(Entry));
       return true;

@@ -68,8 +68,9 @@ class Container:
     def remove(self) -> None:
         command = ["runc", "--root", self.node.folder / "runc", "delete", "--force", ID]
         subprocess.run(command, capture_output=True, check=False, timeout=60)
-        for top in pathlib.Path("/sys/fs/cgroup").rglob(self.name):
-            for folder, _, _ in os.walk(top, topdown=False):
+        # Other groups come and go while these are walked: os.walk passes over what is gone.
+        for folder, _, _ in os.walk("/sys/fs/cgroup", topdown=False):
+            if self.name in pathlib.Path(folder).parts:
                 os.rmdir(folder)
 
 

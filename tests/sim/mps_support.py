@@ -107,9 +107,13 @@ class Mps:
         for program in self.programs:
             program.process.kill()
             program.end() if not program.process.stdin.closed else program.process.wait()
-        for path in self.folder.rglob("nvidia-cuda-mps-control.pid"):
+        # Folders may go while they are walked: programs that end take theirs away.
+        for folder, _, files in os.walk(self.folder):
+            if "nvidia-cuda-mps-control.pid" not in files:
+                continue
             try:
-                os.kill(int(path.read_text()), signal.SIGTERM)
-            except ProcessLookupError:
+                pid = int((pathlib.Path(folder) / "nvidia-cuda-mps-control.pid").read_text())
+                os.kill(pid, signal.SIGTERM)
+            except (ProcessLookupError, FileNotFoundError):
                 pass
         shutil.rmtree(self.folder, ignore_errors=True)
