@@ -20,7 +20,9 @@ std::unexpected<Error> refuse(std::string_view what, std::string_view why) {
 
 Result<State> parse_state(std::string_view text) try {
   const json state = json::parse(text);
-  const auto pid = state.at("pid").get<std::int64_t>();
+  // A number that is none of integers is not made one: it may be larger than any.
+  const json& told = state.at("pid");
+  const auto pid = told.is_number_integer() ? told.get<std::int64_t>() : 0;
   const std::filesystem::path bundle = state.at("bundle").get<std::string>();
   if (pid <= 0 || pid > std::numeric_limits<pid_t>::max()) {
     return refuse("the container's state", "it has no process yet");

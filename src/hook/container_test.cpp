@@ -20,7 +20,8 @@ TEST(OciState, WithoutThemIsRefused) {
   for (const char* text :
        {"", "{}", "[]", R"({"pid":1})", R"({"pid":0,"bundle":"/b"})", R"({"pid":-4,"bundle":"/b"})",
         R"({"pid":1,"bundle":"b"})", R"({"pid":"1","bundle":"/b"})", R"({"pid":1,"bundle":7})",
-        R"({"pid":99999999999,"bundle":"/b"})", R"({"pid":1,"bundle":"/b")"}) {
+        R"({"pid":99999999999,"bundle":"/b"})", R"({"pid":42e42,"bundle":"/b"})",
+        R"({"pid":4.5,"bundle":"/b"})", R"({"pid":1,"bundle":"/b")"}) {
     EXPECT_FALSE(parse_state(text)) << text;
   }
 }

@@ -64,7 +64,8 @@ std::string encode(const StartAnswer& answer) {
 
 Result<StartNotice> decode_start_notice(std::string_view text) {
   return decode<StartNotice>(text, [](const json& packet) -> Result<StartNotice> {
-    const auto pid = packet.at("pid").get<std::int64_t>();
+    const json& told = packet.at("pid");
+    const auto pid = told.is_number_integer() ? told.get<std::int64_t>() : 0;
     if (pid <= 0 || pid > std::numeric_limits<pid_t>::max()) return refuse("pid");
     StartNotice notice{.pid = static_cast<pid_t>(pid),
                        .tenants = packet.at("tenants").get<std::vector<std::string>>(),

@@ -63,6 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"pid_of_nobody", with("0", R"(["a"])")},
         Refused{"pid_below", with("-1", R"(["a"])")},
         Refused{"pid_beyond", with("4294967297", R"(["a"])")},
+        Refused{"pid_beyond_all", with("42e42", R"(["a"])")},
         Refused{"pid_as_text", with("\"1\"", R"(["a"])")}, Refused{"no_tenant", with("1", "[]")},
         Refused{"too_many_tenants", with("1", many_tenants())},
         Refused{"tenant_as_path", with("1", R"(["../a"])")},
