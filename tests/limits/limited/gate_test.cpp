@@ -4,11 +4,15 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <new>
+#include <thread>
 
 #include "limits/limited/container.h"
 
@@ -335,10 +339,31 @@ TEST(Gate, ManyThreadsAndStreamsAtOnce) {
 }
 
 // Stopped (a debugger, a frozen container) with work under way, of which nothing is told any more.
+// Stops a child. The simulated GPU is a lock in memory that its clients share, which a real one is
+// not: who is stopped while it holds that goes on and is stopped again.
+void stop_outside_of_the_gpu(pid_t child) {
+  for (;;) {
+    ASSERT_EQ(kill(child, SIGSTOP), 0);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, WUNTRACED), child);
+    ASSERT_TRUE(WIFSTOPPED(status)) << status;
+    const pid_t probe = sim::cuda::test::start([] { const Program makes_a_context; });
+    for (int i = 0; i < 200; ++i) {
+      const pid_t ended = waitpid(probe, &status, WNOHANG);
+      if (ended == probe) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    ASSERT_EQ(kill(child, SIGCONT), 0);
+    sim::cuda::test::expect_success(probe);
+  }
+}
+
 TEST(Gate, AStoppedNeighbourHoldsNobodyUp) {
   const World world("l20");
   int ready[2];
+  int stopped[2];
   ASSERT_EQ(pipe(ready), 0);
+  ASSERT_EQ(pipe(stopped), 0);
   const Container container({part_of(world, kGiB)});
   const pid_t neighbour = sim::cuda::test::start([&] {
     Program program;
@@ -358,10 +383,14 @@ TEST(Gate, AStoppedNeighbourHoldsNobodyUp) {
       Program p;
       const CUfunction spin = p.function(kSpin, "spin");
       EXPECT_EQ(p.spin(spin, kMs), CUDA_SUCCESS);
-      kill(neighbour, SIGSTOP);
+      EXPECT_EQ(write(ready[1], "1", 1), 1);
+      EXPECT_EQ(read(stopped[0], &c, 1), 1);
       for (int i = 0; i < 300; ++i) EXPECT_EQ(p.spin(spin, kMs), CUDA_SUCCESS);
       EXPECT_EQ(p.cuCtxSynchronize(), CUDA_SUCCESS);
     });
+    EXPECT_EQ(read(ready[0], &c, 1), 1);
+    stop_outside_of_the_gpu(neighbour);
+    EXPECT_EQ(write(stopped[1], "1", 1), 1);
     int status = -1;
     const bool ended = eventually([&] { return waitpid(program, &status, WNOHANG) == program; });
     EXPECT_TRUE(ended) << "it waits for work of which nobody will tell";
