@@ -9,6 +9,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LES
   # g++ 12 warns falsely of overlapping copies in `"literal" + std::string` (GCC bug 105651).
   target_compile_options(tranche_options INTERFACE -Wno-restrict)
 endif()
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  # g++ takes a .cpp that is included by a merged one for a header, and warns of its own types in it.
+  target_compile_options(tranche_options INTERFACE -Wno-subobject-linkage)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
   # g++ 12's std::stable_sort calls what it marks deprecated itself, and clang says so to its users.
   target_compile_options(tranche_options INTERFACE -Wno-deprecated-declarations)

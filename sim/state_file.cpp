@@ -47,7 +47,7 @@ void make_locks(State& state) {
   make_shared_lock(state.clock_lock);
 }
 
-std::uint64_t read_clock(clockid_t clock) {
+std::uint64_t clock_ns(clockid_t clock) {
   timespec time = {};
   ::clock_gettime(clock, &time);
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
@@ -57,8 +57,8 @@ std::uint64_t read_clock(clockid_t clock) {
 void start_clock(State& state, const std::string& kind) {
   state.clock_kind =
       static_cast<std::uint32_t>(kind == "virtual" ? ClockKind::kVirtual : ClockKind::kWall);
-  const std::uint64_t now = read_clock(CLOCK_REALTIME);
-  state.clock_offset_ns = static_cast<std::int64_t>(now - read_clock(CLOCK_MONOTONIC));
+  const std::uint64_t now = clock_ns(CLOCK_REALTIME);
+  state.clock_offset_ns = static_cast<std::int64_t>(now - clock_ns(CLOCK_MONOTONIC));
   state.virtual_now_ns.store(now);
 }
 

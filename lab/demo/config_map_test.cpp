@@ -6,7 +6,7 @@
 #include "lab/demo/embedded.h"
 #include "support/temp_dir.h"
 
-namespace tranche::demo {
+namespace tranche::demo::config_map_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -64,4 +64,4 @@ TEST(ConfigVolume, AnUpdateSwapsEveryKeyAndCleansUp) {
 }
 
 }  // namespace
-}  // namespace tranche::demo
+}  // namespace tranche::demo::config_map_test

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace tranche::demo {
+namespace tranche::demo::options_test {
 namespace {
 
 TEST(Options, Flags) {
@@ -38,4 +38,4 @@ TEST(Options, AnythingElseIsRefusedByName) {
 }
 
 }  // namespace
-}  // namespace tranche::demo
+}  // namespace tranche::demo::options_test

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace tranche::demo {
+namespace tranche::demo::scheduler_test {
 namespace {
 
 struct Case {
@@ -38,4 +38,4 @@ TEST(FirstFit, SaysWhyInTheSchedulersWords) {
 }
 
 }  // namespace
-}  // namespace tranche::demo
+}  // namespace tranche::demo::scheduler_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tranche::demo {
+namespace tranche::demo::screen_test {
 namespace {
 
 TEST(Style, FollowsTheTerminal) {
@@ -36,4 +36,4 @@ TEST(Style, FollowsTheTerminal) {
 }
 
 }  // namespace
-}  // namespace tranche::demo
+}  // namespace tranche::demo::screen_test

@@ -11,8 +11,8 @@
 namespace tranche::demo {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(15);
-constexpr auto kLookAgain = std::chrono::milliseconds(5);
+constexpr auto kStoryPatience = std::chrono::seconds(15);
+constexpr auto kStoryLookAgain = std::chrono::milliseconds(5);
 constexpr std::size_t kLongestWish = 50;  // a line that is overwritten must not be broken
 constexpr int kMostTranches = 8;
 
@@ -70,7 +70,8 @@ std::string Story::node_line(const Node& node, const std::string& text) const {
 Result<void> Story::await(Node& node, const std::string& what, const Screen::Poll& poll) {
   const auto outcome = screen_.wait(
       fmt::format("{}: waiting for {}", node.spec().name, what.substr(0, kLongestWish)),
-      [&](std::chrono::milliseconds slice) { return node.agent_exit() || poll(slice); }, kPatience);
+      [&](std::chrono::milliseconds slice) { return node.agent_exit() || poll(slice); },
+      kStoryPatience);
   if (outcome == Screen::Outcome::kInterrupted) return std::unexpected(interrupted());
   if (const auto code = node.agent_exit()) {
     return fail(Code::kInternal,
@@ -78,7 +79,7 @@ Result<void> Story::await(Node& node, const std::string& what, const Screen::Pol
   }
   if (outcome == Screen::Outcome::kDone) return {};
   return fail(Code::kTimeout, fmt::format("{}: {} did not come about within {} s", node.spec().name,
-                                          what, kPatience.count()));
+                                          what, kStoryPatience.count()));
 }
 
 Result<Story::Milliseconds> Story::await_gpus(Node& node, int expected,
@@ -99,7 +100,7 @@ Result<void> Story::await_labels(Node& node, const NodeLabels& wanted) {
   return await(node, what, [&](std::chrono::milliseconds slice) {
     const auto labels = node.labels();
     if (std::ranges::includes(labels, wanted)) return true;
-    std::this_thread::sleep_for(std::min<std::chrono::milliseconds>(slice, kLookAgain));
+    std::this_thread::sleep_for(std::min<std::chrono::milliseconds>(slice, kStoryLookAgain));
     return false;
   });
 }

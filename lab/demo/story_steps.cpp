@@ -13,10 +13,10 @@ namespace {
 
 // "GPU-1c3f6ae2-...::1" as people can take it in: "GPU-1c3f6ae2...::1".
 std::string short_id(const std::string& id) {
-  constexpr std::size_t kShown = 12;
+  constexpr std::size_t kStepShown = 12;
   const auto replica = id.find("::");
-  if (replica == std::string::npos || replica <= kShown) return id;
-  return id.substr(0, kShown) + "..." + id.substr(replica);
+  if (replica == std::string::npos || replica <= kStepShown) return id;
+  return id.substr(0, kStepShown) + "..." + id.substr(replica);
 }
 
 }  // namespace
@@ -121,19 +121,20 @@ Result<void> Story::ask_for_two() {
 
 Result<void> Story::show_labels() {
   TRY(begin("Labels of the nodes, as each agent writes them for NFD"));
-  static constexpr std::array kShown = {"nvidia.com/gpu.product", "nvidia.com/gpu.replicas",
-                                        "nvidia.com/gpu.sharing-strategy", "nvidia.com/gpu.memory"};
+  static constexpr std::array kStepShown = {"nvidia.com/gpu.product", "nvidia.com/gpu.replicas",
+                                            "nvidia.com/gpu.sharing-strategy",
+                                            "nvidia.com/gpu.memory"};
   const std::array<std::string, 2> products = {"NVIDIA-L20-SHARED", "Tesla-T4-SHARED"};
   std::vector<NodeLabels> labels;
   for (std::size_t i = 0; i < products.size(); ++i) {
     Node& node = *cluster_.nodes()[i];
     const auto replicas = fmt::format("{}", node.gpus().allocatable);
-    TRY(await_labels(node, {{kShown[0], products[i]}, {kShown[1], replicas}}));
+    TRY(await_labels(node, {{kStepShown[0], products[i]}, {kStepShown[1], replicas}}));
     labels.push_back(node.labels());
   }
   Table table(std::vector<Table::Align>(1 + labels.size(), Table::Align::kLeft));
   table.add({"", cluster_.nodes()[0]->spec().name, cluster_.nodes()[1]->spec().name});
-  for (const auto* key : kShown) table.add({key, labels[0][key], labels[1][key]});
+  for (const auto* key : kStepShown) table.add({key, labels[0][key], labels[1][key]});
   const auto lines = table.lines();
   screen_.line(std::string(width_of(screen_.symbols().tick) + 1, ' ') +
                screen_.strong(lines.front()));

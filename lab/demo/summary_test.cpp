@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tranche::demo {
+namespace tranche::demo::summary_test {
 namespace {
 
 TEST(Summary, AddsUpTheNodes) {
@@ -32,4 +32,4 @@ TEST(Summary, WithoutNodesTheTotalIsNothing) {
 }
 
 }  // namespace
-}  // namespace tranche::demo
+}  // namespace tranche::demo::summary_test

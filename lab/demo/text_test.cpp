@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tranche::demo {
+namespace tranche::demo::text_test {
 namespace {
 
 using testing::ElementsAre;
@@ -63,4 +63,4 @@ TEST(Bar, ShowsEveryTranche) {
 }
 
 }  // namespace
-}  // namespace tranche::demo
+}  // namespace tranche::demo::text_test

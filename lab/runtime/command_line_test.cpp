@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace tranche::lab {
+namespace tranche::lab::command_line_test {
 namespace {
 
 using Words = std::vector<std::string_view>;
@@ -41,4 +41,4 @@ TEST(CommandLine, nothing) {
 }
 
 }  // namespace
-}  // namespace tranche::lab
+}  // namespace tranche::lab::command_line_test

@@ -11,7 +11,7 @@
 #include "fmt/format.h"
 #include "sim/simulation.h"
 
-namespace tranche::lab {
+namespace tranche::lab::driver_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -155,4 +155,4 @@ TEST_F(DriverEdits, a_missing_device_node_is_told) {
 }
 
 }  // namespace
-}  // namespace tranche::lab
+}  // namespace tranche::lab::driver_test

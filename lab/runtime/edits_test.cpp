@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace tranche::lab {
+namespace tranche::lab::edits_test {
 namespace {
 
 TEST(Apply, to_a_bare_specification) {
@@ -54,4 +54,4 @@ TEST(Apply, a_writable_mount) {
 }
 
 }  // namespace
-}  // namespace tranche::lab
+}  // namespace tranche::lab::edits_test

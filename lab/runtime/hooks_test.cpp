@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace tranche::lab {
+namespace tranche::lab::hooks_test {
 namespace {
 
 using Words = std::vector<std::string_view>;
@@ -49,4 +49,4 @@ TEST(Hooks, names) {
 }
 
 }  // namespace
-}  // namespace tranche::lab
+}  // namespace tranche::lab::hooks_test

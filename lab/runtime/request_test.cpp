@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace tranche::lab {
+namespace tranche::lab::request_test {
 namespace {
 
 Json spec_with(std::vector<std::string> env, std::vector<std::string> null_mounts = {}) {
@@ -77,4 +77,4 @@ TEST(ReadRequestErrors, what_is_no_specification) {
 }
 
 }  // namespace
-}  // namespace tranche::lab
+}  // namespace tranche::lab::request_test

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kMigConfigChange = 0x100;
 
-struct Wish {
+struct MigWish {
   std::string gpu = "0";
   std::string profile;
   std::uint32_t start = kNone;
@@ -24,7 +24,7 @@ struct Wish {
   bool all = false;
 };
 
-Result<void> switch_mode(const Simulation& sim, const Wish& wish, bool on) {
+Result<void> switch_mode(const Simulation& sim, const MigWish& wish, bool on) {
   ASSIGN_OR_RETURN(const std::uint32_t gpu, find_gpu(sim.state(), wish.gpu));
   const Simulation::Guard guard(sim.state());
   return set_mig_mode(sim, sim.state().gpus[gpu], on);
@@ -38,7 +38,7 @@ std::string names(const Model& model) {
   return text;
 }
 
-Result<void> create(const Simulation& sim, const Wish& wish) {
+Result<void> create(const Simulation& sim, const MigWish& wish) {
   State& state = sim.state();
   ASSIGN_OR_RETURN(const std::uint32_t index, find_gpu(state, wish.gpu));
   Gpu& gpu = state.gpus[index];
@@ -62,7 +62,7 @@ Result<void> create(const Simulation& sim, const Wish& wish) {
   return {};
 }
 
-Result<void> destroy(const Simulation& sim, const Wish& wish) {
+Result<void> destroy(const Simulation& sim, const MigWish& wish) {
   State& state = sim.state();
   ASSIGN_OR_RETURN(const std::uint32_t index, find_gpu(state, wish.gpu));
   if (!wish.all && wish.gpu_instance == kNone) {
@@ -83,7 +83,7 @@ Result<void> destroy(const Simulation& sim, const Wish& wish) {
 }
 
 // The step, then the event that the driver raises for it.
-void run(Cli& cli, const Wish& wish, Result<void> (*step)(const Simulation&, const Wish&)) {
+void run(Cli& cli, const MigWish& wish, Result<void> (*step)(const Simulation&, const MigWish&)) {
   const auto sim = cli.open();
   if (!sim) return;
   const auto done = step(*sim, wish);
@@ -95,20 +95,20 @@ void run(Cli& cli, const Wish& wish, Result<void> (*step)(const Simulation&, con
 }  // namespace
 
 void add_mig_commands(CLI::App& app, Cli& cli) {
-  const auto wish = std::make_shared<Wish>();
+  const auto wish = std::make_shared<MigWish>();
   CLI::App* mig = app.add_subcommand("mig", "Changes MIG mode and instances");
   mig->require_subcommand(1);
   const auto add = [&](const char* name, const char* help,
-                       Result<void> (*step)(const Simulation&, const Wish&)) {
+                       Result<void> (*step)(const Simulation&, const MigWish&)) {
     CLI::App* command = mig->add_subcommand(name, help);
     command->add_option("--gpu", wish->gpu, "GPU: index, UUID or PCI address [0]");
     command->callback([&cli, wish, step] { run(cli, *wish, step); });
     return command;
   };
   add("enable", "Turns MIG mode on",
-      [](const Simulation& sim, const Wish& w) { return switch_mode(sim, w, true); });
+      [](const Simulation& sim, const MigWish& w) { return switch_mode(sim, w, true); });
   add("disable", "Turns MIG mode off",
-      [](const Simulation& sim, const Wish& w) { return switch_mode(sim, w, false); });
+      [](const Simulation& sim, const MigWish& w) { return switch_mode(sim, w, false); });
   CLI::App* creating = add("create", "Makes a GPU instance with its compute instances", create);
   creating->add_option("--profile", wish->profile, "For example 1g.5gb")->required();
   creating->add_option("--start", wish->start, "Memory slice to begin at [found]");

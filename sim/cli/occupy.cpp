@@ -17,7 +17,7 @@
 namespace tranche::sim {
 namespace {
 
-struct Wish {
+struct OccupyWish {
   std::string gpu = "0";
   std::string memory = "0";
   std::uint32_t util = 0;
@@ -48,7 +48,7 @@ Result<UseKind> parse_kind(const std::string& text) {
               "one of compute, graphics, mps");
 }
 
-Result<void> occupy(Simulation& sim, const Wish& wish) {
+Result<void> occupy(Simulation& sim, const OccupyWish& wish) {
   ASSIGN_OR_RETURN(const Bytes memory, parse_bytes(wish.memory));
   ASSIGN_OR_RETURN(UseTarget target, find_target(sim.state(), wish.gpu));
   ASSIGN_OR_RETURN(target.kind, parse_kind(wish.kind));
@@ -79,7 +79,7 @@ void wait_for_the_end() {
 }  // namespace
 
 void add_occupy(CLI::App& app, Cli& cli) {
-  const auto wish = std::make_shared<Wish>();
+  const auto wish = std::make_shared<OccupyWish>();
   CLI::App* command = app.add_subcommand(
       "occupy", "Holds a GPU as a process would, until killed; prints one line once it does");
   command->add_option("--gpu", wish->gpu,

@@ -6,7 +6,7 @@
 namespace tranche::sim::cuda {
 namespace {
 
-std::uint64_t address_of(const void* pointer) {
+std::uint64_t copy_address(const void* pointer) {
   return reinterpret_cast<std::uintptr_t>(pointer);  // NOLINT: addresses are numbers here
 }
 
@@ -48,11 +48,11 @@ CUDA_API_TWINS(cuMemcpy, cuMemcpy_ptds, (CUdeviceptr to, CUdeviceptr from, std::
 }
 CUDA_API_TWINS(cuMemcpyHtoD_v2, cuMemcpyHtoD_v2_ptds,
                (CUdeviceptr to, const void* from, std::size_t bytes), (to, from, bytes)) {
-  return now(function, zero, to, address_of(from), bytes);
+  return now(function, zero, to, copy_address(from), bytes);
 }
 CUDA_API_TWINS(cuMemcpyDtoH_v2, cuMemcpyDtoH_v2_ptds,
                (void* to, CUdeviceptr from, std::size_t bytes), (to, from, bytes)) {
-  return now(function, zero, address_of(to), from, bytes);
+  return now(function, zero, copy_address(to), from, bytes);
 }
 CUDA_API_TWINS(cuMemcpyDtoD_v2, cuMemcpyDtoD_v2_ptds,
                (CUdeviceptr to, CUdeviceptr from, std::size_t bytes), (to, from, bytes)) {
@@ -75,13 +75,13 @@ CUDA_API_TWINS(cuMemcpyHtoDAsync_v2, cuMemcpyHtoDAsync_v2_ptsz,
                (CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream),
                (to, from, bytes, stream)) {
   if (is_constant()) return CUDA_SUCCESS;
-  return later(function, zero, to, address_of(from), bytes, stream);
+  return later(function, zero, to, copy_address(from), bytes, stream);
 }
 CUDA_API_TWINS(cuMemcpyDtoHAsync_v2, cuMemcpyDtoHAsync_v2_ptsz,
                (void* to, CUdeviceptr from, std::size_t bytes, CUstream stream),
                (to, from, bytes, stream)) {
   if (is_constant()) return CUDA_SUCCESS;
-  return later(function, zero, address_of(to), from, bytes, stream);
+  return later(function, zero, copy_address(to), from, bytes, stream);
 }
 CUDA_API_TWINS(cuMemcpyDtoDAsync_v2, cuMemcpyDtoDAsync_v2_ptsz,
                (CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream),

@@ -15,7 +15,7 @@ constexpr unsigned kAllocFlags =
 constexpr unsigned kRegisterFlags =
     CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
 
-std::uint64_t address_of(const void* pointer) {
+std::uint64_t host_address(const void* pointer) {
   return reinterpret_cast<std::uintptr_t>(pointer);  // NOLINT: addresses are numbers here
 }
 
@@ -26,7 +26,7 @@ CUresult allocate_host(const char* function, void** out, std::size_t size, unsig
     auto memory = map_host(size);
     if (!memory) return CUDA_ERROR_OUT_OF_MEMORY;
     *out = memory.get();
-    call.driver.space->add({.base = address_of(memory.get()),
+    call.driver.space->add({.base = host_address(memory.get()),
                             .size = size,
                             .kind = RangeKind::kHost,
                             .device = &context.device,
@@ -42,10 +42,10 @@ CUresult register_host(const char* function, void* memory, std::size_t size, uns
   const bool arguments = given(memory) && size > 0 && (flags & ~kRegisterFlags) == 0;
   return on_context(function, arguments, [&](Call& call, Context& context) {
     if (const CUresult safe = refuse_unsafe(call); safe != CUDA_SUCCESS) return safe;
-    if (call.driver.space->has_any(address_of(memory), size)) {
+    if (call.driver.space->has_any(host_address(memory), size)) {
       return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
     }
-    call.driver.space->add({.base = address_of(memory),
+    call.driver.space->add({.base = host_address(memory),
                             .size = size,
                             .kind = RangeKind::kRegistered,
                             .device = &context.device,
@@ -59,8 +59,8 @@ CUresult register_host(const char* function, void* memory, std::size_t size, uns
 
 // The range that begins at `pointer` and is of `kind`.
 Range* range_at(Call& call, const void* pointer, RangeKind kind) {
-  Range* const range = call.driver.space->find(address_of(pointer));
-  const bool same = range != nullptr && range->base == address_of(pointer) && range->kind == kind;
+  Range* const range = call.driver.space->find(host_address(pointer));
+  const bool same = range != nullptr && range->base == host_address(pointer) && range->kind == kind;
   return same ? range : nullptr;
 }
 
@@ -87,7 +87,7 @@ CUDA_API CUresult cuMemFreeHost(void* memory) {
     if (const CUresult safe = refuse_unsafe(call); safe != CUDA_SUCCESS) return safe;
     if (range_at(call, memory, RangeKind::kHost) == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (const CUresult done = synchronize(call, context); done != CUDA_SUCCESS) return done;
-    call.driver.space->erase(address_of(memory));
+    call.driver.space->erase(host_address(memory));
     return CUDA_SUCCESS;
   });
 }
@@ -106,7 +106,7 @@ CUDA_API CUresult cuMemHostUnregister(void* memory) {
       return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
     }
     if (const CUresult done = synchronize(call, context); done != CUDA_SUCCESS) return done;
-    call.driver.space->erase(address_of(memory));
+    call.driver.space->erase(host_address(memory));
     return CUDA_SUCCESS;
   });
 }
@@ -114,16 +114,16 @@ CUDA_API CUresult cuMemHostUnregister(void* memory) {
 // The same address on both sides.
 CUDA_API CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* out, void* memory, unsigned flags) {
   return on_context(__func__, given(out) && flags == 0, [&](Call& call, Context&) {
-    const Range* const range = call.driver.space->find(address_of(memory));
+    const Range* const range = call.driver.space->find(host_address(memory));
     if (range == nullptr || !range->is_host()) return CUDA_ERROR_INVALID_VALUE;
-    *out = address_of(memory);
+    *out = host_address(memory);
     return CUDA_SUCCESS;
   });
 }
 
 CUDA_API CUresult cuMemHostGetFlags(unsigned* flags, void* memory) {
   return on_context(__func__, given(flags), [&](Call& call, Context&) {
-    const Range* const range = call.driver.space->find(address_of(memory));
+    const Range* const range = call.driver.space->find(host_address(memory));
     if (range == nullptr || !range->is_host()) return CUDA_ERROR_INVALID_VALUE;
     *flags = range->flags;
     return CUDA_SUCCESS;

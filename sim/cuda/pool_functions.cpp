@@ -26,7 +26,7 @@ CUresult allocate_async(Call& call, const PoolPtr& pool, const StreamPtr& stream
 
 // Attributes are 32 or 64 bits wide, by kind.
 template <class T>
-CUresult put(T value, void* out) {
+CUresult put_value(T value, void* out) {
   std::memcpy(out, &value, sizeof value);
   return CUDA_SUCCESS;
 }
@@ -142,21 +142,21 @@ CUDA_API CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute
     call.driver.executor.pump(call.lock);
     switch (attribute) {
       case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
-        return put(pool->reuses_after_events ? 1 : 0, out);
+        return put_value(pool->reuses_after_events ? 1 : 0, out);
       case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
-        return put(pool->reuses_opportunistically ? 1 : 0, out);
+        return put_value(pool->reuses_opportunistically ? 1 : 0, out);
       case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
-        return put(pool->reuses_with_dependencies ? 1 : 0, out);
+        return put_value(pool->reuses_with_dependencies ? 1 : 0, out);
       case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
-        return put(pool->release_threshold, out);
+        return put_value(pool->release_threshold, out);
       case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
-        return put(pool->heap.held(), out);
+        return put_value(pool->heap.held(), out);
       case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
-        return put(pool->reserved_high, out);
+        return put_value(pool->reserved_high, out);
       case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
-        return put(pool->used, out);
+        return put_value(pool->used, out);
       case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
-        return put(pool->used_high, out);
+        return put_value(pool->used_high, out);
     }
     return CUDA_ERROR_INVALID_VALUE;
   });

@@ -13,9 +13,9 @@
 namespace tranche::sim::mps {
 namespace {
 
-Answer refuse(std::string text) { return {.ok = false, .text = std::move(text) + "\n"}; }
+Answer refuse_command(std::string text) { return {.ok = false, .text = std::move(text) + "\n"}; }
 
-std::string word(const std::vector<std::string>& words, std::size_t at) {
+std::string word_at(const std::vector<std::string>& words, std::size_t at) {
   return at < words.size() ? words[at] : std::string();
 }
 
@@ -62,11 +62,11 @@ std::string take_limits(const std::vector<std::string>& words, MpsLimits& limits
 }  // namespace
 
 std::optional<Answer> Daemon::obey_protocol_3(const std::vector<std::string>& words) {
-  const std::string module = word(words, 0);
+  const std::string module = word_at(words, 0);
   if (module == "server") return about_named_server(words);
   if (module == "namespace") return about_namespace(words);
   if (module == "sm-partition") return about_partition(words);
-  if (module == "device" && word(words, 1) == "list") return list_devices();
+  if (module == "device" && word_at(words, 1) == "list") return list_devices();
   return std::nullopt;
 }
 
@@ -83,7 +83,7 @@ std::string Daemon::status_of(const NamedServer& server) const {
 }
 
 Answer Daemon::about_named_server(const std::vector<std::string>& words) {
-  if (word(words, 1) == "list") {
+  if (word_at(words, 1) == "list") {
     Answer list;
     for (const ServerRecord& one : servers_) {
       if (one.pid == 0) continue;
@@ -95,24 +95,24 @@ Answer Daemon::about_named_server(const std::vector<std::string>& words) {
     }
     return list;
   }
-  NamedServer* const server = named(word(words, 2));
+  NamedServer* const server = named(word_at(words, 2));
   if (server == nullptr || status_of(*server).empty()) {
-    return refuse(fmt::format("Server '{}' not found", word(words, 2)));
+    return refuse_command(fmt::format("Server '{}' not found", word_at(words, 2)));
   }
-  if (word(words, 1) == "get" && word(words, 3) == "status") {
+  if (word_at(words, 1) == "get" && word_at(words, 3) == "status") {
     return {.text = status_of(*server) + "\n"};
   }
-  if (word(words, 1) == "get" && word(words, 3) == "pipe-directory") {
+  if (word_at(words, 1) == "get" && word_at(words, 3) == "pipe-directory") {
     return {.text = fmt::format("{}/{}\n", folder_, server->name)};
   }
-  if (word(words, 1) == "set") return set_server(*server, words);
-  return refuse(fmt::format("server: unknown verb '{}' here", word(words, 1)));
+  if (word_at(words, 1) == "set") return set_server(*server, words);
+  return refuse_command(fmt::format("server: unknown verb '{}' here", word_at(words, 1)));
 }
 
 // Its default namespace: what the server's own process says to those who come to no other.
 Answer Daemon::set_server(NamedServer& server, const std::vector<std::string>& words) {
   const std::string wrong = take_limits(words, server.limits, server.memory);
-  if (!wrong.empty()) return refuse("server set: " + wrong);
+  if (!wrong.empty()) return refuse_command("server set: " + wrong);
   const auto record = std::ranges::find(servers_, server.name, &ServerRecord::name);
   Answer all = ask(*record, fmt::format("set_active_thread_percentage {}",
                                         percent_text(server.limits.thread_permille)));
@@ -126,11 +126,11 @@ Answer Daemon::set_server(NamedServer& server, const std::vector<std::string>& w
 }
 
 Answer Daemon::about_namespace(const std::vector<std::string>& words) {
-  const std::string verb = word(words, 1);
-  const std::string name = word(words, 2);
+  const std::string verb = word_at(words, 1);
+  const std::string name = word_at(words, 2);
   NamedServer* const server =
-      named(verb == "get" ? word(words, 3) : option(words, "server").value_or(""));
-  if (server == nullptr) return refuse(fmt::format("namespace {}: no such server", verb));
+      named(verb == "get" ? word_at(words, 3) : option(words, "server").value_or(""));
+  if (server == nullptr) return refuse_command(fmt::format("namespace {}: no such server", verb));
   auto& spaces = server->namespaces;
   if (verb == "list") {
     Answer list;
@@ -143,18 +143,18 @@ Answer Daemon::about_namespace(const std::vector<std::string>& words) {
   }
   if (verb == "create") {
     if (!is_name(name) || name == "default" || spaces.contains(name)) {
-      return refuse(fmt::format("namespace create: '{}' cannot be, or is", name));
+      return refuse_command(fmt::format("namespace create: '{}' cannot be, or is", name));
     }
     const auto made =
         listen(fmt::format("{}/{}/{}", folder_, server->name, name),
                {.socket = {}, .server = server->name, .space = name, .limits = {}, .memory = {}});
-    if (!made) return refuse(made.error().message());
+    if (!made) return refuse_command(made.error().message());
     spaces[name] = {};
     return {};
   }
   const auto found = spaces.find(name);
-  if (found == spaces.end()) return refuse(fmt::format("Namespace '{}' not found", name));
-  if (verb == "get" && word(words, 4) == "pinned-memory-limit") {
+  if (found == spaces.end()) return refuse_command(fmt::format("Namespace '{}' not found", name));
+  if (verb == "get" && word_at(words, 4) == "pinned-memory-limit") {
     return {.text = (found->second.memory ? memory_text(*found->second.memory) : "-") + "\n"};
   }
   const auto listener = std::ranges::find_if(listeners_, [&](const Listener& one) {
@@ -167,9 +167,9 @@ Answer Daemon::about_namespace(const std::vector<std::string>& words) {
     spaces.erase(found);
     return {};
   }
-  if (verb != "set") return refuse(fmt::format("namespace: unknown verb '{}'", verb));
+  if (verb != "set") return refuse_command(fmt::format("namespace: unknown verb '{}'", verb));
   const std::string wrong = take_limits(words, found->second.limits, found->second.memory);
-  if (!wrong.empty()) return refuse("namespace set: " + wrong);
+  if (!wrong.empty()) return refuse_command("namespace set: " + wrong);
   listener->limits = found->second.limits;
   listener->memory = found->second.memory;
   return {};
@@ -190,9 +190,9 @@ Answer Daemon::list_devices() {
 }
 
 Answer Daemon::about_partition(const std::vector<std::string>& words) {
-  const std::string verb = word(words, 1);
+  const std::string verb = word_at(words, 1);
   const std::string server = option(words, "server").value_or("");
-  const std::string name = word(words, 2);
+  const std::string name = word_at(words, 2);
   if (verb == "list") {
     Answer list;
     for (const Partition& one : partitions_.all()) {
@@ -206,19 +206,20 @@ Answer Daemon::about_partition(const std::vector<std::string>& words) {
   const std::string device = option(words, "device").value_or("");
   const auto ordinal = ordinal_of(sim_->state(), devices_, device);
   if (named(server) == nullptr || !ordinal) {
-    return refuse(fmt::format("sm-partition {}: no such server or device", verb));
+    return refuse_command(fmt::format("sm-partition {}: no such server or device", verb));
   }
   const std::uint32_t gpu = devices_[*ordinal].gpu;
   if (verb == "delete") {
-    if (!partitions_.remove(gpu, name)) return refuse(fmt::format("no SM partition '{}'", name));
+    if (!partitions_.remove(gpu, name))
+      return refuse_command(fmt::format("no SM partition '{}'", name));
     return {.text = fmt::format("SM partition '{}' deleted from device {}\n", name, device)};
   }
   const auto chunks = read_number<unsigned>(option(words, "chunks").value_or(""));
   if (verb != "create" || !is_name(name) || !chunks || *chunks == 0) {
-    return refuse("sm-partition create <name> --server= --device= --chunks=");
+    return refuse_command("sm-partition create <name> --server= --device= --chunks=");
   }
   const auto made = partitions_.add(server, name, gpu, *chunks);
-  if (!made) return refuse(made.error().message());
+  if (!made) return refuse_command(made.error().message());
   return {.text =
               fmt::format("SM partition '{}' created on device {} (sm-count={})\n"
                           "CUDA_MPS_SM_PARTITION={}/{}\n",
@@ -229,22 +230,22 @@ Answer Daemon::about_partition(const std::vector<std::string>& words) {
 // Of protocol 2: sm_partition add|rm, and lspart.
 Answer Daemon::shell_partition(const std::vector<std::string>& words) {
   if (!options_.static_partitions) {
-    return refuse(fmt::format("{}: static partitioning mode is not enabled", words[0]));
+    return refuse_command(fmt::format("{}: static partitioning mode is not enabled", words[0]));
   }
   if (words[0] == "lspart") return list_partitions();
-  const auto ordinal = ordinal_of(sim_->state(), devices_, word(words, 2));
-  if (!ordinal) return refuse(fmt::format("Invalid device: {}", word(words, 2)));
+  const auto ordinal = ordinal_of(sim_->state(), devices_, word_at(words, 2));
+  if (!ordinal) return refuse_command(fmt::format("Invalid device: {}", word_at(words, 2)));
   const std::uint32_t gpu = devices_[*ordinal].gpu;
-  if (word(words, 1) == "rm") {
-    if (partitions_.remove(gpu, word(words, 3))) return {};
-    return refuse(fmt::format("Invalid partition: {}", word(words, 3)));
+  if (word_at(words, 1) == "rm") {
+    if (partitions_.remove(gpu, word_at(words, 3))) return {};
+    return refuse_command(fmt::format("Invalid partition: {}", word_at(words, 3)));
   }
-  const auto chunks = read_number<unsigned>(word(words, 3));
-  if (word(words, 1) != "add" || !chunks) {
-    return refuse("sm_partition add <device UUID> <number of chunks>");
+  const auto chunks = read_number<unsigned>(word_at(words, 3));
+  if (word_at(words, 1) != "add" || !chunks) {
+    return refuse_command("sm_partition add <device UUID> <number of chunks>");
   }
   const auto made = partitions_.add({}, {}, gpu, *chunks);
-  if (!made) return refuse(made.error().message());
+  if (!made) return refuse_command(made.error().message());
   return {.text = fmt::format("{}/{}\n", sim_->state().gpus[gpu].uuid, made->value)};
 }
 

@@ -20,7 +20,8 @@ constexpr std::uint64_t kContextBytes = std::uint64_t{30} << 20U;  // of the ser
 constexpr std::uint32_t kVolta = 7;                                // compute capability
 constexpr unsigned kMostContexts = 48;
 constexpr unsigned kMostContextsBeforeVolta = 16;
-constexpr int kLookEveryMs = 200;  // whether clients whose connection a child inherited are dead
+constexpr int kServerLooksEveryMs =
+    200;  // whether clients whose connection a child inherited are dead
 
 std::string rest_of(const std::vector<std::string>& words, std::size_t from) {
   std::string text;
@@ -60,7 +61,7 @@ int Server::run() {
     for (const ClientPtr& client : listened) {
       ready.push_back({.fd = client->connection.get(), .events = POLLIN, .revents = 0});
     }
-    if (::poll(ready.data(), ready.size(), kLookEveryMs) < 0) continue;
+    if (::poll(ready.data(), ready.size(), kServerLooksEveryMs) < 0) continue;
     for (std::size_t i = 0; i < listened.size(); ++i) {
       const ClientPtr& client = listened[i];
       const auto index = static_cast<unsigned>(client->slot - sim_->state().processes);

@@ -12,7 +12,7 @@ std::string number_or(const std::optional<unsigned int>& value, std::string_view
   return value ? fmt::format("{}{}", *value, unit) : "N/A";
 }
 
-std::string system_text(const char* function) {
+std::string system_line(const char* function) {
   char text[96] = {};
   const unsigned int length = sizeof text;
   return nvml(function, &text[0], length) == NVML_SUCCESS ? std::string(text) : "N/A";
@@ -29,7 +29,7 @@ void print_head() {
   char stamp[64] = {};
   std::tm parts = {};
   std::strftime(stamp, sizeof stamp, "%a %b %e %H:%M:%S %Y", ::localtime_r(&now, &parts));
-  const std::string driver = system_text("nvmlSystemGetDriverVersion");
+  const std::string driver = system_line("nvmlSystemGetDriverVersion");
   fmt::print("{}\n", stamp);
   fmt::print("+{:-<89}+\n", "");
   fmt::print("| NVIDIA-SMI {:<22} Driver Version: {:<14} CUDA Version: {:<8} |\n",

@@ -38,7 +38,7 @@ Agent::Agent(Ports ports, Settings settings, ConfigSource& source, config::Loade
       status_(settings_.options.state_dir, host_name(), ports_.clock) {}
 
 Agent::~Agent() {
-  if (ports_.bell != nullptr) ports_.bell->listen({});
+  if (ports_.notifier != nullptr) ports_.notifier->listen({});
   setter_.reset();
   pruner_.reset();
   xids_.reset();
@@ -85,7 +85,7 @@ void Agent::dispatch(int signals, bool& running) {
   if (!running) return;
   if (config_watch_ && config_watch_->drain()) on_config_change();
   if (kubelet_watch_ && kubelet_watch_->drain()) on_kubelet_folder();
-  for (const auto& letter : mailbox_->take()) letter();
+  for (const auto& task : mailbox_->take()) task();
   plugins_->tick(now());
   look_at_mps();
   if (health_due_ && *health_due_ <= now()) reconcile();
@@ -291,7 +291,7 @@ Result<void> Agent::carry_out(offer::Offer offer) {
   follow_limits(next.offer);
   follow_evictions(next.offer);
   tell_withheld(next.offer);
-  tell_rungs(next.offer);
+  tell_enforcers(next.offer);
   tell_mps(next.offer);
   carried_ = std::move(next);
   carry_anew_ = false;

@@ -18,24 +18,24 @@
 #include <string>
 #include <vector>
 
-#include "agent/bell.h"
-#include "agent/cdi_keeper.h"
+#include "agent/cdi_publisher.h"
+#include "agent/change_notifier.h"
 #include "agent/config_source.h"
 #include "agent/desired.h"
 #include "agent/finding_notices.h"
 #include "agent/grant_store.h"
 #include "agent/hardware_watch.h"
-#include "agent/label_keeper.h"
+#include "agent/label_publisher.h"
 #include "agent/label_sink.h"
-#include "agent/limit_keeper.h"
+#include "agent/limit_overrides.h"
 #include "agent/mailbox.h"
 #include "agent/node_lock.h"
 #include "agent/node_reporter.h"
 #include "agent/periodic.h"
 #include "agent/plugin_set.h"
 #include "agent/registrar.h"
-#include "agent/setting_follower.h"
 #include "agent/status_file.h"
+#include "agent/tenant_manager.h"
 #include "agent/xid_watch.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -62,12 +62,12 @@ class Agent {
     const Clock& clock;
     const Log& log;
     // Of a cluster; without one: null, and nobody is told.
-    Bell* bell = nullptr;         // rung when `source` or the node may say something new
-    LabelSink* labels = nullptr;  // null: the file
+    ChangeNotifier* notifier = nullptr;  // notified when `source` or the node may say something new
+    LabelSink* labels = nullptr;         // null: the file
     std::function<void(const ConfigReport&)> report = {};
     std::function<void(const NodeNotice&)> tell = {};
     std::function<void(EvictPolicy)> evict = {};
-    SettingFollower* settings = nullptr;  // null: nothing is set by anybody
+    LimitOverrides* settings = nullptr;  // null: nothing is set by anybody
   };
   struct Settings {
     config::AgentOptions options;
@@ -116,7 +116,7 @@ class Agent {
   void follow_limits(const offer::Offer& offer);
   void follow_evictions(const offer::Offer& offer);
   void tell_withheld(const offer::Offer& offer) const;
-  void tell_rungs(const offer::Offer& offer) const;
+  void tell_enforcers(const offer::Offer& offer) const;
   void tell_mps(const offer::Offer& offer);
   void tell_stale_mps(const offer::Offer& offer);
   void announce(const config::Loaded& loaded) const;
@@ -165,15 +165,15 @@ class Agent {
   StatusFile status_;
   std::unique_ptr<NodeLock> lock_;
   std::unique_ptr<Mailbox> mailbox_;
-  std::unique_ptr<GrantStore> grants_;  // null: the state folder cannot be used
-  std::optional<LimitKeeper> limits_;   // with grants_
+  std::unique_ptr<GrantStore> grants_;   // null: the state folder cannot be used
+  std::optional<TenantManager> limits_;  // with grants_
   // With which kubelet (its socket) the registration of each resource is done or under way; the
   // registrar's thread writes it.
   std::mutex tried_mutex_;
   std::map<std::string, std::shared_ptr<const PinnedFile>> tried_with_;
   std::unique_ptr<Registrar> registrar_;
-  std::optional<CdiKeeper> cdi_;
-  std::optional<LabelKeeper> labels_;
+  std::optional<CdiPublisher> cdi_;
+  std::optional<LabelPublisher> labels_;
   std::optional<Watch> config_watch_;
   std::optional<Watch> kubelet_watch_;
   PinnedFile kubelet_socket_;

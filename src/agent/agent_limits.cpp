@@ -87,7 +87,7 @@ void Agent::tell_withheld(const offer::Offer& offer) const {
 }
 
 // What newly keeps memory instead of the kernel (the log has it as a warning of the offer).
-void Agent::tell_rungs(const offer::Offer& offer) const {
+void Agent::tell_enforcers(const offer::Offer& offer) const {
   if (!ports_.tell) return;
   std::vector<std::string> lines;
   for (const auto& resource : offer.resources) {

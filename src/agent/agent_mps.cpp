@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "agent/agent.h"
-#include "agent/mps_mark.h"
+#include "agent/mps_ready_file.h"
 #include "agent/report.h"
 #include "mps/plan.h"
 

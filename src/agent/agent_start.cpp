@@ -77,8 +77,8 @@ Result<void> Agent::start() {
   kubelet_socket_ = PinnedFile(settings_.options.kubelet_socket);
   on_reading(std::move(machine));
   start_watches();
-  if (ports_.bell != nullptr) {
-    ports_.bell->listen([this] {
+  if (ports_.notifier != nullptr) {
+    ports_.notifier->listen([this] {
       mailbox_->post([this] {
         on_config_change();
         update_labels();
@@ -103,9 +103,9 @@ void Agent::open_grants() {
   grants_ = *std::move(store);
   const std::filesystem::path library = settings_.options.limit_library;
   limits_.emplace(
-      LimitKeeper::Options{.library = library.empty() ? library_beside_program() : library,
-                           .state_dir = settings_.options.state_dir,
-                           .cdi_root = settings_.options.cdi_root},
+      TenantManager::Options{.library = library.empty() ? library_beside_program() : library,
+                             .state_dir = settings_.options.state_dir,
+                             .cdi_root = settings_.options.cdi_root},
       *grants_, ports_.log);
   if (ports_.settings == nullptr) limits_->settle({});
   if (const auto restored = grants_->all().size(); restored > 0) {

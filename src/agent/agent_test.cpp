@@ -14,7 +14,7 @@
 #include <mutex>
 #include <thread>
 
-#include "agent/mps_mark.h"
+#include "agent/mps_ready_file.h"
 #include "mps/plan.h"
 #include "support/fake_events.h"
 #include "support/fake_reader.h"
@@ -23,7 +23,7 @@
 #include "support/temp_dir.h"
 #include "support/wait.h"
 
-namespace tranche::agent {
+namespace tranche::agent::agent_test {
 namespace {
 
 using testing::ElementsAre;
@@ -200,7 +200,7 @@ TEST_F(AgentTest, AnMpsDaemonThatIsGoneIsToldOnceEachTime) {
                        "    - {name: nvidia.com/gpu, replicas: 2}\n"));
   const auto started = mps::paths_of(options_.mps_dir, {"nvidia.com/gpu"}).started;
   ASSERT_TRUE(fs_.make_directories(started.parent_path()));
-  auto mark = std::make_optional(MpsMark::put(started).value());
+  auto mark = std::make_optional(MpsReadyFile::put(started).value());
   const auto told = [&] {
     const std::scoped_lock lock(mutex_);
     return std::ranges::count(told_, "MpsDaemonGone", &NodeNotice::reason);
@@ -215,7 +215,7 @@ TEST_F(AgentTest, AnMpsDaemonThatIsGoneIsToldOnceEachTime) {
   signal(SIGHUP);
   ASSERT_TRUE(says("registered nvidia.com/gpu", 2));
   EXPECT_EQ(told(), 1);
-  mark.emplace(MpsMark::put(started).value());
+  mark.emplace(MpsReadyFile::put(started).value());
   ASSERT_TRUE(says(test::gpu_uuid(0) + " is healthy again"));
   mark.reset();
   EXPECT_TRUE(test::eventually([&] { return told() == 2; }));
@@ -338,4 +338,4 @@ TEST_F(AgentTest, WhereNobodyEvictsItSaysSo) {
 }
 
 }  // namespace
-}  // namespace tranche::agent
+}  // namespace tranche::agent::agent_test

@@ -21,7 +21,7 @@ namespace tranche::agent {
 namespace {
 
 constexpr const char* kUserAgent = "tranche-cleanup";
-constexpr std::chrono::milliseconds kLockRetry{500};
+constexpr std::chrono::milliseconds kCleanupRetry{500};
 constexpr std::array<std::string_view, 5> kOwnFlags = {"stay", "check", "daemonset", "patch",
                                                        "timeout"};
 
@@ -111,7 +111,7 @@ class Cleanup {
       }
       said = true;
       overdue = deadline_ && clock_.now() > *deadline_;
-      return !overdue && wait_(kLockRetry);
+      return !overdue && wait_(kCleanupRetry);
     });
     if (!overdue) return lock;
     return fail(Code::kTimeout,
@@ -122,7 +122,7 @@ class Cleanup {
   Result<void> stay() {
     const auto file = cleared_lock(options_.state_dir);
     ASSIGN_OR_RETURN(const auto cleared,
-                     NodeLock::take(file, [this] { return wait_(kLockRetry); }));
+                     NodeLock::take(file, [this] { return wait_(kCleanupRetry); }));
     while (cleared && wait_(std::chrono::hours(1))) {
     }
     return FsRoot().remove(file);

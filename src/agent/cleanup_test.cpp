@@ -15,7 +15,7 @@
 #include "support/log_recorder.h"
 #include "support/temp_dir.h"
 
-namespace tranche::agent {
+namespace tranche::agent::cleanup_test {
 namespace {
 
 using nlohmann::json;
@@ -309,4 +309,4 @@ TEST_F(PlanTest, ABrokenMemoryLeavesFlags) {
 }
 
 }  // namespace
-}  // namespace tranche::agent
+}  // namespace tranche::agent::cleanup_test

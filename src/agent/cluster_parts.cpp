@@ -22,12 +22,12 @@ Result<std::unique_ptr<ClusterParts>> ClusterParts::open(const config::Sources& 
                    kube::connect(options.api_server, sources.environment, "tranche-agent", log));
   auto& objects = *parts->objects_;
   if (options.node_config) {
-    parts->node_.emplace(objects, options.node_name, parts->bell_, log);
+    parts->node_.emplace(objects, options.node_name, parts->notifier_, log);
     parts->source_.emplace(sources,
                            ClusterSource::Options{.choice = *options.node_config,
                                                   .folder = options.config_file,
                                                   .state_dir = options.state_dir},
-                           objects, *parts->node_, parts->bell_, clock, log);
+                           objects, *parts->node_, parts->notifier_, clock, log);
     parts->reporter_.emplace(objects, *parts->node_, clock, log);
   }
   return parts;
@@ -36,7 +36,7 @@ Result<std::unique_ptr<ClusterParts>> ClusterParts::open(const config::Sources& 
 void ClusterParts::watch_arbiter(const config::AgentOptions& options, const Clock& clock,
                                  const Log& log) {
   if (options.arbiter_state_dir.empty()) return;
-  if (!node_) node_.emplace(*objects_, options.node_name, bell_, log);
+  if (!node_) node_.emplace(*objects_, options.node_name, notifier_, log);
   pods_.emplace(*objects_, options.node_name, log);
   settings_.emplace(*objects_, *node_, *pods_, clock, log);
   findings_.emplace(*objects_, *node_, *pods_,
@@ -49,7 +49,7 @@ void ClusterParts::watch_arbiter(const config::AgentOptions& options, const Cloc
 void ClusterParts::label(config::LabelOutput output, const config::AgentOptions& options,
                          const Log& log) {
   if (output == config::LabelOutput::kNode) {
-    if (!node_) node_.emplace(*objects_, options.node_name, bell_, log);
+    if (!node_) node_.emplace(*objects_, options.node_name, notifier_, log);
     labels_ = std::make_unique<NodeLabels>(*objects_, *node_, log);
   } else if (output == config::LabelOutput::kNodeFeature) {
     labels_ = std::make_unique<NodeFeatureLabels>(
@@ -57,7 +57,7 @@ void ClusterParts::label(config::LabelOutput output, const config::AgentOptions&
         NodeFeatureWriter::Options{.ns = options.kube_namespace,
                                    .node_name = options.node_name,
                                    .pod_name = options.pod_name},
-        bell_, log);
+        notifier_, log);
   }
 }
 

@@ -5,14 +5,14 @@
 #include <memory>
 #include <optional>
 
-#include "agent/bell.h"
+#include "agent/change_notifier.h"
 #include "agent/cluster_source.h"
 #include "agent/finding_reporter.h"
 #include "agent/label_sink.h"
+#include "agent/limit_overrides.h"
 #include "agent/node_reporter.h"
 #include "agent/node_view.h"
 #include "agent/periodic.h"
-#include "agent/setting_follower.h"
 #include "agent/status_file.h"
 #include "config/agent_options.h"
 #include "config/load.h"
@@ -34,7 +34,7 @@ class ClusterParts {
   // operator sets can be followed. At most once.
   void watch_arbiter(const config::AgentOptions& options, const Clock& clock, const Log& log);
 
-  Bell& bell() { return bell_; }
+  ChangeNotifier& notifier() { return notifier_; }
   // null: the configuration comes from elsewhere.
   ClusterSource* source() { return source_ ? &*source_ : nullptr; }
   // null: to no object.
@@ -46,7 +46,7 @@ class ClusterParts {
     if (reporter_) reporter_->tell(notice);
   }
   // null: nothing is set by anybody.
-  SettingFollower* settings() { return settings_ ? &*settings_ : nullptr; }
+  LimitOverrides* settings() { return settings_ ? &*settings_ : nullptr; }
   // Who is to be evicted from now on.
   void evict(EvictPolicy policy) {
     if (findings_) findings_->follow(std::move(policy));
@@ -55,7 +55,7 @@ class ClusterParts {
  private:
   ClusterParts() = default;
 
-  Bell bell_;
+  ChangeNotifier notifier_;
   std::unique_ptr<cluster::Objects> objects_;
   std::optional<NodeView> node_;
   std::optional<ClusterSource> source_;
@@ -63,7 +63,7 @@ class ClusterParts {
   std::optional<NodeReporter> reporter_;
   std::optional<PodsOfNode> pods_;
   std::optional<FindingReporter> findings_;
-  std::optional<SettingFollower> settings_;
+  std::optional<LimitOverrides> settings_;
   std::optional<Periodic> finder_;  // last: its thread uses findings_
 };
 

@@ -34,7 +34,7 @@ std::vector<std::string> keys_of(const cluster::StringMap& map) {
 }  // namespace
 
 ClusterSource::ClusterSource(config::Sources sources, Options options, cluster::Objects& objects,
-                             const NodeView& node, Bell& changed, const Clock& clock,
+                             const NodeView& node, ChangeNotifier& changed, const Clock& clock,
                              const Log& log)
     : sources_(std::move(sources)),
       options_(std::move(options)),
@@ -52,7 +52,7 @@ ClusterSource::ClusterSource(config::Sources sources, Options options, cluster::
           .selection = {.ns = choice.map_namespace,
                         .field_selector = "metadata.name=" + choice.map_name},
           .backoff = options_.backoff},
-      [&changed](const cluster::CacheChange&) { changed.ring(); }, log_);
+      [&changed](const cluster::CacheChange&) { changed.notify(); }, log_);
 }
 
 std::vector<std::filesystem::path> ClusterSource::watch_paths() const {

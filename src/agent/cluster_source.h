@@ -39,10 +39,10 @@ class ClusterSource final : public ConfigSource {
     cluster::WatchCache::Backoff backoff = {};
   };
 
-  // `sources`: flags and environment. The references outlive it; `changed` is rung when the
+  // `sources`: flags and environment. The references outlive it; `changed` is notified when the
   // ConfigMap changes (NodeView rings for the label).
   ClusterSource(config::Sources sources, Options options, cluster::Objects& objects,
-                const NodeView& node, Bell& changed, const Clock& clock, const Log& log);
+                const NodeView& node, ChangeNotifier& changed, const Clock& clock, const Log& log);
 
   Result<config::Loaded> read() override;
   std::string origin() const override { return last_.origin; }

@@ -13,7 +13,7 @@
 #include "support/temp_dir.h"
 #include "support/wait.h"
 
-namespace tranche::agent {
+namespace tranche::agent::cluster_source_test {
 namespace {
 
 using nlohmann::json;
@@ -44,8 +44,8 @@ class ClusterSourceTest : public testing::Test {
   }
   void open() {
     source_.reset();
-    node_.emplace(objects_, "n1", bell_, log_.log(), kQuick);
-    source_.emplace(config::Sources(), options_, objects_, *node_, bell_, clock_, log_.log());
+    node_.emplace(objects_, "n1", notifier_, log_.log(), kQuick);
+    source_.emplace(config::Sources(), options_, objects_, *node_, notifier_, clock_, log_.log());
   }
   // The replicas that read() gives in the end; 0 for no sharing.
   bool gives(int replicas) {
@@ -69,7 +69,7 @@ class ClusterSourceTest : public testing::Test {
   test::FakeObjects objects_;
   test::FakeClock clock_;
   test::LogRecorder log_;
-  Bell bell_;
+  ChangeNotifier notifier_;
   ClusterSource::Options options_{
       .choice = {.map_namespace = "kube-system", .map_name = "time-slicing-config"},
       .state_dir = dir_.path(),
@@ -96,7 +96,7 @@ TEST_F(ClusterSourceTest, ChangesRingTheBell) {
   put_map({{"l20", sharing(8)}});
   label("l20");
   std::atomic<int> rings = 0;
-  bell_.listen([&] { ++rings; });
+  notifier_.listen([&] { ++rings; });
   open();
   ASSERT_TRUE(gives(8));
   for (const auto& change : {std::function<void()>([&] { label("t4"); }),
@@ -105,7 +105,7 @@ TEST_F(ClusterSourceTest, ChangesRingTheBell) {
     change();
     EXPECT_TRUE(test::eventually([&] { return rings > before; }));
   }
-  bell_.listen({});
+  notifier_.listen({});
 }
 
 TEST_F(ClusterSourceTest, WithoutALabelDefaultThenFallbacks) {
@@ -236,4 +236,4 @@ TEST_F(ClusterSourceTest, AFolderIsChosenFromByLabelToo) {
 }
 
 }  // namespace
-}  // namespace tranche::agent
+}  // namespace tranche::agent::cluster_source_test

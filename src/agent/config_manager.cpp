@@ -55,8 +55,8 @@ class LabelFile final : public NodeLabelSource {
 
 class LabelsOfNode final : public NodeLabelSource {
  public:
-  LabelsOfNode(std::unique_ptr<cluster::Objects> objects, const std::string& node, Bell& changed,
-               const Log& log)
+  LabelsOfNode(std::unique_ptr<cluster::Objects> objects, const std::string& node,
+               ChangeNotifier& changed, const Log& log)
       : objects_(std::move(objects)), node_(*objects_, node, changed, log) {}
   Result<std::map<std::string, std::string>> read() override {
     ASSIGN_OR_RETURN(auto node, node_.known());
@@ -139,7 +139,7 @@ class ConfigManager {
   std::optional<std::string> applied_;  // content of the chosen file when it was applied last
 };
 
-// Waits for a signal, a change of files, or a ring of the bell, at most `time`. False: told to end.
+// Waits for a signal, a change of files, or a notification, at most `time`. False: told to end.
 bool wait(int signals, Watch& watch, Mailbox& mailbox, int time) {
   do {
     std::array<pollfd, 3> fds{{{.fd = signals, .events = POLLIN, .revents = 0},
@@ -155,11 +155,12 @@ bool wait(int signals, Watch& watch, Mailbox& mailbox, int time) {
 
 // Until it is told to end or, with `once`, until a configuration was chosen or cannot be. What is
 // not known yet is waited for: to choose without the label would be to choose wrongly.
-Result<void> follow(ConfigManager& manager, Bell& bell, bool once, int signals, const Log& log) {
+Result<void> follow(ConfigManager& manager, ChangeNotifier& notifier, bool once, int signals,
+                    const Log& log) {
   constexpr int kSecond = 1000;
   ASSIGN_OR_RETURN(const auto mailbox, Mailbox::open());
   ASSIGN_OR_RETURN(auto watch, Watch::open(manager.watch_paths()));
-  bell.listen([&] { mailbox->post([] {}); });
+  notifier.listen([&] { mailbox->post([] {}); });
   std::string complaint;
   Result<void> result;
   while (true) {
@@ -174,13 +175,13 @@ Result<void> follow(ConfigManager& manager, Bell& bell, bool once, int signals, 
     if (result) complaint.clear();
     if (!wait(signals, watch, *mailbox, unknown ? kSecond : -1)) break;
   }
-  bell.listen({});
+  notifier.listen({});
   return once ? result : Result<void>();
 }
 
 Result<std::unique_ptr<NodeLabelSource>> open_labels(const config::Sources& sources,
                                                      const config::ConfigManagerOptions& options,
-                                                     Bell& bell, const Log& log) {
+                                                     ChangeNotifier& notifier, const Log& log) {
   const auto file = sources.environment.find(kLabelsVariable);
   if (file != sources.environment.end()) return std::make_unique<LabelFile>(file->second);
   auto objects =
@@ -189,7 +190,7 @@ Result<std::unique_ptr<NodeLabelSource>> open_labels(const config::Sources& sour
     return std::unexpected(std::move(objects).error().with_context(
         fmt::format("the label {} of this node cannot be read", options.node_label)));
   }
-  return std::make_unique<LabelsOfNode>(*std::move(objects), options.node_name, bell, log);
+  return std::make_unique<LabelsOfNode>(*std::move(objects), options.node_name, notifier, log);
 }
 
 }  // namespace
@@ -206,14 +207,14 @@ int run_config_manager(const config::Sources& sources) {
     log.error(signals.error());
     return 1;
   }
-  Bell bell;
-  const auto labels = open_labels(sources, *options, bell, log);
+  ChangeNotifier notifier;
+  const auto labels = open_labels(sources, *options, notifier, log);
   if (!labels) {
     log.error(labels.error());
     return 1;
   }
   ConfigManager manager(*options, **labels, log);
-  const auto result = follow(manager, bell, options->oneshot, *signals, log);
+  const auto result = follow(manager, notifier, options->oneshot, *signals, log);
   ::close(*signals);
   if (!result) log.error(result.error());
   return result ? 0 : 1;

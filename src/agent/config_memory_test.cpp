@@ -4,7 +4,7 @@
 
 #include "support/temp_dir.h"
 
-namespace tranche::agent {
+namespace tranche::agent::config_memory_test {
 namespace {
 
 const ConfigChoice kChoice = {.origin = "ConfigMap kube-system/x, key l20",
@@ -43,4 +43,4 @@ TEST(ConfigMemory, WhatIsTornOrEditedIsRefused) {
 }
 
 }  // namespace
-}  // namespace tranche::agent
+}  // namespace tranche::agent::config_memory_test

@@ -15,7 +15,7 @@ namespace {
 constexpr std::chrono::milliseconds kPoll = std::chrono::seconds(1);
 constexpr std::size_t kNamed = 20;  // nodes in a message
 
-constexpr const char* kRemedy =
+constexpr const char* kRolloutRemedy =
     "look at the log of these Pods, then uninstall again; or helm uninstall --no-hooks and accept "
     "what stays on these nodes";
 
@@ -24,7 +24,7 @@ constexpr const char* kRemedy =
 constexpr const char* kReleaseName = "meta.helm.sh/release-name";
 
 bool is_helms(const std::string& daemon_set) {
-  const auto root = json::parse(daemon_set);
+  const auto root = tranche::json::parse(daemon_set);
   return root && root->at({"metadata", "annotations", kReleaseName});
 }
 
@@ -39,10 +39,10 @@ std::string selector_text(const cluster::StringMap& labels) {
 }
 
 bool is_ready(const std::string& pod) {
-  const auto root = json::parse(pod);
+  const auto root = tranche::json::parse(pod);
   const auto conditions = root ? root->at({"status", "conditions"}) : std::nullopt;
   if (!conditions) return false;
-  return std::ranges::any_of(conditions->elements(), [](const json::View& condition) {
+  return std::ranges::any_of(conditions->elements(), [](const tranche::json::View& condition) {
     const auto type = condition.find("type");
     const auto status = condition.find("status");
     return type && status && type->as_string() == "Ready" && status->as_string() == "True";
@@ -147,7 +147,8 @@ class Rollout {
   Error overdue(const cluster::DaemonSet& set) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(rollout_.timeout).count();
     return {Code::kTimeout,
-            fmt::format("{}: not done after {} s: {}", name(), seconds, unfinished(set)), kRemedy};
+            fmt::format("{}: not done after {} s: {}", name(), seconds, unfinished(set)),
+            kRolloutRemedy};
   }
 
   // "n1 (Pod ns/p is not ready), ...".

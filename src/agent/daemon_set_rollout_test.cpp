@@ -9,7 +9,7 @@
 #include "support/fake_objects.h"
 #include "support/log_recorder.h"
 
-namespace tranche::agent {
+namespace tranche::agent::daemon_set_rollout_test {
 namespace {
 
 using nlohmann::json;
@@ -151,4 +151,4 @@ TEST_F(DaemonSetRolloutTest, StopsWhenTold) {
 }
 
 }  // namespace
-}  // namespace tranche::agent
+}  // namespace tranche::agent::daemon_set_rollout_test

@@ -133,8 +133,8 @@ std::string note_of(const Group& group) {
       group.evict ? ". The Pod is to be evicted (tranche.limits.unregistered: evict)" : "");
 }
 
-cluster::StandingEvents::Matter matter(const Group& group, cluster::ObjectReference regarding,
-                                       std::string note) {
+cluster::StandingEvent standing_event(const Group& group, cluster::ObjectReference regarding,
+                                      std::string note) {
   return {.event = {.regarding = std::move(regarding),
                     .warning = true,
                     .reason = wording_of(group.first->kind).reason,
@@ -171,14 +171,14 @@ FindingNotices describe_findings(const limit::ArbiterStatus& status,
                            ? fmt::format("Pod {}/{}", pod->ns, pod->name)
                            : fmt::format("control group {}", printable(group.first->cgroup));
     // The node's name as uid, as kubelet records its Events.
-    notices.matters.emplace(
+    notices.standing.emplace(
         "node " + key,
-        matter(group, {.api_version = "v1", .kind = "Node", .name = node, .uid = node},
-               fmt::format("{}: {}", where, note)));
+        standing_event(group, {.api_version = "v1", .kind = "Node", .name = node, .uid = node},
+                       fmt::format("{}: {}", where, note)));
     if (pod == nullptr) continue;
-    notices.matters.emplace(
+    notices.standing.emplace(
         "pod " + key,
-        matter(
+        standing_event(
             group,
             {.api_version = "v1", .kind = "Pod", .ns = pod->ns, .name = pod->name, .uid = pod->uid},
             note));

@@ -25,7 +25,7 @@ struct EvictPolicy {
 EvictPolicy evict_policy(const offer::Offer& offer);
 
 struct FindingNotices {
-  cluster::StandingEvents::Matters matters;
+  cluster::StandingEvents::Events standing;
   std::vector<cluster::EvictionRequest> evictions;  // one a Pod, as they were found
 };
 

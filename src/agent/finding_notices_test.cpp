@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tranche::agent {
+namespace tranche::agent::finding_notices_test {
 namespace {
 
 using limit::Finding;
@@ -46,19 +46,19 @@ FindingNotices describe(std::vector<Finding> findings, const EvictPolicy& policy
   return describe_findings(status(std::move(findings)), {pod()}, policy, "n1");
 }
 
-const cluster::StandingEvents::Matter& matter_of(const FindingNotices& notices,
-                                                 const std::string& kind) {
-  const auto found = std::ranges::find_if(notices.matters, [&](const auto& entry) {
+const cluster::StandingEvent& standing_event_of(const FindingNotices& notices,
+                                                const std::string& kind) {
+  const auto found = std::ranges::find_if(notices.standing, [&](const auto& entry) {
     return entry.second.event.regarding.kind == kind;
   });
-  if (found == notices.matters.end()) throw std::runtime_error("no matter of a " + kind);
+  if (found == notices.standing.end()) throw std::runtime_error("no standing_event of a " + kind);
   return found->second;
 }
 
 TEST(FindingNotices, APodsProcessIsToldOfThePodAndOfTheNode) {
   const auto notices = describe({finding()});
-  ASSERT_THAT(notices.matters, SizeIs(2));
-  const auto& event = matter_of(notices, "Pod").event;
+  ASSERT_THAT(notices.standing, SizeIs(2));
+  const auto& event = standing_event_of(notices, "Pod").event;
   EXPECT_EQ(event.regarding.ns, "shop");
   EXPECT_EQ(event.regarding.name, "train");
   EXPECT_EQ(event.regarding.uid, kUid);
@@ -68,7 +68,7 @@ TEST(FindingNotices, APodsProcessIsToldOfThePodAndOfTheNode) {
   EXPECT_THAT(event.note, HasSubstr("container main: process occupy (pid 4711) uses GPU-0a"));
   EXPECT_THAT(event.note, HasSubstr("linked dynamically with glibc"));
   EXPECT_THAT(event.note, Not(HasSubstr("evict")));
-  const auto& node = matter_of(notices, "Node").event;
+  const auto& node = standing_event_of(notices, "Node").event;
   EXPECT_EQ(node.regarding.name, "n1");
   EXPECT_EQ(node.regarding.uid, "n1");
   EXPECT_THAT(node.note, HasSubstr("Pod shop/train: container main: process occupy"));
@@ -80,18 +80,18 @@ TEST(FindingNotices, ProcessesOfOneContainerAreOneMatter) {
   later.since += std::chrono::seconds(5);
   later.name = "other";
   const auto notices = describe({later, finding()});
-  ASSERT_THAT(notices.matters, SizeIs(2));
-  EXPECT_THAT(matter_of(notices, "Pod").instances, SizeIs(2));
-  EXPECT_THAT(matter_of(notices, "Pod").event.note, HasSubstr("occupy (pid 4711)"));
-  EXPECT_THAT(describe({finding(), finding(4711, "GPU-0b")}).matters, SizeIs(4));
+  ASSERT_THAT(notices.standing, SizeIs(2));
+  EXPECT_THAT(standing_event_of(notices, "Pod").instances, SizeIs(2));
+  EXPECT_THAT(standing_event_of(notices, "Pod").event.note, HasSubstr("occupy (pid 4711)"));
+  EXPECT_THAT(describe({finding(), finding(4711, "GPU-0b")}).standing, SizeIs(4));
 }
 
 TEST(FindingNotices, AnUnknownPodIsToldOfTheNodeAlone) {
   auto stranger = finding();
   stranger.cgroup = "/kubepods/podx/\x1b[31m";
   const auto notices = describe({stranger}, {{"nvidia.com/gpu.shared"}, {"GPU-0a"}});
-  ASSERT_THAT(notices.matters, SizeIs(1));
-  EXPECT_THAT(matter_of(notices, "Node").event.note,
+  ASSERT_THAT(notices.standing, SizeIs(1));
+  EXPECT_THAT(standing_event_of(notices, "Node").event.note,
               HasSubstr("control group /kubepods/podx/?[31m: process occupy"));
   EXPECT_THAT(notices.evictions, IsEmpty());
 }
@@ -99,9 +99,9 @@ TEST(FindingNotices, AnUnknownPodIsToldOfTheNodeAlone) {
 TEST(FindingNotices, APodThatIsGoneIsNotToldOfAnyMore) {
   auto gone = finding();
   gone.cgroup = "/kubepods/podffffffff-d9cb-469f-a165-70867728950e/" + kContainer;
-  EXPECT_THAT(describe({gone}).matters, IsEmpty());
+  EXPECT_THAT(describe({gone}).standing, IsEmpty());
   const auto blind = describe_findings(status({gone}), {}, {}, "n1");
-  EXPECT_THAT(blind.matters, SizeIs(1)) << "no Pods can be read";
+  EXPECT_THAT(blind.standing, SizeIs(1)) << "no Pods can be read";
 }
 
 TEST(FindingNotices, EvictedByThePolicyOfItsResourceOrOfTheDevice) {
@@ -112,7 +112,7 @@ TEST(FindingNotices, EvictedByThePolicyOfItsResourceOrOfTheDevice) {
       notices.evictions[0],
       (cluster::EvictionRequest{
           .ns = "shop", .name = "train", .uid = kUid, .container = "main", .device = "GPU-0a"}));
-  EXPECT_THAT(matter_of(notices, "Pod").event.note, HasSubstr("is to be evicted"));
+  EXPECT_THAT(standing_event_of(notices, "Pod").event.note, HasSubstr("is to be evicted"));
 
   auto foreign = finding();
   foreign.kind = Finding::Kind::kNoGrant;
@@ -120,8 +120,8 @@ TEST(FindingNotices, EvictedByThePolicyOfItsResourceOrOfTheDevice) {
   const auto granted = describe({foreign}, policy);
   ASSERT_THAT(granted.evictions, SizeIs(1));
   EXPECT_EQ(granted.evictions[0].reason, cluster::EvictionRequest::Reason::kNoGrant);
-  EXPECT_EQ(matter_of(granted, "Pod").event.reason, "DeviceNotGranted");
-  EXPECT_THAT(matter_of(granted, "Pod").event.note, HasSubstr("NVIDIA_VISIBLE_DEVICES"));
+  EXPECT_EQ(standing_event_of(granted, "Pod").event.reason, "DeviceNotGranted");
+  EXPECT_THAT(standing_event_of(granted, "Pod").event.note, HasSubstr("NVIDIA_VISIBLE_DEVICES"));
 
   EXPECT_THAT(describe({finding()}, {{"nvidia.com/other"}, {"GPU-0a"}}).evictions, IsEmpty());
   foreign.device = "GPU-0b";
@@ -133,8 +133,9 @@ TEST(FindingNotices, WhoTellsLessThanItUsesIsChargedAndNotEvicted) {
   liar.kind = Finding::Kind::kUnderReported;
   const auto notices = describe({liar}, {{"nvidia.com/gpu.shared"}, {"GPU-0a"}});
   EXPECT_THAT(notices.evictions, IsEmpty());
-  EXPECT_EQ(matter_of(notices, "Pod").event.reason, "UnderReportedUse");
-  EXPECT_THAT(matter_of(notices, "Pod").event.note, HasSubstr("more than it tells the limiter"));
+  EXPECT_EQ(standing_event_of(notices, "Pod").event.reason, "UnderReportedUse");
+  EXPECT_THAT(standing_event_of(notices, "Pod").event.note,
+              HasSubstr("more than it tells the limiter"));
 }
 
 TEST(FindingNotices, PolicyIsReadFromTheOffer) {
@@ -159,16 +160,18 @@ TEST(FindingNotices, AnImagesPreloadFileNamesPodContainerAndLibraryAndEvictsNobo
   covered.preload = "/opt/lib/libfoo.so libbar.so\x1b[2J";
   const EvictPolicy policy{{"nvidia.com/gpu.shared"}, {"GPU-0a"}};
   const auto notices = describe({covered}, policy);
-  const auto& event = matter_of(notices, "Pod").event;
+  const auto& event = standing_event_of(notices, "Pod").event;
   EXPECT_EQ(event.reason, "ImagePreloadCovered");
   EXPECT_THAT(event.note,
               HasSubstr("container main: /opt/lib/libfoo.so libbar.so?[2J is not preloaded"));
   EXPECT_THAT(event.note, HasSubstr("/etc/ld.so.preload"));
   EXPECT_THAT(event.note, HasSubstr("LD_PRELOAD"));
-  EXPECT_THAT(matter_of(notices, "Node").event.note, HasSubstr("Pod shop/train: container main"));
+  EXPECT_THAT(standing_event_of(notices, "Node").event.note,
+              HasSubstr("Pod shop/train: container main"));
   EXPECT_THAT(notices.evictions, IsEmpty());
   covered.preload = std::string(512, 'x');
-  EXPECT_LT(matter_of(describe({covered}), "Node").event.note.size(), 1024U) << "an Event's most";
+  EXPECT_LT(standing_event_of(describe({covered}), "Node").event.note.size(), 1024U)
+      << "an Event's most";
 }
 
 TEST(FindingNotices, AChangedKernelLimitIsCountedEachTime) {
@@ -177,14 +180,15 @@ TEST(FindingNotices, AChangedKernelLimitIsCountedEachTime) {
   changed.name.clear();
   changed.cgroup = "/sys/fs/cgroup" + changed.cgroup;
   const auto notices = describe({changed});
-  EXPECT_EQ(matter_of(notices, "Pod").event.reason, "KernelLimitChanged");
-  EXPECT_THAT(matter_of(notices, "Pod").event.note,
+  EXPECT_EQ(standing_event_of(notices, "Pod").event.reason, "KernelLimitChanged");
+  EXPECT_THAT(standing_event_of(notices, "Pod").event.note,
               HasSubstr("container main: the kernel's limit of its memory of GPU-0a was changed"));
   EXPECT_THAT(notices.evictions, IsEmpty());
   auto later = changed;
   later.since += std::chrono::seconds(7);
-  EXPECT_NE(matter_of(describe({later}), "Pod").instances, matter_of(notices, "Pod").instances);
+  EXPECT_NE(standing_event_of(describe({later}), "Pod").instances,
+            standing_event_of(notices, "Pod").instances);
 }
 
 }  // namespace
-}  // namespace tranche::agent
+}  // namespace tranche::agent::finding_notices_test

@@ -40,7 +40,7 @@ void FindingReporter::look(const cluster::Call& call) {
     notices = describe_findings(status_, pods.value_or(std::vector<cluster::Pod>()), policy,
                                 node_.name());
   }
-  events_.tell(notices.matters, call);
+  events_.tell(notices.standing, call);
   ask(std::move(notices.evictions), call);
 }
 

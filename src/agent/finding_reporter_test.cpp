@@ -12,7 +12,7 @@
 #include "support/temp_dir.h"
 #include "support/wait.h"
 
-namespace tranche::agent {
+namespace tranche::agent::finding_reporter_test {
 namespace {
 
 using nlohmann::json;
@@ -25,7 +25,7 @@ class FindingReporterTest : public testing::Test {
   FindingReporterTest() {
     objects_.put(cluster::kNode, R"({"metadata":{"name":"n1","labels":{"a":"b"}}})");
     put_pod("n1");
-    node_.emplace(objects_, "n1", bell_, log_.log(), kQuick);
+    node_.emplace(objects_, "n1", notifier_, log_.log(), kQuick);
     EXPECT_TRUE(test::eventually([&] { return node_->synced(); }));
     restart(true);
     beat();
@@ -96,7 +96,7 @@ class FindingReporterTest : public testing::Test {
   test::FakeObjects objects_;
   test::FakeClock clock_;
   test::LogRecorder log_;
-  Bell bell_;
+  ChangeNotifier notifier_;
   std::string uid_;
   std::optional<NodeView> node_;
   std::optional<PodsOfNode> pods_;
@@ -203,4 +203,4 @@ TEST_F(FindingReporterTest, ARefusedRequestIsLoggedOnceAndTriedAgainLater) {
 }
 
 }  // namespace
-}  // namespace tranche::agent
+}  // namespace tranche::agent::finding_reporter_test

@@ -14,7 +14,7 @@ namespace {
 // How soon a start that waits looks again whether the API server has failed to answer.
 constexpr std::chrono::milliseconds kLook{250};
 
-// Waits for a signal, a ring of the bell, or a moment.
+// Waits for a signal, a notification, or a moment.
 void wait(int signals, int mailbox) {
   std::array<pollfd, 2> fds{{{.fd = signals, .events = POLLIN, .revents = 0},
                              {.fd = mailbox, .events = POLLIN, .revents = 0}}};
@@ -59,9 +59,9 @@ std::optional<config::Loaded> wait_for_config(const FirstConfig& from, int signa
 
 Result<std::optional<config::Loaded>> first_config(const FirstConfig& from, int signals) {
   ASSIGN_OR_RETURN(const auto mailbox, Mailbox::open());
-  from.bell.listen([&] { mailbox->post([] {}); });
+  from.notifier.listen([&] { mailbox->post([] {}); });
   auto config = wait_for_config(from, signals, *mailbox);
-  from.bell.listen({});
+  from.notifier.listen({});
   return config;
 }
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <optional>
 
-#include "agent/bell.h"
+#include "agent/change_notifier.h"
 #include "agent/config_source.h"
 #include "agent/node_reporter.h"
 #include "agent/status_file.h"
@@ -15,7 +15,7 @@ namespace tranche::agent {
 
 struct FirstConfig {
   ConfigSource& source;
-  Bell& bell;  // rung when `source` may say something new
+  ChangeNotifier& notifier;  // notified when `source` may say something new
   std::function<void(const ConfigReport&)> report;
   StatusFile& status;
   const Log& log;

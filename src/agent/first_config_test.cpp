@@ -14,7 +14,7 @@
 #include "support/temp_dir.h"
 #include "support/wait.h"
 
-namespace tranche::agent {
+namespace tranche::agent::first_config_test {
 namespace {
 
 // Gives what the test says.
@@ -52,7 +52,7 @@ class FirstConfigTest : public testing::Test {
   void start() {
     thread_ = std::jthread([this] {
       result_ = first_config({.source = source_,
-                              .bell = bell_,
+                              .notifier = notifier_,
                               .report = [this](const ConfigReport& report) { report_ = report; },
                               .status = status_,
                               .log = log_.log()},
@@ -78,7 +78,7 @@ class FirstConfigTest : public testing::Test {
   test::TempDir dir_;
   SystemClock clock_;
   test::LogRecorder log_;
-  Bell bell_;
+  ChangeNotifier notifier_;
   Source source_;
   StatusFile status_{dir_.path(), "h", clock_};
   std::array<int, 2> signals_{};
@@ -92,10 +92,10 @@ TEST_F(FirstConfigTest, WaitsForWhatIsNotKnownYetAndSaysSoOnce) {
   source_.set(Error{Code::kUnavailable, "the API server has not answered yet"});
   start();
   ASSERT_TRUE(says("has not answered yet; no GPU is advertised until there is a configuration"));
-  bell_.ring();
+  notifier_.notify();
   EXPECT_FALSE(read_status(dir_.path(), "h", std::chrono::seconds(60), clock_)->ready);
   source_.set(std::nullopt);
-  bell_.ring();
+  notifier_.notify();
   EXPECT_EQ(outcome(), "now");
   EXPECT_EQ(report_, ConfigReport()) << "what is not known is no refusal";
 }
@@ -135,4 +135,4 @@ TEST_F(FirstConfigTest, WhereSomeoneElseServesNothingIsAdvertised) {
 }
 
 }  // namespace
-}  // namespace tranche::agent
+}  // namespace tranche::agent::first_config_test

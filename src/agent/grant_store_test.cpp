@@ -8,7 +8,7 @@
 #include "support/log_recorder.h"
 #include "support/temp_dir.h"
 
-namespace tranche::agent {
+namespace tranche::agent::grant_store_test {
 namespace {
 
 offer::Grant grant_of(std::vector<std::string> ids,
@@ -167,4 +167,4 @@ TEST(GrantStore, AFolderThatCannotBeMadeIsAnError) {
 }
 
 }  // namespace
-}  // namespace tranche::agent
+}  // namespace tranche::agent::grant_store_test

@@ -28,9 +28,9 @@ class LabelSink {
 // A NodeFeature object: node feature discovery's master puts the labels on the Node.
 class NodeFeatureLabels final : public LabelSink {
  public:
-  // The references outlive it; `changed` is rung when the object changes.
-  NodeFeatureLabels(cluster::Objects& objects, NodeFeatureWriter::Options options, Bell& changed,
-                    const Log& log, Retrier::Backoff backoff = {});
+  // The references outlive it; `changed` is notified when the object changes.
+  NodeFeatureLabels(cluster::Objects& objects, NodeFeatureWriter::Options options,
+                    ChangeNotifier& changed, const Log& log, Retrier::Backoff backoff = {});
 
   void write(const labels::Labels& labels) override;
   std::string place() const override { return writer_.place(); }

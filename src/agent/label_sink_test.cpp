@@ -10,7 +10,7 @@
 #include "support/log_recorder.h"
 #include "support/wait.h"
 
-namespace tranche::agent {
+namespace tranche::agent::label_sink_test {
 namespace {
 
 using nlohmann::json;
@@ -38,7 +38,7 @@ class LabelSinkTest : public testing::Test {
 
   test::FakeObjects objects_;
   test::LogRecorder log_;
-  Bell bell_;
+  ChangeNotifier notifier_;
 };
 
 class NodeFeatureLabelsTest : public LabelSinkTest {
@@ -46,7 +46,7 @@ class NodeFeatureLabelsTest : public LabelSinkTest {
   void open(Retrier::Backoff backoff = kQuick) {
     sink_.emplace(objects_,
                   NodeFeatureWriter::Options{.ns = "gpu", .node_name = "n1", .pod_name = "p"},
-                  bell_, log_.log(), backoff);
+                  notifier_, log_.log(), backoff);
   }
   bool written(const labels::Labels& labels) {
     return test::eventually([&] {
@@ -113,7 +113,7 @@ class NodeLabelsTest : public LabelSinkTest {
  protected:
   void open(const json& labels, Retrier::Backoff backoff = kQuick) {
     objects_.put(cluster::kNode, json{{"metadata", {{"name", "n1"}, {"labels", labels}}}}.dump());
-    node_.emplace(objects_, "n1", bell_, log_.log(),
+    node_.emplace(objects_, "n1", notifier_, log_.log(),
                   cluster::WatchCache::Backoff{milliseconds(1), milliseconds(4)});
     ASSERT_TRUE(test::eventually([&] { return node_->node().has_value(); }));
     sink_.emplace(objects_, *node_, log_.log(), backoff);
@@ -228,4 +228,4 @@ TEST_F(NodeLabelsTest, NothingIsSentWhenNothingDiffers) {
 }
 
 }  // namespace
-}  // namespace tranche::agent
+}  // namespace tranche::agent::label_sink_test

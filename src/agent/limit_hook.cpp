@@ -8,12 +8,12 @@ namespace tranche::agent {
 namespace {
 
 constexpr std::string_view kProgram = "tranche-limit-hook";
-constexpr std::size_t kLargest = std::size_t{64} << 20U;
+constexpr std::size_t kLargestHook = std::size_t{64} << 20U;
 
 // A program that runs is replaced, never written to.
 Result<void> put(const FsRoot& fs, const std::filesystem::path& path, const std::string& content,
                  unsigned mode) {
-  if (const auto now = fs.read(path, kLargest); now && *now == content) return {};
+  if (const auto now = fs.read(path, kLargestHook); now && *now == content) return {};
   TRY(fs.make_directories(path.parent_path()));
   return fs.write_atomic(path, content, mode, true);
 }
@@ -23,7 +23,7 @@ Result<void> put(const FsRoot& fs, const std::filesystem::path& path, const std:
 Result<void> LimitHook::install() {
   const auto program = options_.state_dir / "hook" / kProgram;
   if (installed_.empty() || !fs_.exists(program)) {
-    auto content = fs_.read(options_.source, kLargest);
+    auto content = fs_.read(options_.source, kLargestHook);
     if (content && content->empty()) {
       content =
           fail(Code::kFailedPrecondition, fmt::format("{} is empty", options_.source.string()));

@@ -4,7 +4,7 @@
 // container is restarted, and a container whose device no specification has does not start, so both
 // stay as long as a grant names the device.
 //
-// Used under LimitKeeper's lock.
+// Used under TenantManager's lock.
 
 #include <filesystem>
 #include <string>

@@ -12,14 +12,14 @@ namespace {
 
 constexpr std::string_view kLibrary = "libtranche-limit.so";
 constexpr std::string_view kPreload = "ld.so.preload";
-constexpr std::size_t kLargest = std::size_t{64} << 20U;
+constexpr std::size_t kLargestLibrary = std::size_t{64} << 20U;
 
 std::string preload_text() { return fmt::format("{}\n", offer::kLibraryMount); }
 
 // A file that containers have mounted is never written to, only replaced, and only when it differs.
-Result<void> put(const FsRoot& fs, const std::filesystem::path& path, const std::string& content,
-                 unsigned mode) {
-  if (const auto now = fs.read(path, kLargest); now && *now == content) return {};
+Result<void> put_file(const FsRoot& fs, const std::filesystem::path& path,
+                      const std::string& content, unsigned mode) {
+  if (const auto now = fs.read(path, kLargestLibrary); now && *now == content) return {};
   return fs.write_atomic(path, content, mode, true);
 }
 
@@ -29,7 +29,7 @@ Result<LimitLibrary::Installed> LimitLibrary::install() {
   if (installed_ && fs_.exists(installed_->library) && fs_.exists(installed_->preload)) {
     return *installed_;
   }
-  auto content = fs_.read(source_, kLargest);
+  auto content = fs_.read(source_, kLargestLibrary);
   if (!content) return std::unexpected(std::move(content).error());
   if (content->empty()) {
     return fail(Code::kFailedPrecondition, fmt::format("{} is empty", source_.string()));
@@ -37,8 +37,8 @@ Result<LimitLibrary::Installed> LimitLibrary::install() {
   const auto name = fmt::format("{:016x}", checksum(preload_text() + *content));
   const auto folder = dir_ / name;
   TRY(fs_.make_directories(folder));
-  TRY(put(fs_, folder / kLibrary, *content, 0755));
-  TRY(put(fs_, folder / kPreload, preload_text(), 0644));
+  TRY(put_file(fs_, folder / kLibrary, *content, 0755));
+  TRY(put_file(fs_, folder / kPreload, preload_text(), 0644));
   installed_ = {.library = (folder / kLibrary).string(), .preload = (folder / kPreload).string()};
   return *installed_;
 }

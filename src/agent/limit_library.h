@@ -4,7 +4,7 @@
 // release's library lies in a folder named by its content, <dir>/<hash>/, with the preload file
 // that names it; a folder goes when no grant mounts from it any more.
 //
-// Used under LimitKeeper's lock.
+// Used under TenantManager's lock.
 
 #include <filesystem>
 #include <optional>

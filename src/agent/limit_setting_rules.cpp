@@ -18,7 +18,7 @@ struct Values {
   std::optional<limit::Class> priority;
 };
 
-std::unexpected<Error> refuse(std::string_view what, std::string_view remedy) {
+std::unexpected<Error> refuse_setting(std::string_view what, std::string_view remedy) {
   return fail(Code::kInvalidArgument, std::string(what), std::string(remedy));
 }
 
@@ -27,22 +27,22 @@ Result<Values> read(const LimitSetting& setting) {
   if (!setting.memory.empty()) {
     ASSIGN_OR_RETURN(values.memory, config::parse_memory_limit(setting.memory));
     if (std::holds_alternative<config::EqualPart>(*values.memory)) {
-      return refuse("memory: equal is what the configuration promises",
-                    "write a quantity, a percentage of the device, or none");
+      return refuse_setting("memory: equal is what the configuration promises",
+                            "write a quantity, a percentage of the device, or none");
     }
   }
   if (!setting.compute.empty()) {
     ASSIGN_OR_RETURN(values.compute, config::parse_compute_limit(setting.compute));
     if (std::holds_alternative<config::EqualPart>(*values.compute)) {
-      return refuse("compute: equal is what the configuration promises",
-                    "write a percentage of the device's time, or none");
+      return refuse_setting("compute: equal is what the configuration promises",
+                            "write a percentage of the device's time, or none");
     }
   }
   if (!setting.priority.empty()) {
     values.priority = limit::class_from(setting.priority);
     if (!values.priority) {
-      return refuse(fmt::format("class: '{}' is none", setting.priority),
-                    "write latency-critical, normal or best-effort");
+      return refuse_setting(fmt::format("class: '{}' is none", setting.priority),
+                            "write latency-critical, normal or best-effort");
     }
   }
   return values;
@@ -86,13 +86,13 @@ std::string percent(const std::optional<std::uint32_t>& permille) {
 
 // Of whoever may not raise.
 Result<void> check_lowers(const limit::DeviceLimits& before, const limit::DeviceLimits& after) {
-  constexpr auto kRemedy = "ask the operator: tranche limit set";
+  constexpr auto kAnnotationRemedy = "ask the operator: tranche limit set";
   if (before.memory_bytes && (!after.memory_bytes || *after.memory_bytes > *before.memory_bytes)) {
     return fail(Code::kPermission,
                 fmt::format("memory: {} is more than the {} of the configuration, and a Pod's "
                             "annotation only lowers",
                             mib(after.memory_bytes), mib(before.memory_bytes)),
-                kRemedy);
+                kAnnotationRemedy);
   }
   if (before.permille ? !after.permille || *after.permille > *before.permille
                       : after.weight > before.weight) {
@@ -100,7 +100,7 @@ Result<void> check_lowers(const limit::DeviceLimits& before, const limit::Device
                 fmt::format("compute: {} is more than the {} of the configuration, and a Pod's "
                             "annotation only lowers",
                             percent(after.permille), percent(before.permille)),
-                kRemedy);
+                kAnnotationRemedy);
   }
   return {};
 }
@@ -155,7 +155,7 @@ Result<limit::TenantLimits> with_setting(const limit::TenantLimits& promised,
   }
   const auto& rules = resource.limits->rules;
   if (values.priority && rules.policy != config::SharePolicy::kPriority) {
-    return refuse(
+    return refuse_setting(
         "class: classes count with policy priority only, and this resource's is timeSlice",
         "set policy: priority in the configuration");
   }

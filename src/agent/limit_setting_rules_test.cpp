@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tranche::agent {
+namespace tranche::agent::limit_setting_rules_test {
 namespace {
 
 using testing::HasSubstr;
@@ -151,4 +151,4 @@ TEST(CheckValues, SaysWhatToWrite) {
 }
 
 }  // namespace
-}  // namespace tranche::agent
+}  // namespace tranche::agent::limit_setting_rules_test

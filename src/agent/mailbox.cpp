@@ -17,20 +17,20 @@ Result<std::unique_ptr<Mailbox>> Mailbox::open() {
 
 Mailbox::~Mailbox() { ::close(fd_); }
 
-void Mailbox::post(Letter letter) {
+void Mailbox::post(Task task) {
   {
     const std::scoped_lock lock(mutex_);
-    letters_.push_back(std::move(letter));
+    tasks_.push_back(std::move(task));
   }
   // The only failure, EAGAIN, means that the counter is full: the loop will wake anyway.
   (void)!::eventfd_write(fd_, 1);
 }
 
-std::vector<Mailbox::Letter> Mailbox::take() {
+std::vector<Mailbox::Task> Mailbox::take() {
   eventfd_t ignored = 0;
   (void)!::eventfd_read(fd_, &ignored);
   const std::scoped_lock lock(mutex_);
-  return std::exchange(letters_, {});
+  return std::exchange(tasks_, {});
 }
 
 }  // namespace tranche::agent

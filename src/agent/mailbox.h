@@ -13,24 +13,24 @@ namespace tranche::agent {
 class Mailbox {
  public:
   // What the loop is to do, run on the loop's own thread.
-  using Letter = std::function<void()>;
+  using Task = std::function<void()>;
 
   static Result<std::unique_ptr<Mailbox>> open();
   ~Mailbox();
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
-  void post(Letter letter);
-  // Readable while letters wait.
+  void post(Task task);
+  // Readable while tasks wait.
   int fd() const { return fd_; }
-  // All letters that wait, in order; clears the descriptor.
-  std::vector<Letter> take();
+  // All tasks that wait, in order; clears the descriptor.
+  std::vector<Task> take();
 
  private:
   explicit Mailbox(int fd) : fd_(fd) {}
   int fd_;
   std::mutex mutex_;
-  std::vector<Letter> letters_;
+  std::vector<Task> tasks_;
 };
 
 }  // namespace tranche::agent

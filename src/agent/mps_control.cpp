@@ -16,7 +16,7 @@
 #include "agent/config_source.h"
 #include "agent/first_config.h"
 #include "agent/mailbox.h"
-#include "agent/mps_mark.h"
+#include "agent/mps_ready_file.h"
 #include "agent/mps_rules.h"
 #include "agent/mps_supervisor.h"
 #include "agent/node_lock.h"
@@ -121,7 +121,7 @@ class MpsControl {
     end_left_behind();
     ASSIGN_OR_RETURN(mailbox_, Mailbox::open());
     if (cluster_ != nullptr) {
-      cluster_->bell().listen([this] { mailbox_->post([this] { on_config_change(); }); });
+      cluster_->notifier().listen([this] { mailbox_->post([this] { on_config_change(); }); });
     }
     if (auto paths = source_.watch_paths(); !paths.empty()) {
       ASSIGN_OR_RETURN(watch_, Watch::open(std::move(paths)));
@@ -136,7 +136,7 @@ class MpsControl {
     on_config_change();
     read_machine();
     loop(signals, children);
-    if (cluster_ != nullptr) cluster_->bell().listen({});
+    if (cluster_ != nullptr) cluster_->notifier().listen({});
     log_.info("ending the MPS control daemons");
     supervisor_.reset();
     log_.info("stopped");
@@ -175,7 +175,7 @@ class MpsControl {
       while (next_signal(children) != 0) {
       }
       if (bury_orphans()) supervisor_->suspect(SteadyClock::now());
-      for (const auto& letter : mailbox_->take()) letter();
+      for (const auto& task : mailbox_->take()) task();
       if (watch_ && watch_->drain()) on_config_change();
       if (read_at_ <= SteadyClock::now()) read_machine();
       supervisor_->tick(SteadyClock::now());
@@ -299,23 +299,23 @@ Result<std::unique_ptr<NodeLock>> take_lock(const config::AgentOptions& options,
   });
 }
 
-Result<void> run_with_files(const config::Sources& sources, const config::AgentOptions& options,
-                            int signals, int children, const Log& log) {
+Result<void> control_with_files(const config::Sources& sources, const config::AgentOptions& options,
+                                int signals, int children, const Log& log) {
   FileSource source(sources, options.config_file, options.config_name);
   ASSIGN_OR_RETURN(auto loaded, source.read());
   MpsControl control(options, source, std::move(loaded), sources.environment, nullptr, log);
   return control.run(signals, children);
 }
 
-Result<void> run_on_cluster(const config::Sources& sources, const config::AgentOptions& options,
-                            int signals, int children, const Log& log) {
+Result<void> control_on_cluster(const config::Sources& sources, const config::AgentOptions& options,
+                                int signals, int children, const Log& log) {
   const SystemClock clock;
   ASSIGN_OR_RETURN(const auto cluster, ClusterParts::open(sources, options, clock, log));
   TRY(FsRoot().make_directories(options.state_dir));
   std::optional<StatusFile> status(std::in_place, options.state_dir, host_name(), clock);
   // What becomes of the configuration is the agent's to report.
   ASSIGN_OR_RETURN(auto first, first_config({.source = *cluster->source(),
-                                             .bell = cluster->bell(),
+                                             .notifier = cluster->notifier(),
                                              .report = [](const ConfigReport&) {},
                                              .status = *status,
                                              .log = log},
@@ -349,7 +349,7 @@ int run_mps_control(const config::Sources& given) {
     return 1;
   }
   const auto lock = take_lock(*options, *signals, log);
-  const auto run_it = options->node_config ? run_on_cluster : run_with_files;
+  const auto run_it = options->node_config ? control_on_cluster : control_with_files;
   Result<void> result;
   if (!lock) {
     result = std::unexpected(lock.error());

@@ -20,7 +20,7 @@
 namespace tranche::agent {
 namespace {
 
-constexpr const char* kProgram = "nvidia-cuda-mps-control";
+constexpr const char* kDaemonProgram = "nvidia-cuda-mps-control";
 constexpr const char* kPidFile = "nvidia-cuda-mps-control.pid";
 constexpr const char* kControlLog = "control.log";
 constexpr const char* kConfigFile = "config.toml";  // of protocol 3, in the log folder
@@ -91,7 +91,7 @@ Result<void> MpsDaemon::begin() {
   std::vector<std::string> gpus;
   gpus.reserve(daemon_.devices.size());
   for (const auto& device : daemon_.devices) gpus.push_back(device.uuid);
-  ASSIGN_OR_RETURN(auto mark, MpsMark::put(paths_.started, gpus, service_));
+  ASSIGN_OR_RETURN(auto mark, MpsReadyFile::put(paths_.started, gpus, service_));
   started_.emplace(std::move(mark));
   return {};
 }
@@ -132,7 +132,7 @@ Result<void> MpsDaemon::make_partitions() {
     if (!total) {
       return fail(Code::kUnavailable,
                   fmt::format("{} does not tell how many chunks of multiprocessors {} has: {}",
-                              kProgram, device.uuid, words(listed)),
+                              kDaemonProgram, device.uuid, words(listed)),
                   "without tranche.mps.smPartitions it need not");
     }
     ASSIGN_OR_RETURN(const int each, mps::chunks_each(daemon_, device, *total));
@@ -140,8 +140,8 @@ Result<void> MpsDaemon::make_partitions() {
       ASSIGN_OR_RETURN(const auto said, order(mps::add_partition(daemon_, device, replica, each)));
       auto partition = mps::partition_of(said, device.uuid);
       if (!partition) {
-        return fail(Code::kUnavailable, fmt::format("{} tells no SM partition of {}: {}", kProgram,
-                                                    device.uuid, words(said)));
+        return fail(Code::kUnavailable, fmt::format("{} tells no SM partition of {}: {}",
+                                                    kDaemonProgram, device.uuid, words(said)));
       }
       service_.partitions[offer::replica_id(device.uuid, replica)] = *std::move(partition);
     }
@@ -185,9 +185,10 @@ Result<std::string> MpsDaemon::order(const mps::Order& order) const {
       order.arguments.empty() ? order.input : fmt::format("{}", fmt::join(order.arguments, " "));
   ASSIGN_OR_RETURN(const auto end, tools_.control(order.arguments, environment_, order.input));
   if (end.code == 0) return end.output;
-  return fail(Code::kUnavailable,
-              fmt::format("{} {}: exit code {}: {}", kProgram, shown, end.code, words(end.output)),
-              fmt::format("see {}", (paths_.log / kControlLog).string()));
+  return fail(
+      Code::kUnavailable,
+      fmt::format("{} {}: exit code {}: {}", kDaemonProgram, shown, end.code, words(end.output)),
+      fmt::format("see {}", (paths_.log / kControlLog).string()));
 }
 
 Result<void> MpsDaemon::ask() const {
@@ -200,8 +201,8 @@ Result<void> MpsDaemon::ask() const {
   ASSIGN_OR_RETURN(const auto answer, command(mps::kQuestion));
   const bool number = std::ranges::any_of(answer, [](char c) { return c >= '0' && c <= '9'; });
   if (number) return {};
-  return fail(Code::kUnavailable,
-              fmt::format("{}: {} is answered by '{}'", kProgram, mps::kQuestion, words(answer)));
+  return fail(Code::kUnavailable, fmt::format("{}: {} is answered by '{}'", kDaemonProgram,
+                                              mps::kQuestion, words(answer)));
 }
 
 Result<void> MpsDaemon::retune(mps::Daemon wanted) {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/mps_mark.h"
+#include "agent/mps_ready_file.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "gpu/control.h"
@@ -81,7 +81,7 @@ class MpsDaemon {
   mps::Paths paths_;
   std::map<std::string, std::string> environment_;
   offer::MpsService service_;
-  std::optional<MpsMark> started_;
+  std::optional<MpsReadyFile> started_;
   bool runs_ = false;
   std::uintmax_t log_read_ = 0;
 };

@@ -7,7 +7,7 @@
 #include "support/log_recorder.h"
 #include "support/temp_dir.h"
 
-namespace tranche::agent {
+namespace tranche::agent::mps_rules_test {
 namespace {
 
 using config::EqualChunks;
@@ -99,4 +99,4 @@ TEST_F(Rules, StayOpenUntilThereIsAProgram) {
 }
 
 }  // namespace
-}  // namespace tranche::agent
+}  // namespace tranche::agent::mps_rules_test

@@ -9,7 +9,7 @@
 namespace tranche::agent {
 namespace {
 
-std::string describe(const mps::Daemon& daemon) {
+std::string described(const mps::Daemon& daemon) {
   std::string memory;
   for (const auto& device : daemon.devices) {
     if (!memory.empty()) memory += ", ";
@@ -124,7 +124,7 @@ void MpsSupervisor::start(Entry& entry, TimePoint now) {
   entry.daemon = *std::move(daemon);
   entry.due = now + options_.ask_interval;
   tools_.log.info(fmt::format("the MPS control daemon of {} serves: {} for each client process{}",
-                              entry.wanted.resource.value, describe(entry.wanted),
+                              entry.wanted.resource.value, described(entry.wanted),
                               describe_service(*entry.daemon)));
 }
 
@@ -149,7 +149,7 @@ void MpsSupervisor::retune(Entry& entry, const mps::Daemon& wanted, TimePoint no
   tools_.log.info(
       fmt::format("the MPS control daemon of {} has new limits, for clients that begin "
                   "from now on: {} for each",
-                  wanted.resource.value, describe(wanted)));
+                  wanted.resource.value, described(wanted)));
 }
 
 // At once, unless it is not the first time in a row.

@@ -7,11 +7,11 @@
 
 #include <set>
 
-#include "agent/mps_mark.h"
+#include "agent/mps_ready_file.h"
 #include "support/log_recorder.h"
 #include "support/temp_dir.h"
 
-namespace tranche::agent {
+namespace tranche::agent::mps_supervisor_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -311,4 +311,4 @@ TEST_F(Supervisor, EndsWhatNobodySupervisesBeforeItStarts) {
 }
 
 }  // namespace
-}  // namespace tranche::agent
+}  // namespace tranche::agent::mps_supervisor_test

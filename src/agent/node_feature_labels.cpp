@@ -6,7 +6,8 @@
 namespace tranche::agent {
 
 NodeFeatureLabels::NodeFeatureLabels(cluster::Objects& objects, NodeFeatureWriter::Options options,
-                                     Bell& changed, const Log& log, Retrier::Backoff backoff)
+                                     ChangeNotifier& changed, const Log& log,
+                                     Retrier::Backoff backoff)
     : writer_(objects, std::move(options), log),
       log_(log),
       retrier_(log, backoff),
@@ -17,7 +18,7 @@ NodeFeatureLabels::NodeFeatureLabels(cluster::Objects& objects, NodeFeatureWrite
                          .field_selector = "metadata.name=" + writer_.key().name},
            .kind_may_be_missing = true,
            .backoff = {backoff.first, backoff.longest}},
-          [&changed](const cluster::CacheChange&) { changed.ring(); }, log) {}
+          [&changed](const cluster::CacheChange&) { changed.notify(); }, log) {}
 
 void NodeFeatureLabels::write(const labels::Labels& labels) {
   if (const auto object = cache_.find(writer_.key()); object && writer_.says(*object, labels)) {

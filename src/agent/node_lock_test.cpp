@@ -4,7 +4,7 @@
 
 #include "support/temp_dir.h"
 
-namespace tranche::agent {
+namespace tranche::agent::node_lock_test {
 namespace {
 
 TEST(NodeLock, OneAtATime) {
@@ -62,4 +62,4 @@ TEST(NodeLock, AnybodyCanAskWhetherItIsHeld) {
 }
 
 }  // namespace
-}  // namespace tranche::agent
+}  // namespace tranche::agent::node_lock_test

@@ -11,7 +11,7 @@
 #include "support/log_recorder.h"
 #include "support/wait.h"
 
-namespace tranche::agent {
+namespace tranche::agent::node_reporter_test {
 namespace {
 
 using nlohmann::json;
@@ -22,7 +22,7 @@ class NodeReporterTest : public testing::Test {
   NodeReporterTest() {
     objects_.put(cluster::kNode, R"({"metadata":{"name":"n1"},"status":{"conditions":[
         {"type":"Ready","status":"True","reason":"KubeletReady","message":"fine"}]}})");
-    node_.emplace(objects_, "n1", bell_, log_.log(),
+    node_.emplace(objects_, "n1", notifier_, log_.log(),
                   cluster::WatchCache::Backoff{milliseconds(1), milliseconds(4)});
     open({milliseconds(1), milliseconds(4)});
   }
@@ -57,7 +57,7 @@ class NodeReporterTest : public testing::Test {
   test::FakeObjects objects_;
   test::FakeClock clock_;
   test::LogRecorder log_;
-  Bell bell_;
+  ChangeNotifier notifier_;
   std::optional<NodeView> node_;
   std::optional<NodeReporter> reporter_;
 };
@@ -160,4 +160,4 @@ TEST_F(NodeReporterTest, WithoutTheRightToRecordEventsTheConditionIsWritten) {
 }
 
 }  // namespace
-}  // namespace tranche::agent
+}  // namespace tranche::agent::node_reporter_test

@@ -4,15 +4,15 @@
 
 namespace tranche::agent {
 
-NodeView::NodeView(cluster::Objects& objects, std::string name, Bell& changed, const Log& log,
-                   cluster::WatchCache::Backoff backoff)
+NodeView::NodeView(cluster::Objects& objects, std::string name, ChangeNotifier& changed,
+                   const Log& log, cluster::WatchCache::Backoff backoff)
     : name_(std::move(name)),
       cache_(
           objects,
           {.kind = cluster::kNode,
            .selection = {.field_selector = "metadata.name=" + name_},
            .backoff = backoff},
-          [&changed](const cluster::CacheChange&) { changed.ring(); }, log) {}
+          [&changed](const cluster::CacheChange&) { changed.notify(); }, log) {}
 
 std::optional<cluster::Node> NodeView::node() const {
   const auto object = cache_.find({.ns = "", .name = name_});

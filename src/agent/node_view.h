@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "agent/bell.h"
+#include "agent/change_notifier.h"
 #include "base/log.h"
 #include "cluster/node.h"
 #include "cluster/watch_cache.h"
@@ -13,8 +13,8 @@ namespace tranche::agent {
 
 class NodeView {
  public:
-  // The references outlive it; `changed` is rung after every change.
-  NodeView(cluster::Objects& objects, std::string name, Bell& changed, const Log& log,
+  // The references outlive it; `changed` is notified after every change.
+  NodeView(cluster::Objects& objects, std::string name, ChangeNotifier& changed, const Log& log,
            cluster::WatchCache::Backoff backoff = {});
 
   const std::string& name() const { return name_; }

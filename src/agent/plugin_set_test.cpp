@@ -11,7 +11,7 @@
 #include "support/temp_dir.h"
 #include "support/wait.h"
 
-namespace tranche::agent {
+namespace tranche::agent::plugin_set_test {
 namespace {
 
 using testing::ElementsAre;
@@ -166,4 +166,4 @@ TEST_F(PluginSetTest, DoesNotRobAnotherPlugin) {
 }
 
 }  // namespace
-}  // namespace tranche::agent
+}  // namespace tranche::agent::plugin_set_test

@@ -8,7 +8,7 @@
 #include "support/log_recorder.h"
 #include "support/wait.h"
 
-namespace tranche::agent {
+namespace tranche::agent::registrar_test {
 namespace {
 
 constexpr Retrier::Backoff kQuick{std::chrono::milliseconds(1), std::chrono::milliseconds(4)};
@@ -106,4 +106,4 @@ TEST(Registrar, StopsWhileItWaits) {
 }
 
 }  // namespace
-}  // namespace tranche::agent
+}  // namespace tranche::agent::registrar_test

@@ -5,7 +5,7 @@
 
 #include "offer/mps.h"
 
-namespace tranche::agent {
+namespace tranche::agent::report_test {
 namespace {
 
 using testing::ElementsAre;
@@ -176,4 +176,4 @@ TEST(DescribeStaleMps, TheDefaultNamespaceIsAlwaysThere) {
 }
 
 }  // namespace
-}  // namespace tranche::agent
+}  // namespace tranche::agent::report_test

@@ -90,7 +90,7 @@ Result<void> run(const config::Sources& sources, const config::AgentOptions& opt
                      .clock = clock,
                      .log = log};
   if (cluster != nullptr) {
-    ports.bell = &cluster->bell();
+    ports.notifier = &cluster->notifier();
     ports.labels = cluster->labels();
     ports.report = [cluster](const ConfigReport& report) { cluster->report(report); };
     ports.tell = [cluster](const NodeNotice& notice) { cluster->tell(notice); };
@@ -136,7 +136,7 @@ int run_on_cluster(const config::Sources& sources, const config::AgentOptions& o
   std::optional<StatusFile> status(std::in_place, options.state_dir, host_name(), clock);
   auto first =
       first_config({.source = *(*cluster)->source(),
-                    .bell = (*cluster)->bell(),
+                    .notifier = (*cluster)->notifier(),
                     .report = [&](const ConfigReport& report) { (*cluster)->report(report); },
                     .status = *status,
                     .log = log},

@@ -4,7 +4,7 @@
 
 #include "support/temp_dir.h"
 
-namespace tranche::agent {
+namespace tranche::agent::status_file_test {
 namespace {
 
 using std::chrono::seconds;
@@ -63,4 +63,4 @@ TEST(StatusFile, WritesAnewAfterAMoment) {
 }
 
 }  // namespace
-}  // namespace tranche::agent
+}  // namespace tranche::agent::status_file_test

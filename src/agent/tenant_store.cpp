@@ -8,7 +8,7 @@ namespace {
 using limit::wire::Enforcement;
 
 constexpr std::string_view kSuffix = ".json";
-constexpr std::size_t kLargest = std::size_t{64} << 10U;
+constexpr std::size_t kLargestTenant = std::size_t{64} << 10U;
 
 Enforcement to_wire(config::Enforcement enforcement) {
   switch (enforcement) {
@@ -36,22 +36,22 @@ limit::Class to_class(config::PriorityClass priority) {
   return limit::Class::kNormal;
 }
 
-limit::MemoryBy to_memory_by(offer::Rung rung) {
-  switch (rung) {
-    case offer::Rung::kMig:
+limit::MemoryBy to_memory_by(offer::MemoryEnforcer enforcer) {
+  switch (enforcer) {
+    case offer::MemoryEnforcer::kMig:
       return limit::MemoryBy::kMig;
-    case offer::Rung::kKernel:
+    case offer::MemoryEnforcer::kKernel:
       return limit::MemoryBy::kKernel;
-    case offer::Rung::kMps:
+    case offer::MemoryEnforcer::kMps:
       return limit::MemoryBy::kMps;
-    case offer::Rung::kLimiter:
+    case offer::MemoryEnforcer::kLimiter:
       break;
   }
   return limit::MemoryBy::kLimiter;
 }
 
 // Open to every user of the container: who may connect is who has the mount.
-Result<void> make_folder(const std::filesystem::path& path) {
+Result<void> make_tenant_folder(const std::filesystem::path& path) {
   using std::filesystem::perms;
   std::error_code error;
   std::filesystem::create_directories(path, error);
@@ -68,21 +68,21 @@ Result<void> make_folder(const std::filesystem::path& path) {
 }  // namespace
 
 Result<TenantStore> TenantStore::open(const std::filesystem::path& dir) {
-  TRY(make_folder(dir));
+  TRY(make_tenant_folder(dir));
   return TenantStore(dir);
 }
 
 Result<bool> TenantStore::put(const limit::TenantLimits& limits) {
-  TRY(make_folder(dir_ / limits.id));
+  TRY(make_tenant_folder(dir_ / limits.id));
   const auto file = dir_ / (limits.id + std::string(kSuffix));
   const auto text = limit::encode(limits);
-  if (const auto now = fs_.read(file, kLargest); now && *now == text) return false;
+  if (const auto now = fs_.read(file, kLargestTenant); now && *now == text) return false;
   TRY(fs_.write_atomic(file, text));
   return true;
 }
 
 Result<limit::TenantLimits> TenantStore::get(const std::string& id) const {
-  ASSIGN_OR_RETURN(const auto text, fs_.read(dir_ / (id + std::string(kSuffix)), kLargest));
+  ASSIGN_OR_RETURN(const auto text, fs_.read(dir_ / (id + std::string(kSuffix)), kLargestTenant));
   return limit::decode(text);
 }
 
@@ -122,8 +122,8 @@ Result<limit::TenantLimits> tenant_limits(std::string id, std::string resource,
     limit::DeviceLimits entry{.uuid = device.uuid,
                               .weight = static_cast<std::uint32_t>(device.weight)};
     if (device.memory) entry.memory_bytes = device.memory->value;
-    if (device.memory || device.rung == offer::Rung::kMig) {
-      entry.memory_by = to_memory_by(device.rung);
+    if (device.memory || device.enforcer == offer::MemoryEnforcer::kMig) {
+      entry.memory_by = to_memory_by(device.enforcer);
     }
     if (device.permille) entry.permille = static_cast<std::uint32_t>(*device.permille);
     if (device.borrowing) {

@@ -3,7 +3,7 @@
 // (limits/v1) and is read by the arbiter; <dir>/<id>/ is mounted into the container and holds
 // nothing but the arbiter's socket. Written before Allocate is answered, kept as long as the grant.
 //
-// Used under LimitKeeper's lock.
+// Used under TenantManager's lock.
 
 #include <filesystem>
 #include <string>

@@ -13,7 +13,7 @@
 #include "support/machines.h"
 #include "support/wait.h"
 
-namespace tranche::agent {
+namespace tranche::agent::watches_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -147,4 +147,4 @@ TEST_F(XidWatchTest, WithoutAMachineItWaits) {
 }
 
 }  // namespace
-}  // namespace tranche::agent
+}  // namespace tranche::agent::watches_test

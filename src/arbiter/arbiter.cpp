@@ -59,21 +59,21 @@ Result<std::unique_ptr<Arbiter>> Arbiter::open(const ArbiterOptions& options, co
     ASSIGN_OR_RETURN(
         arbiter->kernel_limits_,
         KernelLimits::open(*limiter, {options.cgroup_root, options.host}, arbiter->poller_, clock,
-                           log, [a = arbiter.get()] { return a->seats(); }));
+                           log, [a = arbiter.get()] { return a->sessions(); }));
     if (arbiter->reconciler_ != nullptr) {
       arbiter->reconciler_->on_stray(
-          [k = arbiter->kernel_limits_.get()](const TenantSeat& seat, const tenant::ProcessId& id) {
-            k->saw(seat, id);
-          });
+          [k = arbiter->kernel_limits_.get()](
+              const TenantSession& session, const tenant::ProcessId& id) { k->saw(session, id); });
     }
   }
-  ASSIGN_OR_RETURN(arbiter->starts_,
-                   Starts::open(
-                       {options.tenants, options.host}, arbiter->poller_, clock, log,
-                       [a = arbiter.get()] { return a->seats(); }, arbiter->kernel_limits_.get()));
-  arbiter->starts_->remember(arbiter->status_file_.before());
+  ASSIGN_OR_RETURN(
+      arbiter->start_gate_,
+      StartGate::open(
+          {options.tenants, options.host}, arbiter->poller_, clock, log,
+          [a = arbiter.get()] { return a->sessions(); }, arbiter->kernel_limits_.get()));
+  arbiter->start_gate_->remember(arbiter->status_file_.before());
   if (arbiter->kernel_limits_ != nullptr) {
-    arbiter->kernel_limits_->on_settled([s = arbiter->starts_.get()] { s->look(); });
+    arbiter->kernel_limits_->on_settled([s = arbiter->start_gate_.get()] { s->look(); });
   }
   arbiter->scan();
   return arbiter;
@@ -113,19 +113,19 @@ void Arbiter::round(std::chrono::milliseconds timeout) {
 void Arbiter::notice(const std::string& id, wire::Message kind) {
   if (kind == wire::Message::kContext && reconciler_ != nullptr) reconciler_->hurry();
   if (kind != wire::Message::kWaiting) return;
-  const auto entry = seats_.find(id);
-  if (entry == seats_.end()) return;
-  if (entry->second.seat->limits().priority != Class::kLatencyCritical) return;
+  const auto entry = tenants_.find(id);
+  if (entry == tenants_.end()) return;
+  if (entry->second.session->limits().priority != Class::kLatencyCritical) return;
   if (hurried_left_ == 0) return;
   --hurried_left_;
   hurried_ = true;
 }
 
-Ns Arbiter::charged(const std::string& tenant, unsigned index) const {
-  const auto entry = seats_.find(tenant);
-  if (entry == seats_.end()) return Ns{0};
-  const Seat& seat = entry->second;
-  return devices_.at(seat.seat->limits().devices[index].uuid).charged(seat.id);
+Ns Arbiter::charged(const std::string& id, unsigned index) const {
+  const auto entry = tenants_.find(id);
+  if (entry == tenants_.end()) return Ns{0};
+  const Tenant& tenant = entry->second;
+  return devices_.at(tenant.session->limits().devices[index].uuid).charged(tenant.id);
 }
 
 void Arbiter::scan() {
@@ -145,7 +145,7 @@ void Arbiter::scan() {
     return;
   }
   std::set<std::string> gone;
-  for (const auto& [id, seat] : seats_) {
+  for (const auto& [id, tenant] : tenants_) {
     if (!there.contains(id)) gone.insert(id);
   }
   for (const auto& id : gone) let_go(id);
@@ -155,8 +155,8 @@ void Arbiter::scan() {
 }
 
 void Arbiter::take_in(const std::string& id, const std::string& text) {
-  const auto known = seats_.find(id);
-  if (known != seats_.end() && known->second.text == text) return;
+  const auto known = tenants_.find(id);
+  if (known != tenants_.end() && known->second.text == text) return;
   if (const auto told = refused_.find(id); told != refused_.end() && told->second.text == text) {
     return;
   }
@@ -164,62 +164,63 @@ void Arbiter::take_in(const std::string& id, const std::string& text) {
     refused_[id] = {text, why.message()};
     log_.error(
         fmt::format("tenant {}: {}; {}", id, why.message(),
-                    known == seats_.end() ? "it is not served" : "its limits stay as they were"));
+                    known == tenants_.end() ? "it is not served" : "its limits stay as they were"));
   };
   auto limits = decode(text);
   if (!limits) return refuse(limits.error());
   if (limits->id != id) {
     return refuse({Code::kInvalidArgument, fmt::format("its file is that of {}", limits->id)});
   }
-  if (known != seats_.end()) {
-    if (const auto changed = known->second.seat->change(*std::move(limits)); !changed) {
+  if (known != tenants_.end()) {
+    if (const auto changed = known->second.session->change(*std::move(limits)); !changed) {
       return refuse(changed.error());
     }
     known->second.text = text;
-    sit(known->second);
+    place(known->second);
   } else {
-    auto seat = TenantSeat::open(
+    auto session = TenantSession::open(
         *std::move(limits),
         {options_.tenants / id / "arbiter.sock", options_.state_dir, epoch_,
-         [this](const TenantSeat& of, const tenant::ProcessId& process) {
+         [this](const TenantSession& of, const tenant::ProcessId& process) {
            return kernel_limits_ == nullptr || kernel_limits_->may_answer(of, process);
          }},
         poller_, log_, [this, id](wire::Message kind, unsigned) { notice(id, kind); });
-    if (!seat) return refuse(seat.error());
-    const auto entry = seats_.emplace(id, Seat{TenantId{next_id_++}, *std::move(seat), text}).first;
-    entry->second.seat->policy().awake = awake_ ? 1 : 0;
-    if (reconciler_ != nullptr) reconciler_->admit(*entry->second.seat);
-    sit(entry->second);
+    if (!session) return refuse(session.error());
+    const auto entry =
+        tenants_.emplace(id, Tenant{TenantId{next_id_++}, *std::move(session), text}).first;
+    entry->second.session->policy().awake = awake_ ? 1 : 0;
+    if (reconciler_ != nullptr) reconciler_->admit(*entry->second.session);
+    place(entry->second);
     put_in_order();
   }
   refused_.erase(id);
 }
 
-void Arbiter::sit(Seat& seat) {
-  const auto& devices = seat.seat->limits().devices;
-  seat.parts.clear();
+void Arbiter::place(Tenant& tenant) {
+  const auto& devices = tenant.session->limits().devices;
+  tenant.parts.clear();
   for (unsigned i = 0; i < devices.size(); ++i) {
-    DeviceSeat& device = devices_.try_emplace(devices[i].uuid, now()).first->second;
-    seat.parts.push_back(&device.put(seat.id, *seat.seat, i));
+    DeviceScheduler& device = devices_.try_emplace(devices[i].uuid, now()).first->second;
+    tenant.parts.push_back(&device.put(tenant.id, *tenant.session, i));
   }
   next_step_ = now();  // its page says nothing yet
 }
 
 void Arbiter::let_go(const std::string& id) {
-  const auto entry = seats_.find(id);
-  for (const auto& device : entry->second.seat->limits().devices) {
+  const auto entry = tenants_.find(id);
+  for (const auto& device : entry->second.session->limits().devices) {
     devices_.at(device.uuid).remove(entry->second.id);
   }
   std::erase_if(devices_, [](const auto& device) { return device.second.empty(); });
   if (reconciler_ != nullptr) reconciler_->let_go(id);
-  entry->second.seat->retire();
-  seats_.erase(entry);
+  entry->second.session->retire();
+  tenants_.erase(entry);
   put_in_order();
 }
 
 void Arbiter::put_in_order() {
   order_.clear();
-  for (auto& [id, seat] : seats_) order_.push_back(&seat);
+  for (auto& [id, tenant] : tenants_) order_.push_back(&tenant);
 }
 
 // Reads every slot once, then steps every device.
@@ -239,42 +240,42 @@ bool Arbiter::step() {
 void Arbiter::beat() {
   beat_ = now();
   const auto time = static_cast<std::uint64_t>(beat_.count());
-  for (Seat* seat : order_) seat->seat->policy().heartbeat = time;
+  for (Tenant* tenant : order_) tenant->session->policy().heartbeat = time;
 }
 
 void Arbiter::read_slots() {
   // What the tenants wrote lies in another core's cache: it is fetched for some of them at a time.
   constexpr std::size_t kAhead = 4;
   for (std::size_t next = 0; next < order_.size() + kAhead; ++next) {
-    if (next < order_.size()) order_[next]->seat->prefetch();
+    if (next < order_.size()) order_[next]->session->prefetch();
     if (next >= kAhead) read_slots(*order_[next - kAhead]);
   }
 }
 
-void Arbiter::read_slots(Seat& seat) {
+void Arbiter::read_slots(Tenant& tenant) {
   const Ns time = now();
-  for (const wire::Interval& interval : seat.seat->take_left()) {
-    seat.parts[interval.device]->activity.ended.push_back(batch_of(interval));
+  for (const wire::Interval& interval : tenant.session->take_left()) {
+    tenant.parts[interval.device]->activity.ended.push_back(batch_of(interval));
   }
-  for (const unsigned slot : seat.seat->slots()) {
-    seat.seat->usage().read(slot, reading_);
+  for (const unsigned slot : tenant.session->slots()) {
+    tenant.session->usage().read(slot, reading_);
     unsigned spoke = 0;  // devices, a bit each
     for (const wire::Interval& interval : reading_.intervals) {
-      seat.parts[interval.device]->activity.ended.push_back(batch_of(interval));
+      tenant.parts[interval.device]->activity.ended.push_back(batch_of(interval));
       spoke |= 1U << interval.device;
     }
-    const std::size_t first = slot * seat.parts.size();
-    if (seat.silences.size() < first + seat.parts.size()) {
-      seat.silences.resize(first + seat.parts.size());
+    const std::size_t first = slot * tenant.parts.size();
+    if (tenant.stale_work.size() < first + tenant.parts.size()) {
+      tenant.stale_work.resize(first + tenant.parts.size());
     }
-    for (unsigned i = 0; i < seat.parts.size(); ++i) {
-      Activity& activity = seat.parts[i]->activity;
-      Silence& silence = seat.silences[first + i];
+    for (unsigned i = 0; i < tenant.parts.size(); ++i) {
+      Activity& activity = tenant.parts[i]->activity;
+      StaleWork& stale = tenant.stale_work[first + i];
       const Ns unfinished{static_cast<std::int64_t>(reading_.unfinished[i])};
-      silence.hear(time, unfinished, (spoke >> i & 1U) != 0);
+      stale.hear(time, unfinished, (spoke >> i & 1U) != 0);
       activity.waiting |= reading_.waiting[i] > 0;
-      if (silence.is_believed()) activity.unfinished += unfinished;
-      if (reading_.busy_since[i] == 0 || !silence.is_charged()) continue;
+      if (stale.is_believed()) activity.unfinished += unfinished;
+      if (reading_.busy_since[i] == 0 || !stale.is_charged()) continue;
       const Ns since{static_cast<std::int64_t>(reading_.busy_since[i])};
       activity.busy_since = std::min(activity.busy_since.value_or(since), since);
     }
@@ -290,18 +291,18 @@ void Arbiter::look_around(bool something) {
   looked_ = now();
   alive_.beat();
   lend();
-  for (auto& [id, seat] : seats_) seat.seat->trim();
+  for (auto& [id, tenant] : tenants_) tenant.session->trim();
   if (kernel_limits_ != nullptr) kernel_limits_->look();
-  starts_->look();
+  start_gate_->look();
   status_file_.put(status());
 }
 
 // Who came and who went.
 void Arbiter::look_at_processes() {
   bool changed = false;
-  for (Seat* seat : order_) {
-    const auto changes = seat->seat->changes();
-    changed |= std::exchange(seat->changes, changes) != changes;
+  for (Tenant* tenant : order_) {
+    const auto changes = tenant->session->changes();
+    changed |= std::exchange(tenant->changes, changes) != changes;
   }
   if (!changed) return;
   lend();
@@ -309,52 +310,52 @@ void Arbiter::look_at_processes() {
 }
 
 void Arbiter::lend() {
-  lender_.lend(seats(), [this](const std::string& device) {
+  lender_.lend(sessions(), [this](const std::string& device) {
     return reconciler_ == nullptr ? 0 : reconciler_->others_bytes(device);
   });
 }
 
 Reconciler::Books Arbiter::books() {
-  return {[this] { return seats(); },
+  return {[this] { return sessions(); },
           [this](const std::string& id, unsigned index) { return charged(id, index); },
           [this](const std::string& id, unsigned index, Ns time) {
-            const Seat& seat = seats_.at(id);
-            devices_.at(seat.seat->limits().devices[index].uuid).correct(seat.id, time);
+            const Tenant& tenant = tenants_.at(id);
+            devices_.at(tenant.session->limits().devices[index].uuid).correct(tenant.id, time);
           }};
 }
 
-Reconciler::Seats Arbiter::seats() {
-  Reconciler::Seats result;
-  for (auto& [id, seat] : seats_) result.push_back(seat.seat.get());
+Reconciler::Sessions Arbiter::sessions() {
+  Reconciler::Sessions result;
+  for (auto& [id, tenant] : tenants_) result.push_back(tenant.session.get());
   return result;
 }
 
 ArbiterStatus Arbiter::status() const {
   ArbiterStatus status;
-  for (const auto& [id, seat] : seats_) {
-    const TenantLimits& limits = seat.seat->limits();
-    const auto totals = seat.seat->totals();
-    TenantStatus& tenant = status.tenants.emplace_back(
+  for (const auto& [id, tenant] : tenants_) {
+    const TenantLimits& limits = tenant.session->limits();
+    const auto totals = tenant.session->totals();
+    TenantStatus& told = status.tenants.emplace_back(
         TenantStatus{.id = id,
                      .resource = limits.resource,
                      .enforcement = limits.enforcement,
                      .priority = limits.priority,
-                     .processes = static_cast<unsigned>(seat.seat->registered().size()),
+                     .processes = static_cast<unsigned>(tenant.session->registered().size()),
                      .refused = totals.refused,
                      .longest_ns = totals.longest_ns});
     for (unsigned i = 0; i < limits.devices.size(); ++i) {
-      tenant.devices.push_back({.limits = limits.devices[i],
-                                .charged_bytes = seat.seat->usage().charged(i),
-                                .gpu_ns = static_cast<std::uint64_t>(charged(id, i).count())});
+      told.devices.push_back({.limits = limits.devices[i],
+                              .charged_bytes = tenant.session->usage().charged(i),
+                              .gpu_ns = static_cast<std::uint64_t>(charged(id, i).count())});
     }
   }
   for (const auto& [id, refusal] : refused_) status.refused.push_back({id, refusal.reason});
   if (reconciler_ != nullptr) reconciler_->describe(status);
   lender_.describe(status);
   if (kernel_limits_ != nullptr) kernel_limits_->describe(status);
-  starts_->describe(status);
+  start_gate_->describe(status);
   for (TenantStatus& tenant : status.tenants) {
-    const auto& page = seats_.at(tenant.id).seat->policy();
+    const auto& page = tenants_.at(tenant.id).session->policy();
     for (std::size_t i = 0; i < tenant.devices.size(); ++i) {
       const TenantDevice& device = tenant.devices[i];
       const std::uint64_t limit = page.devices[i].memory_limit;
@@ -372,7 +373,7 @@ ArbiterStatus Arbiter::status() const {
 void Arbiter::set_awake(bool awake) {
   if (awake_ == awake) return;
   awake_ = awake;
-  for (auto& [name, seat] : seats_) seat.seat->policy().awake = awake ? 1 : 0;
+  for (auto& [name, tenant] : tenants_) tenant.session->policy().awake = awake ? 1 : 0;
 }
 
 }  // namespace tranche::arbiter

@@ -14,19 +14,19 @@
 #include <stop_token>
 #include <string>
 
-#include "arbiter/device_seat.h"
+#include "arbiter/device_scheduler.h"
 #include "arbiter/kernel_limits.h"
-#include "arbiter/lender.h"
+#include "arbiter/memory_lender.h"
 #include "arbiter/poller.h"
 #include "arbiter/reconciler.h"
-#include "arbiter/starts.h"
+#include "arbiter/start_gate.h"
 #include "arbiter/status_file.h"
-#include "arbiter/tenant_seat.h"
+#include "arbiter/tenant_session.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/sign_of_life.h"
 #include "base/watch.h"
-#include "limit/silence.h"
+#include "limit/stale_work.h"
 
 namespace tranche::arbiter {
 
@@ -70,7 +70,7 @@ class Arbiter {
   // Until the next step is due.
   std::chrono::milliseconds left() const;
   bool is_awake() const { return awake_; }
-  std::size_t tenants() const { return seats_.size(); }
+  std::size_t tenants() const { return tenants_.size(); }
   // GPU time charged to a tenant on its device `index`.
   limit::Ns charged(const std::string& tenant, unsigned index) const;
   // As it is written to status.json.
@@ -81,13 +81,13 @@ class Arbiter {
   }
 
  private:
-  struct Seat {
+  struct Tenant {
     limit::TenantId id;
-    std::unique_ptr<TenantSeat> seat;
-    std::string text{};                      // of its file
-    std::vector<DeviceSeat::Part*> parts{};  // by device of its limits
-    std::vector<limit::Silence> silences{};  // by slot and device
-    std::uint64_t changes = 0;               // of its processes, when it was looked at last
+    std::unique_ptr<TenantSession> session;
+    std::string text{};                           // of its file
+    std::vector<DeviceScheduler::Part*> parts{};  // by device of its limits
+    std::vector<limit::StaleWork> stale_work{};   // by slot and device
+    std::uint64_t changes = 0;                    // of its processes, when it was looked at last
   };
   struct Refusal {
     std::string text;  // of the file
@@ -99,14 +99,14 @@ class Arbiter {
   void scan();
   void take_in(const std::string& id, const std::string& text);
   void let_go(const std::string& id);
-  void sit(Seat& seat);
+  void place(Tenant& tenant);
   void put_in_order();
   Reconciler::Books books();
-  Reconciler::Seats seats();
+  Reconciler::Sessions sessions();
   void notice(const std::string& id, limit::wire::Message kind);
   bool step();
   void read_slots();
-  void read_slots(Seat& seat);
+  void read_slots(Tenant& tenant);
   void beat();
   // `something`: a socket, a process or a file had something to say.
   void look_around(bool something);
@@ -122,15 +122,15 @@ class Arbiter {
   const Log& log_;
   std::uint32_t epoch_;
   std::uint32_t next_id_ = 0;
-  std::map<std::string, Seat> seats_;          // by tenant
-  std::vector<Seat*> order_;                   // all of them, side by side, for each step
-  std::map<std::string, DeviceSeat> devices_;  // by UUID
-  std::map<std::string, Refusal> refused_;     // by tenant; told once
+  std::map<std::string, Tenant> tenants_;           // by tenant
+  std::vector<Tenant*> order_;                      // all of them, side by side, for each step
+  std::map<std::string, DeviceScheduler> devices_;  // by UUID
+  std::map<std::string, Refusal> refused_;          // by tenant; told once
   StatusFile status_file_;
-  Lender lender_;
-  std::unique_ptr<Reconciler> reconciler_;       // may be null; refers to the seats
+  MemoryLender lender_;
+  std::unique_ptr<Reconciler> reconciler_;       // may be null; refers to the tenants
   std::unique_ptr<KernelLimits> kernel_limits_;  // the same
-  std::unique_ptr<Starts> starts_;               // refers to both
+  std::unique_ptr<StartGate> start_gate_;        // refers to both
   limit::Ns looked_{-kRest};
   limit::Ns beat_{-kBeat};
   bool awake_ = false;

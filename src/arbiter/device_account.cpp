@@ -45,8 +45,8 @@ bool DeviceAccount::book_registered(const gpu::DeviceProcess& process) {
   Held held{.counted = process.memory.value_or(Bytes{}).value};
   std::optional<std::size_t> owner;
   for (std::size_t i = 0; i < places.size(); ++i) {
-    const auto& [seat, index] = places[i];
-    const std::pair key{seat->limits().id, process.pid};
+    const auto& [session, index] = places[i];
+    const std::pair key{session->limits().id, process.pid};
     const auto charged_before = before.find(key);
     const auto charged_after = after.find(key);
     if (charged_before == before.end() && charged_after == after.end()) continue;
@@ -69,15 +69,15 @@ void DeviceAccount::book_stranger(const gpu::DeviceProcess& process,
   Finding finding = finding_of(process, facts, device);
   bool limited = false;
   for (std::size_t i = 0; i < places.size(); ++i) {
-    const TenantSeat& seat = *places[i].seat;
-    limited |= seat.is_held();
-    if (!folder.is_mounted(facts, seat.limits().id)) continue;
+    const TenantSession& session = *places[i].session;
+    limited |= session.is_held();
+    if (!folder.is_mounted(facts, session.limits().id)) continue;
     booked[i].held.push_back({.counted = process.memory.value_or(Bytes{}).value});
     booked[i].busy += process.busy;
     if (!process.memory) booked[i].untold = true;
-    if (on_stray) on_stray(seat, {process.pid, facts.start_time});
-    if (seat.limits().enforcement == wire::Enforcement::kOff) return;
-    finding.tenant = seat.limits().id;
+    if (on_stray) on_stray(session, {process.pid, facts.start_time});
+    if (session.limits().enforcement == wire::Enforcement::kOff) return;
+    finding.tenant = session.limits().id;
     strays.push_back(std::move(finding));
     return;
   }

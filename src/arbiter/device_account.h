@@ -15,11 +15,11 @@
 #include <utility>
 #include <vector>
 
-#include "arbiter/tenant_seat.h"
+#include "arbiter/tenant_session.h"
 #include "gpu/process_reader.h"
 #include "host/process.h"
 #include "limit/arbiter_status.h"
-#include "limit/outside.h"
+#include "limit/untracked_memory.h"
 
 namespace tranche::arbiter {
 
@@ -36,7 +36,7 @@ class TenantFolder {
 struct DeviceAccount {
   // A tenant that has the device.
   struct Place {
-    TenantSeat* seat;
+    TenantSession* session;
     unsigned index;  // of the device among the tenant's
   };
   // What registered processes have charged on each of their tenant's devices, by tenant and pid.
@@ -49,7 +49,7 @@ struct DeviceAccount {
     std::vector<const gpu::DeviceProcess*> busy_processes{};  // that registered
   };
   // Of a process of a tenant's container that has not registered.
-  using OnStray = std::function<void(const TenantSeat&, const tenant::ProcessId&)>;
+  using OnStray = std::function<void(const TenantSession&, const tenant::ProcessId&)>;
 
   const std::string& device;
   const std::vector<Place>& places;

@@ -13,14 +13,14 @@ namespace {
 
 bool is_by_kernel(const DeviceLimits& device) { return device.memory_by == MemoryBy::kKernel; }
 
-bool takes_part(const TenantSeat& seat) {
-  return std::ranges::any_of(seat.limits().devices, is_by_kernel);
+bool takes_part(const TenantSession& session) {
+  return std::ranges::any_of(session.limits().devices, is_by_kernel);
 }
 
-TenantSeat* seat_of(const KernelLimits::Seats& seats, const std::string& tenant) {
+TenantSession* session_of(const KernelLimits::Sessions& sessions, const std::string& tenant) {
   const auto found = std::ranges::find_if(
-      seats, [&](const TenantSeat* seat) { return seat->limits().id == tenant; });
-  return found == seats.end() ? nullptr : *found;
+      sessions, [&](const TenantSession* session) { return session->limits().id == tenant; });
+  return found == sessions.end() ? nullptr : *found;
 }
 
 }  // namespace
@@ -28,32 +28,32 @@ TenantSeat* seat_of(const KernelLimits::Seats& seats, const std::string& tenant)
 Result<std::unique_ptr<KernelLimits>> KernelLimits::open(gpu::MemoryLimiter& limiter,
                                                          Options options, Poller& poller,
                                                          const Clock& clock, const Log& log,
-                                                         std::function<Seats()> seats) {
+                                                         std::function<Sessions()> sessions) {
   ASSIGN_OR_RETURN(auto finder, Worker::start(poller));
   return std::unique_ptr<KernelLimits>(new KernelLimits(
-      limiter, std::move(options), std::move(finder), poller, clock, log, std::move(seats)));
+      limiter, std::move(options), std::move(finder), poller, clock, log, std::move(sessions)));
 }
 
 KernelLimits::KernelLimits(gpu::MemoryLimiter& limiter, Options options,
                            std::unique_ptr<Worker> finder, Poller& poller, const Clock& clock,
-                           const Log& log, std::function<Seats()> seats)
+                           const Log& log, std::function<Sessions()> sessions)
     : limiter_(limiter),
       options_(std::move(options)),
       poller_(poller),
       clock_(clock),
       log_(log),
-      seats_(std::move(seats)),
+      sessions_(std::move(sessions)),
       finder_(std::move(finder)) {}
 
-bool KernelLimits::may_answer(const TenantSeat& seat, const tenant::ProcessId& id) {
-  if (!takes_part(seat)) return true;
-  know(seat, id);
-  return outcome(seat, id).has_value();
+bool KernelLimits::may_answer(const TenantSession& session, const tenant::ProcessId& id) {
+  if (!takes_part(session)) return true;
+  know(session, id);
+  return outcome(session, id).has_value();
 }
 
-std::optional<std::string> KernelLimits::outcome(const TenantSeat& seat,
+std::optional<std::string> KernelLimits::outcome(const TenantSession& session,
                                                  const tenant::ProcessId& id) const {
-  if (!takes_part(seat)) return "";
+  if (!takes_part(session)) return "";
   const auto known = processes_.find({id.pid, id.start_time});
   if (known == processes_.end()) return std::nullopt;
   const Process& process = known->second;
@@ -61,7 +61,7 @@ std::optional<std::string> KernelLimits::outcome(const TenantSeat& seat,
     return process.failure.empty() ? std::nullopt : std::optional(process.failure);
   }
   std::string why;
-  for (const DeviceLimits& device : seat.limits().devices) {
+  for (const DeviceLimits& device : session.limits().devices) {
     if (!is_by_kernel(device)) continue;
     const auto limit = limits_.find({process.cgroup, device.uuid});
     if (limit == limits_.end() || !limit->second.settled) return std::nullopt;
@@ -70,21 +70,22 @@ std::optional<std::string> KernelLimits::outcome(const TenantSeat& seat,
   return why;
 }
 
-void KernelLimits::saw(const TenantSeat& seat, const tenant::ProcessId& id) {
-  if (!takes_part(seat)) return;
-  know(seat, id).stray_until = clock_.now() + kStraysStay;
+void KernelLimits::saw(const TenantSession& session, const tenant::ProcessId& id) {
+  if (!takes_part(session)) return;
+  know(session, id).stray_until = clock_.now() + kStraysStay;
 }
 
 // Makes it known as one of the tenant's, which may change what its container is to be held to.
-KernelLimits::Process& KernelLimits::know(const TenantSeat& seat, const tenant::ProcessId& id) {
+KernelLimits::Process& KernelLimits::know(const TenantSession& session,
+                                          const tenant::ProcessId& id) {
   const Key key{id.pid, id.start_time};
   Process& process = processes_[key];
-  const bool is_new = process.tenants.insert(seat.limits().id).second;
+  const bool is_new = process.tenants.insert(session.limits().id).second;
   if (process.cgroup.empty()) {
     if (process.failure.empty()) find(key, process);
   } else if (is_new) {
-    containers_[process.cgroup].insert(seat.limits().id);
-    demand(seats_());
+    containers_[process.cgroup].insert(session.limits().id);
+    demand(sessions_());
   }
   return process;
 }
@@ -112,19 +113,19 @@ void KernelLimits::found(const Key& key, const Result<std::filesystem::path>& cg
   if (cgroup) {
     process.cgroup = *cgroup;
     containers_[process.cgroup].insert(process.tenants.begin(), process.tenants.end());
-    demand(seats_());
+    demand(sessions_());
   }
   settle();
 }
 
 void KernelLimits::look() {
-  const Seats seats = seats_();
-  for (const TenantSeat* seat : seats) {
-    if (!takes_part(*seat)) continue;
-    seat->each_process([&](const tenant::ProcessId& id) { know(*seat, id); });
+  const Sessions sessions = sessions_();
+  for (const TenantSession* session : sessions) {
+    if (!takes_part(*session)) continue;
+    session->each_process([&](const tenant::ProcessId& id) { know(*session, id); });
   }
-  forget(seats);
-  demand(seats);
+  forget(sessions);
+  demand(sessions);
   const auto now = clock_.now();
   for (auto& [key, process] : processes_) {
     if (process.cgroup.empty() && now >= process.due) find(key, process);
@@ -141,10 +142,10 @@ void KernelLimits::look() {
 }
 
 // Processes that ended, containers and tenants that are no more.
-void KernelLimits::forget(const Seats& seats) {
+void KernelLimits::forget(const Sessions& sessions) {
   std::set<Key> registered;
-  for (const TenantSeat* seat : seats) {
-    seat->each_process(
+  for (const TenantSession* session : sessions) {
+    session->each_process(
         [&](const tenant::ProcessId& id) { registered.insert({id.pid, id.start_time}); });
   }
   const auto now = clock_.now();
@@ -152,8 +153,9 @@ void KernelLimits::forget(const Seats& seats) {
     return !registered.contains(entry.first) && now >= entry.second.stray_until;
   });
   for (auto& [cgroup, holders] : containers_) {
-    std::erase_if(holders,
-                  [&](const std::string& tenant) { return seat_of(seats, tenant) == nullptr; });
+    std::erase_if(holders, [&](const std::string& tenant) {
+      return session_of(sessions, tenant) == nullptr;
+    });
   }
   std::erase_if(containers_, [](const auto& entry) {
     std::error_code ignored;
@@ -162,8 +164,9 @@ void KernelLimits::forget(const Seats& seats) {
   std::erase_if(limits_, [&](const auto& entry) {
     return !entry.second.asked && !containers_.contains(entry.first.first);
   });
-  std::erase_if(failures_,
-                [&](const auto& entry) { return seat_of(seats, entry.first.first) == nullptr; });
+  std::erase_if(failures_, [&](const auto& entry) {
+    return session_of(sessions, entry.first.first) == nullptr;
+  });
   for (auto& [key, process] : processes_) {
     // It is elsewhere now: it is looked for again.
     if (!containers_.contains(process.cgroup)) process.cgroup.clear();
@@ -171,16 +174,17 @@ void KernelLimits::forget(const Seats& seats) {
 }
 
 // Of each container and GPU the sum of what its tenants were promised.
-void KernelLimits::demand(const Seats& seats) {
+void KernelLimits::demand(const Sessions& sessions) {
   std::map<Place, std::optional<std::uint64_t>> sums;
   for (const auto& [cgroup, tenants] : containers_) {
     for (const auto& tenant : tenants) {
-      const TenantSeat* seat = seat_of(seats, tenant);
-      if (seat == nullptr) continue;
-      for (const DeviceLimits& device : seat->limits().devices) {
+      const TenantSession* session = session_of(sessions, tenant);
+      if (session == nullptr) continue;
+      for (const DeviceLimits& device : session->limits().devices) {
         const Place place{cgroup, device.uuid};
         if (!is_by_kernel(device) && !limits_.contains(place)) continue;
-        const auto bytes = is_by_kernel(device) ? most_bytes(seat->limits(), device) : std::nullopt;
+        const auto bytes =
+            is_by_kernel(device) ? most_bytes(session->limits(), device) : std::nullopt;
         const auto [sum, is_first] = sums.try_emplace(place, bytes);
         if (is_first || !sum->second) continue;
         sum->second = bytes ? std::optional(*sum->second + *bytes) : std::nullopt;
@@ -201,24 +205,24 @@ void KernelLimits::want(const Place& place, std::optional<std::uint64_t> bytes) 
 
 // Gives no memory where the kernel does not hold, and answers who may be answered now.
 void KernelLimits::settle() {
-  for (TenantSeat* seat : seats_()) {
-    const auto& devices = seat->limits().devices;
+  for (TenantSession* session : sessions_()) {
+    const auto& devices = session->limits().devices;
     for (unsigned i = 0; i < devices.size(); ++i) {
-      const auto failure = failure_of(*seat, devices[i].uuid);
-      seat->hold_memory(i, !failure.empty());
-      note(*seat, devices[i].uuid, failure);
+      const auto failure = failure_of(*session, devices[i].uuid);
+      session->hold_memory(i, !failure.empty());
+      note(*session, devices[i].uuid, failure);
     }
-    seat->answer_held();
+    session->answer_held();
   }
   if (on_settled_) on_settled_();
 }
 
 // Why the kernel does not hold one of the tenant's containers; "": it does.
-std::string KernelLimits::failure_of(const TenantSeat& seat, const std::string& uuid) const {
-  const auto& devices = seat.limits().devices;
+std::string KernelLimits::failure_of(const TenantSession& session, const std::string& uuid) const {
+  const auto& devices = session.limits().devices;
   const auto device = std::ranges::find(devices, uuid, &DeviceLimits::uuid);
-  if (!is_by_kernel(*device) || !most_bytes(seat.limits(), *device)) return {};
-  const std::string& tenant = seat.limits().id;
+  if (!is_by_kernel(*device) || !most_bytes(session.limits(), *device)) return {};
+  const std::string& tenant = session.limits().id;
   for (const auto& [key, process] : processes_) {
     if (process.tenants.contains(tenant) && process.cgroup.empty() && !process.failure.empty()) {
       return process.failure;
@@ -232,9 +236,9 @@ std::string KernelLimits::failure_of(const TenantSeat& seat, const std::string& 
   return {};
 }
 
-void KernelLimits::note(const TenantSeat& seat, const std::string& uuid,
+void KernelLimits::note(const TenantSession& session, const std::string& uuid,
                         const std::string& failure) {
-  const std::pair key{seat.limits().id, uuid};
+  const std::pair key{session.limits().id, uuid};
   const auto told = failures_.find(key);
   if (failure.empty()) {
     if (told == failures_.end()) return;

@@ -1,12 +1,12 @@
 #pragma once
-// The rung "kernel": has the driver limit the control groups of containers, for tenants whose part
-// of a GPU is kept that way (limits/v1: memoryBy).
+// The enforcer "kernel": has the driver limit the control groups of containers, for tenants whose
+// part of a GPU is kept that way (limits/v1: memoryBy).
 //
 // A container is limited before the first of its processes that registers is answered, and when one
 // that never registers is seen on a GPU. Its limit is the sum of what its tenants were promised of
 // the GPU; it is set again when that changes, and goes with the container. As long as the driver
 // refuses, or the container's group is not found, the tenant gets no more memory of that GPU at all
-// (TenantSeat::hold_memory): tried again each second, logged once, and in the status.
+// (TenantSession::hold_memory): tried again each second, logged once, and in the status.
 //
 // Each second it is read what holds. What somebody else changed (an administrator, a driver that
 // was loaded anew beneath a container) is set again, and is a finding for kChangeStays.
@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "arbiter/poller.h"
-#include "arbiter/tenant_seat.h"
+#include "arbiter/tenant_session.h"
 #include "arbiter/worker.h"
 #include "base/clock.h"
 #include "base/fs.h"
@@ -46,24 +46,25 @@ class KernelLimits {
     std::filesystem::path cgroup_root;  // of version 2, the node's
     FsRoot host;                        // for /proc
   };
-  using Seats = std::vector<TenantSeat*>;
+  using Sessions = std::vector<TenantSession*>;
 
-  // All outlive it; `seats` are asked for anew each time.
+  // All outlive it; `sessions` are asked for anew each time.
   static Result<std::unique_ptr<KernelLimits>> open(gpu::MemoryLimiter& limiter, Options options,
                                                     Poller& poller, const Clock& clock,
-                                                    const Log& log, std::function<Seats()> seats);
+                                                    const Log& log,
+                                                    std::function<Sessions()> sessions);
   KernelLimits(const KernelLimits&) = delete;
   KernelLimits& operator=(const KernelLimits&) = delete;
 
   // Whether the hello of a tenant's process may be answered now: its container is limited, or the
-  // tenant gets no memory until it is. false: the seat is told (answer_held) when that changes.
-  bool may_answer(const TenantSeat& seat, const tenant::ProcessId& process);
+  // tenant gets no memory until it is. false: the session is told (answer_held) when that changes.
+  bool may_answer(const TenantSession& session, const tenant::ProcessId& process);
   // A process of the tenant's container that uses a GPU and has not registered, or that is about to
   // start.
-  void saw(const TenantSeat& seat, const tenant::ProcessId& process);
+  void saw(const TenantSession& session, const tenant::ProcessId& process);
   // What came of it, for a process that it was told of: "": the kernel keeps what it is to keep of
   // the tenant's container; else why not. nullopt: not known yet.
-  std::optional<std::string> outcome(const TenantSeat& seat,
+  std::optional<std::string> outcome(const TenantSession& session,
                                      const tenant::ProcessId& process) const;
   // Called when an outcome may have come.
   void on_settled(std::function<void()> handler) { on_settled_ = std::move(handler); }
@@ -101,12 +102,13 @@ class KernelLimits {
   using Reading = Result<gpu::CgroupMemory>;
 
   KernelLimits(gpu::MemoryLimiter& limiter, Options options, std::unique_ptr<Worker> finder,
-               Poller& poller, const Clock& clock, const Log& log, std::function<Seats()> seats);
-  Process& know(const TenantSeat& seat, const tenant::ProcessId& id);
+               Poller& poller, const Clock& clock, const Log& log,
+               std::function<Sessions()> sessions);
+  Process& know(const TenantSession& session, const tenant::ProcessId& id);
   void find(const Key& key, Process& process);
   void found(const Key& key, const Result<std::filesystem::path>& cgroup);
-  void forget(const Seats& seats);
-  void demand(const Seats& seats);
+  void forget(const Sessions& sessions);
+  void demand(const Sessions& sessions);
   void want(const Place& place, std::optional<std::uint64_t> bytes);
   void ask(const Place& place, Limit& limit);
   void answered(const Place& place, std::optional<std::uint64_t> bytes, const Result<void>& done,
@@ -115,15 +117,15 @@ class KernelLimits {
   void checked(const Place& place, const Reading& holds);
   Worker* asker_of(const std::string& uuid, Limit& limit);
   void settle();
-  std::string failure_of(const TenantSeat& seat, const std::string& uuid) const;
-  void note(const TenantSeat& seat, const std::string& uuid, const std::string& failure);
+  std::string failure_of(const TenantSession& session, const std::string& uuid) const;
+  void note(const TenantSession& session, const std::string& uuid, const std::string& failure);
 
   gpu::MemoryLimiter& limiter_;
   Options options_;
   Poller& poller_;
   const Clock& clock_;
   const Log& log_;
-  std::function<Seats()> seats_;
+  std::function<Sessions()> sessions_;
   std::function<void()> on_settled_;
   std::map<Key, Process> processes_;
   std::map<std::string, std::set<std::string>> containers_;  // tenants by control group

@@ -13,16 +13,16 @@ Result<std::unique_ptr<Reconciler>> Reconciler::open(gpu::ProcessReader& reader,
                                                      const Options& options, Poller& poller,
                                                      const Clock& clock, const Log& log,
                                                      Books books) {
-  ASSIGN_OR_RETURN(auto surveyor, Surveyor::start(reader, options.host));
+  ASSIGN_OR_RETURN(auto scanner, ProcessScanner::start(reader, options.host));
   std::unique_ptr<Reconciler> reconciler(
-      new Reconciler(std::move(surveyor), options, poller, clock, log, std::move(books)));
-  TRY(poller.add(reconciler->surveyor_->fd(), [r = reconciler.get()] { r->take(); }));
+      new Reconciler(std::move(scanner), options, poller, clock, log, std::move(books)));
+  TRY(poller.add(reconciler->scanner_->fd(), [r = reconciler.get()] { r->take(); }));
   return reconciler;
 }
 
-Reconciler::Reconciler(std::unique_ptr<Surveyor> surveyor, const Options& options, Poller& poller,
-                       const Clock& clock, const Log& log, Books books)
-    : surveyor_(std::move(surveyor)),
+Reconciler::Reconciler(std::unique_ptr<ProcessScanner> scanner, const Options& options,
+                       Poller& poller, const Clock& clock, const Log& log, Books books)
+    : scanner_(std::move(scanner)),
       folder_(options.host, options.tenants),
       poller_(poller),
       clock_(clock),
@@ -30,7 +30,7 @@ Reconciler::Reconciler(std::unique_ptr<Surveyor> surveyor, const Options& option
       books_(std::move(books)),
       findings_(clock, log) {}
 
-Reconciler::~Reconciler() { poller_.remove(surveyor_->fd()); }
+Reconciler::~Reconciler() { poller_.remove(scanner_->fd()); }
 
 void Reconciler::remember(const ArbiterStatus& before) {
   for (const TenantStatus& tenant : before.tenants) {
@@ -40,14 +40,14 @@ void Reconciler::remember(const ArbiterStatus& before) {
   }
 }
 
-void Reconciler::admit(TenantSeat& seat) {
-  const auto& limits = seat.limits();
+void Reconciler::admit(TenantSession& session) {
+  const auto& limits = session.limits();
   auto& parts = records_[limits.id];
   parts.clear();
   for (unsigned i = 0; i < limits.devices.size(); ++i) {
     const auto known = remembered_.find({limits.id, limits.devices[i].uuid});
-    parts.push_back({.outside = Outside(known == remembered_.end() ? 0 : known->second)});
-    seat.policy().devices[i].outside = parts.back().outside.bytes();
+    parts.push_back({.untracked = UntrackedMemory(known == remembered_.end() ? 0 : known->second)});
+    session.policy().devices[i].outside = parts.back().untracked.bytes();
   }
   hurry();
 }
@@ -55,22 +55,22 @@ void Reconciler::admit(TenantSeat& seat) {
 void Reconciler::hurry() { due_ = std::min(due_, std::max(clock_.now(), asked_ + kSoon)); }
 
 std::chrono::nanoseconds Reconciler::left() const {
-  if (surveyor_->is_busy()) return kSeldom;  // the answer comes by itself
+  if (scanner_->is_busy()) return kSeldom;  // the answer comes by itself
   return std::max<std::chrono::nanoseconds>(due_ - clock_.now(), std::chrono::nanoseconds(0));
 }
 
 void Reconciler::look() {
   const auto now = clock_.now();
-  if (surveyor_->is_busy() || now < due_) return;
-  const Seats seats = books_.seats();
+  if (scanner_->is_busy() || now < due_) return;
+  const Sessions sessions = books_.sessions();
   std::map<std::string, std::set<pid_t>> known;
   bool anybody = false;
-  for (const TenantSeat* seat : seats) {
-    const auto registered = seat->registered();
+  for (const TenantSession* session : sessions) {
+    const auto registered = session->registered();
     anybody |= !registered.empty();
     // Of those that are found out it is asked who they are.
-    const bool is_trusted = !is_under_reported(*seat);
-    for (const DeviceLimits& device : seat->limits().devices) {
+    const bool is_trusted = !is_under_reported(*session);
+    for (const DeviceLimits& device : session->limits().devices) {
       auto& pids = known[device.uuid];
       if (!is_trusted) continue;
       for (const auto& process : registered) pids.insert(process.pid);
@@ -79,7 +79,7 @@ void Reconciler::look() {
   asked_ = now;
   due_ = now + (anybody ? kEach : kSeldom);
   std::vector<std::string> uuids;
-  std::vector<Surveyor::Device> devices;
+  std::vector<ProcessScanner::Device> devices;
   for (auto& [uuid, pids] : known) {
     uuids.push_back(uuid);
     devices.push_back({uuid, std::move(pids)});
@@ -87,36 +87,37 @@ void Reconciler::look() {
   findings_.keep_only(uuids);
   std::erase_if(devices_, [&](const auto& device) { return !known.contains(device.first); });
   if (devices.empty()) return;
-  before_ = charges_of(seats);
-  surveyor_->ask(std::move(devices));
+  before_ = charges_of(sessions);
+  scanner_->ask(std::move(devices));
   ++count_.asked;
 }
 
-Reconciler::Charges Reconciler::charges_of(const Seats& seats) {
+Reconciler::Charges Reconciler::charges_of(const Sessions& sessions) {
   Charges charges;
-  for (TenantSeat* seat : seats) {
-    for (const auto& process : seat->registered()) {
-      charges[{seat->limits().id, process.pid}] = seat->usage().summary(process.slot).charged;
+  for (TenantSession* session : sessions) {
+    for (const auto& process : session->registered()) {
+      charges[{session->limits().id, process.pid}] = session->usage().summary(process.slot).charged;
     }
   }
   return charges;
 }
 
-std::map<std::string, std::vector<Reconciler::Place>> Reconciler::places_of(const Seats& seats) {
+std::map<std::string, std::vector<Reconciler::Place>> Reconciler::places_of(
+    const Sessions& sessions) {
   std::map<std::string, std::vector<Place>> places;
-  for (TenantSeat* seat : seats) {
-    const auto& devices = seat->limits().devices;
-    for (unsigned i = 0; i < devices.size(); ++i) places[devices[i].uuid].push_back({seat, i});
+  for (TenantSession* session : sessions) {
+    const auto& devices = session->limits().devices;
+    for (unsigned i = 0; i < devices.size(); ++i) places[devices[i].uuid].push_back({session, i});
   }
   return places;
 }
 
 Reconciler::Part& Reconciler::part_of(const Place& place) {
-  return records_.at(place.seat->limits().id)[place.index];
+  return records_.at(place.session->limits().id)[place.index];
 }
 
 void Reconciler::take() {
-  const auto survey = surveyor_->take();
+  const auto survey = scanner_->take();
   if (!survey) return;
   ++count_.taken;
   if (survey->devices) {
@@ -134,11 +135,11 @@ void Reconciler::take() {
   look();
 }
 
-void Reconciler::take_devices(const Survey& survey,
+void Reconciler::take_devices(const ProcessScan& survey,
                               const std::vector<gpu::DeviceProcesses>& devices) {
-  const Seats seats = books_.seats();
-  const auto places = places_of(seats);
-  const Charges after = charges_of(seats);
+  const Sessions sessions = books_.sessions();
+  const auto places = places_of(sessions);
+  const Charges after = charges_of(sessions);
   for (const auto& [uuid, processes] : devices) {
     const auto here = places.find(uuid);
     if (here == places.end()) continue;  // the tenants went meanwhile
@@ -159,7 +160,8 @@ void Reconciler::take_devices(const Survey& survey,
       for (const gpu::DeviceProcess* process : account.booked[i].busy_processes) {
         const auto facts = survey.strangers.find(process->pid);
         if (facts == survey.strangers.end()) continue;  // with the next reading
-        account.find_under_reported(*process, facts->second, account.places[i].seat->limits().id);
+        account.find_under_reported(*process, facts->second,
+                                    account.places[i].session->limits().id);
       }
     }
     settle(account);
@@ -169,12 +171,12 @@ void Reconciler::take_devices(const Survey& survey,
 // Where nothing was compared before, this begins it.
 void Reconciler::compare_time(DeviceAccount& account) {
   for (std::size_t i = 0; i < account.places.size(); ++i) {
-    const auto& [seat, index] = account.places[i];
+    const auto& [session, index] = account.places[i];
     Part& part = part_of(account.places[i]);
-    const std::string& id = seat->limits().id;
+    const std::string& id = session->limits().id;
     const auto last = std::exchange(part.compared, clock_.now());
     const Ns before = std::exchange(part.charged, books_.charged(id, index));
-    if (!last || !seat->is_held() || !account.mps_servers.empty()) {
+    if (!last || !session->is_held() || !account.mps_servers.empty()) {
       part.under.pause();
       continue;
     }
@@ -188,8 +190,8 @@ void Reconciler::compare_time(DeviceAccount& account) {
   }
 }
 
-bool Reconciler::is_under_reported(const TenantSeat& seat) const {
-  const auto record = records_.find(seat.limits().id);
+bool Reconciler::is_under_reported(const TenantSession& session) const {
+  const auto record = records_.find(session.limits().id);
   return record != records_.end() && std::ranges::any_of(record->second, [](const Part& part) {
            return part.under.is_found();
          });
@@ -199,9 +201,10 @@ void Reconciler::settle(const DeviceAccount& account) {
   for (std::size_t i = 0; i < account.places.size(); ++i) {
     const Place& place = account.places[i];
     Part& part = part_of(place);
-    place.seat->policy().devices[place.index].outside = part.outside.take(account.booked[i].held);
+    place.session->policy().devices[place.index].outside =
+        part.untracked.take(account.booked[i].held);
     part.memory_untold = account.booked[i].untold;
-    if (!part.outside.settled()) hurry();
+    if (!part.untracked.settled()) hurry();
   }
   Device& device = devices_[account.device];
   const bool untold = std::ranges::any_of(account.booked, &DeviceAccount::Booked::untold);
@@ -265,7 +268,7 @@ void Reconciler::describe(ArbiterStatus& status) const {
     bool unread = false;
     for (std::size_t i = 0; i < tenant.devices.size(); ++i) {
       const Part& part = record->second[i];
-      tenant.devices[i].outside_bytes = part.outside.bytes();
+      tenant.devices[i].outside_bytes = part.untracked.bytes();
       untold |= part.memory_untold;
       unread |= part.unread;
     }

@@ -1,8 +1,9 @@
 #pragma once
 // Compares what tenants' processes charge with what NVML counts, each second while they have
 // processes, and soon after one made a context or ended: the rest goes into `outside` of the policy
-// page (limit/outside.h), so that a process that charges nothing, or never registered, still finds
-// its tenant full. Processes on a device that no tenant and no limit holds are findings.
+// page (limit/untracked_memory.h), so that a process that charges nothing, or never registered,
+// still finds its tenant full. Processes on a device that no tenant and no limit holds are
+// findings.
 //
 // The same with GPU time: what NVML samples of a tenant's processes beside what the tenant was
 // charged (limit/under_report.h). What is missing is charged, and its processes are findings. Not
@@ -11,7 +12,8 @@
 //
 // Which process belongs to which tenant: arbiter/device_account.h.
 //
-// NVML is read on a thread of its own (arbiter/surveyor.h); everything here runs on the loop's.
+// NVML is read on a thread of its own (arbiter/process_scanner.h); everything here runs on the
+// loop's.
 
 #include <filesystem>
 #include <functional>
@@ -25,12 +27,12 @@
 #include "arbiter/device_account.h"
 #include "arbiter/findings.h"
 #include "arbiter/poller.h"
-#include "arbiter/surveyor.h"
-#include "arbiter/tenant_seat.h"
+#include "arbiter/process_scanner.h"
+#include "arbiter/tenant_session.h"
 #include "base/clock.h"
 #include "limit/arbiter_status.h"
-#include "limit/outside.h"
 #include "limit/under_report.h"
+#include "limit/untracked_memory.h"
 
 namespace tranche::arbiter {
 
@@ -46,10 +48,10 @@ class Reconciler {
     std::filesystem::path tenants;
     FsRoot host;  // for /proc
   };
-  using Seats = std::vector<TenantSeat*>;
+  using Sessions = std::vector<TenantSession*>;
   // The arbiter's, asked for anew each time.
   struct Books {
-    std::function<Seats()> seats;
+    std::function<Sessions()> sessions;
     // GPU time charged to a tenant on its device `index`, and how to charge more.
     std::function<limit::Ns(const std::string& tenant, unsigned index)> charged;
     std::function<void(const std::string& tenant, unsigned index, limit::Ns)> correct;
@@ -66,7 +68,7 @@ class Reconciler {
   // What an earlier arbiter knew: it holds for those admitted later, until NVML is read.
   void remember(const limit::ArbiterStatus& before);
   // A tenant that came, before its processes do.
-  void admit(TenantSeat& seat);
+  void admit(TenantSession& session);
   void let_go(const std::string& tenant) { records_.erase(tenant); }
 
   // Called with each process of a tenant's container that is on a device and has not registered,
@@ -97,7 +99,7 @@ class Reconciler {
  private:
   // A tenant on one device.
   struct Part {
-    limit::Outside outside;
+    limit::UntrackedMemory untracked;
     limit::UnderReport under{};
     std::optional<std::chrono::steady_clock::time_point> compared{};  // charges with samples, then
     limit::Ns charged{0};                                             // by then
@@ -113,21 +115,21 @@ class Reconciler {
   using Place = DeviceAccount::Place;
   using Charges = DeviceAccount::Charges;
 
-  Reconciler(std::unique_ptr<Surveyor> surveyor, const Options& options, Poller& poller,
+  Reconciler(std::unique_ptr<ProcessScanner> scanner, const Options& options, Poller& poller,
              const Clock& clock, const Log& log, Books books);
-  static Charges charges_of(const Seats& seats);
-  static std::map<std::string, std::vector<Place>> places_of(const Seats& seats);
+  static Charges charges_of(const Sessions& sessions);
+  static std::map<std::string, std::vector<Place>> places_of(const Sessions& sessions);
   Part& part_of(const Place& place);
   void take();
-  void take_devices(const Survey& survey, const std::vector<gpu::DeviceProcesses>& devices);
+  void take_devices(const ProcessScan& survey, const std::vector<gpu::DeviceProcesses>& devices);
   void compare_time(DeviceAccount& account);
-  bool is_under_reported(const TenantSeat& seat) const;
+  bool is_under_reported(const TenantSession& session) const;
   void settle(const DeviceAccount& account);
   void note_failure(const std::string& failure);
   void note_device(const std::string& uuid, const std::optional<Error>& failure,
                    const std::vector<Place>& places);
 
-  std::unique_ptr<Surveyor> surveyor_;
+  std::unique_ptr<ProcessScanner> scanner_;
   const TenantFolder folder_;
   Poller& poller_;
   const Clock& clock_;

@@ -5,7 +5,7 @@
 #include <array>
 #include <string>
 
-namespace tranche {
+namespace tranche::edit_distance_test {
 namespace {
 
 TEST(EditDistance, CountsInsertionsDeletionsAndReplacements) {
@@ -43,4 +43,4 @@ TEST(Nearest, HugeWordsAreNotCompared) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::edit_distance_test

@@ -5,7 +5,7 @@
 
 #include "support/temp_dir.h"
 
-namespace tranche {
+namespace tranche::fs_test {
 namespace {
 
 TEST(FsRoot, WritesAtomicallyAndReadsBack) {
@@ -39,4 +39,4 @@ TEST(FsRoot, RefusesFilesThatAreTooLong) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::fs_test

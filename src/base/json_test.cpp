@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tranche::json {
+namespace tranche::json::json_test {
 namespace {
 
 using testing::HasSubstr;
@@ -135,4 +135,4 @@ TEST(Json, DeepButAllowed) {
 }
 
 }  // namespace
-}  // namespace tranche::json
+}  // namespace tranche::json::json_test

@@ -7,7 +7,7 @@
 #include "base/fs.h"
 #include "support/temp_dir.h"
 
-namespace tranche {
+namespace tranche::pinned_file_test {
 namespace {
 
 int listen_at(const std::filesystem::path& path) {
@@ -69,4 +69,4 @@ TEST(PinnedFile, ReachesTheSocketItHoldsAndNoSuccessor) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::pinned_file_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tranche {
+namespace tranche::quantity_test {
 namespace {
 
 struct QuantityCase {
@@ -51,4 +51,4 @@ TEST(Quantity, RefusesTheRest) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::quantity_test

@@ -9,7 +9,7 @@
 #include "support/log_recorder.h"
 #include "support/wait.h"
 
-namespace tranche {
+namespace tranche::retrier_test {
 namespace {
 
 // What waits for this does not come up again within a test.
@@ -165,4 +165,4 @@ TEST_F(RetrierTest, WhatIsForgottenBeginsAnew) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::retrier_test

@@ -7,7 +7,7 @@
 #include "support/fake_clock.h"
 #include "support/temp_dir.h"
 
-namespace tranche {
+namespace tranche::sign_of_life_test {
 namespace {
 
 using testing::HasSubstr;
@@ -52,4 +52,4 @@ TEST(SignOfLife, BeatsAreWrittenWhenTheLastOneIsOld) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::sign_of_life_test

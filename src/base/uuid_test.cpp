@@ -5,7 +5,7 @@
 #include <regex>
 #include <set>
 
-namespace tranche {
+namespace tranche::uuid_test {
 namespace {
 
 TEST(RandomUuid, IsVersionFourAndDiffersEachTime) {
@@ -19,4 +19,4 @@ TEST(RandomUuid, IsVersionFourAndDiffersEachTime) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::uuid_test

@@ -7,7 +7,7 @@
 
 #include "support/temp_dir.h"
 
-namespace tranche {
+namespace tranche::watch_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -237,4 +237,4 @@ TEST_F(WatchTest, WaitEndsWhenStopped) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::watch_test

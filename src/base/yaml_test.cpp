@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tranche::yaml {
+namespace tranche::yaml::yaml_test {
 namespace {
 
 Document parsed(std::string_view text) {
@@ -95,4 +95,4 @@ TEST(Yaml, ScalarsAsYaml11) {
 }
 
 }  // namespace
-}  // namespace tranche::yaml
+}  // namespace tranche::yaml::yaml_test

@@ -11,7 +11,7 @@
 #include "cdi/imex.h"
 #include "support/temp_dir.h"
 
-namespace tranche::cdi {
+namespace tranche::cdi::driver_files_test {
 namespace {
 
 using testing::ElementsAre;
@@ -218,4 +218,4 @@ TEST_F(DriverFilesTest, ImexChannels) {
 }
 
 }  // namespace
-}  // namespace tranche::cdi
+}  // namespace tranche::cdi::driver_files_test

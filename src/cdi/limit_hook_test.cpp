@@ -6,7 +6,7 @@
 
 #include "offer/grant.h"
 
-namespace tranche::cdi {
+namespace tranche::cdi::limit_hook_test {
 namespace {
 
 using nlohmann::json;
@@ -26,4 +26,4 @@ TEST(LimitHookSpec, IsOneDeviceWithOneHook) {
 }
 
 }  // namespace
-}  // namespace tranche::cdi
+}  // namespace tranche::cdi::limit_hook_test

@@ -14,7 +14,7 @@
 #include "support/machines.h"
 #include "support/temp_dir.h"
 
-namespace tranche::cdi {
+namespace tranche::cdi::make_specs_test {
 namespace {
 
 using testing::Contains;
@@ -390,4 +390,4 @@ TEST(MakeSpecs, EveryFileKeepsTheRulesOfTheSpecification) {
 }
 
 }  // namespace
-}  // namespace tranche::cdi
+}  // namespace tranche::cdi::make_specs_test

@@ -8,7 +8,7 @@
 
 #include "cdi/hooks.h"
 
-namespace tranche::cdi {
+namespace tranche::cdi::spec_test {
 namespace {
 
 using testing::ElementsAre;
@@ -117,4 +117,4 @@ TEST(Hooks, Disabled) {
 }
 
 }  // namespace
-}  // namespace tranche::cdi
+}  // namespace tranche::cdi::spec_test

@@ -9,7 +9,7 @@
 
 #include "support/temp_dir.h"
 
-namespace tranche::cdi {
+namespace tranche::cdi::writer_test {
 namespace {
 
 using testing::ElementsAre;
@@ -61,4 +61,4 @@ TEST_F(WriterTest, FolderThatCannotBeMade) {
 }
 
 }  // namespace
-}  // namespace tranche::cdi
+}  // namespace tranche::cdi::writer_test

@@ -7,7 +7,7 @@
 #include "cli/limit_show.h"
 #include "cli/limit_testing.h"
 
-namespace tranche::cli {
+namespace tranche::cli::limit_overview_test {
 namespace {
 
 using cluster::LimitSetting;
@@ -140,4 +140,4 @@ TEST_F(LimitOverviewTest, WhatIsSetOfAPodThatEndedCanBeReset) {
 }
 
 }  // namespace
-}  // namespace tranche::cli
+}  // namespace tranche::cli::limit_overview_test

@@ -10,7 +10,7 @@
 #include "cli/limit_show.h"
 #include "cli/limit_testing.h"
 
-namespace tranche::cli {
+namespace tranche::cli::limit_work_test {
 namespace {
 
 using cluster::LimitOutcome;
@@ -204,4 +204,4 @@ TEST_F(LimitWorkTest, WhatCannotBe) {
 }
 
 }  // namespace
-}  // namespace tranche::cli
+}  // namespace tranche::cli::limit_work_test

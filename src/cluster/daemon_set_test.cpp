@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tranche::cluster {
+namespace tranche::cluster::daemon_set_test {
 namespace {
 
 TEST(DaemonSet, IsRead) {
@@ -58,4 +58,4 @@ TEST(DaemonSet, WhenItIsRolledOut) {
 }
 
 }  // namespace
-}  // namespace tranche::cluster
+}  // namespace tranche::cluster::daemon_set_test

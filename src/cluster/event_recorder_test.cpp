@@ -8,7 +8,7 @@
 #include "support/fake_objects.h"
 #include "support/log_recorder.h"
 
-namespace tranche::cluster {
+namespace tranche::cluster::event_recorder_test {
 namespace {
 
 using nlohmann::json;
@@ -67,4 +67,4 @@ TEST_F(EventRecorderTest, ARefusalIsLoggedOnceAndLaterEventsAreRecorded) {
 }
 
 }  // namespace
-}  // namespace tranche::cluster
+}  // namespace tranche::cluster::event_recorder_test

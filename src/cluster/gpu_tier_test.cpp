@@ -6,7 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-namespace tranche::cluster {
+namespace tranche::cluster::gpu_tier_test {
 namespace {
 
 using nlohmann::json;
@@ -265,4 +265,4 @@ TEST(GpuTier, WhoMayUseItAndHowMuch) {
 }
 
 }  // namespace
-}  // namespace tranche::cluster
+}  // namespace tranche::cluster::gpu_tier_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tranche::cluster {
+namespace tranche::cluster::label_selector_test {
 namespace {
 
 using testing::ElementsAre;
@@ -57,4 +57,4 @@ TEST(LabelSelector, Text) {
 }
 
 }  // namespace
-}  // namespace tranche::cluster
+}  // namespace tranche::cluster::label_selector_test

@@ -17,7 +17,7 @@ using State = LimitOutcome::State;
 
 constexpr std::string_view kSettings = "limit-settings/v1";
 constexpr std::string_view kStatus = "limit-status/v1";
-constexpr std::size_t kLongestName = 317;  // a resource's: domain, slash, 63 characters
+constexpr std::size_t kLongestField = 317;  // a resource's: domain, slash, 63 characters
 constexpr std::size_t kLongestValue = 40;
 constexpr std::size_t kCutMessage = 200;
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 50U;  // a petabyte
@@ -27,8 +27,8 @@ constexpr std::array kStates = {
     std::pair{State::kWaiting, std::string_view("waiting")},
 };
 
-bool is_name(std::string_view text) {
-  return !text.empty() && text.size() <= kLongestName && std::ranges::all_of(text, [](char c) {
+bool is_object_name(std::string_view text) {
+  return !text.empty() && text.size() <= kLongestField && std::ranges::all_of(text, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
            c == '.' || c == '/' || c == '_';
   });
@@ -39,21 +39,22 @@ bool is_value(std::string_view text) {
          std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~'; });
 }
 
-std::string checked(const Fields& fields, std::string_view key, bool (*is_one)(std::string_view)) {
+std::string checked_field(const Fields& fields, std::string_view key,
+                          bool (*is_one)(std::string_view)) {
   auto text = fields.text(key);
   if (!is_one(text)) fields.refuse(key, "is missing, or cannot be one");
   return text;
 }
 
 LimitSetting setting_from(const Fields& fields) {
-  return {.ns = checked(fields, "namespace", is_name),
-          .pod = checked(fields, "pod", is_name),
-          .uid = checked(fields, "uid", is_name),
-          .container = checked(fields, "container", is_name),
-          .resource = checked(fields, "resource", is_name),
-          .memory = checked(fields, "memory", is_value),
-          .compute = checked(fields, "compute", is_value),
-          .priority = checked(fields, "class", is_value)};
+  return {.ns = checked_field(fields, "namespace", is_object_name),
+          .pod = checked_field(fields, "pod", is_object_name),
+          .uid = checked_field(fields, "uid", is_object_name),
+          .container = checked_field(fields, "container", is_object_name),
+          .resource = checked_field(fields, "resource", is_object_name),
+          .memory = checked_field(fields, "memory", is_value),
+          .compute = checked_field(fields, "compute", is_value),
+          .priority = checked_field(fields, "class", is_value)};
 }
 
 std::optional<std::int64_t> maybe_number(const Fields& fields, std::string_view key,
@@ -75,7 +76,7 @@ LimitOutcome outcome_from(const Fields& fields) {
     outcome.state = state->first;
   }
   for (const auto& entry : fields.list("devices")) {
-    LimitOutcome::Device device{.uuid = checked(entry, "uuid", is_name)};
+    LimitOutcome::Device device{.uuid = checked_field(entry, "uuid", is_object_name)};
     if (const auto memory = maybe_number(entry, "memoryBytes", 0, kMostBytes)) {
       device.memory_bytes = static_cast<std::uint64_t>(*memory);
     }

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-namespace tranche::cluster {
+namespace tranche::cluster::limit_settings_test {
 namespace {
 
 using testing::HasSubstr;
@@ -138,4 +138,4 @@ TEST(LimitSettings, AnAnswerThatWouldBeTooLongGoesWithoutDevices) {
 }
 
 }  // namespace
-}  // namespace tranche::cluster
+}  // namespace tranche::cluster::limit_settings_test

@@ -6,7 +6,7 @@
 #include "cluster/config_map.h"
 #include "support/fake_objects.h"
 
-namespace tranche::cluster {
+namespace tranche::cluster::modify_test {
 namespace {
 
 using testing::HasSubstr;
@@ -82,4 +82,4 @@ TEST_F(ModifyTest, OtherErrorsStand) {
 }
 
 }  // namespace
-}  // namespace tranche::cluster
+}  // namespace tranche::cluster::modify_test

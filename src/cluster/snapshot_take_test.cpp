@@ -10,7 +10,7 @@
 #include "cluster/snapshot.h"
 #include "support/fake_objects.h"
 
-namespace tranche::cluster {
+namespace tranche::cluster::snapshot_take_test {
 namespace {
 
 using testing::Contains;
@@ -208,4 +208,4 @@ TEST(TakeSnapshot, AStopLeavesNoHalfSnapshot) {
 }
 
 }  // namespace
-}  // namespace tranche::cluster
+}  // namespace tranche::cluster::snapshot_take_test

@@ -12,7 +12,7 @@
 
 #include "base/checksum.h"
 
-namespace tranche::cluster {
+namespace tranche::cluster::snapshot_test {
 namespace {
 
 using nlohmann::json;
@@ -261,4 +261,4 @@ TEST(Snapshot, AffinityThatIsNoJsonIsRefusedByName) {
 }
 
 }  // namespace
-}  // namespace tranche::cluster
+}  // namespace tranche::cluster::snapshot_test

@@ -15,14 +15,14 @@ StandingEvents::StandingEvents(Objects& objects, std::string reporter, std::stri
       clock_(clock),
       log_(log) {}
 
-void StandingEvents::tell(const Matters& matters, const Call& call) {
+void StandingEvents::tell(const Events& events, const Call& call) {
   const auto now = clock_.now();
   std::erase_if(told_, [&](const auto& entry) {
-    return !matters.contains(entry.first) && now - entry.second.seen >= kRemember;
+    return !events.contains(entry.first) && now - entry.second.seen >= kRemember;
   });
   if (now < not_before_) return;
-  for (const auto& [key, matter] : matters) {
-    const auto done = tell_one(key, matter, call);
+  for (const auto& [key, event] : events) {
+    const auto done = tell_one(key, event, call);
     if (done) continue;
     not_before_ = now + kPause;
     const auto message = done.error().message();
@@ -35,27 +35,26 @@ void StandingEvents::tell(const Matters& matters, const Call& call) {
   complaint_.clear();
 }
 
-Result<void> StandingEvents::tell_one(const std::string& key, const Matter& matter,
+Result<void> StandingEvents::tell_one(const std::string& key, const StandingEvent& event,
                                       const Call& call) {
   const auto now = clock_.now();
   auto known = told_.find(key);
   if (known == told_.end()) {
     if (told_.size() >= kMost) {
       if (!std::exchange(too_many_said_, true)) {
-        log_.warn(
-            fmt::format("more than {} matters for Events: the further ones are not told", kMost));
+        log_.warn(fmt::format("more than {} events stand: the further ones are not told", kMost));
       }
       return {};
     }
-    known = told_.emplace(key, Told{.event = matter.event}).first;
+    known = told_.emplace(key, Told{.event = event.event}).first;
     known->second.event.reporter = reporter_;
     known->second.event.instance = instance_;
   }
   auto& told = known->second;
   const auto news = std::ranges::count_if(
-      matter.instances, [&](const auto& one) { return !told.instances.contains(one); });
+      event.instances, [&](const auto& one) { return !told.instances.contains(one); });
   told.count += static_cast<int>(news);
-  told.instances = matter.instances;
+  told.instances = event.instances;
   told.seen = now;
   if (told.said_count == 0) return create(told, call);
   const bool counted = told.count > told.said_count && now - told.said >= kCountAtMost;

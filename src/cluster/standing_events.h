@@ -1,11 +1,11 @@
 #pragma once
-// Events about what stands for a while: one Event for each matter, however often it is seen. What
+// Events about what stands for a while: one Event for each of them, however often it is seen. What
 // happens again (another process of the same container) is counted in the Event's series, at most
 // once a minute; what goes on standing is said again before the API server forgets it (an hour);
 // what is gone is not said any more, and counts on when it is back within ten minutes.
 //
-// An Event's time is when the matter began, so a reporter that was restarted names the same Event
-// and makes no second one. Works over the port; used by one thread at a time.
+// An Event's time is when what it tells began, so a reporter that was restarted names the same
+// Event and makes no second one. Works over the port; used by one thread at a time.
 
 #include <chrono>
 #include <cstddef>
@@ -20,6 +20,12 @@
 
 namespace tranche::cluster {
 
+// What stands now, as an Event tells it.
+struct StandingEvent {
+  Event event;                      // with its time; who reports is filled in
+  std::set<std::string> instances;  // who it is that does it, now
+};
+
 class StandingEvents {
  public:
   static constexpr std::chrono::minutes kCountAtMost{1};
@@ -30,18 +36,14 @@ class StandingEvents {
   // Further ones are not told (and that is logged): what makes them is not ours.
   static constexpr std::size_t kMost = 64;
 
-  struct Matter {
-    Event event;                      // with its time; who reports is filled in
-    std::set<std::string> instances;  // who it is that does it, now
-  };
-  using Matters = std::map<std::string, Matter>;  // by a key that stays the same
+  using Events = std::map<std::string, StandingEvent>;  // by a key that stays the same
 
   // `reporter`: reportingController; `instance`: the node or Pod. The references outlive it.
   StandingEvents(Objects& objects, std::string reporter, std::string instance, const Clock& clock,
                  const Log& log);
 
   // What stands now: all of it. To be called again at any time, also when nothing changed.
-  void tell(const Matters& matters, const Call& call);
+  void tell(const Events& events, const Call& call);
 
  private:
   using TimePoint = std::chrono::steady_clock::time_point;
@@ -54,7 +56,7 @@ class StandingEvents {
     TimePoint seen;
   };
 
-  Result<void> tell_one(const std::string& key, const Matter& matter, const Call& call);
+  Result<void> tell_one(const std::string& key, const StandingEvent& event, const Call& call);
   Result<void> create(Told& told, const Call& call);
   Result<void> say_again(Told& told, const Call& call);
 

@@ -10,7 +10,7 @@
 #include "support/fake_objects.h"
 #include "support/log_recorder.h"
 
-namespace tranche::cluster {
+namespace tranche::cluster::standing_events_test {
 namespace {
 
 using nlohmann::json;
@@ -22,7 +22,7 @@ class StandingEventsTest : public testing::Test {
   StandingEventsTest() : began_(clock_.wall_now()) { restart(); }
 
   void restart() { events_.emplace(objects_, "tranche.dev/agent", "n1", clock_, log_.log()); }
-  StandingEvents::Matter matter(const std::string& note, std::set<std::string> instances) const {
+  StandingEvent event(const std::string& note, std::set<std::string> instances) const {
     return {
         .event = {.regarding =
                       {.api_version = "v1", .kind = "Pod", .ns = "shop", .name = "p", .uid = "u"},
@@ -36,7 +36,7 @@ class StandingEventsTest : public testing::Test {
         .instances = std::move(instances)};
   }
   void tell(std::set<std::string> instances) {
-    events_->tell({{"p", matter("why", std::move(instances))}}, {});
+    events_->tell({{"p", event("why", std::move(instances))}}, {});
   }
   std::vector<json> events() {
     std::vector<json> all;
@@ -138,15 +138,15 @@ TEST_F(StandingEventsTest, ARefusalIsLoggedOnceAndTriedAgainLater) {
 }
 
 TEST_F(StandingEventsTest, MoreThanItHoldsAreNotTold) {
-  StandingEvents::Matters many;
+  StandingEvents::Events many;
   for (std::size_t i = 0; i < StandingEvents::kMost + 5; ++i) {
-    many.emplace(fmt::format("{:03}", i), matter(fmt::format("note {}", i), {"1"}));
+    many.emplace(fmt::format("{:03}", i), event(fmt::format("note {}", i), {"1"}));
   }
   events_->tell(many, {});
   events_->tell(many, {});
   EXPECT_EQ(events().size(), StandingEvents::kMost);
-  EXPECT_EQ(log_.count("more than 64 matters"), 1);
+  EXPECT_EQ(log_.count("more than 64 events"), 1);
 }
 
 }  // namespace
-}  // namespace tranche::cluster
+}  // namespace tranche::cluster::standing_events_test

@@ -15,7 +15,7 @@
 #include "cluster/pod.h"
 #include "cluster/time.h"
 
-namespace tranche::cluster {
+namespace tranche::cluster::values_test {
 namespace {
 
 using nlohmann::json;
@@ -314,4 +314,4 @@ TEST(Pod, BrokenQuantityIsNamed) {
 }
 
 }  // namespace
-}  // namespace tranche::cluster
+}  // namespace tranche::cluster::values_test

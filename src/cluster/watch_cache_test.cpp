@@ -10,7 +10,7 @@
 #include "support/log_recorder.h"
 #include "support/wait.h"
 
-namespace tranche::cluster {
+namespace tranche::cluster::watch_cache_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -249,4 +249,4 @@ TEST_F(WatchCacheTest, EndsWhereverItIs) {
 }
 
 }  // namespace
-}  // namespace tranche::cluster
+}  // namespace tranche::cluster::watch_cache_test

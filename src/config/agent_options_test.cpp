@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tranche::config {
+namespace tranche::config::agent_options_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -151,4 +151,4 @@ TEST(ConfigManagerOptions, FromFlagsAndEnvironment) {
 }
 
 }  // namespace
-}  // namespace tranche::config
+}  // namespace tranche::config::agent_options_test

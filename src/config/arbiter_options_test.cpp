@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tranche::config {
+namespace tranche::config::arbiter_options_test {
 namespace {
 
 using testing::HasSubstr;
@@ -43,4 +43,4 @@ TEST(ArbiterOptions, EveryErrorAtOnce) {
 }
 
 }  // namespace
-}  // namespace tranche::config
+}  // namespace tranche::config::arbiter_options_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tranche::config {
+namespace tranche::config::choose_test {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -81,4 +81,4 @@ TEST(Fallbacks, AreNamedInOrder) {
 }
 
 }  // namespace
-}  // namespace tranche::config
+}  // namespace tranche::config::choose_test

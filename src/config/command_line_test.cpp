@@ -4,7 +4,7 @@
 
 #include "config/flag_table.h"
 
-namespace tranche::config {
+namespace tranche::config::command_line_test {
 namespace {
 
 using Args = std::vector<std::string_view>;
@@ -124,4 +124,4 @@ TEST(HelpText, ShowsDefaultEnvironmentAndAliases) {
 }
 
 }  // namespace
-}  // namespace tranche::config
+}  // namespace tranche::config::command_line_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tranche::config {
+namespace tranche::config::config_test {
 namespace {
 
 ReplicatedResources shared(int replicas) {
@@ -75,4 +75,4 @@ INSTANTIATE_TEST_SUITE_P(Wildcards, Pattern,
                                          PatternCase{"**", "x", true}));
 
 }  // namespace
-}  // namespace tranche::config
+}  // namespace tranche::config::config_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tranche::config {
+namespace tranche::config::controller_options_test {
 namespace {
 
 using testing::HasSubstr;
@@ -117,4 +117,4 @@ INSTANTIATE_TEST_SUITE_P(
     name_of);
 
 }  // namespace
-}  // namespace tranche::config
+}  // namespace tranche::config::controller_options_test

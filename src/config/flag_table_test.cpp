@@ -8,7 +8,7 @@
 #include "config/fields.h"
 #include "config/values.h"
 
-namespace tranche::config {
+namespace tranche::config::flag_table_test {
 namespace {
 
 TEST(FlagTable, NamesAreUniqueInEveryProgram) {
@@ -142,4 +142,4 @@ TEST(Fields, KeysOfEveryMapping) {
 }
 
 }  // namespace
-}  // namespace tranche::config
+}  // namespace tranche::config::flag_table_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tranche::config::go {
+namespace tranche::config::go::go_values_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -93,4 +93,4 @@ TEST(GoUuid, IsLenientAsGoogleUuid) {
 }
 
 }  // namespace
-}  // namespace tranche::config::go
+}  // namespace tranche::config::go::go_values_test

@@ -8,7 +8,7 @@
 #include "base/fs.h"
 #include "config/load.h"
 
-namespace tranche::config {
+namespace tranche::config::json_test {
 namespace {
 
 struct Case {
@@ -93,4 +93,4 @@ TEST(Json, TextThatIsNoUtf8IsReplaced) {
 }
 
 }  // namespace
-}  // namespace tranche::config
+}  // namespace tranche::config::json_test

@@ -26,7 +26,7 @@ Output output(OptionReader& reader) {
   return Output::kTable;
 }
 
-std::chrono::nanoseconds timeout(OptionReader& reader) {
+std::chrono::nanoseconds timeout_of(OptionReader& reader) {
   const auto interval = reader.get<Interval>("timeout").value;
   if (interval && interval->count() > 0) return *interval;
   reader.error("timeout", "somebody waits for the end", "write a duration such as 30s");
@@ -70,7 +70,7 @@ Result<LimitOptions> load_limit_options(const Sources& sources, Verb verb, const
                        .memory = reader.get<std::string>("memory"),
                        .compute = reader.get<std::string>("compute"),
                        .priority = reader.get<std::string>("class"),
-                       .timeout = timeout(reader),
+                       .timeout = timeout_of(reader),
                        .output = output(reader),
                        .api_server = reader.api_server()};
   check_flags_are_for_a_pod(reader, verb);

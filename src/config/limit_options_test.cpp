@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tranche::config {
+namespace tranche::config::limit_options_test {
 namespace {
 
 using testing::HasSubstr;
@@ -64,4 +64,4 @@ TEST(LimitOptions, WhatCannotBe) {
 }
 
 }  // namespace
-}  // namespace tranche::config
+}  // namespace tranche::config::limit_options_test

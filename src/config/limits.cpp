@@ -12,26 +12,26 @@ namespace tranche::config {
 namespace {
 
 template <class T>
-using Word = std::pair<T, std::string_view>;
+using NamedValue = std::pair<T, std::string_view>;
 
 constexpr std::array kEnforcements = {
-    Word<Enforcement>{Enforcement::kOff, "off"},
-    Word<Enforcement>{Enforcement::kAccount, "account"},
-    Word<Enforcement>{Enforcement::kStrict, "strict"},
-    Word<Enforcement>{Enforcement::kElastic, "elastic"},
+    NamedValue<Enforcement>{Enforcement::kOff, "off"},
+    NamedValue<Enforcement>{Enforcement::kAccount, "account"},
+    NamedValue<Enforcement>{Enforcement::kStrict, "strict"},
+    NamedValue<Enforcement>{Enforcement::kElastic, "elastic"},
 };
 constexpr std::array kPolicies = {
-    Word<SharePolicy>{SharePolicy::kTimeSlice, "timeSlice"},
-    Word<SharePolicy>{SharePolicy::kPriority, "priority"},
+    NamedValue<SharePolicy>{SharePolicy::kTimeSlice, "timeSlice"},
+    NamedValue<SharePolicy>{SharePolicy::kPriority, "priority"},
 };
 constexpr std::array kClasses = {
-    Word<PriorityClass>{PriorityClass::kLatencyCritical, "latency-critical"},
-    Word<PriorityClass>{PriorityClass::kNormal, "normal"},
-    Word<PriorityClass>{PriorityClass::kBestEffort, "best-effort"},
+    NamedValue<PriorityClass>{PriorityClass::kLatencyCritical, "latency-critical"},
+    NamedValue<PriorityClass>{PriorityClass::kNormal, "normal"},
+    NamedValue<PriorityClass>{PriorityClass::kBestEffort, "best-effort"},
 };
 constexpr std::array kUnregistered = {
-    Word<Unregistered>{Unregistered::kEvent, "event"},
-    Word<Unregistered>{Unregistered::kEvict, "evict"},
+    NamedValue<Unregistered>{Unregistered::kEvent, "event"},
+    NamedValue<Unregistered>{Unregistered::kEvict, "evict"},
 };
 
 template <class Table>
@@ -41,7 +41,7 @@ std::string_view word_of(const Table& table, auto value) {
 }
 
 template <class T, std::size_t N>
-std::optional<T> value_of(const std::array<Word<T>, N>& table, std::string_view text) {
+std::optional<T> value_of(const std::array<NamedValue<T>, N>& table, std::string_view text) {
   const auto found = std::ranges::find(table, text, [](const auto& word) { return word.second; });
   if (found == table.end()) return std::nullopt;
   return found->first;
@@ -84,8 +84,9 @@ struct ToText {
     return fmt::format("{}.{}%", percent.permille / 10, percent.permille % 10);
   }
   std::string operator()(Bytes bytes) const {
-    static constexpr std::array kUnits = {Word<unsigned>{40, "Ti"}, Word<unsigned>{30, "Gi"},
-                                          Word<unsigned>{20, "Mi"}, Word<unsigned>{10, "Ki"}};
+    static constexpr std::array kUnits = {
+        NamedValue<unsigned>{40, "Ti"}, NamedValue<unsigned>{30, "Gi"},
+        NamedValue<unsigned>{20, "Mi"}, NamedValue<unsigned>{10, "Ki"}};
     for (const auto& [shift, unit] : kUnits) {
       if ((bytes.value & ((std::uint64_t{1} << shift) - 1)) == 0) {
         return fmt::format("{}{}", bytes.value >> shift, unit);

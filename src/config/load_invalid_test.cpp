@@ -4,7 +4,7 @@
 
 #include "config/load.h"
 
-namespace tranche::config {
+namespace tranche::config::load_invalid_test {
 namespace {
 
 struct Case {
@@ -325,4 +325,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
-}  // namespace tranche::config
+}  // namespace tranche::config::load_invalid_test

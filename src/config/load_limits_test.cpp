@@ -7,7 +7,7 @@
 
 #include "config/load.h"
 
-namespace tranche::config {
+namespace tranche::config::load_limits_test {
 namespace {
 
 Result<Loaded> load_text(std::string text) {
@@ -319,4 +319,4 @@ TEST(Limits, AreReadBackAsTheyAreShown) {
 }
 
 }  // namespace
-}  // namespace tranche::config
+}  // namespace tranche::config::load_limits_test

@@ -4,7 +4,7 @@
 
 #include "config/load.h"
 
-namespace tranche::config {
+namespace tranche::config::load_mps_test {
 namespace {
 
 // `mps`: one line, the fourth.
@@ -99,4 +99,4 @@ TEST(MpsRules, WithoutMpsHaveNoEffect) {
 }
 
 }  // namespace
-}  // namespace tranche::config
+}  // namespace tranche::config::load_mps_test

@@ -5,7 +5,7 @@
 #include "config/flag_table.h"
 #include "config/load.h"
 
-namespace tranche::config {
+namespace tranche::config::load_precedence_test {
 namespace {
 
 struct Case {
@@ -213,4 +213,4 @@ TEST(StartupFailure, CarriesNvidiasChainOfCauses) {
 }
 
 }  // namespace
-}  // namespace tranche::config
+}  // namespace tranche::config::load_precedence_test

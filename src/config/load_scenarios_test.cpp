@@ -6,7 +6,7 @@
 #include "base/yaml.h"
 #include "config/load.h"
 
-namespace tranche::config {
+namespace tranche::config::load_scenarios_test {
 namespace {
 
 struct Case {
@@ -106,4 +106,4 @@ TEST(Scenario, MpsNeedsAnMpsRoot) {
 }
 
 }  // namespace
-}  // namespace tranche::config
+}  // namespace tranche::config::load_scenarios_test

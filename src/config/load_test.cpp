@@ -6,7 +6,7 @@
 
 #include <functional>
 
-namespace tranche::config {
+namespace tranche::config::load_test {
 namespace {
 
 struct Case {
@@ -351,4 +351,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
-}  // namespace tranche::config
+}  // namespace tranche::config::load_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tranche::config {
+namespace tranche::config::names_test {
 namespace {
 
 struct Case {
@@ -59,4 +59,4 @@ TEST(DeviceItem, FormsOfTheUnion) {
 }
 
 }  // namespace
-}  // namespace tranche::config
+}  // namespace tranche::config::names_test

@@ -6,7 +6,7 @@
 
 #include "base/fs.h"
 
-namespace tranche::config {
+namespace tranche::config::reference_test {
 namespace {
 
 struct Case {
@@ -40,4 +40,4 @@ INSTANTIATE_TEST_SUITE_P(Pages, ReferencePage,
                          case_name);
 
 }  // namespace
-}  // namespace tranche::config
+}  // namespace tranche::config::reference_test

@@ -8,7 +8,7 @@
 
 #include "support/temp_dir.h"
 
-namespace tranche::config {
+namespace tranche::config::source_test {
 namespace {
 
 namespace stdfs = std::filesystem;
@@ -155,4 +155,4 @@ TEST_F(Source, WatchesTheFolderAndTheChosenFile) {
 }
 
 }  // namespace
-}  // namespace tranche::config
+}  // namespace tranche::config::source_test

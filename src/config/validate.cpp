@@ -14,7 +14,7 @@ constexpr std::array kListStrategies = {
     DeviceListStrategy::kEnvvar, DeviceListStrategy::kVolumeMounts,
     DeviceListStrategy::kCdiAnnotations, DeviceListStrategy::kCdiCri};
 constexpr std::array kIdStrategies = {DeviceIdStrategy::kUuid, DeviceIdStrategy::kIndex};
-constexpr std::array kPolicies = {AllocationPolicy::kDistributed, AllocationPolicy::kPacked};
+constexpr std::array kSharePolicies = {AllocationPolicy::kDistributed, AllocationPolicy::kPacked};
 constexpr std::array kDiscoveryStrategies = {DiscoveryStrategy::kAuto, DiscoveryStrategy::kNvml,
                                              DiscoveryStrategy::kTegra, DiscoveryStrategy::kVfio};
 
@@ -137,7 +137,7 @@ std::optional<DeviceIdStrategy> device_id_strategy_of(std::string_view text) {
   return value_of(kIdStrategies, text);
 }
 std::optional<AllocationPolicy> allocation_policy_of(std::string_view text) {
-  return value_of(kPolicies, text);
+  return value_of(kSharePolicies, text);
 }
 std::optional<DiscoveryStrategy> discovery_strategy_of(std::string_view text) {
   return value_of(kDiscoveryStrategies, text);

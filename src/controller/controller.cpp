@@ -55,31 +55,31 @@ Controller::Controller(cluster::Objects& objects, Options options, const Clock& 
           {.kind = cluster::kClusterPolicy,
            .kind_may_be_missing = true,
            .backoff = options_.watch_backoff},
-          [this](const cluster::CacheChange&) { bell_.ring(); }, log),
+          [this](const cluster::CacheChange&) { notifier_.notify(); }, log),
       maps_(
           objects,
           {.kind = cluster::kConfigMap,
            .selection = {.ns = options_.ns},
            .backoff = options_.watch_backoff},
-          [this](const cluster::CacheChange&) { bell_.ring(); }, log),
+          [this](const cluster::CacheChange&) { notifier_.notify(); }, log),
       daemon_sets_(
           objects,
           {.kind = cluster::kDaemonSet,
            .selection = {.label_selector = kPluginSelector},
            .backoff = options_.watch_backoff},
-          [this](const cluster::CacheChange&) { bell_.ring(); }, log) {
+          [this](const cluster::CacheChange&) { notifier_.notify(); }, log) {
   retrier_.emplace(log_, options_.backoff);
   const auto work = [this] {
     retrier_->request({.key = "policy",
                        .attempt = [this](const std::stop_token& stop) { return reconcile(stop); },
                        .done = {}});
   };
-  bell_.listen(work);
+  notifier_.listen(work);
   work();  // for what rang before
 }
 
 Controller::~Controller() {
-  bell_.listen({});
+  notifier_.listen({});
   retrier_.reset();
 }
 

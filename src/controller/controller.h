@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/bell.h"
+#include "agent/change_notifier.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/retrier.h"
@@ -71,7 +71,7 @@ class Controller {
   const Options options_;
   const Clock& clock_;
   const Log& log_;
-  agent::Bell bell_;
+  agent::ChangeNotifier notifier_;
   // Of the retrier's thread: what the last write of the ConfigMap was to make, and made; the
   // outcome told last, by the policy's uid.
   struct Written {

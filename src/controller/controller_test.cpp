@@ -12,7 +12,7 @@
 #include "support/log_recorder.h"
 #include "support/wait.h"
 
-namespace tranche::controller {
+namespace tranche::controller::controller_test {
 namespace {
 
 using nlohmann::json;
@@ -321,4 +321,4 @@ TEST_F(ControllerTest, WhoDoesNotLeadWritesNothing) {
 }
 
 }  // namespace
-}  // namespace tranche::controller
+}  // namespace tranche::controller::controller_test

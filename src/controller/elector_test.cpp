@@ -9,7 +9,7 @@
 #include "support/fake_objects.h"
 #include "support/log_recorder.h"
 
-namespace tranche::controller {
+namespace tranche::controller::elector_test {
 namespace {
 
 using nlohmann::json;
@@ -171,4 +171,4 @@ TEST_F(ElectorTest, TwoNeverLeadAtOnce) {
 }
 
 }  // namespace
-}  // namespace tranche::controller
+}  // namespace tranche::controller::elector_test

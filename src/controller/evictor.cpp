@@ -14,7 +14,7 @@ using cluster::EvictionRequest;
 using cluster::EvictionRequests;
 
 // Between an API server that hangs and the other Pods that wait.
-constexpr std::chrono::seconds kLongestCall{10};
+constexpr std::chrono::seconds kLongestEviction{10};
 
 std::string key_of(const std::string& node, const std::string& uid) { return node + ' ' + uid; }
 
@@ -193,9 +193,9 @@ void Evictor::tell(const cluster::Pod& pod, std::string reason, std::string note
 }
 
 Result<cluster::Call> Evictor::call(const std::stop_token& stop) const {
-  cluster::Call within{.deadline = kLongestCall, .stop = stop};
+  cluster::Call within{.deadline = kLongestEviction, .stop = stop};
   if (!options_.time_left) return within;
-  within.deadline = std::min<std::chrono::milliseconds>(kLongestCall, options_.time_left());
+  within.deadline = std::min<std::chrono::milliseconds>(kLongestEviction, options_.time_left());
   if (within.deadline > std::chrono::milliseconds(0)) return within;
   return fail(Code::kUnavailable, "this controller does not lead (any more)",
               "the one that leads does the work");

@@ -11,7 +11,7 @@
 #include "support/log_recorder.h"
 #include "support/wait.h"
 
-namespace tranche::controller {
+namespace tranche::controller::evictor_test {
 namespace {
 
 using cluster::EvictionRequest;
@@ -209,4 +209,4 @@ TEST_F(EvictorTest, OneThatDoesNotLeadDoesNothing) {
 }
 
 }  // namespace
-}  // namespace tranche::controller
+}  // namespace tranche::controller::evictor_test

@@ -5,7 +5,7 @@
 
 #include "cluster/policy_annotations.h"
 
-namespace tranche::controller {
+namespace tranche::controller::policy_map_test {
 namespace {
 
 using cluster::ClusterPolicy;
@@ -261,4 +261,4 @@ TEST(MpsRoot, IsServedWhereThePodsHaveIt) {
 }
 
 }  // namespace
-}  // namespace tranche::controller
+}  // namespace tranche::controller::policy_map_test

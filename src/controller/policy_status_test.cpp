@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace tranche::controller {
+namespace tranche::controller::policy_status_test {
 namespace {
 
 using nlohmann::json;
@@ -79,4 +79,4 @@ TEST(PolicyStatus, AppliedIsReadBack) {
 }
 
 }  // namespace
-}  // namespace tranche::controller
+}  // namespace tranche::controller::policy_status_test

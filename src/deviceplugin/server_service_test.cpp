@@ -14,7 +14,7 @@
 #include "support/log_recorder.h"
 #include "support/temp_dir.h"
 
-namespace tranche::deviceplugin {
+namespace tranche::deviceplugin::server_service_test {
 namespace {
 
 using testing::ElementsAre;
@@ -234,4 +234,4 @@ TEST_F(ServerTest, ManyClientsWhileTheListChanges) {
 }
 
 }  // namespace
-}  // namespace tranche::deviceplugin
+}  // namespace tranche::deviceplugin::server_service_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tranche::gpu {
+namespace tranche::gpu::health_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -271,4 +271,4 @@ TEST(Health, AnXidStormIsOneFault) {
 }
 
 }  // namespace
-}  // namespace tranche::gpu
+}  // namespace tranche::gpu::health_test

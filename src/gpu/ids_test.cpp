@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace tranche::gpu {
+namespace tranche::gpu::ids_test {
 namespace {
 
 struct Case {
@@ -45,4 +45,4 @@ TEST(PciAddress, PrintsBothSpellingsAndReadsThemBack) {
 }
 
 }  // namespace
-}  // namespace tranche::gpu
+}  // namespace tranche::gpu::ids_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tranche::gpu {
+namespace tranche::gpu::machine_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -82,4 +82,4 @@ TEST(Topology, IsSymmetric) {
 }
 
 }  // namespace
-}  // namespace tranche::gpu
+}  // namespace tranche::gpu::machine_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tranche::gpu {
+namespace tranche::gpu::mig_name_test {
 namespace {
 
 TEST(MigName, MemoryAsNvidiaRoundsIt) {
@@ -56,4 +56,4 @@ TEST(MigName, FindsTheProfileInDriverText) {
 }
 
 }  // namespace
-}  // namespace tranche::gpu
+}  // namespace tranche::gpu::mig_name_test

@@ -8,7 +8,7 @@
 #include "base/fs.h"
 #include "base/yaml.h"
 
-namespace tranche::gpu {
+namespace tranche::gpu::models_test {
 namespace {
 
 TEST(Models, MigIsAPropertyOfTheModel) {
@@ -102,4 +102,4 @@ TEST(Models, Families) {
 }
 
 }  // namespace
-}  // namespace tranche::gpu
+}  // namespace tranche::gpu::models_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tranche::gpu {
+namespace tranche::gpu::sysfs_test {
 namespace {
 
 TEST(Sysfs, NumaNode) {
@@ -44,4 +44,4 @@ TEST(MigMinors, IgnoresWhatIsMalformed) {
 }
 
 }  // namespace
-}  // namespace tranche::gpu
+}  // namespace tranche::gpu::sysfs_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tranche::hook {
+namespace tranche::hook::container_test {
 namespace {
 
 using testing::ElementsAre;
@@ -67,4 +67,4 @@ TEST(OciConfig, NonsenseIsRefused) {
 }
 
 }  // namespace
-}  // namespace tranche::hook
+}  // namespace tranche::hook::container_test

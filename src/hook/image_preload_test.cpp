@@ -9,7 +9,7 @@
 
 #include "support/temp_dir.h"
 
-namespace tranche::hook {
+namespace tranche::hook::image_preload_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -100,4 +100,4 @@ TEST_F(ImagePreload, NoRootFileSystemIsAnError) {
 }
 
 }  // namespace
-}  // namespace tranche::hook
+}  // namespace tranche::hook::image_preload_test

@@ -6,7 +6,7 @@
 
 #include "support/temp_dir.h"
 
-namespace tranche::host {
+namespace tranche::host::cgroup_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -115,4 +115,4 @@ TEST_F(FindContainer, TheTreeIsOfVersionTwoOrNot) {
 }
 
 }  // namespace
-}  // namespace tranche::host
+}  // namespace tranche::host::cgroup_test

@@ -7,7 +7,7 @@
 #include "base/fs.h"
 #include "support/temp_dir.h"
 
-namespace tranche::host {
+namespace tranche::host::child_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -99,4 +99,4 @@ TEST(FindProgram, LooksOnThePathThenUnderTheDriversRoot) {
 }
 
 }  // namespace
-}  // namespace tranche::host
+}  // namespace tranche::host::child_test

@@ -6,7 +6,7 @@
 #include "host/pci.h"
 #include "support/temp_dir.h"
 
-namespace tranche::host {
+namespace tranche::host::host_reader_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -146,4 +146,4 @@ TEST_F(HostTest, OtherSignsOfTegra) {
 }
 
 }  // namespace
-}  // namespace tranche::host
+}  // namespace tranche::host::host_reader_test

@@ -5,7 +5,7 @@
 
 #include "support/temp_dir.h"
 
-namespace tranche::host {
+namespace tranche::host::process_test {
 namespace {
 
 // As kubelet and runc leave them, shortened.
@@ -145,4 +145,4 @@ TEST(Process, ThisOneIsReadFromTheSystem) {
 }
 
 }  // namespace
-}  // namespace tranche::host
+}  // namespace tranche::host::process_test

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-namespace tranche::interpose {
+namespace tranche::interpose::blocks_test {
 namespace {
 
 TEST(BlocksTest, DoesWhatAMapDoes) {
@@ -94,4 +94,4 @@ TEST(BlocksTest, AChildHasNone) {
 }
 
 }  // namespace
-}  // namespace tranche::interpose
+}  // namespace tranche::interpose::blocks_test

@@ -16,8 +16,9 @@ Context primaries[kDevices];  // as the driver gave them last
 
 }  // namespace
 
-In::In(Context context) : is_pushed_(driver.cuCtxPushCurrent_v2(context) == kSuccess) {}
-In::~In() {
+ScopedContext::ScopedContext(Context context)
+    : is_pushed_(driver.cuCtxPushCurrent_v2(context) == kSuccess) {}
+ScopedContext::~ScopedContext() {
   Context popped = nullptr;
   if (is_pushed_) driver.cuCtxPopCurrent_v2(static_cast<void*>(&popped));
 }
@@ -35,7 +36,7 @@ ContextState* ContextState::of(Context context) {
     if (state.context_ == nullptr && free == nullptr) free = &state;
   }
   if (free == nullptr) return nullptr;
-  const In in(context);
+  const ScopedContext scope(context);
   int device = 0;
   Stream stream = nullptr;
   if (driver.cuCtxGetDevice(&device) != kSuccess ||
@@ -71,7 +72,7 @@ void ContextState::forget_all() {
 
 Event ContextState::take_event() {
   if (event_count_ != 0) return events_[--event_count_];
-  const In in(context_);
+  const ScopedContext scope(context_);
   Event event = nullptr;
   return driver.cuEventCreate(static_cast<void*>(&event), 0) == kSuccess ? event : nullptr;
 }

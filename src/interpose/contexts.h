@@ -58,12 +58,12 @@ class ContextState {
 std::uint64_t between(Event begin, Event end);
 
 // With the calling thread's current context another one for as long as it lives.
-class In {
+class ScopedContext {
  public:
-  explicit In(Context context);
-  In(const In&) = delete;
-  In& operator=(const In&) = delete;
-  ~In();
+  explicit ScopedContext(Context context);
+  ScopedContext(const ScopedContext&) = delete;
+  ScopedContext& operator=(const ScopedContext&) = delete;
+  ~ScopedContext();
 
  private:
   bool is_pushed_;

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tranche::interpose {
+namespace tranche::interpose::estimates_test {
 namespace {
 
 const void* handle(std::uintptr_t n) { return reinterpret_cast<const void*>(0x7000'0000 + n * 64); }
@@ -41,4 +41,4 @@ TEST(EstimatesTest, ABoundOnlyLowers) {
 }
 
 }  // namespace
-}  // namespace tranche::interpose
+}  // namespace tranche::interpose::estimates_test

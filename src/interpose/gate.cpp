@@ -307,7 +307,7 @@ void harvest_locked() {
   for (unsigned i = 0; i < used; ++i) {
     Queue& queue = queues[i];
     if (batches[i].key.load(std::memory_order_relaxed) == 0) continue;
-    const In in(queue.context->context());
+    const ScopedContext scope(queue.context->context());
     if (queue.count != 0 || queue.is_open) queue.context->keep_time(now);
     while (reap(queue, now)) {
     }
@@ -409,7 +409,7 @@ void close_batches(bool all, Stream stream, bool twin) {
   }
   for (unsigned i = 0; i < used; ++i) {
     if (!queues[i].is_open) continue;
-    const In in(queues[i].context->context());
+    const ScopedContext scope(queues[i].context->context());
     close(batches[i]);
   }
 }
@@ -475,7 +475,7 @@ void close_stale() {
   for (unsigned i = 0; i < used; ++i) {
     Queue& queue = queues[i];
     if (!queue.is_open || now - queue.opened <= kStale) continue;
-    const In in(queue.context->context());
+    const ScopedContext scope(queue.context->context());
     close(batches[i]);
   }
 }

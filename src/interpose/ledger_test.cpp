@@ -12,7 +12,7 @@
 #include <random>
 #include <vector>
 
-namespace tranche::interpose {
+namespace tranche::interpose::ledger_test {
 namespace {
 
 using namespace limit::wire;
@@ -208,4 +208,4 @@ TEST_F(LedgerTest, OfTwoThatRaceForTheLastBytesOneGetsThem) {
 }
 
 }  // namespace
-}  // namespace tranche::interpose
+}  // namespace tranche::interpose::ledger_test

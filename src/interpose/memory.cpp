@@ -72,7 +72,7 @@ bool device_of_stream(void* stream, int& device) {
       driver.cuStreamGetCtx(stream, static_cast<void*>(&context)) != kSuccess ||
       context == known_context())
     return true;
-  const In in(context);
+  const ScopedContext scope(context);
   return driver.cuCtxGetDevice(&device) == kSuccess;
 }
 

@@ -24,7 +24,7 @@ constexpr unsigned kMaxOrdinals = 64;
 
 // Objects without constructors that run at load: this library is in programs that never ask.
 template <class T>
-struct Later {
+struct ManualLifetime {
   alignas(T) unsigned char bytes[sizeof(T)];
   T& get() { return *reinterpret_cast<T*>(bytes); }
 };
@@ -32,7 +32,7 @@ struct Later {
 Lock looking;
 std::atomic<bool> has_looked;
 unsigned tenant_count;
-Later<Tenant> tenants[kMaxTenants];
+ManualLifetime<Tenant> tenants[kMaxTenants];
 char paths[kMaxTenants][108];
 std::atomic<Session::Outcome> last_outcome;  // of a tenant that did not register
 std::atomic<std::uint64_t> first_try;

@@ -1,8 +1,8 @@
-// dlsym, dlvsym, dlmopen: see doors.h. All three have what is looked at as their second argument.
+// dlsym, dlvsym, dlmopen: see symbol_lookup.h. All three have what is looked at as their second argument.
 
 #if defined(__x86_64__)
 
-.macro door name, is_ours
+.macro trampoline name, is_ours
     .text
     .globl tranche_\name
     .hidden tranche_\name
@@ -25,7 +25,7 @@ tranche_\name:
     pop %rdi
     .cfi_adjust_cfa_offset -8
     test %eax, %eax
-    jnz tranche_door_\name
+    jnz tranche_lookup_\name
     jmp *tranche_real_\name(%rip)
     .cfi_endproc
     .size tranche_\name, . - tranche_\name
@@ -48,7 +48,7 @@ tranche_\name:
 
 #elif defined(__aarch64__)
 
-.macro door name, is_ours
+.macro trampoline name, is_ours
     .text
     .globl tranche_\name
     .hidden tranche_\name
@@ -74,7 +74,7 @@ tranche_\name:
     adrp x16, tranche_real_\name
     ldr x16, [x16, #:lo12:tranche_real_\name]
     br x16
-1:  b tranche_door_\name
+1:  b tranche_lookup_\name
     .cfi_endproc
     .size tranche_\name, . - tranche_\name
 .endm
@@ -97,9 +97,9 @@ tranche_\name:
 #error "no trampolines for this machine"
 #endif
 
-door dlsym, tranche_is_our_symbol
-door dlvsym, tranche_is_our_symbol
-door dlmopen, tranche_is_our_file
+trampoline dlsym, tranche_is_our_symbol
+trampoline dlvsym, tranche_is_our_symbol
+trampoline dlmopen, tranche_is_our_file
 version dlsym, FIRST, GLIBC_2.34
 version dlvsym, FIRST, GLIBC_2.34
 version dlmopen, FIRST_DLMOPEN, GLIBC_2.34

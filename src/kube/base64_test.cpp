@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tranche::kube {
+namespace tranche::kube::base64_test {
 namespace {
 
 TEST(Base64, Decodes) {
@@ -29,4 +29,4 @@ TEST(Base64, Decodes) {
 }
 
 }  // namespace
-}  // namespace tranche::kube
+}  // namespace tranche::kube::base64_test

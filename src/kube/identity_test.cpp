@@ -9,7 +9,7 @@
 
 #include "support/temp_dir.h"
 
-namespace tranche::kube {
+namespace tranche::kube::identity_test {
 namespace {
 
 class IdentityTest : public testing::Test {
@@ -83,4 +83,4 @@ TEST_F(IdentityTest, SeveralThreadsWhileItRotates) {
 }
 
 }  // namespace
-}  // namespace tranche::kube
+}  // namespace tranche::kube::identity_test

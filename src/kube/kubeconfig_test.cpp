@@ -6,7 +6,7 @@
 #include "kube/credentials.h"
 #include "support/temp_dir.h"
 
-namespace tranche::kube {
+namespace tranche::kube::kubeconfig_test {
 namespace {
 
 using testing::AllOf;
@@ -178,4 +178,4 @@ TEST_F(InClusterTest, BrokenAddress) {
 }
 
 }  // namespace
-}  // namespace tranche::kube
+}  // namespace tranche::kube::kubeconfig_test

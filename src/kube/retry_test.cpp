@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tranche::kube {
+namespace tranche::kube::retry_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -38,4 +38,4 @@ TEST(Retry, WhatIsTriedAgainAndWhen) {
 }
 
 }  // namespace
-}  // namespace tranche::kube
+}  // namespace tranche::kube::retry_test

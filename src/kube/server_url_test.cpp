@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tranche::kube {
+namespace tranche::kube::server_url_test {
 namespace {
 
 TEST(ServerUrl, IsRead) {
@@ -48,4 +48,4 @@ TEST(ServerUrl, IsRead) {
 }
 
 }  // namespace
-}  // namespace tranche::kube
+}  // namespace tranche::kube::server_url_test

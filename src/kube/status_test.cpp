@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tranche::kube {
+namespace tranche::kube::status_test {
 namespace {
 
 using cluster::kNode;
@@ -99,4 +99,4 @@ TEST(Refusal, LongTextsAreCut) {
 }
 
 }  // namespace
-}  // namespace tranche::kube
+}  // namespace tranche::kube::status_test

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tranche::kube {
+namespace tranche::kube::watch_lines_test {
 namespace {
 
 using testing::ElementsAre;
@@ -43,4 +43,4 @@ TEST(Request, Targets) {
 }
 
 }  // namespace
-}  // namespace tranche::kube
+}  // namespace tranche::kube::watch_lines_test

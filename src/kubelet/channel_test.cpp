@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tranche::kubelet {
+namespace tranche::kubelet::channel_test {
 namespace {
 
 TEST(ErrorOf, KeepsTheServersWords) {
@@ -36,4 +36,4 @@ TEST(ErrorOf, KeepsTheServersWords) {
 }
 
 }  // namespace
-}  // namespace tranche::kubelet
+}  // namespace tranche::kubelet::channel_test

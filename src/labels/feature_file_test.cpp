@@ -10,7 +10,7 @@
 #include "support/fake_clock.h"
 #include "support/temp_dir.h"
 
-namespace tranche::labels {
+namespace tranche::labels::feature_file_test {
 namespace {
 
 using Owner = FeatureFile::Owner;
@@ -158,4 +158,4 @@ TEST_F(FeatureFileTest, MissingFolder) {
 }
 
 }  // namespace
-}  // namespace tranche::labels
+}  // namespace tranche::labels::feature_file_test

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace tranche::labels {
+namespace tranche::labels::label_text_test {
 namespace {
 
 TEST(Sanitise, KeepsWhatLabelsMayHold) {
@@ -50,4 +50,4 @@ TEST(LabelValue, KubernetesRule) {
 }
 
 }  // namespace
-}  // namespace tranche::labels
+}  // namespace tranche::labels::label_text_test

@@ -9,7 +9,7 @@
 #include "labels/testing.h"
 #include "support/machines.h"
 
-namespace tranche::labels {
+namespace tranche::labels::labels_test {
 namespace {
 
 using config::Config;
@@ -308,4 +308,4 @@ TEST(MakeLabels, MpsNeedsWholeGpus) {
 }
 
 }  // namespace
-}  // namespace tranche::labels
+}  // namespace tranche::labels::labels_test

@@ -10,7 +10,7 @@ Labels limit_labels(const offer::Offer& offer) {
     if (!resource.limits) continue;
     const auto prefix = fmt::format("tranche.dev/{}", resource.name.base());
     labels[prefix + ".limits"] = config::to_string(resource.limits->rules.enforcement);
-    labels[prefix + ".limits-by"] = to_string(offer::weakest(resource.limits->rungs));
+    labels[prefix + ".limits-by"] = to_string(offer::weakest(resource.limits->enforcers));
   }
   return labels;
 }

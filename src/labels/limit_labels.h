@@ -8,7 +8,7 @@
 namespace tranche::labels {
 
 // tranche.dev/<resource>.limits: off is left out; tranche.dev/<resource>.limits-by: what keeps
-// its memory (offer/rungs.h), where its devices differ the weakest.
+// its memory (offer/memory_enforcer.h), where its devices differ the weakest.
 Labels limit_labels(const offer::Offer& offer);
 
 }  // namespace tranche::labels

@@ -5,7 +5,7 @@
 
 #include "support/machines.h"
 
-namespace tranche::labels {
+namespace tranche::labels::limit_labels_test {
 namespace {
 
 using testing::ElementsAre;
@@ -30,7 +30,7 @@ Labels labels_under(config::Enforcement enforcement) {
   return limit_labels(offer::make_offer(machine, limited(enforcement), {}).value());
 }
 
-TEST(LimitLabels, NameEnforcementAndRungOfEachResource) {
+TEST(LimitLabels, NameEnforcementAndEnforcerOfEachResource) {
   EXPECT_THAT(labels_under(config::Enforcement::kElastic),
               ElementsAre(Pair("tranche.dev/gpu.shared.limits", "elastic"),
                           Pair("tranche.dev/gpu.shared.limits-by", "limiter"),
@@ -40,7 +40,7 @@ TEST(LimitLabels, NameEnforcementAndRungOfEachResource) {
                           Pair("tranche.dev/mig-2g.10gb.limits-by", "mig")));
 }
 
-TEST(LimitLabels, WhereDevicesDifferTheWeakestRungIsSaid) {
+TEST(LimitLabels, WhereDevicesDifferTheWeakestEnforcerIsSaid) {
   auto machine = test::machine_of(2, test::l20);
   machine.host.cgroup_v2 = true;
   auto config = limited(config::Enforcement::kStrict);
@@ -58,9 +58,8 @@ TEST(LimitLabels, OfMpsNameIt) {
   config.sharing.mps = {.resources = {{.name = {"nvidia.com/gpu"}, .replicas = 4}}};
   config.tranche.limits.general.enforcement = config::Enforcement::kStrict;
   const auto offer = offer::make_offer(test::machine_of({test::a100_40gb(0)}), config, {});
-  EXPECT_THAT(limit_labels(*offer),
-              ElementsAre(Pair("tranche.dev/gpu.limits", "strict"),
-                          Pair("tranche.dev/gpu.limits-by", "mps")));
+  EXPECT_THAT(limit_labels(*offer), ElementsAre(Pair("tranche.dev/gpu.limits", "strict"),
+                                                Pair("tranche.dev/gpu.limits-by", "mps")));
 }
 
 TEST(LimitLabels, AreNoneWithoutLimits) {
@@ -79,4 +78,4 @@ TEST(LimitLabels, OfTheLongestResourceAreLabelsStill) {
 }
 
 }  // namespace
-}  // namespace tranche::labels
+}  // namespace tranche::labels::limit_labels_test

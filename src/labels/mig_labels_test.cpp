@@ -8,7 +8,7 @@
 
 #include "labels/testing.h"
 
-namespace tranche::labels {
+namespace tranche::labels::mig_labels_test {
 namespace {
 
 using config::MigStrategy;
@@ -126,4 +126,4 @@ TEST(MigLabels, MixedNamesAndPartialInstances) {
 }
 
 }  // namespace
-}  // namespace tranche::labels
+}  // namespace tranche::labels::mig_labels_test

@@ -11,7 +11,7 @@
 #include "labels/limit_labels.h"
 #include "support/machines.h"
 
-namespace tranche::labels {
+namespace tranche::labels::reference_test {
 namespace {
 
 // Between them these machines and configurations yield every label there is.
@@ -66,4 +66,4 @@ TEST(LabelReference, PageIsUpToDate) {
 }
 
 }  // namespace
-}  // namespace tranche::labels
+}  // namespace tranche::labels::reference_test

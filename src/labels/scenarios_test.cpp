@@ -12,7 +12,7 @@
 #include "config/load.h"
 #include "labels/testing.h"
 
-namespace tranche::labels {
+namespace tranche::labels::scenarios_test {
 namespace {
 
 // The configuration under `key` of a ConfigMap manifest; `strategy` given as the flag, as the
@@ -101,4 +101,4 @@ TEST(ScenarioLabels, MpsOfThePlatform) {
 }
 
 }  // namespace
-}  // namespace tranche::labels
+}  // namespace tranche::labels::scenarios_test

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace tranche::limit {
+namespace tranche::limit::apportion_test {
 namespace {
 
 constexpr TenantId kA{1};
@@ -165,4 +165,4 @@ RC_GTEST_PROP(Apportioner, ChargesNeverExceedTheTimeNorWhatATenantTold, ()) {
 }
 
 }  // namespace
-}  // namespace tranche::limit
+}  // namespace tranche::limit::apportion_test

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <iterator>
 
-namespace tranche::limit {
+namespace tranche::limit::arbiter_status_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -102,4 +102,4 @@ TEST(ArbiterStatus, TheSampleIsAsTheCodeWritesIt) {
 }
 
 }  // namespace
-}  // namespace tranche::limit
+}  // namespace tranche::limit::arbiter_status_test

@@ -5,7 +5,7 @@
 
 #include <map>
 
-namespace tranche::limit {
+namespace tranche::limit::by_tenant_test {
 namespace {
 
 // Whatever comes and goes, it is what a std::map is, in the same order.
@@ -43,4 +43,4 @@ TEST(ByTenant, WhoIsNotThereIsNotFound) {
 }
 
 }  // namespace
-}  // namespace tranche::limit
+}  // namespace tranche::limit::by_tenant_test

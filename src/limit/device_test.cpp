@@ -11,7 +11,7 @@
 
 #include "limit/testing.h"
 
-namespace tranche::limit {
+namespace tranche::limit::device_test {
 namespace {
 
 using testing::Requests;
@@ -257,4 +257,4 @@ TEST(Device, WorkThatWentWithItsProcessHoldsNobodyBack) {
 }
 
 }  // namespace
-}  // namespace tranche::limit
+}  // namespace tranche::limit::device_test

@@ -5,7 +5,7 @@
 
 #include "limit/wire.h"
 
-namespace tranche::limit {
+namespace tranche::limit::lending_test {
 namespace {
 
 using Limits = std::vector<std::uint64_t>;
@@ -92,4 +92,4 @@ RC_GTEST_PROP(Lending, NeverMoreThanThereIs,
 }
 
 }  // namespace
-}  // namespace tranche::limit
+}  // namespace tranche::limit::lending_test

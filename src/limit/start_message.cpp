@@ -11,27 +11,27 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kVersion = "limit-start/v1";
+constexpr std::string_view kStartVersion = "limit-start/v1";
 constexpr std::size_t kLongestId = 64;
 constexpr std::size_t kLongestReason = 1024;
 
-std::string text_of(const json& value) {
+std::string start_text(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-std::unexpected<Error> refuse(std::string_view why) {
+std::unexpected<Error> refuse_start(std::string_view why) {
   return fail(Code::kInvalidArgument, fmt::format("not limit-start/v1: {}", why));
 }
 
 // `read` of a packet that is an object of our version.
 template <class T, class Read>
 Result<T> decode(std::string_view text, Read read) try {
-  if (text.size() > kLargestStartPacket) return refuse("too long");
+  if (text.size() > kLargestStartPacket) return refuse_start("too long");
   const json packet = json::parse(text);
-  if (packet.at("version") != kVersion) return refuse("another version");
+  if (packet.at("version") != kStartVersion) return refuse_start("another version");
   return read(packet);
 } catch (const json::exception& error) {
-  return refuse(error.what());
+  return refuse_start(error.what());
 }
 
 }  // namespace
@@ -49,31 +49,31 @@ bool is_tenant_id(std::string_view text) {
 }
 
 std::string encode(const StartNotice& notice) {
-  return text_of({{"version", kVersion},
-                  {"pid", notice.pid},
-                  {"tenants", notice.tenants},
-                  {"preload", printable(notice.preload, kLongestPreload)},
-                  {"waits", notice.waits}});
+  return start_text({{"version", kStartVersion},
+                     {"pid", notice.pid},
+                     {"tenants", notice.tenants},
+                     {"preload", printable(notice.preload, kLongestPreload)},
+                     {"waits", notice.waits}});
 }
 
 std::string encode(const StartAnswer& answer) {
-  return text_of({{"version", kVersion},
-                  {"mayStart", answer.may_start},
-                  {"reason", printable(answer.reason, kLongestReason)}});
+  return start_text({{"version", kStartVersion},
+                     {"mayStart", answer.may_start},
+                     {"reason", printable(answer.reason, kLongestReason)}});
 }
 
 Result<StartNotice> decode_start_notice(std::string_view text) {
   return decode<StartNotice>(text, [](const json& packet) -> Result<StartNotice> {
     const json& told = packet.at("pid");
     const auto pid = told.is_number_integer() ? told.get<std::int64_t>() : 0;
-    if (pid <= 0 || pid > std::numeric_limits<pid_t>::max()) return refuse("pid");
+    if (pid <= 0 || pid > std::numeric_limits<pid_t>::max()) return refuse_start("pid");
     StartNotice notice{.pid = static_cast<pid_t>(pid),
                        .tenants = packet.at("tenants").get<std::vector<std::string>>(),
                        .preload = packet.at("preload").get<std::string>(),
                        .waits = packet.at("waits").get<bool>()};
     if (notice.tenants.empty() || notice.tenants.size() > kMostTenants ||
         !std::ranges::all_of(notice.tenants, is_tenant_id)) {
-      return refuse("tenants");
+      return refuse_start("tenants");
     }
     notice.preload = printable(notice.preload, kLongestPreload);
     return notice;

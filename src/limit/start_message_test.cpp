@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tranche::limit {
+namespace tranche::limit::start_message_test {
 namespace {
 
 const StartNotice kNotice{
@@ -76,4 +76,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
-}  // namespace tranche::limit
+}  // namespace tranche::limit::start_message_test

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kVersion = "limits/v1";
+constexpr std::string_view kLimitsVersion = "limits/v1";
 
 constexpr std::array kEnforcements{
     std::pair{wire::Enforcement::kOff, std::string_view("off")},
@@ -34,7 +34,7 @@ constexpr std::array kMemoryBy{
 };
 
 template <class Table>
-std::string_view word_of(const Table& table, auto value) {
+std::string_view word_for(const Table& table, auto value) {
   for (const auto& [known, word] : table) {
     if (known == value) return word;
   }
@@ -50,16 +50,16 @@ auto value_of(const Table& table, std::string_view word) {
   return result;
 }
 
-std::string text_of(const json& value) {
+std::string limits_text(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-std::unexpected<Error> refuse(std::string why) {
+std::unexpected<Error> refuse_limits(std::string why) {
   return fail(Code::kInvalidArgument, std::move(why));
 }
 
 template <class T>
-std::optional<T> optional_at(const json& object, const char* key) {
+std::optional<T> optional_field(const json& object, const char* key) {
   const auto entry = object.find(key);
   if (entry == object.end() || entry->is_null()) return std::nullopt;
   return entry->get<T>();
@@ -67,25 +67,26 @@ std::optional<T> optional_at(const json& object, const char* key) {
 
 Result<DeviceLimits> device_from(const json& value) {
   DeviceLimits device{.uuid = value.at("uuid").get<std::string>(),
-                      .memory_bytes = optional_at<std::uint64_t>(value, "memoryBytes"),
+                      .memory_bytes = optional_field<std::uint64_t>(value, "memoryBytes"),
                       .weight = value.at("weight").get<std::uint32_t>(),
-                      .permille = optional_at<std::uint32_t>(value, "permille")};
-  if (const auto hard = optional_at<std::uint64_t>(value, "memoryHardBytes")) {
+                      .permille = optional_field<std::uint32_t>(value, "permille")};
+  if (const auto hard = optional_field<std::uint64_t>(value, "memoryHardBytes")) {
     device.borrowing = {*hard, value.at("deviceBytes").get<std::uint64_t>()};
     if (!device.memory_bytes || *hard < *device.memory_bytes) {
-      return refuse(
+      return refuse_limits(
           fmt::format("{}: memoryHardBytes {} is less than was promised", device.uuid, *hard));
     }
   }
   // Files of releases before this one have no such key.
-  if (const auto word = optional_at<std::string>(value, "memoryBy")) {
+  if (const auto word = optional_field<std::string>(value, "memoryBy")) {
     const auto by = memory_by_from(*word);
-    if (!by) return refuse(fmt::format("{}: unknown memoryBy {}", device.uuid, *word));
+    if (!by) return refuse_limits(fmt::format("{}: unknown memoryBy {}", device.uuid, *word));
     device.memory_by = *by;
   }
-  if (device.weight == 0) return refuse(fmt::format("{}: weight 0", device.uuid));
+  if (device.weight == 0) return refuse_limits(fmt::format("{}: weight 0", device.uuid));
   if (device.permille && (*device.permille == 0 || *device.permille > 1000)) {
-    return refuse(fmt::format("{}: permille {} is not in 1..1000", device.uuid, *device.permille));
+    return refuse_limits(
+        fmt::format("{}: permille {} is not in 1..1000", device.uuid, *device.permille));
   }
   return device;
 }
@@ -96,9 +97,10 @@ Result<TenantLimits> limits_from(const json& value) {
                       .devices = {}};
   const auto enforcement = enforcement_from(value.at("enforcement").get<std::string>());
   const auto priority = class_from(value.at("priority").get<std::string>());
-  if (!enforcement) return refuse("unknown enforcement " + text_of(value.at("enforcement")));
-  if (!priority) return refuse("unknown priority " + text_of(value.at("priority")));
-  limits.set_by_operator = optional_at<bool>(value, "setByOperator").value_or(false);
+  if (!enforcement)
+    return refuse_limits("unknown enforcement " + limits_text(value.at("enforcement")));
+  if (!priority) return refuse_limits("unknown priority " + limits_text(value.at("priority")));
+  limits.set_by_operator = optional_field<bool>(value, "setByOperator").value_or(false);
   limits.enforcement = *enforcement;
   limits.priority = *priority;
   for (const json& entry : value.at("devices")) {
@@ -106,7 +108,7 @@ Result<TenantLimits> limits_from(const json& value) {
     limits.devices.push_back(std::move(device));
   }
   if (limits.devices.empty() || limits.devices.size() > wire::kMaxDevices) {
-    return refuse(
+    return refuse_limits(
         fmt::format("{} devices; 1 to {} are possible", limits.devices.size(), wire::kMaxDevices));
   }
   return limits;
@@ -133,22 +135,22 @@ std::string encode(const TenantLimits& limits) {
                {"priority", to_string(limits.priority)},
                {"devices", std::move(devices)}};
   if (limits.set_by_operator) body["setByOperator"] = true;
-  const json file = {{"version", kVersion},
-                     {"checksum", fmt::format("{:016x}", checksum(text_of(body)))},
+  const json file = {{"version", kLimitsVersion},
+                     {"checksum", fmt::format("{:016x}", checksum(limits_text(body)))},
                      {"limits", body}};
-  return text_of(file);
+  return limits_text(file);
 }
 
 Result<TenantLimits> decode(std::string_view text) try {
   const json file = json::parse(text);
-  if (file.at("version") != kVersion) return refuse("not limits/v1");
+  if (file.at("version") != kLimitsVersion) return refuse_limits("not limits/v1");
   const json& body = file.at("limits");
-  if (file.at("checksum") != fmt::format("{:016x}", checksum(text_of(body)))) {
-    return refuse("its checksum does not match its content");
+  if (file.at("checksum") != fmt::format("{:016x}", checksum(limits_text(body)))) {
+    return refuse_limits("its checksum does not match its content");
   }
   return limits_from(body);
 } catch (const json::exception& error) {
-  return refuse(fmt::format("torn or not limits/v1: {}", error.what()));
+  return refuse_limits(fmt::format("torn or not limits/v1: {}", error.what()));
 }
 
 bool is_held(const TenantLimits& limits) {
@@ -169,10 +171,10 @@ Share share_of(const TenantLimits& limits, const DeviceLimits& device) {
 }
 
 std::string_view to_string(wire::Enforcement enforcement) {
-  return word_of(kEnforcements, enforcement);
+  return word_for(kEnforcements, enforcement);
 }
-std::string_view to_string(Class priority) { return word_of(kClasses, priority); }
-std::string_view to_string(MemoryBy by) { return word_of(kMemoryBy, by); }
+std::string_view to_string(Class priority) { return word_for(kClasses, priority); }
+std::string_view to_string(MemoryBy by) { return word_for(kMemoryBy, by); }
 std::optional<wire::Enforcement> enforcement_from(std::string_view word) {
   return value_of(kEnforcements, word);
 }

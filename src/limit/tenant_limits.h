@@ -24,8 +24,8 @@ struct Borrowing {
   std::uint64_t device_bytes = 0;  // what there is to lend from
   bool operator==(const Borrowing&) const = default;
 };
-// What keeps a tenant's memory of a device, the highest rung that the node has. The limiter in the
-// container does the rest in any case: compute, views, accounting.
+// What keeps a tenant's memory of a device, the highest enforcer that the node has. The limiter in
+// the container does the rest in any case: compute, views, accounting.
 enum class MemoryBy { kLimiter, kMps, kKernel, kMig };
 
 struct DeviceLimits {

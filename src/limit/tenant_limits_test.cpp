@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tranche::limit {
+namespace tranche::limit::tenant_limits_test {
 namespace {
 
 TenantLimits sample() {
@@ -89,4 +89,4 @@ TEST(TenantLimits, WordsAreReadBack) {
 }
 
 }  // namespace
-}  // namespace tranche::limit
+}  // namespace tranche::limit::tenant_limits_test

@@ -6,7 +6,7 @@
 
 #include "limit/testing.h"
 
-namespace tranche::limit {
+namespace tranche::limit::under_report_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -86,4 +86,4 @@ TEST(UnderReport, ATenantThatTellsLittleGainsNoMoreThanTheTolerance) {
 }
 
 }  // namespace
-}  // namespace tranche::limit
+}  // namespace tranche::limit::under_report_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tranche::limit {
+namespace tranche::limit::uuid_bytes_test {
 namespace {
 
 TEST(UuidBytes, AreTheDigits) {
@@ -24,4 +24,4 @@ TEST(UuidBytes, AnythingElseHasNone) {
 }
 
 }  // namespace
-}  // namespace tranche::limit
+}  // namespace tranche::limit::uuid_bytes_test

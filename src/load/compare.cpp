@@ -26,7 +26,8 @@ Load as(Load load, const std::string& role) {
 
 class Comparer {
  public:
-  Comparer(Crew& crew, Scenario scenario) : crew_(crew), scenario_(std::move(scenario)) {}
+  Comparer(WorkerGroup& workers, Scenario scenario)
+      : workers_(workers), scenario_(std::move(scenario)) {}
 
   Result<Comparison> run() {
     TRY(probe());
@@ -41,7 +42,7 @@ class Comparer {
  private:
   struct Started {
     std::string name;
-    Crew::Id id = 0;
+    WorkerGroup::Id id = 0;
     std::string error;  // it did not come to work
   };
 
@@ -50,7 +51,7 @@ class Comparer {
   }
 
   Result<void> not_interrupted() const {
-    if (!crew_.is_interrupted()) return {};
+    if (!workers_.is_interrupted()) return {};
     return fail(Code::kFailedPrecondition, "interrupted");
   }
 
@@ -58,10 +59,10 @@ class Comparer {
   Result<void> probe() {
     Load load = as(scenario_.request, "probe");
     load.pattern = Pattern::kProbe;
-    ASSIGN_OR_RETURN(const Crew::Id id, crew_.start(load, surroundings(kCritical)));
-    ASSIGN_OR_RETURN(Ready ready, crew_.ready(id));
-    crew_.go(id);
-    crew_.report(id);
+    ASSIGN_OR_RETURN(const WorkerGroup::Id id, workers_.start(load, surroundings(kCritical)));
+    ASSIGN_OR_RETURN(Ready ready, workers_.ready(id));
+    workers_.go(id);
+    workers_.report(id);
     for (Load* one : {&scenario_.request, &scenario_.neighbour, &scenario_.victim}) {
       one->rounds_per_us = ready.device.rounds_per_us;
     }
@@ -71,24 +72,24 @@ class Comparer {
 
   Started start(const Load& load) {
     Started started{.name = load.name};
-    const auto id = crew_.start(load, surroundings(load.name));
+    const auto id = workers_.start(load, surroundings(load.name));
     if (!id) {
       started.error = id.error().message();
       return started;
     }
     started.id = *id;
-    if (const auto ready = crew_.ready(*id); !ready) {
+    if (const auto ready = workers_.ready(*id); !ready) {
       started.error = "does not start: " + ready.error().what;
     }
     return started;
   }
 
   void go(const Started& started) {
-    if (started.error.empty()) crew_.go(started.id);
+    if (started.error.empty()) workers_.go(started.id);
   }
 
   Report report(const Started& started) {
-    if (started.error.empty()) return crew_.report(started.id);
+    if (started.error.empty()) return workers_.report(started.id);
     return {.name = started.name, .error = started.error};
   }
 
@@ -134,7 +135,7 @@ class Comparer {
       load.memory = Bytes::from_mib(2);
       const Started started = start(load);
       const bool is_in = started.error.empty() && is_limited_as_wanted(started.id);
-      if (started.error.empty()) crew_.tell_to_stop(started.id);
+      if (started.error.empty()) workers_.tell_to_stop(started.id);
       report(started);
       if (!started.error.empty()) {
         return fail(Code::kFailedPrecondition, fmt::format("{} {}", role, started.error));
@@ -148,9 +149,9 @@ class Comparer {
     return {};
   }
 
-  bool is_limited_as_wanted(Crew::Id id) const {
+  bool is_limited_as_wanted(WorkerGroup::Id id) const {
     if (mechanism_ != Mechanism::kLimits) return true;
-    const auto maps = FsRoot().read(fmt::format("/proc/{}/maps", crew_.pid(id)), 16U << 20U);
+    const auto maps = FsRoot().read(fmt::format("/proc/{}/maps", workers_.pid(id)), 16U << 20U);
     const auto name = std::filesystem::path(scenario_.options.limit_library).filename().string();
     return maps && maps->find("/" + name) != std::string::npos;
   }
@@ -178,14 +179,14 @@ class Comparer {
     go(victim);
     const Started offender = start(offender_load(trouble));
     go(offender);
-    crew_.sleep(scenario_.victim.duration / 2);
-    if (trouble == Trouble::kKill && offender.error.empty()) crew_.kill(offender.id);
+    workers_.sleep(scenario_.victim.duration / 2);
+    if (trouble == Trouble::kKill && offender.error.empty()) workers_.kill(offender.id);
     if (trouble != Trouble::kMemory) result.offender = report(offender);
-    crew_.sleep(scenario_.victim.duration / 2);
-    if (victim.error.empty()) crew_.tell_to_stop(victim.id);
+    workers_.sleep(scenario_.victim.duration / 2);
+    if (victim.error.empty()) workers_.tell_to_stop(victim.id);
     result.victim = report(victim);
     if (trouble == Trouble::kMemory) {
-      if (offender.error.empty()) crew_.tell_to_stop(offender.id);
+      if (offender.error.empty()) workers_.tell_to_stop(offender.id);
       result.offender = report(offender);
     }
     return result;
@@ -203,7 +204,7 @@ class Comparer {
     return load;
   }
 
-  Crew& crew_;
+  WorkerGroup& workers_;
   Scenario scenario_;
   Mechanism mechanism_ = Mechanism::kTimeSlicing;
   Comparison out_;
@@ -232,8 +233,8 @@ Result<std::vector<Trouble>> parse_troubles(std::string_view text) {
   }
 }
 
-Result<Comparison> compare(Crew& crew, Scenario scenario) {
-  return Comparer(crew, std::move(scenario)).run();
+Result<Comparison> compare(WorkerGroup& workers, Scenario scenario) {
+  return Comparer(workers, std::move(scenario)).run();
 }
 
 }  // namespace tranche::load

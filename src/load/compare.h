@@ -51,6 +51,6 @@ struct Comparison {
 
 // kNotFound: no driver or no such device. kFailedPrecondition: interrupted. Whatever befalls single
 // processes is in the results.
-Result<Comparison> compare(Crew& crew, Scenario scenario);
+Result<Comparison> compare(WorkerGroup& workers, Scenario scenario);
 
 }  // namespace tranche::load

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tranche::load {
+namespace tranche::load::duration_test {
 namespace {
 
 TEST(Duration, is_read_with_its_unit) {
@@ -41,4 +41,4 @@ TEST(Duration, is_shown_with_three_digits) {
 }
 
 }  // namespace
-}  // namespace tranche::load
+}  // namespace tranche::load::duration_test

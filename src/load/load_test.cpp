@@ -6,7 +6,7 @@
 
 #include "load/render.h"
 
-namespace tranche::load {
+namespace tranche::load::load_test {
 namespace {
 
 Report some_report() {
@@ -112,4 +112,4 @@ TEST(Render, a_mechanism_that_is_not_there_has_a_reason_and_no_figures) {
 }
 
 }  // namespace
-}  // namespace tranche::load
+}  // namespace tranche::load::load_test

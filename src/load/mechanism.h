@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "load/crew.h"
+#include "load/worker_group.h"
 
 namespace tranche::load {
 

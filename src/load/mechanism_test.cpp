@@ -12,7 +12,7 @@
 
 #include "support/temp_dir.h"
 
-namespace tranche::load {
+namespace tranche::load::mechanism_test {
 namespace {
 
 using testing::Contains;
@@ -85,4 +85,4 @@ TEST(Mechanisms, limits_need_the_library_and_an_arbiters_socket_for_every_role) 
 }
 
 }  // namespace
-}  // namespace tranche::load
+}  // namespace tranche::load::mechanism_test

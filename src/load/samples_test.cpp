@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tranche::load {
+namespace tranche::load::samples_test {
 namespace {
 
 nanoseconds ms(std::int64_t value) { return std::chrono::milliseconds(value); }
@@ -49,4 +49,4 @@ TEST(Samples, of_very_many_an_even_part_is_kept_and_the_maximum_never_lost) {
 }
 
 }  // namespace
-}  // namespace tranche::load
+}  // namespace tranche::load::samples_test

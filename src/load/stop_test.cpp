@@ -6,7 +6,7 @@
 
 #include <array>
 
-namespace tranche::load {
+namespace tranche::load::stop_test {
 namespace {
 
 constexpr std::chrono::hours kForEver{24};
@@ -56,4 +56,4 @@ TEST_F(StopTest, goes_before_the_input_ends) {
 }
 
 }  // namespace
-}  // namespace tranche::load
+}  // namespace tranche::load::stop_test

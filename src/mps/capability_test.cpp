@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tranche::mps {
+namespace tranche::mps::capability_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -60,4 +60,4 @@ TEST(Settle, FallsBackAndSaysSo) {
 }
 
 }  // namespace
-}  // namespace tranche::mps
+}  // namespace tranche::mps::capability_test

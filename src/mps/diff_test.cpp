@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tranche::mps {
+namespace tranche::mps::diff_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -85,4 +85,4 @@ TEST(Retune, ALimitThatIsNoMoreIsAllOfTheDevice) {
 }
 
 }  // namespace
-}  // namespace tranche::mps
+}  // namespace tranche::mps::diff_test

@@ -6,7 +6,7 @@
 #include "mps/diff.h"
 #include "offer/testing.h"
 
-namespace tranche::mps {
+namespace tranche::mps::partitions_test {
 namespace {
 
 using offer::testing::entry;
@@ -112,4 +112,4 @@ TEST(Partitions, AreCutBeforeTheFirstClient) {
 }
 
 }  // namespace
-}  // namespace tranche::mps
+}  // namespace tranche::mps::partitions_test

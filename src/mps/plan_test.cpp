@@ -5,7 +5,7 @@
 
 #include "offer/testing.h"
 
-namespace tranche::mps {
+namespace tranche::mps::plan_test {
 namespace {
 
 using config::ComputeLimit;
@@ -158,4 +158,4 @@ TEST(Plan, LeavesOutWholeDevicesOfASharedResource) {
 }
 
 }  // namespace
-}  // namespace tranche::mps
+}  // namespace tranche::mps::plan_test

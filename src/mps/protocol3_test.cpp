@@ -6,7 +6,7 @@
 #include "mps/diff.h"
 #include "offer/testing.h"
 
-namespace tranche::mps {
+namespace tranche::mps::protocol3_test {
 namespace {
 
 using config::Enforcement;
@@ -120,4 +120,4 @@ TEST(Status, IsThatOfOurServer) {
 }
 
 }  // namespace
-}  // namespace tranche::mps
+}  // namespace tranche::mps::protocol3_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tranche::mps {
+namespace tranche::mps::shm_test {
 namespace {
 
 TEST(ShmSize, IsHalfOfTheMemory) {
@@ -26,4 +26,4 @@ TEST(ShmSize, IsHalfOfTheMemory) {
 }
 
 }  // namespace
-}  // namespace tranche::mps
+}  // namespace tranche::mps::shm_test

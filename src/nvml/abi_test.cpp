@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-namespace tranche::nvml {
+namespace tranche::nvml::abi_test {
 namespace {
 
 static_assert(sizeof(PciInfo) == 68 && offsetof(PciInfo, bus_id) == 36);
@@ -39,4 +39,4 @@ TEST(Abi, VersionWordsHoldSizeAndVersion) {
 }
 
 }  // namespace
-}  // namespace tranche::nvml
+}  // namespace tranche::nvml::abi_test

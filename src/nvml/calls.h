@@ -1,11 +1,11 @@
 #pragma once
-// How NVML is called: on a lane, each call stamped so that the waiter sees where it is, and an
-// absent function answering as NVML's own stubs do.
+// How NVML is called: on a thread of the pool, each call stamped so that the waiter sees where it
+// is, and an absent function answering as NVML's own stubs do.
 
 #include <string>
 #include <utility>
 
-#include "nvml/lanes.h"
+#include "nvml/deadline_pool.h"
 #include "nvml/library.h"
 
 namespace tranche::nvml {

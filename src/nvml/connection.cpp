@@ -12,7 +12,7 @@ constexpr const char* kKey = "nvml";
 // How long a new session waits for the old one's users (Options::event_slice).
 constexpr std::chrono::milliseconds kLetGo{2000};
 
-Error hang(const Lanes::Outcome& outcome, std::chrono::milliseconds deadline) {
+Error hang(const DeadlinePool::Outcome& outcome, std::chrono::milliseconds deadline) {
   return {.code = Code::kTimeout,
           .what = fmt::format("NVML hangs: {} has not returned within {} ms", outcome.hung_in,
                               deadline.count()),
@@ -94,7 +94,7 @@ void Session::release(EventSet set) {
 }
 
 Connection::Connection(Options options)
-    : options_(std::move(options)), lanes_({.deadline = options_.deadline}) {}
+    : options_(std::move(options)), pool_({.deadline = options_.deadline}) {}
 
 std::shared_ptr<Connection> Connection::make(Options options) {
   return std::shared_ptr<Connection>(new Connection(std::move(options)));
@@ -117,15 +117,15 @@ Result<std::shared_ptr<Session>> Connection::session() {
   using Opened = Result<std::shared_ptr<Session>>;
   auto opened = std::make_shared<std::optional<Opened>>();
   const auto outcome =
-      lanes_.run({.key = kKey,
-                  .work = [opened, count = count_, root = options_.driver_root,
-                           wait = std::min(kLetGo, options_.deadline / 2)](Progress& progress) {
-                    wait_for_others(*count, wait, progress);
-                    progress.enter("dlopen");
-                    auto library = Library::load(root);
-                    *opened = library ? Session::open(*std::move(library), count, progress)
-                                      : Opened(std::unexpected(std::move(library).error()));
-                  }});
+      pool_.run({.key = kKey,
+                 .work = [opened, count = count_, root = options_.driver_root,
+                          wait = std::min(kLetGo, options_.deadline / 2)](Progress& progress) {
+                   wait_for_others(*count, wait, progress);
+                   progress.enter("dlopen");
+                   auto library = Library::load(root);
+                   *opened = library ? Session::open(*std::move(library), count, progress)
+                                     : Opened(std::unexpected(std::move(library).error()));
+                 }});
   if (!outcome.finished) return std::unexpected(hang(outcome, options_.deadline));
   if (!opened->value()) return std::unexpected(std::move(*opened)->error());
   auto session = **std::move(*opened);
@@ -142,11 +142,11 @@ void Connection::restart() {
     old.swap(session_);
   }
   if (old == nullptr) return;
-  // On a lane, because nvmlShutdown may hang too; if it does, session() says so.
-  lanes_.run({.key = kKey, .work = [old = std::move(old)](Progress& progress) mutable {
-                progress.enter("nvmlShutdown");
-                old.reset();
-              }});
+  // On a thread of the pool, because nvmlShutdown may hang too; if it does, session() says so.
+  pool_.run({.key = kKey, .work = [old = std::move(old)](Progress& progress) mutable {
+               progress.enter("nvmlShutdown");
+               old.reset();
+             }});
 }
 
 void Connection::announce(const Library& library) {

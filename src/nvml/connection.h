@@ -22,7 +22,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "nvml/calls.h"
-#include "nvml/lanes.h"
+#include "nvml/deadline_pool.h"
 #include "nvml/library.h"
 
 namespace tranche::nvml {
@@ -49,7 +49,7 @@ struct SessionCount {
 
 class Session {
  public:
-  // Calls NVML: on a lane only. kUnavailable with NVML's words and the remedy.
+  // Calls NVML: on a thread of the pool only. kUnavailable with NVML's words and the remedy.
   static Result<std::shared_ptr<Session>> open(std::shared_ptr<const Library> library,
                                                std::shared_ptr<SessionCount> count,
                                                Progress& progress);
@@ -86,7 +86,7 @@ class Connection {
   // one have a moment to let go.
   void restart();
 
-  Lanes& lanes() { return lanes_; }
+  DeadlinePool& pool() { return pool_; }
   const Options& options() const { return options_; }
   void log(LogLevel level, const std::string& message) const;
 
@@ -96,7 +96,7 @@ class Connection {
 
   Options options_;
   std::shared_ptr<SessionCount> count_ = std::make_shared<SessionCount>();
-  Lanes lanes_;
+  DeadlinePool pool_;
   mutable std::mutex mutex_;
   std::shared_ptr<Session> session_;
   std::vector<std::string> announced_;  // missing functions already logged

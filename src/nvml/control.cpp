@@ -7,7 +7,7 @@
 namespace tranche::nvml {
 namespace {
 
-// What a lane writes; after a hang it is not looked at.
+// What a task writes; after a hang it is not looked at.
 struct Answer {
   Return result = kSuccess;
   std::string failure;
@@ -46,7 +46,7 @@ Error error_of(Return result, std::string failure) {
 Result<void> Control::set_compute_mode(const std::string& uuid, gpu::ComputeMode mode) {
   ASSIGN_OR_RETURN(const auto session, connection_->session());
   const auto answer = std::make_shared<Answer>();
-  const auto outcome = connection_->lanes().run(
+  const auto outcome = connection_->pool().run(
       {.key = "compute mode of " + uuid,
        .work = [session, answer, uuid, number = static_cast<unsigned>(mode)](Progress& progress) {
          Calls call(session->api(), progress);

@@ -1,7 +1,8 @@
 #pragma once
-// gpu::Control over NVML, each call on a lane (nvml/lanes.h) with the connection's deadline. While
-// the connection's session is in force the driver keeps a GPU's state, which it otherwise forgets
-// with the last process that has the GPU open (unless persistence is on).
+// gpu::Control over NVML, each call on a thread of the pool (nvml/deadline_pool.h) with the
+// connection's deadline. While the connection's session is in force the driver keeps a GPU's state,
+// which it otherwise forgets with the last process that has the GPU open (unless persistence is
+// on).
 
 #include <memory>
 

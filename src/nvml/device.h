@@ -1,6 +1,7 @@
 #pragma once
-// Reads one GPU on a lane: identity, memory, MIG instances, fabric, what the driver wants done.
-// Only values come in and only `answer` goes out, because after a hang it may run on alone.
+// Reads one GPU on a thread of the pool: identity, memory, MIG instances, fabric, what the driver
+// wants done. Only values come in and only `answer` goes out, because after a hang it may run on
+// alone.
 
 #include <memory>
 #include <optional>

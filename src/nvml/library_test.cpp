@@ -7,7 +7,7 @@
 
 #include "support/temp_dir.h"
 
-namespace tranche::nvml {
+namespace tranche::nvml::library_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -71,4 +71,4 @@ TEST(Describe, FallsBackToTheNumber) {
 }
 
 }  // namespace
-}  // namespace tranche::nvml
+}  // namespace tranche::nvml::library_test

@@ -45,7 +45,7 @@ std::string remedy_of(Return result) {
 
 }  // namespace
 
-// What a lane writes; after a hang it is not looked at.
+// What a task writes; after a hang it is not looked at.
 struct MemoryLimiter::Answer {
   Return result = kSuccess;
   std::string failure;  // when not kSuccess
@@ -59,13 +59,13 @@ struct MemoryLimiter::Answer {
   }
 };
 
-// `work` with the device's handle, on its lane.
+// `work` with the device's handle, on its thread.
 template <class Work>
 Result<std::shared_ptr<MemoryLimiter::Answer>> MemoryLimiter::ask(const std::string& uuid,
                                                                   Work work) {
   ASSIGN_OR_RETURN(const auto session, connection_->session());
   auto answer = std::make_shared<Answer>();
-  const auto outcome = connection_->lanes().run(
+  const auto outcome = connection_->pool().run(
       {.key = "memory limits of " + uuid,
        .work = [session, answer, uuid, work](Progress& progress) {
          Calls call(session->api(), progress);

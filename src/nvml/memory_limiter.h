@@ -3,8 +3,8 @@
 // limit stays 0: it reserves memory up the tree of groups, and the driver does not give that back
 // when a group simply goes (docs/decisions/0014-kernel-memory-limits.md).
 //
-// Thread-safe: each call is a task on a lane (nvml/lanes.h) of its own GPU, so that one that hangs
-// costs the others nothing.
+// Thread-safe: each call is a task on a thread of the pool (nvml/deadline_pool.h) of its own GPU,
+// so that one that hangs costs the others nothing.
 
 #include <filesystem>
 #include <memory>

@@ -1,5 +1,5 @@
 #pragma once
-// Reads the MIG instances of one GPU on a lane.
+// Reads the MIG instances of one GPU on a thread of the pool.
 
 #include <optional>
 #include <string>

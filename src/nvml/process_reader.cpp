@@ -10,8 +10,8 @@
 namespace tranche::nvml {
 namespace {
 
-// What a lane writes; after a hang it is not looked at.
-struct Answer {
+// What a task writes; after a hang it is not looked at.
+struct Processes {
   Return result = kSuccess;
   std::string failure;  // when not kSuccess
   std::map<unsigned, gpu::DeviceProcess> processes;
@@ -24,9 +24,9 @@ constexpr int kAttempts = 4;
 // Periods are 1/6 to 1 s; what is nearer together are processes of one.
 constexpr std::uint64_t kShortestPeriod = 100'000;  // us
 
-class DeviceReading {
+class ProcessReading {
  public:
-  DeviceReading(Calls& call, Answer& answer) : call_(call), answer_(answer) {}
+  ProcessReading(Calls& call, Processes& answer) : call_(call), answer_(answer) {}
 
   void read(const std::string& uuid) {
     const Api& api = call_.api();
@@ -121,10 +121,10 @@ class DeviceReading {
   }
 
   Calls& call_;
-  Answer& answer_;
+  Processes& answer_;
 };
 
-Result<std::vector<gpu::DeviceProcess>> result_of(Answer& answer) {
+Result<std::vector<gpu::DeviceProcess>> result_of(Processes& answer) {
   if (answer.result != kSuccess) {
     const bool absent = answer.result == kNotFound || answer.result == kInvalidArgument;
     return fail(absent ? Code::kNotFound : Code::kUnavailable, std::move(answer.failure));
@@ -134,7 +134,7 @@ Result<std::vector<gpu::DeviceProcess>> result_of(Answer& answer) {
   return processes;
 }
 
-bool says_driver_gone(const Answer& answer) {
+bool says_driver_gone(const Processes& answer) {
   return answer.result == kUninitialized || answer.result == kDriverNotLoaded;
 }
 
@@ -146,18 +146,18 @@ Result<std::vector<gpu::DeviceProcesses>> ProcessReader::read(std::span<const st
     connection_->restart();
   }
   ASSIGN_OR_RETURN(const auto session, connection_->session());
-  std::vector<std::shared_ptr<Answer>> answers;
-  std::vector<Lanes::Task> tasks;
+  std::vector<std::shared_ptr<Processes>> answers;
+  std::vector<DeadlinePool::Task> tasks;
   for (const std::string& uuid : uuids) {
-    const auto& answer = answers.emplace_back(std::make_shared<Answer>());
+    const auto& answer = answers.emplace_back(std::make_shared<Processes>());
     answer->sampled = sampled_[uuid];
     tasks.push_back(
         {.key = "processes of " + uuid, .work = [session, answer, uuid](Progress& progress) {
            Calls call(session->api(), progress);
-           DeviceReading(call, *answer).read(uuid);
+           ProcessReading(call, *answer).read(uuid);
          }});
   }
-  const auto outcomes = connection_->lanes().run(std::move(tasks));
+  const auto outcomes = connection_->pool().run(std::move(tasks));
   std::vector<gpu::DeviceProcesses> devices;
   bool gone = false;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {

@@ -1,7 +1,7 @@
 #pragma once
 // gpu::ProcessReader over NVML: the lists of compute, MPS and graphics processes of each device, on
-// lanes (nvml/lanes.h), so that a device that hangs costs the others nothing. A MIG instance is
-// asked by its own handle. A process that is on several lists has the same memory on each: it
+// pool (nvml/deadline_pool.h), so that a device that hangs costs the others nothing. A MIG instance
+// is asked by its own handle. A process that is on several lists has the same memory on each: it
 // counts once. How busy each was comes from the samples that the driver keeps
 // (nvmlDeviceGetProcessUtilization), each of which stands for a period.
 //

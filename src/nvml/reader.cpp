@@ -43,7 +43,7 @@ Result<std::shared_ptr<Session>> Reader::ready_session() {
                        "the NVIDIA driver's library was replaced: starting NVML "
                        "afresh");
       restarted_ = {};
-    } else if (missing_ && now >= restarted_ + restart_wait_ && connection_->lanes().stuck() == 0) {
+    } else if (missing_ && now >= restarted_ + restart_wait_ && connection_->pool().stuck() == 0) {
       // (A call that hangs would keep NVML from ending, and so from starting afresh.)
       restart_wait_ = std::min(2 * restart_wait_, kLongestRestartWait);
       connection_->log(LogLevel::kDebug, "starting NVML afresh to look for lost GPUs");
@@ -71,7 +71,7 @@ Result<Reader::System> Reader::read_system(const std::shared_ptr<Session>& sessi
   auto answer = std::make_shared<Answer>();
   if (system_) answer->system = *system_;
   const bool first = !system_.has_value();
-  const auto outcome = connection_->lanes().run(
+  const auto outcome = connection_->pool().run(
       {.key = "nvml", .work = [session, answer, first](Progress& progress) {
          Calls call(session->api(), progress);
          const Api& api = call.api();
@@ -117,7 +117,7 @@ Result<Reader::System> Reader::read_system(const std::shared_ptr<Session>& sessi
 Result<gpu::Machine> Reader::read_with(const std::shared_ptr<Session>& session,
                                        const System& system) {
   std::vector<std::shared_ptr<DeviceAnswer>> answers;
-  std::vector<Lanes::Task> tasks;
+  std::vector<DeadlinePool::Task> tasks;
   for (int index = 0; std::cmp_less(index, system.gpus); ++index) {
     auto answer = std::make_shared<DeviceAnswer>();
     DeviceQuery query = {.index = index, .host = connection_->options().host, .minors = minors_};
@@ -132,7 +132,7 @@ Result<gpu::Machine> Reader::read_with(const std::shared_ptr<Session>& session,
                      }});
     answers.push_back(std::move(answer));
   }
-  const auto outcomes = connection_->lanes().run(std::move(tasks));
+  const auto outcomes = connection_->pool().run(std::move(tasks));
 
   gpu::Machine machine = {.driver_version = system.driver_version,
                           .cuda_driver_version = system.cuda_driver_version,
@@ -153,7 +153,7 @@ Result<gpu::Machine> Reader::read_with(const std::shared_ptr<Session>& session,
   return machine;
 }
 
-void Reader::add_gpu(int index, const Lanes::Outcome& outcome, const DeviceAnswer& answer,
+void Reader::add_gpu(int index, const DeadlinePool::Outcome& outcome, const DeviceAnswer& answer,
                      gpu::Machine& machine) {
   if (!outcome.finished) {
     add_unreachable(index, gpu::Presence::kUnknown,

@@ -2,11 +2,11 @@
 // gpu::Reader over NVML and sysfs. One owner at a time: not thread-safe. Machine::host stays empty;
 // wiring adds host::read_host().
 //
-// Every NVML call runs on a lane (nvml/lanes.h) with the connection's deadline. A GPU that does not
-// answer in time is kUnknown, one that the driver lost is kLost, both with the description they
-// had; one that was never described is a line in Machine::warnings. Warnings are of this reading,
-// the same each time while their cause lasts. When the driver goes, read() fails until it is back,
-// through the same object.
+// Every NVML call runs on a thread of the pool (nvml/deadline_pool.h) with the connection's
+// deadline. A GPU that does not answer in time is kUnknown, one that the driver lost is kLost, both
+// with the description they had; one that was never described is a line in Machine::warnings.
+// Warnings are of this reading, the same each time while their cause lasts. When the driver goes,
+// read() fails until it is back, through the same object.
 
 #include <chrono>
 #include <map>
@@ -40,7 +40,7 @@ class Reader final : public gpu::Reader {
   Result<std::shared_ptr<Session>> ready_session();
   Result<System> read_system(const std::shared_ptr<Session>& session);
   Result<gpu::Machine> read_with(const std::shared_ptr<Session>& session, const System& system);
-  void add_gpu(int index, const Lanes::Outcome& outcome, const DeviceAnswer& answer,
+  void add_gpu(int index, const DeadlinePool::Outcome& outcome, const DeviceAnswer& answer,
                gpu::Machine& machine);
   void add_unreachable(int index, gpu::Presence presence, const std::string& reason,
                        gpu::Machine& machine);

@@ -8,7 +8,7 @@ namespace tranche::nvml {
 namespace {
 
 // The registration of one GPU.
-struct Answer {
+struct GpuRegistration {
   Device handle = nullptr;
   bool supported = true;
   bool broke_set = false;  // NVML: after UNKNOWN the whole set is undefined
@@ -22,16 +22,16 @@ Result<EventSet> make_set(Connection& connection, const std::shared_ptr<Session>
   };
   auto made = std::make_shared<Made>();
   const auto outcome =
-      connection.lanes().run({.key = "event set", .work = [session, made](Progress& progress) {
-                                Calls call(session->api(), progress);
-                                const auto& create = call.api().nvmlEventSetCreate;
-                                const Return result = call(create, &made->set);
-                                if (result == kSuccess) {
-                                  session->keep(made->set);
-                                } else {
-                                  made->failure = call.describe(create.name, result);
-                                }
-                              }});
+      connection.pool().run({.key = "event set", .work = [session, made](Progress& progress) {
+                               Calls call(session->api(), progress);
+                               const auto& create = call.api().nvmlEventSetCreate;
+                               const Return result = call(create, &made->set);
+                               if (result == kSuccess) {
+                                 session->keep(made->set);
+                               } else {
+                                 made->failure = call.describe(create.name, result);
+                               }
+                             }});
   constexpr const char* kHint = "see dmesg for NVRM messages; it is tried again";
   if (!outcome.finished) {
     return fail(Code::kTimeout,
@@ -43,7 +43,7 @@ Result<EventSet> make_set(Connection& connection, const std::shared_ptr<Session>
   return made->set;
 }
 
-void register_gpu(Calls& call, const gpu::Gpu& gpu, EventSet set, Answer& answer) {
+void register_gpu(Calls& call, const gpu::Gpu& gpu, EventSet set, GpuRegistration& answer) {
   const Api& api = call.api();
   answer.result = call(api.nvmlDeviceGetHandleByUUID, gpu.uuid.value.c_str(), &answer.handle);
   if (answer.result == kFunctionNotFound) {
@@ -79,10 +79,10 @@ Result<Registered> register_gpus(Connection& connection, const std::shared_ptr<S
     return registered;
   }
   ASSIGN_OR_RETURN(registered.set, make_set(connection, session));
-  std::vector<std::shared_ptr<Answer>> answers;
-  std::vector<Lanes::Task> tasks;
+  std::vector<std::shared_ptr<GpuRegistration>> answers;
+  std::vector<DeadlinePool::Task> tasks;
   for (const auto& gpu : gpus) {
-    auto answer = std::make_shared<Answer>();
+    auto answer = std::make_shared<GpuRegistration>();
     tasks.push_back({.key = fmt::format("gpu {}", gpu.index),
                      .work = [session, answer, gpu, set = registered.set](Progress& progress) {
                        Calls call(session->api(), progress);
@@ -90,7 +90,7 @@ Result<Registered> register_gpus(Connection& connection, const std::shared_ptr<S
                      }});
     answers.push_back(std::move(answer));
   }
-  const auto outcomes = connection.lanes().run(std::move(tasks));
+  const auto outcomes = connection.pool().run(std::move(tasks));
   std::vector<gpu::Gpu> unbroken;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const auto& uuid = gpus[i].uuid;
@@ -111,7 +111,7 @@ Result<Registered> register_gpus(Connection& connection, const std::shared_ptr<S
   if (!broken) return registered;
   // Once more on a new set without the GPUs that broke this one; each round leaves out at least
   // one.
-  connection.lanes().run(
+  connection.pool().run(
       {.key = "event set", .work = [session, set = registered.set](Progress& progress) {
          progress.enter("nvmlEventSetFree");
          session->release(set);

@@ -1,5 +1,5 @@
 #pragma once
-// Makes an event set and registers GPUs with it, each on a lane of its own.
+// Makes an event set and registers GPUs with it, each on a thread of the pool of its own.
 
 #include <map>
 #include <memory>

@@ -1,5 +1,5 @@
-// Reader::read_topology: one task a GPU, under the same lane key as its reading, so that a GPU that
-// hangs is not asked here either.
+// Reader::read_topology: one task a GPU, under the same thread key as its reading, so that a GPU
+// that hangs is not asked here either.
 
 #include <fmt/format.h>
 
@@ -102,7 +102,7 @@ Result<gpu::Topology> Reader::read_topology(const gpu::Machine& machine) {
   std::vector<Row> rows(peers->size(), unknown);
   std::vector<std::shared_ptr<Row>> answers;
   std::vector<std::size_t> asked;
-  std::vector<Lanes::Task> tasks;
+  std::vector<DeadlinePool::Task> tasks;
   for (std::size_t i = 0; i < peers->size(); ++i) {
     if (!(*peers)[i].handle) continue;
     auto answer = std::make_shared<Row>(unknown);
@@ -115,7 +115,7 @@ Result<gpu::Topology> Reader::read_topology(const gpu::Machine& machine) {
     answers.push_back(std::move(answer));
     asked.push_back(i);
   }
-  const auto outcomes = connection_->lanes().run(std::move(tasks));
+  const auto outcomes = connection_->pool().run(std::move(tasks));
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     if (outcomes[i].finished) rows[asked[i]] = std::move(*answers[i]);
   }

@@ -10,7 +10,7 @@
 
 #include "support/machines.h"
 
-namespace tranche::offer {
+namespace tranche::offer::aligned_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -241,4 +241,4 @@ RC_GTEST_PROP(AlignedProperty, TheBoundedSearchKeepsItsPromises, ()) {
 }
 
 }  // namespace
-}  // namespace tranche::offer
+}  // namespace tranche::offer::aligned_test

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace tranche::offer {
+namespace tranche::offer::grant_record_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -89,4 +89,4 @@ TEST(GrantRecords, RefusalsSayWhy) {
 }
 
 }  // namespace
-}  // namespace tranche::offer
+}  // namespace tranche::offer::grant_record_test

@@ -5,7 +5,7 @@
 
 #include "offer/testing.h"
 
-namespace tranche::offer {
+namespace tranche::offer::grant_test {
 namespace {
 
 using config::DeviceIdStrategy;
@@ -331,4 +331,4 @@ TEST(LimitedGrants, OtherMountsAreNoTenant) {
 }
 
 }  // namespace
-}  // namespace tranche::offer
+}  // namespace tranche::offer::grant_test

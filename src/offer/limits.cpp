@@ -157,28 +157,28 @@ void warn_of_strangers(const config::LimitTable& table, Offer& offer) {
   }
 }
 
-// Which rung keeps each device's memory, and why it is not the kernel where that was asked for.
-std::string described(Rung rung) {
-  if (rung == Rung::kMps) return "MPS and the limiter";
-  return fmt::format("the {}", to_string(rung));
+// Which enforcer keeps each device's memory, and why it is not the kernel where that was asked for.
+std::string described(MemoryEnforcer enforcer) {
+  if (enforcer == MemoryEnforcer::kMps) return "MPS and the limiter";
+  return fmt::format("the {}", to_string(enforcer));
 }
 
-void choose_rungs(const gpu::Machine& machine, ResourceOffer& resource) {
+void choose_enforcers(const gpu::Machine& machine, ResourceOffer& resource) {
   OfferLimits& limits = *resource.limits;
   std::string why;
   for (std::size_t i = 0; i < resource.devices.size(); ++i) {
     const Device& device = resource.devices[i];
     const auto objection = limits.rules.wants_kernel() ? kernel_objection(machine, device) : "";
-    const auto rung =
-        choose_rung(limits.rules, {.is_own_instance = device.mig && limits.replicas[i] <= 1,
-                                   .by_kernel = objection.empty(),
-                                   .by_mps = resource.sharing == config::SharingStrategy::kMps});
-    limits.rungs.push_back(rung);
-    if (rung != Rung::kMig && why.empty()) why = objection;
+    const auto enforcer = choose_enforcer(
+        limits.rules, {.is_own_instance = device.mig && limits.replicas[i] <= 1,
+                       .by_kernel = objection.empty(),
+                       .by_mps = resource.sharing == config::SharingStrategy::kMps});
+    limits.enforcers.push_back(enforcer);
+    if (enforcer != MemoryEnforcer::kMig && why.empty()) why = objection;
   }
   if (why.empty()) return;
   limits.instead = fmt::format("memory of {} is kept by {}, not by kernel limits: {}",
-                               resource.name.value, described(weakest(limits.rungs)), why);
+                               resource.name.value, described(weakest(limits.enforcers)), why);
 }
 
 std::string objection_of(const config::LimitTable& table, const ResourceOffer& resource) {
@@ -246,7 +246,7 @@ std::optional<GrantLimits> limits_for(const ResourceOffer& offer,
       ++known->second;
     }
   }
-  const auto& [rules, replicas, rungs, instead] = *offer.limits;
+  const auto& [rules, replicas, enforcers, instead] = *offer.limits;
   GrantLimits limits{.enforcement = rules.enforcement, .devices = {}};
   const bool by_class = rules.policy == config::SharePolicy::kPriority;
   if (by_class) limits.priority = rules.priority;
@@ -258,7 +258,7 @@ std::optional<GrantLimits> limits_for(const ResourceOffer& offer,
   for (const auto& [device, tranches] : held) {
     limits.devices.push_back(
         device_limits(rules, offer.devices[device], tranches, replicas[device]));
-    if (device < rungs.size()) limits.devices.back().rung = rungs[device];
+    if (device < enforcers.size()) limits.devices.back().enforcer = enforcers[device];
     if (side_by_side) limits.devices.back().permille.reset();
   }
   return limits;
@@ -270,7 +270,7 @@ void apply_limits(const config::LimitTable& table, const gpu::Machine& machine, 
     const auto& rules = table.of(resource.name);
     if (!rules.on()) continue;
     resource.limits = OfferLimits{rules, replicas_of(resource)};
-    choose_rungs(machine, resource);
+    choose_enforcers(machine, resource);
   }
   std::erase_if(offer.resources, [&](const ResourceOffer& resource) {
     if (!resource.limits) return false;

@@ -15,7 +15,7 @@
 
 #include "base/units.h"
 #include "config/limits.h"
-#include "offer/rungs.h"
+#include "offer/memory_enforcer.h"
 
 namespace tranche::offer {
 
@@ -37,7 +37,7 @@ struct DeviceLimits {
   int weight = 1;                        // > 0; among those that want the device's time
   std::optional<int> permille{};         // of the device's time, 1..999; nullopt: no cap
   std::optional<Borrowing> borrowing{};  // nullopt: it does not borrow
-  Rung rung = Rung::kLimiter;            // what keeps `memory`
+  MemoryEnforcer enforcer = MemoryEnforcer::kLimiter;  // what keeps `memory`
   bool operator==(const DeviceLimits&) const = default;
 };
 
@@ -52,9 +52,10 @@ struct GrantLimits {
 // Of a resource that is offered. Which of its devices have how many tranches is in the offer.
 struct OfferLimits {
   config::Limits rules;
-  std::vector<int> replicas;  // of ResourceOffer::devices, in that order
-  std::vector<Rung> rungs{};  // the same
-  // For people: which rung holds instead of the one that was asked for, and why; empty: that one.
+  std::vector<int> replicas;                // of ResourceOffer::devices, in that order
+  std::vector<MemoryEnforcer> enforcers{};  // the same
+  // For people: which enforcer holds instead of the one that was asked for, and why; empty: that
+  // one.
   std::string instead{};
   bool operator==(const OfferLimits&) const = default;
 };
@@ -68,7 +69,7 @@ std::string objection(const config::Limits& rules, const Device& device, int rep
 
 // Fills in the limits of each resource, and by what each device's are kept. Resources whose rules
 // cannot be kept are withheld, with the reason; entries about resources that are not there, and
-// rungs that cannot be had, are warned of.
+// enforcers that cannot be had, are warned of.
 void apply_limits(const config::LimitTable& table, const gpu::Machine& machine, Offer& offer);
 
 // Takes out every resource that has limits: this node cannot keep them, for `reason`.

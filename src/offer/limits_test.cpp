@@ -7,7 +7,7 @@
 #include "offer/grant.h"
 #include "offer/testing.h"
 
-namespace tranche::offer {
+namespace tranche::offer::limits_test {
 namespace {
 
 using config::Enforcement;
@@ -161,9 +161,9 @@ TEST(GrantLimits, AreOfTheInstanceUnderMig) {
   ASSERT_TRUE(shared != nullptr && whole != nullptr);
   EXPECT_THAT(limits_for(*shared, std::vector{replica_id(mig_uuid(0, 0), 1)})->devices,
               ElementsAre(DeviceLimits{mig_uuid(0, 0), mib(2560), 500, 500}));
-  EXPECT_THAT(
-      limits_for(*whole, std::vector{mig_uuid(0, 1)})->devices,
-      ElementsAre(DeviceLimits{mig_uuid(0, 1), std::nullopt, 1000, {}, std::nullopt, Rung::kMig}));
+  EXPECT_THAT(limits_for(*whole, std::vector{mig_uuid(0, 1)})->devices,
+              ElementsAre(DeviceLimits{
+                  mig_uuid(0, 1), std::nullopt, 1000, {}, std::nullopt, MemoryEnforcer::kMig}));
 }
 
 TEST(GrantLimits, DifferWithTheReplicasOfEachDevice) {
@@ -349,4 +349,4 @@ RC_GTEST_PROP(OfferLimits, PartsNeverExceedTheDevice, ()) {
 }
 
 }  // namespace
-}  // namespace tranche::offer
+}  // namespace tranche::offer::limits_test

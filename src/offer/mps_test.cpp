@@ -6,7 +6,7 @@
 #include "offer/grant.h"
 #include "offer/testing.h"
 
-namespace tranche::offer {
+namespace tranche::offer::mps_test {
 namespace {
 
 using config::Enforcement;
@@ -164,4 +164,4 @@ TEST(MpsLimits, LeaveComputeToMps) {
 }
 
 }  // namespace
-}  // namespace tranche::offer
+}  // namespace tranche::offer::mps_test

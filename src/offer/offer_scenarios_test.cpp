@@ -5,7 +5,7 @@
 
 #include "offer/testing.h"
 
-namespace tranche::offer {
+namespace tranche::offer::offer_scenarios_test {
 namespace {
 
 using config::MigStrategy;
@@ -82,4 +82,4 @@ TEST(Scenarios, TimeSlicingOnAProfile) {
 }
 
 }  // namespace
-}  // namespace tranche::offer
+}  // namespace tranche::offer::offer_scenarios_test

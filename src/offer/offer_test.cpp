@@ -5,7 +5,7 @@
 
 #include "offer/testing.h"
 
-namespace tranche::offer {
+namespace tranche::offer::offer_test {
 namespace {
 
 using config::DeviceCount;
@@ -420,4 +420,4 @@ TEST(Limits, MoreTranchesThanKubeletCanTakeAreWithheld) {
 }
 
 }  // namespace
-}  // namespace tranche::offer
+}  // namespace tranche::offer::offer_test

@@ -5,7 +5,7 @@
 
 #include "offer/testing.h"
 
-namespace tranche::offer {
+namespace tranche::offer::preferred_test {
 namespace {
 
 using config::AllocationPolicy;
@@ -210,4 +210,4 @@ TEST(Spread, Refusals) {
 }
 
 }  // namespace
-}  // namespace tranche::offer
+}  // namespace tranche::offer::preferred_test

@@ -10,7 +10,7 @@
 #include "offer/preferred.h"
 #include "offer/testing.h"
 
-namespace tranche::offer {
+namespace tranche::offer::properties_test {
 namespace {
 
 using namespace testing;  // NOLINT: the words of these tests
@@ -196,4 +196,4 @@ RC_GTEST_PROP(PreferredProperty, ExactSizeFromWhatIsFreeWithWhatIsRequired, ()) 
 }
 
 }  // namespace
-}  // namespace tranche::offer
+}  // namespace tranche::offer::properties_test

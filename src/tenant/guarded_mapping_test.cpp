@@ -9,7 +9,7 @@
 
 #include "tenant/descriptor.h"
 
-namespace tranche::tenant {
+namespace tranche::tenant::guarded_mapping_test {
 namespace {
 
 constexpr std::size_t kPage = 4096;
@@ -78,4 +78,4 @@ TEST(GuardedMappingDeathTest, AFaultElsewhereIsStillTheEnd) {
 }
 
 }  // namespace
-}  // namespace tranche::tenant
+}  // namespace tranche::tenant::guarded_mapping_test

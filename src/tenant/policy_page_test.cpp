@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <string>
 
-namespace tranche::tenant {
+namespace tranche::tenant::policy_page_test {
 namespace {
 
 using namespace limit;
@@ -70,4 +70,4 @@ TEST(PolicyPage, TooManyDevicesAreRefused) {
 }
 
 }  // namespace
-}  // namespace tranche::tenant
+}  // namespace tranche::tenant::policy_page_test

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-namespace tranche::tenant {
+namespace tranche::tenant::process_test {
 namespace {
 
 TEST(Process, KnowsThePeerOfASocketAndWhenItEnds) {
@@ -51,4 +51,4 @@ TEST(Process, IsFoundAgainByItsIdUntilItEnds) {
 }
 
 }  // namespace
-}  // namespace tranche::tenant
+}  // namespace tranche::tenant::process_test

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace tranche::tenant {
+namespace tranche::tenant::socket_test {
 namespace {
 
 using namespace limit;
@@ -154,4 +154,4 @@ TEST(Listener, ATooLongPathIsRefused) {
 }
 
 }  // namespace
-}  // namespace tranche::tenant
+}  // namespace tranche::tenant::socket_test

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 
-namespace tranche::tenant {
+namespace tranche::tenant::usage_test {
 namespace {
 
 using namespace limit;
@@ -183,4 +183,4 @@ TEST_F(UsageTest, RemovedFilesAreGone) {
 }
 
 }  // namespace
-}  // namespace tranche::tenant
+}  // namespace tranche::tenant::usage_test

@@ -55,7 +55,7 @@ def test_a_container_that_cannot_be_limited_does_not_start(lab):
                 lambda: f"the Pod's Events do not say why it does not start: {messages(lab, 'held')}",
             )
             assert "running" not in lab.pod("held")["status"]["containerStatuses"][0]["state"]
-            # What keeps its memory is another rung now: kubelet's next attempt succeeds.
+            # What keeps its memory is another enforcer now: kubelet's next attempt succeeds.
             lab.apply(config(kernel=False))
             lab.wait_pod("held")
             assert lab.exec("held", "cat", "/etc/ld.so.preload").strip().endswith("libtranche-limit.so")

@@ -12,7 +12,7 @@
 #include "support/fake_events.h"
 #include "support/machines.h"
 
-namespace tranche {
+namespace tranche::events_contract_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -149,4 +149,4 @@ INSTANTIATE_TEST_SUITE_P(Sources, EventsContract, ::testing::Values(Kind::kFake,
                          });
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::events_contract_test

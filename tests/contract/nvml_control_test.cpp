@@ -6,7 +6,7 @@
 #include "contract/sim_machine.h"
 #include "nvml/control.h"
 
-namespace tranche::nvml {
+namespace tranche::nvml::nvml_control_test {
 namespace {
 
 using gpu::ComputeMode;
@@ -74,4 +74,4 @@ TEST(NvmlControl, DoesNotWaitForACallThatHangs) {
 }
 
 }  // namespace
-}  // namespace tranche::nvml
+}  // namespace tranche::nvml::nvml_control_test

@@ -7,7 +7,7 @@
 #include "nvml/events.h"
 #include "nvml/reader.h"
 
-namespace tranche::nvml {
+namespace tranche::nvml::nvml_driver_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -132,4 +132,4 @@ TEST(NvmlDriver, WhileAGpuIsLostNvmlIsStartedAfreshNowAndThen) {
 }
 
 }  // namespace
-}  // namespace tranche::nvml
+}  // namespace tranche::nvml::nvml_driver_test

@@ -10,7 +10,7 @@
 #include "nvml/reader.h"
 #include "support/wait.h"
 
-namespace tranche::nvml {
+namespace tranche::nvml::nvml_events_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -108,4 +108,4 @@ TEST_F(NvmlEvents, WithoutADriverWaitingIsAnError) {
 }
 
 }  // namespace
-}  // namespace tranche::nvml
+}  // namespace tranche::nvml::nvml_events_test

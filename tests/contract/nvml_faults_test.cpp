@@ -10,7 +10,7 @@
 #include "nvml/process_reader.h"
 #include "nvml/reader.h"
 
-namespace tranche::nvml {
+namespace tranche::nvml::nvml_faults_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -238,4 +238,4 @@ TEST(NvmlFaults, AGpuThatNeedsAResetAsksForIt) {
 }
 
 }  // namespace
-}  // namespace tranche::nvml
+}  // namespace tranche::nvml::nvml_faults_test

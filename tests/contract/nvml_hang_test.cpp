@@ -8,7 +8,7 @@
 #include "nvml/reader.h"
 #include "support/wait.h"
 
-namespace tranche::nvml {
+namespace tranche::nvml::nvml_hang_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -31,10 +31,10 @@ TEST(NvmlHang, AtTheWholeMachineItIsATimeoutUntilTheCallReturns) {
       ASSERT_FALSE(machine.has_value()) << function;
       EXPECT_EQ(machine.error().code, Code::kTimeout);
       EXPECT_THAT(machine.error().what, HasSubstr(function));
-      EXPECT_EQ(connection->lanes().stuck(), 1U) << "not asked again while it hangs";
+      EXPECT_EQ(connection->pool().stuck(), 1U) << "not asked again while it hangs";
     }
     sim.heal();
-    ASSERT_TRUE(test::eventually([&] { return connection->lanes().stuck() == 0; }));
+    ASSERT_TRUE(test::eventually([&] { return connection->pool().stuck() == 0; }));
     const auto machine = reader.read();
     ASSERT_TRUE(machine.has_value()) << machine.error().message();
     EXPECT_THAT(machine->gpus, SizeIs(2));
@@ -59,10 +59,10 @@ TEST(NvmlHang, AtAnyCallAboutAGpuOnlyThatGpuIsUnknown) {
                                              Field(&gpu::Gpu::presence, gpu::Presence::kPresent)))
           << function;
       EXPECT_THAT(machine->gpus[1].presence_reason, HasSubstr(function));
-      EXPECT_EQ(connection->lanes().stuck(), 1U) << function;
+      EXPECT_EQ(connection->pool().stuck(), 1U) << function;
     }
     sim.heal();
-    ASSERT_TRUE(test::eventually([&] { return connection->lanes().stuck() == 0; }));
+    ASSERT_TRUE(test::eventually([&] { return connection->pool().stuck() == 0; }));
     EXPECT_EQ(reader.read(), before) << function;
   }
 }
@@ -77,9 +77,9 @@ TEST(NvmlHang, EveryGpuAtOnce) {
   ASSERT_TRUE(machine.has_value());
   EXPECT_THAT(machine->gpus, SizeIs(8));
   EXPECT_THAT(machine->gpus, ::testing::Each(Field(&gpu::Gpu::presence, gpu::Presence::kUnknown)));
-  EXPECT_EQ(connection->lanes().stuck(), 8U);
+  EXPECT_EQ(connection->pool().stuck(), 8U);
   sim.heal();
-  ASSERT_TRUE(test::eventually([&] { return connection->lanes().stuck() == 0; }));
+  ASSERT_TRUE(test::eventually([&] { return connection->pool().stuck() == 0; }));
   EXPECT_THAT(reader.read()->gpus,
               ::testing::Each(Field(&gpu::Gpu::presence, gpu::Presence::kPresent)));
 }
@@ -111,7 +111,7 @@ TEST(NvmlHang, InTopologyTheRestIsKnown) {
   EXPECT_EQ(topology->at(0, 1).level, gpu::P2pLevel::kUnknown);
   EXPECT_NE(topology->at(1, 2).level, gpu::P2pLevel::kUnknown);
   sim.heal();
-  ASSERT_TRUE(test::eventually([&] { return connection->lanes().stuck() == 0; }));
+  ASSERT_TRUE(test::eventually([&] { return connection->pool().stuck() == 0; }));
 }
 
 TEST(NvmlHang, WaitingForEventsIsAnErrorAndNotABlockedCaller) {
@@ -155,8 +155,8 @@ TEST(NvmlHang, RegisteringAGpuThatHangsFailsForThatGpu) {
   ASSERT_TRUE(event->has_value());
   EXPECT_EQ((*event)->gpu, gpu::GpuUuid{sim.uuid(1)});
   sim.heal();
-  ASSERT_TRUE(test::eventually([&] { return connection->lanes().stuck() == 0; }));
+  ASSERT_TRUE(test::eventually([&] { return connection->pool().stuck() == 0; }));
 }
 
 }  // namespace
-}  // namespace tranche::nvml
+}  // namespace tranche::nvml::nvml_hang_test

@@ -14,7 +14,7 @@
 #include "sim/usage.h"
 #include "support/fake_memory_limiter.h"
 
-namespace tranche::nvml {
+namespace tranche::nvml::nvml_memory_limits_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -219,4 +219,4 @@ TEST(NvmlMemoryLimitsOfGpus, AreReadWithTheHardware) {
 }
 
 }  // namespace
-}  // namespace tranche::nvml
+}  // namespace tranche::nvml::nvml_memory_limits_test

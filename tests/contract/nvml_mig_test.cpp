@@ -8,7 +8,7 @@
 #include "nvml/reader.h"
 #include "sim/mig.h"
 
-namespace tranche::nvml {
+namespace tranche::nvml::nvml_mig_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -134,4 +134,4 @@ TEST(NvmlMig, WhatACallFailsToTellStaysAsItWas) {
 }
 
 }  // namespace
-}  // namespace tranche::nvml
+}  // namespace tranche::nvml::nvml_mig_test

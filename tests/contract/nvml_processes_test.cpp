@@ -11,7 +11,7 @@
 #include "support/fake_process_reader.h"
 #include "support/wait.h"
 
-namespace tranche::nvml {
+namespace tranche::nvml::nvml_processes_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -212,4 +212,4 @@ TEST(ProcessReaderContract, WithoutADriverTheReadingFails) {
 }
 
 }  // namespace
-}  // namespace tranche::nvml
+}  // namespace tranche::nvml::nvml_processes_test

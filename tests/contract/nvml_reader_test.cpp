@@ -6,7 +6,7 @@
 #include "contract/sim_machine.h"
 #include "nvml/reader.h"
 
-namespace tranche::nvml {
+namespace tranche::nvml::nvml_reader_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -144,4 +144,4 @@ TEST(NvmlReader, FixedFactsAreAskedOnce) {
 }
 
 }  // namespace
-}  // namespace tranche::nvml
+}  // namespace tranche::nvml::nvml_reader_test

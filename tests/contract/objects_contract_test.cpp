@@ -25,7 +25,7 @@
 #include "support/log_recorder.h"
 #include "support/wait.h"
 
-namespace tranche::cluster {
+namespace tranche::cluster::objects_contract_test {
 namespace {
 
 using nlohmann::json;
@@ -728,4 +728,4 @@ INSTANTIATE_TEST_SUITE_P(Objects, RealApiServer, testing::ValuesIn(real_servers(
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(RealApiServer);
 
 }  // namespace
-}  // namespace tranche::cluster
+}  // namespace tranche::cluster::objects_contract_test

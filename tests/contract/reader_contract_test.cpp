@@ -10,7 +10,7 @@
 #include "support/machines.h"
 #include "support/wait.h"
 
-namespace tranche {
+namespace tranche::reader_contract_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -59,7 +59,7 @@ class SimBench final : public Bench {
     machine_.heal();
     machine_.set_presence(gpu, sim::Presence::kPresent);
     // The call that hung must have returned before the GPU is asked again.
-    ASSERT_TRUE(test::eventually([&] { return connection_->lanes().stuck() == 0; }));
+    ASSERT_TRUE(test::eventually([&] { return connection_->pool().stuck() == 0; }));
   }
   void stop_driver() override { machine_.set_driver_error(nvml::kDriverNotLoaded); }
   void start_driver() override { machine_.set_driver_error(0); }
@@ -189,4 +189,4 @@ INSTANTIATE_TEST_SUITE_P(Readers, ReaderContract, ::testing::Values(Kind::kFake,
                          });
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::reader_contract_test

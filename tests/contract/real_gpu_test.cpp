@@ -8,7 +8,7 @@
 #include "nvml/events.h"
 #include "nvml/reader.h"
 
-namespace tranche::nvml {
+namespace tranche::nvml::real_gpu_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -52,4 +52,4 @@ TEST(RealGpu, TheHostIsRead) {
 }
 
 }  // namespace
-}  // namespace tranche::nvml
+}  // namespace tranche::nvml::real_gpu_test

@@ -7,7 +7,7 @@
 #include "kube/client_fixture.h"
 #include "support/log_recorder.h"
 
-namespace tranche::test {
+namespace tranche::test::answers_test {
 namespace {
 
 using namespace cluster;
@@ -368,4 +368,4 @@ TEST_F(AnswersTest, AnEvictionIsAskedForOnce) {
 }
 
 }  // namespace
-}  // namespace tranche::test
+}  // namespace tranche::test::answers_test

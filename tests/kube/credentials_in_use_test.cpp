@@ -7,7 +7,7 @@
 #include "kube/client_fixture.h"
 #include "support/temp_dir.h"
 
-namespace tranche::test {
+namespace tranche::test::credentials_in_use_test {
 namespace {
 
 using namespace cluster;
@@ -111,4 +111,4 @@ TEST_F(CredentialsInUseTest, ANewClientCertificateIsUsedFromTheNextCallOn) {
 }
 
 }  // namespace
-}  // namespace tranche::test
+}  // namespace tranche::test::credentials_in_use_test

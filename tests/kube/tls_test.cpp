@@ -5,7 +5,7 @@
 #include "kube/certificates.h"
 #include "kube/client_fixture.h"
 
-namespace tranche::test {
+namespace tranche::test::tls_test {
 namespace {
 
 using namespace cluster;
@@ -134,4 +134,4 @@ TEST_F(TlsTest, ServerWithoutTlsIsNotTalkedTo) {
 }
 
 }  // namespace
-}  // namespace tranche::test
+}  // namespace tranche::test::tls_test

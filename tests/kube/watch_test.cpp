@@ -9,7 +9,7 @@
 #include "support/log_recorder.h"
 #include "support/wait.h"
 
-namespace tranche::test {
+namespace tranche::test::watch_test {
 namespace {
 
 using namespace cluster;
@@ -207,4 +207,4 @@ TEST_F(WatchTest, ACacheOverItFollowsAServerThatGoesAndReturns) {
 }
 
 }  // namespace
-}  // namespace tranche::test
+}  // namespace tranche::test::watch_test

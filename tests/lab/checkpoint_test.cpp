@@ -4,7 +4,7 @@
 
 #include "lab/fake_plugin.h"
 
-namespace tranche::lab {
+namespace tranche::lab::checkpoint_test {
 namespace {
 
 Checkpoint sample() {
@@ -69,4 +69,4 @@ INSTANTIATE_TEST_SUITE_P(Table, BadCheckpoint,
                          [](const auto& instance) { return instance.param.name; });
 
 }  // namespace
-}  // namespace tranche::lab
+}  // namespace tranche::lab::checkpoint_test

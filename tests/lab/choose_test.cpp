@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tranche::lab {
+namespace tranche::lab::choose_test {
 namespace {
 
 struct Case {
@@ -69,4 +69,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& instance) { return instance.param.name; });
 
 }  // namespace
-}  // namespace tranche::lab
+}  // namespace tranche::lab::choose_test

@@ -6,7 +6,7 @@
 
 #include "lab/kubelet_fixture.h"
 
-namespace tranche::test {
+namespace tranche::test::commands_test {
 namespace {
 
 using nlohmann::json;
@@ -112,4 +112,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& instance) { return instance.param.name; });
 
 }  // namespace
-}  // namespace tranche::test
+}  // namespace tranche::test::commands_test

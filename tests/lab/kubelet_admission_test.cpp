@@ -4,7 +4,7 @@
 
 #include "lab/kubelet_fixture.h"
 
-namespace tranche::test {
+namespace tranche::test::kubelet_admission_test {
 namespace {
 
 class AdmissionTest : public KubeletTest {};
@@ -155,4 +155,4 @@ TEST_F(AdmissionTest, StoppingEndsACallThatHangs) {
 }
 
 }  // namespace
-}  // namespace tranche::test
+}  // namespace tranche::test::kubelet_admission_test

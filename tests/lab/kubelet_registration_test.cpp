@@ -6,7 +6,7 @@
 
 #include "lab/kubelet_fixture.h"
 
-namespace tranche::test {
+namespace tranche::test::kubelet_registration_test {
 namespace {
 
 using lab::RegisterFault;
@@ -188,4 +188,4 @@ TEST_F(RegistrationTest, WaitingEndsAtTheDeadline) {
 }
 
 }  // namespace
-}  // namespace tranche::test
+}  // namespace tranche::test::kubelet_registration_test

@@ -8,7 +8,7 @@
 #include "kubelet/proto/podresources.grpc.pb.h"
 #include "lab/kubelet_fixture.h"
 
-namespace tranche::test {
+namespace tranche::test::pod_resources_test {
 namespace {
 
 class PodResourcesTest : public KubeletTest {
@@ -95,4 +95,4 @@ TEST_F(PodResourcesTest, ARemovedPodIsNotListed) {
 }
 
 }  // namespace
-}  // namespace tranche::test
+}  // namespace tranche::test::pod_resources_test

@@ -4,7 +4,7 @@
 
 #include "lab/kubelet/registration_server.h"
 
-namespace tranche::lab {
+namespace tranche::lab::registration_check_test {
 namespace {
 
 struct Case {
@@ -55,4 +55,4 @@ TEST(RegistrationCheck, RefusesAnotherVersion) {
 }
 
 }  // namespace
-}  // namespace tranche::lab
+}  // namespace tranche::lab::registration_check_test

@@ -13,7 +13,7 @@
 #include "limits/library.h"
 #include "support/fake_clock.h"
 
-namespace tranche::arbiter {
+namespace tranche::arbiter::arbiter_test {
 namespace {
 
 using namespace limit;
@@ -424,4 +424,4 @@ TEST_F(PriorityTest, WorkOfAProcessThatWasKilledHoldsNobodyBack) {
 }
 
 }  // namespace
-}  // namespace tranche::arbiter
+}  // namespace tranche::arbiter::arbiter_test

@@ -2,14 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include "agent/limit_keeper.h"
+#include "agent/tenant_manager.h"
 #include "arbiter/arbiter.h"
 #include "limits/library.h"
 #include "support/fake_clock.h"
 #include "support/log_recorder.h"
 #include "support/temp_dir.h"
 
-namespace tranche {
+namespace tranche::grant_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -41,7 +41,7 @@ class GrantLimitsTest : public testing::Test {
     EXPECT_TRUE(FsRoot().make_directories(tenants()));
     grants_ = agent::GrantStore::open(dir_.path() / "grants", clock_, log_.log()).value();
     keeper_.emplace(
-        agent::LimitKeeper::Options{.library = dir_.path() / "library", .state_dir = dir_.path()},
+        agent::TenantManager::Options{.library = dir_.path() / "library", .state_dir = dir_.path()},
         *grants_, log_.log());
     arbiter_ =
         arbiter::Arbiter::open({tenants(), dir_.path() / "arbiter"}, clock_, log_.log()).value();
@@ -72,7 +72,7 @@ class GrantLimitsTest : public testing::Test {
   test::FakeClock clock_;
   test::LogRecorder log_;
   std::unique_ptr<agent::GrantStore> grants_;
-  std::optional<agent::LimitKeeper> keeper_;
+  std::optional<agent::TenantManager> keeper_;
   std::unique_ptr<arbiter::Arbiter> arbiter_;
 };
 
@@ -126,4 +126,4 @@ TEST_F(GrantLimitsTest, EndWithTheGrant) {
 }
 
 }  // namespace
-}  // namespace tranche
+}  // namespace tranche::grant_test

@@ -9,7 +9,7 @@
 
 #include "limits/kernel_limits_node.h"
 
-namespace tranche::arbiter {
+namespace tranche::arbiter::kernel_limits_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -38,7 +38,7 @@ TEST_F(KernelLimitsTest, OneCallForAContainerHoweverManyProcessesAndSeconds) {
   EXPECT_THAT(limiter.calls(), SizeIs(1));
 }
 
-TEST_F(KernelLimitsTest, OtherRungsAskNothingOfTheDriver) {
+TEST_F(KernelLimitsTest, OtherEnforcersAskNothingOfTheDriver) {
   promise("a", 100, kGpu, MemoryBy::kLimiter);
   const Library library = registered("a");
   EXPECT_EQ(limit_of(library), 100U);
@@ -93,7 +93,7 @@ TEST_F(KernelLimitsTest, AChangedLimitIsSetAgain) {
   EXPECT_EQ(limiter.calls().back().hard, std::nullopt);
   promise("a", 60);
   wait_for_calls(4);
-  // As when another rung takes over.
+  // As when another enforcer takes over.
   promise("a", 60, kGpu, MemoryBy::kLimiter);
   wait_for_calls(5);
   EXPECT_EQ(limiter.calls().back().hard, std::nullopt);
@@ -254,4 +254,4 @@ TEST_F(KernelLimitsTest, AReadingThatFailsIsNoChange) {
 }
 
 }  // namespace
-}  // namespace tranche::arbiter
+}  // namespace tranche::arbiter::kernel_limits_test

@@ -15,7 +15,7 @@
 #include "support/log_recorder.h"
 #include "support/temp_dir.h"
 
-namespace tranche::arbiter {
+namespace tranche::arbiter::reconcile_test {
 namespace {
 
 using namespace limit;
@@ -434,4 +434,4 @@ TEST_F(ReconcileTest, StatusIsWrittenWhenSomethingChanged) {
 }
 
 }  // namespace
-}  // namespace tranche::arbiter
+}  // namespace tranche::arbiter::reconcile_test

@@ -13,7 +13,7 @@
 #include "arbiter/arbiter.h"
 #include "interpose/ledger.h"
 
-namespace tranche::interpose {
+namespace tranche::interpose::session_test {
 namespace {
 
 using namespace limit;
@@ -153,4 +153,4 @@ TEST_F(SessionTest, ThreadsNeedNotKnowThatTheArbiterChanges) {
 }
 
 }  // namespace
-}  // namespace tranche::interpose
+}  // namespace tranche::interpose::session_test

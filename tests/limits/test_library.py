@@ -64,7 +64,7 @@ def test_it_binds_nothing_that_moved_between_libraries():
     assert not {name for name in wanted if name.startswith(("pthread_", "dl")) and name != "dl_iterate_phdr"}
 
 
-def test_it_shows_the_drivers_names_and_the_doors_alone():
+def test_it_shows_the_drivers_names_and_the_lookups_alone():
     shown = {name for defined, name, _ in dynamic_symbols() if defined}
     others = {name for name in shown if not name.startswith(("cu", "nvml", "GLIBC_"))}
     assert others == DOORS

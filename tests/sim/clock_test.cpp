@@ -10,7 +10,7 @@
 
 #include "support.h"
 
-namespace tranche::sim {
+namespace tranche::sim::clock_test {
 namespace {
 
 using test::World;
@@ -149,4 +149,4 @@ TEST(Clock, is_the_states_not_the_programs) {
 }
 
 }  // namespace
-}  // namespace tranche::sim
+}  // namespace tranche::sim::clock_test

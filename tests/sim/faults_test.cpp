@@ -8,7 +8,7 @@
 
 #include "support.h"
 
-namespace tranche::sim::test {
+namespace tranche::sim::test::faults_test {
 namespace {
 
 using namespace abi;
@@ -243,4 +243,4 @@ TEST(Recovery, IsReadAsAField) {
 }
 
 }  // namespace
-}  // namespace tranche::sim::test
+}  // namespace tranche::sim::test::faults_test

@@ -10,7 +10,7 @@
 #include "sim/mig.h"
 #include "support.h"
 
-namespace tranche::sim {
+namespace tranche::sim::gpu_time_test {
 namespace {
 
 using test::World;
@@ -195,4 +195,4 @@ TEST(GpuTime, survives_kills_at_any_instruction) {
 }
 
 }  // namespace
-}  // namespace tranche::sim
+}  // namespace tranche::sim::gpu_time_test

@@ -12,7 +12,7 @@
 #include "sim/topology.h"
 #include "support.h"
 
-namespace tranche::sim::test {
+namespace tranche::sim::test::machine_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -159,4 +159,4 @@ TEST(Topology, FollowsTheGroups) {
 }
 
 }  // namespace
-}  // namespace tranche::sim::test
+}  // namespace tranche::sim::test::machine_test

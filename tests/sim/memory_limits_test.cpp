@@ -9,7 +9,7 @@
 #include "sim/usage.h"
 #include "support.h"
 
-namespace tranche::sim::test {
+namespace tranche::sim::test::memory_limits_test {
 namespace {
 
 using namespace abi;
@@ -132,4 +132,4 @@ TEST_F(MemoryLimits, GroupsThatAreGoneMakeRoomForOthers) {
 }
 
 }  // namespace
-}  // namespace tranche::sim::test
+}  // namespace tranche::sim::test::memory_limits_test

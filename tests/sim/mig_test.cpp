@@ -7,7 +7,7 @@
 #include "sim/usage.h"
 #include "support.h"
 
-namespace tranche::sim::test {
+namespace tranche::sim::test::mig_test {
 namespace {
 
 using namespace abi;
@@ -162,4 +162,4 @@ TEST(Mig, ASmallerComputeInstanceIsNamedSo) {
 }
 
 }  // namespace
-}  // namespace tranche::sim::test
+}  // namespace tranche::sim::test::mig_test

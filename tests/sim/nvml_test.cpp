@@ -6,7 +6,7 @@
 #include "sim/usage.h"
 #include "support.h"
 
-namespace tranche::sim::test {
+namespace tranche::sim::test::nvml_test {
 namespace {
 
 using namespace abi;
@@ -211,4 +211,4 @@ TEST(BrokenDriver, FailsAtInit) {
 }
 
 }  // namespace
-}  // namespace tranche::sim::test
+}  // namespace tranche::sim::test::nvml_test

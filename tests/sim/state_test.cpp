@@ -7,7 +7,7 @@
 #include "sim/usage.h"
 #include "support.h"
 
-namespace tranche::sim::test {
+namespace tranche::sim::test::state_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -197,4 +197,4 @@ TEST(Memory, IsGivenOutExactlyOnceByMany) {
 }
 
 }  // namespace
-}  // namespace tranche::sim::test
+}  // namespace tranche::sim::test::state_test

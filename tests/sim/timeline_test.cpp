@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-namespace tranche::sim {
+namespace tranche::sim::timeline_test {
 namespace {
 
 constexpr std::uint64_t kMs = 1'000'000;
@@ -318,4 +318,4 @@ TEST_P(RandomWorld, predictions_come_true_when_nobody_interferes) {
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomWorld, testing::Range(1U, 60U));
 
 }  // namespace
-}  // namespace tranche::sim
+}  // namespace tranche::sim::timeline_test

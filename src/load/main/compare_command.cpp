@@ -53,8 +53,8 @@ bool is_good(const Comparison& comparison) {
 
 int run_compare(Wish& wish) {
   spread(wish);
-  auto crew = Crew::make();
-  auto comparison = crew ? compare(**crew, wish.scenario) : std::unexpected(crew.error());
+  auto workers = WorkerGroup::make();
+  auto comparison = workers ? compare(**workers, wish.scenario) : std::unexpected(workers.error());
   if (!comparison) {
     fmt::print(stderr, "tranche-load: {}\n", comparison.error().message());
     return comparison.error().code == Code::kNotFound ? kNoGpu : kFinding;

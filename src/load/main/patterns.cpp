@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <memory>
 
-#include "load/crew.h"
 #include "load/main/options.h"
 #include "load/render.h"
+#include "load/worker_group.h"
 
 namespace tranche::load {
 namespace {
@@ -16,44 +16,44 @@ namespace {
 constexpr unsigned kMostProcesses = 1000;
 constexpr unsigned kMostQueued = 1000;  // what drivers let a stream hold is not much more
 
-struct Wish {
+struct PatternWish {
   Load load;
   unsigned processes = 1;
   std::string format = "table";
 };
 
 // Measured once and by one process: several at a time would see each other.
-Result<void> measure_speed(Crew& crew, Load& load) {
+Result<void> measure_speed(WorkerGroup& workers, Load& load) {
   if (load.pattern == Pattern::kHold || load.spin || load.rounds_per_us > 0) return {};
   Load probe = load;
   probe.pattern = Pattern::kProbe;
   probe.name = "probe";
   probe.memory = {};
   probe.all_memory = false;
-  ASSIGN_OR_RETURN(const Crew::Id id, crew.start(probe, {}));
-  ASSIGN_OR_RETURN(const Ready ready, crew.ready(id));
-  crew.go(id);
-  crew.report(id);
+  ASSIGN_OR_RETURN(const WorkerGroup::Id id, workers.start(probe, {}));
+  ASSIGN_OR_RETURN(const Ready ready, workers.ready(id));
+  workers.go(id);
+  workers.report(id);
   load.rounds_per_us = ready.device.rounds_per_us;
   return {};
 }
 
 struct Member {
-  Crew::Id id = 0;
+  WorkerGroup::Id id = 0;
   Report report;  // while it has not worked: its name, and why not
 };
 
-Result<std::vector<Member>> start_all(Crew& crew, const Wish& wish, std::string_view name,
-                                      DeviceInfo& device) {
+Result<std::vector<Member>> start_all(WorkerGroup& workers, const PatternWish& wish,
+                                      std::string_view name, DeviceInfo& device) {
   std::vector<Member> members;
   for (unsigned i = 0; i < wish.processes; ++i) {
     Load load = wish.load;
     load.name = wish.processes == 1 ? std::string(name) : fmt::format("{}-{}", name, i + 1);
-    ASSIGN_OR_RETURN(const Crew::Id id, crew.start(load, {}));
-    members.push_back({.id = id, .report = {.name = load.name, .pid = crew.pid(id)}});
+    ASSIGN_OR_RETURN(const WorkerGroup::Id id, workers.start(load, {}));
+    members.push_back({.id = id, .report = {.name = load.name, .pid = workers.pid(id)}});
   }
   for (Member& member : members) {
-    auto ready = crew.ready(member.id);
+    auto ready = workers.ready(member.id);
     if (!ready && ready.error().code == Code::kNotFound) {
       return std::unexpected(std::move(ready).error());
     }
@@ -76,23 +76,23 @@ void announce(const std::vector<Member>& members) {
   }
 }
 
-Result<Outcome> run(Wish wish, std::string_view name) {
-  ASSIGN_OR_RETURN(const auto crew, Crew::make());
+Result<Outcome> run(PatternWish wish, std::string_view name) {
+  ASSIGN_OR_RETURN(const auto workers, WorkerGroup::make());
   Outcome outcome;
-  TRY(measure_speed(*crew, wish.load));
-  ASSIGN_OR_RETURN(auto members, start_all(*crew, wish, name, outcome.device));
+  TRY(measure_speed(*workers, wish.load));
+  ASSIGN_OR_RETURN(auto members, start_all(*workers, wish, name, outcome.device));
   if (wish.load.pattern == Pattern::kHold) announce(members);
   for (const Member& member : members) {
-    if (member.report.error.empty()) crew->go(member.id);
+    if (member.report.error.empty()) workers->go(member.id);
   }
   for (const Member& member : members) {
-    outcome.reports.push_back(member.report.error.empty() ? crew->report(member.id)
+    outcome.reports.push_back(member.report.error.empty() ? workers->report(member.id)
                                                           : member.report);
   }
   return outcome;
 }
 
-int run_pattern(const Wish& wish, std::string_view name) {
+int run_pattern(const PatternWish& wish, std::string_view name) {
   const auto outcome = run(wish, name);
   if (!outcome) {
     fmt::print(stderr, "tranche-load: {}\n", outcome.error().message());
@@ -126,7 +126,7 @@ struct PatternCommand {
 };
 
 void add_pattern(CLI::App& app, const PatternCommand& command, int& exit_code) {
-  const auto wish = std::make_shared<Wish>();
+  const auto wish = std::make_shared<PatternWish>();
   Load& load = wish->load;
   load.pattern = command.pattern;
   CLI::App& sub = *app.add_subcommand(command.name, command.summary);

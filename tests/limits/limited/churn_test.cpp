@@ -13,7 +13,7 @@
 
 #include "limits/limited/container.h"
 
-namespace tranche::test {
+namespace tranche::test::churn_test {
 namespace {
 
 using namespace sim::cuda::abi;  // NOLINT(google-build-using-namespace)
@@ -119,4 +119,4 @@ TEST(Churn, WhatTheKilledHeldComesBackWhereverItWasThatTheyWereKilled) {
 }
 
 }  // namespace
-}  // namespace tranche::test
+}  // namespace tranche::test::churn_test

@@ -16,7 +16,7 @@
 
 #include "limits/limited/container.h"
 
-namespace tranche::test {
+namespace tranche::test::gate_test {
 namespace {
 
 using namespace sim::cuda::abi;  // NOLINT(google-build-using-namespace)
@@ -428,4 +428,4 @@ TEST(Gate, AForkedChildBeginsAnew) {
 }
 
 }  // namespace
-}  // namespace tranche::test
+}  // namespace tranche::test::gate_test

@@ -4,7 +4,7 @@
 
 #include "limits/limited/container.h"
 
-namespace tranche::test {
+namespace tranche::test::memory_test {
 namespace {
 
 using namespace sim::cuda::abi;  // NOLINT(google-build-using-namespace)
@@ -605,4 +605,4 @@ TEST(LimitedMemory, WithoutAnArbiterNoMemoryIsHandedOut) {
 }
 
 }  // namespace
-}  // namespace tranche::test
+}  // namespace tranche::test::memory_test

@@ -22,7 +22,7 @@
 
 #include "limits/limited/container.h"
 
-namespace tranche::test {
+namespace tranche::test::tamper_test {
 namespace {
 
 using namespace sim::cuda::abi;  // NOLINT(google-build-using-namespace)
@@ -246,4 +246,4 @@ TEST(Tampering, TracingItselfDoesNotRaiseItsLimit) {
 }
 
 }  // namespace
-}  // namespace tranche::test
+}  // namespace tranche::test::tamper_test

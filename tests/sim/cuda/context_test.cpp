@@ -5,7 +5,7 @@
 #include "sim/cuda/support.h"
 #include "sim/usage.h"
 
-namespace tranche::sim::cuda::test {
+namespace tranche::sim::cuda::test::context_test {
 namespace {
 
 CUcontext current(const Cuda& cuda) {
@@ -177,4 +177,4 @@ TEST(CudaContext, limits_are_kept) {
 }
 
 }  // namespace
-}  // namespace tranche::sim::cuda::test
+}  // namespace tranche::sim::cuda::test::context_test

@@ -5,7 +5,7 @@
 
 #include "sim/cuda/support.h"
 
-namespace tranche::sim::cuda::test {
+namespace tranche::sim::cuda::test::graph_test {
 namespace {
 
 constexpr std::uint64_t kMs = 1'000'000;
@@ -312,4 +312,4 @@ TEST(CudaGraph, allocates_and_frees_within_a_launch) {
 }
 
 }  // namespace
-}  // namespace tranche::sim::cuda::test
+}  // namespace tranche::sim::cuda::test::graph_test

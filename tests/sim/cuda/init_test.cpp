@@ -5,7 +5,7 @@
 #include "sim/machine.h"
 #include "sim/mig.h"
 
-namespace tranche::sim::cuda::test {
+namespace tranche::sim::cuda::test::init_test {
 namespace {
 
 TEST(CudaInit, nothing_works_before_it) {
@@ -271,4 +271,4 @@ TEST(CudaFaults, nothing_works_on_a_gpu_that_fell_off_the_bus) {
 }
 
 }  // namespace
-}  // namespace tranche::sim::cuda::test
+}  // namespace tranche::sim::cuda::test::init_test

@@ -7,7 +7,7 @@
 #include "sim/cuda/support.h"
 #include "sim/usage.h"
 
-namespace tranche::sim::cuda::test {
+namespace tranche::sim::cuda::test::layout_test {
 namespace {
 
 constexpr std::uint64_t kMs = 1'000'000;
@@ -416,4 +416,4 @@ TEST(CudaConstant, the_inner_loop_does_nothing) {
 }
 
 }  // namespace
-}  // namespace tranche::sim::cuda::test
+}  // namespace tranche::sim::cuda::test::layout_test

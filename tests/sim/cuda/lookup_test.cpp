@@ -5,7 +5,7 @@
 
 #include "sim/cuda/support.h"
 
-namespace tranche::sim::cuda::test {
+namespace tranche::sim::cuda::test::lookup_test {
 namespace {
 
 constexpr unsigned long long kDefault = 0;
@@ -135,4 +135,4 @@ TEST(CudaLookup, all_that_libcudart_asks_for_is_there) {
 }
 
 }  // namespace
-}  // namespace tranche::sim::cuda::test
+}  // namespace tranche::sim::cuda::test::lookup_test

@@ -10,7 +10,7 @@
 #include "sim/cuda/support.h"
 #include "sim/usage.h"
 
-namespace tranche::sim::cuda::test {
+namespace tranche::sim::cuda::test::memory_test {
 namespace {
 
 std::uint64_t used(const Simulation& sim) { return memory_use(sim, 0, kNone).used; }
@@ -343,4 +343,4 @@ TEST(CudaPointers, are_told_apart) {
 }
 
 }  // namespace
-}  // namespace tranche::sim::cuda::test
+}  // namespace tranche::sim::cuda::test::memory_test

@@ -2,7 +2,7 @@
 
 #include "sim/cuda/support.h"
 
-namespace tranche::sim::cuda::test {
+namespace tranche::sim::cuda::test::module_test {
 namespace {
 
 constexpr const char* kCode = R"(//
@@ -286,4 +286,4 @@ TEST(CudaOccupancy, follows_the_architecture) {
 }
 
 }  // namespace
-}  // namespace tranche::sim::cuda::test
+}  // namespace tranche::sim::cuda::test::module_test

@@ -11,7 +11,7 @@
 
 extern char** environ;
 
-namespace tranche::sim::cuda::test {
+namespace tranche::sim::cuda::test::mps_test {
 namespace {
 
 constexpr std::uint64_t kMs = 1'000'000;
@@ -133,4 +133,4 @@ TEST(CudaMps, those_who_want_more_than_there_is_share_it) {
 }
 
 }  // namespace
-}  // namespace tranche::sim::cuda::test
+}  // namespace tranche::sim::cuda::test::mps_test

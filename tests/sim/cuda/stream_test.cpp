@@ -6,7 +6,7 @@
 #include "sim/cuda/support.h"
 #include "sim/usage.h"
 
-namespace tranche::sim::cuda::test {
+namespace tranche::sim::cuda::test::stream_test {
 namespace {
 
 constexpr std::uint64_t kMs = 1'000'000;
@@ -414,4 +414,4 @@ TEST(CudaStream, threads_do_not_disturb_each_other) {
 }
 
 }  // namespace
-}  // namespace tranche::sim::cuda::test
+}  // namespace tranche::sim::cuda::test::stream_test

@@ -1,0 +1,107 @@
+#include "arbiter/device_scheduler.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <utility>
+
+namespace tranche::arbiter {
+
+using namespace limit;
+
+namespace {
+
+// A tenant may write anything; what has not happened yet would be kept for ever.
+bool is_plausible(const Batch& batch, Ns now) {
+  constexpr Ns kLongest = std::chrono::minutes(10);
+  constexpr Ns kAhead = std::chrono::milliseconds(5);  // of the device clock
+  const Stretch& stretch = batch.stretch;
+  return stretch.end <= now + kAhead && stretch.length() <= kLongest && batch.asked >= Ns{0} &&
+         batch.asked <= kLongest;
+}
+
+void wake(wire::DevicePolicy& policy) {
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&policy.turn), FUTEX_WAKE, INT_MAX, nullptr,
+          nullptr, 0);
+}
+
+// A tenant may write any number; with what is allowed beyond it, it does not run over.
+Ns policy_time(std::uint64_t ns) {
+  return Ns{static_cast<std::int64_t>(std::min(ns, std::uint64_t{1} << 62U))};
+}
+std::uint64_t wire_time(Ns time) { return static_cast<std::uint64_t>(time.count()); }
+
+}  // namespace
+
+DeviceScheduler::Part& DeviceScheduler::put(TenantId id, TenantSession& session, unsigned index) {
+  auto& place = tenants_[id];
+  if (place == nullptr) place = std::make_unique<Part>();
+  Part& part = *place;
+  part.session = &session;
+  part.index = index;
+  if (session.is_held()) {
+    device_.put(id, share_of(session.limits(), session.limits().devices[index]));
+  } else {
+    device_.account(id);
+  }
+  return part;
+}
+
+void DeviceScheduler::remove(TenantId id) {
+  tenants_.erase(id);
+  device_.remove(id);
+}
+
+bool DeviceScheduler::step(Ns now) {
+  standings_.clear();
+  bool is_busy = false;
+  for (auto& [id, part] : tenants_) {
+    Activity& activity = part->activity;
+    for (const Batch& batch : activity.ended) {
+      if (is_plausible(batch, now)) device_.finished(id, batch);
+    }
+    if (activity.busy_since && *activity.busy_since > now) activity.busy_since = now;
+    is_busy |= activity.waiting || activity.busy_since || !activity.ended.empty();
+    const Ns asked = policy_time(part->session->usage().spent_ns(part->index));
+    standings_.try_emplace(id, Standing{.asked = asked,
+                                        .outstanding = std::exchange(activity.unfinished, Ns{0}),
+                                        .waiting = activity.waiting,
+                                        .busy_since = activity.busy_since});
+    activity.ended.clear();
+    activity.waiting = false;
+    activity.busy_since.reset();
+  }
+  for (const auto& [id, permit] : device_.step(now, standings_)) {
+    const Part& part = *tenants_.at(id);
+    auto& policy = part.session->policy().devices[part.index];
+    // A thread counts itself before it looks at `turn`, which has changed: whoever is not seen
+    // waiting here sees that.
+    if (publish(permit, policy) && part.session->is_waiting(part.index)) wake(policy);
+  }
+  return is_busy;
+}
+
+bool publish(const Permit& permit, wire::DevicePolicy& policy) {
+  const std::uint64_t allowed = permit.allowed ? wire_time(*permit.allowed) : wire::kNoLimit;
+  const auto in_flight =
+      static_cast<std::uint32_t>(permit.in_flight ? wire_time(*permit.in_flight) : 0);
+  const std::uint32_t closed = permit.closed ? 1 : 0;
+  // Nobody else writes there. What did not change is not written, for processes read it all the
+  // time. Closing counts at once; opening after what bounds it is in place.
+  const auto was_closed = policy.closed.load(std::memory_order_relaxed);
+  const auto was_allowed = policy.allowed_ns.load(std::memory_order_relaxed);
+  if (closed > was_closed) policy.closed = 1;
+  if (policy.in_flight_ns.load(std::memory_order_relaxed) != in_flight) {
+    policy.in_flight_ns = in_flight;
+  }
+  if (was_allowed != allowed) policy.allowed_ns = allowed;
+  if (closed < was_closed) policy.closed = 0;
+  if (was_allowed >= allowed && was_closed <= closed) return false;
+  policy.turn.fetch_add(1);
+  return true;
+}
+
+}  // namespace tranche::arbiter

@@ -1,0 +1,78 @@
+#include "arbiter/process_scanner.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace tranche::arbiter {
+
+Result<std::unique_ptr<ProcessScanner>> ProcessScanner::start(gpu::ProcessReader& reader,
+                                                              FsRoot host) {
+  tenant::Descriptor ready(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!ready.is_open()) return std::unexpected(errno_error(errno, "eventfd"));
+  return std::unique_ptr<ProcessScanner>(
+      new ProcessScanner(reader, std::move(host), std::move(ready)));
+}
+
+ProcessScanner::ProcessScanner(gpu::ProcessReader& reader, FsRoot host, tenant::Descriptor ready)
+    : reader_(reader),
+      host_(std::move(host)),
+      ready_(std::move(ready)),
+      thread_([this](const std::stop_token& stop) { work(stop); }) {}
+
+ProcessScanner::~ProcessScanner() = default;
+
+void ProcessScanner::ask(std::vector<Device> devices) {
+  busy_ = true;
+  {
+    const std::scoped_lock lock(mutex_);
+    question_ = std::move(devices);
+  }
+  asked_.notify_one();
+}
+
+std::optional<ProcessScan> ProcessScanner::take() {
+  std::uint64_t count = 0;
+  (void)!::read(ready_.get(), &count, sizeof(count));
+  const std::scoped_lock lock(mutex_);
+  if (answer_) busy_ = false;
+  return std::exchange(answer_, std::nullopt);
+}
+
+void ProcessScanner::work(const std::stop_token& stop) {
+  while (true) {
+    std::unique_lock lock(mutex_);
+    if (!asked_.wait(lock, stop, [this] { return question_.has_value(); })) return;
+    const auto question = *std::exchange(question_, std::nullopt);
+    lock.unlock();
+    ProcessScan survey = this->survey(question);
+    lock.lock();
+    answer_ = std::move(survey);
+    const std::uint64_t one = 1;
+    (void)!::write(ready_.get(), &one, sizeof(one));
+  }
+}
+
+ProcessScan ProcessScanner::survey(const std::vector<Device>& devices) {
+  std::vector<std::string> uuids;
+  for (const Device& device : devices) uuids.push_back(device.uuid);
+  ProcessScan survey{reader_.read(uuids), {}};
+  if (!survey.devices) return survey;
+  for (std::size_t i = 0; i < survey.devices->size(); ++i) {
+    const auto& processes = (*survey.devices)[i].processes;
+    if (!processes) continue;
+    for (const gpu::DeviceProcess& process : *processes) {
+      if (devices[i].known.contains(process.pid) || survey.strangers.contains(process.pid)) {
+        continue;
+      }
+      if (auto facts = host::read_process(host_, process.pid)) {
+        survey.strangers.emplace(process.pid, *std::move(facts));
+      }
+    }
+  }
+  return survey;
+}
+
+}  // namespace tranche::arbiter

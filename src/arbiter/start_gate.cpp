@@ -1,0 +1,225 @@
+#include "arbiter/start_gate.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+#include "host/process.h"
+
+namespace tranche::arbiter {
+
+using namespace limit;
+
+namespace {
+
+bool is_root(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
+  return peer.uid == 0 || peer.uid == ::geteuid();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<StartGate>> StartGate::open(Options options, Poller& poller,
+                                                   const Clock& clock, const Log& log,
+                                                   std::function<Sessions()> sessions,
+                                                   KernelLimits* kernel) {
+  ASSIGN_OR_RETURN(auto listener, tenant::Listener::open(options.tenants / kStartSocket, 0600));
+  ASSIGN_OR_RETURN(auto worker, Worker::start(poller));
+  std::unique_ptr<StartGate> starts(new StartGate(std::move(options), std::move(worker),
+                                                  std::move(listener), poller, clock, log,
+                                                  std::move(sessions), kernel));
+  TRY(poller.add(starts->listener_.fd(), [s = starts.get()] { s->accept_all(); }));
+  return starts;
+}
+
+StartGate::StartGate(Options options, std::unique_ptr<Worker> worker, tenant::Listener listener,
+                     Poller& poller, const Clock& clock, const Log& log,
+                     std::function<Sessions()> sessions, KernelLimits* kernel)
+    : options_(std::move(options)),
+      listener_(std::move(listener)),
+      poller_(poller),
+      clock_(clock),
+      log_(log),
+      sessions_(std::move(sessions)),
+      kernel_(kernel),
+      worker_(std::move(worker)) {}
+
+StartGate::~StartGate() {
+  poller_.remove(listener_.fd());
+  for (const auto& [fd, asker] : askers_) poller_.remove(fd);
+  std::error_code ignored;  // the folder may be gone before us
+  std::filesystem::remove(options_.tenants / kStartSocket, ignored);
+}
+
+void StartGate::accept_all() {
+  while (true) {
+    tenant::Descriptor peer(
+        ::accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!peer.is_open()) return;
+    // Who is turned away comes again.
+    if (!is_root(peer.get()) || askers_.size() >= kMostAskers) continue;
+    const int fd = peer.get();
+    askers_.emplace(fd, Asker{.fd = std::move(peer), .since = clock_.now()});
+    if (!poller_.add(fd, [this, fd] { receive(fd); })) askers_.erase(fd);
+  }
+}
+
+void StartGate::receive(int fd) {
+  std::array<char, kLargestStartPacket> buffer;
+  const auto n = ::recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT | MSG_TRUNC);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  const auto size = static_cast<std::size_t>(std::max<ssize_t>(n, 0));
+  Asker& asker = askers_.at(fd);
+  if (n <= 0 || size > buffer.size() || asker.notice) return drop(fd);  // gone, or none of ours
+  take(fd, asker, {buffer.data(), size});
+}
+
+void StartGate::take(int fd, Asker& asker, std::string_view packet) {
+  auto notice = decode_start_notice(packet);
+  if (!notice) {
+    log_.warn(fmt::format("a hook of the container runtime sent what is no notice: {}",
+                          notice.error().message()));
+    return answer(fd, {.may_start = false, .reason = notice.error().message()});
+  }
+  auto process = tenant::Process::find(notice->pid);
+  if (!process) return answer(fd, {.may_start = false, .reason = process.error().message()});
+  asker.notice = *std::move(notice);
+  asker.process = *std::move(process);
+  asker.noted = asker.notice->preload.empty();
+  if (!asker.noted) note_preload(fd, asker);
+  advance(fd);
+}
+
+void StartGate::note_preload(int fd, const Asker& asker) {
+  worker_->ask([this, fd, id = asker.process->id(), notice = *asker.notice,
+                host = options_.host]() -> Worker::Done {
+    const auto facts = host::read_process(host, id.pid);
+    const std::string cgroup = facts && facts->start_time == id.start_time ? facts->cgroup : "";
+    return [this, fd, id, notice, cgroup] { noted(fd, id, notice, cgroup); };
+  });
+}
+
+void StartGate::noted(int fd, const tenant::ProcessId& id, const StartNotice& notice,
+                      const std::string& cgroup) {
+  if (!cgroup.empty() && sights_.size() < kMostSights) {
+    auto process = tenant::Process::open(id);
+    Sight sight{.finding = {.kind = Finding::Kind::kImagePreload,
+                            .tenant = notice.tenants.front(),
+                            .pid = id.pid,
+                            .start_time = id.start_time,
+                            .name = "",
+                            .cgroup = cgroup,
+                            .device = "",
+                            .preload = notice.preload,
+                            .since = clock_.wall_now()},
+                .seen = clock_.now()};
+    if (process) sight.process = std::make_unique<tenant::Process>(*std::move(process));
+    sights_.insert_or_assign({id.pid, id.start_time}, std::move(sight));
+  }
+  // It may have gone, and its number be another one's.
+  const auto asker = askers_.find(fd);
+  if (asker == askers_.end() || !asker->second.process || asker->second.process->id() != id) return;
+  asker->second.noted = true;
+  advance(fd);
+}
+
+// Why the container may not start yet; "": it may.
+std::string StartGate::obstacle(const Asker& asker) {
+  if (!asker.notice->waits) return {};
+  const Sessions sessions = sessions_();
+  std::string obstacle;
+  for (const std::string& tenant : asker.notice->tenants) {
+    const auto session = std::ranges::find(
+        sessions, tenant, [](const TenantSession* one) { return one->limits().id; });
+    if (session == sessions.end()) {
+      obstacle = fmt::format("the arbiter knows no tenant {}", tenant);
+    } else if (kernel_ == nullptr) {
+      obstacle = "the arbiter has no driver to limit anybody by";
+    } else {
+      // All of them, so that the container gets the sum of what they were promised.
+      kernel_->saw(**session, asker.process->id());
+      const auto outcome = kernel_->outcome(**session, asker.process->id());
+      const std::string why = outcome.value_or("the driver has not answered");
+      if (!why.empty()) obstacle = why;
+    }
+  }
+  return obstacle;
+}
+
+void StartGate::advance(int fd) {
+  const auto entry = askers_.find(fd);
+  if (entry == askers_.end()) return;
+  Asker& asker = entry->second;
+  const bool late = clock_.now() - asker.since >= kPatience;
+  if (!asker.notice) {
+    if (late) drop(fd);
+    return;
+  }
+  if (!asker.noted) return;  // soon
+  const auto why = obstacle(asker);
+  if (why.empty()) return answer(fd, {});
+  if (!late) return;
+  log_.error(fmt::format("a container of tenant {} does not start: {}",
+                         fmt::join(asker.notice->tenants, ", "), why));
+  answer(fd, {.may_start = false, .reason = why});
+}
+
+void StartGate::answer(int fd, const StartAnswer& answer) {
+  const std::string packet = encode(answer);
+  (void)!::send(fd, packet.data(), packet.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  drop(fd);
+}
+
+void StartGate::drop(int fd) {
+  poller_.remove(fd);
+  askers_.erase(fd);
+}
+
+void StartGate::remember(const ArbiterStatus& before) {
+  for (const Finding& finding : before.findings) {
+    if (finding.kind != Finding::Kind::kImagePreload || sights_.size() >= kMostSights) continue;
+    auto process = tenant::Process::open({finding.pid, finding.start_time});
+    if (!process) continue;
+    sights_.insert_or_assign(
+        {finding.pid, finding.start_time},
+        Sight{.finding = finding,
+              .seen = clock_.now() - kStays,
+              .process = std::make_unique<tenant::Process>(*std::move(process)),
+              .told = true});
+  }
+}
+
+void StartGate::look() {
+  std::vector<int> waiting;
+  for (const auto& [fd, asker] : askers_) waiting.push_back(fd);
+  for (const int fd : waiting) advance(fd);
+  const auto now = clock_.now();
+  std::erase_if(sights_, [&](const auto& entry) {
+    const Sight& sight = entry.second;
+    return now - sight.seen >= kStays && (!sight.process || sight.process->has_ended());
+  });
+  for (auto& [key, sight] : sights_) {
+    if (sight.told || now - sight.seen < kUntold) continue;
+    sight.told = true;
+    log_.warn(fmt::format(
+        "the image of a container of tenant {} ({}) has an /etc/ld.so.preload of its own, which "
+        "the limiter's covers: not preloaded is {}; see docs/limits.md, \"The runtime's hook\"",
+        sight.finding.tenant, printable(sight.finding.cgroup, kLongestPreload),
+        sight.finding.preload));
+  }
+}
+
+void StartGate::describe(ArbiterStatus& status) const {
+  for (const auto& [key, sight] : sights_) {
+    if (clock_.now() - sight.seen >= kUntold) status.findings.push_back(sight.finding);
+  }
+}
+
+}  // namespace tranche::arbiter

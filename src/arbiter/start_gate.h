@@ -1,0 +1,112 @@
+#pragma once
+// Containers that are about to start, as the container runtime's hook tells of them (hook/,
+// limit/start_message.h): where the kernel is to keep a tenant's memory the hook is answered when
+// the container is limited, or after kPatience with the reason why it is not; an image's own
+// /etc/ld.so.preload becomes a finding.
+//
+// Who asks is root, and waits for nobody but its own container; what it sends is not trusted to be
+// well made. Nothing is waited for here: /proc is read on a thread of its own. Used by the
+// arbiter's one thread.
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arbiter/kernel_limits.h"
+#include "arbiter/poller.h"
+#include "arbiter/tenant_session.h"
+#include "arbiter/worker.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include "limit/arbiter_status.h"
+#include "limit/start_message.h"
+#include "tenant/descriptor.h"
+#include "tenant/process.h"
+#include "tenant/socket.h"
+
+namespace tranche::arbiter {
+
+class StartGate {
+ public:
+  // Less than the hook waits, so that it hears the reason.
+  static constexpr std::chrono::seconds kPatience{8};
+  // Kubelet tells which container it is soon after its start, not before.
+  static constexpr std::chrono::seconds kUntold{3};
+  // A container that ends at once is told of all the same.
+  static constexpr std::chrono::seconds kStays{60};
+  static constexpr std::size_t kMostAskers = 256;
+  static constexpr std::size_t kMostSights = 1024;
+
+  struct Options {
+    std::filesystem::path tenants;  // the folder; the socket is made there
+    FsRoot host;                    // for /proc
+  };
+  using Sessions = std::vector<TenantSession*>;
+
+  // All outlive it. `kernel` may be null: then nobody's memory is kept by the kernel here.
+  static Result<std::unique_ptr<StartGate>> open(Options options, Poller& poller,
+                                                 const Clock& clock, const Log& log,
+                                                 std::function<Sessions()> sessions,
+                                                 KernelLimits* kernel);
+  StartGate(const StartGate&) = delete;
+  StartGate& operator=(const StartGate&) = delete;
+  ~StartGate();
+
+  // What an earlier arbiter found, as far as it still runs.
+  void remember(const limit::ArbiterStatus& before);
+  // Answers who can be answered, forgets what is over. When kernel limits settle, and at least each
+  // second.
+  void look();
+  // Adds its findings.
+  void describe(limit::ArbiterStatus& status) const;
+
+ private:
+  struct Asker {
+    tenant::Descriptor fd;
+    std::chrono::steady_clock::time_point since{};
+    std::optional<limit::StartNotice> notice{};  // nullopt: not sent yet
+    std::optional<tenant::Process> process{};
+    bool noted = false;  // what its image preloads
+  };
+  using Key = std::pair<pid_t, std::uint64_t>;
+  struct Sight {
+    limit::Finding finding;
+    std::chrono::steady_clock::time_point seen{};
+    std::unique_ptr<tenant::Process> process{};  // null: it has ended
+    bool told = false;                           // logged
+  };
+
+  StartGate(Options options, std::unique_ptr<Worker> worker, tenant::Listener listener,
+            Poller& poller, const Clock& clock, const Log& log, std::function<Sessions()> sessions,
+            KernelLimits* kernel);
+  void accept_all();
+  void receive(int fd);
+  void take(int fd, Asker& asker, std::string_view packet);
+  void note_preload(int fd, const Asker& asker);
+  void noted(int fd, const tenant::ProcessId& id, const limit::StartNotice& notice,
+             const std::string& cgroup);
+  void advance(int fd);
+  std::string obstacle(const Asker& asker);
+  void answer(int fd, const limit::StartAnswer& answer);
+  void drop(int fd);
+
+  Options options_;
+  tenant::Listener listener_;
+  Poller& poller_;
+  const Clock& clock_;
+  const Log& log_;
+  std::function<Sessions()> sessions_;
+  KernelLimits* kernel_;
+  std::map<int, Asker> askers_;  // by descriptor
+  std::map<Key, Sight> sights_;
+  std::unique_ptr<Worker> worker_;  // last: its thread ends first
+};
+
+}  // namespace tranche::arbiter

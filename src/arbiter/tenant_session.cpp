@@ -1,0 +1,312 @@
+#include "arbiter/tenant_session.h"
+
+#include <algorithm>
+
+#include "fmt/format.h"
+#include "limit/uuid_bytes.h"
+
+namespace tranche::arbiter {
+
+using namespace limit;
+
+namespace {
+
+Result<tenant::PolicyPage> page_for(const TenantLimits& limits) {
+  tenant::PolicyPage::Uuid uuids[wire::kMaxDevices] = {};
+  if (limits.devices.size() > wire::kMaxDevices) {
+    return fail(Code::kInvalidArgument, fmt::format("{} devices", limits.devices.size()));
+  }
+  for (std::size_t i = 0; i < limits.devices.size(); ++i) {
+    const auto bytes = uuid_bytes(limits.devices[i].uuid);
+    if (!bytes) {
+      return fail(Code::kInvalidArgument,
+                  fmt::format("'{}' is not the UUID of a device", limits.devices[i].uuid));
+    }
+    std::ranges::copy(*bytes, uuids[i]);
+  }
+  return tenant::PolicyPage::create(std::span(uuids).first(limits.devices.size()));
+}
+
+}  // namespace
+
+TenantSession::TenantSession(TenantLimits limits, SessionOptions options, tenant::PolicyPage policy,
+                             tenant::Usage usage, tenant::Listener listener, Poller& poller,
+                             const Log& log, OnNotice on_notice)
+    : limits_(std::move(limits)),
+      options_(std::move(options)),
+      policy_(std::move(policy)),
+      usage_(std::move(usage)),
+      listener_(std::move(listener)),
+      poller_(poller),
+      log_(log),
+      on_notice_(std::move(on_notice)) {}
+
+Result<std::unique_ptr<TenantSession>> TenantSession::open(TenantLimits limits,
+                                                           const SessionOptions& options,
+                                                           Poller& poller, const Log& log,
+                                                           OnNotice on_notice) {
+  ASSIGN_OR_RETURN(auto policy, page_for(limits));
+  ASSIGN_OR_RETURN(auto usage, tenant::Usage::open(options.state_dir, limits.id,
+                                                   static_cast<unsigned>(limits.devices.size())));
+  ASSIGN_OR_RETURN(auto listener, tenant::Listener::open(options.socket));
+  std::unique_ptr<TenantSession> session(
+      new TenantSession(std::move(limits), options, std::move(policy), std::move(usage),
+                        std::move(listener), poller, log, std::move(on_notice)));
+  session->publish();
+  TRY(session->adopt());
+  TRY(poller.add(session->listener_.fd(), [s = session.get()] { s->accept_all(); }));
+  return session;
+}
+
+TenantSession::~TenantSession() {
+  poller_.remove(listener_.fd());
+  for (const auto& [key, member] : members_) {
+    poller_.remove(member.process.fd());
+    if (member.connection) poller_.remove(member.connection->fd());
+  }
+}
+
+// Those who registered with the arbiter before this one, and have not ended since.
+Result<void> TenantSession::adopt() {
+  for (const tenant::ProcessId& id : usage_.owners()) {
+    auto process = tenant::Process::open(id);
+    if (!process) {
+      usage_.release(id);
+      continue;
+    }
+    ASSIGN_OR_RETURN(const unsigned slot, usage_.take(id));
+    auto& member = members_.emplace(id.pid, Member{*std::move(process), slot}).first->second;
+    TRY(watch(member));
+  }
+  note_slots();
+  return {};
+}
+
+Result<void> TenantSession::change(TenantLimits limits) {
+  const auto uuid = [](const DeviceLimits& device) { return device.uuid; };
+  if (!std::ranges::equal(limits.devices, limits_.devices, {}, uuid, uuid)) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("tenant {}: its devices cannot change while it lives", limits_.id));
+  }
+  limits_ = std::move(limits);
+  lent_.clear();
+  publish();
+  return {};
+}
+
+void TenantSession::publish() {
+  wire::PolicyPage& page = policy_.get();
+  page.enforcement = static_cast<std::uint32_t>(limits_.enforcement);
+  page.priority = static_cast<std::uint32_t>(limits_.priority);
+  page.epoch = options_.epoch;
+  for (std::size_t i = 0; i < limits_.devices.size(); ++i) {
+    const auto bytes = limits_.devices[i].memory_bytes;
+    const auto promised = is_held() && bytes ? *bytes : std::uint64_t{wire::kNoLimit};
+    const auto lent = lent_.find(static_cast<unsigned>(i));
+    const auto limit = lent == lent_.end() ? promised : lent->second;
+    page.devices[i].memory_limit = without_memory_.contains(static_cast<unsigned>(i)) ? 0 : limit;
+    page.devices[i].memory_view = promised;
+    if (!is_held()) {
+      page.devices[i].allowed_ns = wire::kNoLimit;
+      page.devices[i].closed = 0;
+      page.devices[i].in_flight_ns = 0;
+    }
+  }
+}
+
+std::uint64_t TenantSession::held(unsigned device) {
+  const std::uint64_t outside = policy().devices[device].outside;
+  const std::uint64_t held = outside + usage_.charged(device);
+  return held < outside ? wire::kNoLimit : held;  // a tenant may write anything
+}
+
+void TenantSession::note_slots() {
+  slots_.clear();
+  for (const auto& [key, member] : members_) slots_.push_back(member.slot);
+}
+
+void TenantSession::prefetch() const {
+  for (std::size_t i = 0; i < limits_.devices.size(); ++i) {
+    __builtin_prefetch(&policy().devices[i], 1);
+  }
+  for (const unsigned slot : slots_) usage_.prefetch(slot);
+}
+
+std::vector<TenantSession::Registered> TenantSession::registered() const {
+  std::vector<Registered> result;
+  for (const auto& [key, member] : members_) {
+    result.push_back({member.process.id().pid, member.slot});
+  }
+  return result;
+}
+
+bool TenantSession::is_waiting(unsigned device) const {
+  return std::ranges::any_of(slots_,
+                             [&](unsigned slot) { return usage_.waiting(slot, device) > 0; });
+}
+
+TenantSession::Totals TenantSession::totals() {
+  Totals totals = ended_;
+  for (const auto& [key, member] : members_) add(member, totals);
+  return totals;
+}
+
+void TenantSession::add(const Member& member, Totals& totals) const {
+  const auto summary = usage_.summary(member.slot);
+  totals.refused += summary.refused;
+  totals.longest_ns = std::max(totals.longest_ns, summary.longest_ns);
+}
+
+void TenantSession::trim() {
+  const auto cut = usage_.trim();
+  if (cut && *cut == 0) return;
+  if (std::exchange(was_trimmed_, true)) return;  // said once
+  if (!cut) {
+    log_.warn(fmt::format("tenant {}: {}", limits_.id, cut.error().message()));
+    return;
+  }
+  log_.warn(
+      fmt::format("tenant {}: one of its processes made its usage file {} MiB larger than it "
+                  "is, which would fill {}; it is cut back each second",
+                  limits_.id, *cut >> 20U, options_.state_dir.string()));
+}
+
+void TenantSession::retire() {
+  poller_.remove(listener_.fd());
+  std::error_code ignored;  // the folder may be gone before us
+  std::filesystem::remove(options_.socket, ignored);
+  tenant::Usage::remove(options_.state_dir, limits_.id);
+}
+
+void TenantSession::accept_all() {
+  // Bounded: whoever connects without end gets his turn again, after the others.
+  for (int i = 0; i < 16; ++i) {
+    auto connection = listener_.accept();
+    if (!connection) {
+      log_.warn(connection.error());
+      return;
+    }
+    if (!*connection) return;
+    greet(std::move(**connection));
+  }
+}
+
+// A connection is nobody's until its hello; a process has one.
+void TenantSession::greet(tenant::Connection connection) {
+  const Key key = connection.process().id().pid;
+  const auto known = members_.find(key);
+  if (known != members_.end() && known->second.process.id() != connection.process().id()) {
+    dismiss(key);  // an earlier process with that pid
+  }
+  auto entry = members_.find(key);
+  if (entry == members_.end()) {
+    const tenant::ProcessId id = connection.process().id();
+    // Before it has a slot: one that has ended already must not keep one.
+    auto process = tenant::Process::open(id);
+    if (!process) return;
+    const auto slot = usage_.take(id);
+    if (!slot) {
+      log_.warn(fmt::format("tenant {}: {}", limits_.id, slot.error().message()));
+      const wire::Welcome full{wire::kHelloMagic, wire::Message::kWelcome, wire::Answer::kFull, 0,
+                               0};
+      (void)connection.send(full, -1, -1);  // it may be gone: then nobody needs to know
+      return;
+    }
+    entry = members_.emplace(key, Member{*std::move(process), *slot}).first;
+    ++changes_;
+    note_slots();
+    if (!watch(entry->second)) {
+      dismiss(key);
+      return;
+    }
+  }
+  Member& member = entry->second;
+  if (member.connection) poller_.remove(member.connection->fd());
+  member.connection = std::move(connection);
+  if (!poller_.add(member.connection->fd(), [this, key] { receive(key); })) dismiss(key);
+}
+
+Result<void> TenantSession::watch(Member& member) {
+  return poller_.add(member.process.fd(), [this, key = member.process.id().pid] { dismiss(key); });
+}
+
+// One message a call, so that a tenant that sends without end holds up nobody.
+void TenantSession::receive(Key key) {
+  const auto entry = members_.find(key);
+  if (entry == members_.end()) return;
+  Member& member = entry->second;
+  auto message = member.connection->receive();
+  if (!message) {
+    if (message.error().code == Code::kInvalidArgument) {
+      log_.warn(fmt::format("tenant {}: {}", limits_.id, message.error().message()));
+    }
+    dismiss(key);
+    return;
+  }
+  if (!*message) return;
+  if (const auto* hello = std::get_if<wire::Hello>(&**message)) {
+    welcome(member, *hello);
+  } else {
+    const auto& notice = std::get<wire::Notice>(**message);
+    if (notice.device < limits_.devices.size()) on_notice_(notice.kind, notice.device);
+  }
+}
+
+void TenantSession::answer_held() {
+  std::vector<Key> held;
+  for (const auto& [key, member] : members_) {
+    if (member.held) held.push_back(key);
+  }
+  for (const Key key : held) {
+    // Answering one may have dismissed another.
+    const auto entry = members_.find(key);
+    if (entry == members_.end() || !entry->second.held) continue;
+    const wire::Hello hello = *entry->second.held;  // which welcome() lets go of
+    welcome(entry->second, hello);
+  }
+}
+
+void TenantSession::lend_memory(unsigned device, std::uint64_t bytes) {
+  const auto [lent, is_new] = lent_.try_emplace(device, bytes);
+  if (!is_new && std::exchange(lent->second, bytes) == bytes) return;
+  publish();
+}
+
+void TenantSession::hold_memory(unsigned device, bool held) {
+  const bool changed =
+      held ? without_memory_.insert(device).second : without_memory_.erase(device) != 0;
+  if (changed) publish();
+}
+
+void TenantSession::welcome(Member& member, const wire::Hello& hello) {
+  const bool waits =
+      options_.may_answer != nullptr && !options_.may_answer(*this, member.process.id());
+  member.held = waits ? std::optional(hello) : std::nullopt;
+  if (waits) return;
+  const bool known = hello.version == wire::kVersion;
+  const wire::Welcome answer{wire::kHelloMagic,
+                             wire::Message::kWelcome,
+                             known ? wire::Answer::kAccepted : wire::Answer::kVersionUnknown,
+                             member.slot,
+                             usage_.generation(member.slot),
+                             static_cast<std::uint32_t>(member.process.id().pid)};
+  const auto sent = member.connection->send(answer, policy_.fd(), usage_.fd());
+  if (!sent) dismiss(member.process.id().pid);
+}
+
+void TenantSession::dismiss(Key key) {
+  const auto entry = members_.find(key);
+  if (entry == members_.end()) return;
+  Member& member = entry->second;
+  poller_.remove(member.process.fd());
+  if (member.connection) poller_.remove(member.connection->fd());
+  add(member, ended_);
+  const auto reading = usage_.read(member.slot);
+  left_.insert(left_.end(), reading.intervals.begin(), reading.intervals.end());
+  ++changes_;
+  usage_.release(member.process.id());
+  members_.erase(entry);
+  note_slots();
+}
+
+}  // namespace tranche::arbiter

@@ -1,0 +1,135 @@
+#include "interpose/symbol_lookup.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+
+#include "interpose/driver.h"
+#include "interpose/system.h"
+
+using namespace tranche::interpose;
+
+extern "C" {
+void* tranche_real_dlsym;
+void* tranche_real_dlvsym;
+void* tranche_real_dlmopen;
+// trampolines.S
+void* tranche_dlsym(void*, const char*);
+void* tranche_dlvsym(void*, const char*, const char*);
+void* tranche_dlmopen(long, const char*, int);
+}
+
+namespace {
+
+bool find_loader() {
+  const Loader& real = loader();
+  tranche_real_dlvsym = reinterpret_cast<void*>(real.dlvsym);
+  tranche_real_dlmopen = reinterpret_cast<void*>(real.dlmopen);
+  __atomic_store_n(&tranche_real_dlsym, reinterpret_cast<void*>(real.dlsym), __ATOMIC_RELEASE);
+  return real.dlsym != nullptr;
+}
+
+bool is_cuda(const char* name) { return name[0] == 'c' && name[1] == 'u'; }
+bool is_nvml(const char* name) {
+  return name[0] == 'n' && name[1] == 'v' && name[2] == 'm' && name[3] == 'l';
+}
+
+void* own_symbol(const char* name) {
+  if (strcmp(name, "dlsym") == 0) return reinterpret_cast<void*>(&tranche_dlsym);
+  if (strcmp(name, "dlvsym") == 0) return reinterpret_cast<void*>(&tranche_dlvsym);
+  if (strcmp(name, "dlmopen") == 0) return reinterpret_cast<void*>(&tranche_dlmopen);
+  return nullptr;
+}
+
+// `found`: what a search gave that may have come upon ourselves, which stand before every other
+// library. What comes after us, or the driver as it is loaded.
+void* past_us(void* found, const char* name, const char* library) {
+  if (found != nullptr && !is_ours(found)) return found;
+  found = loader().dlsym(RTLD_NEXT, name);
+  if (found != nullptr && !is_ours(found)) return found;
+  void* driver_library = loader().dlopen(library, RTLD_NOLOAD | RTLD_LAZY);
+  // Nothing is invented: where the driver is not, this fails, and dlerror() says so.
+  return loader().dlsym(driver_library != nullptr ? driver_library : RTLD_NEXT, name);
+}
+
+void* swap(void* handle, const char* name, void* found) {
+  const bool of_cuda = is_cuda(name);
+  const bool is_search = handle == RTLD_DEFAULT || handle == RTLD_NEXT;
+  void* real =
+      past_us(is_search ? nullptr : found, name, of_cuda ? "libcuda.so.1" : "libnvidia-ml.so.1");
+  if (real == nullptr) return nullptr;
+  void* own_handle = is_search ? nullptr : handle;
+  const bool is_bound = of_cuda ? bind_cuda(own_handle) : bind_nvml(own_handle);
+  loader().dlerror();  // what was looked for in between is not the program's failure
+  if (!is_bound) return real;
+  void* ours = hook_of(real);
+  return ours != nullptr ? ours : real;
+}
+
+// What a lookup by name, version and flags gave, in place.
+void swap_answer(const char* name, void** function, std::uint64_t flags) {
+  if (name == nullptr || function == nullptr || *function == nullptr) return;
+  void* ours = hook_of(*function);
+  if (ours == nullptr && is_hooked_name(name)) {
+    learn(name, flags);
+    ours = hook_of(*function);
+    static unsigned once;
+    if (ours == nullptr)
+      say("this driver has a newer interface than the limiter knows; memory taken by it is counted "
+          "late",
+          &once);
+  }
+  if (ours != nullptr) *function = ours;
+}
+
+}  // namespace
+
+int tranche_is_our_symbol(const char* name) {
+  if (__atomic_load_n(&tranche_real_dlsym, __ATOMIC_ACQUIRE) == nullptr) find_loader();
+  if (name == nullptr) return 0;
+  if (name[0] == 'd') return name[1] == 'l' && own_symbol(name) != nullptr ? 1 : 0;
+  return is_cuda(name) || is_nvml(name) ? 1 : 0;
+}
+
+int tranche_is_our_file(const char* file) {
+  if (__atomic_load_n(&tranche_real_dlsym, __ATOMIC_ACQUIRE) == nullptr) find_loader();
+  if (file == nullptr) return 0;
+  const char* slash = strrchr(file, '/');
+  const char* name = slash != nullptr ? slash + 1 : file;
+  return strncmp(name, "libcuda.so", 10) == 0 || strncmp(name, "libnvidia-ml.so", 15) == 0 ? 1 : 0;
+}
+
+void* tranche_lookup_dlsym(void* handle, const char* name) {
+  void* found = loader().dlsym(handle, name);
+  if (void* hook = own_symbol(name)) return found != nullptr ? hook : nullptr;
+  return swap(handle, name, found);
+}
+
+void* tranche_lookup_dlvsym(void* handle, const char* name, const char* version) {
+  void* found = loader().dlvsym(handle, name, version);
+  if (found == nullptr) return nullptr;
+  if (void* hook = own_symbol(name)) return hook;
+  return swap(handle, name, found);
+}
+
+// A second copy of the driver in a name space of its own would be seen by nobody: the program gets
+// the one there is.
+void* tranche_lookup_dlmopen(long, const char* file, int mode) {
+  return loader().dlopen(file, mode);
+}
+
+int cuGetProcAddress(void* name, void* function, int version, std::uint64_t flags) {
+  if (!bind_cuda(nullptr)) return kNotInitialized;
+  const int status = driver.cuGetProcAddress(name, function, version, flags);
+  if (status == kSuccess)
+    swap_answer(static_cast<const char*>(name), static_cast<void**>(function), flags);
+  return status;
+}
+
+int cuGetProcAddress_v2(void* name, void* function, int version, std::uint64_t flags, void* found) {
+  if (!bind_cuda(nullptr)) return kNotInitialized;
+  const int status = driver.cuGetProcAddress_v2(name, function, version, flags, found);
+  if (status == kSuccess)
+    swap_answer(static_cast<const char*>(name), static_cast<void**>(function), flags);
+  return status;
+}

@@ -1,0 +1,61 @@
+#include "limit/stale_work.h"
+
+#include <gtest/gtest.h>
+
+namespace tranche::limit::stale_work_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(StaleWork, WhoSpeaksIsBelievedHoweverLongItWorks) {
+  StaleWork stale;
+  for (Ns now = 0s; now < 20s; now += 50ms) {
+    stale.hear(now, 4ms, true);
+    EXPECT_TRUE(stale.is_believed());
+    EXPECT_TRUE(stale.is_charged());
+  }
+}
+
+TEST(StaleWork, WhoFallsSilentIsBelievedAsLongAsItsWorkMayTake) {
+  StaleWork stale;
+  stale.hear(0s, 40ms, true);
+  stale.hear(180ms, 40ms, false);
+  EXPECT_TRUE(stale.is_believed());
+  stale.hear(181ms, 40ms, false);
+  EXPECT_FALSE(stale.is_believed());
+  EXPECT_TRUE(stale.is_charged());
+  stale.hear(3s, 40ms, false);
+  EXPECT_TRUE(stale.is_charged());
+  stale.hear(3001ms, 40ms, false);
+  EXPECT_FALSE(stale.is_charged());
+}
+
+TEST(StaleWork, MoreWorkIsNoWord) {
+  StaleWork stale;
+  for (Ns now = 0s; now <= 3s; now += 1ms) stale.hear(now, 1ms + now, false);
+  EXPECT_FALSE(stale.is_believed());
+}
+
+TEST(StaleWork, WhoSpeaksAgainIsBelievedAgain) {
+  StaleWork stale;
+  stale.hear(0s, 4ms, true);
+  stale.hear(10s, 4ms, false);
+  EXPECT_FALSE(stale.is_believed());
+  stale.hear(11s, 3ms, true);
+  EXPECT_TRUE(stale.is_believed());
+  EXPECT_TRUE(stale.is_charged());
+}
+
+// Nobody steps while nothing is to be done: idle time is no stale.
+TEST(StaleWork, WorkThatBeginsAfterARestIsBelieved) {
+  StaleWork stale;
+  stale.hear(0s, 4ms, true);
+  stale.hear(1s, 0ms, true);
+  stale.hear(60s, 4ms, false);
+  EXPECT_TRUE(stale.is_believed());
+  stale.hear(61s, 4ms, false);
+  EXPECT_FALSE(stale.is_believed());
+}
+
+}  // namespace
+}  // namespace tranche::limit::stale_work_test

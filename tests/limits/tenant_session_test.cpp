@@ -1,0 +1,218 @@
+#include "arbiter/tenant_session.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+
+#include "limits/library.h"
+
+namespace tranche::arbiter::tenant_session_test {
+namespace {
+
+using namespace limit;
+using test::Library;
+
+constexpr std::uint64_t kMiB = 1U << 20U;
+
+class TenantSessionTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/tranche-session-XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    dir = name;
+    poller.emplace(*Poller::create());
+    open();
+  }
+  void TearDown() override {
+    session.reset();
+    std::filesystem::remove_all(dir);
+  }
+
+  void open() {
+    session.reset();
+    auto opened = TenantSession::open(
+        limits(100 * kMiB), {dir / "socket", dir, ++epoch}, *poller, log,
+        [this](wire::Message kind, unsigned device) { notices.emplace_back(kind, device); });
+    ASSERT_TRUE(opened) << opened.error().message();
+    session = *std::move(opened);
+  }
+  static TenantLimits limits(std::uint64_t bytes) {
+    return {.id = "t",
+            .resource = "nvidia.com/gpu",
+            .enforcement = wire::Enforcement::kStrict,
+            .devices = {{"GPU-00112233-4455-6677-8899-aabbccddeeff", bytes}}};
+  }
+  void handle(int rounds = 4) {
+    for (int i = 0; i < rounds; ++i) poller->wait(std::chrono::milliseconds(0));
+  }
+  Library registered() {
+    Library library;
+    EXPECT_TRUE(library.connect_to(dir / "socket"));
+    EXPECT_TRUE(library.hello());
+    handle();
+    EXPECT_TRUE(library.hear());
+    EXPECT_EQ(library.welcome.answer, wire::Answer::kAccepted);
+    return library;
+  }
+  // A child that registers, takes `bytes` and waits to be killed.
+  pid_t child_with(std::uint64_t bytes) {
+    int ready[2];
+    EXPECT_EQ(pipe(ready), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      Library library;
+      const bool fine = library.connect_to(dir / "socket") && library.hello() && library.hear() &&
+                        library.ledger().charge(0, bytes);
+      if (write(ready[1], fine ? "y" : "n", 1) == 1) pause();
+      _exit(0);
+    }
+    close(ready[1]);
+    EXPECT_EQ(fcntl(ready[0], F_SETFL, O_NONBLOCK), 0);
+    char answer = 0;
+    while (answer == 0 && (read(ready[0], &answer, 1) == 1 || errno == EAGAIN)) {
+      poller->wait(std::chrono::milliseconds(5));
+    }
+    close(ready[0]);
+    EXPECT_EQ(answer, 'y');
+    return child;
+  }
+
+  std::filesystem::path dir;
+  std::optional<Poller> poller;
+  Log log{LogLevel::kError};
+  std::uint32_t epoch = 0;
+  std::vector<std::pair<wire::Message, unsigned>> notices;
+  std::unique_ptr<TenantSession> session;
+};
+
+TEST_F(TenantSessionTest, AProcessThatRegistersIsHeldToTheLimit) {
+  const Library library = registered();
+  EXPECT_EQ(library.policy->devices[0].uuid[15], 0xff);
+  EXPECT_EQ(library.policy->devices[0].memory_limit, 100 * kMiB);
+  EXPECT_TRUE(library.ledger().charge(0, 100 * kMiB));
+  EXPECT_FALSE(library.ledger().charge(0, 1));
+  EXPECT_EQ(session->usage().charged(0), 100 * kMiB);
+}
+
+TEST_F(TenantSessionTest, ALimitChangesLive) {
+  const Library library = registered();
+  EXPECT_TRUE(session->change(limits(200 * kMiB)));
+  EXPECT_TRUE(library.ledger().charge(0, 150 * kMiB));
+  EXPECT_TRUE(session->change(limits(50 * kMiB)));
+  EXPECT_FALSE(library.ledger().charge(0, 1));
+  auto other = limits(1);
+  other.devices[0].uuid = "GPU-ff112233-4455-6677-8899-aabbccddeeff";
+  EXPECT_FALSE(session->change(other));
+}
+
+TEST_F(TenantSessionTest, AccountingHoldsNobody) {
+  auto account = limits(kMiB);
+  account.enforcement = wire::Enforcement::kAccount;
+  ASSERT_TRUE(session->change(account));
+  const Library library = registered();
+  EXPECT_TRUE(library.ledger().charge(0, 50 * kMiB));
+  EXPECT_EQ(session->usage().charged(0), 50 * kMiB);
+}
+
+TEST_F(TenantSessionTest, WhatAKilledProcessHeldComesBack) {
+  const Library library = registered();
+  const pid_t child = child_with(80 * kMiB);
+  EXPECT_FALSE(library.ledger().charge(0, 30 * kMiB));
+  ASSERT_EQ(kill(child, SIGKILL), 0);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  handle();
+  EXPECT_TRUE(library.ledger().charge(0, 30 * kMiB));
+  EXPECT_EQ(session->slots().size(), 1U);
+}
+
+TEST_F(TenantSessionTest, WhoClosesTheConnectionIsGone) {
+  const Library library = registered();
+  EXPECT_TRUE(library.ledger().charge(0, 10 * kMiB));
+  close(library.socket);
+  handle();
+  EXPECT_TRUE(session->slots().empty());
+  EXPECT_EQ(library.usage->slot[library.welcome.slot].charged[0], 0U);
+}
+
+TEST_F(TenantSessionTest, TheNextArbiterHoldsTheSameProcessesToTheSameLimit) {
+  const Library before = registered();
+  ASSERT_TRUE(before.ledger().charge(0, 60 * kMiB));
+  const pid_t child = child_with(30 * kMiB);
+  open();
+  EXPECT_EQ(session->usage().charged(0), 90 * kMiB);
+  EXPECT_EQ(session->slots().size(), 2U);
+  // The old pages go on holding.
+  EXPECT_FALSE(before.ledger().charge(0, 20 * kMiB));
+  // Who comes again has its slot again, and what it held.
+  const Library after = registered();
+  EXPECT_EQ(after.welcome.slot, before.welcome.slot);
+  EXPECT_EQ(after.welcome.generation, before.welcome.generation);
+  EXPECT_EQ(after.policy->epoch, 2U);
+  EXPECT_FALSE(after.ledger().charge(0, 20 * kMiB));
+  ASSERT_EQ(kill(child, SIGKILL), 0);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  handle();
+  EXPECT_TRUE(after.ledger().charge(0, 40 * kMiB));
+}
+
+TEST_F(TenantSessionTest, WhoDiedWhileNoArbiterRanHoldsNothing) {
+  const pid_t child = child_with(30 * kMiB);
+  session.reset();
+  ASSERT_EQ(kill(child, SIGKILL), 0);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  open();
+  EXPECT_EQ(session->usage().charged(0), 0U);
+  EXPECT_TRUE(session->slots().empty());
+}
+
+TEST_F(TenantSessionTest, NoticesArriveForDevicesThatThereAre) {
+  const Library library = registered();
+  EXPECT_TRUE(library.say(wire::Notice{wire::kHelloMagic, wire::Message::kWaiting, 0, 0}));
+  EXPECT_TRUE(library.say(wire::Notice{wire::kHelloMagic, wire::Message::kContext, 1, 0}));
+  handle();
+  EXPECT_EQ(notices, (std::vector{std::pair{wire::Message::kWaiting, 0U}}));
+}
+
+TEST_F(TenantSessionTest, AnotherReleasesLibraryIsToldSo) {
+  Library library;
+  ASSERT_TRUE(library.connect_to(dir / "socket"));
+  ASSERT_TRUE(library.hello(wire::kVersion + 1));
+  handle();
+  ASSERT_TRUE(library.hear());
+  EXPECT_EQ(library.welcome.answer, wire::Answer::kVersionUnknown);
+}
+
+TEST_F(TenantSessionTest, NonsenseEndsTheConnectionAndTouchesNobodyElse) {
+  const Library good = registered();
+  const pid_t child = fork();
+  if (child == 0) {
+    Library bad;
+    bad.connect_to(dir / "socket");
+    bad.say(std::uint64_t{42});
+    pause();
+  }
+  while (session->slots().size() < 2) poller->wait(std::chrono::milliseconds(5));
+  while (session->slots().size() > 1) poller->wait(std::chrono::milliseconds(5));
+  EXPECT_TRUE(good.ledger().charge(0, kMiB));
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+}
+
+TEST_F(TenantSessionTest, ARetiredTenantLeavesNoFile) {
+  session->retire();
+  EXPECT_TRUE(std::filesystem::is_empty(dir));
+}
+
+TEST_F(TenantSessionTest, ADeviceWithoutAUuidIsRefused) {
+  auto wrong = limits(1);
+  wrong.devices[0].uuid = "0";
+  const auto opened = TenantSession::open(wrong, {dir / "other", dir, 1}, *poller, log, {});
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().what, "'0' is not the UUID of a device");
+}
+
+}  // namespace
+}  // namespace tranche::arbiter::tenant_session_test
