@@ -33,6 +33,12 @@ ALLOWED["interpose"] = set()
 ALLOWED["load"] = PURE_BASE
 ALLOWED["hook"] = {"base", "limit"}
 
+# Rooms inside a room: inner room -> inner rooms of the same outer one that it may include. Beyond
+# that an inner room may what the outer one may. It may not include the outer room's own files,
+# which stand above it, unless these are named in SHARED.
+INNER = {}
+SHARED = {}
+
 # single headers allowed beyond the rooms above
 ALLOWED_FILES = {
     "interpose": {"limit/wire.h"},
@@ -55,9 +61,27 @@ OWNERS = {
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]', re.M)
 
 
-def allowed(room, header):
+def inner_room_of(relative):
+    """ "agent/config" of "agent/config/source.h"; "" for what stands in the outer room itself."""
+    room = "/".join(relative.split("/")[:2])
+    return room if room in INNER else ""
+
+
+def allowed_inside(relative, header):
+    """Whether a file may include a header of its own outer room."""
+    own, target = inner_room_of(relative), inner_room_of(header)
+    if not own or own == target:
+        return True
+    if target:
+        return target in INNER[own]
+    return header in SHARED.get(own.split("/")[0], set())
+
+
+def allowed(relative, room, header):
     target = header.split("/", 1)[0]
-    if target == room or target in ALLOWED.get(room, set()):
+    if target == room:
+        return allowed_inside(relative, header)
+    if target in ALLOWED.get(room, set()):
         return True
     return any(header.startswith(prefix) for prefix in ALLOWED_FILES.get(room, ()))
 
@@ -70,8 +94,8 @@ def violations_of(path, source):
         return
     for header in INCLUDE.findall(path.read_text()):
         target = header.split("/", 1)[0]
-        if (source / target).is_dir() and "/" in header and not allowed(room, header):
-            yield f"src/{relative}: {room}/ may not include {header}"
+        if (source / target).is_dir() and "/" in header and not allowed(relative, room, header):
+            yield f"src/{relative}: {inner_room_of(relative) or room}/ may not include {header}"
         if target in ("sim", "lab"):
             yield f"src/{relative}: src/ may not include {header}; sim/ is reached by dlopen only"
         for prefix, owners in OWNERS.items():
