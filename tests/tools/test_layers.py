@@ -1,0 +1,132 @@
+"""tools/layers.py finds what breaks the rules of the house, on small made-up trees."""
+
+import importlib.util
+import pathlib
+
+import pytest
+
+TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools" / "layers.py"
+
+
+@pytest.fixture
+def layers(monkeypatch):
+    spec = importlib.util.spec_from_file_location("layers", TOOL)
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    monkeypatch.setattr(tool, "KNOWN_CIRCLES", ())
+    return tool
+
+
+@pytest.fixture
+def violations(layers, tmp_path):
+    """What is wrong with {file: headers it includes}, and empty files."""
+
+    def check(tree, others=()):
+        for name in others:
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).touch()
+        for name, headers in tree.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("".join(f'#include "{header}"\n' for header in headers))
+        count, found = layers.violations_in(tmp_path)
+        assert count == len(tree)
+        return found
+
+    return check
+
+
+def test_what_follows_the_rules_is_clean(violations):
+    assert not violations(
+        {
+            "base/fs.h": ["string"],
+            "base/fs.cpp": ["base/fs.h"],
+            "gpu/machine.h": ["base/fs.h"],
+            "gpu/machine.cpp": ["gpu/machine.h", "base/fs.h"],
+        }
+    )
+
+
+def test_include_of_a_room_above(violations):
+    assert violations({"base/fs.cpp": ["gpu/machine.h"], "gpu/machine.h": []}) == [
+        "src/base/fs.cpp: base/ may not include gpu/machine.h"
+    ]
+
+
+def test_room_without_a_rule(violations):
+    (line,) = violations({"attic/box.h": []})
+    assert line.startswith("src/attic/box.h: no room 'attic'")
+
+
+def test_third_party_header_outside_of_its_folder(violations):
+    (line,) = violations({"gpu/machine.cpp": ["yaml-cpp/yaml.h"]})
+    assert line == "src/gpu/machine.cpp: yaml-cpp/yaml.h belongs to base/"
+
+
+def test_circle_of_two_files(violations):
+    # Neither header alone closes it: a source and a header do.
+    assert violations(
+        {
+            "gpu/a.h": ["gpu/b.h"],
+            "gpu/b.h": [],
+            "gpu/b.cpp": ["gpu/b.h", "gpu/a.h"],
+        }
+    ) == ["files need each other: gpu/a -> gpu/b (gpu/a.h) -> gpu/a (gpu/b.cpp)"]
+
+
+def test_longer_circle_is_told_once_with_its_way(violations):
+    assert violations(
+        {
+            "gpu/a.h": ["gpu/b.h"],
+            "gpu/b.h": ["gpu/c.h"],
+            "gpu/c.h": ["gpu/a.h"],
+            "gpu/user.cpp": ["gpu/a.h"],
+        }
+    ) == [
+        "files need each other: "
+        "gpu/a -> gpu/b (gpu/a.h) -> gpu/c (gpu/b.h) -> gpu/a (gpu/c.h)"
+    ]
+
+
+def test_table_is_no_part_of_the_source_of_the_same_name(violations):
+    tree = {"gpu/a.cpp": ["gpu/b.def"], "gpu/b.cpp": ["gpu/a.h"], "gpu/a.h": []}
+    assert not violations(tree, others=["gpu/b.def"])
+
+
+def test_test_closes_no_circle(violations):
+    assert not violations({"gpu/a.h": [], "gpu/b.h": ["gpu/a.h"], "gpu/a_test.cpp": ["gpu/b.h"]})
+
+
+def test_circle_of_inner_rooms(layers, violations, monkeypatch):
+    # The rules allow both ways by mistake, and no file is in a circle.
+    monkeypatch.setitem(layers.INNER, "gpu/one", {"gpu/two"})
+    monkeypatch.setitem(layers.INNER, "gpu/two", {"gpu/one"})
+    assert violations(
+        {
+            "gpu/one/a.h": ["gpu/two/a.h"],
+            "gpu/one/b.h": [],
+            "gpu/two/a.h": [],
+            "gpu/two/b.h": ["gpu/one/b.h"],
+        }
+    ) == ["folders need each other: gpu/one -> gpu/two (gpu/one/a.h) -> gpu/one (gpu/two/b.h)"]
+
+
+def test_inner_room_may_not_include_its_neighbour_or_the_outer_room(layers, violations, monkeypatch):
+    monkeypatch.setitem(layers.INNER, "gpu/one", set())
+    monkeypatch.setitem(layers.INNER, "gpu/two", set())
+    assert violations(
+        {
+            "gpu/outer.h": [],
+            "gpu/one/a.h": ["gpu/two/a.h", "gpu/outer.h"],
+            "gpu/two/a.h": [],
+        }
+    ) == [
+        "src/gpu/one/a.h: gpu/one/ may not include gpu/two/a.h",
+        "src/gpu/one/a.h: gpu/one/ may not include gpu/outer.h",
+    ]
+
+
+def test_known_circle_passes_and_its_line_goes_with_it(layers, violations, monkeypatch):
+    monkeypatch.setattr(layers, "KNOWN_CIRCLES", ({"gpu/a", "gpu/b", "gpu/c"},))
+    (line,) = violations({"gpu/a.h": ["gpu/b.h"], "gpu/b.h": ["gpu/a.h"], "gpu/c.h": ["gpu/a.h"]})
+    assert line.startswith("gpu/c is in no circle any more")
