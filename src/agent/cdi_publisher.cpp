@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "cdi/driver_files.h"
+#include "cdi/find_driver_files.h"
 #include "cdi/writer.h"
 
 namespace tranche::agent {

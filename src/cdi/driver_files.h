@@ -1,19 +1,16 @@
 #pragma once
-// Which files of the driver a GPU container needs, found by listing folders: what CDI
-// specifications are made of. One reading; no state.
+// Which files of the driver a GPU container needs: what CDI specifications are made of, as
+// find_driver_files.h finds them.
 //
-// Paths in the result are as containers see them ("/usr/lib64/libcuda.so.570.158.01"); where they
+// Paths are as containers see them ("/usr/lib64/libcuda.so.570.158.01"); where they
 // lie on the host is decided when a specification is made (cdi/make_specs.h).
 
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "base/fs.h"
-#include "base/result.h"
 #include "gpu/ids.h"
 
 namespace tranche::cdi {
@@ -26,16 +23,6 @@ struct DeviceNumbers {
   std::uint32_t gid = 0;
   bool operator==(const DeviceNumbers&) const = default;
 };
-
-// Where things are, as this process sees them.
-struct DriverRoots {
-  FsRoot driver;  // the driver's installation: flags.plugin.containerDriverRoot
-  FsRoot dev;     // the folder whose /dev has the device nodes: find_dev_root()
-  FsRoot host;    // /sys
-};
-
-// `driver` when it has a /dev of its own (a driver container's root), else `host`.
-FsRoot find_dev_root(const FsRoot& driver, const FsRoot& host);
 
 // The display side of a GPU.
 struct DrmFiles {
@@ -67,13 +54,5 @@ struct DriverFiles {
   std::map<gpu::PciAddress, DrmFiles> drm;
   bool operator==(const DriverFiles&) const = default;
 };
-
-// `version`: the driver's, "570.158.01"; `kernel`: the running kernel's release (firmware may lie
-// in a folder of its own), may be empty; `gpus`: whose display files are wanted.
-// kFailedPrecondition: libcuda.so.<version> or libnvidia-ml.so.<version> is not under the driver
-// root: containers could not use a GPU.
-Result<DriverFiles> find_driver_files(const DriverRoots& roots, const std::string& version,
-                                      const std::string& kernel,
-                                      std::span<const gpu::PciAddress> gpus);
 
 }  // namespace tranche::cdi

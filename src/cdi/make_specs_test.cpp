@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "cdi/find_driver_files.h"
 #include "support/machines.h"
 #include "support/temp_dir.h"
 

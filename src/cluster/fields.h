@@ -12,7 +12,6 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "cluster/metadata.h"
-#include "cluster/object.h"
 
 namespace tranche::cluster {
 

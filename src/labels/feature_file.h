@@ -17,7 +17,7 @@
 #include "base/fs.h"
 #include "base/result.h"
 #include "config/config.h"
-#include "labels/labels.h"
+#include "labels/label_set.h"
 
 namespace tranche::labels {
 

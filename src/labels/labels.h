@@ -8,24 +8,14 @@
 // because one such value makes the API server refuse all labels of the node.
 
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "config/config.h"
 #include "gpu/machine.h"
+#include "labels/label_set.h"
 
 namespace tranche::labels {
-
-using Labels = std::map<std::string, std::string>;
-
-struct LabelSet {
-  Labels labels;
-  std::vector<std::string> warnings;  // one line each, with what to do
-  bool operator==(const LabelSet&) const = default;
-};
 
 struct LabelOptions {
   // Unix seconds for nvidia.com/gfd.timestamp: when the configuration took effect, not when the

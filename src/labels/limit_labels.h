@@ -2,7 +2,7 @@
 // Labels of ours that say how the limits of each offered resource are kept (docs/limits.md). None
 // where nothing has limits: then the labels are NVIDIA's alone.
 
-#include "labels/labels.h"
+#include "labels/label_set.h"
 #include "offer/offer.h"
 
 namespace tranche::labels {

@@ -5,7 +5,7 @@
 
 #include "config/config.h"
 #include "gpu/machine.h"
-#include "labels/labels.h"
+#include "labels/label_set.h"
 
 namespace tranche::labels {
 

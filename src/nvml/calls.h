@@ -33,6 +33,12 @@ class Calls {
   Progress& progress_;
 };
 
+// Whether a call about a device answered that the device is gone.
+inline bool is_gone(Return result) {
+  return result == kGpuIsLost || result == kGpuNotFound || result == kNotFound ||
+         result == kUninitialized || result == kDriverNotLoaded;
+}
+
 // What an output string of NVML holds; safe when the library forgot the terminating zero.
 template <std::size_t kSize>
 std::string text(const char (&buffer)[kSize]) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "nvml/mig.h"
 
@@ -238,12 +237,6 @@ class DeviceReading {
 };
 
 }  // namespace
-
-bool is_gone(Return result) {
-  static constexpr std::array kGone = {kGpuIsLost, kGpuNotFound, kNotFound, kUninitialized,
-                                       kDriverNotLoaded};
-  return std::ranges::find(kGone, result) != kGone.end();
-}
 
 void read_device(Calls& call, const DeviceQuery& query, DeviceAnswer& answer) {
   DeviceReading(call, query, answer).read();

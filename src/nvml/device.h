@@ -37,7 +37,4 @@ struct DeviceAnswer {
 
 void read_device(Calls& call, const DeviceQuery& query, DeviceAnswer& answer);
 
-// Whether a call about a device answered that the device is gone.
-bool is_gone(Return result);
-
 }  // namespace tranche::nvml

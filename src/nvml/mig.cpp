@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "gpu/mig_name.h"
-#include "nvml/device.h"
 
 namespace tranche::nvml {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "nvml/device.h"
+#include "nvml/calls.h"
 
 namespace tranche::nvml {
 namespace {

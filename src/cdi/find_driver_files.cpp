@@ -1,4 +1,4 @@
-#include "cdi/driver_files.h"
+#include "cdi/find_driver_files.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>

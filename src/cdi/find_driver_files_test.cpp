@@ -1,4 +1,4 @@
-#include "cdi/driver_files.h"
+#include "cdi/find_driver_files.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,32 @@
+#pragma once
+// Finds the driver's files by listing folders. One reading; no state.
+
+#include <span>
+#include <string>
+
+#include "base/fs.h"
+#include "base/result.h"
+#include "cdi/driver_files.h"
+#include "gpu/ids.h"
+
+namespace tranche::cdi {
+
+// Where things are, as this process sees them.
+struct DriverRoots {
+  FsRoot driver;  // the driver's installation: flags.plugin.containerDriverRoot
+  FsRoot dev;     // the folder whose /dev has the device nodes: find_dev_root()
+  FsRoot host;    // /sys
+};
+
+// `driver` when it has a /dev of its own (a driver container's root), else `host`.
+FsRoot find_dev_root(const FsRoot& driver, const FsRoot& host);
+
+// `version`: the driver's, "570.158.01"; `kernel`: the running kernel's release (firmware may lie
+// in a folder of its own), may be empty; `gpus`: whose display files are wanted.
+// kFailedPrecondition: libcuda.so.<version> or libnvidia-ml.so.<version> is not under the driver
+// root: containers could not use a GPU.
+Result<DriverFiles> find_driver_files(const DriverRoots& roots, const std::string& version,
+                                      const std::string& kernel,
+                                      std::span<const gpu::PciAddress> gpus);
+
+}  // namespace tranche::cdi
