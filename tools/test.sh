@@ -117,7 +117,7 @@ part build build release -DTRANCHE_TESTS=ON --
 [ $failed = 0 ] || { echo "the build failed: nothing was tested" >&2; exit 1; }
 part rules python3 tools/layers.py
 part unit in_folder build -L unit
-part e2e python_tests tests/tools tests/e2e tests/sim tests/limits tests/gpu
+part e2e python_tests tests/docs tests/tools tests/e2e tests/sim tests/limits tests/gpu
 part asan-ubsan asan
 part tsan tsan
 if [ $long = 1 ]; then

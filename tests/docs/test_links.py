@@ -1,0 +1,117 @@
+"""Every relative link of the documentation leads somewhere, its anchor included; every page is in
+the index (docs/README.md)."""
+
+import pathlib
+import subprocess
+import urllib.parse
+
+import markdown
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")),
+    ROOT / "sim" / "README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+
+
+def name_of(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def fault(page, target):
+    """What is wrong with a link of a page, or nothing."""
+    parts = urllib.parse.urlsplit(target)
+    if parts.scheme or parts.netloc:
+        return None
+    path = urllib.parse.unquote(parts.path)
+    there = (page.parent / path).resolve() if path else page
+    if ROOT not in (there, *there.parents):
+        return "leads out of the repository"
+    if not there.exists():
+        return "no such file"
+    if not parts.fragment or there.suffix != ".md":
+        return None
+    if urllib.parse.unquote(parts.fragment) not in markdown.anchors(there.read_text()):
+        return "no such heading"
+    return None
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page):
+    faults = [
+        f"{name_of(page)}:{line}: {target}: {what}"
+        for line, target in markdown.links(page.read_text())
+        if (what := fault(page, target))
+    ]
+    assert not faults, "\n".join(faults)
+
+
+def test_index_names_every_page():
+    index = ROOT / "docs" / "README.md"
+    named = {
+        (index.parent / urllib.parse.urlsplit(target).path).resolve()
+        for _, target in markdown.links(index.read_text())
+    }
+    # A folder that is named, or the folder's own README, stands for the pages in it.
+    folders = {p for p in named if p.is_dir()} | {p.parent for p in named if p.name == "README.md"}
+    missing = [
+        name_of(page)
+        for page in sorted((ROOT / "docs").rglob("*.md"))
+        if page != index and page not in named and page.parent not in folders - {index.parent}
+    ]
+    assert not missing, f"docs/README.md does not name {', '.join(missing)}"
+
+
+def test_readme_leads_to_the_index():
+    targets = [target for _, target in markdown.links((ROOT / "README.md").read_text())]
+    assert "docs/README.md" in targets
+
+
+def test_links_lead_to_what_is_committed():
+    """A link to a file that only this machine has (a build's, an ignored one) is a broken one."""
+    ignored = subprocess.run(
+        ["git", "check-ignore", "--stdin"], cwd=ROOT, text=True, capture_output=True, check=False,
+        input="\n".join(
+            name_of((page.parent / urllib.parse.urlsplit(target).path).resolve())
+            for page in PAGES
+            for _, target in markdown.links(page.read_text())
+            if urllib.parse.urlsplit(target).path and not urllib.parse.urlsplit(target).scheme
+        ),
+    )
+    assert ignored.returncode in (1, 128), f"ignored by git: {ignored.stdout}"
+
+
+# The reading of links and anchors, on small texts.
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("a [b](c.md) d", [(1, "c.md")]),
+        ("a\n[b `x`](c.md#d-e)", [(2, "c.md#d-e")]),
+        ("[![p](i.svg)](t.md)", [(1, "i.svg"), (1, "t.md")]),
+        ("`[b](c.md)`", []),
+        ("```\n[b](c.md)\n```\n[d](e.md)", [(4, "e.md")]),
+        ("text\n\n    [b](c.md)\n\n[d](e.md)", [(5, "e.md")]),
+        ('<img src="a.svg" alt="b">', [(1, "a.svg")]),
+        ("[b]: c.md", [(1, "c.md")]),
+    ],
+)
+def test_links_are_found(text, expected):
+    assert markdown.links(text) == expected
+
+
+@pytest.mark.parametrize(
+    "heading, expected",
+    [
+        ("# What it finds", "what-it-finds"),
+        ("## MPS v3, and static SM partitions", "mps-v3-and-static-sm-partitions"),
+        ("### An image with its own /etc/ld.so.preload", "an-image-with-its-own-etcldsopreload"),
+        ("## `tranche limit`: [how](a.md)", "tranche-limit-how"),
+        ("## Same\n## Same", "same-1"),
+    ],
+)
+def test_anchors_are_githubs(heading, expected):
+    assert expected in markdown.anchors(heading)
