@@ -29,15 +29,29 @@ ALLOWED |= {room: HEART for room in ("mps", "cdi", "labels", "sizing", "placemen
 ALLOWED |= {"explain": NEEDS, "rollout": NEEDS | {"explain"}}
 ALLOWED |= {room: CORE for room in ADAPTERS}
 ALLOWED |= {room: PURE for room in SERVICES}
-ALLOWED |= {room: PURE | ADAPTERS | SERVICES | WIRING for room in WIRING}
+# The wiring rooms make adapters, and none of them includes another, but for the command line, which
+# starts them.
+ALLOWED |= {room: PURE | ADAPTERS | SERVICES | {"process"} for room in WIRING}
+ALLOWED["cli"] |= WIRING
 ALLOWED["interpose"] = set()
 ALLOWED["load"] = PURE_BASE
 ALLOWED["hook"] = {"base", "limit"}
+ALLOWED["process"] = PURE_BASE
 
 # Rooms inside a room: inner room -> inner rooms of the same outer one that it may include. Beyond
 # that an inner room may what the outer one may. It may not include the outer room's own files,
 # which stand above it, unless these are named in SHARED.
-INNER = {}
+INNER = {
+    "agent/node": set(),
+    "agent/hardware": set(),
+    "agent/plugins": set(),
+    "agent/config": {"agent/node"},
+    "agent/labels": {"agent/node"},
+    "agent/limits": {"agent/node", "agent/plugins"},
+    "agent/mps": {"agent/config", "agent/node"},
+    "agent/cleanup": {"agent/config", "agent/labels", "agent/limits", "agent/node"},
+    "agent/compat": {"agent/config", "agent/labels", "agent/node"},
+}
 SHARED = {}
 
 # single headers allowed beyond the rooms above

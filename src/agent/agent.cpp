@@ -8,10 +8,11 @@
 #include <csignal>
 
 #include "agent/report.h"
-#include "agent/signals.h"
 #include "cdi/imex.h"
 #include "host/host_reader.h"
 #include "labels/limit_labels.h"
+#include "process/host_name.h"
+#include "process/signals.h"
 
 namespace tranche::agent {
 namespace {
@@ -35,7 +36,7 @@ Agent::Agent(Ports ports, Settings settings, ConfigSource& source, config::Loade
       source_(source),
       loaded_(std::move(loaded)),
       health_(settings_.xid_policy, quiet_time(settings_.options)),
-      status_(settings_.options.state_dir, host_name(), ports_.clock) {}
+      status_(settings_.options.state_dir, process::host_name(), ports_.clock) {}
 
 Agent::~Agent() {
   if (ports_.notifier != nullptr) ports_.notifier->listen({});
@@ -46,7 +47,7 @@ Agent::~Agent() {
 }
 
 Result<void> Agent::run(int signals) {
-  ASSIGN_OR_RETURN(mailbox_, Mailbox::open());
+  ASSIGN_OR_RETURN(mailbox_, process::Mailbox::open());
   if (!take_node_lock(signals)) return {};
   TRY(start());
   loop(signals);
@@ -78,9 +79,9 @@ void Agent::loop(int signals) {
 }
 
 void Agent::dispatch(int signals, bool& running) {
-  while (const int signal = next_signal(signals)) {
+  while (const int signal = process::next_signal(signals)) {
     if (signal == SIGHUP) on_hangup();
-    if (ends_process(signal)) running = false;
+    if (process::ends_process(signal)) running = false;
   }
   if (!running) return;
   if (config_watch_ && config_watch_->drain()) on_config_change();

@@ -18,25 +18,21 @@
 #include <string>
 #include <vector>
 
-#include "agent/cdi_publisher.h"
-#include "agent/change_notifier.h"
-#include "agent/config_source.h"
-#include "agent/desired.h"
-#include "agent/finding_notices.h"
-#include "agent/grant_store.h"
-#include "agent/hardware_watch.h"
-#include "agent/label_publisher.h"
-#include "agent/label_sink.h"
-#include "agent/limit_overrides.h"
-#include "agent/mailbox.h"
-#include "agent/node_lock.h"
-#include "agent/node_reporter.h"
-#include "agent/periodic.h"
-#include "agent/plugin_set.h"
-#include "agent/registrar.h"
-#include "agent/status_file.h"
-#include "agent/tenant_manager.h"
-#include "agent/xid_watch.h"
+#include "agent/config/config_source.h"
+#include "agent/hardware/hardware_watch.h"
+#include "agent/hardware/xid_watch.h"
+#include "agent/labels/label_publisher.h"
+#include "agent/labels/label_sink.h"
+#include "agent/limits/finding_notices.h"
+#include "agent/limits/limit_overrides.h"
+#include "agent/limits/tenant_manager.h"
+#include "agent/node/node_reporter.h"
+#include "agent/node/status_file.h"
+#include "agent/plugins/cdi_publisher.h"
+#include "agent/plugins/desired.h"
+#include "agent/plugins/grant_store.h"
+#include "agent/plugins/plugin_set.h"
+#include "agent/plugins/registrar.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/pinned_file.h"
@@ -45,6 +41,10 @@
 #include "gpu/events.h"
 #include "gpu/health.h"
 #include "gpu/reader.h"
+#include "process/change_notifier.h"
+#include "process/mailbox.h"
+#include "process/periodic.h"
+#include "process/process_lock.h"
 
 namespace tranche::agent {
 
@@ -62,8 +62,9 @@ class Agent {
     const Clock& clock;
     const Log& log;
     // Of a cluster; without one: null, and nobody is told.
-    ChangeNotifier* notifier = nullptr;  // notified when `source` or the node may say something new
-    LabelSink* labels = nullptr;         // null: the file
+    process::ChangeNotifier* notifier =
+        nullptr;                  // notified when `source` or the node may say something new
+    LabelSink* labels = nullptr;  // null: the file
     std::function<void(const ConfigReport&)> report = {};
     std::function<void(const NodeNotice&)> tell = {};
     std::function<void(EvictPolicy)> evict = {};
@@ -163,8 +164,8 @@ class Agent {
   bool nobody_evicts_said_ = false;
 
   StatusFile status_;
-  std::unique_ptr<NodeLock> lock_;
-  std::unique_ptr<Mailbox> mailbox_;
+  std::unique_ptr<process::ProcessLock> lock_;
+  std::unique_ptr<process::Mailbox> mailbox_;
   std::unique_ptr<GrantStore> grants_;   // null: the state folder cannot be used
   std::optional<TenantManager> limits_;  // with grants_
   // With which kubelet (its socket) the registration of each resource is done or under way; the
@@ -181,8 +182,8 @@ class Agent {
   // Threads, ended first.
   std::optional<HardwareWatch> hardware_;
   std::optional<XidWatch> xids_;
-  std::optional<Periodic> pruner_;
-  std::optional<Periodic> setter_;
+  std::optional<process::Periodic> pruner_;
+  std::optional<process::Periodic> setter_;
 };
 
 }  // namespace tranche::agent

@@ -7,9 +7,9 @@
 #include <algorithm>
 
 #include "agent/agent.h"
-#include "agent/mps_ready_file.h"
 #include "agent/report.h"
 #include "mps/plan.h"
+#include "mps/ready_file.h"
 
 namespace tranche::agent {
 namespace {
@@ -29,10 +29,10 @@ void Agent::follow_mps(offer::Offer& offer) {
   for (const auto& resource : offer.resources) {
     if (!by_mps(resource)) continue;
     const auto paths = mps::paths_of(settings_.options.mps_dir, resource.name);
-    troubles[resource.name] = mps_trouble(paths.started);
+    troubles[resource.name] = mps::trouble_of(paths.started);
     if (!troubles[resource.name].empty()) continue;
     mps_offered_.insert(resource.name);
-    mps_services_[resource.name] = service_of(paths.started);
+    mps_services_[resource.name] = mps::service_of(paths.started);
   }
   mps_troubles_ = std::move(troubles);
   std::erase_if(mps_offered_, [&](const auto& name) { return !mps_troubles_.contains(name); });
@@ -58,9 +58,9 @@ void Agent::follow_mps(offer::Offer& offer) {
 void Agent::look_at_mps() {
   const bool differs = std::ranges::any_of(mps_troubles_, [&](const auto& entry) {
     const auto paths = mps::paths_of(settings_.options.mps_dir, entry.first);
-    const auto trouble = mps_trouble(paths.started);
+    const auto trouble = mps::trouble_of(paths.started);
     if (trouble != entry.second) return true;
-    return trouble.empty() && service_of(paths.started) != mps_services_[entry.first];
+    return trouble.empty() && mps::service_of(paths.started) != mps_services_[entry.first];
   });
   if (differs) reconcile();
 }

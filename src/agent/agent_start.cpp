@@ -1,11 +1,10 @@
 // How an agent starts: the node lock, the first reading, what is restored, and its watches.
 
 #include <fmt/format.h>
-#include <poll.h>
 
 #include "agent/agent.h"
-#include "agent/signals.h"
 #include "host/host_reader.h"
+#include "process/signals.h"
 
 namespace tranche::agent {
 namespace {
@@ -13,32 +12,23 @@ namespace {
 constexpr std::chrono::seconds kPruneInterval{60};
 constexpr std::chrono::milliseconds kSettingsInterval{500};
 constexpr std::chrono::seconds kLongestSetting{5};
-constexpr std::chrono::milliseconds kLockRetry{500};
-
-// Waits until `fd` is readable or `time` has passed.
-void wait_readable(int fd, std::chrono::milliseconds time) {
-  pollfd entry{.fd = fd, .events = POLLIN, .revents = 0};
-  (void)!::poll(&entry, 1, static_cast<int>(time.count()));
-}
 
 }  // namespace
 
 // False: told to stop while waiting for another agent to end.
 bool Agent::take_node_lock(int signals) {
   const auto file = std::filesystem::path(settings_.options.state_dir) / "agent.lock";
-  bool said = false;
-  const auto waiting = [&] {
-    if (!said) {
+  const auto waiting = [&](bool first) {
+    if (first) {
       ports_.log.info(fmt::format(
           "another agent serves this node (it holds {}); waiting for it to end", file.string()));
     }
-    said = true;
     status_.beat({.ready = false, .text = "another agent serves this node"});
-    wait_readable(signals, kLockRetry);
-    return !ends_process(next_signal(signals));
+    return true;
   };
   const auto made = FsRoot().make_directories(settings_.options.state_dir);
-  auto lock = made ? NodeLock::take(file, waiting) : std::unexpected(made.error());
+  auto lock =
+      made ? process::ProcessLock::take(file, signals, waiting) : std::unexpected(made.error());
   if (!lock) {
     // A manifest written for NVIDIA's plugin mounts no state folder: serve all the same.
     ports_.log.warn(

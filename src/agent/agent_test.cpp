@@ -14,8 +14,9 @@
 #include <mutex>
 #include <thread>
 
-#include "agent/mps_ready_file.h"
 #include "mps/plan.h"
+#include "mps/ready_file.h"
+#include "process/host_name.h"
 #include "support/fake_events.h"
 #include "support/fake_reader.h"
 #include "support/log_recorder.h"
@@ -200,7 +201,7 @@ TEST_F(AgentTest, AnMpsDaemonThatIsGoneIsToldOnceEachTime) {
                        "    - {name: nvidia.com/gpu, replicas: 2}\n"));
   const auto started = mps::paths_of(options_.mps_dir, {"nvidia.com/gpu"}).started;
   ASSERT_TRUE(fs_.make_directories(started.parent_path()));
-  auto mark = std::make_optional(MpsReadyFile::put(started).value());
+  auto mark = std::make_optional(mps::ReadyFile::put(started).value());
   const auto told = [&] {
     const std::scoped_lock lock(mutex_);
     return std::ranges::count(told_, "MpsDaemonGone", &NodeNotice::reason);
@@ -215,7 +216,7 @@ TEST_F(AgentTest, AnMpsDaemonThatIsGoneIsToldOnceEachTime) {
   signal(SIGHUP);
   ASSERT_TRUE(says("registered nvidia.com/gpu", 2));
   EXPECT_EQ(told(), 1);
-  mark.emplace(MpsReadyFile::put(started).value());
+  mark.emplace(mps::ReadyFile::put(started).value());
   ASSERT_TRUE(says(test::gpu_uuid(0) + " is healthy again"));
   mark.reset();
   EXPECT_TRUE(test::eventually([&] { return told() == 2; }));
@@ -261,7 +262,8 @@ TEST_F(AgentTest, WhatCannotBeLimitedIsNotOfferedAndTheAgentIsNotReady) {
   ASSERT_TRUE(says("not advertising nvidia.com/gpu: its limits cannot be kept: read " +
                    options_.limit_library));
   EXPECT_TRUE(test::eventually([&] {
-    const auto status = read_status(options_.state_dir, host_name(), std::chrono::hours(1), clock_);
+    const auto status =
+        read_status(options_.state_dir, process::host_name(), std::chrono::hours(1), clock_);
     return status && !status->ready && status->text.contains("limits cannot be kept");
   }));
   EXPECT_TRUE(registered().empty());

@@ -1,21 +1,17 @@
 #pragma once
-// What an agent has on a cluster and not elsewhere: the API server, its own Node, and what is read
-// from and written to them. Wiring: built once, from the flags.
+// What an agent has on a cluster and not elsewhere, beside its Node: where feature labels go, what
+// the arbiter finds, what is set for containers that run. Wiring: built once, from the flags.
 
 #include <memory>
 #include <optional>
 
-#include "agent/change_notifier.h"
-#include "agent/cluster_source.h"
-#include "agent/finding_reporter.h"
-#include "agent/label_sink.h"
-#include "agent/limit_overrides.h"
-#include "agent/node_reporter.h"
-#include "agent/node_view.h"
-#include "agent/periodic.h"
-#include "agent/status_file.h"
+#include "agent/config/cluster_node.h"
+#include "agent/labels/label_sink.h"
+#include "agent/limits/finding_reporter.h"
+#include "agent/limits/limit_overrides.h"
 #include "config/agent_options.h"
 #include "config/load.h"
+#include "process/periodic.h"
 
 namespace tranche::agent {
 
@@ -34,17 +30,9 @@ class ClusterParts {
   // operator sets can be followed. At most once.
   void watch_arbiter(const config::AgentOptions& options, const Clock& clock, const Log& log);
 
-  ChangeNotifier& notifier() { return notifier_; }
-  // null: the configuration comes from elsewhere.
-  ClusterSource* source() { return source_ ? &*source_ : nullptr; }
+  ClusterNode& node() { return *node_; }
   // null: to no object.
   LabelSink* labels() { return labels_.get(); }
-  void report(const ConfigReport& report) {
-    if (reporter_) reporter_->report(report);
-  }
-  void tell(const NodeNotice& notice) {
-    if (reporter_) reporter_->tell(notice);
-  }
   // null: nothing is set by anybody.
   LimitOverrides* settings() { return settings_ ? &*settings_ : nullptr; }
   // Who is to be evicted from now on.
@@ -53,18 +41,14 @@ class ClusterParts {
   }
 
  private:
-  ClusterParts() = default;
+  explicit ClusterParts(std::unique_ptr<ClusterNode> node) : node_(std::move(node)) {}
 
-  ChangeNotifier notifier_;
-  std::unique_ptr<cluster::Objects> objects_;
-  std::optional<NodeView> node_;
-  std::optional<ClusterSource> source_;
+  std::unique_ptr<ClusterNode> node_;
   std::unique_ptr<LabelSink> labels_;
-  std::optional<NodeReporter> reporter_;
   std::optional<PodsOfNode> pods_;
   std::optional<FindingReporter> findings_;
   std::optional<LimitOverrides> settings_;
-  std::optional<Periodic> finder_;  // last: its thread uses findings_
+  std::optional<process::Periodic> finder_;  // last: its thread uses findings_
 };
 
 }  // namespace tranche::agent

@@ -1,14 +1,12 @@
 #include "agent/run.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdlib>
 
 #include "agent/agent.h"
 #include "agent/cluster_parts.h"
-#include "agent/first_config.h"
-#include "agent/signals.h"
+#include "agent/config/first_config.h"
 #include "host/host_reader.h"
 #include "kubelet/pod_resources_client.h"
 #include "kubelet/registration.h"
@@ -16,6 +14,8 @@
 #include "nvml/events.h"
 #include "nvml/library.h"
 #include "nvml/reader.h"
+#include "process/host_name.h"
+#include "process/signals.h"
 
 namespace tranche::agent {
 namespace {
@@ -90,10 +90,10 @@ Result<void> run(const config::Sources& sources, const config::AgentOptions& opt
                      .clock = clock,
                      .log = log};
   if (cluster != nullptr) {
-    ports.notifier = &cluster->notifier();
+    ports.notifier = &cluster->node().notifier();
     ports.labels = cluster->labels();
-    ports.report = [cluster](const ConfigReport& report) { cluster->report(report); };
-    ports.tell = [cluster](const NodeNotice& notice) { cluster->tell(notice); };
+    ports.report = [cluster](const ConfigReport& report) { cluster->node().report(report); };
+    ports.tell = [cluster](const NodeNotice& notice) { cluster->node().tell(notice); };
     ports.evict = [cluster](EvictPolicy policy) { cluster->evict(std::move(policy)); };
     cluster->watch_arbiter(options, clock, log);
     ports.settings = cluster->settings();
@@ -133,21 +133,21 @@ int run_on_cluster(const config::Sources& sources, const config::AgentOptions& o
   };
   const auto cluster = ClusterParts::open(sources, options, clock, log);
   if (!cluster) return end(std::unexpected(cluster.error()), log);
-  std::optional<StatusFile> status(std::in_place, options.state_dir, host_name(), clock);
-  auto first =
-      first_config({.source = *(*cluster)->source(),
-                    .notifier = (*cluster)->notifier(),
-                    .report = [&](const ConfigReport& report) { (*cluster)->report(report); },
-                    .status = *status,
-                    .log = log},
-                   signals);
+  std::optional<StatusFile> status(std::in_place, options.state_dir, process::host_name(), clock);
+  auto first = first_config(
+      {.source = *(*cluster)->node().source(),
+       .notifier = (*cluster)->node().notifier(),
+       .report = [&](const ConfigReport& report) { (*cluster)->node().report(report); },
+       .status = *status,
+       .log = log},
+      signals);
   status.reset();  // the agent has its own
   if (!first) return refuse(first.error());
   if (!*first) return 0;
   auto& loaded = **first;
   if (const auto fits = check_machine(loaded.config, options); !fits) return refuse(fits.error());
   (*cluster)->label(label_output(options, loaded.config), options, log);
-  return end(run(sources, options, *(*cluster)->source(), std::move(loaded), cluster->get(),
+  return end(run(sources, options, *(*cluster)->node().source(), std::move(loaded), cluster->get(),
                  signals, clock, log),
              log);
 }
@@ -157,7 +157,7 @@ int run_on_cluster(const config::Sources& sources, const config::AgentOptions& o
 // For a probe: 0 when the agent of this machine's or Pod's name lives or, for "ready", serves.
 int check(const config::AgentOptions& options) {
   const auto interval = std::chrono::ceil<std::chrono::seconds>(options.machine_interval);
-  const auto status = read_status(options.state_dir, host_name(),
+  const auto status = read_status(options.state_dir, process::host_name(),
                                   3 * interval + std::chrono::seconds(60), SystemClock());
   if (!status) {
     fmt::print(stderr, "{}\n", status.error().message());
@@ -177,16 +177,11 @@ int run_agent(const config::Sources& sources) {
   }
   if (!options->check.empty()) return check(*options);
   const Log log(options->log_level);
-  const auto signals = open_signals();
-  if (!signals) {
-    log.error(signals.error());
-    return 1;
-  }
-  const SystemClock clock;
-  const auto run_it = options->node_config ? run_on_cluster : run_with_files;
-  const int code = run_it(sources, *options, *signals, clock, log);
-  ::close(*signals);
-  return code;
+  return process::run_with_signals(log, [&](int signals) {
+    const SystemClock clock;
+    const auto run_it = options->node_config ? run_on_cluster : run_with_files;
+    return run_it(sources, *options, signals, clock, log);
+  });
 }
 
 }  // namespace tranche::agent

@@ -22,10 +22,10 @@ Batch batch_of(const wire::Interval& interval) {
 
 }  // namespace
 
-Arbiter::Arbiter(ArbiterOptions options, Watch watch, Poller poller, const Clock& clock,
+Arbiter::Arbiter(ArbiterOptions options, Watch watch, process::Poller poller, const Clock& clock,
                  const Log& log)
     : options_(std::move(options)),
-      alive_(options_.state_dir / SignOfLife::kArbiters, clock),
+      alive_(options_.state_dir / process::LivenessFile::kArbiters, clock),
       watch_(std::move(watch)),
       poller_(std::move(poller)),
       clock_(clock),
@@ -43,7 +43,7 @@ Result<std::unique_ptr<Arbiter>> Arbiter::open(const ArbiterOptions& options, co
   std::filesystem::create_directories(options.state_dir, error);
   if (error) return std::unexpected(errno_error(error.value(), options.state_dir.string()));
   ASSIGN_OR_RETURN(auto watch, Watch::open({options.tenants}));
-  ASSIGN_OR_RETURN(auto poller, Poller::create());
+  ASSIGN_OR_RETURN(auto poller, process::Poller::create());
   std::unique_ptr<Arbiter> arbiter(
       new Arbiter(options, std::move(watch), std::move(poller), clock, log));
   TRY(arbiter->poller_.add(arbiter->watch_.fd(), [a = arbiter.get()] {

@@ -17,16 +17,16 @@
 #include "arbiter/device_scheduler.h"
 #include "arbiter/kernel_limits.h"
 #include "arbiter/memory_lender.h"
-#include "arbiter/poller.h"
 #include "arbiter/reconciler.h"
 #include "arbiter/start_gate.h"
 #include "arbiter/status_file.h"
 #include "arbiter/tenant_session.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/sign_of_life.h"
 #include "base/watch.h"
 #include "limit/stale_work.h"
+#include "process/liveness_file.h"
+#include "process/poller.h"
 
 namespace tranche::arbiter {
 
@@ -58,7 +58,7 @@ class Arbiter {
   ~Arbiter();
 
   // Calls `handler` from run() and round() whenever `fd` is readable: a signal's, a timer's.
-  Result<void> on_readable(int fd, Poller::Handler handler) {
+  Result<void> on_readable(int fd, process::Poller::Handler handler) {
     return poller_.add(fd, std::move(handler));
   }
   // Until `stop`; looks for it after each round.
@@ -94,7 +94,8 @@ class Arbiter {
     std::string reason;
   };
 
-  Arbiter(ArbiterOptions options, Watch watch, Poller poller, const Clock& clock, const Log& log);
+  Arbiter(ArbiterOptions options, Watch watch, process::Poller poller, const Clock& clock,
+          const Log& log);
   limit::Ns now() const;
   void scan();
   void take_in(const std::string& id, const std::string& text);
@@ -115,9 +116,9 @@ class Arbiter {
   void set_awake(bool awake);
 
   ArbiterOptions options_;
-  SignOfLife alive_;
+  process::LivenessFile alive_;
   Watch watch_;
-  Poller poller_;
+  process::Poller poller_;
   const Clock& clock_;
   const Log& log_;
   std::uint32_t epoch_;

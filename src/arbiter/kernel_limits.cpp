@@ -26,17 +26,17 @@ TenantSession* session_of(const KernelLimits::Sessions& sessions, const std::str
 }  // namespace
 
 Result<std::unique_ptr<KernelLimits>> KernelLimits::open(gpu::MemoryLimiter& limiter,
-                                                         Options options, Poller& poller,
+                                                         Options options, process::Poller& poller,
                                                          const Clock& clock, const Log& log,
                                                          std::function<Sessions()> sessions) {
-  ASSIGN_OR_RETURN(auto finder, Worker::start(poller));
+  ASSIGN_OR_RETURN(auto finder, process::Worker::start(poller));
   return std::unique_ptr<KernelLimits>(new KernelLimits(
       limiter, std::move(options), std::move(finder), poller, clock, log, std::move(sessions)));
 }
 
 KernelLimits::KernelLimits(gpu::MemoryLimiter& limiter, Options options,
-                           std::unique_ptr<Worker> finder, Poller& poller, const Clock& clock,
-                           const Log& log, std::function<Sessions()> sessions)
+                           std::unique_ptr<process::Worker> finder, process::Poller& poller,
+                           const Clock& clock, const Log& log, std::function<Sessions()> sessions)
     : limiter_(limiter),
       options_(std::move(options)),
       poller_(poller),
@@ -93,14 +93,15 @@ KernelLimits::Process& KernelLimits::know(const TenantSession& session,
 void KernelLimits::find(const Key& key, Process& process) {
   if (process.asked) return;
   process.asked = true;
-  finder_->ask([this, key, host = options_.host, root = options_.cgroup_root]() -> Worker::Done {
-    auto cgroup =
-        host::is_cgroup_v2(root)
-            ? host::find_container_cgroup(host, root, key.pid, key.start_time)
-            : fail(Code::kNotFound, fmt::format("{} is no tree of cgroup v2", root.string()),
-                   "mount the node's there, or name it with --cgroup-root");
-    return [this, key, cgroup = std::move(cgroup)] { found(key, cgroup); };
-  });
+  finder_->ask(
+      [this, key, host = options_.host, root = options_.cgroup_root]() -> process::Worker::Done {
+        auto cgroup =
+            host::is_cgroup_v2(root)
+                ? host::find_container_cgroup(host, root, key.pid, key.start_time)
+                : fail(Code::kNotFound, fmt::format("{} is no tree of cgroup v2", root.string()),
+                       "mount the node's there, or name it with --cgroup-root");
+        return [this, key, cgroup = std::move(cgroup)] { found(key, cgroup); };
+      });
 }
 
 void KernelLimits::found(const Key& key, const Result<std::filesystem::path>& cgroup) {

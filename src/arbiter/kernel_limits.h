@@ -24,14 +24,14 @@
 #include <string>
 #include <vector>
 
-#include "arbiter/poller.h"
 #include "arbiter/tenant_session.h"
-#include "arbiter/worker.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "gpu/memory_limiter.h"
 #include "limit/arbiter_status.h"
+#include "process/poller.h"
+#include "process/worker.h"
 
 namespace tranche::arbiter {
 
@@ -50,7 +50,7 @@ class KernelLimits {
 
   // All outlive it; `sessions` are asked for anew each time.
   static Result<std::unique_ptr<KernelLimits>> open(gpu::MemoryLimiter& limiter, Options options,
-                                                    Poller& poller, const Clock& clock,
+                                                    process::Poller& poller, const Clock& clock,
                                                     const Log& log,
                                                     std::function<Sessions()> sessions);
   KernelLimits(const KernelLimits&) = delete;
@@ -101,9 +101,9 @@ class KernelLimits {
   };
   using Reading = Result<gpu::CgroupMemory>;
 
-  KernelLimits(gpu::MemoryLimiter& limiter, Options options, std::unique_ptr<Worker> finder,
-               Poller& poller, const Clock& clock, const Log& log,
-               std::function<Sessions()> sessions);
+  KernelLimits(gpu::MemoryLimiter& limiter, Options options,
+               std::unique_ptr<process::Worker> finder, process::Poller& poller, const Clock& clock,
+               const Log& log, std::function<Sessions()> sessions);
   Process& know(const TenantSession& session, const tenant::ProcessId& id);
   void find(const Key& key, Process& process);
   void found(const Key& key, const Result<std::filesystem::path>& cgroup);
@@ -115,14 +115,14 @@ class KernelLimits {
                 const Reading& kept);
   void check(const Place& place, Limit& limit);
   void checked(const Place& place, const Reading& holds);
-  Worker* asker_of(const std::string& uuid, Limit& limit);
+  process::Worker* asker_of(const std::string& uuid, Limit& limit);
   void settle();
   std::string failure_of(const TenantSession& session, const std::string& uuid) const;
   void note(const TenantSession& session, const std::string& uuid, const std::string& failure);
 
   gpu::MemoryLimiter& limiter_;
   Options options_;
-  Poller& poller_;
+  process::Poller& poller_;
   const Clock& clock_;
   const Log& log_;
   std::function<Sessions()> sessions_;
@@ -133,8 +133,8 @@ class KernelLimits {
   // What is said to be wrong, by tenant and GPU.
   std::map<std::pair<std::string, std::string>, std::string> failures_;
   // Last: their threads end before the rest goes.
-  std::unique_ptr<Worker> finder_;
-  std::map<std::string, std::unique_ptr<Worker>> askers_;  // by GPU
+  std::unique_ptr<process::Worker> finder_;
+  std::map<std::string, std::unique_ptr<process::Worker>> askers_;  // by GPU
 };
 
 }  // namespace tranche::arbiter

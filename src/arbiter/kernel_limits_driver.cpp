@@ -7,10 +7,10 @@
 namespace tranche::arbiter {
 
 // The thread that asks the driver about a GPU; nullptr: there can be none, and `limit` says so.
-Worker* KernelLimits::asker_of(const std::string& uuid, Limit& limit) {
+process::Worker* KernelLimits::asker_of(const std::string& uuid, Limit& limit) {
   auto& asker = askers_[uuid];
   if (asker != nullptr) return asker.get();
-  auto started = Worker::start(poller_);
+  auto started = process::Worker::start(poller_);
   if (!started) {
     limit.settled = true;
     limit.failure = started.error().message();
@@ -23,10 +23,10 @@ Worker* KernelLimits::asker_of(const std::string& uuid, Limit& limit) {
 
 void KernelLimits::ask(const Place& place, Limit& limit) {
   if (limit.asked) return;  // what is wanted now is asked for after that
-  Worker* asker = asker_of(place.second, limit);
+  process::Worker* asker = asker_of(place.second, limit);
   if (asker == nullptr) return;
   limit.asked = true;
-  asker->ask([this, place, bytes = limit.wanted, &limiter = limiter_]() -> Worker::Done {
+  asker->ask([this, place, bytes = limit.wanted, &limiter = limiter_]() -> process::Worker::Done {
     const auto hard = bytes ? std::optional(Bytes{*bytes}) : std::nullopt;
     const auto done = limiter.set(place.second, place.first, hard);
     // The driver may have rounded it.
@@ -57,10 +57,10 @@ void KernelLimits::answered(const Place& place, std::optional<std::uint64_t> byt
 // Whether what was set is what holds.
 void KernelLimits::check(const Place& place, Limit& limit) {
   if (limit.asked || !limit.settled || !limit.wanted) return;
-  Worker* asker = asker_of(place.second, limit);
+  process::Worker* asker = asker_of(place.second, limit);
   if (asker == nullptr) return;
   limit.asked = true;
-  asker->ask([this, place, &limiter = limiter_]() -> Worker::Done {
+  asker->ask([this, place, &limiter = limiter_]() -> process::Worker::Done {
     return
         [this, place, holds = limiter.read(place.second, place.first)] { checked(place, holds); };
   });

@@ -10,13 +10,13 @@ namespace tranche::arbiter {
 
 Result<std::unique_ptr<ProcessScanner>> ProcessScanner::start(gpu::ProcessReader& reader,
                                                               FsRoot host) {
-  tenant::Descriptor ready(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  Descriptor ready(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!ready.is_open()) return std::unexpected(errno_error(errno, "eventfd"));
   return std::unique_ptr<ProcessScanner>(
       new ProcessScanner(reader, std::move(host), std::move(ready)));
 }
 
-ProcessScanner::ProcessScanner(gpu::ProcessReader& reader, FsRoot host, tenant::Descriptor ready)
+ProcessScanner::ProcessScanner(gpu::ProcessReader& reader, FsRoot host, Descriptor ready)
     : reader_(reader),
       host_(std::move(host)),
       ready_(std::move(ready)),

@@ -14,10 +14,10 @@
 #include <thread>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/fs.h"
 #include "gpu/process_reader.h"
 #include "host/process.h"
-#include "tenant/descriptor.h"
 
 namespace tranche::arbiter {
 
@@ -49,13 +49,13 @@ class ProcessScanner {
   std::optional<ProcessScan> take();
 
  private:
-  ProcessScanner(gpu::ProcessReader& reader, FsRoot host, tenant::Descriptor ready);
+  ProcessScanner(gpu::ProcessReader& reader, FsRoot host, Descriptor ready);
   void work(const std::stop_token& stop);
   ProcessScan survey(const std::vector<Device>& devices);
 
   gpu::ProcessReader& reader_;
   FsRoot host_;
-  tenant::Descriptor ready_;
+  Descriptor ready_;
   bool busy_ = false;  // the loop's
   std::mutex mutex_;
   std::condition_variable_any asked_;

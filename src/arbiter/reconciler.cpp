@@ -10,9 +10,9 @@ namespace tranche::arbiter {
 using namespace limit;
 
 Result<std::unique_ptr<Reconciler>> Reconciler::open(gpu::ProcessReader& reader,
-                                                     const Options& options, Poller& poller,
-                                                     const Clock& clock, const Log& log,
-                                                     Books books) {
+                                                     const Options& options,
+                                                     process::Poller& poller, const Clock& clock,
+                                                     const Log& log, Books books) {
   ASSIGN_OR_RETURN(auto scanner, ProcessScanner::start(reader, options.host));
   std::unique_ptr<Reconciler> reconciler(
       new Reconciler(std::move(scanner), options, poller, clock, log, std::move(books)));
@@ -21,7 +21,7 @@ Result<std::unique_ptr<Reconciler>> Reconciler::open(gpu::ProcessReader& reader,
 }
 
 Reconciler::Reconciler(std::unique_ptr<ProcessScanner> scanner, const Options& options,
-                       Poller& poller, const Clock& clock, const Log& log, Books books)
+                       process::Poller& poller, const Clock& clock, const Log& log, Books books)
     : scanner_(std::move(scanner)),
       folder_(options.host, options.tenants),
       poller_(poller),

@@ -26,13 +26,13 @@
 
 #include "arbiter/device_account.h"
 #include "arbiter/findings.h"
-#include "arbiter/poller.h"
 #include "arbiter/process_scanner.h"
 #include "arbiter/tenant_session.h"
 #include "base/clock.h"
 #include "limit/arbiter_status.h"
 #include "limit/under_report.h"
 #include "limit/untracked_memory.h"
+#include "process/poller.h"
 
 namespace tranche::arbiter {
 
@@ -59,7 +59,7 @@ class Reconciler {
 
   // All outlive it.
   static Result<std::unique_ptr<Reconciler>> open(gpu::ProcessReader& reader,
-                                                  const Options& options, Poller& poller,
+                                                  const Options& options, process::Poller& poller,
                                                   const Clock& clock, const Log& log, Books books);
   Reconciler(const Reconciler&) = delete;
   Reconciler& operator=(const Reconciler&) = delete;
@@ -115,8 +115,8 @@ class Reconciler {
   using Place = DeviceAccount::Place;
   using Charges = DeviceAccount::Charges;
 
-  Reconciler(std::unique_ptr<ProcessScanner> scanner, const Options& options, Poller& poller,
-             const Clock& clock, const Log& log, Books books);
+  Reconciler(std::unique_ptr<ProcessScanner> scanner, const Options& options,
+             process::Poller& poller, const Clock& clock, const Log& log, Books books);
   static Charges charges_of(const Sessions& sessions);
   static std::map<std::string, std::vector<Place>> places_of(const Sessions& sessions);
   Part& part_of(const Place& place);
@@ -131,7 +131,7 @@ class Reconciler {
 
   std::unique_ptr<ProcessScanner> scanner_;
   const TenantFolder folder_;
-  Poller& poller_;
+  process::Poller& poller_;
   const Clock& clock_;
   const Log& log_;
   Books books_;

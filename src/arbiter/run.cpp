@@ -1,14 +1,11 @@
 #include "arbiter/run.h"
 
-#include <poll.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 
-#include "agent/node_lock.h"
-#include "agent/signals.h"
 #include "arbiter/arbiter.h"
 #include "base/fs.h"
 #include "config/arbiter_options.h"
@@ -16,12 +13,11 @@
 #include "limit/wire.h"
 #include "nvml/memory_limiter.h"
 #include "nvml/process_reader.h"
+#include "process/process_lock.h"
+#include "process/signals.h"
 
 namespace tranche::arbiter {
 namespace {
-
-// How often one that waits for another to end looks again.
-constexpr std::chrono::milliseconds kLook{250};
 
 Result<void> check_tenants(const std::string& folder) {
   struct stat status{};
@@ -55,18 +51,14 @@ Result<void> make_state_dir(const std::string& folder) {
 }
 
 // nullptr: told to end before it was free.
-Result<std::unique_ptr<agent::NodeLock>> take_lock(const std::string& state_dir, int signals,
-                                                   const Log& log) {
-  bool told = false;
-  return agent::NodeLock::take(state_dir + "/arbiter.lock", [&] {
-    if (!told) {
+Result<std::unique_ptr<process::ProcessLock>> take_lock(const std::string& state_dir, int signals,
+                                                        const Log& log) {
+  return process::ProcessLock::take(state_dir + "/arbiter.lock", signals, [&](bool first) {
+    if (first) {
       log.info(fmt::format("another arbiter serves with the state folder {}: waiting for its end",
                            state_dir));
     }
-    told = true;
-    pollfd entry{.fd = signals, .events = POLLIN, .revents = 0};
-    (void)!::poll(&entry, 1, static_cast<int>(kLook.count()));
-    return !agent::ends_process(agent::next_signal(signals));
+    return true;
   });
 }
 
@@ -102,7 +94,7 @@ Result<void> run(const config::ArbiterOptions& options, int signals, const Log& 
                                  clock, log, &processes, &limiter));
   std::stop_source stop;
   TRY(arbiter->on_readable(signals, [&] {
-    if (agent::ends_process(agent::next_signal(signals))) stop.request_stop();
+    if (process::ends_process(process::next_signal(signals))) stop.request_stop();
   }));
   log.info(fmt::format("serving {} tenants of {}", arbiter->tenants(), options.tenants));
   arbiter->run(stop.get_token());
@@ -119,22 +111,18 @@ int run_arbiter(const config::Sources& sources) {
     return 1;
   }
   if (options->check) {
-    const auto lives =
-        SignOfLife::check(std::filesystem::path(options->state_dir) / SignOfLife::kArbiters,
-                          SystemClock(), "arbiter");
+    const auto lives = process::LivenessFile::check(
+        std::filesystem::path(options->state_dir) / process::LivenessFile::kArbiters, SystemClock(),
+        "arbiter");
     fmt::print(lives ? stdout : stderr, "{}\n", lives ? "alive" : lives.error().message());
     return lives ? 0 : 1;
   }
   const Log log(options->log_level);
-  const auto signals = agent::open_signals();
-  if (!signals) {
-    log.error(signals.error());
-    return 1;
-  }
-  const auto ended = run(*options, *signals, log);
-  ::close(*signals);
-  if (!ended) log.error(ended.error());
-  return ended ? 0 : 1;
+  return process::run_with_signals(log, [&](int signals) {
+    const auto ended = run(*options, signals, log);
+    if (!ended) log.error(ended.error());
+    return ended ? 0 : 1;
+  });
 }
 
 }  // namespace tranche::arbiter

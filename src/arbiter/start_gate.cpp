@@ -26,12 +26,12 @@ bool is_root(int socket) {
 
 }  // namespace
 
-Result<std::unique_ptr<StartGate>> StartGate::open(Options options, Poller& poller,
+Result<std::unique_ptr<StartGate>> StartGate::open(Options options, process::Poller& poller,
                                                    const Clock& clock, const Log& log,
                                                    std::function<Sessions()> sessions,
                                                    KernelLimits* kernel) {
   ASSIGN_OR_RETURN(auto listener, tenant::Listener::open(options.tenants / kStartSocket, 0600));
-  ASSIGN_OR_RETURN(auto worker, Worker::start(poller));
+  ASSIGN_OR_RETURN(auto worker, process::Worker::start(poller));
   std::unique_ptr<StartGate> starts(new StartGate(std::move(options), std::move(worker),
                                                   std::move(listener), poller, clock, log,
                                                   std::move(sessions), kernel));
@@ -39,9 +39,9 @@ Result<std::unique_ptr<StartGate>> StartGate::open(Options options, Poller& poll
   return starts;
 }
 
-StartGate::StartGate(Options options, std::unique_ptr<Worker> worker, tenant::Listener listener,
-                     Poller& poller, const Clock& clock, const Log& log,
-                     std::function<Sessions()> sessions, KernelLimits* kernel)
+StartGate::StartGate(Options options, std::unique_ptr<process::Worker> worker,
+                     tenant::Listener listener, process::Poller& poller, const Clock& clock,
+                     const Log& log, std::function<Sessions()> sessions, KernelLimits* kernel)
     : options_(std::move(options)),
       listener_(std::move(listener)),
       poller_(poller),
@@ -60,8 +60,7 @@ StartGate::~StartGate() {
 
 void StartGate::accept_all() {
   while (true) {
-    tenant::Descriptor peer(
-        ::accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    Descriptor peer(::accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!peer.is_open()) return;
     // Who is turned away comes again.
     if (!is_root(peer.get()) || askers_.size() >= kMostAskers) continue;
@@ -99,7 +98,7 @@ void StartGate::take(int fd, Asker& asker, std::string_view packet) {
 
 void StartGate::note_preload(int fd, const Asker& asker) {
   worker_->ask([this, fd, id = asker.process->id(), notice = *asker.notice,
-                host = options_.host]() -> Worker::Done {
+                host = options_.host]() -> process::Worker::Done {
     const auto facts = host::read_process(host, id.pid);
     const std::string cgroup = facts && facts->start_time == id.start_time ? facts->cgroup : "";
     return [this, fd, id, notice, cgroup] { noted(fd, id, notice, cgroup); };

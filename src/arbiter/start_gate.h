@@ -19,15 +19,15 @@
 #include <vector>
 
 #include "arbiter/kernel_limits.h"
-#include "arbiter/poller.h"
 #include "arbiter/tenant_session.h"
-#include "arbiter/worker.h"
 #include "base/clock.h"
+#include "base/descriptor.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "limit/arbiter_status.h"
 #include "limit/start_message.h"
-#include "tenant/descriptor.h"
+#include "process/poller.h"
+#include "process/worker.h"
 #include "tenant/process.h"
 #include "tenant/socket.h"
 
@@ -51,7 +51,7 @@ class StartGate {
   using Sessions = std::vector<TenantSession*>;
 
   // All outlive it. `kernel` may be null: then nobody's memory is kept by the kernel here.
-  static Result<std::unique_ptr<StartGate>> open(Options options, Poller& poller,
+  static Result<std::unique_ptr<StartGate>> open(Options options, process::Poller& poller,
                                                  const Clock& clock, const Log& log,
                                                  std::function<Sessions()> sessions,
                                                  KernelLimits* kernel);
@@ -69,7 +69,7 @@ class StartGate {
 
  private:
   struct Asker {
-    tenant::Descriptor fd;
+    Descriptor fd;
     std::chrono::steady_clock::time_point since{};
     std::optional<limit::StartNotice> notice{};  // nullopt: not sent yet
     std::optional<tenant::Process> process{};
@@ -83,9 +83,9 @@ class StartGate {
     bool told = false;                           // logged
   };
 
-  StartGate(Options options, std::unique_ptr<Worker> worker, tenant::Listener listener,
-            Poller& poller, const Clock& clock, const Log& log, std::function<Sessions()> sessions,
-            KernelLimits* kernel);
+  StartGate(Options options, std::unique_ptr<process::Worker> worker, tenant::Listener listener,
+            process::Poller& poller, const Clock& clock, const Log& log,
+            std::function<Sessions()> sessions, KernelLimits* kernel);
   void accept_all();
   void receive(int fd);
   void take(int fd, Asker& asker, std::string_view packet);
@@ -99,14 +99,14 @@ class StartGate {
 
   Options options_;
   tenant::Listener listener_;
-  Poller& poller_;
+  process::Poller& poller_;
   const Clock& clock_;
   const Log& log_;
   std::function<Sessions()> sessions_;
   KernelLimits* kernel_;
   std::map<int, Asker> askers_;  // by descriptor
   std::map<Key, Sight> sights_;
-  std::unique_ptr<Worker> worker_;  // last: its thread ends first
+  std::unique_ptr<process::Worker> worker_;  // last: its thread ends first
 };
 
 }  // namespace tranche::arbiter

@@ -30,8 +30,8 @@ Result<tenant::PolicyPage> page_for(const TenantLimits& limits) {
 }  // namespace
 
 TenantSession::TenantSession(TenantLimits limits, SessionOptions options, tenant::PolicyPage policy,
-                             tenant::Usage usage, tenant::Listener listener, Poller& poller,
-                             const Log& log, OnNotice on_notice)
+                             tenant::Usage usage, tenant::Listener listener,
+                             process::Poller& poller, const Log& log, OnNotice on_notice)
     : limits_(std::move(limits)),
       options_(std::move(options)),
       policy_(std::move(policy)),
@@ -43,7 +43,7 @@ TenantSession::TenantSession(TenantLimits limits, SessionOptions options, tenant
 
 Result<std::unique_ptr<TenantSession>> TenantSession::open(TenantLimits limits,
                                                            const SessionOptions& options,
-                                                           Poller& poller, const Log& log,
+                                                           process::Poller& poller, const Log& log,
                                                            OnNotice on_notice) {
   ASSIGN_OR_RETURN(auto policy, page_for(limits));
   ASSIGN_OR_RETURN(auto usage, tenant::Usage::open(options.state_dir, limits.id,

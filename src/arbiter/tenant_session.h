@@ -17,9 +17,9 @@
 #include <utility>
 #include <vector>
 
-#include "arbiter/poller.h"
 #include "base/log.h"
 #include "limit/tenant_limits.h"
+#include "process/poller.h"
 #include "tenant/policy_page.h"
 #include "tenant/socket.h"
 #include "tenant/usage.h"
@@ -43,8 +43,9 @@ class TenantSession {
   // time, has begun to work, or has made a context (`device`: index in `limits`).
   using OnNotice = std::function<void(limit::wire::Message, unsigned device)>;
   static Result<std::unique_ptr<TenantSession>> open(limit::TenantLimits limits,
-                                                     const SessionOptions& options, Poller& poller,
-                                                     const Log& log, OnNotice on_notice);
+                                                     const SessionOptions& options,
+                                                     process::Poller& poller, const Log& log,
+                                                     OnNotice on_notice);
   TenantSession(const TenantSession&) = delete;
   TenantSession& operator=(const TenantSession&) = delete;
   ~TenantSession();
@@ -108,8 +109,8 @@ class TenantSession {
   using Key = pid_t;  // one living process has it
 
   TenantSession(limit::TenantLimits limits, SessionOptions options, tenant::PolicyPage policy,
-                tenant::Usage usage, tenant::Listener listener, Poller& poller, const Log& log,
-                OnNotice on_notice);
+                tenant::Usage usage, tenant::Listener listener, process::Poller& poller,
+                const Log& log, OnNotice on_notice);
 
   Result<void> adopt();
   void note_slots();
@@ -127,7 +128,7 @@ class TenantSession {
   tenant::PolicyPage policy_;
   tenant::Usage usage_;
   tenant::Listener listener_;
-  Poller& poller_;
+  process::Poller& poller_;
   const Log& log_;
   OnNotice on_notice_;
   std::map<Key, Member> members_;

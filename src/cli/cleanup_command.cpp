@@ -1,4 +1,4 @@
-#include "agent/cleanup_run.h"
+#include "agent/cleanup/cleanup_run.h"
 #include "cli/command.h"
 #include "cli/flags_to_sources.h"
 #include "config/flag_table.h"

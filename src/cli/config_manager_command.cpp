@@ -1,4 +1,4 @@
-#include "agent/config_manager.h"
+#include "agent/compat/config_manager.h"
 #include "cli/command.h"
 #include "cli/flags_to_sources.h"
 #include "config/flag_table.h"

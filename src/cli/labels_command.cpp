@@ -1,4 +1,4 @@
-#include "agent/feature_discovery.h"
+#include "agent/compat/feature_discovery.h"
 #include "cli/command.h"
 #include "cli/flags_to_sources.h"
 #include "config/flag_table.h"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "agent/limit_setting_rules.h"
+#include "agent/limits/limit_setting_rules.h"
 #include "cli/limit_order.h"
 #include "cluster/node.h"
 #include "cluster/pause.h"

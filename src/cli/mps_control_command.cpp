@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "agent/mps_control.h"
+#include "agent/mps/mps_control.h"
 #include "cli/command.h"
 #include "cli/flags_to_sources.h"
 #include "config/flag_table.h"

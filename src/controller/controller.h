@@ -16,7 +16,6 @@
 #include <string>
 #include <vector>
 
-#include "agent/change_notifier.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/retrier.h"
@@ -25,6 +24,7 @@
 #include "cluster/watch_cache.h"
 #include "controller/policy_map.h"
 #include "controller/policy_status.h"
+#include "process/change_notifier.h"
 
 namespace tranche::controller {
 
@@ -71,7 +71,7 @@ class Controller {
   const Options options_;
   const Clock& clock_;
   const Log& log_;
-  agent::ChangeNotifier notifier_;
+  process::ChangeNotifier notifier_;
   // Of the retrier's thread: what the last write of the ConfigMap was to make, and made; the
   // outcome told last, by the policy's uid.
   struct Written {

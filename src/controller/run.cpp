@@ -1,14 +1,10 @@
 #include "controller/run.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <unistd.h>
 
 #include <optional>
 #include <thread>
 
-#include "agent/signals.h"
-#include "agent/status_file.h"
 #include "base/uuid.h"
 #include "cluster/pause.h"
 #include "config/controller_options.h"
@@ -16,6 +12,8 @@
 #include "controller/elector.h"
 #include "controller/evictor.h"
 #include "kube/connect.h"
+#include "process/host_name.h"
+#include "process/signals.h"
 
 namespace tranche::controller {
 namespace {
@@ -27,15 +25,11 @@ constexpr std::chrono::milliseconds kLook{250};
 // Who this process is among the controllers: its Pod, else the host and something random.
 std::string identity(const config::ControllerOptions& options) {
   if (!options.pod_name.empty()) return options.pod_name;
-  return fmt::format("{}_{}", agent::host_name(), random_uuid());
+  return fmt::format("{}_{}", process::host_name(), random_uuid());
 }
 
 // Whether a signal asks to end, waiting a moment for one.
-bool told_to_end(int signals) {
-  pollfd entry{.fd = signals, .events = POLLIN, .revents = 0};
-  (void)!::poll(&entry, 1, static_cast<int>(kLook.count()));
-  return agent::ends_process(agent::next_signal(signals));
-}
+bool told_to_end(int signals) { return !process::wait_for_signal(signals, kLook); }
 
 // Renews the Lease on a thread of its own; gives it away at its end.
 class Candidate {
@@ -152,15 +146,11 @@ int run_controller(const config::Sources& sources) {
     return 1;
   }
   const Log log(options->log_level);
-  const auto signals = agent::open_signals();
-  if (!signals) {
-    log.error(signals.error());
-    return 1;
-  }
-  const auto code = run(*options, sources, *signals, log);
-  ::close(*signals);
-  if (!code) log.error(code.error());
-  return code.value_or(1);
+  return process::run_with_signals(log, [&](int signals) {
+    const auto code = run(*options, sources, signals, log);
+    if (!code) log.error(code.error());
+    return code.value_or(1);
+  });
 }
 
 }  // namespace tranche::controller

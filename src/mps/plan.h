@@ -1,6 +1,6 @@
 #pragma once
 // Which MPS control daemons a node needs and what each is told, as a pure function of what it
-// offers. The supervisor (agent/mps_supervisor.h) carries it out.
+// offers. The supervisor (agent/mps/mps_supervisor.h) carries it out.
 //
 // One daemon for each resource that is shared by MPS, as NVIDIA's mps-control-daemon, in folders of
 // the same names:

@@ -45,7 +45,7 @@ struct Tranche {
 };
 
 // How the control daemon of a resource that MPS shares serves it, which only its supervisor knows
-// (agent/mps_ready_file.h).
+// (mps/ready_file.h).
 struct MpsService {
   int protocol = 2;
   // The static SM partition of each tranche, by its id: what CUDA_MPS_SM_PARTITION is set to.

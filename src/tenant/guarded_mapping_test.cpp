@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "tenant/descriptor.h"
+#include "base/descriptor.h"
 
 namespace tranche::tenant::guarded_mapping_test {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <span>
 
+#include "base/descriptor.h"
 #include "base/result.h"
 #include "limit/wire.h"
-#include "tenant/descriptor.h"
 
 namespace tranche::tenant {
 

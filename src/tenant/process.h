@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "base/descriptor.h"
 #include "base/result.h"
-#include "tenant/descriptor.h"
 
 namespace tranche::tenant {
 

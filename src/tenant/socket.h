@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/descriptor.h"
 #include "base/result.h"
-#include "tenant/descriptor.h"
 #include "tenant/messages.h"
 #include "tenant/process.h"
 

@@ -20,9 +20,9 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/result.h"
 #include "limit/wire.h"
-#include "tenant/descriptor.h"
 #include "tenant/guarded_mapping.h"
 #include "tenant/process.h"
 

@@ -3,7 +3,7 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
-#include "agent/grant_store.h"
+#include "agent/plugins/grant_store.h"
 #include "deviceplugin/resource.h"
 #include "support/temp_dir.h"
 

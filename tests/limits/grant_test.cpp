@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "agent/tenant_manager.h"
+#include "agent/limits/tenant_manager.h"
 #include "arbiter/arbiter.h"
 #include "limits/library.h"
 #include "support/fake_clock.h"

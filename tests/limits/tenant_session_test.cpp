@@ -23,7 +23,7 @@ class TenantSessionTest : public ::testing::Test {
     char name[] = "/tmp/tranche-session-XXXXXX";
     ASSERT_NE(mkdtemp(name), nullptr);
     dir = name;
-    poller.emplace(*Poller::create());
+    poller.emplace(*process::Poller::create());
     open();
   }
   void TearDown() override {
@@ -81,7 +81,7 @@ class TenantSessionTest : public ::testing::Test {
   }
 
   std::filesystem::path dir;
-  std::optional<Poller> poller;
+  std::optional<process::Poller> poller;
   Log log{LogLevel::kError};
   std::uint32_t epoch = 0;
   std::vector<std::pair<wire::Message, unsigned>> notices;

@@ -1,0 +1,161 @@
+#include "agent/cleanup/cleanup_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "agent/cleanup/cleanup.h"
+#include "agent/cleanup/daemon_set_rollout.h"
+#include "base/fs.h"
+#include "config/controller_options.h"
+#include "kube/connect.h"
+#include "kubelet/pod_resources_client.h"
+#include "process/process_lock.h"
+#include "process/signals.h"
+
+namespace tranche::agent {
+namespace {
+
+constexpr const char* kUserAgent = "tranche-cleanup";
+constexpr std::array<std::string_view, 5> kOwnFlags = {"stay", "check", "daemonset", "patch",
+                                                       "timeout"};
+
+std::filesystem::path agents_lock(const std::filesystem::path& state_dir) {
+  return state_dir / "agent.lock";
+}
+// Held by the one that stays once the node is cleared: a file alone would outlive it.
+std::filesystem::path cleared_lock(const std::filesystem::path& state_dir) {
+  return state_dir / "cleared.lock";
+}
+
+// What the agent would have been told.
+config::Sources agents_sources(config::Sources sources) {
+  std::erase_if(sources.flags, [](const config::FlagValue& flag) {
+    return std::ranges::find(kOwnFlags, flag.name) != kOwnFlags.end();
+  });
+  return sources;
+}
+
+class Cleanup {
+ public:
+  Cleanup(const config::CleanupOptions& options, int signals, const Log& log)
+      : options_(options),
+        signals_(signals),
+        log_(log),
+        wait_([signals](std::chrono::milliseconds time) {
+          return process::wait_for_signal(signals, time);
+        }) {}
+
+  Result<void> roll_out(const config::Sources& sources) const {
+    ASSIGN_OR_RETURN(const auto objects,
+                     kube::connect(options_.api_server, sources.environment, kUserAgent, log_));
+    return agent::roll_out(
+        *objects,
+        {.daemon_set = {.ns = options_.daemon_set_namespace, .name = options_.daemon_set},
+         .patch = options_.patch,
+         .timeout = options_.timeout},
+        wait_, clock_, log_);
+  }
+
+  Result<void> clear(const config::Sources& sources) {
+    const auto agents = agents_sources(sources);
+    ASSIGN_OR_RETURN(const auto options, config::load_agent_options(agents));
+    if (!stays()) deadline_ = clock_.now() + options_.timeout;
+    ASSIGN_OR_RETURN(const auto lock, take_node_lock());
+    if (!lock) return {};
+    auto plan = plan_cleanup(agents, options, log_);
+    kubelet::PodResourcesClient pod_resources(options.kubelet_root + "/pod-resources/kubelet.sock");
+    if (auto held = pod_resources.list()) plan.held = *std::move(held);
+    std::unique_ptr<cluster::Objects> objects;
+    if (plan.needs_api_server()) {
+      if (plan.node_name.empty()) {
+        return fail(Code::kInvalidArgument, "the node's name is not known",
+                    "set NODE_NAME by the downward API (fieldRef spec.nodeName)");
+      }
+      ASSIGN_OR_RETURN(objects,
+                       kube::connect(options_.api_server, sources.environment, kUserAgent, log_));
+    }
+    ASSIGN_OR_RETURN(const bool done, clear_node(cleanup_steps(plan, objects.get(), clock_), wait_,
+                                                 deadline_, clock_, log_));
+    if (done) log_.info("this node is cleared");
+    if (done && stays()) TRY(stay());
+    // Still locked: an agent that starts now waits, and makes it anew.
+    TRY(FsRoot().remove(agents_lock(options_.state_dir)));
+    std::error_code stays_there;  // it is mounted here, or holds what is not ours
+    std::filesystem::remove(options_.state_dir, stays_there);
+    return {};
+  }
+
+ private:
+  bool stays() const { return options_.mode == config::CleanupOptions::Mode::kStay; }
+
+  // nullptr: told to stop.
+  Result<std::unique_ptr<process::ProcessLock>> take_node_lock() {
+    const auto file = agents_lock(options_.state_dir);
+    TRY(FsRoot().make_directories(options_.state_dir));
+    bool overdue = false;
+    auto lock = process::ProcessLock::take(file, signals_, [&](bool first) {
+      if (first) {
+        log_.info(fmt::format("an agent serves this node (it holds {}); waiting for it to end",
+                              file.string()));
+      }
+      overdue = deadline_ && clock_.now() > *deadline_;
+      return !overdue;
+    });
+    if (!overdue) return lock;
+    return fail(Code::kTimeout,
+                fmt::format("an agent serves this node: it holds {}", file.string()),
+                "end it first (kubectl delete daemonset, helm uninstall), then run this again");
+  }
+
+  Result<void> stay() {
+    const auto file = cleared_lock(options_.state_dir);
+    ASSIGN_OR_RETURN(const auto cleared,
+                     process::ProcessLock::take(file, signals_, [](bool) { return true; }));
+    while (cleared && wait_(std::chrono::hours(1))) {
+    }
+    return FsRoot().remove(file);
+  }
+
+  const config::CleanupOptions& options_;
+  int signals_;
+  const Log& log_;
+  const CleanupWait wait_;
+  const SystemClock clock_;
+  std::optional<std::chrono::steady_clock::time_point> deadline_;
+};
+
+int check(const std::filesystem::path& state_dir) {
+  const auto file = cleared_lock(state_dir);
+  if (process::ProcessLock::is_held(file)) {
+    fmt::print("cleared\n");
+    return 0;
+  }
+  fmt::print(stderr,
+             "not cleared (yet): nobody holds {}; see the log of 'tranche cleanup --stay'\n",
+             file.string());
+  return 1;
+}
+
+}  // namespace
+
+int run_cleanup(const config::Sources& sources) {
+  const auto options = config::load_cleanup_options(sources);
+  if (!options) {
+    Log().error(options.error());
+    return 1;
+  }
+  if (options->mode == config::CleanupOptions::Mode::kCheck) return check(options->state_dir);
+  const Log log(options->log_level);
+  return process::run_with_signals(log, [&](int signals) {
+    Cleanup cleanup(*options, signals, log);
+    const bool rolls_out = options->mode == config::CleanupOptions::Mode::kRollOut;
+    const auto result = rolls_out ? cleanup.roll_out(sources) : cleanup.clear(sources);
+    if (!result) log.error(result.error());
+    return result ? 0 : 1;
+  });
+}
+
+}  // namespace tranche::agent

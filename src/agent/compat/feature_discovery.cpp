@@ -1,0 +1,171 @@
+#include "agent/compat/feature_discovery.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "agent/config/config_source.h"
+#include "agent/labels/node_feature_writer.h"
+#include "config/agent_options.h"
+#include "host/host_reader.h"
+#include "kube/connect.h"
+#include "labels/feature_file.h"
+#include "labels/labels.h"
+#include "nvml/connection.h"
+#include "nvml/reader.h"
+#include "process/signals.h"
+
+namespace tranche::agent {
+namespace {
+
+class FeatureDiscovery {
+ public:
+  FeatureDiscovery(const config::FeatureDiscoveryOptions& options,
+                   std::map<std::string, std::string> environment, const FileSource& source,
+                   const Log& log)
+      : options_(options), environment_(std::move(environment)), source_(source), log_(log) {}
+
+  // Reads the configuration (again); labels made from then on carry a new timestamp.
+  Result<void> configure() {
+    ASSIGN_OR_RETURN(loaded_, source_.read());
+    for (const auto& warning : loaded_.warnings) log_.warn(warning.message);
+    log_.info(fmt::format("Running with config:\n{}", loaded_.json));
+    TRY(choose_place());
+    reader_.emplace(nvml::Connection::make({.driver_root = options_.container_driver_root,
+                                            .host = FsRoot(options_.host_root),
+                                            .log = &log_}));
+    timestamp_ = std::chrono::duration_cast<std::chrono::seconds>(
+                     std::chrono::system_clock::now().time_since_epoch())
+                     .count();
+    return {};
+  }
+
+  Result<void> write_once() {
+    ASSIGN_OR_RETURN(const auto machine, read_machine());
+    const auto timestamp =
+        gfd().no_timestamp ? std::nullopt : std::optional<std::int64_t>(timestamp_);
+    ASSIGN_OR_RETURN(const auto set,
+                     labels::make_labels(machine, loaded_.config, {.timestamp = timestamp}));
+    if (set.warnings != warned_) {
+      for (const auto& warning : set.warnings) log_.warn(warning);
+      warned_ = set.warnings;
+    }
+    if (node_feature_) return node_feature_->write(set.labels);
+    if (gfd().output_file.empty()) {
+      std::fputs(labels::render(set.labels).c_str(), stdout);
+      std::fflush(stdout);
+      return {};
+    }
+    return file().write(set.labels);
+  }
+
+  void finish() const {
+    if (node_feature_ || !labels::removed_on_exit(gfd())) return;
+    if (const auto removed = file().remove(); !removed) log_.warn(removed.error());
+  }
+
+  const config::GfdFlags& gfd() const { return loaded_.config.flags.gfd; }
+
+ private:
+  const config::Flags& flags() const { return loaded_.config.flags; }
+  labels::FeatureFile file() const { return {FsRoot(), gfd().output_file}; }
+
+  // A NodeFeature object where that is wished for and this is a node of a cluster, else the file.
+  Result<void> choose_place() {
+    node_feature_.reset();
+    if (!flags().use_node_feature_api || options_.node_name.empty()) return {};
+    auto objects = kube::connect(options_.api_server, environment_, "tranche-labels", log_);
+    if (!objects) {
+      auto error = std::move(objects).error();
+      error.hint += "; or write a file with --use-node-feature-api=false";
+      return std::unexpected(std::move(error));
+    }
+    objects_ = *std::move(objects);
+    node_feature_.emplace(*objects_,
+                          NodeFeatureWriter::Options{.ns = options_.kube_namespace,
+                                                     .node_name = options_.node_name,
+                                                     .pod_name = options_.pod_name},
+                          log_);
+    return {};
+  }
+
+  Result<gpu::Machine> read_machine() {
+    auto machine = reader_->read();
+    if (!machine && flags().fail_on_init_error) return machine;
+    if (!machine) {
+      log_.warn(fmt::format("{}; labels without GPUs (failOnInitError is false)",
+                            machine.error().message()));
+      machine = gpu::Machine();
+    }
+    for (const auto& warning : machine->warnings) log_.warn(warning);
+    machine->host = host::read_host(FsRoot(options_.host_root), gfd().machine_type_file);
+    return machine;
+  }
+
+  config::FeatureDiscoveryOptions options_;
+  std::map<std::string, std::string> environment_;
+  FileSource source_;
+  const Log& log_;
+  config::Loaded loaded_;
+  std::unique_ptr<cluster::Objects> objects_;
+  std::optional<NodeFeatureWriter> node_feature_;  // nullopt: the file
+  std::optional<nvml::Reader> reader_;
+  std::int64_t timestamp_ = 0;
+  std::vector<std::string> warned_;
+};
+
+// The next signal within `interval`, 0 when none came; for ever without an interval.
+int next_within(int signals, std::optional<std::chrono::nanoseconds> interval) {
+  pollfd entry{.fd = signals, .events = POLLIN, .revents = 0};
+  int timeout = -1;
+  if (interval) {
+    const auto ms = std::chrono::ceil<std::chrono::milliseconds>(*interval);
+    timeout = static_cast<int>(std::clamp<std::int64_t>(ms.count(), 1, 1'000'000'000));
+  }
+  (void)!::poll(&entry, 1, timeout);
+  return process::next_signal(signals);
+}
+
+Result<void> run(FeatureDiscovery& discovery, int signals, const Log& log) {
+  TRY(discovery.configure());
+  TRY(discovery.write_once());
+  if (discovery.gfd().oneshot) return {};
+  while (true) {
+    const int signal = next_within(signals, discovery.gfd().sleep_interval);
+    if (signal != 0 && signal != SIGHUP) break;
+    if (signal == SIGHUP) {
+      if (const auto result = discovery.configure(); !result) log.error(result.error());
+    }
+    if (const auto result = discovery.write_once(); !result) log.error(result.error());
+  }
+  discovery.finish();
+  return {};
+}
+
+}  // namespace
+
+int run_feature_discovery(const config::Sources& sources) {
+  const auto options = config::load_feature_discovery_options(sources);
+  if (!options) {
+    Log().error(options.error());
+    return 1;
+  }
+  const Log log(options->log_level);
+  return process::run_with_signals(log, [&](int signals) {
+    const FileSource source(sources, options->config_file, options->config_name);
+    FeatureDiscovery discovery(*options, sources.environment, source, log);
+    const auto result = run(discovery, signals, log);
+    if (!result) log.error(source.startup_failure(result.error()));
+    return result ? 0 : 1;
+  });
+}
+
+}  // namespace tranche::agent

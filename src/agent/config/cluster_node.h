@@ -1,0 +1,53 @@
+#pragma once
+// This node as an object of a cluster: the API server, the Node kept up to date, the configuration
+// that its label chooses, and what becomes of it told in its condition and by Events. Wiring, for
+// the programs of a node: the agent and the supervisor of MPS. Built once, from the flags.
+
+#include <memory>
+#include <optional>
+
+#include "agent/config/cluster_source.h"
+#include "agent/node/node_reporter.h"
+#include "agent/node/node_view.h"
+#include "cluster/objects.h"
+#include "config/agent_options.h"
+#include "config/load.h"
+#include "process/change_notifier.h"
+
+namespace tranche::agent {
+
+class ClusterNode {
+ public:
+  // The references outlive it. Errors: no or broken credentials; no node name.
+  static Result<std::unique_ptr<ClusterNode>> open(const config::Sources& sources,
+                                                   const config::AgentOptions& options,
+                                                   const Clock& clock, const Log& log);
+
+  // Notified when the configuration or the Node may say something new.
+  process::ChangeNotifier& notifier() { return notifier_; }
+  cluster::Objects& objects() { return *objects_; }
+  // Watched from the first call on.
+  NodeView& node();
+  // null: the configuration comes from elsewhere, and nobody is told.
+  ClusterSource* source() { return source_ ? &*source_ : nullptr; }
+  void report(const ConfigReport& report) {
+    if (reporter_) reporter_->report(report);
+  }
+  void tell(const NodeNotice& notice) {
+    if (reporter_) reporter_->tell(notice);
+  }
+
+ private:
+  ClusterNode(std::unique_ptr<cluster::Objects> objects, std::string name, const Log& log)
+      : objects_(std::move(objects)), name_(std::move(name)), log_(log) {}
+
+  process::ChangeNotifier notifier_;
+  std::unique_ptr<cluster::Objects> objects_;
+  std::string name_;
+  const Log& log_;
+  std::optional<NodeView> node_;
+  std::optional<ClusterSource> source_;
+  std::optional<NodeReporter> reporter_;
+};
+
+}  // namespace tranche::agent

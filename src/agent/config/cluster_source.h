@@ -1,0 +1,81 @@
+#pragma once
+// The configuration of one node of a cluster: a key of a ConfigMap, or a file of a mounted folder,
+// chosen by a label of the node; both are watched through the API server.
+//
+//     label of the node ──┐
+//     ConfigMap or folder ┴─> choose ─> text ─> load          kept on disk once it is in force
+//
+// Nothing is chosen before both have been read, so that a node never serves the default's
+// configuration for a moment before the label's. Where the API server is away at start, what was in
+// force last serves; with nothing kept, read() fails with kUnavailable until it is there.
+//
+// A ConfigMap may say more than its keys, in annotations that the controller writes for a
+// ClusterPolicy (docs/configuration.md): they win over the flags of the same meaning.
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/config/config_memory.h"
+#include "agent/config/config_source.h"
+#include "agent/node/node_view.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "cluster/config_map.h"
+#include "cluster/watch_cache.h"
+#include "config/agent_options.h"
+
+namespace tranche::agent {
+
+class ClusterSource final : public ConfigSource {
+ public:
+  struct Options {
+    config::NodeConfigOptions choice;
+    std::string folder;  // where choice.map_name is empty
+    std::filesystem::path state_dir;
+    // How long a start waits for an API server that is silent before it uses what was kept.
+    std::chrono::milliseconds patience = std::chrono::seconds(5);
+    cluster::WatchCache::Backoff backoff = {};
+  };
+
+  // `sources`: flags and environment. The references outlive it; `changed` is notified when the
+  // ConfigMap changes (NodeView rings for the label).
+  ClusterSource(config::Sources sources, Options options, cluster::Objects& objects,
+                const NodeView& node, process::ChangeNotifier& changed, const Clock& clock,
+                const Log& log);
+
+  Result<config::Loaded> read() override;
+  std::string origin() const override { return last_.origin; }
+  void accepted() override;
+  Result<config::Loaded> last_good() override;
+  std::vector<std::filesystem::path> watch_paths() const override;
+
+ private:
+  Result<ConfigChoice> choose();
+  Result<ConfigChoice> choose_from_map(const cluster::ConfigMap& map);
+  Result<ConfigChoice> choose_from_folder();
+  Result<void> see_label();
+  Result<cluster::ConfigMap> map();
+  Result<ConfigChoice> remembered(Error why);
+  Result<ConfigChoice> kept();
+  Result<config::Loaded> load(ConfigChoice choice);
+  config::Wish wish(const std::string& label) const;
+  std::string map_text() const;
+  bool waits() const;
+
+  config::Sources sources_;
+  Options options_;
+  const NodeView& node_;
+  const Clock& clock_;
+  const Log& log_;
+  ConfigMemory memory_;
+  FsRoot fs_;
+  std::chrono::steady_clock::time_point started_;
+  ConfigChoice last_;                   // what read() gave last
+  std::optional<ConfigChoice> stored_;  // what is on disk
+  std::optional<std::string> label_;    // the last one seen; a Node that is deleted keeps it
+  std::optional<cluster::WatchCache> maps_;
+};
+
+}  // namespace tranche::agent

@@ -1,0 +1,46 @@
+#include "agent/config/config_memory.h"
+
+#include <gtest/gtest.h>
+
+#include "support/temp_dir.h"
+
+namespace tranche::agent::config_memory_test {
+namespace {
+
+const ConfigChoice kChoice = {.origin = "ConfigMap kube-system/x, key l20",
+                              .text = "version: v1\n# \"quoted\" \xf0\x9f\x98\x80\n",
+                              .name = "kube-system/x:l20",
+                              .mig_strategy = "mixed"};
+
+TEST(ConfigMemory, GivesBackWhatWasKept) {
+  const test::TempDir dir;
+  const ConfigMemory memory(dir.path());
+  const auto nothing = memory.load();
+  ASSERT_TRUE(nothing);
+  EXPECT_EQ(*nothing, std::nullopt);
+  ASSERT_TRUE(memory.store(kChoice));
+  EXPECT_EQ(*memory.load(), kChoice);
+  const ConfigChoice empty = {.origin = "none", .text = std::nullopt, .name = ""};
+  ASSERT_TRUE(memory.store(empty));
+  EXPECT_EQ(*memory.load(), empty);
+}
+
+TEST(ConfigMemory, WhatIsTornOrEditedIsRefused) {
+  const test::TempDir dir;
+  const FsRoot fs;
+  const ConfigMemory memory(dir.path());
+  ASSERT_TRUE(memory.store(kChoice));
+  const auto file = dir.path() / "config.json";
+  const auto text = *fs.read(file);
+  for (const auto& bad : {text.substr(0, text.size() / 2), std::string("[]"), std::string("{}"),
+                          std::string(text).replace(text.find("l20"), 3, "t40")}) {
+    ASSERT_TRUE(fs.write_atomic(file, bad));
+    const auto loaded = memory.load();
+    ASSERT_FALSE(loaded) << bad;
+    EXPECT_EQ(loaded.error().code, Code::kInvalidArgument);
+    EXPECT_NE(loaded.error().what.find(file.string()), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace tranche::agent::config_memory_test

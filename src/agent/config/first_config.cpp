@@ -1,0 +1,68 @@
+#include "agent/config/first_config.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <array>
+
+#include "process/mailbox.h"
+#include "process/signals.h"
+
+namespace tranche::agent {
+namespace {
+
+// How soon a start that waits looks again whether the API server has failed to answer.
+constexpr std::chrono::milliseconds kLook{250};
+
+// Waits for a signal, a notification, or a moment.
+void wait(int signals, int mailbox) {
+  std::array<pollfd, 2> fds{{{.fd = signals, .events = POLLIN, .revents = 0},
+                             {.fd = mailbox, .events = POLLIN, .revents = 0}}};
+  (void)!::poll(fds.data(), fds.size(), static_cast<int>(kLook.count()));
+}
+
+std::optional<config::Loaded> last_good(const FirstConfig& from, const Error& refusal) {
+  if (refusal.code == Code::kAlreadyExists) return std::nullopt;
+  auto kept = from.source.last_good();
+  if (!kept) return std::nullopt;
+  from.log.error(fmt::format("{}; what was in force last stays in force ({})", refusal.message(),
+                             from.source.origin()));
+  return *std::move(kept);
+}
+
+std::optional<config::Loaded> wait_for_config(const FirstConfig& from, int signals,
+                                              process::Mailbox& mailbox) {
+  std::string said;
+  while (true) {
+    auto loaded = from.source.read();
+    if (loaded) return *std::move(loaded);
+    const auto& error = loaded.error();
+    const bool refused = error.code != Code::kUnavailable;
+    if (refused) {
+      from.report({.applied = false, .message = error.message()});
+      if (auto kept = last_good(from, error)) return kept;
+    }
+    if (said != error.what) {
+      from.log.write(
+          refused ? LogLevel::kError : LogLevel::kInfo,
+          fmt::format("{}; no GPU is advertised until there is a configuration", error.message()));
+      said = error.what;
+    }
+    from.status.beat({.ready = false, .text = error.what});
+    wait(signals, mailbox.fd());
+    mailbox.take();
+    if (process::ends_process(process::next_signal(signals))) return std::nullopt;
+  }
+}
+
+}  // namespace
+
+Result<std::optional<config::Loaded>> first_config(const FirstConfig& from, int signals) {
+  ASSIGN_OR_RETURN(const auto mailbox, process::Mailbox::open());
+  from.notifier.listen([&] { mailbox->post([] {}); });
+  auto config = wait_for_config(from, signals, *mailbox);
+  from.notifier.listen({});
+  return config;
+}
+
+}  // namespace tranche::agent

@@ -1,0 +1,56 @@
+#pragma once
+// Keeps the node's feature labels as the offer's twin. In NFD's folder: written when they change,
+// left to another writer who is alive (mode auto), taken away at the agent's end. Or in an object
+// of the API server (label_sink.h), which stays when the agent ends.
+// Used from the agent's loop only.
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "agent/labels/label_sink.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "config/agent_options.h"
+#include "config/config.h"
+#include "gpu/machine.h"
+#include "labels/feature_file.h"
+#include "labels/labels.h"
+
+namespace tranche::agent {
+
+class LabelPublisher {
+ public:
+  // `mode`: off = never; automatic = when NFD's folder exists and no other writer's file there is
+  // fresh; on = whenever the folder exists.
+  // `sink`: the object to write to; null: the file.
+  LabelPublisher(config::LabelsMode mode, LabelSink* sink, const Clock& clock, const Log& log);
+
+  // The configuration took effect now: labels get a new timestamp.
+  void restamp();
+  // Writes the labels of `machine` under `config`, and `ours` beside them, if they differ from what
+  // was written.
+  void update(const gpu::Machine& machine, const config::Config& config,
+              const labels::Labels& ours = {});
+  // At the agent's end.
+  void finish();
+
+ private:
+  void write_file(const labels::LabelSet& set);
+  void warn_of(const labels::LabelSet& set);
+  bool may_write_file();
+  bool may_write(const labels::FeatureFile& file);
+  void say_once(LogLevel level, const std::string& message);
+
+  config::LabelsMode mode_;
+  LabelSink* sink_;
+  const Clock& clock_;
+  const Log& log_;
+  std::int64_t timestamp_ = 0;
+  std::optional<labels::FeatureFile> file_;  // what was written last, and where
+  config::GfdFlags flags_;
+  labels::Labels written_;
+  std::string said_;
+};
+
+}  // namespace tranche::agent

@@ -1,0 +1,104 @@
+#include "agent/limits/finding_reporter.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace tranche::agent {
+FindingReporter::FindingReporter(cluster::Objects& objects, const NodeView& node, PodsOfNode& pods,
+                                 Options options, const Clock& clock, const Log& log)
+    : node_(node),
+      pods_(pods),
+      options_(std::move(options)),
+      clock_(clock),
+      log_(log),
+      writer_(objects, node.name(), "the controller cannot be asked to evict", clock, log),
+      events_(objects, "tranche.dev/agent", node.name(), clock, log) {}
+
+void FindingReporter::follow(EvictPolicy policy) {
+  const std::scoped_lock lock(mutex_);
+  policy_ = std::move(policy);
+}
+
+void FindingReporter::look(const cluster::Call& call) {
+  if (!process::LivenessFile::check(options_.arbiter_dir / process::LivenessFile::kArbiters, clock_,
+                                    "arbiter")) {
+    status_ = {};
+    identity_ = {};
+  } else {
+    read_status();
+  }
+  FindingNotices notices;
+  if (!status_.findings.empty()) {
+    // Without leave to read Pods there are none, and the node's Events are told all the same.
+    const auto pods = pods_.all();
+    if (!pods && !pods_.is_refused()) return;  // soon
+    EvictPolicy policy;
+    if (options_.asks) {
+      const std::scoped_lock lock(mutex_);
+      policy = policy_;
+    }
+    notices = describe_findings(status_, pods.value_or(std::vector<cluster::Pod>()), policy,
+                                node_.name());
+  }
+  events_.tell(notices.standing, call);
+  ask(std::move(notices.evictions), call);
+}
+
+void FindingReporter::read_status() {
+  const auto file = options_.arbiter_dir / "status.json";
+  const auto identity = identify(file);
+  if (identity == identity_) return;
+  const auto text = fs_.read(file, kLongestStatus);
+  auto status = text ? limit::decode_status(*text) : std::unexpected(text.error());
+  identity_ = identity;
+  if (status) {
+    status_ = *std::move(status);
+    complaint_.clear();
+    return;
+  }
+  const auto message = status.error().message();
+  if (message != complaint_) {
+    log_.warn(fmt::format("{}: {}; what the arbiter finds is not told until it can be read",
+                          file.string(), message));
+  }
+  complaint_ = message;
+}
+
+// Writes what differs from what stands in the Node, and again before it is too old.
+void FindingReporter::ask(std::vector<cluster::EvictionRequest> wanted, const cluster::Call& call) {
+  if (wanted.size() > cluster::EvictionRequests::kMost) {
+    wanted.resize(cluster::EvictionRequests::kMost);
+  }
+  const auto now = clock_.now();
+  const auto node = node_.node();
+  if (!node) return;
+  const bool stands = node->annotations.contains(cluster::kEvictRequestsAnnotation) ||
+                      node->labels.contains(cluster::kEvictRequestsLabel);
+  const bool fresh = asked_ && asked_for_ == wanted && stands &&
+                     now - *asked_ < cluster::EvictionRequests::kRefresh;
+  if (wanted.empty() ? !stands : fresh) return;
+  if (!write(wanted, call)) return;
+  for (const auto& one : wanted) {
+    if (std::ranges::find(asked_for_, one) != asked_for_.end()) continue;
+    log_.info(fmt::format("asking the controller to evict {}/{}: {} on {}", one.ns, one.name,
+                          to_string(one.reason), one.device));
+  }
+  asked_ = now;
+  asked_for_ = std::move(wanted);
+}
+
+bool FindingReporter::write(const std::vector<cluster::EvictionRequest>& wanted,
+                            const cluster::Call& call) {
+  std::optional<std::string> label;
+  std::optional<std::string> annotation;
+  if (!wanted.empty()) {
+    label = cluster::kEvictRequestsLabelValue;
+    annotation = cluster::encode({.written_at = clock_.wall_now(), .pods = wanted});
+  }
+  return writer_.write({.labels = {{cluster::kEvictRequestsLabel, label}},
+                        .annotations = {{cluster::kEvictRequestsAnnotation, annotation}}},
+                       call);
+}
+
+}  // namespace tranche::agent

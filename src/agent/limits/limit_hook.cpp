@@ -1,0 +1,74 @@
+#include "agent/limits/limit_hook.h"
+
+#include <fmt/format.h>
+
+#include "cdi/limit_hook.h"
+
+namespace tranche::agent {
+namespace {
+
+constexpr std::string_view kProgram = "tranche-limit-hook";
+constexpr std::size_t kLargestHook = std::size_t{64} << 20U;
+
+// A program that runs is replaced, never written to.
+Result<void> put(const FsRoot& fs, const std::filesystem::path& path, const std::string& content,
+                 unsigned mode) {
+  if (const auto now = fs.read(path, kLargestHook); now && *now == content) return {};
+  TRY(fs.make_directories(path.parent_path()));
+  return fs.write_atomic(path, content, mode, true);
+}
+
+}  // namespace
+
+Result<void> LimitHook::install() {
+  const auto program = options_.state_dir / "hook" / kProgram;
+  if (installed_.empty() || !fs_.exists(program)) {
+    auto content = fs_.read(options_.source, kLargestHook);
+    if (content && content->empty()) {
+      content =
+          fail(Code::kFailedPrecondition, fmt::format("{} is empty", options_.source.string()));
+    }
+    if (!content) {
+      auto error = std::move(content).error();
+      if (error.hint.empty()) {
+        error.hint = "install tranche-limit-hook beside libtranche-limit.so, or remove runtimeHook";
+      }
+      return std::unexpected(std::move(error));
+    }
+    TRY(put(fs_, program, *content, 0755));
+    installed_ = *std::move(content);
+  }
+  const auto spec = cdi::limit_hook_spec(program, options_.state_dir / "tenants");
+  auto written = put(fs_, options_.cdi_root / spec.name, spec.json, 0644);
+  if (written) return {};
+  auto error = std::move(written).error();
+  error.hint =
+      "mount the node's folder of CDI specifications, writable, at --cdi-root "
+      "(limits.runtimeHook=true in the chart's values)";
+  return std::unexpected(std::move(error));
+}
+
+Result<std::vector<std::string>> LimitHook::remove() {
+  std::vector<std::string> removed;
+  installed_.clear();
+  // First what names the other.
+  const auto spec = options_.cdi_root / cdi::kHookSpecFile;
+  if (fs_.exists(spec)) {
+    TRY(fs_.remove(spec));
+    removed.push_back(spec);
+  }
+  const auto folder = options_.state_dir / "hook";
+  if (fs_.is_directory(folder)) {
+    std::error_code error;
+    std::filesystem::remove_all(folder, error);
+    if (error) return std::unexpected(errno_error(error.value(), "remove " + folder.string()));
+    removed.push_back(folder);
+  }
+  return removed;
+}
+
+std::filesystem::path hook_beside(const std::filesystem::path& library) {
+  return library.parent_path() / kProgram;
+}
+
+}  // namespace tranche::agent

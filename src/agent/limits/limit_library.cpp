@@ -1,0 +1,68 @@
+#include "agent/limits/limit_library.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/checksum.h"
+#include "offer/grant.h"
+
+namespace tranche::agent {
+namespace {
+
+constexpr std::string_view kLibrary = "libtranche-limit.so";
+constexpr std::string_view kPreload = "ld.so.preload";
+constexpr std::size_t kLargestLibrary = std::size_t{64} << 20U;
+
+std::string preload_text() { return fmt::format("{}\n", offer::kLibraryMount); }
+
+// A file that containers have mounted is never written to, only replaced, and only when it differs.
+Result<void> put_file(const FsRoot& fs, const std::filesystem::path& path,
+                      const std::string& content, unsigned mode) {
+  if (const auto now = fs.read(path, kLargestLibrary); now && *now == content) return {};
+  return fs.write_atomic(path, content, mode, true);
+}
+
+}  // namespace
+
+Result<LimitLibrary::Installed> LimitLibrary::install() {
+  if (installed_ && fs_.exists(installed_->library) && fs_.exists(installed_->preload)) {
+    return *installed_;
+  }
+  auto content = fs_.read(source_, kLargestLibrary);
+  if (!content) return std::unexpected(std::move(content).error());
+  if (content->empty()) {
+    return fail(Code::kFailedPrecondition, fmt::format("{} is empty", source_.string()));
+  }
+  const auto name = fmt::format("{:016x}", checksum(preload_text() + *content));
+  const auto folder = dir_ / name;
+  TRY(fs_.make_directories(folder));
+  TRY(put_file(fs_, folder / kLibrary, *content, 0755));
+  TRY(put_file(fs_, folder / kPreload, preload_text(), 0644));
+  installed_ = {.library = (folder / kLibrary).string(), .preload = (folder / kPreload).string()};
+  return *installed_;
+}
+
+std::vector<std::string> LimitLibrary::sweep(const std::set<std::string>& mounted) const {
+  std::vector<std::string> removed;
+  const auto names = fs_.list(dir_);
+  if (!names) return removed;
+  for (const auto& name : *names) {
+    const auto prefix = (dir_ / name).string() + "/";
+    const bool current = installed_ && installed_->library.starts_with(prefix);
+    const auto used = mounted.lower_bound(prefix);
+    if (current || (used != mounted.end() && used->starts_with(prefix))) continue;
+    std::error_code failed;  // tried again at the next sweep
+    std::filesystem::remove_all(dir_ / name, failed);
+    if (!failed) removed.push_back(name);
+  }
+  return removed;
+}
+
+std::filesystem::path library_beside_program() {
+  std::error_code unknown;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", unknown);
+  return program.parent_path().parent_path() / "lib" / kLibrary;
+}
+
+}  // namespace tranche::agent

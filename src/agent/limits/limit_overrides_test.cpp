@@ -1,0 +1,379 @@
+#include "agent/limits/limit_overrides.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/file_identity.h"
+#include "support/fake_clock.h"
+#include "support/fake_objects.h"
+#include "support/log_recorder.h"
+#include "support/temp_dir.h"
+#include "support/wait.h"
+
+namespace tranche::agent::limit_overrides_test {
+namespace {
+
+using cluster::LimitOutcome;
+using cluster::LimitSetting;
+using nlohmann::json;
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+
+class FakePodResources final : public cluster::PodResources {
+ public:
+  Result<std::vector<cluster::HeldDevices>> list() override {
+    ++asked;
+    if (away) return fail(Code::kUnavailable, "kubelet is away");
+    return held;
+  }
+  std::vector<cluster::HeldDevices> held;
+  bool away = false;
+  int asked = 0;
+};
+
+// A GPU of 1000 MiB in four; Pod shop/p, container main, holds the first, which another Pod had
+// just before: that one's grant is kept a while.
+class SettingFollowerTest : public testing::Test {
+ protected:
+  SettingFollowerTest() {
+    EXPECT_TRUE(FsRoot().write_atomic(dir_.path() / "library.so", "library"));
+    grants_ = GrantStore::open(dir_.path() / "s/grants", clock_, log_.log()).value();
+    manager_.emplace(TenantManager::Options{.library = dir_.path() / "library.so",
+                                            .state_dir = dir_.path() / "s"},
+                     *grants_, log_.log());
+    offer::ResourceOffer resource;
+    resource.name = resource.base = {"nvidia.com/gpu"};
+    resource.devices = {{.uuid = "GPU-a", .memory = Bytes::from_mib(1000)}};
+    for (int i = 0; i < 4; ++i) resource.tranches.push_back({offer::replica_id("GPU-a", i), 0});
+    resource.limits = offer::OfferLimits{{.enforcement = config::Enforcement::kStrict}, {4}};
+    const std::vector<std::string> ids = {"GPU-a::0"};
+    const auto mounts = manager_->prepare().value();
+    for (const auto* const tenant : {"before", "t1"}) {
+      const auto grant = offer::make_grant(resource, {.limits = mounts}, ids, tenant).value();
+      EXPECT_TRUE(manager_->store(grant, offer::limits_for(resource, ids)));
+    }
+    resource_ = resource;
+    manager_->follow({.resources = {resource}});
+    kubelet_.held = {{"shop", "p", "main", "nvidia.com/gpu", ids}};
+
+    uid_ = objects_
+               .put(cluster::kPod,
+                    R"({"metadata":{"name":"p","namespace":"shop"},"spec":{"nodeName":"n1"}})")
+               .uid;
+    order("");
+    node_.emplace(objects_, "n1", notifier_, log_.log(), kQuick);
+    EXPECT_TRUE(test::eventually([&] { return node_->synced(); }));
+    pods_.emplace(objects_, "n1", log_.log(), kQuick);
+    follower_.emplace(objects_, *node_, *pods_, clock_, log_.log());
+  }
+
+  LimitSetting setting(std::string memory) const {
+    return {.ns = "shop",
+            .pod = "p",
+            .uid = uid_,
+            .container = "main",
+            .resource = "nvidia.com/gpu",
+            .memory = std::move(memory),
+            .compute = {},
+            .priority = {}};
+  }
+  // As the operator gives it; the answer stays.
+  void order(const std::string& text) {
+    auto node =
+        json::parse(objects_.text(cluster::kNode, {.ns = "", .name = "n1"}), nullptr, false);
+    if (!node.is_object()) node = {{"metadata", {{"name", "n1"}}}};
+    if (text.empty()) {
+      if (node["metadata"].contains("annotations")) {
+        node["metadata"]["annotations"].erase(cluster::kLimitSettingsAnnotation);
+      }
+    } else {
+      node["metadata"]["annotations"][cluster::kLimitSettingsAnnotation] = text;
+    }
+    objects_.put(cluster::kNode, node.dump());
+  }
+  // From now on its class goes by its Pod's PriorityClass.
+  void map_classes() {
+    auto& rules = resource_.limits->rules;
+    rules.policy = config::SharePolicy::kPriority;
+    rules.priority_classes = {{"serving", config::PriorityClass::kLatencyCritical}};
+    manager_->follow({.resources = {resource_}});
+  }
+  limit::Class priority() const {
+    return limit::decode(FsRoot().read(dir_.path() / "s/tenants/t1.json").value()).value().priority;
+  }
+  void put_pod(const char* priority_class, const char* annotations = "{}") {
+    const json pod = {
+        {"metadata",
+         {{"name", "p"}, {"namespace", "shop"}, {"annotations", json::parse(annotations)}}},
+        {"spec", {{"nodeName", "n1"}, {"priorityClassName", priority_class}}}};
+    ASSERT_EQ(objects_.put(cluster::kPod, pod.dump()).uid, uid_);
+  }
+  bool becomes(limit::Class wanted) {
+    return look_until([&] {
+      clock_.advance(LimitOverrides::kAskAgain);
+      return priority() == wanted;
+    });
+  }
+  // By whoever owns the Pod.
+  void annotate(const std::string& memory) {
+    const json pod = {
+        {"metadata",
+         {{"name", "p"}, {"namespace", "shop"}, {"annotations", {{kMemoryAnnotation, memory}}}}},
+        {"spec", {{"nodeName", "n1"}}}};
+    ASSERT_EQ(objects_.put(cluster::kPod, pod.dump()).uid, uid_);
+  }
+  std::optional<LimitOutcome> answered(std::size_t which = 0) {
+    const auto node = node_->node();
+    if (!node || !node->annotations.contains(cluster::kLimitStatusAnnotation)) return std::nullopt;
+    const auto all =
+        cluster::decode_limit_outcomes(node->annotations.at(cluster::kLimitStatusAnnotation));
+    return all.value().at(which);
+  }
+  bool look_until(const std::function<bool()>& done) {
+    return test::eventually([&] {
+      follower_->look(kubelet_, *manager_, {});
+      return done();
+    });
+  }
+  bool is(LimitOutcome::State state, const std::string& memory) {
+    return look_until([&] {
+      const auto answer = answered();
+      return answer && answer->state == state && answer->setting.memory == memory;
+    });
+  }
+  std::filesystem::path tenant_file() const { return dir_.path() / "s/tenants/t1.json"; }
+  std::uint64_t mib() const {
+    const auto text = FsRoot().read(tenant_file());
+    return limit::decode(text.value()).value().devices.at(0).memory_bytes.value_or(0) >> 20U;
+  }
+  std::vector<std::string> events() {
+    std::vector<std::string> notes;
+    const auto list = objects_.list(cluster::kEvent, {.ns = "shop"});
+    for (const auto& item : list->items) notes.push_back(json::parse(item.json)["note"]);
+    return notes;
+  }
+
+  static constexpr cluster::WatchCache::Backoff kQuick{milliseconds(1), milliseconds(4)};
+  test::TempDir dir_;
+  test::FakeObjects objects_;
+  test::FakeClock clock_;
+  test::LogRecorder log_;
+  process::ChangeNotifier notifier_;
+  FakePodResources kubelet_;
+  std::string uid_;
+  offer::ResourceOffer resource_;
+  std::unique_ptr<GrantStore> grants_;
+  std::optional<TenantManager> manager_;
+  std::optional<NodeView> node_;
+  std::optional<PodsOfNode> pods_;
+  std::optional<LimitOverrides> follower_;
+};
+
+TEST_F(SettingFollowerTest, NothingSetNobodyIsAsked) {
+  follower_->look(kubelet_, *manager_, {});
+  EXPECT_EQ(kubelet_.asked, 0);
+  EXPECT_EQ(mib(), 250U);
+  EXPECT_FALSE(answered());
+}
+
+TEST_F(SettingFollowerTest, ASettingHoldsAndIsAnswered) {
+  order(cluster::encode(std::vector{setting("100Mi")}));
+  ASSERT_TRUE(is(LimitOutcome::State::kHolds, "100Mi"));
+  EXPECT_EQ(mib(), 100U);
+  EXPECT_EQ(answered()->devices.at(0).memory_bytes, 100ULL << 20U);
+  EXPECT_EQ(answered()->devices.at(0).permille, 250U);
+  order("");
+  ASSERT_TRUE(look_until([&] { return !answered().has_value(); }));
+  EXPECT_EQ(mib(), 250U);
+}
+
+TEST_F(SettingFollowerTest, ARefusalIsAnsweredAndToldOnce) {
+  order(cluster::encode(std::vector{setting("600Mi")}));
+  ASSERT_TRUE(is(LimitOutcome::State::kRefused, "600Mi"));
+  EXPECT_THAT(answered()->message, HasSubstr("600 MiB cannot be kept"));
+  EXPECT_EQ(mib(), 250U);
+  follower_->look(kubelet_, *manager_, {});
+  ASSERT_EQ(events().size(), 1U);
+  EXPECT_THAT(events()[0], HasSubstr("container main, nvidia.com/gpu: memory: 600 MiB"));
+  order(cluster::encode(std::vector{setting("lots")}));
+  ASSERT_TRUE(is(LimitOutcome::State::kRefused, "lots"));
+  EXPECT_EQ(events().size(), 2U);
+}
+
+// As `tranche limit set` orders: the one that holds stays behind the new one until that is
+// answered.
+TEST_F(SettingFollowerTest, WhatIsRefusedLeavesWhatHoldsUntouched) {
+  order(cluster::encode(std::vector{setting("100Mi")}));
+  ASSERT_TRUE(is(LimitOutcome::State::kHolds, "100Mi"));
+  const auto written = identify(tenant_file());
+  for (const auto* const refused : {"600Mi", "lots"}) {
+    order(cluster::encode(std::vector{setting(refused), setting("100Mi")}));
+    ASSERT_TRUE(is(LimitOutcome::State::kRefused, refused));
+    EXPECT_EQ(identify(tenant_file()), written) << "limits/v1 is not written in between";
+    order(cluster::encode(std::vector{setting("100Mi")}));
+    ASSERT_TRUE(is(LimitOutcome::State::kHolds, "100Mi"));
+    EXPECT_EQ(identify(tenant_file()), written);
+  }
+  order(cluster::encode(std::vector{setting("200Mi"), setting("100Mi")}));
+  ASSERT_TRUE(is(LimitOutcome::State::kHolds, "200Mi"));
+  EXPECT_EQ(mib(), 200U);
+  EXPECT_EQ(answered(1)->state, LimitOutcome::State::kWaiting);
+  EXPECT_EQ(answered(1)->message, "a newer setting of the container holds");
+  EXPECT_NE(identify(tenant_file()), written) << "a write is seen";
+}
+
+TEST_F(SettingFollowerTest, WhatIsRefusedLeavesThePodsAnnotationInForce) {
+  annotate("100Mi");
+  ASSERT_TRUE(look_until([&] {
+    clock_.advance(LimitOverrides::kAskAgain);
+    return mib() == 100;
+  }));
+  const auto written = identify(tenant_file());
+  order(cluster::encode(std::vector{setting("600Mi")}));
+  ASSERT_TRUE(is(LimitOutcome::State::kRefused, "600Mi"));
+  EXPECT_EQ(identify(tenant_file()), written);
+}
+
+// The command may be killed before it takes back what is refused.
+TEST_F(SettingFollowerTest, TheNextAgentLeavesWhatHoldsBehindARefusal) {
+  order(cluster::encode(std::vector{setting("600Mi"), setting("100Mi")}));
+  ASSERT_TRUE(is(LimitOutcome::State::kRefused, "600Mi"));
+  const auto written = identify(tenant_file());
+  manager_.emplace(
+      TenantManager::Options{.library = dir_.path() / "library.so", .state_dir = dir_.path() / "s"},
+      *grants_, log_.log());
+  manager_->follow({.resources = {resource_}});
+  follower_.emplace(objects_, *node_, *pods_, clock_, log_.log());
+  ASSERT_TRUE(look_until([&] { return kubelet_.asked > 1; }));
+  EXPECT_EQ(identify(tenant_file()), written);
+  EXPECT_EQ(mib(), 100U);
+}
+
+TEST_F(SettingFollowerTest, APodsAnnotationLowersUntilTheOperatorSetsSomething) {
+  annotate("100Mi");
+  ASSERT_TRUE(look_until([&] {
+    clock_.advance(LimitOverrides::kAskAgain);
+    return mib() == 100;
+  }));
+  EXPECT_FALSE(answered()) << "the operator set nothing";
+  EXPECT_TRUE(events().empty());
+  order(cluster::encode(std::vector{setting("200Mi")}));
+  ASSERT_TRUE(is(LimitOutcome::State::kHolds, "200Mi"));
+  EXPECT_EQ(mib(), 200U);
+  order("");
+  ASSERT_TRUE(look_until([&] { return mib() == 100; }));
+}
+
+TEST_F(SettingFollowerTest, APodsAnnotationThatRaisesOrIsWrongIsTold) {
+  for (const auto& [value, why] :
+       {std::pair{"300Mi", "300 MiB is more than the 250 MiB of the configuration"},
+        std::pair{"lots", "'lots' is no amount of memory"}}) {
+    annotate(value);
+    ASSERT_TRUE(look_until([&] {
+      clock_.advance(LimitOverrides::kAskAgain);
+      return std::ranges::any_of(events(), [&](const auto& note) { return note.contains(why); });
+    })) << value;
+    EXPECT_EQ(mib(), 250U);
+  }
+  EXPECT_EQ(events().size(), 2U);
+}
+
+TEST_F(SettingFollowerTest, ClassesGoByThePodsPriorityClass) {
+  put_pod("serving");
+  follower_->look(kubelet_, *manager_, {});
+  EXPECT_EQ(kubelet_.asked, 0) << "no configuration asks for it";
+  map_classes();
+  EXPECT_TRUE(becomes(limit::Class::kLatencyCritical));
+  put_pod("serving", R"({"tranche.dev/class":"best-effort"})");
+  EXPECT_TRUE(becomes(limit::Class::kBestEffort)) << "its owner may lower it";
+  put_pod("serving");
+  EXPECT_TRUE(becomes(limit::Class::kLatencyCritical));
+  put_pod("other");
+  EXPECT_TRUE(becomes(limit::Class::kNormal));
+}
+
+TEST_F(SettingFollowerTest, TheNextAgentKeepsAClassUntilItKnowsThePods) {
+  map_classes();
+  put_pod("serving");
+  ASSERT_TRUE(becomes(limit::Class::kLatencyCritical));
+  manager_.emplace(
+      TenantManager::Options{.library = dir_.path() / "library.so", .state_dir = dir_.path() / "s"},
+      *grants_, log_.log());
+  manager_->follow({.resources = {resource_}});
+  EXPECT_EQ(priority(), limit::Class::kLatencyCritical);
+  kubelet_.held.clear();
+  EXPECT_TRUE(becomes(limit::Class::kNormal));
+}
+
+TEST_F(SettingFollowerTest, AnotherPodOfTheNameIsNotMeant) {
+  auto other = setting("100Mi");
+  other.uid = "00000000-0000-0000-0000-00000000dead";
+  order(cluster::encode(std::vector{other}));
+  ASSERT_TRUE(is(LimitOutcome::State::kWaiting, "100Mi"));
+  EXPECT_EQ(mib(), 250U);
+}
+
+TEST_F(SettingFollowerTest, AContainerThatComesLaterGetsItsSetting) {
+  const auto held = std::exchange(kubelet_.held, {});
+  order(cluster::encode(std::vector{setting("100Mi")}));
+  ASSERT_TRUE(is(LimitOutcome::State::kWaiting, "100Mi"));
+  const int asked = kubelet_.asked;
+  follower_->look(kubelet_, *manager_, {});
+  EXPECT_EQ(kubelet_.asked, asked) << "not at every look";
+  kubelet_.held = held;
+  clock_.advance(LimitOverrides::kAskAgain);
+  ASSERT_TRUE(is(LimitOutcome::State::kHolds, "100Mi"));
+  EXPECT_EQ(mib(), 100U);
+}
+
+TEST_F(SettingFollowerTest, KubeletThatIsAwayUndoesNothing) {
+  order(cluster::encode(std::vector{setting("100Mi")}));
+  ASSERT_TRUE(is(LimitOutcome::State::kHolds, "100Mi"));
+  kubelet_.away = true;
+  clock_.advance(LimitOverrides::kAskAgain);
+  follower_->look(kubelet_, *manager_, {});
+  EXPECT_EQ(mib(), 100U);
+  EXPECT_EQ(answered()->state, LimitOutcome::State::kHolds);
+}
+
+// An agent that begins while the API server answers only half: what holds is not undone.
+TEST_F(SettingFollowerTest, PodsThatCannotBeReadUndoNothing) {
+  order(cluster::encode(std::vector{setting("100Mi")}));
+  ASSERT_TRUE(is(LimitOutcome::State::kHolds, "100Mi"));
+  objects_.refuse("list", cluster::kPod, {Code::kUnavailable, "overloaded", ""});
+  pods_.emplace(objects_, "n1", log_.log(), kQuick);
+  follower_.emplace(objects_, *node_, *pods_, clock_, log_.log());
+  ASSERT_TRUE(look_until([&] { return pods_->is_refused(); }));
+  follower_->look(kubelet_, *manager_, {});
+  EXPECT_EQ(mib(), 100U);
+  objects_.recover();
+  ASSERT_TRUE(test::eventually([&] { return pods_->all().has_value(); }));
+  ASSERT_TRUE(is(LimitOutcome::State::kHolds, "100Mi"));
+}
+
+TEST_F(SettingFollowerTest, AnOrderThatCannotBeReadChangesNothing) {
+  order(cluster::encode(std::vector{setting("100Mi")}));
+  ASSERT_TRUE(is(LimitOutcome::State::kHolds, "100Mi"));
+  order("{");
+  ASSERT_TRUE(
+      look_until([&] { return log_.count("annotation tranche.dev/limits of Node n1") > 0; }));
+  follower_->look(kubelet_, *manager_, {});
+  EXPECT_EQ(log_.count("annotation tranche.dev/limits of Node n1"), 1);
+  EXPECT_EQ(mib(), 100U);
+}
+
+TEST_F(SettingFollowerTest, AnAnswerThatIsRefusedIsLoggedOnceAndTriedAgain) {
+  objects_.refuse("patch", cluster::kNode, {Code::kPermission, "forbidden", ""}, 1);
+  order(cluster::encode(std::vector{setting("100Mi")}));
+  ASSERT_TRUE(look_until([&] { return mib() == 100; }));
+  EXPECT_EQ(log_.count("cannot be told"), 1);
+  EXPECT_FALSE(answered());
+  clock_.advance(std::chrono::seconds(30));
+  ASSERT_TRUE(is(LimitOutcome::State::kHolds, "100Mi"));
+}
+
+}  // namespace
+}  // namespace tranche::agent::limit_overrides_test

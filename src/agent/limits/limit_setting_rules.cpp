@@ -1,0 +1,199 @@
+#include "agent/limits/limit_setting_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace tranche::agent {
+namespace {
+
+using cluster::LimitSetting;
+
+constexpr std::uint32_t kAll = 1000;
+
+struct Values {
+  std::optional<config::MemoryLimit> memory;
+  std::optional<config::ComputeLimit> compute;
+  std::optional<limit::Class> priority;
+};
+
+std::unexpected<Error> refuse_setting(std::string_view what, std::string_view remedy) {
+  return fail(Code::kInvalidArgument, std::string(what), std::string(remedy));
+}
+
+Result<Values> read(const LimitSetting& setting) {
+  Values values;
+  if (!setting.memory.empty()) {
+    ASSIGN_OR_RETURN(values.memory, config::parse_memory_limit(setting.memory));
+    if (std::holds_alternative<config::EqualPart>(*values.memory)) {
+      return refuse_setting("memory: equal is what the configuration promises",
+                            "write a quantity, a percentage of the device, or none");
+    }
+  }
+  if (!setting.compute.empty()) {
+    ASSIGN_OR_RETURN(values.compute, config::parse_compute_limit(setting.compute));
+    if (std::holds_alternative<config::EqualPart>(*values.compute)) {
+      return refuse_setting("compute: equal is what the configuration promises",
+                            "write a percentage of the device's time, or none");
+    }
+  }
+  if (!setting.priority.empty()) {
+    values.priority = limit::class_from(setting.priority);
+    if (!values.priority) {
+      return refuse_setting(fmt::format("class: '{}' is none", setting.priority),
+                            "write latency-critical, normal or best-effort");
+    }
+  }
+  return values;
+}
+
+// nullopt: no limit, also where it is all of the device.
+Result<std::optional<std::uint64_t>> memory_of(const config::MemoryLimit& wanted,
+                                               const offer::Device& device) {
+  using Part = std::optional<std::uint64_t>;
+  if (const auto* bytes = std::get_if<Bytes>(&wanted)) {
+    const bool all = device.memory.value > 0 && bytes->value >= device.memory.value;
+    return all ? Part() : Part(bytes->value);
+  }
+  const auto* percent = std::get_if<config::Percent>(&wanted);
+  if (percent == nullptr || percent->permille >= static_cast<int>(kAll)) return Part();
+  if (device.memory.value == 0) {
+    return fail(Code::kFailedPrecondition,
+                fmt::format("the driver does not tell how much memory {} has", device.uuid),
+                "write a quantity or none");
+  }
+  const auto part = Bytes::from_mib(
+      (device.memory.value * static_cast<std::uint64_t>(percent->permille) / kAll) >> 20U);
+  return Part(part.value);
+}
+
+void set_compute(const config::ComputeLimit& wanted, limit::DeviceLimits& limits) {
+  const auto* percent = std::get_if<config::Percent>(&wanted);
+  limits.permille.reset();
+  if (percent == nullptr) return;  // no cap; the weight stays
+  limits.weight = static_cast<std::uint32_t>(percent->permille);
+  if (limits.weight < kAll) limits.permille = limits.weight;
+}
+
+std::string mib(const std::optional<std::uint64_t>& bytes) {
+  return bytes ? fmt::format("{} MiB", *bytes >> 20U) : "no limit";
+}
+
+std::string percent(const std::optional<std::uint32_t>& permille) {
+  return permille ? fmt::format("{:g}%", *permille / 10.0) : "no cap";
+}
+
+// Of whoever may not raise.
+Result<void> check_lowers(const limit::DeviceLimits& before, const limit::DeviceLimits& after) {
+  constexpr auto kAnnotationRemedy = "ask the operator: tranche limit set";
+  if (before.memory_bytes && (!after.memory_bytes || *after.memory_bytes > *before.memory_bytes)) {
+    return fail(Code::kPermission,
+                fmt::format("memory: {} is more than the {} of the configuration, and a Pod's "
+                            "annotation only lowers",
+                            mib(after.memory_bytes), mib(before.memory_bytes)),
+                kAnnotationRemedy);
+  }
+  if (before.permille ? !after.permille || *after.permille > *before.permille
+                      : after.weight > before.weight) {
+    return fail(Code::kPermission,
+                fmt::format("compute: {} is more than the {} of the configuration, and a Pod's "
+                            "annotation only lowers",
+                            percent(after.permille), percent(before.permille)),
+                kAnnotationRemedy);
+  }
+  return {};
+}
+
+Result<void> check_memory(const limit::DeviceLimits& before, const limit::DeviceLimits& after,
+                          const offer::Device& device, const PromisedElsewhere& elsewhere) {
+  const bool lowers =
+      !before.memory_bytes || (after.memory_bytes && *after.memory_bytes <= *before.memory_bytes);
+  if (lowers || device.memory.value == 0) return {};
+  const auto wanted = after.memory_bytes.value_or(device.memory.value);
+  if (wanted <= device.memory.value && elsewhere.memory_bytes <= device.memory.value - wanted) {
+    return {};
+  }
+  return fail(
+      Code::kFailedPrecondition,
+      fmt::format(
+          "memory: {} MiB cannot be kept: {} has {} MiB, and {} MiB of them are promised to "
+          "others or on offer",
+          wanted >> 20U, device.uuid, device.memory.mib(), elsewhere.memory_bytes >> 20U),
+      "lower others first, or set oversubscribe: true in the configuration");
+}
+
+Result<void> check_compute(const limit::DeviceLimits& before, const limit::DeviceLimits& after,
+                           const PromisedElsewhere& elsewhere) {
+  // Without a cap nothing is promised beyond the weight.
+  if (!after.permille || !before.permille || *after.permille <= *before.permille) return {};
+  if (*after.permille + elsewhere.permille <= kAll) return {};
+  return fail(Code::kFailedPrecondition,
+              fmt::format("compute: {:g}% cannot be kept: {:g}% of the time of {} are promised to "
+                          "others or on offer",
+                          *after.permille / 10.0, elsewhere.permille / 10.0, after.uuid),
+              "lower others first, or set oversubscribe: true in the configuration");
+}
+
+}  // namespace
+
+Result<void> check_values(const LimitSetting& setting) {
+  TRY(read(setting));
+  return {};
+}
+
+Result<limit::TenantLimits> with_setting(const limit::TenantLimits& promised,
+                                         const LimitSetting& setting,
+                                         const offer::ResourceOffer& resource,
+                                         const std::map<std::string, PromisedElsewhere>& elsewhere,
+                                         Raising raising) {
+  ASSIGN_OR_RETURN(const auto values, read(setting));
+  if (!resource.limits) {
+    return fail(Code::kFailedPrecondition,
+                fmt::format("{} has no limits on this node", resource.name.value),
+                "write tranche.limits for it in the configuration");
+  }
+  const auto& rules = resource.limits->rules;
+  if (values.priority && rules.policy != config::SharePolicy::kPriority) {
+    return refuse_setting(
+        "class: classes count with policy priority only, and this resource's is timeSlice",
+        "set policy: priority in the configuration");
+  }
+  auto limits = promised;
+  limits.set_by_operator = raising == Raising::kAllowed;
+  // From the most to the least urgent.
+  if (raising == Raising::kRefused && values.priority && *values.priority < limits.priority) {
+    return fail(Code::kPermission,
+                fmt::format("class: {} goes before {}, the configuration's, and a Pod's annotation "
+                            "only lowers",
+                            to_string(*values.priority), to_string(limits.priority)),
+                "ask the operator: tranche limit set");
+  }
+  if (values.priority) limits.priority = *values.priority;
+  for (auto& part : limits.devices) {
+    const auto device = std::ranges::find(resource.devices, part.uuid, &offer::Device::uuid);
+    if (device == resource.devices.end()) {
+      return fail(Code::kFailedPrecondition, fmt::format("{} is not offered any more", part.uuid),
+                  "start the Pod anew");
+    }
+    const auto before = part;
+    if (values.memory) {
+      ASSIGN_OR_RETURN(part.memory_bytes, memory_of(*values.memory, *device));
+      // What is promised as far as it could borrow leaves nothing to borrow.
+      if (part.borrowing &&
+          (!part.memory_bytes || *part.memory_bytes >= part.borrowing->hard_bytes)) {
+        part.borrowing.reset();
+      }
+    }
+    if (values.compute) set_compute(*values.compute, part);
+    if (raising == Raising::kRefused) TRY(check_lowers(before, part));
+    if (rules.oversubscribe || !rules.holds()) continue;
+    const auto found = elsewhere.find(part.uuid);
+    const auto others = found == elsewhere.end() ? PromisedElsewhere() : found->second;
+    TRY(check_memory(before, part, *device, others));
+    TRY(check_compute(before, part, others));
+  }
+  return limits;
+}
+
+}  // namespace tranche::agent

@@ -1,0 +1,154 @@
+#include "agent/limits/limit_setting_rules.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tranche::agent::limit_setting_rules_test {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr auto kMib = std::uint64_t{1} << 20U;
+
+offer::ResourceOffer resource(config::SharePolicy policy = config::SharePolicy::kTimeSlice,
+                              Bytes memory = Bytes::from_mib(1000)) {
+  offer::ResourceOffer resource;
+  resource.name = {"nvidia.com/gpu"};
+  resource.devices = {{.uuid = "GPU-a", .memory = memory}};
+  resource.limits =
+      offer::OfferLimits{{.enforcement = config::Enforcement::kStrict, .policy = policy}, {4}};
+  return resource;
+}
+
+limit::TenantLimits promised() {
+  return {
+      .id = "t",
+      .resource = "nvidia.com/gpu",
+      .enforcement = limit::wire::Enforcement::kStrict,
+      .devices = {{.uuid = "GPU-a", .memory_bytes = 250 * kMib, .weight = 250, .permille = 250}}};
+}
+
+cluster::LimitSetting setting(std::string memory, std::string compute = "",
+                              std::string priority = "") {
+  return {.resource = "nvidia.com/gpu",
+          .memory = std::move(memory),
+          .compute = std::move(compute),
+          .priority = std::move(priority)};
+}
+
+limit::DeviceLimits set(const cluster::LimitSetting& wanted, const PromisedElsewhere& others = {}) {
+  const auto limits = with_setting(promised(), wanted, resource(), {{"GPU-a", others}});
+  EXPECT_TRUE(limits) << limits.error().message();
+  return limits ? limits->devices.at(0) : limit::DeviceLimits();
+}
+
+TEST(WithSetting, MemoryAndComputeAsTheyAreWritten) {
+  EXPECT_EQ(set(setting("100Mi")).memory_bytes, 100 * kMib);
+  EXPECT_EQ(set(setting("40%")).memory_bytes, 400 * kMib);
+  EXPECT_EQ(set(setting("none")).memory_bytes, std::nullopt);
+  EXPECT_EQ(set(setting("100%")).memory_bytes, std::nullopt);
+  EXPECT_EQ(set(setting("2000Mi")).memory_bytes, std::nullopt) << "all there is";
+  const auto tenth = set(setting("", "10%"));
+  EXPECT_EQ(tenth.permille, 100U);
+  EXPECT_EQ(tenth.weight, 100U);
+  EXPECT_EQ(tenth.memory_bytes, 250 * kMib) << "what is not set stays";
+  const auto open = set(setting("", "none"));
+  EXPECT_EQ(open.permille, std::nullopt);
+  EXPECT_EQ(open.weight, 250U);
+}
+
+// limits/v1 has no part that is larger than what may be borrowed.
+TEST(WithSetting, WhatIsPromisedIsNotBorrowed) {
+  auto elastic = promised();
+  elastic.enforcement = limit::wire::Enforcement::kElastic;
+  elastic.devices[0].borrowing = {500 * kMib, 1000 * kMib};
+  const auto with = [&](const char* memory) {
+    return with_setting(elastic, setting(memory), resource(), {}).value();
+  };
+  EXPECT_EQ(with("400Mi").devices[0].borrowing, elastic.devices[0].borrowing);
+  EXPECT_EQ(with("100Mi").devices[0].borrowing, elastic.devices[0].borrowing);
+  for (const auto* memory : {"500Mi", "600Mi", "none"}) {
+    EXPECT_EQ(with(memory).devices[0].borrowing, std::nullopt) << memory;
+    EXPECT_TRUE(limit::decode(limit::encode(with(memory)))) << memory;
+  }
+}
+
+TEST(WithSetting, LoweringNeedsNobodysRoom) {
+  const PromisedElsewhere full{.memory_bytes = 1000 * kMib, .permille = 1000};
+  EXPECT_EQ(set(setting("100Mi", "10%"), full).memory_bytes, 100 * kMib);
+  EXPECT_EQ(set(setting("250Mi", "25%"), full).permille, 250U) << "the same";
+}
+
+TEST(WithSetting, RaisingNeedsWhatIsPromisedToNobody) {
+  EXPECT_EQ(set(setting("300Mi", "30%"), {.memory_bytes = 700 * kMib, .permille = 700}).permille,
+            300U);
+  const auto why = [](const cluster::LimitSetting& wanted, const PromisedElsewhere& others) {
+    const auto limits = with_setting(promised(), wanted, resource(), {{"GPU-a", others}});
+    EXPECT_FALSE(limits);
+    return limits ? "" : limits.error().message();
+  };
+  EXPECT_THAT(why(setting("301Mi"), {.memory_bytes = 700 * kMib}),
+              HasSubstr("memory: 301 MiB cannot be kept"));
+  EXPECT_THAT(why(setting("none"), {.memory_bytes = 1}), HasSubstr("1000 MiB cannot be kept"));
+  EXPECT_THAT(why(setting("", "30.1%"), {.permille = 700}),
+              HasSubstr("compute: 30.1% cannot be kept: 70% of the time of GPU-a"));
+}
+
+TEST(WithSetting, ClassesCountWithPriorityAlone) {
+  const auto with = with_setting(promised(), setting("", "", "best-effort"),
+                                 resource(config::SharePolicy::kPriority), {});
+  ASSERT_TRUE(with);
+  EXPECT_EQ(with->priority, limit::Class::kBestEffort);
+  const auto without = with_setting(promised(), setting("", "", "best-effort"), resource(), {});
+  ASSERT_FALSE(without);
+  EXPECT_THAT(without.error().message(), HasSubstr("policy: priority"));
+}
+
+TEST(WithSetting, ByAnAnnotationItIsOnlyLowered) {
+  const auto with = [](const cluster::LimitSetting& wanted) {
+    return with_setting(promised(), wanted, resource(config::SharePolicy::kPriority), {},
+                        Raising::kRefused);
+  };
+  const auto lowered = with(setting("100Mi", "10%", "best-effort"));
+  ASSERT_TRUE(lowered) << lowered.error().message();
+  EXPECT_EQ(lowered->devices.at(0).memory_bytes, 100 * kMib);
+  EXPECT_EQ(lowered->devices.at(0).permille, 100U);
+  EXPECT_EQ(lowered->priority, limit::Class::kBestEffort);
+  EXPECT_FALSE(lowered->set_by_operator);
+  EXPECT_TRUE(with(setting("250Mi", "25%", "normal"))) << "the same";
+  for (const auto& raised : {setting("251Mi"), setting("none"), setting("", "25.1%"),
+                             setting("", "none"), setting("", "", "latency-critical")}) {
+    const auto refused = with(raised);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::kPermission);
+    EXPECT_THAT(refused.error().message(), HasSubstr("annotation only lowers"));
+  }
+}
+
+TEST(WithSetting, WhatCannotBe) {
+  auto unlimited = resource();
+  unlimited.limits.reset();
+  EXPECT_EQ(with_setting(promised(), setting("1Gi"), unlimited, {}).error().code,
+            Code::kFailedPrecondition);
+  EXPECT_EQ(with_setting(promised(), setting("10%"), resource({}, Bytes{}), {}).error().code,
+            Code::kFailedPrecondition);
+  auto moved = promised();
+  moved.devices[0].uuid = "GPU-b";
+  EXPECT_THAT(with_setting(moved, setting("1Mi"), resource(), {}).error().what,
+              HasSubstr("GPU-b is not offered any more"));
+}
+
+TEST(CheckValues, SaysWhatToWrite) {
+  EXPECT_TRUE(check_values(setting("8Gi", "12.5%", "normal")));
+  EXPECT_TRUE(check_values(setting("", "", "")));
+  for (const auto& wrong : {setting("equal"), setting("lots"), setting("", "equal"),
+                            setting("", "8Gi"), setting("", "", "urgent"), setting("200%")}) {
+    const auto checked = check_values(wrong);
+    ASSERT_FALSE(checked);
+    EXPECT_EQ(checked.error().code, Code::kInvalidArgument);
+    EXPECT_FALSE(checked.error().hint.empty()) << checked.error().message();
+  }
+}
+
+}  // namespace
+}  // namespace tranche::agent::limit_setting_rules_test

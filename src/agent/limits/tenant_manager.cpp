@@ -1,0 +1,290 @@
+#include "agent/limits/tenant_manager.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace tranche::agent {
+namespace {
+
+// Whether one of `held` may be this tenant: it has something of its resource on one of its devices.
+bool may_hold(const cluster::HeldDevices& held, const limit::TenantLimits& tenant) {
+  if (held.resource != tenant.resource) return false;
+  return std::ranges::any_of(held.ids, [&](const std::string& id) {
+    return std::ranges::any_of(tenant.devices, [&](const limit::DeviceLimits& device) {
+      return device.uuid == offer::device_uuid_of(id);
+    });
+  });
+}
+
+}  // namespace
+
+TenantManager::TenantManager(Options options, GrantStore& grants, const Log& log)
+    : options_(std::move(options)),
+      grants_(grants),
+      log_(log),
+      library_(options_.library, options_.state_dir / "lib"),
+      hook_({.source = hook_beside(options_.library),
+             .state_dir = options_.state_dir,
+             .cdi_root = options_.cdi_root}) {}
+
+// Made when it is needed: an agent without limits leaves no folder.
+Result<TenantStore*> TenantManager::tenants() {
+  if (!tenants_) {
+    ASSIGN_OR_RETURN(tenants_, TenantStore::open(options_.state_dir / "tenants"));
+  }
+  return &*tenants_;
+}
+
+Result<offer::LimitMounts> TenantManager::prepare() {
+  if (options_.library == "none") {
+    return fail(Code::kFailedPrecondition, "no arbiter runs on this node (--limit-library=none)",
+                "set limits.enabled=true in the chart's values, or run `tranche arbiter` and name "
+                "the library");
+  }
+  if (!options_.state_dir.is_absolute()) {
+    return fail(Code::kFailedPrecondition,
+                fmt::format("--state-dir {} is no absolute path", options_.state_dir.string()),
+                "containers mount from it: name it as the host does");
+  }
+  const std::scoped_lock lock(mutex_);
+  auto installed = library_.install();
+  if (!installed) {
+    auto error = std::move(installed).error();
+    if (error.hint.empty()) {
+      error.hint =
+          "install libtranche-limit.so beside the agent (../lib), or name it with --limit-library";
+    }
+    return std::unexpected(std::move(error));
+  }
+  ASSIGN_OR_RETURN(const auto* store, tenants());
+  return offer::LimitMounts{.library = installed->library,
+                            .preload = installed->preload,
+                            .tenants = store->dir().string()};
+}
+
+Result<void> TenantManager::prepare_hook() {
+  const std::scoped_lock lock(mutex_);
+  hook_wanted_ = true;
+  return hook_.install();
+}
+
+Result<void> TenantManager::store(const offer::Grant& grant,
+                                  const std::optional<offer::GrantLimits>& limits) {
+  const std::string id(offer::tenant_of(grant));
+  if (id.empty()) return grants_.add(grant);
+  if (!limits) return fail(Code::kInternal, fmt::format("tenant {} has no limits", id));
+  ASSIGN_OR_RETURN(const auto tenant, tenant_limits(id, grant.resource.value, *limits));
+  const std::scoped_lock lock(mutex_);
+  ASSIGN_OR_RETURN(auto* store, tenants());
+  TRY(store->put(tenant));
+  auto added = grants_.add(grant);
+  if (added) return {};
+  if (const auto removed = store->remove(id); !removed) log_.warn(removed.error());
+  return added;
+}
+
+void TenantManager::follow(const offer::Offer& offer) {
+  const std::scoped_lock lock(mutex_);
+  offer_ = offer;
+  follow_all();
+  hook_wanted_ = std::ranges::any_of(offer_.resources, offer::has_runtime_hook);
+  // A reboot takes the CDI folder away; containers that have the hook are started again all the
+  // same.
+  if (hook_wanted_ || !is_hook_granted()) return;
+  if (const auto installed = hook_.install(); !installed) complain(installed.error());
+}
+
+bool TenantManager::maps_classes() const {
+  const std::scoped_lock lock(mutex_);
+  return std::ranges::any_of(offer_.resources, [](const offer::ResourceOffer& resource) {
+    return resource.limits && resource.limits->rules.maps_classes();
+  });
+}
+
+TenantManager::Answers TenantManager::settle(Settings settings,
+                                             std::map<std::string, std::string> pod_classes) {
+  const std::scoped_lock lock(mutex_);
+  settings_ = std::move(settings);
+  pod_classes_ = std::move(pod_classes);
+  return follow_all();
+}
+
+std::vector<TenantManager::Tenant> TenantManager::known_tenants() const {
+  std::vector<Tenant> tenants;
+  for (const auto& record : grants_.all()) {
+    const std::string id(offer::tenant_of(record.grant));
+    if (!id.empty()) tenants.push_back({id, record.grant.resource.value, record.grant.ids});
+  }
+  return tenants;
+}
+
+// Under mutex_. Of the tenants that are set, what came of it.
+TenantManager::Answers TenantManager::follow_all() {
+  Answers answers;
+  std::size_t changed = 0;
+  for (const auto& record : grants_.all()) {
+    const std::string id(offer::tenant_of(record.grant));
+    if (id.empty()) continue;
+    auto store = tenants();
+    if (!store) {
+      complain(store.error());
+      return answers;
+    }
+    if (follow_one(**store, id, record.grant, answers)) ++changed;
+  }
+  if (changed > 0) {
+    log_.info(fmt::format("the limits of {} container{} changed, without a restart", changed,
+                          changed == 1 ? "" : "s"));
+  }
+  return answers;
+}
+
+// True: what it was promised has changed.
+bool TenantManager::follow_one(TenantStore& tenants, const std::string& id,
+                               const offer::Grant& grant, Answers& answers) {
+  const auto* resource = offer_.find(grant.resource);
+  auto wanted = tenants.get(id);
+  if (!settings_ && wanted && wanted->set_by_operator) return false;
+  if (resource != nullptr && resource->limits) {
+    if (auto limits = offer::limits_for(*resource, grant.ids)) {
+      const auto& rules = resource->limits->rules;
+      if (const auto pod = pod_classes_.find(id);
+          pod != pod_classes_.end() && rules.maps_classes()) {
+        limits->priority = rules.class_of(pod->second);
+      }
+      // Until Pods are known, the class that an earlier agent gave it.
+      const bool keeps_class = rules.maps_classes() && !settings_ && wanted.has_value();
+      const auto given = keeps_class ? wanted->priority : limit::Class::kNormal;
+      wanted = tenant_limits(id, grant.resource.value, *limits);
+      if (wanted && keeps_class) wanted->priority = given;
+      if (wanted && settings_ && settings_->contains(id)) {
+        auto tried = set(*wanted, *resource);
+        if (!tried.empty() && tried.back()) wanted = tried.back();
+        answers.insert_or_assign(id, std::move(tried));
+      }
+    }
+  } else if (resource != nullptr && wanted) {
+    wanted->enforcement = limit::wire::Enforcement::kOff;
+    wanted->set_by_operator = false;
+  }
+  if (!wanted) {
+    complain(std::move(wanted).error().with_context(
+        fmt::format("what {} of tenant {} was promised is lost, so it is given no memory",
+                    grant.resource.value, id)));
+    return false;
+  }
+  const auto put = tenants.put(*wanted);
+  if (!put) complain(put.error());
+  return put.value_or(false);
+}
+
+// As far as one can be kept.
+std::vector<Result<limit::TenantLimits>> TenantManager::set(const limit::TenantLimits& promised,
+                                                            const offer::ResourceOffer& resource) {
+  std::vector<Result<limit::TenantLimits>> tried;
+  const auto elsewhere = promised_elsewhere(promised.id, resource);
+  for (const auto& [values, raising] : settings_->at(promised.id)) {
+    tried.push_back(with_setting(promised, values, resource, elsewhere, raising));
+    if (tried.back()) break;
+  }
+  return tried;
+}
+
+std::map<std::string, PromisedElsewhere> TenantManager::promised_elsewhere(
+    const std::string& id, const offer::ResourceOffer& resource) {
+  std::map<std::string, PromisedElsewhere> result;
+  std::map<std::string, std::string> holders;  // by tranche, who was granted it last; "": no tenant
+  const auto add = [&](const limit::DeviceLimits& part) {
+    auto& sum = result[part.uuid];
+    sum.memory_bytes += part.memory_bytes.value_or(0);
+    sum.permille += part.permille.value_or(0);
+  };
+  for (const auto& record : grants_.all()) {
+    if (record.grant.resource != resource.name) continue;
+    for (const auto& tranche : record.grant.ids) {
+      holders.insert_or_assign(tranche, std::string(offer::tenant_of(record.grant)));
+    }
+  }
+  // A grant whose tranches were all granted anew is nobody's any more, though it is kept a while.
+  std::set<std::string> others;
+  for (const auto& [tranche, holder] : holders) {
+    if (!holder.empty() && holder != id) others.insert(holder);
+  }
+  for (const auto& other : others) {
+    const auto limits = (*tenants())->get(other);
+    if (limits) std::ranges::for_each(limits->devices, add);
+  }
+  for (const auto& tranche : resource.tranches) {
+    if (holders.contains(tranche.id)) continue;
+    const auto free = offer::limits_for(resource, std::span(&tranche.id, 1));
+    const auto part = free ? tenant_limits(id, resource.name.value, *free)
+                           : Result<limit::TenantLimits>(limit::TenantLimits());
+    if (part) std::ranges::for_each(part->devices, add);
+  }
+  return result;
+}
+
+void TenantManager::prune(std::span<const cluster::HeldDevices> held) {
+  const std::scoped_lock lock(mutex_);
+  grants_.prune(held);
+  sweep_tenants(held);
+  sweep_libraries();
+  sweep_hook();
+}
+
+void TenantManager::sweep_tenants(std::span<const cluster::HeldDevices> held) {
+  if (!FsRoot().is_directory(options_.state_dir / "tenants")) return;
+  auto store = tenants();
+  const auto ids = store ? (*store)->ids() : std::unexpected(store.error());
+  if (!ids) return complain(ids.error());
+  std::set<std::string, std::less<>> known;
+  for (const auto& record : grants_.all()) known.emplace(offer::tenant_of(record.grant));
+  for (const auto& id : *ids) {
+    if (known.contains(id)) continue;
+    // Its grant was dropped, or never stored, or is among those that could not be read.
+    const auto tenant = (*store)->get(id);
+    const bool maybe_held = !tenant || std::ranges::any_of(held, [&](const auto& holder) {
+      return may_hold(holder, *tenant);
+    });
+    if (maybe_held && grants_.incomplete()) continue;
+    if (const auto removed = (*store)->remove(id); !removed) complain(removed.error());
+  }
+}
+
+void TenantManager::sweep_libraries() {
+  if (grants_.incomplete()) return;  // one that cannot be read may mount any of them
+  std::set<std::string> mounted;
+  for (const auto& record : grants_.all()) {
+    for (const auto& mount : record.grant.mounts) mounted.insert(mount.host_path);
+  }
+  for (const auto& name : library_.sweep(mounted)) {
+    log_.info(fmt::format("removed {}: no container mounts it any more",
+                          (options_.state_dir / "lib" / name).string()));
+  }
+}
+
+bool TenantManager::is_hook_granted() const {
+  return std::ranges::any_of(grants_.all(), [](const offer::GrantRecord& record) {
+    const auto& names = record.grant.cdi_devices;
+    return std::ranges::find(names, offer::kHookDevice) != names.end();
+  });
+}
+
+void TenantManager::sweep_hook() {
+  if (hook_wanted_ || grants_.incomplete() || is_hook_granted()) return;
+  const auto removed = hook_.remove();
+  if (!removed) return complain(removed.error());
+  for (const auto& path : *removed) {
+    log_.info(fmt::format("removed {}: no container has the runtime's hook any more", path));
+  }
+}
+
+void TenantManager::complain(const Error& error) {
+  if (complaint_ == error.what) return;
+  complaint_ = error.what;
+  log_.error(fmt::format("limits: {}", error.message()));
+}
+
+}  // namespace tranche::agent

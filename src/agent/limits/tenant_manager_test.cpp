@@ -1,0 +1,513 @@
+#include "agent/limits/tenant_manager.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "support/fake_clock.h"
+#include "support/log_recorder.h"
+#include "support/temp_dir.h"
+
+namespace tranche::agent::tenant_manager_test {
+namespace {
+
+using limit::wire::Enforcement;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using Names = std::vector<std::string>;
+
+const config::ResourceName kGpu = {"nvidia.com/gpu"};
+
+// 1000 MiB in `replicas`.
+offer::Offer offered(config::Limits rules, int replicas = 4) {
+  offer::ResourceOffer resource;
+  resource.name = resource.base = kGpu;
+  resource.devices = {{.uuid = "GPU-a", .memory = Bytes::from_mib(1000)}};
+  for (int i = 0; i < replicas; ++i) {
+    resource.tranches.push_back({offer::replica_id("GPU-a", i), 0});
+  }
+  if (rules.on()) resource.limits = offer::OfferLimits{rules, {replicas}};
+  return {.resources = {resource}};
+}
+
+config::Limits rules(config::Enforcement enforcement = config::Enforcement::kStrict) {
+  return {.enforcement = enforcement};
+}
+
+cluster::HeldDevices held(Names ids) { return {"ns", "pod", "c", kGpu.value, std::move(ids)}; }
+
+class LimitKeeperTest : public testing::Test {
+ protected:
+  LimitKeeperTest() {
+    EXPECT_TRUE(fs_.write_atomic(library(), "library 1"));
+    start();
+  }
+
+  std::filesystem::path library() const { return dir_.path() / "libtranche-limit.so"; }
+  std::filesystem::path state() const { return dir_.path() / "s"; }
+  std::filesystem::path cdi() const { return dir_.path() / "cdi"; }
+  std::filesystem::path hook() const { return state() / "hook/tranche-limit-hook"; }
+  std::filesystem::path hook_spec() const { return cdi() / "tranche.dev-limits.json"; }
+
+  // A fresh agent over the same state.
+  void start() {
+    manager_.reset();
+    grants_ = GrantStore::open(state() / "grants", clock_, log_.log()).value();
+    manager_.emplace(
+        TenantManager::Options{.library = library(), .state_dir = state(), .cdi_root = cdi()},
+        *grants_, log_.log());
+  }
+
+  // As Allocate does; returns the answer.
+  offer::Grant grant(const std::string& tenant, Names ids, const offer::Offer& offer) {
+    const auto mounts = manager_->prepare().value();
+    const auto made =
+        offer::make_grant(offer.resources[0], {.limits = mounts}, ids, tenant).value();
+    const auto stored = manager_->store(made, offer::limits_for(offer.resources[0], ids));
+    EXPECT_TRUE(stored) << stored.error().message();
+    return made;
+  }
+
+  limit::TenantLimits promised(const std::string& tenant) const {
+    const auto text = fs_.read(state() / "tenants" / (tenant + ".json"));
+    if (!text) return {};
+    return limit::decode(*text).value();
+  }
+  Names tenants() const { return fs_.list(state() / "tenants").value_or(Names{}); }
+  Names libraries() const { return fs_.list(state() / "lib").value_or(Names{}); }
+
+  test::TempDir dir_;
+  FsRoot fs_;
+  test::FakeClock clock_;
+  test::LogRecorder log_;
+  std::unique_ptr<GrantStore> grants_;
+  std::optional<TenantManager> manager_;
+};
+
+TEST_F(LimitKeeperTest, WhatAGrantMountsIsThereBeforeItIsAnswered) {
+  const auto made = grant("t1", {"GPU-a::0", "GPU-a::2"}, offered(rules()));
+  ASSERT_EQ(made.mounts.size(), 3U);
+  EXPECT_EQ(fs_.read(made.mounts[0].host_path).value(), "library 1");
+  EXPECT_EQ(fs_.read(made.mounts[1].host_path).value(), "/usr/local/tranche/libtranche-limit.so\n");
+  EXPECT_TRUE(fs_.is_directory(made.mounts[2].host_path));
+  EXPECT_THAT(fs_.list(made.mounts[2].host_path).value(), IsEmpty());
+  EXPECT_EQ(promised("t1"), (limit::TenantLimits{.id = "t1",
+                                                 .resource = kGpu.value,
+                                                 .enforcement = Enforcement::kStrict,
+                                                 .devices = {{"GPU-a", 500U << 20U, 500, 500}}}));
+  ASSERT_EQ(grants_->all().size(), 1U);
+  EXPECT_EQ(grants_->all()[0].grant, made);
+}
+
+TEST_F(LimitKeeperTest, WhatKeepsMemoryStandsWithWhatWasPromised) {
+  using limit::MemoryBy;
+  const std::pair<offer::MemoryEnforcer, MemoryBy> cases[] = {
+      {offer::MemoryEnforcer::kKernel, MemoryBy::kKernel},
+      {offer::MemoryEnforcer::kMps, MemoryBy::kMps},
+      {offer::MemoryEnforcer::kMig, MemoryBy::kMig},
+      {offer::MemoryEnforcer::kLimiter, MemoryBy::kLimiter}};
+  auto offer = offered(rules());
+  grant("t1", {"GPU-a::0"}, offer);
+  for (const auto& [enforcer, expected] : cases) {
+    offer.resources[0].limits->enforcers = {enforcer};
+    manager_->follow(offer);
+    EXPECT_EQ(promised("t1").devices.at(0).memory_by, expected);
+  }
+  // Whoever has the whole GPU has no limit that anything could keep.
+  offer.resources[0].limits->enforcers = {offer::MemoryEnforcer::kKernel};
+  grant("t2", {"GPU-a::0", "GPU-a::1", "GPU-a::2", "GPU-a::3"}, offer);
+  EXPECT_EQ(promised("t2").devices.at(0).memory_by, MemoryBy::kLimiter);
+}
+
+config::Limits hooked() {
+  auto hooked = rules();
+  hooked.runtime_hook = true;
+  return hooked;
+}
+
+TEST_F(LimitKeeperTest, TheRuntimesHookIsPutInPlaceAndReplacedWhole) {
+  ASSERT_TRUE(fs_.write_atomic(dir_.path() / "tranche-limit-hook", "program 1"));
+  ASSERT_TRUE(manager_->prepare());
+  EXPECT_FALSE(fs_.exists(hook_spec())) << "nobody asked for it";
+  ASSERT_TRUE(manager_->prepare_hook());
+  EXPECT_EQ(fs_.read(hook()).value(), "program 1");
+  EXPECT_EQ(std::filesystem::status(hook()).permissions(), std::filesystem::perms{0755});
+  EXPECT_THAT(fs_.read(hook_spec()).value(), HasSubstr(hook().string()));
+  EXPECT_THAT(fs_.read(hook_spec()).value(), HasSubstr((state() / "tenants").string()));
+  // Another release: whoever runs the old one keeps it.
+  std::ifstream running(hook());
+  ASSERT_TRUE(fs_.write_atomic(dir_.path() / "tranche-limit-hook", "program 2"));
+  ASSERT_TRUE(fs_.write_atomic(hook_spec(), "edited"));
+  start();
+  ASSERT_TRUE(manager_->prepare_hook());
+  EXPECT_EQ(fs_.read(hook()).value(), "program 2");
+  EXPECT_EQ(std::string(std::istreambuf_iterator(running), {}), "program 1");
+  EXPECT_THAT(fs_.read(hook_spec()).value(), HasSubstr("createRuntime"));
+}
+
+TEST_F(LimitKeeperTest, WithoutTheProgramThereIsNoHook) {
+  const auto hook = manager_->prepare_hook();
+  ASSERT_FALSE(hook);
+  EXPECT_THAT(hook.error().message(), HasSubstr("beside libtranche-limit.so"));
+  EXPECT_FALSE(fs_.exists(hook_spec())) << "nothing names what is not there";
+}
+
+TEST_F(LimitKeeperTest, TheHookStaysAsLongAsAGrantNamesIt) {
+  ASSERT_TRUE(fs_.write_atomic(dir_.path() / "tranche-limit-hook", "program"));
+  ASSERT_TRUE(manager_->prepare());
+  ASSERT_TRUE(manager_->prepare_hook());
+  manager_->prune({});
+  EXPECT_TRUE(fs_.exists(hook_spec())) << "it is about to be offered";
+  grant("t1", {"GPU-a::0"}, offered(hooked()));
+  manager_->follow(offered(rules()));
+  const std::vector<cluster::HeldDevices> holders{held({"GPU-a::0"})};
+  clock_.advance(GrantStore::kSettle);
+  manager_->prune(holders);
+  EXPECT_TRUE(fs_.exists(hook_spec()));
+  // After a reboot the CDI folder is empty, and kubelet starts the container again.
+  std::filesystem::remove_all(cdi());
+  start();
+  manager_->follow(offered(rules()));
+  EXPECT_TRUE(fs_.exists(hook_spec()));
+  clock_.advance(GrantStore::kSettle);
+  manager_->prune({});
+  EXPECT_FALSE(fs_.exists(hook_spec()));
+  EXPECT_FALSE(fs_.exists(state() / "hook"));
+  EXPECT_EQ(log_.count("no container has the runtime's hook any more"), 2);
+}
+
+TEST_F(LimitKeeperTest, AnyUserOfTheContainerReachesTheFolder) {
+  const auto made = grant("t1", {"GPU-a::0"}, offered(rules()));
+  using std::filesystem::perms;
+  const auto mode = std::filesystem::status(made.mounts[2].host_path).permissions();
+  EXPECT_EQ(mode & perms::mask, static_cast<perms>(0755));
+}
+
+TEST_F(LimitKeeperTest, GrantsWithoutLimitsLeaveNothingButTheirRecord) {
+  offer::Grant plain;
+  plain.resource = kGpu;
+  plain.ids = {"GPU-a"};
+  ASSERT_TRUE(manager_->store(plain, std::nullopt));
+  manager_->follow(offered({}));
+  manager_->prune({});
+  EXPECT_EQ(grants_->all().size(), 1U);
+  EXPECT_FALSE(fs_.exists(state() / "tenants"));
+  EXPECT_FALSE(fs_.exists(state() / "lib"));
+}
+
+TEST_F(LimitKeeperTest, WithoutALibraryNothingCanBePromised) {
+  ASSERT_TRUE(fs_.remove(library()));
+  const auto mounts = manager_->prepare();
+  ASSERT_FALSE(mounts);
+  EXPECT_EQ(mounts.error().code, Code::kNotFound);
+  EXPECT_THAT(mounts.error().message(), HasSubstr(library().string()));
+  EXPECT_THAT(mounts.error().message(), HasSubstr("--limit-library"));
+  ASSERT_TRUE(fs_.write_atomic(library(), ""));
+  EXPECT_THAT(manager_->prepare().error().message(), HasSubstr("is empty"));
+  // It is looked for anew.
+  ASSERT_TRUE(fs_.write_atomic(library(), "library 1"));
+  EXPECT_TRUE(manager_->prepare());
+}
+
+TEST_F(LimitKeeperTest, ARelativeStateFolderCannotBeMounted) {
+  manager_.emplace(TenantManager::Options{.library = library(), .state_dir = "s"}, *grants_,
+                   log_.log());
+  EXPECT_THAT(manager_->prepare().error().message(), HasSubstr("no absolute path"));
+}
+
+TEST_F(LimitKeeperTest, WhereNoArbiterRunsNothingCanBePromised) {
+  manager_.emplace(TenantManager::Options{.library = "none", .state_dir = state()}, *grants_,
+                   log_.log());
+  const auto mounts = manager_->prepare();
+  ASSERT_FALSE(mounts);
+  EXPECT_THAT(mounts.error().message(), HasSubstr("no arbiter runs on this node"));
+}
+
+TEST_F(LimitKeeperTest, ALibraryThatWasRemovedOrDamagedIsPutBack) {
+  const auto mounts = manager_->prepare().value();
+  ASSERT_TRUE(fs_.remove(mounts.library));
+  EXPECT_EQ(manager_->prepare().value(), mounts);
+  EXPECT_EQ(fs_.read(mounts.library).value(), "library 1");
+  ASSERT_TRUE(fs_.write_atomic(mounts.library, "half"));
+  start();
+  EXPECT_EQ(manager_->prepare().value(), mounts);
+  EXPECT_EQ(fs_.read(mounts.library).value(), "library 1");
+}
+
+TEST_F(LimitKeeperTest, MoreDevicesThanATenantCanHaveAreRefused) {
+  offer::Grant many;
+  many.resource = kGpu;
+  many.ids = {"GPU-a"};
+  many.mounts = {{"/run/tranche/t1", "/s/tenants/t1", true}};
+  offer::GrantLimits limits{.enforcement = config::Enforcement::kStrict, .devices = {}};
+  for (int i = 0; i < 17; ++i) {
+    limits.devices.push_back({.uuid = "MIG-" + std::to_string(i), .memory = {}});
+  }
+  const auto stored = manager_->store(many, limits);
+  ASSERT_FALSE(stored);
+  EXPECT_THAT(stored.error().message(), HasSubstr("17 devices of nvidia.com/gpu"));
+  EXPECT_THAT(grants_->all(), IsEmpty());
+}
+
+TEST_F(LimitKeeperTest, LimitsFollowTheConfiguration) {
+  grant("t1", {"GPU-a::0"}, offered(rules()));
+  auto changed = rules(config::Enforcement::kElastic);
+  changed.memory = Bytes::from_mib(100);
+  changed.compute = config::Percent{50};
+  changed.policy = config::SharePolicy::kPriority;
+  changed.priority = config::PriorityClass::kBestEffort;
+  manager_->follow(offered(changed));
+  EXPECT_EQ(promised("t1"), (limit::TenantLimits{.id = "t1",
+                                                 .resource = kGpu.value,
+                                                 .enforcement = Enforcement::kElastic,
+                                                 .priority = limit::Class::kBestEffort,
+                                                 .devices = {{"GPU-a", 100U << 20U, 50, 50}}}));
+  EXPECT_EQ(log_.count("the limits of 1 container changed, without a restart"), 1);
+  manager_->follow(offered(changed));
+  EXPECT_EQ(log_.count("without a restart"), 1);
+}
+
+TEST_F(LimitKeeperTest, LimitsThatAreTurnedOffHoldNobodyAnyMore) {
+  grant("t1", {"GPU-a::0"}, offered(rules()));
+  manager_->follow(offered({}));
+  EXPECT_EQ(promised("t1").enforcement, Enforcement::kOff);
+  manager_->follow(offered(rules()));
+  EXPECT_EQ(promised("t1").enforcement, Enforcement::kStrict);
+}
+
+TEST_F(LimitKeeperTest, WhoseTrancheIsNoLongerOfferedKeepsWhatItHas) {
+  grant("t1", {"GPU-a::3"}, offered(rules()));
+  const auto before = promised("t1");
+  manager_->follow(offered(rules(), 2));
+  EXPECT_EQ(promised("t1"), before);
+  manager_->follow({});
+  EXPECT_EQ(promised("t1"), before);
+}
+
+TEST_F(LimitKeeperTest, ARestartedAgentMendsWhatIsMissing) {
+  grant("t1", {"GPU-a::0"}, offered(rules()));
+  const auto before = promised("t1");
+  std::filesystem::remove_all(state() / "tenants");
+  start();
+  manager_->follow(offered(rules()));
+  EXPECT_EQ(promised("t1"), before);
+  EXPECT_TRUE(fs_.is_directory(state() / "tenants" / "t1"));
+}
+
+TEST_F(LimitKeeperTest, APromiseThatIsLostForGoodIsToldOnce) {
+  grant("t1", {"GPU-a::0"}, offered(rules()));
+  std::filesystem::remove_all(state() / "tenants");
+  manager_->follow({});
+  manager_->follow({});
+  EXPECT_EQ(log_.count("what nvidia.com/gpu of tenant t1 was promised is lost"), 1);
+}
+
+TEST_F(LimitKeeperTest, ATenantGoesWithItsGrant) {
+  grant("kept", {"GPU-a::0"}, offered(rules()));
+  grant("gone", {"GPU-a::1"}, offered(rules()));
+  clock_.advance(GrantStore::kSettle + std::chrono::seconds(1));
+  grant("young", {"GPU-a::2"}, offered(rules()));
+  // The arbiter's socket lies in the folder.
+  ASSERT_TRUE(fs_.write_atomic(state() / "tenants" / "gone" / "arbiter.sock", ""));
+  manager_->prune(std::vector{held({"GPU-a::0"})});
+  EXPECT_EQ(tenants(), (Names{"kept", "kept.json", "young", "young.json"}));
+}
+
+TEST_F(LimitKeeperTest, ATenantThatNoGrantKnowsGoes) {
+  grant("t1", {"GPU-a::0"}, offered(rules()));
+  std::filesystem::remove_all(state() / "grants");  // as if Allocate had been cut off before it
+  start();
+  manager_->prune(std::vector{held({"GPU-a::0"})});
+  EXPECT_THAT(tenants(), IsEmpty());
+}
+
+TEST_F(LimitKeeperTest, WithoutAllGrantsWhatMayBeHeldStays) {
+  const auto made = grant("t1", {"GPU-a::0"}, offered(rules()));
+  ASSERT_TRUE(fs_.write_atomic(state() / "grants" / "grants.jsonl", "torn\n"));
+  ASSERT_TRUE(fs_.write_atomic(library(), "library 2"));
+  start();
+  EXPECT_EQ(log_.count("a stored grant cannot be read"), 1);
+  ASSERT_TRUE(manager_->prepare());
+  manager_->prune(std::vector{held({"GPU-a::1"})});
+  EXPECT_EQ(tenants(), (Names{"t1", "t1.json"}));
+  EXPECT_EQ(libraries().size(), 2U);
+  // Nobody holds anything of its device: nobody can be it.
+  manager_->prune(std::vector{held({"GPU-b::1"})});
+  EXPECT_THAT(tenants(), IsEmpty());
+}
+
+TEST_F(LimitKeeperTest, ALibraryStaysWhileAGrantMountsIt) {
+  const auto old = grant("t1", {"GPU-a::0"}, offered(rules()));
+  ASSERT_TRUE(fs_.write_atomic(library(), "library 2"));
+  start();  // the next release
+  const auto made = grant("t2", {"GPU-a::1"}, offered(rules()));
+  EXPECT_NE(made.mounts[0].host_path, old.mounts[0].host_path);
+  manager_->prune(std::vector{held({"GPU-a::0", "GPU-a::1"})});
+  EXPECT_EQ(fs_.read(old.mounts[0].host_path).value(), "library 1");
+  EXPECT_EQ(fs_.read(made.mounts[0].host_path).value(), "library 2");
+  clock_.advance(GrantStore::kSettle + std::chrono::seconds(1));
+  manager_->prune(std::vector{held({"GPU-a::1"})});
+  EXPECT_FALSE(fs_.exists(old.mounts[0].host_path));
+  EXPECT_TRUE(fs_.exists(made.mounts[0].host_path));
+  EXPECT_EQ(libraries().size(), 1U);
+  EXPECT_EQ(log_.count("no container mounts it any more"), 1);
+  // The release's own stays without any grant.
+  manager_->prune({});
+  EXPECT_EQ(libraries().size(), 1U);
+}
+
+// gRPC threads, the timer and the loop at once: what is granted is there, and nothing else.
+TEST_F(LimitKeeperTest, EveryThreadFindsWhatItStored) {
+  constexpr int kThreads = 4;
+  constexpr int kGrants = 25;
+  const auto offer = offered(rules(), kThreads * kGrants);
+  ASSERT_TRUE(manager_->prepare());
+  std::vector<std::jthread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (int i = 0; i < kGrants; ++i) {
+        const int number = thread * kGrants + i;
+        grant("t" + std::to_string(number), {offer::replica_id("GPU-a", number)}, offer);
+      }
+    });
+  }
+  auto changed = rules();
+  for (int i = 0; i < 50; ++i) {
+    changed.compute = config::Percent{1 + i % 9};
+    manager_->follow(offered(changed, kThreads * kGrants));
+    manager_->prune({});
+  }
+  threads.clear();
+  manager_->follow(offered(changed, kThreads * kGrants));
+  EXPECT_EQ(grants_->all().size(), std::size_t{kThreads * kGrants});
+  EXPECT_EQ(tenants().size(), std::size_t{2 * kThreads * kGrants});
+  for (int i = 0; i < kThreads * kGrants; ++i) {
+    EXPECT_EQ(promised("t" + std::to_string(i)).devices.at(0).permille, 1U + 49 % 9) << i;
+  }
+}
+
+TEST(LimitLibrary, LiesBesideTheProgram) {
+  EXPECT_EQ(library_beside_program().filename(), "libtranche-limit.so");
+  EXPECT_EQ(library_beside_program().parent_path().filename(), "lib");
+}
+
+// What the operator sets (tranche limit set).
+class LimitSettingsKept : public LimitKeeperTest {
+ protected:
+  static constexpr auto kMib = std::uint64_t{1} << 20U;
+
+  LimitSettingsKept() {
+    grant("t1", {"GPU-a::0"}, offer_);
+    grant("t2", {"GPU-a::1"}, offer_);
+    manager_->follow(offer_);
+  }
+  static std::vector<TenantManager::Setting> memory(std::string text,
+                                                    Raising raising = Raising::kAllowed) {
+    return {{{.resource = kGpu.value, .memory = std::move(text), .compute = {}, .priority = {}},
+             raising}};
+  }
+  std::optional<std::uint64_t> mib(const std::string& tenant) const {
+    const auto bytes = promised(tenant).devices.at(0).memory_bytes;
+    return bytes ? std::optional(*bytes / kMib) : std::nullopt;
+  }
+
+  offer::Offer offer_ = offered(rules());  // 250 MiB each
+};
+
+TEST_F(LimitSettingsKept, LoweredAndTakenBack) {
+  const auto answers = manager_->settle({{"t1", memory("100Mi")}});
+  ASSERT_TRUE(answers.at("t1").at(0)) << answers.at("t1").at(0).error().message();
+  EXPECT_EQ(mib("t1"), 100U);
+  EXPECT_TRUE(promised("t1").set_by_operator);
+  EXPECT_EQ(mib("t2"), 250U);
+  manager_->follow(offer_);
+  EXPECT_EQ(mib("t1"), 100U) << "a change of the offer does not undo it";
+  EXPECT_TRUE(manager_->settle({}).empty());
+  EXPECT_EQ(mib("t1"), 250U);
+  EXPECT_FALSE(promised("t1").set_by_operator);
+}
+
+TEST_F(LimitSettingsKept, RaisedOnlyByWhatIsPromisedToNobody) {
+  auto answers = manager_->settle({{"t1", memory("400Mi")}});
+  ASSERT_FALSE(answers.at("t1").at(0));
+  EXPECT_EQ(answers.at("t1").at(0).error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(answers.at("t1").at(0).error().message(),
+              HasSubstr("400 MiB cannot be kept: GPU-a has 1000 MiB, and 750 MiB of them"));
+  EXPECT_EQ(mib("t1"), 250U) << "what was promised stands";
+  answers = manager_->settle({{"t2", memory("100Mi")}});
+  answers = manager_->settle({{"t1", memory("400Mi")}, {"t2", memory("100Mi")}});
+  EXPECT_TRUE(answers.at("t1").at(0));
+  EXPECT_EQ(mib("t1"), 400U);
+  EXPECT_EQ(mib("t2"), 100U);
+}
+
+TEST_F(LimitSettingsKept, WhatWasGrantedAnewIsNotPromisedTwice) {
+  grant("t3", {"GPU-a::1"}, offer_);  // t2 is gone, and its grant is kept a while
+  const auto answers = manager_->settle({{"t1", memory("251Mi")}});
+  ASSERT_FALSE(answers.at("t1").at(0));
+  EXPECT_THAT(answers.at("t1").at(0).error().message(), HasSubstr("750 MiB of them"));
+}
+
+TEST_F(LimitSettingsKept, OversubscribedAnythingGoes) {
+  auto loose = rules();
+  loose.oversubscribe = true;
+  manager_->follow(offered(loose));
+  EXPECT_TRUE(manager_->settle({{"t1", memory("none")}}).at("t1").at(0));
+  EXPECT_EQ(mib("t1"), std::nullopt);
+}
+
+TEST_F(LimitSettingsKept, TheFirstThatCanBeKeptHolds) {
+  auto settings = memory("400Mi");
+  for (const auto& [text, raising] : {std::pair{"lots", Raising::kAllowed},
+                                      {"300Mi", Raising::kRefused},
+                                      {"100Mi", Raising::kRefused},
+                                      {"50Mi", Raising::kRefused}}) {
+    settings.push_back(memory(text, raising).front());
+  }
+  const auto tried = manager_->settle({{"t1", settings}}).at("t1");
+  ASSERT_EQ(tried.size(), 4U) << "what is behind the one that holds is not tried";
+  EXPECT_EQ(tried[0].error().code, Code::kFailedPrecondition);
+  EXPECT_EQ(tried[1].error().code, Code::kInvalidArgument);
+  EXPECT_EQ(tried[2].error().code, Code::kPermission);
+  EXPECT_EQ(tried[3].value(), promised("t1"));
+  EXPECT_EQ(mib("t1"), 100U);
+}
+
+TEST_F(LimitSettingsKept, WhoeverOwnsThePodOnlyLowers) {
+  EXPECT_TRUE(manager_->settle({{"t1", memory("100Mi", Raising::kRefused)}}).at("t1").at(0));
+  EXPECT_EQ(mib("t1"), 100U);
+  EXPECT_FALSE(promised("t1").set_by_operator);
+  const auto answers = manager_->settle({{"t1", memory("300Mi", Raising::kRefused)}});
+  ASSERT_FALSE(answers.at("t1").at(0));
+  EXPECT_EQ(answers.at("t1").at(0).error().code, Code::kPermission);
+  EXPECT_EQ(mib("t1"), 250U);
+}
+
+TEST_F(LimitSettingsKept, OutlivesTheAgent) {
+  manager_->settle({{"t1", memory("100Mi")}});
+  start();
+  manager_->follow(offer_);
+  EXPECT_EQ(mib("t1"), 100U) << "kept until it is known what is set now";
+  manager_->settle({{"t1", memory("100Mi")}});
+  EXPECT_EQ(mib("t1"), 100U);
+  start();
+  manager_->follow(offer_);
+  manager_->settle({});
+  EXPECT_EQ(mib("t1"), 250U);
+}
+
+TEST_F(LimitSettingsKept, AnsweredOnlyForThoseThatAreSet) {
+  EXPECT_EQ(manager_->settle({{"t1", memory("100Mi")}, {"gone", memory("1Mi")}}).size(), 1U);
+  const auto tenants = manager_->known_tenants();
+  ASSERT_EQ(tenants.size(), 2U);
+  EXPECT_EQ(tenants[0].id, "t1");
+  EXPECT_EQ(tenants[0].resource, kGpu.value);
+  EXPECT_THAT(tenants[0].ids, ElementsAre("GPU-a::0"));
+}
+
+}  // namespace
+}  // namespace tranche::agent::tenant_manager_test

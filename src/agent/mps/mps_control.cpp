@@ -1,0 +1,377 @@
+#include "agent/mps/mps_control.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <optional>
+
+#include "agent/config/cluster_node.h"
+#include "agent/config/config_source.h"
+#include "agent/config/first_config.h"
+#include "agent/mps/mps_rules.h"
+#include "agent/mps/mps_supervisor.h"
+#include "base/watch.h"
+#include "host/child.h"
+#include "mps/ready_file.h"
+#include "nvml/connection.h"
+#include "nvml/control.h"
+#include "nvml/reader.h"
+#include "offer/offer.h"
+#include "process/host_name.h"
+#include "process/mailbox.h"
+#include "process/process_lock.h"
+#include "process/signals.h"
+
+namespace tranche::agent {
+namespace {
+
+using std::chrono::milliseconds;
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr milliseconds kLogInterval{500};
+constexpr milliseconds kCommandLimit{10'000};
+
+// The program, in the environment that this process was started in but for what CUDA reads.
+Result<host::ChildEnd> run_program(const std::map<std::string, std::string>& own,
+                                   const std::string& driver_root,
+                                   std::vector<std::string> arguments,
+                                   const std::map<std::string, std::string>& environment,
+                                   std::string input) {
+  const auto path = own.find("PATH");
+  auto program = host::find_program(
+      "nvidia-cuda-mps-control", path == own.end() ? "/usr/bin:/bin" : path->second, driver_root);
+  if (!program) {
+    auto error = std::move(program).error();
+    error.hint =
+        "it comes with the driver: give the container the capability compute "
+        "(NVIDIA_DRIVER_CAPABILITIES), or mount the driver's root at --driver-root-ctr-path";
+    return std::unexpected(std::move(error));
+  }
+  host::Child child{.program = *std::move(program),
+                    .arguments = std::move(arguments),
+                    .environment = environment,
+                    .input = std::move(input),
+                    .limit = kCommandLimit};
+  for (const auto& [name, value] : own) {
+    if (!name.starts_with("CUDA_")) child.environment.emplace(name, value);
+  }
+  return host::run_child(child);
+}
+
+// SIGCHLD as a descriptor; daemons that lose their parent become children of this process.
+Result<Descriptor> adopt_orphans() {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  sigset_t set;
+  ::sigemptyset(&set);
+  ::sigaddset(&set, SIGCHLD);
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  const int fd = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (fd < 0) return std::unexpected(errno_error(errno, "signalfd"));
+  return Descriptor(fd);
+}
+
+// Whether a child has ended that nobody waited for: a daemon.
+bool bury_orphans() {
+  bool any = false;
+  while (::waitpid(-1, nullptr, WNOHANG) > 0) any = true;
+  return any;
+}
+
+class MpsControl {
+ public:
+  MpsControl(const config::AgentOptions& options, ConfigSource& source, config::Loaded loaded,
+             const std::map<std::string, std::string>& environment, ClusterNode* cluster,
+             const Log& log)
+      : options_(options),
+        source_(source),
+        loaded_(std::move(loaded)),
+        cluster_(cluster),
+        log_(log),
+        connection_(nvml::Connection::make(
+            {.driver_root = loaded_.config.flags.plugin.container_driver_root,
+             .host = FsRoot(options.host_root),
+             .log = &log})),
+        reader_(connection_),
+        gpus_(connection_),
+        tools_{.control =
+                   [environment, root = loaded_.config.flags.plugin.container_driver_root](
+                       std::vector<std::string> arguments, const auto& extra, std::string input) {
+                     return run_program(environment, root, std::move(arguments), extra,
+                                        std::move(input));
+                   },
+               .gpus = gpus_,
+               .root = options.mps_dir,
+               .host = FsRoot(options.host_root),
+               .daemon_log =
+                   [](const std::string& text) {
+                     std::fwrite(text.data(), 1, text.size(), stdout);
+                     std::fflush(stdout);
+                   },
+               .log = log} {}
+
+  Result<void> run(int signals, int children) {
+    // What was left by one that was killed is not true any more.
+    TRY(FsRoot().remove(tools_.root / ".ready"));
+    end_left_behind();
+    ASSIGN_OR_RETURN(mailbox_, process::Mailbox::open());
+    if (cluster_ != nullptr) {
+      cluster_->notifier().listen([this] { mailbox_->post([this] { on_config_change(); }); });
+    }
+    if (auto paths = source_.watch_paths(); !paths.empty()) {
+      ASSIGN_OR_RETURN(watch_, Watch::open(std::move(paths)));
+    }
+    const auto tell = [this](const NodeNotice& notice) {
+      if (cluster_ != nullptr) cluster_->tell(notice);
+    };
+    supervisor_.emplace(tools_, MpsSupervisor::Options{.ask_interval = ask_interval()}, tell);
+    rules_.emplace(tools_, tell);
+    announce();
+    source_.accepted();
+    on_config_change();
+    read_machine();
+    loop(signals, children);
+    if (cluster_ != nullptr) cluster_->notifier().listen({});
+    log_.info("ending the MPS control daemons");
+    supervisor_.reset();
+    log_.info("stopped");
+    return {};
+  }
+
+ private:
+  // Asked as often as the hardware is read.
+  milliseconds ask_interval() const {
+    return std::chrono::ceil<milliseconds>(options_.machine_interval);
+  }
+
+  // Also where the configuration of now has no MPS: their GPUs are exclusive still.
+  void end_left_behind() {
+    const auto resources = FsRoot().list(tools_.root / "nvidia.com");
+    if (!resources) return;
+    for (const auto& resource : *resources) {
+      MpsDaemon::end_left_behind(tools_, {"nvidia.com/" + resource});
+    }
+  }
+
+  void loop(int signals, int children) {
+    while (true) {
+      std::array<pollfd, 4> fds{};
+      fds[0] = {.fd = signals, .events = POLLIN, .revents = 0};
+      fds[1] = {.fd = children, .events = POLLIN, .revents = 0};
+      fds[2] = {.fd = mailbox_->fd(), .events = POLLIN, .revents = 0};
+      fds[3] = {.fd = watch_ ? watch_->fd() : -1, .events = POLLIN, .revents = 0};
+      (void)!::poll(fds.data(), fds.size(), static_cast<int>(poll_time().count()));
+      while (const int signal = process::next_signal(signals)) {
+        if (process::ends_process(signal)) return;
+        log_.info("SIGHUP: reading everything anew");
+        on_config_change();
+        read_machine();
+      }
+      while (process::next_signal(children) != 0) {
+      }
+      if (bury_orphans()) supervisor_->suspect(SteadyClock::now());
+      for (const auto& task : mailbox_->take()) task();
+      if (watch_ && watch_->drain()) on_config_change();
+      if (read_at_ <= SteadyClock::now()) read_machine();
+      supervisor_->tick(SteadyClock::now());
+      supervisor_->pass_on_logs();
+    }
+  }
+
+  milliseconds poll_time() const {
+    auto due = std::min(SteadyClock::now() + kLogInterval, read_at_);
+    if (const auto tick = supervisor_->next_tick()) due = std::min(due, *tick);
+    return std::max(milliseconds(0), std::chrono::ceil<milliseconds>(due - SteadyClock::now()));
+  }
+
+  void announce() const {
+    for (const auto& warning : loaded_.warnings) log_.warn(warning.message);
+    log_.info(fmt::format("Running with config:\n{}", loaded_.json));
+  }
+
+  void on_config_change() {
+    auto loaded = source_.read();
+    if (!loaded) {
+      if (complaint_ != loaded.error().what) {
+        log_.error(fmt::format("{}; the new configuration is refused, the old one stays in force",
+                               loaded.error().message()));
+      }
+      complaint_ = loaded.error().what;
+      return;
+    }
+    complaint_.clear();
+    source_.accepted();
+    if (loaded->config == loaded_.config) return;
+    log_.info(fmt::format("the configuration has changed ({})", source_.origin()));
+    loaded_ = *std::move(loaded);
+    announce();
+    plan();
+  }
+
+  void read_machine() {
+    read_at_ = SteadyClock::now() + ask_interval();
+    auto machine = reader_.read();
+    if (!machine) {
+      if (reading_complaint_ != machine.error().what) log_.error(machine.error());
+      reading_complaint_ = machine.error().what;
+      return;
+    }
+    reading_complaint_.clear();
+    if (machine_) machine = gpu::remember_lost(*machine_, *std::move(machine));
+    if (machine_ == *machine && !rules_->is_open()) return;
+    machine_ = *std::move(machine);
+    plan();
+  }
+
+  void plan() {
+    if (!machine_) return;
+    const auto offer = offer::make_offer(*machine_, loaded_.config, {});
+    if (!offer) {
+      log_.error(
+          fmt::format("{}; the MPS control daemons stay as they are", offer.error().message()));
+      return;
+    }
+    say(*offer);
+    const auto plan = mps::make_plan(*machine_, *offer,
+                                     rules_->settle(loaded_.config.tranche.mps, *machine_, *offer));
+    if (plan.empty() && said_none_ != true) {
+      log_.info("the configuration shares nothing by MPS (sharing.mps): no daemon is needed");
+    }
+    said_none_ = plan.empty();
+    supervisor_->follow(plan, SteadyClock::now());
+  }
+
+  void say(const offer::Offer& offer) {
+    for (const auto& withheld : offer.withheld) {
+      const auto line = fmt::format("no MPS for {}: {}", withheld.name.value, withheld.reason);
+      if (said_[withheld.name.value] != line) log_.error(line);
+      said_[withheld.name.value] = line;
+    }
+  }
+
+  const config::AgentOptions& options_;
+  ConfigSource& source_;
+  config::Loaded loaded_;
+  ClusterNode* cluster_;
+  const Log& log_;
+  std::shared_ptr<nvml::Connection> connection_;
+  nvml::Reader reader_;
+  nvml::Control gpus_;
+  MpsTools tools_;
+  std::unique_ptr<process::Mailbox> mailbox_;
+  std::optional<Watch> watch_;
+  std::optional<gpu::Machine> machine_;
+  std::optional<MpsSupervisor> supervisor_;
+  std::optional<MpsRules> rules_;
+  SteadyClock::time_point read_at_{};
+  std::string complaint_;
+  std::string reading_complaint_;
+  std::map<std::string, std::string> said_;  // why a resource has no daemon
+  std::optional<bool> said_none_;
+};
+
+// The agent's rules hold, but NVIDIA's manifests tell this program no root on the host: it mounts
+// nothing for anybody.
+config::Sources as_the_agents(config::Sources sources) {
+  sources.environment.try_emplace("MPS_ROOT", "/run/nvidia/mps");
+  return sources;
+}
+
+// One at a time: they would end each other's daemons. nullptr: told to end before it was free.
+Result<std::unique_ptr<process::ProcessLock>> take_lock(const config::AgentOptions& options,
+                                                        int signals, const Log& log) {
+  TRY(FsRoot().make_directories(options.mps_dir));
+  return process::ProcessLock::take(
+      options.mps_dir + "/.supervisor.lock", signals, [&](bool first) {
+        if (first) {
+          log.info(fmt::format("another mps-control-daemon serves with {}: waiting for its end",
+                               options.mps_dir));
+        }
+        return true;
+      });
+}
+
+Result<void> control_with_files(const config::Sources& sources, const config::AgentOptions& options,
+                                int signals, int children, const Log& log) {
+  FileSource source(sources, options.config_file, options.config_name);
+  ASSIGN_OR_RETURN(auto loaded, source.read());
+  MpsControl control(options, source, std::move(loaded), sources.environment, nullptr, log);
+  return control.run(signals, children);
+}
+
+Result<void> control_on_cluster(const config::Sources& sources, const config::AgentOptions& options,
+                                int signals, int children, const Log& log) {
+  const SystemClock clock;
+  ASSIGN_OR_RETURN(const auto cluster, ClusterNode::open(sources, options, clock, log));
+  TRY(FsRoot().make_directories(options.state_dir));
+  std::optional<StatusFile> status(std::in_place, options.state_dir, process::host_name(), clock);
+  // What becomes of the configuration is the agent's to report.
+  ASSIGN_OR_RETURN(auto first, first_config({.source = *cluster->source(),
+                                             .notifier = cluster->notifier(),
+                                             .report = [](const ConfigReport&) {},
+                                             .status = *status,
+                                             .log = log},
+                                            signals));
+  status.reset();
+  if (!first) return {};
+  MpsControl control(options, *cluster->source(), *std::move(first), sources.environment,
+                     cluster.get(), log);
+  return control.run(signals, children);
+}
+
+// The program's options; when they are wrong, that is said.
+std::optional<config::AgentOptions> load_options(const config::Sources& sources) {
+  auto options = config::load_mps_control_options(sources);
+  if (options) return *std::move(options);
+  Log().error(options.error());
+  return std::nullopt;
+}
+
+Result<void> control(const config::Sources& sources, const config::AgentOptions& options,
+                     int signals, const Log& log) {
+  ASSIGN_OR_RETURN(const Descriptor children, adopt_orphans());
+  ASSIGN_OR_RETURN(const auto lock, take_lock(options, signals, log));
+  if (lock == nullptr) return {};
+  const auto run_it = options.node_config ? control_on_cluster : control_with_files;
+  return run_it(sources, options, signals, children.get(), log);
+}
+
+}  // namespace
+
+int run_mps_control(const config::Sources& given) {
+  const auto sources = as_the_agents(given);
+  const auto options = load_options(sources);
+  if (!options) return 1;
+  const Log log(options->log_level);
+  return process::run_with_signals(log, [&](int signals) {
+    const auto result = control(sources, *options, signals, log);
+    if (!result) log.error(config::startup_failure(sources, result.error()));
+    return result ? 0 : 1;
+  });
+}
+
+int check_mps_control(const config::Sources& sources) {
+  const auto options = load_options(sources);
+  if (!options) return 1;
+  const FsRoot fs;
+  const std::filesystem::path root = options->mps_dir;
+  const bool ready = fs.exists(root / ".ready");
+  fmt::print(ready ? stdout : stderr, "{}\n",
+             ready ? "ready" : "waiting: an MPS control daemon does not serve yet, see the log");
+  for (const auto& name : fs.list(root / "nvidia.com").value_or(std::vector<std::string>())) {
+    const auto mark = mps::paths_of(root, {"nvidia.com/" + name}).started;
+    if (!fs.exists(mark) || !mps::trouble_of(mark).empty()) continue;
+    const auto service = mps::service_of(mark);
+    fmt::print("nvidia.com/{}: protocol {}, {} static SM partitions\n", name, service.protocol,
+               service.partitions.size());
+  }
+  return ready ? 0 : 1;
+}
+
+}  // namespace tranche::agent

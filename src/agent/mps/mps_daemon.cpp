@@ -1,0 +1,298 @@
+#include "agent/mps/mps_daemon.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "mps/diff.h"
+#include "mps/protocol3.h"
+
+namespace tranche::agent {
+namespace {
+
+constexpr const char* kDaemonProgram = "nvidia-cuda-mps-control";
+constexpr const char* kPidFile = "nvidia-cuda-mps-control.pid";
+constexpr const char* kControlLog = "control.log";
+constexpr const char* kConfigFile = "config.toml";  // of protocol 3, in the log folder
+// How long the server that a configuration names may take to be ready.
+constexpr int kReadyQuestions = 50;
+// What containers may use, where SELinux decides.
+constexpr std::string_view kSelinuxLabel = "system_u:object_r:container_file_t:s0";
+// Of daemon and server, as the kernel shortens their names (comm).
+constexpr std::string_view kProcessName = "nvidia-cuda-mps";
+constexpr std::size_t kLongestWords = 300;
+constexpr std::uintmax_t kLongestPiece = std::uintmax_t{256} << 10U;
+
+// The program's words, for a message: one line.
+std::string words(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  while (text.ends_with(' ')) text.pop_back();
+  return text.substr(0, kLongestWords);
+}
+
+Result<void> make_folder(const std::filesystem::path& path) {
+  TRY(FsRoot().make_directories(path));
+  // Whatever the umask: clients of any user come here.
+  if (::chmod(path.c_str(), 0755) != 0) {
+    return std::unexpected(errno_error(errno, "chmod " + path.string()));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<MpsDaemon>> MpsDaemon::start(const MpsTools& tools, mps::Daemon daemon) {
+  std::unique_ptr<MpsDaemon> made(new MpsDaemon(tools, std::move(daemon)));
+  TRY(made->begin());
+  return made;
+}
+
+void MpsDaemon::end_left_behind(const MpsTools& tools, const config::ResourceName& resource) {
+  const auto mark = mps::paths_of(tools.root, resource).started;
+  const auto gpus = mps::left_behind(mark);
+  if (gpus.empty()) return;
+  tools.log.warn(fmt::format(
+      "the MPS control daemon of {} was left by a supervisor that was killed; it is ended",
+      resource.value));
+  mps::Daemon daemon{
+      .resource = resource, .devices = {}, .protocol = mps::service_of(mark).protocol};
+  for (const auto& uuid : gpus) daemon.devices.push_back({.uuid = uuid});
+  MpsDaemon left(tools, std::move(daemon));
+  left.runs_ = true;
+  if (const auto removed = FsRoot().remove(mark); !removed) tools.log.warn(removed.error());
+}
+
+MpsDaemon::MpsDaemon(const MpsTools& tools, mps::Daemon daemon)
+    : tools_(tools),
+      daemon_(std::move(daemon)),
+      paths_(mps::paths_of(tools.root, daemon_.resource)),
+      environment_(mps::environment_of(tools.root, daemon_)) {
+  service_.protocol = daemon_.protocol;
+}
+
+Result<void> MpsDaemon::begin() {
+  TRY(end_leftover());
+  runs_ = true;  // from here on there is something to undo
+  for (const auto& device : daemon_.devices) {
+    TRY(tools_.gpus.set_compute_mode(device.uuid, gpu::ComputeMode::kExclusiveProcess));
+  }
+  TRY(make_folders());
+  TRY(launch());
+  if (mps::has_partitions(daemon_)) TRY(make_partitions());
+  std::vector<std::string> gpus;
+  gpus.reserve(daemon_.devices.size());
+  for (const auto& device : daemon_.devices) gpus.push_back(device.uuid);
+  ASSIGN_OR_RETURN(auto mark, mps::ReadyFile::put(paths_.started, gpus, service_));
+  started_.emplace(std::move(mark));
+  return {};
+}
+
+// The program with its limits, before anybody can be its client.
+Result<void> MpsDaemon::launch() const {
+  if (daemon_.protocol == 3) {
+    const auto file = paths_.log / kConfigFile;
+    TRY(FsRoot().write_atomic(file, mps::configuration(daemon_)));
+    TRY(order({mps::start_arguments(file.string()), ""}));
+    return await_server();
+  }
+  TRY(order(
+      {mps::has_partitions(daemon_) ? mps::Arguments{"-d", "-S"} : mps::Arguments{"-d"}, ""}));
+  for (const auto& text : mps::default_commands(daemon_)) TRY(command(text));
+  return {};
+}
+
+Result<void> MpsDaemon::await_server() const {
+  std::string status;
+  for (int i = 0; i < kReadyQuestions && status != mps::kReady; ++i) {
+    if (i > 0) std::this_thread::sleep_for(tools_.ready_pause);
+    ASSIGN_OR_RETURN(const auto answer, order({mps::servers_question(), ""}));
+    status = mps::status_of(answer);
+  }
+  if (status == mps::kReady) return {};
+  return fail(Code::kUnavailable,
+              fmt::format("the server of the MPS control daemon is not ready: {}",
+                          status.empty() ? "it has ended" : words(status)),
+              fmt::format("see {}", paths_.log.string()));
+}
+
+// One for each tranche, by the number that its id has.
+Result<void> MpsDaemon::make_partitions() {
+  ASSIGN_OR_RETURN(const auto listed, order(mps::chunks_question(daemon_)));
+  for (const auto& device : daemon_.devices) {
+    const auto total = mps::chunks_of(daemon_, listed, device.uuid);
+    if (!total) {
+      return fail(Code::kUnavailable,
+                  fmt::format("{} does not tell how many chunks of multiprocessors {} has: {}",
+                              kDaemonProgram, device.uuid, words(listed)),
+                  "without tranche.mps.smPartitions it need not");
+    }
+    ASSIGN_OR_RETURN(const int each, mps::chunks_each(daemon_, device, *total));
+    for (int replica = 0; replica < device.replicas; ++replica) {
+      ASSIGN_OR_RETURN(const auto said, order(mps::add_partition(daemon_, device, replica, each)));
+      auto partition = mps::partition_of(said, device.uuid);
+      if (!partition) {
+        return fail(Code::kUnavailable, fmt::format("{} tells no SM partition of {}: {}",
+                                                    kDaemonProgram, device.uuid, words(said)));
+      }
+      service_.partitions[offer::replica_id(device.uuid, replica)] = *std::move(partition);
+    }
+  }
+  return {};
+}
+
+// A daemon of this resource's that nobody supervises any more, with limits that nobody knows.
+Result<void> MpsDaemon::end_leftover() {
+  TRY(FsRoot().remove(paths_.started));
+  if (!FsRoot().exists(paths_.pipe / kPidFile)) return {};
+  if (!ask()) {
+    kill_remaining();
+    return {};
+  }
+  tools_.log.warn(fmt::format(
+      "an MPS control daemon of {} is running already; it is ended, and its clients with it",
+      daemon_.resource.value));
+  quit();
+  return {};
+}
+
+Result<void> MpsDaemon::make_folders() const {
+  TRY(make_folder(paths_.pipe));
+  TRY(make_folder(paths_.log));
+  if (!tools_.host.exists("/sys/fs/selinux")) return {};
+  if (::setxattr(paths_.pipe.c_str(), "security.selinux", kSelinuxLabel.data(),
+                 kSelinuxLabel.size(), 0) == 0) {
+    return {};
+  }
+  const int number = errno;
+  // A kernel whose SELinux is mounted and off, or a file system without labels.
+  if (number == ENOTSUP) return {};
+  auto error = errno_error(number, fmt::format("label {} for SELinux", paths_.pipe.string()));
+  error.hint = "run the container privileged";
+  return std::unexpected(std::move(error));
+}
+
+Result<std::string> MpsDaemon::order(const mps::Order& order) const {
+  const std::string shown =
+      order.arguments.empty() ? order.input : fmt::format("{}", fmt::join(order.arguments, " "));
+  ASSIGN_OR_RETURN(const auto end, tools_.control(order.arguments, environment_, order.input));
+  if (end.code == 0) return end.output;
+  return fail(
+      Code::kUnavailable,
+      fmt::format("{} {}: exit code {}: {}", kDaemonProgram, shown, end.code, words(end.output)),
+      fmt::format("see {}", (paths_.log / kControlLog).string()));
+}
+
+Result<void> MpsDaemon::ask() const {
+  if (daemon_.protocol == 3) {
+    ASSIGN_OR_RETURN(const auto answer, order({mps::servers_question(), ""}));
+    if (!mps::status_of(answer).empty()) return {};
+    return fail(Code::kUnavailable, "the server of the MPS control daemon has ended",
+                fmt::format("see {}", paths_.log.string()));
+  }
+  ASSIGN_OR_RETURN(const auto answer, command(mps::kQuestion));
+  const bool number = std::ranges::any_of(answer, [](char c) { return c >= '0' && c <= '9'; });
+  if (number) return {};
+  return fail(Code::kUnavailable, fmt::format("{}: {} is answered by '{}'", kDaemonProgram,
+                                              mps::kQuestion, words(answer)));
+}
+
+Result<void> MpsDaemon::retune(mps::Daemon wanted) {
+  if (daemon_.protocol == 3) {
+    for (const auto& arguments : mps::change_arguments(daemon_, wanted))
+      TRY(order({arguments, ""}));
+  } else {
+    TRY(retune_servers(wanted));
+  }
+  daemon_ = std::move(wanted);
+  return {};
+}
+
+Result<void> MpsDaemon::retune_servers(const mps::Daemon& wanted) const {
+  for (const auto& text : mps::retune_commands(daemon_, wanted)) TRY(command(text));
+  ASSIGN_OR_RETURN(const auto servers, command(mps::kServers));
+  std::istringstream lines(servers);
+  for (std::string server; lines >> server;) {
+    if (server.find_first_not_of("0123456789") != std::string::npos) continue;
+    for (const auto& text : mps::retune_server_commands(daemon_, wanted, server)) {
+      // A server ends with its last client; the next one has the new defaults.
+      if (const auto told = command(text); !told) tools_.log.warn(told.error());
+    }
+  }
+  return {};
+}
+
+void MpsDaemon::pass_on_log() {
+  std::ifstream file(paths_.log / kControlLog, std::ios::binary | std::ios::ate);
+  if (!file) return;
+  const auto size = static_cast<std::uintmax_t>(file.tellg());
+  if (size < log_read_) log_read_ = 0;  // begun anew
+  std::string text(std::min(size - log_read_, kLongestPiece), '\0');
+  file.seekg(static_cast<std::streamoff>(log_read_));
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+  log_read_ += text.size();
+  if (!text.empty()) tools_.daemon_log(text);
+}
+
+MpsDaemon::~MpsDaemon() {
+  started_.reset();
+  if (!runs_) return;
+  quit();
+  pass_on_log();
+  for (const auto& device : daemon_.devices) {
+    const auto set = tools_.gpus.set_compute_mode(device.uuid, gpu::ComputeMode::kDefault);
+    if (!set) tools_.log.warn(set.error());
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(paths_.log, ignored);
+}
+
+void MpsDaemon::quit() {
+  if (!FsRoot().exists(paths_.pipe)) return;
+  const auto done = order(daemon_.protocol == 3 ? mps::Order{mps::quit_arguments(), ""}
+                                                : mps::Order{{}, mps::kQuit});
+  if (done) return;
+  tools_.log.warn(done.error());
+  kill_remaining();
+}
+
+// The daemon when it does not do what it is told, and servers that outlived theirs: they hold the
+// GPUs, and no other server could have them.
+void MpsDaemon::kill_remaining() const {
+  const FsRoot fs;
+  const auto names = fs.list("/proc");
+  if (!names) return;
+  for (const auto& name : *names) {
+    pid_t pid = 0;
+    std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (pid <= 1 || !is_ours(fs, name)) continue;
+    tools_.log.warn(fmt::format("process {} of the MPS control daemon of {} is killed", pid,
+                                daemon_.resource.value));
+    ::kill(pid, SIGKILL);
+  }
+}
+
+bool MpsDaemon::is_ours(const FsRoot& fs, const std::string& pid) const {
+  const auto name = fs.read("/proc/" + pid + "/comm");
+  if (!name || !name->starts_with(kProcessName)) return false;
+  const auto environment = fs.read("/proc/" + pid + "/environ");
+  if (!environment) return false;
+  const std::string wanted = "CUDA_MPS_PIPE_DIRECTORY=" + paths_.pipe.string();
+  std::istringstream entries(*environment);
+  for (std::string entry; std::getline(entries, entry, '\0');) {
+    if (entry == wanted) return true;
+  }
+  return false;
+}
+
+}  // namespace tranche::agent

@@ -1,0 +1,89 @@
+#pragma once
+// One MPS control daemon: NVIDIA's nvidia-cuda-mps-control, started, told its limits, asked whether
+// it lives, ended; with the folders and the compute mode that belong to it (mps/plan.h). Every call
+// of the program is bounded in time. Used by one thread.
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fs.h"
+#include "base/log.h"
+#include "gpu/control.h"
+#include "host/child.h"
+#include "mps/partitions.h"
+#include "mps/plan.h"
+#include "mps/ready_file.h"
+
+namespace tranche::agent {
+
+// The outside of the daemons; all outlives them.
+struct MpsTools {
+  // Runs nvidia-cuda-mps-control; `environment`: what it has beside this process' own.
+  std::function<Result<host::ChildEnd>(std::vector<std::string> arguments,
+                                       const std::map<std::string, std::string>& environment,
+                                       std::string input)>
+      control;
+  gpu::Control& gpus;
+  std::filesystem::path root;                          // "/mps"
+  FsRoot host;                                         // for /sys/fs/selinux
+  std::function<void(const std::string&)> daemon_log;  // takes what daemons log
+  const Log& log;
+  // Between two questions whether a server that is to come is ready (protocol 3).
+  std::chrono::milliseconds ready_pause{100};
+};
+
+class MpsDaemon {
+ public:
+  // Started: exclusive GPUs, folders, the program, its limits, `.started`. When something fails,
+  // everything is undone.
+  static Result<std::unique_ptr<MpsDaemon>> start(const MpsTools& tools, mps::Daemon daemon);
+  // Ends the one whose supervisor was killed, if there is one, and frees its GPUs.
+  static void end_left_behind(const MpsTools& tools, const config::ResourceName& resource);
+  // Ended: `.started` goes, the daemon with its clients, then its GPUs are anybody's.
+  ~MpsDaemon();
+  MpsDaemon(const MpsDaemon&) = delete;
+  MpsDaemon& operator=(const MpsDaemon&) = delete;
+
+  const mps::Daemon& daemon() const { return daemon_; }
+  // How it serves, for those who hand out its tranches.
+  const offer::MpsService& service() const { return service_; }
+  // Whether it answers, and its server serves. kUnavailable, kTimeout.
+  Result<void> ask() const;
+  // Gives it and its servers the limits of `wanted`, which has the same devices.
+  Result<void> retune(mps::Daemon wanted);
+  // Hands what its log says since the last call to MpsTools::daemon_log.
+  void pass_on_log();
+
+ private:
+  MpsDaemon(const MpsTools& tools, mps::Daemon daemon);
+  Result<void> begin();
+  Result<void> end_leftover();
+  Result<void> make_folders() const;
+  Result<void> launch() const;
+  Result<void> await_server() const;
+  Result<void> make_partitions();
+  Result<void> retune_servers(const mps::Daemon& wanted) const;
+  Result<std::string> order(const mps::Order& order) const;
+  Result<std::string> command(const std::string& text) const { return order({{}, text}); }
+  void quit();
+  void kill_remaining() const;
+  bool is_ours(const FsRoot& fs, const std::string& pid) const;
+
+  const MpsTools& tools_;
+  mps::Daemon daemon_;
+  mps::Paths paths_;
+  std::map<std::string, std::string> environment_;
+  offer::MpsService service_;
+  std::optional<mps::ReadyFile> started_;
+  bool runs_ = false;
+  std::uintmax_t log_read_ = 0;
+};
+
+}  // namespace tranche::agent

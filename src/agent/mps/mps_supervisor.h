@@ -1,0 +1,75 @@
+#pragma once
+// Keeps the MPS control daemons of a plan running: starts what is missing (again and again, with
+// back-off), asks each whether it lives, starts anew what does not, and follows a new plan by its
+// difference to the old one (mps/diff.h). `/mps/.ready` is there while all serve, also when none is
+// wanted, as with NVIDIA's mps-control-daemon.
+//
+// Used by one thread, which waits for the program's calls (seconds at most).
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "agent/mps/mps_daemon.h"
+#include "agent/node/node_reporter.h"
+#include "mps/plan.h"
+
+namespace tranche::agent {
+
+class MpsSupervisor {
+ public:
+  using TimePoint = std::chrono::steady_clock::time_point;
+  struct Options {
+    std::chrono::milliseconds ask_interval = std::chrono::seconds(10);
+    std::chrono::milliseconds first_wait = std::chrono::seconds(1);
+    std::chrono::milliseconds longest_wait = std::chrono::seconds(30);
+  };
+
+  // `tools` outlives it; `tell` is called with what people should know of the node.
+  MpsSupervisor(const MpsTools& tools, Options options,
+                std::function<void(const NodeNotice&)> tell);
+  // Ends every daemon.
+  ~MpsSupervisor();
+  MpsSupervisor(const MpsSupervisor&) = delete;
+  MpsSupervisor& operator=(const MpsSupervisor&) = delete;
+
+  void follow(const mps::Plan& wanted, TimePoint now);
+  // A process that may have been a daemon has ended: all are asked at the next tick.
+  void suspect(TimePoint now);
+  // Does what is due.
+  void tick(TimePoint now);
+  // When something is due; nullopt: never.
+  std::optional<TimePoint> next_tick() const;
+  void pass_on_logs();
+
+  std::size_t serving() const;
+
+ private:
+  struct Entry {
+    mps::Daemon wanted;
+    std::unique_ptr<MpsDaemon> daemon;  // null: waits for `due`
+    TimePoint due{};                    // to be asked, or started
+    std::chrono::milliseconds wait{};   // after the next failure
+    std::string complaint;              // last failure told
+  };
+
+  mps::Plan plan() const;
+  void start(Entry& entry, TimePoint now);
+  void ask(Entry& entry, TimePoint now);
+  void retune(Entry& entry, const mps::Daemon& wanted, TimePoint now);
+  void replace(Entry& entry, const Error& error, std::string_view what, TimePoint now);
+  void stop(Entry& entry);
+  void failed(Entry& entry, const Error& error, std::string_view what, TimePoint now);
+  void mark_ready();
+
+  const MpsTools& tools_;
+  Options options_;
+  std::function<void(const NodeNotice&)> tell_;
+  std::map<config::ResourceName, Entry> entries_;
+  bool followed_ = false;  // a plan is known
+};
+
+}  // namespace tranche::agent

@@ -1,0 +1,314 @@
+#include "agent/mps/mps_supervisor.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "mps/ready_file.h"
+#include "support/log_recorder.h"
+#include "support/temp_dir.h"
+
+namespace tranche::agent::mps_supervisor_test {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+class FakeGpus final : public gpu::Control {
+ public:
+  Result<void> set_compute_mode(const std::string& uuid, gpu::ComputeMode mode) override {
+    if (refuses) return fail(Code::kPermission, "no permission");
+    if (mode == gpu::ComputeMode::kExclusiveProcess) {
+      exclusive.insert(uuid);
+    } else {
+      exclusive.erase(uuid);
+    }
+    return {};
+  }
+  std::set<std::string> exclusive;
+  bool refuses = false;
+};
+
+// NVIDIA's program: one daemon for each pipe folder.
+class FakeProgram {
+ public:
+  Result<host::ChildEnd> run(const std::vector<std::string>& arguments,
+                             const std::map<std::string, std::string>& environment,
+                             const std::string& input) {
+    const std::filesystem::path pipe = environment.at("CUDA_MPS_PIPE_DIRECTORY");
+    const auto name = pipe.parent_path().filename().string();
+    const std::string text =
+        arguments.empty() ? input : fmt::format("{}", fmt::join(arguments, " "));
+    calls.push_back(name + ": " + text);
+    if (hangs) return fail(Code::kTimeout, "it did not end within 10000 ms");
+    if (text.starts_with("-d")) {
+      if (refuses) return host::ChildEnd{1, "the GPU is busy\n"};
+      daemons.insert(name);
+      return host::ChildEnd{};
+    }
+    if (!daemons.contains(name)) return host::ChildEnd{1, "Cannot find MPS control daemon\n"};
+    if (text == mps::kQuit || text == "-q") daemons.erase(name);
+    if (text.starts_with("server list")) {
+      return host::ChildEnd{0,
+                            status.empty() ? "" : "shared,0,4711," + status + ",/pipe,GPU-a,-\n"};
+    }
+    if (text == "lspart") return host::ChildEnd{0, "GPU-01234567 - 6 2 24 8 -\n"};
+    if (text.starts_with("sm_partition add")) {
+      return host::ChildEnd{0, fmt::format("GPU-01234567/D{}\n", ++partitions)};
+    }
+    if (text == mps::kQuestion) return host::ChildEnd{0, "25.0\n"};
+    if (text == mps::kServers) return host::ChildEnd{0, servers};
+    return host::ChildEnd{};
+  }
+  std::vector<std::string> take() { return std::exchange(calls, {}); }
+
+  std::set<std::string> daemons;
+  std::vector<std::string> calls;
+  std::string servers;
+  std::string status = "Ready";  // of protocol 3's server
+  int partitions = 0;
+  bool refuses = false;
+  bool hangs = false;
+};
+
+mps::Daemon daemon_of(const std::string& name, const std::string& uuid,
+                      std::uint64_t limit = 4096) {
+  return {.resource = {"nvidia.com/" + name},
+          .devices = {{.uuid = uuid, .index = 0, .memory_mib = 16384, .limit_mib = limit}},
+          .sees_all = true,
+          .thread_percentage = 25};
+}
+
+class Supervisor : public ::testing::Test {
+ protected:
+  void follow(const mps::Plan& plan) { supervisor_->follow(plan, now_); }
+  // Time passes, and what is due is done.
+  void pass(milliseconds time) {
+    now_ += time;
+    supervisor_->tick(now_);
+  }
+  bool exists(const std::string& file) const { return std::filesystem::exists(dir_.path() / file); }
+  bool is_ready() const { return exists(".ready"); }
+  bool is_started(const std::string& name) const {
+    return exists("nvidia.com/" + name + "/.started");
+  }
+
+  test::TempDir dir_;
+  test::LogRecorder log_;
+  FakeGpus gpus_;
+  FakeProgram program_;
+  std::vector<NodeNotice> told_;
+  MpsTools tools_{
+      .control = [this](std::vector<std::string> arguments, const auto& environment,
+                        std::string input) { return program_.run(arguments, environment, input); },
+      .gpus = gpus_,
+      .root = dir_.path(),
+      .host = FsRoot(dir_.path() / "host"),
+      .daemon_log = [](const std::string&) {},
+      .log = log_.log(),
+      .ready_pause = milliseconds(0)};
+  MpsSupervisor::TimePoint now_{};
+  std::optional<MpsSupervisor> supervisor_{
+      std::in_place, tools_, MpsSupervisor::Options{},
+      [this](const NodeNotice& notice) { told_.push_back(notice); }};
+};
+
+TEST_F(Supervisor, StartsAsNvidiasAndEndsCleanly) {
+  EXPECT_FALSE(is_ready());  // nothing is known yet
+  follow({daemon_of("gpu", "GPU-a")});
+  EXPECT_THAT(program_.take(),
+              ElementsAre("gpu: -d", "gpu: set_default_device_pinned_mem_limit 0 4096M",
+                          "gpu: set_default_active_thread_percentage 25"));
+  EXPECT_THAT(gpus_.exclusive, ElementsAre("GPU-a"));
+  EXPECT_TRUE(is_started("gpu"));
+  EXPECT_TRUE(is_ready());
+
+  supervisor_.reset();
+  EXPECT_THAT(program_.take(), ElementsAre("gpu: quit"));
+  EXPECT_THAT(gpus_.exclusive, IsEmpty());
+  EXPECT_FALSE(is_started("gpu"));
+  EXPECT_FALSE(is_ready());
+  EXPECT_TRUE(exists("nvidia.com/gpu/pipe"));
+  EXPECT_FALSE(exists("nvidia.com/gpu/log"));
+}
+
+mps::Daemon of_protocol_3(std::uint64_t limit) {
+  auto daemon = daemon_of("gpu", "GPU-a", limit);
+  daemon.protocol = 3;
+  daemon.namespaces = {{.name = "default", .limit_mib = limit, .thread_percentage = 25}};
+  return daemon;
+}
+
+TEST_F(Supervisor, StartsProtocol3WithItsLimitsInAFile) {
+  follow({of_protocol_3(4096)});
+  const auto file = (dir_.path() / "nvidia.com/gpu/log/config.toml").string();
+  EXPECT_THAT(program_.take(),
+              ElementsAre("gpu: -d -p 3 -m -a " + file, "gpu: server list --format=csv,noheader"));
+  EXPECT_THAT(*FsRoot().read(file), HasSubstr("pinned_memory_limit = \"4096M\""));
+  const auto mark = dir_.path() / "nvidia.com/gpu/.started";
+  EXPECT_EQ(mps::service_of(mark).protocol, 3);
+
+  follow({of_protocol_3(2048)});
+  EXPECT_THAT(program_.take(), ElementsAre("gpu: server set shared --pinned-memory-limit=2048M "
+                                           "--active-thread-percentage=25"));
+  supervisor_.reset();
+  EXPECT_THAT(program_.take(), ElementsAre("gpu: -q"));
+  EXPECT_THAT(gpus_.exclusive, IsEmpty());
+}
+
+TEST_F(Supervisor, StartsProtocol3AnewWhenItsServerIsGone) {
+  follow({of_protocol_3(4096)});
+  ASSERT_TRUE(is_ready());
+  program_.status.clear();
+  pass(seconds(10));
+  EXPECT_FALSE(is_ready());
+  EXPECT_EQ(log_.count("the server of the MPS control daemon has ended"), 1);
+  program_.status = "Ready";
+  pass(seconds(30));
+  EXPECT_TRUE(is_ready());
+}
+
+TEST_F(Supervisor, MakesAPartitionForEachTranche) {
+  auto daemon = daemon_of("gpu", "GPU-01234567");
+  daemon.partitions = config::EqualChunks{};
+  daemon.devices[0].replicas = 2;
+  follow({daemon});
+  EXPECT_THAT(
+      program_.take(),
+      ElementsAre("gpu: -d -S", "gpu: set_default_device_pinned_mem_limit 0 4096M",
+                  "gpu: set_default_active_thread_percentage 25", "gpu: lspart",
+                  "gpu: sm_partition add GPU-01234567 4", "gpu: sm_partition add GPU-01234567 4"));
+  EXPECT_THAT(mps::service_of(dir_.path() / "nvidia.com/gpu/.started").partitions,
+              ElementsAre(std::pair("GPU-01234567::0", "GPU-01234567/D1"),
+                          std::pair("GPU-01234567::1", "GPU-01234567/D2")));
+}
+
+TEST_F(Supervisor, ServesNothingWhereThePartitionsDoNotFit) {
+  auto daemon = daemon_of("gpu", "GPU-01234567");
+  daemon.partitions = 5;
+  daemon.devices[0].replicas = 2;
+  follow({daemon});
+  EXPECT_FALSE(is_started("gpu"));
+  EXPECT_THAT(gpus_.exclusive, IsEmpty());
+  EXPECT_EQ(log_.count("has 8 chunks of multiprocessors, and 2 replicas with 5 need 10"), 1);
+  EXPECT_EQ(program_.take().back(), "gpu: quit");
+}
+
+TEST_F(Supervisor, IsReadyWhenNothingIsWanted) {
+  follow({});
+  EXPECT_TRUE(is_ready());
+  EXPECT_THAT(program_.calls, IsEmpty());
+  EXPECT_EQ(supervisor_->next_tick(), std::nullopt);
+}
+
+TEST_F(Supervisor, TriesAgainWithBackOffAndSaysItOnce) {
+  program_.refuses = true;
+  follow({daemon_of("gpu", "GPU-a")});
+  EXPECT_FALSE(is_ready());
+  EXPECT_THAT(gpus_.exclusive, IsEmpty()) << "a GPU that nobody serves is anybody's";
+  int attempts = 0;
+  for (int second = 0; second < 15; ++second) {
+    program_.take();
+    pass(seconds(1));
+    for (const auto& call : program_.calls) attempts += call == "gpu: -d" ? 1 : 0;
+  }
+  EXPECT_EQ(attempts, 4) << "after 1, 2, 4, 8 seconds";
+  EXPECT_EQ(log_.count("cannot be started"), 1);
+  ASSERT_EQ(told_.size(), 1U);
+  EXPECT_EQ(told_[0].reason, "MpsDaemonFailed");
+  EXPECT_THAT(told_[0].note, HasSubstr("the GPU is busy"));
+
+  program_.refuses = false;
+  pass(seconds(30));
+  EXPECT_TRUE(is_ready());
+  EXPECT_THAT(gpus_.exclusive, ElementsAre("GPU-a"));
+}
+
+TEST_F(Supervisor, DoesNotStartWithoutExclusiveGpus) {
+  gpus_.refuses = true;
+  follow({daemon_of("gpu", "GPU-a")});
+  EXPECT_EQ(log_.count("no permission"), 2) << "once for the start, once for the way back";
+  EXPECT_FALSE(is_ready());
+  EXPECT_THAT(program_.daemons, IsEmpty());
+}
+
+TEST_F(Supervisor, StartsADeadDaemonAtOnceAndOneThatKeepsDyingLater) {
+  follow({daemon_of("gpu", "GPU-a"), daemon_of("other", "GPU-b")});
+  pass(seconds(10));  // both have answered
+  program_.take();
+  program_.daemons.erase("gpu");
+  supervisor_->suspect(now_);
+  pass(milliseconds(0));
+  EXPECT_THAT(program_.daemons, UnorderedElementsAre("gpu", "other"));
+  EXPECT_TRUE(is_ready());
+  EXPECT_EQ(log_.count("the MPS control daemon of nvidia.com/gpu has ended"), 1);
+  EXPECT_EQ(log_.count("the MPS control daemon of nvidia.com/other has ended"), 0);
+
+  // Again before it was seen well: now it waits.
+  program_.daemons.erase("gpu");
+  supervisor_->suspect(now_);
+  pass(milliseconds(0));
+  EXPECT_THAT(program_.daemons, ElementsAre("other"));
+  EXPECT_FALSE(is_started("gpu"));
+  EXPECT_TRUE(is_started("other"));
+  EXPECT_FALSE(is_ready());
+  pass(seconds(2));
+  EXPECT_TRUE(is_ready());
+}
+
+TEST_F(Supervisor, EndsADaemonThatDoesNotAnswer) {
+  follow({daemon_of("gpu", "GPU-a")});
+  program_.take();
+  program_.hangs = true;
+  pass(seconds(10));
+  EXPECT_THAT(program_.calls, ElementsAre("gpu: get_default_active_thread_percentage", "gpu: quit",
+                                          "gpu: -d", "gpu: quit"));
+  EXPECT_FALSE(is_started("gpu"));
+  EXPECT_THAT(gpus_.exclusive, IsEmpty());
+  program_.hangs = false;
+  pass(seconds(4));
+  EXPECT_TRUE(is_ready());
+}
+
+TEST_F(Supervisor, FollowsAChangeWithoutTouchingOthers) {
+  follow({daemon_of("a", "GPU-a"), daemon_of("b", "GPU-b")});
+  program_.take();
+  program_.servers = "17\n4711\n";
+  follow({daemon_of("a", "GPU-a", 2048), daemon_of("b", "GPU-b")});
+  EXPECT_THAT(program_.take(),
+              ElementsAre("a: set_default_device_pinned_mem_limit 0 2048M", "a: get_server_list",
+                          "a: set_device_pinned_mem_limit 17 0 2048M",
+                          "a: set_device_pinned_mem_limit 4711 0 2048M"));
+  // A GPU goes from one to the other: it is free before it is taken.
+  follow({daemon_of("a", "GPU-b"), daemon_of("c", "GPU-a")});
+  const auto calls = program_.take();
+  EXPECT_THAT(std::vector(calls.begin(), calls.begin() + 2),
+              UnorderedElementsAre("a: quit", "b: quit"));
+  EXPECT_THAT(program_.daemons, UnorderedElementsAre("a", "c"));
+  EXPECT_THAT(gpus_.exclusive, UnorderedElementsAre("GPU-a", "GPU-b"));
+  EXPECT_TRUE(is_ready());
+  EXPECT_FALSE(is_started("b"));
+}
+
+TEST_F(Supervisor, EndsWhatNobodySupervisesBeforeItStarts) {
+  program_.daemons.insert("gpu");
+  FsRoot().make_directories(dir_.path() / "nvidia.com/gpu/pipe").value();
+  FsRoot()
+      .write_atomic(dir_.path() / "nvidia.com/gpu/pipe/nvidia-cuda-mps-control.pid", "0")
+      .value();
+  follow({daemon_of("gpu", "GPU-a")});
+  EXPECT_THAT(std::vector(program_.calls.begin(), program_.calls.begin() + 3),
+              ElementsAre("gpu: get_default_active_thread_percentage", "gpu: quit", "gpu: -d"));
+  EXPECT_EQ(log_.count("is running already"), 1);
+  EXPECT_TRUE(is_ready());
+}
+
+}  // namespace
+}  // namespace tranche::agent::mps_supervisor_test

@@ -1,0 +1,118 @@
+#include "agent/node/node_reporter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cluster/time.h"
+
+namespace tranche::agent {
+namespace {
+
+using nlohmann::json;
+
+// What etcd and `kubectl describe` carry comfortably.
+constexpr std::size_t kLongestMessage = 1024;
+
+cluster::NodeCondition wanted(const ConfigReport& report) {
+  auto message = report.message;
+  if (message.size() > kLongestMessage) message.resize(kLongestMessage);
+  return {.type = kConfiguredCondition,
+          .status = report.applied ? "True" : "False",
+          .reason = report.applied ? "ConfigApplied" : "ConfigRefused",
+          .message = std::move(message)};
+}
+
+const cluster::NodeCondition* condition_of(const cluster::Node& node) {
+  const auto found =
+      std::ranges::find(node.conditions, kConfiguredCondition, &cluster::NodeCondition::type);
+  return found == node.conditions.end() ? nullptr : &*found;
+}
+
+bool says(const cluster::Node& node, const ConfigReport& report) {
+  const auto* found = condition_of(node);
+  return found != nullptr && *found == wanted(report);
+}
+
+std::string patch_text(const cluster::NodeCondition& condition, bool transition,
+                       std::chrono::system_clock::time_point now) {
+  const auto time = cluster::micro_time(now).substr(0, 19) + "Z";  // whole seconds
+  json entry = {{"type", condition.type},
+                {"status", condition.status},
+                {"reason", condition.reason},
+                {"message", condition.message},
+                {"lastHeartbeatTime", time}};
+  if (transition) entry["lastTransitionTime"] = time;
+  return json{{"status", {{"conditions", json::array({entry})}}}}.dump(
+      -1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace
+
+NodeReporter::NodeReporter(cluster::Objects& objects, const NodeView& node, const Clock& clock,
+                           const Log& log, Retrier::Backoff backoff)
+    : objects_(objects),
+      node_(node),
+      clock_(clock),
+      events_(objects, {.reporter = "tranche.dev/agent", .instance = node.name()}, clock, log),
+      retrier_(log, backoff) {}
+
+void NodeReporter::report(const ConfigReport& report) {
+  const auto node = node_.node();
+  if (node && says(*node, report)) {
+    retrier_.forget("condition");
+    return;
+  }
+  retrier_.request(
+      {.key = "condition",
+       .attempt = [this, report](const std::stop_token& stop) { return write(report, stop); },
+       .done = {},
+       .aim = fmt::format("{} {} on {}", report.applied, report.message, node ? node->uid : "")});
+}
+
+Result<void> NodeReporter::write(const ConfigReport& report, const std::stop_token& stop) {
+  const cluster::ObjectKey key = {.ns = "", .name = node_.name()};
+  ASSIGN_OR_RETURN(const auto object, objects_.get(cluster::kNode, key, {.stop = stop}));
+  ASSIGN_OR_RETURN(const auto node, cluster::parse_node(object.json));
+  if (says(node, report)) return {};
+  const auto condition = wanted(report);
+  const auto* before = condition_of(node);
+  const bool transition = before == nullptr || before->status != condition.status;
+  const cluster::Patch patch = {.type = cluster::PatchType::kStrategic,
+                                .json = patch_text(condition, transition, clock_.wall_now()),
+                                .subresource = "status"};
+  auto patched = objects_.patch(cluster::kNode, key, patch, {.stop = stop});
+  if (!patched) return std::unexpected(std::move(patched).error());
+  record({.warning = !report.applied,
+          .reason = condition.reason,
+          .action = "Configure",
+          .note = condition.message},
+         stop);
+  return {};
+}
+
+void NodeReporter::tell(const NodeNotice& notice) {
+  retrier_.request({.key = fmt::format("{} {}", notice.reason, notice.note),
+                    .attempt = [this, notice](const std::stop_token& stop) -> Result<void> {
+                      record(notice, stop);
+                      return {};
+                    },
+                    .done = {},
+                    .aim = notice.note});
+}
+
+void NodeReporter::record(const NodeNotice& notice, const std::stop_token& stop) {
+  // The node's name as uid: so kubelet records its Events, and `kubectl describe` finds them.
+  events_.record({.regarding = {.api_version = "v1",
+                                .kind = "Node",
+                                .name = node_.name(),
+                                .uid = node_.name()},
+                  .warning = notice.warning,
+                  .reason = notice.reason,
+                  .action = notice.action,
+                  .note = notice.note},
+                 {.stop = stop});
+}
+
+}  // namespace tranche::agent

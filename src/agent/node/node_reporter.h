@@ -1,0 +1,55 @@
+#pragma once
+// Says on the Node what became of its configuration: the condition `TrancheConfigured` (True: what
+// is asked for is in force; False: it was refused, and what was in force before stays), and an
+// Event whenever that changes, so that `kubectl describe node` tells it; and Events about what else
+// people should know of the node. Written until it succeeds, on a thread of its own.
+
+#include <string>
+
+#include "agent/node/node_view.h"
+#include "base/clock.h"
+#include "base/retrier.h"
+#include "cluster/event_recorder.h"
+#include "cluster/objects.h"
+
+namespace tranche::agent {
+
+inline constexpr const char* kConfiguredCondition = "TrancheConfigured";
+
+struct ConfigReport {
+  bool applied = false;
+  std::string message;
+  bool operator==(const ConfigReport&) const = default;
+};
+
+struct NodeNotice {
+  bool warning = false;
+  std::string reason;  // "ResourceWithheld": a word for machines
+  std::string action;  // "Advertise": what was tried
+  std::string note;    // for people
+  bool operator==(const NodeNotice&) const = default;
+};
+
+class NodeReporter {
+ public:
+  // The references outlive it.
+  NodeReporter(cluster::Objects& objects, const NodeView& node, const Clock& clock, const Log& log,
+               Retrier::Backoff backoff = {});
+
+  // Makes the node say so, unless it does. To be called again when the node changes.
+  void report(const ConfigReport& report);
+  // Records an Event, once.
+  void tell(const NodeNotice& notice);
+
+ private:
+  Result<void> write(const ConfigReport& report, const std::stop_token& stop);
+  void record(const NodeNotice& notice, const std::stop_token& stop);
+
+  cluster::Objects& objects_;
+  const NodeView& node_;
+  const Clock& clock_;
+  cluster::EventRecorder events_;  // of the retrier's thread
+  Retrier retrier_;
+};
+
+}  // namespace tranche::agent

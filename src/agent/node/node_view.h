@@ -1,0 +1,35 @@
+#pragma once
+// This agent's own Node as the API server has it, kept up to date. Thread-safe.
+
+#include <optional>
+#include <string>
+
+#include "base/log.h"
+#include "cluster/node.h"
+#include "cluster/watch_cache.h"
+#include "process/change_notifier.h"
+
+namespace tranche::agent {
+
+class NodeView {
+ public:
+  // The references outlive it; `changed` is notified after every change.
+  NodeView(cluster::Objects& objects, std::string name, process::ChangeNotifier& changed,
+           const Log& log, cluster::WatchCache::Backoff backoff = {});
+
+  const std::string& name() const { return name_; }
+  // nullopt: it does not exist, or has not been read yet.
+  std::optional<cluster::Node> node() const;
+  // The same; kUnavailable, with the reason, where node() gives nothing.
+  Result<cluster::Node> known() const;
+  // Whether it is known that there is such a node, or that there is none.
+  bool synced() const { return cache_.synced(); }
+  // Why the API server cannot be asked at the moment.
+  std::optional<Error> failure() const { return cache_.failure(); }
+
+ private:
+  std::string name_;
+  cluster::WatchCache cache_;
+};
+
+}  // namespace tranche::agent

@@ -1,0 +1,45 @@
+#include "agent/node/node_writer.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace tranche::agent {
+namespace {
+
+using nlohmann::json;
+
+json json_of(const NodeWriter::Values& values) {
+  json object = json::object();
+  for (const auto& [name, value] : values) object[name] = value ? json(*value) : json();
+  return object;
+}
+
+}  // namespace
+
+NodeWriter::NodeWriter(cluster::Objects& objects, std::string node, std::string what,
+                       const Clock& clock, const Log& log)
+    : objects_(objects), node_(std::move(node)), what_(std::move(what)), clock_(clock), log_(log) {}
+
+bool NodeWriter::write(const Change& change, const cluster::Call& call) {
+  if (clock_.now() < not_before_) return false;
+  json metadata;
+  if (!change.labels.empty()) metadata["labels"] = json_of(change.labels);
+  if (!change.annotations.empty()) metadata["annotations"] = json_of(change.annotations);
+  const json patch = {{"metadata", std::move(metadata)}};
+  const auto patched = objects_.patch(cluster::kNode, {.ns = "", .name = node_},
+                                      {.json = patch.dump(), .subresource = "status"}, call);
+  if (patched) {
+    complaint_.clear();
+    return true;
+  }
+  not_before_ = clock_.now() + kPause;
+  auto message = patched.error().message();
+  if (std::exchange(complaint_, message) != message) {
+    log_.warn(fmt::format("{}: {}; it is tried again", what_, message));
+  }
+  return false;
+}
+
+}  // namespace tranche::agent

@@ -1,0 +1,39 @@
+#include "agent/node/pods_of_node.h"
+
+#include <utility>
+
+namespace tranche::agent {
+
+PodsOfNode::PodsOfNode(cluster::Objects& objects, std::string node, const Log& log,
+                       cluster::WatchCache::Backoff backoff)
+    : objects_(objects), node_(std::move(node)), log_(log), backoff_(backoff) {}
+
+const cluster::WatchCache& PodsOfNode::cache() {
+  const std::scoped_lock lock(mutex_);
+  if (!cache_) {
+    cache_.emplace(
+        objects_,
+        cluster::WatchCache::Options{.kind = cluster::kPod,
+                                     .selection = {.field_selector = "spec.nodeName=" + node_},
+                                     .backoff = backoff_},
+        [](const cluster::CacheChange&) {}, log_);
+  }
+  return *cache_;
+}
+
+std::optional<std::vector<cluster::Pod>> PodsOfNode::all() {
+  const auto& cache = this->cache();
+  if (!cache.synced()) return std::nullopt;
+  std::vector<cluster::Pod> pods;
+  for (const auto& object : cache.all()) {
+    if (auto pod = cluster::parse_pod(object.json)) pods.push_back(*std::move(pod));
+  }
+  return pods;
+}
+
+bool PodsOfNode::is_refused() {
+  const auto& cache = this->cache();
+  return !cache.synced() && cache.failure().has_value();
+}
+
+}  // namespace tranche::agent

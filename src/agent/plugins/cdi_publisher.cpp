@@ -1,0 +1,70 @@
+#include "agent/plugins/cdi_publisher.h"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+
+#include <utility>
+
+#include "cdi/find_driver_files.h"
+#include "cdi/writer.h"
+
+namespace tranche::agent {
+namespace {
+
+std::string kernel_release() {
+  utsname name{};
+  return ::uname(&name) == 0 ? std::string(name.release) : std::string();
+}
+
+}  // namespace
+
+CdiPublisher::CdiPublisher(config::AgentOptions options, const Log& log)
+    : options_(std::move(options)), log_(log) {}
+
+Result<std::vector<std::string>> CdiPublisher::update(const offer::Offer& offer,
+                                                      const gpu::Machine& machine,
+                                                      const config::Config& config,
+                                                      const std::vector<int>& imex_channels) {
+  if (!config.uses_cdi() && !wrote_) return std::vector<std::string>();
+  cdi::Specs specs;
+  if (config.uses_cdi()) {
+    ASSIGN_OR_RETURN(specs, make(offer, machine, config, imex_channels));
+  }
+  ASSIGN_OR_RETURN(const auto written, cdi::write_specs(fs_, options_.cdi_root, specs.files));
+  wrote_ = true;
+  for (const auto& name : written.changed) {
+    log_.info(fmt::format("wrote {}/{}", options_.cdi_root, name));
+  }
+  for (const auto& name : written.removed) {
+    log_.info(fmt::format("removed {}/{}", options_.cdi_root, name));
+  }
+  if (specs.warnings != warned_) {
+    for (const auto& warning : specs.warnings) log_.warn(fmt::format("CDI: {}", warning));
+    warned_ = specs.warnings;
+  }
+  return specs.modes;
+}
+
+Result<cdi::Specs> CdiPublisher::make(const offer::Offer& offer, const gpu::Machine& machine,
+                                      const config::Config& config,
+                                      const std::vector<int>& imex_channels) const {
+  const FsRoot host(options_.host_root);
+  const FsRoot driver(config.flags.plugin.container_driver_root);
+  std::vector<gpu::PciAddress> addresses;
+  addresses.reserve(machine.gpus.size());
+  for (const auto& gpu : machine.gpus) addresses.push_back(gpu.pci);
+  ASSIGN_OR_RETURN(const auto files,
+                   cdi::find_driver_files(
+                       {.driver = driver, .dev = cdi::find_dev_root(driver, host), .host = host},
+                       machine.driver_version, kernel_release(), addresses));
+  auto options = cdi::spec_options(config);
+  std::vector<std::string> warnings;
+  options.features = cdi::parse_features(options_.cdi_feature_flags, warnings);
+  options.disabled_hooks = {options_.cdi_disable_hooks.begin(), options_.cdi_disable_hooks.end()};
+  options.imex_channels = imex_channels;
+  auto specs = cdi::make_specs(offer, machine, files, options);
+  specs.warnings.insert(specs.warnings.begin(), warnings.begin(), warnings.end());
+  return specs;
+}
+
+}  // namespace tranche::agent

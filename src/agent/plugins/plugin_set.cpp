@@ -1,0 +1,117 @@
+#include "agent/plugins/plugin_set.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tranche::agent {
+
+PluginSet::PluginSet(Options options, deviceplugin::Resource::Store store, Registrar* registrar,
+                     const Log& log)
+    : options_(std::move(options)), store_(std::move(store)), registrar_(registrar), log_(log) {}
+
+void PluginSet::apply(const std::vector<deviceplugin::ResourceState>& wanted, TimePoint now) {
+  const auto is_wanted = [&](const std::string& name) {
+    return std::ranges::any_of(wanted,
+                               [&](const auto& state) { return state.offer.name.value == name; });
+  };
+  for (auto it = plugins_.begin(); it != plugins_.end();) {
+    const auto here = it++;
+    if (is_wanted(here->first)) continue;
+    auto node = plugins_.extract(here);
+    retire(node.key(), std::move(node.mapped()), now);
+  }
+  for (const auto& state : wanted) {
+    const auto& name = state.offer.name.value;
+    if (const auto found = plugins_.find(name); found != plugins_.end()) {
+      found->second.resource->publish(state);
+      continue;
+    }
+    retired_.erase(name);  // frees its socket
+    auto& plugin = plugins_[name];
+    plugin.endpoint = state.offer.endpoint;
+    plugin.resource = std::make_unique<deviceplugin::Resource>(state, store_);
+    start(name, plugin, now);
+  }
+}
+
+void PluginSet::start(const std::string& name, Plugin& plugin, TimePoint now) {
+  plugin.server.reset();
+  auto server = deviceplugin::Server::start(
+      {.socket = options_.dir / plugin.endpoint, .take_over = options_.take_over}, *plugin.resource,
+      log_);
+  if (server) {
+    plugin.server = *std::move(server);
+    plugin.wait = kFirstWait;
+    plugin.complaint.clear();
+    if (registrar_ != nullptr) registrar_->request({name, plugin.endpoint});
+    return;
+  }
+  plugin.retry_at = now + plugin.wait;
+  plugin.wait = std::min<std::chrono::milliseconds>(plugin.wait * 2, kLongestWait);
+  if (plugin.complaint == server.error().what) return;
+  plugin.complaint = server.error().what;
+  log_.error(fmt::format("cannot serve {}: {}; trying again until it works", name,
+                         server.error().message()));
+}
+
+void PluginSet::retire(const std::string& name, Plugin plugin, TimePoint now) {
+  if (registrar_ != nullptr) registrar_->forget(name);
+  if (plugin.server == nullptr) return;
+  const auto listing = plugin.resource->listing();
+  deviceplugin::ResourceState empty;
+  empty.offer.name = listing.offer->name;
+  empty.offer.base = listing.offer->base;
+  empty.offer.endpoint = listing.offer->endpoint;
+  plugin.resource->publish(std::move(empty));
+  retired_.insert_or_assign(name, Retired{std::move(plugin), now + kLinger});
+}
+
+void PluginSet::restart(TimePoint now) {
+  retired_.clear();
+  for (auto& [name, plugin] : plugins_) start(name, plugin, now);
+}
+
+void PluginSet::follow_kubelet(const std::function<bool(const std::string&)>& known,
+                               TimePoint now) {
+  retired_.clear();
+  for (auto& [name, plugin] : plugins_) {
+    if (plugin.server == nullptr || !plugin.server->socket_intact()) {
+      start(name, plugin, now);
+    } else if (registrar_ != nullptr && !known(name)) {
+      registrar_->request({name, plugin.endpoint});
+    }
+  }
+}
+
+void PluginSet::check_sockets(TimePoint now) {
+  for (auto& [name, plugin] : plugins_) {
+    if (plugin.server == nullptr || plugin.server->socket_intact()) continue;
+    log_.info(fmt::format("the socket of {} was removed; serving it anew", name));
+    start(name, plugin, now);
+  }
+}
+
+void PluginSet::tick(TimePoint now) {
+  std::erase_if(retired_, [&](const auto& entry) { return entry.second.until <= now; });
+  for (auto& [name, plugin] : plugins_) {
+    if (plugin.server == nullptr && plugin.retry_at <= now) start(name, plugin, now);
+  }
+}
+
+std::optional<PluginSet::TimePoint> PluginSet::next_tick() const {
+  std::optional<TimePoint> next;
+  const auto consider = [&](TimePoint at) { next = next ? std::min(*next, at) : at; };
+  for (const auto& [name, retired] : retired_) consider(retired.until);
+  for (const auto& [name, plugin] : plugins_) {
+    if (plugin.server == nullptr) consider(plugin.retry_at);
+  }
+  return next;
+}
+
+std::size_t PluginSet::serving() const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      plugins_, [](const auto& entry) { return entry.second.server != nullptr; }));
+}
+
+}  // namespace tranche::agent

@@ -1,0 +1,169 @@
+#include "agent/plugins/plugin_set.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <mutex>
+
+#include "base/file_identity.h"
+#include "base/fs.h"
+#include "support/log_recorder.h"
+#include "support/temp_dir.h"
+#include "support/wait.h"
+
+namespace tranche::agent::plugin_set_test {
+namespace {
+
+using testing::ElementsAre;
+
+deviceplugin::ResourceState resource(const std::string& base, int replicas) {
+  deviceplugin::ResourceState state;
+  state.offer.name = state.offer.base = {"nvidia.com/" + base};
+  state.offer.endpoint = "nvidia-" + base + ".sock";
+  state.offer.devices.push_back({.uuid = "GPU-a", .index = "0", .gpu_uuid = "GPU-a"});
+  for (int i = 0; i < replicas; ++i) {
+    state.offer.tranches.push_back({offer::replica_id("GPU-a", i), 0});
+  }
+  return state;
+}
+
+class PluginSetTest : public testing::Test {
+ protected:
+  PluginSetTest()
+      : registrar_(
+            [this](const Registrar::Request& request, const std::stop_token&) -> Result<void> {
+              const std::scoped_lock lock(mutex_);
+              registered_.push_back(request.resource);
+              return {};
+            },
+            log_.log()),
+        plugins_(
+            {.dir = dir_.path()}, [](const auto&, const auto&) -> Result<void> { return {}; },
+            &registrar_, log_.log()) {}
+
+  bool socket_exists(const std::string& base) const {
+    return FsRoot(dir_.path()).exists("/nvidia-" + base + ".sock");
+  }
+  FileIdentity socket(const std::string& base) const {
+    return identify(dir_.path() / ("nvidia-" + base + ".sock"));
+  }
+  std::vector<std::string> registered() {
+    const std::scoped_lock lock(mutex_);
+    return registered_;
+  }
+  bool registered_times(std::size_t times) {
+    return test::eventually([&] { return registered().size() == times; });
+  }
+
+  using Seconds = std::chrono::seconds;
+  const PluginSet::TimePoint start_{std::chrono::hours(1)};
+  test::TempDir dir_;
+  test::LogRecorder log_;
+  std::mutex mutex_;
+  std::vector<std::string> registered_;
+  Registrar registrar_;
+  PluginSet plugins_;
+};
+
+TEST_F(PluginSetTest, AChangedListKeepsSocketAndRegistration) {
+  plugins_.apply({resource("gpu", 2)}, start_);
+  ASSERT_TRUE(registered_times(1));
+  const auto before = socket("gpu");
+  plugins_.apply({resource("gpu", 8)}, start_);
+  EXPECT_EQ(socket("gpu"), before);
+  EXPECT_THAT(registered(), ElementsAre("nvidia.com/gpu"));
+}
+
+TEST_F(PluginSetTest, ARenameStartsOneAndRetiresTheOtherAfterAMoment) {
+  plugins_.apply({resource("gpu", 1), resource("mig-1g.5gb", 1)}, start_);
+  ASSERT_TRUE(registered_times(2));
+  const auto untouched = socket("mig-1g.5gb");
+  plugins_.apply({resource("gpu.shared", 4), resource("mig-1g.5gb", 1)}, start_);
+  EXPECT_TRUE(socket_exists("gpu.shared"));
+  EXPECT_TRUE(socket_exists("gpu")) << "still there to send the empty list";
+  EXPECT_EQ(socket("mig-1g.5gb"), untouched);
+  ASSERT_TRUE(plugins_.next_tick());
+  plugins_.tick(*plugins_.next_tick());
+  EXPECT_FALSE(socket_exists("gpu"));
+  EXPECT_EQ(plugins_.serving(), 2U);
+}
+
+TEST_F(PluginSetTest, AResourceThatComesBackWhileRetiringIsServedAnew) {
+  plugins_.apply({resource("gpu", 1)}, start_);
+  ASSERT_TRUE(registered_times(1));
+  plugins_.apply({}, start_);
+  plugins_.apply({resource("gpu", 1)}, start_);
+  plugins_.tick(start_ + Seconds(60));
+  EXPECT_TRUE(socket_exists("gpu"));
+  EXPECT_TRUE(registered_times(2));
+}
+
+TEST_F(PluginSetTest, ServesAnewWhatLostItsSocketAndOnlyThat) {
+  plugins_.apply({resource("a", 1), resource("b", 1)}, start_);
+  ASSERT_TRUE(registered_times(2));
+  const auto untouched = socket("b");
+  ASSERT_TRUE(FsRoot(dir_.path()).remove("/nvidia-a.sock"));
+  plugins_.check_sockets(start_);
+  EXPECT_TRUE(socket_exists("a"));
+  EXPECT_EQ(socket("b"), untouched);
+  EXPECT_TRUE(registered_times(3));
+}
+
+TEST_F(PluginSetTest, RestartRegistersEverythingAgain) {
+  plugins_.apply({resource("a", 1), resource("b", 1)}, start_);
+  ASSERT_TRUE(registered_times(2));
+  plugins_.restart(start_);
+  EXPECT_TRUE(registered_times(4));
+  EXPECT_EQ(plugins_.serving(), 2U);
+}
+
+TEST_F(PluginSetTest, ARestartedKubeletIsToldWhatItDoesNotKnow) {
+  plugins_.apply({resource("a", 1), resource("b", 1), resource("c", 1)}, start_);
+  ASSERT_TRUE(registered_times(3));
+  const auto known = socket("b");
+  const auto unknown = socket("c");
+  ASSERT_TRUE(FsRoot(dir_.path()).remove("/nvidia-a.sock"));
+  plugins_.follow_kubelet([](const std::string& name) { return name == "nvidia.com/b"; }, start_);
+  EXPECT_TRUE(socket_exists("a"));
+  EXPECT_EQ(socket("b"), known);
+  EXPECT_EQ(socket("c"), unknown);
+  ASSERT_TRUE(registered_times(5));
+  const auto names = registered();
+  EXPECT_THAT((std::vector(names.begin() + 3, names.end())),
+              testing::UnorderedElementsAre("nvidia.com/a", "nvidia.com/c"));
+}
+
+TEST_F(PluginSetTest, TriesAgainUntilItCanServeAndSaysSoOnce) {
+  test::LogRecorder log;
+  const auto folder = dir_.path() / "later";
+  PluginSet plugins(
+      {.dir = folder}, [](const auto&, const auto&) -> Result<void> { return {}; }, nullptr,
+      log.log());
+  plugins.apply({resource("gpu", 1)}, start_);
+  plugins.tick(start_ + Seconds(1));
+  plugins.tick(start_ + Seconds(3));
+  EXPECT_EQ(plugins.serving(), 0U);
+  EXPECT_EQ(log.count("cannot serve nvidia.com/gpu"), 1);
+  ASSERT_TRUE(FsRoot(dir_.path()).make_directories("/later"));
+  plugins.tick(start_ + Seconds(60));
+  EXPECT_EQ(plugins.serving(), 1U);
+  EXPECT_FALSE(plugins.next_tick());
+}
+
+TEST_F(PluginSetTest, DoesNotRobAnotherPlugin) {
+  plugins_.apply({resource("gpu", 1)}, start_);
+  test::LogRecorder log;
+  PluginSet second(
+      {.dir = dir_.path()}, [](const auto&, const auto&) -> Result<void> { return {}; }, nullptr,
+      log.log());
+  second.apply({resource("gpu", 1)}, start_);
+  EXPECT_EQ(second.serving(), 0U);
+  EXPECT_EQ(log.count("--take-over"), 1);
+  plugins_.apply({}, start_);
+  plugins_.tick(start_ + Seconds(60));
+  second.tick(start_ + Seconds(60));
+  EXPECT_EQ(second.serving(), 1U) << "taken once nobody answers";
+}
+
+}  // namespace
+}  // namespace tranche::agent::plugin_set_test

@@ -1,0 +1,112 @@
+#include "mps/ready_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <sstream>
+#include <utility>
+
+#include "base/fs.h"
+
+namespace tranche::mps {
+namespace {
+
+constexpr std::string_view kOurs = "tranche mps-control-daemon\n";
+constexpr std::string_view kProtocol = "protocol ";
+constexpr std::string_view kPartition = "partition ";
+
+struct flock whole_file(short type) {
+  struct flock lock{};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+}  // namespace
+
+Result<ReadyFile> ReadyFile::put(const std::filesystem::path& file,
+                                 std::span<const std::string> gpus,
+                                 const offer::MpsService& service) {
+  // Whole, and locked, before it has its name: an empty one would be taken for NVIDIA's. Another
+  // file than the one that was there, whose lock someone may look at just now.
+  const std::filesystem::path fresh = file.string() + ".new";
+  ::unlink(file.c_str());
+  ::unlink(fresh.c_str());
+  const int fd = ::open(fresh.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (fd < 0) return std::unexpected(errno_error(errno, fresh.string()));
+  ReadyFile mark(fresh, fd);
+  auto lock = whole_file(F_WRLCK);
+  if (::fcntl(fd, F_OFD_SETLK, &lock) != 0) {
+    return std::unexpected(errno_error(errno, "lock " + file.string()));
+  }
+  std::string text(kOurs);
+  for (const auto& gpu : gpus) text += gpu + "\n";
+  if (service.protocol != 2) text += fmt::format("{}{}\n", kProtocol, service.protocol);
+  for (const auto& [id, partition] : service.partitions) {
+    text += fmt::format("{}{} {}\n", kPartition, id, partition);
+  }
+  if (::write(fd, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    return std::unexpected(errno_error(errno, fresh.string()));
+  }
+  if (::rename(fresh.c_str(), file.c_str()) != 0) {
+    return std::unexpected(errno_error(errno, file.string()));
+  }
+  mark.file_ = file;
+  return mark;
+}
+
+ReadyFile::ReadyFile(ReadyFile&& other) noexcept
+    : file_(std::move(other.file_)), fd_(std::exchange(other.fd_, -1)) {}
+
+ReadyFile::~ReadyFile() {
+  if (fd_ < 0) return;
+  ::unlink(file_.c_str());
+  ::close(fd_);
+}
+
+std::vector<std::string> left_behind(const std::filesystem::path& file) {
+  const auto text = FsRoot().read(file);
+  if (!text || !text->starts_with(kOurs) || trouble_of(file).empty()) return {};
+  std::vector<std::string> gpus;
+  std::istringstream lines(text->substr(kOurs.size()));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(' ') == line.npos) gpus.push_back(line);
+  }
+  return gpus;
+}
+
+offer::MpsService service_of(const std::filesystem::path& file) {
+  offer::MpsService service;
+  const auto text = FsRoot().read(file);
+  if (!text || !text->starts_with(kOurs)) return service;
+  std::istringstream lines(text->substr(kOurs.size()));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(kProtocol)) service.protocol = line.ends_with(" 3") ? 3 : 2;
+    if (!line.starts_with(kPartition)) continue;
+    line.erase(0, kPartition.size());
+    const auto blank = line.find(' ');
+    if (blank != line.npos) service.partitions[line.substr(0, blank)] = line.substr(blank + 1);
+  }
+  return service;
+}
+
+std::string trouble_of(const std::filesystem::path& file) {
+  const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return "its MPS control daemon does not serve";
+    return fmt::format("whether its MPS control daemon serves is not known: {}",
+                       errno_error(errno, file.string()).what);
+  }
+  std::array<char, 8> text{};
+  const bool ours = ::read(fd, text.data(), text.size()) > 0;
+  auto lock = whole_file(F_RDLCK);
+  const bool held = ::fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  ::close(fd);
+  if (!ours || held) return {};
+  return "the supervisor of its MPS control daemon has ended";
+}
+
+}  // namespace tranche::mps

@@ -1,0 +1,102 @@
+#include "mps/ready_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "support/temp_dir.h"
+
+namespace tranche::mps::ready_file_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class Mark : public ::testing::Test {
+ protected:
+  test::TempDir dir_;
+  std::filesystem::path file_ = dir_.path() / ".started";
+};
+
+TEST_F(Mark, IsBelievedWhileItsMakerLives) {
+  EXPECT_THAT(trouble_of(file_), HasSubstr("does not serve"));
+  {
+    const auto mark = ReadyFile::put(file_);
+    ASSERT_TRUE(mark.has_value());
+    EXPECT_EQ(trouble_of(file_), "");
+  }
+  EXPECT_FALSE(std::filesystem::exists(file_));
+}
+
+TEST_F(Mark, OfOneThatWasKilledIsNot) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto mark = ReadyFile::put(file_, std::vector<std::string>{"GPU-a", "GPU-b"});
+    ::_exit(mark && trouble_of(file_).empty() ? 0 : 1);  // without removing anything
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  EXPECT_TRUE(std::filesystem::exists(file_));
+  EXPECT_THAT(trouble_of(file_), HasSubstr("has ended"));
+  EXPECT_THAT(left_behind(file_), ElementsAre("GPU-a", "GPU-b"));
+  // The next one's is its own.
+  const auto mark = ReadyFile::put(file_, std::vector<std::string>{"GPU-c"});
+  EXPECT_THAT(left_behind(file_), IsEmpty());
+  EXPECT_EQ(trouble_of(file_), "");
+}
+
+TEST_F(Mark, OfNvidiasIsEmptyAndBelieved) {
+  std::ofstream(file_).close();
+  EXPECT_EQ(trouble_of(file_), "");
+  EXPECT_THAT(left_behind(file_), IsEmpty());
+}
+
+TEST_F(Mark, TellsHowItServes) {
+  EXPECT_EQ(service_of(file_), offer::MpsService()) << "there is none";
+  const offer::MpsService service{
+      .protocol = 3, .partitions = {{"GPU-a::0", "GPU-a/Kp8AA"}, {"GPU-a::1", "GPU-a/Jn6AA"}}};
+  const auto mark = ReadyFile::put(file_, std::vector<std::string>{"GPU-a"}, service);
+  ASSERT_TRUE(mark.has_value());
+  EXPECT_EQ(service_of(file_), service);
+  EXPECT_EQ(trouble_of(file_), "");
+}
+
+TEST_F(Mark, OfNvidiasTellsProtocol2) {
+  std::ofstream(file_).close();
+  EXPECT_EQ(service_of(file_), offer::MpsService());
+  std::ofstream(file_) << "protocol 3\n";
+  EXPECT_EQ(service_of(file_), offer::MpsService()) << "not ours";
+}
+
+TEST_F(Mark, NamesTheGpusOfOneThatWasKilledAlone) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto mark = ReadyFile::put(file_, std::vector<std::string>{"GPU-a"},
+                                     {.protocol = 3, .partitions = {{"GPU-a::0", "GPU-a/Kp8AA"}}});
+    ::_exit(mark ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  EXPECT_THAT(left_behind(file_), ElementsAre("GPU-a"));
+  EXPECT_EQ(service_of(file_).protocol, 3);
+}
+
+TEST_F(Mark, MovesWithItsOwner) {
+  auto mark = ReadyFile::put(file_);
+  ASSERT_TRUE(mark.has_value());
+  const ReadyFile other(*std::move(mark));
+  EXPECT_EQ(trouble_of(file_), "");
+}
+
+TEST_F(Mark, CannotBePutWhereThereIsNoFolder) {
+  EXPECT_FALSE(ReadyFile::put(dir_.path() / "no" / ".started").has_value());
+}
+
+}  // namespace
+}  // namespace tranche::mps::ready_file_test
