@@ -40,7 +40,8 @@ ALLOWED["process"] = PURE_BASE
 
 # Rooms inside a room: inner room -> inner rooms of the same outer one that it may include. Beyond
 # that an inner room may what the outer one may. It may not include the outer room's own files,
-# which stand above it, unless these are named in SHARED.
+# which stand above it, unless these are named in SHARED; or the outer room's name is in the list,
+# where it is the inner room that stands above.
 INNER = {
     "agent/node": set(),
     "agent/hardware": set(),
@@ -51,6 +52,7 @@ INNER = {
     "agent/mps": {"agent/config", "agent/node"},
     "agent/cleanup": {"agent/config", "agent/labels", "agent/limits", "agent/node"},
     "agent/compat": {"agent/config", "agent/labels", "agent/node"},
+    "cluster/snapshot": {"cluster"},
 }
 SHARED = {}
 
@@ -101,7 +103,8 @@ def allowed_inside(relative, header):
         return True
     if target:
         return target in INNER[own]
-    return header in SHARED.get(own.split("/")[0], set())
+    outer = own.split("/")[0]
+    return outer in INNER[own] or header in SHARED.get(outer, set())
 
 
 def allowed(relative, room, header):

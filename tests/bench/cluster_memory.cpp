@@ -17,7 +17,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "cluster/snapshot.h"
+#include "cluster/snapshot/encoding.h"
+#include "cluster/snapshot/take.h"
 #include "cluster/watch_cache.h"
 #include "kube/connect.h"
 

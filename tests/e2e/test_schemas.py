@@ -2,7 +2,7 @@
 field of it, and they refuse it when any value of it is of another kind.
 
 Grants and the configuration in force come from an agent that runs. Snapshot and tiers have no command yet:
-their samples are held to the code by src/cluster/snapshot_test.cpp and gpu_tier_test.cpp."""
+their samples are held to the code by src/cluster/snapshot/snapshot_test.cpp and gpu_tier_test.cpp."""
 
 import copy
 import datetime

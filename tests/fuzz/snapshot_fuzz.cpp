@@ -12,8 +12,9 @@
 #include <string_view>
 
 #include "base/json.h"
-#include "cluster/snapshot.h"
-#include "cluster/snapshot_text.h"
+#include "cluster/snapshot/encoding.h"
+#include "cluster/snapshot/parts.h"
+#include "cluster/snapshot/text.h"
 
 namespace {
 

@@ -126,6 +126,14 @@ def test_inner_room_may_not_include_its_neighbour_or_the_outer_room(layers, viol
     ]
 
 
+def test_inner_room_above_the_outer_one(layers, violations, monkeypatch):
+    monkeypatch.setitem(layers.INNER, "gpu/top", {"gpu"})
+    assert not violations({"gpu/value.h": [], "gpu/top/a.h": ["gpu/value.h"]})
+    tree = {"gpu/value.h": ["gpu/top/b.h"], "gpu/top/a.h": ["gpu/value.h"], "gpu/top/b.h": []}
+    (line,) = violations(tree)
+    assert line.startswith("folders need each other: gpu -> gpu/top")
+
+
 def test_known_circle_passes_and_its_line_goes_with_it(layers, violations, monkeypatch):
     monkeypatch.setattr(layers, "KNOWN_CIRCLES", ({"gpu/a", "gpu/b", "gpu/c"},))
     (line,) = violations({"gpu/a.h": ["gpu/b.h"], "gpu/b.h": ["gpu/a.h"], "gpu/c.h": ["gpu/a.h"]})

@@ -5,8 +5,9 @@
 #include <set>
 
 #include "cluster/fields.h"
-#include "cluster/snapshot.h"
-#include "cluster/snapshot_text.h"
+#include "cluster/snapshot/encoding.h"
+#include "cluster/snapshot/parts.h"
+#include "cluster/snapshot/text.h"
 
 namespace tranche::cluster {
 namespace {

@@ -1,5 +1,8 @@
 // take(): a snapshot from an API server, and what becomes of what it does not tell.
 
+#include "cluster/snapshot/encoding.h"
+#include "cluster/snapshot/take.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <stop_token>
 
-#include "cluster/snapshot.h"
 #include "support/fake_objects.h"
 
 namespace tranche::cluster::snapshot_take_test {

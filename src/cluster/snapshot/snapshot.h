@@ -1,8 +1,7 @@
 #pragma once
-// snapshot/v1: all that survey, explain, size, recommend, pack, plan, rollout and cost need to know
-// of a cluster, as one value and as one JSON text, so that every reading command answers from a
-// file
-// (`--snapshot FILE`) as it does from the cluster. Schema: docs/schemas/snapshot-v1.schema.json.
+// All that survey, explain, size, recommend, pack, plan, rollout and cost need to know of a
+// cluster, as one value: taken from an API server (take.h), or read from a file (encoding.h), so
+// that every reading command answers from a file (`--snapshot FILE`) as it does from the cluster.
 //
 // What is not known never looks like nothing: what an API server alone cannot tell (GPUs) is
 // std::nullopt, and whatever could not be read is listed in `gaps` with the reason. Before an empty
@@ -10,16 +9,10 @@
 //
 // Objects are kept in Kubernetes' own form, with the fields that this system reads and no others:
 // no environment, no secrets, no managed fields.
-//
-//     {"checksum":"<FNV-1a, 64 bits, hex>","snapshot":{...},"version":"snapshot/v1"}
-//
-// The checksum is over `snapshot` written compactly with sorted keys: indenting the file leaves it
-// valid, editing does not.
 
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -27,9 +20,10 @@
 #include "cluster/cluster_policy.h"
 #include "cluster/config_map.h"
 #include "cluster/gpu_tier.h"
+#include "cluster/kinds.h"
 #include "cluster/label_selector.h"
 #include "cluster/node.h"
-#include "cluster/objects.h"
+#include "cluster/object.h"
 #include "cluster/pod.h"
 #include "cluster/time.h"
 
@@ -156,36 +150,5 @@ const Gap* gap_of(const Snapshot& snapshot, const Kind& kind);
 
 // The one order of the snapshot's parts; what take() and decode() return has it.
 Snapshot sorted(Snapshot snapshot);
-
-// One line with its newline. Snapshots that differ in order alone give the same text.
-std::string encode(const Snapshot& snapshot);
-// kInvalidArgument, with what is wrong and where: no snapshot, another version, a checksum that
-// does not match, a part that is missing or no object of its kind, an object that is there twice.
-Result<Snapshot> decode(std::string_view text);
-
-// The parts that have no header of their own.
-Result<SnapshotPod> parse_snapshot_pod(std::string_view json);
-Result<SnapshotNamespace> parse_namespace(std::string_view json);
-Result<ResourceQuota> parse_resource_quota(std::string_view json);
-Result<DisruptionBudget> parse_disruption_budget(std::string_view json);
-
-struct TakeOptions {
-  WallTime now;
-  std::string server;
-  std::string taken_by;
-  // Those that hold configurations. Each is read by its name alone, as agents may.
-  std::vector<ObjectKey> config_maps = {};
-  // The GPU operator's namespace: the ConfigMap that a ClusterPolicy names is read from it. Empty:
-  // it is not read.
-  std::string policy_namespace = {};
-  // Resources of these domains are GPUs.
-  std::vector<std::string> domains = {"nvidia.com"};
-  std::string condition = "TrancheConfigured";  // of the Node: agent/node_reporter.h
-};
-
-// Asks the API server, one call after the other, each with `call`'s deadline. What fails becomes a
-// gap; an object that is not as it must be becomes a gap of that object. An error only when nothing
-// at all could be read (that of the first call) or a stop was asked for (kUnavailable).
-Result<Snapshot> take(Objects& objects, const TakeOptions& options, const Call& call = {});
 
 }  // namespace tranche::cluster

@@ -1,15 +1,12 @@
-#include "cluster/snapshot.h"
+#include "cluster/snapshot/take.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <nlohmann/json.hpp>
 #include <set>
-#include <tuple>
 #include <utility>
 
-#include "cluster/fields.h"
+#include "cluster/snapshot/parts.h"
 
 namespace tranche::cluster {
 namespace {
@@ -198,105 +195,8 @@ Result<Snapshot> Taker::take() {
 
 }  // namespace
 
-const Gap* gap_of(const Snapshot& snapshot, const Kind& kind) {
-  const auto found = std::ranges::find_if(snapshot.gaps, [&](const Gap& gap) {
-    return gap.resource == kind.resource() && gap.name.empty();
-  });
-  return found == snapshot.gaps.end() ? nullptr : &*found;
-}
-
-Snapshot sorted(Snapshot snapshot) {
-  snapshot.taken_at = std::chrono::floor<std::chrono::microseconds>(snapshot.taken_at);
-  for (auto& node : snapshot.nodes) {
-    std::ranges::sort(node.node.taints, {}, [](const Taint& taint) {
-      return std::tie(taint.key, taint.effect, taint.value);
-    });
-    std::ranges::sort(node.node.conditions, {}, [](const NodeCondition& condition) {
-      return std::tie(condition.type, condition.status, condition.reason, condition.message);
-    });
-    if (!node.gpus) continue;
-    for (auto& gpu : *node.gpus) {
-      if (gpu.mig_instances) std::ranges::sort(*gpu.mig_instances);
-    }
-    std::ranges::sort(*node.gpus);
-  }
-  std::ranges::sort(snapshot.nodes, {}, [](const SnapshotNode& node) { return node.node.name; });
-  std::ranges::sort(snapshot.pods, {}, [](const SnapshotPod& pod) {
-    return std::tie(pod.pod.ns, pod.pod.name, pod.pod.uid);
-  });
-  std::ranges::sort(snapshot.config_maps, {}, &ConfigMap::key);
-  std::ranges::sort(snapshot.cluster_policies, {}, &ClusterPolicy::name);
-  std::ranges::sort(snapshot.tiers, {}, &GpuTier::name);
-  std::ranges::sort(snapshot.namespaces, {}, &SnapshotNamespace::name);
-  std::ranges::sort(snapshot.quotas, {}, &ResourceQuota::key);
-  std::ranges::sort(snapshot.budgets, {}, &DisruptionBudget::key);
-  std::ranges::sort(snapshot.gaps, {}, [](const Gap& gap) {
-    return std::tie(gap.resource, gap.name, gap.code, gap.message);
-  });
-  return snapshot;
-}
-
 Result<Snapshot> take(Objects& objects, const TakeOptions& options, const Call& call) {
   return Taker(objects, options, call).take();
-}
-
-// ---- the parts that have no file of their own
-
-Result<SnapshotPod> parse_snapshot_pod(std::string_view text) {
-  ASSIGN_OR_RETURN(auto pod, parse_pod(text));
-  auto result = read_object<SnapshotPod>("Pod", text, [](const Fields& top, SnapshotPod& value) {
-    value.created = top.object("metadata").text("creationTimestamp");
-    const auto spec = top.object("spec");
-    value.priority = spec.number("priority");
-    value.node_selector = spec.map("nodeSelector");
-    for (const auto& item : spec.list("tolerations")) {
-      value.tolerations.push_back(
-          {item.text("key"), item.text("operator"), item.text("value"), item.text("effect")});
-    }
-    const auto affinity = spec.object("affinity").view();
-    if (affinity.kind() == json::Kind::kObject) {
-      const auto parsed = nlohmann::json::parse(affinity.text(), nullptr, false);
-      if (parsed.is_discarded()) spec.refuse("affinity", "holds a value that cannot be kept");
-      value.affinity = parsed.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    }
-    for (const auto& claim : spec.list("resourceClaims")) {
-      value.claims.push_back({claim.text("name"), claim.text("resourceClaimName"),
-                              claim.text("resourceClaimTemplateName")});
-    }
-  });
-  if (result) result->pod = std::move(pod);
-  return result;
-}
-
-Result<SnapshotNamespace> parse_namespace(std::string_view text) {
-  return read_object<SnapshotNamespace>(
-      "Namespace", text, [](const Fields& top, SnapshotNamespace& value) {
-        value = {top.object("metadata").text("name"), top.object("metadata").map("labels")};
-      });
-}
-
-Result<ResourceQuota> parse_resource_quota(std::string_view text) {
-  return read_object<ResourceQuota>(
-      "ResourceQuota", text, [](const Fields& top, ResourceQuota& quota) {
-        const auto metadata = top.object("metadata");
-        quota.key = {metadata.text("namespace"), metadata.text("name")};
-        const auto spec = top.object("spec");
-        quota.hard = spec.map("hard");
-        quota.used = top.object("status").map("used");
-        quota.scopes = read_texts(spec, "scopes");
-        quota.scope_expressions =
-            read_expressions(spec.object("scopeSelector"), "matchExpressions");
-      });
-}
-
-Result<DisruptionBudget> parse_disruption_budget(std::string_view text) {
-  return read_object<DisruptionBudget>(
-      "PodDisruptionBudget", text, [](const Fields& top, DisruptionBudget& budget) {
-        const auto metadata = top.object("metadata");
-        budget.key = {metadata.text("namespace"), metadata.text("name")};
-        budget.selector = read_selector(top.object("spec"), "selector");
-        budget.disruptions_allowed = top.object("status").number("disruptionsAllowed");
-      });
 }
 
 }  // namespace tranche::cluster

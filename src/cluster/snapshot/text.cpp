@@ -1,4 +1,4 @@
-#include "cluster/snapshot_text.h"
+#include "cluster/snapshot/text.h"
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cluster/snapshot.h"
-#include "cluster/snapshot_text.h"
+#include "cluster/snapshot/encoding.h"
+#include "cluster/snapshot/text.h"
 
 namespace tranche::cluster {
 namespace {

@@ -1,4 +1,4 @@
-#include "cluster/snapshot.h"
+#include "cluster/snapshot/snapshot.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -11,6 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/checksum.h"
+#include "cluster/snapshot/encoding.h"
+#include "cluster/snapshot/parts.h"
 
 namespace tranche::cluster::snapshot_test {
 namespace {

@@ -1,0 +1,17 @@
+#pragma once
+// Readers of the objects of which a snapshot keeps more than others need, or which nobody else
+// reads.
+
+#include <string_view>
+
+#include "base/result.h"
+#include "cluster/snapshot/snapshot.h"
+
+namespace tranche::cluster {
+
+Result<SnapshotPod> parse_snapshot_pod(std::string_view json);
+Result<SnapshotNamespace> parse_namespace(std::string_view json);
+Result<ResourceQuota> parse_resource_quota(std::string_view json);
+Result<DisruptionBudget> parse_disruption_budget(std::string_view json);
+
+}  // namespace tranche::cluster
