@@ -1,0 +1,119 @@
+"""docs/architecture.md beside the tree: every room of src/ has a row and every row a room, and what
+a row says a room may include is what tools/layers.py lets it include. Rooms inside rooms too."""
+
+import importlib.util
+import pathlib
+import re
+
+import markdown
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src"
+PAGE = (ROOT / "docs" / "architecture.md").read_text()
+
+
+def load_layers():
+    spec = importlib.util.spec_from_file_location("layers", ROOT / "tools" / "layers.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+LAYERS = load_layers()
+INNER = getattr(LAYERS, "INNER", {})
+
+
+def rooms_of_tree():
+    """Folders of src/ that hold sources, themselves or below."""
+    sources = (p for p in SOURCE.rglob("*") if p.suffix in (".h", ".cpp"))
+    return {p.relative_to(SOURCE).parts[0] for p in sources}
+
+
+def inner_rooms_of_tree():
+    """Those with a CMake target of their own: tranche_room(agent/config ...)."""
+    made = re.compile(r"^\s*tranche_room\(\s*(\w+/\w+)", re.M)
+    lists = SOURCE.rglob("CMakeLists.txt")
+    return {room for path in lists for room in made.findall(path.read_text())}
+
+
+def tables():
+    """Every table below "Rooms": the cells of its head, and its rows."""
+    for block in re.findall(r"(?:^\|.*\n)+", markdown.section(PAGE, "Rooms") + "\n", re.M):
+        head = [cell.strip() for cell in block.splitlines()[0].strip("|").split("|")]
+        yield head, markdown.rows(block)
+
+
+def rows_with(head):
+    found = [row for first, table in tables() if first == head for row in table]
+    assert found, f"docs/architecture.md has no table {' | '.join(head)}"
+    return found
+
+
+def there(rooms):
+    return {room for room in rooms if (SOURCE / room).is_dir()}
+
+
+def names_in(cell):
+    """What a cell names: rooms in backticks as they are, groups of rooms opened up."""
+    if cell in ("nothing of ours", "nothing"):
+        return set()
+    names = set()
+    for item in re.split(r",\s*", cell):
+        if quoted := re.fullmatch(r"`([^`]+)`", item):
+            names.add(quoted.group(1))
+        else:
+            assert re.fullmatch(r"[a-z]+", item), f"neither `room` nor group: {item}"
+            assert hasattr(LAYERS, item.upper()), f"tools/layers.py has no group {item.upper()}"
+            names |= there(getattr(LAYERS, item.upper()))
+    return names
+
+
+ROOMS = {row[0].strip("`"): row for row in rows_with(["room", "holds", "may include"])}
+INNER_ROOMS = {
+    row[0].strip("`"): row
+    for head, table in tables()
+    if head == ["room inside", "holds", "and may include"]
+    for row in table
+}
+GROUPS = {row[0]: row for row in rows_with(["group", "rooms"])}
+
+
+def test_every_room_has_a_row_and_every_row_a_room():
+    assert sorted(ROOMS) == sorted(rooms_of_tree())
+
+
+def test_every_inner_room_has_a_row_and_every_row_an_inner_room():
+    assert sorted(INNER_ROOMS) == sorted(inner_rooms_of_tree())
+
+
+def test_every_row_says_what_the_room_holds():
+    assert not [room for room, row in {**ROOMS, **INNER_ROOMS}.items() if len(row[1]) < 5]
+
+
+@pytest.mark.parametrize("room", sorted(ROOMS))
+def test_a_room_may_include_what_the_rules_say(room):
+    told = names_in(ROOMS[room][2])
+    files = {name for name in told if "/" in name}
+    assert there(told - files) - {room} == there(LAYERS.ALLOWED[room]) - {room}
+    assert files == {f for f in LAYERS.ALLOWED_FILES.get(room, ()) if f.split("/")[0] not in told}
+
+
+@pytest.mark.parametrize("room", sorted(INNER_ROOMS))
+def test_an_inner_room_may_include_what_the_rules_say(room):
+    outer = room.split("/")[0]
+    named = names_in(INNER_ROOMS[room][2])
+    told = {name if name == outer else f"{outer}/{name}" for name in named}
+    assert told == set(INNER[room])
+
+
+@pytest.mark.parametrize("group", sorted(GROUPS))
+def test_a_group_is_the_one_of_the_rules(group):
+    assert names_in(GROUPS[group][1]) == there(getattr(LAYERS, group.upper()))
+
+
+def test_paths_that_the_page_names_are_there():
+    """`room/file.h` and the like, so that a file that moved takes its mention along."""
+    quoted = re.findall(r"`((?:\w+/)+\w+\.(?:h|cpp|py|def))`", PAGE)
+    missing = [name for name in quoted if not any((base / name).exists() for base in (SOURCE, ROOT))]
+    assert quoted and not missing, missing
