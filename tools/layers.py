@@ -87,6 +87,21 @@ KNOWN_CIRCLES = (
     | {"offer/offer", "offer/selection"},
 )
 
+# The simulated machine (sim/README.md): room -> rooms of sim/ that it may include. Of src/ it uses
+# base/ alone.
+SIM = {"machine": set(), "state": {"machine"}, "gpu": {"state", "machine"}}
+SIM |= {room: {"gpu", "state", "machine"} for room in ("nvml", "cuda", "mps", "smi", "cli")}
+SIM_FILES = {
+    "cuda": {"mps/wire.h"},  # a client speaks with the MPS programs
+    "smi": {"nvml/abi.h"},  # a program of that library
+    "cli": {"cuda/errors.def"},  # names of errors to inject
+}
+SIM_KNOWN_CIRCLES = (
+    {f"sim/cuda/{name}" for name in ("address_space", "arrays", "block", "capture", "context")}
+    | {f"sim/cuda/{name}" for name in ("device", "driver", "executor", "graph", "library")}
+    | {f"sim/cuda/{name}" for name in ("memory", "modules", "pools", "streams")},
+)
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]', re.M)
 
 
@@ -184,14 +199,14 @@ def circles_of(graph):
     return circles
 
 
-def circle_violations(files, source):
+def circle_violations(files, source, known_circles):
     units, folders = graphs_of(files, source)
-    known = set().union(*KNOWN_CIRCLES)
+    known = set().union(*known_circles)
     in_circles = set()
     for what, graph in (("files", units), ("folders", folders)):
         for group, way in circles_of(graph):
             in_circles |= group
-            if not any(group <= known_group for known_group in KNOWN_CIRCLES):
+            if not any(group <= known_group for known_group in known_circles):
                 steps = (f" -> {b} ({graph[a][b]})" for a, b in zip(way, way[1:]))
                 yield f"{what} need each other: {way[0]}{''.join(steps)}"
     for unit in sorted(known - in_circles):
@@ -202,11 +217,35 @@ def violations_in(source):
     """How many files there are, and what is wrong with them."""
     files = sorted(p for p in source.rglob("*") if p.suffix in (".h", ".cpp"))
     found = [line for path in files for line in violations_of(path, source)]
-    return len(files), found + list(circle_violations(files, source))
+    return len(files), found + list(circle_violations(files, source, KNOWN_CIRCLES))
+
+
+def sim_violations_of(path, root):
+    relative = path.relative_to(root / "sim").as_posix()
+    room = relative.split("/", 1)[0]
+    if room not in SIM:
+        yield f"sim/{relative}: stands in no room of sim/ (tools/layers.py)"
+        return
+    for header in INCLUDE.findall(path.read_text()):
+        target, _, rest = header.partition("/")
+        if target == "sim":
+            own = rest.split("/", 1)[0] in SIM[room] | {room} or rest in SIM_FILES.get(room, ())
+        else:
+            own = target == "base" or not (rest and (root / "src" / target).is_dir())
+        if not own:
+            yield f"sim/{relative}: sim/{room}/ may not include {header}"
+
+
+def sim_violations_in(root):
+    """The same of the simulated machine."""
+    files = sorted(p for p in (root / "sim").rglob("*") if p.suffix in (".h", ".cpp"))
+    found = [line for path in files for line in sim_violations_of(path, root)]
+    return len(files), found + list(circle_violations(files, root, SIM_KNOWN_CIRCLES))
 
 
 def main():
-    count, found = violations_in(ROOT / "src")
+    counts, found = zip(violations_in(ROOT / "src"), sim_violations_in(ROOT), strict=True)
+    count, found = sum(counts), [line for part in found for line in part]
     for line in found:
         print(line, file=sys.stderr)
     print(f"layers: {count} files, {len(found)} violations")

@@ -11,8 +11,8 @@
 #include <string_view>
 
 #include "fmt/format.h"
-#include "sim/mig.h"
-#include "sim/visible.h"
+#include "sim/gpu/mig.h"
+#include "sim/gpu/visible.h"
 
 namespace tranche::lab {
 namespace {

@@ -6,7 +6,7 @@
 #include "base/result.h"
 #include "lab/runtime/edits.h"
 #include "lab/runtime/request.h"
-#include "sim/state.h"
+#include "sim/state/state.h"
 
 namespace tranche::lab {
 

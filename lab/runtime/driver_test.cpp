@@ -9,7 +9,7 @@
 #include <string>
 
 #include "fmt/format.h"
-#include "sim/simulation.h"
+#include "sim/state/simulation.h"
 
 namespace tranche::lab::driver_test {
 namespace {

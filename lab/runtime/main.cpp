@@ -26,7 +26,7 @@
 #include "lab/runtime/edits.h"
 #include "lab/runtime/hooks.h"
 #include "lab/runtime/request.h"
-#include "sim/simulation.h"
+#include "sim/state/simulation.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "sim/simulation.h"
+#include "sim/state/simulation.h"
 
 namespace CLI {
 class App;

@@ -6,9 +6,10 @@
 
 #include "fmt/format.h"
 #include "sim/cli/cli.h"
-#include "sim/faults.h"
-#include "sim/mig.h"
-#include "sim/names.h"
+#include "sim/cli/cuda_errors.h"
+#include "sim/gpu/mig.h"
+#include "sim/machine/names.h"
+#include "sim/state/faults.h"
 
 namespace tranche::sim {
 namespace {

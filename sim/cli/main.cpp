@@ -5,7 +5,7 @@
 
 #include "fmt/format.h"
 #include "sim/cli/cli.h"
-#include "sim/machine.h"
+#include "sim/machine/identity.h"
 
 namespace tranche::sim {
 

@@ -1,6 +1,6 @@
 // tranche-sim mig: the layout of MIG GPUs, changed from outside.
 
-#include "sim/mig.h"
+#include "sim/gpu/mig.h"
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -8,7 +8,7 @@
 
 #include "fmt/format.h"
 #include "sim/cli/cli.h"
-#include "sim/faults.h"
+#include "sim/state/faults.h"
 
 namespace tranche::sim {
 namespace {

@@ -10,9 +10,10 @@
 #include "base/quantity.h"
 #include "fmt/format.h"
 #include "sim/cli/cli.h"
-#include "sim/clock.h"
-#include "sim/mig.h"
-#include "sim/usage.h"
+#include "sim/gpu/memory.h"
+#include "sim/gpu/mig.h"
+#include "sim/gpu/uses.h"
+#include "sim/state/clock.h"
 
 namespace tranche::sim {
 namespace {

@@ -7,9 +7,12 @@
 
 #include "fmt/format.h"
 #include "sim/cli/cli.h"
-#include "sim/mig.h"
-#include "sim/names.h"
-#include "sim/usage.h"
+#include "sim/cli/cuda_errors.h"
+#include "sim/gpu/memory.h"
+#include "sim/gpu/mig.h"
+#include "sim/gpu/uses.h"
+#include "sim/gpu/utilisation.h"
+#include "sim/machine/names.h"
 
 namespace tranche::sim {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "base/fs.h"
 #include "fmt/format.h"
-#include "sim/mig.h"
-#include "sim/visible.h"
+#include "sim/gpu/mig.h"
+#include "sim/gpu/visible.h"
 
 namespace tranche::sim {
 namespace {

@@ -6,7 +6,8 @@
 #include "sim/cuda/constant.h"
 #include "sim/cuda/memory.h"
 #include "sim/cuda/pools.h"
-#include "sim/memory_limits.h"
+#include "sim/gpu/memory.h"
+#include "sim/gpu/memory_limits.h"
 
 namespace tranche::sim::cuda {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "sim/cuda/address_space.h"
 #include "sim/cuda/driver.h"
+#include "sim/gpu/memory.h"
 
 namespace tranche::sim::cuda {
 namespace {

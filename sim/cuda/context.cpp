@@ -6,6 +6,7 @@
 #include "sim/cuda/driver.h"
 #include "sim/cuda/events.h"
 #include "sim/cuda/modules.h"
+#include "sim/gpu/memory.h"
 
 namespace tranche::sim::cuda {
 

@@ -5,8 +5,8 @@
 
 #include "fmt/format.h"
 #include "sim/cuda/library.h"
-#include "sim/machine.h"
-#include "sim/mig.h"
+#include "sim/gpu/mig.h"
+#include "sim/machine/identity.h"
 
 namespace tranche::sim::cuda {
 namespace {

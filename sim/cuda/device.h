@@ -9,8 +9,8 @@
 #include "sim/cuda/abi_memory.h"
 #include "sim/cuda/architecture.h"
 #include "sim/cuda/vram.h"
-#include "sim/gpu_time.h"
-#include "sim/usage.h"
+#include "sim/gpu/gpu_time.h"
+#include "sim/gpu/uses.h"
 
 namespace tranche::sim::cuda {
 

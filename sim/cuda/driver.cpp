@@ -12,7 +12,7 @@
 
 #include "sim/cuda/constant.h"
 #include "sim/cuda/library.h"
-#include "sim/faults.h"
+#include "sim/state/faults.h"
 
 namespace tranche::sim::cuda {
 namespace {

@@ -9,15 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "sim/clock.h"
 #include "sim/cuda/address_space.h"
 #include "sim/cuda/context.h"
 #include "sim/cuda/device.h"
 #include "sim/cuda/executor.h"
 #include "sim/cuda/handles.h"
 #include "sim/cuda/mps.h"
-#include "sim/enumerate.h"
-#include "sim/simulation.h"
+#include "sim/gpu/enumerate.h"
+#include "sim/state/clock.h"
+#include "sim/state/simulation.h"
 
 namespace tranche::sim::cuda {
 

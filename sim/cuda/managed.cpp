@@ -1,13 +1,14 @@
 // Managed memory: ordinary memory that the device may touch too. It takes the GPU's memory only
 // while it lies there: after a prefetch, a memset or a copy on the device, or a kernel that got a
-// pointer into it. Allocations that cannot move push it out again (usage.h), so more of it can be
-// had than the GPU holds.
+// pointer into it. Allocations that cannot move push it out again (sim/gpu/memory.h), so more of it
+// can be had than the GPU holds.
 
 #include <algorithm>
 #include <cstring>
 
 #include "sim/cuda/capture.h"
 #include "sim/cuda/memory.h"
+#include "sim/gpu/memory.h"
 
 namespace tranche::sim::cuda {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "fmt/format.h"
-#include "sim/read_number.h"
+#include "sim/machine/read_number.h"
 
 namespace tranche::sim::cuda {
 

@@ -1,5 +1,5 @@
 #pragma once
-// This process as a client of an MPS server (sim/mps_wire.h): whether it is one, what it may have,
+// This process as a client of an MPS server (sim/mps/wire.h): whether it is one, what it may have,
 // and whether it still is.
 
 #include <atomic>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sim/cuda/abi.h"
-#include "sim/mps_wire.h"
+#include "sim/mps/wire.h"
 
 namespace tranche::sim::cuda {
 

@@ -13,7 +13,7 @@
 
 #include "base/result.h"
 #include "sim/cuda/arena.h"
-#include "sim/owned_fd.h"
+#include "sim/state/owned_fd.h"
 
 namespace tranche::sim::cuda {
 

@@ -16,7 +16,7 @@
 #include <fstream>
 
 #include "fmt/format.h"
-#include "sim/enumerate.h"
+#include "sim/gpu/enumerate.h"
 
 namespace tranche::sim::mps {
 namespace {

@@ -3,9 +3,10 @@
 #include <algorithm>
 
 #include "fmt/format.h"
+#include "sim/gpu/memory.h"
+#include "sim/machine/read_number.h"
 #include "sim/mps/daemon.h"
 #include "sim/mps/devices.h"
-#include "sim/read_number.h"
 
 namespace tranche::sim::mps {
 namespace {

@@ -6,9 +6,9 @@
 #include <filesystem>
 
 #include "fmt/format.h"
+#include "sim/machine/read_number.h"
 #include "sim/mps/daemon.h"
 #include "sim/mps/devices.h"
-#include "sim/read_number.h"
 
 namespace tranche::sim::mps {
 namespace {

@@ -1,7 +1,7 @@
 #include "sim/mps/devices.h"
 
 #include "fmt/format.h"
-#include "sim/mig.h"
+#include "sim/gpu/mig.h"
 
 namespace tranche::sim::mps {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/usage.h"
+#include "sim/gpu/uses.h"
 
 namespace tranche::sim::mps {
 

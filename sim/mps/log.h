@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/mps_wire.h"
+#include "sim/mps/wire.h"
 
 namespace tranche::sim::mps {
 

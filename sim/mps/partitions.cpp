@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "fmt/format.h"
-#include "sim/usage.h"
 
 namespace tranche::sim::mps {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "sim/state.h"
+#include "sim/state/state.h"
 
 namespace tranche::sim::mps {
 

@@ -7,11 +7,12 @@
 #include <cstdlib>
 
 #include "fmt/format.h"
-#include "sim/enumerate.h"
-#include "sim/gpu_time.h"
+#include "sim/gpu/enumerate.h"
+#include "sim/gpu/gpu_time.h"
+#include "sim/gpu/memory.h"
+#include "sim/machine/read_number.h"
 #include "sim/mps/devices.h"
 #include "sim/mps/partitions.h"
-#include "sim/read_number.h"
 
 namespace tranche::sim::mps {
 namespace {

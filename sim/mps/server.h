@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "sim/mps/log.h"
-#include "sim/mps_wire.h"
+#include "sim/mps/wire.h"
 
 namespace tranche::sim::mps {
 

@@ -8,7 +8,8 @@
 #include <iterator>
 
 #include "fmt/format.h"
-#include "sim/gpu_time.h"
+#include "sim/gpu/gpu_time.h"
+#include "sim/gpu/memory.h"
 #include "sim/mps/devices.h"
 #include "sim/mps/server.h"
 

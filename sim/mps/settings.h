@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "sim/mps_wire.h"
+#include "sim/mps/wire.h"
 
 namespace tranche::sim::mps {
 

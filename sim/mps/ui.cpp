@@ -4,7 +4,7 @@
 #include <iostream>
 #include <optional>
 
-#include "sim/mps_wire.h"
+#include "sim/mps/wire.h"
 
 namespace tranche::sim::mps {
 namespace {

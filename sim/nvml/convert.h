@@ -2,7 +2,7 @@
 // Values of the state in NVML's structures, where more than one function needs them.
 
 #include "sim/nvml/abi.h"
-#include "sim/state.h"
+#include "sim/state/state.h"
 
 namespace tranche::sim {
 

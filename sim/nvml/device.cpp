@@ -4,11 +4,11 @@
 #include <string>
 
 #include "fmt/format.h"
-#include "sim/faults.h"
-#include "sim/machine.h"
-#include "sim/mig.h"
+#include "sim/gpu/mig.h"
+#include "sim/machine/identity.h"
 #include "sim/nvml/convert.h"
 #include "sim/nvml/library.h"
+#include "sim/state/faults.h"
 
 namespace tranche::sim {
 namespace {

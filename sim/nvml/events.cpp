@@ -8,9 +8,9 @@
 #include <mutex>
 #include <vector>
 
-#include "sim/clock.h"
-#include "sim/faults.h"
 #include "sim/nvml/library.h"
+#include "sim/state/clock.h"
+#include "sim/state/faults.h"
 
 namespace tranche::sim {
 namespace {

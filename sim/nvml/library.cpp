@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <mutex>
 
-#include "sim/faults.h"
+#include "sim/state/faults.h"
 
 namespace tranche::sim {
 namespace {

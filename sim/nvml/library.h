@@ -12,9 +12,9 @@
 #include <optional>
 #include <string_view>
 
+#include "sim/gpu/visible.h"
 #include "sim/nvml/abi.h"
-#include "sim/simulation.h"
-#include "sim/visible.h"
+#include "sim/state/simulation.h"
 
 #define NVML_API extern "C" __attribute__((visibility("default")))
 

@@ -1,10 +1,11 @@
 // Memory of GPUs and MIG devices.
 
+#include "sim/gpu/memory.h"
+
 #include <algorithm>
 
-#include "sim/memory_limits.h"
+#include "sim/gpu/memory_limits.h"
 #include "sim/nvml/library.h"
-#include "sim/usage.h"
 
 namespace tranche::sim {
 

@@ -1,6 +1,6 @@
 // Limits of memory that the driver keeps for a control group (r615 and later).
 
-#include "sim/memory_limits.h"
+#include "sim/gpu/memory_limits.h"
 
 #include <unistd.h>
 

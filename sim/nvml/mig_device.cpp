@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "sim/faults.h"
-#include "sim/mig.h"
+#include "sim/gpu/mig.h"
 #include "sim/nvml/library.h"
+#include "sim/state/faults.h"
 
 namespace tranche::sim {
 namespace {

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "fmt/format.h"
-#include "sim/mig.h"
+#include "sim/gpu/mig.h"
 #include "sim/nvml/library.h"
 
 namespace tranche::sim {

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "sim/gpu/uses.h"
+#include "sim/gpu/utilisation.h"
 #include "sim/nvml/library.h"
-#include "sim/usage.h"
 
 namespace tranche::sim {
 namespace {

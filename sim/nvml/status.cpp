@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "sim/clock.h"
+#include "sim/gpu/topology.h"
+#include "sim/gpu/utilisation.h"
 #include "sim/nvml/library.h"
-#include "sim/topology.h"
-#include "sim/usage.h"
+#include "sim/state/clock.h"
 
 namespace tranche::sim {
 namespace {

@@ -1,6 +1,6 @@
 // PCIe topology, NVLink, P2P, NUMA and the fabric.
 
-#include "sim/topology.h"
+#include "sim/gpu/topology.h"
 
 #include <algorithm>
 

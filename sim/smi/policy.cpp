@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "fmt/format.h"
-#include "sim/simulation.h"
 #include "sim/smi/smi.h"
+#include "sim/state/simulation.h"
 
 namespace tranche::sim::smi {
 namespace {

@@ -11,7 +11,8 @@
 #include "contract/sim_machine.h"
 #include "nvml/memory_limiter.h"
 #include "nvml/reader.h"
-#include "sim/usage.h"
+#include "sim/gpu/memory.h"
+#include "sim/gpu/uses.h"
 #include "support/fake_memory_limiter.h"
 
 namespace tranche::nvml::nvml_memory_limits_test {

@@ -6,7 +6,7 @@
 
 #include "contract/sim_machine.h"
 #include "nvml/reader.h"
-#include "sim/mig.h"
+#include "sim/gpu/mig.h"
 
 namespace tranche::nvml::nvml_mig_test {
 namespace {

@@ -6,8 +6,9 @@
 
 #include "contract/sim_machine.h"
 #include "nvml/process_reader.h"
-#include "sim/mig.h"
-#include "sim/usage.h"
+#include "sim/gpu/memory.h"
+#include "sim/gpu/mig.h"
+#include "sim/gpu/uses.h"
 #include "support/fake_process_reader.h"
 #include "support/wait.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "nvml/connection.h"
-#include "sim/faults.h"
-#include "sim/simulation.h"
+#include "sim/state/faults.h"
+#include "sim/state/simulation.h"
 #include "support/log_recorder.h"
 #include "support/temp_dir.h"
 

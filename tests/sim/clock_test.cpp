@@ -1,6 +1,6 @@
 // The machine's time: the wall's, and one that moves when everybody waits.
 
-#include "sim/clock.h"
+#include "sim/state/clock.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Faults and events, injected into a running machine.
 
-#include "sim/faults.h"
+#include "sim/state/faults.h"
 
 #include <gmock/gmock.h>
 

@@ -1,13 +1,15 @@
 // The timeline that processes share: what survives a kill, what becomes utilisation.
 
-#include "sim/gpu_time.h"
+#include "sim/gpu/gpu_time.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "sim/clock.h"
-#include "sim/mig.h"
+#include "sim/gpu/mig.h"
+#include "sim/gpu/uses.h"
+#include "sim/gpu/utilisation.h"
+#include "sim/state/clock.h"
 #include "support.h"
 
 namespace tranche::sim::gpu_time_test {

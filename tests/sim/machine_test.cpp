@@ -1,15 +1,17 @@
 // Machine files: every shipped one is good, and a wrong one says where and what.
 
-#include "sim/machine.h"
+#include "sim/machine/machine.h"
 
 #include <gmock/gmock.h>
 
 #include <memory>
 
 #include "base/fs.h"
-#include "sim/mig.h"
-#include "sim/mig_tables.h"
-#include "sim/topology.h"
+#include "sim/gpu/mig.h"
+#include "sim/gpu/topology.h"
+#include "sim/machine/identity.h"
+#include "sim/machine/mig_tables.h"
+#include "sim/state/build_state.h"
 #include "support.h"
 
 namespace tranche::sim::test::machine_test {

@@ -1,12 +1,13 @@
 // Memory limits of control groups, as a stranger sees them through NVML.
 
-#include "sim/memory_limits.h"
+#include "sim/gpu/memory_limits.h"
 
 #include <gmock/gmock.h>
 
 #include <cstring>
 
-#include "sim/usage.h"
+#include "sim/gpu/memory.h"
+#include "sim/gpu/uses.h"
 #include "support.h"
 
 namespace tranche::sim::test::memory_limits_test {

@@ -1,10 +1,11 @@
 // MIG through NVML: modes, instances, handles that outlive what they name.
 
-#include "sim/mig.h"
+#include "sim/gpu/mig.h"
 
 #include <gmock/gmock.h>
 
-#include "sim/usage.h"
+#include "sim/gpu/memory.h"
+#include "sim/gpu/uses.h"
 #include "support.h"
 
 namespace tranche::sim::test::mig_test {

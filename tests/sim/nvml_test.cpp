@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 
-#include "sim/faults.h"
-#include "sim/usage.h"
+#include "sim/gpu/memory.h"
+#include "sim/gpu/uses.h"
+#include "sim/gpu/utilisation.h"
+#include "sim/state/faults.h"
 #include "support.h"
 
 namespace tranche::sim::test::nvml_test {

@@ -4,7 +4,8 @@
 
 #include <fstream>
 
-#include "sim/usage.h"
+#include "sim/gpu/memory.h"
+#include "sim/gpu/uses.h"
 #include "support.h"
 
 namespace tranche::sim::test::state_test {

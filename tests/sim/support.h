@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "sim/nvml/abi.h"
-#include "sim/simulation.h"
+#include "sim/state/simulation.h"
 #include "support/temp_dir.h"
 
 namespace tranche::sim::test {

@@ -1,6 +1,6 @@
 // The timeline of a GPU in virtual time: what each context gets, and when.
 
-#include "sim/timeline.h"
+#include "sim/gpu/timeline.h"
 
 #include <gtest/gtest.h>
 

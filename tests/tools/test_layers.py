@@ -14,6 +14,7 @@ def layers(monkeypatch):
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
     monkeypatch.setattr(tool, "KNOWN_CIRCLES", ())
+    monkeypatch.setattr(tool, "SIM_KNOWN_CIRCLES", ())
     return tool
 
 
@@ -138,3 +139,33 @@ def test_known_circle_passes_and_its_line_goes_with_it(layers, violations, monke
     monkeypatch.setattr(layers, "KNOWN_CIRCLES", ({"gpu/a", "gpu/b", "gpu/c"},))
     (line,) = violations({"gpu/a.h": ["gpu/b.h"], "gpu/b.h": ["gpu/a.h"], "gpu/c.h": ["gpu/a.h"]})
     assert line.startswith("gpu/c is in no circle any more")
+
+
+def test_rooms_of_the_simulated_machine(layers, tmp_path):
+    tree = {
+        "src/base/fs.h": [],
+        "src/gpu/machine.h": [],
+        "sim/machine/names.h": ["base/fs.h", "fmt/format.h"],
+        "sim/state/state.h": ["sim/machine/names.h", "sim/gpu/uses.h"],
+        "sim/gpu/uses.h": ["sim/state/state.h", "gpu/machine.h"],
+        "sim/cuda/mps.h": ["sim/gpu/uses.h", "sim/mps/wire.h", "sim/mps/log.h"],
+        "sim/mps/log.h": [],
+        "sim/mps/wire.h": [],
+        "sim/attic.h": [],
+    }
+    for name, headers in tree.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("".join(f'#include "{header}"\n' for header in headers))
+    assert layers.sim_violations_in(tmp_path) == (
+        7,
+        [
+            "sim/attic.h: stands in no room of sim/ (tools/layers.py)",
+            "sim/cuda/mps.h: sim/cuda/ may not include sim/mps/log.h",
+            "sim/gpu/uses.h: sim/gpu/ may not include gpu/machine.h",
+            "sim/state/state.h: sim/state/ may not include sim/gpu/uses.h",
+            "files need each other: sim/gpu/uses -> sim/state/state (sim/gpu/uses.h)"
+            " -> sim/gpu/uses (sim/state/state.h)",
+            "folders need each other: sim/gpu -> sim/state (sim/gpu/uses.h)"
+            " -> sim/gpu (sim/state/state.h)",
+        ],
+    )

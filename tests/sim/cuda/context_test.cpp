@@ -3,7 +3,8 @@
 #include <thread>
 
 #include "sim/cuda/support.h"
-#include "sim/usage.h"
+#include "sim/gpu/memory.h"
+#include "sim/gpu/uses.h"
 
 namespace tranche::sim::cuda::test::context_test {
 namespace {

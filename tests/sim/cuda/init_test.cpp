@@ -1,9 +1,9 @@
 // cuInit, devices, and what works without either.
 
 #include "sim/cuda/support.h"
-#include "sim/faults.h"
-#include "sim/machine.h"
-#include "sim/mig.h"
+#include "sim/gpu/mig.h"
+#include "sim/machine/identity.h"
+#include "sim/state/faults.h"
 
 namespace tranche::sim::cuda::test::init_test {
 namespace {

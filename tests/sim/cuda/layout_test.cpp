@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "sim/cuda/support.h"
-#include "sim/usage.h"
+#include "sim/gpu/memory.h"
 
 namespace tranche::sim::cuda::test::layout_test {
 namespace {

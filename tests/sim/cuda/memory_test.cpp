@@ -1,5 +1,7 @@
 // Device memory: counted by all processes together, freed with its owner, real bytes behind it.
 
+#include "sim/gpu/memory.h"
+
 #include <signal.h>
 #include <sys/mman.h>
 
@@ -8,7 +10,7 @@
 #include <random>
 
 #include "sim/cuda/support.h"
-#include "sim/usage.h"
+#include "sim/gpu/uses.h"
 
 namespace tranche::sim::cuda::test::memory_test {
 namespace {

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "sim/cuda/support.h"
-#include "sim/usage.h"
+#include "sim/gpu/utilisation.h"
 
 namespace tranche::sim::cuda::test::stream_test {
 namespace {

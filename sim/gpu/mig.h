@@ -1,0 +1,42 @@
+#pragma once
+// MIG on the simulated machine beyond its layout (sim/state/mig_layout.h): the devices that
+// programs see, the mode, and what processes forbid.
+// Functions that change the state want the machine's lock held (Simulation::Guard); the others may
+// run beside them.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "sim/state/mig_layout.h"
+#include "sim/state/simulation.h"
+
+namespace tranche::sim {
+
+// One MIG device: a compute instance in a GPU instance.
+struct MigDevice {
+  std::uint32_t gpu_instance = 0;
+  std::uint32_t compute_instance = 0;
+};
+
+// In order of ids, as nvmlDeviceGetMigDeviceHandleByIndex numbers them.
+std::vector<MigDevice> mig_devices(const Gpu& gpu);
+std::string mig_uuid(const Gpu& gpu, MigDevice device);
+// "1c.2g.10gb", or "2g.10gb" when the compute instance takes the whole GPU instance.
+std::string mig_profile_name(const State& state, const Gpu& gpu, MigDevice device);
+// SMs of a compute instance of `slices` in an instance of `profile`.
+std::uint32_t compute_sm(const Profile& profile, std::uint32_t slices);
+
+// kFailedPrecondition while processes are on it; kNotFound.
+Result<void> destroy_compute_instance(const Simulation& sim, Gpu& gpu, MigDevice device);
+
+// Asks for MIG on or off. The pending mode is set whatever comes; the result tells whether it is in
+// force: kFailedPrecondition while the GPU is in use, kUnsupported when it cannot be reset here.
+// kNotFound: the model has no MIG (nothing is changed).
+Result<void> set_mig_mode(const Simulation& sim, Gpu& gpu, bool on);
+// A GPU reset: the pending mode comes into force (changing it removes all instances), a lost GPU is
+// back, nothing asks for recovery. kFailedPrecondition while processes use the GPU.
+Result<void> reset_gpu(const Simulation& sim, Gpu& gpu);
+
+}  // namespace tranche::sim

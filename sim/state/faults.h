@@ -1,0 +1,43 @@
+#pragma once
+// Faults and events, injected into a running machine through its state.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "sim/state/simulation.h"
+
+namespace tranche::sim {
+
+struct FaultSpec {
+  FaultKind kind = FaultKind::kFail;
+  std::string function = "*";  // a function of NVML or the driver, "*" (all of NVML), "cu*"
+  std::uint32_t gpu = kNone;   // kNone: whatever the call is about
+  std::uint32_t error = 0;     // kFail
+  std::uint64_t delay_us = 0;  // kDelay
+};
+
+// kUnavailable when kMaxFaults are in force; kInvalidArgument for a name that is too long.
+Result<void> add_fault(const Simulation& sim, const FaultSpec& fault);
+void clear_faults(const Simulation& sim);
+
+// Waits and answers as the faults say, for a call of `function` about `gpu` (kNone: about none).
+// The code to return (NVML's or the driver's), 0: go on. Ends early when the faults change.
+std::uint32_t meet_faults(const Simulation& sim, std::string_view function, std::uint32_t gpu);
+
+struct EventSpec {
+  std::uint64_t type = 0;
+  std::uint64_t data = 0;
+  std::uint32_t gpu = 0;
+  std::uint32_t gpu_instance = kNone;
+  std::uint32_t compute_instance = kNone;
+};
+void post_event(const Simulation& sim, const EventSpec& event);
+// The event with sequence number `sequence`; false when it is overwritten or not there yet.
+bool read_event(const State& state, std::uint64_t sequence, EventSpec& out);
+
+// A GPU disappears or is there again.
+void set_presence(const Simulation& sim, std::uint32_t gpu, Presence presence);
+
+}  // namespace tranche::sim
