@@ -81,8 +81,6 @@ KNOWN_CIRCLES = (
     {"config/config", "config/names"},
     {"config/file", "config/file_sharing"},
     {"config/json", "config/load", "config/merge", "config/settle", "config/validate"},
-    {"interpose/contexts", "interpose/gate", "interpose/helper", "interpose/memory"}
-    | {"interpose/pools", "interpose/report", "interpose/tenants"},
     {"offer/device_classes", "offer/grant", "offer/limits", "offer/memory_enforcer", "offer/mps"}
     | {"offer/offer", "offer/selection"},
 )

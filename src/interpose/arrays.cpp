@@ -1,5 +1,7 @@
 // Arrays: the driver says nowhere what one takes, so it is computed from what was asked for.
 
+#include "interpose/arrays.h"
+
 #include "interpose/driver.h"
 #include "interpose/memory.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 // What the gate needs of each context: events to measure with, and how the device's clock stands to
-// CLOCK_MONOTONIC. Used under the gate's lock (gate.cpp) throughout.
+// CLOCK_MONOTONIC. All of it is used under the gate's lock (gate.cpp).
 //
 // The driver tells time between two events alone. So a reference event is recorded in a stream of
 // our own, and taken to have happened when it was first seen to have; a later one is placed by what
@@ -57,7 +57,7 @@ class ContextState {
 // ns between two events that have happened; 0 where the driver does not say.
 std::uint64_t between(Event begin, Event end);
 
-// With the calling thread's current context another one for as long as it lives.
+// Makes `context` the calling thread's current one for as long as this object lives.
 class ScopedContext {
  public:
   explicit ScopedContext(Context context);

@@ -1,10 +1,13 @@
 // The driver's start, and contexts: which one a thread works in, and when one ends.
 
+#include "interpose/arrays.h"
 #include "interpose/contexts.h"
 #include "interpose/driver.h"
 #include "interpose/fork.h"
 #include "interpose/gate.h"
 #include "interpose/helper.h"
+#include "interpose/memory.h"
+#include "interpose/pools.h"
 #include "interpose/tenants.h"
 
 using namespace tranche::interpose;
@@ -16,13 +19,23 @@ int switched(int status) {
   return status;
 }
 
+// What the helper's thread does: this file knows all of it, and the helper none.
+void look_after_work() {
+  harvest();
+  close_stale();
+}
+void look_after_tenants() {
+  keep_joined();
+  settle_pools();
+}
+
 // With its first context a process begins to use a device; one that only looks at devices registers
 // nowhere.
 int made(int status) {
   forget_current_context();
   if (status != kSuccess || !has_tenants()) return status;
   join(false);
-  start_helper();
+  start_helper({has_work, look_after_work, look_after_tenants});
   tell_of_memory();
   return status;
 }
@@ -41,17 +54,34 @@ bool has_primary(int device) {
          is_active != 0;
 }
 
+// Under the gate's lock: another context may get the handle as soon as it is let go.
+void end(ContextChange& change, Context context) {
+  change.ended(context);
+  end_memory_of(context);
+  end_arrays_of(context);
+}
+
 int destroy(Context context, int (*call)(void*)) {
   ContextChange change;
   const int status = call(context);
-  if (status == kSuccess) change.ended(context);
+  if (status == kSuccess) end(change, context);
   return status;
+}
+
+// Others may still hold the device's primary context; where the driver does not say, it is taken to
+// live.
+bool is_primary_gone(int device) {
+  unsigned flags = 0;
+  int is_active = 1;
+  return driver.cuDevicePrimaryCtxGetState(device, &flags, &is_active) == kSuccess &&
+         is_active == 0;
 }
 
 int let_primary_go(int device, int (*call)(int)) {
   ContextChange change;
   const int status = call(device);
-  change.look_at_primary(device);
+  const Context context = is_primary_gone(device) ? ContextState::primary(device) : nullptr;
+  if (context != nullptr) end(change, context);
   return status;
 }
 
@@ -59,7 +89,7 @@ int reset_primary(int device, int (*call)(int)) {
   ContextChange change;
   const int status = call(device);
   const Context context = ContextState::primary(device);
-  if (status == kSuccess && context != nullptr) change.ended(context);
+  if (status == kSuccess && context != nullptr) end(change, context);
   return status;
 }
 

@@ -2,8 +2,10 @@
 
 #include <atomic>
 
+#include "interpose/arrays.h"
 #include "interpose/gate.h"
 #include "interpose/helper.h"
+#include "interpose/launches.h"
 #include "interpose/memory.h"
 #include "interpose/pools.h"
 #include "interpose/tenants.h"
@@ -20,6 +22,8 @@ void begin_anew() {
   forget_helper();
   forget_pools();
   forget_memory();
+  forget_arrays();
+  forget_graphs();
   forget_tenants();
 }
 

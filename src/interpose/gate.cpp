@@ -6,7 +6,6 @@
 #include "interpose/driver.h"
 #include "interpose/helper.h"
 #include "interpose/lock.h"
-#include "interpose/memory.h"
 #include "interpose/report.h"
 #include "interpose/system.h"
 
@@ -438,15 +437,6 @@ void ContextChange::ended(Context context) {
     if (is_its) drop(batches[i]);
   }
   ContextState::forget(context);
-  end_memory_of(context);
-}
-
-void ContextChange::look_at_primary(int device) {
-  unsigned flags = 0;
-  int is_active = 1;
-  if (driver.cuDevicePrimaryCtxGetState(device, &flags, &is_active) != kSuccess || is_active != 0)
-    return;
-  if (const Context context = ContextState::primary(device)) ended(context);
 }
 
 void count_captures(int change) { captures.fetch_add(change, std::memory_order_relaxed); }

@@ -95,10 +95,8 @@ class ContextChange {
   ContextChange(const ContextChange&) = delete;
   ContextChange& operator=(const ContextChange&) = delete;
   ~ContextChange();
-  // `context` is no more.
+  // `context` is no more: nothing is measured in it. Its memory is the caller's to end.
   void ended(Context context);
-  // So is the device's primary one, unless somebody else holds it.
-  void look_at_primary(int device);
 };
 
 // A capture has begun or ended somewhere.

@@ -9,10 +9,7 @@
 #include <atomic>
 
 #include "interpose/driver.h"
-#include "interpose/gate.h"
-#include "interpose/pools.h"
 #include "interpose/system.h"
-#include "interpose/tenants.h"
 
 namespace tranche::interpose {
 namespace {
@@ -22,6 +19,7 @@ constexpr std::uint64_t kRest = 1'000'000'000;  // ns
 
 std::atomic<std::uint32_t> called;  // futex
 std::atomic<bool> is_started;
+HelperTasks given;  // written before the thread begins
 
 void rest() {
   const timespec time{static_cast<time_t>(kRest / 1'000'000'000), 0};
@@ -34,18 +32,16 @@ void* help(void*) {
   driver.cuThreadExchangeStreamCaptureMode(&mode);
   std::uint64_t looked = now_ns();
   for (;;) {
-    if (!has_work()) {
+    if (!given.has_work()) {
       called.store(0);
-      if (!has_work()) rest();
+      if (!given.has_work()) rest();  // work that came in between has called
     } else {
       nap_ns(kTick);
     }
-    harvest();
-    close_stale();
+    given.look_after_work();
     if (now_ns() - looked < kRest) continue;
     looked = now_ns();
-    keep_joined();
-    settle_pools();
+    given.each_second();
   }
   return nullptr;
 }
@@ -55,8 +51,9 @@ using Detach = int (*)(unsigned long);
 
 }  // namespace
 
-void start_helper() {
+void start_helper(const HelperTasks& tasks) {
   if (is_started.exchange(true)) return;
+  given = tasks;
   const auto create = reinterpret_cast<Create>(of_libc("pthread_create"));
   const auto detach = reinterpret_cast<Detach>(of_libc("pthread_detach"));
   if (create == nullptr || detach == nullptr) return;

@@ -1,5 +1,7 @@
 // Kernels, graphs, copies: what passes the gate, and what ends a batch.
 
+#include "interpose/launches.h"
+
 #include "interpose/driver.h"
 #include "interpose/gate.h"
 #include "interpose/memory.h"

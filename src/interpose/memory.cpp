@@ -103,6 +103,11 @@ int from_pool(CUdeviceptr* address, std::uint64_t bytes, void* pool, void* strea
   return kOutOfMemory;
 }
 
+// What a destroyed pool leaves behind is an allocation as any other; no context's end frees it.
+bool keep_piece(std::uint64_t address, const Part& part, std::uint64_t bytes) {
+  return allocations.put(address, {part, bytes, nullptr});
+}
+
 template <class Call>
 int free_linear(std::uint64_t address, Call call) {
   Piece piece;
@@ -114,7 +119,14 @@ int free_linear(std::uint64_t address, Call call) {
 
 }  // namespace
 
-bool remember(std::uint64_t address, const Held& held) { return allocations.put(address, held); }
+bool take(const Part& part, std::uint64_t bytes) {
+  if (part.rule == Part::Rule::kNone) return true;
+  if (part.rule == Part::Rule::kUnknown) return false;
+  auto ledger = part.ledger();
+  if (ledger.charge(part.device, bytes)) return true;
+  // What pools gave back since they were last looked at.
+  return settle_pools() && ledger.charge(part.device, bytes);
+}
 
 const Part* part_to_charge(int device) {
   const Part* part = &part_of_device(device);
@@ -134,17 +146,12 @@ const Part* part_to_charge() {
   return part;
 }
 
-void end_memory_of(Context context) {
-  end_of(allocations, context);
-  end_arrays_of(context);
-}
+void end_memory_of(Context context) { end_of(allocations, context); }
 
 void forget_memory() {
   allocations.reset();
   physicals.reset();
   mappings.reset();
-  forget_arrays();
-  forget_graphs();
 }
 
 }  // namespace tranche::interpose
@@ -229,7 +236,7 @@ int cuMemPoolCreate(void* pool, void* properties) {
   return status;
 }
 
-int cuMemPoolDestroy(void* pool) { return destroy_pool(pool, driver.cuMemPoolDestroy); }
+int cuMemPoolDestroy(void* pool) { return destroy_pool(pool, driver.cuMemPoolDestroy, keep_piece); }
 
 int cuMemPoolTrimTo(void* pool, size_t keep) {
   const int status = driver.cuMemPoolTrimTo(pool, keep);

@@ -1,6 +1,6 @@
 #pragma once
-// What this process holds of device memory, beyond pools (pools.h): allocations, arrays, and
-// physical memory that is mapped.
+// What this process holds of device memory, beyond pools (pools.h): allocations, and physical
+// memory that is mapped. Arrays (arrays.h) are kept in the same way.
 
 #include "interpose/blocks.h"
 #include "interpose/cuda.h"
@@ -32,6 +32,9 @@ class Held {
   Context context_ = nullptr;
 };
 static_assert(sizeof(Held) == 16);
+
+// Takes `bytes` of the part; false: there is no room. give_back() (tenants.h) is its opposite.
+bool take(const Part& part, std::uint64_t bytes);
 
 // Charges `bytes` to `part`, has the driver allocate (`call`, a CUresult; it leaves the key in
 // `key`), and keeps the record under that key; or CUDA_ERROR_OUT_OF_MEMORY. `undo` gives the
@@ -80,16 +83,10 @@ inline void end_of(Blocks<Held>& blocks, Context context) {
                   [](std::uint64_t, const Held& held) { give_back(held.part(), held.bytes()); });
 }
 
-// An allocation that another record told of until now. false: no memory for it.
-bool remember(std::uint64_t address, const Held& held);
-
-// The driver has given back all that was the context's.
+// The context has ended, and its memory with it: what was charged for it is given back.
 void end_memory_of(Context context);
-void end_arrays_of(Context context);
 
 // In a forked child: nothing of it is there.
 void forget_memory();
-void forget_arrays();
-void forget_graphs();
 
 }  // namespace tranche::interpose

@@ -1,7 +1,11 @@
 #include "interpose/pools.h"
 
+#include <sys/mman.h>
+
+#include "interpose/blocks.h"
+#include "interpose/cuda.h"
 #include "interpose/driver.h"
-#include "interpose/memory.h"
+#include "interpose/lock.h"
 
 namespace tranche::interpose {
 
@@ -90,7 +94,7 @@ bool settle_down(Pool& pool) {
   return true;
 }
 
-// The ledger's own attempt: take() would come back here.
+// The ledger's own attempt: take() (memory.h) would come back here.
 bool charge(Pool& pool, std::uint64_t bytes) {
   const Part& part = part_of_device(pool.device);
   if (bytes == 0 || part.rule == Part::Rule::kNone) return true;
@@ -125,7 +129,7 @@ void add_pool(void* handle, int location_type, int device) {
   }
 }
 
-int destroy_pool(void* handle, int (*call)(void*)) {
+int destroy_pool(void* handle, int (*call)(void*), KeepPiece keep) {
   const Guard guard(lock);
   Pool* pool = handle != nullptr ? known(handle, 0) : nullptr;
   const int status = call(handle);
@@ -135,7 +139,7 @@ int destroy_pool(void* handle, int (*call)(void*)) {
   pieces.take_all([&](const Piece& piece) { return piece.pool == handle; },
                   [&](std::uint64_t address, const Piece& piece) {
                     const std::uint64_t bytes = piece.bytes < left ? piece.bytes : left;
-                    if (bytes != 0 && remember(address, {part, bytes, nullptr})) left -= bytes;
+                    if (bytes != 0 && keep(address, part, bytes)) left -= bytes;
                   });
   if (left != 0) give_back(part, left);
   *pool = {};

@@ -16,8 +16,10 @@ bool settle_pools();
 // A pool that the program made; `location` not a device: it is not counted.
 void add_pool(void* pool, int location_type, int device);
 // Has the driver destroy it (`call`). What was allocated from it lives on until it is freed, and is
-// charged as long.
-int destroy_pool(void* pool, int (*call)(void*));
+// charged as long: each such piece goes to `keep`, which records it. `keep` answers false when
+// there is no memory for the record; then the piece is not charged any more.
+using KeepPiece = bool (*)(std::uint64_t address, const Part& part, std::uint64_t bytes);
+int destroy_pool(void* pool, int (*call)(void*), KeepPiece keep);
 
 // The pool that allocations of the device come from. nullptr: it cannot be told.
 void* current_pool(int device);

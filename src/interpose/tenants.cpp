@@ -9,7 +9,6 @@
 #include <new>
 
 #include "interpose/driver.h"
-#include "interpose/pools.h"
 #include "interpose/system.h"
 
 namespace tranche::interpose {
@@ -226,15 +225,6 @@ const Part* current_part() {
   int ordinal = 0;
   if (count != 1 && driver.cuCtxGetDevice(&ordinal) != kSuccess) return nullptr;
   return &part_of_device(ordinal);
-}
-
-bool take(const Part& part, std::uint64_t bytes) {
-  if (part.rule == Part::Rule::kNone) return true;
-  if (part.rule == Part::Rule::kUnknown) return false;
-  auto ledger = part.ledger();
-  if (ledger.charge(part.device, bytes)) return true;
-  // What pools gave back since they were last looked at.
-  return settle_pools() && ledger.charge(part.device, bytes);
 }
 
 void give_back(const Part& part, std::uint64_t bytes) {

@@ -68,8 +68,7 @@ int device_count();
 // Of the calling thread's current context; nullptr: it has none.
 const Part* current_part();
 
-// Takes bytes of the part, or says that there is no room. Gives them back.
-bool take(const Part& part, std::uint64_t bytes);
+// Gives back bytes that were charged to the part (memory.h, pools.h).
 void give_back(const Part& part, std::uint64_t bytes);
 // Whether so much more is held than the part allows that not even what only NVML sees (contexts,
 // modules) may be added: nobody knows beforehand how much that is. A thirty-second of the limit is
