@@ -9,8 +9,8 @@
 #include "agent/labels/label_sink.h"
 #include "agent/limits/finding_reporter.h"
 #include "agent/limits/limit_overrides.h"
-#include "config/agent_options.h"
-#include "config/load.h"
+#include "config/flags/sources.h"
+#include "config/programs/agent_options.h"
 #include "process/periodic.h"
 
 namespace tranche::agent {

@@ -2,7 +2,7 @@
 // `tranche agent` from its sources to its exit code: the only place that builds the agent's
 // adapters.
 
-#include "config/load.h"
+#include "config/flags/sources.h"
 
 namespace tranche::agent {
 

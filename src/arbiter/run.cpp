@@ -8,7 +8,7 @@
 
 #include "arbiter/arbiter.h"
 #include "base/fs.h"
-#include "config/arbiter_options.h"
+#include "config/programs/arbiter_options.h"
 #include "fmt/format.h"
 #include "limit/wire.h"
 #include "nvml/memory_limiter.h"

@@ -1,7 +1,7 @@
 #pragma once
 // `tranche arbiter` from its sources to its exit code: the only place that builds its adapters.
 
-#include "config/load.h"
+#include "config/flags/sources.h"
 
 namespace tranche::arbiter {
 

@@ -1,7 +1,7 @@
 #include "agent/run.h"
 #include "cli/command.h"
 #include "cli/flags_to_sources.h"
-#include "config/flag_table.h"
+#include "config/flags/flag_table.h"
 
 namespace tranche::cli {
 

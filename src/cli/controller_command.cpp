@@ -1,6 +1,6 @@
 #include "cli/command.h"
 #include "cli/flags_to_sources.h"
-#include "config/flag_table.h"
+#include "config/flags/flag_table.h"
 #include "controller/run.h"
 
 namespace tranche::cli {

@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "config/command_line.h"
+#include "config/flags/command_line.h"
 
 namespace tranche::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "cli/command.h"
-#include "config/load.h"
+#include "config/flags/sources.h"
 
 namespace tranche::cli {
 

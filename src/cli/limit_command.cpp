@@ -12,9 +12,9 @@
 #include "cli/limit_overview.h"
 #include "cli/limit_show.h"
 #include "cli/limit_work.h"
-#include "config/command_line.h"
-#include "config/flag_table.h"
-#include "config/limit_options.h"
+#include "config/flags/command_line.h"
+#include "config/flags/flag_table.h"
+#include "config/programs/limit_options.h"
 #include "kube/client.h"
 #include "kube/connect.h"
 

@@ -5,7 +5,7 @@
 
 #include "cli/limit_overview.h"
 #include "cli/limit_work.h"
-#include "config/limit_options.h"
+#include "config/programs/limit_options.h"
 
 namespace tranche::cli {
 

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "cluster/limit_settings.h"
 #include "cluster/objects.h"
-#include "config/limit_options.h"
+#include "config/programs/limit_options.h"
 
 namespace tranche::cli {
 

@@ -5,7 +5,7 @@
 #include "agent/mps/mps_control.h"
 #include "cli/command.h"
 #include "cli/flags_to_sources.h"
-#include "config/flag_table.h"
+#include "config/flags/flag_table.h"
 
 namespace tranche::cli {
 namespace {

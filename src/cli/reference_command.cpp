@@ -5,7 +5,7 @@
 
 #include "base/fs.h"
 #include "cli/command.h"
-#include "config/reference.h"
+#include "config/programs/reference.h"
 #include "labels/reference.h"
 
 namespace tranche::cli {

@@ -1,14 +1,31 @@
 #include "config/config.h"
 
 #include <algorithm>
-
-#include "config/names.h"
+#include <array>
 
 namespace tranche::config {
 namespace {
 
 bool any_shared(const ReplicatedResources& list) {
   return std::ranges::any_of(list.resources, [](const auto& r) { return r.replicas > 1; });
+}
+
+constexpr std::array kMigStrategies = {MigStrategy::kNone, MigStrategy::kSingle,
+                                       MigStrategy::kMixed};
+constexpr std::array kListStrategies = {
+    DeviceListStrategy::kEnvvar, DeviceListStrategy::kVolumeMounts,
+    DeviceListStrategy::kCdiAnnotations, DeviceListStrategy::kCdiCri};
+constexpr std::array kIdStrategies = {DeviceIdStrategy::kUuid, DeviceIdStrategy::kIndex};
+constexpr std::array kSharePolicies = {AllocationPolicy::kDistributed, AllocationPolicy::kPacked};
+constexpr std::array kDiscoveryStrategies = {DiscoveryStrategy::kAuto, DiscoveryStrategy::kNvml,
+                                             DiscoveryStrategy::kTegra, DiscoveryStrategy::kVfio};
+
+template <class T, std::size_t N>
+std::optional<T> value_of(const std::array<T, N>& values, std::string_view text) {
+  const auto found =
+      std::ranges::find_if(values, [&](T value) { return to_string(value) == text; });
+  if (found == values.end()) return std::nullopt;
+  return *found;
 }
 
 }  // namespace
@@ -118,6 +135,22 @@ std::string_view to_string(DiscoveryStrategy value) {
       return "vfio";
   }
   return "unknown";
+}
+
+std::optional<MigStrategy> mig_strategy_of(std::string_view text) {
+  return value_of(kMigStrategies, text);
+}
+std::optional<DeviceListStrategy> device_list_strategy_of(std::string_view text) {
+  return value_of(kListStrategies, text);
+}
+std::optional<DeviceIdStrategy> device_id_strategy_of(std::string_view text) {
+  return value_of(kIdStrategies, text);
+}
+std::optional<AllocationPolicy> allocation_policy_of(std::string_view text) {
+  return value_of(kSharePolicies, text);
+}
+std::optional<DiscoveryStrategy> discovery_strategy_of(std::string_view text) {
+  return value_of(kDiscoveryStrategies, text);
 }
 
 }  // namespace tranche::config

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -169,5 +170,12 @@ std::string_view to_string(DeviceIdStrategy value);
 std::string_view to_string(AllocationPolicy value);
 std::string_view to_string(SharingStrategy value);
 std::string_view to_string(DiscoveryStrategy value);
+
+// The same read back; nullopt when the text is none of the enumeration's.
+std::optional<MigStrategy> mig_strategy_of(std::string_view text);
+std::optional<DeviceListStrategy> device_list_strategy_of(std::string_view text);
+std::optional<DeviceIdStrategy> device_id_strategy_of(std::string_view text);
+std::optional<AllocationPolicy> allocation_policy_of(std::string_view text);
+std::optional<DiscoveryStrategy> discovery_strategy_of(std::string_view text);
 
 }  // namespace tranche::config

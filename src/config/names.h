@@ -4,11 +4,9 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "config/config.h"
+#include "config/resource_name.h"
 
 namespace tranche::config {
-
-inline constexpr std::string_view kResourcePrefix = "nvidia.com/";
 
 // Puts "nvidia.com/" before `text` unless it is there. kInvalidArgument when the whole is longer
 // than 63 characters or the part after the slash is no lower-case RFC 1123 subdomain.

@@ -3,8 +3,11 @@
 
 #include <compare>
 #include <string>
+#include <string_view>
 
 namespace tranche::config {
+
+inline constexpr std::string_view kResourcePrefix = "nvidia.com/";
 
 // A qualified resource name "nvidia.com/gpu": always with the prefix.
 struct ResourceName {

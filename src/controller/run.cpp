@@ -7,7 +7,7 @@
 
 #include "base/uuid.h"
 #include "cluster/pause.h"
-#include "config/controller_options.h"
+#include "config/programs/controller_options.h"
 #include "controller/controller.h"
 #include "controller/elector.h"
 #include "controller/evictor.h"

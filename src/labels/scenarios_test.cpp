@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/yaml.h"
-#include "config/load.h"
+#include "config/file/load.h"
 #include "labels/testing.h"
 
 namespace tranche::labels::scenarios_test {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "config/load.h"
+#include "config/file/load.h"
 
 namespace {
 

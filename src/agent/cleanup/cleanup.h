@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "cluster/objects.h"
 #include "cluster/pod_resources.h"
-#include "config/agent_options.h"
+#include "config/programs/agent_options.h"
 
 namespace tranche::agent {
 

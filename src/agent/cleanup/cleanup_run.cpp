@@ -9,7 +9,7 @@
 #include "agent/cleanup/cleanup.h"
 #include "agent/cleanup/daemon_set_rollout.h"
 #include "base/fs.h"
-#include "config/controller_options.h"
+#include "config/programs/controller_options.h"
 #include "kube/connect.h"
 #include "kubelet/pod_resources_client.h"
 #include "process/process_lock.h"

@@ -2,7 +2,7 @@
 // `tranche cleanup` from its sources to its exit code: what it is asked to do, with the adapters
 // that needs.
 
-#include "config/load.h"
+#include "config/flags/sources.h"
 
 namespace tranche::agent {
 

@@ -9,7 +9,7 @@
 // The label comes from TRANCHE_NODE_LABELS_FILE, a file of `key=value` lines; reading it from the
 // API server needs the Kubernetes client, which this release does not have.
 
-#include "config/load.h"
+#include "config/flags/sources.h"
 
 namespace tranche::agent {
 

@@ -14,7 +14,7 @@
 
 #include "agent/config/config_source.h"
 #include "agent/labels/node_feature_writer.h"
-#include "config/agent_options.h"
+#include "config/programs/agent_options.h"
 #include "host/host_reader.h"
 #include "kube/connect.h"
 #include "labels/feature_file.h"

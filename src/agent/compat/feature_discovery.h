@@ -2,7 +2,7 @@
 // `tranche labels` (and gpu-feature-discovery): the node's feature labels by themselves, without
 // advertising anything: once, or again and again.
 
-#include "config/load.h"
+#include "config/flags/sources.h"
 
 namespace tranche::agent {
 

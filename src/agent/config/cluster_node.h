@@ -10,8 +10,8 @@
 #include "agent/node/node_reporter.h"
 #include "agent/node/node_view.h"
 #include "cluster/objects.h"
-#include "config/agent_options.h"
-#include "config/load.h"
+#include "config/flags/sources.h"
+#include "config/programs/agent_options.h"
 #include "process/change_notifier.h"
 
 namespace tranche::agent {

@@ -6,7 +6,7 @@
 
 #include "cluster/policy_annotations.h"
 #include "config/choose.h"
-#include "config/source.h"
+#include "config/file/source.h"
 
 namespace tranche::agent {
 namespace {

@@ -24,7 +24,7 @@
 #include "base/log.h"
 #include "cluster/config_map.h"
 #include "cluster/watch_cache.h"
-#include "config/agent_options.h"
+#include "config/programs/agent_options.h"
 
 namespace tranche::agent {
 

@@ -1,6 +1,6 @@
 #include "agent/config/config_source.h"
 
-#include "config/source.h"
+#include "config/file/source.h"
 
 namespace tranche::agent {
 

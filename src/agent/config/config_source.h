@@ -9,7 +9,7 @@
 
 #include "base/fs.h"
 #include "base/result.h"
-#include "config/load.h"
+#include "config/file/load.h"
 
 namespace tranche::agent {
 

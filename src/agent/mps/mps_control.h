@@ -2,7 +2,7 @@
 // `tranche mps-control-daemon` (and mps-control-daemon): NVIDIA's MPS control daemons of a node,
 // supervised, by the configuration that the agent has too.
 
-#include "config/load.h"
+#include "config/flags/sources.h"
 
 namespace tranche::agent {
 

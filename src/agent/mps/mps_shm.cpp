@@ -8,7 +8,7 @@
 #include "agent/mps/mps_control.h"
 #include "base/fs.h"
 #include "base/log.h"
-#include "config/agent_options.h"
+#include "config/programs/agent_options.h"
 #include "mps/shm.h"
 
 namespace tranche::agent {

@@ -11,8 +11,8 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "cdi/make_specs.h"
-#include "config/agent_options.h"
 #include "config/config.h"
+#include "config/programs/agent_options.h"
 #include "gpu/machine.h"
 #include "offer/offer.h"
 

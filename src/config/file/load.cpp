@@ -1,0 +1,77 @@
+#include "config/file/load.h"
+
+#include <fmt/format.h>
+
+#include "base/yaml.h"
+#include "config/file/json.h"
+#include "config/file/merge.h"
+#include "config/file/read_file.h"
+#include "config/file/settle.h"
+#include "config/file/validate.h"
+#include "config/flags/flag_table.h"
+#include "config/flags/given.h"
+#include "config/problems.h"
+
+namespace tranche::config {
+namespace {
+
+bool is_strict(const Sources& sources) {
+  if (sources.strict) return true;
+  const auto flag = given(*find_flag("strict-config", use_of(sources.program)), sources);
+  // One that cannot be read is reported by load_agent_options.
+  return flag && *flag && std::get<bool>((*flag)->value);
+}
+
+}  // namespace
+
+Result<Loaded> load(const Sources& sources) {
+  Problems problems(is_strict(sources));
+  Settings settings{.file_name = sources.file_name};
+  if (sources.file_text) {
+    ASSIGN_OR_RETURN(const auto document, yaml::parse(*sources.file_text, sources.file_name));
+    settings = read_file(document, sources.file_name, problems);
+  }
+  merge(sources, settings, problems);
+  neuter(settings, problems);
+  const bool readable = !problems.any_errors();
+  validate(settings, sources.program, problems);
+  if (problems.any_errors()) {
+    return std::unexpected(
+        problems.as_error(readable ? Code::kFailedPrecondition : Code::kInvalidArgument));
+  }
+  Loaded loaded{.config = settle(settings), .json = to_json(settings, sources.program)};
+  for (const auto& warning : problems.warnings()) loaded.warnings.push_back({warning});
+  return loaded;
+}
+
+Result<void> validate_on_machine(const Config& config, const MachineFacts& facts) {
+  if (config.uses_cdi() && !facts.nvml_loadable) {
+    return fail(Code::kFailedPrecondition,
+                "CDI --device-list-strategy options are only supported on NVML-based systems",
+                "install the driver (libnvidia-ml.so.1 was not found), or use envvar or "
+                "volume-mounts");
+  }
+  const auto discovery = config.flags.device_discovery_strategy;
+  if (discovery == DiscoveryStrategy::kTegra || discovery == DiscoveryStrategy::kVfio) {
+    return fail(
+        Code::kUnsupported,
+        fmt::format("device discovery strategy {} is not supported yet", to_string(discovery)),
+        "write auto or nvml");
+  }
+  return {};
+}
+
+std::string startup_failure(const Sources& sources, const Error& error) {
+  std::string_view cause;
+  if (error.code == Code::kFailedPrecondition || error.code == Code::kUnsupported) {
+    cause = "unable to validate flags: ";
+  } else if (error.what.starts_with(sources.file_name + ":")) {
+    cause = "unable to finalize config: unable to parse config file: error parsing config file: ";
+  }
+  const std::string_view start = sources.program == Program::kAgent
+                                     ? "error starting plugins: unable to load config: "
+                                     : "unable to load config: ";
+  return fmt::format("{}{}{}", start, cause, error.message());
+}
+
+}  // namespace tranche::config

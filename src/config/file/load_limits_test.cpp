@@ -1,0 +1,322 @@
+// tranche.limits: every accepted form, what an entry takes from the general part, and every way to
+// get it wrong.
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "config/file/load.h"
+
+namespace tranche::config::load_limits_test {
+namespace {
+
+Result<Loaded> load_text(std::string text) {
+  return load({.file_text = std::move(text), .file_name = "f.yaml"});
+}
+
+struct Accepted {
+  const char* name;
+  std::string limits;  // one line, under `tranche:`
+  std::function<void(LimitTable&)> expected;
+  std::vector<const char*> warnings = {};
+};
+
+void PrintTo(const Accepted& c, std::ostream* out) { *out << c.name; }
+
+class LimitsLoad : public testing::TestWithParam<Accepted> {};
+
+TEST_P(LimitsLoad, Gives) {
+  const auto loaded = load_text("tranche:\n  limits: " + GetParam().limits + "\n");
+  ASSERT_TRUE(loaded) << loaded.error().what;
+  LimitTable expected{.line = 2};
+  GetParam().expected(expected);
+  EXPECT_EQ(loaded->config.tranche.limits, expected) << loaded->json;
+  ASSERT_EQ(loaded->warnings.size(), GetParam().warnings.size());
+  for (std::size_t i = 0; i < GetParam().warnings.size(); ++i) {
+    EXPECT_EQ(loaded->warnings[i].message.find(GetParam().warnings[i]), 0U)
+        << loaded->warnings[i].message;
+  }
+}
+
+const auto kStrict = [](LimitTable& table) { table.general.enforcement = Enforcement::kStrict; };
+
+auto general(std::function<void(Limits&)> change) {
+  return [change](LimitTable& table) {
+    table.general.enforcement = Enforcement::kStrict;
+    change(table.general);
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Forms, LimitsLoad,
+    testing::Values(
+        Accepted{"strict", "{enforcement: strict}", kStrict},
+        Accepted{"off", "{enforcement: off}", [](LimitTable&) {}},
+        Accepted{"off_of_helm", "{enforcement: false}", [](LimitTable&) {}},
+        Accepted{"account", "{enforcement: account}",
+                 [](LimitTable& out) { out.general.enforcement = Enforcement::kAccount; }},
+        Accepted{"elastic", "{enforcement: elastic}",
+                 [](LimitTable& out) { out.general.enforcement = Enforcement::kElastic; }},
+        Accepted{"quantity", "{enforcement: strict, memory: 8Gi}",
+                 general([](Limits& l) { l.memory = Bytes{8ULL << 30U}; })},
+        Accepted{"bare_number", "{enforcement: strict, memory: 1048576}",
+                 general([](Limits& l) { l.memory = Bytes{1U << 20U}; })},
+        Accepted{"percent", "{enforcement: strict, memory: 25%, compute: 12.5%}",
+                 general([](Limits& l) { l.memory = Percent{250}, l.compute = Percent{125}; })},
+        Accepted{"all", "{enforcement: strict, memory: 100%, compute: 0.1%}",
+                 general([](Limits& l) { l.memory = Percent{1000}, l.compute = Percent{1}; })},
+        Accepted{"hard", "{enforcement: elastic, memory: 25%, memoryHard: none}",
+                 [](LimitTable& out) {
+                   out.general = {.enforcement = Enforcement::kElastic,
+                                  .memory = Percent{250},
+                                  .memory_hard = NoLimit{}};
+                 }},
+        Accepted{"hard_without_lending",
+                 "{enforcement: strict, memoryHard: 8Gi}",
+                 general([](Limits& l) { l.memory_hard = Bytes{8ULL << 30U}; }),
+                 {"f.yaml:2: tranche.limits.memoryHard: memory is lent with enforcement elastic "}},
+        Accepted{"none", "{enforcement: strict, memory: none, compute: none}",
+                 general([](Limits& l) { l.memory = NoLimit{}, l.compute = NoLimit{}; })},
+        Accepted{"null_is_not_set", "{enforcement: strict, memory: null, class: , resources: }",
+                 kStrict},
+        Accepted{"oversubscribe", "{enforcement: strict, oversubscribe: true}",
+                 general([](Limits& l) { l.oversubscribe = true; })},
+        Accepted{"priority", "{enforcement: strict, policy: priority, class: best-effort}",
+                 general([](Limits& l) {
+                   l.policy = SharePolicy::kPriority, l.priority = PriorityClass::kBestEffort;
+                 })},
+        Accepted{"class_without_policy",
+                 "{enforcement: strict, class: latency-critical}",
+                 general([](Limits& l) { l.priority = PriorityClass::kLatencyCritical; }),
+                 {"f.yaml:2: tranche.limits.class: classes count with policy priority only"}},
+        Accepted{"unregistered_event", "{enforcement: strict, unregistered: event}", kStrict},
+        Accepted{"unregistered_evict", "{enforcement: strict, unregistered: evict}",
+                 general([](Limits& l) { l.unregistered = Unregistered::kEvict; })},
+        Accepted{"kernel_limits", "{enforcement: strict, kernelLimits: true}",
+                 general([](Limits& l) { l.kernel_limits = true; })},
+        Accepted{"kernel_limits_of_an_entry",
+                 "{enforcement: strict, kernelLimits: true, resources: "
+                 "[{name: gpu, kernelLimits: false}]}",
+                 [](LimitTable& out) {
+                   out.general = {.enforcement = Enforcement::kStrict, .kernel_limits = true};
+                   out.resources = {{{"nvidia.com/gpu"}, {Enforcement::kStrict}, 2}};
+                 }},
+        Accepted{"runtime_hook",
+                 "{enforcement: account, runtimeHook: true, resources: "
+                 "[{name: gpu, runtimeHook: false}]}",
+                 [](LimitTable& out) {
+                   out.general = {.enforcement = Enforcement::kAccount, .runtime_hook = true};
+                   out.resources = {{{"nvidia.com/gpu"}, {Enforcement::kAccount}, 2}};
+                 }},
+        Accepted{"runtime_hook_of_nothing",
+                 "{enforcement: off, runtimeHook: true}",
+                 [](LimitTable& out) { out.general = {.runtime_hook = true}; },
+                 {"f.yaml:2: tranche.limits.runtimeHook: with enforcement off no container"}},
+        Accepted{"kernel_limits_of_nothing",
+                 "{enforcement: account, kernelLimits: true}",
+                 [](LimitTable& out) {
+                   out.general = {.enforcement = Enforcement::kAccount, .kernel_limits = true};
+                 },
+                 {"f.yaml:2: tranche.limits.kernelLimits: nothing here limits memory"}},
+        Accepted{
+            "entry_alone", "{resources: [{name: gpu.shared, enforcement: strict, memory: 4Gi}]}",
+            [](LimitTable& out) {
+              out.resources = {{{"nvidia.com/gpu.shared"},
+                                {.enforcement = Enforcement::kStrict, .memory = Bytes{4ULL << 30U}},
+                                2}};
+            }},
+        Accepted{"entry_over_general",
+                 "{enforcement: elastic, memory: 50%, policy: priority, resources: ["
+                 "{name: nvidia.com/gpu, compute: 10%}, {name: big, enforcement: off}]}",
+                 [](LimitTable& out) {
+                   out.general = {.enforcement = Enforcement::kElastic,
+                                  .memory = Percent{500},
+                                  .policy = SharePolicy::kPriority};
+                   out.resources = {{{"nvidia.com/gpu"}, out.general, 2},
+                                    {{"nvidia.com/big"}, out.general, 2}};
+                   out.resources[0].limits.compute = Percent{100};
+                   out.resources[1].limits.enforcement = Enforcement::kOff;
+                 }},
+        Accepted{"class_of_an_entry_with_the_general_policy",
+                 "{enforcement: strict, policy: priority, resources: "
+                 "[{name: gpu, class: best-effort}]}",
+                 [](LimitTable& out) {
+                   out.general = {.enforcement = Enforcement::kStrict,
+                                  .policy = SharePolicy::kPriority};
+                   out.resources = {{{"nvidia.com/gpu"}, out.general, 2}};
+                   out.resources[0].limits.priority = PriorityClass::kBestEffort;
+                 }},
+        Accepted{
+            "priority_classes",
+            "{enforcement: strict, policy: priority, priorityClasses: "
+            "[{name: serving, class: latency-critical}], resources: "
+            "[{name: gpu}, {name: big, priorityClasses: [{name: batch, class: best-effort}]}]}",
+            [](LimitTable& out) {
+              out.general = {.enforcement = Enforcement::kStrict,
+                             .policy = SharePolicy::kPriority,
+                             .priority_classes = {{"serving", PriorityClass::kLatencyCritical}}};
+              out.resources = {{{"nvidia.com/gpu"}, out.general, 2},
+                               {{"nvidia.com/big"}, out.general, 2}};
+              out.resources[1].limits.priority_classes = {{"batch", PriorityClass::kBestEffort}};
+            }},
+        Accepted{
+            "priority_classes_without_priority",
+            "{enforcement: strict, priorityClasses: [{name: serving, class: normal}]}",
+            general([](Limits& l) { l.priority_classes = {{"serving", PriorityClass::kNormal}}; }),
+            {"f.yaml:2: tranche.limits.priorityClasses: classes count with policy priority"}},
+        Accepted{"keys_without_case", "{Enforcement: strict}", kStrict},
+        Accepted{"unknown_key",
+                 "{enforcement: strict, memroy: 4Gi}",
+                 kStrict,
+                 {"f.yaml:2: tranche.limits.memroy: unknown key, ignored; did you mean 'memory'?"}},
+        Accepted{"unknown_key_of_an_entry",
+                 "{resources: [{name: gpu, enforcement: off, replicas: 4}]}",
+                 [](LimitTable& out) { out.resources = {{{"nvidia.com/gpu"}, {}, 2}}; },
+                 {"f.yaml:2: tranche.limits.resources[0].replicas: unknown key, ignored; "}}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+struct Refused {
+  const char* name;
+  std::string limits;
+  std::vector<std::string> errors;  // beginnings of lines, after "f.yaml:2: tranche.limits"
+};
+
+void PrintTo(const Refused& c, std::ostream* out) { *out << c.name; }
+
+class LimitsInvalid : public testing::TestWithParam<Refused> {};
+
+TEST_P(LimitsInvalid, IsRefusedWithPlaceAndRemedy) {
+  const auto loaded = load_text("tranche:\n  limits: " + GetParam().limits + "\n");
+  ASSERT_FALSE(loaded) << loaded->json;
+  EXPECT_EQ(loaded.error().code, Code::kInvalidArgument);
+  std::string rest = loaded.error().what;
+  for (const auto& error : GetParam().errors) {
+    const auto end = std::min(rest.find('\n'), rest.size());
+    const auto line = rest.substr(0, end);
+    EXPECT_EQ(line.find("f.yaml:2: tranche.limits" + error), 0U) << line;
+    EXPECT_NE(line.find("; "), std::string::npos) << "no remedy in: " << line;
+    rest.erase(0, end + 1);
+  }
+  EXPECT_EQ(rest, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Forms, LimitsInvalid,
+    testing::Values(
+        Refused{"scalar", "strict", {": is a scalar, expected a mapping"}},
+        Refused{"empty", "{}", {": no enforcement specified, so nothing would be limited"}},
+        Refused{"no_enforcement", "{memory: 4Gi}", {": no enforcement specified"}},
+        Refused{"no_entries", "{resources: []}", {": no enforcement specified"}},
+        Refused{"entry_without_enforcement",
+                "{resources: [{name: gpu}]}",
+                {".resources[0]: no enforcement specified"}},
+        Refused{"entry_without_name",
+                "{enforcement: strict, resources: [{memory: 4Gi}]}",
+                {".resources[0]: no resource name specified"}},
+        Refused{"entry_scalar",
+                "{enforcement: strict, resources: [gpu]}",
+                {".resources[0]: is a scalar, expected a mapping"}},
+        Refused{"resources_mapping",
+                "{enforcement: strict, resources: {name: gpu}}",
+                {".resources: is a mapping, expected a list"}},
+        Refused{"twice",
+                "{enforcement: strict, resources: [{name: gpu}, {name: nvidia.com/gpu}]}",
+                {".resources[1]: nvidia.com/gpu has an entry already, in line 2"}},
+        Refused{"bad_name",
+                "{enforcement: strict, resources: [{name: G_P_U}]}",
+                {".resources[0].name: "}},
+        Refused{"enforcement", "{enforcement: hard}", {".enforcement: unknown enforcement: hard"}},
+        Refused{"memory_word",
+                "{enforcement: strict, memory: half}",
+                {".memory: 'half' is no amount of memory"}},
+        Refused{"memory_zero", "{enforcement: strict, memory: 0}", {".memory: with no memory"}},
+        Refused{"memory_without_its_unit",
+                "{enforcement: elastic, memory: 8, memoryHard: 46068}",
+                {".memory: '8' is 8 bytes, and less than 1 MiB", ".memoryHard: '46068' is 46068"}},
+        Refused{"memory_part_of_a_byte",
+                "{enforcement: strict, memory: 0.5}",
+                {".memory: '0.5' is 1 bytes, and less than 1 MiB"}},
+        Refused{"memory_negative",
+                "{enforcement: strict, memory: -1Gi}",
+                {".memory: '-1Gi' is no amount of memory"}},
+        Refused{"memory_list", "{enforcement: strict, memory: [1]}", {".memory: is a list"}},
+        Refused{"hard_word",
+                "{enforcement: elastic, memoryHard: all}",
+                {".memoryHard: 'all' is no amount of memory"}},
+        Refused{"percents",
+                "{enforcement: strict, memory: 0%, compute: 101%}",
+                {".memory: '0%' is no part", ".compute: '101%' is no part"}},
+        Refused{"percent_forms",
+                "{enforcement: strict, memory: 1.25%, compute: .5%}",
+                {".memory: '1.25%' is no part", ".compute: '.5%' is no part"}},
+        Refused{"percent_point",
+                "{enforcement: strict, memory: '5.%', compute: '%'}",
+                {".memory: '5.%' is no part", ".compute: '%' is no part"}},
+        Refused{"percent_huge",
+                "{enforcement: strict, memory: 99999999999999999999%}",
+                {".memory: '99999999999999999999%' is no part"}},
+        Refused{"compute_quantity",
+                "{enforcement: strict, compute: 4Gi}",
+                {".compute: '4Gi' is no share"}},
+        Refused{"words",
+                "{enforcement: strict, policy: fifo, class: high, unregistered: kill}",
+                {".policy: unknown policy: fifo", ".class: unknown class: high",
+                 ".unregistered: unknown unregistered: kill"}},
+        Refused{"priority_classes_mapping",
+                "{enforcement: strict, priorityClasses: {serving: normal}}",
+                {".priorityClasses: is a mapping, expected a list"}},
+        Refused{"priority_classes_entries",
+                "{enforcement: strict, policy: priority, priorityClasses: [{class: normal}, "
+                "{name: a}, {name: b, class: high}, {name: c, class: normal}, "
+                "{name: c, class: best-effort}]}",
+                {".priorityClasses[0]: no PriorityClass specified",
+                 ".priorityClasses[1]: no class specified",
+                 ".priorityClasses[2].class: unknown class: high",
+                 ".priorityClasses[4]: c has a class already"}},
+        Refused{"oversubscribe_text",
+                "{enforcement: strict, oversubscribe: 'true'}",
+                {".oversubscribe: is the string 'true'"}}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+TEST(Limits, AnEntryIsFoundByTheAdvertisedName) {
+  const auto loaded = load_text(
+      "tranche: {limits: {enforcement: account, resources: [{name: gpu, enforcement: strict}]}}");
+  ASSERT_TRUE(loaded) << loaded.error().what;
+  const auto& table = loaded->config.tranche.limits;
+  EXPECT_EQ(table.of({"nvidia.com/gpu"}).enforcement, Enforcement::kStrict);
+  EXPECT_EQ(table.of({"nvidia.com/gpu.shared"}).enforcement, Enforcement::kAccount);
+  EXPECT_EQ(table.find({"nvidia.com/gpu.shared"}), nullptr);
+  EXPECT_TRUE(table.any_on());
+}
+
+TEST(Limits, APodHasTheClassOfItsPriorityClass) {
+  const Limits limits{.policy = SharePolicy::kPriority,
+                      .priority = PriorityClass::kBestEffort,
+                      .priority_classes = {{"serving", PriorityClass::kLatencyCritical}}};
+  EXPECT_TRUE(limits.maps_classes());
+  EXPECT_EQ(limits.class_of("serving"), PriorityClass::kLatencyCritical);
+  EXPECT_EQ(limits.class_of("other"), PriorityClass::kBestEffort);
+  EXPECT_EQ(limits.class_of(""), PriorityClass::kBestEffort);
+}
+
+TEST(Limits, APlainFileOfNvidiasHasNone) {
+  const auto loaded =
+      load_text("sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}");
+  ASSERT_TRUE(loaded);
+  EXPECT_EQ(loaded->config.tranche.limits, LimitTable());
+  EXPECT_FALSE(loaded->config.tranche.limits.any_on());
+  EXPECT_EQ(loaded->json.find("limits"), std::string::npos);
+}
+
+TEST(Limits, AreReadBackAsTheyAreShown) {
+  for (const auto* text : {"equal", "none", "25%", "12.5%", "0.1%", "100%", "8Gi", "512Mi", "3Ti",
+                           "1025Ki", "2000001"}) {
+    const auto limit = parse_memory_limit(text);
+    ASSERT_TRUE(limit) << text;
+    EXPECT_EQ(to_text(*limit), text);
+  }
+  EXPECT_EQ(to_text(parse_memory_limit("1.5Gi").value()), "1536Mi");
+}
+
+}  // namespace
+}  // namespace tranche::config::load_limits_test

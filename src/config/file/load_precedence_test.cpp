@@ -1,0 +1,216 @@
+// Which source wins, and what counts as set: flag > environment > file > default.
+
+#include <gtest/gtest.h>
+
+#include "config/file/load.h"
+#include "config/flags/flag_table.h"
+
+namespace tranche::config::load_precedence_test {
+namespace {
+
+struct Case {
+  const char* name;
+  Sources sources;
+  // The outcome as "mig strategy/fail on init error/list strategies/sleep seconds/imex ids", or the
+  // whole error.
+  std::string expected;
+};
+
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+
+std::string outcome(const Result<Loaded>& loaded) {
+  if (!loaded) return loaded.error().what;
+  const auto& flags = loaded->config.flags;
+  std::string text(to_string(flags.mig_strategy));
+  text += flags.fail_on_init_error ? "/true" : "/false";
+  for (const auto strategy : flags.plugin.device_list_strategies) {
+    text += "/" + std::string(to_string(strategy));
+  }
+  const auto sleep = flags.gfd.sleep_interval;
+  text += "/" + (sleep ? std::to_string(std::chrono::round<std::chrono::seconds>(*sleep).count())
+                       : std::string("infinite"));
+  for (const auto id : loaded->config.imex.channel_ids) text += "/" + std::to_string(id);
+  return text;
+}
+
+class Precedence : public testing::TestWithParam<Case> {};
+
+TEST_P(Precedence, Decides) { EXPECT_EQ(outcome(load(GetParam().sources)), GetParam().expected); }
+
+constexpr const char* kFile = "flags: {migStrategy: single, failOnInitError: false}";
+
+INSTANTIATE_TEST_SUITE_P(
+    Sources, Precedence,
+    testing::Values(
+        Case{"defaults", {}, "none/true/envvar/60"},
+        Case{"file", {.file_text = kFile, .file_name = "f"}, "single/false/envvar/60"},
+        Case{"environment_over_file",
+             {.file_text = kFile,
+              .file_name = "f",
+              .environment = {{"MIG_STRATEGY", "mixed"}, {"FAIL_ON_INIT_ERROR", "1"}}},
+             "mixed/true/envvar/60"},
+        Case{"flag_over_environment",
+             {.file_text = kFile,
+              .file_name = "f",
+              .flags = {{"mig-strategy", "none"}},
+              .environment = {{"MIG_STRATEGY", "mixed"}}},
+             "none/false/envvar/60"},
+        Case{"field_by_field",
+             {.file_text = kFile, .file_name = "f", .flags = {{"mig-strategy", "mixed"}}},
+             "mixed/false/envvar/60"},
+        Case{"null_in_file_is_unset",
+             {.file_text = "flags: {migStrategy: null}", .file_name = "f"},
+             "none/true/envvar/60"},
+        Case{"last_flag_counts",
+             {.flags = {{"mig-strategy", "single"}, {"mig-strategy", "mixed"}}},
+             "mixed/true/envvar/60"},
+        Case{"list_flag_gathers",
+             {.flags = {{"device-list-strategy", "envvar, cdi-cri"},
+                        {"device-list-strategy", "volume-mounts"}}},
+             "none/true/envvar/cdi-cri/volume-mounts/60"},
+        Case{"list_from_environment",
+             {.environment = {{"DEVICE_LIST_STRATEGY", "cdi-annotations,cdi-cri"}}},
+             "none/true/cdi-annotations/cdi-cri/60"},
+        Case{"list_flag_replaces_the_environment",
+             {.flags = {{"device-list-strategy", "cdi-cri"}},
+              .environment = {{"DEVICE_LIST_STRATEGY", "envvar"}}},
+             "none/true/cdi-cri/60"},
+        Case{"imex_flag", {.flags = {{"imex-channel-ids", "0"}}}, "none/true/envvar/60/0"},
+        Case{"sleep_infinite",
+             {.flags = {{"sleep-interval", "infinite"}}},
+             "none/true/envvar/infinite"},
+        Case{"agent_ignores_gfd_names",
+             {.environment = {{"GFD_MIG_STRATEGY", "mixed"}}},
+             "none/true/envvar/60"},
+        Case{"gfd_prefers_its_own_name",
+             {.program = Program::kFeatureDiscovery,
+              .environment = {{"GFD_MIG_STRATEGY", "mixed"}, {"MIG_STRATEGY", "single"}}},
+             "mixed/true/envvar/60"},
+        Case{"gfd_takes_the_common_name",
+             {.program = Program::kFeatureDiscovery, .environment = {{"MIG_STRATEGY", "single"}}},
+             "single/true/envvar/60"},
+        Case{"gfd_judges_little",
+             {.program = Program::kFeatureDiscovery,
+              .file_text = "flags: {plugin: {deviceIDStrategy: x, deviceListStrategy: y}}\n"
+                           "imex: {channelIDs: [5]}\n",
+              .file_name = "f"},
+             "none/true/60/5"},
+        Case{"gfd_knows_vfio",
+             {.program = Program::kFeatureDiscovery,
+              .environment = {{"DEVICE_DISCOVERY_STRATEGY", "vfio"}}},
+             "none/true/envvar/60"}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+INSTANTIATE_TEST_SUITE_P(
+    SetButEmpty, Precedence,
+    testing::Values(
+        Case{"string_is_set",
+             {.environment = {{"MIG_STRATEGY", ""}}},
+             "environment MIG_STRATEGY: unknown MIG strategy: ; write none, single or mixed"},
+        Case{"list_is_one_empty_string",
+             {.environment = {{"DEVICE_LIST_STRATEGY", ""}}},
+             "environment DEVICE_LIST_STRATEGY: invalid strategy: ; write one or more of envvar, "
+             "volume-mounts, cdi-annotations, cdi-cri"},
+        Case{
+            "bool_is_false", {.environment = {{"FAIL_ON_INIT_ERROR", ""}}}, "none/false/envvar/60"},
+        Case{"bool_is_false_over_the_file",
+             {.file_text = "flags: {failOnInitError: true}",
+              .file_name = "f",
+              .environment = {{"FAIL_ON_INIT_ERROR", ""}}},
+             "none/false/envvar/60"},
+        Case{"duration_keeps_the_default",
+             {.environment = {{"GFD_SLEEP_INTERVAL", ""}}},
+             "none/true/envvar/60"},
+        Case{"ints_keep_the_file",
+             {.file_text = "imex: {channelIDs: [0]}",
+              .file_name = "f",
+              .environment = {{"IMEX_CHANNEL_IDS", ""}}},
+             "none/true/envvar/60/0"},
+        Case{"empty_first_name_hides_the_second",
+             {.program = Program::kFeatureDiscovery,
+              .environment = {{"GFD_FAIL_ON_INIT_ERROR", ""}, {"FAIL_ON_INIT_ERROR", "true"}}},
+             "none/false/envvar/60"}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+INSTANTIATE_TEST_SUITE_P(
+    Unreadable, Precedence,
+    testing::Values(
+        Case{"bool_flag",
+             {.flags = {{"fail-on-init-error", "yes"}}},
+             "flag --fail-on-init-error: could not parse \"yes\" as bool value; write true or "
+             "false, "
+             "without quotes"},
+        Case{"bool_environment",
+             {.environment = {{"GDS_ENABLED", "on"}}},
+             "environment GDS_ENABLED: could not parse \"on\" as bool value; write true or false, "
+             "without quotes"},
+        Case{"duration",
+             {.flags = {{"sleep-interval", "60"}}},
+             "flag --sleep-interval: could not parse \"60\" as duration value; write a duration "
+             "such "
+             "as 60s or 1h30m, or infinite"},
+        Case{"ints",
+             {.flags = {{"imex-channel-ids", "0,x"}}},
+             "flag --imex-channel-ids: could not parse \"x\" as int slice value; write a list of "
+             "whole numbers"},
+        Case{"value_of_a_flag",
+             {.flags = {{"device-id-strategy", "pci"}}},
+             "flag --device-id-strategy: invalid --device-id-strategy option: pci; write uuid or "
+             "index"}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+TEST(Precedence, UseNodeFeatureApiIsOnForFeatureDiscoveryAlone) {
+  EXPECT_FALSE(load({})->config.flags.use_node_feature_api);
+  EXPECT_TRUE(load({.program = Program::kFeatureDiscovery})->config.flags.use_node_feature_api);
+  EXPECT_FALSE(
+      load({.program = Program::kFeatureDiscovery, .environment = {{"USE_NODE_FEATURE_API", ""}}})
+          ->config.flags.use_node_feature_api);
+}
+
+// A deliberate difference: Config{} is what no source at all gives, for both programs.
+TEST(Precedence, DefaultsOfTheTableAreThoseOfConfig) {
+  EXPECT_EQ(load({})->config, Config{});
+  Config labels;
+  labels.flags.use_node_feature_api = true;
+  EXPECT_EQ(load({.program = Program::kFeatureDiscovery})->config, labels);
+}
+
+TEST(OnMachine, CdiNeedsNvml) {
+  Config config;
+  EXPECT_TRUE(validate_on_machine(config, {.nvml_loadable = false}));
+  config.flags.plugin.device_list_strategies = {DeviceListStrategy::kCdiCri};
+  EXPECT_TRUE(validate_on_machine(config, {.nvml_loadable = true}));
+  const auto refused = validate_on_machine(config, {.nvml_loadable = false});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().what,
+            "CDI --device-list-strategy options are only supported on NVML-based systems");
+}
+
+TEST(OnMachine, TegraAndVfioAreRefused) {
+  for (const auto strategy : {DiscoveryStrategy::kTegra, DiscoveryStrategy::kVfio}) {
+    Config config;
+    config.flags.device_discovery_strategy = strategy;
+    const auto refused = validate_on_machine(config, {});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::kUnsupported);
+  }
+}
+
+TEST(StartupFailure, CarriesNvidiasChainOfCauses) {
+  const Sources broken{.file_text = "version: v9", .file_name = "/config/config.yaml"};
+  EXPECT_EQ(startup_failure(broken, load(broken).error()),
+            "error starting plugins: unable to load config: unable to finalize config: unable to "
+            "parse config file: error parsing config file: /config/config.yaml:1: version: unknown "
+            "version: v9; write v1");
+  const Sources wrong{.file_name = "", .environment = {{"MIG_STRATEGY", "x"}}};
+  EXPECT_EQ(startup_failure(wrong, load(wrong).error()),
+            "error starting plugins: unable to load config: unable to validate flags: environment "
+            "MIG_STRATEGY: unknown MIG strategy: x; write none, single or mixed");
+  const Sources flag{.file_name = "f", .flags = {{"gds-enabled", "x"}}};
+  EXPECT_TRUE(
+      startup_failure(flag, load(flag).error())
+          .starts_with("error starting plugins: unable to load config: flag --gds-enabled"));
+}
+
+}  // namespace
+}  // namespace tranche::config::load_precedence_test

@@ -1,0 +1,33 @@
+#include "config/file/merge.h"
+
+#include "config/flags/flag_table.h"
+#include "config/flags/given.h"
+#include "config/flags/values.h"
+
+namespace tranche::config {
+namespace {
+
+// NVIDIA's plugin leaves feature discovery's settings unset ("null") unless the file or a flag sets
+// them; the defaults of GfdFlags hold then.
+bool has_default(const FlagSpec& spec, Program program) {
+  if (program == Program::kFeatureDiscovery) return true;
+  return !spec.field.starts_with("flags.gfd.") && spec.field != "flags.useNodeFeatureAPI";
+}
+
+}  // namespace
+
+void merge(const Sources& sources, Settings& settings, Problems& problems) {
+  for (const auto& spec : flag_table()) {
+    if ((spec.uses & use_of(sources.program)) == 0 || spec.field.empty()) continue;
+    auto setting = given(spec, sources);
+    if (!setting) problems.error(setting.error());
+    if (setting && *setting) {
+      settings.values.insert_or_assign(std::string(spec.field), **std::move(setting));
+    } else if (has_default(spec, sources.program)) {
+      settings.values.try_emplace(std::string(spec.field),
+                                  Setting{value_from_default(spec.type, spec.default_text), {}});
+    }
+  }
+}
+
+}  // namespace tranche::config

@@ -1,0 +1,95 @@
+#include "config/file/read_file.h"
+
+#include <fmt/format.h>
+
+#include "config/file/fields.h"
+#include "config/file/file_limits.h"
+#include "config/file/file_mps.h"
+#include "config/file/file_node.h"
+#include "config/file/file_sharing.h"
+#include "config/flags/values.h"
+
+namespace tranche::config {
+namespace {
+
+// flags, imex and the mappings in them: values whose types the flag table knows.
+void read_settings(const FileNode& node, Settings& settings) {
+  for (const auto& [key, child] : node.children(true)) {
+    const auto* flag = flag_of_field(child.path());
+    if (flag == nullptr) {
+      read_settings(child, settings);
+      continue;
+    }
+    if (child.is_null()) continue;
+    auto value = value_from_node(flag->type, child.node());
+    if (!value) {
+      child.error(value.error().what, value.error().hint);
+      continue;
+    }
+    settings.values.insert_or_assign(
+        child.path(),
+        Setting{*std::move(value), {.from = Place::From::kFile, .line = child.line()}});
+  }
+}
+
+void read_sharing(const FileNode& node, Settings& settings) {
+  for (const auto& [key, child] : node.children(true)) {
+    if (key == "timeSlicing") settings.time_slicing = read_replicated(child);
+    if (key == "mps" && !child.is_null()) settings.mps = read_replicated(child);
+  }
+}
+
+void read_resources(const FileNode& node, Settings& settings) {
+  for (const auto& [key, child] : node.children(true)) {
+    (key == "gpus" ? settings.gpus : settings.migs) = read_patterns(child);
+  }
+}
+
+void read_ours(const FileNode& node, Settings& settings) {
+  const auto children = node.children(true);
+  if (const auto* child = find_child(children, "honorIgnoredFields")) {
+    settings.honor_ignored_fields = read_bool(*child).value_or(false);
+  }
+  const auto* limits = find_child(children, "limits");
+  if (limits != nullptr && !limits->is_null()) settings.limits = read_limits(*limits);
+  const auto* mps = find_child(children, "mps");
+  if (mps != nullptr && !mps->is_null()) settings.control = read_mps(*mps);
+}
+
+// False when the file is of another version, and so nothing else in it can be judged.
+bool check_version(const std::vector<FileNode::Child>& children) {
+  const auto* node = find_child(children, "version");
+  if (node == nullptr) return true;
+  const auto version = read_string(*node);
+  if (!version || version->empty() || *version == "v1") return true;
+  node->error(fmt::format("unknown version: {}", version->substr(0, 80)), "write v1");
+  return false;
+}
+
+void report_duplicates(const yaml::Document& document, const std::string& name,
+                       Problems& problems) {
+  for (const auto& duplicate : document.duplicates) {
+    problems.suspicious(fmt::format("{}:{}: {}", name, duplicate.line, duplicate.key.substr(0, 60)),
+                        fmt::format("duplicate key, also in line {}", duplicate.first_line),
+                        "the last one counts", "remove one of the two");
+  }
+}
+
+}  // namespace
+
+Settings read_file(const yaml::Document& document, const std::string& name, Problems& problems) {
+  Settings settings{.file_name = name};
+  const FileNode root(document.root, document.root.line, "", name, problems);
+  const auto children = root.children(true);
+  if (!check_version(children)) return settings;
+  report_duplicates(document, name, problems);
+  for (const auto& [key, child] : children) {
+    if (key == "flags" || key == "imex") read_settings(child, settings);
+    if (key == "resources") read_resources(child, settings);
+    if (key == "sharing") read_sharing(child, settings);
+    if (key == "tranche") read_ours(child, settings);
+  }
+  return settings;
+}
+
+}  // namespace tranche::config

@@ -1,0 +1,105 @@
+#pragma once
+// The intermediate form between text and Config: what each source said, with the place it said it
+// at. First the file alone (file.h), then all sources together (merge.h); from it the effective
+// configuration is validated (validate.h), printed (to_json) and settled into a Config (settle.h).
+// Settings that no source sets and that have no default in this program are absent: "null".
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/config.h"
+#include "config/flags/setting.h"
+
+namespace tranche::config {
+
+struct FilePattern {
+  ResourcePattern value;
+  int line = 0;
+};
+
+struct FileResource {
+  ResourceName name;
+  std::optional<ResourceName> rename;  // as written
+  Devices devices = AllDevices{};
+  std::int64_t replicas = 0;
+  int line = 0;          // of the entry
+  int rename_line = 0;   // 0: not written
+  int devices_line = 0;  // 0: not written
+  int replicas_line = 0;
+};
+
+// sharing.timeSlicing or sharing.mps as written.
+struct FileSharing {
+  bool rename_by_default = false;
+  std::optional<bool> fail_requests_greater_than_one;
+  std::vector<FileResource> resources;
+  int line = 0;
+};
+
+// Limits as written, of one resource or (without a name) in general.
+struct FileLimits {
+  std::optional<ResourceName> name;
+  std::optional<Enforcement> enforcement;
+  std::optional<MemoryLimit> memory;
+  std::optional<MemoryLimit> memory_hard;
+  std::optional<ComputeLimit> compute;
+  std::optional<bool> oversubscribe;
+  std::optional<SharePolicy> policy;
+  std::optional<PriorityClass> priority;
+  std::optional<Unregistered> unregistered;
+  std::optional<bool> kernel_limits;
+  std::optional<bool> runtime_hook;
+  std::optional<std::vector<ClassOfPods>> priority_classes;
+  int line = 0;              // of the entry
+  int memory_hard_line = 0;  // 0: not written
+  int priority_line = 0;
+  int priority_classes_line = 0;
+  int kernel_limits_line = 0;
+  int runtime_hook_line = 0;
+};
+
+// tranche.limits as written.
+struct FileLimitTable {
+  FileLimits general;
+  std::vector<FileLimits> resources;
+};
+
+// tranche.mps as written.
+struct FileMps {
+  std::optional<int> protocol;
+  std::optional<SmPartitions> sm_partitions;
+  int line = 0;
+  int sm_partitions_line = 0;  // 0: not written
+};
+
+struct Settings {
+  std::string file_name;
+  std::map<std::string, Setting, std::less<>> values;  // by setting_key()
+  std::vector<FilePattern> gpus;
+  std::vector<FilePattern> migs;
+  std::optional<FileSharing> time_slicing;
+  std::optional<FileSharing> mps;
+  bool honor_ignored_fields = false;
+  std::optional<FileLimitTable> limits;
+  std::optional<FileMps> control;  // tranche.mps
+
+  const Setting* find(std::string_view key) const;
+  // The value under `key` when it is set; its type is that of the flag table.
+  template <class T>
+  const T* get(std::string_view key) const {
+    const auto* setting = find(key);
+    return setting == nullptr ? nullptr : &std::get<T>(setting->value);
+  }
+  // "file:3: flags.migStrategy", "environment MIG_STRATEGY", "flag --mig-strategy", or the key
+  // alone.
+  std::string where(std::string_view key) const;
+};
+
+// mps when it is written, else timeSlicing; nullptr when neither is.
+const FileSharing* active_sharing(const Settings& settings);
+
+}  // namespace tranche::config

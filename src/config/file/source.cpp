@@ -1,0 +1,103 @@
+#include "config/file/source.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <system_error>
+
+#include "config/choose.h"
+
+namespace tranche::config {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+// The kind of file behind every link. Errors: a missing file, a loop of links, no permission.
+Result<stdfs::file_type> type_of(const FsRoot& fs, const stdfs::path& path) {
+  const auto real = fs.resolve(path);
+  std::error_code error;
+  const auto status = stdfs::status(real, error);
+  if (!error) return status.type();
+  auto failure = errno_error(error.value(), "configuration " + real.string());
+  failure.hint = "check --config-file and what is mounted there";
+  if (error == std::errc::too_many_symbolic_link_levels) {
+    failure.hint = "its symbolic links go in a circle; " + failure.hint;
+  }
+  return std::unexpected(std::move(failure));
+}
+
+Result<ConfigText> read_file_at(const FsRoot& fs, const stdfs::path& path, std::string key) {
+  ASSIGN_OR_RETURN(const auto type, type_of(fs, path));
+  // A pipe would be waited on for ever. /dev/null, a configuration manager's "empty", is fine.
+  if (type != stdfs::file_type::regular && type != stdfs::file_type::character) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("configuration {} is no file", fs.resolve(path).string()),
+                "name a file, or a folder of files");
+  }
+  auto text = fs.read(path, kMaxConfigBytes);
+  if (!text) {
+    auto error = std::move(text).error().with_context("configuration");
+    if (error.hint.empty()) error.hint = "a configuration is a file of at most 1 MiB";
+    return std::unexpected(std::move(error));
+  }
+  return ConfigText{*std::move(text), fs.resolve(path).string(), std::move(key)};
+}
+
+// Which file of the folder; never another than the one that was named.
+Result<std::string> pick(const stdfs::path& folder, std::string_view name,
+                         const std::vector<std::string>& names) {
+  const auto there = names.empty() ? std::string("it has no files")
+                                   : fmt::format("it has {}", fmt::join(names, ", "));
+  if (name.empty()) {
+    auto choice = choose({}, names);
+    if (choice) return *choice->name;
+    return fail(Code::kNotFound,
+                fmt::format("configuration folder {}: which of its files?", folder.string()),
+                fmt::format("name one with --config-name, or have one called default; {}", there));
+  }
+  if (std::ranges::find(names, name) != names.end()) return std::string(name);
+  return fail(Code::kNotFound,
+              fmt::format("configuration folder {}: specified config {} does not exist",
+                          folder.string(), name),
+              there);
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> config_names(const FsRoot& fs, const stdfs::path& path) {
+  ASSIGN_OR_RETURN(auto names, fs.list(path));
+  std::erase_if(names, [&](const std::string& name) {
+    return name.starts_with("..") || fs.is_directory(path / name);
+  });
+  return names;
+}
+
+Result<ConfigText> read_config(const FsRoot& fs, const stdfs::path& path, std::string_view name) {
+  ASSIGN_OR_RETURN(const auto type, type_of(fs, path));
+  if (type == stdfs::file_type::directory) {
+    ASSIGN_OR_RETURN(const auto names, config_names(fs, path));
+    ASSIGN_OR_RETURN(auto key, pick(fs.resolve(path), name, names));
+    return read_file_at(fs, path / key, key);
+  }
+  if (!name.empty()) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("--config-name={}, but configuration {} is no folder", name,
+                            fs.resolve(path).string()),
+                "leave out --config-name, or give a folder as --config-file");
+  }
+  return read_file_at(fs, path, "");
+}
+
+std::vector<stdfs::path> config_watch_paths(const FsRoot& fs, const stdfs::path& path,
+                                            std::string_view name) {
+  std::vector<stdfs::path> paths{fs.resolve(path)};
+  if (!fs.is_directory(path)) return paths;
+  const auto names = config_names(fs, path);
+  const auto key =
+      names ? pick(path, name, *names) : Result<std::string>(fail(Code::kNotFound, ""));
+  if (key) paths.push_back(fs.resolve(path / *key));
+  return paths;
+}
+
+}  // namespace tranche::config

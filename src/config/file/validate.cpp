@@ -1,0 +1,125 @@
+#include "config/file/validate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tranche::config {
+namespace {
+
+std::string shown(std::string_view text) { return std::string(text.substr(0, 80)); }
+
+class Rules {
+ public:
+  Rules(const Settings& settings, Problems& problems) : settings_(settings), problems_(problems) {}
+
+  void list_strategies() const {
+    static constexpr std::string_view kKey = "flags.plugin.deviceListStrategy";
+    for (const auto& text : *settings_.get<std::vector<std::string>>(kKey)) {
+      if (device_list_strategy_of(text)) continue;
+      error(kKey, fmt::format("invalid strategy: {}", shown(text)),
+            "write one or more of envvar, volume-mounts, cdi-annotations, cdi-cri");
+    }
+  }
+
+  void id_strategy() const {
+    static constexpr std::string_view kKey = "flags.plugin.deviceIDStrategy";
+    if (device_id_strategy_of(text(kKey))) return;
+    error(kKey, fmt::format("invalid --device-id-strategy option: {}", shown(text(kKey))),
+          "write uuid or index");
+  }
+
+  void allocation_policy() const {
+    static constexpr std::string_view kKey = "flags.plugin.sharedDevicesAllocationPolicy";
+    if (allocation_policy_of(text(kKey))) return;
+    error(kKey,
+          fmt::format("invalid --shared-devices-allocation-policy option: {}", shown(text(kKey))),
+          "write distributed or packed");
+  }
+
+  void mps() const {
+    if (!mps_in_force()) return;
+    if (text("flags.migStrategy") == "mixed") {
+      error("flags.migStrategy", "using --mig-strategy=mixed is not supported with MPS",
+            "write none or single, or remove sharing.mps");
+    }
+    if (text("flags.mpsRoot").empty()) {
+      error("flags.mpsRoot", "using MPS requires --mps-root to be specified",
+            "set it to a folder on the host, usually /run/nvidia/mps");
+    }
+    sm_partitions();
+  }
+
+  void discovery_strategy(bool vfio) const {
+    static constexpr std::string_view kKey = "flags.deviceDiscoveryStrategy";
+    const auto value = discovery_strategy_of(text(kKey));
+    if (value && (vfio || *value != DiscoveryStrategy::kVfio)) return;
+    error(kKey, fmt::format("invalid --device-discovery-strategy option {}", shown(text(kKey))),
+          vfio ? "write auto, nvml, tegra or vfio" : "write auto, nvml or tegra");
+  }
+
+  void mig_strategy() const {
+    static constexpr std::string_view kKey = "flags.migStrategy";
+    if (mig_strategy_of(text(kKey))) return;
+    error(kKey, fmt::format("unknown MIG strategy: {}", shown(text(kKey))),
+          "write none, single or mixed");
+  }
+
+  void imex() const {
+    static constexpr std::string_view kKey = "imex.channelIDs";
+    const auto& ids = *settings_.get<std::vector<std::int64_t>>(kKey);
+    if (ids.empty() || (ids.size() == 1 && ids[0] == 0)) return;
+    error(kKey,
+          fmt::format("invalid IMEX channel IDs: [{}]",
+                      fmt::join(ids.begin(),
+                                ids.begin() + static_cast<std::ptrdiff_t>(
+                                                  std::min<std::size_t>(ids.size(), 8)),
+                                " ")),
+          "write [] or [0]");
+  }
+
+ private:
+  const std::string& text(std::string_view key) const { return *settings_.get<std::string>(key); }
+
+  // A process has one SM partition, and so has a container.
+  void sm_partitions() const {
+    const auto& control = settings_.control;
+    const bool wanted = control && control->sm_partitions &&
+                        !std::holds_alternative<std::monostate>(*control->sm_partitions);
+    if (!wanted || settings_.mps->fail_requests_greater_than_one.value_or(true)) return;
+    problems_.error(fmt::format("{}:{}: tranche.mps.smPartitions", settings_.file_name,
+                                control->sm_partitions_line),
+                    "a container has one SM partition, and could ask for several replicas",
+                    "write failRequestsGreaterThanOne: true in sharing.mps, or remove the key");
+  }
+
+  bool mps_in_force() const {
+    return settings_.mps && std::ranges::any_of(settings_.mps->resources,
+                                                [](const auto& r) { return r.replicas > 1; });
+  }
+
+  void error(std::string_view key, std::string_view what, std::string_view remedy) const {
+    problems_.error(settings_.where(key), what, remedy);
+  }
+
+  const Settings& settings_;
+  Problems& problems_;
+};
+
+}  // namespace
+
+void validate(const Settings& settings, Program program, Problems& problems) {
+  const Rules rules(settings, problems);
+  const bool agent = program == Program::kAgent;
+  if (agent) {
+    rules.list_strategies();
+    rules.id_strategy();
+    rules.allocation_policy();
+    rules.mps();
+  }
+  rules.discovery_strategy(!agent);
+  rules.mig_strategy();
+  if (agent) rules.imex();
+}
+
+}  // namespace tranche::config

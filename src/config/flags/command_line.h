@@ -1,0 +1,33 @@
+#pragma once
+// From argv to flags by the flag table, with the rules of the Go programs whose arguments people
+// have in their manifests: --flag value, --flag=value, one dash as good as two, a bool without a
+// value is true (and takes none: --bool=false), repeated flags gather, "--" or the first other word
+// ends the flags. Values are not judged here: load() and load_agent_options() do.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "config/flags/sources.h"
+
+namespace tranche::config {
+
+struct ParsedArgs {
+  std::vector<FlagValue> flags;  // by canonical name, in the order given
+  std::vector<std::string> positionals;
+  bool help = false;     // --help, -h
+  bool version = false;  // --version, -v
+  bool operator==(const ParsedArgs&) const = default;
+};
+
+// `args` without the program's name; `uses`: whose flags (FlagUse). kInvalidArgument for an unknown
+// flag (with the nearest known one) and for a missing value.
+Result<ParsedArgs> parse_arguments(std::span<const std::string_view> args, unsigned uses);
+
+// What --help prints: a usage line for `program` ("tranche agent") and every flag with its default
+// and environment.
+std::string help_text(std::string_view program, unsigned uses);
+
+}  // namespace tranche::config

@@ -1,0 +1,35 @@
+#pragma once
+// Everything that a user can say about a program's settings, as it was given: the file's text, the
+// command line and the environment. load() and the load_*_options() read it.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tranche::config {
+
+// One setting given on the command line, by the canonical flag name without dashes
+// ("mig-strategy"; aliases are resolved by the flag table). Repeatable flags appear once per value.
+struct FlagValue {
+  std::string name;
+  std::string value;
+  bool operator==(const FlagValue&) const = default;
+};
+
+// Which program's rules apply: the agent and nvidia-device-plugin validate everything,
+// gpu-feature-discovery only the discovery strategy.
+enum class Program { kAgent, kFeatureDiscovery };
+
+struct Sources {
+  Program program = Program::kAgent;
+  // The file's text and the name to show; nullopt: no file.
+  std::optional<std::string> file_text;
+  std::string file_name;
+  std::vector<FlagValue> flags;
+  std::map<std::string, std::string> environment;
+  // Unknown and duplicate keys are errors; so they are with the flag --strict-config among `flags`.
+  bool strict = false;
+};
+
+}  // namespace tranche::config

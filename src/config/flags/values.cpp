@@ -1,0 +1,212 @@
+#include "config/flags/values.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "config/go_values.h"
+
+namespace tranche::config {
+namespace {
+
+std::string_view trim(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+std::vector<std::string> split(std::string_view text) {
+  std::vector<std::string> parts;
+  while (true) {
+    const auto comma = text.find(',');
+    parts.emplace_back(trim(text.substr(0, comma)));
+    if (comma == std::string_view::npos) return parts;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+std::unexpected<Error> unreadable(FlagType type, std::string_view text) {
+  static constexpr std::string_view kNames[] = {"string",    "bool",         "int",     "float64",
+                                                "int slice", "string slice", "duration"};
+  return fail(Code::kInvalidArgument,
+              fmt::format("could not parse \"{}\" as {} value", text.substr(0, 80),
+                          kNames[static_cast<std::size_t>(type)]),
+              fmt::format("write {}", describe(type)));
+}
+
+std::optional<double> parse_float(std::string_view text) {
+  double value = 0;
+  const auto* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (text.empty() || error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+std::optional<Interval> parse_interval(std::string_view text) {
+  if (text == "infinite") return Interval{};
+  if (auto duration = go::parse_duration(text)) return Interval{duration};
+  return std::nullopt;
+}
+
+Result<SettingValue> int_list(const std::vector<std::string>& items) {
+  std::vector<std::int64_t> values;
+  for (const auto& item : items) {
+    const auto value = go::parse_int(item);
+    if (!value) return unreadable(FlagType::kIntList, item);
+    values.push_back(*value);
+  }
+  return values;
+}
+
+template <class T>
+Result<SettingValue> or_unreadable(std::optional<T> value, FlagType type, std::string_view text) {
+  if (!value) return unreadable(type, text);
+  return SettingValue(*std::move(value));
+}
+
+Result<SettingValue> scalar(FlagType type, const std::string& text) {
+  switch (type) {
+    case FlagType::kBool:
+      return or_unreadable(go::parse_bool(text), type, text);
+    case FlagType::kInt:
+      return or_unreadable(go::parse_int(text), type, text);
+    case FlagType::kFloat:
+      return or_unreadable(parse_float(text), type, text);
+    case FlagType::kDuration:
+      return or_unreadable(parse_interval(text), type, text);
+    default:
+      return text;
+  }
+}
+
+std::unexpected<Error> wrong_kind(FlagType type, std::string_view found) {
+  return fail(Code::kInvalidArgument, fmt::format("is {}, expected {}", found, describe(type)),
+              fmt::format("write {}", describe(type)));
+}
+
+std::string describe_node(const yaml::Node& node) {
+  if (node.kind != yaml::Kind::kScalar) return std::string(yaml::describe(node.kind));
+  return fmt::format("{}'{}'", node.quoted ? "the string " : "", node.scalar.substr(0, 80));
+}
+
+Result<SettingValue> strings_from_node(const yaml::Node& node) {
+  if (node.kind == yaml::Kind::kScalar) return std::vector{node.scalar};
+  if (node.kind != yaml::Kind::kSequence) {
+    return wrong_kind(FlagType::kStringList, describe_node(node));
+  }
+  std::vector<std::string> values;
+  for (const auto& item : node.items) {
+    if (item.kind != yaml::Kind::kScalar) {
+      return wrong_kind(FlagType::kStringList,
+                        fmt::format("a list with {} in it", describe_node(item)));
+    }
+    values.push_back(item.scalar);
+  }
+  return values;
+}
+
+Result<SettingValue> ints_from_node(const yaml::Node& node) {
+  if (node.kind != yaml::Kind::kSequence) {
+    return wrong_kind(FlagType::kIntList, describe_node(node));
+  }
+  std::vector<std::int64_t> values;
+  for (const auto& item : node.items) {
+    const auto value = yaml::as_int(item);
+    if (!value) {
+      return wrong_kind(FlagType::kIntList,
+                        fmt::format("a list with {} in it", describe_node(item)));
+    }
+    values.push_back(*value);
+  }
+  return values;
+}
+
+Result<SettingValue> interval_from_node(const yaml::Node& node) {
+  if (const auto count = yaml::as_int(node)) return Interval{std::chrono::nanoseconds(*count)};
+  const auto interval =
+      node.kind == yaml::Kind::kScalar ? parse_interval(node.scalar) : std::nullopt;
+  if (!interval) return wrong_kind(FlagType::kDuration, describe_node(node));
+  return *interval;
+}
+
+}  // namespace
+
+std::string_view describe(FlagType type) {
+  switch (type) {
+    case FlagType::kString:
+      return "a string";
+    case FlagType::kBool:
+      return "true or false, without quotes";
+    case FlagType::kInt:
+      return "a whole number";
+    case FlagType::kFloat:
+      return "a number";
+    case FlagType::kIntList:
+      return "a list of whole numbers";
+    case FlagType::kStringList:
+      return "a string or a list of strings";
+    case FlagType::kDuration:
+      return "a duration such as 60s or 1h30m, or infinite";
+  }
+  return "a value";
+}
+
+Result<SettingValue> value_from_flag(FlagType type, const std::vector<std::string>& texts) {
+  if (type != FlagType::kStringList && type != FlagType::kIntList) {
+    return scalar(type, texts.back());
+  }
+  std::vector<std::string> items;
+  for (const auto& text : texts) {
+    for (auto& item : split(text)) items.push_back(std::move(item));
+  }
+  if (type == FlagType::kIntList) return int_list(items);
+  return items;
+}
+
+Result<std::optional<SettingValue>> value_from_environment(FlagType type, const std::string& text) {
+  if (text.empty()) {
+    switch (type) {
+      case FlagType::kString:
+        return std::string();
+      case FlagType::kBool:
+        return false;
+      case FlagType::kStringList:
+        return std::vector<std::string>{""};
+      default:
+        return std::nullopt;
+    }
+  }
+  return value_from_flag(type, {text});
+}
+
+SettingValue value_from_default(FlagType type, std::string_view text) {
+  if (text.empty() && type == FlagType::kIntList) return std::vector<std::int64_t>{};
+  if (text.empty() && type == FlagType::kStringList) return std::vector<std::string>{};
+  // A default that cannot be read is a mistake in the table, which a test would show.
+  return value_from_flag(type, {std::string(text)}).value();
+}
+
+Result<SettingValue> value_from_node(FlagType type, const yaml::Node& node) {
+  switch (type) {
+    case FlagType::kBool:
+      if (const auto value = yaml::as_bool(node)) return *value;
+      break;
+    case FlagType::kInt:
+      if (const auto value = yaml::as_int(node)) return *value;
+      break;
+    case FlagType::kString:
+      if (node.kind == yaml::Kind::kScalar) return node.scalar;
+      break;
+    case FlagType::kStringList:
+      return strings_from_node(node);
+    case FlagType::kIntList:
+      return ints_from_node(node);
+    case FlagType::kDuration:
+      return interval_from_node(node);
+    case FlagType::kFloat:
+      break;
+  }
+  return wrong_kind(type, describe_node(node));
+}
+
+}  // namespace tranche::config

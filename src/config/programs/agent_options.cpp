@@ -1,0 +1,222 @@
+#include "config/programs/agent_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "config/go_values.h"
+#include "config/programs/option_reader.h"
+
+namespace tranche::config {
+namespace {
+
+std::vector<std::string> without_empty(std::vector<std::string> items) {
+  std::erase(items, "");
+  return items;
+}
+
+int small_int(OptionReader& reader, std::string_view name) {
+  const auto value = reader.get<std::int64_t>(name);
+  if (value >= 1 && value <= 1'000'000) return static_cast<int>(value);
+  reader.error(name, fmt::format("{} is out of range", value), "write a number above 0");
+  return 1;
+}
+
+LabelsMode labels_mode(OptionReader& reader) {
+  const auto text = reader.get<std::string>("labels");
+  if (text == "auto") return LabelsMode::kAuto;
+  if (text == "on") return LabelsMode::kOn;
+  if (text == "off") return LabelsMode::kOff;
+  if (const auto on = go::parse_bool(text)) return *on ? LabelsMode::kOn : LabelsMode::kOff;
+  reader.error("labels", fmt::format("'{}' is none of auto, on, off", text.substr(0, 40)),
+               "write auto, on or off");
+  return LabelsMode::kAuto;
+}
+
+std::optional<std::chrono::nanoseconds> health_recovery(OptionReader& reader) {
+  const auto text = reader.get<std::string>("health-recovery");
+  if (text == "never") return std::nullopt;
+  const auto duration = go::parse_duration(text);
+  if (duration && duration->count() >= 0) return duration;
+  reader.error("health-recovery", fmt::format("'{}' is no duration", text.substr(0, 40)),
+               "write a duration such as 5m, or never");
+  return std::nullopt;
+}
+
+std::chrono::nanoseconds machine_interval(OptionReader& reader) {
+  static constexpr auto kShortest = std::chrono::milliseconds(10);
+  const auto interval = reader.get<Interval>("machine-interval").value;
+  if (interval && *interval >= kShortest) return *interval;
+  reader.error("machine-interval",
+               "the hardware must be read again some time, and not all the time",
+               "write a duration of at least 10ms, such as 10s");
+  return kShortest;
+}
+
+std::vector<Fallback> fallbacks(OptionReader& reader) {
+  const auto names = without_empty(reader.get<std::vector<std::string>>("fallback-strategies"));
+  auto parsed = parse_fallbacks(names);
+  if (parsed) return *std::move(parsed);
+  reader.error("fallback-strategies", parsed.error().what, parsed.error().hint);
+  return {};
+}
+
+std::string required(OptionReader& reader, std::string_view name) {
+  auto text = reader.get<std::string>(name);
+  if (text.empty()) {
+    reader.error(fmt::format("{}", name), fmt::format("invalid <{}>: must not be empty", name),
+                 fmt::format("give --{}", name));
+  }
+  return text;
+}
+
+std::string absolute(OptionReader& reader, std::string_view flag) {
+  auto path = reader.get<std::string>(flag);
+  if (!path.starts_with('/')) {
+    reader.error(flag, fmt::format("'{}' is no absolute path", path.substr(0, 80)),
+                 "write it from /");
+  }
+  return path;
+}
+
+LabelOutput label_output(OptionReader& reader) {
+  const auto text = reader.get<std::string>("label-output");
+  if (text == "auto") return LabelOutput::kAuto;
+  if (text == "file") return LabelOutput::kFile;
+  if (text == "nodefeature") return LabelOutput::kNodeFeature;
+  if (text == "node") return LabelOutput::kNode;
+  reader.error("label-output",
+               fmt::format("'{}' is none of auto, file, nodefeature, node", text.substr(0, 40)),
+               "write auto, file, nodefeature or node");
+  return LabelOutput::kAuto;
+}
+
+std::string check_level(OptionReader& reader) {
+  auto text = reader.get<std::string>("check");
+  if (text.empty() || text == "live" || text == "ready") return text;
+  reader.error("check", fmt::format("'{}' is neither live nor ready", text.substr(0, 40)),
+               "write live or ready");
+  return {};
+}
+
+// How a node of a cluster chooses; nullopt when neither a ConfigMap nor a label was asked for.
+std::optional<NodeConfigOptions> node_config(OptionReader& reader) {
+  const auto map = reader.get<std::string>("config-map");
+  const bool by_label =
+      reader.is_set("node-label") && !reader.get<std::string>("config-file").empty();
+  if (map.empty() && !by_label) return std::nullopt;
+  if (!map.empty() && !reader.get<std::string>("config-file").empty()) {
+    reader.error("config-map", "a configuration file is named too (--config-file, CONFIG_FILE)",
+                 "name one of the two");
+  }
+  if (reader.get<std::string>("node-name").empty()) {
+    reader.error("node-name", "the node's label cannot be read without the node's name",
+                 "set NODE_NAME by the downward API (fieldRef spec.nodeName)");
+  }
+  const auto slash = map.find('/');
+  NodeConfigOptions options{.node_label = reader.get<std::string>("node-label"),
+                            .default_config = reader.get<std::string>("default-config"),
+                            .fallbacks = fallbacks(reader)};
+  if (map.empty()) return options;
+  options.map_namespace =
+      slash == std::string::npos ? reader.get<std::string>("namespace") : map.substr(0, slash);
+  options.map_name = slash == std::string::npos ? map : map.substr(slash + 1);
+  if (options.map_namespace.empty() || options.map_name.empty() ||
+      options.map_name.find('/') != std::string::npos) {
+    reader.error("config-map", fmt::format("'{}' names no ConfigMap", map.substr(0, 80)),
+                 "write NAME or NAMESPACE/NAME");
+  }
+  return options;
+}
+
+}  // namespace
+
+Result<AgentOptions> load_agent_options(const Sources& sources) {
+  OptionReader reader(sources, kUseAgent);
+  AgentOptions options{
+      .config_file = reader.get<std::string>("config-file"),
+      .config_name = reader.get<std::string>("config-name"),
+      .strict_config = reader.get<bool>("strict-config"),
+      .kubelet_root = reader.get<std::string>("kubelet-root"),
+      .kubelet_socket = reader.get<std::string>("kubelet-socket"),
+      .take_over = reader.get<bool>("take-over"),
+      .labels = labels_mode(reader),
+      .state_dir = reader.get<std::string>("state-dir"),
+      .limit_library = reader.get<std::string>("limit-library"),
+      .arbiter_state_dir = reader.get<std::string>("arbiter-state-dir"),
+      .ask_evictions = reader.get<bool>("ask-evictions"),
+      .host_root = reader.get<std::string>("host-root"),
+      .mps_dir = absolute(reader, "mps-dir"),
+      .cdi_root = reader.get<std::string>("cdi-root"),
+      .health_recovery = health_recovery(reader),
+      .machine_interval = machine_interval(reader),
+      .node_name = reader.get<std::string>("node-name"),
+      .pod_name = reader.get<std::string>("pod-name"),
+      .kube_namespace = reader.get<std::string>("namespace"),
+      .api_server = reader.api_server(),
+      .node_config = node_config(reader),
+      .label_output = label_output(reader),
+      .check = check_level(reader),
+      .log_level = reader.log_level(),
+      .cdi_feature_flags = without_empty(reader.get<std::vector<std::string>>("cdi-feature-flags")),
+      .cdi_disable_hooks =
+          without_empty(reader.get<std::vector<std::string>>("cdi-disable-hooks"))};
+  if (!reader.is_set("kubelet-socket")) {
+    options.kubelet_socket = options.device_plugins_dir() + "/kubelet.sock";
+  }
+  return reader.result(std::move(options));
+}
+
+Result<AgentOptions> load_mps_control_options(const Sources& sources) {
+  OptionReader reader(sources, kUseMpsControl);
+  AgentOptions options{.config_file = reader.get<std::string>("config-file"),
+                       .config_name = reader.get<std::string>("config-name"),
+                       .strict_config = reader.get<bool>("strict-config"),
+                       .host_root = reader.get<std::string>("host-root"),
+                       .mps_dir = absolute(reader, "mps-dir"),
+                       .machine_interval = machine_interval(reader),
+                       .node_name = reader.get<std::string>("node-name"),
+                       .kube_namespace = reader.get<std::string>("namespace"),
+                       .api_server = reader.api_server(),
+                       .node_config = node_config(reader),
+                       .log_level = reader.log_level()};
+  options.state_dir = options.mps_dir + "/.tranche";
+  return reader.result(std::move(options));
+}
+
+Result<FeatureDiscoveryOptions> load_feature_discovery_options(const Sources& sources) {
+  OptionReader reader(sources, kUseFeatureDiscovery);
+  FeatureDiscoveryOptions options{
+      .config_file = reader.get<std::string>("config-file"),
+      .config_name = reader.get<std::string>("config-name"),
+      .strict_config = reader.get<bool>("strict-config"),
+      .container_driver_root = reader.get<std::string>("driver-root-ctr-path"),
+      .api_server = reader.api_server(),
+      .kube_api_qps = reader.get<double>("kube-api-qps"),
+      .kube_api_burst = small_int(reader, "kube-api-burst"),
+      .kube_namespace = reader.get<std::string>("namespace"),
+      .node_name = reader.get<std::string>("node-name"),
+      .pod_name = reader.get<std::string>("pod-name"),
+      .host_root = reader.get<std::string>("host-root"),
+      .log_level = reader.log_level()};
+  return reader.result(std::move(options));
+}
+
+Result<ConfigManagerOptions> load_config_manager_options(const Sources& sources) {
+  OptionReader reader(sources, kUseConfigManager);
+  ConfigManagerOptions options{.oneshot = reader.get<bool>("oneshot"),
+                               .api_server = reader.api_server(),
+                               .node_name = required(reader, "node-name"),
+                               .node_label = reader.get<std::string>("node-label"),
+                               .source_dir = required(reader, "config-file-srcdir"),
+                               .destination = required(reader, "config-file-dst"),
+                               .default_config = reader.get<std::string>("default-config"),
+                               .fallbacks = fallbacks(reader),
+                               .send_signal = reader.get<bool>("send-signal"),
+                               .signal = small_int(reader, "signal"),
+                               .process_to_signal = reader.get<std::string>("process-to-signal"),
+                               .log_level = reader.log_level()};
+  return reader.result(std::move(options));
+}
+
+}  // namespace tranche::config

@@ -1,0 +1,118 @@
+#pragma once
+// The settings that no configuration file holds: those of each program's surroundings. From flags,
+// environment and the flag table's defaults, with the same precedence as load(). Pure.
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/api_server.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "config/choose.h"
+#include "config/flags/sources.h"
+
+namespace tranche::config {
+
+enum class LabelsMode { kAuto, kOn, kOff };
+// Where feature labels go: auto = kNodeFeature when useNodeFeatureAPI was asked for, else kFile.
+enum class LabelOutput { kAuto, kFile, kNodeFeature, kNode };
+
+// How a node of a cluster is told its configuration.
+struct NodeConfigOptions {
+  std::string map_namespace;  // of the ConfigMap
+  std::string map_name;       // "": the folder config_file
+  std::string node_label = "nvidia.com/device-plugin.config";
+  std::string default_config;
+  std::vector<Fallback> fallbacks = {Fallback::kNamed, Fallback::kSingle};
+  bool operator==(const NodeConfigOptions&) const = default;
+};
+
+// tranche agent, nvidia-device-plugin. Paths are as the process sees them, but for `host_root`,
+// under which /sys, /proc and /dev are read.
+struct AgentOptions {
+  std::string config_file;  // "": none
+  std::string config_name;  // "": default, else the only one
+  bool strict_config = false;
+  std::string kubelet_root = "/var/lib/kubelet";
+  // Where to register; "": do not. Settled: below kubelet_root unless set.
+  std::string kubelet_socket = "/var/lib/kubelet/device-plugins/kubelet.sock";
+  bool take_over = false;
+  LabelsMode labels = LabelsMode::kAuto;
+  std::string state_dir = "/var/lib/tranche";
+  std::string limit_library;      // "": beside this program
+  std::string arbiter_state_dir;  // "": what the arbiter finds is not read
+  bool ask_evictions = false;     // a controller evicts
+  std::string host_root = "/";
+  std::string mps_dir = "/mps";  // of the MPS control daemons, as this process sees it
+  std::string cdi_root = "/var/run/cdi";
+  std::optional<std::chrono::nanoseconds> health_recovery =
+      std::chrono::minutes(5);  // nullopt: never
+  std::chrono::nanoseconds machine_interval = std::chrono::seconds(10);
+  std::string node_name;
+  std::string pod_name;
+  std::string kube_namespace = "default";
+  ApiServer api_server;
+  std::optional<NodeConfigOptions> node_config;  // nullopt: config_file and config_name decide
+  LabelOutput label_output = LabelOutput::kAuto;
+  std::string check;  // "live" or "ready": ask the agent that runs; "": be it
+  LogLevel log_level = LogLevel::kInfo;
+  std::vector<std::string> cdi_feature_flags;
+  std::vector<std::string> cdi_disable_hooks;  // {"all"}: every hook
+  bool operator==(const AgentOptions&) const = default;
+
+  // The folder of the plugins' own sockets: kubelet_root/device-plugins.
+  std::string device_plugins_dir() const { return kubelet_root + "/device-plugins"; }
+  // Whether it cannot do its work without the API server.
+  bool needs_api_server() const {
+    return node_config.has_value() || label_output == LabelOutput::kNodeFeature ||
+           label_output == LabelOutput::kNode;
+  }
+};
+
+// tranche labels, gpu-feature-discovery.
+struct FeatureDiscoveryOptions {
+  std::string config_file;
+  std::string config_name;
+  bool strict_config = false;
+  std::string container_driver_root = "/driver-root";
+  ApiServer api_server;
+  double kube_api_qps = 5;
+  int kube_api_burst = 10;
+  std::string kube_namespace = "default";
+  std::string node_name;
+  std::string pod_name;
+  std::string host_root = "/";
+  LogLevel log_level = LogLevel::kInfo;
+  bool operator==(const FeatureDiscoveryOptions&) const = default;
+};
+
+// config-manager.
+struct ConfigManagerOptions {
+  bool oneshot = false;
+  ApiServer api_server;
+  std::string node_name;
+  std::string node_label = "nvidia.com/device-plugin.config";
+  std::string source_dir;
+  std::string destination;
+  std::string default_config;
+  std::vector<Fallback> fallbacks;
+  bool send_signal = true;
+  int signal = 1;
+  std::string process_to_signal = "nvidia-device-plugin";
+  LogLevel log_level = LogLevel::kInfo;
+  bool operator==(const ConfigManagerOptions&) const = default;
+};
+
+// tranche mps-control-daemon, mps-control-daemon: what it shares with the agent, and no more. Its
+// state_dir lies in mps_dir.
+Result<AgentOptions> load_mps_control_options(const Sources& sources);
+
+// Of `sources` the flags and the environment are read. kInvalidArgument with every error, one a
+// line.
+Result<AgentOptions> load_agent_options(const Sources& sources);
+Result<FeatureDiscoveryOptions> load_feature_discovery_options(const Sources& sources);
+Result<ConfigManagerOptions> load_config_manager_options(const Sources& sources);
+
+}  // namespace tranche::config

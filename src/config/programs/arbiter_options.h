@@ -1,0 +1,26 @@
+#pragma once
+// The settings of `tranche arbiter`, from flags and environment. Pure.
+
+#include <string>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "config/flags/sources.h"
+
+namespace tranche::config {
+
+struct ArbiterOptions {
+  std::string tenants = "/var/lib/tranche/tenants";
+  std::string state_dir = "/run/tranche-arbiter";
+  std::string container_driver_root = "/driver-root";
+  std::string host_root = "/";                 // under which /proc is read
+  std::string cgroup_root = "/sys/fs/cgroup";  // the node's tree of cgroup v2
+  bool check = false;                          // ask the arbiter that runs, and end
+  LogLevel log_level = LogLevel::kInfo;
+  bool operator==(const ArbiterOptions&) const = default;
+};
+
+// kInvalidArgument with every error, one a line.
+Result<ArbiterOptions> load_arbiter_options(const Sources& sources);
+
+}  // namespace tranche::config

@@ -1,0 +1,111 @@
+#include "config/programs/controller_options.h"
+
+#include "base/json.h"
+#include "config/programs/option_reader.h"
+
+namespace tranche::config {
+namespace {
+
+// Of a namespace, and of most objects that people name.
+bool is_name(std::string_view text) {
+  const auto is_word = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  return !text.empty() && text.size() <= 253 && is_word(text.front()) && is_word(text.back()) &&
+         std::ranges::all_of(text, [&](char c) { return is_word(c) || c == '-' || c == '.'; });
+}
+
+std::string name(OptionReader& reader, std::string_view flag, std::string_view what) {
+  auto text = reader.get<std::string>(flag);
+  if (text.empty()) {
+    reader.error(flag, fmt::format("{} is not named", what), fmt::format("give --{}", flag));
+  } else if (!is_name(text)) {
+    reader.error(flag, fmt::format("'{}' is no name", text.substr(0, 80)),
+                 "write lower-case letters, digits, '-' and '.'");
+  }
+  return text;
+}
+
+void read_daemon_set(OptionReader& reader, CleanupOptions& options) {
+  const auto text = reader.get<std::string>("daemonset");
+  const auto slash = std::min(text.find('/'), text.size());
+  options.daemon_set_namespace = text.substr(0, slash);
+  options.daemon_set = text.substr(std::min(slash + 1, text.size()));
+  if (!is_name(options.daemon_set_namespace) || !is_name(options.daemon_set)) {
+    reader.error("daemonset", fmt::format("'{}' names no DaemonSet", text.substr(0, 80)),
+                 "write NAMESPACE/NAME");
+  }
+}
+
+std::string patch(OptionReader& reader) {
+  auto text = reader.get<std::string>("patch");
+  const auto parsed = json::parse(text);
+  if (text.empty()) {
+    reader.error("patch", "there is nothing to change the DaemonSet by", "give --patch as JSON");
+  } else if (!parsed || parsed->kind() != json::Kind::kObject) {
+    reader.error("patch",
+                 fmt::format("it is no JSON object{}{}", parsed ? "" : ": ",
+                             parsed ? "" : parsed.error().what),
+                 "write a strategic merge patch such as {\"spec\":{...}}");
+  }
+  return text;
+}
+
+std::chrono::nanoseconds timeout(OptionReader& reader) {
+  const auto interval = reader.get<Interval>("timeout").value;
+  if (interval && interval->count() > 0) return *interval;
+  reader.error("timeout", "somebody waits for the end", "write a duration such as 120s");
+  return std::chrono::seconds(1);
+}
+
+// At most one of the flags that say what to do.
+CleanupOptions::Mode mode(OptionReader& reader) {
+  using enum CleanupOptions::Mode;
+  const bool stay = reader.get<bool>("stay");
+  const bool check = reader.get<bool>("check");
+  const bool roll_out = reader.is_set("daemonset");
+  if (int{stay} + int{check} + int{roll_out} > 1) {
+    reader.error(roll_out ? "daemonset" : "check",
+                 "--stay, --check and --daemonset exclude each other",
+                 "give one of them, or none to clear this node now");
+  }
+  if (!roll_out && reader.is_set("patch")) {
+    reader.error("patch", "there is no --daemonset to change by it", "give --daemonset too");
+  }
+  if (roll_out) return kRollOut;
+  if (check) return kCheck;
+  return stay ? kStay : kClear;
+}
+
+}  // namespace
+
+Result<ControllerOptions> load_controller_options(const Sources& sources) {
+  OptionReader reader(sources, kUseController);
+  const bool evict = reader.get<bool>("evict-unregistered");
+  const bool has_map = !evict || !reader.get<std::string>("config-map-out").empty();
+  ControllerOptions options{
+      .ns = name(reader, "namespace", "the namespace of the policy's ConfigMaps"),
+      .config_map_out =
+          has_map ? name(reader, "config-map-out", "the ConfigMap that the agents follow") : "",
+      .mps_root = reader.get<std::string>("mps-root"),
+      .evict_unregistered = evict,
+      .leader_elect = reader.get<bool>("leader-elect"),
+      .pod_name = reader.get<std::string>("pod-name"),
+      .api_server = reader.api_server(),
+      .log_level = reader.log_level()};
+  return reader.result(std::move(options));
+}
+
+Result<CleanupOptions> load_cleanup_options(const Sources& sources) {
+  OptionReader reader(sources, kUseCleanup);
+  CleanupOptions options{.mode = mode(reader),
+                         .timeout = timeout(reader),
+                         .state_dir = reader.get<std::string>("state-dir"),
+                         .api_server = reader.api_server(),
+                         .log_level = reader.log_level()};
+  if (options.mode == CleanupOptions::Mode::kRollOut) {
+    read_daemon_set(reader, options);
+    options.patch = patch(reader);
+  }
+  return reader.result(std::move(options));
+}
+
+}  // namespace tranche::config

@@ -1,0 +1,49 @@
+#pragma once
+// The settings of the programs that look after a cluster and not a node's GPUs: `tranche
+// controller`, and what `tranche cleanup` is told beside the agent's own settings. Pure.
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "base/api_server.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "config/flags/sources.h"
+
+namespace tranche::config {
+
+struct ControllerOptions {
+  std::string ns;              // the release's: of policies' ConfigMaps, config_map_out, the Lease
+  std::string config_map_out;  // the ConfigMap that the agents follow; "": no policy is followed
+  std::string mps_root;        // of the agents' Pods, on the host; "": not told
+  bool evict_unregistered = false;
+  bool leader_elect = false;
+  std::string pod_name;  // "": not in a Pod
+  ApiServer api_server;
+  LogLevel log_level = LogLevel::kInfo;
+  bool operator==(const ControllerOptions&) const = default;
+};
+
+struct CleanupOptions {
+  // What to do: clear this node and end; clear it and stay; ask the one that stays; have every Pod
+  // of a DaemonSet changed.
+  enum class Mode { kClear, kStay, kCheck, kRollOut };
+  Mode mode = Mode::kClear;
+  // kRollOut
+  std::string daemon_set_namespace;
+  std::string daemon_set;
+  std::string patch;                                             // JSON
+  std::chrono::nanoseconds timeout = std::chrono::seconds(120);  // kClear, kRollOut
+  std::string state_dir = "/var/lib/tranche";
+  ApiServer api_server;
+  LogLevel log_level = LogLevel::kInfo;
+  bool operator==(const CleanupOptions&) const = default;
+};
+
+// Of `sources` the flags and the environment are read. kInvalidArgument with every error, one a
+// line.
+Result<ControllerOptions> load_controller_options(const Sources& sources);
+Result<CleanupOptions> load_cleanup_options(const Sources& sources);
+
+}  // namespace tranche::config

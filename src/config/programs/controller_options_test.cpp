@@ -1,0 +1,120 @@
+#include "config/programs/controller_options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tranche::config::controller_options_test {
+namespace {
+
+using testing::HasSubstr;
+
+struct Refused {
+  const char* name;
+  Sources sources;
+  std::vector<const char*> said;
+};
+
+void PrintTo(const Refused& c, std::ostream* out) { *out << c.name; }
+
+std::string name_of(const testing::TestParamInfo<Refused>& test) { return test.param.name; }
+
+TEST(ControllerOptions, FlagsAndEnvironment) {
+  const auto options = load_controller_options(
+      {.flags = {{"config-map-out", "tranche-policy"},
+                 {"leader-elect", "true"},
+                 {"mps-root", "/run/nvidia/mps"}},
+       .environment = {{"NAMESPACE", "gpu-operator"}, {"POD_NAME", "tranche-controller-x"}}});
+  ASSERT_TRUE(options) << options.error().message();
+  EXPECT_EQ(*options, (ControllerOptions{.ns = "gpu-operator",
+                                         .config_map_out = "tranche-policy",
+                                         .mps_root = "/run/nvidia/mps",
+                                         .leader_elect = true,
+                                         .pod_name = "tranche-controller-x"}));
+}
+
+TEST(ControllerOptions, OneThatEvictsNeedsNoPolicy) {
+  const auto options =
+      load_controller_options({.flags = {{"namespace", "tranche"}},
+                               .environment = {{"TRANCHE_EVICT_UNREGISTERED", "true"}}});
+  ASSERT_TRUE(options) << options.error().message();
+  EXPECT_EQ(*options, (ControllerOptions{.ns = "tranche", .evict_unregistered = true}));
+  const auto both = load_controller_options(
+      {.flags = {
+           {"namespace", "tranche"}, {"config-map-out", "p"}, {"evict-unregistered", "true"}}});
+  ASSERT_TRUE(both) << both.error().message();
+  EXPECT_EQ(both->config_map_out, "p");
+}
+
+class ControllerRefuses : public testing::TestWithParam<Refused> {};
+
+TEST_P(ControllerRefuses, AndSaysWhatToDo) {
+  const auto options = load_controller_options(GetParam().sources);
+  ASSERT_FALSE(options);
+  EXPECT_EQ(options.error().code, Code::kInvalidArgument);
+  for (const auto* said : GetParam().said) EXPECT_THAT(options.error().what, HasSubstr(said));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, ControllerRefuses,
+    testing::Values(
+        Refused{"Nothing", {}, {"give --namespace", "give --config-map-out"}},
+        Refused{"NoName",
+                {.flags = {{"namespace", "a/b"}, {"config-map-out", "Upper"}}},
+                {"'a/b' is no name", "'Upper' is no name"}},
+        Refused{"LogLevel",
+                {.flags = {{"namespace", "a"}, {"config-map-out", "b"}, {"log-level", "loud"}}},
+                {"'loud' is no log level", "write debug, info, warn or error"}}),
+    name_of);
+
+TEST(CleanupOptions, WhatToDo) {
+  using enum CleanupOptions::Mode;
+  EXPECT_EQ(load_cleanup_options({}).value(), CleanupOptions{});
+  EXPECT_EQ(load_cleanup_options({.flags = {{"stay", "true"}}}).value().mode, kStay);
+  EXPECT_EQ(load_cleanup_options({.flags = {{"check", "true"}}}).value().mode, kCheck);
+  const auto options = load_cleanup_options({.flags = {{"daemonset", "gpu-operator/tranche"},
+                                                       {"patch", R"({"spec":{}})"},
+                                                       {"timeout", "3m"}},
+                                             .environment = {{"TRANCHE_STATE_DIR", "/s"}}});
+  ASSERT_TRUE(options) << options.error().message();
+  EXPECT_EQ(*options, (CleanupOptions{.mode = kRollOut,
+                                      .daemon_set_namespace = "gpu-operator",
+                                      .daemon_set = "tranche",
+                                      .patch = R"({"spec":{}})",
+                                      .timeout = std::chrono::minutes(3),
+                                      .state_dir = "/s"}));
+}
+
+class CleanupRefuses : public testing::TestWithParam<Refused> {};
+
+TEST_P(CleanupRefuses, AndSaysWhatToDo) {
+  const auto options = load_cleanup_options(GetParam().sources);
+  ASSERT_FALSE(options);
+  EXPECT_EQ(options.error().code, Code::kInvalidArgument);
+  for (const auto* said : GetParam().said) EXPECT_THAT(options.error().what, HasSubstr(said));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, CleanupRefuses,
+    testing::Values(
+        Refused{"TwoThings",
+                {.flags = {{"stay", "true"}, {"check", "true"}}},
+                {"exclude each other", "give one of them"}},
+        Refused{"DaemonSetWithoutNamespace",
+                {.flags = {{"daemonset", "tranche"}, {"patch", "{}"}}},
+                {"'tranche' names no DaemonSet", "write NAMESPACE/NAME"}},
+        Refused{"DaemonSetWithoutPatch",
+                {.flags = {{"daemonset", "a/b"}}},
+                {"nothing to change the DaemonSet by", "give --patch"}},
+        Refused{"PatchNoJson",
+                {.flags = {{"daemonset", "a/b"}, {"patch", "{spec: 1}"}}},
+                {"it is no JSON object", "strategic merge patch"}},
+        Refused{"PatchNoObject",
+                {.flags = {{"daemonset", "a/b"}, {"patch", "[1]"}}},
+                {"it is no JSON object"}},
+        Refused{"PatchWithoutDaemonSet", {.flags = {{"patch", "{}"}}}, {"give --daemonset too"}},
+        Refused{"Endless", {.flags = {{"timeout", "infinite"}}}, {"write a duration"}},
+        Refused{"NoDuration", {.flags = {{"timeout", "soon"}}}, {"timeout", "soon"}}),
+    name_of);
+
+}  // namespace
+}  // namespace tranche::config::controller_options_test

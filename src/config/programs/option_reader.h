@@ -1,0 +1,82 @@
+#pragma once
+// Reads settings of the flag table for the options of a program, and gathers what is wrong with
+// them. For the *_options.cpp files of this folder. Short-lived; borrows the sources.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/api_server.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "config/flags/flag_table.h"
+#include "config/flags/given.h"
+#include "config/flags/setting.h"
+#include "config/flags/sources.h"
+#include "config/flags/values.h"
+#include "config/problems.h"
+
+namespace tranche::config {
+
+// `use`: which program, FlagUse.
+class OptionReader {
+ public:
+  OptionReader(const Sources& sources, unsigned use) : sources_(sources), use_(use) {}
+
+  // The value of a flag of the table, whose type T must be.
+  template <class T>
+  T get(std::string_view name) {
+    return std::get<T>(setting(name).value);
+  }
+  bool is_set(std::string_view name) { return setting(name).place.from != Place::From::kDefault; }
+  void error(std::string_view name, std::string_view what, std::string_view remedy) {
+    problems_.error(where(setting(name).place, "", fmt::format("--{}", name)), what, remedy);
+  }
+  void error(const Error& error) { problems_.error(error); }
+
+  ApiServer api_server() {
+    return {.kubeconfig = get<std::string>("kubeconfig"), .context = get<std::string>("context")};
+  }
+
+  LogLevel log_level() {
+    const auto text = get<std::string>("log-level");
+    const auto level = parse_log_level(text);
+    if (level) return *level;
+    error("log-level", fmt::format("'{}' is no log level", text.substr(0, 40)),
+          "write debug, info, warn or error");
+    return LogLevel::kInfo;
+  }
+
+  template <class Options>
+  Result<Options> result(Options options) const {
+    if (problems_.any_errors()) return std::unexpected(problems_.as_error(Code::kInvalidArgument));
+    return options;
+  }
+
+ private:
+  Setting setting(std::string_view name) {
+    const auto& spec = *find_flag(name, use_);
+    auto found = given(spec, sources_);
+    if (found && *found) return **std::move(found);
+    if (!found) unreadable(name, found.error());
+    return {value_from_default(spec.type, spec.default_text), {}};
+  }
+
+  // A setting may be asked for twice; its error is reported once.
+  void unreadable(std::string_view name, const Error& error) {
+    if (std::ranges::find(reported_, name) != reported_.end()) return;
+    reported_.push_back(name);
+    problems_.error(error);
+  }
+
+  const Sources& sources_;
+  unsigned use_;
+  Problems problems_{false};
+  std::vector<std::string_view> reported_;
+};
+
+}  // namespace tranche::config
