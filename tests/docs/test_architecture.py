@@ -117,3 +117,13 @@ def test_paths_that_the_page_names_are_there():
     quoted = re.findall(r"`((?:\w+/)+\w+\.(?:h|cpp|py|def))`", PAGE)
     missing = [name for name in quoted if not any((base / name).exists() for base in (SOURCE, ROOT))]
     assert quoted and not missing, missing
+
+
+def test_classes_of_the_glossary_are_there():
+    page = (ROOT / "docs" / "glossary.md").read_text()
+    table = markdown.section(page, "The program").split("| class | is |")[1]
+    names = {name.split("::")[-1] for name in re.findall(r"^\|(.*?)\|", table, re.M) for name in
+             re.findall(r"`([\w:]+)`", name)}
+    sources = "\n".join(p.read_text() for p in SOURCE.rglob("*.h"))
+    missing = [n for n in sorted(names) if not re.search(rf"\b(class|struct) {n}\b", sources)]
+    assert names and not missing, missing
