@@ -4,7 +4,7 @@
 // container is restarted, and a container whose device no specification has does not start, so both
 // stay as long as a grant names the device.
 //
-// Used under TenantManager's lock.
+// Used in turn by TenantManager's threads (its turns_), none of which answers a pod.
 
 #include <filesystem>
 #include <string>

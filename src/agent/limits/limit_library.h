@@ -4,7 +4,7 @@
 // release's library lies in a folder named by its content, <dir>/<hash>/, with the preload file
 // that names it; a folder goes when no grant mounts from it any more.
 //
-// Used under TenantManager's lock.
+// Used in turn by TenantManager's threads (its turns_), none of which answers a pod.
 
 #include <filesystem>
 #include <optional>

@@ -20,22 +20,35 @@ bool may_hold(const cluster::HeldDevices& held, const limit::TenantLimits& tenan
 
 }  // namespace
 
+// A tenant that is about to be written: until its grant is recorded nobody may take its files for
+// those of a tenant that is gone.
+class TenantManager::Storing {
+ public:
+  Storing(TenantManager& manager, const std::string& id) : manager_(manager), id_(id) {
+    const std::scoped_lock lock(manager_.storing_mutex_);
+    manager_.storing_.insert(id_);
+  }
+  ~Storing() {
+    const std::scoped_lock lock(manager_.storing_mutex_);
+    manager_.storing_.erase(id_);
+  }
+  Storing(const Storing&) = delete;
+  Storing& operator=(const Storing&) = delete;
+
+ private:
+  TenantManager& manager_;
+  const std::string& id_;
+};
+
 TenantManager::TenantManager(Options options, GrantStore& grants, const Log& log)
     : options_(std::move(options)),
       grants_(grants),
       log_(log),
+      tenants_(options_.state_dir / "tenants"),
       library_(options_.library, options_.state_dir / "lib"),
       hook_({.source = hook_beside(options_.library),
              .state_dir = options_.state_dir,
              .cdi_root = options_.cdi_root}) {}
-
-// Made when it is needed: an agent without limits leaves no folder.
-Result<TenantStore*> TenantManager::tenants() {
-  if (!tenants_) {
-    ASSIGN_OR_RETURN(tenants_, TenantStore::open(options_.state_dir / "tenants"));
-  }
-  return &*tenants_;
-}
 
 Result<offer::LimitMounts> TenantManager::prepare() {
   if (options_.library == "none") {
@@ -48,7 +61,7 @@ Result<offer::LimitMounts> TenantManager::prepare() {
                 fmt::format("--state-dir {} is no absolute path", options_.state_dir.string()),
                 "containers mount from it: name it as the host does");
   }
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock turn(turns_);
   auto installed = library_.install();
   if (!installed) {
     auto error = std::move(installed).error();
@@ -58,14 +71,14 @@ Result<offer::LimitMounts> TenantManager::prepare() {
     }
     return std::unexpected(std::move(error));
   }
-  ASSIGN_OR_RETURN(const auto* store, tenants());
+  TRY(tenants_.make_folder());
   return offer::LimitMounts{.library = installed->library,
                             .preload = installed->preload,
-                            .tenants = store->dir().string()};
+                            .tenants = tenants_.dir().string()};
 }
 
 Result<void> TenantManager::prepare_hook() {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock turn(turns_);
   hook_wanted_ = true;
   return hook_.install();
 }
@@ -76,17 +89,16 @@ Result<void> TenantManager::store(const offer::Grant& grant,
   if (id.empty()) return grants_.add(grant);
   if (!limits) return fail(Code::kInternal, fmt::format("tenant {} has no limits", id));
   ASSIGN_OR_RETURN(const auto tenant, tenant_limits(id, grant.resource.value, *limits));
-  const std::scoped_lock lock(mutex_);
-  ASSIGN_OR_RETURN(auto* store, tenants());
-  TRY(store->put(tenant));
+  const Storing storing(*this, id);
+  TRY(tenants_.put(tenant));
   auto added = grants_.add(grant);
   if (added) return {};
-  if (const auto removed = store->remove(id); !removed) log_.warn(removed.error());
+  if (const auto removed = tenants_.remove(id); !removed) log_.warn(removed.error());
   return added;
 }
 
 void TenantManager::follow(const offer::Offer& offer) {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock turn(turns_);
   offer_ = offer;
   follow_all();
   hook_wanted_ = std::ranges::any_of(offer_.resources, offer::has_runtime_hook);
@@ -97,7 +109,7 @@ void TenantManager::follow(const offer::Offer& offer) {
 }
 
 bool TenantManager::maps_classes() const {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock turn(turns_);
   return std::ranges::any_of(offer_.resources, [](const offer::ResourceOffer& resource) {
     return resource.limits && resource.limits->rules.maps_classes();
   });
@@ -105,7 +117,7 @@ bool TenantManager::maps_classes() const {
 
 TenantManager::Answers TenantManager::settle(Settings settings,
                                              std::map<std::string, std::string> pod_classes) {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock turn(turns_);
   settings_ = std::move(settings);
   pod_classes_ = std::move(pod_classes);
   return follow_all();
@@ -120,19 +132,14 @@ std::vector<TenantManager::Tenant> TenantManager::known_tenants() const {
   return tenants;
 }
 
-// Under mutex_. Of the tenants that are set, what came of it.
+// Of the tenants that are set, what came of it.
 TenantManager::Answers TenantManager::follow_all() {
   Answers answers;
   std::size_t changed = 0;
   for (const auto& record : grants_.all()) {
     const std::string id(offer::tenant_of(record.grant));
     if (id.empty()) continue;
-    auto store = tenants();
-    if (!store) {
-      complain(store.error());
-      return answers;
-    }
-    if (follow_one(**store, id, record.grant, answers)) ++changed;
+    if (follow_one(id, record.grant, answers)) ++changed;
   }
   if (changed > 0) {
     log_.info(fmt::format("the limits of {} container{} changed, without a restart", changed,
@@ -142,10 +149,9 @@ TenantManager::Answers TenantManager::follow_all() {
 }
 
 // True: what it was promised has changed.
-bool TenantManager::follow_one(TenantStore& tenants, const std::string& id,
-                               const offer::Grant& grant, Answers& answers) {
+bool TenantManager::follow_one(const std::string& id, const offer::Grant& grant, Answers& answers) {
   const auto* resource = offer_.find(grant.resource);
-  auto wanted = tenants.get(id);
+  auto wanted = tenants_.get(id);
   if (!settings_ && wanted && wanted->set_by_operator) return false;
   if (resource != nullptr && resource->limits) {
     if (auto limits = offer::limits_for(*resource, grant.ids)) {
@@ -175,7 +181,7 @@ bool TenantManager::follow_one(TenantStore& tenants, const std::string& id,
                     grant.resource.value, id)));
     return false;
   }
-  const auto put = tenants.put(*wanted);
+  const auto put = tenants_.put(*wanted);
   if (!put) complain(put.error());
   return put.value_or(false);
 }
@@ -193,7 +199,7 @@ std::vector<Result<limit::TenantLimits>> TenantManager::set(const limit::TenantL
 }
 
 std::map<std::string, PromisedElsewhere> TenantManager::promised_elsewhere(
-    const std::string& id, const offer::ResourceOffer& resource) {
+    const std::string& id, const offer::ResourceOffer& resource) const {
   std::map<std::string, PromisedElsewhere> result;
   std::map<std::string, std::string> holders;  // by tranche, who was granted it last; "": no tenant
   const auto add = [&](const limit::DeviceLimits& part) {
@@ -213,7 +219,7 @@ std::map<std::string, PromisedElsewhere> TenantManager::promised_elsewhere(
     if (!holder.empty() && holder != id) others.insert(holder);
   }
   for (const auto& other : others) {
-    const auto limits = (*tenants())->get(other);
+    const auto limits = tenants_.get(other);
     if (limits) std::ranges::for_each(limits->devices, add);
   }
   for (const auto& tranche : resource.tranches) {
@@ -227,30 +233,35 @@ std::map<std::string, PromisedElsewhere> TenantManager::promised_elsewhere(
 }
 
 void TenantManager::prune(std::span<const cluster::HeldDevices> held) {
-  const std::scoped_lock lock(mutex_);
   grants_.prune(held);
+  const std::scoped_lock turn(turns_);
   sweep_tenants(held);
   sweep_libraries();
   sweep_hook();
 }
 
 void TenantManager::sweep_tenants(std::span<const cluster::HeldDevices> held) {
-  if (!FsRoot().is_directory(options_.state_dir / "tenants")) return;
-  auto store = tenants();
-  const auto ids = store ? (*store)->ids() : std::unexpected(store.error());
+  // In this order: a tenant whose files are seen is being stored, or was, and then its grant is
+  // seen.
+  const auto ids = tenants_.ids();
   if (!ids) return complain(ids.error());
-  std::set<std::string, std::less<>> known;
+  auto known = being_stored();
   for (const auto& record : grants_.all()) known.emplace(offer::tenant_of(record.grant));
   for (const auto& id : *ids) {
     if (known.contains(id)) continue;
     // Its grant was dropped, or never stored, or is among those that could not be read.
-    const auto tenant = (*store)->get(id);
+    const auto tenant = tenants_.get(id);
     const bool maybe_held = !tenant || std::ranges::any_of(held, [&](const auto& holder) {
       return may_hold(holder, *tenant);
     });
     if (maybe_held && grants_.incomplete()) continue;
-    if (const auto removed = (*store)->remove(id); !removed) complain(removed.error());
+    if (const auto removed = tenants_.remove(id); !removed) complain(removed.error());
   }
+}
+
+std::set<std::string, std::less<>> TenantManager::being_stored() const {
+  const std::scoped_lock lock(storing_mutex_);
+  return storing_;
 }
 
 void TenantManager::sweep_libraries() {

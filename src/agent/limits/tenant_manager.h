@@ -4,12 +4,21 @@
 // run, and goes when nobody holds the grant any more. Enforcing is the arbiter's and the library's
 // (docs/decisions/0010-limits.md).
 //
-// Thread-safe: gRPC threads store grants, a timer's thread prunes, the agent's loop follows.
+// Thread-safe. gRPC threads store grants: each writes the files of its own tenant, which nobody
+// else knows before its grant is recorded, and waits for no other thread's disk. What the agent's
+// loop (prepare, follow), the timer (prune) and the settings (settle) do to the files of tenants
+// that are known, they do in turn: who is later sees what was written and writes what is promised
+// now, so an older promise never overwrites a newer one.
+//
+// Rejected: a lock for each tenant with a version of what was decided. It would be held over the
+// same files, and a setting is checked against what all tenants of a device have, so the three
+// would wait for each other as before. Nobody of them answers a pod.
 
 #include <filesystem>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -80,14 +89,16 @@ class TenantManager {
   void prune(std::span<const cluster::HeldDevices> held);
 
  private:
-  Result<TenantStore*> tenants();
+  class Storing;
+
+  // Of whoever has the turn.
   Answers follow_all();
-  bool follow_one(TenantStore& tenants, const std::string& id, const offer::Grant& grant,
-                  Answers& answers);
+  bool follow_one(const std::string& id, const offer::Grant& grant, Answers& answers);
   std::vector<Result<limit::TenantLimits>> set(const limit::TenantLimits& promised,
                                                const offer::ResourceOffer& resource);
-  std::map<std::string, PromisedElsewhere> promised_elsewhere(const std::string& id,
-                                                              const offer::ResourceOffer& resource);
+  std::map<std::string, PromisedElsewhere> promised_elsewhere(
+      const std::string& id, const offer::ResourceOffer& resource) const;
+  std::set<std::string, std::less<>> being_stored() const;
   void sweep_tenants(std::span<const cluster::HeldDevices> held);
   void sweep_libraries();
   bool is_hook_granted() const;
@@ -97,11 +108,17 @@ class TenantManager {
   Options options_;
   GrantStore& grants_;
   const Log& log_;
-  mutable std::mutex mutex_;  // of all that follows, and of the order of files and grants
+  const TenantStore tenants_;
+
+  // Tenants whose files are written or about to be, and whose grants are not recorded yet.
+  mutable std::mutex storing_mutex_;
+  std::set<std::string, std::less<>> storing_;
+
+  // Held while files are written, never by a thread that answers a pod. Of all that follows.
+  mutable std::mutex turns_;
   LimitLibrary library_;
   LimitHook hook_;
-  bool hook_wanted_ = false;  // by what is offered, or about to be
-  std::optional<TenantStore> tenants_;
+  bool hook_wanted_ = false;          // by what is offered, or about to be
   offer::Offer offer_;                // followed last
   std::optional<Settings> settings_;  // nullopt: not known yet, nor what follows
   std::map<std::string, std::string> pod_classes_;

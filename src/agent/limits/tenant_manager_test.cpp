@@ -1,15 +1,21 @@
 #include "agent/limits/tenant_manager.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <thread>
 
 #include "support/fake_clock.h"
 #include "support/log_recorder.h"
 #include "support/temp_dir.h"
+#include "support/wait.h"
 
 namespace tranche::agent::tenant_manager_test {
 namespace {
@@ -388,6 +394,129 @@ TEST_F(LimitKeeperTest, EveryThreadFindsWhatItStored) {
   for (int i = 0; i < kThreads * kGrants; ++i) {
     EXPECT_EQ(promised("t" + std::to_string(i)).devices.at(0).permille, 1U + 49 % 9) << i;
   }
+}
+
+// A file on a disk that hangs: whoever reads it waits until release().
+class HangingFile {
+ public:
+  explicit HangingFile(std::filesystem::path path, std::string content)
+      : path_(std::move(path)), content_(std::move(content)) {
+    std::filesystem::remove(path_);
+    EXPECT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  }
+  ~HangingFile() { release(); }
+  HangingFile(const HangingFile&) = delete;
+  HangingFile& operator=(const HangingFile&) = delete;
+
+  // Whether somebody waits for it.
+  bool reached() {
+    return test::eventually([&] {
+      fd_ = ::open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+      return fd_ >= 0;
+    });
+  }
+  void release() {
+    if (fd_ < 0) return;
+    EXPECT_TRUE(FsRoot().write_atomic(path_, content_));  // for those who read it later
+    EXPECT_EQ(::write(fd_, content_.data(), content_.size()),
+              static_cast<ssize_t>(content_.size()));
+    ::close(std::exchange(fd_, -1));
+  }
+
+ private:
+  std::filesystem::path path_;
+  std::string content_;
+  int fd_ = -1;
+};
+
+struct AtWork {
+  const char* name;
+  std::string file;  // in the test's folder: read by
+  std::function<void(TenantManager&)> work;
+};
+
+const AtWork kWork[] = {
+    {"Follow", "s/tenants/t1.json",
+     [](TenantManager& manager) { manager.follow(offered(rules())); }},
+    {"Settle", "s/tenants/t1.json", [](TenantManager& manager) { manager.settle({}); }},
+    {"Prune", "s/tenants/gone.json", [](TenantManager& manager) { manager.prune({}); }},
+    {"Prepare", "libtranche-limit.so",
+     [](TenantManager& manager) { EXPECT_TRUE(manager.prepare()); }},
+    {"PrepareHook", "tranche-limit-hook",
+     [](TenantManager& manager) { EXPECT_TRUE(manager.prepare_hook()); }},
+};
+
+class TenantManagerAtWork : public LimitKeeperTest, public testing::WithParamInterface<AtWork> {};
+
+TEST_P(TenantManagerAtWork, AGrantIsStoredMeanwhile) {
+  ASSERT_TRUE(fs_.write_atomic(dir_.path() / "tranche-limit-hook", "program"));
+  grant("t1", {"GPU-a::0"}, offered(rules()));
+  const auto mounts = manager_->prepare().value();
+  const std::string new_ids[] = {"GPU-a::1"};
+  const auto made =
+      offer::make_grant(offered(rules()).resources[0], {.limits = mounts}, new_ids, "t2").value();
+  const auto tenant_file = fs_.read(state() / "tenants" / "t1.json").value();
+  start();
+  const auto file = dir_.path() / GetParam().file;
+  const auto content = fs_.read(file).value_or(tenant_file);
+  HangingFile hanging(file, content);
+  std::jthread worker([&] { GetParam().work(*manager_); });
+  ASSERT_TRUE(hanging.reached());
+  EXPECT_TRUE(manager_->store(made, offer::limits_for(offered(rules()).resources[0], new_ids)));
+  EXPECT_EQ(promised("t2").devices.at(0).memory_bytes, std::uint64_t{250} << 20U);
+  EXPECT_EQ(grants_->all().size(), 2U);
+  hanging.release();
+  worker.join();
+  EXPECT_EQ(tenants(), (Names{"t1", "t1.json", "t2", "t2.json"}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Work, TenantManagerAtWork, testing::ValuesIn(kWork),
+                         [](const auto& at) { return std::string(at.param.name); });
+
+TEST_F(LimitKeeperTest, ATenantThatIsBeingStoredIsNotTakenForOneThatIsGone) {
+  std::promise<void> reached;
+  std::promise<void> disk;
+  std::atomic<bool> first = true;
+  ASSERT_TRUE(manager_->prepare());
+  grants_ = GrantStore::open(state() / "grants", clock_, log_.log(), [&](auto) -> Result<void> {
+              if (!first.exchange(false)) return {};
+              reached.set_value();
+              disk.get_future().wait();
+              return {};
+            }).value();
+  manager_.emplace(
+      TenantManager::Options{.library = library(), .state_dir = state(), .cdi_root = cdi()},
+      *grants_, log_.log());
+  std::jthread one([&] { grant("t1", {"GPU-a::0"}, offered(rules())); });
+  reached.get_future().wait();
+  // Its record waits for the one that has the same id: the files are there, the grant is not yet.
+  std::jthread other([&] { grant("t2", {"GPU-a::0"}, offered(rules())); });
+  const auto file = state() / "tenants" / "t2.json";
+  EXPECT_TRUE(test::eventually([&] { return fs_.exists(file); }));
+  manager_->prune({});
+  EXPECT_TRUE(fs_.exists(file));
+  EXPECT_EQ(grants_->all().size(), 1U);
+  disk.set_value();
+  one.join();
+  other.join();
+  EXPECT_EQ(tenants(), (Names{"t1", "t1.json", "t2", "t2.json"}));
+}
+
+TEST_F(LimitKeeperTest, AGrantThatCannotBeRecordedLeavesNoTenant) {
+  ASSERT_TRUE(manager_->prepare());
+  grants_ = GrantStore::open(state() / "grants", clock_, log_.log(), [](auto) -> Result<void> {
+              return fail(Code::kUnavailable, "no space left");
+            }).value();
+  manager_.emplace(
+      TenantManager::Options{.library = library(), .state_dir = state(), .cdi_root = cdi()},
+      *grants_, log_.log());
+  const auto mounts = manager_->prepare().value();
+  const std::string ids[] = {"GPU-a::0"};
+  const auto offer = offered(rules());
+  const auto made = offer::make_grant(offer.resources[0], {.limits = mounts}, ids, "t1").value();
+  EXPECT_FALSE(manager_->store(made, offer::limits_for(offer.resources[0], ids)));
+  EXPECT_THAT(tenants(), IsEmpty());
+  EXPECT_THAT(grants_->all(), IsEmpty());
 }
 
 TEST(LimitLibrary, LiesBesideTheProgram) {

@@ -67,12 +67,10 @@ Result<void> make_tenant_folder(const std::filesystem::path& path) {
 
 }  // namespace
 
-Result<TenantStore> TenantStore::open(const std::filesystem::path& dir) {
-  TRY(make_tenant_folder(dir));
-  return TenantStore(dir);
-}
+Result<void> TenantStore::make_folder() const { return make_tenant_folder(dir_); }
 
-Result<bool> TenantStore::put(const limit::TenantLimits& limits) {
+Result<bool> TenantStore::put(const limit::TenantLimits& limits) const {
+  if (!fs_.is_directory(dir_)) TRY(make_folder());
   TRY(make_tenant_folder(dir_ / limits.id));
   const auto file = dir_ / (limits.id + std::string(kSuffix));
   const auto text = limit::encode(limits);
@@ -86,7 +84,7 @@ Result<limit::TenantLimits> TenantStore::get(const std::string& id) const {
   return limit::decode(text);
 }
 
-Result<void> TenantStore::remove(const std::string& id) {
+Result<void> TenantStore::remove(const std::string& id) const {
   TRY(fs_.remove(dir_ / (id + std::string(kSuffix))));
   std::error_code error;
   std::filesystem::remove_all(dir_ / id, error);
@@ -95,8 +93,9 @@ Result<void> TenantStore::remove(const std::string& id) {
 }
 
 Result<std::vector<std::string>> TenantStore::ids() const {
-  ASSIGN_OR_RETURN(const auto names, fs_.list(dir_));
   std::vector<std::string> ids;
+  if (!fs_.is_directory(dir_)) return ids;
+  ASSIGN_OR_RETURN(const auto names, fs_.list(dir_));
   for (const auto& name : names) {
     if (!name.ends_with(kSuffix) || name.starts_with('.')) continue;
     ids.push_back(name.substr(0, name.size() - kSuffix.size()));

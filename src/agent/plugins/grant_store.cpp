@@ -1,11 +1,8 @@
 #include "agent/plugins/grant_store.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <set>
 #include <utility>
 
@@ -50,33 +47,36 @@ std::vector<std::string_view> split_lines(std::string_view text) {
   return lines;
 }
 
+std::string text_of(const std::vector<std::shared_ptr<const offer::GrantRecord>>& records) {
+  std::string text;
+  for (const auto& record : records) text.append(offer::encode(*record)).append("\n");
+  return text;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<GrantStore>> GrantStore::open(const std::filesystem::path& dir,
-                                                     const Clock& clock, const Log& log) {
+                                                     const Clock& clock, const Log& log,
+                                                     GrantFile::OnStep on_step) {
   std::unique_ptr<GrantStore> store(new GrantStore(dir, clock, log));
   TRY(store->fs_.make_directories(dir));
-  ASSIGN_OR_RETURN(const bool clean, store->restore());
+  ASSIGN_OR_RETURN(const auto clean, store->restore());
+  const auto records = store->records();
   // Writing through to the disk takes milliseconds, so only when there is something to mend.
-  if (clean) {
-    TRY(store->reopen());
-  } else {
-    TRY(store->rewrite(true));
-  }
+  if (!clean) TRY(store->fs_.write_atomic(dir / kFile, text_of(records), 0600, true));
+  ASSIGN_OR_RETURN(store->file_, GrantFile::open(dir / kFile, clean.value_or(records.size()),
+                                                 std::move(on_step)));
   return store;
 }
 
-GrantStore::~GrantStore() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
-// Whether the file can be appended to as it is.
-Result<bool> GrantStore::restore() {
+// How many lines the file has, if it can be appended to as it is.
+Result<std::optional<std::size_t>> GrantStore::restore() {
   incomplete_ = fs_.exists(dir_ / kRejected);
   const auto text = fs_.read(dir_ / kFile, kLongestFile);
-  if (!text && text.error().code == Code::kNotFound) return true;
+  if (!text && text.error().code == Code::kNotFound) return std::size_t{0};
   if (!text) return std::unexpected(text.error());
   std::string rejected;
+  std::size_t lines = 0;
   for (const auto line : split_lines(*text)) {
     auto record = offer::decode(line);
     if (!record) {
@@ -85,80 +85,118 @@ Result<bool> GrantStore::restore() {
       rejected.append(line).append("\n");
       continue;
     }
-    keep(*std::move(record));
-    ++lines_;
+    keep(std::make_shared<const offer::GrantRecord>(*std::move(record)))->written = true;
+    ++lines;
   }
   const bool whole = text->empty() || text->ends_with('\n');
-  if (rejected.empty()) return whole && lines_ <= records_.size() + kSlack;
+  if (rejected.empty()) {
+    const bool clean = whole && lines <= records_.size() + kSlack;
+    return clean ? std::optional(lines) : std::nullopt;
+  }
   const auto before = fs_.read(dir_ / kRejected, kLongestFile).value_or("");
   TRY(fs_.write_atomic(dir_ / kRejected, before + rejected, 0600));
   incomplete_ = true;
-  return false;
+  return std::nullopt;
 }
 
 Result<void> GrantStore::add(const offer::Grant& grant) {
-  offer::GrantRecord record{grant, unix_ms(clock_)};
-  const auto line = offer::encode(record) + "\n";
-  const std::scoped_lock lock(mutex_);
-  keep(std::move(record));
+  auto record = std::make_shared<const offer::GrantRecord>(grant, unix_ms(clock_));
+  auto text = offer::encode(*record) + "\n";
+  Record added;
+  GrantFile::Line line;
+  {
+    std::unique_lock lock(mutex_);
+    written_.wait(lock, [&] { return !is_being_added(grant); });
+    added = keep(std::move(record));
+    line = file_->take(std::move(text));
+  }
   // Not through to the disk: Allocate does not wait for one, and an append is no safer.
-  if (lines_ > records_.size() + kSlack) return rewrite(false);
-  return append(line);
+  const auto written = file_->write(line);
+  bool is_long = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    added->written = true;
+    if (!written) {
+      drop(added);
+      stale_ = true;
+    }
+    is_long = !stale_ && file_->lines() > records_.size() + kSlack;
+  }
+  written_.notify_all();
+  if (!is_long) return written;
+  if (const std::unique_lock lock(compacting_, std::try_to_lock); lock) compact(false);
+  return written;
+}
+
+// Under mutex_. Whether an id of it is in a line that is not written yet.
+bool GrantStore::is_being_added(const offer::Grant& grant) const {
+  return std::ranges::any_of(grant.ids, [&](const std::string& id) {
+    const auto held = holders_.find(key_of(grant, id));
+    return held != holders_.end() && !held->second->written;
+  });
 }
 
 // Adds a record; older ones that hold one of its ids go.
-void GrantStore::keep(offer::GrantRecord record) {
-  const auto added = records_.insert(records_.end(), std::move(record));
+GrantStore::Record GrantStore::keep(std::shared_ptr<const offer::GrantRecord> record) {
+  const auto added = records_.insert(records_.end(), Entry{.record = std::move(record)});
+  const auto& grant = added->record->grant;
   for (const auto older : std::vector(superseded_)) {
-    if (shares_an_id(*older, *added) && !is_of_one_pod(*older, *added)) drop(older);
+    if (shares_an_id(*older->record, *added->record) &&
+        !is_of_one_pod(*older->record, *added->record)) {
+      drop(older);
+    }
   }
-  for (const auto& id : added->grant.ids) {
-    const auto key = key_of(added->grant, id);
+  for (const auto& id : grant.ids) {
+    const auto key = key_of(grant, id);
     if (const auto older = holders_.find(key); older != holders_.end() && older->second != added) {
-      supersede(older->second, *added);
+      supersede(older->second, *added->record);
     }
     holders_[key] = added;
   }
+  return added;
 }
 
 void GrantStore::supersede(Record older, const offer::GrantRecord& by) {
-  if (offer::tenant_of(older->grant).empty() || !is_of_one_pod(*older, by)) return drop(older);
+  if (offer::tenant_of(older->record->grant).empty() || !is_of_one_pod(*older->record, by)) {
+    return drop(older);
+  }
   if (std::ranges::find(superseded_, older) == superseded_.end()) superseded_.push_back(older);
 }
 
 void GrantStore::drop(Record record) {
-  for (const auto& id : record->grant.ids) {
-    const auto held = holders_.find(key_of(record->grant, id));
+  const auto& grant = record->record->grant;
+  for (const auto& id : grant.ids) {
+    const auto held = holders_.find(key_of(grant, id));
     if (held != holders_.end() && held->second == record) holders_.erase(held);
   }
   std::erase(superseded_, record);
   records_.erase(record);
 }
 
-Result<void> GrantStore::append(const std::string& line) {
-  const ssize_t n = ::write(fd_, line.data(), line.size());
-  if (n == static_cast<ssize_t>(line.size())) {
-    ++lines_;
-    return {};
+// Under compacting_. What cannot be written stays as it is until prune() tries again.
+void GrantStore::compact(bool sync) {
+  Records kept;
+  {
+    const std::scoped_lock lock(mutex_);
+    kept = records_locked();
+    file_->begin_replacement(kept.size());
+    stale_ = false;
   }
-  return std::unexpected(errno_error(n < 0 ? errno : ENOSPC, "write " + (dir_ / kFile).string()));
-}
-
-Result<void> GrantStore::rewrite(bool sync) {
-  std::string content;
-  for (const auto& record : records_) content.append(offer::encode(record)).append("\n");
-  TRY(fs_.write_atomic(dir_ / kFile, content, 0600, sync));
-  lines_ = records_.size();
-  return reopen();
-}
-
-Result<void> GrantStore::reopen() {
-  const auto path = dir_ / kFile;
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  if (fd < 0) return std::unexpected(errno_error(errno, "open " + path.string()));
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = fd;
-  return {};
+  const auto done = file_->replace(text_of(kept), sync);
+  if (done) {
+    complaint_.clear();
+    return;
+  }
+  {
+    const std::scoped_lock lock(mutex_);
+    stale_ = true;
+  }
+  const auto message = done.error().message();
+  if (std::exchange(complaint_, message) != message) {
+    log_.warn(
+        fmt::format("{} keeps grants that nobody holds any more: {}; tried again every minute",
+                    (dir_ / kFile).string(), message));
+  }
 }
 
 void GrantStore::prune(std::span<const cluster::HeldDevices> held) {
@@ -167,24 +205,39 @@ void GrantStore::prune(std::span<const cluster::HeldDevices> held) {
     for (const auto& id : holder.ids) live.emplace(holder.resource, id);
   }
   const auto settled_before = unix_ms(clock_) - std::chrono::milliseconds(kSettle).count();
-  const std::scoped_lock lock(mutex_);
-  std::size_t gone = 0;
-  for (auto next = records_.begin(); next != records_.end();) {
-    const auto record = next++;
-    const bool alive = std::ranges::any_of(record->grant.ids, [&](const auto& id) {
-      return live.contains({record->grant.resource.value, id});
-    });
-    if (alive || record->granted_at_ms >= settled_before) continue;
-    drop(record);
-    ++gone;
+  const std::scoped_lock turn(compacting_);
+  {
+    const std::scoped_lock lock(mutex_);
+    for (auto next = records_.begin(); next != records_.end();) {
+      const auto entry = next++;
+      const auto& [grant, granted_at_ms] = *entry->record;
+      const bool alive = std::ranges::any_of(
+          grant.ids, [&](const auto& id) { return live.contains({grant.resource.value, id}); });
+      if (alive || !entry->written || granted_at_ms >= settled_before) continue;
+      drop(entry);
+      stale_ = true;
+    }
+    if (!stale_) return;
   }
-  if (gone == 0) return;
-  if (const auto written = rewrite(true); !written) log_.warn(written.error());
+  compact(true);
+}
+
+GrantStore::Records GrantStore::records_locked() const {
+  Records records;
+  records.reserve(records_.size());
+  for (const auto& entry : records_) records.push_back(entry.record);
+  return records;
+}
+
+GrantStore::Records GrantStore::records() const {
+  const std::scoped_lock lock(mutex_);
+  return records_locked();
 }
 
 std::vector<offer::GrantRecord> GrantStore::all() const {
-  const std::scoped_lock lock(mutex_);
-  return {records_.begin(), records_.end()};
+  std::vector<offer::GrantRecord> all;
+  for (const auto& record : records()) all.push_back(*record);
+  return all;
 }
 
 }  // namespace tranche::agent

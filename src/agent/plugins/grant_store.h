@@ -8,18 +8,25 @@
 // a line torn by a power cut is set aside in <dir>/rejected.jsonl and reported, never dropped in
 // silence.
 //
-// Thread-safe: gRPC threads add while the agent prunes.
+// Thread-safe: gRPC threads add while the agent prunes. Who adds waits for its own write and for no
+// other thread's (grant_file.h); records and who holds what are in memory, under a lock that nobody
+// holds while the disk is touched. The order of lines counts only among those that share an id, the
+// later of which supersedes. Kubelet never gives an id twice at once; should it happen, the second
+// add waits for the first.
 
 #include <chrono>
+#include <condition_variable>
 #include <filesystem>
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "agent/plugins/grant_file.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
@@ -32,9 +39,10 @@ namespace tranche::agent {
 class GrantStore {
  public:
   // Creates the folder and restores what is there. `clock` and `log` must outlive the store.
+  // `on_step`: of tests.
   static Result<std::unique_ptr<GrantStore>> open(const std::filesystem::path& dir,
-                                                  const Clock& clock, const Log& log);
-  ~GrantStore();
+                                                  const Clock& clock, const Log& log,
+                                                  GrantFile::OnStep on_step = {});
   GrantStore(const GrantStore&) = delete;
   GrantStore& operator=(const GrantStore&) = delete;
 
@@ -43,6 +51,7 @@ class GrantStore {
   // its container may have the same ids, granted one after the other, before either starts. So a
   // grant with a tenant, which is something on the host that its container needs, is kept when it
   // is no older than kSettle, until an id of it is granted later or nobody holds any.
+  // After an error it is not recorded.
   Result<void> add(const offer::Grant& grant);
 
   // Drops the records none of whose ids anybody holds, unless younger than kSettle (kubelet lists a
@@ -59,27 +68,39 @@ class GrantStore {
   GrantStore(std::filesystem::path dir, const Clock& clock, const Log& log)
       : dir_(std::move(dir)), clock_(clock), log_(log) {}
 
-  Result<bool> restore();
-  using Record = std::list<offer::GrantRecord>::iterator;
-  void keep(offer::GrantRecord record);
+  struct Entry {
+    std::shared_ptr<const offer::GrantRecord> record;
+    bool written = false;  // its line: until then it is not dropped
+  };
+  using Record = std::list<Entry>::iterator;
+  using Records = std::vector<std::shared_ptr<const offer::GrantRecord>>;
+
+  Result<std::optional<std::size_t>> restore();
+  Records records() const;
+  Records records_locked() const;
+  bool is_being_added(const offer::Grant& grant) const;
+  Record keep(std::shared_ptr<const offer::GrantRecord> record);
   void supersede(Record older, const offer::GrantRecord& by);
   void drop(Record record);
-  Result<void> append(const std::string& line);
-  Result<void> rewrite(bool sync);
-  Result<void> reopen();
+  void compact(bool sync);
 
   std::filesystem::path dir_;
   const Clock& clock_;
   const Log& log_;
   FsRoot fs_;
-  mutable std::mutex mutex_;
+  bool incomplete_ = false;          // since open()
+  std::unique_ptr<GrantFile> file_;  // since open()
+
+  mutable std::mutex mutex_;         // of what follows; never held while the disk is touched
+  std::condition_variable written_;  // an entry was
   // In the order they were given out, and who holds an id, by "<resource> <id>".
-  std::list<offer::GrantRecord> records_;
+  std::list<Entry> records_;
   std::unordered_map<std::string, Record> holders_;
   std::vector<Record> superseded_;  // and kept all the same
-  bool incomplete_ = false;
-  std::size_t lines_ = 0;  // in the file, superseded ones included
-  int fd_ = -1;            // open for appending
+  bool stale_ = false;              // the file has lines that should go
+
+  std::mutex compacting_;  // by one thread at a time; who adds only tries it
+  std::string complaint_;  // of compact(), logged last
 };
 
 }  // namespace tranche::agent

@@ -1,8 +1,17 @@
 #include "agent/plugins/grant_store.h"
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <future>
+#include <span>
+#include <thread>
+#include <utility>
 
 #include "support/fake_clock.h"
 #include "support/log_recorder.h"
@@ -155,6 +164,204 @@ TEST_F(GrantStoreTest, TheFileStaysBounded) {
   EXPECT_EQ(store->all().size(), 4U);
   const auto text = fs().read("/grants.jsonl").value();
   EXPECT_LT(std::ranges::count(text, '\n'), 4200);
+}
+
+using Step = GrantFile::Step;
+using testing::Contains;
+using testing::IsSupersetOf;
+using testing::Not;
+
+struct AtStep {
+  const char* name;
+  Step step;
+};
+constexpr AtStep kReplacementSteps[] = {
+    {"Create", Step::kCreate},   {"Fill", Step::kFill},     {"Sync", Step::kSync},
+    {"CatchUp", Step::kCatchUp}, {"Rename", Step::kRename}, {"Renamed", Step::kRenamed},
+};
+
+// While the file is replaced.
+class GrantStoreReplaced : public GrantStoreTest, public testing::WithParamInterface<AtStep> {
+ protected:
+  // With `held` and `gone`; prune() replaces the file.
+  std::unique_ptr<GrantStore> open_with(GrantFile::OnStep on_step) {
+    {
+      const auto store = open();
+      EXPECT_TRUE(store->add(grant_of({"GPU-gone"})));
+      EXPECT_TRUE(store->add(grant_of({"GPU-held"})));
+    }
+    clock_.advance(GrantStore::kSettle + std::chrono::seconds(1));
+    auto store = GrantStore::open(dir_.path() / "grants", clock_, log_.log(), std::move(on_step));
+    EXPECT_TRUE(store);
+    return *std::move(store);
+  }
+  static void prune(GrantStore& store) {
+    store.prune(
+        std::vector<cluster::HeldDevices>{{"ns", "pod", "c", "nvidia.com/gpu", {"GPU-held"}}});
+  }
+  // What an agent finds that starts after this one was killed here and now.
+  std::vector<std::string> after_a_kill() {
+    const auto copy = dir_.path() / ("copy" + std::to_string(copies_++));
+    std::filesystem::copy(dir_.path() / "grants", copy, std::filesystem::copy_options::recursive);
+    const auto store = GrantStore::open(copy, clock_, log_.log()).value();
+    EXPECT_FALSE(store->incomplete());
+    return first_ids(*store);
+  }
+  std::size_t files() const { return fs().list("/").value().size(); }
+
+ private:
+  int copies_ = 0;
+};
+
+// A killed agent loses nothing between any two steps, nor does one whose disk hangs there answer
+// later. A line is remembered (kSync), so that there is something to catch up with.
+TEST_P(GrantStoreReplaced, AGrantNeitherWaitsNorIsLost) {
+  std::promise<void> reached;
+  std::promise<void> disk;
+  GrantStore* opened = nullptr;
+  bool first = true;
+  const auto store = open_with([&](Step step) -> Result<void> {
+    if (step == Step::kSync) {
+      EXPECT_TRUE(opened->add(grant_of({"GPU-late"})));
+    }
+    if (step != GetParam().step || !std::exchange(first, false)) return {};
+    reached.set_value();
+    disk.get_future().wait();
+    return {};
+  });
+  opened = store.get();
+  std::jthread pruner([&] { prune(*store); });
+  reached.get_future().wait();
+  EXPECT_TRUE(store->add(grant_of({"GPU-new"}))) << "while the pruner's disk hangs";
+  EXPECT_TRUE(store->add(grant_of({"GPU-held"}, "nvidia.com/gpu.shared")));
+  const auto restored = after_a_kill();
+  EXPECT_THAT(restored, IsSupersetOf(first_ids(*store)));
+  disk.set_value();
+  pruner.join();
+  ASSERT_TRUE(store->add(grant_of({"GPU-last"})));
+  EXPECT_EQ(first_ids(*store),
+            (std::vector<std::string>{"GPU-held", "GPU-held", "GPU-last", "GPU-late", "GPU-new"}));
+  EXPECT_EQ(after_a_kill(), first_ids(*store));
+  EXPECT_EQ(files(), 1U) << "no temporary file is left";
+}
+
+class GrantStoreNotReplaced : public GrantStoreReplaced {};
+
+TEST_P(GrantStoreNotReplaced, WhatFailsLosesNothingAndIsTriedAgain) {
+  GrantStore* opened = nullptr;
+  bool fails = true;
+  const auto store = open_with([&](Step step) -> Result<void> {
+    if (step == Step::kSync && fails) {
+      EXPECT_TRUE(opened->add(grant_of({"GPU-late"})));
+    }
+    if (step == GetParam().step && fails) return fail(Code::kUnavailable, "no space left");
+    return {};
+  });
+  opened = store.get();
+  prune(*store);
+  prune(*store);
+  EXPECT_EQ(log_.count("no space left"), 1) << "told once";
+  ASSERT_TRUE(store->add(grant_of({"GPU-new"})));
+  const auto restored = after_a_kill();
+  EXPECT_THAT(restored, IsSupersetOf(first_ids(*store)));
+  EXPECT_THAT(restored, Contains("GPU-gone")) << "the file is what it was";
+  EXPECT_EQ(files(), 1U) << "no temporary file is left";
+  fails = false;
+  prune(*store);
+  EXPECT_EQ(after_a_kill(), first_ids(*store));
+  EXPECT_THAT(first_ids(*store), Not(Contains("GPU-gone")));
+}
+
+std::string name_of(const testing::TestParamInfo<AtStep>& at) { return at.param.name; }
+INSTANTIATE_TEST_SUITE_P(Steps, GrantStoreReplaced, testing::ValuesIn(kReplacementSteps), name_of);
+// All but the last.
+INSTANTIATE_TEST_SUITE_P(Steps, GrantStoreNotReplaced,
+                         testing::ValuesIn(std::span(kReplacementSteps).first<5>()), name_of);
+
+TEST_F(GrantStoreTest, AGrantWaitsForNoOthersWrite) {
+  std::promise<void> reached;
+  std::promise<void> disk;
+  std::atomic<bool> first = true;
+  const auto store =
+      GrantStore::open(dir_.path() / "grants", clock_, log_.log(), [&](Step) -> Result<void> {
+        if (!first.exchange(false)) return {};
+        reached.set_value();
+        disk.get_future().wait();
+        return {};
+      }).value();
+  std::jthread other([&] { EXPECT_TRUE(store->add(grant_of({"GPU-a::0"}))); });
+  reached.get_future().wait();
+  EXPECT_TRUE(store->add(grant_of({"GPU-a::1"})));
+  // The same id again, which kubelet never does: in the file it comes second, as in memory.
+  std::jthread again([&] { EXPECT_TRUE(store->add(tenant_of_ids("again", {"GPU-a::0"}))); });
+  EXPECT_EQ(store->all().size(), 2U);
+  disk.set_value();
+  other.join();
+  again.join();
+  EXPECT_EQ(tenants(*store), (Names{"", "again"}));
+  EXPECT_EQ(tenants(*open()), (Names{"", "again"}));
+}
+
+TEST_F(GrantStoreTest, AGrantThatCannotBeWrittenIsNotRecorded) {
+  bool fails = false;
+  const auto store =
+      GrantStore::open(dir_.path() / "grants", clock_, log_.log(), [&](Step) -> Result<void> {
+        if (fails) return fail(Code::kUnavailable, "disk");
+        return {};
+      }).value();
+  ASSERT_TRUE(store->add(grant_of({"GPU-a"})));
+  fails = true;
+  EXPECT_FALSE(store->add(grant_of({"GPU-b"})));
+  fails = false;
+  ASSERT_TRUE(store->add(grant_of({"GPU-c"})));
+  EXPECT_EQ(first_ids(*store), (Names{"GPU-a", "GPU-c"}));
+  EXPECT_EQ(first_ids(*open()), (Names{"GPU-a", "GPU-c"}));
+}
+
+TEST_F(GrantStoreTest, ALineThatAFullDiskCutsOffTakesNoOtherWithIt) {
+  const auto store = open();
+  ASSERT_TRUE(store->add(grant_of({"GPU-a"})));
+  const auto size = std::filesystem::file_size(dir_.path() / "grants" / "grants.jsonl");
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit full{.rlim_cur = size + 10, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
+  EXPECT_FALSE(store->add(grant_of({"GPU-b"})));
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+  ASSERT_TRUE(store->add(grant_of({"GPU-c"})));
+  EXPECT_EQ(first_ids(*open()), (Names{"GPU-a", "GPU-c"})) << "as if it had been killed now";
+  EXPECT_EQ(log_.count("cannot be read"), 1);
+}
+
+TEST_F(GrantStoreTest, ManyAddWhileOthersPrune) {
+  constexpr int kThreads = 4;
+  constexpr int kGrants = 50;
+  const auto store = open();
+  std::vector<std::jthread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (int i = 0; i < kGrants; ++i) {
+        EXPECT_TRUE(store->add(grant_of({"GPU-x::" + std::to_string(thread)})));
+        EXPECT_TRUE(store->add(grant_of({fmt::format("GPU-{}::{}", thread, i)})));
+      }
+    });
+  }
+  // Each time there is one to drop.
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(store->add(grant_of({"GPU-old"})));
+    clock_.advance(GrantStore::kSettle + std::chrono::seconds(1));
+    std::vector<cluster::HeldDevices> holders;
+    for (const auto& record : store->all()) {
+      if (record.grant.ids.front() == "GPU-old") continue;
+      holders.push_back({"ns", "pod", "c", record.grant.resource.value, record.grant.ids});
+    }
+    store->prune(holders);
+  }
+  threads.clear();
+  EXPECT_EQ(open()->all().size(), store->all().size());
+  EXPECT_EQ(first_ids(*open()), first_ids(*store));
 }
 
 TEST(GrantStore, AFolderThatCannotBeMadeIsAnError) {
