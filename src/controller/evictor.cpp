@@ -47,6 +47,12 @@ Evictor::Evictor(cluster::Objects& objects, Options options, const Clock& clock,
            .backoff = options_.watch_backoff},
           [this](const cluster::CacheChange& change) { take(change); }, log) {}
 
+std::optional<std::string> Evictor::trouble() const {
+  if (const auto failure = nodes_.failure()) return failure->message();
+  if (!nodes_.synced()) return "the API server has not answered yet";
+  return std::nullopt;
+}
+
 void Evictor::take(const cluster::CacheChange& change) {
   if (change.type == cluster::ChangeType::kSynced) return;
   const auto& name = change.object.key.name;
@@ -199,6 +205,19 @@ Result<cluster::Call> Evictor::call(const std::stop_token& stop) const {
   if (within.deadline > std::chrono::milliseconds(0)) return within;
   return fail(Code::kUnavailable, "this controller does not lead (any more)",
               "the one that leads does the work");
+}
+
+WorkerPlan plan_evictions(Evictor::Options options) {
+  return {
+      .name = "evictions",
+      .needs_leadership = true,
+      .purpose = "evicting Pods that use limited devices past the limiter, where agents ask for it",
+      .start = [options = std::move(options)](const WorkerContext& context) {
+        auto own = options;
+        own.time_left = context.time_left;
+        return std::make_unique<Evictor>(context.objects, std::move(own), context.clock,
+                                         context.log);
+      }};
 }
 
 }  // namespace tranche::controller

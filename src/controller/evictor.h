@@ -26,10 +26,11 @@
 #include "cluster/objects.h"
 #include "cluster/pod.h"
 #include "cluster/watch_cache.h"
+#include "controller/worker.h"
 
 namespace tranche::controller {
 
-class Evictor {
+class Evictor : public Worker {
  public:
   struct Options {
     std::string ns;        // of the release
@@ -44,6 +45,8 @@ class Evictor {
   Evictor(cluster::Objects& objects, Options options, const Clock& clock, const Log& log);
   Evictor(const Evictor&) = delete;
   Evictor& operator=(const Evictor&) = delete;
+
+  std::optional<std::string> trouble() const override;
 
  private:
   // Of one node; jobs are keyed by node and uid.
@@ -81,5 +84,8 @@ class Evictor {
   Retrier retrier_;
   cluster::WatchCache nodes_;  // last: its thread hands work to the retrier
 };
+
+// `options.time_left` is the worker's context's.
+WorkerPlan plan_evictions(Evictor::Options options);
 
 }  // namespace tranche::controller

@@ -4,13 +4,15 @@
 
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "base/uuid.h"
 #include "cluster/pause.h"
 #include "config/programs/controller_options.h"
-#include "controller/controller.h"
 #include "controller/elector.h"
 #include "controller/evictor.h"
+#include "controller/policy_controller.h"
+#include "controller/worker_set.h"
 #include "kube/connect.h"
 #include "process/host_name.h"
 #include "process/signals.h"
@@ -56,68 +58,46 @@ class Candidate {
   std::jthread thread_;
 };
 
-// What a controller does; which parts, its options say.
-class Work {
- public:
-  struct Options {
-    std::optional<Controller::Options> policy;
-    std::optional<Evictor::Options> evictions;
-    std::string ns;
-    std::string instance;
-  };
-  Work(cluster::Objects& objects, Options options, const Clock& clock, const Log& log) {
-    if (options.policy) policy_.emplace(objects, *std::move(options.policy), clock, log);
-    if (options.evictions) evictor_.emplace(objects, *std::move(options.evictions), clock, log);
-  }
-
- private:
-  std::optional<Controller> policy_;
-  std::optional<Evictor> evictor_;
-};
-
-Work::Options parts(const config::ControllerOptions& options) {
-  Work::Options work{
-      .policy = {}, .evictions = {}, .ns = options.ns, .instance = identity(options)};
+// What this controller does: a line for each part of it.
+std::vector<WorkerPlan> plan(const config::ControllerOptions& options,
+                             const std::string& instance) {
+  std::vector<WorkerPlan> plans;
   if (!options.config_map_out.empty()) {
-    work.policy = Controller::Options{.ns = work.ns,
-                                      .out_name = options.config_map_out,
-                                      .mps_root = options.mps_root,
-                                      .instance = work.instance};
+    plans.push_back(plan_policy({.ns = options.ns,
+                                 .out_name = options.config_map_out,
+                                 .mps_root = options.mps_root,
+                                 .instance = instance}));
   }
   if (options.evict_unregistered) {
-    work.evictions = Evictor::Options{.ns = work.ns, .instance = work.instance};
+    plans.push_back(plan_evictions({.ns = options.ns, .instance = instance}));
   }
-  return work;
+  return plans;
 }
 
-int work_alone(cluster::Objects& objects, Work::Options options, int signals, const Clock& clock,
-               const Log& log) {
-  const Work work(objects, std::move(options), clock, log);
-  while (!told_to_end(signals)) {
+int work(const WorkerContext& context, const config::ControllerOptions& options, int signals) {
+  const auto instance = identity(options);
+  auto plans = plan(options, instance);
+  for (const auto& one : plans) context.log.info(one.purpose);
+  std::optional<Candidate> candidate;
+  auto elected = context;
+  if (options.leader_elect) {
+    candidate.emplace(
+        context.objects,
+        Elector::Options{.lease = {.ns = options.ns, .name = kLeaseName}, .identity = instance},
+        context.clock, context.log);
+    elected.time_left = [&candidate] { return candidate->elector().time_left(); };
   }
-  return 0;
-}
-
-int work_while_leading(cluster::Objects& objects, Work::Options options, int signals,
-                       const Clock& clock, const Log& log) {
-  Candidate candidate(
-      objects, {.lease = {.ns = options.ns, .name = kLeaseName}, .identity = options.instance},
-      clock, log);
-  const auto& elector = candidate.elector();
-  const auto time_left = [&elector] { return elector.time_left(); };
-  if (options.policy) options.policy->time_left = time_left;
-  if (options.evictions) options.evictions->time_left = time_left;
   // Ends before the candidate: the Lease is given away when nothing is written any more.
-  std::optional<Work> work;
-  while (!told_to_end(signals)) {
-    if (elector.lost()) {
-      log.error(
+  WorkerSet workers(std::move(plans), elected);
+  do {
+    if (candidate && candidate->elector().lost()) {
+      context.log.error(
           "the Lease is lost, so that another controller may lead: ending; started anew this one "
           "waits for its turn");
       return 1;
     }
-    if (!work && elector.leads()) work.emplace(objects, options, clock, log);
-  }
+    workers.follow(!candidate || candidate->elector().leads());
+  } while (!told_to_end(signals));
   return 0;
 }
 
@@ -126,15 +106,7 @@ Result<int> run(const config::ControllerOptions& options, const config::Sources&
   ASSIGN_OR_RETURN(const auto objects, kube::connect(options.api_server, sources.environment,
                                                      "tranche-controller", log));
   const SystemClock clock;
-  if (!options.config_map_out.empty()) {
-    log.info(fmt::format("following the ClusterPolicy; agents follow ConfigMap {}/{}", options.ns,
-                         options.config_map_out));
-  }
-  if (options.evict_unregistered) {
-    log.info("evicting Pods that use limited devices past the limiter, where agents ask for it");
-  }
-  const auto work = options.leader_elect ? work_while_leading : work_alone;
-  return work(*objects, parts(options), signals, clock, log);
+  return work({.objects = *objects, .clock = clock, .log = log}, options, signals);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "controller/controller.h"
+#include "controller/policy_controller.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include "support/log_recorder.h"
 #include "support/wait.h"
 
-namespace tranche::controller::controller_test {
+namespace tranche::controller::policy_controller_test {
 namespace {
 
 using nlohmann::json;
@@ -21,7 +21,7 @@ using testing::HasSubstr;
 
 const cluster::ObjectKey kOut{"gpu", "tranche-policy"};
 
-class ControllerTest : public testing::Test {
+class PolicyControllerTest : public testing::Test {
  protected:
   void SetUp() override {
     put_map("tranche-policy", {}, {{"app.kubernetes.io/managed-by", "Helm"}});
@@ -48,14 +48,15 @@ class ControllerTest : public testing::Test {
         "name": "cluster-policy", "uid": "u"}]}})");
   }
   void open() {
-    controller_.emplace(objects_,
-                        Controller::Options{.ns = "gpu",
-                                            .out_name = "tranche-policy",
-                                            .instance = "pod-1",
-                                            .time_left = time_left_,
-                                            .watch_backoff = {milliseconds(1), milliseconds(4)},
-                                            .backoff = {milliseconds(1), milliseconds(4)}},
-                        clock_, log_.log());
+    controller_.emplace(
+        objects_,
+        PolicyController::Options{.ns = "gpu",
+                                  .out_name = "tranche-policy",
+                                  .instance = "pod-1",
+                                  .time_left = time_left_,
+                                  .watch_backoff = {milliseconds(1), milliseconds(4)},
+                                  .backoff = {milliseconds(1), milliseconds(4)}},
+        clock_, log_.log());
   }
   json object(const cluster::Kind& kind, const cluster::ObjectKey& key) {
     const auto text = objects_.text(kind, key);
@@ -89,10 +90,10 @@ class ControllerTest : public testing::Test {
   test::FakeClock clock_;
   test::LogRecorder log_;
   std::function<milliseconds()> time_left_;
-  std::optional<Controller> controller_;
+  std::optional<PolicyController> controller_;
 };
 
-TEST_F(ControllerTest, ThePolicyReachesTheMapAndItsStatus) {
+TEST_F(PolicyControllerTest, ThePolicyReachesTheMapAndItsStatus) {
   put_policy(
       {{"devicePlugin", {{"config", {{"name", "time-slicing-config"}, {"default", "a100"}}}}},
        {"mig", {{"strategy", "mixed"}}},
@@ -116,7 +117,7 @@ TEST_F(ControllerTest, ThePolicyReachesTheMapAndItsStatus) {
   EXPECT_EQ(events()[0]["type"], "Normal");
 }
 
-TEST_F(ControllerTest, WithoutAPolicyNothingIsShared) {
+TEST_F(PolicyControllerTest, WithoutAPolicyNothingIsShared) {
   put_policy(plugin("time-slicing-config", "a100"));
   open();
   ASSERT_TRUE(says("ConfigFollowed"));
@@ -126,7 +127,7 @@ TEST_F(ControllerTest, WithoutAPolicyNothingIsShared) {
   EXPECT_EQ(annotation(cluster::kFallbackAnnotation), "empty");
 }
 
-TEST_F(ControllerTest, WithoutTheKindNothingIsShared) {
+TEST_F(PolicyControllerTest, WithoutTheKindNothingIsShared) {
   objects_.serve(cluster::kClusterPolicy, false);
   open();
   EXPECT_TRUE(
@@ -134,7 +135,7 @@ TEST_F(ControllerTest, WithoutTheKindNothingIsShared) {
   EXPECT_TRUE(annotation(cluster::kDefaultAnnotation).empty());
 }
 
-TEST_F(ControllerTest, EveryChangeIsFollowed) {
+TEST_F(PolicyControllerTest, EveryChangeIsFollowed) {
   put_policy(plugin("time-slicing-config"));
   open();
   ASSERT_TRUE(says("ConfigFollowed"));
@@ -151,7 +152,7 @@ TEST_F(ControllerTest, EveryChangeIsFollowed) {
   EXPECT_EQ(log_.count("does not exist"), 1);
 }
 
-TEST_F(ControllerTest, WhatIsKeptIsWhatWasWrittenLast) {
+TEST_F(PolicyControllerTest, WhatIsKeptIsWhatWasWrittenLast) {
   put_map("other", {{"x", "version: v1"}});
   put_policy(plugin("time-slicing-config"));
   open();
@@ -166,7 +167,7 @@ TEST_F(ControllerTest, WhatIsKeptIsWhatWasWrittenLast) {
   objects_.hold_watches(cluster::kConfigMap, false);
 }
 
-TEST_F(ControllerTest, AnOperatorsPluginIsNotRivalled) {
+TEST_F(PolicyControllerTest, AnOperatorsPluginIsNotRivalled) {
   put_policy(plugin("time-slicing-config", "a100"));
   put_operators_plugin();
   open();
@@ -183,7 +184,7 @@ TEST_F(ControllerTest, AnOperatorsPluginIsNotRivalled) {
   ASSERT_TRUE(says("ConfigFollowed"));
 }
 
-TEST_F(ControllerTest, TheOldestOfSeveralIsObeyed) {
+TEST_F(PolicyControllerTest, TheOldestOfSeveralIsObeyed) {
   // The fake gives all objects one age: the name decides.
   put_policy(plugin("time-slicing-config"), "a");
   put_policy(plugin("missing"), "b");
@@ -195,7 +196,7 @@ TEST_F(ControllerTest, TheOldestOfSeveralIsObeyed) {
   EXPECT_THAT(status["conditions"][0]["message"].get<std::string>(), HasSubstr("ClusterPolicy a"));
 }
 
-TEST_F(ControllerTest, AMapOfSomebodyElseIsLeftAlone) {
+TEST_F(PolicyControllerTest, AMapOfSomebodyElseIsLeftAlone) {
   put_map("tranche-policy", {{"mine", "x"}});
   put_policy(plugin("time-slicing-config"));
   open();
@@ -208,7 +209,7 @@ TEST_F(ControllerTest, AMapOfSomebodyElseIsLeftAlone) {
   ASSERT_TRUE(says("ConfigFollowed"));
 }
 
-TEST_F(ControllerTest, AMissingMapIsMadeAndStaysOurs) {
+TEST_F(PolicyControllerTest, AMissingMapIsMadeAndStaysOurs) {
   objects_.erase(cluster::kConfigMap, kOut);
   put_policy(plugin("time-slicing-config"));
   open();
@@ -219,7 +220,7 @@ TEST_F(ControllerTest, AMissingMapIsMadeAndStaysOurs) {
   EXPECT_EQ(out()["metadata"]["labels"]["app.kubernetes.io/managed-by"], "tranche");
 }
 
-TEST_F(ControllerTest, AMapThatIsDeletedIsMadeAgain) {
+TEST_F(PolicyControllerTest, AMapThatIsDeletedIsMadeAgain) {
   objects_.erase(cluster::kConfigMap, kOut);
   put_policy(plugin("time-slicing-config"));
   open();
@@ -228,7 +229,7 @@ TEST_F(ControllerTest, AMapThatIsDeletedIsMadeAgain) {
   EXPECT_TRUE(test::eventually([&] { return !out().is_null(); }));
 }
 
-TEST_F(ControllerTest, KeysOfOthersStayAndAreNamedOnce) {
+TEST_F(PolicyControllerTest, KeysOfOthersStayAndAreNamedOnce) {
   put_map("tranche-policy", {{"theirs", "x"}}, {{"app.kubernetes.io/managed-by", "Helm"}});
   put_policy(plugin("time-slicing-config"));
   open();
@@ -242,7 +243,7 @@ TEST_F(ControllerTest, KeysOfOthersStayAndAreNamedOnce) {
   EXPECT_EQ(calls("apply configmaps"), applied) << "nothing differs that is ours to change";
 }
 
-TEST_F(ControllerTest, NothingIsSaidTwice) {
+TEST_F(PolicyControllerTest, NothingIsSaidTwice) {
   put_policy(plugin("time-slicing-config"));
   open();
   ASSERT_TRUE(says("ConfigFollowed"));
@@ -258,7 +259,7 @@ TEST_F(ControllerTest, NothingIsSaidTwice) {
   }
 }
 
-TEST_F(ControllerTest, OthersConditionsStay) {
+TEST_F(PolicyControllerTest, OthersConditionsStay) {
   objects_.put(cluster::kClusterPolicy, R"({"metadata": {"name": "cluster-policy"}, "spec": {},
     "status": {"state": "notReady", "namespace": "gpu",
       "conditions": [{"type": "Ready", "status": "False", "reason": "x"}]}})");
@@ -270,7 +271,7 @@ TEST_F(ControllerTest, OthersConditionsStay) {
   EXPECT_EQ(status["conditions"].size(), 3U);
 }
 
-TEST_F(ControllerTest, AnUnreadablePolicyChangesNothing) {
+TEST_F(PolicyControllerTest, AnUnreadablePolicyChangesNothing) {
   put_policy(plugin("time-slicing-config", "a100"));
   open();
   ASSERT_TRUE(says("ConfigFollowed"));
@@ -279,7 +280,7 @@ TEST_F(ControllerTest, AnUnreadablePolicyChangesNothing) {
   EXPECT_EQ(annotation(cluster::kDefaultAnnotation), "a100");
 }
 
-TEST_F(ControllerTest, WhatFailsIsTriedAgainAndLoggedOnce) {
+TEST_F(PolicyControllerTest, WhatFailsIsTriedAgainAndLoggedOnce) {
   objects_.refuse("apply", cluster::kConfigMap, {Code::kUnavailable, "the API server is away"}, 3);
   put_policy(plugin("time-slicing-config"));
   open();
@@ -288,7 +289,7 @@ TEST_F(ControllerTest, WhatFailsIsTriedAgainAndLoggedOnce) {
   EXPECT_EQ(log_.count("the API server is away"), 1);
 }
 
-TEST_F(ControllerTest, AMissingRightIsToldInTheStatus) {
+TEST_F(PolicyControllerTest, AMissingRightIsToldInTheStatus) {
   objects_.refuse("apply", cluster::kConfigMap, {Code::kPermission, "configmaps is forbidden"});
   put_policy(plugin("time-slicing-config"));
   open();
@@ -297,7 +298,7 @@ TEST_F(ControllerTest, AMissingRightIsToldInTheStatus) {
   ASSERT_TRUE(says("ConfigFollowed"));
 }
 
-TEST_F(ControllerTest, NothingIsWrittenBeforeTheDaemonSetsAreKnown) {
+TEST_F(PolicyControllerTest, NothingIsWrittenBeforeTheDaemonSetsAreKnown) {
   objects_.refuse("list", cluster::kDaemonSet, {Code::kPermission, "daemonsets is forbidden"});
   put_policy(plugin("time-slicing-config"));
   open();
@@ -308,7 +309,7 @@ TEST_F(ControllerTest, NothingIsWrittenBeforeTheDaemonSetsAreKnown) {
   ASSERT_TRUE(says("ConfigFollowed"));
 }
 
-TEST_F(ControllerTest, WhoDoesNotLeadWritesNothing) {
+TEST_F(PolicyControllerTest, WhoDoesNotLeadWritesNothing) {
   std::atomic<int> left = 0;
   time_left_ = [&] { return milliseconds(left.load()); };
   put_policy(plugin("time-slicing-config"));
@@ -321,4 +322,4 @@ TEST_F(ControllerTest, WhoDoesNotLeadWritesNothing) {
 }
 
 }  // namespace
-}  // namespace tranche::controller::controller_test
+}  // namespace tranche::controller::policy_controller_test

@@ -24,11 +24,12 @@
 #include "cluster/watch_cache.h"
 #include "controller/policy_map.h"
 #include "controller/policy_status.h"
+#include "controller/worker.h"
 #include "process/change_notifier.h"
 
 namespace tranche::controller {
 
-class Controller {
+class PolicyController : public Worker {
  public:
   struct Options {
     std::string ns;
@@ -42,10 +43,12 @@ class Controller {
   };
 
   // The references outlive it.
-  Controller(cluster::Objects& objects, Options options, const Clock& clock, const Log& log);
-  ~Controller();
-  Controller(const Controller&) = delete;
-  Controller& operator=(const Controller&) = delete;
+  PolicyController(cluster::Objects& objects, Options options, const Clock& clock, const Log& log);
+  ~PolicyController() override;
+  PolicyController(const PolicyController&) = delete;
+  PolicyController& operator=(const PolicyController&) = delete;
+
+  std::optional<std::string> trouble() const override;
 
  private:
   struct Policies {
@@ -88,5 +91,8 @@ class Controller {
   // Last: its thread reads the caches.
   std::optional<Retrier> retrier_;
 };
+
+// `options.time_left` is the worker's context's.
+WorkerPlan plan_policy(PolicyController::Options options);
 
 }  // namespace tranche::controller

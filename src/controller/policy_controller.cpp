@@ -1,4 +1,4 @@
-#include "controller/controller.h"
+#include "controller/policy_controller.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,7 +21,7 @@ constexpr const char* kUs = "tranche";
 constexpr const char* kPluginSelector = "app=nvidia-device-plugin-daemonset";
 
 std::string created(const cluster::Object& object) {
-  const auto root = json::parse(object.json);
+  const auto root = tranche::json::parse(object.json);
   const auto time = root ? root->at({"metadata", "creationTimestamp"}) : std::nullopt;
   return time ? time->as_string().value_or("") : "";
 }
@@ -42,8 +42,8 @@ std::string apply_text(const cluster::ObjectKey& key, const MapContent& content,
 
 }  // namespace
 
-Controller::Controller(cluster::Objects& objects, Options options, const Clock& clock,
-                       const Log& log)
+PolicyController::PolicyController(cluster::Objects& objects, Options options, const Clock& clock,
+                                   const Log& log)
     : objects_(objects),
       options_(std::move(options)),
       clock_(clock),
@@ -78,12 +78,20 @@ Controller::Controller(cluster::Objects& objects, Options options, const Clock& 
   work();  // for what rang before
 }
 
-Controller::~Controller() {
+PolicyController::~PolicyController() {
   notifier_.listen({});
   retrier_.reset();
 }
 
-Result<void> Controller::reconcile(const std::stop_token& stop) {
+std::optional<std::string> PolicyController::trouble() const {
+  for (const auto* cache : {&policies_, &maps_, &daemon_sets_}) {
+    if (const auto failure = cache->failure()) return failure->message();
+    if (!cache->synced()) return "the API server has not answered yet";
+  }
+  return std::nullopt;
+}
+
+Result<void> PolicyController::reconcile(const std::stop_token& stop) {
   if (!policies_.synced() || !maps_.synced() || !daemon_sets_.synced()) return {};
   const auto all = policies();
   const auto* obeyed = oldest(all.parsed);
@@ -104,7 +112,7 @@ Result<void> Controller::reconcile(const std::stop_token& stop) {
   return result;
 }
 
-Controller::Policies Controller::policies() const {
+PolicyController::Policies PolicyController::policies() const {
   Policies all{.objects = policies_.all(), .parsed = {}};
   for (const auto& object : all.objects) {
     all.parsed.push_back(
@@ -113,7 +121,7 @@ Controller::Policies Controller::policies() const {
   return all;
 }
 
-PolicyFacts Controller::facts(const Policies& policies, const PolicyObject* obeyed) const {
+PolicyFacts PolicyController::facts(const Policies& policies, const PolicyObject* obeyed) const {
   PolicyFacts facts{
       .ns = options_.ns, .out_name = options_.out_name, .mps_root = options_.mps_root};
   facts.now = written_content();
@@ -130,7 +138,7 @@ PolicyFacts Controller::facts(const Policies& policies, const PolicyObject* obey
   return facts;
 }
 
-MapContent Controller::written_content() const {
+MapContent PolicyController::written_content() const {
   const auto cached = find_map(options_.out_name);
   // The cache is behind our last write while it shows what that write replaced: what is to be kept
   // is what was written, not what was there before.
@@ -140,14 +148,14 @@ MapContent Controller::written_content() const {
   return cached ? content_of(*cached) : MapContent();
 }
 
-std::optional<cluster::ConfigMap> Controller::find_map(const std::string& name) const {
+std::optional<cluster::ConfigMap> PolicyController::find_map(const std::string& name) const {
   const auto object = maps_.find({.ns = options_.ns, .name = name});
   if (!object) return std::nullopt;
   auto map = cluster::parse_config_map(object->json);
   return map ? std::optional(*std::move(map)) : std::nullopt;
 }
 
-Result<void> Controller::write_map(const MapContent& wanted, const std::stop_token& stop) {
+Result<void> PolicyController::write_map(const MapContent& wanted, const std::stop_token& stop) {
   const cluster::ObjectKey key{.ns = options_.ns, .name = options_.out_name};
   const auto now = find_map(key.name);
   if (now && !now->labels.contains(kManagedBy)) {
@@ -179,7 +187,8 @@ Result<void> Controller::write_map(const MapContent& wanted, const std::stop_tok
   return {};
 }
 
-void Controller::warn_of_foreign_keys(const MapContent& wanted, const MapContent& after) const {
+void PolicyController::warn_of_foreign_keys(const MapContent& wanted,
+                                            const MapContent& after) const {
   std::vector<std::string> foreign;
   for (const auto& [key, value] : after.data) {
     if (!wanted.data.contains(key)) foreign.push_back(key);
@@ -191,8 +200,8 @@ void Controller::warn_of_foreign_keys(const MapContent& wanted, const MapContent
       options_.ns, options_.out_name, fmt::join(foreign, ", ")));
 }
 
-Result<void> Controller::report(const cluster::Object& policy, const PolicyStatus& status,
-                                const std::stop_token& stop) {
+Result<void> PolicyController::report(const cluster::Object& policy, const PolicyStatus& status,
+                                      const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const auto differs, with_status(policy.json, status, clock_.wall_now()));
   if (!differs) return {};
   std::optional<Condition> before;
@@ -221,8 +230,8 @@ Result<void> Controller::report(const cluster::Object& policy, const PolicyStatu
   return {};
 }
 
-void Controller::tell(const cluster::Object& policy, const Condition& outcome,
-                      const std::stop_token& stop) {
+void PolicyController::tell(const cluster::Object& policy, const Condition& outcome,
+                            const std::stop_token& stop) {
   const auto within = call(stop);
   if (!within) return;
   events_.record({.regarding = {.api_version = cluster::kClusterPolicy.api_version(),
@@ -236,13 +245,27 @@ void Controller::tell(const cluster::Object& policy, const Condition& outcome,
                  *within);
 }
 
-Result<cluster::Call> Controller::call(const std::stop_token& stop) const {
+Result<cluster::Call> PolicyController::call(const std::stop_token& stop) const {
   cluster::Call within{.deadline = kLongestCall, .stop = stop};
   if (!options_.time_left) return within;
   within.deadline = std::min<std::chrono::milliseconds>(kLongestCall, options_.time_left());
   if (within.deadline > std::chrono::milliseconds(0)) return within;
   return fail(Code::kUnavailable, "this controller does not lead (any more)",
               "the one that leads does the work");
+}
+
+WorkerPlan plan_policy(PolicyController::Options options) {
+  auto purpose = fmt::format("following the ClusterPolicy; agents follow ConfigMap {}/{}",
+                             options.ns, options.out_name);
+  return {.name = "policy",
+          .needs_leadership = true,
+          .purpose = std::move(purpose),
+          .start = [options = std::move(options)](const WorkerContext& context) {
+            auto own = options;
+            own.time_left = context.time_left;
+            return std::make_unique<PolicyController>(context.objects, std::move(own),
+                                                      context.clock, context.log);
+          }};
 }
 
 }  // namespace tranche::controller
