@@ -1,6 +1,7 @@
 """What the tests of the documentation need of Markdown: links, headings' anchors, tables."""
 
 import re
+import textwrap
 
 FENCE = re.compile(r"^(```|~~~).*?^\1[^\n]*$", re.M | re.S)
 CODE_SPAN = re.compile(r"(`+)(.+?)\1", re.S)
@@ -18,6 +19,15 @@ def prose(text):
     # An indented line below a list item is prose, so only blocks that begin after an empty line go.
     text = FENCE.sub(blank, text)
     return re.sub(r"(?<=\n\n)(?:(?: {4}|\t)\S[^\n]*\n(?:\n(?= {4}))?)+", blank, text)
+
+
+def code_blocks(text):
+    """(line, text) of every block of code, fenced or indented, without its indentation."""
+    fenced = re.compile(r"^```\w*\n(.*?)^```", re.M | re.S)
+    indented = re.compile(r"(?:(?<=\n\n)|\A)((?: {4}.*\n|\n(?= {4}))+)")
+    for pattern in (fenced, indented):
+        for match in pattern.finditer(text):
+            yield text.count("\n", 0, match.start(1)) + 1, textwrap.dedent(match.group(1))
 
 
 def links(text):

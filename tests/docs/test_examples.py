@@ -1,0 +1,35 @@
+"""The examples of configuration in the documentation are YAML of the form that they show."""
+
+import pathlib
+import re
+
+import markdown
+import pytest
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+KEYS = {"version", "flags", "sharing", "resources", "imex", "tranche"}
+
+
+def examples():
+    for page in PAGES:
+        for line, block in markdown.code_blocks(page.read_text()):
+            if re.match(r"(version: v1|(sharing|tranche|runtimeClassName|config):)", block):
+                yield pytest.param(block, id=f"{page.relative_to(ROOT)}:{line}")
+
+
+@pytest.mark.parametrize("block", list(examples()))
+def test_is_a_configuration(block):
+    read = yaml.safe_load(block)
+    if "config" in read:  # values of the chart
+        read = yaml.safe_load(read["config"]["map"]["default"])
+    assert set(read) <= KEYS
+    for sharing in (read.get("sharing") or {}).values():
+        assert all(set(entry) >= {"name", "replicas"} for entry in sharing["resources"])
+    limits = read.get("tranche", {}).get("limits", {})
+    assert all("name" in entry for entry in limits.get("resources", []))
+
+
+def test_there_are_examples():
+    assert len(list(examples())) >= 8
