@@ -33,8 +33,6 @@ using CUgraph = struct CUgraph_st*;
 using CUgraphNode = struct CUgraphNode_st*;
 using CUgraphExec = struct CUgraphExec_st*;
 using CUmemoryPool = struct CUmemPoolHandle_st*;
-using CUuserObject = struct CUuserObject_st*;
-using CUlinkState = struct CUlinkState_st*;
 using CUtexObject = unsigned long long;
 using CUsurfObject = unsigned long long;
 
@@ -46,19 +44,6 @@ struct CUuuid {
   char bytes[16];
 };
 
-struct CUdevprop {
-  int maxThreadsPerBlock;
-  int maxThreadsDim[3];
-  int maxGridSize[3];
-  int sharedMemPerBlock;
-  int totalConstantMemory;
-  int SIMDWidth;
-  int memPitch;
-  int regsPerBlock;
-  int clockRate;
-  int textureAlign;
-};
-
 inline constexpr unsigned CU_CTX_SCHED_MASK = 7;
 inline constexpr unsigned CU_CTX_MAP_HOST = 8;
 inline constexpr unsigned CU_CTX_FLAGS_MASK = 255;
@@ -66,7 +51,6 @@ inline constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
 inline constexpr unsigned CU_EVENT_BLOCKING_SYNC = 1;
 inline constexpr unsigned CU_EVENT_DISABLE_TIMING = 2;
 inline constexpr unsigned CU_EVENT_INTERPROCESS = 4;
-inline constexpr unsigned CU_EVENT_RECORD_EXTERNAL = 1;
 inline constexpr unsigned CU_EVENT_WAIT_EXTERNAL = 1;
 inline constexpr unsigned long long CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1;
 inline constexpr unsigned long long CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM = 2;
@@ -98,9 +82,6 @@ enum CUlimit : unsigned int {
   CU_LIMIT_PERSISTING_L2_CACHE_SIZE = 6,
 };
 
-enum CUfunc_cache : unsigned int { CU_FUNC_CACHE_PREFER_NONE = 0, CU_FUNC_CACHE_PREFER_EQUAL = 3 };
-enum CUsharedconfig : unsigned int { CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE = 1 };
-
 enum CUexecAffinityType : unsigned int { CU_EXEC_AFFINITY_TYPE_SM_COUNT = 0 };
 
 struct CUexecAffinitySmCount {
@@ -118,18 +99,7 @@ struct CUctxCreateParams {
   void* cigParams;
 };
 
-enum CUdevice_P2PAttribute : unsigned int {
-  CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK = 1,
-  CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED = 2,
-  CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED = 3,
-  CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED = 4,
-};
-
 enum CUmoduleLoadingMode : unsigned int { CU_MODULE_EAGER_LOADING = 1, CU_MODULE_LAZY_LOADING = 2 };
-enum CUfunctionLoadingState : unsigned int {
-  CU_FUNCTION_LOADING_STATE_UNLOADED = 0,
-  CU_FUNCTION_LOADING_STATE_LOADED = 1,
-};
 
 enum CUfunction_attribute : unsigned int {
   CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0,
@@ -156,10 +126,6 @@ enum CUjit_option : unsigned int {
   CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES = 4,
   CU_JIT_ERROR_LOG_BUFFER = 5,
   CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
-};
-enum CUjitInputType : unsigned int {
-  CU_JIT_INPUT_CUBIN = 0,
-  CU_JIT_INPUT_PTX = 1,
 };
 enum CUlibraryOption : unsigned int { CU_LIBRARY_BINARY_IS_PRESERVED = 1 };
 
@@ -193,40 +159,6 @@ struct CUlaunchConfig {
   CUstream hStream;
   CUlaunchAttribute* attrs;
   unsigned int numAttrs;
-};
-struct CUDA_LAUNCH_PARAMS {
-  CUfunction function;
-  unsigned int gridDimX;
-  unsigned int gridDimY;
-  unsigned int gridDimZ;
-  unsigned int blockDimX;
-  unsigned int blockDimY;
-  unsigned int blockDimZ;
-  unsigned int sharedMemBytes;
-  CUstream hStream;
-  void** kernelParams;
-};
-
-enum CUstreamBatchMemOpType : unsigned int {
-  CU_STREAM_MEM_OP_WAIT_VALUE_32 = 1,
-  CU_STREAM_MEM_OP_WRITE_VALUE_32 = 2,
-  CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES = 3,
-  CU_STREAM_MEM_OP_WAIT_VALUE_64 = 4,
-  CU_STREAM_MEM_OP_WRITE_VALUE_64 = 5,
-  CU_STREAM_MEM_OP_BARRIER = 6,
-};
-// Waits and writes have the same layout; the other operations carry flags alone.
-struct CUstreamMemOpWaitValueParams_st {
-  CUstreamBatchMemOpType operation;
-  CUdeviceptr address;
-  std::uint64_t value64;
-  unsigned int flags;
-  CUdeviceptr alias;
-};
-union CUstreamBatchMemOpParams {
-  CUstreamBatchMemOpType operation;
-  CUstreamMemOpWaitValueParams_st waitValue;
-  std::uint64_t pad[6];
 };
 
 enum CUstreamCaptureStatus : unsigned int {

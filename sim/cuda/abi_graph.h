@@ -18,7 +18,6 @@ enum CUgraphNodeType : unsigned int {
   CU_GRAPH_NODE_TYPE_MEM_ALLOC = 10,
   CU_GRAPH_NODE_TYPE_MEM_FREE = 11,
   CU_GRAPH_NODE_TYPE_BATCH_MEM_OP = 12,
-  CU_GRAPH_NODE_TYPE_CONDITIONAL = 13,
 };
 
 struct CUDA_KERNEL_NODE_PARAMS_v1 {
@@ -47,49 +46,9 @@ struct CUDA_KERNEL_NODE_PARAMS_v2 {
   CUkernel kern;
   CUcontext ctx;
 };
-struct CUDA_MEMSET_NODE_PARAMS_v1 {
-  CUdeviceptr dst;
-  std::size_t pitch;
-  unsigned int value;
-  unsigned int elementSize;
-  std::size_t width;
-  std::size_t height;
-};
-struct CUDA_MEMSET_NODE_PARAMS_v2 {
-  CUdeviceptr dst;
-  std::size_t pitch;
-  unsigned int value;
-  unsigned int elementSize;
-  std::size_t width;
-  std::size_t height;
-  CUcontext ctx;
-};
 struct CUDA_HOST_NODE_PARAMS_v1 {
   CUhostFn fn;
   void* userData;
-};
-struct CUDA_HOST_NODE_PARAMS_v2 {
-  CUhostFn fn;
-  void* userData;
-  unsigned int syncMode;
-  CUcontext ctx;
-};
-struct CUDA_MEMCPY_NODE_PARAMS {
-  int flags;
-  int reserved;
-  CUcontext copyCtx;
-  CUDA_MEMCPY3D copyParams;
-};
-struct CUDA_CHILD_GRAPH_NODE_PARAMS {
-  CUgraph graph;
-  int ownership;
-};
-struct CUDA_EVENT_RECORD_NODE_PARAMS {
-  CUevent event;
-  CUcontext ctx;
-};
-struct CUDA_EVENT_WAIT_NODE_PARAMS {
-  CUevent event;
 };
 struct CUDA_MEM_ALLOC_NODE_PARAMS_v1 {
   CUmemPoolProps poolProps;
@@ -97,34 +56,6 @@ struct CUDA_MEM_ALLOC_NODE_PARAMS_v1 {
   std::size_t accessDescCount;
   std::size_t bytesize;
   CUdeviceptr dptr;
-};
-struct CUDA_MEM_FREE_NODE_PARAMS {
-  CUdeviceptr dptr;
-};
-struct CUDA_BATCH_MEM_OP_NODE_PARAMS {
-  CUcontext ctx;
-  unsigned int count;
-  CUstreamBatchMemOpParams* paramArray;
-  unsigned int flags;
-};
-
-struct CUgraphNodeParams {
-  CUgraphNodeType type;
-  int reserved0[3];
-  union {
-    long long reserved1[29];
-    CUDA_KERNEL_NODE_PARAMS_v2 kernel;
-    CUDA_MEMCPY_NODE_PARAMS memcpy;
-    CUDA_MEMSET_NODE_PARAMS_v2 memset;
-    CUDA_HOST_NODE_PARAMS_v2 host;
-    CUDA_CHILD_GRAPH_NODE_PARAMS graph;
-    CUDA_EVENT_WAIT_NODE_PARAMS eventWait;
-    CUDA_EVENT_RECORD_NODE_PARAMS eventRecord;
-    CUDA_MEM_ALLOC_NODE_PARAMS_v1 alloc;
-    CUDA_MEM_FREE_NODE_PARAMS free;
-    CUDA_BATCH_MEM_OP_NODE_PARAMS memOp;
-  };
-  long long reserved2;
 };
 
 struct CUgraphEdgeData {
@@ -169,11 +100,6 @@ enum CUgraphMem_attribute : unsigned int {
   CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT = 2,
   CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH = 3,
 };
-
-inline constexpr unsigned CU_STREAM_ADD_CAPTURE_DEPENDENCIES = 0;
-inline constexpr unsigned CU_STREAM_SET_CAPTURE_DEPENDENCIES = 1;
-inline constexpr unsigned CU_USER_OBJECT_NO_DESTRUCTOR_SYNC = 1;
-inline constexpr unsigned CU_GRAPH_USER_OBJECT_MOVE = 1;
 
 }  // namespace tranche::sim::cuda::abi
 // NOLINTEND(readability-identifier-naming)

@@ -21,7 +21,6 @@ enum CUmemorytype : unsigned int {
 
 inline constexpr unsigned CU_MEM_ATTACH_GLOBAL = 1;
 inline constexpr unsigned CU_MEM_ATTACH_HOST = 2;
-inline constexpr unsigned CU_MEM_ATTACH_SINGLE = 4;
 inline constexpr unsigned CU_MEMHOSTALLOC_PORTABLE = 1;
 inline constexpr unsigned CU_MEMHOSTALLOC_DEVICEMAP = 2;
 inline constexpr unsigned CU_MEMHOSTALLOC_WRITECOMBINED = 4;
@@ -62,12 +61,6 @@ enum CUmem_advise : unsigned int {
   CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION = 4,
   CU_MEM_ADVISE_SET_ACCESSED_BY = 5,
   CU_MEM_ADVISE_UNSET_ACCESSED_BY = 6,
-};
-enum CUmem_range_attribute : unsigned int {
-  CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY = 1,
-  CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION = 2,
-  CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY = 3,
-  CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION = 4,
 };
 
 struct CUDA_MEMCPY2D {
@@ -172,11 +165,6 @@ struct CUDA_ARRAY3D_DESCRIPTOR {
   CUarray_format Format;
   unsigned int NumChannels;
   unsigned int Flags;
-};
-struct CUDA_ARRAY_MEMORY_REQUIREMENTS {
-  std::size_t size;
-  std::size_t alignment;
-  unsigned int reserved[4];
 };
 
 enum CUmemAllocationHandleType : unsigned int {

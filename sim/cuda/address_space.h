@@ -53,12 +53,9 @@ struct Range {
   unsigned flags = 0;                         // of the call that made it
   unsigned access = 3;                        // CU_MEM_ACCESS_FLAGS_PROT_*
   std::uint64_t id = 0;
-  bool sync_memops = false;
   bool is_freed = false;  // in some stream, later
   // kManaged:
   std::uint64_t resident = 0;  // bytes that lie on the device, unless others pushed them out
-  bool is_read_mostly = false;
-  int prefetched_to = -2;  // device, -1 the host, -2 never
 
   bool is_host() const { return kind == RangeKind::kHost || kind == RangeKind::kRegistered; }
   std::byte* bytes() const { return host != nullptr ? host : piece.bytes(); }

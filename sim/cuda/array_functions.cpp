@@ -154,12 +154,6 @@ CUDA_API CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR* out, CUarray ha
     return CUDA_SUCCESS;
   });
 }
-CUDA_API CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR* out, CUarray handle) {
-  return on_array(__func__, handle, given(out), [&](Call&, const ArrayPtr& array) {
-    *out = array->descriptor;
-    return CUDA_SUCCESS;
-  });
-}
 
 CUDA_API CUresult cuMipmappedArrayCreate(CUmipmappedArray* out,
                                          const CUDA_ARRAY3D_DESCRIPTOR* wanted, unsigned levels) {

@@ -167,21 +167,4 @@ CUDA_API CUresult cuDeviceGetAttribute(int* value, unsigned int number, CUdevice
   });
 }
 
-CUDA_API CUresult cuDeviceGetProperties(CUdevprop* properties, CUdevice ordinal) {
-  return on_device(__func__, ordinal, given(properties), [&](Call&, Device& device) {
-    const auto of = [&](unsigned number) { return attribute(device, number).value_or(0); };
-    *properties = {.maxThreadsPerBlock = of(1),
-                   .maxThreadsDim = {of(2), of(3), of(4)},
-                   .maxGridSize = {of(5), of(6), of(7)},
-                   .sharedMemPerBlock = of(8),
-                   .totalConstantMemory = of(9),
-                   .SIMDWidth = of(10),
-                   .memPitch = of(11),
-                   .regsPerBlock = of(12),
-                   .clockRate = of(13),
-                   .textureAlign = of(14)};
-    return CUDA_SUCCESS;
-  });
-}
-
 }  // namespace tranche::sim::cuda

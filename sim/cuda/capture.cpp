@@ -99,8 +99,7 @@ CUresult add_to_capture(Call& call, const StreamPtr& stream, Work work) {
   Capture& capture = *stream->capture;
   if (capture.is_invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   auto& frontier = capture.frontier[stream.get()];
-  if (auto* const record = std::get_if<RecordWork>(&work);
-      record != nullptr && !record->is_external) {
+  if (auto* const record = std::get_if<RecordWork>(&work); record != nullptr) {
     record->event->capture = stream->capture;
     record->event->captured = frontier;
     return CUDA_SUCCESS;
@@ -129,7 +128,6 @@ CUresult begin(Call& call, const StreamPtr& stream, CUstreamCaptureMode mode, Gr
   capture->owns_graph = graph == nullptr;
   if (!graph) {
     graph = call.driver.graphs.add(std::make_shared<Graph>());
-    graph->id = ++call.driver.last_id;
   }
   capture->graph = std::move(graph);
   capture->mode = mode;
@@ -242,21 +240,6 @@ bool find_nodes(Call& call, const CUgraphNode* handles, std::size_t count,
   return true;
 }
 
-CUresult update_dependencies(const char* name, DefaultStream zero, CUstream handle,
-                             const CUgraphNode* dependencies, std::size_t count, unsigned flags) {
-  const bool arguments =
-      (count == 0 || given(dependencies)) && flags <= CU_STREAM_SET_CAPTURE_DEPENDENCIES;
-  return on_stream(name, handle, zero, arguments, [&](Call& call, const StreamPtr& stream) {
-    if (!stream->capture) return CUDA_ERROR_ILLEGAL_STATE;
-    std::vector<NodePtr> nodes;
-    if (!find_nodes(call, dependencies, count, nodes)) return CUDA_ERROR_INVALID_VALUE;
-    auto& frontier = stream->capture->frontier[stream.get()];
-    if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) frontier.clear();
-    frontier.insert(frontier.end(), nodes.begin(), nodes.end());
-    return CUDA_SUCCESS;
-  });
-}
-
 }  // namespace
 
 CUDA_API_TWINS(cuStreamBeginCapture, cuStreamBeginCapture_ptsz, (CUstream handle), (handle)) {
@@ -318,17 +301,6 @@ CUDA_API_TWINS(cuStreamGetCaptureInfo_v3, cuStreamGetCaptureInfo_v3_ptsz,
                        .dependencies = dependencies,
                        .edges = edges,
                        .count = count});
-}
-CUDA_API_TWINS(cuStreamUpdateCaptureDependencies, cuStreamUpdateCaptureDependencies_ptsz,
-               (CUstream handle, CUgraphNode* dependencies, std::size_t count, unsigned flags),
-               (handle, dependencies, count, flags)) {
-  return update_dependencies(function, zero, handle, dependencies, count, flags);
-}
-CUDA_API_TWINS(cuStreamUpdateCaptureDependencies_v2, cuStreamUpdateCaptureDependencies_v2_ptsz,
-               (CUstream handle, CUgraphNode* dependencies,
-                [[maybe_unused]] const CUgraphEdgeData* edges, std::size_t count, unsigned flags),
-               (handle, dependencies, edges, count, flags)) {
-  return update_dependencies(function, zero, handle, dependencies, count, flags);
 }
 
 CUDA_API CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {

@@ -57,8 +57,8 @@ static CUresult make_admitted(Driver& driver, Device& device, const ContextOptio
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   auto context = std::make_shared<Context>(device, *driver.space);
-  context->sm_count = options.sm_count.value_or(device.sm_count);
-  const std::uint32_t cap = context->sm_count * kFullRate / std::max(1U, device.sm_count);
+  const std::uint32_t sm_count = options.sm_count.value_or(device.sm_count);
+  const std::uint32_t cap = sm_count * kFullRate / std::max(1U, device.sm_count);
   const auto lane = device.time->add_lane({.group = driver.mps.group(),
                                            .cap = std::min(cap, driver.mps.thread_permille()),
                                            .process = &driver.slot,
@@ -69,9 +69,7 @@ static CUresult make_admitted(Driver& driver, Device& device, const ContextOptio
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   context->lane = *lane;
-  context->flags = options.flags;
   context->is_primary = options.is_primary;
-  context->id = ++driver.last_id;
   context->legacy = make_default_stream(driver, context, true);
   device.use->contexts.fetch_add(1);
   out = driver.contexts.add(std::move(context));

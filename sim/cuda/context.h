@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -19,7 +18,6 @@ namespace tranche::sim::cuda {
 struct Driver;
 
 struct ContextOptions {
-  unsigned flags = 0;
   bool is_primary = false;
   std::optional<std::uint32_t> sm_count;  // execution affinity
 };
@@ -29,12 +27,9 @@ struct Context {
 
   std::uint64_t number = 0;
   Device& device;
-  unsigned flags = 0;
-  std::uint64_t id = 0;
   std::uint64_t lane = 0;
   bool is_primary = false;
   bool destroyed = false;
-  std::uint32_t sm_count = 0;
 
   Heap heap;
   StreamPtr legacy;
@@ -42,8 +37,6 @@ struct Context {
   std::map<std::uint64_t, StreamPtr> streams;     // made by cuStreamCreate, by number
   std::array<std::size_t, 7> limits = {1024, std::size_t{1} << 20U, std::size_t{8} << 20U, 2, 2048,
                                        64,   std::size_t{0}};
-  unsigned cache_config = 0;
-  std::set<std::uint64_t> peers;  // contexts whose memory it may touch
 
   // Legacy, per-thread and made ones.
   std::vector<StreamPtr> all_streams() const;

@@ -19,7 +19,7 @@ CUresult create(const char* function, CUcontext* out, const CUexecAffinityParam*
   const bool arguments = given(out) && (affinities == 0 || affinity != nullptr) &&
                          affinities >= 0 && affinities <= 1 && flags <= CU_CTX_FLAGS_MASK;
   return on_device(function, ordinal, arguments, [&](Call& call, Device& device) {
-    ContextOptions options{.flags = flags};
+    ContextOptions options;
     if (affinities == 1) {
       if (!call.driver.mps.is_client()) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
       options.sm_count = std::clamp(affinity->param.smCount.val, 1U, device.sm_count);
@@ -85,7 +85,6 @@ CUDA_API CUresult cuCtxCreate_v4(CUcontext* out, CUctxCreateParams* parameters, 
 }
 CUDA_API CUresult cuCtxDestroy(CUcontext context) { return destroy(__func__, context); }
 CUDA_API CUresult cuCtxDestroy_v2(CUcontext context) { return destroy(__func__, context); }
-CUDA_API CUresult cuCtxDetach(CUcontext context) { return destroy(__func__, context); }
 CUDA_API CUresult cuCtxPushCurrent(CUcontext context) { return push(__func__, context); }
 CUDA_API CUresult cuCtxPushCurrent_v2(CUcontext context) { return push(__func__, context); }
 CUDA_API CUresult cuCtxPopCurrent(CUcontext* context) { return pop(__func__, context); }
@@ -126,25 +125,6 @@ CUDA_API CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext handle) {
   });
 }
 
-CUDA_API CUresult cuCtxGetId(CUcontext handle, unsigned long long* id) {
-  return on_driver(__func__, given(id), [&](Call& call) {
-    ContextPtr context;
-    const CUresult found = find_context(call, handle, context);
-    if (found == CUDA_SUCCESS) *id = context->id;
-    return found;
-  });
-}
-
-CUDA_API CUresult cuCtxGetApiVersion(CUcontext handle, unsigned* version) {
-  constexpr unsigned kInterface = 3020;  // of contexts since CUDA 3.2
-  return on_driver(__func__, given(version), [&](Call& call) {
-    ContextPtr context;
-    const CUresult found = find_context(call, handle, context);
-    if (found == CUDA_SUCCESS) *version = kInterface;
-    return found;
-  });
-}
-
 CUDA_API CUresult cuCtxSynchronize() {
   return on_context(__func__, true,
                     [&](Call& call, Context& context) { return synchronize(call, context); });
@@ -157,29 +137,10 @@ CUDA_API CUresult cuCtxSynchronize_v2(CUcontext handle) {
   });
 }
 
-CUDA_API CUresult cuCtxEnablePeerAccess(CUcontext handle, unsigned flags) {
-  return on_context(__func__, flags == 0, [&](Call& call, Context& context) {
-    const ContextPtr peer = call.driver.contexts.find(handle);
-    if (!peer || peer.get() == &context) return CUDA_ERROR_INVALID_CONTEXT;
-    if (!can_access(context.device, peer->device)) return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
-    return context.peers.insert(peer->number).second ? CUDA_SUCCESS
-                                                     : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
-  });
-}
-CUDA_API CUresult cuCtxDisablePeerAccess(CUcontext handle) {
-  return on_context(__func__, true, [&](Call& call, Context& context) {
-    const ContextPtr peer = call.driver.contexts.find(handle);
-    if (!peer) return CUDA_ERROR_INVALID_CONTEXT;
-    return context.peers.erase(peer->number) > 0 ? CUDA_SUCCESS
-                                                 : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
-  });
-}
-
 CUDA_API CUresult cuDevicePrimaryCtxRetain(CUcontext* out, CUdevice ordinal) {
   return on_device(__func__, ordinal, given(out), [&](Call& call, Device& device) {
     if (!device.primary) {
-      const CUresult made = make_context(
-          call.driver, device, {.flags = device.primary_flags, .is_primary = true}, device.primary);
+      const CUresult made = make_context(call.driver, device, {.is_primary = true}, device.primary);
       if (made != CUDA_SUCCESS) return made;
     }
     ++device.primary_users;
@@ -205,14 +166,6 @@ CUresult reset_primary(const char* function, CUdevice ordinal) {
   });
 }
 
-CUresult set_primary_flags(const char* function, CUdevice ordinal, unsigned flags) {
-  return on_device(function, ordinal, flags <= CU_CTX_FLAGS_MASK, [&](Call&, Device& device) {
-    device.primary_flags = flags;
-    if (device.primary) device.primary->flags = flags;
-    return CUDA_SUCCESS;
-  });
-}
-
 }  // namespace
 
 CUDA_API CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
@@ -227,16 +180,10 @@ CUDA_API CUresult cuDevicePrimaryCtxReset(CUdevice device) {
 CUDA_API CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
   return reset_primary(__func__, device);
 }
-CUDA_API CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned flags) {
-  return set_primary_flags(__func__, device, flags);
-}
-CUDA_API CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags) {
-  return set_primary_flags(__func__, device, flags);
-}
 
 CUDA_API CUresult cuDevicePrimaryCtxGetState(CUdevice ordinal, unsigned* flags, int* active) {
   return on_device(__func__, ordinal, given(flags, active), [&](Call&, Device& device) {
-    *flags = device.primary_flags;
+    *flags = 0;
     *active = device.primary ? 1 : 0;
     return CUDA_SUCCESS;
   });

@@ -180,17 +180,6 @@ CopyWork linear_copy(CUdeviceptr destination, CUdeviceptr source, std::size_t by
   copy.source.pitch = copy.destination.pitch = bytes;
   copy.source.height = copy.destination.height = 1;
   copy.width = bytes;
-  copy.described = {.srcMemoryType = CU_MEMORYTYPE_UNIFIED,
-                    .srcDevice = source,
-                    .srcPitch = bytes,
-                    .srcHeight = 1,
-                    .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
-                    .dstDevice = destination,
-                    .dstPitch = bytes,
-                    .dstHeight = 1,
-                    .WidthInBytes = bytes,
-                    .Height = 1,
-                    .Depth = 1};
   return copy;
 }
 

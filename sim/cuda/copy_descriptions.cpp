@@ -74,7 +74,6 @@ CUresult describe(Call& call, const CUDA_MEMCPY3D& p, CopyWork& out) {
   };
   place(out.source, p.srcXInBytes, p.srcY, p.srcZ, p.srcPitch, p.srcHeight);
   place(out.destination, p.dstXInBytes, p.dstY, p.dstZ, p.dstPitch, p.dstHeight);
-  out.described = p;
   return CUDA_SUCCESS;
 }
 

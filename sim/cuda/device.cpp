@@ -1,6 +1,5 @@
 // Devices: what they are called, how large they are, where they sit.
 
-#include <charconv>
 #include <cstring>
 
 #include "fmt/format.h"
@@ -116,14 +115,6 @@ CUDA_API CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice ordinal) {
   });
 }
 
-CUDA_API CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice ordinal) {
-  return on_device(__func__, ordinal, given(major, minor), [&](Call&, Device& device) {
-    *major = static_cast<int>(device.model->cc_major);
-    *minor = static_cast<int>(device.model->cc_minor);
-    return CUDA_SUCCESS;
-  });
-}
-
 CUDA_API CUresult cuDeviceGetPCIBusId(char* text, int length, CUdevice ordinal) {
   return on_device(__func__, ordinal, given(text), [&](Call&, Device& device) {
     const PciAddress& pci = device.gpu->pci;
@@ -148,35 +139,6 @@ CUDA_API CUresult cuDeviceCanAccessPeer(int* can, CUdevice ordinal, CUdevice pee
     const Device* const other = call.driver.device(peer);
     if (other == nullptr) return CUDA_ERROR_INVALID_DEVICE;
     *can = can_access(device, *other) ? 1 : 0;
-    return CUDA_SUCCESS;
-  });
-}
-
-CUDA_API CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute,
-                                          CUdevice source, CUdevice destination) {
-  return on_device(__func__, source, given(value), [&](Call& call, Device& device) {
-    const Device* const other = call.driver.device(destination);
-    if (other == nullptr || other == &device) return CUDA_ERROR_INVALID_DEVICE;
-    const bool can = can_access(device, *other);
-    switch (attribute) {
-      case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
-      case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED:
-        *value = 0;
-        return CUDA_SUCCESS;
-      case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
-      case CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED:
-        *value = can ? 1 : 0;
-        return CUDA_SUCCESS;
-    }
-    return CUDA_ERROR_INVALID_VALUE;
-  });
-}
-
-CUDA_API CUresult cuDeviceGetExecAffinitySupport(int* supported, CUexecAffinityType type,
-                                                 CUdevice ordinal) {
-  return on_device(__func__, ordinal, given(supported), [&](Call& call, Device&) {
-    if (type != CU_EXEC_AFFINITY_TYPE_SM_COUNT) return CUDA_ERROR_INVALID_VALUE;
-    *supported = call.driver.mps.is_client() ? 1 : 0;
     return CUDA_SUCCESS;
   });
 }

@@ -38,10 +38,8 @@ struct Device {
 
   std::shared_ptr<Context> primary;
   unsigned primary_users = 0;
-  unsigned primary_flags = 0;
 
-  std::shared_ptr<Pool> default_pool;
-  std::shared_ptr<Pool> current_pool;
+  std::shared_ptr<Pool> pool;
 
   std::uint64_t graph_used_high = 0;  // bytes, of memory that graphs allocate
   std::uint64_t graph_reserved_high = 0;

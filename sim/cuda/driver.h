@@ -29,13 +29,11 @@ struct Function;
 struct Graph;
 struct Kernel;
 struct Library;
-struct Link;
 struct Mipmap;
 struct Module;
 struct Node;
 struct Physical;
 struct Pool;
-struct UserObject;
 
 struct Driver {
   Driver(std::shared_ptr<Simulation> simulation, ProcessSlot& process,
@@ -63,11 +61,9 @@ struct Driver {
   Table<Graph, HandleKind::kGraph> graphs;
   Table<Node, HandleKind::kNode> nodes;
   Table<Exec, HandleKind::kExec> execs;
-  Table<Link, HandleKind::kLink> links;
   Table<ExternalMemory, HandleKind::kExternalMemory> external_memories;
   Table<Physical, HandleKind::kPhysical> physicals;
-  Table<UserObject, HandleKind::kUserObject> user_objects;
-  std::uint64_t last_id = 0;  // of contexts, streams and graphs
+  std::uint64_t last_id = 0;  // of streams and captures
 
   State& state() const { return sim->state(); }
   // Devices never change after cuInit: no lock is needed. nullptr: no such ordinal.

@@ -18,14 +18,6 @@ CUresult destroy(const char* function, CUevent handle) {
   });
 }
 
-CUresult record(Call& call, const StreamPtr& stream, CUevent handle, unsigned flags) {
-  const EventPtr event = call.driver.events.find(handle);
-  if (!event) return CUDA_ERROR_INVALID_HANDLE;
-  if (event->context.lock() != stream->context.lock()) return CUDA_ERROR_INVALID_HANDLE;
-  return perform(call, stream,
-                 RecordWork{.event = event, .is_external = flags == CU_EVENT_RECORD_EXTERNAL});
-}
-
 // On the machine's clock, so that it counts what other contexts ran in between.
 CUresult elapsed(const char* function, float* milliseconds, CUevent from, CUevent to) {
   return on_context(function, given(milliseconds), [&](Call& call, Context&) {
@@ -61,18 +53,15 @@ CUDA_API CUresult cuEventCreate(CUevent* out, unsigned flags) {
 CUDA_API CUresult cuEventDestroy(CUevent event) { return destroy(__func__, event); }
 CUDA_API CUresult cuEventDestroy_v2(CUevent event) { return destroy(__func__, event); }
 
-CUDA_API_TWINS(cuEventRecord, cuEventRecord_ptsz, (CUevent event, CUstream handle),
-               (event, handle)) {
+CUDA_API_TWINS(cuEventRecord, cuEventRecord_ptsz, (CUevent event_handle, CUstream handle),
+               (event_handle, handle)) {
   if (is_constant()) return CUDA_SUCCESS;
   return on_stream(function, handle, zero, true, [&](Call& call, const StreamPtr& stream) {
-    return record(call, stream, event, 0);
-  });
-}
-CUDA_API_TWINS(cuEventRecordWithFlags, cuEventRecordWithFlags_ptsz,
-               (CUevent event, CUstream handle, unsigned flags), (event, handle, flags)) {
-  const bool arguments = flags <= CU_EVENT_RECORD_EXTERNAL;
-  return on_stream(function, handle, zero, arguments, [&](Call& call, const StreamPtr& stream) {
-    return record(call, stream, event, flags);
+    const EventPtr event = call.driver.events.find(event_handle);
+    if (!event || event->context.lock() != stream->context.lock()) {
+      return CUDA_ERROR_INVALID_HANDLE;
+    }
+    return perform(call, stream, RecordWork{event});
   });
 }
 

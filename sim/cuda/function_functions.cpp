@@ -18,6 +18,24 @@ CUresult on_function(const char* name, CUfunction handle, bool arguments_given, 
 
 constexpr std::uint64_t kRegisters = 32;  // of a thread; invented, see attribute_of()
 
+// May this attribute be set to this value?
+bool can_set(const Device& device, CUfunction_attribute attribute, int value) {
+  switch (attribute) {
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+      return value >= 0 && value <= device.limits.shared_per_block;
+    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+      return value >= -1 && value <= 100;
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+      return device.limits.capability >= 90;
+    default:
+      return false;
+  }
+}
+
 CUresult potential_block_size(const char* name, int* grid, int* block, CUfunction handle,
                               CUoccupancyB2DSize shared_of, std::size_t shared, int most) {
   return on_function(name, handle, given(grid, block), [&](Function& function, Device& device) {
@@ -62,31 +80,6 @@ int blocks_per_sm(const Function& function, const Device& device, int threads,
   return blocks;
 }
 
-bool can_set(const Device& device, CUfunction_attribute attribute, int value) {
-  switch (attribute) {
-    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-      return value >= 0 && value <= device.limits.shared_per_block;
-    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-      return value >= -1 && value <= 100;
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
-    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-      return device.limits.capability >= 90;
-    default:
-      return false;
-  }
-}
-
-CUresult parameter_info(const Function& function, std::size_t index, std::size_t* offset,
-                        std::size_t* size) {
-  if (index >= function.entry.parameters.size()) return CUDA_ERROR_INVALID_VALUE;
-  *offset = function.entry.parameters[index].offset;
-  if (size != nullptr) *size = function.entry.parameters[index].size;
-  return CUDA_SUCCESS;
-}
-
 CUDA_API CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute,
                                      CUfunction handle) {
   return on_function(__func__, handle, given(value), [&](Function& function, Device& device) {
@@ -103,39 +96,12 @@ CUDA_API CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute att
     return CUDA_SUCCESS;
   });
 }
-CUDA_API CUresult cuFuncSetCacheConfig(CUfunction handle, CUfunc_cache) {
-  return on_function(__func__, handle, true, [&](Function&, Device&) { return CUDA_SUCCESS; });
-}
-CUDA_API CUresult cuFuncSetSharedMemConfig(CUfunction handle, CUsharedconfig) {
-  return on_function(__func__, handle, true, [&](Function&, Device&) { return CUDA_SUCCESS; });
-}
-CUDA_API CUresult cuFuncGetModule(CUmodule* out, CUfunction handle) {
-  return on_function(__func__, handle, given(out), [&](Function& function, Device&) {
-    *out = handle_of<CUmodule>(*function.module.lock());
-    return CUDA_SUCCESS;
-  });
-}
-CUDA_API CUresult cuFuncGetName(const char** name, CUfunction handle) {
-  return on_function(__func__, handle, given(name), [&](Function& function, Device&) {
-    *name = function.entry.name.c_str();
-    return CUDA_SUCCESS;
-  });
-}
 CUDA_API CUresult cuFuncGetParamInfo(CUfunction handle, std::size_t index, std::size_t* offset,
                                      std::size_t* size) {
   return on_function(__func__, handle, given(offset), [&](Function& function, Device&) {
-    return parameter_info(function, index, offset, size);
-  });
-}
-CUDA_API CUresult cuFuncGetParamCount(CUfunction handle, std::size_t* count) {
-  return on_function(__func__, handle, given(count), [&](Function& function, Device&) {
-    *count = function.entry.parameters.size();
-    return CUDA_SUCCESS;
-  });
-}
-CUDA_API CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction handle) {
-  return on_function(__func__, handle, given(state), [&](Function&, Device&) {
-    *state = CU_FUNCTION_LOADING_STATE_LOADED;
+    if (index >= function.entry.parameters.size()) return CUDA_ERROR_INVALID_VALUE;
+    *offset = function.entry.parameters[index].offset;
+    if (size != nullptr) *size = function.entry.parameters[index].size;
     return CUDA_SUCCESS;
   });
 }
@@ -147,57 +113,10 @@ CUDA_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* count, CUfunc
                                                               int threads, std::size_t shared) {
   return active_blocks(__func__, count, handle, threads, shared);
 }
-CUDA_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-    int* count, CUfunction handle, int threads, std::size_t shared, unsigned) {
-  return active_blocks(__func__, count, handle, threads, shared);
-}
 CUDA_API CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction handle,
                                                    CUoccupancyB2DSize shared_of, std::size_t shared,
                                                    int most) {
   return potential_block_size(__func__, grid, block, handle, shared_of, shared, most);
-}
-CUDA_API CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block,
-                                                            CUfunction handle,
-                                                            CUoccupancyB2DSize shared_of,
-                                                            std::size_t shared, int most,
-                                                            unsigned) {
-  return potential_block_size(__func__, grid, block, handle, shared_of, shared, most);
-}
-CUDA_API CUresult cuOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, CUfunction handle,
-                                                          int blocks, int threads) {
-  const bool arguments = given(bytes) && blocks > 0 && threads > 0;
-  return on_function(__func__, handle, arguments, [&](Function& function, Device& device) {
-    const std::size_t share = static_cast<std::size_t>(device.limits.shared_per_sm / blocks);
-    const std::size_t taken = function.entry.shared_bytes +
-                              (device.limits.capability >= 80 ? std::size_t{kReservedShared} : 0);
-    const std::size_t left = share > taken ? share - taken : 0;
-    *bytes = std::min(left, static_cast<std::size_t>(device.limits.shared_per_block));
-    return CUDA_SUCCESS;
-  });
-}
-
-// Clusters of up to eight blocks, spread over the multiprocessors.
-CUDA_API CUresult cuOccupancyMaxPotentialClusterSize(int* size, CUfunction handle,
-                                                     const CUlaunchConfig* config) {
-  constexpr int kLargestCluster = 8;
-  return on_function(__func__, handle, given(size, config), [&](Function&, Device& device) {
-    *size = device.limits.capability >= 90 ? kLargestCluster : 1;
-    return CUDA_SUCCESS;
-  });
-}
-CUDA_API CUresult cuOccupancyMaxActiveClusters(int* count, CUfunction handle,
-                                               const CUlaunchConfig* config) {
-  return on_function(
-      __func__, handle, given(count, config), [&](Function& function, Device& device) {
-        if (device.limits.capability < 90) return CUDA_ERROR_NOT_SUPPORTED;
-        const auto threads =
-            static_cast<int>(config->blockDimX * config->blockDimY * config->blockDimZ);
-        const Extent cluster = cluster_of(*config);
-        const int blocks = blocks_per_sm(function, device, threads, config->sharedMemBytes) *
-                           static_cast<int>(device.sm_count);
-        *count = blocks / static_cast<int>(cluster.count());
-        return CUDA_SUCCESS;
-      });
 }
 
 }  // namespace tranche::sim::cuda

@@ -58,25 +58,19 @@ bool sort_nodes(const Graph& graph, std::vector<NodePtr>& out) {
 
 GraphPtr clone_graph(Call& call, const Graph& graph) {
   auto clone = call.driver.graphs.add(std::make_shared<Graph>());
-  clone->id = ++call.driver.last_id;
   std::map<const Node*, Node*> twins;
   for (const NodePtr& node : graph.nodes) {
     Work work = node->work;
     if (auto* const child = std::get_if<ChildWork>(&work)) {
       child->graph = clone_graph(call, *child->graph);
     }
-    const NodePtr twin = add_node(call, clone, std::move(work), {});
-    twin->cloned_from = node->number;
-    twin->context = node->context;
-    twins[node.get()] = twin.get();
+    twins[node.get()] = add_node(call, clone, std::move(work), {}).get();
   }
   for (const NodePtr& node : graph.nodes) {
     for (const Node* const before : node->after) {
       twins[node.get()]->after.push_back(twins[before]);
     }
   }
-  clone->objects = graph.objects;
-  for (auto& [object, count] : clone->objects) object->references += count;
   return clone;
 }
 
@@ -87,20 +81,7 @@ void destroy_graph(Driver& driver, const GraphPtr& graph) {
     }
     driver.nodes.erase(*node);
   }
-  release_objects(graph->objects);
   driver.graphs.erase(*graph);
-}
-
-void release(UserObject& object, std::uint64_t count) {
-  object.references -= std::min(object.references, count);
-  if (object.references == 0 && object.destroy != nullptr) {
-    std::exchange(object.destroy, nullptr)(object.object);
-  }
-}
-
-void release_objects(std::vector<std::pair<UserObjectPtr, std::uint64_t>>& objects) {
-  for (auto& [object, count] : objects) release(*object, count);
-  objects.clear();
 }
 
 CUresult instantiate(Call& call, const GraphPtr& graph, std::uint64_t flags, ExecPtr& out) {
@@ -112,7 +93,6 @@ CUresult instantiate(Call& call, const GraphPtr& graph, std::uint64_t flags, Exe
   std::vector<NodePtr> order;
   if (!sort_nodes(*graph, order)) return CUDA_ERROR_INVALID_VALUE;
   auto exec = std::make_shared<Exec>();
-  exec->id = ++call.driver.last_id;
   exec->flags = flags;
   exec->context = call.context;
   for (const NodePtr& node : order) {
@@ -123,8 +103,6 @@ CUresult instantiate(Call& call, const GraphPtr& graph, std::uint64_t flags, Exe
     }
     exec->nodes.push_back({.origin = node->number, .work = std::move(work)});
   }
-  exec->objects = graph->objects;
-  for (auto& [object, count] : exec->objects) object->references += count;
   out = call.driver.execs.add(std::move(exec));
   return CUDA_SUCCESS;
 }

@@ -23,40 +23,25 @@ struct Node {
   std::uint64_t number = 0;
   std::weak_ptr<Graph> graph;
   Work work;
-  std::vector<Node*> after;          // of the same graph, as long as it is
-  std::uint64_t cloned_from = 0;     // number
-  abi::CUcontext context = nullptr;  // as its parameters named it
+  std::vector<Node*> after;  // of the same graph, as long as it is
 };
 using NodePtr = std::shared_ptr<Node>;
 
-struct UserObject {
-  std::uint64_t number = 0;
-  void* object = nullptr;
-  abi::CUhostFn destroy = nullptr;
-  std::uint64_t references = 0;
-};
-using UserObjectPtr = std::shared_ptr<UserObject>;
-
 struct Graph {
   std::uint64_t number = 0;
-  std::uint64_t id = 0;
-  std::vector<NodePtr> nodes;                                    // in the order they were added
-  std::vector<std::pair<UserObjectPtr, std::uint64_t>> objects;  // and how many references
+  std::vector<NodePtr> nodes;  // in the order they were added
 };
 using GraphPtr = std::shared_ptr<Graph>;
 
 struct ExecNode {
   std::uint64_t origin = 0;  // number of the node it was made from
   Work work;
-  bool is_enabled = true;
 };
 struct Exec {
   std::uint64_t number = 0;
-  std::uint64_t id = 0;
   std::uint64_t flags = 0;
   std::weak_ptr<Context> context;
   std::vector<ExecNode> nodes;  // in an order that keeps all dependencies
-  std::vector<std::pair<UserObjectPtr, std::uint64_t>> objects;
 };
 using ExecPtr = std::shared_ptr<Exec>;
 
@@ -79,8 +64,6 @@ abi::CUgraphNodeType type_of(const Work& work);
 bool sort_nodes(const Graph& graph, std::vector<NodePtr>& out);
 GraphPtr clone_graph(Call& call, const Graph& graph);
 void destroy_graph(Driver& driver, const GraphPtr& graph);
-void release_objects(std::vector<std::pair<UserObjectPtr, std::uint64_t>>& objects);
-void release(UserObject& object, std::uint64_t count);
 
 // An address for a graph's allocation. OUT_OF_MEMORY, INVALID_VALUE.
 abi::CUresult reserve_graph_memory(Call& call, AllocWork& allocation);

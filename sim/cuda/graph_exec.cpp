@@ -39,7 +39,7 @@ CUresult launch(Call& call, const StreamPtr& stream, const Exec& exec) {
     kernel_ns = 0;
   };
   for (const ExecNode& node : exec.nodes) {
-    if (!node.is_enabled || std::holds_alternative<EmptyWork>(node.work)) continue;
+    if (std::holds_alternative<EmptyWork>(node.work)) continue;
     if (const auto* const kernel = std::get_if<KernelWork>(&node.work)) {
       make_parameters_resident(call, context->device, *kernel);
       kernel_ns += duration_ns(*context, *kernel);
@@ -63,7 +63,7 @@ ExecNode* find_exec_node(Call& call, Exec& exec, CUgraphNode handle) {
 
 // New parameters for a node of an executable graph; its kind stays.
 template <class Parameters>
-CUresult set(const char* name, CUgraphExec handle, CUgraphNode node, Parameters* parameters) {
+CUresult set(const char* name, CUgraphExec handle, CUgraphNode node, const Parameters* parameters) {
   return on_exec(name, handle, given(parameters), [&](Call& call, const ExecPtr& exec) {
     ExecNode* const found = find_exec_node(call, *exec, node);
     if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -74,14 +74,6 @@ CUresult set(const char* name, CUgraphExec handle, CUgraphNode node, Parameters*
     found->work = std::move(work);
     return CUDA_SUCCESS;
   });
-}
-
-CUresult set_event(const char* name, CUgraphExec handle, CUgraphNode node, CUgraphNodeType type,
-                   CUevent event) {
-  CUgraphNodeParams parameters = {};
-  parameters.type = type;
-  parameters.eventWait.event = event;
-  return set(name, handle, node, &parameters);
 }
 
 // The graph must be the one it was made from, with other parameters: the same nodes in the same
@@ -152,20 +144,7 @@ CUDA_API_TWINS(cuGraphInstantiateWithParams, cuGraphInstantiateWithParams_ptsz,
 
 CUDA_API CUresult cuGraphExecDestroy(CUgraphExec handle) {
   return on_exec(__func__, handle, true, [&](Call& call, const ExecPtr& exec) {
-    release_objects(exec->objects);
     call.driver.execs.erase(*exec);
-    return CUDA_SUCCESS;
-  });
-}
-CUDA_API CUresult cuGraphExecGetFlags(CUgraphExec handle, std::uint64_t* flags) {
-  return on_exec(__func__, handle, given(flags), [&](Call&, const ExecPtr& exec) {
-    *flags = exec->flags;
-    return CUDA_SUCCESS;
-  });
-}
-CUDA_API CUresult cuGraphExecGetId(CUgraphExec handle, unsigned* id) {
-  return on_exec(__func__, handle, given(id), [&](Call&, const ExecPtr& exec) {
-    *id = static_cast<unsigned>(exec->id);
     return CUDA_SUCCESS;
   });
 }
@@ -209,61 +188,6 @@ CUDA_API CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode n
 CUDA_API CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
                                                     const CUDA_KERNEL_NODE_PARAMS_v2* parameters) {
   return set(__func__, exec, node, parameters);
-}
-CUDA_API CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                                 const CUDA_MEMCPY3D* parameters, CUcontext) {
-  return set(__func__, exec, node, parameters);
-}
-CUDA_API CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                                 const CUDA_MEMSET_NODE_PARAMS_v1* parameters,
-                                                 CUcontext) {
-  return set(__func__, exec, node, parameters);
-}
-CUDA_API CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                               const CUDA_HOST_NODE_PARAMS_v1* parameters) {
-  return set(__func__, exec, node, parameters);
-}
-CUDA_API CUresult cuGraphExecBatchMemOpNodeSetParams(
-    CUgraphExec exec, CUgraphNode node, const CUDA_BATCH_MEM_OP_NODE_PARAMS* parameters) {
-  return set(__func__, exec, node, parameters);
-}
-CUDA_API CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                           CUgraphNodeParams* parameters) {
-  return set(__func__, exec, node, parameters);
-}
-CUDA_API CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                                     CUgraph child) {
-  CUgraphNodeParams parameters = {};
-  parameters.type = CU_GRAPH_NODE_TYPE_GRAPH;
-  parameters.graph.graph = child;
-  return set(__func__, exec, node, &parameters);
-}
-CUDA_API CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node,
-                                                     CUevent event) {
-  return set_event(__func__, exec, node, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event);
-}
-CUDA_API CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node,
-                                                   CUevent event) {
-  return set_event(__func__, exec, node, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event);
-}
-
-CUDA_API CUresult cuGraphNodeSetEnabled(CUgraphExec handle, CUgraphNode node, unsigned enabled) {
-  return on_exec(__func__, handle, true, [&](Call& call, const ExecPtr& exec) {
-    ExecNode* const found = find_exec_node(call, *exec, node);
-    if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    const auto type = type_of(found->work);
-    if (type > CU_GRAPH_NODE_TYPE_MEMSET) return CUDA_ERROR_INVALID_VALUE;
-    found->is_enabled = enabled != 0;
-    return CUDA_SUCCESS;
-  });
-}
-CUDA_API CUresult cuGraphNodeGetEnabled(CUgraphExec handle, CUgraphNode node, unsigned* enabled) {
-  return on_exec(__func__, handle, given(enabled), [&](Call& call, const ExecPtr& exec) {
-    const ExecNode* const found = find_exec_node(call, *exec, node);
-    if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *enabled = found->is_enabled ? 1 : 0;
-    return CUDA_SUCCESS;
-  });
 }
 
 }  // namespace tranche::sim::cuda

@@ -123,20 +123,4 @@ CUDA_API CUresult cuDeviceGetGraphMemAttribute(CUdevice ordinal, CUgraphMem_attr
   });
 }
 
-// The high marks can only be set to nothing.
-CUDA_API CUresult cuDeviceSetGraphMemAttribute(CUdevice ordinal, CUgraphMem_attribute attribute,
-                                               void* value) {
-  return on_device(__func__, ordinal, given(value), [&](Call&, Device& device) {
-    if (*static_cast<const std::uint64_t*>(value) != 0) return CUDA_ERROR_INVALID_VALUE;
-    if (attribute == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH) {
-      device.graph_used_high = 0;
-    } else if (attribute == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH) {
-      device.graph_reserved_high = 0;
-    } else {
-      return CUDA_ERROR_INVALID_VALUE;
-    }
-    return CUDA_SUCCESS;
-  });
-}
-
 }  // namespace tranche::sim::cuda

@@ -1,6 +1,5 @@
-// Nodes of graphs: added, their parameters read and changed.
+// Nodes of graphs: added, their parameters read.
 
-#include "sim/cuda/events.h"
 #include "sim/cuda/graph_calls.h"
 
 namespace tranche::sim::cuda {
@@ -47,19 +46,6 @@ CUresult add_described(const char* name, const Place& place, const Parameters* p
              [&](Call& call, Work& work) { return work_of(call, *parameters, work); });
 }
 
-template <class Parameters>
-CUresult set(const char* name, CUgraphNode handle, const Parameters* parameters) {
-  return on_node(name, handle, given(parameters), [&](Call& call, const NodePtr& node) {
-    if (!call.context) return CUDA_ERROR_INVALID_CONTEXT;
-    Work work;
-    const CUresult made = work_of(call, *parameters, work);
-    if (made != CUDA_SUCCESS) return made;
-    if (type_of(work) != type_of(node->work)) return CUDA_ERROR_INVALID_VALUE;
-    node->work = std::move(work);
-    return CUDA_SUCCESS;
-  });
-}
-
 // `tell` takes the node's work, when it is of this kind.
 template <class Kind, class Tell>
 CUresult get(const char* name, CUgraphNode handle, bool arguments_given, Tell tell) {
@@ -69,26 +55,6 @@ CUresult get(const char* name, CUgraphNode handle, bool arguments_given, Tell te
     tell(*work);
     return CUDA_SUCCESS;
   });
-}
-
-CUresult add_any(const char* name, const Place& place, CUgraphNodeParams* parameters) {
-  return add(name, place, given(parameters),
-             [&](Call& call, Work& work) { return work_of(call, *parameters, work); });
-}
-
-CUresult set_any(const char* name, CUgraphNode handle, CUgraphNodeParams* parameters) {
-  return on_node(name, handle, given(parameters), [&](Call& call, const NodePtr& node) {
-    if (!call.context) return CUDA_ERROR_INVALID_CONTEXT;
-    if (parameters->type != type_of(node->work)) return CUDA_ERROR_INVALID_VALUE;
-    return work_of(call, *parameters, node->work);
-  });
-}
-
-CUgraphNodeParams event_parameters(CUgraphNodeType type, CUevent event) {
-  CUgraphNodeParams parameters = {};
-  parameters.type = type;
-  parameters.eventWait.event = event;
-  return parameters;
 }
 
 }  // namespace
@@ -101,117 +67,30 @@ CUDA_API CUresult cuGraphAddKernelNode_v2(CUgraphNode* out, CUgraph graph, const
                                           std::size_t count, const CUDA_KERNEL_NODE_PARAMS_v2* p) {
   return add_described(__func__, {out, graph, after, count}, p);
 }
-CUDA_API CUresult cuGraphAddMemcpyNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* after,
-                                       std::size_t count, const CUDA_MEMCPY3D* p, CUcontext) {
-  return add_described(__func__, {out, graph, after, count}, p);
-}
-CUDA_API CUresult cuGraphAddMemsetNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* after,
-                                       std::size_t count, const CUDA_MEMSET_NODE_PARAMS_v1* p,
-                                       CUcontext) {
-  return add_described(__func__, {out, graph, after, count}, p);
-}
 CUDA_API CUresult cuGraphAddHostNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* after,
                                      std::size_t count, const CUDA_HOST_NODE_PARAMS_v1* p) {
   return add_described(__func__, {out, graph, after, count}, p);
 }
-CUDA_API CUresult cuGraphAddBatchMemOpNode(CUgraphNode* out, CUgraph graph,
-                                           const CUgraphNode* after, std::size_t count,
-                                           const CUDA_BATCH_MEM_OP_NODE_PARAMS* p) {
-  return add_described(__func__, {out, graph, after, count}, p);
-}
-CUDA_API CUresult cuGraphAddEmptyNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* after,
-                                      std::size_t count) {
-  CUgraphNodeParams parameters = {};
-  parameters.type = CU_GRAPH_NODE_TYPE_EMPTY;
-  return add_any(__func__, {out, graph, after, count}, &parameters);
-}
 CUDA_API CUresult cuGraphAddChildGraphNode(CUgraphNode* out, CUgraph graph,
                                            const CUgraphNode* after, std::size_t count,
                                            CUgraph child) {
-  CUgraphNodeParams parameters = {};
-  parameters.type = CU_GRAPH_NODE_TYPE_GRAPH;
-  parameters.graph.graph = child;
-  return add_any(__func__, {out, graph, after, count}, &parameters);
-}
-CUDA_API CUresult cuGraphAddEventRecordNode(CUgraphNode* out, CUgraph graph,
-                                            const CUgraphNode* after, std::size_t count,
-                                            CUevent event) {
-  auto parameters = event_parameters(CU_GRAPH_NODE_TYPE_EVENT_RECORD, event);
-  return add_any(__func__, {out, graph, after, count}, &parameters);
-}
-CUDA_API CUresult cuGraphAddEventWaitNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* after,
-                                          std::size_t count, CUevent event) {
-  auto parameters = event_parameters(CU_GRAPH_NODE_TYPE_WAIT_EVENT, event);
-  return add_any(__func__, {out, graph, after, count}, &parameters);
+  return add(__func__, {out, graph, after, count}, true, [&](Call& call, Work& work) {
+    const GraphPtr found = call.driver.graphs.find(child);
+    if (!found) return CUDA_ERROR_INVALID_VALUE;
+    work = ChildWork{clone_graph(call, *found)};
+    return CUDA_SUCCESS;
+  });
 }
 CUDA_API CUresult cuGraphAddMemAllocNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* after,
                                          std::size_t count, CUDA_MEM_ALLOC_NODE_PARAMS_v1* p) {
-  if (p == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CUgraphNodeParams parameters = {};
-  parameters.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC;
-  parameters.alloc = *p;
-  const CUresult added = add_any(__func__, {out, graph, after, count}, &parameters);
-  p->dptr = parameters.alloc.dptr;
-  return added;
-}
-CUDA_API CUresult cuGraphAddMemFreeNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* after,
-                                        std::size_t count, CUdeviceptr address) {
-  CUgraphNodeParams parameters = {};
-  parameters.type = CU_GRAPH_NODE_TYPE_MEM_FREE;
-  parameters.free.dptr = address;
-  return add_any(__func__, {out, graph, after, count}, &parameters);
-}
-CUDA_API CUresult cuGraphAddNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* after,
-                                 std::size_t count, CUgraphNodeParams* parameters) {
-  return add_any(__func__, {out, graph, after, count}, parameters);
-}
-CUDA_API CUresult cuGraphAddNode_v2(CUgraphNode* out, CUgraph graph, const CUgraphNode* after,
-                                    const CUgraphEdgeData*, std::size_t count,
-                                    CUgraphNodeParams* parameters) {
-  return add_any(__func__, {out, graph, after, count}, parameters);
-}
-CUDA_API CUresult cuGraphAddNode_v3(CUgraphNode* out, CUgraph graph, const CUgraphNode* after,
-                                    const CUgraphEdgeData*, std::size_t count,
-                                    CUgraphNodeParams* parameters) {
-  return add_any(__func__, {out, graph, after, count}, parameters);
-}
-
-CUDA_API CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams* parameters) {
-  return set_any(__func__, node, parameters);
-}
-CUDA_API CUresult cuGraphNodeSetParams_v2(CUgraphNode node, CUgraphNodeParams* parameters) {
-  return set_any(__func__, node, parameters);
-}
-CUDA_API CUresult cuGraphKernelNodeSetParams(CUgraphNode node,
-                                             const CUDA_KERNEL_NODE_PARAMS_v1* parameters) {
-  return set(__func__, node, parameters);
-}
-CUDA_API CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node,
-                                                const CUDA_KERNEL_NODE_PARAMS_v2* parameters) {
-  return set(__func__, node, parameters);
-}
-CUDA_API CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D* parameters) {
-  return set(__func__, node, parameters);
-}
-CUDA_API CUresult cuGraphMemsetNodeSetParams(CUgraphNode node,
-                                             const CUDA_MEMSET_NODE_PARAMS_v1* parameters) {
-  return set(__func__, node, parameters);
-}
-CUDA_API CUresult cuGraphHostNodeSetParams(CUgraphNode node,
-                                           const CUDA_HOST_NODE_PARAMS_v1* parameters) {
-  return set(__func__, node, parameters);
-}
-CUDA_API CUresult cuGraphBatchMemOpNodeSetParams(CUgraphNode node,
-                                                 const CUDA_BATCH_MEM_OP_NODE_PARAMS* parameters) {
-  return set(__func__, node, parameters);
-}
-CUDA_API CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent event) {
-  auto parameters = event_parameters(CU_GRAPH_NODE_TYPE_EVENT_RECORD, event);
-  return set_any(__func__, node, &parameters);
-}
-CUDA_API CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent event) {
-  auto parameters = event_parameters(CU_GRAPH_NODE_TYPE_WAIT_EVENT, event);
-  return set_any(__func__, node, &parameters);
+  return add(__func__, {out, graph, after, count}, given(p), [&](Call& call, Work& work) {
+    AllocWork allocation{.parameters = *p};
+    const CUresult reserved = reserve_graph_memory(call, allocation);
+    if (reserved != CUDA_SUCCESS) return reserved;
+    p->dptr = allocation.parameters.dptr;
+    work = std::move(allocation);
+    return CUDA_SUCCESS;
+  });
 }
 
 CUDA_API CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1* out) {
@@ -222,45 +101,14 @@ CUDA_API CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NO
   return get<KernelWork>(__func__, node, given(out),
                          [&](KernelWork& kernel) { *out = parameters_of(kernel); });
 }
-CUDA_API CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D* out) {
-  return get<CopyWork>(__func__, node, given(out),
-                       [&](const CopyWork& copy) { *out = copy.described; });
-}
-CUDA_API CUresult cuGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS_v1* out) {
-  return get<SetWork>(__func__, node, given(out),
-                      [&](const SetWork& work) { *out = parameters_of(work); });
-}
-CUDA_API CUresult cuGraphHostNodeGetParams(CUgraphNode node, CUDA_HOST_NODE_PARAMS_v1* out) {
-  return get<HostWork>(__func__, node, given(out),
-                       [&](const HostWork& host) { *out = parameters_of(host); });
-}
 CUDA_API CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node,
                                                CUDA_MEM_ALLOC_NODE_PARAMS_v1* out) {
   return get<AllocWork>(__func__, node, given(out),
                         [&](const AllocWork& work) { *out = work.parameters; });
 }
-CUDA_API CUresult cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr* out) {
-  return get<FreeWork>(__func__, node, given(out),
-                       [&](const FreeWork& work) { *out = work.address; });
-}
-CUDA_API CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode node,
-                                                 CUDA_BATCH_MEM_OP_NODE_PARAMS* out) {
-  return get<MemOpWork>(__func__, node, given(out), [&](MemOpWork& work) {
-    *out = {.count = static_cast<unsigned>(work.operations.size()),
-            .paramArray = work.operations.data()};
-  });
-}
 CUDA_API CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph* out) {
   return get<ChildWork>(__func__, node, given(out),
                         [&](const ChildWork& child) { *out = handle_of<CUgraph>(*child.graph); });
-}
-CUDA_API CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode node, CUevent* out) {
-  return get<RecordWork>(__func__, node, given(out),
-                         [&](const RecordWork& work) { *out = handle_of<CUevent>(*work.event); });
-}
-CUDA_API CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode node, CUevent* out) {
-  return get<WaitWork>(__func__, node, given(out),
-                       [&](const WaitWork& work) { *out = handle_of<CUevent>(*work.event); });
 }
 
 }  // namespace tranche::sim::cuda

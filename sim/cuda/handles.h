@@ -24,10 +24,8 @@ enum class HandleKind : std::uint64_t {
   kGraph,
   kNode,
   kExec,
-  kLink,
   kExternalMemory,
   kPhysical,
-  kUserObject,
 };
 
 // All live things of one kind. T has a `number` (0 until it is added).

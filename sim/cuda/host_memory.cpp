@@ -77,9 +77,6 @@ std::shared_ptr<void> map_host(std::size_t size) {
 CUDA_API CUresult cuMemHostAlloc(void** out, std::size_t size, unsigned flags) {
   return allocate_host(__func__, out, size, flags);
 }
-CUDA_API CUresult cuMemAllocHost_v2(void** out, std::size_t size) {
-  return allocate_host(__func__, out, size, 0);
-}
 
 CUDA_API CUresult cuMemFreeHost(void* memory) {
   return on_context(__func__, true, [&](Call& call, Context& context) {

@@ -35,7 +35,7 @@ CUresult record_of(const CUlaunchConfig& config, const char* name, DefaultStream
         on_stream(name, config.hStream, zero, true, [&](Call& call, const StreamPtr& stream) {
           const EventPtr event = call.driver.events.find(handle);
           if (!event) return CUDA_ERROR_INVALID_HANDLE;
-          return perform(call, stream, RecordWork{.event = event});
+          return perform(call, stream, RecordWork{event});
         });
     if (recorded != CUDA_SUCCESS) return recorded;
   }
@@ -150,12 +150,6 @@ CUDA_API CUresult cuLaunchGridAsync(CUfunction kernel, int width, int height, CU
 CUDA_API CUresult cuParamSetv(CUfunction kernel, int offset, void* bytes, unsigned count) {
   return set_parameter(__func__, kernel, offset, bytes, count);
 }
-CUDA_API CUresult cuParamSeti(CUfunction kernel, int offset, unsigned value) {
-  return set_parameter(__func__, kernel, offset, &value, sizeof value);
-}
-CUDA_API CUresult cuParamSetf(CUfunction kernel, int offset, float value) {
-  return set_parameter(__func__, kernel, offset, &value, sizeof value);
-}
 CUDA_API CUresult cuParamSetSize(CUfunction handle, unsigned bytes) {
   return on_context(__func__, true, [&](Call& call, Context&) {
     const FunctionPtr function = function_of(call, handle);
@@ -169,14 +163,6 @@ CUDA_API CUresult cuFuncSetBlockShape(CUfunction handle, int x, int y, int z) {
     const FunctionPtr function = function_of(call, handle);
     if (!function) return CUDA_ERROR_INVALID_HANDLE;
     function->block_shape = {x, y, z};
-    return CUDA_SUCCESS;
-  });
-}
-CUDA_API CUresult cuFuncSetSharedSize(CUfunction handle, unsigned bytes) {
-  return on_context(__func__, true, [&](Call& call, Context&) {
-    const FunctionPtr function = function_of(call, handle);
-    if (!function) return CUDA_ERROR_INVALID_HANDLE;
-    function->shared_size = bytes;
     return CUDA_SUCCESS;
   });
 }

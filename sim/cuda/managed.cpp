@@ -34,19 +34,16 @@ CUresult prefetch(Call& call, const StreamPtr& stream, CUdeviceptr address, std:
   } else {
     make_resident(call, *device, *range, count);
   }
-  range->prefetched_to = ordinal;
   return perform(call, stream, EmptyWork{});
 }
 
+// Advice changes nothing here.
 CUresult advise(const char* function, CUdeviceptr address, std::size_t count, CUmem_advise advice) {
   return on_context(function, count > 0, [&](Call& call, Context&) {
-    Range* const range = managed_at(call, address, count);
-    if (range == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (advice == CU_MEM_ADVISE_SET_READ_MOSTLY) range->is_read_mostly = true;
-    if (advice == CU_MEM_ADVISE_UNSET_READ_MOSTLY) range->is_read_mostly = false;
     const bool known =
         advice >= CU_MEM_ADVISE_SET_READ_MOSTLY && advice <= CU_MEM_ADVISE_UNSET_ACCESSED_BY;
-    return known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    const bool good = known && managed_at(call, address, count) != nullptr;
+    return good ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   });
 }
 
@@ -112,33 +109,6 @@ CUDA_API CUresult cuMemAdvise(CUdeviceptr address, std::size_t count, CUmem_advi
 CUDA_API CUresult cuMemAdvise_v2(CUdeviceptr address, std::size_t count, CUmem_advise advice,
                                  CUmemLocation) {
   return advise(__func__, address, count, advice);
-}
-
-CUDA_API CUresult cuMemRangeGetAttribute(void* data, std::size_t size,
-                                         CUmem_range_attribute attribute, CUdeviceptr address,
-                                         std::size_t count) {
-  constexpr int kInvalidDevice = -2;
-  const bool arguments = given(data) && size >= sizeof(int) && count > 0;
-  return on_context(__func__, arguments, [&](Call& call, Context&) {
-    const Range* const range = managed_at(call, address, count);
-    if (range == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    int value = kInvalidDevice;
-    if (attribute == CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY) value = range->is_read_mostly ? 1 : 0;
-    if (attribute == CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION) value = range->prefetched_to;
-    std::memcpy(data, &value, sizeof value);
-    return CUDA_SUCCESS;
-  });
-}
-
-CUDA_API_TWINS(cuStreamAttachMemAsync, cuStreamAttachMemAsync_ptsz,
-               (CUstream handle, CUdeviceptr address, [[maybe_unused]] std::size_t count_of,
-                unsigned flags),
-               (handle, address, count_of, flags)) {
-  const bool arguments = flags >= CU_MEM_ATTACH_GLOBAL && flags <= CU_MEM_ATTACH_SINGLE;
-  return on_stream(function, handle, zero, arguments, [&](Call& call, const StreamPtr& stream) {
-    if (managed_at(call, address, 0) == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    return perform(call, stream, EmptyWork{});
-  });
 }
 
 }  // namespace tranche::sim::cuda

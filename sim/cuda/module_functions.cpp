@@ -1,6 +1,5 @@
-// Modules: loaded, asked for functions and variables; and the linker, which joins PTX.
+// Modules: loaded, asked for functions and variables.
 
-#include <cstring>
 #include <fstream>
 #include <iterator>
 
@@ -39,40 +38,6 @@ CUresult on_module(const char* function, CUmodule handle, bool arguments_given, 
     const ModulePtr module = call.driver.modules.find(handle);
     return module ? answer(call, module) : CUDA_ERROR_INVALID_HANDLE;
   });
-}
-
-template <class Answer>
-CUresult on_link(const char* function, CUlinkState handle, bool arguments_given, Answer answer) {
-  return on_context(function, arguments_given, [&](Call& call, Context&) {
-    const auto link = call.driver.links.find(handle);
-    return link ? answer(call, link) : CUDA_ERROR_INVALID_HANDLE;
-  });
-}
-
-CUresult create_link(const char* function, CUlinkState* out) {
-  return on_context(function, given(out), [&](Call& call, Context&) {
-    *out = handle_of<CUlinkState>(*call.driver.links.add(std::make_shared<Link>()));
-    return CUDA_SUCCESS;
-  });
-}
-
-// Machine code cannot be linked: there is none that runs here.
-CUresult add_data(const char* function, CUlinkState handle, CUjitInputType type, const void* data,
-                  std::size_t size) {
-  return on_link(function, handle, given(data) && size > 0, [&](Call&, const auto& link) {
-    if (type != CU_JIT_INPUT_PTX) return CUDA_ERROR_NOT_SUPPORTED;
-    const std::string_view text(static_cast<const char*>(data), size);
-    link->text.append(text.substr(0, text.find('\0')));
-    link->text += '\n';
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult add_file(const char* function, CUlinkState handle, CUjitInputType type, const char* path) {
-  if (path == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const auto text = read_file(path);
-  if (!text) return CUDA_ERROR_FILE_NOT_FOUND;
-  return add_data(function, handle, type, text->c_str(), text->size());
 }
 
 }  // namespace
@@ -119,18 +84,6 @@ CUDA_API CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule handle) {
     return CUDA_SUCCESS;
   });
 }
-CUDA_API CUresult cuModuleEnumerateFunctions(CUfunction* out, unsigned count, CUmodule handle) {
-  return on_module(__func__, handle, given(out), [&](Call& call, const ModulePtr& module) {
-    const auto& entries = module->image.code.entries;
-    for (unsigned i = 0; i < count && i < entries.size(); ++i) {
-      FunctionPtr function;
-      const CUresult found = find_function(call, module, entries[i].name, function);
-      if (found != CUDA_SUCCESS) return found;
-      out[i] = handle_of<CUfunction>(*function);
-    }
-    return CUDA_SUCCESS;
-  });
-}
 
 CUDA_API CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, std::size_t* size, CUmodule handle,
                                        const char* name) {
@@ -147,43 +100,6 @@ CUDA_API CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, std::size_t* size, 
 CUDA_API CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
   return on_driver(__func__, given(mode), [&](Call&) {
     *mode = CU_MODULE_EAGER_LOADING;
-    return CUDA_SUCCESS;
-  });
-}
-
-CUDA_API CUresult cuLinkCreate(unsigned, CUjit_option*, void**, CUlinkState* state) {
-  return create_link(__func__, state);
-}
-CUDA_API CUresult cuLinkCreate_v2(unsigned, CUjit_option*, void**, CUlinkState* state) {
-  return create_link(__func__, state);
-}
-CUDA_API CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void* data,
-                                std::size_t size, const char*, unsigned, CUjit_option*, void**) {
-  return add_data(__func__, state, type, data, size);
-}
-CUDA_API CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void* data,
-                                   std::size_t size, const char*, unsigned, CUjit_option*, void**) {
-  return add_data(__func__, state, type, data, size);
-}
-CUDA_API CUresult cuLinkAddFile(CUlinkState state, CUjitInputType type, const char* path, unsigned,
-                                CUjit_option*, void**) {
-  return add_file(__func__, state, type, path);
-}
-CUDA_API CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const char* path,
-                                   unsigned, CUjit_option*, void**) {
-  return add_file(__func__, state, type, path);
-}
-// What comes out is good for the functions that load images, until the link is destroyed.
-CUDA_API CUresult cuLinkComplete(CUlinkState state, void** image, std::size_t* size) {
-  return on_link(__func__, state, given(image), [&](Call&, const auto& link) {
-    *image = link->text.data();
-    if (size != nullptr) *size = link->text.size() + 1;
-    return CUDA_SUCCESS;
-  });
-}
-CUDA_API CUresult cuLinkDestroy(CUlinkState state) {
-  return on_link(__func__, state, true, [&](Call& call, const auto& link) {
-    call.driver.links.erase(*link);
     return CUDA_SUCCESS;
   });
 }

@@ -137,12 +137,7 @@ CUresult function_of(Call& call, const Kernel& kernel, FunctionPtr& out) {
     made->library = library->number;
     module = call.driver.modules.add(std::move(made));
   }
-  const CUresult found = find_function(call, module, kernel.name, out);
-  if (found != CUDA_SUCCESS) return found;
-  for (const auto& [attribute, value] : kernel.settings) {
-    out->settings.try_emplace(attribute, value);
-  }
-  return CUDA_SUCCESS;
+  return find_function(call, module, kernel.name, out);
 }
 
 // Launch functions take a CUkernel too, cast to a CUfunction.

@@ -48,7 +48,6 @@ struct Kernel {
   std::uint64_t number = 0;
   std::uint64_t library = 0;
   std::string name;
-  std::map<abi::CUfunction_attribute, int> settings;
 };
 using KernelPtr = std::shared_ptr<Kernel>;
 
@@ -59,11 +58,6 @@ struct Library {
   std::map<std::uint64_t, ModulePtr> modules;  // by context
 };
 using LibraryPtr = std::shared_ptr<Library>;
-
-struct Link {
-  std::uint64_t number = 0;
-  std::string text;  // the PTX that was added, one after the other
-};
 
 // An image as the device can run it. Logs go where the options say. NO_BINARY_FOR_GPU,
 // UNSUPPORTED_PTX_VERSION.
@@ -88,11 +82,6 @@ abi::CUresult function_of(Call& call, const Kernel& kernel, FunctionPtr& out);
 std::optional<int> attribute_of(const Function& function, const Device& device,
                                 abi::CUfunction_attribute attribute);
 
-// May this attribute be set to this value?
-bool can_set(const Device& device, abi::CUfunction_attribute attribute, int value);
-// Where a parameter stands. INVALID_VALUE: no such parameter, or nothing is known of them.
-abi::CUresult parameter_info(const Function& function, std::size_t index, std::size_t* offset,
-                             std::size_t* size);
 // Blocks of so many threads that one multiprocessor runs at once.
 int blocks_per_sm(const Function& function, const Device& device, int threads,
                   std::size_t dynamic_shared);

@@ -28,8 +28,6 @@ CUresult attribute(const Range& range, CUpointer_attribute which, CUdeviceptr ad
       return put(address, out);
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
       return is_device_memory(range) ? CUDA_ERROR_INVALID_VALUE : put(address, out);
-    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
-      return put(range.sync_memops ? 1U : 0U, out);
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
     case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
       return put(range.id, out);
@@ -49,6 +47,7 @@ CUresult attribute(const Range& range, CUpointer_attribute which, CUdeviceptr ad
       return put(1U, out);
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
       return put(range.piece.block && range.piece.block->file() >= 0 ? std::uint64_t{1} : 0, out);
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
       return put(0U, out);
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
@@ -101,20 +100,6 @@ CUDA_API CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* wh
         put(-2, out[i]);
       }
     }
-    return CUDA_SUCCESS;
-  });
-}
-
-CUDA_API CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute which,
-                                        CUdeviceptr address) {
-  return on_driver(__func__, given(value), [&](Call& call) {
-    Range* const range = call.driver.space->find(address);
-    if (range == nullptr || which != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) {
-      return CUDA_ERROR_INVALID_VALUE;
-    }
-    unsigned flag = 0;
-    std::memcpy(&flag, value, sizeof flag);
-    range->sync_memops = flag != 0;
     return CUDA_SUCCESS;
   });
 }

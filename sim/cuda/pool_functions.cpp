@@ -61,7 +61,7 @@ CUDA_API_TWINS(cuMemAllocAsync, cuMemAllocAsync_ptsz,
   }
   return on_stream(function, handle, zero, given(out), [&](Call& call, const StreamPtr& stream) {
     Device& device = stream->context.lock()->device;
-    return allocate_async(call, current_pool(call.driver, device), stream, size, out);
+    return allocate_async(call, default_pool(call.driver, device), stream, size, out);
   });
 }
 CUDA_API_TWINS(cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync_ptsz,
@@ -89,15 +89,7 @@ CUDA_API CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* out, CUdevice ordinal)
 }
 CUDA_API CUresult cuDeviceGetMemPool(CUmemoryPool* out, CUdevice ordinal) {
   return on_device(__func__, ordinal, given(out), [&](Call& call, Device& device) {
-    *out = handle_of<CUmemoryPool>(*current_pool(call.driver, device));
-    return CUDA_SUCCESS;
-  });
-}
-CUDA_API CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool handle) {
-  return on_device(__func__, ordinal, true, [&](Call& call, Device& device) {
-    const PoolPtr pool = call.driver.pools.find(handle);
-    if (!pool || &pool->device != &device) return CUDA_ERROR_INVALID_VALUE;
-    device.current_pool = pool;
+    *out = handle_of<CUmemoryPool>(*default_pool(call.driver, device));
     return CUDA_SUCCESS;
   });
 }
@@ -121,7 +113,6 @@ CUDA_API CUresult cuMemPoolCreate(CUmemoryPool* out, const CUmemPoolProps* wante
 CUDA_API CUresult cuMemPoolDestroy(CUmemoryPool handle) {
   return on_pool(__func__, handle, true, [&](Call& call, const PoolPtr& pool) {
     if (pool->is_default) return CUDA_ERROR_INVALID_VALUE;
-    if (pool->device.current_pool == pool) pool->device.current_pool = nullptr;
     pool->heap.trim(0);
     call.driver.pools.erase(*pool);
     return CUDA_SUCCESS;
@@ -190,28 +181,6 @@ CUDA_API CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute
       default:
         return CUDA_ERROR_INVALID_VALUE;
     }
-  });
-}
-
-CUDA_API CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool handle,
-                                     CUmemLocation* location) {
-  return on_pool(__func__, handle, given(flags, location), [&](Call&, const PoolPtr& pool) {
-    const bool own =
-        location->type == CU_MEM_LOCATION_TYPE_DEVICE && location->id == pool->device.ordinal;
-    *flags = own ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
-    return CUDA_SUCCESS;
-  });
-}
-// Peers may touch everything here already.
-CUDA_API CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc* map,
-                                     std::size_t count) {
-  return on_pool(__func__, handle, given(map) || count == 0, [&](Call& call, const PoolPtr&) {
-    for (std::size_t i = 0; i < count; ++i) {
-      const bool known = map[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
-                         call.driver.device(map[i].location.id) != nullptr;
-      if (!known) return CUDA_ERROR_INVALID_VALUE;
-    }
-    return CUDA_SUCCESS;
   });
 }
 

@@ -13,12 +13,6 @@ void account(Pool& pool) {
   pool.reserved_high = std::max(pool.reserved_high, pool.heap.held());
 }
 
-PoolPtr make_default(Driver& driver, Device& device) {
-  auto pool = std::make_shared<Pool>(device, *driver.space);
-  pool->is_default = true;
-  return driver.pools.add(std::move(pool));
-}
-
 // What was freed in `stream` itself (or, `by_others`, in any) and is large enough.
 std::list<Pool::Pending>::iterator find_pending(Pool& pool, const Stream& stream, std::size_t size,
                                                 bool by_others) {
@@ -51,13 +45,11 @@ void finish_free(Driver& driver, const PoolPtr& pool, std::uint64_t range) {
 }  // namespace
 
 PoolPtr default_pool(Driver& driver, Device& device) {
-  if (!device.default_pool) device.default_pool = make_default(driver, device);
-  return device.default_pool;
-}
-
-PoolPtr current_pool(Driver& driver, Device& device) {
-  if (!device.current_pool) device.current_pool = default_pool(driver, device);
-  return device.current_pool;
+  if (!device.pool) {
+    device.pool = driver.pools.add(std::make_shared<Pool>(device, *driver.space));
+    device.pool->is_default = true;
+  }
+  return device.pool;
 }
 
 CUresult allocate_from(Call& call, const PoolPtr& pool, const StreamPtr& stream, std::size_t size,

@@ -50,7 +50,6 @@ struct Pool {
 using PoolPtr = std::shared_ptr<Pool>;
 
 // The pool that cuMemAllocAsync draws on, made when it is first asked for.
-PoolPtr current_pool(Driver& driver, Device& device);
 PoolPtr default_pool(Driver& driver, Device& device);
 // OUT_OF_MEMORY. The address is good for what comes later in `stream`.
 abi::CUresult allocate_from(Call& call, const PoolPtr& pool, const StreamPtr& stream,

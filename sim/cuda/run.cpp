@@ -1,7 +1,5 @@
 // What happens in a stream: each kind of work as ops of the executor.
 
-#include <cstring>
-
 #include "sim/cuda/capture.h"
 #include "sim/cuda/copies.h"
 #include "sim/cuda/events.h"
@@ -14,40 +12,25 @@ namespace tranche::sim::cuda {
 namespace {
 
 // The word at a device address. nullptr: there is none, or it is not aligned.
-std::byte* word_at(Driver& driver, CUdeviceptr address, std::size_t bytes) {
-  if (address % bytes != 0) return nullptr;
-  const auto parts = driver.space->bytes(address, bytes, true);
+std::uint32_t* word_at(Driver& driver, CUdeviceptr address) {
+  constexpr std::size_t kBytes = sizeof(std::uint32_t);
+  if (address % kBytes != 0) return nullptr;
+  const auto parts = driver.space->bytes(address, kBytes, true);
   if (!parts || parts->size() != 1 || driver.space->find(address) == nullptr) return nullptr;
-  return parts->front().data();
+  return reinterpret_cast<std::uint32_t*>(parts->front().data());  // NOLINT: aligned, as seen
 }
 
-std::uint64_t load_word(const std::byte* at, bool wide) {
-  if (wide) return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(at), __ATOMIC_ACQUIRE);
-  return __atomic_load_n(reinterpret_cast<const std::uint32_t*>(at), __ATOMIC_ACQUIRE);
-}
-void store_word(std::byte* at, std::uint64_t value, bool wide) {
-  if (wide) {
-    __atomic_store_n(reinterpret_cast<std::uint64_t*>(at), value, __ATOMIC_RELEASE);
-  } else {
-    __atomic_store_n(reinterpret_cast<std::uint32_t*>(at), static_cast<std::uint32_t>(value),
-                     __ATOMIC_RELEASE);
-  }
-}
-
-bool is_met(std::uint64_t word, std::uint64_t value, unsigned flags, bool wide) {
-  const std::uint64_t mask = wide ? ~std::uint64_t{0} : 0xFFFFFFFFU;
-  word &= mask;
-  value &= mask;
+bool is_met(std::uint32_t word, std::uint32_t value, unsigned flags) {
   switch (flags & ~CU_STREAM_WAIT_VALUE_FLUSH) {
     case CU_STREAM_WAIT_VALUE_GEQ:
       // In a circle: a counter may wrap.
-      return ((word - value) & mask) <= mask / 2;
+      return static_cast<std::int32_t>(word - value) >= 0;
     case CU_STREAM_WAIT_VALUE_EQ:
       return word == value;
     case CU_STREAM_WAIT_VALUE_AND:
       return (word & value) != 0;
     default:
-      return (~(word | value) & mask) != 0;
+      return ~(word | value) != 0;
   }
 }
 
@@ -111,11 +94,17 @@ class Runner {
   }
 
   CUresult operator()(const MemOpWork& work) {
-    for (const CUstreamBatchMemOpParams& one : work.operations) {
-      const CUresult done = memory_operation(one);
-      if (done != CUDA_SUCCESS) return done;
+    std::uint32_t* const word = word_at(call_.driver, work.address);
+    if (word == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (work.is_wait) {
+      return enqueue({.kind = Op::Kind::kPoll, .ready = [=] {
+                        return is_met(__atomic_load_n(word, __ATOMIC_ACQUIRE), work.value,
+                                      work.flags);
+                      }});
     }
-    return CUDA_SUCCESS;
+    return enqueue({.kind = Op::Kind::kDelay, .effect = [=]() -> std::function<void()> {
+                      return [=] { __atomic_store_n(word, work.value, __ATOMIC_RELEASE); };
+                    }});
   }
 
   CUresult operator()(const ChildWork& child) {
@@ -137,32 +126,6 @@ class Runner {
     op_ = std::make_shared<Op>(std::move(op));
     call_.driver.executor.enqueue(call_.lock, stream_, op_);
     return CUDA_SUCCESS;
-  }
-
-  CUresult memory_operation(const CUstreamBatchMemOpParams& one) {
-    const auto operation = one.operation;
-    if (operation == CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES ||
-        operation == CU_STREAM_MEM_OP_BARRIER) {
-      return enqueue({});
-    }
-    const bool wide =
-        operation == CU_STREAM_MEM_OP_WAIT_VALUE_64 || operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
-    std::byte* const word = word_at(call_.driver, one.waitValue.address, wide ? 8 : 4);
-    if (word == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    const std::uint64_t value = one.waitValue.value64;
-    if (operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 ||
-        operation == CU_STREAM_MEM_OP_WAIT_VALUE_64) {
-      return enqueue({.kind = Op::Kind::kPoll, .ready = [=, flags = one.waitValue.flags] {
-                        return is_met(load_word(word, wide), value, flags, wide);
-                      }});
-    }
-    if (operation != CU_STREAM_MEM_OP_WRITE_VALUE_32 &&
-        operation != CU_STREAM_MEM_OP_WRITE_VALUE_64) {
-      return CUDA_ERROR_NOT_SUPPORTED;
-    }
-    return enqueue({.kind = Op::Kind::kDelay, .effect = [=]() -> std::function<void()> {
-                      return [=] { store_word(word, value, wide); };
-                    }});
   }
 
   Call& call_;

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <vector>
 
@@ -70,7 +69,6 @@ struct Stream {
   OpPtr last;                     // over or not; null: never used
   std::uint64_t last_end_ns = 0;  // when the last one that is over was
   std::shared_ptr<Capture> capture;
-  std::map<abi::CUlaunchAttributeID, abi::CUlaunchAttributeValue> attributes;
 
   bool is_blocking() const { return !is_legacy && (flags & abi::CU_STREAM_NON_BLOCKING) == 0; }
   bool is_busy() const { return !ops.empty(); }

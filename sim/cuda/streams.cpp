@@ -3,7 +3,6 @@
 #include "sim/cuda/streams.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "sim/cuda/capture.h"
 #include "sim/cuda/constant.h"
@@ -108,22 +107,6 @@ CUDA_API_TWINS(cuStreamGetPriority, cuStreamGetPriority_ptsz, (CUstream handle, 
   });
 }
 
-CUDA_API_TWINS(cuStreamGetFlags, cuStreamGetFlags_ptsz, (CUstream handle, unsigned* flags),
-               (handle, flags)) {
-  return on_stream(function, handle, zero, given(flags), [&](Call&, const StreamPtr& stream) {
-    *flags = stream->flags;
-    return CUDA_SUCCESS;
-  });
-}
-
-CUDA_API_TWINS(cuStreamGetId, cuStreamGetId_ptsz, (CUstream handle, unsigned long long* id),
-               (handle, id)) {
-  return on_stream(function, handle, zero, given(id), [&](Call&, const StreamPtr& stream) {
-    *id = stream->id;
-    return CUDA_SUCCESS;
-  });
-}
-
 CUDA_API_TWINS(cuStreamGetCtx, cuStreamGetCtx_ptsz, (CUstream handle, CUcontext* out),
                (handle, out)) {
   return on_stream(function, handle, zero, given(out), [&](Call&, const StreamPtr& stream) {
@@ -137,52 +120,6 @@ CUDA_API_TWINS(cuStreamGetCtx_v2, cuStreamGetCtx_v2_ptsz,
   return on_stream(function, handle, zero, given(out, green), [&](Call&, const StreamPtr& stream) {
     *out = handle_of<CUcontext>(*stream->context.lock());
     *green = nullptr;
-    return CUDA_SUCCESS;
-  });
-}
-
-CUDA_API_TWINS(cuStreamGetDevice, cuStreamGetDevice_ptsz, (CUstream handle, CUdevice* out),
-               (handle, out)) {
-  return on_stream(function, handle, zero, given(out), [&](Call&, const StreamPtr& stream) {
-    *out = stream->context.lock()->device.ordinal;
-    return CUDA_SUCCESS;
-  });
-}
-
-// Attributes are hints that change nothing here; the synchronization policy and priority are told
-// back.
-CUDA_API_TWINS(cuStreamSetAttribute, cuStreamSetAttribute_ptsz,
-               (CUstream handle, CUlaunchAttributeID id, const CUlaunchAttributeValue* value),
-               (handle, id, value)) {
-  const bool arguments = given(value) && id < kLaunchAttributes;
-  return on_stream(function, handle, zero, arguments, [&](Call&, const StreamPtr& stream) {
-    if (id == CU_LAUNCH_ATTRIBUTE_PRIORITY) {
-      std::memcpy(&stream->priority, value->pad, sizeof stream->priority);
-      stream->priority = clamp_priority(stream->priority);
-    }
-    stream->attributes[id] = *value;
-    return CUDA_SUCCESS;
-  });
-}
-CUDA_API_TWINS(cuStreamGetAttribute, cuStreamGetAttribute_ptsz,
-               (CUstream handle, CUlaunchAttributeID id, CUlaunchAttributeValue* value),
-               (handle, id, value)) {
-  const bool arguments = given(value) && id < kLaunchAttributes;
-  return on_stream(function, handle, zero, arguments, [&](Call&, const StreamPtr& stream) {
-    *value = stream->attributes[id];
-    if (id == CU_LAUNCH_ATTRIBUTE_PRIORITY) {
-      std::memcpy(value->pad, &stream->priority, sizeof stream->priority);
-    }
-    return CUDA_SUCCESS;
-  });
-}
-CUDA_API_TWINS(cuStreamCopyAttributes, cuStreamCopyAttributes_ptsz,
-               (CUstream destination, CUstream source), (destination, source)) {
-  return on_stream(function, source, zero, true, [&](Call& call, const StreamPtr& from) {
-    const StreamPtr to = find_stream(call.driver, call.context, destination, zero);
-    if (!to) return CUDA_ERROR_INVALID_HANDLE;
-    to->attributes = from->attributes;
-    to->priority = from->priority;
     return CUDA_SUCCESS;
   });
 }

@@ -192,16 +192,6 @@ CUDA_API CUresult cuMemSetAccess(CUdeviceptr address, std::size_t size,
   });
 }
 
-CUDA_API CUresult cuMemGetAccess(unsigned long long* flags, const CUmemLocation* location,
-                                 CUdeviceptr address) {
-  return on_driver(__func__, given(flags, location), [&](Call& call) {
-    const Range* const range = call.driver.space->find(address);
-    if (range == nullptr || range->kind != RangeKind::kMapped) return CUDA_ERROR_INVALID_VALUE;
-    *flags = range->access;
-    return CUDA_SUCCESS;
-  });
-}
-
 CUDA_API CUresult cuMemExportToShareableHandle(void* out, CUmemGenericAllocationHandle handle,
                                                CUmemAllocationHandleType type,
                                                unsigned long long flags) {

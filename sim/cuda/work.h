@@ -51,7 +51,6 @@ struct CopyWork {
   std::size_t width = 0;  // bytes
   std::size_t height = 1;
   std::size_t depth = 1;
-  abi::CUDA_MEMCPY3D described = {};  // as a graph node's parameters tell it
   // Bytes of ordinary host memory, taken when the copy was asked for.
   std::shared_ptr<std::vector<std::byte>> staged;
 
@@ -73,7 +72,6 @@ struct HostWork {
 };
 struct RecordWork {
   std::shared_ptr<Event> event;
-  bool is_external = false;
 };
 struct WaitWork {
   std::shared_ptr<Event> event;
@@ -86,8 +84,12 @@ struct AllocWork {
 struct FreeWork {
   std::uint64_t address = 0;
 };
+// A word in memory, 32 bits wide: waited for, or written.
 struct MemOpWork {
-  std::vector<abi::CUstreamBatchMemOpParams> operations;
+  bool is_wait = false;
+  std::uint64_t address = 0;
+  std::uint32_t value = 0;
+  unsigned flags = 0;
 };
 struct ChildWork {
   std::shared_ptr<Graph> graph;
