@@ -64,6 +64,12 @@ def test_index_names_every_page():
     assert not missing, f"docs/README.md does not name {', '.join(missing)}"
 
 
+def test_index_of_decisions_names_each():
+    folder = ROOT / "docs" / "decisions"
+    named = {target for _, target in markdown.links((folder / "README.md").read_text())}
+    assert named == {page.name for page in folder.glob("0*.md")}
+
+
 def test_readme_leads_to_the_index():
     targets = [target for _, target in markdown.links((ROOT / "README.md").read_text())]
     assert "docs/README.md" in targets
