@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/utf8.h"
+
 namespace tranche::json {
 namespace {
 
@@ -16,30 +18,6 @@ int hex_digit(char c) {
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
   return -1;
-}
-
-// Bytes of the UTF-8 sequence that `text` begins with; 0 when it is none. Source: RFC 3629.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) -> unsigned {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
-  };
-  const auto in = [&](std::size_t i, unsigned low, unsigned high) {
-    return byte(i) >= low && byte(i) <= high;
-  };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first <= 0xDF) return in(1, 0x80, 0xBF) ? 2 : 0;
-  if (first >= 0xE0 && first <= 0xEF) {
-    const unsigned low = first == 0xE0 ? 0xA0 : 0x80;
-    const unsigned high = first == 0xED ? 0x9F : 0xBF;
-    return in(1, low, high) && in(2, 0x80, 0xBF) ? 3 : 0;
-  }
-  if (first >= 0xF0 && first <= 0xF4) {
-    const unsigned low = first == 0xF0 ? 0x90 : 0x80;
-    const unsigned high = first == 0xF4 ? 0x8F : 0xBF;
-    return in(1, low, high) && in(2, 0x80, 0xBF) && in(3, 0x80, 0xBF) ? 4 : 0;
-  }
-  return 0;
 }
 
 // Checks a text that may be anything.
@@ -139,9 +117,9 @@ class Checker {
         if (!escape()) return false;
         continue;
       }
-      const std::size_t length = utf8_length(text_.substr(at_));
-      if (length == 0) return bad("no UTF-8");
-      at_ += length;
+      const auto step = utf8_step(text_.substr(at_));
+      if (!step.is_valid) return bad("no UTF-8");
+      at_ += step.length;
     }
     return bad("");
   }

@@ -1,13 +1,14 @@
 #include "cdi/spec.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <tuple>
+
+#include "base/json_value.h"
 
 namespace tranche::cdi {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = json::Value;
 
 bool any_host_path(const ContainerEdits& edits) {
   return std::ranges::any_of(edits.device_nodes,
@@ -111,7 +112,7 @@ std::string to_json(const Spec& spec) {
                      {"kind", spec.kind},
                      {"devices", list_of(spec.devices)},
                      {"containerEdits", encode(spec.edits)}};
-  return json.dump();
+  return json.text();
 }
 
 }  // namespace tranche::cdi

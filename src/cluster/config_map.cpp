@@ -25,7 +25,7 @@ std::string to_json(const ConfigMap& config_map) {
   if (!config_map.annotations.empty()) metadata["annotations"] = config_map.annotations;
   if (!config_map.owners.empty()) metadata["ownerReferences"] = json_of(config_map.owners);
   json["data"] = config_map.data;
-  return text_of(json);
+  return json.text();
 }
 
 }  // namespace tranche::cluster

@@ -29,15 +29,15 @@ std::uint32_t hash(std::string_view text) {
   return value;
 }
 
-OrderedJson json_of(const ObjectReference& reference) {
-  OrderedJson json = {{"apiVersion", reference.api_version}, {"kind", reference.kind}};
+json::Value json_of(const ObjectReference& reference) {
+  json::Value json = {{"apiVersion", reference.api_version}, {"kind", reference.kind}};
   if (!reference.ns.empty()) json["namespace"] = reference.ns;
   json["name"] = reference.name;
   if (!reference.uid.empty()) json["uid"] = reference.uid;
   return json;
 }
 
-OrderedJson json_of(const Event::Series& series) {
+json::Value json_of(const Event::Series& series) {
   return {{"count", series.count}, {"lastObservedTime", micro_time(series.last)}};
 }
 
@@ -63,11 +63,11 @@ std::string to_json(const Event& event) {
   json["regarding"] = json_of(event.regarding);
   json["note"] = shorten(event.note, kMaxNote);
   json["type"] = event.warning ? "Warning" : "Normal";
-  return text_of(json);
+  return json.text();
 }
 
 std::string series_patch(const Event::Series& series) {
-  return text_of({{"series", json_of(series)}});
+  return json::Value({{"series", json_of(series)}}).text();
 }
 
 }  // namespace tranche::cluster

@@ -63,18 +63,19 @@ std::string_view to_string(EvictionRequest::Reason reason) {
 }
 
 std::string encode(const EvictionRequests& requests) {
-  OrderedJson pods = OrderedJson::array();
+  json::Value pods = json::Value::array();
   for (const auto& request : requests.pods) {
     if (pods.size() == EvictionRequests::kMost) break;
-    OrderedJson pod = {{"namespace", request.ns}, {"name", request.name}, {"uid", request.uid}};
+    json::Value pod = {{"namespace", request.ns}, {"name", request.name}, {"uid", request.uid}};
     if (!request.container.empty()) pod["container"] = request.container;
     pod["device"] = request.device;
     pod["reason"] = to_string(request.reason);
     pods.push_back(std::move(pod));
   }
-  return text_of({{"version", kVersion},
-                  {"writtenAt", micro_time(requests.written_at)},
-                  {"pods", std::move(pods)}});
+  return json::Value({{"version", kVersion},
+                      {"writtenAt", micro_time(requests.written_at)},
+                      {"pods", std::move(pods)}})
+      .text();
 }
 
 Result<EvictionRequests> decode_eviction_requests(std::string_view text) {

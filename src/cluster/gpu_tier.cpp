@@ -99,30 +99,30 @@ std::vector<TierCondition> read_conditions(const Fields& status) {
   return conditions;
 }
 
-OrderedJson json_of(const LabelSelector& selector) { return OrderedJson::parse(to_json(selector)); }
+json::Value json_of(const LabelSelector& selector) { return json::Value::raw(to_json(selector)); }
 
-OrderedJson json_of(const TierMechanism& mechanism) {
+json::Value json_of(const TierMechanism& mechanism) {
   auto body = std::visit(
-      Overloaded{[](const MigTier& mig) { return OrderedJson{{"profile", mig.profile}}; },
+      Overloaded{[](const MigTier& mig) { return json::Value{{"profile", mig.profile}}; },
                  [](const TimeSlicingTier& sharing) {
-                   return OrderedJson{{"replicas", sharing.replicas}};
+                   return json::Value{{"replicas", sharing.replicas}};
                  },
-                 [](const MpsTier& sharing) { return OrderedJson{{"replicas", sharing.replicas}}; },
-                 [](const auto&) { return OrderedJson::object(); }},
+                 [](const MpsTier& sharing) { return json::Value{{"replicas", sharing.replicas}}; },
+                 [](const auto&) { return json::Value::object(); }},
       mechanism);
   return {{std::string(to_string(mechanism)), std::move(body)}};
 }
 
-OrderedJson json_of(const TierQuota& rule) {
-  auto json = OrderedJson::object();
+json::Value json_of(const TierQuota& rule) {
+  auto json = json::Value::object();
   if (rule.ns) json["namespace"] = *rule.ns;
   json["limit"] = rule.limit;
   return json;
 }
 
-OrderedJson spec_of(const GpuTier& tier) {
-  auto spec = OrderedJson::object();
-  auto eligibility = OrderedJson::object();
+json::Value spec_of(const GpuTier& tier) {
+  auto spec = json::Value::object();
+  auto eligibility = json::Value::object();
   if (tier.eligibility.node_selector) {
     eligibility["nodeSelector"] = json_of(*tier.eligibility.node_selector);
   }
@@ -131,7 +131,7 @@ OrderedJson spec_of(const GpuTier& tier) {
   spec["mechanism"] = json_of(tier.mechanism);
   if (tier.resource) spec["resource"] = *tier.resource;
   spec["isolation"] = tier.isolation;
-  auto namespaces = OrderedJson::object();
+  auto namespaces = json::Value::object();
   if (!tier.namespaces.names.empty()) namespaces["names"] = tier.namespaces.names;
   if (tier.namespaces.selector) namespaces["selector"] = json_of(*tier.namespaces.selector);
   if (!namespaces.empty()) spec["namespaces"] = std::move(namespaces);
@@ -141,8 +141,8 @@ OrderedJson spec_of(const GpuTier& tier) {
   return spec;
 }
 
-OrderedJson json_of(const TierCondition& condition) {
-  OrderedJson json = {{"type", condition.type},
+json::Value json_of(const TierCondition& condition) {
+  json::Value json = {{"type", condition.type},
                       {"status", condition.status},
                       {"reason", condition.reason},
                       {"message", condition.message}};
@@ -263,7 +263,7 @@ std::string to_json(const GpuTier& tier) {
   for (const auto& condition : tier.conditions) {
     json["status"]["conditions"].push_back(json_of(condition));
   }
-  return text_of(json);
+  return json.text();
 }
 
 std::vector<std::string> validate(const GpuTier& tier) {

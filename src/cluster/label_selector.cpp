@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json_value.h"
 #include "cluster/fields.h"
 
 namespace tranche::cluster {
@@ -56,14 +56,14 @@ std::vector<std::string> problems_of(const LabelSelector& selector, std::string_
 }
 
 std::string to_json(const LabelSelector& selector) {
-  auto value = nlohmann::json::object();
+  auto value = json::Value::object();
   if (!selector.match_labels.empty()) value["matchLabels"] = selector.match_labels;
   for (const auto& expression : selector.match_expressions) {
-    nlohmann::json item = {{"key", expression.key}, {"operator", expression.op}};
+    json::Value item = {{"key", expression.key}, {"operator", expression.op}};
     if (!expression.values.empty()) item["values"] = expression.values;
     value["matchExpressions"].push_back(std::move(item));
   }
-  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return value.text(json::Value::Order::kSorted);
 }
 
 std::optional<LabelSelector> read_selector(const Fields& parent, std::string_view key) {

@@ -42,7 +42,7 @@ std::string to_json(const Lease& lease) {
   if (lease.acquired) spec["acquireTime"] = micro_time(*lease.acquired);
   if (lease.renewed) spec["renewTime"] = micro_time(*lease.renewed);
   spec["leaseTransitions"] = lease.transitions;
-  return text_of(json);
+  return json.text();
 }
 
 }  // namespace tranche::cluster

@@ -88,8 +88,8 @@ LimitOutcome outcome_from(const Fields& fields) {
   return outcome;
 }
 
-OrderedJson json_of(const LimitSetting& setting) {
-  OrderedJson json = {{"namespace", setting.ns},
+json::Value json_of(const LimitSetting& setting) {
+  json::Value json = {{"namespace", setting.ns},
                       {"pod", setting.pod},
                       {"uid", setting.uid},
                       {"container", setting.container},
@@ -100,14 +100,14 @@ OrderedJson json_of(const LimitSetting& setting) {
   return json;
 }
 
-OrderedJson json_of(const LimitOutcome& outcome) {
+json::Value json_of(const LimitOutcome& outcome) {
   auto json = json_of(outcome.setting);
   json["state"] = to_string(outcome.state);
   if (!outcome.message.empty()) json["message"] = outcome.message;
   if (outcome.devices.empty()) return json;
-  auto& devices = json["devices"] = OrderedJson::array();
+  auto& devices = json["devices"] = json::Value::array();
   for (const auto& device : outcome.devices) {
-    OrderedJson entry = {{"uuid", device.uuid}};
+    json::Value entry = {{"uuid", device.uuid}};
     if (device.memory_bytes) entry["memoryBytes"] = *device.memory_bytes;
     if (device.permille) entry["permille"] = *device.permille;
     devices.push_back(std::move(entry));
@@ -117,9 +117,9 @@ OrderedJson json_of(const LimitOutcome& outcome) {
 
 template <class Part>
 std::string encode_all(std::string_view version, const std::vector<Part>& parts) {
-  OrderedJson list = OrderedJson::array();
+  json::Value list = json::Value::array();
   for (const auto& part : parts) list.push_back(json_of(part));
-  return text_of({{"version", version}, {"settings", std::move(list)}});
+  return json::Value({{"version", version}, {"settings", std::move(list)}}).text();
 }
 
 template <class Part>

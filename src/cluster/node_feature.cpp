@@ -24,10 +24,10 @@ std::string to_json(const NodeFeature& feature) {
   auto& metadata = json["metadata"];
   metadata["labels"][std::string(kNodeFeatureNodeLabel)] = feature.node;
   if (!feature.owners.empty()) metadata["ownerReferences"] = json_of(feature.owners);
-  const auto none = OrderedJson::object();
+  const auto none = json::Value::object();
   json["spec"]["features"] = {{"flags", none}, {"attributes", none}, {"instances", none}};
   json["spec"]["labels"] = feature.labels;
-  return text_of(json);
+  return json.text();
 }
 
 }  // namespace tranche::cluster

@@ -1,24 +1,21 @@
 #pragma once
-// The parts that the to_json functions of this folder share. Included by .cpp files alone: it
-// brings nlohmann's header along.
+// The parts that the to_json functions of this folder share.
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json_value.h"
 #include "cluster/kinds.h"
 #include "cluster/metadata.h"
 #include "cluster/object.h"
 
 namespace tranche::cluster {
 
-using OrderedJson = nlohmann::ordered_json;
-
 // {apiVersion, kind, metadata {namespace, name, uid, resourceVersion}}, empty ones left out.
-inline OrderedJson head_of(const Kind& kind, const ObjectKey& key, const std::string& uid = {},
+inline json::Value head_of(const Kind& kind, const ObjectKey& key, const std::string& uid = {},
                            const std::string& resource_version = {}) {
-  OrderedJson metadata = OrderedJson::object();
+  json::Value metadata = json::Value::object();
   if (!key.ns.empty()) metadata["namespace"] = key.ns;
   metadata["name"] = key.name;
   if (!uid.empty()) metadata["uid"] = uid;
@@ -26,10 +23,10 @@ inline OrderedJson head_of(const Kind& kind, const ObjectKey& key, const std::st
   return {{"apiVersion", kind.api_version()}, {"kind", kind.kind}, {"metadata", metadata}};
 }
 
-inline OrderedJson json_of(const std::vector<OwnerReference>& owners) {
-  OrderedJson list = OrderedJson::array();
+inline json::Value json_of(const std::vector<OwnerReference>& owners) {
+  json::Value list = json::Value::array();
   for (const auto& owner : owners) {
-    OrderedJson item = {{"apiVersion", owner.api_version},
+    json::Value item = {{"apiVersion", owner.api_version},
                         {"kind", owner.kind},
                         {"name", owner.name},
                         {"uid", owner.uid}};
@@ -37,11 +34,6 @@ inline OrderedJson json_of(const std::vector<OwnerReference>& owners) {
     list.push_back(std::move(item));
   }
   return list;
-}
-
-// Texts come from outside: what is no UTF-8 is replaced, never thrown about.
-inline std::string text_of(const OrderedJson& json) {
-  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 }  // namespace tranche::cluster

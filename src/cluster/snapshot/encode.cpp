@@ -1,14 +1,12 @@
 // Snapshot -> text. Reading: snapshot_decode.cpp.
 
-#include <nlohmann/json.hpp>
-
 #include "cluster/snapshot/encoding.h"
 #include "cluster/snapshot/text.h"
 
 namespace tranche::cluster {
 namespace {
 
-using Json = nlohmann::json;
+using Json = json::Value;
 
 template <class Range, class Write>
 Json array_of(const Range& range, const Write& write) {
@@ -137,10 +135,12 @@ Json pod_metadata_of(const SnapshotPod& value) {
   return metadata;
 }
 
-// What is no JSON stays a text, which decode() refuses by name.
-Json affinity_of(const std::string& text) {
-  auto parsed = Json::parse(text, nullptr, false);
-  return parsed.is_discarded() ? Json(text) : parsed;
+// JSON text with its members in order. What is no JSON stays a text, which decode() refuses by
+// name.
+Json in_order(std::string_view text) {
+  const auto parsed = json::parse(text);
+  auto canonical = parsed ? canonical_text(*parsed) : std::nullopt;
+  return canonical ? Json::raw(*std::move(canonical)) : Json(text);
 }
 
 Json spec_of(const SnapshotPod& value) {
@@ -159,7 +159,7 @@ Json spec_of(const SnapshotPod& value) {
     set(item, "effect", toleration.effect);
     return item;
   });
-  if (!value.affinity.empty()) spec["affinity"] = affinity_of(value.affinity);
+  if (!value.affinity.empty()) spec["affinity"] = in_order(value.affinity);
   spec["resourceClaims"] = array_of(value.claims, [](const PodClaim& claim) {
     Json item = {{"name", claim.name}};
     set(item, "resourceClaimName", claim.claim);
@@ -210,14 +210,14 @@ Json json_of(const ResourceQuota& quota) {
 
 Json json_of(const DisruptionBudget& budget) {
   auto spec = Json::object();
-  if (budget.selector) spec["selector"] = Json::parse(to_json(*budget.selector));
+  if (budget.selector) spec["selector"] = Json::raw(to_json(*budget.selector));
   return {{"metadata", metadata_of(budget.key)},
           {"spec", spec},
           {"status", {{"disruptionsAllowed", budget.disruptions_allowed}}}};
 }
 
-Json json_of(const ConfigMap& map) { return Json::parse(to_json(map)); }
-Json json_of(const GpuTier& tier) { return Json::parse(to_json(tier)); }
+Json json_of(const ConfigMap& map) { return in_order(to_json(map)); }
+Json json_of(const GpuTier& tier) { return in_order(to_json(tier)); }
 
 Json json_of(const Gap& gap) {
   return {{"resource", gap.resource},

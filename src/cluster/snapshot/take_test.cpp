@@ -1,6 +1,5 @@
 // take(): a snapshot from an API server, and what becomes of what it does not tell.
 
-#include "cluster/snapshot/encoding.h"
 #include "cluster/snapshot/take.h"
 
 #include <gmock/gmock.h>
@@ -10,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <stop_token>
 
+#include "cluster/snapshot/encoding.h"
 #include "support/fake_objects.h"
 
 namespace tranche::cluster::snapshot_take_test {

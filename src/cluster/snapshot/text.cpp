@@ -2,14 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/checksum.h"
 
 namespace tranche::cluster {
 namespace {
 
+// nlohmann's reader tells numbers and texts that no program can hold, and its writer has one way to
+// write a number: what checksums of files that are already there were made of.
 std::optional<std::string> text_of_whole(json::View value) {
   const auto parsed = nlohmann::json::parse(value.text(), nullptr, false);
-  return parsed.is_discarded() ? std::nullopt : std::optional(snapshot_text(parsed));
+  if (parsed.is_discarded()) return std::nullopt;
+  return parsed.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::optional<std::string> text_of_list(json::View list) {
@@ -25,8 +30,8 @@ std::optional<std::string> text_of_list(json::View list) {
 
 }  // namespace
 
-std::string snapshot_text(const nlohmann::json& value) {
-  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+std::string snapshot_text(const json::Value& value) {
+  return value.text(json::Value::Order::kSorted);
 }
 
 std::string object_text(const std::map<std::string, std::string>& members) {

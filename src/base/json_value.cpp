@@ -1,0 +1,159 @@
+#include "base/json_value.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/utf8.h"
+
+namespace tranche::json {
+namespace {
+
+void write_string(std::string& out, std::string_view text) {
+  constexpr std::string_view kNamed = "\"\\\b\f\n\r\t";
+  constexpr std::string_view kNames = "\"\\bfnrt";
+  out += '"';
+  while (!text.empty()) {
+    const auto step = utf8_step(text);
+    const char c = text.front();
+    if (!step.is_valid) {
+      out += "\xEF\xBF\xBD";
+    } else if (const auto named = kNamed.find(c); named != std::string_view::npos) {
+      out += {'\\', kNames[named]};
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
+    } else {
+      out += text.substr(0, step.length);
+    }
+    text.remove_prefix(step.length);
+  }
+  out += '"';
+}
+
+}  // namespace
+
+Value::Value() noexcept = default;
+Value::Value(std::nullptr_t) noexcept {}
+Value::Value(Truth value) : data_(value) {}
+Value::Value(Signed value) : data_(value.value) {}
+Value::Value(Unsigned value) : data_(value.value) {}
+Value::Value(const char* value) : data_(std::string(value)) {}
+Value::Value(std::string_view value) : data_(std::string(value)) {}
+Value::Value(std::string value) : data_(std::move(value)) {}
+Value::Value(const Value& other) = default;
+Value::Value(Value&& other) noexcept = default;
+Value::~Value() = default;
+
+Value& Value::operator=(Value other) noexcept {
+  data_.swap(other.data_);
+  return *this;
+}
+
+Value::Value(std::initializer_list<Item> items) {
+  const bool is_object =
+      std::ranges::all_of(items, [](const Item& item) { return item.value_.is_pair(); });
+  if (!is_object) {
+    *this = array(items);
+    return;
+  }
+  Object members;
+  members.reserve(items.size());
+  for (const Item& item : items) {
+    auto& pair = std::get<Array>(item.value_.data_);
+    members.push_back({std::move(std::get<std::string>(pair[0].data_)), std::move(pair[1])});
+  }
+  data_ = std::move(members);
+}
+
+bool Value::is_pair() const {
+  const auto* array = std::get_if<Array>(&data_);
+  return array != nullptr && array->size() == 2 &&
+         std::holds_alternative<std::string>(array->front().data_);
+}
+
+Value Value::array(std::initializer_list<Item> items) {
+  Array elements;
+  elements.reserve(items.size());
+  for (const Item& item : items) elements.push_back(std::move(item.value_));
+  Value value;
+  value.data_ = std::move(elements);
+  return value;
+}
+
+Value Value::object() {
+  Value value;
+  value.data_ = Object();
+  return value;
+}
+
+Value Value::raw(std::string text) {
+  Value value;
+  value.data_ = Raw{std::move(text)};
+  return value;
+}
+
+Value& Value::operator[](std::string_view key) {
+  if (std::holds_alternative<std::nullptr_t>(data_)) data_ = Object();
+  auto& members = std::get<Object>(data_);
+  const auto found = std::ranges::find(members, key, &Member::key);
+  if (found != members.end()) return found->value;
+  return members.emplace_back(std::string(key), Value()).value;
+}
+
+void Value::append(std::string key, Value value) {
+  std::get<Object>(data_).push_back({std::move(key), std::move(value)});
+}
+
+void Value::push_back(Value value) {
+  if (std::holds_alternative<std::nullptr_t>(data_)) data_ = Array();
+  std::get<Array>(data_).push_back(std::move(value));
+}
+
+std::size_t Value::size() const {
+  if (const auto* elements = std::get_if<Array>(&data_)) return elements->size();
+  if (const auto* members = std::get_if<Object>(&data_)) return members->size();
+  return 0;
+}
+
+std::string Value::text(Order order) const {
+  std::string out;
+  write(out, order);
+  return out;
+}
+
+void Value::write(std::string& out, Order order) const {
+  const auto list = [&](char begin, char end, const auto& parts, const auto& write_part) {
+    out += begin;
+    bool is_first = true;
+    for (const auto& part : parts) {
+      if (!is_first) out += ',';
+      is_first = false;
+      write_part(part);
+    }
+    out += end;
+  };
+  if (std::holds_alternative<std::nullptr_t>(data_)) out += "null";
+  if (const auto* truth = std::get_if<Truth>(&data_)) out += truth->value ? "true" : "false";
+  if (const auto* number = std::get_if<std::int64_t>(&data_)) out += std::to_string(*number);
+  if (const auto* number = std::get_if<std::uint64_t>(&data_)) out += std::to_string(*number);
+  if (const auto* text = std::get_if<std::string>(&data_)) write_string(out, *text);
+  if (const auto* json = std::get_if<Raw>(&data_)) out += json->text;
+  if (const auto* elements = std::get_if<Array>(&data_)) {
+    list('[', ']', *elements, [&](const Value& element) { element.write(out, order); });
+  }
+  if (const auto* members = std::get_if<Object>(&data_)) {
+    std::vector<const Member*> in_order;
+    for (const Member& member : *members) in_order.push_back(&member);
+    if (order == Order::kSorted) {
+      std::ranges::sort(in_order, {}, [](const Member* member) { return member->key; });
+    }
+    list('{', '}', in_order, [&](const Member* member) {
+      write_string(out, member->key);
+      out += ':';
+      member->value.write(out, order);
+    });
+  }
+}
+
+}  // namespace tranche::json

@@ -1,0 +1,90 @@
+#include "base/json_value.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tranche::json::json_value_test {
+namespace {
+
+TEST(JsonValue, IsWrittenAsItWasBuilt) {
+  struct Case {
+    const char* name;
+    Value value;
+    const char* text;
+  };
+  const std::vector<std::string> words = {"a", "b"};
+  const std::map<std::string, int> numbers = {{"x", 1}, {"y", -2}};
+  const std::vector<Case> cases = {
+      {"null", {nullptr}, "[null]"},
+      {"nothing", Value(), "null"},
+      {"truth", true, "true"},
+      {"smallest", std::numeric_limits<std::int64_t>::min(), "-9223372036854775808"},
+      {"largest", std::numeric_limits<std::uint64_t>::max(), "18446744073709551615"},
+      {"text", "a\"\\\n\x01\x7f/\u00e4", "\"a\\\"\\\\\\n\\u0001\x7f/\u00e4\""},
+      {"list", words, R"(["a","b"])"},
+      {"map", numbers, R"({"x":1,"y":-2})"},
+      {"empty object", Value::object(), "{}"},
+      {"empty array", Value::array(), "[]"},
+      {"object", {{"b", 1}, {"a", {{"c", nullptr}}}}, R"({"b":1,"a":{"c":null}})"},
+      {"array of pairs", Value::array({{"a", 1}}), R"([["a",1]])"},
+      {"array of an object", Value::array({{{"a", 1}}}), R"([{"a":1}])"},
+      {"mixed", {1, "a"}, R"([1,"a"])"},
+      {"raw", {{"a", Value::raw("[1.50]")}}, R"({"a":[1.50]})"},
+  };
+  for (const auto& [name, value, text] : cases) EXPECT_EQ(value.text(), text) << name;
+}
+
+TEST(JsonValue, MembersAreMadeWhereTheyAreNamed) {
+  Value value;
+  value["b"]["c"] = 1;
+  value["a"].push_back("x");
+  value["b"]["c"] = 2;
+  EXPECT_EQ(value.text(), R"({"b":{"c":2},"a":["x"]})");
+  EXPECT_EQ(value.text(Value::Order::kSorted), R"({"a":["x"],"b":{"c":2}})");
+}
+
+TEST(JsonValue, SizeCountsElementsAndMembers) {
+  EXPECT_EQ(Value({{"a", 1}, {"b", 2}}).size(), 2U);
+  EXPECT_EQ(Value::array({1, 2, 3}).size(), 3U);
+  EXPECT_TRUE(Value::object().empty());
+  EXPECT_TRUE(Value().empty());
+  EXPECT_EQ(Value("text").size(), 0U);
+}
+
+TEST(JsonValue, CopiesAreApart) {
+  Value value = {{"a", 1}};
+  Value copy = value;
+  copy["a"] = value;
+  value["a"] = 3;
+  EXPECT_EQ(copy.text(), R"({"a":{"a":1}})");
+}
+
+TEST(JsonValue, WhatIsNoUtf8IsReplaced) {
+  struct Case {
+    const char* name;
+    std::string text;
+    std::string written;
+  };
+  const std::string bad = "\xEF\xBF\xBD";
+  const std::vector<Case> cases = {
+      {"a byte alone", "a\xFFz", "a" + bad + "z"},
+      {"a continuation alone", "\x80", bad},
+      {"cut in the middle", "\xE2\x82z", bad + "z"},
+      {"cut at the end", "\xF0\x9F\x98", bad},
+      {"overlong", "\xC0\xAF", bad + bad},
+      {"a surrogate", "\xED\xA0\x80", bad + bad + bad},
+      {"beyond the last", "\xF4\x90\x80\x80", bad + bad + bad + bad},
+      {"two begun", "\xE2\xE2\x82\xAC", bad + "\xE2\x82\xAC"},
+  };
+  for (const auto& [name, text, written] : cases) {
+    EXPECT_EQ(Value(text).text(), '"' + written + '"') << name;
+  }
+}
+
+}  // namespace
+}  // namespace tranche::json::json_value_test
