@@ -126,13 +126,6 @@ def test_a_group_is_the_one_of_the_rules(group):
     assert names_in(GROUPS[group][1]) == there(getattr(LAYERS, group.upper()))
 
 
-def test_paths_that_the_page_names_are_there():
-    """`room/file.h` and the like, so that a file that moved takes its mention along."""
-    quoted = re.findall(r"`((?:\w+/)+\w+\.(?:h|cpp|py|def))`", PAGE)
-    missing = [name for name in quoted if not any((base / name).exists() for base in (SOURCE, ROOT))]
-    assert quoted and not missing, missing
-
-
 def test_classes_of_the_glossary_are_there():
     page = (ROOT / "docs" / "glossary.md").read_text()
     table = markdown.section(page, "The program").split("| class | is |")[1]

@@ -2,6 +2,7 @@
 the index (docs/README.md)."""
 
 import pathlib
+import re
 import subprocess
 import urllib.parse
 
@@ -46,6 +47,22 @@ def test_links_lead_somewhere(page):
         if (what := fault(page, target))
     ]
     assert not faults, "\n".join(faults)
+
+
+SOURCES = re.compile(r"`((?:[\w.-]+/)+[\w-]+\.(?:h|cpp|c|py|sh|def|S|yaml|json))`")
+GENERATED = ("build/", "root/", "/")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_files_that_a_page_names_are_there(page):
+    """`room/file.h` and the like: a file that moved takes its mention along."""
+    places = (ROOT, ROOT / "src", ROOT / "sim", ROOT / "tests")
+    missing = [
+        name
+        for name in SOURCES.findall(page.read_text())
+        if not name.startswith(GENERATED) and not any((p / name).exists() for p in places)
+    ]
+    assert not missing
 
 
 def test_index_names_every_page():
