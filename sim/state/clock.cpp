@@ -62,8 +62,10 @@ struct Clock::Membership {
   }
 };
 
-Clock::Clock(std::shared_ptr<Simulation> sim, const ProcessSlot& slot)
-    : sim_(std::move(sim)), wish_(sim_->state().wishes[&slot - sim_->state().processes]) {}
+Clock::Clock(std::shared_ptr<Simulation> sim, const ProcessSlot& slot, std::uint64_t grace_ns)
+    : sim_(std::move(sim)),
+      wish_(sim_->state().wishes[&slot - sim_->state().processes]),
+      grace_ns_(grace_ns) {}
 
 bool Clock::is_virtual() const { return is_virtual_time(sim_->state()); }
 
@@ -113,7 +115,7 @@ void Clock::publish() {
     const bool runs = thread.until_ns == kRuns || thread.until_ns <= now;
     if (!runs) {
       earliest = std::min(earliest, thread.until_ns);
-    } else if (real - std::min(real, thread.since_ns) < kGrace) {
+    } else if (real - std::min(real, thread.since_ns) < grace_ns_) {
       newest_runner = std::max(newest_runner, thread.since_ns);
     }
   }
@@ -136,13 +138,13 @@ std::uint64_t Clock::move() {
     if (until == kRuns || until <= now) {
       const std::uint64_t since = state.wishes[i].since_ns.load(std::memory_order_relaxed);
       const std::uint64_t age = real - std::min(real, since);
-      if (age < kGrace) patience = std::max(patience, kGrace - age);
+      if (age < grace_ns_) patience = std::max(patience, grace_ns_ - age);
     } else {
       earliest = std::min(earliest, until);
     }
   }
   if (patience != 0) return patience;
-  if (earliest == kNoWish) return kGrace;
+  if (earliest == kNoWish) return grace_ns_;
   state.virtual_now_ns.store(earliest, std::memory_order_release);
   // Whom it concerns runs from now on, whenever it gets a processor.
   for (ClockWish& wish : state.wishes) {

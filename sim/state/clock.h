@@ -35,8 +35,8 @@ void start_clock(State& state, ClockKind kind);
 // One process at the machine's clock. Thread-safe; outlives its threads (leaked by the library).
 class Clock {
  public:
-  // `slot` is the caller's.
-  Clock(std::shared_ptr<Simulation> sim, const ProcessSlot& slot);
+  // `slot` is the caller's. `grace_ns`: of real time, see above.
+  Clock(std::shared_ptr<Simulation> sim, const ProcessSlot& slot, std::uint64_t grace_ns = kGrace);
 
   std::uint64_t now() const { return now_ns(sim_->state()); }
   bool is_virtual() const;
@@ -70,6 +70,7 @@ class Clock {
 
   std::shared_ptr<Simulation> sim_;
   ClockWish& wish_;
+  const std::uint64_t grace_ns_;
   Shared<std::uint32_t> turn_ = 0;
   std::mutex mutex_;
   std::list<Thread> threads_;

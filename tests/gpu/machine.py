@@ -13,7 +13,6 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests" / "limits"))
@@ -224,12 +223,3 @@ def served(gpu: Gpu, folder: pathlib.Path, enter: list[str]):
         raise
     code = out.arbiter.stop()
     assert code == 0, out.arbiter.log
-
-
-def eventually(attempt, what: str, deadline: float = 30.0):
-    """The first true value of attempt(), which takes its time by itself."""
-    end = time.monotonic() + deadline
-    while not (value := attempt()):
-        assert time.monotonic() < end, f"not so after {deadline} s: {what}"
-        time.sleep(0.05)
-    return value

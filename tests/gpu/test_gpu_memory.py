@@ -7,6 +7,7 @@ import cuda_program
 import machine
 import pytest
 from machine import LOAD, MiB
+from programs import wait_until
 
 PART = 2048 * MiB
 # What a context may take of it on a GPU that is not ours; a simulated one takes CONTEXT.
@@ -119,7 +120,7 @@ def test_a_killed_program_gives_back(served, tell):
     container = served.container("mine", memory=2 * PART)
     size = PART + 256 * MiB  # of which two are too many
     for _ in range(3):
-        program = machine.eventually(lambda: hold(container, size), "what was killed has given back")
+        program = wait_until(lambda: hold(container, size), "what was killed has given back")
         assert hold(container, size) is None
         end(program)  # by SIGKILL
     tell("kill -9 with more than half of the part held, three times", "each time the next had as much")

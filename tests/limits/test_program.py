@@ -7,12 +7,11 @@ import struct
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 
 ours = pytest.importorskip("arbiter")
-from programs import TRANCHE_SIM, clean_environment  # noqa: E402
+from programs import TRANCHE_SIM, clean_environment, wait_until  # noqa: E402
 
 BUILD = TRANCHE_SIM.parent.parent
 LIMITER = BUILD / "lib" / "libtranche-limit.so"
@@ -83,10 +82,12 @@ def serve(tmp_path):
         tenants = ours.Tenants(tmp_path / "tenants")
         names = promise(tenants, uuid)
         arbiters.append(ours.arbiter(tmp_path, tenants.folder, **machine))
-        deadline = time.monotonic() + 30
-        while not all(tenants.socket(name).exists() for name in names):
-            assert arbiters[0].running() and time.monotonic() < deadline, arbiters[0].log
-            time.sleep(0.01)
+
+        def answers():
+            assert arbiters[0].running(), arbiters[0].log
+            return all(tenants.socket(name).exists() for name in names)
+
+        wait_until(answers, "the arbiter serves every tenant")
         return Container(machine, tenants, names[0])
 
     yield start

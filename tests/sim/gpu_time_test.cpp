@@ -11,6 +11,7 @@
 #include "sim/gpu/utilisation.h"
 #include "sim/state/clock.h"
 #include "support.h"
+#include "support/wait.h"
 
 namespace tranche::sim::gpu_time_test {
 namespace {
@@ -191,9 +192,9 @@ TEST(GpuTime, survives_kills_at_any_instruction) {
     const Turns& turns = sim->state().turns[0];
     return turns.timelines[turns.active.load()].lane_count == 1;
   };
-  while (!alone()) ::usleep(1000);
+  ASSERT_TRUE(tranche::test::eventually(alone));
   const auto place = own.time->submit(own.lane, 1);
-  while (!own.time->look(own.lane, place).done) ::usleep(100);
+  EXPECT_TRUE(tranche::test::eventually([&] { return own.time->look(own.lane, place).done; }));
 }
 
 }  // namespace

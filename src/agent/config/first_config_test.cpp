@@ -93,7 +93,11 @@ TEST_F(FirstConfigTest, WaitsForWhatIsNotKnownYetAndSaysSoOnce) {
   start();
   ASSERT_TRUE(says("has not answered yet; no GPU is advertised until there is a configuration"));
   notifier_.notify();
-  EXPECT_FALSE(read_status(dir_.path(), "h", std::chrono::seconds(60), clock_)->ready);
+  // The status is written after the message.
+  EXPECT_TRUE(test::eventually([&] {
+    const auto status = read_status(dir_.path(), "h", std::chrono::hours(1), clock_);
+    return status && !status->ready;
+  }));
   source_.set(std::nullopt);
   notifier_.notify();
   EXPECT_EQ(outcome(), "now");
@@ -122,6 +126,7 @@ TEST_F(FirstConfigTest, WithNothingKeptARefusedOneIsWaitedOut) {
   start();
   ASSERT_TRUE(says("no key x; no GPU is advertised"));
   source_.set(std::nullopt);
+  notifier_.notify();
   EXPECT_EQ(outcome(), "now");
 }
 
@@ -131,6 +136,7 @@ TEST_F(FirstConfigTest, WhereSomeoneElseServesNothingIsAdvertised) {
   start();
   ASSERT_TRUE(says("the GPU operator serves; no GPU is advertised"));
   source_.set(std::nullopt);
+  notifier_.notify();
   EXPECT_EQ(outcome(), "now");
 }
 

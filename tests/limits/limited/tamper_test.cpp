@@ -154,6 +154,18 @@ TEST(Tampering, VariablesThatAreUnsetChangeNothing) {
   });
 }
 
+// Whether all threads of this process but the caller's wait in the kernel.
+bool others_rest() {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+    if (entry.path().filename() == std::to_string(gettid())) continue;
+    std::string stat;
+    std::getline(std::ifstream(entry.path() / "stat"), stat);
+    const auto end_of_name = stat.rfind(')');
+    if (end_of_name == std::string::npos || stat.compare(end_of_name, 3, ") S") != 0) return false;
+  }
+  return true;
+}
+
 // The limiter's thread tells what has ended. Without it those that wait do.
 TEST(Tampering, StoppingTheLimitersThreadDoesNotOpenTheGate) {
   const World world("l20");
@@ -166,7 +178,7 @@ TEST(Tampering, StoppingTheLimitersThreadDoesNotOpenTheGate) {
     const CUfunction spin = program.function(kSpin, "spin");
     EXPECT_EQ(program.spin(spin, kMs), CUDA_SUCCESS);
     EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
-    std::this_thread::sleep_for(100ms);  // the threads rest: none is stopped with a lock in hand
+    EXPECT_TRUE(eventually(others_rest)) << "none is stopped with a lock in hand";
     // A tracer of its own, for a process cannot stop one thread of its own otherwise.
     const pid_t traced = getpid();
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
@@ -199,9 +211,10 @@ TEST(Tampering, StoppingTheLimitersThreadDoesNotOpenTheGate) {
     kill(tracer, SIGKILL);
     waitpid(tracer, nullptr, 0);
   });
-  EXPECT_TRUE(eventually([&] { return *launched != 0; }));
+  // Some pass: what it had saved.
+  EXPECT_TRUE(eventually([&] { return *launched < 0 || *launched > 1; }));
   if (*launched > 0) {
-    std::this_thread::sleep_for(500ms);
+    std::this_thread::sleep_for(500ms);  // while it tries
     const int count = *launched;
     const auto tenth = std::chrono::duration_cast<std::chrono::milliseconds>(
                            std::chrono::steady_clock::now() - begin) /
