@@ -63,24 +63,6 @@ std::string wrap(std::string_view text) {
   return out + line + '\n';
 }
 
-std::string_view placeholder(FlagType type) {
-  switch (type) {
-    case FlagType::kBool:
-      return "";
-    case FlagType::kInt:
-    case FlagType::kFloat:
-      return " NUMBER";
-    case FlagType::kIntList:
-    case FlagType::kStringList:
-      return " LIST";
-    case FlagType::kDuration:
-      return " DURATION";
-    case FlagType::kString:
-      break;
-  }
-  return " VALUE";
-}
-
 std::string flag_help(const FlagSpec& spec) {
   std::string names = fmt::format("--{}", spec.name);
   for (const auto alias : spec.aliases) {
@@ -89,10 +71,29 @@ std::string flag_help(const FlagSpec& spec) {
   std::string text(spec.help);
   if (!spec.default_text.empty()) text += fmt::format(" (default: {})", spec.default_text);
   for (const auto name : spec.environment) text += fmt::format(" [${}]", name);
-  return fmt::format("  {}{}\n{}", names, placeholder(spec.type), wrap(text));
+  if (const auto value = placeholder(spec.type); !value.empty()) names += fmt::format(" {}", value);
+  return fmt::format("  {}\n{}", names, wrap(text));
 }
 
 }  // namespace
+
+std::string_view placeholder(FlagType type) {
+  switch (type) {
+    case FlagType::kBool:
+      return "";
+    case FlagType::kInt:
+    case FlagType::kFloat:
+      return "NUMBER";
+    case FlagType::kIntList:
+    case FlagType::kStringList:
+      return "LIST";
+    case FlagType::kDuration:
+      return "DURATION";
+    case FlagType::kString:
+      break;
+  }
+  return "VALUE";
+}
 
 Result<ParsedArgs> parse_arguments(std::span<const std::string_view> args, unsigned uses) {
   ParsedArgs parsed;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "config/flags/flag_table.h"
 #include "config/flags/sources.h"
 
 namespace tranche::config {
@@ -25,6 +26,9 @@ struct ParsedArgs {
 // `args` without the program's name; `uses`: whose flags (FlagUse). kInvalidArgument for an unknown
 // flag (with the nearest known one) and for a missing value.
 Result<ParsedArgs> parse_arguments(std::span<const std::string_view> args, unsigned uses);
+
+// What stands for a flag's value in help: "VALUE", "LIST"; empty for a bool, which takes none.
+std::string_view placeholder(FlagType type);
 
 // What --help prints: a usage line for `program` ("tranche agent") and every flag with its default
 // and environment.

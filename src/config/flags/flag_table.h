@@ -1,39 +1,17 @@
 #pragma once
-// One table of every setting: flag names and aliases, environment names, file field, type, default,
-// help. The command line, the environment reader, the defaults, --help and docs/reference all come
-// from it. A flag that two programs take with different environment names has a row for each.
+// Every setting of every program: flag names and aliases, environment names, file field, type,
+// default, help. The command line, the environment reader, the defaults, --help, the completion of
+// shells, the manual pages and docs/reference all come from it. Each program has a table of its own
+// (tables.h). A flag that two programs take with different environment names has a row for each.
 
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "config/flags/flag_spec.h"
+
 namespace tranche::config {
-
-enum class FlagType { kString, kBool, kInt, kFloat, kIntList, kStringList, kDuration };
-
-// Which programs take the flag (bit set).
-enum FlagUse : unsigned {
-  kUseAgent = 1,             // tranche agent, nvidia-device-plugin
-  kUseFeatureDiscovery = 2,  // tranche labels, gpu-feature-discovery
-  kUseConfigManager = 4,     // config-manager
-  kUseController = 8,        // tranche controller
-  kUseCleanup = 16,          // tranche cleanup
-  kUseArbiter = 32,          // tranche arbiter
-  kUseMpsControl = 64,       // tranche mps-control-daemon, mps-control-daemon
-  kUseLimit = 128,           // tranche limit
-};
-
-struct FlagSpec {
-  std::string_view name;                               // canonical, without dashes
-  std::span<const std::string_view> aliases = {};      // other spellings; one letter = short flag
-  std::span<const std::string_view> environment = {};  // in order of precedence
-  std::string_view field = {};  // "flags.plugin.passDeviceSpecs"; "" = flag and environment only
-  FlagType type = FlagType::kString;
-  std::string_view default_text = {};  // the default itself, as one would write it after the flag
-  std::string_view help = {};
-  unsigned uses = kUseAgent;
-};
 
 // In the order of the help.
 std::span<const FlagSpec> flag_table();

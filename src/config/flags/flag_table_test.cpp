@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <ranges>
 #include <set>
 
+#include "base/log.h"
+#include "config/config.h"
 #include "config/flags/values.h"
 
 namespace tranche::config::flag_table_test {
@@ -22,6 +26,40 @@ TEST(FlagTable, EveryDefaultIsOfItsType) {
   for (const auto& spec : flag_table()) {
     EXPECT_NO_THROW(value_from_default(spec.type, spec.default_text)) << spec.name;
     EXPECT_FALSE(spec.help.empty()) << spec.name;
+  }
+}
+
+TEST(FlagTable, DefaultsAreAmongTheChoices) {
+  for (const auto& spec : flag_table()) {
+    if (spec.choices.empty() || spec.default_text.empty()) continue;
+    for (const auto part : std::views::split(spec.default_text, ',')) {
+      const std::string_view item(part.begin(), part.end());
+      EXPECT_NE(std::ranges::find(spec.choices, item), spec.choices.end())
+          << spec.name << ": " << item;
+    }
+  }
+}
+
+TEST(FlagTable, ChoicesAreWhatTheConfigurationReads) {
+  const auto all_read = [](std::string_view flag, auto read) {
+    const auto choices = find_flag(flag)->choices;
+    EXPECT_FALSE(choices.empty()) << flag;
+    for (const auto choice : choices) EXPECT_TRUE(read(choice)) << flag << " " << choice;
+  };
+  all_read("mig-strategy", mig_strategy_of);
+  all_read("device-list-strategy", device_list_strategy_of);
+  all_read("device-id-strategy", device_id_strategy_of);
+  all_read("shared-devices-allocation-policy", allocation_policy_of);
+  all_read("device-discovery-strategy", discovery_strategy_of);
+  all_read("class", priority_class_of);
+  all_read("log-level", parse_log_level);
+}
+
+TEST(FlagTable, OnlyStringsArePaths) {
+  for (const auto& spec : flag_table()) {
+    if (spec.path == PathKind::kNone) continue;
+    EXPECT_EQ(spec.type, FlagType::kString) << spec.name;
+    EXPECT_TRUE(spec.choices.empty()) << spec.name;
   }
 }
 

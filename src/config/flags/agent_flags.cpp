@@ -1,0 +1,138 @@
+// Our own flags of the agent, and of the programs that share them.
+
+#include "config/flags/tables.h"
+
+namespace tranche::config {
+namespace {
+
+constexpr auto kAgentFlags = std::to_array<FlagSpec>({
+    {.name = "config-name",
+     .environment = kNames<"TRANCHE_CONFIG_NAME">,
+     .help = "which file to take when --config-file is a folder; empty: default, else the only one",
+     .uses = kNode | kUseCleanup | kUseMpsControl},
+    {.name = "config-map",
+     .environment = kNames<"CONFIG_MAP">,
+     .help =
+         "take the configuration from this ConfigMap, [NAMESPACE/]NAME, through the API server, "
+         "the key chosen by --node-label; a change takes effect at once",
+     .uses = kUseAgent | kUseCleanup | kUseMpsControl},
+    {.name = "node-label",
+     .environment = kNames<"NODE_LABEL">,
+     .default_text = "nvidia.com/device-plugin.config",
+     .help = "node label that names the configuration: a key of --config-map or, when this flag is "
+             "given, a file of the folder --config-file",
+     .uses = kUseAgent | kUseCleanup | kUseMpsControl},
+    {.name = "default-config",
+     .environment = kNames<"DEFAULT_CONFIG">,
+     .help = "configuration of a node without that label",
+     .uses = kUseAgent | kUseMpsControl},
+    {.name = "fallback-strategies",
+     .environment = kNames<"FALLBACK_STRATEGIES">,
+     .type = FlagType::kStringList,
+     .default_text = "named,single",
+     .choices = kNames<"named", "single", "empty">,
+     .help = "what to try without label and default: named (the one called default), single (the "
+             "only one), empty (no sharing), in order",
+     .uses = kUseAgent | kUseMpsControl},
+    {.name = "label-output",
+     .environment = kNames<"LABEL_OUTPUT">,
+     .default_text = "auto",
+     .choices = kNames<"auto", "file", "nodefeature", "node">,
+     .help = "where feature labels go: file (--output-file), nodefeature (an object for node "
+             "feature discovery), node (the Node itself), or auto (nodefeature when "
+             "--use-node-feature-api is set, else file)",
+     .uses = kUseAgent | kUseCleanup},
+    {.name = "check",
+     .choices = kNames<"live", "ready">,
+     .help = "for a probe: ask the agent that runs here whether it is live or ready, and end with "
+             "0 if so"},
+    {.name = "strict-config",
+     .environment = kNames<"TRANCHE_STRICT_CONFIG">,
+     .type = FlagType::kBool,
+     .default_text = "false",
+     .help = "refuse unknown and duplicate keys in the configuration instead of warning",
+     .uses = kNode | kUseMpsControl},
+    {.name = "kubelet-root",
+     .environment = kNames<"TRANCHE_KUBELET_ROOT">,
+     .default_text = "/var/lib/kubelet",
+     .path = PathKind::kFolder,
+     .help = "kubelet's folder; moves the sockets and, unless it is given, --kubelet-socket",
+     .uses = kUseAgent | kUseCleanup},
+    {.name = "take-over",
+     .environment = kNames<"TRANCHE_TAKE_OVER">,
+     .type = FlagType::kBool,
+     .default_text = "false",
+     .help = "take a resource's socket even when another device plugin answers on it"},
+    {.name = "labels",
+     .environment = kNames<"TRANCHE_LABELS">,
+     .default_text = "auto",
+     .choices = kNames<"auto", "on", "off">,
+     .help = "write feature labels: on, off, or auto (when the folder of --output-file exists and "
+             "nobody else writes there)",
+     .uses = kUseAgent | kUseCleanup},
+    {.name = "state-dir",
+     .environment = kNames<"TRANCHE_STATE_DIR">,
+     .default_text = "/var/lib/tranche",
+     .path = PathKind::kFolder,
+     .help = "where grants are kept, and what containers with limits mount: an absolute path, the "
+             "same on the host",
+     .uses = kUseAgent | kUseCleanup},
+    {.name = "limit-library",
+     .environment = kNames<"TRANCHE_LIMIT_LIBRARY">,
+     .path = PathKind::kFile,
+     .help = "libtranche-limit.so, which containers with limits are given (tranche.limits of the "
+             "configuration); empty: ../lib/libtranche-limit.so beside this program's folder; "
+             "none: no arbiter runs here, so nothing that has limits is offered"},
+    {.name = "arbiter-state-dir",
+     .environment = kNames<"TRANCHE_ARBITER_STATE_DIR">,
+     .path = PathKind::kFolder,
+     .help = "the arbiter's --state-dir: what it finds there becomes Events on the Node and the "
+             "Pods; empty: it is in the arbiter's log alone"},
+    {.name = "ask-evictions",
+     .environment = kNames<"TRANCHE_ASK_EVICTIONS">,
+     .type = FlagType::kBool,
+     .default_text = "false",
+     .help = "a controller runs with --evict-unregistered: ask it to evict Pods that use a limited "
+             "device past the limiter, where the configuration says unregistered: evict"},
+    {.name = "host-root",
+     .environment = kNames<"TRANCHE_HOST_ROOT">,
+     .default_text = "/",
+     .path = PathKind::kFolder,
+     .help = "file-system root under which /sys, /proc and /dev are read",
+     .uses = kNode | kUseArbiter | kUseMpsControl},
+    {.name = "mps-dir",
+     .environment = kNames<"TRANCHE_MPS_DIR">,
+     .default_text = "/mps",
+     .path = PathKind::kFolder,
+     .help = "where the folder of the MPS daemons (--mps-root on the host) is mounted here",
+     .uses = kUseAgent | kUseMpsControl},
+    {.name = "cdi-root",
+     .environment = kNames<"TRANCHE_CDI_ROOT">,
+     .default_text = "/var/run/cdi",
+     .path = PathKind::kFolder,
+     .help = "folder for CDI specs",
+     .uses = kUseAgent | kUseCleanup},
+    {.name = "health-recovery",
+     .environment = kNames<"TRANCHE_HEALTH_RECOVERY">,
+     .default_text = "5m",
+     .help = "how long a device must be quiet after a fault to count as healthy again, or never"},
+    {.name = "machine-interval",
+     .environment = kNames<"TRANCHE_MACHINE_INTERVAL">,
+     .type = FlagType::kDuration,
+     .default_text = "10s",
+     .help = "time between two readings of the hardware",
+     .uses = kUseAgent | kUseMpsControl},
+    {.name = "log-level",
+     .environment = kNames<"TRANCHE_LOG_LEVEL">,
+     .default_text = "info",
+     .choices = kNames<"debug", "info", "warn", "error">,
+     .help = "debug, info, warn or error",
+     .uses =
+         kNode | kUseConfigManager | kUseCleanup | kUseController | kUseArbiter | kUseMpsControl},
+});
+
+}  // namespace
+
+std::span<const FlagSpec> agent_flags() { return kAgentFlags; }
+
+}  // namespace tranche::config

@@ -1,0 +1,41 @@
+// Flags of the programs that talk to the API server.
+
+#include "config/flags/tables.h"
+
+namespace tranche::config {
+namespace {
+
+constexpr auto kClusterFlags = std::to_array<FlagSpec>({
+    {.name = "kubeconfig",
+     .environment = kNames<"KUBECONFIG">,
+     .path = PathKind::kFile,
+     .help = "kubeconfig file; empty: the Pod's service account",
+     .uses = kNode | kUseConfigManager | kUseCleanup | kUseController | kUseMpsControl},
+    {.name = "kubeconfig",
+     .environment = kNames<"KUBECONFIG">,
+     .path = PathKind::kFile,
+     .help = "kubeconfig file; empty: ~/.kube/config, or in a Pod its service account",
+     .uses = kUseLimit},
+    {.name = "context",
+     .help = "context of the kubeconfig file; empty: its current-context",
+     .uses = kNode | kUseConfigManager | kUseCleanup | kUseController | kUseMpsControl | kUseLimit},
+    {.name = "namespace",
+     .environment = kNames<"NAMESPACE">,
+     .default_text = "default",
+     .help = "namespace of this Pod, of the NodeFeature object, and of --config-map unless it says",
+     .uses = kNode | kUseCleanup | kUseMpsControl},
+    {.name = "node-name",
+     .environment = kNames<"NODE_NAME">,
+     .help = "this node's name in the cluster",
+     .uses = kNode | kUseConfigManager | kUseCleanup | kUseMpsControl},
+    {.name = "pod-name",
+     .environment = kNames<"POD_NAME">,
+     .help = "this Pod's name, to own the NodeFeature object",
+     .uses = kNode},
+});
+
+}  // namespace
+
+std::span<const FlagSpec> cluster_flags() { return kClusterFlags; }
+
+}  // namespace tranche::config

@@ -1,0 +1,39 @@
+#pragma once
+// One setting of a program, as a row of its flag table says it (flag_table.h).
+
+#include <span>
+#include <string_view>
+
+namespace tranche::config {
+
+enum class FlagType { kString, kBool, kInt, kFloat, kIntList, kStringList, kDuration };
+
+// What a shell completes after a flag whose value is a path.
+enum class PathKind { kNone, kFile, kFolder };
+
+// Which programs take the flag (bit set).
+enum FlagUse : unsigned {
+  kUseAgent = 1,             // tranche agent, nvidia-device-plugin
+  kUseFeatureDiscovery = 2,  // tranche labels, gpu-feature-discovery
+  kUseConfigManager = 4,     // config-manager
+  kUseController = 8,        // tranche controller
+  kUseCleanup = 16,          // tranche cleanup
+  kUseArbiter = 32,          // tranche arbiter
+  kUseMpsControl = 64,       // tranche mps-control-daemon, mps-control-daemon
+  kUseLimit = 128,           // tranche limit
+};
+
+struct FlagSpec {
+  std::string_view name;                               // canonical, without dashes
+  std::span<const std::string_view> aliases = {};      // other spellings; one letter = short flag
+  std::span<const std::string_view> environment = {};  // in order of precedence
+  std::string_view field = {};  // "flags.plugin.passDeviceSpecs"; "" = flag and environment only
+  FlagType type = FlagType::kString;
+  std::string_view default_text = {};  // the default itself, as one would write it after the flag
+  std::span<const std::string_view> choices = {};  // of an enumeration, or of a list's items
+  PathKind path = PathKind::kNone;                 // of a string that is a path of this machine
+  std::string_view help = {};
+  unsigned uses = kUseAgent;
+};
+
+}  // namespace tranche::config

@@ -1,0 +1,40 @@
+#pragma once
+// The flag tables of the programs, one file each, for flag_table.cpp, which joins them. A flag that
+// several programs take stands in the table of the first one, or in cluster_flags.cpp.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "config/flags/flag_spec.h"
+
+namespace tranche::config {
+
+template <std::size_t N>
+struct Text {
+  // NOLINTNEXTLINE(google-explicit-constructor): a literal is a Text.
+  consteval Text(const char (&text)[N]) { std::ranges::copy(text, data); }
+  char data[N];
+};
+
+// kNames<"A", "B"> is a list of names with static storage.
+template <Text... texts>
+inline constexpr std::array<std::string_view, sizeof...(texts)> kNames = {
+    std::string_view(texts.data, sizeof(texts.data) - 1)...};
+
+// The programs that run on each node and read its GPUs.
+inline constexpr unsigned kNode = kUseAgent | kUseFeatureDiscovery;
+
+std::span<const FlagSpec> device_plugin_flags();
+std::span<const FlagSpec> feature_discovery_flags();
+std::span<const FlagSpec> cluster_flags();
+std::span<const FlagSpec> agent_flags();
+std::span<const FlagSpec> config_manager_flags();
+std::span<const FlagSpec> controller_flags();
+std::span<const FlagSpec> cleanup_flags();
+std::span<const FlagSpec> limit_flags();
+std::span<const FlagSpec> arbiter_flags();
+
+}  // namespace tranche::config
