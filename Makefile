@@ -50,8 +50,9 @@ format:  ## Lay out every C++ file
 	@tools/setup.sh test
 	@git ls-files -z '*.h' '*.cpp' | xargs -0 clang-format-19 -i
 
-reference: build  ## Write the generated pages under docs/reference anew
+reference: build  ## Write the generated pages under docs/reference and docs/man anew
 	@build/bin/tranche reference docs/reference
+	@build/bin/tranche reference --man docs/man
 
 clean:
 	rm -rf build

@@ -1,5 +1,6 @@
 #pragma once
-// The commands of `tranche`, one file each, and which of them a program name stands for.
+// The commands of `tranche`, one file each, and the table of them: what the help, the completion of
+// shells and the manual pages say of a command. A new command is a line in commands.cpp.
 
 #include <map>
 #include <span>
@@ -14,30 +15,54 @@ struct Invocation {
   std::map<std::string, std::string> environment;
 };
 
+// Under which heading of the help a command stands.
+enum class Group { kProcesses, kLook, kChange, kTools };
+
+struct GroupTitle {
+  Group group;
+  std::string_view title;
+};
+// In the order of the help.
+std::span<const GroupTitle> groups();
+
+// What may stand as the first word after the command: "set" of `tranche limit set`.
+struct Word {
+  std::string_view name;
+  std::string_view summary;
+};
+
 struct Command {
   std::string_view name;
   std::string_view summary;
   int (*run)(const Invocation&);
-  bool listed = true;  // in `tranche help`
+  Group group = Group::kTools;
+  unsigned uses = 0;  // its flags (config::FlagUse); 0: none but --help
+  std::span<const Word> words = {};
+  std::string_view usage = {};  // between the name and the flags: "set|get POD"
+  bool listed = true;           // in `tranche help`, completion and manual pages
 };
 
-// In the order of the help.
+// In the order of the help, group by group.
 std::span<const Command> commands();
-
-// Runs what argv asks for: by argv[0] when that is the name of one of NVIDIA's programs, else by
-// the first argument. Returns the exit code: 2 for a usage error.
-int dispatch(std::span<const std::string_view> argv,
-             std::map<std::string, std::string> environment);
+// Programs of NVIDIA's whose part the binary takes when called by their names, so that an existing
+// manifest needs only another image.
+std::span<const Command> parts();
+// The command called `name`; nullptr when there is none.
+const Command* find_command(std::span<const Command> among, std::string_view name);
+// Commands that take nothing need no page of their own.
+bool has_man_page(const Command& command);
 
 int run_agent_command(const Invocation& invocation);
 int run_arbiter_command(const Invocation& invocation);
 int run_cleanup_command(const Invocation& invocation);
+int run_completion_command(const Invocation& invocation);
+int run_config_manager_command(const Invocation& invocation);
 int run_controller_command(const Invocation& invocation);
 int run_labels_command(const Invocation& invocation);
 int run_limit_command(const Invocation& invocation);
-int run_config_manager_command(const Invocation& invocation);
 int run_mps_control_command(const Invocation& invocation);
 int run_reference_command(const Invocation& invocation);
+int run_version_command(const Invocation& invocation);
 
 // "tranche 0.1.0"
 std::string version_line();

@@ -10,10 +10,15 @@
 namespace tranche::cli {
 namespace {
 
-constexpr std::string_view kWords =
-    "\nBefore the flags:\n"
-    "  mount-shm  mount a tmpfs for the containers' /dev/shm at shm in --mps-dir, and end\n"
-    "  check      for a probe: end with 0 while every daemon that is wanted serves\n";
+std::span<const Word> mps_words() { return find_command(commands(), "mps-control-daemon")->words; }
+
+std::string words_help() {
+  std::string text = "\nBefore the flags:\n";
+  for (const auto& word : mps_words()) {
+    text += fmt::format("  {:<9}  {}\n", word.name, word.summary);
+  }
+  return text;
+}
 
 bool asks_for_help(std::span<const std::string_view> arguments) {
   return std::ranges::any_of(arguments, [](std::string_view argument) {
@@ -30,11 +35,11 @@ int run_mps_control_command(const Invocation& invocation) {
   if (!flags.arguments.empty() && !flags.arguments.front().starts_with('-')) {
     word = flags.arguments.front();
   }
-  const bool known = word == "mount-shm" || word == "check";
+  const bool known = std::ranges::find(mps_words(), word, &Word::name) != mps_words().end();
   if (known) flags.arguments = flags.arguments.subspan(1);
   const auto sources = flags_to_sources(flags, config::kUseMpsControl, config::Program::kAgent);
   if (const auto* done = std::get_if<int>(&sources)) {
-    if (*done == 0 && asks_for_help(flags.arguments)) fmt::print("{}", kWords);
+    if (*done == 0 && asks_for_help(flags.arguments)) fmt::print("{}", words_help());
     return *done;
   }
   const auto& given = std::get<config::Sources>(sources);

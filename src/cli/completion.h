@@ -1,0 +1,24 @@
+#pragma once
+// Scripts that complete `tranche` in a shell: its commands, their words, their flags, and of a
+// flag's value what the tables know (the names of an enumeration, a file, a folder). Made from the
+// command table (command.h) and the flag tables (config/flags); nothing is asked of a cluster.
+// Pure.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cli/command.h"
+
+namespace tranche::cli {
+
+std::string bash_completion(std::span<const Command> commands);
+std::string zsh_completion(std::span<const Command> commands);
+std::string fish_completion(std::span<const Command> commands);
+
+// By the shell's name; nullopt for one that is none of the three.
+std::optional<std::string> completion_for(std::string_view shell,
+                                          std::span<const Command> commands);
+
+}  // namespace tranche::cli

@@ -1,0 +1,160 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string>
+#include <vector>
+
+#include "cli/completion.h"
+#include "config/flags/flag_table.h"
+
+namespace tranche::cli {
+namespace {
+
+using config::FlagSpec;
+using config::FlagType;
+using config::PathKind;
+
+// bash 3.2, which macOS has, knows neither mapfile nor compopt.
+constexpr std::string_view kBashFunction = R"sh(
+# Whether a value follows the flag $2 of the command $1.
+_tranche_takes_value() {
+  [ -n "$(_tranche_value "$1" "$2")" ]
+}
+
+_tranche() {
+  local cur=${COMP_WORDS[COMP_CWORD]} prev="" command=${COMP_WORDS[1]} kind words word first i
+  COMPREPLY=()
+  if [ "$COMP_CWORD" -gt 0 ]; then prev=${COMP_WORDS[COMP_CWORD-1]}; fi
+  # bash takes --flag=value apart: "--flag", "=", "value".
+  if [ "$cur" = "=" ]; then
+    cur=""
+  elif [ "$prev" = "=" ] && [ "$COMP_CWORD" -gt 1 ]; then
+    prev=${COMP_WORDS[COMP_CWORD-2]}
+  fi
+  if [ "$COMP_CWORD" -le 1 ]; then
+    COMPREPLY=($(compgen -W "$(_tranche_commands)" -- "$cur"))
+    return
+  fi
+  if [ "${prev#-}" != "$prev" ] && _tranche_takes_value "$command" "$prev"; then
+    kind=$(_tranche_value "$command" "$prev")
+    words=${kind#* }
+    case ${kind%% *} in
+      choice) COMPREPLY=($(compgen -W "$words" -- "$cur")) ;;
+      list)
+        first=""
+        if [ "${cur%,*}" != "$cur" ]; then first=${cur%,*},; fi
+        COMPREPLY=($(compgen -P "$first" -W "$words" -- "${cur##*,}"))
+        ;;
+      file | folder)
+        local IFS=$'\n'
+        if [ "$kind" = folder ]; then
+          COMPREPLY=($(compgen -d -- "$cur"))
+        else
+          COMPREPLY=($(compgen -f -- "$cur"))
+        fi
+        compopt -o filenames 2> /dev/null
+        ;;
+    esac
+    return
+  fi
+  words=$(_tranche_words "$command")
+  for ((i = 2; i < COMP_CWORD; i++)); do
+    for word in $words; do
+      if [ "${COMP_WORDS[i]}" = "$word" ]; then words=""; fi
+    done
+  done
+  if [ -z "$words" ] || [ "${cur#-}" != "$cur" ]; then words=$(_tranche_flags "$command"); fi
+  COMPREPLY=($(compgen -W "$words" -- "$cur"))
+}
+
+complete -F _tranche tranche kubectl-tranche
+)sh";
+
+std::string bash_dashed(std::string_view name) {
+  return fmt::format("{}{}", name.size() == 1 ? "-" : "--", name);
+}
+
+std::vector<std::string> bash_spellings(const FlagSpec& spec) {
+  std::vector<std::string> names{bash_dashed(spec.name)};
+  for (const auto alias : spec.aliases) names.push_back(bash_dashed(alias));
+  return names;
+}
+
+// What `_tranche_value` prints of a flag: the kind of its value, and the names to choose from.
+// Empty: a switch.
+std::string bash_value(const FlagSpec& spec) {
+  if (spec.type == FlagType::kBool) return "";
+  if (!spec.choices.empty()) {
+    return fmt::format("{} {}", spec.type == FlagType::kStringList ? "list" : "choice",
+                       fmt::join(spec.choices, " "));
+  }
+  if (spec.path == PathKind::kFile) return "file";
+  return spec.path == PathKind::kFolder ? "folder" : "anything";
+}
+
+// A shell function with one case for each command: `text` of the command.
+template <class Text>
+std::string bash_function(std::string_view name, std::span<const Command> commands, Text text) {
+  std::string body = fmt::format("\n{}() {{\n  case $1 in\n", name);
+  for (const auto& command : commands) {
+    const std::string words = text(command);
+    if (command.listed && !words.empty()) {
+      body += fmt::format("    {}) echo \"{}\" ;;\n", command.name, words);
+    }
+  }
+  return body + "  esac\n}\n";
+}
+
+std::string bash_flags(const Command& command) {
+  std::string text;
+  for (const auto& spec : config::flag_table()) {
+    if ((spec.uses & command.uses) == 0) continue;
+    text += fmt::format("{} ", fmt::join(bash_spellings(spec), " "));
+  }
+  return text + (command.uses == 0 ? "--help" : "--help --version");
+}
+
+std::string bash_words(const Command& command) {
+  std::vector<std::string_view> names;
+  for (const auto& word : command.words) names.push_back(word.name);
+  return fmt::format("{}", fmt::join(names, " "));
+}
+
+std::string bash_values(std::span<const Command> commands) {
+  std::string text = "\n_tranche_value() {\n  case \"$1 $2\" in\n";
+  for (const auto& command : commands) {
+    for (const auto& spec : config::flag_table()) {
+      const auto value = bash_value(spec);
+      if (!command.listed || (spec.uses & command.uses) == 0 || value.empty()) continue;
+      std::vector<std::string> patterns;
+      for (const auto& flag : bash_spellings(spec)) {
+        patterns.push_back(fmt::format("\"{} {}\"", command.name, flag));
+        // One dash is as good as two.
+        if (flag.starts_with("--")) {
+          patterns.push_back(fmt::format("\"{} {}\"", command.name, flag.substr(1)));
+        }
+      }
+      text += fmt::format("    {}) echo \"{}\" ;;\n", fmt::join(patterns, " | "), value);
+    }
+  }
+  return text + "  esac\n}\n";
+}
+
+}  // namespace
+
+std::string bash_completion(std::span<const Command> commands) {
+  std::vector<std::string_view> names;
+  for (const auto& command : commands) {
+    if (command.listed) names.push_back(command.name);
+  }
+  std::string text = "# bash completion for tranche, made by: tranche completion bash\n";
+  text += fmt::format("\n_tranche_commands() {{\n  echo \"{} help --help --version\"\n}}\n",
+                      fmt::join(names, " "));
+  text += bash_function("_tranche_words", commands, bash_words);
+  text += bash_function("_tranche_flags", commands, bash_flags);
+  text += bash_values(commands);
+  text += kBashFunction;
+  return text;
+}
+
+}  // namespace tranche::cli

@@ -1,0 +1,154 @@
+#include "cli/man_page.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <vector>
+
+#include "config/flags/command_line.h"
+#include "config/flags/flag_table.h"
+
+namespace tranche::cli {
+namespace {
+
+using config::FlagSpec;
+
+// Text as groff prints it unchanged: a hyphen that can be copied, no escapes, and no line that
+// begins with a request.
+std::string roff(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '\\':
+        out += "\\e";
+        break;
+      case '-':
+        out += "\\-";
+        break;
+      case '~':
+        out += "\\(ti";
+        break;
+      case '^':
+        out += "\\(ha";
+        break;
+      case '`':
+        out += "\\(ga";
+        break;
+      case '\'':
+        out += "\\(aq";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out.starts_with('.') ? "\\&" + out : out;
+}
+
+std::string bold(std::string_view text) { return fmt::format("\\fB{}\\fR", roff(text)); }
+
+std::string head(std::string_view name, std::string_view summary) {
+  std::string upper(name);
+  for (char& c : upper) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return fmt::format(
+      ".\\\" Made from the tables of src/cli and src/config/flags; a test keeps it so.\n"
+      ".TH {} 1 \"\" \"Tranche\" \"Tranche\"\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n",
+      upper, roff(name), roff(summary));
+}
+
+std::string item(std::string_view title, std::string_view text) {
+  return fmt::format(".TP\n{}\n{}\n", title, text);
+}
+
+std::string flag_item(const FlagSpec& spec) {
+  std::vector<std::string> names{bold(fmt::format("--{}", spec.name))};
+  for (const auto alias : spec.aliases) {
+    names.push_back(bold(fmt::format("{}{}", alias.size() == 1 ? "-" : "--", alias)));
+  }
+  const auto value = config::placeholder(spec.type);
+  std::string title = fmt::format("{}", fmt::join(names, ", "));
+  if (!value.empty()) title += fmt::format(" \\fI{}\\fR", value);
+  std::string text = roff(spec.help) + ".";
+  if (!spec.default_text.empty()) text += fmt::format("\nDefault: {}.", bold(spec.default_text));
+  if (!spec.environment.empty()) {
+    std::vector<std::string> variables;
+    for (const auto variable : spec.environment) variables.push_back(bold(variable));
+    text += fmt::format("\nEnvironment: {}.", fmt::join(variables, ", "));
+  }
+  if (!spec.field.empty()) text += fmt::format("\nConfiguration file: {}.", bold(spec.field));
+  return item(title, text);
+}
+
+std::string man_options(const Command& command) {
+  std::string text = ".SH OPTIONS\n";
+  if (command.uses != 0) {
+    text +=
+        "A flag wins over its environment variable, that over the configuration file, that over "
+        "the default.\n";
+  }
+  for (const auto& spec : config::flag_table()) {
+    if ((spec.uses & command.uses) != 0) text += flag_item(spec);
+  }
+  text += item(bold("--help") + ", " + bold("-h"), "Show the flags.");
+  if (command.uses != 0) {
+    text += item(bold("--version") + ", " + bold("-v"), "Show the version.");
+  }
+  return text;
+}
+
+// Variables that are no flag's; all of them are the agent's.
+std::string man_environment(const Command& command) {
+  if ((command.uses & config::kUseAgent) == 0) return "";
+  std::string text = ".SH ENVIRONMENT\nBeside those of the flags:\n";
+  for (const auto& variable : config::environment_only()) {
+    text += item(bold(variable.name), roff(variable.help) + ".");
+  }
+  return text;
+}
+
+std::string see_also(std::string_view self, std::span<const Command> commands) {
+  std::vector<std::string> pages;
+  if (!self.empty()) pages.emplace_back("\\fBtranche\\fR(1)");
+  for (const auto& command : commands) {
+    if (command.name == self || !has_man_page(command)) continue;
+    pages.push_back(fmt::format("{}(1)", bold(fmt::format("tranche-{}", command.name))));
+  }
+  return fmt::format(".SH SEE ALSO\n{}\n", fmt::join(pages, ",\n"));
+}
+
+}  // namespace
+
+std::string man_overview(std::span<const Command> commands) {
+  std::string text = head("tranche", "cut GPUs into tranches that stock Kubernetes schedules");
+  text += "\\fBtranche\\fR \\fICOMMAND\\fR [\\fIFLAGS\\fR]\n.SH COMMANDS\n";
+  for (const auto& group : groups()) {
+    std::string items;
+    for (const auto& command : commands) {
+      if (!command.listed || command.group != group.group) continue;
+      items += item(bold(command.name), roff(command.summary) + ".");
+    }
+    if (!items.empty()) text += fmt::format(".SS {}\n{}", roff(group.title), items);
+  }
+  text +=
+      ".SH OTHER NAMES\nCalled as \\fBnvidia\\-device\\-plugin\\fR, "
+      "\\fBgpu\\-feature\\-discovery\\fR, \\fBconfig\\-manager\\fR or "
+      "\\fBmps\\-control\\-daemon\\fR it takes\nthat program\\(aqs part, with its flags.\n"
+      "Called as \\fBkubectl tranche\\fR (the program \\fBkubectl\\-tranche\\fR) it is the same as "
+      "\\fBtranche\\fR.\n";
+  return text + see_also("", commands);
+}
+
+std::string man_page(const Command& command, std::span<const Command> commands) {
+  std::string text = head(fmt::format("tranche-{}", command.name), command.summary);
+  text += fmt::format("{} ", bold(fmt::format("tranche {}", command.name)));
+  if (!command.usage.empty()) text += fmt::format("{} ", roff(command.usage));
+  text += "[\\fIFLAGS\\fR]\n";
+  if (!command.words.empty()) {
+    text += ".SH COMMANDS\n";
+    for (const auto& word : command.words) {
+      text += item(bold(word.name), roff(word.summary) + ".");
+    }
+  }
+  return text + man_options(command) + man_environment(command) + see_also(command.name, commands);
+}
+
+}  // namespace tranche::cli
