@@ -1,10 +1,15 @@
-// What Allocate costs on our side of gRPC: the grant and its record on disk (page cache).
+// What Allocate costs on our side of gRPC: the grant and its record on disk (page cache); alone,
+// and while another thread replaces the file of grants and syncs it, over and over.
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <thread>
+
 #include "agent/plugins/grant_store.h"
 #include "deviceplugin/resource.h"
+#include "support/fake_clock.h"
 #include "support/temp_dir.h"
 
 namespace tranche {
@@ -42,6 +47,40 @@ void own_part_of_allocate(benchmark::State& state) {
   }
 }
 BENCHMARK(own_part_of_allocate)->ArgName("replicas")->Arg(1)->Arg(48);
+
+// The slowest call is what a pod may meet.
+void own_part_while_the_file_is_replaced(benchmark::State& state) {
+  const test::TempDir dir;
+  test::FakeClock clock;
+  const Log log(LogLevel::kError);
+  auto store = agent::GrantStore::open(dir.path() / "grants", clock, log).value();
+  const auto offered = node(8, 48);
+  const deviceplugin::Resource resource(
+      offered, [&](const offer::Grant& grant, const auto&) { return store->add(grant); });
+  std::vector<std::string> ids;
+  for (const auto& tranche : offered.offer.tranches) ids.push_back(tranche.id);
+  const std::vector<cluster::HeldDevices> held{{"ns", "pod", "c", "nvidia.com/gpu", ids}};
+  std::jthread pruner([&](const std::stop_token& stop) {
+    offer::Grant gone;
+    gone.resource = {"nvidia.com/gone"};
+    gone.ids = {"GPU-gone"};
+    while (!stop.stop_requested()) {
+      (void)store->add(gone);
+      clock.advance(agent::GrantStore::kSettle + std::chrono::seconds(1));
+      store->prune(held);
+    }
+  });
+  std::size_t next = 0;
+  std::chrono::nanoseconds slowest{0};
+  for (auto _ : state) {
+    const auto before = std::chrono::steady_clock::now();
+    benchmark::DoNotOptimize(resource.allocate(std::span(&ids[next++ % ids.size()], 1)));
+    slowest =
+        std::max<std::chrono::nanoseconds>(slowest, std::chrono::steady_clock::now() - before);
+  }
+  state.counters["slowest_us"] = static_cast<double>(slowest.count()) / 1000;
+}
+BENCHMARK(own_part_while_the_file_is_replaced)->UseRealTime();
 
 }  // namespace
 }  // namespace tranche
