@@ -1,5 +1,5 @@
 #pragma once
-// A DaemonSet (apps/v1), as somebody sees it who asks whose it is and how far a change of it got.
+// A DaemonSet (apps/v1): who owns it, and how far its last change has come.
 
 #include <cstdint>
 #include <string>

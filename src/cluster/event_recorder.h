@@ -1,7 +1,7 @@
 #pragma once
-// Records Events of one reporter, so that `kubectl describe` tells what became of an object. An
-// Event is a courtesy: one that cannot be recorded is logged, once for all, and fails nothing.
-// Works over the port; used by one thread at a time.
+// Records Events of one reporter, so that `kubectl describe` tells what happened to an object.
+// Nothing depends on an Event: when one cannot be recorded, the first failure is logged and the
+// program goes on. Used by one thread at a time.
 
 #include <string>
 

@@ -1,14 +1,17 @@
 #pragma once
-// What an agent asks of the controller: which Pods of its node are to be evicted, because they use
-// a limited device past the limiter and the node's configuration says `unregistered: evict`. An
-// annotation of the agent's own Node, which is all that its token may write, and a label by which
-// the controller watches those Nodes alone (docs/schemas/evict-requests-v1.schema.json):
+// An agent's request to the controller to evict Pods of its node: those that use a limited device
+// past the limiter, where the node's configuration says `unregistered: evict`.
+//
+// The agent's token may write its own Node alone, so the request is an annotation of that Node
+// (docs/schemas/evict-requests-v1.schema.json). A label beside it lets the controller watch the
+// Nodes that have one:
 //
 // {"version":"evict-requests/v1","writtenAt":"<RFC 3339>","pods":[{"namespace":...,"name":...,
 //  "uid":...,"container":...,"device":...,"reason":"unregistered"}]}
 //
-// Written anew at least once a minute while it stands, so that what an agent asked for that is gone
-// is not done later. The reader trusts none of it: it asks the API server about each Pod.
+// The agent writes its request anew at least once a minute (kRefresh). The controller ignores an
+// old one: the agent that wrote it is gone, and nobody knows whether the Pods still have to go. The
+// controller does not trust the text either: it asks the API server about each Pod.
 
 #include <chrono>
 #include <cstddef>
@@ -43,7 +46,7 @@ struct EvictionRequests {
   static constexpr std::size_t kMost = 16;                         // of one node
   static constexpr std::size_t kLongest = std::size_t{16} << 10U;  // bytes of text
   static constexpr std::chrono::minutes kRefresh{1};
-  // Older ones are nobody's any more: the agent that asked is gone.
+  // An older request is ignored: the agent that wrote it is gone.
   static constexpr std::chrono::minutes kValid{5};
 
   WallTime written_at;

@@ -1,7 +1,7 @@
 #pragma once
-// Reads the fields of one object's text into a value. What is absent or null reads as empty, as in
-// Kubernetes' own types; what has another type is an error with the field's path, the first of
-// which is kept. For the parse_ functions of this folder.
+// Reads the fields of one object's text, for the parse_ functions of this room. A field that is
+// absent or null reads as empty, as in Kubernetes' own types. A field of another type is an error
+// with its path; the first error is kept.
 
 #include <cstdint>
 #include <optional>

@@ -1,15 +1,17 @@
 #pragma once
-// What the operator sets for containers that run (`tranche limit set`), and what became of it: two
-// annotations of the Pod's Node.
+// Two annotations of a Pod's Node: what the operator sets for containers that run (`tranche limit
+// set`), and the agent's answer.
 //
-// tranche.dev/limits (docs/schemas/limit-settings-v1.schema.json) is the order. Only who may write
-// Nodes can give it; agents never write it (the admission policy holds them to that):
+// tranche.dev/limits (docs/schemas/limit-settings-v1.schema.json) is the order. Giving one takes
+// the right to write Nodes. Agents have that right for their own Node; the admission policy keeps
+// them from writing this annotation:
 //
 // {"version":"limit-settings/v1","settings":[{"namespace":...,"pod":...,"uid":...,"container":...,
 //  "resource":"nvidia.com/gpu.shared","memory":"8Gi","compute":"30%","class":"best-effort"}]}
 //
-// Of several for the same resource of the same container the first that can be kept holds: who
-// changes a setting leaves the one that is in force behind the new one, until that holds.
+// Several settings may be about the same resource of the same container. The first that can be kept
+// is in force. So a changed setting is put before the one in force, which is removed when the new
+// one holds: until then the container is not without a limit.
 //
 // tranche.dev/limits-status is the agent's answer, one entry for each setting that it knows:
 //
@@ -76,8 +78,8 @@ struct LimitOutcome {
 std::string_view to_string(LimitOutcome::State state);  // "holds", "refused", "waiting"
 
 std::string encode(const std::vector<LimitSetting>& settings);
-// An answer that would be longer than LimitOutcome::kLongest goes without devices, and its messages
-// are cut: that always fits where names are Kubernetes' and there are kMostEntries of them.
+// An answer longer than LimitOutcome::kLongest leaves out the devices and cuts the messages. Then
+// it fits: names in Kubernetes are bounded, and there are at most kMostEntries.
 std::string encode(const std::vector<LimitOutcome>& outcomes);
 // kInvalidArgument: not of this version, too long, too many, or a field that cannot be one. What
 // stands in memory, compute and class is judged by who obeys it (config/limits.h).

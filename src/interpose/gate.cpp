@@ -195,6 +195,7 @@ void close(Batch& batch) {
   if (!queue.is_open || queue.count == kPending) return;
   const std::uint64_t asked = finish(batch);
   Event end = queue.context->take_event();
+  // Asked before the end is recorded: with that event in it the stream is not dry.
   const bool is_loose = !is_capturing(queue.stream, queue.twin) && is_dry(queue);
   if (!record(end, queue)) {
     queue.context->return_event(end);
@@ -375,6 +376,7 @@ void pass_slowly(Stream stream, bool twin, const void* what) {
     return;
   }
   const std::uint64_t first = tranche_estimates.of(what);
+  // Without the lock: meanwhile other threads launch, and what has ended is reported.
   wait_for_turn(*part, first, harvest);
   const Guard guard(lock);
   // Another thread may have opened one in the stream; or it is gone, or has lost its place.

@@ -99,7 +99,7 @@ int from_pool(CUdeviceptr* address, std::uint64_t bytes, void* pool, void* strea
     return status;
   }
   (twin ? driver.cuMemFreeAsync_ptsz : driver.cuMemFreeAsync)(*address, stream);
-  driver.cuMemPoolTrimTo(pool, 0);
+  driver.cuMemPoolTrimTo(pool, 0);  // or the pool keeps what was refused
   return kOutOfMemory;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Memory pools, and the memory of graphs, which is one more pool of each device: what counts is
-// what a pool has reserved, whether or not a program uses it, for nobody else can have it.
+// Memory pools, and the memory of graphs, which is one more pool of each device. A pool is charged
+// with what it has reserved, used or not: nobody else can have that memory.
 
 #include <atomic>
 #include <cstdint>

@@ -70,7 +70,7 @@ void go_without(const Part& part, std::uint64_t ns) {
       part.tenant->policy().heartbeat.load(std::memory_order_relaxed) + 1,
       std::memory_order_relaxed);
   if (priority(part) != wire::Priority::kBestEffort) return;
-  const std::uint64_t penalty = 3 * ns;
+  const std::uint64_t penalty = 3 * ns;  // three parts of waiting to one of work: a quarter
   nap_ns(penalty < kLongestPenalty ? penalty : kLongestPenalty);
 }
 

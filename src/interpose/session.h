@@ -2,8 +2,8 @@
 // A process's registration with the arbiter, for one tenant: the socket, the policy page and the
 // usage file, mapped where they stay for as long as the process lives.
 //
-// When the arbiter has gone, the pages go on saying what they said last: memory stays limited, and
-// how long compute waits is the gate's business. refresh() registers with the next arbiter when
+// When the arbiter has gone, the pages keep their last content: memory stays limited, and the gate
+// decides how long compute waits. refresh() registers with the next arbiter when
 // there is one; its pages are mapped over the old ones (MAP_FIXED replaces at once), so that
 // threads which read them need not know. Where the next arbiter has lost what the earlier one knew,
 // this process's own charges are told anew.

@@ -84,6 +84,7 @@ bool open(unsigned i, int timeout) {
   for (unsigned d = 0; d < count; ++d) {
     parts[i * wire::kMaxDevices + d] = {Part::Rule::kTenant, d, i * wire::kMaxDevices + d, &t};
   }
+  // After the parts: whoever sees the tenant open reads them without the lock.
   __atomic_store_n(&t.is_open, true, __ATOMIC_RELEASE);
   return true;
 }
