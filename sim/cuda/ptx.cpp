@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <tuple>
 #include <utility>
 
 #include "fmt/format.h"
 #include "sim/cuda/arena.h"
+#include "sim/machine/read_number.h"
 
 namespace tranche::sim::cuda {
 namespace {
@@ -24,13 +24,6 @@ std::string_view trim(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r\n");
   if (first == text.npos) return {};
   return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
-}
-
-std::optional<std::uint64_t> number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 // ".u64" -> 8; nullopt: no type that data has.
@@ -52,7 +45,7 @@ std::optional<std::uint32_t> size_of_type(std::string_view type) {
   const bool plain =
       type.size() > 2 && type[0] == '.' && std::string_view("busf").find(type[1]) != type.npos;
   if (!plain) return std::nullopt;
-  const auto bits = number(type.substr(2));
+  const auto bits = read_number<std::uint64_t>(type.substr(2));
   if (!bits || (*bits != 8 && *bits != 16 && *bits != 32 && *bits != 64)) return std::nullopt;
   return static_cast<std::uint32_t>(*bits / 8);
 }
@@ -126,7 +119,8 @@ class Parser {
     }
     constexpr std::string_view kParameter = "param";
     const bool from_parameter = value.starts_with(kParameter);
-    const auto given = number(trim(from_parameter ? value.substr(kParameter.size()) : value));
+    const auto given =
+        read_number<std::uint64_t>(trim(from_parameter ? value.substr(kParameter.size()) : value));
     if (!given) {
       declaration_error_ = "duration-ns is a number or 'param' and a number";
       return;
@@ -153,8 +147,9 @@ class Parser {
   Result<void> version() {
     if (!next()) return complain(".version needs a number");
     const auto dot = token_.find('.');
-    const auto major = number(token_.substr(0, dot));
-    const auto minor = dot == token_.npos ? std::nullopt : number(token_.substr(dot + 1));
+    const auto major = read_number<std::uint64_t>(token_.substr(0, dot));
+    const auto minor =
+        dot == token_.npos ? std::nullopt : read_number<std::uint64_t>(token_.substr(dot + 1));
     if (!major || !minor) return complain(fmt::format(".version '{}' is no version", token_));
     module_.version = static_cast<unsigned>(*major * 10 + *minor);
     return {};
@@ -167,7 +162,7 @@ class Parser {
     const std::string_view digits =
         underscore == token_.npos ? std::string_view() : token_.substr(underscore + 1);
     const auto end = std::min(digits.find_first_not_of("0123456789"), digits.size());
-    const auto value = number(digits.substr(0, end));
+    const auto value = read_number<std::uint64_t>(digits.substr(0, end));
     if (!value) return complain(fmt::format(".target '{}' is no architecture", token_));
     module_.target = static_cast<unsigned>(*value);
     return {};
@@ -183,7 +178,7 @@ class Parser {
       if (token_ == ".attribute") {
         while (token_ != ")" && next()) found.is_managed |= token_ == ".managed";
       } else if (token_ == ".align") {
-        const auto value = next() ? number(token_) : std::nullopt;
+        const auto value = next() ? read_number<std::uint64_t>(token_) : std::nullopt;
         if (!value || *value == 0 || *value > 1024) return complain(".align needs a number");
         if (!is_pointer) found.alignment = static_cast<std::uint32_t>(*value);
       } else if (const auto size = size_of_type(token_)) {
@@ -191,7 +186,7 @@ class Parser {
         found.size = element;
         found.alignment = std::max(found.alignment, element);
       } else if (token_ == "[") {
-        const auto count = next() ? number(token_) : std::nullopt;
+        const auto count = next() ? read_number<std::uint64_t>(token_) : std::nullopt;
         if (count && *count <= kLargest) found.size *= *count;
         if (!count && token_ != "]") return complain("an array needs its length");
       } else if (token_[0] != '.' && token_ != "]" && is_word(token_[0])) {
@@ -250,7 +245,7 @@ class Parser {
   Result<void> threads(PtxEntry& made) {
     std::uint64_t product = 1;
     while (next()) {
-      if (const auto value = number(token_)) {
+      if (const auto value = read_number<std::uint64_t>(token_)) {
         product *= *value;
       } else if (token_ != ",") {
         break;

@@ -1,12 +1,12 @@
 #include "sim/machine/machine.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/yaml.h"
 #include "fmt/format.h"
 #include "sim/machine/fields.h"
 #include "sim/machine/identity.h"
+#include "sim/machine/read_number.h"
 
 namespace tranche::sim {
 namespace {
@@ -94,23 +94,16 @@ void read_model(const yaml::Entry& entry, MachineSpec& spec, Complaints& complai
   spec.models.push_back(std::move(model));
 }
 
-std::optional<std::uint32_t> whole_number(std::string_view text) {
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 // "2g.10gb", "2g.10gb@4" (memory slice 4), "1c.2g.10gb" (one compute instance of one slice).
 MigInstanceSpec parse_instance(std::string_view text, int line) {
   MigInstanceSpec instance;
   instance.line = line;
   if (const auto at = text.find('@'); at != text.npos) {
-    instance.start = whole_number(text.substr(at + 1)).value_or(kNone);
+    instance.start = read_number<std::uint32_t>(text.substr(at + 1)).value_or(kNone);
     text = text.substr(0, at);
   }
   if (const auto dot = text.find("c."); dot != text.npos) {
-    if (const auto slices = whole_number(text.substr(0, dot))) {
+    if (const auto slices = read_number<std::uint32_t>(text.substr(0, dot))) {
       instance.compute.push_back(*slices);
       text = text.substr(dot + 2);
     }

@@ -38,12 +38,6 @@ constexpr std::string_view kHelp =
     "  quit [-t <TIMEOUT>]\n"
     "  help\n";
 
-Answer refuse(std::string text) { return {.ok = false, .text = std::move(text) + "\n"}; }
-
-std::string word(const std::vector<std::string>& words, std::size_t at) {
-  return at < words.size() ? words[at] : std::string();
-}
-
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
   return std::ranges::find(names, name) != names.end();
 }
@@ -77,7 +71,7 @@ std::optional<Answer> Daemon::obey(Peer& user, const std::vector<std::string>& w
     const std::string header = fmt::format("{:<9} {:<9} {:<9} {:<22} {:<11} {}\n", "PID", "ID",
                                            "SERVER", "DEVICE", "NAMESPACE", "COMMAND");
     std::vector<std::string> of = {"ps"};
-    if (word(words, 1) == "-p") of.push_back(word(words, 2));
+    if (word_at(words, 1) == "-p") of.push_back(word_at(words, 2));
     return ask_all("ps", of, header);
   }
   if (command == "get_device_client_list") return ask_all(command, words, "");
@@ -128,7 +122,7 @@ Answer Daemon::ask_all(const std::string& command, const std::vector<std::string
 }
 
 Answer Daemon::about_server(const std::vector<std::string>& words) {
-  const std::string pid = word(words, 1);
+  const std::string pid = word_at(words, 1);
   if (pid.empty()) return refuse(fmt::format("{}: which server?", words[0]));
   ServerRecord* const server = find_server(pid);
   if (server == nullptr) return refuse(fmt::format("Couldn't find server {}", pid));
@@ -142,8 +136,8 @@ Answer Daemon::about_server(const std::vector<std::string>& words) {
 }
 
 std::optional<Answer> Daemon::start_for_user(Peer& user, const std::vector<std::string>& words) {
-  const auto uid = read_number<uid_t>(word(words, 2));
-  if (word(words, 1) != "-uid" || !uid) return refuse("start_server: -uid <user id> is needed");
+  const auto uid = read_number<uid_t>(word_at(words, 2));
+  if (word_at(words, 1) != "-uid" || !uid) return refuse("start_server: -uid <user id> is needed");
   if (quits_) return refuse("start_server: the daemon quits");
   Peer as_client;
   as_client.uid = *uid;
@@ -160,10 +154,10 @@ std::optional<Answer> Daemon::start_for_user(Peer& user, const std::vector<std::
 }
 
 Answer Daemon::shut_down(const std::vector<std::string>& words) {
-  const std::string pid = word(words, 1);
+  const std::string pid = word_at(words, 1);
   ServerRecord* const server = find_server(pid);
   if (server == nullptr) return refuse(fmt::format("Couldn't find server {}", pid));
-  if (word(words, 2) == "-f") {
+  if (word_at(words, 2) == "-f") {
     force(*server);
   } else {
     drain(*server);
@@ -173,7 +167,7 @@ Answer Daemon::shut_down(const std::vector<std::string>& words) {
 
 // Of servers that are started from now on.
 Answer Daemon::set_default(const std::vector<std::string>& words) {
-  const std::string value = word(words, 1);
+  const std::string value = word_at(words, 1);
   if (words[0] == "set_default_active_thread_percentage") {
     const auto permille = read_permille(value);
     if (!permille) return refuse(fmt::format("Invalid active thread percentage: {}", value));
@@ -190,9 +184,9 @@ Answer Daemon::set_default(const std::vector<std::string>& words) {
   if (words[0] == "set_default_device_pinned_mem_limit") {
     const auto ordinal = ordinal_of(sim_->state(), devices_, value);
     if (!ordinal) return refuse(fmt::format("Invalid device: {}", value));
-    const auto bytes = read_memory(word(words, 2));
+    const auto bytes = read_memory(word_at(words, 2));
     if (!bytes) {
-      return refuse(fmt::format("Invalid device pinned memory limit: {}", word(words, 2)));
+      return refuse(fmt::format("Invalid device pinned memory limit: {}", word_at(words, 2)));
     }
     defaults_.memory[*ordinal] = *bytes;
     return {};
@@ -208,8 +202,8 @@ Answer Daemon::get_default(const std::vector<std::string>& words) const {
     return {.text = fmt::format("{}\n", defaults_.priority)};
   }
   if (words[0] == "get_default_device_pinned_mem_limit") {
-    const auto ordinal = ordinal_of(sim_->state(), devices_, word(words, 1));
-    if (!ordinal) return refuse(fmt::format("Invalid device: {}", word(words, 1)));
+    const auto ordinal = ordinal_of(sim_->state(), devices_, word_at(words, 1));
+    if (!ordinal) return refuse(fmt::format("Invalid device: {}", word_at(words, 1)));
     const auto found = defaults_.memory.find(*ordinal);
     const UseTarget& device = devices_[*ordinal];
     const std::uint64_t bytes = found == defaults_.memory.end()
@@ -233,7 +227,7 @@ Answer Daemon::query_devices() {
 // without waiting for them. Answered then.
 std::optional<Answer> Daemon::quit(Peer& user, const std::vector<std::string>& words) {
   if (words.size() > 1) {
-    const auto seconds = read_number<unsigned>(word(words, 2));
+    const auto seconds = read_number<unsigned>(word_at(words, 2));
     if (words[1] != "-t" || !seconds) return refuse("quit: [-t <seconds>]");
     deadline_ = std::chrono::steady_clock::now() + std::chrono::seconds(*seconds);
   }

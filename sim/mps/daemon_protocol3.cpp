@@ -13,12 +13,6 @@
 namespace tranche::sim::mps {
 namespace {
 
-Answer refuse_command(std::string text) { return {.ok = false, .text = std::move(text) + "\n"}; }
-
-std::string word_at(const std::vector<std::string>& words, std::size_t at) {
-  return at < words.size() ? words[at] : std::string();
-}
-
 // "--server=x" of the words; nullopt: not there.
 std::optional<std::string> option(const std::vector<std::string>& words, std::string_view name) {
   const std::string start = fmt::format("--{}=", name);
@@ -97,7 +91,7 @@ Answer Daemon::about_named_server(const std::vector<std::string>& words) {
   }
   NamedServer* const server = named(word_at(words, 2));
   if (server == nullptr || status_of(*server).empty()) {
-    return refuse_command(fmt::format("Server '{}' not found", word_at(words, 2)));
+    return refuse(fmt::format("Server '{}' not found", word_at(words, 2)));
   }
   if (word_at(words, 1) == "get" && word_at(words, 3) == "status") {
     return {.text = status_of(*server) + "\n"};
@@ -106,13 +100,13 @@ Answer Daemon::about_named_server(const std::vector<std::string>& words) {
     return {.text = fmt::format("{}/{}\n", folder_, server->name)};
   }
   if (word_at(words, 1) == "set") return set_server(*server, words);
-  return refuse_command(fmt::format("server: unknown verb '{}' here", word_at(words, 1)));
+  return refuse(fmt::format("server: unknown verb '{}' here", word_at(words, 1)));
 }
 
 // Its default namespace: what the server's own process says to those who come to no other.
 Answer Daemon::set_server(NamedServer& server, const std::vector<std::string>& words) {
   const std::string wrong = take_limits(words, server.limits, server.memory);
-  if (!wrong.empty()) return refuse_command("server set: " + wrong);
+  if (!wrong.empty()) return refuse("server set: " + wrong);
   const auto record = std::ranges::find(servers_, server.name, &ServerRecord::name);
   Answer all = ask(*record, fmt::format("set_active_thread_percentage {}",
                                         percent_text(server.limits.thread_permille)));
@@ -130,7 +124,7 @@ Answer Daemon::about_namespace(const std::vector<std::string>& words) {
   const std::string name = word_at(words, 2);
   NamedServer* const server =
       named(verb == "get" ? word_at(words, 3) : option(words, "server").value_or(""));
-  if (server == nullptr) return refuse_command(fmt::format("namespace {}: no such server", verb));
+  if (server == nullptr) return refuse(fmt::format("namespace {}: no such server", verb));
   auto& spaces = server->namespaces;
   if (verb == "list") {
     Answer list;
@@ -143,17 +137,17 @@ Answer Daemon::about_namespace(const std::vector<std::string>& words) {
   }
   if (verb == "create") {
     if (!is_name(name) || name == "default" || spaces.contains(name)) {
-      return refuse_command(fmt::format("namespace create: '{}' cannot be, or is", name));
+      return refuse(fmt::format("namespace create: '{}' cannot be, or is", name));
     }
     const auto made =
         listen(fmt::format("{}/{}/{}", folder_, server->name, name),
                {.socket = {}, .server = server->name, .space = name, .limits = {}, .memory = {}});
-    if (!made) return refuse_command(made.error().message());
+    if (!made) return refuse(made.error().message());
     spaces[name] = {};
     return {};
   }
   const auto found = spaces.find(name);
-  if (found == spaces.end()) return refuse_command(fmt::format("Namespace '{}' not found", name));
+  if (found == spaces.end()) return refuse(fmt::format("Namespace '{}' not found", name));
   if (verb == "get" && word_at(words, 4) == "pinned-memory-limit") {
     return {.text = (found->second.memory ? memory_text(*found->second.memory) : "-") + "\n"};
   }
@@ -167,9 +161,9 @@ Answer Daemon::about_namespace(const std::vector<std::string>& words) {
     spaces.erase(found);
     return {};
   }
-  if (verb != "set") return refuse_command(fmt::format("namespace: unknown verb '{}'", verb));
+  if (verb != "set") return refuse(fmt::format("namespace: unknown verb '{}'", verb));
   const std::string wrong = take_limits(words, found->second.limits, found->second.memory);
-  if (!wrong.empty()) return refuse_command("namespace set: " + wrong);
+  if (!wrong.empty()) return refuse("namespace set: " + wrong);
   listener->limits = found->second.limits;
   listener->memory = found->second.memory;
   return {};
@@ -206,20 +200,19 @@ Answer Daemon::about_partition(const std::vector<std::string>& words) {
   const std::string device = option(words, "device").value_or("");
   const auto ordinal = ordinal_of(sim_->state(), devices_, device);
   if (named(server) == nullptr || !ordinal) {
-    return refuse_command(fmt::format("sm-partition {}: no such server or device", verb));
+    return refuse(fmt::format("sm-partition {}: no such server or device", verb));
   }
   const std::uint32_t gpu = devices_[*ordinal].gpu;
   if (verb == "delete") {
-    if (!partitions_.remove(gpu, name))
-      return refuse_command(fmt::format("no SM partition '{}'", name));
+    if (!partitions_.remove(gpu, name)) return refuse(fmt::format("no SM partition '{}'", name));
     return {.text = fmt::format("SM partition '{}' deleted from device {}\n", name, device)};
   }
   const auto chunks = read_number<unsigned>(option(words, "chunks").value_or(""));
   if (verb != "create" || !is_name(name) || !chunks || *chunks == 0) {
-    return refuse_command("sm-partition create <name> --server= --device= --chunks=");
+    return refuse("sm-partition create <name> --server= --device= --chunks=");
   }
   const auto made = partitions_.add(server, name, gpu, *chunks);
-  if (!made) return refuse_command(made.error().message());
+  if (!made) return refuse(made.error().message());
   return {.text =
               fmt::format("SM partition '{}' created on device {} (sm-count={})\n"
                           "CUDA_MPS_SM_PARTITION={}/{}\n",
@@ -230,22 +223,22 @@ Answer Daemon::about_partition(const std::vector<std::string>& words) {
 // Of protocol 2: sm_partition add|rm, and lspart.
 Answer Daemon::shell_partition(const std::vector<std::string>& words) {
   if (!options_.static_partitions) {
-    return refuse_command(fmt::format("{}: static partitioning mode is not enabled", words[0]));
+    return refuse(fmt::format("{}: static partitioning mode is not enabled", words[0]));
   }
   if (words[0] == "lspart") return list_partitions();
   const auto ordinal = ordinal_of(sim_->state(), devices_, word_at(words, 2));
-  if (!ordinal) return refuse_command(fmt::format("Invalid device: {}", word_at(words, 2)));
+  if (!ordinal) return refuse(fmt::format("Invalid device: {}", word_at(words, 2)));
   const std::uint32_t gpu = devices_[*ordinal].gpu;
   if (word_at(words, 1) == "rm") {
     if (partitions_.remove(gpu, word_at(words, 3))) return {};
-    return refuse_command(fmt::format("Invalid partition: {}", word_at(words, 3)));
+    return refuse(fmt::format("Invalid partition: {}", word_at(words, 3)));
   }
   const auto chunks = read_number<unsigned>(word_at(words, 3));
   if (word_at(words, 1) != "add" || !chunks) {
-    return refuse_command("sm_partition add <device UUID> <number of chunks>");
+    return refuse("sm_partition add <device UUID> <number of chunks>");
   }
   const auto made = partitions_.add({}, {}, gpu, *chunks);
-  if (!made) return refuse_command(made.error().message());
+  if (!made) return refuse(made.error().message());
   return {.text = fmt::format("{}/{}\n", sim_->state().gpus[gpu].uuid, made->value)};
 }
 

@@ -90,8 +90,8 @@ std::optional<CommandLine> read_command_line(int argc, char** argv) {
   return line;
 }
 
-int refuse(std::string_view text) {
-  std::fputs(fmt::format("{}\n", text).c_str(), stderr);
+int give_up(std::string_view why) {
+  std::fputs(fmt::format("{}\n", why).c_str(), stderr);
   return 1;
 }
 
@@ -165,14 +165,14 @@ int be_daemon(const CommandLine& line, const std::shared_ptr<Simulation>& sim, O
 int start_in_background(const CommandLine& line, const std::shared_ptr<Simulation>& sim,
                         OwnedFd lock) {
   std::array<int, 2> ends = {-1, -1};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return refuse("pipe: no more descriptors");
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return give_up("pipe: no more descriptors");
   const OwnedFd from(ends[0]);
   OwnedFd to(ends[1]);
   // The folders named relative to here stay what they are.
   ::setenv("CUDA_MPS_PIPE_DIRECTORY", mps_pipe_folder().c_str(), 1);
   ::setenv("CUDA_MPS_LOG_DIRECTORY", log_folder().c_str(), 1);
   const pid_t child = ::fork();
-  if (child < 0) return refuse("fork: no more processes");
+  if (child < 0) return give_up("fork: no more processes");
   if (child == 0) {
     leave_terminal();
     const int code = be_daemon(line, sim, std::move(lock), [&](std::string_view text) {
@@ -185,7 +185,7 @@ int start_in_background(const CommandLine& line, const std::shared_ptr<Simulatio
   std::array<char, 1024> said = {};
   const ssize_t length = ::read(from.get(), said.data(), said.size());
   const std::string_view text(said.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
-  return text == "0" ? 0 : refuse(text.empty() ? "the daemon ended at once" : text);
+  return text == "0" ? 0 : give_up(text.empty() ? "the daemon ended at once" : text);
 }
 
 int start_daemon(CommandLine& line) {
@@ -199,15 +199,15 @@ int start_daemon(CommandLine& line) {
     ::setenv("TRANCHE_SIM_STATE", options.state.c_str(), 1);
   }
   const auto sim = Simulation::open(options);
-  if (!sim) return refuse(sim.error().message());
+  if (!sim) return give_up(sim.error().message());
   if (const auto read = read_settings(line, (*sim)->state()); !read) {
-    return refuse(read.error().message());
+    return give_up(read.error().message());
   }
   auto lock = lock_folder(mps_pipe_folder());
-  if (!lock) return refuse(lock.error().message());
+  if (!lock) return give_up(lock.error().message());
   if (!line.daemon.foreground) return start_in_background(line, *sim, *std::move(lock));
   return be_daemon(line, *sim, *std::move(lock), [](std::string_view text) {
-    if (text != "0") refuse(text);
+    if (text != "0") give_up(text);
   });
 }
 
@@ -220,7 +220,7 @@ int control(int argc, char** argv) {
   }
   if (line->shows_version) {
     const auto sim = Simulation::open(options_from_environment());
-    if (!sim) return refuse(sim.error().message());
+    if (!sim) return give_up(sim.error().message());
     std::puts(
         fmt::format("CUDA MPS Control binary version: {}", (*sim)->state().cuda_version).c_str());
     return 0;

@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/mps/answer.h"
 #include "sim/mps/log.h"
 #include "sim/mps/wire.h"
 
@@ -35,12 +36,6 @@ inline constexpr int kLogFd = 4;
 inline constexpr const char* kServerName = "nvidia-cuda-mps-server";
 // In the server's environment: its log goes to standard output too.
 inline constexpr const char* kEchoVariable = "TRANCHE_SIM_MPS_ECHO";
-
-// The text of an answer, and whether the command was obeyed.
-struct Answer {
-  bool ok = true;
-  std::string text;
-};
 
 class Server {
  public:

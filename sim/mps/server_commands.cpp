@@ -16,8 +16,6 @@
 namespace tranche::sim::mps {
 namespace {
 
-Answer refuse_request(std::string text) { return {.ok = false, .text = std::move(text) + "\n"}; }
-
 std::string command_of(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/cmdline", pid));
   std::string line{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -29,9 +27,8 @@ std::string command_of(pid_t pid) {
 }  // namespace
 
 Answer Server::answer(const std::vector<std::string>& words) {
-  if (words.empty()) return refuse_request("Invalid command");
+  if (words.empty()) return refuse("Invalid command");
   const std::string& command = words[0];
-  const auto word = [&](std::size_t i) { return i < words.size() ? words[i] : std::string(); };
   if (command == "get_server_status") return {.text = in_fault() ? "FAULT\n" : "ACTIVE\n"};
   if (command == "get_client_list") return list_clients();
   if (command == "get_device_client_list") return list_device_clients();
@@ -40,11 +37,12 @@ Answer Server::answer(const std::vector<std::string>& words) {
   if (command == "get_active_thread_percentage") {
     return {.text = percent_text(limits_.thread_permille) + "\n"};
   }
-  if (command == "set_active_thread_percentage") return set_percentage(word(1));
-  if (command == "get_device_pinned_mem_limit") return memory_of(word(1));
-  if (command == "set_device_pinned_mem_limit") return set_memory(word(1), word(2));
-  if (command == "terminate_client") return terminate(word(1));
-  return refuse_request("Invalid command");
+  if (command == "set_active_thread_percentage") return set_percentage(word_at(words, 1));
+  if (command == "get_device_pinned_mem_limit") return memory_of(word_at(words, 1));
+  if (command == "set_device_pinned_mem_limit")
+    return set_memory(word_at(words, 1), word_at(words, 2));
+  if (command == "terminate_client") return terminate(word_at(words, 1));
+  return refuse("Invalid command");
 }
 
 Answer Server::list_clients() const {
@@ -80,8 +78,7 @@ Answer Server::list_processes() const {
 
 Answer Server::set_percentage(const std::string& percent) {
   const auto permille = read_permille(percent);
-  if (!permille)
-    return refuse_request(fmt::format("Invalid active thread percentage: {}", percent));
+  if (!permille) return refuse(fmt::format("Invalid active thread percentage: {}", percent));
   limits_.thread_permille = *permille;
   log_.line("Server", fmt::format("Active Threads Percentage set to {}", percent_text(*permille)));
   return {.text = percent_text(*permille) + "\n"};
@@ -89,9 +86,9 @@ Answer Server::set_percentage(const std::string& percent) {
 
 Answer Server::set_memory(const std::string& device, const std::string& amount) {
   const auto ordinal = ordinal_of(sim_->state(), devices_, device);
-  if (!ordinal) return refuse_request(fmt::format("Invalid device: {}", device));
+  if (!ordinal) return refuse(fmt::format("Invalid device: {}", device));
   const auto bytes = read_memory(amount);
-  if (!bytes) return refuse_request(fmt::format("Invalid device pinned memory limit: {}", amount));
+  if (!bytes) return refuse(fmt::format("Invalid device pinned memory limit: {}", amount));
   limits_.memory[*ordinal] = *bytes;
   log_.line("Server", fmt::format("Device pinned memory limit for device {} set to {:#x} bytes",
                                   *ordinal, *bytes));
@@ -100,7 +97,7 @@ Answer Server::set_memory(const std::string& device, const std::string& amount) 
 
 Answer Server::memory_of(const std::string& device) const {
   const auto ordinal = ordinal_of(sim_->state(), devices_, device);
-  if (!ordinal) return refuse_request(fmt::format("Invalid device: {}", device));
+  if (!ordinal) return refuse(fmt::format("Invalid device: {}", device));
   const auto found = limits_.memory.find(*ordinal);
   if (found != limits_.memory.end()) return {.text = memory_text(found->second) + "\n"};
   const std::uint32_t gpu = devices_[*ordinal].gpu;
@@ -113,7 +110,7 @@ Answer Server::terminate(const std::string& pid) {
   for (const ClientPtr& one : clients_) {
     if (std::to_string(one->pid) == pid) client = one;
   }
-  if (!client) return refuse_request(fmt::format("Couldn't find client {}", pid));
+  if (!client) return refuse(fmt::format("Couldn't find client {}", pid));
   log_.line("Server", fmt::format("Terminating client {{PID: {}}}", client->pid));
   // First what keeps it from asking for more, then what it has.
   send_packet(client->connection.get(), fmt::format("error {}", kMpsClientTerminated));

@@ -1,8 +1,7 @@
 // nvidia-smi memory-limits: what control groups may hold of a GPU's memory (driver r615 and later).
 
-#include <charconv>
-
 #include "fmt/format.h"
+#include "sim/machine/read_number.h"
 #include "sim/smi/smi.h"
 
 namespace tranche::sim::smi {
@@ -15,12 +14,9 @@ std::string in_mib(unsigned long long bytes) {
 // "max" or MiB, in bytes.
 std::optional<unsigned long long> bytes_of(const std::string& text) {
   if (text == "max") return NVML_DEVICE_MEMORY_LIMIT_MAX;
-  unsigned long long mib = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), mib);
-  if (error != std::errc() || end != text.data() + text.size() || mib > 1ULL << 40U) {
-    return std::nullopt;
-  }
-  return mib << 20U;
+  const auto mib = read_number<unsigned long long>(text);
+  if (!mib || *mib > 1ULL << 40U) return std::nullopt;
+  return *mib << 20U;
 }
 
 int say(nvmlReturn_t result, const GpuRow& row) {

@@ -1,10 +1,10 @@
 // nvidia-smi compute-policy: how long the time slices are in which contexts take turns.
 
 #include <array>
-#include <charconv>
 #include <memory>
 
 #include "fmt/format.h"
+#include "sim/machine/read_number.h"
 #include "sim/smi/smi.h"
 #include "sim/state/simulation.h"
 
@@ -46,15 +46,14 @@ int list_time_slices(const std::vector<GpuRow>& rows) {
 }
 
 int set_time_slice(const std::string& wanted, const std::vector<GpuRow>& rows) {
-  unsigned value = kNames.size();
-  const auto [end, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), value);
-  if (error != std::errc() || end != wanted.data() + wanted.size() || value >= kNames.size()) {
+  const auto value = read_number<unsigned>(wanted);
+  if (!value || *value >= kNames.size()) {
     fmt::print("Invalid timeslice '{}': 0 to 3.\n", wanted);
     return 1;
   }
   return for_each(rows, [&](Gpu& gpu, const std::string& bus) {
-    gpu.time_slice.store(value);
-    fmt::print("Set timeslice to {} for GPU {}.\n", kNames[value], bus);
+    gpu.time_slice.store(*value);
+    fmt::print("Set timeslice to {} for GPU {}.\n", kNames[*value], bus);
   });
 }
 
