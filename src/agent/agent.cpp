@@ -11,6 +11,7 @@
 #include "cdi/imex.h"
 #include "host/host_reader.h"
 #include "labels/limit_labels.h"
+#include "offer/make_offer.h"
 #include "process/host_name.h"
 #include "process/signals.h"
 

@@ -56,10 +56,9 @@ Result<void> Agent::start() {
   start_registrar();
   cdi_.emplace(settings_.options, ports_.log);
   labels_.emplace(settings_.options.labels, ports_.labels, ports_.clock, ports_.log);
-  const auto store = [this](const offer::Grant& grant,
-                            const std::optional<offer::GrantLimits>& limits) -> Result<void> {
+  const auto store = [this](const offer::Grant& grant) -> Result<void> {
     if (!limits_) return {};  // then nothing that has limits is offered
-    return limits_->store(grant, limits);
+    return limits_->store(grant);
   };
   plugins_.emplace(PluginSet::Options{.dir = settings_.options.device_plugins_dir(),
                                       .take_over = settings_.options.take_over},

@@ -116,7 +116,7 @@ std::string describe_unlimited(const std::vector<offer::GrantRecord>& grants,
   std::vector<std::string> found;
   for (const auto& record : grants) {
     const auto* resource = offer.find(record.grant.resource);
-    if (resource == nullptr || !resource->limits || !offer::tenant_of(record.grant).empty()) {
+    if (resource == nullptr || !resource->limits || !record.grant.tenant.empty()) {
       continue;
     }
     found.push_back(
@@ -170,12 +170,12 @@ std::string describe_stale_mps(const std::vector<offer::GrantRecord>& grants,
 }
 
 std::string describe(const config::Limits& limits) {
-  std::string text(config::to_string(limits.enforcement));
+  std::string text(to_string(limits.enforcement));
   if (!limits.on()) return text;
   text += fmt::format(": memory {}, compute {}", config::to_text(limits.memory),
                       config::to_text(limits.compute));
   if (limits.policy == config::SharePolicy::kPriority) {
-    text += fmt::format(", priority {}", config::to_string(limits.priority));
+    text += fmt::format(", priority {}", to_string(limits.priority));
   }
   if (limits.oversubscribe) text += ", oversubscribed";
   if (limits.wants_kernel()) text += ", memory by the kernel where it can";

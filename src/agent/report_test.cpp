@@ -80,7 +80,7 @@ TEST(DescribeOrphans, NamesGrantsThatAreNoLongerOffered) {
             "containers keep it");
 }
 
-config::Limits strict() { return {.enforcement = config::Enforcement::kStrict}; }
+config::Limits strict() { return {.enforcement = Enforcement::kStrict}; }
 
 TEST(DescribeChanges, NamesLimitsAndTheirChange) {
   const offer::Offer off{.resources = {resource("nvidia.com/gpu", 1, 4)}};
@@ -124,7 +124,7 @@ TEST(DescribeUnlimited, NamesGrantsFromBeforeTheLimits) {
   before.grant.resource = {"nvidia.com/gpu"};
   before.grant.ids = {"GPU-0::1", "GPU-0::2"};
   auto tenant = before;
-  tenant.grant.mounts = {{"/run/tranche/t", "/s/tenants/t", true}};
+  tenant.grant.tenant = "t";
   EXPECT_EQ(describe_unlimited({before}, offer), "");
   offer.resources[0].limits = offer::OfferLimits{strict(), {4}};
   EXPECT_EQ(describe_unlimited({before, tenant}, offer),

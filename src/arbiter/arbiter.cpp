@@ -115,7 +115,7 @@ void Arbiter::notice(const std::string& id, wire::Message kind) {
   if (kind != wire::Message::kWaiting) return;
   const auto entry = tenants_.find(id);
   if (entry == tenants_.end()) return;
-  if (entry->second.session->limits().priority != Class::kLatencyCritical) return;
+  if (entry->second.session->limits().priority != Priority::kLatencyCritical) return;
   if (hurried_left_ == 0) return;
   --hurried_left_;
   hurried_ = true;

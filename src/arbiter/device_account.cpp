@@ -76,7 +76,7 @@ void DeviceAccount::book_stranger(const gpu::DeviceProcess& process,
     booked[i].busy += process.busy;
     if (!process.memory) booked[i].untold = true;
     if (on_stray) on_stray(session, {process.pid, facts.start_time});
-    if (session.limits().enforcement == wire::Enforcement::kOff) return;
+    if (session.limits().enforcement == Enforcement::kOff) return;
     finding.tenant = session.limits().id;
     strays.push_back(std::move(finding));
     return;

@@ -11,7 +11,7 @@ using namespace limit;
 
 namespace {
 
-bool is_by_kernel(const DeviceLimits& device) { return device.memory_by == MemoryBy::kKernel; }
+bool is_by_kernel(const DeviceLimits& device) { return device.enforcer == MemoryEnforcer::kKernel; }
 
 bool takes_part(const TenantSession& session) {
   return std::ranges::any_of(session.limits().devices, is_by_kernel);
@@ -184,8 +184,9 @@ void KernelLimits::demand(const Sessions& sessions) {
       for (const DeviceLimits& device : session->limits().devices) {
         const Place place{cgroup, device.uuid};
         if (!is_by_kernel(device) && !limits_.contains(place)) continue;
-        const auto bytes =
-            is_by_kernel(device) ? most_bytes(session->limits(), device) : std::nullopt;
+        const auto most =
+            is_by_kernel(device) ? most_memory(session->limits(), device) : std::nullopt;
+        const auto bytes = most ? std::optional(most->value) : std::nullopt;
         const auto [sum, is_first] = sums.try_emplace(place, bytes);
         if (is_first || !sum->second) continue;
         sum->second = bytes ? std::optional(*sum->second + *bytes) : std::nullopt;
@@ -222,7 +223,7 @@ void KernelLimits::settle() {
 std::string KernelLimits::failure_of(const TenantSession& session, const std::string& uuid) const {
   const auto& devices = session.limits().devices;
   const auto device = std::ranges::find(devices, uuid, &DeviceLimits::uuid);
-  if (!is_by_kernel(*device) || !most_bytes(session.limits(), *device)) return {};
+  if (!is_by_kernel(*device) || !most_memory(session.limits(), *device)) return {};
   const std::string& tenant = session.limits().id;
   for (const auto& [key, process] : processes_) {
     if (process.tenants.contains(tenant) && process.cgroup.empty() && !process.failure.empty()) {

@@ -22,9 +22,9 @@ MemoryStanding standing_of(TenantSession& session, unsigned index) {
                           .hard = wire::kNoLimit,
                           .held = session.held(index),
                           .present = !session.is_empty()};
-  if (!session.is_held() || !limits.memory_bytes) return standing;
-  standing.promised = *limits.memory_bytes;
-  standing.hard = *most_bytes(session.limits(), limits);
+  if (!session.is_held() || !limits.memory) return standing;
+  standing.promised = limits.memory->value;
+  standing.hard = most_memory(session.limits(), limits)->value;
   return standing;
 }
 
@@ -58,7 +58,7 @@ void MemoryLender::lend_device(const std::string& device, std::uint64_t others,
   for (const Place& place : places) {
     standings.push_back(standing_of(*place.session, place.index));
     const auto& borrowing = limits_of(*place.session, place.index).borrowing;
-    if (borrowing) device_bytes = std::max(device_bytes, borrowing->device_bytes);
+    if (borrowing) device_bytes = std::max(device_bytes, borrowing->device.value);
   }
   const Loans loans = limit::lend(device_bytes, others, standings);
   for (std::size_t i = 0; i < places.size(); ++i) {
@@ -93,7 +93,7 @@ void MemoryLender::describe(ArbiterStatus& status) const {
       const auto known = may_hold_.find({tenant.id, device.limits.uuid});
       if (known != may_hold_.end()) device.may_hold_bytes = known->second;
       const auto held = device.charged_bytes + device.outside_bytes;
-      const bool lacks = device.limits.memory_bytes && held < *device.limits.memory_bytes;
+      const bool lacks = device.limits.memory && held < device.limits.memory->value;
       lent |= tenant.processes > 0 && lacks && missing_.contains(device.limits.uuid);
     }
     if (lent) tenant.degraded.push_back(Degraded::kMemoryLent);

@@ -100,8 +100,8 @@ void TenantSession::publish() {
   page.priority = static_cast<std::uint32_t>(limits_.priority);
   page.epoch = options_.epoch;
   for (std::size_t i = 0; i < limits_.devices.size(); ++i) {
-    const auto bytes = limits_.devices[i].memory_bytes;
-    const auto promised = is_held() && bytes ? *bytes : std::uint64_t{wire::kNoLimit};
+    const auto memory = limits_.devices[i].memory;
+    const auto promised = is_held() && memory ? memory->value : std::uint64_t{wire::kNoLimit};
     const auto lent = lent_.find(static_cast<unsigned>(i));
     const auto limit = lent == lent_.end() ? promised : lent->second;
     page.devices[i].memory_limit = without_memory_.contains(static_cast<unsigned>(i)) ? 0 : limit;

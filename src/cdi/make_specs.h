@@ -15,6 +15,7 @@
 #include "cdi/driver_files.h"
 #include "config/config.h"
 #include "gpu/machine.h"
+#include "offer/grant_maker.h"
 #include "offer/offer.h"
 
 namespace tranche::cdi {

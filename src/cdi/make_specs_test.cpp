@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cdi/find_driver_files.h"
+#include "offer/make_offer.h"
 #include "support/machines.h"
 #include "support/temp_dir.h"
 

@@ -14,20 +14,9 @@ namespace {
 template <class T>
 using NamedValue = std::pair<T, std::string_view>;
 
-constexpr std::array kEnforcements = {
-    NamedValue<Enforcement>{Enforcement::kOff, "off"},
-    NamedValue<Enforcement>{Enforcement::kAccount, "account"},
-    NamedValue<Enforcement>{Enforcement::kStrict, "strict"},
-    NamedValue<Enforcement>{Enforcement::kElastic, "elastic"},
-};
 constexpr std::array kPolicies = {
     NamedValue<SharePolicy>{SharePolicy::kTimeSlice, "timeSlice"},
     NamedValue<SharePolicy>{SharePolicy::kPriority, "priority"},
-};
-constexpr std::array kClasses = {
-    NamedValue<PriorityClass>{PriorityClass::kLatencyCritical, "latency-critical"},
-    NamedValue<PriorityClass>{PriorityClass::kNormal, "normal"},
-    NamedValue<PriorityClass>{PriorityClass::kBestEffort, "best-effort"},
 };
 constexpr std::array kUnregistered = {
     NamedValue<Unregistered>{Unregistered::kEvent, "event"},
@@ -98,7 +87,7 @@ struct ToText {
 
 }  // namespace
 
-PriorityClass Limits::class_of(std::string_view priority_class) const {
+Priority Limits::class_of(std::string_view priority_class) const {
   const auto found =
       std::ranges::find(priority_classes, priority_class, &ClassOfPods::priority_class);
   return found == priority_classes.end() ? priority : found->value;
@@ -149,20 +138,11 @@ Result<ComputeLimit> parse_compute_limit(std::string_view text) {
 std::string to_text(const MemoryLimit& limit) { return std::visit(ToText{}, limit); }
 std::string to_text(const ComputeLimit& limit) { return std::visit(ToText{}, limit); }
 
-std::string_view to_string(Enforcement value) { return word_of(kEnforcements, value); }
 std::string_view to_string(SharePolicy value) { return word_of(kPolicies, value); }
-std::string_view to_string(PriorityClass value) { return word_of(kClasses, value); }
 std::string_view to_string(Unregistered value) { return word_of(kUnregistered, value); }
 
-std::optional<Enforcement> enforcement_of(std::string_view text) {
-  // YAML 1.1 and Helm take an unquoted `off` for false; the file's own reader keeps the word.
-  return text == "false" ? Enforcement::kOff : value_of(kEnforcements, text);
-}
 std::optional<SharePolicy> share_policy_of(std::string_view text) {
   return value_of(kPolicies, text);
-}
-std::optional<PriorityClass> priority_class_of(std::string_view text) {
-  return value_of(kClasses, text);
 }
 std::optional<Unregistered> unregistered_of(std::string_view text) {
   return value_of(kUnregistered, text);

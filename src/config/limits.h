@@ -13,18 +13,11 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "config/resource_name.h"
+#include "values/limits.h"
 
 namespace tranche::config {
 
-enum class Enforcement {
-  kOff,      // NVIDIA's behaviour: nothing is counted, nothing limited
-  kAccount,  // counted, nothing limited
-  kStrict,   // memory and compute up to the part
-  kElastic,  // the part, and what others leave idle on top: compute, and memory up to the hard
-             // limit
-};
 enum class SharePolicy { kTimeSlice, kPriority };
-enum class PriorityClass { kLatencyCritical, kNormal, kBestEffort };
 enum class Unregistered { kEvent, kEvict };
 
 // Of a device, for each tranche.
@@ -44,7 +37,7 @@ using ComputeLimit = std::variant<EqualPart, NoLimit, Percent>;
 // Containers of Pods with this priorityClassName have that class.
 struct ClassOfPods {
   std::string priority_class;
-  PriorityClass value = PriorityClass::kNormal;
+  Priority value = Priority::kNormal;
   bool operator==(const ClassOfPods&) const = default;
 };
 
@@ -55,15 +48,15 @@ struct Limits {
   ComputeLimit compute = EqualPart{};
   bool oversubscribe = false;  // parts may sum to more than a device has
   SharePolicy policy = SharePolicy::kTimeSlice;
-  PriorityClass priority = PriorityClass::kNormal;  // counts with kPriority, as what follows
-  std::vector<ClassOfPods> priority_classes;        // of others `priority`
+  Priority priority = Priority::kNormal;      // counts with kPriority, as what follows
+  std::vector<ClassOfPods> priority_classes;  // of others `priority`
   Unregistered unregistered = Unregistered::kEvent;
   bool kernel_limits = false;  // memory by the driver, where node and GPU can
   bool runtime_hook = false;   // the container runtime asks before a container starts
   bool operator==(const Limits&) const = default;
 
   // Of a Pod's containers by its priorityClassName.
-  PriorityClass class_of(std::string_view priority_class) const;
+  Priority class_of(std::string_view priority_class) const;
   bool maps_classes() const {
     return policy == SharePolicy::kPriority && !priority_classes.empty();
   }
@@ -106,13 +99,9 @@ Result<ComputeLimit> parse_compute_limit(std::string_view text);
 std::string to_text(const MemoryLimit& limit);
 std::string to_text(const ComputeLimit& limit);
 
-std::string_view to_string(Enforcement value);
 std::string_view to_string(SharePolicy value);
-std::string_view to_string(PriorityClass value);
 std::string_view to_string(Unregistered value);
-std::optional<Enforcement> enforcement_of(std::string_view text);
 std::optional<SharePolicy> share_policy_of(std::string_view text);
-std::optional<PriorityClass> priority_class_of(std::string_view text);
 std::optional<Unregistered> unregistered_of(std::string_view text);
 
 }  // namespace tranche::config

@@ -48,7 +48,7 @@ Result<offer::Grant> Resource::allocate(std::span<const std::string> ids) const 
   const auto now = current();
   const auto fresh_id = needs_id(now->maker) ? random_uuid() : std::string();
   ASSIGN_OR_RETURN(auto grant, now->maker.make(ids, fresh_id));
-  TRY(store_(grant, offer::limits_for(now->maker.offer(), ids)));
+  TRY(store_(grant));
   return grant;
 }
 

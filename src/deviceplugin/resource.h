@@ -20,10 +20,8 @@ namespace tranche::deviceplugin {
 
 class Resource {
  public:
-  // `store` is called with every grant, and its limits where the resource has some, before it is
-  // answered; its error fails the call.
-  using Store =
-      std::function<Result<void>(const offer::Grant&, const std::optional<offer::GrantLimits>&)>;
+  // `store` is called with every grant before it is answered; its error fails the call.
+  using Store = std::function<Result<void>(const offer::Grant&)>;
 
   Resource(ResourceState state, Store store);
 

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "config/config.h"
-#include "offer/grant.h"
+#include "offer/grant_maker.h"
 #include "offer/offer.h"
 #include "offer/preferred.h"
 

@@ -44,14 +44,12 @@ class ServerTest : public testing::Test {
  protected:
   ServerTest()
       : socket_(dir_.path() / "nvidia-gpu.sock"),
-        resource_(state_of(2),
-                  [this](const offer::Grant& grant,
-                         const std::optional<offer::GrantLimits>&) -> Result<void> {
-                    if (store_fails_) return fail(Code::kIo, "disk full");
-                    const std::scoped_lock lock(mutex_);
-                    stored_.push_back(grant);
-                    return {};
-                  }) {
+        resource_(state_of(2), [this](const offer::Grant& grant) -> Result<void> {
+          if (store_fails_) return fail(Code::kIo, "disk full");
+          const std::scoped_lock lock(mutex_);
+          stored_.push_back(grant);
+          return {};
+        }) {
     server_ = start().value();
     stub_ = v1beta1::DevicePlugin::NewStub(
         grpc::CreateChannel("unix:" + socket_.string(), grpc::InsecureChannelCredentials()));

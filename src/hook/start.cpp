@@ -18,9 +18,9 @@ constexpr std::size_t kLongestLimits = std::size_t{64} << 10U;
 Result<bool> is_by_kernel(const std::filesystem::path& tenants, const std::string& id) {
   ASSIGN_OR_RETURN(const auto text, FsRoot().read(tenants / (id + ".json"), kLongestLimits));
   ASSIGN_OR_RETURN(const auto limits, limit::decode(text));
-  return std::ranges::any_of(limits.devices, [&](const limit::DeviceLimits& device) {
-    return device.memory_by == limit::MemoryBy::kKernel &&
-           limit::most_bytes(limits, device).has_value();
+  return std::ranges::any_of(limits.devices, [&](const DeviceLimits& device) {
+    return device.enforcer == MemoryEnforcer::kKernel &&
+           limit::most_memory(limits, device).has_value();
   });
 }
 

@@ -52,9 +52,8 @@ bool is_silent(const Part& part, std::uint64_t since) {
   return now > last && now - last > kSilence;
 }
 
-wire::Priority priority(const Part& part) {
-  return static_cast<wire::Priority>(
-      part.tenant->policy().priority.load(std::memory_order_relaxed));
+Priority priority(const Part& part) {
+  return static_cast<Priority>(part.tenant->policy().priority.load(std::memory_order_relaxed));
 }
 
 // Once the arbiter was found silent, nobody waits for it again until it has spoken.
@@ -69,7 +68,7 @@ void go_without(const Part& part, std::uint64_t ns) {
   silent_beat[part.number].store(
       part.tenant->policy().heartbeat.load(std::memory_order_relaxed) + 1,
       std::memory_order_relaxed);
-  if (priority(part) != wire::Priority::kBestEffort) return;
+  if (priority(part) != Priority::kBestEffort) return;
   const std::uint64_t penalty = 3 * ns;  // three parts of waiting to one of work: a quarter
   nap_ns(penalty < kLongestPenalty ? penalty : kLongestPenalty);
 }
@@ -114,7 +113,7 @@ void wait_for_turn(const Part& part, std::uint64_t ns, void (*while_waiting)()) 
   if (!part.tenant->is_limited()) return;
   // Who must not wait says so as it begins: others make room.
   const bool begins = unfinished(part) == 0;
-  if (begins && priority(part) == wire::Priority::kLatencyCritical) call_arbiter(part);
+  if (begins && priority(part) == Priority::kLatencyCritical) call_arbiter(part);
   if (is_open(part)) return;
   if (is_known_silent(part)) {
     go_without(part, ns);

@@ -127,14 +127,13 @@ std::uint64_t patience_left() {
 }  // namespace
 
 bool Tenant::is_limited() const {
-  const auto mode =
-      static_cast<wire::Enforcement>(policy().enforcement.load(std::memory_order_relaxed));
-  return mode == wire::Enforcement::kStrict || mode == wire::Enforcement::kElastic;
+  const auto mode = static_cast<Enforcement>(policy().enforcement.load(std::memory_order_relaxed));
+  return mode == Enforcement::kStrict || mode == Enforcement::kElastic;
 }
 
 bool Tenant::is_counted() const {
-  return static_cast<wire::Enforcement>(policy().enforcement.load(std::memory_order_relaxed)) !=
-         wire::Enforcement::kOff;
+  return static_cast<Enforcement>(policy().enforcement.load(std::memory_order_relaxed)) !=
+         Enforcement::kOff;
 }
 
 bool has_tenants() {

@@ -9,6 +9,7 @@
 
 #include "labels/labels.h"
 #include "labels/limit_labels.h"
+#include "offer/make_offer.h"
 #include "support/machines.h"
 
 namespace tranche::labels::reference_test {
@@ -31,7 +32,7 @@ std::set<std::string> every_key() {
     if (!set) continue;
     for (const auto& [key, value] : set->labels) keys.insert(key);
   }
-  mixed.tranche.limits.general.enforcement = config::Enforcement::kStrict;
+  mixed.tranche.limits.general.enforcement = Enforcement::kStrict;
   for (const auto& [key, value] : limit_labels(offer::make_offer(mig, mixed, {}).value())) {
     keys.insert(key);
   }

@@ -7,6 +7,7 @@
 #include "base/checksum.h"
 #include "cluster/time.h"
 #include "fmt/format.h"
+#include "values/limits_json.h"
 
 namespace tranche::limit {
 namespace {
@@ -63,20 +64,10 @@ std::string text_of(const json& value) {
 }
 
 json to_json(const TenantDevice& device) {
-  json entry = {{"uuid", device.limits.uuid},
-                {"weight", device.limits.weight},
-                {"chargedBytes", device.charged_bytes},
-                {"outsideBytes", device.outside_bytes},
-                {"gpuNs", device.gpu_ns}};
-  if (device.limits.memory_bytes) entry["memoryBytes"] = *device.limits.memory_bytes;
-  if (device.limits.memory_by != MemoryBy::kLimiter) {
-    entry["memoryBy"] = to_string(device.limits.memory_by);
-  }
-  if (device.limits.permille) entry["permille"] = *device.limits.permille;
-  if (device.limits.borrowing) {
-    entry["memoryHardBytes"] = device.limits.borrowing->hard_bytes;
-    entry["deviceBytes"] = device.limits.borrowing->device_bytes;
-  }
+  json entry = json_of(device.limits);
+  entry["chargedBytes"] = device.charged_bytes;
+  entry["outsideBytes"] = device.outside_bytes;
+  entry["gpuNs"] = device.gpu_ns;
   if (device.may_hold_bytes) entry["mayHoldBytes"] = *device.may_hold_bytes;
   return entry;
 }
@@ -134,21 +125,13 @@ std::optional<T> optional_at(const json& object, const char* key) {
 }
 
 void from_json(const json& value, TenantDevice& device) {
-  const auto by = value.find("memoryBy");
-  device = {.limits = {.uuid = value.at("uuid"),
-                       .memory_bytes = optional_at<std::uint64_t>(value, "memoryBytes"),
-                       .weight = value.at("weight"),
-                       .permille = optional_at<std::uint32_t>(value, "permille"),
-                       .memory_by = by == value.end()
-                                        ? MemoryBy::kLimiter
-                                        : required(memory_by_from(by->get<std::string>()), *by)},
+  auto limits = device_limits_of(value);
+  if (!limits) refuse(limits.error().what);
+  device = {.limits = *std::move(limits),
             .may_hold_bytes = optional_at<std::uint64_t>(value, "mayHoldBytes"),
             .charged_bytes = value.at("chargedBytes"),
             .outside_bytes = value.at("outsideBytes"),
             .gpu_ns = value.at("gpuNs")};
-  if (const auto hard = optional_at<std::uint64_t>(value, "memoryHardBytes")) {
-    device.limits.borrowing = {*hard, value.at("deviceBytes")};
-  }
 }
 
 void from_json(const json& value, TenantStatus& tenant) {
@@ -156,8 +139,8 @@ void from_json(const json& value, TenantStatus& tenant) {
   const json& priority = value.at("priority");
   tenant = {.id = value.at("id"),
             .resource = value.at("resource"),
-            .enforcement = required(enforcement_from(enforcement.get<std::string>()), enforcement),
-            .priority = required(class_from(priority.get<std::string>()), priority),
+            .enforcement = required(enforcement_of(enforcement.get<std::string>()), enforcement),
+            .priority = required(priority_of(priority.get<std::string>()), priority),
             .processes = value.at("processes"),
             .refused = value.at("refusedAllocations"),
             .longest_ns = value.at("longestLaunchNs")};

@@ -18,6 +18,7 @@
 
 #include "base/result.h"
 #include "limit/tenant_limits.h"
+#include "values/limits.h"
 
 namespace tranche::limit {
 
@@ -44,8 +45,8 @@ enum class Degraded {
 struct TenantStatus {
   std::string id;
   std::string resource;
-  wire::Enforcement enforcement = wire::Enforcement::kOff;
-  Class priority = Class::kNormal;
+  Enforcement enforcement = Enforcement::kOff;
+  Priority priority = Priority::kNormal;
   unsigned processes = 0;        // registered now
   std::uint64_t refused = 0;     // allocations, since this arbiter began
   std::uint64_t longest_ns = 0;  // longest single launch or graph, since then

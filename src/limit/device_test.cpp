@@ -163,12 +163,13 @@ TEST(Device, BestEffortDoesNotHarmTheLatencyCritical) {
   const auto run = [](bool limited, int storms) {
     VirtualDevice device(limited);
     Requests requests{.period = 20ms, .launches = 40, .length = 120us};
-    device.add({.priority = Class::kLatencyCritical},
+    device.add({.priority = Priority::kLatencyCritical},
                [&](Ns now, bool idle) { return requests.next(now, idle); });
     Ns rest{0};
     std::vector<TenantId> others;
     for (int i = 0; i < storms; ++i) {
-      others.push_back(device.add({.priority = Class::kBestEffort}, storm(i == 0 ? 200us : 50us)));
+      others.push_back(
+          device.add({.priority = Priority::kBestEffort}, storm(i == 0 ? 200us : 50us)));
     }
     device.run(10s);
     for (const TenantId other : others) rest += device.executed(other);
@@ -240,8 +241,8 @@ TEST(Device, WorkThatWentWithItsProcessHoldsNobodyBack) {
   Device device(Ns{0});
   const TenantId critical{1};
   const TenantId other{2};
-  device.put(critical, {.priority = Class::kLatencyCritical});
-  device.put(other, {.priority = Class::kBestEffort});
+  device.put(critical, {.priority = Priority::kLatencyCritical});
+  device.put(other, {.priority = Priority::kBestEffort});
   const Standing waits{.waiting = true};
   const auto closed = [&](Ns now, const Standing& standing) {
     return device.step(now, {{critical, standing}, {other, waits}}).at(other).closed;

@@ -24,7 +24,7 @@ const ByTenant<Room>& Shares::step(Ns now, const ByTenant<Demand>& demands) {
   for (auto& [id, tenant] : tenants_) {
     const auto demand = demands.find(id);
     count(tenant, demand == demands.end() ? Demand{} : demand->second);
-    if (tenant.share.priority != Class::kLatencyCritical) continue;
+    if (tenant.share.priority != Priority::kLatencyCritical) continue;
     latency_critical_here_ = true;
     if (tenant.active()) latency_critical_until_ = now_ + kHold;
   }
@@ -84,7 +84,7 @@ void Shares::give_turns() {
   const bool goes_on = now_ < turn_ends_ && holder != tenants_.end() && holder->second.active();
   const Tenant* first = nullptr;
   for (auto& [id, tenant] : tenants_) {
-    tenant.closed = latency_critical_here_ && tenant.share.priority == Class::kBestEffort;
+    tenant.closed = latency_critical_here_ && tenant.share.priority == Priority::kBestEffort;
     if (!tenant.closed || goes_on || !tenant.active()) continue;
     if (first != nullptr && tenant.virtual_time >= first->virtual_time) continue;
     first = &tenant;
@@ -99,7 +99,7 @@ void Shares::give_turns() {
 // Nothing to hold back for: alone on the device, or before everybody.
 bool Shares::is_open(const Tenant& tenant) const {
   if (tenant.share.permille) return false;
-  return tenants_.size() == 1 || tenant.share.priority == Class::kLatencyCritical;
+  return tenants_.size() == 1 || tenant.share.priority == Priority::kLatencyCritical;
 }
 
 // Who stands before everybody that is at work, and was kept from the device for kStarved by what
@@ -123,12 +123,13 @@ Shares::Tenant* Shares::starving() {
 // nullptr: nobody.
 Shares::Tenant* Shares::next() {
   Ns in_flight{0};  // of this class and those above it
-  for (const Class priority : {Class::kLatencyCritical, Class::kNormal, Class::kBestEffort}) {
+  for (const Priority priority :
+       {Priority::kLatencyCritical, Priority::kNormal, Priority::kBestEffort}) {
     for (const auto& [id, tenant] : tenants_) {
       if (tenant.share.priority == priority && !is_open(tenant)) in_flight += tenant.in_flight();
     }
     if (in_flight >= kHorizon) return starving();
-    if (priority == Class::kNormal && pressing() && in_flight >= kInFlight) continue;
+    if (priority == Priority::kNormal && pressing() && in_flight >= kInFlight) continue;
     Tenant* first = nullptr;
     for (auto& [id, tenant] : tenants_) {
       if (tenant.share.priority != priority || !tenant.demand.waiting) continue;
@@ -147,9 +148,9 @@ Shares::Tenant* Shares::next() {
 Room Shares::room_of(const Tenant& tenant) const {
   Room room{.closed = tenant.closed};
   if (!is_open(tenant)) room.room = tenant.demand.room;
-  const bool is_held_back = tenant.share.priority == Class::kBestEffort ? latency_critical_here_
-                            : tenant.share.priority == Class::kNormal   ? pressing()
-                                                                        : false;
+  const bool is_held_back = tenant.share.priority == Priority::kBestEffort ? latency_critical_here_
+                            : tenant.share.priority == Priority::kNormal   ? pressing()
+                                                                           : false;
   if (is_held_back) room.in_flight = kInFlight;
   return room;
 }

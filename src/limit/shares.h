@@ -24,15 +24,14 @@
 
 #include "limit/by_tenant.h"
 #include "limit/time.h"
+#include "values/enforcement.h"
 
 namespace tranche::limit {
-
-enum class Class { kLatencyCritical, kNormal, kBestEffort };
 
 struct Share {
   std::uint32_t weight = 1;                 // > 0
   std::optional<std::uint32_t> permille{};  // cap; nullopt: none
-  Class priority = Class::kNormal;
+  Priority priority = Priority::kNormal;
 
   bool operator==(const Share&) const = default;
 };

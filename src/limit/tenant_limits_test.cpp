@@ -6,12 +6,13 @@ namespace tranche::limit::tenant_limits_test {
 namespace {
 
 TenantLimits sample() {
-  return {.id = "5c1f",
-          .resource = "nvidia.com/gpu.shared",
-          .enforcement = wire::Enforcement::kStrict,
-          .priority = Class::kBestEffort,
-          .devices = {{"GPU-1", 512U << 20U, 2, 250, Borrowing{700U << 20U, 1U << 30U}},
-                      {"MIG-2", std::nullopt, 1, std::nullopt, std::nullopt, MemoryBy::kMig}}};
+  return {
+      .id = "5c1f",
+      .resource = "nvidia.com/gpu.shared",
+      .enforcement = Enforcement::kStrict,
+      .priority = Priority::kBestEffort,
+      .devices = {{"GPU-1", Bytes{512U << 20U}, 2, 250, Borrowing{{700U << 20U}, {1U << 30U}}},
+                  {"MIG-2", std::nullopt, 1, std::nullopt, std::nullopt, MemoryEnforcer::kMig}}};
 }
 
 TEST(TenantLimits, AreReadAsTheyWereWritten) {
@@ -40,7 +41,7 @@ TEST(TenantLimits, ValuesOutOfRangeAreNamed) {
   limits.devices[1].weight = 0;
   EXPECT_EQ(decode(encode(limits)).error().what, "MIG-2: weight 0");
   limits = sample();
-  limits.devices[0].borrowing->hard_bytes = 1000;
+  limits.devices[0].borrowing->hard = {1000};
   EXPECT_EQ(decode(encode(limits)).error().what,
             "GPU-1: memoryHardBytes 1000 is less than was promised");
   limits.devices.clear();
@@ -49,43 +50,28 @@ TEST(TenantLimits, ValuesOutOfRangeAreNamed) {
 
 TEST(TenantLimits, AFileThatDoesNotSayWhatKeepsMemoryMeansTheLimiter) {
   EXPECT_EQ(encode(sample()).find("limiter"), std::string::npos);
-  EXPECT_EQ(decode(encode(sample()))->devices[0].memory_by, MemoryBy::kLimiter);
-  EXPECT_EQ(decode(encode(sample()))->devices[1].memory_by, MemoryBy::kMig);
+  EXPECT_EQ(decode(encode(sample()))->devices[0].enforcer, MemoryEnforcer::kLimiter);
+  EXPECT_EQ(decode(encode(sample()))->devices[1].enforcer, MemoryEnforcer::kMig);
 }
 
 TEST(TenantLimits, OnlyStrictOnesAreCapped) {
   auto limits = sample();
   EXPECT_EQ(share_of(limits, limits.devices[0]),
-            (Share{.weight = 2, .permille = 250, .priority = Class::kBestEffort}));
-  limits.enforcement = wire::Enforcement::kElastic;
+            (Share{.weight = 2, .permille = 250, .priority = Priority::kBestEffort}));
+  limits.enforcement = Enforcement::kElastic;
   EXPECT_EQ(share_of(limits, limits.devices[0]).permille, std::nullopt);
 }
 
 TEST(TenantLimits, OnlyElasticOnesMayHoldMoreThanTheyWerePromised) {
   auto limits = sample();
-  EXPECT_EQ(most_bytes(limits, limits.devices[0]), 512U << 20U);
-  EXPECT_EQ(most_bytes(limits, limits.devices[1]), std::nullopt);
-  limits.enforcement = wire::Enforcement::kElastic;
-  EXPECT_EQ(most_bytes(limits, limits.devices[0]), 700U << 20U);
+  EXPECT_EQ(most_memory(limits, limits.devices[0]), Bytes::from_mib(512));
+  EXPECT_EQ(most_memory(limits, limits.devices[1]), std::nullopt);
+  limits.enforcement = Enforcement::kElastic;
+  EXPECT_EQ(most_memory(limits, limits.devices[0]), Bytes::from_mib(700));
   EXPECT_TRUE(is_held(limits));
-  limits.enforcement = wire::Enforcement::kAccount;
-  EXPECT_EQ(most_bytes(limits, limits.devices[0]), std::nullopt);
+  limits.enforcement = Enforcement::kAccount;
+  EXPECT_EQ(most_memory(limits, limits.devices[0]), std::nullopt);
   EXPECT_FALSE(is_held(limits));
-}
-
-TEST(TenantLimits, WordsAreReadBack) {
-  for (const auto word : {"off", "account", "strict", "elastic"}) {
-    EXPECT_EQ(to_string(enforcement_from(word).value()), word);
-  }
-  for (const auto word : {"latency-critical", "normal", "best-effort"}) {
-    EXPECT_EQ(to_string(class_from(word).value()), word);
-  }
-  for (const auto word : {"limiter", "mps", "kernel", "mig"}) {
-    EXPECT_EQ(to_string(memory_by_from(word).value()), word);
-  }
-  EXPECT_EQ(memory_by_from("driver"), std::nullopt);
-  EXPECT_EQ(enforcement_from("hard"), std::nullopt);
-  EXPECT_EQ(class_from(""), std::nullopt);
 }
 
 }  // namespace

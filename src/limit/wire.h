@@ -1,8 +1,8 @@
 #pragma once
 // What the arbiter and the library in a container have in common: the policy page, the usage file
 // and the messages of the socket (docs/decisions/0010-limits.md). This header is the format; it
-// includes nothing of ours, and needs no library at run time, because interpose/ is loaded into
-// programs we know nothing of.
+// includes nothing of ours but two enumerations, and needs no library at run time, because
+// interpose/ is loaded into programs we know nothing of.
 //
 // Who writes: the policy page the arbiter alone (a sealed memfd, the tenant maps it for reading);
 // the usage file the tenant's processes, each its own slot, and the arbiter the slots of the dead,
@@ -17,6 +17,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+
+#include "values/enforcement.h"
 
 namespace tranche::limit::wire {
 
@@ -33,15 +35,11 @@ inline constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 using Word = std::atomic<std::uint64_t>;
 using Half = std::atomic<std::uint32_t>;
 static_assert(Word::is_always_lock_free && Half::is_always_lock_free);
-
-enum class Enforcement : std::uint32_t {
-  kOff,      // no view is changed, nothing is counted
-  kAccount,  // counted, nothing is refused or delayed
-  kStrict,   // memory up to the hard limit, compute up to the share
-  kElastic,  // idle compute may be used, memory between soft and hard is lent
-};
-
-enum class Priority : std::uint32_t { kLatencyCritical, kNormal, kBestEffort };
+static_assert(sizeof(Enforcement) == sizeof(Half) && sizeof(Priority) == sizeof(Half));
+static_assert(static_cast<std::uint32_t>(Enforcement::kOff) == 0 &&
+              static_cast<std::uint32_t>(Enforcement::kElastic) == 3 &&
+              static_cast<std::uint32_t>(Priority::kLatencyCritical) == 0 &&
+              static_cast<std::uint32_t>(Priority::kBestEffort) == 2);
 
 // ---- the policy page: one page for each tenant
 

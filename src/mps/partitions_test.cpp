@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "mps/diff.h"
+#include "offer/make_offer.h"
 #include "offer/testing.h"
 
 namespace tranche::mps::partitions_test {

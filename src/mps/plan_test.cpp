@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "offer/make_offer.h"
 #include "offer/testing.h"
 
 namespace tranche::mps::plan_test {
@@ -10,7 +11,6 @@ namespace {
 
 using config::ComputeLimit;
 using config::DeviceList;
-using config::Enforcement;
 using config::MemoryLimit;
 using offer::testing::entry;
 using offer::testing::resource;

@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "mps/diff.h"
+#include "offer/make_offer.h"
 #include "offer/testing.h"
 
 namespace tranche::mps::protocol3_test {
 namespace {
 
-using config::Enforcement;
 using offer::testing::entry;
 using test::gpu_uuid;
 using test::machine_of;

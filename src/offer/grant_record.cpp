@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/checksum.h"
+#include "values/limits_json.h"
 
 namespace tranche::offer {
 namespace {
@@ -71,17 +72,30 @@ std::string body_of(const GrantRecord& record) {
   text.raw(R"(],"envs":)").map(grant.envs);
   text.raw(R"(,"grantedAtMs":)").raw(std::to_string(record.granted_at_ms));
   text.raw(R"(,"ids":)").strings(grant.ids);
+  if (grant.limits) text.raw(R"(,"limits":)").raw(text_of(json_of(*grant.limits)));
   text.raw(R"(,"mounts":[)").list(grant.mounts, [&](const Mount& mount) {
     text.raw(R"({"containerPath":)").quoted(mount.container_path);
     text.raw(R"(,"hostPath":)").quoted(mount.host_path);
     text.raw(R"(,"readOnly":)").raw(mount.read_only ? "true" : "false").raw("}");
   });
-  text.raw(R"(],"resource":)").quoted(grant.resource.value).raw("}");
-  return text.take();
+  text.raw(R"(],"resource":)").quoted(grant.resource.value);
+  if (!grant.tenant.empty()) text.raw(R"(,"tenant":)").quoted(grant.tenant);
+  return text.raw("}").take();
+}
+
+// Records written before the tenant was a field of its own: the folder that is mounted names it.
+std::string tenant_of_mounts(const std::vector<Mount>& mounts) {
+  for (const Mount& mount : mounts) {
+    std::string_view path = mount.container_path;
+    if (!path.starts_with(kTenantMounts)) continue;
+    path.remove_prefix(kTenantMounts.size());
+    if (path.starts_with('/')) return std::string(path.substr(1));
+  }
+  return {};
 }
 
 // Throws json::exception when a field is missing or of the wrong type.
-GrantRecord from_json(const json& value) {
+Result<GrantRecord> from_json(const json& value) {
   GrantRecord record;
   value.at("resource").get_to(record.grant.resource.value);
   value.at("ids").get_to(record.grant.ids);
@@ -99,6 +113,11 @@ GrantRecord from_json(const json& value) {
   value.at("annotations").get_to(record.grant.annotations);
   value.at("cdiDevices").get_to(record.grant.cdi_devices);
   value.at("grantedAtMs").get_to(record.granted_at_ms);
+  record.grant.tenant = value.contains("tenant") ? value.at("tenant").get<std::string>()
+                                                 : tenant_of_mounts(record.grant.mounts);
+  if (value.contains("limits")) {
+    ASSIGN_OR_RETURN(record.grant.limits, grant_limits_of(value.at("limits")));
+  }
   return record;
 }
 

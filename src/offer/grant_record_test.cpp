@@ -35,6 +35,46 @@ TEST(GrantRecords, StoredForm) {
       R"("version":"grant/v1"})");
 }
 
+GrantRecord limited() {
+  GrantRecord record = sample();
+  record.grant.mounts = {{"/run/tranche/t1", "/s/tenants/t1", true}};
+  record.grant.tenant = "t1";
+  record.grant.limits =
+      GrantLimits{.enforcement = Enforcement::kElastic,
+                  .priority = Priority::kBestEffort,
+                  .devices = {{.uuid = "GPU-a",
+                               .memory = Bytes::from_mib(500),
+                               .weight = 250,
+                               .permille = 250,
+                               .borrowing = Borrowing{Bytes::from_mib(700), Bytes::from_mib(1000)},
+                               .enforcer = MemoryEnforcer::kMps},
+                              {.uuid = "GPU-b"}}};
+  return record;
+}
+
+TEST(GrantRecords, ALimitedOneHasItsTenantAndItsLimits) {
+  const Result<GrantRecord> record = decode(encode(limited()));
+  ASSERT_TRUE(record) << record.error().message();
+  EXPECT_EQ(*record, limited());
+}
+
+// As releases wrote them that had no `tenant`: the folder that is mounted names it.
+TEST(GrantRecords, OfEarlierReleasesHaveTheTenantByItsMount) {
+  const std::pair<std::vector<Mount>, std::string> cases[] = {
+      {{{"/x", "/y", true}, {"/run/tranche/t1", "/s/tenants/t1", true}}, "t1"},
+      {{{"/run/tranched/x", "/y", true}, {"/run/tranche", "/y", true}}, ""}};
+  for (const auto& [mounts, tenant] : cases) {
+    GrantRecord before = sample();
+    before.grant.mounts = mounts;
+    const std::string line = encode(before);
+    EXPECT_EQ(line.find("tenant\":"), std::string::npos);
+    const Result<GrantRecord> record = decode(line);
+    ASSERT_TRUE(record) << record.error().message();
+    EXPECT_EQ(record->grant.tenant, tenant);
+    EXPECT_EQ(record->grant.limits, std::nullopt);
+  }
+}
+
 TEST(GrantRecords, ComeBackAsTheyWere) {
   const std::string line = encode(sample());
   EXPECT_EQ(line.find('\n'), std::string::npos);

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "offer/offer.h"
+#include "offer/memory_enforcer.h"
 
 namespace tranche::offer {
 namespace {
@@ -48,7 +48,7 @@ std::optional<Bytes> memory_part(const config::MemoryLimit& limit, const Device&
 // What a container with `tranches` of a device, which was promised `part`, may borrow up to.
 std::optional<Borrowing> borrowing_of(const Limits& rules, const Device& device, int tranches,
                                       int replicas, Bytes part) {
-  if (rules.enforcement != config::Enforcement::kElastic || !rules.memory_hard) return std::nullopt;
+  if (rules.enforcement != Enforcement::kElastic || !rules.memory_hard) return std::nullopt;
   const auto each = std::min(
       device.memory, memory_part(*rules.memory_hard, device, replicas).value_or(device.memory));
   const auto hard =
@@ -58,11 +58,11 @@ std::optional<Borrowing> borrowing_of(const Limits& rules, const Device& device,
 }
 
 // Of `tranches` together, in thousandths of the device's time; at least 1.
-int share(const Limits& rules, int tranches, int replicas) {
+std::uint32_t share(const Limits& rules, int tranches, int replicas) {
   const auto* percent = std::get_if<Percent>(&rules.compute);
   const int permille =
       percent == nullptr ? 1000 * tranches / replicas : percent->permille * tranches;
-  return std::clamp(permille, 1, 1000);
+  return static_cast<std::uint32_t>(std::clamp(permille, 1, 1000));
 }
 
 DeviceLimits device_limits(const Limits& rules, const Device& device, int tranches, int replicas) {
@@ -113,7 +113,7 @@ std::string too_much(int replicas, const std::string& part, const std::string& t
 }
 
 std::string objection_to_borrowing(const Limits& rules, const Device& device, int replicas) {
-  if (rules.enforcement != config::Enforcement::kElastic || !rules.memory_hard) return {};
+  if (rules.enforcement != Enforcement::kElastic || !rules.memory_hard) return {};
   if (device.memory.value == 0) {
     return fmt::format(
         "the driver does not tell how much memory {} has, so none can be lent; "
@@ -126,12 +126,6 @@ std::string objection_to_borrowing(const Limits& rules, const Device& device, in
   return fmt::format("`memoryHard` {} is less than `memory` {} of {}; raise it, or remove it",
                      config::to_text(*rules.memory_hard), config::to_text(rules.memory),
                      name_of(device));
-}
-
-std::vector<int> replicas_of(const ResourceOffer& resource) {
-  std::vector<int> replicas(resource.devices.size());
-  for (const Tranche& tranche : resource.tranches) ++replicas[tranche.device];
-  return replicas;
 }
 
 std::string names_of(const Offer& offer) {
@@ -254,12 +248,14 @@ std::optional<GrantLimits> limits_for(const ResourceOffer& offer,
   // compute is shared, and turns would undo it. Of the highest class and without a cap, nobody
   // waits for anybody.
   const bool side_by_side = offer.sharing == config::SharingStrategy::kMps && !by_class;
-  if (side_by_side) limits.priority = config::PriorityClass::kLatencyCritical;
+  if (side_by_side) limits.priority = Priority::kLatencyCritical;
   for (const auto& [device, tranches] : held) {
     limits.devices.push_back(
         device_limits(rules, offer.devices[device], tranches, replicas[device]));
-    if (device < enforcers.size()) limits.devices.back().enforcer = enforcers[device];
-    if (side_by_side) limits.devices.back().permille.reset();
+    auto& part = limits.devices.back();
+    const auto enforcer = device < enforcers.size() ? enforcers[device] : MemoryEnforcer::kLimiter;
+    if (part.memory || enforcer == MemoryEnforcer::kMig) part.enforcer = enforcer;
+    if (side_by_side) part.permille.reset();
   }
   return limits;
 }
@@ -269,7 +265,7 @@ void apply_limits(const config::LimitTable& table, const gpu::Machine& machine, 
   for (ResourceOffer& resource : offer.resources) {
     const auto& rules = table.of(resource.name);
     if (!rules.on()) continue;
-    resource.limits = OfferLimits{rules, replicas_of(resource)};
+    resource.limits = OfferLimits{rules, tranche_counts(resource)};
     choose_enforcers(machine, resource);
   }
   std::erase_if(offer.resources, [&](const ResourceOffer& resource) {

@@ -5,16 +5,15 @@
 #include <rapidcheck/gtest.h>
 
 #include "offer/grant.h"
+#include "offer/make_offer.h"
 #include "offer/testing.h"
 
 namespace tranche::offer::limits_test {
 namespace {
 
-using config::Enforcement;
 using config::Limits;
 using config::NoLimit;
 using config::Percent;
-using config::PriorityClass;
 using test::a100_40gb;
 using test::gpu_uuid;
 using test::l20;
@@ -69,8 +68,8 @@ struct Row {
   int replicas;
   int tranches;
   std::optional<Bytes> memory;
-  int weight;
-  std::optional<int> permille;
+  std::uint32_t weight;
+  std::optional<std::uint32_t> permille;
 };
 
 void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
@@ -126,7 +125,7 @@ TEST(GrantLimits, NameEachDeviceOnceInTheOrderOfTheRequest) {
   const auto limits = limits_for(offer.resources[0], ids);
   ASSERT_TRUE(limits);
   EXPECT_EQ(limits->enforcement, Enforcement::kStrict);
-  EXPECT_EQ(limits->priority, PriorityClass::kNormal);
+  EXPECT_EQ(limits->priority, Priority::kNormal);
   EXPECT_THAT(limits->devices, ElementsAre(DeviceLimits{gpu_uuid(1), mib(500), 500, 500},
                                            DeviceLimits{gpu_uuid(0), mib(250), 250, 250}));
 }
@@ -143,13 +142,11 @@ TEST(GrantLimits, AreNoneForIdsThatAreNotOffered) {
 
 TEST(GrantLimits, ClassesCountWithPolicyPriority) {
   auto rules = strict();
-  rules.priority = PriorityClass::kBestEffort;
+  rules.priority = Priority::kBestEffort;
   const std::vector<std::string> ids = {replica(0, 0)};
-  EXPECT_EQ(limits_for(offered(limited(rules)).resources[0], ids)->priority,
-            PriorityClass::kNormal);
+  EXPECT_EQ(limits_for(offered(limited(rules)).resources[0], ids)->priority, Priority::kNormal);
   rules.policy = config::SharePolicy::kPriority;
-  EXPECT_EQ(limits_for(offered(limited(rules)).resources[0], ids)->priority,
-            PriorityClass::kBestEffort);
+  EXPECT_EQ(limits_for(offered(limited(rules)).resources[0], ids)->priority, Priority::kBestEffort);
 }
 
 TEST(GrantLimits, AreOfTheInstanceUnderMig) {

@@ -4,23 +4,7 @@
 
 #include <algorithm>
 
-#include "offer/offer.h"
-
 namespace tranche::offer {
-
-std::string_view to_string(MemoryEnforcer enforcer) {
-  switch (enforcer) {
-    case MemoryEnforcer::kMig:
-      return "mig";
-    case MemoryEnforcer::kKernel:
-      return "kernel";
-    case MemoryEnforcer::kMps:
-      return "mps";
-    case MemoryEnforcer::kLimiter:
-      break;
-  }
-  return "limiter";
-}
 
 std::string kernel_objection(const gpu::Machine& machine, const Device& device) {
   if (device.mig) {

@@ -3,12 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "offer/make_offer.h"
 #include "offer/testing.h"
 
 namespace tranche::offer::memory_enforcer_test {
 namespace {
 
-using config::Enforcement;
 using config::Limits;
 using test::a100_40gb;
 using test::gpu_uuid;

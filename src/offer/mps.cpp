@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "offer/grant.h"
 #include "offer/limits.h"
 
 namespace tranche::offer {
@@ -27,10 +26,10 @@ bool differs_by_grant(const ResourceOffer& offer) {
 }
 
 // Of the multiprocessors, for a container with this part of the device's time.
-int percentage(const config::Limits& rules, int weight) {
-  const bool capped = rules.enforcement == config::Enforcement::kStrict &&
+int percentage(const config::Limits& rules, std::uint32_t weight) {
+  const bool capped = rules.enforcement == Enforcement::kStrict &&
                       !std::holds_alternative<config::NoLimit>(rules.compute);
-  return capped ? std::clamp(weight / 10, 1, 100) : 100;
+  return capped ? std::clamp(static_cast<int>(weight / 10), 1, 100) : 100;
 }
 
 MpsShare equal_share(const Device& device, int replicas) {
@@ -141,12 +140,6 @@ std::string mps_objection(const gpu::Machine& machine, const Device& device, int
       "sharing.mps: maximum allowed replicas exceeded: {} > {}; GPU {} ({}) serves no more MPS "
       "clients: lower `replicas` of {}, or use sharing.timeSlicing",
       replicas, most, device.index, gpu->name, name.value);
-}
-
-std::vector<int> tranche_counts(const ResourceOffer& offer) {
-  std::vector<int> counts(offer.devices.size());
-  for (const Tranche& tranche : offer.tranches) ++counts[tranche.device];
-  return counts;
 }
 
 std::vector<MpsNamespace> mps_namespaces(const ResourceOffer& offer) {

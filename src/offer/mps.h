@@ -14,11 +14,10 @@
 #include "base/units.h"
 #include "config/config.h"
 #include "gpu/machine.h"
+#include "offer/grant.h"
 #include "offer/offer.h"
 
 namespace tranche::offer {
-
-struct Grant;
 
 // Where the daemons' folder is mounted in containers, as NVIDIA's plugin has it.
 inline constexpr std::string_view kMpsMount = "/mps";
@@ -58,9 +57,6 @@ inline constexpr std::string_view kMpsDefault = "default";
 // All that a daemon of the resource needs: `default`, and where a container may have several
 // tranches `tranches_<n>` for those with at most n on one device.
 std::vector<MpsNamespace> mps_namespaces(const ResourceOffer& offer);
-
-// How many tranches each device of the offer has, in the order of its devices.
-std::vector<int> tranche_counts(const ResourceOffer& offer);
 
 // With offer.mps.protocol 3 the folder is that of the container's namespace, and of the variables
 // there is only the memory of devices whose part is less than the namespace has; with static SM

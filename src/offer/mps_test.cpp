@@ -3,13 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "offer/grant.h"
+#include "offer/grant_maker.h"
+#include "offer/make_offer.h"
 #include "offer/testing.h"
 
 namespace tranche::offer::mps_test {
 namespace {
 
-using config::Enforcement;
 using test::gpu_uuid;
 using test::machine_of;
 using test::t4;
@@ -155,12 +155,12 @@ TEST(MpsLimits, LeaveComputeToMps) {
   ASSERT_TRUE(side_by_side.has_value());
   EXPECT_EQ(side_by_side->devices[0].permille, std::nullopt);
   EXPECT_EQ(side_by_side->devices[0].memory, Bytes::from_mib(3840));
-  EXPECT_EQ(side_by_side->priority, config::PriorityClass::kLatencyCritical);
+  EXPECT_EQ(side_by_side->priority, Priority::kLatencyCritical);
   // A wish for classes is a wish for turns.
   rules.policy = config::SharePolicy::kPriority;
-  rules.priority = config::PriorityClass::kBestEffort;
+  rules.priority = Priority::kBestEffort;
   EXPECT_EQ(limits_for(shared(limited(rules, true)), std::span(&one, 1))->priority,
-            config::PriorityClass::kBestEffort);
+            Priority::kBestEffort);
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 #pragma once
-// The heart: what a node advertises, as a pure function of its hardware, its configuration and its
-// health. Everything downstream (device plugin, labels, CDI, metrics) translates an Offer.
+// The heart: what a node advertises. Everything downstream (device plugin, labels, CDI, metrics)
+// translates an Offer; offer/make_offer.h makes it.
 //
 // Orders are stable: resources by name, devices by GPU index then MIG slot, tranches by device then
-// replica. The same input always gives the same offer, so an offer can be compared to the last one.
+// replica. So an offer can be compared to the last one.
 
 #include <map>
 #include <optional>
@@ -11,11 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
+#include "base/units.h"
 #include "config/config.h"
-#include "gpu/health.h"
-#include "gpu/machine.h"
-#include "offer/limits.h"
+#include "values/limits.h"
 
 namespace tranche::offer {
 
@@ -53,6 +51,17 @@ struct MpsService {
   bool operator==(const MpsService&) const = default;
 };
 
+// What `tranche.limits` says of a resource, and what it comes to on its devices (offer/limits.h).
+struct OfferLimits {
+  config::Limits rules;
+  std::vector<int> replicas;                // of ResourceOffer::devices, in that order
+  std::vector<MemoryEnforcer> enforcers{};  // the same
+  // For people: which enforcer holds instead of the one that was asked for, and why; empty: that
+  // one.
+  std::string instead{};
+  bool operator==(const OfferLimits&) const = default;
+};
+
 struct ResourceOffer {
   config::ResourceName name;  // as advertised: after a rename, the new name
   config::ResourceName base;  // before it
@@ -83,26 +92,13 @@ struct Offer {
   const ResourceOffer* find(const config::ResourceName& name) const;
 };
 
-// Errors (kFailedPrecondition, NVIDIA's phrases inside): MIG strategy single on a machine whose MIG
-// layout is not uniform; a partial MIG instance ("1c.2g.10gb") under mixed is a warning and that
-// instance is left out.
-// A resource with no device does not appear. Warnings, not errors: a sharing entry for a resource
-// this node does not have, a device that two entries claim (the first stands), a device that a
-// `devices` list names and that is not there, a GPU that was never read (it has no UUID yet).
-// With MPS in force, devices that MPS cannot share so are withheld (offer/mps.h), and so are
-// resources whose limits cannot be kept (offer/limits.h). Whether a control daemon serves is not
-// known here.
-Result<Offer> make_offer(const gpu::Machine& machine, const config::Config& config,
-                         const gpu::HealthReport& health);
-
-// More tranches than this in one resource are not advertised but withheld: kubelet takes the list
-// in one gRPC message of at most 16 MiB.
-inline constexpr std::size_t kMaxTranches = 100'000;
-
 // The id of replica `n` of a device: "GPU-...::n"; and back: the device's uuid of an id.
 std::string replica_id(std::string_view uuid, int replica);
 std::string_view device_uuid_of(std::string_view id);
 bool is_replica_id(std::string_view id);
+
+// How many tranches each device of the offer has, in the order of its devices.
+std::vector<int> tranche_counts(const ResourceOffer& offer);
 
 // The MIG slot of a device, -1 for a whole GPU.
 int slot_of(const Device& device);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "offer/make_offer.h"
 #include "offer/testing.h"
 
 namespace tranche::offer::offer_scenarios_test {

@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <set>
 
-#include "offer/grant.h"
+#include "offer/grant_maker.h"
+#include "offer/make_offer.h"
 #include "offer/preferred.h"
 #include "offer/testing.h"
 

@@ -39,7 +39,7 @@ void own_part_of_allocate(benchmark::State& state) {
   auto store = agent::GrantStore::open(dir.path() / "grants", clock, log).value();
   const auto offered = node(8, static_cast<int>(state.range(0)));
   const deviceplugin::Resource resource(
-      offered, [&](const offer::Grant& grant, const auto&) { return store->add(grant); });
+      offered, [&](const offer::Grant& grant) { return store->add(grant); });
   std::size_t next = 0;
   for (auto _ : state) {
     const std::string id = offered.offer.tranches[next++ % offered.offer.tranches.size()].id;
@@ -56,7 +56,7 @@ void own_part_while_the_file_is_replaced(benchmark::State& state) {
   auto store = agent::GrantStore::open(dir.path() / "grants", clock, log).value();
   const auto offered = node(8, 48);
   const deviceplugin::Resource resource(
-      offered, [&](const offer::Grant& grant, const auto&) { return store->add(grant); });
+      offered, [&](const offer::Grant& grant) { return store->add(grant); });
   std::vector<std::string> ids;
   for (const auto& tranche : offered.offer.tranches) ids.push_back(tranche.id);
   const std::vector<cluster::HeldDevices> held{{"ns", "pod", "c", "nvidia.com/gpu", ids}};

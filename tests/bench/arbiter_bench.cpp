@@ -73,12 +73,12 @@ class Folder {
   std::filesystem::path tenants() const { return path_ / "tenants"; }
   std::filesystem::path state() const { return path_ / "state"; }
   std::string socket(const std::string& id) const { return tenants() / id / "arbiter.sock"; }
-  void promise(const std::string& id, unsigned device, Class priority) const {
+  void promise(const std::string& id, unsigned device, Priority priority) const {
     const TenantLimits limits{.id = id,
                               .resource = "nvidia.com/gpu",
-                              .enforcement = wire::Enforcement::kElastic,
+                              .enforcement = Enforcement::kElastic,
                               .priority = priority,
-                              .devices = {{uuid_of(device), std::uint64_t{1} << 30U}}};
+                              .devices = {{uuid_of(device), Bytes::from_mib(1024)}}};
     std::filesystem::create_directories(tenants() / id);
     std::ofstream(tenants() / (id + ".json")) << encode(limits);
   }
@@ -186,7 +186,7 @@ void busy_tenants(unsigned tenants, unsigned devices, std::chrono::seconds time)
   new (common) Common{};
   std::vector<pid_t> children;
   for (unsigned i = 0; i < tenants; ++i) {
-    folder.promise(fmt::format("t{}", i), i % devices, Class::kNormal);
+    folder.promise(fmt::format("t{}", i), i % devices, Priority::kNormal);
   }
   const SystemClock clock;
   const Log log(LogLevel::kError);
@@ -232,8 +232,8 @@ void print_percentiles(std::string_view what, std::vector<double> us) {
 // between two requests: long enough for the arbiter to sleep, or not.
 void notices(std::string_view what, std::chrono::milliseconds pause, int times) {
   const Folder folder;
-  folder.promise("critical", 0, Class::kLatencyCritical);
-  for (int i = 0; i < 8; ++i) folder.promise(fmt::format("b{}", i), 0, Class::kBestEffort);
+  folder.promise("critical", 0, Priority::kLatencyCritical);
+  for (int i = 0; i < 8; ++i) folder.promise(fmt::format("b{}", i), 0, Priority::kBestEffort);
   const SystemClock clock;
   const Log log(LogLevel::kError);
   const auto arbiter =

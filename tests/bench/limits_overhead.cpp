@@ -101,7 +101,7 @@ int compare(char** arguments) {
   constexpr int kRounds = 9;
   const World world("l20");
   auto limits = part_of(world, 20 * kGiB);
-  limits.enforcement = limit::wire::Enforcement::kElastic;
+  limits.enforcement = Enforcement::kElastic;
   const Container container({limits});
   Figures without;
   Figures with;

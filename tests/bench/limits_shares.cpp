@@ -87,8 +87,7 @@ void measure(const World& world, const char* name, const std::vector<Wish>& wish
   std::vector<pid_t> programs;
   for (std::size_t i = 0; i < wishes.size(); ++i) {
     auto limits = part_of(world, kGiB, wishes[i].permille);
-    limits.enforcement =
-        wishes[i].permille ? limit::wire::Enforcement::kStrict : limit::wire::Enforcement::kElastic;
+    limits.enforcement = wishes[i].permille ? Enforcement::kStrict : Enforcement::kElastic;
     limits.devices[0].weight = wishes[i].weight;
     containers.push_back(std::make_unique<Container>(std::vector{limits}));
     programs.push_back(

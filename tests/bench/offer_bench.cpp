@@ -4,7 +4,8 @@
 
 #include <benchmark/benchmark.h>
 
-#include "offer/grant.h"
+#include "offer/grant_maker.h"
+#include "offer/make_offer.h"
 #include "offer/preferred.h"
 #include "support/machines.h"
 

@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "offer/grant.h"
+#include "offer/grant_maker.h"
 #include "offer/grant_record.h"
+#include "offer/make_offer.h"
 #include "offer/preferred.h"
 #include "support/machines.h"
 

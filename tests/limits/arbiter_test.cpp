@@ -55,11 +55,11 @@ class ArbiterTest : public ::testing::Test {
     rounds(2);
   }
   static TenantLimits limits(const std::string& id, std::uint32_t permille,
-                             wire::Enforcement enforcement = wire::Enforcement::kStrict) {
+                             Enforcement enforcement = Enforcement::kStrict) {
     return {.id = id,
             .resource = "nvidia.com/gpu",
             .enforcement = enforcement,
-            .devices = {{kGpu, 100 * kMiB, 1, permille}}};
+            .devices = {{kGpu, Bytes::from_mib(100), 1, permille}}};
   }
   void rounds(int count) {
     for (int i = 0; i < count; ++i) arbiter->round(0ms);
@@ -90,7 +90,7 @@ TEST_F(ArbiterTest, TenantsComeChangeAndGoWithTheirFiles) {
   const Library library = registered("a");
   EXPECT_EQ(library.policy->devices[0].memory_limit, 100 * kMiB);
   auto more = limits("a", 500);
-  more.devices[0].memory_bytes = 300 * kMiB;
+  more.devices[0].memory = Bytes::from_mib(300);
   promise(more);
   EXPECT_EQ(library.policy->devices[0].memory_limit, 300 * kMiB);
   std::filesystem::remove(dir / "tenants" / "a.json");
@@ -106,8 +106,8 @@ TEST_F(ArbiterTest, TenantsComeChangeAndGoWithTheirFiles) {
 class LendingTest : public ArbiterTest {
  protected:
   static TenantLimits borrower(const std::string& id) {
-    auto result = limits(id, 500, wire::Enforcement::kElastic);
-    result.devices[0].borrowing = {640 * kMiB, 640 * kMiB};
+    auto result = limits(id, 500, Enforcement::kElastic);
+    result.devices[0].borrowing = {Bytes::from_mib(640), Bytes::from_mib(640)};
     return result;
   }
   void second() {
@@ -151,11 +151,11 @@ TEST_F(LendingTest, WhoStopsBorrowingHasWhatItWasPromised) {
   const Library a = registered("a");
   EXPECT_EQ(a.policy->devices[0].memory_limit, 630 * kMiB);
   auto strict = borrower("a");
-  strict.enforcement = wire::Enforcement::kStrict;
+  strict.enforcement = Enforcement::kStrict;
   promise(strict);
   EXPECT_EQ(a.policy->devices[0].memory_limit, 100 * kMiB);
   auto less = borrower("a");
-  less.devices[0].borrowing->hard_bytes = 200 * kMiB;
+  less.devices[0].borrowing->hard = Bytes::from_mib(200);
   promise(less);
   EXPECT_EQ(a.policy->devices[0].memory_limit, 200 * kMiB);
 }
@@ -191,7 +191,7 @@ TEST_F(ArbiterTest, AWrongFileIsToldOnceAndChangesNothing) {
 // ended when the next millisecond begins.
 TEST_F(ArbiterTest, GpuTimeIsHandedOutAsPromised) {
   promise(limits("a", 300));
-  promise(limits("b", 500, wire::Enforcement::kAccount));
+  promise(limits("b", 500, Enforcement::kAccount));
   const Library library = registered("a");
   const Library other = registered("b");
   EXPECT_EQ(other.policy->devices[0].allowed_ns, wire::kNoLimit);
@@ -256,13 +256,13 @@ class PriorityTest : public ArbiterTest {
  protected:
   void SetUp() override {
     ArbiterTest::SetUp();
-    for (const auto& [id, priority] :
-         {std::pair{"critical", Class::kLatencyCritical}, std::pair{"rest", Class::kBestEffort}}) {
+    for (const auto& [id, priority] : {std::pair{"critical", Priority::kLatencyCritical},
+                                       std::pair{"rest", Priority::kBestEffort}}) {
       TenantLimits limits{.id = id,
                           .resource = "nvidia.com/gpu",
-                          .enforcement = wire::Enforcement::kElastic,
+                          .enforcement = Enforcement::kElastic,
                           .priority = priority,
-                          .devices = {{kGpu, 100 * kMiB}}};
+                          .devices = {{kGpu, Bytes::from_mib(100)}}};
       promise(limits);
     }
     critical = registered("critical");

@@ -5,6 +5,7 @@
 #include "agent/limits/tenant_manager.h"
 #include "arbiter/arbiter.h"
 #include "limits/library.h"
+#include "offer/grant_maker.h"
 #include "support/fake_clock.h"
 #include "support/log_recorder.h"
 #include "support/temp_dir.h"
@@ -58,7 +59,7 @@ class GrantLimitsTest : public testing::Test {
     const auto mounts = keeper_->prepare().value();
     const auto grant =
         offer::make_grant(offer.resources[0], {.limits = mounts}, ids, tenant).value();
-    EXPECT_TRUE(keeper_->store(grant, offer::limits_for(offer.resources[0], ids)));
+    EXPECT_TRUE(keeper_->store(grant));
     rounds(2);
     Library library;
     EXPECT_TRUE(library.connect_to(grant.mounts.back().host_path + "/arbiter.sock"));
@@ -77,7 +78,7 @@ class GrantLimitsTest : public testing::Test {
 };
 
 TEST_F(GrantLimitsTest, ReachTheProcessAndFollowTheConfiguration) {
-  config::Limits rules{.enforcement = config::Enforcement::kStrict};
+  config::Limits rules{.enforcement = Enforcement::kStrict};
   const auto library = container(
       "t1", {offer::replica_id(kMig, 2), offer::replica_id(kGpu, 0), offer::replica_id(kGpu, 3)},
       offered(rules));
@@ -86,18 +87,18 @@ TEST_F(GrantLimitsTest, ReachTheProcessAndFollowTheConfiguration) {
   ASSERT_EQ(page.device_count, 2);
   EXPECT_EQ(page.devices[0].memory_limit, 25 * kMiB) << "as the request names them";
   EXPECT_EQ(page.devices[1].memory_limit, 500 * kMiB);
-  EXPECT_EQ(page.enforcement, static_cast<std::uint32_t>(wire::Enforcement::kStrict));
+  EXPECT_EQ(page.enforcement, static_cast<std::uint32_t>(Enforcement::kStrict));
 
   rules.memory = config::Percent{100};
   rules.policy = config::SharePolicy::kPriority;
-  rules.priority = config::PriorityClass::kBestEffort;
+  rules.priority = Priority::kBestEffort;
   keeper_->follow(offered(rules));
   rounds(2);
   EXPECT_EQ(page.devices[0].memory_limit, 10 * kMiB);
   EXPECT_EQ(page.devices[1].memory_limit, 200 * kMiB);
-  EXPECT_EQ(page.priority, static_cast<std::uint32_t>(wire::Priority::kBestEffort));
+  EXPECT_EQ(page.priority, static_cast<std::uint32_t>(Priority::kBestEffort));
 
-  rules.enforcement = config::Enforcement::kElastic;
+  rules.enforcement = Enforcement::kElastic;
   rules.memory_hard = config::Percent{150};
   keeper_->follow(offered(rules));
   rounds(2);
@@ -106,13 +107,13 @@ TEST_F(GrantLimitsTest, ReachTheProcessAndFollowTheConfiguration) {
 
   keeper_->follow(offered({}));
   rounds(2);
-  EXPECT_EQ(page.enforcement, static_cast<std::uint32_t>(wire::Enforcement::kOff));
+  EXPECT_EQ(page.enforcement, static_cast<std::uint32_t>(Enforcement::kOff));
   EXPECT_EQ(page.devices[1].memory_limit, wire::kNoLimit);
   EXPECT_EQ(log_.count("tenant"), 0) << "the arbiter had nothing to complain of";
 }
 
 TEST_F(GrantLimitsTest, EndWithTheGrant) {
-  const config::Limits rules{.enforcement = config::Enforcement::kStrict};
+  const config::Limits rules{.enforcement = Enforcement::kStrict};
   container("gone", {offer::replica_id(kGpu, 0)}, offered(rules));
   container("kept", {offer::replica_id(kGpu, 1)}, offered(rules));
   EXPECT_EQ(arbiter_->tenants(), 2U);

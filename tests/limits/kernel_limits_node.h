@@ -73,12 +73,12 @@ class KernelLimitsTest : public ::testing::Test {
     put("/cgroup/" + lies + "/cgroup.procs", fmt::format("7\n{}\n", pid));
   }
   void promise(const std::string& id, std::uint64_t mib, const char* device = kGpu,
-               MemoryBy by = MemoryBy::kKernel,
-               wire::Enforcement enforcement = wire::Enforcement::kStrict) {
+               MemoryEnforcer by = MemoryEnforcer::kKernel,
+               Enforcement enforcement = Enforcement::kStrict) {
     const TenantLimits limits{.id = id,
                               .resource = "nvidia.com/gpu",
                               .enforcement = enforcement,
-                              .devices = {{device, mib * kMiB, 1, {}, {}, by}}};
+                              .devices = {{device, Bytes::from_mib(mib), 1, {}, {}, by}}};
     std::filesystem::create_directories(tenants() / id);
     std::ofstream(tenants() / (id + ".new")) << encode(limits);
     std::filesystem::rename(tenants() / (id + ".new"), tenants() / (id + ".json"));

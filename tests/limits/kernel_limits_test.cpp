@@ -39,7 +39,7 @@ TEST_F(KernelLimitsTest, OneCallForAContainerHoweverManyProcessesAndSeconds) {
 }
 
 TEST_F(KernelLimitsTest, OtherEnforcersAskNothingOfTheDriver) {
-  promise("a", 100, kGpu, MemoryBy::kLimiter);
+  promise("a", 100, kGpu, MemoryEnforcer::kLimiter);
   const Library library = registered("a");
   EXPECT_EQ(limit_of(library), 100U);
   EXPECT_THAT(limiter.calls(), IsEmpty());
@@ -69,7 +69,7 @@ TEST_F(KernelLimitsTest, AsLongAsTheDriverRefusesThereIsNoMemory) {
 TEST_F(KernelLimitsTest, ADriverThatHangsOnOneGpuStallsNobodyOnAnother) {
   promise("a", 100, kGpu);
   promise("b", 200, kOther);
-  promise("c", 300, kGpu, MemoryBy::kLimiter);
+  promise("c", 300, kGpu, MemoryEnforcer::kLimiter);
   limiter.hang(kGpu);
   Library stuck = hello("a");
   wait_for_calls(1);
@@ -88,13 +88,13 @@ TEST_F(KernelLimitsTest, AChangedLimitIsSetAgain) {
   EXPECT_EQ(limit_of(library), 60U);
   EXPECT_EQ(limiter.calls().back(), set_to(60));
   // Nothing is held any more: the kernel lets go too.
-  promise("a", 60, kGpu, MemoryBy::kKernel, wire::Enforcement::kAccount);
+  promise("a", 60, kGpu, MemoryEnforcer::kKernel, Enforcement::kAccount);
   wait_for_calls(3);
   EXPECT_EQ(limiter.calls().back().hard, std::nullopt);
   promise("a", 60);
   wait_for_calls(4);
   // As when another enforcer takes over.
-  promise("a", 60, kGpu, MemoryBy::kLimiter);
+  promise("a", 60, kGpu, MemoryEnforcer::kLimiter);
   wait_for_calls(5);
   EXPECT_EQ(limiter.calls().back().hard, std::nullopt);
 }
@@ -119,7 +119,7 @@ TEST_F(KernelLimitsTest, TwoTenantsOfOneContainerHaveTheSum) {
   registered("b");
   EXPECT_THAT(limiter.calls(), ElementsAre(set_to(100), set_to(130)));
   // When one of them has no limit, nor has the container.
-  promise("b", 30, kGpu, MemoryBy::kKernel, wire::Enforcement::kAccount);
+  promise("b", 30, kGpu, MemoryEnforcer::kKernel, Enforcement::kAccount);
   wait_for_calls(3);
   EXPECT_EQ(limiter.calls().back().hard, std::nullopt);
 }

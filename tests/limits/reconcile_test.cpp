@@ -59,10 +59,10 @@ class ReconcileTest : public ::testing::Test {
     ASSERT_TRUE(host.make_directories(std::filesystem::path(path).parent_path()));
     ASSERT_TRUE(host.write_atomic(path, text));
   }
-  void promise(const std::string& id, wire::Enforcement enforcement = wire::Enforcement::kStrict,
+  void promise(const std::string& id, Enforcement enforcement = Enforcement::kStrict,
                std::vector<const char*> devices = {kGpu}) {
     TenantLimits limits{.id = id, .resource = "nvidia.com/gpu", .enforcement = enforcement};
-    for (const char* device : devices) limits.devices.push_back({device, 1000 * kMiB});
+    for (const char* device : devices) limits.devices.push_back({device, Bytes::from_mib(1000)});
     std::filesystem::create_directories(tenants() / id);
     std::ofstream(tenants() / (id + ".new")) << encode(limits);
     std::filesystem::rename(tenants() / (id + ".new"), tenants() / (id + ".json"));
@@ -174,7 +174,7 @@ TEST_F(ReconcileTest, WhatAnEndedProcessHeldIsForgottenSoon) {
 
 TEST_F(ReconcileTest, EachDeviceOfATenantIsItsOwn) {
   driver.set(kOther, {holds(::getpid(), 500)});
-  promise("a", wire::Enforcement::kStrict, {kGpu, kOther});
+  promise("a", Enforcement::kStrict, {kGpu, kOther});
   const Library library = registered("a");
   driver.set(kGpu, {holds(::getpid(), 200)});
   survey(2);
@@ -289,7 +289,7 @@ TEST_F(TimeTest, ClientsOfAnMpsServerAreNotCompared) {
 }
 
 TEST_F(TimeTest, WhereNothingIsLimitedNothingIsCharged) {
-  promise("a", wire::Enforcement::kAccount);
+  promise("a", Enforcement::kAccount);
   const Library library = registered("a");
   survey();
   work(library, 30, 0ms);
@@ -312,14 +312,14 @@ TEST_F(ReconcileTest, OnlyTheTenantsOwnFolderMakesAProcessItsOwn) {
 
 TEST_F(ReconcileTest, APodWithoutAGrantIsFoundWhereOthersAreLimited) {
   struct Case {
-    wire::Enforcement enforcement;
+    Enforcement enforcement;
     const char* cgroup;
     bool found;
   };
   for (const auto& [enforcement, cgroup, found] :
-       {Case{wire::Enforcement::kStrict, kPod, true}, Case{wire::Enforcement::kElastic, kPod, true},
-        Case{wire::Enforcement::kAccount, kPod, false},
-        Case{wire::Enforcement::kStrict, "/system.slice/xorg.service", false}}) {
+       {Case{Enforcement::kStrict, kPod, true}, Case{Enforcement::kElastic, kPod, true},
+        Case{Enforcement::kAccount, kPod, false},
+        Case{Enforcement::kStrict, "/system.slice/xorg.service", false}}) {
     promise("a", enforcement);
     stranger("greedy", cgroup);
     driver.set(kGpu, {holds(kStranger, 700)});
@@ -370,7 +370,7 @@ TEST_F(ReconcileTest, WithoutADriverItSaysSoOnceAndGoesOn) {
 }
 
 TEST_F(ReconcileTest, ADeviceThatCannotBeReadLeavesTheOthersAlone) {
-  promise("a", wire::Enforcement::kStrict, {kGpu, kOther});  // kOther: the driver has it not
+  promise("a", Enforcement::kStrict, {kGpu, kOther});  // kOther: the driver has it not
   const Library library = registered("a");
   driver.set(kGpu, {holds(::getpid(), 300)});
   survey(3);

@@ -36,10 +36,11 @@ class SessionTest : public ::testing::Test {
   }
 
   void promise(std::uint64_t bytes) {
-    const TenantLimits limits{.id = "t",
-                              .resource = "nvidia.com/gpu",
-                              .enforcement = wire::Enforcement::kStrict,
-                              .devices = {{"GPU-00112233-4455-6677-8899-aabbccddeeff", bytes}}};
+    const TenantLimits limits{
+        .id = "t",
+        .resource = "nvidia.com/gpu",
+        .enforcement = Enforcement::kStrict,
+        .devices = {{"GPU-00112233-4455-6677-8899-aabbccddeeff", Bytes{bytes}}}};
     std::ofstream(dir / "t.new") << encode(limits);
     std::filesystem::rename(dir / "t.new", dir / "tenants" / "t.json");
   }

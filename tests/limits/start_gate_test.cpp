@@ -139,7 +139,7 @@ TEST_F(StartsTest, ATenantThatIsNotKnownYetIsWaitedFor) {
 }
 
 TEST_F(StartsTest, WhereTheKernelKeepsNothingNobodyWaits) {
-  promise("a", 100, kGpu, MemoryBy::kLimiter);
+  promise("a", 100, kGpu, MemoryEnforcer::kLimiter);
   const Hook hook(socket());
   hook.say(encode(notice(true)));
   EXPECT_TRUE(answer_to(hook).may_start);
@@ -147,7 +147,7 @@ TEST_F(StartsTest, WhereTheKernelKeepsNothingNobodyWaits) {
 }
 
 TEST_F(StartsTest, AnImagesPreloadFileIsAFindingWhileItsContainerLives) {
-  promise("a", 100, kGpu, MemoryBy::kLimiter);
+  promise("a", 100, kGpu, MemoryEnforcer::kLimiter);
   const Hook hook(socket());
   hook.say(encode(notice(false, "libfoo.so")));
   EXPECT_TRUE(answer_to(hook).may_start);
@@ -171,7 +171,7 @@ TEST_F(StartsTest, AnImagesPreloadFileIsAFindingWhileItsContainerLives) {
 }
 
 TEST_F(StartsTest, OneOfAContainerThatEndedAtOnceIsToldAllTheSame) {
-  promise("a", 100, kGpu, MemoryBy::kLimiter);
+  promise("a", 100, kGpu, MemoryEnforcer::kLimiter);
   const pid_t child = ::fork();
   if (child == 0) {
     ::pause();
@@ -220,7 +220,7 @@ TEST_F(StartsTest, NonsenseIsAnsweredAndHarmsNobodyElse) {
 }
 
 TEST_F(StartsTest, ThoseThatSayNothingAreLetGoOfAndNoMoreThanSoManyAreKept) {
-  promise("a", 100, kGpu, MemoryBy::kLimiter);
+  promise("a", 100, kGpu, MemoryEnforcer::kLimiter);
   std::vector<std::unique_ptr<Hook>> silent;
   for (std::size_t i = 0; i < StartGate::kMostAskers; ++i) {
     silent.push_back(std::make_unique<Hook>(socket()));

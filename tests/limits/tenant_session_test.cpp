@@ -42,8 +42,8 @@ class TenantSessionTest : public ::testing::Test {
   static TenantLimits limits(std::uint64_t bytes) {
     return {.id = "t",
             .resource = "nvidia.com/gpu",
-            .enforcement = wire::Enforcement::kStrict,
-            .devices = {{"GPU-00112233-4455-6677-8899-aabbccddeeff", bytes}}};
+            .enforcement = Enforcement::kStrict,
+            .devices = {{"GPU-00112233-4455-6677-8899-aabbccddeeff", Bytes{bytes}}}};
   }
   void handle(int rounds = 4) {
     for (int i = 0; i < rounds; ++i) poller->wait(std::chrono::milliseconds(0));
@@ -110,7 +110,7 @@ TEST_F(TenantSessionTest, ALimitChangesLive) {
 
 TEST_F(TenantSessionTest, AccountingHoldsNobody) {
   auto account = limits(kMiB);
-  account.enforcement = wire::Enforcement::kAccount;
+  account.enforcement = Enforcement::kAccount;
   ASSERT_TRUE(session->change(account));
   const Library library = registered();
   EXPECT_TRUE(library.ledger().charge(0, 50 * kMiB));

@@ -96,7 +96,9 @@ std::vector<LimitOutcome::Device> devices_of(const limit::TenantLimits& limits) 
   std::vector<LimitOutcome::Device> devices;
   for (const auto& part : limits.devices) {
     devices.push_back(
-        {.uuid = part.uuid, .memory_bytes = part.memory_bytes, .permille = part.permille});
+        {.uuid = part.uuid,
+         .memory_bytes = part.memory ? std::optional(part.memory->value) : std::nullopt,
+         .permille = part.permille});
   }
   return devices;
 }

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file_identity.h"
+#include "offer/grant_maker.h"
 #include "support/fake_clock.h"
 #include "support/fake_objects.h"
 #include "support/log_recorder.h"
@@ -48,12 +49,12 @@ class SettingFollowerTest : public testing::Test {
     resource.name = resource.base = {"nvidia.com/gpu"};
     resource.devices = {{.uuid = "GPU-a", .memory = Bytes::from_mib(1000)}};
     for (int i = 0; i < 4; ++i) resource.tranches.push_back({offer::replica_id("GPU-a", i), 0});
-    resource.limits = offer::OfferLimits{{.enforcement = config::Enforcement::kStrict}, {4}};
+    resource.limits = offer::OfferLimits{{.enforcement = Enforcement::kStrict}, {4}};
     const std::vector<std::string> ids = {"GPU-a::0"};
     const auto mounts = manager_->prepare().value();
     for (const auto* const tenant : {"before", "t1"}) {
       const auto grant = offer::make_grant(resource, {.limits = mounts}, ids, tenant).value();
-      EXPECT_TRUE(manager_->store(grant, offer::limits_for(resource, ids)));
+      EXPECT_TRUE(manager_->store(grant));
     }
     resource_ = resource;
     manager_->follow({.resources = {resource}});
@@ -98,10 +99,10 @@ class SettingFollowerTest : public testing::Test {
   void map_classes() {
     auto& rules = resource_.limits->rules;
     rules.policy = config::SharePolicy::kPriority;
-    rules.priority_classes = {{"serving", config::PriorityClass::kLatencyCritical}};
+    rules.priority_classes = {{"serving", Priority::kLatencyCritical}};
     manager_->follow({.resources = {resource_}});
   }
-  limit::Class priority() const {
+  Priority priority() const {
     return limit::decode(FsRoot().read(dir_.path() / "s/tenants/t1.json").value()).value().priority;
   }
   void put_pod(const char* priority_class, const char* annotations = "{}") {
@@ -111,7 +112,7 @@ class SettingFollowerTest : public testing::Test {
         {"spec", {{"nodeName", "n1"}, {"priorityClassName", priority_class}}}};
     ASSERT_EQ(objects_.put(cluster::kPod, pod.dump()).uid, uid_);
   }
-  bool becomes(limit::Class wanted) {
+  bool becomes(Priority wanted) {
     return look_until([&] {
       clock_.advance(LimitOverrides::kAskAgain);
       return priority() == wanted;
@@ -147,7 +148,7 @@ class SettingFollowerTest : public testing::Test {
   std::filesystem::path tenant_file() const { return dir_.path() / "s/tenants/t1.json"; }
   std::uint64_t mib() const {
     const auto text = FsRoot().read(tenant_file());
-    return limit::decode(text.value()).value().devices.at(0).memory_bytes.value_or(0) >> 20U;
+    return limit::decode(text.value()).value().devices.at(0).memory.value_or(Bytes{}).mib();
   }
   std::vector<std::string> events() {
     std::vector<std::string> notes;
@@ -286,26 +287,26 @@ TEST_F(SettingFollowerTest, ClassesGoByThePodsPriorityClass) {
   follower_->look(kubelet_, *manager_, {});
   EXPECT_EQ(kubelet_.asked, 0) << "no configuration asks for it";
   map_classes();
-  EXPECT_TRUE(becomes(limit::Class::kLatencyCritical));
+  EXPECT_TRUE(becomes(Priority::kLatencyCritical));
   put_pod("serving", R"({"tranche.dev/class":"best-effort"})");
-  EXPECT_TRUE(becomes(limit::Class::kBestEffort)) << "its owner may lower it";
+  EXPECT_TRUE(becomes(Priority::kBestEffort)) << "its owner may lower it";
   put_pod("serving");
-  EXPECT_TRUE(becomes(limit::Class::kLatencyCritical));
+  EXPECT_TRUE(becomes(Priority::kLatencyCritical));
   put_pod("other");
-  EXPECT_TRUE(becomes(limit::Class::kNormal));
+  EXPECT_TRUE(becomes(Priority::kNormal));
 }
 
 TEST_F(SettingFollowerTest, TheNextAgentKeepsAClassUntilItKnowsThePods) {
   map_classes();
   put_pod("serving");
-  ASSERT_TRUE(becomes(limit::Class::kLatencyCritical));
+  ASSERT_TRUE(becomes(Priority::kLatencyCritical));
   manager_.emplace(
       TenantManager::Options{.library = dir_.path() / "library.so", .state_dir = dir_.path() / "s"},
       *grants_, log_.log());
   manager_->follow({.resources = {resource_}});
-  EXPECT_EQ(priority(), limit::Class::kLatencyCritical);
+  EXPECT_EQ(priority(), Priority::kLatencyCritical);
   kubelet_.held.clear();
-  EXPECT_TRUE(becomes(limit::Class::kNormal));
+  EXPECT_TRUE(becomes(Priority::kNormal));
 }
 
 TEST_F(SettingFollowerTest, AnotherPodOfTheNameIsNotMeant) {

@@ -15,7 +15,7 @@ constexpr std::uint32_t kAll = 1000;
 struct Values {
   std::optional<config::MemoryLimit> memory;
   std::optional<config::ComputeLimit> compute;
-  std::optional<limit::Class> priority;
+  std::optional<Priority> priority;
 };
 
 std::unexpected<Error> refuse_setting(std::string_view what, std::string_view remedy) {
@@ -39,7 +39,7 @@ Result<Values> read(const LimitSetting& setting) {
     }
   }
   if (!setting.priority.empty()) {
-    values.priority = limit::class_from(setting.priority);
+    values.priority = priority_of(setting.priority);
     if (!values.priority) {
       return refuse_setting(fmt::format("class: '{}' is none", setting.priority),
                             "write latency-critical, normal or best-effort");
@@ -49,12 +49,12 @@ Result<Values> read(const LimitSetting& setting) {
 }
 
 // nullopt: no limit, also where it is all of the device.
-Result<std::optional<std::uint64_t>> memory_of(const config::MemoryLimit& wanted,
-                                               const offer::Device& device) {
-  using Part = std::optional<std::uint64_t>;
+Result<std::optional<Bytes>> memory_of(const config::MemoryLimit& wanted,
+                                       const offer::Device& device) {
+  using Part = std::optional<Bytes>;
   if (const auto* bytes = std::get_if<Bytes>(&wanted)) {
-    const bool all = device.memory.value > 0 && bytes->value >= device.memory.value;
-    return all ? Part() : Part(bytes->value);
+    const bool all = device.memory.value > 0 && *bytes >= device.memory;
+    return all ? Part() : Part(*bytes);
   }
   const auto* percent = std::get_if<config::Percent>(&wanted);
   if (percent == nullptr || percent->permille >= static_cast<int>(kAll)) return Part();
@@ -63,12 +63,11 @@ Result<std::optional<std::uint64_t>> memory_of(const config::MemoryLimit& wanted
                 fmt::format("the driver does not tell how much memory {} has", device.uuid),
                 "write a quantity or none");
   }
-  const auto part = Bytes::from_mib(
-      (device.memory.value * static_cast<std::uint64_t>(percent->permille) / kAll) >> 20U);
-  return Part(part.value);
+  return Part(Bytes::from_mib(
+      (device.memory.value * static_cast<std::uint64_t>(percent->permille) / kAll) >> 20U));
 }
 
-void set_compute(const config::ComputeLimit& wanted, limit::DeviceLimits& limits) {
+void set_compute(const config::ComputeLimit& wanted, DeviceLimits& limits) {
   const auto* percent = std::get_if<config::Percent>(&wanted);
   limits.permille.reset();
   if (percent == nullptr) return;  // no cap; the weight stays
@@ -76,8 +75,8 @@ void set_compute(const config::ComputeLimit& wanted, limit::DeviceLimits& limits
   if (limits.weight < kAll) limits.permille = limits.weight;
 }
 
-std::string mib(const std::optional<std::uint64_t>& bytes) {
-  return bytes ? fmt::format("{} MiB", *bytes >> 20U) : "no limit";
+std::string mib(const std::optional<Bytes>& memory) {
+  return memory ? fmt::format("{} MiB", memory->mib()) : "no limit";
 }
 
 std::string percent(const std::optional<std::uint32_t>& permille) {
@@ -85,13 +84,13 @@ std::string percent(const std::optional<std::uint32_t>& permille) {
 }
 
 // Of whoever may not raise.
-Result<void> check_lowers(const limit::DeviceLimits& before, const limit::DeviceLimits& after) {
+Result<void> check_lowers(const DeviceLimits& before, const DeviceLimits& after) {
   constexpr auto kAnnotationRemedy = "ask the operator: tranche limit set";
-  if (before.memory_bytes && (!after.memory_bytes || *after.memory_bytes > *before.memory_bytes)) {
+  if (before.memory && (!after.memory || *after.memory > *before.memory)) {
     return fail(Code::kPermission,
                 fmt::format("memory: {} is more than the {} of the configuration, and a Pod's "
                             "annotation only lowers",
-                            mib(after.memory_bytes), mib(before.memory_bytes)),
+                            mib(after.memory), mib(before.memory)),
                 kAnnotationRemedy);
   }
   if (before.permille ? !after.permille || *after.permille > *before.permille
@@ -105,13 +104,12 @@ Result<void> check_lowers(const limit::DeviceLimits& before, const limit::Device
   return {};
 }
 
-Result<void> check_memory(const limit::DeviceLimits& before, const limit::DeviceLimits& after,
+Result<void> check_memory(const DeviceLimits& before, const DeviceLimits& after,
                           const offer::Device& device, const PromisedElsewhere& elsewhere) {
-  const bool lowers =
-      !before.memory_bytes || (after.memory_bytes && *after.memory_bytes <= *before.memory_bytes);
+  const bool lowers = !before.memory || (after.memory && *after.memory <= *before.memory);
   if (lowers || device.memory.value == 0) return {};
-  const auto wanted = after.memory_bytes.value_or(device.memory.value);
-  if (wanted <= device.memory.value && elsewhere.memory_bytes <= device.memory.value - wanted) {
+  const auto wanted = after.memory.value_or(device.memory);
+  if (wanted <= device.memory && elsewhere.memory.value <= device.memory.value - wanted.value) {
     return {};
   }
   return fail(
@@ -119,11 +117,11 @@ Result<void> check_memory(const limit::DeviceLimits& before, const limit::Device
       fmt::format(
           "memory: {} MiB cannot be kept: {} has {} MiB, and {} MiB of them are promised to "
           "others or on offer",
-          wanted >> 20U, device.uuid, device.memory.mib(), elsewhere.memory_bytes >> 20U),
+          wanted.mib(), device.uuid, device.memory.mib(), elsewhere.memory.mib()),
       "lower others first, or set oversubscribe: true in the configuration");
 }
 
-Result<void> check_compute(const limit::DeviceLimits& before, const limit::DeviceLimits& after,
+Result<void> check_compute(const DeviceLimits& before, const DeviceLimits& after,
                            const PromisedElsewhere& elsewhere) {
   // Without a cap nothing is promised beyond the weight.
   if (!after.permille || !before.permille || *after.permille <= *before.permille) return {};
@@ -178,10 +176,9 @@ Result<limit::TenantLimits> with_setting(const limit::TenantLimits& promised,
     }
     const auto before = part;
     if (values.memory) {
-      ASSIGN_OR_RETURN(part.memory_bytes, memory_of(*values.memory, *device));
+      ASSIGN_OR_RETURN(part.memory, memory_of(*values.memory, *device));
       // What is promised as far as it could borrow leaves nothing to borrow.
-      if (part.borrowing &&
-          (!part.memory_bytes || *part.memory_bytes >= part.borrowing->hard_bytes)) {
+      if (part.borrowing && (!part.memory || *part.memory >= part.borrowing->hard)) {
         part.borrowing.reset();
       }
     }

@@ -17,7 +17,7 @@ namespace tranche::agent {
 // Of one device, to all but the tenant that the setting is about: to those that hold tranches of
 // it, and by the tranches that are still on offer, for kubelet may grant them at any time.
 struct PromisedElsewhere {
-  std::uint64_t memory_bytes = 0;
+  Bytes memory;
   std::uint32_t permille = 0;
 };
 

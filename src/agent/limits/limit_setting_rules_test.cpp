@@ -8,24 +8,22 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr auto kMib = std::uint64_t{1} << 20U;
-
 offer::ResourceOffer resource(config::SharePolicy policy = config::SharePolicy::kTimeSlice,
                               Bytes memory = Bytes::from_mib(1000)) {
   offer::ResourceOffer resource;
   resource.name = {"nvidia.com/gpu"};
   resource.devices = {{.uuid = "GPU-a", .memory = memory}};
   resource.limits =
-      offer::OfferLimits{{.enforcement = config::Enforcement::kStrict, .policy = policy}, {4}};
+      offer::OfferLimits{{.enforcement = Enforcement::kStrict, .policy = policy}, {4}};
   return resource;
 }
 
 limit::TenantLimits promised() {
-  return {
-      .id = "t",
-      .resource = "nvidia.com/gpu",
-      .enforcement = limit::wire::Enforcement::kStrict,
-      .devices = {{.uuid = "GPU-a", .memory_bytes = 250 * kMib, .weight = 250, .permille = 250}}};
+  return {.id = "t",
+          .resource = "nvidia.com/gpu",
+          .enforcement = Enforcement::kStrict,
+          .devices = {
+              {.uuid = "GPU-a", .memory = Bytes::from_mib(250), .weight = 250, .permille = 250}}};
 }
 
 cluster::LimitSetting setting(std::string memory, std::string compute = "",
@@ -36,22 +34,22 @@ cluster::LimitSetting setting(std::string memory, std::string compute = "",
           .priority = std::move(priority)};
 }
 
-limit::DeviceLimits set(const cluster::LimitSetting& wanted, const PromisedElsewhere& others = {}) {
+DeviceLimits set(const cluster::LimitSetting& wanted, const PromisedElsewhere& others = {}) {
   const auto limits = with_setting(promised(), wanted, resource(), {{"GPU-a", others}});
   EXPECT_TRUE(limits) << limits.error().message();
-  return limits ? limits->devices.at(0) : limit::DeviceLimits();
+  return limits ? limits->devices.at(0) : DeviceLimits();
 }
 
 TEST(WithSetting, MemoryAndComputeAsTheyAreWritten) {
-  EXPECT_EQ(set(setting("100Mi")).memory_bytes, 100 * kMib);
-  EXPECT_EQ(set(setting("40%")).memory_bytes, 400 * kMib);
-  EXPECT_EQ(set(setting("none")).memory_bytes, std::nullopt);
-  EXPECT_EQ(set(setting("100%")).memory_bytes, std::nullopt);
-  EXPECT_EQ(set(setting("2000Mi")).memory_bytes, std::nullopt) << "all there is";
+  EXPECT_EQ(set(setting("100Mi")).memory, Bytes::from_mib(100));
+  EXPECT_EQ(set(setting("40%")).memory, Bytes::from_mib(400));
+  EXPECT_EQ(set(setting("none")).memory, std::nullopt);
+  EXPECT_EQ(set(setting("100%")).memory, std::nullopt);
+  EXPECT_EQ(set(setting("2000Mi")).memory, std::nullopt) << "all there is";
   const auto tenth = set(setting("", "10%"));
   EXPECT_EQ(tenth.permille, 100U);
   EXPECT_EQ(tenth.weight, 100U);
-  EXPECT_EQ(tenth.memory_bytes, 250 * kMib) << "what is not set stays";
+  EXPECT_EQ(tenth.memory, Bytes::from_mib(250)) << "what is not set stays";
   const auto open = set(setting("", "none"));
   EXPECT_EQ(open.permille, std::nullopt);
   EXPECT_EQ(open.weight, 250U);
@@ -60,8 +58,8 @@ TEST(WithSetting, MemoryAndComputeAsTheyAreWritten) {
 // limits/v1 has no part that is larger than what may be borrowed.
 TEST(WithSetting, WhatIsPromisedIsNotBorrowed) {
   auto elastic = promised();
-  elastic.enforcement = limit::wire::Enforcement::kElastic;
-  elastic.devices[0].borrowing = {500 * kMib, 1000 * kMib};
+  elastic.enforcement = Enforcement::kElastic;
+  elastic.devices[0].borrowing = {Bytes::from_mib(500), Bytes::from_mib(1000)};
   const auto with = [&](const char* memory) {
     return with_setting(elastic, setting(memory), resource(), {}).value();
   };
@@ -74,22 +72,23 @@ TEST(WithSetting, WhatIsPromisedIsNotBorrowed) {
 }
 
 TEST(WithSetting, LoweringNeedsNobodysRoom) {
-  const PromisedElsewhere full{.memory_bytes = 1000 * kMib, .permille = 1000};
-  EXPECT_EQ(set(setting("100Mi", "10%"), full).memory_bytes, 100 * kMib);
+  const PromisedElsewhere full{.memory = Bytes::from_mib(1000), .permille = 1000};
+  EXPECT_EQ(set(setting("100Mi", "10%"), full).memory, Bytes::from_mib(100));
   EXPECT_EQ(set(setting("250Mi", "25%"), full).permille, 250U) << "the same";
 }
 
 TEST(WithSetting, RaisingNeedsWhatIsPromisedToNobody) {
-  EXPECT_EQ(set(setting("300Mi", "30%"), {.memory_bytes = 700 * kMib, .permille = 700}).permille,
-            300U);
+  EXPECT_EQ(
+      set(setting("300Mi", "30%"), {.memory = Bytes::from_mib(700), .permille = 700}).permille,
+      300U);
   const auto why = [](const cluster::LimitSetting& wanted, const PromisedElsewhere& others) {
     const auto limits = with_setting(promised(), wanted, resource(), {{"GPU-a", others}});
     EXPECT_FALSE(limits);
     return limits ? "" : limits.error().message();
   };
-  EXPECT_THAT(why(setting("301Mi"), {.memory_bytes = 700 * kMib}),
+  EXPECT_THAT(why(setting("301Mi"), {.memory = Bytes::from_mib(700)}),
               HasSubstr("memory: 301 MiB cannot be kept"));
-  EXPECT_THAT(why(setting("none"), {.memory_bytes = 1}), HasSubstr("1000 MiB cannot be kept"));
+  EXPECT_THAT(why(setting("none"), {.memory = Bytes{1}}), HasSubstr("1000 MiB cannot be kept"));
   EXPECT_THAT(why(setting("", "30.1%"), {.permille = 700}),
               HasSubstr("compute: 30.1% cannot be kept: 70% of the time of GPU-a"));
 }
@@ -98,7 +97,7 @@ TEST(WithSetting, ClassesCountWithPriorityAlone) {
   const auto with = with_setting(promised(), setting("", "", "best-effort"),
                                  resource(config::SharePolicy::kPriority), {});
   ASSERT_TRUE(with);
-  EXPECT_EQ(with->priority, limit::Class::kBestEffort);
+  EXPECT_EQ(with->priority, Priority::kBestEffort);
   const auto without = with_setting(promised(), setting("", "", "best-effort"), resource(), {});
   ASSERT_FALSE(without);
   EXPECT_THAT(without.error().message(), HasSubstr("policy: priority"));
@@ -111,9 +110,9 @@ TEST(WithSetting, ByAnAnnotationItIsOnlyLowered) {
   };
   const auto lowered = with(setting("100Mi", "10%", "best-effort"));
   ASSERT_TRUE(lowered) << lowered.error().message();
-  EXPECT_EQ(lowered->devices.at(0).memory_bytes, 100 * kMib);
+  EXPECT_EQ(lowered->devices.at(0).memory, Bytes::from_mib(100));
   EXPECT_EQ(lowered->devices.at(0).permille, 100U);
-  EXPECT_EQ(lowered->priority, limit::Class::kBestEffort);
+  EXPECT_EQ(lowered->priority, Priority::kBestEffort);
   EXPECT_FALSE(lowered->set_by_operator);
   EXPECT_TRUE(with(setting("250Mi", "25%", "normal"))) << "the same";
   for (const auto& raised : {setting("251Mi"), setting("none"), setting("", "25.1%"),

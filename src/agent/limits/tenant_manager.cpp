@@ -12,7 +12,7 @@ namespace {
 bool may_hold(const cluster::HeldDevices& held, const limit::TenantLimits& tenant) {
   if (held.resource != tenant.resource) return false;
   return std::ranges::any_of(held.ids, [&](const std::string& id) {
-    return std::ranges::any_of(tenant.devices, [&](const limit::DeviceLimits& device) {
+    return std::ranges::any_of(tenant.devices, [&](const DeviceLimits& device) {
       return device.uuid == offer::device_uuid_of(id);
     });
   });
@@ -83,12 +83,11 @@ Result<void> TenantManager::prepare_hook() {
   return hook_.install();
 }
 
-Result<void> TenantManager::store(const offer::Grant& grant,
-                                  const std::optional<offer::GrantLimits>& limits) {
-  const std::string id(offer::tenant_of(grant));
+Result<void> TenantManager::store(const offer::Grant& grant) {
+  const std::string& id = grant.tenant;
   if (id.empty()) return grants_.add(grant);
-  if (!limits) return fail(Code::kInternal, fmt::format("tenant {} has no limits", id));
-  ASSIGN_OR_RETURN(const auto tenant, tenant_limits(id, grant.resource.value, *limits));
+  if (!grant.limits) return fail(Code::kInternal, fmt::format("tenant {} has no limits", id));
+  ASSIGN_OR_RETURN(const auto tenant, tenant_limits(id, grant.resource.value, *grant.limits));
   const Storing storing(*this, id);
   TRY(tenants_.put(tenant));
   auto added = grants_.add(grant);
@@ -126,7 +125,7 @@ TenantManager::Answers TenantManager::settle(Settings settings,
 std::vector<TenantManager::Tenant> TenantManager::known_tenants() const {
   std::vector<Tenant> tenants;
   for (const auto& record : grants_.all()) {
-    const std::string id(offer::tenant_of(record.grant));
+    const std::string& id = record.grant.tenant;
     if (!id.empty()) tenants.push_back({id, record.grant.resource.value, record.grant.ids});
   }
   return tenants;
@@ -137,7 +136,7 @@ TenantManager::Answers TenantManager::follow_all() {
   Answers answers;
   std::size_t changed = 0;
   for (const auto& record : grants_.all()) {
-    const std::string id(offer::tenant_of(record.grant));
+    const std::string& id = record.grant.tenant;
     if (id.empty()) continue;
     if (follow_one(id, record.grant, answers)) ++changed;
   }
@@ -162,7 +161,7 @@ bool TenantManager::follow_one(const std::string& id, const offer::Grant& grant,
       }
       // Until Pods are known, the class that an earlier agent gave it.
       const bool keeps_class = rules.maps_classes() && !settings_ && wanted.has_value();
-      const auto given = keeps_class ? wanted->priority : limit::Class::kNormal;
+      const auto given = keeps_class ? wanted->priority : Priority::kNormal;
       wanted = tenant_limits(id, grant.resource.value, *limits);
       if (wanted && keeps_class) wanted->priority = given;
       if (wanted && settings_ && settings_->contains(id)) {
@@ -172,7 +171,7 @@ bool TenantManager::follow_one(const std::string& id, const offer::Grant& grant,
       }
     }
   } else if (resource != nullptr && wanted) {
-    wanted->enforcement = limit::wire::Enforcement::kOff;
+    wanted->enforcement = Enforcement::kOff;
     wanted->set_by_operator = false;
   }
   if (!wanted) {
@@ -202,15 +201,15 @@ std::map<std::string, PromisedElsewhere> TenantManager::promised_elsewhere(
     const std::string& id, const offer::ResourceOffer& resource) const {
   std::map<std::string, PromisedElsewhere> result;
   std::map<std::string, std::string> holders;  // by tranche, who was granted it last; "": no tenant
-  const auto add = [&](const limit::DeviceLimits& part) {
+  const auto add = [&](const DeviceLimits& part) {
     auto& sum = result[part.uuid];
-    sum.memory_bytes += part.memory_bytes.value_or(0);
+    sum.memory.value += part.memory.value_or(Bytes{}).value;
     sum.permille += part.permille.value_or(0);
   };
   for (const auto& record : grants_.all()) {
     if (record.grant.resource != resource.name) continue;
     for (const auto& tranche : record.grant.ids) {
-      holders.insert_or_assign(tranche, std::string(offer::tenant_of(record.grant)));
+      holders.insert_or_assign(tranche, record.grant.tenant);
     }
   }
   // A grant whose tranches were all granted anew is nobody's any more, though it is kept a while.
@@ -246,7 +245,7 @@ void TenantManager::sweep_tenants(std::span<const cluster::HeldDevices> held) {
   const auto ids = tenants_.ids();
   if (!ids) return complain(ids.error());
   auto known = being_stored();
-  for (const auto& record : grants_.all()) known.emplace(offer::tenant_of(record.grant));
+  for (const auto& record : grants_.all()) known.emplace(record.grant.tenant);
   for (const auto& id : *ids) {
     if (known.contains(id)) continue;
     // Its grant was dropped, or never stored, or is among those that could not be read.

@@ -30,7 +30,7 @@
 #include "agent/plugins/grant_store.h"
 #include "base/log.h"
 #include "cluster/pod_resources.h"
-#include "offer/grant.h"
+#include "offer/grant_maker.h"
 #include "offer/limits.h"
 #include "offer/offer.h"
 
@@ -55,7 +55,7 @@ class TenantManager {
   Result<void> prepare_hook();
 
   // Records a grant, and before that what its tenant was promised.
-  Result<void> store(const offer::Grant& grant, const std::optional<offer::GrantLimits>& limits);
+  Result<void> store(const offer::Grant& grant);
 
   // Gives every tenant what the offer now promises it. Tenants whose tranches are no longer offered
   // keep what they have; those of a resource without limits are no longer held to any.

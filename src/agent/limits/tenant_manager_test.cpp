@@ -12,6 +12,7 @@
 #include <future>
 #include <thread>
 
+#include "offer/grant_maker.h"
 #include "support/fake_clock.h"
 #include "support/log_recorder.h"
 #include "support/temp_dir.h"
@@ -20,7 +21,6 @@
 namespace tranche::agent::tenant_manager_test {
 namespace {
 
-using limit::wire::Enforcement;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -40,7 +40,7 @@ offer::Offer offered(config::Limits rules, int replicas = 4) {
   return {.resources = {resource}};
 }
 
-config::Limits rules(config::Enforcement enforcement = config::Enforcement::kStrict) {
+config::Limits rules(Enforcement enforcement = Enforcement::kStrict) {
   return {.enforcement = enforcement};
 }
 
@@ -73,7 +73,7 @@ class LimitKeeperTest : public testing::Test {
     const auto mounts = manager_->prepare().value();
     const auto made =
         offer::make_grant(offer.resources[0], {.limits = mounts}, ids, tenant).value();
-    const auto stored = manager_->store(made, offer::limits_for(offer.resources[0], ids));
+    const auto stored = manager_->store(made);
     EXPECT_TRUE(stored) << stored.error().message();
     return made;
   }
@@ -101,32 +101,28 @@ TEST_F(LimitKeeperTest, WhatAGrantMountsIsThereBeforeItIsAnswered) {
   EXPECT_EQ(fs_.read(made.mounts[1].host_path).value(), "/usr/local/tranche/libtranche-limit.so\n");
   EXPECT_TRUE(fs_.is_directory(made.mounts[2].host_path));
   EXPECT_THAT(fs_.list(made.mounts[2].host_path).value(), IsEmpty());
-  EXPECT_EQ(promised("t1"), (limit::TenantLimits{.id = "t1",
-                                                 .resource = kGpu.value,
-                                                 .enforcement = Enforcement::kStrict,
-                                                 .devices = {{"GPU-a", 500U << 20U, 500, 500}}}));
+  EXPECT_EQ(promised("t1"),
+            (limit::TenantLimits{.id = "t1",
+                                 .resource = kGpu.value,
+                                 .enforcement = Enforcement::kStrict,
+                                 .devices = {{"GPU-a", Bytes::from_mib(500), 500, 500}}}));
   ASSERT_EQ(grants_->all().size(), 1U);
   EXPECT_EQ(grants_->all()[0].grant, made);
 }
 
 TEST_F(LimitKeeperTest, WhatKeepsMemoryStandsWithWhatWasPromised) {
-  using limit::MemoryBy;
-  const std::pair<offer::MemoryEnforcer, MemoryBy> cases[] = {
-      {offer::MemoryEnforcer::kKernel, MemoryBy::kKernel},
-      {offer::MemoryEnforcer::kMps, MemoryBy::kMps},
-      {offer::MemoryEnforcer::kMig, MemoryBy::kMig},
-      {offer::MemoryEnforcer::kLimiter, MemoryBy::kLimiter}};
   auto offer = offered(rules());
   grant("t1", {"GPU-a::0"}, offer);
-  for (const auto& [enforcer, expected] : cases) {
+  for (const auto enforcer : {MemoryEnforcer::kKernel, MemoryEnforcer::kMps, MemoryEnforcer::kMig,
+                              MemoryEnforcer::kLimiter}) {
     offer.resources[0].limits->enforcers = {enforcer};
     manager_->follow(offer);
-    EXPECT_EQ(promised("t1").devices.at(0).memory_by, expected);
+    EXPECT_EQ(promised("t1").devices.at(0).enforcer, enforcer);
   }
   // Whoever has the whole GPU has no limit that anything could keep.
-  offer.resources[0].limits->enforcers = {offer::MemoryEnforcer::kKernel};
+  offer.resources[0].limits->enforcers = {MemoryEnforcer::kKernel};
   grant("t2", {"GPU-a::0", "GPU-a::1", "GPU-a::2", "GPU-a::3"}, offer);
-  EXPECT_EQ(promised("t2").devices.at(0).memory_by, MemoryBy::kLimiter);
+  EXPECT_EQ(promised("t2").devices.at(0).enforcer, MemoryEnforcer::kLimiter);
 }
 
 config::Limits hooked() {
@@ -197,7 +193,7 @@ TEST_F(LimitKeeperTest, GrantsWithoutLimitsLeaveNothingButTheirRecord) {
   offer::Grant plain;
   plain.resource = kGpu;
   plain.ids = {"GPU-a"};
-  ASSERT_TRUE(manager_->store(plain, std::nullopt));
+  ASSERT_TRUE(manager_->store(plain));
   manager_->follow(offered({}));
   manager_->prune({});
   EXPECT_EQ(grants_->all().size(), 1U);
@@ -248,12 +244,13 @@ TEST_F(LimitKeeperTest, MoreDevicesThanATenantCanHaveAreRefused) {
   offer::Grant many;
   many.resource = kGpu;
   many.ids = {"GPU-a"};
-  many.mounts = {{"/run/tranche/t1", "/s/tenants/t1", true}};
-  offer::GrantLimits limits{.enforcement = config::Enforcement::kStrict, .devices = {}};
+  many.tenant = "t1";
+  GrantLimits limits{.enforcement = Enforcement::kStrict};
   for (int i = 0; i < 17; ++i) {
     limits.devices.push_back({.uuid = "MIG-" + std::to_string(i), .memory = {}});
   }
-  const auto stored = manager_->store(many, limits);
+  many.limits = limits;
+  const auto stored = manager_->store(many);
   ASSERT_FALSE(stored);
   EXPECT_THAT(stored.error().message(), HasSubstr("17 devices of nvidia.com/gpu"));
   EXPECT_THAT(grants_->all(), IsEmpty());
@@ -261,17 +258,18 @@ TEST_F(LimitKeeperTest, MoreDevicesThanATenantCanHaveAreRefused) {
 
 TEST_F(LimitKeeperTest, LimitsFollowTheConfiguration) {
   grant("t1", {"GPU-a::0"}, offered(rules()));
-  auto changed = rules(config::Enforcement::kElastic);
+  auto changed = rules(Enforcement::kElastic);
   changed.memory = Bytes::from_mib(100);
   changed.compute = config::Percent{50};
   changed.policy = config::SharePolicy::kPriority;
-  changed.priority = config::PriorityClass::kBestEffort;
+  changed.priority = Priority::kBestEffort;
   manager_->follow(offered(changed));
-  EXPECT_EQ(promised("t1"), (limit::TenantLimits{.id = "t1",
-                                                 .resource = kGpu.value,
-                                                 .enforcement = Enforcement::kElastic,
-                                                 .priority = limit::Class::kBestEffort,
-                                                 .devices = {{"GPU-a", 100U << 20U, 50, 50}}}));
+  EXPECT_EQ(promised("t1"),
+            (limit::TenantLimits{.id = "t1",
+                                 .resource = kGpu.value,
+                                 .enforcement = Enforcement::kElastic,
+                                 .priority = Priority::kBestEffort,
+                                 .devices = {{"GPU-a", Bytes::from_mib(100), 50, 50}}}));
   EXPECT_EQ(log_.count("the limits of 1 container changed, without a restart"), 1);
   manager_->follow(offered(changed));
   EXPECT_EQ(log_.count("without a restart"), 1);
@@ -462,8 +460,8 @@ TEST_P(TenantManagerAtWork, AGrantIsStoredMeanwhile) {
   HangingFile hanging(file, content);
   std::jthread worker([&] { GetParam().work(*manager_); });
   ASSERT_TRUE(hanging.reached());
-  EXPECT_TRUE(manager_->store(made, offer::limits_for(offered(rules()).resources[0], new_ids)));
-  EXPECT_EQ(promised("t2").devices.at(0).memory_bytes, std::uint64_t{250} << 20U);
+  EXPECT_TRUE(manager_->store(made));
+  EXPECT_EQ(promised("t2").devices.at(0).memory, Bytes::from_mib(250));
   EXPECT_EQ(grants_->all().size(), 2U);
   hanging.release();
   worker.join();
@@ -514,7 +512,7 @@ TEST_F(LimitKeeperTest, AGrantThatCannotBeRecordedLeavesNoTenant) {
   const std::string ids[] = {"GPU-a::0"};
   const auto offer = offered(rules());
   const auto made = offer::make_grant(offer.resources[0], {.limits = mounts}, ids, "t1").value();
-  EXPECT_FALSE(manager_->store(made, offer::limits_for(offer.resources[0], ids)));
+  EXPECT_FALSE(manager_->store(made));
   EXPECT_THAT(tenants(), IsEmpty());
   EXPECT_THAT(grants_->all(), IsEmpty());
 }
@@ -527,8 +525,6 @@ TEST(LimitLibrary, LiesBesideTheProgram) {
 // What the operator sets (tranche limit set).
 class LimitSettingsKept : public LimitKeeperTest {
  protected:
-  static constexpr auto kMib = std::uint64_t{1} << 20U;
-
   LimitSettingsKept() {
     grant("t1", {"GPU-a::0"}, offer_);
     grant("t2", {"GPU-a::1"}, offer_);
@@ -540,8 +536,8 @@ class LimitSettingsKept : public LimitKeeperTest {
              raising}};
   }
   std::optional<std::uint64_t> mib(const std::string& tenant) const {
-    const auto bytes = promised(tenant).devices.at(0).memory_bytes;
-    return bytes ? std::optional(*bytes / kMib) : std::nullopt;
+    const auto memory = promised(tenant).devices.at(0).memory;
+    return memory ? std::optional(memory->mib()) : std::nullopt;
   }
 
   offer::Offer offer_ = offered(rules());  // 250 MiB each

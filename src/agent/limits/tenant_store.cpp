@@ -5,50 +5,8 @@
 namespace tranche::agent {
 namespace {
 
-using limit::wire::Enforcement;
-
 constexpr std::string_view kSuffix = ".json";
 constexpr std::size_t kLargestTenant = std::size_t{64} << 10U;
-
-Enforcement to_wire(config::Enforcement enforcement) {
-  switch (enforcement) {
-    case config::Enforcement::kOff:
-      break;
-    case config::Enforcement::kAccount:
-      return Enforcement::kAccount;
-    case config::Enforcement::kStrict:
-      return Enforcement::kStrict;
-    case config::Enforcement::kElastic:
-      return Enforcement::kElastic;
-  }
-  return Enforcement::kOff;
-}
-
-limit::Class to_class(config::PriorityClass priority) {
-  switch (priority) {
-    case config::PriorityClass::kLatencyCritical:
-      return limit::Class::kLatencyCritical;
-    case config::PriorityClass::kNormal:
-      break;
-    case config::PriorityClass::kBestEffort:
-      return limit::Class::kBestEffort;
-  }
-  return limit::Class::kNormal;
-}
-
-limit::MemoryBy to_memory_by(offer::MemoryEnforcer enforcer) {
-  switch (enforcer) {
-    case offer::MemoryEnforcer::kMig:
-      return limit::MemoryBy::kMig;
-    case offer::MemoryEnforcer::kKernel:
-      return limit::MemoryBy::kKernel;
-    case offer::MemoryEnforcer::kMps:
-      return limit::MemoryBy::kMps;
-    case offer::MemoryEnforcer::kLimiter:
-      break;
-  }
-  return limit::MemoryBy::kLimiter;
-}
 
 // Open to every user of the container: who may connect is who has the mount.
 Result<void> make_tenant_folder(const std::filesystem::path& path) {
@@ -104,7 +62,7 @@ Result<std::vector<std::string>> TenantStore::ids() const {
 }
 
 Result<limit::TenantLimits> tenant_limits(std::string id, std::string resource,
-                                          const offer::GrantLimits& limits) {
+                                          const GrantLimits& limits) {
   if (limits.devices.size() > limit::wire::kMaxDevices) {
     return fail(Code::kInvalidArgument,
                 fmt::format("{} devices of {} for one container; with limits at most {} are "
@@ -112,25 +70,11 @@ Result<limit::TenantLimits> tenant_limits(std::string id, std::string resource,
                             limits.devices.size(), resource, limit::wire::kMaxDevices),
                 "ask for fewer, or set enforcement: off for the resource");
   }
-  limit::TenantLimits tenant{.id = std::move(id),
+  return limit::TenantLimits{.id = std::move(id),
                              .resource = std::move(resource),
-                             .enforcement = to_wire(limits.enforcement),
-                             .priority = to_class(limits.priority),
-                             .devices = {}};
-  for (const auto& device : limits.devices) {
-    limit::DeviceLimits entry{.uuid = device.uuid,
-                              .weight = static_cast<std::uint32_t>(device.weight)};
-    if (device.memory) entry.memory_bytes = device.memory->value;
-    if (device.memory || device.enforcer == offer::MemoryEnforcer::kMig) {
-      entry.memory_by = to_memory_by(device.enforcer);
-    }
-    if (device.permille) entry.permille = static_cast<std::uint32_t>(*device.permille);
-    if (device.borrowing) {
-      entry.borrowing = {device.borrowing->hard.value, device.borrowing->device.value};
-    }
-    tenant.devices.push_back(std::move(entry));
-  }
-  return tenant;
+                             .enforcement = limits.enforcement,
+                             .priority = limits.priority,
+                             .devices = limits.devices};
 }
 
 }  // namespace tranche::agent

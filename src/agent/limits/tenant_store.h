@@ -40,6 +40,6 @@ class TenantStore {
 
 // kInvalidArgument: more devices than a tenant can have.
 Result<limit::TenantLimits> tenant_limits(std::string id, std::string resource,
-                                          const offer::GrantLimits& limits);
+                                          const GrantLimits& limits);
 
 }  // namespace tranche::agent

@@ -23,6 +23,7 @@
 #include "nvml/connection.h"
 #include "nvml/control.h"
 #include "nvml/reader.h"
+#include "offer/make_offer.h"
 #include "offer/offer.h"
 #include "process/host_name.h"
 #include "process/mailbox.h"

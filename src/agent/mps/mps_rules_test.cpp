@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "offer/make_offer.h"
 #include "offer/testing.h"
 #include "support/log_recorder.h"
 #include "support/temp_dir.h"

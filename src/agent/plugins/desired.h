@@ -8,7 +8,7 @@
 
 #include "config/config.h"
 #include "deviceplugin/resource_state.h"
-#include "offer/grant.h"
+#include "offer/grant_maker.h"
 #include "offer/offer.h"
 
 namespace tranche::agent {

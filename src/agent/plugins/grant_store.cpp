@@ -157,7 +157,7 @@ GrantStore::Record GrantStore::keep(std::shared_ptr<const offer::GrantRecord> re
 }
 
 void GrantStore::supersede(Record older, const offer::GrantRecord& by) {
-  if (offer::tenant_of(older->record->grant).empty() || !is_of_one_pod(*older->record, by)) {
+  if (older->record->grant.tenant.empty() || !is_of_one_pod(*older->record, by)) {
     return drop(older);
   }
   if (std::ranges::find(superseded_, older) == superseded_.end()) superseded_.push_back(older);

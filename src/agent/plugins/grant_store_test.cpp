@@ -87,13 +87,13 @@ TEST_F(GrantStoreTest, PrunesOnlyWhatNobodyHoldsAndIsSettled) {
 
 offer::Grant tenant_of_ids(const std::string& tenant, std::vector<std::string> ids) {
   auto grant = grant_of(std::move(ids));
-  grant.mounts = {{"/run/tranche/" + tenant, "/s/tenants/" + tenant, true}};
+  grant.tenant = tenant;
   return grant;
 }
 
 std::vector<std::string> tenants(const GrantStore& store) {
   std::vector<std::string> ids;
-  for (const auto& record : store.all()) ids.emplace_back(offer::tenant_of(record.grant));
+  for (const auto& record : store.all()) ids.emplace_back(record.grant.tenant);
   return ids;
 }
 

@@ -38,8 +38,8 @@ class PluginSetTest : public testing::Test {
             },
             log_.log()),
         plugins_(
-            {.dir = dir_.path()}, [](const auto&, const auto&) -> Result<void> { return {}; },
-            &registrar_, log_.log()) {}
+            {.dir = dir_.path()}, [](const auto&) -> Result<void> { return {}; }, &registrar_,
+            log_.log()) {}
 
   bool socket_exists(const std::string& base) const {
     return FsRoot(dir_.path()).exists("/nvidia-" + base + ".sock");
@@ -137,8 +137,7 @@ TEST_F(PluginSetTest, TriesAgainUntilItCanServeAndSaysSoOnce) {
   test::LogRecorder log;
   const auto folder = dir_.path() / "later";
   PluginSet plugins(
-      {.dir = folder}, [](const auto&, const auto&) -> Result<void> { return {}; }, nullptr,
-      log.log());
+      {.dir = folder}, [](const auto&) -> Result<void> { return {}; }, nullptr, log.log());
   plugins.apply({resource("gpu", 1)}, start_);
   plugins.tick(start_ + Seconds(1));
   plugins.tick(start_ + Seconds(3));
@@ -154,8 +153,7 @@ TEST_F(PluginSetTest, DoesNotRobAnotherPlugin) {
   plugins_.apply({resource("gpu", 1)}, start_);
   test::LogRecorder log;
   PluginSet second(
-      {.dir = dir_.path()}, [](const auto&, const auto&) -> Result<void> { return {}; }, nullptr,
-      log.log());
+      {.dir = dir_.path()}, [](const auto&) -> Result<void> { return {}; }, nullptr, log.log());
   second.apply({resource("gpu", 1)}, start_);
   EXPECT_EQ(second.serving(), 0U);
   EXPECT_EQ(log.count("--take-over"), 1);

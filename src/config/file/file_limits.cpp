@@ -37,6 +37,11 @@ std::optional<T> read_word(const Children& children, std::string_view key,
   return value;
 }
 
+// YAML 1.1 and Helm take an unquoted `off` for false; the file's own reader keeps the word.
+std::optional<Enforcement> written_enforcement(std::string_view text) {
+  return text == "false" ? Enforcement::kOff : enforcement_of(text);
+}
+
 int line_of(const Children& children, std::string_view key) {
   const auto* child = find_child(children, key);
   return child == nullptr || child->is_null() ? 0 : child->line();
@@ -52,8 +57,8 @@ std::optional<std::vector<ClassOfPods>> read_priority_classes(const FileNode& li
     if (item.node().kind != yaml::Kind::kMap) continue;
     const auto* name = find_child(children, "name");
     const auto text = name == nullptr ? std::nullopt : read_string(*name);
-    const auto value = read_word(children, "class", priority_class_of,
-                                 "write latency-critical, normal or best-effort");
+    const auto value =
+        read_word(children, "class", priority_of, "write latency-critical, normal or best-effort");
     if (!text || text->empty()) {
       item.error("no PriorityClass specified", "add 'name: ', as in kubectl get priorityclasses");
     } else if (line_of(children, "class") == 0) {
@@ -69,8 +74,8 @@ std::optional<std::vector<ClassOfPods>> read_priority_classes(const FileNode& li
 
 FileLimits read_fields(const Children& children, int line) {
   FileLimits limits{.line = line};
-  limits.enforcement =
-      read_word(children, "enforcement", enforcement_of, "write off, account, strict or elastic");
+  limits.enforcement = read_word(children, "enforcement", written_enforcement,
+                                 "write off, account, strict or elastic");
   limits.memory = read(children, "memory", parse_memory_limit);
   limits.memory_hard = read(children, "memoryHard", parse_memory_limit);
   limits.compute = read(children, "compute", parse_compute_limit);
@@ -78,8 +83,8 @@ FileLimits read_fields(const Children& children, int line) {
     limits.oversubscribe = read_bool(*child);
   }
   limits.policy = read_word(children, "policy", share_policy_of, "write timeSlice or priority");
-  limits.priority = read_word(children, "class", priority_class_of,
-                              "write latency-critical, normal or best-effort");
+  limits.priority =
+      read_word(children, "class", priority_of, "write latency-critical, normal or best-effort");
   limits.unregistered =
       read_word(children, "unregistered", unregistered_of, "write event or evict");
   limits.memory_hard_line = line_of(children, "memoryHard");

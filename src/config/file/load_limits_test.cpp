@@ -83,11 +83,11 @@ INSTANTIATE_TEST_SUITE_P(
                  general([](Limits& l) { l.oversubscribe = true; })},
         Accepted{"priority", "{enforcement: strict, policy: priority, class: best-effort}",
                  general([](Limits& l) {
-                   l.policy = SharePolicy::kPriority, l.priority = PriorityClass::kBestEffort;
+                   l.policy = SharePolicy::kPriority, l.priority = Priority::kBestEffort;
                  })},
         Accepted{"class_without_policy",
                  "{enforcement: strict, class: latency-critical}",
-                 general([](Limits& l) { l.priority = PriorityClass::kLatencyCritical; }),
+                 general([](Limits& l) { l.priority = Priority::kLatencyCritical; }),
                  {"f.yaml:2: tranche.limits.class: classes count with policy priority only"}},
         Accepted{"unregistered_event", "{enforcement: strict, unregistered: event}", kStrict},
         Accepted{"unregistered_evict", "{enforcement: strict, unregistered: evict}",
@@ -144,7 +144,7 @@ INSTANTIATE_TEST_SUITE_P(
                    out.general = {.enforcement = Enforcement::kStrict,
                                   .policy = SharePolicy::kPriority};
                    out.resources = {{{"nvidia.com/gpu"}, out.general, 2}};
-                   out.resources[0].limits.priority = PriorityClass::kBestEffort;
+                   out.resources[0].limits.priority = Priority::kBestEffort;
                  }},
         Accepted{
             "priority_classes",
@@ -154,16 +154,15 @@ INSTANTIATE_TEST_SUITE_P(
             [](LimitTable& out) {
               out.general = {.enforcement = Enforcement::kStrict,
                              .policy = SharePolicy::kPriority,
-                             .priority_classes = {{"serving", PriorityClass::kLatencyCritical}}};
+                             .priority_classes = {{"serving", Priority::kLatencyCritical}}};
               out.resources = {{{"nvidia.com/gpu"}, out.general, 2},
                                {{"nvidia.com/big"}, out.general, 2}};
-              out.resources[1].limits.priority_classes = {{"batch", PriorityClass::kBestEffort}};
+              out.resources[1].limits.priority_classes = {{"batch", Priority::kBestEffort}};
             }},
-        Accepted{
-            "priority_classes_without_priority",
-            "{enforcement: strict, priorityClasses: [{name: serving, class: normal}]}",
-            general([](Limits& l) { l.priority_classes = {{"serving", PriorityClass::kNormal}}; }),
-            {"f.yaml:2: tranche.limits.priorityClasses: classes count with policy priority"}},
+        Accepted{"priority_classes_without_priority",
+                 "{enforcement: strict, priorityClasses: [{name: serving, class: normal}]}",
+                 general([](Limits& l) { l.priority_classes = {{"serving", Priority::kNormal}}; }),
+                 {"f.yaml:2: tranche.limits.priorityClasses: classes count with policy priority"}},
         Accepted{"keys_without_case", "{Enforcement: strict}", kStrict},
         Accepted{"unknown_key",
                  "{enforcement: strict, memroy: 4Gi}",
@@ -291,12 +290,12 @@ TEST(Limits, AnEntryIsFoundByTheAdvertisedName) {
 
 TEST(Limits, APodHasTheClassOfItsPriorityClass) {
   const Limits limits{.policy = SharePolicy::kPriority,
-                      .priority = PriorityClass::kBestEffort,
-                      .priority_classes = {{"serving", PriorityClass::kLatencyCritical}}};
+                      .priority = Priority::kBestEffort,
+                      .priority_classes = {{"serving", Priority::kLatencyCritical}}};
   EXPECT_TRUE(limits.maps_classes());
-  EXPECT_EQ(limits.class_of("serving"), PriorityClass::kLatencyCritical);
-  EXPECT_EQ(limits.class_of("other"), PriorityClass::kBestEffort);
-  EXPECT_EQ(limits.class_of(""), PriorityClass::kBestEffort);
+  EXPECT_EQ(limits.class_of("serving"), Priority::kLatencyCritical);
+  EXPECT_EQ(limits.class_of("other"), Priority::kBestEffort);
+  EXPECT_EQ(limits.class_of(""), Priority::kBestEffort);
 }
 
 TEST(Limits, APlainFileOfNvidiasHasNone) {

@@ -49,7 +49,7 @@ struct FileLimits {
   std::optional<ComputeLimit> compute;
   std::optional<bool> oversubscribe;
   std::optional<SharePolicy> policy;
-  std::optional<PriorityClass> priority;
+  std::optional<Priority> priority;
   std::optional<Unregistered> unregistered;
   std::optional<bool> kernel_limits;
   std::optional<bool> runtime_hook;

@@ -51,7 +51,7 @@ TEST(FlagTable, ChoicesAreWhatTheConfigurationReads) {
   all_read("device-id-strategy", device_id_strategy_of);
   all_read("shared-devices-allocation-policy", allocation_policy_of);
   all_read("device-discovery-strategy", discovery_strategy_of);
-  all_read("class", priority_class_of);
+  all_read("class", priority_of);
   all_read("log-level", parse_log_level);
 }
 

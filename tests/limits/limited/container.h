@@ -93,8 +93,8 @@ inline limit::TenantLimits part_of(const sim::test::World& world, std::uint64_t 
                                    std::optional<std::uint32_t> permille = {}) {
   return {.id = "tenant",
           .resource = "nvidia.com/gpu",
-          .enforcement = limit::wire::Enforcement::kStrict,
-          .devices = {{.uuid = uuid_of(world), .memory_bytes = bytes, .permille = permille}}};
+          .enforcement = Enforcement::kStrict,
+          .devices = {{.uuid = uuid_of(world), .memory = Bytes{bytes}, .permille = permille}}};
 }
 
 }  // namespace tranche::test

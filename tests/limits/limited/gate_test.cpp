@@ -75,7 +75,7 @@ constexpr int kSaved = 20;
 
 limit::TenantLimits counted(const World& world) {
   auto limits = part_of(world, kGiB);
-  limits.enforcement = limit::wire::Enforcement::kAccount;
+  limits.enforcement = Enforcement::kAccount;
   return limits;
 }
 

@@ -502,7 +502,7 @@ TEST(LimitedMemory, AChangedLimitHoldsWithoutARestart) {
   char c = 0;
   ASSERT_EQ(read(from_program[0], &c, 1), 1);
   container.change(
-      [](limit::TenantLimits& limits) { limits.devices[0].memory_bytes = 2 * kLimit; });
+      [](limit::TenantLimits& limits) { limits.devices[0].memory = Bytes{2 * kLimit}; });
   ASSERT_EQ(write(to_program[1], "1", 1), 1);
   sim::cuda::test::expect_success(program);
 }

@@ -1,11 +1,13 @@
-#include "offer/grant.h"
+#include "offer/grant_maker.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "offer/limits.h"
+#include "offer/make_offer.h"
 #include "offer/testing.h"
 
-namespace tranche::offer::grant_test {
+namespace tranche::offer::grant_maker_test {
 namespace {
 
 using config::DeviceIdStrategy;
@@ -268,7 +270,7 @@ TEST(GrantMakers, ServeManyRequestsOfOneOffer) {
 
 ResourceOffer limited_gpus() {
   auto config = time_slicing({entry("gpu", 4)});
-  config.tranche.limits.general.enforcement = config::Enforcement::kStrict;
+  config.tranche.limits.general.enforcement = Enforcement::kStrict;
   return make_offer(machine_of(2, a100_40gb), config, {})->resources.at(0);
 }
 
@@ -289,9 +291,12 @@ TEST(LimitedGrants, HaveTheSameMountsUnderEveryStrategy) {
     expected.push_back({"/etc/ld.so.preload", kLimits.preload, true});
     expected.push_back({"/run/tranche/" + id, "/s/tenants/" + id, true});
     EXPECT_EQ(with.mounts, expected) << to_string(strategy);
-    EXPECT_EQ(tenant_of(with), id);
+    EXPECT_EQ(with.tenant, id);
+    EXPECT_EQ(with.limits, limits_for(limited_gpus(), with.ids));
     // Nothing else of the answer differs.
     with.mounts = without.mounts;
+    with.tenant.clear();
+    with.limits.reset();
     EXPECT_EQ(with, without) << to_string(strategy);
   }
 }
@@ -315,7 +320,8 @@ TEST(LimitedGrants, HaveTheRuntimesHookByKubeletsCdiDevicesUnderEveryStrategy) {
 TEST(LimitedGrants, ResourcesWithoutLimitsAreAsEver) {
   const auto grant = granted(gpus(4), {.limits = kLimits}, {g(0, 1)});
   EXPECT_EQ(grant, granted(gpus(4), {}, {g(0, 1)}));
-  EXPECT_EQ(tenant_of(grant), "");
+  EXPECT_EQ(grant.tenant, "");
+  EXPECT_EQ(grant.limits, std::nullopt);
 }
 
 TEST(LimitedGrants, AreNotMadeWhereNothingCanBeLimited) {
@@ -324,11 +330,5 @@ TEST(LimitedGrants, AreNotMadeWhereNothingCanBeLimited) {
   EXPECT_EQ(grant.error().code, Code::kFailedPrecondition);
 }
 
-TEST(LimitedGrants, OtherMountsAreNoTenant) {
-  Grant grant;
-  grant.mounts = {{"/run/tranched/x", "/y", true}, {"/run/tranche", "/y", true}};
-  EXPECT_EQ(tenant_of(grant), "");
-}
-
 }  // namespace
-}  // namespace tranche::offer::grant_test
+}  // namespace tranche::offer::grant_maker_test

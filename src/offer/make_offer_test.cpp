@@ -1,11 +1,11 @@
-#include "offer/offer.h"
+#include "offer/make_offer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "offer/testing.h"
 
-namespace tranche::offer::offer_test {
+namespace tranche::offer::make_offer_test {
 namespace {
 
 using config::DeviceCount;
@@ -420,4 +420,4 @@ TEST(Limits, MoreTranchesThanKubeletCanTakeAreWithheld) {
 }
 
 }  // namespace
-}  // namespace tranche::offer::offer_test
+}  // namespace tranche::offer::make_offer_test

@@ -1,4 +1,4 @@
-#include "offer/grant.h"
+#include "offer/grant_maker.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "offer/limits.h"
 #include "offer/mps.h"
 
 namespace tranche::offer {
@@ -150,16 +151,6 @@ void add_limit_mounts(const LimitMounts& limits, std::string_view tenant, Grant&
 
 }  // namespace
 
-std::string_view tenant_of(const Grant& grant) {
-  for (const Mount& mount : grant.mounts) {
-    std::string_view path = mount.container_path;
-    if (!path.starts_with(kTenantMounts)) continue;
-    path.remove_prefix(kTenantMounts.size());
-    if (path.starts_with('/')) return path.substr(1);
-  }
-  return {};
-}
-
 GrantMaker::GrantMaker(ResourceOffer offer, GrantOptions options)
     : offer_(std::move(offer)), options_(std::move(options)) {
   by_id_.reserve(offer_.tranches.size());
@@ -207,7 +198,11 @@ Result<Grant> GrantMaker::make(std::span<const std::string> ids, std::string_vie
   grant.ids.assign(ids.begin(), ids.end());
   add_mps(offer_, ids, options_.mps_root, grant);
   Writer(options_, devices_of(ids), grant).write(fresh_id);
-  if (offer_.limits) add_limit_mounts(*options_.limits, fresh_id, grant);
+  if (offer_.limits) {
+    grant.tenant = fresh_id;
+    grant.limits = limits_for(offer_, ids);
+    add_limit_mounts(*options_.limits, fresh_id, grant);
+  }
   // By kubelet's own field, whatever the device-list strategy.
   if (has_runtime_hook(offer_)) grant.cdi_devices.emplace_back(kHookDevice);
   return grant;
