@@ -9,11 +9,11 @@ export CCACHE_DIR ?= $(TRANCHE_CACHE)/ccache
 
 build:  ## Build the programs into build/bin and build/sim
 	@tools/setup.sh build
-	@cmake --preset release >build.log 2>&1 || { cat build.log; rm -f build.log; exit 1; }
-	@rm -f build.log
-	@cmake --build --preset release -j $(JOBS)
+	@JOBS=$(JOBS) tools/build.sh release
 
-demo: build  ## Watch one agent turn 2 schedulable GPUs into 4 and then 11, with no GPU here
+demo:  ## Watch one agent turn 2 schedulable GPUs into 4 and then 11, with no GPU here
+	@tools/setup.sh build
+	@JOBS=$(JOBS) tools/build.sh release tranche-demo
 	@build/bin/tranche-demo
 
 lab: build  ## A real Kubernetes on this machine, with a simulated GPU that is shared (as root)

@@ -1,16 +1,16 @@
 # A room is one folder of src/: one library, one unit-test program, one entry in the layer rules.
 
 # tranche_room(<name> [DEPENDS room...] [PRIVATE target...] [ROOMS folder...] [TEST_LINK target...]
-#              [LABELS label...])
+#              [LABELS label...] [SHARDS count])
 #   Builds every *.cpp of the folder into tranche_<name>, and every *_test.cpp into <name>_test
-#   (which links TEST_LINK too, and carries LABELS in ctest).
+#   (which links TEST_LINK too; LABELS and SHARDS as of tranche_test).
 #   Only rooms named in DEPENDS can be included: each room's headers are reached through a folder
 #   that holds nothing but links to that room.
 #   A room may have rooms inside, named in ROOMS: folders with a CMakeLists.txt and a tranche_room()
 #   of their own, called <name>/<folder>. They are targets as any other (tranche_<name>_<folder>):
 #   who links the outer room does not reach them. Their tests run in <name>_test.
 function(tranche_room name)
-  cmake_parse_arguments(ROOM "" "" "DEPENDS;PRIVATE;ROOMS;TEST_LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "SHARDS" "DEPENDS;PRIVATE;ROOMS;TEST_LINK;LABELS" ${ARGN})
   set(dir ${CMAKE_SOURCE_DIR}/src/${name})
   string(REPLACE "/" "_" id ${name})
   file(GLOB sources CONFIGURE_DEPENDS ${dir}/*.cpp)
@@ -48,7 +48,8 @@ function(tranche_room name)
     set_property(GLOBAL PROPERTY tranche_tests_of_${id} ${tests})
     set_property(GLOBAL PROPERTY tranche_test_link_of_${id} ${test_link})
   elseif(TRANCHE_TESTS AND tests)
-    tranche_test(${id}_test SOURCES ${tests} LABELS ${ROOM_LABELS} LINK ${test_link})
+    tranche_test(${id}_test SOURCES ${tests} LABELS ${ROOM_LABELS}
+                 SHARDS ${ROOM_SHARDS} LINK ${test_link})
   endif()
 endfunction()
 
@@ -75,14 +76,20 @@ function(tranche_room_headers id name rooms)
 endfunction()
 
 if(TRANCHE_TESTS)
-  add_custom_target(unit_tests)      # everything that the sanitizers run
-  add_custom_target(threaded_tests)  # what ThreadSanitizer runs
+  # What AddressSanitizer and ThreadSanitizer run, and of that what tests the programs that ship.
+  add_custom_target(unit_tests)
+  add_custom_target(threaded_tests)
+  add_custom_target(shipped_unit_tests)
+  add_custom_target(shipped_threaded_tests)
 endif()
 
-# tranche_test(<name> SOURCES file... [LINK target...] [LABELS label...])
+# tranche_test(<name> SOURCES file... [LINK target...] [LABELS label...] [SHARDS count])
 #   One GoogleTest program, run by ctest from the repository root.
+#   Labels: threaded (ThreadSanitizer runs it too), sim and lab (it tests what tests use, not what
+#   ships: sanitized in the long run alone).
+#   A program whose tests wait for time-outs is run in SHARDS processes beside each other.
 function(tranche_test name)
-  cmake_parse_arguments(TEST "" "" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(TEST "" "SHARDS" "SOURCES;LINK;LABELS" ${ARGN})
   find_package(GTest REQUIRED)
   add_executable(${name} ${TEST_SOURCES})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
@@ -92,14 +99,37 @@ function(tranche_test name)
     # g++ 12, optimising, takes an empty std::optional in a table of cases for uninitialised memory.
     target_compile_options(${name} PRIVATE -Wno-maybe-uninitialized)
   endif()
+  # Of a test the compiler's time counts, not its own: half of it goes without optimisation.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0>)
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-  set_tests_properties(${name} PROPERTIES LABELS "unit;${TEST_LABELS}" TIMEOUT 300)
-  add_dependencies(unit_tests ${name})
-  if("threaded" IN_LIST TEST_LABELS)
-    add_dependencies(threaded_tests ${name})
+  set(runs ${name})
+  if(TEST_SHARDS)
+    set(runs)
+    math(EXPR last "${TEST_SHARDS} - 1")
+    foreach(shard RANGE ${last})
+      list(APPEND runs ${name}.${shard})
+    endforeach()
   endif()
+  foreach(run IN LISTS runs)
+    add_test(NAME ${run} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    set_tests_properties(${run} PROPERTIES LABELS "unit;${TEST_LABELS}" TIMEOUT 300)
+    if(TEST_SHARDS)
+      string(REGEX REPLACE "^.*\\." "" shard ${run})
+      set_tests_properties(${run} PROPERTIES
+        ENVIRONMENT "GTEST_TOTAL_SHARDS=${TEST_SHARDS};GTEST_SHARD_INDEX=${shard}")
+    endif()
+  endforeach()
+  set(kinds unit)
+  if("threaded" IN_LIST TEST_LABELS)
+    list(APPEND kinds threaded)
+  endif()
+  foreach(kind IN LISTS kinds)
+    add_dependencies(${kind}_tests ${name})
+    if(NOT "sim" IN_LIST TEST_LABELS AND NOT "lab" IN_LIST TEST_LABELS)
+      add_dependencies(shipped_${kind}_tests ${name})
+    endif()
+  endforeach()
 endfunction()
 
 if(TRANCHE_FUZZ)

@@ -1,55 +1,69 @@
 #!/usr/bin/env bash
-# Every test that needs no GPU, part by part, each part timed. Usage: tools/test.sh [--long]
+# Every test that needs no GPU, in parts, each part timed. Usage: tools/test.sh [--long]
 #
 #   TRANCHE_TEST_PARTS="unit e2e"   only these parts
+#
+# Set-up and the build come first. Then three lanes run beside each other, for most tests of the
+# programs and of Kubernetes wait, and the sanitizers' compilers and fuzzers work. A part's output is
+# in build/parts/<part>.log while it runs; of one that failed it is shown whole when it has ended.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
 long=0
 [ "${1:-}" = --long ] && long=1
-jobs=${JOBS:-$(nproc)}
+export JOBS=${JOBS:-$(nproc)}
+jobs=$JOBS
 cache=${TRANCHE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tranche}
 export CCACHE_DIR=${CCACHE_DIR:-$cache/ccache}
 mkdir -p "$CCACHE_DIR" build
 
-names=()
-results=()
-seconds=()
-failed=0
+parts=build/parts
+rm -rf "$parts"
+mkdir -p "$parts"
 
-part() { # name command...
-  local name=$1
-  shift
-  if [ -n "${TRANCHE_TEST_PARTS:-}" ] && [[ " $TRANCHE_TEST_PARTS " != *" $name "* ]]; then
-    return
-  fi
-  echo "== $name"
-  local begin=$SECONDS result=ok
-  "$@" || { result=FAILED; failed=$((failed + 1)); }
-  names+=("$name")
-  results+=("$result")
-  seconds+=($((SECONDS - begin)))
+wanted() { # name
+  [ -z "${TRANCHE_TEST_PARTS:-}" ] || [[ " $TRANCHE_TEST_PARTS " == *" $1 "* ]]
 }
 
-build() { # preset cmake-arguments... -- targets...
-  local preset=$1
+# A part with its output on the screen.
+part() { # name command...
+  local name=$1 begin=$SECONDS result=ok
   shift
-  local arguments=()
-  while [ $# -gt 0 ] && [ "$1" != -- ]; do
-    arguments+=("$1")
-    shift
-  done
-  shift || true
-  cmake --preset "$preset" "${arguments[@]}" >"build/configure-$preset.log" 2>&1 ||
-    { cat "build/configure-$preset.log"; return 1; }
-  cmake --build --preset "$preset" -j "$jobs" ${@:+--target "$@"} | grep -vE '^\[|^ninja: no work' || true
-  return "${PIPESTATUS[0]}"
+  wanted "$name" || return 0
+  echo "== $name"
+  "$@" || result=FAILED
+  echo "$((SECONDS - begin)) $result" >"$parts/$name.result"
+  [ $result = ok ]
+}
+
+# A part of a lane: said when it begins, and with its output when it has ended.
+lane_part() { # name command...
+  local name=$1 begin=$SECONDS result=ok
+  shift
+  wanted "$name" || return 0
+  echo "   $name begins"
+  "$@" >"$parts/$name.log" 2>&1 </dev/null || result=FAILED
+  {
+    flock 9
+    echo "== $name: $result, $((SECONDS - begin)) s"
+    if [ $result = ok ]; then grep . "$parts/$name.log" | tail -n 1; else cat "$parts/$name.log"; fi
+  } 9>"$parts/.screen"
+  echo "$((SECONDS - begin)) $result" >"$parts/$name.result"
+}
+
+# Waits until another lane has ended a part.
+after() { # name
+  wanted "$1" || return 0
+  until [ -e "$parts/$1.result" ]; do sleep 0.2; done
 }
 
 in_folder() { # build folder, ctest arguments...
   local folder=$1
   shift
-  ctest --test-dir "$folder" --output-on-failure --no-tests=error -j "$jobs" "$@"
+  # More than there are processors: many wait.
+  ctest --test-dir "$folder" --output-on-failure --no-tests=error -j $((2 * jobs)) "$@" |
+    awk '/^ +Start +[0-9]+:/ || /Test +#[0-9]+:.* Passed / || /^Total Test time/ { next }
+         /^Label Time Summary/ { summary = 1 } /^The following tests/ { summary = 0 } !summary'
 }
 
 venv=build/venv
@@ -63,36 +77,50 @@ python_environment() {
 }
 
 python_tests() {
-  python_environment && "$venv/bin/python" -m pytest -q -n "$jobs" --dist loadfile "$@"
+  python_environment && "$venv/bin/python" -m pytest -q -n $((2 * jobs)) --dist loadfile "$@"
 }
 
+# Of the tests of what the tests themselves use (sim/, lab/) the short run sanitizes none.
+shipped=shipped_
+unshipped=(-LE '^(sim|lab)$')
+[ $long = 0 ] || { shipped='' unshipped=(); }
+
 asan() {
-  build asan-ubsan -- unit_tests && ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 \
-    in_folder build/asan-ubsan -L unit
+  nice tools/build.sh asan-ubsan ${shipped}unit_tests &&
+    ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 \
+      in_folder build/asan-ubsan -L unit "${unshipped[@]}"
 }
 
 tsan() {
-  build tsan -- threaded_tests &&
-    TSAN_OPTIONS="ignore_noninstrumented_modules=1 halt_on_error=1" in_folder build/tsan -L threaded
+  nice tools/build.sh tsan ${shipped}threaded_tests &&
+    TSAN_OPTIONS="ignore_noninstrumented_modules=1 halt_on_error=1" \
+      in_folder build/tsan -L threaded "${unshipped[@]}"
 }
 
+fuzz_one() { # program seconds
+  local name corpus result=0
+  name=$(basename "$1")
+  corpus=$(mktemp -d)
+  "$1" -max_total_time="$2" -timeout=10 -rss_limit_mb=2048 -print_final_stats=0 -verbosity=0 \
+    "$corpus" "tests/fuzz/corpus/$name" >"build/$name.log" 2>&1 || result=1
+  rm -rf "$corpus"
+  if [ $result = 0 ]; then
+    echo "$name: $2 s, no finding"
+  else
+    echo "$name: $(tail -n 60 "build/$name.log")"
+  fi
+  return $result
+}
+export -f fuzz_one
+
 fuzz() { # seconds for each target
-  build fuzz -- fuzz_targets || return 1
-  local target name corpus
-  for target in build/fuzz/fuzz/*_fuzz; do
-    name=$(basename "$target")
-    corpus=$(mktemp -d)
-    "$target" -max_total_time="$1" -timeout=10 -rss_limit_mb=2048 -print_final_stats=0 -verbosity=0 \
-      "$corpus" "tests/fuzz/corpus/$name" >"build/$name.log" 2>&1 ||
-      { tail -n 60 "build/$name.log"; return 1; }
-    rm -rf "$corpus"
-    echo "$name: $1 s, no finding"
-  done
+  nice tools/build.sh fuzz fuzz_targets || return 1
+  printf '%s\n' build/fuzz/fuzz/*_fuzz | nice xargs -P "$jobs" -I{} bash -c "fuzz_one {} $1"
 }
 
 # The library that goes into containers, cross-compiled; its programs run on an emulated processor.
 arm64() {
-  tools/setup.sh arm64 && build arm64 && python_environment &&
+  tools/setup.sh arm64 && tools/build.sh arm64 && python_environment &&
     TRANCHE_BUILD=build/arm64 "$venv/bin/python" -m pytest -q tests/limits/test_library.py -k test_it &&
     "$venv/bin/python" -m pytest -q tests/arm64
 }
@@ -112,38 +140,57 @@ lab_tests() { # further pytest arguments...
   python_environment && TRANCHE_TEST_LAB=1 "$venv/bin/python" -m pytest -q --durations=5 "$@"
 }
 
+programs_lane() {
+  lane_part rules python3 tools/layers.py
+  lane_part unit in_folder build -L unit
+  after programs  # some have a real API server
+  lane_part e2e python_tests tests/docs tests/tools tests/e2e tests/sim tests/limits tests/gpu
+  [ $long = 1 ] || return
+  lane_part soak-ledger env TRANCHE_SOAK=1 build/tests/interpose_test
+  lane_part soak-limits env TRANCHE_SOAK=1 build/tests/limited_test --gtest_filter='Churn.*'
+  lane_part soak python_tests tests/e2e tests/sim tests/limits --soak
+}
+
+sanitizers_lane() {
+  lane_part asan-ubsan asan
+  lane_part tsan tsan
+  lane_part fuzz fuzz $((long ? 300 : 5))
+  [ $long = 0 ] || lane_part arm64 arm64
+}
+
+kubernetes_lane() {
+  lane_part programs lab_programs
+  if [ $long = 1 ]; then
+    lane_part lab lab_tests tests/cluster tests/chart/test_lifecycle.py
+    lane_part lab-soak lab_tests tests/cluster --soak
+  else
+    lane_part lab lab_tests tests/cluster -m short
+  fi
+  lane_part chart python_tests tests/chart
+}
+
 part set-up tools/setup.sh test
-part build build release -DTRANCHE_TESTS=ON --
-[ $failed = 0 ] || { echo "the build failed: nothing was tested" >&2; exit 1; }
-part rules python3 tools/layers.py
-part unit in_folder build -L unit
-part e2e python_tests tests/docs tests/tools tests/e2e tests/sim tests/limits tests/gpu
-part asan-ubsan asan
-part tsan tsan
-if [ $long = 1 ]; then
-  part fuzz fuzz 300
-  part soak-ledger env TRANCHE_SOAK=1 build/tests/interpose_test
-  part soak-limits env TRANCHE_SOAK=1 build/tests/limited_test --gtest_filter='Churn.*'
-  part soak python_tests tests/e2e tests/sim tests/limits --soak
-  part arm64 arm64
-else
-  part fuzz fuzz 5
-fi
-part programs lab_programs
-part chart python_tests tests/chart
-if [ $long = 1 ]; then
-  part lab lab_tests tests/cluster tests/chart/test_lifecycle.py
-  part lab-soak lab_tests tests/cluster --soak
-else
-  part lab lab_tests tests/cluster -m short
-fi
+part build tools/build.sh release -DTRANCHE_TESTS=ON ||
+  { echo "the build failed: nothing was tested" >&2; exit 1; }
+for name in e2e soak arm64 lab lab-soak chart; do
+  ! wanted "$name" || { python_environment && break; } || exit 1  # once, before the lanes
+done
+trap 'trap - INT TERM; kill 0; exit 130' INT TERM  # lanes hear no interrupt from the terminal
+programs_lane &
+sanitizers_lane &
+kubernetes_lane &
+wait
 
 echo
 printf '%-12s %8s  %s\n' part seconds result
 passed=0
-for i in "${!names[@]}"; do
-  printf '%-12s %8s  %s\n' "${names[$i]}" "${seconds[$i]}" "${results[$i]}"
-  [ "${results[$i]}" = ok ] && passed=$((passed + 1))
+failed=0
+for name in set-up build rules unit e2e soak-ledger soak-limits soak asan-ubsan tsan fuzz arm64 programs lab \
+  lab-soak chart; do
+  [ -e "$parts/$name.result" ] || continue
+  read -r seconds result <"$parts/$name.result"
+  printf '%-12s %8s  %s\n' "$name" "$seconds" "$result"
+  if [ "$result" = ok ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 done
 echo "total ${SECONDS} s"
 echo "$passed passed, $failed failed"
