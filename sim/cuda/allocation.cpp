@@ -120,7 +120,7 @@ CUDA_API CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
                             ? OwnLimits::look(*call.driver.sim, device.target.gpu)
                             : OwnLimits();
     const std::uint64_t room = limits.room(*call.driver.sim);
-    if (free != nullptr) *free = std::min({left, call.driver.room_for(device), room});
+    if (free != nullptr) *free = std::min({left, device.room(), room});
     if (total != nullptr) {
       *total = limits.empty() ? device.total_bytes
                               : std::min(device.total_bytes, limits.nearest(*call.driver.sim).hard);

@@ -125,7 +125,7 @@ constexpr int kMostInt = std::numeric_limits<int>::max();
   A(NUMA_CONFIG, 130, 0)                                                                    \
   A(NUMA_ID, 131, -1)                                                                       \
   A(MULTICAST_SUPPORTED, 132, 0)                                                            \
-  A(MPS_ENABLED, 133, d.driver->mps.is_client() ? 1 : 0)                                    \
+  A(MPS_ENABLED, 133, d.owner.mps.is_client() ? 1 : 0)                                      \
   A(HOST_NUMA_ID, 134, d.gpu->numa)                                                         \
   A(D3D12_CIG_SUPPORTED, 135, 0)                                                            \
   A(MEM_DECOMPRESS_ALGORITHM_MASK, 136, 0)                                                  \

@@ -1,129 +1,12 @@
 #include "sim/cuda/context.h"
 
-#include <algorithm>
-
-#include "sim/cuda/arrays.h"
-#include "sim/cuda/driver.h"
-#include "sim/cuda/events.h"
-#include "sim/cuda/modules.h"
-#include "sim/gpu/memory.h"
-
 namespace tranche::sim::cuda {
-
-using namespace abi;  // NOLINT(google-build-using-namespace): see library.h
-
-namespace {
-
-// Does the GPU's compute mode, or the MPS server, let this process have one more context?
-CUresult ask_leave(Driver& driver, const Device& device) {
-  UseTarget target = device.target;
-  if (driver.mps.is_client()) target.kind = UseKind::kMps;
-  if (!admits(*driver.sim, driver.slot, target)) return CUDA_ERROR_DEVICE_UNAVAILABLE;
-  return driver.mps.is_client() ? driver.mps.add_context(target) : CUDA_SUCCESS;
-}
-
-template <class Table>
-void erase_all_of(Table& table, const Context& context) {
-  std::vector<std::shared_ptr<typename Table::Thing>> gone;
-  for (const auto& [number, thing] : table) {
-    if (thing->context.lock().get() == &context) gone.push_back(thing);
-  }
-  for (const auto& thing : gone) table.erase(*thing);
-}
-
-StreamPtr make_default_stream(Driver& driver, const ContextPtr& context, bool legacy) {
-  auto stream = std::make_shared<Stream>();
-  stream->context = context;
-  stream->is_legacy = legacy;
-  stream->id = ++driver.last_id;
-  return stream;
-}
-
-}  // namespace
 
 std::vector<StreamPtr> Context::all_streams() const {
   std::vector<StreamPtr> all = {legacy};
   for (const auto& [thread, stream] : per_thread) all.push_back(stream);
   for (const auto& [number_of, stream] : streams) all.push_back(stream);
   return all;
-}
-
-static CUresult make_admitted(Driver& driver, Device& device, const ContextOptions& options,
-                              ContextPtr& out) {
-  if (!driver.hold(device)) return CUDA_ERROR_OUT_OF_MEMORY;
-  if (device.model->context_bytes > driver.room_for(device) ||
-      !take_memory(*driver.sim, *device.use, device.model->context_bytes)) {
-    driver.drop(device);
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  }
-  auto context = std::make_shared<Context>(device, *driver.space);
-  const std::uint32_t sm_count = options.sm_count.value_or(device.sm_count);
-  const std::uint32_t cap = sm_count * kFullRate / std::max(1U, device.sm_count);
-  const auto lane = device.time->add_lane({.group = driver.mps.group(),
-                                           .cap = std::min(cap, driver.mps.thread_permille()),
-                                           .process = &driver.slot,
-                                           .use = device.use});
-  if (!lane) {
-    give_memory(*driver.sim, *device.use, device.model->context_bytes);
-    driver.drop(device);
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  }
-  context->lane = *lane;
-  context->is_primary = options.is_primary;
-  context->legacy = make_default_stream(driver, context, true);
-  device.use->contexts.fetch_add(1);
-  out = driver.contexts.add(std::move(context));
-  return CUDA_SUCCESS;
-}
-
-CUresult make_context(Driver& driver, Device& device, const ContextOptions& options,
-                      ContextPtr& out) {
-  if (const CUresult refused = ask_leave(driver, device); refused != CUDA_SUCCESS) return refused;
-  const CUresult made = make_admitted(driver, device, options, out);
-  if (made != CUDA_SUCCESS && driver.mps.is_client()) driver.mps.remove_context(device.target);
-  return made;
-}
-
-void destroy_context(Driver& driver, const ContextPtr& context) {
-  Device& device = context->device;
-  const ContextPtr keep = context;
-  keep->destroyed = true;
-  device.time->remove_lane(keep->lane);
-  const auto streams = keep->all_streams();
-  driver.executor.cancel(streams);
-  for (const StreamPtr& stream : streams) driver.streams.erase(*stream);
-  erase_all_of(driver.events, *keep);
-  erase_all_of(driver.modules, *keep);
-  erase_all_of(driver.functions, *keep);
-  erase_all_of(driver.arrays, *keep);
-  erase_all_of(driver.mipmaps, *keep);
-  std::erase_if(driver.space->ranges(), [&](const auto& entry) {
-    const Range& range = entry.second;
-    return range.kind != RangeKind::kMapped && range.context.lock() == keep;
-  });
-  driver.contexts.erase(*keep);
-  if (device.primary == keep) {
-    device.primary = nullptr;
-    device.primary_users = 0;
-  }
-  device.use->contexts.fetch_sub(1);
-  give_memory(*driver.sim, *device.use, device.model->context_bytes);
-  driver.drop(device);
-  if (driver.mps.is_client()) driver.mps.remove_context(device.target);
-}
-
-StreamPtr find_stream(Driver& driver, const ContextPtr& context, CUstream handle,
-                      DefaultStream zero) {
-  const auto value = reinterpret_cast<std::uintptr_t>(handle);  // NOLINT: a number, see handles.h
-  constexpr std::uintptr_t kLegacyHandle = 1;
-  constexpr std::uintptr_t kPerThreadHandle = 2;
-  if (value > kPerThreadHandle) return driver.streams.find(handle);
-  const bool per_thread =
-      value == kPerThreadHandle || (value != kLegacyHandle && zero == DefaultStream::kPerThread);
-  if (!per_thread) return context->legacy;
-  StreamPtr& own = context->per_thread[thread_number()];
-  if (!own) own = make_default_stream(driver, context, false);
-  return own;
 }
 
 }  // namespace tranche::sim::cuda

@@ -5,22 +5,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "sim/cuda/block.h"
 #include "sim/cuda/device.h"
+#include "sim/cuda/heap.h"
 #include "sim/cuda/stream.h"
 
 namespace tranche::sim::cuda {
-
-struct Driver;
-
-struct ContextOptions {
-  bool is_primary = false;
-  std::optional<std::uint32_t> sm_count;  // execution affinity
-};
 
 struct Context {
   Context(Device& of, AddressSpace& space) : device(of), heap(of, space, {}) {}
@@ -42,15 +34,5 @@ struct Context {
   std::vector<StreamPtr> all_streams() const;
 };
 using ContextPtr = std::shared_ptr<Context>;
-
-// With the driver's lock. On failure nothing is left: OUT_OF_MEMORY, DEVICE_UNAVAILABLE.
-abi::CUresult make_context(Driver& driver, Device& device, const ContextOptions& options,
-                           ContextPtr& out);
-// Its work, streams, memory and modules go; handles of it answer CONTEXT_IS_DESTROYED.
-void destroy_context(Driver& driver, const ContextPtr& context);
-
-// The stream a handle means in `context`; 0, 1 and 2 are the default ones. null: no such stream.
-StreamPtr find_stream(Driver& driver, const ContextPtr& context, abi::CUstream handle,
-                      DefaultStream zero);
 
 }  // namespace tranche::sim::cuda

@@ -1,192 +1,99 @@
-// The functions about contexts: made, current, destroyed.
+#include "sim/cuda/contexts.h"
 
 #include <algorithm>
 
-#include "sim/cuda/streams.h"
+#include "sim/cuda/arrays.h"
+#include "sim/cuda/events.h"
+#include "sim/cuda/modules.h"
+#include "sim/gpu/memory.h"
 
 namespace tranche::sim::cuda {
+
+using namespace abi;  // NOLINT(google-build-using-namespace): see library.h
+
 namespace {
 
-// A context by handle; 0 is the current one.
-CUresult find_context(Call& call, CUcontext handle, ContextPtr& out) {
-  if (handle == nullptr) return call.driver.current_context(out);
-  out = call.driver.contexts.find(handle);
-  return out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+// Does the GPU's compute mode, or the MPS server, let this process have one more context?
+CUresult ask_leave(Driver& driver, const Device& device) {
+  UseTarget target = device.target;
+  if (driver.mps.is_client()) target.kind = UseKind::kMps;
+  if (!admits(*driver.sim, driver.slot, target)) return CUDA_ERROR_DEVICE_UNAVAILABLE;
+  return driver.mps.is_client() ? driver.mps.add_context(target) : CUDA_SUCCESS;
 }
 
-CUresult create(const char* function, CUcontext* out, const CUexecAffinityParam* affinity,
-                int affinities, unsigned flags, CUdevice ordinal) {
-  const bool arguments = given(out) && (affinities == 0 || affinity != nullptr) &&
-                         affinities >= 0 && affinities <= 1 && flags <= CU_CTX_FLAGS_MASK;
-  return on_device(function, ordinal, arguments, [&](Call& call, Device& device) {
-    ContextOptions options;
-    if (affinities == 1) {
-      if (!call.driver.mps.is_client()) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
-      options.sm_count = std::clamp(affinity->param.smCount.val, 1U, device.sm_count);
-    }
-    ContextPtr context;
-    const CUresult made = make_context(call.driver, device, options, context);
-    if (made != CUDA_SUCCESS) return made;
-    context_stack().push_back(context->number);
-    *out = handle_of<CUcontext>(*context);
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult destroy(const char* function, CUcontext handle) {
-  return on_driver(function, given(handle), [&](Call& call) {
-    const ContextPtr context = call.driver.contexts.find(handle);
-    if (!context || context->is_primary) return CUDA_ERROR_INVALID_CONTEXT;
-    auto& stack = context_stack();
-    if (!stack.empty() && stack.back() == context->number) stack.pop_back();
-    destroy_context(call.driver, context);
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult push(const char* function, CUcontext handle) {
-  return on_driver(function, given(handle), [&](Call& call) {
-    const ContextPtr context = call.driver.contexts.find(handle);
-    if (!context) return CUDA_ERROR_INVALID_CONTEXT;
-    context_stack().push_back(context->number);
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult pop(const char* function, CUcontext* out) {
-  return on_driver(function, true, [&](Call& call) {
-    auto& stack = context_stack();
-    if (stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
-    const ContextPtr context = call.driver.contexts.find(stack.back());
-    stack.pop_back();
-    if (out != nullptr) *out = context ? handle_of<CUcontext>(*context) : nullptr;
-    return CUDA_SUCCESS;
-  });
+template <class Table>
+void erase_all_of(Table& table, const Context& context) {
+  std::vector<std::shared_ptr<typename Table::Thing>> gone;
+  for (const auto& [number, thing] : table) {
+    if (thing->context.lock().get() == &context) gone.push_back(thing);
+  }
+  for (const auto& thing : gone) table.erase(*thing);
 }
 
 }  // namespace
 
-CUDA_API CUresult cuCtxCreate(CUcontext* out, unsigned flags, CUdevice device) {
-  return create(__func__, out, nullptr, 0, flags, device);
+static CUresult make_admitted(Driver& driver, Device& device, const ContextOptions& options,
+                              ContextPtr& out) {
+  if (!device.hold()) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (device.model->context_bytes > device.room() ||
+      !take_memory(*driver.sim, *device.use, device.model->context_bytes)) {
+    device.drop();
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  auto context = std::make_shared<Context>(device, *driver.space);
+  const std::uint32_t sm_count = options.sm_count.value_or(device.sm_count);
+  const std::uint32_t cap = sm_count * kFullRate / std::max(1U, device.sm_count);
+  const auto lane = device.time->add_lane({.group = driver.mps.group(),
+                                           .cap = std::min(cap, driver.mps.thread_permille()),
+                                           .process = &driver.slot,
+                                           .use = device.use});
+  if (!lane) {
+    give_memory(*driver.sim, *device.use, device.model->context_bytes);
+    device.drop();
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  context->lane = *lane;
+  context->is_primary = options.is_primary;
+  context->legacy = make_default_stream(driver, context, true);
+  device.use->contexts.fetch_add(1);
+  out = driver.contexts.add(std::move(context));
+  return CUDA_SUCCESS;
 }
-CUDA_API CUresult cuCtxCreate_v2(CUcontext* out, unsigned flags, CUdevice device) {
-  return create(__func__, out, nullptr, 0, flags, device);
-}
-CUDA_API CUresult cuCtxCreate_v3(CUcontext* out, CUexecAffinityParam* affinity, int count,
-                                 unsigned flags, CUdevice device) {
-  return create(__func__, out, affinity, count, flags, device);
-}
-CUDA_API CUresult cuCtxCreate_v4(CUcontext* out, CUctxCreateParams* parameters, unsigned flags,
-                                 CUdevice device) {
-  if (parameters == nullptr) return create(__func__, out, nullptr, 0, flags, device);
-  if (parameters->cigParams != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
-  return create(__func__, out, parameters->execAffinityParams, parameters->numExecAffinityParams,
-                flags, device);
-}
-CUDA_API CUresult cuCtxDestroy(CUcontext context) { return destroy(__func__, context); }
-CUDA_API CUresult cuCtxDestroy_v2(CUcontext context) { return destroy(__func__, context); }
-CUDA_API CUresult cuCtxPushCurrent(CUcontext context) { return push(__func__, context); }
-CUDA_API CUresult cuCtxPushCurrent_v2(CUcontext context) { return push(__func__, context); }
-CUDA_API CUresult cuCtxPopCurrent(CUcontext* context) { return pop(__func__, context); }
-CUDA_API CUresult cuCtxPopCurrent_v2(CUcontext* context) { return pop(__func__, context); }
 
-CUDA_API CUresult cuCtxSetCurrent(CUcontext handle) {
-  return on_driver(__func__, true, [&](Call& call) {
-    auto& stack = context_stack();
-    const ContextPtr context = handle == nullptr ? nullptr : call.driver.contexts.find(handle);
-    if (handle != nullptr && !context) return CUDA_ERROR_INVALID_CONTEXT;
-    if (!stack.empty()) stack.pop_back();
-    if (context) stack.push_back(context->number);
-    return CUDA_SUCCESS;
+CUresult make_context(Driver& driver, Device& device, const ContextOptions& options,
+                      ContextPtr& out) {
+  if (const CUresult refused = ask_leave(driver, device); refused != CUDA_SUCCESS) return refused;
+  const CUresult made = make_admitted(driver, device, options, out);
+  if (made != CUDA_SUCCESS && driver.mps.is_client()) driver.mps.remove_context(device.target);
+  return made;
+}
+
+void destroy_context(Driver& driver, const ContextPtr& context) {
+  Device& device = context->device;
+  const ContextPtr keep = context;
+  keep->destroyed = true;
+  device.time->remove_lane(keep->lane);
+  const auto streams = keep->all_streams();
+  driver.executor.cancel(streams);
+  for (const StreamPtr& stream : streams) driver.streams.erase(*stream);
+  erase_all_of(driver.events, *keep);
+  erase_all_of(driver.modules, *keep);
+  erase_all_of(driver.functions, *keep);
+  erase_all_of(driver.arrays, *keep);
+  erase_all_of(driver.mipmaps, *keep);
+  std::erase_if(driver.space->ranges(), [&](const auto& entry) {
+    const Range& range = entry.second;
+    return range.kind != RangeKind::kMapped && range.context.lock() == keep;
   });
-}
-
-CUDA_API CUresult cuCtxGetCurrent(CUcontext* out) {
-  return on_driver(__func__, given(out), [&](Call& call) {
-    ContextPtr context;
-    std::ignore = call.driver.current_context(context);
-    *out = context ? handle_of<CUcontext>(*context) : nullptr;
-    return CUDA_SUCCESS;
-  });
-}
-
-CUDA_API CUresult cuCtxGetDevice(CUdevice* device) {
-  return on_context(__func__, given(device), [&](Call&, Context& context) {
-    *device = context.device.ordinal;
-    return CUDA_SUCCESS;
-  });
-}
-CUDA_API CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext handle) {
-  return on_driver(__func__, given(device), [&](Call& call) {
-    ContextPtr context;
-    const CUresult found = find_context(call, handle, context);
-    if (found == CUDA_SUCCESS) *device = context->device.ordinal;
-    return found;
-  });
-}
-
-CUDA_API CUresult cuCtxSynchronize() {
-  return on_context(__func__, true,
-                    [&](Call& call, Context& context) { return synchronize(call, context); });
-}
-CUDA_API CUresult cuCtxSynchronize_v2(CUcontext handle) {
-  return on_driver(__func__, true, [&](Call& call) {
-    ContextPtr context;
-    const CUresult found = find_context(call, handle, context);
-    return found == CUDA_SUCCESS ? synchronize(call, *context) : found;
-  });
-}
-
-CUDA_API CUresult cuDevicePrimaryCtxRetain(CUcontext* out, CUdevice ordinal) {
-  return on_device(__func__, ordinal, given(out), [&](Call& call, Device& device) {
-    if (!device.primary) {
-      const CUresult made = make_context(call.driver, device, {.is_primary = true}, device.primary);
-      if (made != CUDA_SUCCESS) return made;
-    }
-    ++device.primary_users;
-    *out = handle_of<CUcontext>(*device.primary);
-    return CUDA_SUCCESS;
-  });
-}
-
-namespace {
-
-CUresult release_primary(const char* function, CUdevice ordinal) {
-  return on_device(function, ordinal, true, [&](Call& call, Device& device) {
-    if (device.primary_users == 0) return CUDA_ERROR_INVALID_CONTEXT;
-    if (--device.primary_users == 0) destroy_context(call.driver, device.primary);
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult reset_primary(const char* function, CUdevice ordinal) {
-  return on_device(function, ordinal, true, [&](Call& call, Device& device) {
-    if (device.primary) destroy_context(call.driver, device.primary);
-    return CUDA_SUCCESS;
-  });
-}
-
-}  // namespace
-
-CUDA_API CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
-  return release_primary(__func__, device);
-}
-CUDA_API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
-  return release_primary(__func__, device);
-}
-CUDA_API CUresult cuDevicePrimaryCtxReset(CUdevice device) {
-  return reset_primary(__func__, device);
-}
-CUDA_API CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
-  return reset_primary(__func__, device);
-}
-
-CUDA_API CUresult cuDevicePrimaryCtxGetState(CUdevice ordinal, unsigned* flags, int* active) {
-  return on_device(__func__, ordinal, given(flags, active), [&](Call&, Device& device) {
-    *flags = 0;
-    *active = device.primary ? 1 : 0;
-    return CUDA_SUCCESS;
-  });
+  driver.contexts.erase(*keep);
+  if (device.primary == keep) {
+    device.primary = nullptr;
+    device.primary_users = 0;
+  }
+  device.use->contexts.fetch_sub(1);
+  give_memory(*driver.sim, *device.use, device.model->context_bytes);
+  device.drop();
+  if (driver.mps.is_client()) driver.mps.remove_context(device.target);
 }
 
 }  // namespace tranche::sim::cuda

@@ -145,13 +145,12 @@ CUresult check(Driver& driver, const SetWork& set) {
   return there ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-std::uint64_t duration_ns(const Device& device, const CopyWork& copy) {
-  Driver& driver = *device.driver;
+std::uint64_t duration_ns(Driver& driver, const Device& device, const CopyWork& copy) {
   const bool crosses = is_host_side(driver, copy.source) || is_host_side(driver, copy.destination);
   return time_for(copy.bytes(), crosses ? bus_bytes_per_us(*device.model) : kDeviceBytesPerUs);
 }
 
-std::uint64_t duration_ns(const Device&, const SetWork& set) {
+std::uint64_t duration_ns(const SetWork& set) {
   return time_for(set.width * set.element_bytes * set.height, kDeviceBytesPerUs);
 }
 

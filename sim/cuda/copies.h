@@ -11,8 +11,8 @@ namespace tranche::sim::cuda {
 CUresult check(Driver& driver, const CopyWork& copy);
 CUresult check(Driver& driver, const SetWork& set);
 // How long it takes when nothing else is in the way (PCI Express, or the device's memory).
-std::uint64_t duration_ns(const Device& device, const CopyWork& copy);
-std::uint64_t duration_ns(const Device& device, const SetWork& set);
+std::uint64_t duration_ns(Driver& driver, const Device& device, const CopyWork& copy);
+std::uint64_t duration_ns(const SetWork& set);
 // With the lock: where the bytes are. What comes back moves them.
 std::function<void()> plan(Driver& driver, const CopyWork& copy);
 std::function<void()> plan(Driver& driver, const SetWork& set);

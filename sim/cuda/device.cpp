@@ -1,13 +1,19 @@
-// Devices: what they are called, how large they are, where they sit.
+#include "sim/cuda/device.h"
 
+#include <sys/stat.h>
+
+#include <algorithm>
 #include <cstring>
+#include <limits>
+#include <tuple>
 
-#include "fmt/format.h"
-#include "sim/cuda/library.h"
 #include "sim/gpu/mig.h"
 #include "sim/machine/identity.h"
 
 namespace tranche::sim::cuda {
+
+using namespace abi;  // NOLINT(google-build-using-namespace): see library.h
+
 namespace {
 
 CUuuid uuid_of(std::string_view text) {
@@ -28,33 +34,12 @@ void fill_mig(const State& state, Device& device) {
   device.total_bytes = std::uint64_t{profile.memory_mib} << 20U;
 }
 
-// Copies as much as fits, always with a terminating zero.
-CUresult copy_text(std::string_view text, char* out, int length) {
-  if (length <= 0) return CUDA_ERROR_INVALID_VALUE;
-  const std::size_t copied = std::min(text.size(), static_cast<std::size_t>(length) - 1);
-  text.copy(out, copied);
-  out[copied] = '\0';
-  return CUDA_SUCCESS;
-}
-
-// "0000:3b:00.0", "3b:00.0", "0000:3b:00"
-bool is_at(const Gpu& gpu, std::string_view text) {
-  std::string address(text);
-  if (std::count(address.begin(), address.end(), ':') == 1) address.insert(0, "0:");
-  if (address.find('.') == address.npos) address += ".0";
-  const auto parsed = parse_pci(address);
-  return parsed && parsed->domain == gpu.pci.domain && parsed->bus == gpu.pci.bus &&
-         parsed->device == gpu.pci.device;
-}
-
 }  // namespace
 
-std::unique_ptr<Device> make_device(Driver& driver, int ordinal, const UseTarget& target) {
-  const State& state = driver.state();
-  auto device = std::make_unique<Device>();
-  device->driver = &driver;
-  device->ordinal = ordinal;
-  device->target = target;
+std::unique_ptr<Device> make_device(const DeviceOwner& owner, int ordinal,
+                                    const UseTarget& target) {
+  const State& state = owner.sim.state();
+  auto device = std::make_unique<Device>(owner, ordinal, target);
   device->gpu = &state.gpus[target.gpu];
   device->model = &state.models[device->gpu->model];
   device->limits = limits_of(device->model->cc_major, device->model->cc_minor);
@@ -64,83 +49,50 @@ std::unique_ptr<Device> make_device(Driver& driver, int ordinal, const UseTarget
   device->sm_count = device->model->sm_count;
   device->total_bytes = device->model->memory_bytes - device->model->reserved_bytes;
   if (target.gpu_instance != kNone) fill_mig(state, *device);
-  auto time = GpuTime::open(*driver.sim, target);
+  auto time = GpuTime::open(owner.sim, target);
   if (!time) return nullptr;
   device->time = *time;
   return device;
 }
 
-CUDA_API CUresult cuInit(unsigned int flags) {
-  if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  return initialise();
+bool Device::hold() {
+  if (holders == 0) {
+    UseTarget used = target;
+    used.kind = owner.mps.is_client() ? UseKind::kMps : UseKind::kCompute;
+    auto made = Vram::make(total_bytes);
+    if (!made) return false;
+    const auto added = add_use(owner.sim, owner.slot, used);
+    if (!added) return false;
+    use = *added;
+    vram = *std::move(made);
+  }
+  ++holders;
+  return true;
 }
 
-CUDA_API CUresult cuDeviceGetCount(int* count) {
-  return on_driver(__func__, given(count), [&](Call& call) {
-    *count = static_cast<int>(call.driver.devices.size());
-    return CUDA_SUCCESS;
-  });
+void Device::drop() {
+  if (--holders > 0) return;
+  remove_use(owner.sim, *use);
+  use = nullptr;
+  vram = nullptr;
 }
 
-CUDA_API CUresult cuDeviceGet(CUdevice* device, int ordinal) {
-  return on_device(__func__, ordinal, given(device), [&](Call&, Device& found) {
-    *device = found.ordinal;
-    return CUDA_SUCCESS;
-  });
+std::uint64_t Device::room() const {
+  const std::uint64_t limit = owner.mps.memory_limit(target, static_cast<std::uint32_t>(ordinal));
+  if (limit == 0) return std::numeric_limits<std::uint64_t>::max();
+  const std::uint64_t used = use->memory.load();
+  return limit - std::min(limit, used);
 }
 
-CUDA_API CUresult cuDeviceGetName(char* name, int length, CUdevice ordinal) {
-  return on_device(__func__, ordinal, given(name),
-                   [&](Call&, Device& device) { return copy_text(device.name, name, length); });
-}
-
-// The first version knows no MIG.
-CUDA_API CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice ordinal) {
-  return on_device(__func__, ordinal, given(uuid), [&](Call&, Device& device) {
-    *uuid = device.parent_uuid;
-    return CUDA_SUCCESS;
-  });
-}
-CUDA_API CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice ordinal) {
-  return on_device(__func__, ordinal, given(uuid), [&](Call&, Device& device) {
-    *uuid = device.uuid;
-    return CUDA_SUCCESS;
-  });
-}
-
-CUDA_API CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice ordinal) {
-  return on_device(__func__, ordinal, given(bytes), [&](Call&, Device& device) {
-    *bytes = device.total_bytes;
-    return CUDA_SUCCESS;
-  });
-}
-
-CUDA_API CUresult cuDeviceGetPCIBusId(char* text, int length, CUdevice ordinal) {
-  return on_device(__func__, ordinal, given(text), [&](Call&, Device& device) {
-    const PciAddress& pci = device.gpu->pci;
-    return copy_text(fmt::format("{:04X}:{:02X}:{:02X}.0", pci.domain, pci.bus, pci.device), text,
-                     length);
-  });
-}
-
-CUDA_API CUresult cuDeviceGetByPCIBusId(CUdevice* out, const char* text) {
-  return on_driver(__func__, given(out, text), [&](Call& call) {
-    for (const auto& device : call.driver.devices) {
-      if (!is_at(*device->gpu, text)) continue;
-      *out = device->ordinal;
-      return CUDA_SUCCESS;
-    }
-    return CUDA_ERROR_INVALID_DEVICE;
-  });
-}
-
-CUDA_API CUresult cuDeviceCanAccessPeer(int* can, CUdevice ordinal, CUdevice peer) {
-  return on_device(__func__, ordinal, given(can), [&](Call& call, Device& device) {
-    const Device* const other = call.driver.device(peer);
-    if (other == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-    *can = can_access(device, *other) ? 1 : 0;
-    return CUDA_SUCCESS;
-  });
+SharedMemoryLabel Device::label(std::uint64_t size) const {
+  struct stat info = {};
+  std::ignore = ::stat(owner.sim.path().c_str(), &info);
+  return {.magic = kSharedMemoryMagic,
+          .size = size,
+          .gpu = target.gpu,
+          .gpu_instance = target.gpu_instance,
+          .compute_instance = target.compute_instance,
+          .state = info.st_ino};
 }
 
 // Peers are GPUs of one model on one machine; MIG devices have none.

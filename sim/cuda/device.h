@@ -8,6 +8,7 @@
 
 #include "sim/cuda/abi_memory.h"
 #include "sim/cuda/architecture.h"
+#include "sim/cuda/mps.h"
 #include "sim/cuda/vram.h"
 #include "sim/gpu/gpu_time.h"
 #include "sim/gpu/uses.h"
@@ -15,11 +16,20 @@
 namespace tranche::sim::cuda {
 
 struct Context;
-struct Driver;
 struct Pool;
 
+// What a device needs of its process.
+struct DeviceOwner {
+  const Simulation& sim;
+  ProcessSlot& slot;
+  const MpsClient& mps;
+};
+
 struct Device {
-  Driver* driver = nullptr;
+  Device(const DeviceOwner& of, int number, const UseTarget& which)
+      : owner(of), ordinal(number), target(which) {}
+
+  DeviceOwner owner;
   int ordinal = 0;
   UseTarget target;
   std::string name;
@@ -31,7 +41,7 @@ struct Device {
   const Model* model = nullptr;
   ArchitectureLimits limits;
 
-  // While the process has anything there (Driver::hold).
+  // While the process has anything there (hold()).
   Use* use = nullptr;
   std::unique_ptr<Vram> vram;
   unsigned holders = 0;
@@ -45,6 +55,18 @@ struct Device {
   std::uint64_t graph_reserved_high = 0;
 
   std::optional<GpuTime> time;
+
+  // The process uses the device as long as it holds it. False: the machine has no room for it.
+  bool hold();
+  void drop();
+  // Bytes that this process may still take there, whatever others do.
+  std::uint64_t room() const;
+  SharedMemoryLabel label(std::uint64_t size) const;
 };
+
+// With what the machine knows of `target`. nullptr: no room for its timeline.
+std::unique_ptr<Device> make_device(const DeviceOwner& owner, int ordinal, const UseTarget& target);
+// May `device` touch memory of `other`?
+bool can_access(const Device& device, const Device& other);
 
 }  // namespace tranche::sim::cuda

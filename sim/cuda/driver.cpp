@@ -1,20 +1,19 @@
 #include "sim/cuda/driver.h"
 
 #include <pthread.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <limits>
-#include <tuple>
 
 #include "sim/cuda/constant.h"
-#include "sim/cuda/library.h"
 #include "sim/state/faults.h"
 
 namespace tranche::sim::cuda {
+
+using namespace abi;  // NOLINT(google-build-using-namespace): see library.h
+
 namespace {
 
 // The only state of the library itself. Leaked: see driver.h.
@@ -75,7 +74,7 @@ CUresult make_driver(Driver*& out) {
   }
   for (const UseTarget& target : targets) {
     const auto ordinal = static_cast<int>(made->devices.size());
-    auto device = make_device(*made, ordinal, target);
+    auto device = make_device({*sim, **slot, made->mps}, ordinal, target);
     if (!device) return CUDA_ERROR_OPERATING_SYSTEM;
     made->devices.push_back(std::move(device));
   }
@@ -93,7 +92,7 @@ Driver::Driver(std::shared_ptr<Simulation> simulation, ProcessSlot& process,
       slot(process),
       clock(sim, slot),
       space(std::move(addresses)),
-      executor(*this) {}
+      executor(clock, mutex) {}
 
 Device* Driver::device(int ordinal) const {
   if (ordinal < 0 || static_cast<std::size_t>(ordinal) >= devices.size()) return nullptr;
@@ -105,47 +104,6 @@ CUresult Driver::current_context(ContextPtr& out) const {
   if (stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
   out = contexts.find(stack.back());
   return out ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
-}
-
-bool Driver::hold(Device& device) {
-  if (device.holders == 0) {
-    UseTarget target = device.target;
-    target.kind = mps.is_client() ? UseKind::kMps : UseKind::kCompute;
-    auto vram = Vram::make(device.total_bytes);
-    if (!vram) return false;
-    const auto use = add_use(*sim, slot, target);
-    if (!use) return false;
-    device.use = *use;
-    device.vram = *std::move(vram);
-  }
-  ++device.holders;
-  return true;
-}
-
-void Driver::drop(Device& device) {
-  if (--device.holders > 0) return;
-  remove_use(*sim, *device.use);
-  device.use = nullptr;
-  device.vram = nullptr;
-}
-
-std::uint64_t Driver::room_for(const Device& device) const {
-  const std::uint64_t limit =
-      mps.memory_limit(device.target, static_cast<std::uint32_t>(device.ordinal));
-  if (limit == 0) return std::numeric_limits<std::uint64_t>::max();
-  const std::uint64_t used = device.use->memory.load();
-  return limit - std::min(limit, used);
-}
-
-SharedMemoryLabel Driver::label_of(const Device& device, std::uint64_t size) const {
-  struct stat info = {};
-  std::ignore = ::stat(sim->path().c_str(), &info);
-  return {.magic = kSharedMemoryMagic,
-          .size = size,
-          .gpu = device.target.gpu,
-          .gpu_instance = device.target.gpu_instance,
-          .compute_instance = device.target.compute_instance,
-          .state = info.st_ino};
 }
 
 Driver* driver() {
@@ -185,35 +143,26 @@ std::uint64_t thread_number() {
   return own;
 }
 
-namespace detail {
-
-Driver* entered() { return driver(); }
-
-CUresult still_client(Driver& driver) {
-  return driver.mps.is_client() ? driver.mps.state() : CUDA_SUCCESS;
+StreamPtr make_default_stream(Driver& driver, const ContextPtr& context, bool legacy) {
+  auto stream = std::make_shared<Stream>();
+  stream->context = context;
+  stream->is_legacy = legacy;
+  stream->id = ++driver.last_id;
+  return stream;
 }
 
-// Under MPS a fatal fault strikes all clients on the GPU.
-static void report(Driver& driver, std::uint32_t gpu, CUresult error) {
-  for (const auto& device : driver.devices) {
-    if (device->target.gpu == gpu) return driver.mps.report_fault(device->target, error);
-  }
+StreamPtr find_stream(Driver& driver, const ContextPtr& context, CUstream handle,
+                      DefaultStream zero) {
+  const auto value = reinterpret_cast<std::uintptr_t>(handle);  // NOLINT: a number, see handles.h
+  constexpr std::uintptr_t kLegacyHandle = 1;
+  constexpr std::uintptr_t kPerThreadHandle = 2;
+  if (value > kPerThreadHandle) return driver.streams.find(handle);
+  const bool per_thread =
+      value == kPerThreadHandle || (value != kLegacyHandle && zero == DefaultStream::kPerThread);
+  if (!per_thread) return context->legacy;
+  StreamPtr& own = context->per_thread[thread_number()];
+  if (!own) own = make_default_stream(driver, context, false);
+  return own;
 }
 
-CUresult meet(Driver& driver, const char* function, std::uint32_t gpu) {
-  if (Executor::is_in_host_function()) return CUDA_ERROR_NOT_PERMITTED;
-  if (const CUresult ended = still_client(driver); ended != CUDA_SUCCESS) return ended;
-  const State& state = driver.state();
-  if (const auto fault = meet_faults(*driver.sim, function, gpu); fault != 0) {
-    const auto error = static_cast<CUresult>(fault);
-    if (driver.mps.is_client() && is_fatal(error)) report(driver, gpu, error);
-    return error;
-  }
-  if (gpu == kNone) return CUDA_SUCCESS;
-  const auto presence = static_cast<Presence>(state.gpus[gpu].presence.load());
-  // Fell off the bus: no call about it works any more.
-  return presence == Presence::kPresent ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
-}
-
-}  // namespace detail
 }  // namespace tranche::sim::cuda

@@ -71,13 +71,6 @@ struct Driver {
 
   // The calling thread's current context. INVALID_CONTEXT without one, CONTEXT_IS_DESTROYED.
   abi::CUresult current_context(ContextPtr& out) const;
-
-  // The process uses the device as long as it holds it. False: the machine has no room for it.
-  bool hold(Device& device);
-  void drop(Device& device);
-  // Bytes that this process may still take there, whatever others do.
-  std::uint64_t room_for(const Device& device) const;
-  SharedMemoryLabel label_of(const Device& device, std::uint64_t size) const;
 };
 
 // The driver, or null before cuInit and in a forked child.
@@ -92,9 +85,10 @@ std::vector<std::uint64_t>& context_stack();
 // A number of the calling thread, never given twice in the process.
 std::uint64_t thread_number();
 
-// May `device` touch memory of `other`?
-bool can_access(const Device& device, const Device& other);
-// Fills in what the machine knows of `target`.
-std::unique_ptr<Device> make_device(Driver& driver, int ordinal, const UseTarget& target);
+// One of a context's default streams, in no table.
+StreamPtr make_default_stream(Driver& driver, const ContextPtr& context, bool legacy);
+// The stream a handle means in `context`; 0, 1 and 2 are the default ones. null: no such stream.
+StreamPtr find_stream(Driver& driver, const ContextPtr& context, abi::CUstream handle,
+                      DefaultStream zero);
 
 }  // namespace tranche::sim::cuda

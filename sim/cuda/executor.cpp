@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "sim/cuda/context.h"
-#include "sim/cuda/driver.h"
 
 namespace tranche::sim::cuda {
 namespace {
@@ -43,7 +42,7 @@ void Executor::enqueue(Lock& lock, const StreamPtr& stream, const OpPtr& op) {
   if (stream->ops.size() >= kQueueDepth) {
     wait(lock, [&] { return stream->ops.size() < kQueueDepth; });
   }
-  op->since_ns = driver_.clock.now();
+  op->since_ns = clock_.now();
   add_dependencies(*stream, *op);
   std::erase_if(op->after, [](const OpPtr& one) { return one->is_done(); });
   if (!stream->is_busy()) busy_.push_back(stream);
@@ -154,7 +153,7 @@ bool Executor::finish(Lock& lock, Stream& stream) {
       continue;
     }
     if (op->kind == Op::Kind::kHost) break;
-    const std::uint64_t now = driver_.clock.now();
+    const std::uint64_t now = clock_.now();
     if (op->kind == Op::Kind::kPoll ? !op->ready() : op->end_ns > now) break;
     if (op->effect) run_effect(lock, *op);
     if (op->is_cancelled) return true;
@@ -172,7 +171,7 @@ void Executor::run_effect(Lock& lock, Op& op) {
   if (effect) effect();
   lock.lock();
   // Who looked meanwhile could not tell when it would be over.
-  if (sleepers_ > 0) driver_.clock.wake();
+  if (sleepers_ > 0) clock_.wake();
 }
 
 bool Executor::advance(Lock& lock, Stream& stream) {
@@ -199,7 +198,7 @@ void Executor::pump(Lock& lock) {
 
 void Executor::wait(Lock& lock, const std::function<bool()>& over) {
   for (;;) {
-    const std::uint32_t turn = driver_.clock.turn();
+    const std::uint32_t turn = clock_.turn();
     pump(lock);
     if (over()) return;
     sleep(lock, next_due(), turn);
@@ -209,7 +208,7 @@ void Executor::wait(Lock& lock, const std::function<bool()>& over) {
 void Executor::sleep(Lock& lock, const Due& due, std::uint32_t turn) {
   ++sleepers_;
   lock.unlock();
-  driver_.clock.wait(due.time_ns, turn, due.contended ? kLookEvery : kNoWish);
+  clock_.wait(due.time_ns, turn, due.contended ? kLookEvery : kNoWish);
   lock.lock();
   --sleepers_;
 }
@@ -224,7 +223,7 @@ Executor::Due Executor::due_of(const Stream& stream) {
   }
   // A host function is for the worker, which is awake.
   if (head.kind == Op::Kind::kHost) return {kNoWish};
-  if (head.kind == Op::Kind::kPoll) return {driver_.clock.now() + kPollEvery};
+  if (head.kind == Op::Kind::kPoll) return {clock_.now() + kPollEvery};
   return {head.end_ns};
 }
 
@@ -241,13 +240,13 @@ Executor::Due Executor::next_due() {
 
 void Executor::cancel(const std::vector<StreamPtr>& streams) {
   for (const StreamPtr& stream : streams) {
-    const std::uint64_t now = driver_.clock.now();
+    const std::uint64_t now = clock_.now();
     for (const OpPtr& op : stream->ops) op->is_cancelled = true;
     stream->submitted = stream->ops.size();
     while (!stream->ops.empty()) pop(*stream, now);
   }
   std::erase_if(busy_, [](const StreamPtr& stream) { return !stream->is_busy(); });
-  driver_.clock.wake();
+  clock_.wake();
 }
 
 void Executor::need_service(Stream& stream, Op& op) {
@@ -257,7 +256,7 @@ void Executor::need_service(Stream& stream, Op& op) {
   const bool is_prompt = op.kind == Op::Kind::kHost || op.kind == Op::Kind::kPoll;
   if (worker_idles_ || is_prompt || due_of(stream).time_ns < worker_until_ns_) {
     worker_idles_ = false;
-    driver_.clock.wake();
+    clock_.wake();
   }
 }
 
@@ -276,7 +275,7 @@ bool Executor::run_host_functions(Lock& lock) {
     run_effect(lock, *op);
     in_host_function = false;
     ran = true;
-    if (!op->is_cancelled) pop(*stream, driver_.clock.now());
+    if (!op->is_cancelled) pop(*stream, clock_.now());
   }
   return ran;
 }
@@ -294,11 +293,10 @@ void Executor::start_worker() {
 }
 
 void Executor::work() {
-  Clock& clock = driver_.clock;
-  clock.take_part();
-  Lock lock(driver_.mutex);
+  clock_.take_part();
+  Lock lock(mutex_);
   for (;;) {
-    const std::uint32_t turn = clock.turn();
+    const std::uint32_t turn = clock_.turn();
     pump(lock);
     if (run_host_functions(lock)) continue;
     const bool needed = is_service_needed();

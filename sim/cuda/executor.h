@@ -12,16 +12,16 @@
 #include <vector>
 
 #include "sim/cuda/stream.h"
+#include "sim/state/clock.h"
 
 namespace tranche::sim::cuda {
-
-struct Driver;
 
 class Executor {
  public:
   using Lock = std::unique_lock<std::mutex>;
 
-  explicit Executor(Driver& driver) : driver_(driver) {}
+  // `mutex` is the driver's lock.
+  Executor(Clock& clock, std::mutex& mutex) : clock_(clock), mutex_(mutex) {}
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
@@ -59,7 +59,8 @@ class Executor {
   void start_worker();
   void work();
 
-  Driver& driver_;
+  Clock& clock_;
+  std::mutex& mutex_;
   std::vector<StreamPtr> busy_;
   unsigned sleepers_ = 0;  // threads that wait for what happens, the worker among them
   bool has_worker_ = false;

@@ -37,7 +37,7 @@ void write_log(const JitOptions& options, CUjit_option buffer, CUjit_option size
 
 CUresult fits(const Device& device, const Image& image, std::string& log) {
   const unsigned own = device.limits.capability;
-  const std::uint32_t cuda = device.driver->state().cuda_version;
+  const std::uint32_t cuda = device.owner.sim.state().cuda_version;
   if (image.is_opaque) return CUDA_SUCCESS;
   if (!image.is_ptx) {
     // Machine code runs on its own major architecture, from its minor one on.

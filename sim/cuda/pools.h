@@ -11,6 +11,7 @@
 
 #include "sim/cuda/abi_memory.h"
 #include "sim/cuda/address_space.h"
+#include "sim/cuda/heap.h"
 #include "sim/cuda/stream.h"
 
 namespace tranche::sim::cuda {

@@ -47,14 +47,13 @@ class Runner {
   CUresult operator()(const CopyWork& copy) {
     const ContextPtr context = stream_->context.lock();
     return enqueue({.kind = Op::Kind::kDelay,
-                    .duration_ns = duration_ns(context->device, copy),
+                    .duration_ns = duration_ns(call_.driver, context->device, copy),
                     .effect = [&driver = call_.driver, copy] { return plan(driver, copy); }});
   }
 
   CUresult operator()(const SetWork& set) {
-    const ContextPtr context = stream_->context.lock();
     return enqueue({.kind = Op::Kind::kDelay,
-                    .duration_ns = duration_ns(context->device, set),
+                    .duration_ns = duration_ns(set),
                     .effect = [&driver = call_.driver, set] { return plan(driver, set); }});
   }
 

@@ -40,12 +40,12 @@ constexpr std::uint64_t kIpcMagic = 0x4350494D49534E54;  // "TNSIMIPC"
 static_assert(sizeof(IpcHandle) <= sizeof(CUipcMemHandle));
 
 // What another process can map: whole pages around the allocation.
-IpcHandle describe(Driver& driver, const Range& range) {
+IpcHandle describe(const Range& range) {
   const Device& device = *range.device;
   const std::uint64_t offset = device.vram->offset_of(range.piece.bytes());
   const std::uint64_t within = offset % kPage;
   return {.magic = kIpcMagic,
-          .state = driver.label_of(device, 0).state,
+          .state = device.label(0).state,
           .offset = offset - within,
           .size = range.size,
           .pid = static_cast<std::uint32_t>(::getpid()),
@@ -96,7 +96,7 @@ CUDA_API CUresult cuIpcGetMemHandle(CUipcMemHandle* out, CUdeviceptr address) {
   return on_context(__func__, given(out), [&](Call& call, Context&) {
     const Range* const range = call.driver.space->find(address);
     if (range == nullptr || range->kind != RangeKind::kAllocated) return CUDA_ERROR_INVALID_VALUE;
-    const IpcHandle handle = describe(call.driver, *range);
+    const IpcHandle handle = describe(*range);
     *out = {};
     std::memcpy(out->reserved, &handle, sizeof handle);
     return CUDA_SUCCESS;

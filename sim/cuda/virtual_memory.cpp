@@ -53,7 +53,7 @@ Device* device_of(Driver& driver, const SharedMemoryLabel& label) {
     const UseTarget& target = device->target;
     if (target.gpu == label.gpu && target.gpu_instance == label.gpu_instance &&
         target.compute_instance == label.compute_instance &&
-        driver.label_of(*device, 0).state == label.state) {
+        device->label(0).state == label.state) {
       return device.get();
     }
   }

@@ -14,7 +14,6 @@ def layers(monkeypatch):
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
     monkeypatch.setattr(tool, "KNOWN_CIRCLES", ())
-    monkeypatch.setattr(tool, "SIM_KNOWN_CIRCLES", ())
     return tool
 
 

@@ -1,13 +1,12 @@
 // Streams: made, asked, waited for.
 
-#include "sim/cuda/streams.h"
-
 #include <algorithm>
 
 #include "sim/cuda/capture.h"
 #include "sim/cuda/constant.h"
 #include "sim/cuda/events.h"
 #include "sim/cuda/pools.h"
+#include "sim/cuda/streams.h"
 
 namespace tranche::sim::cuda {
 namespace {

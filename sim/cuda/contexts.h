@@ -1,0 +1,22 @@
+#pragma once
+// Contexts come and go.
+
+#include <cstdint>
+#include <optional>
+
+#include "sim/cuda/driver.h"
+
+namespace tranche::sim::cuda {
+
+struct ContextOptions {
+  bool is_primary = false;
+  std::optional<std::uint32_t> sm_count;  // execution affinity
+};
+
+// With the driver's lock. On failure nothing is left: OUT_OF_MEMORY, DEVICE_UNAVAILABLE.
+abi::CUresult make_context(Driver& driver, Device& device, const ContextOptions& options,
+                           ContextPtr& out);
+// Its work, streams, memory and modules go; handles of it answer CONTEXT_IS_DESTROYED.
+void destroy_context(Driver& driver, const ContextPtr& context);
+
+}  // namespace tranche::sim::cuda
