@@ -9,7 +9,7 @@
 namespace tranche::cli {
 namespace {
 
-// NVIDIA's programs exit with 1 for a flag that they do not know, and people's probes may look.
+// NVIDIA's programs exit with 1 for an unknown flag, and users' probes may depend on it.
 constexpr int kUsageError = 1;
 
 int refuse(const Invocation& invocation, std::string_view what) {

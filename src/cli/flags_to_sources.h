@@ -1,5 +1,5 @@
 #pragma once
-// What every command with NVIDIA's flags begins with: argv to config::Sources, --help and
+// The first step of most commands: reads argv into config::Sources, and answers --help and
 // --version.
 
 #include <optional>
@@ -10,7 +10,8 @@
 
 namespace tranche::cli {
 
-// The sources, or the exit code of a command that is done already (help printed, usage error).
+// The sources, or the exit code if the command has nothing left to do: help was printed, or the
+// arguments are wrong.
 std::variant<config::Sources, int> flags_to_sources(const Invocation& invocation, unsigned uses,
                                                     config::Program program);
 

@@ -43,7 +43,7 @@ std::optional<Verb> verb_from(std::string_view word) {
   return std::nullopt;
 }
 
-// Flags stand where people write them: before the words, between and behind them.
+// Flags may stand anywhere: before, between and after the words.
 struct Words {
   config::ParsedArgs flags;
   std::vector<std::string> words;
@@ -63,7 +63,7 @@ Result<Words> read_words(std::span<const std::string_view> arguments) {
   }
 }
 
-// As kubectl: outside of a Pod, and where a context is named, the user's own file.
+// As kubectl does: outside of a Pod, or when a context is named, the user's own kubeconfig.
 ApiServer api_server(const LimitOptions& options,
                      const std::map<std::string, std::string>& environment) {
   auto server = options.api_server;
@@ -89,7 +89,8 @@ int end(const Error& error) {
   }
 }
 
-// A file or context that is not there was named wrongly; else it is not known whom to ask.
+// A kubeconfig or context that does not exist is an error of usage; anything else means that the
+// API server cannot be reached.
 int not_connected(const Error& error) {
   fmt::print(stderr, "tranche limit: {}\n", error.message());
   return error.code == Code::kInvalidArgument ? kUsage : kUnreachable;

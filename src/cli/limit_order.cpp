@@ -63,7 +63,7 @@ std::vector<LimitOutcome> outcomes_of(const cluster::Node& node) {
   return cluster::decode_limit_outcomes(text).value_or(std::vector<LimitOutcome>());
 }
 
-// What the agent says of exactly this setting; nullopt: nothing yet.
+// The agent's answer to exactly this setting; nullopt: it has not answered yet.
 std::optional<LimitOutcome> answer_to(const LimitSetting& setting, const cluster::Node& node) {
   for (auto& outcome : outcomes_of(node)) {
     if (outcome.setting == setting) return std::move(outcome);

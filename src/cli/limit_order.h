@@ -1,6 +1,6 @@
 #pragma once
-// The order in a Node's annotation (cluster/limit_settings.h) as the operator's command reads and
-// writes it, and the agent's answer beside it.
+// Limits that an operator orders stand in an annotation of the Node, and the agent's answer in
+// another (cluster/limit_settings.h). Here `tranche limit` reads both, and writes the order.
 
 #include <functional>
 #include <optional>
@@ -22,24 +22,24 @@ Result<cluster::Node> find_node(cluster::Objects& objects, const std::string& na
 // kFailedPrecondition: the annotation cannot be read; the hint says how to remove it.
 Result<LimitSettings> settings_of(const cluster::Node& node);
 
-// What the agent says; one that cannot be read says nothing.
+// The agent's answer; empty when it cannot be read.
 std::vector<cluster::LimitOutcome> outcomes_of(const cluster::Node& node);
-// Of exactly this setting; nullopt: nothing yet.
+// The agent's answer to exactly this setting; nullopt: it has not answered yet.
 std::optional<cluster::LimitOutcome> answer_to(const cluster::LimitSetting& setting,
                                                const cluster::Node& node);
 
-// The same; nothing yet is said to be waited for.
+// The same, with "waiting" in place of nullopt.
 cluster::LimitOutcome answer_or_none(const cluster::LimitSetting& setting,
                                      const cluster::Node& node);
 
-// Takes out, and returns, the settings of Pods that are gone from the node or have ended for good:
-// nothing can come of them any more.
+// Removes the settings of Pods that have left the node or have ended for good, and returns them:
+// they can have no effect any more.
 Result<LimitSettings> take_gone(LimitSettings& settings, const std::string& node,
                                 cluster::Objects& objects, const cluster::Call& call);
 
-// Makes `change` (null: none) of what is set on the node now, and writes it unless somebody else
-// wrote meanwhile: then again. Settings of Pods that are gone leave on the way, and are returned.
-// kFailedPrecondition: so much cannot be set of one node, or others write there all the time.
+// Applies `change` (null: none) to the node's order and writes it back; if somebody else wrote in
+// between, it reads and tries again. Also removes the settings of Pods that are gone, and returns
+// them. kFailedPrecondition: the order is too large for an annotation, or others keep writing it.
 using LimitChange = std::function<void(LimitSettings& settings, const cluster::Node& node)>;
 Result<LimitSettings> write_order(cluster::Objects& objects, const std::string& node,
                                   const cluster::Call& call, const LimitChange& change);

@@ -14,7 +14,7 @@ namespace {
 using cluster::LimitOutcome;
 using cluster::LimitSetting;
 
-// Those with an order, by name.
+// The Nodes that have an order, by name.
 Result<std::vector<cluster::Node>> nodes_with_orders(cluster::Objects& objects,
                                                      const cluster::Call& call) {
   ASSIGN_OR_RETURN(const auto list, objects.list(cluster::kNode, {}, call));

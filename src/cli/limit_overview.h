@@ -1,7 +1,6 @@
 #pragma once
-// What `tranche limit list` and `prune` do: look at the orders of all Nodes
-// (cluster/limit_settings.h), and take out of them what is set of Pods that are gone. Works over
-// the port.
+// `tranche limit list` shows the orders of all Nodes (cluster/limit_settings.h); `tranche limit
+// prune` removes from them the settings of Pods that are gone. Uses the objects port.
 
 #include <stop_token>
 #include <string>
@@ -31,7 +30,8 @@ struct LimitOverview {
 Result<LimitOverview> list_limits(cluster::Objects& objects, const std::string& ns,
                                   const std::stop_token& stop = {});
 
-// What it took away; of Nodes whose order cannot be read a finding. Errors: the port's.
+// The settings that were removed; a Node whose order cannot be read is a finding. Errors: the
+// port's.
 Result<LimitOverview> prune_limits(cluster::Objects& objects, const std::stop_token& stop = {});
 
 }  // namespace tranche::cli

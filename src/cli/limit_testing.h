@@ -33,7 +33,7 @@ class LimitTest : public testing::Test {
         {"status", {{"phase", phase}}}};
     return objects_.put(cluster::kPod, pod.dump()).uid;
   }
-  // Stands in for the agent: answers every setting so, as long as the test runs.
+  // Plays the agent: gives this answer to every setting, as long as the test runs.
   void answer(std::function<cluster::LimitOutcome(const cluster::LimitSetting&)> how) {
     agent_ = std::jthread([this, how = std::move(how)](const std::stop_token& stop) {
       while (cluster::pause(std::chrono::milliseconds(1), stop)) {

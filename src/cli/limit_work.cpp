@@ -80,8 +80,8 @@ Result<LimitSetting> choose(const cluster::Pod& pod, const LimitOptions& options
               has);
 }
 
-// What is set of `chosen` now, or was last: one that a command left refused is passed over.
-// nullptr: nothing.
+// The newest setting of `chosen` that the agent has not refused (an interrupted command may leave
+// one), or else the newest. nullptr: there is none.
 const LimitSetting* set_now(const Settings& settings, const LimitSetting& chosen,
                             const cluster::Node& node) {
   const LimitSetting* first = nullptr;
@@ -93,7 +93,8 @@ const LimitSetting* set_now(const Settings& settings, const LimitSetting& chosen
   return first;
 }
 
-// `setting` before all others of its container and resource: these hold as long as it does not.
+// Puts `setting` before all others of its container and resource. The others stay in force until
+// the new one is.
 void put_first(Settings& settings, const LimitSetting& setting) {
   std::erase(settings, setting);
   const auto place =
@@ -101,7 +102,7 @@ void put_first(Settings& settings, const LimitSetting& setting) {
   settings.insert(place, setting);
 }
 
-// Those that `setting` has come before are not needed any more.
+// Removes the older settings of the same container and resource: `setting` has replaced them.
 void erase_behind(Settings& settings, const LimitSetting& setting) {
   const auto place = std::ranges::find(settings, setting);
   if (place == settings.end()) return;

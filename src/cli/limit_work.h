@@ -1,7 +1,6 @@
 #pragma once
-// What `tranche limit set|get|reset` does: writes the order into the annotation of the Pod's Node,
-// waits for the agent's answer there (cluster/limit_settings.h), and shows both. Works over the
-// port.
+// `tranche limit set|get|reset`: writes the order into the annotation of the Pod's Node, waits for
+// the agent's answer there (cluster/limit_settings.h), and shows both. Uses the objects port.
 
 #include <stop_token>
 #include <string>
@@ -21,9 +20,10 @@ struct LimitReport {
   std::string finding;
 };
 
-// Errors: kNotFound (no such Pod), kInvalidArgument (it has no such container or resource, several
-// and none is named, or a value cannot be one), kFailedPrecondition (it does not run), and the
-// port's. A setting that the agent refuses is taken back; one that is not in force in time stays.
+// kNotFound: no such Pod. kInvalidArgument: the Pod has no such container or resource; it has
+// several, and none is named; or a value cannot be read. kFailedPrecondition: the Pod does not run.
+// Other errors: the port's. A setting that the agent refuses is removed again; one that is not in
+// force in time stays.
 Result<LimitReport> run_limit(cluster::Objects& objects, const config::LimitOptions& options,
                               const std::stop_token& stop = {});
 

@@ -26,9 +26,10 @@ struct Choice {
   bool operator==(const Choice&) const = default;
 };
 
-// Order: label, default, then each fallback: named = the key "default", single = the only key,
-// empty = no sharing at all. A label or default that names no key is an error (kNotFound, NVIDIA's
-// "specified config X does not exist", with the keys there are): never silently something else.
+// The label is tried first, then the default, then each fallback in order: `named` is the key
+// "default", `single` is the only key, `empty` is a configuration without sharing. A label or a
+// default that names a missing key is an error, so that a node never runs something else by
+// mistake: kNotFound, with NVIDIA's "specified config X does not exist" and the keys that exist.
 Result<Choice> choose(const Wish& wish, std::span<const std::string> names);
 
 }  // namespace tranche::config

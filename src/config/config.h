@@ -1,7 +1,7 @@
 #pragma once
-// The effective configuration of a node agent: NVIDIA's config file v1, flags and environment,
-// parsed, defaulted and validated once (config/load.h), then const. Field by field as in
-// docs/configuration.md; ours stand under the key `tranche:`.
+// The configuration in force on a node. It is made once from NVIDIA's config file v1, flags and
+// environment (config/file/load.h), and not changed afterwards. docs/configuration.md explains the
+// fields. Our own fields stand under the key `tranche:`.
 
 #include <chrono>
 #include <optional>
@@ -22,7 +22,7 @@ enum class AllocationPolicy { kDistributed, kPacked };
 enum class SharingStrategy { kNone, kTimeSlicing, kMps };
 enum class DiscoveryStrategy { kAuto, kNvml, kTegra, kVfio };
 
-// Which devices an entry is about (`devices:`). Honoured only with tranche.honorIgnoredFields.
+// Which devices an entry is about (`devices:`). Has an effect only with tranche.honorIgnoredFields.
 struct AllDevices {
   bool operator==(const AllDevices&) const = default;
 };
@@ -40,11 +40,12 @@ using Devices = std::variant<AllDevices, DeviceCount, DeviceList>;
 
 struct ReplicatedResource {
   ResourceName name;
-  // The name under which the replicas are advertised; nullopt: `name` itself. Already settled here:
-  // renameByDefault, honorIgnoredFields.
+  // The name under which the replicas are advertised; nullopt: `name` itself. settle() has already
+  // applied renameByDefault and honorIgnoredFields.
   std::optional<ResourceName> rename;
   Devices devices = AllDevices{};
-  // >= 1; 1 means not shared: renameByDefault does not apply, an honoured `rename` does.
+  // At least 1. With 1 the devices are not shared, and renameByDefault does not rename them; an
+  // explicit `rename` does.
   int replicas = 1;
   int line = 0;  // in the file; 0: not from a file
   bool operator==(const ReplicatedResource&) const = default;
@@ -55,7 +56,7 @@ struct ReplicatedResource {
 // sharing.timeSlicing or sharing.mps.
 struct ReplicatedResources {
   bool rename_by_default = false;
-  // As settled: timeSlicing omitted = false, mps omitted = true.
+  // When the file does not say: false for timeSlicing, true for mps.
   bool fail_requests_greater_than_one = false;
   std::vector<ReplicatedResource> resources;
   bool operator==(const ReplicatedResources&) const = default;
@@ -126,14 +127,14 @@ struct Imex {
 };
 
 // tranche.mps.smPartitions: static SM partitions of resources that MPS shares, one for each replica
-// of a device, in the chunks of multiprocessors that the driver cuts a GPU into.
+// of a device. A chunk is the group of multiprocessors that the driver counts in.
 struct EqualChunks {  // as many for each replica as there are for all
   bool operator==(const EqualChunks&) const = default;
 };
 using SmPartitions = std::variant<std::monostate, EqualChunks, int>;  // none, equal, chunks each
 
-// tranche.mps: how NVIDIA's control daemons are run. What a node's driver lacks is fallen back
-// from, and that is said (mps/capability.h).
+// tranche.mps: how NVIDIA's control daemons are run. Where a node's driver lacks a feature, the
+// agent goes on without it and says so (mps/capability.h).
 struct MpsControlRules {
   int protocol = 2;  // CUDA_MPS_PROTOCOL_VERSION: 2 or 3
   SmPartitions sm_partitions;

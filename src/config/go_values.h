@@ -16,8 +16,8 @@ std::optional<bool> parse_bool(std::string_view text);
 // strconv.ParseInt(text, 0, 64): decimal, 0x, 0o, 0b, leading 0 (octal).
 std::optional<std::int64_t> parse_int(std::string_view text);
 
-// time.ParseDuration: "300ms", "-1.5h", "2h45m", "0". nullopt for another form or what does not
-// fit.
+// time.ParseDuration: "300ms", "-1.5h", "2h45m", "0". nullopt for any other form, and for a
+// duration that is too long.
 std::optional<std::chrono::nanoseconds> parse_duration(std::string_view text);
 
 // time.Duration.String: "1m0s", "1.5s", "250ms", "0s".

@@ -8,8 +8,8 @@
 
 namespace tranche::config {
 
-// Puts "nvidia.com/" before `text` unless it is there. kInvalidArgument when the whole is longer
-// than 63 characters or the part after the slash is no lower-case RFC 1123 subdomain.
+// Adds the prefix "nvidia.com/" if it is missing. kInvalidArgument when the name is longer than 63
+// characters, or when the part after the slash is not a lower-case RFC 1123 subdomain.
 Result<ResourceName> parse_resource_name(std::string_view text);
 
 // Whether `text` is an item of a `devices:` list: see DeviceList in config.h.

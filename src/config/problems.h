@@ -1,6 +1,6 @@
 #pragma once
-// Gathers what is wrong with a configuration while it is read, so that a user sees all of it at
-// once.
+// Collects the errors and warnings of one reading of a configuration, so that a user sees all of
+// them at once.
 
 #include <string>
 #include <string_view>
@@ -20,7 +20,7 @@ class Problems {
   // An error that already says where.
   void error(const Error& error);
   void warn(std::string_view where, std::string_view what, std::string_view remedy);
-  // An error under strict, else a warning that ends with how it was taken (`otherwise`).
+  // An error if strict. Otherwise a warning; `otherwise` says how the text was understood.
   void suspicious(std::string_view where, std::string_view what, std::string_view otherwise,
                   std::string_view remedy);
 

@@ -5,7 +5,7 @@
 namespace tranche::config {
 namespace {
 
-// What a GPU is cut into is the driver's to say; more than this no GPU has.
+// The driver knows how many chunks a GPU has. No GPU has more than this.
 constexpr std::int64_t kMostChunks = 256;
 
 std::string shown(const yaml::Node& node) {

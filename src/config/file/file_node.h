@@ -1,7 +1,6 @@
 #pragma once
-// A node of the configuration file with its path and the means to complain about it: what the
-// readers of the file's parts share. Refers to the document, the file's name and the problems; all
-// outlive it.
+// A node of the configuration file, with its path and a way to report errors about it. All readers
+// of the file's parts use it. It borrows the document, the file's name and the problems.
 
 #include <optional>
 #include <string>
@@ -29,10 +28,11 @@ class FileNode {
   void error(std::string_view what, std::string_view remedy) const;
   std::string where() const;
 
-  // The children of a mapping that stand under known keys (fields.h), named by the known spelling.
-  // NVIDIA's program matches keys without case in its plain structures (`any_case`), and with case
-  // where it decodes by hand. Unknown keys are reported; of two spellings of one key the exact one
-  // counts, else the last. An error, and empty, when this is no mapping; empty when it is null.
+  // The children of a mapping whose keys are known (fields.h), under the known spelling. Unknown
+  // keys are reported. `any_case`: upper and lower case are the same, as in NVIDIA's plain
+  // structures; where NVIDIA's program decodes by hand, they differ. If one key is written in two
+  // spellings, the exact one counts, or else the last. Empty when the node is null; empty, with an
+  // error, when it is not a mapping.
   struct Child;
   std::vector<Child> children(bool any_case) const;
 

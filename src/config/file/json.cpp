@@ -86,8 +86,8 @@ Json patterns_to_json(const std::vector<FilePattern>& patterns) {
   return json;
 }
 
-// The plugin completes empty resources by those it advertises anyway. (Under mixed it also lists
-// every profile of the machine, which no configuration knows.)
+// NVIDIA's plugin replaces empty resources by those that it advertises by default. (With strategy
+// mixed it lists every profile of the machine too; a configuration does not know these.)
 Json resources_to_json(const Settings& settings, Program program) {
   const Json whole = {{"pattern", "*"}, {"name", "nvidia.com/gpu"}};
   const bool plugin = program == Program::kAgent;
@@ -189,7 +189,7 @@ std::string to_json(const Settings& settings, Program program) {
   if (settings.honor_ignored_fields) json["tranche"]["honorIgnoredFields"] = true;
   if (settings.limits) json["tranche"]["limits"] = limits_to_json(*settings.limits);
   if (settings.control) json["tranche"]["mps"] = mps_to_json(*settings.control);
-  // Texts come from outside: what is no UTF-8 is replaced, never thrown about.
+  // Texts come from outside: bytes that are not UTF-8 are replaced; nothing throws.
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 

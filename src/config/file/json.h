@@ -9,7 +9,7 @@
 namespace tranche::config {
 
 // JSON, 2-space indented, keys in NVIDIA's order; null for what is unset, except where NVIDIA
-// leaves the key out. `settings` are merged and neutered.
+// leaves the key out. `settings` have been through merge() and neuter().
 std::string to_json(const Settings& settings, Program program);
 
 }  // namespace tranche::config

@@ -18,7 +18,7 @@ namespace {
 bool is_strict(const Sources& sources) {
   if (sources.strict) return true;
   const auto flag = given(*find_flag("strict-config", use_of(sources.program)), sources);
-  // One that cannot be read is reported by load_agent_options.
+  // If the flag cannot be read, load_agent_options reports it.
   return flag && *flag && std::get<bool>((*flag)->value);
 }
 

@@ -5,8 +5,9 @@
 //   text --yaml--> tree --read_file.h--> Settings --merge.h--> effective Settings --validate.h-->
 //   --settle.h--> Config
 //
-// Messages read "file:line: field: what; remedy", "flag --x: ..." or "environment X: ...", with
-// NVIDIA's own phrase inside where it has one, so that what users grep for is still found. Pure.
+// Messages read "file:line: field: what; remedy", "flag --x: ..." or "environment X: ...". They
+// contain NVIDIA's own phrase where it has one, so that users who search logs for it still find it.
+// Pure.
 
 #include <string>
 #include <vector>
@@ -30,12 +31,12 @@ struct Loaded {
   std::string json;
 };
 
-// Every error found, one a line, in `what`: kInvalidArgument when text, flags or environment could
-// not be read, else kFailedPrecondition when what was read breaks a rule.
+// The error's `what` holds every problem, one on each line. kInvalidArgument: the file, a flag or a
+// variable could not be read. kFailedPrecondition: all could be read, and a rule is broken.
 Result<Loaded> load(const Sources& sources);
 
-// Errors that depend on the machine and so are found later: CDI strategies without NVML, a
-// discovery strategy that is not supported.
+// The rules that depend on the machine and are therefore checked later: CDI strategies need NVML,
+// and not every discovery strategy is supported.
 struct MachineFacts {
   bool nvml_loadable = true;
 };

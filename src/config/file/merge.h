@@ -1,6 +1,6 @@
 #pragma once
 // Puts flags, environment and defaults over the file's settings: flag > environment > file >
-// default, field by field. A source counts when it is set, be it to an empty string.
+// default, field by field. A source that is set to an empty string counts as set.
 
 #include "config/file/settings.h"
 #include "config/flags/sources.h"
@@ -8,7 +8,7 @@
 
 namespace tranche::config {
 
-// Completes `settings`, which hold what the file said.
+// `settings` hold what the file says; the other sources are added.
 void merge(const Sources& sources, Settings& settings, Problems& problems);
 
 }  // namespace tranche::config

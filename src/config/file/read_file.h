@@ -1,7 +1,7 @@
 #pragma once
-// The configuration file as settings: from the YAML tree, every key known or reported, every value
-// of its type. Nothing is defaulted, merged with other sources or judged here beyond what NVIDIA's
-// parser judges while it parses.
+// Turns the YAML tree of a configuration file into settings. Unknown keys and values of a wrong
+// type are reported. Defaults and other sources come later (merge.h), and so do the rules
+// (validate.h), apart from those that NVIDIA's program checks while it parses.
 
 #include <string>
 

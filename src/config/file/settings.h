@@ -1,8 +1,8 @@
 #pragma once
-// The intermediate form between text and Config: what each source said, with the place it said it
-// at. First the file alone (file.h), then all sources together (merge.h); from it the effective
-// configuration is validated (validate.h), printed (to_json) and settled into a Config (settle.h).
-// Settings that no source sets and that have no default in this program are absent: "null".
+// The form between text and Config: each setting with the place that it comes from. read_file.h
+// fills it from the file, merge.h adds the other sources. Then it is validated (validate.h),
+// printed (json.h) and made into a Config (settle.h). A setting that no source sets, and that has
+// no default in this program, is absent ("null" in JSON).
 
 #include <cstdint>
 #include <map>

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kHonour =
     "set 'tranche: {honorIgnoredFields: true}' to have it honoured";
 
-// Sleeping less than this would only heat the node; a bare number in a file is nanoseconds.
+// A bare number in a file is nanoseconds, so a shorter time is nearly always a mistake for seconds.
 constexpr auto kShortestSleep = std::chrono::seconds(1);
 
 std::string at(const Settings& settings, int line, std::string_view field) {
@@ -125,7 +125,7 @@ class Taker {
     if (const auto* value = settings_.get<T>(key)) member = *value;
   }
 
-  // Texts of other programs' flags are not validated; one that means nothing changes nothing.
+  // Flags of other programs are not validated. A text that is not understood changes nothing.
   template <class T>
   void take_enum(std::string_view key, std::optional<T> (*parse)(std::string_view),
                  T& member) const {

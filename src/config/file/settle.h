@@ -1,7 +1,7 @@
 #pragma once
-// From effective, valid settings to the Config: what NVIDIA's programs ignore is dropped with a
-// warning (or honoured, tranche.honorIgnoredFields), names and defaults that depend on others are
-// filled in.
+// Makes the Config from valid settings. Fields that NVIDIA's programs ignore are dropped with a
+// warning, unless tranche.honorIgnoredFields is set. Names and defaults that follow from other
+// fields are filled in.
 
 #include "config/config.h"
 #include "config/file/settings.h"
@@ -9,8 +9,9 @@
 
 namespace tranche::config {
 
-// Drops what is not honoured and fills `rename` by renameByDefault, so that `settings` are what is
-// in force. Problems: warnings, and errors about fields that are honoured and do not make sense.
+// Drops the fields that have no effect, and fills `rename` where renameByDefault asks for it;
+// afterwards `settings` are what is in force. Reports what was dropped, and errors in the fields
+// that tranche.honorIgnoredFields makes effective.
 void neuter(Settings& settings, Problems& problems);
 
 Config settle(const Settings& settings);

@@ -1,5 +1,5 @@
 #pragma once
-// From limits as they are written to those of each resource. Part of settle.h.
+// Makes the limits of each resource from `tranche.limits` as written. Part of settle.h.
 
 #include "config/file/settings.h"
 #include "config/limits.h"
@@ -10,7 +10,8 @@ namespace tranche::config {
 // Warns of what is written and has no effect.
 void check_limits(const Settings& settings, Problems& problems);
 
-// Field by field: the entry's, else the general one, else the default.
+// Each field of a resource comes from its entry, or else from the general part, or else it is the
+// default.
 LimitTable settle_limits(const FileLimitTable& from);
 
 }  // namespace tranche::config

@@ -29,7 +29,8 @@ Result<stdfs::file_type> type_of(const FsRoot& fs, const stdfs::path& path) {
 
 Result<ConfigText> read_file_at(const FsRoot& fs, const stdfs::path& path, std::string key) {
   ASSIGN_OR_RETURN(const auto type, type_of(fs, path));
-  // A pipe would be waited on for ever. /dev/null, a configuration manager's "empty", is fine.
+  // Reading a pipe could wait for ever. /dev/null is allowed: config-manager links to it for
+  // "empty".
   if (type != stdfs::file_type::regular && type != stdfs::file_type::character) {
     return fail(Code::kInvalidArgument,
                 fmt::format("configuration {} is no file", fs.resolve(path).string()),
@@ -44,7 +45,7 @@ Result<ConfigText> read_file_at(const FsRoot& fs, const stdfs::path& path, std::
   return ConfigText{*std::move(text), fs.resolve(path).string(), std::move(key)};
 }
 
-// Which file of the folder; never another than the one that was named.
+// The file of the folder to read. A name that is given is never replaced by another.
 Result<std::string> pick(const stdfs::path& folder, std::string_view name,
                          const std::vector<std::string>& names) {
   const auto there = names.empty() ? std::string("it has no files")

@@ -22,19 +22,19 @@ struct ConfigText {
   bool operator==(const ConfigText&) const = default;
 };
 
-// The file at `path`, or of a folder the file `name`, else `default`, else the only one.
-// Errors say what there is: kNotFound (no such file, no such name, an empty folder, a dangling
-// link), kInvalidArgument (too large, a pipe or socket, a name for what is no folder), kIo (a loop
-// of links).
+// Reads the file at `path`. If `path` is a folder: its file `name`, or without a name the file
+// `default`, or else the only file. Errors name the files that exist. kNotFound: no such file or
+// name, an empty folder, a dangling link. kInvalidArgument: too large, a pipe or a socket, a name
+// although `path` is a file. kIo: a loop of links.
 Result<ConfigText> read_config(const FsRoot& fs, const std::filesystem::path& path,
                                std::string_view name = {});
 
-// The names of the configurations in a folder, sorted: files and links to files; names that begin
-// with ".." are a ConfigMap volume's own.
+// The names of the configurations in a folder, sorted: its files and links to files. Names that
+// begin with ".." belong to the ConfigMap volume itself and are left out.
 Result<std::vector<std::string>> config_names(const FsRoot& fs, const std::filesystem::path& path);
 
-// What to watch (base/watch.h) to see every change that read_config could see, whether it succeeds
-// now or not: real paths, resolved through `fs`.
+// The real paths to watch (base/watch.h) so that no change of what read_config would read is
+// missed, whether it succeeds now or not.
 std::vector<std::filesystem::path> config_watch_paths(const FsRoot& fs,
                                                       const std::filesystem::path& path,
                                                       std::string_view name = {});

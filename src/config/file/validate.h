@@ -7,8 +7,8 @@
 
 namespace tranche::config {
 
-// The agent's program checks everything; feature discovery the discovery strategy, and here the MIG
-// strategy too, on which it would fail later.
+// The agent checks everything. Feature discovery checks the discovery strategy, as NVIDIA's does,
+// and the MIG strategy too, because it would fail on that later.
 void validate(const Settings& settings, Program program, Problems& problems);
 
 }  // namespace tranche::config

@@ -1,8 +1,8 @@
 #pragma once
-// From argv to flags by the flag table, with the rules of the Go programs whose arguments people
-// have in their manifests: --flag value, --flag=value, one dash as good as two, a bool without a
-// value is true (and takes none: --bool=false), repeated flags gather, "--" or the first other word
-// ends the flags. Values are not judged here: load() and load_agent_options() do.
+// Reads argv by the rules of the Go programs whose arguments people have in their manifests:
+// --flag value, --flag=value, -flag; a bool takes its value only after "=" and is true without one;
+// a flag may be repeated; "--" or the first word that is not a flag ends the flags. Values are
+// checked later, by load() and the load_*_options().
 
 #include <span>
 #include <string>

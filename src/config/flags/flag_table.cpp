@@ -10,6 +10,21 @@
 namespace tranche::config {
 namespace {
 
+constexpr std::array kPrograms = {
+    FlagProgram{kUseAgent, "agent", "Agent",
+                "`tranche agent`, also called as `nvidia-device-plugin`"},
+    FlagProgram{kUseFeatureDiscovery, "labels", "Feature labels",
+                "`tranche labels`, also called as `gpu-feature-discovery`"},
+    FlagProgram{kUseConfigManager, "config-manager", "Configuration manager",
+                "called as `config-manager`"},
+    FlagProgram{kUseController, "controller", "Controller", "`tranche controller`"},
+    FlagProgram{kUseCleanup, "cleanup", "Cleanup", "`tranche cleanup`"},
+    FlagProgram{kUseArbiter, "arbiter", "Arbiter", "`tranche arbiter`"},
+    FlagProgram{kUseMpsControl, "mps-control-daemon", "MPS control daemons",
+                "`tranche mps-control-daemon`, also called as `mps-control-daemon`"},
+    FlagProgram{kUseLimit, "limit", "Limit", "`tranche limit set|get|reset|list|prune`"},
+};
+
 // A new program's table is one line here. The order is that of the help.
 constexpr std::array kTables = {
     device_plugin_flags,  feature_discovery_flags, cluster_flags, agent_flags,
@@ -34,6 +49,8 @@ constexpr auto kEnvironmentOnly = std::to_array<EnvironmentOnly>({
 });
 
 }  // namespace
+
+std::span<const FlagProgram> flag_programs() { return kPrograms; }
 
 std::span<const FlagSpec> flag_table() {
   static const std::vector<FlagSpec> table = join();

@@ -13,7 +13,17 @@
 
 namespace tranche::config {
 
-// In the order of the help.
+// A program with flags of its own. Its name is short, as in "agent"; `names` is how it is called.
+struct FlagProgram {
+  FlagUse use;
+  std::string_view name;
+  std::string_view title;
+  std::string_view names;
+};
+// In the order of the reference pages.
+std::span<const FlagProgram> flag_programs();
+
+// All tables joined, in the order of the help.
 std::span<const FlagSpec> flag_table();
 // The flag that one of the programs `uses` knows by this canonical name or alias; nullptr when
 // unknown.
@@ -21,7 +31,8 @@ const FlagSpec* find_flag(std::string_view name, unsigned uses = ~0U);
 // Names and aliases of every flag of the programs `uses`: for "did you mean".
 std::vector<std::string_view> flag_names(unsigned uses);
 
-// Under which name a setting is kept while sources are put together: its file field, or "--name".
+// The key of a setting in Settings (config/file/settings.h): its file field, or "--name" if it has
+// none.
 std::string setting_key(const FlagSpec& spec);
 
 // An environment variable that is no flag's.

@@ -15,10 +15,9 @@ namespace tranche::config::flag_table_test {
 namespace {
 
 TEST(FlagTable, NamesAreUniqueInEveryProgram) {
-  for (const unsigned use : {kUseAgent, kUseFeatureDiscovery, kUseConfigManager, kUseController,
-                             kUseCleanup, kUseArbiter, kUseMpsControl, kUseLimit}) {
-    const auto names = flag_names(use);
-    EXPECT_EQ(std::set(names.begin(), names.end()).size(), names.size()) << "use " << use;
+  for (const auto& program : flag_programs()) {
+    const auto names = flag_names(program.use);
+    EXPECT_EQ(std::set(names.begin(), names.end()).size(), names.size()) << program.name;
   }
 }
 
@@ -26,6 +25,18 @@ TEST(FlagTable, EveryDefaultIsOfItsType) {
   for (const auto& spec : flag_table()) {
     EXPECT_NO_THROW(value_from_default(spec.type, spec.default_text)) << spec.name;
     EXPECT_FALSE(spec.help.empty()) << spec.name;
+  }
+}
+
+TEST(FlagTable, EveryFlagIsOfAProgramThatIsListed) {
+  unsigned listed = 0;
+  for (const auto& program : flag_programs()) {
+    EXPECT_EQ(listed & program.use, 0U) << program.name << " is listed twice";
+    listed |= program.use;
+  }
+  for (const auto& spec : flag_table()) {
+    EXPECT_NE(spec.uses, 0U) << spec.name;
+    EXPECT_EQ(spec.uses & ~listed, 0U) << spec.name;
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// One setting's value out of text or out of a node of the file, by its type in the flag table.
+// Reads the value of one setting, from text or from a node of the file, by its type in the flag
+// table.
 
 #include <string>
 #include <string_view>
@@ -12,12 +13,12 @@
 
 namespace tranche::config {
 
-// From the command line (each occurrence of the flag one text) or a default: lists are split at
-// commas, of scalars the last occurrence counts. Booleans as Go's ParseBool.
+// From the command line, one text for each time that the flag is given, or from a default. Lists
+// are split at commas. Of other types the last text counts. Bools are read as Go's ParseBool does.
 Result<SettingValue> value_from_flag(FlagType type, const std::vector<std::string>& texts);
 
-// From an environment variable that is set. Set but empty: "" for a string, false for a bool, one
-// empty string for a string list; nullopt (the default holds) for numbers and durations.
+// From an environment variable that is set. An empty one is "" as a string, false as a bool, one
+// empty string as a string list; for numbers and durations it is nullopt, and the default holds.
 Result<std::optional<SettingValue>> value_from_environment(FlagType type, const std::string& text);
 
 // From a table's default_text.

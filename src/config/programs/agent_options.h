@@ -1,6 +1,6 @@
 #pragma once
-// The settings that no configuration file holds: those of each program's surroundings. From flags,
-// environment and the flag table's defaults, with the same precedence as load(). Pure.
+// The settings of the agent and of the programs in its image that no configuration file holds:
+// paths, sockets, names. From flags, environment and defaults, in the same order as load(). Pure.
 
 #include <chrono>
 #include <optional>
@@ -105,8 +105,8 @@ struct ConfigManagerOptions {
   bool operator==(const ConfigManagerOptions&) const = default;
 };
 
-// tranche mps-control-daemon, mps-control-daemon: what it shares with the agent, and no more. Its
-// state_dir lies in mps_dir.
+// tranche mps-control-daemon, mps-control-daemon: the options that it shares with the agent. Its
+// state_dir is a folder in mps_dir.
 Result<AgentOptions> load_mps_control_options(const Sources& sources);
 
 // Of `sources` the flags and the environment are read. kInvalidArgument with every error, one a

@@ -6,7 +6,7 @@
 namespace tranche::config {
 namespace {
 
-// Of a namespace, and of most objects that people name.
+// The longest name of a namespace in Kubernetes, and of most other objects.
 bool is_name(std::string_view text) {
   const auto is_word = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
   return !text.empty() && text.size() <= 253 && is_word(text.front()) && is_word(text.back()) &&
@@ -56,7 +56,7 @@ std::chrono::nanoseconds timeout(OptionReader& reader) {
   return std::chrono::seconds(1);
 }
 
-// At most one of the flags that say what to do.
+// Reports an error if more than one of the flags that choose the mode is given.
 CleanupOptions::Mode mode(OptionReader& reader) {
   using enum CleanupOptions::Mode;
   const bool stay = reader.get<bool>("stay");

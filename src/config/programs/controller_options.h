@@ -1,6 +1,6 @@
 #pragma once
-// The settings of the programs that look after a cluster and not a node's GPUs: `tranche
-// controller`, and what `tranche cleanup` is told beside the agent's own settings. Pure.
+// The settings of `tranche controller`, and those of `tranche cleanup` that are not the agent's
+// too. Pure.
 
 #include <chrono>
 #include <optional>
@@ -26,8 +26,8 @@ struct ControllerOptions {
 };
 
 struct CleanupOptions {
-  // What to do: clear this node and end; clear it and stay; ask the one that stays; have every Pod
-  // of a DaemonSet changed.
+  // kClear: clear this node and end. kStay: clear it and keep running. kCheck: ask the one that
+  // keeps running. kRollOut: patch a DaemonSet and wait until all its Pods are new.
   enum class Mode { kClear, kStay, kCheck, kRollOut };
   Mode mode = Mode::kClear;
   // kRollOut

@@ -1,6 +1,6 @@
 #pragma once
-// Reads settings of the flag table for the options of a program, and gathers what is wrong with
-// them. For the *_options.cpp files of this folder. Short-lived; borrows the sources.
+// Reads the flags of one program and collects the errors in them. For the *_options.cpp files of
+// this folder. Borrows the sources.
 
 #include <fmt/format.h>
 
@@ -66,7 +66,7 @@ class OptionReader {
     return {value_from_default(spec.type, spec.default_text), {}};
   }
 
-  // A setting may be asked for twice; its error is reported once.
+  // A setting may be read twice; its error is reported once.
   void unreadable(std::string_view name, const Error& error) {
     if (std::ranges::find(reported_, name) != reported_.end()) return;
     reported_.push_back(name);

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "config/file/fields.h"
@@ -16,25 +15,6 @@ namespace {
 constexpr std::string_view kNote =
     "<!-- Made from the tables of src/config/flags and src/config/file; a test keeps it so. "
     "-->\n\n";
-
-struct ProgramName {
-  FlagUse use;
-  std::string_view title;
-  std::string_view names;
-};
-
-constexpr std::array kPrograms = {
-    ProgramName{kUseAgent, "Agent", "`tranche agent`, also called as `nvidia-device-plugin`"},
-    ProgramName{kUseFeatureDiscovery, "Feature labels",
-                "`tranche labels`, also called as `gpu-feature-discovery`"},
-    ProgramName{kUseConfigManager, "Configuration manager", "called as `config-manager`"},
-    ProgramName{kUseController, "Controller", "`tranche controller`"},
-    ProgramName{kUseCleanup, "Cleanup", "`tranche cleanup`"},
-    ProgramName{kUseArbiter, "Arbiter", "`tranche arbiter`"},
-    ProgramName{kUseMpsControl, "MPS control daemons",
-                "`tranche mps-control-daemon`, also called as `mps-control-daemon`"},
-    ProgramName{kUseLimit, "Limit", "`tranche limit set|get|reset|list|prune`"},
-};
 
 std::string code(std::string_view text) {
   return text.empty() ? std::string() : fmt::format("`{}`", text);
@@ -74,7 +54,7 @@ std::string spellings(const FlagSpec& spec) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::string flags_of(const ProgramName& program) {
+std::string flags_of(const FlagProgram& program) {
   std::string text = fmt::format(
       "\n## {}\n\nOf {}.\n\n"
       "| flag | environment | file | type | default | what |\n|---|---|---|---|---|---|\n",
@@ -90,18 +70,13 @@ std::string flags_of(const ProgramName& program) {
 
 std::string users(unsigned uses) {
   std::vector<std::string_view> names;
-  if ((uses & kUseAgent) != 0) names.emplace_back("agent");
-  if ((uses & kUseFeatureDiscovery) != 0) names.emplace_back("labels");
-  if ((uses & kUseConfigManager) != 0) names.emplace_back("config-manager");
-  if ((uses & kUseController) != 0) names.emplace_back("controller");
-  if ((uses & kUseCleanup) != 0) names.emplace_back("cleanup");
-  if ((uses & kUseArbiter) != 0) names.emplace_back("arbiter");
-  if ((uses & kUseMpsControl) != 0) names.emplace_back("mps-control-daemon");
-  if ((uses & kUseLimit) != 0) names.emplace_back("limit");
+  for (const auto& program : flag_programs()) {
+    if ((uses & program.use) != 0) names.push_back(program.name);
+  }
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// One line of the environment's or the file's table; sorted or gathered by the caller.
+// One line of the table of environment variables; `key` is for sorting.
 struct Row {
   std::string_view key;
   std::string text;
@@ -136,7 +111,7 @@ std::string reference_flags() {
       "`--flag=value` and `-flag=value` are the same; a bool\nwithout a value is true. Lists are "
       "written with commas or by repeating the flag.\n",
       kNote);
-  for (const auto& program : kPrograms) text += flags_of(program);
+  for (const auto& program : flag_programs()) text += flags_of(program);
   return text;
 }
 
