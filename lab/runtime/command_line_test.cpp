@@ -9,7 +9,7 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 
-TEST(CommandLine, as_containerd_calls) {
+TEST(CommandLine, AsContainerdCalls) {
   const Words words = {"--root", "/run/r",   "--log", "/b/log.json", "--log-format", "json",
                        "create", "--bundle", "/b",    "--pid-file",  "/b/init.pid",  "id"};
   const auto call = read_command_line(words);
@@ -19,7 +19,7 @@ TEST(CommandLine, as_containerd_calls) {
   EXPECT_TRUE(call.makes_container());
 }
 
-TEST(CommandLine, with_equals_and_a_short_flag) {
+TEST(CommandLine, WithEqualsAndAShortFlag) {
   const Words words = {"--log=/l", "--debug", "run", "-b", "/b", "id"};
   const auto call = read_command_line(words);
   EXPECT_EQ(call.command, "run");
@@ -27,14 +27,14 @@ TEST(CommandLine, with_equals_and_a_short_flag) {
   EXPECT_EQ(call.log, "/l");
 }
 
-TEST(CommandLine, a_container_may_be_called_create) {
+TEST(CommandLine, AContainerMayBeCalledCreate) {
   const Words words = {"--root", "create", "start", "create"};
   const auto call = read_command_line(words);
   EXPECT_EQ(call.command, "start");
   EXPECT_FALSE(call.makes_container());
 }
 
-TEST(CommandLine, nothing) {
+TEST(CommandLine, Nothing) {
   const auto call = read_command_line({});
   EXPECT_EQ(call.command, "");
   EXPECT_EQ(call.bundle, ".");

@@ -27,7 +27,7 @@ constexpr const char* kLibraries = "/usr/lib/x86_64-linux-gnu";
 #endif
 
 // A node with the files of a machine: nodes are links to /dev/null (1:3), which needs no rights.
-class DriverEdits : public testing::Test {
+class DriverEditsTest : public testing::Test {
  protected:
   void TearDown() override { fs::remove_all(folder_); }
 
@@ -83,7 +83,7 @@ std::vector<std::string> with_control(std::initializer_list<std::string> more) {
   return nodes;
 }
 
-TEST_F(DriverEdits, gpus_by_index_uuid_and_all) {
+TEST_F(DriverEditsTest, GpusByIndexUuidAndAll) {
   open("a100-40gb-x4");
   const std::string uuid = sim_->state().gpus[2].uuid;
   EXPECT_EQ(nodes({.devices = {"1"}}), with_control({"/dev/nvidia1"}));
@@ -93,7 +93,7 @@ TEST_F(DriverEdits, gpus_by_index_uuid_and_all) {
   EXPECT_EQ(nodes({}), kControl);
 }
 
-TEST_F(DriverEdits, a_mig_device_brings_its_two_capabilities) {
+TEST_F(DriverEditsTest, AMigDeviceBringsItsTwoCapabilities) {
   open("a100-40gb-mig");
   const auto one = nodes({.devices = {"0:0"}});
   EXPECT_EQ(one.size(), kControl.size() + 3);
@@ -103,7 +103,7 @@ TEST_F(DriverEdits, a_mig_device_brings_its_two_capabilities) {
   EXPECT_GT(all.size(), one.size());
 }
 
-TEST(KernelEdits, for_whom_has_the_driver_s_nodes) {
+TEST(KernelEdits, ForWhomHasTheDriverSNodes) {
   EXPECT_FALSE(has_driver_nodes({{"process", Json::object()}}));
   EXPECT_FALSE(has_driver_nodes({{"linux", {{"devices", {{{"path", "/dev/null"}}}}}}}));
   EXPECT_TRUE(has_driver_nodes({{"linux", {{"devices", {{{"path", "/dev/nvidiactl"}}}}}}}));
@@ -113,7 +113,7 @@ TEST(KernelEdits, for_whom_has_the_driver_s_nodes) {
   EXPECT_EQ(edits.env, std::vector<std::string>{"TRANCHE_SIM_STATE=/run/tranche-sim/state"});
 }
 
-TEST_F(DriverEdits, an_unknown_device_is_refused_by_name) {
+TEST_F(DriverEditsTest, AnUnknownDeviceIsRefusedByName) {
   open("l20");
   for (const char* device : {"GPU-nobody", "1", "0:0"}) {
     const auto made = edits({.devices = {"0", device}});
@@ -123,7 +123,7 @@ TEST_F(DriverEdits, an_unknown_device_is_refused_by_name) {
   }
 }
 
-TEST_F(DriverEdits, files_follow_the_capabilities) {
+TEST_F(DriverEditsTest, FilesFollowTheCapabilities) {
   open("l20");
   const auto at = [](const char* path) { return Field(&Mount::destination, path); };
   const auto library = fmt::format("{}/libnvidia-ml.so.1", kLibraries);
@@ -137,7 +137,7 @@ TEST_F(DriverEdits, files_follow_the_capabilities) {
   EXPECT_THAT(compute, Not(Contains(at("/usr/bin/nvidia-smi"))));
 }
 
-TEST_F(DriverEdits, a_node_without_the_driver_is_told_so) {
+TEST_F(DriverEditsTest, ANodeWithoutTheDriverIsToldSo) {
   open("l20");
   fs::remove(folder_ / "usr/bin/nvidia-smi");
   const auto made = edits({.all = true});
@@ -146,7 +146,7 @@ TEST_F(DriverEdits, a_node_without_the_driver_is_told_so) {
   EXPECT_NE(made.error().what.find("/usr/bin/nvidia-smi"), std::string::npos);
 }
 
-TEST_F(DriverEdits, a_missing_device_node_is_told) {
+TEST_F(DriverEditsTest, AMissingDeviceNodeIsTold) {
   open("l20");
   fs::remove(folder_ / "dev/nvidia0");
   const auto made = edits({.all = true});

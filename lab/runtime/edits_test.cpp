@@ -7,7 +7,7 @@
 namespace tranche::lab::edits_test {
 namespace {
 
-TEST(Apply, to_a_bare_specification) {
+TEST(Apply, ToABareSpecification) {
   Json spec = {{"process", {{"args", {"sh"}}}}};
   apply({.devices = {{.path = "/dev/nvidia0", .major = 195, .minor = 0}},
          .mounts = {{.source = "/a", .destination = "/b"}},
@@ -29,7 +29,7 @@ TEST(Apply, to_a_bare_specification) {
   EXPECT_EQ(spec["process"]["args"], Json({"sh"}));
 }
 
-TEST(Apply, nothing_twice) {
+TEST(Apply, NothingTwice) {
   Json spec = {
       {"process", {{"env", {"XY=0", "X=0"}}}},
       {"mounts", {{{"destination", "/b"}, {"source", "/mine"}}}},
@@ -47,7 +47,7 @@ TEST(Apply, nothing_twice) {
   EXPECT_EQ(spec["linux"]["resources"]["devices"].size(), 1U);
 }
 
-TEST(Apply, a_writable_mount) {
+TEST(Apply, AWritableMount) {
   Json spec = {{"process", Json::object()}};
   apply({.mounts = {{.source = "/a", .destination = "/b", .read_only = false}}}, spec);
   EXPECT_EQ(spec["mounts"][0]["options"][0], "rw");

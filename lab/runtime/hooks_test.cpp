@@ -10,7 +10,7 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 
-TEST(Hooks, links_of_a_cdi_file) {
+TEST(Hooks, LinksOfACdiFile) {
   const Words words = {"create-symlinks", "--link", "libcuda.so.1::/usr/lib/libcuda.so",
                        "--link=../card1::/dev/dri/by-path/pci-card"};
   const auto links = read_links(words);
@@ -19,13 +19,13 @@ TEST(Hooks, links_of_a_cdi_file) {
                                        {"../card1", "/dev/dri/by-path/pci-card"}}));
 }
 
-TEST(Hooks, a_link_that_is_none) {
+TEST(Hooks, ALinkThatIsNone) {
   for (const std::string_view bad : {"libcuda.so", "::/x", "a::relative"}) {
     EXPECT_FALSE(read_links(Words{"create-symlinks", "--link", bad})) << bad;
   }
 }
 
-TEST(Hooks, root_of_the_container) {
+TEST(Hooks, RootOfTheContainer) {
   const auto bundle = std::filesystem::path(testing::TempDir()) / "lab_hooks_test";
   std::filesystem::create_directories(bundle);
   const auto state = R"({"bundle":")" + bundle.string() + R"("})";
@@ -40,7 +40,7 @@ TEST(Hooks, root_of_the_container) {
   EXPECT_FALSE(container_root("no JSON"));
 }
 
-TEST(Hooks, names) {
+TEST(Hooks, Names) {
   EXPECT_TRUE(run_hook(Words{"enable-cuda-compat", "--host-driver-version=1"}, ""));
   const auto unknown = run_hook(Words{"explode"}, "");
   ASSERT_FALSE(unknown);

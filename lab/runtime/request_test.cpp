@@ -23,7 +23,7 @@ struct Case {
 
 class ReadRequest : public testing::TestWithParam<Case> {};
 
-TEST_P(ReadRequest, says) {
+TEST_P(ReadRequest, Says) {
   const auto request = read_request(GetParam().spec);
   ASSERT_TRUE(request) << request.error().message();
   EXPECT_EQ(*request, GetParam().expected);
@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
              Request{.all = true}}),
     [](const auto& one) { return one.param.name; });
 
-TEST(ReadRequestErrors, an_unknown_capability_is_named) {
+TEST(ReadRequestErrors, AnUnknownCapabilityIsNamed) {
   const auto spec =
       spec_with({"NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_DRIVER_CAPABILITIES=compute,fast"});
   const auto request = read_request(spec);
@@ -71,7 +71,7 @@ TEST(ReadRequestErrors, an_unknown_capability_is_named) {
   EXPECT_NE(request.error().what.find("'fast'"), std::string::npos) << request.error().what;
 }
 
-TEST(ReadRequestErrors, what_is_no_specification) {
+TEST(ReadRequestErrors, WhatIsNoSpecification) {
   EXPECT_FALSE(read_request(Json::array()));
   EXPECT_FALSE(read_request(Json::object()));
 }

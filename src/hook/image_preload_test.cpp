@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class ImagePreload : public ::testing::Test {
+class ImagePreloadTest : public ::testing::Test {
  protected:
   void SetUp() override { fs::create_directories(root() / "etc"); }
 
@@ -33,7 +33,7 @@ class ImagePreload : public ::testing::Test {
   test::TempDir dir;
 };
 
-TEST_F(ImagePreload, NoneAnEmptyOneAndCommentsAreNoMatter) {
+TEST_F(ImagePreloadTest, NoneAnEmptyOneAndCommentsAreNoMatter) {
   EXPECT_EQ(found(), "");
   write(file(), "");
   EXPECT_EQ(found(), "") << "as the runtime makes it, to mount over";
@@ -43,14 +43,14 @@ TEST_F(ImagePreload, NoneAnEmptyOneAndCommentsAreNoMatter) {
   EXPECT_EQ(found(), "");
 }
 
-TEST_F(ImagePreload, NamesAreReadAsTheLoaderReadsThem) {
+TEST_F(ImagePreloadTest, NamesAreReadAsTheLoaderReadsThem) {
   write(file(), "/opt/libfoo.so:libbar.so # libbaz.so\n\tlibqux.so\n");
   EXPECT_EQ(found(), "/opt/libfoo.so libbar.so libqux.so");
   write(file(), "/usr/local/tranche/libtranche-limit.so libbar.so");
   EXPECT_EQ(found(), "libbar.so") << "ours is nobody's loss";
 }
 
-TEST_F(ImagePreload, LinksStayWithinTheImage) {
+TEST_F(ImagePreloadTest, LinksStayWithinTheImage) {
   write(dir.path() / "host/secret", "of the host");
   write(root() / "opt/preload", "libfoo.so");
   fs::create_symlink("/opt/preload", file());
@@ -70,7 +70,7 @@ TEST_F(ImagePreload, LinksStayWithinTheImage) {
   EXPECT_EQ(found(), "");
 }
 
-TEST_F(ImagePreload, WhatIsNoFileIsNotOpened) {
+TEST_F(ImagePreloadTest, WhatIsNoFileIsNotOpened) {
   ASSERT_EQ(::mkfifo(file().c_str(), 0644), 0);
   EXPECT_EQ(found(), "");
   fs::remove(file());
@@ -82,7 +82,7 @@ TEST_F(ImagePreload, WhatIsNoFileIsNotOpened) {
   EXPECT_EQ(found(), "");
 }
 
-TEST_F(ImagePreload, AHugeFileIsReadInPart) {
+TEST_F(ImagePreloadTest, AHugeFileIsReadInPart) {
   write(file(), "libfoo.so\n");
   fs::resize_file(file(), std::uintmax_t{1} << 40U);
   EXPECT_EQ(found().substr(0, 10), "libfoo.so ");
@@ -90,12 +90,12 @@ TEST_F(ImagePreload, AHugeFileIsReadInPart) {
   EXPECT_EQ(found(), std::string(512, 'x'));
 }
 
-TEST_F(ImagePreload, NamesAreMadePrintable) {
+TEST_F(ImagePreloadTest, NamesAreMadePrintable) {
   write(file(), "lib\x1b[31m\xff.so");
   EXPECT_EQ(found(), "lib?[31m?.so");
 }
 
-TEST_F(ImagePreload, NoRootFileSystemIsAnError) {
+TEST_F(ImagePreloadTest, NoRootFileSystemIsAnError) {
   EXPECT_FALSE(find_image_preload(dir.path() / "none"));
 }
 

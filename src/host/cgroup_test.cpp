@@ -48,7 +48,7 @@ TEST(ContainerLevel, IsTheOneWithTheRuntimesId) {
   for (const auto& c : cases) EXPECT_EQ(container_level(c.path), c.level) << c.name;
 }
 
-class FindContainer : public ::testing::Test {
+class FindContainerTest : public ::testing::Test {
  protected:
   void put(const std::string& path, const std::string& text) const {
     ASSERT_TRUE(host.make_directories(std::filesystem::path(path).parent_path()));
@@ -68,7 +68,7 @@ class FindContainer : public ::testing::Test {
   FsRoot host{dir.path()};
 };
 
-TEST_F(FindContainer, InTheWholeTreeOrSeenFromAnotherContainer) {
+TEST_F(FindContainerTest, InTheWholeTreeOrSeenFromAnotherContainer) {
   const auto level = "kubepods/burstable/pod1/" + kId;
   put("/cgroup/" + level + "/cgroup.procs", "41\n42\n");
   for (const auto& told : {"/" + level, "/../../../burstable/pod1/" + kId, "/../" + kId}) {
@@ -79,7 +79,7 @@ TEST_F(FindContainer, InTheWholeTreeOrSeenFromAnotherContainer) {
   }
 }
 
-TEST_F(FindContainer, TheProcessMayBeFurtherBelow) {
+TEST_F(FindContainerTest, TheProcessMayBeFurtherBelow) {
   const auto level = "kubepods/pod1/" + kId;
   put("/cgroup/" + level + "/cgroup.procs", "");
   put("/cgroup/" + level + "/a/b/cgroup.procs", "142\n42\n");
@@ -87,7 +87,7 @@ TEST_F(FindContainer, TheProcessMayBeFurtherBelow) {
   EXPECT_EQ(find().value(), root() / level);
 }
 
-TEST_F(FindContainer, AGroupOfThatNameWithoutTheProcessIsNotIt) {
+TEST_F(FindContainerTest, AGroupOfThatNameWithoutTheProcessIsNotIt) {
   put("/cgroup/a/" + kId + "/cgroup.procs", "43\n420\n");
   process("/../" + kId);
   const auto missing = find();
@@ -99,7 +99,7 @@ TEST_F(FindContainer, AGroupOfThatNameWithoutTheProcessIsNotIt) {
   EXPECT_EQ(find().value(), root() / "b/c" / kId);
 }
 
-TEST_F(FindContainer, WhatCannotBeFoundSaysWhy) {
+TEST_F(FindContainerTest, WhatCannotBeFoundSaysWhy) {
   EXPECT_THAT(find().error().what, HasSubstr("42 has ended"));
   process("/kubepods/pod1/" + kId);
   EXPECT_THAT(find(778).error().what, HasSubstr("42 has ended")) << "another process's number";
@@ -108,7 +108,7 @@ TEST_F(FindContainer, WhatCannotBeFoundSaysWhy) {
               HasSubstr("process 42 (a b) is in no container: its control group is '/user.slice'"));
 }
 
-TEST_F(FindContainer, TheTreeIsOfVersionTwoOrNot) {
+TEST_F(FindContainerTest, TheTreeIsOfVersionTwoOrNot) {
   EXPECT_FALSE(is_cgroup_v2(root()));
   put("/cgroup/cgroup.controllers", "memory\n");
   EXPECT_TRUE(is_cgroup_v2(root()));

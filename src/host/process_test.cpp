@@ -66,7 +66,7 @@ TEST(Process, APodsControlGroupIsKnown) {
   for (const auto& [cgroup, expected] : cases) EXPECT_EQ(is_in_pod(cgroup), expected) << cgroup;
 }
 
-class ProcessFiles : public ::testing::Test {
+class ProcessFilesTest : public ::testing::Test {
  protected:
   void put(const char* name, std::string_view text) {
     ASSERT_TRUE(fs.make_directories("/proc/42"));
@@ -79,7 +79,7 @@ class ProcessFiles : public ::testing::Test {
 constexpr const char* kStat =
     "42 (a) b (c) S 1 42 42 0 -1 4194304 100 0 0 0 1 2 0 0 20 0 1 0 8123 1000 10 1 1 1\n";
 
-TEST_F(ProcessFiles, AreRead) {
+TEST_F(ProcessFilesTest, AreRead) {
   put("stat", kStat);
   put("cgroup", "12:memory:/user\n3:cpu:/kubepods/podx/c\n0::/init.scope\n");
   put("mountinfo", kMounts);
@@ -95,7 +95,7 @@ TEST_F(ProcessFiles, AreRead) {
   EXPECT_EQ(read_process(fs, 42)->cgroup, "/system.slice/x.service");
 }
 
-TEST_F(ProcessFiles, OneThatHasEndedIsNotFound) {
+TEST_F(ProcessFilesTest, OneThatHasEndedIsNotFound) {
   EXPECT_EQ(read_process(fs, 42).error().code, Code::kNotFound);
   put("stat", "42 (torn");
   EXPECT_EQ(read_process(fs, 42).error().code, Code::kNotFound);

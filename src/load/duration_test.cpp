@@ -5,7 +5,7 @@
 namespace tranche::load::duration_test {
 namespace {
 
-TEST(Duration, is_read_with_its_unit) {
+TEST(Duration, IsReadWithItsUnit) {
   struct Case {
     const char* text;
     std::int64_t ns;
@@ -19,7 +19,7 @@ TEST(Duration, is_read_with_its_unit) {
   }
 }
 
-TEST(Duration, anything_else_is_refused_with_the_form_that_is_wanted) {
+TEST(Duration, AnythingElseIsRefusedWithTheFormThatIsWanted) {
   for (const char* text : {"", "5", "ms", "-1s", "1 s", "1day", "1e3ms", "99999999h", "nans"}) {
     const auto read = parse_duration(text);
     ASSERT_FALSE(read) << text;
@@ -28,7 +28,7 @@ TEST(Duration, anything_else_is_refused_with_the_form_that_is_wanted) {
   }
 }
 
-TEST(Duration, is_shown_with_three_digits) {
+TEST(Duration, IsShownWithThreeDigits) {
   struct Case {
     std::int64_t ns;
     const char* text;

@@ -26,7 +26,7 @@ Report some_report() {
           .error = "broken"};
 }
 
-TEST(Load, comes_back_from_its_json_whole) {
+TEST(Load, ComesBackFromItsJsonWhole) {
   Load load;
   load.pattern = Pattern::kStorm;
   load.name = "storm-2";
@@ -57,7 +57,7 @@ TEST(Load, comes_back_from_its_json_whole) {
   for (const auto& [key, value] : changed.items()) EXPECT_NE(value, plain[key]) << key;
 }
 
-TEST(Load, what_is_no_load_is_refused) {
+TEST(Load, WhatIsNoLoadIsRefused) {
   for (const char* text : {"[]", "7", R"({"device":"first"})", R"({"memory":-1.5,"spin":3})"}) {
     const auto read = load_from_json(Json::parse(text));
     ASSERT_FALSE(read) << text;
@@ -66,7 +66,7 @@ TEST(Load, what_is_no_load_is_refused) {
   EXPECT_FALSE(load_from_json(Json::parse("{", nullptr, false)));
 }
 
-TEST(Report, comes_back_from_its_json_whole) {
+TEST(Report, ComesBackFromItsJsonWhole) {
   const auto back = report_from_json(to_json(some_report()));
   ASSERT_TRUE(back);
   EXPECT_EQ(to_json(*back), to_json(some_report()));
@@ -77,14 +77,14 @@ TEST(Report, comes_back_from_its_json_whole) {
   EXPECT_FALSE(without->latency);
 }
 
-TEST(Report, rates_are_of_the_time_that_passed) {
+TEST(Report, RatesAreOfTheTimeThatPassed) {
   EXPECT_DOUBLE_EQ(some_report().launches_per_second(), 100);
   EXPECT_DOUBLE_EQ(some_report().gpu_percent(), 20);
   EXPECT_DOUBLE_EQ(Report().launches_per_second(), 0);
   EXPECT_DOUBLE_EQ(Report().gpu_percent(), 0);
 }
 
-TEST(Render, a_table_has_the_columns_that_say_something) {
+TEST(Render, ATableHasTheColumnsThatSaySomething) {
   const DeviceInfo device{.name = "NVIDIA L20", .memory = Bytes::from_mib(1000)};
   Report holder{.name = "hold", .pid = 7, .memory = Bytes::from_mib(315)};
   EXPECT_EQ(render_table(Outcome{device, {holder}}),
@@ -101,7 +101,7 @@ TEST(Render, a_table_has_the_columns_that_say_something) {
             "latency: broken\n");
 }
 
-TEST(Render, a_mechanism_that_is_not_there_has_a_reason_and_no_figures) {
+TEST(Render, AMechanismThatIsNotThereHasAReasonAndNoFigures) {
   Comparison comparison{.device = {.name = "GPU"}};
   comparison.results.push_back({.mechanism = Mechanism::kMps, .unavailable = "nobody answers"});
   const Json json = Json::parse(render_json(comparison));

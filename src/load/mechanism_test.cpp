@@ -37,7 +37,7 @@ std::string reason(Mechanism mechanism, const MechanismOptions& options,
   return there ? "" : there.error().message();
 }
 
-TEST(Mechanisms, are_named_by_a_list) {
+TEST(Mechanisms, AreNamedByAList) {
   EXPECT_THAT(parse_mechanisms("mps,time-slicing,mps").value(),
               ElementsAre(Mechanism::kMps, Mechanism::kTimeSlicing));
   EXPECT_THAT(parse_mechanisms("limits").value(), ElementsAre(Mechanism::kLimits));
@@ -46,12 +46,12 @@ TEST(Mechanisms, are_named_by_a_list) {
   }
 }
 
-TEST(Mechanisms, an_exclusive_gpu_is_not_sliced) {
+TEST(Mechanisms, AnExclusiveGpuIsNotSliced) {
   EXPECT_EQ(reason(Mechanism::kTimeSlicing, {}), "");
   EXPECT_THAT(reason(Mechanism::kTimeSlicing, {}, {.compute_mode = 3}), HasSubstr("compute mode"));
 }
 
-TEST(Mechanisms, slices_are_for_processes_that_are_nobodys_clients) {
+TEST(Mechanisms, SlicesAreForProcessesThatAreNobodysClients) {
   const MechanismOptions options{.mps_environment = {"A=1", "B=x=y"}};
   const auto sliced = surroundings_of(Mechanism::kTimeSlicing, options, "latency");
   EXPECT_THAT(sliced.unset, ElementsAre("A", "B"));
@@ -62,7 +62,7 @@ TEST(Mechanisms, slices_are_for_processes_that_are_nobodys_clients) {
   EXPECT_EQ(reason(Mechanism::kMps, options), "");
 }
 
-TEST(Mechanisms, limits_need_the_library_and_an_arbiters_socket_for_every_role) {
+TEST(Mechanisms, LimitsNeedTheLibraryAndAnArbitersSocketForEveryRole) {
   const test::TempDir folder;
   const fs::path root = folder.path();
   MechanismOptions options;

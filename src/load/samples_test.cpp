@@ -7,7 +7,7 @@ namespace {
 
 nanoseconds ms(std::int64_t value) { return std::chrono::milliseconds(value); }
 
-TEST(Samples, percentiles_are_samples_by_nearest_rank) {
+TEST(Samples, PercentilesAreSamplesByNearestRank) {
   Samples samples;
   for (int i = 200; i >= 1; --i) samples.add(ms(i));
   const Percentiles out = samples.percentiles();
@@ -19,7 +19,7 @@ TEST(Samples, percentiles_are_samples_by_nearest_rank) {
   EXPECT_EQ(out.mean, std::chrono::microseconds(100'500));
 }
 
-TEST(Samples, one_sample_is_every_percentile) {
+TEST(Samples, OneSampleIsEveryPercentile) {
   Samples samples;
   samples.add(ms(7));
   const Percentiles out = samples.percentiles();
@@ -28,13 +28,13 @@ TEST(Samples, one_sample_is_every_percentile) {
   EXPECT_EQ(out.mean, ms(7));
 }
 
-TEST(Samples, none_is_said_as_none) {
+TEST(Samples, NoneIsSaidAsNone) {
   const Percentiles out = Samples().percentiles();
   EXPECT_EQ(out.count, 0U);
   EXPECT_EQ(out.max, ms(0));
 }
 
-TEST(Samples, of_very_many_an_even_part_is_kept_and_the_maximum_never_lost) {
+TEST(Samples, OfVeryManyAnEvenPartIsKeptAndTheMaximumNeverLost) {
   Samples samples;
   samples.add(ms(5000));
   const auto total = static_cast<std::int64_t>(3 * Samples::kKept);

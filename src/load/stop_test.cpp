@@ -31,7 +31,7 @@ class StopTest : public testing::Test {
   std::array<int, 2> pipe_ = {-1, -1};
 };
 
-TEST_F(StopTest, comes_with_the_end_of_the_input_and_ends_a_sleep) {
+TEST_F(StopTest, ComesWithTheEndOfTheInputAndEndsASleep) {
   Stop stop(input());
   EXPECT_FALSE(stop.told());
   say("anything\n");
@@ -41,14 +41,14 @@ TEST_F(StopTest, comes_with_the_end_of_the_input_and_ends_a_sleep) {
   stop.wait();
 }
 
-TEST_F(StopTest, a_sleep_ends_by_itself_too) {
+TEST_F(StopTest, ASleepEndsByItselfToo) {
   Stop stop(input());
   stop.sleep(nanoseconds(1));
   stop.sleep(nanoseconds(-1));
   EXPECT_FALSE(stop.told());
 }
 
-TEST_F(StopTest, goes_before_the_input_ends) {
+TEST_F(StopTest, GoesBeforeTheInputEnds) {
   {
     const Stop stop(input());
   }

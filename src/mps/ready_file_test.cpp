@@ -16,13 +16,13 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class Mark : public ::testing::Test {
+class MarkTest : public ::testing::Test {
  protected:
   test::TempDir dir_;
   std::filesystem::path file_ = dir_.path() / ".started";
 };
 
-TEST_F(Mark, IsBelievedWhileItsMakerLives) {
+TEST_F(MarkTest, IsBelievedWhileItsMakerLives) {
   EXPECT_THAT(trouble_of(file_), HasSubstr("does not serve"));
   {
     const auto mark = ReadyFile::put(file_);
@@ -32,7 +32,7 @@ TEST_F(Mark, IsBelievedWhileItsMakerLives) {
   EXPECT_FALSE(std::filesystem::exists(file_));
 }
 
-TEST_F(Mark, OfOneThatWasKilledIsNot) {
+TEST_F(MarkTest, OfOneThatWasKilledIsNot) {
   const pid_t child = ::fork();
   if (child == 0) {
     const auto mark = ReadyFile::put(file_, std::vector<std::string>{"GPU-a", "GPU-b"});
@@ -50,13 +50,13 @@ TEST_F(Mark, OfOneThatWasKilledIsNot) {
   EXPECT_EQ(trouble_of(file_), "");
 }
 
-TEST_F(Mark, OfNvidiasIsEmptyAndBelieved) {
+TEST_F(MarkTest, OfNvidiasIsEmptyAndBelieved) {
   std::ofstream(file_).close();
   EXPECT_EQ(trouble_of(file_), "");
   EXPECT_THAT(left_behind(file_), IsEmpty());
 }
 
-TEST_F(Mark, TellsHowItServes) {
+TEST_F(MarkTest, TellsHowItServes) {
   EXPECT_EQ(service_of(file_), offer::MpsService()) << "there is none";
   const offer::MpsService service{
       .protocol = 3, .partitions = {{"GPU-a::0", "GPU-a/Kp8AA"}, {"GPU-a::1", "GPU-a/Jn6AA"}}};
@@ -66,14 +66,14 @@ TEST_F(Mark, TellsHowItServes) {
   EXPECT_EQ(trouble_of(file_), "");
 }
 
-TEST_F(Mark, OfNvidiasTellsProtocol2) {
+TEST_F(MarkTest, OfNvidiasTellsProtocol2) {
   std::ofstream(file_).close();
   EXPECT_EQ(service_of(file_), offer::MpsService());
   std::ofstream(file_) << "protocol 3\n";
   EXPECT_EQ(service_of(file_), offer::MpsService()) << "not ours";
 }
 
-TEST_F(Mark, NamesTheGpusOfOneThatWasKilledAlone) {
+TEST_F(MarkTest, NamesTheGpusOfOneThatWasKilledAlone) {
   const pid_t child = ::fork();
   if (child == 0) {
     const auto mark = ReadyFile::put(file_, std::vector<std::string>{"GPU-a"},
@@ -87,14 +87,14 @@ TEST_F(Mark, NamesTheGpusOfOneThatWasKilledAlone) {
   EXPECT_EQ(service_of(file_).protocol, 3);
 }
 
-TEST_F(Mark, MovesWithItsOwner) {
+TEST_F(MarkTest, MovesWithItsOwner) {
   auto mark = ReadyFile::put(file_);
   ASSERT_TRUE(mark.has_value());
   const ReadyFile other(*std::move(mark));
   EXPECT_EQ(trouble_of(file_), "");
 }
 
-TEST_F(Mark, CannotBePutWhereThereIsNoFolder) {
+TEST_F(MarkTest, CannotBePutWhereThereIsNoFolder) {
   EXPECT_FALSE(ReadyFile::put(dir_.path() / "no" / ".started").has_value());
 }
 

@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::IsEmpty;
 
-class NvmlEvents : public ::testing::Test {
+class NvmlEventsTest : public ::testing::Test {
  protected:
   gpu::Machine read() { return reader.read().value(); }
 
@@ -26,13 +26,13 @@ class NvmlEvents : public ::testing::Test {
   EventSource events{connection};
 };
 
-TEST_F(NvmlEvents, BeforeNvmlIsUpSubscribingFails) {
+TEST_F(NvmlEventsTest, BeforeNvmlIsUpSubscribingFails) {
   const auto subscription = events.subscribe({});
   ASSERT_FALSE(subscription.has_value());
   EXPECT_EQ(subscription.error().code, Code::kUnavailable);
 }
 
-TEST_F(NvmlEvents, OtherEventsAreNotXids) {
+TEST_F(NvmlEventsTest, OtherEventsAreNotXids) {
   ASSERT_TRUE(events.subscribe(read()).has_value());
   sim::post_event(sim.sim(), {.type = kEventDoubleBitEcc, .gpu = 0});
   sim.xid(48, 0);
@@ -41,7 +41,7 @@ TEST_F(NvmlEvents, OtherEventsAreNotXids) {
   EXPECT_EQ((*event)->xid, 48U);
 }
 
-TEST_F(NvmlEvents, AStormIsKeptOnce) {
+TEST_F(NvmlEventsTest, AStormIsKeptOnce) {
   ASSERT_TRUE(events.subscribe(read()).has_value());
   for (int i = 0; i < 100; ++i) sim.xid(63, 0);
   sim.xid(79, 1);  // the last one: when it is there, the storm is through
@@ -58,7 +58,7 @@ TEST_F(NvmlEvents, AStormIsKeptOnce) {
   EXPECT_EQ(events.wait(1ms, {}), std::nullopt);
 }
 
-TEST_F(NvmlEvents, LostGpusAreNotListenedOn) {
+TEST_F(NvmlEventsTest, LostGpusAreNotListenedOn) {
   auto machine = read();
   sim.set_presence(0, sim::Presence::kLost);
   machine = read();
@@ -68,7 +68,7 @@ TEST_F(NvmlEvents, LostGpusAreNotListenedOn) {
   EXPECT_THAT(subscription->unsupported, IsEmpty());
 }
 
-TEST_F(NvmlEvents, GoOnWhenNvmlIsStartedAfresh) {
+TEST_F(NvmlEventsTest, GoOnWhenNvmlIsStartedAfresh) {
   const auto machine = read();
   ASSERT_TRUE(events.subscribe(machine).has_value());
   const auto before = connection->current().get();
@@ -86,7 +86,7 @@ TEST_F(NvmlEvents, GoOnWhenNvmlIsStartedAfresh) {
   EXPECT_EQ((*event)->gpu, gpu::GpuUuid{sim.uuid(1)});
 }
 
-TEST_F(NvmlEvents, ARestartUnderWayIsWaitedFor) {
+TEST_F(NvmlEventsTest, ARestartUnderWayIsWaitedFor) {
   ASSERT_TRUE(events.subscribe(read()).has_value());
   connection->restart();
   std::jthread later([&] { (void)read(); });  // only then there is a session again
@@ -94,7 +94,7 @@ TEST_F(NvmlEvents, ARestartUnderWayIsWaitedFor) {
   EXPECT_NE(connection->current(), nullptr);
 }
 
-TEST_F(NvmlEvents, WithoutADriverWaitingIsAnError) {
+TEST_F(NvmlEventsTest, WithoutADriverWaitingIsAnError) {
   ASSERT_TRUE(events.subscribe(read()).has_value());
   sim.set_driver_error(kDriverNotLoaded);
   ASSERT_FALSE(reader.read().has_value());

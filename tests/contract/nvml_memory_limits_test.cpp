@@ -27,7 +27,7 @@ std::string machine(int count, const std::string& driver = "615.71.09",
   return "driver: {version: " + driver + ", cuda: \"13.5\"}\n" + test::a100_machine(count, mig);
 }
 
-class NvmlMemoryLimits : public ::testing::Test {
+class NvmlMemoryLimitsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "the driver takes limits from root alone";
@@ -41,7 +41,7 @@ class NvmlMemoryLimits : public ::testing::Test {
   test::TempDir dir;
 };
 
-TEST_F(NvmlMemoryLimits, AreSetReadAndCleared) {
+TEST_F(NvmlMemoryLimitsTest, AreSetReadAndCleared) {
   test::SimMachine sim(machine(2));
   MemoryLimiter limiter(Connection::make(sim.options()));
   const auto cgroup = group("container", 1);
@@ -56,7 +56,7 @@ TEST_F(NvmlMemoryLimits, AreSetReadAndCleared) {
   EXPECT_EQ(limiter.read(sim.uuid(0), cgroup).value().hard, std::nullopt);
 }
 
-TEST_F(NvmlMemoryLimits, WhatIsMoreThanTheGpuHasIsNoLimit) {
+TEST_F(NvmlMemoryLimitsTest, WhatIsMoreThanTheGpuHasIsNoLimit) {
   test::SimMachine sim(machine(1));
   MemoryLimiter limiter(Connection::make(sim.options()));
   const auto cgroup = group("container", 1);
@@ -64,7 +64,7 @@ TEST_F(NvmlMemoryLimits, WhatIsMoreThanTheGpuHasIsNoLimit) {
   EXPECT_EQ(limiter.read(sim.uuid(0), cgroup).value().hard, std::nullopt);
 }
 
-TEST_F(NvmlMemoryLimits, ProcessesOfTheGroupAreHeldWhateverTheyLoad) {
+TEST_F(NvmlMemoryLimitsTest, ProcessesOfTheGroupAreHeldWhateverTheyLoad) {
   test::SimMachine sim(machine(1));
   MemoryLimiter limiter(Connection::make(sim.options()));
   const auto cgroup = group("container", 1);
@@ -85,7 +85,7 @@ TEST_F(NvmlMemoryLimits, ProcessesOfTheGroupAreHeldWhateverTheyLoad) {
   sim.sim().release_slot(slot);
 }
 
-TEST_F(NvmlMemoryLimits, EachRefusalSaysWhatToDo) {
+TEST_F(NvmlMemoryLimitsTest, EachRefusalSaysWhatToDo) {
   struct Case {
     const char* name;
     Return result;
@@ -114,7 +114,7 @@ TEST_F(NvmlMemoryLimits, EachRefusalSaysWhatToDo) {
   }
 }
 
-TEST_F(NvmlMemoryLimits, AFolderThatIsNotThereIsRefused) {
+TEST_F(NvmlMemoryLimitsTest, AFolderThatIsNotThereIsRefused) {
   test::SimMachine sim(machine(1));
   MemoryLimiter limiter(Connection::make(sim.options()));
   const auto set = limiter.set(sim.uuid(0), dir.path() / "nowhere", Bytes::from_mib(500));
@@ -122,7 +122,7 @@ TEST_F(NvmlMemoryLimits, AFolderThatIsNotThereIsRefused) {
   EXPECT_EQ(set.error().code, Code::kNotFound);
 }
 
-TEST_F(NvmlMemoryLimits, ALimitThatIsTakenAndNotKeptIsAFailure) {
+TEST_F(NvmlMemoryLimitsTest, ALimitThatIsTakenAndNotKeptIsAFailure) {
   test::SimMachine sim(machine(1));
   sim.fail("nvmlDeviceGetMemoryLimits_v1", kNotFound);
   MemoryLimiter limiter(Connection::make(sim.options()));
@@ -131,7 +131,7 @@ TEST_F(NvmlMemoryLimits, ALimitThatIsTakenAndNotKeptIsAFailure) {
   EXPECT_THAT(set.error().what, HasSubstr("nvmlDeviceGetMemoryLimits_v1"));
 }
 
-TEST_F(NvmlMemoryLimits, AGpuThatHangsIsGivenUp) {
+TEST_F(NvmlMemoryLimitsTest, AGpuThatHangsIsGivenUp) {
   test::SimMachine sim(machine(2));
   sim.hang("nvmlDeviceSetMemoryLimits_v1", 0);
   MemoryLimiter limiter(Connection::make(sim.options(100ms)));
@@ -143,7 +143,7 @@ TEST_F(NvmlMemoryLimits, AGpuThatHangsIsGivenUp) {
   sim.heal();
 }
 
-TEST_F(NvmlMemoryLimits, TheDriverGoesAndReturns) {
+TEST_F(NvmlMemoryLimitsTest, TheDriverGoesAndReturns) {
   test::SimMachine sim(machine(1));
   MemoryLimiter limiter(Connection::make(sim.options()));
   const auto cgroup = group("container", 1);
@@ -158,7 +158,7 @@ TEST_F(NvmlMemoryLimits, TheDriverGoesAndReturns) {
 }
 
 // What the fake promises with the adapter.
-TEST_F(NvmlMemoryLimits, ContractOfSettingAndClearing) {
+TEST_F(NvmlMemoryLimitsTest, ContractOfSettingAndClearing) {
   test::SimMachine sim(machine(1));
   MemoryLimiter adapter(Connection::make(sim.options()));
   test::FakeMemoryLimiter fake;

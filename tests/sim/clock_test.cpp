@@ -42,7 +42,7 @@ class VirtualWorld : public World {
   ProcessSlot* slot = nullptr;
 };
 
-TEST(Clock, wall_time_goes_on_and_wakes_end_a_wait) {
+TEST(Clock, WallTimeGoesOnAndWakesEndAWait) {
   const World world("t4");
   const auto sim = world.open();
   const auto slot = sim->claim_slot("");
@@ -58,7 +58,7 @@ TEST(Clock, wall_time_goes_on_and_wakes_end_a_wait) {
   other.join();
 }
 
-TEST(Clock, virtual_time_jumps_to_what_the_last_runner_waits_for) {
+TEST(Clock, VirtualTimeJumpsToWhatTheLastRunnerWaitsFor) {
   VirtualWorld world;
   Clock& clock = make_clock(world.sim, *world.slot);
   ASSERT_TRUE(clock.is_virtual());
@@ -86,7 +86,7 @@ TEST(Clock, virtual_time_jumps_to_what_the_last_runner_waits_for) {
   EXPECT_EQ(seen, begin + 3700 * kSecond);
 }
 
-TEST(Clock, who_does_not_call_does_not_hold_the_others_up) {
+TEST(Clock, WhoDoesNotCallDoesNotHoldTheOthersUp) {
   VirtualWorld world;
   Clock& clock = make_clock(world.sim, *world.slot, 1'000'000);
   clock.take_part();
@@ -99,7 +99,7 @@ TEST(Clock, who_does_not_call_does_not_hold_the_others_up) {
   EXPECT_EQ(clock.now(), begin + kSecond);
 }
 
-TEST(Clock, processes_wait_for_each_other) {
+TEST(Clock, ProcessesWaitForEachOther) {
   VirtualWorld world;
   const Signal ready;
   const std::uint64_t begin = now_ns(world.sim->state());
@@ -127,7 +127,7 @@ TEST(Clock, processes_wait_for_each_other) {
   EXPECT_EQ(test::wait_for(child), 0);
 }
 
-TEST(Clock, is_the_states_not_the_programs) {
+TEST(Clock, IsTheStatesNotThePrograms) {
   const World world("t4");
   ASSERT_TRUE(world.open());
   ::setenv("TRANCHE_SIM_CLOCK", "virtual", 1);

@@ -49,7 +49,7 @@ class VirtualTime : public World {
   std::shared_ptr<Simulation> sim;
 };
 
-TEST(GpuTime, tells_when_work_was_done) {
+TEST(GpuTime, TellsWhenWorkWasDone) {
   const VirtualTime world("t4");
   const Client client(*world.sim);
   const std::uint64_t begin = world.now();
@@ -68,7 +68,7 @@ TEST(GpuTime, tells_when_work_was_done) {
   EXPECT_TRUE(client.time->look(client.lane, 99).done);
 }
 
-TEST(GpuTime, gpus_and_mig_devices_have_their_own) {
+TEST(GpuTime, GpusAndMigDevicesHaveTheirOwn) {
   const VirtualTime world("a100-40gb-mig");
   const auto devices = mig_devices(world.sim->state().gpus[0]);
   ASSERT_GT(devices.size(), 1U);
@@ -91,7 +91,7 @@ TEST(GpuTime, gpus_and_mig_devices_have_their_own) {
   }
 }
 
-TEST(GpuTime, slices_follow_the_policy) {
+TEST(GpuTime, SlicesFollowThePolicy) {
   const VirtualTime world("l20");
   const Client a(*world.sim);
   const Client b(*world.sim);
@@ -115,7 +115,7 @@ TEST(GpuTime, slices_follow_the_policy) {
   }
 }
 
-TEST(GpuTime, work_becomes_utilisation) {
+TEST(GpuTime, WorkBecomesUtilisation) {
   const VirtualTime world("t4");
   const std::uint64_t period = std::uint64_t{world.sim->state().models[0].sample_period_us} * 1000;
   const Client client(*world.sim);
@@ -133,7 +133,7 @@ TEST(GpuTime, work_becomes_utilisation) {
   EXPECT_EQ(window_load(*world.sim, 0, last).permille, 500U);
 }
 
-TEST(GpuTime, work_of_a_slot_that_was_claimed_anew_is_gone) {
+TEST(GpuTime, WorkOfASlotThatWasClaimedAnewIsGone) {
   const VirtualTime world("t4");
   const Client other(*world.sim);
   {
@@ -151,7 +151,7 @@ TEST(GpuTime, work_of_a_slot_that_was_claimed_anew_is_gone) {
 
 // Processes submit and look without pause and are killed wherever they are: the timeline stays
 // whole, and those who are left have the GPU.
-TEST(GpuTime, survives_kills_at_any_instruction) {
+TEST(GpuTime, SurvivesKillsAtAnyInstruction) {
   const World world("t4");
   const auto sim = world.open();
   const Client own(*sim);

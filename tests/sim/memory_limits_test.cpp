@@ -17,7 +17,7 @@ using namespace abi;
 
 constexpr std::uint64_t kMiB = 1U << 20U;
 
-class MemoryLimits : public ::testing::Test {
+class MemoryLimitsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "the driver takes limits from root alone";
@@ -42,7 +42,7 @@ class MemoryLimits : public ::testing::Test {
   World world{"h200-r615"};
 };
 
-TEST_F(MemoryLimits, ArgumentsAreThoseOfTheDocumentation) {
+TEST_F(MemoryLimitsTest, ArgumentsAreThoseOfTheDocumentation) {
   const Nvml nvml;
   const auto cgroup = group("c", "1\n");
   nvmlGetMemoryLimits_v1_t limits = {};
@@ -62,7 +62,7 @@ TEST_F(MemoryLimits, ArgumentsAreThoseOfTheDocumentation) {
             NVML_ERROR_INVALID_ARGUMENT);
 }
 
-TEST_F(MemoryLimits, OnlyRootSetsThemAndAnybodyReads) {
+TEST_F(MemoryLimitsTest, OnlyRootSetsThemAndAnybodyReads) {
   const auto cgroup = group("c", "1\n");
   {
     const Nvml made;
@@ -81,20 +81,20 @@ TEST_F(MemoryLimits, OnlyRootSetsThemAndAnybodyReads) {
   EXPECT_EQ(code, 0);
 }
 
-TEST_F(MemoryLimits, AGpuInMigModeHasNone) {
+TEST_F(MemoryLimitsTest, AGpuInMigModeHasNone) {
   const Nvml nvml;
   const auto cgroup = group("c", "1\n");
   world.open()->state().gpus[0].mig_current.store(1);
   EXPECT_EQ(set(nvml, cgroup, 0, kMiB), NVML_ERROR_NOT_SUPPORTED);
 }
 
-TEST_F(MemoryLimits, AnOlderDriverHasNoSuchFunction) {
+TEST_F(MemoryLimitsTest, AnOlderDriverHasNoSuchFunction) {
   const World older("h200");
   const Nvml nvml;
   EXPECT_EQ(set(nvml, group("c", "1\n"), 0, kMiB), NVML_ERROR_FUNCTION_NOT_FOUND);
 }
 
-TEST_F(MemoryLimits, WithinTheGroupTheLimitIsTheDevice) {
+TEST_F(MemoryLimitsTest, WithinTheGroupTheLimitIsTheDevice) {
   const Nvml nvml;
   const auto sim = world.open();
   const auto outer = group("c", "");
@@ -122,7 +122,7 @@ TEST_F(MemoryLimits, WithinTheGroupTheLimitIsTheDevice) {
   sim->release_slot(slot);
 }
 
-TEST_F(MemoryLimits, GroupsThatAreGoneMakeRoomForOthers) {
+TEST_F(MemoryLimitsTest, GroupsThatAreGoneMakeRoomForOthers) {
   const Nvml nvml;
   for (unsigned i = 0; i < 2 * kMaxMemoryLimits; ++i) {
     const auto cgroup = group("c" + std::to_string(i), "1\n");

@@ -65,7 +65,7 @@ class World : public TimelineSink {
   std::uint64_t last_ = 0;
 };
 
-TEST(Timeline, one_context_has_the_whole_gpu) {
+TEST(Timeline, OneContextHasTheWholeGpu) {
   World world;
   const auto lane = world.add();
   world.pass(5 * kMs);
@@ -76,7 +76,7 @@ TEST(Timeline, one_context_has_the_whole_gpu) {
   EXPECT_EQ(world.when(lane, place / 2), 20 * kMs);
 }
 
-TEST(Timeline, two_contexts_take_turns) {
+TEST(Timeline, TwoContextsTakeTurns) {
   World world;
   const auto a = world.add();
   const auto b = world.add();
@@ -92,7 +92,7 @@ TEST(Timeline, two_contexts_take_turns) {
   EXPECT_EQ(world.when(b, b_place), 12 * kMs);
 }
 
-TEST(Timeline, a_context_that_has_no_work_gives_its_slice_away) {
+TEST(Timeline, AContextThatHasNoWorkGivesItsSliceAway) {
   World world;
   const auto a = world.add();
   const auto b = world.add();
@@ -102,7 +102,7 @@ TEST(Timeline, a_context_that_has_no_work_gives_its_slice_away) {
   EXPECT_EQ(world.when(b, b_place), 4 * kMs + kMs / 2);
 }
 
-TEST(Timeline, who_comes_later_waits_for_the_slice_to_end) {
+TEST(Timeline, WhoComesLaterWaitsForTheSliceToEnd) {
   World world;
   const auto a = world.add();
   const auto b = world.add();
@@ -117,7 +117,7 @@ TEST(Timeline, who_comes_later_waits_for_the_slice_to_end) {
   EXPECT_EQ(world.foresee(b, second), 10 * kMs + kMs / 10);
 }
 
-TEST(Timeline, clients_of_one_mps_server_run_at_once) {
+TEST(Timeline, ClientsOfOneMpsServerRunAtOnce) {
   World world;
   const auto a = world.add(7);
   const auto b = world.add(7);
@@ -131,7 +131,7 @@ TEST(Timeline, clients_of_one_mps_server_run_at_once) {
   EXPECT_EQ(world.when(b, b_place), 7 * kMs);
 }
 
-TEST(Timeline, active_thread_percentages_bound_the_rate) {
+TEST(Timeline, ActiveThreadPercentagesBoundTheRate) {
   World world;
   const auto a = world.add(7, 300);
   const auto b = world.add(7, 300);
@@ -149,7 +149,7 @@ TEST(Timeline, active_thread_percentages_bound_the_rate) {
   EXPECT_EQ(world.executed(c), 60 * kMs);
 }
 
-TEST(Timeline, the_work_of_a_lane_that_is_gone_vanishes) {
+TEST(Timeline, TheWorkOfALaneThatIsGoneVanishes) {
   World world;
   const auto a = world.add();
   const auto b = world.add();
@@ -162,7 +162,7 @@ TEST(Timeline, the_work_of_a_lane_that_is_gone_vanishes) {
   EXPECT_EQ(world.when(b, place), 6 * kMs);
 }
 
-TEST(Timeline, what_the_history_no_longer_holds_is_not_known) {
+TEST(Timeline, WhatTheHistoryNoLongerHoldsIsNotKnown) {
   World world;
   world.history.resize(4);
   const auto a = world.add();
@@ -176,7 +176,7 @@ TEST(Timeline, what_the_history_no_longer_holds_is_not_known) {
   EXPECT_EQ(world.when(a, 11 * place), 101 * kMs);
 }
 
-TEST(Timeline, no_more_lanes_than_fit) {
+TEST(Timeline, NoMoreLanesThanFit) {
   World world;
   for (unsigned i = 0; i < kMaxLanes; ++i) world.add();
   EXPECT_FALSE(add_lane(world.line(), {.id = 1000}));
@@ -241,7 +241,7 @@ class RandomWorld : public testing::TestWithParam<unsigned> {
   std::mt19937 random_{GetParam()};
 };
 
-TEST_P(RandomWorld, keeps_what_a_gpu_keeps) {
+TEST_P(RandomWorld, KeepsWhatAGpuKeeps) {
   for (int i = 0; i < 400; ++i) step();
   while (anyone_has_work()) world_.pass(kMs);
 
@@ -278,7 +278,7 @@ TEST_P(RandomWorld, keeps_what_a_gpu_keeps) {
   }
 }
 
-TEST_P(RandomWorld, never_idles_while_there_is_work) {
+TEST_P(RandomWorld, NeverIdlesWhileThereIsWork) {
   // Contexts without caps, all with work all the time: no moment is lost.
   const unsigned count = pick(5) + 1;
   for (unsigned i = 0; i < count; ++i) lanes_.push_back(world_.add());
@@ -302,7 +302,7 @@ TEST_P(RandomWorld, never_idles_while_there_is_work) {
   }
 }
 
-TEST_P(RandomWorld, predictions_come_true_when_nobody_interferes) {
+TEST_P(RandomWorld, PredictionsComeTrueWhenNobodyInterferes) {
   for (int i = 0; i < 100; ++i) step();
   if (lanes_.empty()) add();
   submit();

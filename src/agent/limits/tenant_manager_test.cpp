@@ -523,9 +523,9 @@ TEST(LimitLibrary, LiesBesideTheProgram) {
 }
 
 // What the operator sets (tranche limit set).
-class LimitSettingsKept : public LimitKeeperTest {
+class LimitSettingsKeptTest : public LimitKeeperTest {
  protected:
-  LimitSettingsKept() {
+  LimitSettingsKeptTest() {
     grant("t1", {"GPU-a::0"}, offer_);
     grant("t2", {"GPU-a::1"}, offer_);
     manager_->follow(offer_);
@@ -543,7 +543,7 @@ class LimitSettingsKept : public LimitKeeperTest {
   offer::Offer offer_ = offered(rules());  // 250 MiB each
 };
 
-TEST_F(LimitSettingsKept, LoweredAndTakenBack) {
+TEST_F(LimitSettingsKeptTest, LoweredAndTakenBack) {
   const auto answers = manager_->settle({{"t1", memory("100Mi")}});
   ASSERT_TRUE(answers.at("t1").at(0)) << answers.at("t1").at(0).error().message();
   EXPECT_EQ(mib("t1"), 100U);
@@ -556,7 +556,7 @@ TEST_F(LimitSettingsKept, LoweredAndTakenBack) {
   EXPECT_FALSE(promised("t1").set_by_operator);
 }
 
-TEST_F(LimitSettingsKept, RaisedOnlyByWhatIsPromisedToNobody) {
+TEST_F(LimitSettingsKeptTest, RaisedOnlyByWhatIsPromisedToNobody) {
   auto answers = manager_->settle({{"t1", memory("400Mi")}});
   ASSERT_FALSE(answers.at("t1").at(0));
   EXPECT_EQ(answers.at("t1").at(0).error().code, Code::kFailedPrecondition);
@@ -570,14 +570,14 @@ TEST_F(LimitSettingsKept, RaisedOnlyByWhatIsPromisedToNobody) {
   EXPECT_EQ(mib("t2"), 100U);
 }
 
-TEST_F(LimitSettingsKept, WhatWasGrantedAnewIsNotPromisedTwice) {
+TEST_F(LimitSettingsKeptTest, WhatWasGrantedAnewIsNotPromisedTwice) {
   grant("t3", {"GPU-a::1"}, offer_);  // t2 is gone, and its grant is kept a while
   const auto answers = manager_->settle({{"t1", memory("251Mi")}});
   ASSERT_FALSE(answers.at("t1").at(0));
   EXPECT_THAT(answers.at("t1").at(0).error().message(), HasSubstr("750 MiB of them"));
 }
 
-TEST_F(LimitSettingsKept, OversubscribedAnythingGoes) {
+TEST_F(LimitSettingsKeptTest, OversubscribedAnythingGoes) {
   auto loose = rules();
   loose.oversubscribe = true;
   manager_->follow(offered(loose));
@@ -585,7 +585,7 @@ TEST_F(LimitSettingsKept, OversubscribedAnythingGoes) {
   EXPECT_EQ(mib("t1"), std::nullopt);
 }
 
-TEST_F(LimitSettingsKept, TheFirstThatCanBeKeptHolds) {
+TEST_F(LimitSettingsKeptTest, TheFirstThatCanBeKeptHolds) {
   auto settings = memory("400Mi");
   for (const auto& [text, raising] : {std::pair{"lots", Raising::kAllowed},
                                       {"300Mi", Raising::kRefused},
@@ -602,7 +602,7 @@ TEST_F(LimitSettingsKept, TheFirstThatCanBeKeptHolds) {
   EXPECT_EQ(mib("t1"), 100U);
 }
 
-TEST_F(LimitSettingsKept, WhoeverOwnsThePodOnlyLowers) {
+TEST_F(LimitSettingsKeptTest, WhoeverOwnsThePodOnlyLowers) {
   EXPECT_TRUE(manager_->settle({{"t1", memory("100Mi", Raising::kRefused)}}).at("t1").at(0));
   EXPECT_EQ(mib("t1"), 100U);
   EXPECT_FALSE(promised("t1").set_by_operator);
@@ -612,7 +612,7 @@ TEST_F(LimitSettingsKept, WhoeverOwnsThePodOnlyLowers) {
   EXPECT_EQ(mib("t1"), 250U);
 }
 
-TEST_F(LimitSettingsKept, OutlivesTheAgent) {
+TEST_F(LimitSettingsKeptTest, OutlivesTheAgent) {
   manager_->settle({{"t1", memory("100Mi")}});
   start();
   manager_->follow(offer_);
@@ -625,7 +625,7 @@ TEST_F(LimitSettingsKept, OutlivesTheAgent) {
   EXPECT_EQ(mib("t1"), 250U);
 }
 
-TEST_F(LimitSettingsKept, AnsweredOnlyForThoseThatAreSet) {
+TEST_F(LimitSettingsKeptTest, AnsweredOnlyForThoseThatAreSet) {
   EXPECT_EQ(manager_->settle({{"t1", memory("100Mi")}, {"gone", memory("1Mi")}}).size(), 1U);
   const auto tenants = manager_->known_tenants();
   ASSERT_EQ(tenants.size(), 2U);

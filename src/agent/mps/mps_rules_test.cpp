@@ -26,7 +26,7 @@ class NoGpus final : public gpu::Control {
   Result<void> set_compute_mode(const std::string&, gpu::ComputeMode) override { return {}; }
 };
 
-class Rules : public ::testing::Test {
+class RulesTest : public ::testing::Test {
  protected:
   MpsControlRules settle(const MpsControlRules& wanted, const gpu::Machine& machine,
                          const config::Config& config) {
@@ -54,7 +54,7 @@ class Rules : public ::testing::Test {
   const config::Config shared_ = offer::testing::mps({entry("gpu", 4)});
 };
 
-TEST_F(Rules, AskTheProgramOnce) {
+TEST_F(RulesTest, AskTheProgramOnce) {
   EXPECT_EQ(settle(all_, machine_of({a100_40gb(0)}), shared_), all_);
   EXPECT_EQ(settle(all_, machine_of({a100_40gb(0)}), shared_), all_);
   EXPECT_EQ(asked_, 1);
@@ -62,7 +62,7 @@ TEST_F(Rules, AskTheProgramOnce) {
   EXPECT_THAT(told_, IsEmpty());
 }
 
-TEST_F(Rules, AskNothingWhereNothingIsAskedFor) {
+TEST_F(RulesTest, AskNothingWhereNothingIsAskedFor) {
   const auto machine = machine_of({a100_40gb(0)});
   EXPECT_EQ(settle({}, machine, shared_), MpsControlRules());
   EXPECT_EQ(settle(all_, machine, {}), MpsControlRules());
@@ -71,7 +71,7 @@ TEST_F(Rules, AskNothingWhereNothingIsAskedFor) {
   EXPECT_EQ(asked_, 0);
 }
 
-TEST_F(Rules, SayOnceWhatIsFallenBackFrom) {
+TEST_F(RulesTest, SayOnceWhatIsFallenBackFrom) {
   version_ = host::ChildEnd{0, "CUDA MPS Control binary version: 12080\n"};
   EXPECT_EQ(settle(all_, machine_of({a100_40gb(0)}), shared_), MpsControlRules());
   EXPECT_EQ(settle(all_, machine_of({a100_40gb(0)}), shared_), MpsControlRules());
@@ -81,14 +81,14 @@ TEST_F(Rules, SayOnceWhatIsFallenBackFrom) {
   EXPECT_EQ(log_.count("protocol 2 is used"), 1);
 }
 
-TEST_F(Rules, SayWhichGpuHasNoPartitions) {
+TEST_F(RulesTest, SayWhichGpuHasNoPartitions) {
   const auto machine = machine_of({t4(0)});
   EXPECT_EQ(settle(all_, machine, shared_), all_) << "the plan leaves them out for that resource";
   ASSERT_THAT(told_, SizeIs(1));
   EXPECT_THAT(told_[0].note, HasSubstr("GPU 0 (Tesla T4) of nvidia.com/gpu has no static SM"));
 }
 
-TEST_F(Rules, StayOpenUntilThereIsAProgram) {
+TEST_F(RulesTest, StayOpenUntilThereIsAProgram) {
   const auto found = version_;
   version_ = fail(Code::kNotFound, "there is no nvidia-cuda-mps-control");
   EXPECT_EQ(settle(all_, machine_of({a100_40gb(0)}), shared_), MpsControlRules());

@@ -86,7 +86,7 @@ mps::Daemon daemon_of(const std::string& name, const std::string& uuid,
           .thread_percentage = 25};
 }
 
-class Supervisor : public ::testing::Test {
+class SupervisorTest : public ::testing::Test {
  protected:
   void follow(const mps::Plan& plan) { supervisor_->follow(plan, now_); }
   // Time passes, and what is due is done.
@@ -120,7 +120,7 @@ class Supervisor : public ::testing::Test {
       [this](const NodeNotice& notice) { told_.push_back(notice); }};
 };
 
-TEST_F(Supervisor, StartsAsNvidiasAndEndsCleanly) {
+TEST_F(SupervisorTest, StartsAsNvidiasAndEndsCleanly) {
   EXPECT_FALSE(is_ready());  // nothing is known yet
   follow({daemon_of("gpu", "GPU-a")});
   EXPECT_THAT(program_.take(),
@@ -146,7 +146,7 @@ mps::Daemon of_protocol_3(std::uint64_t limit) {
   return daemon;
 }
 
-TEST_F(Supervisor, StartsProtocol3WithItsLimitsInAFile) {
+TEST_F(SupervisorTest, StartsProtocol3WithItsLimitsInAFile) {
   follow({of_protocol_3(4096)});
   const auto file = (dir_.path() / "nvidia.com/gpu/log/config.toml").string();
   EXPECT_THAT(program_.take(),
@@ -163,7 +163,7 @@ TEST_F(Supervisor, StartsProtocol3WithItsLimitsInAFile) {
   EXPECT_THAT(gpus_.exclusive, IsEmpty());
 }
 
-TEST_F(Supervisor, StartsProtocol3AnewWhenItsServerIsGone) {
+TEST_F(SupervisorTest, StartsProtocol3AnewWhenItsServerIsGone) {
   follow({of_protocol_3(4096)});
   ASSERT_TRUE(is_ready());
   program_.status.clear();
@@ -175,7 +175,7 @@ TEST_F(Supervisor, StartsProtocol3AnewWhenItsServerIsGone) {
   EXPECT_TRUE(is_ready());
 }
 
-TEST_F(Supervisor, MakesAPartitionForEachTranche) {
+TEST_F(SupervisorTest, MakesAPartitionForEachTranche) {
   auto daemon = daemon_of("gpu", "GPU-01234567");
   daemon.partitions = config::EqualChunks{};
   daemon.devices[0].replicas = 2;
@@ -190,7 +190,7 @@ TEST_F(Supervisor, MakesAPartitionForEachTranche) {
                           std::pair("GPU-01234567::1", "GPU-01234567/D2")));
 }
 
-TEST_F(Supervisor, ServesNothingWhereThePartitionsDoNotFit) {
+TEST_F(SupervisorTest, ServesNothingWhereThePartitionsDoNotFit) {
   auto daemon = daemon_of("gpu", "GPU-01234567");
   daemon.partitions = 5;
   daemon.devices[0].replicas = 2;
@@ -201,14 +201,14 @@ TEST_F(Supervisor, ServesNothingWhereThePartitionsDoNotFit) {
   EXPECT_EQ(program_.take().back(), "gpu: quit");
 }
 
-TEST_F(Supervisor, IsReadyWhenNothingIsWanted) {
+TEST_F(SupervisorTest, IsReadyWhenNothingIsWanted) {
   follow({});
   EXPECT_TRUE(is_ready());
   EXPECT_THAT(program_.calls, IsEmpty());
   EXPECT_EQ(supervisor_->next_tick(), std::nullopt);
 }
 
-TEST_F(Supervisor, TriesAgainWithBackOffAndSaysItOnce) {
+TEST_F(SupervisorTest, TriesAgainWithBackOffAndSaysItOnce) {
   program_.refuses = true;
   follow({daemon_of("gpu", "GPU-a")});
   EXPECT_FALSE(is_ready());
@@ -231,7 +231,7 @@ TEST_F(Supervisor, TriesAgainWithBackOffAndSaysItOnce) {
   EXPECT_THAT(gpus_.exclusive, ElementsAre("GPU-a"));
 }
 
-TEST_F(Supervisor, DoesNotStartWithoutExclusiveGpus) {
+TEST_F(SupervisorTest, DoesNotStartWithoutExclusiveGpus) {
   gpus_.refuses = true;
   follow({daemon_of("gpu", "GPU-a")});
   EXPECT_EQ(log_.count("no permission"), 2) << "once for the start, once for the way back";
@@ -239,7 +239,7 @@ TEST_F(Supervisor, DoesNotStartWithoutExclusiveGpus) {
   EXPECT_THAT(program_.daemons, IsEmpty());
 }
 
-TEST_F(Supervisor, StartsADeadDaemonAtOnceAndOneThatKeepsDyingLater) {
+TEST_F(SupervisorTest, StartsADeadDaemonAtOnceAndOneThatKeepsDyingLater) {
   follow({daemon_of("gpu", "GPU-a"), daemon_of("other", "GPU-b")});
   pass(seconds(10));  // both have answered
   program_.take();
@@ -263,7 +263,7 @@ TEST_F(Supervisor, StartsADeadDaemonAtOnceAndOneThatKeepsDyingLater) {
   EXPECT_TRUE(is_ready());
 }
 
-TEST_F(Supervisor, EndsADaemonThatDoesNotAnswer) {
+TEST_F(SupervisorTest, EndsADaemonThatDoesNotAnswer) {
   follow({daemon_of("gpu", "GPU-a")});
   program_.take();
   program_.hangs = true;
@@ -277,7 +277,7 @@ TEST_F(Supervisor, EndsADaemonThatDoesNotAnswer) {
   EXPECT_TRUE(is_ready());
 }
 
-TEST_F(Supervisor, FollowsAChangeWithoutTouchingOthers) {
+TEST_F(SupervisorTest, FollowsAChangeWithoutTouchingOthers) {
   follow({daemon_of("a", "GPU-a"), daemon_of("b", "GPU-b")});
   program_.take();
   program_.servers = "17\n4711\n";
@@ -297,7 +297,7 @@ TEST_F(Supervisor, FollowsAChangeWithoutTouchingOthers) {
   EXPECT_FALSE(is_started("b"));
 }
 
-TEST_F(Supervisor, EndsWhatNobodySupervisesBeforeItStarts) {
+TEST_F(SupervisorTest, EndsWhatNobodySupervisesBeforeItStarts) {
   program_.daemons.insert("gpu");
   FsRoot().make_directories(dir_.path() / "nvidia.com/gpu/pipe").value();
   FsRoot()

@@ -14,7 +14,7 @@ namespace {
 namespace stdfs = std::filesystem;
 using testing::HasSubstr;
 
-class Source : public testing::Test {
+class SourceTest : public testing::Test {
  protected:
   void write(const stdfs::path& path, std::string_view text) {
     stdfs::create_directories((root_ / path).parent_path());
@@ -40,21 +40,21 @@ class Source : public testing::Test {
   const FsRoot fs_{root_};
 };
 
-TEST_F(Source, File) {
+TEST_F(SourceTest, File) {
   write("config/config.yaml", "version: v1");
   const auto text = read_config(fs_, "/config/config.yaml");
   ASSERT_TRUE(text) << text.error().message();
   EXPECT_EQ(*text, (ConfigText{"version: v1", (root_ / "config/config.yaml").string(), ""}));
 }
 
-TEST_F(Source, EmptyFileAndDevNull) {
+TEST_F(SourceTest, EmptyFileAndDevNull) {
   write("empty", "");
   EXPECT_EQ(read_config(fs_, "/empty")->text, "");
   stdfs::create_symlink("/dev/null", root_ / "link");
   EXPECT_EQ(read_config(fs_, "/link")->text, "");
 }
 
-TEST_F(Source, NamedKeyOfAConfigMap) {
+TEST_F(SourceTest, NamedKeyOfAConfigMap) {
   make_volume({"any", "l20", "t4"});
   const auto text = read_config(fs_, "/volume", "l20");
   ASSERT_TRUE(text) << text.error().message();
@@ -63,30 +63,30 @@ TEST_F(Source, NamedKeyOfAConfigMap) {
   EXPECT_EQ(text->name, (root_ / "volume/l20").string());
 }
 
-TEST_F(Source, DefaultKeyOfSeveral) {
+TEST_F(SourceTest, DefaultKeyOfSeveral) {
   make_volume({"default", "l20"});
   EXPECT_EQ(read_config(fs_, "/volume")->key, "default");
 }
 
-TEST_F(Source, OnlyKey) {
+TEST_F(SourceTest, OnlyKey) {
   make_volume({"config.yaml"});
   EXPECT_EQ(read_config(fs_, "/volume")->key, "config.yaml");
 }
 
-TEST_F(Source, NamesLeaveOutTheVolumesOwnAndFolders) {
+TEST_F(SourceTest, NamesLeaveOutTheVolumesOwnAndFolders) {
   make_volume({"b", "a", ".hidden"});
   stdfs::create_directory(root_ / "volume/folder");
   EXPECT_EQ(*config_names(fs_, "/volume"), (std::vector<std::string>{".hidden", "a", "b"}));
 }
 
-TEST_F(Source, UnknownKeyListsThoseThereAre) {
+TEST_F(SourceTest, UnknownKeyListsThoseThereAre) {
   make_volume({"default", "l20"});
   const auto error = error_of("/volume", "h20");
   EXPECT_THAT(error, HasSubstr("specified config h20 does not exist"));
   EXPECT_THAT(error, HasSubstr("it has default, l20"));
 }
 
-TEST_F(Source, SeveralKeysAndNoDefault) {
+TEST_F(SourceTest, SeveralKeysAndNoDefault) {
   make_volume({"l20", "t4"});
   const auto error = error_of("/volume");
   EXPECT_THAT(error, HasSubstr("which of its files?"));
@@ -94,29 +94,29 @@ TEST_F(Source, SeveralKeysAndNoDefault) {
   EXPECT_THAT(error, HasSubstr("it has l20, t4"));
 }
 
-TEST_F(Source, EmptyFolder) {
+TEST_F(SourceTest, EmptyFolder) {
   make_volume({});
   EXPECT_THAT(error_of("/volume"), HasSubstr("it has no files"));
 }
 
-TEST_F(Source, NameThatIsAFolder) {
+TEST_F(SourceTest, NameThatIsAFolder) {
   make_volume({"a"});
   stdfs::create_directory(root_ / "volume/folder");
   EXPECT_THAT(error_of("/volume", "folder"), HasSubstr("specified config folder does not exist"));
 }
 
-TEST_F(Source, NameWithAFile) {
+TEST_F(SourceTest, NameWithAFile) {
   write("file", "");
   EXPECT_THAT(error_of("/file", "l20"), HasSubstr("--config-name=l20, but configuration"));
 }
 
-TEST_F(Source, MissingFile) {
+TEST_F(SourceTest, MissingFile) {
   EXPECT_THAT(error_of("/none/config.yaml"),
               HasSubstr("none/config.yaml: No such file or directory; check --config-file"));
   EXPECT_EQ(read_config(fs_, "/none").error().code, Code::kNotFound);
 }
 
-TEST_F(Source, DanglingLinks) {
+TEST_F(SourceTest, DanglingLinks) {
   stdfs::create_symlink("nowhere", root_ / "link");
   EXPECT_THAT(error_of("/link"), HasSubstr("No such file or directory"));
   stdfs::create_directory(root_ / "volume");
@@ -124,18 +124,18 @@ TEST_F(Source, DanglingLinks) {
   EXPECT_THAT(error_of("/volume", "gone"), HasSubstr("No such file or directory"));
 }
 
-TEST_F(Source, LoopOfLinks) {
+TEST_F(SourceTest, LoopOfLinks) {
   stdfs::create_symlink("b", root_ / "a");
   stdfs::create_symlink("a", root_ / "b");
   EXPECT_THAT(error_of("/a"), HasSubstr("its symbolic links go in a circle"));
 }
 
-TEST_F(Source, PipeIsNotWaitedFor) {
+TEST_F(SourceTest, PipeIsNotWaitedFor) {
   ASSERT_EQ(::mkfifo((root_ / "pipe").c_str(), 0600), 0);
   EXPECT_THAT(error_of("/pipe"), HasSubstr("is no file"));
 }
 
-TEST_F(Source, TooLarge) {
+TEST_F(SourceTest, TooLarge) {
   write("huge", std::string(kMaxConfigBytes + 1, '#'));
   EXPECT_THAT(error_of("/huge"), HasSubstr("longer than 1048576 bytes"));
   EXPECT_THAT(error_of("/huge"), HasSubstr("at most 1 MiB"));
@@ -143,7 +143,7 @@ TEST_F(Source, TooLarge) {
   EXPECT_TRUE(read_config(fs_, "/large"));
 }
 
-TEST_F(Source, WatchesTheFolderAndTheChosenFile) {
+TEST_F(SourceTest, WatchesTheFolderAndTheChosenFile) {
   using Paths = std::vector<stdfs::path>;
   make_volume({"l20", "t4"});
   EXPECT_EQ(config_watch_paths(fs_, "/volume", "l20"),

@@ -15,7 +15,7 @@ CUcontext current(const Cuda& cuda) {
   return context;
 }
 
-TEST(CudaContext, each_thread_has_a_stack) {
+TEST(CudaContext, EachThreadHasAStack) {
   const World world("a100-40gb-x4");
   in_program([] {
     const Cuda cuda;
@@ -47,7 +47,7 @@ TEST(CudaContext, each_thread_has_a_stack) {
   });
 }
 
-TEST(CudaContext, is_gone_for_all_threads_when_it_is_destroyed) {
+TEST(CudaContext, IsGoneForAllThreadsWhenItIsDestroyed) {
   const World world("l20");
   in_program([] {
     Program program;
@@ -72,7 +72,7 @@ TEST(CudaContext, is_gone_for_all_threads_when_it_is_destroyed) {
   });
 }
 
-TEST(CudaContext, costs_memory_and_is_listed_while_it_lives) {
+TEST(CudaContext, CostsMemoryAndIsListedWhileItLives) {
   const World world("t4");
   const auto sim = world.open();
   const std::uint64_t own = sim->state().models[0].context_bytes;
@@ -98,7 +98,7 @@ TEST(CudaContext, costs_memory_and_is_listed_while_it_lives) {
   });
 }
 
-TEST(CudaContext, the_primary_one_is_counted) {
+TEST(CudaContext, ThePrimaryOneIsCounted) {
   const World world("l20");
   in_program([] {
     const Cuda cuda;
@@ -127,7 +127,7 @@ TEST(CudaContext, the_primary_one_is_counted) {
   });
 }
 
-TEST(CudaContext, compute_modes_close_the_gpu) {
+TEST(CudaContext, ComputeModesCloseTheGpu) {
   const World world("l20");
   const auto sim = world.open();
   auto& mode = sim->state().gpus[0].compute_mode;
@@ -162,7 +162,7 @@ TEST(CudaContext, compute_modes_close_the_gpu) {
   in_program([] { const Program program; });
 }
 
-TEST(CudaContext, limits_are_kept) {
+TEST(CudaContext, LimitsAreKept) {
   const World world("l20");
   in_program([] {
     const Program program;

@@ -43,7 +43,7 @@ struct GraphProgram : Program {
   }
 };
 
-TEST(CudaGraph, a_captured_stream_does_nothing_until_the_graph_is_launched) {
+TEST(CudaGraph, ACapturedStreamDoesNothingUntilTheGraphIsLaunched) {
   const VirtualWorld world("l20");
   in_program([] {
     GraphProgram program;
@@ -89,7 +89,7 @@ TEST(CudaGraph, a_captured_stream_does_nothing_until_the_graph_is_launched) {
   });
 }
 
-TEST(CudaGraph, streams_join_a_capture_by_events) {
+TEST(CudaGraph, StreamsJoinACaptureByEvents) {
   const VirtualWorld world("l20");
   in_program([] {
     GraphProgram program;
@@ -132,7 +132,7 @@ TEST(CudaGraph, streams_join_a_capture_by_events) {
   });
 }
 
-TEST(CudaGraph, what_a_capture_forbids) {
+TEST(CudaGraph, WhatACaptureForbids) {
   const VirtualWorld world("l20");
   in_program([] {
     GraphProgram program;
@@ -198,7 +198,7 @@ CUDA_KERNEL_NODE_PARAMS_v2 kernel_node(CUfunction kernel, void** parameters) {
           .kernelParams = parameters};
 }
 
-TEST(CudaGraph, is_put_together_by_hand_and_changed) {
+TEST(CudaGraph, IsPutTogetherByHandAndChanged) {
   const VirtualWorld world("l20");
   in_program([] {
     GraphProgram program;
@@ -234,7 +234,7 @@ TEST(CudaGraph, is_put_together_by_hand_and_changed) {
   });
 }
 
-TEST(CudaGraph, is_updated_from_another_of_its_shape) {
+TEST(CudaGraph, IsUpdatedFromAnotherOfItsShape) {
   const VirtualWorld world("l20");
   in_program([] {
     GraphProgram program;
@@ -258,7 +258,7 @@ TEST(CudaGraph, is_updated_from_another_of_its_shape) {
   });
 }
 
-TEST(CudaGraph, children_run_within) {
+TEST(CudaGraph, ChildrenRunWithin) {
   const VirtualWorld world("l20");
   in_program([] {
     GraphProgram program;
@@ -279,7 +279,7 @@ TEST(CudaGraph, children_run_within) {
   });
 }
 
-TEST(CudaGraph, allocates_and_frees_within_a_launch) {
+TEST(CudaGraph, AllocatesAndFreesWithinALaunch) {
   const VirtualWorld world("l20");
   in_program([] {
     GraphProgram program;

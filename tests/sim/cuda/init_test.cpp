@@ -8,7 +8,7 @@
 namespace tranche::sim::cuda::test::init_test {
 namespace {
 
-TEST(CudaInit, nothing_works_before_it) {
+TEST(CudaInit, NothingWorksBeforeIt) {
   const World world("l20");
   in_program([] {
     const Cuda cuda;
@@ -27,7 +27,7 @@ TEST(CudaInit, nothing_works_before_it) {
   });
 }
 
-TEST(CudaInit, version_errors_and_export_tables_need_no_init) {
+TEST(CudaInit, VersionErrorsAndExportTablesNeedNoInit) {
   const World world("t4");
   in_program([] {
     const Cuda cuda;
@@ -47,7 +47,7 @@ TEST(CudaInit, version_errors_and_export_tables_need_no_init) {
   });
 }
 
-TEST(CudaInit, what_is_not_simulated_says_so) {
+TEST(CudaInit, WhatIsNotSimulatedSaysSo) {
   const World world("l20");
   in_program([] {
     const Program program;
@@ -56,7 +56,7 @@ TEST(CudaInit, what_is_not_simulated_says_so) {
   });
 }
 
-TEST(CudaInit, a_forked_child_has_no_driver) {
+TEST(CudaInit, AForkedChildHasNoDriver) {
   const World world("l20");
   in_program([] {
     const Program program;
@@ -70,7 +70,7 @@ TEST(CudaInit, a_forked_child_has_no_driver) {
   });
 }
 
-TEST(CudaInit, no_machine_and_no_driver) {
+TEST(CudaInit, NoMachineAndNoDriver) {
   ::setenv("TRANCHE_SIM", "/nonexistent.yaml", 1);
   in_program([] { EXPECT_EQ(Cuda().cuInit(0), CUDA_ERROR_NO_DEVICE); });
   ::unsetenv("TRANCHE_SIM");
@@ -80,7 +80,7 @@ TEST(CudaInit, no_machine_and_no_driver) {
   in_program([] { EXPECT_EQ(Cuda().cuInit(0), CUDA_ERROR_NO_DEVICE); });
 }
 
-TEST(CudaDevice, is_told_as_the_machine_has_it) {
+TEST(CudaDevice, IsToldAsTheMachineHasIt) {
   const World world("a100-40gb-x4");
   const auto sim = world.open();
   in_program([&] {
@@ -122,7 +122,7 @@ struct Visibility {
 
 class CudaVisible : public testing::TestWithParam<Visibility> {};
 
-TEST_P(CudaVisible, devices) {
+TEST_P(CudaVisible, Devices) {
   const Visibility& wanted = GetParam();
   const World world(wanted.machine);
   const auto sim = world.open();
@@ -163,7 +163,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Visibility{"minus_one", "a100-40gb-x4", nullptr, "-1", {}}),
     [](const auto& one) { return one.param.name; });
 
-TEST(CudaVisible, by_uuid_or_the_beginning_of_one) {
+TEST(CudaVisible, ByUuidOrTheBeginningOfOne) {
   const World world("a100-40gb-x4");
   const auto sim = world.open();
   const std::string uuid = sim->state().gpus[2].uuid;
@@ -180,7 +180,7 @@ TEST(CudaVisible, by_uuid_or_the_beginning_of_one) {
   ::unsetenv("CUDA_VISIBLE_DEVICES");
 }
 
-TEST(CudaMig, one_mig_device_is_seen_and_no_gpu) {
+TEST(CudaMig, OneMigDeviceIsSeenAndNoGpu) {
   const World world("a100-40gb-mig");
   const auto sim = world.open();
   const Gpu& gpu = sim->state().gpus[0];
@@ -215,7 +215,7 @@ TEST(CudaMig, one_mig_device_is_seen_and_no_gpu) {
   }
 }
 
-TEST(CudaFaults, strike_by_function_name_in_all_its_forms) {
+TEST(CudaFaults, StrikeByFunctionNameInAllItsForms) {
   const World world("l20");
   const auto sim = world.open();
   ASSERT_TRUE(add_fault(*sim, {.function = "cuMemAlloc", .error = CUDA_ERROR_OUT_OF_MEMORY}));
@@ -236,7 +236,7 @@ TEST(CudaFaults, strike_by_function_name_in_all_its_forms) {
   in_program([] { EXPECT_EQ(Cuda().cuInit(0), CUDA_SUCCESS); });
 }
 
-TEST(CudaFaults, a_call_hangs_until_the_fault_is_cleared) {
+TEST(CudaFaults, ACallHangsUntilTheFaultIsCleared) {
   const World world("l20");
   const auto sim = world.open();
   ASSERT_TRUE(add_fault(*sim, {.kind = FaultKind::kHang, .function = "cuMemGetInfo"}));
@@ -256,7 +256,7 @@ TEST(CudaFaults, a_call_hangs_until_the_fault_is_cleared) {
   EXPECT_EQ(sign, 'y');
 }
 
-TEST(CudaFaults, nothing_works_on_a_gpu_that_fell_off_the_bus) {
+TEST(CudaFaults, NothingWorksOnAGpuThatFellOffTheBus) {
   const World world("a100-40gb-x4");
   const auto sim = world.open();
   in_program([&] {

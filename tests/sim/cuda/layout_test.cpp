@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kMs = 1'000'000;
 
-TEST(CudaCopy, rows_between_pitches) {
+TEST(CudaCopy, RowsBetweenPitches) {
   const World world("l20");
   in_program([] {
     Program program;
@@ -61,7 +61,7 @@ TEST(CudaCopy, rows_between_pitches) {
   });
 }
 
-TEST(CudaArray, keeps_texels_and_costs_memory) {
+TEST(CudaArray, KeepsTexelsAndCostsMemory) {
   const World world("l20");
   const auto sim = world.open();
   in_program([&] {
@@ -117,7 +117,7 @@ struct PoolProgram : Program {
   }
 };
 
-TEST(CudaPool, memory_is_freed_in_stream_order) {
+TEST(CudaPool, MemoryIsFreedInStreamOrder) {
   const VirtualWorld world("l20");
   in_program([] {
     PoolProgram program;
@@ -146,7 +146,7 @@ TEST(CudaPool, memory_is_freed_in_stream_order) {
   });
 }
 
-TEST(CudaPool, keeps_pages_up_to_its_threshold) {
+TEST(CudaPool, KeepsPagesUpToItsThreshold) {
   const VirtualWorld world("l20");
   const auto sim = world.open();
   in_program([&] {
@@ -177,7 +177,7 @@ TEST(CudaPool, keeps_pages_up_to_its_threshold) {
   });
 }
 
-TEST(CudaPool, made_by_the_program) {
+TEST(CudaPool, MadeByTheProgram) {
   const VirtualWorld world("l20");
   in_program([] {
     PoolProgram program;
@@ -214,7 +214,7 @@ CUmemAllocationProp on_device(CUmemAllocationHandleType type = CU_MEM_HANDLE_TYP
 constexpr CUmemAccessDesc kReadWrite = {{CU_MEM_LOCATION_TYPE_DEVICE, 0},
                                         CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
 
-TEST(CudaVirtualMemory, mappings_alias) {
+TEST(CudaVirtualMemory, MappingsAlias) {
   const World world("l20");
   const auto sim = world.open();
   in_program([&] {
@@ -270,7 +270,7 @@ TEST(CudaVirtualMemory, mappings_alias) {
   });
 }
 
-TEST(CudaVirtualMemory, runs_out) {
+TEST(CudaVirtualMemory, RunsOut) {
   const World world("t4");
   in_program([] {
     Program program;
@@ -287,7 +287,7 @@ TEST(CudaVirtualMemory, runs_out) {
 }
 
 // A descriptor goes to another process, which sees the same bytes; the maker pays.
-TEST(CudaSharing, by_descriptor) {
+TEST(CudaSharing, ByDescriptor) {
   const World world("l20");
   const auto sim = world.open();
   std::array<int, 2> go = {};
@@ -355,7 +355,7 @@ TEST(CudaSharing, by_descriptor) {
   });
 }
 
-TEST(CudaSharing, by_ipc_handle) {
+TEST(CudaSharing, ByIpcHandle) {
   const World world("l20");
   in_program([] {
     std::array<int, 2> handles = {};
@@ -392,7 +392,7 @@ TEST(CudaSharing, by_ipc_handle) {
 }
 
 // TRANCHE_SIM_CUDA=constant: nothing is looked at, nothing is counted.
-TEST(CudaConstant, the_inner_loop_does_nothing) {
+TEST(CudaConstant, TheInnerLoopDoesNothing) {
   const World world("l20");
   const auto sim = world.open();
   ::setenv("TRANCHE_SIM_CUDA", "constant", 1);

@@ -28,7 +28,7 @@ constexpr auto kTooOld = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
 
 class CudaLookup : public testing::TestWithParam<Case> {};
 
-TEST_P(CudaLookup, finds_what_the_driver_would) {
+TEST_P(CudaLookup, FindsWhatTheDriverWould) {
   const World world("l20");  // CUDA 12.8
   in_program([] {
     const Case& wanted = GetParam();
@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& one) { return one.param.name; });
 
 // What libcudart 12.9 asks for when it starts, on a driver of that version.
-TEST(CudaLookup, all_that_libcudart_asks_for_is_there) {
+TEST(CudaLookup, AllThatLibcudartAsksForIsThere) {
   const sim::test::World old("l20");
   std::ifstream machine(sim::test::machine_file("l20"));
   std::stringstream text;

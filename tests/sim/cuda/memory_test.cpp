@@ -17,7 +17,7 @@ namespace {
 
 std::uint64_t used(const Simulation& sim) { return memory_use(sim, 0, kNone).used; }
 
-TEST(CudaMemory, is_counted_in_pages) {
+TEST(CudaMemory, IsCountedInPages) {
   const World world("l20");
   const auto sim = world.open();
   in_program([&] {
@@ -42,7 +42,7 @@ TEST(CudaMemory, is_counted_in_pages) {
   });
 }
 
-TEST(CudaMemory, wrong_calls) {
+TEST(CudaMemory, WrongCalls) {
   const World world("l20");
   in_program([] {
     Program program;
@@ -60,7 +60,7 @@ TEST(CudaMemory, wrong_calls) {
   });
 }
 
-TEST(CudaMemory, bytes_are_kept) {
+TEST(CudaMemory, BytesAreKept) {
   const World world("l20");
   in_program([] {
     Program program;
@@ -86,7 +86,7 @@ TEST(CudaMemory, bytes_are_kept) {
   });
 }
 
-TEST(CudaMemory, the_host_cannot_touch_it) {
+TEST(CudaMemory, TheHostCannotTouchIt) {
   const World world("l20");
   const pid_t pid = start([] {
     Program program;
@@ -99,7 +99,7 @@ TEST(CudaMemory, the_host_cannot_touch_it) {
   EXPECT_FALSE(WIFEXITED(status) && WEXITSTATUS(status) <= 1) << status;
 }
 
-TEST(CudaMemory, an_allocation_costs_nothing_until_it_is_touched) {
+TEST(CudaMemory, AnAllocationCostsNothingUntilItIsTouched) {
   const World world("l20");
   in_program([] {
     Program program;
@@ -116,7 +116,7 @@ TEST(CudaMemory, an_allocation_costs_nothing_until_it_is_touched) {
   });
 }
 
-TEST(CudaMemory, rows_are_padded) {
+TEST(CudaMemory, RowsArePadded) {
   const World world("l20");
   in_program([] {
     Program program;
@@ -133,7 +133,7 @@ TEST(CudaMemory, rows_are_padded) {
   });
 }
 
-TEST(CudaMemory, processes_exhaust_it_together) {
+TEST(CudaMemory, ProcessesExhaustItTogether) {
   const World world("t4");
   const auto sim = world.open();
   // Processes that take pages until there are none left, all at once.
@@ -181,7 +181,7 @@ TEST(CudaMemory, processes_exhaust_it_together) {
 
 // Killed at any moment of allocating, copying, launching: its memory and its work are gone, and the
 // others go on.
-TEST(CudaMemory, a_killed_process_leaves_nothing) {
+TEST(CudaMemory, AKilledProcessLeavesNothing) {
   const World world("t4");
   const auto sim = world.open();
   std::mt19937 random{std::random_device{}()};
@@ -220,7 +220,7 @@ TEST(CudaMemory, a_killed_process_leaves_nothing) {
   }
 }
 
-TEST(CudaMemory, random_allocations_agree_with_the_count) {
+TEST(CudaMemory, RandomAllocationsAgreeWithTheCount) {
   const World world("l20");
   const auto sim = world.open();
   in_program([&] {
@@ -253,7 +253,7 @@ TEST(CudaMemory, random_allocations_agree_with_the_count) {
   });
 }
 
-TEST(CudaHostMemory, is_page_locked_and_costs_the_gpu_nothing) {
+TEST(CudaHostMemory, IsPageLockedAndCostsTheGpuNothing) {
   const World world("l20");
   const auto sim = world.open();
   in_program([&] {
@@ -279,7 +279,7 @@ TEST(CudaHostMemory, is_page_locked_and_costs_the_gpu_nothing) {
   });
 }
 
-TEST(CudaManagedMemory, lies_on_the_gpu_when_it_is_used_there) {
+TEST(CudaManagedMemory, LiesOnTheGpuWhenItIsUsedThere) {
   const World world("t4");
   const auto sim = world.open();
   in_program([&] {
@@ -307,7 +307,7 @@ TEST(CudaManagedMemory, lies_on_the_gpu_when_it_is_used_there) {
   });
 }
 
-TEST(CudaPointers, are_told_apart) {
+TEST(CudaPointers, AreToldApart) {
   const World world("l20");
   in_program([] {
     Program program;

@@ -45,7 +45,7 @@ constexpr const char* kCode = R"(//
 .visible .entry blocks() { ret; }
 )";
 
-TEST(CudaModule, entries_parameters_and_variables) {
+TEST(CudaModule, EntriesParametersAndVariables) {
   const World world("l20");
   in_program([] {
     Program program;
@@ -103,7 +103,7 @@ struct Image {
 
 class CudaImage : public testing::TestWithParam<Image> {};
 
-TEST_P(CudaImage, is_refused_with_a_reason) {
+TEST_P(CudaImage, IsRefusedWithAReason) {
   const World world("t4");
   in_program([] {
     const Program program;
@@ -140,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(
               CUDA_ERROR_INVALID_PTX, "duration-ns"}),
     [](const auto& one) { return one.param.name; });
 
-TEST(CudaLaunch, durations_are_declared) {
+TEST(CudaLaunch, DurationsAreDeclared) {
   const VirtualWorld world("t4");
   in_program([] {
     Program program;
@@ -164,7 +164,7 @@ TEST(CudaLaunch, durations_are_declared) {
   });
 }
 
-TEST(CudaLaunch, what_does_not_fit_is_refused) {
+TEST(CudaLaunch, WhatDoesNotFitIsRefused) {
   const World world("l20");
   in_program([] {
     Program program;
@@ -216,7 +216,7 @@ TEST(CudaLaunch, what_does_not_fit_is_refused) {
   });
 }
 
-TEST(CudaLaunch, parameters_come_in_every_form) {
+TEST(CudaLaunch, ParametersComeInEveryForm) {
   const VirtualWorld world("l20");
   in_program([] {
     Program program;
@@ -256,7 +256,7 @@ TEST(CudaLaunch, parameters_come_in_every_form) {
   });
 }
 
-TEST(CudaOccupancy, follows_the_architecture) {
+TEST(CudaOccupancy, FollowsTheArchitecture) {
   struct Machine {
     const char* name;
     int blocks_of_1024;

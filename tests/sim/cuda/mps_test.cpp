@@ -89,7 +89,7 @@ void run_together(const std::array<Share, 2>& shares) {
   }
 }
 
-TEST(CudaMps, contexts_of_one_client_run_at_once) {
+TEST(CudaMps, ContextsOfOneClientRunAtOnce) {
   const VirtualWorld world("l20");
   const Daemon daemon("set_default_active_thread_percentage 25");
   in_program([] {
@@ -113,19 +113,19 @@ TEST(CudaMps, contexts_of_one_client_run_at_once) {
 }
 
 // Were they two groups, they would take turns, and each would take longer than by its percentage.
-TEST(CudaMps, two_processes_of_one_server_run_at_once_each_at_its_percentage) {
+TEST(CudaMps, TwoProcessesOfOneServerRunAtOnceEachAtItsPercentage) {
   const VirtualWorld world("l20");
   const Daemon daemon("");
   run_together({{{"25", 400}, {"50", 200}}});
 }
 
-TEST(CudaMps, a_client_does_not_raise_the_servers_percentage) {
+TEST(CudaMps, AClientDoesNotRaiseTheServersPercentage) {
   const VirtualWorld world("l20");
   const Daemon daemon("set_default_active_thread_percentage 20");
   run_together({{{"10", 1000}, {"100", 500}}});
 }
 
-TEST(CudaMps, those_who_want_more_than_there_is_share_it) {
+TEST(CudaMps, ThoseWhoWantMoreThanThereIsShareIt) {
   const VirtualWorld world("l20");
   const Daemon daemon("");
   // 60 and 90 of 150: 40 and 60 percent, and all that the first may have once the second is done.

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kMs = 1'000'000;
 
-TEST(CudaStream, work_takes_its_declared_time) {
+TEST(CudaStream, WorkTakesItsDeclaredTime) {
   const VirtualWorld world("l20");
   in_program([] {
     Program program;
@@ -35,7 +35,7 @@ TEST(CudaStream, work_takes_its_declared_time) {
   });
 }
 
-TEST(CudaStream, kernels_of_a_context_run_one_after_the_other) {
+TEST(CudaStream, KernelsOfAContextRunOneAfterTheOther) {
   const VirtualWorld world("l20");
   in_program([] {
     Program program;
@@ -55,7 +55,7 @@ TEST(CudaStream, kernels_of_a_context_run_one_after_the_other) {
   });
 }
 
-TEST(CudaStream, two_contexts_share_the_gpu_in_slices) {
+TEST(CudaStream, TwoContextsShareTheGpuInSlices) {
   const VirtualWorld world("l20");
   in_program([] {
     Program program;
@@ -81,7 +81,7 @@ TEST(CudaStream, two_contexts_share_the_gpu_in_slices) {
   });
 }
 
-TEST(CudaStream, two_processes_share_the_gpu_in_slices) {
+TEST(CudaStream, TwoProcessesShareTheGpuInSlices) {
   const VirtualWorld world("l20");
   const auto sim = world.open();
   std::array<int, 2> here = {};
@@ -112,7 +112,7 @@ TEST(CudaStream, two_processes_share_the_gpu_in_slices) {
   expect_success(b);
 }
 
-TEST(CudaStream, the_legacy_default_stream_waits_and_is_waited_for) {
+TEST(CudaStream, TheLegacyDefaultStreamWaitsAndIsWaitedFor) {
   const VirtualWorld world("l20");
   in_program([] {
     Program program;
@@ -140,7 +140,7 @@ TEST(CudaStream, the_legacy_default_stream_waits_and_is_waited_for) {
   });
 }
 
-TEST(CudaStream, per_thread_default_streams_are_of_their_thread) {
+TEST(CudaStream, PerThreadDefaultStreamsAreOfTheirThread) {
   const VirtualWorld world("l20");
   in_program([] {
     Program program;
@@ -160,7 +160,7 @@ TEST(CudaStream, per_thread_default_streams_are_of_their_thread) {
   });
 }
 
-TEST(CudaStream, events_order_streams_and_contexts) {
+TEST(CudaStream, EventsOrderStreamsAndContexts) {
   const VirtualWorld world("a100-40gb-x4");
   in_program([] {
     Program program;
@@ -191,7 +191,7 @@ TEST(CudaStream, events_order_streams_and_contexts) {
   });
 }
 
-TEST(CudaStream, host_functions_run_in_order_and_may_not_call_cuda) {
+TEST(CudaStream, HostFunctionsRunInOrderAndMayNotCallCuda) {
   const VirtualWorld world("l20");
   in_program([] {
     struct Notes {
@@ -230,7 +230,7 @@ TEST(CudaStream, host_functions_run_in_order_and_may_not_call_cuda) {
 }
 
 // Nobody waits in the driver: its own thread sees to it.
-TEST(CudaStream, things_happen_when_nobody_waits) {
+TEST(CudaStream, ThingsHappenWhenNobodyWaits) {
   const World world("l20");
   in_program([] {
     Program program;
@@ -253,7 +253,7 @@ TEST(CudaStream, things_happen_when_nobody_waits) {
   });
 }
 
-TEST(CudaStream, copies_keep_their_place_in_the_order) {
+TEST(CudaStream, CopiesKeepTheirPlaceInTheOrder) {
   const VirtualWorld world("l20");
   in_program([] {
     Program program;
@@ -283,7 +283,7 @@ TEST(CudaStream, copies_keep_their_place_in_the_order) {
   });
 }
 
-TEST(CudaStream, copies_take_the_bus_time) {
+TEST(CudaStream, CopiesTakeTheBusTime) {
   const VirtualWorld world("a100-40gb-x4");
   in_program([] {
     Program program;
@@ -299,7 +299,7 @@ TEST(CudaStream, copies_take_the_bus_time) {
   });
 }
 
-TEST(CudaStream, a_stream_waits_for_a_word_in_memory) {
+TEST(CudaStream, AStreamWaitsForAWordInMemory) {
   const World world("l20");
   in_program([] {
     Program program;
@@ -318,7 +318,7 @@ TEST(CudaStream, a_stream_waits_for_a_word_in_memory) {
   });
 }
 
-TEST(CudaStream, a_full_queue_makes_launches_wait) {
+TEST(CudaStream, AFullQueueMakesLaunchesWait) {
   const VirtualWorld world("l20");
   in_program([] {
     Program program;
@@ -334,7 +334,7 @@ TEST(CudaStream, a_full_queue_makes_launches_wait) {
   });
 }
 
-TEST(CudaStream, a_destroyed_context_takes_its_work_along) {
+TEST(CudaStream, ADestroyedContextTakesItsWorkAlong) {
   const VirtualWorld world("l20");
   in_program([] {
     Program program;
@@ -352,7 +352,7 @@ TEST(CudaStream, a_destroyed_context_takes_its_work_along) {
   });
 }
 
-TEST(CudaStream, priorities_are_told_and_bounded) {
+TEST(CudaStream, PrioritiesAreToldAndBounded) {
   const World world("l20");
   in_program([] {
     Program program;
@@ -368,7 +368,7 @@ TEST(CudaStream, priorities_are_told_and_bounded) {
 }
 
 // NVML tells what the contexts did.
-TEST(CudaStream, work_is_utilisation) {
+TEST(CudaStream, WorkIsUtilisation) {
   const VirtualWorld world("l20");
   const auto sim = world.open();
   in_program([&] {
@@ -384,7 +384,7 @@ TEST(CudaStream, work_is_utilisation) {
 }
 
 // A program of threads that launch, wait and query without looking at each other.
-TEST(CudaStream, threads_do_not_disturb_each_other) {
+TEST(CudaStream, ThreadsDoNotDisturbEachOther) {
   const VirtualWorld world("l20");
   in_program([] {
     Program program;
