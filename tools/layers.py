@@ -44,13 +44,14 @@ ALLOWED["process"] = PURE_BASE
 # which stand above it, unless these are named in SHARED; or the outer room's name is in the list,
 # where it is the inner room that stands above.
 INNER = {
+    "agent/loop": set(),
     "agent/node": set(),
     "agent/hardware": set(),
-    "agent/plugins": set(),
+    "agent/plugins": {"agent/loop"},
     "agent/config": {"agent/node"},
-    "agent/labels": {"agent/node"},
-    "agent/limits": {"agent/node", "agent/plugins"},
-    "agent/mps": {"agent/config", "agent/node"},
+    "agent/labels": {"agent/loop", "agent/node"},
+    "agent/limits": {"agent/loop", "agent/node", "agent/plugins"},
+    "agent/mps": {"agent/config", "agent/hardware", "agent/loop", "agent/node"},
     "agent/cleanup": {"agent/config", "agent/labels", "agent/limits", "agent/node"},
     "agent/compat": {"agent/config", "agent/labels", "agent/node"},
     "cluster/snapshot": {"cluster"},

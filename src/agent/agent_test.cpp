@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <csignal>
 #include <mutex>
 #include <thread>
@@ -79,21 +80,22 @@ class AgentTest : public testing::Test {
     agent_ = std::make_unique<Agent>(
         Agent::Ports{.reader = reader_,
                      .events = events_,
-                     .pod_resources = pods_,
-                     .register_plugin =
-                         [this](const Registrar::Request& request, const PinnedFile&,
-                                const std::stop_token&) {
-                           const std::scoped_lock lock(mutex_);
-                           registered_.push_back(request.resource);
-                           return Result<void>();
-                         },
                      .clock = clock_,
                      .log = log_.log(),
-                     .tell =
-                         [this](const NodeNotice& notice) {
-                           const std::scoped_lock lock(mutex_);
-                           told_.push_back(notice);
-                         }},
+                     .followers = {.pod_resources = pods_,
+                                   .register_plugin =
+                                       [this](const Registrar::Request& request, const PinnedFile&,
+                                              const std::stop_token&) {
+                                         const std::scoped_lock lock(mutex_);
+                                         registered_.push_back(request.resource);
+                                         return Result<void>();
+                                       },
+                                   .tell =
+                                       [this](const NodeNotice& notice) {
+                                         const std::scoped_lock lock(mutex_);
+                                         told_.push_back(notice);
+                                       },
+                                   .more = std::move(more_)}},
         Agent::Settings{.options = options_, .xid_policy = gpu::make_xid_policy("", "")}, *source_,
         *std::move(loaded));
     thread_ = std::jthread([this] { result_ = agent_->run(signals_[0]); });
@@ -129,6 +131,7 @@ class AgentTest : public testing::Test {
   std::mutex mutex_;
   std::vector<std::string> registered_;
   std::vector<NodeNotice> told_;
+  std::vector<std::unique_ptr<Follower>> more_;  // behind the agent's own
   std::optional<FileSource> source_;
   std::unique_ptr<Agent> agent_;
   Result<void> result_;
@@ -337,6 +340,90 @@ TEST_F(AgentTest, WhereNobodyEvictsItSaysSo) {
   write_limits("{enforcement: strict}");
   EXPECT_TRUE(test::eventually([&] { return log_.count("the configuration has changed") == 1; }));
   EXPECT_EQ(log_.count("no controller that evicts"), 1);
+}
+
+// What a new room of the agent (MIG, DRA, metrics) is to it.
+class TestFollower final : public Follower {
+ public:
+  struct Seen {
+    std::mutex mutex;
+    std::vector<std::string> what;
+    std::atomic<bool> fails = false;
+    std::atomic<bool> is_ready = true;
+
+    void add(std::string text) {
+      const std::scoped_lock lock(mutex);
+      what.push_back(std::move(text));
+    }
+    bool has(const std::string& text) {
+      const std::scoped_lock lock(mutex);
+      return std::ranges::find(what, text) != what.end();
+    }
+  };
+  explicit TestFollower(Seen& seen) : seen_(seen) {}
+
+  Result<void> follow(const Round& round) override {
+    if (seen_.fails) return fail(Code::kUnavailable, "the test follower fails");
+    std::size_t tranches = 0;
+    for (const auto& resource : round.offer->resources) tranches += resource.tranches.size();
+    seen_.add(std::to_string(tranches) + " tranches");
+    return {};
+  }
+  void await_hardware(const State&) override { seen_.add("awaits hardware"); }
+  void restart(TimePoint) override { seen_.add("restart"); }
+  void tick(TimePoint now) override {
+    if (now < next_) return;
+    next_ = now + std::chrono::milliseconds(1);
+    seen_.add("tick");
+  }
+  std::optional<TimePoint> next_tick() const override { return next_; }
+  std::string trouble() const override { return seen_.is_ready ? "" : "the test is not ready"; }
+  void finish() override { seen_.add("finish"); }
+
+ private:
+  Seen& seen_;
+  TimePoint next_{};
+};
+
+TEST_F(AgentTest, AFollowerNeedsNoChangeElsewhere) {
+  TestFollower::Seen seen;
+  more_.push_back(std::make_unique<TestFollower>(seen));
+  reader_.fail_with({Code::kUnavailable, "driver not loaded"});
+  ASSERT_TRUE(fs_.write_atomic(dir_.path() / "config.yaml",
+                               "version: v1\nflags:\n  failOnInitError: false\n"));
+  start();
+  ASSERT_TRUE(test::eventually([&] { return seen.has("awaits hardware"); }));
+  reader_.recover();
+  ASSERT_TRUE(test::eventually([&] { return seen.has("2 tranches"); }));
+  EXPECT_TRUE(test::eventually([&] { return seen.has("tick"); }));
+  write_config(3);
+  EXPECT_TRUE(test::eventually([&] { return seen.has("6 tranches"); }));
+  signal(SIGHUP);
+  EXPECT_TRUE(test::eventually([&] { return seen.has("restart"); }));
+
+  seen.is_ready = false;
+  EXPECT_TRUE(test::eventually([&] {
+    const auto status =
+        read_status(options_.state_dir, process::host_name(), std::chrono::hours(1), clock_);
+    return status && !status->ready && status->text == "the test is not ready";
+  }));
+  stop();
+  EXPECT_TRUE(seen.has("finish"));
+}
+
+TEST_F(AgentTest, ARoundThatAFollowerCouldNotFollowIsTriedAgain) {
+  TestFollower::Seen seen;
+  more_.push_back(std::make_unique<TestFollower>(seen));
+  start();
+  ASSERT_TRUE(test::eventually([&] { return seen.has("2 tranches"); }));
+  seen.fails = true;
+  write_config(2);
+  ASSERT_TRUE(says("the test follower fails; what was advertised before stays as it is"));
+  seen.fails = false;
+  EXPECT_TRUE(test::eventually([&] { return seen.has("4 tranches"); }));
+  EXPECT_EQ(log_.count("the test follower fails"), 1);
+  EXPECT_EQ(log_.count("advertising nvidia.com/gpu: 4 tranches"), 1);
+  stop();  // the follower refers to `seen`
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ void ClusterParts::watch_arbiter(const config::AgentOptions& options, const Cloc
   if (options.arbiter_state_dir.empty()) return;
   auto& objects = node_->objects();
   pods_.emplace(objects, options.node_name, log);
-  settings_.emplace(objects, node_->node(), *pods_, clock, log);
+  overrides_.emplace(objects, node_->node(), *pods_, clock, log);
   findings_.emplace(objects, node_->node(), *pods_,
                     FindingReporter::Options{.arbiter_dir = options.arbiter_state_dir,
                                              .asks = options.ask_evictions},

@@ -34,7 +34,7 @@ class ClusterParts {
   // null: to no object.
   LabelSink* labels() { return labels_.get(); }
   // null: nothing is set by anybody.
-  LimitOverrides* settings() { return settings_ ? &*settings_ : nullptr; }
+  LimitOverrides* overrides() { return overrides_ ? &*overrides_ : nullptr; }
   // Who is to be evicted from now on.
   void evict(EvictPolicy policy) {
     if (findings_) findings_->follow(std::move(policy));
@@ -47,7 +47,7 @@ class ClusterParts {
   std::unique_ptr<LabelSink> labels_;
   std::optional<PodsOfNode> pods_;
   std::optional<FindingReporter> findings_;
-  std::optional<LimitOverrides> settings_;
+  std::optional<LimitOverrides> overrides_;
   std::optional<process::Periodic> finder_;  // last: its thread uses findings_
 };
 

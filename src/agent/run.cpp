@@ -85,18 +85,19 @@ Result<void> run(const config::Sources& sources, const config::AgentOptions& opt
   };
   Agent::Ports ports{.reader = reader,
                      .events = events,
-                     .pod_resources = pod_resources,
-                     .register_plugin = attempt,
                      .clock = clock,
-                     .log = log};
+                     .log = log,
+                     .followers = {.pod_resources = pod_resources, .register_plugin = attempt}};
   if (cluster != nullptr) {
-    ports.notifier = &cluster->node().notifier();
-    ports.labels = cluster->labels();
-    ports.report = [cluster](const ConfigReport& report) { cluster->node().report(report); };
-    ports.tell = [cluster](const NodeNotice& notice) { cluster->node().tell(notice); };
-    ports.evict = [cluster](EvictPolicy policy) { cluster->evict(std::move(policy)); };
+    auto& node = cluster->node();
+    ports.notifier = &node.notifier();
+    ports.report = [&node](const ConfigReport& report) { node.report(report); };
+    auto& followers = ports.followers;
+    followers.labels = cluster->labels();
+    followers.tell = [&node](const NodeNotice& notice) { node.tell(notice); };
+    followers.evict = [cluster](EvictPolicy policy) { cluster->evict(std::move(policy)); };
     cluster->watch_arbiter(options, clock, log);
-    ports.settings = cluster->settings();
+    followers.overrides = cluster->overrides();
   }
   Agent agent(std::move(ports), {.options = options, .xid_policy = xid_policy(sources)}, source,
               std::move(loaded));

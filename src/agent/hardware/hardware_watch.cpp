@@ -54,6 +54,7 @@ void HardwareWatch::run(const std::stop_token& stop) {
 }
 
 void HardwareWatch::read_links(const gpu::Machine& machine) {
+  if (!callbacks_.links) return;
   auto uuids = present_uuids(machine);
   if (uuids.size() < 2 || uuids == linked_) return;
   auto present = machine;

@@ -21,7 +21,7 @@ class HardwareWatch {
   // Both are called on the watch's thread.
   struct Callbacks {
     std::function<void(Result<gpu::Machine>)> reading;
-    std::function<void(offer::Links)> links;
+    std::function<void(offer::Links)> links;  // empty: they are not read
   };
 
   // `known`: the reading that the caller has made already; the next one follows after `interval`.

@@ -15,9 +15,9 @@ namespace {
 using config::LabelsMode;
 using testing::HasSubstr;
 
-class LabelKeeperTest : public testing::Test {
+class LabelPublisherTest : public testing::Test {
  protected:
-  LabelKeeperTest() {
+  LabelPublisherTest() {
     config_.flags.gfd.output_file = (dir_.path() / "features.d" / "gfd").string();
     // The age of files is measured against the real clock.
     clock_.advance(std::chrono::system_clock::now() - clock_.wall_now());
@@ -36,7 +36,7 @@ class LabelKeeperTest : public testing::Test {
   const gpu::Machine machine_ = test::machine_of({test::l20(0)});
 };
 
-TEST_F(LabelKeeperTest, WritesOnceUntilSomethingChanges) {
+TEST_F(LabelPublisherTest, WritesOnceUntilSomethingChanges) {
   make_folder();
   LabelPublisher labels(LabelsMode::kAuto, nullptr, clock_, log_.log());
   labels.update(machine_, config_);
@@ -50,14 +50,14 @@ TEST_F(LabelKeeperTest, WritesOnceUntilSomethingChanges) {
   EXPECT_THAT(text(), HasSubstr("nvidia.com/gpu.replicas=8\n"));
 }
 
-TEST_F(LabelKeeperTest, AMissingFolderIsOneWarning) {
+TEST_F(LabelPublisherTest, AMissingFolderIsOneWarning) {
   LabelPublisher labels(LabelsMode::kAuto, nullptr, clock_, log_.log());
   labels.update(machine_, config_);
   labels.update(machine_, config_);
   EXPECT_EQ(log_.count("labels are not written"), 1);
 }
 
-TEST_F(LabelKeeperTest, AnotherWritersFreshFileIsLeftAlone) {
+TEST_F(LabelPublisherTest, AnotherWritersFreshFileIsLeftAlone) {
   make_folder();
   put("nvidia.com/gpu.count=1\n");
   LabelPublisher labels(LabelsMode::kAuto, nullptr, clock_, log_.log());
@@ -67,7 +67,7 @@ TEST_F(LabelKeeperTest, AnotherWritersFreshFileIsLeftAlone) {
   EXPECT_EQ(log_.count("left to the other writer"), 1);
 }
 
-TEST_F(LabelKeeperTest, ItIsTakenOverWhenAbandonedOrWhenTold) {
+TEST_F(LabelPublisherTest, ItIsTakenOverWhenAbandonedOrWhenTold) {
   make_folder();
   put("nvidia.com/gpu.count=1\n");
   LabelPublisher told(LabelsMode::kOn, nullptr, clock_, log_.log());
@@ -83,7 +83,7 @@ TEST_F(LabelKeeperTest, ItIsTakenOverWhenAbandonedOrWhenTold) {
   EXPECT_THAT(text(), HasSubstr("NVIDIA-L20"));
 }
 
-TEST_F(LabelKeeperTest, WritesAgainWhatWasRemoved) {
+TEST_F(LabelPublisherTest, WritesAgainWhatWasRemoved) {
   make_folder();
   LabelPublisher labels(LabelsMode::kAuto, nullptr, clock_, log_.log());
   labels.update(machine_, config_);
@@ -92,7 +92,7 @@ TEST_F(LabelKeeperTest, WritesAgainWhatWasRemoved) {
   EXPECT_FALSE(text().empty());
 }
 
-TEST_F(LabelKeeperTest, TakesItsFileAwayAtTheEnd) {
+TEST_F(LabelPublisherTest, TakesItsFileAwayAtTheEnd) {
   make_folder();
   LabelPublisher labels(LabelsMode::kAuto, nullptr, clock_, log_.log());
   labels.update(machine_, config_);
@@ -100,7 +100,7 @@ TEST_F(LabelKeeperTest, TakesItsFileAwayAtTheEnd) {
   EXPECT_TRUE(text().empty());
 }
 
-TEST_F(LabelKeeperTest, OffMeansOff) {
+TEST_F(LabelPublisherTest, OffMeansOff) {
   make_folder();
   LabelPublisher labels(LabelsMode::kOff, nullptr, clock_, log_.log());
   labels.update(machine_, config_);

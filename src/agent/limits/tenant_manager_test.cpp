@@ -46,9 +46,9 @@ config::Limits rules(Enforcement enforcement = Enforcement::kStrict) {
 
 cluster::HeldDevices held(Names ids) { return {"ns", "pod", "c", kGpu.value, std::move(ids)}; }
 
-class LimitKeeperTest : public testing::Test {
+class TenantManagerTest : public testing::Test {
  protected:
-  LimitKeeperTest() {
+  TenantManagerTest() {
     EXPECT_TRUE(fs_.write_atomic(library(), "library 1"));
     start();
   }
@@ -94,7 +94,7 @@ class LimitKeeperTest : public testing::Test {
   std::optional<TenantManager> manager_;
 };
 
-TEST_F(LimitKeeperTest, WhatAGrantMountsIsThereBeforeItIsAnswered) {
+TEST_F(TenantManagerTest, WhatAGrantMountsIsThereBeforeItIsAnswered) {
   const auto made = grant("t1", {"GPU-a::0", "GPU-a::2"}, offered(rules()));
   ASSERT_EQ(made.mounts.size(), 3U);
   EXPECT_EQ(fs_.read(made.mounts[0].host_path).value(), "library 1");
@@ -110,7 +110,7 @@ TEST_F(LimitKeeperTest, WhatAGrantMountsIsThereBeforeItIsAnswered) {
   EXPECT_EQ(grants_->all()[0].grant, made);
 }
 
-TEST_F(LimitKeeperTest, WhatKeepsMemoryStandsWithWhatWasPromised) {
+TEST_F(TenantManagerTest, WhatKeepsMemoryStandsWithWhatWasPromised) {
   auto offer = offered(rules());
   grant("t1", {"GPU-a::0"}, offer);
   for (const auto enforcer : {MemoryEnforcer::kKernel, MemoryEnforcer::kMps, MemoryEnforcer::kMig,
@@ -131,7 +131,7 @@ config::Limits hooked() {
   return hooked;
 }
 
-TEST_F(LimitKeeperTest, TheRuntimesHookIsPutInPlaceAndReplacedWhole) {
+TEST_F(TenantManagerTest, TheRuntimesHookIsPutInPlaceAndReplacedWhole) {
   ASSERT_TRUE(fs_.write_atomic(dir_.path() / "tranche-limit-hook", "program 1"));
   ASSERT_TRUE(manager_->prepare());
   EXPECT_FALSE(fs_.exists(hook_spec())) << "nobody asked for it";
@@ -151,14 +151,14 @@ TEST_F(LimitKeeperTest, TheRuntimesHookIsPutInPlaceAndReplacedWhole) {
   EXPECT_THAT(fs_.read(hook_spec()).value(), HasSubstr("createRuntime"));
 }
 
-TEST_F(LimitKeeperTest, WithoutTheProgramThereIsNoHook) {
+TEST_F(TenantManagerTest, WithoutTheProgramThereIsNoHook) {
   const auto hook = manager_->prepare_hook();
   ASSERT_FALSE(hook);
   EXPECT_THAT(hook.error().message(), HasSubstr("beside libtranche-limit.so"));
   EXPECT_FALSE(fs_.exists(hook_spec())) << "nothing names what is not there";
 }
 
-TEST_F(LimitKeeperTest, TheHookStaysAsLongAsAGrantNamesIt) {
+TEST_F(TenantManagerTest, TheHookStaysAsLongAsAGrantNamesIt) {
   ASSERT_TRUE(fs_.write_atomic(dir_.path() / "tranche-limit-hook", "program"));
   ASSERT_TRUE(manager_->prepare());
   ASSERT_TRUE(manager_->prepare_hook());
@@ -182,14 +182,14 @@ TEST_F(LimitKeeperTest, TheHookStaysAsLongAsAGrantNamesIt) {
   EXPECT_EQ(log_.count("no container has the runtime's hook any more"), 2);
 }
 
-TEST_F(LimitKeeperTest, AnyUserOfTheContainerReachesTheFolder) {
+TEST_F(TenantManagerTest, AnyUserOfTheContainerReachesTheFolder) {
   const auto made = grant("t1", {"GPU-a::0"}, offered(rules()));
   using std::filesystem::perms;
   const auto mode = std::filesystem::status(made.mounts[2].host_path).permissions();
   EXPECT_EQ(mode & perms::mask, static_cast<perms>(0755));
 }
 
-TEST_F(LimitKeeperTest, GrantsWithoutLimitsLeaveNothingButTheirRecord) {
+TEST_F(TenantManagerTest, GrantsWithoutLimitsLeaveNothingButTheirRecord) {
   offer::Grant plain;
   plain.resource = kGpu;
   plain.ids = {"GPU-a"};
@@ -201,7 +201,7 @@ TEST_F(LimitKeeperTest, GrantsWithoutLimitsLeaveNothingButTheirRecord) {
   EXPECT_FALSE(fs_.exists(state() / "lib"));
 }
 
-TEST_F(LimitKeeperTest, WithoutALibraryNothingCanBePromised) {
+TEST_F(TenantManagerTest, WithoutALibraryNothingCanBePromised) {
   ASSERT_TRUE(fs_.remove(library()));
   const auto mounts = manager_->prepare();
   ASSERT_FALSE(mounts);
@@ -215,13 +215,13 @@ TEST_F(LimitKeeperTest, WithoutALibraryNothingCanBePromised) {
   EXPECT_TRUE(manager_->prepare());
 }
 
-TEST_F(LimitKeeperTest, ARelativeStateFolderCannotBeMounted) {
+TEST_F(TenantManagerTest, ARelativeStateFolderCannotBeMounted) {
   manager_.emplace(TenantManager::Options{.library = library(), .state_dir = "s"}, *grants_,
                    log_.log());
   EXPECT_THAT(manager_->prepare().error().message(), HasSubstr("no absolute path"));
 }
 
-TEST_F(LimitKeeperTest, WhereNoArbiterRunsNothingCanBePromised) {
+TEST_F(TenantManagerTest, WhereNoArbiterRunsNothingCanBePromised) {
   manager_.emplace(TenantManager::Options{.library = "none", .state_dir = state()}, *grants_,
                    log_.log());
   const auto mounts = manager_->prepare();
@@ -229,7 +229,7 @@ TEST_F(LimitKeeperTest, WhereNoArbiterRunsNothingCanBePromised) {
   EXPECT_THAT(mounts.error().message(), HasSubstr("no arbiter runs on this node"));
 }
 
-TEST_F(LimitKeeperTest, ALibraryThatWasRemovedOrDamagedIsPutBack) {
+TEST_F(TenantManagerTest, ALibraryThatWasRemovedOrDamagedIsPutBack) {
   const auto mounts = manager_->prepare().value();
   ASSERT_TRUE(fs_.remove(mounts.library));
   EXPECT_EQ(manager_->prepare().value(), mounts);
@@ -240,7 +240,7 @@ TEST_F(LimitKeeperTest, ALibraryThatWasRemovedOrDamagedIsPutBack) {
   EXPECT_EQ(fs_.read(mounts.library).value(), "library 1");
 }
 
-TEST_F(LimitKeeperTest, MoreDevicesThanATenantCanHaveAreRefused) {
+TEST_F(TenantManagerTest, MoreDevicesThanATenantCanHaveAreRefused) {
   offer::Grant many;
   many.resource = kGpu;
   many.ids = {"GPU-a"};
@@ -256,7 +256,7 @@ TEST_F(LimitKeeperTest, MoreDevicesThanATenantCanHaveAreRefused) {
   EXPECT_THAT(grants_->all(), IsEmpty());
 }
 
-TEST_F(LimitKeeperTest, LimitsFollowTheConfiguration) {
+TEST_F(TenantManagerTest, LimitsFollowTheConfiguration) {
   grant("t1", {"GPU-a::0"}, offered(rules()));
   auto changed = rules(Enforcement::kElastic);
   changed.memory = Bytes::from_mib(100);
@@ -275,7 +275,7 @@ TEST_F(LimitKeeperTest, LimitsFollowTheConfiguration) {
   EXPECT_EQ(log_.count("without a restart"), 1);
 }
 
-TEST_F(LimitKeeperTest, LimitsThatAreTurnedOffHoldNobodyAnyMore) {
+TEST_F(TenantManagerTest, LimitsThatAreTurnedOffHoldNobodyAnyMore) {
   grant("t1", {"GPU-a::0"}, offered(rules()));
   manager_->follow(offered({}));
   EXPECT_EQ(promised("t1").enforcement, Enforcement::kOff);
@@ -283,7 +283,7 @@ TEST_F(LimitKeeperTest, LimitsThatAreTurnedOffHoldNobodyAnyMore) {
   EXPECT_EQ(promised("t1").enforcement, Enforcement::kStrict);
 }
 
-TEST_F(LimitKeeperTest, WhoseTrancheIsNoLongerOfferedKeepsWhatItHas) {
+TEST_F(TenantManagerTest, WhoseTrancheIsNoLongerOfferedKeepsWhatItHas) {
   grant("t1", {"GPU-a::3"}, offered(rules()));
   const auto before = promised("t1");
   manager_->follow(offered(rules(), 2));
@@ -292,7 +292,7 @@ TEST_F(LimitKeeperTest, WhoseTrancheIsNoLongerOfferedKeepsWhatItHas) {
   EXPECT_EQ(promised("t1"), before);
 }
 
-TEST_F(LimitKeeperTest, ARestartedAgentMendsWhatIsMissing) {
+TEST_F(TenantManagerTest, ARestartedAgentMendsWhatIsMissing) {
   grant("t1", {"GPU-a::0"}, offered(rules()));
   const auto before = promised("t1");
   std::filesystem::remove_all(state() / "tenants");
@@ -302,7 +302,7 @@ TEST_F(LimitKeeperTest, ARestartedAgentMendsWhatIsMissing) {
   EXPECT_TRUE(fs_.is_directory(state() / "tenants" / "t1"));
 }
 
-TEST_F(LimitKeeperTest, APromiseThatIsLostForGoodIsToldOnce) {
+TEST_F(TenantManagerTest, APromiseThatIsLostForGoodIsToldOnce) {
   grant("t1", {"GPU-a::0"}, offered(rules()));
   std::filesystem::remove_all(state() / "tenants");
   manager_->follow({});
@@ -310,7 +310,7 @@ TEST_F(LimitKeeperTest, APromiseThatIsLostForGoodIsToldOnce) {
   EXPECT_EQ(log_.count("what nvidia.com/gpu of tenant t1 was promised is lost"), 1);
 }
 
-TEST_F(LimitKeeperTest, ATenantGoesWithItsGrant) {
+TEST_F(TenantManagerTest, ATenantGoesWithItsGrant) {
   grant("kept", {"GPU-a::0"}, offered(rules()));
   grant("gone", {"GPU-a::1"}, offered(rules()));
   clock_.advance(GrantStore::kSettle + std::chrono::seconds(1));
@@ -321,7 +321,7 @@ TEST_F(LimitKeeperTest, ATenantGoesWithItsGrant) {
   EXPECT_EQ(tenants(), (Names{"kept", "kept.json", "young", "young.json"}));
 }
 
-TEST_F(LimitKeeperTest, ATenantThatNoGrantKnowsGoes) {
+TEST_F(TenantManagerTest, ATenantThatNoGrantKnowsGoes) {
   grant("t1", {"GPU-a::0"}, offered(rules()));
   std::filesystem::remove_all(state() / "grants");  // as if Allocate had been cut off before it
   start();
@@ -329,7 +329,7 @@ TEST_F(LimitKeeperTest, ATenantThatNoGrantKnowsGoes) {
   EXPECT_THAT(tenants(), IsEmpty());
 }
 
-TEST_F(LimitKeeperTest, WithoutAllGrantsWhatMayBeHeldStays) {
+TEST_F(TenantManagerTest, WithoutAllGrantsWhatMayBeHeldStays) {
   const auto made = grant("t1", {"GPU-a::0"}, offered(rules()));
   ASSERT_TRUE(fs_.write_atomic(state() / "grants" / "grants.jsonl", "torn\n"));
   ASSERT_TRUE(fs_.write_atomic(library(), "library 2"));
@@ -344,7 +344,7 @@ TEST_F(LimitKeeperTest, WithoutAllGrantsWhatMayBeHeldStays) {
   EXPECT_THAT(tenants(), IsEmpty());
 }
 
-TEST_F(LimitKeeperTest, ALibraryStaysWhileAGrantMountsIt) {
+TEST_F(TenantManagerTest, ALibraryStaysWhileAGrantMountsIt) {
   const auto old = grant("t1", {"GPU-a::0"}, offered(rules()));
   ASSERT_TRUE(fs_.write_atomic(library(), "library 2"));
   start();  // the next release
@@ -365,7 +365,7 @@ TEST_F(LimitKeeperTest, ALibraryStaysWhileAGrantMountsIt) {
 }
 
 // gRPC threads, the timer and the loop at once: what is granted is there, and nothing else.
-TEST_F(LimitKeeperTest, EveryThreadFindsWhatItStored) {
+TEST_F(TenantManagerTest, EveryThreadFindsWhatItStored) {
   constexpr int kThreads = 4;
   constexpr int kGrants = 25;
   const auto offer = offered(rules(), kThreads * kGrants);
@@ -444,7 +444,7 @@ const AtWork kWork[] = {
      [](TenantManager& manager) { EXPECT_TRUE(manager.prepare_hook()); }},
 };
 
-class TenantManagerAtWork : public LimitKeeperTest, public testing::WithParamInterface<AtWork> {};
+class TenantManagerAtWork : public TenantManagerTest, public testing::WithParamInterface<AtWork> {};
 
 TEST_P(TenantManagerAtWork, AGrantIsStoredMeanwhile) {
   ASSERT_TRUE(fs_.write_atomic(dir_.path() / "tranche-limit-hook", "program"));
@@ -471,7 +471,7 @@ TEST_P(TenantManagerAtWork, AGrantIsStoredMeanwhile) {
 INSTANTIATE_TEST_SUITE_P(Work, TenantManagerAtWork, testing::ValuesIn(kWork),
                          [](const auto& at) { return std::string(at.param.name); });
 
-TEST_F(LimitKeeperTest, ATenantThatIsBeingStoredIsNotTakenForOneThatIsGone) {
+TEST_F(TenantManagerTest, ATenantThatIsBeingStoredIsNotTakenForOneThatIsGone) {
   std::promise<void> reached;
   std::promise<void> disk;
   std::atomic<bool> first = true;
@@ -500,7 +500,7 @@ TEST_F(LimitKeeperTest, ATenantThatIsBeingStoredIsNotTakenForOneThatIsGone) {
   EXPECT_EQ(tenants(), (Names{"t1", "t1.json", "t2", "t2.json"}));
 }
 
-TEST_F(LimitKeeperTest, AGrantThatCannotBeRecordedLeavesNoTenant) {
+TEST_F(TenantManagerTest, AGrantThatCannotBeRecordedLeavesNoTenant) {
   ASSERT_TRUE(manager_->prepare());
   grants_ = GrantStore::open(state() / "grants", clock_, log_.log(), [](auto) -> Result<void> {
               return fail(Code::kUnavailable, "no space left");
@@ -523,7 +523,7 @@ TEST(LimitLibrary, LiesBesideTheProgram) {
 }
 
 // What the operator sets (tranche limit set).
-class LimitSettingsKeptTest : public LimitKeeperTest {
+class LimitSettingsKeptTest : public TenantManagerTest {
  protected:
   LimitSettingsKeptTest() {
     grant("t1", {"GPU-a::0"}, offer_);

@@ -1,22 +1,22 @@
 #include "agent/mps/mps_control.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <csignal>
 #include <cstdio>
 #include <optional>
 
 #include "agent/config/cluster_node.h"
-#include "agent/config/config_source.h"
+#include "agent/config/config_follower.h"
 #include "agent/config/first_config.h"
+#include "agent/hardware/hardware_watch.h"
 #include "agent/mps/mps_rules.h"
 #include "agent/mps/mps_supervisor.h"
+#include "base/said_once.h"
 #include "base/watch.h"
 #include "host/child.h"
 #include "mps/ready_file.h"
@@ -26,7 +26,7 @@
 #include "offer/make_offer.h"
 #include "offer/offer.h"
 #include "process/host_name.h"
-#include "process/mailbox.h"
+#include "process/loop.h"
 #include "process/process_lock.h"
 #include "process/signals.h"
 
@@ -91,18 +91,17 @@ class MpsControl {
              const std::map<std::string, std::string>& environment, ClusterNode* cluster,
              const Log& log)
       : options_(options),
-        source_(source),
-        loaded_(std::move(loaded)),
+        config_(source, std::move(loaded), {}, log),
         cluster_(cluster),
         log_(log),
         connection_(nvml::Connection::make(
-            {.driver_root = loaded_.config.flags.plugin.container_driver_root,
+            {.driver_root = config_.config().flags.plugin.container_driver_root,
              .host = FsRoot(options.host_root),
              .log = &log})),
         reader_(connection_),
         gpus_(connection_),
         tools_{.control =
-                   [environment, root = loaded_.config.flags.plugin.container_driver_root](
+                   [environment, root = config_.config().flags.plugin.container_driver_root](
                        std::vector<std::string> arguments, const auto& extra, std::string input) {
                      return run_program(environment, root, std::move(arguments), extra,
                                         std::move(input));
@@ -121,28 +120,26 @@ class MpsControl {
     // What was left by one that was killed is not true any more.
     TRY(FsRoot().remove(tools_.root / ".ready"));
     end_left_behind();
-    ASSIGN_OR_RETURN(mailbox_, process::Mailbox::open());
-    if (cluster_ != nullptr) {
-      cluster_->notifier().listen([this] { mailbox_->post([this] { on_config_change(); }); });
-    }
-    if (auto paths = source_.watch_paths(); !paths.empty()) {
-      ASSIGN_OR_RETURN(watch_, Watch::open(std::move(paths)));
-    }
+    ASSIGN_OR_RETURN(loop_, process::Loop::open());
+    TRY(watch_configuration());
+    TRY(loop_->on_readable(children, [this, children] { on_children(children); }));
     const auto tell = [this](const NodeNotice& notice) {
       if (cluster_ != nullptr) cluster_->tell(notice);
     };
     supervisor_.emplace(tools_, MpsSupervisor::Options{.ask_interval = ask_interval()}, tell);
     rules_.emplace(tools_, tell);
-    announce();
-    source_.accepted();
-    on_config_change();
-    read_machine();
-    loop(signals, children);
+    config_.announce();
+    config_.look();
+    watch_hardware();
+    const auto ended = loop_->run(signals, {.hangup = [this] { on_hangup(); },
+                                            .turn = [this] { on_turn(); },
+                                            .longest_sleep = [this] { return longest_sleep(); }});
     if (cluster_ != nullptr) cluster_->notifier().listen({});
+    hardware_.reset();
     log_.info("ending the MPS control daemons");
     supervisor_.reset();
     log_.info("stopped");
-    return {};
+    return ended;
   }
 
  private:
@@ -160,70 +157,65 @@ class MpsControl {
     }
   }
 
-  void loop(int signals, int children) {
-    while (true) {
-      std::array<pollfd, 4> fds{};
-      fds[0] = {.fd = signals, .events = POLLIN, .revents = 0};
-      fds[1] = {.fd = children, .events = POLLIN, .revents = 0};
-      fds[2] = {.fd = mailbox_->fd(), .events = POLLIN, .revents = 0};
-      fds[3] = {.fd = watch_ ? watch_->fd() : -1, .events = POLLIN, .revents = 0};
-      (void)!::poll(fds.data(), fds.size(), static_cast<int>(poll_time().count()));
-      while (const int signal = process::next_signal(signals)) {
-        if (process::ends_process(signal)) return;
-        log_.info("SIGHUP: reading everything anew");
-        on_config_change();
-        read_machine();
-      }
-      while (process::next_signal(children) != 0) {
-      }
-      if (bury_orphans()) supervisor_->suspect(SteadyClock::now());
-      for (const auto& task : mailbox_->take()) task();
-      if (watch_ && watch_->drain()) on_config_change();
-      if (read_at_ <= SteadyClock::now()) read_machine();
-      supervisor_->tick(SteadyClock::now());
-      supervisor_->pass_on_logs();
+  Result<void> watch_configuration() {
+    if (cluster_ != nullptr) {
+      cluster_->notifier().listen([this] { loop_->post([this] { on_config_change(); }); });
     }
+    auto paths = config_.watch_paths();
+    if (paths.empty()) return {};
+    ASSIGN_OR_RETURN(watch_, Watch::open(std::move(paths)));
+    return loop_->on_readable(watch_->fd(), [this] {
+      if (watch_->drain()) on_config_change();
+    });
   }
 
-  milliseconds poll_time() const {
-    auto due = std::min(SteadyClock::now() + kLogInterval, read_at_);
+  void watch_hardware() {
+    on_reading(reader_.read());
+    hardware_.emplace(
+        reader_, ask_interval(), machine_.value_or(gpu::Machine()),
+        HardwareWatch::Callbacks{.reading =
+                                     [this](Result<gpu::Machine> machine) {
+                                       loop_->post([this, machine = std::move(machine)]() mutable {
+                                         on_reading(std::move(machine));
+                                       });
+                                     },
+                                 .links = {}});
+  }
+
+  void on_children(int children) {
+    while (process::next_signal(children) != 0) {
+    }
+    if (bury_orphans()) supervisor_->suspect(SteadyClock::now());
+  }
+
+  void on_hangup() {
+    log_.info("SIGHUP: reading everything anew");
+    on_config_change();
+    hardware_->read_now();
+  }
+
+  void on_turn() {
+    supervisor_->tick(SteadyClock::now());
+    supervisor_->pass_on_logs();
+  }
+
+  milliseconds longest_sleep() const {
+    const auto now = SteadyClock::now();
+    auto due = now + kLogInterval;
     if (const auto tick = supervisor_->next_tick()) due = std::min(due, *tick);
-    return std::max(milliseconds(0), std::chrono::ceil<milliseconds>(due - SteadyClock::now()));
-  }
-
-  void announce() const {
-    for (const auto& warning : loaded_.warnings) log_.warn(warning.message);
-    log_.info(fmt::format("Running with config:\n{}", loaded_.json));
+    return std::max(milliseconds(0), std::chrono::ceil<milliseconds>(due - now));
   }
 
   void on_config_change() {
-    auto loaded = source_.read();
-    if (!loaded) {
-      if (complaint_ != loaded.error().what) {
-        log_.error(fmt::format("{}; the new configuration is refused, the old one stays in force",
-                               loaded.error().message()));
-      }
-      complaint_ = loaded.error().what;
-      return;
-    }
-    complaint_.clear();
-    source_.accepted();
-    if (loaded->config == loaded_.config) return;
-    log_.info(fmt::format("the configuration has changed ({})", source_.origin()));
-    loaded_ = *std::move(loaded);
-    announce();
-    plan();
+    if (config_.look()) plan();
   }
 
-  void read_machine() {
-    read_at_ = SteadyClock::now() + ask_interval();
-    auto machine = reader_.read();
+  void on_reading(Result<gpu::Machine> machine) {
     if (!machine) {
-      if (reading_complaint_ != machine.error().what) log_.error(machine.error());
-      reading_complaint_ = machine.error().what;
+      if (said_.is_news("reading", machine.error().what)) log_.error(machine.error());
       return;
     }
-    reading_complaint_.clear();
+    said_.forget("reading");
     if (machine_) machine = gpu::remember_lost(*machine_, *std::move(machine));
     if (machine_ == *machine && !rules_->is_open()) return;
     machine_ = *std::move(machine);
@@ -232,49 +224,45 @@ class MpsControl {
 
   void plan() {
     if (!machine_) return;
-    const auto offer = offer::make_offer(*machine_, loaded_.config, {});
+    const auto& config = config_.config();
+    const auto offer = offer::make_offer(*machine_, config, {});
     if (!offer) {
       log_.error(
           fmt::format("{}; the MPS control daemons stay as they are", offer.error().message()));
       return;
     }
     say(*offer);
-    const auto plan = mps::make_plan(*machine_, *offer,
-                                     rules_->settle(loaded_.config.tranche.mps, *machine_, *offer));
-    if (plan.empty() && said_none_ != true) {
-      log_.info("the configuration shares nothing by MPS (sharing.mps): no daemon is needed");
-    }
-    said_none_ = plan.empty();
+    const auto plan =
+        mps::make_plan(*machine_, *offer, rules_->settle(config.tranche.mps, *machine_, *offer));
+    const auto* none =
+        plan.empty() ? "the configuration shares nothing by MPS (sharing.mps): no daemon is needed"
+                     : "";
+    if (said_.is_news("no plan", none)) log_.info(none);
     supervisor_->follow(plan, SteadyClock::now());
   }
 
   void say(const offer::Offer& offer) {
     for (const auto& withheld : offer.withheld) {
       const auto line = fmt::format("no MPS for {}: {}", withheld.name.value, withheld.reason);
-      if (said_[withheld.name.value] != line) log_.error(line);
-      said_[withheld.name.value] = line;
+      if (said_.is_news("withheld " + withheld.name.value, line)) log_.error(line);
     }
   }
 
   const config::AgentOptions& options_;
-  ConfigSource& source_;
-  config::Loaded loaded_;
+  ConfigFollower config_;
   ClusterNode* cluster_;
   const Log& log_;
   std::shared_ptr<nvml::Connection> connection_;
   nvml::Reader reader_;
   nvml::Control gpus_;
   MpsTools tools_;
-  std::unique_ptr<process::Mailbox> mailbox_;
+  std::unique_ptr<process::Loop> loop_;
   std::optional<Watch> watch_;
   std::optional<gpu::Machine> machine_;
   std::optional<MpsSupervisor> supervisor_;
   std::optional<MpsRules> rules_;
-  SteadyClock::time_point read_at_{};
-  std::string complaint_;
-  std::string reading_complaint_;
-  std::map<std::string, std::string> said_;  // why a resource has no daemon
-  std::optional<bool> said_none_;
+  SaidOnce said_;
+  std::optional<HardwareWatch> hardware_;  // its thread is ended first
 };
 
 // The agent's rules hold, but NVIDIA's manifests tell this program no root on the host: it mounts

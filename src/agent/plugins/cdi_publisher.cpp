@@ -21,14 +21,12 @@ std::string kernel_release() {
 CdiPublisher::CdiPublisher(config::AgentOptions options, const Log& log)
     : options_(std::move(options)), log_(log) {}
 
-Result<std::vector<std::string>> CdiPublisher::update(const offer::Offer& offer,
-                                                      const gpu::Machine& machine,
-                                                      const config::Config& config,
-                                                      const std::vector<int>& imex_channels) {
-  if (!config.uses_cdi() && !wrote_) return std::vector<std::string>();
+Result<void> CdiPublisher::follow(const Round& round) {
+  const bool wanted = round.state.config.uses_cdi();
+  if (!wanted && !wrote_) return {};
   cdi::Specs specs;
-  if (config.uses_cdi()) {
-    ASSIGN_OR_RETURN(specs, make(offer, machine, config, imex_channels));
+  if (wanted) {
+    ASSIGN_OR_RETURN(specs, make(round));
   }
   ASSIGN_OR_RETURN(const auto written, cdi::write_specs(fs_, options_.cdi_root, specs.files));
   wrote_ = true;
@@ -42,12 +40,13 @@ Result<std::vector<std::string>> CdiPublisher::update(const offer::Offer& offer,
     for (const auto& warning : specs.warnings) log_.warn(fmt::format("CDI: {}", warning));
     warned_ = specs.warnings;
   }
-  return specs.modes;
+  modes_ = std::move(specs.modes);
+  return {};
 }
 
-Result<cdi::Specs> CdiPublisher::make(const offer::Offer& offer, const gpu::Machine& machine,
-                                      const config::Config& config,
-                                      const std::vector<int>& imex_channels) const {
+Result<cdi::Specs> CdiPublisher::make(const Round& round) const {
+  const gpu::Machine& machine = *round.state.machine;
+  const config::Config& config = round.state.config;
   const FsRoot host(options_.host_root);
   const FsRoot driver(config.flags.plugin.container_driver_root);
   std::vector<gpu::PciAddress> addresses;
@@ -61,8 +60,8 @@ Result<cdi::Specs> CdiPublisher::make(const offer::Offer& offer, const gpu::Mach
   std::vector<std::string> warnings;
   options.features = cdi::parse_features(options_.cdi_feature_flags, warnings);
   options.disabled_hooks = {options_.cdi_disable_hooks.begin(), options_.cdi_disable_hooks.end()};
-  options.imex_channels = imex_channels;
-  auto specs = cdi::make_specs(offer, machine, files, options);
+  options.imex_channels = round.state.facts.imex_channels;
+  auto specs = cdi::make_specs(*round.offer, machine, files, options);
   specs.warnings.insert(specs.warnings.begin(), warnings.begin(), warnings.end());
   return specs;
 }

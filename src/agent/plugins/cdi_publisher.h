@@ -7,38 +7,34 @@
 #include <string>
 #include <vector>
 
+#include "agent/loop/follower.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "cdi/make_specs.h"
-#include "config/config.h"
 #include "config/programs/agent_options.h"
-#include "gpu/machine.h"
-#include "offer/offer.h"
 
 namespace tranche::agent {
 
-class CdiPublisher {
+class CdiPublisher final : public Follower {
  public:
   CdiPublisher(config::AgentOptions options, const Log& log);
 
-  // Writes the specifications of `offer`, before it is advertised; returns the modes
-  // (offer/grant.h, cdi_modes) whose class has a device. `imex_channels`: those that exist. Without
-  // a CDI strategy removes what this agent had written. Errors: the driver's files are missing; the
-  // folder cannot be written.
-  Result<std::vector<std::string>> update(const offer::Offer& offer, const gpu::Machine& machine,
-                                          const config::Config& config,
-                                          const std::vector<int>& imex_channels);
+  // Writes the specifications of the offer, before it is advertised. Without a CDI strategy removes
+  // what this agent had written. Errors: the driver's files are missing; the folder cannot be
+  // written.
+  Result<void> follow(const Round& round) override;
+  // The modes (offer/grant.h, cdi_modes) whose class has a device by now.
+  const std::vector<std::string>& modes() const { return modes_; }
 
  private:
-  Result<cdi::Specs> make(const offer::Offer& offer, const gpu::Machine& machine,
-                          const config::Config& config,
-                          const std::vector<int>& imex_channels) const;
+  Result<cdi::Specs> make(const Round& round) const;
 
   config::AgentOptions options_;
   const Log& log_;
   FsRoot fs_;
   bool wrote_ = false;
+  std::vector<std::string> modes_;
   std::vector<std::string> warned_;
 };
 

@@ -1,0 +1,62 @@
+#include "agent/config/config_follower.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace tranche::agent {
+namespace {
+
+constexpr const char* kRefusal = "refusal";
+
+}  // namespace
+
+ConfigFollower::ConfigFollower(ConfigSource& source, config::Loaded first, Options options,
+                               const Log& log)
+    : source_(source), loaded_(std::move(first)), options_(std::move(options)), log_(log) {}
+
+bool ConfigFollower::look() {
+  auto loaded = source_.read();
+  if (!loaded) {
+    refuse(loaded.error());
+    return false;
+  }
+  const bool differs = loaded->config != loaded_.config || loaded->warnings != loaded_.warnings;
+  if (differs) {
+    const auto fits = options_.check ? options_.check(loaded->config) : Result<void>();
+    if (!fits) {
+      refuse(fits.error());
+      return false;
+    }
+    log_.info(fmt::format("the configuration has changed ({})", source_.origin()));
+    loaded_ = *std::move(loaded);
+    ++revision_;
+    announce();
+  }
+  accept();
+  return differs;
+}
+
+void ConfigFollower::announce() const {
+  for (const auto& warning : loaded_.warnings) log_.warn(warning.message);
+  log_.info(fmt::format("Running with config:\n{}", loaded_.json));
+  if (options_.describe) log_.info(options_.describe(loaded_.config));
+}
+
+void ConfigFollower::accept() {
+  said_.forget(kRefusal);
+  source_.accepted();
+  if (options_.report) options_.report({.applied = true, .message = source_.origin()});
+}
+
+void ConfigFollower::refuse(const Error& error) {
+  if (said_.is_news(kRefusal, error.what)) {
+    log_.error(fmt::format("{}; the new configuration is refused, the old one stays in force",
+                           error.message()));
+  }
+  // What cannot be known now is no fault of the configuration.
+  if (!options_.report || error.code == Code::kUnavailable) return;
+  options_.report({.applied = false, .message = error.message()});
+}
+
+}  // namespace tranche::agent

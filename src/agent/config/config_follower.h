@@ -1,0 +1,53 @@
+#pragma once
+// The configuration in force, and how it follows its source: what is refused changes nothing and is
+// said once, what takes effect is announced. Used by one thread, a program's loop.
+
+#include <functional>
+#include <string>
+
+#include "agent/config/config_source.h"
+#include "agent/node/node_reporter.h"
+#include "base/log.h"
+#include "base/said_once.h"
+#include "config/file/load.h"
+
+namespace tranche::agent {
+
+class ConfigFollower {
+ public:
+  struct Options {
+    // Whether a new configuration can be obeyed here; it is refused with the error.
+    std::function<Result<void>(const config::Config&)> check = {};
+    // Tells the cluster what became of it.
+    std::function<void(const ConfigReport&)> report = {};
+    // One more line about a configuration that takes effect; empty: none.
+    std::function<std::string(const config::Config&)> describe = {};
+  };
+
+  // `source`, which gave `first` when it was read, and `log` outlive it.
+  ConfigFollower(ConfigSource& source, config::Loaded first, Options options, const Log& log);
+
+  // Reads the source; true: another configuration is in force now.
+  bool look();
+  // Says which configuration is in force.
+  void announce() const;
+
+  const config::Config& config() const { return loaded_.config; }
+  // Counts the configurations that took effect since the first.
+  unsigned revision() const { return revision_; }
+  std::string origin() const { return source_.origin(); }
+  std::vector<std::filesystem::path> watch_paths() const { return source_.watch_paths(); }
+
+ private:
+  void accept();
+  void refuse(const Error& error);
+
+  ConfigSource& source_;
+  config::Loaded loaded_;
+  Options options_;
+  const Log& log_;
+  unsigned revision_ = 0;
+  SaidOnce said_;
+};
+
+}  // namespace tranche::agent

@@ -1,0 +1,81 @@
+#include "agent/followers.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "agent/labels/label_follower.h"
+#include "agent/limits/eviction_follower.h"
+#include "agent/limits/limit_stage.h"
+#include "agent/limits/tenant_follower.h"
+#include "agent/mps/mps_stage.h"
+#include "agent/notices.h"
+
+namespace tranche::agent {
+
+std::vector<Stage> stages() { return {offer_what_can_be_limited, offer_what_mps_serves}; }
+
+Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, process::Loop& loop,
+                     const Clock& clock, const Log& log) {
+  open_grants(options, clock, log);
+  TenantManager* tenants = tenants_ ? &*tenants_ : nullptr;
+
+  inputs_.push_back(std::make_unique<LimitInput>(tenants));
+  inputs_.push_back(std::make_unique<MpsInput>(options.mps_dir));
+
+  const auto store = [tenants](const offer::Grant& grant) -> Result<void> {
+    if (tenants == nullptr) return {};  // then nothing that has limits is offered
+    return tenants->store(grant);
+  };
+  const bool somebody_evicts = options.ask_evictions && !options.arbiter_state_dir.empty();
+  Notices::Grants grants;
+  if (grants_ != nullptr) grants = [store = grants_.get()] { return store->all(); };
+
+  // The order of each round. CDI files first, so that a runtime finds what a grant names.
+  auto cdi = std::make_unique<CdiPublisher>(options, log);
+  const CdiPublisher& published = *cdi;
+  followers_.push_back(std::move(cdi));
+  followers_.push_back(std::make_unique<ChangeLog>(log));
+  followers_.push_back(std::make_unique<PluginFollower>(
+      PluginFollower::Options{.dir = options.device_plugins_dir(),
+                              .kubelet_socket = options.kubelet_socket,
+                              .take_over = options.take_over},
+      PluginFollower::Parts{.register_plugin = std::move(ports.register_plugin),
+                            .store = store,
+                            .cdi = published,
+                            .loop = loop,
+                            .clock = clock,
+                            .log = log}));
+  if (tenants != nullptr) {
+    followers_.push_back(
+        std::make_unique<TenantFollower>(*tenants, ports.pod_resources, ports.overrides));
+  }
+  followers_.push_back(
+      std::make_unique<EvictionFollower>(std::move(ports.evict), somebody_evicts, log));
+  followers_.push_back(std::make_unique<Notices>(std::move(grants), std::move(ports.tell), log));
+  followers_.push_back(std::make_unique<LabelFollower>(options.labels, ports.labels, clock, log));
+  std::ranges::move(ports.more, std::back_inserter(followers_));
+}
+
+void Followers::open_grants(const config::AgentOptions& options, const Clock& clock,
+                            const Log& log) {
+  const auto dir = std::filesystem::path(options.state_dir) / "grants";
+  auto store = GrantStore::open(dir, clock, log);
+  if (!store) {
+    log.warn(fmt::format("grants are not stored: {}; mount a writable folder at --state-dir",
+                         store.error().message()));
+    return;
+  }
+  grants_ = *std::move(store);
+  const std::filesystem::path library = options.limit_library;
+  tenants_.emplace(
+      TenantManager::Options{.library = library.empty() ? library_beside_program() : library,
+                             .state_dir = options.state_dir,
+                             .cdi_root = options.cdi_root},
+      *grants_, log);
+  if (const auto restored = grants_->all().size(); restored > 0) {
+    log.info(fmt::format("restored {} grants from {}", restored, dir.string()));
+  }
+}
+
+}  // namespace tranche::agent

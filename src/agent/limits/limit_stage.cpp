@@ -1,0 +1,45 @@
+#include "agent/limits/limit_stage.h"
+
+#include <algorithm>
+
+namespace tranche::agent {
+
+void LimitInput::look(const offer::Offer& wished, State& state) { state.limits = prepare(wished); }
+
+LimitStanding LimitInput::prepare(const offer::Offer& wished) const {
+  const auto limited = [](const offer::ResourceOffer& resource) {
+    return resource.limits.has_value();
+  };
+  if (std::ranges::none_of(wished.resources, limited)) return {};
+  LimitStanding standing;
+  auto mounts = tenants_ != nullptr ? tenants_->prepare()
+                                    : fail(Code::kFailedPrecondition, "there is no state folder",
+                                           "mount a writable folder at --state-dir");
+  if (!mounts) {
+    standing.trouble =
+        std::move(mounts).error().with_context("its limits cannot be kept").message();
+    return standing;
+  }
+  standing.mounts = *std::move(mounts);
+  if (std::ranges::none_of(wished.resources, offer::has_runtime_hook)) return standing;
+  if (auto hook = tenants_->prepare_hook(); !hook) {
+    standing.hook_trouble =
+        std::move(hook).error().with_context("the runtime's hook cannot be given").message();
+  }
+  return standing;
+}
+
+std::string LimitInput::trouble(const State& state) const {
+  const auto& standing = state.limits;
+  if (standing.trouble.empty() && standing.hook_trouble.empty()) return {};
+  return "limits cannot be kept here, see the log";
+}
+
+offer::Offer offer_what_can_be_limited(const State& state, offer::Offer offer) {
+  const auto& standing = state.limits;
+  if (!standing.trouble.empty()) offer::withhold_limited(offer, standing.trouble);
+  if (!standing.hook_trouble.empty()) offer::withhold_hooked(offer, standing.hook_trouble);
+  return offer;
+}
+
+}  // namespace tranche::agent

@@ -1,0 +1,101 @@
+#include "agent/notices.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "agent/mps/mps_stage.h"
+
+namespace tranche::agent {
+namespace {
+
+std::string joined(const std::vector<std::string>& lines) {
+  return fmt::format("{}", fmt::join(lines, "; "));
+}
+
+}  // namespace
+
+Result<void> ChangeLog::follow(const Round& round) {
+  for (const auto& line : describe_changes(told_ ? *told_ : offer::Offer(), *round.offer)) {
+    log_.write(line.degraded ? LogLevel::kWarn : LogLevel::kInfo, line.text);
+  }
+  told_ = round.offer;
+  return {};
+}
+
+Result<void> Notices::follow(const Round& round) {
+  if (grants_) say_of_grants(*round.offer);
+  tell_withheld(*round.offer);
+  tell_enforcers(*round.offer);
+  tell_mps(round);
+  told_ = round.offer;
+  return {};
+}
+
+// Containers that run with what the offer does not have any more.
+void Notices::say_of_grants(const offer::Offer& offer) {
+  const auto grants = grants_();
+  const auto orphans = describe_orphans(grants, offer);
+  if (said_.is_news("orphans", orphans)) log_.info(orphans);
+  if (const auto line = describe_stale_mps(grants, offer); said_.is_news("stale MPS", line)) {
+    log_.warn(line);
+    tell({.warning = true, .reason = "MpsGrantStale", .action = "Advertise", .note = line});
+  }
+  if (const auto line = describe_unlimited(grants, offer); said_.is_news("unlimited", line)) {
+    log_.warn(line);
+    tell({.warning = true, .reason = "NotLimited", .action = "Limit", .note = line});
+  }
+}
+
+void Notices::tell(NodeNotice notice) const {
+  if (tell_) tell_(notice);
+}
+
+// What the log says of resources newly not advertised, for `kubectl describe node`.
+void Notices::tell_withheld(const offer::Offer& offer) const {
+  const auto known = told_ ? told_->withheld : std::vector<offer::Withheld>();
+  std::vector<std::string> lines;
+  for (const auto& withheld : offer.withheld) {
+    if (std::ranges::find(known, withheld) != known.end()) continue;
+    lines.push_back(fmt::format("not advertising {}: {}", withheld.name.value, withheld.reason));
+  }
+  if (lines.empty()) return;
+  tell({.warning = true,
+        .reason = "ResourceWithheld",
+        .action = "Advertise",
+        .note = joined(lines)});
+}
+
+// What newly keeps memory instead of the kernel (the log has it as a warning of the offer).
+void Notices::tell_enforcers(const offer::Offer& offer) const {
+  std::vector<std::string> lines;
+  for (const auto& resource : offer.resources) {
+    if (!resource.limits || resource.limits->instead.empty()) continue;
+    const auto* before = told_ ? told_->find(resource.name) : nullptr;
+    if (before != nullptr && before->limits &&
+        before->limits->instead == resource.limits->instead) {
+      continue;
+    }
+    lines.push_back(resource.limits->instead);
+  }
+  if (lines.empty()) return;
+  tell({.warning = true, .reason = "NoKernelLimits", .action = "Limit", .note = joined(lines)});
+}
+
+// Daemons that are gone newly. One that has not served yet is told as a withheld resource.
+void Notices::tell_mps(const Round& round) {
+  said_of_mps_.retain(
+      [&](const std::string& resource) { return round.state.mps.contains({resource}); });
+  for (const auto& [name, standing] : round.state.mps) {
+    const bool is_offered = round.offer->find(name) != nullptr;
+    if (!said_of_mps_.is_news(name.value, is_offered ? standing.trouble : "")) continue;
+    tell(
+        {.warning = true,
+         .reason = "MpsDaemonGone",
+         .action = "Advertise",
+         .note = fmt::format("{} is unhealthy: {}; {}", name.value, standing.trouble, kMpsRemedy)});
+  }
+}
+
+}  // namespace tranche::agent

@@ -1,0 +1,99 @@
+#include "agent/plugins/plugin_follower.h"
+
+#include <fmt/format.h>
+
+#include "agent/plugins/desired.h"
+
+namespace tranche::agent {
+
+PluginFollower::PluginFollower(Options options, Parts parts)
+    : options_(std::move(options)), parts_(std::move(parts)) {
+  start_registrar();
+  plugins_.emplace(PluginSet::Options{.dir = options_.dir, .take_over = options_.take_over},
+                   parts_.store, registrar_.get(), parts_.log);
+  watch_folder();
+  kubelet_socket_ = PinnedFile(options_.kubelet_socket);  // watched already
+}
+
+PluginFollower::~PluginFollower() {
+  if (folder_) parts_.loop.forget(folder_->fd());
+}
+
+Result<void> PluginFollower::follow(const Round& round) {
+  wanted_ = round.offer->resources.size();
+  plugins_->apply(make_states(*round.offer, round.state, parts_.cdi.modes()), parts_.clock.now());
+  return {};
+}
+
+std::string PluginFollower::trouble() const {
+  return plugins_->serving() < wanted_ ? "a resource cannot be served, see the log" : "";
+}
+
+void PluginFollower::start_registrar() {
+  if (options_.kubelet_socket.empty()) {
+    parts_.log.info("not registering with kubelet (--kubelet-socket is empty)");
+    return;
+  }
+  registrar_ = std::make_unique<Registrar>(
+      [this](const Registrar::Request& request, const std::stop_token& stop) {
+        return register_pinned(request, stop);
+      },
+      parts_.log);
+}
+
+// On the registrar's thread. The socket is pinned: a kubelet that replaces this one meanwhile is
+// not registered with by accident, which its own registration would then cut off.
+Result<void> PluginFollower::register_pinned(const Registrar::Request& request,
+                                             const std::stop_token& stop) {
+  const auto kubelet = std::make_shared<const PinnedFile>(options_.kubelet_socket);
+  {
+    const std::scoped_lock lock(tried_mutex_);
+    tried_with_[request.resource] = kubelet;
+  }
+  auto result = parts_.register_plugin(request, *kubelet, stop);
+  if (!result) {
+    const std::scoped_lock lock(tried_mutex_);
+    tried_with_.erase(request.resource);
+  }
+  return result;
+}
+
+bool PluginFollower::tried_with_this_kubelet(const std::string& resource) {
+  const std::scoped_lock lock(tried_mutex_);
+  const auto found = tried_with_.find(resource);
+  return found != tried_with_.end() && found->second->same(kubelet_socket_);
+}
+
+void PluginFollower::watch_folder() {
+  std::vector<std::filesystem::path> paths = {options_.dir};
+  if (!options_.kubelet_socket.empty()) paths.push_back(options_.kubelet_socket);
+  auto watch = Watch::open(std::move(paths));
+  auto added = watch ? parts_.loop.on_readable(watch->fd(),
+                                               [this] {
+                                                 if (folder_->drain()) on_folder_change();
+                                               })
+                     : std::unexpected(watch.error());
+  if (!added) {
+    parts_.log.error(
+        fmt::format("changes are not noticed until SIGHUP: {}", added.error().message()));
+    return;
+  }
+  folder_ = *std::move(watch);
+}
+
+// kubelet was restarted (its socket is another one), or our sockets were removed.
+void PluginFollower::on_folder_change() {
+  PinnedFile socket(options_.kubelet_socket);
+  const bool restarted = socket.exists() && !socket.same(kubelet_socket_);
+  kubelet_socket_ = std::move(socket);
+  const auto now = parts_.clock.now();
+  if (!restarted) {
+    plugins_->check_sockets(now);
+    return;
+  }
+  parts_.log.info("kubelet was restarted; serving and registering anew");
+  plugins_->follow_kubelet(
+      [this](const std::string& resource) { return tried_with_this_kubelet(resource); }, now);
+}
+
+}  // namespace tranche::agent

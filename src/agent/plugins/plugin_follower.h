@@ -1,0 +1,70 @@
+#pragma once
+// The device plugins as a follower: serves each resource of the offer to kubelet, registers it, and
+// serves and registers anew when kubelet was restarted or our sockets are gone.
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "agent/loop/follower.h"
+#include "agent/plugins/cdi_publisher.h"
+#include "agent/plugins/plugin_set.h"
+#include "agent/plugins/registrar.h"
+#include "base/pinned_file.h"
+#include "base/watch.h"
+#include "process/loop.h"
+
+namespace tranche::agent {
+
+class PluginFollower final : public Follower {
+ public:
+  // One attempt to register with the kubelet that listens on the pinned socket.
+  using Register = std::function<Result<void>(const Registrar::Request&, const PinnedFile& kubelet,
+                                              const std::stop_token&)>;
+  struct Options {
+    std::filesystem::path dir;             // <kubelet root>/device-plugins
+    std::filesystem::path kubelet_socket;  // empty: registers with nobody
+    bool take_over = false;
+  };
+  struct Parts {
+    Register register_plugin;
+    deviceplugin::Resource::Store store;  // records each grant
+    const CdiPublisher& cdi;              // followed before
+    process::Loop& loop;
+    const Clock& clock;
+    const Log& log;
+  };
+
+  // The references outlive it.
+  PluginFollower(Options options, Parts parts);
+  ~PluginFollower() override;
+
+  Result<void> follow(const Round& round) override;
+  void restart(TimePoint now) override { plugins_->restart(now); }
+  void tick(TimePoint now) override { plugins_->tick(now); }
+  std::optional<TimePoint> next_tick() const override { return plugins_->next_tick(); }
+  std::string trouble() const override;
+
+ private:
+  void start_registrar();
+  Result<void> register_pinned(const Registrar::Request& request, const std::stop_token& stop);
+  bool tried_with_this_kubelet(const std::string& resource);
+  void watch_folder();
+  void on_folder_change();
+
+  Options options_;
+  Parts parts_;
+  std::size_t wanted_ = 0;  // resources that are to be served
+  PinnedFile kubelet_socket_;
+  // With which kubelet (its socket) the registration of each resource is done or under way; the
+  // registrar's thread writes it.
+  std::mutex tried_mutex_;
+  std::map<std::string, std::shared_ptr<const PinnedFile>> tried_with_;
+  std::unique_ptr<Registrar> registrar_;  // before the plugins, which refer to it
+  std::optional<PluginSet> plugins_;
+  std::optional<Watch> folder_;
+};
+
+}  // namespace tranche::agent
