@@ -116,21 +116,41 @@ std::size_t Value::size() const {
   return 0;
 }
 
+struct Value::Layout {
+  Order order = Order::kKept;
+  bool is_indented = false;
+  std::size_t depth = 0;
+
+  Layout inside() const { return {order, is_indented, depth + 1}; }
+  void begin_line(std::string& out) const {
+    if (is_indented) out.append(1, '\n').append(2 * depth, ' ');
+  }
+};
+
 std::string Value::text(Order order) const {
   std::string out;
-  write(out, order);
+  write(out, {.order = order});
   return out;
 }
 
-void Value::write(std::string& out, Order order) const {
+std::string Value::lines() const {
+  std::string out;
+  write(out, {.is_indented = true});
+  return out;
+}
+
+void Value::write(std::string& out, const Layout& layout) const {
   const auto list = [&](char begin, char end, const auto& parts, const auto& write_part) {
     out += begin;
+    const Layout inside = layout.inside();
     bool is_first = true;
     for (const auto& part : parts) {
       if (!is_first) out += ',';
       is_first = false;
-      write_part(part);
+      inside.begin_line(out);
+      write_part(part, inside);
     }
+    if (!is_first) layout.begin_line(out);
     out += end;
   };
   if (std::holds_alternative<std::nullptr_t>(data_)) out += "null";
@@ -140,18 +160,19 @@ void Value::write(std::string& out, Order order) const {
   if (const auto* text = std::get_if<std::string>(&data_)) write_string(out, *text);
   if (const auto* json = std::get_if<Raw>(&data_)) out += json->text;
   if (const auto* elements = std::get_if<Array>(&data_)) {
-    list('[', ']', *elements, [&](const Value& element) { element.write(out, order); });
+    list('[', ']', *elements,
+         [&](const Value& element, const Layout& inside) { element.write(out, inside); });
   }
   if (const auto* members = std::get_if<Object>(&data_)) {
     std::vector<const Member*> in_order;
     for (const Member& member : *members) in_order.push_back(&member);
-    if (order == Order::kSorted) {
+    if (layout.order == Order::kSorted) {
       std::ranges::sort(in_order, {}, [](const Member* member) { return member->key; });
     }
-    list('{', '}', in_order, [&](const Member* member) {
+    list('{', '}', in_order, [&](const Member* member, const Layout& inside) {
       write_string(out, member->key);
-      out += ':';
-      member->value.write(out, order);
+      out += layout.is_indented ? ": " : ":";
+      member->value.write(out, inside);
     });
   }
 }

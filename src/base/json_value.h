@@ -72,6 +72,8 @@ class Value {
   enum class Order : std::uint8_t { kKept, kSorted };  // of members; raw() stays as it is
   // On one line. Texts come from outside: what is no UTF-8 is written as U+FFFD.
   std::string text(Order order = Order::kKept) const;
+  // For people: a member or an element on each line, two spaces deeper at each level.
+  std::string lines() const;
 
  private:
   struct Truth {
@@ -99,7 +101,8 @@ class Value {
   explicit Value(Unsigned value);
   void append(std::string key, Value value);
   bool is_pair() const;
-  void write(std::string& out, Order order) const;
+  struct Layout;
+  void write(std::string& out, const Layout& layout) const;
 
   Data data_;
 };

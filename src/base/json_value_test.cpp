@@ -56,6 +56,12 @@ TEST(JsonValue, SizeCountsElementsAndMembers) {
   EXPECT_EQ(Value("text").size(), 0U);
 }
 
+TEST(JsonValue, LinesAreIndented) {
+  const Value value = {{"a", {1, 2}}, {"b", Value::object()}, {"c", {{"d", Value::array()}}}};
+  EXPECT_EQ(value.lines(),
+            "{\n  \"a\": [\n    1,\n    2\n  ],\n  \"b\": {},\n  \"c\": {\n    \"d\": []\n  }\n}");
+}
+
 TEST(JsonValue, CopiesAreApart) {
   Value value = {{"a", 1}};
   Value copy = value;

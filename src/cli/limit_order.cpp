@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 #include <utility>
 
+#include "base/json_value.h"
 #include "cluster/pod.h"
 
 namespace tranche::cli {
@@ -15,7 +15,6 @@ namespace {
 
 using cluster::LimitOutcome;
 using cluster::LimitSetting;
-using nlohmann::json;
 
 constexpr int kAttempts = 8;
 
@@ -104,14 +103,14 @@ Result<LimitSettings> write_order(cluster::Objects& objects, const std::string& 
     auto text = settings.empty() ? std::string() : cluster::encode(settings);
     if (text == cluster::value_of(node.annotations, cluster::kLimitSettingsAnnotation)) return gone;
     TRY(check_size(settings, text, name));
-    json value;  // null: taken away
+    json::Value value;  // null: taken away
     if (!text.empty()) value = std::move(text);
-    const json patch = {
+    const json::Value patch = {
         {"metadata",
          {{"resourceVersion", node.resource_version},
           {"annotations", {{cluster::kLimitSettingsAnnotation, std::move(value)}}}}}};
     const auto done =
-        objects.patch(cluster::kNode, {.ns = "", .name = name}, {.json = patch.dump()}, call);
+        objects.patch(cluster::kNode, {.ns = "", .name = name}, {.json = patch.text()}, call);
     if (done) return gone;
     if (done.error().code != Code::kFailedPrecondition || attempt == kAttempts) {
       return std::unexpected(done.error());

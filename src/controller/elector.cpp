@@ -3,19 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "base/json_value.h"
 
 namespace tranche::controller {
 namespace {
 
-using nlohmann::json;
-
 // The Lease's spec alone, if it is still of this version: labels that others gave it stay.
 std::string patch_text(const cluster::Lease& lease) {
-  const auto whole = json::parse(cluster::to_json(lease));
-  return json{{"metadata", {{"resourceVersion", lease.resource_version}}},
-              {"spec", whole.at("spec")}}
-      .dump();
+  const auto whole = cluster::to_json(lease);
+  const auto parsed = json::parse(whole);
+  const auto spec = parsed ? parsed->find("spec") : std::nullopt;
+  return json::Value({{"metadata", {{"resourceVersion", lease.resource_version}}},
+                      {"spec", json::Value::raw(std::string(spec.value_or(json::View()).text()))}})
+      .text();
 }
 
 bool same_record(const cluster::Lease& a, const cluster::Lease& b) {

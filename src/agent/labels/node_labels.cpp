@@ -3,14 +3,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <nlohmann/json.hpp>
 
 #include "agent/labels/label_sink.h"
+#include "base/json_value.h"
 
 namespace tranche::agent {
 namespace {
-
-using nlohmann::json;
 
 // Whether a conflict's message names this label's field: ".metadata.labels.<key>", to its end.
 bool conflicts(std::string_view message, const std::string& label) {
@@ -90,12 +88,13 @@ Result<void> NodeLabels::apply(const labels::Labels& labels, const std::string& 
 Result<void> NodeLabels::apply_once(const labels::Labels& labels, const std::string& uid,
                                     const std::stop_token& stop) {
   // The uid: were the Node deleted meanwhile, apply would make one.
-  const json body = {{"apiVersion", "v1"},
-                     {"kind", "Node"},
-                     {"metadata", {{"name", node_.name()}, {"uid", uid}, {"labels", labels}}}};
+  const json::Value body = {
+      {"apiVersion", "v1"},
+      {"kind", "Node"},
+      {"metadata", {{"name", node_.name()}, {"uid", uid}, {"labels", labels}}}};
   auto applied =
       objects_.apply(cluster::kNode, {.ns = "", .name = node_.name()},
-                     {.json = body.dump(), .field_manager = kLabelFieldManager}, {.stop = stop});
+                     {.json = body.text(), .field_manager = kLabelFieldManager}, {.stop = stop});
   if (!applied) return std::unexpected(std::move(applied).error());
   return {};
 }

@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json_value.h"
 #include "cluster/time.h"
 
 namespace tranche::agent {
 namespace {
-
-using nlohmann::json;
 
 // What etcd and `kubectl describe` carry comfortably.
 constexpr std::size_t kLongestMessage = 1024;
@@ -38,14 +36,13 @@ bool says(const cluster::Node& node, const ConfigReport& report) {
 std::string patch_text(const cluster::NodeCondition& condition, bool transition,
                        std::chrono::system_clock::time_point now) {
   const auto time = cluster::micro_time(now).substr(0, 19) + "Z";  // whole seconds
-  json entry = {{"type", condition.type},
-                {"status", condition.status},
-                {"reason", condition.reason},
-                {"message", condition.message},
-                {"lastHeartbeatTime", time}};
+  json::Value entry = {{"type", condition.type},
+                       {"status", condition.status},
+                       {"reason", condition.reason},
+                       {"message", condition.message},
+                       {"lastHeartbeatTime", time}};
   if (transition) entry["lastTransitionTime"] = time;
-  return json{{"status", {{"conditions", json::array({entry})}}}}.dump(
-      -1, ' ', false, json::error_handler_t::replace);
+  return json::Value({{"status", {{"conditions", json::Value::array({entry})}}}}).text();
 }
 
 }  // namespace

@@ -2,17 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <utility>
+
+#include "base/json_value.h"
 
 namespace tranche::agent {
 namespace {
 
-using nlohmann::json;
-
-json json_of(const NodeWriter::Values& values) {
-  json object = json::object();
-  for (const auto& [name, value] : values) object[name] = value ? json(*value) : json();
+json::Value json_of(const NodeWriter::Values& values) {
+  auto object = json::Value::object();
+  for (const auto& [name, value] : values) {
+    object[name] = value ? json::Value(*value) : json::Value();
+  }
   return object;
 }
 
@@ -24,12 +25,12 @@ NodeWriter::NodeWriter(cluster::Objects& objects, std::string node, std::string 
 
 bool NodeWriter::write(const Change& change, const cluster::Call& call) {
   if (clock_.now() < not_before_) return false;
-  json metadata;
+  json::Value metadata;
   if (!change.labels.empty()) metadata["labels"] = json_of(change.labels);
   if (!change.annotations.empty()) metadata["annotations"] = json_of(change.annotations);
-  const json patch = {{"metadata", std::move(metadata)}};
+  const json::Value patch = {{"metadata", std::move(metadata)}};
   const auto patched = objects_.patch(cluster::kNode, {.ns = "", .name = node_},
-                                      {.json = patch.dump(), .subresource = "status"}, call);
+                                      {.json = patch.text(), .subresource = "status"}, call);
   if (patched) {
     complaint_.clear();
     return true;

@@ -1,19 +1,22 @@
 #include "config/file/json.h"
 
 #include <array>
-#include <nlohmann/json.hpp>
+#include <span>
 
+#include "base/json_value.h"
 #include "config/go_values.h"
 
 namespace tranche::config {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = json::Value;
 
 struct ValueToJson {
   Json operator()(const Interval& interval) const {
     return interval.value ? Json(go::format_duration(*interval.value)) : Json("infinite");
   }
+  // No key that is written here has a fraction.
+  Json operator()(double value) const { return static_cast<std::int64_t>(value); }
   template <class T>
   Json operator()(const T& value) const {
     return value;
@@ -66,7 +69,8 @@ Json flags_to_json(const Settings& settings) {
   Json json = keys_to_json(settings, "flags.", kTop);
   // An unset device root is the driver root.
   const auto* root = settings.get<std::string>("flags.nvidiaDriverRoot");
-  if (root != nullptr && json.contains("nvidiaDevRoot") && json["nvidiaDevRoot"] == "") {
+  const auto* dev_root = settings.get<std::string>("flags.nvidiaDevRoot");
+  if (root != nullptr && dev_root != nullptr && dev_root->empty()) {
     json["nvidiaDevRoot"] = *root;
   }
   if (any_under(settings, "flags.plugin.")) {
@@ -189,8 +193,7 @@ std::string to_json(const Settings& settings, Program program) {
   if (settings.honor_ignored_fields) json["tranche"]["honorIgnoredFields"] = true;
   if (settings.limits) json["tranche"]["limits"] = limits_to_json(*settings.limits);
   if (settings.control) json["tranche"]["mps"] = mps_to_json(*settings.control);
-  // Texts come from outside: bytes that are not UTF-8 are replaced; nothing throws.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+  return json.lines();
 }
 
 }  // namespace tranche::config
