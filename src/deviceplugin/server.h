@@ -2,7 +2,7 @@
 // The gRPC server of one resource: a unix socket in kubelet's device-plugins folder, serving
 // DevicePlugin v1beta1. Created serving; the destructor stops it, ends its streams and removes the
 // socket. kubelet deletes every socket it finds when it starts, so the agent makes a new Server
-// then.
+// then. The socket is kubelet/socket_server.h's.
 
 #include <filesystem>
 #include <memory>

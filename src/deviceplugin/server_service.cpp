@@ -1,22 +1,13 @@
-#include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-
-#include "base/file_identity.h"
 #include "deviceplugin/server.h"
 #include "deviceplugin/wire.h"
 #include "kubelet/proto/deviceplugin.grpc.pb.h"
+#include "kubelet/socket_server.h"
 
 namespace tranche::deviceplugin {
 namespace {
 
-// Appended to the socket's name while it is being bound.
-constexpr std::string_view kBindSuffix = ".new";
 // How often an idle stream looks whether its kubelet is still there; changes are sent at once.
 constexpr std::chrono::seconds kStreamCheck{1};
 // NVIDIA's plugin answers every error as Unknown, and kubelet prints the text.
@@ -81,93 +72,33 @@ class PluginService final : public v1beta1::DevicePlugin::Service {
   std::stop_token stop_;
 };
 
-class GrpcServer final : public Server {
+class PluginServer final : public Server {
  public:
-  GrpcServer(std::filesystem::path socket, Resource& resource)
-      : socket_(std::move(socket)), service_(resource, stop_.get_token()) {}
+  explicit PluginServer(Resource& resource) : service_(resource, stop_.get_token()) {}
+  ~PluginServer() override { stop_.request_stop(); }  // ends the streams, then the server goes
 
-  ~GrpcServer() override {
-    stop_.request_stop();
-    if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
-    if (socket_intact()) ::unlink(socket_.c_str());
+  Result<void> serve(const Options& options, const Log& log) {
+    ASSIGN_OR_RETURN(server_, kubelet::SocketServer::start({.socket = options.socket,
+                                                            .take_over = options.take_over,
+                                                            .kind = "device plugin"},
+                                                           service_, log));
+    return {};
   }
 
-  // Binds under another name and renames: the path never lacks a socket that answers, and gRPC,
-  // which unlinks at shutdown whatever then lies at the path it bound, cannot remove a successor's.
-  bool listen() {
-    const auto bound_path = socket_.string() + std::string(kBindSuffix);
-    grpc::ServerBuilder builder;
-    builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
-    builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
-    builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-    int bound = 0;
-    builder.AddListeningPort("unix:" + bound_path, grpc::InsecureServerCredentials(), &bound);
-    builder.RegisterService(&service_);
-    server_ = builder.BuildAndStart();
-    if (server_ == nullptr || bound == 0) return false;
-    if (::rename(bound_path.c_str(), socket_.c_str()) != 0) return false;
-    file_ = identify(socket_);
-    return file_.exists();
-  }
-
-  bool socket_intact() const override {
-    return file_.exists() && identify(socket_).same_inode(file_);
-  }
+  bool socket_intact() const override { return server_->intact(); }
 
  private:
-  std::filesystem::path socket_;
   std::stop_source stop_;
   PluginService service_;
-  FileIdentity file_;
-  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<kubelet::SocketServer> server_;
 };
-
-Result<sockaddr_un> address_of(const std::filesystem::path& socket) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const auto text = socket.string();
-  constexpr std::size_t kLongest = sizeof(address.sun_path) - 1 - kBindSuffix.size();
-  if (text.size() > kLongest) {
-    return fail(Code::kInvalidArgument,
-                fmt::format("socket path {} is {} bytes long, at most {} are possible", text,
-                            text.size(), kLongest),
-                "use a shorter --kubelet-root");
-  }
-  std::memcpy(address.sun_path, text.c_str(), text.size() + 1);
-  return address;
-}
-
-// Whether a process accepts connections there.
-bool answers(const sockaddr_un& address) {
-  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return false;
-  const int rc = ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
-  // EAGAIN: somebody listens and its backlog is full.
-  const bool live = rc == 0 || errno == EAGAIN || errno == EINPROGRESS;
-  ::close(fd);
-  return live;
-}
 
 }  // namespace
 
 Result<std::unique_ptr<Server>> Server::start(const Options& options, Resource& resource,
                                               const Log& log) {
-  ASSIGN_OR_RETURN(const auto address, address_of(options.socket));
-  if (answers(address)) {
-    if (!options.take_over) {
-      return fail(Code::kAlreadyExists,
-                  fmt::format("another device plugin answers on {}", options.socket.string()),
-                  "remove it from this node, or start the agent with --take-over");
-    }
-    log.warn(fmt::format("taking {} over from the process that answers on it (--take-over)",
-                         options.socket.string()));
-  }
-  auto server = std::make_unique<GrpcServer>(options.socket, resource);
-  if (!server->listen()) {
-    return fail(Code::kIo, fmt::format("cannot listen on {}", options.socket.string()),
-                "check that the folder exists and is writable");
-  }
+  auto server = std::make_unique<PluginServer>(resource);
+  TRY(server->serve(options, log));
   return server;
 }
 

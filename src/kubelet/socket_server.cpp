@@ -1,0 +1,106 @@
+#include "kubelet/socket_server.h"
+
+#include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/file_identity.h"
+
+namespace tranche::kubelet {
+namespace {
+
+// Appended to the socket's name while it is being bound.
+constexpr std::string_view kBindSuffix = ".new";
+
+class GrpcServer final : public SocketServer {
+ public:
+  GrpcServer(std::filesystem::path socket, grpc::Service& service)
+      : socket_(std::move(socket)), service_(service) {}
+
+  ~GrpcServer() override {
+    if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
+    if (intact()) ::unlink(socket_.c_str());
+  }
+
+  // Binds under another name and renames: the path never lacks a socket that answers, and gRPC,
+  // which unlinks at shutdown whatever then lies at the path it bound, cannot remove a successor's.
+  bool listen() {
+    const auto bound_path = socket_.string() + std::string(kBindSuffix);
+    grpc::ServerBuilder builder;
+    builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+    builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
+    builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 2);
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    int bound = 0;
+    builder.AddListeningPort("unix:" + bound_path, grpc::InsecureServerCredentials(), &bound);
+    builder.RegisterService(&service_);
+    server_ = builder.BuildAndStart();
+    if (server_ == nullptr || bound == 0) return false;
+    if (::rename(bound_path.c_str(), socket_.c_str()) != 0) return false;
+    file_ = identify(socket_);
+    return file_.exists();
+  }
+
+  bool intact() const override { return file_.exists() && identify(socket_).same_inode(file_); }
+
+ private:
+  std::filesystem::path socket_;
+  grpc::Service& service_;
+  FileIdentity file_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+Result<sockaddr_un> address_of(const std::filesystem::path& socket) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const auto text = socket.string();
+  constexpr std::size_t kLongest = sizeof(address.sun_path) - 1 - kBindSuffix.size();
+  if (text.size() > kLongest) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("socket path {} is {} bytes long, at most {} are possible", text,
+                            text.size(), kLongest),
+                "use a shorter --kubelet-root");
+  }
+  std::memcpy(address.sun_path, text.c_str(), text.size() + 1);
+  return address;
+}
+
+// Whether a process accepts connections there.
+bool answers(const sockaddr_un& address) {
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return false;
+  const int rc = ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+  // EAGAIN: somebody listens and its backlog is full.
+  const bool live = rc == 0 || errno == EAGAIN || errno == EINPROGRESS;
+  ::close(fd);
+  return live;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SocketServer>> SocketServer::start(const Options& options,
+                                                          grpc::Service& service, const Log& log) {
+  ASSIGN_OR_RETURN(const auto address, address_of(options.socket));
+  if (answers(address)) {
+    if (!options.take_over) {
+      return fail(Code::kAlreadyExists,
+                  fmt::format("another {} answers on {}", options.kind, options.socket.string()),
+                  "remove it from this node, or start the agent with --take-over");
+    }
+    log.warn(fmt::format("taking {} over from the process that answers on it (--take-over)",
+                         options.socket.string()));
+  }
+  auto server = std::make_unique<GrpcServer>(options.socket, service);
+  if (!server->listen()) {
+    return fail(Code::kIo, fmt::format("cannot listen on {}", options.socket.string()),
+                "check that the folder exists and is writable");
+  }
+  return server;
+}
+
+}  // namespace tranche::kubelet
