@@ -19,11 +19,11 @@ void Retrier::request(Job job) {
   {
     const std::scoped_lock lock(mutex_);
     const auto key = job.key;
-    Pending asked{std::move(job), Clock::now(), backoff_.first, ++generation_};
+    Pending asked{std::move(job), Clock::now(), backoff_, ++generation_};
     const auto waiting = pending_.find(key);
     if (waiting != pending_.end() && asked.has_aim_of(waiting->second)) {
       asked.due = waiting->second.due;
-      asked.wait = waiting->second.wait;
+      asked.backoff = waiting->second.backoff;
     }
     pending_.insert_or_assign(key, std::move(asked));
   }
@@ -71,7 +71,7 @@ void Retrier::settle(const Pending& tried, const Result<void>& result) {
   if (asked_again && !found->second.has_aim_of(tried)) return;
   if (result) {
     if (asked_again) {
-      found->second.wait = backoff_.first;
+      found->second.backoff.reset();
     } else {
       pending_.erase(found);
     }
@@ -79,8 +79,8 @@ void Retrier::settle(const Pending& tried, const Result<void>& result) {
     if (!tried.job.done.empty()) log_.info(tried.job.done);
     return;
   }
-  found->second.due = Clock::now() + tried.wait;
-  found->second.wait = std::min(tried.wait * 2, backoff_.longest);
+  found->second.backoff = tried.backoff;
+  found->second.due = Clock::now() + found->second.backoff.next();
   auto& complaint = complaint_[key];
   if (complaint == result.error().what) return;
   complaint = result.error().what;

@@ -1,10 +1,10 @@
 #pragma once
 // Does what must be done in the end: jobs by key, each tried on a thread of its own until it
-// succeeds, waiting 1 s, 2 s, ... up to 30 s between attempts; so kubelet or an API server that is
-// away or hangs never stops the agent's loop. A failure is logged once until its text changes.
-// A new job takes the place of the one under its key. One that is asked for again while it waits
-// (Job::aim) goes on waiting: what asks at every change of an object that changes every few seconds
-// must not turn the back-off into a stream of attempts.
+// succeeds, with a back-off between attempts (1 s, 2 s, ... up to 30 s); so kubelet or an API
+// server that is away or hangs never stops the agent's loop. A failure is logged once until its
+// text changes. A new job takes the place of the one under its key. One that is asked for again
+// while it waits (Job::aim) goes on waiting: what asks at every change of an object that changes
+// every few seconds must not turn the back-off into a stream of attempts.
 
 #include <chrono>
 #include <condition_variable>
@@ -17,6 +17,7 @@
 #include <string>
 #include <thread>
 
+#include "base/backoff.h"
 #include "base/log.h"
 #include "base/result.h"
 
@@ -32,10 +33,6 @@ class Retrier {
     // What the job is to bring about. A job with the aim of the one that waits under its key takes
     // over its back-off; empty: it never does.
     std::string aim = {};
-  };
-  struct Backoff {
-    std::chrono::milliseconds first = std::chrono::seconds(1);
-    std::chrono::milliseconds longest = std::chrono::seconds(30);
   };
 
   explicit Retrier(const Log& log) : Retrier(log, Backoff()) {}
@@ -56,7 +53,7 @@ class Retrier {
   struct Pending {
     Job job;
     Clock::time_point due;
-    std::chrono::milliseconds wait;
+    Backoff backoff;
     std::uint64_t generation;
 
     bool has_aim_of(const Pending& other) const {

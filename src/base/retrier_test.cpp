@@ -13,12 +13,12 @@ namespace tranche::retrier_test {
 namespace {
 
 // What waits for this does not come up again within a test.
-constexpr Retrier::Backoff kNever{std::chrono::hours(1), std::chrono::hours(1)};
-constexpr Retrier::Backoff kQuick{std::chrono::milliseconds(1), std::chrono::milliseconds(4)};
+constexpr Backoff kNever{std::chrono::hours(1), std::chrono::hours(1)};
+constexpr Backoff kQuick{std::chrono::milliseconds(1), std::chrono::milliseconds(4)};
 
 class RetrierTest : public testing::Test {
  protected:
-  void open(Retrier::Backoff backoff) { retrier_.emplace(log_.log(), backoff); }
+  void open(Backoff backoff) { retrier_.emplace(log_.log(), backoff); }
   // Asks for the job `aim` under "key"; the attempt fails while `failing_`.
   void request(const std::string& aim) {
     retrier_->request({.key = "key",

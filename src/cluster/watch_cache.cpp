@@ -32,6 +32,7 @@ WatchCache::WatchCache(Objects& objects, Options options, OnChange on_change, co
       options_(std::move(options)),
       on_change_(std::move(on_change)),
       log_(log),
+      backoff_(options_.backoff),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 WatchCache::~WatchCache() {
@@ -187,6 +188,7 @@ void WatchCache::tell(ChangeType type, Object object) {
 
 void WatchCache::up_to_date() {
   failures_ = 0;
+  backoff_.reset();
   {
     const std::scoped_lock lock(mutex_);
     failure_.reset();
@@ -206,10 +208,8 @@ void WatchCache::failed(Error error, const std::stop_token& stop) {
     log_.warn(fmt::format("cannot follow {}, going on with what is known and trying again: {}",
                           name(), message));
   }
-  auto wait = options_.backoff.first;
-  for (std::uint32_t i = 0; i < failures_ && wait < options_.backoff.longest; ++i) wait *= 2;
   ++failures_;
-  pause(shortened(std::min(wait, options_.backoff.longest)), stop);
+  pause(shortened(backoff_.next()), stop);
 }
 
 std::chrono::milliseconds WatchCache::shortened(std::chrono::milliseconds wait) const {

@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/backoff.h"
 #include "base/log.h"
 #include "cluster/objects.h"
 
@@ -36,10 +37,6 @@ struct CacheChange {
 
 class WatchCache {
  public:
-  struct Backoff {
-    std::chrono::milliseconds first = std::chrono::seconds(1);
-    std::chrono::milliseconds longest = std::chrono::seconds(30);
-  };
   struct Options {
     Kind kind;
     ListOptions selection = {};
@@ -96,6 +93,7 @@ class WatchCache {
   std::string version_;         // to watch from; empty: list first
   bool heard_ = false;          // the watch under way has told something
   std::uint32_t failures_ = 0;  // in a row
+  Backoff backoff_;             // after the next failure
   std::string complaint_;       // the last one logged
   std::jthread thread_;
 };

@@ -38,8 +38,8 @@ class PolicyController : public Worker {
     std::string instance;       // who reports: the Pod
     // How much longer this process may write; nothing is begun when it is over. Empty: for ever.
     std::function<std::chrono::milliseconds()> time_left = {};
-    cluster::WatchCache::Backoff watch_backoff = {};
-    Retrier::Backoff backoff = {};
+    Backoff watch_backoff = {};
+    Backoff backoff = {};
   };
 
   // The references outlive it.

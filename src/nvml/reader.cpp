@@ -15,7 +15,8 @@ std::string lane_key(int index) { return fmt::format("gpu {}", index); }
 }  // namespace
 
 Reader::Reader(std::shared_ptr<Connection> connection)
-    : connection_(std::move(connection)), restart_wait_(connection_->options().restart_interval) {}
+    : connection_(std::move(connection)),
+      restart_{.first = connection_->options().restart_interval, .longest = kLongestRestartWait} {}
 
 Result<gpu::Machine> Reader::read() {
   ASSIGN_OR_RETURN(auto session, ready_session());
@@ -43,9 +44,10 @@ Result<std::shared_ptr<Session>> Reader::ready_session() {
                        "the NVIDIA driver's library was replaced: starting NVML "
                        "afresh");
       restarted_ = {};
-    } else if (missing_ && now >= restarted_ + restart_wait_ && connection_->pool().stuck() == 0) {
+    } else if (missing_ && now >= restarted_ + restart_.wait() &&
+               connection_->pool().stuck() == 0) {
       // (A call that hangs would keep NVML from ending, and so from starting afresh.)
-      restart_wait_ = std::min(2 * restart_wait_, kLongestRestartWait);
+      restart_.next();
       connection_->log(LogLevel::kDebug, "starting NVML afresh to look for lost GPUs");
     } else {
       return current;
@@ -198,7 +200,7 @@ void Reader::note_presence(const gpu::Machine& machine) {
   }
   ever_present_.insert(present.begin(), present.end());
   missing_ = present.size() < ever_present_.size();
-  if (!missing_) restart_wait_ = connection_->options().restart_interval;
+  if (!missing_) restart_.reset();
 }
 
 }  // namespace tranche::nvml

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "base/backoff.h"
 #include "gpu/reader.h"
 #include "nvml/connection.h"
 #include "nvml/device.h"
@@ -63,7 +64,7 @@ class Reader final : public gpu::Reader {
   std::set<std::string> ever_present_;  // UUIDs
   bool missing_ = false;                // one of them was not present in the last reading
   std::chrono::steady_clock::time_point restarted_{};
-  std::chrono::milliseconds restart_wait_;
+  Backoff restart_;
 };
 
 }  // namespace tranche::nvml

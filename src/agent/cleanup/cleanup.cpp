@@ -11,6 +11,7 @@
 #include "agent/config/config_memory.h"
 #include "agent/config/config_source.h"
 #include "agent/limits/limit_hook.h"
+#include "base/backoff.h"
 #include "cdi/writer.h"
 #include "labels/feature_file.h"
 #include "offer/grant_record.h"
@@ -282,15 +283,13 @@ std::vector<CleanupStep> cleanup_steps(const CleanupPlan& plan, cluster::Objects
 Result<bool> clear_node(std::vector<CleanupStep> steps, const CleanupWait& wait,
                         std::optional<std::chrono::steady_clock::time_point> deadline,
                         const Clock& clock, const Log& log) {
-  static constexpr std::chrono::milliseconds kLongest = std::chrono::seconds(30);
   std::map<std::string, std::string> complaints;
-  std::chrono::milliseconds pause = std::chrono::seconds(1);
+  Backoff backoff;
   while (true) {
     Round(steps, complaints, log).make();
     if (steps.empty()) return true;
-    if (deadline && clock.now() + pause > *deadline) break;
-    if (!wait(pause)) return false;
-    pause = std::min(pause * 2, kLongest);
+    if (deadline && clock.now() + backoff.wait() > *deadline) break;
+    if (!wait(backoff.next())) return false;
   }
   std::vector<std::string> left;
   for (const auto& step : steps) {

@@ -36,7 +36,7 @@ class ClusterSource final : public ConfigSource {
     std::filesystem::path state_dir;
     // How long a start waits for an API server that is silent before it uses what was kept.
     std::chrono::milliseconds patience = std::chrono::seconds(5);
-    cluster::WatchCache::Backoff backoff = {};
+    Backoff backoff = {};
   };
 
   // `sources`: flags and environment. The references outlive it; `changed` is notified when the

@@ -20,7 +20,7 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
-constexpr cluster::WatchCache::Backoff kQuick{milliseconds(1), milliseconds(4)};
+constexpr Backoff kQuick{milliseconds(1), milliseconds(4)};
 
 std::string sharing(int replicas) {
   return "version: v1\nsharing:\n  timeSlicing:\n    resources:\n    - name: nvidia.com/gpu\n"

@@ -97,7 +97,7 @@ class XidWatchTest : public testing::Test {
         events_,
         XidWatch::Callbacks{.event = [this](gpu::XidEvent e) { seen_.add(std::move(e)); },
                             .deaf = [this](std::vector<gpu::GpuUuid> d) { deaf_.add(d); }},
-        log_.log(), XidWatch::Backoff{milliseconds(1), milliseconds(4)});
+        log_.log(), Backoff{milliseconds(1), milliseconds(4)});
   }
 
   test::FakeEvents events_;

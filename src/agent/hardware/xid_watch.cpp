@@ -39,7 +39,6 @@ std::optional<gpu::Machine> XidWatch::take_wish() {
 void XidWatch::run(const std::stop_token& stop) {
   std::optional<gpu::Machine> machine;
   bool subscribed = false;
-  auto wait = backoff_.first;
   while (!stop.stop_requested()) {
     if (auto wish = take_wish()) {
       machine = std::move(wish);
@@ -52,12 +51,11 @@ void XidWatch::run(const std::stop_token& stop) {
     }
     if (!subscribed) subscribed = subscribe(*machine);
     if (subscribed && listen(stop)) {
-      wait = backoff_.first;
+      backoff_.reset();
       continue;
     }
     subscribed = false;
-    pause(stop, wait);
-    wait = std::min(wait * 2, backoff_.longest);
+    pause(stop, backoff_.next());
   }
 }
 

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/backoff.h"
 #include "base/log.h"
 #include "gpu/events.h"
 
@@ -27,11 +28,6 @@ class XidWatch {
     // After every subscription: the GPUs whose errors cannot be heard though they should be.
     std::function<void(std::vector<gpu::GpuUuid>)> deaf;
   };
-  struct Backoff {
-    std::chrono::milliseconds first = std::chrono::seconds(1);
-    std::chrono::milliseconds longest = std::chrono::seconds(30);
-  };
-
   XidWatch(gpu::EventSource& source, Callbacks callbacks, const Log& log)
       : XidWatch(source, std::move(callbacks), log, Backoff()) {}
   XidWatch(gpu::EventSource& source, Callbacks callbacks, const Log& log, Backoff backoff);

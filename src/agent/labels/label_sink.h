@@ -30,8 +30,7 @@ class NodeFeatureLabels final : public LabelSink {
  public:
   // The references outlive it; `changed` is notified when the object changes.
   NodeFeatureLabels(cluster::Objects& objects, NodeFeatureWriter::Options options,
-                    process::ChangeNotifier& changed, const Log& log,
-                    Retrier::Backoff backoff = {});
+                    process::ChangeNotifier& changed, const Log& log, Backoff backoff = {});
 
   void write(const labels::Labels& labels) override;
   std::string place() const override { return writer_.place(); }
@@ -49,8 +48,7 @@ class NodeFeatureLabels final : public LabelSink {
 class NodeLabels final : public LabelSink {
  public:
   // The references outlive it.
-  NodeLabels(cluster::Objects& objects, const NodeView& node, const Log& log,
-             Retrier::Backoff backoff = {});
+  NodeLabels(cluster::Objects& objects, const NodeView& node, const Log& log, Backoff backoff = {});
 
   void write(const labels::Labels& labels) override;
   std::string place() const override { return "Node " + node_.name(); }

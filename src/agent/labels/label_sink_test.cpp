@@ -16,9 +16,9 @@ namespace {
 using nlohmann::json;
 using std::chrono::milliseconds;
 
-constexpr Retrier::Backoff kQuick{milliseconds(1), milliseconds(4)};
+constexpr Backoff kQuick{milliseconds(1), milliseconds(4)};
 // What waits for this does not come up again within a test.
-constexpr Retrier::Backoff kNever{std::chrono::hours(1), std::chrono::hours(1)};
+constexpr Backoff kNever{std::chrono::hours(1), std::chrono::hours(1)};
 const cluster::ObjectKey kNodeKey = {.ns = "", .name = "n1"};
 const cluster::ObjectKey kFeatureKey = {.ns = "gpu", .name = "nvidia-features-for-n1"};
 const labels::Labels kLabels = {{"nvidia.com/gpu.count", "2"}, {"nvidia.com/gpu.product", "L20"}};
@@ -43,7 +43,7 @@ class LabelSinkTest : public testing::Test {
 
 class NodeFeatureLabelsTest : public LabelSinkTest {
  protected:
-  void open(Retrier::Backoff backoff = kQuick) {
+  void open(Backoff backoff = kQuick) {
     sink_.emplace(objects_,
                   NodeFeatureWriter::Options{.ns = "gpu", .node_name = "n1", .pod_name = "p"},
                   notifier_, log_.log(), backoff);
@@ -111,10 +111,9 @@ TEST_F(NodeFeatureLabelsTest, AskedAgainWithTheSameLabelsItGoesOnWaiting) {
 
 class NodeLabelsTest : public LabelSinkTest {
  protected:
-  void open(const json& labels, Retrier::Backoff backoff = kQuick) {
+  void open(const json& labels, Backoff backoff = kQuick) {
     objects_.put(cluster::kNode, json{{"metadata", {{"name", "n1"}, {"labels", labels}}}}.dump());
-    node_.emplace(objects_, "n1", notifier_, log_.log(),
-                  cluster::WatchCache::Backoff{milliseconds(1), milliseconds(4)});
+    node_.emplace(objects_, "n1", notifier_, log_.log(), Backoff{milliseconds(1), milliseconds(4)});
     ASSERT_TRUE(test::eventually([&] { return node_->node().has_value(); }));
     sink_.emplace(objects_, *node_, log_.log(), backoff);
   }

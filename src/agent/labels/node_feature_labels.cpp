@@ -7,7 +7,7 @@ namespace tranche::agent {
 
 NodeFeatureLabels::NodeFeatureLabels(cluster::Objects& objects, NodeFeatureWriter::Options options,
                                      process::ChangeNotifier& changed, const Log& log,
-                                     Retrier::Backoff backoff)
+                                     Backoff backoff)
     : writer_(objects, std::move(options), log),
       log_(log),
       retrier_(log, backoff),
@@ -17,7 +17,7 @@ NodeFeatureLabels::NodeFeatureLabels(cluster::Objects& objects, NodeFeatureWrite
            .selection = {.ns = writer_.key().ns,
                          .field_selector = "metadata.name=" + writer_.key().name},
            .kind_may_be_missing = true,
-           .backoff = {backoff.first, backoff.longest}},
+           .backoff = backoff},
           [&changed](const cluster::CacheChange&) { changed.notify(); }, log) {}
 
 void NodeFeatureLabels::write(const labels::Labels& labels) {

@@ -33,7 +33,7 @@ bool holds(const cluster::Node& node, const labels::Labels& labels) {
 }  // namespace
 
 NodeLabels::NodeLabels(cluster::Objects& objects, const NodeView& node, const Log& log,
-                       Retrier::Backoff backoff)
+                       Backoff backoff)
     : objects_(objects), node_(node), log_(log), retrier_(log, backoff) {}
 
 void NodeLabels::write(const labels::Labels& labels) {

@@ -157,7 +157,7 @@ class SettingFollowerTest : public testing::Test {
     return notes;
   }
 
-  static constexpr cluster::WatchCache::Backoff kQuick{milliseconds(1), milliseconds(4)};
+  static constexpr Backoff kQuick{milliseconds(1), milliseconds(4)};
   test::TempDir dir_;
   test::FakeObjects objects_;
   test::FakeClock clock_;

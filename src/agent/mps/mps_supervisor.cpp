@@ -67,13 +67,13 @@ void MpsSupervisor::follow(const mps::Plan& wanted, TimePoint now) {
       entries_.erase(found);
     } else if (change.step == mps::Step::kRestart) {
       stop(found->second);
-      found->second = Entry{.wanted = change.daemon, .due = now, .wait = options_.first_wait};
+      found->second = Entry{.wanted = change.daemon, .due = now, .backoff = options_.backoff};
     }
   }
   for (const auto& change : changes) {
     if (change.step == mps::Step::kStart) {
       entries_[change.daemon.resource] =
-          Entry{.wanted = change.daemon, .due = now, .wait = options_.first_wait};
+          Entry{.wanted = change.daemon, .due = now, .backoff = options_.backoff};
     } else if (change.step == mps::Step::kRetune) {
       retune(entries_.at(change.daemon.resource), change.daemon, now);
     }
@@ -135,7 +135,7 @@ void MpsSupervisor::ask(Entry& entry, TimePoint now) {
     replace(entry, answer.error(), "has ended or does not answer, and is started anew", now);
     return;
   }
-  entry.wait = options_.first_wait;
+  entry.backoff.reset();
   entry.complaint.clear();
 }
 
@@ -155,7 +155,7 @@ void MpsSupervisor::retune(Entry& entry, const mps::Daemon& wanted, TimePoint no
 // At once, unless it is not the first time in a row.
 void MpsSupervisor::replace(Entry& entry, const Error& error, std::string_view what,
                             TimePoint now) {
-  const bool was_well = entry.wait <= options_.first_wait;
+  const bool was_well = entry.backoff.is_fresh();
   stop(entry);
   failed(entry, error, what, now);
   if (was_well) entry.due = now;
@@ -168,8 +168,7 @@ void MpsSupervisor::stop(Entry& entry) {
 }
 
 void MpsSupervisor::failed(Entry& entry, const Error& error, std::string_view what, TimePoint now) {
-  entry.due = now + entry.wait;
-  entry.wait = std::min(2 * entry.wait, options_.longest_wait);
+  entry.due = now + entry.backoff.next();
   if (entry.complaint == error.what) return;
   entry.complaint = error.what;
   const auto line = fmt::format("the MPS control daemon of {} {}: {}", entry.wanted.resource.value,

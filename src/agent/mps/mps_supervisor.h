@@ -15,6 +15,7 @@
 
 #include "agent/mps/mps_daemon.h"
 #include "agent/node/node_reporter.h"
+#include "base/backoff.h"
 #include "mps/plan.h"
 
 namespace tranche::agent {
@@ -24,8 +25,7 @@ class MpsSupervisor {
   using TimePoint = std::chrono::steady_clock::time_point;
   struct Options {
     std::chrono::milliseconds ask_interval = std::chrono::seconds(10);
-    std::chrono::milliseconds first_wait = std::chrono::seconds(1);
-    std::chrono::milliseconds longest_wait = std::chrono::seconds(30);
+    Backoff backoff = {};
   };
 
   // `tools` outlives it; `tell` is called with what people should know of the node.
@@ -52,7 +52,7 @@ class MpsSupervisor {
     mps::Daemon wanted;
     std::unique_ptr<MpsDaemon> daemon;  // null: waits for `due`
     TimePoint due{};                    // to be asked, or started
-    std::chrono::milliseconds wait{};   // after the next failure
+    Backoff backoff{};                  // of its failures
     std::string complaint;              // last failure told
   };
 

@@ -48,7 +48,7 @@ std::string patch_text(const cluster::NodeCondition& condition, bool transition,
 }  // namespace
 
 NodeReporter::NodeReporter(cluster::Objects& objects, const NodeView& node, const Clock& clock,
-                           const Log& log, Retrier::Backoff backoff)
+                           const Log& log, Backoff backoff)
     : objects_(objects),
       node_(node),
       clock_(clock),

@@ -34,7 +34,7 @@ class NodeReporter {
  public:
   // The references outlive it.
   NodeReporter(cluster::Objects& objects, const NodeView& node, const Clock& clock, const Log& log,
-               Retrier::Backoff backoff = {});
+               Backoff backoff = {});
 
   // Makes the node say so, unless it does. To be called again when the node changes.
   void report(const ConfigReport& report);

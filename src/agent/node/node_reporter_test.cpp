@@ -22,13 +22,10 @@ class NodeReporterTest : public testing::Test {
   NodeReporterTest() {
     objects_.put(cluster::kNode, R"({"metadata":{"name":"n1"},"status":{"conditions":[
         {"type":"Ready","status":"True","reason":"KubeletReady","message":"fine"}]}})");
-    node_.emplace(objects_, "n1", notifier_, log_.log(),
-                  cluster::WatchCache::Backoff{milliseconds(1), milliseconds(4)});
+    node_.emplace(objects_, "n1", notifier_, log_.log(), Backoff{milliseconds(1), milliseconds(4)});
     open({milliseconds(1), milliseconds(4)});
   }
-  void open(Retrier::Backoff backoff) {
-    reporter_.emplace(objects_, *node_, clock_, log_.log(), backoff);
-  }
+  void open(Backoff backoff) { reporter_.emplace(objects_, *node_, clock_, log_.log(), backoff); }
   std::optional<json> condition(const std::string& type) {
     const auto node = json::parse(objects_.text(cluster::kNode, {.ns = "", .name = "n1"}));
     for (const auto& entry : node["status"]["conditions"]) {

@@ -5,7 +5,7 @@
 namespace tranche::agent {
 
 NodeView::NodeView(cluster::Objects& objects, std::string name, process::ChangeNotifier& changed,
-                   const Log& log, cluster::WatchCache::Backoff backoff)
+                   const Log& log, Backoff backoff)
     : name_(std::move(name)),
       cache_(
           objects,

@@ -15,7 +15,7 @@ class NodeView {
  public:
   // The references outlive it; `changed` is notified after every change.
   NodeView(cluster::Objects& objects, std::string name, process::ChangeNotifier& changed,
-           const Log& log, cluster::WatchCache::Backoff backoff = {});
+           const Log& log, Backoff backoff = {});
 
   const std::string& name() const { return name_; }
   // nullopt: it does not exist, or has not been read yet.

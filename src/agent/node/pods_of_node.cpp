@@ -4,8 +4,7 @@
 
 namespace tranche::agent {
 
-PodsOfNode::PodsOfNode(cluster::Objects& objects, std::string node, const Log& log,
-                       cluster::WatchCache::Backoff backoff)
+PodsOfNode::PodsOfNode(cluster::Objects& objects, std::string node, const Log& log, Backoff backoff)
     : objects_(objects), node_(std::move(node)), log_(log), backoff_(backoff) {}
 
 const cluster::WatchCache& PodsOfNode::cache() {

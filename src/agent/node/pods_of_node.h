@@ -17,8 +17,7 @@ namespace tranche::agent {
 class PodsOfNode {
  public:
   // The references outlive it.
-  PodsOfNode(cluster::Objects& objects, std::string node, const Log& log,
-             cluster::WatchCache::Backoff backoff = {});
+  PodsOfNode(cluster::Objects& objects, std::string node, const Log& log, Backoff backoff = {});
 
   // Those that were read last, when the API server cannot be asked now. nullopt: not read yet.
   std::optional<std::vector<cluster::Pod>> all();
@@ -31,7 +30,7 @@ class PodsOfNode {
   cluster::Objects& objects_;
   const std::string node_;
   const Log& log_;
-  const cluster::WatchCache::Backoff backoff_;
+  const Backoff backoff_;
   std::mutex mutex_;
   std::optional<cluster::WatchCache> cache_;  // guarded by mutex_; once made it stays
 };

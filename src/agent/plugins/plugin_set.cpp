@@ -42,13 +42,12 @@ void PluginSet::start(const std::string& name, Plugin& plugin, TimePoint now) {
       log_);
   if (server) {
     plugin.server = *std::move(server);
-    plugin.wait = kFirstWait;
+    plugin.backoff.reset();
     plugin.complaint.clear();
     if (registrar_ != nullptr) registrar_->request({name, plugin.endpoint});
     return;
   }
-  plugin.retry_at = now + plugin.wait;
-  plugin.wait = std::min<std::chrono::milliseconds>(plugin.wait * 2, kLongestWait);
+  plugin.retry_at = now + plugin.backoff.next();
   if (plugin.complaint == server.error().what) return;
   plugin.complaint = server.error().what;
   log_.error(fmt::format("cannot serve {}: {}; trying again until it works", name,

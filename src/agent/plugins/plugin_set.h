@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "agent/plugins/registrar.h"
+#include "base/backoff.h"
 #include "base/log.h"
 #include "deviceplugin/server.h"
 
@@ -57,7 +58,7 @@ class PluginSet {
     std::unique_ptr<deviceplugin::Resource> resource;
     std::unique_ptr<deviceplugin::Server> server;  // null: waits for retry_at
     TimePoint retry_at{};
-    std::chrono::milliseconds wait = kFirstWait;
+    Backoff backoff;
     std::string complaint;  // last failure logged
   };
   struct Retired {
@@ -68,8 +69,6 @@ class PluginSet {
   void start(const std::string& name, Plugin& plugin, TimePoint now);
   void retire(const std::string& name, Plugin plugin, TimePoint now);
 
-  static constexpr std::chrono::seconds kFirstWait{1};
-  static constexpr std::chrono::seconds kLongestWait{30};
   static constexpr std::chrono::seconds kLinger{2};
 
   Options options_;

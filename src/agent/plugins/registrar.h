@@ -19,7 +19,7 @@ class Registrar {
   using Attempt = std::function<Result<void>(const Request&, const std::stop_token&)>;
 
   Registrar(Attempt attempt, const Log& log) : Registrar(std::move(attempt), log, {}) {}
-  Registrar(Attempt attempt, const Log& log, Retrier::Backoff backoff)
+  Registrar(Attempt attempt, const Log& log, Backoff backoff)
       : attempt_(std::move(attempt)), retrier_(log, backoff) {}
 
   // Registers (again), from the first back-off step on.

@@ -11,7 +11,7 @@
 namespace tranche::agent::registrar_test {
 namespace {
 
-constexpr Retrier::Backoff kQuick{std::chrono::milliseconds(1), std::chrono::milliseconds(4)};
+constexpr Backoff kQuick{std::chrono::milliseconds(1), std::chrono::milliseconds(4)};
 
 // A kubelet that fails a number of times before it accepts.
 class FakeKubelet {

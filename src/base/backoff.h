@@ -1,0 +1,31 @@
+#pragma once
+// How long to wait between attempts at what must be done in the end: `first`, then twice as long
+// each time, up to `longest`.
+
+#include <algorithm>
+#include <chrono>
+
+namespace tranche {
+
+struct Backoff {
+  using Wait = std::chrono::milliseconds;
+
+  Wait first = std::chrono::seconds(1);
+  Wait longest = std::chrono::seconds(30);
+  Wait upcoming{0};  // 0: `first`
+
+  // The wait after the next failure.
+  constexpr Wait wait() const { return upcoming == Wait{0} ? first : upcoming; }
+  // After a failure: how long to wait now; the one after it will be longer.
+  constexpr Wait next() {
+    const Wait now = wait();
+    upcoming = std::min(now * 2, longest);
+    return now;
+  }
+  // After a success.
+  constexpr void reset() { upcoming = Wait{0}; }
+  // No failure since the last success.
+  constexpr bool is_fresh() const { return wait() <= first; }
+};
+
+}  // namespace tranche
