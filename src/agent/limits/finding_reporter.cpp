@@ -13,6 +13,7 @@ FindingReporter::FindingReporter(cluster::Objects& objects, const NodeView& node
       clock_(clock),
       log_(log),
       writer_(objects, node.name(), "the controller cannot be asked to evict", clock, log),
+      status_(options_.arbiter_dir),
       events_(objects, "tranche.dev/agent", node.name(), clock, log) {}
 
 void FindingReporter::follow(EvictPolicy policy) {
@@ -23,13 +24,12 @@ void FindingReporter::follow(EvictPolicy policy) {
 void FindingReporter::look(const cluster::Call& call) {
   if (!process::LivenessFile::check(options_.arbiter_dir / process::LivenessFile::kArbiters, clock_,
                                     "arbiter")) {
-    status_ = {};
-    identity_ = {};
+    status_.forget();
   } else {
     read_status();
   }
   FindingNotices notices;
-  if (!status_.findings.empty()) {
+  if (!status_.status().findings.empty()) {
     // Without leave to read Pods there are none, and the node's Events are told all the same.
     const auto pods = pods_.all();
     if (!pods && !pods_.is_refused()) return;  // soon
@@ -38,29 +38,23 @@ void FindingReporter::look(const cluster::Call& call) {
       const std::scoped_lock lock(mutex_);
       policy = policy_;
     }
-    notices = describe_findings(status_, pods.value_or(std::vector<cluster::Pod>()), policy,
-                                node_.name());
+    notices = describe_findings(status_.status(), pods.value_or(std::vector<cluster::Pod>()),
+                                policy, node_.name());
   }
   events_.tell(notices.standing, call);
   ask(std::move(notices.evictions), call);
 }
 
 void FindingReporter::read_status() {
-  const auto file = options_.arbiter_dir / "status.json";
-  const auto identity = identify(file);
-  if (identity == identity_) return;
-  const auto text = fs_.read(file, kLongestStatus);
-  auto status = text ? limit::decode_status(*text) : std::unexpected(text.error());
-  identity_ = identity;
-  if (status) {
-    status_ = *std::move(status);
-    complaint_.clear();
+  const auto read = status_.refresh();
+  if (read) {
+    if (*read) complaint_.clear();
     return;
   }
-  const auto message = status.error().message();
+  const auto message = read.error().message();
   if (message != complaint_) {
     log_.warn(fmt::format("{}: {}; what the arbiter finds is not told until it can be read",
-                          file.string(), message));
+                          status_.file().string(), message));
   }
   complaint_ = message;
 }

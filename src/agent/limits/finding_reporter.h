@@ -1,5 +1,5 @@
 #pragma once
-// Has people and the controller know what the arbiter found: reads its status.json, tells of each
+// Has people and the controller know what the arbiter found: tells of each
 // finding by Events on the Node and the Pod, and asks the controller, by an annotation of this
 // agent's own Node, to evict the Pods for which the configuration says so
 // (cluster/eviction_requests.h). The agent evicts nothing itself.
@@ -9,7 +9,6 @@
 //
 // look() is called at intervals by one thread; follow() by any.
 
-#include <cstddef>
 #include <filesystem>
 #include <mutex>
 #include <optional>
@@ -20,11 +19,10 @@
 #include "agent/node/node_writer.h"
 #include "agent/node/pods_of_node.h"
 #include "base/clock.h"
-#include "base/file_identity.h"
-#include "base/fs.h"
 #include "base/log.h"
 #include "cluster/objects.h"
 #include "cluster/standing_events.h"
+#include "limit/status_reader.h"
 #include "process/liveness_file.h"
 
 namespace tranche::agent {
@@ -35,7 +33,6 @@ class FindingReporter {
     std::filesystem::path arbiter_dir;  // the arbiter's --state-dir
     bool asks = false;                  // a controller evicts
   };
-  static constexpr std::size_t kLongestStatus = std::size_t{16} << 20U;
 
   // The references outlive it.
   FindingReporter(cluster::Objects& objects, const NodeView& node, PodsOfNode& pods,
@@ -57,12 +54,10 @@ class FindingReporter {
   const Clock& clock_;
   const Log& log_;
   NodeWriter writer_;
-  FsRoot fs_;
   std::mutex mutex_;
   EvictPolicy policy_;  // guarded by mutex_
   // Of look()'s thread.
-  FileIdentity identity_;
-  limit::ArbiterStatus status_;
+  limit::StatusReader status_;
   std::string complaint_;  // about the status, logged last
   cluster::StandingEvents events_;
   std::optional<std::chrono::steady_clock::time_point> asked_;

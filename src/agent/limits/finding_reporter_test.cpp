@@ -91,7 +91,7 @@ class FindingReporterTest : public testing::Test {
     return std::ranges::count(all, "patch nodes n1");
   }
 
-  static constexpr cluster::WatchCache::Backoff kQuick{milliseconds(1), milliseconds(4)};
+  static constexpr Backoff kQuick{milliseconds(1), milliseconds(4)};
   test::TempDir dir_;
   test::FakeObjects objects_;
   test::FakeClock clock_;
