@@ -4,7 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/checksum.h"
+#include "base/envelope.h"
+#include "base/json_value.h"
 #include "cluster/time.h"
 #include "fmt/format.h"
 #include "values/limits_json.h"
@@ -12,9 +13,9 @@
 namespace tranche::limit {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 
-constexpr std::string_view kVersion = "arbiter-status/v1";
+constexpr EnvelopeKind kStatus{.version = "arbiter-status/v1", .key = "status"};
 
 constexpr std::array kDegraded{
     std::pair{Degraded::kMemoryOverLimit, std::string_view("memory-over-limit")},
@@ -39,13 +40,13 @@ std::string_view word_of(const Table& table, auto value) {
   return "?";
 }
 
-// Throws json::exception, as json's own readers do.
+// Throws Json::exception, as Json's own readers do.
 [[noreturn]] void refuse(const std::string& what) {
-  throw json::other_error::create(501, what, static_cast<const json*>(nullptr));
+  throw Json::other_error::create(501, what, static_cast<const Json*>(nullptr));
 }
 
 template <class Table>
-auto value_of(const Table& table, const json& word) {
+auto value_of(const Table& table, const Json& word) {
   for (const auto& [value, known] : table) {
     if (word == known) return value;
   }
@@ -53,18 +54,13 @@ auto value_of(const Table& table, const json& word) {
 }
 
 template <class T>
-T required(const std::optional<T>& value, const json& word) {
+T required(const std::optional<T>& value, const Json& word) {
   if (!value) refuse("unknown word " + word.dump());
   return *value;
 }
 
-// Names of processes and control groups may hold any byte.
-std::string text_of(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-json to_json(const TenantDevice& device) {
-  json entry = json_of(device.limits);
+json::Value to_json(const TenantDevice& device) {
+  json::Value entry = json_of(device.limits);
   entry["chargedBytes"] = device.charged_bytes;
   entry["outsideBytes"] = device.outside_bytes;
   entry["gpuNs"] = device.gpu_ns;
@@ -72,10 +68,10 @@ json to_json(const TenantDevice& device) {
   return entry;
 }
 
-json to_json(const TenantStatus& tenant) {
-  json degraded = json::array();
+json::Value to_json(const TenantStatus& tenant) {
+  json::Value degraded = json::Value::array();
   for (const Degraded one : tenant.degraded) degraded.push_back(to_string(one));
-  json devices = json::array();
+  json::Value devices = json::Value::array();
   for (const TenantDevice& device : tenant.devices) devices.push_back(to_json(device));
   return {{"id", tenant.id},
           {"resource", tenant.resource},
@@ -88,16 +84,18 @@ json to_json(const TenantStatus& tenant) {
           {"devices", std::move(devices)}};
 }
 
-json to_json(const RefusedTenant& refused) {
+json::Value to_json(const RefusedTenant& refused) {
   return {{"id", refused.id}, {"reason", refused.reason}};
 }
 
-json to_json(const MpsServer& server) { return {{"device", server.device}, {"pid", server.pid}}; }
+json::Value to_json(const MpsServer& server) {
+  return {{"device", server.device}, {"pid", server.pid}};
+}
 
-json to_json(const Finding& finding) {
-  json entry = {{"kind", to_string(finding.kind)},
-                {"cgroup", finding.cgroup},
-                {"since", cluster::micro_time(finding.since)}};
+json::Value to_json(const Finding& finding) {
+  json::Value entry = {{"kind", to_string(finding.kind)},
+                       {"cgroup", finding.cgroup},
+                       {"since", cluster::micro_time(finding.since)}};
   if (finding.pid != 0) {
     entry["pid"] = finding.pid;
     entry["startTime"] = finding.start_time;
@@ -111,20 +109,20 @@ json to_json(const Finding& finding) {
 }
 
 template <class Part>
-json list_of(const std::vector<Part>& parts) {
-  json list = json::array();
+json::Value list_of(const std::vector<Part>& parts) {
+  json::Value list = json::Value::array();
   for (const Part& part : parts) list.push_back(to_json(part));
   return list;
 }
 
 template <class T>
-std::optional<T> optional_at(const json& object, const char* key) {
+std::optional<T> optional_at(const Json& object, const char* key) {
   const auto entry = object.find(key);
   if (entry == object.end()) return std::nullopt;
   return entry->get<T>();
 }
 
-void from_json(const json& value, TenantDevice& device) {
+void from_json(const Json& value, TenantDevice& device) {
   auto limits = device_limits_of(value);
   if (!limits) refuse(limits.error().what);
   device = {.limits = *std::move(limits),
@@ -134,9 +132,9 @@ void from_json(const json& value, TenantDevice& device) {
             .gpu_ns = value.at("gpuNs")};
 }
 
-void from_json(const json& value, TenantStatus& tenant) {
-  const json& enforcement = value.at("enforcement");
-  const json& priority = value.at("priority");
+void from_json(const Json& value, TenantStatus& tenant) {
+  const Json& enforcement = value.at("enforcement");
+  const Json& priority = value.at("priority");
   tenant = {.id = value.at("id"),
             .resource = value.at("resource"),
             .enforcement = required(enforcement_of(enforcement.get<std::string>()), enforcement),
@@ -144,21 +142,21 @@ void from_json(const json& value, TenantStatus& tenant) {
             .processes = value.at("processes"),
             .refused = value.at("refusedAllocations"),
             .longest_ns = value.at("longestLaunchNs")};
-  for (const json& word : value.at("degraded")) {
+  for (const Json& word : value.at("degraded")) {
     tenant.degraded.push_back(value_of(kDegraded, word));
   }
-  for (const json& entry : value.at("devices")) from_json(entry, tenant.devices.emplace_back());
+  for (const Json& entry : value.at("devices")) from_json(entry, tenant.devices.emplace_back());
 }
 
-void from_json(const json& value, RefusedTenant& refused) {
+void from_json(const Json& value, RefusedTenant& refused) {
   refused = {value.at("id"), value.at("reason")};
 }
 
-void from_json(const json& value, MpsServer& server) {
+void from_json(const Json& value, MpsServer& server) {
   server = {value.at("device"), value.at("pid")};
 }
 
-void from_json(const json& value, Finding& finding) {
+void from_json(const Json& value, Finding& finding) {
   const auto since = cluster::parse_time(value.at("since").get<std::string>());
   if (!since) refuse("since: " + since.error().what);
   finding = {.kind = value_of(kKinds, value.at("kind")),
@@ -174,45 +172,34 @@ void from_json(const json& value, Finding& finding) {
 }
 
 template <class Part>
-void read_list(const json& list, std::vector<Part>& parts) {
-  for (const json& entry : list) from_json(entry, parts.emplace_back());
+void read_list(const Json& list, std::vector<Part>& parts) {
+  for (const Json& entry : list) from_json(entry, parts.emplace_back());
 }
 
 }  // namespace
 
 std::string encode(const ArbiterStatus& status, std::chrono::system_clock::time_point written_at) {
-  json body = {{"tenants", list_of(status.tenants)},
-               {"refusedTenants", list_of(status.refused)},
-               {"mpsServers", list_of(status.mps_servers)},
-               {"findings", list_of(status.findings)}};
+  json::Value body = {{"tenants", list_of(status.tenants)},
+                      {"refusedTenants", list_of(status.refused)},
+                      {"mpsServers", list_of(status.mps_servers)},
+                      {"findings", list_of(status.findings)}};
   if (!status.nvml_failure.empty()) body["nvmlFailure"] = status.nvml_failure;
-  // What is not UTF-8 is replaced before the checksum is made.
-  const std::string text = text_of(body);
-  const json file = {{"version", kVersion},
-                     {"writtenAt", cluster::micro_time(written_at)},
-                     {"checksum", fmt::format("{:016x}", checksum(text))},
-                     {"status", json::parse(text)}};
-  return text_of(file);
+  // Names of processes and control groups may hold any byte; what is not UTF-8 is replaced.
+  return seal(kStatus, body.text(json::Value::Order::kSorted), cluster::micro_time(written_at));
 }
 
 Result<ArbiterStatus> decode_status(std::string_view text) try {
-  const json file = json::parse(text);
-  if (file.at("version") != kVersion) {
-    return fail(Code::kInvalidArgument, "not arbiter-status/v1");
-  }
-  const json& body = file.at("status");
-  if (file.at("checksum") != fmt::format("{:016x}", checksum(text_of(body)))) {
-    return fail(Code::kInvalidArgument, "its checksum does not match its content");
-  }
+  ASSIGN_OR_RETURN(const auto sealed, unseal(kStatus, text));
+  const Json body = Json::parse(sealed.text());
   ArbiterStatus status{.nvml_failure = body.value("nvmlFailure", "")};
   read_list(body.at("tenants"), status.tenants);
   read_list(body.at("refusedTenants"), status.refused);
   read_list(body.at("mpsServers"), status.mps_servers);
   read_list(body.at("findings"), status.findings);
   return status;
-} catch (const json::exception& error) {
+} catch (const Json::exception& error) {
   return fail(Code::kInvalidArgument,
-              fmt::format("torn or not arbiter-status/v1: {}", error.what()));
+              fmt::format("torn or not {}: {}", kStatus.version, error.what()));
 }
 
 std::string_view to_string(Degraded degraded) { return word_of(kDegraded, degraded); }

@@ -91,7 +91,7 @@ TEST(ArbiterStatus, WhatIsTornOrEditedIsRefused) {
   edited.replace(edited.find("8123"), 4, "8124");
   EXPECT_EQ(decode_status(edited).error().what, "its checksum does not match its content");
   EXPECT_EQ(decode_status(R"({"version":"arbiter-status/v2"})").error().what,
-            "not arbiter-status/v1");
+            "version \"arbiter-status/v2\" where this release reads arbiter-status/v1");
 }
 
 // The schema's test (tests/e2e/test_schemas.py) reads this sample.

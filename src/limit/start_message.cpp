@@ -4,20 +4,17 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/json_value.h"
 #include "fmt/format.h"
 
 namespace tranche::limit {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 
 constexpr std::string_view kStartVersion = "limit-start/v1";
 constexpr std::size_t kLongestId = 64;
 constexpr std::size_t kLongestReason = 1024;
-
-std::string start_text(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
 
 std::unexpected<Error> refuse_start(std::string_view why) {
   return fail(Code::kInvalidArgument, fmt::format("not limit-start/v1: {}", why));
@@ -27,10 +24,10 @@ std::unexpected<Error> refuse_start(std::string_view why) {
 template <class T, class Read>
 Result<T> decode(std::string_view text, Read read) try {
   if (text.size() > kLargestStartPacket) return refuse_start("too long");
-  const json packet = json::parse(text);
+  const Json packet = Json::parse(text);
   if (packet.at("version") != kStartVersion) return refuse_start("another version");
   return read(packet);
-} catch (const json::exception& error) {
+} catch (const Json::exception& error) {
   return refuse_start(error.what());
 }
 
@@ -49,22 +46,24 @@ bool is_tenant_id(std::string_view text) {
 }
 
 std::string encode(const StartNotice& notice) {
-  return start_text({{"version", kStartVersion},
-                     {"pid", notice.pid},
-                     {"tenants", notice.tenants},
-                     {"preload", printable(notice.preload, kLongestPreload)},
-                     {"waits", notice.waits}});
+  const json::Value packet = {{"version", kStartVersion},
+                              {"pid", notice.pid},
+                              {"tenants", notice.tenants},
+                              {"preload", printable(notice.preload, kLongestPreload)},
+                              {"waits", notice.waits}};
+  return packet.text(json::Value::Order::kSorted);
 }
 
 std::string encode(const StartAnswer& answer) {
-  return start_text({{"version", kStartVersion},
-                     {"mayStart", answer.may_start},
-                     {"reason", printable(answer.reason, kLongestReason)}});
+  const json::Value packet = {{"version", kStartVersion},
+                              {"mayStart", answer.may_start},
+                              {"reason", printable(answer.reason, kLongestReason)}};
+  return packet.text(json::Value::Order::kSorted);
 }
 
 Result<StartNotice> decode_start_notice(std::string_view text) {
-  return decode<StartNotice>(text, [](const json& packet) -> Result<StartNotice> {
-    const json& told = packet.at("pid");
+  return decode<StartNotice>(text, [](const Json& packet) -> Result<StartNotice> {
+    const Json& told = packet.at("pid");
     const auto pid = told.is_number_integer() ? told.get<std::int64_t>() : 0;
     if (pid <= 0 || pid > std::numeric_limits<pid_t>::max()) return refuse_start("pid");
     StartNotice notice{.pid = static_cast<pid_t>(pid),
@@ -81,7 +80,7 @@ Result<StartNotice> decode_start_notice(std::string_view text) {
 }
 
 Result<StartAnswer> decode_start_answer(std::string_view text) {
-  return decode<StartAnswer>(text, [](const json& packet) -> Result<StartAnswer> {
+  return decode<StartAnswer>(text, [](const Json& packet) -> Result<StartAnswer> {
     return StartAnswer{.may_start = packet.at("mayStart").get<bool>(),
                        .reason = printable(packet.at("reason").get<std::string>(), kLongestReason)};
   });

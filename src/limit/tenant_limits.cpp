@@ -2,26 +2,23 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/checksum.h"
+#include "base/envelope.h"
+#include "base/json_value.h"
 #include "fmt/format.h"
 #include "values/limits_json.h"
 
 namespace tranche::limit {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 
-constexpr std::string_view kLimitsVersion = "limits/v1";
-
-std::string limits_text(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
+constexpr EnvelopeKind kLimits{.version = "limits/v1", .key = "limits"};
 
 std::unexpected<Error> refuse_limits(std::string why) {
   return fail(Code::kInvalidArgument, std::move(why));
 }
 
-Result<TenantLimits> limits_from(const json& value) {
+Result<TenantLimits> limits_from(const Json& value) {
   ASSIGN_OR_RETURN(auto promised, grant_limits_of(value));
   TenantLimits limits{.id = value.at("id").get<std::string>(),
                       .resource = value.at("resource").get<std::string>(),
@@ -39,26 +36,18 @@ Result<TenantLimits> limits_from(const json& value) {
 }  // namespace
 
 std::string encode(const TenantLimits& limits) {
-  json body = json_of(GrantLimits{limits.enforcement, limits.priority, limits.devices});
+  json::Value body = json_of(GrantLimits{limits.enforcement, limits.priority, limits.devices});
   body["id"] = limits.id;
   body["resource"] = limits.resource;
   if (limits.set_by_operator) body["setByOperator"] = true;
-  const json file = {{"version", kLimitsVersion},
-                     {"checksum", fmt::format("{:016x}", checksum(limits_text(body)))},
-                     {"limits", body}};
-  return limits_text(file);
+  return seal(kLimits, body.text(json::Value::Order::kSorted));
 }
 
 Result<TenantLimits> decode(std::string_view text) try {
-  const json file = json::parse(text);
-  if (file.at("version") != kLimitsVersion) return refuse_limits("not limits/v1");
-  const json& body = file.at("limits");
-  if (file.at("checksum") != fmt::format("{:016x}", checksum(limits_text(body)))) {
-    return refuse_limits("its checksum does not match its content");
-  }
-  return limits_from(body);
-} catch (const json::exception& error) {
-  return refuse_limits(fmt::format("torn or not limits/v1: {}", error.what()));
+  ASSIGN_OR_RETURN(const auto body, unseal(kLimits, text));
+  return limits_from(Json::parse(body.text()));
+} catch (const Json::exception& error) {
+  return refuse_limits(fmt::format("torn or not {}: {}", kLimits.version, error.what()));
 }
 
 bool is_held(const TenantLimits& limits) {

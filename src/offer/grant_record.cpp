@@ -6,22 +6,19 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
-#include "base/checksum.h"
+#include "base/envelope.h"
+#include "base/json_value.h"
 #include "values/limits_json.h"
 
 namespace tranche::offer {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 
-constexpr std::string_view kVersion = "grant/v1";
+constexpr EnvelopeKind kGrant{.version = "grant/v1", .key = "record"};
 
-// Keys are sorted and nothing is indented, so equal values always give equal text.
-std::string text_of(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-// The text that text_of gives for the same values, without building them: Allocate waits for it.
+// The text that json::Value gives for the same values, without building them: Allocate waits for
+// it.
 class Text {
  public:
   Text& raw(std::string_view text) {
@@ -30,7 +27,7 @@ class Text {
   }
   Text& quoted(const std::string& value) {
     const auto is_plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
-    if (!std::ranges::all_of(value, is_plain)) return raw(text_of(value));
+    if (!std::ranges::all_of(value, is_plain)) return raw(json::Value(value).text());
     return raw("\"").raw(value).raw("\"");
   }
   // `write(element)` for each, with commas between.
@@ -72,7 +69,8 @@ std::string body_of(const GrantRecord& record) {
   text.raw(R"(],"envs":)").map(grant.envs);
   text.raw(R"(,"grantedAtMs":)").raw(std::to_string(record.granted_at_ms));
   text.raw(R"(,"ids":)").strings(grant.ids);
-  if (grant.limits) text.raw(R"(,"limits":)").raw(text_of(json_of(*grant.limits)));
+  if (grant.limits)
+    text.raw(R"(,"limits":)").raw(json_of(*grant.limits).text(json::Value::Order::kSorted));
   text.raw(R"(,"mounts":[)").list(grant.mounts, [&](const Mount& mount) {
     text.raw(R"({"containerPath":)").quoted(mount.container_path);
     text.raw(R"(,"hostPath":)").quoted(mount.host_path);
@@ -94,18 +92,18 @@ std::string tenant_of_mounts(const std::vector<Mount>& mounts) {
   return {};
 }
 
-// Throws json::exception when a field is missing or of the wrong type.
-Result<GrantRecord> from_json(const json& value) {
+// Throws Json::exception when a field is missing or of the wrong type.
+Result<GrantRecord> from_json(const Json& value) {
   GrantRecord record;
   value.at("resource").get_to(record.grant.resource.value);
   value.at("ids").get_to(record.grant.ids);
   value.at("envs").get_to(record.grant.envs);
-  for (const json& mount : value.at("mounts")) {
+  for (const Json& mount : value.at("mounts")) {
     record.grant.mounts.push_back({mount.at("containerPath").get<std::string>(),
                                    mount.at("hostPath").get<std::string>(),
                                    mount.at("readOnly").get<bool>()});
   }
-  for (const json& device : value.at("devices")) {
+  for (const Json& device : value.at("devices")) {
     record.grant.devices.push_back({device.at("containerPath").get<std::string>(),
                                     device.at("hostPath").get<std::string>(),
                                     device.at("permissions").get<std::string>()});
@@ -128,30 +126,16 @@ std::unexpected<Error> refuse(std::string why) {
 
 }  // namespace
 
-std::string encode(const GrantRecord& record) {
-  const std::string body = body_of(record);
-  return fmt::format(R"({{"checksum":"{:016x}","record":{},"version":"{}"}})", checksum(body), body,
-                     kVersion);
-}
+std::string encode(const GrantRecord& record) { return seal(kGrant, body_of(record)); }
 
 Result<GrantRecord> decode(std::string_view line) try {
-  // A grant is flat; what nests deeper is dropped before it can cost stack.
-  constexpr int kMaxDepth = 8;
-  const json value =
-      json::parse(line, [](int depth, json::parse_event_t, json&) { return depth <= kMaxDepth; });
-  const auto version = value.at("version").get<std::string>();
-  if (version != kVersion) {
-    return refuse(fmt::format("version \"{}\" where this release reads {}", version, kVersion));
-  }
-  const json& body = value.at("record");
-  const auto stored = value.at("checksum").get<std::string>();
-  const std::string found = fmt::format("{:016x}", checksum(text_of(body)));
-  if (stored != found) {
-    return refuse(fmt::format("checksum {} does not match its content ({})", stored, found));
-  }
-  return from_json(body);
-} catch (const json::exception& error) {
-  return refuse(fmt::format("torn or not {}: {}", kVersion, error.what()));
+  const auto body = unseal(kGrant, line);
+  if (!body) return refuse(body.error().what);
+  auto record = from_json(Json::parse(body->text()));
+  if (!record) return refuse(record.error().what);
+  return record;
+} catch (const Json::exception& error) {
+  return refuse(fmt::format("torn or not {}: {}", kGrant.version, error.what()));
 }
 
 }  // namespace tranche::offer

@@ -124,7 +124,7 @@ TEST(GrantRecords, RefusalsSayWhy) {
   EXPECT_THAT(refusal(R"({"version":"grant/v9","record":{},"checksum":""})"),
               HasSubstr("version \"grant/v9\" where this release reads grant/v1"));
   EXPECT_THAT(refusal(R"({"version":"grant/v1","record":{},"checksum":"00"})"),
-              HasSubstr("checksum 00 does not match"));
+              HasSubstr("its checksum does not match its content"));
   EXPECT_THAT(refusal(std::string(100'000, '[')), HasSubstr("torn"));
 }
 

@@ -7,28 +7,28 @@
 namespace tranche {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 
 std::unexpected<Error> refuse_limits(std::string why) {
   return fail(Code::kInvalidArgument, std::move(why));
 }
 
 template <class T>
-std::optional<T> optional_field(const json& object, const char* key) {
+std::optional<T> optional_field(const Json& object, const char* key) {
   const auto entry = object.find(key);
   if (entry == object.end() || entry->is_null()) return std::nullopt;
   return entry->get<T>();
 }
 
-std::optional<Bytes> optional_bytes(const json& object, const char* key) {
+std::optional<Bytes> optional_bytes(const Json& object, const char* key) {
   const auto bytes = optional_field<std::uint64_t>(object, key);
   return bytes ? std::optional(Bytes{*bytes}) : std::nullopt;
 }
 
 }  // namespace
 
-json json_of(const DeviceLimits& limits) {
-  json value = {{"uuid", limits.uuid}, {"weight", limits.weight}};
+json::Value json_of(const DeviceLimits& limits) {
+  json::Value value = {{"uuid", limits.uuid}, {"weight", limits.weight}};
   if (limits.memory) value["memoryBytes"] = limits.memory->value;
   if (limits.enforcer != MemoryEnforcer::kLimiter) value["memoryBy"] = to_string(limits.enforcer);
   if (limits.permille) value["permille"] = *limits.permille;
@@ -39,15 +39,15 @@ json json_of(const DeviceLimits& limits) {
   return value;
 }
 
-json json_of(const GrantLimits& limits) {
-  json devices = json::array();
+json::Value json_of(const GrantLimits& limits) {
+  json::Value devices = json::Value::array();
   for (const DeviceLimits& device : limits.devices) devices.push_back(json_of(device));
   return {{"enforcement", to_string(limits.enforcement)},
           {"priority", to_string(limits.priority)},
           {"devices", std::move(devices)}};
 }
 
-Result<DeviceLimits> device_limits_of(const json& value) try {
+Result<DeviceLimits> device_limits_of(const Json& value) try {
   DeviceLimits device{.uuid = value.at("uuid").get<std::string>(),
                       .memory = optional_bytes(value, "memoryBytes"),
                       .weight = value.at("weight").get<std::uint32_t>(),
@@ -71,11 +71,11 @@ Result<DeviceLimits> device_limits_of(const json& value) try {
         fmt::format("{}: permille {} is not in 1..1000", device.uuid, *device.permille));
   }
   return device;
-} catch (const json::exception& error) {
+} catch (const Json::exception& error) {
   return refuse_limits(error.what());
 }
 
-Result<GrantLimits> grant_limits_of(const json& value) try {
+Result<GrantLimits> grant_limits_of(const Json& value) try {
   const auto enforcement = value.at("enforcement").get<std::string>();
   const auto priority = value.at("priority").get<std::string>();
   const auto known_enforcement = enforcement_of(enforcement);
@@ -84,12 +84,12 @@ Result<GrantLimits> grant_limits_of(const json& value) try {
     return refuse_limits(fmt::format("unknown enforcement \"{}\"", enforcement));
   if (!known_priority) return refuse_limits(fmt::format("unknown priority \"{}\"", priority));
   GrantLimits limits{.enforcement = *known_enforcement, .priority = *known_priority};
-  for (const json& entry : value.at("devices")) {
+  for (const Json& entry : value.at("devices")) {
     ASSIGN_OR_RETURN(auto device, device_limits_of(entry));
     limits.devices.push_back(std::move(device));
   }
   return limits;
-} catch (const json::exception& error) {
+} catch (const Json::exception& error) {
   return refuse_limits(error.what());
 }
 

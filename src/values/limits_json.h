@@ -4,6 +4,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "base/json_value.h"
 #include "base/result.h"
 #include "values/limits.h"
 
@@ -11,9 +12,9 @@ namespace tranche {
 
 // An object with `uuid`, `weight`, and what there is of `memoryBytes`, `memoryBy`, `permille`,
 // `memoryHardBytes` and `deviceBytes`.
-nlohmann::json json_of(const DeviceLimits& limits);
+json::Value json_of(const DeviceLimits& limits);
 // An object with `enforcement`, `priority` and `devices`.
-nlohmann::json json_of(const GrantLimits& limits);
+json::Value json_of(const GrantLimits& limits);
 
 // What is read of an object may stand beside other members. kInvalidArgument: a member is missing,
 // of the wrong type or out of range; says which.

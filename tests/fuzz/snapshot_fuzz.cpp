@@ -11,10 +11,11 @@
 #include <string>
 #include <string_view>
 
+#include "base/canonical_json.h"
+#include "base/checksum.h"
 #include "base/json.h"
 #include "cluster/snapshot/encoding.h"
 #include "cluster/snapshot/parts.h"
-#include "cluster/snapshot/text.h"
 
 namespace {
 
@@ -47,10 +48,10 @@ void check_content(std::string_view content) {
   if (!view) return;
   const auto parsed = nlohmann::json::parse(content, nullptr, false);
   const auto text = parsed.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  const auto canonical = cluster::canonical_text(*view);
+  const auto canonical = json::canonical_text(*view);
   require(canonical.has_value() != parsed.is_discarded() && canonical.value_or(text) == text);
-  check_file(fmt::format(R"({{"checksum":"{}","snapshot":{},"version":"{}"}})",
-                         cluster::snapshot_checksum(text), content, cluster::kSnapshotVersion));
+  check_file(fmt::format(R"({{"checksum":"{:016x}","snapshot":{},"version":"{}"}})", checksum(text),
+                         content, cluster::kSnapshot.version));
 }
 
 void check_tier(std::string_view text) {

@@ -4,25 +4,22 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/checksum.h"
+#include "base/envelope.h"
+#include "base/json_value.h"
 
 namespace tranche::agent {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 
-constexpr std::string_view kVersion = "config-choice/v1";
+constexpr EnvelopeKind kChoice{.version = "config-choice/v1", .key = "choice"};
 constexpr std::size_t kLargest = std::size_t{4} << 20U;
 
-std::string text_of(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+json::Value optional_text(const std::optional<std::string>& text) {
+  return text ? json::Value(*text) : json::Value();
 }
 
-json optional_text(const std::optional<std::string>& text) {
-  return text ? json(*text) : json(nullptr);
-}
-
-std::optional<std::string> optional_text(const json& value) {
+std::optional<std::string> optional_text(const Json& value) {
   return value.is_null() ? std::nullopt : std::optional(value.get<std::string>());
 }
 
@@ -37,29 +34,24 @@ Result<std::optional<ConfigChoice>> ConfigMemory::load() const try {
   const auto text = fs_.read(file_, kLargest);
   if (!text && text.error().code == Code::kNotFound) return std::nullopt;
   if (!text) return std::unexpected(text.error());
-  const json value = json::parse(*text);
-  const auto& choice = value.at("choice");
-  if (value.at("version") != kVersion) return refuse(file_, "not config-choice/v1");
-  if (value.at("checksum") != fmt::format("{:016x}", checksum(text_of(choice)))) {
-    return refuse(file_, "its checksum does not match its content");
-  }
+  const auto body = unseal(kChoice, *text);
+  if (!body) return refuse(file_, body.error().what);
+  const Json choice = Json::parse(body->text());
   return ConfigChoice{.origin = choice.at("origin").get<std::string>(),
                       .text = optional_text(choice.at("text")),
                       .name = choice.at("name").get<std::string>(),
                       .mig_strategy = optional_text(choice.at("migStrategy"))};
-} catch (const json::exception& error) {
-  return refuse(file_, fmt::format("torn or not config-choice/v1: {}", error.what()));
+} catch (const Json::exception& error) {
+  return refuse(file_, fmt::format("torn or not {}: {}", kChoice.version, error.what()));
 }
 
 Result<void> ConfigMemory::store(const ConfigChoice& choice) const {
-  const json body = {{"origin", choice.origin},
-                     {"text", optional_text(choice.text)},
-                     {"name", choice.name},
-                     {"migStrategy", optional_text(choice.mig_strategy)}};
-  const json file = {{"version", kVersion},
-                     {"checksum", fmt::format("{:016x}", checksum(text_of(body)))},
-                     {"choice", body}};
-  return fs_.write_atomic(file_, text_of(file) + "\n", 0600);
+  const json::Value body = {{"origin", choice.origin},
+                            {"text", optional_text(choice.text)},
+                            {"name", choice.name},
+                            {"migStrategy", optional_text(choice.mig_strategy)}};
+  return fs_.write_atomic(file_, seal(kChoice, body.text(json::Value::Order::kSorted)) + "\n",
+                          0600);
 }
 
 }  // namespace tranche::agent

@@ -7,7 +7,6 @@
 #include "cluster/fields.h"
 #include "cluster/snapshot/encoding.h"
 #include "cluster/snapshot/parts.h"
-#include "cluster/snapshot/text.h"
 
 namespace tranche::cluster {
 namespace {
@@ -187,25 +186,10 @@ Result<Snapshot> Reader::read() {
 }  // namespace
 
 Result<Snapshot> decode(std::string_view text) {
-  // First our own reader, which bounds the depth.
-  const auto root = json::parse(text);
-  if (!root) return refuse("torn or no JSON: " + root.error().what, "take it again");
-  const auto version = root->find("version").value_or(json::View()).as_string();
-  if (!version) return refuse("it has no version; a snapshot begins {\"checksum\":...}");
-  if (*version != kSnapshotVersion) {
-    return refuse(
-        fmt::format("version \"{}\" where this release reads {}", *version, kSnapshotVersion),
-        "take it again with this release, or read it with the one that took it");
-  }
-  const auto body = root->find("snapshot");
-  const auto stored = root->find("checksum").value_or(json::View()).as_string();
-  if (!body || body->kind() != json::Kind::kObject) return refuse("it has no object `snapshot`");
-  if (!stored) return refuse("it has no checksum");
-  const auto canonical = canonical_text(*body);
-  if (!canonical) return refuse("it holds a number or a text that no program can hold");
-  if (const auto found = snapshot_checksum(*canonical); found != *stored) {
-    return refuse(fmt::format("checksum {} does not match its content ({})", *stored, found),
-                  "it is torn or was edited: take it again");
+  const auto body = unseal(kSnapshot, text);
+  if (!body) {
+    return refuse(body.error().what,
+                  "take it again with this release, or read it with the one that took it");
   }
   return Reader(*body).read();
 }

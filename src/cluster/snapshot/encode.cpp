@@ -1,7 +1,9 @@
 // Snapshot -> text. Reading: snapshot_decode.cpp.
 
+#include "base/canonical_json.h"
+#include "base/envelope.h"
+#include "base/json_value.h"
 #include "cluster/snapshot/encoding.h"
-#include "cluster/snapshot/text.h"
 
 namespace tranche::cluster {
 namespace {
@@ -139,7 +141,7 @@ Json pod_metadata_of(const SnapshotPod& value) {
 // name.
 Json in_order(std::string_view text) {
   const auto parsed = json::parse(text);
-  auto canonical = parsed ? canonical_text(*parsed) : std::nullopt;
+  auto canonical = parsed ? json::canonical_text(*parsed) : std::nullopt;
   return canonical ? Json::raw(*std::move(canonical)) : Json(text);
 }
 
@@ -226,6 +228,10 @@ Json json_of(const Gap& gap) {
           {"message", gap.message}};
 }
 
+std::string snapshot_text(const json::Value& value) {
+  return value.text(json::Value::Order::kSorted);
+}
+
 template <class Range>
 std::string list_text(const Range& values) {
   std::string text = "[";
@@ -237,29 +243,24 @@ std::string list_text(const Range& values) {
 }
 
 std::string body_of(const Snapshot& snapshot) {
-  return object_text({{"takenAt", snapshot_text(micro_time(snapshot.taken_at))},
-                      {"server", snapshot_text(snapshot.server)},
-                      {"takenBy", snapshot_text(snapshot.taken_by)},
-                      {"nodes", list_text(snapshot.nodes)},
-                      {"pods", list_text(snapshot.pods)},
-                      {"configMaps", list_text(snapshot.config_maps)},
-                      {"clusterPolicies", list_text(snapshot.cluster_policies)},
-                      {"tiers", list_text(snapshot.tiers)},
-                      {"namespaces", list_text(snapshot.namespaces)},
-                      {"resourceQuotas", list_text(snapshot.quotas)},
-                      {"disruptionBudgets", list_text(snapshot.budgets)},
-                      {"gaps", list_text(snapshot.gaps)}});
+  return json::object_text({{"takenAt", snapshot_text(micro_time(snapshot.taken_at))},
+                            {"server", snapshot_text(snapshot.server)},
+                            {"takenBy", snapshot_text(snapshot.taken_by)},
+                            {"nodes", list_text(snapshot.nodes)},
+                            {"pods", list_text(snapshot.pods)},
+                            {"configMaps", list_text(snapshot.config_maps)},
+                            {"clusterPolicies", list_text(snapshot.cluster_policies)},
+                            {"tiers", list_text(snapshot.tiers)},
+                            {"namespaces", list_text(snapshot.namespaces)},
+                            {"resourceQuotas", list_text(snapshot.quotas)},
+                            {"disruptionBudgets", list_text(snapshot.budgets)},
+                            {"gaps", list_text(snapshot.gaps)}});
 }
 
 }  // namespace
 
 std::string encode(const Snapshot& snapshot) {
-  auto body = body_of(sorted(snapshot));
-  const auto sum = snapshot_text(snapshot_checksum(body));
-  return object_text({{"checksum", sum},
-                      {"snapshot", std::move(body)},
-                      {"version", snapshot_text(kSnapshotVersion)}}) +
-         "\n";
+  return seal(kSnapshot, body_of(sorted(snapshot))) + "\n";
 }
 
 }  // namespace tranche::cluster

@@ -9,10 +9,13 @@
 #include <string>
 #include <string_view>
 
+#include "base/envelope.h"
 #include "base/result.h"
 #include "cluster/snapshot/snapshot.h"
 
 namespace tranche::cluster {
+
+inline constexpr EnvelopeKind kSnapshot{.version = "snapshot/v1", .key = "snapshot"};
 
 // One line with its newline. Snapshots that differ in order alone give the same text.
 std::string encode(const Snapshot& snapshot);

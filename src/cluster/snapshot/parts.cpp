@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "base/canonical_json.h"
 #include "cluster/fields.h"
-#include "cluster/snapshot/text.h"
 
 namespace tranche::cluster {
 
@@ -20,7 +20,7 @@ Result<SnapshotPod> parse_snapshot_pod(std::string_view text) {
     }
     const auto affinity = spec.object("affinity").view();
     if (affinity.kind() == json::Kind::kObject) {
-      auto kept = canonical_text(affinity);
+      auto kept = json::canonical_text(affinity);
       if (!kept) spec.refuse("affinity", "holds a value that cannot be kept");
       value.affinity = std::move(kept).value_or("");
     }

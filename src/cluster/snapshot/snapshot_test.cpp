@@ -175,9 +175,9 @@ TEST(Snapshot, TornOrForeignTextIsRefused) {
     std::string text;
     const char* why;
   } cases[] = {
-      {"empty", "", "snapshot: torn or no JSON"},
-      {"torn", text.substr(0, text.size() / 2), "snapshot: torn or no JSON"},
-      {"deep", std::string(100'000, '['), "snapshot: torn or no JSON"},
+      {"empty", "", "snapshot: torn or not snapshot/v1: "},
+      {"torn", text.substr(0, text.size() / 2), "snapshot: torn or not snapshot/v1: "},
+      {"deep", std::string(100'000, '['), "snapshot: torn or not snapshot/v1: "},
       {"list", "[]", "it has no version"},
       {"null version", R"({"version":null})", "it has no version"},
       {"other version", R"({"version":"snapshot/v2"})",
