@@ -3,8 +3,8 @@
 // JSON pays for this header alone, where a library of templates costs it seconds
 // (docs/decisions/0016-json-values.md).
 //
-//     json::Value pod = {{"name", name}, {"labels", labels}};  // an object: every element is a
-//     pair pod["spec"]["node"] = node;                              // makes what is not there
+//     json::Value pod = {{"name", name}, {"labels", labels}};  // an object: all elements are pairs
+//     pod["spec"]["node"] = node;                              // makes what is not there
 //     json::Value list = json::Value::array({1, 2});           // an array, whatever stands in it
 //
 // Members keep the order in which they came. As with nlohmann's type, from which this one takes its
@@ -61,9 +61,10 @@ class Value {
   // JSON text, written as it is.
   static Value raw(std::string text);
 
-  // The member, null where there was none. Of an object; null becomes one.
+  // The member, null where there was none. Of an object; null becomes one. Anything else is a
+  // mistake of the program's and ends it.
   Value& operator[](std::string_view key);
-  // To an array; null becomes one.
+  // To an array; null becomes one; as above.
   void push_back(Value value);
   // Elements or members; 0 of anything else.
   std::size_t size() const;
