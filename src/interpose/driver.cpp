@@ -153,11 +153,11 @@ Nvml nvml;
 
 // For launch_amd64.S, which does not know where in the table they are.
 extern "C" {
-#define LAUNCHES(DO)                                                                    \
-  DO(cuLaunchKernel)                                                                    \
-  DO(cuLaunchKernel_ptsz)                                                               \
-  DO(cuLaunchCooperativeKernel) DO(cuLaunchCooperativeKernel_ptsz) DO(cuLaunchKernelEx) \
-      DO(cuLaunchKernelEx_ptsz)
+#define LAUNCHES(DO)            \
+  DO(cuLaunchKernel)            \
+  DO(cuLaunchKernel_ptsz)       \
+  DO(cuLaunchCooperativeKernel) \
+  DO(cuLaunchCooperativeKernel_ptsz) DO(cuLaunchKernelEx) DO(cuLaunchKernelEx_ptsz)
 #define REAL(symbol) void* tranche_real_##symbol = reinterpret_cast<void*>(&not_bound);
 LAUNCHES(REAL)
 #undef REAL
