@@ -32,14 +32,19 @@ struct TenantDevice {
   bool operator==(const TenantDevice&) const = default;
 };
 
-// Why a tenant is not held, or not counted, as it should be.
+// Why a tenant is not limited, or not counted, as it should be.
 enum class Degraded {
-  kMemoryOverLimit,    // it holds more than it may (its limit was lowered, or outside memory grew):
-                       // it gets no more until that fits
-  kMemoryNotTold,      // the driver does not tell what its processes hold
-  kMemoryLent,         // part of what it was promised is lent, and on its way back
-  kNotReconciled,      // the driver, or one of its devices, could not be asked
-  kKernelLimitFailed,  // the kernel was to keep its memory and does not: it gets no more of it
+  // It holds more than it may: its limit was lowered, or memory beyond its charges grew. It gets no
+  // more until what it holds fits.
+  kMemoryOverLimit,
+  // The driver does not tell how much memory its processes hold.
+  kMemoryNotTold,
+  // Part of what it was promised is lent to others, and on its way back.
+  kMemoryLent,
+  // NVML could not be asked, at all or about one of its devices.
+  kNotReconciled,
+  // The kernel was to limit its memory and does not. It gets no more memory.
+  kKernelLimitFailed,
 };
 
 struct TenantStatus {
@@ -55,31 +60,40 @@ struct TenantStatus {
   bool operator==(const TenantStatus&) const = default;
 };
 
-// Whose file could not be taken: it is not served, or its limits stay as they were.
+// A tenant whose file cannot be used. A new one is not served; one that was served before keeps its
+// limits.
 struct RefusedTenant {
   std::string id;
   std::string reason;
   bool operator==(const RefusedTenant&) const = default;
 };
 
-// A process on a device that no limit holds, or not by its own word; or what somebody should know
-// of a tenant's container.
+// Something that the arbiter cannot mend and that somebody should know. The first three kinds are
+// about a process on a device, the others about a container.
 struct Finding {
   enum class Kind {
-    kUnregistered,        // of a tenant's container, without the library or before its time
-    kNoGrant,             // in a Pod that was not granted this device, on which others are limited
-    kUnderReported,       // of a tenant that uses more GPU time than its processes tell
-    kImagePreload,        // a container whose image has an /etc/ld.so.preload that ours covers
-    kKernelLimitChanged,  // a container whose kernel limit somebody else changed; it is set again
+    // The process belongs to a tenant's container and has not registered: it does not load the
+    // library, or it began before the library was there. No limit holds it.
+    kUnregistered,
+    // The process belongs to a Pod that was not granted this device. Others on the device are
+    // limited.
+    kNoGrant,
+    // The tenant uses more GPU time than its processes report.
+    kUnderReported,
+    // The container's image has an /etc/ld.so.preload. Ours is mounted over it.
+    kImagePreload,
+    // Somebody else changed the container's kernel limit. It is set again.
+    kKernelLimitChanged,
   };
   Kind kind = Kind::kUnregistered;
-  std::string tenant;  // but for kNoGrant
-  pid_t pid = 0;  // on the host; of kImagePreload the container's first; else of a container: 0
-  std::uint64_t start_time = 0;
-  std::string name;  // not of a container
+  std::string tenant;  // empty with kNoGrant
+  // On the host. kImagePreload: of the container's first process. kKernelLimitChanged: 0.
+  pid_t pid = 0;
+  std::uint64_t start_time = 0;  // of that process
+  std::string name;              // of that process; empty for a container
   std::string cgroup;
-  std::string device;                           // not of kImagePreload
-  std::string preload{};                        // of kImagePreload: libraries
+  std::string device;                           // empty with kImagePreload
+  std::string preload{};                        // kImagePreload: the libraries it names
   std::optional<std::uint64_t> memory_bytes{};  // nullopt: the driver does not tell
   std::chrono::system_clock::time_point since{};
   bool operator==(const Finding&) const = default;

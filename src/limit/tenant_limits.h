@@ -25,8 +25,8 @@ struct TenantLimits {
   Enforcement enforcement = Enforcement::kOff;
   Priority priority = Priority::kNormal;
   std::vector<DeviceLimits> devices;
-  // Not what the configuration promises, but what the operator set (tranche limit set): an agent
-  // that starts keeps it until it knows what is set now. The arbiter does not care.
+  // These are not the limits of the configuration: the operator set them (tranche limit set). An
+  // agent that starts keeps them until it knows what is set now. The arbiter does not care.
   bool set_by_operator = false;
   bool operator==(const TenantLimits&) const = default;
 };
@@ -35,7 +35,7 @@ std::string encode(const TenantLimits& limits);
 // kInvalidArgument: not limits/v1, torn, edited, or a value out of range; says which.
 Result<TenantLimits> decode(std::string_view text);
 
-// Whether limits hold it, or it is only counted.
+// Whether it is limited; else it is only counted.
 bool is_held(const TenantLimits& limits);
 // What it may hold of a device at most, with what it may borrow; nullopt: no limit.
 std::optional<Bytes> most_memory(const TenantLimits& limits, const DeviceLimits& device);
