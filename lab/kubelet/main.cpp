@@ -76,8 +76,8 @@ int main(int argc, char** argv) {
     log.error(started.error());
     return 1;
   }
-  std::cout << "{\"ready\":true,\"program\":\"kubelet stand-in\"}" << std::endl;
+  std::cout << "{\"ready\":true,\"program\":\"kubelet stand-in\"}\n" << std::flush;
   for (std::string line; std::getline(std::cin, line);)
-    if (!line.empty()) std::cout << tranche::lab::run_command(kubelet, line) << std::endl;
+    if (!line.empty()) std::cout << tranche::lab::run_command(kubelet, line) << '\n' << std::flush;
   return 0;
 }

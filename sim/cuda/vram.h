@@ -46,7 +46,7 @@ class Mapping {
   std::uint64_t size() const { return size_; }
 
  private:
-  void swap(Mapping& other) {
+  void swap(Mapping& other) noexcept {
     std::swap(bytes_, other.bytes_);
     std::swap(size_, other.size_);
   }

@@ -65,7 +65,7 @@ Result<std::unique_ptr<process::ProcessLock>> take_lock(const std::string& state
 // Two for each process that registers: of those of one container there may be as many as there are
 // slots, and the others' are to find room beside them.
 void raise_descriptor_limit(const Log& log) {
-  constexpr rlim_t kEnough = 8 * limit::wire::kMaxProcesses;
+  constexpr rlim_t kEnough = rlim_t{8} * limit::wire::kMaxProcesses;
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
   files.rlim_cur = files.rlim_max;

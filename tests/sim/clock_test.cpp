@@ -102,21 +102,22 @@ TEST(Clock, WhoDoesNotCallDoesNotHoldTheOthersUp) {
 TEST(Clock, ProcessesWaitForEachOther) {
   VirtualWorld world;
   const Signal ready;
+  // Both take part before either waits.
+  Clock& clock = make_clock(world.sim, *world.slot);
+  clock.take_part();
   const std::uint64_t begin = now_ns(world.sim->state());
   const pid_t child = test::in_child([&] {
     const auto sim = world.open();
-    Clock& clock = make_clock(sim, **sim->claim_slot(""));
-    clock.take_part();
+    Clock& own = make_clock(sim, **sim->claim_slot(""));
+    own.take_part();
     ready.give();
     for (std::uint64_t step = 1; step <= 50; ++step) {
       const std::uint64_t time = begin + step * kSecond;
-      while (clock.now() < time) clock.wait(time, clock.turn(), kNoWish);
-      if (clock.now() != time) return 2;
+      while (own.now() < time) own.wait(time, own.turn(), kNoWish);
+      if (own.now() != time) return 2;
     }
     return 0;
   });
-  Clock& clock = make_clock(world.sim, *world.slot);
-  clock.take_part();
   ready.await();
   for (std::uint64_t step = 0; step < 50; ++step) {
     const std::uint64_t time = begin + step * kSecond + kSecond / 2;
