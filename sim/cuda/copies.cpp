@@ -206,7 +206,7 @@ void stage(CopyWork& copy) {
 
 }  // namespace
 
-CUresult copy_now(Call& call, const StreamPtr& stream, CopyWork copy) {
+CUresult copy_now(Call& call, const StreamPtr& stream, const CopyWork& copy) {
   if (const CUresult safe = refuse_unsafe(call); safe != CUDA_SUCCESS) return safe;
   if (const CUresult good = check(call.driver, copy); good != CUDA_SUCCESS) return good;
   touch(call, call.context->device, copy.source, copy.bytes());

@@ -24,7 +24,7 @@ CUresult describe(Call& call, const CUDA_MEMCPY3D& parameters, CopyWork& out);
 CUresult describe(Call& call, const CUDA_MEMCPY2D& parameters, CopyWork& out);
 
 // A copy that the caller waits for.
-CUresult copy_now(Call& call, const StreamPtr& stream, CopyWork copy);
+CUresult copy_now(Call& call, const StreamPtr& stream, const CopyWork& copy);
 // One that he does not wait for, unless one end is ordinary host memory.
 CUresult copy_later(Call& call, const StreamPtr& stream, CopyWork copy);
 

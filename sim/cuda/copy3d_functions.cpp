@@ -15,7 +15,7 @@ CUresult now(const char* function, DefaultStream zero, const Parameters* paramet
                      CopyWork copy;
                      const CUresult described = describe(call, *parameters, copy);
                      if (described != CUDA_SUCCESS) return described;
-                     return copy_now(call, stream, std::move(copy));
+                     return copy_now(call, stream, copy);
                    });
 }
 
@@ -69,7 +69,7 @@ CUresult copy_row(Call& call, const StreamPtr& stream, const End& to, const End&
   CopyWork copy;
   const CUresult described = describe(call, parameters, copy);
   if (described != CUDA_SUCCESS) return described;
-  return wait ? copy_now(call, stream, std::move(copy)) : copy_later(call, stream, std::move(copy));
+  return wait ? copy_now(call, stream, copy) : copy_later(call, stream, std::move(copy));
 }
 
 CUresult row(const char* function, DefaultStream zero, const End& to, const End& from,

@@ -154,7 +154,7 @@ OwnLimits OwnLimits::look(const Simulation& sim, std::uint32_t gpu) {
   // The deepest first: it is the nearest.
   std::ranges::sort(seen, std::ranges::greater(),
                     [](const Seen& one) { return one.cgroup.size(); });
-  for (Seen& one : seen) {
+  for (const Seen& one : seen) {
     auto members = members_of(one.cgroup);
     if (members.contains(::getpid())) {
       own.entries_.push_back({one.soft, one.hard, std::move(members)});
