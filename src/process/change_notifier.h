@@ -1,5 +1,5 @@
 #pragma once
-// MemoryEnforcer from any thread when the cluster says something new about this node; heard by one
+// Notified from any thread when the cluster says something new about this node; heard by one
 // listener at a time, and by nobody before the first and after the last. Thread-safe.
 
 #include <functional>
