@@ -5,7 +5,7 @@
 
 #include "base/fs.h"
 #include "fmt/format.h"
-#include "hook/arbiter_door.h"
+#include "hook/arbiter_client.h"
 #include "hook/container.h"
 #include "hook/image_preload.h"
 #include "limit/tenant_limits.h"

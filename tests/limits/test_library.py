@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import cuda_hooks  # noqa: E402
 
 LIBRARY = pathlib.Path(os.environ.get("TRANCHE_BUILD", ROOT / "build")).resolve() / "lib" / "libtranche-limit.so"
-DOORS = {"dlsym", "dlvsym", "dlmopen"}
+LOOKUPS = {"dlsym", "dlvsym", "dlmopen"}
 
 
 def dynamic_symbols() -> list[tuple[bool, str, str]]:
@@ -67,10 +67,10 @@ def test_it_binds_nothing_that_moved_between_libraries():
 def test_it_shows_the_drivers_names_and_the_lookups_alone():
     shown = {name for defined, name, _ in dynamic_symbols() if defined}
     others = {name for name in shown if not name.startswith(("cu", "nvml", "GLIBC_"))}
-    assert others == DOORS
-    versions = {(name, version) for defined, name, version in dynamic_symbols() if defined and name in DOORS}
+    assert others == LOOKUPS
+    versions = {(name, version) for defined, name, version in dynamic_symbols() if defined and name in LOOKUPS}
     assert {version for _, version in versions} >= {"GLIBC_2.34"}
-    assert len(versions) == 2 * len(DOORS)
+    assert len(versions) == 2 * len(LOOKUPS)
 
 
 def test_it_stands_before_every_interface_of_every_hooked_function():

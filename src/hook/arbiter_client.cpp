@@ -1,4 +1,4 @@
-#include "hook/arbiter_door.h"
+#include "hook/arbiter_client.h"
 
 #include <poll.h>
 #include <sys/socket.h>
