@@ -67,17 +67,17 @@ Result<std::string> read_file(int fd) {
 }  // namespace
 
 std::string preloaded_by(std::string_view text) {
-  constexpr std::string_view kBetween = " \t\n\r\v\f:";
+  constexpr std::string_view kSeparators = " \t\n\r\v\f:";
   std::string names;
   while (!text.empty()) {
     const auto line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
     auto rest = line.substr(0, line.find('#'));
     while (true) {
-      const auto begin = rest.find_first_not_of(kBetween);
+      const auto begin = rest.find_first_not_of(kSeparators);
       if (begin == std::string_view::npos) break;
       rest.remove_prefix(begin);
-      const auto name = rest.substr(0, rest.find_first_of(kBetween));
+      const auto name = rest.substr(0, rest.find_first_of(kSeparators));
       rest.remove_prefix(name.size());
       if (name == kOurs) continue;
       if (!names.empty()) names += ' ';
