@@ -17,7 +17,6 @@ TenantFollower::TenantFollower(TenantManager& tenants, cluster::PodResources& po
 
 Result<void> TenantFollower::follow(const Round& round) {
   tenants_.follow(*round.offer);
-  start_threads();
   return {};
 }
 

@@ -20,7 +20,9 @@ class TenantFollower final : public Follower {
                  LimitOverrides* overrides);
 
   Result<void> follow(const Round& round) override;
-  void await_hardware(const State&) override { start_threads(); }
+  // Its threads start behind the first round, not in it: what they ask kubelet is not to stand in
+  // the way of the registration.
+  void tick(TimePoint) override { start_threads(); }
 
  private:
   void start_threads();

@@ -9,10 +9,9 @@ namespace tranche::agent {
 PluginFollower::PluginFollower(Options options, Parts parts)
     : options_(std::move(options)), parts_(std::move(parts)) {
   start_registrar();
+  kubelet_socket_ = PinnedFile(options_.kubelet_socket);
   plugins_.emplace(PluginSet::Options{.dir = options_.dir, .take_over = options_.take_over},
                    parts_.store, registrar_.get(), parts_.log);
-  watch_folder();
-  kubelet_socket_ = PinnedFile(options_.kubelet_socket);  // watched already
 }
 
 PluginFollower::~PluginFollower() {
@@ -23,6 +22,16 @@ Result<void> PluginFollower::follow(const Round& round) {
   wanted_ = round.offer->resources.size();
   plugins_->apply(make_states(*round.offer, round.state, parts_.cdi.modes()), parts_.clock.now());
   return {};
+}
+
+// Behind the first round: what serving makes in the folder is no news.
+void PluginFollower::tick(TimePoint now) {
+  if (!watched_) {
+    watched_ = true;
+    watch_folder();
+    on_folder_change();  // what changed before it was watched
+  }
+  plugins_->tick(now);
 }
 
 std::string PluginFollower::trouble() const {

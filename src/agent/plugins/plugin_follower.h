@@ -43,7 +43,7 @@ class PluginFollower final : public Follower {
 
   Result<void> follow(const Round& round) override;
   void restart(TimePoint now) override { plugins_->restart(now); }
-  void tick(TimePoint now) override { plugins_->tick(now); }
+  void tick(TimePoint now) override;
   std::optional<TimePoint> next_tick() const override { return plugins_->next_tick(); }
   std::string trouble() const override;
 
@@ -64,7 +64,8 @@ class PluginFollower final : public Follower {
   std::map<std::string, std::shared_ptr<const PinnedFile>> tried_with_;
   std::unique_ptr<Registrar> registrar_;  // before the plugins, which refer to it
   std::optional<PluginSet> plugins_;
-  std::optional<Watch> folder_;
+  bool watched_ = false;
+  std::optional<Watch> folder_;  // none: it cannot be watched
 };
 
 }  // namespace tranche::agent
