@@ -199,12 +199,7 @@ void Evictor::tell(const cluster::Pod& pod, std::string reason, std::string note
 }
 
 Result<cluster::Call> Evictor::call(const std::stop_token& stop) const {
-  cluster::Call within{.deadline = kLongestEviction, .stop = stop};
-  if (!options_.time_left) return within;
-  within.deadline = std::min<std::chrono::milliseconds>(kLongestEviction, options_.time_left());
-  if (within.deadline > std::chrono::milliseconds(0)) return within;
-  return fail(Code::kUnavailable, "this controller does not lead (any more)",
-              "the one that leads does the work");
+  return call_while_leading(kLongestEviction, options_.time_left, stop);
 }
 
 WorkerPlan plan_evictions(Evictor::Options options) {

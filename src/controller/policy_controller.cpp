@@ -246,12 +246,7 @@ void PolicyController::tell(const cluster::Object& policy, const Condition& outc
 }
 
 Result<cluster::Call> PolicyController::call(const std::stop_token& stop) const {
-  cluster::Call within{.deadline = kLongestCall, .stop = stop};
-  if (!options_.time_left) return within;
-  within.deadline = std::min<std::chrono::milliseconds>(kLongestCall, options_.time_left());
-  if (within.deadline > std::chrono::milliseconds(0)) return within;
-  return fail(Code::kUnavailable, "this controller does not lead (any more)",
-              "the one that leads does the work");
+  return call_while_leading(kLongestCall, options_.time_left, stop);
 }
 
 WorkerPlan plan_policy(PolicyController::Options options) {

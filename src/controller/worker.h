@@ -8,10 +8,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/result.h"
 #include "cluster/objects.h"
 
 namespace tranche::controller {
@@ -32,6 +34,12 @@ struct WorkerContext {
   // How much longer it may write; nothing is begun when it is over. Empty: for ever.
   std::function<std::chrono::milliseconds()> time_left = {};
 };
+
+// A call that ends in `longest`, or when the worker may write no longer. `time_left`: the
+// context's. kUnavailable: nothing may be begun any more.
+Result<cluster::Call> call_while_leading(
+    std::chrono::milliseconds longest, const std::function<std::chrono::milliseconds()>& time_left,
+    const std::stop_token& stop);
 
 struct WorkerPlan {
   std::string name;
