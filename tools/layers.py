@@ -41,8 +41,8 @@ ALLOWED["process"] = PURE_BASE
 
 # Rooms inside a room: inner room -> inner rooms of the same outer one that it may include. Beyond
 # that an inner room may what the outer one may. It may not include the outer room's own files,
-# which stand above it, unless these are named in SHARED; or the outer room's name is in the list,
-# where it is the inner room that stands above.
+# which stand above it, unless the outer room's name is in the list, where it is the inner room that
+# stands above.
 INNER = {
     "agent/loop": set(),
     "agent/node": set(),
@@ -59,7 +59,6 @@ INNER = {
     "config/file": {"config", "config/flags"},
     "config/programs": {"config", "config/flags", "config/file"},
 }
-SHARED = {}
 
 # single headers allowed beyond the rooms above
 ALLOWED_FILES = {
@@ -114,8 +113,7 @@ def allowed_inside(relative, header):
         return True
     if target:
         return target in INNER[own]
-    outer = own.split("/")[0]
-    return outer in INNER[own] or header in SHARED.get(outer, set())
+    return own.split("/")[0] in INNER[own]
 
 
 def allowed(relative, room, header):
