@@ -92,6 +92,15 @@ class KernelLimitsTest : public ::testing::Test {
     clock.advance(1s);
     arbiter->round(0ms);
   }
+  // Seconds pass until it holds. Each lasts some rounds, for what is asked in one is tried again in
+  // the next only when it was answered.
+  template <class Condition>
+  void pass_seconds_until(Condition holds) {
+    while (!holds()) {
+      next_second();
+      for (int i = 0; i < 20 && !holds(); ++i) arbiter->round(1ms);
+    }
+  }
   Library hello(const std::string& id) {
     Library library;
     EXPECT_TRUE(library.connect_to(tenants() / id / "arbiter.sock"));
@@ -115,6 +124,10 @@ class KernelLimitsTest : public ::testing::Test {
   }
   void wait_for_calls(std::size_t count) {
     while (limiter.calls().size() < count) arbiter->round(1ms);
+  }
+  // The arbiter knows that the driver refused.
+  void wait_for_refusal() {
+    while (log.count("the kernel does not limit its memory") == 0) arbiter->round(1ms);
   }
   test::FakeMemoryLimiter::Call set_to(std::uint64_t mib, const char* device = kGpu,
                                        char digit = 'a') const {

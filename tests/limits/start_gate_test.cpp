@@ -99,8 +99,7 @@ TEST_F(StartsTest, WhileTheDriverRefusesItDoesNotStart) {
   promise("a", 100);
   const Hook hook(socket());
   hook.say(encode(notice(true)));
-  wait_for_calls(1);
-  rounds();
+  wait_for_refusal();
   EXPECT_EQ(hook.heard(), std::nullopt) << "it may be better in a moment";
   clock.advance(StartGate::kPatience);
   const auto answer = answer_to(hook);
@@ -114,8 +113,7 @@ TEST_F(StartsTest, ItStartsWhenTheDriverRecoversInTime) {
   promise("a", 100);
   const Hook hook(socket());
   hook.say(encode(notice(true)));
-  wait_for_calls(1);
-  rounds();
+  wait_for_refusal();
   limiter.recover();
   clock.advance(1s);
   EXPECT_TRUE(answer_to(hook).may_start);
