@@ -45,7 +45,8 @@ bool lists(const fs::path& folder, pid_t pid) {
   return false;
 }
 
-// Folders of a tree, level by level, at most kMostFolders of all the trees together.
+// Walks folder trees level by level. All walks of one object together visit at most kMostFolders
+// folders.
 class Walk {
  public:
   template <class Take>
@@ -56,7 +57,7 @@ class Walk {
       const fs::path folder = std::move(waiting.front());
       waiting.pop_front();
       if (take(folder)) return true;
-      std::error_code error;  // groups go while one looks
+      std::error_code error;  // groups may be removed during the walk
       for (fs::directory_iterator at(folder, error), end; !error && at != end;
            at.increment(error)) {
         std::error_code ignored;
@@ -109,7 +110,7 @@ Result<fs::path> find_container_cgroup(const FsRoot& host, const fs::path& root,
   fs::path found;
   Walk walk;
   const auto has_process = [&](const fs::path& folder) { return lists(folder, pid); };
-  // Whatever `..` stands for: the group is one folder of the tree and that path below it.
+  // What "/.." stood for is not known here, so the path is tried below every folder of the tree.
   walk.find(root, [&](const fs::path& folder) {
     auto candidate = folder / *level;
     std::error_code ignored;

@@ -51,7 +51,7 @@ Result<Pipe> open_pipe() {
   return Pipe{Fd(fds[0]), Fd(fds[1])};
 }
 
-// A pipe holds 64 KiB, so that nobody needs to read yet.
+// A pipe holds 64 KiB, so the whole input fits before the child starts to read.
 Result<Pipe> pipe_with(std::string_view input) {
   ASSIGN_OR_RETURN(auto pipe, open_pipe());
   if (input.size() > kLongestOutput) {
@@ -111,7 +111,7 @@ Result<pid_t> spawn(const Child& child, int input, int output) {
   return pid;
 }
 
-// Takes what there is to read; false: nothing more will come.
+// Appends what can be read now; false: no more will come.
 bool read_some(int fd, std::string& out) {
   std::array<char, 4096> bytes{};
   const ssize_t count = ::read(fd, bytes.data(), bytes.size());
@@ -121,7 +121,7 @@ bool read_some(int fd, std::string& out) {
   return true;
 }
 
-// Until the process behind `pidfd` has ended; false: not before `deadline`.
+// Waits until the process behind `pidfd` has ended; false: `deadline` came first.
 bool wait_for_end(int pidfd, Fd& output, SteadyClock::time_point deadline, std::string& text) {
   while (true) {
     const auto left =
@@ -134,7 +134,7 @@ bool wait_for_end(int pidfd, Fd& output, SteadyClock::time_point deadline, std::
     if (ready <= 0) continue;
     if (fds[1].revents != 0 && !read_some(output.get(), text)) output.close();
     if (fds[0].revents == 0) continue;
-    // What it wrote last.
+    // Its last output may still be in the pipe.
     pollfd rest = {.fd = output.get(), .events = POLLIN, .revents = 0};
     while (output.get() >= 0 && ::poll(&rest, 1, 0) > 0 && read_some(output.get(), text)) {
     }
@@ -163,6 +163,7 @@ Result<ChildEnd> run_child(const Child& child) {
     end.code = reap(pid);
     return end;
   }
+  // The program itself too: it may have moved to another process group.
   ::kill(-pid, SIGKILL);
   ::kill(pid, SIGKILL);
   reap(pid);

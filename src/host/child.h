@@ -1,6 +1,7 @@
 #pragma once
-// Runs another program to its end, for a bounded time: its own signal mask and process group, only
-// the three standard descriptors, and exactly the environment it is given.
+// Runs another program to its end, within a time limit. The program gets an empty signal mask, a
+// process group of its own, the three standard descriptors and no others, and exactly the
+// environment that is named here.
 
 #include <chrono>
 #include <filesystem>
@@ -26,13 +27,14 @@ struct ChildEnd {
   std::string output;  // standard output and error together, the first 64 KiB
 };
 
-// Waits for the program itself, not for what it leaves in the background (which may hold its
-// output open). kNotFound: there is no such program. kTimeout: it did not end in time and was
-// killed, with its process group.
+// Waits for the program itself. Does not wait for processes that it leaves in the background, even
+// if they hold its output open. kNotFound: there is no such program. kTimeout: the program did not
+// end in time and was killed together with its process group.
 Result<ChildEnd> run_child(const Child& child);
 
-// The first program of this name in the folders of `path` ("/usr/bin:/bin") or, below the driver's
-// root, where drivers install programs. kNotFound, with the places.
+// The first program of this name in the folders of `path` ("/usr/bin:/bin"), then in the folders
+// below `driver_root` where drivers install programs. kNotFound, with the places that were
+// searched.
 Result<std::filesystem::path> find_program(const std::string& name, std::string_view path,
                                            const std::filesystem::path& driver_root);
 

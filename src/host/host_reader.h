@@ -1,7 +1,7 @@
 #pragma once
-// What the node's file system says beside NVML: /sys, /proc and /dev through a file-system root.
-// Reads only; nothing is kept between calls. Everything here is optional knowledge: what cannot be
-// read is absent, as in NVIDIA's feature discovery.
+// Reads the facts about a node that NVML does not report: from /sys, /proc and /dev, seen through a
+// file-system root. Reads only; keeps nothing between calls. Every fact is optional: a fact that
+// cannot be read is absent, as in NVIDIA's feature discovery.
 
 #include <filesystem>
 #include <optional>
@@ -16,23 +16,23 @@ namespace tranche::host {
 // Where NVIDIA's --machine-type-file points by default.
 inline constexpr std::string_view kMachineTypeFile = "/sys/class/dmi/id/product_name";
 
-// Product name (trimmed; absent when the file cannot be read or is empty), PCI classes of NVIDIA's
-// display functions in bus order, and the vGPU host driver that a guest sees.
+// Reads the product name (trimmed; absent when the file cannot be read or is empty), the PCI
+// classes of NVIDIA's display functions in bus order, and the vGPU host driver as a guest sees it.
 gpu::Host read_host(const FsRoot& fs, const std::filesystem::path& machine_type_file);
 
-// "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia-modeset", in this
-// order and those only that are character devices under `fs`.
+// Those of "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools" and "/dev/nvidia-modeset"
+// that are character devices under `fs`, in this order.
 std::vector<std::string> control_nodes(const FsRoot& fs);
 
-// Machines that NVIDIA's plugin serves by other ways than NVML on Linux, which are not supported
-// yet.
+// kTegra and kWsl: machines that NVIDIA's plugin does not serve through NVML on Linux. They are not
+// supported yet.
 enum class Platform { kStandard, kTegra, kWsl };
 
-// kWsl: /dev/dxg is there. kTegra: /sys/devices/soc0/family or the device tree says Tegra, or
-// /etc/nv_tegra_release is there; NVML on Tegra is no reason to call it standard.
+// kWsl: /dev/dxg exists. kTegra: /etc/nv_tegra_release exists, or /sys/devices/soc0/family or the
+// device tree says Tegra; a Tegra with NVML is kTegra too.
 Platform read_platform(const FsRoot& fs);
 
-// Why `platform` is refused and what to do; nullopt for kStandard.
+// The reason why `platform` is refused, with what to do; nullopt for kStandard.
 std::optional<Error> refusal(Platform platform);
 
 }  // namespace tranche::host

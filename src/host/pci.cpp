@@ -27,8 +27,8 @@ constexpr std::size_t kCapabilityPointer = 0x34;
 constexpr std::size_t kFirstCapability = 0x40;
 constexpr unsigned kHasCapabilities = 0x10;
 constexpr unsigned kVendorSpecific = 0x09;
-constexpr std::size_t kMaxCapabilities =
-    48;  // what fits a 256-byte space: a longer list is a circle
+// As many as fit into 256 bytes: a longer list is circular.
+constexpr std::size_t kMaxCapabilities = 48;
 
 class Config {
  public:
@@ -39,7 +39,7 @@ class Config {
     return position < bytes_.size() ? static_cast<unsigned char>(bytes_[position]) : 0U;
   }
 
-  // The first NVIDIA capability of a vGPU; 0 when there is none.
+  // Position of the first vGPU capability of NVIDIA's; 0 when there is none.
   std::size_t find_vgpu_capability() const {
     if ((at(kStatus) & kHasCapabilities) == 0) return 0;
     std::size_t position = at(kCapabilityPointer) & 0xFCU;
@@ -52,7 +52,7 @@ class Config {
     return 0;
   }
 
-  // Text up to its first zero.
+  // The text at `position`, up to its first zero byte.
   std::string text(std::size_t position, std::size_t length) const {
     std::string text;
     for (std::size_t i = 0; i < length && at(position + i) != 0; ++i) {
@@ -76,7 +76,7 @@ std::optional<gpu::VgpuInfo> parse_vgpu(std::string_view config) {
   std::size_t record = capability + 5;
   while (record < end && space.at(record) != 0) {
     const unsigned length = space.at(record + 1);
-    if (length == 0) return std::nullopt;  // would never end
+    if (length == 0) return std::nullopt;  // the loop would never end
     record += length;
   }
   if (record + 2 + 2 * kText > end) return std::nullopt;

@@ -1,5 +1,5 @@
 #pragma once
-// NVIDIA's PCI functions in sysfs and the vGPU capability in their configuration space.
+// Reads NVIDIA's PCI functions from sysfs, and the vGPU capability from their configuration space.
 
 #include <cstdint>
 #include <optional>
@@ -18,17 +18,17 @@ struct PciFunction {
   std::uint32_t device_class = 0;  // 0x030200 = 3D controller, 0x030000 = VGA
   std::string config;              // configuration space as far as it can be read
 
-  // VGA or 3D controller: what NVIDIA takes for a GPU.
+  // VGA or 3D controller, as NVIDIA's own tools tell a GPU.
   bool is_gpu() const { return device_class == 0x030000 || device_class == 0x030200; }
 };
 
 // Functions under /sys/bus/pci/devices with vendor 10de, in bus order.
 std::vector<PciFunction> read_nvidia_functions(const FsRoot& fs);
 
-// The host driver's version and branch from a configuration space whose capability list holds
-// NVIDIA's vendor capability: id 9, next, length, 'V', 'F', then records {id, length, content};
-// record 0 holds ten bytes each of version and branch. nullopt for anything else, also a list that
-// is cut or circular.
+// The host driver's version and branch, from a configuration space whose capability list holds
+// NVIDIA's vendor capability. That capability is id 9, next, length, 'V', 'F', then records {id,
+// length, content}; record 0 holds the version and the branch, ten bytes each. nullopt for anything
+// else, and for a list that is cut off or circular.
 std::optional<gpu::VgpuInfo> parse_vgpu(std::string_view config);
 
 }  // namespace tranche::host

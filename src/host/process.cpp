@@ -60,7 +60,8 @@ std::string cgroup_in(std::string_view text) {
   return result;
 }
 
-// "python3" and 8123 of "42 (python3) S 1 ... 8123 ...": the name may hold anything.
+// "python3" and 8123 from "42 (python3) S 1 ... 8123 ...". The name may hold spaces and brackets,
+// so it ends at the last bracket.
 bool read_stat(std::string_view stat, ProcessFacts& facts) {
   const auto open = stat.find('(');
   const auto close = stat.rfind(')');
@@ -99,7 +100,7 @@ Result<ProcessFacts> read_process(const FsRoot& fs, pid_t pid) {
   ProcessFacts facts;
   const auto stat = fs.read(folder / "stat");
   if (!stat || !read_stat(*stat, facts)) return ended();
-  // Either may fail on its own: a process at its end has no mounts any more.
+  // Each may be missing: a process that is ending has no mounts any more.
   if (const auto cgroup = fs.read(folder / "cgroup")) facts.cgroup = cgroup_in(*cgroup);
   if (const auto mounts = fs.read(folder / "mountinfo")) facts.mounts = parse_mounts(*mounts);
   return facts;
@@ -113,7 +114,7 @@ std::vector<Mount> own_mounts(const FsRoot& fs) {
 std::optional<Place> place_of(const std::vector<Mount>& mounts, const std::filesystem::path& path) {
   const Mount* nearest = nullptr;
   for (const Mount& mount : mounts) {
-    // Of two at one point the later one hides the other.
+    // Of two mounts on one point the later one hides the other, so equal lengths replace too.
     if (!leads_to(mount.point, path)) continue;
     if (nearest == nullptr || mount.point.size() >= nearest->point.size()) nearest = &mount;
   }
@@ -124,7 +125,7 @@ std::optional<Place> place_of(const std::vector<Mount>& mounts, const std::files
 }
 
 std::optional<PodProcess> pod_process(std::string_view cgroup) {
-  constexpr std::size_t kHash = 32;  // of a static Pod
+  constexpr std::size_t kHash = 32;  // length of a static Pod's uid, which is a hash
   constexpr std::size_t kUid = 36;
   constexpr std::size_t kContainer = 64;
   const auto digits = [](std::string_view text) {
@@ -157,7 +158,7 @@ std::optional<PodProcess> pod_process(std::string_view cgroup) {
 
 bool is_in_pod(std::string_view cgroup) {
   if (cgroup.find("kubepods") != std::string_view::npos) return true;
-  // Seen from another Pod's namespace the path begins at what both have in common.
+  // Seen from another Pod's namespace, the path lacks the part that both have in common.
   for (auto at = cgroup.find("/pod"); at != std::string_view::npos;
        at = cgroup.find("/pod", at + 1)) {
     const auto uid = cgroup.substr(at + 4, cgroup.find('/', at + 1) - at - 4);

@@ -1,6 +1,7 @@
 #pragma once
-// What /proc says of a process that is not ours: its name, its control group, what is mounted in
-// its container. Everything there but the mounts' roots can be chosen by the process itself.
+// Reads from /proc about a process that is not ours: its name, its control group, and the mounts of
+// its container. A process can choose all of these itself, except the roots of the mounts: do not
+// trust them.
 
 #include <sys/types.h>
 
@@ -19,28 +20,28 @@ namespace tranche::host {
 // A line of /proc/<pid>/mountinfo (proc_pid_mountinfo(5)).
 struct Mount {
   std::string device;  // "8:1"
-  std::string root;    // in the file system: for a bind mount the folder that is shown
-  std::string point;   // where, seen by the process
+  std::string root;    // the mounted folder within its file system; "/" unless it is a bind mount
+  std::string point;   // the mount point, as the process sees it
   bool operator==(const Mount&) const = default;
 };
 
 struct ProcessFacts {
   std::string name;              // as in ps, at most 15 characters
-  std::uint64_t start_time = 0;  // clock ticks since boot: with the pid it names one process
+  std::uint64_t start_time = 0;  // clock ticks since boot; pid and start time name one process
   std::string cgroup;            // of cgroup v2, else of the v1 hierarchy that names a Pod
   std::vector<Mount> mounts;
 };
 
-// kNotFound: it has ended.
+// kNotFound: the process has ended.
 Result<ProcessFacts> read_process(const FsRoot& fs, pid_t pid);
 
-// Of the calling process.
+// The mounts of the calling process; empty when they cannot be read.
 std::vector<Mount> own_mounts(const FsRoot& fs);
 std::vector<Mount> parse_mounts(std::string_view mountinfo);
 
-// Which folder of which file system `path` (absolute, without links) is, by the mounts that lead
-// there: the `device` and `root` that a bind mount of it has anywhere. nullopt: no mount leads
-// there.
+// The file system that holds `path` (absolute, without links), and the folder within it. Every bind
+// mount of `path`, in any container, has this `device` and `root`. nullopt: no mount leads to
+// `path`.
 struct Place {
   std::string device;
   std::string root;
@@ -48,18 +49,18 @@ struct Place {
 };
 std::optional<Place> place_of(const std::vector<Mount>& mounts, const std::filesystem::path& path);
 
-// Whether a control group is a Pod's, also as seen from another Pod's.
+// Whether a control group is a Pod's; understands a path as seen from another Pod's namespace too.
 bool is_in_pod(std::string_view cgroup);
 
-// Whose control group it is, by kubelet's and the runtimes' names for them (cgroupfs and systemd
-// drivers): ".../pod<uid>/<container>" and
+// The Pod and the container of a control group, read from the names that kubelet and the runtimes
+// give them. cgroupfs driver: ".../pod<uid>/<container>". systemd driver:
 // "...-pod<uid with _ for ->.slice/cri-containerd-<container>.scope".
 struct PodProcess {
   std::string pod_uid;
-  std::string container;  // the runtime's id, 64 hex digits; "": not told
+  std::string container;  // the runtime's id, 64 hex digits; "": the path names none
   bool operator==(const PodProcess&) const = default;
 };
-// nullopt: not a Pod's, or not to be told which.
+// nullopt: the group is not a Pod's, or the path does not say which Pod's.
 std::optional<PodProcess> pod_process(std::string_view cgroup);
 
 }  // namespace tranche::host
