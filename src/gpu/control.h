@@ -1,5 +1,5 @@
 #pragma once
-// Port: changes the hardware's settings. Adapter: nvml/control.h. Needs root.
+// Port: changes settings of a GPU. Adapter: nvml/control.h. The caller needs root.
 
 #include <string>
 
@@ -7,10 +7,10 @@
 
 namespace tranche::gpu {
 
-// nvmlComputeMode_t: who may have contexts on a GPU.
+// nvmlComputeMode_t: how many processes may have a context on a GPU.
 enum class ComputeMode {
   kDefault = 0,           // any number of processes
-  kExclusiveProcess = 3,  // one: MPS' server, and its clients through it
+  kExclusiveProcess = 3,  // one process; with MPS that is the server, which serves its clients
 };
 
 class Control {

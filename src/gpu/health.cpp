@@ -44,7 +44,7 @@ void add_xid(const std::string& word, const char* variable, std::set<std::uint64
       fmt::format("{}: '{}' is no XID and is ignored; name numbers, or 'all'", variable, word));
 }
 
-// nvmlDeviceGpuRecoveryAction_t, in words; nullptr for those under which the GPU can still work
+// nvmlDeviceGpuRecoveryAction_t in words; nullptr for actions during which the GPU can still work
 // (none, drain peer-to-peer traffic, recover the IMEX domain).
 const char* blocking_action(int action) {
   switch (action) {
@@ -66,7 +66,7 @@ const char* blocking_action(int action) {
 
 XidPolicy make_xid_policy(std::string_view disable, std::string_view enable) {
   XidPolicy policy;
-  // Faults of applications, not of the hardware: NVIDIA's plugin ignores the same.
+  // Faults of applications, not of the hardware. NVIDIA's plugin ignores the same ones.
   policy.ignored = {13, 31, 43, 45, 68, 109};
   for (const auto& word : words_of(disable)) {
     if (word == "all" || word == "xids") {
@@ -86,7 +86,7 @@ XidPolicy make_xid_policy(std::string_view disable, std::string_view enable) {
 }
 
 bool needs_reset(std::uint64_t xid) {
-  // https://docs.nvidia.com/deploy/xid-errors: the ones whose resolution is a reset or reboot.
+  // The XIDs whose resolution is a reset or reboot: https://docs.nvidia.com/deploy/xid-errors.
   static constexpr std::array<std::uint64_t, 10> kReset = {46, 48,  62,  64,  79,
                                                            95, 119, 120, 140, 143};
   return std::ranges::find(kReset, xid) != kReset.end();
@@ -127,7 +127,7 @@ void HealthTracker::forget() {
 bool HealthTracker::recovered(const Place& place, const Fault& fault, const Gpu& gpu,
                               TimePoint now) const {
   if (gpu.presence != Presence::kPresent || now < fault.at + quiet_) return false;
-  // What was read before the fault says nothing of it.
+  // A reading from before the fault does not show whether the GPU works after it.
   if (!last_reading_ || *last_reading_ < fault.at) return false;
   if (gpu.recovery_action) return *gpu.recovery_action == 0;
   if (!place.needs_reset) return true;
@@ -147,7 +147,7 @@ std::string HealthTracker::describe(const Place& place, const Fault& fault) cons
 std::string HealthTracker::gpu_reason(const Gpu& gpu, TimePoint now) const {
   if (gpu.presence == Presence::kLost) return "the GPU is lost: " + gpu.presence_reason;
   if (gpu.presence == Presence::kUnknown) return "the driver hangs: " + gpu.presence_reason;
-  // Of several the one that takes most to end.
+  // If a device has several faults, report the one that takes most to recover from.
   std::string reason;
   for (const auto& [place, fault] : faults_) {
     if (place.gpu_instance_id || (place.gpu && *place.gpu != gpu.uuid)) continue;

@@ -1,21 +1,24 @@
 #pragma once
-// Which devices may be handed out. A pure function of XID events, readings and time.
+// Decides which devices may be handed out. A pure function of XID events, readings and time.
 //
-// Policy (docs/health.md says it to users):
-// - An XID that is not an application's own fault (ignored: 13, 31, 43, 45, 68, 109, and what
-//   DP_DISABLE_HEALTHCHECKS names; DP_ENABLE_HEALTHCHECKS puts numbers back) makes the named GPU
-//   and its MIG instances unhealthy, or only the MIG instances it names. Every tranche of an
-//   unhealthy device is unhealthy. An XID whose GPU the driver cannot name counts for every GPU.
-// - A GPU that is lost, or whose driver calls hang, is unhealthy while that lasts; so is one for
-//   which the driver asks a reset or reboot (unless health checks are disabled altogether).
-// - Recovery: when the GPU answered after the XID, no such XID came for `quiet` and the driver asks
-//   for no recovery action (where it can tell). XIDs that need a reset (needs_reset) recover only
-//   after the GPU was seen lost and back, or when the driver reports its recovery action and it is
-//   none.
-// - A full re-registration (SIGHUP, agent start) forgets what was seen, as NVIDIA's plugin does.
+// Policy (docs/health.md tells it to users):
+// - An XID makes the GPU that it names unhealthy, with all MIG instances of that GPU. If it names
+//   MIG instances, it makes only these unhealthy. If the driver cannot name the GPU, the XID counts
+//   for every GPU. Every tranche of an unhealthy device is unhealthy.
+// - XIDs that are an application's own fault are ignored: 13, 31, 43, 45, 68, 109.
+//   DP_DISABLE_HEALTHCHECKS adds numbers to these, DP_ENABLE_HEALTHCHECKS makes numbers count
+//   again.
+// - A GPU that is lost, or whose driver calls hang, is unhealthy while that lasts. So is a GPU for
+//   which the driver asks for a reset or reboot, unless health checks are disabled altogether.
+// - A device recovers when its GPU has answered after the XID, no such XID has come for `quiet`,
+// and
+//   the driver (where it can tell) asks for no recovery action. After an XID that needs a reset
+//   (needs_reset) a device recovers only when the GPU was seen lost and back, or when the driver
+//   reports a recovery action of "none".
+// - A full re-registration (SIGHUP, agent start) forgets all XIDs, as in NVIDIA's plugin.
 //
-// Not thread-safe: one owner. Memory is bounded by the hardware: events of one place and one kind
-// of recovery are one fault, the newest.
+// Not thread-safe: one owner. The hardware bounds the memory: of the events of one place and one
+// kind of recovery only the newest is kept.
 
 #include <chrono>
 #include <cstdint>
@@ -41,20 +44,21 @@ struct XidPolicy {
   bool counts(std::uint64_t xid) const {
     return count_all || counted.contains(xid) || (!ignore_all && !ignored.contains(xid));
   }
-  // Whether any XID can count at all; when not, nobody needs to listen.
+  // Whether any XID can count; if none can, nobody needs to listen.
   bool listens() const { return count_all || !counted.empty() || !ignore_all; }
 };
 
-// From the values of DP_DISABLE_HEALTHCHECKS and DP_ENABLE_HEALTHCHECKS: comma lists of XIDs,
-// case-insensitive; `all` or `xids` disables every check, `all` enables every XID. An enable list
-// wins over `DISABLE=all` for the XIDs it names.
+// The policy of the values of DP_DISABLE_HEALTHCHECKS and DP_ENABLE_HEALTHCHECKS: XIDs separated by
+// commas, or a word in any case. `all` or `xids` in `disable` disables every check; `all` in
+// `enable` makes every XID count. XIDs that `enable` names count even with `DISABLE=all`.
 XidPolicy make_xid_policy(std::string_view disable, std::string_view enable);
 
-// Whether NVIDIA's XID catalogue asks for a reset or reboot after this XID, so that time alone
-// heals nothing.
+// Whether NVIDIA's XID catalogue asks for a reset or reboot after this XID: a device does not
+// recover from it by time alone.
 bool needs_reset(std::uint64_t xid);
 
-// Why a device is unhealthy; absent = healthy. Keyed by device UUID (GPU or MIG).
+// The reason why each unhealthy device is unhealthy, by device UUID (GPU or MIG). A device that is
+// not in it is healthy.
 using HealthReport = std::map<std::string, std::string>;
 
 class HealthTracker {
@@ -65,16 +69,16 @@ class HealthTracker {
 
   void on_xid(const XidEvent& event, TimePoint now);
   void on_reading(const Machine& machine, TimePoint now);
-  // Forgets XIDs (not readings).
+  // Forgets all XIDs, and when GPUs were seen lost.
   void forget();
 
-  // For the devices of `machine` (the last reading): GPUs and MIG instances.
+  // About the GPUs and MIG instances of `machine`, which is the last reading.
   HealthReport report(const Machine& machine, TimePoint now) const;
-  // When `report` may change by time alone; nullopt: not before the next event or reading.
+  // When `report` may next change by time alone; nullopt: only an event or a reading can change it.
   std::optional<TimePoint> next_change(TimePoint now) const;
 
  private:
-  // Where an event happened and how it heals; the newest event of each is kept.
+  // Where an event happened and how a device recovers from it. The newest event of each is kept.
   struct Place {
     std::optional<GpuUuid> gpu;
     std::optional<int> gpu_instance_id;

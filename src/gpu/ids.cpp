@@ -7,8 +7,8 @@
 namespace tranche::gpu {
 namespace {
 
-// The hexadecimal number before `end`, which is consumed; nullopt unless it has `min` to `max`
-// digits. `end` 0: the rest of the text.
+// Takes the hexadecimal number before `end`, and `end` with it, off `text`; nullopt unless it has
+// `min` to `max` digits. `end` 0: the number is the rest of the text.
 std::optional<std::uint32_t> take(std::string_view& text, char end, std::size_t min,
                                   std::size_t max) {
   const auto length = end == 0 ? text.size() : text.find(end);

@@ -1,5 +1,5 @@
 #pragma once
-// Identifiers of hardware, each a type of its own so that one cannot stand for another.
+// Identifiers of hardware. Each is a type of its own, so that one cannot be passed for another.
 
 #include <compare>
 #include <cstdint>

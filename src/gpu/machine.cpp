@@ -5,7 +5,7 @@
 namespace tranche::gpu {
 namespace {
 
-// The description `old` had, with what `now` says about its presence.
+// The description of `old` with the new presence and its reason.
 Gpu with_presence(Gpu old, Presence presence, std::string reason) {
   old.presence = presence;
   old.presence_reason = std::move(reason);
@@ -31,8 +31,8 @@ Machine remember_lost(const Machine& before, Machine now) {
     now.gpus.push_back(with_presence(old, Presence::kLost, "the driver no longer lists it"));
     added = true;
   }
-  // Stable, so that among equal indices (NVML numbers anew when a GPU goes) those that are there
-  // come first.
+  // NVML numbers GPUs anew when one goes, so two may have the same index. A stable sort puts the
+  // one that is present first.
   if (added) std::ranges::stable_sort(now.gpus, {}, &Gpu::index);
   return now;
 }

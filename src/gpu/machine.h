@@ -1,6 +1,7 @@
 #pragma once
-// A node's hardware in values: what one reading of NVML and sysfs found. Readers make it (port
-// gpu/reader.h), everything else only looks. Orders: gpus by NVML index, MIG instances by slot.
+// A node's hardware as values, as one reading of NVML and sysfs found it. Readers make a Machine
+// (port gpu/reader.h); everything else only reads it. Orders: GPUs by NVML index, MIG instances by
+// slot.
 
 #include <cstdint>
 #include <optional>
@@ -21,7 +22,7 @@ struct MigProfile {
   int gpu_slices = 0;      // G: slices of the GPU instance
   int compute_slices = 0;  // C: slices of the compute instance, <= G
 
-  // A compute instance that is only part of its GPU instance ("1c.2g.10gb").
+  // The compute instance is only a part of its GPU instance ("1c.2g.10gb").
   bool partial() const { return compute_slices != gpu_slices; }
   auto operator<=>(const MigProfile&) const = default;
 };
@@ -45,21 +46,21 @@ struct MigInstance {
   int compute_instance_id = 0;
   MigProfile profile;
   MigAttributes attributes;
-  // Minors of /dev/nvidia-caps/nvidia-cap<N> that open this instance
-  // (/proc/driver/nvidia-caps/mig-minors); nullopt when the driver does not list them.
+  // A process that uses this instance needs /dev/nvidia-caps/nvidia-cap<N> of these minors N, from
+  // /proc/driver/nvidia-caps/mig-minors; nullopt: the driver does not list them.
   std::optional<int> gpu_instance_cap;
   std::optional<int> compute_instance_cap;
   bool operator==(const MigInstance&) const = default;
 };
 
-// Whether the reader could talk to the device.
+// Whether the driver answered about the device.
 enum class Presence {
   kPresent,
-  kLost,     // NVML says it is gone (GPU_IS_LOST, not found, no driver)
-  kUnknown,  // a call about it did not return in time
+  kLost,     // NVML says that it is gone (GPU_IS_LOST, not found, no driver)
+  kUnknown,  // a call about it has not returned in time
 };
 
-// Membership of a multi-node NVLink fabric (nvmlDeviceGetGpuFabricInfoV).
+// The multi-node NVLink fabric that a GPU belongs to (nvmlDeviceGetGpuFabricInfoV).
 struct Fabric {
   std::string cluster_uuid;
   std::uint32_t clique_id = 0;
@@ -70,27 +71,29 @@ struct Gpu {
   int index = 0;  // NVML's
   GpuUuid uuid;
   std::string name;  // "NVIDIA L20", "Tesla T4"
-  int minor = 0;  // /dev/nvidia<minor>; -1: the driver does not tell; -1: the driver would not say
+  int minor = 0;     // /dev/nvidia<minor>; -1: the driver does not tell it
   PciAddress pci;
-  Bytes memory;  // total; 0 when NVML could not tell
+  Bytes memory;  // total; 0: NVML does not tell it
   ComputeCapability compute_capability;
   MigMode mig_mode = MigMode::kUnsupported;
   std::vector<MigInstance> mig_instances;
   std::optional<int> numa_node;  // nullopt: the machine does not say
   std::optional<Fabric> fabric;
-  // nvmlDeviceGetFieldValues, recovery action: 0 none, 1 GPU reset, 2 node reboot, 3 drain P2P, 4
-  // drain and reset; nullopt when the driver does not tell.
+  // Recovery action (nvmlDeviceGetFieldValues): 0 none, 1 GPU reset, 2 node reboot, 3 drain P2P,
+  // 4 drain and reset; nullopt: the driver does not tell it.
   std::optional<int> recovery_action;
-  // The driver can limit what a control group holds of it (nvmlDeviceSetMemoryLimits_v1).
+  // The driver can limit how much of its memory a control group holds
+  // (nvmlDeviceSetMemoryLimits_v1).
   bool kernel_memory_limits = false;
   Presence presence = Presence::kPresent;
-  std::string presence_reason;  // for people, when not kPresent
+  std::string presence_reason;  // text for people; empty when kPresent
 
   bool mig_enabled() const { return mig_mode == MigMode::kEnabled; }
   bool operator==(const Gpu&) const = default;
 };
 
-// How two GPUs reach each other, nearest last; values are nvmlGpuTopologyLevel_t's.
+// The nearest common point of two GPUs. The values are those of nvmlGpuTopologyLevel_t: the smaller
+// the nearer.
 enum class P2pLevel {
   kUnknown = -1,
   kInternal = 0,  // the same board
@@ -103,11 +106,12 @@ enum class P2pLevel {
 
 struct Link {
   P2pLevel level = P2pLevel::kUnknown;
-  int nvlinks = 0;  // direct NVLinks between the two; NVSwitch links are not counted
+  int nvlinks = 0;  // direct NVLinks between the two; links to an NVSwitch are not counted
   bool operator==(const Link&) const = default;
 };
 
-// Links between all pairs, in the order of Machine::gpus. Symmetric; the diagonal means nothing.
+// The links of all pairs of GPUs, numbered as in Machine::gpus. Symmetric. The diagonal means
+// nothing.
 class Topology {
  public:
   Topology() = default;
@@ -126,16 +130,16 @@ class Topology {
   std::vector<Link> links_;
 };
 
-// A vGPU host driver as a guest sees it in its PCI configuration space.
+// The vGPU host driver, as a guest reads it from the PCI configuration space.
 struct VgpuInfo {
   std::string host_driver_version;
   std::string host_driver_branch;
   bool operator==(const VgpuInfo&) const = default;
 };
 
-// What is known of the node beside NVML.
+// Facts about the node that NVML does not report.
 struct Host {
-  bool cgroup_v2 = false;                   // control groups are version 2 alone
+  bool cgroup_v2 = false;                   // the node has control groups of version 2 alone
   std::optional<std::string> product_name;  // /sys/class/dmi/id/product_name, trimmed
   // PCI class of every NVIDIA display function (0x030200 = 3D controller, 0x030000 = VGA).
   std::vector<std::uint32_t> display_classes;
@@ -148,18 +152,18 @@ struct Machine {
   int cuda_driver_version = 0;  // 12080 = CUDA 12.8
   std::vector<Gpu> gpus;
   Host host;
-  // Things a reader could not find out, for the log: one line each.
+  // What the reader could not find out, one line each, for the log.
   std::vector<std::string> warnings;
 
   bool operator==(const Machine&) const = default;
 };
 
-// The GPU with this UUID, nullptr when there is none.
+// The GPU with this UUID; nullptr when there is none.
 const Gpu* find_gpu(const Machine& machine, const GpuUuid& uuid);
 
-// `now` with every GPU of `before` that it lacks added as kLost (with its old description), so that
+// `now`, with the GPUs that only `before` has added as kLost with their old description. So the
 // tranches of a GPU that fell off the bus stay listed as unhealthy instead of vanishing. GPUs that
-// `now` has as kLost or kUnknown keep the description they had.
+// are kLost or kUnknown in `now` get the description that they had in `before`.
 Machine remember_lost(const Machine& before, Machine now);
 
 }  // namespace tranche::gpu

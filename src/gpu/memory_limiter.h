@@ -1,6 +1,6 @@
 #pragma once
-// Port: limits of device memory that the driver itself keeps for a control group, whatever its
-// processes load (r615 and later). Adapter: nvml/memory_limiter.h. Fake:
+// Port: limits of device memory that the driver itself enforces for a control group, whatever
+// libraries its processes load (r615 and later). Adapter: nvml/memory_limiter.h. Fake:
 // tests/support/fake_memory_limiter.h.
 
 #include <filesystem>
@@ -22,14 +22,15 @@ class MemoryLimiter {
  public:
   virtual ~MemoryLimiter() = default;
 
-  // From now on the processes of the control group at `cgroup` (its folder, seen by the caller),
-  // and of those below it, get at most `hard` of GPU `uuid` together; what they hold stays theirs.
-  // nullopt, or what the GPU has and more: no limit. A limit goes with its group. Errors, with what
-  // to do: kPermission; kUnsupported: driver, GPU, or a GPU in MIG mode; kNotFound: the GPU, the
-  // group or its controller is not there; kTimeout; kUnavailable.
+  // Limits the memory of GPU `uuid` that the processes of the control group `cgroup`, and of the
+  // groups below it, get together. `cgroup` is the group's folder as the caller sees it. Memory
+  // that the processes hold already stays theirs. nullopt, or as much as the GPU has: no limit. The
+  // limit ends with its group. Errors, each with what to do: kPermission; kUnsupported: the driver,
+  // the GPU, or a GPU in MIG mode; kNotFound: no such GPU, group or controller; kTimeout;
+  // kUnavailable.
   virtual Result<void> set(const std::string& uuid, const std::filesystem::path& cgroup,
                            std::optional<Bytes> hard) = 0;
-  // What holds there now. Errors as above.
+  // The limit that is set on this group now, and the memory that the group holds. Errors as above.
   virtual Result<CgroupMemory> read(const std::string& uuid,
                                     const std::filesystem::path& cgroup) = 0;
 };

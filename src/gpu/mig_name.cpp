@@ -25,7 +25,7 @@ std::string_view suffix(MigKind kind) {
   return "";
 }
 
-// "1g.5gb", "1c.2g.10gb+me": a digit first, then g. or c. somewhere.
+// "1g.5gb", "1c.2g.10gb+me": begins with a digit and has "g." somewhere.
 bool looks_like_profile(std::string_view word) {
   return !word.empty() && word.front() >= '1' && word.front() <= '9' &&
          word.find("g.") != std::string_view::npos;

@@ -13,8 +13,8 @@ constexpr Model model(std::string_view name, std::string_view architecture, int 
 
 // Names and compute capabilities: https://developer.nvidia.com/cuda-gpus and NVIDIA's data sheets.
 // MIG: the MIG user guide, "Supported GPUs". Memory: what nvidia-smi of a recent driver shows with
-// ECC as shipped. Products that were sold with several memory sizes under one name (GeForce RTX
-// 3080) and those we could not check are left out: unknown is better than wrong.
+// ECC as shipped. Left out are products that were sold with several memory sizes under one name
+// (GeForce RTX 3080) and products that we could not check: unknown is better than wrong.
 constexpr std::array kModels = {
     // Kepler, Pascal, Volta
     model("K80", "kepler", 3, 7, 11441),

@@ -59,8 +59,8 @@ TEST(Models, TheTableAgreesWithItself) {
   }
 }
 
-// Every model whose MIG profiles we know is one that can have them. (Some of its spellings are not
-// NVML's; one that is suffices.)
+// Every model in the table of MIG profiles is MIG-capable here. That table has several spellings of
+// a model, some of them not NVML's: one that is found suffices.
 TEST(Models, AgreeWithTheMigProfileTables) {
   const auto text = FsRoot("tests/data").read("mig-profiles.yaml");
   ASSERT_TRUE(text.has_value()) << text.error().message();

@@ -1,6 +1,6 @@
 #pragma once
-// Port: who is on a device, and with how much of its memory. Adapter: nvml/process_reader.h. Fake:
-// tests/support/fake_process_reader.h.
+// Port: reads which processes use a device, and how much of its memory each holds. Adapter:
+// nvml/process_reader.h. Fake: tests/support/fake_process_reader.h.
 
 #include <sys/types.h>
 
@@ -18,15 +18,15 @@ namespace tranche::gpu {
 struct DeviceProcess {
   pid_t pid = 0;                  // in the caller's pid namespace
   std::optional<Bytes> memory{};  // nullopt: the driver does not tell it
-  // For how long it kept the device busy, by the driver's samples that have come since the last
-  // reading: coarse, up to a second late, nothing with the first reading. 0 too where the driver
-  // does not tell it, as of MIG instances.
+  // How long the process kept the device busy, by the driver's samples since the last reading. The
+  // figure is coarse and up to a second late. 0 at the first reading, and where the driver does not
+  // tell it (MIG instances).
   std::chrono::nanoseconds busy{0};
   bool operator==(const DeviceProcess&) const = default;
 };
 
-// The processes of one device, each once, by pid. A failure is this device's alone: kNotFound,
-// there is no such device (any more); kTimeout; kUnavailable.
+// The processes of one device, each once, sorted by pid. An error here is this device's alone:
+// kNotFound: there is no such device (any more); kTimeout; kUnavailable.
 struct DeviceProcesses {
   std::string uuid;
   Result<std::vector<DeviceProcess>> processes;
@@ -36,8 +36,9 @@ class ProcessReader {
  public:
   virtual ~ProcessReader() = default;
 
-  // Of the GPUs and MIG instances with these UUIDs, in their order: whoever computes there, as an
-  // MPS client too, or draws. kUnavailable: no driver; kTimeout: it hangs as a whole.
+  // Reads the processes of the GPUs and MIG instances with these UUIDs, in the order of `uuids`:
+  // processes with a compute context (MPS clients included) and with a graphics context.
+  // kUnavailable: no driver; kTimeout: the driver hangs as a whole.
   virtual Result<std::vector<DeviceProcesses>> read(std::span<const std::string> uuids) = 0;
 };
 

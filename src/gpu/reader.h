@@ -1,6 +1,7 @@
 #pragma once
-// Port: reads the hardware. Adapter: nvml/reader.h (NVML and sysfs); Machine::host is added by
-// wiring from host/host_reader.h. Fake: tests/support/fake_reader.h.
+// Port: reads the hardware. Adapter: nvml/reader.h (NVML and sysfs). The adapter leaves
+// Machine::host empty; wiring fills it in from host/host_reader.h. Fake:
+// tests/support/fake_reader.h.
 
 #include "base/result.h"
 #include "gpu/machine.h"
@@ -11,12 +12,12 @@ class Reader {
  public:
   virtual ~Reader() = default;
 
-  // The machine as it is now. One lost or hanging GPU does not fail the reading: it is in the
-  // result with its Presence. Errors: kUnavailable, no driver or NVML cannot start; kTimeout, NVML
-  // hangs as a whole. Never takes longer than its adapter's deadline (5 s a call).
+  // The machine as it is now. A lost or hanging GPU does not fail the reading: the result has it,
+  // with its Presence. kUnavailable: no driver, or NVML cannot start. kTimeout: NVML hangs as a
+  // whole. No NVML call takes longer than the adapter's deadline (5 s).
   virtual Result<Machine> read() = 0;
 
-  // Links between `machine`'s GPUs; slow on some machines, so read only when asked for.
+  // The links between the GPUs of `machine`. Slow on some machines, so it is not part of read().
   virtual Result<Topology> read_topology(const Machine& machine) = 0;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
-// What the kernel and the driver say in /sys and /proc about a GPU, as text to parse: shared by the
-// adapters nvml/ and host/, which do the reading. Pure functions; malformed text is no answer,
-// never an error, because every one of these facts is optional.
+// Parses what the kernel and the driver write about a GPU in /sys and /proc. The adapters nvml/ and
+// host/ read the files. Pure functions. Every one of these facts is optional, so malformed text
+// gives no answer and never an error.
 
 #include <filesystem>
 #include <map>
@@ -17,11 +17,12 @@ inline constexpr std::string_view kMigMinorsPath = "/proc/driver/nvidia-caps/mig
 
 // /sys/bus/pci/devices/<address>/numa_node
 std::filesystem::path numa_node_path(const PciAddress& address);
-// "1\n" is 1; "-1\n" (the firmware does not say) and anything else nullopt.
+// "1\n" gives 1. "-1\n" (the firmware does not say) and anything else give nullopt.
 std::optional<int> parse_numa_node(std::string_view content);
 
-// Minors of the /dev/nvidia-caps nodes that open MIG instances, from lines of mig-minors:
-// "gpu0/gi1/access 12" and "gpu0/gi1/ci0/access 13", where gpu0 counts by device minor.
+// The minors of the device nodes in /dev/nvidia-caps that open MIG instances, from the lines of
+// mig-minors: "gpu0/gi1/access 12" and "gpu0/gi1/ci0/access 13". The 0 of gpu0 is the GPU's device
+// minor.
 class MigMinors {
  public:
   static MigMinors parse(std::string_view content);
