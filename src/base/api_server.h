@@ -1,5 +1,5 @@
 #pragma once
-// Which API server a program is told of (--kubeconfig, --context). Who connects: kube/connect.h.
+// The API server that a user names (--kubeconfig, --context). kube/connect.h connects to it.
 
 #include <string>
 
@@ -7,7 +7,7 @@ namespace tranche {
 
 struct ApiServer {
   std::string kubeconfig{};  // file; "": the Pod's service account
-  std::string context{};     // of that file; "": its current-context
+  std::string context{};     // a context of that file; "": its current-context
   bool operator==(const ApiServer&) const = default;
 };
 

@@ -1,6 +1,5 @@
 #pragma once
-// How long to wait between attempts at what must be done in the end: `first`, then twice as long
-// each time, up to `longest`.
+// How long to wait between attempts: `first`, then twice as long each time, up to `longest`.
 
 #include <algorithm>
 #include <chrono>
@@ -16,15 +15,15 @@ struct Backoff {
 
   // The wait after the next failure.
   constexpr Wait wait() const { return upcoming == Wait{0} ? first : upcoming; }
-  // After a failure: how long to wait now; the one after it will be longer.
+  // Call after a failure: returns how long to wait now. The wait after that will be longer.
   constexpr Wait next() {
     const Wait now = wait();
     upcoming = std::min(now * 2, longest);
     return now;
   }
-  // After a success.
+  // Call after a success.
   constexpr void reset() { upcoming = Wait{0}; }
-  // No failure since the last success.
+  // Whether no attempt has failed since the last success.
   constexpr bool is_fresh() const { return wait() <= first; }
 };
 

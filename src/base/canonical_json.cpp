@@ -7,8 +7,8 @@
 namespace tranche::json {
 namespace {
 
-// nlohmann's reader tells numbers and texts that no program can hold, and its writer has one way to
-// write a number: what checksums of files that are already there were made of.
+// nlohmann's reader refuses numbers and strings that no program can hold. Its writer writes numbers
+// in the form from which the checksums of existing files were made.
 std::optional<std::string> text_of_whole(View value) {
   const auto parsed = nlohmann::json::parse(value.text(), nullptr, false);
   if (parsed.is_discarded()) return std::nullopt;
@@ -28,7 +28,8 @@ std::optional<std::string> text_of_list(View list) {
 
 }  // namespace
 
-// What is large is so by its lists.
+// Takes the lists of the object apart, so that no large tree is made: a value is large by its
+// lists.
 std::optional<std::string> canonical_text(View value) {
   if (value.kind() != Kind::kObject) return text_of_whole(value);
   std::map<std::string, std::string> members;
@@ -36,7 +37,7 @@ std::optional<std::string> canonical_text(View value) {
     const bool list = member.value.kind() == Kind::kArray;
     auto text = list ? text_of_list(member.value) : text_of_whole(member.value);
     if (!text) return std::nullopt;
-    // Of equal keys the last counts.
+    // If a key occurs twice, the last one counts.
     members.insert_or_assign(member.key, *std::move(text));
   }
   return object_text(members);

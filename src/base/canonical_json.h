@@ -1,6 +1,6 @@
 #pragma once
-// JSON written in one way: on one line, with sorted keys, so that equal values always give equal
-// text. Checksums are made of such texts (base/envelope.h).
+// JSON in one canonical form: on one line, with sorted keys. Equal values always give equal text.
+// Checksums are made of such texts (base/envelope.h).
 
 #include <map>
 #include <optional>
@@ -10,11 +10,11 @@
 
 namespace tranche::json {
 
-// What stands there, however it is written; nullopt when it holds a number or a text that no
-// program can hold. json::Value::text(kSorted) gives the same text of the same value. Made part by
-// part, for the tree of a large list costs many times its text.
+// The canonical text of `value`; nullopt: it holds a number or a string that no program can hold.
+// json::Value::text(kSorted) gives the same text for the same value. The text is made part by part,
+// because a tree of a large list takes many times the memory of its text.
 std::optional<std::string> canonical_text(View value);
-// Of an object whose members (key -> value) are such texts already.
+// The canonical text of an object. `members`: key -> canonical text of the value.
 std::string object_text(const std::map<std::string, std::string>& members);
 
 }  // namespace tranche::json

@@ -1,6 +1,5 @@
 #pragma once
-// FNV-1a, 64 bits: enough to see that a text is torn or was edited; it is no protection from
-// malice.
+// FNV-1a, 64 bits. It shows that a text is torn or was edited. It does not protect from malice.
 
 #include <cstdint>
 #include <string_view>

@@ -7,7 +7,7 @@
 namespace tranche {
 namespace {
 
-// Longer words are never misspellings of ours, and the table is quadratic.
+// A longer word is never a misspelling of ours, and the time grows with the square of the length.
 constexpr std::size_t kLongestWord = 100;
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -36,7 +36,7 @@ std::optional<std::string_view> nearest(std::string_view word,
   std::size_t limit = std::max<std::size_t>(2, word.size() / 3);
   for (const auto candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);
-    // A word of which nothing is left is no misspelling.
+    // A word of which every letter must change is no misspelling.
     if (distance >= std::min(word.size(), candidate.size())) continue;
     if (distance < limit || (distance == limit && !best)) {
       limit = distance;

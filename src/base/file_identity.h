@@ -1,5 +1,5 @@
 #pragma once
-// Which file lies at a path, to see later whether it is still the same one.
+// Identifies the file at a path, to see later whether it is still the same file.
 
 #include <sys/stat.h>
 
@@ -11,19 +11,19 @@ namespace tranche {
 struct FileIdentity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
-  // A new file may get the old one's inode number: its change time tells them apart.
+  // Change time: a new file may get the inode number of one that was removed.
   std::int64_t changed_s = 0;
   std::int64_t changed_ns = 0;
 
   bool exists() const { return inode != 0; }
-  // The same inode, whatever was done to it since (renamed, chmod).
+  // Whether both are one inode, even if it was renamed or its mode was changed meanwhile.
   bool same_inode(const FileIdentity& other) const {
     return device == other.device && inode == other.inode;
   }
   bool operator==(const FileIdentity&) const = default;
 };
 
-// All zero when nothing is there. Does not follow a link at the end of the path.
+// All zero when there is no file. Does not follow a link at the end of the path.
 inline FileIdentity identify(const std::filesystem::path& path) {
   struct stat status{};
   if (::lstat(path.c_str(), &status) != 0) return {};

@@ -1,8 +1,8 @@
 #pragma once
-// The file system seen through a root: production uses "/", tests and the simulated machine a
-// folder that holds the same tree (`tranche-sim root DIR`). All paths taken are absolute
-// ("/sys/bus/pci"); a path that is missing its leading slash is read as if it had one. Thread-safe:
-// no state but the root.
+// The file system, seen through a root folder. Production uses "/". Tests and the simulated machine
+// use a folder that holds the same tree (`tranche-sim root DIR`). All paths are absolute
+// ("/sys/bus/pci"); a path without its leading slash counts as if it had one. Thread-safe: the root
+// is the only state.
 
 #include <cstddef>
 #include <filesystem>
@@ -20,19 +20,19 @@ class FsRoot {
   explicit FsRoot(std::filesystem::path root) : root_(std::move(root)) {}
 
   const std::filesystem::path& root() const { return root_; }
-  // The path to hand to the operating system for `path` seen through this root.
+  // The path by which the operating system reaches `path` of this root.
   std::filesystem::path resolve(const std::filesystem::path& path) const;
 
-  // The whole file. kInvalidArgument when it is longer than `max_bytes`; special files of /proc and
-  // /sys (size 0) are read to their end.
+  // Reads the whole file. kInvalidArgument: it is longer than `max_bytes`. Files of /proc and /sys,
+  // whose size is 0, are read to their end.
   Result<std::string> read(const std::filesystem::path& path,
                            std::size_t max_bytes = kDefaultMaxBytes) const;
-  // Replaces the file in one step (temporary file in the same folder, then rename). The folder must
-  // exist. With `sync`, the content is on the disk before the rename.
+  // Replaces the file in one step: writes a temporary file in the same folder and renames it. The
+  // folder must exist. With `sync` the content is on the disk before the rename.
   Result<void> write_atomic(const std::filesystem::path& path, std::string_view content,
                             unsigned mode = 0644, bool sync = false) const;
   Result<void> make_directories(const std::filesystem::path& path) const;
-  // Removes a file or a link; fine when it is not there.
+  // Removes a file or a link; succeeds if there is none.
   Result<void> remove(const std::filesystem::path& path) const;
   // Names in a folder, sorted, without "." and "..".
   Result<std::vector<std::string>> list(const std::filesystem::path& path) const;

@@ -20,12 +20,12 @@ int hex_digit(char c) {
   return -1;
 }
 
-// Checks a text that may be anything.
+// Checks a text that may hold anything.
 class Checker {
  public:
   explicit Checker(std::string_view text) : text_(text) {}
 
-  // The value's place, or what is wrong at at().
+  // The value's text; nullopt: it is wrong at at().
   std::optional<std::string_view> whole() {
     space();
     const std::size_t begin = at_;
@@ -160,7 +160,7 @@ class Checker {
   std::string_view why_;
 };
 
-// Walks over text that was checked.
+// Walks over a text that was checked, so it checks nothing again.
 class Walker {
  public:
   explicit Walker(std::string_view text) : text_(text) {}
@@ -240,7 +240,7 @@ unsigned hex4(std::string_view digits) {
   return code;
 }
 
-// The code point of the escape that `rest` begins with (after "\u"), and its length.
+// The code point of the escape at the start of `rest` (after "\u"), and the escape's length.
 std::pair<unsigned, std::size_t> unicode_escape(std::string_view rest) {
   constexpr unsigned kReplacement = 0xFFFD;
   const unsigned high = hex4(rest);
@@ -251,7 +251,7 @@ std::pair<unsigned, std::size_t> unicode_escape(std::string_view rest) {
   return {0x10000 + ((high - 0xD800) << 10U) + (low - 0xDC00), 10};
 }
 
-// What a checked string with its quotes stands for.
+// The string that a checked JSON string stands for; `quoted` includes the quotes.
 std::string unquote(std::string_view quoted) {
   const auto inner = quoted.substr(1, quoted.size() - 2);
   std::string out;

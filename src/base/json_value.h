@@ -1,15 +1,15 @@
 #pragma once
-// A JSON value that is built and written; reading is json.h's. Compiled once: a file that writes
-// JSON pays for this header alone, where a library of templates costs it seconds
-// (docs/decisions/0016-json-values.md).
+// A JSON value that a program builds and writes; json.h reads JSON. It is compiled once, so a file
+// that writes JSON pays only for this header. A library of templates would add seconds to the
+// compilation of each such file (docs/decisions/0016-json-values.md).
 //
 //     json::Value pod = {{"name", name}, {"labels", labels}};  // an object: all elements are pairs
 //     pod["spec"]["node"] = node;                              // makes what is not there
 //     json::Value list = json::Value::array({1, 2});           // an array, whatever stands in it
 //
-// Members keep the order in which they came. As with nlohmann's type, from which this one takes its
-// spelling, `Value{other}` is an array of one: copy with `=`. No fractions: nothing of ours writes
-// any.
+// Members keep the order in which they were added. The interface follows nlohmann's. As there,
+// `Value{other}` makes an array of one element: copy with `=`. There are no fractions, because we
+// write none.
 
 #include <concepts>
 #include <cstddef>
@@ -48,7 +48,7 @@ class Value {
   Value(const std::map<std::string, T>& members) : Value(object()) {
     for (const auto& [key, value] : members) append(key, value);
   }
-  // An object where each element is an array of two that begins with a text; else an array.
+  // An object if each element is an array of two whose first element is a string; else an array.
   Value(std::initializer_list<Item> items);
 
   Value(const Value& other);
@@ -58,22 +58,22 @@ class Value {
 
   static Value array(std::initializer_list<Item> items = {});
   static Value object();
-  // JSON text, written as it is.
+  // A value from JSON text, which is written as it is.
   static Value raw(std::string text);
 
-  // The member, null where there was none. Of an object; null becomes one. Anything else is a
-  // mistake of the program's and ends it.
+  // The member `key` of an object; a missing member is added as null. A null value becomes an
+  // object first. On any other kind the program ends: that is a mistake in the program.
   Value& operator[](std::string_view key);
-  // To an array; null becomes one; as above.
+  // Appends to an array. A null value becomes an array first. On any other kind the program ends.
   void push_back(Value value);
-  // Elements or members; 0 of anything else.
+  // The number of elements or members; 0 for any other kind.
   std::size_t size() const;
   bool empty() const { return size() == 0; }
 
   enum class Order : std::uint8_t { kKept, kSorted };  // of members; raw() stays as it is
-  // On one line. Texts come from outside: what is no UTF-8 is written as U+FFFD.
+  // JSON on one line. Strings may come from outside: bytes that are no UTF-8 become U+FFFD.
   std::string text(Order order = Order::kKept) const;
-  // For people: a member or an element on each line, two spaces deeper at each level.
+  // JSON for people: one member or element on each line, two more spaces for each level.
   std::string lines() const;
 
  private:
@@ -122,7 +122,7 @@ class Value::Item {
 
  private:
   friend class Value;
-  mutable Value value_;  // a list in braces is const, and its elements are moved all the same
+  mutable Value value_;  // an initializer_list is const, but its elements are moved from
 };
 
 }  // namespace tranche::json

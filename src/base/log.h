@@ -1,7 +1,8 @@
 #pragma once
-// The log, by audience: error = the operator must act; warn = degraded; info = a change of state,
-// once; debug = developer. A message ends with what to do. Lines go to stderr as
-// "<UTC time> <LEVEL> <message>". Thread-safe. One Log is made in wiring and passed by reference.
+// The log. Levels go by audience: error: the operator must act; warn: a function is degraded; info:
+// a change of state, said once; debug: for developers. A message ends with what to do. Lines go to
+// stderr as "<UTC time> <LEVEL> <message>". Thread-safe. Wiring makes one Log and passes it by
+// reference.
 
 #include <functional>
 #include <memory>
@@ -14,7 +15,7 @@ namespace tranche {
 
 enum class LogLevel { kDebug, kInfo, kWarn, kError };
 
-// "debug", "info", "warn", "error"; nothing else.
+// Accepts "debug", "info", "warn" and "error".
 Result<LogLevel> parse_log_level(std::string_view text);
 
 class Log {
@@ -23,7 +24,7 @@ class Log {
 
   // Writes to stderr.
   explicit Log(LogLevel level = LogLevel::kInfo);
-  // Hands every line of `level` and above to `sink` (tests, the demo). Calls are serialised.
+  // Hands every line of `level` and above to `sink` (tests, the demo), one call at a time.
   Log(LogLevel level, Sink sink);
   ~Log();
   Log(const Log&) = delete;

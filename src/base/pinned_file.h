@@ -1,7 +1,7 @@
 #pragma once
-// A file held by itself, not by its name: as long as it is pinned its inode number is not given to
-// another file, and path() reaches it and nothing that took its name since. A unix socket can be
-// connected to through path(): where its server was replaced meanwhile, that is refused.
+// Holds a file itself, not its name. While a file is pinned, no other file gets its inode number,
+// and path() leads to it even if another file took its name. A client can connect to a pinned unix
+// socket through path(); the connection is refused if another server took the name meanwhile.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -17,7 +17,7 @@ namespace tranche {
 class PinnedFile {
  public:
   PinnedFile() = default;  // nothing
-  // What lies at `path` now, links followed; nothing when it is not there.
+  // Pins the file that `path` leads to now; links are followed. Pins nothing if there is none.
   explicit PinnedFile(const std::filesystem::path& path)
       : fd_(::open(path.c_str(), O_PATH | O_CLOEXEC)) {}
   PinnedFile(PinnedFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
@@ -30,9 +30,9 @@ class PinnedFile {
   }
 
   bool exists() const { return fd_ >= 0; }
-  // Only for what exists, and in this process.
+  // Call only if exists(). The path is valid in this process alone.
   std::filesystem::path path() const { return "/proc/self/fd/" + std::to_string(fd_); }
-  // Two that hold nothing are the same.
+  // Whether both pin one file. Two that pin nothing are the same.
   bool same(const PinnedFile& other) const {
     if (!exists() || !other.exists()) return exists() == other.exists();
     const auto a = status();

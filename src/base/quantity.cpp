@@ -9,7 +9,7 @@
 namespace tranche {
 namespace {
 
-// mantissa * 10^decimal * 2^binary, the mantissa without its decimal point.
+// The value mantissa * 10^decimal * 2^binary. The mantissa has no decimal point.
 struct Parts {
   std::uint64_t mantissa = 0;
   int decimal = 0;
@@ -54,7 +54,7 @@ bool apply_suffix(std::string_view suffix, Parts& parts) {
   return true;
 }
 
-// Reads sign, digits and fraction; returns what is left, nullopt when there is no number.
+// Reads sign, digits and fraction; returns the rest of the text. nullopt: there is no number.
 std::optional<std::string_view> read_number(std::string_view text, Parts& parts) {
   if (text.starts_with('-') || text.starts_with('+')) {
     parts.negative = text[0] == '-';
@@ -82,7 +82,7 @@ std::optional<std::string_view> read_number(std::string_view text, Parts& parts)
   return text.substr(used);
 }
 
-// Rounded away from zero; nullopt when it does not fit.
+// The value, rounded away from zero; nullopt: it does not fit.
 std::optional<std::int64_t> evaluate(const Parts& parts) {
   __extension__ using Wide = unsigned __int128;
   constexpr auto kLimit = static_cast<Wide>(INT64_MAX);

@@ -1,6 +1,6 @@
 #pragma once
-// Kubernetes quantities ("315Mi", "0.5", "12e6"), read exactly.
-// Source: k8s.io/apimachinery resource.Quantity (canonical forms, suffixes, rounding up).
+// Reads Kubernetes quantities ("315Mi", "0.5", "12e6") exactly.
+// Source: resource.Quantity of k8s.io/apimachinery (canonical forms, suffixes, rounding up).
 
 #include <cstdint>
 #include <string_view>
@@ -12,7 +12,7 @@ namespace tranche {
 
 // The value rounded up to a whole number, as Quantity.Value() does ("0.5" -> 1, "1500m" -> 2).
 // Accepts a sign, a decimal fraction, binary (Ki..Ei) and decimal (n, u, m, k..E) suffixes and
-// exponents (e3, E3). kInvalidArgument for anything else and for what does not fit 63 bits.
+// exponents (e3, E3). kInvalidArgument: anything else, or a value that does not fit into 63 bits.
 Result<std::int64_t> parse_quantity(std::string_view text);
 
 // A quantity of bytes; negative ones are refused.

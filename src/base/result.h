@@ -1,9 +1,10 @@
 #pragma once
-// How failure is reported everywhere: a value of type Result<T>, never an exception across rooms.
+// Every function that can fail returns a Result<T>. No exception leaves a room.
 //
-// An Error says what went wrong (`what`, with the place: "file:line: field: ..."), and what the
-// reader can do about it (`hint`, may be empty). Codes are few and are mapped to gRPC, HTTP and
-// exit codes only at the edge. Absence that is no failure is std::optional, never an Error.
+// An Error says what went wrong (`what`, with the place: "file:line: field: ...") and what the
+// reader can do about it (`hint`, may be empty). The codes are few; only the edges of the program
+// map them to codes of gRPC and HTTP and to exit codes. Absence that is no failure is
+// std::optional, never an Error.
 
 #include <expected>
 #include <string>
@@ -22,7 +23,7 @@ enum class Code {
   kUnsupported,         // this machine, driver or release cannot do it
   kPermission,          // not allowed
   kIo,                  // the operating system refused
-  kInternal,            // a broken promise of our own
+  kInternal,            // a mistake in our own program
 };
 
 // "invalid argument", "not found", ...
@@ -35,7 +36,7 @@ struct Error {
 
   // "what" alone, or "what; hint".
   std::string message() const;
-  // The same error with `context: ` put before what. Add it once per layer.
+  // The same error with "<context>: " before `what`. Each layer adds its context once.
   Error with_context(std::string_view context) &&;
 
   bool operator==(const Error&) const = default;

@@ -42,7 +42,7 @@ void Retrier::run(const std::stop_token& stop) {
   }
 }
 
-// The job that is due, waiting for it; nullopt when the thread is to end.
+// Waits for the next job that is due; nullopt: the thread shall end.
 std::optional<Retrier::Pending> Retrier::next(const std::stop_token& stop) {
   const auto by_due = [](const auto& a, const auto& b) { return a.second.due < b.second.due; };
   std::unique_lock lock(mutex_);
@@ -53,7 +53,7 @@ std::optional<Retrier::Pending> Retrier::next(const std::stop_token& stop) {
     }
     const auto soonest = std::ranges::min_element(pending_, by_due);
     if (soonest->second.due <= Clock::now()) return soonest->second;
-    // Copies: the entry may be forgotten during the wait.
+    // Copied, because the entry may be removed during the wait.
     const auto due = soonest->second.due;
     const auto generation = generation_;
     changed_.wait_until(lock, stop, due, [&] { return generation_ != generation; });
@@ -65,7 +65,7 @@ void Retrier::settle(const Pending& tried, const Result<void>& result) {
   const auto& key = tried.job.key;
   const std::scoped_lock lock(mutex_);
   const auto found = pending_.find(key);
-  // Forgotten, or asked for with another aim while the attempt ran: this outcome no longer matters.
+  // The job was dropped or replaced while the attempt ran: its outcome no longer matters.
   if (found == pending_.end()) return;
   const bool asked_again = found->second.generation != tried.generation;
   if (asked_again && !found->second.has_aim_of(tried)) return;

@@ -1,10 +1,12 @@
 #pragma once
-// Does what must be done in the end: jobs by key, each tried on a thread of its own until it
-// succeeds, with a back-off between attempts (1 s, 2 s, ... up to 30 s); so kubelet or an API
-// server that is away or hangs never stops the agent's loop. A failure is logged once until its
-// text changes. A new job takes the place of the one under its key. One that is asked for again
-// while it waits (Job::aim) goes on waiting: what asks at every change of an object that changes
-// every few seconds must not turn the back-off into a stream of attempts.
+// Tries jobs until they succeed, on a thread of the Retrier's own. Between two attempts it waits (1
+// s, 2 s, ... up to 30 s). So a kubelet or an API server that is away or hangs never stops the
+// agent's loop. A failure is logged once until its text changes.
+//
+// Each job has a key. A new job replaces the job under its key. If the new job has the same aim
+// (Job::aim) as a job that waits after a failure, the wait goes on: a caller that asks at every
+// change of an object, which may change every few seconds, must not turn the back-off into a stream
+// of attempts.
 
 #include <chrono>
 #include <condition_variable>
@@ -27,11 +29,11 @@ class Retrier {
  public:
   struct Job {
     std::string key;
-    // One attempt; may block for seconds, but ends soon after a stop request.
+    // Makes one attempt. It may block for seconds, but must end soon after a stop request.
     std::function<Result<void>(const std::stop_token&)> attempt;
-    std::string done;  // logged after success; empty: nothing is
-    // What the job is to bring about. A job with the aim of the one that waits under its key takes
-    // over its back-off; empty: it never does.
+    std::string done;  // text to log after success; empty: log nothing
+    // What the job shall bring about. A job with the same aim as the one that waits under its key
+    // takes over that one's back-off. Empty: it never does.
     std::string aim = {};
   };
 
@@ -41,11 +43,12 @@ class Retrier {
   Retrier(const Retrier&) = delete;
   Retrier& operator=(const Retrier&) = delete;
 
-  // Tries at once, and again from the first back-off step on; with the aim of a job that failed and
-  // waits, when that would have been tried. With the aim of one whose attempt is under way, which
-  // may have begun with what is known to be old by now, once more after it.
+  // Tries the job at once, and its back-off begins with the first step. If a job with the same aim
+  // failed and waits, the new job is tried when that one would have been. If an attempt with the
+  // same aim is under way, the job is tried once more after it: the attempt may have begun with old
+  // facts.
   void request(Job job);
-  // Gives up on what is no longer wanted.
+  // Drops the job under `key`: it is no longer wanted.
   void forget(const std::string& key);
 
  private:

@@ -12,7 +12,7 @@
 namespace tranche::retrier_test {
 namespace {
 
-// What waits for this does not come up again within a test.
+// A job that waits this long is not tried again within a test.
 constexpr Backoff kNever{std::chrono::hours(1), std::chrono::hours(1)};
 constexpr Backoff kQuick{std::chrono::milliseconds(1), std::chrono::milliseconds(4)};
 
@@ -30,7 +30,7 @@ class RetrierTest : public testing::Test {
                        .done = "done " + aim,
                        .aim = aim});
   }
-  // One whose attempt waits for go_.
+  // Asks for a job whose attempt waits for go_.
   void request_slow(const std::string& aim, bool works) {
     retrier_->request({.key = "key",
                        .attempt = [this, works](const std::stop_token&) -> Result<void> {
@@ -46,8 +46,8 @@ class RetrierTest : public testing::Test {
   bool failed() {
     return test::eventually([this] { return log_.count("away; trying again") == 1; });
   }
-  // The thread has nothing left that is due: jobs are tried in the order in which they fall due,
-  // and this one falls due after all that were asked for before it.
+  // Whether the thread has tried every job that is due. Jobs are tried in the order in which they
+  // fall due, and this job falls due after all jobs that were asked for before it.
   bool settled() {
     std::atomic<bool> done = false;
     retrier_->request({.key = "barrier",
@@ -90,7 +90,7 @@ TEST_F(RetrierTest, AskedForAgainItStillComesUp) {
   request("a");
   ASSERT_TRUE(failed());
   failing_ = false;
-  // Each of these would put the next attempt off, did it begin the wait anew.
+  // If a request began the wait anew, each of these would put the next attempt off.
   EXPECT_TRUE(test::eventually([&] {
     if (log_.count("done a") > 0) return true;
     request("a");
@@ -117,7 +117,7 @@ TEST_F(RetrierTest, WithoutAnAimItIsTriedAtOnce) {
   EXPECT_TRUE(test::eventually([&] { return log_.count("done") == 1; }));
 }
 
-// What the attempt under way did not know of may have been the reason to ask.
+// The reason for the request may be something that the attempt under way does not know.
 TEST_F(RetrierTest, AskedForDuringAnAttemptThatWorksItIsTriedOnceMore) {
   open(kNever);
   request_slow("a", true);
@@ -131,7 +131,7 @@ TEST_F(RetrierTest, AskedForDuringAnAttemptThatWorksItIsTriedOnceMore) {
   EXPECT_EQ(attempts_, 2);
 }
 
-// An attempt may last longer than the time between two changes.
+// An attempt may take longer than the time between two changes.
 TEST_F(RetrierTest, AskedForDuringAnAttemptThatFailsItWaits) {
   open(kNever);
   request_slow("a", false);

@@ -6,7 +6,7 @@
 
 namespace tranche {
 
-// A size in bytes. 1 MiB = 2^20 bytes; NVML reports bytes, NVIDIA's labels whole MiB.
+// A size in bytes. 1 MiB = 2^20 bytes. NVML reports bytes; NVIDIA's labels hold whole MiB.
 struct Bytes {
   std::uint64_t value = 0;
 

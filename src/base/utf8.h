@@ -1,5 +1,5 @@
 #pragma once
-// UTF-8 as RFC 3629 has it.
+// Reads UTF-8 as RFC 3629 defines it.
 
 #include <cstddef>
 #include <string_view>
@@ -11,8 +11,9 @@ struct Utf8Step {
   bool is_valid = false;
 };
 
-// What `text` begins with: a code point, or so many bytes that one U+FFFD stands for (the longest
-// beginning of a code point, as Unicode recommends, or one byte). `text` is not empty.
+// The length of the first code point of `text`, which must not be empty. If `text` begins with no
+// valid code point: how many bytes one U+FFFD replaces, as Unicode recommends (the longest
+// beginning of a valid code point, or one byte).
 inline Utf8Step utf8_step(std::string_view text) {
   const auto byte = [&](std::size_t i) -> unsigned {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;

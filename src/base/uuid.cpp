@@ -12,7 +12,7 @@ namespace tranche {
 
 std::string random_uuid() {
   std::array<std::uint8_t, 16> bytes{};
-  // 16 bytes are never cut short; the call fails only on kernels without getrandom.
+  // 16 bytes always come whole; the call fails only on kernels without getrandom.
   if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
     std::random_device device;
     for (auto& byte : bytes) byte = static_cast<std::uint8_t>(device());

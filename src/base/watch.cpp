@@ -17,14 +17,14 @@ namespace {
 
 namespace stdfs = std::filesystem;
 
-// As many links as the kernel follows (MAXSYMLINKS).
+// The number of links that the kernel follows (MAXSYMLINKS).
 constexpr int kMaxLinks = 40;
 
-// Of a folder on the way: what changes where its names lead.
+// Events of a folder on the way: those that change where a name in it leads.
 constexpr std::uint32_t kWayEvents =
     IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF;
-// Of the folder at its end, what is written there too. IN_CLOSE_WRITE, not IN_MODIFY: see the
-// header.
+// Events of the folder at the end of the way: writes count too. IN_CLOSE_WRITE, not IN_MODIFY: see
+// the header.
 constexpr std::uint32_t kEndEvents = kWayEvents | IN_CLOSE_WRITE;
 constexpr std::uint32_t kOfFolderItself = IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED;
 
@@ -81,7 +81,7 @@ Watch::~Watch() {
 
 bool Watch::drain() {
   if (!read_events()) return false;
-  // When watches run out, those that stand still serve, and the next event tries again.
+  // If no more watches can be had, the present ones still serve, and the next event tries again.
   static_cast<void>(walk());
   return true;
 }
@@ -101,7 +101,7 @@ Watch::Outcome Watch::wait(std::chrono::milliseconds timeout, const std::stop_to
   return Outcome::kStopped;
 }
 
-// Takes every event there is; true when one is about a way we watch.
+// Takes all events that have come; true: one of them is about a way that we watch.
 bool Watch::read_events() {
   alignas(inotify_event) std::array<char, 16384> buffer;
   bool relevant = false;
@@ -116,7 +116,7 @@ bool Watch::read_events() {
       at += sizeof event + event.len;
       if ((event.mask & IN_Q_OVERFLOW) != 0) relevant = true;
       const auto interest = interests_.find(event.wd);
-      if (interest == interests_.end()) continue;  // of a folder that is no longer on the way
+      if (interest == interests_.end()) continue;  // its folder is no longer on a way
       const bool named = event.len > 0 && (interest->second.any ||
                                            interest->second.names.contains(std::string(name)));
       if (named || (event.mask & kOfFolderItself) != 0) relevant = true;
@@ -125,13 +125,13 @@ bool Watch::read_events() {
   }
 }
 
-// Walks every path and watches what lies on the way; what no longer does is let go.
+// Walks every path and watches the folders on the way. Ends watches of folders that no longer are.
 Result<void> Watch::walk() {
   std::map<int, Interest> found;
   for (const auto& path : paths_) {
     auto walked = walk_path(path, found);
     if (walked) continue;
-    // Keep what was found beside what there was: better too much than nothing.
+    // Keep the old watches beside the new ones: too many reports are better than none.
     for (auto& [wd, interest] : found) {
       interests_[wd].names.merge(interest.names);
       interests_[wd].any = interests_[wd].any || interest.any;
@@ -145,9 +145,9 @@ Result<void> Watch::walk() {
   return {};
 }
 
-// Follows `path` from the root folder, name by name, as the kernel would; ends at its end, or at
-// the first name that is missing. A folder is watched before the name in it is looked at, so that
-// no change falls between.
+// Follows `path` from the root folder, name by name, as the kernel would, up to its end or to the
+// first missing name. Watches a folder before it looks at the name in it, so that no change falls
+// between.
 Result<void> Watch::walk_path(const stdfs::path& path, std::map<int, Interest>& found) {
   stdfs::path folder = "/";
   std::deque<std::string> names;
@@ -184,10 +184,11 @@ Result<void> Watch::walk_path(const stdfs::path& path, std::map<int, Interest>& 
   return {};
 }
 
-// nullptr: the folder is gone meanwhile, or not ours to read; its name above it is watched.
+// nullptr: the folder was removed meanwhile, or we may not read it. Its name in the folder above is
+// watched, so nothing is missed.
 Result<Watch::Interest*> Watch::watch_folder(const stdfs::path& folder, std::uint32_t events,
                                              std::map<int, Interest>& found) {
-  // IN_MASK_ADD: a folder may be on one way and at the end of another.
+  // IN_MASK_ADD: a folder may be on one path's way and at the end of another's.
   const int wd =
       ::inotify_add_watch(fd_, folder.c_str(), events | IN_ONLYDIR | IN_EXCL_UNLINK | IN_MASK_ADD);
   if (wd >= 0) return &found[wd];

@@ -1,16 +1,17 @@
 #pragma once
-// Tells when the file or folder behind a path may have changed, however it is changed: written in
-// place, renamed over, created where there was none, reached by a link that now points elsewhere (a
-// ConfigMap volume's `..data`), or with any folder above it replaced. Nothing is told about what
-// the file holds; a change may be reported that changed nothing, never the other way round.
+// Tells when the file or folder behind a path may have changed. It notices every way to change a
+// file: the file is written in place, another file is renamed over it, it is created, a link on the
+// way now points elsewhere (`..data` of a ConfigMap volume), or a folder above it is replaced. A
+// Watch does not read the file. It may report a change where the content stayed the same, but it
+// misses none.
 //
-// inotify watches inodes, not paths: a watch on a mounted file dies with the first update, and one
-// on the folder of an outer link sees nothing. So every folder on the way is watched for the one
-// name the way goes on with, and the way is walked anew after each change. A write counts when the
-// writer closes the file, so that the moment between truncation and writing is not taken for a new
-// content. Mounts are not seen (inotify does not report them).
+// inotify watches inodes, not paths. A watch on a mounted file ends with the first update, and a
+// watch on the folder of an outer link sees nothing. So each folder on the way is watched for the
+// one name that the way continues with, and the way is walked anew after each change. A write
+// counts when the writer closes the file; a file that is truncated and not yet written is thus not
+// taken for new content. inotify does not report mounts, so these are not noticed.
 //
-// One inotify descriptor each. Movable; used by one thread at a time.
+// A Watch has one inotify descriptor. Movable; used by one thread at a time.
 
 #include <chrono>
 #include <cstdint>
@@ -28,28 +29,29 @@ namespace tranche {
 
 class Watch {
  public:
-  // Absolute paths, of files or folders that need not exist. Of a folder every entry made, removed,
-  // renamed or written in it counts. kIo when the system has no inotify instances or watches left.
+  // `paths`: absolute paths of files or folders, which need not exist. A folder has changed when an
+  // entry of it is created, removed, renamed or written. kIo: the system has no inotify instances
+  // or watches left.
   static Result<Watch> open(std::vector<std::filesystem::path> paths);
 
   Watch(Watch&& other) noexcept;
   Watch& operator=(Watch&& other) noexcept;
   ~Watch();
 
-  // Readable when there is something to drain: for poll().
+  // For poll(): readable when there is something to drain.
   int fd() const { return fd_; }
 
-  // Takes what has happened; true when a path may have changed. Never waits.
+  // Takes all events that have come; true: a path may have changed. Never waits.
   bool drain();
 
   enum class Outcome { kChanged, kTimeout, kStopped };
   Outcome wait(std::chrono::milliseconds timeout, const std::stop_token& stop);
 
  private:
-  // What counts in one watched folder.
+  // The names that count in one watched folder.
   struct Interest {
     std::set<std::string> names;
-    bool any = false;  // the folder itself is watched: everything in it
+    bool any = false;  // the folder is itself the end of a path: every name counts
   };
 
   explicit Watch(int fd) : fd_(fd) {}

@@ -17,7 +17,7 @@ void write(const fs::path& path, std::string_view text) {
   std::ofstream(path, std::ios::trunc) << text;
 }
 
-// inotify tells of a change before the call that made it returns, so a test need not wait.
+// inotify reports a change before the call that made it returns, so a test need not wait.
 class WatchTest : public testing::Test {
  protected:
   Watch open(std::vector<fs::path> paths) {

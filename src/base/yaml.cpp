@@ -17,7 +17,8 @@
 namespace tranche::yaml {
 namespace {
 
-// Thrown inside yaml-cpp's callbacks, caught in parse(): its interface leaves no other way out.
+// Thrown in yaml-cpp's callbacks and caught in parse(): a callback has no other way to end the
+// read.
 struct Refused {
   int line;
   std::string what;
@@ -82,7 +83,7 @@ class TreeBuilder final : public YAML::EventHandler {
     std::string key = {};
     int key_line = 0;
     std::vector<Node> merges = {};
-    // Where each key stands in node.entries: a mapping may have a hundred thousand.
+    // The place of each key in node.entries, because a mapping may have a hundred thousand keys.
     std::unordered_map<std::string, std::size_t> index = {};
   };
 
@@ -117,7 +118,7 @@ class TreeBuilder final : public YAML::EventHandler {
     place(std::move(node), line);
   }
 
-  // Puts a finished node where the parser stands: as a key, a value, an item or the root.
+  // Puts a finished node at the parser's position: as a key, a value, an item or the root.
   void place(Node node, int line) {
     if (stack_.empty()) {
       document_.root = std::move(node);
@@ -200,7 +201,7 @@ std::optional<std::int64_t> whole_float(std::string_view text) {
   const auto* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (text.empty() || error != std::errc() || stop != end) return std::nullopt;
-  constexpr double kExact = 9007199254740992.0;  // 2^53: above it doubles skip integers
+  constexpr double kExact = 9007199254740992.0;  // 2^53: above it not every integer is a double
   if (!std::isfinite(value) || std::trunc(value) != value || std::fabs(value) > kExact) {
     return std::nullopt;
   }

@@ -1,14 +1,14 @@
 #pragma once
-// YAML (and so JSON) as a tree that forgets nothing a validator needs: the line of every key and
-// value, whether a scalar was quoted, and duplicate keys.
+// Reads YAML (and so JSON) into a tree that keeps all that a validator needs: the line of every key
+// and value, whether a scalar was quoted, and duplicate keys.
 //
-// yaml-cpp by itself keeps the first of two equal keys in silence, does not merge `<<`, and loses
-// the difference between 4 and '4'. Here the tree is built from its events:
-// - the first document of a stream is read, as NVIDIA's parser does;
-// - duplicate keys: the last wins, as in NVIDIA's parser, and the document carries a note;
-// - `<<: *anchor` and `<<: [*a, *b]` are merged; keys written out win over merged ones;
-// - aliases are expanded, up to kMaxNodes nodes in all (a "billion laughs" file is refused).
-// Lines are 1-based. Maps keep the order of the file.
+// yaml-cpp's own tree keeps the first of two equal keys in silence, does not merge `<<`, and loses
+// the difference between 4 and '4'. So this tree is built from yaml-cpp's events:
+// - Only the first document of a stream is read, as NVIDIA's parser does.
+// - If a key occurs twice, the last one wins, as in NVIDIA's parser, and the Document notes it.
+// - `<<: *anchor` and `<<: [*a, *b]` are merged. Keys that are written out win over merged ones.
+// - Aliases are expanded up to kMaxNodes nodes in all, so a "billion laughs" file is refused.
+// Lines count from 1. Maps keep the order of the file.
 
 #include <cstddef>
 #include <cstdint>
@@ -33,11 +33,11 @@ struct Node {
   Kind kind = Kind::kNull;
   int line = 1;
   std::string scalar;          // kScalar: the text without quotes
-  bool quoted = false;         // kScalar: written in quotes or as a block, or tagged !!str
+  bool quoted = false;         // kScalar: in quotes, written as a block, or tagged !!str
   std::vector<Node> items;     // kSequence
   std::vector<Entry> entries;  // kMap
 
-  // The value under `key` (exact spelling); nullptr when absent or when this is no map.
+  // The value under `key` (exact spelling); nullptr: it is absent, or this is no map.
   const Node* find(std::string_view key) const;
 };
 
@@ -60,15 +60,17 @@ struct Document {
 
 inline constexpr std::size_t kMaxNodes = 100'000;
 
-// `name` stands at the head of messages: "name:line: what". kInvalidArgument for broken YAML, a key
-// that is no scalar, an unknown alias, too many nodes.
+// Messages begin with `name`: "name:line: what". kInvalidArgument: broken YAML, a key that is no
+// scalar, an unknown alias, or too many nodes.
 Result<Document> parse(std::string_view text, std::string_view name);
 
-// Plain scalars as YAML 1.1 reads them, the rules of NVIDIA's parser. nullopt when the scalar is
+// Read plain scalars by the rules of YAML 1.1, as NVIDIA's parser does. nullopt: the scalar is
 // quoted or does not have that form.
-// Boolean: true, false, yes, no, on, off, y, n in the usual three spellings each.
+//
+// Boolean: true, false, yes, no, on, off, y, n; each in lower case, in upper case, or with a
+// capital first letter.
 std::optional<bool> as_bool(const Node& node);
-// Integer: decimal, 0x, 0o, 0b, leading 0 (octal), `_` between digits, and a float without a
+// Integer: decimal, 0x, 0o, 0b, a leading 0 (octal), `_` between digits, or a float without a
 // fraction ("4.0", "1e3").
 std::optional<std::int64_t> as_int(const Node& node);
 
