@@ -1,5 +1,5 @@
 #pragma once
-// Base64 as kubeconfig files hold it. Source: RFC 4648, section 4; space between lines is skipped.
+// Decodes base64 as kubeconfig files hold it. Source: RFC 4648, section 4. White space is skipped.
 
 #include <optional>
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace tranche::kube {
 
-// nullopt for what is no base64.
+// nullopt: `text` is no base64.
 std::optional<std::string> decode_base64(std::string_view text);
 
 }  // namespace tranche::kube

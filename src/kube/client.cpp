@@ -23,7 +23,7 @@ namespace {
 using namespace cluster;
 using SteadyClock = std::chrono::steady_clock;
 
-// Of an answer that only says what went wrong.
+// The longest answer that only says what went wrong.
 constexpr std::size_t kMaxRefusalBytes = std::size_t{64} << 10U;
 constexpr std::size_t kIdleTransfers = 2;
 
@@ -40,7 +40,8 @@ std::string preconditions_body(const Preconditions& preconditions) {
       fields);
 }
 
-// Quotes and control characters have no place in what the API server issued.
+// The API server issues no names, uids and versions with quotes or control characters. These texts
+// go into a JSON body as they are.
 bool is_plain(const std::optional<std::string>& text) {
   return !text || std::ranges::all_of(
                       *text, [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
@@ -72,7 +73,7 @@ class Client::Impl {
 
   const Options& options() const { return options_; }
 
-  // The body of the server's answer, of 2xx.
+  // The body of the server's answer, if its status is 2xx.
   Result<std::string> answer(const Request& request, const Call& call, std::size_t limit);
   Result<Object> object(const Request& request, const Call& call);
   Result<WatchEnd> watch(const Request& request, const std::string& version,
@@ -98,10 +99,11 @@ class Client::Impl {
   const Endpoint endpoint_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Transfer>> idle_;  // guarded by mutex_
-  std::string_view protocol_;                    // what was told last; guarded by mutex_
+  std::string_view protocol_;                    // last one logged; guarded by mutex_
 };
 
-// An idle connection of the identity that is in force now, or a new one.
+// An idle connection that was made with the present identity, or a new connection. Drops idle
+// connections of older identities.
 std::unique_ptr<Transfer> Client::Impl::borrow() {
   auto identity = keeper_->current();
   {
@@ -121,7 +123,7 @@ void Client::Impl::give_back(std::unique_ptr<Transfer> transfer) {
   if (idle_.size() < kIdleTransfers) idle_.push_back(std::move(transfer));
 }
 
-// Once, and again when something between here and the server changed it.
+// Logs the protocol once, and again when it changes (a proxy on the way may change it).
 void Client::Impl::tell_protocol(std::string_view protocol) {
   if (options_.log == nullptr || protocol.empty()) return;
   {
@@ -147,12 +149,12 @@ Client::Impl::Answer Client::Impl::attempt(const Request& request, const std::st
   auto transfer = borrow();
   answer.outcome = transfer->run(exchange);
   tell_protocol(answer.outcome.protocol);
-  // A connection that was cut short is not used again.
+  // Only a connection that gave a whole answer is used again.
   if (answer.outcome.end == Outcome::End::kDone) give_back(std::move(transfer));
   return answer;
 }
 
-// Why there is no whole answer.
+// The reason why there is no whole answer.
 Error Client::Impl::failure(const Request& request, const Outcome& outcome) const {
   const auto context =
       fmt::format("{}: API server {}", request.describe(), endpoint_.server.to_string());
@@ -185,7 +187,7 @@ Result<std::string> Client::Impl::answer(const Request& request, const Call& cal
                   "is this the address of an API server?");
     }
     if (done && outcome.status >= 200 && outcome.status < 300) return std::move(answer.body);
-    // The token may have been replaced between reading it and the server's looking at it.
+    // 401: the token may have been replaced after it was read here, so try once with the new one.
     if (done && outcome.status == 401 && !std::exchange(renewed, true) &&
         keeper_->current() != identity) {
       continue;
@@ -240,7 +242,7 @@ Result<WatchEnd> Client::Impl::watch(const Request& request, const std::string& 
                                                request.describe(), options_.max_object_bytes));
     return false;
   };
-  // Events are told outside of curl, so that a handler may call this client.
+  // The handler is called outside of curl, so that it may call this client.
   exchange.between = [&] {
     for (const auto& line : std::exchange(lines, {})) {
       if (stop.stop_requested()) return true;
@@ -255,7 +257,7 @@ Result<WatchEnd> Client::Impl::watch(const Request& request, const std::string& 
     }
     return true;
   };
-  // A connection of its own: given up with the watch, so that nothing idle is kept for it.
+  // The watch has a connection of its own, which ends with it: no idle connection is kept for it.
   const auto outcome = Transfer(endpoint_, keeper_->current()).run(exchange);
   tell_protocol(outcome.protocol);
   if (stop.stop_requested()) return WatchEnd::kStopped;
@@ -271,7 +273,7 @@ Result<WatchEnd> Client::Impl::watch(const Request& request, const std::string& 
       }
       return WatchEnd::kClosed;
     default:
-      // A stream that was open and is cut is taken up again like one that was closed.
+      // The stream was open: a caller goes on from here, as after a stream that the server closed.
       if (outcome.status == 200) return WatchEnd::kClosed;
       return std::unexpected(failure(request, outcome));
   }
@@ -314,7 +316,7 @@ Result<ObjectList> Client::list(const Kind& kind, const ListOptions& options, co
     const auto body =
         impl_->answer(request, {std::max(left, std::chrono::milliseconds(0)), call.stop},
                       impl_->options().max_list_bytes);
-    // The list got too old between two pages: from the start, a few times.
+    // The list's version expired between two pages: list from the start again, a few times.
     const bool expired = !body && body.error().code == Code::kFailedPrecondition;
     if (expired && !next.empty() && ++restarts <= 3) {
       next.clear();

@@ -1,11 +1,11 @@
 #pragma once
 // The API server over HTTPS: the adapter of cluster::Objects.
 //
-// Each call borrows a connection from a small pool of idle ones and reads its answer into memory up
-// to a limit; a watch has a connection of its own and holds one event at a time. What may be asked
-// again without harm (reads, and anything the server refused before it began: 429, and 503 with
-// Retry-After) is asked again within the call's deadline. Files of credentials are read anew when
-// they have changed, and once more when the server answers 401.
+// Each call borrows a connection from a small pool of idle ones, and reads its answer into memory
+// up to a limit. A watch has a connection of its own and holds one event at a time. A request that
+// does no harm when it is sent twice is sent again within the call's deadline: a read, or a request
+// that the server refused before it began (429, and 503 with Retry-After). Credential files are
+// read again when they have changed, and once when the server answers 401.
 //
 // Thread-safe. Starts no thread.
 
@@ -25,20 +25,20 @@ class Client final : public cluster::Objects {
  public:
   struct Options {
     std::string user_agent = "tranche";
-    std::string field_manager = "tranche";  // of create and update
+    std::string field_manager = "tranche";  // for create and update
     std::chrono::milliseconds connect_timeout = std::chrono::seconds(10);
-    std::size_t max_object_bytes = std::size_t{4} << 20U;  // also of a watch's event
+    std::size_t max_object_bytes = std::size_t{4} << 20U;  // of an object, and of a watch's event
     std::size_t max_list_bytes = std::size_t{64} << 20U;   // of one page
     int page = 500;                                        // objects in one page of a list
-    // The server is asked to end a watch after this time; half as long again without a byte (not
-    // even a bookmark) means that the connection is dead.
+    // The client asks the server to end a watch after this time. If no byte (not even a bookmark)
+    // comes for one and a half times as long, the connection is dead.
     std::chrono::seconds watch_time = std::chrono::minutes(5);
-    // Outlives the client. Null: nothing is logged.
+    // Must outlive the client. Null: nothing is logged.
     const Log* log = nullptr;
   };
 
-  // Reads the credentials' files once, so that what is wrong with them is said at the start; does
-  // not connect.
+  // Reads the credential files once, so that a mistake in them is reported at the start. Does not
+  // connect.
   static Result<std::unique_ptr<Client>> open(Credentials credentials, Options options);
   static Result<std::unique_ptr<Client>> open(Credentials credentials) {
     return open(std::move(credentials), Options());

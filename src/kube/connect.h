@@ -1,6 +1,6 @@
 #pragma once
-// The API server that a program is told of: by a kubeconfig file, else by what Kubernetes puts into
-// every Pod.
+// Connects a program to its API server: the one of a kubeconfig file, else the one of the Pod that
+// the program runs in.
 
 #include <map>
 #include <memory>
@@ -14,13 +14,14 @@
 
 namespace tranche::kube {
 
-// `environment`: for KUBERNETES_SERVICE_HOST and _PORT. kFailedPrecondition: there is neither a
-// kubeconfig nor a service account; kInvalidArgument: a context without a kubeconfig, and what
-// load_kubeconfig refuses.
+// `environment`: has KUBERNETES_SERVICE_HOST and _PORT in a Pod. kFailedPrecondition: there is
+// neither a kubeconfig nor a service account. kInvalidArgument: a context without a kubeconfig, or
+// a kubeconfig that load_kubeconfig refuses.
 Result<Credentials> find_credentials(const ApiServer& server,
                                      const std::map<std::string, std::string>& environment);
 
-// By these. `log` outlives what is returned. Does not connect yet.
+// A client with the credentials that find_credentials finds. `log` must outlive it. Does not
+// connect yet.
 Result<std::unique_ptr<cluster::Objects>> connect(
     const ApiServer& server, const std::map<std::string, std::string>& environment,
     const std::string& user_agent, const Log& log);

@@ -1,9 +1,9 @@
 #pragma once
-// Where the API server is and how to prove who we are: from a kubeconfig file, or from what
-// Kubernetes puts into every Pod. Values and their reading; the connection is client.h's.
+// The address of the API server and the credentials for it, from a kubeconfig file or from the
+// service account of a Pod. This file has the values and reads them; client.h connects.
 //
-// Tokens and certificates rotate. So files are named here, not copied: whoever connects reads them
-// when they have changed. What a kubeconfig holds inline (…-data) is kept as text.
+// Tokens and certificates rotate. So a value here names the file and does not copy it; the client
+// reads the file again when it has changed. Data inline in a kubeconfig (…-data) is kept as text.
 
 #include <filesystem>
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace tranche::kube {
 
-// A text, or the file that holds it; both empty: not given.
+// A text, or the file that holds it. Both empty: there is none.
 struct Secret {
   std::string text;
   std::filesystem::path file;
@@ -25,28 +25,28 @@ struct Secret {
 
 struct Credentials {
   std::string server;           // "https://10.96.0.1:443", without a slash at the end
-  std::string tls_server_name;  // instead of the server's host; empty: the host
+  std::string tls_server_name;  // the name to expect in its certificate; empty: the server's host
   bool insecure = false;        // insecure-skip-tls-verify
-  Secret authority;             // PEM; empty: the system's
+  Secret authority;             // PEM; empty: the system's authorities
   Secret certificate;           // PEM
   Secret key;                   // PEM
   Secret token;
-  std::string ns;    // of the context, or the Pod's
+  std::string ns;    // namespace of the context, or of the Pod
   std::string from;  // for messages: "kubeconfig /x, context y", "the Pod's service account"
 
   bool operator==(const Credentials&) const = default;
 };
 
-// A kubeconfig's text. `path`: for messages, and relative file names are relative to its folder.
-// `context`: empty for current-context. kInvalidArgument for what is broken or misses something,
-// kUnsupported for what this client does not do (proxy-url, exec and auth-provider plugins, user
-// names with passwords, impersonation).
+// Parses the text of a kubeconfig. `path`: named in messages; relative file names are relative to
+// its folder. `context`: empty for current-context. kInvalidArgument: the text is broken or lacks
+// something. kUnsupported: it uses something that this client does not do (proxy-url, exec and
+// auth-provider plugins, user names with passwords, impersonation).
 Result<Credentials> parse_kubeconfig(std::string_view text, const std::filesystem::path& path,
                                      const std::string& context = {});
 Result<Credentials> load_kubeconfig(const std::filesystem::path& path,
                                     const std::string& context = {});
 
-// The environment's KUBERNETES_SERVICE_HOST and _PORT, as far as set.
+// KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT of the environment; nullopt: not set.
 struct ServiceAddress {
   std::optional<std::string> host;
   std::optional<std::string> port;
@@ -54,7 +54,8 @@ struct ServiceAddress {
 inline constexpr std::string_view kServiceAccountFolder =
     "/var/run/secrets/kubernetes.io/serviceaccount";
 
-// kFailedPrecondition outside a Pod, or in one without a service account's token.
+// The credentials of the Pod's service account. kFailedPrecondition: this is no Pod, or the Pod has
+// no service account token.
 Result<Credentials> in_cluster(const ServiceAddress& address, const FsRoot& fs = FsRoot());
 
 }  // namespace tranche::kube

@@ -1,7 +1,7 @@
 #pragma once
-// libcurl, loaded when the first client is opened and not before: with it come some thirty other
-// libraries, which would cost every start of the program 5 ms and some megabytes, also where no API
-// server is asked for.
+// Loads libcurl when the first client is opened. libcurl brings some thirty other libraries.
+// Linked, they would cost each start of the program 5 ms and some megabytes, even without an API
+// server.
 
 #include <curl/curl.h>
 
@@ -29,11 +29,11 @@ struct CurlLibrary {
   decltype(&curl_slist_free_all) slist_free_all;
 };
 
-// The library, loaded and initialised once for the life of the process. Thread-safe. kUnsupported:
-// it is missing or too old.
+// Loads and initialises the library once; it stays loaded until the process ends. Thread-safe.
+// kUnsupported: the library is missing or too old.
 Result<const CurlLibrary*> load_curl();
 
-// The same for those who come after a load_curl() that went well.
+// The loaded library. Call only after load_curl() has succeeded.
 const CurlLibrary& curl();
 
 }  // namespace tranche::kube

@@ -1,8 +1,9 @@
 #pragma once
-// What a connection shows and trusts, read from where credentials say: as it is now.
+// Reads the certificates, key and token that the credentials name, as they are now.
 //
-// Files rotate: current() looks at each (one stat) and reads what changed. A file that cannot be
-// read for a moment leaves what was read last in force. Thread-safe; no lock is held over a read.
+// Files rotate: current() looks at each file (one stat) and reads those that changed. While a file
+// cannot be read, its last content stays in force. Thread-safe; no lock is held while a file is
+// read.
 
 #include <cstdint>
 #include <memory>
@@ -18,7 +19,7 @@
 namespace tranche::kube {
 
 struct Identity {
-  std::string authority;  // PEM; empty: the system's
+  std::string authority;  // PEM; empty: the system's authorities
   std::string certificate;
   std::string key;
   std::string token;
@@ -27,10 +28,10 @@ struct Identity {
 
 class IdentityKeeper {
  public:
-  // Fails when a file cannot be read, or a token could not be sent in a header.
+  // Fails when a file cannot be read, or when the token holds characters that no header may hold.
   static Result<std::unique_ptr<IdentityKeeper>> open(const Credentials& credentials);
 
-  // The same pointer as long as nothing changed.
+  // The identity now. Returns the same pointer while nothing has changed.
   std::shared_ptr<const Identity> current();
 
  private:
@@ -43,7 +44,7 @@ class IdentityKeeper {
   static Result<void> read_changed(std::vector<Source>& sources, Identity& identity);
 
   std::mutex mutex_;
-  std::vector<Source> sources_;  // of what is in files
+  std::vector<Source> sources_;  // the files, each with its field
   std::shared_ptr<const Identity> identity_;
 };
 

@@ -27,7 +27,7 @@ Result<Credentials> in_cluster(const ServiceAddress& address, const FsRoot& fs) 
                             credentials.token.file.string()),
                 "set automountServiceAccountToken: true, or name a kubeconfig file");
   }
-  // Kubernetes puts it beside the token; nothing here depends on it.
+  // Kubernetes puts the namespace beside the token. It may be missing: nothing here needs it.
   credentials.ns = fs.read(folder / "namespace").value_or("");
   credentials.ns.erase(credentials.ns.find_last_not_of(" \n") + 1);
   return credentials;

@@ -12,7 +12,7 @@
 namespace tranche::kube {
 namespace {
 
-// Reads one file; messages begin with its name and the line.
+// Reads one kubeconfig. Messages begin with the file's name and the line.
 class Reader {
  public:
   Reader(std::filesystem::path path, const yaml::Node& root)
@@ -71,7 +71,7 @@ class Reader {
                   fmt::format("no \"{}\" among {}", name, list), hint);
   }
 
-  // Empty when absent or null.
+  // The text under `key`; empty when it is absent or null.
   Result<std::string> text(const yaml::Node& map, std::string_view key) const {
     const auto* const found = map.find(key);
     if (found == nullptr || found->kind == yaml::Kind::kNull) return std::string();
@@ -87,7 +87,7 @@ class Reader {
     return refuse(found->line, fmt::format("{} is neither true nor false", key));
   }
 
-  // A text in the file itself (`<key>-data`, base64), else the file that `key` names.
+  // The text in the kubeconfig itself (`<key>-data`, base64), else the file that `key` names.
   Result<Secret> secret(const yaml::Node& map, const std::string& key) const {
     const auto data_key = key + "-data";
     ASSIGN_OR_RETURN(const auto data, text(map, data_key));

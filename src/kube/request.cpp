@@ -19,7 +19,7 @@ std::string encode(std::string_view text) {
   return out;
 }
 
-// Names such as ".." would lead to another object.
+// A name such as ".." would lead to another object.
 bool is_segment(std::string_view text) {
   return text != "." && text != ".." && text.find('/') == std::string_view::npos;
 }
@@ -29,7 +29,7 @@ bool is_segment(std::string_view text) {
 std::string Request::resource() const {
   auto text = kind.resource();
   if (subresource.empty()) return text;
-  // RBAC writes the subresource behind the plural, the group stands apart.
+  // "plural/subresource.group": the subresource stands directly after the plural.
   return kind.group.empty() ? text + '/' + subresource
                             : fmt::format("{}/{}.{}", kind.plural, subresource, kind.group);
 }
@@ -41,7 +41,7 @@ std::string Request::describe() const {
 }
 
 Result<std::string> Request::target() const {
-  // To create a subresource (pods/eviction) names its object.
+  // Most creates name no object, but a create of a subresource (pods/eviction) does.
   const bool names_one =
       verb != "list" && verb != "watch" && (verb != "create" || !subresource.empty());
   if (names_one && key.name.empty()) {

@@ -1,5 +1,5 @@
 #pragma once
-// What is asked of the API server: in HTTP's words, and in those of messages and RBAC rules.
+// A request to the API server, in the words of HTTP, of our messages and of RBAC rules.
 
 #include <initializer_list>
 #include <string>
@@ -15,26 +15,26 @@ namespace tranche::kube {
 struct Request {
   std::string_view verb;  // RBAC's: get, list, watch, create, update, patch, delete
   cluster::Kind kind;
-  cluster::ObjectKey key;  // name empty: the kind's objects of a namespace, or of all
+  cluster::ObjectKey key;  // empty name: all objects of the kind, in one namespace or in all
   std::string subresource = {};
 
   std::string_view method = "GET";
-  std::string query = {};  // of query_of()
+  std::string query = {};  // as query_of() makes it
   std::string body = {};
   std::string_view content_type = "application/json";
-  bool once = false;  // not asked again by itself, whatever the server answers
+  bool once = false;  // the client never repeats it, whatever the server answers
 
-  // May be asked twice without harm.
+  // Whether it may be sent twice without harm.
   bool reads() const { return method == "GET"; }
-  // "get configmaps x/y", "patch nodes/status n": the head of every message.
+  // "get configmaps x/y", "patch nodes/status n". Every message begins with this.
   std::string describe() const;
-  // "configmaps", "nodes/status", "leases.coordination.k8s.io": for RBAC rules.
+  // "configmaps", "nodes/status", "leases.coordination.k8s.io", as RBAC rules name it.
   std::string resource() const;
-  // "/api/v1/namespaces/x/configmaps/y?limit=500". kInvalidArgument for a key that cannot be one.
+  // "/api/v1/namespaces/x/configmaps/y?limit=500". kInvalidArgument: no object can have this key.
   Result<std::string> target() const;
 };
 
-// "a=b&c=d", percent-encoded, without the empty ones.
+// "a=b&c=d", percent-encoded. Parameters with an empty value are left out.
 std::string query_of(
     std::initializer_list<std::pair<std::string_view, std::string_view>> parameters);
 

@@ -27,7 +27,7 @@ bool RotatingFile::changed() const {
 }
 
 Result<std::string> RotatingFile::read() {
-  // The stamp first: what is written between the two is read again next time.
+  // The stamp is taken first: if the file is written before the read, the next call reads it again.
   seen_ = stamp(path_);
   ASSIGN_OR_RETURN(auto text, FsRoot().read(path_, std::size_t{1} << 20U));
   text.erase(text.find_last_not_of(" \t\r\n") + 1);

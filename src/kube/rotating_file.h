@@ -1,7 +1,7 @@
 #pragma once
-// A small file that somebody else replaces now and then: a token, a certificate. Kubernetes swaps a
-// mounted Secret by a link above the file, so what counts is the file that the path leads to.
-// A value; used by one thread at a time.
+// A small file that another program replaces now and then: a token, a certificate. Kubernetes
+// replaces a mounted Secret by changing a link above the file, so links are followed and the file
+// at their end counts. A value; used by one thread at a time.
 
 #include <sys/stat.h>
 
@@ -17,9 +17,9 @@ class RotatingFile {
  public:
   explicit RotatingFile(std::filesystem::path path) : path_(std::move(path)) {}
 
-  // Whether what the path leads to is another file, or was written, since the last read().
+  // Whether the path leads to another file than at the last read(), or the file was written since.
   bool changed() const;
-  // The whole file, without space at its end. kInvalidArgument when it is empty.
+  // Reads the whole file; white space at its end is removed. kInvalidArgument: it is empty.
   Result<std::string> read();
 
  private:

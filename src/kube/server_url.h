@@ -20,7 +20,8 @@ struct ServerUrl {
   std::string authority() const;
 };
 
-// kInvalidArgument unless it is http:// or https:// with a host, without user, query and fragment.
+// kInvalidArgument unless `text` is http:// or https:// with a host, and has no user, query or
+// fragment.
 Result<ServerUrl> parse_server_url(std::string_view text);
 
 }  // namespace tranche::kube

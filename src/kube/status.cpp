@@ -10,7 +10,7 @@
 namespace tranche::kube {
 namespace {
 
-// The fields of a Status that matter here.
+// The fields of a metav1.Status that matter here.
 struct Status {
   std::string message;
   std::string reason;
@@ -114,14 +114,14 @@ std::string subject_of(const std::string& user) {
   return fmt::format("user \"{}\"", user);
 }
 
-// The rule that the server's own text says is missing: an apply may lack `create`, and a patch of a
-// subresource is another rule than that of the object.
+// The missing RBAC rule, read from the server's text and not from the request: an apply may lack
+// `create`, and a patch of a subresource needs another rule than a patch of the object.
 std::string missing_rule(const Request& request, const Status& said, std::string_view who) {
   const std::string_view text = said.message;
   const auto user = quoted_after(text, "User \"");
   const auto resource = quoted_after(text, "resource \"");
   const auto verb_at = text.find("\" cannot ");
-  // Other refusals (an admission policy, a quota) have other remedies, which their texts say.
+  // The text is not RBAC's: an admission policy or a quota refused, and its text says what to do.
   if (!user || !resource || verb_at == std::string_view::npos) return {};
   auto verb = text.substr(verb_at + 9);
   verb = verb.substr(0, verb.find(' '));

@@ -1,7 +1,7 @@
 #pragma once
-// The API server's refusals in our words: who asked for what, what it said, what to do. For 403 the
-// RBAC rule that is missing.
-// Source: metav1.Status of k8s.io/apimachinery; the texts of its RBAC authorizer.
+// Turns a refusal of the API server into an Error: who asked for what, what the server said, and
+// what to do. For 403 the hint is the missing RBAC rule.
+// Source: metav1.Status of k8s.io/apimachinery; the texts of Kubernetes' RBAC authorizer.
 
 #include <string>
 #include <string_view>
@@ -11,7 +11,7 @@
 
 namespace tranche::kube {
 
-// `status`: HTTP's, of 400 or more; `body`: a Status, or whatever a proxy wrote. `who`: where the
+// `status`: HTTP's, 400 or more. `body`: a metav1.Status, or any text of a proxy. `who`: where the
 // credentials come from.
 Error refusal(const Request& request, long status, std::string_view body, std::string_view who);
 

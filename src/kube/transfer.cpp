@@ -25,7 +25,7 @@ void add(HeaderList& list, const std::string& header) {
   list.reset(curl().slist_append(list.release(), header.c_str()));
 }
 
-// A peer that is gone without a word is noticed after half a minute.
+// With these a peer that vanishes is noticed after 30 s.
 int set_keepalive(void* /*context*/, curl_socket_t socket, curlsocktype purpose) {
   if (purpose != CURLSOCKTYPE_IPCXN) return CURL_SOCKOPT_OK;
   const auto set = [&](int level, int name, int value) {
@@ -44,7 +44,7 @@ curl_blob blob_of(const std::string& text) {
   return {const_cast<char*>(text.data()), text.size(), CURL_BLOB_NOCOPY};
 }
 
-// curl says what the connection speaks as soon as there is an answer.
+// `version`: CURLINFO_HTTP_VERSION, which curl sets with the answer.
 std::string_view name_of_protocol(long version) {
   switch (version) {
     case CURL_HTTP_VERSION_1_0:
@@ -85,10 +85,10 @@ struct Transfer::Handles {
   HeaderList headers;
   HeaderList connect_to;
   std::array<char, CURL_ERROR_SIZE> trouble{};
-  // Of the exchange under way.
+  // These belong to the exchange under way.
   const Exchange* exchange = nullptr;
   Exchange::Clock::time_point last_byte;
-  bool refused = false;  // take() said no
+  bool refused = false;  // take() returned false
 
   ~Handles() {
     curl().easy_cleanup(easy);
@@ -136,12 +136,12 @@ bool Transfer::prepare(const Exchange& exchange, const std::string& url) {
   set(CURLOPT_SOCKOPTFUNCTION, &set_keepalive);
   set(CURLOPT_WRITEFUNCTION, &Handles::write);
   set(CURLOPT_WRITEDATA, handles_.get());
-  // A watch's events must come as they are sent.
+  // Not for a watch: compression may hold its events back.
   if (!exchange.quiet) set(CURLOPT_ACCEPT_ENCODING, "gzip");
 
   handles.headers.reset();
   add(handles.headers, "Accept: application/json");
-  add(handles.headers, "Expect:");
+  add(handles.headers, "Expect:");  // else curl waits for "100 Continue" before it sends a body
   if (!identity_->token.empty()) add(handles.headers, "Authorization: Bearer " + identity_->token);
   if (exchange.method != "GET") {
     set(CURLOPT_POST, 1L);

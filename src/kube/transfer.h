@@ -1,10 +1,10 @@
 #pragma once
-// One connection to the API server (with what curl keeps for it), and one exchange after the other
-// over it. Every exchange ends soon after its stop request (a wake-up, not a poll) and at its
-// deadline.
+// One connection to the API server (with curl's handles for it). It carries one exchange after the
+// other. An exchange ends at its deadline, and soon after its stop request, which wakes the waiting
+// thread.
 //
-// Lives as long as its identity is good: with another identity make another Transfer. Used by one
-// thread at a time; starts no thread (curl starts one to look up a host's name).
+// A Transfer has one identity; for another identity make another Transfer. Used by one thread at a
+// time. It starts no thread, but curl starts one to look up a host's name.
 
 #include <chrono>
 #include <cstddef>
@@ -21,7 +21,7 @@
 
 namespace tranche::kube {
 
-// The same for all transfers of a client.
+// What all transfers of a client have in common.
 struct Endpoint {
   ServerUrl server;
   std::string tls_server_name;
@@ -38,34 +38,33 @@ struct Exchange {
   std::string_view body;    // sent with POST, PUT, PATCH and DELETE
   std::string_view content_type;
   Clock::time_point deadline;
-  // The longest time without a byte from the server.
+  // The longest time without a byte from the server; nullopt: only the deadline counts.
   std::optional<std::chrono::milliseconds> quiet = {};
   std::stop_token stop;
-  // Takes a piece of the answer's body; false ends the exchange.
+  // Called from within curl with a piece of the answer's body; false ends the exchange.
   std::function<bool(long status, std::string_view piece)> take;
   // Called outside of curl, after some pieces were taken; false ends the exchange.
   std::function<bool()> between = {};
-  // Called once, outside of curl, when the answer's head is there.
+  // Called once, outside of curl, when the answer's head has come.
   std::function<void(long status)> begun = {};
 };
 
 struct Outcome {
   enum class End {
-    kDone,      // the whole answer is there
+    kDone,      // the whole answer has come
     kEnded,     // take() or between() ended it
-    kStopped,   // the stop request
-    kDeadline,  // the deadline, or too long without a byte
+    kStopped,   // stop was requested
+    kDeadline,  // the deadline passed, or no byte came for too long
     kBroken,    // no connection, or no whole answer
   };
   End end = End::kDone;
   long status = 0;    // 0: no answer
   bool sent = false;  // the request may have left this machine
-  // Of the answer, as it was agreed upon when the connection was made: "HTTP/2", "HTTP/1.1"; empty:
-  // no answer. A literal.
+  // The answer's protocol: "HTTP/2", "HTTP/1.1"; empty: no answer. Always a literal.
   std::string_view protocol = {};
   std::optional<std::chrono::seconds> retry_after = {};
-  std::string trouble = {};  // kBroken: what curl says
-  std::string hint = {};     // and what to do
+  std::string trouble = {};  // kBroken: curl's message
+  std::string hint = {};     // kBroken: what to do
 };
 
 class Transfer {

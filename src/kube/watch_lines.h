@@ -1,6 +1,6 @@
 #pragma once
-// A watch's stream, which comes in pieces of any size, as events: one JSON object a line.
-// A value; holds the piece of a line that has come so far and no more.
+// Reads the stream of a watch, which comes in pieces of any size, as events: one JSON object a
+// line. A LineSplitter is a value; it holds the unfinished line and no more.
 
 #include <cstddef>
 #include <string>
@@ -17,8 +17,8 @@ class LineSplitter {
  public:
   explicit LineSplitter(std::size_t longest) : longest_(longest) {}
 
-  // Appends the lines that `piece` completes to `lines`, without their ends; empty ones are
-  // dropped. False when a line is longer than allowed.
+  // Appends the lines that `piece` completes to `lines`, without line ends and without empty lines.
+  // False: a line is longer than allowed.
   bool feed(std::string_view piece, std::vector<std::string>& lines);
 
  private:
@@ -26,10 +26,10 @@ class LineSplitter {
   std::string begun_;
 };
 
-// A line of a watch. An event of type ERROR is an Error; `expired` is set where it says 410.
+// One line of a watch's stream. An event of type ERROR (other than 410) is an Error.
 struct WatchLine {
   cluster::WatchEvent event;
-  bool expired = false;
+  bool expired = false;  // the server says 410: the version is too old
 };
 Result<WatchLine> parse_watch_line(const Request& request, std::string_view line,
                                    std::string_view who);
