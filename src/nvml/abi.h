@@ -1,8 +1,8 @@
 #pragma once
-// The part of NVML's binary interface that we call, declared in our own words: no NVIDIA header is
-// needed to build. Names keep NVML's spelling. Layouts and version words are those of nvml.h 12.9
-// and 13.5 (same in both) and are asserted in abi_test.cpp and against the simulated library.
-// Source: NVML API reference, https://docs.nvidia.com/deploy/nvml-api/.
+// Our own declarations of the part of NVML's binary interface that we call, so that no NVIDIA
+// header is needed to build. Names keep NVML's spelling. Layouts and version words are those of
+// nvml.h 12.9 and 13.5, which agree; abi_test.cpp and a comparison with the simulated library check
+// them. Source: NVML API reference, https://docs.nvidia.com/deploy/nvml-api/.
 
 #include <cstdint>
 
@@ -30,7 +30,7 @@ inline constexpr Return kArgumentVersionMismatch = 25;
 inline constexpr Return kGpuNotFound = 28;
 inline constexpr Return kUnknown = 999;
 
-// Opaque handles; valid until nvmlShutdown.
+// Opaque handles. They are valid until nvmlShutdown.
 using Device = struct DeviceHandle*;
 using GpuInstance = struct GpuInstanceHandle*;
 using ComputeInstance = struct ComputeInstanceHandle*;
@@ -38,7 +38,7 @@ using EventSet = struct EventSetHandle*;
 
 inline constexpr unsigned kStringSize = 96;  // the largest of NVML's name and UUID buffers
 
-// What a versioned struct carries in its first word: its size, and its version in the top byte.
+// The first word of a versioned struct: the struct's size, with the version in the top byte.
 template <class Struct>
 constexpr std::uint32_t version_word(std::uint32_t version) {
   return static_cast<std::uint32_t>(sizeof(Struct)) | (version << 24U);
@@ -177,16 +177,16 @@ inline constexpr unsigned char kFabricStateCompleted = 3;
 // nvmlProcessInfo_v2_t, of the _v2 and _v3 functions.
 struct ProcessInfo {
   std::uint32_t pid;
-  std::uint64_t used_memory;          // kNotAvailable
+  std::uint64_t used_memory;          // kNotAvailable: not told
   std::uint32_t gpu_instance_id;      // kNoInstance: none
   std::uint32_t compute_instance_id;  // kNoInstance: none
 };
 
-// nvmlProcessUtilizationSample_t: of the sample period that ended then.
+// nvmlProcessUtilizationSample_t: how busy a process was in the period that ended at time_stamp.
 struct ProcessUtilizationSample {
   std::uint32_t pid;
   std::uint64_t time_stamp;  // us since 1970
-  std::uint32_t sm_util;     // percent of the time; more than 100: not told
+  std::uint32_t sm_util;     // percent of the period; more than 100: not told
   std::uint32_t mem_util;
   std::uint32_t enc_util;
   std::uint32_t dec_util;

@@ -1,4 +1,4 @@
-// Layouts and version words as nvml.h has them on 64-bit Linux (12.9 and 13.5 agree).
+// Layouts and version words of nvml.h on 64-bit Linux (12.9 and 13.5 agree).
 
 #include "nvml/abi.h"
 

@@ -1,6 +1,6 @@
 #pragma once
-// How NVML is called: on a thread of the pool, each call stamped so that the waiter sees where it
-// is, and an absent function answering as NVML's own stubs do.
+// Calls NVML from a thread of the pool. Each call is stamped with its name and time, so that the
+// waiting thread sees it. A function that the library lacks answers as NVML's own stubs do.
 
 #include <string>
 #include <utility>
@@ -16,7 +16,7 @@ class Calls {
 
   const Api& api() const { return api_; }
 
-  // FUNCTION_NOT_FOUND when the library lacks it.
+  // Calls `function`; FUNCTION_NOT_FOUND if the library lacks it.
   template <class... Parameters, class... Arguments>
   Return operator()(const Function<Return(Parameters...)>& function, Arguments... arguments) {
     if (function.pointer == nullptr) return kFunctionNotFound;
@@ -33,13 +33,13 @@ class Calls {
   Progress& progress_;
 };
 
-// Whether a call about a device answered that the device is gone.
+// Whether `result`, of a call about a device, says that the device is gone.
 inline bool is_gone(Return result) {
   return result == kGpuIsLost || result == kGpuNotFound || result == kNotFound ||
          result == kUninitialized || result == kDriverNotLoaded;
 }
 
-// What an output string of NVML holds; safe when the library forgot the terminating zero.
+// The text in an output buffer of NVML's. Safe if the terminating zero is missing.
 template <std::size_t kSize>
 std::string text(const char (&buffer)[kSize]) {
   std::size_t length = 0;

@@ -9,7 +9,8 @@ namespace tranche::nvml {
 namespace {
 
 constexpr const char* kKey = "nvml";
-// How long a new session waits for the old one's users (Options::event_slice).
+// How long a new session waits for the old one's owners. Longer than Options::event_slice, for
+// which a thread may stay in NVML.
 constexpr std::chrono::milliseconds kLetGo{2000};
 
 Error hang(const DeadlinePool::Outcome& outcome, std::chrono::milliseconds deadline) {
@@ -65,7 +66,7 @@ Result<std::shared_ptr<Session>> Session::open(std::shared_ptr<const Library> li
     return fail(Code::kUnavailable, "NVML does not start: " + describe(api, name, result),
                 start_remedy(result));
   }
-  // The constructor is private: make_shared cannot reach it.
+  // make_shared cannot call the private constructor.
   return std::shared_ptr<Session>(new Session(std::move(library), std::move(count)));
 }
 
@@ -74,7 +75,7 @@ Session::~Session() {
     if (api().nvmlEventSetFree.pointer != nullptr) api().nvmlEventSetFree.pointer(set);
   }
   api().nvmlShutdown.pointer();
-  library_.reset();  // unloaded before the next session may load
+  library_.reset();  // unload before the count lets the next session load the library
   const std::scoped_lock lock(count_->mutex);
   --count_->open;
   count_->changed.notify_all();
@@ -142,7 +143,7 @@ void Connection::restart() {
     old.swap(session_);
   }
   if (old == nullptr) return;
-  // On a thread of the pool, because nvmlShutdown may hang too; if it does, session() says so.
+  // On a thread of the pool, because nvmlShutdown may hang too. If it hangs, session() reports it.
   pool_.run({.key = kKey, .work = [old = std::move(old)](Progress& progress) mutable {
                progress.enter("nvmlShutdown");
                old.reset();

@@ -1,13 +1,13 @@
 #pragma once
-// NVML, initialised, through a driver that may vanish, be replaced and return.
+// Keeps NVML initialised while the driver may vanish, be replaced and return.
 //
-// A Session is one nvmlInit: it is shut down, and its library unloaded, with its last owner.
-// Handles (devices, event sets) belong to a Session and die with it, so whoever calls NVML holds
-// the Session while it does. A Connection makes Sessions one after the other; Reader and
-// EventSource of one process share a Connection, because NVML starts afresh only when all of the
-// process have let go.
+// A Session is one nvmlInit. When its last owner releases it, NVML is shut down and the library is
+// unloaded. Handles (devices, event sets) belong to a Session and are invalid after it, so a caller
+// of NVML holds the Session during the call. A Connection makes one Session after the other. Reader
+// and EventSource of a process share a Connection, because NVML starts afresh only after every user
+// in the process has released it.
 //
-// Both are thread-safe. A Connection always exists, with or without a driver.
+// Both classes are thread-safe. A Connection exists even without a driver.
 
 #include <chrono>
 #include <condition_variable>
@@ -31,16 +31,18 @@ struct Options {
   // The driver's root as this process sees it (NVIDIA's containerDriverRoot, "/driver-root").
   std::filesystem::path driver_root;
   FsRoot host;  // for sysfs and /proc/driver
-  // How long one NVML call may take before its device counts as unknown.
+  // The longest time of one NVML call. After that its device counts as unknown.
   std::chrono::milliseconds deadline{5000};
-  // While a GPU is lost, NVML is started afresh this often: it finds returned GPUs only at start.
+  // While a GPU is lost, NVML is started afresh: only at its start it finds GPUs that returned.
+  // This is the wait before the first restart; the waits grow.
   std::chrono::milliseconds restart_interval{30'000};
-  // How long one wait for events stays in NVML: a restart and the end of the process wait for it.
+  // How long one wait for events stays in NVML. A restart, and the end of the process, may have to
+  // wait for it.
   std::chrono::milliseconds event_slice{250};
-  const Log* log = nullptr;  // may be null; outlives what is opened with it
+  const Log* log = nullptr;  // may be null; must outlive the Connection
 };
 
-// Sessions that exist, so that a new one can wait for the old ones to end.
+// Counts the Sessions that exist, so that a new one can wait until the old ones have ended.
 struct SessionCount {
   std::mutex mutex;
   std::condition_variable changed;
@@ -49,7 +51,8 @@ struct SessionCount {
 
 class Session {
  public:
-  // Calls NVML: on a thread of the pool only. kUnavailable with NVML's words and the remedy.
+  // Calls NVML, so call it on a thread of the pool only. kUnavailable, with NVML's own message and
+  // what to do.
   static Result<std::shared_ptr<Session>> open(std::shared_ptr<const Library> library,
                                                std::shared_ptr<SessionCount> count,
                                                Progress& progress);
@@ -59,7 +62,7 @@ class Session {
 
   const Api& api() const { return library_->api(); }
   const Library& library() const { return *library_; }
-  // Frees `set` when the session ends, or now. Either way once.
+  // keep(): the session frees `set` when it ends. release(): frees it now, and only once.
   void keep(EventSet set);
   void release(EventSet set);
 
@@ -77,13 +80,14 @@ class Connection {
   static std::shared_ptr<Connection> make(Options options);
   ~Connection();
 
-  // The session in force, or a new one. kUnavailable: no library, no driver; kTimeout: it hangs.
+  // The session in force, or a new one. kUnavailable: no library or no driver; kTimeout: NVML
+  // hangs.
   Result<std::shared_ptr<Session>> session();
   // The session in force; null when there is none. Does not call NVML.
   std::shared_ptr<Session> current() const;
   bool in_force(const Session* session) const;
-  // Ends the session in force, so that the next session() starts NVML afresh. Holders of the old
-  // one have a moment to let go.
+  // Ends the session in force, so that the next session() starts NVML afresh. That call gives the
+  // owners of the old session up to 2 s (at most half the deadline) to release it.
   void restart();
 
   DeadlinePool& pool() { return pool_; }
@@ -99,10 +103,10 @@ class Connection {
   DeadlinePool pool_;
   mutable std::mutex mutex_;
   std::shared_ptr<Session> session_;
-  std::vector<std::string> announced_;  // missing functions already logged
+  std::vector<std::string> announced_;  // missing functions that were logged already
 };
 
-// What to do about NVML answering `result` to its start.
+// What the user can do when nvmlInit answers `result`.
 std::string start_remedy(Return result);
 
 }  // namespace tranche::nvml

@@ -7,7 +7,7 @@
 namespace tranche::nvml {
 namespace {
 
-// What a task writes; after a hang it is not looked at.
+// Written by the task. After a hang the task may still write to it, so nobody reads it.
 struct Answer {
   Return result = kSuccess;
   std::string failure;

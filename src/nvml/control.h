@@ -1,8 +1,7 @@
 #pragma once
-// gpu::Control over NVML, each call on a thread of the pool (nvml/deadline_pool.h) with the
-// connection's deadline. While the connection's session is in force the driver keeps a GPU's state,
-// which it otherwise forgets with the last process that has the GPU open (unless persistence is
-// on).
+// gpu::Control over NVML. Each call runs on a thread of the pool (nvml/deadline_pool.h) with the
+// connection's deadline. Without persistence mode the driver forgets a GPU's state when the last
+// process closes the GPU; while the connection's session is in force, the GPU stays open.
 
 #include <memory>
 

@@ -13,11 +13,11 @@ namespace tranche::nvml {
 
 using TimePoint = std::chrono::steady_clock::time_point;
 
-// All members but `progress` are guarded by Shared::mutex.
+// Shared::mutex guards all members except `progress`.
 struct DeadlinePool::Job {
   enum class State { kQueued, kRunning, kFinished, kGivenUp };
   Task task;
-  std::shared_ptr<std::size_t> open;  // unsettled jobs of the same run
+  std::shared_ptr<std::size_t> open;  // how many jobs of the same run are neither done nor given up
   State state = State::kQueued;
   TimePoint started{};
   Progress progress;
@@ -25,8 +25,8 @@ struct DeadlinePool::Job {
 
 struct DeadlinePool::Shared {
   mutable std::mutex mutex;
-  std::condition_variable work_ready;  // for threads
-  std::condition_variable changed;     // for callers
+  std::condition_variable work_ready;  // the threads wait for it
+  std::condition_variable changed;     // the callers wait for it
   std::deque<std::shared_ptr<Job>> queue;
   std::map<std::string, std::shared_ptr<Job>> stuck;
   std::size_t threads = 0;
@@ -34,7 +34,7 @@ struct DeadlinePool::Shared {
   bool stopping = false;
 };
 
-// One call of run(): its jobs and when it last saw one of them move. Used under the mutex.
+// One call of run(): its jobs, and when one of them last entered a call. Used under the mutex.
 class DeadlinePool::Batch {
  public:
   Batch(const Options& options, std::shared_ptr<Shared> shared)
@@ -59,7 +59,8 @@ class DeadlinePool::Batch {
 
   bool settled() const { return *open_ == 0; }
 
-  // Gives up what is stuck, brings in a thread when nothing moves, and says when to look again.
+  // Gives up stuck jobs, starts a thread when no job makes progress, and returns when to look
+  // again.
   TimePoint look(TimePoint now) {
     TimePoint next = now + options_.deadline;
     for (const auto& slot : slots_) {
@@ -95,7 +96,7 @@ class DeadlinePool::Batch {
  private:
   struct Slot {
     std::shared_ptr<Job> job;
-    bool old = false;  // an earlier run's, still stuck: not started again
+    bool old = false;  // a stuck job of an earlier run with the same key: not started again
   };
 
   bool waiting() const {
@@ -111,7 +112,7 @@ class DeadlinePool::Batch {
   void relieve(TimePoint now) {
     moved_ = now;
     if (add_thread(shared_) || shared_->stuck.size() < shared_->threads) return;
-    // Every thread there may be is stuck: nobody will take what waits.
+    // All threads are stuck and there can be no more, so nobody will take the waiting jobs.
     for (const auto& slot : slots_) {
       if (slot.job->state != Job::State::kQueued) continue;
       std::erase(shared_->queue, slot.job);
@@ -142,7 +143,7 @@ bool DeadlinePool::add_thread(const std::shared_ptr<Shared>& shared) {
   try {
     std::thread([shared] { work(shared); }).detach();
   } catch (const std::system_error&) {
-    return false;  // the system has no thread left: as if all were stuck
+    return false;  // the system gives no more threads
   }
   ++shared->threads;
   return true;
@@ -150,7 +151,7 @@ bool DeadlinePool::add_thread(const std::shared_ptr<Shared>& shared) {
 
 void DeadlinePool::work(const std::shared_ptr<Shared>& shared) {
   std::unique_lock lock(shared->mutex);
-  // One idle thread is kept for the next run; more are left over from a hang and end.
+  // One idle thread stays for the next run. Others, left over from a hang, end.
   while (!shared->stopping && (shared->idle == 0 || !shared->queue.empty())) {
     ++shared->idle;
     shared->work_ready.wait(lock, [&] { return shared->stopping || !shared->queue.empty(); });
@@ -163,7 +164,7 @@ void DeadlinePool::work(const std::shared_ptr<Shared>& shared) {
     job->progress.enter("start");
     lock.unlock();
     job->task.work(job->progress);
-    job->task.work = nullptr;  // what the task owned is released here, not under the lock
+    job->task.work = nullptr;  // destroys what the task captured while the lock is not held
     lock.lock();
     finish(*shared, *job);
   }

@@ -1,16 +1,16 @@
 #pragma once
-// Threads that NVML is called on, so that a call which never returns costs a thread and not the
-// agent. run() hands over tasks (one per GPU: one hop for all of a GPU's calls) and comes back when
-// each has finished or is stuck in one call for longer than the deadline.
+// Runs NVML calls on threads of its own, so that a call which never returns costs a thread and does
+// not stop the agent. run() takes tasks (one per GPU, with all calls about that GPU) and returns
+// when each task has finished or has been in one call for longer than the deadline.
 //
-// One thread does all the tasks as long as it moves; when it stays in one call for `stall`, another
-// thread takes the waiting tasks, so that one hanging GPU delays the others by `stall` and not by
-// the deadline. A stuck thread is left where it is, at most kMaxThreads in all, and its task's key
-// is not started again until the call has returned.
+// One thread does all tasks while it makes progress. When it stays in one call for `stall`, another
+// thread takes the waiting tasks. So one hanging GPU delays the others by `stall` and not by the
+// deadline. A stuck thread stays in its call, and the key of its task is not started again until
+// that call returns. There are at most kMaxThreads threads.
 //
-// Threads are detached and share ownership of everything they touch: a task must capture what it
-// reads and writes by value or shared_ptr, because after a hang it may go on when the caller is
-// long gone. Thread-safe: run() may be called from several threads.
+// Threads are detached. After a hang a task may go on when its caller no longer exists, so a task
+// must capture all that it reads and writes by value or by shared_ptr. Thread-safe: several threads
+// may call run().
 
 #include <atomic>
 #include <chrono>
@@ -22,7 +22,7 @@
 
 namespace tranche::nvml {
 
-// Where a task is: tells the waiter that it moves, and which call it is in.
+// Tells the waiting thread in which call a task is, and since when.
 class Progress {
  public:
   void enter(const char* call) noexcept {
@@ -46,25 +46,26 @@ class DeadlinePool {
     std::chrono::milliseconds stall{50};
   };
   struct Task {
-    std::string key;  // what must not be asked again while it hangs
+    std::string key;  // while a task hangs, no other task with its key is started
     std::function<void(Progress&)> work;
   };
   struct Outcome {
     bool finished = false;
-    std::string hung_in;  // the call, when not finished
+    std::string hung_in;  // if not finished: the call in which it hangs
   };
 
   explicit DeadlinePool(Options options);
-  // Waits for threads that move; leaves stuck ones behind.
+  // Waits for the threads that make progress. Stuck threads stay behind.
   ~DeadlinePool();
   DeadlinePool(const DeadlinePool&) = delete;
   DeadlinePool& operator=(const DeadlinePool&) = delete;
 
-  // In the order of `tasks`. A task whose whole time passes three deadlines counts as stuck too.
+  // Outcomes are in the order of `tasks`. A task that takes longer than three deadlines in all
+  // counts as stuck too.
   std::vector<Outcome> run(std::vector<Task> tasks);
   Outcome run(Task task);
 
-  // Threads that are inside a call that was given up.
+  // The number of threads that are in a call which was given up.
   std::size_t stuck() const;
 
   static constexpr std::size_t kMaxThreads = 48;

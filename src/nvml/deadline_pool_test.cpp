@@ -39,7 +39,8 @@ class Gate {
   int inside_ = 0;
 };
 
-// Long enough that a task which does not hang is never taken for one, however busy the machine is.
+// The deadline is so long that on a busy machine too a task that works is not taken for a hanging
+// one.
 constexpr DeadlinePool::Options kQuick = {.deadline = 1000ms, .stall = 10ms};
 
 DeadlinePool::Task task(std::string key, std::function<void(Progress&)> work) {
@@ -127,7 +128,7 @@ TEST(DeadlinePool, SeveralHangsAtOnce) {
 }
 
 TEST(DeadlinePool, ManySlowCallsAreNoHang) {
-  // Longer than one deadline in all, each call well within it.
+  // The task takes longer than one deadline in all, but each call much less.
   DeadlinePool pool({.deadline = 1000ms, .stall = 100ms});
   const auto outcome = pool.run(task("slow", [](Progress& progress) {
     for (int i = 0; i < 6; ++i) {
@@ -163,7 +164,7 @@ TEST(DeadlinePool, ThreadsAreBounded) {
   const auto outcomes = pool.run(std::move(tasks));
   for (const auto& outcome : outcomes) EXPECT_FALSE(outcome.finished);
   EXPECT_LE(gate->inside(), static_cast<int>(DeadlinePool::kMaxThreads));
-  // With every thread stuck a new task does not wait for ever.
+  // When every thread is stuck, a new task does not wait for ever.
   EXPECT_FALSE(pool.run(task("later", [](Progress&) {})).finished);
   gate->open();
   ASSERT_TRUE(test::eventually([&] { return pool.stuck() == 0; }));

@@ -9,8 +9,8 @@
 namespace tranche::nvml {
 namespace {
 
-// Fills answer.gpu step by step; a step that finds the GPU gone marks it lost, and the rest is
-// left.
+// Fills answer.gpu step by step. When a step finds the GPU gone, the GPU is marked lost and the
+// other steps are left out.
 class DeviceReading {
  public:
   DeviceReading(Calls& call, const DeviceQuery& query, DeviceAnswer& answer)
@@ -169,8 +169,9 @@ class DeviceReading {
     gpu_.fabric = gpu::Fabric{.cluster_uuid = std::move(uuid), .clique_id = info.clique_id};
   }
 
-  // Reading takes no right; NOT_FOUND says that the root group has no limit. In MIG mode there are
-  // none.
+  // Asks for the limit of the root group: reading it needs no privilege, and the answer shows
+  // whether the driver has such limits. NOT_FOUND: it has, and none is set. A GPU in MIG mode has
+  // no limits.
   void read_memory_limits() {
     const auto& function = api_.nvmlDeviceGetMemoryLimits_v1;
     if (lost_ || function.pointer == nullptr || gpu_.mig_enabled()) return;
@@ -195,14 +196,14 @@ class DeviceReading {
     gpu_.recovery_action = static_cast<int>(field.value.as_uint);
   }
 
-  // Whether a call told something; if not, says what it means, or that the GPU is lost.
+  // Whether the call succeeded. If not: marks the GPU lost, or warns of `consequence`.
   bool told(Return result, const char* function, const char* consequence) {
     if (result == kSuccess) return true;
     if (is_gone(result)) {
       lose(call_.describe(function, result));
       return false;
     }
-    // Missing functions are announced once, when the library is loaded.
+    // No warning here: missing functions are logged once, when the library is loaded.
     if (result != kFunctionNotFound) {
       warn(fmt::format("{}: {}", consequence, call_.describe(function, result)));
     }

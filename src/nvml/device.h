@@ -1,7 +1,7 @@
 #pragma once
-// Reads one GPU on a thread of the pool: identity, memory, MIG instances, fabric, what the driver
-// wants done. Only values come in and only `answer` goes out, because after a hang it may run on
-// alone.
+// Reads one GPU on a thread of the pool: identity, memory, MIG instances, fabric, recovery action.
+// It takes values and writes to `answer` alone, because after a hang it may go on when its caller
+// no longer exists.
 
 #include <memory>
 #include <optional>
@@ -17,9 +17,10 @@ namespace tranche::nvml {
 
 struct DeviceQuery {
   int index = 0;
-  // The last description of the GPU at this index. What a call fails to tell stays as it was.
+  // The last description of the GPU at this index. If a call fails, its fact is taken from here.
   std::optional<gpu::Gpu> known;
-  // It holds every fixed fact (name, addresses, compute capability): they are not asked again.
+  // `known` has every fixed fact (name, addresses, compute capability), so these are not read
+  // again.
   bool known_complete = false;
   FsRoot host;
   std::shared_ptr<const gpu::MigMinors> minors;  // null: read when needed
@@ -27,7 +28,7 @@ struct DeviceQuery {
 
 struct DeviceAnswer {
   bool identified = false;  // gpu.uuid is valid
-  bool complete = false;    // every fixed fact was told
+  bool complete = false;    // every fixed fact is known
   gpu::Gpu gpu;
   Device handle = nullptr;
   std::string failure;  // when not identified

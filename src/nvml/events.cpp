@@ -15,10 +15,11 @@
 namespace tranche::nvml {
 namespace {
 
-// More than a node's GPUs can fail in one go; a storm beyond it repeats itself.
+// The most events that wait to be taken. More different ones do not come at once: a longer storm
+// repeats itself.
 constexpr std::size_t kKept = 256;
 
-// How often a listener looks whether NVML, which is being started afresh, is up again.
+// How often wait() looks whether NVML is up again after a restart.
 constexpr std::chrono::milliseconds kRestartPoll{20};
 
 std::optional<int> to_instance(std::uint32_t id) {
@@ -28,7 +29,7 @@ std::optional<int> to_instance(std::uint32_t id) {
 }  // namespace
 
 struct EventSource::Listener {
-  // Fixed before the thread starts.
+  // These are set before the thread starts and do not change.
   std::weak_ptr<Connection> connection;
   std::weak_ptr<Session> session;
   EventSet set = nullptr;
@@ -47,7 +48,7 @@ struct EventSource::Listener {
 
   static void listen(const std::shared_ptr<Listener>& self);
   bool wanted();
-  // Waits for one slice; false when it is of no use to go on.
+  // Waits for one slice of time; false: the thread shall end.
   bool listen_once();
   void keep(Calls& call, const EventData& data);
   void fail_with(Error what);
@@ -68,7 +69,7 @@ bool EventSource::Listener::wanted() {
 }
 
 bool EventSource::Listener::listen_once() {
-  // Held for this slice only, so that NVML can be started afresh.
+  // The session is held for this slice only, so that NVML can be started afresh in between.
   const auto owner = connection.lock();
   const auto current = session.lock();
   if (owner == nullptr || current == nullptr || !owner->in_force(current.get())) return false;
@@ -100,8 +101,7 @@ void EventSource::Listener::keep(Calls& call, const EventData& data) {
     }
   }
   const std::scoped_lock lock(mutex);
-  if (std::ranges::find(events, event) != events.end())
-    return;  // not looked at yet: once is enough
+  if (std::ranges::find(events, event) != events.end()) return;  // the same event waits already
   if (events.size() >= kKept) events.pop_front();
   events.push_back(std::move(event));
   changed.notify_all();
@@ -118,7 +118,8 @@ EventSource::EventSource(std::shared_ptr<Connection> connection)
 EventSource::~EventSource() {
   stop_listening();
   if (listener_ == nullptr || !listener_->supported) return;
-  // So that a process may end right after: the thread is out of NVML, unless that hangs.
+  // The process may end right after this, so wait until the thread has left NVML (unless NVML
+  // hangs).
   std::unique_lock lock(listener_->mutex);
   listener_->changed.wait_for(lock, listener_->slice + std::chrono::seconds(1),
                               [&] { return listener_->ended; });
@@ -198,7 +199,7 @@ Result<std::optional<gpu::XidEvent>> EventSource::wait(std::chrono::milliseconds
   }
   if (listener_->error) return std::unexpected(*listener_->error);
   if (stop.stop_requested()) return std::nullopt;
-  // NVML is started afresh: the same again on the new session, as soon as there is one.
+  // NVML is being started afresh: wait for the new session and subscribe on it again.
   while (connection_->current() == nullptr && std::chrono::steady_clock::now() < until) {
     if (stop.stop_requested()) return std::nullopt;
     listener_->changed.wait_for(lock, stop, kRestartPoll, [] { return false; });

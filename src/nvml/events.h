@@ -1,12 +1,13 @@
 #pragma once
-// gpu::EventSource over an NVML event set. One owner at a time: not thread-safe, but wait() may be
-// called from another thread than subscribe(), one after the other.
+// gpu::EventSource over an NVML event set. Not thread-safe: one owner at a time. wait() may run on
+// another thread than subscribe(), but not at the same time.
 //
-// A thread of its own stands in nvmlEventSetWait, in slices, and keeps what arrives until wait()
-// asks: a stop request is seen at once, nothing is lost between two waits, and a call that hangs is
-// an error of wait() and not a blocked caller. The thread shares ownership of what it touches. When
-// NVML was started afresh (nvml/connection.h), the next wait() listens anew by itself. GPUs that
-// are not kPresent in the machine are not listened on: subscribe again when they return.
+// A thread of the EventSource calls nvmlEventSetWait again and again, a slice of time each, and
+// keeps the events until wait() takes them. So wait() sees a stop request at once, no event is lost
+// between two waits, and a call that hangs gives an error of wait() instead of a blocked caller.
+// The thread shares ownership of all that it uses. After NVML was started afresh
+// (nvml/connection.h) the next wait() subscribes again by itself. GPUs that are not kPresent in the
+// machine are left out: subscribe again when they return.
 
 #include <chrono>
 #include <memory>
@@ -24,22 +25,22 @@ class EventSource final : public gpu::EventSource {
   explicit EventSource(std::shared_ptr<Connection> connection);
   ~EventSource() override;
 
-  // kUnavailable when NVML is not up: read the machine first. A driver without events supports them
-  // on no GPU.
+  // kUnavailable: NVML is not initialised; read the machine first. With a driver that has no
+  // events, all GPUs are in `unsupported`.
   Result<Subscription> subscribe(const gpu::Machine& machine) override;
   // kUnavailable: NVML failed or is gone; kTimeout: it hangs; kFailedPrecondition: not subscribed.
   Result<std::optional<gpu::XidEvent>> wait(std::chrono::milliseconds timeout,
                                             std::stop_token stop) override;
 
  private:
-  struct Listener;  // what the thread shares
+  struct Listener;  // the state that the thread shares
 
   void stop_listening();
   Result<void> start_listening(const std::shared_ptr<Session>& session, std::vector<gpu::Gpu> gpus,
                                Subscription& subscription);
 
   std::shared_ptr<Connection> connection_;
-  gpu::Machine machine_;  // what was subscribed to last
+  gpu::Machine machine_;  // of the last subscription
   std::shared_ptr<Listener> listener_;
 };
 

@@ -49,7 +49,7 @@ std::string find_library(const std::filesystem::path& driver_root) {
 
 Result<std::shared_ptr<const Library>> Library::load(const std::filesystem::path& driver_root) {
   const std::string file = find_library(driver_root);
-  // NVML's symbols stay out of the global scope: a preloaded library must not be seen instead.
+  // RTLD_LOCAL keeps NVML's symbols out of the global scope.
   void* handle = ::dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (handle == nullptr) {
     return fail(Code::kUnavailable, fmt::format("cannot load {}: {}", file, ::dlerror()),
@@ -57,7 +57,7 @@ Result<std::shared_ptr<const Library>> Library::load(const std::filesystem::path
                 "(runtime class nvidia), or mount the driver's root and name it with "
                 "--driver-root-ctr-path");
   }
-  // The constructor is private: make_shared cannot reach it.
+  // make_shared cannot call the private constructor.
   const std::shared_ptr<Library> library(new Library(handle, driver_root, file));
   TRY(library->resolve());
   return library;

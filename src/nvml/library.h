@@ -1,7 +1,7 @@
 #pragma once
-// One loaded libnvidia-ml.so.1 and its functions. Owns the dlopen handle: the library is unloaded
-// with the last owner, so whoever may still be inside one of its functions holds a shared_ptr.
-// Immutable after load, so it may be used from any thread.
+// One loaded libnvidia-ml.so.1 and its functions. A Library owns the dlopen handle: the library is
+// unloaded with the last owner. So a thread that calls one of its functions must hold a shared_ptr.
+// A Library does not change after load, so any thread may use it.
 
 #include <cstdint>
 #include <filesystem>
@@ -14,7 +14,7 @@
 
 namespace tranche::nvml {
 
-// A function of the library, with its name for messages; null when the library lacks it.
+// A function of the library, with its name for messages. pointer is null if the library lacks it.
 template <class Signature>
 struct Function {
   const char* name;
@@ -30,14 +30,15 @@ struct Api {
 
 inline constexpr const char* kSoname = "libnvidia-ml.so.1";
 
-// Which file to load: the bare soname (the dynamic linker's search) when `driver_root` is empty or
-// "/", else the first of usr/lib64, usr/lib/x86_64-linux-gnu, usr/lib/aarch64-linux-gnu, lib64,
-// lib/x86_64-linux-gnu, lib/aarch64-linux-gnu under it that holds the library, links resolved; the
-// bare soname again when none does. NVIDIA's plugin searches the same.
+// The file to load. If `driver_root` is empty or "/": the bare soname, which the dynamic linker
+// searches. Else the library, with links resolved, in the first of these folders under
+// `driver_root` that has it: usr/lib64, usr/lib/x86_64-linux-gnu, usr/lib/aarch64-linux-gnu, lib64,
+// lib/x86_64-linux-gnu, lib/aarch64-linux-gnu. If none has it: the bare soname. NVIDIA's plugin
+// searches the same folders.
 std::string find_library(const std::filesystem::path& driver_root);
 
-// Which file a loaded library came from; another stamp under the same path means that the driver
-// was replaced.
+// Identifies the file of a loaded library. If its path has another stamp later, the driver was
+// replaced.
 struct FileStamp {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -47,18 +48,18 @@ struct FileStamp {
 
 class Library {
  public:
-  // kUnavailable, with what to do, when there is no such library or it is no NVML.
+  // kUnavailable, with what to do: there is no such library, or it is no NVML.
   static Result<std::shared_ptr<const Library>> load(const std::filesystem::path& driver_root);
   ~Library();
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
   const Api& api() const { return api_; }
-  // Where it was found, as the dynamic linker says.
+  // The path from which the dynamic linker loaded it.
   const std::string& path() const { return path_; }
-  // Optional functions that it does not have, less those that only recent drivers have.
+  // Optional functions that the library lacks, except those that only recent drivers have.
   const std::vector<std::string>& missing() const { return missing_; }
-  // Whether a load now would find another file than the one that was loaded.
+  // Whether a load would now find another file than the loaded one.
   bool replaced() const;
 
  private:
@@ -69,13 +70,13 @@ class Library {
   void* handle_;
   Api api_;
   std::filesystem::path driver_root_;
-  std::string file_;  // what was asked for: a path or the bare soname
+  std::string file_;  // given to dlopen: a path or the bare soname
   std::string path_;
   FileStamp stamp_;
   std::vector<std::string> missing_;
 };
 
-// "GPU is lost (nvmlDeviceGetName: 15)": in the library's words where it has some.
+// "GPU is lost (nvmlDeviceGetName: 15)". The text is nvmlErrorString's if the library has it.
 std::string describe(const Api& api, const char* function, Return result);
 
 }  // namespace tranche::nvml

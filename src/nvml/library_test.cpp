@@ -30,7 +30,7 @@ TEST_F(LibraryTest, WithoutADriverRootTheLinkerSearches) {
 }
 
 TEST_F(LibraryTest, TheFirstFolderWins) {
-  // From the last to the first: each new one is preferred to those before.
+  // From the last folder to the first: each new one wins over those that are there already.
   for (const char* folder :
        {"lib/aarch64-linux-gnu", "lib/x86_64-linux-gnu", "lib64", "usr/lib/aarch64-linux-gnu",
         "usr/lib/x86_64-linux-gnu", "usr/lib64"}) {

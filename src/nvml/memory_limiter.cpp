@@ -45,10 +45,10 @@ std::string remedy_of(Return result) {
 
 }  // namespace
 
-// What a task writes; after a hang it is not looked at.
+// Written by the task. After a hang the task may still write to it, so nobody reads it.
 struct MemoryLimiter::Answer {
   Return result = kSuccess;
-  std::string failure;  // when not kSuccess
+  std::string failure;  // if result is not kSuccess
   gpu::CgroupMemory memory;
 
   bool succeeded(Calls& call, Return returned, const char* function) {
@@ -59,7 +59,7 @@ struct MemoryLimiter::Answer {
   }
 };
 
-// `work` with the device's handle, on its thread.
+// Runs `work` with the device's handle on a thread of the pool.
 template <class Work>
 Result<std::shared_ptr<MemoryLimiter::Answer>> MemoryLimiter::ask(const std::string& uuid,
                                                                   Work work) {
@@ -93,7 +93,7 @@ Result<void> MemoryLimiter::set(const std::string& uuid, const std::filesystem::
     SetMemoryLimits limits = {
         .name_space = path.c_str(), .soft_limit = 0, .hard_limit = kMemoryLimitMax};
     if (hard) {
-      // A limit above what the GPU has is refused as an argument.
+      // The driver refuses a limit above the GPU's memory as an invalid argument.
       Memory memory = {};
       const auto& total = call.api().nvmlDeviceGetMemoryInfo;
       if (!answer.succeeded(call, call(total, device, &memory), total.name)) return;

@@ -1,10 +1,10 @@
 #pragma once
 // gpu::MemoryLimiter over nvmlDeviceSetMemoryLimits_v1 and nvmlDeviceGetMemoryLimits_v1. The soft
-// limit stays 0: it reserves memory up the tree of groups, and the driver does not give that back
-// when a group simply goes (docs/decisions/0014-kernel-memory-limits.md).
+// limit stays 0. A soft limit reserves memory in all groups above, and the driver does not release
+// that when the group is removed (docs/decisions/0014-kernel-memory-limits.md).
 //
-// Thread-safe: each call is a task on a thread of the pool (nvml/deadline_pool.h) of its own GPU,
-// so that one that hangs costs the others nothing.
+// Thread-safe. Each call is a task of the pool (nvml/deadline_pool.h) under a key of its GPU, so a
+// GPU that hangs does not delay calls about the others.
 
 #include <filesystem>
 #include <memory>

@@ -9,7 +9,7 @@
 namespace tranche::nvml {
 namespace {
 
-// A GPU instance profile of this GPU under this driver.
+// A GPU instance profile, as this driver describes it for this GPU.
 struct Profile {
   unsigned id = 0;
   int slices = 0;
@@ -46,7 +46,7 @@ class MigReading {
     if (old != known_.end()) gpu_.mig_instances.push_back(*old);
   }
 
-  // False when it could not be read.
+  // False: the slot could not be read.
   bool read_slot(unsigned slot) {
     Device mig = nullptr;
     const Return result = call_(api_.nvmlDeviceGetMigDeviceHandleByIndex, device_, slot, &mig);
@@ -103,7 +103,7 @@ class MigReading {
             .compute_slices = compute_slices};
   }
 
-  // A UUID alone does not do: it may come back for another instance with the same ids.
+  // The UUID alone does not identify an instance: another one with the same ids may get it later.
   const gpu::MigProfile* unchanged(const gpu::MigInstance& instance, int gpu_slices,
                                    int compute_slices) const {
     const auto old = std::ranges::find_if(known_, [&](const gpu::MigInstance& candidate) {
@@ -121,8 +121,8 @@ class MigReading {
                       int compute_slices) {
     const auto profile = gpu_instance_profile(instance.gpu_instance_id);
     if (profile) return gpu::compute_instance_name(profile->name, gpu_slices, compute_slices);
-    // The GPU instance may not be looked at without privilege; the MIG device's own name holds the
-    // profile too.
+    // Without privilege the GPU instance cannot be read. The name of the MIG device has the profile
+    // too.
     char name[kStringSize] = {};
     if (call_(api_.nvmlDeviceGetName, mig, name, kStringSize) == kSuccess) {
       const std::string printed = text(name);
@@ -158,7 +158,7 @@ class MigReading {
     return profiles;
   }
 
-  // The newest struct that the driver knows: two of them carry its own spelling of the name.
+  // Tries the newest struct first: versions 3 and 2 have the driver's own spelling of the name.
   std::optional<Profile> read_profile(unsigned constant) {
     GpuInstanceProfileInfoV3 newest = {.version = version_word<GpuInstanceProfileInfoV3>(3)};
     Return result = call_(api_.nvmlDeviceGetGpuInstanceProfileInfoV, device_, constant, &newest);
@@ -186,7 +186,7 @@ class MigReading {
     return {.id = info.id, .slices = slices, .name = std::move(name)};
   }
 
-  // Whether a call told something; if not, says what is left out, or that the GPU is gone.
+  // Whether the call succeeded. If not: notes that the GPU is gone, or warns of `effect`.
   bool check(Return result, const char* function, const char* effect) {
     if (result == kSuccess) return true;
     if (result == kGpuIsLost) {

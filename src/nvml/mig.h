@@ -11,10 +11,10 @@
 
 namespace tranche::nvml {
 
-// Fills gpu.mig_instances (gpu.uuid, index, minor and memory must be set) by slot. Profiles of
-// instances that are unchanged since `known` are taken from there. An instance that cannot be
-// described stays as it is in `known`, or is left out, with a line in `warnings`. Returns why, when
-// the GPU is gone.
+// Fills gpu.mig_instances, in the order of slots; gpu.uuid, index, minor and memory must be set.
+// The profile of an instance that is unchanged since `known` is taken from there. If an instance
+// cannot be described, its description in `known` stays, or the instance is left out; `warnings`
+// gets a line. Returns the reason if the GPU is gone; else nullopt.
 std::optional<std::string> read_mig_instances(Calls& call, Device device,
                                               const std::vector<gpu::MigInstance>& known,
                                               const gpu::MigMinors& minors, gpu::Gpu& gpu,

@@ -10,18 +10,18 @@
 namespace tranche::nvml {
 namespace {
 
-// What a task writes; after a hang it is not looked at.
+// Written by the task. After a hang the task may still write to it, so nobody reads it.
 struct Processes {
   Return result = kSuccess;
-  std::string failure;  // when not kSuccess
+  std::string failure;  // if result is not kSuccess
   std::map<unsigned, gpu::DeviceProcess> processes;
   Sampled sampled{};
 };
 
 constexpr std::size_t kFirstRoom = 64;
-// A list that outgrows its room again and again is one whose processes come and go.
+// A list may outgrow its buffer between two calls, because processes come and go.
 constexpr int kAttempts = 4;
-// Periods are 1/6 to 1 s; what is nearer together are processes of one.
+// A period is 1/6 s to 1 s, so samples that are nearer together than this are of one period.
 constexpr std::uint64_t kShortestPeriod = 100'000;  // us
 
 class ProcessReading {
@@ -37,7 +37,7 @@ class ProcessReading {
               api.nvmlDeviceGetComputeRunningProcesses_v2, true)) {
       return;
     }
-    // Where there is no MPS or nothing that draws, drivers say so as an error.
+    // A driver answers with an error where there is no MPS or no graphics.
     if (!list(device, api.nvmlDeviceGetMPSComputeRunningProcesses_v3,
               api.nvmlDeviceGetMPSComputeRunningProcesses_v2, false)) {
       return;
@@ -50,7 +50,7 @@ class ProcessReading {
  private:
   using ListFunction = Function<Return(Device, unsigned*, ProcessInfo*)>;
 
-  // false: the device is gone, or the list is needed and was not told.
+  // False: the device is gone, or the list is needed and could not be read.
   bool list(Device device, const ListFunction& newer, const ListFunction& older, bool needed) {
     const auto& function = newer.pointer != nullptr ? newer : older;
     std::vector<ProcessInfo> infos(kFirstRoom);
@@ -69,7 +69,7 @@ class ProcessReading {
     return (!needed && !is_gone(result)) || succeeded(result, function.name);
   }
 
-  // Where the driver does not tell, or nobody did anything, nothing is added.
+  // Adds nothing where the driver keeps no samples, or where no process was busy.
   void sample(Device device) {
     const auto& function = call_.api().nvmlDeviceGetProcessUtilization;
     std::vector<ProcessUtilizationSample> samples(kFirstRoom);
@@ -97,7 +97,8 @@ class ProcessReading {
     }
   }
 
-  // Drivers keep no samples of what was idle: a gap is no period, the shortest one is.
+  // The period that ends at `now`. Drivers keep no samples of idle time, so a gap between two
+  // samples may be longer than a period: the shortest gap counts as the period.
   std::uint64_t period_until(std::uint64_t now) {
     Sampled& sampled = answer_.sampled;
     if (now <= sampled.until) return 0;
@@ -172,7 +173,7 @@ Result<std::vector<gpu::DeviceProcesses>> ProcessReader::read(std::span<const st
     sampled_[uuids[i]] = answers[i]->sampled;
     devices.push_back({uuids[i], result_of(*answers[i])});
   }
-  if (gone) connection_->restart();  // the next reading starts NVML afresh
+  if (gone) connection_->restart();  // so the next read() starts NVML afresh
   return devices;
 }
 

@@ -1,12 +1,12 @@
 #pragma once
-// gpu::ProcessReader over NVML: the lists of compute, MPS and graphics processes of each device, on
-// pool (nvml/deadline_pool.h), so that a device that hangs costs the others nothing. A MIG instance
-// is asked by its own handle. A process that is on several lists has the same memory on each: it
-// counts once. How busy each was comes from the samples that the driver keeps
-// (nvmlDeviceGetProcessUtilization), each of which stands for a period.
+// gpu::ProcessReader over NVML. It reads the lists of compute, MPS and graphics processes of each
+// device, on threads of the pool (nvml/deadline_pool.h), so that a device that hangs does not delay
+// the others. A MIG instance has a handle of its own. A process on several lists has the same
+// memory on each, so it counts once. How busy a process was comes from the driver's samples
+// (nvmlDeviceGetProcessUtilization); each sample stands for a period of time.
 //
-// One owner at a time: not thread-safe. When the driver goes, read() fails until it is back,
-// through the same object.
+// Not thread-safe: one owner at a time. If the driver is unloaded, read() fails until it is back;
+// the same object then works again.
 
 #include <map>
 #include <memory>
@@ -19,10 +19,10 @@
 
 namespace tranche::nvml {
 
-// How far a device's samples were read.
+// How far the samples of a device were read.
 struct Sampled {
-  std::uint64_t until = 0;           // us since 1970; 0: none were
-  std::uint64_t period = 1'000'000;  // us of each, as far as is known; a second at most
+  std::uint64_t until = 0;           // time stamp of the last one, us since 1970; 0: none was read
+  std::uint64_t period = 1'000'000;  // shortest period between two that was seen, us; at most 1 s
 };
 
 class ProcessReader final : public gpu::ProcessReader {

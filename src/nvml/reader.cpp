@@ -22,7 +22,7 @@ Result<gpu::Machine> Reader::read() {
   ASSIGN_OR_RETURN(auto session, ready_session());
   auto system = read_system(session);
   if (!system && system.error().code == Code::kUnavailable) {
-    // The driver may have gone and come back since the session began: one fresh start tells.
+    // The driver may have been reloaded since the session began, so start NVML afresh, once.
     session.reset();
     connection_->restart();
     ASSIGN_OR_RETURN(session, ready_session());
@@ -46,7 +46,7 @@ Result<std::shared_ptr<Session>> Reader::ready_session() {
       restarted_ = {};
     } else if (missing_ && now >= restarted_ + restart_.wait() &&
                connection_->pool().stuck() == 0) {
-      // (A call that hangs would keep NVML from ending, and so from starting afresh.)
+      // (While a call hangs, NVML cannot end, and so cannot start afresh.)
       restart_.next();
       connection_->log(LogLevel::kDebug, "starting NVML afresh to look for lost GPUs");
     } else {
@@ -139,7 +139,7 @@ Result<gpu::Machine> Reader::read_with(const std::shared_ptr<Session>& session,
   gpu::Machine machine = {.driver_version = system.driver_version,
                           .cuda_driver_version = system.cuda_driver_version,
                           .warnings = system.warnings};
-  // An index that now holds another GPU says nothing about the one it held.
+  // If an index now holds another GPU, what is known of the former one does not apply.
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     if (!outcomes[i].finished || !answers[i]->identified) continue;
     std::erase_if(known_, [&](const auto& entry) {
@@ -148,7 +148,7 @@ Result<gpu::Machine> Reader::read_with(const std::shared_ptr<Session>& session,
   }
   static const DeviceAnswer kNone;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    // After a hang the answer may still be written to: it is not looked at.
+    // After a hang the task may still write to its answer, so it is not read.
     add_gpu(static_cast<int>(i), outcomes[i], outcomes[i].finished ? *answers[i] : kNone, machine);
   }
   note_presence(machine);

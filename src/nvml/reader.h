@@ -1,12 +1,13 @@
 #pragma once
-// gpu::Reader over NVML and sysfs. One owner at a time: not thread-safe. Machine::host stays empty;
-// wiring adds host::read_host().
+// gpu::Reader over NVML and sysfs. Not thread-safe: one owner at a time. Machine::host stays empty;
+// wiring fills it in by host::read_host().
 //
 // Every NVML call runs on a thread of the pool (nvml/deadline_pool.h) with the connection's
-// deadline. A GPU that does not answer in time is kUnknown, one that the driver lost is kLost, both
-// with the description they had; one that was never described is a line in Machine::warnings.
-// Warnings are of this reading, the same each time while their cause lasts. When the driver goes,
-// read() fails until it is back, through the same object.
+// deadline. A GPU that does not answer in time is kUnknown. A GPU that the driver lost is kLost.
+// Both keep their last description. A GPU that was never described gives a line in
+// Machine::warnings instead. Each reading has its warnings; while a cause lasts, its warning is the
+// same each time. If the driver is unloaded, read() fails until it is back; the same object then
+// works again.
 
 #include <chrono>
 #include <map>
@@ -31,7 +32,7 @@ class Reader final : public gpu::Reader {
   Result<gpu::Topology> read_topology(const gpu::Machine& machine) override;
 
  private:
-  // What NVML says of the whole machine.
+  // What NVML says about the whole machine.
   struct System {
     unsigned gpus = 0;
     std::string driver_version;
@@ -50,7 +51,7 @@ class Reader final : public gpu::Reader {
 
   std::shared_ptr<Connection> connection_;
 
-  // Of session_.
+  // These are valid for session_ alone.
   std::weak_ptr<Session> session_;
   std::optional<System> system_;
   std::map<std::string, Device> handles_;  // by UUID
@@ -62,7 +63,7 @@ class Reader final : public gpu::Reader {
   };
   std::map<int, Known> known_;          // the last description, by index
   std::set<std::string> ever_present_;  // UUIDs
-  bool missing_ = false;                // one of them was not present in the last reading
+  bool missing_ = false;                // one of these was not present in the last reading
   std::chrono::steady_clock::time_point restarted_{};
   Backoff restart_;
 };

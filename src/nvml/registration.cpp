@@ -11,7 +11,7 @@ namespace {
 struct GpuRegistration {
   Device handle = nullptr;
   bool supported = true;
-  bool broke_set = false;  // NVML: after UNKNOWN the whole set is undefined
+  bool broke_set = false;  // the answer was UNKNOWN, after which the whole set is undefined
   Return result = kSuccess;
 };
 
@@ -109,8 +109,8 @@ Result<Registered> register_gpus(Connection& connection, const std::shared_ptr<S
     return outcomes[i].finished && answer->broke_set;
   });
   if (!broken) return registered;
-  // Once more on a new set without the GPUs that broke this one; each round leaves out at least
-  // one.
+  // Try again on a new set without the GPUs that broke this one. Each round leaves out at least one
+  // GPU, so this ends.
   connection.pool().run(
       {.key = "event set", .work = [session, set = registered.set](Progress& progress) {
          progress.enter("nvmlEventSetFree");

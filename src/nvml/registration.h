@@ -1,5 +1,5 @@
 #pragma once
-// Makes an event set and registers GPUs with it, each on a thread of the pool of its own.
+// Makes an event set and registers GPUs with it, one task of the pool for each GPU.
 
 #include <map>
 #include <memory>
@@ -16,7 +16,8 @@ struct Registered {
   std::map<Device, gpu::GpuUuid> uuids;
 };
 
-// XIDs and ECC errors of `gpus`, those that each supports. kUnavailable, kTimeout: no event set.
+// Registers `gpus` for XIDs and ECC errors, as far as each GPU supports them. kUnavailable,
+// kTimeout: there is no event set.
 Result<Registered> register_gpus(Connection& connection, const std::shared_ptr<Session>& session,
                                  std::vector<gpu::Gpu> gpus);
 

@@ -1,5 +1,5 @@
-// Reader::read_topology: one task a GPU, under the same thread key as its reading, so that a GPU
-// that hangs is not asked here either.
+// Reader::read_topology. It runs one task for each GPU under the key of that GPU's reading, so a
+// GPU that hangs is not asked here either.
 
 #include <fmt/format.h>
 
@@ -16,9 +16,9 @@ struct Peer {
   std::optional<Device> handle;  // nullopt: not asked
 };
 
-// What one GPU says about every GPU, in the order of the machine.
+// The links of one GPU to every GPU, in the order of the machine.
 struct Row {
-  std::vector<gpu::P2pLevel> levels;  // of later GPUs; the others stay unknown
+  std::vector<gpu::P2pLevel> levels;  // to later GPUs only: the level is symmetric
   std::vector<int> nvlinks;
 };
 
@@ -40,13 +40,13 @@ void read_levels(Calls& call, const std::vector<Peer>& peers, std::size_t self, 
   }
 }
 
-// Links whose far end is a GPU of this machine; the far end of others is an NVSwitch.
+// Counts the NVLinks whose far end is a GPU of this machine. Other links end at an NVSwitch.
 void read_nvlinks(Calls& call, const std::vector<Peer>& peers, std::size_t self, Row& row) {
   for (unsigned link = 0; link < kMaxNvLinks; ++link) {
     int active = 0;
     const Return result =
         call(call.api().nvmlDeviceGetNvLinkState, *peers[self].handle, link, &active);
-    // NOT_SUPPORTED: no NVLink at all; INVALID_ARGUMENT: past the last link.
+    // NOT_SUPPORTED: the GPU has no NVLink. INVALID_ARGUMENT: there is no link of this number.
     if (result == kNotSupported || result == kInvalidArgument || result == kFunctionNotFound)
       return;
     PciInfo remote = {};
