@@ -18,7 +18,7 @@ constexpr const char* kCritical = "latency";
 
 std::string neighbour_role(unsigned number) { return fmt::format("neighbour-{}", number + 1); }
 
-// The Load as a process of that role runs it.
+// `load` under the name of `role`.
 Load as(Load load, const std::string& role) {
   load.name = role;
   return load;
@@ -43,7 +43,7 @@ class Comparer {
   struct Started {
     std::string name;
     WorkerGroup::Id id = 0;
-    std::string error;  // it did not come to work
+    std::string error;  // why it did not start to work; empty: it did
   };
 
   Surroundings surroundings(const std::string& role) const {
@@ -55,7 +55,7 @@ class Comparer {
     return fail(Code::kFailedPrecondition, "interrupted");
   }
 
-  // The device, and how long work takes on it when it is alone.
+  // Asks for the device, and measures the speed of the busy kernel while the GPU is idle.
   Result<void> probe() {
     Load load = as(scenario_.request, "probe");
     load.pattern = Pattern::kProbe;
@@ -126,8 +126,9 @@ class Comparer {
     return result;
   }
 
-  // Whether a process of each role starts under the mechanism and gets memory; under limits, that
-  // the limiter is in it. Else figures would be those of something else.
+  // Checks that a process of each role starts under the mechanism and gets memory. Under limits,
+  // its process must have loaded the limiter too. Else the figures would belong to another
+  // mechanism.
   Result<void> try_out(const std::vector<std::string>& roles) {
     for (const std::string& role : roles) {
       Load load = as(scenario_.request, role);
@@ -156,7 +157,7 @@ class Comparer {
     return maps && maps->find("/" + name) != std::string::npos;
   }
 
-  // All have their memory and kernels before the first one works.
+  // No process works before all have their memory and kernels.
   void run_beside(MechanismResult& result) {
     const Started critical = start(as(scenario_.request, kCritical));
     std::vector<Started> neighbours;
@@ -170,7 +171,7 @@ class Comparer {
     for (const Started& one : neighbours) result.neighbours.push_back(report(one));
   }
 
-  // The victim works before, during and after.
+  // The victim works before, during and after the trouble.
   TroubleResult run_trouble(Trouble trouble) {
     TroubleResult result{.trouble = trouble};
     Load victim_load = as(scenario_.victim, kCritical);

@@ -1,7 +1,7 @@
 #pragma once
-// One scenario under several ways of sharing, one after the other on the same GPU: a
-// latency-critical process beside best-effort ones, and what becomes of a process when its
-// neighbour asks for all the memory, is killed, or makes a bad memory access.
+// Runs one scenario under several sharing mechanisms, one after the other on the same GPU. The
+// scenario has a latency-critical process beside best-effort ones. It also shows what happens to a
+// process when its neighbour asks for all memory, is killed, or makes a bad memory access.
 
 #include <optional>
 #include <string>
@@ -14,20 +14,21 @@ namespace tranche::load {
 enum class Trouble : std::uint8_t { kMemory, kKill, kFault };
 
 std::string_view name_of(Trouble trouble);
-// "memory,kill,fault"; "none". kInvalidArgument.
+// Parses "memory,kill,fault" or "none". kInvalidArgument: anything else.
 Result<std::vector<Trouble>> parse_troubles(std::string_view text);
 
 struct Scenario {
-  Load request;    // of the latency-critical process; its duration is that of each measurement
-  Load neighbour;  // of each best-effort process
+  Load request;    // the latency-critical process; its duration is that of each measurement
+  Load neighbour;  // each best-effort process
   unsigned neighbours = 2;
-  Load victim;  // of the one beside trouble
+  Load victim;  // the process beside the one that makes trouble
   std::vector<Trouble> troubles;
   std::vector<Mechanism> mechanisms;
   MechanismOptions options;
 };
 
-// What a process that makes trouble got, and what became of the one beside it.
+// The reports of a process that made trouble (the offender) and of the process beside it (the
+// victim).
 struct TroubleResult {
   Trouble trouble = Trouble::kMemory;
   Report offender;
@@ -36,7 +37,7 @@ struct TroubleResult {
 
 struct MechanismResult {
   Mechanism mechanism = Mechanism::kTimeSlicing;
-  std::string unavailable;  // why it is not; else empty
+  std::string unavailable;  // why the mechanism is not available; empty: it is
   Report request;
   std::vector<Report> neighbours;
   std::vector<TroubleResult> troubles;
@@ -49,8 +50,8 @@ struct Comparison {
   std::vector<MechanismResult> results;
 };
 
-// kNotFound: no driver or no such device. kFailedPrecondition: interrupted. Whatever befalls single
-// processes is in the results.
+// kNotFound: no driver or no such device. kFailedPrecondition: interrupted. Errors of single
+// processes are in their reports.
 Result<Comparison> compare(WorkerGroup& workers, Scenario scenario);
 
 }  // namespace tranche::load

@@ -1,6 +1,6 @@
 #pragma once
-// The driver's library, loaded when the program runs. Never unloaded: drivers do not like it. Its
-// functions may be called by any thread; no state of ours.
+// Loads the CUDA driver's library at run time. It is never unloaded: drivers do not support that.
+// Any thread may call its functions. There is no state of ours.
 
 #include <string>
 #include <string_view>
@@ -12,14 +12,14 @@ namespace tranche::load {
 
 inline constexpr const char* kDriverLibrary = "libcuda.so.1";
 
-// `library`: a name for the loader, or a path. kNotFound: no such library, or one without a
-// function that is needed.
+// `library`: a name that the loader searches, or a path. kNotFound: there is no such library, or it
+// lacks a function that we need.
 Result<CudaApi> load_cuda(const std::string& library);
 
 // "CUDA_ERROR_OUT_OF_MEMORY".
 std::string error_name(const CudaApi& cuda, CUresult code);
-// kUnavailable for out of memory, kNotFound for no device, else kIo. `call` names the function and
-// what it was about: "cuMemAlloc of 64 MiB".
+// The Error for `code`: kUnavailable for out of memory, kNotFound for no device, else kIo. `call`
+// names the function and its subject: "cuMemAlloc of 64 MiB".
 Error cuda_error(const CudaApi& cuda, CUresult code, std::string_view call);
 
 }  // namespace tranche::load

@@ -1,7 +1,7 @@
 #pragma once
-// The part of the CUDA driver API that the load generator calls: our own declarations (names and
-// layouts as the public interface has them), so that no toolkit is needed to build or to run it.
-// Versions are fixed in the symbols' names, which drivers keep for ever. No behaviour.
+// Our own declarations of the part of the CUDA driver API that the load generator calls, so that no
+// toolkit is needed to build or run it. Names and layouts are those of the public interface.
+// Symbols are named with their version, and drivers keep each version for ever.
 
 #include <cstddef>
 #include <cstdint>
@@ -65,7 +65,7 @@ struct CUDA_ARRAY_DESCRIPTOR {
 };
 static_assert(sizeof(CUDA_ARRAY_DESCRIPTOR) == 24);
 
-// X(member of CudaApi, symbol, parameters...). All are there since CUDA 11.4.
+// X(member of CudaApi, symbol, parameters...). Drivers since CUDA 11.4 have all of them.
 #define TRANCHE_LOAD_CUDA_FUNCTIONS(X)                                                            \
   X(cuInit, "cuInit", unsigned)                                                                   \
   X(cuGetErrorName, "cuGetErrorName", CUresult, const char**)                                     \

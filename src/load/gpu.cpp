@@ -12,8 +12,8 @@
 namespace tranche::load {
 namespace {
 
-constexpr unsigned kThreads = 256;  // of a block
-constexpr CUdeviceptr kNobodys = 0x10;
+constexpr unsigned kThreads = 256;      // in a block
+constexpr CUdeviceptr kNobodys = 0x10;  // an address in the first page, which nobody has
 
 nanoseconds from_milliseconds(float milliseconds) {
   return nanoseconds(static_cast<nanoseconds::rep>(std::llround(double{milliseconds} * 1e6)));
@@ -85,7 +85,7 @@ Result<void> Gpu::launch_kernel(nanoseconds time, std::uint64_t rounds, CUdevice
   return {};
 }
 
-// Microseconds, by events.
+// The time of `rounds` rounds in microseconds, measured by events.
 Result<double> Gpu::time_of(std::uint64_t rounds) {
   ASSIGN_OR_RETURN(const CUevent begin, event());
   ASSIGN_OR_RETURN(const CUevent end, event());
@@ -100,7 +100,7 @@ Result<double> Gpu::time_of(std::uint64_t rounds) {
 
 Result<void> Gpu::calibrate() {
   if (load_.spin || info_.rounds_per_us > 0) return {};
-  // Long enough that the launch itself does not count, and that clocks have gone up.
+  // So long that the launch itself does not matter and the GPU's clocks have risen.
   constexpr double kLongEnoughUs = 5000;
   constexpr std::uint64_t kMost = std::uint64_t{1} << 34U;
   constexpr int kTries = 3;

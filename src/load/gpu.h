@@ -1,6 +1,6 @@
 #pragma once
-// One GPU, as this process uses it: the primary context, the kernels, launches, and the clocks.
-// Used by one thread. The context lives as long as the object; everything in it ends with it.
+// One GPU in this process: the primary context, the kernels, launches and clocks. Used by one
+// thread. The context, with all that is in it, ends with the object.
 
 #include <functional>
 #include <memory>
@@ -13,8 +13,8 @@ namespace tranche::load {
 
 class Gpu {
  public:
-  // Opens load.device through load.driver and compiles the kernels. Errors as load_cuda() and
-  // cuda_error() tell them.
+  // Opens load.device through the library load.driver, and compiles the kernels. Errors are those
+  // of load_cuda() and cuda_error().
   static Result<std::unique_ptr<Gpu>> open(const Load& load);
   Gpu(const Gpu&) = delete;
   Gpu& operator=(const Gpu&) = delete;
@@ -25,19 +25,20 @@ class Gpu {
   CUstream stream() const { return stream_; }
   const DeviceInfo& info() const { return info_; }
 
-  // How many rounds of the busy kernel take a microsecond: with the GPU to itself, else too few.
-  // Needed before the first launch, unless kernels spin or it was given.
+  // Measures how many rounds of the busy kernel take a microsecond. If another process uses the GPU
+  // meanwhile, the figure is too low. Call it before the first launch. Does nothing if kernels spin
+  // or the load has the figure.
   Result<void> calibrate();
-  // One launch as the load says (a kernel, or the graph), queued on stream().
+  // Queues one launch of the load (a kernel or the graph) on stream().
   Result<void> launch();
-  // A kernel that writes to an address that nobody has.
+  // Queues a kernel that writes to an invalid address.
   Result<void> launch_fault();
-  // Everything queued is over.
+  // Waits until all queued work has ended.
   Result<void> finish();
 
-  // Of load.time; only differences mean something.
+  // The time by load.time. Only differences of two times mean something.
   Result<nanoseconds> now();
-  // An event that a thread waits for without spinning.
+  // Makes an event on which a thread waits without spinning.
   Result<CUevent> event();
 
  private:
@@ -60,8 +61,8 @@ class Gpu {
   CUgraphExec graph_ = nullptr;
   unsigned blocks_ = 1;
 
-  // TimeBase::kDevice: events on a stream of their own, each the base of the next, because the
-  // driver tells the time between them as a float.
+  // For TimeBase::kDevice: events on a stream of their own. Each event is the base of the next,
+  // because the driver gives the time between two events as a float.
   CUstream clock_stream_ = nullptr;
   CUevent last_tick_ = nullptr;
   CUevent next_tick_ = nullptr;

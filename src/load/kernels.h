@@ -1,15 +1,16 @@
 #pragma once
-// The kernels, as PTX text that the driver compiles: for every GPU from Volta on, and for the
-// simulated driver, which reads in a comment how long a kernel takes and does not execute it.
+// The kernels as PTX text, which the driver compiles for every GPU from Volta on. The simulated
+// driver does not execute them: a comment in the PTX tells it how long a kernel takes.
 
 namespace tranche::load {
 
-// busy(ns, rounds, sink): does `rounds` rounds of integer work in every thread; what one round
-// takes has been measured before. When another context has the GPU it stands still, so it needs the
-// same GPU time whoever shares the GPU. `ns` is what that should be: only the simulated driver
-// looks at it. A `sink` that is not 0 is written to at the end.
+// busy(ns, rounds, sink): does `rounds` rounds of integer work in every thread. The time of a round
+// has been measured before. The kernel does not run while another context has the GPU, so it needs
+// the same GPU time whoever shares the GPU. `ns`: that GPU time; only the simulated driver reads
+// it. At the end the kernel writes to the address `sink` unless that is 0.
 inline constexpr const char* kBusyKernel = "busy";
-// spin(ns): until the GPU's clock has gone on by `ns`, even while another context has the GPU.
+// spin(ns): runs until `ns` have passed on the GPU's clock, which goes on while another context has
+// the GPU.
 inline constexpr const char* kSpinKernel = "spin";
 
 inline constexpr const char* kPtx = R"(

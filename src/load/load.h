@@ -1,7 +1,7 @@
 #pragma once
-// What one process of a load does, and what came of it: plain values, and their JSON, in which the
-// program hands them to its worker processes and prints them. JSON times are nanoseconds, sizes
-// bytes.
+// What one process of a load does (Load) and its results (Report): plain values and their JSON. The
+// program passes them to and from its worker processes in JSON, and prints it. JSON times are in
+// nanoseconds, sizes in bytes.
 
 #include <chrono>
 #include <cstdint>
@@ -18,46 +18,46 @@ namespace tranche::load {
 using std::chrono::nanoseconds;
 
 enum class Pattern : std::uint8_t {
-  kProbe,    // tells the device and how long work takes, and ends
+  kProbe,    // reports the device and the speed of the busy kernel, and ends
   kHold,     // holds its memory
-  kCompute,  // launches, waits, pauses: as a duty asks
-  kLatency,  // requests that arrive by the clock; how long each takes until it is answered
-  kStorm,    // keeps so many launches queued, for ever
-  kFault,    // one kernel that writes where it must not
+  kCompute,  // launches, waits for the end, pauses as its duty says
+  kLatency,  // serves requests that arrive by the clock, and measures how long each answer takes
+  kStorm,    // keeps `depth` launches queued all the time
+  kFault,    // launches one kernel that writes to an invalid address
 };
 
-// How memory is asked for.
+// The functions by which memory is allocated.
 enum class Family : std::uint8_t { kAlloc, kPitch, kManaged, kAsync, kVmm, kArray };
 
-// Whose time is measured and obeyed.
+// The clock by which times are measured and kept.
 enum class TimeBase : std::uint8_t {
   kHost,    // CLOCK_MONOTONIC
-  kDevice,  // events of the device: for the simulated driver in virtual time
+  kDevice,  // events of the device; for the simulated driver in virtual time
 };
 
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): by meaning
 struct Load {
   Pattern pattern = Pattern::kCompute;
-  std::string name;  // of the process, in reports
+  std::string name;  // name of the process in reports
   std::string driver = "libcuda.so.1";
   int device = 0;  // CUDA's ordinal
 
-  Bytes memory;                    // held while it runs
-  bool all_memory = false;         // instead: as much as it gets
-  Bytes chunk;                     // in pieces of this size; 0: in one, or 64 MiB for all_memory
-  Family family = Family::kAlloc;  // of the memory held
-  Bytes scratch;                   // allocated before and freed after each launch
+  Bytes memory;                    // to hold while it runs
+  bool all_memory = false;         // instead of `memory`: hold as much as it gets
+  Bytes chunk;                     // size of a piece; 0: one piece, or 64 MiB for all_memory
+  Family family = Family::kAlloc;  // functions that allocate the memory
+  Bytes scratch;                   // to allocate before each launch and free after it
 
-  nanoseconds kernel = std::chrono::milliseconds(1);
+  nanoseconds kernel = std::chrono::milliseconds(1);  // GPU time of one kernel
   unsigned graph_nodes = 0;  // above 0: a launch is a graph of so many kernels
-  bool spin = false;         // kernels end by the GPU's clock
-  unsigned fill = 100;       // percent of the multiprocessors
-  double rounds_per_us = 0;  // of the busy kernel; 0: measured at start
-  unsigned duty = 100;       // kCompute: percent of the time
-  unsigned depth = 64;       // kStorm: launches queued
+  bool spin = false;         // use the spin kernel (kernels.h) instead of the busy one
+  unsigned fill = 100;       // percent of the multiprocessors that a kernel uses
+  double rounds_per_us = 0;  // rounds of the busy kernel in 1 us; 0: measure at start
+  unsigned duty = 100;       // kCompute: percent of the time that it keeps the GPU busy
+  unsigned depth = 64;       // kStorm: launches to keep queued
   nanoseconds every{0};      // kLatency: time between arrivals; 0: the next follows the answer
-  nanoseconds duration{0};   // 0: until told to stop
-  std::uint64_t count = 0;   // launches or requests after which it ends; 0: no such end
+  nanoseconds duration{0};   // 0: it runs until told to stop
+  std::uint64_t count = 0;   // it ends after so many launches or requests; 0: no limit
   TimeBase time = TimeBase::kHost;
 };
 
@@ -80,16 +80,16 @@ struct Percentiles {
 struct Report {
   std::string name;
   int pid = 0;
-  Bytes memory;                // held
+  Bytes memory;                // that it held
   std::uint64_t launches = 0;  // that were answered
-  nanoseconds work{0};         // GPU time that these need when alone
+  nanoseconds work{0};         // GPU time that these launches need on an idle GPU
   nanoseconds elapsed{0};      // from the start to the last answer
   std::optional<Percentiles> latency;
-  std::string refused;  // all_memory: what the driver said when there was no more
-  std::string error;    // why it ended before its time; empty: it did not
+  std::string refused;  // all_memory: the driver's answer when there was no more
+  std::string error;    // why it ended before its time; empty: it ended in time
 
   double launches_per_second() const;
-  // Of the GPU: what its finished work would take alone, in parts of the time it took.
+  // The process's part of the GPU: `work` in percent of `elapsed`.
   double gpu_percent() const;
 };
 
@@ -98,7 +98,7 @@ using Json = nlohmann::ordered_json;
 Json to_json(const Load& load);
 Json to_json(const DeviceInfo& info);
 Json to_json(const Report& report);
-// kInvalidArgument: not what to_json() wrote.
+// kInvalidArgument: to_json() did not write this.
 Result<Load> load_from_json(const Json& json);
 Result<DeviceInfo> device_from_json(const Json& json);
 Result<Report> report_from_json(const Json& json);

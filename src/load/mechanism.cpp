@@ -19,7 +19,7 @@ constexpr std::array kNames = {std::pair{Mechanism::kTimeSlicing, std::string_vi
                                std::pair{Mechanism::kMps, std::string_view("mps")},
                                std::pair{Mechanism::kLimits, std::string_view("limits")}};
 constexpr std::string_view kPipeVariable = "CUDA_MPS_PIPE_DIRECTORY";
-// Where no daemon's pipe can be, so that a process is nobody's client.
+// A folder that cannot exist, so it has no daemon's pipe and the process is no MPS client.
 constexpr std::string_view kNoPipe = "/proc/self/no-mps";
 
 std::unexpected<Error> missing(std::string what, std::string hint = {}) {

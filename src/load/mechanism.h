@@ -1,7 +1,7 @@
 #pragma once
-// Ways of sharing a GPU that a comparison runs under: whether this machine has them, and what a
-// worker has to be started in. Nothing is started or changed here, and a mechanism that cannot be
-// seen to be there is not taken to be.
+// The sharing mechanisms that a comparison runs under: checks whether this machine has one, and
+// tells in which surroundings its workers start. Nothing here starts or changes anything. A
+// mechanism counts as available only if it can be seen.
 
 #include <cstdint>
 #include <string>
@@ -15,19 +15,20 @@ namespace tranche::load {
 enum class Mechanism : std::uint8_t { kTimeSlicing, kMps, kLimits };
 
 std::string_view name_of(Mechanism mechanism);
-// "time-slicing,mps,limits": kInvalidArgument names what it knows.
+// Parses "time-slicing,mps,limits". kInvalidArgument, with the known names: an unknown name.
 Result<std::vector<Mechanism>> parse_mechanisms(std::string_view text);
 
 struct MechanismOptions {
-  // What makes a process a client of an MPS server. Empty: the control daemon that
-  // CUDA_MPS_PIPE_DIRECTORY names (or the default one) must answer, and clients inherit that.
+  // "NAME=VALUE": the variables that make a process a client of an MPS server. Empty: the control
+  // daemon that CUDA_MPS_PIPE_DIRECTORY names (or the default one) must answer; clients inherit
+  // that variable.
   std::vector<std::string> mps_environment;
   std::string limit_library;  // libtranche-limit.so
-  // The arbiter's folder of tenants, in which each role ("latency", "neighbour-1", ...) is one.
+  // The arbiter's folder of tenants. It has a tenant for each role ("latency", "neighbour-1", ...).
   std::string tenants;
 };
 
-// kFailedPrecondition with the reason when it is not available for these roles.
+// kFailedPrecondition, with the reason: the mechanism is not available for these roles.
 Result<void> check(Mechanism mechanism, const MechanismOptions& options, const DeviceInfo& device,
                    const std::vector<std::string>& roles);
 Surroundings surroundings_of(Mechanism mechanism, const MechanismOptions& options,

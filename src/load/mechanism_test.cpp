@@ -20,7 +20,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 
-// The socket of an arbiter, as a tenant's folder has it.
+// Makes a socket like the arbiter's in a tenant's folder.
 void make_socket(const fs::path& path) {
   fs::create_directories(path.parent_path());
   sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};

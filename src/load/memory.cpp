@@ -10,11 +10,11 @@ namespace {
 
 constexpr Bytes kChunk = Bytes::from_mib(64);
 constexpr Bytes kSmallest = Bytes::from_mib(2);  // the driver's own granularity
-constexpr std::size_t kRow = 64UL << 10U;        // bytes of a row, pitched and of arrays
+constexpr std::size_t kRow = 64UL << 10U;        // bytes in a row of pitched memory and of arrays
 constexpr std::size_t kTexel = 4;
-constexpr Bytes kLargestArray = Bytes::from_mib(1024);  // within the limits of its rows
+constexpr Bytes kLargestArray = Bytes::from_mib(1024);  // CUDA limits the rows of an array
 
-// The size of the next piece when `left` is wanted.
+// The size of the next piece; `left` is still wanted.
 Bytes piece_of(const Load& load, Bytes left) {
   if (load.chunk.value > 0) return std::min(load.chunk, left);
   return load.family == Family::kArray ? std::min(kLargestArray, left) : left;
@@ -66,8 +66,8 @@ Result<Memory::Block> Memory::allocate_pitched(Bytes size) {
   return Block{[&cuda, pointer] { cuda.cuMemFree(pointer); }, Bytes{pitch * rows}};
 }
 
-// Managed memory is nowhere until it is touched: it is brought to the device, or written where the
-// device cannot be asked for that.
+// Managed memory takes no room until it is touched. So it is prefetched to the device, or written
+// where the device has no prefetch.
 Result<Memory::Block> Memory::allocate_managed(Bytes size) {
   const CudaApi& cuda = gpu_.cuda();
   CUdeviceptr pointer = 0;

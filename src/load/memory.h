@@ -1,6 +1,7 @@
 #pragma once
-// Device memory that a load holds, asked for in one of the driver's families, all of it on the
-// device. Given back with the object, on the thread that has the context.
+// The device memory that a load holds. It is allocated by one family of the driver's functions, and
+// all of it is on the device. The destructor frees it; it must run on the thread that has the
+// context.
 
 #include <functional>
 #include <string>
@@ -12,16 +13,16 @@ namespace tranche::load {
 
 class Memory {
  public:
-  // `gpu` outlives it.
+  // `gpu` must outlive it.
   explicit Memory(Gpu& gpu) : gpu_(gpu) {}
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
   ~Memory();
 
-  // What the load asks for. An error when not all of it was to be had: kUnavailable for out of
-  // memory. all_memory is never an error of that kind: refused() tells what the driver said.
+  // Allocates the memory that the load asks for. kUnavailable: there is not so much. With
+  // all_memory that is no error, and refused() has the driver's answer.
   Result<void> take(const Load& load);
-  // One block of `size`, and back at once.
+  // Allocates one block of `size` and frees it at once.
   Result<void> borrow(Bytes size);
 
   Bytes held() const { return held_; }

@@ -35,7 +35,7 @@ struct Answer {
   ::_exit(kNotFoundCode);
 }
 
-// All that comes until the end. False: patience is over.
+// Reads until the end of the output; false: the time is over.
 bool read_all(int fd, std::string& out) {
   for (;;) {
     pollfd one = {fd, POLLIN, 0};
@@ -60,7 +60,7 @@ Result<Answer> ask() {
   if (child == 0) become_program(input[0], output[1]);
   ::close(input[0]);
   ::close(output[1]);
-  // A program that has ended already gives no answer either.
+  // If the program has ended already, the write fails, and then there is no answer either.
   [[maybe_unused]] const auto sent = ::write(input[1], kQuestion.data(), kQuestion.size());
   ::close(input[1]);
   Answer answer;

@@ -1,5 +1,5 @@
 #pragma once
-// What came of a run, for people and for programs.
+// Prints the results of a run, as a table for people and as JSON for programs.
 
 #include <string>
 #include <vector>

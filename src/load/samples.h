@@ -1,7 +1,7 @@
 #pragma once
-// Measured times and their percentiles. Up to kKept samples all of them are kept and percentiles
-// are exact; of more, an even sample (reservoir sampling with a fixed seed, so that the same times
-// give the same figures). Count, mean and maximum are always of all.
+// Measured times and their percentiles. Up to kKept times, all are kept and percentiles are exact.
+// Of more times an even sample is kept (reservoir sampling with a fixed seed, so the same times
+// always give the same figures). Count, mean and maximum are always those of all times.
 
 #include <cstdint>
 #include <random>
@@ -16,8 +16,8 @@ class Samples {
   static constexpr std::size_t kKept = 1'000'000;
 
   void add(nanoseconds time);
-  // Nearest rank: the smallest sample that at least so many percent do not exceed. All zero
-  // without a sample.
+  // Percentiles by nearest rank: the smallest sample that so many percent of the samples do not
+  // exceed. All zero if there is no sample.
   Percentiles percentiles() const;
 
  private:

@@ -42,7 +42,7 @@ TEST(Samples, OfVeryManyAnEvenPartIsKeptAndTheMaximumNeverLost) {
   const Percentiles out = samples.percentiles();
   EXPECT_EQ(out.count, static_cast<std::uint64_t>(total) + 1);
   EXPECT_EQ(out.max, ms(5000));
-  // A million of three: the median is off by some thousandths at most.
+  // One million of three million times are kept: the median is off by some thousandths at most.
   EXPECT_NEAR(static_cast<double>(out.p50.count()), static_cast<double>(total) * 0.5, total * 0.01);
   EXPECT_NEAR(static_cast<double>(out.p99.count()), static_cast<double>(total) * 0.99,
               total * 0.01);

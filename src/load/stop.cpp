@@ -11,7 +11,7 @@ namespace tranche::load {
 
 Stop::Stop(int fd) {
   std::array<int, 2> pipe = {-1, -1};
-  // Without a pipe the thread would not end before `fd` does; it is told at once instead.
+  // Without a pipe the destructor could not end the thread, so there is none: the work stops now.
   if (::pipe2(pipe.data(), O_CLOEXEC) != 0) {
     told_ = true;
     return;

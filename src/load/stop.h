@@ -1,6 +1,7 @@
 #pragma once
-// Being told to stop: the end of standard input, which also comes when whoever started the process
-// is gone. A thread of its own watches it; it calls no CUDA.
+// Tells a worker to stop at the end of its standard input. That end also comes when the process
+// that started the worker is gone. A thread of the Stop's own watches for it; that thread calls no
+// CUDA.
 
 #include <atomic>
 #include <condition_variable>
@@ -13,16 +14,16 @@ namespace tranche::load {
 
 class Stop {
  public:
-  // Watches `fd` from now on. The object lives as long as the process's work.
+  // Watches `fd` from now on. The object must live as long as the process works.
   explicit Stop(int fd);
   ~Stop();
   Stop(const Stop&) = delete;
   Stop& operator=(const Stop&) = delete;
 
   bool told() const { return told_.load(std::memory_order_relaxed); }
-  // Sleeps so long, or until told; 0 or less: not at all.
+  // Sleeps for `time`, or until told to stop. Does not sleep if `time` is 0 or less.
   void sleep(nanoseconds time);
-  // Until told.
+  // Waits until told to stop.
   void wait();
 
  private:
@@ -31,7 +32,7 @@ class Stop {
   std::atomic<bool> told_ = false;
   std::mutex mutex_;
   std::condition_variable changed_;
-  int wake_ = -1;  // write end of a pipe; closed, it ends the thread
+  int wake_ = -1;  // write end of a pipe; closing it ends the thread
   std::jthread thread_;
 };
 

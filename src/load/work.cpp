@@ -7,7 +7,7 @@
 namespace tranche::load {
 namespace {
 
-// Counts what was done, and says when it is enough.
+// Counts the launches, and decides when the load is done.
 class Progress {
  public:
   static Result<Progress> begin(const Load& load, Gpu& gpu, const Stop& stop, Report& report) {
@@ -17,7 +17,7 @@ class Progress {
 
   nanoseconds start() const { return start_; }
 
-  // So many launches were answered, the last one now.
+  // Notes that `launches` more launches were answered, the last one now. Returns the time.
   Result<nanoseconds> answered(std::uint64_t launches) {
     ASSIGN_OR_RETURN(const nanoseconds now, gpu_.now());
     report_.launches += launches;
@@ -27,8 +27,7 @@ class Progress {
     return now;
   }
 
-  // `launched`: so many have been asked for.
-  // `next`: when the next one is due.
+  // `launched`: how many launches were requested. `next`: when the next one is due.
   bool enough(nanoseconds next, std::uint64_t launched) const {
     if (stop_.told()) return true;
     if (load_.count > 0 && launched >= load_.count) return true;
@@ -61,7 +60,7 @@ Result<void> launch_once(const Load& load, Gpu& gpu, Memory& memory) {
   return gpu.finish();
 }
 
-// One launch after another; a duty below 100 begins one each kernel's length / duty.
+// Makes one launch after another. A duty below 100 begins one launch per kernel time / duty.
 Result<void> compute(const Load& load, Gpu& gpu, Memory& memory, Stop& stop, Report& report) {
   ASSIGN_OR_RETURN(auto progress, Progress::begin(load, gpu, stop, report));
   const nanoseconds period = load.kernel * std::max(1U, load.graph_nodes) * 100 / load.duty;
@@ -77,8 +76,8 @@ Result<void> compute(const Load& load, Gpu& gpu, Memory& memory, Stop& stop, Rep
   return {};
 }
 
-// A request's time runs from when it was due, whether the one before was answered by then or not:
-// else a slow answer would hide that others waited behind it.
+// The time of a request counts from when it was due, even if the one before was not answered by
+// then. Otherwise a slow answer would hide that other requests waited behind it.
 Result<void> latency(const Load& load, Gpu& gpu, Memory& memory, Stop& stop, Report& report) {
   ASSIGN_OR_RETURN(auto progress, Progress::begin(load, gpu, stop, report));
   Samples samples;
@@ -100,7 +99,7 @@ Result<void> latency(const Load& load, Gpu& gpu, Memory& memory, Stop& stop, Rep
   return result;
 }
 
-// As many launches queued as the depth says; the oldest is waited for before the next is queued.
+// Keeps load.depth launches queued: waits for the oldest one before it queues the next.
 Result<void> storm(const Load& load, Gpu& gpu, Memory& memory, Stop& stop, Report& report) {
   std::vector<CUevent> ends(load.depth);
   for (CUevent& end : ends) {

@@ -1,5 +1,5 @@
 #pragma once
-// The patterns: what a process does with the GPU between "go" and the end of its load. One thread.
+// The patterns: what a worker does with the GPU from "go" to the end of its load. Uses one thread.
 
 #include "load/gpu.h"
 #include "load/memory.h"
@@ -7,9 +7,8 @@
 
 namespace tranche::load {
 
-// Runs load.pattern (one of hold, compute, latency, storm, fault) until its duration or its count
-// is over, or it is told to stop. Fills the report as far as it came; the error is why it ended
-// before.
+// Runs load.pattern until its duration or count is over, or `stop` is told. Fills the report with
+// all that was done. Error: why the work ended before its time.
 Result<void> do_work(const Load& load, Gpu& gpu, Memory& memory, Stop& stop, Report& report);
 
 }  // namespace tranche::load

@@ -1,16 +1,17 @@
 #pragma once
-// A worker: the process that has the GPU. It is this program again, as `tranche-load worker JSON`,
-// so that what it is started with (its environment, a preloaded library) is its own.
+// A worker is a process that uses the GPU. It is this program again, started as `tranche-load
+// worker JSON`, so that it can have its own environment and its own preloaded library.
 //
-// It speaks JSON, a line each, on standard output: {"ready": {...}} when its memory is taken and
-// its kernels are there, or {"failed": "..."}; after a line on standard input it works; at the end
-// {"report": {...}}. The end of standard input tells it to stop.
+// It writes JSON to standard output, one object a line. When it has its memory and its kernels it
+// writes {"ready": {...}}; if that fails, {"failed": "..."}. It starts to work after a line on
+// standard input, and stops at the end of standard input. At the end it writes {"report": {...}}.
 
 #include <string>
 
 namespace tranche::load {
 
-// Exit code: 0 when it could say how it went (however that was), 2 when `text` is no load.
+// `text`: a Load in JSON. Returns the exit code: 0: it has reported, whatever the result was; 2:
+// `text` is no Load.
 int run_worker(const std::string& text);
 
 }  // namespace tranche::load

@@ -1,9 +1,10 @@
 #pragma once
-// The worker processes of one run, from their start to their reports, and the user's interrupts: at
-// the first (SIGINT, SIGTERM, SIGHUP) all workers are told to stop, at one a second later or more
-// they are killed.
-// One workers at a time, on the main thread of a process without other threads; no worker outlives
-// it.
+// The worker processes of one run, from their start to their reports. It also handles the user's
+// interrupts (SIGINT, SIGTERM, SIGHUP): the first one tells all workers to stop, another one a
+// second later or more kills them.
+//
+// A process has one WorkerGroup at a time, uses it on its main thread, and has no other threads.
+// The destructor kills all workers that still run.
 
 #include <sys/types.h>
 
@@ -17,17 +18,18 @@
 
 namespace tranche::load {
 
-// What a worker is started in, beside what it inherits.
+// What a worker gets in addition to what it inherits.
 struct Surroundings {
   std::vector<std::string> set;    // "NAME=VALUE"
-  std::vector<std::string> unset;  // names
-  // A tenant's folder, all that this worker finds below /run/tranche; empty: what there is.
+  std::vector<std::string> unset;  // names of variables to remove
+  // A tenant's folder: the only one that the worker sees below /run/tranche. Empty: the worker sees
+  // what this process sees.
   std::string tenant;
 };
 
 struct Ready {
   DeviceInfo device;
-  Bytes memory;  // held
+  Bytes memory;  // that it holds
 };
 
 class WorkerGroup {
@@ -40,16 +42,17 @@ class WorkerGroup {
   ~WorkerGroup();
 
   Result<Id> start(const Load& load, const Surroundings& surroundings);
-  // Until the worker has its memory and its kernels. kNotFound: no driver or no such device;
-  // kUnavailable: it was refused something, or it ended.
+  // Waits until the worker has its memory and its kernels. kNotFound: no driver or no such device;
+  // kUnavailable: the driver refused it something, or it ended.
   Result<Ready> ready(Id worker);
   void go(Id worker);
   void tell_to_stop(Id worker);
   void kill(Id worker);
-  // Until the worker has ended. One that could not say how it went has an error that does.
+  // Waits until the worker has ended. If it ended without a report, Report::error says how it
+  // ended.
   Report report(Id worker);
 
-  // An interrupt ends it early.
+  // An interrupt ends the sleep early.
   void sleep(nanoseconds time);
   bool is_interrupted() const { return interrupted_.has_value(); }
   pid_t pid(Id worker) const { return workers_[worker]->pid; }
@@ -61,14 +64,13 @@ class WorkerGroup {
     int input = -1;   // write end of its standard input
     int output = -1;  // read end of its standard output
     std::string buffer;
-    std::string end;  // "killed by signal 9", once it was waited for
+    std::string end;  // how it ended ("killed by signal 9"); set once it was waited for
   };
 
   explicit WorkerGroup(int signals) : signals_(signals) {}
-  // The next line it says; kUnavailable when it ended instead.
+  // Waits for the worker's next line; kUnavailable: it ended instead.
   Result<Json> listen(Worker& worker);
-  // False: `fd` has nothing within the time (negative: for ever), but an interrupt came or time is
-  // up.
+  // Waits until `fd` is readable. False: an interrupt came, or `time` is over. Negative: no limit.
   bool wait(int fd, nanoseconds time);
   void take_interrupt();
   void reap(Worker& worker);

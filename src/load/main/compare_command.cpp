@@ -1,4 +1,4 @@
-// tranche-load compare: one scenario under several ways of sharing.
+// tranche-load compare: runs one scenario under several sharing mechanisms.
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@ namespace tranche::load {
 namespace {
 
 struct Wish {
-  Load common;  // device, driver, kernels
+  Load common;  // device, driver and kernels, the same for all processes
   Scenario scenario;
   std::string mechanisms = "time-slicing,mps,limits";
   std::string troubles = "memory,kill";
@@ -21,7 +21,7 @@ struct Wish {
   nanoseconds duration = std::chrono::seconds(5);
 };
 
-// The common part in all of the scenario's loads.
+// Copies the common part into all loads of the scenario.
 void spread(Wish& wish) {
   for (Load* load : {&wish.scenario.request, &wish.scenario.neighbour, &wish.scenario.victim}) {
     load->driver = wish.common.driver;
@@ -36,7 +36,8 @@ void spread(Wish& wish) {
 
 bool is_good(const Report& report) { return report.error.empty(); }
 
-// Trouble is what was asked for; a measurement that failed, or nothing to compare, is a finding.
+// Trouble was asked for, so it is no finding. A failed measurement is one, and so is a comparison
+// of nothing.
 bool is_good(const Comparison& comparison) {
   bool any = false;
   for (const MechanismResult& one : comparison.results) {

@@ -1,4 +1,4 @@
-// tranche-load: puts load on a GPU through the driver API, and measures what comes of it.
+// tranche-load: puts load on a GPU through the driver API, and measures how fast the work goes.
 
 #include <cstdio>
 #include <exception>
@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
   try {
     return tranche::load::run(argc, argv);
   } catch (const std::exception& error) {
-    // Of CLI11 or the C++ library: out of memory, or a mistake of ours.
+    // Thrown by CLI11 or the C++ library: out of memory, or a mistake in this program.
     std::fputs("tranche-load: ", stderr);
     std::fputs(error.what(), stderr);
     std::fputs("\n", stderr);

@@ -1,6 +1,6 @@
 #pragma once
-// Flags of tranche-load: read with CLI11, into the values of the room. Each adder throws nothing;
-// what a user writes wrong is a CLI::ValidationError, which ends in a usage message.
+// Flags of tranche-load, which CLI11 reads into the values of this room. The adders throw nothing.
+// A wrong value from a user becomes a CLI::ValidationError, which CLI11 turns into a usage message.
 
 #include <CLI/CLI.hpp>
 #include <string>
@@ -22,7 +22,7 @@ void add_machine(CLI::App& app, Load& load);
 void add_kernels(CLI::App& app, Load& load);
 void add_output(CLI::App& app, std::string& format);
 
-// The commands; each stores its exit code.
+// Add the commands. A command stores its exit code in `exit_code`.
 void add_patterns(CLI::App& app, int& exit_code);
 void add_compare(CLI::App& app, int& exit_code);
 

@@ -1,4 +1,4 @@
-// tranche-load hold, compute, graph, latency, storm: one pattern, in one process or several.
+// tranche-load hold, compute, graph, latency, storm: runs one pattern in one or more processes.
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@ namespace tranche::load {
 namespace {
 
 constexpr unsigned kMostProcesses = 1000;
-constexpr unsigned kMostQueued = 1000;  // what drivers let a stream hold is not much more
+constexpr unsigned kMostQueued = 1000;  // drivers let a stream hold about that many launches
 
 struct PatternWish {
   Load load;
@@ -22,7 +22,7 @@ struct PatternWish {
   std::string format = "table";
 };
 
-// Measured once and by one process: several at a time would see each other.
+// Measures the busy kernel's speed once, in one process: several at a time would slow each other.
 Result<void> measure_speed(WorkerGroup& workers, Load& load) {
   if (load.pattern == Pattern::kHold || load.spin || load.rounds_per_us > 0) return {};
   Load probe = load;
@@ -40,7 +40,7 @@ Result<void> measure_speed(WorkerGroup& workers, Load& load) {
 
 struct Member {
   WorkerGroup::Id id = 0;
-  Report report;  // while it has not worked: its name, and why not
+  Report report;  // until it has worked: its name, and why it does not work
 };
 
 Result<std::vector<Member>> start_all(WorkerGroup& workers, const PatternWish& wish,
@@ -67,7 +67,7 @@ Result<std::vector<Member>> start_all(WorkerGroup& workers, const PatternWish& w
   return members;
 }
 
-// A process that holds memory says so at once: it may do that for ever.
+// Prints at once which memory the processes hold, because they may hold it for ever.
 void announce(const std::vector<Member>& members) {
   for (const Member& member : members) {
     if (!member.report.error.empty()) continue;
@@ -104,14 +104,14 @@ int run_pattern(const PatternWish& wish, std::string_view name) {
   return good ? kFine : kFinding;
 }
 
-// Managed memory moves to the host when there is no more: it has no end that a load could find.
+// Managed memory moves to the host when the device is full, so "as much as it gets" has no end.
 void check_memory(const Load& load) {
   if (load.all_memory && load.family == Family::kManaged) {
     throw CLI::ValidationError("--memory", "max goes with every family but managed");
   }
 }
 
-// What cannot be measured in a time that stands still while the host sleeps.
+// The device's virtual time stands still while the host sleeps, so loads that sleep cannot use it.
 void check_time(const Load& load) {
   const bool sleeps = load.pattern == Pattern::kLatency ? load.every.count() > 0 : load.duty < 100;
   if (load.time == TimeBase::kDevice && sleeps) {
