@@ -44,6 +44,9 @@ ALLOWED["process"] = PURE_BASE
 # which stand above it, unless the outer room's name is in the list, where it is the inner room that
 # stands above.
 INNER = {
+    "arbiter/kernel": {"arbiter"},
+    "arbiter/hook": {"arbiter"},
+    "arbiter/run": {"arbiter", "arbiter/kernel", "arbiter/hook"},
     "agent/loop": set(),
     "agent/node": set(),
     "agent/hardware": set(),

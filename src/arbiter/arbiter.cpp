@@ -38,7 +38,7 @@ Arbiter::~Arbiter() { poller_.remove(watch_.fd()); }
 
 Result<std::unique_ptr<Arbiter>> Arbiter::open(const ArbiterOptions& options, const Clock& clock,
                                                const Log& log, gpu::ProcessReader* processes,
-                                               gpu::MemoryLimiter* limiter) {
+                                               const std::vector<MakeExtension>& extensions) {
   std::error_code error;
   std::filesystem::create_directories(options.state_dir, error);
   if (error) return std::unexpected(errno_error(error.value(), options.state_dir.string()));
@@ -55,28 +55,33 @@ Result<std::unique_ptr<Arbiter>> Arbiter::open(const ArbiterOptions& options, co
                                       clock, log, arbiter->books()));
     arbiter->reconciler_->remember(arbiter->status_file_.before());
   }
-  if (limiter != nullptr) {
-    ASSIGN_OR_RETURN(
-        arbiter->kernel_limits_,
-        KernelLimits::open(*limiter, {options.cgroup_root, options.host}, arbiter->poller_, clock,
-                           log, [a = arbiter.get()] { return a->sessions(); }));
-    if (arbiter->reconciler_ != nullptr) {
-      arbiter->reconciler_->on_stray(
-          [k = arbiter->kernel_limits_.get()](
-              const TenantSession& session, const tenant::ProcessId& id) { k->saw(session, id); });
-    }
-  }
-  ASSIGN_OR_RETURN(
-      arbiter->start_gate_,
-      StartGate::open(
-          {options.tenants, options.host}, arbiter->poller_, clock, log,
-          [a = arbiter.get()] { return a->sessions(); }, arbiter->kernel_limits_.get()));
-  arbiter->start_gate_->remember(arbiter->status_file_.before());
-  if (arbiter->kernel_limits_ != nullptr) {
-    arbiter->kernel_limits_->on_settled([s = arbiter->start_gate_.get()] { s->look(); });
-  }
+  TRY(arbiter->extend(extensions));
   arbiter->scan();
   return arbiter;
+}
+
+Result<void> Arbiter::extend(const std::vector<MakeExtension>& extensions) {
+  if (extensions.empty()) return {};
+  const ArbiterStatus before = status_file_.before();
+  const ExtensionContext context{.tenants = options_.tenants,
+                                 .cgroup_root = options_.cgroup_root,
+                                 .host = options_.host,
+                                 .poller = poller_,
+                                 .clock = clock_,
+                                 .log = log_,
+                                 .extensions = extensions_,
+                                 .before = before,
+                                 .sessions = [this] { return sessions(); }};
+  for (const MakeExtension& make : extensions) {
+    ASSIGN_OR_RETURN(auto extension, make(context));
+    extensions_.add(std::move(extension));
+  }
+  if (reconciler_ != nullptr) {
+    reconciler_->on_stray([this](const TenantSession& session, const tenant::ProcessId& id) {
+      extensions_.saw(session, id);
+    });
+  }
+  return {};
 }
 
 Ns Arbiter::now() const { return std::chrono::duration_cast<Ns>(clock_.now().time_since_epoch()); }
@@ -151,7 +156,7 @@ void Arbiter::scan() {
   for (const auto& id : gone) let_go(id);
   std::erase_if(refused_, [&](const auto& refusal) { return !there.contains(refusal.first); });
   lend();
-  if (kernel_limits_ != nullptr) kernel_limits_->look();
+  extensions_.look();
 }
 
 void Arbiter::take_in(const std::string& id, const std::string& text) {
@@ -182,7 +187,7 @@ void Arbiter::take_in(const std::string& id, const std::string& text) {
         *std::move(limits),
         {options_.tenants / id / "arbiter.sock", options_.state_dir, epoch_,
          [this](const TenantSession& of, const tenant::ProcessId& process) {
-           return kernel_limits_ == nullptr || kernel_limits_->may_answer(of, process);
+           return extensions_.may_answer(of, process);
          }},
         poller_, log_, [this, id](wire::Message kind, unsigned) { notice(id, kind); });
     if (!session) return refuse(session.error());
@@ -292,8 +297,7 @@ void Arbiter::look_around(bool something) {
   alive_.beat();
   lend();
   for (auto& [id, tenant] : tenants_) tenant.session->trim();
-  if (kernel_limits_ != nullptr) kernel_limits_->look();
-  start_gate_->look();
+  extensions_.look();
   status_file_.put(status());
 }
 
@@ -324,8 +328,8 @@ Reconciler::Books Arbiter::books() {
           }};
 }
 
-Reconciler::Sessions Arbiter::sessions() {
-  Reconciler::Sessions result;
+Sessions Arbiter::sessions() {
+  Sessions result;
   for (auto& [id, tenant] : tenants_) result.push_back(tenant.session.get());
   return result;
 }
@@ -352,8 +356,7 @@ ArbiterStatus Arbiter::status() const {
   for (const auto& [id, refusal] : refused_) status.refused.push_back({id, refusal.reason});
   if (reconciler_ != nullptr) reconciler_->describe(status);
   lender_.describe(status);
-  if (kernel_limits_ != nullptr) kernel_limits_->describe(status);
-  start_gate_->describe(status);
+  extensions_.describe(status);
   for (TenantStatus& tenant : status.tenants) {
     const auto& page = tenants_.at(tenant.id).session->policy();
     for (std::size_t i = 0; i < tenant.devices.size(); ++i) {

@@ -15,10 +15,9 @@
 #include <string>
 
 #include "arbiter/device_scheduler.h"
-#include "arbiter/kernel_limits.h"
+#include "arbiter/extension.h"
 #include "arbiter/memory_lender.h"
 #include "arbiter/reconciler.h"
-#include "arbiter/start_gate.h"
 #include "arbiter/status_file.h"
 #include "arbiter/tenant_session.h"
 #include "base/clock.h"
@@ -47,12 +46,12 @@ class Arbiter {
   // after 2 s, and each word written there is a line that the tenant's processes must fetch anew.
   static constexpr limit::Ns kBeat = std::chrono::milliseconds(100);
 
-  // All outlive it. Without `processes` nothing is compared with the driver; without `limiter` the
-  // kernel keeps nobody's memory. kIo: a folder cannot be made or watched.
+  // All outlive it. Without `processes` nothing is compared with the driver. kIo: a folder cannot
+  // be made or watched; and as an extension's.
   static Result<std::unique_ptr<Arbiter>> open(const ArbiterOptions& options, const Clock& clock,
                                                const Log& log,
                                                gpu::ProcessReader* processes = nullptr,
-                                               gpu::MemoryLimiter* limiter = nullptr);
+                                               const std::vector<MakeExtension>& extensions = {});
   Arbiter(const Arbiter&) = delete;
   Arbiter& operator=(const Arbiter&) = delete;
   ~Arbiter();
@@ -97,13 +96,14 @@ class Arbiter {
   Arbiter(ArbiterOptions options, Watch watch, process::Poller poller, const Clock& clock,
           const Log& log);
   limit::Ns now() const;
+  Result<void> extend(const std::vector<MakeExtension>& extensions);
   void scan();
   void take_in(const std::string& id, const std::string& text);
   void let_go(const std::string& id);
   void place(Tenant& tenant);
   void put_in_order();
   Reconciler::Books books();
-  Reconciler::Sessions sessions();
+  Sessions sessions();
   void notice(const std::string& id, limit::wire::Message kind);
   bool step();
   void read_slots();
@@ -129,9 +129,8 @@ class Arbiter {
   std::map<std::string, Refusal> refused_;          // by tenant; told once
   StatusFile status_file_;
   MemoryLender lender_;
-  std::unique_ptr<Reconciler> reconciler_;       // may be null; refers to the tenants
-  std::unique_ptr<KernelLimits> kernel_limits_;  // the same
-  std::unique_ptr<StartGate> start_gate_;        // refers to both
+  std::unique_ptr<Reconciler> reconciler_;  // may be null; refers to the tenants
+  Extensions extensions_;                   // refer to the tenants
   limit::Ns looked_{-kRest};
   limit::Ns beat_{-kBeat};
   bool awake_ = false;

@@ -30,7 +30,7 @@ MemoryStanding standing_of(TenantSession& session, unsigned index) {
 
 }  // namespace
 
-void MemoryLender::lend(const std::vector<TenantSession*>& sessions, const Others& others) {
+void MemoryLender::lend(const Sessions& sessions, const Others& others) {
   std::map<std::string, std::vector<Place>> devices;
   for (TenantSession* session : sessions) {
     for (unsigned i = 0; i < session->limits().devices.size(); ++i) {

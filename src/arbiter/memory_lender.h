@@ -24,8 +24,7 @@ class MemoryLender {
   // `log` outlives it.
   explicit MemoryLender(const Log& log) : log_(log) {}
 
-  // `sessions`: all of the node.
-  void lend(const std::vector<TenantSession*>& sessions, const Others& others);
+  void lend(const Sessions& sessions, const Others& others);
   // What the tenants may hold now, and who misses what was lent.
   void describe(limit::ArbiterStatus& status) const;
 

@@ -48,7 +48,6 @@ class Reconciler {
     std::filesystem::path tenants;
     FsRoot host;  // for /proc
   };
-  using Sessions = std::vector<TenantSession*>;
   // The arbiter's, asked for anew each time.
   struct Books {
     std::function<Sessions()> sessions;

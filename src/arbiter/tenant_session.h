@@ -141,4 +141,7 @@ class TenantSession {
   bool was_trimmed_ = false;
 };
 
+// All of the node.
+using Sessions = std::vector<TenantSession*>;
+
 }  // namespace tranche::arbiter

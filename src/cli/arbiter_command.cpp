@@ -1,4 +1,4 @@
-#include "arbiter/run.h"
+#include "arbiter/run/run.h"
 #include "cli/command.h"
 #include "cli/flags_to_sources.h"
 #include "config/flags/flag_table.h"

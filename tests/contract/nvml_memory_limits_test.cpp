@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <fstream>
 
+#include "arbiter/kernel/nvml_memory_limiter.h"
 #include "contract/sim_machine.h"
-#include "nvml/memory_limiter.h"
 #include "nvml/reader.h"
 #include "sim/gpu/memory.h"
 #include "sim/gpu/uses.h"
@@ -43,9 +43,9 @@ class NvmlMemoryLimitsTest : public ::testing::Test {
 
 TEST_F(NvmlMemoryLimitsTest, AreSetReadAndCleared) {
   test::SimMachine sim(machine(2));
-  MemoryLimiter limiter(Connection::make(sim.options()));
+  arbiter::NvmlMemoryLimiter limiter(Connection::make(sim.options()));
   const auto cgroup = group("container", 1);
-  EXPECT_EQ(limiter.read(sim.uuid(0), cgroup).value(), (gpu::CgroupMemory{}));
+  EXPECT_EQ(limiter.read(sim.uuid(0), cgroup).value(), (arbiter::CgroupMemory{}));
   const auto set = limiter.set(sim.uuid(0), cgroup, Bytes::from_mib(500));
   ASSERT_TRUE(set) << set.error().message();
   EXPECT_EQ(limiter.read(sim.uuid(0), cgroup).value().hard, Bytes::from_mib(500));
@@ -58,7 +58,7 @@ TEST_F(NvmlMemoryLimitsTest, AreSetReadAndCleared) {
 
 TEST_F(NvmlMemoryLimitsTest, WhatIsMoreThanTheGpuHasIsNoLimit) {
   test::SimMachine sim(machine(1));
-  MemoryLimiter limiter(Connection::make(sim.options()));
+  arbiter::NvmlMemoryLimiter limiter(Connection::make(sim.options()));
   const auto cgroup = group("container", 1);
   ASSERT_TRUE(limiter.set(sim.uuid(0), cgroup, Bytes::from_mib(40960)));
   EXPECT_EQ(limiter.read(sim.uuid(0), cgroup).value().hard, std::nullopt);
@@ -66,7 +66,7 @@ TEST_F(NvmlMemoryLimitsTest, WhatIsMoreThanTheGpuHasIsNoLimit) {
 
 TEST_F(NvmlMemoryLimitsTest, ProcessesOfTheGroupAreHeldWhateverTheyLoad) {
   test::SimMachine sim(machine(1));
-  MemoryLimiter limiter(Connection::make(sim.options()));
+  arbiter::NvmlMemoryLimiter limiter(Connection::make(sim.options()));
   const auto cgroup = group("container", 1);
   group("container/child", ::getpid());
   ASSERT_TRUE(limiter.set(sim.uuid(0), cgroup, Bytes::from_mib(500)));
@@ -75,7 +75,7 @@ TEST_F(NvmlMemoryLimitsTest, ProcessesOfTheGroupAreHeldWhateverTheyLoad) {
   EXPECT_TRUE(sim::take_memory(sim.sim(), use, 400U << 20U));
   EXPECT_FALSE(sim::take_memory(sim.sim(), use, 101U << 20U));
   EXPECT_EQ(limiter.read(sim.uuid(0), cgroup).value(),
-            (gpu::CgroupMemory{Bytes::from_mib(500), Bytes::from_mib(400)}));
+            (arbiter::CgroupMemory{Bytes::from_mib(500), Bytes::from_mib(400)}));
   ASSERT_TRUE(limiter.set(sim.uuid(0), cgroup, std::nullopt));
   EXPECT_TRUE(sim::take_memory(sim.sim(), use, 101U << 20U));
   // A limit goes with its group.
@@ -105,7 +105,7 @@ TEST_F(NvmlMemoryLimitsTest, EachRefusalSaysWhatToDo) {
     SCOPED_TRACE(c.name);
     test::SimMachine sim(machine(1));
     sim.fail("nvmlDeviceSetMemoryLimits_v1", c.result);
-    MemoryLimiter limiter(Connection::make(sim.options()));
+    arbiter::NvmlMemoryLimiter limiter(Connection::make(sim.options()));
     const auto set = limiter.set(sim.uuid(0), group("container", 1), Bytes::from_mib(500));
     ASSERT_FALSE(set);
     EXPECT_EQ(set.error().code, c.code);
@@ -116,7 +116,7 @@ TEST_F(NvmlMemoryLimitsTest, EachRefusalSaysWhatToDo) {
 
 TEST_F(NvmlMemoryLimitsTest, AFolderThatIsNotThereIsRefused) {
   test::SimMachine sim(machine(1));
-  MemoryLimiter limiter(Connection::make(sim.options()));
+  arbiter::NvmlMemoryLimiter limiter(Connection::make(sim.options()));
   const auto set = limiter.set(sim.uuid(0), dir.path() / "nowhere", Bytes::from_mib(500));
   ASSERT_FALSE(set);
   EXPECT_EQ(set.error().code, Code::kNotFound);
@@ -125,7 +125,7 @@ TEST_F(NvmlMemoryLimitsTest, AFolderThatIsNotThereIsRefused) {
 TEST_F(NvmlMemoryLimitsTest, ALimitThatIsTakenAndNotKeptIsAFailure) {
   test::SimMachine sim(machine(1));
   sim.fail("nvmlDeviceGetMemoryLimits_v1", kNotFound);
-  MemoryLimiter limiter(Connection::make(sim.options()));
+  arbiter::NvmlMemoryLimiter limiter(Connection::make(sim.options()));
   const auto set = limiter.set(sim.uuid(0), group("container", 1), Bytes::from_mib(500));
   ASSERT_FALSE(set);
   EXPECT_THAT(set.error().what, HasSubstr("nvmlDeviceGetMemoryLimits_v1"));
@@ -134,7 +134,7 @@ TEST_F(NvmlMemoryLimitsTest, ALimitThatIsTakenAndNotKeptIsAFailure) {
 TEST_F(NvmlMemoryLimitsTest, AGpuThatHangsIsGivenUp) {
   test::SimMachine sim(machine(2));
   sim.hang("nvmlDeviceSetMemoryLimits_v1", 0);
-  MemoryLimiter limiter(Connection::make(sim.options(100ms)));
+  arbiter::NvmlMemoryLimiter limiter(Connection::make(sim.options(100ms)));
   const auto cgroup = group("container", 1);
   const auto stuck = limiter.set(sim.uuid(0), cgroup, Bytes::from_mib(500));
   ASSERT_FALSE(stuck);
@@ -145,7 +145,7 @@ TEST_F(NvmlMemoryLimitsTest, AGpuThatHangsIsGivenUp) {
 
 TEST_F(NvmlMemoryLimitsTest, TheDriverGoesAndReturns) {
   test::SimMachine sim(machine(1));
-  MemoryLimiter limiter(Connection::make(sim.options()));
+  arbiter::NvmlMemoryLimiter limiter(Connection::make(sim.options()));
   const auto cgroup = group("container", 1);
   ASSERT_TRUE(limiter.set(sim.uuid(0), cgroup, Bytes::from_mib(500)));
   sim.set_driver_error(kDriverNotLoaded);
@@ -160,11 +160,11 @@ TEST_F(NvmlMemoryLimitsTest, TheDriverGoesAndReturns) {
 // What the fake promises with the adapter.
 TEST_F(NvmlMemoryLimitsTest, ContractOfSettingAndClearing) {
   test::SimMachine sim(machine(1));
-  MemoryLimiter adapter(Connection::make(sim.options()));
+  arbiter::NvmlMemoryLimiter adapter(Connection::make(sim.options()));
   test::FakeMemoryLimiter fake;
   const auto cgroup = group("container", 1);
-  for (gpu::MemoryLimiter* limiter :
-       {static_cast<gpu::MemoryLimiter*>(&adapter), static_cast<gpu::MemoryLimiter*>(&fake)}) {
+  for (arbiter::MemoryLimiter* limiter : {static_cast<arbiter::MemoryLimiter*>(&adapter),
+                                          static_cast<arbiter::MemoryLimiter*>(&fake)}) {
     ASSERT_TRUE(limiter->set(sim.uuid(0), cgroup, Bytes::from_mib(5)));
     EXPECT_EQ(limiter->read(sim.uuid(0), cgroup).value().hard, Bytes::from_mib(5));
     ASSERT_TRUE(limiter->set(sim.uuid(0), cgroup, std::nullopt));

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "arbiter/arbiter.h"
+#include "arbiter/kernel/kernel_limits.h"
 #include "fmt/format.h"
 #include "limits/library.h"
 #include "support/fake_clock.h"
@@ -47,18 +48,22 @@ class KernelLimitsTest : public ::testing::Test {
               "kubepods/podx/" + id_of('a') + "/worker");
     open();
   }
-  void TearDown() override { limiter.release(); }
+  void TearDown() override { limiter->release(); }
 
   std::filesystem::path tenants() const { return dir.path() / "tenants"; }
   std::filesystem::path cgroups() const { return dir.path() / "host/cgroup"; }
   std::string container(char digit = 'a') const {
     return cgroups() / "kubepods/podx" / id_of(digit);
   }
+  virtual std::vector<MakeExtension> extensions() const {
+    return {
+        [this](const ExtensionContext& context) { return KernelLimits::open(limiter, context); }};
+  }
   void open() {
     arbiter.reset();
     auto opened =
         Arbiter::open({tenants(), dir.path() / "state", FsRoot(dir.path() / "host"), cgroups()},
-                      clock, log.log(), &driver, &limiter);
+                      clock, log.log(), &driver, extensions());
     ASSERT_TRUE(opened) << opened.error().message();
     arbiter = *std::move(opened);
   }
@@ -123,7 +128,7 @@ class KernelLimitsTest : public ::testing::Test {
     return library;
   }
   void wait_for_calls(std::size_t count) {
-    while (limiter.calls().size() < count) arbiter->round(1ms);
+    while (limiter->calls().size() < count) arbiter->round(1ms);
   }
   // The arbiter knows that the driver refused.
   void wait_for_refusal() {
@@ -144,7 +149,7 @@ class KernelLimitsTest : public ::testing::Test {
   test::FakeClock clock;
   test::LogRecorder log;
   test::FakeProcessReader driver;
-  test::FakeMemoryLimiter limiter;
+  std::shared_ptr<test::FakeMemoryLimiter> limiter = std::make_shared<test::FakeMemoryLimiter>();
   std::unique_ptr<Arbiter> arbiter;
 };
 

@@ -2,7 +2,7 @@
 // and a tree of control groups that the test writes. The processes are this one, registered as
 // several tenants, and a stranger that /proc describes.
 
-#include "arbiter/kernel_limits.h"
+#include "arbiter/kernel/kernel_limits.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,15 +18,15 @@ using ::testing::SizeIs;
 
 TEST_F(KernelLimitsTest, TheContainerIsLimitedBeforeItsFirstProcessIsAnswered) {
   promise("a", 100);
-  limiter.hang(kGpu);
+  limiter->hang(kGpu);
   Library library = hello("a");
   wait_for_calls(1);
   rounds();
   EXPECT_FALSE(is_answered(library));
-  limiter.release();
+  limiter->release();
   hear(library);
   EXPECT_EQ(limit_of(library), 100U);
-  EXPECT_THAT(limiter.calls(), ElementsAre(set_to(100)));
+  EXPECT_THAT(limiter->calls(), ElementsAre(set_to(100)));
   EXPECT_THAT(degraded(), IsEmpty());
 }
 
@@ -35,31 +35,31 @@ TEST_F(KernelLimitsTest, OneCallForAContainerHoweverManyProcessesAndSeconds) {
   registered("a");
   registered("a");
   for (int i = 0; i < 3; ++i) next_second();
-  EXPECT_THAT(limiter.calls(), SizeIs(1));
+  EXPECT_THAT(limiter->calls(), SizeIs(1));
 }
 
 TEST_F(KernelLimitsTest, OtherEnforcersAskNothingOfTheDriver) {
   promise("a", 100, kGpu, MemoryEnforcer::kLimiter);
   const Library library = registered("a");
   EXPECT_EQ(limit_of(library), 100U);
-  EXPECT_THAT(limiter.calls(), IsEmpty());
+  EXPECT_THAT(limiter->calls(), IsEmpty());
 }
 
 TEST_F(KernelLimitsTest, AsLongAsTheDriverRefusesThereIsNoMemory) {
-  limiter.fail_with({Code::kPermission, "no", "be root"});
+  limiter->fail_with({Code::kPermission, "no", "be root"});
   promise("a", 100);
   const Library library = registered("a");
   EXPECT_EQ(limit_of(library), 0U);
   EXPECT_EQ(library.policy->devices[0].memory_view, 100 * kMiB);
   EXPECT_THAT(degraded(), ElementsAre(Degraded::kKernelLimitFailed));
-  pass_seconds_until([&] { return limiter.calls().size() == 2; });
+  pass_seconds_until([&] { return limiter->calls().size() == 2; });
   rounds();
   EXPECT_EQ(limit_of(library), 0U);
   EXPECT_EQ(log.count("the kernel does not limit its memory of GPU-0011"), 1);
-  limiter.recover();
+  limiter->recover();
   pass_seconds_until([&] { return limit_of(library) != 0; });
   EXPECT_EQ(limit_of(library), 100U);
-  EXPECT_THAT(limiter.calls(), SizeIs(3));
+  EXPECT_THAT(limiter->calls(), SizeIs(3));
   EXPECT_THAT(degraded(), IsEmpty());
   EXPECT_EQ(log.count("the kernel limits its memory of GPU-0011"), 1);
 }
@@ -68,13 +68,13 @@ TEST_F(KernelLimitsTest, ADriverThatHangsOnOneGpuStallsNobodyOnAnother) {
   promise("a", 100, kGpu);
   promise("b", 200, kOther);
   promise("c", 300, kGpu, MemoryEnforcer::kLimiter);
-  limiter.hang(kGpu);
+  limiter->hang(kGpu);
   Library stuck = hello("a");
   wait_for_calls(1);
   EXPECT_EQ(limit_of(registered("b")), 200U);
   EXPECT_EQ(limit_of(registered("c")), 300U);
   EXPECT_FALSE(is_answered(stuck));
-  limiter.release();
+  limiter->release();
   hear(stuck);
 }
 
@@ -84,30 +84,30 @@ TEST_F(KernelLimitsTest, AChangedLimitIsSetAgain) {
   promise("a", 60);
   wait_for_calls(2);
   EXPECT_EQ(limit_of(library), 60U);
-  EXPECT_EQ(limiter.calls().back(), set_to(60));
+  EXPECT_EQ(limiter->calls().back(), set_to(60));
   // Nothing is held any more: the kernel lets go too.
   promise("a", 60, kGpu, MemoryEnforcer::kKernel, Enforcement::kAccount);
   wait_for_calls(3);
-  EXPECT_EQ(limiter.calls().back().hard, std::nullopt);
+  EXPECT_EQ(limiter->calls().back().hard, std::nullopt);
   promise("a", 60);
   wait_for_calls(4);
   // As when another enforcer takes over.
   promise("a", 60, kGpu, MemoryEnforcer::kLimiter);
   wait_for_calls(5);
-  EXPECT_EQ(limiter.calls().back().hard, std::nullopt);
+  EXPECT_EQ(limiter->calls().back().hard, std::nullopt);
 }
 
 TEST_F(KernelLimitsTest, AChangeWhileTheDriverIsAskedIsNotLost) {
   promise("a", 100);
-  limiter.hang(kGpu);
+  limiter->hang(kGpu);
   Library library = hello("a");
   wait_for_calls(1);
   promise("a", 70);
   rounds();
-  EXPECT_THAT(limiter.calls(), SizeIs(1));
-  limiter.release();
+  EXPECT_THAT(limiter->calls(), SizeIs(1));
+  limiter->release();
   hear(library);
-  EXPECT_THAT(limiter.calls(), ElementsAre(set_to(100), set_to(70)));
+  EXPECT_THAT(limiter->calls(), ElementsAre(set_to(100), set_to(70)));
 }
 
 TEST_F(KernelLimitsTest, TwoTenantsOfOneContainerHaveTheSum) {
@@ -115,11 +115,11 @@ TEST_F(KernelLimitsTest, TwoTenantsOfOneContainerHaveTheSum) {
   promise("b", 30);
   registered("a");
   registered("b");
-  EXPECT_THAT(limiter.calls(), ElementsAre(set_to(100), set_to(130)));
+  EXPECT_THAT(limiter->calls(), ElementsAre(set_to(100), set_to(130)));
   // When one of them has no limit, nor has the container.
   promise("b", 30, kGpu, MemoryEnforcer::kKernel, Enforcement::kAccount);
   wait_for_calls(3);
-  EXPECT_EQ(limiter.calls().back().hard, std::nullopt);
+  EXPECT_EQ(limiter->calls().back().hard, std::nullopt);
 }
 
 TEST_F(KernelLimitsTest, TheLimitOutlivesTheProcessAndGoesWithTheContainer) {
@@ -129,12 +129,12 @@ TEST_F(KernelLimitsTest, TheLimitOutlivesTheProcessAndGoesWithTheContainer) {
   rounds();
   promise("a", 50);
   wait_for_calls(2);  // others of the container may still run
-  EXPECT_EQ(limiter.calls().back(), set_to(50));
+  EXPECT_EQ(limiter->calls().back(), set_to(50));
   std::filesystem::remove_all(container());
   next_second();
   promise("a", 40);
   rounds();
-  EXPECT_THAT(limiter.calls(), SizeIs(2));
+  EXPECT_THAT(limiter->calls(), SizeIs(2));
 }
 
 TEST_F(KernelLimitsTest, AProcessWhoseGroupIsAnotherOneNowIsLookedForAgain) {
@@ -144,7 +144,7 @@ TEST_F(KernelLimitsTest, AProcessWhoseGroupIsAnotherOneNowIsLookedForAgain) {
   in_cgroup(::getpid(), "/kubepods/podx/" + id_of('b'), "kubepods/podx/" + id_of('b'));
   next_second();
   wait_for_calls(2);
-  EXPECT_THAT(limiter.calls(), ElementsAre(set_to(100), set_to(100, kGpu, 'b')));
+  EXPECT_THAT(limiter->calls(), ElementsAre(set_to(100), set_to(100, kGpu, 'b')));
   // Nowhere: no memory.
   std::filesystem::remove_all(container('b'));
   next_second();
@@ -159,12 +159,12 @@ TEST_F(KernelLimitsTest, WhereTheGroupIsNotFoundThereIsNoMemory) {
   const Library library = registered("a");
   EXPECT_EQ(limit_of(library), 0U);
   EXPECT_THAT(degraded(), ElementsAre(Degraded::kKernelLimitFailed));
-  EXPECT_THAT(limiter.calls(), IsEmpty());
+  EXPECT_THAT(limiter->calls(), IsEmpty());
   in_cgroup(::getpid(), "/kubepods/podx/" + id_of('a'), "kubepods/podx/" + id_of('a'));
   next_second();
   wait_for_calls(1);
   while (limit_of(library) == 0) arbiter->round(1ms);
-  EXPECT_THAT(limiter.calls(), ElementsAre(set_to(100)));
+  EXPECT_THAT(limiter->calls(), ElementsAre(set_to(100)));
 }
 
 TEST_F(KernelLimitsTest, WithoutCgroupsOfVersionTwoThereIsNoMemoryAndTheLogSaysSo) {
@@ -186,7 +186,7 @@ TEST_F(KernelLimitsTest, AStaticProgramIsHeldWhenTheDriverFirstShowsIt) {
   driver.set(kGpu, {{kStranger, Bytes::from_mib(700)}});
   clock.advance(5s);
   wait_for_calls(1);
-  EXPECT_THAT(limiter.calls(), ElementsAre(set_to(100, kGpu, 'b')));
+  EXPECT_THAT(limiter->calls(), ElementsAre(set_to(100, kGpu, 'b')));
 }
 
 TEST_F(KernelLimitsTest, TheNextArbiterLimitsWhatRuns) {
@@ -195,17 +195,17 @@ TEST_F(KernelLimitsTest, TheNextArbiterLimitsWhatRuns) {
   open();
   rounds();
   wait_for_calls(2);
-  EXPECT_THAT(limiter.calls(), ElementsAre(set_to(100), set_to(100)));
+  EXPECT_THAT(limiter->calls(), ElementsAre(set_to(100), set_to(100)));
 }
 
 TEST_F(KernelLimitsTest, WhatSomebodyElseChangedIsSetAgainAndTold) {
   promise("a", 100);
   const Library library = registered("a");
-  limiter.change(kGpu, container(), Bytes::from_mib(700));
+  limiter->change(kGpu, container(), Bytes::from_mib(700));
   next_second();
   wait_for_calls(2);
   rounds();
-  EXPECT_EQ(limiter.calls().back(), set_to(100));
+  EXPECT_EQ(limiter->calls().back(), set_to(100));
   EXPECT_EQ(limit_of(library), 100U) << "the limiter's own wall stood all the time";
   EXPECT_EQ(log.count("changed by somebody else, from 100 MiB to 700 MiB"), 1);
   ASSERT_THAT(arbiter->status().findings, SizeIs(1));
@@ -218,11 +218,11 @@ TEST_F(KernelLimitsTest, WhatSomebodyElseChangedIsSetAgainAndTold) {
   // when what was promised last is kept: then nothing is asked of the driver any more.
   promise("a", 90);
   registered("a");
-  limiter.change(kGpu, container(), {});
+  limiter->change(kGpu, container(), {});
   next_second();
   wait_for_calls(4);
   rounds();
-  EXPECT_THAT(limiter.calls(), ElementsAre(set_to(100), set_to(100), set_to(90), set_to(90)));
+  EXPECT_THAT(limiter->calls(), ElementsAre(set_to(100), set_to(100), set_to(90), set_to(90)));
   EXPECT_EQ(log.count("changed by somebody else"), 1);
   EXPECT_GT(arbiter->status().findings[0].since, first.since);
   clock.advance(KernelLimits::kChangeStays);
@@ -230,25 +230,25 @@ TEST_F(KernelLimitsTest, WhatSomebodyElseChangedIsSetAgainAndTold) {
 }
 
 TEST_F(KernelLimitsTest, ADriverThatRoundsIsBelieved) {
-  limiter.round_to(Bytes::from_mib(64));
+  limiter->round_to(Bytes::from_mib(64));
   promise("a", 100);
   registered("a");
   for (int i = 0; i < 3; ++i) {
-    pass_seconds_until([&] { return limiter.readings() >= 2U + static_cast<unsigned>(i); });
+    pass_seconds_until([&] { return limiter->readings() >= 2U + static_cast<unsigned>(i); });
     rounds();
   }
-  EXPECT_THAT(limiter.calls(), SizeIs(1));
+  EXPECT_THAT(limiter->calls(), SizeIs(1));
   EXPECT_THAT(arbiter->status().findings, IsEmpty());
 }
 
 TEST_F(KernelLimitsTest, AReadingThatFailsIsNoChange) {
   promise("a", 100);
   const Library library = registered("a");
-  limiter.fail_with({Code::kUnavailable, "GPU is lost", ""});
+  limiter->fail_with({Code::kUnavailable, "GPU is lost", ""});
   next_second();
-  while (limiter.readings() < 2) arbiter->round(1ms);
+  while (limiter->readings() < 2) arbiter->round(1ms);
   rounds();
-  EXPECT_THAT(limiter.calls(), SizeIs(1));
+  EXPECT_THAT(limiter->calls(), SizeIs(1));
   EXPECT_EQ(limit_of(library), 100U);
   EXPECT_THAT(arbiter->status().findings, IsEmpty());
 }

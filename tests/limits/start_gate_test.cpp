@@ -1,6 +1,6 @@
 // What the container runtime's hook and the arbiter say to each other, by the real socket.
 
-#include "arbiter/start_gate.h"
+#include "arbiter/hook/start_gate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -44,6 +44,11 @@ class StartsTest : public KernelLimitsTest {
     }
   };
 
+  std::vector<MakeExtension> extensions() const override {
+    auto all = KernelLimitsTest::extensions();
+    all.emplace_back(StartGate::open);
+    return all;
+  }
   std::filesystem::path socket() const { return tenants() / kStartSocket; }
   StartNotice notice(bool waits, const std::string& preload = "") const {
     return {.pid = ::getpid(), .tenants = {"a"}, .preload = preload, .waits = waits};
@@ -71,15 +76,15 @@ TEST_F(StartsTest, ItIsRootsAlone) {
 
 TEST_F(StartsTest, AContainerStartsWhenItIsLimited) {
   promise("a", 100);
-  limiter.hang(kGpu);
+  limiter->hang(kGpu);
   const Hook hook(socket());
   hook.say(encode(notice(true)));
   wait_for_calls(1);
   rounds();
   EXPECT_EQ(hook.heard(), std::nullopt) << "the driver has not answered";
-  limiter.release();
+  limiter->release();
   EXPECT_EQ(answer_to(hook), StartAnswer{});
-  EXPECT_THAT(limiter.calls(), ElementsAre(set_to(100)));
+  EXPECT_THAT(limiter->calls(), ElementsAre(set_to(100)));
   EXPECT_THAT(arbiter->status().findings, IsEmpty());
 }
 
@@ -91,11 +96,11 @@ TEST_F(StartsTest, TwoTenantsHaveTheSumBeforeItStarts) {
   both.tenants = {"a", "b"};
   hook.say(encode(both));
   EXPECT_TRUE(answer_to(hook).may_start);
-  EXPECT_EQ(limiter.calls().back(), set_to(130));
+  EXPECT_EQ(limiter->calls().back(), set_to(130));
 }
 
 TEST_F(StartsTest, WhileTheDriverRefusesItDoesNotStart) {
-  limiter.fail_with({Code::kPermission, "no", "be root"});
+  limiter->fail_with({Code::kPermission, "no", "be root"});
   promise("a", 100);
   const Hook hook(socket());
   hook.say(encode(notice(true)));
@@ -109,12 +114,12 @@ TEST_F(StartsTest, WhileTheDriverRefusesItDoesNotStart) {
 }
 
 TEST_F(StartsTest, ItStartsWhenTheDriverRecoversInTime) {
-  limiter.fail_with({Code::kPermission, "no", "be root"});
+  limiter->fail_with({Code::kPermission, "no", "be root"});
   promise("a", 100);
   const Hook hook(socket());
   hook.say(encode(notice(true)));
   wait_for_refusal();
-  limiter.recover();
+  limiter->recover();
   clock.advance(1s);
   EXPECT_TRUE(answer_to(hook).may_start);
 }
@@ -141,7 +146,7 @@ TEST_F(StartsTest, WhereTheKernelKeepsNothingNobodyWaits) {
   const Hook hook(socket());
   hook.say(encode(notice(true)));
   EXPECT_TRUE(answer_to(hook).may_start);
-  EXPECT_THAT(limiter.calls(), IsEmpty());
+  EXPECT_THAT(limiter->calls(), IsEmpty());
 }
 
 TEST_F(StartsTest, AnImagesPreloadFileIsAFindingWhileItsContainerLives) {
@@ -206,12 +211,12 @@ TEST_F(StartsTest, NonsenseIsAnsweredAndHarmsNobodyElse) {
   const Hook too_long(socket());
   too_long.say(std::string(kLargestStartPacket + 1, 'x'));
   EXPECT_EQ(hear(too_long), "");
-  limiter.hang(kGpu);
+  limiter->hang(kGpu);
   const Hook twice(socket());
   twice.say(encode(notice(true)));
   twice.say(encode(notice(true)));
   EXPECT_EQ(hear(twice), "") << "who waits has said everything";
-  limiter.release();
+  limiter->release();
   const Hook hook(socket());
   hook.say(encode(notice(true)));
   EXPECT_TRUE(answer_to(hook).may_start);

@@ -1,5 +1,5 @@
 #pragma once
-// A gpu::MemoryLimiter that remembers what was set, and refuses or hangs when a test says so.
+// An arbiter::MemoryLimiter that remembers what was set, and refuses or hangs when a test says so.
 // Thread-safe.
 
 #include <condition_variable>
@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "gpu/memory_limiter.h"
+#include "arbiter/kernel/memory_limiter.h"
 
 namespace tranche::test {
 
-class FakeMemoryLimiter final : public gpu::MemoryLimiter {
+class FakeMemoryLimiter final : public arbiter::MemoryLimiter {
  public:
   struct Call {
     std::string uuid;
@@ -37,12 +37,12 @@ class FakeMemoryLimiter final : public gpu::MemoryLimiter {
     }
     return {};
   }
-  Result<gpu::CgroupMemory> read(const std::string& uuid,
-                                 const std::filesystem::path& cgroup) override {
+  Result<arbiter::CgroupMemory> read(const std::string& uuid,
+                                     const std::filesystem::path& cgroup) override {
     const std::scoped_lock lock(mutex_);
     ++readings_;
     if (failure_) return std::unexpected(*failure_);
-    gpu::CgroupMemory memory;
+    arbiter::CgroupMemory memory;
     if (const auto limit = limits_.find({uuid, cgroup.string()}); limit != limits_.end()) {
       memory.hard = limit->second;
     }

@@ -1,5 +1,5 @@
 #pragma once
-// gpu::MemoryLimiter over nvmlDeviceSetMemoryLimits_v1 and nvmlDeviceGetMemoryLimits_v1. The soft
+// MemoryLimiter over nvmlDeviceSetMemoryLimits_v1 and nvmlDeviceGetMemoryLimits_v1. The soft
 // limit stays 0. A soft limit reserves memory in all groups above, and the driver does not release
 // that when the group is removed (docs/decisions/0014-kernel-memory-limits.md).
 //
@@ -11,27 +11,26 @@
 #include <optional>
 #include <string>
 
-#include "gpu/memory_limiter.h"
+#include "arbiter/kernel/memory_limiter.h"
 #include "nvml/connection.h"
 
-namespace tranche::nvml {
+namespace tranche::arbiter {
 
-class MemoryLimiter final : public gpu::MemoryLimiter {
+class NvmlMemoryLimiter final : public MemoryLimiter {
  public:
-  explicit MemoryLimiter(std::shared_ptr<Connection> connection)
+  explicit NvmlMemoryLimiter(std::shared_ptr<nvml::Connection> connection)
       : connection_(std::move(connection)) {}
 
   Result<void> set(const std::string& uuid, const std::filesystem::path& cgroup,
                    std::optional<Bytes> hard) override;
-  Result<gpu::CgroupMemory> read(const std::string& uuid,
-                                 const std::filesystem::path& cgroup) override;
+  Result<CgroupMemory> read(const std::string& uuid, const std::filesystem::path& cgroup) override;
 
  private:
   struct Answer;
   template <class Work>
   Result<std::shared_ptr<Answer>> ask(const std::string& uuid, Work work);
 
-  std::shared_ptr<Connection> connection_;
+  std::shared_ptr<nvml::Connection> connection_;
 };
 
-}  // namespace tranche::nvml
+}  // namespace tranche::arbiter

@@ -1,4 +1,4 @@
-#include "arbiter/run.h"
+#include "arbiter/run/run.h"
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -7,11 +7,11 @@
 #include <cerrno>
 
 #include "arbiter/arbiter.h"
+#include "arbiter/run/extensions.h"
 #include "base/fs.h"
 #include "config/programs/arbiter_options.h"
 #include "fmt/format.h"
 #include "limit/wire.h"
-#include "nvml/memory_limiter.h"
 #include "nvml/process_reader.h"
 #include "process/process_lock.h"
 #include "process/signals.h"
@@ -88,10 +88,9 @@ Result<void> run(const config::ArbiterOptions& options, int signals, const Log& 
   const auto connection = nvml::Connection::make(
       {.driver_root = options.container_driver_root, .host = host, .log = &log});
   nvml::ProcessReader processes(connection);
-  nvml::MemoryLimiter limiter(connection);
   ASSIGN_OR_RETURN(const auto arbiter,
                    Arbiter::open({options.tenants, options.state_dir, host, options.cgroup_root},
-                                 clock, log, &processes, &limiter));
+                                 clock, log, &processes, extensions_of_node(connection)));
   std::stop_source stop;
   TRY(arbiter->on_readable(signals, [&] {
     if (process::ends_process(process::next_signal(signals))) stop.request_stop();

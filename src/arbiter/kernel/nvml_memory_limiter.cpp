@@ -1,10 +1,13 @@
-#include "nvml/memory_limiter.h"
+#include "arbiter/kernel/nvml_memory_limiter.h"
 
 #include <fmt/format.h>
 
 #include "nvml/device.h"
 
-namespace tranche::nvml {
+namespace tranche::arbiter {
+
+using namespace nvml;
+
 namespace {
 
 Code code_of(Return result) {
@@ -46,10 +49,10 @@ std::string remedy_of(Return result) {
 }  // namespace
 
 // Written by the task. After a hang the task may still write to it, so nobody reads it.
-struct MemoryLimiter::Answer {
+struct NvmlMemoryLimiter::Answer {
   Return result = kSuccess;
   std::string failure;  // if result is not kSuccess
-  gpu::CgroupMemory memory;
+  CgroupMemory memory;
 
   bool succeeded(Calls& call, Return returned, const char* function) {
     if (returned == kSuccess) return true;
@@ -61,8 +64,8 @@ struct MemoryLimiter::Answer {
 
 // Runs `work` with the device's handle on a thread of the pool.
 template <class Work>
-Result<std::shared_ptr<MemoryLimiter::Answer>> MemoryLimiter::ask(const std::string& uuid,
-                                                                  Work work) {
+Result<std::shared_ptr<NvmlMemoryLimiter::Answer>> NvmlMemoryLimiter::ask(const std::string& uuid,
+                                                                          Work work) {
   ASSIGN_OR_RETURN(const auto session, connection_->session());
   auto answer = std::make_shared<Answer>();
   const auto outcome = connection_->pool().run(
@@ -87,8 +90,8 @@ Result<std::shared_ptr<MemoryLimiter::Answer>> MemoryLimiter::ask(const std::str
   return answer;
 }
 
-Result<void> MemoryLimiter::set(const std::string& uuid, const std::filesystem::path& cgroup,
-                                std::optional<Bytes> hard) {
+Result<void> NvmlMemoryLimiter::set(const std::string& uuid, const std::filesystem::path& cgroup,
+                                    std::optional<Bytes> hard) {
   const auto set = [path = cgroup.string(), hard](Calls& call, Device device, Answer& answer) {
     SetMemoryLimits limits = {
         .name_space = path.c_str(), .soft_limit = 0, .hard_limit = kMemoryLimitMax};
@@ -115,8 +118,8 @@ Result<void> MemoryLimiter::set(const std::string& uuid, const std::filesystem::
   return {};
 }
 
-Result<gpu::CgroupMemory> MemoryLimiter::read(const std::string& uuid,
-                                              const std::filesystem::path& cgroup) {
+Result<CgroupMemory> NvmlMemoryLimiter::read(const std::string& uuid,
+                                             const std::filesystem::path& cgroup) {
   const auto read = [path = cgroup.string()](Calls& call, Device device, Answer& answer) {
     GetMemoryLimits limits = {.name_space = path.c_str()};
     const auto& function = call.api().nvmlDeviceGetMemoryLimits_v1;
@@ -130,4 +133,4 @@ Result<gpu::CgroupMemory> MemoryLimiter::read(const std::string& uuid,
   return answer->memory;
 }
 
-}  // namespace tranche::nvml
+}  // namespace tranche::arbiter

@@ -1,4 +1,4 @@
-#include "arbiter/start_gate.h"
+#include "arbiter/hook/start_gate.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -26,36 +26,32 @@ bool is_root(int socket) {
 
 }  // namespace
 
-Result<std::unique_ptr<StartGate>> StartGate::open(Options options, process::Poller& poller,
-                                                   const Clock& clock, const Log& log,
-                                                   std::function<Sessions()> sessions,
-                                                   KernelLimits* kernel) {
-  ASSIGN_OR_RETURN(auto listener, tenant::Listener::open(options.tenants / kStartSocket, 0600));
-  ASSIGN_OR_RETURN(auto worker, process::Worker::start(poller));
-  std::unique_ptr<StartGate> starts(new StartGate(std::move(options), std::move(worker),
-                                                  std::move(listener), poller, clock, log,
-                                                  std::move(sessions), kernel));
-  TRY(poller.add(starts->listener_.fd(), [s = starts.get()] { s->accept_all(); }));
-  return starts;
+Result<std::unique_ptr<StartGate>> StartGate::open(const ExtensionContext& context) {
+  ASSIGN_OR_RETURN(auto listener, tenant::Listener::open(context.tenants / kStartSocket, 0600));
+  ASSIGN_OR_RETURN(auto worker, process::Worker::start(context.poller));
+  std::unique_ptr<StartGate> gate(new StartGate(std::move(worker), std::move(listener), context));
+  TRY(context.poller.add(gate->listener_.fd(), [g = gate.get()] { g->accept_all(); }));
+  gate->remember(context.before);
+  return gate;
 }
 
-StartGate::StartGate(Options options, std::unique_ptr<process::Worker> worker,
-                     tenant::Listener listener, process::Poller& poller, const Clock& clock,
-                     const Log& log, std::function<Sessions()> sessions, KernelLimits* kernel)
-    : options_(std::move(options)),
+StartGate::StartGate(std::unique_ptr<process::Worker> worker, tenant::Listener listener,
+                     const ExtensionContext& context)
+    : tenants_(context.tenants),
+      host_(context.host),
       listener_(std::move(listener)),
-      poller_(poller),
-      clock_(clock),
-      log_(log),
-      sessions_(std::move(sessions)),
-      kernel_(kernel),
+      poller_(context.poller),
+      clock_(context.clock),
+      log_(context.log),
+      extensions_(context.extensions),
+      sessions_(context.sessions),
       worker_(std::move(worker)) {}
 
 StartGate::~StartGate() {
   poller_.remove(listener_.fd());
   for (const auto& [fd, asker] : askers_) poller_.remove(fd);
   std::error_code ignored;  // the folder may be gone before us
-  std::filesystem::remove(options_.tenants / kStartSocket, ignored);
+  std::filesystem::remove(tenants_ / kStartSocket, ignored);
 }
 
 void StartGate::accept_all() {
@@ -98,7 +94,7 @@ void StartGate::take(int fd, Asker& asker, std::string_view packet) {
 
 void StartGate::note_preload(int fd, const Asker& asker) {
   worker_->ask([this, fd, id = asker.process->id(), notice = *asker.notice,
-                host = options_.host]() -> process::Worker::Done {
+                host = host_]() -> process::Worker::Done {
     const auto facts = host::read_process(host, id.pid);
     const std::string cgroup = facts && facts->start_time == id.start_time ? facts->cgroup : "";
     return [this, fd, id, notice, cgroup] { noted(fd, id, notice, cgroup); };
@@ -139,12 +135,10 @@ std::string StartGate::obstacle(const Asker& asker) {
         sessions, tenant, [](const TenantSession* one) { return one->limits().id; });
     if (session == sessions.end()) {
       obstacle = fmt::format("the arbiter knows no tenant {}", tenant);
-    } else if (kernel_ == nullptr) {
-      obstacle = "the arbiter has no driver to limit anybody by";
     } else {
       // All of them, so that the container gets the sum of what they were promised.
-      kernel_->saw(**session, asker.process->id());
-      const auto outcome = kernel_->outcome(**session, asker.process->id());
+      extensions_.saw(**session, asker.process->id());
+      const auto outcome = extensions_.outcome(**session, asker.process->id());
       const std::string why = outcome.value_or("the driver has not answered");
       if (!why.empty()) obstacle = why;
     }

@@ -24,54 +24,40 @@
 #include <string>
 #include <vector>
 
+#include "arbiter/extension.h"
+#include "arbiter/kernel/memory_limiter.h"
 #include "arbiter/tenant_session.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
-#include "gpu/memory_limiter.h"
 #include "limit/arbiter_status.h"
 #include "process/poller.h"
 #include "process/worker.h"
 
 namespace tranche::arbiter {
 
-class KernelLimits {
+class KernelLimits final : public Extension {
  public:
   static constexpr std::chrono::seconds kAgain{1};
   // So long a process that did not register is remembered after it was seen.
   static constexpr std::chrono::seconds kStraysStay{15};
   static constexpr std::chrono::minutes kChangeStays{5};
 
-  struct Options {
-    std::filesystem::path cgroup_root;  // of version 2, the node's
-    FsRoot host;                        // for /proc
-  };
-  using Sessions = std::vector<TenantSession*>;
-
-  // All outlive it; `sessions` are asked for anew each time.
-  static Result<std::unique_ptr<KernelLimits>> open(gpu::MemoryLimiter& limiter, Options options,
-                                                    process::Poller& poller, const Clock& clock,
-                                                    const Log& log,
-                                                    std::function<Sessions()> sessions);
+  // kIo: no thread.
+  static Result<std::unique_ptr<KernelLimits>> open(std::shared_ptr<MemoryLimiter> limiter,
+                                                    const ExtensionContext& context);
   KernelLimits(const KernelLimits&) = delete;
   KernelLimits& operator=(const KernelLimits&) = delete;
 
-  // Whether the hello of a tenant's process may be answered now: its container is limited, or the
-  // tenant gets no memory until it is. false: the session is told (answer_held) when that changes.
-  bool may_answer(const TenantSession& session, const tenant::ProcessId& process);
-  // A process of the tenant's container that uses a GPU and has not registered, or that is about to
-  // start.
-  void saw(const TenantSession& session, const tenant::ProcessId& process);
-  // What came of it, for a process that it was told of: "": the kernel keeps what it is to keep of
-  // the tenant's container; else why not. nullopt: not known yet.
+  std::optional<MemoryEnforcer> enforcer() const override { return MemoryEnforcer::kKernel; }
+  // Its container is limited, or the tenant gets no memory until it is.
+  bool may_answer(const TenantSession& session, const tenant::ProcessId& process) override;
+  void saw(const TenantSession& session, const tenant::ProcessId& process) override;
+  // "": the kernel keeps what it is to keep of the tenant's container.
   std::optional<std::string> outcome(const TenantSession& session,
-                                     const tenant::ProcessId& process) const;
-  // Called when an outcome may have come.
-  void on_settled(std::function<void()> handler) { on_settled_ = std::move(handler); }
-  // Follows what came, went and changed, and tries again what failed. At least each second.
-  void look();
-  // Adds what is degraded, and findings.
-  void describe(limit::ArbiterStatus& status) const;
+                                     const tenant::ProcessId& process) const override;
+  void look() override;
+  void describe(limit::ArbiterStatus& status) const override;
 
  private:
   struct Key {
@@ -94,16 +80,15 @@ class KernelLimits {
     bool settled = false;                 // the driver answered about what is wanted
     std::string failure;
     std::chrono::steady_clock::time_point due{};  // when to try again, or to read what holds
-    std::optional<gpu::CgroupMemory> kept{};      // as the driver told when it was set
+    std::optional<CgroupMemory> kept{};           // as the driver told when it was set
     // By somebody else, and set again.
     std::chrono::system_clock::time_point changed{};
     std::optional<std::chrono::steady_clock::time_point> changed_at{};
   };
-  using Reading = Result<gpu::CgroupMemory>;
+  using Reading = Result<CgroupMemory>;
 
-  KernelLimits(gpu::MemoryLimiter& limiter, Options options,
-               std::unique_ptr<process::Worker> finder, process::Poller& poller, const Clock& clock,
-               const Log& log, std::function<Sessions()> sessions);
+  KernelLimits(std::shared_ptr<MemoryLimiter> limiter, std::unique_ptr<process::Worker> finder,
+               const ExtensionContext& context);
   Process& know(const TenantSession& session, const tenant::ProcessId& id);
   void find(const Key& key, Process& process);
   void found(const Key& key, const Result<std::filesystem::path>& cgroup);
@@ -120,13 +105,14 @@ class KernelLimits {
   std::string failure_of(const TenantSession& session, const std::string& uuid) const;
   void note(const TenantSession& session, const std::string& uuid, const std::string& failure);
 
-  gpu::MemoryLimiter& limiter_;
-  Options options_;
+  std::shared_ptr<MemoryLimiter> limiter_;
+  std::filesystem::path cgroup_root_;
+  FsRoot host_;
   process::Poller& poller_;
   const Clock& clock_;
   const Log& log_;
+  Extensions& extensions_;
   std::function<Sessions()> sessions_;
-  std::function<void()> on_settled_;
   std::map<Key, Process> processes_;
   std::map<std::string, std::set<std::string>> containers_;  // tenants by control group
   std::map<Place, Limit> limits_;

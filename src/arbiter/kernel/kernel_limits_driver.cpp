@@ -1,7 +1,7 @@
 // What KernelLimits asks of the driver: to set a limit, and whether it still holds. On a thread of
 // each GPU's own.
 
-#include "arbiter/kernel_limits.h"
+#include "arbiter/kernel/kernel_limits.h"
 #include "fmt/format.h"
 
 namespace tranche::arbiter {
@@ -26,7 +26,7 @@ void KernelLimits::ask(const Place& place, Limit& limit) {
   process::Worker* asker = asker_of(place.second, limit);
   if (asker == nullptr) return;
   limit.asked = true;
-  asker->ask([this, place, bytes = limit.wanted, &limiter = limiter_]() -> process::Worker::Done {
+  asker->ask([this, place, bytes = limit.wanted, &limiter = *limiter_]() -> process::Worker::Done {
     const auto hard = bytes ? std::optional(Bytes{*bytes}) : std::nullopt;
     const auto done = limiter.set(place.second, place.first, hard);
     // The driver may have rounded it.
@@ -60,7 +60,7 @@ void KernelLimits::check(const Place& place, Limit& limit) {
   process::Worker* asker = asker_of(place.second, limit);
   if (asker == nullptr) return;
   limit.asked = true;
-  asker->ask([this, place, &limiter = limiter_]() -> process::Worker::Done {
+  asker->ask([this, place, &limiter = *limiter_]() -> process::Worker::Done {
     return
         [this, place, holds = limiter.read(place.second, place.first)] { checked(place, holds); };
   });

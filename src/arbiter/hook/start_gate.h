@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "arbiter/kernel_limits.h"
+#include "arbiter/extension.h"
 #include "arbiter/tenant_session.h"
 #include "base/clock.h"
 #include "base/descriptor.h"
@@ -33,7 +33,7 @@
 
 namespace tranche::arbiter {
 
-class StartGate {
+class StartGate final : public Extension {
  public:
   // Less than the hook waits, so that it hears the reason.
   static constexpr std::chrono::seconds kPatience{8};
@@ -44,28 +44,17 @@ class StartGate {
   static constexpr std::size_t kMostAskers = 256;
   static constexpr std::size_t kMostSights = 1024;
 
-  struct Options {
-    std::filesystem::path tenants;  // the folder; the socket is made there
-    FsRoot host;                    // for /proc
-  };
-  using Sessions = std::vector<TenantSession*>;
-
-  // All outlive it. `kernel` may be null: then nobody's memory is kept by the kernel here.
-  static Result<std::unique_ptr<StartGate>> open(Options options, process::Poller& poller,
-                                                 const Clock& clock, const Log& log,
-                                                 std::function<Sessions()> sessions,
-                                                 KernelLimits* kernel);
+  // Makes its socket in the tenants' folder, and remembers what an earlier arbiter found, as far as
+  // it still runs.
+  static Result<std::unique_ptr<StartGate>> open(const ExtensionContext& context);
   StartGate(const StartGate&) = delete;
   StartGate& operator=(const StartGate&) = delete;
-  ~StartGate();
+  ~StartGate() override;
 
-  // What an earlier arbiter found, as far as it still runs.
-  void remember(const limit::ArbiterStatus& before);
-  // Answers who can be answered, forgets what is over. When kernel limits settle, and at least each
-  // second.
-  void look();
-  // Adds its findings.
-  void describe(limit::ArbiterStatus& status) const;
+  void settled() override { look(); }
+  // Answers who can be answered, forgets what is over.
+  void look() override;
+  void describe(limit::ArbiterStatus& status) const override;
 
  private:
   struct Asker {
@@ -83,9 +72,9 @@ class StartGate {
     bool told = false;                           // logged
   };
 
-  StartGate(Options options, std::unique_ptr<process::Worker> worker, tenant::Listener listener,
-            process::Poller& poller, const Clock& clock, const Log& log,
-            std::function<Sessions()> sessions, KernelLimits* kernel);
+  StartGate(std::unique_ptr<process::Worker> worker, tenant::Listener listener,
+            const ExtensionContext& context);
+  void remember(const limit::ArbiterStatus& before);
   void accept_all();
   void receive(int fd);
   void take(int fd, Asker& asker, std::string_view packet);
@@ -97,13 +86,14 @@ class StartGate {
   void answer(int fd, const limit::StartAnswer& answer);
   void drop(int fd);
 
-  Options options_;
+  std::filesystem::path tenants_;
+  FsRoot host_;
   tenant::Listener listener_;
   process::Poller& poller_;
   const Clock& clock_;
   const Log& log_;
+  Extensions& extensions_;
   std::function<Sessions()> sessions_;
-  KernelLimits* kernel_;
   std::map<int, Asker> askers_;  // by descriptor
   std::map<Key, Sight> sights_;
   std::unique_ptr<process::Worker> worker_;  // last: its thread ends first

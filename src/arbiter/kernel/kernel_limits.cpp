@@ -1,4 +1,4 @@
-#include "arbiter/kernel_limits.h"
+#include "arbiter/kernel/kernel_limits.h"
 
 #include <algorithm>
 
@@ -17,7 +17,7 @@ bool takes_part(const TenantSession& session) {
   return std::ranges::any_of(session.limits().devices, is_by_kernel);
 }
 
-TenantSession* session_of(const KernelLimits::Sessions& sessions, const std::string& tenant) {
+TenantSession* session_of(const Sessions& sessions, const std::string& tenant) {
   const auto found = std::ranges::find_if(
       sessions, [&](const TenantSession* session) { return session->limits().id == tenant; });
   return found == sessions.end() ? nullptr : *found;
@@ -25,24 +25,23 @@ TenantSession* session_of(const KernelLimits::Sessions& sessions, const std::str
 
 }  // namespace
 
-Result<std::unique_ptr<KernelLimits>> KernelLimits::open(gpu::MemoryLimiter& limiter,
-                                                         Options options, process::Poller& poller,
-                                                         const Clock& clock, const Log& log,
-                                                         std::function<Sessions()> sessions) {
-  ASSIGN_OR_RETURN(auto finder, process::Worker::start(poller));
-  return std::unique_ptr<KernelLimits>(new KernelLimits(
-      limiter, std::move(options), std::move(finder), poller, clock, log, std::move(sessions)));
+Result<std::unique_ptr<KernelLimits>> KernelLimits::open(std::shared_ptr<MemoryLimiter> limiter,
+                                                         const ExtensionContext& context) {
+  ASSIGN_OR_RETURN(auto finder, process::Worker::start(context.poller));
+  return std::unique_ptr<KernelLimits>(
+      new KernelLimits(std::move(limiter), std::move(finder), context));
 }
 
-KernelLimits::KernelLimits(gpu::MemoryLimiter& limiter, Options options,
-                           std::unique_ptr<process::Worker> finder, process::Poller& poller,
-                           const Clock& clock, const Log& log, std::function<Sessions()> sessions)
-    : limiter_(limiter),
-      options_(std::move(options)),
-      poller_(poller),
-      clock_(clock),
-      log_(log),
-      sessions_(std::move(sessions)),
+KernelLimits::KernelLimits(std::shared_ptr<MemoryLimiter> limiter,
+                           std::unique_ptr<process::Worker> finder, const ExtensionContext& context)
+    : limiter_(std::move(limiter)),
+      cgroup_root_(context.cgroup_root),
+      host_(context.host),
+      poller_(context.poller),
+      clock_(context.clock),
+      log_(context.log),
+      extensions_(context.extensions),
+      sessions_(context.sessions),
       finder_(std::move(finder)) {}
 
 bool KernelLimits::may_answer(const TenantSession& session, const tenant::ProcessId& id) {
@@ -93,15 +92,14 @@ KernelLimits::Process& KernelLimits::know(const TenantSession& session,
 void KernelLimits::find(const Key& key, Process& process) {
   if (process.asked) return;
   process.asked = true;
-  finder_->ask(
-      [this, key, host = options_.host, root = options_.cgroup_root]() -> process::Worker::Done {
-        auto cgroup =
-            host::is_cgroup_v2(root)
-                ? host::find_container_cgroup(host, root, key.pid, key.start_time)
-                : fail(Code::kNotFound, fmt::format("{} is no tree of cgroup v2", root.string()),
-                       "mount the node's there, or name it with --cgroup-root");
-        return [this, key, cgroup = std::move(cgroup)] { found(key, cgroup); };
-      });
+  finder_->ask([this, key, host = host_, root = cgroup_root_]() -> process::Worker::Done {
+    auto cgroup =
+        host::is_cgroup_v2(root)
+            ? host::find_container_cgroup(host, root, key.pid, key.start_time)
+            : fail(Code::kNotFound, fmt::format("{} is no tree of cgroup v2", root.string()),
+                   "mount the node's there, or name it with --cgroup-root");
+    return [this, key, cgroup = std::move(cgroup)] { found(key, cgroup); };
+  });
 }
 
 void KernelLimits::found(const Key& key, const Result<std::filesystem::path>& cgroup) {
@@ -216,7 +214,7 @@ void KernelLimits::settle() {
     }
     session->answer_held();
   }
-  if (on_settled_) on_settled_();
+  extensions_.settled();
 }
 
 // Why the kernel does not hold one of the tenant's containers; "": it does.

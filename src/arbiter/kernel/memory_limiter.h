@@ -1,7 +1,7 @@
 #pragma once
 // Port: limits of device memory that the driver itself enforces for a control group, whatever
-// libraries its processes load (r615 and later). Adapter: nvml/memory_limiter.h. Fake:
-// tests/support/fake_memory_limiter.h.
+// libraries its processes load (r615 and later). Adapter: arbiter/kernel/nvml_memory_limiter.h.
+// Fake: tests/support/fake_memory_limiter.h.
 
 #include <filesystem>
 #include <optional>
@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "base/units.h"
 
-namespace tranche::gpu {
+namespace tranche::arbiter {
 
 struct CgroupMemory {
   std::optional<Bytes> hard;  // nullopt: no limit is set
@@ -35,4 +35,4 @@ class MemoryLimiter {
                                     const std::filesystem::path& cgroup) = 0;
 };
 
-}  // namespace tranche::gpu
+}  // namespace tranche::arbiter

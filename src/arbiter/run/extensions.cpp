@@ -1,0 +1,21 @@
+#include "arbiter/run/extensions.h"
+
+namespace tranche::arbiter {
+
+// Each extension's room defines `extension` in a namespace of its own name.
+#define EXTENSION(room)                                                     \
+  namespace room {                                                          \
+  MakeExtension extension(const std::shared_ptr<nvml::Connection>& driver); \
+  }
+#include "arbiter/run/extensions.def"
+#undef EXTENSION
+
+std::vector<MakeExtension> extensions_of_node(const std::shared_ptr<nvml::Connection>& driver) {
+  return {
+#define EXTENSION(room) room::extension(driver),
+#include "arbiter/run/extensions.def"
+#undef EXTENSION
+  };
+}
+
+}  // namespace tranche::arbiter
