@@ -10,7 +10,8 @@ namespace tranche::arbiter {
 #include "arbiter/run/extensions.def"
 #undef EXTENSION
 
-std::vector<MakeExtension> extensions_of_node(const std::shared_ptr<nvml::Connection>& driver) {
+std::vector<MakeExtension> extensions_of_node(
+    [[maybe_unused]] const std::shared_ptr<nvml::Connection>& driver) {
   return {
 #define EXTENSION(room) room::extension(driver),
 #include "arbiter/run/extensions.def"
