@@ -142,12 +142,16 @@ def test_a_request_takes_what_its_kernel_takes(machine):
 
 
 def test_requests_by_the_clock_are_due_so_often(machine):
-    run = ("latency", "--kernel", "1ms", "--every", "5ms", "--duration", "200ms")
+    run = ("latency", "--kernel", "1ms", "--every", "5ms", "--count", "40")
     [report] = load(machine("l20"), *run)["processes"]
     latency = report["latency"]
     assert latency["count"] == report["launches"] == 40
     assert MS <= latency["p50"] <= latency["p90"] <= latency["p99"] <= latency["max"]
     assert report["elapsed"] >= 39 * 5 * MS
+    # In a time it is as many or, where a busy machine is late with the last ones, fewer.
+    run = ("latency", "--kernel", "1ms", "--every", "5ms", "--duration", "200ms")
+    [report] = load(machine("l20"), *run)["processes"]
+    assert 1 <= report["latency"]["count"] <= 40
 
 
 def test_a_graph_takes_what_its_kernels_take(machine):
