@@ -77,6 +77,7 @@ std::string zsh_completion(std::span<const Command> commands) {
       "_tranche() {\n"
       "  local curcontext=\"$curcontext\" state line\n"
       "  local -a commands\n"
+      "  local -i i\n"
       "  _arguments -C '(- *)--help[show the commands]' '(- *)--version[show the version]' \\\n"
       "    '1: :->command' '*:: :->rest'\n"
       "  case $state in\n"
@@ -94,6 +95,10 @@ std::string zsh_completion(std::span<const Command> commands) {
       "      _describe -t commands command commands\n"
       "      ;;\n"
       "    rest)\n"
+      "      # One dash is as good as two, also before a flag's value.\n"
+      "      for ((i = 2; i < CURRENT; i++)); do\n"
+      "        if [[ $words[i] == -[a-z][a-z]* ]]; then words[i]=-$words[i]; fi\n"
+      "      done\n"
       "      case $words[1] in\n";
   text += rest;
   text +=

@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 from programs import ROOT, TRANCHE
+from zsh import Zsh
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -100,6 +101,39 @@ def test_bash_completes_files_and_folders(bash, tmp_path):
         f"{tmp_path}/only.yaml",
     }
     assert bash("tranche", "agent", "--state-dir", f"{tmp_path}/on") == {f"{tmp_path}/one"}
+
+
+@pytest.fixture(scope="module")
+def zsh(tmp_path_factory):
+    """Completes a line in an interactive zsh."""
+    if not shutil.which("zsh"):
+        pytest.skip("no zsh on this machine")
+    shell = Zsh(tmp_path_factory.mktemp("zsh"), script("zsh"))
+    yield shell.complete
+    shell.close()
+
+
+@pytest.mark.parametrize("name", ["tranche", "kubectl-tranche"])
+def test_zsh_completes_commands(zsh, name):
+    assert {"agent", "limit", "completion", "help"} <= zsh(f"{name} ")
+    assert zsh(f"{name} ag") == {"agent"}
+    assert "reference" not in zsh(f"{name} ")
+
+
+@pytest.mark.parametrize("words,offered", [c[1:] for c in COMPLETIONS], ids=[c[0] for c in COMPLETIONS])
+def test_zsh_completes(zsh, words, offered):
+    line = " ".join(words).replace(" = ", "=").replace(" =", "=")
+    assert {word.rpartition("=")[2] for word in zsh(f"tranche {line}")} == offered
+
+
+def test_zsh_completes_files_and_folders(zsh, tmp_path):
+    (tmp_path / "one").mkdir()
+    (tmp_path / "only.yaml").touch()
+    assert zsh(f"tranche agent --config-file {tmp_path}/on") == {
+        f"{tmp_path}/one",
+        f"{tmp_path}/only.yaml",
+    }
+    assert zsh(f"tranche agent --state-dir {tmp_path}/on") == {f"{tmp_path}/one"}
 
 
 @pytest.mark.parametrize("shell", SHELLS)
