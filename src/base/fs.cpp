@@ -56,6 +56,7 @@ Result<std::string> FsRoot::read(const std::filesystem::path& path, std::size_t 
   const auto real = resolve(path).string();
   const Fd fd(::open(real.c_str(), O_RDONLY | O_CLOEXEC));
   if (fd.get() < 0) return std::unexpected(errno_error(errno, "read " + real));
+  // Read to the end: the size that files of /proc and /sys report is 0.
   std::string content;
   std::array<char, 16384> buffer;
   while (true) {
@@ -74,6 +75,7 @@ Result<std::string> FsRoot::read(const std::filesystem::path& path, std::size_t 
 Result<void> FsRoot::write_atomic(const std::filesystem::path& path, std::string_view content,
                                   unsigned mode, bool sync) const {
   const auto real = resolve(path);
+  // In the same folder, because rename() works within one file system.
   auto temporary = (real.parent_path() / ("." + real.filename().string() + ".XXXXXX")).string();
   const Fd fd(::mkostemp(temporary.data(), O_CLOEXEC));
   if (fd.get() < 0) return std::unexpected(errno_error(errno, "write " + real.string()));

@@ -46,7 +46,7 @@ Log::Log(LogLevel level) : impl_(std::make_unique<Impl>()) {
   out->set_formatter(std::make_unique<spdlog::pattern_formatter>("%Y-%m-%dT%H:%M:%S.%eZ %L %v",
                                                                  spdlog::pattern_time_type::utc));
   auto logger = std::make_shared<spdlog::logger>("tranche", out);
-  logger->set_level(spdlog::level::trace);
+  logger->set_level(spdlog::level::trace);  // Log::write has chosen the levels already
   impl_->level = level;
   impl_->sink = [logger](LogLevel at, std::string_view message) {
     logger->log(to_spdlog(at), spdlog::string_view_t(message.data(), message.size()));

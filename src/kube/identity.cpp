@@ -49,6 +49,7 @@ std::shared_ptr<const Identity> IdentityKeeper::current() {
     sources = sources_;
     known = identity_;
   }
+  // Without the lock: a file on a slow disk must not delay other calls.
   const auto changed = [](const Source& source) { return source.file.changed(); };
   if (!std::ranges::any_of(sources, changed)) return known;
   auto identity = *known;

@@ -18,6 +18,7 @@ namespace tranche::load {
 namespace {
 
 constexpr const char* kProgram = "nvidia-cuda-mps-control";
+// A daemon that lives answers this with a number.
 constexpr std::string_view kQuestion = "get_default_active_thread_percentage";
 constexpr int kPatienceMs = 10'000;
 constexpr int kNotFoundCode = 127;

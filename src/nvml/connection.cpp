@@ -132,6 +132,7 @@ Result<std::shared_ptr<Session>> Connection::session() {
   auto session = **std::move(*opened);
   announce(session->library());
   const std::scoped_lock lock(mutex_);
+  // Another thread may have opened a session meanwhile; then that one stays.
   if (session_ == nullptr) session_ = session;
   return session_;
 }

@@ -87,6 +87,7 @@ Result<void> Library::resolve() {
 
 Library::~Library() { ::dlclose(handle_); }
 
+// A new driver may lie in another folder, or its file may have taken the place of the old one.
 bool Library::replaced() const {
   return find_library(driver_root_) != file_ || (!path_.empty() && stamp_of(path_) != stamp_);
 }

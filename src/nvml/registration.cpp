@@ -58,6 +58,7 @@ void register_gpu(Calls& call, const gpu::Gpu& gpu, EventSet set, GpuRegistratio
     answer.supported = false;
     return;
   }
+  // If the driver does not tell which types it supports, XIDs are enough.
   const std::uint64_t types = asked == kSuccess ? supported & kWanted : kEventXid;
   answer.result = call(api.nvmlDeviceRegisterEvents, answer.handle, types, set);
   answer.broke_set = answer.result == kUnknown;
@@ -83,6 +84,7 @@ Result<Registered> register_gpus(Connection& connection, const std::shared_ptr<S
   std::vector<DeadlinePool::Task> tasks;
   for (const auto& gpu : gpus) {
     auto answer = std::make_shared<GpuRegistration>();
+    // The key of the GPU's reading, so a GPU that hangs there is not asked here.
     tasks.push_back({.key = fmt::format("gpu {}", gpu.index),
                      .work = [session, answer, gpu, set = registered.set](Progress& progress) {
                        Calls call(session->api(), progress);
