@@ -63,6 +63,10 @@ INNER = {
     "config/programs": {"config", "config/flags", "config/file"},
 }
 
+# One room a protocol, by the list that CMake and C++ read.
+PROTOCOLS = (ROOT / "src" / "mps" / "protocols.def").read_text()
+INNER |= {f"mps/{name}": {"mps"} for name in re.findall(r"^PROTOCOL\((\w+)\)", PROTOCOLS, re.M)}
+
 # single headers allowed beyond the rooms above
 ALLOWED_FILES = {
     "interpose": {"limit/wire.h", "values/enforcement.h"},

@@ -143,23 +143,23 @@ TEST(DescribeStaleMps, NamesGrantsThatNoDaemonServes) {
     return record;
   };
   shared.sharing = config::SharingStrategy::kMps;
-  const auto by_protocol_2 = given(1);
-  EXPECT_EQ(describe_stale_mps({by_protocol_2}, offer), "");
-  shared.mps.protocol = 3;
-  const auto by_protocol_3 = given(2);
+  const auto by_variables = given(1);
+  EXPECT_EQ(describe_stale_mps({by_variables}, offer), "");
+  shared.mps.namespaces = true;
+  const auto by_namespace = given(2);
   EXPECT_EQ(
-      describe_stale_mps({by_protocol_2, by_protocol_3}, offer),
+      describe_stale_mps({by_variables, by_namespace}, offer),
       "1 grant given out for MPS as it is no longer served (tranche.mps, or a daemon that was "
       "started anew): GPU-0::1 of nvidia.com/gpu; their processes get no GPU: delete the Pods");
 
   shared.mps.partitions = {{"GPU-0::2", "GPU-0/a"}};
   const auto cut = given(2);
   EXPECT_EQ(describe_stale_mps({cut}, offer), "");
-  EXPECT_NE(describe_stale_mps({by_protocol_3}, offer), "") << "it has no partition";
+  EXPECT_NE(describe_stale_mps({by_namespace}, offer), "") << "it has no partition";
   shared.mps.partitions = {{"GPU-0::2", "GPU-0/b"}};
   EXPECT_NE(describe_stale_mps({cut}, offer), "") << "it has one of before";
   shared.mps = {};
-  EXPECT_NE(describe_stale_mps({by_protocol_3}, offer), "");
+  EXPECT_NE(describe_stale_mps({by_namespace}, offer), "");
 }
 
 TEST(DescribeStaleMps, TheDefaultNamespaceIsAlwaysThere) {
@@ -169,7 +169,7 @@ TEST(DescribeStaleMps, TheDefaultNamespaceIsAlwaysThere) {
   record.grant.ids = {"GPU-0::0"};
   auto& shared = offer.resources[0];
   shared.sharing = config::SharingStrategy::kMps;
-  shared.mps.protocol = 3;
+  shared.mps.namespaces = true;
   offer::add_mps(shared, record.grant.ids, "/r", record.grant);
   shared.limits = offer::OfferLimits{strict(), {4}};  // from now on: tranches_1
   EXPECT_EQ(describe_stale_mps({record}, offer), "");

@@ -1,13 +1,13 @@
 #include "mps/capability.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 
 namespace tranche::mps {
 namespace {
 
-constexpr int kProtocol3 = 13040;
 constexpr int kStaticPartitions = 13010;
 constexpr std::string_view kBeforeNumber = "version: ";
 
@@ -21,6 +21,25 @@ std::string program(const Capability& capability) {
              : std::string("nvidia-cuda-mps-control, which does not tell its version,");
 }
 
+// "protocols 2 and 3"
+std::string spoken(const Capability& capability) {
+  std::vector<int> numbers;
+  for (const Protocol* one : protocols()) {
+    if (speaks(capability, *one)) numbers.push_back(one->number());
+  }
+  return fmt::format("protocol{} {}", numbers.size() == 1 ? "" : "s", fmt::join(numbers, " and "));
+}
+
+// Why that protocol cannot be spoken; empty: it can.
+std::string protocol_objection(int number, const Capability& capability) {
+  const Protocol& protocol = protocol_of(number);
+  if (protocol.number() != number) return fmt::format("this tranche has no protocol {}", number);
+  if (speaks(capability, protocol)) return {};
+  const auto [version, driver] = protocol.since();
+  return fmt::format("{} has no protocol {} (that is {}, driver {}, and later)",
+                     program(capability), number, cuda(version), driver);
+}
+
 }  // namespace
 
 Capability read_version(std::string_view output) {
@@ -32,26 +51,26 @@ Capability read_version(std::string_view output) {
   const auto [end, error] = std::from_chars(output.data(), output.data() + output.size(), version);
   if (error != std::errc() || version < 1000) return capability;
   capability.cuda_version = version;
-  capability.protocol_3 = version >= kProtocol3;
   capability.static_partitions = version >= kStaticPartitions;
   return capability;
 }
 
+bool speaks(const Capability& capability, const Protocol& protocol) {
+  return capability.cuda_version >= protocol.since().cuda_version;
+}
+
 std::string describe(const Capability& capability) {
-  if (capability.cuda_version == 0) return "of unknown version: protocol 2";
-  return fmt::format("of {}: {}{}", cuda(capability.cuda_version),
-                     capability.protocol_3 ? "protocols 2 and 3" : "protocol 2",
+  if (capability.cuda_version == 0) return "of unknown version: " + spoken(capability);
+  return fmt::format("of {}: {}{}", cuda(capability.cuda_version), spoken(capability),
                      capability.static_partitions ? ", static SM partitions" : "");
 }
 
 Settled settle(const config::MpsControlRules& wanted, const Capability& capability) {
   Settled settled{.rules = wanted, .fallbacks = {}};
-  if (wanted.protocol == 3 && !capability.protocol_3) {
-    settled.rules.protocol = 2;
-    settled.fallbacks.push_back(
-        fmt::format("tranche.mps.protocol: {} has no protocol 3 (that is {}, driver r615, and "
-                    "later); protocol 2 is used",
-                    program(capability), cuda(kProtocol3)));
+  if (const auto objection = protocol_objection(wanted.protocol, capability); !objection.empty()) {
+    settled.rules.protocol = protocols().front()->number();
+    settled.fallbacks.push_back(fmt::format("tranche.mps.protocol: {}; protocol {} is used",
+                                            objection, settled.rules.protocol));
   }
   const bool partitions = !std::holds_alternative<std::monostate>(wanted.sm_partitions);
   if (partitions && !capability.static_partitions) {

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "config/config.h"
+#include "mps/protocol.h"
 
 namespace tranche::mps {
 
 struct Capability {
   int cuda_version = 0;            // 13040: CUDA 13.4; 0: it does not tell
-  bool protocol_3 = false;         // from CUDA 13.4 (driver r615) on
   bool static_partitions = false;  // from CUDA 13.1 on
   bool operator==(const Capability&) const = default;
 };
@@ -21,7 +21,8 @@ struct Capability {
 // Of the output of `nvidia-cuda-mps-control -v` ("... version: 13040"; older programs, which know
 // no such option, say other things and can neither).
 Capability read_version(std::string_view output);
-// "CUDA 13.4: protocol 3 and static SM partitions".
+bool speaks(const Capability& capability, const Protocol& protocol);
+// "of CUDA 13.4: protocols 2 and 3, static SM partitions".
 std::string describe(const Capability& capability);
 
 struct Settled {

@@ -1,7 +1,5 @@
 #include "mps/diff.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace tranche::mps {
@@ -37,19 +35,6 @@ int rank(Step step) {
   return 4;
 }
 
-// A limit that is no more is told as all of the device: MPS has no command to take one away.
-std::vector<std::pair<int, std::uint64_t>> memory_changes(const Daemon& before,
-                                                          const Daemon& daemon) {
-  std::vector<std::pair<int, std::uint64_t>> changes;
-  for (std::size_t i = 0; i < daemon.devices.size(); ++i) {
-    const DaemonDevice& device = daemon.devices[i];
-    if (device.limit_mib == before.devices[i].limit_mib) continue;
-    const auto limit = device.limit_mib.value_or(device.memory_mib);
-    if (limit > 0) changes.emplace_back(device.index, limit);
-  }
-  return changes;
-}
-
 }  // namespace
 
 std::vector<Change> diff(const Plan& running, const Plan& wanted) {
@@ -66,31 +51,6 @@ std::vector<Change> diff(const Plan& running, const Plan& wanted) {
   }
   std::ranges::stable_sort(changes, {}, [](const Change& change) { return rank(change.step); });
   return changes;
-}
-
-std::vector<std::string> retune_commands(const Daemon& before, const Daemon& daemon) {
-  std::vector<std::string> commands;
-  for (const auto& [index, limit] : memory_changes(before, daemon)) {
-    commands.push_back(fmt::format("set_default_device_pinned_mem_limit {} {}M", index, limit));
-  }
-  if (before.thread_percentage != daemon.thread_percentage) {
-    commands.push_back(
-        fmt::format("set_default_active_thread_percentage {}", daemon.thread_percentage));
-  }
-  return commands;
-}
-
-std::vector<std::string> retune_server_commands(const Daemon& before, const Daemon& daemon,
-                                                const std::string& server) {
-  std::vector<std::string> commands;
-  for (const auto& [index, limit] : memory_changes(before, daemon)) {
-    commands.push_back(fmt::format("set_device_pinned_mem_limit {} {} {}M", server, index, limit));
-  }
-  if (before.thread_percentage != daemon.thread_percentage) {
-    commands.push_back(
-        fmt::format("set_active_thread_percentage {} {}", server, daemon.thread_percentage));
-  }
-  return commands;
 }
 
 }  // namespace tranche::mps

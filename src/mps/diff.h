@@ -30,12 +30,4 @@ struct Change {
 // In the order to carry them out: what ends frees its GPUs for what starts.
 std::vector<Change> diff(const Plan& running, const Plan& wanted);
 
-// Of kRetune with protocol 2 (3: change_arguments): what the daemon is told for its servers to
-// come, as default_commands().
-std::vector<std::string> retune_commands(const Daemon& before, const Daemon& daemon);
-// And for each of its servers that runs, so that the next client has the new limits. Clients that
-// run keep theirs: MPS changes nothing under them.
-std::vector<std::string> retune_server_commands(const Daemon& before, const Daemon& daemon,
-                                                const std::string& server);
-
 }  // namespace tranche::mps

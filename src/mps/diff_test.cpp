@@ -1,13 +1,9 @@
 #include "mps/diff.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace tranche::mps::diff_test {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 Daemon daemon(const std::string& name, std::vector<DaemonDevice> devices, int threads = 25) {
   return {.resource = {"nvidia.com/" + name},
@@ -62,26 +58,6 @@ TEST(Diff, TouchesOnlyWhatDiffers) {
        "end a, restart b, start d, retune c"},
   };
   for (const Row& row : rows) EXPECT_EQ(steps(row.running, row.wanted), row.steps) << row.name;
-}
-
-TEST(Retune, TellsWhatDiffersToDaemonAndServers) {
-  const auto before = daemon("a", {gpu(0), gpu(1)}, 25);
-  const auto after = daemon("a", {gpu(0), gpu(1, 2048)}, 12);
-  EXPECT_THAT(retune_commands(before, after),
-              ElementsAre("set_default_device_pinned_mem_limit 1 2048M",
-                          "set_default_active_thread_percentage 12"));
-  EXPECT_THAT(retune_server_commands(before, after, "4711"),
-              ElementsAre("set_device_pinned_mem_limit 4711 1 2048M",
-                          "set_active_thread_percentage 4711 12"));
-  EXPECT_THAT(retune_commands(before, before), IsEmpty());
-}
-
-TEST(Retune, ALimitThatIsNoMoreIsAllOfTheDevice) {
-  EXPECT_THAT(retune_commands(daemon("a", {gpu(0)}), daemon("a", {gpu(0, std::nullopt)})),
-              ElementsAre("set_default_device_pinned_mem_limit 0 16384M"));
-  auto untold = gpu(0, std::nullopt);
-  untold.memory_mib = 0;
-  EXPECT_THAT(retune_commands(daemon("a", {gpu(0)}), daemon("a", {untold})), IsEmpty());
 }
 
 }  // namespace

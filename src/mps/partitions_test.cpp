@@ -17,50 +17,16 @@ using test::t4;
 using ::testing::HasSubstr;
 
 constexpr const char* kUuid = "GPU-74d43ed3-cdf7-e667-3644-bf5b4f46ed65";
-constexpr const char* kOther = "GPU-74d43ed4-cdf7-e667-3644-bf5b4f46ed65";
 
-Daemon daemon(int protocol, config::SmPartitions partitions, int replicas) {
+Daemon daemon(config::SmPartitions partitions, int replicas) {
   return {.resource = {"nvidia.com/gpu"},
           .devices = {{.uuid = kUuid, .replicas = replicas}},
-          .protocol = protocol,
           .partitions = partitions};
-}
-
-TEST(Partitions, AreAskedForInTheWordsOfTheProtocol) {
-  const auto two = daemon(2, 3, 4);
-  const auto three = daemon(3, 3, 4);
-  EXPECT_EQ(chunks_question(two), (Order{{}, "lspart"}));
-  EXPECT_EQ(chunks_question(three),
-            (Order{{"device", "list", "--server=shared", "--format=csv,noheader"}, ""}));
-  EXPECT_EQ(add_partition(two, two.devices[0], 1, 3),
-            (Order{{}, "sm_partition add " + std::string(kUuid) + " 3"}));
-  EXPECT_EQ(add_partition(three, three.devices[0], 1, 3),
-            (Order{{"sm-partition", "create", "tranche_1", "--server=shared",
-                    "--device=" + std::string(kUuid), "--chunks=3"},
-                   ""}));
-}
-
-// As NVIDIA's documentation shows them.
-TEST(Partitions, ChunksAreCountedFromWhatIsListed) {
-  constexpr const char* kLspart =
-      "GPU           Partition                            free   used  free  used  clients\n"
-      "                                                   chunk  chunk SM    SM\n"
-      "GPU-74d43ed3  -                                    3      7     24    56    -\n"
-      "GPU-74d43ed3  Dx4AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA -      7     -     56    Yes\n";
-  EXPECT_EQ(chunks_of(daemon(2, 1, 1), kLspart, kUuid), 10);
-  EXPECT_EQ(chunks_of(daemon(2, 1, 1), kLspart, kOther), std::nullopt);
-  const std::string listed = "0,shared,00000000:1B:00.0," + std::string(kOther) +
-                             ",NVIDIA H100,132,16,-\n" + "1,shared,00000000:43:00.0," + kUuid +
-                             ",NVIDIA L20, 92, 23,-\n";
-  EXPECT_EQ(chunks_of(daemon(3, 1, 1), listed, kUuid), 23);
-  EXPECT_EQ(chunks_of(daemon(3, 1, 1), listed, kOther), 16);
-  EXPECT_EQ(chunks_of(daemon(3, 1, 1), "no such server\n", kUuid), std::nullopt);
-  EXPECT_EQ(chunks_of(daemon(3, 1, 1), "", kUuid), std::nullopt);
 }
 
 TEST(Partitions, AreCutOrRefused) {
   const auto each = [](config::SmPartitions wanted, int replicas, int total) {
-    const auto one = daemon(2, wanted, replicas);
+    const auto one = daemon(wanted, replicas);
     return chunks_each(one, one.devices[0], total);
   };
   EXPECT_EQ(each(config::EqualChunks{}, 4, 16), 4);
@@ -103,13 +69,13 @@ TEST(Partitions, AreForAmpereAndLater) {
 }
 
 TEST(Partitions, AreCutBeforeTheFirstClient) {
-  auto other = daemon(2, config::EqualChunks{}, 4);
+  auto other = daemon(config::EqualChunks{}, 4);
   const auto before = other;
   other.devices[0].limit_mib = 1024;
   EXPECT_EQ(diff({before}, {other}).at(0).step, Step::kRetune);
   other.devices[0].replicas = 2;
   EXPECT_EQ(diff({before}, {other}).at(0).step, Step::kRestart);
-  EXPECT_EQ(diff({before}, {daemon(2, 4, 4)}).at(0).step, Step::kRestart);
+  EXPECT_EQ(diff({before}, {daemon(4, 4)}).at(0).step, Step::kRestart);
 }
 
 }  // namespace

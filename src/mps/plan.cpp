@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "mps/protocol.h"
 #include "offer/mps.h"
 
 namespace tranche::mps {
@@ -26,7 +27,7 @@ std::vector<Namespace> namespaces_of(const offer::ResourceOffer& resource) {
 std::optional<Daemon> daemon_of(const gpu::Machine& machine, const offer::ResourceOffer& resource,
                                 const config::MpsControlRules& rules) {
   Daemon daemon{.resource = resource.name, .devices = {}, .protocol = rules.protocol};
-  if (rules.protocol == 3) daemon.namespaces = namespaces_of(resource);
+  if (protocol_of(rules.protocol).has_namespaces()) daemon.namespaces = namespaces_of(resource);
   if (partitions_objection(machine, resource).empty()) daemon.partitions = rules.sm_partitions;
   const auto counts = offer::tranche_counts(resource);
   for (std::size_t i = 0; i < resource.devices.size(); ++i) {
@@ -97,18 +98,6 @@ std::map<std::string, std::string> environment_of(const std::filesystem::path& r
   for (const DaemonDevice& device : daemon.devices) uuids.push_back(device.uuid);
   environment["CUDA_VISIBLE_DEVICES"] = fmt::format("{}", fmt::join(uuids, ","));
   return environment;
-}
-
-std::vector<std::string> default_commands(const Daemon& daemon) {
-  std::vector<std::string> commands;
-  for (const DaemonDevice& device : daemon.devices) {
-    if (!device.limit_mib) continue;
-    commands.push_back(
-        fmt::format("set_default_device_pinned_mem_limit {} {}M", device.index, *device.limit_mib));
-  }
-  commands.push_back(
-      fmt::format("set_default_active_thread_percentage {}", daemon.thread_percentage));
-  return commands;
 }
 
 }  // namespace tranche::mps

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "mps/protocol2/commands.h"
 #include "offer/make_offer.h"
 #include "offer/testing.h"
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/fs.h"
+#include "mps/protocol.h"
 
 namespace tranche::mps {
 namespace {
@@ -23,6 +24,13 @@ struct flock whole_file(short type) {
   lock.l_type = type;
   lock.l_whence = SEEK_SET;
   return lock;
+}
+
+// One that this tranche does not speak is read as the first of those that it does.
+void read_protocol(const std::string& number, offer::MpsService& service) {
+  const Protocol& protocol = protocol_of(count_in(number).value_or(0));
+  service.protocol = protocol.number();
+  service.namespaces = protocol.has_namespaces();
 }
 
 }  // namespace
@@ -84,7 +92,7 @@ offer::MpsService service_of(const std::filesystem::path& file) {
   if (!text || !text->starts_with(kOurs)) return service;
   std::istringstream lines(text->substr(kOurs.size()));
   for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with(kProtocol)) service.protocol = line.ends_with(" 3") ? 3 : 2;
+    if (line.starts_with(kProtocol)) read_protocol(line.substr(kProtocol.size()), service);
     if (!line.starts_with(kPartition)) continue;
     line.erase(0, kPartition.size());
     const auto blank = line.find(' ');

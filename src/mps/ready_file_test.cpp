@@ -7,6 +7,7 @@
 
 #include <fstream>
 
+#include "mps/protocol.h"
 #include "support/temp_dir.h"
 
 namespace tranche::mps::ready_file_test {
@@ -15,6 +16,14 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+
+// By the newest protocol that this tranche speaks.
+offer::MpsService newest(std::map<std::string, std::string> partitions) {
+  const Protocol& protocol = *protocols().back();
+  return {.protocol = protocol.number(),
+          .namespaces = protocol.has_namespaces(),
+          .partitions = std::move(partitions)};
+}
 
 class MarkTest : public ::testing::Test {
  protected:
@@ -58,8 +67,7 @@ TEST_F(MarkTest, OfNvidiasIsEmptyAndBelieved) {
 
 TEST_F(MarkTest, TellsHowItServes) {
   EXPECT_EQ(service_of(file_), offer::MpsService()) << "there is none";
-  const offer::MpsService service{
-      .protocol = 3, .partitions = {{"GPU-a::0", "GPU-a/Kp8AA"}, {"GPU-a::1", "GPU-a/Jn6AA"}}};
+  const auto service = newest({{"GPU-a::0", "GPU-a/Kp8AA"}, {"GPU-a::1", "GPU-a/Jn6AA"}});
   const auto mark = ReadyFile::put(file_, std::vector<std::string>{"GPU-a"}, service);
   ASSERT_TRUE(mark.has_value());
   EXPECT_EQ(service_of(file_), service);
@@ -73,18 +81,23 @@ TEST_F(MarkTest, OfNvidiasTellsProtocol2) {
   EXPECT_EQ(service_of(file_), offer::MpsService()) << "not ours";
 }
 
+TEST_F(MarkTest, OfAProtocolThatNobodySpeaksTellsProtocol2) {
+  const auto mark = ReadyFile::put(file_, std::vector<std::string>{"GPU-a"}, {.protocol = 99});
+  EXPECT_EQ(service_of(file_), offer::MpsService());
+}
+
 TEST_F(MarkTest, NamesTheGpusOfOneThatWasKilledAlone) {
   const pid_t child = ::fork();
   if (child == 0) {
     const auto mark = ReadyFile::put(file_, std::vector<std::string>{"GPU-a"},
-                                     {.protocol = 3, .partitions = {{"GPU-a::0", "GPU-a/Kp8AA"}}});
+                                     newest({{"GPU-a::0", "GPU-a/Kp8AA"}}));
     ::_exit(mark ? 0 : 1);
   }
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   ASSERT_EQ(status, 0);
   EXPECT_THAT(left_behind(file_), ElementsAre("GPU-a"));
-  EXPECT_EQ(service_of(file_).protocol, 3);
+  EXPECT_EQ(service_of(file_).protocol, protocols().back()->number());
 }
 
 TEST_F(MarkTest, MovesWithItsOwner) {

@@ -84,7 +84,7 @@ std::map<std::size_t, int> counts_of(const ResourceOffer& offer, std::span<const
   return counts;
 }
 
-// Protocol 3: the folder of the namespace alone, and the memory of devices that have less than it.
+// With namespaces: the folder of one alone, and the memory of devices that have less than it.
 std::string join_namespace(const ResourceOffer& offer, std::span<const std::string> ids,
                            Grant& grant) {
   const auto own = counts_of(offer, ids);
@@ -103,7 +103,7 @@ std::string join_namespace(const ResourceOffer& offer, std::span<const std::stri
   return fmt::format("/{}/{}", kMpsServer, namespace_name(offer, most));
 }
 
-// Protocol 2: a part of the container's own, which lowers what the daemon leaves open.
+// Without: a part of the container's own, which lowers what the daemon leaves open.
 void lower_by_environment(const ResourceOffer& offer, std::span<const std::string> ids,
                           Grant& grant) {
   const auto limits = differs_by_grant(offer) ? limits_for(offer, ids) : std::nullopt;
@@ -168,7 +168,7 @@ void add_mps(const ResourceOffer& offer, std::span<const std::string> ids,
   if (offer.sharing != config::SharingStrategy::kMps) return;
   if (!std::ranges::any_of(ids, [](const std::string& id) { return is_replica_id(id); })) return;
   std::string folder = fmt::format("/{}/pipe", offer.name.value);
-  if (offer.mps.protocol == 3) {
+  if (offer.mps.namespaces) {
     folder += join_namespace(offer, ids, grant);
   } else {
     lower_by_environment(offer, ids, grant);

@@ -45,7 +45,7 @@ struct MpsShare {
 MpsShare mps_default(const ResourceOffer& offer, std::size_t device);
 
 // MPS v3's namespaces: limits that a group of clients has by the socket it connects to. A container
-// has the folder of one alone, so that, other than with protocol 2, its environment has no say.
+// has the folder of one alone, so that its environment, which lowers limits otherwise, has no say.
 struct MpsNamespace {
   std::string name;
   MpsShare share;  // on each of the server's GPUs: where their parts differ, the largest
@@ -58,7 +58,7 @@ inline constexpr std::string_view kMpsDefault = "default";
 // tranches `tranches_<n>` for those with at most n on one device.
 std::vector<MpsNamespace> mps_namespaces(const ResourceOffer& offer);
 
-// With offer.mps.protocol 3 the folder is that of the container's namespace, and of the variables
+// With offer.mps.namespaces the folder is that of the container's namespace, and of the variables
 // there is only the memory of devices whose part is less than the namespace has; with static SM
 // partitions the tranche's own (CUDA_MPS_SM_PARTITION).
 //

@@ -98,9 +98,9 @@ std::map<std::string, std::string> extra_envs(const Grant& grant) {
   return envs;
 }
 
-TEST(MpsGrant, Protocol3IsTheFolderOfTheNamespaceAlone) {
+TEST(MpsGrant, ANamespaceIsTheFolderOfItAlone) {
   auto offer = shared(mps({entry("gpu", 4, {}, "gpu.shared")}));
-  offer.mps.protocol = 3;
+  offer.mps.namespaces = true;
   const auto grant = granted(offer, {id(0, 1)});
   EXPECT_THAT(grant.envs, ElementsAre(Pair("CUDA_MPS_PIPE_DIRECTORY",
                                            "/mps/nvidia.com/gpu.shared/pipe/shared/default")));
@@ -110,12 +110,12 @@ TEST(MpsGrant, Protocol3IsTheFolderOfTheNamespaceAlone) {
                           Mount{"/dev/shm", "/run/nvidia/mps/shm", false}));
 }
 
-TEST(MpsGrant, Protocol3NeedsNoVariablesForAPart) {
+TEST(MpsGrant, ANamespaceNeedsNoVariablesForAPart) {
   const config::Limits rules{.enforcement = Enforcement::kStrict,
                              .memory = Bytes::from_mib(2048),
                              .compute = config::Percent{200}};
   auto offer = shared(limited(rules, false), 2);
-  offer.mps.protocol = 3;
+  offer.mps.namespaces = true;
   EXPECT_EQ(mps_namespaces(offer),
             (std::vector<MpsNamespace>{{"default", {Bytes::from_mib(2048), 20}},
                                        {"tranches_1", {Bytes::from_mib(2048), 20}},
@@ -130,10 +130,10 @@ TEST(MpsGrant, Protocol3NeedsNoVariablesForAPart) {
               ElementsAre(Pair("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", gpu_uuid(1) + "=2048M")));
 }
 
-TEST(MpsGrant, Protocol3OfUnlikeDevicesIsThePartOfTheLargest) {
+TEST(MpsGrant, ANamespaceOfUnlikeDevicesIsThePartOfTheLargest) {
   const auto machine = machine_of({t4(0), test::a100_40gb(1)});
   auto offer = make_offer(machine, mps({entry("gpu", 4)}), {})->resources.at(0);
-  offer.mps.protocol = 3;
+  offer.mps.namespaces = true;
   EXPECT_EQ(mps_namespaces(offer),
             (std::vector<MpsNamespace>{{"default", {Bytes::from_mib(10240), 25}}}));
   EXPECT_THAT(extra_envs(granted(offer, {id(1, 0)})), IsEmpty());

@@ -46,6 +46,7 @@ struct Tranche {
 // (mps/ready_file.h).
 struct MpsService {
   int protocol = 2;
+  bool namespaces = false;  // a container has the folder of one (offer/mps.h)
   // The static SM partition of each tranche, by its id: what CUDA_MPS_SM_PARTITION is set to.
   std::map<std::string, std::string> partitions;
   bool operator==(const MpsService&) const = default;

@@ -2,6 +2,7 @@
 containers share a GPU through it, each process with its part."""
 
 import json
+import pathlib
 
 import pytest
 from pods import Applied, pod, wait_offer
@@ -79,6 +80,7 @@ def test_from_the_configuration_to_the_clients(lab):
 
 
 R615 = "h100-r615"
+PROTOCOLS = (pathlib.Path(__file__).parents[2] / "src/mps/protocols.def").read_text().splitlines()
 
 
 def protocol_3(replicas: int, **rules) -> str:
@@ -90,6 +92,7 @@ def protocol_3(replicas: int, **rules) -> str:
     )
 
 
+@pytest.mark.skipif("PROTOCOL(protocol3)" not in PROTOCOLS, reason="tranche has no protocol 3")
 def test_protocol_3_and_sm_partitions(labs):
     """A container has the folder of its namespace and no other, and its own multiprocessors."""
     if not (paths.build_folder() / "sim/nvidia-cuda-mps-control").exists():

@@ -1,6 +1,7 @@
 """docs/architecture.md beside the tree: every room of src/ has a row and every row a room, and what
 a row says a room may include is what tools/layers.py lets it include. Rooms inside rooms too."""
 
+import fnmatch
 import importlib.util
 import pathlib
 import re
@@ -70,11 +71,18 @@ def names_in(cell):
 
 
 ROOMS = {row[0].strip("`"): row for row in rows_with(["room", "holds", "may include"])}
+def rooms_of_row(cell):
+    """The inner rooms of a row: one, or with "mps/protocol*" as many as the tree has."""
+    pattern = cell.strip("`")
+    return fnmatch.filter(sorted(inner_rooms_of_tree()), pattern) or [pattern]
+
+
 INNER_ROOMS = {
-    row[0].strip("`"): row
+    room: row
     for head, table in tables()
     if head == ["room inside", "holds", "and may include"]
     for row in table
+    for room in rooms_of_row(row[0])
 }
 GROUPS = {row[0]: row for row in rows_with(["group", "rooms"])}
 

@@ -1,7 +1,6 @@
 #include "agent/mps/mps_daemon.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
@@ -14,31 +13,21 @@
 #include <sstream>
 #include <thread>
 
-#include "mps/diff.h"
-#include "mps/protocol3.h"
+#include "mps/partitions.h"
 
 namespace tranche::agent {
 namespace {
 
-constexpr const char* kDaemonProgram = "nvidia-cuda-mps-control";
 constexpr const char* kPidFile = "nvidia-cuda-mps-control.pid";
 constexpr const char* kControlLog = "control.log";
-constexpr const char* kConfigFile = "config.toml";  // of protocol 3, in the log folder
-// How long the server that a configuration names may take to be ready.
+constexpr const char* kConfigFile = "config.toml";  // of a protocol that has one, in the log folder
+// How long the server of a daemon that has started may take to be ready.
 constexpr int kReadyQuestions = 50;
 // What containers may use, where SELinux decides.
 constexpr std::string_view kSelinuxLabel = "system_u:object_r:container_file_t:s0";
 // Of daemon and server, as the kernel shortens their names (comm).
 constexpr std::string_view kProcessName = "nvidia-cuda-mps";
-constexpr std::size_t kLongestWords = 300;
 constexpr std::uintmax_t kLongestPiece = std::uintmax_t{256} << 10U;
-
-// The program's words, for a message: one line.
-std::string words(std::string text) {
-  std::ranges::replace(text, '\n', ' ');
-  while (text.ends_with(' ')) text.pop_back();
-  return text.substr(0, kLongestWords);
-}
 
 Result<void> make_folder(const std::filesystem::path& path) {
   TRY(FsRoot().make_directories(path));
@@ -75,9 +64,11 @@ void MpsDaemon::end_left_behind(const MpsTools& tools, const config::ResourceNam
 MpsDaemon::MpsDaemon(const MpsTools& tools, mps::Daemon daemon)
     : tools_(tools),
       daemon_(std::move(daemon)),
+      protocol_(mps::protocol_of(daemon_.protocol)),
       paths_(mps::paths_of(tools.root, daemon_.resource)),
       environment_(mps::environment_of(tools.root, daemon_)) {
-  service_.protocol = daemon_.protocol;
+  service_.protocol = protocol_.number();
+  service_.namespaces = protocol_.has_namespaces();
 }
 
 Result<void> MpsDaemon::begin() {
@@ -99,50 +90,42 @@ Result<void> MpsDaemon::begin() {
 
 // The program with its limits, before anybody can be its client.
 Result<void> MpsDaemon::launch() const {
-  if (daemon_.protocol == 3) {
-    const auto file = paths_.log / kConfigFile;
-    TRY(FsRoot().write_atomic(file, mps::configuration(daemon_)));
-    TRY(order({mps::start_arguments(file.string()), ""}));
-    return await_server();
-  }
-  TRY(order(
-      {mps::has_partitions(daemon_) ? mps::Arguments{"-d", "-S"} : mps::Arguments{"-d"}, ""}));
-  for (const auto& text : mps::default_commands(daemon_)) TRY(command(text));
-  return {};
+  const auto file = paths_.log / kConfigFile;
+  const auto start = protocol_.start(daemon_, file);
+  if (!start.configuration.empty()) TRY(FsRoot().write_atomic(file, start.configuration));
+  for (const auto& one : start.orders) TRY(order(one));
+  return start.ready ? await(*start.ready) : Result<void>();
 }
 
-Result<void> MpsDaemon::await_server() const {
-  std::string status;
-  for (int i = 0; i < kReadyQuestions && status != mps::kReady; ++i) {
+Result<void> MpsDaemon::await(const mps::Question& question) const {
+  Result<void> well;
+  for (int i = 0; i < kReadyQuestions && (i == 0 || !well); ++i) {
     if (i > 0) std::this_thread::sleep_for(tools_.ready_pause);
-    ASSIGN_OR_RETURN(const auto answer, order({mps::servers_question(), ""}));
-    status = mps::status_of(answer);
+    ASSIGN_OR_RETURN(const auto answer, order(question.order));
+    well = question.judge(answer, paths_.log);
   }
-  if (status == mps::kReady) return {};
-  return fail(Code::kUnavailable,
-              fmt::format("the server of the MPS control daemon is not ready: {}",
-                          status.empty() ? "it has ended" : words(status)),
-              fmt::format("see {}", paths_.log.string()));
+  return well;
 }
 
 // One for each tranche, by the number that its id has.
 Result<void> MpsDaemon::make_partitions() {
-  ASSIGN_OR_RETURN(const auto listed, order(mps::chunks_question(daemon_)));
+  ASSIGN_OR_RETURN(const auto listed, order(protocol_.chunks_question()));
   for (const auto& device : daemon_.devices) {
-    const auto total = mps::chunks_of(daemon_, listed, device.uuid);
+    const auto total = protocol_.chunks_of(listed, device.uuid);
     if (!total) {
       return fail(Code::kUnavailable,
                   fmt::format("{} does not tell how many chunks of multiprocessors {} has: {}",
-                              kDaemonProgram, device.uuid, words(listed)),
+                              mps::kControlProgram, device.uuid, mps::words(listed)),
                   "without tranche.mps.smPartitions it need not");
     }
     ASSIGN_OR_RETURN(const int each, mps::chunks_each(daemon_, device, *total));
     for (int replica = 0; replica < device.replicas; ++replica) {
-      ASSIGN_OR_RETURN(const auto said, order(mps::add_partition(daemon_, device, replica, each)));
+      ASSIGN_OR_RETURN(const auto said, order(protocol_.add_partition(device, replica, each)));
       auto partition = mps::partition_of(said, device.uuid);
       if (!partition) {
-        return fail(Code::kUnavailable, fmt::format("{} tells no SM partition of {}: {}",
-                                                    kDaemonProgram, device.uuid, words(said)));
+        return fail(Code::kUnavailable,
+                    fmt::format("{} tells no SM partition of {}: {}", mps::kControlProgram,
+                                device.uuid, mps::words(said)));
       }
       service_.partitions[offer::replica_id(device.uuid, replica)] = *std::move(partition);
     }
@@ -182,52 +165,30 @@ Result<void> MpsDaemon::make_folders() const {
 }
 
 Result<std::string> MpsDaemon::order(const mps::Order& order) const {
-  const std::string shown =
-      order.arguments.empty() ? order.input : fmt::format("{}", fmt::join(order.arguments, " "));
   ASSIGN_OR_RETURN(const auto end, tools_.control(order.arguments, environment_, order.input));
   if (end.code == 0) return end.output;
-  return fail(
-      Code::kUnavailable,
-      fmt::format("{} {}: exit code {}: {}", kDaemonProgram, shown, end.code, words(end.output)),
-      fmt::format("see {}", (paths_.log / kControlLog).string()));
+  return fail(Code::kUnavailable,
+              fmt::format("{} {}: exit code {}: {}", mps::kControlProgram, mps::shown(order),
+                          end.code, mps::words(end.output)),
+              fmt::format("see {}", (paths_.log / kControlLog).string()));
 }
 
 Result<void> MpsDaemon::ask() const {
-  if (daemon_.protocol == 3) {
-    ASSIGN_OR_RETURN(const auto answer, order({mps::servers_question(), ""}));
-    if (!mps::status_of(answer).empty()) return {};
-    return fail(Code::kUnavailable, "the server of the MPS control daemon has ended",
-                fmt::format("see {}", paths_.log.string()));
-  }
-  ASSIGN_OR_RETURN(const auto answer, command(mps::kQuestion));
-  const bool number = std::ranges::any_of(answer, [](char c) { return c >= '0' && c <= '9'; });
-  if (number) return {};
-  return fail(Code::kUnavailable, fmt::format("{}: {} is answered by '{}'", kDaemonProgram,
-                                              mps::kQuestion, words(answer)));
+  const auto question = protocol_.alive();
+  ASSIGN_OR_RETURN(const auto answer, order(question.order));
+  return question.judge(answer, paths_.log);
 }
 
 Result<void> MpsDaemon::retune(mps::Daemon wanted) {
-  if (daemon_.protocol == 3) {
-    for (const auto& arguments : mps::change_arguments(daemon_, wanted))
-      TRY(order({arguments, ""}));
-  } else {
-    TRY(retune_servers(wanted));
-  }
-  daemon_ = std::move(wanted);
-  return {};
-}
-
-Result<void> MpsDaemon::retune_servers(const mps::Daemon& wanted) const {
-  for (const auto& text : mps::retune_commands(daemon_, wanted)) TRY(command(text));
-  ASSIGN_OR_RETURN(const auto servers, command(mps::kServers));
-  std::istringstream lines(servers);
-  for (std::string server; lines >> server;) {
-    if (server.find_first_not_of("0123456789") != std::string::npos) continue;
-    for (const auto& text : mps::retune_server_commands(daemon_, wanted, server)) {
+  for (const auto& one : protocol_.change(daemon_, wanted)) TRY(order(one));
+  if (const auto question = protocol_.servers_question()) {
+    ASSIGN_OR_RETURN(const auto servers, order(*question));
+    for (const auto& one : protocol_.change_servers(daemon_, wanted, servers)) {
       // A server ends with its last client; the next one has the new defaults.
-      if (const auto told = command(text); !told) tools_.log.warn(told.error());
+      if (const auto told = order(one); !told) tools_.log.warn(told.error());
     }
   }
+  daemon_ = std::move(wanted);
   return {};
 }
 
@@ -259,8 +220,7 @@ MpsDaemon::~MpsDaemon() {
 
 void MpsDaemon::quit() {
   if (!FsRoot().exists(paths_.pipe)) return;
-  const auto done = order(daemon_.protocol == 3 ? mps::Order{mps::quit_arguments(), ""}
-                                                : mps::Order{{}, mps::kQuit});
+  const auto done = order(protocol_.quit());
   if (done) return;
   tools_.log.warn(done.error());
   kill_remaining();

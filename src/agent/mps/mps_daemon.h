@@ -17,8 +17,8 @@
 #include "base/log.h"
 #include "gpu/control.h"
 #include "host/child.h"
-#include "mps/partitions.h"
 #include "mps/plan.h"
+#include "mps/protocol.h"
 #include "mps/ready_file.h"
 
 namespace tranche::agent {
@@ -35,7 +35,7 @@ struct MpsTools {
   FsRoot host;                                         // for /sys/fs/selinux
   std::function<void(const std::string&)> daemon_log;  // takes what daemons log
   const Log& log;
-  // Between two questions whether a server that is to come is ready (protocol 3).
+  // Between two questions whether a server that is to come is ready.
   std::chrono::milliseconds ready_pause{100};
 };
 
@@ -67,17 +67,16 @@ class MpsDaemon {
   Result<void> end_leftover();
   Result<void> make_folders() const;
   Result<void> launch() const;
-  Result<void> await_server() const;
+  Result<void> await(const mps::Question& question) const;
   Result<void> make_partitions();
-  Result<void> retune_servers(const mps::Daemon& wanted) const;
   Result<std::string> order(const mps::Order& order) const;
-  Result<std::string> command(const std::string& text) const { return order({{}, text}); }
   void quit();
   void kill_remaining() const;
   bool is_ours(const FsRoot& fs, const std::string& pid) const;
 
   const MpsTools& tools_;
   mps::Daemon daemon_;
+  const mps::Protocol& protocol_;
   mps::Paths paths_;
   std::map<std::string, std::string> environment_;
   offer::MpsService service_;

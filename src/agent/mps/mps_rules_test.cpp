@@ -50,7 +50,9 @@ class RulesTest : public ::testing::Test {
                   .daemon_log = [](const std::string&) {},
                   .log = log_.log()};
   MpsRules rules_{tools_, [this](const NodeNotice& notice) { told_.push_back(notice); }};
-  const MpsControlRules all_{.protocol = 3, .sm_partitions = EqualChunks{}};
+  // All that can be wished for of a driver that has everything.
+  const MpsControlRules all_{.protocol = mps::protocols().back()->number(),
+                             .sm_partitions = EqualChunks{}};
   const config::Config shared_ = offer::testing::mps({entry("gpu", 4)});
 };
 
@@ -58,7 +60,7 @@ TEST_F(RulesTest, AskTheProgramOnce) {
   EXPECT_EQ(settle(all_, machine_of({a100_40gb(0)}), shared_), all_);
   EXPECT_EQ(settle(all_, machine_of({a100_40gb(0)}), shared_), all_);
   EXPECT_EQ(asked_, 1);
-  EXPECT_EQ(log_.count("nvidia-cuda-mps-control of CUDA 13.4: protocols 2 and 3"), 1);
+  EXPECT_EQ(log_.count("nvidia-cuda-mps-control " + mps::describe({13040, true})), 1);
   EXPECT_THAT(told_, IsEmpty());
 }
 
@@ -73,8 +75,9 @@ TEST_F(RulesTest, AskNothingWhereNothingIsAskedFor) {
 
 TEST_F(RulesTest, SayOnceWhatIsFallenBackFrom) {
   version_ = host::ChildEnd{0, "CUDA MPS Control binary version: 12080\n"};
-  EXPECT_EQ(settle(all_, machine_of({a100_40gb(0)}), shared_), MpsControlRules());
-  EXPECT_EQ(settle(all_, machine_of({a100_40gb(0)}), shared_), MpsControlRules());
+  const MpsControlRules wish{.protocol = 3, .sm_partitions = EqualChunks{}};
+  EXPECT_EQ(settle(wish, machine_of({a100_40gb(0)}), shared_), MpsControlRules());
+  EXPECT_EQ(settle(wish, machine_of({a100_40gb(0)}), shared_), MpsControlRules());
   ASSERT_THAT(told_, SizeIs(2));
   EXPECT_EQ(told_[0].reason, "MpsFallback");
   EXPECT_THAT(told_[0].note, HasSubstr("protocol 2 is used"));

@@ -19,12 +19,13 @@ std::string described(const mps::Daemon& daemon) {
   return fmt::format("{}% of the threads, memory {}", daemon.thread_percentage, memory);
 }
 
-// With protocol 3 limits are the namespaces', with partitions the threads are the partition's.
+// With namespaces limits are theirs, with partitions the threads are the partition's.
 std::string describe_service(const MpsDaemon& daemon) {
   std::string text;
   const auto& service = daemon.service();
-  if (service.protocol == 3) {
-    text += fmt::format(", protocol 3, {} namespaces", daemon.daemon().namespaces.size());
+  if (service.namespaces) {
+    text += fmt::format(", protocol {}, {} namespaces", service.protocol,
+                        daemon.daemon().namespaces.size());
   }
   if (!service.partitions.empty()) {
     text += fmt::format(", {} static SM partitions", service.partitions.size());

@@ -1,4 +1,4 @@
-#include "mps/protocol3.h"
+#include "mps/protocol3/orders.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include "offer/make_offer.h"
 #include "offer/testing.h"
 
-namespace tranche::mps::protocol3_test {
+namespace tranche::mps::orders_test {
 namespace {
 
 using offer::testing::entry;
@@ -24,6 +24,10 @@ Daemon planned(int replicas, config::Limits rules = {}, bool one_only = true, in
   const auto machine = machine_of(gpus, t4);
   const auto offer = offer::make_offer(machine, config, {});
   return make_plan(machine, *offer, {.protocol = 3, .sm_partitions = {}}).at(0);
+}
+
+Order order(std::vector<std::string> arguments) {
+  return {.arguments = std::move(arguments), .input = {}};
 }
 
 const config::Limits kStrict{.enforcement = Enforcement::kStrict,
@@ -75,30 +79,29 @@ TEST(Change, IsToldAndEndsNobody) {
   const auto before = planned(4);
   const auto after = planned(2);
   ASSERT_EQ(diff({before}, {after}).at(0).step, Step::kRetune);
-  EXPECT_THAT(change_arguments(before, after),
-              ElementsAre(Arguments{"server", "set", "shared", "--pinned-memory-limit=7680M",
-                                    "--active-thread-percentage=50"}));
-  EXPECT_THAT(change_arguments(before, before), IsEmpty());
+  EXPECT_THAT(change_orders(before, after),
+              ElementsAre(order({"server", "set", "shared", "--pinned-memory-limit=7680M",
+                                 "--active-thread-percentage=50"})));
+  EXPECT_THAT(change_orders(before, before), IsEmpty());
 }
 
 TEST(Change, MakesNamespacesAndLeavesThoseThatGo) {
   const auto two = planned(2, kStrict, false);
   const auto three = planned(3, kStrict, false);
-  EXPECT_THAT(
-      change_arguments(two, three),
-      ElementsAre(Arguments{"namespace", "create", "tranches_3", "--server=shared"},
-                  Arguments{"namespace", "set", "tranches_3", "--server=shared",
-                            "--pinned-memory-limit=6144M", "--active-thread-percentage=60"}));
-  EXPECT_THAT(change_arguments(three, two), IsEmpty());
+  EXPECT_THAT(change_orders(two, three),
+              ElementsAre(order({"namespace", "create", "tranches_3", "--server=shared"}),
+                          order({"namespace", "set", "tranches_3", "--server=shared",
+                                 "--pinned-memory-limit=6144M", "--active-thread-percentage=60"})));
+  EXPECT_THAT(change_orders(three, two), IsEmpty());
 }
 
 TEST(Change, OfALimitToNoneIsAllOfTheLargestDevice) {
   const config::Limits none{.enforcement = Enforcement::kElastic,
                             .memory = config::NoLimit{},
                             .compute = config::NoLimit{}};
-  EXPECT_THAT(change_arguments(planned(4), planned(4, none)),
-              ElementsAre(Arguments{"server", "set", "shared", "--pinned-memory-limit=15360M",
-                                    "--active-thread-percentage=100"}));
+  EXPECT_THAT(change_orders(planned(4), planned(4, none)),
+              ElementsAre(order({"server", "set", "shared", "--pinned-memory-limit=15360M",
+                                 "--active-thread-percentage=100"})));
 }
 
 TEST(Change, OfTheProtocolNeedsAnotherDaemon) {
@@ -120,4 +123,4 @@ TEST(Status, IsThatOfOurServer) {
 }
 
 }  // namespace
-}  // namespace tranche::mps::protocol3_test
+}  // namespace tranche::mps::orders_test

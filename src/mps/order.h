@@ -1,0 +1,29 @@
+#pragma once
+// One call of NVIDIA's nvidia-cuda-mps-control, and its words in our messages. Pure.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tranche::mps {
+
+inline constexpr std::string_view kControlProgram = "nvidia-cuda-mps-control";
+
+// Arguments, or a line for the program's shell.
+struct Order {
+  std::vector<std::string> arguments;
+  std::string input;
+  bool operator==(const Order&) const = default;
+};
+
+// As a person would type it.
+std::string shown(const Order& order);
+
+// What the program says, for a message: one line, not too long.
+std::string words(std::string text);
+
+// A whole number, 0 or more; nullopt: `text` is something else.
+std::optional<int> count_in(std::string_view text);
+
+}  // namespace tranche::mps
