@@ -18,13 +18,11 @@ constexpr auto kClasses =
 constexpr auto kControlNodes = std::to_array<std::string_view>(
     {"/dev/nvidia-modeset", "/dev/nvidia-uvm-tools", "/dev/nvidia-uvm", "/dev/nvidiactl"});
 
-const std::vector<std::string>& file_options() {
-  static const std::vector<std::string> options = {"ro", "nosuid", "nodev", "rbind", "rprivate"};
-  return options;
-}
-const std::vector<std::string>& socket_options() {
-  static const std::vector<std::string> options = {"nosuid", "nodev", "rbind", "rprivate",
-                                                   "noexec"};
+enum class MountKind { kFile, kSocket };
+
+std::vector<std::string> options_of(MountKind kind) {
+  std::vector<std::string> options = {"nosuid", "nodev", "rbind", "rprivate"};
+  if (kind == MountKind::kSocket) options.emplace_back("noexec");
   return options;
 }
 
@@ -34,18 +32,18 @@ std::string on_host(const std::string& root, const std::string& path) {
   return fmt::format("{}{}", base, path);
 }
 
-Mount mount_of(const std::string& path, const std::string& container_path,
-               const std::vector<std::string>& mount_options, const SpecOptions& options) {
-  return {.host_path = on_host(options.driver_root, path),
-          .container_path = container_path,
-          .options = mount_options};
+Mount mount_of(const std::string& path, const std::string& container_path, MountKind kind,
+               const SpecOptions& options) {
+  return {.container_path = container_path,
+          .host_path = on_host(options.driver_root, path),
+          .read_only = kind == MountKind::kFile,
+          .options = options_of(kind)};
 }
 
-void add_mounts(const std::vector<std::string>& paths,
-                const std::vector<std::string>& mount_options, const SpecOptions& options,
+void add_mounts(const std::vector<std::string>& paths, MountKind kind, const SpecOptions& options,
                 ContainerEdits& edits) {
   for (const auto& path : paths) {
-    edits.mounts.push_back(mount_of(path, path, mount_options, options));
+    edits.mounts.push_back(mount_of(path, path, kind, options));
   }
 }
 
@@ -57,9 +55,7 @@ bool needs_group(const DeviceNumbers& numbers) {
 
 void add_node(const std::string& path, const DriverFiles& files, const SpecOptions& options,
               ContainerEdits& edits) {
-  DeviceNode node;
-  node.path = path;
-  node.host_path = on_host(options.dev_root, path);
+  DeviceNode node{.container_path = path, .host_path = on_host(options.dev_root, path)};
   if (node.host_path == path) node.host_path.clear();
   const auto found = files.nodes.find(path);
   if (found != files.nodes.end() && found->second) {
@@ -118,16 +114,16 @@ ContainerEdits common_edits(const DriverFiles& files, const SpecOptions& options
     if (files.nodes.contains(node)) add_node(node, files, options, edits);
   }
   add_common_hooks(files, hooks, edits);
-  add_mounts(files.libraries, file_options(), options, edits);
+  add_mounts(files.libraries, MountKind::kFile, options, edits);
   if (options.features.explicit_driver_libraries) {
-    add_mounts(files.explicit_libraries, file_options(), options, edits);
+    add_mounts(files.explicit_libraries, MountKind::kFile, options, edits);
   }
-  add_mounts(files.binaries, file_options(), options, edits);
-  add_mounts(files.firmware, file_options(), options, edits);
+  add_mounts(files.binaries, MountKind::kFile, options, edits);
+  add_mounts(files.firmware, MountKind::kFile, options, edits);
   for (const auto& config : files.configs) {
-    edits.mounts.push_back(mount_of(config.path, config.container_path, file_options(), options));
+    edits.mounts.push_back(mount_of(config.path, config.container_path, MountKind::kFile, options));
   }
-  if (!options.features.no_ipc) add_mounts(files.sockets, socket_options(), options, edits);
+  if (!options.features.no_ipc) add_mounts(files.sockets, MountKind::kSocket, options, edits);
   return edits;
 }
 
@@ -205,7 +201,7 @@ Spec mode_spec(std::initializer_list<std::string_view> prefixes, const DriverFil
 Spec gds_spec(const DriverFiles& files, const SpecOptions& options) {
   auto spec = mode_spec({"/dev/nvidia-fs"}, files, options);
   for (auto& device : spec.devices) {
-    add_mounts(files.gds_files, file_options(), options, device.edits);
+    add_mounts(files.gds_files, MountKind::kFile, options, device.edits);
   }
   return spec;
 }

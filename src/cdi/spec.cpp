@@ -31,7 +31,7 @@ void drop_repeated(std::vector<T>& sorted) {
 
 void put_in_order(ContainerEdits& edits) {
   std::ranges::sort(edits.device_nodes, {},
-                    [](const DeviceNode& n) { return place(n.path, n.host_path); });
+                    [](const DeviceNode& n) { return place(n.container_path, n.host_path); });
   std::ranges::sort(edits.mounts, {},
                     [](const Mount& m) { return place(m.container_path, m.host_path); });
   std::ranges::sort(edits.additional_gids);
@@ -41,7 +41,7 @@ void put_in_order(ContainerEdits& edits) {
 }
 
 Json encode(const DeviceNode& node) {
-  Json json = {{"path", node.path}};
+  Json json = {{"path", node.container_path}};
   if (!node.host_path.empty()) json["hostPath"] = node.host_path;
   if (node.major.value_or(0) != 0) json["major"] = *node.major;
   if (node.minor.value_or(0) != 0) json["minor"] = *node.minor;
@@ -61,7 +61,9 @@ Json encode(const Hook& hook) {
 
 Json encode(const Mount& mount) {
   Json json = {{"hostPath", mount.host_path}, {"containerPath", mount.container_path}};
-  if (!mount.options.empty()) json["options"] = mount.options;
+  auto options = mount.options;
+  if (mount.read_only) options.insert(options.begin(), "ro");
+  if (!options.empty()) json["options"] = options;
   return json;
 }
 

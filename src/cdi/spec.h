@@ -7,30 +7,12 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "values/container_files.h"
+
 namespace tranche::cdi {
-
-struct DeviceNode {
-  std::string path;       // in the container
-  std::string host_path;  // empty: the same
-  // Absent: the runtime asks the node itself.
-  std::optional<std::int64_t> major;
-  std::optional<std::int64_t> minor;
-  std::optional<std::uint32_t> file_mode;
-  std::string permissions;  // "rwm"; empty: the runtime's default
-  std::uint32_t gid = 0;    // 0 is not written
-  bool operator==(const DeviceNode&) const = default;
-};
-
-struct Mount {
-  std::string host_path;
-  std::string container_path;
-  std::vector<std::string> options;
-  bool operator==(const Mount&) const = default;
-};
 
 struct Hook {
   std::string hook_name;  // "createContainer"

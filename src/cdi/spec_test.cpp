@@ -14,10 +14,7 @@ namespace {
 using testing::ElementsAre;
 
 DeviceNode node(std::string path, std::string host_path = "") {
-  DeviceNode out;
-  out.path = std::move(path);
-  out.host_path = std::move(host_path);
-  return out;
+  return {.container_path = std::move(path), .host_path = std::move(host_path)};
 }
 
 Spec one_device(const std::string& name, ContainerEdits edits) {
@@ -42,7 +39,8 @@ TEST(SpecJson, EveryField) {
   spec.edits.env = {"A=b"};
   spec.edits.hooks = {
       {.hook_name = "createContainer", .path = "/h", .args = {"h", "x"}, .env = {"D=1"}}};
-  spec.edits.mounts = {{.host_path = "/h/f", .container_path = "/f", .options = {"ro"}}};
+  spec.edits.mounts = {
+      {.container_path = "/f", .host_path = "/h/f", .read_only = true, .options = {"nosuid"}}};
   spec.edits.additional_gids = {44};
   EXPECT_EQ(
       to_json(spec),
@@ -50,7 +48,7 @@ TEST(SpecJson, EveryField) {
       R"({"deviceNodes":[{"path":"/dev/x","hostPath":"/root/dev/x","major":195,"minor":3,)"
       R"("fileMode":432,"permissions":"rwm","gid":44}]}}],"containerEdits":{"env":["A=b"],)"
       R"("hooks":[{"hookName":"createContainer","path":"/h","args":["h","x"],"env":["D=1"]}],)"
-      R"("mounts":[{"hostPath":"/h/f","containerPath":"/f","options":["ro"]}],)"
+      R"("mounts":[{"hostPath":"/h/f","containerPath":"/f","options":["ro","nosuid"]}],)"
       R"("additionalGids":[44]}})");
 }
 
@@ -80,8 +78,8 @@ TEST(SpecOrder, ByDepthThenPathWithoutRepeats) {
   auto& edits = spec.devices[0].edits;
   edits.device_nodes = {node("/dev/dri/card0"), node("/dev/nvidia1"), node("/dev/nvidia0"),
                         node("/dev/nvidia1")};
-  edits.mounts = {{.host_path = "/h/usr/lib/x", .container_path = "/usr/lib/x", .options = {}},
-                  {.host_path = "/h/run/y", .container_path = "/run/y", .options = {}}};
+  edits.mounts = {{.container_path = "/usr/lib/x", .host_path = "/h/usr/lib/x"},
+                  {.container_path = "/run/y", .host_path = "/h/run/y"}};
   edits.additional_gids = {44, 7, 44};
   put_in_order(spec);
   EXPECT_EQ(spec.devices[0].name, "a");

@@ -9,23 +9,10 @@
 #include <vector>
 
 #include "config/resource_name.h"
+#include "values/container_files.h"
 #include "values/limits.h"
 
 namespace tranche::offer {
-
-struct Mount {
-  std::string container_path;
-  std::string host_path;
-  bool read_only = false;
-  bool operator==(const Mount&) const = default;
-};
-
-struct DeviceNode {
-  std::string container_path;
-  std::string host_path;
-  std::string permissions = "rw";
-  bool operator==(const DeviceNode&) const = default;
-};
 
 struct Grant {
   config::ResourceName resource;
