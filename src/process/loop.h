@@ -18,7 +18,7 @@ class Loop {
     std::function<void()> hangup;  // SIGHUP
     // After whatever woke the loop, tasks included.
     std::function<void()> turn;
-    // How long it may sleep when nothing wakes it.
+    // How long it may sleep when nothing wakes it; below 0: without end.
     std::function<std::chrono::milliseconds()> longest_sleep;
   };
 

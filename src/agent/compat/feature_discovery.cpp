@@ -1,12 +1,9 @@
 #include "agent/compat/feature_discovery.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -21,6 +18,7 @@
 #include "labels/labels.h"
 #include "nvml/connection.h"
 #include "nvml/reader.h"
+#include "process/loop.h"
 #include "process/signals.h"
 
 namespace tranche::agent {
@@ -122,32 +120,28 @@ class FeatureDiscovery {
   std::vector<std::string> warned_;
 };
 
-// The next signal within `interval`, 0 when none came; for ever without an interval.
-int next_within(int signals, std::optional<std::chrono::nanoseconds> interval) {
-  pollfd entry{.fd = signals, .events = POLLIN, .revents = 0};
-  int timeout = -1;
-  if (interval) {
-    const auto ms = std::chrono::ceil<std::chrono::milliseconds>(*interval);
-    timeout = static_cast<int>(std::clamp<std::int64_t>(ms.count(), 1, 1'000'000'000));
-  }
-  (void)!::poll(&entry, 1, timeout);
-  return process::next_signal(signals);
+// Without an interval only a signal wakes.
+std::chrono::milliseconds sleep_of(std::optional<std::chrono::nanoseconds> interval) {
+  using std::chrono::milliseconds;
+  if (!interval) return milliseconds(-1);
+  return std::clamp(std::chrono::ceil<milliseconds>(*interval), milliseconds(1),
+                    milliseconds(1'000'000'000));
 }
 
 Result<void> run(FeatureDiscovery& discovery, int signals, const Log& log) {
   TRY(discovery.configure());
   TRY(discovery.write_once());
   if (discovery.gfd().oneshot) return {};
-  while (true) {
-    const int signal = next_within(signals, discovery.gfd().sleep_interval);
-    if (signal != 0 && signal != SIGHUP) break;
-    if (signal == SIGHUP) {
-      if (const auto result = discovery.configure(); !result) log.error(result.error());
-    }
-    if (const auto result = discovery.write_once(); !result) log.error(result.error());
-  }
+  const auto tell = [&](const Result<void>& result) {
+    if (!result) log.error(result.error());
+  };
+  ASSIGN_OR_RETURN(const auto loop, process::Loop::open());
+  const auto ended = loop->run(
+      signals, {.hangup = [&] { tell(discovery.configure()); },
+                .turn = [&] { tell(discovery.write_once()); },
+                .longest_sleep = [&] { return sleep_of(discovery.gfd().sleep_interval); }});
   discovery.finish();
-  return {};
+  return ended;
 }
 
 }  // namespace
