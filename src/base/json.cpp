@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
 
 #include "base/utf8.h"
 
@@ -20,10 +22,30 @@ int hex_digit(char c) {
   return -1;
 }
 
+unsigned hex4(std::string_view digits) {
+  unsigned code = 0;
+  for (int i = 0; i < 4; ++i) {
+    code = code * 16 + static_cast<unsigned>(hex_digit(digits[static_cast<std::size_t>(i)]));
+  }
+  return code;
+}
+
+bool is_high_surrogate(unsigned code) { return code >= 0xD800 && code <= 0xDBFF; }
+bool is_low_surrogate(unsigned code) { return code >= 0xDC00 && code <= 0xDFFF; }
+
+// `number` is written as JSON has it. What is too small for a double is nearly 0.
+bool fits_double(std::string_view number) {
+  double value = 0;
+  if (std::from_chars(number.data(), number.data() + number.size(), value).ec == std::errc()) {
+    return true;
+  }
+  return std::isfinite(std::strtod(std::string(number).c_str(), nullptr));
+}
+
 // Checks a text that may hold anything.
 class Checker {
  public:
-  explicit Checker(std::string_view text) : text_(text) {}
+  Checker(std::string_view text, bool is_strict) : text_(text), is_strict_(is_strict) {}
 
   // The value's text; nullopt: it is wrong at at().
   std::optional<std::string_view> whole() {
@@ -131,11 +153,23 @@ class Checker {
       return std::string_view("\"\\/bfnrt").find(c) != std::string_view::npos ||
              bad("no such escape");
     }
+    return four_digits() && (!is_strict_ || pair(hex4(text_.substr(at_ - 4))));
+  }
+  bool four_digits() {
     for (int i = 0; i < 4; ++i) {
       if (end() || hex_digit(text_[at_]) < 0) return bad("four hexadecimal digits are expected");
       ++at_;
     }
     return true;
+  }
+  // After an escape that stands for `code`: what must follow it.
+  bool pair(unsigned code) {
+    if (is_low_surrogate(code)) return bad("half of a pair of surrogates");
+    if (!is_high_surrogate(code)) return true;
+    if (!text_.substr(at_).starts_with("\\u")) return bad("half of a pair of surrogates");
+    at_ += 2;
+    if (!four_digits()) return false;
+    return is_low_surrogate(hex4(text_.substr(at_ - 4))) || bad("half of a pair of surrogates");
   }
   bool digits() {
     if (!is_digit(peek())) return bad("a digit is expected");
@@ -143,6 +177,13 @@ class Checker {
     return true;
   }
   bool number() {
+    const std::size_t begin = at_;
+    if (!written_number()) return false;
+    if (!is_strict_ || fits_double(text_.substr(begin, at_ - begin))) return true;
+    at_ = begin;
+    return bad("a number that no program can hold");
+  }
+  bool written_number() {
     const bool minus = take('-');
     if (!is_digit(peek())) return bad(minus ? "a digit is expected" : "no value");
     if (!take('0') && !digits()) return false;
@@ -156,6 +197,7 @@ class Checker {
   }
 
   std::string_view text_;
+  bool is_strict_;
   std::size_t at_ = 0;
   std::string_view why_;
 };
@@ -232,22 +274,15 @@ void append_utf8(std::string& out, unsigned code) {
   }
 }
 
-unsigned hex4(std::string_view digits) {
-  unsigned code = 0;
-  for (int i = 0; i < 4; ++i) {
-    code = code * 16 + static_cast<unsigned>(hex_digit(digits[static_cast<std::size_t>(i)]));
-  }
-  return code;
-}
-
 // The code point of the escape at the start of `rest` (after "\u"), and the escape's length.
 std::pair<unsigned, std::size_t> unicode_escape(std::string_view rest) {
   constexpr unsigned kReplacement = 0xFFFD;
   const unsigned high = hex4(rest);
-  if (high < 0xD800 || high > 0xDFFF) return {high, 4};
-  if (high > 0xDBFF || !rest.substr(4).starts_with("\\u")) return {kReplacement, 4};
+  if (is_low_surrogate(high)) return {kReplacement, 4};
+  if (!is_high_surrogate(high)) return {high, 4};
+  if (!rest.substr(4).starts_with("\\u")) return {kReplacement, 4};
   const unsigned low = hex4(rest.substr(6));
-  if (low < 0xDC00 || low > 0xDFFF) return {kReplacement, 4};
+  if (!is_low_surrogate(low)) return {kReplacement, 4};
   return {0x10000 + ((high - 0xD800) << 10U) + (low - 0xDC00), 10};
 }
 
@@ -297,6 +332,25 @@ void walk_object(std::string_view text, const Use& use) {
     use(key, value, begin, walk.at());
     if (walk.next() == ',') walk.step();
   }
+}
+
+template <class T>
+std::optional<T> number_of(View view) {
+  if (view.kind() != Kind::kNumber) return std::nullopt;
+  T value = 0;
+  const char* const begin = view.text().data();
+  const char* const end = begin + view.text().size();
+  const auto [stop, error] = std::from_chars(begin, end, value);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+// Where the value is in the text, without space around it.
+Result<std::string_view> checked_place(std::string_view text, bool is_strict) {
+  Checker checker(text, is_strict);
+  if (const auto found = checker.whole()) return *found;
+  return fail(Code::kInvalidArgument,
+              fmt::format("no JSON: byte {}: {}", checker.at(), checker.why()));
 }
 
 }  // namespace
@@ -386,21 +440,23 @@ std::optional<bool> View::as_bool() const {
   return text_ == "true";
 }
 
-std::optional<std::int64_t> View::as_int() const {
-  if (kind() != Kind::kNumber) return std::nullopt;
-  std::int64_t value = 0;
-  const char* const begin = text_.data();
-  const char* const end = begin + text_.size();
-  const auto [stop, error] = std::from_chars(begin, end, value);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return value;
+std::optional<std::int64_t> View::as_int() const { return number_of<std::int64_t>(*this); }
+
+std::optional<std::uint64_t> View::as_uint() const {
+  if (text_ == "-0") return 0;
+  return number_of<std::uint64_t>(*this);
 }
 
+std::optional<double> View::as_double() const { return number_of<double>(*this); }
+
 Result<View> parse(std::string_view text) {
-  Checker checker(text);
-  if (const auto found = checker.whole()) return View(*found);
-  return fail(Code::kInvalidArgument,
-              fmt::format("no JSON: byte {}: {}", checker.at(), checker.why()));
+  ASSIGN_OR_RETURN(const auto place, checked_place(text, false));
+  return View(place);
+}
+
+Result<View> parse_strict(std::string_view text) {
+  ASSIGN_OR_RETURN(const auto place, checked_place(text, true));
+  return View(place);
 }
 
 }  // namespace tranche::json

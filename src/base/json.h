@@ -50,9 +50,13 @@ class View {
   std::optional<bool> as_bool() const;
   // A whole number that is written without fraction and exponent.
   std::optional<std::int64_t> as_int() const;
+  std::optional<std::uint64_t> as_uint() const;
+  // Any number within the range of a double; the nearest double.
+  std::optional<double> as_double() const;
 
  private:
   friend Result<View> parse(std::string_view text);
+  friend Result<View> parse_strict(std::string_view text);
   explicit View(std::string_view text) : text_(text) {}
 
   std::string_view text_ = "null";
@@ -68,5 +72,8 @@ struct Member {
 
 // kInvalidArgument, with the number of the byte where the text is wrong.
 Result<View> parse(std::string_view text);
+// As parse(). It refuses also what no program can hold: half of a pair of surrogates, and a number
+// beyond the range of a double.
+Result<View> parse_strict(std::string_view text);
 
 }  // namespace tranche::json

@@ -123,6 +123,49 @@ TEST(Json, ReadsNumbersAndWords) {
   EXPECT_EQ(View().kind(), Kind::kNull);
 }
 
+TEST(Json, ReadsTheWholeRangeOfNumbers) {
+  EXPECT_EQ(view("18446744073709551615").as_uint(), UINT64_MAX);
+  EXPECT_EQ(view("18446744073709551616").as_uint(), std::nullopt);
+  EXPECT_EQ(view("-0").as_uint(), 0U);
+  EXPECT_EQ(view("-1").as_uint(), std::nullopt);
+  EXPECT_EQ(view("1.0").as_uint(), std::nullopt);
+  EXPECT_EQ(view("\"1\"").as_uint(), std::nullopt);
+  EXPECT_EQ(view("-1.25e2").as_double(), -125.0);
+  EXPECT_EQ(view("7").as_double(), 7.0);
+  EXPECT_EQ(view("1e999").as_double(), std::nullopt);
+  EXPECT_EQ(view("true").as_double(), std::nullopt);
+}
+
+TEST(Json, StrictlyNothingIsReadThatNoProgramCanHold) {
+  const struct {
+    const char* name;
+    const char* text;
+    const char* why;  // empty: it is taken
+  } cases[] = {
+      {"pair", R"(["\ud83d\ude00"])", ""},
+      {"two pairs", R"(["\ud83d\ude00\uD83D\uDE00"])", ""},
+      {"no surrogates", R"(["\ud7ff\ue000\u0041"])", ""},
+      {"lone high", R"(["\ud83dx"])", "byte 8: half of a pair"},
+      {"high at the end", R"(["\ud83d"])", "half of a pair"},
+      {"two high", R"(["\ud83d\ud83d"])", "half of a pair"},
+      {"high and another escape", R"(["\ud83d\n"])", "half of a pair"},
+      {"lone low", R"(["\ude00"])", "half of a pair"},
+      {"cut", R"(["\ud83d\u12)", "the text ends too early"},
+      {"in a key", R"({"\ud83d":1})", "half of a pair"},
+      {"largest", "1.7976931348623157e308", ""},
+      {"too large", "[1e309]", "byte 1: a number that no program can hold"},
+      {"too large below zero", "-1e999", "a number that no program can hold"},
+      {"nearly zero", "1e-999", ""},
+      {"many digits", "123456789012345678901234567890", ""},
+  };
+  for (const auto& test : cases) {
+    EXPECT_TRUE(parse(test.text) || std::string_view(test.name) == "cut") << test.name;
+    const auto parsed = parse_strict(test.text);
+    EXPECT_EQ(parsed.has_value(), std::string_view(test.why).empty()) << test.name;
+    EXPECT_THAT(parsed ? "" : parsed.error().what, HasSubstr(test.why)) << test.name;
+  }
+}
+
 TEST(Json, EmptyContainers) {
   EXPECT_TRUE(view("{ }").members().empty());
   EXPECT_TRUE(view("[ ]").elements().empty());

@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
 #include <iterator>
 
+#include "base/json.h"
 #include "base/utf8.h"
 
 namespace tranche::json {
@@ -31,6 +35,31 @@ void write_string(std::string& out, std::string_view text) {
   out += '"';
 }
 
+// The shortest text, as nlohmann's library writes it: 0.0, 1.5, 0.0001, 1e-05, 1e+15.
+std::string fraction_text(double value) {
+  if (!std::isfinite(value)) return "null";
+  std::array<char, 32> buffer = {};
+  const auto written =
+      std::to_chars(buffer.begin(), buffer.end(), std::abs(value), std::chars_format::scientific);
+  const std::string_view text(buffer.data(), static_cast<std::size_t>(written.ptr - buffer.data()));
+  const auto mark = text.find('e');
+  std::string digits(text.substr(0, mark));
+  std::erase(digits, '.');
+  int exponent = 0;  // of the first digit
+  const auto power = text.substr(mark + (text[mark + 1] == '+' ? 2 : 1));
+  std::from_chars(power.data(), power.data() + power.size(), exponent);
+  const std::string sign = std::signbit(value) ? "-" : "";
+  if (exponent >= 15 || exponent < -4) {
+    if (digits.size() > 1) digits.insert(1, 1, '.');
+    return fmt::format("{}{}e{}{:02}", sign, digits, exponent < 0 ? '-' : '+', std::abs(exponent));
+  }
+  if (exponent < 0)
+    return sign + "0." + std::string(static_cast<std::size_t>(-exponent) - 1, '0') + digits;
+  const auto whole = static_cast<std::size_t>(exponent) + 1;
+  if (digits.size() <= whole) digits.resize(whole + 1, '0');
+  return sign + digits.insert(whole, 1, '.');
+}
+
 }  // namespace
 
 Value::Value() noexcept = default;
@@ -38,6 +67,7 @@ Value::Value(std::nullptr_t) noexcept {}
 Value::Value(Truth value) : data_(value) {}
 Value::Value(Signed value) : data_(value.value) {}
 Value::Value(Unsigned value) : data_(value.value) {}
+Value::Value(Fraction value) : data_(Raw{fraction_text(value.value)}) {}
 Value::Value(const char* value) : data_(std::string(value)) {}
 Value::Value(std::string_view value) : data_(std::string(value)) {}
 Value::Value(std::string value) : data_(std::move(value)) {}
@@ -91,6 +121,30 @@ Value Value::raw(std::string text) {
   Value value;
   value.data_ = Raw{std::move(text)};
   return value;
+}
+
+Value Value::copy(View view) {
+  switch (view.kind()) {
+    case Kind::kString:
+      return view.as_string().value_or("");
+    case Kind::kArray: {
+      Value list = array();
+      for (const View& element : view.elements()) list.push_back(copy(element));
+      return list;
+    }
+    case Kind::kObject: {
+      const auto members = view.members();
+      std::map<std::string_view, std::size_t> last;  // of equal keys that one counts
+      for (std::size_t i = 0; i < members.size(); ++i) last[members[i].key] = i;
+      Value value = object();
+      for (std::size_t i = 0; i < members.size(); ++i) {
+        if (last[members[i].key] == i) value.append(members[i].key, copy(members[i].value));
+      }
+      return value;
+    }
+    default:
+      return raw(std::string(view.text()));
+  }
 }
 
 Value& Value::operator[](std::string_view key) {

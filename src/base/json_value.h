@@ -8,8 +8,7 @@
 //     json::Value list = json::Value::array({1, 2});           // an array, whatever stands in it
 //
 // Members keep the order in which they were added. The interface follows nlohmann's. As there,
-// `Value{other}` makes an array of one element: copy with `=`. There are no fractions, because we
-// write none.
+// `Value{other}` makes an array of one element: copy with `=`.
 
 #include <concepts>
 #include <cstddef>
@@ -25,6 +24,8 @@
 
 namespace tranche::json {
 
+class View;
+
 class Value {
  public:
   class Item;  // an element of a list in braces
@@ -37,6 +38,9 @@ class Value {
   template <std::integral T>
     requires(!std::same_as<T, bool>)
   Value(T value) : Value(whole(value)) {}
+  // Written with as few digits as give the same number back, with a point or an exponent. NaN and
+  // infinity are written as null.
+  Value(std::same_as<double> auto value) : Value(Fraction{value}) {}
   Value(const char* value);
   Value(std::string_view value);
   Value(std::string value);
@@ -60,6 +64,9 @@ class Value {
   static Value object();
   // A value from JSON text, which is written as it is.
   static Value raw(std::string text);
+  // A copy of what was read, to change it or to write it in another layout. Numbers keep their
+  // text.
+  static Value copy(View view);
 
   // The member `key` of an object; a missing member is added as null. A null value becomes an
   // object first. On any other kind the program ends: that is a mistake in the program.
@@ -97,7 +104,12 @@ class Value {
   static Signed whole(std::signed_integral auto value) { return {value}; }
   static Unsigned whole(std::unsigned_integral auto value) { return {value}; }
 
+  struct Fraction {
+    double value;
+  };
+
   explicit Value(Truth value);
+  explicit Value(Fraction value);
   explicit Value(Signed value);
   explicit Value(Unsigned value);
   void append(std::string key, Value value);

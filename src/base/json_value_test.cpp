@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
+
 namespace tranche::json::json_value_test {
 namespace {
 
@@ -60,6 +62,48 @@ TEST(JsonValue, LinesAreIndented) {
   const Value value = {{"a", {1, 2}}, {"b", Value::object()}, {"c", {{"d", Value::array()}}}};
   EXPECT_EQ(value.lines(),
             "{\n  \"a\": [\n    1,\n    2\n  ],\n  \"b\": {},\n  \"c\": {\n    \"d\": []\n  }\n}");
+}
+
+// As nlohmann's library writes them.
+TEST(JsonValue, FractionsComeBackTheSame) {
+  struct Case {
+    double value;
+    const char* text;
+  };
+  const std::vector<Case> cases = {
+      {0.0, "0.0"},
+      {-0.0, "-0.0"},
+      {1, "1.0"},
+      {-12.5, "-12.5"},
+      {0.1, "0.1"},
+      {1.0 / 3, "0.3333333333333333"},
+      {123456.789, "123456.789"},
+      {0.0001, "0.0001"},
+      {0.00001, "1e-05"},
+      {1.25e-7, "1.25e-07"},
+      {1e14, "100000000000000.0"},
+      {123456789012345.0, "123456789012345.0"},
+      {1e15, "1e+15"},
+      {1234567890123456.0, "1.234567890123456e+15"},
+      {1.7976931348623157e308, "1.7976931348623157e+308"},
+      {5e-324, "5e-324"},
+      {std::numeric_limits<double>::infinity(), "null"},
+      {std::numeric_limits<double>::quiet_NaN(), "null"},
+  };
+  for (const auto& [value, text] : cases) EXPECT_EQ(Value(value).text(), text);
+}
+
+TEST(JsonValue, WhatWasReadIsWrittenAgain) {
+  const std::string text =
+      R"({"b":[1.50,-0,1e400,true,null,{}],"a":{"x":"\n","":[]},"c":18446744073709551616})";
+  auto value = Value::copy(*parse(text));
+  EXPECT_EQ(value.text(), text);
+  EXPECT_EQ(value.size(), 3U);
+  value["a"]["x"] = 1;
+  EXPECT_EQ(value.text(),
+            R"({"b":[1.50,-0,1e400,true,null,{}],"a":{"x":1,"":[]},"c":18446744073709551616})");
+  EXPECT_EQ(Value::copy(*parse(R"({"a":1,"b":2,"\u0061":3})")).text(), R"({"b":2,"a":3})");
+  EXPECT_EQ(Value::copy(View()).text(), "null");
 }
 
 TEST(JsonValue, CopiesAreApart) {

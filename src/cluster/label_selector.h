@@ -9,9 +9,13 @@
 
 #include "cluster/metadata.h"
 
+namespace tranche::json {
+class Fields;
+}
+
 namespace tranche::cluster {
 
-class Fields;
+using json::Fields;
 
 struct SelectorExpression {
   std::string key;

@@ -17,14 +17,8 @@ std::unexpected<Error> refuse(std::string why, std::string hint = {}) {
 
 // Of our own parts every key must be there, null where nothing is known: a key that got lost is no
 // empty list.
-void require(const Fields& fields, std::initializer_list<std::string_view> keys) {
-  for (const auto key : keys) {
-    if (!fields.view().find(key)) fields.refuse(key, "is missing");
-  }
-}
-
 void require_lists(const Fields& fields, std::initializer_list<std::string_view> keys) {
-  require(fields, keys);
+  fields.require(keys);
   for (const auto key : keys) {
     const auto found = fields.view().find(key);
     if (found && found->kind() == json::Kind::kNull) fields.refuse(key, "is null, no list");
@@ -52,7 +46,7 @@ std::optional<std::vector<SnapshotMigInstance>> read_mig_instances(const Fields&
   if (!is_known(gpu, "migInstances")) return std::nullopt;
   std::vector<SnapshotMigInstance> instances;
   for (const auto& item : gpu.list("migInstances")) {
-    require(item, {"uuid", "profile", "memoryBytes"});
+    item.require({"uuid", "profile", "memoryBytes"});
     instances.push_back({item.text("uuid"), item.text("profile"), read_memory(item)});
   }
   return instances;
@@ -62,7 +56,7 @@ std::optional<std::vector<SnapshotGpu>> read_gpus(const Fields& entry) {
   if (!is_known(entry, "gpus")) return std::nullopt;
   std::vector<SnapshotGpu> gpus;
   for (const auto& item : entry.list("gpus")) {
-    require(item, {"uuid", "model", "memoryBytes", "migEnabled", "migInstances"});
+    item.require({"uuid", "model", "memoryBytes", "migEnabled", "migInstances"});
     gpus.push_back({item.text("uuid"), item.text("model"), read_memory(item),
                     item.maybe_boolean("migEnabled"), read_mig_instances(item)});
   }
@@ -72,12 +66,12 @@ std::optional<std::vector<SnapshotGpu>> read_gpus(const Fields& entry) {
 std::optional<NodeConfiguration> read_configuration(const Fields& entry) {
   if (!is_known(entry, "configuration")) return std::nullopt;
   const auto fields = entry.object("configuration");
-  require(fields, {"origin", "condition"});
+  fields.require({"origin", "condition"});
   return NodeConfiguration{fields.maybe_text("origin"), read_condition(fields.object("condition"))};
 }
 
 Gap read_gap(const Fields& fields) {
-  require(fields, {"resource", "name", "code", "message"});
+  fields.require({"resource", "name", "code", "message"});
   Gap gap{fields.text("resource"), fields.text("name"), Code::kInternal, fields.text("message")};
   const auto name = fields.text("code");
   for (int code = 0; code <= static_cast<int>(Code::kInternal); ++code) {
@@ -131,7 +125,7 @@ std::vector<SnapshotNode> Reader::read_nodes() {
   std::vector<SnapshotNode> nodes;
   std::set<std::string> seen;
   for (const auto& entry : top_.list("nodes")) {
-    require(entry, {"node", "gpus", "configuration"});
+    entry.require({"node", "gpus", "configuration"});
     auto node = parse_node(entry.object("node").view().text());
     if (!node) {
       refuse_item("nodes", nodes.size(), node.error().what);
@@ -157,7 +151,7 @@ Result<ClusterPolicy> parse_policy(std::string_view text) {
 }
 
 Result<Snapshot> Reader::read() {
-  require(top_, {"takenAt", "server", "takenBy"});
+  top_.require({"takenAt", "server", "takenBy"});
   require_lists(top_, {"nodes", "pods", "configMaps", "clusterPolicies", "tiers", "namespaces",
                        "resourceQuotas", "disruptionBudgets", "gaps"});
   const auto named = [](const auto& value) { return ObjectKey{"", value.name}; };
