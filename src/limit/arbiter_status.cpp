@@ -1,10 +1,10 @@
 #include "limit/arbiter_status.h"
 
 #include <array>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/envelope.h"
+#include "base/json_fields.h"
 #include "base/json_value.h"
 #include "cluster/time.h"
 #include "fmt/format.h"
@@ -12,8 +12,6 @@
 
 namespace tranche::limit {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr EnvelopeKind kStatus{.version = "arbiter-status/v1", .key = "status"};
 
@@ -40,23 +38,28 @@ std::string_view word_of(const Table& table, auto value) {
   return "?";
 }
 
-// Throws Json::exception, as Json's own readers do.
-[[noreturn]] void refuse(const std::string& what) {
-  throw Json::other_error::create(501, what, static_cast<const Json*>(nullptr));
+void refuse_word(const json::Fields& fields, std::string_view key, std::string_view word) {
+  fields.refuse(fmt::format("{}: unknown word \"{}\"", fields.path_of(key), word));
 }
 
+// The first of the table for a word that is refused.
 template <class Table>
-auto value_of(const Table& table, const Json& word) {
+auto value_of(const Table& table, const json::Fields& fields, std::string_view key,
+              std::string_view word) {
   for (const auto& [value, known] : table) {
     if (word == known) return value;
   }
-  refuse("unknown word " + word.dump());
+  refuse_word(fields, key, word);
+  return table.front().first;
 }
 
 template <class T>
-T required(const std::optional<T>& value, const Json& word) {
-  if (!value) refuse("unknown word " + word.dump());
-  return *value;
+T word_at(const json::Fields& fields, std::string_view key,
+          std::optional<T> (*find)(std::string_view)) {
+  const auto word = fields.need<std::string>(key);
+  const auto value = find(word);
+  if (!value) refuse_word(fields, key, word);
+  return value.value_or(T());
 }
 
 json::Value to_json(const TenantDevice& device) {
@@ -115,65 +118,72 @@ json::Value list_of(const std::vector<Part>& parts) {
   return list;
 }
 
-template <class T>
-std::optional<T> optional_at(const Json& object, const char* key) {
-  const auto entry = object.find(key);
-  if (entry == object.end()) return std::nullopt;
-  return entry->get<T>();
-}
-
-void from_json(const Json& value, TenantDevice& device) {
-  auto limits = device_limits_of(value);
-  if (!limits) refuse(limits.error().what);
-  device = {.limits = *std::move(limits),
-            .may_hold_bytes = optional_at<std::uint64_t>(value, "mayHoldBytes"),
-            .charged_bytes = value.at("chargedBytes"),
-            .outside_bytes = value.at("outsideBytes"),
-            .gpu_ns = value.at("gpuNs")};
-}
-
-void from_json(const Json& value, TenantStatus& tenant) {
-  const Json& enforcement = value.at("enforcement");
-  const Json& priority = value.at("priority");
-  tenant = {.id = value.at("id"),
-            .resource = value.at("resource"),
-            .enforcement = required(enforcement_of(enforcement.get<std::string>()), enforcement),
-            .priority = required(priority_of(priority.get<std::string>()), priority),
-            .processes = value.at("processes"),
-            .refused = value.at("refusedAllocations"),
-            .longest_ns = value.at("longestLaunchNs")};
-  for (const Json& word : value.at("degraded")) {
-    tenant.degraded.push_back(value_of(kDegraded, word));
-  }
-  for (const Json& entry : value.at("devices")) from_json(entry, tenant.devices.emplace_back());
-}
-
-void from_json(const Json& value, RefusedTenant& refused) {
-  refused = {value.at("id"), value.at("reason")};
-}
-
-void from_json(const Json& value, MpsServer& server) {
-  server = {value.at("device"), value.at("pid")};
-}
-
-void from_json(const Json& value, Finding& finding) {
-  const auto since = cluster::parse_time(value.at("since").get<std::string>());
-  if (!since) refuse("since: " + since.error().what);
-  finding = {.kind = value_of(kKinds, value.at("kind")),
-             .tenant = value.value("tenant", ""),
-             .pid = value.value("pid", 0),
-             .start_time = value.value("startTime", std::uint64_t{0}),
-             .name = value.value("name", ""),
-             .cgroup = value.at("cgroup"),
-             .device = value.value("device", ""),
-             .preload = value.value("preload", ""),
-             .memory_bytes = optional_at<std::uint64_t>(value, "memoryBytes"),
-             .since = *since};
+std::optional<std::uint64_t> optional_at(const json::Fields& fields, std::string_view key) {
+  if (!fields.has(key)) return std::nullopt;
+  return fields.need<std::uint64_t>(key);
 }
 
 template <class Part>
-void read_list(const Json& list, std::vector<Part>& parts) {
-  for (const Json& entry : list) from_json(entry, parts.emplace_back());
+std::vector<Part> read_list(const json::Fields& fields, std::string_view key,
+                            Part (*read)(const json::Fields&)) {
+  std::vector<Part> parts;
+  for (const auto& entry : fields.need_list(key)) parts.push_back(read(entry));
+  return parts;
+}
+
+TenantDevice read_device(const json::Fields& fields) {
+  return {.limits = device_limits_of(fields),
+          .may_hold_bytes = optional_at(fields, "mayHoldBytes"),
+          .charged_bytes = fields.need<std::uint64_t>("chargedBytes"),
+          .outside_bytes = fields.need<std::uint64_t>("outsideBytes"),
+          .gpu_ns = fields.need<std::uint64_t>("gpuNs")};
+}
+
+TenantStatus read_tenant(const json::Fields& fields) {
+  TenantStatus tenant{.id = fields.need<std::string>("id"),
+                      .resource = fields.need<std::string>("resource"),
+                      .enforcement = word_at(fields, "enforcement", enforcement_of),
+                      .priority = word_at(fields, "priority", priority_of),
+                      .processes = fields.need<unsigned>("processes"),
+                      .refused = fields.need<std::uint64_t>("refusedAllocations"),
+                      .longest_ns = fields.need<std::uint64_t>("longestLaunchNs")};
+  for (const auto& word : fields.need<std::vector<std::string>>("degraded")) {
+    tenant.degraded.push_back(value_of(kDegraded, fields, "degraded", word));
+  }
+  tenant.devices = read_list(fields, "devices", read_device);
+  return tenant;
+}
+
+RefusedTenant read_refused(const json::Fields& fields) {
+  return {fields.need<std::string>("id"), fields.need<std::string>("reason")};
+}
+
+MpsServer read_server(const json::Fields& fields) {
+  return {fields.need<std::string>("device"), fields.need<pid_t>("pid")};
+}
+
+Finding read_finding(const json::Fields& fields) {
+  const auto since = cluster::parse_time(fields.need<std::string>("since"));
+  if (!since) fields.refuse(fields.path_of("since") + ": " + since.error().what);
+  const std::string none;
+  return {.kind = value_of(kKinds, fields, "kind", fields.need<std::string>("kind")),
+          .tenant = fields.need_or("tenant", none),
+          .pid = fields.need_or<pid_t>("pid", 0),
+          .start_time = fields.need_or<std::uint64_t>("startTime", 0),
+          .name = fields.need_or("name", none),
+          .cgroup = fields.need<std::string>("cgroup"),
+          .device = fields.need_or("device", none),
+          .preload = fields.need_or("preload", none),
+          .memory_bytes = optional_at(fields, "memoryBytes"),
+          .since = since.value_or(cluster::WallTime())};
+}
+
+ArbiterStatus read_status(const json::Fields& fields) {
+  return {.nvml_failure = fields.need_or("nvmlFailure", std::string()),
+          .tenants = read_list(fields, "tenants", read_tenant),
+          .refused = read_list(fields, "refusedTenants", read_refused),
+          .mps_servers = read_list(fields, "mpsServers", read_server),
+          .findings = read_list(fields, "findings", read_finding)};
 }
 
 }  // namespace
@@ -188,18 +198,12 @@ std::string encode(const ArbiterStatus& status, std::chrono::system_clock::time_
   return seal(kStatus, body.text(json::Value::Order::kSorted), cluster::micro_time(written_at));
 }
 
-Result<ArbiterStatus> decode_status(std::string_view text) try {
-  ASSIGN_OR_RETURN(const auto sealed, unseal(kStatus, text));
-  const Json body = Json::parse(sealed.text());
-  ArbiterStatus status{.nvml_failure = body.value("nvmlFailure", "")};
-  read_list(body.at("tenants"), status.tenants);
-  read_list(body.at("refusedTenants"), status.refused);
-  read_list(body.at("mpsServers"), status.mps_servers);
-  read_list(body.at("findings"), status.findings);
-  return status;
-} catch (const Json::exception& error) {
-  return fail(Code::kInvalidArgument,
-              fmt::format("torn or not {}: {}", kStatus.version, error.what()));
+Result<ArbiterStatus> decode_status(std::string_view text) {
+  ASSIGN_OR_RETURN(const auto body, unseal(kStatus, text));
+  auto status = json::read_fields(body, read_status);
+  if (status) return status;
+  return std::unexpected(
+      std::move(status).error().with_context(fmt::format("torn or not {}", kStatus.version)));
 }
 
 std::string_view to_string(Degraded degraded) { return word_of(kDegraded, degraded); }

@@ -5,6 +5,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/envelope.h"
+
 namespace tranche::limit::arbiter_status_test {
 namespace {
 
@@ -92,6 +94,46 @@ TEST(ArbiterStatus, WhatIsTornOrEditedIsRefused) {
   EXPECT_EQ(decode_status(edited).error().what, "its checksum does not match its content");
   EXPECT_EQ(decode_status(R"({"version":"arbiter-status/v2"})").error().what,
             "version \"arbiter-status/v2\" where this release reads arbiter-status/v1");
+}
+
+TEST(ArbiterStatus, WhatIsNotAsItMustBeIsNamed) {
+  const auto read = [](const std::string& findings, const std::string& tenants = "[]") {
+    return decode_status(seal({.version = "arbiter-status/v1", .key = "status"},
+                              R"({"findings":)" + findings +
+                                  R"(,"mpsServers":[],"refusedTenants":[],"tenants":)" + tenants +
+                                  "}"));
+  };
+  EXPECT_TRUE(read("[]"));
+  const auto finding = [](const std::string& rest, const std::string& since = "2026-01-01") {
+    return R"([{"cgroup":"c",)" + rest + R"(,"since":")" + since + R"("}])";
+  };
+  const std::string kind = R"("kind":"no-grant")";
+  const std::string time = "2026-01-01T00:00:00Z";
+  EXPECT_TRUE(read(finding(kind, time)));
+  const struct {
+    Result<ArbiterStatus> status;
+    const char* why;
+  } cases[] = {
+      {read("null"), "findings is null where a list is expected"},
+      {read(finding(R"("kind":"luck")", time)), "findings[0].kind: unknown word \"luck\""},
+      {read(finding(R"("kind":7)", time)), "findings[0].kind is a number where a text is expected"},
+      {read(finding(kind + R"(,"pid":4294967297)", time)),
+       "findings[0].pid is 4294967297, no whole number from -2147483648 to 2147483647"},
+      {read(finding(kind + R"(,"name":null)", time)),
+       "findings[0].name is null where a text is expected"},
+      {read(finding(kind + R"(,"memoryBytes":null)", time)),
+       "findings[0].memoryBytes is null where a number is expected"},
+      {read("[]", R"([{"id":"a"}])"), "tenants[0].resource is missing"},
+  };
+  for (const auto& [status, why] : cases) {
+    ASSERT_FALSE(status) << why;
+    EXPECT_EQ(status.error().what, std::string("torn or not arbiter-status/v1: ") + why);
+  }
+  EXPECT_EQ(read(finding(kind))
+                .error()
+                .what.find("torn or not arbiter-status/v1: "
+                           "findings[0].since: "),
+            0U);
 }
 
 // The schema's test (tests/e2e/test_schemas.py) reads this sample.

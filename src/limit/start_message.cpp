@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <limits>
-#include <nlohmann/json.hpp>
 
+#include "base/json_fields.h"
 #include "base/json_value.h"
 #include "fmt/format.h"
 
 namespace tranche::limit {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::string_view kStartVersion = "limit-start/v1";
 constexpr std::size_t kLongestId = 64;
@@ -21,14 +19,34 @@ std::unexpected<Error> refuse_start(std::string_view why) {
 }
 
 // `read` of a packet that is an object of our version.
-template <class T, class Read>
-Result<T> decode(std::string_view text, Read read) try {
+template <class T>
+Result<T> decode(std::string_view text, T (*read)(const json::Fields&)) {
   if (text.size() > kLargestStartPacket) return refuse_start("too long");
-  const Json packet = Json::parse(text);
-  if (packet.at("version") != kStartVersion) return refuse_start("another version");
-  return read(packet);
-} catch (const Json::exception& error) {
-  return refuse_start(error.what());
+  const auto packet = json::parse_strict(text);
+  if (!packet) return refuse_start(packet.error().what);
+  const auto version = packet->find("version");
+  if (!version || version->as_string() != kStartVersion) return refuse_start("another version");
+  auto message = json::read_fields(*packet, read);
+  if (!message) return refuse_start(message.error().what);
+  return message;
+}
+
+StartNotice read_notice(const json::Fields& packet) {
+  constexpr auto kLastPid = std::numeric_limits<pid_t>::max();
+  StartNotice notice{.pid = static_cast<pid_t>(packet.need_number("pid", 1, kLastPid)),
+                     .tenants = packet.need<std::vector<std::string>>("tenants"),
+                     .preload = printable(packet.need<std::string>("preload"), kLongestPreload),
+                     .waits = packet.need<bool>("waits")};
+  if (notice.tenants.empty() || notice.tenants.size() > kMostTenants ||
+      !std::ranges::all_of(notice.tenants, is_tenant_id)) {
+    packet.refuse("tenants", "are none, too many or no ids");
+  }
+  return notice;
+}
+
+StartAnswer read_answer(const json::Fields& packet) {
+  return {.may_start = packet.need<bool>("mayStart"),
+          .reason = printable(packet.need<std::string>("reason"), kLongestReason)};
 }
 
 }  // namespace
@@ -61,29 +79,8 @@ std::string encode(const StartAnswer& answer) {
   return packet.text(json::Value::Order::kSorted);
 }
 
-Result<StartNotice> decode_start_notice(std::string_view text) {
-  return decode<StartNotice>(text, [](const Json& packet) -> Result<StartNotice> {
-    const Json& told = packet.at("pid");
-    const auto pid = told.is_number_integer() ? told.get<std::int64_t>() : 0;
-    if (pid <= 0 || pid > std::numeric_limits<pid_t>::max()) return refuse_start("pid");
-    StartNotice notice{.pid = static_cast<pid_t>(pid),
-                       .tenants = packet.at("tenants").get<std::vector<std::string>>(),
-                       .preload = packet.at("preload").get<std::string>(),
-                       .waits = packet.at("waits").get<bool>()};
-    if (notice.tenants.empty() || notice.tenants.size() > kMostTenants ||
-        !std::ranges::all_of(notice.tenants, is_tenant_id)) {
-      return refuse_start("tenants");
-    }
-    notice.preload = printable(notice.preload, kLongestPreload);
-    return notice;
-  });
-}
+Result<StartNotice> decode_start_notice(std::string_view text) { return decode(text, read_notice); }
 
-Result<StartAnswer> decode_start_answer(std::string_view text) {
-  return decode<StartAnswer>(text, [](const Json& packet) -> Result<StartAnswer> {
-    return StartAnswer{.may_start = packet.at("mayStart").get<bool>(),
-                       .reason = printable(packet.at("reason").get<std::string>(), kLongestReason)};
-  });
-}
+Result<StartAnswer> decode_start_answer(std::string_view text) { return decode(text, read_answer); }
 
 }  // namespace tranche::limit

@@ -55,6 +55,14 @@ std::string many_tenants() {
   return list + "]";
 }
 
+TEST(StartMessage, ARefusalSaysWhat) {
+  EXPECT_EQ(decode_start_notice(with("0", R"(["a"])")).error().what,
+            "not limit-start/v1: pid is 0, no whole number from 1 to 2147483647");
+  EXPECT_EQ(decode_start_answer(R"({"version":"limit-start/v1","mayStart":true})").error().what,
+            "not limit-start/v1: reason is missing");
+  EXPECT_EQ(decode_start_answer("{}").error().what, "not limit-start/v1: another version");
+}
+
 INSTANTIATE_TEST_SUITE_P(
     StartMessage, StartMessageRefused,
     ::testing::Values(
@@ -69,6 +77,17 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"tenant_as_path", with("1", R"(["../a"])")},
         Refused{"tenant_of_no_name", with("1", R"([""])")},
         Refused{"tenant_too_long", with("1", "[\"" + std::string(65, 'a') + "\"]")},
+        Refused{"tenants_as_text", with("1", R"("a")")},
+        Refused{"tenant_as_number", with("1", R"(["a",7])")},
+        Refused{"half_of_a_pair", with("1", R"(["a"])", R"("preload":"\ud800","waits":true)")},
+        Refused{"number_of_no_use",
+                with("1", R"(["a"])", R"("preload":"","waits":true,"x":1e999)")},
+        Refused{"no_utf8", with("1", R"(["a"])", "\"preload\":\"\xff\",\"waits\":true")},
+        Refused{"pid_twice", with("1", R"(["a"])", R"("preload":"","waits":true,"pid":"1")")},
+        Refused{"deep", with("1", R"(["a"])",
+                             R"("preload":"","waits":true,"x":)" + std::string(300, '[') +
+                                 std::string(300, ']'))},
+        Refused{"waits_as_number", with("1", R"(["a"])", R"("preload":"","waits":1)")},
         Refused{"waits_missing", with("1", R"(["a"])", R"("preload":"")")},
         Refused{"preload_as_list", with("1", R"(["a"])", R"("preload":[],"waits":true)")},
         Refused{"too_long", with("1", R"(["a"])",

@@ -1,8 +1,7 @@
 #include "limit/tenant_limits.h"
 
-#include <nlohmann/json.hpp>
-
 #include "base/envelope.h"
+#include "base/json_fields.h"
 #include "base/json_value.h"
 #include "fmt/format.h"
 #include "values/limits_json.h"
@@ -10,24 +9,18 @@
 namespace tranche::limit {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr EnvelopeKind kLimits{.version = "limits/v1", .key = "limits"};
 
-std::unexpected<Error> refuse_limits(std::string why) {
-  return fail(Code::kInvalidArgument, std::move(why));
-}
-
-Result<TenantLimits> limits_from(const Json& value) {
-  ASSIGN_OR_RETURN(auto promised, grant_limits_of(value));
-  TenantLimits limits{.id = value.at("id").get<std::string>(),
-                      .resource = value.at("resource").get<std::string>(),
+TenantLimits read_limits(const json::Fields& fields) {
+  auto promised = grant_limits_of(fields);
+  TenantLimits limits{.id = fields.need<std::string>("id"),
+                      .resource = fields.need<std::string>("resource"),
                       .enforcement = promised.enforcement,
                       .priority = promised.priority,
                       .devices = std::move(promised.devices),
-                      .set_by_operator = value.value("setByOperator", false)};
+                      .set_by_operator = fields.need_or("setByOperator", false)};
   if (limits.devices.empty() || limits.devices.size() > wire::kMaxDevices) {
-    return refuse_limits(
+    fields.refuse(
         fmt::format("{} devices; 1 to {} are possible", limits.devices.size(), wire::kMaxDevices));
   }
   return limits;
@@ -43,11 +36,9 @@ std::string encode(const TenantLimits& limits) {
   return seal(kLimits, body.text(json::Value::Order::kSorted));
 }
 
-Result<TenantLimits> decode(std::string_view text) try {
+Result<TenantLimits> decode(std::string_view text) {
   ASSIGN_OR_RETURN(const auto body, unseal(kLimits, text));
-  return limits_from(Json::parse(body.text()));
-} catch (const Json::exception& error) {
-  return refuse_limits(fmt::format("torn or not {}: {}", kLimits.version, error.what()));
+  return json::read_fields(body, read_limits);
 }
 
 bool is_held(const TenantLimits& limits) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/envelope.h"
+
 namespace tranche::limit::tenant_limits_test {
 namespace {
 
@@ -46,6 +48,55 @@ TEST(TenantLimits, ValuesOutOfRangeAreNamed) {
             "GPU-1: memoryHardBytes 1000 is less than was promised");
   limits.devices.clear();
   EXPECT_EQ(decode(encode(limits)).error().what, "0 devices; 1 to 16 are possible");
+}
+
+// A file with a checksum that is right, of `device` and what else is said.
+Result<TenantLimits> read(const std::string& device, const std::string& enforcement = R"("strict")",
+                          const std::string& end = R"(,"resource":"r")") {
+  return decode(seal({.version = "limits/v1", .key = "limits"},
+                     R"({"devices":[)" + device + R"(],"enforcement":)" + enforcement +
+                         R"(,"id":"a","priority":"normal")" + end + "}"));
+}
+
+TEST(TenantLimits, WhatIsNotAsItMustBeIsNamed) {
+  const std::string good = R"({"uuid":"G","weight":1})";
+  ASSERT_TRUE(read(good)) << read(good).error().what;
+  EXPECT_TRUE(read(R"({"memoryBytes":null,"permille":null,"uuid":"","weight":1})"));
+  EXPECT_EQ(read(R"({"memoryBytes":18446744073709551615,"uuid":"G","weight":4294967295})")
+                .value()
+                .devices[0],
+            (DeviceLimits{"G", Bytes{UINT64_MAX}, UINT32_MAX}));
+  const struct {
+    std::string device;
+    const char* why;
+  } cases[] = {
+      {"7", "devices has a number where an object is expected"},
+      {good + R"(,{"weight":1})", "devices[1].uuid is missing"},
+      {R"({"uuid":7,"weight":1})", "devices[0].uuid is a number where a text is expected"},
+      {R"({"uuid":"G"})", "devices[0].weight is missing"},
+      {R"({"uuid":"G","weight":4294967297})",
+       "devices[0].weight is 4294967297, no whole number from 0 to 4294967295"},
+      {R"({"uuid":"G","weight":-1})",
+       "devices[0].weight is -1, no whole number from 0 to 4294967295"},
+      {R"({"uuid":"G","weight":true})",
+       "devices[0].weight is true or false where a number is expected"},
+      {R"({"memoryBytes":1.5,"uuid":"G","weight":1})",
+       "devices[0].memoryBytes is 1.5, no whole number from 0 to 18446744073709551615"},
+      {R"({"memoryBytes":1,"memoryHardBytes":2,"uuid":"G","weight":1})",
+       "devices[0].deviceBytes is missing"},
+      {R"({"memoryBy":"luck","uuid":"G","weight":1})", "G: unknown memoryBy luck"},
+  };
+  for (const auto& [device, why] : cases) {
+    const auto limits = read(device);
+    ASSERT_FALSE(limits) << device;
+    EXPECT_EQ(limits.error().what, why);
+    EXPECT_EQ(limits.error().code, Code::kInvalidArgument);
+  }
+  EXPECT_EQ(read(good, R"("lax")").error().what, "unknown enforcement \"lax\"");
+  EXPECT_EQ(read(good, "[]").error().what, "enforcement is a list where a text is expected");
+  EXPECT_EQ(read(good, R"("strict")", "").error().what, "resource is missing");
+  EXPECT_EQ(read(good, R"("strict")", R"(,"resource":"r","setByOperator":null)").error().what,
+            "setByOperator is null where true or false is expected");
 }
 
 TEST(TenantLimits, AFileThatDoesNotSayWhatKeepsMemoryMeansTheLimiter) {

@@ -4,16 +4,14 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 
 #include "base/envelope.h"
+#include "base/json_fields.h"
 #include "base/json_value.h"
 #include "values/limits_json.h"
 
 namespace tranche::offer {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr EnvelopeKind kGrant{.version = "grant/v1", .key = "record"};
 
@@ -92,30 +90,28 @@ std::string tenant_of_mounts(const std::vector<Mount>& mounts) {
   return {};
 }
 
-// Throws Json::exception when a field is missing or of the wrong type.
-Result<GrantRecord> from_json(const Json& value) {
-  GrantRecord record;
-  value.at("resource").get_to(record.grant.resource.value);
-  value.at("ids").get_to(record.grant.ids);
-  value.at("envs").get_to(record.grant.envs);
-  for (const Json& mount : value.at("mounts")) {
-    record.grant.mounts.push_back({mount.at("containerPath").get<std::string>(),
-                                   mount.at("hostPath").get<std::string>(),
-                                   mount.at("readOnly").get<bool>()});
+GrantRecord read_record(const json::Fields& fields) {
+  using Texts = std::vector<std::string>;
+  using TextMap = json::Fields::StringMap;
+  GrantRecord record{.grant = {.resource = {fields.need<std::string>("resource")},
+                               .ids = fields.need<Texts>("ids"),
+                               .envs = fields.need<TextMap>("envs")}};
+  Grant& grant = record.grant;
+  for (const auto& mount : fields.need_list("mounts")) {
+    grant.mounts.push_back({mount.need<std::string>("containerPath"),
+                            mount.need<std::string>("hostPath"), mount.need<bool>("readOnly")});
   }
-  for (const Json& device : value.at("devices")) {
-    record.grant.devices.push_back({device.at("containerPath").get<std::string>(),
-                                    device.at("hostPath").get<std::string>(),
-                                    device.at("permissions").get<std::string>()});
+  for (const auto& device : fields.need_list("devices")) {
+    grant.devices.push_back({device.need<std::string>("containerPath"),
+                             device.need<std::string>("hostPath"),
+                             device.need<std::string>("permissions")});
   }
-  value.at("annotations").get_to(record.grant.annotations);
-  value.at("cdiDevices").get_to(record.grant.cdi_devices);
-  value.at("grantedAtMs").get_to(record.granted_at_ms);
-  record.grant.tenant = value.contains("tenant") ? value.at("tenant").get<std::string>()
-                                                 : tenant_of_mounts(record.grant.mounts);
-  if (value.contains("limits")) {
-    ASSIGN_OR_RETURN(record.grant.limits, grant_limits_of(value.at("limits")));
-  }
+  grant.annotations = fields.need<TextMap>("annotations");
+  grant.cdi_devices = fields.need<Texts>("cdiDevices");
+  record.granted_at_ms = fields.need<std::int64_t>("grantedAtMs");
+  grant.tenant =
+      fields.has("tenant") ? fields.need<std::string>("tenant") : tenant_of_mounts(grant.mounts);
+  if (fields.has("limits")) grant.limits = grant_limits_of(fields.need_object("limits"));
   return record;
 }
 
@@ -128,14 +124,12 @@ std::unexpected<Error> refuse(std::string why) {
 
 std::string encode(const GrantRecord& record) { return seal(kGrant, body_of(record)); }
 
-Result<GrantRecord> decode(std::string_view line) try {
+Result<GrantRecord> decode(std::string_view line) {
   const auto body = unseal(kGrant, line);
   if (!body) return refuse(body.error().what);
-  auto record = from_json(Json::parse(body->text()));
+  auto record = json::read_fields(*body, read_record);
   if (!record) return refuse(record.error().what);
   return record;
-} catch (const Json::exception& error) {
-  return refuse(fmt::format("torn or not {}: {}", kGrant.version, error.what()));
 }
 
 }  // namespace tranche::offer

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "base/envelope.h"
+
 namespace tranche::offer::grant_record_test {
 namespace {
 
@@ -126,6 +128,26 @@ TEST(GrantRecords, RefusalsSayWhy) {
   EXPECT_THAT(refusal(R"({"version":"grant/v1","record":{},"checksum":"00"})"),
               HasSubstr("its checksum does not match its content"));
   EXPECT_THAT(refusal(std::string(100'000, '[')), HasSubstr("torn"));
+}
+
+TEST(GrantRecords, WhatIsNotAsItMustBeIsNamed) {
+  const auto refusal = [](const std::string& ids, const std::string& mounts,
+                          const std::string& end = R"(,"resource":"r")") {
+    const auto record =
+        decode(seal({.version = "grant/v1", .key = "record"},
+                    R"({"annotations":{},"cdiDevices":[],"devices":[],"envs":{},"grantedAtMs":5,)"
+                    R"("ids":)" +
+                        ids + R"(,"mounts":)" + mounts + end + "}"));
+    return record ? "" : record.error().what;
+  };
+  EXPECT_EQ(refusal("[]", "[]"), "");
+  EXPECT_EQ(refusal(R"([7])", "[]"), "stored grant: ids[0] is a number where a text is expected");
+  EXPECT_EQ(refusal("[]", "null"), "stored grant: mounts is null where a list is expected");
+  EXPECT_EQ(refusal("[]", R"([{"containerPath":"/a","hostPath":"/b"}])"),
+            "stored grant: mounts[0].readOnly is missing");
+  EXPECT_EQ(refusal("[]", "[]", ""), "stored grant: resource is missing");
+  EXPECT_EQ(refusal("[]", "[]", R"(,"resource":"r","tenant":null)"),
+            "stored grant: tenant is null where a text is expected");
 }
 
 }  // namespace

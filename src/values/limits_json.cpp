@@ -2,27 +2,41 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 namespace tranche {
 namespace {
 
-using Json = nlohmann::json;
-
-std::unexpected<Error> refuse_limits(std::string why) {
-  return fail(Code::kInvalidArgument, std::move(why));
-}
-
-template <class T>
-std::optional<T> optional_field(const Json& object, const char* key) {
-  const auto entry = object.find(key);
-  if (entry == object.end() || entry->is_null()) return std::nullopt;
-  return entry->get<T>();
-}
-
-std::optional<Bytes> optional_bytes(const Json& object, const char* key) {
-  const auto bytes = optional_field<std::uint64_t>(object, key);
+std::optional<Bytes> optional_bytes(const json::Fields& fields, std::string_view key) {
+  const auto bytes = fields.maybe<std::uint64_t>(key);
   return bytes ? std::optional(Bytes{*bytes}) : std::nullopt;
+}
+
+// What the word under `key` stands for; another word is refused.
+template <class T>
+T known_word(const json::Fields& fields, std::string_view key,
+             std::optional<T> (*find)(std::string_view)) {
+  const auto word = fields.need<std::string>(key);
+  const auto known = find(word);
+  if (!known) fields.refuse(fmt::format("unknown {} \"{}\"", fields.path_of(key), word));
+  return known.value_or(T());
+}
+
+MemoryEnforcer read_enforcer(const json::Fields& fields, const std::string& uuid) {
+  // Files of releases before this one have no such key.
+  const auto word = fields.maybe<std::string>("memoryBy");
+  if (!word) return MemoryEnforcer::kLimiter;
+  const auto enforcer = memory_enforcer_of(*word);
+  if (!enforcer) fields.refuse(fmt::format("{}: unknown memoryBy {}", uuid, *word));
+  return enforcer.value_or(MemoryEnforcer::kLimiter);
+}
+
+std::optional<Borrowing> read_borrowing(const json::Fields& fields, const DeviceLimits& device) {
+  const auto hard = optional_bytes(fields, "memoryHardBytes");
+  if (!hard) return std::nullopt;
+  if (!device.memory || *hard < *device.memory) {
+    fields.refuse(
+        fmt::format("{}: memoryHardBytes {} is less than was promised", device.uuid, hard->value));
+  }
+  return Borrowing{*hard, Bytes{fields.need<std::uint64_t>("deviceBytes")}};
 }
 
 }  // namespace
@@ -47,50 +61,27 @@ json::Value json_of(const GrantLimits& limits) {
           {"devices", std::move(devices)}};
 }
 
-Result<DeviceLimits> device_limits_of(const Json& value) try {
-  DeviceLimits device{.uuid = value.at("uuid").get<std::string>(),
-                      .memory = optional_bytes(value, "memoryBytes"),
-                      .weight = value.at("weight").get<std::uint32_t>(),
-                      .permille = optional_field<std::uint32_t>(value, "permille")};
-  if (const auto hard = optional_bytes(value, "memoryHardBytes")) {
-    device.borrowing = {*hard, Bytes{value.at("deviceBytes").get<std::uint64_t>()}};
-    if (!device.memory || *hard < *device.memory) {
-      return refuse_limits(fmt::format("{}: memoryHardBytes {} is less than was promised",
-                                       device.uuid, hard->value));
-    }
-  }
-  // Files of releases before this one have no such key.
-  if (const auto word = optional_field<std::string>(value, "memoryBy")) {
-    const auto enforcer = memory_enforcer_of(*word);
-    if (!enforcer) return refuse_limits(fmt::format("{}: unknown memoryBy {}", device.uuid, *word));
-    device.enforcer = *enforcer;
-  }
-  if (device.weight == 0) return refuse_limits(fmt::format("{}: weight 0", device.uuid));
+DeviceLimits device_limits_of(const json::Fields& fields) {
+  DeviceLimits device{.uuid = fields.need<std::string>("uuid"),
+                      .memory = optional_bytes(fields, "memoryBytes"),
+                      .weight = fields.need<std::uint32_t>("weight"),
+                      .permille = fields.maybe<std::uint32_t>("permille")};
+  device.borrowing = read_borrowing(fields, device);
+  device.enforcer = read_enforcer(fields, device.uuid);
+  if (device.weight == 0) fields.refuse(fmt::format("{}: weight 0", device.uuid));
   if (device.permille && (*device.permille == 0 || *device.permille > 1000)) {
-    return refuse_limits(
-        fmt::format("{}: permille {} is not in 1..1000", device.uuid, *device.permille));
+    fields.refuse(fmt::format("{}: permille {} is not in 1..1000", device.uuid, *device.permille));
   }
   return device;
-} catch (const Json::exception& error) {
-  return refuse_limits(error.what());
 }
 
-Result<GrantLimits> grant_limits_of(const Json& value) try {
-  const auto enforcement = value.at("enforcement").get<std::string>();
-  const auto priority = value.at("priority").get<std::string>();
-  const auto known_enforcement = enforcement_of(enforcement);
-  const auto known_priority = priority_of(priority);
-  if (!known_enforcement)
-    return refuse_limits(fmt::format("unknown enforcement \"{}\"", enforcement));
-  if (!known_priority) return refuse_limits(fmt::format("unknown priority \"{}\"", priority));
-  GrantLimits limits{.enforcement = *known_enforcement, .priority = *known_priority};
-  for (const Json& entry : value.at("devices")) {
-    ASSIGN_OR_RETURN(auto device, device_limits_of(entry));
-    limits.devices.push_back(std::move(device));
+GrantLimits grant_limits_of(const json::Fields& fields) {
+  GrantLimits limits{.enforcement = known_word(fields, "enforcement", enforcement_of),
+                     .priority = known_word(fields, "priority", priority_of)};
+  for (const auto& entry : fields.need_list("devices")) {
+    limits.devices.push_back(device_limits_of(entry));
   }
   return limits;
-} catch (const Json::exception& error) {
-  return refuse_limits(error.what());
 }
 
 }  // namespace tranche
