@@ -59,11 +59,31 @@ TEST(OciConfig, WithoutMountsNothingIsLimited) {
 }
 
 TEST(OciConfig, NonsenseIsRefused) {
-  for (const char* text : {"", "{}", R"({"root":{}})", R"({"root":{"path":7}})",
-                           R"({"root":{"path":"r"},"mounts":[{"source":7}]})",
-                           R"({"root":{"path":"r"},"mounts":["x"]})"}) {
+  for (const char* text :
+       {"", "{}", R"({"root":{}})", R"({"root":{"path":7}})",
+        R"({"root":{"path":"r"},"mounts":[{"source":7}]})",
+        R"({"root":{"path":"r"},"mounts":[{"source":null}]})",
+        R"({"root":{"path":"r"},"mounts":["x"]})", R"({"root":{"path":"r"},"mounts":[null]})",
+        R"({"root":{"path":"r"},"mounts":"x"})", R"({"root":{"path":"r"},"x":1e999})",
+        R"({"root":{"path":"r"},"x":"\ud800"})", "{\"root\":{\"path\":\"\xff\"}}"}) {
     EXPECT_FALSE(config(text)) << text;
   }
+  const auto deep = std::string(300, '[') + std::string(300, ']');
+  EXPECT_FALSE(config(R"({"root":{"path":"r"},"x":)" + deep + "}"));
+}
+
+// As the runtime, which is written in Go, reads it.
+TEST(OciConfig, OfEqualKeysTheLastCounts) {
+  EXPECT_EQ(config(R"({"root":{"path":"a"},"root":{"path":"b"}})").value().rootfs, "/run/b/b");
+}
+
+TEST(OciConfig, RefusalsNameTheField) {
+  EXPECT_EQ(config(R"({"root":{"path":"r"},"mounts":[{},{"source":7}]})").error().what,
+            "config.json: mounts[1].source is a number where a text is expected");
+  EXPECT_EQ(config("{}").error().what, "config.json: root is missing");
+  EXPECT_EQ(parse_state(R"({"pid":0,"bundle":"/b"})").error().what,
+            "the container's state: it has no process yet");
+  EXPECT_EQ(parse_state(R"({"pid":1})").error().what, "the container's state: bundle is missing");
 }
 
 }  // namespace

@@ -2,15 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/envelope.h"
+#include "base/json_fields.h"
 #include "base/json_value.h"
 
 namespace tranche::agent {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr EnvelopeKind kChoice{.version = "config-choice/v1", .key = "choice"};
 constexpr std::size_t kLargest = std::size_t{4} << 20U;
@@ -19,8 +16,12 @@ json::Value optional_text(const std::optional<std::string>& text) {
   return text ? json::Value(*text) : json::Value();
 }
 
-std::optional<std::string> optional_text(const Json& value) {
-  return value.is_null() ? std::nullopt : std::optional(value.get<std::string>());
+ConfigChoice read_choice(const json::Fields& fields) {
+  fields.require({"text", "migStrategy"});
+  return {.origin = fields.need<std::string>("origin"),
+          .text = fields.maybe_text("text"),
+          .name = fields.need<std::string>("name"),
+          .mig_strategy = fields.maybe_text("migStrategy")};
 }
 
 std::unexpected<Error> refuse(const std::filesystem::path& file, std::string_view why) {
@@ -30,19 +31,15 @@ std::unexpected<Error> refuse(const std::filesystem::path& file, std::string_vie
 
 }  // namespace
 
-Result<std::optional<ConfigChoice>> ConfigMemory::load() const try {
+Result<std::optional<ConfigChoice>> ConfigMemory::load() const {
   const auto text = fs_.read(file_, kLargest);
   if (!text && text.error().code == Code::kNotFound) return std::nullopt;
   if (!text) return std::unexpected(text.error());
   const auto body = unseal(kChoice, *text);
   if (!body) return refuse(file_, body.error().what);
-  const Json choice = Json::parse(body->text());
-  return ConfigChoice{.origin = choice.at("origin").get<std::string>(),
-                      .text = optional_text(choice.at("text")),
-                      .name = choice.at("name").get<std::string>(),
-                      .mig_strategy = optional_text(choice.at("migStrategy"))};
-} catch (const Json::exception& error) {
-  return refuse(file_, fmt::format("torn or not {}: {}", kChoice.version, error.what()));
+  auto choice = json::read_fields(*body, read_choice);
+  if (choice) return choice;
+  return refuse(file_, fmt::format("torn or not {}: {}", kChoice.version, choice.error().what));
 }
 
 Result<void> ConfigMemory::store(const ConfigChoice& choice) const {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/envelope.h"
 #include "support/temp_dir.h"
 
 namespace tranche::agent::config_memory_test {
@@ -39,6 +40,26 @@ TEST(ConfigMemory, WhatIsTornOrEditedIsRefused) {
     ASSERT_FALSE(loaded) << bad;
     EXPECT_EQ(loaded.error().code, Code::kInvalidArgument);
     EXPECT_NE(loaded.error().what.find(file.string()), std::string::npos);
+  }
+}
+
+TEST(ConfigMemory, AFieldThatIsNotAsItMustBeIsNamed) {
+  const test::TempDir dir;
+  const FsRoot fs;
+  const ConfigMemory memory(dir.path());
+  const auto file = dir.path() / "config.json";
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({"migStrategy":null,"name":"","origin":"none"})", "text is missing"},
+      {R"({"migStrategy":7,"name":"","origin":"none","text":null})",
+       "migStrategy is a number where a text is expected"},
+      {R"({"migStrategy":null,"name":null,"origin":"none","text":null})",
+       "name is null where a text is expected"}};
+  for (const auto& [body, why] : cases) {
+    ASSERT_TRUE(
+        fs.write_atomic(file, seal({.version = "config-choice/v1", .key = "choice"}, body)));
+    const auto loaded = memory.load();
+    ASSERT_FALSE(loaded) << body;
+    EXPECT_EQ(loaded.error().what, file.string() + ": torn or not config-choice/v1: " + why);
   }
 }
 
