@@ -5,11 +5,12 @@
 
 #include <chrono>
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
+#include "base/json_value.h"
 #include "base/result.h"
 #include "base/units.h"
 
@@ -93,14 +94,12 @@ struct Report {
   double gpu_percent() const;
 };
 
-using Json = nlohmann::ordered_json;
-
-Json to_json(const Load& load);
-Json to_json(const DeviceInfo& info);
-Json to_json(const Report& report);
-// kInvalidArgument: to_json() did not write this.
-Result<Load> load_from_json(const Json& json);
-Result<DeviceInfo> device_from_json(const Json& json);
-Result<Report> report_from_json(const Json& json);
+json::Value to_json(const Load& load);
+json::Value to_json(const DeviceInfo& info);
+json::Value to_json(const Report& report);
+// A missing member keeps its default. kInvalidArgument: to_json() did not write this.
+Result<Load> load_from_json(json::View json);
+Result<DeviceInfo> device_from_json(json::View json);
+Result<Report> report_from_json(json::View json);
 
 }  // namespace tranche::load

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "load/duration.h"
@@ -133,32 +132,31 @@ std::string describe(const TroubleResult& result) {
   return {};
 }
 
-Json reports_json(const std::vector<Report>& reports) {
-  Json list = Json::array();
+json::Value reports_json(const std::vector<Report>& reports) {
+  json::Value list = json::Value::array();
   for (const Report& one : reports) list.push_back(to_json(one));
   return list;
 }
 
-Json result_json(const MechanismResult& result) {
-  Json json = {{"mechanism", name_of(result.mechanism)}, {"available", result.unavailable.empty()}};
+json::Value result_json(const MechanismResult& result) {
+  json::Value json = {{"mechanism", name_of(result.mechanism)},
+                      {"available", result.unavailable.empty()}};
   if (!result.unavailable.empty()) {
     json["reason"] = result.unavailable;
     return json;
   }
   json["request"] = to_json(result.request);
   json["neighbours"] = reports_json(result.neighbours);
-  json["troubles"] = Json::array();
+  auto& troubles = json["troubles"] = json::Value::array();
   for (const TroubleResult& one : result.troubles) {
-    json["troubles"].push_back({{"trouble", name_of(one.trouble)},
-                                {"offender", to_json(one.offender)},
-                                {"victim", to_json(one.victim)}});
+    troubles.push_back({{"trouble", name_of(one.trouble)},
+                        {"offender", to_json(one.offender)},
+                        {"victim", to_json(one.victim)}});
   }
   return json;
 }
 
-std::string dump(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string dump(const json::Value& json) { return json.lines() + "\n"; }
 
 }  // namespace
 
@@ -202,7 +200,7 @@ std::string render_json(const Outcome& outcome) {
 }
 
 std::string render_json(const Comparison& comparison) {
-  Json results = Json::array();
+  json::Value results = json::Value::array();
   for (const MechanismResult& one : comparison.results) results.push_back(result_json(one));
   return dump({{"device", to_json(comparison.device)},
                {"alone",

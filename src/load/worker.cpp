@@ -6,15 +6,14 @@
 #include <array>
 #include <csignal>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "load/work.h"
 
 namespace tranche::load {
 namespace {
 
-void say(const Json& json) {
-  fmt::print("{}\n", json.dump(-1, ' ', false, Json::error_handler_t::replace));
+void say(const json::Value& json) {
+  fmt::print("{}\n", json.text());
   std::fflush(stdout);
 }
 
@@ -33,8 +32,8 @@ Result<void> prepare(const Load& load, Gpu& gpu, Memory& memory) {
   return {};
 }
 
-Json failed(const Error& error, const Memory* memory) {
-  Json json = {{"failed", error.message()}, {"noDevice", error.code == Code::kNotFound}};
+json::Value failed(const Error& error, const Memory* memory) {
+  json::Value json = {{"failed", error.message()}, {"noDevice", error.code == Code::kNotFound}};
   if (memory != nullptr) json["memory"] = memory->held().value;
   return json;
 }
@@ -47,7 +46,7 @@ void work(const Load& load, Gpu& gpu) {
   }
   Report report{
       .name = load.name, .pid = ::getpid(), .memory = memory.held(), .refused = memory.refused()};
-  Json ready = to_json(gpu.info());
+  json::Value ready = to_json(gpu.info());
   ready["memoryHeld"] = memory.held().value;
   say({{"ready", ready}});
   if (!wait_for_go()) return;
@@ -63,7 +62,7 @@ void work(const Load& load, Gpu& gpu) {
 int run_worker(const std::string& text) {
   // The terminal interrupts the whole group; whoever started the workers tells them to stop.
   std::signal(SIGINT, SIG_IGN);
-  const auto load = load_from_json(Json::parse(text, nullptr, false));
+  const auto load = load_from_json(json::parse_strict(text).value_or(json::View()));
   if (!load) {
     fmt::print(stderr, "tranche-load worker: {}\n", load.error().message());
     return 2;

@@ -16,7 +16,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <nlohmann/json.hpp>
+
+#include "base/json_fields.h"
 
 namespace tranche::load {
 namespace {
@@ -39,8 +40,8 @@ void close_pipe(int& fd) {
 
 // In the child: what went wrong, as a worker would say it.
 [[noreturn]] void give_up(std::string_view action) {
-  const Json said = {{"failed", fmt::format("{}: {}", action, std::strerror(errno))}};
-  fmt::print("{}\n", said.dump());
+  const json::Value said = {{"failed", fmt::format("{}: {}", action, std::strerror(errno))}};
+  fmt::print("{}\n", said.text());
   std::fflush(stdout);
   ::_exit(0);
 }
@@ -88,6 +89,34 @@ std::string describe_end(int status) {
   return fmt::format("ended with exit code {} without a report", WEXITSTATUS(status));
 }
 
+bool is_object(const std::string& line) {
+  const auto said = json::parse_strict(line);
+  return said && said->kind() == json::Kind::kObject;
+}
+
+Result<Report> read_report(const std::string& line) {
+  ASSIGN_OR_RETURN(const auto said, json::parse_strict(line));
+  return report_from_json(said.find("report").value_or(json::View()));
+}
+
+// What a worker says when it is ready; kNotFound, kUnavailable: why it is not.
+Result<Ready> read_ready(const std::string& line) {
+  ASSIGN_OR_RETURN(const auto said, json::parse_strict(line));
+  const auto failed = json::read_fields(said, [](const json::Fields& fields) {
+    const auto code = fields.need_or("noDevice", false) ? Code::kNotFound : Code::kUnavailable;
+    return std::pair(code, fields.need_or("failed", std::string()));
+  });
+  if (!failed) return std::unexpected(failed.error());
+  if (said.find("failed")) return fail(failed->first, failed->second);
+  const auto ready = said.find("ready");
+  if (!ready) return fail(Code::kInternal, "a worker that says neither");
+  ASSIGN_OR_RETURN(auto device, device_from_json(*ready));
+  ASSIGN_OR_RETURN(const auto held, json::read_fields(*ready, [](const json::Fields& fields) {
+                     return fields.need_or<std::uint64_t>("memoryHeld", 0);
+                   }));
+  return Ready{.device = std::move(device), .memory = {held}};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<WorkerGroup>> WorkerGroup::make() {
@@ -113,7 +142,7 @@ Result<WorkerGroup::Id> WorkerGroup::start(const Load& load, const Surroundings&
   if (::pipe2(input.data(), O_CLOEXEC) != 0 || ::pipe2(output.data(), O_CLOEXEC) != 0) {
     return std::unexpected(errno_error(errno, "pipe"));
   }
-  const std::string text = to_json(load).dump();
+  const std::string text = to_json(load).text();
   std::fflush(nullptr);
   const pid_t pid = ::fork();
   if (pid < 0) return std::unexpected(errno_error(errno, "fork"));
@@ -147,12 +176,12 @@ void WorkerGroup::take_interrupt() {
   }
 }
 
-Result<Json> WorkerGroup::listen(Worker& worker) {
+Result<std::string> WorkerGroup::listen(Worker& worker) {
   for (;;) {
     if (const auto line = worker.buffer.find('\n'); line != std::string::npos) {
-      Json said = Json::parse(worker.buffer.substr(0, line), nullptr, false);
+      std::string said = worker.buffer.substr(0, line);
       worker.buffer.erase(0, line + 1);
-      if (said.is_object()) return said;
+      if (is_object(said)) return said;
       continue;  // something that a library printed
     }
     if (worker.output < 0) return fail(Code::kUnavailable, worker.end);
@@ -180,15 +209,8 @@ void WorkerGroup::reap(Worker& worker) {
 
 Result<Ready> WorkerGroup::ready(Id id) {
   Worker& worker = *workers_[id];
-  ASSIGN_OR_RETURN(const Json said, listen(worker));
-  if (const auto failed = said.find("failed"); failed != said.end()) {
-    const bool no_device = said.value("noDevice", false);
-    return fail(no_device ? Code::kNotFound : Code::kUnavailable, failed->get<std::string>());
-  }
-  const auto found = said.find("ready");
-  if (found == said.end()) return fail(Code::kInternal, "a worker that says neither");
-  ASSIGN_OR_RETURN(DeviceInfo device, device_from_json(*found));
-  return Ready{.device = std::move(device), .memory = {found->value("memoryHeld", 0ULL)}};
+  ASSIGN_OR_RETURN(const auto said, listen(worker));
+  return read_ready(said);
 }
 
 void WorkerGroup::go(Id id) {
@@ -209,7 +231,7 @@ Report WorkerGroup::report(Id id) {
   const auto said = listen(worker);
   if (!said) {
     report.error = said.error().what;
-  } else if (auto read = report_from_json(said->value("report", Json())); read) {
+  } else if (auto read = read_report(*said); read) {
     report = *std::move(read);
   } else {
     report.error = read.error().message();

@@ -68,8 +68,8 @@ class WorkerGroup {
   };
 
   explicit WorkerGroup(int signals) : signals_(signals) {}
-  // Waits for the worker's next line; kUnavailable: it ended instead.
-  Result<Json> listen(Worker& worker);
+  // Waits for the worker's next line that is a JSON object; kUnavailable: it ended instead.
+  Result<std::string> listen(Worker& worker);
   // Waits until `fd` is readable. False: an interrupt came, or `time` is over. Negative: no limit.
   bool wait(int fd, nanoseconds time);
   void take_interrupt();
