@@ -3,8 +3,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <optional>
 
+#include "base/json_fields.h"
+#include "base/json_value.h"
 #include "fmt/format.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/cuda_errors.h"
@@ -17,7 +19,7 @@
 namespace tranche::sim {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = json::Value;
 
 std::string presence(const Gpu& gpu) {
   constexpr const char* kWords[] = {"present", "lost", "gone"};
@@ -107,31 +109,26 @@ Json fault_json(const State& state) {
   return list;
 }
 
-void print_gpu(const Json& gpu) {
-  fmt::print("  GPU {}: {} ({})\n", gpu["index"].get<int>(), gpu["name"].get<std::string>(),
-             gpu["uuid"].get<std::string>());
-  fmt::print("    {}, numa {}, {}, {} of {} MiB used\n", gpu["pci"].get<std::string>(),
-             gpu["numa"].get<int>(), gpu["state"].get<std::string>(),
-             gpu["memoryMiB"]["used"].get<std::uint64_t>(),
-             gpu["memoryMiB"]["total"].get<std::uint64_t>());
-  for (const Json& mig : gpu["mig"]["devices"]) {
-    fmt::print("    MIG {} GI {} CI {} ({})\n", mig["profile"].get<std::string>(),
-               mig["gpuInstance"].get<int>(), mig["computeInstance"].get<int>(),
-               mig["uuid"].get<std::string>());
+void print_gpu(const json::Fields& gpu) {
+  const auto memory = gpu.object("memoryMiB");
+  fmt::print("  GPU {}: {} ({})\n", gpu.number("index"), gpu.text("name"), gpu.text("uuid"));
+  fmt::print("    {}, numa {}, {}, {} of {} MiB used\n", gpu.text("pci"), gpu.number("numa"),
+             gpu.text("state"), memory.number("used"), memory.number("total"));
+  for (const auto& mig : gpu.object("mig").list("devices")) {
+    fmt::print("    MIG {} GI {} CI {} ({})\n", mig.text("profile"), mig.number("gpuInstance"),
+               mig.number("computeInstance"), mig.text("uuid"));
   }
-  for (const Json& process : gpu["processes"]) {
-    fmt::print("    pid {} {} {} MiB {} % {}\n", process["pid"].get<int>(),
-               process["kind"].get<std::string>(), process["memoryMiB"].get<std::uint64_t>(),
-               process["utilPercent"].get<int>(), process["name"].get<std::string>());
+  for (const auto& process : gpu.list("processes")) {
+    fmt::print("    pid {} {} {} MiB {} % {}\n", process.number("pid"), process.text("kind"),
+               process.number("memoryMiB"), process.number("utilPercent"), process.text("name"));
   }
 }
 
-void print_table(const Json& machine) {
-  fmt::print("{}: driver {}, {}\n  state {}\n", machine["machine"].get<std::string>(),
-             machine["driver"].get<std::string>(), machine["init"].get<std::string>(),
-             machine["state"].get<std::string>());
-  for (const Json& gpu : machine["gpus"]) print_gpu(gpu);
-  for (const Json& fault : machine["faults"]) fmt::print("  fault {}\n", fault.dump());
+void print_table(const json::Fields& machine) {
+  fmt::print("{}: driver {}, {}\n  state {}\n", machine.text("machine"), machine.text("driver"),
+             machine.text("init"), machine.text("state"));
+  for (const auto& gpu : machine.list("gpus")) print_gpu(gpu);
+  for (const auto& fault : machine.list("faults")) fmt::print("  fault {}\n", fault.view().text());
 }
 
 Json machine_json(const Simulation& sim) {
@@ -149,7 +146,7 @@ Json machine_json(const Simulation& sim) {
 
 }  // namespace
 
-std::string render_json(const Simulation& sim) { return machine_json(sim).dump(2); }
+std::string render_json(const Simulation& sim) { return machine_json(sim).lines(); }
 
 void add_show(CLI::App& app, Cli& cli) {
   const auto format = std::make_shared<std::string>("table");
@@ -162,7 +159,9 @@ void add_show(CLI::App& app, Cli& cli) {
     if (*format == "json") {
       fmt::print("{}\n", render_json(*sim));
     } else {
-      print_table(machine_json(*sim));
+      const auto text = machine_json(*sim).text();
+      std::optional<Error> error;
+      print_table({json::parse(text).value_or(json::View()), "", error});
     }
   });
 }

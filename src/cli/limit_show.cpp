@@ -5,16 +5,17 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <vector>
+
+#include "base/json.h"
+#include "base/json_value.h"
 
 namespace tranche::cli {
 namespace {
 
 using cluster::LimitOutcome;
 using config::LimitOptions;
-using nlohmann::ordered_json;
 using Row = std::vector<std::string>;
 
 constexpr std::string_view kGone = "gone";
@@ -62,35 +63,41 @@ Row row_of(const LimitOutcome& outcome, bool gone = false) {
 }
 
 // JSON's texts, numbers and words are YAML's too.
-void yaml(const ordered_json& value, int depth, std::string& text) {
+void yaml(json::View value, int depth, std::string& text) {
   const std::string indent(static_cast<std::size_t>(depth) * 2, ' ');
-  if (value.empty() || value.is_primitive()) {
-    text += ' ' + value.dump() + '\n';
-  } else if (value.is_array()) {
-    text += '\n';
-    for (const auto& entry : value) {
-      text += indent + "-";
-      yaml(entry, depth + 1, text);
-    }
-  } else {
-    text += '\n';
-    for (const auto& [key, below] : value.items()) {
-      text += indent + key + ":";
-      yaml(below, depth + 1, text);
-    }
+  const auto elements = value.elements();
+  const auto members = value.members();
+  if (elements.empty() && members.empty()) {
+    text.append(" ").append(value.text()).append("\n");
+    return;
+  }
+  text += '\n';
+  for (const auto& element : elements) {
+    text += indent + "-";
+    yaml(element, depth + 1, text);
+  }
+  for (const auto& member : members) {
+    text += indent + member.key + ":";
+    yaml(member.value, depth + 1, text);
   }
 }
 
-std::string written(const ordered_json& list, LimitOptions::Output output) {
-  if (output == LimitOptions::Output::kJson) return list.dump(2) + "\n";
+std::string written(const json::Value& list, LimitOptions::Output output) {
+  if (output == LimitOptions::Output::kJson) return list.lines() + "\n";
   if (list.empty()) return "[]\n";
+  const auto json = list.text();
   std::string text;
-  yaml(list, 0, text);
+  yaml(json::parse(json).value_or(json::View()), 0, text);
   return text.substr(1);  // the list's own line break
 }
 
-ordered_json json_of(const std::vector<LimitOutcome>& outcomes) {
-  return ordered_json::parse(cluster::encode(outcomes)).at("settings");
+// `use(entry)` for each outcome as it is encoded.
+template <class Use>
+void for_each_entry(const std::vector<LimitOutcome>& outcomes, const Use& use) {
+  const auto text = cluster::encode(outcomes);
+  const auto root = json::parse(text);
+  const auto settings = root ? root->find("settings") : std::nullopt;
+  for (const auto& entry : settings.value_or(json::View()).elements()) use(entry);
 }
 
 std::string table(const LimitReport& report, const LimitOptions& options) {
@@ -124,17 +131,23 @@ std::string table(const LimitOverview& overview, const LimitOptions& options) {
 
 std::string show(const LimitReport& report, const LimitOptions& options) {
   if (options.output == LimitOptions::Output::kTable) return table(report, options);
-  return written(json_of(report.outcomes), options.output);
+  auto list = json::Value::array();
+  for_each_entry(report.outcomes,
+                 [&](json::View entry) { list.push_back(json::Value::copy(entry)); });
+  return written(list, options.output);
 }
 
 std::string show(const LimitOverview& overview, const LimitOptions& options) {
   if (options.output == LimitOptions::Output::kTable) return table(overview, options);
-  auto list = ordered_json::array();
+  auto list = json::Value::array();
   for (const auto& one : overview.limits) {
-    ordered_json entry = {{"node", one.node}};
-    entry.update(json_of({one.outcome}).front());
-    if (one.gone) entry["state"] = kGone;
-    list.push_back(std::move(entry));
+    json::Value shown = {{"node", one.node}};
+    for_each_entry({one.outcome}, [&](json::View entry) {
+      for (const auto& member : entry.members())
+        shown[member.key] = json::Value::copy(member.value);
+    });
+    if (one.gone) shown["state"] = kGone;
+    list.push_back(std::move(shown));
   }
   return written(list, options.output);
 }

@@ -5,12 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/json_value.h"
 #include "cli/limit_work.h"
 #include "cluster/node.h"
 #include "cluster/pause.h"
@@ -27,11 +27,11 @@ class LimitTest : public testing::Test {
   }
   std::string put_pod(const std::string& name, const std::string& node,
                       const std::string& containers, const char* phase = "Running") {
-    const nlohmann::json pod = {
+    const json::Value pod = {
         {"metadata", {{"name", name}, {"namespace", "shop"}}},
-        {"spec", {{"nodeName", node}, {"containers", nlohmann::json::parse(containers)}}},
+        {"spec", {{"nodeName", node}, {"containers", json::Value::raw(containers)}}},
         {"status", {{"phase", phase}}}};
-    return objects_.put(cluster::kPod, pod.dump()).uid;
+    return objects_.put(cluster::kPod, pod.text()).uid;
   }
   // Plays the agent: gives this answer to every setting, as long as the test runs.
   void answer(std::function<cluster::LimitOutcome(const cluster::LimitSetting&)> how) {
@@ -39,12 +39,12 @@ class LimitTest : public testing::Test {
       while (cluster::pause(std::chrono::milliseconds(1), stop)) {
         std::vector<cluster::LimitOutcome> outcomes;
         for (const auto& setting : settings()) outcomes.push_back(how(setting));
-        nlohmann::json value;
+        json::Value value;
         if (!outcomes.empty()) value = cluster::encode(outcomes);
-        const nlohmann::json patch = {
+        const json::Value patch = {
             {"metadata", {{"annotations", {{cluster::kLimitStatusAnnotation, std::move(value)}}}}}};
         (void)objects_.patch(cluster::kNode, {.ns = "", .name = "n1"},
-                             {.json = patch.dump(), .subresource = "status"});
+                             {.json = patch.text(), .subresource = "status"});
       }
     });
   }

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/json.h"
 #include "cluster/modify.h"
@@ -21,7 +20,7 @@ constexpr const char* kUs = "tranche";
 constexpr const char* kPluginSelector = "app=nvidia-device-plugin-daemonset";
 
 std::string created(const cluster::Object& object) {
-  const auto root = tranche::json::parse(object.json);
+  const auto root = json::parse(object.json);
   const auto time = root ? root->at({"metadata", "creationTimestamp"}) : std::nullopt;
   return time ? time->as_string().value_or("") : "";
 }

@@ -1,51 +1,83 @@
 #include "controller/policy_status.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <vector>
 
+#include "base/canonical_json.h"
+#include "base/json.h"
+#include "base/json_value.h"
 #include "cluster/time.h"
 
 namespace tranche::controller {
 namespace {
 
-using nlohmann::json;
-
-std::string text(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+// Empty when there is no such text.
+std::string text(json::View object, std::string_view key) {
+  return object.find(key).value_or(json::View()).as_string().value_or("");
 }
 
-json* find_condition(json& conditions, const std::string& type) {
-  const auto found = std::ranges::find_if(conditions, [&](const json& known) {
-    return known.is_object() && text(known, "type") == type;
-  });
-  return found == conditions.end() ? nullptr : &*found;
+bool is_object(json::View value) { return value.kind() == json::Kind::kObject; }
+
+// A condition as it was, null for a new one, and as it will be.
+struct Entry {
+  json::View before;
+  json::Value after;
+};
+
+std::vector<Entry> entries_of(json::View conditions) {
+  std::vector<Entry> entries;
+  for (const auto& known : conditions.elements()) {
+    entries.push_back({known, json::Value::copy(known)});
+  }
+  return entries;
 }
 
-void put(json& conditions, const Condition& condition, const json& generation,
+json::View find_condition(json::View conditions, const std::string& type) {
+  const auto all = conditions.elements();
+  const auto found =
+      std::ranges::find_if(all, [&](json::View known) { return text(known, "type") == type; });
+  return found == all.end() ? json::View() : *found;
+}
+
+void put(std::vector<Entry>& entries, const Condition& condition, json::View generation,
          const std::string& time) {
   const char* const status = condition.is_true ? "True" : "False";
-  auto* known = find_condition(conditions, condition.type);
-  if (known == nullptr) known = &conditions.emplace_back(json{{"type", condition.type}});
-  auto& entry = *known;
-  if (text(entry, "status") != status || text(entry, "lastTransitionTime").empty()) {
-    entry["lastTransitionTime"] = time;
+  auto found = std::ranges::find_if(
+      entries, [&](const Entry& entry) { return text(entry.before, "type") == condition.type; });
+  if (found == entries.end()) {
+    found = entries.insert(found, {json::View(), {{"type", condition.type}}});
   }
-  entry["status"] = status;
-  entry["reason"] = condition.reason;
-  entry["message"] = condition.message;
-  if (generation.is_number()) entry["observedGeneration"] = generation;
+  auto& [before, after] = *found;
+  if (text(before, "status") != status || text(before, "lastTransitionTime").empty()) {
+    after["lastTransitionTime"] = time;
+  }
+  after["status"] = status;
+  after["reason"] = condition.reason;
+  after["message"] = condition.message;
+  if (generation.kind() == json::Kind::kNumber) {
+    after["observedGeneration"] = json::Value::copy(generation);
+  }
 }
 
-bool is_ours(const json& condition) {
-  return condition.is_object() && text(condition, "type").starts_with("Tranche");
-}
+bool is_ours(json::View condition) { return text(condition, "type").starts_with("Tranche"); }
 
-// `conditions`: before ours are put into them. The operator fills status.namespace.
-bool owns_state(const json& status, const json& conditions) {
+// `status`: before ours is put into it. The operator fills status.namespace.
+bool owns_state(json::View status) {
   if (text(status, "state").empty()) return true;
+  const auto conditions = status.find("conditions").value_or(json::View()).elements();
   return !conditions.empty() && std::ranges::all_of(conditions, is_ours) &&
          text(status, "namespace").empty();
+}
+
+json::Value status_after(json::View before, const PolicyStatus& status, json::View generation,
+                         const std::string& time) {
+  auto after = is_object(before) ? json::Value::copy(before) : json::Value::object();
+  if (owns_state(before)) after["state"] = status.state;
+  auto entries = entries_of(before.find("conditions").value_or(json::View()));
+  for (const auto& condition : status.conditions) put(entries, condition, generation, time);
+  auto& conditions = after["conditions"] = json::Value::array();
+  for (auto& entry : entries) conditions.push_back(std::move(entry.after));
+  return after;
 }
 
 }  // namespace
@@ -59,33 +91,32 @@ PolicyStatus status_of(std::vector<Condition> conditions) {
 
 Result<std::optional<std::string>> with_status(std::string_view object, const PolicyStatus& status,
                                                std::chrono::system_clock::time_point now) {
-  json changed = json::parse(object, nullptr, false);
-  if (!changed.is_object() || !changed.value("metadata", json()).is_object()) {
+  const auto root = json::parse(object);
+  const auto before = root ? json::canonical_text(*root) : std::nullopt;
+  const auto metadata = root ? root->find("metadata") : std::nullopt;
+  if (!before || !metadata || !is_object(*metadata)) {
     return fail(Code::kInvalidArgument, "ClusterPolicy: no JSON object");
   }
-  const json before = changed;
-  auto& part = changed["status"];
-  if (!part.is_object()) part = json::object();
-  auto& conditions = part["conditions"];
-  if (!conditions.is_array()) conditions = json::array();
-  if (owns_state(part, conditions)) part["state"] = status.state;
   // A condition's times are whole seconds.
   const auto time = cluster::micro_time(now).substr(0, 19) + "Z";
-  const auto generation = changed["metadata"].value("generation", json());
-  for (const auto& condition : status.conditions) put(conditions, condition, generation, time);
-  if (changed == before) return std::nullopt;
-  return changed.dump(-1, ' ', false, json::error_handler_t::replace);
+  const auto generation = metadata->find("generation").value_or(json::View());
+  auto changed = json::Value::copy(*root);
+  changed["status"] =
+      status_after(root->find("status").value_or(json::View()), status, generation, time);
+  const auto written = changed.text();
+  const auto parsed = json::parse(written);
+  auto after = parsed ? json::canonical_text(*parsed) : std::nullopt;
+  if (after == before) return std::nullopt;
+  return after;
 }
 
 std::optional<Condition> applied_of(std::string_view object) {
-  auto parsed = json::parse(object, nullptr, false);
-  if (!parsed.is_object() || !parsed["status"].is_object()) return std::nullopt;
-  auto& conditions = parsed["status"]["conditions"];
-  if (!conditions.is_array()) return std::nullopt;
-  const auto* found = find_condition(conditions, kAppliedCondition);
-  if (found == nullptr) return std::nullopt;
-  return Condition{kAppliedCondition, text(*found, "status") == "True", text(*found, "reason"),
-                   text(*found, "message")};
+  const auto root = json::parse(object);
+  const auto conditions = root ? root->at({"status", "conditions"}) : std::nullopt;
+  const auto found = find_condition(conditions.value_or(json::View()), kAppliedCondition);
+  if (!is_object(found)) return std::nullopt;
+  return Condition{kAppliedCondition, text(found, "status") == "True", text(found, "reason"),
+                   text(found, "message")};
 }
 
 }  // namespace tranche::controller

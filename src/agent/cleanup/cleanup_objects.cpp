@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "agent/labels/node_feature_writer.h"
 #include "agent/node/node_reporter.h"
 #include "base/json.h"
+#include "base/json_value.h"
 #include "cluster/eviction_requests.h"
 #include "cluster/limit_settings.h"
 #include "cluster/node.h"
@@ -48,11 +48,11 @@ Removed clear_node_labels(cluster::Objects& objects, const std::string& node,
   if (!object) return removed;
   ASSIGN_OR_RETURN(const auto before, cluster::parse_node(object->json));
   // The uid: were the Node deleted meanwhile, apply would make one.
-  const nlohmann::json none = {
+  const json::Value none = {
       {"apiVersion", "v1"}, {"kind", "Node"}, {"metadata", {{"name", node}, {"uid", object->uid}}}};
   ASSIGN_OR_RETURN(
       const auto applied,
-      objects.apply(cluster::kNode, key, {.json = none.dump(), .field_manager = kLabelFieldManager},
+      objects.apply(cluster::kNode, key, {.json = none.text(), .field_manager = kLabelFieldManager},
                     {.stop = stop}));
   ASSIGN_OR_RETURN(const auto after, cluster::parse_node(applied.json));
   for (const auto& [label, value] : before.labels) {
@@ -80,11 +80,10 @@ Removed clear_condition(cluster::Objects& objects, const std::string& node,
   if (!object) return std::vector<std::string>();
   ASSIGN_OR_RETURN(const auto before, cluster::parse_node(object->json));
   std::vector<std::string> found;
-  nlohmann::json patch = nlohmann::json::object();
+  json::Value patch;
   if (std::ranges::find(before.conditions, kConfiguredCondition, &cluster::NodeCondition::type) !=
       before.conditions.end()) {
-    const nlohmann::json condition = {{"$patch", "delete"}, {"type", kConfiguredCondition}};
-    patch["status"] = {{"conditions", nlohmann::json::array({condition})}};
+    patch["status"]["conditions"].push_back({{"$patch", "delete"}, {"type", kConfiguredCondition}});
     found.push_back(fmt::format("condition {} of Node {}", kConfiguredCondition, node));
   }
   if (before.annotations.contains(cluster::kEvictRequestsAnnotation) ||
@@ -101,7 +100,7 @@ Removed clear_condition(cluster::Objects& objects, const std::string& node,
   if (found.empty()) return found;
   auto patched = objects.patch(
       cluster::kNode, key,
-      {.type = cluster::PatchType::kStrategic, .json = patch.dump(), .subresource = "status"},
+      {.type = cluster::PatchType::kStrategic, .json = patch.text(), .subresource = "status"},
       {.stop = stop});
   if (!patched) return std::unexpected(std::move(patched).error());
   return found;
