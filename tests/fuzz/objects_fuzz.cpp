@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/json.h"
+#include "base/json_value.h"
 #include "cluster/cluster_policy.h"
 #include "cluster/config_map.h"
 #include "cluster/eviction_requests.h"
@@ -31,6 +32,8 @@ void look_at(json::View view, int depth) {
   view.as_string();
   view.as_bool();
   view.as_int();
+  view.as_uint();
+  view.as_double();
   for (const auto& member : view.members()) {
     require(view.find(member.key).has_value());
     require(member.end > member.begin && member.end <= view.text().size());
@@ -54,9 +57,19 @@ void compare(std::string_view text, json::View view) {
   }
 }
 
+// Read strictly, a text is taken or refused as nlohmann does it; and a copy is the same JSON.
+void check_strict(std::string_view text, json::View view) {
+  const bool is_taken = json::parse_strict(text).has_value();
+  require(is_taken != nlohmann::json::parse(text, nullptr, false).is_discarded());
+  const auto copy = json::Value::copy(view).text();
+  const auto again = json::parse(copy);
+  require(again && json::Value::copy(*again).text() == copy);
+}
+
 void check_json(std::string_view text) {
   const auto view = json::parse(text);
   if (!view) return;
+  check_strict(text, *view);
   require(json::parse(view->text()).has_value());
   look_at(*view, 0);
   compare(text, *view);
