@@ -5,7 +5,7 @@
 namespace tranche::json {
 namespace {
 
-// A list and an object can be long: only what is short is shown.
+// A number may be as long as its text: messages show its beginning.
 constexpr std::size_t kLongestShown = 40;
 
 std::string out_of_range(View number, const std::string& least, const std::string& most) {
