@@ -71,6 +71,8 @@ def names_in(cell):
 
 
 ROOMS = {row[0].strip("`"): row for row in rows_with(["room", "holds", "may include"])}
+
+
 def rooms_of_row(cell):
     """The inner rooms of a row: one, or with "mps/protocol*" as many as the tree has."""
     pattern = cell.strip("`")

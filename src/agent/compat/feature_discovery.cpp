@@ -26,10 +26,13 @@ namespace {
 
 class FeatureDiscovery {
  public:
-  FeatureDiscovery(const config::FeatureDiscoveryOptions& options,
-                   std::map<std::string, std::string> environment, const FileSource& source,
+  FeatureDiscovery(config::FeatureDiscoveryOptions options,
+                   std::map<std::string, std::string> environment, FileSource source,
                    const Log& log)
-      : options_(options), environment_(std::move(environment)), source_(source), log_(log) {}
+      : options_(std::move(options)),
+        environment_(std::move(environment)),
+        source_(std::move(source)),
+        log_(log) {}
 
   // Reads the configuration (again); labels made from then on carry a new timestamp.
   Result<void> configure() {

@@ -20,7 +20,7 @@ using ::testing::IsEmpty;
 Daemon planned(int replicas, config::Limits rules = {}, bool one_only = true, int gpus = 1) {
   auto config = offer::testing::mps({entry("gpu", replicas)});
   config.sharing.mps->fail_requests_greater_than_one = one_only;
-  config.tranche.limits.general = rules;
+  config.tranche.limits.general = std::move(rules);
   const auto machine = machine_of(gpus, t4);
   const auto offer = offer::make_offer(machine, config, {});
   return make_plan(machine, *offer, {.protocol = 3, .sm_partitions = {}}).at(0);
