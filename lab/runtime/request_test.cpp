@@ -7,7 +7,7 @@
 namespace tranche::lab::request_test {
 namespace {
 
-Json spec_with(std::vector<std::string> env, std::vector<std::string> null_mounts = {}) {
+Json spec_with(std::vector<std::string> env, const std::vector<std::string>& null_mounts = {}) {
   Json mounts = Json::array();
   for (const auto& destination : null_mounts) {
     mounts.push_back({{"source", "/dev/null"}, {"destination", destination}});

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <exception>
 
 #include "fmt/format.h"
 #include "sim/cli/cli.h"
@@ -41,7 +42,7 @@ Result<std::uint32_t> find_gpu(const State& state, const std::string& text) {
 
 }  // namespace tranche::sim
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   using namespace tranche::sim;
   CLI::App app{"Looks at a simulated GPU machine and makes things happen on it.", "tranche-sim"};
   app.footer(
@@ -65,4 +66,10 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   return cli.exit_code;
+} catch (const std::exception& error) {
+  // Thrown by CLI11 or the C++ library: out of memory, or a mistake in this program.
+  std::fputs("tranche-sim: ", stderr);
+  std::fputs(error.what(), stderr);
+  std::fputs("\n", stderr);
+  return 1;
 }

@@ -2,8 +2,7 @@
 
 #include "sim/state/faults.h"
 
-namespace tranche::sim::cuda {
-namespace detail {
+namespace tranche::sim::cuda::detail {
 
 Driver* entered() { return driver(); }
 
@@ -33,5 +32,4 @@ CUresult meet(Driver& driver, const char* function, std::uint32_t gpu) {
   return presence == Presence::kPresent ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
 }
 
-}  // namespace detail
-}  // namespace tranche::sim::cuda
+}  // namespace tranche::sim::cuda::detail

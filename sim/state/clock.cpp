@@ -176,7 +176,7 @@ void Clock::wait(std::uint64_t until_ns, std::uint32_t seen_turn, std::uint64_t 
 }
 
 void Clock::wait_virtual(std::uint64_t until_ns, std::uint32_t seen_turn) {
-  State& state = sim_->state();
+  const State& state = sim_->state();
   if (until_ns <= now()) return;
   Thread* own = nullptr;
   {

@@ -48,7 +48,7 @@ void Notices::say_of_grants(const offer::Offer& offer) {
   }
 }
 
-void Notices::tell(NodeNotice notice) const {
+void Notices::tell(const NodeNotice& notice) const {
   if (tell_) tell_(notice);
 }
 

@@ -42,7 +42,7 @@ class Notices final : public Follower {
 
  private:
   void say_of_grants(const offer::Offer& offer);
-  void tell(NodeNotice notice) const;
+  void tell(const NodeNotice& notice) const;
   void tell_withheld(const offer::Offer& offer) const;
   void tell_enforcers(const offer::Offer& offer) const;
   void tell_mps(const Round& round);

@@ -47,7 +47,7 @@ TEST(DescribeChanges, NamesWhatCameWentAndGrew) {
 }
 
 TEST(DescribeChanges, SaysEachDevicesHealthOnce) {
-  offer::Offer good{.resources = {resource("nvidia.com/gpu", 2, 1)}};
+  const offer::Offer good{.resources = {resource("nvidia.com/gpu", 2, 1)}};
   auto bad = good;
   bad.resources[0].devices[1].unhealthy_reason = "XID 79";
   EXPECT_THAT(describe_changes(good, bad),

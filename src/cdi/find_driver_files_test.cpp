@@ -1,5 +1,6 @@
 #include "cdi/find_driver_files.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -70,13 +71,13 @@ TEST_F(DriverFilesTest, LibrariesOfTheDriversVersionOnly) {
 
 TEST_F(DriverFilesTest, MissingLibraryIsAnErrorWithARemedy) {
   for (const std::string name : {"libcuda", "libnvidia-ml"}) {
-    const auto path = kLib + "/" + name + ".so." + kVersion;
+    const auto path = fmt::format("{}/{}.so.{}", kLib, name, kVersion);
     std::filesystem::remove(at(path));
     const auto files =
         find_driver_files({.driver = root_, .dev = root_, .host = root_}, kVersion, "", {});
     ASSERT_FALSE(files.has_value()) << name;
     EXPECT_EQ(files.error().code, Code::kFailedPrecondition);
-    EXPECT_THAT(files.error().what, HasSubstr(name + ".so." + kVersion));
+    EXPECT_THAT(files.error().what, HasSubstr(fmt::format("{}.so.{}", name, kVersion)));
     EXPECT_THAT(files.error().what, HasSubstr(dir_.path().string()));
     EXPECT_THAT(files.error().hint, HasSubstr("--driver-root-ctr-path"));
     file(path);

@@ -1,5 +1,6 @@
 #include "cdi/make_specs.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -111,7 +112,7 @@ TEST(MakeSpecs, PublishedSample) {
     std::ofstream(root.resolve(path)) << "x";
   };
   for (const std::string name : {"libcuda", "libnvidia-ml", "libnvidia-ptxjitcompiler"}) {
-    file(kLib + "/" + name + ".so." + kVersion);
+    file(fmt::format("{}/{}.so.{}", kLib, name, kVersion));
   }
   std::filesystem::create_symlink("libnvidia-ml.so." + kVersion,
                                   root.resolve(kLib + "/libnvidia-ml.so.1"));
@@ -279,11 +280,11 @@ TEST(MakeSpecs, ModesAndImex) {
   files.nodes["/dev/infiniband/rdma_cm"] = numbers(10, 58);
   files.nodes["/dev/infiniband/uverbs0"] = numbers(231, 192);
   files.gds_files = {"/run/udev"};
-  SpecOptions options{.dev_root = "/run/nvidia/driver",
-                      .gdrcopy = true,
-                      .gds = true,
-                      .mofed = true,
-                      .imex_channels = {0}};
+  const SpecOptions options{.dev_root = "/run/nvidia/driver",
+                            .gdrcopy = true,
+                            .gds = true,
+                            .mofed = true,
+                            .imex_channels = {0}};
   const auto machine = test::machine_of({test::l20(0)});
   const auto specs = make_specs(offer_of({whole(0)}), machine, files, options);
   std::vector<std::string> written;

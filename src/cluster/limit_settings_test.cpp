@@ -51,7 +51,7 @@ TEST(LimitSettings, WhatIsNotSetIsLeftOut) {
   const auto text = encode(std::vector{only});
   EXPECT_THAT(text, testing::Not(HasSubstr("memory")));
   EXPECT_EQ(decode_limit_settings(text).value(), std::vector{only});
-  LimitOutcome waits{.setting = only};
+  const LimitOutcome waits{.setting = only};
   EXPECT_EQ(decode_limit_outcomes(encode(std::vector{waits})).value(), std::vector{waits});
 }
 

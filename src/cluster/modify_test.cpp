@@ -19,7 +19,7 @@ class ModifyTest : public testing::Test {
     objects_.put(kConfigMap, R"({"metadata":{"namespace":"x","name":"a"},"data":{"n":"0"}})");
   }
   // Adds one to data.n; `before_write` happens between reading and writing.
-  Change add_one(std::function<void()> before_write = {}) {
+  Change add_one(const std::function<void()>& before_write = {}) {
     return [this, before_write](const Object& now) -> Result<std::optional<std::string>> {
       ++changes_;
       ASSIGN_OR_RETURN(auto map, parse_config_map(now.json));

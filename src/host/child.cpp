@@ -102,7 +102,9 @@ Result<pid_t> spawn(const Child& child, int input, int output) {
   std::vector<std::string> arguments = {child.program.string()};
   arguments.insert(arguments.end(), child.arguments.begin(), child.arguments.end());
   std::vector<std::string> environment;
-  for (const auto& [name, value] : child.environment) environment.push_back(name + "=" + value);
+  for (const auto& [name, value] : child.environment) {
+    environment.push_back(fmt::format("{}={}", name, value));
+  }
   pid_t pid = -1;
   const int error =
       ::posix_spawn(&pid, child.program.c_str(), &settings.actions, &settings.attributes,

@@ -121,7 +121,7 @@ TEST_F(HostTest, PlainFilesAreNoDeviceNodes) {
 
 TEST(HostDevices, CharacterDevicesCount) {
   // Links to a device that is everywhere: no privilege needed.
-  test::TempDir dir;
+  const test::TempDir dir;
   const FsRoot fs(dir.path());
   ASSERT_TRUE(fs.make_directories("/dev"));
   for (const char* node : {"/dev/nvidia-uvm", "/dev/nvidiactl", "/dev/nvidia0"}) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <ranges>
 #include <utility>
 
 namespace tranche::limit {
@@ -134,9 +135,9 @@ Stretch Apportioner::after_own(TenantId tenant, const Stretch& work) const {
     if (end.tenant != tenant || !is_near(at, work.begin)) return std::nullopt;
     return common(work, {at, std::min(next.value_or(work.end), end.slice + kSlice)});
   };
-  for (auto end = told_.rbegin(); end != told_.rend(); ++end) {
-    if (end->stretch.end + kNear < work.begin) return {};
-    if (const auto found = look(*end)) return *found;
+  for (const Claim& end : std::views::reverse(told_)) {
+    if (end.stretch.end + kNear < work.begin) return {};
+    if (const auto found = look(end)) return *found;
   }
   return last_ ? look(*last_).value_or(Stretch{}) : Stretch{};
 }

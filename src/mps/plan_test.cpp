@@ -36,7 +36,7 @@ Daemon only(const gpu::Machine& machine, const config::Config& config) {
   return plan.front();
 }
 
-config::Config limited(int replicas, config::Limits rules, bool one_only) {
+config::Config limited(int replicas, const config::Limits& rules, bool one_only) {
   auto config = offer::testing::mps({entry("gpu", replicas)});
   config.sharing.mps->fail_requests_greater_than_one = one_only;
   config.tranche.limits.general = rules;

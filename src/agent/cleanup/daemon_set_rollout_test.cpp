@@ -25,7 +25,7 @@ class DaemonSetRolloutTest : public testing::Test {
   DaemonSetRolloutTest() { put_set(1, 1, 2, 2, 2); }
 
   void put_set(int generation, int observed, int desired, int updated, int ready) {
-    json set = {
+    const json set = {
         {"metadata",
          {{"namespace", "gpu"},
           {"name", "tranche"},

@@ -95,8 +95,9 @@ class XidWatchTest : public testing::Test {
   std::unique_ptr<XidWatch> watch() {
     return std::make_unique<XidWatch>(
         events_,
-        XidWatch::Callbacks{.event = [this](gpu::XidEvent e) { seen_.add(std::move(e)); },
-                            .deaf = [this](std::vector<gpu::GpuUuid> d) { deaf_.add(d); }},
+        XidWatch::Callbacks{
+            .event = [this](gpu::XidEvent e) { seen_.add(std::move(e)); },
+            .deaf = [this](std::vector<gpu::GpuUuid> d) { deaf_.add(std::move(d)); }},
         log_.log(), Backoff{milliseconds(1), milliseconds(4)});
   }
 

@@ -51,7 +51,7 @@ class FindingReporterTest : public testing::Test {
     const auto now = std::chrono::duration_cast<seconds>(clock_.wall_now().time_since_epoch());
     ASSERT_TRUE(FsRoot().write_atomic(dir_.path() / "alive", fmt::format("{}\n", now.count())));
   }
-  void found(std::vector<pid_t> pids) {
+  void found(const std::vector<pid_t>& pids) {
     limit::ArbiterStatus status;
     status.tenants.push_back({.id = "t1", .resource = "nvidia.com/gpu.shared"});
     for (const auto pid : pids) {

@@ -29,7 +29,7 @@ using Names = std::vector<std::string>;
 const config::ResourceName kGpu = {"nvidia.com/gpu"};
 
 // 1000 MiB in `replicas`.
-offer::Offer offered(config::Limits rules, int replicas = 4) {
+offer::Offer offered(const config::Limits& rules, int replicas = 4) {
   offer::ResourceOffer resource;
   resource.name = resource.base = kGpu;
   resource.devices = {{.uuid = "GPU-a", .memory = Bytes::from_mib(1000)}};
@@ -387,8 +387,8 @@ TEST_F(TenantManagerTest, EveryThreadFindsWhatItStored) {
   }
   threads.clear();
   manager_->follow(offered(changed, kThreads * kGrants));
-  EXPECT_EQ(grants_->all().size(), std::size_t{kThreads * kGrants});
-  EXPECT_EQ(tenants().size(), std::size_t{2 * kThreads * kGrants});
+  EXPECT_EQ(grants_->all().size(), std::size_t{kThreads} * kGrants);
+  EXPECT_EQ(tenants().size(), std::size_t{2} * kThreads * kGrants);
   for (int i = 0; i < kThreads * kGrants; ++i) {
     EXPECT_EQ(promised("t" + std::to_string(i)).devices.at(0).permille, 1U + 49 % 9) << i;
   }

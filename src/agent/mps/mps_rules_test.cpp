@@ -38,17 +38,18 @@ class RulesTest : public ::testing::Test {
   Result<host::ChildEnd> version_ = host::ChildEnd{0, "CUDA MPS Control binary version: 13040\n"};
   int asked_ = 0;
   std::vector<NodeNotice> told_;
-  MpsTools tools_{.control =
-                      [this](std::vector<std::string> arguments, const auto&, std::string) {
-                        EXPECT_EQ(arguments, std::vector<std::string>{"-v"});
-                        ++asked_;
-                        return version_;
-                      },
-                  .gpus = gpus_,
-                  .root = "/mps",
-                  .host = FsRoot(),
-                  .daemon_log = [](const std::string&) {},
-                  .log = log_.log()};
+  MpsTools tools_{
+      .control =
+          [this](const std::vector<std::string>& arguments, const auto&, const std::string&) {
+            EXPECT_EQ(arguments, std::vector<std::string>{"-v"});
+            ++asked_;
+            return version_;
+          },
+      .gpus = gpus_,
+      .root = "/mps",
+      .host = FsRoot(),
+      .daemon_log = [](const std::string&) {},
+      .log = log_.log()};
   MpsRules rules_{tools_, [this](const NodeNotice& notice) { told_.push_back(notice); }};
   // All that can be wished for of a driver that has everything.
   const MpsControlRules all_{.protocol = mps::protocols().back()->number(),

@@ -106,8 +106,9 @@ class SupervisorTest : public ::testing::Test {
   FakeProgram program_;
   std::vector<NodeNotice> told_;
   MpsTools tools_{
-      .control = [this](std::vector<std::string> arguments, const auto& environment,
-                        std::string input) { return program_.run(arguments, environment, input); },
+      .control =
+          [this](const std::vector<std::string>& arguments, const auto& environment,
+                 const std::string& input) { return program_.run(arguments, environment, input); },
       .gpus = gpus_,
       .root = dir_.path(),
       .host = FsRoot(dir_.path() / "host"),

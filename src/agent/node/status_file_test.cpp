@@ -23,7 +23,7 @@ class Ahead final : public Clock {
 
 TEST(StatusFile, TellsHowTheAgentIs) {
   const test::TempDir dir;
-  Ahead clock;
+  const Ahead clock;
   EXPECT_EQ(read_status(dir.path(), "h", seconds(30), clock).error().code, Code::kUnavailable);
   {
     StatusFile file(dir.path(), "h", clock);

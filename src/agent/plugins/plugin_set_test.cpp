@@ -134,7 +134,7 @@ TEST_F(PluginSetTest, ARestartedKubeletIsToldWhatItDoesNotKnow) {
 }
 
 TEST_F(PluginSetTest, TriesAgainUntilItCanServeAndSaysSoOnce) {
-  test::LogRecorder log;
+  const test::LogRecorder log;
   const auto folder = dir_.path() / "later";
   PluginSet plugins(
       {.dir = folder}, [](const auto&) -> Result<void> { return {}; }, nullptr, log.log());
@@ -151,7 +151,7 @@ TEST_F(PluginSetTest, TriesAgainUntilItCanServeAndSaysSoOnce) {
 
 TEST_F(PluginSetTest, DoesNotRobAnotherPlugin) {
   plugins_.apply({resource("gpu", 1)}, start_);
-  test::LogRecorder log;
+  const test::LogRecorder log;
   PluginSet second(
       {.dir = dir_.path()}, [](const auto&) -> Result<void> { return {}; }, nullptr, log.log());
   second.apply({resource("gpu", 1)}, start_);

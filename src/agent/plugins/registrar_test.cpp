@@ -57,7 +57,7 @@ TEST(Registrar, RegistersAtOnce) {
 
 TEST(Registrar, TriesUntilItWorksAndComplainsOnce) {
   FakeKubelet kubelet(7);
-  test::LogRecorder log;
+  const test::LogRecorder log;
   Registrar registrar(kubelet.attempt(), log.log(), kQuick);
   registrar.request({"nvidia.com/gpu", "nvidia-gpu.sock"});
   ASSERT_TRUE(test::eventually([&] { return kubelet.accepted().size() == 1; }));
@@ -67,7 +67,7 @@ TEST(Registrar, TriesUntilItWorksAndComplainsOnce) {
 
 TEST(Registrar, AFailingResourceDoesNotHoldUpOthers) {
   std::atomic<int> good{0};
-  test::LogRecorder log;
+  const test::LogRecorder log;
   Registrar registrar(
       [&](const Registrar::Request& request, const std::stop_token&) -> Result<void> {
         if (request.resource == "bad") return fail(Code::kFailedPrecondition, "refused");
@@ -82,7 +82,7 @@ TEST(Registrar, AFailingResourceDoesNotHoldUpOthers) {
 
 TEST(Registrar, ForgetsWhatIsNoLongerAdvertised) {
   FakeKubelet kubelet(1'000'000);
-  test::LogRecorder log;
+  const test::LogRecorder log;
   Registrar registrar(kubelet.attempt(), log.log(), kQuick);
   registrar.request({"nvidia.com/gpu", "nvidia-gpu.sock"});
   ASSERT_TRUE(test::eventually([&] { return kubelet.attempts() > 2; }));
@@ -95,7 +95,7 @@ TEST(Registrar, ForgetsWhatIsNoLongerAdvertised) {
 
 TEST(Registrar, StopsWhileItWaits) {
   FakeKubelet kubelet(1'000'000);
-  test::LogRecorder log;
+  const test::LogRecorder log;
   {
     Registrar registrar(kubelet.attempt(), log.log(),
                         {std::chrono::hours(1), std::chrono::hours(1)});

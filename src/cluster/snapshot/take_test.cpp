@@ -201,7 +201,7 @@ TEST(TakeSnapshot, NothingAtAllIsAnError) {
 TEST(TakeSnapshot, AStopLeavesNoHalfSnapshot) {
   test::FakeObjects api;
   put_nodes(api);
-  std::stop_source stop;
+  const std::stop_source stop;
   stop.request_stop();
   const auto snapshot = take(api, options(), {.stop = stop.get_token()});
   ASSERT_FALSE(snapshot);

@@ -40,7 +40,7 @@ TEST_P(LimitsLoad, Gives) {
 
 const auto kStrict = [](LimitTable& table) { table.general.enforcement = Enforcement::kStrict; };
 
-auto general(std::function<void(Limits&)> change) {
+auto general(const std::function<void(Limits&)>& change) {
   return [change](LimitTable& table) {
     table.general.enforcement = Enforcement::kStrict;
     change(table.general);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <utility>
 
 namespace tranche::config::load_test {
 namespace {
@@ -42,8 +43,10 @@ const auto kNothing = [](Config&) {};
 
 // One shared resource as it is settled.
 ReplicatedResources gpus(int replicas, int line, std::optional<ResourceName> rename = {}) {
-  return {.resources = {
-              {.name = {"nvidia.com/gpu"}, .rename = rename, .replicas = replicas, .line = line}}};
+  return {.resources = {{.name = {"nvidia.com/gpu"},
+                         .rename = std::move(rename),
+                         .replicas = replicas,
+                         .line = line}}};
 }
 
 std::string shared(std::string_view entry) {
@@ -55,7 +58,7 @@ std::string all_devices(std::string_view devices) {
          shared("{name: gpu, replicas: 2, devices: " + std::string(devices) + "}");
 }
 
-auto with_devices(Devices devices) {
+auto with_devices(const Devices& devices) {
   return [devices](Config& c) {
     c.tranche.honor_ignored_fields = true;
     c.sharing.time_slicing = gpus(2, 2);
