@@ -11,22 +11,10 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "base/descriptor.h"
+
 namespace tranche {
 namespace {
-
-class Fd {
- public:
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-  ~Fd() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 Result<void> write_all(int fd, std::string_view content, const std::string& name) {
   while (!content.empty()) {
@@ -54,7 +42,7 @@ std::filesystem::path FsRoot::resolve(const std::filesystem::path& path) const {
 
 Result<std::string> FsRoot::read(const std::filesystem::path& path, std::size_t max_bytes) const {
   const auto real = resolve(path).string();
-  const Fd fd(::open(real.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor fd(::open(real.c_str(), O_RDONLY | O_CLOEXEC));
   if (fd.get() < 0) return std::unexpected(errno_error(errno, "read " + real));
   // Read to the end: the size that files of /proc and /sys report is 0.
   std::string content;
@@ -77,7 +65,7 @@ Result<void> FsRoot::write_atomic(const std::filesystem::path& path, std::string
   const auto real = resolve(path);
   // In the same folder, because rename() works within one file system.
   auto temporary = (real.parent_path() / ("." + real.filename().string() + ".XXXXXX")).string();
-  const Fd fd(::mkostemp(temporary.data(), O_CLOEXEC));
+  const Descriptor fd(::mkostemp(temporary.data(), O_CLOEXEC));
   if (fd.get() < 0) return std::unexpected(errno_error(errno, "write " + real.string()));
   auto written = fill(temporary, fd.get(), content, mode, sync);
   if (written && ::rename(temporary.c_str(), real.c_str()) != 0) {

@@ -14,6 +14,8 @@
 #include <csignal>
 #include <utility>
 
+#include "base/descriptor.h"
+
 namespace tranche::host {
 namespace {
 
@@ -21,34 +23,15 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::size_t kLongestOutput = std::size_t{64} << 10U;
 
-class Fd {
- public:
-  explicit Fd(int fd = -1) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Fd() { close(); }
-
-  int get() const { return fd_; }
-  void close() {
-    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
-  }
-
- private:
-  int fd_;
-};
-
 struct Pipe {
-  Fd read;
-  Fd write;
+  Descriptor read;
+  Descriptor write;
 };
 
 Result<Pipe> open_pipe() {
   std::array<int, 2> fds = {-1, -1};
   if (::pipe2(fds.data(), O_CLOEXEC) != 0) return std::unexpected(errno_error(errno, "pipe"));
-  return Pipe{Fd(fds[0]), Fd(fds[1])};
+  return Pipe{Descriptor(fds[0]), Descriptor(fds[1])};
 }
 
 // A pipe holds 64 KiB, so the whole input fits before the child starts to read.
@@ -124,7 +107,8 @@ bool read_some(int fd, std::string& out) {
 }
 
 // Waits until the process behind `pidfd` has ended; false: `deadline` came first.
-bool wait_for_end(int pidfd, Fd& output, SteadyClock::time_point deadline, std::string& text) {
+bool wait_for_end(int pidfd, Descriptor& output, SteadyClock::time_point deadline,
+                  std::string& text) {
   while (true) {
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now()).count();
@@ -159,7 +143,7 @@ Result<ChildEnd> run_child(const Child& child) {
   ASSIGN_OR_RETURN(auto output, open_pipe());
   ASSIGN_OR_RETURN(const pid_t pid, spawn(child, input.read.get(), output.write.get()));
   output.write.close();
-  const Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  const Descriptor pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   ChildEnd end;
   if (pidfd.get() >= 0 && wait_for_end(pidfd.get(), output.read, deadline, end.output)) {
     end.code = reap(pid);

@@ -19,11 +19,11 @@ std::uint64_t nibbles(int format, unsigned channels) {
   switch (format) {
     case 0x01:  // UNSIGNED_INT8
     case 0x08:  // SIGNED_INT8
-      return 2 * channels;
+      return std::uint64_t{2} * channels;
     case 0x02:  // UNSIGNED_INT16
     case 0x09:  // SIGNED_INT16
     case 0x10:  // HALF
-      return 4 * channels;
+      return std::uint64_t{4} * channels;
     case 0x91:  // BC1
     case 0x92:
     case 0x97:  // BC4
@@ -35,7 +35,7 @@ std::uint64_t nibbles(int format, unsigned channels) {
   if (format >= 0x93 && format <= 0x9e) return 2;  // other BC: 16 bytes for 4 x 4
   if (format >= 0xc0 && format <= 0xcb) {          // U/SNORM, INT8 and INT16, X1, X2, X4
     const bool is_wide = (format >= 0xc3 && format <= 0xc5) || format >= 0xc9;
-    return (is_wide ? 4U : 2U) * (1U << static_cast<unsigned>((format - 0xc0) % 3));
+    return (is_wide ? std::uint64_t{4} : 2) * (1U << static_cast<unsigned>((format - 0xc0) % 3));
   }
   return 8 *
          at_least_one(channels);  // 32 bits a channel; also for the planar formats, which have less

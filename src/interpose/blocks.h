@@ -103,7 +103,7 @@ class Blocks {
         entry->value = value;
         return true;
       }
-      if ((count + 1) * 4 > capacity * 3) {
+      if (entry == nullptr || (count + 1) * 4 > capacity * 3) {
         if (!grow()) return false;
         entry = place_of(key);
       }

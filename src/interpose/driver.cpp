@@ -127,7 +127,7 @@ std::uint32_t hash_of(const char* name) {
 }
 
 void make_names() {
-  for (std::uint16_t b = 0; b < sizeof(kHooked) / sizeof(*kHooked); ++b) {
+  for (std::size_t b = 0; b < sizeof(kHooked) / sizeof(*kHooked); ++b) {
     size_t i = hash_of(kHooked[b].name) % kNames;
     while (names[i] != 0 && strcmp(kHooked[names[i] - 1].name, kHooked[b].name) != 0)
       i = (i + 1) % kNames;

@@ -18,7 +18,6 @@ constinit thread_local Thread tranche_thread
     __attribute__((tls_model("initial-exec"))) = {&no_batch, {}, nullptr};
 std::atomic<bool> tranche_is_gated;
 constinit Estimates tranche_estimates;
-extern const char tranche_mixed;
 const char tranche_mixed = 0;
 }
 
@@ -465,7 +464,7 @@ void close_stale() {
   const Guard guard(lock);
   const std::uint64_t now = now_ns();
   for (unsigned i = 0; i < used; ++i) {
-    Queue& queue = queues[i];
+    const Queue& queue = queues[i];
     if (!queue.is_open || now - queue.opened <= kStale) continue;
     const ScopedContext scope(queue.context->context());
     close(batches[i]);

@@ -271,8 +271,11 @@ int cuMemCreate(void* handle, size_t bytes, void* properties, std::uint64_t flag
 
 int cuMemRelease(std::uint64_t handle) {
   // Counted down first: another allocation may get the handle as soon as the driver has it back.
-  const bool is_known =
-      physicals.with(handle, [](Physical& p) { return p.handles != 0 && p.handles-- != 0; });
+  const bool is_known = physicals.with(handle, [](Physical& p) {
+    if (p.handles == 0) return false;
+    --p.handles;
+    return true;
+  });
   const int status = driver.cuMemRelease(handle);
   if (!is_known) return status;
   if (status != kSuccess) {

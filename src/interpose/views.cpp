@@ -10,7 +10,7 @@ namespace {
 
 template <class Size>
 Size shown(std::uint64_t bytes) {
-  constexpr std::uint64_t kLargest = static_cast<Size>(~Size{0});
+  constexpr std::uint64_t kLargest{static_cast<Size>(~Size{0})};
   return static_cast<Size>(bytes < kLargest ? bytes : kLargest);
 }
 

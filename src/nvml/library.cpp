@@ -58,7 +58,7 @@ Result<std::shared_ptr<const Library>> Library::load(const std::filesystem::path
                 "--driver-root-ctr-path");
   }
   // make_shared cannot call the private constructor.
-  const std::shared_ptr<Library> library(new Library(handle, driver_root, file));
+  std::shared_ptr<Library> library(new Library(handle, driver_root, file));
   TRY(library->resolve());
   return library;
 }

@@ -37,7 +37,7 @@ Result<gpu::Machine> Reader::read() {
 }
 
 Result<std::shared_ptr<Session>> Reader::ready_session() {
-  if (const auto current = connection_->current(); current != nullptr) {
+  if (auto current = connection_->current(); current != nullptr) {
     const auto now = std::chrono::steady_clock::now();
     if (current->library().replaced()) {
       connection_->log(LogLevel::kInfo,

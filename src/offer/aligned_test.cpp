@@ -79,7 +79,8 @@ class NaivePartitions {
       all_.push_back(std::move(padded));
       return;
     }
-    for (std::size_t i = 0; i < sets_.size(); ++i) {
+    // By index: sets come and go further down.
+    for (std::size_t i = 0; i < sets_.size(); ++i) {  // NOLINT(modernize-loop-convert)
       if (sets_[i].size() == size_) continue;
       sets_[i].push_back(gpu);
       assign(gpu + 1);

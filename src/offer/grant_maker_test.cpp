@@ -310,7 +310,7 @@ TEST(LimitedGrants, HaveTheRuntimesHookByKubeletsCdiDevicesUnderEveryStrategy) {
     const auto without = granted(limited_gpus(), options, {g(0, 1)});
     auto with = granted(resource, options, {g(0, 1)});
     auto expected = without.cdi_devices;
-    expected.push_back("tranche.dev/limits=hook");
+    expected.emplace_back("tranche.dev/limits=hook");
     EXPECT_EQ(with.cdi_devices, expected) << to_string(strategy);
     with.cdi_devices = without.cdi_devices;
     EXPECT_EQ(with, without) << to_string(strategy);

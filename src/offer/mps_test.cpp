@@ -23,7 +23,7 @@ constexpr const char* kRoot = "/run/nvidia/mps";
 ResourceOffer shared(const config::Config& config, int gpus = 1) {
   return make_offer(machine_of(gpus, t4), config, {})->resources.at(0);
 }
-config::Config limited(config::Limits rules, bool one_only) {
+config::Config limited(const config::Limits& rules, bool one_only) {
   auto config = mps({entry("gpu", 4)});
   config.sharing.mps->fail_requests_greater_than_one = one_only;
   config.tranche.limits.general = rules;

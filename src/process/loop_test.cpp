@@ -75,7 +75,7 @@ TEST_F(LoopTest, TasksOfOtherThreadsAreDoneInOrderBeforeTheTurn) {
   on_turn_ = [this] {
     if (count("two") > 0) signal(SIGTERM);
   };
-  std::jthread other([this] {
+  const std::jthread other([this] {
     loop_->post([this] { done_.emplace_back("one"); });
     loop_->post([this] { done_.emplace_back("two"); });
   });

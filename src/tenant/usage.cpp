@@ -343,8 +343,9 @@ std::uint32_t Usage::waiting(unsigned slot, unsigned device) const {
 
 std::uint64_t Usage::spent_ns(unsigned device) const {
   if (const auto* file = mapped(); file != nullptr) return file->spent_ns[device];
-  return read_at<std::uint64_t>(
-      fd(), static_cast<std::int64_t>(offsetof(wire::UsageFile, spent_ns) + device * 8));
+  return read_at<std::uint64_t>(fd(),
+                                static_cast<std::int64_t>(offsetof(wire::UsageFile, spent_ns) +
+                                                          device * sizeof(std::uint64_t)));
 }
 
 }  // namespace tranche::tenant

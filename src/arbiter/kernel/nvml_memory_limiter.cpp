@@ -70,7 +70,7 @@ Result<std::shared_ptr<NvmlMemoryLimiter::Answer>> NvmlMemoryLimiter::ask(const 
   auto answer = std::make_shared<Answer>();
   const auto outcome = connection_->pool().run(
       {.key = "memory limits of " + uuid,
-       .work = [session, answer, uuid, work](Progress& progress) {
+       .work = [session, answer, uuid, work = std::move(work)](Progress& progress) {
          Calls call(session->api(), progress);
          Device device = nullptr;
          const auto& lookup = call.api().nvmlDeviceGetHandleByUUID;
