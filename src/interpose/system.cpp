@@ -118,7 +118,7 @@ int look_up(dl_phdr_info* object, size_t, void* argument) {
   const Tables tables = tables_of(*object);
   for (unsigned i = 0; i < lookup.count; ++i) {
     const std::uint32_t index = find(tables, lookup.symbols[i]);
-    if (index == 0) continue;
+    if (index == 0 || tables.symbols == nullptr) continue;
     lookup.found[i] = reinterpret_cast<void*>(object->dlpi_addr + tables.symbols[index].st_value);
   }
   return 1;
