@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace tranche::json {
 namespace {
 
@@ -34,14 +36,22 @@ bool Fields::is(Kind kind, std::string_view key, View value) const {
   return false;
 }
 
+// As View::find, which looks through the text each time: of equal keys the last counts.
+std::optional<View> Fields::look_up(std::string_view key) const {
+  if (!members_) members_ = object_.members();
+  const auto found = std::find_if(members_->rbegin(), members_->rend(),
+                                  [&](const Member& member) { return member.key == key; });
+  return found == members_->rend() ? std::nullopt : std::optional(found->value);
+}
+
 std::optional<View> Fields::find(std::string_view key, Kind kind) const {
-  const auto found = object_.find(key);
+  const auto found = look_up(key);
   if (!found || found->kind() == Kind::kNull || !is(kind, key, *found)) return std::nullopt;
   return found;
 }
 
 std::optional<View> Fields::present(std::string_view key) const {
-  const auto found = object_.find(key);
+  const auto found = look_up(key);
   if (!found) refuse(key, "is missing");
   return found;
 }

@@ -7,6 +7,9 @@
 // There are two ways to read. With `text`, `number`, `list` and the like, a field that is absent or
 // null is empty, as in Kubernetes' own types. With `need`, the field must be there, as in files
 // that we write ourselves.
+//
+// The first question looks through the object's text once and keeps where its members are, so a
+// reader belongs to one thread.
 
 #include <concepts>
 #include <cstdint>
@@ -63,7 +66,7 @@ class Fields {
   void require(std::initializer_list<std::string_view> keys) const;
 
   View view() const { return object_; }
-  bool has(std::string_view key) const { return object_.find(key).has_value(); }
+  bool has(std::string_view key) const { return look_up(key).has_value(); }
   // "spec.mig.strategy" of the key.
   std::string path_of(std::string_view key) const;
   // Records that the field is not as it must be.
@@ -72,6 +75,7 @@ class Fields {
   void refuse(std::string what) const;
 
  private:
+  std::optional<View> look_up(std::string_view key) const;
   std::optional<View> find(std::string_view key, Kind kind) const;
   // The field, which may be null. Refuses an absent one.
   std::optional<View> present(std::string_view key) const;
@@ -89,6 +93,7 @@ class Fields {
   void read(std::string_view key, View value, T& out) const;
 
   View object_;
+  mutable std::optional<std::vector<Member>> members_;  // once somebody asked
   std::string path_;
   std::optional<Error>& error_;
 };
@@ -116,7 +121,7 @@ T Fields::need_or(std::string_view key, T fallback) const {
 
 template <class T>
 std::optional<T> Fields::maybe(std::string_view key) const {
-  const auto found = object_.find(key);
+  const auto found = look_up(key);
   if (!found || found->kind() == Kind::kNull) return std::nullopt;
   return need<T>(key);
 }
