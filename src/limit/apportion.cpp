@@ -9,7 +9,7 @@ namespace tranche::limit {
 
 namespace {
 
-// How far estimates are put right.
+// Estimates are multiplied or divided by this at most.
 constexpr double kMostWrong = 8;
 
 Stretch common(const Stretch& a, const Stretch& b) {
@@ -31,7 +31,7 @@ void Apportioner::finished(TenantId tenant, Stretch stretch, Ns asked) {
     const Ns taken = take_unclaimed(tenant, {stretch.begin, std::min(stretch.end, closed_)});
     const Ns paid = std::exchange(paid_[tenant], Ns{0});
     claim.need = std::max(claim.need - taken - paid, Ns{0});
-    claim.rank = kUnended;  // as it was until now
+    claim.rank = kUnended;  // until now it counted as work without an end
     claim.is_whole = false;
   }
   claim.stretch.begin = std::max(stretch.begin, closed_);
@@ -61,7 +61,7 @@ void Apportioner::measure(const Claim& claim) {
   if (!claim.is_whole || claim.asked <= Ns{0}) return;
   Measured& seen = measured_[claim.tenant];
   seen.asked += claim.asked;
-  seen.length += claim.rank;  // of one that is shorter than a slice: its length
+  seen.length += claim.rank;  // a claim shorter than a slice has its length as its rank
   if (seen.length < kMeasured) return;
   seen.asked /= 2;
   seen.length /= 2;
@@ -101,7 +101,7 @@ ByTenant<Ns> Apportioner::close(Ns until) {
   return std::exchange(charges_, {});
 }
 
-// Who has the device for a while between two others ends something in it, or fills a slice.
+// Another tenant that had the device in between would have ended a pair there, or filled a slice.
 void Apportioner::find_interrupted() {
   for (auto claim = told_.begin(); claim != told_.end(); ++claim) {
     for (auto other = claim; claim->is_whole && other != told_.begin();) {
@@ -124,11 +124,11 @@ void Apportioner::find_slices() {
   }
 }
 
-// Who ended something and went on at once has the device until its turn is over or somebody else
-// ends something. What of `work`, which has no end yet, or not this one, falls into that; empty: it
-// did not begin so.
+// A tenant that ended a pair and went on at once has the device until its turn is over or another
+// tenant's pair ends. Returns the part of `work` that falls into that time. The end of `work` is
+// unknown, or is not the end that it follows. Empty: `work` did not begin at an end of its tenant.
 Stretch Apportioner::after_own(TenantId tenant, const Stretch& work) const {
-  std::optional<Ns> next;  // of somebody else's
+  std::optional<Ns> next;  // end of another tenant's pair
   const auto look = [&](const Claim& end) -> std::optional<Stretch> {
     const Ns at = end.stretch.end;
     if (end.tenant != tenant) next = at;
@@ -142,8 +142,8 @@ Stretch Apportioner::after_own(TenantId tenant, const Stretch& work) const {
   return last_ ? look(*last_).value_or(Stretch{}) : Stretch{};
 }
 
-// What is needed is charged as far as it lies before `until`; the rest is as free as before when it
-// is looked at again. Gives what is left of the time up to `until`.
+// Charges each claim's need as far as it lies before `until`. A need that lies later stays free and
+// is looked at again next time. Returns the time up to `until` that is left.
 Apportioner::Free Apportioner::give_needs(Ns until) {
   const Ns end = told_.empty() ? until : std::max(until, told_.back().stretch.end);
   Free free{{closed_, end}};
@@ -164,7 +164,8 @@ Apportioner::Free Apportioner::give_needs(Ns until) {
   return free;
 }
 
-// Takes the latest free pieces of `window` out of `free`, `left` of them at most and out of that.
+// Takes the latest free pieces of `window` out of `free`: at most `left` of time, which it lowers
+// by what it took.
 Apportioner::Free Apportioner::take_latest(const Stretch& window, Ns& left, Free& free) {
   Free pieces;
   auto last = std::ranges::lower_bound(free, window.end, {}, &Stretch::begin);
@@ -179,7 +180,7 @@ Apportioner::Free Apportioner::take_latest(const Stretch& window, Ns& left, Free
     const Stretch after{taken.end, piece->end};
     last = free.erase(piece);
     if (after.length() > Ns{0}) last = free.insert(last, after);
-    // What is left before lies outside of the window, or nothing more is needed.
+    // The piece before lies outside of the window, or nothing more is needed.
     if (before.length() > Ns{0}) {
       free.insert(last, before);
       break;
@@ -188,7 +189,8 @@ Apportioner::Free Apportioner::take_latest(const Stretch& window, Ns& left, Free
   return pieces;
 }
 
-// Sweeps over the begins and ends of all claims; between two of them the same ones hold.
+// Sweeps over the begins and ends of all claims. Between two of them the set of claims does not
+// change.
 void Apportioner::share(const Free& free, Ns until) {
   if (free.empty()) return;
   using Holder = std::pair<Ns, TenantId>;  // by rank
@@ -211,7 +213,7 @@ void Apportioner::share(const Free& free, Ns until) {
     add(after_own(tenant, {since, until}), {kGoesOn, tenant});
   }
   std::ranges::sort(edges, {}, &Edge::at);
-  // Sorted, and how many claims of that rank each has there.
+  // The holders at the current point, sorted, each with its number of claims of that rank.
   std::vector<std::pair<Holder, int>> holders;
   const auto place_of = [&](const Holder& holder) {
     return std::ranges::lower_bound(holders, holder, {}, &std::pair<Holder, int>::first);
@@ -252,7 +254,7 @@ void Apportioner::share(const Free& free, Ns until) {
   advance(until);
 }
 
-// How much of it there was.
+// Returns the unclaimed time that it found in `stretch`.
 Ns Apportioner::take_unclaimed(TenantId tenant, Stretch stretch) {
   Ns sum{0};
   Free rest;

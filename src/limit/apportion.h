@@ -1,35 +1,38 @@
 #pragma once
-// Whose was the GPU? Each tenant tells when its work was on the device, begin and end of batches by
-// the device's clock, and what it took each batch for. Such a pair of events spans the time slices
-// of others too, before its work began (a begin that is recorded where nothing is queued happens at
-// once, whoever has the device) as well as within it. So pairs of several tenants overlap and add
-// up to more than there was. Here every instant is given out once:
+// Divides a GPU's time among its tenants. Each tenant reports when its work was on the device: the
+// begin and the end of each batch by the device's clock, and the GPU time that it estimated for the
+// batch. Such a pair of events also spans time slices of other tenants. Those slices may lie within
+// the work. They may also lie before it, because the driver records a begin at once when nothing is
+// queued, whichever tenant has the device. So the pairs of several tenants overlap, and together
+// they are longer than the time that passed. This class gives every instant to one tenant or
+// divides it, once:
 //
-// 1. A pair's tenant had the device just before its end. Each pair has the latest time of its
-//    stretch that is free, as much as it was taken for; those that end first choose first. A pair
-//    shorter than a slice that follows another one of its tenant's, with no end of anybody else's
-//    within, was not interrupted: it has all of its stretch. Such pairs also say by how much the
-//    tenant's estimates are wrong, which is put right for the others.
-// 2. What is left after an end goes to its tenant, if that one went on at once: until its slice is
-//    over or somebody else ends something.
-// 3. Else to work that has not ended, in equal parts, as time slices are: what that will be is not
-//    known yet.
-// 4. Where there is none, estimates were too low: to the shortest pair that covers it; those longer
-//    than a slice count as equally long and share in equal parts.
+// 1. A tenant had the device just before its pair ended. Each pair receives the latest free time of
+//    its stretch, as much as the tenant estimated. Pairs that end first choose first. A pair was
+//    not interrupted if it is shorter than a slice, follows another pair of its tenant, and no
+//    other tenant's pair ended within it. Such a pair receives all of its stretch. Its length also
+//    shows how wrong the tenant's estimates are, and the tenant's other estimates are corrected by
+//    that.
+// 2. Time left after the end of a pair goes to the same tenant if that tenant went on at once. It
+//    has this time until its slice is over or another tenant's pair ends.
+// 3. Other time that is left goes to work that has not ended, in equal parts, as time slices are.
+//    The length of that work is not known yet.
+// 4. Where no such work exists, estimates were too low. The time goes to the shortest pair that
+//    covers it. Pairs longer than a slice count as equally long and share in equal parts.
 //
-// Time is closed from left to right. A stretch that is told late, after its time was closed, gets
-// what lay unclaimed there (the last kMemory of it) and nothing that others were charged: the sum
-// of all charges never exceeds the time closed. For that reason work that goes on is announced by
-// `busy`: a kernel of half a second is not known to be one until it ends, and without the
-// announcement its neighbours would have paid for it. What it was charged meanwhile counts when it
-// ends.
+// Time is closed from left to right. A stretch that is reported after its time was closed receives
+// the unclaimed time there (the last kMemory of it). It receives nothing that other tenants were
+// charged for, so the sum of all charges never exceeds the time closed. For that reason `busy`
+// announces work that goes on: nobody knows that a kernel takes half a second until it ends.
+// Without the announcement its neighbours would have paid for it. When such work ends, what it was
+// charged meanwhile is subtracted from its need.
 //
-// Rejected: no estimates, the last two rules alone. Whoever runs one launch of 1 ms at a time waits
-// for its turn within each pair and shared it with all others that waited: weights of 1, 2 and 4
-// with launches of 1, 0.2 and 0.5 ms had 26, 22 and 52 % of the device, each charged what it
-// should.
+// Rejected: the last two rules alone, without estimates. A tenant that runs one launch of 1 ms at a
+// time waits for its turn within each pair, and it shared that time with all other waiting tenants.
+// Tenants of weights 1, 2 and 4 with launches of 1, 0.2 and 0.5 ms then had 26, 22 and 52 % of the
+// device, although each was charged what its weight gives it.
 //
-// Not thread-safe; pure: no clock, no memory but its own.
+// Not thread-safe. Pure: it reads no clock and no state but its own.
 
 #include <optional>
 #include <vector>
@@ -41,53 +44,53 @@ namespace tranche::limit {
 
 class Apportioner {
  public:
-  // Of the GPU's time slices.
+  // The length of the GPU's time slices.
   static constexpr Ns kSlice = std::chrono::milliseconds(2);
-  // A begin so near to an end follows it.
+  // A begin at most this far from an end follows that end.
   static constexpr Ns kNear = std::chrono::microseconds(20);
-  // How long unclaimed time is remembered for stretches that are told late.
+  // How long unclaimed time is remembered for stretches that are reported late.
   static constexpr Ns kMemory = std::chrono::seconds(2);
 
   explicit Apportioner(Ns start) : closed_(start) {}
 
-  // `tenant` had work in progress all through `stretch`, which took about `asked` of it; 0: not
-  // known. Empty and reversed stretches are ignored.
+  // `tenant` had work in progress during all of `stretch`, and estimated `asked` of GPU time for
+  // it; 0: not known. Empty and reversed stretches are ignored.
   void finished(TenantId tenant, Stretch stretch, Ns asked = Ns{0});
-  // `tenant` has unfinished work since then; nullopt: no longer.
+  // `tenant` has had unfinished work since then; nullopt: it has none any more.
   void busy(TenantId tenant, std::optional<Ns> since);
-  // The tenant is gone: what it told and is not closed yet stands.
+  // The tenant is gone. Stretches that it reported and that are not closed yet are still charged.
   void forget(TenantId tenant);
 
-  // Closes the time up to `until` and says who is charged how much for it; those with nothing are
-  // not in it. Earlier than what is closed already: nothing happens.
+  // Closes the time up to `until` and returns the time charged to each tenant. A tenant that is
+  // charged nothing may be absent. When `until` is before the time already closed, nothing happens.
   ByTenant<Ns> close(Ns until);
 
   Ns closed() const { return closed_; }
 
  private:
   static constexpr Ns kLong = kSlice + Ns{1};
-  // Ranks before every length.
+  // Ranks before every length: the tenant goes on after its own end (rule 2).
   static constexpr Ns kGoesOn{-1};
   static constexpr Ns kUnended{0};
 
   struct Claim {
     TenantId tenant;
-    Stretch stretch;  // what is not closed yet
-    Ns rank;          // of who share what nobody needs, the least goes first: kUnended or length
-    Ns need;          // what of it is its own, before that
+    Stretch stretch;  // the part that is not closed yet
+    Ns rank;          // the lowest rank has time that nobody needs: kUnended or a length
+    Ns need;          // GPU time of the stretch that is its own before that
     Ns asked;
-    bool is_whole;   // not interrupted, as far as is known
-    Ns slice{0};     // when its tenant's turn on the device began, in which it ended
-    Stretch turn{};  // in which it went on after another one of its tenant's
+    bool is_whole;   // not interrupted, as far as known
+    Ns slice{0};     // begin of the tenant's turn in which it ended
+    Stretch turn{};  // where it went on after a pair of the same tenant
   };
-  // A tenant's uninterrupted pairs, about the last kMeasured of them.
+  // Sums over a tenant's uninterrupted pairs, about the last kMeasured of them.
   struct Measured {
     Ns asked{0};
     Ns length{0};
   };
   static constexpr Ns kMeasured = std::chrono::milliseconds(10);
 
-  // Sorted, apart.
+  // Sorted stretches that do not touch.
   using Free = std::vector<Stretch>;
 
   static bool is_near(Ns a, Ns b) { return a <= b + kNear && b <= a + kNear; }
@@ -103,12 +106,12 @@ class Apportioner {
   void share(const Free& free, Ns until);
 
   Ns closed_;
-  std::vector<Claim> told_;  // what ends after `closed_`
+  std::vector<Claim> told_;  // claims that end after `closed_`
   ByTenant<Ns> busy_;
-  ByTenant<Ns> paid_;      // charged for work that has not ended
-  ByTenant<Ns> last_end_;  // told last
+  ByTenant<Ns> paid_;      // charges for work that has not ended
+  ByTenant<Ns> last_end_;  // end of the last pair reported
   ByTenant<Measured> measured_;
-  std::optional<Claim> last_;  // that ended before `closed_`
+  std::optional<Claim> last_;  // the last claim that ended before `closed_`
   Free unclaimed_;
   ByTenant<Ns> charges_;  // since the last close
 };

@@ -42,7 +42,8 @@ void refuse_word(const json::Fields& fields, std::string_view key, std::string_v
   fields.refuse(fmt::format("{}: unknown word \"{}\"", fields.path_of(key), word));
 }
 
-// The first of the table for a word that is refused.
+// Returns the value of `word`. An unknown word is refused, and the result is then the first value
+// of the table.
 template <class Table>
 auto value_of(const Table& table, const json::Fields& fields, std::string_view key,
               std::string_view word) {
@@ -194,7 +195,7 @@ std::string encode(const ArbiterStatus& status, std::chrono::system_clock::time_
                       {"mpsServers", list_of(status.mps_servers)},
                       {"findings", list_of(status.findings)}};
   if (!status.nvml_failure.empty()) body["nvmlFailure"] = status.nvml_failure;
-  // Names of processes and control groups may hold any byte; what is not UTF-8 is replaced.
+  // Names of processes and cgroups may hold any byte; bytes that are not UTF-8 are replaced.
   return seal(kStatus, body.text(json::Value::Order::kSorted), cluster::micro_time(written_at));
 }
 

@@ -1,11 +1,12 @@
 #pragma once
-// arbiter-status/v1: what the arbiter knows of a node's tenants, as it writes it to
-// <state dir>/status.json and the agent, metrics and commands read it
+// arbiter-status/v1: the arbiter's knowledge of a node's tenants. The arbiter writes it to <state
+// dir>/status.json; the agent, the metrics and the commands read it
 // (docs/schemas/arbiter-status-v1.schema.json). One JSON object:
 //
-// {"checksum":"<FNV-1a, 64 bits, hex>","status":{...},"version":"arbiter-status/v1",
-//  "writtenAt":"<RFC 3339>"}: the checksum is over the text of `status`, compact and with sorted
-// keys.
+//   {"checksum":"<FNV-1a, 64 bits, hex>","status":{...},"version":"arbiter-status/v1",
+//    "writtenAt":"<RFC 3339>"}
+//
+// The checksum is over the text of `status`, compact and with sorted keys.
 
 #include <sys/types.h>
 
@@ -26,24 +27,24 @@ namespace tranche::limit {
 struct TenantDevice {
   DeviceLimits limits;
   std::optional<std::uint64_t> may_hold_bytes{};  // now, with what it may borrow
-  std::uint64_t charged_bytes = 0;                // by its processes
-  std::uint64_t outside_bytes = 0;                // what NVML counts beyond that
+  std::uint64_t charged_bytes = 0;                // charged by its processes
+  std::uint64_t outside_bytes = 0;                // counted by NVML beyond that
   std::uint64_t gpu_ns = 0;                       // GPU time charged since this arbiter began
   bool operator==(const TenantDevice&) const = default;
 };
 
-// Why a tenant is not limited, or not counted, as it should be.
+// Reasons why a tenant is not limited, or not counted, as it should be.
 enum class Degraded {
-  // It holds more than it may: its limit was lowered, or memory beyond its charges grew. It gets no
-  // more until what it holds fits.
+  // The tenant holds more than it may: its limit was lowered, or its untracked memory grew. It gets
+  // no more until its memory fits.
   kMemoryOverLimit,
-  // The driver does not tell how much memory its processes hold.
+  // The driver does not report how much memory the tenant's processes hold.
   kMemoryNotTold,
-  // Part of what it was promised is lent to others, and on its way back.
+  // A part of the tenant's promised memory is lent to others, who have not freed it yet.
   kMemoryLent,
-  // NVML could not be asked, at all or about one of its devices.
+  // NVML did not answer, at all or about one of the tenant's devices.
   kNotReconciled,
-  // The kernel was to limit its memory and does not. It gets no more memory.
+  // The kernel should limit the tenant's memory and does not. The tenant gets no more memory.
   kKernelLimitFailed,
 };
 
@@ -60,20 +61,20 @@ struct TenantStatus {
   bool operator==(const TenantStatus&) const = default;
 };
 
-// A tenant whose file cannot be used. A new one is not served; one that was served before keeps its
-// limits.
+// A tenant whose limits/v1 file cannot be used. A new tenant is not served. One that was served
+// before keeps its limits.
 struct RefusedTenant {
   std::string id;
   std::string reason;
   bool operator==(const RefusedTenant&) const = default;
 };
 
-// Something that the arbiter cannot mend and that somebody should know. The first three kinds are
+// A problem that the arbiter cannot mend and an operator should know. The first three kinds are
 // about a process on a device, the others about a container.
 struct Finding {
   enum class Kind {
-    // The process belongs to a tenant's container and has not registered: it does not load the
-    // library, or it began before the library was there. No limit holds it.
+    // The process belongs to a tenant's container and has not registered. It does not load the
+    // limiter, or it began before the limiter was there. No limit holds it.
     kUnregistered,
     // The process belongs to a Pod that was not granted this device. Others on the device are
     // limited.
@@ -82,19 +83,19 @@ struct Finding {
     kUnderReported,
     // The container's image has an /etc/ld.so.preload. Ours is mounted over it.
     kImagePreload,
-    // Somebody else changed the container's kernel limit. It is set again.
+    // Another program changed the container's kernel limit. The arbiter sets it again.
     kKernelLimitChanged,
   };
   Kind kind = Kind::kUnregistered;
   std::string tenant;  // empty with kNoGrant
-  // On the host. kImagePreload: of the container's first process. kKernelLimitChanged: 0.
+  // On the host. With kImagePreload: the container's first process. With kKernelLimitChanged: 0.
   pid_t pid = 0;
   std::uint64_t start_time = 0;  // of that process
   std::string name;              // of that process; empty for a container
   std::string cgroup;
-  std::string device;                           // empty with kImagePreload
-  std::string preload{};                        // kImagePreload: the libraries it names
-  std::optional<std::uint64_t> memory_bytes{};  // nullopt: the driver does not tell
+  std::string device;     // empty with kImagePreload
+  std::string preload{};  // with kImagePreload: the libraries that the file names
+  std::optional<std::uint64_t> memory_bytes{};  // nullopt: the driver does not report it
   std::chrono::system_clock::time_point since{};
   bool operator==(const Finding&) const = default;
 };

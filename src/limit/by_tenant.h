@@ -1,7 +1,8 @@
 #pragma once
-// A map by tenant whose entries lie side by side, sorted: the policy walks all of them each
-// millisecond, and a node for each would cost more than what is done with it. The part of
-// std::map's interface that is used; references hold until an entry comes or goes.
+// A map by tenant whose entries lie side by side, sorted. The policy walks over all of them each
+// millisecond, and a map of separate nodes would cost more than the work on each entry. It has the
+// part of std::map's interface that is used. References are valid until an entry is added or
+// removed.
 
 #include <algorithm>
 #include <initializer_list>
@@ -46,10 +47,10 @@ class ByTenant {
   }
   const T& at(TenantId tenant) const { return const_cast<ByTenant*>(this)->at(tenant); }
 
-  // What is there stays.
+  // An existing entry is not changed.
   template <class... Arguments>
   std::pair<iterator, bool> try_emplace(TenantId tenant, Arguments&&... arguments) {
-    // Entries are mostly made in order.
+    // Callers mostly add entries in rising order, so the end is tried first.
     const auto place =
         entries_.empty() || entries_.back().first < tenant ? end() : place_of(tenant);
     if (place != end() && place->first == tenant) return {place, false};

@@ -92,7 +92,8 @@ void Device::settle() {
   }
 }
 
-// What it will be charged for `asked`, by what it was charged before: a quarter at least.
+// The expected charge for `asked`, in the ratio of earlier charges to estimates; at least a quarter
+// of `asked`.
 Ns Device::Account::expected(Ns asked) const {
   if (recently_asked < kRecent || recently_charged >= recently_asked) return asked;
   const double part =

@@ -1,14 +1,15 @@
 #pragma once
-// One device and the tenants on it: what they asked for and what they used goes in, what each may
-// ask for comes out. Puts the two halves together: whose the GPU was (limit/apportion.h) and who is
-// next (limit/shares.h).
+// One device and its tenants. Input: what the tenants asked for and what they used. Output: what
+// each tenant may ask for. The class joins two halves: who used the GPU (limit/apportion.h) and who
+// is next (limit/shares.h).
 //
 // A tenant's account is the sum of the GPU time that it ever asked for, by its own estimate of each
-// launch. Work that has ended is replaced there by what it is charged, but only when its time is
-// closed, kLag after it passed: by then what was short has ended and been told. So an estimate that
-// is wrong is corrected within milliseconds and never counted twice. Where estimates were too high
-// all the time (a pair spans what others had of the device), what has not ended counts as much less
-// as what ended was charged less: otherwise it would hold up a device that runs dry.
+// launch. When work has ended, its charge replaces its estimate there. That happens only when its
+// time is closed, kLag after it passed: by then short work has ended and was reported. So a wrong
+// estimate is corrected within milliseconds and is never counted twice. Estimates may be too high
+// all the time, because a pair of events also spans other tenants' use of the device. Then work
+// that has not ended counts less, in the ratio in which ended work was charged less. Otherwise that
+// work would hold other tenants back while the device runs dry.
 //
 // Not thread-safe; pure.
 
@@ -24,22 +25,22 @@ namespace tranche::limit {
 // A batch of launches that has ended.
 struct Batch {
   Stretch stretch;  // device clock
-  Ns asked{0};      // what it was taken for
+  Ns asked{0};      // estimated GPU time
 };
 
-// A tenant as it stands.
+// A tenant's present state.
 struct Standing {
-  Ns asked{0};                     // sum of what it ever asked for; grows
-  Ns outstanding{0};               // of that, by processes that live: not told to have ended
-  bool waiting = false;            // a thread stands at the gate
-  std::optional<Ns> busy_since{};  // the oldest batch that runs and has not ended began then
+  Ns asked{0};                     // sum of all that it ever asked for; only grows
+  Ns outstanding{0};               // the part that living processes have not reported as ended
+  bool waiting = false;            // a thread waits at the gate
+  std::optional<Ns> busy_since{};  // begin of the oldest batch that has not ended
 };
 
-// What a tenant may do until it hears anew.
+// What a tenant may do until the next permit.
 struct Permit {
-  bool closed = false;          // launches wait
-  std::optional<Ns> allowed{};  // the sum it may ask for; never less than before. nullopt: no bound
-  std::optional<Ns> in_flight{};  // launched and unfinished at most, or one launch
+  bool closed = false;            // launches wait
+  std::optional<Ns> allowed{};    // the bound of `asked`; never falls. nullopt: no bound
+  std::optional<Ns> in_flight{};  // most GPU time launched and unfinished, or one launch
 
   bool operator==(const Permit&) const = default;
 };
@@ -51,22 +52,23 @@ class Device {
   explicit Device(Ns start) : whose_(start), shares_(start) {}
 
   void put(TenantId tenant, const Share& share);
-  // A tenant whose time is accounted and that nothing holds.
+  // Adds a tenant whose time is accounted and not limited.
   void account(TenantId tenant);
   void remove(TenantId tenant);
 
-  // Of a tenant that is not there (any more) its time is taken from the others', nothing else.
+  // For a tenant that is not there (any more) this only takes the time away from the other tenants.
   void finished(TenantId tenant, const Batch& batch);
-  // One step of the policy; good until the next one. Tenants without a standing are idle.
+  // One step of the policy. The reference is valid until the next step. Tenants without a standing
+  // count as idle.
   const ByTenant<Permit>& step(Ns now, const ByTenant<Standing>& standings);
 
-  // It used so much more than was told.
+  // The tenant used `time` more than it reported.
   void correct(TenantId tenant, Ns time);
 
-  // How soon the next step should come while somebody works.
+  // The time until the next step while a tenant works.
   Ns pace() const { return shares_.pace(); }
 
-  // GPU time charged to it since it was put; 0 for one that is not there.
+  // GPU time charged to the tenant since put() or account(); 0 for a tenant that is not there.
   Ns charged(TenantId tenant) const;
 
  private:
@@ -75,23 +77,23 @@ class Device {
     Ns asked;
   };
   struct Account {
-    std::vector<Ended> ended{};  // and not closed
+    std::vector<Ended> ended{};  // batches that have ended and are not closed
     Ns allowed{0};
     Ns charged{0};
-    // Of about the last kRecent of what it asked for.
+    // Sums over about the last kRecent of GPU time that it asked for.
     Ns recently_asked{0};
     Ns recently_charged{0};
-    // Since when it waits with leave that it does not use: who was stopped at the gate does. It is
-    // not waited for then, and its leave is not counted.
+    // Since when it has waited with permission that it does not use, as a program stopped at the
+    // gate does. After kStuck the others do not wait for it, and its permission is not counted.
     std::optional<Ns> unused_since{};
     Ns asked_before{0};
 
-    // `could`: nothing but itself kept it from going on.
+    // `could`: the permit let it launch, so only the tenant itself kept it from going on.
     bool is_stuck(Ns now, const Standing& standing, bool could);
     Ns expected(Ns asked) const;
   };
   static constexpr Ns kRecent = std::chrono::milliseconds(20);
-  // Waiting threads look by themselves each tenth of a second.
+  // Waiting threads look by themselves every 100 ms, so one that runs would have looked twice.
   static constexpr Ns kStuck = std::chrono::milliseconds(250);
 
   void settle();

@@ -8,7 +8,7 @@
 namespace tranche::limit {
 namespace {
 
-// Sums of what tenants wrote themselves stay what they are: too much.
+// A sum that overflows stays at the maximum: tenants write these numbers themselves.
 std::uint64_t add(std::uint64_t a, std::uint64_t b) { return a + b < a ? wire::kNoLimit : a + b; }
 
 std::uint64_t left_of(std::uint64_t room, std::uint64_t taken) {
@@ -22,7 +22,7 @@ std::uint64_t reserved(const MemoryStanding& standing) {
   return std::max(standing.promised, standing.held);
 }
 
-// Equal parts; what one cannot use is the others'.
+// Shares `room` in equal parts. The part that one borrower cannot use goes to the others.
 void share_out(std::uint64_t room, std::vector<std::uint64_t>& limits,
                std::span<const MemoryStanding> standings, std::vector<std::size_t> borrowers) {
   std::ranges::sort(borrowers, {}, [&](std::size_t i) { return standings[i].hard - limits[i]; });

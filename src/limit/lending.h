@@ -1,8 +1,9 @@
 #pragma once
-// Who may hold how much of a device's memory while some of it is idle. What a tenant was promised
-// is its own as soon as it has a process; the rest of the device is lent, in equal parts, to those
-// that may borrow, each up to its hard limit. Nothing is taken back: who gets no more keeps what it
-// has until it frees it, and meanwhile a tenant that comes finds less than it was promised.
+// Decides how much memory of a device each tenant may hold while some of it is idle. A tenant with
+// a process has all that it was promised. The rest of the device is lent in equal parts to the
+// tenants that may borrow, each up to its hard limit. Nothing is taken back. A tenant that may hold
+// no more keeps its memory until it frees it. Until then a tenant that starts finds less than it
+// was promised.
 //
 // Pure.
 
@@ -12,27 +13,28 @@
 
 namespace tranche::limit {
 
-// A tenant on a device, as it stands. Bytes.
+// The present state of a tenant on a device. Bytes.
 struct MemoryStanding {
-  std::uint64_t promised = 0;  // kNoLimit: nothing was, and nothing holds it
+  std::uint64_t promised = 0;  // kNoLimit: nothing was promised, and it has no limit
   std::uint64_t hard = 0;      // at least `promised`; more: it may borrow
-  std::uint64_t held = 0;      // charged and outside
+  std::uint64_t held = 0;      // charged memory and untracked memory
   bool present = false;        // it has processes
 };
 
 struct Loans {
-  // What each may hold now, in the order of the standings; never less than promised. What all may
-  // hold who are present is never more than the device has, but for what was promised or is held.
+  // The most that each tenant may hold now, in the order of the standings; never less than
+  // promised. Over all present tenants the sum exceeds the device only by promises or by memory
+  // already held.
   std::vector<std::uint64_t> limits;
-  // So much of what those who are present were promised is held by borrowers. They get nothing more
-  // until it is back.
+  // Bytes promised to present tenants that borrowers hold. Borrowers receive no more until these
+  // bytes are back.
   std::uint64_t missing = 0;
 };
 
-// The part of a device that is never lent: what the driver itself needs varies.
+// The part of a device that is never lent, because the driver's own need varies.
 inline constexpr std::uint64_t kNeverLent = 64;  // one 64th
 
-// `others`: what processes of no tenant hold.
+// `others`: bytes held by processes that belong to no tenant.
 Loans lend(std::uint64_t device_bytes, std::uint64_t others,
            std::span<const MemoryStanding> standings);
 

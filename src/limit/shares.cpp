@@ -31,7 +31,7 @@ const ByTenant<Room>& Shares::step(Ns now, const ByTenant<Demand>& demands) {
   feed_the_idle();
   fill_budgets(elapsed);
   give_turns();
-  // Each round takes a quantum of what may be in flight, so there is an end.
+  // Each round adds a quantum to what is in flight, which is bounded, so the loop ends.
   while (Tenant* tenant = next()) tenant->demand.room += kQuantum;
   rooms_.clear();
   for (const auto& [id, tenant] : tenants_) rooms_[id] = room_of(tenant);
@@ -47,7 +47,7 @@ void Shares::count(Tenant& tenant, const Demand& demand) {
   if (!was_active && tenant.active()) join_the_queue(tenant);
 }
 
-// Who wants nothing while there is room does not starve.
+// A tenant that wants nothing while there is room does not starve.
 void Shares::feed_the_idle() {
   Ns in_flight{0};
   for (const auto& [id, tenant] : tenants_) {
@@ -59,7 +59,8 @@ void Shares::feed_the_idle() {
   }
 }
 
-// Idle time earns nothing: whoever comes back stands no earlier than the first of those who stayed.
+// Idle time earns nothing: a tenant that comes back stands no earlier than the first of those that
+// stayed.
 void Shares::join_the_queue(Tenant& tenant) const {
   double first = std::numeric_limits<double>::infinity();
   for (const auto& [id, other] : tenants_) {
@@ -78,7 +79,7 @@ void Shares::fill_budgets(Ns elapsed) {
   }
 }
 
-// Closes best-effort tenants but the one whose turn it is.
+// Closes best-effort tenants, except the one that has the turn.
 void Shares::give_turns() {
   const auto holder = tenants_.find(turn_);
   const bool goes_on = now_ < turn_ends_ && holder != tenants_.end() && holder->second.active();
@@ -96,21 +97,21 @@ void Shares::give_turns() {
   }
 }
 
-// Nothing to hold back for: alone on the device, or before everybody.
+// Whether the tenant need not be held back: it is alone on the device, or latency-critical.
 bool Shares::is_open(const Tenant& tenant) const {
   if (tenant.share.permille) return false;
   return tenants_.size() == 1 || tenant.share.priority == Priority::kLatencyCritical;
 }
 
-// Who stands before everybody that is at work, and was kept from the device for kStarved by what
-// the others say they have in flight: it gets a quantum at a time beside them, whether that is true
-// or not. nullptr: nobody.
+// Returns the first of the tenants at work, if the others' reported work in flight has kept it from
+// the device for kStarved. It receives a quantum at a time beside them, whether their reports are
+// true or not. nullptr: none.
 Shares::Tenant* Shares::starving() {
   if (pressing()) return nullptr;
   Tenant* first = nullptr;
   for (auto& [id, tenant] : tenants_) {
     if (tenant.closed || is_open(tenant) || !tenant.active()) continue;
-    // Who says that it works and has not asked for long does so without leave.
+    // A tenant that reports work and has not asked for long works without permission.
     if (!tenant.demand.waiting && now_ - tenant.fed >= kStarved) continue;
     if (first == nullptr || tenant.virtual_time < first->virtual_time) first = &tenant;
   }
@@ -119,8 +120,8 @@ Shares::Tenant* Shares::starving() {
   return now_ - first->fed >= kStarved ? first : nullptr;
 }
 
-// Who gets the next quantum: of the highest class that may have more in flight, who stands first.
-// nullptr: nobody.
+// Returns the tenant that gets the next quantum: the first one of the highest priority that may
+// have more in flight. nullptr: none.
 Shares::Tenant* Shares::next() {
   Ns in_flight{0};  // of this class and those above it
   for (const Priority priority :

@@ -1,21 +1,23 @@
 #pragma once
-// How much GPU time each tenant of one device may ask for next: weighted fair queueing with caps
-// and priorities, as a function of time and of what the tenants did.
+// Decides how much GPU time each tenant of one device may ask for next: weighted fair queueing with
+// caps and priorities, as a function of time and of the tenants' behaviour.
 //
-// - Weight: tenants that want more than there is get time in proportion (by virtual time: who has
-//   had least for its weight is next). What one leaves idle the others have; it has it back within
-//   a step and the horizon below, for nobody may have more than that in flight.
-// - Cap: at most this part of the device's time, a bucket of kBurst deep: idle time is not saved
-//   up.
-// - Priority: a latency-critical tenant goes at once. From when it has work until kHold after its
-//   last, best-effort tenants are closed and normal ones have at most kInFlight in flight. While
-//   there is one on the device at all, best-effort tenants take turns, and who has the turn has at
-//   most kInFlight (or one launch) in flight: what the latency-critical tenant waits for is one
-//   short launch.
+// - Weight: tenants that want more than the device has get time in proportion to their weights, by
+//   virtual time: the tenant that had least for its weight is next. Time that one tenant leaves
+//   idle goes to the others. That tenant has its time back within a step and kHorizon, because all
+//   tenants together may have no more than kHorizon in flight.
+// - Cap: the tenant has at most this part of the device's time. The cap is a bucket of kBurst, so
+//   idle time is not saved up.
+// - Priority: a latency-critical tenant goes at once. From the begin of its work until kHold after
+//   the end, best-effort tenants are closed and normal tenants have at most kInFlight in flight.
+//   While a latency-critical tenant is on the device at all, best-effort tenants take turns. The
+//   tenant that has the turn has at most kInFlight (or one launch) in flight. So a latency-critical
+//   tenant waits for one short launch.
 //
-// "In flight" is what was asked for and has not ended, plus what may still be asked for. Nothing is
-// preempted: a launch longer than its room is let go, and its tenant comes later in the queue (and,
-// with a cap, waits until the bucket holds again what it took).
+// "In flight" is the time that was asked for and has not ended, plus the time that may still be
+// asked for. Nothing is preempted. A launch longer than its tenant's room may go, and its tenant
+// then stands later in the queue. A tenant with a cap also waits until its bucket holds again what
+// the launch took.
 //
 // Not thread-safe; pure.
 
@@ -36,65 +38,67 @@ struct Share {
   bool operator==(const Share&) const = default;
 };
 
-// What a tenant has going on at the time of a step.
+// A tenant's work at the time of a step.
 struct Demand {
   Ns ended{0};           // asked for and ended, not charged yet
   Ns outstanding{0};     // asked for and not ended
   Ns room{0};            // granted and not asked for
-  bool waiting = false;  // a thread of it stands at the gate
+  bool waiting = false;  // one of its threads waits at the gate
 };
 
 // What a tenant may do until the next step.
 struct Room {
   bool closed = false;            // launches wait, whatever was granted before
   std::optional<Ns> room{};       // above 0 it may launch, at 0 it waits; nullopt: no bound
-  std::optional<Ns> in_flight{};  // launched and unfinished at most, or one launch
+  std::optional<Ns> in_flight{};  // most GPU time launched and unfinished, or one launch
 
   bool operator==(const Room&) const = default;
 };
 
 class Shares {
  public:
-  // All tenants together. Long enough that the device does not run dry between two steps, short
-  // enough to give a share back soon.
+  // The most that all tenants together have in flight. Long enough that the device does not run dry
+  // between two steps, short enough to give a share back soon.
   static constexpr Ns kHorizon = std::chrono::milliseconds(4);
   static constexpr Ns kInFlight = std::chrono::microseconds(200);
   static constexpr Ns kHold = std::chrono::milliseconds(1);
   static constexpr Ns kBurst = std::chrono::milliseconds(4);
   static constexpr Ns kTurn = std::chrono::milliseconds(2);
-  // Handed out at once: the grain of fairness.
+  // The time handed out at once: the grain of fairness.
   static constexpr Ns kQuantum = std::chrono::microseconds(1000);
   static constexpr Ns kPace = std::chrono::milliseconds(1);
-  // So long a tenant waits for others' work before it has a quantum at a time beside them.
+  // A tenant waits this long for others' work, and then it receives one quantum at a time beside
+  // them.
   static constexpr Ns kStarved = std::chrono::milliseconds(50);
-  // A longer pause between two steps counts as this much: the arbiter was away, nobody saves up.
+  // A longer pause between two steps counts as this much: while the arbiter was away nobody saved
+  // up time.
   static constexpr Ns kLongestStep = std::chrono::milliseconds(50);
 
   explicit Shares(Ns start) : now_(start) {}
 
-  // A new tenant, or another share for one there is: live, what it had stays.
+  // Adds a tenant, or changes the share of an existing one. An existing tenant keeps its account.
   void put(TenantId tenant, const Share& share);
   void remove(TenantId tenant) { tenants_.erase(tenant); }
 
-  // Of the device's time, so much was `tenant`'s (limit/apportion.h).
+  // `tenant` used so much of the device's time (limit/apportion.h).
   void charge(TenantId tenant, Ns time);
 
-  // How soon the next step should come while somebody works: what waits for a latency-critical
-  // tenant's end is to know it soon, else half of the horizon does.
+  // The time until the next step while a tenant works. With a latency-critical tenant it is short,
+  // so that waiting tenants learn soon that its work has ended. Otherwise it is half of kHorizon.
   Ns pace() const { return latency_critical_here_ ? kPace : 2 * kPace; }
 
-  // What every tenant may do; good until the next step. `demands` of tenants that are not there are
-  // ignored; those without one are idle.
+  // What every tenant may do; valid until the next step. `demands` of unknown tenants are ignored.
+  // Tenants without a demand count as idle.
   const ByTenant<Room>& step(Ns now, const ByTenant<Demand>& demands);
 
  private:
   struct Tenant {
     Share share;
     Ns charged{0};
-    Ns budget{0};             // of the cap, compared with `charged` and what is in flight
-    Ns counted{0};            // used() that virtual_time knows of
-    double virtual_time = 0;  // used() by weight, in ns
-    Ns fed{0};                // when it last had its turn, or wanted none
+    Ns budget{0};             // of the cap; bounds used() and room
+    Ns counted{0};            // used() that virtual_time includes
+    double virtual_time = 0;  // used() divided by weight, in ns
+    Ns fed{0};                // when it last received a quantum, or wanted none
     Demand demand;
     bool closed = false;
 
@@ -123,8 +127,8 @@ class Shares {
   ByTenant<Tenant> tenants_;
   ByTenant<Room> rooms_;
   bool latency_critical_here_ = false;
-  Ns latency_critical_until_{-1};  // work seen last, and kHold
-  TenantId turn_{};                // of the best-effort tenants, until turn_ends_
+  Ns latency_critical_until_{-1};  // when its work was last seen, plus kHold
+  TenantId turn_{};                // the best-effort tenant with the turn, until turn_ends_
   Ns turn_ends_{0};
 };
 

@@ -1,13 +1,13 @@
 #pragma once
-// How long the word of a process that says nothing more is believed.
+// Decides how long the reports of a process count after the process falls silent.
 //
-// What a process has asked for and not told to have ended is taken to be on the device, and others
-// wait for it. A process that was stopped (SIGSTOP, a frozen container, a debugger) tells nothing,
-// although its work has long ended. So its word counts for as long as that work may take, and then
-// for nothing until it speaks again. A launch that does take longer is no harm: the others share
-// the device with it, as without the limiter.
+// Work that a process asked for and has not reported as ended is taken to be on the device, and
+// other tenants wait for it. A stopped process (SIGSTOP, a frozen container, a debugger) reports
+// nothing, although its work ended long ago. So its last report counts for as long as that work may
+// take, and after that it does not count until the process reports again. A launch that takes
+// longer does no harm: the others share the device with it, as they would without the limiter.
 //
-// Pure, not thread-safe; one for each process and device.
+// Pure, not thread-safe. There is one object for each process and device.
 
 #include <optional>
 
@@ -17,22 +17,24 @@ namespace tranche::limit {
 
 class StaleWork {
  public:
-  // Between two words of a process that works, on a busy machine.
+  // The longest time between two reports of a process that works, on a busy machine.
   static constexpr Ns kPatience = std::chrono::milliseconds(100);
-  // Work that is expected to take longer is waited for no longer.
+  // Work that is expected to take longer counts as this long. Others wait twice the expected time,
+  // after kPatience.
   static constexpr Ns kLongest = std::chrono::seconds(1);
-  // So long what it has begun is charged to it.
+  // The unfinished work of a silent process is charged to it for this long.
   static constexpr Ns kCharged = std::chrono::seconds(3);
 
-  // At `now` it has `unfinished` work; `spoke`: it told since the last time that some had ended.
+  // At `now` the process has `unfinished` work. `spoke`: since the last call it reported that some
+  // work had ended.
   void hear(Ns now, Ns unfinished, bool spoke);
-  // Whether what is unfinished holds others back.
+  // Whether the unfinished work holds other tenants back.
   bool is_believed() const { return is_believed_; }
-  // Whether the device is charged to it.
+  // Whether GPU time is charged for the unfinished work.
   bool is_charged() const { return is_charged_; }
 
  private:
-  std::optional<Ns> since_;  // its last word, or the begin of its work
+  std::optional<Ns> since_;  // its last report, or the begin of its work
   bool is_believed_ = true;
   bool is_charged_ = true;
 };

@@ -18,7 +18,7 @@ std::unexpected<Error> refuse_start(std::string_view why) {
   return fail(Code::kInvalidArgument, fmt::format("not limit-start/v1: {}", why));
 }
 
-// `read` of a packet that is an object of our version.
+// Applies `read` to a packet that is an object of our version.
 template <class T>
 Result<T> decode(std::string_view text, T (*read)(const json::Fields&)) {
   if (text.size() > kLargestStartPacket) return refuse_start("too long");

@@ -1,8 +1,8 @@
 #pragma once
-// What the container runtime's hook (hook/) and the arbiter say to each other about a container
-// that is about to start: one packet there, one back, over the socket kStartSocket in the tenants'
-// folder, which root alone may connect to. JSON, because both ends may be of different releases for
-// a while: keys that are not known are passed over.
+// The messages between the container runtime's hook (hook/) and the arbiter about a container that
+// is about to start. The hook sends one packet and the arbiter answers with one, over the socket
+// kStartSocket in the tenants' folder. Only root may connect to it. The format is JSON, because the
+// two programs may be of different releases for a while: unknown keys are ignored.
 //
 //   {"version":"limit-start/v1","pid":4242,"tenants":["0d9c..."],"preload":"libfoo.so","waits":true}
 //   {"version":"limit-start/v1","mayStart":false,"reason":"the driver refuses"}
@@ -20,15 +20,15 @@ namespace tranche::limit {
 
 inline constexpr std::string_view kStartSocket = "start.sock";
 inline constexpr std::size_t kLargestStartPacket = 8192;
-// Tenants of one container: one for each of its limited resources.
+// The most tenants of one container, which has one for each of its limited resources.
 inline constexpr std::size_t kMostTenants = 32;
 inline constexpr std::size_t kLongestPreload = 512;
 
 struct StartNotice {
-  pid_t pid = 0;  // the container's first process, on the host; it waits for the hook's end
+  pid_t pid = 0;  // the container's first process, on the host; waits until the hook ends
   std::vector<std::string> tenants;
   std::string preload;  // libraries that the image's own /etc/ld.so.preload names; "": none
-  bool waits = false;   // until the kernel keeps what the tenants were promised
+  bool waits = false;   // the hook waits until the kernel enforces the limits
   bool operator==(const StartNotice&) const = default;
 };
 
@@ -44,9 +44,10 @@ std::string encode(const StartAnswer& answer);
 Result<StartNotice> decode_start_notice(std::string_view text);
 Result<StartAnswer> decode_start_answer(std::string_view text);
 
-// Whether it can be a tenant's id: a file name without surprises.
+// Whether `text` can be a tenant's id: a plain file name.
 bool is_tenant_id(std::string_view text);
-// `text` with what is not printable ASCII replaced, at most `most` bytes of it.
+// At most `most` bytes of `text`, with a replacement for each character that is not printable
+// ASCII.
 std::string printable(std::string_view text, std::size_t most);
 
 }  // namespace tranche::limit

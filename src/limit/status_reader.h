@@ -1,6 +1,6 @@
 #pragma once
-// What the arbiter last said of itself: its status.json (limit/arbiter_status.h), read again when
-// the file has changed. Whether the arbiter lives is for others to find out: a dead one leaves its
+// Reads what the arbiter last wrote about itself: its status.json (limit/arbiter_status.h), again
+// when the file has changed. It does not tell whether the arbiter lives: a dead arbiter leaves its
 // file.
 //
 // Used by one thread.
@@ -19,14 +19,14 @@ class StatusReader {
  public:
   static constexpr std::size_t kLongest = std::size_t{16} << 20U;
 
-  // `state_dir`: the arbiter's.
+  // `state_dir`: the arbiter's state folder.
   explicit StatusReader(const std::filesystem::path& state_dir)
       : file_(state_dir / "status.json") {}
 
-  // True: there was something new, and status() says it. An error comes once for each file that
-  // cannot be read; status() goes on saying what was known.
+  // True: there was a new status, which status() returns. Each file that cannot be read gives an
+  // error once, and status() then returns the last status.
   Result<bool> refresh();
-  // Until the next refresh() that reads, status() says nothing.
+  // Empties status() until the next refresh() that reads the file.
   void forget();
 
   const ArbiterStatus& status() const { return status_; }

@@ -1,10 +1,12 @@
 #pragma once
-// limits/v1: what one tenant (a grant: one container's part of one resource) was promised, as the
-// agent writes it beside the grant and the arbiter reads it (docs/schemas/limits-v1.schema.json).
-// One JSON object:
+// limits/v1: the limits of one tenant. A tenant is a grant: one container's part of one resource.
+// The agent writes the file beside the grant, and the arbiter reads it
+// (docs/schemas/limits-v1.schema.json). One JSON object:
 //
-// {"checksum":"<FNV-1a, 64 bits, hex>","limits":{...},"version":"limits/v1"}: the checksum is over
-// the text of `limits`, compact and with sorted keys. It finds torn and edited files, not malice.
+//   {"checksum":"<FNV-1a, 64 bits, hex>","limits":{...},"version":"limits/v1"}
+//
+// The checksum is over the text of `limits`, compact and with sorted keys. It finds torn and edited
+// files, not malice.
 
 #include <cstdint>
 #include <optional>
@@ -25,8 +27,9 @@ struct TenantLimits {
   Enforcement enforcement = Enforcement::kOff;
   Priority priority = Priority::kNormal;
   std::vector<DeviceLimits> devices;
-  // These are not the limits of the configuration: the operator set them (tranche limit set). An
-  // agent that starts keeps them until it knows what is set now. The arbiter does not care.
+  // The operator set these limits (tranche limit set); they are not those of the configuration. An
+  // agent that starts keeps them until it knows the present setting. The arbiter ignores this
+  // field.
   bool set_by_operator = false;
   bool operator==(const TenantLimits&) const = default;
 };
@@ -35,13 +38,13 @@ std::string encode(const TenantLimits& limits);
 // kInvalidArgument: not limits/v1, torn, edited, or a value out of range; says which.
 Result<TenantLimits> decode(std::string_view text);
 
-// Whether it is limited; else it is only counted.
+// Whether the tenant is limited; otherwise it is only counted, or with kOff not even that.
 bool is_held(const TenantLimits& limits);
-// What it may hold of a device at most, with what it may borrow; nullopt: no limit.
+// The most bytes that the tenant may hold of a device, with what it may borrow; nullopt: no limit.
 std::optional<Bytes> most_memory(const TenantLimits& limits, const DeviceLimits& device);
 
-// What the policy makes of it: elastic tenants may use what others leave, strict ones have their
-// part and no more, the others are not held.
+// The tenant's share for the policy. An elastic tenant may use what others leave idle, so it has no
+// cap. A strict tenant has its part and no more. Other tenants are not limited.
 Share share_of(const TenantLimits& limits, const DeviceLimits& device);
 
 }  // namespace tranche::limit

@@ -1,12 +1,12 @@
 #pragma once
-// A device and its tenants in virtual time, for tests of the policy: nothing waits, a second takes
-// milliseconds.
+// A device and its tenants in virtual time, for tests of the policy. Nothing waits, so a second
+// takes milliseconds.
 //
-// The device gives time slices of 2 ms in turn to tenants with work, each tenant's launches in
-// order. A tenant is a program that launches, behind a gate that does what the library in the
-// container does; the arbiter steps at the policy's pace and, as in life, kLatency after a tenant
-// says that it waits or has work again. What a launch takes is known from the one before of the
-// same kind.
+// The device gives time slices of 2 ms in turn to tenants with work, and runs each tenant's
+// launches in order. A tenant is a program that launches, behind a gate that works as the limiter
+// does. The arbiter steps at the policy's pace. As in real life it also steps kLatency after a
+// tenant says that it waits or has work again. The length of a launch is estimated from earlier
+// launches of the same tenant.
 
 #include <cstdint>
 #include <deque>
@@ -26,14 +26,14 @@ struct Launch {
   Ns left;
   Ns asked;
   int launches = 1;
-  Ns begin{-1};  // of its pair; below 0: the one before it has not ended
+  Ns begin{-1};  // begin of its pair; below 0: the batch before it has not ended
 };
 
-// What a tenant runs. Called whenever it could launch: the length of its next launch, or 0 for
-// nothing now. `idle`: all it launched has ended.
+// A tenant's program. It is called whenever it could launch. It returns the length of its next
+// launch, or 0 for no launch now. `idle`: all its launches have ended.
 using Program = std::function<Ns(Ns now, bool idle)>;
 
-// Launches of one length without end.
+// Launches of one length, without end.
 inline Program storm(Ns length) {
   return [length](Ns, bool) { return length; };
 }
@@ -70,7 +70,7 @@ class VirtualDevice {
   static constexpr Ns kSlice = 2ms;
   static constexpr Ns kLatency = 50us;         // from a notice to the arbiter's answer
   static constexpr Ns kHarvest = 500us;        // between two looks at what has ended
-  static constexpr Ns kBatch = 100us;          // launches that are expected to fill it are one pair
+  static constexpr Ns kBatch = 100us;          // launches expected to fill this make one pair
   static constexpr std::size_t kQueue = 1000;  // batches that a driver takes ahead
 
   // `limited` false: the gates stay open, as without the library.
@@ -82,7 +82,7 @@ class VirtualDevice {
     device_.put(id, share);
     return id;
   }
-  // It tells so much of what it asks for and uses.
+  // The tenant reports only this part of what it asks for and uses.
   void tells(TenantId tenant, double part) { tenants_[tenant.value].told_part = part; }
   void correct(TenantId tenant, Ns time) { device_.correct(tenant, time); }
   void change(TenantId tenant, const Share& share) { device_.put(tenant, share); }
@@ -101,23 +101,23 @@ class VirtualDevice {
   Ns now() const { return now_; }
   Ns executed(TenantId tenant) const { return tenants_[tenant.value].executed; }
   Ns charged(TenantId tenant) const { return device_.charged(tenant); }
-  // Part of the device that each tenant had in each window of `width`, in percent.
+  // The part of the device that the tenant had in each window of `width`, in percent.
   std::vector<double> windows(TenantId tenant, Ns width) const;
 
  private:
   struct Tenant {
     Program program;
     std::deque<Launch> queue{};
-    Ns pending{0};  // what the program wants to launch and may not yet
+    Ns pending{0};  // a launch that the program wants and may not make yet
     Ns asked{0};
     Ns finished_asked{0};
     Ns told_asked{0};
-    Ns estimate{0};  // of a launch, 0: none seen
+    Ns estimate{0};  // of a launch; 0: none was seen
     struct Ended {
       Batch batch;
       int launches;
     };
-    std::vector<Ended> ended{};  // and not told yet
+    std::vector<Ended> ended{};  // batches that are not reported yet
     Ns next_harvest{0};
     double told_part = 1;
     Permit permit{.allowed = Ns{0}};
@@ -160,7 +160,7 @@ class VirtualDevice {
     return !permit.allowed || tenant.asked < *permit.allowed;
   }
 
-  // Those that wait look as well.
+  // Waiting tenants also look for ended work.
   void harvest(std::size_t index) {
     Tenant& tenant = tenants_[index];
     if (now_ < tenant.next_harvest) return;
@@ -197,7 +197,7 @@ class VirtualDevice {
     ByTenant<Standing> standings;
     for (std::uint32_t i = 0; i < tenants_.size(); ++i) {
       const Tenant& tenant = tenants_[i];
-      // As the library says it: of when it looked last.
+      // As the library reports it: the state when the tenant last looked.
       standings[{i}] = {
           tenant.asked, tenant.asked - tenant.told_asked, tenant.waiting,
           tenant.queue.empty() ? std::nullopt : std::optional(tenant.queue.front().begin)};
@@ -207,7 +207,7 @@ class VirtualDevice {
     }
   }
 
-  // The device for one step.
+  // Runs the device for one step.
   void execute() {
     for (Ns left = kStep; left > Ns{0};) {
       if (tenants_[running_].queue.empty() || slice_left_ == Ns{0}) {

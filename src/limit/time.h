@@ -1,5 +1,5 @@
 #pragma once
-// Time of the policy: a point or a stretch on CLOCK_MONOTONIC, or the virtual clock of a test.
+// The policy's time: a point or a stretch on CLOCK_MONOTONIC, or on the virtual clock of a test.
 
 #include <chrono>
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace tranche::limit {
 
 using Ns = std::chrono::nanoseconds;
 
-// From begin to end, end not included.
+// From begin to end, without end itself.
 struct Stretch {
   Ns begin{0};
   Ns end{0};

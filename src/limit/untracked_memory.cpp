@@ -11,8 +11,8 @@ std::uint64_t beyond(std::uint64_t counted, std::uint64_t charged) {
 
 }  // namespace
 
-// Process by process: one that charges more than NVML counts (managed memory on the host) does not
-// make up for one that charges less.
+// The sum is made process by process. A process that charges more than NVML counts (managed memory
+// on the host) does not make up for a process that charges less.
 UntrackedMemory::Interval UntrackedMemory::read(std::span<const Held> processes) {
   Interval sum;
   for (const auto& [counted, before, after] : processes) {

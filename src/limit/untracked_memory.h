@@ -1,14 +1,16 @@
 #pragma once
-// What a tenant holds of a device beyond what its processes say: contexts, modules, memory of
-// processes that never registered, and what was not told. From NVML's count and the slots.
+// A tenant's untracked memory on a device: what it holds beyond its processes' charges. That is
+// contexts, modules, memory of processes that never registered, and memory that was not charged. It
+// is computed from NVML's count and the slots.
 //
-// NVML is read between two looks at the slots, and what a process charged and gave back meanwhile
-// may be in its count or not. So a reading is an interval: NVML's count less the larger and less
-// the smaller charge. And both looks may have missed a charge that came and went, or memory that
-// was freed and taken again; so the value moves no further than two readings in a row agree on.
-// Where it does not agree with the last one yet another reading is wanted soon (settled()). What is
-// counted and never charged is found by the second reading, whatever its process does to its slot;
-// what an honest process does between two looks is forgotten by the second one.
+// NVML is read between two readings of the slots. Memory that a process charged or gave back
+// meanwhile may or may not be in NVML's count. So a reading is an interval: NVML's count less the
+// larger charge, and less the smaller charge. Both readings of the slots may also have missed a
+// charge that came and went, or memory that was freed and taken again. So the value moves only as
+// far as two readings in a row agree. Where the value does not agree with the last reading, another
+// reading should follow soon (settled()). The second reading finds memory that NVML counts and no
+// slot charges, whatever the process does to its slot. The second reading also forgets what an
+// honest process does between two readings.
 //
 // Not thread-safe; pure.
 
@@ -21,17 +23,17 @@ namespace tranche::limit {
 // One process on one device, bytes.
 struct Held {
   std::uint64_t counted = 0;         // by NVML
-  std::uint64_t charged_before = 0;  // its slot before NVML was read
-  std::uint64_t charged_after = 0;   // and after
+  std::uint64_t charged_before = 0;  // in its slot, before NVML was read
+  std::uint64_t charged_after = 0;   // in its slot, after NVML was read
 };
 
 class UntrackedMemory {
  public:
-  // `bytes`: as an earlier arbiter left it.
+  // `bytes`: the value that an earlier arbiter left.
   explicit UntrackedMemory(std::uint64_t bytes = 0) : bytes_(bytes) {}
 
-  // A reading: the tenant's processes that NVML counts. The first one counts at once. Returns
-  // bytes().
+  // Takes a reading: the tenant's processes that NVML counts. The first reading counts at once.
+  // Returns bytes().
   std::uint64_t take(std::span<const Held> processes);
   std::uint64_t bytes() const { return bytes_; }
   // Whether the last reading agrees with bytes().

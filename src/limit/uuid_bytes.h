@@ -1,5 +1,5 @@
 #pragma once
-// The UUID of a GPU or MIG instance as CUDA tells it: 16 bytes.
+// The UUID of a GPU or MIG instance in CUDA's form: 16 bytes.
 
 #include <array>
 #include <optional>
@@ -9,8 +9,8 @@ namespace tranche::limit {
 
 using UuidBytes = std::array<unsigned char, 16>;
 
-// "GPU-2b6a1a46-...", "MIG-...", or the digits alone. nullopt: no UUID (an instance's old name
-// "MIG-GPU-<uuid>/<gi>/<ci>" has no bytes of its own).
+// Parses "GPU-2b6a1a46-...", "MIG-...", or the digits alone. nullopt: no UUID. An instance's old
+// name "MIG-GPU-<uuid>/<gi>/<ci>" has no bytes of its own.
 std::optional<UuidBytes> uuid_bytes(std::string_view uuid);
 
 }  // namespace tranche::limit

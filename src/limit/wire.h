@@ -1,18 +1,18 @@
 #pragma once
-// What the arbiter and the library in a container have in common: the policy page, the usage file
-// and the messages of the socket (docs/decisions/0010-limits.md). This header is the format; it
-// includes nothing of ours but two enumerations, and needs no library at run time, because
-// interpose/ is loaded into programs we know nothing of.
+// The format that the arbiter and the limiter in a container share: the policy page, the usage file
+// and the messages of the socket (docs/decisions/0010-limits.md). This header is the format. It
+// includes nothing of ours but two enumerations and needs no library at run time, because
+// interpose/ is loaded into programs that we know nothing about.
 //
-// Who writes: the policy page the arbiter alone (a sealed memfd, the tenant maps it for reading);
-// the usage file the tenant's processes, each its own slot, and the arbiter the slots of the dead,
-// by pwrite. Words that change are single 64-bit or 32-bit atomics: whoever is killed between two
-// of them leaves nothing that needs both. Bytes and nanoseconds throughout; times are
-// CLOCK_MONOTONIC, which containers share.
+// Writers: only the arbiter writes the policy page, a sealed memfd that the tenant maps for
+// reading. The tenant's processes write the usage file, each its own slot. The arbiter writes the
+// slots of dead processes there, by pwrite. Each changing word is one 64-bit or 32-bit atomic, and
+// no reader needs two words to agree. So a process may be killed between two writes. All values are
+// in bytes and nanoseconds. Times are of CLOCK_MONOTONIC, which containers share.
 //
-// A changed layout is a new kVersion. An older library meets a newer arbiter as long as a container
-// lives, so the arbiter answers each version that it ever served, and the library refuses what it
-// does not know: it then keeps memory closed and says so.
+// A changed layout is a new kVersion. A container may keep an older library for as long as it
+// lives, beside a newer arbiter. So the arbiter serves each version that it ever served. The
+// library refuses a version that it does not know: then it allows no more memory and says so.
 
 #include <atomic>
 #include <cstddef>
@@ -44,14 +44,14 @@ static_assert(static_cast<std::uint32_t>(Enforcement::kOff) == 0 &&
 // ---- the policy page: one page for each tenant
 
 struct DevicePolicy {
-  unsigned char uuid[16];  // of the GPU, or of the MIG instance; as cuDeviceGetUuid tells it
+  unsigned char uuid[16];  // of the GPU, or of the MIG instance; as cuDeviceGetUuid returns it
   Word memory_limit;       // bytes that the tenant may hold; kNoLimit
   Word memory_view;        // bytes shown as the device's total: the limit, or the device's own
   Word outside;            // bytes that NVML counts for the tenant beyond its slots
   Word allowed_ns;         // GPU time that the tenant may have asked for since it began; kNoLimit
-  Half turn;               // futex: changes when allowed_ns has grown while somebody waited
+  Half turn;               // futex: changes when allowed_ns has grown while a thread waited
   Half closed;             // 1: launches wait, whatever was allowed
-  Half in_flight_ns;       // launched and unfinished at most, or one launch; 0: no bound
+  Half in_flight_ns;       // most GPU time launched and unfinished, or one launch; 0: no bound
   Half reserved;
 };
 
@@ -62,8 +62,8 @@ struct PolicyPage {
   std::uint32_t size;
   Half enforcement;  // Enforcement
   Half priority;     // Priority
-  Half epoch;        // of the arbiter: another one has taken over, ask again
-  Word heartbeat;    // when the arbiter last ran; while it is idle it need not: `awake` says so
+  Half epoch;        // of the arbiter; a change: another arbiter took over, say hello again
+  Word heartbeat;    // when the arbiter last ran; kept up to date only while `awake` is 1
   Half awake;        // 1: heartbeat is kept up to date
   Half reserved;
   DevicePolicy devices[kMaxDevices];
@@ -79,35 +79,36 @@ struct Interval {
   std::uint64_t end;
   std::uint32_t device;
   std::uint32_t launches;
-  std::uint64_t asked_ns;  // what the batch was taken for when it was launched
+  std::uint64_t asked_ns;  // estimate at launch
 };
 
-// What a process has going on with one device.
+// The work of a process on one device.
 struct DeviceWork {
   Word busy_since;  // begin of the oldest batch that runs and has not ended; 0: none
-  // What the process asked for (its part of `spent_ns`), and what of that was reported. The rest
-  // has not ended, or never will: it goes with the process.
+  // GPU time that the process asked for (its part of `spent_ns`), and the part of it that was
+  // reported as ended. The rest has not ended, or never will: it goes away with the process.
   Word asked_ns;
   Word ended_ns;
-  Word measured_ns;  // of the stretches reported
-  Half waiting;      // threads that stand at the gate
+  Word measured_ns;  // sum of the lengths of reported stretches
+  Half waiting;      // threads that wait at the gate
   Half reserved;
 };
 
-// Of one process. On cache lines of its own: processes never write the same one. What the arbiter
-// reads of it at each step is the first line, for one device, and what is new in the ring;
-// `charged` lies apart, for the tenant's other processes read it with each allocation.
+// The slot of one process. It has cache lines of its own, so processes never write the same one. At
+// each step the arbiter reads the first line, for one device, and the new entries of the ring.
+// `charged` lies apart, because the tenant's other processes read it with each allocation.
 struct alignas(64) Slot {
-  Word generation;  // another one for each process that has the slot
-  // Ring of intervals: the process writes at `written % kRing`, then raises it; a reader that lags
-  // more than kRing behind has lost some, and takes their sum from `measured_ns` and `ended_ns`.
+  Word generation;  // a different value for each process that has the slot
+  // A ring of intervals. The process writes at `written % kRing`, then raises `written`. A reader
+  // that lags more than kRing behind has lost some intervals, and takes their sum from
+  // `measured_ns` and `ended_ns`.
   Word written;
   DeviceWork work[kMaxDevices];
   alignas(64) Word charged[kMaxDevices];  // bytes
   Word longest_ns;                        // longest single launch or graph seen
   Word refused;                           // allocations that the limit refused
-  Half pid;        // the process, as the arbiter sees it, and NVML on the node
-  Half inner_pid;  // and as it sees itself
+  Half pid;                               // the process id that the arbiter and NVML see
+  Half inner_pid;                         // the process id that the process itself sees
   alignas(64) Interval ring[kRing];
 };
 
@@ -122,14 +123,14 @@ struct UsageFile {
 };
 static_assert(offsetof(UsageFile, slot) % 64 == 0);
 
-// ---- the socket: SOCK_SEQPACKET, one message a packet, in the byte order of the machine
+// ---- the socket: SOCK_SEQPACKET, one message per packet, in the machine's byte order
 
 enum class Message : std::uint32_t {
   kHello = 1,    // library: first message
   kWelcome = 2,  // arbiter: answer, with the descriptors of policy page and usage file
   kWaiting = 3,  // library: a thread waits on `device`, or begins to work there as
                  // latency-critical, and `awake` was 0
-  kContext = 4,  // library: a context was made on `device`: look at NVML now
+  kContext = 4,  // library: a context was made on `device`; the arbiter should read NVML now
 };
 
 struct Hello {
@@ -137,7 +138,7 @@ struct Hello {
   Message kind;
   std::uint16_t version;
   std::uint16_t reserved;
-  std::uint32_t slot;        // the slot held under an earlier arbiter; kMaxProcesses: none
+  std::uint32_t slot;        // the slot that it had under an earlier arbiter; kMaxProcesses: none
   std::uint64_t generation;  // of that slot
 };
 
@@ -145,7 +146,7 @@ enum class Answer : std::uint32_t {
   kAccepted = 0,
   kFull = 1,            // kMaxProcesses processes already
   kVersionUnknown = 2,  // the arbiter does not serve this version
-  kNotOurs = 3,         // the peer could not be told (no pidfd and no cgroup)
+  kNotOurs = 3,         // the arbiter could not identify the peer (no pidfd and no cgroup)
 };
 
 struct Welcome {
