@@ -109,12 +109,14 @@ void Arbiter::round(std::chrono::milliseconds timeout) {
     set_awake(true);
   } else if (awake_ && now() - last_work_ >= kLinger) {
     set_awake(false);
-    // Who began meanwhile saw that it was awake and did not call.
+    // A process that began to work before `awake` was cleared did not call the arbiter: look once
+    // more.
     if (step()) set_awake(true);
   }
 }
 
-// While it is awake a step comes by itself; only who goes before others cannot wait for it.
+// An awake arbiter steps without being asked. Only a latency-critical tenant needs a step before
+// the next one is due.
 void Arbiter::notice(const std::string& id, wire::Message kind) {
   if (kind == wire::Message::kContext && reconciler_ != nullptr) reconciler_->hurry();
   if (kind != wire::Message::kWaiting) return;
@@ -141,11 +143,11 @@ void Arbiter::scan() {
     if (entry.path().extension() != ".json") continue;
     const std::string id = entry.path().stem();
     const auto text = files.read(entry.path(), kLargestFile);
-    if (!text) continue;  // gone again, or to be read when it is written
+    if (!text) continue;  // deleted meanwhile, or not written yet: the watch reports that
     there.insert(id);
     take_in(id, *text);
   }
-  if (error) {  // a folder that cannot be read says nothing about who is gone
+  if (error) {  // an unreadable folder does not mean that the tenants are gone
     log_.error(fmt::format("{}: {}", options_.tenants.string(), error.message()));
     return;
   }
@@ -208,7 +210,7 @@ void Arbiter::place(Tenant& tenant) {
     DeviceScheduler& device = devices_.try_emplace(devices[i].uuid, now()).first->second;
     tenant.parts.push_back(&device.put(tenant.id, *tenant.session, i));
   }
-  next_step_ = now();  // its page says nothing yet
+  next_step_ = now();  // a step must fill in its policy page
 }
 
 void Arbiter::let_go(const std::string& id) {
@@ -249,7 +251,8 @@ void Arbiter::beat() {
 }
 
 void Arbiter::read_slots() {
-  // What the tenants wrote lies in another core's cache: it is fetched for some of them at a time.
+  // The slots are in the caches of the cores that wrote them. They are prefetched kAhead tenants in
+  // advance.
   constexpr std::size_t kAhead = 4;
   for (std::size_t next = 0; next < order_.size() + kAhead; ++next) {
     if (next < order_.size()) order_[next]->session->prefetch();
@@ -264,7 +267,7 @@ void Arbiter::read_slots(Tenant& tenant) {
   }
   for (const unsigned slot : tenant.session->slots()) {
     tenant.session->usage().read(slot, reading_);
-    unsigned spoke = 0;  // devices, a bit each
+    unsigned spoke = 0;  // devices with a batch that ended, one bit each
     for (const wire::Interval& interval : reading_.intervals) {
       tenant.parts[interval.device]->activity.ended.push_back(batch_of(interval));
       spoke |= 1U << interval.device;
@@ -287,7 +290,8 @@ void Arbiter::read_slots(Tenant& tenant) {
   }
 }
 
-// Slow things: once a second, and what a process's end asks for at once.
+// The slow checks are made once a second. Ended processes are looked at in every round in which a
+// descriptor was ready.
 void Arbiter::look_around(bool something) {
   const bool rested = now() - looked_ >= kRest;
   if (something || rested) look_at_processes();
@@ -301,7 +305,7 @@ void Arbiter::look_around(bool something) {
   status_file_.put(status());
 }
 
-// Who came and who went.
+// Handles processes that came or went since the last look.
 void Arbiter::look_at_processes() {
   bool changed = false;
   for (Tenant* tenant : order_) {
@@ -362,7 +366,7 @@ ArbiterStatus Arbiter::status() const {
     for (std::size_t i = 0; i < tenant.devices.size(); ++i) {
       const TenantDevice& device = tenant.devices[i];
       const std::uint64_t limit = page.devices[i].memory_limit;
-      // In this order the sum of what a tenant wrote cannot run over.
+      // Written as two comparisons because the sum may overflow: a tenant may write any charge.
       if (device.outside_bytes <= limit && device.charged_bytes <= limit - device.outside_bytes) {
         continue;
       }

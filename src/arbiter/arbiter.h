@@ -1,10 +1,12 @@
 #pragma once
-// The arbiter: every tenant of the node, every device, one thread.
+// Serves every tenant and schedules every device of the node, on one thread.
 //
-// It reads what tenants were promised from a folder that the agent writes (<id>.json, limits/v1;
-// the folder <id>/ is what is mounted into the container, and holds the socket), follows changes
-// there, and steps each device's policy each millisecond or two (limit/shares.h, pace) while
-// somebody works or waits. When nobody does it sleeps, and `awake` in the policy pages says that a
+// The agent writes one file per tenant into a folder: <id>.json (limits/v1) says what the tenant
+// was promised. The folder <id>/ beside it is mounted into the container and holds the arbiter's
+// socket. The arbiter reads these files and follows their changes.
+//
+// While any process works or waits, the arbiter steps each device's policy every millisecond or two
+// (limit/shares.h, pace). Otherwise it sleeps, and clears `awake` in the policy pages: then a
 // library must call it.
 
 #include <filesystem>
@@ -30,24 +32,25 @@
 namespace tranche::arbiter {
 
 struct ArbiterOptions {
-  std::filesystem::path tenants;                         // the agent's; must be there
-  std::filesystem::path state_dir;                       // tmpfs, our own; created
-  FsRoot host{};                                         // for /proc
-  std::filesystem::path cgroup_root = "/sys/fs/cgroup";  // the node's, of version 2
+  std::filesystem::path tenants;    // the agent's folder; must exist
+  std::filesystem::path state_dir;  // the arbiter's own folder, on a tmpfs; created if missing
+  FsRoot host{};                    // for /proc
+  std::filesystem::path cgroup_root = "/sys/fs/cgroup";  // the node's cgroup v2 tree
 };
 
 class Arbiter {
  public:
-  // So long nobody must have worked or waited before it goes to sleep.
+  // The arbiter goes to sleep when no process has worked or waited for this long.
   static constexpr limit::Ns kLinger = std::chrono::milliseconds(20);
-  // How often it looks at slow things (who has gone, accounts) while nothing happens.
+  // How often the arbiter does its slow checks (ended processes, accounts) while nothing happens.
   static constexpr std::chrono::milliseconds kRest{1000};
-  // How often it says in the policy pages that it runs, while it is awake: libraries call it silent
-  // after 2 s, and each word written there is a line that the tenant's processes must fetch anew.
+  // How often the arbiter renews its heartbeat in the policy pages while it is awake. A library
+  // takes the arbiter for dead after 2 s without one. Each write to a page costs the tenant's
+  // processes a fetch of that cache line, so the heartbeat is no more frequent than this.
   static constexpr limit::Ns kBeat = std::chrono::milliseconds(100);
 
-  // All outlive it. Without `processes` nothing is compared with the driver. kIo: a folder cannot
-  // be made or watched; and as an extension's.
+  // The references and `processes` outlive the arbiter. Without `processes` nothing is compared
+  // with NVML. kIo: a folder cannot be made or watched. An extension's error is returned as it is.
   static Result<std::unique_ptr<Arbiter>> open(const ArbiterOptions& options, const Clock& clock,
                                                const Log& log,
                                                gpu::ProcessReader* processes = nullptr,
@@ -56,25 +59,25 @@ class Arbiter {
   Arbiter& operator=(const Arbiter&) = delete;
   ~Arbiter();
 
-  // Calls `handler` from run() and round() whenever `fd` is readable: a signal's, a timer's.
+  // Calls `handler` from run() and round() whenever `fd` (a signalfd, a timerfd) is readable.
   Result<void> on_readable(int fd, process::Poller::Handler handler) {
     return poller_.add(fd, std::move(handler));
   }
-  // Until `stop`; looks for it after each round.
+  // Runs rounds until `stop`, which is checked after each round.
   void run(const std::stop_token& stop);
-  // One round: what is ready or becomes so within `timeout`, then a step of every device when it is
-  // time for it, or a notice asks for it.
+  // Runs one round. It handles every descriptor that is ready or becomes ready within `timeout`.
+  // Then it steps every device if the next step is due or a notice asks for one.
   void round(std::chrono::milliseconds timeout);
 
-  // Until the next step is due.
+  // Time until the next step or the next check is due.
   std::chrono::milliseconds left() const;
   bool is_awake() const { return awake_; }
   std::size_t tenants() const { return tenants_.size(); }
   // GPU time charged to a tenant on its device `index`.
   limit::Ns charged(const std::string& tenant, unsigned index) const;
-  // As it is written to status.json.
+  // The status as it is written to status.json.
   limit::ArbiterStatus status() const;
-  // Comparisons with the driver so far.
+  // How many comparisons with NVML were begun and finished so far.
   Reconciler::Count surveys() const {
     return reconciler_ == nullptr ? Reconciler::Count{} : reconciler_->count();
   }
@@ -83,10 +86,10 @@ class Arbiter {
   struct Tenant {
     limit::TenantId id;
     std::unique_ptr<TenantSession> session;
-    std::string text{};                           // of its file
-    std::vector<DeviceScheduler::Part*> parts{};  // by device of its limits
+    std::string text{};                           // content of its file
+    std::vector<DeviceScheduler::Part*> parts{};  // one per device, in the order of its limits
     std::vector<limit::StaleWork> stale_work{};   // by slot and device
-    std::uint64_t changes = 0;                    // of its processes, when it was looked at last
+    std::uint64_t changes = 0;                    // session->changes() at the last look
   };
   struct Refusal {
     std::string text;  // of the file
@@ -109,7 +112,7 @@ class Arbiter {
   void read_slots();
   void read_slots(Tenant& tenant);
   void beat();
-  // `something`: a socket, a process or a file had something to say.
+  // `something`: a descriptor was ready (a socket, a pidfd or the watched folder).
   void look_around(bool something);
   void look_at_processes();
   void lend();
@@ -124,9 +127,9 @@ class Arbiter {
   std::uint32_t epoch_;
   std::uint32_t next_id_ = 0;
   std::map<std::string, Tenant> tenants_;           // by tenant
-  std::vector<Tenant*> order_;                      // all of them, side by side, for each step
+  std::vector<Tenant*> order_;                      // all tenants; each step walks them
   std::map<std::string, DeviceScheduler> devices_;  // by UUID
-  std::map<std::string, Refusal> refused_;          // by tenant; told once
+  std::map<std::string, Refusal> refused_;          // by tenant; each is logged once
   StatusFile status_file_;
   MemoryLender lender_;
   std::unique_ptr<Reconciler> reconciler_;  // may be null; refers to the tenants
@@ -134,13 +137,14 @@ class Arbiter {
   limit::Ns looked_{-kRest};
   limit::Ns beat_{-kBeat};
   bool awake_ = false;
-  // A notice asks for a step before its time; so many may, from one step that was due to the next,
-  // for a tenant may send them without end.
+  // A latency-critical tenant that waits sends a notice, which brings the next step forward.
+  // Between two steps that were due at most kHurried are brought forward, because a tenant may send
+  // notices without end.
   static constexpr int kHurried = 4;
   int hurried_left_ = kHurried;
   bool hurried_ = false;
   limit::Ns next_step_{0};
-  tenant::SlotReading reading_;  // room for the next one
+  tenant::SlotReading reading_;  // reused for every reading
   limit::Ns last_work_{0};
 };
 

@@ -9,7 +9,7 @@ using namespace limit;
 namespace {
 
 constexpr std::string_view kMountedAt = "/run/tranche/";
-// As the kernel cuts the name of nvidia-cuda-mps-server.
+// The kernel cuts the name nvidia-cuda-mps-server to 15 characters.
 constexpr std::string_view kMpsServer = "nvidia-cuda-mps";
 
 Finding finding_of(const gpu::DeviceProcess& process, const host::ProcessFacts& facts,
@@ -40,7 +40,8 @@ bool TenantFolder::is_mounted(const host::ProcessFacts& facts, const std::string
   });
 }
 
-// Of two tenants of one container that share the device, what neither charges is the first one's.
+// A container may have two tenants that share the device. Then memory that neither has charged is
+// booked with the first.
 bool DeviceAccount::book_registered(const gpu::DeviceProcess& process) {
   Held held{.counted = process.memory.value_or(Bytes{}).value};
   std::optional<std::size_t> owner;
@@ -82,7 +83,8 @@ void DeviceAccount::book_stranger(const gpu::DeviceProcess& process,
     return;
   }
   others_bytes += finding.memory_bytes.value_or(0);
-  // Its clients stand in the list themselves; it holds what all of them need.
+  // An MPS server is no finding. Its clients are in NVML's list too, and its own memory serves all
+  // of them.
   if (facts.name.starts_with(kMpsServer)) {
     mps_servers.push_back(process.pid);
     return;

@@ -1,10 +1,10 @@
 #pragma once
-// The processes that NVML counts on one device, each booked with the tenant it belongs to, on their
-// way into the Reconciler's books; what belongs to nobody is a finding.
+// Books each process that NVML lists on one device with the tenant that it belongs to, for the
+// Reconciler. A process that belongs to no tenant may be a finding.
 //
-// A process belongs to a tenant when it registered, or when the tenant's folder is mounted in its
-// container: the mount must lead to that very folder, so that a container which mounts something of
-// its own under that name brings nothing on others.
+// A process belongs to a tenant when it has registered, or when the tenant's folder is mounted in
+// its container. The mount must lead to that very folder: a container that mounts something else
+// under that name must not be booked with another tenant.
 
 #include <cstdint>
 #include <filesystem>
@@ -23,48 +23,49 @@
 
 namespace tranche::arbiter {
 
-// The folder of the tenants' files, as mounts of other processes show it.
+// Recognises the folder of the tenants' files among the mounts of other processes.
 class TenantFolder {
  public:
   TenantFolder(const FsRoot& host, const std::filesystem::path& tenants);
   bool is_mounted(const host::ProcessFacts& facts, const std::string& tenant) const;
 
  private:
-  std::optional<host::Place> place_;  // nullopt: not found, so nobody mounts it
+  std::optional<host::Place> place_;  // nullopt: the folder was not found, so no mount matches
 };
 
 struct DeviceAccount {
-  // A tenant that has the device.
+  // A tenant that has a part of the device.
   struct Place {
     TenantSession* session;
-    unsigned index;  // of the device among the tenant's
+    unsigned index;  // the device's index in the tenant's limits
   };
-  // What registered processes have charged on each of their tenant's devices, by tenant and pid.
+  // Bytes that each registered process has charged, one number per device of its tenant. Key:
+  // tenant and pid.
   using Charges = std::map<std::pair<std::string, pid_t>, std::vector<std::uint64_t>>;
-  // Of one tenant.
+  // The processes that were booked with one tenant.
   struct Booked {
     std::vector<limit::Held> held{};
-    bool untold = false;  // the driver does not tell some process's memory
-    limit::Ns busy{0};    // sampled
-    std::vector<const gpu::DeviceProcess*> busy_processes{};  // that registered
+    bool untold = false;  // NVML does not tell the memory of at least one process
+    limit::Ns busy{0};    // GPU time that NVML sampled
+    std::vector<const gpu::DeviceProcess*> busy_processes{};  // registered ones with busy time
   };
-  // Of a process of a tenant's container that has not registered.
+  // Called with a process of a tenant's container that has not registered.
   using OnStray = std::function<void(const TenantSession&, const tenant::ProcessId&)>;
 
   const std::string& device;
   const std::vector<Place>& places;
-  const Charges& before;                                            // when NVML was asked
-  const Charges& after;                                             // when it had answered
-  std::vector<Booked> booked = std::vector<Booked>(places.size());  // by place
+  const Charges& before;                                            // read when NVML was asked
+  const Charges& after;                                             // read when NVML had answered
+  std::vector<Booked> booked = std::vector<Booked>(places.size());  // in the order of `places`
   std::vector<limit::Finding> strays{};
   std::vector<pid_t> mps_servers{};
-  std::uint64_t others_bytes = 0;  // of processes that belong to no tenant
+  std::uint64_t others_bytes = 0;  // memory of processes that belong to no tenant
 
-  // False: it has registered with none of the places.
+  // False: the process has not registered with any tenant of `places`.
   bool book_registered(const gpu::DeviceProcess& process);
   void book_stranger(const gpu::DeviceProcess& process, const host::ProcessFacts& facts,
                      const TenantFolder& folder, const OnStray& on_stray);
-  // A process of this tenant uses more of the device than it tells.
+  // Adds the finding that a process of `tenant` used more GPU time than it reported.
   void find_under_reported(const gpu::DeviceProcess& process, const host::ProcessFacts& facts,
                            const std::string& tenant);
 };

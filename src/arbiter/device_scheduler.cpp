@@ -14,10 +14,11 @@ using namespace limit;
 
 namespace {
 
-// A tenant may write anything; what has not happened yet would be kept for ever.
+// A tenant may write any times. A batch that ends in the future or lasts too long is ignored, or it
+// would be kept for ever.
 bool is_plausible(const Batch& batch, Ns now) {
   constexpr Ns kLongest = std::chrono::minutes(10);
-  constexpr Ns kAhead = std::chrono::milliseconds(5);  // of the device clock
+  constexpr Ns kAhead = std::chrono::milliseconds(5);  // of the device clock before ours
   const Stretch& stretch = batch.stretch;
   return stretch.end <= now + kAhead && stretch.length() <= kLongest && batch.asked >= Ns{0} &&
          batch.asked <= kLongest;
@@ -28,7 +29,8 @@ void wake(wire::DevicePolicy& policy) {
           nullptr, 0);
 }
 
-// A tenant may write any number; with what is allowed beyond it, it does not run over.
+// A tenant may write any number. This one is cut so that adding what the policy allows beyond it
+// cannot overflow.
 Ns policy_time(std::uint64_t ns) {
   return Ns{static_cast<std::int64_t>(std::min(ns, std::uint64_t{1} << 62U))};
 }
@@ -77,8 +79,8 @@ bool DeviceScheduler::step(Ns now) {
   for (const auto& [id, permit] : device_.step(now, standings_)) {
     const Part& part = *tenants_.at(id);
     auto& policy = part.session->policy().devices[part.index];
-    // A thread counts itself before it looks at `turn`, which has changed: whoever is not seen
-    // waiting here sees that.
+    // A thread counts itself as waiting before it reads `turn`. So a thread that is_waiting() does
+    // not see will read the new `turn` and not sleep.
     if (publish(permit, policy) && part.session->is_waiting(part.index)) wake(policy);
   }
   return is_busy;
@@ -89,8 +91,9 @@ bool publish(const Permit& permit, wire::DevicePolicy& policy) {
   const auto in_flight =
       static_cast<std::uint32_t>(permit.in_flight ? wire_time(*permit.in_flight) : 0);
   const std::uint32_t closed = permit.closed ? 1 : 0;
-  // Nobody else writes there. What did not change is not written, for processes read it all the
-  // time. Closing counts at once; opening after what bounds it is in place.
+  // Only the arbiter writes this page. Values that did not change are not written again, because
+  // the tenant's processes read these cache lines all the time. The gate is closed before the
+  // bounds change, and opened after.
   const auto was_closed = policy.closed.load(std::memory_order_relaxed);
   const auto was_allowed = policy.allowed_ns.load(std::memory_order_relaxed);
   if (closed > was_closed) policy.closed = 1;

@@ -1,6 +1,6 @@
 #pragma once
-// One device and the tenants that have a part of it: reads what they did, steps the policy
-// (limit/device.h), and writes what each may do into its policy page.
+// Schedules one device among the tenants that have a part of it: reads what they did, steps the
+// policy (limit/device.h), and writes what each may do into its policy page.
 //
 // Used by the arbiter's one thread.
 
@@ -14,7 +14,8 @@ namespace tranche::arbiter {
 // What one tenant's processes did on one device since the last step.
 struct Activity {
   std::vector<limit::Batch> ended;
-  limit::Ns unfinished{0};  // of what the processes that live asked for
+  // GPU time that living processes asked for, of work that is not finished.
+  limit::Ns unfinished{0};
   std::optional<limit::Ns> busy_since{};
   bool waiting = false;
 };
@@ -26,32 +27,32 @@ class DeviceScheduler {
   // A tenant's part of the device.
   struct Part {
     TenantSession* session = nullptr;
-    unsigned index = 0;  // the device's, in the tenant's limits
+    unsigned index = 0;  // of the device in the tenant's limits
     Activity activity{};
   };
-  // `session` outlives its part here. A session whose limits changed is put again. The part stays
-  // where it is until it is removed: what happens goes into its activity.
+  // Adds the tenant, or renews its part when its limits changed. `session` must outlive the part.
+  // The address of the part stays valid until remove(); callers record into its activity.
   Part& put(limit::TenantId id, TenantSession& session, unsigned index);
   void remove(limit::TenantId id);
   bool empty() const { return tenants_.empty(); }
 
-  // Takes the activities. false: nobody there works or waits, and nothing is bound: no further
-  // step is needed until somebody does.
+  // Consumes the activities of all parts. False: no tenant of the device works or waits, so no
+  // further step is needed until one does.
   bool step(limit::Ns now);
   // How soon the next step should come while somebody works.
   limit::Ns pace() const { return device_.pace(); }
 
   limit::Ns charged(limit::TenantId id) const { return device_.charged(id); }
-  // Charges what it used and did not tell.
+  // Charges GPU time that the tenant used and did not report.
   void correct(limit::TenantId id, limit::Ns time) { device_.correct(id, time); }
 
  private:
   limit::Device device_;
   limit::ByTenant<std::unique_ptr<Part>> tenants_;
-  limit::ByTenant<limit::Standing> standings_;  // room for the next step's
+  limit::ByTenant<limit::Standing> standings_;  // reused by every step
 };
 
-// Makes a tenant's page say what `permit` says. true: who waits is to be woken.
+// Writes `permit` into a tenant's policy page. True: threads that wait at the gate must be woken.
 bool publish(const limit::Permit& permit, limit::wire::DevicePolicy& policy);
 
 }  // namespace tranche::arbiter

@@ -1,10 +1,10 @@
 #pragma once
-// What the arbiter does beside the shares, and what not every node needs: limits that the kernel
-// keeps, containers that ask before they start. Each is a room inside the arbiter's, and a line in
-// arbiter/run/extensions.def; it goes with that line.
+// An extension is what not every node needs of the arbiter beside its shares: limits that the
+// kernel enforces, or containers that ask before they start. Each extension is a room inside
+// src/arbiter/ and one line in arbiter/run/extensions.def. Without that line it is not built.
 //
-// Everything here is called by the arbiter's one thread and returns at once: an extension that asks
-// somebody who may hang does so on threads of its own.
+// The arbiter's one thread calls these functions, and they return at once. An extension whose calls
+// may hang makes them on threads of its own.
 
 #include <filesystem>
 #include <functional>
@@ -25,35 +25,37 @@ namespace tranche::arbiter {
 class Extension {
  public:
   virtual ~Extension() = default;
-  // The enforcer of memory that it provides.
+  // The memory enforcer that this extension provides, if any.
   virtual std::optional<MemoryEnforcer> enforcer() const { return {}; }
-  // Whether the hello of a tenant's process may be answered now. A process that has to wait is
-  // asked about again by TenantSession::answer_held().
+  // Whether the hello of a tenant's process may be answered now. If not,
+  // TenantSession::answer_held() asks again later.
   virtual bool may_answer(const TenantSession&, const tenant::ProcessId&) { return true; }
-  // A process of the tenant's container that uses a GPU and has not registered, or that is about to
-  // start.
+  // Reports a process of the tenant's container that uses a GPU without having registered, or that
+  // is about to start.
   virtual void saw(const TenantSession&, const tenant::ProcessId&) {}
-  // Whether a process that it saw may run: ""; else why not. nullopt: not known yet.
+  // Whether a process reported by saw() may run. "": it may; other text: why not; nullopt: not
+  // known yet.
   virtual std::optional<std::string> outcome(const TenantSession&, const tenant::ProcessId&) const {
     return "";
   }
-  // Another extension's outcome may have come.
+  // The outcome() of another extension may have changed.
   virtual void settled() {}
-  // Follows what came, went and changed, and tries again what failed. At least each second.
+  // Follows processes and tenants that came, went or changed, and retries what failed. Called at
+  // least once a second.
   virtual void look() = 0;
-  // Adds what is degraded, and findings.
+  // Adds degraded tenants and findings to `status`.
   virtual void describe(limit::ArbiterStatus& status) const = 0;
 };
 
-// All extensions of an arbiter, asked as one.
+// All extensions of an arbiter behind one interface.
 class Extensions {
  public:
   void add(std::unique_ptr<Extension> extension) { all_.push_back(std::move(extension)); }
-  // Whether all of them let the hello be answered.
+  // True if every extension lets the hello be answered.
   bool may_answer(const TenantSession& session, const tenant::ProcessId& process);
   void saw(const TenantSession& session, const tenant::ProcessId& process);
-  // As of one: the first that knows why not, or does not know yet. A tenant whose memory of a
-  // device is kept by an enforcer that no extension provides may not run.
+  // The first outcome that is not "" (a reason, or not known yet); else "". A tenant whose device
+  // memory is to be kept by an enforcer that no extension provides may not run.
   std::optional<std::string> outcome(const TenantSession& session,
                                      const tenant::ProcessId& process) const;
   void settled();
@@ -68,15 +70,16 @@ class Extensions {
 
 // What an extension works with; all of it outlives the extension.
 struct ExtensionContext {
-  std::filesystem::path tenants;      // the folder
-  std::filesystem::path cgroup_root;  // of version 2, the node's
+  std::filesystem::path tenants;      // the folder of the tenants' files
+  std::filesystem::path cgroup_root;  // the node's cgroup v2 tree
   FsRoot host;                        // for /proc
   process::Poller& poller;
   const Clock& clock;
   const Log& log;
-  Extensions& extensions;              // itself among them
-  const limit::ArbiterStatus& before;  // what an earlier arbiter told; for the time of making it
-  std::function<Sessions()> sessions;  // asked anew each time
+  Extensions& extensions;  // all extensions, this one included
+  // The status of the arbiter before; valid only while the extension is made.
+  const limit::ArbiterStatus& before;
+  std::function<Sessions()> sessions;  // the sessions of now; do not keep the result
 };
 using MakeExtension =
     std::function<Result<std::unique_ptr<Extension>>(const ExtensionContext& context)>;

@@ -57,7 +57,7 @@ void Findings::tell(const Finding& finding) const {
             finding.tenant);
       case Finding::Kind::kImagePreload:
       case Finding::Kind::kKernelLimitChanged:
-        break;  // of a container, and told by who finds it
+        break;  // about a container; the extension that finds it logs it
     }
     return "";
   }();

@@ -1,6 +1,6 @@
 #pragma once
-// Processes on devices that no limit holds, and since when: what the driver told again and again is
-// kept until it is old enough to be told to people. Each is logged once.
+// Keeps the processes on devices that no limit holds, and since when NVML has listed them. A
+// finding is reported once it is kPatience old, and logged once.
 //
 // Not thread-safe.
 
@@ -18,19 +18,20 @@ namespace tranche::arbiter {
 
 class Findings {
  public:
-  // A process registers when it first uses CUDA, so one that has only begun is no finding.
+  // A process registers when it first uses CUDA, so a process that has just started is not a
+  // finding yet.
   static constexpr std::chrono::seconds kPatience{10};
 
   // Both outlive it.
   Findings(const Clock& clock, const Log& log) : clock_(clock), log_(log) {}
 
-  // Whoever is on `device` now and should not be; `since` is filled in here. Those of it that are
-  // not there any more are forgotten.
+  // `strays`: all processes that are on `device` now and should not be; `since` is filled in here.
+  // Findings of `device` that are not among them are forgotten.
   void take(const std::string& device, std::vector<limit::Finding> strays);
-  // Nobody asks about other devices any more.
+  // Forgets the findings of all other devices.
   void keep_only(const std::vector<std::string>& devices);
 
-  // Those that are old enough, by device and pid.
+  // The findings that are old enough, ordered by device and pid.
   std::vector<limit::Finding> current() const;
 
  private:

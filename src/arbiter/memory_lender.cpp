@@ -15,7 +15,8 @@ const DeviceLimits& limits_of(const TenantSession& session, unsigned index) {
   return session.limits().devices[index];
 }
 
-// Only elastic ones borrow; those that nothing holds were promised nothing.
+// Only elastic tenants borrow. A tenant without enforcement has no promise, so kNoLimit stands for
+// it.
 MemoryStanding standing_of(TenantSession& session, unsigned index) {
   const DeviceLimits& limits = limits_of(session, index);
   MemoryStanding standing{.promised = wire::kNoLimit,

@@ -1,7 +1,7 @@
 #pragma once
-// Gives tenants that may borrow what is idle of a device's memory (limit/lending.h): writes each
-// one's limit into its policy page, a second after anything changed at the latest, and at once when
-// processes come or go.
+// Lends a device's idle memory to the tenants that may borrow it (limit/lending.h), by writing each
+// one's limit into its policy page. It follows a change within a second, and processes that come or
+// go at once.
 //
 // Used by the arbiter's one thread.
 
@@ -19,13 +19,14 @@ namespace tranche::arbiter {
 
 class MemoryLender {
  public:
-  // Bytes on a device of processes that belong to no tenant.
+  // Bytes that processes of no tenant hold on a device.
   using Others = std::function<std::uint64_t(const std::string& device)>;
   // `log` outlives it.
   explicit MemoryLender(const Log& log) : log_(log) {}
 
   void lend(const Sessions& sessions, const Others& others);
-  // What the tenants may hold now, and who misses what was lent.
+  // Adds what each tenant may hold now, and the devices on which lent memory is missed by its
+  // owners.
   void describe(limit::ArbiterStatus& status) const;
 
  private:

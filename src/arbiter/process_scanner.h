@@ -1,8 +1,9 @@
 #pragma once
-// Asks the driver who is on the tenants' devices, and /proc who they are, on a thread of its own:
-// neither may hold up the loop (a driver that hangs takes seconds to be given up).
+// Asks NVML which processes are on the tenants' devices, and reads from /proc who they are. Both
+// happen on a thread of its own, because a driver that hangs is given up only after seconds and
+// must not hold up the loop.
 //
-// ask(), take() and fd() by one thread, the loop's.
+// ask(), take(), fd() and is_busy() are called by one thread, the loop's.
 
 #include <condition_variable>
 #include <map>
@@ -23,7 +24,7 @@ namespace tranche::arbiter {
 
 struct ProcessScan {
   Result<std::vector<gpu::DeviceProcesses>> devices;
-  // Of the processes there, those that were not known already.
+  // The facts of /proc about the listed processes that were not in `known`.
   std::map<pid_t, host::ProcessFacts> strangers;
 };
 
@@ -31,12 +32,12 @@ class ProcessScanner {
  public:
   struct Device {
     std::string uuid;
-    std::set<pid_t> known;  // registered there
+    std::set<pid_t> known;  // pids of processes that need no look into /proc
   };
 
   // `reader` outlives it. kIo: no eventfd.
   static Result<std::unique_ptr<ProcessScanner>> start(gpu::ProcessReader& reader, FsRoot host);
-  // Waits for a reading that runs, which ends at the adapter's deadline.
+  // Waits for a reading under way, which ends by the deadline of the NVML adapter.
   ~ProcessScanner();
   ProcessScanner(const ProcessScanner&) = delete;
   ProcessScanner& operator=(const ProcessScanner&) = delete;
@@ -44,7 +45,7 @@ class ProcessScanner {
   // Readable when take() has something.
   int fd() const { return ready_.get(); }
   bool is_busy() const { return busy_; }
-  // Not while it is busy.
+  // Begins a reading. Must not be called while is_busy().
   void ask(std::vector<Device> devices);
   std::optional<ProcessScan> take();
 
@@ -56,13 +57,13 @@ class ProcessScanner {
   gpu::ProcessReader& reader_;
   FsRoot host_;
   Descriptor ready_;
-  bool busy_ = false;  // the loop's
+  bool busy_ = false;  // used by the loop's thread
   std::mutex mutex_;
   std::condition_variable_any asked_;
   // Guarded by mutex_.
   std::optional<std::vector<Device>> question_;
   std::optional<ProcessScan> answer_;
-  std::jthread thread_;  // last: it uses all of them
+  std::jthread thread_;  // last: the thread uses all members
 };
 
 }  // namespace tranche::arbiter

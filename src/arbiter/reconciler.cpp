@@ -55,7 +55,7 @@ void Reconciler::admit(TenantSession& session) {
 void Reconciler::hurry() { due_ = std::min(due_, std::max(clock_.now(), asked_ + kSoon)); }
 
 std::chrono::nanoseconds Reconciler::left() const {
-  if (scanner_->is_busy()) return kSeldom;  // the answer comes by itself
+  if (scanner_->is_busy()) return kSeldom;  // fd() becomes readable when the answer is there
   return std::max<std::chrono::nanoseconds>(due_ - clock_.now(), std::chrono::nanoseconds(0));
 }
 
@@ -68,7 +68,8 @@ void Reconciler::look() {
   for (const TenantSession* session : sessions) {
     const auto registered = session->registered();
     anybody |= !registered.empty();
-    // Of those that are found out it is asked who they are.
+    // A tenant that was found to under-report gets its processes looked up in /proc, for the
+    // finding.
     const bool is_trusted = !is_under_reported(*session);
     for (const DeviceLimits& device : session->limits().devices) {
       auto& pids = known[device.uuid];
@@ -142,7 +143,7 @@ void Reconciler::take_devices(const ProcessScan& survey,
   const Charges after = charges_of(sessions);
   for (const auto& [uuid, processes] : devices) {
     const auto here = places.find(uuid);
-    if (here == places.end()) continue;  // the tenants went meanwhile
+    if (here == places.end()) continue;  // the device's tenants went meanwhile
     note_device(uuid, processes ? std::nullopt : std::optional(processes.error()), here->second);
     if (!processes) continue;
     DeviceAccount account{
@@ -150,7 +151,7 @@ void Reconciler::take_devices(const ProcessScan& survey,
     for (const gpu::DeviceProcess& process : *processes) {
       if (account.book_registered(process)) continue;
       const auto facts = survey.strangers.find(process.pid);
-      // Without facts it has ended.
+      // A process without facts has ended.
       if (facts == survey.strangers.end()) continue;
       account.book_stranger(process, facts->second, folder_, on_stray_);
     }
@@ -159,7 +160,7 @@ void Reconciler::take_devices(const ProcessScan& survey,
       if (!part_of(account.places[i]).under.is_found()) continue;
       for (const gpu::DeviceProcess* process : account.booked[i].busy_processes) {
         const auto facts = survey.strangers.find(process->pid);
-        if (facts == survey.strangers.end()) continue;  // with the next reading
+        if (facts == survey.strangers.end()) continue;  // its facts come with the next reading
         account.find_under_reported(*process, facts->second,
                                     account.places[i].session->limits().id);
       }
@@ -168,7 +169,7 @@ void Reconciler::take_devices(const ProcessScan& survey,
   }
 }
 
-// Where nothing was compared before, this begins it.
+// The first call for a tenant only begins the comparison.
 void Reconciler::compare_time(DeviceAccount& account) {
   for (std::size_t i = 0; i < account.places.size(); ++i) {
     const auto& [session, index] = account.places[i];
@@ -186,7 +187,7 @@ void Reconciler::compare_time(DeviceAccount& account) {
     if (missing == Ns{0}) continue;
     books_.correct(id, index, missing);
     part.charged += missing;
-    if (!was_found) hurry();  // who they are
+    if (!was_found) hurry();  // the next reading brings the facts of its processes
   }
 }
 

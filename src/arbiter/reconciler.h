@@ -1,19 +1,19 @@
 #pragma once
-// Compares what tenants' processes charge with what NVML counts, each second while they have
-// processes, and soon after one made a context or ended: the rest goes into `outside` of the policy
-// page (limit/untracked_memory.h), so that a process that charges nothing, or never registered,
-// still finds its tenant full. Processes on a device that no tenant and no limit holds are
-// findings.
+// Compares the memory that tenants' processes charge with the memory that NVML counts. It does so
+// each second while a process is registered, and soon after a process made a context or ended. The
+// difference goes into `outside` of the policy page (limit/untracked_memory.h). So memory fills the
+// tenant's part even if the process that holds it charges nothing or never registered. A process on
+// a device that neither a tenant nor a limit holds is a finding.
 //
-// The same with GPU time: what NVML samples of a tenant's processes beside what the tenant was
-// charged (limit/under_report.h). What is missing is charged, and its processes are findings. Not
-// where an MPS server runs: its clients run at once, and samples of them add up to more than there
-// was.
+// It compares GPU time too: the time that NVML samples of a tenant's processes with the time that
+// the tenant was charged (limit/under_report.h). Missing time is charged, and the processes are
+// findings. This is not done on a device with an MPS server: its clients run at once, so their
+// samples add up to more than the time that passed.
 //
-// Which process belongs to which tenant: arbiter/device_account.h.
+// arbiter/device_account.h decides which process belongs to which tenant.
 //
-// NVML is read on a thread of its own (arbiter/process_scanner.h); everything here runs on the
-// loop's.
+// NVML is read on a thread of its own (arbiter/process_scanner.h). Everything here runs on the
+// loop's thread.
 
 #include <filesystem>
 #include <functional>
@@ -39,24 +39,25 @@ namespace tranche::arbiter {
 class Reconciler {
  public:
   static constexpr std::chrono::seconds kEach{1};
-  // While no process has registered: only those that should have are looked for.
+  // The interval while no process is registered. Then the readings only find processes that should
+  // have registered.
   static constexpr std::chrono::seconds kSeldom{5};
-  // Between two readings at least, however much happens.
+  // The shortest time between two readings, however much happens.
   static constexpr std::chrono::milliseconds kSoon{100};
 
   struct Options {
     std::filesystem::path tenants;
     FsRoot host;  // for /proc
   };
-  // The arbiter's, asked for anew each time.
+  // Access to the arbiter's sessions and charges. The functions are called anew for every use.
   struct Books {
     std::function<Sessions()> sessions;
-    // GPU time charged to a tenant on its device `index`, and how to charge more.
+    // `charged`: GPU time charged to a tenant on its device `index`. `correct`: charges more.
     std::function<limit::Ns(const std::string& tenant, unsigned index)> charged;
     std::function<void(const std::string& tenant, unsigned index, limit::Ns)> correct;
   };
 
-  // All outlive it.
+  // The references outlive it. kIo: the scanner's eventfd cannot be made.
   static Result<std::unique_ptr<Reconciler>> open(gpu::ProcessReader& reader,
                                                   const Options& options, process::Poller& poller,
                                                   const Clock& clock, const Log& log, Books books);
@@ -64,44 +65,46 @@ class Reconciler {
   Reconciler& operator=(const Reconciler&) = delete;
   ~Reconciler();
 
-  // What an earlier arbiter knew: it holds for those admitted later, until NVML is read.
+  // Takes `outside` from the status of the arbiter before. It holds for tenants admitted later,
+  // until NVML is read.
   void remember(const limit::ArbiterStatus& before);
-  // A tenant that came, before its processes do.
+  // Adds a tenant that came, before any of its processes is served.
   void admit(TenantSession& session);
   void let_go(const std::string& tenant) { records_.erase(tenant); }
 
-  // Called with each process of a tenant's container that is on a device and has not registered,
-  // whenever it is seen.
+  // `handler` is called with each process of a tenant's container that is on a device and has not
+  // registered, at every reading that lists it.
   using OnStray = DeviceAccount::OnStray;
   void on_stray(OnStray handler) { on_stray_ = std::move(handler); }
 
-  // Something happened that NVML will show.
+  // Reads NVML soon, because something happened that it will show.
   void hurry();
-  // Asks, when it is time.
+  // Begins a reading if one is due.
   void look();
-  // Until look() has something to do.
+  // Time until look() has something to do.
   std::chrono::nanoseconds left() const;
   struct Count {
     unsigned asked = 0;
     unsigned taken = 0;
   };
-  // How often NVML was asked, and its answer taken.
+  // How often NVML was asked, and how often its answer was taken.
   Count count() const { return count_; }
 
-  // Memory on a device of processes that belong to no tenant, when NVML was read last.
+  // Bytes that processes of no tenant held on a device at the last reading.
   std::uint64_t others_bytes(const std::string& device) const;
 
-  // Its parts of the status: NVML, MPS servers, findings; of each tenant what is degraded, and
-  // what it holds outside.
+  // Adds NVML's failure, MPS servers and findings; and for each tenant what is degraded and what it
+  // holds outside its charges.
   void describe(limit::ArbiterStatus& status) const;
 
  private:
-  // A tenant on one device.
+  // The record of a tenant on one device.
   struct Part {
     limit::UntrackedMemory untracked;
     limit::UnderReport under{};
-    std::optional<std::chrono::steady_clock::time_point> compared{};  // charges with samples, then
-    limit::Ns charged{0};                                             // by then
+    // When charges were last compared with samples.
+    std::optional<std::chrono::steady_clock::time_point> compared{};
+    limit::Ns charged{0};  // GPU time charged until then
     bool memory_untold = false;
     bool unread = false;
   };
@@ -138,10 +141,11 @@ class Reconciler {
   Findings findings_;
   std::chrono::steady_clock::time_point asked_{};
   std::chrono::steady_clock::time_point due_{};
-  Charges before_;  // the slots when NVML was asked
+  Charges before_;  // read from the slots when NVML was asked
   std::map<std::string, std::vector<Part>> records_;
   std::map<std::string, Device> devices_;
-  std::map<std::pair<std::string, std::string>, std::uint64_t> remembered_;  // tenant, device
+  // Bytes outside, by tenant and device.
+  std::map<std::pair<std::string, std::string>, std::uint64_t> remembered_;
   std::string failure_;
   Count count_;
 };

@@ -8,7 +8,7 @@
 namespace tranche::arbiter {
 namespace {
 
-// sched_setattr(2), in its first version; the C library does not declare it.
+// The argument of sched_setattr(2) in its first version. The C library does not declare it.
 struct SchedulerAttributes {
   std::uint32_t size;
   std::uint32_t policy;
@@ -27,9 +27,9 @@ void ask_for_short_slices() {
   SchedulerAttributes attributes{};
   constexpr unsigned kNormal = 0;  // SCHED_OTHER
   if (syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0) != 0) return;
-  if (attributes.policy != kNormal) return;  // somebody has chosen otherwise for it
+  if (attributes.policy != kNormal) return;  // the administrator chose another policy
   attributes.runtime = static_cast<std::uint64_t>(kShortSlice.count());
-  // Refused: as on an older kernel.
+  // A refusal is ignored: the thread then runs as on an older kernel.
   (void)syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// How soon the arbiter's thread runs when it is called while all processors are busy.
+// Has the arbiter's thread run soon after it is woken, even while all processors are busy.
 
 #include <chrono>
 
@@ -7,10 +7,10 @@ namespace tranche::arbiter {
 
 inline constexpr std::chrono::nanoseconds kShortSlice = std::chrono::microseconds(100);
 
-// Asks the scheduler to give the calling thread its time in pieces of kShortSlice: who asks for
-// little at once goes before those in the midst of longer ones (EEVDF with slices of a task's own,
-// Linux 6.12; takes no privilege). Else it may wait for another's slice to end, some 3 ms. An older
-// kernel takes no notice.
+// Asks the scheduler for time slices of kShortSlice for the calling thread. Under EEVDF with slices
+// of a task's own (Linux 6.12) a task with a short slice runs before tasks with longer ones; this
+// takes no privilege. Otherwise the thread may wait for another task's slice to end, some 3 ms. An
+// older kernel ignores the request.
 void ask_for_short_slices();
 
 }  // namespace tranche::arbiter

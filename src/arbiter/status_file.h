@@ -1,7 +1,7 @@
 #pragma once
-// <state dir>/status.json: arbiter-status/v1 (limit/arbiter_status.h), replaced in one step
-// whenever something in it changed. It is also how the next arbiter knows what tenants held outside
-// their charges before NVML is read again.
+// <state dir>/status.json holds arbiter-status/v1 (limit/arbiter_status.h). It is replaced in one
+// step whenever its content changed. The next arbiter reads from it what tenants held outside their
+// charges, until NVML is read again.
 
 #include <filesystem>
 #include <optional>
@@ -15,13 +15,13 @@ namespace tranche::arbiter {
 
 class StatusFile {
  public:
-  // Both outlive it.
+  // `clock` and `log` outlive it.
   StatusFile(const std::filesystem::path& state_dir, const Clock& clock, const Log& log);
 
-  // What stands there from the arbiter before, empty when nothing that can be read does.
+  // The status that the arbiter before wrote; empty if there is none that can be read.
   limit::ArbiterStatus before() const;
-  // Writes what differs from what was written last. A file that cannot be written is logged once:
-  // limits hold all the same.
+  // Writes `status` if it differs from what was written last. A file that cannot be written is
+  // logged once; limits hold all the same.
   void put(limit::ArbiterStatus status);
 
  private:

@@ -66,7 +66,8 @@ TenantSession::~TenantSession() {
   }
 }
 
-// Those who registered with the arbiter before this one, and have not ended since.
+// Takes over the processes that registered with the arbiter before this one and have not ended
+// since.
 Result<void> TenantSession::adopt() {
   for (const tenant::ProcessId& id : usage_.owners()) {
     auto process = tenant::Process::open(id);
@@ -117,7 +118,7 @@ void TenantSession::publish() {
 std::uint64_t TenantSession::held(unsigned device) {
   const std::uint64_t outside = policy().devices[device].outside;
   const std::uint64_t held = outside + usage_.charged(device);
-  return held < outside ? wire::kNoLimit : held;  // a tenant may write anything
+  return held < outside ? wire::kNoLimit : held;  // overflow: a tenant may write any charge
 }
 
 void TenantSession::note_slots() {
@@ -173,13 +174,14 @@ void TenantSession::trim() {
 
 void TenantSession::retire() {
   poller_.remove(listener_.fd());
-  std::error_code ignored;  // the folder may be gone before us
+  std::error_code ignored;  // the folder may already be removed
   std::filesystem::remove(options_.socket, ignored);
   tenant::Usage::remove(options_.state_dir, limits_.id);
 }
 
 void TenantSession::accept_all() {
-  // Bounded: whoever connects without end gets his turn again, after the others.
+  // Bounded, so that a tenant that connects without end does not hold up the others. The rest is
+  // accepted in the next round.
   for (int i = 0; i < 16; ++i) {
     auto connection = listener_.accept();
     if (!connection) {
@@ -191,17 +193,18 @@ void TenantSession::accept_all() {
   }
 }
 
-// A connection is nobody's until its hello; a process has one.
+// Takes a new connection. Its process becomes a member here, before its hello; a process has one
+// connection.
 void TenantSession::greet(tenant::Connection connection) {
   const Key key = connection.process().id().pid;
   const auto known = members_.find(key);
   if (known != members_.end() && known->second.process.id() != connection.process().id()) {
-    dismiss(key);  // an earlier process with that pid
+    dismiss(key);  // the member is an earlier process with that pid
   }
   auto entry = members_.find(key);
   if (entry == members_.end()) {
     const tenant::ProcessId id = connection.process().id();
-    // Before it has a slot: one that has ended already must not keep one.
+    // Opened before it gets a slot, so that a process that has already ended does not keep one.
     auto process = tenant::Process::open(id);
     if (!process) return;
     const auto slot = usage_.take(id);
@@ -209,7 +212,7 @@ void TenantSession::greet(tenant::Connection connection) {
       log_.warn(fmt::format("tenant {}: {}", limits_.id, slot.error().message()));
       const wire::Welcome full{wire::kHelloMagic, wire::Message::kWelcome, wire::Answer::kFull, 0,
                                0};
-      (void)connection.send(full, -1, -1);  // it may be gone: then nobody needs to know
+      (void)connection.send(full, -1, -1);  // best effort: the process may be gone
       return;
     }
     entry = members_.emplace(key, Member{*std::move(process), *slot}).first;
@@ -230,7 +233,7 @@ Result<void> TenantSession::watch(Member& member) {
   return poller_.add(member.process.fd(), [this, key = member.process.id().pid] { dismiss(key); });
 }
 
-// One message a call, so that a tenant that sends without end holds up nobody.
+// Reads one message a call, so that a tenant that sends without end does not hold up the others.
 void TenantSession::receive(Key key) {
   const auto entry = members_.find(key);
   if (entry == members_.end()) return;
@@ -258,10 +261,10 @@ void TenantSession::answer_held() {
     if (member.held) held.push_back(key);
   }
   for (const Key key : held) {
-    // Answering one may have dismissed another.
+    // Answering one process may have dismissed another.
     const auto entry = members_.find(key);
     if (entry == members_.end() || !entry->second.held) continue;
-    const wire::Hello hello = *entry->second.held;  // which welcome() lets go of
+    const wire::Hello hello = *entry->second.held;  // a copy: welcome() resets member.held
     welcome(entry->second, hello);
   }
 }

@@ -1,13 +1,13 @@
 #pragma once
-// One tenant at the arbiter: its socket, its pages, and the processes that have registered.
+// One tenant at the arbiter: its socket, its pages, and its registered processes.
 //
-// A process is here from its hello until its pidfd or its connection says that it is gone (an exec
-// closes the connection too: the program that held the memory is no more). Then its slot is
-// cleared, once. After a restart of the arbiter the processes of the one before are found by their
-// ids, and are here without a connection until they come again.
+// A process is a member from its hello until its pidfd or its connection reports its end. (An exec
+// closes the connection too: the program that held the memory is gone.) Then its slot is cleared,
+// once. A restarted arbiter finds the processes of the one before by their ids. They are members
+// without a connection until they connect again.
 //
-// Used by the arbiter's one thread. Handlers that are registered with the poller refer to the
-// session, so it stays where it is.
+// Used by the arbiter's one thread. Handlers registered with the poller refer to the session, so
+// its address must not change.
 
 #include <filesystem>
 #include <functional>
@@ -31,8 +31,8 @@ class TenantSession;
 struct SessionOptions {
   std::filesystem::path socket;     // in the folder that is mounted into the container
   std::filesystem::path state_dir;  // tmpfs, the arbiter's own
-  std::uint32_t epoch = 0;          // of the arbiter
-  // Whether a process's hello may be answered now; empty: always. One that may not waits for
+  std::uint32_t epoch = 0;          // the arbiter's; new at every start
+  // Whether a process's hello may be answered now; empty: always. An unanswered hello waits for
   // answer_held().
   std::function<bool(const TenantSession&, const tenant::ProcessId&)> may_answer{};
 };
@@ -51,52 +51,54 @@ class TenantSession {
   ~TenantSession();
 
   const limit::TenantLimits& limits() const { return limits_; }
-  // Whether its limits hold it, or it is only counted.
+  // False: the tenant is only counted, its limits are not enforced.
   bool is_held() const { return limit::is_held(limits_); }
-  // Live: the tenant's processes see it with their next call. The devices must be the same ones.
+  // Changes the limits of the running tenant: its processes see them with their next call.
+  // kInvalidArgument: the devices differ.
   Result<void> change(limit::TenantLimits limits);
 
   limit::wire::PolicyPage& policy() { return policy_.get(); }
   const limit::wire::PolicyPage& policy() const { return policy_.get(); }
-  // What its processes charge, and what NVML counts beyond that.
+  // Bytes that its processes charge on a device, plus what NVML counts beyond that.
   std::uint64_t held(unsigned device);
   tenant::Usage& usage() { return usage_; }
-  // No process is here.
+  // The tenant has no registered process.
   bool is_empty() const { return members_.empty(); }
-  // The slots of the processes that are here.
+  // The slots of the registered processes.
   const std::vector<unsigned>& slots() const { return slots_; }
   struct Registered {
     pid_t pid;
     unsigned slot;
   };
   std::vector<Registered> registered() const;
-  // Asks the processor for what a step reads of the slots and of the policy page.
+  // Prefetches the cache lines of the slots and of the policy page that a step reads.
   void prefetch() const;
   void each_process(auto&& handle) const {
     for (const auto& [key, member] : members_) handle(member.process.id());
   }
-  // What processes told that have ended since the last call, and nobody had read.
+  // Batches in the slots of processes that have ended since the last call and that no step had
+  // read.
   std::vector<limit::wire::Interval> take_left() { return std::exchange(left_, {}); }
-  // Of all its processes since this arbiter began, those that have ended too.
+  // Sums over all its processes since this arbiter began, ended ones included.
   struct Totals {
     std::uint64_t refused = 0;     // allocations
     std::uint64_t longest_ns = 0;  // launch or graph
   };
   Totals totals();
-  // Whether a thread of it stands at the gate of a device now.
+  // Whether a thread of the tenant waits at the gate of a device now.
   bool is_waiting(unsigned device) const;
-  // Grows when a process comes or goes.
+  // A counter that grows when a process comes or goes.
   std::uint64_t changes() const { return changes_; }
-  // Asks again about those whose hello waits for an answer.
+  // Asks may_answer again for every process whose hello waits for an answer.
   void answer_held();
-  // What it may hold of a device while it borrows, in place of what it was promised; until its
-  // limits change.
+  // Sets the bytes that the tenant may hold of a device in place of its promise, until its limits
+  // change.
   void lend_memory(unsigned device, std::uint64_t bytes);
-  // No more memory of a device for the tenant, whatever it was promised: until told otherwise.
+  // While `held`, the tenant gets no more memory of the device, whatever it was promised.
   void hold_memory(unsigned device, bool held);
-  // Cuts back its usage file where a process has made it larger; once a second.
+  // Cuts the usage file back to its size if a process has made it larger. Called once a second.
   void trim();
-  // Nobody can connect any more; files that outlive an arbiter are taken away. The tenant is gone.
+  // Ends a tenant that is gone: removes its socket, and the files that would outlive the arbiter.
   void retire();
 
  private:
@@ -106,7 +108,7 @@ class TenantSession {
     std::optional<tenant::Connection> connection{};
     std::optional<limit::wire::Hello> held{};  // not answered yet
   };
-  using Key = pid_t;  // one living process has it
+  using Key = pid_t;  // a pid; only one living process has it
 
   TenantSession(limit::TenantLimits limits, SessionOptions options, tenant::PolicyPage policy,
                 tenant::Usage usage, tenant::Listener listener, process::Poller& poller,
@@ -132,16 +134,16 @@ class TenantSession {
   const Log& log_;
   OnNotice on_notice_;
   std::map<Key, Member> members_;
-  std::vector<unsigned> slots_;  // theirs: walked at each step
-  Totals ended_{};               // of processes that are no more
+  std::vector<unsigned> slots_;  // the members' slots, walked at each step
+  Totals ended_{};               // totals of processes that have ended
   std::uint64_t changes_ = 0;
-  std::map<unsigned, std::uint64_t> lent_;  // by device
-  std::set<unsigned> without_memory_;       // devices
+  std::map<unsigned, std::uint64_t> lent_;  // bytes, by device
+  std::set<unsigned> without_memory_;       // devices with hold_memory()
   std::vector<limit::wire::Interval> left_{};
   bool was_trimmed_ = false;
 };
 
-// All of the node.
+// All sessions of the node.
 using Sessions = std::vector<TenantSession*>;
 
 }  // namespace tranche::arbiter

@@ -1,5 +1,5 @@
 #pragma once
-// This room's line in arbiter/run/extensions.def.
+// Makes the extension that the line `hook` of arbiter/run/extensions.def names.
 
 #include <memory>
 

@@ -50,7 +50,7 @@ StartGate::StartGate(std::unique_ptr<process::Worker> worker, tenant::Listener l
 StartGate::~StartGate() {
   poller_.remove(listener_.fd());
   for (const auto& [fd, asker] : askers_) poller_.remove(fd);
-  std::error_code ignored;  // the folder may be gone before us
+  std::error_code ignored;  // the folder may already be removed
   std::filesystem::remove(tenants_ / kStartSocket, ignored);
 }
 
@@ -58,7 +58,7 @@ void StartGate::accept_all() {
   while (true) {
     Descriptor peer(::accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!peer.is_open()) return;
-    // Who is turned away comes again.
+    // A hook that is turned away tries again.
     if (!is_root(peer.get()) || askers_.size() >= kMostAskers) continue;
     const int fd = peer.get();
     askers_.emplace(fd, Asker{.fd = std::move(peer), .since = clock_.now()});
@@ -72,7 +72,8 @@ void StartGate::receive(int fd) {
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   const auto size = static_cast<std::size_t>(std::max<ssize_t>(n, 0));
   Asker& asker = askers_.at(fd);
-  if (n <= 0 || size > buffer.size() || asker.notice) return drop(fd);  // gone, or none of ours
+  // It hung up, or sent no message of ours.
+  if (n <= 0 || size > buffer.size() || asker.notice) return drop(fd);
   take(fd, asker, {buffer.data(), size});
 }
 
@@ -118,7 +119,7 @@ void StartGate::noted(int fd, const tenant::ProcessId& id, const StartNotice& no
     if (process) sight.process = std::make_unique<tenant::Process>(*std::move(process));
     sights_.insert_or_assign({id.pid, id.start_time}, std::move(sight));
   }
-  // It may have gone, and its number be another one's.
+  // The asker may have hung up meanwhile, and its descriptor may belong to another.
   const auto asker = askers_.find(fd);
   if (asker == askers_.end() || !asker->second.process || asker->second.process->id() != id) return;
   asker->second.noted = true;
@@ -136,7 +137,7 @@ std::string StartGate::obstacle(const Asker& asker) {
     if (session == sessions.end()) {
       obstacle = fmt::format("the arbiter knows no tenant {}", tenant);
     } else {
-      // All of them, so that the container gets the sum of what they were promised.
+      // saw() is called for every tenant, so that the container's limit is the sum of all promises.
       extensions_.saw(**session, asker.process->id());
       const auto outcome = extensions_.outcome(**session, asker.process->id());
       const std::string why = outcome.value_or("the driver has not answered");
@@ -155,7 +156,7 @@ void StartGate::advance(int fd) {
     if (late) drop(fd);
     return;
   }
-  if (!asker.noted) return;  // soon
+  if (!asker.noted) return;  // noted() will call this again
   const auto why = obstacle(asker);
   if (why.empty()) return answer(fd, {});
   if (!late) return;

@@ -1,12 +1,12 @@
 #pragma once
-// Containers that are about to start, as the container runtime's hook tells of them (hook/,
-// limit/start_message.h): where the kernel is to keep a tenant's memory the hook is answered when
-// the container is limited, or after kPatience with the reason why it is not; an image's own
-// /etc/ld.so.preload becomes a finding.
+// Holds containers that are about to start until they are limited. The container runtime's hook
+// reports them (hook/, limit/start_message.h). Where the kernel is to keep a tenant's memory, the
+// hook is answered when the container is limited, or after kPatience with the reason why it is not.
+// An image's own /etc/ld.so.preload becomes a finding.
 //
-// Who asks is root, and waits for nobody but its own container; what it sends is not trusted to be
-// well made. Nothing is waited for here: /proc is read on a thread of its own. Used by the
-// arbiter's one thread.
+// Only root may ask, so a caller can delay no container but its own. Its messages are still
+// checked, because they may be malformed. The loop never waits here: /proc is read on a thread of
+// its own. Used by the arbiter's one thread.
 
 #include <chrono>
 #include <filesystem>
@@ -35,24 +35,26 @@ namespace tranche::arbiter {
 
 class StartGate final : public Extension {
  public:
-  // Less than the hook waits, so that it hears the reason.
+  // Shorter than the hook's own timeout, so that the hook still gets the reason.
   static constexpr std::chrono::seconds kPatience{8};
-  // Kubelet tells which container it is soon after its start, not before.
+  // A finding is reported this long after the start, because kubelet names the container only soon
+  // after its start.
   static constexpr std::chrono::seconds kUntold{3};
-  // A container that ends at once is told of all the same.
+  // A finding stays at least this long, so that one about a container that ends at once is reported
+  // too.
   static constexpr std::chrono::seconds kStays{60};
   static constexpr std::size_t kMostAskers = 256;
   static constexpr std::size_t kMostSights = 1024;
 
-  // Makes its socket in the tenants' folder, and remembers what an earlier arbiter found, as far as
-  // it still runs.
+  // Makes its socket in the tenants' folder, and takes over the findings of the arbiter before
+  // whose processes still run.
   static Result<std::unique_ptr<StartGate>> open(const ExtensionContext& context);
   StartGate(const StartGate&) = delete;
   StartGate& operator=(const StartGate&) = delete;
   ~StartGate() override;
 
   void settled() override { look(); }
-  // Answers who can be answered, forgets what is over.
+  // Answers the hooks that can be answered, and forgets findings that are over.
   void look() override;
   void describe(limit::ArbiterStatus& status) const override;
 
@@ -60,15 +62,15 @@ class StartGate final : public Extension {
   struct Asker {
     Descriptor fd;
     std::chrono::steady_clock::time_point since{};
-    std::optional<limit::StartNotice> notice{};  // nullopt: not sent yet
+    std::optional<limit::StartNotice> notice{};  // nullopt: not received yet
     std::optional<tenant::Process> process{};
-    bool noted = false;  // what its image preloads
+    bool noted = false;  // the image's preload, if any, is a finding by now
   };
   using Key = std::pair<pid_t, std::uint64_t>;
   struct Sight {
     limit::Finding finding;
     std::chrono::steady_clock::time_point seen{};
-    std::unique_ptr<tenant::Process> process{};  // null: it has ended
+    std::unique_ptr<tenant::Process> process{};  // null: it had ended when it was looked for
     bool told = false;                           // logged
   };
 

@@ -74,7 +74,8 @@ void KernelLimits::saw(const TenantSession& session, const tenant::ProcessId& id
   know(session, id).stray_until = clock_.now() + kStraysStay;
 }
 
-// Makes it known as one of the tenant's, which may change what its container is to be held to.
+// Records the process as one of the tenant's. A new tenant in a container changes the container's
+// limit.
 KernelLimits::Process& KernelLimits::know(const TenantSession& session,
                                           const tenant::ProcessId& id) {
   const Key key{id.pid, id.start_time};
@@ -140,7 +141,7 @@ void KernelLimits::look() {
   settle();
 }
 
-// Processes that ended, containers and tenants that are no more.
+// Forgets processes that ended, and containers and tenants that are gone.
 void KernelLimits::forget(const Sessions& sessions) {
   std::set<Key> registered;
   for (const TenantSession* session : sessions) {
@@ -167,12 +168,12 @@ void KernelLimits::forget(const Sessions& sessions) {
     return session_of(sessions, entry.first.first) == nullptr;
   });
   for (auto& [key, process] : processes_) {
-    // It is elsewhere now: it is looked for again.
+    // Its control group is gone, so the process has moved: it is looked for again.
     if (!containers_.contains(process.cgroup)) process.cgroup.clear();
   }
 }
 
-// Of each container and GPU the sum of what its tenants were promised.
+// Computes the limit of each container and GPU: the sum of what its tenants were promised.
 void KernelLimits::demand(const Sessions& sessions) {
   std::map<Place, std::optional<std::uint64_t>> sums;
   for (const auto& [cgroup, tenants] : containers_) {
@@ -203,7 +204,8 @@ void KernelLimits::want(const Place& place, std::optional<std::uint64_t> bytes) 
   ask(place, limit);
 }
 
-// Gives no memory where the kernel does not hold, and answers who may be answered now.
+// Holds the memory of tenants whose kernel limit failed, and answers the processes that may be
+// answered now.
 void KernelLimits::settle() {
   for (TenantSession* session : sessions_()) {
     const auto& devices = session->limits().devices;
@@ -217,7 +219,7 @@ void KernelLimits::settle() {
   extensions_.settled();
 }
 
-// Why the kernel does not hold one of the tenant's containers; "": it does.
+// Why the kernel does not limit one of the tenant's containers; "": it limits them all.
 std::string KernelLimits::failure_of(const TenantSession& session, const std::string& uuid) const {
   const auto& devices = session.limits().devices;
   const auto device = std::ranges::find(devices, uuid, &DeviceLimits::uuid);

@@ -1,18 +1,20 @@
 #pragma once
-// The enforcer "kernel": has the driver limit the control groups of containers, for tenants whose
-// part of a GPU is kept that way (limits/v1: memoryBy).
+// The memory enforcer "kernel" (limits/v1: memoryBy). For tenants that have it, the driver limits
+// the control groups of their containers.
 //
-// A container is limited before the first of its processes that registers is answered, and when one
-// that never registers is seen on a GPU. Its limit is the sum of what its tenants were promised of
-// the GPU; it is set again when that changes, and goes with the container. As long as the driver
-// refuses, or the container's group is not found, the tenant gets no more memory of that GPU at all
-// (TenantSession::hold_memory): tried again each second, logged once, and in the status.
+// A container is limited before its first process that registers is answered, or when a process of
+// it that does not register is seen on a GPU. Its limit is the sum of what its tenants were
+// promised of the GPU. The limit is set again when that sum changes, and ends with the container.
+// While the driver refuses, or the container's control group is not found, the tenant gets no more
+// memory of that GPU (TenantSession::hold_memory). Setting it is then retried each second; the
+// failure is logged once and is in the status.
 //
-// Each second it is read what holds. What somebody else changed (an administrator, a driver that
-// was loaded anew beneath a container) is set again, and is a finding for kChangeStays.
+// Each second the limit that holds is read back. If somebody else changed it (an administrator, or
+// a driver that was reloaded under a running container), it is set again, and that is a finding for
+// kChangeStays.
 //
-// Whoever may hang is asked on threads of their own: one that looks for control groups, one for
-// each GPU. Everything here runs on the loop's.
+// Calls that may hang run on threads of their own: one that looks for control groups, and one for
+// each GPU. Everything else runs on the loop's thread.
 
 #include <compare>
 #include <filesystem>
@@ -39,21 +41,22 @@ namespace tranche::arbiter {
 class KernelLimits final : public Extension {
  public:
   static constexpr std::chrono::seconds kAgain{1};
-  // So long a process that did not register is remembered after it was seen.
+  // How long a process that did not register is remembered after it was last seen.
   static constexpr std::chrono::seconds kStraysStay{15};
   static constexpr std::chrono::minutes kChangeStays{5};
 
-  // kIo: no thread.
+  // kIo: a thread cannot be started.
   static Result<std::unique_ptr<KernelLimits>> open(std::shared_ptr<MemoryLimiter> limiter,
                                                     const ExtensionContext& context);
   KernelLimits(const KernelLimits&) = delete;
   KernelLimits& operator=(const KernelLimits&) = delete;
 
   std::optional<MemoryEnforcer> enforcer() const override { return MemoryEnforcer::kKernel; }
-  // Its container is limited, or the tenant gets no memory until it is.
+  // True when the process's container is limited, or when the limit failed and the tenant's memory
+  // is held.
   bool may_answer(const TenantSession& session, const tenant::ProcessId& process) override;
   void saw(const TenantSession& session, const tenant::ProcessId& process) override;
-  // "": the kernel keeps what it is to keep of the tenant's container.
+  // "": the kernel enforces every limit that it should for the tenant's container.
   std::optional<std::string> outcome(const TenantSession& session,
                                      const tenant::ProcessId& process) const override;
   void look() override;
@@ -67,21 +70,22 @@ class KernelLimits final : public Extension {
   };
   struct Process {
     std::set<std::string> tenants;
-    bool asked = false;  // the finder looks for it
-    std::string cgroup;  // "": not found (yet)
+    bool asked = false;  // the finder is looking for its control group
+    std::string cgroup;  // "": not found, or not yet
     std::string failure;
-    std::chrono::steady_clock::time_point due{};          // when to look again
-    std::chrono::steady_clock::time_point stray_until{};  // not registered, but seen
+    std::chrono::steady_clock::time_point due{};  // when to look again
+    // Kept until then although it has not registered.
+    std::chrono::steady_clock::time_point stray_until{};
   };
-  using Place = std::pair<std::string, std::string>;  // control group, GPU
+  using Place = std::pair<std::string, std::string>;  // control group and GPU UUID
   struct Limit {
     std::optional<std::uint64_t> wanted;  // bytes; nullopt: none
-    bool asked = false;                   // a thread asks the driver
-    bool settled = false;                 // the driver answered about what is wanted
+    bool asked = false;                   // a call to the driver is under way
+    bool settled = false;                 // the driver has answered about `wanted`
     std::string failure;
-    std::chrono::steady_clock::time_point due{};  // when to try again, or to read what holds
-    std::optional<CgroupMemory> kept{};           // as the driver told when it was set
-    // By somebody else, and set again.
+    std::chrono::steady_clock::time_point due{};  // when to retry, or to read back what holds
+    std::optional<CgroupMemory> kept{};           // what the driver reported after it was set
+    // When somebody else last changed the limit and it was set again.
     std::chrono::system_clock::time_point changed{};
     std::optional<std::chrono::steady_clock::time_point> changed_at{};
   };
@@ -116,9 +120,9 @@ class KernelLimits final : public Extension {
   std::map<Key, Process> processes_;
   std::map<std::string, std::set<std::string>> containers_;  // tenants by control group
   std::map<Place, Limit> limits_;
-  // What is said to be wrong, by tenant and GPU.
+  // Failures that were logged, by tenant and GPU.
   std::map<std::pair<std::string, std::string>, std::string> failures_;
-  // Last: their threads end before the rest goes.
+  // Last, so that their threads end before the other members are destroyed.
   std::unique_ptr<process::Worker> finder_;
   std::map<std::string, std::unique_ptr<process::Worker>> askers_;  // by GPU
 };

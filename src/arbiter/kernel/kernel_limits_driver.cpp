@@ -1,12 +1,13 @@
-// What KernelLimits asks of the driver: to set a limit, and whether it still holds. On a thread of
-// each GPU's own.
+// The calls of KernelLimits to the driver: they set a limit and read back whether it still holds.
+// They run on one thread for each GPU.
 
 #include "arbiter/kernel/kernel_limits.h"
 #include "fmt/format.h"
 
 namespace tranche::arbiter {
 
-// The thread that asks the driver about a GPU; nullptr: there can be none, and `limit` says so.
+// The thread that calls the driver about a GPU. nullptr: it cannot be started, and `limit` has the
+// error.
 process::Worker* KernelLimits::asker_of(const std::string& uuid, Limit& limit) {
   auto& asker = askers_[uuid];
   if (asker != nullptr) return asker.get();
@@ -22,14 +23,14 @@ process::Worker* KernelLimits::asker_of(const std::string& uuid, Limit& limit) {
 }
 
 void KernelLimits::ask(const Place& place, Limit& limit) {
-  if (limit.asked) return;  // what is wanted now is asked for after that
+  if (limit.asked) return;  // answered() will ask for what is wanted by then
   process::Worker* asker = asker_of(place.second, limit);
   if (asker == nullptr) return;
   limit.asked = true;
   asker->ask([this, place, bytes = limit.wanted, &limiter = *limiter_]() -> process::Worker::Done {
     const auto hard = bytes ? std::optional(Bytes{*bytes}) : std::nullopt;
     const auto done = limiter.set(place.second, place.first, hard);
-    // The driver may have rounded it.
+    // Read back, because the driver may have rounded it.
     auto kept = done ? limiter.read(place.second, place.first) : std::unexpected(done.error());
     return
         [this, place, bytes, done, kept = std::move(kept)] { answered(place, bytes, done, kept); };
@@ -54,7 +55,7 @@ void KernelLimits::answered(const Place& place, std::optional<std::uint64_t> byt
   settle();
 }
 
-// Whether what was set is what holds.
+// Reads whether the limit that was set still holds.
 void KernelLimits::check(const Place& place, Limit& limit) {
   if (limit.asked || !limit.settled || !limit.wanted) return;
   process::Worker* asker = asker_of(place.second, limit);
@@ -72,13 +73,13 @@ void KernelLimits::checked(const Place& place, const Reading& holds) {
   Limit& limit = entry->second;
   limit.asked = false;
   limit.due = clock_.now() + kAgain;
-  if (!limit.settled) return ask(place, limit);  // something else is wanted meanwhile
-  // A driver that does not answer now has not let go of anything.
+  if (!limit.settled) return ask(place, limit);  // another limit is wanted by now
+  // A driver that does not answer has not dropped the limit.
   if (!holds) return;
-  if (!limit.kept) limit.kept = *holds;  // it could not be read when it was set
+  if (!limit.kept) limit.kept = *holds;  // it could not be read when the limit was set
   if (holds->hard == limit.kept->hard) return;
   std::error_code ignored;
-  if (!std::filesystem::exists(place.first, ignored)) return;  // it went with its container
+  if (!std::filesystem::exists(place.first, ignored)) return;  // the limit went with its container
   const auto now = clock_.now();
   if (!limit.changed_at || now - *limit.changed_at >= kChangeStays) {
     const auto text = [](const std::optional<Bytes>& hard) {

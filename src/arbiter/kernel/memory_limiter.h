@@ -23,11 +23,11 @@ class MemoryLimiter {
   virtual ~MemoryLimiter() = default;
 
   // Limits the memory of GPU `uuid` that the processes of the control group `cgroup`, and of the
-  // groups below it, get together. `cgroup` is the group's folder as the caller sees it. Memory
-  // that the processes hold already stays theirs. nullopt, or as much as the GPU has: no limit. The
-  // limit ends with its group. Errors, each with what to do: kPermission; kUnsupported: the driver,
-  // the GPU, or a GPU in MIG mode; kNotFound: no such GPU, group or controller; kTimeout;
-  // kUnavailable.
+  // groups below it, may hold together. `cgroup` is the group's folder as the caller sees it.
+  // Memory that the processes hold already stays theirs. nullopt, or a limit of at least the GPU's
+  // memory: no limit. The limit ends with its group. Errors, each with what to do: kPermission;
+  // kUnsupported: the driver or the GPU cannot, or the GPU is in MIG mode; kNotFound: there is no
+  // such GPU, group or controller; kTimeout; kUnavailable.
   virtual Result<void> set(const std::string& uuid, const std::filesystem::path& cgroup,
                            std::optional<Bytes> hard) = 0;
   // The limit that is set on this group now, and the memory that the group holds. Errors as above.

@@ -48,7 +48,7 @@ std::string remedy_of(Return result) {
 
 }  // namespace
 
-// Written by the task. After a hang the task may still write to it, so nobody reads it.
+// The task's result. A task that hung may still write to it later, so then it is not read.
 struct NvmlMemoryLimiter::Answer {
   Return result = kSuccess;
   std::string failure;  // if result is not kSuccess
@@ -82,7 +82,7 @@ Result<std::shared_ptr<NvmlMemoryLimiter::Answer>> NvmlMemoryLimiter::ask(const 
                                             connection_->options().deadline.count()));
   }
   if (answer->result == kUninitialized || answer->result == kDriverNotLoaded) {
-    connection_->restart();  // the next call starts NVML afresh
+    connection_->restart();  // the next call initialises NVML again
   }
   if (answer->result != kSuccess) {
     return fail(code_of(answer->result), answer->failure, remedy_of(answer->result));
@@ -96,7 +96,8 @@ Result<void> NvmlMemoryLimiter::set(const std::string& uuid, const std::filesyst
     SetMemoryLimits limits = {
         .name_space = path.c_str(), .soft_limit = 0, .hard_limit = kMemoryLimitMax};
     if (hard) {
-      // The driver refuses a limit above the GPU's memory as an invalid argument.
+      // The driver refuses a limit above the GPU's memory as an invalid argument, so such a limit
+      // is left out.
       Memory memory = {};
       const auto& total = call.api().nvmlDeviceGetMemoryInfo;
       if (!answer.succeeded(call, call(total, device, &memory), total.name)) return;
@@ -124,7 +125,7 @@ Result<CgroupMemory> NvmlMemoryLimiter::read(const std::string& uuid,
     GetMemoryLimits limits = {.name_space = path.c_str()};
     const auto& function = call.api().nvmlDeviceGetMemoryLimits_v1;
     const Return result = call(function, device, &limits);
-    if (result == kNotFound) return;  // none is set
+    if (result == kNotFound) return;  // no limit is set
     if (!answer.succeeded(call, result, function.name)) return;
     if (limits.hard_limit != kMemoryLimitMax) answer.memory.hard = Bytes{limits.hard_limit};
     answer.memory.used = Bytes{limits.current_used};

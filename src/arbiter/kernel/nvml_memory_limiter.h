@@ -4,7 +4,7 @@
 // that when the group is removed (docs/decisions/0014-kernel-memory-limits.md).
 //
 // Thread-safe. Each call is a task of the pool (nvml/deadline_pool.h) under a key of its GPU, so a
-// GPU that hangs does not delay calls about the others.
+// GPU that hangs does not delay calls about other GPUs.
 
 #include <filesystem>
 #include <memory>

@@ -2,7 +2,7 @@
 
 namespace tranche::arbiter {
 
-// Each extension's room defines `extension` in a namespace of its own name.
+// Each extension's room defines the function `extension` in a namespace of the room's name.
 #define EXTENSION(room)                                                     \
   namespace room {                                                          \
   MakeExtension extension(const std::shared_ptr<nvml::Connection>& driver); \

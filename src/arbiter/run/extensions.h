@@ -1,5 +1,5 @@
 #pragma once
-// The extensions of the arbiter that runs on a node: the list is extensions.def.
+// The extensions of the arbiter that runs on a node, as arbiter/run/extensions.def lists them.
 
 #include <memory>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace tranche::arbiter {
 
-// `driver`: asked by those that need it.
+// `driver`: for the extensions that call NVML.
 std::vector<MakeExtension> extensions_of_node(const std::shared_ptr<nvml::Connection>& driver);
 
 }  // namespace tranche::arbiter

@@ -50,7 +50,7 @@ Result<void> make_state_dir(const std::string& folder) {
   return std::unexpected(std::move(error));
 }
 
-// nullptr: told to end before it was free.
+// nullptr: a signal asked to end before the lock was free.
 Result<std::unique_ptr<process::ProcessLock>> take_lock(const std::string& state_dir, int signals,
                                                         const Log& log) {
   return process::ProcessLock::take(state_dir + "/arbiter.lock", signals, [&](bool first) {
@@ -62,14 +62,14 @@ Result<std::unique_ptr<process::ProcessLock>> take_lock(const std::string& state
   });
 }
 
-// Two for each process that registers: of those of one container there may be as many as there are
-// slots, and the others' are to find room beside them.
+// A registered process needs two descriptors. One container may register as many processes as there
+// are slots, so the limit leaves room for the other containers.
 void raise_descriptor_limit(const Log& log) {
   constexpr rlim_t kEnough = rlim_t{8} * limit::wire::kMaxProcesses;
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
   files.rlim_cur = files.rlim_max;
-  (void)::setrlimit(RLIMIT_NOFILE, &files);  // to the hard limit: nobody refuses that
+  (void)::setrlimit(RLIMIT_NOFILE, &files);  // raising it to the hard limit needs no privilege
   if (files.rlim_max >= kEnough) return;
   log.warn(fmt::format(
       "the arbiter may open {} files, two for each process that uses a GPU: one container's could "
