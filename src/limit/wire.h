@@ -62,7 +62,7 @@ struct PolicyPage {
   std::uint32_t size;
   Half enforcement;  // Enforcement
   Half priority;     // Priority
-  Half epoch;        // of the arbiter; a change: another arbiter took over, say hello again
+  Half epoch;        // of the arbiter; another value: another arbiter has taken over
   Word heartbeat;    // when the arbiter last ran; kept up to date only while `awake` is 1
   Half awake;        // 1: heartbeat is kept up to date
   Half reserved;

@@ -14,7 +14,8 @@
 namespace tranche::tenant {
 namespace {
 
-// What the handler may look at: written with care, never freed.
+// A region of memory that the handler looks at. Regions are never freed, because a fault may come
+// at any time.
 struct Region {
   std::atomic<bool> taken;
   std::atomic<std::uintptr_t> begin;
@@ -25,7 +26,7 @@ constinit std::array<Region, GuardedMapping::kMost> regions{};
 struct sigaction before;
 std::uintptr_t page_size = 4096;
 
-// Async-signal-safe: atomics and system calls.
+// Async-signal-safe: uses only atomics and system calls.
 void on_bus_error(int signal, siginfo_t* info, void*) {
   const auto at = reinterpret_cast<std::uintptr_t>(info->si_addr);
   for (Region& region : regions) {
@@ -39,7 +40,7 @@ void on_bus_error(int signal, siginfo_t* info, void*) {
     if (replaced) return;
     break;
   }
-  sigaction(signal, &before, nullptr);  // the fault comes again, for whom it is
+  sigaction(signal, &before, nullptr);  // the fault comes again, to the earlier handler
 }
 
 void install() {

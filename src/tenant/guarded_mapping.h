@@ -1,11 +1,11 @@
 #pragma once
-// A file mapped for reading that somebody else may cut short at any time. A page that is missing
-// then would be a SIGBUS; here it reads as zeros from that moment, and the mapping says that it is
-// torn. For files that are read so often that a system call for each reading costs too much.
+// Maps for reading a file that another process may cut short at any time. Reading a missing page
+// would raise SIGBUS. Here the page reads as zeros from then on, and the mapping reports that it is
+// torn. It is for files that are read so often that one system call per reading costs too much.
 //
-// The first mapping installs the process's handler of SIGBUS. A fault anywhere else goes to the
-// handler before it, which is mostly the end of the process. Mapping and destroying are
-// thread-safe; reading is as the content is.
+// The first mapping installs the process's SIGBUS handler. A fault at another address goes to the
+// handler that was there before, which mostly ends the process. Mapping and destroying are
+// thread-safe. Concurrent reading is as safe as the content of the file allows.
 
 #include <cstddef>
 
@@ -15,21 +15,21 @@ namespace tranche::tenant {
 
 class GuardedMapping {
  public:
-  // kIo: the system refuses, or kMost of them exist already.
+  // kIo: the system refuses, or kMost mappings exist already.
   static Result<GuardedMapping> map(int fd, std::size_t size);
   GuardedMapping(GuardedMapping&& other) noexcept;
   GuardedMapping& operator=(GuardedMapping&& other) noexcept;
   ~GuardedMapping();
 
   const void* data() const;
-  // Whether a page was missing: from then on what is there is not the file any more.
+  // Whether a page was missing. After that data() may differ from the file.
   bool is_torn() const;
 
   static constexpr std::size_t kMost = 4096;
 
  private:
   explicit GuardedMapping(std::size_t place) : place_(place) {}
-  std::size_t place_;  // in the handler's table; kMost: moved away
+  std::size_t place_;  // index in the handler's table; kMost: moved away
 };
 
 }  // namespace tranche::tenant

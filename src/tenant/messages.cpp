@@ -19,7 +19,7 @@ std::optional<T> as(std::span<const std::byte> packet) {
 }  // namespace
 
 std::optional<Incoming> parse(std::span<const std::byte> packet) {
-  // Magic and kind begin every message.
+  // Every message begins with magic and kind.
   struct Start {
     std::uint32_t magic;
     wire::Message kind;
@@ -37,7 +37,7 @@ std::optional<Incoming> parse(std::span<const std::byte> packet) {
       return notice;
     }
     case wire::Message::kWelcome:
-      break;  // the arbiter's own
+      break;  // only the arbiter sends it
   }
   return std::nullopt;
 }

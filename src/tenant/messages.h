@@ -1,5 +1,5 @@
 #pragma once
-// What comes over a tenant's socket, checked: the peer may send anything.
+// The messages that a library sends over a tenant's socket, checked: the peer may send anything.
 
 #include <cstddef>
 #include <optional>
@@ -12,10 +12,10 @@ namespace tranche::tenant {
 
 using Incoming = std::variant<limit::wire::Hello, limit::wire::Notice>;
 
-// One packet. nullopt: not ours, or no message that a library may send.
+// Parses one packet. nullopt: it is not in our format, or a library may not send it.
 std::optional<Incoming> parse(std::span<const std::byte> packet);
 
-// Larger packets are cut off by the kernel, and refused.
+// The kernel cuts larger packets off, and they are refused.
 inline constexpr std::size_t kLargestPacket = 64;
 
 }  // namespace tranche::tenant

@@ -1,8 +1,8 @@
 #pragma once
-// The page that says what a tenant may do (limit/wire.h): a memfd that this object alone can write.
+// The page that says what a tenant may do (limit/wire.h): a memfd that only this object can write.
 //
-// It is sealed (FUTURE_WRITE, SHRINK, GROW, SEAL; Linux 5.1) once it is mapped here, so whoever
-// gets the descriptor can map it for reading and nothing else, root in the container included.
+// The memfd is sealed (FUTURE_WRITE, SHRINK, GROW, SEAL; Linux 5.1) after it is mapped here. So a
+// process that gets the descriptor can only map it for reading, even root in the container.
 
 #include <span>
 
@@ -14,9 +14,9 @@ namespace tranche::tenant {
 
 class PolicyPage {
  public:
-  // Filled in as far as it is not the policy's: magic, version, size, the devices' UUIDs, and no
-  // bound anywhere. kInvalidArgument: more than kMaxDevices; kUnsupported: this kernel cannot seal
-  // it; kIo.
+  // Fills in all that the policy does not decide: magic, version, size and the devices' UUIDs. No
+  // device has a limit yet. kInvalidArgument: more than kMaxDevices; kUnsupported: this kernel
+  // cannot seal it; kIo.
   using Uuid = unsigned char[16];
   static Result<PolicyPage> create(std::span<const Uuid> devices);
 

@@ -23,7 +23,8 @@ std::unexpected<Error> ended(pid_t pid) {
   return fail(Code::kNotFound, fmt::format("process {} has ended", pid));
 }
 
-// Field 22 of /proc/<pid>/stat, counted from behind the name, which may hold anything.
+// Field 22 of /proc/<pid>/stat, counted from the end of the name, because the name may hold any
+// character.
 Result<std::uint64_t> start_time(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   const std::string text(std::istreambuf_iterator<char>(file), {});
@@ -58,7 +59,7 @@ Result<Process> Process::peer_of(int socket) {
   if (!fd.is_open()) return ended(peer.pid);
   ASSIGN_OR_RETURN(const auto ticks, start_time(peer.pid));
   Process process({peer.pid, ticks}, std::move(fd));
-  // What was read was the peer's if the peer lives still.
+  // The start time is the peer's only if the peer still lives.
   if (process.has_ended()) return ended(peer.pid);
   return process;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// A process of this machine that is not mistaken for a later one with its number.
+// Identifies a process of this machine. A later process with the same pid has another start time.
 
 #include <sys/types.h>
 
@@ -20,12 +20,13 @@ struct ProcessId {
 // Holds a pidfd: readable (poll) when the process has ended.
 class Process {
  public:
-  // Whoever connected to `socket` (SO_PEERPIDFD where the kernel has it, Linux 6.5, else
-  // SO_PEERCRED and pidfd_open). kNotFound: it has ended, or is out of sight.
+  // The process that connected to `socket`: by SO_PEERPIDFD where the kernel has it (Linux 6.5),
+  // otherwise by SO_PEERCRED and pidfd_open. kNotFound: it has ended, or its pid is not visible in
+  // this pid namespace.
   static Result<Process> peer_of(int socket);
-  // Whoever has this pid now. kNotFound: nobody.
+  // The process that has this pid now. kNotFound: there is none.
   static Result<Process> find(pid_t pid);
-  // The one known by its id. kNotFound: it has ended; another one may have its pid.
+  // The process with this id. kNotFound: it has ended; another process may have its pid.
   static Result<Process> open(const ProcessId& id);
 
   const ProcessId& id() const { return id_; }

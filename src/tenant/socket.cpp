@@ -84,7 +84,7 @@ Result<std::optional<Connection>> Listener::accept() {
     return std::unexpected(errno_error(errno, "accept"));
   }
   auto process = Process::peer_of(peer.get());
-  if (!process) return std::nullopt;  // gone already
+  if (!process) return std::nullopt;  // the peer has gone already
   return Connection(std::move(peer), *std::move(process));
 }
 

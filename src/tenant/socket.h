@@ -1,9 +1,9 @@
 #pragma once
-// A tenant's socket: SOCK_SEQPACKET, one message a packet (limit/wire.h), non-blocking throughout.
+// A tenant's socket: SOCK_SEQPACKET, one message per packet (limit/wire.h), always non-blocking.
 //
-// Hostile input: a packet that is not ours ends its connection, a reader takes at most one packet a
-// call, and nothing is ever waited for, so no tenant can hold up another one. Who connects is told
-// by the kernel, not by what is sent.
+// Input is hostile: a packet that is not in our format ends its connection, and each call reads at
+// most one packet. No call waits, so no tenant can hold up another one. The kernel identifies the
+// peer; the messages do not.
 
 #include <filesystem>
 #include <optional>
@@ -22,11 +22,11 @@ class Connection {
   int fd() const { return fd_.get(); }
   const Process& process() const { return process_; }
 
-  // The next message; nullopt: none yet. kUnavailable: the peer has gone; kInvalidArgument: it sent
-  // what is no message. In both cases the connection is to be dropped.
+  // The next message; nullopt: none yet. kUnavailable: the peer has gone; kInvalidArgument: the
+  // packet is no message. After either error the caller drops the connection.
   Result<std::optional<Incoming>> receive();
-  // With the two descriptors when `answer` accepts. kUnavailable: the peer has gone or takes
-  // nothing.
+  // Sends `welcome`, with the two descriptors if its answer is kAccepted. kUnavailable: the peer
+  // has gone or does not read.
   Result<void> send(const limit::wire::Welcome& welcome, int policy_fd, int usage_fd);
 
  private:
@@ -36,15 +36,15 @@ class Connection {
 
 class Listener {
  public:
-  // Listens at `path`, in place of a socket that an earlier arbiter left there. By `mode` anyone
-  // who reaches the path may connect (the folder is what is mounted). kIo; kInvalidArgument: the
-  // path is too long for a socket.
+  // Listens at `path`, in place of a socket that an earlier arbiter left there. With the default
+  // `mode` every user who can reach the path may connect: the mounted folder limits who can. kIo;
+  // kInvalidArgument: the path is too long for a socket.
   static Result<Listener> open(const std::filesystem::path& path, mode_t mode = 0666);
   Listener(Listener&&) = default;
   Listener& operator=(Listener&&) = default;
 
   int fd() const { return fd_.get(); }
-  // nullopt: nobody waits (any more).
+  // nullopt: no peer is waiting (any more).
   Result<std::optional<Connection>> accept();
 
  private:

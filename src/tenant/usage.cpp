@@ -16,7 +16,7 @@ using namespace limit;
 
 namespace {
 
-// As it lies in <tenant>.owners.
+// One record of <tenant>.owners.
 struct OwnerRecord {
   std::uint64_t start_time;
   std::int32_t pid;  // 0: free
@@ -38,7 +38,7 @@ std::int64_t place_of(unsigned slot) {
   return static_cast<std::int64_t>(offsetof(wire::UsageFile, slot) + slot * sizeof(wire::Slot));
 }
 
-// Zeros where the file ends early.
+// Reads zeros where the file ends early.
 template <class T>
 T read_at(int fd, std::int64_t at) {
   T value{};
@@ -59,7 +59,7 @@ Result<void> write_at(int fd, const void* data, std::size_t size, std::int64_t a
   return {};
 }
 
-// The same layout as wire::Slot, plain: atomics are not read through files.
+// The same layout as wire::Slot without atomics, which cannot be read through files.
 struct PlainWork {
   std::uint64_t busy_since;
   std::uint64_t asked_ns;
@@ -112,8 +112,8 @@ Usage::Usage(Descriptor file, Descriptor owners_file, unsigned devices,
       mapping_(std::move(mapping)),
       devices_(std::min(devices, wire::kMaxDevices)),
       owners_(wire::kMaxProcesses),
-      // Of this making: what a process held in a file that was lost is not taken for what stands
-      // here.
+      // Generations begin at the present time, so a generation from a file that was lost never fits
+      // a slot of this one.
       generations_(wire::kMaxProcesses, monotonic_ns()),
       seen_(wire::kMaxProcesses),
       told_(std::size_t{wire::kMaxProcesses} * devices_) {}
@@ -144,7 +144,7 @@ Result<Usage> Usage::open(const std::filesystem::path& dir, const std::string& t
 }
 
 void Usage::remove(const std::filesystem::path& dir, const std::string& tenant) {
-  std::error_code ignored;  // not there: as wished
+  std::error_code ignored;  // a missing file is no error
   std::filesystem::remove(dir / (tenant + ".usage"), ignored);
   std::filesystem::remove(dir / (tenant + ".owners"), ignored);
 }
@@ -204,20 +204,21 @@ bool Usage::release(const ProcessId& process) {
   const auto entry = std::ranges::find_if(owners_, holds);
   if (entry == owners_.end()) return false;
   const auto slot = static_cast<unsigned>(entry - owners_.begin());
-  // Cleared before it is free: killed in between, the next arbiter does both again.
+  // The slot is cleared before it is freed. If the arbiter is killed in between, the next arbiter
+  // does both.
   if (!clear(slot)) return false;
   entry->reset();
   return store_owner(slot).has_value();
 }
 
 Result<std::uint64_t> Usage::trim() {
-  constexpr std::uint64_t kUnit = 512;        // of st_blocks
-  constexpr std::uint64_t kRoom = 4U << 20U;  // a file system's largest page, and some
+  constexpr std::uint64_t kUnit = 512;        // unit of st_blocks
+  constexpr std::uint64_t kRoom = 4U << 20U;  // more than a file system's largest page
   constexpr auto kSize = sizeof(wire::UsageFile);
   struct stat status{};
   if (fstat(fd(), &status) != 0) return std::unexpected(errno_error(errno, "a tenant's usage"));
   const auto size = static_cast<std::uint64_t>(status.st_size);
-  // Blocks behind the end do not show in the size.
+  // Blocks beyond the end of the file do not show in its size.
   const std::uint64_t stored = static_cast<std::uint64_t>(status.st_blocks) * kUnit;
   const std::uint64_t beyond_size = beyond(size, kSize);
   const std::uint64_t more = std::max(beyond_size, stored > kSize + kRoom ? stored - kSize : 0);
@@ -241,7 +242,7 @@ const wire::UsageFile* Usage::mapped() const {
   return static_cast<const wire::UsageFile*>(mapping_->data());
 }
 
-// `AnySlot`: a wire::Slot that its process writes meanwhile, or a PlainSlot.
+// `AnySlot`: a wire::Slot, which its process may write meanwhile, or a PlainSlot.
 template <class AnySlot>
 void Usage::fill(const AnySlot& from, unsigned slot, SlotReading& reading) {
   reading.slot = slot;
@@ -255,7 +256,7 @@ void Usage::fill(const AnySlot& from, unsigned slot, SlotReading& reading) {
   reading.lost = 0;
   std::uint64_t& seen = seen_[slot];
   const std::uint64_t written = from.written;
-  if (written < seen) seen = written;  // it was set back: begin there
+  if (written < seen) seen = written;  // the process set it back; begin there
   if (written - seen > wire::kRing) {
     reading.lost = written - seen - wire::kRing;
     seen = written - wire::kRing;
@@ -276,7 +277,8 @@ void Usage::fill(const AnySlot& from, unsigned slot, SlotReading& reading) {
   }
 }
 
-// The sums are raised after the intervals are written, so what was told may be ahead of them.
+// The process raises the sums after it writes the intervals. So the sums of what was read may be
+// ahead of the slot's sums.
 template <class AnySlot>
 void Usage::tell_lost(const AnySlot& from, unsigned slot, SlotReading& reading) {
   for (unsigned i = 0; i < devices_; ++i) {
@@ -310,7 +312,7 @@ void Usage::read(unsigned slot, SlotReading& reading) {
 void Usage::prefetch(unsigned slot) const {
   const auto* file = mapped();
   if (file == nullptr) return;
-  // A prefetch of a page that is missing does nothing.
+  // A prefetch of a missing page does nothing.
   const wire::Slot& from = file->slot[slot];
   for (unsigned i = 0; i < devices_; ++i) __builtin_prefetch(&from.work[i]);
   __builtin_prefetch(&from.ring[seen_[slot] % wire::kRing]);

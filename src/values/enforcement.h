@@ -1,14 +1,14 @@
 #pragma once
-// How strictly the limits of a container are kept, and who goes first on a device. The numbers are
-// part of the policy page (limit/wire.h), so this header, like that one, includes nothing of ours
-// and needs no library at run time.
+// How strictly the limits of a container are enforced, and its priority on a device. The numbers
+// are part of the policy page (limit/wire.h). So this header, like that one, includes nothing of
+// ours and needs no library at run time.
 
 #include <cstdint>
 
 namespace tranche {
 
 enum class Enforcement : std::uint32_t {
-  kOff,      // NVIDIA's behaviour: no view is changed, nothing is counted
+  kOff,      // as without Tranche: nothing is counted or limited, no view is changed
   kAccount,  // counted, nothing is refused or delayed
   kStrict,   // memory and compute up to the part
   kElastic,  // the part, and on top what others leave idle: compute, and memory up to the hard

@@ -1,7 +1,8 @@
 #pragma once
-// What a container may have of the devices it was granted, in values: made from the configuration
-// by offer/, stored with the grant, written for the arbiter by the agent (limits/v1) and kept by
-// the arbiter. Sizes are bytes; parts of a device's time are thousandths of it (permille).
+// The limits of a container on the devices that it was granted, as values. offer/ makes them from
+// the configuration. They are stored with the grant; the agent writes them for the arbiter
+// (limits/v1), and the arbiter enforces them. Sizes are bytes. Parts of a device's time are
+// thousandths of it (permille).
 
 #include <cstdint>
 #include <optional>
@@ -14,19 +15,20 @@
 
 namespace tranche {
 
-// What keeps the memory of a device's tranches apart, from the highest to the lowest. The limiter
-// in the container serves compute, priority, views and accounting with each of them.
+// The enforcer that keeps the memory of a device's tranches apart, from the strongest to the
+// weakest. With each of them the limiter in the container serves compute, priority, views and
+// accounting.
 enum class MemoryEnforcer {
   kMig,      // each tranche is a MIG instance of its own
-  kKernel,   // the driver, by the container's control group (r615 and later; `kernelLimits`)
+  kKernel,   // the driver, by the container's cgroup (r615 and later; `kernelLimits`)
   kMps,      // the MPS server, for each client
-  kLimiter,  // the library in the container alone
+  kLimiter,  // only the limiter in the container
 };
 
-// Memory beyond the part, borrowed while it is idle (limit/lending.h).
+// Memory beyond the part that a container may borrow while others leave it idle (limit/lending.h).
 struct Borrowing {
   Bytes hard;    // what the container may hold at most; more than the part
-  Bytes device;  // what the device has: there is no more to lend from
+  Bytes device;  // the device's total, the bound of what can be lent
   bool operator==(const Borrowing&) const = default;
 };
 
@@ -34,10 +36,11 @@ struct Borrowing {
 struct DeviceLimits {
   std::string uuid;                         // "GPU-..." or "MIG-..."
   std::optional<Bytes> memory{};            // nullopt: no limit
-  std::uint32_t weight = 1;                 // > 0; among those that want the device's time
+  std::uint32_t weight = 1;                 // > 0; among the tenants that want the device's time
   std::optional<std::uint32_t> permille{};  // of the device's time, 1..1000; nullopt: no cap
   std::optional<Borrowing> borrowing{};     // nullopt: it does not borrow
-  // What keeps `memory`. Without a limit the limiter, which counts; but a MIG instance is one.
+  // The enforcer of `memory`. Without a limit it is the limiter, which counts; on a MIG instance it
+  // is always kMig where each tranche is an instance.
   MemoryEnforcer enforcer = MemoryEnforcer::kLimiter;
   bool operator==(const DeviceLimits&) const = default;
 };
@@ -46,12 +49,13 @@ struct DeviceLimits {
 struct GrantLimits {
   Enforcement enforcement = Enforcement::kOff;
   Priority priority = Priority::kNormal;
-  std::vector<DeviceLimits> devices{};  // as the request named them first
+  std::vector<DeviceLimits> devices{};  // in the order in which the request first names them
   bool operator==(const GrantLimits&) const = default;
 };
 
-// As users write and read them: "off", "account", "strict", "elastic"; "latency-critical",
-// "normal", "best-effort"; "mig", "kernel", "mps", "limiter". And back; nullopt: no such word.
+// The words that users write and read: "off", "account", "strict", "elastic"; "latency-critical",
+// "normal", "best-effort"; "mig", "kernel", "mps", "limiter". The *_of functions parse them;
+// nullopt: unknown word.
 std::string_view to_string(Enforcement enforcement);
 std::string_view to_string(Priority priority);
 std::string_view to_string(MemoryEnforcer enforcer);

@@ -10,7 +10,7 @@ std::optional<Bytes> optional_bytes(const json::Fields& fields, std::string_view
   return bytes ? std::optional(Bytes{*bytes}) : std::nullopt;
 }
 
-// What the word under `key` stands for; another word is refused.
+// The value of the word under `key`; an unknown word is refused.
 template <class T>
 T known_word(const json::Fields& fields, std::string_view key,
              std::optional<T> (*find)(std::string_view)) {
@@ -21,7 +21,7 @@ T known_word(const json::Fields& fields, std::string_view key,
 }
 
 MemoryEnforcer read_enforcer(const json::Fields& fields, const std::string& uuid) {
-  // Files of releases before this one have no such key.
+  // Files of earlier releases have no such key.
   const auto word = fields.maybe<std::string>("memoryBy");
   if (!word) return MemoryEnforcer::kLimiter;
   const auto enforcer = memory_enforcer_of(*word);

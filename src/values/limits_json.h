@@ -1,6 +1,6 @@
 #pragma once
-// How the limits of a container are written in JSON: limits/v1, arbiter-status/v1 and grant/v1 say
-// them alike (docs/schemas/). Included by .cpp files alone.
+// The limits of a container in JSON. limits/v1, arbiter-status/v1 and grant/v1 use the same form
+// (docs/schemas/). Only .cpp files include this header.
 
 #include "base/json_fields.h"
 #include "base/json_value.h"
@@ -8,14 +8,14 @@
 
 namespace tranche {
 
-// An object with `uuid`, `weight`, and what there is of `memoryBytes`, `memoryBy`, `permille`,
-// `memoryHardBytes` and `deviceBytes`.
+// An object with `uuid` and `weight`, and with `memoryBytes`, `memoryBy`, `permille`,
+// `memoryHardBytes` and `deviceBytes` where there are such values.
 json::Value json_of(const DeviceLimits& limits);
 // An object with `enforcement`, `priority` and `devices`.
 json::Value json_of(const GrantLimits& limits);
 
-// What is read of an object may stand beside other members. A member that is missing, of the wrong
-// kind or out of range is refused.
+// These functions read an object that may have other members too. A member that is missing, of the
+// wrong kind or out of range is refused.
 DeviceLimits device_limits_of(const json::Fields& fields);
 GrantLimits grant_limits_of(const json::Fields& fields);
 
