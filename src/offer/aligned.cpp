@@ -11,8 +11,8 @@ namespace {
 using Mask = std::uint32_t;
 constexpr Mask bit(std::size_t index) { return Mask{1} << index; }
 
-// NVIDIA's partition rule, by enumeration. The last set is filled up with blanks: elements from
-// `gpus` on that connect to nothing.
+// NVIDIA's partition rule, by enumeration. Blanks fill up the last set: elements from `gpus` on
+// that connect to nothing.
 class Partitions {
  public:
   Partitions(const Scores& scores, Mask required, std::size_t size)
@@ -48,11 +48,11 @@ class Partitions {
     return sum;
   }
 
-  // Whether a set may be the answer: no blanks, and all that is required.
+  // Whether a set may be the answer: it has no blanks and contains `required`.
   bool answers(Mask set) const { return set < bit(gpus_) && (set & required_) == required_; }
 
-  // Puts what `used` leaves into sets, the first of them around the lowest index. Visits the ways
-  // in lexicographic order, so that the first of equals has the lowest indices.
+  // Puts the elements outside `used` into sets, the first set around the lowest index. Visits the
+  // ways in lexicographic order, so the first of equals has the lowest indices.
   void split(Mask used, int total) {
     if (used == bit(padded_) - 1) {
       if (std::ranges::none_of(sets_, [this](Mask set) { return answers(set); })) return;
@@ -94,12 +94,12 @@ class Partitions {
   std::size_t gpus_;
   std::size_t padded_;  // at most 14, for 8 GPUs in sets of 7
   std::size_t size_;
-  std::vector<Mask> sets_;  // of the split being built
+  std::vector<Mask> sets_;  // sets of the split being built
   std::vector<Mask> best_;
   int best_total_ = 0;
 };
 
-// A set that grows and shrinks, with what each GPU would add to its score.
+// A set that grows and shrinks. It knows what each GPU would add to its score.
 class GrowingSet {
  public:
   explicit GrowingSet(const Scores& scores)
@@ -109,7 +109,7 @@ class GrowingSet {
   int gain(std::size_t gpu) const { return gain_[gpu]; }
   int score() const { return score_; }
   std::size_t count() const { return count_; }
-  // What it would win to give up `out`, which is in, for `in`, which is not.
+  // The gain in score from replacing `out`, which is in the set, by `in`, which is not.
   int gain_of_swap(std::size_t out, std::size_t in) const {
     return gain_[in] - scores_.at(in, out) - gain_[out];
   }
@@ -162,7 +162,7 @@ class AllSets {
       if (!best_ || set_.score() > best_->score) best_ = set_.value();
       return;
     }
-    // No further than where enough others follow: every branch ends in a set.
+    // The loop stops where too few others follow, so every branch ends in a set.
     std::size_t left = 0;
     for (std::size_t i = next; i < gpus_; ++i) left += set_.contains(i) ? 0 : 1;
     for (std::size_t i = next; set_.count() + left >= size_; ++i) {
@@ -220,7 +220,7 @@ class Heuristic {
     }
   }
 
-  // Makes the exchange that helps most; false when none helps.
+  // Makes the swap that helps most; false when none helps.
   bool swap_once(GrowingSet& set) const {
     int best = 0;
     std::size_t leaves = 0;
@@ -245,7 +245,7 @@ class Heuristic {
   GrowingSet start_;
   std::size_t gpus_;
   std::size_t size_;
-  std::vector<std::size_t> free_;  // not required
+  std::vector<std::size_t> free_;  // free GPUs that are not required
 };
 
 // Whether trying all ways to choose k of n stays within kMaxSteps. The search tree has (n + 1 over

@@ -1,6 +1,6 @@
 #pragma once
-// Which whole GPUs go well together. Works on numbers only: GPUs are 0 to n - 1 in the order of
-// their index, and a matrix says how well each pair is connected. Private to offer/.
+// Decides which whole GPUs go well together. It works on numbers only: GPUs are 0 to n - 1 in the
+// order of their index, and a matrix says how well each pair is connected. Private to offer/.
 
 #include <cstddef>
 #include <optional>
@@ -12,8 +12,9 @@
 
 namespace tranche::offer {
 
-// How well two GPUs reach each other: NVIDIA's scores. P2P level: across CPUs 10, same CPU 20, host
-// bridge 30, several switches 40, one switch 50, same board 60, unknown 0; and 100 per NVLink.
+// How well two GPUs reach each other, by NVIDIA's scores. P2P level: across CPUs 10, same CPU 20,
+// host bridge 30, several switches 40, one switch 50, same board 60, unknown 0. Each NVLink adds
+// 100.
 int link_score(const gpu::Link& link);
 
 // Scores of all pairs; symmetric, 0 on the diagonal.
@@ -36,22 +37,23 @@ class Scores {
 struct AlignedSet {
   std::vector<std::size_t> gpus;  // rising
   int score = 0;                  // sum over its pairs
-  std::string rule;               // how it was found, for people
+  std::string rule;               // how it was found, as text for people
 };
 
-// Up to this many free GPUs NVIDIA's partition rule applies.
+// NVIDIA's partition rule applies up to this many free GPUs.
 inline constexpr std::size_t kPartitionLimit = 8;
-// Above that, all sets are tried while that takes no more steps than this, as for any size out of
-// 16 GPUs: about 1 ms.
+// Above kPartitionLimit, all sets are tried if that takes no more steps than this: about 1 ms. It
+// is enough for any size out of 16 GPUs.
 inline constexpr std::size_t kMaxSteps = 400'000;
 
 // The best `size` GPUs that contain `required`; nullopt when there are none.
 //
-// Up to 8 GPUs: of all ways to split them into sets of `size` (the last one may be smaller), the
-// one with the highest total, and in it the best full set that contains what is required. So what
-// is left stays well connected too, and a Pod may get a set that is not the very best. Above 8: the
-// best set. Where trying all takes too long: grown greedily from up to 64 seeds, each improved by
-// up to 16 swaps; need not be the best. Ties go to the lowest indices.
+// Up to 8 GPUs: the search looks at all ways to split them into sets of `size` (the last set may be
+// smaller). It takes the split with the highest total, and from that split the best full set that
+// contains `required`. So the GPUs that are left stay well connected too, and a Pod may get a set
+// that is not the very best. Above 8 GPUs: the best set. Where trying all sets takes too long, sets
+// grow greedily from up to 64 seeds, and up to 16 swaps improve each; the result need not be the
+// best. Ties go to the lowest indices.
 std::optional<AlignedSet> best_aligned(const Scores& scores, std::span<const std::size_t> required,
                                        std::size_t size);
 

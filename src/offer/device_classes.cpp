@@ -14,7 +14,7 @@ using config::ResourceName;
 using gpu::Gpu;
 using gpu::MigInstance;
 
-// A card for displays in DGX stations: NVML lists it, nobody computes on it.
+// A card for displays in DGX stations. NVML lists it, but it is not for computing.
 bool display_only(const Gpu& gpu) {
   return gpu.name == "DGX Display" || gpu.name == "NVIDIA DGX Display";
 }
@@ -28,7 +28,7 @@ std::string health_of(const std::string& uuid, const Gpu& gpu, const gpu::Health
   return found->second.empty() ? "reported unhealthy" : found->second;
 }
 
-// Empty when the driver does not tell the minor: a guessed node could be another GPU's.
+// Empty when the driver does not report the minor number: a guessed node could be another GPU's.
 std::vector<std::string> gpu_paths(const Gpu& gpu) {
   if (gpu.minor < 0) return {};
   return {fmt::format("/dev/nvidia{}", gpu.minor)};
@@ -75,7 +75,7 @@ ResourceName mig_resource(std::string profile) {
   return {"nvidia.com/mig-" + profile};
 }
 
-// One run over a machine; gathers into `out`.
+// Walks over a machine once and gathers the classes into `out`.
 class Classifier {
  public:
   Classifier(const config::Config& config, const gpu::HealthReport& health)
@@ -142,8 +142,8 @@ class Classifier {
   const gpu::HealthReport& health_;
 };
 
-// GPUs that can be offered at all. One that never answered since the agent started has no UUID to
-// be offered by.
+// GPUs that can be offered at all. A GPU that has not answered since the agent started has no UUID,
+// so it cannot be offered.
 std::vector<const Gpu*> usable(const gpu::Machine& machine, Classifier& classifier) {
   std::vector<const Gpu*> out;
   for (const Gpu& gpu : machine.gpus) {
@@ -161,7 +161,7 @@ std::vector<const Gpu*> usable(const gpu::Machine& machine, Classifier& classifi
   return out;
 }
 
-// Strategy single needs one shape on the whole node.
+// Strategy single needs MIG on all GPUs of the node or on none, and one MIG profile everywhere.
 Result<void> check_uniform(const std::vector<const Gpu*>& gpus) {
   const std::string hint =
       "give every GPU of the node the same MIG layout, or set migStrategy to mixed";

@@ -1,6 +1,6 @@
 #pragma once
-// First half of make_offer: which devices a machine has and under which resource name each one
-// stands before any sharing. Private to offer/.
+// The first half of make_offer: a machine's devices, and the resource name of each before any
+// sharing. Private to offer/.
 
 #include <map>
 #include <string>
@@ -20,8 +20,8 @@ struct DeviceClasses {
   std::vector<std::string> warnings;
 };
 
-// Follows flags.migStrategy and resources.{gpus,mig}; NVIDIA's rules and, for strategy `single`,
-// its error phrases (kFailedPrecondition). GPUs named "DGX Display" are left out.
+// Follows flags.migStrategy and resources.{gpus,mig}, by NVIDIA's rules. For strategy `single` the
+// errors are NVIDIA's phrases (kFailedPrecondition). GPUs named "DGX Display" are left out.
 Result<DeviceClasses> device_classes(const gpu::Machine& machine, const config::Config& config,
                                      const gpu::HealthReport& health);
 

@@ -1,6 +1,6 @@
 #pragma once
-// What one container receives (offer/grant_maker.h makes it). Wire texts are NVIDIA's (users grep
-// for them).
+// What one container receives; offer/grant_maker.h makes it. The texts are NVIDIA's, because users
+// grep for them.
 
 #include <map>
 #include <optional>
@@ -22,20 +22,20 @@ struct Grant {
   std::vector<DeviceNode> devices;
   std::map<std::string, std::string> annotations;
   std::vector<std::string> cdi_devices;  // qualified names
-  // Of a limited resource: its tenant (limits/v1), and what the container was promised when it was
-  // granted. Both are there or neither; a grant that was stored before has no `limits`.
+  // For a limited resource: its tenant (limits/v1), and the limits at the time of the grant. Either
+  // both are present or neither. A grant stored by an earlier release has no `limits`.
   std::string tenant{};
   std::optional<GrantLimits> limits{};
   bool operator==(const Grant&) const = default;
 };
 
-// Inside the container.
+// Paths inside the container.
 inline constexpr std::string_view kLibraryMount = "/usr/local/tranche/libtranche-limit.so";
 inline constexpr std::string_view kPreloadMount = "/etc/ld.so.preload";
 inline constexpr std::string_view kTenantMounts = "/run/tranche";
 
-// The CDI device by which a limited container gets the runtime's hook (`runtimeHook`): its
-// specification is cdi/limit_hook.h's.
+// The CDI device that gives a limited container the runtime's hook (`runtimeHook`).
+// cdi/limit_hook.h makes its specification.
 inline constexpr std::string_view kHookDevice = "tranche.dev/limits=hook";
 
 }  // namespace tranche::offer

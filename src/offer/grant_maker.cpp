@@ -15,7 +15,7 @@ namespace {
 using config::DeviceIdStrategy;
 using config::DeviceListStrategy;
 
-// Where volume mounts tell NVIDIA's container runtime which devices are meant.
+// The folder in which volume mounts tell NVIDIA's container runtime the devices.
 constexpr std::string_view kMountRoot = "/var/run/nvidia-container-devices";
 constexpr std::string_view kCdiVendor = "k8s.device-plugin.nvidia.com";
 
@@ -89,7 +89,8 @@ class Writer {
       grant_.envs["NVIDIA_IMEX_CHANNELS"] =
           fmt::format("{}", fmt::join(options_.imex_channels, ","));
     }
-    // Beside volume mounts the variable names their folder instead, whatever the order.
+    // With volume mounts the variable names their folder instead, in whatever order the strategies
+    // stand.
     if (has(DeviceListStrategy::kVolumeMounts)) return;
     grant_.envs["NVIDIA_VISIBLE_DEVICES"] = fmt::format("{}", fmt::join(names_, ","));
   }
@@ -113,7 +114,7 @@ class Writer {
     }
   }
   void add_device_node(const std::string& path) {
-    // MIG instances of one GPU share its node; once is enough.
+    // MIG instances of one GPU share its node; it is added once.
     if (std::ranges::find(grant_.devices, path, &DeviceNode::container_path) !=
         grant_.devices.end()) {
       return;
@@ -124,11 +125,11 @@ class Writer {
   const GrantOptions& options_;
   const std::vector<const Device*>& devices_;
   Grant& grant_;
-  std::vector<std::string> names_;  // of the devices, by the id strategy, in order
+  std::vector<std::string> names_;  // the devices' names by the id strategy, in order
 };
 
-// An id as a message shows it: whole, unless it is no id at all (gRPC refuses to carry an error of
-// more than 8 KiB, and the caller would be told about that instead).
+// An id as messages show it: whole, unless it is too long to be an id. gRPC refuses errors of more
+// than 8 KiB, and the caller would see gRPC's refusal instead of ours.
 std::string shown(const std::string& id) {
   constexpr std::size_t kLongest = 200;
   return id.size() <= kLongest ? id : fmt::format("{}...", id.substr(0, kLongest));
@@ -140,8 +141,8 @@ std::unexpected<Error> refuse(const ResourceOffer& offer, std::string_view why) 
                           offer.name.value, why));
 }
 
-// Mounts of the Allocate answer reach the container whatever the device-list strategy. Of two
-// resources in one container kubelet takes the mounts that both name once.
+// Mounts of the Allocate answer reach the container with every device-list strategy. When two
+// resources of one container name the same mount, kubelet adds it once.
 void add_limit_mounts(const LimitMounts& limits, std::string_view tenant, Grant& grant) {
   grant.mounts.push_back({std::string(kLibraryMount), limits.library, true});
   grant.mounts.push_back({std::string(kPreloadMount), limits.preload, true});
@@ -203,7 +204,7 @@ Result<Grant> GrantMaker::make(std::span<const std::string> ids, std::string_vie
     grant.limits = limits_for(offer_, ids);
     add_limit_mounts(*options_.limits, fresh_id, grant);
   }
-  // By kubelet's own field, whatever the device-list strategy.
+  // The name goes into kubelet's own field for CDI devices, with every device-list strategy.
   if (has_runtime_hook(offer_)) grant.cdi_devices.emplace_back(kHookDevice);
   return grant;
 }

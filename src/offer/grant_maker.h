@@ -1,6 +1,6 @@
 #pragma once
-// make_grant(offer, request): what one container receives. Pure; what it needs of the host comes in
-// GrantOptions.
+// make_grant(offer, request): what one container receives. Pure; GrantOptions holds what it needs
+// to know of the host.
 
 #include <optional>
 #include <span>
@@ -16,8 +16,8 @@
 
 namespace tranche::offer {
 
-// Where on the host a limited container's mounts come from. They outlive the agent: kubelet replays
-// them for as long as the container is restarted.
+// The sources on the host of a limited container's mounts. They outlive the agent: kubelet replays
+// the mounts at each restart of the container.
 struct LimitMounts {
   std::string library;  // libtranche-limit.so
   std::string preload;  // a file for /etc/ld.so.preload that names it
@@ -25,44 +25,46 @@ struct LimitMounts {
   bool operator==(const LimitMounts&) const = default;
 };
 
-// Settled once per configuration, shared by all grants.
+// Set once per configuration, and shared by all grants.
 struct GrantOptions {
   std::vector<config::DeviceListStrategy> list_strategies = {config::DeviceListStrategy::kEnvvar};
   config::DeviceIdStrategy id_strategy = config::DeviceIdStrategy::kUuid;
   std::string cdi_annotation_prefix = "cdi.k8s.io/";
   bool pass_device_specs = false;
   std::string dev_root = "/";
-  // Full paths: which of /dev/nvidiactl, /dev/nvidia-uvm, /dev/nvidia-uvm-tools,
-  // /dev/nvidia-modeset exist, in that order.
+  // Full paths of the nodes that exist among /dev/nvidiactl, /dev/nvidia-uvm, /dev/nvidia-uvm-tools
+  // and /dev/nvidia-modeset, in that order.
   std::vector<std::string> control_nodes;
-  std::vector<int> imex_channels;  // those that exist
+  std::vector<int> imex_channels;  // the channels that exist
   bool gdrcopy = false;
   bool gds = false;
   bool mofed = false;
-  // CDI classes beside `gpu` whose spec is not empty ("gdrcopy", "gds", "mofed", in that order).
+  // The CDI classes other than `gpu` whose specification is not empty ("gdrcopy", "gds", "mofed",
+  // in that order).
   std::vector<std::string> cdi_modes;
   std::optional<LimitMounts> limits;  // nullopt: containers cannot be limited here
-  std::string mps_root;               // on the host: the folder of the MPS daemons
+  std::string mps_root;               // the folder of the MPS daemons on the host
   bool operator==(const GrantOptions&) const = default;
 };
 
-// Makes the grants of one resource. Built once per offer, it finds an id in constant time however
-// many replicas there are. Immutable: any number of threads may call make().
+// Makes the grants of one resource. It is built once per offer, and finds an id in constant time
+// with any number of replicas. Immutable: any number of threads may call make().
 class GrantMaker {
  public:
   GrantMaker(ResourceOffer offer, GrantOptions options);
-  GrantMaker(const GrantMaker&) = delete;  // by_id_ looks into offer_
+  GrantMaker(const GrantMaker&) = delete;  // by_id_ refers into offer_
   GrantMaker& operator=(const GrantMaker&) = delete;
 
-  // `fresh_id`: a fresh UUID (version 4), used with cdi-annotations, and as the tenant's id of a
-  // grant with limits.
+  // `fresh_id`: a fresh UUID (version 4), for cdi-annotations and for the tenant's id of a grant
+  // with limits.
+  //
   // Errors (kInvalidArgument) read `invalid allocation request for "<resource>": invalid request:
-  // ...`; NVIDIA's endings are `unknown device: <id>` and `maximum request size for shared
-  // resources is 1; found N`, ours `duplicate device: <id>` and `no device`. kFailedPrecondition:
-  // the resource has limits, and containers cannot be limited here.
+  // ...`. NVIDIA's endings are `unknown device: <id>` and `maximum request size for shared
+  // resources is 1; found N`; ours are `duplicate device: <id>` and `no device`.
+  // kFailedPrecondition: the resource has limits, and containers cannot be limited here.
   //
   // The device list keeps the order of the request. Devices, device nodes and CDI names that
-  // several ids share (replicas of one GPU) appear once; NVIDIA's plugin repeats the device nodes.
+  // several ids share (replicas of one GPU) appear once. NVIDIA's plugin repeats the device nodes.
   Result<Grant> make(std::span<const std::string> ids, std::string_view fresh_id) const;
 
   const ResourceOffer& offer() const { return offer_; }
@@ -77,7 +79,7 @@ class GrantMaker {
   std::unordered_map<std::string_view, std::size_t> by_id_;  // id -> index into offer_.devices
 };
 
-// One grant, for callers that make few: GrantMaker(offer, options).make(ids, fresh_id).
+// Makes one grant, for callers that make few: GrantMaker(offer, options).make(ids, fresh_id).
 Result<Grant> make_grant(const ResourceOffer& offer, const GrantOptions& options,
                          std::span<const std::string> ids, const std::string& fresh_id);
 

@@ -15,8 +15,7 @@ namespace {
 
 constexpr EnvelopeKind kGrant{.version = "grant/v1", .key = "record"};
 
-// The text that json::Value gives for the same values, without building them: Allocate waits for
-// it.
+// Writes the same text as json::Value, without building the values: Allocate waits for it.
 class Text {
  public:
   Text& raw(std::string_view text) {
@@ -28,7 +27,7 @@ class Text {
     if (!std::ranges::all_of(value, is_plain)) return raw(json::Value(value).text());
     return raw("\"").raw(value).raw("\"");
   }
-  // `write(element)` for each, with commas between.
+  // Calls `write(element)` for each element, with commas between.
   template <class Range, class Write>
   Text& list(const Range& range, const Write& write) {
     bool first = true;
@@ -79,7 +78,8 @@ std::string body_of(const GrantRecord& record) {
   return text.raw("}").take();
 }
 
-// Records written before the tenant was a field of its own: the folder that is mounted names it.
+// Earlier releases did not store the tenant in a field of its own. In their records the mounted
+// folder names the tenant.
 std::string tenant_of_mounts(const std::vector<Mount>& mounts) {
   for (const Mount& mount : mounts) {
     std::string_view path = mount.container_path;

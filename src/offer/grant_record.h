@@ -1,11 +1,13 @@
 #pragma once
-// grant/v1: a grant as it is stored, one line of JSON with version and checksum
-// (docs/schemas/grant-v1.schema.json). A grant outlives the call that made it (kubelet replays its
-// own copy), so it is kept until kubelet no longer lists its ids. Encoding only; files are
-// agent/grant_store.h's.
+// grant/v1: a stored grant, one line of JSON with version and checksum
+// (docs/schemas/grant-v1.schema.json). A grant outlives the call that made it, because kubelet
+// replays its own copy. So a record is kept until kubelet no longer lists its ids. This file only
+// encodes and decodes; agent/grant_store.h has the files.
 //
-// {"checksum":"<FNV-1a, 64 bits, hex>","record":{...},"version":"grant/v1"}: the checksum is over
-// the text of `record`, compact and with sorted keys. It finds torn and edited lines, not malice.
+//   {"checksum":"<FNV-1a, 64 bits, hex>","record":{...},"version":"grant/v1"}
+//
+// The checksum is over the text of `record`, compact and with sorted keys. It finds torn and edited
+// lines, not malice.
 
 #include <cstdint>
 #include <string>

@@ -16,7 +16,7 @@ using config::Limits;
 using config::NoLimit;
 using config::Percent;
 
-// What several alternatives of a std::variant come to.
+// One result from several alternatives of a std::variant.
 template <class... Cases>
 struct Overloaded : Cases... {
   using Cases::operator()...;
@@ -24,7 +24,7 @@ struct Overloaded : Cases... {
 
 constexpr Bytes whole_mib(std::uint64_t bytes) { return Bytes::from_mib(bytes >> 20U); }
 
-// Of one tranche, as `limit` says; nullopt: no limit.
+// The memory of one tranche by `limit`; nullopt: no limit.
 std::optional<Bytes> memory_part(const config::MemoryLimit& limit, const Device& device,
                                  int replicas) {
   using Part = std::optional<Bytes>;
@@ -45,7 +45,7 @@ std::optional<Bytes> memory_part(const config::MemoryLimit& limit, const Device&
       limit);
 }
 
-// What a container with `tranches` of a device, which was promised `part`, may borrow up to.
+// How far a container with `tranches` of a device, which was promised `part`, may borrow.
 std::optional<Borrowing> borrowing_of(const Limits& rules, const Device& device, int tranches,
                                       int replicas, Bytes part) {
   if (rules.enforcement != Enforcement::kElastic || !rules.memory_hard) return std::nullopt;
@@ -57,7 +57,7 @@ std::optional<Borrowing> borrowing_of(const Limits& rules, const Device& device,
   return Borrowing{.hard = hard, .device = device.memory};
 }
 
-// Of `tranches` together, in thousandths of the device's time; at least 1.
+// The share of `tranches` together, in thousandths of the device's time; at least 1.
 std::uint32_t share(const Limits& rules, int tranches, int replicas) {
   const auto* percent = std::get_if<Percent>(&rules.compute);
   const int permille =
@@ -82,7 +82,7 @@ DeviceLimits device_limits(const Limits& rules, const Device& device, int tranch
   return limits;
 }
 
-// The device that `id` is a tranche of, by its index; nullopt: it is not offered.
+// The index of the device that `id` is a tranche of; nullopt: it is not offered.
 std::optional<std::size_t> device_of(const ResourceOffer& offer, const std::string& id) {
   const auto uuid = device_uuid_of(id);
   const auto found = std::ranges::find(offer.devices, uuid, &Device::uuid);
@@ -151,12 +151,13 @@ void warn_of_strangers(const config::LimitTable& table, Offer& offer) {
   }
 }
 
-// Which enforcer keeps each device's memory, and why it is not the kernel where that was asked for.
 std::string described(MemoryEnforcer enforcer) {
   if (enforcer == MemoryEnforcer::kMps) return "MPS and the limiter";
   return fmt::format("the {}", to_string(enforcer));
 }
 
+// Chooses the enforcer of each device's memory. `instead` says why it is not the kernel where the
+// kernel was asked for.
 void choose_enforcers(const gpu::Machine& machine, ResourceOffer& resource) {
   OfferLimits& limits = *resource.limits;
   std::string why;
@@ -244,9 +245,9 @@ std::optional<GrantLimits> limits_for(const ResourceOffer& offer,
   GrantLimits limits{.enforcement = rules.enforcement, .devices = {}};
   const bool by_class = rules.policy == config::SharePolicy::kPriority;
   if (by_class) limits.priority = rules.priority;
-  // MPS has the containers on the device at the same time, each on its multiprocessors: that is how
-  // compute is shared, and turns would undo it. Of the highest class and without a cap, nobody
-  // waits for anybody.
+  // MPS runs the containers at the same time, each on its own multiprocessors. Compute is shared
+  // that way, and turns would undo it. With the highest priority and without a cap, no container
+  // waits for another.
   const bool side_by_side = offer.sharing == config::SharingStrategy::kMps && !by_class;
   if (side_by_side) limits.priority = Priority::kLatencyCritical;
   for (const auto& [device, tranches] : held) {

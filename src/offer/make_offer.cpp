@@ -40,7 +40,7 @@ struct Claim {
   bool withheld = false;
 };
 
-// Lets the entries claim devices, in the order of the file; the first claim on a device stands.
+// Lets the entries claim devices, in the order of the file. The first claim on a device is kept.
 class Claims {
  public:
   Claims(const gpu::Machine& machine, const DeviceClasses& classes, const DeviceNames& names,
@@ -88,7 +88,7 @@ class Claims {
           label(entry), device.index, device.uuid, held.advertised.value));
       return;
     }
-    // The same resource twice: the union of both entries' ids, as NVIDIA's plugin has it.
+    // Two entries for the same resource give the union of their ids, as in NVIDIA's plugin.
     held.replicas = std::max(held.replicas, entry.replicas);
     if (objection.empty()) return;
     held.withheld = true;
@@ -108,7 +108,7 @@ class Claims {
   std::map<std::string, Claim> by_uuid_;
 };
 
-// A device with what becomes of it, on the way to its resource.
+// A device and its number of replicas, before it has a resource.
 struct Placed {
   Device device;
   int replicas = 1;
@@ -154,7 +154,8 @@ void cut(ResourceOffer& resource, Placed placed) {
 
 ResourceOffer assemble(const ResourceName& name, Gathered gathered, SharingStrategy strategy,
                        bool one_only) {
-  // Two classes under one name: back in the order of the hardware.
+  // Two classes may have one name now, so the devices are sorted back into the order of the
+  // hardware.
   std::ranges::sort(gathered.devices, {}, [](const Placed& placed) {
     return std::tuple(placed.device.gpu_index, slot_of(placed.device), placed.device.uuid);
   });

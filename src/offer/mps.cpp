@@ -25,7 +25,7 @@ bool differs_by_grant(const ResourceOffer& offer) {
   return holds(offer) && !offer.fail_requests_greater_than_one;
 }
 
-// Of the multiprocessors, for a container with this part of the device's time.
+// The percentage of the multiprocessors for a container with this part of the device's time.
 int percentage(const config::Limits& rules, std::uint32_t weight) {
   const bool capped = rules.enforcement == Enforcement::kStrict &&
                       !std::holds_alternative<config::NoLimit>(rules.compute);
@@ -39,7 +39,7 @@ MpsShare equal_share(const Device& device, int replicas) {
   return share;
 }
 
-// Of `count` tranches of device `device`, for a container that has no others.
+// The share of `count` tranches of device `device`, for a container that has no others.
 MpsShare part(const ResourceOffer& offer, std::size_t device, int count) {
   if (!differs_by_grant(offer)) return mps_default(offer, device);
   std::vector<std::string> ids;
@@ -57,7 +57,7 @@ MpsShare larger(const MpsShare& a, const MpsShare& b) {
   return both;
 }
 
-// What clients may have that hold `count` tranches of one device, whichever it is.
+// The largest share that clients with `count` tranches of one device may have, over all devices.
 MpsShare largest_part(const ResourceOffer& offer, const std::vector<int>& counts, int count) {
   std::optional<MpsShare> largest;
   for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -72,7 +72,7 @@ std::string namespace_name(const ResourceOffer& offer, int count) {
   return differs_by_grant(offer) ? fmt::format("tranches_{}", count) : std::string(kMpsDefault);
 }
 
-// How many of `ids` each device has, by its place in the offer.
+// The number of `ids` on each device, by its index in the offer.
 std::map<std::size_t, int> counts_of(const ResourceOffer& offer, std::span<const std::string> ids) {
   std::map<std::size_t, int> counts;
   for (const std::string& id : ids) {
@@ -84,7 +84,8 @@ std::map<std::size_t, int> counts_of(const ResourceOffer& offer, std::span<const
   return counts;
 }
 
-// With namespaces: the folder of one alone, and the memory of devices that have less than it.
+// With namespaces: returns the folder of the container's namespace, and sets the memory limit of
+// devices whose part is smaller than the namespace's.
 std::string join_namespace(const ResourceOffer& offer, std::span<const std::string> ids,
                            Grant& grant) {
   const auto own = counts_of(offer, ids);
@@ -103,13 +104,13 @@ std::string join_namespace(const ResourceOffer& offer, std::span<const std::stri
   return fmt::format("/{}/{}", kMpsServer, namespace_name(offer, most));
 }
 
-// Without: a part of the container's own, which lowers what the daemon leaves open.
+// Without namespaces: sets the container's own part, which lowers the daemon's default.
 void lower_by_environment(const ResourceOffer& offer, std::span<const std::string> ids,
                           Grant& grant) {
   const auto limits = differs_by_grant(offer) ? limits_for(offer, ids) : std::nullopt;
   if (!limits) return;
   std::vector<std::string> memory;
-  int threads = 1;  // one value for all devices: nobody has less than its part
+  int threads = 1;  // one value for all devices; no device has less than its part
   for (const DeviceLimits& part : limits->devices) {
     if (part.memory) memory.push_back(fmt::format("{}={}M", part.uuid, part.memory->mib()));
     threads = std::max(threads, percentage(offer.limits->rules, part.weight));

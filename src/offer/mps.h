@@ -1,10 +1,10 @@
 #pragma once
-// Sharing by NVIDIA's MPS: which devices can be, what each client process may use, and what a
-// container's grant has of it. Pure. The daemons' side is in mps/.
+// Sharing by NVIDIA's MPS: which devices it can share, what each client process may use, and what a
+// container's grant contains for it. Pure. The room mps/ has the daemons' side.
 //
-// MPS clamps twice: by the control daemon's defaults, and by two variables of the client's
-// environment, which can only lower them. Its limits count for each client process; that a
-// container as a whole keeps to its part is tranche.limits' business (offer/limits.h).
+// MPS limits a client twice: by the control daemon's defaults, and by two variables of the client's
+// environment, which can only lower the defaults. MPS applies its limits to each client process.
+// Limits of a container as a whole are the task of tranche.limits (offer/limits.h).
 
 #include <optional>
 #include <span>
@@ -19,52 +19,56 @@
 
 namespace tranche::offer {
 
-// Where the daemons' folder is mounted in containers, as NVIDIA's plugin has it.
+// The mount point of the daemons' folder in containers, as in NVIDIA's plugin.
 inline constexpr std::string_view kMpsMount = "/mps";
 
-// Client processes that one GPU can serve: 48 from Volta (compute capability 7.0) on, 16 before.
-// NVIDIA's control daemon takes 7.0 for older than Volta.
+// The client processes that one GPU can serve: 48 from Volta (compute capability 7.0) on, 16
+// before. NVIDIA's control daemon treats 7.0 as older than Volta.
 int most_mps_clients(gpu::ComputeCapability capability);
 
-// Why `device` of `machine` cannot be shared by MPS in `replicas`, in NVIDIA's words, and what to
-// do; empty: it can. `name`: the resource of the sharing entry.
+// Why MPS cannot share `device` of `machine` in `replicas`, in NVIDIA's words, and what to do;
+// empty: it can. `name`: the resource of the sharing entry.
 std::string mps_objection(const gpu::Machine& machine, const Device& device, int replicas,
                           const config::ResourceName& name);
 
-// What MPS lets one client process have.
+// The limits that MPS sets for one client process.
 struct MpsShare {
-  std::optional<Bytes> memory;  // nullopt: no limit, or the driver does not tell the device's
+  std::optional<Bytes> memory;  // nullopt: no limit, or the device's memory is unknown
   int thread_percentage = 100;  // 1..100, of the device's multiprocessors
   bool operator==(const MpsShare&) const = default;
 };
 
-// The daemon's default for device `device` (an index of ResourceOffer::devices, cut into replicas).
-// Without limits the device's memory and 100 % divided by the replicas, as with NVIDIA's. With
-// limits that hold, a tranche's part; where a container may have several tranches, no less than all
-// of the device: then each grant's environment has its own part.
+// The daemon's default for device `device` (an index of ResourceOffer::devices, divided into
+// replicas). Without limits it is the device's memory and 100 % divided by the replicas, as in
+// NVIDIA's plugin. With enforced limits it is a tranche's part. Where a container may have several
+// tranches, it is no less than all of the device, and each grant's environment lowers it to the
+// container's own part.
 MpsShare mps_default(const ResourceOffer& offer, std::size_t device);
 
-// MPS v3's namespaces: limits that a group of clients has by the socket it connects to. A container
-// has the folder of one alone, so that its environment, which lowers limits otherwise, has no say.
+// A namespace of MPS v3: the limits of a group of clients, by the socket to which they connect. A
+// container has the folder of one namespace only, so its environment, which otherwise lowers the
+// limits, does not decide them.
 struct MpsNamespace {
   std::string name;
-  MpsShare share;  // on each of the server's GPUs: where their parts differ, the largest
+  MpsShare share;  // the same on each GPU of the server: the largest part
   bool operator==(const MpsNamespace&) const = default;
 };
-// The one server of a resource's daemon, and what clients have that were given no namespace.
+// The name of the one server of a resource's daemon, and the namespace of clients that were given
+// no other.
 inline constexpr std::string_view kMpsServer = "shared";
 inline constexpr std::string_view kMpsDefault = "default";
-// All that a daemon of the resource needs: `default`, and where a container may have several
-// tranches `tranches_<n>` for those with at most n on one device.
+// All namespaces that a daemon of the resource needs: `default`, and where a container may have
+// several tranches also `tranches_<n>`, for containers with at most n on one device.
 std::vector<MpsNamespace> mps_namespaces(const ResourceOffer& offer);
 
-// With offer.mps.namespaces the folder is that of the container's namespace, and of the variables
-// there is only the memory of devices whose part is less than the namespace has; with static SM
-// partitions the tranche's own (CUDA_MPS_SM_PARTITION).
+// Adds CUDA_MPS_PIPE_DIRECTORY and the mounts of the pipe folder and of /dev/shm, as NVIDIA's
+// plugin does. A container with a part of its own also gets the two variables that lower the
+// daemon's defaults. Adds nothing when MPS does not share the resource, or when `ids` are whole
+// devices. `mps_root`: the folder on the host.
 //
-// CUDA_MPS_PIPE_DIRECTORY and the mounts of the pipe folder and of /dev/shm, as NVIDIA's plugin;
-// with parts of its own the two variables that lower the daemon's defaults. Nothing when the
-// resource is not shared by MPS, or `ids` are whole devices. `mps_root`: the folder on the host.
+// With offer.mps.namespaces the folder is that of the container's namespace. Of the two variables
+// only the memory limit is set, for devices whose part is smaller than the namespace's. With static
+// SM partitions CUDA_MPS_SM_PARTITION is set to the tranche's own.
 void add_mps(const ResourceOffer& offer, std::span<const std::string> ids,
              const std::string& mps_root, Grant& grant);
 

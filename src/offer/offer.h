@@ -1,9 +1,9 @@
 #pragma once
-// The heart: what a node advertises. Everything downstream (device plugin, labels, CDI, metrics)
-// translates an Offer; offer/make_offer.h makes it.
+// What a node advertises: the heart of the program. Everything downstream (device plugin, labels,
+// CDI, metrics) translates an Offer. offer/make_offer.h makes it.
 //
 // Orders are stable: resources by name, devices by GPU index then MIG slot, tranches by device then
-// replica. So an offer can be compared to the last one.
+// replica. So an offer can be compared with the last one.
 
 #include <map>
 #include <optional>
@@ -17,55 +17,56 @@
 
 namespace tranche::offer {
 
-// A piece of silicon that tranches are cut from: a whole GPU or a MIG instance.
+// A whole GPU or a MIG instance, from which tranches are cut.
 struct Device {
   std::string uuid;   // "GPU-..." or "MIG-..."
   std::string index;  // "0", or "0:1" (GPU index : MIG slot)
-  int gpu_index = 0;  // of the GPU it is or lies on
+  int gpu_index = 0;  // of the GPU itself, or of the MIG instance's GPU
   std::string gpu_uuid;
   bool mig = false;
   std::optional<int> numa_node;
-  // Device files inside /dev, in NVIDIA's order: "/dev/nvidia0", for MIG then
-  // "/dev/nvidia-caps/nvidia-cap21", "/dev/nvidia-caps/nvidia-cap22".
+  // Device files inside /dev, in NVIDIA's order: "/dev/nvidia0"; for MIG also
+  // "/dev/nvidia-caps/nvidia-cap21" and "/dev/nvidia-caps/nvidia-cap22".
   std::vector<std::string> paths;
   std::string unhealthy_reason;  // empty: healthy
-  Bytes memory;                  // 0: the driver does not tell
+  Bytes memory;                  // 0: the driver does not report it
   bool operator==(const Device&) const = default;
 
   bool healthy() const { return unhealthy_reason.empty(); }
 };
 
-// One schedulable piece: what kubelet knows by an id.
+// One schedulable piece, which kubelet knows by its id.
 struct Tranche {
   std::string id;          // "GPU-..." or "GPU-...::3"
   std::size_t device = 0;  // index into ResourceOffer::devices
   bool operator==(const Tranche&) const = default;
 };
 
-// How the control daemon of a resource that MPS shares serves it, which only its supervisor knows
+// How the control daemon serves a resource that MPS shares. Only the daemon's supervisor knows it
 // (mps/ready_file.h).
 struct MpsService {
   int protocol = 2;
-  bool namespaces = false;  // a container has the folder of one (offer/mps.h)
-  // The static SM partition of each tranche, by its id: what CUDA_MPS_SM_PARTITION is set to.
+  bool namespaces = false;  // each container has the folder of one namespace (offer/mps.h)
+  // The static SM partition of each tranche, by the tranche's id: the value of
+  // CUDA_MPS_SM_PARTITION.
   std::map<std::string, std::string> partitions;
   bool operator==(const MpsService&) const = default;
 };
 
-// What `tranche.limits` says of a resource, and what it comes to on its devices (offer/limits.h).
+// The rules of `tranche.limits` for a resource, and their result on its devices (offer/limits.h).
 struct OfferLimits {
   config::Limits rules;
   std::vector<int> replicas;                // of ResourceOffer::devices, in that order
-  std::vector<MemoryEnforcer> enforcers{};  // the same
-  // For people: which enforcer holds instead of the one that was asked for, and why; empty: that
-  // one.
+  std::vector<MemoryEnforcer> enforcers{};  // in the same order
+  // Text for people: the enforcer used instead of the one that was asked for, and why. Empty: the
+  // one that was asked for is used.
   std::string instead{};
   bool operator==(const OfferLimits&) const = default;
 };
 
 struct ResourceOffer {
-  config::ResourceName name;  // as advertised: after a rename, the new name
-  config::ResourceName base;  // before it
+  config::ResourceName name;  // as advertised: the new name after a rename
+  config::ResourceName base;  // the name before a rename
   std::string endpoint;       // socket file name: "nvidia-gpu.sock"
   std::vector<Device> devices;
   std::vector<Tranche> tranches;
@@ -77,10 +78,10 @@ struct ResourceOffer {
   bool operator==(const ResourceOffer&) const = default;
 };
 
-// A resource that the configuration wishes for and that is not advertised.
+// A resource that the configuration asks for and that is not advertised.
 struct Withheld {
   config::ResourceName name;
-  std::string reason;  // and what to do
+  std::string reason;  // why, and what to do
   bool operator==(const Withheld&) const = default;
 };
 
@@ -93,7 +94,7 @@ struct Offer {
   const ResourceOffer* find(const config::ResourceName& name) const;
 };
 
-// The id of replica `n` of a device: "GPU-...::n"; and back: the device's uuid of an id.
+// The id of replica `replica` of a device, "GPU-...::<replica>"; and the device's uuid from an id.
 std::string replica_id(std::string_view uuid, int replica);
 std::string_view device_uuid_of(std::string_view id);
 bool is_replica_id(std::string_view id);

@@ -1,10 +1,11 @@
 #pragma once
-// GetPreferredAllocation: which of the free tranches a container should get. Pure and bounded.
+// GetPreferredAllocation: chooses the free tranches that a container should get. Pure and bounded.
 //
-// aligned (whole GPUs, unshared, however `policy` is set): NVIDIA's partition rule up to 8 GPUs,
-// above that the best-scoring set that contains what is required (a bounded search from about 17
-// GPUs on); ties to the lowest index. distributed / packed: replicas and MIG instances, spread over
-// or packed onto GPUs, MIG instances by the GPU they lie on. docs/allocation.md has examples.
+// aligned (for unshared whole GPUs, whatever `policy` says): NVIDIA's partition rule up to 8 GPUs;
+// above that the best-scoring set that contains the required GPUs. From about 17 GPUs on the search
+// is bounded. Ties go to the lowest index. distributed / packed: replicas and MIG instances, spread
+// over GPUs or packed onto few. A MIG instance counts for the GPU that it lies on.
+// docs/allocation.md has examples.
 
 #include <span>
 #include <string>
@@ -23,8 +24,8 @@ struct PreferredRequest {
   int size = 0;
 };
 
-// How the GPUs of the machine are connected. Rows of `topology` are in the order of `gpu_uuids`;
-// GPUs that are not among them score 0 with everyone.
+// How the GPUs of the machine are connected. Rows of `topology` are in the order of `gpu_uuids`.
+// GPUs that are not in `gpu_uuids` score 0 with every other GPU.
 struct Links {
   std::vector<std::string> gpu_uuids;
   gpu::Topology topology;
@@ -39,11 +40,11 @@ struct Preferred {
 
 // `links` may be nullptr (not known): then all pairs score alike.
 //
-// Aligned: the ids by GPU index. Otherwise what must be included, then the picks in their order.
-// Ids that the offer does not have are ignored among the available ones; among those that must be
-// included they make the request impossible.
-// An aligned request that cannot be met gives an empty list, a distributed or packed one the error
-// `not enough available devices to satisfy allocation` (kFailedPrecondition), both as NVIDIA's.
+// Aligned: returns the ids by GPU index. Otherwise returns the required ids first, then the picks
+// in their order. Unknown ids among the available ones are ignored. Unknown ids among the required
+// ones make the request impossible. An aligned request that cannot be met gives an empty list. A
+// distributed or packed one gives the error `not enough available devices to satisfy allocation`
+// (kFailedPrecondition). Both are NVIDIA's behaviour.
 Result<Preferred> preferred_allocation(const ResourceOffer& offer, const Links* links,
                                        config::AllocationPolicy policy,
                                        const PreferredRequest& request);

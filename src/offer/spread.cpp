@@ -17,7 +17,7 @@ struct Fill {
 };
 
 struct Source {
-  std::deque<std::size_t> free;  // its candidates
+  std::deque<std::size_t> free;  // the candidates on this device
   Fill fill;
   Fill* gpu = nullptr;
 };
@@ -80,7 +80,7 @@ class Picker {
 
   bool packed_;
   std::vector<Source> sources_;  // by device
-  std::map<int, Fill> gpus_;     // by GPU index; nodes stay where they are
+  std::map<int, Fill> gpus_;     // by GPU index; a std::map, so pointers to its entries stay valid
   std::map<int, Fill> before_;
 };
 

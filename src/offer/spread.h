@@ -1,6 +1,6 @@
 #pragma once
-// distributed and packed: which replicas or MIG instances to take by how full their GPUs are.
-// Private to offer/.
+// distributed and packed: chooses replicas or MIG instances by how full their GPUs are. Private to
+// offer/.
 
 #include <cstddef>
 #include <span>
@@ -17,11 +17,11 @@ struct Spread {
   std::string reason;
 };
 
-// Picks `count` of `candidates` (indices into offer.tranches, rising; at least `count`), one after
-// the other: from the GPU with the fewest (distributed) or most (packed) tranches in use; among
-// equals the GPU picked least so far in this call, then the fewest or most in use on the MIG
-// instance, then the lowest index. Every tranche of the offer that is no candidate counts as in
-// use.
+// Picks `count` of `candidates`, one after the other. `candidates` are indices into offer.tranches,
+// rising, at least `count` of them. Each pick comes from the GPU with the fewest (distributed) or
+// most (packed) tranches in use. Among equals it comes from the GPU picked least so far in this
+// call; then from the MIG instance with the fewest or most in use; then the lowest index. Every
+// tranche of the offer that is no candidate counts as in use.
 Spread spread(const ResourceOffer& offer, config::AllocationPolicy policy,
               std::span<const std::size_t> candidates, std::size_t count);
 
