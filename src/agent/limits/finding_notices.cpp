@@ -13,9 +13,9 @@ namespace {
 using limit::Finding;
 using Kind = Finding::Kind;
 
-// Processes of one container on one device that are there for one reason.
+// Processes of one container on one device with the same kind of finding.
 struct Group {
-  const Finding* first = nullptr;  // the one that was there first
+  const Finding* first = nullptr;  // the earliest finding
   std::set<std::string> instances;
   const cluster::Pod* pod = nullptr;  // null: not known
   std::string container;              // "": not known
@@ -30,13 +30,14 @@ const cluster::Pod* pod_of(const std::vector<cluster::Pod>& pods, const std::str
 bool says_evict(const EvictPolicy& policy, const limit::ArbiterStatus& status,
                 const Finding& finding) {
   if (finding.kind == Kind::kNoGrant) return policy.devices.contains(finding.device);
-  // Others are no reason: it registered, and is charged; nothing is used past the limiter.
+  // Other kinds are no reason to evict: that process registered and is charged, so it uses nothing
+  // past the limiter.
   if (finding.kind != Kind::kUnregistered) return false;
   const auto tenant = std::ranges::find(status.tenants, finding.tenant, &limit::TenantStatus::id);
   return tenant != status.tenants.end() && policy.resources.contains(tenant->resource);
 }
 
-// What is counted: processes, or the times that somebody changed a limit.
+// What an Event counts: processes, or the times that somebody changed a limit.
 std::string instance_of(const Finding& finding) {
   if (finding.pid != 0) return fmt::format("{} {}", finding.pid, finding.start_time);
   return fmt::format("{}", finding.since.time_since_epoch().count());
@@ -49,15 +50,15 @@ std::map<std::string, Group> groups_of(const limit::ArbiterStatus& status,
   for (const auto& finding : status.findings) {
     const auto process = host::pod_process(finding.cgroup);
     const auto* pod = process ? pod_of(pods, process->pod_uid) : nullptr;
-    // It has ended by now, and soon the finding will: there is nobody to tell. Where no Pods can be
-    // read, the node's Events are all there is.
+    // The Pod has ended, and its finding will go soon, so nothing is reported. If no Pods can be
+    // read, only the node's Events are left.
     if (process && pod == nullptr && !pods.empty()) continue;
     std::string container;
     if (pod != nullptr) {
       const auto name = pod->container_ids.find(process->container);
       if (name != pod->container_ids.end()) container = name->second;
     }
-    // By the container's name, so that one that is started again counts on.
+    // Grouped by the container's name, so that the count goes on when the container is restarted.
     auto& group =
         groups[fmt::format("{} {} {} {}", to_string(finding.kind),
                            pod != nullptr ? pod->uid : finding.cgroup, container, finding.device)];
@@ -78,7 +79,7 @@ std::string printable(std::string text) {
 
 struct Wording {
   const char* reason;  // of the Event
-  const char* text;    // goes on after subject_of()
+  const char* text;    // follows subject_of() in the note
 };
 
 Wording wording_of(Kind kind) {
@@ -170,7 +171,7 @@ FindingNotices describe_findings(const limit::ArbiterStatus& status,
     const auto where = pod != nullptr
                            ? fmt::format("Pod {}/{}", pod->ns, pod->name)
                            : fmt::format("control group {}", printable(group.first->cgroup));
-    // The node's name as uid, as kubelet records its Events.
+    // The uid is the node's name, as in kubelet's own Events.
     notices.standing.emplace(
         "node " + key,
         standing_event(group, {.api_version = "v1", .kind = "Node", .name = node, .uid = node},

@@ -1,6 +1,6 @@
 #pragma once
-// What the arbiter found, in words for people: which Events stand about a node and its Pods, and
-// which Pods are to be evicted. Pure.
+// Turns the arbiter's findings into words for people: the Events that stand about a node and its
+// Pods, and the Pods to evict. Pure.
 
 #include <set>
 #include <string>
@@ -14,10 +14,10 @@
 
 namespace tranche::agent {
 
-// For whom the configuration says `unregistered: evict`.
+// The resources for which the configuration says `unregistered: evict`.
 struct EvictPolicy {
   std::set<std::string> resources;
-  std::set<std::string> devices;  // that such a resource has
+  std::set<std::string> devices;  // UUIDs of the devices that such a resource has
   bool operator==(const EvictPolicy&) const = default;
 
   bool empty() const { return resources.empty(); }
@@ -26,11 +26,11 @@ EvictPolicy evict_policy(const offer::Offer& offer);
 
 struct FindingNotices {
   cluster::StandingEvents::Events standing;
-  std::vector<cluster::EvictionRequest> evictions;  // one a Pod, as they were found
+  std::vector<cluster::EvictionRequest> evictions;  // one per Pod, in the order of the findings
 };
 
-// `pods`: of this node. A finding whose Pod is not among them is told of the node alone, and nobody
-// is evicted for it.
+// `pods`: the Pods of this node. A finding whose Pod is not among them is reported on the node
+// alone, and no Pod is evicted for it.
 FindingNotices describe_findings(const limit::ArbiterStatus& status,
                                  const std::vector<cluster::Pod>& pods, const EvictPolicy& policy,
                                  const std::string& node);

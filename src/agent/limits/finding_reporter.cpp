@@ -30,9 +30,9 @@ void FindingReporter::look(const cluster::Call& call) {
   }
   FindingNotices notices;
   if (!status_.status().findings.empty()) {
-    // Without leave to read Pods there are none, and the node's Events are told all the same.
+    // Without permission to read Pods there are none. The node's Events are reported all the same.
     const auto pods = pods_.all();
-    if (!pods && !pods_.is_refused()) return;  // soon
+    if (!pods && !pods_.is_refused()) return;  // the Pods will be read soon
     EvictPolicy policy;
     if (options_.asks) {
       const std::scoped_lock lock(mutex_);
@@ -59,7 +59,8 @@ void FindingReporter::read_status() {
   complaint_ = message;
 }
 
-// Writes what differs from what stands in the Node, and again before it is too old.
+// Writes the requests into the Node when they differ from those there, and renews them before they
+// are too old.
 void FindingReporter::ask(std::vector<cluster::EvictionRequest> wanted, const cluster::Call& call) {
   if (wanted.size() > cluster::EvictionRequests::kMost) {
     wanted.resize(cluster::EvictionRequests::kMost);

@@ -1,13 +1,12 @@
 #pragma once
-// Has people and the controller know what the arbiter found: tells of each
-// finding by Events on the Node and the Pod, and asks the controller, by an annotation of this
-// agent's own Node, to evict the Pods for which the configuration says so
-// (cluster/eviction_requests.h). The agent evicts nothing itself.
+// Reports what the arbiter found. People get Events on the Node and the Pod. The controller is
+// asked, by an annotation on this agent's own Node, to evict the Pods for which the configuration
+// says so (cluster/eviction_requests.h). The agent evicts nothing itself.
 //
-// Nothing is found by an arbiter that does not live: then nothing is told, and what was asked for
-// is taken back.
+// An arbiter that does not run has no findings: then nothing is reported, and requests for
+// evictions are withdrawn.
 //
-// look() is called at intervals by one thread; follow() by any.
+// One thread calls look() at intervals; any thread may call follow().
 
 #include <filesystem>
 #include <mutex>
@@ -31,16 +30,16 @@ class FindingReporter {
  public:
   struct Options {
     std::filesystem::path arbiter_dir;  // the arbiter's --state-dir
-    bool asks = false;                  // a controller evicts
+    bool asks = false;                  // a controller is there to evict
   };
 
   // The references outlive it.
   FindingReporter(cluster::Objects& objects, const NodeView& node, PodsOfNode& pods,
                   Options options, const Clock& clock, const Log& log);
 
-  // Who is to be evicted from now on.
+  // Sets which Pods are to be evicted from now on.
   void follow(EvictPolicy policy);
-  // Does what is to be done now.
+  // Reads the arbiter's status once, and brings Events and requests up to date.
   void look(const cluster::Call& call);
 
  private:
@@ -49,14 +48,14 @@ class FindingReporter {
   bool write(const std::vector<cluster::EvictionRequest>& wanted, const cluster::Call& call);
 
   const NodeView& node_;
-  PodsOfNode& pods_;  // asked from the first finding on
+  PodsOfNode& pods_;  // read from the first finding on
   const Options options_;
   const Clock& clock_;
   const Log& log_;
   NodeWriter writer_;
   std::mutex mutex_;
   EvictPolicy policy_;  // guarded by mutex_
-  // Of look()'s thread.
+  // The members below are used by look()'s thread.
   limit::StatusReader status_;
   std::string complaint_;  // about the status, logged last
   cluster::StandingEvents events_;

@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kProgram = "tranche-limit-hook";
 constexpr std::size_t kLargestHook = std::size_t{64} << 20U;
 
-// A program that runs is replaced, never written to.
+// The program may be running, so the file is replaced and never written to.
 Result<void> put(const FsRoot& fs, const std::filesystem::path& path, const std::string& content,
                  unsigned mode) {
   if (const auto now = fs.read(path, kLargestHook); now && *now == content) return {};
@@ -51,7 +51,7 @@ Result<void> LimitHook::install() {
 Result<std::vector<std::string>> LimitHook::remove() {
   std::vector<std::string> removed;
   installed_.clear();
-  // First what names the other.
+  // The specification goes first, because it names the program.
   const auto spec = options_.cdi_root / cdi::kHookSpecFile;
   if (fs_.exists(spec)) {
     TRY(fs_.remove(spec));

@@ -16,7 +16,8 @@ constexpr std::size_t kLargestLibrary = std::size_t{64} << 20U;
 
 std::string preload_text() { return fmt::format("{}\n", offer::kLibraryMount); }
 
-// A file that containers have mounted is never written to, only replaced, and only when it differs.
+// Containers may have the file mounted, so it is never written to. It is replaced, and only when it
+// differs.
 Result<void> put_file(const FsRoot& fs, const std::filesystem::path& path,
                       const std::string& content, unsigned mode) {
   if (const auto now = fs.read(path, kLargestLibrary); now && *now == content) return {};
@@ -52,7 +53,7 @@ std::vector<std::string> LimitLibrary::sweep(const std::set<std::string>& mounte
     const bool current = installed_ && installed_->library.starts_with(prefix);
     const auto used = mounted.lower_bound(prefix);
     if (current || (used != mounted.end() && used->starts_with(prefix))) continue;
-    std::error_code failed;  // tried again at the next sweep
+    std::error_code failed;  // retried at the next sweep
     std::filesystem::remove_all(dir_ / name, failed);
     if (!failed) removed.push_back(name);
   }

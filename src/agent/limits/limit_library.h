@@ -1,10 +1,10 @@
 #pragma once
-// libtranche-limit.so on the host, where containers mount it from. Kubelet replays a grant's mounts
-// for as long as its container is restarted, also under a later release of the agent, so each
-// release's library lies in a folder named by its content, <dir>/<hash>/, with the preload file
-// that names it; a folder goes when no grant mounts from it any more.
+// Installs libtranche-limit.so on the host, where containers mount it from. Kubelet replays a
+// grant's mounts whenever it restarts the container, even under a later release of the agent. So
+// each release's library lies in a folder named by its content, <dir>/<hash>/, together with the
+// preload file that names it. A folder is removed when no grant mounts from it any more.
 //
-// Used in turn by TenantManager's threads (its turns_), none of which answers a pod.
+// TenantManager's threads use it in turn (its turns_). None of them answers a call of kubelet.
 
 #include <filesystem>
 #include <optional>
@@ -23,16 +23,17 @@ class LimitLibrary {
     std::string preload;  // for /etc/ld.so.preload
   };
 
-  // `source`: the library of this release. `dir`: absolute, on the host the same path as here.
+  // `source`: this release's library. `dir`: absolute; the same path on the host as in this
+  // container.
   LimitLibrary(std::filesystem::path source, std::filesystem::path dir)
       : source_(std::move(source)), dir_(std::move(dir)) {}
 
-  // Puts it into place, unless it is there already. Errors: kNotFound, no library at `source`; it
-  // is empty; the folder cannot be written.
+  // Installs the library unless it is there already. Errors: kNotFound: there is no library at
+  // `source`; it is empty; the folder cannot be written.
   Result<Installed> install();
 
-  // Removes the folders of other releases from which nothing in `mounted` (files on the host) is
-  // mounted; returns their names.
+  // Removes the folders of other releases unless a file in `mounted` (paths on the host) lies in
+  // them. Returns the names of the folders removed.
   std::vector<std::string> sweep(const std::set<std::string>& mounted) const;
 
  private:
@@ -42,7 +43,7 @@ class LimitLibrary {
   std::optional<Installed> installed_;
 };
 
-// Where the library lies that was installed with this program: ../lib beside its folder.
+// The library that was installed with this program: in ../lib beside the program's folder.
 std::filesystem::path library_beside_program();
 
 }  // namespace tranche::agent

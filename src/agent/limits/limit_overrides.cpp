@@ -12,7 +12,7 @@ namespace {
 using cluster::LimitOutcome;
 using cluster::LimitSetting;
 
-// The tenant that the setting's container is; "": none.
+// The tenant of the setting's container; "": it has none.
 std::string tenant_of(const LimitSetting& setting, const std::vector<cluster::HeldDevices>& held,
                       const std::vector<TenantManager::Tenant>& tenants) {
   const auto holder = std::ranges::find_if(held, [&](const cluster::HeldDevices& one) {
@@ -20,7 +20,7 @@ std::string tenant_of(const LimitSetting& setting, const std::vector<cluster::He
            one.container == setting.container && one.resource == setting.resource;
   });
   if (holder == held.end()) return {};
-  // Granted last: who had the tranche before is kept a while (GrantStore::kSettle).
+  // The latest grant counts: the tranche's earlier holder is kept a while (GrantStore::kSettle).
   for (const auto& tenant : std::ranges::reverse_view(tenants)) {
     if (tenant.resource == setting.resource &&
         std::ranges::find_first_of(tenant.ids, holder->ids) != tenant.ids.end()) {
@@ -30,12 +30,12 @@ std::string tenant_of(const LimitSetting& setting, const std::vector<cluster::He
   return {};
 }
 
-// What is wanted of one container, by whom, and which tenant that is.
+// A setting for one container, its origin, and the container's tenant.
 struct Wanted {
   LimitSetting setting;
   Raising raising = Raising::kAllowed;
   std::string tenant;      // "": none
-  std::size_t before = 0;  // how many of the tenant's come before it
+  std::size_t before = 0;  // how many settings of the same tenant come before it
 };
 
 std::vector<cluster::Pod>::const_iterator pod_of(const cluster::HeldDevices& held,
@@ -45,7 +45,7 @@ std::vector<cluster::Pod>::const_iterator pod_of(const cluster::HeldDevices& hel
   });
 }
 
-// By the Pod's annotations, for each of its containers; empty: it has none.
+// The setting in the Pod's annotations, for each of its containers; empty: there is none.
 LimitSetting annotated_setting(const cluster::Pod& pod) {
   const auto value = [&](const char* name) { return cluster::value_of(pod.annotations, name); };
   return {.ns = pod.ns,
@@ -58,7 +58,7 @@ LimitSetting annotated_setting(const cluster::Pod& pod) {
           .priority = value(kClassAnnotation)};
 }
 
-// Behind what the operator set for the container.
+// Added after the operator's setting for the container, which therefore comes first.
 void add_annotated(const cluster::HeldDevices& held, const std::vector<cluster::Pod>& pods,
                    std::vector<Wanted>& wanted) {
   const auto pod = pod_of(held, pods);
@@ -135,14 +135,14 @@ LimitOverrides::LimitOverrides(cluster::Objects& objects, const NodeView& node, 
 void LimitOverrides::look(cluster::PodResources& pod_resources, TenantManager& manager,
                           const cluster::Call& call) {
   const auto node = node_.node();
-  if (!node) return;  // what was set stays, until it is known what is
+  if (!node) return;  // settings stay as they are until the Node is known
   const auto order = cluster::value_of(node->annotations, cluster::kLimitSettingsAnnotation);
   const auto now = clock_.now();
   if (obeyed_ != order) settings_ = read(order);
   const bool again = now - obeyed_at_ >= kAskAgain;
   if (obeyed_ != order || again) {
     auto outcomes = obey(settings_, pod_resources, manager);
-    if (!outcomes) return;  // Pods or kubelet could not be asked: soon
+    if (!outcomes) return;  // Pods or kubelet could not be asked; retried soon
     outcomes_ = *std::move(outcomes);
     obeyed_ = order;
     obeyed_at_ = now;

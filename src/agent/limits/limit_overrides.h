@@ -1,14 +1,15 @@
 #pragma once
-// Follows what the operator set for containers of this node (cluster/limit_settings.h): reads the
-// order in its Node, finds whose tenant each setting is about (the Pod's uid by the API server, its
-// devices by kubelet's pod-resources), has the TenantManager keep it, and answers in the Node what
-// holds, and an Event on the Pod where a setting is refused.
+// Follows the limits that the operator sets for containers of this node (cluster/limit_settings.h).
+// It reads the order from the Node and finds the tenant that each setting is about: the API server
+// tells the Pod's uid, kubelet's pod-resources its devices. The TenantManager then applies the
+// setting. The answer in the Node says what holds, and an Event on the Pod reports a refused
+// setting.
 //
-// And what whoever owns a Pod asks for by its annotations (tranche.dev/memory, tranche.dev/compute,
-// tranche.dev/class), for all its containers: that may only lower, and gives way to what the
-// operator set for the container, as long as that can be kept.
+// It also follows the annotations by which a Pod's owner sets limits for all its containers
+// (tranche.dev/memory, tranche.dev/compute, tranche.dev/class). An annotation may only lower. The
+// operator's setting for a container takes precedence as long as it can be kept.
 //
-// look() is called at intervals, by one thread.
+// One thread calls look() at intervals.
 
 #include <chrono>
 #include <map>
@@ -29,15 +30,15 @@
 
 namespace tranche::agent {
 
-// Of a Pod, by whoever owns it.
+// Annotations that a Pod's owner sets.
 inline constexpr const char* kMemoryAnnotation = "tranche.dev/memory";
 inline constexpr const char* kComputeAnnotation = "tranche.dev/compute";
 inline constexpr const char* kClassAnnotation = "tranche.dev/class";
 
 class LimitOverrides {
  public:
-  // How often Pods are looked at, and kubelet is asked where something is set, while the order
-  // stays the same: containers come, and with other devices.
+  // How often the Pods are read, and kubelet is asked if something is set, while the order stays
+  // the same. New containers may come, with other devices.
   static constexpr std::chrono::seconds kAskAgain{5};
 
   // The references outlive it.
@@ -62,7 +63,7 @@ class LimitOverrides {
   const Clock& clock_;
   const Log& log_;
   NodeWriter writer_;
-  std::optional<std::string> obeyed_;  // the order
+  std::optional<std::string> obeyed_;  // the order that was carried out last
   std::chrono::steady_clock::time_point obeyed_at_{};
   Settings settings_;
   Outcomes outcomes_;

@@ -48,7 +48,7 @@ Result<Values> read(const LimitSetting& setting) {
   return values;
 }
 
-// nullopt: no limit, also where it is all of the device.
+// nullopt: no limit, also when the limit is all of the device.
 Result<std::optional<Bytes>> memory_of(const config::MemoryLimit& wanted,
                                        const offer::Device& device) {
   using Part = std::optional<Bytes>;
@@ -83,7 +83,7 @@ std::string percent(const std::optional<std::uint32_t>& permille) {
   return permille ? fmt::format("{:g}%", *permille / 10.0) : "no cap";
 }
 
-// Of whoever may not raise.
+// For a setting that may not raise. kPermission: it does.
 Result<void> check_lowers(const DeviceLimits& before, const DeviceLimits& after) {
   constexpr auto kAnnotationRemedy = "ask the operator: tranche limit set";
   if (before.memory && (!after.memory || *after.memory > *before.memory)) {
@@ -123,7 +123,7 @@ Result<void> check_memory(const DeviceLimits& before, const DeviceLimits& after,
 
 Result<void> check_compute(const DeviceLimits& before, const DeviceLimits& after,
                            const PromisedElsewhere& elsewhere) {
-  // Without a cap nothing is promised beyond the weight.
+  // Without a cap, only the weight is promised.
   if (!after.permille || !before.permille || *after.permille <= *before.permille) return {};
   if (*after.permille + elsewhere.permille <= kAll) return {};
   return fail(Code::kFailedPrecondition,
@@ -159,7 +159,7 @@ Result<limit::TenantLimits> with_setting(const limit::TenantLimits& promised,
   }
   auto limits = promised;
   limits.set_by_operator = raising == Raising::kAllowed;
-  // From the most to the least urgent.
+  // Priorities are ordered from the most to the least urgent.
   if (raising == Raising::kRefused && values.priority && *values.priority < limits.priority) {
     return fail(Code::kPermission,
                 fmt::format("class: {} goes before {}, the configuration's, and a Pod's annotation "
@@ -177,7 +177,7 @@ Result<limit::TenantLimits> with_setting(const limit::TenantLimits& promised,
     const auto before = part;
     if (values.memory) {
       ASSIGN_OR_RETURN(part.memory, memory_of(*values.memory, *device));
-      // What is promised as far as it could borrow leaves nothing to borrow.
+      // A promise of all that the tenant could borrow leaves nothing to borrow.
       if (part.borrowing && (!part.memory || *part.memory >= part.borrowing->hard)) {
         part.borrowing.reset();
       }

@@ -1,6 +1,6 @@
 #pragma once
-// What a setting of the operator's (cluster/limit_settings.h) makes of what a tenant was promised,
-// and whether that can be kept. Pure.
+// Applies an operator's setting (cluster/limit_settings.h) to a tenant's promise, and checks
+// whether the result can be kept. Pure.
 
 #include <cstdint>
 #include <map>
@@ -14,27 +14,28 @@
 
 namespace tranche::agent {
 
-// Of one device, to all but the tenant that the setting is about: to those that hold tranches of
-// it, and by the tranches that are still on offer, for kubelet may grant them at any time.
+// What one device promises to all but the tenant that the setting is about. It counts tenants that
+// hold tranches of the device, and tranches still on offer, because kubelet may grant those at any
+// time.
 struct PromisedElsewhere {
   Bytes memory;
   std::uint32_t permille = 0;
 };
 
-// Whose word it is: the operator's, or that of whoever owns the Pod (annotations), who may only
+// Whether a setting may raise a promise: the operator's may, a Pod owner's (annotations) may only
 // lower.
 enum class Raising { kAllowed, kRefused };
 
-// kInvalidArgument: a value that cannot be one, or a class under another policy than `priority`;
+// kInvalidArgument: an impossible value, or a class under a policy other than `priority`;
 // kFailedPrecondition: the resource has no limits, or the promise could not be kept; kPermission:
-// it raises, and may not. Lowering always can be. `elsewhere`: by the device's uuid.
+// it raises, and may not. Lowering is always possible. `elsewhere`: by the device's uuid.
 Result<limit::TenantLimits> with_setting(const limit::TenantLimits& promised,
                                          const cluster::LimitSetting& setting,
                                          const offer::ResourceOffer& resource,
                                          const std::map<std::string, PromisedElsewhere>& elsewhere,
                                          Raising raising = Raising::kAllowed);
 
-// What is wrong with the values alone, as the command says it before it writes; fine: nothing.
+// Checks the values alone; the command does so before it writes the order.
 Result<void> check_values(const cluster::LimitSetting& setting);
 
 }  // namespace tranche::agent

@@ -1,12 +1,13 @@
 #pragma once
-// What has limits is only offered where containers can be limited: never a silent whole GPU.
+// A resource with limits is only offered where containers can be limited. Otherwise a container
+// would silently get a whole GPU.
 
 #include "agent/limits/tenant_manager.h"
 #include "agent/loop/stage.h"
 
 namespace tranche::agent {
 
-// Puts into place what limited containers need on this node.
+// Installs on the host what limited containers need.
 class LimitInput final : public Input {
  public:
   // `tenants` outlives it; null: there is no state folder.
@@ -21,7 +22,7 @@ class LimitInput final : public Input {
   TenantManager* tenants_;
 };
 
-// Withholds what the node cannot keep.
+// Withholds resources whose limits the node cannot keep.
 offer::Offer offer_what_can_be_limited(const State& state, offer::Offer offer);
 
 }  // namespace tranche::agent

@@ -20,7 +20,7 @@ Result<void> TenantFollower::follow(const Round& round) {
   return {};
 }
 
-// Behind the first offer, where there is one: what is set is measured against what is promised.
+// Runs after the first offer, because a setting is checked against what the offer promises.
 void TenantFollower::start_threads() {
   if (pruner_) return;
   pruner_.emplace(kPruneInterval, [this] {

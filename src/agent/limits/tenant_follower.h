@@ -1,7 +1,7 @@
 #pragma once
-// Running containers as a follower: they get what is promised now, and what nobody holds any more
-// is taken away. Two threads of its own: one drops grants that are over, one follows what the
-// operator and the Pods' owners set.
+// A follower for running containers: it gives them what is promised now, and removes tenants that
+// nobody holds any more. It has two threads: one drops grants that are over, one follows the limits
+// that the operator and the Pods' owners set.
 
 #include <optional>
 
@@ -15,13 +15,13 @@ namespace tranche::agent {
 
 class TenantFollower final : public Follower {
  public:
-  // The references outlive it. `overrides`: null: nothing is set by anybody.
+  // The references outlive it. `overrides`: null: limits are never overridden.
   TenantFollower(TenantManager& tenants, cluster::PodResources& pod_resources,
                  LimitOverrides* overrides);
 
   Result<void> follow(const Round& round) override;
-  // Its threads start behind the first round, not in it: what they ask kubelet is not to stand in
-  // the way of the registration.
+  // Starts the threads after the first round and not in it, so that their calls to kubelet do not
+  // delay the registration.
   void tick(TimePoint) override { start_threads(); }
 
  private:

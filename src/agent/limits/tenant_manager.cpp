@@ -8,7 +8,8 @@
 namespace tranche::agent {
 namespace {
 
-// Whether one of `held` may be this tenant: it has something of its resource on one of its devices.
+// Whether `held` may be this tenant's container: it holds an id of the tenant's resource on one of
+// the tenant's devices.
 bool may_hold(const cluster::HeldDevices& held, const limit::TenantLimits& tenant) {
   if (held.resource != tenant.resource) return false;
   return std::ranges::any_of(held.ids, [&](const std::string& id) {
@@ -20,8 +21,8 @@ bool may_hold(const cluster::HeldDevices& held, const limit::TenantLimits& tenan
 
 }  // namespace
 
-// A tenant that is about to be written: until its grant is recorded nobody may take its files for
-// those of a tenant that is gone.
+// Marks a tenant whose files are being written. Until its grant is recorded, sweeping must not take
+// these files for a gone tenant's.
 class TenantManager::Storing {
  public:
   Storing(TenantManager& manager, const std::string& id) : manager_(manager), id_(id) {
@@ -101,7 +102,7 @@ void TenantManager::follow(const offer::Offer& offer) {
   offer_ = offer;
   follow_all();
   hook_wanted_ = std::ranges::any_of(offer_.resources, offer::has_runtime_hook);
-  // A reboot takes the CDI folder away; containers that have the hook are started again all the
+  // A reboot empties the CDI folder, and kubelet restarts containers that have the hook all the
   // same.
   if (hook_wanted_ || !is_hook_granted()) return;
   if (const auto installed = hook_.install(); !installed) complain(installed.error());
@@ -131,7 +132,7 @@ std::vector<TenantManager::Tenant> TenantManager::known_tenants() const {
   return tenants;
 }
 
-// Of the tenants that are set, what came of it.
+// Answers for the tenants that have settings.
 TenantManager::Answers TenantManager::follow_all() {
   Answers answers;
   std::size_t changed = 0;
@@ -147,7 +148,7 @@ TenantManager::Answers TenantManager::follow_all() {
   return answers;
 }
 
-// True: what it was promised has changed.
+// True: the tenant's promise has changed.
 bool TenantManager::follow_one(const std::string& id, const offer::Grant& grant, Answers& answers) {
   const auto* resource = offer_.find(grant.resource);
   auto wanted = tenants_.get(id);
@@ -159,7 +160,7 @@ bool TenantManager::follow_one(const std::string& id, const offer::Grant& grant,
           pod != pod_classes_.end() && rules.maps_classes()) {
         limits->priority = rules.class_of(pod->second);
       }
-      // Until Pods are known, the class that an earlier agent gave it.
+      // Until Pods are known, the tenant keeps the class that an earlier agent gave it.
       const bool keeps_class = rules.maps_classes() && !settings_ && wanted.has_value();
       const auto given = keeps_class ? wanted->priority : Priority::kNormal;
       wanted = tenant_limits(id, grant.resource.value, *limits);
@@ -185,7 +186,7 @@ bool TenantManager::follow_one(const std::string& id, const offer::Grant& grant,
   return put.value_or(false);
 }
 
-// As far as one can be kept.
+// Tries the tenant's settings in order, up to the first that can be kept.
 std::vector<Result<limit::TenantLimits>> TenantManager::set(const limit::TenantLimits& promised,
                                                             const offer::ResourceOffer& resource) {
   std::vector<Result<limit::TenantLimits>> tried;
@@ -200,7 +201,8 @@ std::vector<Result<limit::TenantLimits>> TenantManager::set(const limit::TenantL
 std::map<std::string, PromisedElsewhere> TenantManager::promised_elsewhere(
     const std::string& id, const offer::ResourceOffer& resource) const {
   std::map<std::string, PromisedElsewhere> result;
-  std::map<std::string, std::string> holders;  // by tranche, who was granted it last; "": no tenant
+  // The tenant that was last granted each tranche; "": no tenant.
+  std::map<std::string, std::string> holders;
   const auto add = [&](const DeviceLimits& part) {
     auto& sum = result[part.uuid];
     sum.memory.value += part.memory.value_or(Bytes{}).value;
@@ -212,7 +214,8 @@ std::map<std::string, PromisedElsewhere> TenantManager::promised_elsewhere(
       holders.insert_or_assign(tranche, record.grant.tenant);
     }
   }
-  // A grant whose tranches were all granted anew is nobody's any more, though it is kept a while.
+  // A grant whose tranches were all granted again has no holder any more, though it is kept a
+  // while.
   std::set<std::string> others;
   for (const auto& [tranche, holder] : holders) {
     if (!holder.empty() && holder != id) others.insert(holder);
@@ -240,15 +243,15 @@ void TenantManager::prune(std::span<const cluster::HeldDevices> held) {
 }
 
 void TenantManager::sweep_tenants(std::span<const cluster::HeldDevices> held) {
-  // In this order: a tenant whose files are seen is being stored, or was, and then its grant is
-  // seen.
+  // The folder is listed before the stored grants are read: a tenant whose files are seen is still
+  // being stored, or its grant is seen below.
   const auto ids = tenants_.ids();
   if (!ids) return complain(ids.error());
   auto known = being_stored();
   for (const auto& record : grants_.all()) known.emplace(record.grant.tenant);
   for (const auto& id : *ids) {
     if (known.contains(id)) continue;
-    // Its grant was dropped, or never stored, or is among those that could not be read.
+    // The tenant's grant was dropped or never stored, or it is one that could not be read.
     const auto tenant = tenants_.get(id);
     const bool maybe_held = !tenant || std::ranges::any_of(held, [&](const auto& holder) {
       return may_hold(holder, *tenant);
@@ -264,7 +267,7 @@ std::set<std::string, std::less<>> TenantManager::being_stored() const {
 }
 
 void TenantManager::sweep_libraries() {
-  if (grants_.incomplete()) return;  // one that cannot be read may mount any of them
+  if (grants_.incomplete()) return;  // an unreadable grant may mount any of them
   std::set<std::string> mounted;
   for (const auto& record : grants_.all()) {
     for (const auto& mount : record.grant.mounts) mounted.insert(mount.host_path);

@@ -1,18 +1,18 @@
 #pragma once
-// The agent's side of the limits: what a limited grant needs on the host (library, preload file,
-// tenants' files) is there before Allocate is answered, follows the configuration while containers
-// run, and goes when nobody holds the grant any more. Enforcing is the arbiter's and the library's
-// (docs/decisions/0010-limits.md).
+// The agent's side of the limits. What a limited grant needs on the host (library, preload file,
+// tenants' files) is there before Allocate is answered. It follows the configuration while
+// containers run, and is removed when nobody holds the grant any more. The arbiter and the library
+// enforce the limits (docs/decisions/0010-limits.md).
 //
-// Thread-safe. gRPC threads store grants: each writes the files of its own tenant, which nobody
-// else knows before its grant is recorded, and waits for no other thread's disk. What the agent's
-// loop (prepare, follow), the timer (prune) and the settings (settle) do to the files of tenants
-// that are known, they do in turn: who is later sees what was written and writes what is promised
-// now, so an older promise never overwrites a newer one.
+// Thread-safe. gRPC threads store grants. Each writes the files of its own tenant, which no other
+// thread knows before the grant is recorded, and waits for no other thread's disk. The agent's loop
+// (prepare, follow), the timer (prune) and the settings (settle) write files of known tenants in
+// turn. The later one sees what was written and writes what is promised now, so an older promise
+// never overwrites a newer one.
 //
-// Rejected: a lock for each tenant with a version of what was decided. It would be held over the
-// same files, and a setting is checked against what all tenants of a device have, so the three
-// would wait for each other as before. Nobody of them answers a pod.
+// Rejected: a lock for each tenant with a version of its promise. It would be held during the same
+// file writes. A setting is checked against the promises of all tenants of a device, so the three
+// would wait for each other as before. None of them answers a call of kubelet.
 
 #include <filesystem>
 #include <map>
@@ -39,32 +39,33 @@ namespace tranche::agent {
 class TenantManager {
  public:
   struct Options {
-    std::filesystem::path library;    // of this release; "none": nothing can be limited here
-    std::filesystem::path state_dir;  // absolute, and on the host the same path as here
+    std::filesystem::path library;    // this release's library; "none": nothing can be limited here
+    std::filesystem::path state_dir;  // absolute; the same path on the host as in this container
     std::filesystem::path cdi_root = "/var/run/cdi";
   };
 
   // `grants` and `log` outlive it.
   TenantManager(Options options, GrantStore& grants, const Log& log);
 
-  // Where limited containers mount from, put in place; to be called again at any time. Errors: the
-  // library is missing, the state folder cannot be used.
+  // Installs the files that limited containers mount, and returns their paths. May be called again
+  // at any time. Errors: the library is missing, the state folder cannot be used.
   Result<offer::LimitMounts> prepare();
-  // The runtime's hook, put in place; after prepare(), and to be called again at any time. Errors:
-  // the program is missing, the state folder or that of CDI specifications cannot be written.
+  // Installs the runtime's hook, after prepare(). May be called again at any time. Errors: the
+  // program is missing, or the state folder or the folder of CDI specifications cannot be written.
   Result<void> prepare_hook();
 
-  // Records a grant, and before that what its tenant was promised.
+  // Writes what the grant's tenant is promised, then records the grant.
   Result<void> store(const offer::Grant& grant);
 
   // Gives every tenant what the offer now promises it. Tenants whose tranches are no longer offered
-  // keep what they have; those of a resource without limits are no longer held to any.
+  // keep what they have. Tenants of a resource without limits are no longer limited.
   void follow(const offer::Offer& offer);
 
-  // What is set for containers that run, by tenant, from now on: over what the offer
-  // promises. Of a tenant's settings the first that can be kept holds, else the promise. Until the
-  // first call tenants that were set before this agent began keep what they have. Answers, by
-  // tenant, of each setting that was tried why it is refused, and at the end what holds.
+  // Replaces the settings for running containers, by tenant; they take precedence over the offer's
+  // promise. Of a tenant's settings the first that can be kept holds, else the promise. Until the
+  // first call, tenants that were set before this agent started keep what they have. The answer
+  // has, by tenant, the error of each setting that was refused, and at the end the limits that
+  // hold.
   struct Setting {
     cluster::LimitSetting values;
     Raising raising = Raising::kAllowed;
@@ -76,7 +77,7 @@ class TenantManager {
   // Whether the offer gives Pods classes by their PriorityClass.
   bool maps_classes() const;
 
-  // Who is a tenant now, in the order in which it was granted.
+  // A tenant of now, in the order of the grants.
   struct Tenant {
     std::string id;
     std::string resource;
@@ -84,14 +85,14 @@ class TenantManager {
   };
   std::vector<Tenant> known_tenants() const;
 
-  // Drops grants that nobody holds (GrantStore::prune), the tenants they were, tenants that no
-  // grant knows and no holder could be, and libraries that no grant mounts.
+  // Drops grants that nobody holds (GrantStore::prune) and their tenants, tenants without a grant
+  // or a possible holder, and libraries that no grant mounts.
   void prune(std::span<const cluster::HeldDevices> held);
 
  private:
   class Storing;
 
-  // Of whoever has the turn.
+  // The functions below are called by the thread that holds turns_.
   Answers follow_all();
   bool follow_one(const std::string& id, const offer::Grant& grant, Answers& answers);
   std::vector<Result<limit::TenantLimits>> set(const limit::TenantLimits& promised,
@@ -110,19 +111,19 @@ class TenantManager {
   const Log& log_;
   const TenantStore tenants_;
 
-  // Tenants whose files are written or about to be, and whose grants are not recorded yet.
+  // Tenants whose files are written, or about to be, and whose grants are not recorded yet.
   mutable std::mutex storing_mutex_;
   std::set<std::string, std::less<>> storing_;
 
-  // Held while files are written, never by a thread that answers a pod. Of all that follows.
+  // Guards all members below. Held while files are written, never by a thread that answers kubelet.
   mutable std::mutex turns_;
   LimitLibrary library_;
   LimitHook hook_;
-  bool hook_wanted_ = false;          // by what is offered, or about to be
-  offer::Offer offer_;                // followed last
-  std::optional<Settings> settings_;  // nullopt: not known yet, nor what follows
+  bool hook_wanted_ = false;          // a resource on offer, or about to be, needs the hook
+  offer::Offer offer_;                // the offer followed last
+  std::optional<Settings> settings_;  // nullopt: settings and Pod classes are not known yet
   std::map<std::string, std::string> pod_classes_;
-  std::string complaint_;  // said last
+  std::string complaint_;  // the complaint logged last
 };
 
 }  // namespace tranche::agent

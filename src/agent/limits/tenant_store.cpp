@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view kSuffix = ".json";
 constexpr std::size_t kLargestTenant = std::size_t{64} << 10U;
 
-// Open to every user of the container: who may connect is who has the mount.
+// Every user of the container may use the folder: whoever has the mount may connect.
 Result<void> make_tenant_folder(const std::filesystem::path& path) {
   using std::filesystem::perms;
   std::error_code error;

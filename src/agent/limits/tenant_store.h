@@ -1,9 +1,9 @@
 #pragma once
-// The tenants of this node, as files: <dir>/<id>.json says what a container was promised
-// (limits/v1) and is read by the arbiter; <dir>/<id>/ is mounted into the container and holds
-// nothing but the arbiter's socket. Written before Allocate is answered, kept as long as the grant.
+// The tenants of this node, as files. <dir>/<id>.json says what a container was promised
+// (limits/v1); the arbiter reads it. <dir>/<id>/ is mounted into the container and holds only the
+// arbiter's socket. Both are written before Allocate is answered, and kept as long as the grant.
 //
-// Threads may write different tenants at once; who writes the same one, TenantManager says.
+// Threads may write different tenants at once. TenantManager decides which thread writes a tenant.
 
 #include <filesystem>
 #include <string>
@@ -20,17 +20,18 @@ class TenantStore {
  public:
   explicit TenantStore(std::filesystem::path dir) : dir_(std::move(dir)) {}
 
-  // Makes the folder; put() does, too.
+  // Makes the folder; put() does so too.
   Result<void> make_folder() const;
   const std::filesystem::path& dir() const { return dir_; }
 
-  // Writes what differs; true: something did.
+  // Writes the files that differ; true: there was one.
   Result<bool> put(const limit::TenantLimits& limits) const;
   // kNotFound: there is no such tenant; kInvalidArgument: its file is damaged.
   Result<limit::TenantLimits> get(const std::string& id) const;
-  // First the file, so that the arbiter lets go, then the folder; fine when they are not there.
+  // Removes first the file, so that the arbiter drops the tenant, then the folder. It is no error
+  // if they are not there.
   Result<void> remove(const std::string& id) const;
-  // Of every file, in order; none where there is no folder.
+  // The id of every file, in order; empty if there is no folder.
   Result<std::vector<std::string>> ids() const;
 
  private:
