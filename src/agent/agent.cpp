@@ -14,7 +14,7 @@
 namespace tranche::agent {
 namespace {
 
-// "never": longer than any machine runs, short enough to be added to a time.
+// Stands for "never": longer than any machine runs, and short enough to be added to a time.
 constexpr std::chrono::hours kNever{24 * 365 * 50};
 
 std::chrono::milliseconds quiet_time(const config::AgentOptions& options) {
@@ -53,7 +53,7 @@ Result<void> Agent::run(int signals) {
   return {};
 }
 
-// False: told to stop while waiting for another agent to end.
+// False: a signal asked to stop while another agent held the lock.
 bool Agent::take_node_lock(int signals) {
   const auto file = std::filesystem::path(settings_.options.state_dir) / "agent.lock";
   const auto waiting = [&](bool first) {
@@ -68,7 +68,7 @@ bool Agent::take_node_lock(int signals) {
   auto lock =
       made ? process::ProcessLock::take(file, signals, waiting) : std::unexpected(made.error());
   if (!lock) {
-    // A manifest written for NVIDIA's plugin mounts no state folder: serve all the same.
+    // A manifest written for NVIDIA's plugin mounts no state folder. The agent serves all the same.
     ports_.log.warn(
         fmt::format("no node lock: {}; two agents on this node would not see each "
                     "other (mount a writable folder at --state-dir)",
@@ -93,7 +93,7 @@ Result<void> Agent::start() {
                      ports_.log);
   on_reading(std::move(machine));
   start_watches();
-  // What changed before the watches were there.
+  // The source may have changed before it was watched.
   on_config_change();
   on_turn();
   return {};
@@ -155,8 +155,8 @@ void Agent::start_watches() {
   if (state_.machine) xids_->follow(*state_.machine);
 }
 
-// As NVIDIA's plugin: everything is read anew, what was seen of errors is forgotten, and every
-// resource is served and registered afresh.
+// As in NVIDIA's plugin, SIGHUP has everything read anew, forgets the errors seen so far, and
+// serves and registers every resource anew.
 void Agent::on_hangup() {
   ports_.log.info("SIGHUP: reading everything anew");
   health_.forget();
@@ -191,7 +191,7 @@ std::chrono::milliseconds Agent::longest_sleep() {
   return time;
 }
 
-// At least at every reading of the hardware.
+// Called at least at every reading of the hardware.
 void Agent::beat() {
   const auto why = trouble();
   status_.beat({.ready = why.empty(), .text = why.empty() ? config_.origin() : why});
@@ -213,7 +213,7 @@ void Agent::on_config_change() {
   if (config_.look()) reconcile();
 }
 
-// The channels that `config` names, or why it cannot be obeyed here; then nothing has changed.
+// Finds the IMEX channels that `config` names. After an error nothing has changed.
 Result<void> Agent::take_imex_channels(const config::Config& config) {
   ASSIGN_OR_RETURN(auto channels,
                    cdi::find_imex_channels(FsRoot(settings_.options.host_root),
@@ -264,7 +264,7 @@ void Agent::take(gpu::Machine machine) {
   reconcile();
 }
 
-// From what is known now to an offer that is followed.
+// Makes an offer of the state and has it followed.
 void Agent::reconcile() {
   state_.config = config_.config();
   state_.config_revision = config_.revision();
@@ -310,7 +310,7 @@ Result<void> Agent::follow(offer::Offer offer) {
   return {};
 }
 
-// Says `error` and what follows from it, unless it is what was said last.
+// Logs `error` and its consequence, unless the same was logged last.
 void Agent::complain(std::string_view topic, const Error& error, std::string_view consequence) {
   if (!said_.is_news(topic, error.what)) return;
   ports_.log.error(fmt::format("{}; {}", error.message(), consequence));

@@ -1,14 +1,14 @@
 #pragma once
-// The node agent: one loop that makes a new offer whenever configuration, hardware or health
-// changed, and has everything downstream follow it.
+// The node agent is one loop. It makes a new offer whenever configuration, hardware or health
+// changed, and has followers act on it: device plugins, CDI files, labels and so on.
 //
 //     inputs (any thread) ──> State ──> stages: (State, Offer) -> Offer ──> followers, a list
 //
 // The loop runs on the thread that calls run() and never waits for hardware, kubelet or the API
-// server: readings come from HardwareWatch, XIDs from XidWatch, and what followers do that may take
-// long they do on threads of their own. After a first good reading no hardware trouble ends the
-// agent. What the agent does with an offer is the followers' (agent/followers.h): none of them is
-// named here.
+// server. HardwareWatch reads the hardware and XidWatch listens for XIDs, each on a thread of its
+// own. Followers do what may take long on threads of their own. After a first good reading no
+// hardware trouble ends the agent. The agent knows its followers only as a list
+// (agent/followers.h).
 
 #include <functional>
 #include <memory>
@@ -37,15 +37,16 @@ namespace tranche::agent {
 
 class Agent {
  public:
-  // The outside, as ports; all outlive the agent.
+  // The ports to the outside. All outlive the agent.
   struct Ports {
     gpu::Reader& reader;
     gpu::EventSource& events;
     const Clock& clock;
     const Log& log;
     FollowerPorts followers;
-    // Of a cluster; without one: null, and nobody is told.
-    process::ChangeNotifier* notifier = nullptr;  // the source or the node may say something new
+    // Both are empty without a cluster; then nothing is reported to one.
+    // Notified when the source or the Node may have changed.
+    process::ChangeNotifier* notifier = nullptr;
     std::function<void(const ConfigReport&)> report = {};
   };
   struct Settings {
@@ -53,15 +54,15 @@ class Agent {
     gpu::XidPolicy xid_policy;
   };
 
-  // `loaded`: what `source`, which outlives the agent, gave when it was read first.
+  // `source` outlives the agent. `loaded`: what the first read() of `source` returned.
   Agent(Ports ports, Settings settings, ConfigSource& source, config::Loaded loaded);
   ~Agent();
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
-  // Runs until SIGTERM, SIGINT or SIGQUIT; SIGHUP re-reads everything and registers anew.
-  // `signals`: a descriptor from open_signals(). Errors, all before anything is advertised: the
-  // driver cannot be started and failOnInitError is set; a required IMEX channel is missing.
+  // Runs until SIGTERM, SIGINT or SIGQUIT. SIGHUP re-reads everything and registers every resource
+  // anew. `signals`: a descriptor from open_signals(). Errors, all before anything is advertised:
+  // the driver cannot be started and failOnInitError is set, or a required IMEX channel is missing.
   Result<void> run(int signals);
 
  private:
@@ -93,16 +94,16 @@ class Agent {
   Settings settings_;
   ConfigFollower config_;
   gpu::HealthTracker health_;
-  std::optional<TimePoint> health_due_;  // when health may change by time alone
-  std::vector<gpu::GpuUuid> deaf_;       // GPUs whose errors cannot be heard
+  std::optional<TimePoint> health_due_;  // when health next changes without an event
+  std::vector<gpu::GpuUuid> deaf_;       // GPUs whose XIDs cannot be received
   State state_;
-  // What was followed last.
+  // The state and offer that all followers acted on last.
   struct Followed {
     State state;
     std::shared_ptr<const offer::Offer> offer;
   };
   std::optional<Followed> followed_;
-  bool follow_anew_ = false;  // even if nothing differs
+  bool follow_anew_ = false;  // run the next round even if nothing changed
   SaidOnce said_;
 
   StatusFile status_;
@@ -110,8 +111,8 @@ class Agent {
   std::unique_ptr<process::Loop> loop_;
   std::optional<Watch> config_watch_;
   std::optional<Followers> followers_;
-  std::optional<TimePoint> look_due_;  // when an input is to look again
-  // Threads, ended first.
+  std::optional<TimePoint> look_due_;  // when an input wants to look again
+  // Last: their threads end before the other members are destroyed.
   std::optional<HardwareWatch> hardware_;
   std::optional<XidWatch> xids_;
 };

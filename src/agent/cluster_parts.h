@@ -1,6 +1,7 @@
 #pragma once
-// What an agent has on a cluster and not elsewhere, beside its Node: where feature labels go, what
-// the arbiter finds, what is set for containers that run. Wiring: built once, from the flags.
+// The parts that an agent has only on a cluster, beside its Node: the object for feature labels,
+// reports of the arbiter's findings, and limits set for running containers. Wiring: built once,
+// from the flags.
 
 #include <memory>
 #include <optional>
@@ -22,20 +23,20 @@ class ClusterParts {
                                                     const config::AgentOptions& options,
                                                     const Clock& clock, const Log& log);
 
-  // Feature labels go there from now on (not kAuto; kFile: to no object). At most once, before
-  // labels() is asked for.
+  // Sends feature labels to `output` from now on (not kAuto; kFile: to no object). Called at most
+  // once, before labels().
   void label(config::LabelOutput output, const config::AgentOptions& options, const Log& log);
 
-  // Where an arbiter runs, as the options say: what it finds is told from now on, and what the
-  // operator sets can be followed. At most once.
+  // If the options say that an arbiter runs here, reports its findings from now on, and follows the
+  // limits that the operator sets. Called at most once.
   void watch_arbiter(const config::AgentOptions& options, const Clock& clock, const Log& log);
 
   ClusterNode& node() { return *node_; }
-  // null: to no object.
+  // null: labels go to no object.
   LabelSink* labels() { return labels_.get(); }
-  // null: nothing is set by anybody.
+  // null: limits are never overridden.
   LimitOverrides* overrides() { return overrides_ ? &*overrides_ : nullptr; }
-  // Who is to be evicted from now on.
+  // Sets which Pods are to be evicted from now on.
   void evict(EvictPolicy policy) {
     if (findings_) findings_->follow(std::move(policy));
   }

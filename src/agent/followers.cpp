@@ -24,14 +24,15 @@ Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, p
   inputs_.push_back(std::make_unique<MpsInput>(options.mps_dir));
 
   const auto store = [tenants](const offer::Grant& grant) -> Result<void> {
-    if (tenants == nullptr) return {};  // then nothing that has limits is offered
+    if (tenants == nullptr) return {};  // without tenants no resource with limits is offered
     return tenants->store(grant);
   };
   const bool somebody_evicts = options.ask_evictions && !options.arbiter_state_dir.empty();
   Notices::Grants grants;
   if (grants_ != nullptr) grants = [store = grants_.get()] { return store->all(); };
 
-  // The order of each round. CDI files first, so that a runtime finds what a grant names.
+  // Each round runs in this order. CDI files come first, so that a runtime finds the devices that a
+  // grant names.
   auto cdi = std::make_unique<CdiPublisher>(options, log);
   const CdiPublisher& published = *cdi;
   followers_.push_back(std::move(cdi));

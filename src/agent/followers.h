@@ -1,6 +1,7 @@
 #pragma once
-// The agent's lists: which inputs look at the node, which stages make an offer, who follows it.
-// What comes next to the agent (MIG layouts, DRA, metrics) is a folder of its own and a line here.
+// The agent's lists: the inputs that look at the node, the stages that make an offer, and the
+// followers that act on it. A new part of the agent (MIG layouts, DRA, metrics) is a folder of its
+// own and a line here.
 
 #include <functional>
 #include <memory>
@@ -22,25 +23,25 @@
 
 namespace tranche::agent {
 
-// The outside of followers; all outlive them.
+// The followers' ports to the outside. All outlive the followers.
 struct FollowerPorts {
   cluster::PodResources& pod_resources;
   PluginFollower::Register register_plugin;
-  // Of a cluster; without one: null, and nobody is told.
+  // These are empty without a cluster; then nothing is reported to one.
   LabelSink* labels = nullptr;  // null: the file
   std::function<void(const NodeNotice&)> tell = {};
   std::function<void(EvictPolicy)> evict = {};
-  LimitOverrides* overrides = nullptr;  // null: nothing is set by anybody
-  // Behind the agent's own, in this order.
+  LimitOverrides* overrides = nullptr;  // null: limits are never overridden
+  // Run behind the agent's own followers, in this order.
   std::vector<std::unique_ptr<Follower>> more = {};
 };
 
-// The stages behind the first, which is offer::make_offer.
+// The stages that run after offer::make_offer, in order.
 std::vector<Stage> stages();
 
 class Followers {
  public:
-  // Restores the grants, before anything is registered. The references outlive it.
+  // Restores the grants before anything is registered. The references outlive it.
   Followers(FollowerPorts ports, const config::AgentOptions& options, process::Loop& loop,
             const Clock& clock, const Log& log);
 

@@ -33,7 +33,7 @@ Result<void> Notices::follow(const Round& round) {
   return {};
 }
 
-// Containers that run with what the offer does not have any more.
+// Warns about running containers whose grants the offer does not have any more.
 void Notices::say_of_grants(const offer::Offer& offer) {
   const auto grants = grants_();
   const auto orphans = describe_orphans(grants, offer);
@@ -52,7 +52,8 @@ void Notices::tell(const NodeNotice& notice) const {
   if (tell_) tell_(notice);
 }
 
-// What the log says of resources newly not advertised, for `kubectl describe node`.
+// Tells the resources newly withheld as an Event, for `kubectl describe node`. The log has them
+// already.
 void Notices::tell_withheld(const offer::Offer& offer) const {
   const auto known = told_ ? told_->withheld : std::vector<offer::Withheld>();
   std::vector<std::string> lines;
@@ -67,7 +68,8 @@ void Notices::tell_withheld(const offer::Offer& offer) const {
         .note = joined(lines)});
 }
 
-// What newly keeps memory instead of the kernel (the log has it as a warning of the offer).
+// Tells as an Event which enforcer newly keeps memory instead of the kernel. The log has it as a
+// warning of the offer.
 void Notices::tell_enforcers(const offer::Offer& offer) const {
   std::vector<std::string> lines;
   for (const auto& resource : offer.resources) {
@@ -83,7 +85,8 @@ void Notices::tell_enforcers(const offer::Offer& offer) const {
   tell({.warning = true, .reason = "NoKernelLimits", .action = "Limit", .note = joined(lines)});
 }
 
-// Daemons that are gone newly. One that has not served yet is told as a withheld resource.
+// Tells which control daemons have gone. A daemon that has not served yet is told as a withheld
+// resource.
 void Notices::tell_mps(const Round& round) {
   said_of_mps_.retain(
       [&](const std::string& resource) { return round.state.mps.contains({resource}); });

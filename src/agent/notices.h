@@ -1,6 +1,6 @@
 #pragma once
-// What people are told of an offer, as a follower: each change of state in the log, and what keeps
-// a Pod waiting as an Event of the Node, each once.
+// Tells people about the offer, as followers: each change of state in the log, and what keeps a Pod
+// waiting as an Event on the Node, each once.
 
 #include <functional>
 #include <string>
@@ -14,8 +14,8 @@
 
 namespace tranche::agent {
 
-// The changes themselves. Behind what can fail, before what serves: a line stands before the
-// registration that follows from it.
+// Logs the changes between offers. In the list it stands behind the followers that can fail and
+// before those that serve, so its line precedes the registration that follows from the change.
 class ChangeLog final : public Follower {
  public:
   // `log` outlives it.
@@ -27,14 +27,15 @@ class ChangeLog final : public Follower {
   std::shared_ptr<const offer::Offer> told_;
 };
 
-// What does not work, and which containers run with what is promised no more.
+// Tells what does not work, and which running containers have a grant that the offer no longer
+// backs.
 class Notices final : public Follower {
  public:
   using Tell = std::function<void(const NodeNotice&)>;
   using Grants = std::function<std::vector<offer::GrantRecord>()>;
 
-  // `grants`: those that stand; empty: none are stored. `tell`: to the cluster; empty: to nobody.
-  // `log` outlives it.
+  // `grants`: returns the stored grants; empty: none are stored. `tell`: records an Event in the
+  // cluster; empty: there is none. `log` outlives it.
   Notices(Grants grants, Tell tell, const Log& log)
       : grants_(std::move(grants)), tell_(std::move(tell)), log_(log) {}
 
@@ -50,7 +51,7 @@ class Notices final : public Follower {
   Grants grants_;
   Tell tell_;
   const Log& log_;
-  std::shared_ptr<const offer::Offer> told_;  // of which offer withheld resources were told
+  std::shared_ptr<const offer::Offer> told_;  // the offer whose withheld resources were told last
   SaidOnce said_;
   SaidOnce said_of_mps_;  // by resource
 };

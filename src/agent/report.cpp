@@ -142,7 +142,7 @@ bool leads_nowhere(const offer::Grant& given, const offer::Grant& now) {
   const auto before = value_of(given, "CUDA_MPS_PIPE_DIRECTORY");
   const auto wanted = value_of(now, "CUDA_MPS_PIPE_DIRECTORY");
   if (before == wanted) return false;
-  // Whichever namespaces there are, this one is.
+  // With namespaces, the default one always exists.
   const auto server = fmt::format("/pipe/{}/", offer::kMpsServer);
   return !before.ends_with(fmt::format("{}{}", server, offer::kMpsDefault)) ||
          wanted.find(server) == wanted.npos;

@@ -1,6 +1,6 @@
 #pragma once
-// What changed between two offers, in words for the log: one line per change, the same words that
-// events and commands will print.
+// Describes for the log what changed between two offers, one line per change. Events and commands
+// use the same words.
 
 #include <string>
 #include <vector>
@@ -11,32 +11,32 @@
 namespace tranche::agent {
 
 struct ReportLine {
-  bool degraded = false;  // for warn; else a plain change of state
+  bool degraded = false;  // true: log as a warning; false: as a plain change of state
   std::string text;
   bool operator==(const ReportLine&) const = default;
 };
 
-// Resources that came, went or changed size; devices that became unhealthy or recovered; resources
-// newly withheld; warnings not said before.
+// Lists resources that came, went or changed size, devices that became unhealthy or recovered,
+// resources newly withheld, and new warnings.
 std::vector<ReportLine> describe_changes(const offer::Offer& before, const offer::Offer& after);
 
-// Grants whose tranches the offer no longer has (fewer replicas, another resource name), as one
-// line; empty when there are none. Their containers keep what they were granted.
+// One line about grants whose tranches the offer no longer has (fewer replicas, another resource
+// name); empty when there are none. Their containers keep what they were granted.
 std::string describe_orphans(const std::vector<offer::GrantRecord>& grants,
                              const offer::Offer& offer);
 
-// Grants given out before their resource had limits, as one line; empty when there are none.
-// Kubelet replays their mounts, so only a new Pod is limited.
+// One line about grants given out before their resource had limits; empty when there are none.
+// Kubelet replays the mounts of these grants, so only a new Pod is limited.
 std::string describe_unlimited(const std::vector<offer::GrantRecord>& grants,
                                const offer::Offer& offer);
 
-// Grants of resources that MPS serves otherwise than when they were given out (another protocol,
-// other SM partitions), as one line; empty when there are none. Kubelet replays their environment,
-// which leads nowhere now.
+// One line about grants of resources that MPS serves otherwise than when they were given out
+// (another protocol, other SM partitions); empty when there are none. Kubelet replays the
+// environment of these grants, which no longer leads to a server.
 std::string describe_stale_mps(const std::vector<offer::GrantRecord>& grants,
                                const offer::Offer& offer);
 
-// Which resources are limited, and how, as one line.
+// One line about which resources are limited, and how.
 std::string describe_limits(const config::Config& config);
 // "strict: memory 4Gi, compute equal", "off", ...
 std::string describe(const config::Limits& limits);

@@ -33,14 +33,15 @@ gpu::XidPolicy xid_policy(const config::Sources& sources) {
 Result<void> check_machine(const config::Config& config, const config::AgentOptions& options) {
   const FsRoot host(options.host_root);
   if (auto refused = host::refusal(host::read_platform(host))) return std::unexpected(*refused);
-  // Only CDI strategies ask; else the reader loads the library, once.
+  // Only CDI strategies need to know this. Without one the library is not loaded here, but once by
+  // the reader.
   const auto& driver_root = config.flags.plugin.container_driver_root;
   const bool loadable = !config.uses_cdi() || nvml::Library::load(driver_root).has_value();
   return config::validate_on_machine(config, {.nvml_loadable = loadable});
 }
 
-// Where feature labels go: a wish for NodeFeature objects (useNodeFeatureAPI) counts where nothing
-// else is said. `config`: the first one; a later one does not move them.
+// Where feature labels go. A wish for NodeFeature objects (useNodeFeatureAPI) counts only where no
+// flag says otherwise. `config` is the first configuration; a later one does not move the labels.
 config::LabelOutput label_output(const config::AgentOptions& options,
                                  const config::Config& config) {
   if (options.labels == config::LabelsMode::kOff) return config::LabelOutput::kFile;
@@ -49,8 +50,8 @@ config::LabelOutput label_output(const config::AgentOptions& options,
                                            : config::LabelOutput::kFile;
 }
 
-// Null where nothing of a cluster is asked for, or where it was asked for in passing (by
-// useNodeFeatureAPI) and there is none.
+// Null where no option needs a cluster, or where only useNodeFeatureAPI asks for one and there is
+// none.
 Result<std::unique_ptr<ClusterParts>> open_cluster(const config::Sources& sources,
                                                    const config::AgentOptions& options,
                                                    const config::Config& config, const Clock& clock,
@@ -142,7 +143,7 @@ int run_on_cluster(const config::Sources& sources, const config::AgentOptions& o
        .status = *status,
        .log = log},
       signals);
-  status.reset();  // the agent has its own
+  status.reset();  // the agent writes its own from here on
   if (!first) return refuse(first.error());
   if (!*first) return 0;
   auto& loaded = **first;
@@ -155,7 +156,8 @@ int run_on_cluster(const config::Sources& sources, const config::AgentOptions& o
 
 }  // namespace
 
-// For a probe: 0 when the agent of this machine's or Pod's name lives or, for "ready", serves.
+// The exit code of `--check`, for a probe: 0 when the agent of this host name lives or, for
+// "ready", serves.
 int check(const config::AgentOptions& options) {
   const auto interval = std::chrono::ceil<std::chrono::seconds>(options.machine_interval);
   const auto status = read_status(options.state_dir, process::host_name(),
@@ -169,7 +171,8 @@ int check(const config::AgentOptions& options) {
 }
 
 int run_agent(const config::Sources& sources) {
-  // gRPC prints its own lines for what we handle and log ourselves (a socket that is not there).
+  // gRPC would print lines of its own about errors that we handle and log, such as a missing
+  // socket.
   ::setenv("GRPC_VERBOSITY", "NONE", 0);
   const auto options = config::load_agent_options(sources);
   if (!options) {

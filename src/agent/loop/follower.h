@@ -1,9 +1,10 @@
 #pragma once
-// Who follows an offer: CDI files, device plugins, labels, tenants, notices. Each is one folder and
-// one line in the agent's list (agent/followers.cpp); nothing else in the agent names it.
+// A follower acts on each offer: CDI files, device plugins, labels, tenants, notices. Each is one
+// folder and one line in the agent's list (agent/followers.cpp). Nothing else in the agent names
+// it.
 //
-// A follower is born complete and is used by the agent's loop alone. It never waits for hardware,
-// kubelet or the API server: what may take long it does on threads of its own.
+// A follower is complete once constructed, and only the agent's loop uses it. It never waits for
+// hardware, kubelet or the API server: it does what may take long on threads of its own.
 
 #include <chrono>
 #include <memory>
@@ -14,10 +15,10 @@
 
 namespace tranche::agent {
 
-// What is to be followed.
+// One state and the offer made of it.
 struct Round {
-  const State& state;                         // with a machine
-  std::shared_ptr<const offer::Offer> offer;  // what is advertised from now on; never null
+  const State& state;                         // state.machine is set
+  std::shared_ptr<const offer::Offer> offer;  // the offer advertised from now on; never null
 };
 
 class Follower {
@@ -29,22 +30,23 @@ class Follower {
   Follower& operator=(const Follower&) = delete;
   virtual ~Follower() = default;
 
-  // Called in the order of the list, when state or offer differ from the round before. An error
-  // ends the round: followers behind this one keep what they had. It is tried again at the next
-  // reading, from the first follower on, so who tells of changes remembers what it told.
+  // Called in the order of the list when state or offer differ from the round before. An error ends
+  // the round: the followers behind this one keep what they had. The round is tried again at the
+  // next reading, from the first follower on, so a follower that reports changes must remember what
+  // it reported.
   virtual Result<void> follow(const Round& round) = 0;
-  // The hardware has not answered yet; `state` has no machine.
+  // Called while the hardware has not answered yet; `state` has no machine.
   virtual void await_hardware(const State& /*state*/) {}
-  // SIGHUP: all that it does is done anew.
+  // SIGHUP: does everything anew.
   virtual void restart(TimePoint /*now*/) {}
 
-  // At each turn of the loop, at the latest when next_tick() says.
+  // Called at each turn of the loop, no later than next_tick().
   virtual void tick(TimePoint /*now*/) {}
   virtual std::optional<TimePoint> next_tick() const { return {}; }
 
-  // Why the agent is not ready; empty: nothing is wrong here.
+  // Why this follower keeps the agent from being ready; empty: it does not.
   virtual std::string trouble() const { return {}; }
-  // The agent ends, and its containers go on.
+  // Called when the agent ends. Its containers go on.
   virtual void finish() {}
 };
 

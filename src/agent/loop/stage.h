@@ -1,6 +1,6 @@
 #pragma once
-// How an offer is made: inputs look at the node and put what they see into the State, then stages
-// change the offer one after the other, each a pure function of State and offer.
+// How an offer is made. Inputs look at the node and put what they see into the State. Then stages
+// change the offer one after the other. Each stage is a pure function of State and offer.
 
 #include <chrono>
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace tranche::agent {
 
-// What only the outside tells, and only where something is offered that needs it. Used by the
-// agent's loop. Never waits: small files of this machine at most.
+// An input reads what a stage needs to know of the node, and only where a resource on offer needs
+// it. Used by the agent's loop. It never waits: it reads small files of this machine at most.
 class Input {
  public:
   Input() = default;
@@ -19,11 +19,11 @@ class Input {
   Input& operator=(const Input&) = delete;
   virtual ~Input() = default;
 
-  // `wished`: what the configuration asks for on this machine, before the stages.
+  // `wished`: the offer that the configuration asks for on this machine, before the stages.
   virtual void look(const offer::Offer& wished, State& state) = 0;
-  // How soon it is to look again by itself; nullopt: when something else changes.
+  // How soon to look again if nothing else changes; nullopt: not until something else changes.
   virtual std::optional<std::chrono::milliseconds> interval(const State&) const { return {}; }
-  // Why the agent is not ready by what was seen; empty: it is.
+  // Why what was seen keeps the agent from being ready; empty: it does not.
   virtual std::string trouble(const State&) const { return {}; }
 };
 

@@ -1,7 +1,7 @@
 #pragma once
-// What an offer follows from, as one value: the hardware, its health, the configuration and what
-// this node can do. The loop fills it from its inputs, the stages make an offer of it, and the
-// followers see both.
+// Everything that an offer is made of, as one value: the hardware, its health, the configuration
+// and what this node can do. The loop fills it from its inputs, the stages make an offer of it, and
+// the followers see both.
 
 #include <map>
 #include <memory>
@@ -19,26 +19,29 @@
 
 namespace tranche::agent {
 
-// What grants need to know of the node beside the offer.
+// What grants need to know of the node beyond the offer.
 struct NodeFacts {
-  std::vector<std::string> control_nodes;  // those of /dev/nvidiactl, ... that exist, in order
-  std::vector<int> imex_channels;          // those of the configuration's that exist
+  // The control nodes that exist (/dev/nvidiactl, ...), in order.
+  std::vector<std::string> control_nodes;
+  std::vector<int> imex_channels;  // the configured channels that exist
   bool operator==(const NodeFacts&) const = default;
 };
 
-// Whether containers can be limited here, where something is offered with limits.
+// Whether containers can be limited here. Only filled where a resource is offered with limits.
 struct LimitStanding {
-  std::optional<offer::LimitMounts> mounts;  // nullopt: they cannot be, or need not
-  std::string trouble;                       // why they cannot be
-  std::string hook_trouble;                  // why they cannot have the runtime's hook
+  // nullopt: containers cannot be limited, or need not be.
+  std::optional<offer::LimitMounts> mounts;
+  std::string trouble;  // why containers cannot be limited; empty: they can
+  // Why the runtime's hook is not installed; empty: it is, or is not needed.
+  std::string hook_trouble;
   bool operator==(const LimitStanding&) const = default;
 };
 
-// How the control daemon of a resource that MPS shares stands.
+// The state of the control daemon of a resource that MPS shares.
 struct MpsStanding {
   std::string trouble;        // why it does not serve; empty: it does
   offer::MpsService service;  // how it serves, or served last
-  bool has_served = false;    // since the configuration shares the resource so
+  bool has_served = false;    // since the configuration shares the resource this way
   bool operator==(const MpsStanding&) const = default;
 };
 

@@ -1,7 +1,8 @@
 #pragma once
 // Keeps the node's CDI specification files in step with the offer, when a CDI strategy is
-// configured. NVIDIA's plugin writes them at start and leaves them; here a changed device set is
-// written anew and classes no longer wanted are removed. Used from the agent's loop only.
+// configured. NVIDIA's plugin writes them once, at start. This one rewrites them when the set of
+// devices changes, and removes the classes that are no longer wanted. Used from the agent's loop
+// only.
 
 #include <filesystem>
 #include <string>
@@ -20,11 +21,10 @@ class CdiPublisher final : public Follower {
  public:
   CdiPublisher(config::AgentOptions options, const Log& log);
 
-  // Writes the specifications of the offer, before it is advertised. Without a CDI strategy removes
-  // what this agent had written. Errors: the driver's files are missing; the folder cannot be
-  // written.
+  // Writes the specifications of the offer before it is advertised. Without a CDI strategy, removes
+  // what this agent wrote. Errors: the driver's files are missing; the folder cannot be written.
   Result<void> follow(const Round& round) override;
-  // The modes (offer/grant.h, cdi_modes) whose class has a device by now.
+  // The modes (offer/grant.h, cdi_modes) whose class has a device now.
   const std::vector<std::string>& modes() const { return modes_; }
 
  private:

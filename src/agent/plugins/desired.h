@@ -1,5 +1,5 @@
 #pragma once
-// From an offer and the state it follows from to what the device plugins serve. Pure.
+// Computes what the device plugins serve from an offer and its state. Pure.
 
 #include <string>
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace tranche::agent {
 
-// `cdi_modes`: CDI classes beside gpu that have a device.
+// `cdi_modes`: the CDI classes other than gpu that have a device.
 offer::GrantOptions make_grant_options(const State& state, std::vector<std::string> cdi_modes);
 
 std::vector<deviceplugin::ResourceState> make_states(const offer::Offer& offer, const State& state,

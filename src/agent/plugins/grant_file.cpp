@@ -12,14 +12,13 @@
 
 namespace tranche::agent {
 
-// An open file. Held by every line that is to be written to it, so that it outlives its
-// replacement.
+// An open file. Every line that is to be written to it holds it, so it outlives its replacement.
 class GrantFile::Output {
  public:
   explicit Output(int fd) : descriptor_(fd) {}
 
   int fd() const { return descriptor_.get(); }
-  // Its end is part of a line that was cut off.
+  // The file ends in a line that was cut off.
   std::atomic<bool> torn = false;
 
  private:
@@ -28,7 +27,7 @@ class GrantFile::Output {
 
 namespace {
 
-// As write(), but for signals.
+// write(), repeated when a signal interrupts it.
 ssize_t write_once(int fd, std::string_view text) {
   while (true) {
     const ssize_t n = ::write(fd, text.data(), text.size());
@@ -101,7 +100,8 @@ void GrantFile::begin_replacement(std::size_t kept) {
 }
 
 Result<void> GrantFile::replace(std::string_view content, bool sync) {
-  // As FsRoot::write_atomic names it, which cleanup knows.
+  // The name follows FsRoot::write_atomic, because `tranche cleanup` removes temporary files by
+  // that pattern.
   auto name = (path_.parent_path() / ("." + path_.filename().string() + ".XXXXXX")).string();
   auto done = step(Step::kCreate);
   const int fd = done ? ::mkostemp(name.data(), O_APPEND | O_CLOEXEC) : -1;
@@ -120,8 +120,8 @@ Result<void> GrantFile::replace(std::string_view content, bool sync) {
       ::unlink(name.c_str());
     }
   }
-  // Whatever goes is closed without the lock: the last one to close a removed file frees its
-  // blocks.
+  // The file that is dropped is closed without the lock: closing a removed file frees its blocks,
+  // which takes time.
   const auto gone = end_replacement(done.has_value());
   return done;
 }
@@ -147,7 +147,7 @@ Result<void> GrantFile::fill(const std::string& name, Output& file, std::string_
   return {};
 }
 
-// Ends with the file as the second one.
+// Steps 3 and 4: writes the remembered lines until none is left, then makes `file` the second one.
 Result<void> GrantFile::catch_up(const std::string& name, const std::shared_ptr<Output>& file) {
   while (true) {
     std::string late;

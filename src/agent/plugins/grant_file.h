@@ -1,28 +1,29 @@
 #pragma once
-// The file of the grants, a line each. Whoever appends a line waits for that one write() and for
-// nobody else, also while the file is replaced by a shorter one, which goes through to the disk and
-// may take seconds.
+// The file of the grants, one per line. A thread that appends a line waits for that one write() and
+// for no other thread. That holds even while the file is replaced by a shorter one, which is synced
+// to the disk and may take seconds.
 //
-// How it is replaced while lines keep coming; between any two steps the file that has the name
-// holds every line whose write() has returned, so a crash loses none:
-//   1. begin_replacement(): from here on lines that are appended are remembered as well;
-//   2. what is to be kept is written to a temporary file and synced;
+// The file is replaced in five steps while lines keep coming. Between any two steps the file under
+// the name holds every line whose write() has returned, so a crash loses none.
+//   1. begin_replacement(): from here on appended lines are remembered as well;
+//   2. the lines to keep are written to a temporary file and synced;
 //   3. the remembered lines are written there, again and again until none is left;
 //   4. at that moment, without touching the disk, the temporary file becomes the second one: every
 //      line from here on is written to both;
-//   5. the temporary file takes the name; it is the only one from here on.
-// Lines written in step 3 to 5 are not synced, as an appended line never is.
+//   5. the temporary file takes the name; it is the only file from here on.
+// Lines written in steps 3 to 5 are not synced; an appended line never is.
 //
-// Rejected: a lock over the last round of step 3 and the rename, since whoever appends would wait
-// for a disk. Segments (grants.<n>.jsonl beside the file), since the version before and
-// `tranche cleanup` would not find what lies in them. A queue that one thread writes, since all
+// Rejected: a lock over the last round of step 3 and the rename, because threads that append would
+// wait for the disk. Segments (grants.<n>.jsonl beside the file), because the version before and
+// `tranche cleanup` would not find the lines in them. A queue that one thread writes, because all
 // would wait for that thread's disk.
 //
-// Lines of one file may be written by several threads at once: the descriptors are O_APPEND, and
-// the kernel writes one write() in one piece, unless the disk is full. What that cuts off stands
-// alone: the next line begins with a newline.
+// Several threads may write lines of one file at once: the descriptors are O_APPEND, and the kernel
+// writes one write() in one piece, unless the disk is full. A line that a full disk cut off stays a
+// line of its own, because the next write begins with a newline.
 //
-// Thread-safe, but for begin_replacement() and replace(): one replacement at a time.
+// Thread-safe, except that there must be one replacement (begin_replacement() and replace()) at a
+// time.
 
 #include <cstddef>
 #include <filesystem>
@@ -41,15 +42,16 @@ class GrantFile {
 
  public:
   enum class Step { kAppend, kCreate, kFill, kSync, kCatchUp, kRename, kRenamed };
-  // Called before each step that touches the disk; its error takes the place of the step's. And
+  // Called before each step that touches the disk. Its error replaces the step's. It is also called
   // after the rename, which nothing undoes. A test stops, fails or looks there.
   using OnStep = std::function<Result<void>(Step)>;
 
-  // Opens the file, which has `lines` lines and ends with one, for appending; makes it if need be.
+  // Opens the file for appending; makes it if need be. The file has `lines` lines and ends with
+  // one.
   static Result<std::unique_ptr<GrantFile>> open(std::filesystem::path path, std::size_t lines,
                                                  OnStep on_step);
 
-  // A line that is to be written, and where.
+  // A line to be written, and the files that it goes to.
   class Line {
    public:
     Line() = default;
@@ -60,15 +62,15 @@ class GrantFile {
     std::shared_ptr<Output> file_;
     std::shared_ptr<Output> second_;
   };
-  // Takes a line, with its newline, without touching the disk; write() follows. Lines that are
-  // taken after begin_replacement() are in the new file, too.
+  // Prepares a line, with its newline, without touching the disk; write() must follow. Lines taken
+  // after begin_replacement() are in the new file, too.
   Line take(std::string text);
   Result<void> write(const Line& line);
   std::size_t lines() const;
 
   // `kept`: how many lines the new file begins with.
   void begin_replacement(std::size_t kept);
-  // Ends what begin_replacement() began; after an error the file is what it was.
+  // Ends the replacement that begin_replacement() began. After an error the file is what it was.
   Result<void> replace(std::string_view content, bool sync);
 
  private:
@@ -81,11 +83,11 @@ class GrantFile {
 
   const std::filesystem::path path_;
   const OnStep on_step_;
-  mutable std::mutex mutex_;  // of what follows; never held while the disk is touched
+  mutable std::mutex mutex_;  // guards the members below; never held while the disk is touched
   std::shared_ptr<Output> file_;
   std::size_t lines_;
   bool remembers_ = false;        // steps 1 to 3
-  std::string remembered_;        // not in the temporary file yet
+  std::string remembered_;        // lines that are not in the temporary file yet
   std::shared_ptr<Output> next_;  // steps 4 and 5
   std::size_t next_lines_ = 0;
 };

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kFile = "grants.jsonl";
 constexpr std::string_view kRejected = "rejected.jsonl";
-// The file is rewritten when it holds this many lines more than there are records.
+// The file is rewritten when it has this many more lines than there are records.
 constexpr std::size_t kSlack = 4096;
 constexpr std::size_t kLongestFile = std::size_t{64} << 20U;
 
@@ -31,7 +31,7 @@ bool shares_an_id(const offer::GrantRecord& a, const offer::GrantRecord& b) {
          });
 }
 
-// Whether both may have been granted while one Pod was admitted.
+// Whether both grants may be of one Pod's admission.
 bool is_of_one_pod(const offer::GrantRecord& older, const offer::GrantRecord& newer) {
   return newer.granted_at_ms - older.granted_at_ms <=
          std::chrono::milliseconds(GrantStore::kSettle).count();
@@ -62,14 +62,14 @@ Result<std::unique_ptr<GrantStore>> GrantStore::open(const std::filesystem::path
   TRY(store->fs_.make_directories(dir));
   ASSIGN_OR_RETURN(const auto clean, store->restore());
   const auto records = store->records();
-  // Writing through to the disk takes milliseconds, so only when there is something to mend.
+  // Syncing takes milliseconds, so the file is rewritten only when it needs repair.
   if (!clean) TRY(store->fs_.write_atomic(dir / kFile, text_of(records), 0600, true));
   ASSIGN_OR_RETURN(store->file_, GrantFile::open(dir / kFile, clean.value_or(records.size()),
                                                  std::move(on_step)));
   return store;
 }
 
-// How many lines the file has, if it can be appended to as it is.
+// The number of lines in the file; nullopt: it cannot be appended to as it is.
 Result<std::optional<std::size_t>> GrantStore::restore() {
   incomplete_ = fs_.exists(dir_ / kRejected);
   const auto text = fs_.read(dir_ / kFile, kLongestFile);
@@ -110,7 +110,7 @@ Result<void> GrantStore::add(const offer::Grant& grant) {
     added = keep(std::move(record));
     line = file_->take(std::move(text));
   }
-  // Not through to the disk: Allocate does not wait for one, and an append is no safer.
+  // Not synced: Allocate does not wait for a sync, and an appended line is as safe.
   const auto written = file_->write(line);
   bool is_long = false;
   {
@@ -128,7 +128,7 @@ Result<void> GrantStore::add(const offer::Grant& grant) {
   return written;
 }
 
-// Under mutex_. Whether an id of it is in a line that is not written yet.
+// Whether one of its ids is in a line that is not written yet. Called under mutex_.
 bool GrantStore::is_being_added(const offer::Grant& grant) const {
   return std::ranges::any_of(grant.ids, [&](const std::string& id) {
     const auto held = holders_.find(key_of(grant, id));
@@ -136,7 +136,7 @@ bool GrantStore::is_being_added(const offer::Grant& grant) const {
   });
 }
 
-// Adds a record; older ones that hold one of its ids go.
+// Adds a record, and drops or supersedes older records that hold one of its ids.
 GrantStore::Record GrantStore::keep(std::shared_ptr<const offer::GrantRecord> record) {
   const auto added = records_.insert(records_.end(), Entry{.record = std::move(record)});
   const auto& grant = added->record->grant;
@@ -173,7 +173,8 @@ void GrantStore::drop(Record record) {
   records_.erase(record);
 }
 
-// Under compacting_. What cannot be written stays as it is until prune() tries again.
+// Rewrites the file. If that fails, the file stays as it is until prune() tries again. Called under
+// compacting_.
 void GrantStore::compact(bool sync) {
   Records kept;
   {

@@ -8,11 +8,11 @@
 // a line torn by a power cut is set aside in <dir>/rejected.jsonl and reported, never dropped in
 // silence.
 //
-// Thread-safe: gRPC threads add while the agent prunes. Who adds waits for its own write and for no
-// other thread's (grant_file.h); records and who holds what are in memory, under a lock that nobody
-// holds while the disk is touched. The order of lines counts only among those that share an id, the
-// later of which supersedes. Kubelet never gives an id twice at once; should it happen, the second
-// add waits for the first.
+// Thread-safe: gRPC threads add while the agent prunes. A thread that adds waits for its own write
+// and for no other thread's (grant_file.h). The records, and the holder of each id, are in memory
+// under a lock that is never held while the disk is touched. The order of lines matters only among
+// those that share an id: the later one supersedes. Kubelet never grants an id twice at once;
+// should it happen, the second add waits for the first.
 
 #include <chrono>
 #include <condition_variable>
@@ -38,28 +38,28 @@ namespace tranche::agent {
 
 class GrantStore {
  public:
-  // Creates the folder and restores what is there. `clock` and `log` must outlive the store.
-  // `on_step`: of tests.
+  // Creates the folder and restores the records in it. `clock` and `log` must outlive the store.
+  // `on_step` is for tests.
   static Result<std::unique_ptr<GrantStore>> open(const std::filesystem::path& dir,
                                                   const Clock& clock, const Log& log,
                                                   GrantFile::OnStep on_step = {});
   GrantStore(const GrantStore&) = delete;
   GrantStore& operator=(const GrantStore&) = delete;
 
-  // Records a grant. Ids that an older record holds are taken out of service there: kubelet gives
-  // an id anew only when its last holder is gone. With one exception: a Pod's init container and
-  // its container may have the same ids, granted one after the other, before either starts. So a
-  // grant with a tenant, which is something on the host that its container needs, is kept when it
-  // is no older than kSettle, until an id of it is granted later or nobody holds any.
-  // After an error it is not recorded.
+  // Records a grant. Its ids are taken from older records that hold them, because kubelet grants an
+  // id again only when its last holder is gone. There is one exception: a Pod's init container and
+  // its container may have the same ids, granted one after the other before either starts. So a
+  // grant with a tenant, whose files on the host its container needs, is kept if it is no older
+  // than kSettle, until one of its ids is granted later or nobody holds any of them. After an error
+  // the grant is not recorded.
   Result<void> add(const offer::Grant& grant);
 
-  // Drops the records none of whose ids anybody holds, unless younger than kSettle (kubelet lists a
-  // container's ids only after the call that granted them has returned).
+  // Drops the records of which nobody holds an id, unless they are younger than kSettle: kubelet
+  // lists a container's ids only after the call that granted them has returned.
   void prune(std::span<const cluster::HeldDevices> held);
 
   std::vector<offer::GrantRecord> all() const;
-  // Some stored grants could not be read, so there may be more than all().
+  // True: some stored grants could not be read, so there may be more than all().
   bool incomplete() const { return incomplete_; }
 
   static constexpr std::chrono::seconds kSettle{60};
@@ -70,7 +70,7 @@ class GrantStore {
 
   struct Entry {
     std::shared_ptr<const offer::GrantRecord> record;
-    bool written = false;  // its line: until then it is not dropped
+    bool written = false;  // its line is written; until then it is not dropped
   };
   using Record = std::list<Entry>::iterator;
   using Records = std::vector<std::shared_ptr<const offer::GrantRecord>>;

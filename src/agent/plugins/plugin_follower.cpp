@@ -24,12 +24,13 @@ Result<void> PluginFollower::follow(const Round& round) {
   return {};
 }
 
-// Behind the first round: what serving makes in the folder is no news.
+// The folder is watched only after the first round, so that the sockets made there are not taken
+// for changes.
 void PluginFollower::tick(TimePoint now) {
   if (!watched_) {
     watched_ = true;
     watch_folder();
-    on_folder_change();  // what changed before it was watched
+    on_folder_change();  // it may have changed before it was watched
   }
   plugins_->tick(now);
 }
@@ -50,8 +51,9 @@ void PluginFollower::start_registrar() {
       parts_.log);
 }
 
-// On the registrar's thread. The socket is pinned: a kubelet that replaces this one meanwhile is
-// not registered with by accident, which its own registration would then cut off.
+// Runs on the registrar's thread. The socket is pinned, so that the attempt does not reach a
+// kubelet that replaces this one meanwhile: that kubelet gets a registration of its own, which
+// would cut this one off.
 Result<void> PluginFollower::register_pinned(const Registrar::Request& request,
                                              const std::stop_token& stop) {
   const auto kubelet = std::make_shared<const PinnedFile>(options_.kubelet_socket);
@@ -90,7 +92,7 @@ void PluginFollower::watch_folder() {
   folder_ = *std::move(watch);
 }
 
-// kubelet was restarted (its socket is another one), or our sockets were removed.
+// Handles a restarted kubelet (its socket is another one) and removed sockets of ours.
 void PluginFollower::on_folder_change() {
   PinnedFile socket(options_.kubelet_socket);
   const bool restarted = socket.exists() && !socket.same(kubelet_socket_);

@@ -1,6 +1,6 @@
 #pragma once
-// The device plugins as a follower: serves each resource of the offer to kubelet, registers it, and
-// serves and registers anew when kubelet was restarted or our sockets are gone.
+// The device plugins as a follower: serves each resource of the offer to kubelet and registers it.
+// It serves and registers again when kubelet was restarted or our sockets are gone.
 
 #include <map>
 #include <memory>
@@ -31,7 +31,7 @@ class PluginFollower final : public Follower {
   struct Parts {
     Register register_plugin;
     deviceplugin::Resource::Store store;  // records each grant
-    const CdiPublisher& cdi;              // followed before
+    const CdiPublisher& cdi;              // its follow() has run before this one's
     process::Loop& loop;
     const Clock& clock;
     const Log& log;
@@ -56,16 +56,16 @@ class PluginFollower final : public Follower {
 
   Options options_;
   Parts parts_;
-  std::size_t wanted_ = 0;  // resources that are to be served
+  std::size_t wanted_ = 0;  // how many resources should be served
   PinnedFile kubelet_socket_;
-  // With which kubelet (its socket) the registration of each resource is done or under way; the
+  // The kubelet (its socket) with which each resource is registered or being registered. The
   // registrar's thread writes it.
   std::mutex tried_mutex_;
   std::map<std::string, std::shared_ptr<const PinnedFile>> tried_with_;
-  std::unique_ptr<Registrar> registrar_;  // before the plugins, which refer to it
+  std::unique_ptr<Registrar> registrar_;  // before plugins_, which refers to it
   std::optional<PluginSet> plugins_;
   bool watched_ = false;
-  std::optional<Watch> folder_;  // none: it cannot be watched
+  std::optional<Watch> folder_;  // nullopt: the folder cannot be watched
 };
 
 }  // namespace tranche::agent

@@ -1,12 +1,12 @@
 #pragma once
-// The device plugins that run on this node, one per resource, and how they follow an offer: only
-// what differs is touched. A resource whose list changed sends the new list on its open stream; one
-// that did not change keeps its socket and its registration; a new one is started and registered;
-// one that is gone first sends an empty list (so kubelet shows 0 at once, not after its grace time)
-// and is stopped a moment later.
+// The device plugins that run on this node, one per resource, and how they follow an offer. Only
+// what differs is touched. A resource whose list changed sends the new list on its open stream. An
+// unchanged one keeps its socket and its registration. A new one is started and registered. One
+// that is gone first sends an empty list, so that kubelet shows 0 at once and not after its grace
+// time, and is stopped a moment later.
 //
-// Used from the agent's loop only. A server that cannot start (someone answers on its socket, the
-// folder is missing) is tried again with back-off; the failure is logged once.
+// Used from the agent's loop only. A server that cannot start (another process answers on its
+// socket, the folder is missing) is retried with back-off. The failure is logged once.
 
 #include <chrono>
 #include <filesystem>
@@ -32,22 +32,23 @@ class PluginSet {
     bool take_over = false;
   };
 
-  // `registrar` may be null: serve, and register with nobody (--kubelet-socket="").
+  // `registrar` may be null: then resources are served and not registered (--kubelet-socket="").
   PluginSet(Options options, deviceplugin::Resource::Store store, Registrar* registrar,
             const Log& log);
 
   void apply(const std::vector<deviceplugin::ResourceState>& wanted, TimePoint now);
   // Serves and registers everything anew: SIGHUP.
   void restart(TimePoint now);
-  // kubelet was restarted: serves anew what lost its socket, and registers the rest, but for what
-  // `known` says that its registration with this kubelet is done or under way. To register that
-  // again would cut off the Allocate of a Pod that kubelet admits just now.
+  // Handles a restarted kubelet: serves again what lost its socket, and registers the rest. It
+  // skips resources for which `known` says that they are registered, or being registered, with this
+  // kubelet. Registering these again would cut off the Allocate of a Pod that kubelet admits just
+  // now.
   void follow_kubelet(const std::function<bool(const std::string& resource)>& known, TimePoint now);
-  // Serves anew what lost its socket file.
+  // Serves again what lost its socket file.
   void check_sockets(TimePoint now);
-  // Does what is due by now: starts that failed before, ends of retired plugins.
+  // Does what is due: retries failed starts, stops retired plugins.
   void tick(TimePoint now);
-  // When tick has something to do.
+  // When tick() has something to do.
   std::optional<TimePoint> next_tick() const;
 
   std::size_t serving() const;
@@ -56,7 +57,7 @@ class PluginSet {
   struct Plugin {
     std::string endpoint;
     std::unique_ptr<deviceplugin::Resource> resource;
-    std::unique_ptr<deviceplugin::Server> server;  // null: waits for retry_at
+    std::unique_ptr<deviceplugin::Server> server;  // null: not started; waits for retry_at
     TimePoint retry_at{};
     Backoff backoff;
     std::string complaint;  // last failure logged

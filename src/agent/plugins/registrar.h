@@ -1,5 +1,6 @@
 #pragma once
-// Keeps resources registered with kubelet, however long it is away: one job of a Retrier for each.
+// Keeps resources registered with kubelet, however long kubelet is away. Each resource is one job
+// of a Retrier.
 
 #include <functional>
 #include <stop_token>
@@ -22,7 +23,7 @@ class Registrar {
   Registrar(Attempt attempt, const Log& log, Backoff backoff)
       : attempt_(std::move(attempt)), retrier_(log, backoff) {}
 
-  // Registers (again), from the first back-off step on.
+  // Registers the resource (again), beginning with the first back-off step.
   void request(const Request& request) {
     retrier_.request(
         {.key = request.resource,
