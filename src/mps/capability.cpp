@@ -30,7 +30,7 @@ std::string spoken(const Capability& capability) {
   return fmt::format("protocol{} {}", numbers.size() == 1 ? "" : "s", fmt::join(numbers, " and "));
 }
 
-// Why that protocol cannot be spoken; empty: it can.
+// Why protocol `number` cannot be used; empty: it can.
 std::string protocol_objection(int number, const Capability& capability) {
   const Protocol& protocol = protocol_of(number);
   if (protocol.number() != number) return fmt::format("this tranche has no protocol {}", number);

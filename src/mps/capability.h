@@ -1,6 +1,6 @@
 #pragma once
-// What a node's nvidia-cuda-mps-control can do, by the version that it tells of itself, and what of
-// tranche.mps is left of it there. Decided once in a supervisor's life. Pure.
+// What a node's nvidia-cuda-mps-control can do, by the version that it reports, and which settings
+// of tranche.mps work with it. A supervisor decides this once in its life. Pure.
 
 #include <optional>
 #include <string>
@@ -13,13 +13,13 @@
 namespace tranche::mps {
 
 struct Capability {
-  int cuda_version = 0;            // 13040: CUDA 13.4; 0: it does not tell
+  int cuda_version = 0;            // 13040: CUDA 13.4; 0: the program does not report it
   bool static_partitions = false;  // from CUDA 13.1 on
   bool operator==(const Capability&) const = default;
 };
 
-// Of the output of `nvidia-cuda-mps-control -v` ("... version: 13040"; older programs, which know
-// no such option, say other things and can neither).
+// Parses the output of `nvidia-cuda-mps-control -v` ("... version: 13040"). Older programs do not
+// know the option and print other text. They have neither protocol 3 nor static partitions.
 Capability read_version(std::string_view output);
 bool speaks(const Capability& capability, const Protocol& protocol);
 // "of CUDA 13.4: protocols 2 and 3, static SM partitions".
@@ -27,7 +27,7 @@ std::string describe(const Capability& capability);
 
 struct Settled {
   config::MpsControlRules rules;
-  std::vector<std::string> fallbacks;  // what was wished for and is not there, and what follows
+  std::vector<std::string> fallbacks;  // settings that do not work here, and what is used instead
 };
 Settled settle(const config::MpsControlRules& wanted, const Capability& capability);
 

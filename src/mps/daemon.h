@@ -1,13 +1,14 @@
 #pragma once
-// An MPS control daemon in values: the GPUs that it serves, and what its clients may have.
+// An MPS control daemon as a value: its GPUs, and the limits of its clients.
 //
-// A daemon sees the GPUs by NVML's index. Where its resource has only some of the machine's, it is
-// shown these alone (CUDA_VISIBLE_DEVICES): its server opens every GPU that it sees, and a GPU in
-// exclusive mode belongs to one server. CUDA then counts them anew.
+// A daemon knows the GPUs by NVML's index. If its resource has only some of the machine's GPUs, the
+// daemon sees only these (CUDA_VISIBLE_DEVICES). Its server opens every GPU that it sees, and a GPU
+// in exclusive mode belongs to one server. CUDA then numbers the visible GPUs from 0.
 //
-// By tranche.mps.protocol one speaks with a daemon (mps/protocol.h). With some protocols it has one
-// server, `shared`, and namespaces in it: folders below `pipe`, of which a container has one. With
-// static SM partitions each tranche has multiprocessors of its own (mps/partitions.h).
+// tranche.mps.protocol selects the protocol of the daemon (mps/protocol.h). With some protocols the
+// daemon has one server, `shared`, with namespaces: folders below `pipe`, of which each container
+// has one. With static SM partitions each tranche has multiprocessors of its own
+// (mps/partitions.h).
 
 #include <cstdint>
 #include <optional>
@@ -20,17 +21,17 @@
 
 namespace tranche::mps {
 
-// A GPU of a daemon's, and what each client process may have of it.
+// A GPU of a daemon, and the limits of each client process on it.
 struct DaemonDevice {
   std::string uuid;
-  int index = 0;                                // as the daemon counts
-  std::uint64_t memory_mib = 0;                 // of the whole device; 0: the driver does not tell
+  int index = 0;                 // the daemon's index
+  std::uint64_t memory_mib = 0;  // of the whole device; 0: the driver does not report it
   std::optional<std::uint64_t> limit_mib = {};  // nullopt: none
-  int replicas = 0;                             // with partitions: one for each
+  int replicas = 0;                             // with partitions: one partition for each
   bool operator==(const DaemonDevice&) const = default;
 };
 
-// What a group of clients may have, where the protocol knows such groups.
+// The limits of a group of clients, where the protocol has such groups.
 struct Namespace {
   std::string name;
   std::optional<std::uint64_t> limit_mib;  // on each GPU; nullopt: none
@@ -44,7 +45,7 @@ struct Daemon {
   bool sees_all = true;               // every GPU of the machine is one of `devices`
   int thread_percentage = 100;        // default of each client process
   int protocol = 2;
-  std::vector<Namespace> namespaces = {};  // where the protocol has them; `default` is the first
+  std::vector<Namespace> namespaces = {};  // only if the protocol has them; `default` is first
   config::SmPartitions partitions = {};
   bool operator==(const Daemon&) const = default;
 };

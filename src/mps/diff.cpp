@@ -5,8 +5,8 @@
 namespace tranche::mps {
 namespace {
 
-// What a daemon that runs cannot be told. (With partitions `replicas` is how many there are: they
-// are cut before the first client.)
+// Whether a running daemon needs no restart: true if all that it reads only at its start is equal.
+// With partitions that includes `replicas`, because partitions are made before the first client.
 bool same_start(const Daemon& a, const Daemon& b) {
   return a.sees_all == b.sees_all && a.protocol == b.protocol && a.partitions == b.partitions &&
          std::ranges::equal(a.devices, b.devices, [](const auto& x, const auto& y) {

@@ -1,9 +1,8 @@
 #pragma once
-// From the daemons that run to those that are wanted, with as little harm as can be. A daemon whose
-// limits alone differ is told the new ones and keeps its clients; one that serves other GPUs than
-// before, by another protocol or in other partitions, must be ended and started, which ends its
-// clients; all others are not touched. (NVIDIA's
-// control daemon ends them all at any change.) Pure.
+// The changes from the running daemons to the wanted ones, with the least harm. A daemon that
+// differs only in limits receives the new limits and keeps its clients. A daemon with other GPUs,
+// another protocol or other partitions must be ended and started again, which ends its clients. All
+// other daemons are not touched. (NVIDIA's control daemon ends all of them at any change.) Pure.
 
 #include <string>
 #include <vector>
@@ -14,7 +13,7 @@ namespace tranche::mps {
 
 enum class Step {
   kKeep,     // nothing differs
-  kRetune,   // new limits, live
+  kRetune,   // new limits for a running daemon
   kRestart,  // other GPUs, another protocol, other partitions
   kStart,
   kEnd,
@@ -22,12 +21,12 @@ enum class Step {
 
 struct Change {
   Step step = Step::kKeep;
-  Daemon daemon;  // as wanted; of kEnd as it was
-  Daemon before;  // of kRetune and kRestart
+  Daemon daemon;  // the wanted daemon; with kEnd the running one
+  Daemon before;  // the running daemon, with kRetune and kRestart
   bool operator==(const Change&) const = default;
 };
 
-// In the order to carry them out: what ends frees its GPUs for what starts.
+// In the order in which to carry them out: daemons that end free their GPUs for those that start.
 std::vector<Change> diff(const Plan& running, const Plan& wanted);
 
 }  // namespace tranche::mps

@@ -1,5 +1,6 @@
 #pragma once
-// One call of NVIDIA's nvidia-cuda-mps-control, and its words in our messages. Pure.
+// One call of NVIDIA's nvidia-cuda-mps-control, and the form of the call and its output in our
+// messages. Pure.
 
 #include <optional>
 #include <string>
@@ -17,13 +18,13 @@ struct Order {
   bool operator==(const Order&) const = default;
 };
 
-// As a person would type it.
+// The call as a person would type it.
 std::string shown(const Order& order);
 
-// What the program says, for a message: one line, not too long.
+// The program's output for a message: one line, of limited length.
 std::string words(std::string text);
 
-// A whole number, 0 or more; nullopt: `text` is something else.
+// Parses a whole number, 0 or more; nullopt: `text` is something else.
 std::optional<int> count_in(std::string_view text);
 
 }  // namespace tranche::mps

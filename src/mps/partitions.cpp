@@ -18,7 +18,8 @@ Result<int> chunks_each(const Daemon& daemon, const DaemonDevice& device, int to
       "lower smPartitions or `replicas`, or write equal");
 }
 
-// "CUDA_MPS_SM_PARTITION=<uuid>/<name>", "<uuid>/<name>" or "Partition <uuid>/<name> created".
+// The answer is "CUDA_MPS_SM_PARTITION=<uuid>/<name>", "<uuid>/<name>" or "Partition <uuid>/<name>
+// created".
 std::optional<std::string> partition_of(std::string_view answer, std::string_view uuid) {
   const auto at = answer.find(fmt::format("{}/", uuid));
   if (at == answer.npos) return std::nullopt;

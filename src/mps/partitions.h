@@ -1,8 +1,8 @@
 #pragma once
-// Static SM partitions: the chunks of multiprocessors that a control daemon cuts its GPUs into, one
-// partition for each tranche. A partition is a client's by CUDA_MPS_SM_PARTITION, whose value the
-// daemon tells when it makes one (and which says something else with each protocol); a client
-// without one gets no context. Its words are the protocol's (mps/protocol.h). Pure.
+// Static SM partitions: the chunks of multiprocessors into which a control daemon divides its GPUs,
+// one partition for each tranche. CUDA_MPS_SM_PARTITION assigns a client to a partition. The daemon
+// reports the value when it makes the partition, in a form that differs by protocol. A client
+// without a partition gets no context. The protocol has the commands (mps/protocol.h). Pure.
 
 #include <optional>
 #include <string>
@@ -14,11 +14,11 @@
 
 namespace tranche::mps {
 
-// How many chunks each of the device's tranches gets of `total`. kFailedPrecondition: there are not
-// as many; the message says how many there are.
+// The number of chunks, of `total`, for each of the device's tranches. kFailedPrecondition: there
+// are too few; the message says how many there are.
 Result<int> chunks_each(const Daemon& daemon, const DaemonDevice& device, int total);
 
-// Of what the daemon says when it makes a partition: the value of CUDA_MPS_SM_PARTITION.
+// Finds the value of CUDA_MPS_SM_PARTITION in the daemon's answer to making a partition.
 std::optional<std::string> partition_of(std::string_view answer, std::string_view uuid);
 
 }  // namespace tranche::mps

@@ -11,7 +11,7 @@
 namespace tranche::mps {
 namespace {
 
-// The first whose multiprocessors MPS cuts into partitions.
+// The first architecture whose multiprocessors MPS can partition.
 constexpr gpu::ComputeCapability kAmpere{8, 0};
 
 std::vector<Namespace> namespaces_of(const offer::ResourceOffer& resource) {
@@ -39,7 +39,8 @@ std::optional<Daemon> daemon_of(const gpu::Machine& machine, const offer::Resour
     if (has_partitions(daemon)) entry.replicas = counts[i];
     if (share.memory) entry.limit_mib = share.memory->mib();
     daemon.devices.push_back(std::move(entry));
-    // One value for all devices: what is left over by the device with the most replicas.
+    // One value for all devices: the smallest share, which is that of the device with the most
+    // replicas.
     daemon.thread_percentage = std::min(daemon.thread_percentage, share.thread_percentage);
   }
   if (daemon.devices.empty()) return std::nullopt;
@@ -89,7 +90,7 @@ std::map<std::string, std::string> environment_of(const std::filesystem::path& r
   std::map<std::string, std::string> environment = {
       {"CUDA_MPS_PIPE_DIRECTORY", paths.pipe.string()},
       {"CUDA_MPS_LOG_DIRECTORY", paths.log.string()},
-      // NVML's order; CUDA's own puts the fastest first.
+      // This is NVML's order. CUDA's default puts the fastest GPU first.
       {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"},
   };
   if (daemon.sees_all) return environment;

@@ -1,14 +1,14 @@
 #pragma once
-// Which MPS control daemons a node needs and what each is told, as a pure function of what it
-// offers. The supervisor (agent/mps/mps_supervisor.h) carries it out.
+// The MPS control daemons that a node needs, and their settings, as a pure function of the node's
+// offer. The supervisor (agent/mps/mps_supervisor.h) carries the plan out.
 //
-// One daemon for each resource that is shared by MPS, as NVIDIA's mps-control-daemon, in folders of
-// the same names:
+// There is one daemon for each resource that MPS shares, as with NVIDIA's mps-control-daemon, in
+// folders of the same names:
 //
 //     /mps/<resource>/pipe       sockets, mounted into containers; stays when the daemon ends
 //     /mps/<resource>/log        control.log, server.log
-//     /mps/<resource>/.started   while the daemon serves
-//     /mps/.ready                while all do
+//     /mps/<resource>/.started   exists while the daemon serves
+//     /mps/.ready                exists while all daemons serve
 //     /mps/shm                   the containers' /dev/shm
 
 #include <filesystem>
@@ -25,13 +25,13 @@ namespace tranche::mps {
 
 using Plan = std::vector<Daemon>;  // by resource
 
-// The daemons of an offer's MPS resources; none for one whose devices are all whole. `rules`: what
-// the node's program can do of the configuration's (mps/capability.h).
+// The daemons of an offer's MPS resources. A resource whose devices are all whole has no daemon.
+// `rules`: the settings that work with the node's program (mps/capability.h).
 Plan make_plan(const gpu::Machine& machine, const offer::Offer& offer,
                const config::MpsControlRules& rules = {});
 
-// Why GPUs of an MPS resource cannot be cut into static SM partitions; empty: they can. Its clients
-// are limited by percentages then, all of them.
+// Why GPUs of an MPS resource cannot have static SM partitions; empty: they can. If they cannot,
+// all clients of the resource are limited by percentages.
 std::string partitions_objection(const gpu::Machine& machine, const offer::ResourceOffer& resource);
 
 struct Paths {
@@ -42,7 +42,7 @@ struct Paths {
 // `root`: "/mps".
 Paths paths_of(const std::filesystem::path& root, const config::ResourceName& resource);
 
-// What a daemon and everything that talks to it have in their environment.
+// The environment of a daemon and of every program that talks to it.
 std::map<std::string, std::string> environment_of(const std::filesystem::path& root,
                                                   const Daemon& daemon);
 

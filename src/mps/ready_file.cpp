@@ -26,7 +26,7 @@ struct flock whole_file(short type) {
   return lock;
 }
 
-// One that this tranche does not speak is read as the first of those that it does.
+// A protocol that this tranche does not know is read as the first of the list.
 void read_protocol(const std::string& number, offer::MpsService& service) {
   const Protocol& protocol = protocol_of(count_in(number).value_or(0));
   service.protocol = protocol.number();
@@ -38,8 +38,8 @@ void read_protocol(const std::string& number, offer::MpsService& service) {
 Result<ReadyFile> ReadyFile::put(const std::filesystem::path& file,
                                  std::span<const std::string> gpus,
                                  const offer::MpsService& service) {
-  // Whole, and locked, before it has its name: an empty one would be taken for NVIDIA's. Another
-  // file than the one that was there, whose lock someone may look at just now.
+  // The file is complete and locked before it gets its name: an empty file would count as NVIDIA's.
+  // It is a new file, because another process may be looking at the lock of the old one.
   const std::filesystem::path fresh = file.string() + ".new";
   ::unlink(file.c_str());
   ::unlink(fresh.c_str());

@@ -1,15 +1,17 @@
 #pragma once
-// The file `.started` of an MPS resource: how the control daemons' supervisor tells the agent, in
-// another container, that a daemon serves. NVIDIA's mps-control-daemon makes it empty, once. Ours
-// says whose it is, then the daemon's GPUs, one a line, then how it serves them:
+// The file `.started` of an MPS resource. By this file the control daemons' supervisor tells the
+// agent, which runs in another container, that a daemon serves. NVIDIA's mps-control-daemon makes
+// the file once, empty. Ours contains its maker, then the daemon's GPUs, one per line, then how the
+// daemon serves them:
 //
 //     tranche mps-control-daemon
 //     GPU-...
 //     protocol 3
 //     partition GPU-...::0 GPU-.../Kp8A        a tranche, and its static SM partition
 //
-// It is locked for as long as its maker lives: the kernel frees the lock at any death, so a file
-// left behind by one that was killed is not taken for a daemon that serves.
+// The file is locked for as long as its maker lives. The kernel frees the lock when the maker dies
+// in any way. So a file that a killed supervisor left behind does not count as a daemon that
+// serves.
 
 #include <filesystem>
 #include <span>
@@ -21,7 +23,7 @@
 
 namespace tranche::mps {
 
-// Made, and locked, by whoever supervises; removed with the object.
+// The supervisor makes and locks the file; the destructor removes it.
 class ReadyFile {
  public:
   static Result<ReadyFile> put(const std::filesystem::path& file,
@@ -37,10 +39,10 @@ class ReadyFile {
   int fd_;
 };
 
-// The GPUs of a mark whose maker was killed; none where there is no such mark.
+// The GPUs in the file of a supervisor that was killed; empty if there is no such file.
 std::vector<std::string> left_behind(const std::filesystem::path& file);
 
-// How the daemon of this `.started` serves. NVIDIA's, and one that is not there: protocol 2.
+// How the daemon of this `.started` serves. For NVIDIA's file and for a missing one: protocol 2.
 offer::MpsService service_of(const std::filesystem::path& file);
 
 // Why the daemon of this `.started` does not serve; empty: it does. Never waits.

@@ -14,10 +14,10 @@ namespace {
 constexpr std::size_t kPartitionColumn = 1;
 constexpr std::size_t kFreeColumn = 2;
 constexpr std::size_t kUsedColumn = 3;
-// A UUID as `lspart` may shorten it has at least its first group.
+// `lspart` may shorten a UUID, but at least its first group remains.
 constexpr std::size_t kShortestUuid = std::string_view("GPU-01234567").size();
 
-// A limit that is no more is told as all of the device: MPS has no command to take one away.
+// A limit that was removed is set to all of the device: MPS has no command to remove one.
 std::vector<std::pair<int, std::uint64_t>> memory_changes(const Daemon& before,
                                                           const Daemon& daemon) {
   std::vector<std::pair<int, std::uint64_t>> changes;

@@ -1,5 +1,5 @@
 #pragma once
-// What a control daemon of protocol 2 is told: lines for its shell. Pure.
+// The commands of protocol 2 for a control daemon: lines for its shell. Pure.
 
 #include <optional>
 #include <string>
@@ -10,18 +10,18 @@
 
 namespace tranche::mps {
 
-// After its start, in NVIDIA's order: memory of each device, then the percentage. They count for
-// servers that it starts from then on.
+// Commands after the daemon's start, in NVIDIA's order: memory of each device, then the percentage.
+// They apply to servers that the daemon starts after them.
 std::vector<std::string> default_commands(const Daemon& daemon);
 
-// Of a change: what the daemon is told for its servers to come, as default_commands().
+// Commands of a change for the daemon's future servers, as default_commands().
 std::vector<std::string> retune_commands(const Daemon& before, const Daemon& daemon);
-// And for each of its servers that runs, so that the next client has the new limits. Clients that
-// run keep theirs: MPS changes nothing under them.
+// Commands of a change for one running server, so that its next client has the new limits. Running
+// clients keep theirs: MPS does not change them.
 std::vector<std::string> retune_server_commands(const Daemon& before, const Daemon& daemon,
                                                 const std::string& server);
 
-// Of a line of `lspart`: how many chunks `uuid` has in all; nullopt: the line does not say so.
+// Finds in a line of `lspart` how many chunks `uuid` has in all; nullopt: the line does not say so.
 std::optional<int> lspart_chunks(const std::string& line, std::string_view uuid);
 
 }  // namespace tranche::mps

@@ -9,7 +9,7 @@
 namespace tranche::mps {
 namespace {
 
-// The question that a daemon which lives answers with a number.
+// A daemon that lives answers this question with a number.
 constexpr const char* kQuestion = "get_default_active_thread_percentage";
 
 Result<void> judge_number(const std::string& answer, const std::filesystem::path& /*log*/) {
@@ -28,7 +28,8 @@ std::vector<Order> typed_each(const std::vector<std::string>& lines) {
   return orders;
 }
 
-// As NVIDIA's mps-control-daemon speaks it: one command of the daemon's shell a process.
+// The protocol as NVIDIA's mps-control-daemon uses it: one process for each command of the daemon's
+// shell.
 class Protocol2 final : public Protocol {
  public:
   int number() const override { return 2; }

@@ -14,11 +14,11 @@ namespace {
 const std::string kServer(offer::kMpsServer);
 // Columns of `server list`: name, user, process, status, ...
 constexpr std::size_t kStatusColumn = 3;
-// And of `device list`.
+// Columns of `device list`.
 constexpr std::size_t kUuidColumn = 3;
 constexpr std::size_t kChunksColumn = 6;
 
-// As a table of the file.
+// The namespace's limits as a table of the configuration file.
 std::string limits_text(const Namespace& one) {
   std::string text;
   if (one.limit_mib) text += fmt::format("pinned_memory_limit = \"{}M\"\n", *one.limit_mib);
@@ -40,14 +40,14 @@ Order set_order(const Namespace& one, const Daemon& daemon) {
       one.name == offer::kMpsDefault
           ? std::vector<std::string>{"server", "set", kServer}
           : std::vector<std::string>{"namespace", "set", one.name, "--server=" + kServer});
-  // A limit that is no more is told as all of the device: there is no word to take one away.
+  // A limit that was removed is set to all of the device: there is no argument to remove one.
   const auto limit = one.limit_mib.value_or(largest_device(daemon));
   if (limit > 0) order.arguments.push_back(fmt::format("--pinned-memory-limit={}M", limit));
   order.arguments.push_back(fmt::format("--active-thread-percentage={}", one.thread_percentage));
   return order;
 }
 
-// Of a line of --format=csv, without the blanks around each.
+// The columns of a line of --format=csv, without the blanks around each.
 std::vector<std::string> csv_columns(const std::string& line) {
   std::vector<std::string> all;
   std::istringstream text(line);

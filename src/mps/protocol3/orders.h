@@ -1,9 +1,10 @@
 #pragma once
-// MPS v3 as NVIDIA documents it (release 615): a configuration file that the control daemon reads
-// once, at its start, and commands as arguments, `module verb ...`, which change what runs. Pure.
+// MPS v3 as NVIDIA documents it (release 615). The control daemon reads a configuration file once,
+// at its start. Commands given as arguments, `module verb ...`, change a running daemon. Pure.
 //
-// Limits are the namespaces', and there before any client: a namespace takes nothing from its
-// server and is not held by what that has, so each has its own of everything.
+// Limits belong to namespaces and are set before any client starts. A namespace does not inherit
+// from its server and is not bounded by the server's limits, so each namespace has its own values
+// of everything.
 
 #include <optional>
 #include <string>
@@ -19,21 +20,21 @@ namespace tranche::mps {
 // user.
 std::string configuration(const Daemon& daemon);
 
-// `config`: where configuration() stands. Users of any id are served by the one server (-m).
+// `config`: the path of configuration(). With -m the one server serves users of any id.
 Order start_order(const std::string& config);
 
-// How the server is: "Ready" once it serves; empty: it is not there any more, or never was (a GPU
+// The status of the server: "Ready" once it serves. Empty: the server ended or never started (a GPU
 // that the node does not have ends it), and clients would run without MPS.
 Order server_list_order();
 std::string status_of(const std::string& answer);
 inline constexpr std::string_view kReady = "Ready";
 
-// From one daemon's namespaces to another's, for clients that begin from then on. A namespace that
-// goes is left to the clients that it has; who gets it is nobody new.
+// Commands from one daemon's namespaces to another's, for clients that begin after them. A
+// namespace that is no longer wanted stays for the clients that it has; no new client gets it.
 std::vector<Order> change_orders(const Daemon& before, const Daemon& daemon);
 
-// What the server's GPUs have; of a line of the answer how many chunks `uuid` has in all, nullopt:
-// the line does not say so.
+// device_list_order() asks for the chunks of the server's GPUs. listed_chunks() finds in a line of
+// the answer how many chunks `uuid` has in all; nullopt: the line does not say so.
 Order device_list_order();
 std::optional<int> listed_chunks(const std::string& line, std::string_view uuid);
 // Makes the partition of tranche `replica`.

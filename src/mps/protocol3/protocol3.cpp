@@ -46,7 +46,7 @@ class Protocol3 final : public Protocol {
   std::vector<Order> change(const Daemon& before, const Daemon& daemon) const override {
     return change_orders(before, daemon);
   }
-  // Namespaces are the one server's own.
+  // The namespaces belong to the one server, so change() is enough.
   std::optional<Order> servers_question() const override { return std::nullopt; }
   std::vector<Order> change_servers(const Daemon& /*before*/, const Daemon& /*daemon*/,
                                     const std::string& /*servers*/) const override {
