@@ -1,9 +1,9 @@
 #pragma once
-// Which files of the driver a GPU container needs: what CDI specifications are made of, as
-// find_driver_files.h finds them.
+// The driver's files that a GPU container needs. find_driver_files.h finds them, and CDI
+// specifications are made from them.
 //
-// Paths are as containers see them ("/usr/lib64/libcuda.so.570.158.01"); where they
-// lie on the host is decided when a specification is made (cdi/make_specs.h).
+// Paths are as containers see them ("/usr/lib64/libcuda.so.570.158.01"). cdi/make_specs.h decides
+// where they are on the host.
 
 #include <cstdint>
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace tranche::cdi {
 
-// What stat(2) says of a character device.
+// The numbers, mode and group of a character device, from stat(2).
 struct DeviceNumbers {
   std::uint32_t major = 0;
   std::uint32_t minor = 0;
@@ -24,14 +24,14 @@ struct DeviceNumbers {
   bool operator==(const DeviceNumbers&) const = default;
 };
 
-// The display side of a GPU.
+// The display files of a GPU.
 struct DrmFiles {
   std::vector<std::string> nodes;  // "/dev/dri/card1", "/dev/dri/renderD128"
   std::vector<std::string> links;  // "../card1::/dev/dri/by-path/pci-0000:3b:00.0-card"
   bool operator==(const DrmFiles&) const = default;
 };
 
-// A file that is found at one place and belongs at another in the container.
+// A file that has another path in the container than the one where it was found.
 struct PlacedFile {
   std::string path;
   std::string container_path;
@@ -47,9 +47,9 @@ struct DriverFiles {
   std::vector<std::string> binaries;
   std::vector<std::string> firmware;
   std::vector<PlacedFile> configs;     // EGL, Vulkan, OpenCL, X.Org
-  std::vector<std::string> sockets;    // of daemons: nvidia-persistenced, fabric manager, MPS
-  std::vector<std::string> gds_files;  // beside the nodes: /run/udev, /etc/cufile.json
-  // Device nodes that are there, by path. nullopt: no character device (or not to be asked).
+  std::vector<std::string> sockets;    // of nvidia-persistenced, fabric manager and MPS
+  std::vector<std::string> gds_files;  // other than nodes: /run/udev, /etc/cufile.json
+  // Existing device nodes, by path. nullopt: not a character device, or stat(2) failed.
   std::map<std::string, std::optional<DeviceNumbers>> nodes;
   std::map<gpu::PciAddress, DrmFiles> drm;
   bool operator==(const DriverFiles&) const = default;

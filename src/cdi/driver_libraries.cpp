@@ -12,7 +12,7 @@
 namespace tranche::cdi {
 namespace {
 
-// Where distributions, driver containers and cloud images put the driver's libraries.
+// The folders of the driver's libraries in distributions, driver containers and cloud images.
 constexpr auto kFolders = std::to_array<std::string_view>({
     "/usr/lib64",
     "/usr/lib/x86_64-linux-gnu",
@@ -25,7 +25,7 @@ constexpr auto kFolders = std::to_array<std::string_view>({
     "/usr/local/nvidia/lib64",
 });
 
-// Installed with the driver, but named without its version.
+// Libraries installed with the driver whose names lack its version.
 constexpr auto kExplicit = std::to_array<std::string_view>({
     "libEGL.so",
     "libGL.so",
@@ -48,8 +48,8 @@ constexpr auto kOwnVersion = std::to_array<std::string_view>({
     "libnvidia-egl-xlib.so.",
 });
 
-// Links that programs expect whether or not the installation has them: library, link, and what it
-// points to (empty: the library itself).
+// Links that programs expect even if the installation lacks them: the library, the link, and the
+// link's target (empty: the library itself).
 struct ExpectedLink {
   std::string_view library, link, target;
 };
@@ -65,7 +65,7 @@ std::string file_name(const std::string& path) {
   return std::filesystem::path(path).filename().string();
 }
 
-// The folders with `file`, each once however many names lead to it (/lib64 -> /usr/lib64).
+// The folders with `file`. A folder that has several names (/lib64 -> /usr/lib64) appears once.
 std::vector<std::string> folders_with(const FsRoot& driver, const std::string& file) {
   std::vector<std::string> folders;
   std::set<std::string> seen;
@@ -87,7 +87,7 @@ bool has_own_version(const std::string& name) {
   return std::ranges::any_of(kOwnVersion, [&](auto prefix) { return name.starts_with(prefix); });
 }
 
-// Symbolic links of one folder: name -> name of the file in the same folder that it points to.
+// Symbolic links of one folder: the link's name -> the name of its target in the same folder.
 using FolderLinks = std::vector<std::pair<std::string, std::string>>;
 
 FolderLinks links_in(const FsRoot& driver, const std::vector<std::string>& entries) {
@@ -105,7 +105,7 @@ void add_link(std::string_view target, const std::string& folder, std::string_vi
   if (std::ranges::find(out, text) == out.end()) out.push_back(std::move(text));
 }
 
-// The links that lead to `library` by way of any number of others:
+// The links that lead to `library`, directly or through other links:
 // libnvidia-ml.so -> libnvidia-ml.so.1 -> libnvidia-ml.so.<version>.
 void add_links_to(const std::string& library, const std::string& folder, const FolderLinks& links,
                   std::vector<std::string>& out) {

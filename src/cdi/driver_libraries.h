@@ -1,5 +1,5 @@
 #pragma once
-// The libraries part of find_driver_files. Private to cdi/.
+// The part of find_driver_files that finds libraries. Private to cdi/.
 
 #include "base/fs.h"
 #include "base/result.h"
@@ -10,8 +10,8 @@ namespace tranche::cdi {
 // Fills cuda_folders, libraries, explicit_libraries and library_links for `files.driver_version`.
 Result<void> find_libraries(const FsRoot& driver, DriverFiles& files);
 
-// Absolute paths of the entries of `folder` (seen through `root`), by name; none when the folder is
-// not there or cannot be read.
+// Absolute paths of the entries of `folder` (seen through `root`), by name. Empty when the folder
+// is not there or cannot be read.
 std::vector<std::string> entries_of(const FsRoot& root, const std::string& folder);
 
 }  // namespace tranche::cdi

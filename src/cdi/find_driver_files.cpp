@@ -24,7 +24,8 @@ constexpr auto kBinaries = std::to_array<std::string_view>(
 constexpr auto kSockets =
     std::to_array<std::string_view>({"nvidia-persistenced/socket", "nvidia-fabricmanager/socket"});
 
-// Files for graphics, looked for in /etc and /usr/share, and the folder the container expects.
+// Files for graphics, which are searched in /etc and /usr/share, and the folder where the container
+// expects them.
 struct ConfigFile {
   std::string_view name, container_folder;
 };
@@ -46,7 +47,7 @@ constexpr auto kConfigs = std::to_array<ConfigFile>({
     {"vulkan/implicit_layer.d/nvidia_layers.json", "/etc"},
 });
 
-// Folders of device nodes and how the names in them begin.
+// Folders of device nodes, and the prefix of the nodes' names.
 struct NodePattern {
   std::string_view folder, prefix;
 };

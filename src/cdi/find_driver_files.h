@@ -1,5 +1,5 @@
 #pragma once
-// Finds the driver's files by listing folders. One reading; no state.
+// Finds the driver's files by listing folders. It reads once and keeps no state.
 
 #include <span>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace tranche::cdi {
 
-// Where things are, as this process sees them.
+// The roots of the folders, as this process sees them.
 struct DriverRoots {
   FsRoot driver;  // the driver's installation: flags.plugin.containerDriverRoot
   FsRoot dev;     // the folder whose /dev has the device nodes: find_dev_root()
@@ -21,10 +21,10 @@ struct DriverRoots {
 // `driver` when it has a /dev of its own (a driver container's root), else `host`.
 FsRoot find_dev_root(const FsRoot& driver, const FsRoot& host);
 
-// `version`: the driver's, "570.158.01"; `kernel`: the running kernel's release (firmware may lie
-// in a folder of its own), may be empty; `gpus`: whose display files are wanted.
+// `version`: the driver's, "570.158.01". `kernel`: the running kernel's release, may be empty
+// (firmware may lie in a folder of that name). `gpus`: the GPUs whose display files are wanted.
 // kFailedPrecondition: libcuda.so.<version> or libnvidia-ml.so.<version> is not under the driver
-// root: containers could not use a GPU.
+// root, so containers could not use a GPU.
 Result<DriverFiles> find_driver_files(const DriverRoots& roots, const std::string& version,
                                       const std::string& kernel,
                                       std::span<const gpu::PciAddress> gpus);

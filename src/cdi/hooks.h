@@ -1,6 +1,6 @@
 #pragma once
-// The hooks of a GPU container: calls of NVIDIA's hook program, made by the runtime while it
-// creates the container. The program comes with NVIDIA's container toolkit, on the host.
+// The hooks of a GPU container: calls of NVIDIA's hook program, which the runtime makes while it
+// creates the container. The program is part of NVIDIA's container toolkit on the host.
 
 #include <optional>
 #include <set>
@@ -14,11 +14,11 @@ namespace tranche::cdi {
 
 class HookMaker {
  public:
-  // `program`: its path on the host; called `nvidia-ctk`, it takes the hooks under its subcommand
-  // `hook`. `disabled`: names of hooks to leave out (--cdi-disable-hooks), or "all".
+  // `program`: its path on the host. A program named `nvidia-ctk` has the hooks under its
+  // subcommand `hook`. `disabled`: names of hooks to leave out (--cdi-disable-hooks), or "all".
   HookMaker(std::string program, std::set<std::string> disabled);
 
-  // nullopt: disabled.
+  // nullopt: the hook is disabled.
   std::optional<Hook> make(std::string_view name, const std::vector<std::string>& args = {}) const;
 
  private:

@@ -12,11 +12,11 @@
 namespace tranche::cdi {
 
 struct ImexChannels {
-  std::vector<int> ids;  // those that exist, in the configuration's order
+  std::vector<int> ids;  // the channels that exist, in the configuration's order
   std::vector<std::string> warnings;
 };
 
-// A channel exists when its node does, under the host's dev root (`dev_root`, flags.nvidiaDevRoot,
+// A channel exists if its node exists: under the host's dev root (`dev_root`, flags.nvidiaDevRoot,
 // seen through `host`) or in this process' own /dev. kFailedPrecondition: a channel is missing and
 // imex.required is set.
 Result<ImexChannels> find_imex_channels(const FsRoot& host, const std::string& dev_root,

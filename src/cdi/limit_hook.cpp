@@ -8,7 +8,8 @@
 namespace tranche::cdi {
 namespace {
 
-// Seconds; the hook ends by itself before. Runtimes end one that takes longer, and the container.
+// Seconds. The hook ends by itself before that. A runtime kills a hook that takes longer, and the
+// container does not start.
 constexpr int kTimeout = 30;
 
 }  // namespace

@@ -47,7 +47,8 @@ void add_mounts(const std::vector<std::string>& paths, MountKind kind, const Spe
   }
 }
 
-// Containers that do not run as root reach a node that is open to a group only through the group.
+// A node may be open to its group and not to others. A container that does not run as root can open
+// it only as a member of the group.
 bool needs_group(const DeviceNumbers& numbers) {
   constexpr std::uint32_t kOthersReadWrite = 06;
   return numbers.gid != 0 && (numbers.mode & kOthersReadWrite) != kOthersReadWrite;
@@ -102,12 +103,12 @@ void add_common_hooks(const DriverFiles& files, const HookMaker& hooks, Containe
   add_hook(hooks.make("update-application-profile"), edits);
 }
 
-// What every GPU container gets.
+// The edits of every GPU container.
 ContainerEdits common_edits(const DriverFiles& files, const SpecOptions& options,
                             const HookMaker& hooks) {
   ContainerEdits edits;
   edits.env = {fmt::format("NVIDIA_CTK_LIBCUDA_DIR={}", fmt::join(files.cuda_folders, ":")),
-               // Keeps NVIDIA's runtime, where there is one, from adding devices of its own.
+               // Keeps NVIDIA's runtime, if there is one, from adding devices of its own.
                "NVIDIA_VISIBLE_DEVICES=void"};
   for (const auto path : kControlNodes) {
     const std::string node(path);
@@ -127,8 +128,8 @@ ContainerEdits common_edits(const DriverFiles& files, const SpecOptions& options
   return edits;
 }
 
-// Whether the display side of the GPU goes with the device: a MIG instance has it only when its
-// profile says so ("1g.24gb+gfx").
+// Whether the device has the display files of its GPU. A MIG instance has them only if its profile
+// says so ("1g.24gb+gfx").
 bool with_graphics(const offer::Device& device, const gpu::Gpu& gpu) {
   if (!device.mig) return true;
   const auto instance = std::ranges::find_if(
@@ -183,7 +184,8 @@ Spec imex_spec(const DriverFiles& files, const SpecOptions& options) {
   return spec;
 }
 
-// A class of one device, "all", with the nodes whose paths begin so; empty when there are none.
+// A class of one device, "all", with the nodes whose paths begin with one of `prefixes`. Empty when
+// there are none.
 Spec mode_spec(std::initializer_list<std::string_view> prefixes, const DriverFiles& files,
                const SpecOptions& options) {
   Device all;

@@ -1,8 +1,8 @@
 #pragma once
-// From an offer and the driver's files to CDI specification files, one per class. Pure.
+// Makes CDI specification files, one per class, from an offer and the driver's files. Pure.
 //
-// Kind and names are those of NVIDIA's device plugin (k8s.device-plugin.nvidia.com/<class>), so
-// that a node's runtime finds the same devices whoever wrote the files.
+// Kind and names are those of NVIDIA's device plugin (k8s.device-plugin.nvidia.com/<class>). So a
+// node's runtime finds the same devices, whichever program wrote the files.
 
 #include <map>
 #include <set>
@@ -29,24 +29,24 @@ struct Features {
   bool no_ipc = false;
   bool operator==(const Features&) const = default;
 };
-// NVIDIA's names. Those for libraries and machines that we do not use (disable-nvsandboxutils,
-// disable-multiple-csv-devices) are accepted in silence; enable-coherent-annotations and names that
-// nobody knows are ignored, with a line in `warnings`.
+// Parses NVIDIA's names. Names for libraries and machines that we do not use
+// (disable-nvsandboxutils, disable-multiple-csv-devices) are accepted in silence.
+// enable-coherent-annotations and unknown names are ignored, with a line in `warnings`.
 Features parse_features(std::span<const std::string> names, std::vector<std::string>& warnings);
 
 struct SpecOptions {
   config::DeviceIdStrategy id_strategy = config::DeviceIdStrategy::kUuid;
-  std::string driver_root = "/";  // where the driver's files lie on the host
-  std::string dev_root = "/";     // whose /dev has the device nodes on the host
+  std::string driver_root = "/";  // the folder of the driver's files on the host
+  std::string dev_root = "/";     // the folder on the host whose /dev has the nodes
   std::string hook_program = "/usr/bin/nvidia-ctk";
   std::set<std::string> disabled_hooks;
   Features features;
   bool gdrcopy = false;
   bool gds = false;
   bool mofed = false;
-  std::vector<int> imex_channels;  // those that exist (cdi/imex.h)
+  std::vector<int> imex_channels;  // the channels that exist (cdi/imex.h)
 };
-// What the configuration says of these; features, disabled hooks and channels are the caller's.
+// The options that the configuration sets. The caller sets features, disabled hooks and channels.
 SpecOptions spec_options(const config::Config& config);
 
 struct SpecFile {
@@ -57,21 +57,22 @@ struct SpecFile {
 };
 
 struct Specs {
-  // gpu, imex-channel, gdrcopy, gds, mofed: those that are not empty.
+  // The classes that are not empty, of: gpu, imex-channel, gdrcopy, gds, mofed.
   std::vector<SpecFile> files;
-  // The last three of these that are wished for and not empty: offer::GrantOptions::cdi_modes.
+  // Of the last three classes those that are asked for and not empty:
+  // offer::GrantOptions::cdi_modes.
   std::vector<std::string> modes;
-  std::vector<std::string> warnings;  // a wish for a mode without its device nodes
+  std::vector<std::string> warnings;  // modes asked for whose device nodes are missing
 };
 
-// Devices: those of every resource of `offer`, each once, named by UUID or index. `machine` is what
-// the offer was made of (display files are known by PCI address). A device whose node is not there
-// (a GPU that fell off the bus) is listed by path alone.
+// The devices are those of all resources of `offer`, each once, named by UUID or index. `machine`
+// is the machine of the offer; it tells the PCI address, by which display files are found. A device
+// whose node is missing (a GPU that fell off the bus) is listed by path alone.
 Specs make_specs(const offer::Offer& offer, const gpu::Machine& machine, const DriverFiles& files,
                  const SpecOptions& options);
 
 std::string spec_file_name(std::string_view class_name);
-// Every class there is, in the order of Specs::files.
+// All classes, in the order of Specs::files.
 std::span<const std::string_view> classes();
 
 }  // namespace tranche::cdi

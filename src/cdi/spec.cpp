@@ -19,7 +19,7 @@ bool starts_with_digit(const std::string& name) {
   return !name.empty() && name.front() >= '0' && name.front() <= '9';
 }
 
-// Depth first: "/dev/nvidia0" before "/dev/dri/card0".
+// Sorts by depth first: "/dev/nvidia0" before "/dev/dri/card0".
 auto place(const std::string& path, const std::string& host_path) {
   return std::tuple(std::ranges::count(path, '/'), path, host_path);
 }

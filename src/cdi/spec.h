@@ -1,9 +1,9 @@
 #pragma once
-// A CDI (Container Device Interface) specification in values, and its JSON.
+// A CDI (Container Device Interface) specification as a value, and its JSON.
 // https://github.com/cncf-tags/container-device-interface/blob/main/SPEC.md
 //
-// A runtime refuses a file whose version it does not know, so a specification always carries the
-// lowest version that has what it uses.
+// A runtime refuses a file whose version it does not know. So a specification always has the lowest
+// version that has the fields in use.
 
 #include <cstdint>
 #include <map>
@@ -50,15 +50,16 @@ struct Spec {
   bool operator==(const Spec&) const = default;
 };
 
-// The lowest CDI version that has what `spec` uses: "0.3.0" to "0.7.0".
+// The lowest CDI version that has all fields that `spec` uses: "0.3.0" to "0.7.0".
 std::string minimum_version(const Spec& spec);
 
-// NVIDIA's order: devices by name; device nodes and mounts by depth, then by container path (a
-// mount below another one must come after it); GIDs rising. Repeated nodes, mounts and GIDs are
-// dropped.
+// Sorts in NVIDIA's order: devices by name; device nodes and mounts by depth, then by container
+// path (a mount below another one must come after it); GIDs rising. Removes repeated nodes, mounts
+// and GIDs.
 void put_in_order(Spec& spec);
 
-// Compact JSON with NVIDIA's order of keys; what is empty or zero is left out, as theirs leaves it.
+// Compact JSON with NVIDIA's order of keys. Empty and zero values are left out, as NVIDIA's plugin
+// leaves them out.
 std::string to_json(const Spec& spec);
 
 }  // namespace tranche::cdi
