@@ -85,8 +85,9 @@ Result<FeatureFile::Owner> FeatureFile::owner(std::chrono::system_clock::time_po
   return std::chrono::abs(age) < kStale ? Owner::kOther : Owner::kAbandoned;
 }
 
-// The mark first: if we die between the two, the old file is taken for someone else's and is taken
-// over when it is stale, whereas the other order could leave a file of ours that nobody claims.
+// The mark is written first. If the process dies between the two writes, the old file counts as
+// another writer's and is taken over when it is stale. In the other order a file of ours could have
+// no owner.
 Result<void> FeatureFile::write(const Labels& labels) const {
   const auto text = render(labels);
   TRY(fs_.write_atomic(mark_path(), mark_of(text)));

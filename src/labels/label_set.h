@@ -1,5 +1,5 @@
 #pragma once
-// The labels of a node in values: what every file of this folder adds to.
+// The labels of a node as values. The files of this folder add to it.
 
 #include <map>
 #include <string>

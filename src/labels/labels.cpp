@@ -108,8 +108,8 @@ Result<void> add_mps(const std::vector<Gpu>& gpus, const config::Config& config,
   return {};
 }
 
-// The GPUs that labels count: displays of DGX stations are none, and one that never told its name
-// cannot be described.
+// The GPUs that labels describe. Display cards of DGX stations are left out, and so are GPUs that
+// never reported a name.
 std::vector<Gpu> counted_gpus(const Machine& machine, LabelSet& set) {
   std::vector<Gpu> gpus;
   for (const auto& gpu : machine.gpus) {
@@ -126,7 +126,7 @@ std::vector<Gpu> counted_gpus(const Machine& machine, LabelSet& set) {
   return gpus;
 }
 
-// One value that Kubernetes refuses makes it refuse every label of the node.
+// Kubernetes refuses all labels of the node if it refuses one value.
 void leave_out_invalid(LabelSet& set) {
   std::erase_if(set.labels, [&](const auto& label) {
     if (is_label_value(label.second)) return false;

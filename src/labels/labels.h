@@ -1,10 +1,10 @@
 #pragma once
-// The feature labels of a node: what NVIDIA's GPU feature discovery writes, key by key
-// (docs/labels.md tells users, labels/reference.h lists them), as a pure function of hardware and
-// configuration. Writing them is labels/feature_file.h's.
+// The feature labels of a node, key by key as NVIDIA's GPU feature discovery writes them, as a pure
+// function of hardware and configuration. docs/labels.md explains them to users, labels/reference.h
+// lists them, and labels/feature_file.h writes them.
 //
-// Where we differ from NVIDIA's: several GPU models on one node give the labels of the one with the
-// lowest index (theirs: a random one), and a value that Kubernetes would refuse is left out,
+// Two differences from NVIDIA's: several GPU models on one node give the labels of the model with
+// the lowest index (NVIDIA's: a random one). A value that Kubernetes would refuse is left out,
 // because one such value makes the API server refuse all labels of the node.
 
 #include <cstdint>

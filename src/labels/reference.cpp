@@ -118,7 +118,8 @@ tells how they come to the node and how sharing changes them. `<profile>` is a M
 std::span<const LabelDoc> label_table() { return kTable; }
 
 const LabelDoc* find_label(std::string_view key) {
-  // "<prefix><anything><suffix>", where the row has `pattern` before its suffix.
+  // Whether `key` is "<prefix><anything><suffix>", for a row whose key is `pattern` and then the
+  // suffix.
   const auto fits = [key](const LabelDoc& row, std::string_view pattern, std::string_view prefix) {
     if (!row.key.starts_with(pattern) || !key.starts_with(prefix)) return false;
     const auto suffix = row.key.substr(pattern.size());

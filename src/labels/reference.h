@@ -1,6 +1,6 @@
 #pragma once
-// The table of labels: what each means and when it is there. docs/reference/labels.md is made from
-// it (render_reference), and tests hold both against make_labels.
+// The table of labels: the meaning of each and when it is present. render_reference makes
+// docs/reference/labels.md from it. Tests compare both with make_labels.
 
 #include <span>
 #include <string>

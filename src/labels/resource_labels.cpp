@@ -27,8 +27,8 @@ struct MigRef {
   const MigInstance* instance = nullptr;
 };
 
-// The name under which devices called `text` are advertised: the first matching pattern's (there
-// are none unless tranche.honorIgnoredFields), else `otherwise`.
+// The resource of devices called `text`: that of the first matching pattern, else `otherwise`.
+// There are patterns only with tranche.honorIgnoredFields.
 config::ResourceName resource_for(const std::vector<config::ResourcePattern>& patterns,
                                   const std::string& text, std::string_view otherwise) {
   for (const auto& pattern : patterns) {
@@ -73,8 +73,8 @@ void add_gpu_attributes(const std::vector<const Gpu*>& model, Labels& labels) {
   }
 }
 
-// Whole GPUs: with strategy none MIG mode is not looked at, otherwise MIG-enabled ones are not
-// advertised whole.
+// The GPUs that are advertised whole. With strategy none that is every GPU, whatever its MIG mode.
+// Otherwise MIG-enabled GPUs are not among them.
 std::vector<DeviceRef> whole_gpus(const std::vector<Gpu>& gpus, const config::Config& config,
                                   const config::ResourceName& resource, const std::string& model) {
   std::vector<DeviceRef> refs;
@@ -112,7 +112,8 @@ void add_full_gpu_labels(const std::vector<Gpu>& gpus, const config::Config& con
   for (const auto& gpu : gpus) {
     if (gpu.name == name) model.push_back(&gpu);
   }
-  // NVIDIA's rule: nothing whole is left of this model, so sharing does not apply to it.
+  // NVIDIA's rule: if all GPUs of this model have MIG enabled, none is whole and sharing does not
+  // apply.
   const bool all_mig =
       std::ranges::all_of(model, [](const Gpu* gpu) { return gpu->mig_enabled(); });
   Share share;
@@ -151,7 +152,7 @@ void add_mig_attributes(std::string_view prefix, const MigInstance& instance, La
   add_int("engines.ofa", attributes.ofa_engines);
 }
 
-// The label set of one MIG profile: `migs`, all of that profile, not empty.
+// Adds the labels of one MIG profile. `migs`: all instances of that profile, not empty.
 void add_mig_labels(std::string_view prefix, const config::ResourceName& resource,
                     const std::vector<MigRef>& migs, const config::Config& config, Labels& labels) {
   std::vector<DeviceRef> refs;

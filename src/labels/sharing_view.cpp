@@ -6,7 +6,7 @@
 namespace tranche::labels {
 namespace {
 
-// UUIDs are hexadecimal: the case of their letters does not matter.
+// UUIDs are hexadecimal, so the case of their letters does not matter.
 bool same(std::string_view a, std::string_view b) {
   const auto lower = [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;

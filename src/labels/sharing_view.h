@@ -8,7 +8,7 @@
 
 namespace tranche::labels {
 
-// One device of a resource, as `devices:` of a sharing entry may name it.
+// One device of a resource, with the names that `devices:` of a sharing entry may use for it.
 struct DeviceRef {
   std::string index;     // "0", "0:1"
   std::string uuid;      // "GPU-...", "MIG-..."
@@ -24,9 +24,9 @@ struct Share {
   bool shared() const { return replicas > 1; }
 };
 
-// The sharing of `resource`, whose devices are `devices` in order. Where entries differ between
-// devices (tranche.honorIgnoredFields) or repeat the resource, the one with the most replicas that
-// reaches a labelled device counts; of equals, the first.
+// The sharing of `resource`, whose devices are `devices` in order. Entries may differ between
+// devices (tranche.honorIgnoredFields) or repeat the resource. Then the entry with the most
+// replicas that covers a labelled device counts, and of equal entries the first.
 Share share_of(const config::Sharing& sharing, const config::ResourceName& resource,
                std::span<const DeviceRef> devices);
 
