@@ -1,6 +1,6 @@
 #pragma once
-// Notified from any thread when the cluster says something new about this node; heard by one
-// listener at a time, and by nobody before the first and after the last. Thread-safe.
+// Tells a listener that the cluster's data about this node changed. Any thread may notify. There is
+// at most one listener at a time; without a listener a notification is lost. Thread-safe.
 
 #include <functional>
 #include <mutex>
@@ -14,7 +14,7 @@ class ChangeNotifier {
     const std::scoped_lock lock(mutex_);
     if (listener_) listener_();
   }
-  // Takes the place of the listener before; null: none. After the return the old one is not called.
+  // Replaces the listener; null: none. After the return the old listener is not called.
   void listen(std::function<void()> listener) {
     const std::scoped_lock lock(mutex_);
     listener_ = std::move(listener);

@@ -1,8 +1,8 @@
 #pragma once
-// A process's sign of life for others on its machine that it has no connection with: a small file
-// that a loop writes again and again, and whose age tells whether it still turns. The time stands
-// in the text (seconds since 1970), so that writer and reader go by their Clock and not by the file
-// system's. Of the arbiter's: `tranche arbiter --check` and the agent read it.
+// A small file by which a process shows other processes of its machine that its loop still runs.
+// The loop writes the file again and again, and readers look at its age. The time is in the text
+// (seconds since 1970), so writer and reader use their Clock and not the file system's. `tranche
+// arbiter --check` and the agent read the arbiter's file.
 
 #include <chrono>
 #include <filesystem>
@@ -16,25 +16,26 @@ namespace tranche::process {
 
 class LivenessFile {
  public:
-  // Of the arbiter's, in its --state-dir.
+  // The name of the arbiter's file in its --state-dir.
   static constexpr const char* kArbiters = "alive";
 
   static constexpr std::chrono::seconds kBeat{5};
-  // Older than this nobody lives: six beats, for a machine that is busy with other things.
+  // With an older file the process counts as dead. It is six beats, because the machine may be
+  // busy.
   static constexpr std::chrono::seconds kLongest{30};
 
   LivenessFile(std::filesystem::path file, const Clock& clock);
-  // Takes the file away.
+  // Removes the file.
   ~LivenessFile();
   LivenessFile(const LivenessFile&) = delete;
   LivenessFile& operator=(const LivenessFile&) = delete;
 
-  // Of the loop; writes when the last writing is kBeat old. A folder that cannot be written is no
-  // trouble of the loop's: then nobody can ask.
+  // Called by the loop. Writes when the last write is kBeat old. An error of writing is ignored:
+  // the loop goes on, and readers find no fresh file.
   void beat();
 
-  // kUnavailable: there is no such file, nobody can tell what stands in it, or it is older than
-  // kLongest. `who`: for messages, "arbiter".
+  // kUnavailable: there is no such file, its text cannot be read, or it is older than kLongest.
+  // `who`: for messages, "arbiter".
   static Result<void> check(const std::filesystem::path& file, const Clock& clock,
                             std::string_view who);
 

@@ -9,7 +9,7 @@ namespace tranche::process {
 Result<std::unique_ptr<Loop>> Loop::open() {
   ASSIGN_OR_RETURN(auto poller, Poller::create());
   ASSIGN_OR_RETURN(auto mailbox, Mailbox::open());
-  // What wakes the loop is all that the descriptor is for: run() takes the tasks.
+  // The descriptor only wakes the loop: run() takes the tasks.
   TRY(poller.add(mailbox->fd(), [] {}));
   return std::unique_ptr<Loop>(new Loop(std::move(poller), std::move(mailbox)));
 }

@@ -1,6 +1,7 @@
 #pragma once
-// The loop of a program: it sleeps until a signal, a task from another thread, a descriptor or a
-// moment wakes it, and does what is due, all on the thread that calls run().
+// The loop of a program. It sleeps until a signal, a task from another thread, a descriptor or a
+// point in time wakes it. Then it does what is due. All of this runs on the thread that calls
+// run().
 
 #include <chrono>
 #include <functional>
@@ -16,24 +17,24 @@ class Loop {
  public:
   struct Hooks {
     std::function<void()> hangup;  // SIGHUP
-    // After whatever woke the loop, tasks included.
+    // Called after every wake-up and its tasks.
     std::function<void()> turn;
-    // How long it may sleep when nothing wakes it; below 0: without end.
+    // The longest sleep when nothing wakes the loop; below 0: without end.
     std::function<std::chrono::milliseconds()> longest_sleep;
   };
 
   static Result<std::unique_ptr<Loop>> open();
 
-  // By any thread, also while nobody runs the loop: `task` is done on its thread.
+  // Runs `task` on the loop's thread. Any thread may call it, also while the loop does not run.
   void post(Mailbox::Task task) { mailbox_->post(std::move(task)); }
-  // `handler` whenever `fd` is readable. By the loop's thread.
+  // Calls `handler` whenever `fd` is readable. Only the loop's thread may call it.
   Result<void> on_readable(int fd, Poller::Handler handler) {
     return poller_.add(fd, std::move(handler));
   }
-  // Before `fd` is closed.
+  // Must be called before `fd` is closed.
   void forget(int fd) { poller_.remove(fd); }
 
-  // Until a signal asks the process to end. `signals`: a descriptor from open_signals().
+  // Runs until a signal asks the process to end. `signals`: a descriptor from open_signals().
   Result<void> run(int signals, const Hooks& hooks);
 
  private:

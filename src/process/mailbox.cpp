@@ -22,7 +22,7 @@ void Mailbox::post(Task task) {
     const std::scoped_lock lock(mutex_);
     tasks_.push_back(std::move(task));
   }
-  // The only failure, EAGAIN, means that the counter is full: the loop will wake anyway.
+  // The only failure, EAGAIN, means that the counter is full; then the loop wakes anyway.
   (void)!::eventfd_write(fd_, 1);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// How threads tell the agent's loop something: a queue with a file descriptor to poll. Thread-safe.
+// A queue of tasks from other threads for a loop, with a file descriptor to poll. Thread-safe.
 
 #include <functional>
 #include <memory>
@@ -12,7 +12,7 @@ namespace tranche::process {
 
 class Mailbox {
  public:
-  // What the loop is to do, run on the loop's own thread.
+  // A task for the loop, run on the loop's own thread.
   using Task = std::function<void()>;
 
   static Result<std::unique_ptr<Mailbox>> open();
@@ -21,9 +21,9 @@ class Mailbox {
   Mailbox& operator=(const Mailbox&) = delete;
 
   void post(Task task);
-  // Readable while tasks wait.
+  // The descriptor is readable while tasks wait.
   int fd() const { return fd_; }
-  // All tasks that wait, in order; clears the descriptor.
+  // Returns all waiting tasks in order, and clears the descriptor.
   std::vector<Task> take();
 
  private:

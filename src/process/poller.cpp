@@ -33,7 +33,7 @@ bool Poller::wait(std::chrono::milliseconds timeout) {
   const int count = epoll_wait(fd_.get(), events.data(), static_cast<int>(events.size()),
                                static_cast<int>(timeout.count()));
   for (int i = 0; i < count; ++i) {
-    // An earlier handler of this round may have removed it.
+    // An earlier handler of this round may have removed this one.
     const auto entry = handlers_.find(events[static_cast<std::size_t>(i)].data.fd);
     if (entry == handlers_.end()) continue;
     const auto handler = entry->second;

@@ -1,5 +1,5 @@
 #pragma once
-// Who is ready: epoll, with what to do for each descriptor. Used by one thread.
+// epoll, with a handler for each descriptor. Used by one thread.
 
 #include <chrono>
 #include <functional>
@@ -17,20 +17,20 @@ class Poller {
 
   static Result<Poller> create();
 
-  // Calls `handler` whenever `fd` is readable or at its end. It may add and remove, itself
-  // included.
+  // Calls `handler` whenever `fd` is readable or at its end. The handler may add and remove
+  // descriptors, its own included.
   Result<void> add(int fd, Handler handler);
-  // Before `fd` is closed. Not there: nothing happens.
+  // Must be called before `fd` is closed. An unknown `fd` is ignored.
   void remove(int fd);
-  // Handles what is ready, or what becomes ready within `timeout` (below 0: without end). A signal
-  // ends the wait.
+  // Calls the handlers of descriptors that are ready, or become ready within `timeout` (below 0:
+  // without end). A signal ends the wait.
   bool wait(std::chrono::milliseconds timeout);
 
  private:
   explicit Poller(Descriptor fd) : fd_(std::move(fd)) {}
 
   Descriptor fd_;
-  // Shared: a handler that removes itself is still running.
+  // Shared, because a handler that removes itself is still running.
   std::map<int, std::shared_ptr<Handler>> handlers_;
 };
 

@@ -12,7 +12,7 @@
 namespace tranche::process {
 namespace {
 
-// Whether the open file is (still) the one of that name.
+// Whether `fd` is (still) the file named `file`.
 bool has_name(int fd, const std::filesystem::path& file) {
   struct stat open_one{};
   struct stat named{};

@@ -1,5 +1,5 @@
 #pragma once
-// Finding a process by how it was called, to send it a signal.
+// Sends a signal to a process that is found by its argv[0].
 
 #include <string>
 
@@ -8,8 +8,8 @@
 
 namespace tranche::process {
 
-// Sends `signal` to the first process (lowest pid) whose argv[0] is exactly `name`, as NVIDIA's
-// config-manager matches it. kNotFound when there is none. `fs`: where /proc is read.
+// Sends `signal` to the process with the lowest pid whose argv[0] is exactly `name`, as NVIDIA's
+// config-manager does. kNotFound: there is none. `fs`: the root of /proc.
 Result<void> send_signal(const FsRoot& fs, const std::string& name, int signal);
 
 }  // namespace tranche::process

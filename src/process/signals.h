@@ -9,11 +9,11 @@
 
 namespace tranche::process {
 
-// Blocks SIGTERM, SIGINT, SIGQUIT and SIGHUP for this thread and those it will start, and returns a
-// descriptor that delivers them. Call before any thread is started.
+// Blocks SIGTERM, SIGINT, SIGQUIT and SIGHUP for this thread and for the threads that it starts
+// later. Returns a descriptor that delivers them. Call it before any thread is started.
 Result<int> open_signals();
 
-// The next signal that waits, 0 when none does.
+// The next waiting signal; 0: none.
 int next_signal(int descriptor);
 
 // Whether a signal asks the process to end: SIGTERM, SIGINT, SIGQUIT.
@@ -22,8 +22,8 @@ bool ends_process(int signal);
 // Waits for a signal, at most `time`; false: it asks the process to end.
 bool wait_for_signal(int descriptor, std::chrono::milliseconds time);
 
-// How each program here runs: signals are a descriptor before any thread is started, `body` runs
-// with it and answers the exit code, then it is closed. 1 when there can be no descriptor.
+// Runs a program. It makes the descriptor of signals before any thread is started, runs `body` with
+// it, closes it and returns the exit code of `body`. 1: there is no descriptor.
 int run_with_signals(const Log& log, const std::function<int(int signals)>& body);
 
 }  // namespace tranche::process

@@ -1,8 +1,8 @@
 #pragma once
-// Does what may take long on a thread of its own, one thing after the other, and hands back to the
-// loop what is then to be done there.
+// Runs work that may take long on a thread of its own, one piece after the other. Each piece
+// returns a function that the loop then runs.
 //
-// ask() and the poller by one thread, the loop's.
+// Only the loop's thread may use ask() and the poller.
 
 #include <condition_variable>
 #include <deque>
@@ -20,12 +20,13 @@ class Worker {
  public:
   // Called by the loop.
   using Done = std::function<void()>;
-  // Called by the thread; refers to nothing of the loop's.
+  // Called by the worker's thread; must not refer to the loop's data.
   using Work = std::function<Done()>;
 
-  // `poller` outlives it. kIo: no eventfd.
+  // `poller` must outlive the worker. kIo: no eventfd.
   static Result<std::unique_ptr<Worker>> start(Poller& poller);
-  // Waits for what runs; what waits, and what was to be done after it, is dropped.
+  // Waits for the work that runs. Waiting work is dropped, and so are results that the loop has not
+  // run.
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -44,7 +45,7 @@ class Worker {
   // Guarded by mutex_.
   std::deque<Work> waiting_;
   std::deque<Done> done_;
-  std::jthread thread_;  // last: it uses all of them
+  std::jthread thread_;  // last, because the thread uses all other members
 };
 
 }  // namespace tranche::process
