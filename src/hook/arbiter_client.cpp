@@ -59,7 +59,7 @@ Result<limit::StartAnswer> ask_once(const sockaddr_un& address, const std::strin
                                     Time deadline) {
   const Socket socket;
   if (socket.get() < 0) return std::unexpected(errno_error(errno, "socket"));
-  // Where nobody listens, or too many wait, it fails at once.
+  // Fails at once if no process listens or too many clients wait.
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
       ::send(socket.get(), packet.data(), packet.size(), MSG_NOSIGNAL) < 0) {
     return fail(Code::kUnavailable, fmt::format("no arbiter answers at {}: {}", address.sun_path,

@@ -1,5 +1,8 @@
 #pragma once
 // Asks the arbiter of this node about a container that is about to start (limit/start_message.h).
+// Waits until `deadline` at most. With `persists` it also waits for an arbiter that is not there
+// yet, because an arbiter that is being replaced is back in a moment. kUnavailable: there is no
+// arbiter, or it hung up; kTimeout: it does not answer.
 
 #include <chrono>
 #include <filesystem>

@@ -18,7 +18,7 @@ std::unexpected<Error> refuse(std::string_view what, std::string_view why) {
 }
 
 State read_state(const json::Fields& state) {
-  // A number that is no integer is not made one: it may be larger than any.
+  // as_int() refuses a number that is no integer; 0 stands for that.
   const auto told = state.view().find("pid");
   const auto pid = told ? told->as_int().value_or(0) : 0;
   if (pid <= 0 || pid > std::numeric_limits<pid_t>::max()) state.refuse("it has no process yet");
@@ -27,7 +27,8 @@ State read_state(const json::Fields& state) {
   return {static_cast<pid_t>(pid), bundle};
 }
 
-// The tenant whose folder, one of those in `tenants`, is mounted; empty: none.
+// The tenant whose folder is mounted; `tenants` are the names of the folder of all tenants. Empty:
+// none.
 std::string tenant_of(const json::Fields& mount, std::span<const std::filesystem::path> tenants) {
   const std::filesystem::path written = mount.need_or("source", std::string());
   const auto source = written.lexically_normal();
@@ -49,7 +50,7 @@ std::vector<std::string> tenants_of(const json::Fields& config,
   return found;
 }
 
-// `read` of a text that is JSON; `what` it is stands at the head of messages.
+// Applies `read` to a text in JSON. Messages begin with `what`.
 template <class Read>
 auto read_text(std::string_view what, std::string_view text, const Read& read)
     -> decltype(json::read_fields(json::View(), read)) {

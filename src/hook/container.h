@@ -1,8 +1,8 @@
 #pragma once
-// The container that is about to start, by what its runtime says of it: the state on the hook's
-// standard input, and config.json in the bundle that the state names (OCI runtime specification).
-// Both are the runtime's, written by root; what Pods put into them (mounts, annotations) is not
-// believed beyond what is said here.
+// The container that is about to start, from the runtime's data: the state on the hook's standard
+// input, and config.json in the bundle that the state names (OCI runtime specification). The
+// runtime writes both as root. Pods choose some of the content (mounts, annotations), and it is
+// used only as said here.
 
 #include <sys/types.h>
 
@@ -16,7 +16,7 @@
 
 namespace tranche::hook {
 
-// Of a node with many annotations and mounts there may be much.
+// The largest sizes that are read. A container with many annotations and mounts may need much.
 inline constexpr std::size_t kLongestState = std::size_t{1} << 20U;
 inline constexpr std::size_t kLongestConfig = std::size_t{4} << 20U;
 
@@ -25,17 +25,17 @@ struct State {
   std::filesystem::path bundle;
   bool operator==(const State&) const = default;
 };
-// kInvalidArgument: no OCI state, or one without a process.
+// kInvalidArgument: not an OCI state, or a state without a process.
 Result<State> parse_state(std::string_view text);
 
 struct Container {
   std::filesystem::path rootfs;      // on the host
-  std::vector<std::string> tenants;  // ids; empty: nothing in it is limited
+  std::vector<std::string> tenants;  // ids; empty: the container has no limits
   bool operator==(const Container&) const = default;
 };
-// Of the text of config.json in `bundle`. A tenant is a mount of <tenants>/<id>, at whatever place:
-// that is what the agent grants. `tenants`: every name of that folder, for runtimes write sources
-// without links. kInvalidArgument: no OCI configuration.
+// Parses the text of config.json in `bundle`. A tenant is a mount of <tenants>/<id> at any place,
+// because that is what the agent grants. `tenants`: every name of that folder, because runtimes
+// write mount sources with symbolic links resolved. kInvalidArgument: not an OCI configuration.
 Result<Container> parse_config(std::string_view text, const std::filesystem::path& bundle,
                                std::span<const std::filesystem::path> tenants);
 

@@ -16,7 +16,7 @@ namespace tranche::hook {
 namespace {
 
 constexpr const char* kFile = "etc/ld.so.preload";
-// Where the agent mounts ours: an image made of a limited container may have it.
+// The path of our library in containers. An image made from a limited container may name it.
 constexpr std::string_view kOurs = "/usr/local/tranche/libtranche-limit.so";
 
 class Descriptor {
@@ -34,20 +34,21 @@ class Descriptor {
   int fd_;
 };
 
-// Without opening what it is; -1 with errno.
+// Finds the file without opening its content (O_PATH); -1 with errno.
 int find_within(int root, const char* path) {
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
   for (int attempt = 0; attempt < 8; ++attempt) {
     const auto fd = ::syscall(SYS_openat2, root, path, &how, sizeof(how));
-    if (fd >= 0 || errno != EAGAIN) return static_cast<int>(fd);  // something was renamed meanwhile
+    // EAGAIN: a part of the path was renamed meanwhile.
+    if (fd >= 0 || errno != EAGAIN) return static_cast<int>(fd);
   }
   return -1;
 }
 
 Result<std::string> read_file(int fd) {
-  // The very file that was looked at, whatever its name leads to by now.
+  // Opens the file that was checked, even if its name leads elsewhere by now.
   const Descriptor file(
       ::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!file.is_open()) return std::unexpected(errno_error(errno, fmt::format("open {}", kFile)));

@@ -1,11 +1,11 @@
 #pragma once
-// An image's own /etc/ld.so.preload, which the one that limits a container covers.
+// An image's own /etc/ld.so.preload. The file that limits a container is mounted over it.
 //
-// Looked for in the root file system that the runtime has put together, on the host, where what is
-// mounted in the container is not seen. Everything there is the image's author's choice: links are
-// followed within it alone, nothing but a regular file is opened (a device would be the host's),
-// and no more than kLongest of it is read. A file without a name in it is no matter: runtimes make
-// an empty one where something is to be mounted.
+// The file is searched on the host in the root file system that the runtime has put together. What
+// is mounted in the container is not visible there. The image's author chooses all content of that
+// file system. So links are followed only within it, only a regular file is opened (a device would
+// be the host's), and at most kLongestPreloadFile of it is read. A file without a name in it does
+// not matter: runtimes make an empty file as a mount point.
 
 #include <filesystem>
 #include <string>
@@ -17,11 +17,11 @@ namespace tranche::hook {
 
 inline constexpr std::size_t kLongestPreloadFile = std::size_t{64} << 10U;
 
-// The libraries that it names, with spaces between; "": none, or no such file. kUnsupported: this
-// kernel cannot look within a folder alone (openat2, Linux 5.6); kIo.
+// The libraries that the file names, separated by spaces; "": none, or no such file. kUnsupported:
+// this kernel cannot restrict a lookup to a folder (openat2, Linux 5.6); kIo.
 Result<std::string> find_image_preload(const std::filesystem::path& rootfs);
 
-// Those in the text of such a file, as the C library's loader reads it; ours is left out.
+// The libraries in the text of such a file, as the C library's loader reads it, without ours.
 std::string preloaded_by(std::string_view text);
 
 }  // namespace tranche::hook

@@ -24,8 +24,8 @@ Result<bool> is_by_kernel(const std::filesystem::path& tenants, const std::strin
   });
 }
 
-// Whether the kernel is to keep memory of any of them. Where that cannot be read the arbiter, which
-// has read it before, is asked: true.
+// Whether the kernel must limit memory of one of the tenants. true if a tenant's file cannot be
+// read: then the arbiter, which has read it before, is asked.
 bool is_for_kernel(const std::filesystem::path& tenants, const std::vector<std::string>& ids,
                    std::string& complaint) {
   return std::ranges::any_of(ids, [&](const std::string& id) {
@@ -38,7 +38,7 @@ bool is_for_kernel(const std::filesystem::path& tenants, const std::vector<std::
   });
 }
 
-// The folder as it is named, and without links on the way to it.
+// The folder's path as given, and its path with symbolic links resolved.
 std::vector<std::filesystem::path> names_of(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> names{folder.lexically_normal()};
   std::error_code error;

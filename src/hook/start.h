@@ -1,7 +1,7 @@
 #pragma once
-// What the hook does about a container: looks which tenants it is, what its image preloads, and
-// whether the kernel is to keep its memory; tells the arbiter, and where the kernel is to keep it
-// waits until it does (docs/decisions/0015-runtime-hook.md).
+// Decides whether a container may start: finds its tenants, its image's preloaded libraries, and
+// whether the kernel must limit its memory. The hook tells the arbiter. If the kernel must limit
+// the memory, it waits until the kernel does (docs/decisions/0015-runtime-hook.md).
 
 #include <chrono>
 #include <filesystem>
@@ -15,19 +15,19 @@ namespace tranche::hook {
 
 struct Options {
   std::filesystem::path tenants;  // the agent's folder, on the host
-  // So long a container whose memory the kernel is to keep waits for that.
+  // The longest wait of a container whose memory the kernel must limit.
   std::chrono::milliseconds patience{10000};
-  // So long one that has only something to tell.
+  // The longest wait of a container that only has something to report.
   std::chrono::milliseconds courtesy{1000};
 };
 
 struct Verdict {
   bool may_start = true;
-  std::string message;  // for whoever reads the runtime's error, or its log; may be empty
+  std::string message;  // for readers of the runtime's error or log; may be empty
 };
 
-// `state`: what the runtime wrote to the hook. `on_decided` is called once it is known whether the
-// container may start in any case.
+// `state`: the text that the runtime wrote to the hook. `on_decided` is called once it is known
+// whether the container starts in any case.
 Verdict decide(std::string_view state, const Options& options,
                const std::function<void(bool starts_anyway)>& on_decided = {});
 

@@ -1,7 +1,7 @@
-// tranche-limit-hook: run by the container runtime, as root on the host, before a container with
-// limits starts (OCI hook createRuntime, by way of a CDI specification). Exit 0: it may start.
-// Small and linked statically, because it runs from the node's file system beside whatever C
-// library the node has.
+// tranche-limit-hook: the container runtime runs it as root on the host before a container with
+// limits starts (OCI hook createRuntime, through a CDI specification). Exit 0: the container may
+// start. It is small and linked statically, because it runs on the node with whatever C library the
+// node has.
 
 #include <signal.h>
 #include <unistd.h>
@@ -32,7 +32,7 @@ constexpr std::string_view kUsage =
     "\n"
     "Exit code 0: the container may start. 1: it may not, stderr says why. 2: wrong arguments.\n";
 
-// Beyond the waiting itself, for files and an image that do not answer.
+// Seconds beyond the wait itself, for files and images that do not answer.
 constexpr unsigned kGrace = 5;
 
 volatile sig_atomic_t exit_at_alarm = 1;
@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
   }
   if (options.tenants.empty()) return usage(2);
   options.patience = std::chrono::seconds(seconds);
-  // Whatever the runtime was started with.
+  // The runtime may have started the hook with other settings of these signals.
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGALRM, give_up);
   sigset_t alarm_alone;
