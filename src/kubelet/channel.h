@@ -1,6 +1,6 @@
 #pragma once
-// Shared by this room's clients: a gRPC channel to one of kubelet's unix sockets, and gRPC's status
-// as our Error. Only .cpp files of this room include it (it pulls in gRPC).
+// For this room's clients: a gRPC channel to one of kubelet's unix sockets, and gRPC's status as
+// our Error. Only .cpp files of this room include it, because it includes gRPC.
 
 #include <grpcpp/grpcpp.h>
 

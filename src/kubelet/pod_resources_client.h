@@ -1,5 +1,6 @@
 #pragma once
-// kubelet's pod-resources v1 over its unix socket. One short connection a call; thread-safe.
+// A client of kubelet's pod-resources API v1 on its unix socket. Each call makes one short
+// connection. Thread-safe.
 
 #include <chrono>
 #include <filesystem>

@@ -12,15 +12,16 @@
 namespace tranche::kubelet {
 
 struct Registration {
-  std::filesystem::path kubelet_socket;  // /var/lib/kubelet/device-plugins/kubelet.sock, to name it
-  std::string endpoint;                  // socket file name beside it: "nvidia-gpu.sock"
-  std::string resource;                  // "nvidia.com/gpu"
+  // For messages: /var/lib/kubelet/device-plugins/kubelet.sock.
+  std::filesystem::path kubelet_socket;
+  std::string endpoint;  // socket file name beside it: "nvidia-gpu.sock"
+  std::string resource;  // "nvidia.com/gpu"
   bool operator==(const Registration&) const = default;
 };
 
-// One attempt, with the kubelet that listens on `kubelet` and no successor of it.
+// Makes one attempt, with the kubelet that listens on `kubelet` and with no successor of it.
 // kUnavailable: kubelet is away; kTimeout: it does not answer within `deadline`;
-// kFailedPrecondition: it refused, with its words, or `stop` was requested.
+// kFailedPrecondition: it refused (the message has its words), or `stop` was requested.
 Result<void> register_plugin(const Registration& registration, const PinnedFile& kubelet,
                              const std::stop_token& stop = {},
                              std::chrono::milliseconds deadline = std::chrono::seconds(5));

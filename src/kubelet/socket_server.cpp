@@ -27,8 +27,8 @@ class GrpcServer final : public SocketServer {
     if (intact()) ::unlink(socket_.c_str());
   }
 
-  // Binds under another name and renames: the path never lacks a socket that answers, and gRPC,
-  // which unlinks at shutdown whatever then lies at the path it bound, cannot remove a successor's.
+  // Binds under another name and renames the socket. So the path always has a socket that answers.
+  // At shutdown gRPC unlinks the path that it bound, so it cannot remove a successor's socket.
   bool listen() {
     const auto bound_path = socket_.string() + std::string(kBindSuffix);
     grpc::ServerBuilder builder;
@@ -70,12 +70,12 @@ Result<sockaddr_un> address_of(const std::filesystem::path& socket) {
   return address;
 }
 
-// Whether a process accepts connections there.
+// Whether a process accepts connections at `address`.
 bool answers(const sockaddr_un& address) {
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return false;
   const int rc = ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
-  // EAGAIN: somebody listens and its backlog is full.
+  // EAGAIN: a process listens and its backlog is full.
   const bool live = rc == 0 || errno == EAGAIN || errno == EINPROGRESS;
   ::close(fd);
   return live;

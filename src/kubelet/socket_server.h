@@ -1,12 +1,12 @@
 #pragma once
-// A gRPC server on a unix socket in one of kubelet's folders. Created serving; the destructor stops
-// it, ends its calls and removes the socket. It owns the socket's file: a socket on which somebody
-// answers is not taken unless that is asked for, one on which nobody answers is replaced, and it
-// sees when its own has been deleted (kubelet deletes every socket it finds when it starts) or
-// replaced.
+// A gRPC server on a unix socket in one of kubelet's folders. It serves from its creation on. The
+// destructor stops it, ends its calls and removes the socket. The server owns the socket's file. It
+// replaces a socket on which no process answers. It takes a socket on which a process answers only
+// if `take_over` is set. It notices when its own socket was replaced or deleted: kubelet deletes
+// every socket that it finds when it starts.
 //
-// The services (device plugin, later DRA) use it; this header alone of this room, beside the
-// generated code, is open to them.
+// The services (device plugin, later DRA) use it. Of this room only this header and the generated
+// code are open to them.
 
 #include <filesystem>
 #include <memory>
@@ -25,14 +25,14 @@ class SocketServer {
  public:
   struct Options {
     std::filesystem::path socket;
-    // Take the socket even when someone answers on it.
+    // Take the socket even when another process answers on it.
     bool take_over = false;
-    std::string kind;  // of the servers that may answer there: "device plugin"
+    std::string kind;  // kind of server that may answer there, for messages: "device plugin"
   };
 
-  // `service` outlives the server; calls of it that do not end by themselves end when their owner
-  // has them end, before the server is destroyed. Errors: kAlreadyExists, another process answers
-  // on the socket; kInvalidArgument, the path is too long for a unix socket; kIo.
+  // `service` must outlive the server. If a call of the service does not end by itself, its owner
+  // must end it before the server is destroyed. Errors: kAlreadyExists, another process answers on
+  // the socket; kInvalidArgument, the path is too long for a unix socket; kIo.
   static Result<std::unique_ptr<SocketServer>> start(const Options& options, grpc::Service& service,
                                                      const Log& log);
   virtual ~SocketServer() = default;
