@@ -1,6 +1,6 @@
 #pragma once
-// One advertised resource without any wire: holds the published state and answers from it.
-// Thread-safe: gRPC threads call it while the agent publishes.
+// One advertised resource without gRPC: holds the published state and answers from it. Thread-safe:
+// gRPC threads call it while the agent publishes.
 
 #include <chrono>
 #include <condition_variable>
@@ -25,7 +25,7 @@ class Resource {
 
   Resource(ResourceState state, Store store);
 
-  // Replaces the state. Streams are told only when the device list they send has changed.
+  // Replaces the state. Streams send again only if the device list has changed.
   void publish(ResourceState state);
 
   Result<offer::Grant> allocate(std::span<const std::string> ids) const;
@@ -36,7 +36,7 @@ class Resource {
     std::uint64_t version = 0;  // grows with every change of the list; starts at 1
   };
   Listing listing() const;
-  // Waits until the version is no longer `seen`, `timeout` passed, or `stop` was requested.
+  // Waits until the version differs from `seen`, `timeout` has passed, or `stop` is requested.
   Listing wait_for_change(std::uint64_t seen, std::chrono::milliseconds timeout,
                           std::stop_token stop) const;
 

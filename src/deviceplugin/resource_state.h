@@ -1,6 +1,6 @@
 #pragma once
-// What one advertised resource answers from: an immutable snapshot. The agent publishes a new one
-// when something changed; calls that began on the old one finish on it. No call ever waits for
+// The state from which one advertised resource answers: an immutable snapshot. The agent publishes
+// a new one after a change. Calls that began with the old one finish with it. No call waits for
 // hardware.
 
 #include <memory>

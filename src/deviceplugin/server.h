@@ -1,8 +1,8 @@
 #pragma once
-// The gRPC server of one resource: a unix socket in kubelet's device-plugins folder, serving
-// DevicePlugin v1beta1. Created serving; the destructor stops it, ends its streams and removes the
-// socket. kubelet deletes every socket it finds when it starts, so the agent makes a new Server
-// then. The socket is kubelet/socket_server.h's.
+// The gRPC server of one resource: a unix socket in kubelet's device-plugins folder that serves
+// DevicePlugin v1beta1. It serves from its creation on. The destructor stops it, ends its streams
+// and removes the socket. kubelet deletes every socket that it finds when it starts, so the agent
+// then makes a new Server. kubelet/socket_server.h has the socket.
 
 #include <filesystem>
 #include <memory>
@@ -17,7 +17,7 @@ class Server {
  public:
   struct Options {
     std::filesystem::path socket;
-    // Take the socket even when someone answers on it.
+    // Take the socket even when another process answers on it.
     bool take_over = false;
   };
 

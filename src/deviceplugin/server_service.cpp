@@ -8,9 +8,9 @@
 namespace tranche::deviceplugin {
 namespace {
 
-// How often an idle stream looks whether its kubelet is still there; changes are sent at once.
+// How often an idle stream checks that its kubelet is still there. Changes are sent at once.
 constexpr std::chrono::seconds kStreamCheck{1};
-// NVIDIA's plugin answers every error as Unknown, and kubelet prints the text.
+// NVIDIA's plugin returns every error as Unknown, and kubelet prints the text.
 grpc::Status unknown(const Error& error) { return {grpc::StatusCode::UNKNOWN, error.message()}; }
 
 class PluginService final : public v1beta1::DevicePlugin::Service {
@@ -75,7 +75,8 @@ class PluginService final : public v1beta1::DevicePlugin::Service {
 class PluginServer final : public Server {
  public:
   explicit PluginServer(Resource& resource) : service_(resource, stop_.get_token()) {}
-  ~PluginServer() override { stop_.request_stop(); }  // ends the streams, then the server goes
+  // Ends the streams before the server is destroyed.
+  ~PluginServer() override { stop_.request_stop(); }
 
   Result<void> serve(const Options& options, const Log& log) {
     ASSIGN_OR_RETURN(server_, kubelet::SocketServer::start({.socket = options.socket,

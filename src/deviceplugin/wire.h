@@ -1,6 +1,6 @@
 #pragma once
-// Between offer/grant values and device plugin v1beta1 messages. Internal to this room (includes
-// generated code).
+// Converts between offer/ values and device plugin v1beta1 messages. Internal to this room
+// (includes generated code).
 
 #include "kubelet/proto/deviceplugin.pb.h"
 #include "offer/grant.h"
