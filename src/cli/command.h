@@ -1,6 +1,6 @@
 #pragma once
-// The commands of `tranche`, one file each, and the table of them: what the help, the completion of
-// shells and the manual pages say of a command. A new command is a line in commands.cpp.
+// The commands of `tranche`, one file each, and their table. The help, shell completion and the
+// manual pages are made from the table. A new command is a line in commands.cpp.
 
 #include <map>
 #include <span>
@@ -15,7 +15,7 @@ struct Invocation {
   std::map<std::string, std::string> environment;
 };
 
-// Under which heading of the help a command stands.
+// The heading of the help for a command.
 enum class Group { kProcesses, kLook, kChange, kTools };
 
 struct GroupTitle {
@@ -25,7 +25,7 @@ struct GroupTitle {
 // In the order of the help.
 std::span<const GroupTitle> groups();
 
-// What may stand as the first word after the command: "set" of `tranche limit set`.
+// A possible first word after the command: "set" of `tranche limit set`.
 struct Word {
   std::string_view name;
   std::string_view summary;
@@ -44,12 +44,12 @@ struct Command {
 
 // In the order of the help, group by group.
 std::span<const Command> commands();
-// Programs of NVIDIA's whose part the binary takes when called by their names, so that an existing
+// NVIDIA's programs that the binary replaces when it is called by their names. So an existing
 // manifest needs only another image.
 std::span<const Command> parts();
 // The command called `name`; nullptr when there is none.
 const Command* find_command(std::span<const Command> among, std::string_view name);
-// Commands that take nothing need no page of their own.
+// A command that takes no flags or words needs no page of its own.
 bool has_man_page(const Command& command);
 
 int run_agent_command(const Invocation& invocation);

@@ -80,7 +80,7 @@ std::vector<std::string> bash_spellings(const FlagSpec& spec) {
   return names;
 }
 
-// What `_tranche_value` prints of a flag: the kind of its value, and the names to choose from.
+// The output of `_tranche_value` for a flag: the kind of its value, and the names to choose from.
 // Empty: a switch.
 std::string bash_value(const FlagSpec& spec) {
   if (spec.type == FlagType::kBool) return "";
@@ -92,7 +92,7 @@ std::string bash_value(const FlagSpec& spec) {
   return spec.path == PathKind::kFolder ? "folder" : "anything";
 }
 
-// A shell function with one case for each command: `text` of the command.
+// A shell function with one case for each command, with `text(command)` as its body.
 template <class Text>
 std::string bash_function(std::string_view name, std::span<const Command> commands, Text text) {
   std::string body = fmt::format("\n{}() {{\n  case $1 in\n", name);
@@ -129,7 +129,7 @@ std::string bash_values(std::span<const Command> commands) {
       std::vector<std::string> patterns;
       for (const auto& flag : bash_spellings(spec)) {
         patterns.push_back(fmt::format("\"{} {}\"", command.name, flag));
-        // One dash is as good as two.
+        // A flag works with one dash as with two.
         if (flag.starts_with("--")) {
           patterns.push_back(fmt::format("\"{} {}\"", command.name, flag.substr(1)));
         }

@@ -14,7 +14,8 @@ using config::FlagSpec;
 using config::FlagType;
 using config::PathKind;
 
-// Inside single quotes, with what _arguments and _describe take for their own made plain.
+// Text for use inside single quotes. Characters that _arguments and _describe interpret are
+// escaped.
 std::string zsh_quoted(std::string_view text) {
   std::string quoted;
   for (const char c : text) {
@@ -28,7 +29,7 @@ std::string zsh_quoted(std::string_view text) {
   return quoted;
 }
 
-// What _arguments does about the flag's value.
+// The action of _arguments for the flag's value.
 std::string zsh_action(const FlagSpec& spec) {
   if (!spec.choices.empty() && spec.type == FlagType::kStringList) {
     return fmt::format("{{_values -s , {} {}}}", spec.name, fmt::join(spec.choices, " "));

@@ -1,5 +1,5 @@
 #pragma once
-// Which command a command line asks for.
+// Finds and runs the command of a command line.
 
 #include <map>
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace tranche::cli {
 
-// Runs what argv asks for: by argv[0] when that is the name of one of NVIDIA's programs, else by
-// the first argument. Returns the exit code: 2 for a usage error.
+// Runs the command that argv names: by argv[0] if that is the name of one of NVIDIA's programs,
+// else by the first argument. Returns the exit code: 2 for a usage error.
 int dispatch(std::span<const std::string_view> argv,
              std::map<std::string, std::string> environment);
 

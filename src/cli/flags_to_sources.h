@@ -10,8 +10,8 @@
 
 namespace tranche::cli {
 
-// The sources, or the exit code if the command has nothing left to do: help was printed, or the
-// arguments are wrong.
+// Returns the sources, or the exit code if the command has nothing left to do: it printed help, or
+// the arguments are wrong.
 std::variant<config::Sources, int> flags_to_sources(const Invocation& invocation, unsigned uses,
                                                     config::Program program);
 

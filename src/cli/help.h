@@ -1,5 +1,5 @@
 #pragma once
-// What `tranche help` prints: the commands, group by group. Pure.
+// The text of `tranche help`: the commands, group by group. Pure.
 
 #include <span>
 #include <string>

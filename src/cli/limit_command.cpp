@@ -63,7 +63,7 @@ Result<Words> read_words(std::span<const std::string_view> arguments) {
   }
 }
 
-// As kubectl does: outside of a Pod, or when a context is named, the user's own kubeconfig.
+// As kubectl does: uses the user's own kubeconfig outside of a Pod, or when a context is named.
 ApiServer api_server(const LimitOptions& options,
                      const std::map<std::string, std::string>& environment) {
   auto server = options.api_server;
@@ -89,8 +89,8 @@ int end(const Error& error) {
   }
 }
 
-// A kubeconfig or context that does not exist is an error of usage; anything else means that the
-// API server cannot be reached.
+// A kubeconfig or context that does not exist is a usage error. Any other error means that the API
+// server cannot be reached.
 int not_connected(const Error& error) {
   fmt::print(stderr, "tranche limit: {}\n", error.message());
   return error.code == Code::kInvalidArgument ? kUsage : kUnreachable;

@@ -18,7 +18,7 @@ using cluster::LimitSetting;
 
 constexpr int kAttempts = 8;
 
-// Each container counts once, however many settings of it wait for an answer.
+// Each container counts once, however many of its settings wait for an answer.
 Result<void> check_size(const LimitSettings& settings, const std::string& text,
                         const std::string& node) {
   std::set<std::tuple<std::string, std::string, std::string>> containers;
@@ -103,7 +103,7 @@ Result<LimitSettings> write_order(cluster::Objects& objects, const std::string& 
     auto text = settings.empty() ? std::string() : cluster::encode(settings);
     if (text == cluster::value_of(node.annotations, cluster::kLimitSettingsAnnotation)) return gone;
     TRY(check_size(settings, text, name));
-    json::Value value;  // null: taken away
+    json::Value value;  // null removes the annotation
     if (!text.empty()) value = std::move(text);
     const json::Value patch = {
         {"metadata",

@@ -1,6 +1,6 @@
 #pragma once
-// Limits that an operator orders stand in an annotation of the Node, and the agent's answer in
-// another (cluster/limit_settings.h). Here `tranche limit` reads both, and writes the order.
+// An operator's order of limits is an annotation of the Node, and the agent's answer is another
+// annotation (cluster/limit_settings.h). `tranche limit` reads both and writes the order.
 
 #include <functional>
 #include <optional>

@@ -15,23 +15,23 @@ namespace tranche::cli {
 struct ListedLimit {
   std::string node;
   cluster::LimitOutcome outcome;
-  bool gone = false;  // its Pod is, or has ended
+  bool gone = false;  // its Pod is gone or has ended
   bool operator==(const ListedLimit&) const = default;
 };
 
 struct LimitOverview {
   std::vector<ListedLimit> limits;  // by node
-  // Something to look at (exit code 1): a setting that is not in force, a Pod that is gone, a Node
-  // whose order cannot be read, one a line. "": fine.
+  // Problems to look at (exit code 1), one per line: a setting that is not in force, a Pod that is
+  // gone, a Node whose order cannot be read. "": none.
   std::string finding;
 };
 
-// `ns`: only of this namespace; "": of all. Errors: the port's.
+// `ns`: only this namespace; "": all. Errors: those of the port.
 Result<LimitOverview> list_limits(cluster::Objects& objects, const std::string& ns,
                                   const std::stop_token& stop = {});
 
-// The settings that were removed; a Node whose order cannot be read is a finding. Errors: the
-// port's.
+// Returns the settings that were removed. A Node whose order cannot be read is a finding. Errors:
+// those of the port.
 Result<LimitOverview> prune_limits(cluster::Objects& objects, const std::stop_token& stop = {});
 
 }  // namespace tranche::cli

@@ -20,7 +20,7 @@ using Row = std::vector<std::string>;
 
 constexpr std::string_view kGone = "gone";
 
-// Columns as wide as their longest text.
+// Aligns the rows: each column is as wide as its longest text.
 std::string aligned(const std::vector<Row>& rows) {
   std::vector<std::size_t> widths(rows.front().size());
   for (const auto& row : rows) {
@@ -62,7 +62,7 @@ Row row_of(const LimitOutcome& outcome, bool gone = false) {
           outcome.devices.empty() ? outcome.message : amounts(outcome)};
 }
 
-// JSON's texts, numbers and words are YAML's too.
+// JSON's strings, numbers and literals are valid YAML.
 void yaml(json::View value, int depth, std::string& text) {
   const std::string indent(static_cast<std::size_t>(depth) * 2, ' ');
   const auto elements = value.elements();
@@ -88,10 +88,10 @@ std::string written(const json::Value& list, LimitOptions::Output output) {
   const auto json = list.text();
   std::string text;
   yaml(json::parse(json).value_or(json::View()), 0, text);
-  return text.substr(1);  // the list's own line break
+  return text.substr(1);  // without the line break that begins the list
 }
 
-// `use(entry)` for each outcome as it is encoded.
+// Calls `use(entry)` for each outcome as it is encoded.
 template <class Use>
 void for_each_entry(const std::vector<LimitOutcome>& outcomes, const Use& use) {
   const auto text = cluster::encode(outcomes);

@@ -1,5 +1,5 @@
 #pragma once
-// What `tranche limit` prints: a table for people, JSON or YAML for programs. Pure.
+// The output of `tranche limit`: a table for people, JSON or YAML for programs. Pure.
 
 #include <string>
 

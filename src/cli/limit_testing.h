@@ -1,6 +1,6 @@
 #pragma once
-// For the tests of `tranche limit`: a Node n1 with Pod shop/p, and somebody who answers as its
-// agent.
+// For the tests of `tranche limit`: a Node n1 with Pod shop/p, and a thread that answers as the
+// Node's agent.
 
 #include <gtest/gtest.h>
 

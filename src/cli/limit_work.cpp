@@ -80,8 +80,8 @@ Result<LimitSetting> choose(const cluster::Pod& pod, const LimitOptions& options
               has);
 }
 
-// The newest setting of `chosen` that the agent has not refused (an interrupted command may leave
-// one), or else the newest. nullptr: there is none.
+// The newest setting of `chosen`'s container and resource that the agent has not refused, else the
+// newest one. An interrupted command may leave a refused setting. nullptr: there is none.
 const LimitSetting* set_now(const Settings& settings, const LimitSetting& chosen,
                             const cluster::Node& node) {
   const LimitSetting* first = nullptr;
@@ -94,7 +94,7 @@ const LimitSetting* set_now(const Settings& settings, const LimitSetting& chosen
 }
 
 // Puts `setting` before all others of its container and resource. The others stay in force until
-// the new one is.
+// the new one is in force.
 void put_first(Settings& settings, const LimitSetting& setting) {
   std::erase(settings, setting);
   const auto place =

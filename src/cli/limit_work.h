@@ -13,17 +13,18 @@
 
 namespace tranche::cli {
 
-// What came of each setting that the command was about.
+// The result of each setting that the command was about.
 struct LimitReport {
   std::vector<cluster::LimitOutcome> outcomes;
-  // Something to look at (exit code 1): refused, or not in force in time. "": fine.
+  // A problem to look at (exit code 1): a setting was refused, or was not in force in time. "":
+  // none.
   std::string finding;
 };
 
 // kNotFound: no such Pod. kInvalidArgument: the Pod has no such container or resource; it has
 // several, and none is named; or a value cannot be read. kFailedPrecondition: the Pod does not run.
-// Other errors: the port's. A setting that the agent refuses is removed again; one that is not in
-// force in time stays.
+// Other errors: those of the port. A setting that the agent refuses is removed again. A setting
+// that is not in force in time stays.
 Result<LimitReport> run_limit(cluster::Objects& objects, const config::LimitOptions& options,
                               const std::stop_token& stop = {});
 

@@ -13,7 +13,7 @@ namespace {
 
 using config::FlagSpec;
 
-// Text as groff prints it unchanged: a hyphen that can be copied, no escapes, and no line that
+// Text that groff prints unchanged: hyphens can be copied, backslashes are no escapes, and no line
 // begins with a request.
 std::string roff(std::string_view text) {
   std::string out;
@@ -95,7 +95,7 @@ std::string man_options(const Command& command) {
   return text;
 }
 
-// Variables that are no flag's; all of them are the agent's.
+// Environment variables that belong to no flag; only the agent has such.
 std::string man_environment(const Command& command) {
   if ((command.uses & config::kUseAgent) == 0) return "";
   std::string text = ".SH ENVIRONMENT\nBeside those of the flags:\n";

@@ -29,7 +29,7 @@ bool asks_for_help(std::span<const std::string_view> arguments) {
 }  // namespace
 
 int run_mps_control_command(const Invocation& invocation) {
-  // NVIDIA's spelling: the subcommand stands first.
+  // As in NVIDIA's program, the subcommand comes first.
   std::string_view word;
   auto flags = invocation;
   if (!flags.arguments.empty() && !flags.arguments.front().starts_with('-')) {
