@@ -10,7 +10,8 @@
 namespace tranche::controller {
 namespace {
 
-// The Lease's spec alone, if it is still of this version: labels that others gave it stay.
+// A patch of the Lease's spec alone, bound to the version that was read. Labels that others added
+// stay.
 std::string patch_text(const cluster::Lease& lease) {
   const auto whole = cluster::to_json(lease);
   const auto parsed = json::parse(whole);
@@ -36,7 +37,7 @@ void Elector::attempt(const std::stop_token& stop) {
     complaint_.clear();
     return;
   }
-  // Somebody else was quicker: the next attempt sees who.
+  // Another controller was quicker; the next attempt sees which.
   if (result.error().code == Code::kFailedPrecondition ||
       result.error().code == Code::kAlreadyExists || result.error().what == complaint_) {
     return;

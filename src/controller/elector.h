@@ -1,10 +1,10 @@
 #pragma once
-// Who of several controllers leads: the one whose name a Lease holds. The rules are client-go's, so
-// that the two can take turns: a holder renews every `retry`; who is not the holder takes the Lease
-// when its record has not changed for `duration`, as seen by its own clock (the clocks of two
-// machines are never compared); a holder that could not renew for `renew_deadline` leads no more.
-// As that is shorter, no two ever lead at once, however long an answer takes: the time counts from
-// before the request.
+// Elects the leader among several controllers: the one whose name a Lease holds. The rules are
+// client-go's, so that the two can take turns. The holder renews the Lease every `retry`. Another
+// takes it when the Lease's record has not changed for `duration` by its own clock; clocks of two
+// machines are never compared. A holder that could not renew for `renew_deadline` leads no more.
+// This is shorter than `duration` and counts from before the request. So no two lead at once,
+// however long an answer takes.
 //
 // attempt() and release() are called by one thread at a time; the rest is thread-safe.
 
@@ -26,7 +26,7 @@ class Elector {
   using Time = std::chrono::steady_clock::time_point;
   struct Options {
     cluster::ObjectKey lease;
-    std::string identity;  // not empty, unlike every other's
+    std::string identity;  // not empty; different from every other controller's
     std::chrono::seconds duration{15};
     std::chrono::seconds renew_deadline{10};
     std::chrono::seconds retry{2};
@@ -35,20 +35,20 @@ class Elector {
   // The references outlive it.
   Elector(cluster::Objects& objects, Options options, const Clock& clock, const Log& log);
 
-  // Takes or renews the Lease, or looks who has it. To be called every `retry`. A failure is logged
-  // once until its text changes.
+  // Takes or renews the Lease, or sees who holds it. Called every `retry`. A failure is logged once
+  // until its text changes.
   void attempt(const std::stop_token& stop = {});
-  // Gives the Lease away, if it is held, so that another need not wait for its end.
+  // Releases the Lease if it is held, so that another controller need not wait until it runs out.
   void release();
 
   bool leads() const { return time_left() > std::chrono::milliseconds(0); }
-  // How long it leads even if it hears nothing more; zero when it does not.
+  // How long this process leads without another renewal; zero when it does not lead.
   std::chrono::milliseconds time_left() const;
-  // It led once and does not any more.
+  // This process led once and does not any more.
   bool lost() const;
 
  private:
-  // A Lease as read, and when it was seen to change last.
+  // A Lease as read, and when its last change was seen.
   struct Observed {
     cluster::Lease lease;
     Time since;
@@ -67,7 +67,7 @@ class Elector {
   const Log& log_;
   std::optional<Observed> observed_;
   std::string complaint_;
-  std::string leader_;  // the other one that was named in the log
+  std::string leader_;  // the other leader that was logged last
   mutable std::mutex mutex_;
   std::optional<Time> held_until_;  // guarded
   bool led_ = false;                // guarded

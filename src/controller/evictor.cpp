@@ -13,7 +13,7 @@ namespace {
 using cluster::EvictionRequest;
 using cluster::EvictionRequests;
 
-// Between an API server that hangs and the other Pods that wait.
+// Bounds how long a hanging API server delays the other Pods.
 constexpr std::chrono::seconds kLongestEviction{10};
 
 std::string key_of(const std::string& node, const std::string& uid) { return node + ' ' + uid; }
@@ -79,7 +79,7 @@ void Evictor::take(const cluster::CacheChange& change) {
   take_requests(name, {});
 }
 
-// Under mutex_.
+// Called under mutex_.
 void Evictor::take_requests(const std::string& node, const EvictionRequests& requests) {
   auto& asked = asked_[node];
   const Asked before =
@@ -125,7 +125,8 @@ void Evictor::settle(const std::string& node, const std::string& uid) {
   if (asked->second.open.erase(uid) > 0) asked->second.settled.insert(uid);
 }
 
-// Once, on the retrier's thread. What is too old is asked for again by an agent that lives.
+// Makes one attempt, on the retrier's thread. A request that is too old is dropped; a living agent
+// renews its requests.
 Result<void> Evictor::work(const std::string& node, const std::string& uid,
                            const std::stop_token& stop) {
   const auto request = this->request(node, uid);
@@ -164,7 +165,7 @@ Result<void> Evictor::evict(const std::string& node, const EvictionRequest& requ
     tell(pod, "LimitEviction", fmt::format("evicted: {}", why(request)), call);
     return {};
   }
-  // Another Pod has its name by now, or nobody.
+  // The Pod is gone, and another may have its name by now.
   if (done.error().code == Code::kNotFound || done.error().code == Code::kFailedPrecondition) {
     return {};
   }
@@ -175,7 +176,7 @@ Result<void> Evictor::evict(const std::string& node, const EvictionRequest& requ
   return done;
 }
 
-// Why it stays; empty: it does not.
+// Why the Pod is left alone; empty: it may be evicted.
 std::string Evictor::objection(const std::string& node, const cluster::Pod& pod) const {
   if (cluster::is_mirror(pod)) {
     return fmt::format("it is a static Pod; change its file on {}", node);

@@ -1,14 +1,15 @@
 #pragma once
-// Evicts the Pods that agents ask to be evicted (cluster/eviction_requests.h), because they use a
-// limited device past the limiter and their node's configuration says `unregistered: evict`.
+// Evicts the Pods that agents ask it to evict (cluster/eviction_requests.h). Agents ask for Pods
+// that use a limited device past the limiter, where their node's configuration says `unregistered:
+// evict`.
 //
-// What a Node says is not trusted beyond that node: the Pod must be bound to it, and be the one
-// that was meant (uid). Pods of kube-system and of this release, and static Pods, are reported and
-// left alone. Eviction respects PodDisruptionBudgets and is tried until it is done or no longer
+// A Node's request is trusted for that node only: the Pod must be bound to it, and have the uid
+// that was asked for. Pods of kube-system and of this release, and static Pods, are reported and
+// left alone. Eviction respects PodDisruptionBudgets. It is retried until it is done or no longer
 // asked for. Each outcome becomes an Event on the Pod.
 //
-// Works over the port, on threads of its own: the cache's, which only takes note, and the
-// retrier's, which does the work. The destructor stops them.
+// Works through the port cluster::Objects, on two threads of its own: the cache's, which only takes
+// note, and the retrier's, which does the work. The destructor stops them.
 
 #include <chrono>
 #include <functional>
@@ -33,9 +34,10 @@ namespace tranche::controller {
 class Evictor : public Worker {
  public:
   struct Options {
-    std::string ns;        // of the release
-    std::string instance;  // who reports: the Pod
-    // How much longer this process may write; nothing is begun when it is over. Empty: for ever.
+    std::string ns;        // the release's namespace
+    std::string instance;  // the Events' reporting instance: this Pod's name
+    // How much longer this process may write. Nothing is begun when the time is over. Empty: for
+    // ever.
     std::function<std::chrono::milliseconds()> time_left = {};
     Backoff watch_backoff = {};
     Backoff backoff = {};
@@ -49,18 +51,20 @@ class Evictor : public Worker {
   std::optional<std::string> trouble() const override;
 
  private:
-  // Of one node; jobs are keyed by node and uid.
+  // The requests of one node. Jobs are keyed by node and uid.
   struct Asked {
     cluster::WallTime written_at;
     std::map<std::string, cluster::EvictionRequest> open;  // by uid
-    std::set<std::string> settled;                         // uids, while they are asked for
-    std::string complaint;                                 // about the annotation, logged
+    // Uids evicted or refused, while they are still asked for.
+    std::set<std::string> settled;
+    // The complaint about the annotation logged last.
+    std::string complaint;
   };
 
   void take(const cluster::CacheChange& change);
   void take_requests(const std::string& node, const cluster::EvictionRequests& requests);
   void drop(const std::string& node, const Asked& asked);
-  // What is asked for still, and since when; nullopt: nothing, or it is too old.
+  // The request, if it still stands; nullopt: it does not, or is too old.
   std::optional<cluster::EvictionRequest> request(const std::string& node, const std::string& uid);
   void settle(const std::string& node, const std::string& uid);
 
@@ -78,14 +82,14 @@ class Evictor : public Worker {
   const Log& log_;
   std::mutex mutex_;
   std::map<std::string, Asked> asked_;  // by node; guarded by mutex_
-  // Of the retrier's thread.
+  // Used by the retrier's thread only.
   cluster::EventRecorder events_;
-  std::set<std::string> blocked_told_;  // uids
+  std::set<std::string> blocked_told_;  // uids of Pods whose blocked eviction was reported
   Retrier retrier_;
   cluster::WatchCache nodes_;  // last: its thread hands work to the retrier
 };
 
-// `options.time_left` is the worker's context's.
+// The worker's context sets `options.time_left`.
 WorkerPlan plan_evictions(Evictor::Options options);
 
 }  // namespace tranche::controller

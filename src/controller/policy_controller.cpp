@@ -13,10 +13,10 @@ namespace tranche::controller {
 namespace {
 
 constexpr std::chrono::seconds kLongestCall{30};
-// Who made an object: Helm where the chart made ours, else we.
+// The label that says who made an object: Helm if the chart made it, else this controller.
 constexpr const char* kManagedBy = "app.kubernetes.io/managed-by";
 constexpr const char* kUs = "tranche";
-// How the operator labels the DaemonSet of its device plugin.
+// The label of the DaemonSet by which the operator runs its device plugin.
 constexpr const char* kPluginSelector = "app=nvidia-device-plugin-daemonset";
 
 std::string created(const cluster::Object& object) {
@@ -25,7 +25,7 @@ std::string created(const cluster::Object& object) {
   return time ? time->as_string().value_or("") : "";
 }
 
-// Whether trying again may help without anybody's doing.
+// Whether the error may pass by itself.
 bool passes(Code code) {
   return code == Code::kUnavailable || code == Code::kTimeout || code == Code::kFailedPrecondition;
 }
@@ -33,7 +33,7 @@ bool passes(Code code) {
 std::string apply_text(const cluster::ObjectKey& key, const MapContent& content,
                        const std::optional<cluster::ConfigMap>& now) {
   cluster::ConfigMap map{.key = key, .annotations = content.annotations, .data = content.data};
-  // The label of a map that we made is ours to keep; the chart's is Helm's.
+  // On a map that we made the label is set to ours. On the chart's map it is Helm's and stays.
   const auto label = now ? now->labels.find(kManagedBy) : cluster::StringMap::const_iterator();
   if (!now || (label != now->labels.end() && label->second == kUs)) map.labels[kManagedBy] = kUs;
   return cluster::to_json(map);
@@ -74,7 +74,7 @@ PolicyController::PolicyController(cluster::Objects& objects, Options options, c
                        .done = {}});
   };
   notifier_.listen(work);
-  work();  // for what rang before
+  work();  // the caches may have notified before listen()
 }
 
 PolicyController::~PolicyController() {
@@ -139,8 +139,8 @@ PolicyFacts PolicyController::facts(const Policies& policies, const PolicyObject
 
 MapContent PolicyController::written_content() const {
   const auto cached = find_map(options_.out_name);
-  // The cache is behind our last write while it shows what that write replaced: what is to be kept
-  // is what was written, not what was there before.
+  // While the cache still shows the version that our last write replaced, it is behind. Then the
+  // content that was written counts, not the cache's.
   if (written_ && written_->version == (cached ? cached->resource_version : "")) {
     return written_->after;
   }
@@ -168,8 +168,8 @@ Result<void> PolicyController::write_map(const MapContent& wanted, const std::st
   const auto version = now ? now->resource_version : std::string();
   const auto content = now ? std::optional(content_of(*now)) : std::nullopt;
   if (content == wanted) return {};
-  // No reason to write again: the cache does not show the last write yet, or what differs are keys
-  // that others added, which stay.
+  // Two differences are no reason to write again: the cache does not show the last write yet, or
+  // others added keys, which stay.
   const bool shown = version.empty() || !written_ || written_->version != version;
   if (written_ && written_->wanted == wanted && (!shown || written_->after == content)) return {};
   ASSIGN_OR_RETURN(const auto within, call(stop));
@@ -211,7 +211,8 @@ Result<void> PolicyController::report(const cluster::Object& policy, const Polic
   ASSIGN_OR_RETURN(const auto within, call(stop));
   const auto written =
       cluster::modify(objects_, cluster::kClusterPolicy, policy.key, change, within, "status");
-  if (!written && written.error().code == Code::kNotFound) return {};  // deleted meanwhile
+  // The policy was deleted meanwhile.
+  if (!written && written.error().code == Code::kNotFound) return {};
   if (!written) return std::unexpected(written.error());
   const auto& outcome = status.conditions.front();
   const auto known = told_.find(policy.uid);

@@ -1,13 +1,14 @@
 #pragma once
-// Makes the cluster's ClusterPolicy take effect: watches policies, the ConfigMaps of the namespace
-// and the operator's DaemonSets; whenever one changes, decides (policy_map.h), writes the ConfigMap
-// that the agents follow and the policies' status, and records an Event where the outcome changed.
+// Makes the cluster's ClusterPolicy take effect. It watches policies, the namespace's ConfigMaps
+// and the operator's DaemonSets. Whenever one changes, it decides (policy_map.h), writes the
+// ConfigMap that the agents follow and the policies' status, and records an Event if the outcome
+// changed.
 //
-// Nothing is written before all three have been read. What fails is tried again until it works, and
+// Nothing is written before all three have been read. A failed write is retried until it works, and
 // logged once. Nodes are not watched: agents read their own.
 //
-// Works over the port, on threads of its own: those of the caches, which only ring, and the
-// retrier's, which does the work. The destructor stops them all.
+// Works through the port cluster::Objects, on threads of its own: those of the caches, which only
+// notify, and the retrier's, which does the work. The destructor stops them all.
 
 #include <chrono>
 #include <functional>
@@ -35,8 +36,9 @@ class PolicyController : public Worker {
     std::string ns;
     std::string out_name;
     std::string mps_root = {};  // PolicyFacts::mps_root
-    std::string instance;       // who reports: the Pod
-    // How much longer this process may write; nothing is begun when it is over. Empty: for ever.
+    std::string instance;       // the Events' reporting instance: this Pod's name
+    // How much longer this process may write. Nothing is begun when the time is over. Empty: for
+    // ever.
     std::function<std::chrono::milliseconds()> time_left = {};
     Backoff watch_backoff = {};
     Backoff backoff = {};
@@ -56,11 +58,11 @@ class PolicyController : public Worker {
     std::vector<PolicyObject> parsed;  // the same, in the same order
   };
 
-  // All of it, once, on the retrier's thread.
+  // Makes one full attempt, on the retrier's thread.
   Result<void> reconcile(const std::stop_token& stop);
   Policies policies() const;
   PolicyFacts facts(const Policies& policies, const PolicyObject* obeyed) const;
-  // The content of the map that agents read, as last written; empty where there is none.
+  // The content of the agents' ConfigMap as last written; empty if there is none.
   MapContent written_content() const;
   std::optional<cluster::ConfigMap> find_map(const std::string& name) const;
   Result<void> write_map(const MapContent& wanted, const std::stop_token& stop);
@@ -75,10 +77,10 @@ class PolicyController : public Worker {
   const Clock& clock_;
   const Log& log_;
   process::ChangeNotifier notifier_;
-  // Of the retrier's thread: what the last write of the ConfigMap was to make, and made; the
-  // outcome told last, by the policy's uid.
+  // Used by the retrier's thread only. `written_`: what the last write of the ConfigMap was to
+  // make, and what it made. `told_`: the outcome reported last, by the policy's uid.
   struct Written {
-    std::string version;  // that it changed; "" where there was none
+    std::string version;  // the version that the write replaced; "": there was none
     MapContent wanted;
     MapContent after;
   };
@@ -88,11 +90,11 @@ class PolicyController : public Worker {
   cluster::WatchCache policies_;
   cluster::WatchCache maps_;
   cluster::WatchCache daemon_sets_;
-  // Last: its thread reads the caches.
+  // Last, because its thread reads the caches.
   std::optional<Retrier> retrier_;
 };
 
-// `options.time_left` is the worker's context's.
+// The worker's context sets `options.time_left`.
 WorkerPlan plan_policy(PolicyController::Options options);
 
 }  // namespace tranche::controller

@@ -18,7 +18,7 @@ using cluster::ClusterPolicy;
 constexpr std::array kAnnotations = {cluster::kDefaultAnnotation, cluster::kFallbackAnnotation,
                                      cluster::kMigStrategyAnnotation, cluster::kWithholdAnnotation};
 constexpr auto kMigStrategies = std::to_array<std::string_view>({"none", "single", "mixed"});
-// A condition's message may have 32768 bytes.
+// Kubernetes allows a condition's message 32768 bytes.
 constexpr std::size_t kLongestList = 30'000;
 
 Condition applied(std::string reason, std::string message) {
@@ -29,10 +29,10 @@ Condition refused(std::string reason, std::string message) {
   return {kAppliedCondition, false, std::move(reason), std::move(message)};
 }
 
-// What the policy names, if anything: "" counts as not set, as in the operator.
+// The text, "" if not set. An empty text counts as not set, as in the operator.
 std::string text_of(const std::optional<std::string>& text) { return text.value_or(""); }
 
-// What the agents have stays, but for a reason to withhold: that is decided anew.
+// The content that the agents have, without the reason to withhold, which is decided anew.
 MapContent keep(const PolicyFacts& facts) {
   auto content = facts.now;
   content.annotations.erase(cluster::kWithholdAnnotation);
@@ -46,7 +46,7 @@ std::string keys_of(const cluster::ConfigMap& map) {
   return fmt::format("it has {}", fmt::join(keys, ", "));
 }
 
-// The first thing that is wrong with what the policy asks for.
+// The first fault in what the policy asks for.
 std::optional<Condition> find_fault(const PolicyFacts& facts, const ClusterPolicy& policy) {
   const auto strategy = text_of(policy.mig_strategy);
   if (!strategy.empty() && std::ranges::find(kMigStrategies, strategy) == kMigStrategies.end()) {
@@ -81,7 +81,7 @@ std::optional<Condition> find_fault(const PolicyFacts& facts, const ClusterPolic
                   facts.ns, name, wanted, keys_of(*facts.named)));
 }
 
-// What the agents are to follow where nothing is wrong.
+// The content for the agents when the policy has no fault.
 MapContent follow(const PolicyFacts& facts, const ClusterPolicy* policy) {
   MapContent content;
   content.annotations[cluster::kFallbackAnnotation] = "empty";
@@ -133,7 +133,7 @@ std::string_view without_slash(std::string_view path) {
   return path;
 }
 
-// What has no effect: what is not read, and a folder that no Pod has.
+// The fields without effect: those that are not read, and a folder of MPS that no Pod mounts.
 std::vector<std::string> unserved_fields(const PolicyFacts& facts, const ClusterPolicy& policy) {
   auto fields = policy.other_fields;
   const auto root = text_of(policy.mps_root);
@@ -185,7 +185,7 @@ std::optional<OperatorPlugin> find_operator_plugin(std::span<const cluster::Daem
                         owner.api_version.starts_with("nvidia.com/");
       const auto policy = std::ranges::find(policies, owner.name, &PolicyObject::name);
       if (!ours || policy == policies.end()) continue;
-      // One that cannot be read may want it.
+      // A policy that cannot be read may want the plugin.
       if (policy->policy && !policy->policy->device_plugin_enabled.value_or(true)) continue;
       return OperatorPlugin{daemon_set.key.to_string(), owner.name};
     }
@@ -196,7 +196,8 @@ std::optional<OperatorPlugin> find_operator_plugin(std::span<const cluster::Daem
 Decision decide(const PolicyFacts& facts) {
   if (!facts.policy) return {.map = follow(facts, nullptr), .conditions = {}};
   if (*facts.policy) return decide_for(facts, **facts.policy);
-  // Whether the operator is to serve cannot be read either: what is withheld stays so.
+  // The unreadable policy also does not tell whether the operator should serve, so what is withheld
+  // stays withheld.
   return {.map = facts.now,
           .conditions = {refused("PolicyUnreadable",
                                  fmt::format("{}: nodes keep the configuration that they have; "

@@ -1,6 +1,6 @@
 #pragma once
-// What a cluster's ClusterPolicy comes to: what the ConfigMap that the agents follow must hold, and
-// what the policy's status says about it. Pure.
+// Decides what a ClusterPolicy means: the content of the ConfigMap that the agents follow, and the
+// conditions in the policy's status. Pure.
 //
 //     ClusterPolicy ──┐
 //     the ConfigMap   │
@@ -8,9 +8,9 @@
 //     the operator's  │
 //     own plugin ─────┘
 //
-// Order of a node's configuration under a policy: its label, the policy's default, else unshared
-// (fallback `empty`): as the GPU operator has it. Where the policy asks for something that is not
-// there, the agents keep what they have: a typing error must not unshare a cluster.
+// Under a policy a node's configuration is chosen by its label, else by the policy's default, else
+// the node is unshared (fallback `empty`), as in the GPU operator. If the policy asks for something
+// that does not exist, the agents keep what they have: a typing error must not unshare a cluster.
 
 #include <optional>
 #include <span>
@@ -35,7 +35,7 @@ struct Condition {
   bool operator==(const Condition&) const = default;
 };
 
-// Of a ConfigMap. Annotations: those of cluster/policy_annotations.h alone.
+// The content of a ConfigMap. Annotations: only those of cluster/policy_annotations.h.
 struct MapContent {
   cluster::StringMap data;
   cluster::StringMap annotations;
@@ -46,7 +46,7 @@ MapContent content_of(const cluster::ConfigMap& map);
 // A DaemonSet by which a GPU operator runs its own device plugin.
 struct OperatorPlugin {
   std::string daemon_set;  // "ns/name"
-  std::string policy;      // whose it is
+  std::string policy;      // the name of the ClusterPolicy that owns it
   bool operator==(const OperatorPlugin&) const = default;
 };
 
@@ -54,41 +54,41 @@ struct OperatorPlugin {
 struct PolicyObject {
   std::string name;
   std::string created;  // metadata.creationTimestamp: whole seconds in UTC, so the text sorts
-  Result<cluster::ClusterPolicy> policy;  // or why it cannot be read
+  Result<cluster::ClusterPolicy> policy;  // an error: why it cannot be read
 };
-// nullptr: there is none. The operator obeys the first that it meets and ignores the others; the
-// oldest is that one, and stays it when the operator restarts.
+// The policy that is obeyed; nullptr: there is none. The operator obeys the first policy that it
+// meets and ignores the others. That is the oldest, also after a restart of the operator.
 const PolicyObject* oldest(std::span<const PolicyObject> policies);
 
-// The first DaemonSet that runs for a policy which does not say devicePlugin.enabled: false. (Where
-// it says so the operator is told to remove it: the hand-over is under way.) nullopt: there is
-// none.
+// The first DaemonSet that runs for a policy which does not say devicePlugin.enabled: false;
+// nullopt: there is none. (A policy that says so has told the operator to remove the DaemonSet: the
+// hand-over is under way.)
 std::optional<OperatorPlugin> find_operator_plugin(std::span<const cluster::DaemonSet> daemon_sets,
                                                    std::span<const PolicyObject> policies);
 
 struct PolicyFacts {
-  std::string ns;        // where the policy's ConfigMaps are
-  std::string out_name;  // the ConfigMap of ours
-  std::string mps_root;  // where the agents' Pods have the folder of MPS on the host
-  // The policy obeyed; nullopt: there is none. An error: it cannot be read.
+  std::string ns;        // the namespace of the ConfigMaps that policies name
+  std::string out_name;  // the name of our ConfigMap
+  std::string mps_root;  // the folder of MPS on the host that the agents' Pods mount
+  // The policy that is obeyed; nullopt: there is none. An error: it cannot be read.
   std::optional<Result<cluster::ClusterPolicy>> policy;
-  // The ConfigMap that it names; nullopt: it names none, or there is none of that name.
+  // The ConfigMap that the policy names; nullopt: it names none, or there is none of that name.
   std::optional<cluster::ConfigMap> named;
   std::optional<OperatorPlugin> operator_plugin;
-  MapContent now;  // of the ConfigMap of ours; empty where there is none
+  MapContent now;  // content of our ConfigMap; empty: there is none
 };
 
 struct Decision {
   MapContent map;
-  std::vector<Condition> conditions;  // for the policy obeyed; empty without one
+  std::vector<Condition> conditions;  // for the policy that is obeyed; empty without one
 };
 
 Decision decide(const PolicyFacts& facts);
 
-// For a policy that is not obeyed because `obeyed` is older.
+// The condition of a policy that is ignored because `obeyed` is older.
 Condition ignored(const std::string& obeyed);
 
-// Which fields of a policy have no effect here.
+// The condition that lists which fields of a policy have no effect here.
 Condition unserved(const std::vector<std::string>& fields);
 
 }  // namespace tranche::controller

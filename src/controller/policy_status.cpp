@@ -11,14 +11,14 @@
 namespace tranche::controller {
 namespace {
 
-// Empty when there is no such text.
+// The text under `key`; empty if there is none.
 std::string text(json::View object, std::string_view key) {
   return object.find(key).value_or(json::View()).as_string().value_or("");
 }
 
 bool is_object(json::View value) { return value.kind() == json::Kind::kObject; }
 
-// A condition as it was, null for a new one, and as it will be.
+// A condition before the change (null: it is new) and after it.
 struct Entry {
   json::View before;
   json::Value after;
@@ -61,7 +61,8 @@ void put(std::vector<Entry>& entries, const Condition& condition, json::View gen
 
 bool is_ours(json::View condition) { return text(condition, "type").starts_with("Tranche"); }
 
-// `status`: before ours is put into it. The operator fills status.namespace.
+// Whether `state` is ours to write. `status`: before ours is put into it. The operator fills
+// status.namespace.
 bool owns_state(json::View status) {
   if (text(status, "state").empty()) return true;
   const auto conditions = status.find("conditions").value_or(json::View()).elements();
@@ -97,7 +98,7 @@ Result<std::optional<std::string>> with_status(std::string_view object, const Po
   if (!before || !metadata || !is_object(*metadata)) {
     return fail(Code::kInvalidArgument, "ClusterPolicy: no JSON object");
   }
-  // A condition's times are whole seconds.
+  // Times of conditions have whole seconds.
   const auto time = cluster::micro_time(now).substr(0, 19) + "Z";
   const auto generation = metadata->find("generation").value_or(json::View());
   auto changed = json::Value::copy(*root);

@@ -1,10 +1,9 @@
 #pragma once
-// What a ClusterPolicy's status says of us: conditions by type, and `state`. Pure: text in, text
-// out.
+// Our part of a ClusterPolicy's status: conditions by type, and `state`. Pure: text in, text out.
 //
-// The GPU operator writes the same status. Its conditions (Ready, Error) are left alone; `state`,
-// which its definition demands in every status, is written only where nobody else does: it is
-// missing, or we are the one who reports here.
+// The GPU operator writes the same status. Its conditions (Ready, Error) are left alone. The
+// resource's definition demands `state` in every status. It is written only if it is missing or if
+// we are the ones who report here.
 
 #include <chrono>
 #include <cstdint>
@@ -25,15 +24,15 @@ struct PolicyStatus {
   bool operator==(const PolicyStatus&) const = default;
 };
 
-// "ready" when the condition TrancheApplied is true.
+// A status with `state` "ready" when the condition TrancheApplied is true.
 PolicyStatus status_of(std::vector<Condition> conditions);
 
-// The object with this status; nullopt when it says so already. lastTransitionTime changes only
-// with a condition's status. Errors: it is no object.
+// The object's JSON with this status; nullopt: it has this status already. lastTransitionTime
+// changes only with a condition's status. Errors: the text is not an object.
 Result<std::optional<std::string>> with_status(std::string_view object, const PolicyStatus& status,
                                                std::chrono::system_clock::time_point now);
 
-// The condition TrancheApplied of an object; nullopt: it has none.
+// The condition TrancheApplied of an object's JSON; nullopt: it has none.
 std::optional<Condition> applied_of(std::string_view object);
 
 }  // namespace tranche::controller

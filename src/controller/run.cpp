@@ -21,19 +21,19 @@ namespace tranche::controller {
 namespace {
 
 constexpr const char* kLeaseName = "tranche-controller";
-// How often the loop looks whether it leads, and still leads.
+// How often the loop checks whether this process leads.
 constexpr std::chrono::milliseconds kLook{250};
 
-// Who this process is among the controllers: its Pod, else the host and something random.
+// This process's name among the controllers: its Pod, else the host name and a random UUID.
 std::string identity(const config::ControllerOptions& options) {
   if (!options.pod_name.empty()) return options.pod_name;
   return fmt::format("{}_{}", process::host_name(), random_uuid());
 }
 
-// Whether a signal asks to end, waiting a moment for one.
+// Waits a moment for a signal. True: a signal asks to end.
 bool told_to_end(int signals) { return !process::wait_for_signal(signals, kLook); }
 
-// Renews the Lease on a thread of its own; gives it away at its end.
+// Renews the Lease on a thread of its own, and releases it when destroyed.
 class Candidate {
  public:
   Candidate(cluster::Objects& objects, Elector::Options options, const Clock& clock, const Log& log)
@@ -58,7 +58,7 @@ class Candidate {
   std::jthread thread_;
 };
 
-// What this controller does: a line for each part of it.
+// The workers of this controller, one line for each.
 std::vector<WorkerPlan> plan(const config::ControllerOptions& options,
                              const std::string& instance) {
   std::vector<WorkerPlan> plans;
@@ -87,7 +87,8 @@ int work(const WorkerContext& context, const config::ControllerOptions& options,
         context.clock, context.log);
     elected.time_left = [&candidate] { return candidate->elector().time_left(); };
   }
-  // Ends before the candidate: the Lease is given away when nothing is written any more.
+  // Declared after the candidate, so the workers end first: the Lease is released when nothing is
+  // written any more.
   WorkerSet workers(std::move(plans), elected);
   do {
     if (candidate && candidate->elector().lost()) {

@@ -1,12 +1,14 @@
 #pragma once
-// `tranche controller` from its sources to its exit code: the only place that builds its adapters.
+// Runs `tranche controller`, from its sources to its exit code. It alone builds the controller's
+// adapters.
 
 #include "config/flags/sources.h"
 
 namespace tranche::controller {
 
-// Blocks signals, so call it before any thread runs. 0 after a signal; 1 for what cannot be
-// started, and when another controller leads: a new process begins from what the cluster says.
+// Blocks signals, so call it before any thread runs. Exit codes: 0 after a signal; 1 if the
+// controller cannot start, or if it led and lost the Lease. It then exits so that a new process
+// starts from the cluster's state.
 int run_controller(const config::Sources& sources);
 
 }  // namespace tranche::controller

@@ -1,8 +1,8 @@
 #pragma once
-// A part of what a controller does: a worker begins when it is made and ends when it is destroyed.
-// What is one concern (the policy, evictions; later admission, metrics) is one worker in a file of
-// its own, which gives a WorkerPlan, and one line in the list of run.cpp; who starts and ends it,
-// and when, is WorkerSet's.
+// A worker is one part of a controller's work. It begins when it is made and ends when it is
+// destroyed. Each concern (the policy, evictions; later admission, metrics) is one worker in a file
+// of its own, which gives a WorkerPlan, and one line in the list of run.cpp. WorkerSet starts and
+// ends the workers.
 
 #include <chrono>
 #include <functional>
@@ -21,8 +21,8 @@ namespace tranche::controller {
 class Worker {
  public:
   virtual ~Worker() = default;
-  // Why it cannot do its work at the moment; nullopt: it can. Called by another thread than its
-  // own.
+  // Why the worker cannot work at the moment; nullopt: it can. Called from another thread than the
+  // worker's.
   virtual std::optional<std::string> trouble() const = 0;
 };
 
@@ -31,19 +31,19 @@ struct WorkerContext {
   cluster::Objects& objects;
   const Clock& clock;
   const Log& log;
-  // How much longer it may write; nothing is begun when it is over. Empty: for ever.
+  // How much longer the worker may write. Nothing is begun when the time is over. Empty: for ever.
   std::function<std::chrono::milliseconds()> time_left = {};
 };
 
-// A call that ends in `longest`, or when the worker may write no longer. `time_left`: the
-// context's. kUnavailable: nothing may be begun any more.
+// A call that ends after `longest`, or when the worker may no longer write. `time_left`: the
+// context's. kUnavailable: the time is over.
 Result<cluster::Call> call_while_leading(
     std::chrono::milliseconds longest, const std::function<std::chrono::milliseconds()>& time_left,
     const std::stop_token& stop);
 
 struct WorkerPlan {
   std::string name;
-  // Whether two controllers that do it at once would write over each other.
+  // Whether two controllers that do this work at once would overwrite each other's results.
   bool needs_leadership = true;
   std::string purpose;  // for the log, when the process starts
   std::function<std::unique_ptr<Worker>(const WorkerContext&)> start;

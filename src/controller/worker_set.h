@@ -1,6 +1,6 @@
 #pragma once
-// The workers of this process: those that need no leadership run as long as the set lives, the
-// others while it leads. The destructor ends them, the one that began last first.
+// The workers of this process. Those that need no leadership run as long as the set lives, the
+// others while this process leads. The destructor ends them, the one that began last first.
 //
 // Used by one thread.
 
@@ -15,14 +15,14 @@ namespace tranche::controller {
 
 class WorkerSet {
  public:
-  // Starts those that need no leadership, which may write for ever, whatever `context` says.
+  // Starts the workers that need no leadership. These may write for ever, whatever `context` says.
   WorkerSet(std::vector<WorkerPlan> plans, WorkerContext context);
   ~WorkerSet();
   WorkerSet(const WorkerSet&) = delete;
   WorkerSet& operator=(const WorkerSet&) = delete;
 
-  // To be called at intervals: starts or ends those that need leadership, and tells in the log, for
-  // developers, whose trouble has changed.
+  // Called at intervals. Starts or ends the workers that need leadership, and logs for developers
+  // whose trouble has changed.
   void follow(bool leads);
 
   struct Health {
@@ -37,7 +37,7 @@ class WorkerSet {
  private:
   struct Place {
     WorkerPlan plan;
-    std::unique_ptr<Worker> worker;  // null: does not run
+    std::unique_ptr<Worker> worker;  // null: the worker does not run
   };
   void end(bool all);
   void tell_changes();
