@@ -23,7 +23,7 @@ using Removed = Result<std::vector<std::string>>;
 
 constexpr std::size_t kLongestGrants = std::size_t{64} << 20U;
 
-// The configuration that was in force last, as far as it is known.
+// The configuration that was in force last, if it is known.
 Result<config::Loaded> last_config(config::Sources sources, const config::AgentOptions& options) {
   if (!options.config_file.empty() && !options.node_config) {
     return FileSource(std::move(sources), options.config_file, options.config_name).read();
@@ -55,7 +55,7 @@ Removed clear_cdi(const std::filesystem::path& folder) {
   return removed;
 }
 
-// Whether `name` is `file`, or a temporary file of its (base/fs.cpp).
+// Whether `name` is `file`, or a temporary file that base/fs.cpp makes for it.
 bool is_file_or_temporary(std::string_view name, std::string_view file) {
   if (name == file) return true;
   return name.size() == file.size() + 8 && name.starts_with('.') &&
@@ -96,11 +96,11 @@ bool is_held(const offer::Grant& grant, const Held& held) {
   });
 }
 
-// What containers need of the host that may still be started: the grants say so, and kubelet
-// replays them.
+// What containers that may still be started need on the host. The grants list it, and kubelet
+// replays the grants.
 struct Granted {
   std::set<std::string> mounted;
-  bool hook = false;  // the runtime's
+  bool hook = false;  // the runtime's hook is needed
 };
 Granted granted_here(const std::filesystem::path& state, const Held& held) {
   Granted granted;
@@ -117,15 +117,15 @@ Granted granted_here(const std::filesystem::path& state, const Held& held) {
   return granted;
 }
 
-// Whether something at or below `path` is.
+// Whether `path`, or a file below it, is in `mounted`.
 bool is_mounted(const std::filesystem::path& path, const std::set<std::string>& mounted) {
   const auto below = path.string() + "/";
   const auto first = mounted.lower_bound(below);
   return mounted.contains(path.string()) || (first != mounted.end() && first->starts_with(below));
 }
 
-// Removes tenants and libraries of the limits and the runtime's hook, but for what grants need:
-// without it a container could not be started again. True: nothing is left.
+// Removes the limits' tenants and libraries and the runtime's hook, except those that a grant
+// needs: without them kubelet could not restart a container. True: nothing is left.
 Result<bool> clear_limits(const std::filesystem::path& state, const std::filesystem::path& cdi_root,
                           const Held& held, std::vector<std::string>& removed) {
   const FsRoot fs;
@@ -143,7 +143,8 @@ Result<bool> clear_limits(const std::filesystem::path& state, const std::filesys
     for (const auto& entry : entries) {
       auto path = folder / entry;
       const auto file = path;
-      if (path.extension() == ".json") path.replace_extension();  // goes and stays with its folder
+      // A tenant's file goes or stays with its folder.
+      if (path.extension() == ".json") path.replace_extension();
       if (is_mounted(path, mounted)) {
         all = false;
         continue;
@@ -161,22 +162,23 @@ Result<bool> clear_limits(const std::filesystem::path& state, const std::filesys
   return all;
 }
 
-// The lock stays: whoever clears holds it, and removes it at its own end.
+// The lock file stays: this process holds it, and removes it when it ends.
 Removed clear_state(const std::filesystem::path& folder, const std::filesystem::path& cdi_root,
                     const Held& held) {
   std::vector<std::string> removed;
   ASSIGN_OR_RETURN(const bool all, clear_limits(folder, cdi_root, held, removed));
   const auto grants = folder / "grants";
-  // The next agent, or the next cleanup, must know what is still mounted.
+  // The grants stay as long as anything is mounted, because the next agent or cleanup must know
+  // that.
   if (all) TRY(remove_files(grants, is_grants_file, removed));
-  std::error_code not_empty;  // by what is not ours
+  std::error_code not_empty;  // files that are not ours may be left
   std::filesystem::remove(grants, not_empty);
   TRY(remove_files(folder, is_state_file, removed));
   return removed;
 }
 
-// One round: makes the steps that are left, and drops those that succeeded. The last waits for the
-// others.
+// One round: makes the steps that are left and drops those that succeed. The last step waits for
+// the others.
 class Round {
  public:
   Round(std::vector<CleanupStep>& steps, std::map<std::string, std::string>& complaints,

@@ -1,10 +1,10 @@
 #pragma once
-// Takes away what an agent left on its node: the feature file or the labels, the condition, CDI
-// files, grants and what else is in the state folder. Only what is ours: of each thing its owner is
-// known (a mark, a field manager, the configuration that was in force). Containers that run keep
-// their GPUs: kubelet has its own record of them.
+// Removes what an agent left on its node: the feature file or the labels, the condition, CDI files,
+// grants and the rest of the state folder. It removes only what is ours, known by a mark, a field
+// manager, or the configuration that was in force. Running containers keep their GPUs: kubelet has
+// its own record of them.
 //
-// Every step can be made again at any time, finds nothing then, and says what it removed.
+// Every step may be repeated at any time, and then finds nothing. It reports what it removed.
 
 #include <chrono>
 #include <filesystem>
@@ -22,7 +22,7 @@
 
 namespace tranche::agent {
 
-// What there may be on a node, by its settings.
+// What an agent with these settings may have left on a node.
 struct CleanupPlan {
   std::filesystem::path feature_file;  // empty: none
   config::LabelOutput labels = config::LabelOutput::kFile;
@@ -32,7 +32,7 @@ struct CleanupPlan {
   std::filesystem::path state_dir;
   std::string node_name;
   std::string ns;
-  // What containers hold; nullopt: kubelet does not tell, so every grant may be held.
+  // What containers hold; nullopt: kubelet does not tell, so any grant may be held.
   std::optional<std::vector<cluster::HeldDevices>> held;
 
   bool needs_api_server() const {
@@ -42,27 +42,29 @@ struct CleanupPlan {
   bool operator==(const CleanupPlan&) const = default;
 };
 
-// `sources`: the agent's flags and environment. A configuration that cannot be read (any more) is
-// reported, and flags and environment decide.
+// `sources`: the agent's flags and environment. If the configuration can no longer be read, that is
+// logged, and flags and environment decide.
 CleanupPlan plan_cleanup(const config::Sources& sources, const config::AgentOptions& options,
                          const Log& log);
 
 struct CleanupStep {
   std::string what;  // "the feature file x": for messages
-  // What it removed, for people.
+  // Makes the step; returns what it removed, for people.
   std::function<Result<std::vector<std::string>>(const std::stop_token&)> clear;
 };
 
-// `objects`: null where plan.needs_api_server() is false. `clock` and `objects` must outlive them.
+// `objects`: may be null if plan.needs_api_server() is false. `clock` and `objects` must outlive
+// the steps.
 std::vector<CleanupStep> cleanup_steps(const CleanupPlan& plan, cluster::Objects* objects,
                                        const Clock& clock);
 
-// Waits so long; false: told to stop.
+// Waits for the given time; false: a signal asked to stop.
 using CleanupWait = std::function<bool(std::chrono::milliseconds)>;
 
-// Makes every step until it succeeded, in order (the last, the state folder, tells what the others
-// are about), waiting 1 s, 2 s, ... up to 30 s between rounds. A failure is logged once until its
-// text changes. False: told to stop. kTimeout at the deadline, with what is left and why.
+// Makes the steps in order, and repeats those that failed after 1 s, 2 s and so on, up to 30 s. The
+// last step, the state folder, waits for the others because it holds what they need to know. A
+// failure is logged once until its text changes. False: a signal asked to stop. kTimeout at the
+// deadline, with what is left and why.
 Result<bool> clear_node(std::vector<CleanupStep> steps, const CleanupWait& wait,
                         std::optional<std::chrono::steady_clock::time_point> deadline,
                         const Clock& clock, const Log& log);

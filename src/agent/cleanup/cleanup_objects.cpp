@@ -18,7 +18,7 @@ namespace {
 
 using Removed = Result<std::vector<std::string>>;
 
-// nullopt: there is no such object, or no such kind (any more).
+// nullopt: the object, or its kind, does not exist (any more).
 Result<std::optional<cluster::Object>> find(cluster::Objects& objects, const cluster::Kind& kind,
                                             const cluster::ObjectKey& key,
                                             const std::stop_token& stop) {
@@ -47,7 +47,8 @@ Removed clear_node_labels(cluster::Objects& objects, const std::string& node,
   std::vector<std::string> removed;
   if (!object) return removed;
   ASSIGN_OR_RETURN(const auto before, cluster::parse_node(object->json));
-  // The uid: were the Node deleted meanwhile, apply would make one.
+  // With the uid, apply fails if the Node was deleted meanwhile. Without it, apply would create a
+  // Node.
   const json::Value none = {
       {"apiVersion", "v1"}, {"kind", "Node"}, {"metadata", {{"name", node}, {"uid", object->uid}}}};
   ASSIGN_OR_RETURN(

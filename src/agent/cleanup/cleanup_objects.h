@@ -1,6 +1,6 @@
 #pragma once
-// The part of a cleanup that the API server holds: what this node's agent wrote there. Each removes
-// only what is ours and says what it removed; nothing where there is nothing.
+// Removes what this node's agent wrote to the API server. Each function removes only what is ours
+// and returns what it removed, which may be nothing.
 
 #include <stop_token>
 #include <string>
@@ -11,19 +11,20 @@
 
 namespace tranche::agent {
 
-// Labels on the Node, by server-side apply of none: the API server knows which were ours.
+// Removes our labels from the Node by applying none (server-side apply): the API server knows which
+// were ours.
 Result<std::vector<std::string>> clear_node_labels(cluster::Objects& objects,
                                                    const std::string& node,
                                                    const std::stop_token& stop);
 
-// The NodeFeature nvidia-features-for-<node>. NVIDIA's feature discovery writes one of the same
-// name: one that names no writer of ours (metadata.managedFields) stays.
+// Removes the NodeFeature nvidia-features-for-<node>. NVIDIA's feature discovery writes one of the
+// same name: an object without a writer of ours (metadata.managedFields) stays.
 Result<std::vector<std::string>> clear_node_feature(cluster::Objects& objects,
                                                     const std::string& ns, const std::string& node,
                                                     const std::stop_token& stop);
 
-// The condition TrancheConfigured, what the controller was asked to evict, and what became of
-// limits that were set (the order itself is the operator's).
+// Removes the condition TrancheConfigured, the requests for evictions, and the outcome of limits
+// that were set. The order of limits itself is the operator's and stays.
 Result<std::vector<std::string>> clear_condition(cluster::Objects& objects, const std::string& node,
                                                  const std::stop_token& stop);
 

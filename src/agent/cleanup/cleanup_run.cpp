@@ -25,12 +25,13 @@ constexpr std::array<std::string_view, 5> kOwnFlags = {"stay", "check", "daemons
 std::filesystem::path agents_lock(const std::filesystem::path& state_dir) {
   return state_dir / "agent.lock";
 }
-// Held by the one that stays once the node is cleared: a file alone would outlive it.
+// The lock that a cleanup that stays holds once the node is cleared. A plain file would outlive the
+// process.
 std::filesystem::path cleared_lock(const std::filesystem::path& state_dir) {
   return state_dir / "cleared.lock";
 }
 
-// What the agent would have been told.
+// The sources that the agent would have got.
 config::Sources agents_sources(config::Sources sources) {
   std::erase_if(sources.flags, [](const config::FlagValue& flag) {
     return std::ranges::find(kOwnFlags, flag.name) != kOwnFlags.end();
@@ -81,9 +82,10 @@ class Cleanup {
                                                  deadline_, clock_, log_));
     if (done) log_.info("this node is cleared");
     if (done && stays()) TRY(stay());
-    // Still locked: an agent that starts now waits, and makes it anew.
+    // The lock file is removed while it is locked: an agent that starts now waits for it, and then
+    // makes it anew.
     TRY(FsRoot().remove(agents_lock(options_.state_dir)));
-    std::error_code stays_there;  // it is mounted here, or holds what is not ours
+    std::error_code stays_there;  // the folder is mounted here, or has files that are not ours
     std::filesystem::remove(options_.state_dir, stays_there);
     return {};
   }
@@ -91,7 +93,7 @@ class Cleanup {
  private:
   bool stays() const { return options_.mode == config::CleanupOptions::Mode::kStay; }
 
-  // nullptr: told to stop.
+  // nullptr: a signal asked to stop.
   Result<std::unique_ptr<process::ProcessLock>> take_node_lock() {
     const auto file = agents_lock(options_.state_dir);
     TRY(FsRoot().make_directories(options_.state_dir));

@@ -13,14 +13,14 @@ namespace tranche::agent {
 namespace {
 
 constexpr std::chrono::milliseconds kPoll = std::chrono::seconds(1);
-constexpr std::size_t kNamed = 20;  // nodes in a message
+constexpr std::size_t kNamed = 20;  // how many nodes a message names
 
 constexpr const char* kRolloutRemedy =
     "look at the log of these Pods, then uninstall again; or helm uninstall --no-hooks and accept "
     "what stays on these nodes";
 
-// Helm's mark on what it installed. Where a rendered chart was applied by hand its hooks were too,
-// as ordinary objects: they must not clear nodes that are to serve.
+// The annotation of objects that Helm installed. If a rendered chart was applied by hand, its hooks
+// were applied too, as ordinary objects. These must not clear nodes that are to serve.
 constexpr const char* kReleaseName = "meta.helm.sh/release-name";
 
 bool is_helms(const std::string& daemon_set) {
@@ -122,7 +122,7 @@ class Rollout {
                 "run it again");
   }
 
-  // Until it succeeds, is refused, or the time is over.
+  // Repeats `attempt` until it succeeds, is refused, or the time is over.
   template <class Attempt>
   Result<cluster::Object> ask(const Attempt& attempt) {
     while (true) {
@@ -151,7 +151,7 @@ class Rollout {
             kRolloutRemedy};
   }
 
-  // "n1 (Pod ns/p is not ready), ...".
+  // The nodes that have not finished: "n1 (Pod ns/p is not ready), ...".
   std::string unfinished(const cluster::DaemonSet& set) {
     const auto pods = objects_.list(
         cluster::kPod,

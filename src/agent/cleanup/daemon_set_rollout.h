@@ -1,7 +1,7 @@
 #pragma once
-// Changes a DaemonSet and waits until every node has a Pod of the new kind that is ready: how the
-// chart turns agents into cleaners before it is uninstalled. Asks again and again, for the right to
-// watch would be one more.
+// Changes a DaemonSet and waits until every node has a ready Pod of the new kind. The chart turns
+// agents into cleaners this way before it is uninstalled. It polls, because watching would need
+// another permission.
 
 #include <chrono>
 #include <string>
@@ -20,10 +20,10 @@ struct DaemonSetRollout {
   std::chrono::nanoseconds timeout;
 };
 
-// Says how far it is whenever that changes. A DaemonSet that does not exist, or that Helm did not
-// install, has nothing to wait for and is not changed. kTimeout with the nodes that did not finish;
-// kUnavailable when `wait` was told to stop; what the API server refuses is returned at once, what
-// may pass is tried again.
+// Logs the progress whenever it changes. A DaemonSet that does not exist, or that Helm did not
+// install, is not changed, and there is nothing to wait for. kTimeout, with the nodes that did not
+// finish; kUnavailable when `wait` was told to stop. An error that cannot pass is returned at once;
+// one that may pass is retried.
 Result<void> roll_out(cluster::Objects& objects, const DaemonSetRollout& rollout,
                       const CleanupWait& wait, const Clock& clock, const Log& log);
 

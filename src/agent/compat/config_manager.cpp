@@ -28,10 +28,10 @@
 namespace tranche::agent {
 namespace {
 
-// Instead of the API server, for machines without a cluster and for tests.
+// A file of labels to read instead of the API server, for machines without a cluster and for tests.
 constexpr const char* kLabelsVariable = "TRANCHE_NODE_LABELS_FILE";
 
-// Where the node's labels are read: kUnavailable until they are known.
+// Reads the node's labels. kUnavailable: they are not known yet.
 class NodeLabelSource {
  public:
   virtual ~NodeLabelSource() = default;
@@ -73,8 +73,8 @@ class ConfigManager {
   ConfigManager(config::ConfigManagerOptions options, NodeLabelSource& labels, const Log& log)
       : options_(std::move(options)), labels_(labels), log_(log) {}
 
-  // Reads the label and makes the link follow it; signals when the chosen file or its content is
-  // not what was applied last.
+  // Reads the label and points the link at the chosen file. Signals when that file or its content
+  // differs from what was applied last.
   Result<void> apply() {
     ASSIGN_OR_RETURN(const auto names, config::config_names(fs_, options_.source_dir));
     ASSIGN_OR_RETURN(const auto wish, read_wish());
@@ -139,7 +139,8 @@ class ConfigManager {
   std::optional<std::string> applied_;  // content of the chosen file when it was applied last
 };
 
-// Waits for a signal, a change of files, or a notification, at most `time`. False: told to end.
+// Waits for a signal, a change of files, or a notification, at most `time` milliseconds. False: a
+// signal asked to end.
 bool wait(int signals, Watch& watch, process::Mailbox& mailbox, int time) {
   do {
     std::array<pollfd, 3> fds{{{.fd = signals, .events = POLLIN, .revents = 0},
@@ -153,8 +154,9 @@ bool wait(int signals, Watch& watch, process::Mailbox& mailbox, int time) {
   return true;
 }
 
-// Until it is told to end or, with `once`, until a configuration was chosen or cannot be. What is
-// not known yet is waited for: to choose without the label would be to choose wrongly.
+// Applies the configuration until a signal asks to end; with `once`, until a configuration was
+// chosen or refused. A label that is not known yet is waited for: a choice without it would be
+// wrong.
 Result<void> follow(ConfigManager& manager, process::ChangeNotifier& notifier, bool once,
                     int signals, const Log& log) {
   constexpr int kSecond = 1000;

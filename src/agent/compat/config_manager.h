@@ -1,13 +1,13 @@
 #pragma once
-// The part of NVIDIA's config-manager: keeps a link (--config-file-dst) pointing at the file of
+// Does what NVIDIA's config-manager does: keeps a link (--config-file-dst) pointing at the file of
 // --config-file-srcdir that the node's label names, and signals the process that reads it.
 //
-// Where theirs is wrong, ours is not: it never applies the default before it knows the label, a
-// label that names no file keeps what is in force (theirs exits), the link is replaced in one step,
-// and a changed content of the chosen file is signalled too.
+// It differs from NVIDIA's where that one is wrong. It never applies the default before it knows
+// the label. A label that names no file keeps the configuration in force (NVIDIA's exits). The link
+// is replaced in one step. A changed content of the chosen file is signalled too.
 //
-// The label comes from TRANCHE_NODE_LABELS_FILE, a file of `key=value` lines; reading it from the
-// API server needs the Kubernetes client, which this release does not have.
+// The label is read from the Node, or from TRANCHE_NODE_LABELS_FILE, a file of `key=value` lines,
+// if that is set.
 
 #include "config/flags/sources.h"
 

@@ -34,7 +34,7 @@ class FeatureDiscovery {
         source_(std::move(source)),
         log_(log) {}
 
-  // Reads the configuration (again); labels made from then on carry a new timestamp.
+  // Reads the configuration (again). Labels made afterwards carry a new timestamp.
   Result<void> configure() {
     ASSIGN_OR_RETURN(loaded_, source_.read());
     for (const auto& warning : loaded_.warnings) log_.warn(warning.message);
@@ -79,7 +79,8 @@ class FeatureDiscovery {
   const config::Flags& flags() const { return loaded_.config.flags; }
   labels::FeatureFile file() const { return {FsRoot(), gfd().output_file}; }
 
-  // A NodeFeature object where that is wished for and this is a node of a cluster, else the file.
+  // Labels go to a NodeFeature object if the configuration asks for one and this is a node of a
+  // cluster, else to the file.
   Result<void> choose_place() {
     node_feature_.reset();
     if (!flags().use_node_feature_api || options_.node_name.empty()) return {};
@@ -117,13 +118,13 @@ class FeatureDiscovery {
   const Log& log_;
   config::Loaded loaded_;
   std::unique_ptr<cluster::Objects> objects_;
-  std::optional<NodeFeatureWriter> node_feature_;  // nullopt: the file
+  std::optional<NodeFeatureWriter> node_feature_;  // nullopt: labels go to the file
   std::optional<nvml::Reader> reader_;
   std::int64_t timestamp_ = 0;
   std::vector<std::string> warned_;
 };
 
-// Without an interval only a signal wakes.
+// -1: without an interval only a signal wakes the loop.
 std::chrono::milliseconds sleep_of(std::optional<std::chrono::nanoseconds> interval) {
   using std::chrono::milliseconds;
   if (!interval) return milliseconds(-1);

@@ -1,13 +1,13 @@
 #pragma once
-// `tranche labels` (and gpu-feature-discovery): the node's feature labels by themselves, without
-// advertising anything: once, or again and again.
+// `tranche labels` (and gpu-feature-discovery): writes the node's feature labels, once or at
+// intervals, without advertising anything.
 
 #include "config/flags/sources.h"
 
 namespace tranche::agent {
 
-// Runs until a signal, or once with --oneshot. Exit code 0, or 1 when the labels could not be made
-// or written the first time; after a first success it goes on trying.
+// Runs until a signal, or once with --oneshot. Exit code 0, or 1 if the labels could not be made or
+// written the first time. After a first success it retries.
 int run_feature_discovery(const config::Sources& sources);
 
 }  // namespace tranche::agent

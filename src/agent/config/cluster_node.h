@@ -1,7 +1,8 @@
 #pragma once
-// This node as an object of a cluster: the API server, the Node kept up to date, the configuration
-// that its label chooses, and what becomes of it told in its condition and by Events. Wiring, for
-// the programs of a node: the agent and the supervisor of MPS. Built once, from the flags.
+// This node as an object of a cluster: the API server, the Node kept up to date, and the
+// configuration that its label chooses. The outcome is reported in the Node's condition and by
+// Events. Wiring for the programs of a node: the agent and the supervisor of MPS. Built once, from
+// the flags.
 
 #include <memory>
 #include <optional>
@@ -23,12 +24,12 @@ class ClusterNode {
                                                    const config::AgentOptions& options,
                                                    const Clock& clock, const Log& log);
 
-  // Notified when the configuration or the Node may say something new.
+  // Notified when the configuration or the Node may have changed.
   process::ChangeNotifier& notifier() { return notifier_; }
   cluster::Objects& objects() { return *objects_; }
   // Watched from the first call on.
   NodeView& node();
-  // null: the configuration comes from elsewhere, and nobody is told.
+  // null: the configuration comes from elsewhere, and nothing is reported to the cluster.
   ClusterSource* source() { return source_ ? &*source_ : nullptr; }
   void report(const ConfigReport& report) {
     if (reporter_) reporter_->report(report);

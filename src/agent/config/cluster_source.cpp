@@ -73,7 +73,7 @@ void ClusterSource::accepted() {
                     "server: {}; mount a writable folder at --state-dir",
                     stored.error().message()));
   }
-  stored_ = last_;  // said once
+  stored_ = last_;  // even after a failure, so that it is logged once
 }
 
 Result<ConfigChoice> ClusterSource::choose() {
@@ -87,7 +87,7 @@ Result<ConfigChoice> ClusterSource::choose() {
   return choose_from_map(*map_now);
 }
 
-// Sets label_, "" for a node that has none. kUnavailable while the node is not known.
+// Sets label_; "" if the Node has no such label. kUnavailable: the Node is not known yet.
 Result<void> ClusterSource::see_label() {
   auto node = node_.known();
   if (node) label_ = find(node->labels, options_.choice.node_label.c_str()).value_or("");
@@ -152,10 +152,8 @@ Result<ConfigChoice> ClusterSource::choose_from_folder() {
   return result;
 }
 
-// What was in force last, where `why` has lasted: an API server that answers within a moment is
-// waited for.
-// What was in force last, where `why` has lasted: an API server that answers within a moment is
-// waited for.
+// The configuration that was in force last. kUnavailable while the API server may still answer
+// soon, or if nothing was kept; `why` says what is missing.
 Result<ConfigChoice> ClusterSource::remembered(Error why) {
   why.code = Code::kUnavailable;
   if (waits()) return std::unexpected(std::move(why));

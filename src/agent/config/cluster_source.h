@@ -5,12 +5,13 @@
 //     label of the node ──┐
 //     ConfigMap or folder ┴─> choose ─> text ─> load          kept on disk once it is in force
 //
-// Nothing is chosen before both have been read, so that a node never serves the default's
-// configuration for a moment before the label's. Where the API server is away at start, what was in
-// force last serves; with nothing kept, read() fails with kUnavailable until it is there.
+// Nothing is chosen before both have been read, so a node never serves the default's configuration
+// for a moment before the label's. If the API server is away at start, the configuration that was
+// in force last is used. If none was kept, read() fails with kUnavailable until the API server
+// answers.
 //
-// A ConfigMap may say more than its keys, in annotations that the controller writes for a
-// ClusterPolicy (docs/configuration.md): they win over the flags of the same meaning.
+// Besides its keys a ConfigMap may have annotations that the controller writes for a ClusterPolicy
+// (docs/configuration.md). They take precedence over the flags of the same meaning.
 
 #include <chrono>
 #include <optional>
@@ -32,15 +33,15 @@ class ClusterSource final : public ConfigSource {
  public:
   struct Options {
     config::NodeConfigOptions choice;
-    std::string folder;  // where choice.map_name is empty
+    std::string folder;  // the mounted folder, if choice.map_name is empty
     std::filesystem::path state_dir;
-    // How long a start waits for an API server that is silent before it uses what was kept.
+    // How long a start waits for a silent API server before it uses the kept configuration.
     std::chrono::milliseconds patience = std::chrono::seconds(5);
     Backoff backoff = {};
   };
 
-  // `sources`: flags and environment. The references outlive it; `changed` is notified when the
-  // ConfigMap changes (NodeView rings for the label).
+  // `sources`: flags and environment. The references outlive it. `changed` is notified when the
+  // ConfigMap changes; NodeView notifies it of the label.
   ClusterSource(config::Sources sources, Options options, cluster::Objects& objects,
                 const NodeView& node, process::ChangeNotifier& changed, const Clock& clock,
                 const Log& log);
@@ -72,9 +73,9 @@ class ClusterSource final : public ConfigSource {
   ConfigMemory memory_;
   FsRoot fs_;
   std::chrono::steady_clock::time_point started_;
-  ConfigChoice last_;                   // what read() gave last
+  ConfigChoice last_;                   // what read() returned last
   std::optional<ConfigChoice> stored_;  // what is on disk
-  std::optional<std::string> label_;    // the last one seen; a Node that is deleted keeps it
+  std::optional<std::string> label_;    // the last one seen; kept when the Node is deleted
   std::optional<cluster::WatchCache> maps_;
 };
 

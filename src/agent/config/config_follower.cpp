@@ -54,7 +54,7 @@ void ConfigFollower::refuse(const Error& error) {
     log_.error(fmt::format("{}; the new configuration is refused, the old one stays in force",
                            error.message()));
   }
-  // What cannot be known now is no fault of the configuration.
+  // An API server that does not answer is no fault of the configuration.
   if (!options_.report || error.code == Code::kUnavailable) return;
   options_.report({.applied = false, .message = error.message()});
 }

@@ -1,6 +1,7 @@
 #pragma once
-// The configuration in force, and how it follows its source: what is refused changes nothing and is
-// said once, what takes effect is announced. Used by one thread, a program's loop.
+// The configuration in force, and how it follows its source. A refused configuration changes
+// nothing and is reported once. One that takes effect is announced. Used by one thread, a program's
+// loop.
 
 #include <functional>
 #include <string>
@@ -16,20 +17,20 @@ namespace tranche::agent {
 class ConfigFollower {
  public:
   struct Options {
-    // Whether a new configuration can be obeyed here; it is refused with the error.
+    // Checks whether a new configuration can be obeyed here. It is refused with the error.
     std::function<Result<void>(const config::Config&)> check = {};
-    // Tells the cluster what became of it.
+    // Reports to the cluster what became of a configuration.
     std::function<void(const ConfigReport&)> report = {};
-    // One more line about a configuration that takes effect; empty: none.
+    // Another log line about a configuration that takes effect; empty: none.
     std::function<std::string(const config::Config&)> describe = {};
   };
 
-  // `source`, which gave `first` when it was read, and `log` outlive it.
+  // `source` and `log` outlive it. `first`: what the first read() of `source` returned.
   ConfigFollower(ConfigSource& source, config::Loaded first, Options options, const Log& log);
 
-  // Reads the source; true: another configuration is in force now.
+  // Reads the source. True: another configuration is in force now.
   bool look();
-  // Says which configuration is in force.
+  // Logs which configuration is in force.
   void announce() const;
 
   const config::Config& config() const { return loaded_.config; }

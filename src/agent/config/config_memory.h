@@ -1,7 +1,7 @@
 #pragma once
-// The configuration that was in force last, kept on disk for a start without an API server:
-// <state dir>/config.json, config-choice/v1 (docs/schemas/config-choice-v1.schema.json), with a
-// checksum; what is torn or edited is not used.
+// Keeps the configuration that was in force last on disk, for a start without an API server: <state
+// dir>/config.json, config-choice/v1 (docs/schemas/config-choice-v1.schema.json). It has a
+// checksum; a torn or edited file is not used.
 
 #include <filesystem>
 #include <optional>
@@ -13,10 +13,10 @@
 namespace tranche::agent {
 
 struct ConfigChoice {
-  std::string origin;                            // where it came from, for people
+  std::string origin;                            // where the configuration came from, for people
   std::optional<std::string> text;               // nullopt: the empty configuration
-  std::string name;                              // what its messages call it
-  std::optional<std::string> mig_strategy = {};  // that a ClusterPolicy asks for
+  std::string name;                              // its name in messages
+  std::optional<std::string> mig_strategy = {};  // the MIG strategy that a ClusterPolicy asks for
   bool operator==(const ConfigChoice&) const = default;
 };
 
@@ -27,7 +27,7 @@ class ConfigMemory {
 
   // nullopt: nothing was kept. kInvalidArgument: torn, edited, or of another version.
   Result<std::optional<ConfigChoice>> load() const;
-  // Through to the disk.
+  // Syncs to the disk.
   Result<void> store(const ConfigChoice& choice) const;
 
  private:

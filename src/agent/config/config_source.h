@@ -1,6 +1,7 @@
 #pragma once
-// Where the agent's configuration comes from, as it is now: read, put together with the flags and
-// the environment the process was started with, parsed. Used from one thread, the agent's loop.
+// Where the agent's configuration comes from. The source reads it, merges it with the flags and the
+// environment that the process was started with, and parses it. Used from one thread, the agent's
+// loop.
 
 #include <filesystem>
 #include <string>
@@ -17,32 +18,32 @@ class ConfigSource {
  public:
   virtual ~ConfigSource() = default;
 
-  // kUnavailable: it cannot be known now, and what is in force is not to be touched.
-  // kAlreadyExists: someone else is to serve this node; an agent that starts does not.
+  // kUnavailable: the configuration cannot be known now, and the one in force must stay.
+  // kAlreadyExists: another program is to serve this node, so an agent that starts must not.
   virtual Result<config::Loaded> read() = 0;
-  // Where what read() gave last came from, for people: "ConfigMap kube-system/x, key l20 (...)".
+  // The origin of the last read() for people: "ConfigMap kube-system/x, key l20 (...)".
   virtual std::string origin() const = 0;
-  // What read() gave last is in force.
+  // Called when the configuration of the last read() is in force.
   virtual void accepted() {}
-  // What was in force before this process started. kNotFound: nothing was kept.
+  // The configuration in force before this process started. kNotFound: nothing was kept.
   virtual Result<config::Loaded> last_good() { return fail(Code::kNotFound, "nothing was kept"); }
-  // Files to watch to see every change that read() could see.
+  // Files to watch so that no change that read() would see is missed.
   virtual std::vector<std::filesystem::path> watch_paths() const { return {}; }
 };
 
-// A file, or one of a folder's.
+// Reads a file, or one file of a folder.
 class FileSource final : public ConfigSource {
  public:
-  // `sources`: flags and environment; its file fields are filled here.
-  // `file`: --config-file, a file or a folder, "" = none; `name`: --config-name.
+  // `sources`: flags and environment; its file fields are filled here. `file`: --config-file, a
+  // file or a folder; "": none. `name`: --config-name.
   FileSource(config::Sources sources, std::string file, std::string name)
       : sources_(std::move(sources)), file_(std::move(file)), name_(std::move(name)) {}
 
   Result<config::Loaded> read() override;
   std::string origin() const override { return file_.empty() ? "flags alone" : origin_; }
   std::vector<std::filesystem::path> watch_paths() const override;
-  // What is logged when the program cannot start because of `error`, which read() or a check of
-  // what it gave returned.
+  // The log line for a program that cannot start because of `error`, which read() or a check of its
+  // result returned.
   std::string startup_failure(const Error& error) const;
 
  private:

@@ -11,10 +11,10 @@
 namespace tranche::agent {
 namespace {
 
-// How soon a start that waits looks again whether the API server has failed to answer.
+// How often a start that waits checks whether the API server has failed.
 constexpr std::chrono::milliseconds kLook{250};
 
-// Waits for a signal, a notification, or a moment.
+// Waits for a signal or a notification, at most kLook.
 void wait(int signals, int mailbox) {
   std::array<pollfd, 2> fds{{{.fd = signals, .events = POLLIN, .revents = 0},
                              {.fd = mailbox, .events = POLLIN, .revents = 0}}};

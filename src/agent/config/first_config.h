@@ -1,5 +1,5 @@
 #pragma once
-// How an agent of a cluster starts: it waits for its first configuration and advertises nothing
+// How an agent on a cluster starts: it waits for its first configuration and advertises nothing
 // before.
 
 #include <functional>
@@ -15,15 +15,16 @@ namespace tranche::agent {
 
 struct FirstConfig {
   ConfigSource& source;
-  process::ChangeNotifier& notifier;  // notified when `source` may say something new
+  process::ChangeNotifier& notifier;  // notified when `source` may have changed
   std::function<void(const ConfigReport&)> report;
   StatusFile& status;
   const Log& log;
 };
 
-// Says once for what it waits, and tells the cluster why a configuration is refused; then what was
-// in force before this start serves, unless someone else is to serve this node. nullopt: told to
-// stop. `signals`: a descriptor from open_signals().
+// Waits for the first configuration, and logs once what it waits for. A refused configuration is
+// reported to the cluster. Then the one in force before this start is used, unless another program
+// is to serve this node. nullopt: a signal asked to stop. `signals`: a descriptor from
+// open_signals().
 Result<std::optional<config::Loaded>> first_config(const FirstConfig& from, int signals);
 
 }  // namespace tranche::agent

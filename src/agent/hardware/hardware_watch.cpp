@@ -61,7 +61,7 @@ void HardwareWatch::read_links(const gpu::Machine& machine) {
   std::erase_if(present.gpus,
                 [](const gpu::Gpu& gpu) { return gpu.presence != gpu::Presence::kPresent; });
   auto topology = reader_.read_topology(present);
-  if (!topology) return;  // tried again after the next reading
+  if (!topology) return;  // retried after the next reading
   linked_ = uuids;
   callbacks_.links({std::move(uuids), *std::move(topology)});
 }

@@ -1,6 +1,7 @@
 #pragma once
-// Reads the hardware again and again on a thread of its own, so that the agent's loop, Allocate and
-// ListAndWatch never wait for NVML. Also reads the links between GPUs, once per set of GPUs.
+// Reads the hardware at intervals on a thread of its own, so that the agent's loop, Allocate and
+// ListAndWatch never wait for NVML. It also reads the links between GPUs, once for each set of
+// GPUs.
 
 #include <chrono>
 #include <condition_variable>
@@ -21,15 +22,15 @@ class HardwareWatch {
   // Both are called on the watch's thread.
   struct Callbacks {
     std::function<void(Result<gpu::Machine>)> reading;
-    std::function<void(offer::Links)> links;  // empty: they are not read
+    std::function<void(offer::Links)> links;  // empty: links are not read
   };
 
-  // `known`: the reading that the caller has made already; the next one follows after `interval`.
+  // `known`: the caller's own first reading. The next one follows after `interval`.
   HardwareWatch(gpu::Reader& reader, std::chrono::milliseconds interval, gpu::Machine known,
                 Callbacks callbacks);
   ~HardwareWatch();
 
-  // Reads as soon as the reading under way (if any) is done.
+  // Reads at once, or as soon as a reading under way is done.
   void read_now();
 
  private:

@@ -8,7 +8,7 @@
 namespace tranche::agent {
 namespace {
 
-// How long one wait lasts at most, and so how soon a changed set of GPUs is followed.
+// The longest single wait, and so the delay until a changed set of GPUs is followed.
 constexpr std::chrono::seconds kWait{2};
 
 }  // namespace

@@ -1,7 +1,6 @@
 #pragma once
-// Listens for XIDs on a thread of its own. When waiting or subscribing fails it backs off (1 s, 2
-// s,
-// ... 30 s) and subscribes anew: a broken driver never costs a busy loop.
+// Listens for XIDs on a thread of its own. When waiting or subscribing fails, it subscribes again
+// with back-off (1 s, 2 s and so on, up to 30 s), so a broken driver causes no busy loop.
 
 #include <chrono>
 #include <condition_variable>
@@ -25,7 +24,7 @@ class XidWatch {
   // All are called on the watch's thread.
   struct Callbacks {
     std::function<void(gpu::XidEvent)> event;
-    // After every subscription: the GPUs whose errors cannot be heard though they should be.
+    // Called after every subscription with the GPUs whose XIDs should be received and cannot be.
     std::function<void(std::vector<gpu::GpuUuid>)> deaf;
   };
   XidWatch(gpu::EventSource& source, Callbacks callbacks, const Log& log)
@@ -48,8 +47,8 @@ class XidWatch {
   Callbacks callbacks_;
   const Log& log_;
   Backoff backoff_;
-  std::string complaint_;              // last failure logged
-  std::set<std::string> unsupported_;  // GPUs said to report no errors
+  std::string complaint_;              // the failure logged last
+  std::set<std::string> unsupported_;  // GPUs that were logged as unable to report XIDs
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::optional<gpu::Machine> wish_;

@@ -14,7 +14,7 @@ Result<void> LabelFollower::follow(const Round& round) {
 void LabelFollower::await_hardware(const State& state) { take(state, {}); }
 
 void LabelFollower::take(const State& state, labels::Labels ours) {
-  // Their timestamp is when the configuration took effect.
+  // The labels' timestamp is the time when the configuration took effect.
   if (std::exchange(config_revision_, state.config_revision) != state.config_revision) {
     publisher_.restamp();
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Feature labels as a follower: those of the machine, and what the offer adds to them.
+// Feature labels as a follower: the machine's labels, and those that the offer adds.
 
 #include "agent/labels/label_publisher.h"
 #include "agent/loop/follower.h"
@@ -8,15 +8,15 @@ namespace tranche::agent {
 
 class LabelFollower final : public Follower {
  public:
-  // As LabelPublisher.
+  // The parameters are LabelPublisher's.
   LabelFollower(config::LabelsMode mode, LabelSink* sink, const Clock& clock, const Log& log)
       : publisher_(mode, sink, clock, log) {}
 
   Result<void> follow(const Round& round) override;
-  // What is known of a machine without GPUs, as NVIDIA's feature discovery.
+  // Writes the labels of a machine without GPUs, as NVIDIA's feature discovery does.
   void await_hardware(const State& state) override;
   void restart(TimePoint) override { publisher_.restamp(); }
-  // Another writer may have come or gone, or have changed what was written.
+  // Checks the file or object again: another writer may have come or gone, or have changed it.
   void tick(TimePoint) override;
   void finish() override { publisher_.finish(); }
 
@@ -24,7 +24,7 @@ class LabelFollower final : public Follower {
   void take(const State& state, labels::Labels ours);
 
   LabelPublisher publisher_;
-  std::optional<gpu::Machine> machine_;  // what was followed last
+  std::optional<gpu::Machine> machine_;  // the machine of the last round
   config::Config config_;
   unsigned config_revision_ = 0;
   labels::Labels ours_;

@@ -20,7 +20,8 @@ void LabelPublisher::update(const gpu::Machine& machine, const config::Config& c
                             const labels::Labels& ours) {
   if (mode_ == config::LabelsMode::kOff) return;
   flags_ = config.flags.gfd;
-  // Standard output is the log of an agent; labels there are `tranche labels --oneshot`'s.
+  // Labels are not written to standard output, which is the agent's log. `tranche labels --oneshot`
+  // does that.
   if (sink_ == nullptr && (flags_.output_file.empty() || !may_write_file())) return;
   const auto timestamp =
       flags_.no_timestamp ? std::nullopt : std::optional<std::int64_t>(timestamp_);
@@ -67,7 +68,7 @@ void LabelPublisher::write_file(const labels::LabelSet& set) {
   file_ = file;
 }
 
-// Each warning once, until the labels change.
+// Logs each warning once, until the labels change.
 void LabelPublisher::warn_of(const labels::LabelSet& set) {
   if (set.labels == written_) return;
   for (const auto& warning : set.warnings) log_.warn(fmt::format("labels: {}", warning));

@@ -1,8 +1,8 @@
 #pragma once
-// Keeps the node's feature labels as the offer's twin. In NFD's folder: written when they change,
-// left to another writer who is alive (mode auto), taken away at the agent's end. Or in an object
-// of the API server (label_sink.h), which stays when the agent ends.
-// Used from the agent's loop only.
+// Keeps the node's feature labels in step with the offer. They go to a file in NFD's folder, or to
+// an object of the API server (label_sink.h). The file is written when labels change, left to
+// another living writer (mode auto), and removed when the agent ends. The object stays when the
+// agent ends. Used from the agent's loop only.
 
 #include <chrono>
 #include <optional>
@@ -21,18 +21,18 @@ namespace tranche::agent {
 
 class LabelPublisher {
  public:
-  // `mode`: off = never; automatic = when NFD's folder exists and no other writer's file there is
-  // fresh; on = whenever the folder exists.
-  // `sink`: the object to write to; null: the file.
+  // `mode`: off: never writes; automatic: writes the file when NFD's folder exists and no other
+  // writer's file there is fresh; on: whenever the folder exists. `sink`: the object to write to;
+  // null: the file.
   LabelPublisher(config::LabelsMode mode, LabelSink* sink, const Clock& clock, const Log& log);
 
-  // The configuration took effect now: labels get a new timestamp.
+  // Gives the labels a new timestamp, because the configuration took effect now.
   void restamp();
-  // Writes the labels of `machine` under `config`, and `ours` beside them, if they differ from what
-  // was written.
+  // Writes the labels of `machine` under `config`, and `ours` beside them, if they differ from
+  // those written last.
   void update(const gpu::Machine& machine, const config::Config& config,
               const labels::Labels& ours = {});
-  // At the agent's end.
+  // Called when the agent ends.
   void finish();
 
  private:
@@ -47,7 +47,7 @@ class LabelPublisher {
   const Clock& clock_;
   const Log& log_;
   std::int64_t timestamp_ = 0;
-  std::optional<labels::FeatureFile> file_;  // what was written last, and where
+  std::optional<labels::FeatureFile> file_;  // the file written last
   config::GfdFlags flags_;
   labels::Labels written_;
   std::string said_;

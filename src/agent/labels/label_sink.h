@@ -1,6 +1,6 @@
 #pragma once
-// Where feature labels go when it is no file: an object of the API server. Used from the agent's
-// loop; what is written is written on a thread of its own, until it succeeds.
+// An object of the API server that takes feature labels instead of the file. Used from the agent's
+// loop. Writes are made on a thread of its own and retried until they succeed.
 
 #include <mutex>
 #include <optional>
@@ -18,14 +18,15 @@ namespace tranche::agent {
 class LabelSink {
  public:
   virtual ~LabelSink() = default;
-  // Makes the object hold these and no others of ours; nothing is sent when it does already. To be
-  // called again when the cluster changed: what others changed is put back.
+  // Makes the object hold `labels` and no other labels of ours. Nothing is sent if it does already.
+  // To be called again when the cluster changed: then labels of ours that others changed are put
+  // back.
   virtual void write(const labels::Labels& labels) = 0;
   // For people: "NodeFeature x/y", "Node z".
   virtual std::string place() const = 0;
 };
 
-// A NodeFeature object: node feature discovery's master puts the labels on the Node.
+// A NodeFeature object. Node feature discovery's master puts its labels on the Node.
 class NodeFeatureLabels final : public LabelSink {
  public:
   // The references outlive it; `changed` is notified when the object changes.
@@ -42,9 +43,9 @@ class NodeFeatureLabels final : public LabelSink {
   cluster::WatchCache cache_;
 };
 
-// Labels on the Node itself, by server-side apply: where node feature discovery is not installed.
-// Only labels that are ours: one that someone else set to another value is left alone and reported;
-// one that we set and no longer want is taken away.
+// Labels on the Node itself, by server-side apply, for clusters without node feature discovery.
+// Only our labels are written: one that another writer set to another value is left alone and
+// reported. A label that we set and no longer want is removed.
 class NodeLabels final : public LabelSink {
  public:
   // The references outlive it.
@@ -54,11 +55,11 @@ class NodeLabels final : public LabelSink {
   std::string place() const override { return "Node " + node_.name(); }
 
  private:
-  // What was asked for and what came of it.
+  // The labels asked for, and those that were applied.
   struct Applied {
     labels::Labels wanted;
-    labels::Labels written;  // wanted, less what others own
-    std::string uid;         // of which Node
+    labels::Labels written;  // `wanted` without the labels that others own
+    std::string uid;         // the Node's uid
   };
   Result<void> apply(const labels::Labels& labels, const std::string& uid,
                      const std::stop_token& stop);
@@ -70,7 +71,7 @@ class NodeLabels final : public LabelSink {
   const Log& log_;
   std::mutex mutex_;
   std::optional<Applied> applied_;  // guarded by mutex_
-  std::string complaint_;           // of the retrier's thread
+  std::string complaint_;           // used by the retrier's thread
   Retrier retrier_;
 };
 

@@ -44,7 +44,7 @@ Result<void> NodeFeatureWriter::write(const labels::Labels& labels, const std::s
   return std::unexpected(std::move(error));
 }
 
-// As NVIDIA's: the controller of this Pod, then the Pod.
+// The owners are those that NVIDIA's sets: the controller of this Pod, then the Pod.
 Result<std::vector<cluster::OwnerReference>> NodeFeatureWriter::find_owners(
     const std::stop_token& stop) {
   if (options_.pod_name.empty()) {

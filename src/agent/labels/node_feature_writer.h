@@ -1,6 +1,6 @@
 #pragma once
-// Writes the NodeFeature object nvidia-features-for-<node> as NVIDIA's feature discovery does:
-// owned by the Pod and its DaemonSet, so that it goes with them.
+// Writes the NodeFeature object nvidia-features-for-<node>, as NVIDIA's feature discovery does. The
+// Pod and its DaemonSet own the object, so that it is removed with them.
 
 #include <optional>
 #include <stop_token>
@@ -14,8 +14,9 @@
 
 namespace tranche::agent {
 
-// Of server-side apply, for labels on Nodes and NodeFeatures: what it applied last and applies no
-// longer, the API server removes; what cleans up must go by the same name.
+// The field manager for labels on Nodes and NodeFeatures in server-side apply. The API server
+// removes fields that a manager applied before and applies no longer. So the clean-up must use the
+// same name.
 inline constexpr const char* kLabelFieldManager = "tranche-labels";
 
 class NodeFeatureWriter {
@@ -30,7 +31,7 @@ class NodeFeatureWriter {
 
   const cluster::ObjectKey& key() const { return key_; }
   std::string place() const { return "NodeFeature " + key_.to_string(); }
-  // Whether `object` says this already.
+  // Whether `object` holds these labels already.
   bool says(const cluster::Object& object, const labels::Labels& labels) const;
   // kNotFound: node feature discovery's definitions are not installed, or the namespace is missing.
   Result<void> write(const labels::Labels& labels, const std::stop_token& stop = {});

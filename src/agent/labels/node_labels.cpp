@@ -10,7 +10,7 @@
 namespace tranche::agent {
 namespace {
 
-// Whether a conflict's message names this label's field: ".metadata.labels.<key>", to its end.
+// Whether a conflict's message names this label's field, ".metadata.labels.<key>", in full.
 bool conflicts(std::string_view message, const std::string& label) {
   const auto field = ".metadata.labels." + label;
   for (auto at = message.find(field); at != std::string_view::npos;
@@ -38,7 +38,7 @@ NodeLabels::NodeLabels(cluster::Objects& objects, const NodeView& node, const Lo
 
 void NodeLabels::write(const labels::Labels& labels) {
   const auto node = node_.node();
-  if (!node) return;  // called again when there is one
+  if (!node) return;  // write() is called again when the Node is known
   {
     const std::scoped_lock lock(mutex_);
     if (applied_ && applied_->wanted == labels && applied_->uid == node->uid &&
@@ -55,7 +55,7 @@ void NodeLabels::write(const labels::Labels& labels) {
        .aim = fmt::format("{} on {}", labels, node->uid)});
 }
 
-// A label that someone else set makes the API server refuse them all: it is left out then.
+// The API server refuses all labels if another writer set one of them. Then that one is left out.
 Result<void> NodeLabels::apply(const labels::Labels& labels, const std::string& uid,
                                const std::stop_token& stop) {
   auto mine = labels;
@@ -87,7 +87,8 @@ Result<void> NodeLabels::apply(const labels::Labels& labels, const std::string& 
 
 Result<void> NodeLabels::apply_once(const labels::Labels& labels, const std::string& uid,
                                     const std::stop_token& stop) {
-  // The uid: were the Node deleted meanwhile, apply would make one.
+  // With the uid, apply fails if the Node was deleted meanwhile. Without it, apply would create a
+  // Node.
   const json::Value body = {
       {"apiVersion", "v1"},
       {"kind", "Node"},

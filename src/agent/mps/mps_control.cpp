@@ -39,7 +39,7 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr milliseconds kLogInterval{500};
 constexpr milliseconds kCommandLimit{10'000};
 
-// The program, in the environment that this process was started in but for what CUDA reads.
+// Runs nvidia-cuda-mps-control in this process's environment without the variables that CUDA reads.
 Result<host::ChildEnd> run_program(const std::map<std::string, std::string>& own,
                                    const std::string& driver_root,
                                    std::vector<std::string> arguments,
@@ -66,7 +66,7 @@ Result<host::ChildEnd> run_program(const std::map<std::string, std::string>& own
   return host::run_child(child);
 }
 
-// SIGCHLD as a descriptor; daemons that lose their parent become children of this process.
+// Returns a descriptor for SIGCHLD. Daemons that lose their parent become children of this process.
 Result<Descriptor> adopt_orphans() {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   sigset_t set;
@@ -78,7 +78,7 @@ Result<Descriptor> adopt_orphans() {
   return Descriptor(fd);
 }
 
-// Whether a child has ended that nobody waited for: a daemon.
+// Reaps children that nobody waited for, which are daemons. True: there was one.
 bool bury_orphans() {
   bool any = false;
   while (::waitpid(-1, nullptr, WNOHANG) > 0) any = true;
@@ -117,7 +117,7 @@ class MpsControl {
                .log = log} {}
 
   Result<void> run(int signals, int children) {
-    // What was left by one that was killed is not true any more.
+    // A supervisor that was killed may have left this file.
     TRY(FsRoot().remove(tools_.root / ".ready"));
     end_left_behind();
     ASSIGN_OR_RETURN(loop_, process::Loop::open());
@@ -143,12 +143,13 @@ class MpsControl {
   }
 
  private:
-  // Asked as often as the hardware is read.
+  // Daemons are asked as often as the hardware is read.
   milliseconds ask_interval() const {
     return std::chrono::ceil<milliseconds>(options_.machine_interval);
   }
 
-  // Also where the configuration of now has no MPS: their GPUs are exclusive still.
+  // Done even if the configuration has no MPS now, because the GPUs of such daemons are still in
+  // exclusive mode.
   void end_left_behind() {
     const auto resources = FsRoot().list(tools_.root / "nvidia.com");
     if (!resources) return;
@@ -262,17 +263,18 @@ class MpsControl {
   std::optional<MpsSupervisor> supervisor_;
   std::optional<MpsRules> rules_;
   SaidOnce said_;
-  std::optional<HardwareWatch> hardware_;  // its thread is ended first
+  std::optional<HardwareWatch> hardware_;  // last: its thread ends first
 };
 
-// The agent's rules hold, but NVIDIA's manifests tell this program no root on the host: it mounts
-// nothing for anybody.
+// The agent's rules for options apply. NVIDIA's manifests give this program no root of MPS on the
+// host, which it does not need: it mounts nothing.
 config::Sources as_the_agents(config::Sources sources) {
   sources.environment.try_emplace("MPS_ROOT", "/run/nvidia/mps");
   return sources;
 }
 
-// One at a time: they would end each other's daemons. nullptr: told to end before it was free.
+// Only one supervisor may run: two would end each other's daemons. nullptr: a signal asked to end
+// before the lock was free.
 Result<std::unique_ptr<process::ProcessLock>> take_lock(const config::AgentOptions& options,
                                                         int signals, const Log& log) {
   TRY(FsRoot().make_directories(options.mps_dir));
@@ -300,7 +302,7 @@ Result<void> control_on_cluster(const config::Sources& sources, const config::Ag
   ASSIGN_OR_RETURN(const auto cluster, ClusterNode::open(sources, options, clock, log));
   TRY(FsRoot().make_directories(options.state_dir));
   std::optional<StatusFile> status(std::in_place, options.state_dir, process::host_name(), clock);
-  // What becomes of the configuration is the agent's to report.
+  // The agent reports what becomes of the configuration.
   ASSIGN_OR_RETURN(auto first, first_config({.source = *cluster->source(),
                                              .notifier = cluster->notifier(),
                                              .report = [](const ConfigReport&) {},
@@ -314,7 +316,7 @@ Result<void> control_on_cluster(const config::Sources& sources, const config::Ag
   return control.run(signals, children);
 }
 
-// The program's options; when they are wrong, that is said.
+// Loads the program's options, and logs why if they are wrong.
 std::optional<config::AgentOptions> load_options(const config::Sources& sources) {
   auto options = config::load_mps_control_options(sources);
   if (options) return *std::move(options);

@@ -1,19 +1,20 @@
 #pragma once
-// `tranche mps-control-daemon` (and mps-control-daemon): NVIDIA's MPS control daemons of a node,
-// supervised, by the configuration that the agent has too.
+// `tranche mps-control-daemon` (and mps-control-daemon): supervises NVIDIA's MPS control daemons of
+// a node by the same configuration as the agent's.
 
 #include "config/flags/sources.h"
 
 namespace tranche::agent {
 
-// Runs until a signal; SIGHUP reads configuration and hardware anew. Exit code 0 after a signal, 1
-// for what cannot be started.
+// Runs until a signal; SIGHUP re-reads configuration and hardware. Exit code 0 after a signal, 1 if
+// it cannot start.
 int run_mps_control(const config::Sources& sources);
 
-// `mount-shm`: a tmpfs for the containers' /dev/shm at <mps dir>/shm, in place of what is there.
+// `mount-shm`: mounts a tmpfs at <mps dir>/shm for the containers' /dev/shm, in place of what is
+// mounted there.
 int mount_mps_shm(const config::Sources& sources);
 
-// `check`, for a probe: 0 while every daemon that is wanted serves.
+// `check`, for a probe: 0 while every wanted daemon serves.
 int check_mps_control(const config::Sources& sources);
 
 }  // namespace tranche::agent

@@ -20,18 +20,19 @@ namespace {
 
 constexpr const char* kPidFile = "nvidia-cuda-mps-control.pid";
 constexpr const char* kControlLog = "control.log";
-constexpr const char* kConfigFile = "config.toml";  // of a protocol that has one, in the log folder
-// How long the server of a daemon that has started may take to be ready.
+// In the log folder, for protocols that have one.
+constexpr const char* kConfigFile = "config.toml";
+// How often a starting daemon is asked whether its server is ready (MpsTools::ready_pause apart).
 constexpr int kReadyQuestions = 50;
-// What containers may use, where SELinux decides.
+// The label of files that containers may use under SELinux.
 constexpr std::string_view kSelinuxLabel = "system_u:object_r:container_file_t:s0";
-// Of daemon and server, as the kernel shortens their names (comm).
+// The name of daemon and server in /proc/<pid>/comm, which the kernel cuts to 15 characters.
 constexpr std::string_view kProcessName = "nvidia-cuda-mps";
 constexpr std::uintmax_t kLongestPiece = std::uintmax_t{256} << 10U;
 
 Result<void> make_folder(const std::filesystem::path& path) {
   TRY(FsRoot().make_directories(path));
-  // Whatever the umask: clients of any user come here.
+  // Set regardless of the umask, because clients of any user come here.
   if (::chmod(path.c_str(), 0755) != 0) {
     return std::unexpected(errno_error(errno, "chmod " + path.string()));
   }
@@ -73,7 +74,7 @@ MpsDaemon::MpsDaemon(const MpsTools& tools, mps::Daemon daemon)
 
 Result<void> MpsDaemon::begin() {
   TRY(end_leftover());
-  runs_ = true;  // from here on there is something to undo
+  runs_ = true;  // from here on the destructor has something to undo
   for (const auto& device : daemon_.devices) {
     TRY(tools_.gpus.set_compute_mode(device.uuid, gpu::ComputeMode::kExclusiveProcess));
   }
@@ -88,7 +89,7 @@ Result<void> MpsDaemon::begin() {
   return {};
 }
 
-// The program with its limits, before anybody can be its client.
+// Starts the program and sets its limits before a client can connect.
 Result<void> MpsDaemon::launch() const {
   const auto file = paths_.log / kConfigFile;
   const auto start = protocol_.start(daemon_, file);
@@ -107,7 +108,7 @@ Result<void> MpsDaemon::await(const mps::Question& question) const {
   return well;
 }
 
-// One for each tranche, by the number that its id has.
+// Makes a partition for each tranche, by the number in the tranche's id.
 Result<void> MpsDaemon::make_partitions() {
   ASSIGN_OR_RETURN(const auto listed, order(protocol_.chunks_question()));
   for (const auto& device : daemon_.devices) {
@@ -133,7 +134,7 @@ Result<void> MpsDaemon::make_partitions() {
   return {};
 }
 
-// A daemon of this resource's that nobody supervises any more, with limits that nobody knows.
+// Ends a daemon of this resource that no supervisor has any more, and whose limits are unknown.
 Result<void> MpsDaemon::end_leftover() {
   TRY(FsRoot().remove(paths_.started));
   if (!FsRoot().exists(paths_.pipe / kPidFile)) return {};
@@ -157,7 +158,7 @@ Result<void> MpsDaemon::make_folders() const {
     return {};
   }
   const int number = errno;
-  // A kernel whose SELinux is mounted and off, or a file system without labels.
+  // SELinux is mounted but off, or the file system has no labels.
   if (number == ENOTSUP) return {};
   auto error = errno_error(number, fmt::format("label {} for SELinux", paths_.pipe.string()));
   error.hint = "run the container privileged";
@@ -184,7 +185,7 @@ Result<void> MpsDaemon::retune(mps::Daemon wanted) {
   if (const auto question = protocol_.servers_question()) {
     ASSIGN_OR_RETURN(const auto servers, order(*question));
     for (const auto& one : protocol_.change_servers(daemon_, wanted, servers)) {
-      // A server ends with its last client; the next one has the new defaults.
+      // Only a warning: a server ends with its last client, and the next one has the new defaults.
       if (const auto told = order(one); !told) tools_.log.warn(told.error());
     }
   }
@@ -196,7 +197,7 @@ void MpsDaemon::pass_on_log() {
   std::ifstream file(paths_.log / kControlLog, std::ios::binary | std::ios::ate);
   if (!file) return;
   const auto size = static_cast<std::uintmax_t>(file.tellg());
-  if (size < log_read_) log_read_ = 0;  // begun anew
+  if (size < log_read_) log_read_ = 0;  // the log was begun anew
   std::string text(std::min(size - log_read_, kLongestPiece), '\0');
   file.seekg(static_cast<std::streamoff>(log_read_));
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
@@ -226,8 +227,8 @@ void MpsDaemon::quit() {
   kill_remaining();
 }
 
-// The daemon when it does not do what it is told, and servers that outlived theirs: they hold the
-// GPUs, and no other server could have them.
+// Kills a daemon that did not end when asked, and servers that outlived their daemon: they hold the
+// GPUs, and no other server could get them.
 void MpsDaemon::kill_remaining() const {
   const FsRoot fs;
   const auto names = fs.list("/proc");

@@ -1,7 +1,7 @@
 #pragma once
-// One MPS control daemon: NVIDIA's nvidia-cuda-mps-control, started, told its limits, asked whether
-// it lives, ended; with the folders and the compute mode that belong to it (mps/plan.h). Every call
-// of the program is bounded in time. Used by one thread.
+// One MPS control daemon, NVIDIA's nvidia-cuda-mps-control, with its folders and its GPUs' compute
+// mode (mps/plan.h). This class starts it, gives it its limits, asks whether it lives, and ends it.
+// Every call of the program has a time limit. Used by one thread.
 
 #include <chrono>
 #include <cstdint>
@@ -23,9 +23,9 @@
 
 namespace tranche::agent {
 
-// The outside of the daemons; all outlives them.
+// What daemons use of the outside. All of it outlives them.
 struct MpsTools {
-  // Runs nvidia-cuda-mps-control; `environment`: what it has beside this process' own.
+  // Runs nvidia-cuda-mps-control. `environment`: its variables beyond this process's own.
   std::function<Result<host::ChildEnd>(std::vector<std::string> arguments,
                                        const std::map<std::string, std::string>& environment,
                                        std::string input)>
@@ -33,32 +33,32 @@ struct MpsTools {
   gpu::Control& gpus;
   std::filesystem::path root;                          // "/mps"
   FsRoot host;                                         // for /sys/fs/selinux
-  std::function<void(const std::string&)> daemon_log;  // takes what daemons log
+  std::function<void(const std::string&)> daemon_log;  // receives the daemons' log lines
   const Log& log;
-  // Between two questions whether a server that is to come is ready.
+  // The pause between two checks whether a starting server is ready.
   std::chrono::milliseconds ready_pause{100};
 };
 
 class MpsDaemon {
  public:
-  // Started: exclusive GPUs, folders, the program, its limits, `.started`. When something fails,
-  // everything is undone.
+  // Sets the GPUs to exclusive mode, makes the folders, starts the program, gives it its limits and
+  // writes `.started`. If a step fails, all are undone.
   static Result<std::unique_ptr<MpsDaemon>> start(const MpsTools& tools, mps::Daemon daemon);
-  // Ends the one whose supervisor was killed, if there is one, and frees its GPUs.
+  // Ends the daemon of a supervisor that was killed, if there is one, and frees its GPUs.
   static void end_left_behind(const MpsTools& tools, const config::ResourceName& resource);
-  // Ended: `.started` goes, the daemon with its clients, then its GPUs are anybody's.
+  // Removes `.started`, ends the daemon with its clients, and resets its GPUs' compute mode.
   ~MpsDaemon();
   MpsDaemon(const MpsDaemon&) = delete;
   MpsDaemon& operator=(const MpsDaemon&) = delete;
 
   const mps::Daemon& daemon() const { return daemon_; }
-  // How it serves, for those who hand out its tranches.
+  // How it serves, for those who grant its tranches.
   const offer::MpsService& service() const { return service_; }
-  // Whether it answers, and its server serves. kUnavailable, kTimeout.
+  // Asks whether the daemon answers and its server serves. kUnavailable, kTimeout.
   Result<void> ask() const;
   // Gives it and its servers the limits of `wanted`, which has the same devices.
   Result<void> retune(mps::Daemon wanted);
-  // Hands what its log says since the last call to MpsTools::daemon_log.
+  // Passes the lines logged since the last call to MpsTools::daemon_log.
   void pass_on_log();
 
  private:

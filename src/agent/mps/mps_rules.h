@@ -1,6 +1,6 @@
 #pragma once
-// tranche.mps as a node can have it: what NVIDIA's program is asked once, in this process' life,
-// and what follows is said once. Used by one thread.
+// Reduces the configuration's tranche.mps to what this node can do. NVIDIA's program is asked for
+// its version once in this process's life, and each fallback is reported once. Used by one thread.
 
 #include <functional>
 #include <optional>
@@ -18,15 +18,15 @@ namespace tranche::agent {
 
 class MpsRules {
  public:
-  // `tools` outlives it; `tell` is called with what people should know of the node.
+  // `tools` outlives it. `tell` is called with what people should know of the node.
   MpsRules(const MpsTools& tools, std::function<void(const NodeNotice&)> tell)
       : tools_(tools), tell_(std::move(tell)) {}
 
-  // The configuration's, less what this node cannot do. Where nothing is shared by MPS, or nothing
-  // is asked for, the program is not asked.
+  // The wanted rules without those that this node cannot follow. The program is not asked if no
+  // resource is shared by MPS or no rules are wanted.
   config::MpsControlRules settle(const config::MpsControlRules& wanted, const gpu::Machine& machine,
                                  const offer::Offer& offer);
-  // The program was not there to say: settle() may say another thing next time.
+  // True: the program could not be asked, so the next settle() may return other rules.
   bool is_open() const { return is_open_; }
 
  private:

@@ -1,4 +1,4 @@
-// `mps-control-daemon mount-shm`: what containers with MPS have as /dev/shm.
+// `mps-control-daemon mount-shm`: mounts the /dev/shm of containers with MPS.
 
 #include <fmt/format.h>
 #include <sys/mount.h>
@@ -16,7 +16,7 @@ namespace {
 
 Result<void> mount_shm(const config::AgentOptions& options) {
   const auto folder = options.mps_dir + "/shm";
-  // What an earlier one mounted; several, where it was mounted over.
+  // Unmounts what earlier runs mounted here, possibly several layers.
   while (::umount2(folder.c_str(), 0) == 0) {
   }
   TRY(FsRoot().make_directories(folder));

@@ -19,7 +19,7 @@ std::string described(const mps::Daemon& daemon) {
   return fmt::format("{}% of the threads, memory {}", daemon.thread_percentage, memory);
 }
 
-// With namespaces limits are theirs, with partitions the threads are the partition's.
+// With namespaces the limits belong to them; with partitions the threads belong to the partitions.
 std::string describe_service(const MpsDaemon& daemon) {
   std::string text;
   const auto& service = daemon.service();
@@ -33,7 +33,7 @@ std::string describe_service(const MpsDaemon& daemon) {
   return text;
 }
 
-// Nobody is to come any more.
+// Removes `.ready`, so that no new client comes.
 void withdraw_ready(const MpsTools& tools) {
   if (const auto done = FsRoot().remove(tools.root / ".ready"); !done) {
     tools.log.warn(done.error());
@@ -60,7 +60,7 @@ mps::Plan MpsSupervisor::plan() const {
 void MpsSupervisor::follow(const mps::Plan& wanted, TimePoint now) {
   const auto changes = mps::diff(plan(), wanted);
   followed_ = true;
-  // What ends frees its GPUs for what starts.
+  // Daemons that end come first: they free their GPUs for those that start.
   for (const auto& change : changes) {
     const auto found = entries_.find(change.daemon.resource);
     if (change.step == mps::Step::kEnd) {
@@ -132,7 +132,7 @@ void MpsSupervisor::start(Entry& entry, TimePoint now) {
 void MpsSupervisor::ask(Entry& entry, TimePoint now) {
   entry.due = now + options_.ask_interval;
   if (const auto answer = entry.daemon->ask(); !answer) {
-    // Its clients have lost it: what they hold open is gone with it.
+    // Its clients have lost it, and with it all that they have open, so it is replaced.
     replace(entry, answer.error(), "has ended or does not answer, and is started anew", now);
     return;
   }
@@ -153,7 +153,7 @@ void MpsSupervisor::retune(Entry& entry, const mps::Daemon& wanted, TimePoint no
                   wanted.resource.value, described(wanted)));
 }
 
-// At once, unless it is not the first time in a row.
+// Restarts at once after a first failure; after repeated ones, with back-off.
 void MpsSupervisor::replace(Entry& entry, const Error& error, std::string_view what,
                             TimePoint now) {
   const bool was_well = entry.backoff.is_fresh();

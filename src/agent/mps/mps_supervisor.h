@@ -1,7 +1,7 @@
 #pragma once
-// Keeps the MPS control daemons of a plan running: starts what is missing (again and again, with
-// back-off), asks each whether it lives, starts anew what does not, and follows a new plan by its
-// difference to the old one (mps/diff.h). `/mps/.ready` is there while all serve, also when none is
+// Keeps the MPS control daemons of a plan running. It starts missing daemons with back-off, asks
+// each whether it lives, restarts those that do not, and follows a new plan by its difference from
+// the old one (mps/diff.h). `/mps/.ready` exists while all wanted daemons serve, even if none is
 // wanted, as with NVIDIA's mps-control-daemon.
 //
 // Used by one thread, which waits for the program's calls (seconds at most).
@@ -28,7 +28,7 @@ class MpsSupervisor {
     Backoff backoff = {};
   };
 
-  // `tools` outlives it; `tell` is called with what people should know of the node.
+  // `tools` outlives it. `tell` is called with what people should know of the node.
   MpsSupervisor(const MpsTools& tools, Options options,
                 std::function<void(const NodeNotice&)> tell);
   // Ends every daemon.
@@ -37,7 +37,7 @@ class MpsSupervisor {
   MpsSupervisor& operator=(const MpsSupervisor&) = delete;
 
   void follow(const mps::Plan& wanted, TimePoint now);
-  // A process that may have been a daemon has ended: all are asked at the next tick.
+  // A process that may have been a daemon has ended: all daemons are asked at the next tick.
   void suspect(TimePoint now);
   // Does what is due.
   void tick(TimePoint now);
@@ -50,10 +50,10 @@ class MpsSupervisor {
  private:
   struct Entry {
     mps::Daemon wanted;
-    std::unique_ptr<MpsDaemon> daemon;  // null: waits for `due`
-    TimePoint due{};                    // to be asked, or started
-    Backoff backoff{};                  // of its failures
-    std::string complaint;              // last failure told
+    std::unique_ptr<MpsDaemon> daemon;  // null: not running; started at `due`
+    TimePoint due{};                    // when to ask it, or to start it
+    Backoff backoff{};                  // after its failures
+    std::string complaint;              // the failure reported last
   };
 
   mps::Plan plan() const;
@@ -69,7 +69,7 @@ class MpsSupervisor {
   Options options_;
   std::function<void(const NodeNotice&)> tell_;
   std::map<config::ResourceName, Entry> entries_;
-  bool followed_ = false;  // a plan is known
+  bool followed_ = false;  // follow() has been called
 };
 
 }  // namespace tranche::agent

@@ -10,7 +10,7 @@
 namespace tranche::agent {
 namespace {
 
-// What etcd and `kubectl describe` carry comfortably.
+// Bytes; etcd and `kubectl describe` handle texts of this length well.
 constexpr std::size_t kLongestMessage = 1024;
 
 cluster::NodeCondition wanted(const ConfigReport& report) {
@@ -100,7 +100,7 @@ void NodeReporter::tell(const NodeNotice& notice) {
 }
 
 void NodeReporter::record(const NodeNotice& notice, const std::stop_token& stop) {
-  // The node's name as uid: so kubelet records its Events, and `kubectl describe` finds them.
+  // The uid is the node's name, as in kubelet's own Events, so that `kubectl describe` finds them.
   events_.record({.regarding = {.api_version = "v1",
                                 .kind = "Node",
                                 .name = node_.name(),

@@ -1,8 +1,9 @@
 #pragma once
-// Says on the Node what became of its configuration: the condition `TrancheConfigured` (True: what
-// is asked for is in force; False: it was refused, and what was in force before stays), and an
-// Event whenever that changes, so that `kubectl describe node` tells it; and Events about what else
-// people should know of the node. Written until it succeeds, on a thread of its own.
+// Reports on the Node what became of its configuration. The condition `TrancheConfigured` is True
+// when the wanted configuration is in force, and False when it was refused and the one before stays
+// in force. Each change is also an Event, so that `kubectl describe node` shows it. It also records
+// Events about other things that people should know of the node. Writes are retried until they
+// succeed, on a thread of its own.
 
 #include <string>
 
@@ -36,7 +37,8 @@ class NodeReporter {
   NodeReporter(cluster::Objects& objects, const NodeView& node, const Clock& clock, const Log& log,
                Backoff backoff = {});
 
-  // Makes the node say so, unless it does. To be called again when the node changes.
+  // Writes the condition into the Node unless it is there already. To be called again when the Node
+  // changes.
   void report(const ConfigReport& report);
   // Records an Event, once.
   void tell(const NodeNotice& notice);

@@ -18,13 +18,13 @@ class NodeView {
            const Log& log, Backoff backoff = {});
 
   const std::string& name() const { return name_; }
-  // nullopt: it does not exist, or has not been read yet.
+  // nullopt: the Node does not exist, or has not been read yet.
   std::optional<cluster::Node> node() const;
-  // The same; kUnavailable, with the reason, where node() gives nothing.
+  // The same as node(), with the reason where node() gives nothing: kUnavailable.
   Result<cluster::Node> known() const;
-  // Whether it is known that there is such a node, or that there is none.
+  // True once the Node, or its absence, is known.
   bool synced() const { return cache_.synced(); }
-  // Why the API server cannot be asked at the moment.
+  // Why the API server does not answer at the moment; nullopt: it does.
   std::optional<Error> failure() const { return cache_.failure(); }
 
  private:

@@ -1,9 +1,9 @@
 #pragma once
-// Writes labels and annotations of this agent's own Node, by its status, as kubelet writes
-// annotations: leave to write the Node's spec is not needed. After a write that failed it rests a
-// while, and says once what goes wrong.
+// Writes labels and annotations of this agent's own Node through the Node's status, as kubelet
+// does. So permission to write the Node's spec is not needed. After a failed write it pauses a
+// while, and logs the failure once.
 //
-// Of one thread.
+// Used by one thread.
 
 #include <chrono>
 #include <map>
@@ -18,20 +18,20 @@ namespace tranche::agent {
 
 class NodeWriter {
  public:
-  static constexpr std::chrono::seconds kPause{30};  // after a write that failed
+  static constexpr std::chrono::seconds kPause{30};  // after a failed write
 
-  // `what`: of complaints, what is not done: "the controller cannot be asked to evict". The
-  // references outlive it.
+  // `what`: for complaints, what a failed write means: "the controller cannot be asked to evict".
+  // The references outlive it.
   NodeWriter(cluster::Objects& objects, std::string node, std::string what, const Clock& clock,
              const Log& log);
 
-  // nullopt: it is taken away.
+  // By name. nullopt: the label or annotation is removed.
   using Values = std::map<std::string, std::optional<std::string>>;
   struct Change {
     Values labels;
     Values annotations;
   };
-  // False: it rests, or it did not work.
+  // False: it pauses, or the write failed.
   bool write(const Change& change, const cluster::Call& call);
 
  private:
@@ -40,7 +40,7 @@ class NodeWriter {
   const std::string what_;
   const Clock& clock_;
   const Log& log_;
-  std::string complaint_;  // logged last
+  std::string complaint_;  // the complaint logged last
   std::chrono::steady_clock::time_point not_before_{};
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// The Pods of this node, from the API server: read and watched from the first time somebody asks.
+// The Pods of this node, from the API server. They are read and watched from the first call on.
 // Thread-safe.
 
 #include <mutex>
@@ -19,9 +19,9 @@ class PodsOfNode {
   // The references outlive it.
   PodsOfNode(cluster::Objects& objects, std::string node, const Log& log, Backoff backoff = {});
 
-  // Those that were read last, when the API server cannot be asked now. nullopt: not read yet.
+  // The Pods, as last read if the API server cannot be asked now. nullopt: not read yet.
   std::optional<std::vector<cluster::Pod>> all();
-  // They were never read, and that was tried: there may be no leave to.
+  // True: reading was tried and never worked. The permission may be missing.
   bool is_refused();
 
  private:

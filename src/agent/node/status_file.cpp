@@ -14,7 +14,7 @@ std::filesystem::path file_of(const std::filesystem::path& state_dir, const std:
   return state_dir / fmt::format("agent.{}.status", host);
 }
 
-// Without what would end the line.
+// Replaces characters that would end the line.
 std::string one_line(std::string text) {
   for (char& c : text) {
     if (c == '\n') c = ' ';

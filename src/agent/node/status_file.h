@@ -1,8 +1,8 @@
 #pragma once
-// How an agent is, in a file of its state folder, for `tranche agent --check` in a probe:
-// <state dir>/agent.<host name>.status, "ready <text>" or "waiting <text>", written anew at every
-// beat of the agent's loop, so that its age tells whether the loop lives. One file per host name:
-// during a rolling update two Pods share the folder.
+// The state of an agent, in a file of its state folder, for `tranche agent --check` in a probe.
+// <state dir>/agent.<host name>.status holds "ready <text>" or "waiting <text>". The beats of the
+// agent's loop renew it, so its age tells whether the loop lives. There is one file per host name,
+// because two Pods share the folder during a rolling update.
 
 #include <chrono>
 #include <filesystem>
@@ -18,7 +18,7 @@ namespace tranche::agent {
 
 struct Status {
   bool ready = false;
-  std::string text;  // what it does, or waits for
+  std::string text;  // what the agent does or waits for
   bool operator==(const Status&) const = default;
 };
 
@@ -29,8 +29,8 @@ class StatusFile {
   StatusFile(const StatusFile&) = delete;
   StatusFile& operator=(const StatusFile&) = delete;
 
-  // A beat: writes when something changed, or when the last writing is a few seconds old. A folder
-  // that cannot be written is no trouble of the agent's: then nobody can ask.
+  // A beat: writes when `status` changed, or when the last write is a few seconds old. If the
+  // folder cannot be written the agent goes on; then no probe can read its state.
   void beat(const Status& status);
 
  private:
@@ -41,8 +41,8 @@ class StatusFile {
   std::optional<std::chrono::steady_clock::time_point> written_;
 };
 
-// What the agent of `host` says of itself. kUnavailable: none runs, or its last beat is older than
-// `longest`.
+// The status that the agent of `host` wrote. kUnavailable: none runs, or its last beat is older
+// than `longest`.
 Result<Status> read_status(const std::filesystem::path& state_dir, const std::string& host,
                            std::chrono::seconds longest, const Clock& clock);
 
