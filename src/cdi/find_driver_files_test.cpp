@@ -165,7 +165,7 @@ TEST_F(DriverFilesTest, Nodes) {
   EXPECT_EQ(files.nodes.at("/dev/nvidia0"), std::nullopt) << "a plain file has no numbers";
 }
 
-// A device node every machine has stands in for a GPU's.
+// A device node that every machine has stands in for a GPU's.
 TEST_F(DriverFilesTest, NumbersOfACharacterDevice) {
   link("/dev/nvidia0", "/dev/null");
   const auto numbers = find().nodes.at("/dev/nvidia0");

@@ -103,7 +103,8 @@ std::vector<std::string> hook_names(const Json& edits) {
   return out;
 }
 
-// What NVIDIA's plugin wrote for a driver container's root, byte for byte but for its layout.
+// The file that NVIDIA's plugin wrote for a driver container's root, the same byte for byte except
+// for its layout.
 TEST(MakeSpecs, PublishedSample) {
   const test::TempDir dir;
   const FsRoot root(dir.path());
@@ -123,7 +124,7 @@ TEST(MakeSpecs, PublishedSample) {
   }
   auto files = find_driver_files({.driver = root, .dev = root, .host = root}, kVersion, "", {});
   ASSERT_TRUE(files.has_value()) << files.error().message();
-  // A test cannot make device nodes: their numbers are the sample's.
+  // A test cannot make device nodes, so their numbers are the sample's.
   for (auto& [path, known] : files->nodes) {
     known = numbers(path == "/dev/nvidia-uvm" ? 511 : 195, 0, 0644);
   }

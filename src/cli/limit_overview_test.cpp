@@ -92,7 +92,7 @@ TEST_F(LimitOverviewTest, ListShowsAllAndPruneTakesAwayWhatIsGone) {
   EXPECT_THAT(show(*again, options(Verb::kPrune)), HasSubstr("no setting is of a Pod"));
 }
 
-// Those of Pods that are gone make room; where all run it is said, and nothing is written.
+// Settings of Pods that are gone make room. If all Pods run, the command fails and writes nothing.
 TEST_F(LimitOverviewTest, ANodesOrderIsBounded) {
   const json many = [] {
     json containers;

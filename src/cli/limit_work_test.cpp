@@ -71,7 +71,7 @@ TEST_F(LimitWorkTest, WhatIsRefusedIsTakenBack) {
 
 TEST_F(LimitWorkTest, WhatHoldsStaysInTheOrderUntilTheNewOneHolds) {
   std::mutex mutex;
-  std::set<std::string> seen;  // every order that stood: its memories
+  std::set<std::string> seen;  // every order that the agent saw, by its memory values
   const auto watch = [&](const std::vector<LimitSetting>& order) {
     std::string line;
     for (const auto& one : order) line += one.memory + ' ';
@@ -91,11 +91,11 @@ TEST_F(LimitWorkTest, WhatHoldsStaysInTheOrderUntilTheNewOneHolds) {
   agent_ = {};
   EXPECT_EQ(settings().at(0).memory, "2Gi");
   EXPECT_EQ(settings().size(), 1U);
-  seen.erase("2Gi ");  // whether it was looked at in between
+  seen.erase("2Gi ");  // the agent may have looked in between or not
   EXPECT_THAT(seen, testing::ElementsAre("1Gi ", "2Gi 1Gi ", "80Gi 2Gi "));
 }
 
-// A command that was killed has left a setting that is refused: the next is not made on top of it.
+// A killed command left a refused setting. The next command does not build on it.
 TEST_F(LimitWorkTest, ASettingThatWasLeftRefusedIsPassedOver) {
   const auto of = [&](const char* memory) {
     return LimitSetting{.ns = "shop",

@@ -72,7 +72,7 @@ TEST(OciConfig, NonsenseIsRefused) {
   EXPECT_FALSE(config(R"({"root":{"path":"r"},"x":)" + deep + "}"));
 }
 
-// As the runtime, which is written in Go, reads it.
+// The runtime, which is written in Go, reads it the same way.
 TEST(OciConfig, OfEqualKeysTheLastCounts) {
   EXPECT_EQ(config(R"({"root":{"path":"a"},"root":{"path":"b"}})").value().rootfs, "/run/b/b");
 }

@@ -77,7 +77,7 @@ TEST_F(ImagePreloadTest, WhatIsNoFileIsNotOpened) {
   fs::create_directory(file());
   EXPECT_EQ(found(), "");
   fs::remove(file());
-  // Of a device that would answer without end.
+  // A device that would deliver bytes without end.
   if (::mknod(file().c_str(), S_IFCHR | 0644, makedev(1, 5)) != 0) GTEST_SKIP() << "not root";
   EXPECT_EQ(found(), "");
 }

@@ -12,7 +12,7 @@ TEST(ErrorOf, KeepsTheServersWords) {
     Code code;
     const char* what;
   };
-  // Longer than what a string holds without memory of its own.
+  // Longer than a string can hold without allocated memory.
   const std::string words = "the kubelet was told to refuse registrations";
   const Case cases[] = {
       {"refused",

@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Any service does: this one answers every call as not implemented.
+// Any service will do: this one answers every call with "not implemented".
 class SocketServerTest : public testing::Test {
  protected:
   Result<std::unique_ptr<SocketServer>> start(bool take_over = false) {

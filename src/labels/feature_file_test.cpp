@@ -25,7 +25,7 @@ class FeatureFileTest : public testing::Test {
   FeatureFileTest() { EXPECT_TRUE(fs_.make_directories(kFolder).has_value()); }
 
   std::filesystem::path real() const { return fs_.resolve(file_.path()); }
-  // What another program writes, `age` before now.
+  // Writes as another program, `age` before now.
   void foreign(const std::string& text, seconds age) {
     std::ofstream(real()) << text;
     touch(age);

@@ -15,7 +15,7 @@
 namespace tranche::labels::reference_test {
 namespace {
 
-// Between them these machines and configurations yield every label there is.
+// Together these machines and configurations yield all labels.
 std::set<std::string> every_key() {
   auto guest = test::machine_of({test::h100(0).fabric("c", 1)});
   guest.host.vgpu = gpu::VgpuInfo{.host_driver_version = "1", .host_driver_branch = "r1"};

@@ -67,7 +67,7 @@ TEST(Apportioner, AShortPairInsideALongOneIsItsOwn) {
   EXPECT_EQ(whose.close(kLong), (Charges{{kA, rest}, {kB, Ns{200}}, {kC, rest}}));
 }
 
-// Recorded while somebody else had the device, as a begin is where nothing is queued.
+// The begin was recorded while another tenant had the device, as a begin is when nothing is queued.
 TEST(Apportioner, WhatAPairWaitedForItsTurnIsNotItsOwn) {
   constexpr Ns us = std::chrono::microseconds(1);
   Apportioner whose(Ns{0});
@@ -81,7 +81,8 @@ TEST(Apportioner, WhatAPairWaitedForItsTurnIsNotItsOwn) {
 TEST(Apportioner, APairThatSpansAnothersSliceIsChargedWhatItTook) {
   constexpr Ns us = std::chrono::microseconds(1);
   Apportioner whose(Ns{0});
-  // kA went on after its second end until its slice was over, and kB had one before kA came again.
+  // kA went on after its second end until its slice was over. Then kB had a slice before kA came
+  // again.
   whose.finished(kA, {0 * us, 900 * us}, 900 * us);
   whose.finished(kA, {900 * us, 1800 * us}, 900 * us);
   whose.finished(kA, {1800 * us, 4100 * us}, 300 * us);
@@ -89,7 +90,8 @@ TEST(Apportioner, APairThatSpansAnothersSliceIsChargedWhatItTook) {
   EXPECT_EQ(whose.close(4100 * us), (Charges{{kA, 2100 * us}, {kB, 2000 * us}}));
 }
 
-// Its estimates are half of what it takes, as those that were not interrupted show.
+// kA's estimates are half of the time that its work takes. Its pairs that were not interrupted show
+// that.
 TEST(Apportioner, EstimatesArePutRightByPairsThatWereNotInterrupted) {
   constexpr Ns us = std::chrono::microseconds(1);
   Apportioner whose(Ns{0});

@@ -75,7 +75,7 @@ TEST(ArbiterStatus, WhatIsWrittenIsRead) {
   EXPECT_EQ(decode_status(encode({}, kTime)).value(), ArbiterStatus{});
 }
 
-// A process may call itself anything.
+// A process may give itself any name.
 TEST(ArbiterStatus, NamesThatAreNoTextAreReplaced) {
   ArbiterStatus status;
   status.findings.push_back({.name = "a\xff\"b\n", .cgroup = "c", .device = "d", .since = kTime});

@@ -8,7 +8,7 @@
 namespace tranche::limit::by_tenant_test {
 namespace {
 
-// Whatever comes and goes, it is what a std::map is, in the same order.
+// With any additions and removals it holds the same as a std::map, in the same order.
 RC_GTEST_PROP(ByTenant, IsAMap, ()) {
   ByTenant<int> flat;
   std::map<TenantId, int> tree;

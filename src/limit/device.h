@@ -1,7 +1,7 @@
 #pragma once
-// One device and its tenants. Input: what the tenants asked for and what they used. Output: what
-// each tenant may ask for. The class joins two halves: who used the GPU (limit/apportion.h) and who
-// is next (limit/shares.h).
+// One device and its tenants. The input is the time that tenants asked for and used. The output is
+// the time that each may ask for. The class joins two halves: which tenant used the GPU
+// (limit/apportion.h), and which is next (limit/shares.h).
 //
 // A tenant's account is the sum of the GPU time that it ever asked for, by its own estimate of each
 // launch. When work has ended, its charge replaces its estimate there. That happens only when its

@@ -77,8 +77,8 @@ TEST(Device, WeightsAreKeptWithinFivePercent) {
   }
 }
 
-// Who runs long launches has less than a slice to do at a time, waits for its turn with a pair that
-// began long before, and is not to be charged less for that.
+// A tenant that runs long launches has less than a slice of work at a time. Its pair begins long
+// before its turn. It must not be charged less for that.
 TEST(Device, WeightsAreKeptBetweenLaunchesOfDifferentLengths) {
   VirtualDevice device;
   const TenantId one = device.add({.weight = 1}, storm(1000us));
@@ -90,7 +90,7 @@ TEST(Device, WeightsAreKeptBetweenLaunchesOfDifferentLengths) {
   EXPECT_NEAR(percent(device.executed(four), 10s), 400.0 / 7, 20.0 / 7);
 }
 
-// Estimates follow the short ones; they are not the tenant's gain.
+// Estimates follow the short launches, but the tenant gains little by that.
 TEST(Device, LaunchesOfOneFunctionThatTakeDifferentTimesGainLittle) {
   for (const Ns other : {200us, 3000us}) {
     VirtualDevice device;
@@ -147,7 +147,7 @@ TEST(Device, WhatIsChargedIsWhatWasExecuted) {
   EXPECT_NEAR(percent(device.charged(b), 5s), percent(device.executed(b), 5s), 3.0);
 }
 
-// A tenant whose time is only counted: it is charged what it used, and nothing bounds it.
+// A tenant whose time is only counted is charged what it used, and nothing bounds it.
 TEST(Device, ATenantThatNothingHoldsIsAccounted) {
   Device device{Ns{0}};
   const TenantId counted{1};
@@ -184,7 +184,7 @@ TEST(Device, BestEffortDoesNotHarmTheLatencyCritical) {
   EXPECT_GE(percent(rest, 10s - 10s * 48 / 200), 70.0);
 }
 
-// Stopped while it waited, it does not take what it is allowed, for as long as it is stopped.
+// The tenant was stopped while it waited. As long as it is stopped, it does not use its permission.
 TEST(Device, WhoDoesNotUseItsLeaveHoldsNobodyBack) {
   Device device(Ns{0});
   const TenantId stopped{1};
@@ -205,13 +205,14 @@ TEST(Device, WhoDoesNotUseItsLeaveHoldsNobodyBack) {
   const Ns before = asked;
   for (; now < 2s; now += 2ms) step(now, Ns{0});
   EXPECT_GT(asked - before, 900ms);
-  // It goes on: what it was allowed stands, and it is waited for again.
+  // The tenant goes on: its permission is still valid, and the others wait for it again.
   const Ns allowed = step(now += 2ms, Ns{0});
   EXPECT_GT(allowed, Ns{0});
   EXPECT_GT(step(now += 2ms, allowed), allowed);
 }
 
-// It says without end that more is on the device than may be, and tells of ends that were none.
+// The forger always reports more work than the device can have, and reports ends that did not
+// happen.
 TEST(Device, WhoForgesItsReportsDoesNotKeepOthersFromTheDevice) {
   Device device(Ns{0});
   const TenantId forger{1};
@@ -233,7 +234,7 @@ TEST(Device, WhoForgesItsReportsDoesNotKeepOthersFromTheDevice) {
   };
   run(Ns{0}, 1s, 1ms);
   EXPECT_GT(run(1s, 2s, 1ms), 300ms);
-  run(2s, 3s, Ns{0});  // of no length: nothing is charged for them
+  run(2s, 3s, Ns{0});  // batches of no length are not charged
   EXPECT_GT(run(3s, 4s, Ns{0}), 300ms);
 }
 
@@ -249,7 +250,7 @@ TEST(Device, WorkThatWentWithItsProcessHoldsNobodyBack) {
   };
   EXPECT_TRUE(closed(1ms, {.asked = 2ms, .outstanding = 2ms}));
   EXPECT_TRUE(closed(1s, {.asked = 2ms, .outstanding = 2ms})) << "behind a long launch";
-  // One process of two has ended, and what it asked for with it.
+  // One of two processes has ended, and the time that it asked for went with it.
   EXPECT_TRUE(closed(2s, {.asked = 2ms, .outstanding = 1ms}));
   EXPECT_TRUE(closed(2s + 10ms, {.asked = 2ms, .outstanding = 1ms}));
   closed(3s, {.asked = 2ms});

@@ -35,7 +35,7 @@ TEST(Lending, APromiseIsKeptFreeAsSoonAsItsTenantIsThere) {
 TEST(Lending, BorrowersHaveEqualPartsAndWhatOneCannotUseIsTheOthers) {
   EXPECT_EQ(lent({tenant(10000, kDevice), tenant(20000, kDevice)}).limits, (Limits{26500, 36500}));
   EXPECT_EQ(lent({tenant(10000, 12000), tenant(20000, kDevice)}).limits, (Limits{12000, 51000}));
-  // What one holds beyond its promise is its own part, and the rest is split anew.
+  // Memory that a tenant holds beyond its promise stays its own, and the rest is divided anew.
   EXPECT_EQ(lent({tenant(10000, kDevice, 30000), tenant(20000, kDevice)}).limits,
             (Limits{36500, 26500}));
 }
@@ -66,7 +66,7 @@ TEST(Lending, NonsenseOfOneTenantLendsNothing) {
   EXPECT_EQ(loans.limits, (Limits{16000, 1, 1}));
 }
 
-// Whatever they do, what they may hold together fits the device, or is promised or held already.
+// In every state the limits together fit the device, except for promises and memory already held.
 RC_GTEST_PROP(Lending, NeverMoreThanThereIs,
               (const std::vector<std::array<std::uint16_t, 3>>& raw, std::uint16_t others)) {
   std::vector<MemoryStanding> standings;

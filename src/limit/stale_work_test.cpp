@@ -46,7 +46,7 @@ TEST(StaleWork, WhoSpeaksAgainIsBelievedAgain) {
   EXPECT_TRUE(stale.is_charged());
 }
 
-// Nobody steps while nothing is to be done: idle time is no stale.
+// The arbiter does not step while there is no work, so idle time does not count as silence.
 TEST(StaleWork, WorkThatBeginsAfterARestIsBelieved) {
   StaleWork stale;
   stale.hear(0s, 4ms, true);

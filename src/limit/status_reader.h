@@ -1,7 +1,6 @@
 #pragma once
-// Reads what the arbiter last wrote about itself: its status.json (limit/arbiter_status.h), again
-// when the file has changed. It does not tell whether the arbiter lives: a dead arbiter leaves its
-// file.
+// Reads the arbiter's status.json (limit/arbiter_status.h), again when the file has changed. It
+// does not tell whether the arbiter lives: a dead arbiter leaves its file.
 //
 // Used by one thread.
 

@@ -50,7 +50,7 @@ TEST(TenantLimits, ValuesOutOfRangeAreNamed) {
   EXPECT_EQ(decode(encode(limits)).error().what, "0 devices; 1 to 16 are possible");
 }
 
-// A file with a checksum that is right, of `device` and what else is said.
+// Decodes a file with a correct checksum, with `device` and the other parts given.
 Result<TenantLimits> read(const std::string& device, const std::string& enforcement = R"("strict")",
                           const std::string& end = R"(,"resource":"r")") {
   return decode(seal({.version = "limits/v1", .key = "limits"},

@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Seconds with what was sampled and charged in each; what was charged beyond that.
+// Takes `seconds` with `sampled` and `charged` in each. Returns the time charged beyond that.
 Ns run(UnderReport& report, int seconds, Ns sampled, Ns charged) {
   Ns sum{0};
   for (int i = 0; i < seconds; ++i) sum += report.take(1s, sampled, charged);
@@ -26,7 +26,7 @@ TEST(UnderReport, WhoTellsWhatItUsesIsLeftAlone) {
   EXPECT_FALSE(report.is_found());
 }
 
-// The samples of a second of work come when it is over.
+// The samples of a second of work arrive when it is over.
 TEST(UnderReport, SamplesThatComeLateAreNoSecondUse) {
   UnderReport report;
   Ns sum{0};
@@ -57,7 +57,7 @@ TEST(UnderReport, WhoTellsAgainIsNotFoundAfterAWhile) {
   EXPECT_FALSE(report.is_found());
 }
 
-// Two tenants of equal weight that always want more; one tells a tenth of what it uses.
+// Two tenants of equal weight always want more; one reports a tenth of what it uses.
 TEST(UnderReport, ATenantThatTellsLittleGainsNoMoreThanTheTolerance) {
   const auto part_of_liar = [](bool compared) {
     testing::VirtualDevice device;
@@ -81,7 +81,7 @@ TEST(UnderReport, ATenantThatTellsLittleGainsNoMoreThanTheTolerance) {
            static_cast<double>(device.now().count());
   };
   EXPECT_GT(part_of_liar(false), 0.80);
-  // A half, 5 % of the device and a tenth of what it uses, and 1.5 s of 60 once.
+  // A half, and 5 % of the device, a tenth of its use, and 1.5 s of 60 once.
   EXPECT_LT(part_of_liar(true), 0.50 + 0.05 + 0.05 + 0.025);
 }
 

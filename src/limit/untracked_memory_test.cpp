@@ -32,7 +32,7 @@ TEST(UntrackedMemory, EachReadingOfSlotsThatStandStillCounts) {
   }
 }
 
-// Charged after the first look and given back before the second: NVML saw it in between.
+// Memory was charged after the first look and given back before the second. NVML saw it in between.
 TEST(UntrackedMemory, AChargeThatComesAndGoesIsForgotten) {
   UntrackedMemory untracked;
   untracked.take(Reading{{300, 0, 0}});
@@ -42,7 +42,7 @@ TEST(UntrackedMemory, AChargeThatComesAndGoesIsForgotten) {
   EXPECT_TRUE(untracked.settled());
 }
 
-// Given back and taken again between the two looks.
+// Memory was given back and taken again between the two looks.
 TEST(UntrackedMemory, MemoryThatGoesAndComesIsForgottenToo) {
   UntrackedMemory untracked;
   untracked.take(Reading{{1300, 1000, 1000}});
@@ -68,7 +68,7 @@ TEST(UntrackedMemory, WhatIsNewAndWhatIsGoneCountsWithTheSecondReading) {
   EXPECT_EQ(untracked.take({}), 0U);
 }
 
-// What is counted and never charged is found by the second reading, whatever the slot does.
+// The second reading finds memory that is counted and never charged, whatever the slot does.
 RC_GTEST_PROP(OutsideProperties, TwoReadingsFindWhatIsNeverCharged, ()) {
   const auto hidden = *rc::gen::inRange<std::uint64_t>(1, 1U << 30U);
   UntrackedMemory untracked(*rc::gen::inRange<std::uint64_t>(0, 1U << 30U));
@@ -80,8 +80,8 @@ RC_GTEST_PROP(OutsideProperties, TwoReadingsFindWhatIsNeverCharged, ()) {
   RC_ASSERT(untracked.bytes() >= hidden);
 }
 
-// An honest process, whose slot at each moment says what NVML counts but for its context: it keeps
-// that, as long as of two readings in a row one has not missed anything.
+// An honest process: its slot always agrees with NVML's count except for its context. The context
+// stays untracked, as long as one of two readings in a row missed nothing.
 RC_GTEST_PROP(OutsideProperties, AnHonestOneKeepsItsContext, ()) {
   constexpr std::uint64_t kContext = 300;
   const auto any = rc::gen::inRange<std::uint64_t>(0, 1000);

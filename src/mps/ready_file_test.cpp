@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// By the newest protocol that this tranche speaks.
+// Service by the newest protocol that this tranche knows.
 offer::MpsService newest(std::map<std::string, std::string> partitions) {
   const Protocol& protocol = *protocols().back();
   return {.protocol = protocol.number(),
@@ -53,7 +53,7 @@ TEST_F(MarkTest, OfOneThatWasKilledIsNot) {
   EXPECT_TRUE(std::filesystem::exists(file_));
   EXPECT_THAT(trouble_of(file_), HasSubstr("has ended"));
   EXPECT_THAT(left_behind(file_), ElementsAre("GPU-a", "GPU-b"));
-  // The next one's is its own.
+  // The next supervisor's file does not count as left behind.
   const auto mark = ReadyFile::put(file_, std::vector<std::string>{"GPU-c"});
   EXPECT_THAT(left_behind(file_), IsEmpty());
   EXPECT_EQ(trouble_of(file_), "");

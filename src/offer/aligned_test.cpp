@@ -38,8 +38,8 @@ int score_of(const Scores& scores, const Set& set) {
 
 bool includes(const Set& set, const Set& required) { return std::ranges::includes(set, required); }
 
-// NVIDIA's rule written down once more, as plainly as possible: make every partition, sort them,
-// take the first of the best. Blanks are the number n.
+// NVIDIA's rule written once more, as plainly as possible: make every partition, sort them, take
+// the first of the best. Blanks are the number n.
 class NaivePartitions {
  public:
   NaivePartitions(const Scores& scores, std::size_t size) : scores_(scores), size_(size) {}
@@ -79,7 +79,7 @@ class NaivePartitions {
       all_.push_back(std::move(padded));
       return;
     }
-    // By index: sets come and go further down.
+    // By index, because recursive calls add sets and remove them again.
     for (std::size_t i = 0; i < sets_.size(); ++i) {  // NOLINT(modernize-loop-convert)
       if (sets_[i].size() == size_) continue;
       sets_[i].push_back(gpu);
@@ -202,8 +202,8 @@ TEST(Aligned, LargeMachinesAreSearchedInBounds) {
   EXPECT_EQ(set->score, score_of(scores, set->gpus));
 }
 
-// GPU 1 tempts every greedy start, since it goes best with the required 0; a swap has to give it up
-// for one more of the well-connected dozen.
+// GPU 1 fits the required GPU 0 best, so every greedy start takes it. A swap must replace it by one
+// more of the well-connected dozen.
 TEST(Aligned, SwapsRepairAGreedyStart) {
   Scores scores(24);
   for (std::size_t a = 12; a < 24; ++a) {

@@ -170,7 +170,7 @@ TEST(Cdi, NamesAndAnnotation) {
   options.list_strategies = {DeviceListStrategy::kCdiCri, DeviceListStrategy::kCdiAnnotations};
   options.imex_channels = {0};
   options.gdrcopy = options.gds = options.mofed = true;
-  options.pass_device_specs = true;  // nothing comes of it
+  options.pass_device_specs = true;  // has no effect here
   const Grant grant = granted(gpus(), options, {g(0), g(1)});
   const std::string first = "k8s.device-plugin.nvidia.com/gpu=" + g(0);
   const std::string second = "k8s.device-plugin.nvidia.com/gpu=" + g(1);
@@ -266,7 +266,7 @@ TEST(GrantMakers, ServeManyRequestsOfOneOffer) {
   EXPECT_EQ(maker.offer().tranches.size(), 8U * 48U);
 }
 
-// Limits.
+// Grants of resources with limits.
 
 ResourceOffer limited_gpus() {
   auto config = time_slicing({entry("gpu", 4)});

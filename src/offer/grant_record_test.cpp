@@ -24,7 +24,7 @@ GrantRecord sample() {
           .granted_at_ms = 1'767'225'600'123};
 }
 
-// The stored form is read by later releases: a change of this text needs a new version.
+// Later releases read the stored form. A change of this text needs a new version.
 TEST(GrantRecords, StoredForm) {
   GrantRecord record;
   record.grant.resource = {"nvidia.com/gpu"};
@@ -60,7 +60,7 @@ TEST(GrantRecords, ALimitedOneHasItsTenantAndItsLimits) {
   EXPECT_EQ(*record, limited());
 }
 
-// As releases wrote them that had no `tenant`: the folder that is mounted names it.
+// Earlier releases wrote no `tenant`: the mounted folder names it.
 TEST(GrantRecords, OfEarlierReleasesHaveTheTenantByItsMount) {
   const std::pair<std::vector<Mount>, std::string> cases[] = {
       {{{"/x", "/y", true}, {"/run/tranche/t1", "/s/tenants/t1", true}}, "t1"},
@@ -85,8 +85,8 @@ TEST(GrantRecords, ComeBackAsTheyWere) {
   EXPECT_EQ(*record, sample());
 }
 
-// Quotes, control characters and bytes that are no UTF-8 included: encode() writes the text itself,
-// and its checksum must be that of the text the reader makes of the parsed values.
+// Includes quotes, control characters and bytes that are not UTF-8. encode() writes the text
+// itself. Its checksum must be that of the text that the reader makes from the parsed values.
 RC_GTEST_PROP(GrantRecords, AnyTextIsReadBack, (const std::string& a, const std::string& b)) {
   GrantRecord record = sample();
   record.grant.ids = {a, b};

@@ -53,7 +53,7 @@ Offer offered(const config::Config& config, const gpu::Machine& hardware = machi
 
 std::string replica(int gpu, int number) { return replica_id(gpu_uuid(gpu), number); }
 
-// Of `tranches` of GPU 0.
+// The limits of a container with `tranches` of GPU 0.
 DeviceLimits part(const Limits& rules, int replicas, int tranches) {
   const auto offer = offered(limited(rules, replicas));
   std::vector<std::string> ids;
@@ -325,7 +325,8 @@ TEST(OfferLimits, ANodeThatCannotLimitWithholdsWhatIsLimited) {
   EXPECT_THAT(offer.withheld, ElementsAre(Withheld{{"nvidia.com/part"}, "no library"}));
 }
 
-// Whatever the request, the parts of a device add up to no more than it has, unless that was said.
+// For every request the parts of a device add up to no more than the device, unless the rules allow
+// it.
 RC_GTEST_PROP(OfferLimits, PartsNeverExceedTheDevice, ()) {
   const int replicas = *rc::gen::inRange(1, 40);
   auto rules = strict();

@@ -129,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(All, OfferTable, ::testing::ValuesIn(kRows), [](const a
   return name;
 });
 
-// Every way to write a device names the same one.
+// All ways to write a device name the same one.
 TEST(DeviceLists, AllSpellings) {
   const gpu::Machine machine =
       machine_of({a100_40gb(0).mig({"1g.5gb", "1g.5gb", "1g.5gb"}), a100_40gb(1)});

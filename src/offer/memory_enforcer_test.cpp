@@ -56,7 +56,7 @@ TEST(MemoryEnforcers, TheWeakestIsSaidOfAll) {
   EXPECT_EQ(to_string(weakest(std::span(all).first(1))), "mig");
 }
 
-// A node that has everything, and what is taken from it.
+// A node with all that kernel limits need. Each case takes something away.
 gpu::Machine r615(int gpus = 1) {
   auto machine = machine_of(gpus, a100_40gb);
   machine.driver_version = "615.71.09";
@@ -110,7 +110,7 @@ TEST(MemoryEnforcersOfAnOffer, WhatHoldsInsteadIsSaidWithTheReason) {
     EXPECT_THAT(limits.enforcers, ElementsAre(MemoryEnforcer::kLimiter));
     EXPECT_EQ(limits.instead, c.instead);
     EXPECT_THAT(offer.warnings, ElementsAre(c.instead));
-    // Whoever did not ask is told nothing.
+    // Without kernel limits in the configuration there is no warning.
     auto config = asking();
     config.tranche.limits.general.kernel_limits = false;
     EXPECT_THAT(make_offer(machine, config, {})->warnings, IsEmpty());
@@ -133,7 +133,7 @@ TEST(MemoryEnforcersOfAnOffer, MigInstancesOfTheirOwnNeedNoKernel) {
   auto offer = make_offer(machine, config, {}).value();
   EXPECT_THAT(offer.resources.at(0).limits->enforcers, ElementsAre(MemoryEnforcer::kMig));
   EXPECT_THAT(offer.warnings, Contains(HasSubstr("kernel")).Times(0));
-  // Shared ones are not possible.
+  // The kernel cannot limit the tranches of a shared instance.
   config.sharing.time_slicing->resources = {entry("mig-1g.5gb", 2)};
   offer = make_offer(machine, config, {}).value();
   EXPECT_THAT(offer.resources.at(0).limits->enforcers, ElementsAre(MemoryEnforcer::kLimiter));

@@ -56,7 +56,7 @@ TEST(MpsGrant, IsNvidiasByteForByte) {
 TEST(MpsGrant, HasNothingWhereMpsHasNoPart) {
   EXPECT_EQ(granted(shared(time_slicing({entry("gpu", 2)})), {id(0, 0)}), Grant());
   EXPECT_EQ(granted(shared(mps({entry("gpu", 1)})), {gpu_uuid(0)}), Grant());
-  // A whole GPU beside a shared one, under one name.
+  // A whole GPU and a shared one under one name.
   const auto both = shared(mps({entry("gpu", 2, config::DeviceList{{"1"}})}), 2);
   EXPECT_EQ(granted(both, {gpu_uuid(0)}), Grant());
   EXPECT_THAT(granted(both, {id(1, 0)}).mounts, ::testing::SizeIs(2));
@@ -79,19 +79,20 @@ TEST(MpsGrant, LowersTheDaemonsDefaultsToTheContainersPart) {
               ElementsAre(Pair("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "40"),
                           Pair("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT",
                                gpu_uuid(0) + "=4096M," + gpu_uuid(1) + "=2048M")));
-  // One tranche each: the daemon's default is the part. Only counted: as NVIDIA's.
+  // With one tranche per container the daemon's default is the part. With enforcement `account` the
+  // grant is as NVIDIA's.
   EXPECT_THAT(extra(granted(shared(limited(rules, true)), {id(0, 0)})), IsEmpty());
   auto counted = rules;
   counted.enforcement = Enforcement::kAccount;
   EXPECT_THAT(extra(granted(shared(limited(counted, false)), {id(0, 0)})), IsEmpty());
-  // What others leave idle may be used.
+  // Elastic containers may use time that others leave idle, so there is no percentage.
   auto elastic = rules;
   elastic.enforcement = Enforcement::kElastic;
   EXPECT_THAT(extra(granted(shared(limited(elastic, false)), {id(0, 0)})),
               ElementsAre(Pair("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", gpu_uuid(0) + "=2048M")));
 }
 
-// Of the container's own: without the folder that all have.
+// The container's own variables, without the folder, which all containers have.
 std::map<std::string, std::string> extra_envs(const Grant& grant) {
   auto envs = grant.envs;
   envs.erase("CUDA_MPS_PIPE_DIRECTORY");
@@ -156,7 +157,7 @@ TEST(MpsLimits, LeaveComputeToMps) {
   EXPECT_EQ(side_by_side->devices[0].permille, std::nullopt);
   EXPECT_EQ(side_by_side->devices[0].memory, Bytes::from_mib(3840));
   EXPECT_EQ(side_by_side->priority, Priority::kLatencyCritical);
-  // A wish for classes is a wish for turns.
+  // A configuration with priorities wants turns.
   rules.policy = config::SharePolicy::kPriority;
   rules.priority = Priority::kBestEffort;
   EXPECT_EQ(limits_for(shared(limited(rules, true)), std::span(&one, 1))->priority,

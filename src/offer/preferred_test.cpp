@@ -36,7 +36,7 @@ Links links_of(int gpus, std::size_t island) {
   return links;
 }
 
-// All ids of the offer but those in use.
+// All ids of the offer except those in use.
 std::vector<std::string> free_ids(const ResourceOffer& offer,
                                   const std::vector<std::string>& used) {
   std::vector<std::string> out;
@@ -167,7 +167,7 @@ TEST(Spread, PackedTieGoesToTheGpuPickedLeast) {
             "packed: 1 from GPU 0 (3 of 4 were in use), 1 from GPU 1 (2 of 4 were in use)");
 }
 
-// NVIDIA's plugin counts per MIG instance, which makes the policy mean nothing for them.
+// NVIDIA's plugin counts per MIG instance, so the policy has no effect on them.
 TEST(Spread, MigInstancesByTheGpuTheyLieOn) {
   const ResourceOffer offer =
       make_offer(machine_of({a100_40gb(0).mig({"1g.5gb", "1g.5gb", "1g.5gb"}),

@@ -1,4 +1,4 @@
-// What holds of every machine and every configuration, tried on arbitrary ones.
+// Properties of every machine and every configuration, tried on arbitrary ones.
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -122,7 +122,7 @@ RC_GTEST_PROP(OfferProperty, SameInputSameOfferInAStableOrder, ()) {
   }
 }
 
-// Health changes what a device says of itself and nothing else.
+// Health changes only the devices' own state.
 RC_GTEST_PROP(OfferProperty, HealthMovesNoTranche, ()) {
   const gpu::Machine machine = arbitrary_machine();
   const config::Config config = arbitrary_config();

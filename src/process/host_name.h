@@ -1,5 +1,5 @@
 #pragma once
-// What this machine or Pod is called.
+// The name of this machine or Pod.
 
 #include <string>
 

@@ -98,7 +98,7 @@ TEST_F(LoopTest, ADescriptorWakesItUntilItIsForgotten) {
   const Descriptor to(ends[1]);
   ASSERT_TRUE(loop_->on_readable(from.get(), [&] {
     done_.emplace_back("readable");
-    loop_->forget(from.get());  // what there is to read stays
+    loop_->forget(from.get());  // the byte to read stays in the pipe
     loop_->post([this] { signal(SIGTERM); });
   }));
   ASSERT_EQ(::write(to.get(), "x", 1), 1);

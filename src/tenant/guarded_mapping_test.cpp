@@ -66,7 +66,7 @@ TEST(GuardedMappingDeathTest, AFaultElsewhereIsStillTheEnd) {
   EXPECT_EXIT(
       {
         signal(SIGBUS,
-               SIG_DFL);  // a sanitizer has a handler of its own, which comes before the end
+               SIG_DFL);  // a sanitizer's own handler would run before the process ends
         const Descriptor fd = file_of(1);
         const auto mapping = GuardedMapping::map(fd.get(), kPage);
         auto* other =

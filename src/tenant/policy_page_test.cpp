@@ -37,7 +37,7 @@ TEST(PolicyPage, WhoHasItsDescriptorReadsWhatIsWrittenLater) {
   EXPECT_EQ(seen.devices[0].memory_limit, 5U);
 }
 
-// What a container may try, as root.
+// These are the attempts that a container can make as root.
 TEST(PolicyPage, WhoHasItsDescriptorCannotChangeIt) {
   auto page = PolicyPage::create(kDevices);
   ASSERT_TRUE(page);

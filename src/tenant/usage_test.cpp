@@ -28,7 +28,7 @@ class UsageTest : public ::testing::Test {
     EXPECT_TRUE(usage) << usage.error().message();
     return *std::move(usage);
   }
-  // As the tenant sees it.
+  // The file as the tenant sees it.
   static wire::UsageFile& map(const Usage& usage) {
     void* memory =
         mmap(nullptr, sizeof(wire::UsageFile), PROT_READ | PROT_WRITE, MAP_SHARED, usage.fd(), 0);
@@ -131,7 +131,7 @@ TEST_F(UsageTest, TellsWhatWasAskedForAndHasNotEnded) {
   EXPECT_EQ(next.read(0).unfinished[0], 0U);
 }
 
-// The file is the tenant's: nothing that it writes there breaks the arbiter.
+// The file is the tenant's. Nothing that it writes there breaks the arbiter.
 TEST_F(UsageTest, ASpoiltFileReadsAsZeros) {
   Usage usage = open();
   ASSERT_EQ(usage.take(kOne), 0U);

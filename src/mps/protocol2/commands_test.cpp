@@ -41,7 +41,7 @@ TEST(Retune, ALimitThatIsNoMoreIsAllOfTheDevice) {
   EXPECT_THAT(retune_commands(daemon("a", {gpu(0)}), daemon("a", {untold})), IsEmpty());
 }
 
-// As NVIDIA's documentation shows it.
+// The form in NVIDIA's documentation.
 TEST(Lspart, TellsHowManyChunksAGpuHas) {
   constexpr const char* kUuid = "GPU-74d43ed3-cdf7-e667-3644-bf5b4f46ed65";
   constexpr const char* kOther = "GPU-74d43ed4-cdf7-e667-3644-bf5b4f46ed65";

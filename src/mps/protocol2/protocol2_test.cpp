@@ -50,7 +50,7 @@ TEST(Protocol2, TellsAChangeToEachServer) {
   EXPECT_THAT(protocol2().change_servers(daemon(), daemon(), "17\n"), IsEmpty());
 }
 
-// As NVIDIA's documentation shows them.
+// The form in NVIDIA's documentation.
 TEST(Protocol2, CutsPartitions) {
   constexpr const char* kLspart =
       "GPU           Partition                            free   used  free  used  clients\n"

@@ -58,7 +58,7 @@ TEST(Protocol3, TellsAChangeToTheDaemonAlone) {
   EXPECT_EQ(protocol3().servers_question(), std::nullopt);
 }
 
-// As NVIDIA's documentation shows them.
+// The form in NVIDIA's documentation.
 TEST(Protocol3, CutsPartitions) {
   EXPECT_EQ(protocol3().chunks_question(),
             order({"device", "list", "--server=shared", "--format=csv,noheader"}));
