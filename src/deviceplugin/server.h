@@ -2,7 +2,7 @@
 // The gRPC server of one resource: a unix socket in kubelet's device-plugins folder that serves
 // DevicePlugin v1beta1. It serves from its creation on. The destructor stops it, ends its streams
 // and removes the socket. kubelet deletes every socket that it finds when it starts, so the agent
-// then makes a new Server. kubelet/socket_server.h has the socket.
+// then makes a new Server. kubelet/socket_server.h makes and watches the socket.
 
 #include <filesystem>
 #include <memory>

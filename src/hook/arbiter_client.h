@@ -1,8 +1,5 @@
 #pragma once
 // Asks the arbiter of this node about a container that is about to start (limit/start_message.h).
-// Waits until `deadline` at most. With `persists` it also waits for an arbiter that is not there
-// yet, because an arbiter that is being replaced is back in a moment. kUnavailable: there is no
-// arbiter, or it hung up; kTimeout: it does not answer.
 
 #include <chrono>
 #include <filesystem>
@@ -12,9 +9,9 @@
 
 namespace tranche::hook {
 
-// Waits no longer than until `deadline`, where `persists` also for an arbiter that is not there yet
-// (it is replaced in a moment). kUnavailable: none is there, or it went; kTimeout: it does not
-// answer.
+// Waits until `deadline` at most. With `persists` it also waits for an arbiter that is not there
+// yet, because an arbiter that is being replaced is back in a moment. kUnavailable: there is no
+// arbiter, or it hung up; kTimeout: it does not answer.
 Result<limit::StartAnswer> ask_arbiter(const std::filesystem::path& socket,
                                        const limit::StartNotice& notice,
                                        std::chrono::steady_clock::time_point deadline,

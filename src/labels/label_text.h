@@ -7,7 +7,8 @@
 namespace tranche::labels {
 
 // A hardware name as NVIDIA writes it into labels: characters outside [A-Za-z0-9-_. ] are removed
-// and words are joined by '-'. " Foo (R) Bar/Baz_1" -> "Foo-R-BarBaz_1". The text is not shortened.
+// and words are joined by '-'. The text is not shortened. " Foo (R)  Bar/Baz_1" ->
+// "Foo-R-BarBaz_1".
 std::string sanitise(std::string_view text);
 
 // Whether Kubernetes accepts `value`: at most 63 characters of [A-Za-z0-9-_.], the first and the

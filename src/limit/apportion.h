@@ -27,7 +27,7 @@
 // Without the announcement its neighbours would have paid for it. When such work ends, what it was
 // charged meanwhile is subtracted from its need.
 //
-// Rejected: the last two rules alone, without estimates. A tenant that runs one launch of 1 ms at a
+// Rejected: rules 3 and 4 alone, without estimates. A tenant that runs one launch of 1 ms at a
 // time waits for its turn within each pair, and it shared that time with all other waiting tenants.
 // Tenants of weights 1, 2 and 4 with launches of 1, 0.2 and 0.5 ms then had 26, 22 and 52 % of the
 // device, although each was charged what its weight gives it.

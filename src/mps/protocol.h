@@ -63,8 +63,8 @@ class Protocol {
                                             const std::string& servers) const = 0;
 
   // Static SM partitions (mps/partitions.h). chunks_question() asks for the chunks of a daemon's
-  // GPUs. chunks_of() finds in a line of the answer how many chunks `uuid` has in all; nullopt: the
-  // line does not say so. add_partition() makes the partition of one tranche.
+  // GPUs. chunks_of() finds in the answer how many chunks `uuid` has in all; nullopt: the answer
+  // does not say so. add_partition() makes the partition of one tranche.
   virtual Order chunks_question() const = 0;
   virtual std::optional<int> chunks_of(const std::string& answer, std::string_view uuid) const = 0;
   virtual Order add_partition(const DaemonDevice& device, int replica, int chunks) const = 0;

@@ -41,8 +41,8 @@ struct MpsShare {
 // The daemon's default for device `device` (an index of ResourceOffer::devices, divided into
 // replicas). Without limits it is the device's memory and 100 % divided by the replicas, as in
 // NVIDIA's plugin. With enforced limits it is a tranche's part. Where a container may have several
-// tranches, it is no less than all of the device, and each grant's environment lowers it to the
-// container's own part.
+// tranches it is all of the device, and each grant's environment lowers it to the container's own
+// part.
 MpsShare mps_default(const ResourceOffer& offer, std::size_t device);
 
 // A namespace of MPS v3: the limits of a group of clients, by the socket to which they connect. A
