@@ -52,7 +52,7 @@ class Followers {
   void open_grants(const config::AgentOptions& options, const Clock& clock, const Log& log);
 
   std::unique_ptr<GrantStore> grants_;    // null: the state folder cannot be used
-  std::optional<TenantManager> tenants_;  // with grants_
+  std::optional<TenantManager> tenants_;  // set when grants_ is
   std::vector<std::unique_ptr<Input>> inputs_;
   std::vector<std::unique_ptr<Follower>> followers_;  // last: they refer to the others
 };

@@ -92,7 +92,7 @@ class Arbiter {
     std::uint64_t changes = 0;                    // session->changes() at the last look
   };
   struct Refusal {
-    std::string text;  // of the file
+    std::string text;  // content of its file when it was refused
     std::string reason;
   };
 

@@ -39,7 +39,7 @@ class DeviceScheduler {
   // Consumes the activities of all parts. False: no tenant of the device works or waits, so no
   // further step is needed until one does.
   bool step(limit::Ns now);
-  // How soon the next step should come while somebody works.
+  // The time between steps while a tenant of the device works or waits.
   limit::Ns pace() const { return device_.pace(); }
 
   limit::Ns charged(limit::TenantId id) const { return device_.charged(id); }

@@ -35,14 +35,14 @@ class ProcessScanner {
     std::set<pid_t> known;  // pids of processes that need no look into /proc
   };
 
-  // `reader` outlives it. kIo: no eventfd.
+  // `reader` outlives it. kIo: the eventfd cannot be made.
   static Result<std::unique_ptr<ProcessScanner>> start(gpu::ProcessReader& reader, FsRoot host);
   // Waits for a reading under way, which ends by the deadline of the NVML adapter.
   ~ProcessScanner();
   ProcessScanner(const ProcessScanner&) = delete;
   ProcessScanner& operator=(const ProcessScanner&) = delete;
 
-  // Readable when take() has something.
+  // Readable when take() has an answer.
   int fd() const { return ready_.get(); }
   bool is_busy() const { return busy_; }
   // Begins a reading. Must not be called while is_busy().

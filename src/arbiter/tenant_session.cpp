@@ -161,7 +161,7 @@ void TenantSession::add(const Member& member, Totals& totals) const {
 void TenantSession::trim() {
   const auto cut = usage_.trim();
   if (cut && *cut == 0) return;
-  if (std::exchange(was_trimmed_, true)) return;  // said once
+  if (std::exchange(was_trimmed_, true)) return;  // logged once
   if (!cut) {
     log_.warn(fmt::format("tenant {}: {}", limits_.id, cut.error().message()));
     return;

@@ -29,7 +29,8 @@ namespace tranche::arbiter {
 class TenantSession;
 
 struct SessionOptions {
-  std::filesystem::path socket;     // in the folder that is mounted into the container
+  // The socket's path, in the folder that is mounted into the container.
+  std::filesystem::path socket;
   std::filesystem::path state_dir;  // tmpfs, the arbiter's own
   std::uint32_t epoch = 0;          // the arbiter's; new at every start
   // Whether a process's hello may be answered now; empty: always. An unanswered hello waits for
@@ -81,8 +82,8 @@ class TenantSession {
   std::vector<limit::wire::Interval> take_left() { return std::exchange(left_, {}); }
   // Sums over all its processes since this arbiter began, ended ones included.
   struct Totals {
-    std::uint64_t refused = 0;     // allocations
-    std::uint64_t longest_ns = 0;  // launch or graph
+    std::uint64_t refused = 0;     // allocations that were refused
+    std::uint64_t longest_ns = 0;  // the longest launch or graph
   };
   Totals totals();
   // Whether a thread of the tenant waits at the gate of a device now.
@@ -106,7 +107,7 @@ class TenantSession {
     tenant::Process process;
     unsigned slot = 0;
     std::optional<tenant::Connection> connection{};
-    std::optional<limit::wire::Hello> held{};  // not answered yet
+    std::optional<limit::wire::Hello> held{};  // a hello that is not answered yet
   };
   using Key = pid_t;  // a pid; only one living process has it
 

@@ -69,8 +69,8 @@ class Elector {
   std::string complaint_;
   std::string leader_;  // the other leader that was logged last
   mutable std::mutex mutex_;
-  std::optional<Time> held_until_;  // guarded
-  bool led_ = false;                // guarded
+  std::optional<Time> held_until_;  // guarded by mutex_
+  bool led_ = false;                // guarded by mutex_
 };
 
 }  // namespace tranche::controller

@@ -69,7 +69,7 @@ class EvictorTest : public testing::Test {
     for (const auto& item : list->items) all.push_back(json::parse(item.json));
     return all;
   }
-  // Of those so far; "" when there is none, or another number.
+  // Waits for an Event with this reason.
   bool told(const std::string& ns, const std::string& reason) {
     return test::eventually([&] {
       return std::ranges::any_of(events(ns),
@@ -165,7 +165,7 @@ TEST_F(EvictorTest, WhatIsTakenBackIsNotDone) {
   objects_.put(cluster::kNode, R"({"metadata":{"name":"n1"}})");
   const auto last = put_pod("shop", "q", "n2");
   ask("n2", {request("shop", "q", last)});
-  // The watch is in order: n1 was taken back before n2 asked.
+  // The watch delivers in order: n1's request was withdrawn before n2 asked.
   ASSERT_TRUE(test::eventually([&] { return calls("evict pods shop/q") > 0; }));
   objects_.recover();
   ASSERT_TRUE(gone("shop", "q"));

@@ -55,7 +55,7 @@ class PolicyController : public Worker {
  private:
   struct Policies {
     std::vector<cluster::Object> objects;
-    std::vector<PolicyObject> parsed;  // the same, in the same order
+    std::vector<PolicyObject> parsed;  // one for each of `objects`, in the same order
   };
 
   // Makes one full attempt, on the retrier's thread.

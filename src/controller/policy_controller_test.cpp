@@ -238,7 +238,7 @@ TEST_F(PolicyControllerTest, KeysOfOthersStayAndAreNamedOnce) {
   EXPECT_EQ(log_.count("keys that somebody else put there"), 1);
   const auto applied = calls("apply configmaps");
   put_map("unrelated", {{"a", "b"}});
-  put_policy(plugin("missing"));  // what is looked at after it has been looked at
+  put_policy(plugin("missing"));  // any later outcome: by then the ConfigMap has been looked at
   ASSERT_TRUE(says("ConfigMapMissing"));
   EXPECT_EQ(calls("apply configmaps"), applied) << "nothing differs that is ours to change";
 }

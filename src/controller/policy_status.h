@@ -19,7 +19,7 @@ namespace tranche::controller {
 
 struct PolicyStatus {
   std::vector<Condition> conditions;
-  std::string state;  // "ready", "notReady", "ignored": the operator's words
+  std::string state;  // one of the operator's words: "ready", "notReady", "ignored"
 
   bool operator==(const PolicyStatus&) const = default;
 };

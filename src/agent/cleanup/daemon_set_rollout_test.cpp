@@ -63,7 +63,7 @@ class DaemonSetRolloutTest : public testing::Test {
               {{"conditions", {{{"type", "Ready"}, {"status", ready ? "True" : "False"}}}}}}}
             .dump());
   }
-  // `steps[i]` happens during wait number i; told to stop after `waits`.
+  // `steps[i]` runs during wait number i. After `waits` waits the rollout is told to stop.
   Result<void> roll_out(std::vector<std::function<void()>> steps = {}, std::size_t waits = 1000) {
     std::size_t waited = 0;
     return agent::roll_out(

@@ -187,7 +187,8 @@ TEST_F(ClusterSourceTest, ASilentApiServerIsWaitedForAMoment) {
   objects_.refuse("list", cluster::kNode, {Code::kUnavailable, "away"});
   options_.backoff = {std::chrono::hours(1), std::chrono::hours(1)};
   open();
-  // Whether it has failed yet or not: with patience spent, what was kept serves.
+  // Once patience is over, the kept configuration is used, whether or not the request has failed
+  // yet.
   clock_.advance(std::chrono::seconds(5));
   EXPECT_TRUE(gives(4));
 }

@@ -22,7 +22,7 @@ class LabelSink {
   // To be called again when the cluster changed: then labels of ours that others changed are put
   // back.
   virtual void write(const labels::Labels& labels) = 0;
-  // For people: "NodeFeature x/y", "Node z".
+  // The object's name for people: "NodeFeature x/y", "Node z".
   virtual std::string place() const = 0;
 };
 

@@ -149,7 +149,7 @@ TEST_F(NodeLabelsTest, AddsChangesAndTakesAwayOnlyItsOwn) {
 
 TEST_F(NodeLabelsTest, WhatSomeoneElseSetIsLeftAndReported) {
   open({{"nvidia.com/gpu.product", "mine"}});
-  // Someone owns it, as server-side apply sees it.
+  // Another field manager owns the label in server-side apply.
   ASSERT_TRUE(objects_.apply(cluster::kNode, kNodeKey,
                              {.json = R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n1",
                    "labels":{"nvidia.com/gpu.product":"mine"}}})",
@@ -207,7 +207,7 @@ TEST_F(NodeLabelsTest, WhatIsNoLongerWantedIsGivenUp) {
   objects_.refuse("apply", cluster::kNode, {Code::kUnavailable, "nodes: away"});
   sink_->write(others);
   ASSERT_TRUE(test::eventually([&] { return log_.count("nodes: away") == 1; }));
-  sink_->write(kLabels);  // as the Node says
+  sink_->write(kLabels);  // these labels are on the Node already
   objects_.recover();
   sink_->write(others);
   EXPECT_TRUE(has(json(others))) << "nothing was left that would have waited";

@@ -71,7 +71,7 @@ std::map<std::string, Group> groups_of(const limit::ArbiterStatus& status,
   return groups;
 }
 
-// A process chooses its own name.
+// Replaces unprintable characters, because a process chooses its own name.
 std::string printable(std::string text) {
   std::ranges::replace_if(text, [](char c) { return c < ' ' || c > '~'; }, '?');
   return text;

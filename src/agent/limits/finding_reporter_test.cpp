@@ -128,7 +128,8 @@ TEST_F(FindingReporterTest, ARequestIsRenewedWhileItStandsAndTakenBackAfter) {
   found({42});
   ASSERT_TRUE(look_until([&] { return asked().has_value(); }));
   const auto first = asked()->written_at;
-  // A look that comes before the watch has told of the first request makes it again.
+  // Writes are counted from here: a look that runs before the watch shows the first request writes
+  // it again.
   const auto patches = patches_of_the_node();
   reporter_->look({});
   EXPECT_EQ(patches_of_the_node(), patches);

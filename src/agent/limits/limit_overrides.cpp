@@ -151,7 +151,7 @@ void LimitOverrides::look(cluster::PodResources& pod_resources, TenantManager& m
   answer(outcomes_, *node, call);
 }
 
-// An order that cannot be read changes nothing.
+// Parses the order. One that cannot be parsed changes nothing.
 LimitOverrides::Settings LimitOverrides::read(const std::string& text) {
   if (text.empty()) return {};
   auto settings = cluster::decode_limit_settings(text);

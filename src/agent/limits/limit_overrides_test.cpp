@@ -81,7 +81,7 @@ class SettingFollowerTest : public testing::Test {
             .compute = {},
             .priority = {}};
   }
-  // As the operator gives it; the answer stays.
+  // Writes the order as the operator does; the answer in the Node stays.
   void order(const std::string& text) {
     auto node =
         json::parse(objects_.text(cluster::kNode, {.ns = "", .name = "n1"}), nullptr, false);
@@ -118,7 +118,7 @@ class SettingFollowerTest : public testing::Test {
       return priority() == wanted;
     });
   }
-  // By whoever owns the Pod.
+  // Sets an annotation as the Pod's owner does.
   void annotate(const std::string& memory) {
     const json pod = {
         {"metadata",

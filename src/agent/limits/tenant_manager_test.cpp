@@ -119,7 +119,7 @@ TEST_F(TenantManagerTest, WhatKeepsMemoryStandsWithWhatWasPromised) {
     manager_->follow(offer);
     EXPECT_EQ(promised("t1").devices.at(0).enforcer, enforcer);
   }
-  // Whoever has the whole GPU has no limit that anything could keep.
+  // A tenant of the whole GPU has no memory limit, so no enforcer is needed.
   offer.resources[0].limits->enforcers = {MemoryEnforcer::kKernel};
   grant("t2", {"GPU-a::0", "GPU-a::1", "GPU-a::2", "GPU-a::3"}, offer);
   EXPECT_EQ(promised("t2").devices.at(0).enforcer, MemoryEnforcer::kLimiter);
@@ -140,7 +140,7 @@ TEST_F(TenantManagerTest, TheRuntimesHookIsPutInPlaceAndReplacedWhole) {
   EXPECT_EQ(std::filesystem::status(hook()).permissions(), std::filesystem::perms{0755});
   EXPECT_THAT(fs_.read(hook_spec()).value(), HasSubstr(hook().string()));
   EXPECT_THAT(fs_.read(hook_spec()).value(), HasSubstr((state() / "tenants").string()));
-  // Another release: whoever runs the old one keeps it.
+  // Another release replaces the file: a process that runs the old program keeps it.
   std::ifstream running(hook());
   ASSERT_TRUE(fs_.write_atomic(dir_.path() / "tranche-limit-hook", "program 2"));
   ASSERT_TRUE(fs_.write_atomic(hook_spec(), "edited"));
@@ -210,7 +210,7 @@ TEST_F(TenantManagerTest, WithoutALibraryNothingCanBePromised) {
   EXPECT_THAT(mounts.error().message(), HasSubstr("--limit-library"));
   ASSERT_TRUE(fs_.write_atomic(library(), ""));
   EXPECT_THAT(manager_->prepare().error().message(), HasSubstr("is empty"));
-  // It is looked for anew.
+  // The next prepare() looks for the library again.
   ASSERT_TRUE(fs_.write_atomic(library(), "library 1"));
   EXPECT_TRUE(manager_->prepare());
 }
@@ -339,7 +339,7 @@ TEST_F(TenantManagerTest, WithoutAllGrantsWhatMayBeHeldStays) {
   manager_->prune(std::vector{held({"GPU-a::1"})});
   EXPECT_EQ(tenants(), (Names{"t1", "t1.json"}));
   EXPECT_EQ(libraries().size(), 2U);
-  // Nobody holds anything of its device: nobody can be it.
+  // No container holds a tranche of the tenant's device, so none can be the tenant.
   manager_->prune(std::vector{held({"GPU-b::1"})});
   EXPECT_THAT(tenants(), IsEmpty());
 }
@@ -359,7 +359,7 @@ TEST_F(TenantManagerTest, ALibraryStaysWhileAGrantMountsIt) {
   EXPECT_TRUE(fs_.exists(made.mounts[0].host_path));
   EXPECT_EQ(libraries().size(), 1U);
   EXPECT_EQ(log_.count("no container mounts it any more"), 1);
-  // The release's own stays without any grant.
+  // This release's library stays even without a grant.
   manager_->prune({});
   EXPECT_EQ(libraries().size(), 1U);
 }
@@ -406,7 +406,7 @@ class HangingFile {
   HangingFile(const HangingFile&) = delete;
   HangingFile& operator=(const HangingFile&) = delete;
 
-  // Whether somebody waits for it.
+  // Waits until a thread reads the file.
   bool reached() {
     return test::eventually([&] {
       fd_ = ::open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
@@ -429,7 +429,7 @@ class HangingFile {
 
 struct AtWork {
   const char* name;
-  std::string file;  // in the test's folder: read by
+  std::string file;  // the file in the test's folder that `work` reads
   std::function<void(TenantManager&)> work;
 };
 
@@ -487,7 +487,8 @@ TEST_F(TenantManagerTest, ATenantThatIsBeingStoredIsNotTakenForOneThatIsGone) {
       *grants_, log_.log());
   std::jthread one([&] { grant("t1", {"GPU-a::0"}, offered(rules())); });
   reached.get_future().wait();
-  // Its record waits for the one that has the same id: the files are there, the grant is not yet.
+  // Its record waits for the one with the same id: the files are there, the grant is not recorded
+  // yet.
   std::jthread other([&] { grant("t2", {"GPU-a::0"}, offered(rules())); });
   const auto file = state() / "tenants" / "t2.json";
   EXPECT_TRUE(test::eventually([&] { return fs_.exists(file); }));

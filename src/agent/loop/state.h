@@ -54,7 +54,7 @@ struct State {
   unsigned config_revision = 0;  // counts the configurations that took effect
   NodeFacts facts;
   LimitStanding limits;
-  std::map<config::ResourceName, MpsStanding> mps;  // resources that are to be shared by MPS
+  std::map<config::ResourceName, MpsStanding> mps;  // for each resource that MPS should share
   bool operator==(const State&) const = default;
 };
 

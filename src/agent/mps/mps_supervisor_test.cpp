@@ -260,7 +260,7 @@ TEST_F(SupervisorTest, StartsADeadDaemonAtOnceAndOneThatKeepsDyingLater) {
   EXPECT_EQ(log_.count("the MPS control daemon of nvidia.com/gpu has ended"), 1);
   EXPECT_EQ(log_.count("the MPS control daemon of nvidia.com/other has ended"), 0);
 
-  // Again before it was seen well: now it waits.
+  // It ends again before it was seen to serve, so its restart waits.
   program_.daemons.erase("gpu");
   supervisor_->suspect(now_);
   pass(milliseconds(0));

@@ -116,7 +116,7 @@ TEST_F(NodeReporterTest, WhatTheNodeSaysAlreadyIsNotSaidAgain) {
   }));
   const auto patches = calls("patch nodes");
   reporter_->report({.applied = true, .message = "key l20"});
-  // Recreated: it says nothing, and is told anew.
+  // A recreated Node has no condition, so it is written again.
   objects_.erase(cluster::kNode, {.ns = "", .name = "n1"});
   objects_.put(cluster::kNode, R"({"metadata":{"name":"n1"},"status":{"conditions":[]}})");
   ASSERT_TRUE(test::eventually([&] {

@@ -91,16 +91,19 @@ class GrantStore {
   bool incomplete_ = false;          // since open()
   std::unique_ptr<GrantFile> file_;  // since open()
 
-  mutable std::mutex mutex_;         // of what follows; never held while the disk is touched
-  std::condition_variable written_;  // an entry was
-  // In the order they were given out, and who holds an id, by "<resource> <id>".
+  // Guards the members below; never held while the disk is touched.
+  mutable std::mutex mutex_;
+  std::condition_variable written_;  // notified when an entry's line was written
+  // `records_`: in the order of the grants. `holders_`: the record that holds an id, by "<resource>
+  // <id>".
   std::list<Entry> records_;
   std::unordered_map<std::string, Record> holders_;
-  std::vector<Record> superseded_;  // and kept all the same
-  bool stale_ = false;              // the file has lines that should go
+  // Superseded by a later grant, and kept for their tenant (see add()).
+  std::vector<Record> superseded_;
+  bool stale_ = false;  // the file has lines that should go
 
-  std::mutex compacting_;  // by one thread at a time; who adds only tries it
-  std::string complaint_;  // of compact(), logged last
+  std::mutex compacting_;  // one thread compacts at a time; add() only tries the lock
+  std::string complaint_;  // the failure of compact() logged last
 };
 
 }  // namespace tranche::agent

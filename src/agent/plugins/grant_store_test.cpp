@@ -112,7 +112,7 @@ TEST_F(GrantStoreTest, TheTenantsOfOnePodAreKeptTogether) {
   store->prune(
       std::vector<cluster::HeldDevices>{{"ns", "pod", "c", "nvidia.com/gpu", {"GPU-a::0"}}});
   EXPECT_EQ(tenants(*store), (Names{"init", "main"}));
-  // The next Pod with one of their ids: both are gone.
+  // The next Pod gets one of their ids, so both are dropped.
   ASSERT_TRUE(store->add(tenant_of_ids("next", {"GPU-a::0", "GPU-a::2"})));
   EXPECT_EQ(tenants(*store), (Names{"next"}));
   EXPECT_EQ(tenants(*open()), (Names{"next"}));
@@ -183,7 +183,7 @@ constexpr AtStep kReplacementSteps[] = {
 // While the file is replaced.
 class GrantStoreReplaced : public GrantStoreTest, public testing::WithParamInterface<AtStep> {
  protected:
-  // With `held` and `gone`; prune() replaces the file.
+  // Opens a store with the grants GPU-gone and GPU-held; then prune() replaces the file.
   std::unique_ptr<GrantStore> open_with(GrantFile::OnStep on_step) {
     {
       const auto store = open();
@@ -199,7 +199,7 @@ class GrantStoreReplaced : public GrantStoreTest, public testing::WithParamInter
     store.prune(
         std::vector<cluster::HeldDevices>{{"ns", "pod", "c", "nvidia.com/gpu", {"GPU-held"}}});
   }
-  // What an agent finds that starts after this one was killed here and now.
+  // The grants that an agent would find if this one were killed now.
   std::vector<std::string> after_a_kill() {
     const auto copy = dir_.path() / ("copy" + std::to_string(copies_++));
     std::filesystem::copy(dir_.path() / "grants", copy, std::filesystem::copy_options::recursive);
@@ -348,7 +348,7 @@ TEST_F(GrantStoreTest, ManyAddWhileOthersPrune) {
       }
     });
   }
-  // Each time there is one to drop.
+  // Each round has a grant to drop.
   for (int i = 0; i < 20; ++i) {
     EXPECT_TRUE(store->add(grant_of({"GPU-old"})));
     clock_.advance(GrantStore::kSettle + std::chrono::seconds(1));

@@ -25,7 +25,7 @@ class PluginFollower final : public Follower {
                                               const std::stop_token&)>;
   struct Options {
     std::filesystem::path dir;             // <kubelet root>/device-plugins
-    std::filesystem::path kubelet_socket;  // empty: registers with nobody
+    std::filesystem::path kubelet_socket;  // empty: resources are served and not registered
     bool take_over = false;
   };
   struct Parts {

@@ -88,7 +88,7 @@ TEST(Registrar, ForgetsWhatIsNoLongerAdvertised) {
   ASSERT_TRUE(test::eventually([&] { return kubelet.attempts() > 2; }));
   registrar.forget("nvidia.com/gpu");
   registrar.request({"other", "other.sock"});
-  // What is tried from here on is only the other one: its attempts go on, so the thread lives.
+  // Only "other" is tried from here on. Its attempts go on, which shows that the thread lives.
   const int before = kubelet.attempts();
   EXPECT_TRUE(test::eventually([&] { return kubelet.attempts() > before + 3; }));
 }

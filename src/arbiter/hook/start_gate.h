@@ -71,7 +71,7 @@ class StartGate final : public Extension {
     limit::Finding finding;
     std::chrono::steady_clock::time_point seen{};
     std::unique_ptr<tenant::Process> process{};  // null: it had ended when it was looked for
-    bool told = false;                           // logged
+    bool told = false;                           // it has been logged
   };
 
   StartGate(std::unique_ptr<process::Worker> worker, tenant::Listener listener,
