@@ -28,7 +28,7 @@ std::vector<cluster::LimitOutcome> outcomes_of(const cluster::Node& node);
 std::optional<cluster::LimitOutcome> answer_to(const cluster::LimitSetting& setting,
                                                const cluster::Node& node);
 
-// The same, with "waiting" in place of nullopt.
+// As answer_to(), with state "waiting" in place of nullopt.
 cluster::LimitOutcome answer_or_none(const cluster::LimitSetting& setting,
                                      const cluster::Node& node);
 
@@ -37,9 +37,10 @@ cluster::LimitOutcome answer_or_none(const cluster::LimitSetting& setting,
 Result<LimitSettings> take_gone(LimitSettings& settings, const std::string& node,
                                 cluster::Objects& objects, const cluster::Call& call);
 
-// Applies `change` (null: none) to the node's order and writes it back; if somebody else wrote in
-// between, it reads and tries again. Also removes the settings of Pods that are gone, and returns
-// them. kFailedPrecondition: the order is too large for an annotation, or others keep writing it.
+// Applies `change` (null: none) to the node's order and writes it back. If another program wrote in
+// between, it reads and tries again. It also removes the settings of Pods that are gone, and
+// returns them. kFailedPrecondition: the order is too large for an annotation, or other programs
+// keep writing it.
 using LimitChange = std::function<void(LimitSettings& settings, const cluster::Node& node)>;
 Result<LimitSettings> write_order(cluster::Objects& objects, const std::string& node,
                                   const cluster::Call& call, const LimitChange& change);
