@@ -110,7 +110,8 @@ Result<void> GrantStore::add(const offer::Grant& grant) {
     added = keep(std::move(record));
     line = file_->take(std::move(text));
   }
-  // Not synced: Allocate does not wait for a sync, and an appended line is as safe.
+  // Not synced, so that Allocate does not wait for the disk: the line survives the agent's death,
+  // and only a power cut can lose it.
   const auto written = file_->write(line);
   bool is_long = false;
   {

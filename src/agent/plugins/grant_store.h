@@ -48,10 +48,10 @@ class GrantStore {
 
   // Records a grant. Its ids are taken from older records that hold them, because kubelet grants an
   // id again only when its last holder is gone. There is one exception: a Pod's init container and
-  // its container may have the same ids, granted one after the other before either starts. So a
-  // grant with a tenant, whose files on the host its container needs, is kept if it is no older
-  // than kSettle, until one of its ids is granted later or nobody holds any of them. After an error
-  // the grant is not recorded.
+  // its container may have the same ids, granted one after the other before either starts. So an
+  // older grant with a tenant (files on the host that its container needs) is kept if it is no
+  // older than kSettle, until one of its ids is granted later or nobody holds any of them. After an
+  // error the grant is not recorded.
   Result<void> add(const offer::Grant& grant);
 
   // Drops the records of which nobody holds an id, unless they are younger than kSettle: kubelet
