@@ -69,8 +69,7 @@ void prefer(const Resource& resource, const std::uint8_t* data, int size) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const Resource resource(
-      shared_by_two(),
-      [](const tranche::offer::Grant&) -> tranche::Result<void> { return {}; });
+      shared_by_two(), [](const tranche::offer::Grant&) -> tranche::Result<void> { return {}; });
   if (size < 1 || size > (1U << 20U)) return 0;
   const int length = static_cast<int>(size - 1);
   if (data[0] % 2 == 0) {
