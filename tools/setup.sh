@@ -21,7 +21,7 @@ case "$want" in
   test)
     packages+=(
       clang-19 clang-format-19 clang-tidy-19 debootstrap libbenchmark-dev libclang-rt-19-dev libgmock-dev
-      libgtest-dev librapidcheck-dev openssl python3 python3-venv
+      libgtest-dev librapidcheck-dev openssl python3 python3-venv zsh
     )
     ;;
   arm64)
