@@ -22,7 +22,7 @@ HEAD = """\
 // `symbol` is the interface of `name` since CUDA `version`; twin 1: stream 0 is the thread's own.
 """
 KINDS = {
-    "kDoor": "OWN", "kAlloc": "OWN", "kFree": "OWN", "kLaunch": "OWN", "kContext": "OWN", "kView": "OWN",
+    "kLookup": "OWN", "kAlloc": "OWN", "kFree": "OWN", "kLaunch": "OWN", "kContext": "OWN", "kView": "OWN",
     "kCapture": "OWN", "kGraph": "OWN", "kStream": "OWN", "kCopy": "GATED", "kCode": "LOADS", "kWait": "LATER",
 }  # fmt: skip
 # Not before these: their memory is another's, or the host's, or nothing is to be done.

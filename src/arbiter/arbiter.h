@@ -78,7 +78,7 @@ class Arbiter {
   // The status as it is written to status.json.
   limit::ArbiterStatus status() const;
   // How many comparisons with NVML were begun and finished so far.
-  Reconciler::Count surveys() const {
+  Reconciler::Count scans() const {
     return reconciler_ == nullptr ? Reconciler::Count{} : reconciler_->count();
   }
 

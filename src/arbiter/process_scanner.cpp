@@ -47,32 +47,32 @@ void ProcessScanner::work(const std::stop_token& stop) {
     if (!asked_.wait(lock, stop, [this] { return question_.has_value(); })) return;
     const auto question = *std::exchange(question_, std::nullopt);
     lock.unlock();
-    ProcessScan survey = this->survey(question);
+    ProcessScan result = scan(question);
     lock.lock();
-    answer_ = std::move(survey);
+    answer_ = std::move(result);
     const std::uint64_t one = 1;
     (void)!::write(ready_.get(), &one, sizeof(one));
   }
 }
 
-ProcessScan ProcessScanner::survey(const std::vector<Device>& devices) {
+ProcessScan ProcessScanner::scan(const std::vector<Device>& devices) {
   std::vector<std::string> uuids;
   for (const Device& device : devices) uuids.push_back(device.uuid);
-  ProcessScan survey{reader_.read(uuids), {}};
-  if (!survey.devices) return survey;
-  for (std::size_t i = 0; i < survey.devices->size(); ++i) {
-    const auto& processes = (*survey.devices)[i].processes;
+  ProcessScan result{reader_.read(uuids), {}};
+  if (!result.devices) return result;
+  for (std::size_t i = 0; i < result.devices->size(); ++i) {
+    const auto& processes = (*result.devices)[i].processes;
     if (!processes) continue;
     for (const gpu::DeviceProcess& process : *processes) {
-      if (devices[i].known.contains(process.pid) || survey.strangers.contains(process.pid)) {
+      if (devices[i].known.contains(process.pid) || result.strangers.contains(process.pid)) {
         continue;
       }
       if (auto facts = host::read_process(host_, process.pid)) {
-        survey.strangers.emplace(process.pid, *std::move(facts));
+        result.strangers.emplace(process.pid, *std::move(facts));
       }
     }
   }
-  return survey;
+  return result;
 }
 
 }  // namespace tranche::arbiter

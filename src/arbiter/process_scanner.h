@@ -52,7 +52,7 @@ class ProcessScanner {
  private:
   ProcessScanner(gpu::ProcessReader& reader, FsRoot host, Descriptor ready);
   void work(const std::stop_token& stop);
-  ProcessScan survey(const std::vector<Device>& devices);
+  ProcessScan scan(const std::vector<Device>& devices);
 
   gpu::ProcessReader& reader_;
   FsRoot host_;

@@ -118,14 +118,14 @@ Reconciler::Part& Reconciler::part_of(const Place& place) {
 }
 
 void Reconciler::take() {
-  const auto survey = scanner_->take();
-  if (!survey) return;
+  const auto scan = scanner_->take();
+  if (!scan) return;
   ++count_.taken;
-  if (survey->devices) {
+  if (scan->devices) {
     note_failure("");
-    take_devices(*survey, *survey->devices);
+    take_devices(*scan, *scan->devices);
   } else {
-    note_failure(survey->devices.error().message());
+    note_failure(scan->devices.error().message());
     for (auto& [id, parts] : records_) {
       for (Part& part : parts) {
         part.unread = true;
@@ -136,7 +136,7 @@ void Reconciler::take() {
   look();
 }
 
-void Reconciler::take_devices(const ProcessScan& survey,
+void Reconciler::take_devices(const ProcessScan& scan,
                               const std::vector<gpu::DeviceProcesses>& devices) {
   const Sessions sessions = books_.sessions();
   const auto places = places_of(sessions);
@@ -150,17 +150,17 @@ void Reconciler::take_devices(const ProcessScan& survey,
         .device = uuid, .places = here->second, .before = before_, .after = after};
     for (const gpu::DeviceProcess& process : *processes) {
       if (account.book_registered(process)) continue;
-      const auto facts = survey.strangers.find(process.pid);
+      const auto facts = scan.strangers.find(process.pid);
       // A process without facts has ended.
-      if (facts == survey.strangers.end()) continue;
+      if (facts == scan.strangers.end()) continue;
       account.book_stranger(process, facts->second, folder_, on_stray_);
     }
     compare_time(account);
     for (std::size_t i = 0; i < account.places.size(); ++i) {
       if (!part_of(account.places[i]).under.is_found()) continue;
       for (const gpu::DeviceProcess* process : account.booked[i].busy_processes) {
-        const auto facts = survey.strangers.find(process->pid);
-        if (facts == survey.strangers.end()) continue;  // its facts come with the next reading
+        const auto facts = scan.strangers.find(process->pid);
+        if (facts == scan.strangers.end()) continue;  // its facts come with the next reading
         account.find_under_reported(*process, facts->second,
                                     account.places[i].session->limits().id);
       }

@@ -123,7 +123,7 @@ class Reconciler {
   static std::map<std::string, std::vector<Place>> places_of(const Sessions& sessions);
   Part& part_of(const Place& place);
   void take();
-  void take_devices(const ProcessScan& survey, const std::vector<gpu::DeviceProcesses>& devices);
+  void take_devices(const ProcessScan& scan, const std::vector<gpu::DeviceProcesses>& devices);
   void compare_time(DeviceAccount& account);
   bool is_under_reported(const TenantSession& session) const;
   void settle(const DeviceAccount& account);

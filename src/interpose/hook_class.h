@@ -6,7 +6,7 @@
 namespace tranche::interpose {
 
 enum class HookClass : std::uint8_t {
-  kDoor,        // answers with other functions
+  kLookup,      // answers with other functions
   kAlloc,       // takes device memory
   kFree,        // gives it back
   kImport,      // opens what another process holds

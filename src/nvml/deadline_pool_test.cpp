@@ -171,7 +171,7 @@ TEST(DeadlinePool, ThreadsAreBounded) {
   EXPECT_TRUE(pool.run(task("later", [](Progress&) {})).finished);
 }
 
-TEST(DeadlinePool, AStuckTaskOutlivesTheLanesAndWhatItTouchesLivesWithIt) {
+TEST(DeadlinePool, AStuckTaskOutlivesThePoolAndWhatItTouchesLivesWithIt) {
   const auto gate = std::make_shared<Gate>();
   std::weak_ptr<int> watched;
   {

@@ -41,7 +41,7 @@ class GrantLimitsTest : public testing::Test {
     EXPECT_TRUE(FsRoot().write_atomic(dir_.path() / "library", "library"));
     EXPECT_TRUE(FsRoot().make_directories(tenants()));
     grants_ = agent::GrantStore::open(dir_.path() / "grants", clock_, log_.log()).value();
-    keeper_.emplace(
+    manager_.emplace(
         agent::TenantManager::Options{.library = dir_.path() / "library", .state_dir = dir_.path()},
         *grants_, log_.log());
     arbiter_ =
@@ -56,10 +56,10 @@ class GrantLimitsTest : public testing::Test {
   // A process in the container that the grant is for.
   Library container(const std::string& tenant, const std::vector<std::string>& ids,
                     const offer::Offer& offer) {
-    const auto mounts = keeper_->prepare().value();
+    const auto mounts = manager_->prepare().value();
     const auto grant =
         offer::make_grant(offer.resources[0], {.limits = mounts}, ids, tenant).value();
-    EXPECT_TRUE(keeper_->store(grant));
+    EXPECT_TRUE(manager_->store(grant));
     rounds(2);
     Library library;
     EXPECT_TRUE(library.connect_to(grant.mounts.back().host_path + "/arbiter.sock"));
@@ -73,7 +73,7 @@ class GrantLimitsTest : public testing::Test {
   test::FakeClock clock_;
   test::LogRecorder log_;
   std::unique_ptr<agent::GrantStore> grants_;
-  std::optional<agent::TenantManager> keeper_;
+  std::optional<agent::TenantManager> manager_;
   std::unique_ptr<arbiter::Arbiter> arbiter_;
 };
 
@@ -92,7 +92,7 @@ TEST_F(GrantLimitsTest, ReachTheProcessAndFollowTheConfiguration) {
   rules.memory = config::Percent{100};
   rules.policy = config::SharePolicy::kPriority;
   rules.priority = Priority::kBestEffort;
-  keeper_->follow(offered(rules));
+  manager_->follow(offered(rules));
   rounds(2);
   EXPECT_EQ(page.devices[0].memory_limit, 10 * kMiB);
   EXPECT_EQ(page.devices[1].memory_limit, 200 * kMiB);
@@ -100,12 +100,12 @@ TEST_F(GrantLimitsTest, ReachTheProcessAndFollowTheConfiguration) {
 
   rules.enforcement = Enforcement::kElastic;
   rules.memory_hard = config::Percent{150};
-  keeper_->follow(offered(rules));
+  manager_->follow(offered(rules));
   rounds(2);
   EXPECT_EQ(page.devices[0].memory_limit, 15 * kMiB) << "nobody else wants what it borrows";
   EXPECT_EQ(page.devices[1].memory_limit, 300 * kMiB);
 
-  keeper_->follow(offered({}));
+  manager_->follow(offered({}));
   rounds(2);
   EXPECT_EQ(page.enforcement, static_cast<std::uint32_t>(Enforcement::kOff));
   EXPECT_EQ(page.devices[1].memory_limit, wire::kNoLimit);
@@ -118,7 +118,7 @@ TEST_F(GrantLimitsTest, EndWithTheGrant) {
   container("kept", {offer::replica_id(kGpu, 1)}, offered(rules));
   EXPECT_EQ(arbiter_->tenants(), 2U);
   clock_.advance(agent::GrantStore::kSettle + 1s);
-  keeper_->prune(std::vector<cluster::HeldDevices>{
+  manager_->prune(std::vector<cluster::HeldDevices>{
       {"ns", "pod", "c", "nvidia.com/gpu", {offer::replica_id(kGpu, 1)}}});
   rounds(2);
   EXPECT_EQ(arbiter_->tenants(), 1U);

@@ -90,18 +90,18 @@ class ReconcileTest : public ::testing::Test {
     return library;
   }
   // Until the driver was asked so many times more, `each` apart, and has answered.
-  void survey(unsigned times = 1, std::chrono::milliseconds each = 1s) {
+  void scan(unsigned times = 1, std::chrono::milliseconds each = 1s) {
     wait_for_answer();
     for (unsigned i = 0; i < times; ++i) {
-      const unsigned before = arbiter->surveys().asked;
+      const unsigned before = arbiter->scans().asked;
       clock.advance(each);
       arbiter->round(0ms);
-      ASSERT_EQ(arbiter->surveys().asked, before + 1);
+      ASSERT_EQ(arbiter->scans().asked, before + 1);
       wait_for_answer();
     }
   }
   void wait_for_answer() {
-    while (arbiter->surveys().taken < arbiter->surveys().asked) arbiter->round(1ms);
+    while (arbiter->scans().taken < arbiter->scans().asked) arbiter->round(1ms);
   }
   std::uint64_t outside(const Library& library, unsigned device = 0) const {
     return library.policy->devices[device].outside / kMiB;
@@ -120,10 +120,10 @@ constexpr const char* kOurs = "259:2 /var/lib/tranche/tenants";
 TEST_F(ReconcileTest, AContextCountsBesideWhatIsCharged) {
   promise("a");
   const Library library = registered("a");
-  survey();
+  scan();
   ASSERT_TRUE(library.ledger().charge(0, 600 * kMiB));
   driver.set(kGpu, {holds(::getpid(), 900)});
-  survey(2);
+  scan(2);
   EXPECT_EQ(outside(library), 300U);
   EXPECT_TRUE(library.ledger().charge(0, 100 * kMiB));
   EXPECT_FALSE(library.ledger().charge(0, 1 * kMiB)) << "600 + 300 + 100 is all";
@@ -135,27 +135,27 @@ TEST_F(ReconcileTest, ASlotSetToZeroHidesNothing) {
   const Library library = registered("a");
   ASSERT_TRUE(library.ledger().charge(0, 800 * kMiB));
   driver.set(kGpu, {holds(::getpid(), 800)});
-  survey(2);
+  scan(2);
   EXPECT_EQ(outside(library), 0U);
   library.usage->slot[library.welcome.slot].charged[0] = 0;
-  survey(2);
+  scan(2);
   EXPECT_EQ(outside(library), 800U);
   EXPECT_FALSE(library.ledger().charge(0, 300 * kMiB));
   const auto status = arbiter->status();
   EXPECT_THAT(status.tenants[0].degraded, IsEmpty()) << "it holds no more than it may";
   driver.set(kGpu, {holds(::getpid(), 1100)});
-  survey(2);
+  scan(2);
   EXPECT_THAT(arbiter->status().tenants[0].degraded, ElementsAre(Degraded::kMemoryOverLimit));
 }
 
 TEST_F(ReconcileTest, ANoticeOfAContextIsFollowedSoon) {
   promise("a");
   const Library library = registered("a");
-  survey(2);
+  scan(2);
   driver.set(kGpu, {holds(::getpid(), 300)});
   EXPECT_TRUE(library.say(wire::Notice{wire::kHelloMagic, wire::Message::kContext, 0, 0}));
   arbiter->round(0ms);
-  survey(2, Reconciler::kSoon);
+  scan(2, Reconciler::kSoon);
   EXPECT_EQ(outside(library), 300U);
 }
 
@@ -163,12 +163,12 @@ TEST_F(ReconcileTest, WhatAnEndedProcessHeldIsForgottenSoon) {
   promise("a");
   const Library library = registered("a");
   driver.set(kGpu, {holds(::getpid(), 300)});
-  survey(2);
+  scan(2);
   const Library page_of_another = library;
   close(library.socket);
   driver.set(kGpu, {});
   arbiter->round(0ms);
-  survey(2, Reconciler::kSoon);
+  scan(2, Reconciler::kSoon);
   EXPECT_EQ(outside(page_of_another), 0U);
 }
 
@@ -177,7 +177,7 @@ TEST_F(ReconcileTest, EachDeviceOfATenantIsItsOwn) {
   promise("a", Enforcement::kStrict, {kGpu, kOther});
   const Library library = registered("a");
   driver.set(kGpu, {holds(::getpid(), 200)});
-  survey(2);
+  scan(2);
   EXPECT_EQ(outside(library, 0), 200U);
   EXPECT_EQ(outside(library, 1), 500U);
 }
@@ -189,11 +189,11 @@ TEST_F(ReconcileTest, AProcessThatNeverRegisteredCountsForItsTenantAndIsFound) {
   wait_for_answer();
   stranger("static", kPod, mount_of("a", kOurs));
   driver.set(kGpu, {holds(kStranger, 700)});
-  survey(2);
+  scan(2);
   EXPECT_EQ(outside(neighbour), 0U);
   EXPECT_EQ(arbiter->status().tenants[0].devices[0].outside_bytes, 700 * kMiB);
   EXPECT_THAT(arbiter->status().findings, IsEmpty()) << "it may register yet";
-  survey(10);
+  scan(10);
   const auto status = arbiter->status();
   ASSERT_EQ(status.findings.size(), 1U);
   const Finding& finding = status.findings[0];
@@ -206,10 +206,10 @@ TEST_F(ReconcileTest, AProcessThatNeverRegisteredCountsForItsTenantAndIsFound) {
   EXPECT_EQ(finding.device, kGpu);
   EXPECT_EQ(finding.memory_bytes, 700 * kMiB);
   EXPECT_EQ(clock.wall_now() - finding.since, 11s);
-  survey(10);
+  scan(10);
   EXPECT_EQ(log.count("has not registered for tenant a"), 1);
   driver.set(kGpu, {});
-  survey(2);
+  scan(2);
   EXPECT_THAT(arbiter->status().findings, IsEmpty());
 }
 
@@ -231,7 +231,7 @@ class TimeTest : public ReconcileTest {
         slot.ring[slot.written % wire::kRing] = {end - length, end, 0, 1, length};
         slot.written += 1;
       }
-      survey();
+      scan();
     }
   }
   std::chrono::milliseconds charged() const {
@@ -244,7 +244,7 @@ TEST_F(TimeTest, WhatAProcessUsesAndDoesNotTellIsChargedAndFound) {
   promise("a");
   const Library library = registered("a");
   stranger("liar", kPod, "", ::getpid());
-  survey();
+  scan();
   work(library, 30, 100ms);
   EXPECT_GT(charged(), 30 * 600ms);
   EXPECT_LE(charged(), 30 * 800ms);
@@ -263,7 +263,7 @@ TEST_F(TimeTest, WhatAProcessUsesAndDoesNotTellIsChargedAndFound) {
 TEST_F(TimeTest, WhoTellsWhatItUsesIsChargedThat) {
   promise("a");
   const Library library = registered("a");
-  survey();
+  scan();
   work(library, 60, 780ms);
   EXPECT_NEAR(static_cast<double>(charged().count()), 60 * 780, 10);
   EXPECT_THAT(arbiter->status().findings, IsEmpty());
@@ -273,7 +273,7 @@ TEST_F(TimeTest, AProcessThatNeverRegisteredUsesItsTenantsTime) {
   promise("a");
   const Library library = registered("a");
   stranger("static", kPod, mount_of("a", kOurs));
-  survey();
+  scan();
   work(library, 30, 0ms, kStranger);
   EXPECT_GT(charged(), 30 * 600ms);
 }
@@ -283,7 +283,7 @@ TEST_F(TimeTest, ClientsOfAnMpsServerAreNotCompared) {
   const Library library = registered("a");
   stranger("nvidia-cuda-mps-server", "/system.slice/mps.service");
   others = {holds(kStranger, 30)};
-  survey();
+  scan();
   work(library, 30, 0ms);
   EXPECT_EQ(charged(), 0ms);
 }
@@ -291,7 +291,7 @@ TEST_F(TimeTest, ClientsOfAnMpsServerAreNotCompared) {
 TEST_F(TimeTest, WhereNothingIsLimitedNothingIsCharged) {
   promise("a", Enforcement::kAccount);
   const Library library = registered("a");
-  survey();
+  scan();
   work(library, 30, 0ms);
   EXPECT_EQ(charged(), 0ms);
 }
@@ -302,7 +302,7 @@ TEST_F(ReconcileTest, OnlyTheTenantsOwnFolderMakesAProcessItsOwn) {
     promise("a");
     stranger("forger", kPod, mount_of("a", source));
     driver.set(kGpu, {holds(kStranger, 700)});
-    survey(4, Reconciler::kSeldom);
+    scan(4, Reconciler::kSeldom);
     const auto status = arbiter->status();
     EXPECT_EQ(status.tenants[0].devices[0].outside_bytes, 0U) << source;
     ASSERT_EQ(status.findings.size(), 1U);
@@ -323,11 +323,11 @@ TEST_F(ReconcileTest, APodWithoutAGrantIsFoundWhereOthersAreLimited) {
     promise("a", enforcement);
     stranger("greedy", cgroup);
     driver.set(kGpu, {holds(kStranger, 700)});
-    survey(4, Reconciler::kSeldom);
+    scan(4, Reconciler::kSeldom);
     const auto findings = arbiter->status().findings;
     EXPECT_EQ(findings.size(), found ? 1U : 0U) << cgroup;
     driver.set(kGpu, {});
-    survey(2, Reconciler::kSeldom);
+    scan(2, Reconciler::kSeldom);
   }
   EXPECT_EQ(log.count("was not granted it"), 2);
 }
@@ -336,7 +336,7 @@ TEST_F(ReconcileTest, AnMpsServerIsNotedAndNoFinding) {
   promise("a");
   stranger("nvidia-cuda-mps", kPod);
   driver.set(kGpu, {holds(kStranger, 30)});
-  survey(4, Reconciler::kSeldom);
+  scan(4, Reconciler::kSeldom);
   EXPECT_THAT(arbiter->status().findings, IsEmpty());
   EXPECT_THAT(arbiter->status().mps_servers, ElementsAre(MpsServer{kGpu, kStranger}));
 }
@@ -345,7 +345,7 @@ TEST_F(ReconcileTest, MemoryThatIsNotToldIsNothingAndSaidOnce) {
   promise("a");
   const Library library = registered("a");
   driver.set(kGpu, {{::getpid(), std::nullopt}});
-  survey(3);
+  scan(3);
   EXPECT_EQ(outside(library), 0U);
   EXPECT_THAT(arbiter->status().tenants[0].degraded, ElementsAre(Degraded::kMemoryNotTold));
   EXPECT_EQ(log.count("does not tell what its processes hold"), 1);
@@ -355,16 +355,16 @@ TEST_F(ReconcileTest, WithoutADriverItSaysSoOnceAndGoesOn) {
   promise("a");
   const Library library = registered("a");
   driver.set(kGpu, {holds(::getpid(), 300)});
-  survey(2);
+  scan(2);
   driver.fail_with({Code::kUnavailable, "NVML does not start"});
-  survey(3);
+  scan(3);
   EXPECT_EQ(outside(library), 300U) << "what was known stands";
   EXPECT_EQ(arbiter->status().nvml_failure, "NVML does not start");
   EXPECT_THAT(arbiter->status().tenants[0].degraded, ElementsAre(Degraded::kNotReconciled));
   EXPECT_EQ(log.count("NVML does not start; until then limits of memory hold by"), 1);
   EXPECT_TRUE(library.ledger().charge(0, 700 * kMiB));
   driver.recover();
-  survey();
+  scan();
   EXPECT_EQ(log.count("NVML answers"), 1);
   EXPECT_THAT(arbiter->status().tenants[0].degraded, IsEmpty());
 }
@@ -373,7 +373,7 @@ TEST_F(ReconcileTest, ADeviceThatCannotBeReadLeavesTheOthersAlone) {
   promise("a", Enforcement::kStrict, {kGpu, kOther});  // kOther: the driver has it not
   const Library library = registered("a");
   driver.set(kGpu, {holds(::getpid(), 300)});
-  survey(3);
+  scan(3);
   EXPECT_EQ(outside(library), 300U);
   EXPECT_EQ(log.count("its processes cannot be read"), 1);
   EXPECT_THAT(arbiter->status().tenants[0].degraded, ElementsAre(Degraded::kNotReconciled));
@@ -383,7 +383,7 @@ TEST_F(ReconcileTest, TheNextArbiterKnowsWhatIsOutsideBeforeItAsks) {
   promise("a");
   const Library before = registered("a");
   driver.set(kGpu, {holds(::getpid(), 300)});
-  survey(2);
+  scan(2);
   clock.advance(1s);
   arbiter->round(0ms);  // writes the status
   driver.fail_with({Code::kUnavailable, "not yet"});
@@ -396,7 +396,7 @@ TEST_F(ReconcileTest, TheNextArbiterKnowsWhatIsOutsideBeforeItAsks) {
 TEST_F(ReconcileTest, WithoutTenantsTheDriverIsLeftAlone) {
   clock.advance(1min);
   for (int i = 0; i < 5; ++i) arbiter->round(1ms);
-  EXPECT_EQ(arbiter->surveys().asked, 0U);
+  EXPECT_EQ(arbiter->scans().asked, 0U);
 }
 
 TEST_F(ReconcileTest, StatusIsWrittenWhenSomethingChanged) {

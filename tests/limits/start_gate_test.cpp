@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-class StartsTest : public KernelLimitsTest {
+class StartGateTest : public KernelLimitsTest {
  protected:
   struct Hook {
     int socket = -1;
@@ -66,7 +66,7 @@ class StartsTest : public KernelLimitsTest {
   }
 };
 
-TEST_F(StartsTest, ItIsRootsAlone) {
+TEST_F(StartGateTest, ItIsRootsAlone) {
   struct stat status{};
   ASSERT_EQ(::stat(socket().c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777U, 0600U);
@@ -74,7 +74,7 @@ TEST_F(StartsTest, ItIsRootsAlone) {
   EXPECT_FALSE(std::filesystem::exists(socket())) << "nothing is left behind";
 }
 
-TEST_F(StartsTest, AContainerStartsWhenItIsLimited) {
+TEST_F(StartGateTest, AContainerStartsWhenItIsLimited) {
   promise("a", 100);
   limiter->hang(kGpu);
   const Hook hook(socket());
@@ -88,7 +88,7 @@ TEST_F(StartsTest, AContainerStartsWhenItIsLimited) {
   EXPECT_THAT(arbiter->status().findings, IsEmpty());
 }
 
-TEST_F(StartsTest, TwoTenantsHaveTheSumBeforeItStarts) {
+TEST_F(StartGateTest, TwoTenantsHaveTheSumBeforeItStarts) {
   promise("a", 100);
   promise("b", 30);
   const Hook hook(socket());
@@ -99,7 +99,7 @@ TEST_F(StartsTest, TwoTenantsHaveTheSumBeforeItStarts) {
   EXPECT_EQ(limiter->calls().back(), set_to(130));
 }
 
-TEST_F(StartsTest, WhileTheDriverRefusesItDoesNotStart) {
+TEST_F(StartGateTest, WhileTheDriverRefusesItDoesNotStart) {
   limiter->fail_with({Code::kPermission, "no", "be root"});
   promise("a", 100);
   const Hook hook(socket());
@@ -113,7 +113,7 @@ TEST_F(StartsTest, WhileTheDriverRefusesItDoesNotStart) {
   EXPECT_EQ(log.count("a container of tenant a does not start"), 1);
 }
 
-TEST_F(StartsTest, ItStartsWhenTheDriverRecoversInTime) {
+TEST_F(StartGateTest, ItStartsWhenTheDriverRecoversInTime) {
   limiter->fail_with({Code::kPermission, "no", "be root"});
   promise("a", 100);
   const Hook hook(socket());
@@ -124,7 +124,7 @@ TEST_F(StartsTest, ItStartsWhenTheDriverRecoversInTime) {
   EXPECT_TRUE(answer_to(hook).may_start);
 }
 
-TEST_F(StartsTest, ATenantThatIsNotKnownYetIsWaitedFor) {
+TEST_F(StartGateTest, ATenantThatIsNotKnownYetIsWaitedFor) {
   const Hook late(socket());
   late.say(encode(notice(true)));
   rounds();
@@ -141,7 +141,7 @@ TEST_F(StartsTest, ATenantThatIsNotKnownYetIsWaitedFor) {
   EXPECT_THAT(answer_to(never).reason, HasSubstr("no tenant zz"));
 }
 
-TEST_F(StartsTest, WhereTheKernelKeepsNothingNobodyWaits) {
+TEST_F(StartGateTest, WhereTheKernelKeepsNothingNobodyWaits) {
   promise("a", 100, kGpu, MemoryEnforcer::kLimiter);
   const Hook hook(socket());
   hook.say(encode(notice(true)));
@@ -149,7 +149,7 @@ TEST_F(StartsTest, WhereTheKernelKeepsNothingNobodyWaits) {
   EXPECT_THAT(limiter->calls(), IsEmpty());
 }
 
-TEST_F(StartsTest, AnImagesPreloadFileIsAFindingWhileItsContainerLives) {
+TEST_F(StartGateTest, AnImagesPreloadFileIsAFindingWhileItsContainerLives) {
   promise("a", 100, kGpu, MemoryEnforcer::kLimiter);
   const Hook hook(socket());
   hook.say(encode(notice(false, "libfoo.so")));
@@ -173,7 +173,7 @@ TEST_F(StartsTest, AnImagesPreloadFileIsAFindingWhileItsContainerLives) {
   EXPECT_THAT(arbiter->status().findings, ElementsAre(finding));
 }
 
-TEST_F(StartsTest, OneOfAContainerThatEndedAtOnceIsToldAllTheSame) {
+TEST_F(StartGateTest, OneOfAContainerThatEndedAtOnceIsToldAllTheSame) {
   promise("a", 100, kGpu, MemoryEnforcer::kLimiter);
   const pid_t child = ::fork();
   if (child == 0) {
@@ -199,7 +199,7 @@ TEST_F(StartsTest, OneOfAContainerThatEndedAtOnceIsToldAllTheSame) {
   EXPECT_THAT(arbiter->status().findings, IsEmpty());
 }
 
-TEST_F(StartsTest, NonsenseIsAnsweredAndHarmsNobodyElse) {
+TEST_F(StartGateTest, NonsenseIsAnsweredAndHarmsNobodyElse) {
   promise("a", 100);
   for (const std::string& packet : {std::string("hello"), std::string(kLargestStartPacket, '['),
                                     encode(StartNotice{.pid = 1 << 30, .tenants = {"a"}})}) {
@@ -222,7 +222,7 @@ TEST_F(StartsTest, NonsenseIsAnsweredAndHarmsNobodyElse) {
   EXPECT_TRUE(answer_to(hook).may_start);
 }
 
-TEST_F(StartsTest, ThoseThatSayNothingAreLetGoOfAndNoMoreThanSoManyAreKept) {
+TEST_F(StartGateTest, ThoseThatSayNothingAreLetGoOfAndNoMoreThanSoManyAreKept) {
   promise("a", 100, kGpu, MemoryEnforcer::kLimiter);
   std::vector<std::unique_ptr<Hook>> silent;
   for (std::size_t i = 0; i < StartGate::kMostAskers; ++i) {
