@@ -28,7 +28,7 @@ std::optional<std::string> Extensions::outcome(const TenantSession& session,
 }
 
 void Extensions::settled() {
-  for (const auto& one : all_) one->settled();
+  for (const auto& one : all_) one->on_settled();
 }
 
 void Extensions::look() {

@@ -39,7 +39,7 @@ class Extension {
     return "";
   }
   // The outcome() of another extension may have changed.
-  virtual void settled() {}
+  virtual void on_settled() {}
   // Follows processes and tenants that came, went or changed, and retries what failed. Called at
   // least once a second.
   virtual void look() = 0;

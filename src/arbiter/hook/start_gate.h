@@ -53,7 +53,7 @@ class StartGate final : public Extension {
   StartGate& operator=(const StartGate&) = delete;
   ~StartGate() override;
 
-  void settled() override { look(); }
+  void on_settled() override { look(); }
   // Answers the hooks that can be answered, and forgets findings that are over.
   void look() override;
   void describe(limit::ArbiterStatus& status) const override;
