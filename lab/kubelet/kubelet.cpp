@@ -53,7 +53,7 @@ struct Kubelet::Impl {
   Result<void> save() const;
   Result<void> serve();
   Result<void> on_register(const RegistrationServer::Request& request);
-  Result<void> connect(const RegistrationServer::Request& request);
+  Result<void> connect(const RegistrationServer::Request& request, const Registration& entry);
   Result<DeviceTable::Plugin> dial(const fs::path& socket);
   void close_dialing();
 
@@ -113,18 +113,19 @@ Result<void> Kubelet::Impl::on_register(const RegistrationServer::Request& reque
                      .version = request.version,
                      .options = request.options,
                      .time = clock.wall_now()};
-  const Result<void> result = connect(request);
+  const Result<void> result = connect(request, entry);
   if (result) {
     log.info(fmt::format("registered {} at {}", request.resource, request.endpoint));
   } else {
     entry.error = result.error().what;
     log.warn(fmt::format("refused {}: {}", request.resource, entry.error));
+    table.record(std::move(entry));
   }
-  table.record(std::move(entry));
   return result;
 }
 
-Result<void> Kubelet::Impl::connect(const RegistrationServer::Request& request) {
+Result<void> Kubelet::Impl::connect(const RegistrationServer::Request& request,
+                                    const Registration& entry) {
   TRY(gate.pass(request.cancelled));
   TRY(check_registration(request));
   ASSIGN_OR_RETURN(DeviceTable::Plugin plugin, dial(plugins_folder() / request.endpoint));
@@ -132,6 +133,8 @@ Result<void> Kubelet::Impl::connect(const RegistrationServer::Request& request) 
   const auto held = plugin.endpoint;
   Endpoint* endpoint = held.get();
   close_all(table.attach(request.resource, std::move(plugin)));
+  // Before the devices come: a test that sees them finds the registration too.
+  table.record(entry);
   endpoint->watch(
       [this, endpoint, resource = request.resource](std::vector<Device> devices) {
         table.receive(resource, endpoint, std::move(devices));

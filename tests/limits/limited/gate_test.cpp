@@ -70,6 +70,11 @@ T* shared() {
   return memory == MAP_FAILED ? nullptr : new (memory) T();
 }
 
+// A launch counts as it was expected when its thread is held up by the system for more than 1 ms
+// between the gate and the driver: its batch was closed meanwhile. On a busy machine that befalls a
+// few launches of a test.
+constexpr std::uint64_t kHeldUp = 50 * kMs;
+
 // What a tenant may have saved when it is first seen waiting: less than this many launches of 1 ms.
 constexpr int kSaved = 20;
 
@@ -88,8 +93,9 @@ TEST(Gate, WorkIsMeasured) {
     for (int i = 0; i < 30; ++i) EXPECT_EQ(program.spin(spin, 2 * kMs), CUDA_SUCCESS);
     for (int i = 0; i < 2000; ++i) EXPECT_EQ(program.spin(spin, 20'000), CUDA_SUCCESS);
     EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
-    // 100 ms of work: no launch is outside of every measurement. (The driver tells time as floats.)
-    EXPECT_TRUE(eventually([] { return seen().measured >= 98 * kMs; })) << seen().measured;
+    // Of 100 ms of work; see kHeldUp. (The driver tells time as floats.)
+    EXPECT_TRUE(eventually([] { return seen().measured >= 98 * kMs - kHeldUp; }))
+        << seen().measured;
     EXPECT_GE(seen().longest, 2 * kMs);
     EXPECT_GT(seen().spent, 0U);
   });
@@ -118,14 +124,18 @@ TEST(Gate, GraphsAndCooperativeLaunchesAreMeasuredToo) {
     EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
     EXPECT_EQ(program.cuStreamWaitValue32_v2(stream, begin, 1, CU_STREAM_WAIT_VALUE_EQ),
               CUDA_SUCCESS);
-    for (int i = 0; i < 3; ++i) EXPECT_EQ(program.cuGraphLaunch(exec, stream), CUDA_SUCCESS);
+    for (int i = 0; i < 10; ++i) EXPECT_EQ(program.cuGraphLaunch(exec, stream), CUDA_SUCCESS);
     std::uint64_t ns = 5 * kMs;
     void* parameters[] = {&ns};
-    EXPECT_EQ(program.cuLaunchCooperativeKernel(spin, 1, 1, 1, 1, 1, 1, 0, stream, parameters),
-              CUDA_SUCCESS);
+    for (int i = 0; i < 20; ++i) {
+      EXPECT_EQ(program.cuLaunchCooperativeKernel(spin, 1, 1, 1, 1, 1, 1, 0, stream, parameters),
+                CUDA_SUCCESS);
+    }
     EXPECT_EQ(program.cuStreamWriteValue32_v2(program.stream(), begin, 1, 0), CUDA_SUCCESS);
     EXPECT_EQ(program.cuStreamSynchronize(stream), CUDA_SUCCESS);
-    EXPECT_TRUE(eventually([] { return seen().measured >= 34 * kMs; })) << seen().measured;
+    // 100 ms of each: without one of them it were 100 at most.
+    EXPECT_TRUE(eventually([] { return seen().measured >= 198 * kMs - kHeldUp; }))
+        << seen().measured;
     EXPECT_GE(seen().longest, 10 * kMs) << "a graph is one launch";
   });
 }
@@ -138,13 +148,15 @@ TEST(Gate, TheFirstCudasLaunchesAreMeasuredToo) {
     const CUfunction spin = program.function(kFixed, "fixed");
     ASSERT_EQ(program.cuFuncSetBlockShape(spin, 32, 1, 1), CUDA_SUCCESS);
     const CUstream stream = program.stream();
-    for (int i = 0; i < 10; ++i) {
+    for (int i = 0; i < 100; ++i) {
       EXPECT_EQ(program.cuLaunch(spin), CUDA_SUCCESS);
       EXPECT_EQ(program.cuLaunchGrid(spin, 1, 1), CUDA_SUCCESS);
       EXPECT_EQ(program.cuLaunchGridAsync(spin, 1, 1, stream), CUDA_SUCCESS);
     }
     EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
-    EXPECT_TRUE(eventually([] { return seen().measured >= 29 * kMs; })) << seen().measured;
+    // 100 ms of each: without one of them it were 200 at most.
+    EXPECT_TRUE(eventually([] { return seen().measured >= 298 * kMs - kHeldUp; }))
+        << seen().measured;
   });
 }
 
@@ -161,13 +173,12 @@ TEST(Gate, HoweverManyStreamsThereAreEachIsMeasured) {
       EXPECT_EQ(program.cuStreamSynchronize(streams.back()), CUDA_SUCCESS);
     }
     const std::uint64_t before = seen().measured;
-    // So long that the stream does not run dry where this thread is held up between two launches.
-    EXPECT_EQ(program.spin(spin, 500 * kMs, streams.back()), CUDA_SUCCESS);
     for (int i = 0; i < 100; ++i) {
       EXPECT_EQ(program.spin(spin, 3 * kMs, streams.back()), CUDA_SUCCESS);
     }
     EXPECT_EQ(program.cuStreamSynchronize(streams.back()), CUDA_SUCCESS);
-    EXPECT_TRUE(eventually([&] { return seen().measured >= before + 798 * kMs; }))
+    // As expected it were 0.1 ms.
+    EXPECT_TRUE(eventually([&] { return seen().measured >= before + 298 * kMs - kHeldUp; }))
         << before << " " << seen().measured;
   });
 }
