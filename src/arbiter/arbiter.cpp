@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "arbiter/short_slice.h"
-#include "base/fs.h"
 #include "fmt/format.h"
 
 namespace tranche::arbiter {
@@ -13,8 +12,6 @@ using namespace limit;
 
 namespace {
 
-constexpr std::size_t kLargestFile = 64U << 10U;
-
 Batch batch_of(const wire::Interval& interval) {
   const auto time = [](std::uint64_t ns) { return Ns{static_cast<std::int64_t>(ns)}; };
   return {{time(interval.begin), time(interval.end)}, time(interval.asked_ns)};
@@ -22,11 +19,11 @@ Batch batch_of(const wire::Interval& interval) {
 
 }  // namespace
 
-Arbiter::Arbiter(ArbiterOptions options, Watch watch, process::Poller poller, const Clock& clock,
-                 const Log& log)
+Arbiter::Arbiter(ArbiterOptions options, TenantFiles files, process::Poller poller,
+                 const Clock& clock, const Log& log)
     : options_(std::move(options)),
       alive_(options_.state_dir / process::LivenessFile::kArbiters, clock),
-      watch_(std::move(watch)),
+      files_(std::move(files)),
       poller_(std::move(poller)),
       clock_(clock),
       log_(log),
@@ -34,7 +31,7 @@ Arbiter::Arbiter(ArbiterOptions options, Watch watch, process::Poller poller, co
       status_file_(options_.state_dir, clock, log),
       lender_(log) {}
 
-Arbiter::~Arbiter() { poller_.remove(watch_.fd()); }
+Arbiter::~Arbiter() { poller_.remove(files_.fd()); }
 
 Result<std::unique_ptr<Arbiter>> Arbiter::open(const ArbiterOptions& options, const Clock& clock,
                                                const Log& log, gpu::ProcessReader* processes,
@@ -42,12 +39,12 @@ Result<std::unique_ptr<Arbiter>> Arbiter::open(const ArbiterOptions& options, co
   std::error_code error;
   std::filesystem::create_directories(options.state_dir, error);
   if (error) return std::unexpected(errno_error(error.value(), options.state_dir.string()));
-  ASSIGN_OR_RETURN(auto watch, Watch::open({options.tenants}));
+  ASSIGN_OR_RETURN(auto files, TenantFiles::open(options.tenants, clock, log));
   ASSIGN_OR_RETURN(auto poller, process::Poller::create());
   std::unique_ptr<Arbiter> arbiter(
-      new Arbiter(options, std::move(watch), std::move(poller), clock, log));
-  TRY(arbiter->poller_.add(arbiter->watch_.fd(), [a = arbiter.get()] {
-    if (a->watch_.drain()) a->scan();
+      new Arbiter(options, std::move(files), std::move(poller), clock, log));
+  TRY(arbiter->poller_.add(arbiter->files_.fd(), [a = arbiter.get()] {
+    if (a->files_.drain()) a->scan();
   }));
   if (processes != nullptr) {
     ASSIGN_OR_RETURN(arbiter->reconciler_,
@@ -136,71 +133,38 @@ Ns Arbiter::charged(const std::string& id, unsigned index) const {
 }
 
 void Arbiter::scan() {
-  const FsRoot files;
-  std::set<std::string> there;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(options_.tenants, error)) {
-    if (entry.path().extension() != ".json") continue;
-    const std::string id = entry.path().stem();
-    const auto text = files.read(entry.path(), kLargestFile);
-    if (!text) continue;  // deleted meanwhile, or not written yet: the watch reports that
-    there.insert(id);
-    take_in(id, *text);
-  }
-  if (error) {  // an unreadable folder does not mean that the tenants are gone
-    log_.error(fmt::format("{}: {}", options_.tenants.string(), error.message()));
-    return;
-  }
-  std::set<std::string> gone;
-  for (const auto& [id, tenant] : tenants_) {
-    if (!there.contains(id)) gone.insert(id);
-  }
-  for (const auto& id : gone) let_go(id);
-  std::erase_if(refused_, [&](const auto& refusal) { return !there.contains(refusal.first); });
+  files_.scan(
+      {[this](const std::string& id, TenantLimits limits) { return serve(id, std::move(limits)); },
+       [this](const std::string& id) { let_go(id); }});
   lend();
   extensions_.look();
 }
 
-void Arbiter::take_in(const std::string& id, const std::string& text) {
+Result<void> Arbiter::serve(const std::string& id, TenantLimits limits) {
   const auto known = tenants_.find(id);
-  if (known != tenants_.end() && known->second.text == text) return;
-  if (const auto told = refused_.find(id); told != refused_.end() && told->second.text == text) {
-    return;
-  }
-  const auto refuse = [&](const Error& why) {
-    refused_[id] = {text, why.message()};
-    log_.error(
-        fmt::format("tenant {}: {}; {}", id, why.message(),
-                    known == tenants_.end() ? "it is not served" : "its limits stay as they were"));
-  };
-  auto limits = decode(text);
-  if (!limits) return refuse(limits.error());
-  if (limits->id != id) {
-    return refuse({Code::kInvalidArgument, fmt::format("its file is that of {}", limits->id)});
-  }
-  if (known != tenants_.end()) {
-    if (const auto changed = known->second.session->change(*std::move(limits)); !changed) {
-      return refuse(changed.error());
-    }
-    known->second.text = text;
-    place(known->second);
-  } else {
-    auto session = TenantSession::open(
-        *std::move(limits),
-        {options_.tenants / id / "arbiter.sock", options_.state_dir, epoch_,
-         [this](const TenantSession& of, const tenant::ProcessId& process) {
-           return extensions_.may_answer(of, process);
-         }},
-        poller_, log_, [this, id](wire::Message kind, unsigned) { notice(id, kind); });
-    if (!session) return refuse(session.error());
-    const auto entry =
-        tenants_.emplace(id, Tenant{TenantId{next_id_++}, *std::move(session), text}).first;
-    entry->second.session->policy().awake = awake_ ? 1 : 0;
-    if (reconciler_ != nullptr) reconciler_->admit(*entry->second.session);
-    place(entry->second);
-    put_in_order();
-  }
-  refused_.erase(id);
+  if (known == tenants_.end()) return admit(id, std::move(limits));
+  TRY(known->second.session->change(std::move(limits)));
+  place(known->second);
+  return {};
+}
+
+Result<void> Arbiter::admit(const std::string& id, TenantLimits limits) {
+  ASSIGN_OR_RETURN(
+      auto session,
+      TenantSession::open(std::move(limits),
+                          {options_.tenants / id / "arbiter.sock", options_.state_dir, epoch_,
+                           [this](const TenantSession& of, const tenant::ProcessId& process) {
+                             return extensions_.may_answer(of, process);
+                           }},
+                          poller_, log_,
+                          [this, id](wire::Message kind, unsigned) { notice(id, kind); }));
+  Tenant& tenant =
+      tenants_.emplace(id, Tenant{TenantId{next_id_++}, std::move(session)}).first->second;
+  tenant.session->policy().awake = awake_ ? 1 : 0;
+  if (reconciler_ != nullptr) reconciler_->admit(*tenant.session);
+  place(tenant);
+  put_in_order();
+  return {};
 }
 
 void Arbiter::place(Tenant& tenant) {
@@ -299,8 +263,9 @@ void Arbiter::look_around(bool something) {
   if (!rested) return;
   looked_ = now();
   alive_.beat();
+  if (files_.is_due()) scan();
   lend();
-  for (auto& [id, tenant] : tenants_) tenant.session->trim();
+  for (auto& [id, tenant] : tenants_) tenant.session->tidy();
   extensions_.look();
   status_file_.put(status());
 }
@@ -357,7 +322,7 @@ ArbiterStatus Arbiter::status() const {
                               .gpu_ns = static_cast<std::uint64_t>(charged(id, i).count())});
     }
   }
-  for (const auto& [id, refusal] : refused_) status.refused.push_back({id, refusal.reason});
+  status.refused = files_.refused();
   if (reconciler_ != nullptr) reconciler_->describe(status);
   lender_.describe(status);
   extensions_.describe(status);

@@ -2,8 +2,8 @@
 // Serves every tenant and schedules every device of the node, on one thread.
 //
 // The agent writes one file per tenant into a folder: <id>.json (limits/v1) says what the tenant
-// was promised. The folder <id>/ beside it is mounted into the container and holds the arbiter's
-// socket. The arbiter reads these files and follows their changes.
+// was promised (arbiter/tenant_files.h). The folder <id>/ beside it is mounted into the container
+// and holds the arbiter's socket.
 //
 // While any process works or waits, the arbiter steps each device's policy every millisecond or two
 // (limit/shares.h, pace). Otherwise it sleeps, and clears `awake` in the policy pages: then a
@@ -12,7 +12,6 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <set>
 #include <stop_token>
 #include <string>
 
@@ -21,10 +20,10 @@
 #include "arbiter/memory_lender.h"
 #include "arbiter/reconciler.h"
 #include "arbiter/status_file.h"
+#include "arbiter/tenant_files.h"
 #include "arbiter/tenant_session.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/watch.h"
 #include "limit/stale_work.h"
 #include "process/liveness_file.h"
 #include "process/poller.h"
@@ -86,22 +85,18 @@ class Arbiter {
   struct Tenant {
     limit::TenantId id;
     std::unique_ptr<TenantSession> session;
-    std::string text{};                           // content of its file
     std::vector<DeviceScheduler::Part*> parts{};  // one per device, in the order of its limits
     std::vector<limit::StaleWork> stale_work{};   // by slot and device
     std::uint64_t changes = 0;                    // session->changes() at the last look
   };
-  struct Refusal {
-    std::string text;  // content of its file when it was refused
-    std::string reason;
-  };
 
-  Arbiter(ArbiterOptions options, Watch watch, process::Poller poller, const Clock& clock,
+  Arbiter(ArbiterOptions options, TenantFiles files, process::Poller poller, const Clock& clock,
           const Log& log);
   limit::Ns now() const;
   Result<void> extend(const std::vector<MakeExtension>& extensions);
   void scan();
-  void take_in(const std::string& id, const std::string& text);
+  Result<void> serve(const std::string& id, limit::TenantLimits limits);
+  Result<void> admit(const std::string& id, limit::TenantLimits limits);
   void let_go(const std::string& id);
   void place(Tenant& tenant);
   void put_in_order();
@@ -120,7 +115,7 @@ class Arbiter {
 
   ArbiterOptions options_;
   process::LivenessFile alive_;
-  Watch watch_;
+  TenantFiles files_;
   process::Poller poller_;
   const Clock& clock_;
   const Log& log_;
@@ -129,7 +124,6 @@ class Arbiter {
   std::map<std::string, Tenant> tenants_;           // by tenant
   std::vector<Tenant*> order_;                      // all tenants; each step walks them
   std::map<std::string, DeviceScheduler> devices_;  // by UUID
-  std::map<std::string, Refusal> refused_;          // by tenant; each is logged once
   StatusFile status_file_;
   MemoryLender lender_;
   std::unique_ptr<Reconciler> reconciler_;  // may be null; refers to the tenants

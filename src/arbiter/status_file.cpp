@@ -11,7 +11,10 @@ StatusFile::StatusFile(const std::filesystem::path& state_dir, const Clock& cloc
 
 ArbiterStatus StatusFile::before() const {
   const auto text = fs_.read(file_);
-  if (!text) return {};
+  if (!text) {
+    if (text.error().code != Code::kNotFound) log_.warn(text.error());
+    return {};
+  }
   auto status = limit::decode_status(*text);
   if (status) return *std::move(status);
   log_.warn(fmt::format("{}: {}; it is written anew", file_.string(), status.error().message()));

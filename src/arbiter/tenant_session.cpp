@@ -72,7 +72,7 @@ Result<void> TenantSession::adopt() {
   for (const tenant::ProcessId& id : usage_.owners()) {
     auto process = tenant::Process::open(id);
     if (!process) {
-      usage_.release(id);
+      release(id);
       continue;
     }
     ASSIGN_OR_RETURN(const unsigned slot, usage_.take(id));
@@ -158,6 +158,31 @@ void TenantSession::add(const Member& member, Totals& totals) const {
   totals.longest_ns = std::max(totals.longest_ns, summary.longest_ns);
 }
 
+void TenantSession::tidy() {
+  trim();
+  release_rest();
+}
+
+// Logs the first failure of several. The charges of a slot that is not freed go on counting.
+void TenantSession::release(const tenant::ProcessId& process) {
+  const auto released = usage_.release(process);
+  if (released) return;
+  if (unreleased_.empty()) {
+    log_.warn(
+        fmt::format("tenant {}: what process {} held is not given back: {}; tried each second",
+                    limits_.id, process.pid, released.error().message()));
+  }
+  unreleased_.push_back(process);
+}
+
+void TenantSession::release_rest() {
+  if (unreleased_.empty()) return;
+  std::erase_if(unreleased_,
+                [&](const auto& process) { return usage_.release(process).has_value(); });
+  if (!unreleased_.empty()) return;
+  log_.info(fmt::format("tenant {}: what its ended processes held is given back", limits_.id));
+}
+
 void TenantSession::trim() {
   const auto cut = usage_.trim();
   if (cut && *cut == 0) return;
@@ -215,6 +240,8 @@ void TenantSession::greet(tenant::Connection connection) {
       (void)connection.send(full, -1, -1);  // best effort: the process may be gone
       return;
     }
+    // It lives, and closed its connection before: the slot is in use again.
+    std::erase(unreleased_, id);
     entry = members_.emplace(key, Member{*std::move(process), *slot}).first;
     ++changes_;
     note_slots();
@@ -307,7 +334,7 @@ void TenantSession::dismiss(Key key) {
   const auto reading = usage_.read(member.slot);
   left_.insert(left_.end(), reading.intervals.begin(), reading.intervals.end());
   ++changes_;
-  usage_.release(member.process.id());
+  release(member.process.id());
   members_.erase(entry);
   note_slots();
 }

@@ -97,8 +97,9 @@ class TenantSession {
   void lend_memory(unsigned device, std::uint64_t bytes);
   // While `held`, the tenant gets no more memory of the device, whatever it was promised.
   void hold_memory(unsigned device, bool held);
-  // Cuts the usage file back to its size if a process has made it larger. Called once a second.
-  void trim();
+  // Cuts the usage file back to its size if a process has made it larger, and frees slots that
+  // could not be freed when their processes ended. Called once a second.
+  void tidy();
   // Ends a tenant that is gone: removes its socket, and the files that would outlive the arbiter.
   void retire();
 
@@ -125,6 +126,9 @@ class TenantSession {
   void welcome(Member& member, const limit::wire::Hello& hello);
   Result<void> watch(Member& member);
   void dismiss(Key key);
+  void release(const tenant::ProcessId& process);
+  void release_rest();
+  void trim();
 
   limit::TenantLimits limits_;
   SessionOptions options_;
@@ -142,6 +146,7 @@ class TenantSession {
   std::set<unsigned> without_memory_;       // devices with hold_memory()
   std::vector<limit::wire::Interval> left_{};
   bool was_trimmed_ = false;
+  std::vector<tenant::ProcessId> unreleased_;  // have ended; their slots could not be freed yet
 };
 
 // All sessions of the node.

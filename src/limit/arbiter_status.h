@@ -61,8 +61,8 @@ struct TenantStatus {
   bool operator==(const TenantStatus&) const = default;
 };
 
-// A tenant whose limits/v1 file cannot be used. A new tenant is not served. One that was served
-// before keeps its limits.
+// A tenant whose limits/v1 file cannot be read or used, or that cannot be served now. A new tenant
+// is not served. One that was served before keeps its limits.
 struct RefusedTenant {
   std::string id;
   std::string reason;

@@ -190,7 +190,10 @@ Result<unsigned> Usage::take(const ProcessId& process) {
     const auto slot = static_cast<unsigned>(entry - owners_.begin());
     TRY(clear(slot));
     *entry = process;
-    TRY(store_owner(slot));
+    if (auto stored = store_owner(slot); !stored) {
+      entry->reset();  // who is refused must not keep a slot
+      return std::unexpected(std::move(stored).error());
+    }
   }
   const auto slot = static_cast<unsigned>(entry - owners_.begin());
   const auto slots = std::max(read_at<Header>(fd(), 0).slots, slot + 1);
@@ -199,16 +202,20 @@ Result<unsigned> Usage::take(const ProcessId& process) {
   return slot;
 }
 
-bool Usage::release(const ProcessId& process) {
+Result<bool> Usage::release(const ProcessId& process) {
   const auto holds = [&](const auto& owner) { return owner && *owner == process; };
   const auto entry = std::ranges::find_if(owners_, holds);
   if (entry == owners_.end()) return false;
   const auto slot = static_cast<unsigned>(entry - owners_.begin());
   // The slot is cleared before it is freed. If the arbiter is killed in between, the next arbiter
   // does both.
-  if (!clear(slot)) return false;
+  TRY(clear(slot));
   entry->reset();
-  return store_owner(slot).has_value();
+  if (auto stored = store_owner(slot); !stored) {
+    *entry = process;
+    return std::unexpected(std::move(stored).error());
+  }
+  return true;
 }
 
 Result<std::uint64_t> Usage::trim() {

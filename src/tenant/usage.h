@@ -56,9 +56,9 @@ class Usage {
   // The slot of `process`: the one that it has, or a free one, cleared. kUnavailable: no slot is
   // free.
   Result<unsigned> take(const ProcessId& process);
-  // Clears and frees the slot of `process`, which has ended. false: it had no slot, or a write
-  // failed.
-  bool release(const ProcessId& process);
+  // Clears and frees the slot of `process`, which has ended. false: it had no slot. kIo: a write
+  // failed, and the process has its slot still.
+  Result<bool> release(const ProcessId& process);
   std::vector<ProcessId> owners() const;
   std::uint64_t generation(unsigned slot) const { return generations_[slot]; }
 

@@ -58,10 +58,10 @@ TEST_F(UsageTest, WhatADeadProcessHeldIsNobodysExactlyOnce) {
   tenant.slot[1].charged[1] = 20;
   EXPECT_EQ(usage.charged(1), 30U);
   const auto generation = usage.generation(0);
-  EXPECT_TRUE(usage.release(kOne));
+  EXPECT_EQ(usage.release(kOne), true);
   EXPECT_EQ(usage.charged(1), 20U);
   EXPECT_EQ(tenant.slot[0].charged[1], 0U);
-  EXPECT_FALSE(usage.release(kOne));
+  EXPECT_EQ(usage.release(kOne), false);
   EXPECT_EQ(usage.take({100, 9}), 0U) << "the pid again, another process";
   EXPECT_GT(usage.generation(0), generation);
 }
@@ -78,7 +78,7 @@ TEST_F(UsageTest, TheNextArbiterFindsWhatWasHeldAndByWhom) {
   EXPECT_EQ(usage.charged(0), 77U);
   EXPECT_EQ(usage.take(kTwo), 1U);
   EXPECT_EQ(map(usage).slot[1].charged[0], 77U);
-  EXPECT_TRUE(usage.release(kOne));
+  EXPECT_EQ(usage.release(kOne), true);
 }
 
 TEST_F(UsageTest, ReadsWhatIsNewInTheRing) {
@@ -126,7 +126,7 @@ TEST_F(UsageTest, TellsWhatWasAskedForAndHasNotEnded) {
   }
   Usage next = open();
   EXPECT_EQ(next.read(0).unfinished[0], 70U) << "the next arbiter's";
-  EXPECT_TRUE(next.release(kOne));
+  EXPECT_EQ(next.release(kOne), true);
   ASSERT_EQ(next.take(kTwo), 0U);
   EXPECT_EQ(next.read(0).unfinished[0], 0U);
 }
@@ -148,7 +148,7 @@ TEST_F(UsageTest, ASpoiltFileReadsAsZeros) {
   EXPECT_EQ(usage.summary(0).charged, (std::vector<std::uint64_t>{0, 0}));
   EXPECT_EQ(usage.charged(0), 0U);
   EXPECT_EQ(usage.spent_ns(0), 0U);
-  EXPECT_TRUE(usage.release(kOne));
+  EXPECT_EQ(usage.release(kOne), true);
 }
 
 TEST_F(UsageTest, AllSlotsTakenIsSaid) {

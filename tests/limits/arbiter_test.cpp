@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 
@@ -100,6 +101,118 @@ TEST_F(ArbiterTest, TenantsComeChangeAndGoWithTheirFiles) {
   for (const auto& entry : std::filesystem::directory_iterator(dir / "state")) {
     EXPECT_NE(entry.path().stem(), "a") << entry.path();
   }
+}
+
+// Faults of the file system that no inotify event announces or ends: a tenant's file is a link
+// through another folder, which is not watched.
+class UnreadableFileTest : public ArbiterTest {
+ protected:
+  void SetUp() override {
+    ArbiterTest::SetUp();
+    std::filesystem::create_directories(dir / "tenants" / "a");
+    std::filesystem::create_directories(dir / "disk");
+  }
+  void put_on_disk(const TenantLimits& limits) const {
+    std::ofstream(dir / "disk" / "a.json") << encode(limits);
+  }
+  void link() const {
+    std::filesystem::create_symlink(dir / "disk" / "a.json", dir / "tenants" / "a.json");
+  }
+  void break_disk() const {
+    std::filesystem::rename(dir / "disk", dir / "mended");
+    std::filesystem::create_symlink("disk", dir / "disk");  // ELOOP
+  }
+  void mend_disk() const {
+    std::filesystem::remove(dir / "disk");
+    std::filesystem::rename(dir / "mended", dir / "disk");
+  }
+  // The agent writes the file of another tenant, so the folder is scanned.
+  void another_comes() { promise(limits("z", 500)); }
+  void seconds(int count) {
+    for (int i = 0; i < count; ++i) {
+      clock.advance(1s);
+      rounds(2);
+    }
+  }
+  int told(const std::string& text) const {
+    return static_cast<int>(std::ranges::count_if(
+        lines, [&](const std::string& line) { return line.find(text) != std::string::npos; }));
+  }
+};
+
+TEST_F(UnreadableFileTest, ATenantWhoseFileCannotBeReadIsServedOn) {
+  put_on_disk(limits("a", 500));
+  link();
+  rounds(2);
+  const Library library = registered("a");
+  ASSERT_TRUE(library.ledger().charge(0, 70 * kMiB));
+  break_disk();
+  another_comes();
+  seconds(3);
+  EXPECT_EQ(arbiter->tenants(), 2U);
+  EXPECT_TRUE(std::filesystem::exists(dir / "tenants" / "a" / "arbiter.sock"));
+  EXPECT_TRUE(std::filesystem::exists(dir / "state" / "a.usage"));
+  EXPECT_EQ(told("tenant a: "), 1) << "said once, however often it is tried";
+  EXPECT_EQ(told("its limits stay as they were"), 1);
+  EXPECT_EQ(arbiter->status().refused.size(), 1U);
+  mend_disk();
+  auto more = limits("a", 500);
+  more.devices[0].memory = Bytes::from_mib(300);
+  put_on_disk(more);
+  seconds(5);
+  EXPECT_EQ(library.policy->devices[0].memory_limit, 300 * kMiB);
+  EXPECT_FALSE(library.ledger().charge(0, 240 * kMiB)) << "what it held counts still";
+  EXPECT_TRUE(arbiter->status().refused.empty());
+  EXPECT_EQ(told("tenant a: its file is in use again"), 1);
+}
+
+TEST_F(UnreadableFileTest, ATenantThatComesWithAnUnreadableFileIsServedOnceItCanBeRead) {
+  put_on_disk(limits("a", 500));
+  break_disk();
+  link();
+  rounds(2);
+  EXPECT_EQ(arbiter->tenants(), 0U);
+  EXPECT_EQ(told("tenant a: "), 1);
+  mend_disk();
+  seconds(4);
+  EXPECT_EQ(arbiter->tenants(), 1U);
+}
+
+TEST_F(UnreadableFileTest, AFileThatNoEventToldIsFoundByLookingNowAndThen) {
+  link();
+  rounds(2);
+  put_on_disk(limits("a", 500));
+  seconds(15);
+  EXPECT_EQ(arbiter->tenants(), 1U);
+  std::filesystem::remove(dir / "disk" / "a.json");
+  seconds(15);
+  EXPECT_EQ(arbiter->tenants(), 0U);
+}
+
+// As with one ENOSPC of the node's tmpfs: what stood in the way goes without a word.
+TEST_F(UnreadableFileTest, ATenantThatCouldNotBeServedIsTriedAgain) {
+  std::filesystem::create_directories(dir / "state" / "b.usage");
+  promise(limits("b", 500));
+  EXPECT_EQ(arbiter->tenants(), 0U);
+  seconds(2);
+  EXPECT_EQ(told("it is not served"), 1);
+  std::filesystem::remove(dir / "state" / "b.usage");
+  seconds(4);
+  EXPECT_EQ(arbiter->tenants(), 1U);
+  EXPECT_TRUE(arbiter->status().refused.empty());
+}
+
+// The folder may be mounted, or readable, a moment later.
+TEST_F(UnreadableFileTest, AFolderThatCannotBeReadIsTriedAgain) {
+  promise(limits("b", 500));
+  std::filesystem::rename(dir / "tenants", dir / "other");
+  std::filesystem::create_symlink("tenants", dir / "tenants");
+  seconds(12);
+  EXPECT_EQ(arbiter->tenants(), 1U) << "it is not gone";
+  const auto complaints = lines.size();
+  EXPECT_GE(complaints, 1U);
+  seconds(40);
+  EXPECT_EQ(lines.size(), complaints) << "said once";
 }
 
 // Two tenants promised 100 MiB each of a device of 640 MiB, of which 630 are lent.

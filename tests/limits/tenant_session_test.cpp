@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <cstdlib>
@@ -16,6 +17,26 @@ using namespace limit;
 using test::Library;
 
 constexpr std::uint64_t kMiB = 1U << 20U;
+
+// While it lives no file can be written, as on a file system without room.
+class NoRoom {
+ public:
+  NoRoom() : handler_(signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit none{0, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &none);
+  }
+  ~NoRoom() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    signal(SIGXFSZ, handler_);
+  }
+  NoRoom(const NoRoom&) = delete;
+  NoRoom& operator=(const NoRoom&) = delete;
+
+ private:
+  sighandler_t handler_;
+  rlimit before_{};
+};
 
 class TenantSessionTest : public ::testing::Test {
  protected:
@@ -126,6 +147,23 @@ TEST_F(TenantSessionTest, WhatAKilledProcessHeldComesBack) {
   handle();
   EXPECT_TRUE(library.ledger().charge(0, 30 * kMiB));
   EXPECT_EQ(session->slots().size(), 1U);
+}
+
+TEST_F(TenantSessionTest, ASlotThatCouldNotBeClearedIsClearedLater) {
+  const Library library = registered();
+  const pid_t child = child_with(80 * kMiB);
+  {
+    const NoRoom no_room;
+    ASSERT_EQ(kill(child, SIGKILL), 0);
+    ASSERT_EQ(waitpid(child, nullptr, 0), child);
+    handle();
+    session->tidy();
+    EXPECT_EQ(session->usage().charged(0), 80 * kMiB);
+  }
+  session->tidy();
+  EXPECT_EQ(session->usage().charged(0), 0U);
+  EXPECT_TRUE(library.ledger().charge(0, 100 * kMiB));
+  EXPECT_EQ(session->usage().owners().size(), 1U) << "the slot is free";
 }
 
 TEST_F(TenantSessionTest, WhoClosesTheConnectionIsGone) {
