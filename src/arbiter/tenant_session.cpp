@@ -243,6 +243,7 @@ void TenantSession::greet(tenant::Connection connection) {
     // It lives, and closed its connection before: the slot is in use again.
     std::erase(unreleased_, id);
     entry = members_.emplace(key, Member{*std::move(process), *slot}).first;
+    entry->second.is_new = true;
     ++changes_;
     note_slots();
     if (!watch(entry->second)) {
@@ -314,6 +315,7 @@ void TenantSession::welcome(Member& member, const wire::Hello& hello) {
   member.held = waits ? std::optional(hello) : std::nullopt;
   if (waits) return;
   const bool known = hello.version == wire::kVersion;
+  if (known) restore_slot(member, hello);
   const wire::Welcome answer{wire::kHelloMagic,
                              wire::Message::kWelcome,
                              known ? wire::Answer::kAccepted : wire::Answer::kVersionUnknown,
@@ -322,6 +324,24 @@ void TenantSession::welcome(Member& member, const wire::Hello& hello) {
                              static_cast<std::uint32_t>(member.process.id().pid)};
   const auto sent = member.connection->send(answer, policy_.fd(), usage_.fd());
   if (!sent) dismiss(member.process.id().pid);
+}
+
+// A process that was registered with an arbiter whose files are lost gets the same slot again,
+// where no other process uses it yet: its threads may still write into a slot of that number.
+void TenantSession::restore_slot(Member& member, const wire::Hello& hello) {
+  const bool was_new = std::exchange(member.is_new, false);
+  if (!was_new || hello.slot == member.slot || hello.slot >= wire::kMaxProcesses) return;
+  const auto other = std::ranges::find_if(
+      members_, [&](const auto& entry) { return entry.second.slot == hello.slot; });
+  const bool is_unused =
+      other != members_.end() && other->second.is_new && usage_.release(other->second.process.id());
+  const auto slot = usage_.move(member.process.id(), hello.slot);
+  if (slot) member.slot = *slot;
+  if (is_unused) {
+    const auto next = usage_.take(other->second.process.id());
+    if (next) other->second.slot = *next;
+  }
+  note_slots();
 }
 
 void TenantSession::dismiss(Key key) {

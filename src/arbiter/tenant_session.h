@@ -109,6 +109,7 @@ class TenantSession {
     unsigned slot = 0;
     std::optional<tenant::Connection> connection{};
     std::optional<limit::wire::Hello> held{};  // a hello that is not answered yet
+    bool is_new = false;                       // its slot was never told to it
   };
   using Key = pid_t;  // a pid; only one living process has it
 
@@ -124,6 +125,7 @@ class TenantSession {
   void receive(Key key);
   void greet(tenant::Connection connection);
   void welcome(Member& member, const limit::wire::Hello& hello);
+  void restore_slot(Member& member, const limit::wire::Hello& hello);
   Result<void> watch(Member& member);
   void dismiss(Key key);
   void release(const tenant::ProcessId& process);

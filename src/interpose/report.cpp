@@ -18,6 +18,8 @@ constexpr std::uint64_t kLookInFlight = 30'000;  // while it depends on work of 
 constexpr std::uint64_t kLongestPenalty = 300'000'000;
 
 std::atomic<std::uint64_t> unfinished_ns[kMaxParts];
+// Threads at the gate. Counted here, and told in the slot: the next arbiter may give an empty one.
+std::atomic<std::uint32_t> waiters[kMaxParts];
 
 wire::Word& spent(const Part& part) { return part.tenant->session.usage().spent_ns[part.device]; }
 
@@ -29,6 +31,38 @@ bool is_open(const Part& part) {
   const std::uint64_t allowed = policy.allowed_ns.load(std::memory_order_acquire);
   return allowed == wire::kNoLimit || spent(part).load(std::memory_order_relaxed) < allowed;
 }
+
+// Until what was told is what is: of two threads that tell at once, the later word stands.
+void tell_waiters(const Part& part) {
+  const std::atomic<std::uint32_t>& count = waiters[part.number];
+  std::uint32_t told = 0;
+  do {
+    told = count.load();
+    part.slot().work[part.device].waiting.store(told);
+  } while (told != count.load());
+}
+
+bool is_told(const Part& part) {
+  return part.slot().work[part.device].waiting.load() == waiters[part.number].load();
+}
+
+// The calling thread waits at the gate, for as long as this object lives.
+class Waiter {
+ public:
+  explicit Waiter(const Part& part) : part_(part) {
+    waiters[part.number].fetch_add(1);
+    tell_waiters(part);
+  }
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+  ~Waiter() {
+    waiters[part_.number].fetch_sub(1);
+    tell_waiters(part_);
+  }
+
+ private:
+  const Part& part_;
+};
 
 void sleep_on(const wire::Half& word, std::uint32_t value, std::uint64_t ns) {
   const timespec time{0, static_cast<long>(ns)};
@@ -119,13 +153,13 @@ void wait_for_turn(const Part& part, std::uint64_t ns, void (*while_waiting)()) 
     go_without(part, ns);
     return;
   }
-  wire::Half& waiting = part.slot().work[part.device].waiting;
-  waiting.fetch_add(1);  // before `turn` is read: whoever is not seen waiting sees it changed
+  const Waiter waiter(part);  // before `turn` is read: whoever is not seen waiting sees it changed
   const std::uint64_t since = now_ns();
   const wire::DevicePolicy& policy = part.policy();
   for (;;) {
+    if (!is_told(part)) tell_waiters(part);  // registered anew
     const std::uint32_t turn = policy.turn.load();
-    if (is_open(part)) break;
+    if (is_open(part)) return;
     if (!is_awake(part)) call_arbiter(part);
     const bool on_own_work =
         policy.in_flight_ns.load(std::memory_order_relaxed) != 0 && unfinished(part) != 0;
@@ -133,15 +167,15 @@ void wait_for_turn(const Part& part, std::uint64_t ns, void (*while_waiting)()) 
     while_waiting();
     if (is_silent(part, since)) {
       go_without(part, ns);
-      break;
+      return;
     }
   }
-  waiting.fetch_sub(1, std::memory_order_acq_rel);
 }
 
 void forget_reports() {
   for (auto& n : unfinished_ns) n.store(0, std::memory_order_relaxed);
   for (auto& n : silent_beat) n.store(0, std::memory_order_relaxed);
+  for (auto& n : waiters) n.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace tranche::interpose

@@ -110,6 +110,30 @@ Page* map_page(int fd, Page* place, int protection) {
   return memory == MAP_FAILED ? nullptr : static_cast<Page*>(memory);
 }
 
+// A second mapping of pages that are mapped already; nullptr: no memory for it.
+wire::UsageFile* same_pages(wire::UsageFile* pages) {
+  void* memory = mremap(pages, 0, sizeof(*pages), MREMAP_MAYMOVE);
+  return memory == MAP_FAILED ? nullptr : static_cast<wire::UsageFile*>(memory);
+}
+
+// What stands in a slot for as long as its process lives.
+struct Sums {
+  std::uint64_t charged[wire::kMaxDevices];
+  std::uint64_t unfinished_ns[wire::kMaxDevices];  // what has ended an arbiter may know already
+};
+
+// Adds to `to` what `from` has beyond `told`, and returns all that `from` has.
+Sums add(const wire::Slot& from, const Sums& told, wire::Slot& to) {
+  Sums now{};
+  for (unsigned i = 0; i < wire::kMaxDevices; ++i) {
+    now.charged[i] = from.charged[i].load();
+    now.unfinished_ns[i] = from.work[i].asked_ns.load() - from.work[i].ended_ns.load();
+    to.charged[i].fetch_add(now.charged[i] - told.charged[i]);
+    to.work[i].asked_ns.fetch_add(now.unfinished_ns[i] - told.unfinished_ns[i]);
+  }
+  return now;
+}
+
 }  // namespace
 
 Session::~Session() { disconnect(); }
@@ -160,22 +184,36 @@ Session::Outcome Session::register_at(int socket, int timeout_ms) {
     return Outcome::kRefused;
   }
 
-  // What this process holds, should the arbiter not know it any more.
-  std::uint64_t held[wire::kMaxDevices] = {};
-  const bool had_slot = usage_ != nullptr;
-  for (unsigned i = 0; had_slot && i < wire::kMaxDevices; ++i) {
-    held[i] = usage_->slot[slot_].charged[i].load();
+  return take_over(welcome, received.fds) ? Outcome::kRegistered : Outcome::kNoMemory;
+}
+
+// Where the slot is not the one that this process had, the sums that only grow and fall with the
+// process go on in it. They are there before the new pages are: no thread finds them missing. What
+// other threads add to the old slot meanwhile follows.
+bool Session::take_over(const wire::Welcome& welcome, const int (&fds)[2]) {
+  const bool is_same =
+      usage_ != nullptr && welcome.slot == slot_ && welcome.generation == generation_;
+  const unsigned before = slot_;
+  wire::UsageFile* old = usage_ != nullptr && !is_same ? same_pages(usage_) : nullptr;
+  auto* fresh = map_page<wire::UsageFile>(fds[1], nullptr, PROT_READ | PROT_WRITE);
+  if (fresh == nullptr) {
+    if (old != nullptr) munmap(old, sizeof(*old));
+    return false;
   }
-  if (!map(received.fds[0], received.fds[1])) return Outcome::kNoMemory;
-  const bool is_same = welcome.slot == slot_ && welcome.generation == generation_;
-  slot_ = welcome.slot;
-  generation_ = welcome.generation;
-  usage_->slot[slot_].pid.store(welcome.pid);
-  usage_->slot[slot_].inner_pid.store(static_cast<std::uint32_t>(getpid()));
-  for (unsigned i = 0; had_slot && !is_same && i < wire::kMaxDevices; ++i) {
-    usage_->slot[slot_].charged[i].fetch_add(held[i]);
+  wire::Slot& slot = fresh->slot[welcome.slot];
+  slot.pid.store(welcome.pid);
+  slot.inner_pid.store(static_cast<std::uint32_t>(getpid()));
+  Sums told{};
+  if (old != nullptr) told = add(old->slot[before], {}, slot);
+  const bool is_mapped = map(fds[0], fds[1]);
+  if (is_mapped) {
+    slot_ = welcome.slot;
+    generation_ = welcome.generation;
+    if (old != nullptr) add(old->slot[before], told, slot);
   }
-  return Outcome::kRegistered;
+  munmap(fresh, sizeof(*fresh));
+  if (old != nullptr) munmap(old, sizeof(*old));
+  return is_mapped;
 }
 
 bool Session::map(int policy_fd, int usage_fd) {

@@ -52,6 +52,7 @@ class Session {
 
  private:
   Outcome register_at(int socket, int timeout_ms);
+  bool take_over(const limit::wire::Welcome& welcome, const int (&fds)[2]);
   bool map(int policy_fd, int usage_fd);
   void disconnect();
 

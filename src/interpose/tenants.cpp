@@ -126,16 +126,6 @@ std::uint64_t patience_left() {
 
 }  // namespace
 
-bool Tenant::is_limited() const {
-  const auto mode = static_cast<Enforcement>(policy().enforcement.load(std::memory_order_relaxed));
-  return mode == Enforcement::kStrict || mode == Enforcement::kElastic;
-}
-
-bool Tenant::is_counted() const {
-  return static_cast<Enforcement>(policy().enforcement.load(std::memory_order_relaxed)) !=
-         Enforcement::kOff;
-}
-
 bool has_tenants() {
   if (!has_looked.load(std::memory_order_acquire)) look();
   return tenant_count != 0 || !has_looked.load(std::memory_order_acquire);

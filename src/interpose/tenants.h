@@ -25,9 +25,14 @@ struct Tenant {
   bool is_open = false;  // has pages
 
   const limit::wire::PolicyPage& policy() const { return session.policy(); }
+  Enforcement enforcement() const {
+    return static_cast<Enforcement>(policy().enforcement.load(std::memory_order_relaxed));
+  }
   // Whether memory and time are held, or only counted.
-  bool is_limited() const;
-  bool is_counted() const;  // at all: enforcement is not off
+  bool is_limited() const {
+    return enforcement() == Enforcement::kStrict || enforcement() == Enforcement::kElastic;
+  }
+  bool is_counted() const { return enforcement() != Enforcement::kOff; }  // at all
 };
 
 // A device as this process sees it.

@@ -196,9 +196,27 @@ Result<unsigned> Usage::take(const ProcessId& process) {
     }
   }
   const auto slot = static_cast<unsigned>(entry - owners_.begin());
+  TRY(note_slot(slot));
+  return slot;
+}
+
+// Raises the number of slots that readers look at.
+Result<void> Usage::note_slot(unsigned slot) {
   const auto slots = std::max(read_at<Header>(fd(), 0).slots, slot + 1);
   const std::uint32_t bounded = std::min(slots, wire::kMaxProcesses);
-  TRY(write_at(fd(), &bounded, sizeof(bounded), offsetof(wire::UsageFile, slots)));
+  return write_at(fd(), &bounded, sizeof(bounded), offsetof(wire::UsageFile, slots));
+}
+
+Result<unsigned> Usage::move(const ProcessId& process, unsigned slot) {
+  ASSIGN_OR_RETURN(const unsigned before, take(process));
+  if (slot == before || slot >= wire::kMaxProcesses || owners_[slot]) return before;
+  TRY(clear(slot));
+  owners_[slot] = process;
+  TRY(store_owner(slot));
+  TRY(note_slot(slot));
+  TRY(clear(before));
+  owners_[before].reset();
+  TRY(store_owner(before));
   return slot;
 }
 

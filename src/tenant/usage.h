@@ -56,6 +56,9 @@ class Usage {
   // The slot of `process`: the one that it has, or a free one, cleared. kUnavailable: no slot is
   // free.
   Result<unsigned> take(const ProcessId& process);
+  // Gives `process` the slot `slot` in place of the one that it has, cleared, where that is free.
+  // Returns the slot that it has then.
+  Result<unsigned> move(const ProcessId& process, unsigned slot);
   // Clears and frees the slot of `process`, which has ended. false: it had no slot. kIo: a write
   // failed, and the process has its slot still.
   Result<bool> release(const ProcessId& process);
@@ -99,6 +102,7 @@ class Usage {
   Result<void> load_owners();
   Result<void> store_owner(unsigned slot);
   Result<void> clear(unsigned slot);
+  Result<void> note_slot(unsigned slot);
 
   Descriptor file_;
   Descriptor owners_file_;

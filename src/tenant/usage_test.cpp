@@ -49,6 +49,18 @@ TEST_F(UsageTest, GivesEachProcessASlotAndTheSameOneAgain) {
   EXPECT_EQ(seen.slots, 2U);
 }
 
+TEST_F(UsageTest, AProcessMovesToAFreeSlot) {
+  Usage usage = open();
+  ASSERT_EQ(usage.take(kOne), 0U);
+  EXPECT_EQ(usage.move(kOne, 5), 5U);
+  EXPECT_EQ(map(usage).slots, 6U);
+  EXPECT_EQ(usage.take(kTwo), 0U) << "the slot that it had is free";
+  EXPECT_EQ(usage.move(kTwo, 5), 0U) << "another has it";
+  EXPECT_EQ(usage.move(kTwo, wire::kMaxProcesses), 0U);
+  EXPECT_EQ(usage.move(kOne, 5), 5U);
+  EXPECT_EQ(usage.owners(), (std::vector{kTwo, kOne}));
+}
+
 TEST_F(UsageTest, WhatADeadProcessHeldIsNobodysExactlyOnce) {
   Usage usage = open();
   wire::UsageFile& tenant = map(usage);

@@ -33,9 +33,9 @@ struct Library {
   bool say(const auto& message) const {
     return send(socket, &message, sizeof(message), MSG_NOSIGNAL) == sizeof(message);
   }
-  bool hello(std::uint16_t version = wire::kVersion) const {
-    return say(
-        wire::Hello{wire::kHelloMagic, wire::Message::kHello, version, 0, wire::kMaxProcesses, 0});
+  // `slot`: that it had under an earlier arbiter.
+  bool hello(std::uint16_t version = wire::kVersion, unsigned slot = wire::kMaxProcesses) const {
+    return say(wire::Hello{wire::kHelloMagic, wire::Message::kHello, version, 0, slot, 0});
   }
   bool hear() {
     iovec data{&welcome, sizeof(welcome)};

@@ -12,6 +12,10 @@
 
 #include "arbiter/arbiter.h"
 #include "interpose/ledger.h"
+#include "interpose/report.h"
+#include "interpose/system.h"
+#include "interpose/tenants.h"
+#include "support/wait.h"
 
 namespace tranche::interpose::session_test {
 namespace {
@@ -35,12 +39,13 @@ class SessionTest : public ::testing::Test {
     std::filesystem::remove_all(dir);
   }
 
-  void promise(std::uint64_t bytes) {
-    const TenantLimits limits{
-        .id = "t",
-        .resource = "nvidia.com/gpu",
-        .enforcement = Enforcement::kStrict,
-        .devices = {{"GPU-00112233-4455-6677-8899-aabbccddeeff", Bytes{bytes}}}};
+  void promise(std::uint64_t bytes, std::optional<std::uint32_t> permille = {}) {
+    const TenantLimits limits{.id = "t",
+                              .resource = "nvidia.com/gpu",
+                              .enforcement = Enforcement::kStrict,
+                              .devices = {{.uuid = "GPU-00112233-4455-6677-8899-aabbccddeeff",
+                                           .memory = Bytes{bytes},
+                                           .permille = permille}}};
     std::ofstream(dir / "t.new") << encode(limits);
     std::filesystem::rename(dir / "t.new", dir / "tenants" / "t.json");
   }
@@ -125,6 +130,43 @@ TEST_F(SessionTest, AnArbiterThatLostItsMemoryIsToldWhatIsHeld) {
   ASSERT_EQ(session.refresh(5000), Session::Outcome::kRegistered);
   EXPECT_EQ(ledger(session).held(0), 60 * kMiB);
   EXPECT_FALSE(ledger(session).charge(0, 50 * kMiB));
+}
+
+// An arbiter with empty pages does not know who waits, nor what was asked for before it.
+TEST_F(SessionTest, WhoWaitsAtTheGateWaitsForTheNextArbiterToo) {
+  promise(100 * kMiB, 100);
+  start_arbiter();
+  Tenant tenant;
+  ASSERT_EQ(tenant.session.open(socket().c_str(), 5000), Session::Outcome::kRegistered);
+  const Part part{.rule = Part::Rule::kTenant, .tenant = &tenant};
+  std::atomic<unsigned> passed = 0;
+  const auto work = [&](const std::stop_token& stop) {
+    constexpr std::uint64_t kLength = 10'000'000;  // ns
+    while (!stop.stop_requested()) {
+      wait_for_turn(part, kLength, [] {});
+      ask(part, kLength);
+      const std::uint64_t now = now_ns();
+      report(part, now - kLength, now, 1, kLength);
+      ++passed;
+    }
+  };
+  std::jthread worker(work);
+  const auto waits = [&] { return part.slot().work[0].waiting == 1; };
+  for (int i = 0; i < 3; ++i) {
+    const unsigned before = passed;
+    EXPECT_TRUE(test::eventually([&] { return passed > before + 3 && waits(); })) << "round " << i;
+    stop_arbiter();
+    std::filesystem::remove_all(dir / "state");
+    start_arbiter();
+    ASSERT_EQ(tenant.session.refresh(5000), Session::Outcome::kRegistered);
+  }
+  const unsigned before = passed;
+  EXPECT_TRUE(test::eventually([&] { return passed > before + 3; }));
+  worker.request_stop();
+  promise(100 * kMiB);
+  worker.join();
+  EXPECT_EQ(part.slot().work[0].waiting, 0U);
+  EXPECT_EQ(part.slot().work[0].asked_ns, part.slot().work[0].ended_ns);
 }
 
 // Pages are replaced under threads that use them.

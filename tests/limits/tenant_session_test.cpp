@@ -138,6 +138,32 @@ TEST_F(TenantSessionTest, AccountingHoldsNobody) {
   EXPECT_EQ(session->usage().charged(0), 50 * kMiB);
 }
 
+// After the files of an arbiter were lost: its threads may still write into that slot.
+TEST_F(TenantSessionTest, AProcessGetsTheSlotAgainThatItHadBefore) {
+  const pid_t child = fork();
+  if (child == 0) {
+    Library library;
+    _exit(library.connect_to(dir / "socket") && pause() == 0 ? 0 : 1);
+  }
+  while (session->is_empty()) poller->wait(std::chrono::milliseconds(5));
+  ASSERT_EQ(session->slots(), std::vector<unsigned>{0}) << "it has not said hello yet";
+  Library library;
+  ASSERT_TRUE(library.connect_to(dir / "socket"));
+  ASSERT_TRUE(library.hello(wire::kVersion, 0));
+  handle();
+  ASSERT_TRUE(library.hear());
+  EXPECT_EQ(library.welcome.slot, 0U);
+  EXPECT_EQ(session->slots().size(), 2U);
+  EXPECT_TRUE(library.ledger().charge(0, kMiB));
+  ASSERT_TRUE(library.hello(wire::kVersion, 9)) << "what it once was told stays";
+  handle();
+  ASSERT_TRUE(library.hear());
+  EXPECT_EQ(library.welcome.slot, 0U);
+  EXPECT_EQ(session->usage().charged(0), kMiB);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+}
+
 TEST_F(TenantSessionTest, WhatAKilledProcessHeldComesBack) {
   const Library library = registered();
   const pid_t child = child_with(80 * kMiB);
