@@ -11,8 +11,35 @@
 namespace tranche::interpose {
 namespace {
 
-// Takes any arguments: the callers clean up, on both machines.
-int not_bound() { return kNotInitialized; }
+constexpr int kNvmlUninitialized = 1;
+constexpr int kNvmlFunctionNotFound = 13;
+
+// For a function that the bound library does not have. Takes any arguments: the callers clean up,
+// on both machines.
+int no_such_function() { return kNotInitialized; }
+int no_such_nvml_function() { return kNvmlFunctionNotFound; }
+
+// What stands in a table until the library is bound. A program that is linked with the driver looks
+// nothing up, so its first call may be of any function.
+template <auto Member, class Function>
+struct FirstCall;
+template <class... A, int (*Driver::*Member)(A...)>
+struct FirstCall<Member, int (*)(A...)> {
+  static int call(A... arguments) {
+    bind_cuda(nullptr);
+    const auto real = __atomic_load_n(&(driver.*Member), __ATOMIC_ACQUIRE);
+    return real == &call ? kNotInitialized : real(arguments...);
+  }
+};
+template <class... A, int (*Nvml::*Member)(A...)>
+struct FirstCall<Member, int (*)(A...)> {
+  static int call(A... arguments) {
+    bind_nvml(nullptr);
+    const auto real = __atomic_load_n(&(nvml.*Member), __ATOMIC_ACQUIRE);
+    return real == &call ? kNvmlUninitialized : real(arguments...);
+  }
+};
+#define FIRST_CALL(Table, symbol) (&FirstCall<&Table::symbol, decltype(Table::symbol)>::call)
 
 struct Binding {
   const char* symbol;
@@ -97,26 +124,27 @@ void remember(void* address, void* ours) {
   }
 }
 
-// `inside`: any function of the library.
+// `inside`: any function of the library. `missing` answers for what it does not have.
 template <size_t N>
-void bind(const Binding (&bindings)[N], const void* inside) {
+void bind(const Binding (&bindings)[N], const void* inside, int (*missing)()) {
   const char* symbols[N];
   void* found[N] = {};
   for (size_t i = 0; i < N; ++i) symbols[i] = bindings[i].symbol;
   exported_by(inside, symbols, N, found);
   for (size_t i = 0; i < N; ++i) {
-    if (found[i] == nullptr) continue;
-    __atomic_store_n(bindings[i].member, found[i], __ATOMIC_RELEASE);
-    if (bindings[i].ours != nullptr) remember(found[i], bindings[i].ours);
+    void* real = found[i] != nullptr ? found[i] : reinterpret_cast<void*>(missing);
+    __atomic_store_n(bindings[i].member, real, __ATOMIC_RELEASE);
+    if (found[i] != nullptr && bindings[i].ours != nullptr) remember(found[i], bindings[i].ours);
   }
 }
 
 // `symbol` of the library under its own name when it is loaded already; else of what the program
-// has in hand.
+// has in hand, or is linked with under another name.
 void* of_library(const char* name, const char* symbol, void* handle) {
   void* library = loader().dlopen(name, RTLD_NOLOAD | RTLD_LAZY);
   void* found = library != nullptr ? loader().dlsym(library, symbol) : nullptr;
   if (found == nullptr && handle != nullptr) found = loader().dlsym(handle, symbol);
+  if (found == nullptr) found = loader().dlsym(RTLD_NEXT, symbol);
   return found == nullptr || is_ours(found) ? nullptr : found;
 }
 
@@ -136,20 +164,30 @@ void make_names() {
   names_made = 1;
 }
 
-template <class Table>
-void fill(Table& table) {
-  auto* members = reinterpret_cast<void**>(&table);
-  for (size_t i = 0; i < sizeof(table) / sizeof(void*); ++i) {
-    void* nobody = nullptr;
-    __atomic_compare_exchange_n(&members[i], &nobody, reinterpret_cast<void*>(&not_bound), false,
-                                __ATOMIC_RELEASE, __ATOMIC_RELAXED);
-  }
-}
-
 }  // namespace
 
-Driver driver;
-Nvml nvml;
+#define OWN(symbol, name, version, twin, parameters) .symbol = FIRST_CALL(Driver, symbol),
+#define GATED(symbol, name, version, twin, stream, parameters, arguments) \
+  OWN(symbol, name, version, twin, parameters)
+#define LOADS(symbol, name, version, twin, parameters, arguments) \
+  OWN(symbol, name, version, twin, parameters)
+#define LATER(symbol, name, version, twin, parameters, arguments) \
+  OWN(symbol, name, version, twin, parameters)
+#define USED(symbol, parameters) .symbol = FIRST_CALL(Driver, symbol),
+constinit Driver driver{
+#include "interpose/symbols.def"
+#include "interpose/used.def"
+};
+#undef OWN
+#undef GATED
+#undef LOADS
+#undef LATER
+#undef USED
+#define NVML(symbol, parameters) .symbol = FIRST_CALL(Nvml, symbol),
+constinit Nvml nvml{
+#include "interpose/nvml.def"
+    .nvmlDeviceGetUUID = FIRST_CALL(Nvml, nvmlDeviceGetUUID)};
+#undef NVML
 
 // For launch_amd64.S, which does not know where in the table they are.
 extern "C" {
@@ -158,7 +196,8 @@ extern "C" {
   DO(cuLaunchKernel_ptsz)       \
   DO(cuLaunchCooperativeKernel) \
   DO(cuLaunchCooperativeKernel_ptsz) DO(cuLaunchKernelEx) DO(cuLaunchKernelEx_ptsz)
-#define REAL(symbol) void* tranche_real_##symbol = reinterpret_cast<void*>(&not_bound);
+#define REAL(symbol) \
+  void* tranche_real_##symbol = reinterpret_cast<void*>(FIRST_CALL(Driver, symbol));
 LAUNCHES(REAL)
 #undef REAL
 }
@@ -185,13 +224,12 @@ bool bind_cuda(void* handle) {
   if (is_cuda_bound()) return true;
   const Guard guard(binding);
   if (is_cuda_bound()) return true;
-  fill(driver);
   if (loader().dlsym == nullptr) return false;
   const void* found = of_library("libcuda.so.1", "cuInit", handle);
   if (found == nullptr) return false;
   make_names();
-  bind(kHooked, found);
-  bind(kUsed, found);
+  bind(kHooked, found, no_such_function);
+  bind(kUsed, found, no_such_function);
 #define REAL(symbol)                                                               \
   __atomic_store_n(&tranche_real_##symbol, reinterpret_cast<void*>(driver.symbol), \
                    __ATOMIC_RELEASE);
@@ -205,11 +243,10 @@ bool bind_nvml(void* handle) {
   if (nvml_bound.load(std::memory_order_acquire)) return true;
   const Guard guard(binding);
   if (nvml_bound.load(std::memory_order_acquire)) return true;
-  fill(nvml);
   if (loader().dlsym == nullptr) return false;
   const void* found = of_library("libnvidia-ml.so.1", "nvmlDeviceGetUUID", handle);
   if (found == nullptr) return false;
-  bind(kNvml, found);
+  bind(kNvml, found, no_such_nvml_function);
   nvml.nvmlDeviceGetUUID =
       reinterpret_cast<decltype(nvml.nvmlDeviceGetUUID)>(const_cast<void*>(found));
   nvml_bound.store(true, std::memory_order_release);

@@ -1,9 +1,11 @@
 #pragma once
 // The real driver's functions, by symbol, and which of our own stands before each.
 //
-// Bound once, when a program first asks for one of them (bind_cuda). Until then, and for a symbol
-// that this driver does not have, a member answers CUDA_ERROR_NOT_INITIALIZED. A forked child keeps
-// the addresses: the driver is where it was.
+// Bound once, when a program first looks one of them up or calls one of ours (bind_cuda): until
+// then each member binds, and goes on in the real function. Where no driver is loaded, and for a
+// symbol that it does not have, a member answers CUDA_ERROR_NOT_INITIALIZED
+// (NVML_ERROR_UNINITIALIZED, NVML_ERROR_FUNCTION_NOT_FOUND). A forked child keeps the addresses:
+// the driver is where it was.
 
 #include "interpose/cuda.h"
 

@@ -11,21 +11,12 @@ import threading
 import pytest
 
 ours = pytest.importorskip("arbiter")
-from programs import TRANCHE_SIM, clean_environment, wait_until  # noqa: E402
+from container import Container, finish, serve  # noqa: E402, F401
 
-BUILD = TRANCHE_SIM.parent.parent
-LIMITER = BUILD / "lib" / "libtranche-limit.so"
 MiB = ours.MiB
 CONTEXT = 256 * MiB  # of a simulated L20, which counts too
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes a mount namespace: needs root")
-
-# The container's view of /run: its own tenant, nothing else.
-CONTAINER = """
-mount -t tmpfs tmpfs /run && mkdir -p /run/tranche/mine && mount --bind "$TENANT" /run/tranche/mine || exit 99
-unset TENANT
-exec "$@"
-"""
 
 PRELUDE = """
 import ctypes, os, sys, time
@@ -51,48 +42,12 @@ ok(cu.cuCtxSetCurrent(context))
 """
 
 
-class Container:
-    def __init__(self, machine, tenants, tenant):
-        self.tenants = tenants
-        self.env = clean_environment(LD_LIBRARY_PATH=BUILD / "sim", LD_PRELOAD=LIMITER, **machine)
-        self.env["TENANT"] = str(tenants.folder / tenant)
-
-    def start(self, body: str, *unshare: str) -> subprocess.Popen:
-        command = ["unshare", "--mount", *unshare, "sh", "-c", CONTAINER, "sh", sys.executable, "-c", PRELUDE + body]
-        pipe = subprocess.PIPE
-        return subprocess.Popen(command, env=self.env, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
-
-    def run(self, body: str) -> str:
-        return finish(self.start(body))
+def start(container: Container, body: str, *unshare: str) -> subprocess.Popen:
+    return container.start([sys.executable, "-c", PRELUDE + body], *unshare)
 
 
-def finish(program: subprocess.Popen) -> str:
-    out, err = program.communicate(timeout=120)
-    assert program.returncode == 0, out + err
-    return out
-
-
-@pytest.fixture
-def serve(tmp_path):
-    """Gives a Container of the first of the tenants that a function promises for a GPU, beside an arbiter."""
-    arbiters = []
-
-    def start(promise) -> Container:
-        machine, uuid = ours.simulated_l20(tmp_path)
-        tenants = ours.Tenants(tmp_path / "tenants")
-        names = promise(tenants, uuid)
-        arbiters.append(ours.arbiter(tmp_path, tenants.folder, **machine))
-
-        def answers():
-            assert arbiters[0].running(), arbiters[0].log
-            return all(tenants.socket(name).exists() for name in names)
-
-        wait_until(answers, "the arbiter serves every tenant")
-        return Container(machine, tenants, names[0])
-
-    yield start
-    for arbiter in arbiters:
-        assert arbiter.stop() == 0, arbiter.log
+def run(container: Container, body: str) -> str:
+    return finish(start(container, body))
 
 
 @pytest.fixture
@@ -105,7 +60,7 @@ def container(serve):
 
 
 def test_memory_ends_at_the_part(container):
-    container.run("""
+    run(container, """
 free, total = ok(cu.cuMemGetInfo())
 assert total == 1024 * MiB, total
 held = [ok(cu.cuMemAlloc(64 * MiB)) for _ in range(8)]
@@ -123,7 +78,7 @@ assert ok(cu.cuDeviceTotalMem(0)) == 1024 * MiB
 
 
 def test_the_context_counts_once_nvml_was_asked(container):
-    container.run(f"""
+    run(container, f"""
 deadline = time.time() + 20
 while True:
     error, pointer = cu.cuMemAlloc(1024 * MiB - {CONTEXT} + 1)
@@ -137,7 +92,7 @@ ok(cu.cuMemAlloc(1024 * MiB - {CONTEXT} - 64 * MiB))
 
 def test_contexts_and_modules_end_at_the_part_too(container):
     """What they take is known when NVML has told it, and then there are no more of them."""
-    container.run(f"""
+    run(container, f"""
 def wait_for(what):
     deadline = time.time() + 20
     while not what():
@@ -171,7 +126,7 @@ wait_for(lambda: cu.cuModuleLoadData(GLOBALS)[0] == cu.CUresult.CUDA_SUCCESS)
 
 
 def test_kernels_graphs_and_events(container):
-    container.run("""
+    run(container, """
 module = ok(cu.cuModuleLoadData(PTX))
 kernel = ok(cu.cuModuleGetFunction(module, b"spin"))
 stream = ok(cu.cuStreamCreate(1))
@@ -200,11 +155,11 @@ def test_why_memory_is_refused_is_said(container):
     path = container.tenants.socket("mine")
     user = ("--user", "--map-root-user")
     # In a user name space it is a tenant like any other.
-    _, err = (program := container.start("ok(cu.cuMemAlloc(MiB))", *user)).communicate(timeout=120)
+    _, err = (program := start(container, "ok(cu.cuMemAlloc(MiB))", *user)).communicate(timeout=120)
     assert program.returncode == 0 and err == "", err
     os.chown(path, 1, 1)
     path.chmod(0o600)
-    _, err = (program := container.start(REFUSED, *user)).communicate(timeout=120)
+    _, err = (program := start(container, REFUSED, *user)).communicate(timeout=120)
     assert program.returncode == 0, err
     assert "may not be connected to (SELinux or seccomp of this container?)" in err
 
@@ -224,7 +179,7 @@ def test_an_arbiter_of_another_release_is_said(container):
                 peer.send(struct.pack("=IIIIQII", ours.HELLO_MAGIC, ours.WELCOME, 2, 0, 0, 0, 0))
 
         threading.Thread(target=refuse, daemon=True).start()
-        _, err = (program := container.start(REFUSED)).communicate(timeout=120)
+        _, err = (program := start(container, REFUSED)).communicate(timeout=120)
         assert program.returncode == 0, err
         assert "the arbiter does not take this process (the library is of another release" in err
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as last:
@@ -234,7 +189,7 @@ def test_an_arbiter_of_another_release_is_said(container):
 def test_what_one_cannot_have_another_has(container):
     """A process that ended has given back what it held."""
     for _ in range(3):
-        container.run("assert cu.cuMemAlloc(700 * MiB)[0] == cu.CUresult.CUDA_SUCCESS")
+        run(container, "assert cu.cuMemAlloc(700 * MiB)[0] == cu.CUresult.CUDA_SUCCESS")
 
 
 def test_idle_memory_is_borrowed_until_its_owner_comes(serve):
@@ -257,7 +212,7 @@ def test_idle_memory_is_borrowed_until_its_owner_comes(serve):
         return ["mine", "other"]
 
     container = serve(promise)
-    program = container.start("""
+    program = start(container, """
 free, total = ok(cu.cuMemGetInfo())
 assert total == 1024 * MiB, total  # what can be relied upon
 borrowed = [ok(cu.cuMemAlloc(10 * 1024 * MiB)) for _ in range(3)]

@@ -1,0 +1,78 @@
+"""A container that was promised parts of a simulated GPU, beside a real arbiter, and programs in it."""
+
+import pathlib
+import subprocess
+
+import pytest
+
+ours = pytest.importorskip("arbiter")
+from programs import TRANCHE_SIM, clean_environment, wait_until  # noqa: E402
+
+BUILD = TRANCHE_SIM.parent.parent
+LIMITER = BUILD / "lib" / "libtranche-limit.so"
+MiB = ours.MiB
+
+# The container's view of /run: its own tenant, nothing else.
+CONTAINER = """
+mount -t tmpfs tmpfs /run && mkdir -p /run/tranche/mine && mount --bind "$TENANT" /run/tranche/mine || exit 99
+unset TENANT
+LD_PRELOAD=$PRELOAD exec "$@"
+"""
+
+
+class Container:
+    def __init__(self, machine, tenants, tenant, arbiter=None):
+        self.tenants = tenants
+        self.arbiter = arbiter
+        self.env = clean_environment(LD_LIBRARY_PATH=BUILD / "sim", PRELOAD=LIMITER, **machine)
+        self.env["TENANT"] = str(tenants.folder / tenant)
+
+    def start(self, command: list, *unshare: str) -> subprocess.Popen:
+        """`unshare`: further name spaces, as unshare(1) names them."""
+        wrapped = ["unshare", "--mount", *unshare, "sh", "-c", CONTAINER, "sh", *map(str, command)]
+        pipe = subprocess.PIPE
+        return subprocess.Popen(wrapped, env=self.env, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+    def run(self, *command) -> str:
+        return finish(self.start(list(command)))
+
+
+def finish(program: subprocess.Popen) -> str:
+    out, err = program.communicate(timeout=120)
+    assert program.returncode == 0, f"{program.returncode}\n{out}{err}"
+    return out
+
+
+@pytest.fixture
+def serve(tmp_path):
+    """Gives a Container of the first of the tenants that a function promises for a GPU, beside an arbiter."""
+    arbiters = []
+
+    def start(promise) -> Container:
+        machine, uuid = ours.simulated_l20(tmp_path)
+        tenants = ours.Tenants(tmp_path / "tenants")
+        names = promise(tenants, uuid)
+        arbiters.append(ours.arbiter(tmp_path, tenants.folder, **machine))
+
+        def answers():
+            assert arbiters[0].running(), arbiters[0].log
+            return all(tenants.socket(name).exists() for name in names)
+
+        wait_until(answers, "the arbiter serves every tenant")
+        return Container(machine, tenants, names[0], arbiters[0])
+
+    yield start
+    for arbiter in arbiters:
+        assert arbiter.stop() == 0, arbiter.log
+
+
+SOURCES = pathlib.Path(__file__).resolve().parent / "programs"
+
+
+def build(folder: pathlib.Path, name: str, *flags: str) -> pathlib.Path:
+    """The program `name` of programs/, compiled as its users would: linked with the driver's libraries."""
+    made = folder / pathlib.Path(name).stem
+    libraries = ["-L", str(BUILD / "sim"), "-Wl,--no-as-needed", "-lcuda", "-lnvidia-ml"]
+    command = ["g++", "-std=c++17", "-O1", "-g", "-pthread", str(SOURCES / name), "-o", str(made), *flags]
+    subprocess.run(command + libraries, check=True, capture_output=True, text=True, timeout=120)
+    return made

@@ -1,0 +1,58 @@
+"""Programs that do nothing wrong, as strangers write them: linked with the driver or looking it up, sanitized,
+forking, closing what they did not open, cancelling their threads. Under the limiter each runs as without it."""
+
+import os
+import re
+import subprocess
+
+import pytest
+
+ours = pytest.importorskip("arbiter")
+from container import BUILD, LIMITER, MiB, build, serve  # noqa: E402, F401
+
+SOURCE = ours.ROOT / "src"
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes a mount namespace: needs root")
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    """Builds a program of programs/, once."""
+    folder = tmp_path_factory.mktemp("programs")
+    made = {}
+
+    def get(name: str, *flags: str):
+        if (name, flags) not in made:
+            (at := folder / str(len(made))).mkdir()
+            made[name, flags] = build(at, name, *flags)
+        return made[name, flags]
+
+    return get
+
+
+@pytest.fixture
+def container(serve):
+    def promise(tenants, uuid):
+        tenants.promise("mine", uuid, memory=1024 * MiB)
+        return ["mine"]
+
+    return serve(promise)
+
+
+def test_nvml_that_a_program_is_linked_with_answers(container, program):
+    assert container.run(program("nvml_linked.cpp")) == "1024\n"
+
+
+def statuses(text: str) -> dict:
+    return dict(re.findall(r"^(\w+) (\S+)$", text, re.M))
+
+
+def test_a_call_before_initialisation_is_answered_as_by_the_driver_alone(container, program):
+    calls = program("before_init.cpp", "-I", str(SOURCE))
+    seen = statuses(container.run(calls))
+    container.env["PRELOAD"] = ""
+    alone = statuses(container.run(calls))
+    assert len(seen) > 200 and set(seen) == set(alone)
+    for symbol, status in seen.items():
+        absent = "13" if symbol.startswith("nvml") else "3"
+        assert status == (alone[symbol] if alone[symbol] != "-" else absent), symbol
