@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "interpose/elf_symbols.h"
 #include "interpose/lock.h"
 #include "interpose/system.h"
 

@@ -1,5 +1,6 @@
 #include "interpose/helper.h"
 
+#include <dlfcn.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -9,6 +10,7 @@
 #include <atomic>
 
 #include "interpose/driver.h"
+#include "interpose/elf_symbols.h"
 #include "interpose/system.h"
 
 namespace tranche::interpose {
@@ -46,6 +48,13 @@ void* help(void*) {
   return nullptr;
 }
 
+// As the program's own calls find it: a sanitizer wants to know of every thread. Else the C
+// library's, which the program may have loaded for itself.
+void* of_program(const char* symbol) {
+  void* found = loader().dlsym(RTLD_DEFAULT, symbol);
+  return found != nullptr ? found : of_libc(symbol);
+}
+
 using Create = int (*)(unsigned long*, const void*, void* (*)(void*), void*);
 using Detach = int (*)(unsigned long);
 
@@ -54,8 +63,8 @@ using Detach = int (*)(unsigned long);
 void start_helper(const HelperTasks& tasks) {
   if (is_started.exchange(true)) return;
   given = tasks;
-  const auto create = reinterpret_cast<Create>(of_libc("pthread_create"));
-  const auto detach = reinterpret_cast<Detach>(of_libc("pthread_detach"));
+  const auto create = reinterpret_cast<Create>(of_program("pthread_create"));
+  const auto detach = reinterpret_cast<Detach>(of_program("pthread_detach"));
   if (create == nullptr || detach == nullptr) return;
   // Signals are the program's threads' to take.
   sigset_t all;

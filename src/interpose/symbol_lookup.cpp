@@ -2,10 +2,10 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <string.h>
 
 #include "interpose/driver.h"
 #include "interpose/system.h"
+#include "interpose/text.h"
 
 using namespace tranche::interpose;
 
@@ -35,9 +35,9 @@ bool is_nvml(const char* name) {
 }
 
 void* own_symbol(const char* name) {
-  if (strcmp(name, "dlsym") == 0) return reinterpret_cast<void*>(&tranche_dlsym);
-  if (strcmp(name, "dlvsym") == 0) return reinterpret_cast<void*>(&tranche_dlvsym);
-  if (strcmp(name, "dlmopen") == 0) return reinterpret_cast<void*>(&tranche_dlmopen);
+  if (is_same(name, "dlsym")) return reinterpret_cast<void*>(&tranche_dlsym);
+  if (is_same(name, "dlvsym")) return reinterpret_cast<void*>(&tranche_dlvsym);
+  if (is_same(name, "dlmopen")) return reinterpret_cast<void*>(&tranche_dlmopen);
   return nullptr;
 }
 
@@ -94,9 +94,8 @@ int tranche_is_our_symbol(const char* name) {
 int tranche_is_our_file(const char* file) {
   if (__atomic_load_n(&tranche_real_dlsym, __ATOMIC_ACQUIRE) == nullptr) find_loader();
   if (file == nullptr) return 0;
-  const char* slash = strrchr(file, '/');
-  const char* name = slash != nullptr ? slash + 1 : file;
-  return strncmp(name, "libcuda.so", 10) == 0 || strncmp(name, "libnvidia-ml.so", 15) == 0 ? 1 : 0;
+  const char* name = file_name(file);
+  return begins_with(name, "libcuda.so") || begins_with(name, "libnvidia-ml.so") ? 1 : 0;
 }
 
 void* tranche_lookup_dlsym(void* handle, const char* name) {

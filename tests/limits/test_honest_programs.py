@@ -56,3 +56,18 @@ def test_a_call_before_initialisation_is_answered_as_by_the_driver_alone(contain
     for symbol, status in seen.items():
         absent = "13" if symbol.startswith("nvml") else "3"
         assert status == (alone[symbol] if alone[symbol] != "-" else absent), symbol
+
+
+SANITIZERS = {
+    "address": ["-fsanitize=address", "-static-libasan"],
+    "thread": ["-fsanitize=thread"],
+    "thread_static": ["-fsanitize=thread", "-static-libtsan"],
+    "undefined": ["-fsanitize=undefined"],
+}
+
+
+@pytest.mark.parametrize("sanitizer", SANITIZERS)
+@pytest.mark.parametrize("name", ["plain.cpp", "worker.cpp"])
+def test_a_sanitized_program_runs(container, program, name, sanitizer):
+    """The runtimes look up what they stand before (strcmp, dl_iterate_phdr) before they are ready."""
+    assert container.run(program(name, *SANITIZERS[sanitizer])) == "fine\n"

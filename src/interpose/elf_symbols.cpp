@@ -1,0 +1,176 @@
+#include "interpose/elf_symbols.h"
+
+#include <sys/auxv.h>
+
+#include <cstddef>
+#include <initializer_list>
+
+#include "interpose/text.h"
+
+namespace tranche::interpose {
+
+using std::size_t;
+
+namespace {
+
+// A loaded object's tables, as its dynamic section says where they are.
+struct Tables {
+  const ElfW(Sym) * symbols = nullptr;
+  const char* names = nullptr;
+  const ElfW(Half) * versions = nullptr;
+  const std::uint32_t* gnu_hash = nullptr;
+  const std::uint32_t* hash = nullptr;
+};
+
+// glibc writes addresses into the section, some entries of others (the vDSO) stay offsets.
+template <class Pointer>
+Pointer at(ElfW(Addr) base, ElfW(Addr) value) {
+  return reinterpret_cast<Pointer>(value < base ? base + value : value);
+}
+
+Tables tables_of(ElfW(Addr) base, const ElfW(Dyn) * entry) {
+  Tables tables;
+  for (; entry->d_tag != DT_NULL; ++entry) {
+    const ElfW(Addr) value = entry->d_un.d_ptr;
+    if (entry->d_tag == DT_SYMTAB) tables.symbols = at<const ElfW(Sym)*>(base, value);
+    if (entry->d_tag == DT_STRTAB) tables.names = at<const char*>(base, value);
+    if (entry->d_tag == DT_VERSYM) tables.versions = at<const ElfW(Half)*>(base, value);
+    if (entry->d_tag == DT_GNU_HASH) tables.gnu_hash = at<const std::uint32_t*>(base, value);
+    if (entry->d_tag == DT_HASH) tables.hash = at<const std::uint32_t*>(base, value);
+  }
+  return tables;
+}
+
+// Defined there, a function, and the version that new programs bind to.
+bool is_it(const Tables& tables, std::uint32_t index, const char* name) {
+  const ElfW(Sym)& symbol = tables.symbols[index];
+  const bool hidden = tables.versions != nullptr && (tables.versions[index] & 0x8000U) != 0;
+  return symbol.st_shndx != SHN_UNDEF && !hidden && is_same(tables.names + symbol.st_name, name);
+}
+
+std::uint32_t find_gnu(const Tables& tables, const char* name) {
+  std::uint32_t hash = 5381;
+  for (const char* c = name; *c != 0; ++c) hash = hash * 33 + static_cast<unsigned char>(*c);
+  const std::uint32_t buckets = tables.gnu_hash[0];
+  const std::uint32_t first = tables.gnu_hash[1];
+  const std::uint32_t words = tables.gnu_hash[2] * (sizeof(ElfW(Addr)) / sizeof(std::uint32_t));
+  const std::uint32_t* bucket = tables.gnu_hash + 4 + words;
+  const std::uint32_t* chain = bucket + buckets;
+  for (std::uint32_t i = bucket[hash % buckets]; i >= first; ++i) {
+    if ((chain[i - first] | 1U) == (hash | 1U) && is_it(tables, i, name)) return i;
+    if ((chain[i - first] & 1U) != 0) break;
+  }
+  return 0;
+}
+
+std::uint32_t find(const Tables& tables, const char* name) {
+  if (tables.symbols == nullptr || tables.names == nullptr) return 0;
+  if (tables.gnu_hash != nullptr) return find_gnu(tables, name);
+  if (tables.hash == nullptr) return 0;
+  for (std::uint32_t i = 1; i < tables.hash[1]; ++i) {
+    if (is_it(tables, i, name)) return i;
+  }
+  return 0;
+}
+
+const ElfW(Dyn) * dynamic_of(ElfW(Addr) base, const ElfW(Phdr) * parts, unsigned count) {
+  for (unsigned i = 0; i < count; ++i) {
+    if (parts[i].p_type == PT_DYNAMIC)
+      return reinterpret_cast<const ElfW(Dyn)*>(base + parts[i].p_vaddr);
+  }
+  return nullptr;
+}
+
+// The program's list of loaded objects, which its dynamic section leads debuggers to. nullptr: the
+// program was linked in a way that leaves that out.
+const link_map* loaded_objects() {
+  const auto* parts = reinterpret_cast<const ElfW(Phdr)*>(getauxval(AT_PHDR));
+  const auto count = static_cast<unsigned>(getauxval(AT_PHNUM));
+  ElfW(Addr) base = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    if (parts[i].p_type == PT_PHDR) base = reinterpret_cast<ElfW(Addr)>(parts) - parts[i].p_vaddr;
+  }
+  const ElfW(Dyn)* entry = dynamic_of(base, parts, count);
+  for (; entry != nullptr && entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag != DT_DEBUG || entry->d_un.d_ptr == 0) continue;
+    return reinterpret_cast<const r_debug*>(entry->d_un.d_ptr)->r_map;
+  }
+  return nullptr;
+}
+
+struct Search {
+  const char* library;  // how its file's name begins
+  const char* symbol;
+  void* found;
+};
+
+int look(dl_phdr_info* object, size_t, void* argument) {
+  auto& search = *static_cast<Search*>(argument);
+  if (!begins_with(file_name(object->dlpi_name), search.library)) return 0;
+  const ElfW(Dyn)* dynamic = dynamic_of(object->dlpi_addr, object->dlpi_phdr, object->dlpi_phnum);
+  if (dynamic != nullptr) search.found = symbol_of(object->dlpi_addr, dynamic, search.symbol);
+  return search.found != nullptr ? 1 : 0;
+}
+
+struct Lookup {
+  const void* inside;
+  const char* const* symbols;
+  unsigned count;
+  void** found;
+};
+
+bool holds(const dl_phdr_info& object, const void* address) {
+  const auto at = reinterpret_cast<ElfW(Addr)>(address) - object.dlpi_addr;
+  for (int i = 0; i < object.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& part = object.dlpi_phdr[i];
+    if (part.p_type == PT_LOAD && at >= part.p_vaddr && at - part.p_vaddr < part.p_memsz)
+      return true;
+  }
+  return false;
+}
+
+int look_up(dl_phdr_info* object, size_t, void* argument) {
+  const auto& lookup = *static_cast<const Lookup*>(argument);
+  if (!holds(*object, lookup.inside)) return 0;
+  const ElfW(Dyn)* dynamic = dynamic_of(object->dlpi_addr, object->dlpi_phdr, object->dlpi_phnum);
+  if (dynamic == nullptr) return 1;
+  const Tables tables = tables_of(object->dlpi_addr, dynamic);
+  for (unsigned i = 0; i < lookup.count; ++i) {
+    const std::uint32_t index = find(tables, lookup.symbols[i]);
+    if (index == 0 || tables.symbols == nullptr) continue;
+    lookup.found[i] = reinterpret_cast<void*>(object->dlpi_addr + tables.symbols[index].st_value);
+  }
+  return 1;
+}
+
+}  // namespace
+
+void* symbol_of(ElfW(Addr) base, const ElfW(Dyn) * dynamic, const char* symbol) {
+  const Tables tables = tables_of(base, dynamic);
+  const std::uint32_t index = find(tables, symbol);
+  return index == 0 ? nullptr : reinterpret_cast<void*>(base + tables.symbols[index].st_value);
+}
+
+void* of_libc(const char* symbol) {
+  // What a program is started with is at the list's beginning and stays there, the C library with
+  // it; of what is loaded later only an older glibc's libdl and libpthread are ever looked for.
+  const link_map* first = loaded_objects();
+  for (const char* part :
+       {"libc.so.6", "libc-2.", "libdl.so.2", "libdl-2.", "libpthread.so.0", "libpthread-2."}) {
+    for (const link_map* object = first; object != nullptr; object = object->l_next) {
+      if (object->l_name == nullptr || !begins_with(file_name(object->l_name), part)) continue;
+      if (void* found = symbol_of(object->l_addr, object->l_ld, symbol)) return found;
+    }
+    Search search{part, symbol, nullptr};
+    if (first == nullptr) dl_iterate_phdr(look, &search);
+    if (search.found != nullptr) return search.found;
+  }
+  return nullptr;
+}
+
+void exported_by(const void* inside, const char* const* symbols, unsigned count, void** found) {
+  Lookup lookup{inside, symbols, count, found};
+  dl_iterate_phdr(look_up, &lookup);
+}
+
+}  // namespace tranche::interpose

@@ -1,0 +1,29 @@
+#pragma once
+// Functions of the libraries that are loaded, found in the libraries' own tables.
+//
+// dlsym is ours and cannot be asked for itself, and versions of what is looked for differ between C
+// libraries. of_libc() calls no function of any other library: it is needed at a program's first
+// dlsym, and the runtime of a sanitizer makes that one before strcmp and dl_iterate_phdr, which it
+// stands before, can be called.
+
+#include <elf.h>
+#include <link.h>
+
+#include <cstdint>
+
+namespace tranche::interpose {
+
+// The address of `symbol`, as new programs bind to it, in the object that was loaded at `base` and
+// has this dynamic section. nullptr: it defines no such function.
+void* symbol_of(ElfW(Addr) base, const ElfW(Dyn) * dynamic, const char* symbol);
+
+// `symbol` of the C library, whose parts were several before glibc 2.34 (libdl, libpthread).
+// nullptr: no part of it that is loaded has one.
+void* of_libc(const char* symbol);
+
+// Several of one library, without a search for each: the library is the one that `inside` is in.
+// `found[i]` is left as it is where there is no such symbol. Asks the loader, and so waits for a
+// library that is being loaded.
+void exported_by(const void* inside, const char* const* symbols, unsigned count, void** found);
+
+}  // namespace tranche::interpose
