@@ -70,29 +70,24 @@ Batch batches[kStreams];
 Queue queues[kStreams];
 unsigned used;  // no place at or above this was ever taken
 std::atomic<int> open_count;
-std::atomic<int> captures;
 
 Queue& queue_of(const Batch& batch) { return queues[&batch - batches]; }
 
-// While anything captures, calls of ours are not to break it.
+// Calls of ours are not to break a capture of the program's. Whether one goes on only the driver
+// knows (one may end by an error, in another stream or with its stream), so this is for all of
+// them.
 class Aside {
  public:
-  Aside() : is_needed_(captures.load(std::memory_order_relaxed) > 0) {
-    if (is_needed_) driver.cuThreadExchangeStreamCaptureMode(&mode_);
-  }
+  Aside() { driver.cuThreadExchangeStreamCaptureMode(&mode_); }
   Aside(const Aside&) = delete;
   Aside& operator=(const Aside&) = delete;
-  ~Aside() {
-    if (is_needed_) driver.cuThreadExchangeStreamCaptureMode(&mode_);
-  }
+  ~Aside() { driver.cuThreadExchangeStreamCaptureMode(&mode_); }
 
  private:
-  bool is_needed_;
   int mode_ = kCaptureRelaxed;
 };
 
 bool is_capturing(Stream stream, bool twin) {
-  if (captures.load(std::memory_order_relaxed) <= 0) return false;
   int state = 0;
   const auto ask_driver = twin ? driver.cuStreamIsCapturing_ptsz : driver.cuStreamIsCapturing;
   return ask_driver(stream, &state) != kSuccess || state != 0;
@@ -440,8 +435,6 @@ void ContextChange::ended(Context context) {
   ContextState::forget(context);
 }
 
-void count_captures(int change) { captures.fetch_add(change, std::memory_order_relaxed); }
-
 void harvest() {
   if (!lock.try_lock()) return;
   const Aside aside;
@@ -479,7 +472,6 @@ void forget_gate() {
   }
   used = 0;
   open_count.store(0, std::memory_order_relaxed);
-  captures.store(0, std::memory_order_relaxed);
   tranche_is_gated.store(false, std::memory_order_relaxed);
   forget_current_context();
   ContextState::forget_all();

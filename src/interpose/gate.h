@@ -99,9 +99,6 @@ class ContextChange {
   void ended(Context context);
 };
 
-// A capture has begun or ended somewhere.
-void count_captures(int change);
-
 // Reports what has ended. Any thread; returns at once when another one does it.
 void harvest();
 

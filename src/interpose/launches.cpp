@@ -264,14 +264,7 @@ namespace {
 template <class Call>
 int begin_capture(Stream stream, bool twin, Call call) {
   close_batches(false, stream, twin);
-  count_captures(1);
-  const int status = call();
-  if (status != kSuccess) count_captures(-1);
-  return status;
-}
-int end_capture(int status) {
-  count_captures(-1);
-  return status;
+  return call();
 }
 
 }  // namespace
@@ -312,10 +305,4 @@ int cuStreamBeginRecaptureToGraph_ptsz(void* stream, unsigned mode, void* graph,
   return begin_capture(stream, true, [&] {
     return driver.cuStreamBeginRecaptureToGraph_ptsz(stream, mode, graph, callback, data);
   });
-}
-int cuStreamEndCapture(void* stream, void* graph) {
-  return end_capture(driver.cuStreamEndCapture(stream, graph));
-}
-int cuStreamEndCapture_ptsz(void* stream, void* graph) {
-  return end_capture(driver.cuStreamEndCapture_ptsz(stream, graph));
 }
