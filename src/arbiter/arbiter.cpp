@@ -265,7 +265,7 @@ void Arbiter::look_around(bool something) {
   alive_.beat();
   if (files_.is_due()) scan();
   lend();
-  for (auto& [id, tenant] : tenants_) tenant.session->tidy();
+  for (auto& [id, tenant] : tenants_) tenant.session->tidy(now());
   extensions_.look();
   status_file_.put(status());
 }

@@ -62,6 +62,7 @@ bool DeviceScheduler::step(Ns now) {
   bool is_busy = false;
   for (auto& [id, part] : tenants_) {
     Activity& activity = part->activity;
+    if (part->session->awaits_usage()) continue;  // what it asked for is not known
     for (const Batch& batch : activity.ended) {
       if (is_plausible(batch, now)) device_.finished(id, batch);
     }

@@ -43,6 +43,10 @@ void MemoryLender::lend(const Sessions& sessions, const Others& others) {
     const bool lends = std::ranges::any_of(places, [](const Place& place) {
       return limits_of(*place.session, place.index).borrowing.has_value();
     });
+    const bool is_known = std::ranges::none_of(
+        places, [](const Place& place) { return place.session->awaits_usage(); });
+    // Right after a start, what a tenant holds is not known until its usage file is there.
+    if (!is_known) continue;
     if (lends) {
       lend_device(device, others(device), places);
     } else {

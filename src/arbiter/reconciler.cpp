@@ -96,6 +96,7 @@ void Reconciler::look() {
 Reconciler::Charges Reconciler::charges_of(const Sessions& sessions) {
   Charges charges;
   for (TenantSession* session : sessions) {
+    if (session->awaits_usage()) continue;  // what it charges is not known
     for (const auto& process : session->registered()) {
       charges[{session->limits().id, process.pid}] = session->usage().summary(process.slot).charged;
     }
@@ -177,7 +178,7 @@ void Reconciler::compare_time(DeviceAccount& account) {
     const std::string& id = session->limits().id;
     const auto last = std::exchange(part.compared, clock_.now());
     const Ns before = std::exchange(part.charged, books_.charged(id, index));
-    if (!last || !session->is_held() || !account.mps_servers.empty()) {
+    if (!last || !session->is_held() || session->awaits_usage() || !account.mps_servers.empty()) {
       part.under.pause();
       continue;
     }
@@ -202,6 +203,7 @@ void Reconciler::settle(const DeviceAccount& account) {
   for (std::size_t i = 0; i < account.places.size(); ++i) {
     const Place& place = account.places[i];
     Part& part = part_of(place);
+    if (place.session->awaits_usage()) continue;
     place.session->policy().devices[place.index].outside =
         part.untracked.take(account.booked[i].held);
     part.memory_untold = account.booked[i].untold;

@@ -80,7 +80,36 @@ Result<void> TenantSession::adopt() {
     TRY(watch(member));
   }
   note_slots();
+  if (!usage_.awaits_file()) return {};
+  if (!usage_.somebody_may_hand_over()) return usage_.give_up();
+  // What they may ask for is known once it is known what they asked for.
+  for (wire::DevicePolicy& device : policy().devices) device.closed = is_held() ? 1 : 0;
   return {};
+}
+
+// Without `memory`: a library of an earlier release, or a program that closed all its descriptors.
+void TenantSession::take_over(tenant::ProcessId from,
+                              std::optional<tenant::ForeignDescriptor> memory) {
+  if (!memory) {
+    usage_.came_without(from);
+    if (!usage_.somebody_may_hand_over()) give_up_usage();
+    return;
+  }
+  if (const auto taken = usage_.take_over(*std::move(memory)); !taken) {
+    log_.warn(fmt::format("tenant {}: process {}: {}; the tenant's memory is counted anew",
+                          limits_.id, from.pid, taken.error().message()));
+    return give_up_usage();
+  }
+  answer_held();
+}
+
+void TenantSession::give_up_usage() {
+  if (!usage_.awaits_file()) return;
+  if (const auto given_up = usage_.give_up(); !given_up) {
+    log_.error(fmt::format("tenant {}: {}", limits_.id, given_up.error().message()));
+    return;  // tried again with the next look
+  }
+  answer_held();
 }
 
 Result<void> TenantSession::change(TenantLimits limits) {
@@ -158,9 +187,16 @@ void TenantSession::add(const Member& member, Totals& totals) const {
   totals.longest_ns = std::max(totals.longest_ns, summary.longest_ns);
 }
 
-void TenantSession::tidy() {
-  trim();
+void TenantSession::tidy(std::chrono::nanoseconds now) {
   release_rest();
+  if (!usage_.awaits_file()) return;
+  if (!awaited_since_) awaited_since_ = now;
+  if (now - *awaited_since_ < kHandOver) return;
+  log_.warn(
+      fmt::format("tenant {}: none of its processes handed over what the arbiter before knew "
+                  "of them; their memory is counted anew",
+                  limits_.id));
+  give_up_usage();
 }
 
 // Logs the first failure of several. The charges of a slot that is not freed go on counting.
@@ -181,20 +217,6 @@ void TenantSession::release_rest() {
                 [&](const auto& process) { return usage_.release(process).has_value(); });
   if (!unreleased_.empty()) return;
   log_.info(fmt::format("tenant {}: what its ended processes held is given back", limits_.id));
-}
-
-void TenantSession::trim() {
-  const auto cut = usage_.trim();
-  if (cut && *cut == 0) return;
-  if (std::exchange(was_trimmed_, true)) return;  // logged once
-  if (!cut) {
-    log_.warn(fmt::format("tenant {}: {}", limits_.id, cut.error().message()));
-    return;
-  }
-  log_.warn(
-      fmt::format("tenant {}: one of its processes made its usage file {} MiB larger than it "
-                  "is, which would fill {}; it is cut back each second",
-                  limits_.id, *cut >> 20U, options_.state_dir.string()));
 }
 
 void TenantSession::retire() {
@@ -266,7 +288,9 @@ void TenantSession::receive(Key key) {
   const auto entry = members_.find(key);
   if (entry == members_.end()) return;
   Member& member = entry->second;
-  auto message = member.connection->receive();
+  std::optional<tenant::ForeignDescriptor> memory;
+  const bool may_hand_over = usage_.may_hand_over(member.process.id());
+  auto message = member.connection->receive(may_hand_over ? &memory : nullptr);
   if (!message) {
     if (message.error().code == Code::kInvalidArgument) {
       log_.warn(fmt::format("tenant {}: {}", limits_.id, message.error().message()));
@@ -277,6 +301,8 @@ void TenantSession::receive(Key key) {
   if (!*message) return;
   if (const auto* hello = std::get_if<wire::Hello>(&**message)) {
     welcome(member, *hello);
+    // Answers this hello too, and may dismiss the member.
+    if (may_hand_over) take_over(member.process.id(), std::move(memory));
   } else {
     const auto& notice = std::get<wire::Notice>(**message);
     if (notice.device < limits_.devices.size()) on_notice_(notice.kind, notice.device);
@@ -310,8 +336,8 @@ void TenantSession::hold_memory(unsigned device, bool held) {
 }
 
 void TenantSession::welcome(Member& member, const wire::Hello& hello) {
-  const bool waits =
-      options_.may_answer != nullptr && !options_.may_answer(*this, member.process.id());
+  const bool waits = usage_.awaits_file() || (options_.may_answer != nullptr &&
+                                              !options_.may_answer(*this, member.process.id()));
   member.held = waits ? std::optional(hello) : std::nullopt;
   if (waits) return;
   const bool known = hello.version == wire::kVersion;
@@ -357,6 +383,7 @@ void TenantSession::dismiss(Key key) {
   release(member.process.id());
   members_.erase(entry);
   note_slots();
+  if (!usage_.somebody_may_hand_over()) give_up_usage();
 }
 
 }  // namespace tranche::arbiter

@@ -4,7 +4,7 @@
 // A process is a member from its hello until its pidfd or its connection reports its end. (An exec
 // closes the connection too: the program that held the memory is gone.) Then its slot is cleared,
 // once. A restarted arbiter finds the processes of the one before by their ids. They are members
-// without a connection until they connect again.
+// without a connection until they connect again. With their hello they hand over the usage memory.
 //
 // Used by the arbiter's one thread. Handlers registered with the poller refer to the session, so
 // its address must not change.
@@ -40,6 +40,10 @@ struct SessionOptions {
 
 class TenantSession {
  public:
+  // How long processes of an earlier arbiter may take to hand its memory over: they look for the
+  // next arbiter once a second.
+  static constexpr std::chrono::milliseconds kHandOver{1500};
+
   // `poller` and `log` outlive the session. `on_notice` is called when a process waits for GPU
   // time, has begun to work, or has made a context (`device`: index in `limits`).
   using OnNotice = std::function<void(limit::wire::Message, unsigned device)>;
@@ -90,6 +94,11 @@ class TenantSession {
   bool is_waiting(unsigned device) const;
   // A counter that grows when a process comes or goes.
   std::uint64_t changes() const { return changes_; }
+  // The usage memory is still with the processes of the arbiter before. Until one of them hands it
+  // over, or give_up_usage(), no hello is answered: the processes go on with their old pages.
+  bool awaits_usage() const { return usage_.awaits_file(); }
+  // Goes on with new memory: nobody has handed the old one over in time.
+  void give_up_usage();
   // Asks may_answer again for every process whose hello waits for an answer.
   void answer_held();
   // Sets the bytes that the tenant may hold of a device in place of its promise, until its limits
@@ -97,9 +106,9 @@ class TenantSession {
   void lend_memory(unsigned device, std::uint64_t bytes);
   // While `held`, the tenant gets no more memory of the device, whatever it was promised.
   void hold_memory(unsigned device, bool held);
-  // Cuts the usage file back to its size if a process has made it larger, and frees slots that
-  // could not be freed when their processes ended. Called once a second.
-  void tidy();
+  // Frees slots that could not be freed when their processes ended, and gives up memory that nobody
+  // handed over. Called once a second.
+  void tidy(std::chrono::nanoseconds now);
   // Ends a tenant that is gone: removes its socket, and the files that would outlive the arbiter.
   void retire();
 
@@ -126,11 +135,11 @@ class TenantSession {
   void greet(tenant::Connection connection);
   void welcome(Member& member, const limit::wire::Hello& hello);
   void restore_slot(Member& member, const limit::wire::Hello& hello);
+  void take_over(tenant::ProcessId from, std::optional<tenant::ForeignDescriptor> memory);
   Result<void> watch(Member& member);
   void dismiss(Key key);
   void release(const tenant::ProcessId& process);
   void release_rest();
-  void trim();
 
   limit::TenantLimits limits_;
   SessionOptions options_;
@@ -147,8 +156,8 @@ class TenantSession {
   std::map<unsigned, std::uint64_t> lent_;  // bytes, by device
   std::set<unsigned> without_memory_;       // devices with hold_memory()
   std::vector<limit::wire::Interval> left_{};
-  bool was_trimmed_ = false;
   std::vector<tenant::ProcessId> unreleased_;  // have ended; their slots could not be freed yet
+  std::optional<std::chrono::nanoseconds> awaited_since_{};
 };
 
 // All sessions of the node.

@@ -5,9 +5,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <utility>
 
 namespace tranche::interpose {
 
@@ -84,22 +88,20 @@ bool receive(int socket, Received& received) {
          received.welcome.kind == wire::Message::kWelcome;
 }
 
-// How both files begin.
-struct Beginning {
-  std::uint32_t magic;
-  std::uint16_t version;
-  std::uint16_t count;
-  std::uint32_t size;
-};
-static_assert(offsetof(wire::PolicyPage, size) == offsetof(Beginning, size));
-static_assert(offsetof(wire::UsageFile, size) == offsetof(Beginning, size));
+// fstat, which has that name since glibc 2.33 alone.
+bool is_status_of(int fd, struct stat& status) { return syscall(SYS_fstat, fd, &status) == 0; }
 
-// Of our layout: another one would be read as nonsense, and a shorter file not at all (SIGBUS).
-template <class Page>
-bool is_known(int fd, std::uint32_t magic) {
-  Beginning start{};
-  return pread(fd, &start, sizeof(start), 0) == sizeof(start) && start.magic == magic &&
-         start.version == wire::kVersion && start.size == sizeof(Page);
+// Of our layout: another one would be read as nonsense, and a shorter one not at all (SIGBUS). What
+// the usage memory says of itself does not count: other processes of the tenant can write it.
+bool is_known_policy(int fd) {
+  wire::PolicyPage start{};
+  constexpr size_t kBegin = offsetof(wire::PolicyPage, enforcement);
+  return pread(fd, &start, kBegin, 0) == kBegin && start.magic == wire::kPolicyMagic &&
+         start.version == wire::kVersion && start.size == sizeof(wire::PolicyPage);
+}
+bool is_known_usage(int fd) {
+  struct stat status{};
+  return is_status_of(fd, status) && status.st_size == sizeof(wire::UsageFile);
 }
 
 // At `place` when it is not null, in one step instead of what is there.
@@ -136,7 +138,10 @@ Sums add(const wire::Slot& from, const Sums& told, wire::Slot& to) {
 
 }  // namespace
 
-Session::~Session() { disconnect(); }
+Session::~Session() {
+  disconnect();
+  if (has_memory()) close(memory_);
+}
 
 void Session::disconnect() {
   if (socket_ >= 0) close(socket_);
@@ -168,10 +173,7 @@ Session::Outcome Session::refresh(int timeout_ms) {
 }
 
 Session::Outcome Session::register_at(int socket, int timeout_ms) {
-  const wire::Hello hello{wire::kHelloMagic, wire::Message::kHello, wire::kVersion, 0, slot_,
-                          generation_};
-  if (send(socket, &hello, sizeof(hello), MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(hello) ||
-      !wait_for_answer(socket, now_ms() + timeout_ms)) {
+  if (!say_hello(socket) || !wait_for_answer(socket, now_ms() + timeout_ms)) {
     return Outcome::kNobody;
   }
   Received received;
@@ -179,12 +181,48 @@ Session::Outcome Session::register_at(int socket, int timeout_ms) {
   const wire::Welcome& welcome = received.welcome;
   if (welcome.answer != wire::Answer::kAccepted) return Outcome::kRefused;
   if (welcome.slot >= wire::kMaxProcesses) return Outcome::kRefused;
-  if (!is_known<wire::PolicyPage>(received.fds[0], wire::kPolicyMagic) ||
-      !is_known<wire::UsageFile>(received.fds[1], wire::kUsageMagic)) {
+  if (!is_known_policy(received.fds[0]) || !is_known_usage(received.fds[1])) {
     return Outcome::kRefused;
   }
+  if (!take_over(welcome, received.fds)) return Outcome::kNoMemory;
+  keep(std::exchange(received.fds[1], -1));
+  return Outcome::kRegistered;
+}
 
-  return take_over(welcome, received.fds) ? Outcome::kRegistered : Outcome::kNoMemory;
+// With the usage memory, if there is any: the next arbiter goes on with it.
+bool Session::say_hello(int socket) const {
+  wire::Hello hello{wire::kHelloMagic, wire::Message::kHello, wire::kVersion, 0, slot_,
+                    generation_};
+  iovec data{&hello, sizeof(hello)};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(memory_))] = {};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  if (has_memory()) {
+    message.msg_control = control;
+    message.msg_controllen = sizeof(control);
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(memory_));
+    memcpy(CMSG_DATA(header), &memory_, sizeof(memory_));
+  }
+  return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(hello);
+}
+
+void Session::keep(int usage_fd) {
+  if (has_memory()) close(memory_);
+  struct stat status{};
+  if (!is_status_of(usage_fd, status)) status = {};
+  memory_ = usage_fd;
+  memory_device_ = status.st_dev;
+  memory_inode_ = status.st_ino;
+}
+
+bool Session::has_memory() const {
+  struct stat status{};
+  return memory_ >= 0 && is_status_of(memory_, status) && status.st_dev == memory_device_ &&
+         status.st_ino == memory_inode_;
 }
 
 // Where the slot is not the one that this process had, the sums that only grow and fall with the

@@ -5,7 +5,8 @@
 // When the arbiter has gone, the pages keep their last content: memory stays limited, and the gate
 // decides how long compute waits. refresh() registers with the next arbiter when
 // there is one; its pages are mapped over the old ones (MAP_FIXED replaces at once), so that
-// threads which read them need not know. Where the next arbiter has lost what the earlier one knew,
+// threads which read them need not know. The next arbiter is handed the usage memory with the
+// hello, so that charges stay where they are (decision 18). Where it goes on with other memory,
 // this process's own charges are told anew.
 //
 // One thread at a time calls open() and refresh(); the pages may be used by any. libc alone; never
@@ -45,6 +46,8 @@ class Session {
   const limit::wire::PolicyPage& policy() const { return *policy_; }
   limit::wire::UsageFile& usage() { return *usage_; }
   unsigned slot() const { return slot_; }
+  // The descriptor of the usage memory, which the next arbiter is handed; -1: none.
+  int memory() const { return memory_; }
 
   // Tells the arbiter; lost when there is none or it is busy, which it makes good by looking
   // itself.
@@ -55,9 +58,17 @@ class Session {
   bool take_over(const limit::wire::Welcome& welcome, const int (&fds)[2]);
   bool map(int policy_fd, int usage_fd);
   void disconnect();
+  bool say_hello(int socket) const;
+  void keep(int usage_fd);
+  bool has_memory() const;
 
   char path_[108] = {};
   int socket_ = -1;
+  // Of the usage memory, and which file that is: the program may have closed the number, and have
+  // opened another file under it.
+  int memory_ = -1;
+  std::uint64_t memory_device_ = 0;
+  std::uint64_t memory_inode_ = 0;
   limit::wire::PolicyPage* policy_ = nullptr;
   limit::wire::UsageFile* usage_ = nullptr;
   unsigned slot_ = limit::wire::kMaxProcesses;

@@ -5,10 +5,10 @@
 // interpose/ is loaded into programs that we know nothing about.
 //
 // Writers: only the arbiter writes the policy page, a sealed memfd that the tenant maps for
-// reading. The tenant's processes write the usage file, each its own slot. The arbiter writes the
-// slots of dead processes there, by pwrite. Each changing word is one 64-bit or 32-bit atomic, and
-// no reader needs two words to agree. So a process may be killed between two writes. All values are
-// in bytes and nanoseconds. Times are of CLOCK_MONOTONIC, which containers share.
+// reading. The tenant's processes write the usage file, a memfd sealed in size, each its own slot.
+// The arbiter clears the slots of dead processes there. Each changing word is one 64-bit or 32-bit
+// atomic, and no reader needs two words to agree. So a process may be killed between two writes.
+// All values are in bytes and nanoseconds. Times are of CLOCK_MONOTONIC, which containers share.
 //
 // A changed layout is a new kVersion. A container may keep an older library for as long as it
 // lives, beside a newer arbiter. So the arbiter serves each version that it ever served. The
@@ -71,7 +71,7 @@ struct PolicyPage {
 static_assert(sizeof(DevicePolicy) == 64);
 static_assert(sizeof(PolicyPage) <= 4096);
 
-// ---- the usage file: one for each tenant
+// ---- the usage file: one for each tenant; it has no name
 
 // A measured stretch of GPU work: from the begin of the first launch to the end of the last one.
 struct Interval {
@@ -126,7 +126,8 @@ static_assert(offsetof(UsageFile, slot) % 64 == 0);
 // ---- the socket: SOCK_SEQPACKET, one message per packet, in the machine's byte order
 
 enum class Message : std::uint32_t {
-  kHello = 1,    // library: first message
+  kHello = 1,    // library: first message; with the descriptor of the usage file of the arbiter
+                 // before, if it has that, which the next one goes on with
   kWelcome = 2,  // arbiter: answer, with the descriptors of policy page and usage file
   kWaiting = 3,  // library: a thread waits on `device`, or begins to work there as
                  // latency-critical, and `awake` was 0

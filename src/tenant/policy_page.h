@@ -1,14 +1,14 @@
 #pragma once
 // The page that says what a tenant may do (limit/wire.h): a memfd that only this object can write.
 //
-// The memfd is sealed (FUTURE_WRITE, SHRINK, GROW, SEAL; Linux 5.1) after it is mapped here. So a
-// process that gets the descriptor can only map it for reading, even root in the container.
+// F_SEAL_FUTURE_WRITE (Linux 5.1) is set after it is mapped here. So a process that gets the
+// descriptor can only map it for reading, even root in the container.
 
 #include <span>
 
-#include "base/descriptor.h"
 #include "base/result.h"
 #include "limit/wire.h"
+#include "tenant/sealed_memory.h"
 
 namespace tranche::tenant {
 
@@ -20,24 +20,16 @@ class PolicyPage {
   using Uuid = unsigned char[16];
   static Result<PolicyPage> create(std::span<const Uuid> devices);
 
-  PolicyPage(PolicyPage&& other) noexcept
-      : fd_(std::move(other.fd_)), page_(std::exchange(other.page_, nullptr)) {}
-  PolicyPage& operator=(PolicyPage&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    std::swap(page_, other.page_);
-    return *this;
-  }
-  ~PolicyPage();
-
   limit::wire::PolicyPage& get() { return *page_; }
   const limit::wire::PolicyPage& get() const { return *page_; }
-  int fd() const { return fd_.get(); }
+  int fd() const { return memory_.fd(); }
 
  private:
-  PolicyPage(Descriptor fd, limit::wire::PolicyPage* page) : fd_(std::move(fd)), page_(page) {}
+  PolicyPage(SealedMemory memory, limit::wire::PolicyPage* page)
+      : memory_(std::move(memory)), page_(page) {}
 
-  Descriptor fd_;
-  limit::wire::PolicyPage* page_ = nullptr;
+  SealedMemory memory_;
+  limit::wire::PolicyPage* page_;
 };
 
 }  // namespace tranche::tenant

@@ -20,11 +20,36 @@ constexpr int kBacklog = 256;
 
 bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK; }
 
+// The size of the packet, which may be more than `data` holds; and the descriptor that came with
+// it. There is room for one: the kernel drops the others.
+ssize_t receive_with_memory(int fd, std::span<std::byte> data,
+                            std::optional<ForeignDescriptor>& memory) {
+  iovec place{data.data(), data.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &place;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = CMSG_LEN(sizeof(int));
+  const auto n = recvmsg(fd, &message, MSG_DONTWAIT | MSG_TRUNC | MSG_CMSG_CLOEXEC);
+  const cmsghdr* header = n > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
+  if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS ||
+      header->cmsg_len != CMSG_LEN(sizeof(int))) {
+    return n;
+  }
+  int received = -1;
+  std::memcpy(&received, CMSG_DATA(header), sizeof(received));
+  memory.emplace(received);
+  return n;
+}
+
 }  // namespace
 
-Result<std::optional<Incoming>> Connection::receive() {
+Result<std::optional<Incoming>> Connection::receive(std::optional<ForeignDescriptor>* memory) {
   std::array<std::byte, kLargestPacket> buffer;
-  const auto n = recv(fd(), buffer.data(), buffer.size(), MSG_DONTWAIT | MSG_TRUNC);
+  const auto n = memory != nullptr
+                     ? receive_with_memory(fd(), buffer, *memory)
+                     : recv(fd(), buffer.data(), buffer.size(), MSG_DONTWAIT | MSG_TRUNC);
   if (n < 0 && (would_block(errno) || errno == EINTR)) return std::nullopt;
   if (n <= 0) return fail(Code::kUnavailable, "the process has closed its connection");
   if (static_cast<std::size_t>(n) <= buffer.size()) {

@@ -10,6 +10,7 @@
 
 #include "base/descriptor.h"
 #include "base/result.h"
+#include "tenant/foreign_descriptor.h"
 #include "tenant/messages.h"
 #include "tenant/process.h"
 
@@ -24,7 +25,9 @@ class Connection {
 
   // The next message; nullopt: none yet. kUnavailable: the peer has gone; kInvalidArgument: the
   // packet is no message. After either error the caller drops the connection.
-  Result<std::optional<Incoming>> receive();
+  // `memory`, if not null, is where a descriptor that came with the message goes. Without it the
+  // kernel drops descriptors.
+  Result<std::optional<Incoming>> receive(std::optional<ForeignDescriptor>* memory = nullptr);
   // Sends `welcome`, with the two descriptors if its answer is kAccepted. kUnavailable: the peer
   // has gone or does not read.
   Result<void> send(const limit::wire::Welcome& welcome, int policy_fd, int usage_fd);

@@ -1,15 +1,15 @@
 #pragma once
-// The arbiter's view of what a tenant's processes hold and do. The processes write the usage file
-// (limit/wire.h). Beside it, out of their reach, the arbiter keeps the owners of the slots.
+// The arbiter's view of what a tenant's processes hold and do. The processes write the usage memory
+// (limit/wire.h). Which process has which slot is kept out of their reach (tenant/slot_owners.h).
 //
-// Both are named files in a folder of the arbiter's own, so the next arbiter finds them. The
-// arbiter writes the usage file by pwrite alone. It reads each tick's data through a mapping that
-// survives a file cut short (tenant/guarded_mapping.h), and by pread after the file was cut. A
-// tenant may truncate or fill the file, and only harms itself. The arbiter believes the file only
-// as far as NVML agrees (policy.outside).
+// The memory is sealed in size and has no name, so a tenant can only write nonsense into it, and
+// the arbiter believes it only as far as NVML agrees (policy.outside). It lives as long as a
+// process of the tenant has mapped it. The next arbiter gets it back from these processes: until
+// one hands it over, awaits_file() is true, and nothing is charged here. What they hand over counts
+// only if it is the memory that the arbiter before remembered. After give_up() new memory takes its
+// place, and each process tells its charges again when it registers (decision 18).
 //
-// Files: <dir>/<tenant>.usage (wire::UsageFile) and <dir>/<tenant>.owners (kMaxProcesses records of
-// pid and start time, 0: free). The folder lies in a tmpfs, so a reboot removes the files together
+// File: <dir>/<tenant>.slots. The folder lies in a tmpfs, so a reboot removes the file together
 // with the processes.
 //
 // Not thread-safe.
@@ -20,11 +20,11 @@
 #include <string>
 #include <vector>
 
-#include "base/descriptor.h"
 #include "base/result.h"
 #include "limit/wire.h"
-#include "tenant/guarded_mapping.h"
 #include "tenant/process.h"
+#include "tenant/sealed_memory.h"
+#include "tenant/slot_owners.h"
 
 namespace tranche::tenant {
 
@@ -46,12 +46,23 @@ inline constexpr std::uint64_t kMostUnfinished = std::uint64_t{1} << 40U;
 
 class Usage {
  public:
-  // Creates files that are missing. kIo; kFailedPrecondition: another release left a usage file of
-  // another version, and its tenant still lives. The error says so.
+  // Creates what is missing. kIo.
   static Result<Usage> open(const std::filesystem::path& dir, const std::string& tenant,
                             unsigned devices);
-  // Removes both files: the tenant is gone.
+  // Removes its file: the tenant is gone.
   static void remove(const std::filesystem::path& dir, const std::string& tenant);
+
+  // Processes of the arbiter before this one hold memory that none has handed over yet.
+  bool awaits_file() const { return awaits_file_; }
+  // Whether `process` had a slot when the arbiter began: it may hand the memory over.
+  bool may_hand_over(const ProcessId& process) const;
+  bool somebody_may_hand_over() const;
+  // `process` has nothing to hand over.
+  void came_without(const ProcessId& process);
+  // Goes on with the memory of the arbiter before. kInvalidArgument: this is not it. kIo.
+  Result<void> take_over(ForeignDescriptor memory);
+  // Goes on with new memory, in which nothing is charged yet. kIo.
+  Result<void> give_up();
 
   // The slot of `process`: the one that it has, or a free one, cleared. kUnavailable: no slot is
   // free.
@@ -59,13 +70,13 @@ class Usage {
   // Gives `process` the slot `slot` in place of the one that it has, cleared, where that is free.
   // Returns the slot that it has then.
   Result<unsigned> move(const ProcessId& process, unsigned slot);
-  // Clears and frees the slot of `process`, which has ended. false: it had no slot. kIo: a write
-  // failed, and the process has its slot still.
+  // Clears and frees the slot of `process`, which has ended. false: it had no slot. kIo: this could
+  // not be written down, and the process has its slot still.
   Result<bool> release(const ProcessId& process);
-  std::vector<ProcessId> owners() const;
+  std::vector<ProcessId> owners() const { return owners_.all(); }
   std::uint64_t generation(unsigned slot) const { return generations_[slot]; }
 
-  // Reads the work of the process in `slot`. A file that is too short reads as zeros.
+  // Reads the work of the process in `slot`.
   SlotReading read(unsigned slot);
   // Reads into an earlier reading and reuses its memory.
   void read(unsigned slot, SlotReading& reading);
@@ -79,36 +90,32 @@ class Usage {
   };
   Summary summary(unsigned slot) const;
   // The sum of charged bytes over all taken slots.
-  std::uint64_t charged(unsigned device);
+  std::uint64_t charged(unsigned device) const;
   std::uint64_t spent_ns(unsigned device) const;
   // The number of threads of the process in `slot` that wait at the gate.
   std::uint32_t waiting(unsigned slot, unsigned device) const;
 
-  // Cuts off data that a process of the tenant wrote beyond the file's end, where it would fill the
-  // folder's file system. Returns the bytes cut off, 0 for none.
-  Result<std::uint64_t> trim();
-
-  int fd() const { return file_.get(); }
+  // Of the memory, to be sent to the tenant's processes.
+  int fd() const { return memory_.fd(); }
 
  private:
-  Usage(Descriptor file, Descriptor owners_file, unsigned devices,
-        std::optional<GuardedMapping> mapping);
-  template <class AnySlot>
-  void tell_lost(const AnySlot& from, unsigned slot, SlotReading& reading);
-  template <class AnySlot>
-  void fill(const AnySlot& from, unsigned slot, SlotReading& reading);
-  // nullptr: the file must be read by pread.
-  const limit::wire::UsageFile* mapped() const;
-  Result<void> load_owners();
-  Result<void> store_owner(unsigned slot);
-  Result<void> clear(unsigned slot);
-  Result<void> note_slot(unsigned slot);
+  Usage(SlotOwners owners, SealedMemory memory, unsigned devices);
+  limit::wire::UsageFile& file() const {
+    return *static_cast<limit::wire::UsageFile*>(memory_.data());
+  }
+  void note_slots();
+  void know(unsigned slot);
+  void clear(unsigned slot);
+  Result<void> give(unsigned slot, const ProcessId& process);
+  void fill(const limit::wire::Slot& from, unsigned slot, SlotReading& reading);
+  void tell_lost(const limit::wire::Slot& from, unsigned slot, SlotReading& reading);
 
-  Descriptor file_;
-  Descriptor owners_file_;
-  std::optional<GuardedMapping> mapping_;  // none: too many mappings existed
+  SlotOwners owners_;
+  SealedMemory memory_;
   unsigned devices_;
-  std::vector<std::optional<ProcessId>> owners_;  // by slot
+  bool awaits_file_ = false;
+  std::vector<bool> known_;          // by slot: its owner had it when this arbiter began
+  std::vector<bool> may_hand_over_;  // by slot
   std::vector<std::uint64_t> generations_;
   std::vector<std::uint64_t> seen_;  // intervals read, by slot
   // Sums of what was read of a slot's work on each device, by slot and device.

@@ -1,7 +1,9 @@
 #include "tenant/usage.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -23,6 +25,13 @@ class UsageTest : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(dir); }
 
+  // The next arbiter's, to which a process of the tenant hands over what it holds.
+  Usage next(int memory) {
+    Usage usage = open();
+    const auto taken = usage.take_over(ForeignDescriptor(dup(memory)));
+    EXPECT_TRUE(taken) << taken.error().message();
+    return usage;
+  }
   Usage open() {
     auto usage = Usage::open(dir, "t", 2);
     EXPECT_TRUE(usage) << usage.error().message();
@@ -79,18 +88,106 @@ TEST_F(UsageTest, WhatADeadProcessHeldIsNobodysExactlyOnce) {
 }
 
 TEST_F(UsageTest, TheNextArbiterFindsWhatWasHeldAndByWhom) {
+  Descriptor held;
   {
     Usage usage = open();
     ASSERT_EQ(usage.take(kOne), 0U);
     ASSERT_EQ(usage.take(kTwo), 1U);
     map(usage).slot[1].charged[0] = 77;
+    held = Descriptor(dup(usage.fd()));
   }
   Usage usage = open();
+  EXPECT_TRUE(usage.awaits_file());
   EXPECT_EQ(usage.owners(), (std::vector{kOne, kTwo}));
+  EXPECT_EQ(usage.charged(0), 0U) << "not known yet";
+  EXPECT_TRUE(usage.may_hand_over(kTwo));
+  EXPECT_FALSE(usage.may_hand_over({300, 9}));
+  ASSERT_TRUE(usage.take_over(ForeignDescriptor(dup(held.get()))));
+  EXPECT_FALSE(usage.awaits_file());
   EXPECT_EQ(usage.charged(0), 77U);
   EXPECT_EQ(usage.take(kTwo), 1U);
   EXPECT_EQ(map(usage).slot[1].charged[0], 77U);
   EXPECT_EQ(usage.release(kOne), true);
+}
+
+TEST_F(UsageTest, WhoEndedOrCameMeanwhileHoldsNothingInTheMemoryThatIsHandedOver) {
+  Descriptor held;
+  wire::UsageFile* tenant = nullptr;
+  {
+    Usage usage = open();
+    ASSERT_EQ(usage.take(kOne), 0U);
+    ASSERT_EQ(usage.take(kTwo), 1U);
+    tenant = &map(usage);
+    for (wire::Slot& slot : std::span(tenant->slot).first(2)) slot.charged[0] = 50;
+    held = Descriptor(dup(usage.fd()));
+  }
+  Usage usage = open();
+  EXPECT_EQ(usage.release(kOne), true);
+  constexpr ProcessId kThree{300, 9};
+  ASSERT_EQ(usage.take(kThree), 0U);
+  ASSERT_TRUE(usage.take_over(ForeignDescriptor(dup(held.get()))));
+  EXPECT_EQ(usage.charged(0), 50U);
+  EXPECT_EQ(tenant->slot[0].charged[0], 0U);
+  EXPECT_EQ(tenant->slot[0].generation, usage.generation(0));
+}
+
+TEST_F(UsageTest, OnlyTheMemoryOfTheTenantIsTakenOver) {
+  {
+    Usage usage = open();
+    ASSERT_EQ(usage.take(kOne), 0U);
+  }
+  Usage usage = open();
+  auto other = SealedMemory::create("other", sizeof(wire::UsageFile));
+  ASSERT_TRUE(other);
+  const Descriptor unsealed(memfd_create("unsealed", MFD_CLOEXEC));
+  ASSERT_EQ(ftruncate(unsealed.get(), sizeof(wire::UsageFile)), 0);
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  for (const int fd : {other->fd(), unsealed.get(), ends[0]}) {
+    const auto taken = usage.take_over(ForeignDescriptor(dup(fd)));
+    ASSERT_FALSE(taken);
+    EXPECT_EQ(taken.error().code, Code::kInvalidArgument);
+  }
+  EXPECT_TRUE(usage.awaits_file());
+  ASSERT_TRUE(usage.give_up());
+  EXPECT_FALSE(usage.awaits_file());
+  EXPECT_EQ(usage.take(kOne), 0U);
+  EXPECT_EQ(map(usage).slot[0].generation, usage.generation(0));
+  close(ends[0]);
+  close(ends[1]);
+}
+
+// The next arbiter asks for the memory that was given out last.
+TEST_F(UsageTest, WhatWasGivenUpIsNotTakenOverLater) {
+  Descriptor first;
+  Descriptor second;
+  {
+    Usage usage = open();
+    ASSERT_EQ(usage.take(kOne), 0U);
+    first = Descriptor(dup(usage.fd()));
+  }
+  {
+    Usage usage = open();
+    ASSERT_TRUE(usage.give_up());
+    second = Descriptor(dup(usage.fd()));
+  }
+  Usage usage = open();
+  EXPECT_FALSE(usage.take_over(ForeignDescriptor(dup(first.get()))));
+  EXPECT_TRUE(usage.take_over(ForeignDescriptor(dup(second.get()))));
+}
+
+TEST_F(UsageTest, NobodyIsLeftWhoCouldHandItOver) {
+  {
+    Usage usage = open();
+    ASSERT_EQ(usage.take(kOne), 0U);
+    ASSERT_EQ(usage.take(kTwo), 1U);
+  }
+  Usage usage = open();
+  EXPECT_TRUE(usage.somebody_may_hand_over());
+  usage.came_without(kOne);
+  EXPECT_TRUE(usage.somebody_may_hand_over());
+  EXPECT_EQ(usage.release(kTwo), true);
+  EXPECT_FALSE(usage.somebody_may_hand_over());
 }
 
 TEST_F(UsageTest, ReadsWhatIsNewInTheRing) {
@@ -124,9 +221,11 @@ TEST_F(UsageTest, ReadsWhatIsNewInTheRing) {
 }
 
 TEST_F(UsageTest, TellsWhatWasAskedForAndHasNotEnded) {
+  Descriptor held;
   {
     Usage usage = open();
     ASSERT_EQ(usage.take(kOne), 0U);
+    held = Descriptor(dup(usage.fd()));
     wire::Slot& slot = map(usage).slot[0];
     slot.work[0].asked_ns = 100;
     slot.ring[0] = {10, 20, 0, 1, 30};
@@ -136,30 +235,34 @@ TEST_F(UsageTest, TellsWhatWasAskedForAndHasNotEnded) {
     slot.work[1].asked_ns = wire::kNoLimit;
     EXPECT_EQ(usage.read(0).unfinished, (std::vector<std::uint64_t>{70, kMostUnfinished}));
   }
-  Usage next = open();
+  Usage next = this->next(held.get());
   EXPECT_EQ(next.read(0).unfinished[0], 70U) << "the next arbiter's";
   EXPECT_EQ(next.release(kOne), true);
   ASSERT_EQ(next.take(kTwo), 0U);
   EXPECT_EQ(next.read(0).unfinished[0], 0U);
 }
 
-// The file is the tenant's. Nothing that it writes there breaks the arbiter.
-TEST_F(UsageTest, ASpoiltFileReadsAsZeros) {
+// The memory is the tenant's. Nothing that it does to it breaks the arbiter, or costs the node
+// memory.
+TEST_F(UsageTest, ATenantCanOnlyWriteNonsense) {
   Usage usage = open();
   ASSERT_EQ(usage.take(kOne), 0U);
   wire::UsageFile& tenant = map(usage);
-  tenant.slot[0].charged[0] = 5;
   tenant.slot[0].written = ~std::uint64_t{0};
   EXPECT_LE(usage.read(0).intervals.size(), wire::kRing);
   tenant.slot[0].written = 0;
   EXPECT_TRUE(usage.read(0).intervals.empty());
   tenant.slots = ~0U;
+  tenant.version = 9;
   ASSERT_EQ(usage.take(kTwo), 1U);
   EXPECT_LE(tenant.slots, wire::kMaxProcesses);
-  ASSERT_EQ(ftruncate(usage.fd(), 0), 0);
-  EXPECT_EQ(usage.summary(0).charged, (std::vector<std::uint64_t>{0, 0}));
-  EXPECT_EQ(usage.charged(0), 0U);
-  EXPECT_EQ(usage.spent_ns(0), 0U);
+  EXPECT_EQ(tenant.version, wire::kVersion);
+  constexpr off_t kSize = sizeof(wire::UsageFile);
+  EXPECT_NE(ftruncate(usage.fd(), 0), 0);
+  EXPECT_NE(ftruncate(usage.fd(), kSize + 1), 0);
+  EXPECT_NE(posix_fallocate(usage.fd(), kSize, 4096), 0);
+  EXPECT_NE(pwrite(usage.fd(), "x", 1, kSize), 1);
+  ASSERT_EQ(fchmod(usage.fd(), 0), 0) << "and nobody opens it by its name";
   EXPECT_EQ(usage.release(kOne), true);
 }
 
@@ -173,17 +276,14 @@ TEST_F(UsageTest, AllSlotsTakenIsSaid) {
   EXPECT_EQ(none.error().code, Code::kUnavailable);
 }
 
-TEST_F(UsageTest, AnotherReleasesLayoutIsRefused) {
-  {
-    open();
-  }
-  std::fstream file(dir / "t.usage", std::ios::in | std::ios::out | std::ios::binary);
-  file.seekp(4);
-  file.put(9);
-  file.close();
-  const auto usage = Usage::open(dir, "t", 1);
-  ASSERT_FALSE(usage);
-  EXPECT_EQ(usage.error().code, Code::kFailedPrecondition);
+// Its processes register anew and tell what they hold.
+TEST_F(UsageTest, AnotherReleasesRecordIsWrittenAnew) {
+  std::ofstream(dir / "t.slots") << std::string(100, 'x');
+  Usage usage = open();
+  EXPECT_FALSE(usage.awaits_file());
+  EXPECT_TRUE(usage.owners().empty());
+  ASSERT_EQ(usage.take(kOne), 0U);
+  EXPECT_TRUE(open().awaits_file());
 }
 
 TEST_F(UsageTest, RemovedFilesAreGone) {

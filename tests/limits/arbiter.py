@@ -80,13 +80,15 @@ class Tenants:
 
 
 class Registered:
-    """This process, registered for a tenant; gone when closed."""
+    """This process, registered for a tenant; gone when closed. `memory`: a descriptor to hand over, as the library
+    does with the usage memory of the arbiter before."""
 
-    def __init__(self, path: pathlib.Path):
+    def __init__(self, path: pathlib.Path, memory: int | None = None):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.socket.settimeout(30)
         self.socket.connect(str(path))
-        self.socket.send(struct.pack("=IIHHIQ", HELLO_MAGIC, HELLO, VERSION, 0, NO_SLOT, 0))
+        hello = struct.pack("=IIHHIQ", HELLO_MAGIC, HELLO, VERSION, 0, NO_SLOT, 0)
+        socket.send_fds(self.socket, [hello], [] if memory is None else [memory])
         message, fds, _, _ = socket.recv_fds(self.socket, 64, 2)
         self.magic, self.kind, self.answer, self.slot, self.generation = struct.unpack_from("=IIIIQ", message)
         self.policy_fd, self.usage_fd = fds

@@ -65,10 +65,11 @@ class ArbiterTest : public ::testing::Test {
   void rounds(int count) {
     for (int i = 0; i < count; ++i) arbiter->round(0ms);
   }
-  Library registered(const std::string& id) {
+  // `before`: what it registered with the arbiter before, whose usage file it hands over.
+  Library registered(const std::string& id, const Library* before = nullptr) {
     Library library;
     EXPECT_TRUE(library.connect_to(dir / "tenants" / id / "arbiter.sock")) << id;
-    EXPECT_TRUE(library.hello());
+    EXPECT_TRUE(before == nullptr ? library.hello() : library.hello_with(before->memory));
     rounds(3);
     EXPECT_TRUE(library.hear());
     return library;
@@ -151,7 +152,7 @@ TEST_F(UnreadableFileTest, ATenantWhoseFileCannotBeReadIsServedOn) {
   seconds(3);
   EXPECT_EQ(arbiter->tenants(), 2U);
   EXPECT_TRUE(std::filesystem::exists(dir / "tenants" / "a" / "arbiter.sock"));
-  EXPECT_TRUE(std::filesystem::exists(dir / "state" / "a.usage"));
+  EXPECT_TRUE(std::filesystem::exists(dir / "state" / "a.slots"));
   EXPECT_EQ(told("tenant a: "), 1) << "said once, however often it is tried";
   EXPECT_EQ(told("its limits stay as they were"), 1);
   EXPECT_EQ(arbiter->status().refused.size(), 1U);
@@ -191,12 +192,12 @@ TEST_F(UnreadableFileTest, AFileThatNoEventToldIsFoundByLookingNowAndThen) {
 
 // As with one ENOSPC of the node's tmpfs: what stood in the way goes without a word.
 TEST_F(UnreadableFileTest, ATenantThatCouldNotBeServedIsTriedAgain) {
-  std::filesystem::create_directories(dir / "state" / "b.usage");
+  std::filesystem::create_directories(dir / "state" / "b.slots");
   promise(limits("b", 500));
   EXPECT_EQ(arbiter->tenants(), 0U);
   seconds(2);
   EXPECT_EQ(told("it is not served"), 1);
-  std::filesystem::remove(dir / "state" / "b.usage");
+  std::filesystem::remove(dir / "state" / "b.slots");
   seconds(4);
   EXPECT_EQ(arbiter->tenants(), 1U);
   EXPECT_TRUE(arbiter->status().refused.empty());
@@ -277,10 +278,13 @@ TEST_F(LendingTest, TheNextArbiterLendsTheSame) {
   promise(borrower("a"));
   promise(borrower("b"));
   const Library a = registered("a");
-  [[maybe_unused]] const Library b = registered("b");
+  const Library b = registered("b");
   EXPECT_TRUE(a.ledger().charge(0, 300 * kMiB));
   open();
-  const Library again = registered("b");
+  const Library again = registered("b", &b);
+  second();
+  EXPECT_EQ(again.policy->devices[0].memory_limit, 100 * kMiB) << "what a holds is not known yet";
+  registered("a", &a);
   second();
   EXPECT_EQ(again.policy->devices[0].memory_limit, 215 * kMiB);  // half of what a left
 }
@@ -501,7 +505,7 @@ TEST_F(ArbiterTest, TheNextOneServesTheSameTenants) {
   const Library before = registered("a");
   ASSERT_TRUE(before.ledger().charge(0, 70 * kMiB));
   open();
-  const Library after = registered("a");
+  const Library after = registered("a", &before);
   EXPECT_EQ(after.welcome.slot, before.welcome.slot);
   EXPECT_NE(after.policy->epoch, before.policy->epoch);
   EXPECT_FALSE(after.ledger().charge(0, 40 * kMiB));
@@ -516,7 +520,7 @@ TEST_F(ArbiterTest, TheNextOneHandsOutTimeToThoseThatUsedMuch) {
   slot.work[0].asked_ns = 5'000'000'000;
   slot.work[0].ended_ns = 5'000'000'000;
   open();
-  const Library after = registered("a");
+  const Library after = registered("a", &before);
   slot.work[0].waiting = 1;
   for (int ms = 0; ms < 20; ++ms) {
     clock.advance(1ms);

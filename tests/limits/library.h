@@ -19,6 +19,7 @@ namespace wire = limit::wire;
 
 struct Library {
   int socket = -1;
+  int memory = -1;  // of the usage memory, once it was welcome
   wire::Welcome welcome{};
   const wire::PolicyPage* policy = nullptr;
   wire::UsageFile* usage = nullptr;
@@ -37,6 +38,24 @@ struct Library {
   bool hello(std::uint16_t version = wire::kVersion, unsigned slot = wire::kMaxProcesses) const {
     return say(wire::Hello{wire::kHelloMagic, wire::Message::kHello, version, 0, slot, 0});
   }
+  // Says hello to the next arbiter and hands over `fd`, the memory of the one before.
+  bool hello_with(int fd) const {
+    wire::Hello hello{
+        wire::kHelloMagic, wire::Message::kHello, wire::kVersion, 0, wire::kMaxProcesses, 0};
+    iovec data{&hello, sizeof(hello)};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    msghdr message{};
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof(control);
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(fd));
+    std::memcpy(CMSG_DATA(header), &fd, sizeof(fd));
+    return sendmsg(socket, &message, MSG_NOSIGNAL) == sizeof(hello);
+  }
   bool hear() {
     iovec data{&welcome, sizeof(welcome)};
     alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
@@ -54,7 +73,7 @@ struct Library {
     usage = static_cast<wire::UsageFile*>(
         mmap(nullptr, sizeof(wire::UsageFile), PROT_READ | PROT_WRITE, MAP_SHARED, fds[1], 0));
     close(fds[0]);
-    close(fds[1]);
+    memory = fds[1];
     return true;
   }
   interpose::Ledger ledger() const { return {*policy, *usage, welcome.slot}; }

@@ -69,10 +69,11 @@ class TenantSessionTest : public ::testing::Test {
   void handle(int rounds = 4) {
     for (int i = 0; i < rounds; ++i) poller->wait(std::chrono::milliseconds(0));
   }
-  Library registered() {
+  // `before`: what it registered with the arbiter before, whose memory it hands over.
+  Library registered(const Library* before = nullptr) {
     Library library;
     EXPECT_TRUE(library.connect_to(dir / "socket"));
-    EXPECT_TRUE(library.hello());
+    EXPECT_TRUE(before == nullptr ? library.hello() : library.hello_with(before->memory));
     handle();
     EXPECT_TRUE(library.hear());
     EXPECT_EQ(library.welcome.answer, wire::Answer::kAccepted);
@@ -175,7 +176,7 @@ TEST_F(TenantSessionTest, WhatAKilledProcessHeldComesBack) {
   EXPECT_EQ(session->slots().size(), 1U);
 }
 
-TEST_F(TenantSessionTest, ASlotThatCouldNotBeClearedIsClearedLater) {
+TEST_F(TenantSessionTest, ASlotThatCouldNotBeFreedIsFreedLater) {
   const Library library = registered();
   const pid_t child = child_with(80 * kMiB);
   {
@@ -183,11 +184,11 @@ TEST_F(TenantSessionTest, ASlotThatCouldNotBeClearedIsClearedLater) {
     ASSERT_EQ(kill(child, SIGKILL), 0);
     ASSERT_EQ(waitpid(child, nullptr, 0), child);
     handle();
-    session->tidy();
-    EXPECT_EQ(session->usage().charged(0), 80 * kMiB);
+    session->tidy(std::chrono::seconds(1));
+    EXPECT_EQ(session->usage().charged(0), 0U) << "what it held needs no room on a disk to be free";
+    EXPECT_EQ(session->usage().owners().size(), 2U);
   }
-  session->tidy();
-  EXPECT_EQ(session->usage().charged(0), 0U);
+  session->tidy(std::chrono::seconds(2));
   EXPECT_TRUE(library.ledger().charge(0, 100 * kMiB));
   EXPECT_EQ(session->usage().owners().size(), 1U) << "the slot is free";
 }
@@ -206,12 +207,15 @@ TEST_F(TenantSessionTest, TheNextArbiterHoldsTheSameProcessesToTheSameLimit) {
   ASSERT_TRUE(before.ledger().charge(0, 60 * kMiB));
   const pid_t child = child_with(30 * kMiB);
   open();
-  EXPECT_EQ(session->usage().charged(0), 90 * kMiB);
+  EXPECT_TRUE(session->awaits_usage());
   EXPECT_EQ(session->slots().size(), 2U);
+  EXPECT_EQ(session->policy().devices[0].closed, 1U);
   // The old pages go on holding.
   EXPECT_FALSE(before.ledger().charge(0, 20 * kMiB));
   // Who comes again has its slot again, and what it held.
-  const Library after = registered();
+  const Library after = registered(&before);
+  EXPECT_FALSE(session->awaits_usage());
+  EXPECT_EQ(session->usage().charged(0), 90 * kMiB);
   EXPECT_EQ(after.welcome.slot, before.welcome.slot);
   EXPECT_EQ(after.welcome.generation, before.welcome.generation);
   EXPECT_EQ(after.policy->epoch, 2U);
@@ -220,6 +224,59 @@ TEST_F(TenantSessionTest, TheNextArbiterHoldsTheSameProcessesToTheSameLimit) {
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
   handle();
   EXPECT_TRUE(after.ledger().charge(0, 40 * kMiB));
+}
+
+TEST_F(TenantSessionTest, NobodyIsAnsweredBeforeTheMemoryIsThere) {
+  const Library before = registered();
+  const pid_t child = child_with(30 * kMiB);
+  open();
+  Library empty_handed;
+  ASSERT_TRUE(empty_handed.connect_to(dir / "socket"));
+  ASSERT_TRUE(empty_handed.hello());
+  handle();
+  EXPECT_TRUE(session->awaits_usage()) << "the child may hand it over";
+  char byte = 0;
+  EXPECT_EQ(recv(empty_handed.socket, &byte, 1, MSG_DONTWAIT), -1);
+  session->tidy(std::chrono::seconds(100));
+  EXPECT_TRUE(session->awaits_usage());
+  session->tidy(std::chrono::seconds(100) + TenantSession::kHandOver);
+  EXPECT_FALSE(session->awaits_usage());
+  ASSERT_TRUE(empty_handed.hear());
+  EXPECT_EQ(empty_handed.welcome.answer, wire::Answer::kAccepted);
+  EXPECT_EQ(empty_handed.welcome.slot, before.welcome.slot);
+  EXPECT_NE(empty_handed.welcome.generation, before.welcome.generation) << "it tells what it holds";
+  ASSERT_EQ(kill(child, SIGKILL), 0);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+}
+
+TEST_F(TenantSessionTest, WithoutAnybodyWhoCouldHandItOverTheMemoryIsNew) {
+  const Library before = registered();
+  ASSERT_TRUE(before.ledger().charge(0, 60 * kMiB));
+  open();
+  const Library after = registered();
+  EXPECT_FALSE(session->awaits_usage());
+  EXPECT_EQ(session->usage().charged(0), 0U);
+  EXPECT_NE(after.welcome.generation, before.welcome.generation);
+}
+
+TEST_F(TenantSessionTest, OtherMemoryThanTheTenantsIsNotTaken) {
+  registered();
+  const pid_t child = child_with(30 * kMiB);
+  open();
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  Library liar;
+  ASSERT_TRUE(liar.connect_to(dir / "socket"));
+  ASSERT_TRUE(liar.hello_with(ends[0]));
+  handle();
+  EXPECT_FALSE(session->awaits_usage());
+  ASSERT_TRUE(liar.hear());
+  EXPECT_EQ(liar.welcome.answer, wire::Answer::kAccepted) << "with memory that is new";
+  EXPECT_EQ(liar.usage->slot[liar.welcome.slot].charged[0], 0U);
+  close(ends[0]);
+  close(ends[1]);
+  ASSERT_EQ(kill(child, SIGKILL), 0);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
 }
 
 TEST_F(TenantSessionTest, WhoDiedWhileNoArbiterRanHoldsNothing) {

@@ -55,7 +55,7 @@ Mapping mapping_of(const std::string& name) {
 }
 
 Mapping policy_page() { return mapping_of("memfd:tranche-policy"); }
-Mapping usage_file() { return mapping_of(".usage"); }
+Mapping usage_file() { return mapping_of("memfd:tranche-usage"); }
 
 bool allocates(Program& program, std::uint64_t bytes) {
   CUdeviceptr address = 0;
