@@ -5,6 +5,8 @@
 // All objects of a process are guarded by one lock (Driver::mutex): calls are short, and whoever
 // waits for the GPU gives the lock away. Host functions and copies of bytes run without it.
 
+#include <pthread.h>
+
 #include <concepts>
 #include <mutex>
 #include <tuple>
@@ -42,6 +44,18 @@ struct Call {
   ContextPtr context = nullptr;  // the current one, where the function needs one
 };
 
+// No call of the driver's is a cancellation point, whatever it reads and waits for.
+class Uncancelled {
+ public:
+  Uncancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  Uncancelled(const Uncancelled&) = delete;
+  Uncancelled& operator=(const Uncancelled&) = delete;
+  ~Uncancelled() { pthread_setcancelstate(before_, nullptr); }
+
+ private:
+  int before_ = PTHREAD_CANCEL_ENABLE;
+};
+
 // Output pointers of a call: all must be there.
 template <class... Pointers>
 bool given(Pointers... pointers) {
@@ -65,6 +79,7 @@ inline CUresult settle(Driver& driver, CUresult answer) {
 // A call that needs cuInit alone. `answer` takes the Call.
 template <std::invocable<Call&> Function>
 CUresult on_driver(const char* function, bool arguments_given, Function answer) {
+  const Uncancelled uncancelled;
   Driver* const driver = detail::entered();
   if (driver == nullptr) return CUDA_ERROR_NOT_INITIALIZED;
   if (const auto met = detail::meet(*driver, function, kNone); met != CUDA_SUCCESS) return met;
@@ -76,6 +91,7 @@ CUresult on_driver(const char* function, bool arguments_given, Function answer) 
 // A call about a device. `answer` takes the Call and the Device.
 template <std::invocable<Call&, Device&> Function>
 CUresult on_device(const char* function, CUdevice ordinal, bool arguments_given, Function answer) {
+  const Uncancelled uncancelled;
   Driver* const driver = detail::entered();
   if (driver == nullptr) return CUDA_ERROR_NOT_INITIALIZED;
   Device* const device = driver->device(ordinal);
@@ -90,6 +106,7 @@ CUresult on_device(const char* function, CUdevice ordinal, bool arguments_given,
 // A call in the calling thread's current context. `answer` takes the Call and the Context.
 template <std::invocable<Call&, Context&> Function>
 CUresult on_context(const char* function, bool arguments_given, Function answer) {
+  const Uncancelled uncancelled;
   Driver* const driver = detail::entered();
   if (driver == nullptr) return CUDA_ERROR_NOT_INITIALIZED;
   std::uint32_t gpu = kNone;

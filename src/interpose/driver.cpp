@@ -6,8 +6,7 @@
 #include <atomic>
 
 #include "interpose/elf_symbols.h"
-#include "interpose/lock.h"
-#include "interpose/system.h"
+#include "interpose/uncancelled.h"
 
 namespace tranche::interpose {
 namespace {
@@ -223,7 +222,7 @@ bool is_cuda_bound() { return cuda_bound.load(std::memory_order_acquire); }
 
 bool bind_cuda(void* handle) {
   if (is_cuda_bound()) return true;
-  const Guard guard(binding);
+  const UncancelledGuard guard(binding);
   if (is_cuda_bound()) return true;
   if (loader().dlsym == nullptr) return false;
   const void* found = of_library("libcuda.so.1", "cuInit", handle);
@@ -242,7 +241,7 @@ bool bind_cuda(void* handle) {
 
 bool bind_nvml(void* handle) {
   if (nvml_bound.load(std::memory_order_acquire)) return true;
-  const Guard guard(binding);
+  const UncancelledGuard guard(binding);
   if (nvml_bound.load(std::memory_order_acquire)) return true;
   if (loader().dlsym == nullptr) return false;
   const void* found = of_library("libnvidia-ml.so.1", "nvmlDeviceGetUUID", handle);
@@ -282,7 +281,7 @@ bool is_hooked_name(const char* name) {
 }
 
 void learn(const char* name, std::uint64_t flags) {
-  const Guard guard(binding);
+  const UncancelledGuard guard(binding);
   for (const Binding& b : kHooked) {
     if (strcmp(b.name, name) != 0) continue;
     constexpr std::uint64_t kPerThread = 2;  // CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM

@@ -344,6 +344,7 @@ void pass_unmeasured(const void* what) {
 }  // namespace
 
 void pass_slowly(Stream stream, bool twin, const void* what) {
+  const Uncancelled uncancelled;
   const Context current = current_context();
   if (current == nullptr || is_capturing(stream, twin)) return;
   const std::uintptr_t key = stream_key(stream, twin, current);
@@ -395,6 +396,7 @@ void pass_slowly(Stream stream, bool twin, const void* what) {
 
 void close_batches(bool all, Stream stream, bool twin) {
   if (open_count.load(std::memory_order_relaxed) == 0) return;
+  const Uncancelled uncancelled;
   const Aside aside;
   const Context current = current_context();
   const Guard guard(lock);
@@ -411,6 +413,7 @@ void close_batches(bool all, Stream stream, bool twin) {
 
 void forget_stream(Stream stream) {
   if (!tranche_is_gated.load(std::memory_order_relaxed)) return;
+  const Uncancelled uncancelled;
   const Aside aside;
   const Guard guard(lock);
   Batch* batch = find(reinterpret_cast<std::uintptr_t>(stream));
@@ -436,6 +439,7 @@ void ContextChange::ended(Context context) {
 }
 
 void harvest() {
+  const Undisturbed undisturbed;  // threads that wait do this all the time
   if (!lock.try_lock()) return;
   const Aside aside;
   harvest_locked();

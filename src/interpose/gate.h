@@ -15,6 +15,7 @@
 
 #include "interpose/cuda.h"
 #include "interpose/estimates.h"
+#include "interpose/uncancelled.h"
 
 namespace tranche::interpose {
 
@@ -97,6 +98,9 @@ class ContextChange {
   ~ContextChange();
   // `context` is no more: nothing is measured in it. Its memory is the caller's to end.
   void ended(Context context);
+
+ private:
+  Uncancelled uncancelled_;
 };
 
 // Reports what has ended. Any thread; returns at once when another one does it.

@@ -1,7 +1,11 @@
 #include "interpose/ledger.h"
 
 #include <sched.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
+
+#include "interpose/keep_errno.h"
 
 namespace tranche::interpose {
 namespace {
@@ -11,12 +15,13 @@ constexpr int kHurried = 8;    // of them without sleeping
 constexpr long kNap = 20'000;  // ns, times the attempt
 
 void pause_before(int attempt) {
+  const KeepErrno keep_errno;
   if (attempt < kHurried) {
     sched_yield();
     return;
   }
   const timespec nap{0, kNap * (attempt - kHurried + 1)};
-  nanosleep(&nap, nullptr);
+  syscall(SYS_nanosleep, &nap, nullptr);  // the C library's is a cancellation point
 }
 
 bool fits(std::uint64_t held, std::uint64_t bytes, std::uint64_t limit) {

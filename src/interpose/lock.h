@@ -10,6 +10,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "interpose/keep_errno.h"
+
 namespace tranche::interpose {
 
 class Lock {
@@ -21,6 +23,7 @@ class Lock {
   void lock() {
     std::uint32_t free = 0;
     if (word_.compare_exchange_strong(free, 1, std::memory_order_acquire)) return;
+    const KeepErrno keep_errno;
     while (word_.exchange(2, std::memory_order_acquire) != 0) {
       syscall(SYS_futex, &word_, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 2, nullptr, nullptr, 0);
     }

@@ -6,6 +6,7 @@
 #include "interpose/cuda.h"
 #include "interpose/driver.h"
 #include "interpose/lock.h"
+#include "interpose/uncancelled.h"
 
 namespace tranche::interpose {
 
@@ -118,19 +119,19 @@ bool settle_all() {
 std::atomic<bool> has_pieces;
 
 bool settle_pools() {
-  const Guard guard(lock);
+  const UncancelledGuard guard(lock);
   return settle_all();
 }
 
 void add_pool(void* handle, int location_type, int device) {
-  const Guard guard(lock);
+  const UncancelledGuard guard(lock);
   if (Pool* pool = find(handle, device)) {
     *pool = {Pool::State::kUsed, handle, device, location_type == kLocationDevice, true, 0};
   }
 }
 
 int destroy_pool(void* handle, int (*call)(void*), KeepPiece keep) {
-  const Guard guard(lock);
+  const UncancelledGuard guard(lock);
   Pool* pool = handle != nullptr ? known(handle, 0) : nullptr;
   const int status = call(handle);
   if (status != kSuccess || pool == nullptr) return status;
@@ -153,7 +154,7 @@ void* current_pool(int device) {
 
 int device_of_pool(void* handle, int otherwise) {
   {
-    const Guard guard(lock);
+    const UncancelledGuard guard(lock);
     if (const Pool* pool = known(handle, 0)) return pool->device;
   }
   for (int device = 0; device < device_count(); ++device) {

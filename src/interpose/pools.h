@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "interpose/tenants.h"
+#include "interpose/uncancelled.h"
 
 namespace tranche::interpose {
 
@@ -56,6 +57,7 @@ class PoolCharge {
   void keep(std::uint64_t address, std::uint64_t bytes);
 
  private:
+  Uncancelled uncancelled_;  // as long as the lock is held
   struct Pool* pool_ = nullptr;
   bool is_granted_ = true;
 };

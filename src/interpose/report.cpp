@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "interpose/system.h"
+#include "interpose/uncancelled.h"
 
 namespace tranche::interpose {
 
@@ -71,6 +72,7 @@ void sleep_on(const wire::Half& word, std::uint32_t value, std::uint64_t ns) {
 
 // Says that somebody waits, where the arbiter does not look by itself.
 void call_arbiter(const Part& part) {
+  const Undisturbed undisturbed;
   const Guard guard(part.tenant->lock);
   part.tenant->session.notify(wire::Message::kWaiting, part.device);
 }

@@ -4,6 +4,7 @@
 #include <link.h>
 
 #include "interpose/driver.h"
+#include "interpose/keep_errno.h"
 #include "interpose/system.h"
 #include "interpose/text.h"
 
@@ -100,12 +101,14 @@ int tranche_is_our_file(const char* file) {
 
 void* tranche_lookup_dlsym(void* handle, const char* name) {
   void* found = loader().dlsym(handle, name);
+  const KeepErrno keep_errno;
   if (void* hook = own_symbol(name)) return found != nullptr ? hook : nullptr;
   return swap(handle, name, found);
 }
 
 void* tranche_lookup_dlvsym(void* handle, const char* name, const char* version) {
   void* found = loader().dlvsym(handle, name, version);
+  const KeepErrno keep_errno;
   if (found == nullptr) return nullptr;
   if (void* hook = own_symbol(name)) return hook;
   return swap(handle, name, found);

@@ -1,8 +1,11 @@
 #include "interpose/system.h"
 
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "interpose/keep_errno.h"
 
 namespace tranche::interpose {
 
@@ -16,7 +19,8 @@ std::uint64_t now_ns() {
 void nap_ns(std::uint64_t ns) {
   const timespec nap{static_cast<time_t>(ns / 1'000'000'000),
                      static_cast<long>(ns % 1'000'000'000)};
-  nanosleep(&nap, nullptr);
+  const KeepErrno keep_errno;
+  syscall(SYS_nanosleep, &nap, nullptr);  // the C library's is a cancellation point
 }
 
 void say(const char* text, unsigned* once) {
@@ -25,7 +29,8 @@ void say(const char* text, unsigned* once) {
   size_t length = strlen(line);
   for (; *text != 0 && length < sizeof(line) - 1; ++text) line[length++] = *text;
   line[length++] = '\n';
-  (void)!write(STDERR_FILENO, line, length);
+  const KeepErrno keep_errno;
+  syscall(SYS_write, STDERR_FILENO, line, length);
 }
 
 }  // namespace tranche::interpose

@@ -10,6 +10,7 @@
 
 #include "interpose/driver.h"
 #include "interpose/system.h"
+#include "interpose/uncancelled.h"
 
 namespace tranche::interpose {
 
@@ -47,6 +48,7 @@ std::atomic<int> devices;  // 0: not asked yet
 Tenant& tenant(unsigned i) { return tenants[i].get(); }
 
 void look() {
+  const Undisturbed undisturbed;
   const Guard guard(looking);
   if (has_looked.load(std::memory_order_relaxed)) return;
   DIR* folder = opendir(kTenantsFolder);
@@ -71,6 +73,7 @@ void look() {
 
 bool open(unsigned i, int timeout) {
   Tenant& t = tenant(i);
+  const Undisturbed undisturbed;
   const Guard guard(t.lock);
   if (t.is_open) return true;
   const Session::Outcome outcome = t.session.open(paths[i], timeout);
@@ -232,6 +235,7 @@ bool is_over(const Part& part) {
 void tell_of_memory() {
   for (unsigned i = 0; has_tenants() && i < tenant_count; ++i) {
     if (!is_open(i)) continue;
+    const Undisturbed undisturbed;
     const Guard guard(tenant(i).lock);
     tenant(i).session.notify(wire::Message::kContext, 0);
   }

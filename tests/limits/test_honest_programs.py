@@ -71,3 +71,26 @@ SANITIZERS = {
 def test_a_sanitized_program_runs(container, program, name, sanitizer):
     """The runtimes look up what they stand before (strcmp, dl_iterate_phdr) before they are ready."""
     assert container.run(program(name, *SANITIZERS[sanitizer])) == "fine\n"
+
+
+@pytest.fixture
+def urgent(serve):
+    """One whose processes tell the arbiter whenever they begin to work, and wait for turns of their own."""
+
+    def promise(tenants, uuid):
+        device = {"uuid": uuid, "weight": 1, "memoryBytes": 1024 * MiB, "permille": 900}
+        tenants.promise("mine", uuid, priority="latency-critical", devices=[device])
+        return ["mine"]
+
+    return serve(promise)
+
+
+def test_a_cancelled_thread_leaves_nothing_locked(urgent, program):
+    assert urgent.run(program("cancelled.cpp")) == "fine\n"
+
+
+def test_errno_stays_what_it_was(urgent, program):
+    assert urgent.run(shows := program("errno_kept.cpp"))
+    seen = urgent.run(shows)
+    urgent.env["PRELOAD"] = ""
+    assert seen == urgent.run(shows)
