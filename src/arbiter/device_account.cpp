@@ -12,6 +12,9 @@ constexpr std::string_view kMountedAt = "/run/tranche/";
 // The kernel cuts the name nvidia-cuda-mps-server to 15 characters.
 constexpr std::string_view kMpsServer = "nvidia-cuda-mps";
 
+// What no process can hold stands for nothing, so that NVML's count is what counts.
+std::uint64_t believed(std::uint64_t charged) { return charged > wire::kMostCharged ? 0 : charged; }
+
 Finding finding_of(const gpu::DeviceProcess& process, const host::ProcessFacts& facts,
                    const std::string& device) {
   Finding finding{.pid = process.pid,
@@ -45,6 +48,7 @@ bool TenantFolder::is_mounted(const host::ProcessFacts& facts, const std::string
 bool DeviceAccount::book_registered(const gpu::DeviceProcess& process) {
   Held held{.counted = process.memory.value_or(Bytes{}).value};
   std::optional<std::size_t> owner;
+  bool is_forged = false;
   for (std::size_t i = 0; i < places.size(); ++i) {
     const auto& [session, index] = places[i];
     const std::pair key{session->limits().id, process.pid};
@@ -52,8 +56,11 @@ bool DeviceAccount::book_registered(const gpu::DeviceProcess& process) {
     const auto charged_after = after.find(key);
     if (charged_before == before.end() && charged_after == after.end()) continue;
     if (!owner) owner = i;
-    if (charged_before != before.end()) held.charged_before += charged_before->second[index];
-    if (charged_after != after.end()) held.charged_after += charged_after->second[index];
+    if (charged_before != before.end())
+      held.charged_before += believed(charged_before->second[index]);
+    if (charged_after == after.end()) continue;
+    held.charged_after += believed(charged_after->second[index]);
+    is_forged |= charged_after->second[index] > wire::kMostCharged;
   }
   if (!owner) return false;
   auto& tenant = booked[*owner];
@@ -61,6 +68,7 @@ bool DeviceAccount::book_registered(const gpu::DeviceProcess& process) {
   tenant.busy += process.busy;
   if (process.busy > Ns{0}) tenant.busy_processes.push_back(&process);
   if (!process.memory) tenant.untold = true;
+  if (is_forged) tenant.forgers.push_back(&process);
   return true;
 }
 
@@ -94,11 +102,10 @@ void DeviceAccount::book_stranger(const gpu::DeviceProcess& process,
   strays.push_back(std::move(finding));
 }
 
-void DeviceAccount::find_under_reported(const gpu::DeviceProcess& process,
-                                        const host::ProcessFacts& facts,
-                                        const std::string& tenant) {
+void DeviceAccount::find_registered(Finding::Kind kind, const gpu::DeviceProcess& process,
+                                    const host::ProcessFacts& facts, const std::string& tenant) {
   strays.push_back(finding_of(process, facts, device));
-  strays.back().kind = Finding::Kind::kUnderReported;
+  strays.back().kind = kind;
   strays.back().tenant = tenant;
 }
 

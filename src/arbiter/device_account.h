@@ -48,6 +48,7 @@ struct DeviceAccount {
     bool untold = false;  // NVML does not tell the memory of at least one process
     limit::Ns busy{0};    // GPU time that NVML sampled
     std::vector<const gpu::DeviceProcess*> busy_processes{};  // registered ones with busy time
+    std::vector<const gpu::DeviceProcess*> forgers{};  // their slots say what nobody can hold
   };
   // Called with a process of a tenant's container that has not registered.
   using OnStray = std::function<void(const TenantSession&, const tenant::ProcessId&)>;
@@ -65,9 +66,9 @@ struct DeviceAccount {
   bool book_registered(const gpu::DeviceProcess& process);
   void book_stranger(const gpu::DeviceProcess& process, const host::ProcessFacts& facts,
                      const TenantFolder& folder, const OnStray& on_stray);
-  // Adds the finding that a process of `tenant` used more GPU time than it reported.
-  void find_under_reported(const gpu::DeviceProcess& process, const host::ProcessFacts& facts,
-                           const std::string& tenant);
+  // Adds a finding about a process of `tenant` that registered.
+  void find_registered(limit::Finding::Kind kind, const gpu::DeviceProcess& process,
+                       const host::ProcessFacts& facts, const std::string& tenant);
 };
 
 }  // namespace tranche::arbiter

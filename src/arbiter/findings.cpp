@@ -55,6 +55,11 @@ void Findings::tell(const Finding& finding) const {
         return fmt::format(
             "tells less GPU time than NVML counts of its tenant {}, which is charged the rest",
             finding.tenant);
+      case Finding::Kind::kForgedCharge:
+        return fmt::format(
+            "charges a number of bytes that nobody can hold: its memory counts for tenant {} by "
+            "NVML alone, and that tenant gets no more while the number stands",
+            finding.tenant);
       case Finding::Kind::kImagePreload:
       case Finding::Kind::kKernelLimitChanged:
         break;  // about a container; the extension that finds it logs it

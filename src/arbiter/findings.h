@@ -1,6 +1,6 @@
 #pragma once
 // Keeps the processes on devices that no limit holds, and since when NVML has listed them. A
-// finding is reported once it is kPatience old, and logged once.
+// finding is reported once it is kPatience old, and logged once; a forged charge at once.
 //
 // Not thread-safe.
 
@@ -47,7 +47,11 @@ class Findings {
     bool told = false;
   };
 
-  bool is_due(const Entry& entry) const { return clock_.now() - entry.seen >= kPatience; }
+  // What was forged is no matter of time.
+  bool is_due(const Entry& entry) const {
+    return entry.finding.kind == limit::Finding::Kind::kForgedCharge ||
+           clock_.now() - entry.seen >= kPatience;
+  }
   void tell(const limit::Finding& finding) const;
 
   const Clock& clock_;

@@ -97,7 +97,7 @@ void MemoryLender::describe(ArbiterStatus& status) const {
     for (TenantDevice& device : tenant.devices) {
       const auto known = may_hold_.find({tenant.id, device.limits.uuid});
       if (known != may_hold_.end()) device.may_hold_bytes = known->second;
-      const auto held = device.charged_bytes + device.outside_bytes;
+      const auto held = wire::add(device.charged_bytes, device.outside_bytes);
       const bool lacks = device.limits.memory && held < device.limits.memory->value;
       lent |= tenant.processes > 0 && lacks && missing_.contains(device.limits.uuid);
     }

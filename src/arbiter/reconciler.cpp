@@ -68,12 +68,11 @@ void Reconciler::look() {
   for (const TenantSession* session : sessions) {
     const auto registered = session->registered();
     anybody |= !registered.empty();
-    // A tenant that was found to under-report gets its processes looked up in /proc, for the
-    // finding.
-    const bool is_trusted = !is_under_reported(*session);
+    // A tenant whose words were found wrong gets its processes looked up in /proc, for the finding.
+    const bool trusted = is_trusted(*session);
     for (const DeviceLimits& device : session->limits().devices) {
       auto& pids = known[device.uuid];
-      if (!is_trusted) continue;
+      if (!trusted) continue;
       for (const auto& process : registered) pids.insert(process.pid);
     }
   }
@@ -157,16 +156,30 @@ void Reconciler::take_devices(const ProcessScan& scan,
       account.book_stranger(process, facts->second, folder_, on_stray_);
     }
     compare_time(account);
-    for (std::size_t i = 0; i < account.places.size(); ++i) {
-      if (!part_of(account.places[i]).under.is_found()) continue;
-      for (const gpu::DeviceProcess* process : account.booked[i].busy_processes) {
-        const auto facts = scan.strangers.find(process->pid);
-        if (facts == scan.strangers.end()) continue;  // its facts come with the next reading
-        account.find_under_reported(*process, facts->second,
-                                    account.places[i].session->limits().id);
-      }
-    }
+    add_findings(account, scan);
     settle(account);
+  }
+}
+
+// Facts of registered processes come with the reading after the one that shows what is wrong.
+void Reconciler::add_findings(DeviceAccount& account, const ProcessScan& scan) {
+  for (std::size_t i = 0; i < account.places.size(); ++i) {
+    Part& part = part_of(account.places[i]);
+    const auto add = [&](Finding::Kind kind, const auto& processes) {
+      for (const gpu::DeviceProcess* process : processes) {
+        const auto facts = scan.strangers.find(process->pid);
+        if (facts == scan.strangers.end()) continue;
+        account.find_registered(kind, *process, facts->second,
+                                account.places[i].session->limits().id);
+      }
+    };
+    const auto& forgers = account.booked[i].forgers;
+    if (!std::exchange(part.forged, !forgers.empty()) && part.forged) hurry();
+    if (part.forged) {
+      add(Finding::Kind::kForgedCharge, forgers);
+    } else if (part.under.is_found()) {
+      add(Finding::Kind::kUnderReported, account.booked[i].busy_processes);
+    }
   }
 }
 
@@ -192,10 +205,10 @@ void Reconciler::compare_time(DeviceAccount& account) {
   }
 }
 
-bool Reconciler::is_under_reported(const TenantSession& session) const {
+bool Reconciler::is_trusted(const TenantSession& session) const {
   const auto record = records_.find(session.limits().id);
-  return record != records_.end() && std::ranges::any_of(record->second, [](const Part& part) {
-           return part.under.is_found();
+  return record == records_.end() || std::ranges::none_of(record->second, [](const Part& part) {
+           return part.forged || part.under.is_found();
          });
 }
 

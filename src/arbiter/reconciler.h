@@ -107,6 +107,7 @@ class Reconciler {
     limit::Ns charged{0};  // GPU time charged until then
     bool memory_untold = false;
     bool unread = false;
+    bool forged = false;  // a slot says what nobody can hold
   };
   struct Device {
     bool unread = false;
@@ -125,7 +126,8 @@ class Reconciler {
   void take();
   void take_devices(const ProcessScan& scan, const std::vector<gpu::DeviceProcesses>& devices);
   void compare_time(DeviceAccount& account);
-  bool is_under_reported(const TenantSession& session) const;
+  void add_findings(DeviceAccount& account, const ProcessScan& scan);
+  bool is_trusted(const TenantSession& session) const;
   void settle(const DeviceAccount& account);
   void note_failure(const std::string& failure);
   void note_device(const std::string& uuid, const std::optional<Error>& failure,

@@ -145,9 +145,7 @@ void TenantSession::publish() {
 }
 
 std::uint64_t TenantSession::held(unsigned device) {
-  const std::uint64_t outside = policy().devices[device].outside;
-  const std::uint64_t held = outside + usage_.charged(device);
-  return held < outside ? wire::kNoLimit : held;  // overflow: a tenant may write any charge
+  return wire::add(policy().devices[device].outside, usage_.charged(device));
 }
 
 void TenantSession::note_slots() {

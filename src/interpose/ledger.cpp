@@ -1,27 +1,51 @@
 #include "interpose/ledger.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "interpose/keep_errno.h"
+#include "interpose/system.h"
 
 namespace tranche::interpose {
 namespace {
 
-constexpr int kAttempts = 40;
-constexpr int kHurried = 8;    // of them without sleeping
-constexpr long kNap = 20'000;  // ns, times the attempt
+using namespace limit;
 
-void pause_before(int attempt) {
-  const KeepErrno keep_errno;
-  if (attempt < kHurried) {
-    sched_yield();
-    return;
+constexpr std::uint64_t kPatience = 100'000'000;  // ns that it tries
+constexpr int kHurried = 8;                       // attempts without sleeping
+constexpr int kLongest = 50;                      // naps grow up to here
+constexpr std::uint64_t kNap = 20'000;            // ns, times the attempt
+
+// The time is asked for once it sleeps.
+class Patience {
+ public:
+  // false: it has tried long enough.
+  bool pause() {
+    if (attempt_++ < kHurried) {
+      sched_yield();
+      return true;
+    }
+    const std::uint64_t now = now_ns();
+    if (since_ == 0) since_ = now;
+    if (now - since_ > kPatience) return false;
+    const int naps = attempt_ - kHurried;
+    nap_ns(kNap * static_cast<std::uint64_t>(naps < kLongest ? naps : kLongest));
+    return true;
   }
-  const timespec nap{0, kNap * (attempt - kHurried + 1)};
-  syscall(SYS_nanosleep, &nap, nullptr);  // the C library's is a cancellation point
+
+ private:
+  int attempt_ = 0;
+  std::uint64_t since_ = 0;
+};
+
+// What was forged stands, and so does what an ended process left: nobody need wait for them.
+bool is_undecided(const wire::Slot& slot, std::uint64_t charged) {
+  if (wire::is_forged(charged)) return false;
+  const auto pid = static_cast<pid_t>(slot.inner_pid.load(std::memory_order_relaxed));
+  const KeepErrno keep_errno;
+  return pid <= 0 || syscall(SYS_kill, pid, 0) == 0 || errno != ESRCH;
 }
 
 bool fits(std::uint64_t held, std::uint64_t bytes, std::uint64_t limit) {
@@ -31,50 +55,65 @@ bool fits(std::uint64_t held, std::uint64_t bytes, std::uint64_t limit) {
 }  // namespace
 
 bool Ledger::charge(unsigned device, std::uint64_t bytes) {
-  for (int i = 0; i < kAttempts; ++i) {
+  Patience patience;
+  Attempt result = Attempt::kConflict;
+  do {
     // Read each time: the limit may be changed meanwhile.
     const std::uint64_t limit =
         policy_.devices[device].memory_limit.load(std::memory_order_relaxed);
-    const Attempt result = attempt(device, bytes, limit);
+    result = attempt(device, bytes, limit);
     if (result == Attempt::kGranted) return true;
-    if (result == Attempt::kNoRoom) break;
-    pause_before(i);
-  }
+  } while (result == Attempt::kConflict && patience.pause());
   own_.refused.fetch_add(1, std::memory_order_relaxed);
   return false;
 }
 
 Ledger::Attempt Ledger::attempt(unsigned device, std::uint64_t bytes, std::uint64_t limit) {
-  using limit::wire::kNoLimit;
   auto& charged = own_.charged[device];
-  if (limit == kNoLimit) {
+  if (bytes > wire::kMostCharged || bytes > limit) return Attempt::kNoRoom;
+  if (limit == wire::kNoLimit) {
     charged.fetch_add(bytes, std::memory_order_relaxed);
     return Attempt::kGranted;
   }
-  if (bytes > limit) return Attempt::kNoRoom;
-  charged.fetch_add(bytes, std::memory_order_seq_cst);
-  if (held(device) <= limit) return Attempt::kGranted;
-  charged.fetch_sub(bytes, std::memory_order_seq_cst);
-  // Somebody else's attempt, or is there no room? An attempt does not stand still.
-  const std::uint64_t before = held(device);
+  if (!fits(look(device).bytes, bytes, limit)) {
+    return is_full(device, bytes, limit) ? Attempt::kNoRoom : Attempt::kConflict;
+  }
+  charged.fetch_add(bytes + wire::kUndecided, std::memory_order_seq_cst);
+  const bool is_granted = look(device).bytes <= limit;
+  charged.fetch_sub(is_granted ? wire::kUndecided : bytes + wire::kUndecided,
+                    std::memory_order_seq_cst);
+  return is_granted ? Attempt::kGranted : Attempt::kConflict;
+}
+
+// Whether what was found stands: slots are read one after the other, so one look alone may be of no
+// moment at all.
+bool Ledger::is_full(unsigned device, std::uint64_t bytes, std::uint64_t limit) const {
+  const Look before = look(device, true);
   sched_yield();
-  const std::uint64_t after = held(device);
-  const bool no_room = !fits(before, bytes, limit) && before == after;
-  return no_room ? Attempt::kNoRoom : Attempt::kConflict;
+  const Look after = look(device, true);
+  return !fits(after.bytes, bytes, limit) && before.print == after.print && !before.is_undecided &&
+         !after.is_undecided;
 }
 
 void Ledger::release(unsigned device, std::uint64_t bytes) {
   own_.charged[device].fetch_sub(bytes, std::memory_order_seq_cst);
 }
 
-std::uint64_t Ledger::held(unsigned device) const {
-  using limit::wire::kMaxProcesses;
-  std::uint64_t sum = policy_.devices[device].outside.load(std::memory_order_relaxed);
+std::uint64_t Ledger::held(unsigned device) const { return look(device).bytes; }
+
+Ledger::Look Ledger::look(unsigned device, bool closely) const {
+  constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15ULL;
+  const std::uint64_t outside = policy_.devices[device].outside.load(std::memory_order_relaxed);
+  Look sum{outside, outside, false};
   // The file is the tenant's to write: a wrong number of slots must not lead out of it.
   const unsigned slots = usage_.slots.load(std::memory_order_acquire);
-  const unsigned count = slots < kMaxProcesses ? slots : kMaxProcesses;
+  const unsigned count = slots < wire::kMaxProcesses ? slots : wire::kMaxProcesses;
   for (unsigned i = 0; i < count; ++i) {
-    sum += usage_.slot[i].charged[device].load(std::memory_order_seq_cst);
+    const std::uint64_t word = usage_.slot[i].charged[device].load(std::memory_order_seq_cst);
+    const std::uint64_t bytes = wire::bytes_of(word);
+    sum.bytes = wire::add(sum.bytes, bytes);
+    sum.print = sum.print * kMix + bytes;
+    if (closely && word >= wire::kUndecided) sum.is_undecided |= is_undecided(usage_.slot[i], word);
   }
   return sum;
 }

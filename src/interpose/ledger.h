@@ -2,13 +2,18 @@
 // What a tenant's processes hold of each device, counted race-free without a lock that a killed
 // owner could keep: see docs/decisions/0010-limits.md, "A charge is one word".
 //
-// A process adds to its own slot first, then looks at the sum of all. Of two that race for the last
-// bytes the later one sees both, so what was granted never exceeds the limit; it takes its part
-// back and tries again, and it is refused only when the others' sum, standing still, leaves no
-// room.
+// A process looks at the sum of all first: what does not fit is not even added, so who asks for too
+// much takes nothing from its siblings. Then it adds to its own slot, marked as undecided, and
+// looks again. Of two that race for the last bytes the later one sees both, so what was granted
+// never exceeds the limit; it takes its part back and tries again. It is refused only when two
+// looks in a row found the same, no room, and nothing undecided.
 //
-// Any number of threads and processes; never blocks longer than some 20 ms; no allocation, no
-// library. It borrows the page, the file and the slot, all mapped for as long as the process lives.
+// Sums stay at the maximum where they would overflow: a tenant may write any word into its slots,
+// and then gets nothing more itself.
+//
+// Any number of threads and processes; never blocks longer than some 100 ms, and that only while a
+// sibling stands in the middle of a charge; no allocation. It borrows the page, the file and
+// the slot, all mapped for as long as the process lives.
 
 #include <cstdint>
 
@@ -32,7 +37,15 @@ class Ledger {
 
  private:
   enum class Attempt { kGranted, kNoRoom, kConflict };
+  // All slots, one after the other.
+  struct Look {
+    std::uint64_t bytes;
+    std::uint64_t print;  // of each slot's bytes, in order
+    bool is_undecided;    // a charge in it may be withdrawn; only looked for when asked to
+  };
+  Look look(unsigned device, bool closely = false) const;
   Attempt attempt(unsigned device, std::uint64_t bytes, std::uint64_t limit);
+  bool is_full(unsigned device, std::uint64_t bytes, std::uint64_t limit) const;
 
   const limit::wire::PolicyPage& policy_;
   limit::wire::UsageFile& usage_;

@@ -69,7 +69,7 @@ struct RefusedTenant {
   bool operator==(const RefusedTenant&) const = default;
 };
 
-// A problem that the arbiter cannot mend and an operator should know. The first three kinds are
+// A problem that the arbiter cannot mend and an operator should know. The first four kinds are
 // about a process on a device, the others about a container.
 struct Finding {
   enum class Kind {
@@ -81,6 +81,9 @@ struct Finding {
     kNoGrant,
     // The tenant uses more GPU time than its processes report.
     kUnderReported,
+    // The process wrote a number into its slot that no process can hold. Its memory counts by NVML
+    // alone, and its tenant gets no more.
+    kForgedCharge,
     // The container's image has an /etc/ld.so.preload. Ours is mounted over it.
     kImagePreload,
     // Another program changed the container's kernel limit. The arbiter sets it again.
@@ -120,7 +123,8 @@ std::string encode(const ArbiterStatus& status, std::chrono::system_clock::time_
 Result<ArbiterStatus> decode_status(std::string_view text);
 
 // "memory-over-limit", "memory-not-told", "memory-lent", "not-reconciled", "kernel-limit-failed";
-// "unregistered", "no-grant", "under-reported", "image-preload", "kernel-limit-changed".
+// "unregistered", "no-grant", "under-reported", "forged-charge", "image-preload",
+// "kernel-limit-changed".
 std::string_view to_string(Degraded degraded);
 std::string_view to_string(Finding::Kind kind);
 

@@ -8,9 +8,6 @@
 namespace tranche::limit {
 namespace {
 
-// A sum that overflows stays at the maximum: tenants write these numbers themselves.
-std::uint64_t add(std::uint64_t a, std::uint64_t b) { return a + b < a ? wire::kNoLimit : a + b; }
-
 std::uint64_t left_of(std::uint64_t room, std::uint64_t taken) {
   return room - std::min(room, taken);
 }
@@ -44,9 +41,9 @@ Loans lend(std::uint64_t device_bytes, std::uint64_t others,
   std::uint64_t borrowed = 0;
   for (const MemoryStanding& standing : standings) {
     loans.limits.push_back(standing.promised);
-    taken = add(taken, reserved(standing));
+    taken = wire::add(taken, reserved(standing));
     if (is_promised(standing)) {
-      borrowed = add(borrowed, left_of(standing.held, standing.promised));
+      borrowed = wire::add(borrowed, left_of(standing.held, standing.promised));
     }
   }
   const std::uint64_t usable = device_bytes - device_bytes / kNeverLent;

@@ -32,6 +32,21 @@ inline constexpr unsigned kMaxProcesses = 1024;
 inline constexpr unsigned kRing = 64;
 inline constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 
+// A word of charged bytes. Its upper bits count the threads whose charge is in it and not yet
+// granted, so that another process can tell a charge that may be withdrawn from one that stays.
+inline constexpr std::uint64_t kUndecided = std::uint64_t{1} << 56U;
+constexpr std::uint64_t bytes_of(std::uint64_t charged) { return charged & (kUndecided - 1); }
+// More than any process can hold.
+inline constexpr std::uint64_t kMostCharged = std::uint64_t{1} << 50U;
+// A word that no library writes.
+constexpr bool is_forged(std::uint64_t charged) {
+  return bytes_of(charged) > kMostCharged || charged >= kUndecided << 7U;
+}
+// A sum of what tenants may have written: it stays at the maximum.
+constexpr std::uint64_t add(std::uint64_t a, std::uint64_t b) {
+  return a + b < a ? kNoLimit : a + b;
+}
+
 using Word = std::atomic<std::uint64_t>;
 using Half = std::atomic<std::uint32_t>;
 static_assert(Word::is_always_lock_free && Half::is_always_lock_free);
@@ -104,7 +119,7 @@ struct alignas(64) Slot {
   // `measured_ns` and `ended_ns`.
   Word written;
   DeviceWork work[kMaxDevices];
-  alignas(64) Word charged[kMaxDevices];  // bytes
+  alignas(64) Word charged[kMaxDevices];  // bytes, and kUndecided for each charge not yet granted
   Word longest_ns;                        // longest single launch or graph seen
   Word refused;                           // allocations that the limit refused
   Half pid;                               // the process id that the arbiter and NVML see

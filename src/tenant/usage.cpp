@@ -261,13 +261,19 @@ void Usage::prefetch(unsigned slot) const {
 
 Usage::Summary Usage::summary(unsigned slot) const {
   const wire::Slot& from = file().slot[slot];
-  return {{from.charged, from.charged + devices_}, from.refused, from.longest_ns};
+  Summary summary{{}, from.refused, from.longest_ns};
+  for (unsigned i = 0; i < devices_; ++i) {
+    summary.charged.push_back(wire::bytes_of(from.charged[i]));
+  }
+  return summary;
 }
 
 std::uint64_t Usage::charged(unsigned device) const {
   std::uint64_t sum = 0;
   for (unsigned slot = 0; slot < wire::kMaxProcesses; ++slot) {
-    if (owners_[slot]) sum += file().slot[slot].charged[device];
+    if (!owners_[slot]) continue;
+    const std::uint64_t word = file().slot[slot].charged[device];
+    if (!wire::is_forged(word)) sum = wire::add(sum, wire::bytes_of(word));
   }
   return sum;
 }

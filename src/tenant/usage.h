@@ -89,7 +89,7 @@ class Usage {
     std::uint64_t longest_ns = 0;
   };
   Summary summary(unsigned slot) const;
-  // The sum of charged bytes over all taken slots.
+  // The sum of charged bytes over all taken slots, without words that were forged.
   std::uint64_t charged(unsigned device) const;
   std::uint64_t spent_ns(unsigned device) const;
   // The number of threads of the process in `slot` that wait at the gate.

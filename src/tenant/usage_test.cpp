@@ -58,6 +58,19 @@ TEST_F(UsageTest, GivesEachProcessASlotAndTheSameOneAgain) {
   EXPECT_EQ(seen.slots, 2U);
 }
 
+TEST_F(UsageTest, WhatNobodyCanHoldIsNotInTheSum) {
+  Usage usage = open();
+  wire::UsageFile& tenant = map(usage);
+  ASSERT_EQ(usage.take(kOne), 0U);
+  ASSERT_EQ(usage.take(kTwo), 1U);
+  tenant.slot[0].charged[0] = ~std::uint64_t{0} - 5;
+  tenant.slot[1].charged[0] = 3;
+  EXPECT_EQ(usage.charged(0), 3U);
+  tenant.slot[0].charged[0] = 3 * wire::kUndecided + 77;
+  EXPECT_EQ(usage.charged(0), 80U) << "what is being decided is no bytes";
+  EXPECT_EQ(usage.summary(0).charged[0], 77U);
+}
+
 TEST_F(UsageTest, AProcessMovesToAFreeSlot) {
   Usage usage = open();
   ASSERT_EQ(usage.take(kOne), 0U);

@@ -148,6 +148,35 @@ TEST_F(ReconcileTest, ASlotSetToZeroHidesNothing) {
   EXPECT_THAT(arbiter->status().tenants[0].degraded, ElementsAre(Degraded::kMemoryOverLimit));
 }
 
+// One slot near the end of its word made the sum of all small.
+TEST_F(ReconcileTest, AForgedChargeIsFoundWithinASecondAndHidesNothing) {
+  promise("a");
+  const Library library = registered("a");
+  stranger("forger", kPod, "", ::getpid());
+  driver.set(kGpu, {holds(::getpid(), 800)});
+  scan(2);
+  for (const std::uint64_t forged : {~std::uint64_t{0} - 19000 * kMiB, 2 * wire::kMostCharged}) {
+    library.usage->slot[library.welcome.slot].charged[0] = forged;
+    EXPECT_FALSE(library.ledger().charge(0, 300 * kMiB));
+    scan(1);
+    scan(1, Reconciler::kSoon);
+    EXPECT_EQ(outside(library), 800U);
+    const auto status = arbiter->status();
+    ASSERT_EQ(status.findings.size(), 1U);
+    EXPECT_EQ(status.findings[0].kind, Finding::Kind::kForgedCharge);
+    EXPECT_EQ(status.findings[0].tenant, "a");
+    EXPECT_EQ(status.findings[0].pid, ::getpid());
+    EXPECT_EQ(status.findings[0].name, "forger");
+    EXPECT_EQ(status.tenants[0].devices[0].charged_bytes, 0U);
+    library.usage->slot[library.welcome.slot].charged[0] = 0;
+    scan(2);
+    EXPECT_THAT(arbiter->status().findings, IsEmpty());
+    EXPECT_TRUE(library.ledger().charge(0, 100 * kMiB));
+    library.ledger().release(0, 100 * kMiB);
+  }
+  EXPECT_EQ(log.count("charges a number of bytes that nobody can hold"), 2);
+}
+
 TEST_F(ReconcileTest, ANoticeOfAContextIsFollowedSoon) {
   promise("a");
   const Library library = registered("a");

@@ -95,6 +95,11 @@ Wording wording_of(Kind kind) {
               " more than it tells the limiter, by the driver's account: its container is charged "
               "the rest. It writes in the limiter's memory, stops its thread, or launches by ways "
               "that the limiter does not see: look at what runs there"};
+    case Kind::kForgedCharge:
+      return {"ForgedMemoryCharge",
+              " and wrote a number of bytes into the limiter's memory that nobody can hold: its "
+              "memory counts for its container by the driver's account, and that container gets no "
+              "more while the number stands. Look at what runs there"};
     case Kind::kImagePreload:
       return {
           "ImagePreloadCovered",

@@ -138,6 +138,14 @@ TEST(FindingNotices, WhoTellsLessThanItUsesIsChargedAndNotEvicted) {
               HasSubstr("more than it tells the limiter"));
 }
 
+TEST(FindingNotices, WhoForgesItsChargeIsReportedAndNotEvicted) {
+  auto forger = finding();
+  forger.kind = Finding::Kind::kForgedCharge;
+  const auto notices = describe({forger}, {{"nvidia.com/gpu.shared"}, {"GPU-0a"}});
+  EXPECT_THAT(notices.evictions, IsEmpty());
+  EXPECT_EQ(standing_event_of(notices, "Pod").event.reason, "ForgedMemoryCharge");
+}
+
 TEST(FindingNotices, PolicyIsReadFromTheOffer) {
   offer::Offer offer;
   offer.resources.resize(3);
