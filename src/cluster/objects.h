@@ -37,6 +37,10 @@ struct ListOptions {
   std::string ns = {};              // empty: all namespaces, or a cluster-scoped kind
   std::string label_selector = {};  // "a=b,c in (d,e)"
   std::string field_selector = {};  // "metadata.name=x"; RBAC by resourceNames needs this one
+  // Empty: the state of now, for which an API server may have to ask etcd. Else the server answers
+  // from its own cache, in one page, with a state not older than this version; "0": any state.
+  // kFailedPrecondition, kTimeout: the server has no such state (yet). Of list() alone.
+  std::string not_before = {};
 };
 
 struct WatchOptions {

@@ -76,7 +76,9 @@ void WatchCache::run(const std::stop_token& stop) {
 
 void WatchCache::list(const std::stop_token& stop) {
   const Call call{std::chrono::minutes(1), stop};
-  auto list = objects_.list(options_.kind, options_.selection, call);
+  auto selection = options_.selection;
+  selection.not_before = not_before_;
+  auto list = objects_.list(options_.kind, selection, call);
   if (stop.stop_requested()) return;
   if (list) {
     version_ = list->resource_version;
@@ -90,6 +92,10 @@ void WatchCache::list(const std::stop_token& stop) {
     pause(shortened(options_.backoff.longest), stop);
     return;
   }
+  // The server has no state that is new enough, or the list is too long for one page.
+  const bool away =
+      list.error().code == Code::kUnavailable || list.error().code == Code::kPermission;
+  if (!away) not_before_.clear();
   failed(std::move(list).error(), stop);
 }
 
@@ -101,13 +107,23 @@ void WatchCache::watch(const std::stop_token& stop) {
   if (stop.stop_requested()) return;
   if (!end) {
     const bool missing = options_.kind_may_be_missing && end.error().code == Code::kNotFound;
-    if (missing || failures_ + 1 >= kListAfter) version_.clear();
+    if (missing || failures_ + 1 >= kListAfter) {
+      version_.clear();
+      not_before_.clear();
+    }
     if (!missing) failed(end.error(), stop);
     return;
   }
-  if (*end == WatchEnd::kExpired) version_.clear();
+  if (*end == WatchEnd::kExpired) return expired(stop);
   // A server that ends every watch at once is not asked without pause.
   if (!heard_) pause(shortened(options_.backoff.first), stop);
+}
+
+// What was seen may be older than all that a server which has just started keeps. So it is with
+// every agent of the cluster at that moment: they list one after the other.
+void WatchCache::expired(const std::stop_token& stop) {
+  not_before_ = std::exchange(version_, {});
+  pause(spread(2 * options_.backoff.first), stop);
 }
 
 // A complete list takes the place of everything.
@@ -212,13 +228,18 @@ void WatchCache::failed(Error error, const std::stop_token& stop) {
   pause(shortened(backoff_.next()), stop);
 }
 
+double WatchCache::random() const { return options_.random ? options_.random() : machine_random(); }
+
 std::chrono::milliseconds WatchCache::shortened(std::chrono::milliseconds wait) const {
-  const double random = options_.random ? options_.random() : machine_random();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(wait * (1.0 - 0.5 * random));
+  return std::chrono::duration_cast<std::chrono::milliseconds>(wait * (1.0 - 0.5 * random()));
+}
+
+std::chrono::milliseconds WatchCache::spread(std::chrono::milliseconds longest) const {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(longest * random());
 }
 
 std::string WatchCache::name() const {
-  const auto& [ns, labels, fields] = options_.selection;
+  const auto& [ns, labels, fields, not_before] = options_.selection;
   auto text = options_.kind.resource();
   if (!ns.empty()) text += " in namespace " + ns;
   if (!labels.empty()) text += " with labels " + labels;

@@ -1,9 +1,11 @@
 #pragma once
 // The objects of one selection, kept up to date: a thread of its own lists, then watches, goes on
 // from the last version seen when the stream ends, and lists again when that version is too old
-// (410). While the API server is away it keeps what it has and tries again, waiting 1 s, 2 s, ...
-// up to 30 s (each shortened by up to half, at random, so that a thousand nodes do not come back at
-// once). A failure is logged once until its text changes, and its end is logged too.
+// (410). Lists come from the API server's own cache, as kubelet's do: what is told may be older
+// than the truth for a moment, never older than what was told before. While the API server is away
+// it keeps what it has and tries again, waiting 1 s, 2 s, ... up to 30 s (each shortened by up to
+// half, at random, so that a thousand nodes do not come back at once). A failure is logged once
+// until its text changes, and its end is logged too.
 //
 // Lives as long as it watches: the destructor stops and joins. Thread-safe. Works over the port.
 
@@ -78,7 +80,11 @@ class WatchCache {
   void tell(ChangeType type, Object object);
   void up_to_date();
   void failed(Error error, const std::stop_token& stop);
+  void expired(const std::stop_token& stop);
+  double random() const;
   std::chrono::milliseconds shortened(std::chrono::milliseconds wait) const;
+  // Any time from none to `longest`.
+  std::chrono::milliseconds spread(std::chrono::milliseconds longest) const;
   std::string name() const;
 
   Objects& objects_;
@@ -90,7 +96,10 @@ class WatchCache {
   bool synced_ = false;
   std::optional<Error> failure_;
   // Of the thread alone.
-  std::string version_;         // to watch from; empty: list first
+  std::string version_;  // to watch from; empty: list first
+  // The next list is not older than this, and comes from the server's own cache; empty: it is of
+  // now. A thousand agents that list at once after an outage do not all reach etcd.
+  std::string not_before_ = "0";
   bool heard_ = false;          // the watch under way has told something
   std::uint32_t failures_ = 0;  // in a row
   Backoff backoff_;             // after the next failure

@@ -54,6 +54,11 @@ class WatchCacheTest : public testing::Test {
     return static_cast<std::size_t>(
         std::ranges::count_if(calls, [&](const auto& call) { return call.starts_with(prefix); }));
   }
+  std::vector<std::string> lists() const {
+    auto calls = objects_.calls();
+    std::erase_if(calls, [](const auto& call) { return !call.starts_with("list"); });
+    return calls;
+  }
   bool watching() const { return objects_.open_watches() == 1; }
 
   mutable std::mutex mutex_;
@@ -130,6 +135,35 @@ TEST_F(WatchCacheTest, ListsAgainWhenTheVersionIsTooOld) {
   ASSERT_TRUE(eventually([&] { return watching(); }));
   EXPECT_THAT(changes(),
               ElementsAre("added a", "added b", "synced", "deleted a", "modified b", "added c"));
+}
+
+// A thousand agents list at once when an API server comes back. It answers them from its cache.
+TEST_F(WatchCacheTest, ListsFromTheServersCacheAndNothingOlderThanWasSeen) {
+  start();
+  ASSERT_TRUE(eventually([&] { return watching(); }));
+  EXPECT_EQ(count("list configmaps x not before 0"), 1U);
+  const auto seen = objects_.put(kConfigMap, config_map("a", "1")).resource_version;
+  ASSERT_TRUE(eventually([&] { return told("added a"); }));
+  objects_.compact();
+  ASSERT_TRUE(eventually([&] { return count("list") == 2 && watching(); }));
+  EXPECT_EQ(count("list configmaps x not before " + seen), 1U);
+}
+
+TEST_F(WatchCacheTest, WhileTheServerIsAwayTheNextListIsFromItsCacheToo) {
+  objects_.refuse("list", kConfigMap, {Code::kUnavailable, "away"}, 3);
+  start();
+  ASSERT_TRUE(eventually([&] { return watching(); }));
+  EXPECT_EQ(count("list configmaps x not before 0"), 4U);
+}
+
+TEST_F(WatchCacheTest, AServerThatHasNothingSoNewIsAskedForTheStateOfNow) {
+  for (const Code code : {Code::kTimeout, Code::kFailedPrecondition, Code::kUnsupported}) {
+    objects_.refuse("list", kConfigMap, {code, "too large resource version"}, 1);
+    start();
+    ASSERT_TRUE(eventually([&] { return watching(); }));
+    EXPECT_EQ(lists().back(), "list configmaps x");
+    cache_.reset();
+  }
 }
 
 TEST_F(WatchCacheTest, MadeAnewUnderTheSameNameIsDeletedAndAdded) {

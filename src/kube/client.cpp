@@ -307,8 +307,13 @@ Result<ObjectList> Client::list(const Kind& kind, const ListOptions& options, co
   int restarts = 0;
   while (true) {
     Request request{"list", kind, {options.ns, ""}};
-    request.query = query_of({{"limit", std::to_string(impl_->options().page)},
+    // With a limit, a version means exactly that version, and "0" is asked of etcd.
+    const bool cached = !options.not_before.empty();
+    const bool any = options.not_before == "0";
+    request.query = query_of({{"limit", cached ? "" : std::to_string(impl_->options().page)},
                               {"continue", next},
+                              {"resourceVersion", options.not_before},
+                              {"resourceVersionMatch", cached && !any ? "NotOlderThan" : ""},
                               {"labelSelector", options.label_selector},
                               {"fieldSelector", options.field_selector}});
     const auto left =

@@ -302,6 +302,11 @@ TEST_P(ObjectsContract, ListsBySelectors) {
       {"all namespaces", {"", ours().label_selector}, {a.name, b.name, c.name}},
       {"another namespace", {"kube-system", ours().label_selector}, {}},
       {"by name", {.ns = "default", .field_selector = "metadata.name=" + b.name}, {b.name}},
+      {"not older than the last of them",
+       {.ns = "default",
+        .label_selector = ours().label_selector,
+        .not_before = objects_->get(kConfigMap, c)->resource_version},
+       {a.name, b.name, c.name}},
       {"by both",
        {.ns = "default", .label_selector = "gpu=l20", .field_selector = "metadata.name=" + b.name},
        {}},
@@ -315,6 +320,14 @@ TEST_P(ObjectsContract, ListsBySelectors) {
       EXPECT_EQ(json::parse(object.json)["kind"], "ConfigMap") << test.name;
     }
   }
+  // Of the server's own cache: it may know nothing of them yet.
+  EXPECT_TRUE(objects_->list(kConfigMap, {.ns = "default", .not_before = "0"}));
+  EXPECT_EQ(objects_
+                ->list(kConfigMap, {.ns = "default", .not_before = "9000000000000000000"},
+                       {std::chrono::seconds(1), {}})
+                .error()
+                .code,
+            Code::kTimeout);
   EXPECT_EQ(objects_->list(kConfigMap, {.label_selector = "a=(b"}).error().code,
             Code::kInvalidArgument);
   EXPECT_EQ(objects_->list(kConfigMap, {.field_selector = "data.k=1"}).error().code,

@@ -217,7 +217,11 @@ Result<Object> FakeObjects::get(const Kind& kind, const ObjectKey& key, const Ca
 Result<ObjectList> FakeObjects::list(const Kind& kind, const ListOptions& options,
                                      const Call& call) {
   const std::scoped_lock lock(state_->mutex);
-  TRY(state_->begin("list", kind, options.ns, call));
+  const std::string from = options.not_before.empty() ? "" : " not before " + options.not_before;
+  TRY(state_->begin("list", kind, options.ns + from, call));
+  if (!options.not_before.empty() && std::stoull(options.not_before) > state_->version) {
+    return fail(Code::kTimeout, "list: Too large resource version");
+  }
   ObjectList list;
   list.resource_version = std::to_string(state_->version);
   for (const auto& [id, stored] : state_->stored) {

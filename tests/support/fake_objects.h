@@ -69,7 +69,7 @@ class FakeObjects final : public cluster::Objects {
   // Every watch under way is told the version of now.
   void send_bookmarks();
 
-  // "get configmaps ns/name", "list pods", "watch pods 12": in order.
+  // "get configmaps ns/name", "list pods", "list pods not before 0", "watch pods 12": in order.
   std::vector<std::string> calls() const;
   std::size_t open_watches() const;
 
