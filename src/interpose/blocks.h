@@ -60,6 +60,16 @@ class Blocks {
       }
     }
   }
+  // Calls `change(Value&)` on every one, under its lock.
+  template <class Change>
+  void change_all(Change change) {
+    for (Shard& shard : shards_) {
+      const Guard guard(shard.lock);
+      for (std::size_t i = 0; i < shard.capacity; ++i) {
+        if (shard.entries[i].key != 0) change(shard.entries[i].value);
+      }
+    }
+  }
   // In a forked child: nothing of it is there. The memory is left alone.
   void reset() {
     for (Shard& shard : shards_) {

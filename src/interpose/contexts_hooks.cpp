@@ -7,6 +7,7 @@
 #include "interpose/gate.h"
 #include "interpose/helper.h"
 #include "interpose/memory.h"
+#include "interpose/pending_frees.h"
 #include "interpose/pools.h"
 #include "interpose/tenants.h"
 
@@ -20,9 +21,11 @@ int switched(int status) {
 }
 
 // What the helper's thread does: this file knows all of it, and the helper none.
+bool has_something_pending() { return has_work() || has_pending_frees(); }
 void look_after_work() {
   harvest();
   close_stale();
+  settle_frees();
 }
 void look_after_tenants() {
   keep_joined();
@@ -35,7 +38,7 @@ int made(int status) {
   forget_current_context();
   if (status != kSuccess || !has_tenants()) return status;
   join(false);
-  start_helper({has_work, look_after_work, look_after_tenants});
+  start_helper({has_something_pending, look_after_work, look_after_tenants});
   tell_of_memory();
   return status;
 }
@@ -63,6 +66,7 @@ void end(ContextChange& change, Context context) {
 
 int destroy(Context context, int (*call)(void*)) {
   ContextChange change;
+  const FreesPaused paused;
   const int status = call(context);
   if (status == kSuccess) end(change, context);
   return status;
@@ -79,6 +83,7 @@ bool is_primary_gone(int device) {
 
 int let_primary_go(int device, int (*call)(int)) {
   ContextChange change;
+  const FreesPaused paused;
   const int status = call(device);
   const Context context = is_primary_gone(device) ? ContextState::primary(device) : nullptr;
   if (context != nullptr) end(change, context);
@@ -87,6 +92,7 @@ int let_primary_go(int device, int (*call)(int)) {
 
 int reset_primary(int device, int (*call)(int)) {
   ContextChange change;
+  const FreesPaused paused;
   const int status = call(device);
   const Context context = ContextState::primary(device);
   if (status == kSuccess && context != nullptr) end(change, context);

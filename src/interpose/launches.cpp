@@ -88,7 +88,7 @@ int with_memory(void* exec, Call call) {
   PoolCharge charge(nullptr, memory.device, memory.bytes);
   if (!charge.is_granted()) return kOutOfMemory;
   const int status = call();
-  // Beyond what its nodes asked for nothing can be taken back: it is charged with the next one.
+  // Beyond what its nodes asked for nothing can be taken back: it is charged all the same.
   if (status == kSuccess) charge.settle();
   return status;
 }

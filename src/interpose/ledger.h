@@ -29,6 +29,8 @@ class Ledger {
   // Takes `bytes` of `device` (index in the policy page). false: the limit does not allow it, and
   // nothing was taken; counted in the slot's `refused`.
   bool charge(unsigned device, std::uint64_t bytes);
+  // Counts what is held already, whether there is room or not.
+  void charge_anyway(unsigned device, std::uint64_t bytes);
   // Gives back what was charged.
   void release(unsigned device, std::uint64_t bytes);
 

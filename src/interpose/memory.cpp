@@ -2,6 +2,7 @@
 
 #include "interpose/contexts.h"
 #include "interpose/driver.h"
+#include "interpose/pending_frees.h"
 #include "interpose/pools.h"
 
 using namespace tranche::interpose;
@@ -76,6 +77,12 @@ bool device_of_stream(void* stream, int& device) {
   return driver.cuCtxGetDevice(&device) == kSuccess;
 }
 
+bool is_capturing(void* stream, bool twin) {
+  int capturing = 0;
+  (twin ? driver.cuStreamIsCapturing_ptsz : driver.cuStreamIsCapturing)(stream, &capturing);
+  return capturing != 0;
+}
+
 template <class Call>
 int from_pool(CUdeviceptr* address, std::uint64_t bytes, void* pool, void* stream, bool twin,
               Call call) {
@@ -86,9 +93,7 @@ int from_pool(CUdeviceptr* address, std::uint64_t bytes, void* pool, void* strea
   const Part* part = part_to_charge(device);
   if (part->rule == Part::Rule::kNone) return call();
   // While a stream captures, a graph is made and nothing is allocated: its launch will be charged.
-  int capturing = 0;
-  (twin ? driver.cuStreamIsCapturing_ptsz : driver.cuStreamIsCapturing)(stream, &capturing);
-  if (capturing != 0) return call();
+  if (is_capturing(stream, twin)) return call();
   if (pool == nullptr) pool = current_pool(device);
   PoolCharge charge(pool, device, bytes);
   if (!charge.is_granted()) return kOutOfMemory;
@@ -108,6 +113,33 @@ bool keep_piece(std::uint64_t address, const Part& part, std::uint64_t bytes) {
   return allocations.put(address, {part, bytes, nullptr});
 }
 
+// It stays charged under its address: until that is given out anew, or its context ends.
+void keep_charged(std::uint64_t address, const Held& held) {
+  const bool is_anew = allocations.with(address, [](const Held&) { return true; });
+  if (is_anew || !allocations.put(address, held)) give_back(held.part(), held.bytes());
+}
+
+// The memory is there until the stream gets to it; while a stream captures nothing is freed at all.
+template <class Call>
+int free_in_stream(std::uint64_t address, void* stream, bool twin, Call call) {
+  Piece piece{};
+  Held held;
+  const bool is_piece = take_piece(address, piece);
+  const bool is_known = allocations.take(address, held);
+  if (!is_piece && !is_known) return call();
+  const bool is_captured = is_capturing(stream, twin);
+  const int status = call();
+  if (status != kSuccess || is_captured) {
+    if (is_piece) put_piece(address, piece);
+    if (is_known) allocations.put(address, held);
+    return status;
+  }
+  const PendingFree free{
+      .held = held, .pool = is_piece ? piece.pool : nullptr, .piece_bytes = piece.bytes};
+  if (!free_when_reached(free, stream, twin) && is_known) keep_charged(address, held);
+  return status;
+}
+
 template <class Call>
 int free_linear(std::uint64_t address, Call call) {
   Piece piece;
@@ -124,8 +156,9 @@ bool take(const Part& part, std::uint64_t bytes) {
   if (part.rule == Part::Rule::kUnknown) return false;
   auto ledger = part.ledger();
   if (ledger.charge(part.device, bytes)) return true;
-  // What pools gave back since they were last looked at.
-  return settle_pools() && ledger.charge(part.device, bytes);
+  // What streams got to, and what pools gave back, since they were last looked at.
+  const bool is_freed = settle_frees();
+  return (settle_pools() || is_freed) && ledger.charge(part.device, bytes);
 }
 
 const Part* part_to_charge(int device) {
@@ -146,12 +179,16 @@ const Part* part_to_charge() {
   return part;
 }
 
-void end_memory_of(Context context) { end_of(allocations, context); }
+void end_memory_of(Context context) {
+  end_of(allocations, context);
+  end_frees_of(context);
+}
 
 void forget_memory() {
   allocations.reset();
   physicals.reset();
   mappings.reset();
+  forget_frees();
 }
 
 }  // namespace tranche::interpose
@@ -218,11 +255,13 @@ int cuMemFree_v2(CUdeviceptr address) {
 }
 
 int cuMemFreeAsync(CUdeviceptr address, void* stream) {
-  return free_linear(address, [&] { return driver.cuMemFreeAsync(address, stream); });
+  return free_in_stream(address, stream, false,
+                        [&] { return driver.cuMemFreeAsync(address, stream); });
 }
 
 int cuMemFreeAsync_ptsz(CUdeviceptr address, void* stream) {
-  return free_linear(address, [&] { return driver.cuMemFreeAsync_ptsz(address, stream); });
+  return free_in_stream(address, stream, true,
+                        [&] { return driver.cuMemFreeAsync_ptsz(address, stream); });
 }
 
 // ---- pools

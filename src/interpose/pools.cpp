@@ -6,6 +6,7 @@
 #include "interpose/cuda.h"
 #include "interpose/driver.h"
 #include "interpose/lock.h"
+#include "interpose/pending_frees.h"
 #include "interpose/uncancelled.h"
 
 namespace tranche::interpose {
@@ -58,17 +59,21 @@ Pool* grow() {
   return &chunk->pools[0];
 }
 
-std::uint64_t attribute(const Pool& pool, int of_pool, int of_graphs) {
+// `otherwise`: where the driver does not say.
+std::uint64_t attribute(const Pool& pool, int of_pool, int of_graphs, std::uint64_t otherwise) {
   std::uint64_t value = 0;
   const int status = pool.handle != nullptr
                          ? driver.cuMemPoolGetAttribute(pool.handle, of_pool, &value)
                          : driver.cuDeviceGetGraphMemAttribute(pool.device, of_graphs, &value);
-  return status == kSuccess ? value : 0;
+  return status == kSuccess ? value : otherwise;
 }
+// What is not told is taken to be as it was, and all of it in use.
 std::uint64_t reserved(const Pool& pool) {
-  return attribute(pool, kPoolReservedCurrent, kGraphReservedCurrent);
+  return attribute(pool, kPoolReservedCurrent, kGraphReservedCurrent, pool.charged);
 }
-std::uint64_t used(const Pool& pool) { return attribute(pool, kUsedCurrent, kGraphUsedCurrent); }
+std::uint64_t used(const Pool& pool) {
+  return attribute(pool, kUsedCurrent, kGraphUsedCurrent, pool.charged);
+}
 
 Pool* known(void* handle, int device) {
   return any_place([&](const Pool& pool) {
@@ -137,6 +142,7 @@ int destroy_pool(void* handle, int (*call)(void*), KeepPiece keep) {
   if (status != kSuccess || pool == nullptr) return status;
   const Part& part = part_of_device(pool->device);
   std::uint64_t left = pool->charged;
+  left -= take_frees_of_pool(handle, part, left);
   pieces.take_all([&](const Piece& piece) { return piece.pool == handle; },
                   [&](std::uint64_t address, const Piece& piece) {
                     const std::uint64_t bytes = piece.bytes < left ? piece.bytes : left;
@@ -178,7 +184,10 @@ PoolCharge::PoolCharge(void* handle, int device, std::uint64_t bytes) {
   const std::uint64_t in_use = used(*pool_);
   const std::uint64_t there = reserved(*pool_);
   const std::uint64_t growth = in_use + bytes > there ? in_use + bytes - there : 0;
-  is_granted_ = charge(*pool_, growth) || (settle_all() && charge(*pool_, growth));
+  is_granted_ = charge(*pool_, growth);
+  if (is_granted_) return;
+  const bool is_freed = settle_frees();
+  is_granted_ = (settle_all() || is_freed) && charge(*pool_, growth);
 }
 
 PoolCharge::~PoolCharge() {
@@ -189,9 +198,18 @@ PoolCharge::~PoolCharge() {
 bool PoolCharge::settle() {
   if (pool_ == nullptr || !pool_->is_counted) return true;
   const std::uint64_t now = reserved(*pool_);
-  if (now > pool_->charged) return charge(*pool_, now - pool_->charged);
-  settle_down(*pool_);
-  return true;
+  if (now <= pool_->charged) {
+    settle_down(*pool_);
+    return true;
+  }
+  const std::uint64_t growth = now - pool_->charged;
+  if (charge(*pool_, growth)) return true;
+  // It is held until it is undone, which may be when a stream gets there.
+  const Part& part = part_of_device(pool_->device);
+  if (part.rule != Part::Rule::kTenant) return false;
+  part.ledger().charge_anyway(part.device, growth);
+  pool_->charged += growth;
+  return false;
 }
 
 void PoolCharge::keep(std::uint64_t address, std::uint64_t bytes) {

@@ -50,7 +50,7 @@ class PoolCharge {
   ~PoolCharge();
 
   bool is_granted() const { return is_granted_; }
-  // What the pool has reserved now is charged. false: more than expected, and there is no room: to
+  // What the pool has reserved now is charged. false: more than expected, and there was no room: to
   // be undone.
   bool settle();
   // `bytes` were allocated there.

@@ -1,0 +1,137 @@
+#include "interpose/pending_frees.h"
+
+#include <atomic>
+
+#include "interpose/blocks.h"
+#include "interpose/contexts.h"
+#include "interpose/driver.h"
+#include "interpose/gate.h"
+#include "interpose/helper.h"
+
+namespace tranche::interpose {
+namespace {
+
+constexpr unsigned kWithoutTiming = 2;  // CU_EVENT_DISABLE_TIMING
+
+struct Entry {
+  PendingFree free;
+  Event event;
+  Context context;  // of the event
+};
+Blocks<Entry> entries;  // by event
+std::atomic<int> count;
+Lock asking;  // held by who asks for events, and while contexts end
+
+std::uint64_t key_of(Event event) { return reinterpret_cast<std::uint64_t>(event); }
+
+// What is asked here is not to break a capture of the program's.
+class Relaxed {
+ public:
+  Relaxed() { driver.cuThreadExchangeStreamCaptureMode(&mode_); }
+  Relaxed(const Relaxed&) = delete;
+  Relaxed& operator=(const Relaxed&) = delete;
+  ~Relaxed() { driver.cuThreadExchangeStreamCaptureMode(&mode_); }
+
+ private:
+  int mode_ = kCaptureRelaxed;
+};
+
+void let_go(const Entry& entry) {
+  count.fetch_sub(1, std::memory_order_relaxed);
+  if (entry.free.held.is_any()) give_back(entry.free.held.part(), entry.free.held.bytes());
+}
+
+// The helper's thread has no context of its own. Of a context that is broken nothing can be told:
+// what it still holds is NVML's to say.
+bool is_reached(const Entry& entry) {
+  const ScopedContext scope(entry.context);
+  return driver.cuEventQuery(entry.event) != kNotReady;
+}
+
+Context context_of(Stream stream) {
+  Context context = known_context();
+  if (reinterpret_cast<std::uintptr_t>(stream) > kPerThreadStream) {
+    driver.cuStreamGetCtx(stream, static_cast<void*>(&context));
+  }
+  return context;
+}
+
+// An event behind what is in the stream now; nullptr: the driver refuses.
+Event event_behind(Stream stream, bool twin, Context context) {
+  const ScopedContext scope(context);
+  Event event = nullptr;
+  if (driver.cuEventCreate(static_cast<void*>(&event), kWithoutTiming) != kSuccess) return nullptr;
+  if ((twin ? driver.cuEventRecord_ptsz : driver.cuEventRecord)(event, stream) == kSuccess) {
+    return event;
+  }
+  driver.cuEventDestroy_v2(event);
+  return nullptr;
+}
+
+}  // namespace
+
+FreesPaused::FreesPaused() : guard_(asking) {}
+
+bool free_when_reached(const PendingFree& free, Stream stream, bool twin) {
+  const UncancelledGuard guard(asking);
+  const Relaxed relaxed;
+  const Context context = context_of(stream);
+  const Event event = event_behind(stream, twin, context);
+  if (event == nullptr) return false;
+  if (!entries.put(key_of(event), {free, event, context})) {
+    driver.cuEventDestroy_v2(event);
+    return false;
+  }
+  count.fetch_add(1, std::memory_order_relaxed);
+  call_helper();
+  return true;
+}
+
+bool has_pending_frees() { return count.load(std::memory_order_relaxed) != 0; }
+
+bool settle_frees() {
+  if (!has_pending_frees()) return false;
+  const UncancelledGuard guard(asking);
+  const Relaxed relaxed;
+  bool is_more = false;
+  entries.take_all(is_reached, [&](std::uint64_t, const Entry& entry) {
+    is_more = true;
+    let_go(entry);
+    driver.cuEventDestroy_v2(entry.event);
+  });
+  return is_more;
+}
+
+std::uint64_t take_frees_of_pool(const void* pool, const Part& part, std::uint64_t charged) {
+  if (!has_pending_frees()) return 0;
+  const UncancelledGuard guard(asking);
+  std::uint64_t taken = 0;
+  entries.change_all([&](Entry& entry) {
+    if (entry.free.pool != pool) return;
+    const std::uint64_t left = charged - taken;
+    const std::uint64_t bytes = entry.free.piece_bytes < left ? entry.free.piece_bytes : left;
+    entry.free = {.held = Held(part, bytes, nullptr)};
+    taken += bytes;
+  });
+  return taken;
+}
+
+void end_frees_of(Context context) {
+  if (!has_pending_frees()) return;
+  entries.take_all(
+      [&](const Entry& entry) {
+        return entry.context == context || entry.free.held.context() == context;
+      },
+      [&](std::uint64_t, const Entry& entry) {
+        let_go(entry);
+        if (entry.context != context) driver.cuEventDestroy_v2(entry.event);
+      });
+}
+
+void forget_frees() {
+  entries.reset();
+  asking.reset();
+  count.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace tranche::interpose
