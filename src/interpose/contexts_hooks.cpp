@@ -3,7 +3,6 @@
 #include "interpose/arrays.h"
 #include "interpose/contexts.h"
 #include "interpose/driver.h"
-#include "interpose/fork.h"
 #include "interpose/gate.h"
 #include "interpose/helper.h"
 #include "interpose/memory.h"
@@ -105,7 +104,6 @@ int cuInit(unsigned flags) {
   if (!bind_cuda(nullptr)) return kNotInitialized;
   const int status = driver.cuInit(flags);
   if (status != kSuccess || !has_tenants()) return status;
-  watch_for_forks();
   tranche_is_gated.store(true);
   return status;
 }

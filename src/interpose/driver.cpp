@@ -220,6 +220,8 @@ const Loader& loader() {
 
 bool is_cuda_bound() { return cuda_bound.load(std::memory_order_acquire); }
 
+void forget_driver() { binding.reset(); }
+
 bool bind_cuda(void* handle) {
   if (is_cuda_bound()) return true;
   const UncancelledGuard guard(binding);

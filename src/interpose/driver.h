@@ -60,6 +60,8 @@ extern Nvml nvml;
 bool bind_cuda(void* handle);
 bool bind_nvml(void* handle);
 bool is_cuda_bound();
+// In a forked child: the addresses stay, the lock of a thread that is not there does not.
+void forget_driver();
 
 // What stands before the real function `address`; nullptr: nothing does.
 void* hook_of(void* address);

@@ -9,6 +9,7 @@
 #include <new>
 
 #include "interpose/driver.h"
+#include "interpose/fork.h"
 #include "interpose/system.h"
 #include "interpose/uncancelled.h"
 
@@ -51,6 +52,7 @@ void look() {
   const Undisturbed undisturbed;
   const Guard guard(looking);
   if (has_looked.load(std::memory_order_relaxed)) return;
+  watch_for_forks();
   DIR* folder = opendir(kTenantsFolder);
   // Only a folder that is not there says that nothing was promised; without descriptors, say, it is
   // looked for again.
@@ -130,6 +132,7 @@ std::uint64_t patience_left() {
 }  // namespace
 
 bool has_tenants() {
+  begin_anew_if_forked();
   if (!has_looked.load(std::memory_order_acquire)) look();
   return tenant_count != 0 || !has_looked.load(std::memory_order_acquire);
 }

@@ -1,5 +1,6 @@
 """A container that was promised parts of a simulated GPU, beside a real arbiter, and programs in it."""
 
+import json
 import pathlib
 import subprocess
 
@@ -21,9 +22,9 @@ LD_PRELOAD=$PRELOAD exec "$@"
 
 
 class Container:
-    def __init__(self, machine, tenants, tenant, arbiter=None):
+    def __init__(self, machine, tenants, tenant, state):
         self.tenants = tenants
-        self.arbiter = arbiter
+        self.state = state  # the arbiter's status.json
         self.env = clean_environment(LD_LIBRARY_PATH=BUILD / "sim", PRELOAD=LIMITER, **machine)
         self.env["TENANT"] = str(tenants.folder / tenant)
 
@@ -32,6 +33,9 @@ class Container:
         wrapped = ["unshare", "--mount", *unshare, "sh", "-c", CONTAINER, "sh", *map(str, command)]
         pipe = subprocess.PIPE
         return subprocess.Popen(wrapped, env=self.env, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+    def status(self) -> dict:
+        return json.loads(self.state.read_text())["status"]
 
     def run(self, *command) -> str:
         return finish(self.start(list(command)))
@@ -59,7 +63,7 @@ def serve(tmp_path):
             return all(tenants.socket(name).exists() for name in names)
 
         wait_until(answers, "the arbiter serves every tenant")
-        return Container(machine, tenants, names[0], arbiters[0])
+        return Container(machine, tenants, names[0], tmp_path / "state" / "status.json")
 
     yield start
     for arbiter in arbiters:

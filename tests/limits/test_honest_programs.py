@@ -3,12 +3,11 @@ forking, closing what they did not open, cancelling their threads. Under the lim
 
 import os
 import re
-import subprocess
 
 import pytest
 
 ours = pytest.importorskip("arbiter")
-from container import BUILD, LIMITER, MiB, build, serve  # noqa: E402, F401
+from container import MiB, build, finish, serve, wait_until  # noqa: E402, F401
 
 SOURCE = ours.ROOT / "src"
 
@@ -94,3 +93,31 @@ def test_errno_stays_what_it_was(urgent, program):
     seen = urgent.run(shows)
     urgent.env["PRELOAD"] = ""
     assert seen == urgent.run(shows)
+
+
+CONTEXT = 256  # MiB, of a simulated L20
+
+
+@pytest.mark.parametrize(("how", "count"), [("fork", 1), ("fork", 2), ("_Fork", 1), ("clone", 1), ("spawn", 1), ("daemon", 1)])
+def test_a_child_of_a_program_that_asked_nvml_has_its_memory_counted_once(serve, program, how, count):
+    def promise(tenants, uuid):
+        tenants.promise("mine", uuid, memory=2048 * MiB)
+        return ["mine"]
+
+    container = serve(promise)
+    launcher = container.start([program("forks.cpp"), how, str(count)])
+    for _ in range(count):
+        assert launcher.stdout.readline() == "512\n", launcher.communicate()
+
+    def counted():
+        tenant = container.status()["tenants"][0]
+        return tenant["processes"], tenant["devices"][0]["outsideBytes"] // MiB
+
+    wait_until(lambda: counted() == (1 + count, count * CONTEXT), "each process is counted by itself", 5)
+    held = []
+    for _ in range(count):  # one after the other: who reads its line first is not told
+        launcher.stdin.write("x")
+        launcher.stdin.flush()
+        held.append(int(launcher.stdout.readline()))
+    assert sum(held) == 2048 - count * CONTEXT
+    finish(launcher)
