@@ -18,6 +18,12 @@ CASES = {
     "digest": ({"image": {"digest": "latest"}}, ["/image/digest"]),
     "configuration that is no text": ({"config": {"map": {"a": {"version": "v1"}}}}, ["/config/map/a"]),
     "key of a ConfigMap": ({"config": {"map": {"a b": "version: v1"}}}, ["a b"]),
+    "digest that is too short": ({"image": {"digest": "sha256:abc"}}, ["/image/digest"]),
+    "address that is no network": (
+        {"networkPolicy": {"apiServerOnly": {"cidrs": ["10.0.0.1"]}}},
+        ["/networkPolicy/apiServerOnly/cidrs"],
+    ),
+    "a budget of nothing": ({"controller": {"maxUnavailable": 0}}, ["/controller/maxUnavailable"]),
     "replicas": ({"controller": {"replicas": 0}}, ["/controller/replicas"]),
     # by the templates, in the words of NVIDIA's chart where it has any
     "name and map": (

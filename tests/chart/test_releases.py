@@ -138,6 +138,8 @@ KINDS = [
     "/apis/apps/v1/deployments",
     "/apis/batch/v1/jobs",
     "/apis/coordination.k8s.io/v1/leases",
+    "/apis/networking.k8s.io/v1/networkpolicies",
+    "/apis/policy/v1/poddisruptionbudgets",
     "/apis/rbac.authorization.k8s.io/v1/roles",
     "/apis/rbac.authorization.k8s.io/v1/rolebindings",
     "/apis/rbac.authorization.k8s.io/v1/clusterroles",
