@@ -156,7 +156,7 @@ Result<void> Arbiter::admit(const std::string& id, TenantLimits limits) {
                            [this](const TenantSession& of, const tenant::ProcessId& process) {
                              return extensions_.may_answer(of, process);
                            }},
-                          poller_, log_,
+                          poller_, clock_, log_, places_,
                           [this, id](wire::Message kind, unsigned) { notice(id, kind); }));
   Tenant& tenant =
       tenants_.emplace(id, Tenant{TenantId{next_id_++}, std::move(session)}).first->second;

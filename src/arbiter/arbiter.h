@@ -18,6 +18,7 @@
 #include "arbiter/device_scheduler.h"
 #include "arbiter/extension.h"
 #include "arbiter/memory_lender.h"
+#include "arbiter/places.h"
 #include "arbiter/reconciler.h"
 #include "arbiter/status_file.h"
 #include "arbiter/tenant_files.h"
@@ -117,6 +118,7 @@ class Arbiter {
   process::LivenessFile alive_;
   TenantFiles files_;
   process::Poller poller_;
+  Places places_ = Places::of_this_process();  // outlives the sessions
   const Clock& clock_;
   const Log& log_;
   std::uint32_t epoch_;

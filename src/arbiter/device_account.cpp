@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
+
 namespace tranche::arbiter {
 
 using namespace limit;
@@ -19,7 +21,7 @@ Finding finding_of(const gpu::DeviceProcess& process, const host::ProcessFacts& 
                    const std::string& device) {
   Finding finding{.pid = process.pid,
                   .start_time = facts.start_time,
-                  .name = facts.name,
+                  .name = printable(facts.name),
                   .cgroup = facts.cgroup,
                   .device = device};
   if (process.memory) finding.memory_bytes = process.memory->value;

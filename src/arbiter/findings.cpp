@@ -3,13 +3,29 @@
 #include <algorithm>
 #include <set>
 
+#include "base/printable.h"
 #include "fmt/format.h"
+#include "host/process.h"
 
 namespace tranche::arbiter {
 
 using limit::Finding;
 
+namespace {
+
+// What the findings of one tenant, or one Pod, on a device have in common.
+std::string group_of(const Finding& finding) {
+  const auto pod = host::pod_process(finding.cgroup);
+  return fmt::format("{} {} {}", to_string(finding.kind), finding.device,
+                     !finding.tenant.empty() ? finding.tenant
+                     : pod                   ? pod->pod_uid
+                                             : "");
+}
+
+}  // namespace
+
 void Findings::take(const std::string& device, std::vector<Finding> strays) {
+  told_.tell();
   std::set<Key> there;
   for (Finding& stray : strays) {
     const Key key{device, stray.pid, stray.start_time};
@@ -35,13 +51,15 @@ void Findings::keep_only(const std::vector<std::string>& devices) {
 
 std::vector<Finding> Findings::current() const {
   std::vector<Finding> result;
+  std::map<std::string, std::size_t> groups;
   for (const auto& [key, entry] : entries_) {
-    if (is_due(entry)) result.push_back(entry.finding);
+    if (!is_due(entry) || ++groups[group_of(entry.finding)] > kMostOfOne) continue;
+    result.push_back(entry.finding);
   }
   return result;
 }
 
-void Findings::tell(const Finding& finding) const {
+void Findings::tell(const Finding& finding) {
   const auto what = [&]() -> std::string {
     switch (finding.kind) {
       case Finding::Kind::kUnregistered:
@@ -68,9 +86,11 @@ void Findings::tell(const Finding& finding) const {
   }();
   const auto memory = finding.memory_bytes ? fmt::format("{} MiB", *finding.memory_bytes >> 20U)
                                            : std::string("memory that the driver does not tell");
-  log_.warn(fmt::format(
-      "process {} ({}) of {} holds {} of {} and {}; see docs/arbiter.md, \"What it finds\"",
-      finding.pid, finding.name, finding.cgroup, memory, finding.device, what));
+  told_.warn(group_of(finding),
+             fmt::format("process {} ({}) of {} holds {} of {} and {}; see docs/arbiter.md, \"What "
+                         "it finds\"",
+                         finding.pid, printable(finding.name), printable(finding.cgroup), memory,
+                         finding.device, what));
 }
 
 }  // namespace tranche::arbiter

@@ -1,6 +1,8 @@
 #pragma once
 // Keeps the processes on devices that no limit holds, and since when NVML has listed them. A
-// finding is reported once it is kPatience old, and logged once; a forged charge at once.
+// finding is reported once it is kPatience old, and logged once; a forged charge at once. A tenant
+// makes as many processes as it likes: of those with the same kind of finding the first is logged
+// and the others are counted, and kMostOfOne of them are reported.
 //
 // Not thread-safe.
 
@@ -12,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/log_limiter.h"
 #include "limit/arbiter_status.h"
 
 namespace tranche::arbiter {
@@ -21,9 +24,11 @@ class Findings {
   // A process registers when it first uses CUDA, so a process that has just started is not a
   // finding yet.
   static constexpr std::chrono::seconds kPatience{10};
+  // The most findings of one kind about one tenant, or one Pod, on one device that are reported.
+  static constexpr std::size_t kMostOfOne = 64;
 
   // Both outlive it.
-  Findings(const Clock& clock, const Log& log) : clock_(clock), log_(log) {}
+  Findings(const Clock& clock, const Log& log) : clock_(clock), told_(clock, log) {}
 
   // `strays`: all processes that are on `device` now and should not be; `since` is filled in here.
   // Findings of `device` that are not among them are forgotten.
@@ -52,10 +57,10 @@ class Findings {
     return entry.finding.kind == limit::Finding::Kind::kForgedCharge ||
            clock_.now() - entry.seen >= kPatience;
   }
-  void tell(const limit::Finding& finding) const;
+  void tell(const limit::Finding& finding);
 
   const Clock& clock_;
-  const Log& log_;
+  LogLimiter told_;
   std::map<Key, Entry> entries_;
 };
 

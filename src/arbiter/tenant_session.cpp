@@ -31,7 +31,8 @@ Result<tenant::PolicyPage> page_for(const TenantLimits& limits) {
 
 TenantSession::TenantSession(TenantLimits limits, SessionOptions options, tenant::PolicyPage policy,
                              tenant::Usage usage, tenant::Listener listener,
-                             process::Poller& poller, const Log& log, OnNotice on_notice)
+                             process::Poller& poller, const Clock& clock, const Log& log,
+                             Places& places, OnNotice on_notice)
     : limits_(std::move(limits)),
       options_(std::move(options)),
       policy_(std::move(policy)),
@@ -39,22 +40,25 @@ TenantSession::TenantSession(TenantLimits limits, SessionOptions options, tenant
       listener_(std::move(listener)),
       poller_(poller),
       log_(log),
+      told_(clock, log),
+      places_(places),
       on_notice_(std::move(on_notice)) {}
 
 Result<std::unique_ptr<TenantSession>> TenantSession::open(TenantLimits limits,
                                                            const SessionOptions& options,
-                                                           process::Poller& poller, const Log& log,
-                                                           OnNotice on_notice) {
+                                                           process::Poller& poller,
+                                                           const Clock& clock, const Log& log,
+                                                           Places& places, OnNotice on_notice) {
   ASSIGN_OR_RETURN(auto policy, page_for(limits));
   ASSIGN_OR_RETURN(auto usage, tenant::Usage::open(options.state_dir, limits.id,
                                                    static_cast<unsigned>(limits.devices.size())));
   ASSIGN_OR_RETURN(auto listener, tenant::Listener::open(options.socket));
   std::unique_ptr<TenantSession> session(
       new TenantSession(std::move(limits), options, std::move(policy), std::move(usage),
-                        std::move(listener), poller, log, std::move(on_notice)));
+                        std::move(listener), poller, clock, log, places, std::move(on_notice)));
   session->publish();
   TRY(session->adopt());
-  TRY(poller.add(session->listener_.fd(), [s = session.get()] { s->accept_all(); }));
+  TRY(session->listen());
   return session;
 }
 
@@ -72,12 +76,14 @@ Result<void> TenantSession::adopt() {
   for (const tenant::ProcessId& id : usage_.owners()) {
     auto process = tenant::Process::open(id);
     if (!process) {
+      // Another error says nothing about the process, so what it holds must count.
+      if (process.error().code != Code::kNotFound) return std::unexpected(process.error());
       release(id);
       continue;
     }
     ASSIGN_OR_RETURN(const unsigned slot, usage_.take(id));
-    auto& member = members_.emplace(id.pid, Member{*std::move(process), slot}).first->second;
-    TRY(watch(member));
+    Member member{*std::move(process), Places::Lease(places_), slot};
+    TRY(watch(members_.emplace(id.pid, std::move(member)).first->second));
   }
   note_slots();
   if (!usage_.awaits_file()) return {};
@@ -187,6 +193,13 @@ void TenantSession::add(const Member& member, Totals& totals) const {
 
 void TenantSession::tidy(std::chrono::nanoseconds now) {
   release_rest();
+  turned_away_.clear();
+  told_.tell();
+  if (!is_listening_) {
+    if (const auto listening = listen(); !listening) {
+      told_.warn("accept", listening.error().message());
+    }
+  }
   if (!usage_.awaits_file()) return;
   if (!awaited_since_) awaited_since_ = now;
   if (now - *awaited_since_ < kHandOver) return;
@@ -224,57 +237,84 @@ void TenantSession::retire() {
   tenant::Usage::remove(options_.state_dir, limits_.id);
 }
 
+Result<void> TenantSession::listen() {
+  TRY(poller_.add(listener_.fd(), [this] { accept_all(); }));
+  is_listening_ = true;
+  return {};
+}
+
 void TenantSession::accept_all() {
   // Bounded, so that a tenant that connects without end does not hold up the others. The rest is
   // accepted in the next round.
   for (int i = 0; i < 16; ++i) {
-    auto connection = listener_.accept();
-    if (!connection) {
-      log_.warn(connection.error());
+    auto peer = listener_.accept();
+    if (!peer) {
+      told_.warn("accept",
+                 fmt::format("tenant {}: {}; tried again each second (LimitNOFILE of the arbiter)",
+                             limits_.id, peer.error().message()));
+      // The socket stays readable. It is left alone for a second, or the loop would spin.
+      poller_.remove(listener_.fd());
+      is_listening_ = false;
       return;
     }
-    if (!*connection) return;
-    greet(std::move(**connection));
+    if (!*peer) return;
+    greet(std::move(**peer));
   }
 }
 
 // Takes a new connection. Its process becomes a member here, before its hello; a process has one
 // connection.
-void TenantSession::greet(tenant::Connection connection) {
-  const Key key = connection.process().id().pid;
+void TenantSession::greet(tenant::Peer peer) {
+  const Key key = peer.process.id().pid;
   const auto known = members_.find(key);
-  if (known != members_.end() && known->second.process.id() != connection.process().id()) {
+  if (known != members_.end() && known->second.process.id() != peer.process.id()) {
     dismiss(key);  // the member is an earlier process with that pid
   }
-  auto entry = members_.find(key);
-  if (entry == members_.end()) {
-    const tenant::ProcessId id = connection.process().id();
-    // Opened before it gets a slot, so that a process that has already ended does not keep one.
-    auto process = tenant::Process::open(id);
-    if (!process) return;
-    const auto slot = usage_.take(id);
-    if (!slot) {
-      log_.warn(fmt::format("tenant {}: {}", limits_.id, slot.error().message()));
-      const wire::Welcome full{wire::kHelloMagic, wire::Message::kWelcome, wire::Answer::kFull, 0,
-                               0};
-      (void)connection.send(full, -1, -1);  // best effort: the process may be gone
-      return;
-    }
-    // It lives, and closed its connection before: the slot is in use again.
-    std::erase(unreleased_, id);
-    entry = members_.emplace(key, Member{*std::move(process), *slot}).first;
-    entry->second.is_new = true;
-    ++changes_;
-    note_slots();
-    if (!watch(entry->second)) {
-      dismiss(key);
-      return;
-    }
+  const auto entry = members_.find(key);
+  Member* member = entry != members_.end() ? &entry->second
+                                           : add_member(std::move(peer.process), peer.connection);
+  if (member == nullptr) return;
+  if (member->connection) poller_.remove(member->connection->fd());
+  member->connection = std::move(peer.connection);
+  if (!poller_.add(member->connection->fd(), [this, key] { receive(key); })) dismiss(key);
+}
+
+// nullptr: there is no room for it, which it was told, or it cannot be watched.
+TenantSession::Member* TenantSession::add_member(tenant::Process process,
+                                                 tenant::Connection& connection) {
+  const tenant::ProcessId id = process.id();
+  if (!places_.may_take(members_.size())) {
+    turn_away(connection, fmt::format("{} processes of it are served, and the arbiter may open too "
+                                      "few files for more (LimitNOFILE)",
+                                      members_.size()));
+    return nullptr;
   }
-  Member& member = entry->second;
-  if (member.connection) poller_.remove(member.connection->fd());
-  member.connection = std::move(connection);
-  if (!poller_.add(member.connection->fd(), [this, key] { receive(key); })) dismiss(key);
+  const auto slot = usage_.take(id);
+  if (!slot) {
+    turn_away(connection, slot.error().message());
+    return nullptr;
+  }
+  // It lives, and closed its connection before: the slot is in use again.
+  std::erase(unreleased_, id);
+  Member& member =
+      members_.emplace(id.pid, Member{std::move(process), Places::Lease(places_), *slot})
+          .first->second;
+  member.is_new = true;
+  ++changes_;
+  note_slots();
+  if (watch(member)) return &member;
+  dismiss(id.pid);
+  return nullptr;
+}
+
+void TenantSession::turn_away(tenant::Connection& connection, std::string_view why) {
+  told_.warn("full", fmt::format("tenant {}: {}", limits_.id, why));
+  const wire::Welcome full{wire::kHelloMagic, wire::Message::kWelcome, wire::Answer::kFull, 0, 0};
+  (void)connection.send(full, -1, -1);  // best effort: the process may be gone
+  // A close would take the answer away from a process that has said hello, or is about to.
+  constexpr std::size_t kMost = 8;
+  if (turned_away_.size() == kMost) turned_away_.erase(turned_away_.begin());
+  turned_away_.push_back(std::move(connection));
 }
 
 Result<void> TenantSession::watch(Member& member) {
@@ -291,7 +331,7 @@ void TenantSession::receive(Key key) {
   auto message = member.connection->receive(may_hand_over ? &memory : nullptr);
   if (!message) {
     if (message.error().code == Code::kInvalidArgument) {
-      log_.warn(fmt::format("tenant {}: {}", limits_.id, message.error().message()));
+      told_.warn("garbage", fmt::format("tenant {}: {}", limits_.id, message.error().message()));
     }
     dismiss(key);
     return;

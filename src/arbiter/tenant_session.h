@@ -17,7 +17,10 @@
 #include <utility>
 #include <vector>
 
+#include "arbiter/places.h"
+#include "base/clock.h"
 #include "base/log.h"
+#include "base/log_limiter.h"
 #include "limit/tenant_limits.h"
 #include "process/poller.h"
 #include "tenant/policy_page.h"
@@ -44,12 +47,13 @@ class TenantSession {
   // next arbiter once a second.
   static constexpr std::chrono::milliseconds kHandOver{1500};
 
-  // `poller` and `log` outlive the session. `on_notice` is called when a process waits for GPU
-  // time, has begun to work, or has made a context (`device`: index in `limits`).
+  // `poller`, `clock`, `log` and `places` outlive the session. `on_notice` is called when a process
+  // waits for GPU time, has begun to work, or has made a context (`device`: index in `limits`).
   using OnNotice = std::function<void(limit::wire::Message, unsigned device)>;
   static Result<std::unique_ptr<TenantSession>> open(limit::TenantLimits limits,
                                                      const SessionOptions& options,
-                                                     process::Poller& poller, const Log& log,
+                                                     process::Poller& poller, const Clock& clock,
+                                                     const Log& log, Places& places,
                                                      OnNotice on_notice);
   TenantSession(const TenantSession&) = delete;
   TenantSession& operator=(const TenantSession&) = delete;
@@ -106,8 +110,8 @@ class TenantSession {
   void lend_memory(unsigned device, std::uint64_t bytes);
   // While `held`, the tenant gets no more memory of the device, whatever it was promised.
   void hold_memory(unsigned device, bool held);
-  // Frees slots that could not be freed when their processes ended, and gives up memory that nobody
-  // handed over. Called once a second.
+  // Frees slots that could not be freed when their processes ended, accepts processes again after a
+  // shortage, and gives up memory that nobody handed over. Called once a second.
   void tidy(std::chrono::nanoseconds now);
   // Ends a tenant that is gone: removes its socket, and the files that would outlive the arbiter.
   void retire();
@@ -115,6 +119,7 @@ class TenantSession {
  private:
   struct Member {
     tenant::Process process;
+    Places::Lease place;
     unsigned slot = 0;
     std::optional<tenant::Connection> connection{};
     std::optional<limit::wire::Hello> held{};  // a hello that is not answered yet
@@ -124,15 +129,18 @@ class TenantSession {
 
   TenantSession(limit::TenantLimits limits, SessionOptions options, tenant::PolicyPage policy,
                 tenant::Usage usage, tenant::Listener listener, process::Poller& poller,
-                const Log& log, OnNotice on_notice);
+                const Clock& clock, const Log& log, Places& places, OnNotice on_notice);
 
   Result<void> adopt();
   void note_slots();
   void add(const Member& member, Totals& totals) const;
   void publish();
+  Result<void> listen();
   void accept_all();
   void receive(Key key);
-  void greet(tenant::Connection connection);
+  void greet(tenant::Peer peer);
+  Member* add_member(tenant::Process process, tenant::Connection& connection);
+  void turn_away(tenant::Connection& connection, std::string_view why);
   void welcome(Member& member, const limit::wire::Hello& hello);
   void restore_slot(Member& member, const limit::wire::Hello& hello);
   void take_over(tenant::ProcessId from, std::optional<tenant::ForeignDescriptor> memory);
@@ -148,6 +156,8 @@ class TenantSession {
   tenant::Listener listener_;
   process::Poller& poller_;
   const Log& log_;
+  LogLimiter told_;  // of what its processes can cause without end
+  Places& places_;
   OnNotice on_notice_;
   std::map<Key, Member> members_;
   std::vector<unsigned> slots_;  // the members' slots, walked at each step
@@ -158,6 +168,8 @@ class TenantSession {
   std::vector<limit::wire::Interval> left_{};
   std::vector<tenant::ProcessId> unreleased_;  // have ended; their slots could not be freed yet
   std::optional<std::chrono::nanoseconds> awaited_since_{};
+  bool is_listening_ = false;
+  std::vector<tenant::Connection> turned_away_;  // until they have read their answer
 };
 
 // All sessions of the node.

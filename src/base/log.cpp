@@ -24,6 +24,30 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
   return spdlog::level::info;
 }
 
+bool is_control(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+  };
+  const auto c1 = [&](std::size_t i) { return byte(i) >= 0x80 && byte(i) < 0xA0; };
+  // U+0080 to U+009F, two bytes in UTF-8.
+  if (byte(at) == 0xC2 && c1(at + 1)) return true;
+  if (at > 0 && byte(at - 1) == 0xC2 && c1(at)) return true;
+  return byte(at) < 0x20 || byte(at) == 0x7F;
+}
+
+std::string without_controls(std::string_view message) {
+  std::string result;
+  for (std::size_t i = 0; i < message.size(); ++i) {
+    const char c = message[i];
+    if (c != '\n' && is_control(message, i)) {
+      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 Result<LogLevel> parse_log_level(std::string_view text) {
@@ -63,7 +87,7 @@ Log::~Log() = default;
 void Log::write(LogLevel level, std::string_view message) const {
   if (level < impl_->level) return;
   const std::scoped_lock lock(impl_->mutex);
-  impl_->sink(level, message);
+  impl_->sink(level, without_controls(message));
 }
 
 }  // namespace tranche

@@ -3,6 +3,10 @@
 // a change of state, said once; debug: for developers. A message ends with what to do. Lines go to
 // stderr as "<UTC time> <LEVEL> <message>". Thread-safe. Wiring makes one Log and passes it by
 // reference.
+//
+// A message may hold text that others chose, so control characters are written as \x1b. Line ends
+// are not: a message may have several lines (a configuration). Text of tenants goes through
+// printable() (base/printable.h) before it comes here.
 
 #include <functional>
 #include <memory>

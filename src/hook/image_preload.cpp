@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/printable.h"
 #include "fmt/format.h"
 #include "limit/start_message.h"
 
@@ -84,11 +85,11 @@ std::string preloaded_by(std::string_view text) {
       if (!names.empty()) names += ' ';
       names += name;
       if (names.size() > limit::kLongestPreload) {
-        return limit::printable(names, limit::kLongestPreload);
+        return printable(names, limit::kLongestPreload);
       }
     }
   }
-  return limit::printable(names, limit::kLongestPreload);
+  return printable(names, limit::kLongestPreload);
 }
 
 Result<std::string> find_image_preload(const std::filesystem::path& rootfs) {

@@ -5,6 +5,7 @@
 
 #include "base/json_fields.h"
 #include "base/json_value.h"
+#include "base/printable.h"
 #include "fmt/format.h"
 
 namespace tranche::limit {
@@ -50,12 +51,6 @@ StartAnswer read_answer(const json::Fields& packet) {
 }
 
 }  // namespace
-
-std::string printable(std::string_view text, std::size_t most) {
-  std::string result(text.substr(0, most));
-  std::ranges::replace_if(result, [](char c) { return c < ' ' || c > '~'; }, '?');
-  return result;
-}
 
 bool is_tenant_id(std::string_view text) {
   return !text.empty() && text.size() <= kLongestId && std::ranges::all_of(text, [](char c) {

@@ -46,8 +46,5 @@ Result<StartAnswer> decode_start_answer(std::string_view text);
 
 // Whether `text` can be a tenant's id: a plain file name.
 bool is_tenant_id(std::string_view text);
-// At most `most` bytes of `text`, with a replacement for each character that is not printable
-// ASCII.
-std::string printable(std::string_view text, std::size_t most);
 
 }  // namespace tranche::limit

@@ -6,10 +6,9 @@
 
 #include <cerrno>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <string>
 
+#include "base/fs.h"
 #include "fmt/format.h"
 
 #ifndef SO_PEERPIDFD
@@ -26,10 +25,8 @@ std::unexpected<Error> ended(pid_t pid) {
 // Field 22 of /proc/<pid>/stat, counted from the end of the name, because the name may hold any
 // character.
 Result<std::uint64_t> start_time(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  const std::string text(std::istreambuf_iterator<char>(file), {});
+  ASSIGN_OR_RETURN(const std::string text, FsRoot().read(fmt::format("/proc/{}/stat", pid)));
   auto at = text.rfind(')');
-  if (at == std::string::npos) return ended(pid);
   for (int field = 2; field < 22 && at != std::string::npos; ++field) at = text.find(' ', at + 1);
   std::uint64_t ticks = 0;
   if (at == std::string::npos ||
@@ -39,11 +36,35 @@ Result<std::uint64_t> start_time(pid_t pid) {
   return ticks;
 }
 
-Descriptor pidfd_of(pid_t pid) {
-  return Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+Result<Descriptor> pidfd_of(pid_t pid) {
+  Descriptor fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  if (fd.is_open()) return fd;
+  // EINVAL: the pid is a thread's, or no number of a process.
+  if (errno == ESRCH || errno == EINVAL) return ended(pid);
+  return std::unexpected(errno_error(errno, fmt::format("pidfd_open {}", pid)));
+}
+
+Result<Descriptor> peer_pidfd(int socket, pid_t pid) {
+  int raw = -1;
+  socklen_t size = sizeof(raw);
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &raw, &size) == 0) return Descriptor(raw);
+  if (errno == ENOPROTOOPT) return pidfd_of(pid);  // before Linux 6.5
+  // Kernels differ in what they say of a peer that has ended.
+  if (errno == ESRCH || errno == EINVAL || errno == ENODATA) return ended(pid);
+  return std::unexpected(errno_error(errno, "SO_PEERPIDFD"));
 }
 
 }  // namespace
+
+// The process that `fd` refers to and that has, or had, this pid.
+Result<Process> Process::identify(pid_t pid, Descriptor fd) {
+  const auto ticks = start_time(pid);
+  Process process({pid, ticks.value_or(0)}, std::move(fd));
+  // The start time is this process's only if it still lives.
+  if (process.has_ended()) return ended(pid);
+  if (!ticks) return std::unexpected(ticks.error());
+  return process;
+}
 
 Result<Process> Process::peer_of(int socket) {
   ucred peer{};
@@ -52,33 +73,18 @@ Result<Process> Process::peer_of(int socket) {
     return std::unexpected(errno_error(errno, "SO_PEERCRED"));
   }
   if (peer.pid <= 0) return fail(Code::kNotFound, "the peer is in a pid namespace out of sight");
-  int raw = -1;
-  size = sizeof(raw);
-  const bool has_pidfd = getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &raw, &size) == 0;
-  Descriptor fd = has_pidfd ? Descriptor(raw) : pidfd_of(peer.pid);
-  if (!fd.is_open()) return ended(peer.pid);
-  ASSIGN_OR_RETURN(const auto ticks, start_time(peer.pid));
-  Process process({peer.pid, ticks}, std::move(fd));
-  // The start time is the peer's only if the peer still lives.
-  if (process.has_ended()) return ended(peer.pid);
-  return process;
+  ASSIGN_OR_RETURN(Descriptor fd, peer_pidfd(socket, peer.pid));
+  return identify(peer.pid, std::move(fd));
 }
 
 Result<Process> Process::find(pid_t pid) {
-  Descriptor fd = pidfd_of(pid);
-  if (!fd.is_open()) return ended(pid);
-  ASSIGN_OR_RETURN(const auto ticks, start_time(pid));
-  Process process({pid, ticks}, std::move(fd));
-  if (process.has_ended()) return ended(pid);
-  return process;
+  ASSIGN_OR_RETURN(Descriptor fd, pidfd_of(pid));
+  return identify(pid, std::move(fd));
 }
 
 Result<Process> Process::open(const ProcessId& id) {
-  Descriptor fd = pidfd_of(id.pid);
-  if (!fd.is_open()) return ended(id.pid);
-  ASSIGN_OR_RETURN(const auto ticks, start_time(id.pid));
-  Process process(id, std::move(fd));
-  if (ticks != id.start_time || process.has_ended()) return ended(id.pid);
+  ASSIGN_OR_RETURN(Process process, find(id.pid));
+  if (process.id() != id) return ended(id.pid);
   return process;
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -46,6 +47,30 @@ TEST(Process, IsFoundAgainByItsIdUntilItEnds) {
   ASSERT_TRUE(self);
   EXPECT_TRUE(Process::open(self->id()));
   EXPECT_FALSE(Process::open({self->id().pid, self->id().start_time + 1}));
+  close(ends[0]);
+  close(ends[1]);
+}
+
+TEST(Process, AShortageOfDescriptorsIsNotTheEndOfAProcess) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+  const auto self = Process::peer_of(ends[0]);
+  ASSERT_TRUE(self);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int next = dup(ends[0]);
+  close(next);
+  for (const rlim_t more : {0U, 1U}) {  // of the pidfd and the file of its start time
+    const rlimit few{static_cast<rlim_t>(next) + more, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    const Result<Process> found[] = {Process::peer_of(ends[0]), Process::find(getpid()),
+                                     Process::open(self->id())};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    for (const auto& process : found) {
+      ASSERT_FALSE(process);
+      EXPECT_EQ(process.error().code, Code::kIo) << process.error().message();
+    }
+  }
   close(ends[0]);
   close(ends[1]);
 }

@@ -57,7 +57,7 @@ Result<std::optional<Incoming>> Connection::receive(std::optional<ForeignDescrip
     if (message) return message;
   }
   return fail(Code::kInvalidArgument,
-              fmt::format("process {} sent {} bytes that are no message", process_.id().pid, n));
+              fmt::format("process {} sent {} bytes that are no message", peer_, n));
 }
 
 Result<void> Connection::send(const wire::Welcome& welcome, int policy_fd, int usage_fd) {
@@ -77,8 +77,8 @@ Result<void> Connection::send(const wire::Welcome& welcome, int policy_fd, int u
     std::memcpy(CMSG_DATA(header), fds, sizeof(fds));
   }
   if (sendmsg(fd(), &message, MSG_DONTWAIT | MSG_NOSIGNAL) != sizeof(welcome)) {
-    return fail(Code::kUnavailable, fmt::format("process {} takes no answer: {}", process_.id().pid,
-                                                std::strerror(errno)));
+    return fail(Code::kUnavailable,
+                fmt::format("process {} takes no answer: {}", peer_, std::strerror(errno)));
   }
   return {};
 }
@@ -102,15 +102,16 @@ Result<Listener> Listener::open(const std::filesystem::path& path, mode_t mode) 
   return Listener(std::move(fd));
 }
 
-Result<std::optional<Connection>> Listener::accept() {
-  Descriptor peer(accept4(fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!peer.is_open()) {
+Result<std::optional<Peer>> Listener::accept() {
+  Descriptor fd(accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!fd.is_open()) {
     if (would_block(errno) || errno == ECONNABORTED || errno == EINTR) return std::nullopt;
-    return std::unexpected(errno_error(errno, "accept"));
+    return std::unexpected(errno_error(errno, "accept a process"));
   }
-  auto process = Process::peer_of(peer.get());
-  if (!process) return std::nullopt;  // the peer has gone already
-  return Connection(std::move(peer), *std::move(process));
+  auto process = Process::peer_of(fd.get());
+  if (process) return Peer{Connection(std::move(fd), process->id().pid), *std::move(process)};
+  if (process.error().code == Code::kNotFound) return std::nullopt;
+  return std::unexpected(std::move(process).error().with_context("a process that registers"));
 }
 
 }  // namespace tranche::tenant

@@ -18,10 +18,10 @@ namespace tranche::tenant {
 
 class Connection {
  public:
-  Connection(Descriptor fd, Process process) : fd_(std::move(fd)), process_(std::move(process)) {}
+  // `peer`: for messages.
+  Connection(Descriptor fd, pid_t peer) : fd_(std::move(fd)), peer_(peer) {}
 
   int fd() const { return fd_.get(); }
-  const Process& process() const { return process_; }
 
   // The next message; nullopt: none yet. kUnavailable: the peer has gone; kInvalidArgument: the
   // packet is no message. After either error the caller drops the connection.
@@ -34,7 +34,13 @@ class Connection {
 
  private:
   Descriptor fd_;
-  Process process_;
+  pid_t peer_;
+};
+
+// Who connected, and what the kernel says of the process.
+struct Peer {
+  Connection connection;
+  Process process;
 };
 
 class Listener {
@@ -47,8 +53,9 @@ class Listener {
   Listener& operator=(Listener&&) = default;
 
   int fd() const { return fd_.get(); }
-  // nullopt: no peer is waiting (any more).
-  Result<std::optional<Connection>> accept();
+  // nullopt: no peer is waiting, or the one that waited has gone. kIo: this process lacks
+  // descriptors or memory; the peer waits on, or finds its connection closed.
+  Result<std::optional<Peer>> accept();
 
  private:
   explicit Listener(Descriptor fd) : fd_(std::move(fd)) {}

@@ -35,11 +35,12 @@ class SocketTest : public ::testing::Test {
     EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
     return fd;
   }
-  Connection accept() {
-    auto connection = listener->accept();
-    EXPECT_TRUE(connection && *connection);
-    return std::move(**connection);
+  Peer accept_peer() {
+    auto peer = listener->accept();
+    EXPECT_TRUE(peer && *peer);
+    return std::move(**peer);
   }
+  Connection accept() { return std::move(accept_peer().connection); }
 
   std::filesystem::path dir;
   std::optional<Listener> listener;
@@ -51,8 +52,8 @@ constexpr wire::Hello kHello{
 TEST_F(SocketTest, AHelloComesWithTheProcessThatSentIt) {
   const Descriptor library(connect_to());
   ASSERT_EQ(send(library.get(), &kHello, sizeof(kHello), 0), sizeof(kHello));
-  Connection connection = accept();
-  EXPECT_EQ(connection.process().id().pid, getpid());
+  auto [connection, process] = accept_peer();
+  EXPECT_EQ(process.id().pid, getpid());
   const auto message = connection.receive();
   ASSERT_TRUE(message && *message);
   EXPECT_EQ(std::get<wire::Hello>(**message).version, wire::kVersion);
@@ -125,12 +126,12 @@ TEST_F(SocketTest, AKilledPeerIsSeenByItsPidfd) {
   }
   pollfd waiting{listener->fd(), POLLIN, 0};
   ASSERT_EQ(poll(&waiting, 1, 10'000), 1);
-  const Connection connection = accept();
-  EXPECT_EQ(connection.process().id().pid, child);
-  EXPECT_FALSE(connection.process().has_ended());
+  const Process process = accept_peer().process;
+  EXPECT_EQ(process.id().pid, child);
+  EXPECT_FALSE(process.has_ended());
   ASSERT_EQ(kill(child, SIGKILL), 0);
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
-  EXPECT_TRUE(connection.process().has_ended());
+  EXPECT_TRUE(process.has_ended());
 }
 
 TEST_F(SocketTest, TheNextArbiterListensAtTheSamePath) {

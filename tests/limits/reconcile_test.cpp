@@ -242,6 +242,36 @@ TEST_F(ReconcileTest, AProcessThatNeverRegisteredCountsForItsTenantAndIsFound) {
   EXPECT_THAT(arbiter->status().findings, IsEmpty());
 }
 
+TEST_F(ReconcileTest, TheNameOfAProcessTakesOneLineOfTheLog) {
+  promise("a");
+  stranger("x\n2026 E forged", kPod, mount_of("a", kOurs));
+  driver.set(kGpu, {holds(kStranger, 700)});
+  scan(4, Reconciler::kSeldom);
+  const auto status = arbiter->status();
+  ASSERT_EQ(status.findings.size(), 1U);
+  EXPECT_EQ(status.findings[0].name, "x?2026 E forged");
+  EXPECT_EQ(log.count("x?2026 E forged"), 1);
+  EXPECT_EQ(log.count("\n"), 0);
+}
+
+TEST_F(ReconcileTest, ManyProcessesOfATenantFillNeitherLogNorStatus) {
+  promise("a");
+  constexpr int kMany = 500;
+  std::vector<DeviceProcess> all;
+  for (pid_t pid = kStranger; pid < kStranger + kMany; ++pid) {
+    stranger("static", kPod, mount_of("a", kOurs), pid);
+    all.push_back(holds(pid, 1));
+  }
+  driver.set(kGpu, all);
+  scan(4, Reconciler::kSeldom);
+  EXPECT_EQ(log.count("has not registered for tenant a"), 1);
+  EXPECT_EQ(arbiter->status().findings.size(), Findings::kMostOfOne);
+  EXPECT_EQ(arbiter->status().tenants[0].devices[0].outside_bytes, kMany * kMiB);
+  scan(14, Reconciler::kSeldom);
+  EXPECT_EQ(log.count("has not registered for tenant a"), 2);
+  EXPECT_EQ(log.count(fmt::format("({} times in", kMany - 1)), 1);
+}
+
 class TimeTest : public ReconcileTest {
  protected:
   // Seconds in each of which the driver samples 800 ms of `pid`, and `told` is told by `library`.

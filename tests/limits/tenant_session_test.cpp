@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "limits/library.h"
+#include "support/fake_clock.h"
 
 namespace tranche::arbiter::tenant_session_test {
 namespace {
@@ -38,6 +39,28 @@ class NoRoom {
   rlimit before_{};
 };
 
+// While it lives this process may open `more` files and no others.
+class FewFiles {
+ public:
+  explicit FewFiles(rlim_t more) {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const int next = dup(STDERR_FILENO);
+    close(next);
+    const rlimit few{static_cast<rlim_t>(next) + more, before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &few);
+  }
+  ~FewFiles() { setrlimit(RLIMIT_NOFILE, &before_); }
+  FewFiles(const FewFiles&) = delete;
+  FewFiles& operator=(const FewFiles&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+std::ptrdiff_t open_files() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+}
+
 class TenantSessionTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -55,7 +78,7 @@ class TenantSessionTest : public ::testing::Test {
   void open() {
     session.reset();
     auto opened = TenantSession::open(
-        limits(100 * kMiB), {dir / "socket", dir, ++epoch}, *poller, log,
+        limits(100 * kMiB), {dir / "socket", dir, ++epoch}, *poller, clock, log, places,
         [this](wire::Message kind, unsigned device) { notices.emplace_back(kind, device); });
     ASSERT_TRUE(opened) << opened.error().message();
     session = *std::move(opened);
@@ -104,7 +127,10 @@ class TenantSessionTest : public ::testing::Test {
 
   std::filesystem::path dir;
   std::optional<process::Poller> poller;
-  Log log{LogLevel::kError};
+  test::FakeClock clock;
+  Places places{1000};
+  std::vector<std::string> lines;
+  Log log{LogLevel::kInfo, [this](LogLevel, std::string_view line) { lines.emplace_back(line); }};
   std::uint32_t epoch = 0;
   std::vector<std::pair<wire::Message, unsigned>> notices;
   std::unique_ptr<TenantSession> session;
@@ -322,6 +348,79 @@ TEST_F(TenantSessionTest, NonsenseEndsTheConnectionAndTouchesNobodyElse) {
   waitpid(child, nullptr, 0);
 }
 
+TEST_F(TenantSessionTest, AProcessTakesTwoDescriptors) {
+  const auto before = open_files();
+  registered();
+  EXPECT_EQ(open_files() - before, 2 + 1) << "the third is the library's end";
+}
+
+TEST_F(TenantSessionTest, WhoComesWhileNoFileCanBeOpenedIsServedLaterAndNotTakenForGone) {
+  for (const rlim_t more : {0U, 1U}) {  // of the connection and the pidfd
+    clock.advance(std::chrono::minutes(2));
+    session->tidy(clock.now().time_since_epoch());
+    lines.clear();
+    Library library;
+    ASSERT_TRUE(library.connect_to(dir / "socket"));
+    ASSERT_TRUE(library.hello());
+    {
+      const FewFiles few(more);
+      handle(100);
+    }
+    EXPECT_EQ(lines.size(), 1U) << "said once";
+    session->tidy(clock.now().time_since_epoch());
+    handle();
+    if (more == 1) {
+      // The connection was closed, which the library sees: it tries again.
+      EXPECT_FALSE(library.hear());
+      library = registered();
+    } else {
+      EXPECT_TRUE(library.hear());
+    }
+    close(library.socket);
+    handle();
+  }
+}
+
+TEST_F(TenantSessionTest, AProcessThatThereIsNoPlaceForIsToldSo) {
+  const std::vector<Places::Lease> others = [&] {
+    std::vector<Places::Lease> leases;
+    for (int i = 0; i < 998; ++i) leases.emplace_back(places);
+    return leases;
+  }();
+  const pid_t child = child_with(kMiB);
+  for (int i = 0; i < 3; ++i) {
+    Library library;
+    ASSERT_TRUE(library.connect_to(dir / "socket"));
+    ASSERT_TRUE(library.hello());
+    handle();
+    ASSERT_TRUE(library.hear());
+    EXPECT_EQ(library.welcome.answer, wire::Answer::kFull);
+    close(library.socket);
+  }
+  EXPECT_EQ(lines.size(), 1U) << "said once";
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  handle();
+  registered();
+}
+
+TEST_F(TenantSessionTest, GarbageIsToldOnceAndThenCounted) {
+  for (int i = 0; i < 300; ++i) {
+    Library bad;
+    ASSERT_TRUE(bad.connect_to(dir / "socket"));
+    ASSERT_TRUE(bad.say(std::uint64_t{42}));
+    handle();
+    close(bad.socket);
+    handle();
+  }
+  EXPECT_EQ(lines.size(), 1U);
+  clock.advance(std::chrono::minutes(1));
+  session->tidy(clock.now().time_since_epoch());
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_NE(lines[1].find("that are no message (299 times in 60 s)"), std::string::npos)
+      << lines[1];
+}
+
 TEST_F(TenantSessionTest, ARetiredTenantLeavesNoFile) {
   session->retire();
   EXPECT_TRUE(std::filesystem::is_empty(dir));
@@ -330,7 +429,8 @@ TEST_F(TenantSessionTest, ARetiredTenantLeavesNoFile) {
 TEST_F(TenantSessionTest, ADeviceWithoutAUuidIsRefused) {
   auto wrong = limits(1);
   wrong.devices[0].uuid = "0";
-  const auto opened = TenantSession::open(wrong, {dir / "other", dir, 1}, *poller, log, {});
+  const auto opened =
+      TenantSession::open(wrong, {dir / "other", dir, 1}, *poller, clock, log, places, {});
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().what, "'0' is not the UUID of a device");
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/printable.h"
 #include "host/process.h"
 
 namespace tranche::agent {
@@ -71,12 +72,6 @@ std::map<std::string, Group> groups_of(const limit::ArbiterStatus& status,
   return groups;
 }
 
-// Replaces unprintable characters, because a process chooses its own name.
-std::string printable(std::string text) {
-  std::ranges::replace_if(text, [](char c) { return c < ' ' || c > '~'; }, '?');
-  return text;
-}
-
 struct Wording {
   const char* reason;  // of the Event
   const char* text;    // follows subject_of() in the note
@@ -122,7 +117,7 @@ std::string subject_of(const Finding& finding) {
   constexpr std::size_t kMostPreload = 200;
   switch (finding.kind) {
     case Kind::kImagePreload:
-      return printable(finding.preload.substr(0, kMostPreload));
+      return printable(finding.preload, kMostPreload);
     case Kind::kKernelLimitChanged:
       return fmt::format("the kernel's limit of its memory of {}", finding.device);
     default:

@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 
+#include "base/printable.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "host/process.h"

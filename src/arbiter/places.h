@@ -1,0 +1,54 @@
+#pragma once
+// Divides the processes that the arbiter has descriptors for among the tenants.
+//
+// A tenant may have one more process as long as it has fewer than there are places free. So the
+// first tenant gets at most half of all places, the next one half of the rest, and of N tenants
+// that want all there is each gets at least 1/(N+1). Where there is enough for everybody no tenant
+// notices. No numbers of tenants or shares need to be known before.
+//
+// Used by the arbiter's one thread. It outlives the leases.
+
+#include <cstddef>
+#include <utility>
+
+namespace tranche::arbiter {
+
+class Places {
+ public:
+  // Each registered process needs a pidfd and a connection.
+  static constexpr std::size_t kDescriptors = 2;
+  // Descriptors for everything else: each tenant's files and socket, NVML's, /proc.
+  static constexpr std::size_t kOthers = 256;
+
+  explicit Places(std::size_t total) : total_(total) {}
+  // As many as this process may open descriptors for, by RLIMIT_NOFILE.
+  static Places of_this_process();
+  Places(const Places&) = delete;
+  Places& operator=(const Places&) = delete;
+
+  // A place that is given back at the end of its life.
+  class Lease {
+   public:
+    explicit Lease(Places& places) : places_(&places) { ++places.used_; }
+    Lease(Lease&& other) noexcept : places_(std::exchange(other.places_, nullptr)) {}
+    Lease& operator=(Lease&& other) noexcept {
+      std::swap(places_, other.places_);
+      return *this;
+    }
+    ~Lease() {
+      if (places_ != nullptr) --places_->used_;
+    }
+
+   private:
+    Places* places_;
+  };
+
+  // Whether a tenant that has `mine` places may have another one.
+  bool may_take(std::size_t mine) const { return used_ + mine < total_; }
+
+ private:
+  std::size_t total_;
+  std::size_t used_ = 0;  // may be above the total: processes of the arbiter before are kept
+};
+
+}  // namespace tranche::arbiter
