@@ -193,6 +193,7 @@ void TenantSession::add(const Member& member, Totals& totals) const {
 
 void TenantSession::tidy(std::chrono::nanoseconds now) {
   release_rest();
+  dismiss_lost(now);
   turned_away_.clear();
   told_.tell();
   if (!is_listening_) {
@@ -276,6 +277,8 @@ void TenantSession::greet(tenant::Peer peer) {
   if (member == nullptr) return;
   if (member->connection) poller_.remove(member->connection->fd());
   member->connection = std::move(peer.connection);
+  member->is_lost = false;
+  member->lost_since.reset();
   if (!poller_.add(member->connection->fd(), [this, key] { receive(key); })) dismiss(key);
 }
 
@@ -332,12 +335,16 @@ void TenantSession::receive(Key key) {
   if (!message) {
     if (message.error().code == Code::kInvalidArgument) {
       told_.warn("garbage", fmt::format("tenant {}: {}", limits_.id, message.error().message()));
+      dismiss(key);
+    } else {
+      lose_connection(key);
     }
-    dismiss(key);
     return;
   }
   if (!*message) return;
   if (const auto* hello = std::get_if<wire::Hello>(&**message)) {
+    const bool is_another_program = member.is_told && hello->slot == wire::kMaxProcesses;
+    if (is_another_program && !begin_anew(member)) return dismiss(key);
     welcome(member, *hello);
     // Answers this hello too, and may dismiss the member.
     if (may_hand_over) take_over(member.process.id(), std::move(memory));
@@ -345,6 +352,49 @@ void TenantSession::receive(Key key) {
     const auto& notice = std::get<wire::Notice>(**message);
     if (notice.device < limits_.devices.size()) on_notice_(notice.kind, notice.device);
   }
+}
+
+// The connection has ended. So has the process, as a rule. One that lives has closed a descriptor
+// that it did not know, and its library registers again: until then it is a member as before.
+void TenantSession::lose_connection(Key key) {
+  Member& member = members_.at(key);
+  if (member.process.has_ended()) return dismiss(key);
+  poller_.remove(member.connection->fd());
+  member.connection.reset();
+  member.held.reset();
+  member.is_lost = true;
+}
+
+void TenantSession::dismiss_lost(std::chrono::nanoseconds now) {
+  std::vector<Key> gone;
+  for (auto& [key, member] : members_) {
+    if (!member.is_lost) continue;
+    if (!member.lost_since) member.lost_since = now;
+    if (now - *member.lost_since >= kReturn) gone.push_back(key);
+  }
+  for (const Key key : gone) dismiss(key);
+}
+
+// The process runs another program now (exec): what the one before held went with it. False: it has
+// no slot any more.
+bool TenantSession::begin_anew(Member& member) {
+  settle(member);
+  if (!usage_.release(member.process.id())) return false;
+  const auto slot = usage_.take(member.process.id());
+  if (!slot) return false;
+  member.slot = *slot;
+  member.is_new = true;
+  member.is_told = false;
+  ++changes_;
+  note_slots();
+  return true;
+}
+
+// Takes what was not taken yet of what the member did.
+void TenantSession::settle(const Member& member) {
+  add(member, ended_);
+  const auto reading = usage_.read(member.slot);
+  left_.insert(left_.end(), reading.intervals.begin(), reading.intervals.end());
 }
 
 void TenantSession::answer_held() {
@@ -387,7 +437,8 @@ void TenantSession::welcome(Member& member, const wire::Hello& hello) {
                              usage_.generation(member.slot),
                              static_cast<std::uint32_t>(member.process.id().pid)};
   const auto sent = member.connection->send(answer, policy_.fd(), usage_.fd());
-  if (!sent) dismiss(member.process.id().pid);
+  if (!sent) return dismiss(member.process.id().pid);
+  member.is_told = known;
 }
 
 // A process that was registered with an arbiter whose files are lost gets the same slot again,
@@ -414,9 +465,7 @@ void TenantSession::dismiss(Key key) {
   Member& member = entry->second;
   poller_.remove(member.process.fd());
   if (member.connection) poller_.remove(member.connection->fd());
-  add(member, ended_);
-  const auto reading = usage_.read(member.slot);
-  left_.insert(left_.end(), reading.intervals.begin(), reading.intervals.end());
+  settle(member);
   ++changes_;
   release(member.process.id());
   members_.erase(entry);

@@ -1,10 +1,12 @@
 #pragma once
 // One tenant at the arbiter: its socket, its pages, and its registered processes.
 //
-// A process is a member from its hello until its pidfd or its connection reports its end. (An exec
-// closes the connection too: the program that held the memory is gone.) Then its slot is cleared,
-// once. A restarted arbiter finds the processes of the one before by their ids. They are members
-// without a connection until they connect again. With their hello they hand over the usage memory.
+// A process is a member from its hello until its pidfd reports its end. Then its slot is cleared,
+// once. A process that lives on without its connection may come again within kReturn: its program
+// closed a descriptor that it did not know. Or it runs another program (exec), whose library, if it
+// uses CUDA, comes without a slot: then the slot is cleared for it. A restarted arbiter finds the
+// processes of the one before by their ids. They are members without a connection until they
+// connect again. With their hello they hand over the usage memory.
 //
 // Used by the arbiter's one thread. Handlers registered with the poller refer to the session, so
 // its address must not change.
@@ -46,6 +48,8 @@ class TenantSession {
   // How long processes of an earlier arbiter may take to hand its memory over: they look for the
   // next arbiter once a second.
   static constexpr std::chrono::milliseconds kHandOver{1500};
+  // How long a process may be without its connection. Its library looks once a second.
+  static constexpr std::chrono::seconds kReturn{10};
 
   // `poller`, `clock`, `log` and `places` outlive the session. `on_notice` is called when a process
   // waits for GPU time, has begun to work, or has made a context (`device`: index in `limits`).
@@ -110,8 +114,9 @@ class TenantSession {
   void lend_memory(unsigned device, std::uint64_t bytes);
   // While `held`, the tenant gets no more memory of the device, whatever it was promised.
   void hold_memory(unsigned device, bool held);
-  // Frees slots that could not be freed when their processes ended, accepts processes again after a
-  // shortage, and gives up memory that nobody handed over. Called once a second.
+  // Frees slots that could not be freed when their processes ended, lets go of processes that did
+  // not come again, accepts processes again after a shortage, and gives up memory that nobody
+  // handed over. Called once a second.
   void tidy(std::chrono::nanoseconds now);
   // Ends a tenant that is gone: removes its socket, and the files that would outlive the arbiter.
   void retire();
@@ -122,8 +127,11 @@ class TenantSession {
     Places::Lease place;
     unsigned slot = 0;
     std::optional<tenant::Connection> connection{};
-    std::optional<limit::wire::Hello> held{};  // a hello that is not answered yet
-    bool is_new = false;                       // its slot was never told to it
+    std::optional<limit::wire::Hello> held{};              // a hello that is not answered yet
+    bool is_new = false;                                   // its slot was never told to it
+    bool is_told = false;                                  // it has its slot from this arbiter
+    bool is_lost = false;                                  // it lives, and its connection has ended
+    std::optional<std::chrono::nanoseconds> lost_since{};  // as tidy() saw it first
   };
   using Key = pid_t;  // a pid; only one living process has it
 
@@ -145,6 +153,10 @@ class TenantSession {
   void restore_slot(Member& member, const limit::wire::Hello& hello);
   void take_over(tenant::ProcessId from, std::optional<tenant::ForeignDescriptor> memory);
   Result<void> watch(Member& member);
+  void lose_connection(Key key);
+  void dismiss_lost(std::chrono::nanoseconds now);
+  bool begin_anew(Member& member);
+  void settle(const Member& member);
   void dismiss(Key key);
   void release(const tenant::ProcessId& process);
   void release_rest();

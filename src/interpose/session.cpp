@@ -138,16 +138,6 @@ Sums add(const wire::Slot& from, const Sums& told, wire::Slot& to) {
 
 }  // namespace
 
-Session::~Session() {
-  disconnect();
-  if (has_memory()) close(memory_);
-}
-
-void Session::disconnect() {
-  if (socket_ >= 0) close(socket_);
-  socket_ = -1;
-}
-
 Session::Outcome Session::open(const char* path, int timeout_ms) {
   if (strlen(path) >= sizeof(path_)) return Outcome::kNobody;
   strcpy(path_, path);
@@ -155,17 +145,17 @@ Session::Outcome Session::open(const char* path, int timeout_ms) {
 }
 
 Session::Outcome Session::refresh(int timeout_ms) {
-  if (socket_ >= 0) {
-    pollfd state{socket_, POLLIN, 0};
+  if (const int fd = socket_.get(); fd >= 0) {
+    pollfd state{fd, POLLIN, 0};
     if (poll(&state, 1, 0) <= 0) return Outcome::kRegistered;
-    disconnect();  // it never speaks first: this is its end
   }
+  socket_.close();  // it never speaks first: this is its end, or the program closed it
   const std::int64_t deadline = now_ms() + timeout_ms;
   const int fd = connect_to(path_, deadline);
   if (fd < 0) return fd == kMayNot ? Outcome::kDenied : Outcome::kNobody;
   const Outcome outcome = register_at(fd, timeout_ms);
   if (outcome == Outcome::kRegistered) {
-    socket_ = fd;
+    socket_.take(fd);
   } else {
     close(fd);
   }
@@ -185,7 +175,7 @@ Session::Outcome Session::register_at(int socket, int timeout_ms) {
     return Outcome::kRefused;
   }
   if (!take_over(welcome, received.fds)) return Outcome::kNoMemory;
-  keep(std::exchange(received.fds[1], -1));
+  memory_.take(std::exchange(received.fds[1], -1));
   return Outcome::kRegistered;
 }
 
@@ -194,35 +184,21 @@ bool Session::say_hello(int socket) const {
   wire::Hello hello{wire::kHelloMagic, wire::Message::kHello, wire::kVersion, 0, slot_,
                     generation_};
   iovec data{&hello, sizeof(hello)};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(memory_))] = {};
+  const int memory = memory_.get();
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(memory))] = {};
   msghdr message{};
   message.msg_iov = &data;
   message.msg_iovlen = 1;
-  if (has_memory()) {
+  if (memory >= 0) {
     message.msg_control = control;
     message.msg_controllen = sizeof(control);
     cmsghdr* header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(memory_));
-    memcpy(CMSG_DATA(header), &memory_, sizeof(memory_));
+    header->cmsg_len = CMSG_LEN(sizeof(memory));
+    memcpy(CMSG_DATA(header), &memory, sizeof(memory));
   }
   return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(hello);
-}
-
-void Session::keep(int usage_fd) {
-  if (has_memory()) close(memory_);
-  struct stat status{};
-  if (!is_status_of(usage_fd, status)) status = {};
-  memory_ = usage_fd;
-  memory_device_ = status.st_dev;
-  memory_inode_ = status.st_ino;
-}
-
-bool Session::has_memory() const {
-  struct stat status{};
-  return memory_ >= 0 && is_status_of(memory_, status) && status.st_dev == memory_device_ &&
-         status.st_ino == memory_inode_;
 }
 
 // Where the slot is not the one that this process had, the sums that only grow and fall with the
@@ -265,10 +241,11 @@ bool Session::map(int policy_fd, int usage_fd) {
 }
 
 void Session::notify(wire::Message kind, unsigned device) {
-  if (socket_ < 0) return;
+  const int fd = socket_.get();
+  if (fd < 0) return;  // refresh() registers again
   const wire::Notice notice{wire::kHelloMagic, kind, device, 0};
   // Lost or not: the arbiter looks by itself too, and a broken connection is found by refresh().
-  (void)!send(socket_, &notice, sizeof(notice), MSG_NOSIGNAL | MSG_DONTWAIT);
+  (void)!send(fd, &notice, sizeof(notice), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 }  // namespace tranche::interpose

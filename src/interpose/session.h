@@ -14,6 +14,7 @@
 
 #include <cstdint>
 
+#include "interpose/own_descriptor.h"
 #include "limit/wire.h"
 
 namespace tranche::interpose {
@@ -23,9 +24,8 @@ class Session {
   Session() = default;
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
-  // Closes the connection, which ends the registration; the pages stay mapped, for others may use
-  // them.
-  ~Session();
+  // Closes the connection, unless the program has done so; the pages stay mapped, for others may
+  // use them. The arbiter ends the registration with the process, or where it does not come again.
 
   enum class Outcome : std::uint8_t {
     kRegistered,
@@ -40,14 +40,14 @@ class Session {
   // while it is.
   Outcome refresh(int timeout_ms);
 
-  bool is_registered() const { return socket_ >= 0; }
+  bool is_registered() const { return socket_.is_kept(); }
   // Whether there ever was an arbiter: then the pages are there.
   bool has_pages() const { return policy_ != nullptr; }
   const limit::wire::PolicyPage& policy() const { return *policy_; }
   limit::wire::UsageFile& usage() { return *usage_; }
   unsigned slot() const { return slot_; }
   // The descriptor of the usage memory, which the next arbiter is handed; -1: none.
-  int memory() const { return memory_; }
+  int memory() const { return memory_.get(); }
 
   // Tells the arbiter; lost when there is none or it is busy, which it makes good by looking
   // itself.
@@ -57,18 +57,11 @@ class Session {
   Outcome register_at(int socket, int timeout_ms);
   bool take_over(const limit::wire::Welcome& welcome, const int (&fds)[2]);
   bool map(int policy_fd, int usage_fd);
-  void disconnect();
   bool say_hello(int socket) const;
-  void keep(int usage_fd);
-  bool has_memory() const;
 
   char path_[108] = {};
-  int socket_ = -1;
-  // Of the usage memory, and which file that is: the program may have closed the number, and have
-  // opened another file under it.
-  int memory_ = -1;
-  std::uint64_t memory_device_ = 0;
-  std::uint64_t memory_inode_ = 0;
+  OwnDescriptor socket_;
+  OwnDescriptor memory_;  // of the usage file
   limit::wire::PolicyPage* policy_ = nullptr;
   limit::wire::UsageFile* usage_ = nullptr;
   unsigned slot_ = limit::wire::kMaxProcesses;

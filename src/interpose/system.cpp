@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "interpose/keep_errno.h"
+#include "interpose/own_descriptor.h"
 
 namespace tranche::interpose {
 
@@ -23,7 +24,15 @@ void nap_ns(std::uint64_t ns) {
   syscall(SYS_nanosleep, &nap, nullptr);  // the C library's is a cancellation point
 }
 
+namespace {
+OpenFile stderr_file;
+}
+
+void note_stderr() { stderr_file = open_file(STDERR_FILENO); }
+
 void say(const char* text, unsigned* once) {
+  if (stderr_file == OpenFile()) note_stderr();
+  if (open_file(STDERR_FILENO) != stderr_file) return;
   if (once != nullptr && __atomic_exchange_n(once, 1, __ATOMIC_RELAXED) != 0) return;
   char line[256] = "tranche: ";
   size_t length = strlen(line);

@@ -53,6 +53,7 @@ void look() {
   const Guard guard(looking);
   if (has_looked.load(std::memory_order_relaxed)) return;
   watch_for_forks();
+  note_stderr();
   DIR* folder = opendir(kTenantsFolder);
   // Only a folder that is not there says that nothing was promised; without descriptors, say, it is
   // looked for again.

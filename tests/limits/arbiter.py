@@ -80,7 +80,7 @@ class Tenants:
 
 
 class Registered:
-    """This process, registered for a tenant; gone when closed. `memory`: a descriptor to hand over, as the library
+    """This process, registered for a tenant; gone some seconds after it is closed. `memory`: a descriptor to hand over, as the library
     does with the usage memory of the arbiter before."""
 
     def __init__(self, path: pathlib.Path, memory: int | None = None):

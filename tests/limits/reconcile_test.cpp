@@ -3,8 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <fstream>
 
 #include "arbiter/arbiter.h"
@@ -191,14 +193,22 @@ TEST_F(ReconcileTest, ANoticeOfAContextIsFollowedSoon) {
 TEST_F(ReconcileTest, WhatAnEndedProcessHeldIsForgottenSoon) {
   promise("a");
   const Library library = registered("a");
-  driver.set(kGpu, {holds(::getpid(), 300)});
+  const pid_t child = fork();
+  if (child == 0) {
+    Library its;
+    if (its.connect_to(tenants() / "a" / "arbiter.sock") && its.hello()) pause();
+    _exit(1);
+  }
+  while (arbiter->status().tenants[0].processes != 2) arbiter->round(1ms);
+  driver.set(kGpu, {holds(child, 300)});
   scan(2);
-  const Library page_of_another = library;
-  close(library.socket);
+  EXPECT_EQ(outside(library), 300U);
+  ASSERT_EQ(kill(child, SIGKILL), 0);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
   driver.set(kGpu, {});
   arbiter->round(0ms);
   scan(2, Reconciler::kSoon);
-  EXPECT_EQ(outside(page_of_another), 0U);
+  EXPECT_EQ(outside(library), 0U);
 }
 
 TEST_F(ReconcileTest, EachDeviceOfATenantIsItsOwn) {

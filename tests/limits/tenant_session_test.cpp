@@ -219,13 +219,45 @@ TEST_F(TenantSessionTest, ASlotThatCouldNotBeFreedIsFreedLater) {
   EXPECT_EQ(session->usage().owners().size(), 1U) << "the slot is free";
 }
 
-TEST_F(TenantSessionTest, WhoClosesTheConnectionIsGone) {
+TEST_F(TenantSessionTest, WhoClosesTheConnectionHasTimeToComeAgain) {
   const Library library = registered();
   EXPECT_TRUE(library.ledger().charge(0, 10 * kMiB));
   close(library.socket);
   handle();
+  session->tidy(std::chrono::seconds(100));
+  EXPECT_EQ(session->slots().size(), 1U);
+  EXPECT_EQ(session->usage().charged(0), 10 * kMiB);
+  session->tidy(std::chrono::seconds(100) + TenantSession::kReturn);
   EXPECT_TRUE(session->slots().empty());
   EXPECT_EQ(library.usage->slot[library.welcome.slot].charged[0], 0U);
+}
+
+TEST_F(TenantSessionTest, WhoComesAgainInTimeHasWhatItHad) {
+  const Library before = registered();
+  EXPECT_TRUE(before.ledger().charge(0, 10 * kMiB));
+  close(before.socket);
+  handle();
+  session->tidy(std::chrono::seconds(100));
+  Library after;
+  ASSERT_TRUE(after.connect_to(dir / "socket"));
+  ASSERT_TRUE(after.say(wire::Hello{wire::kHelloMagic, wire::Message::kHello, wire::kVersion, 0,
+                                    before.welcome.slot, before.welcome.generation}));
+  handle();
+  ASSERT_TRUE(after.hear());
+  EXPECT_EQ(after.welcome.slot, before.welcome.slot);
+  EXPECT_EQ(after.welcome.generation, before.welcome.generation);
+  session->tidy(std::chrono::seconds(100) + TenantSession::kReturn);
+  EXPECT_EQ(session->usage().charged(0), 10 * kMiB);
+}
+
+TEST_F(TenantSessionTest, AProcessThatRunsAnotherProgramNowHoldsNothing) {
+  const Library before = registered();
+  EXPECT_TRUE(before.ledger().charge(0, 10 * kMiB));
+  close(before.socket);
+  const Library after = registered();  // knows of no slot, as after exec
+  EXPECT_EQ(session->slots().size(), 1U);
+  EXPECT_EQ(session->usage().charged(0), 0U);
+  EXPECT_NE(after.welcome.generation, before.welcome.generation);
 }
 
 TEST_F(TenantSessionTest, TheNextArbiterHoldsTheSameProcessesToTheSameLimit) {

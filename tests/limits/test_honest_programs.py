@@ -121,3 +121,19 @@ def test_a_child_of_a_program_that_asked_nvml_has_its_memory_counted_once(serve,
         held.append(int(launcher.stdout.readline()))
     assert sum(held) == 2048 - count * CONTEXT
     finish(launcher)
+
+
+@pytest.mark.parametrize("what", ["nothing", "file", "socket"])
+def test_a_program_that_closes_what_it_did_not_open_keeps_its_own(urgent, program, what):
+    """closefrom() and daemon(), then files of the program's under numbers that were the limiter's."""
+    closing = urgent.start([program("closes.cpp"), what])
+    first, is_high, fine = (closing.stdout.readline() for _ in range(3))
+    assert fine == "fine\n", closing.communicate()
+    assert is_high == "0\n", "the numbers that a program gets are those it would get alone"
+
+    def tenant():
+        told = urgent.status()["tenants"][0]
+        return told["processes"], told["devices"][0]["chargedBytes"] // MiB, urgent.status()["findings"]
+
+    wait_until(lambda: tenant() == (1, 64, []), "the arbiter knows the process, and what it holds", 10)
+    finish(closing)
