@@ -29,7 +29,8 @@ Arbiter::Arbiter(ArbiterOptions options, TenantFiles files, process::Poller poll
       log_(log),
       epoch_(std::random_device{}()),
       status_file_(options_.state_dir, clock, log),
-      lender_(log) {}
+      lender_(log),
+      foreign_files_(options_.host, clock) {}
 
 Arbiter::~Arbiter() { poller_.remove(files_.fd()); }
 
@@ -151,13 +152,15 @@ Result<void> Arbiter::serve(const std::string& id, TenantLimits limits) {
 Result<void> Arbiter::admit(const std::string& id, TenantLimits limits) {
   ASSIGN_OR_RETURN(
       auto session,
-      TenantSession::open(std::move(limits),
-                          {options_.tenants / id / "arbiter.sock", options_.state_dir, epoch_,
-                           [this](const TenantSession& of, const tenant::ProcessId& process) {
-                             return extensions_.may_answer(of, process);
-                           }},
-                          poller_, clock_, log_, places_,
-                          [this, id](wire::Message kind, unsigned) { notice(id, kind); }));
+      TenantSession::open(
+          std::move(limits),
+          {options_.tenants / id / "arbiter.sock", options_.state_dir, epoch_,
+           [this](const TenantSession& of, const tenant::ProcessId& process) {
+             return extensions_.may_answer(of, process);
+           },
+           [this, id](const tenant::ProcessId& process) { foreign_files_.note(id, process); }},
+          poller_, clock_, log_, places_,
+          [this, id](wire::Message kind, unsigned) { notice(id, kind); }));
   Tenant& tenant =
       tenants_.emplace(id, Tenant{TenantId{next_id_++}, std::move(session)}).first->second;
   tenant.session->policy().awake = awake_ ? 1 : 0;
@@ -325,6 +328,7 @@ ArbiterStatus Arbiter::status() const {
   status.refused = files_.refused();
   if (reconciler_ != nullptr) reconciler_->describe(status);
   lender_.describe(status);
+  foreign_files_.describe(status);
   extensions_.describe(status);
   for (TenantStatus& tenant : status.tenants) {
     const auto& page = tenants_.at(tenant.id).session->policy();

@@ -17,6 +17,7 @@
 
 #include "arbiter/device_scheduler.h"
 #include "arbiter/extension.h"
+#include "arbiter/foreign_files.h"
 #include "arbiter/memory_lender.h"
 #include "arbiter/places.h"
 #include "arbiter/reconciler.h"
@@ -128,6 +129,7 @@ class Arbiter {
   std::map<std::string, DeviceScheduler> devices_;  // by UUID
   StatusFile status_file_;
   MemoryLender lender_;
+  ForeignFiles foreign_files_;
   std::unique_ptr<Reconciler> reconciler_;  // may be null; refers to the tenants
   Extensions extensions_;                   // refer to the tenants
   limit::Ns looked_{-kRest};

@@ -78,9 +78,10 @@ void Findings::tell(const Finding& finding) {
             "charges a number of bytes that nobody can hold: its memory counts for tenant {} by "
             "NVML alone, and that tenant gets no more while the number stands",
             finding.tenant);
+      case Finding::Kind::kForeignUsageFile:
       case Finding::Kind::kImagePreload:
       case Finding::Kind::kKernelLimitChanged:
-        break;  // about a container; the extension that finds it logs it
+        break;  // not of a device; who finds it logs it
     }
     return "";
   }();

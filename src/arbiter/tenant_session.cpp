@@ -104,6 +104,7 @@ void TenantSession::take_over(tenant::ProcessId from,
   if (const auto taken = usage_.take_over(*std::move(memory)); !taken) {
     log_.warn(fmt::format("tenant {}: process {}: {}; the tenant's memory is counted anew",
                           limits_.id, from.pid, taken.error().message()));
+    if (options_.on_foreign_file) options_.on_foreign_file(from);
     return give_up_usage();
   }
   answer_held();

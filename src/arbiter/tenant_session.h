@@ -41,6 +41,8 @@ struct SessionOptions {
   // Whether a process's hello may be answered now; empty: always. An unanswered hello waits for
   // answer_held().
   std::function<bool(const TenantSession&, const tenant::ProcessId&)> may_answer{};
+  // A process handed over what is not its tenant's usage file; may be empty.
+  std::function<void(const tenant::ProcessId&)> on_foreign_file{};
 };
 
 class TenantSession {

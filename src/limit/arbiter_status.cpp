@@ -27,6 +27,7 @@ constexpr std::array kKinds{
     std::pair{Finding::Kind::kNoGrant, std::string_view("no-grant")},
     std::pair{Finding::Kind::kUnderReported, std::string_view("under-reported")},
     std::pair{Finding::Kind::kForgedCharge, std::string_view("forged-charge")},
+    std::pair{Finding::Kind::kForeignUsageFile, std::string_view("foreign-usage-file")},
     std::pair{Finding::Kind::kImagePreload, std::string_view("image-preload")},
     std::pair{Finding::Kind::kKernelLimitChanged, std::string_view("kernel-limit-changed")},
 };

@@ -84,6 +84,9 @@ struct Finding {
     // The process wrote a number into its slot that no process can hold. Its memory counts by NVML
     // alone, and its tenant gets no more.
     kForgedCharge,
+    // The process handed the arbiter something else than its tenant's usage file. The tenant's
+    // processes are counted anew.
+    kForeignUsageFile,
     // The container's image has an /etc/ld.so.preload. Ours is mounted over it.
     kImagePreload,
     // Another program changed the container's kernel limit. The arbiter sets it again.
@@ -96,7 +99,7 @@ struct Finding {
   std::uint64_t start_time = 0;  // of that process
   std::string name;              // of that process; empty for a container
   std::string cgroup;
-  std::string device;     // empty with kImagePreload
+  std::string device;     // empty with kImagePreload and kForeignUsageFile
   std::string preload{};  // with kImagePreload: the libraries that the file names
   std::optional<std::uint64_t> memory_bytes{};  // nullopt: the driver does not report it
   std::chrono::system_clock::time_point since{};

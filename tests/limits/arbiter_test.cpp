@@ -511,6 +511,27 @@ TEST_F(ArbiterTest, TheNextOneServesTheSameTenants) {
   EXPECT_FALSE(after.ledger().charge(0, 40 * kMiB));
 }
 
+TEST_F(ArbiterTest, WhoHandsOverAForeignFileIsAFinding) {
+  promise(limits("a", 300));
+  registered("a");
+  open();
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const Library liar{.memory = ends[0]};
+  const Library after = registered("a", &liar);
+  EXPECT_EQ(after.welcome.answer, wire::Answer::kAccepted);
+  const auto findings = arbiter->status().findings;
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].kind, Finding::Kind::kForeignUsageFile);
+  EXPECT_EQ(findings[0].tenant, "a");
+  EXPECT_EQ(findings[0].pid, getpid());
+  EXPECT_FALSE(findings[0].name.empty());
+  clock.advance(ForeignFiles::kStays);
+  EXPECT_TRUE(arbiter->status().findings.empty());
+  close(ends[0]);
+  close(ends[1]);
+}
+
 // What was used under the one before is not taken for work that has not ended.
 TEST_F(ArbiterTest, TheNextOneHandsOutTimeToThoseThatUsedMuch) {
   promise(limits("a", 300));

@@ -95,6 +95,10 @@ Wording wording_of(Kind kind) {
               " and wrote a number of bytes into the limiter's memory that nobody can hold: its "
               "memory counts for its container by the driver's account, and that container gets no "
               "more while the number stands. Look at what runs there"};
+    case Kind::kForeignUsageFile:
+      return {"ForeignUsageFile",
+              " handed the arbiter a file that is not the one in which its container's processes "
+              "count: they are counted anew. No honest program does that: look at what runs there"};
     case Kind::kImagePreload:
       return {
           "ImagePreloadCovered",
@@ -118,6 +122,8 @@ std::string subject_of(const Finding& finding) {
   switch (finding.kind) {
     case Kind::kImagePreload:
       return printable(finding.preload, kMostPreload);
+    case Kind::kForeignUsageFile:
+      return fmt::format("process {} (pid {})", printable(finding.name), finding.pid);
     case Kind::kKernelLimitChanged:
       return fmt::format("the kernel's limit of its memory of {}", finding.device);
     default:

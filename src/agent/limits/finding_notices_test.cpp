@@ -146,6 +146,15 @@ TEST(FindingNotices, WhoForgesItsChargeIsReportedAndNotEvicted) {
   EXPECT_EQ(standing_event_of(notices, "Pod").event.reason, "ForgedMemoryCharge");
 }
 
+TEST(FindingNotices, WhoHandsOverAForeignFileIsReportedAndNotEvicted) {
+  auto liar = finding();
+  liar.kind = Finding::Kind::kForeignUsageFile;
+  liar.device.clear();
+  const auto notices = describe({liar}, {{"nvidia.com/gpu.shared"}, {"GPU-0a"}});
+  EXPECT_THAT(notices.evictions, IsEmpty());
+  EXPECT_EQ(standing_event_of(notices, "Pod").event.reason, "ForeignUsageFile");
+}
+
 TEST(FindingNotices, PolicyIsReadFromTheOffer) {
   offer::Offer offer;
   offer.resources.resize(3);
