@@ -33,8 +33,9 @@ struct ManualLifetime {
 Lock looking;
 std::atomic<bool> has_looked;
 unsigned tenant_count;
-ManualLifetime<Tenant> tenants[kMaxTenants];
-char paths[kMaxTenants][108];
+bool is_one_missing;  // a tenant that cannot be registered with
+ManualLifetime<Tenant> tenants[wire::kMaxTenants];
+char paths[wire::kMaxTenants][108];
 std::atomic<Session::Outcome> last_outcome;  // of a tenant that did not register
 std::atomic<std::uint64_t> first_try;
 std::atomic<std::uint64_t> last_try;
@@ -47,6 +48,17 @@ std::atomic<const Part*> by_ordinal[kMaxOrdinals];
 std::atomic<int> devices;  // 0: not asked yet
 
 Tenant& tenant(unsigned i) { return tenants[i].get(); }
+
+// false: there is no room for it.
+bool add(const char* id) {
+  if (tenant_count == wire::kMaxTenants) return false;
+  const int length =
+      snprintf(paths[tenant_count], sizeof(paths[0]), "%s/%s/arbiter.sock", kTenantsFolder, id);
+  if (length <= 0 || static_cast<size_t>(length) >= sizeof(paths[0])) return false;
+  new (&tenant(tenant_count)) Tenant();
+  ++tenant_count;
+  return true;
+}
 
 void look() {
   const Undisturbed undisturbed;
@@ -63,14 +75,16 @@ void look() {
     return;
   }
   while (const dirent* entry = folder != nullptr ? readdir(folder) : nullptr) {
-    if (entry->d_name[0] == '.' || tenant_count == kMaxTenants) continue;
-    const int length = snprintf(paths[tenant_count], sizeof(paths[0]), "%s/%s/arbiter.sock",
-                                kTenantsFolder, entry->d_name);
-    if (length <= 0 || static_cast<size_t>(length) >= sizeof(paths[0])) continue;
-    new (&tenant(tenant_count)) Tenant();
-    ++tenant_count;
+    if (entry->d_name[0] != '.' && !add(entry->d_name)) is_one_missing = true;
   }
   if (folder != nullptr) closedir(folder);
+  if (is_one_missing) {
+    static unsigned once;
+    say("more than 16 tenants under /run/tranche, one for each resource with limits: GPU memory of "
+        "those beyond is refused (ask for fewer resources in one container, or set enforcement: "
+        "off for some)",
+        &once);
+  }
   has_looked.store(true, std::memory_order_release);
 }
 
@@ -97,6 +111,7 @@ bool open(unsigned i, int timeout) {
 
 bool is_open(unsigned i) { return __atomic_load_n(&tenant(i).is_open, __ATOMIC_ACQUIRE); }
 
+// All that can be.
 bool all_open() {
   if (!has_looked.load(std::memory_order_acquire)) return false;
   for (unsigned i = 0; i < tenant_count; ++i) {
@@ -183,7 +198,7 @@ const Part& part_of_uuid(const unsigned char* uuid) {
         return part;
     }
   }
-  return all_open() ? none : unknown;
+  return all_open() && !is_one_missing ? none : unknown;
 }
 
 const Part& part_of_device(int ordinal) {
@@ -253,6 +268,7 @@ void forget_tenants() {
   }
   for (Part& part : parts) part = Part();
   tenant_count = 0;
+  is_one_missing = false;
   devices.store(0, std::memory_order_relaxed);
   first_try.store(0, std::memory_order_relaxed);
   last_try.store(0, std::memory_order_relaxed);

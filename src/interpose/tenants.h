@@ -4,7 +4,8 @@
 // /run/tranche/<id>/ is mounted read-only by the grant, one for each tenant, with the arbiter's
 // socket in it. No such folder: nothing was promised, and nothing is limited. Registration happens
 // when a program first uses the driver; while no arbiter answers, memory is refused (each call
-// waits for it until kPatience after the first), and compute is let through.
+// waits for it until kPatience after the first), and compute is let through. Where there are more
+// tenants than can be kept, memory of devices that are not those of the others is refused.
 
 #include <cstdint>
 
@@ -15,8 +16,7 @@
 namespace tranche::interpose {
 
 inline constexpr const char* kTenantsFolder = "/run/tranche";
-inline constexpr unsigned kMaxTenants = 8;
-inline constexpr unsigned kMaxParts = kMaxTenants * limit::wire::kMaxDevices;
+inline constexpr unsigned kMaxParts = limit::wire::kMaxTenants * limit::wire::kMaxDevices;
 inline constexpr std::uint64_t kPatience = 5'000'000'000;  // ns
 
 struct Tenant {

@@ -28,6 +28,7 @@ inline constexpr std::uint32_t kHelloMagic = 0x4C485254;   // "TRHL"
 inline constexpr std::uint16_t kVersion = 1;
 
 inline constexpr unsigned kMaxDevices = 16;
+inline constexpr unsigned kMaxTenants = 16;  // of one container, which has one for each resource
 inline constexpr unsigned kMaxProcesses = 1024;
 inline constexpr unsigned kRing = 64;
 inline constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "fmt/format.h"
+#include "limit/wire.h"
+
 namespace tranche::agent {
 
 void LimitInput::look(const offer::Offer& wished, State& state) { state.limits = prepare(wished); }
@@ -10,8 +13,20 @@ LimitStanding LimitInput::prepare(const offer::Offer& wished) const {
   const auto limited = [](const offer::ResourceOffer& resource) {
     return resource.limits.has_value();
   };
-  if (std::ranges::none_of(wished.resources, limited)) return {};
+  const auto count = std::ranges::count_if(wished.resources, limited);
+  if (count == 0) return {};
   LimitStanding standing;
+  // Which container a grant is for is not told when it is asked for.
+  if (count > std::ptrdiff_t{limit::wire::kMaxTenants}) {
+    standing.trouble =
+        Error{Code::kInvalidArgument,
+              fmt::format("its limits cannot be kept: {} resources have limits, and a container "
+                          "that asks for each of them can be held to {} at most",
+                          count, limit::wire::kMaxTenants),
+              "set enforcement: off for some, or give devices of several names one name"}
+            .message();
+    return standing;
+  }
   auto mounts = tenants_ != nullptr ? tenants_->prepare()
                                     : fail(Code::kFailedPrecondition, "there is no state folder",
                                            "mount a writable folder at --state-dir");
