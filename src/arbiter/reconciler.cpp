@@ -217,8 +217,9 @@ void Reconciler::settle(const DeviceAccount& account) {
     const Place& place = account.places[i];
     Part& part = part_of(place);
     if (place.session->awaits_usage()) continue;
-    place.session->policy().devices[place.index].outside =
-        part.untracked.take(account.booked[i].held);
+    wire::DevicePolicy& policy = place.session->policy().devices[place.index];
+    policy.outside = part.untracked.take(account.booked[i].held);
+    policy.readings.fetch_add(1);
     part.memory_untold = account.booked[i].untold;
     if (!part.untracked.settled()) hurry();
   }

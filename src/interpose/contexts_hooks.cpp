@@ -9,6 +9,7 @@
 #include "interpose/pending_frees.h"
 #include "interpose/pools.h"
 #include "interpose/tenants.h"
+#include "interpose/untold.h"
 
 using namespace tranche::interpose;
 
@@ -42,11 +43,22 @@ int made(int status) {
   return status;
 }
 
-// `create`: a CUresult.
+// Of a context of that device alone free memory can be asked for.
+const Part* part_to_watch(int device) {
+  int current = -1;
+  const bool is_its = driver.cuCtxGetDevice(&current) == kSuccess && current == device;
+  return is_its ? &part_of_device(device) : nullptr;
+}
+
+// `create`: a CUresult; it leaves the context in `context`.
 template <class Create>
-int make(int device, Create create) {
-  if (has_tenants() && is_over(part_of_device(device))) return kOutOfMemory;
-  return made(create());
+int make(void* context, int device, Create create) {
+  if (!has_tenants()) return made(create());
+  if (is_over(part_of_device(device))) return kOutOfMemory;
+  const FreeMemory memory(part_to_watch(device));
+  const int status = create();
+  if (status == kSuccess) memory.note_context(*static_cast<Context*>(context));
+  return made(status);
 }
 
 bool has_primary(int device) {
@@ -58,6 +70,7 @@ bool has_primary(int device) {
 
 // Under the gate's lock: another context may get the handle as soon as it is let go.
 void end(ContextChange& change, Context context) {
+  note_context_ended(context);
   change.ended(context);
   end_memory_of(context);
   end_arrays_of(context);
@@ -109,21 +122,22 @@ int cuInit(unsigned flags) {
 }
 
 int cuCtxCreate(void* context, unsigned flags, int device) {
-  return make(device, [&] { return driver.cuCtxCreate(context, flags, device); });
+  return make(context, device, [&] { return driver.cuCtxCreate(context, flags, device); });
 }
 int cuCtxCreate_v2(void* context, unsigned flags, int device) {
-  return make(device, [&] { return driver.cuCtxCreate_v2(context, flags, device); });
+  return make(context, device, [&] { return driver.cuCtxCreate_v2(context, flags, device); });
 }
 int cuCtxCreate_v3(void* context, void* affinity, int count, unsigned flags, int device) {
-  return make(device,
+  return make(context, device,
               [&] { return driver.cuCtxCreate_v3(context, affinity, count, flags, device); });
 }
 int cuCtxCreate_v4(void* context, void* parameters, unsigned flags, int device) {
-  return make(device, [&] { return driver.cuCtxCreate_v4(context, parameters, flags, device); });
+  return make(context, device,
+              [&] { return driver.cuCtxCreate_v4(context, parameters, flags, device); });
 }
 int cuDevicePrimaryCtxRetain(void* context, int device) {
   const auto retain = [&] { return driver.cuDevicePrimaryCtxRetain(context, device); };
-  const int status = has_primary(device) ? made(retain()) : make(device, retain);
+  const int status = has_primary(device) ? made(retain()) : make(context, device, retain);
   if (status == kSuccess) ContextState::set_primary(*static_cast<Context*>(context), device);
   return status;
 }

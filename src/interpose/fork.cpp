@@ -15,6 +15,7 @@
 #include "interpose/memory.h"
 #include "interpose/pools.h"
 #include "interpose/tenants.h"
+#include "interpose/untold.h"
 
 // In every glibc of ours, where pthread_atfork is in a library that a program may not have.
 extern "C" int __register_atfork(void (*prepare)(), void (*parent)(), void (*child)(), void* dso);
@@ -43,6 +44,7 @@ void begin_anew() {
   forget_memory();
   forget_arrays();
   forget_graphs();
+  forget_untold();
   forget_tenants();
 }
 

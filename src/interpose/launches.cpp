@@ -6,6 +6,7 @@
 #include "interpose/gate.h"
 #include "interpose/memory.h"
 #include "interpose/pools.h"
+#include "interpose/untold.h"
 
 using namespace tranche::interpose;
 
@@ -102,10 +103,37 @@ int launch_graph(void* exec, void* stream, bool twin, Launch launch) {
 // Not what unloads, nor what sets a context's limits, which may lower them.
 constexpr bool is_load(const char* name) { return __builtin_strstr(name, "Load") != nullptr; }
 
+// What unloads it again; nullptr: nothing can.
+int (*unloader_of(const char* name))(void*) {
+  if (__builtin_strstr(name, "ModuleLoad") != nullptr) return driver.cuModuleUnload;
+  if (__builtin_strstr(name, "LibraryLoad") != nullptr) return driver.cuLibraryUnload;
+  return nullptr;
+}
+
+const Part* gated_part() {
+  return tranche_is_gated.load(std::memory_order_relaxed) ? current_part() : nullptr;
+}
+
 bool is_full() {
-  if (!tranche_is_gated.load(std::memory_order_relaxed)) return false;
-  const Part* part = current_part();
+  const Part* part = gated_part();
   return part != nullptr && is_over(*part);
+}
+
+// What was loaded is known when NVML has told of it, and goes again where it is too much.
+int unload_what_is_too_much(const char* name, void* loaded) {
+  const auto unload = unloader_of(name);
+  if (unload == nullptr || loaded == nullptr || !is_full()) return kSuccess;
+  const FreeMemory memory(gated_part());
+  if (unload(*static_cast<void**>(loaded)) != kSuccess) return kSuccess;
+  memory.note();
+  tell_of_memory();
+  return kOutOfMemory;
+}
+int unload_what_is_too_much(const char*, unsigned) { return kSuccess; }  // a limit was set
+
+template <class First, class... Rest>
+First first_of(First first, Rest...) {
+  return first;
 }
 
 }  // namespace
@@ -126,9 +154,12 @@ void forget_graphs() { graph_memory.reset(); }
 #define LOADS(symbol, name, version, twin, parameters, arguments) \
   int symbol parameters {                                         \
     if (is_load(#name) && is_full()) return kOutOfMemory;         \
+    const FreeMemory memory(gated_part());                        \
     const int status = driver.symbol arguments;                   \
-    if (status == kSuccess) tell_of_memory();                     \
-    return status;                                                \
+    if (status != kSuccess) return status;                        \
+    memory.note();                                                \
+    tell_of_memory();                                             \
+    return unload_what_is_too_much(#name, first_of arguments);    \
   }
 #define LATER(symbol, name, version, twin, parameters, arguments) \
   int symbol parameters {                                         \

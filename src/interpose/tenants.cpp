@@ -243,14 +243,6 @@ void give_back(const Part& part, std::uint64_t bytes) {
   if (part.rule == Part::Rule::kTenant) part.ledger().release(part.device, bytes);
 }
 
-bool is_over(const Part& part) {
-  if (part.rule != Part::Rule::kTenant) return false;
-  const std::uint64_t limit = part.policy().memory_limit.load(std::memory_order_relaxed);
-  if (limit == wire::kNoLimit) return false;
-  const std::uint64_t held = part.ledger().held(part.device);
-  return held > limit && held - limit > limit / 32;
-}
-
 void tell_of_memory() {
   for (unsigned i = 0; has_tenants() && i < tenant_count; ++i) {
     if (!is_open(i)) continue;

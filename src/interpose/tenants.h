@@ -75,11 +75,6 @@ const Part* current_part();
 
 // Gives back bytes that were charged to the part (memory.h, pools.h).
 void give_back(const Part& part, std::uint64_t bytes);
-// Whether so much more is held than the part allows that not even what only NVML sees (contexts,
-// modules) may be added: nobody knows beforehand how much that is. A thirty-second of the limit is
-// let go, so that a program which has filled its part can still load its kernels.
-bool is_over(const Part& part);
-
 // Something took device memory that NVML alone sees: the arbiters are asked to look.
 void tell_of_memory();
 

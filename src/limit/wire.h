@@ -68,7 +68,7 @@ struct DevicePolicy {
   Half turn;               // futex: changes when allowed_ns has grown while a thread waited
   Half closed;             // 1: launches wait, whatever was allowed
   Half in_flight_ns;       // most GPU time launched and unfinished, or one launch; 0: no bound
-  Half reserved;
+  Half readings;           // of NVML that `outside` follows, counted; 0 always: of an older arbiter
 };
 
 struct PolicyPage {

@@ -125,6 +125,42 @@ wait_for(lambda: cu.cuModuleLoadData(GLOBALS)[0] == cu.CUresult.CUDA_SUCCESS)
 """)
 
 
+def test_contexts_that_are_made_at_once_end_at_the_part(container):
+    """NVML tells of them up to a second later; forty of them are made in less."""
+    run(container, """
+contexts = []
+for _ in range(40):
+    error, made = cu.cuCtxCreate(None, 0, 0)
+    if error == OUT_OF_MEMORY: break
+    assert error == cu.CUresult.CUDA_SUCCESS, error
+    contexts.append(made)
+assert 3 <= len(contexts) <= 5, len(contexts)
+for _ in range(20):  # they end, and nothing is left of them
+    for made in contexts: ok(cu.cuCtxDestroy(made))
+    ok(cu.cuCtxSetCurrent(context))
+    contexts = [ok(cu.cuCtxCreate(None, 0, 0))]
+""")
+
+
+def test_a_module_that_does_not_fit_is_not_kept(container):
+    run(container, """
+def module(bytes):
+    return b'''
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .global .align 4 .b8 big[%d];
+.visible .entry k() { ret; }
+''' % bytes
+
+error, _ = cu.cuModuleLoadData(module(20 << 30))
+assert error == OUT_OF_MEMORY, error
+small = ok(cu.cuModuleLoadData(module(300 << 20)))
+ok(cu.cuModuleUnload(small))
+for _ in range(20): ok(cu.cuModuleUnload(ok(cu.cuModuleLoadData(module(300 << 20)))))
+""")
+
+
 def test_kernels_graphs_and_events(container):
     run(container, """
 module = ok(cu.cuModuleLoadData(PTX))
