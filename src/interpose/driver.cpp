@@ -104,6 +104,9 @@ std::uint8_t names_made;
 std::uint16_t names[kNames];
 
 Lock binding;
+// Of the bound libraries; they stay loaded.
+void* cuda_library;
+void* nvml_library;
 std::atomic<bool> cuda_bound;
 std::atomic<bool> nvml_bound;
 
@@ -146,6 +149,27 @@ void* of_library(const char* name, const char* symbol, void* handle) {
   if (found == nullptr && handle != nullptr) found = loader().dlsym(handle, symbol);
   if (found == nullptr) found = loader().dlsym(RTLD_NEXT, symbol);
   return found == nullptr || is_ours(found) ? nullptr : found;
+}
+
+// The library that the address is in, which from now on is not unloaded: a program may close its
+// own handle. nullptr: the loader does not tell.
+void* keep_loaded(const void* inside) {
+  Dl_info info{};
+  if (loader().dladdr == nullptr || loader().dladdr(inside, &info) == 0) return nullptr;
+  return loader().dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_LAZY | RTLD_NODELETE);
+}
+
+bool is_of_copy(const void* found, const void* bound) {
+  Dl_info one{};
+  Dl_info other{};
+  return loader().dladdr(found, &one) != 0 && loader().dladdr(bound, &other) != 0 &&
+         one.dli_fbase != other.dli_fbase && has_same_soname(one.dli_fbase, other.dli_fbase);
+}
+
+void* function_of(void* library, void* found, const char* name) {
+  if (library == nullptr || hook_of(found) != nullptr) return found;
+  void* bound = loader().dlsym(library, name);
+  return bound != nullptr && bound != found && is_of_copy(found, bound) ? bound : found;
 }
 
 std::uint32_t hash_of(const char* name) {
@@ -211,6 +235,7 @@ const Loader& loader() {
     loader.dlmopen = reinterpret_cast<decltype(loader.dlmopen)>(found("dlmopen"));
     loader.dlopen = reinterpret_cast<decltype(loader.dlopen)>(found("dlopen"));
     loader.dlerror = reinterpret_cast<decltype(loader.dlerror)>(found("dlerror"));
+    loader.dladdr = reinterpret_cast<decltype(loader.dladdr)>(found("dladdr"));
     loader.dlsym = reinterpret_cast<decltype(loader.dlsym)>(found("dlsym"));
     // Without libdl, which a glibc before 2.34 keeps apart, nobody could have called.
     if (loader.dlsym != nullptr) is_found.store(true, std::memory_order_release);
@@ -229,6 +254,7 @@ bool bind_cuda(void* handle) {
   if (loader().dlsym == nullptr) return false;
   const void* found = of_library("libcuda.so.1", "cuInit", handle);
   if (found == nullptr) return false;
+  cuda_library = keep_loaded(found);
   make_names();
   bind(kHooked, found, no_such_function);
   bind(kUsed, found, no_such_function);
@@ -248,11 +274,20 @@ bool bind_nvml(void* handle) {
   if (loader().dlsym == nullptr) return false;
   const void* found = of_library("libnvidia-ml.so.1", "nvmlDeviceGetUUID", handle);
   if (found == nullptr) return false;
+  nvml_library = keep_loaded(found);
   bind(kNvml, found, no_such_nvml_function);
   nvml.nvmlDeviceGetUUID =
       reinterpret_cast<decltype(nvml.nvmlDeviceGetUUID)>(const_cast<void*>(found));
   nvml_bound.store(true, std::memory_order_release);
   return true;
+}
+
+void* cuda_function(void* found, const char* name) {
+  return function_of(cuda_library, found, name);
+}
+
+void* nvml_function(void* found, const char* name) {
+  return function_of(nvml_library, found, name);
 }
 
 void* hook_of(void* address) {

@@ -7,6 +7,8 @@
 // (NVML_ERROR_UNINITIALIZED, NVML_ERROR_FUNCTION_NOT_FOUND). A forked child keeps the addresses:
 // the driver is where it was.
 
+#include <dlfcn.h>
+
 #include "interpose/cuda.h"
 
 // Our functions, under the driver's names: what the library exports.
@@ -63,6 +65,12 @@ bool is_cuda_bound();
 // In a forked child: the addresses stay, the lock of a thread that is not there does not.
 void forget_driver();
 
+// The function of the bound library that a program wants which was given `found`: itself, or, where
+// that is of another copy of the library, the one of this name. A second copy has contexts and
+// memory of its own, which nobody would count.
+void* cuda_function(void* found, const char* name);
+void* nvml_function(void* found, const char* name);
+
 // What stands before the real function `address`; nullptr: nothing does.
 void* hook_of(void* address);
 // Whether `address` is one of our own functions.
@@ -80,6 +88,7 @@ struct Loader {
   void* (*dlmopen)(long, const char*, int);
   void* (*dlopen)(const char*, int);
   char* (*dlerror)();
+  int (*dladdr)(const void*, Dl_info*);
 };
 const Loader& loader();
 

@@ -112,6 +112,20 @@ int look(dl_phdr_info* object, size_t, void* argument) {
   return search.found != nullptr ? 1 : 0;
 }
 
+// nullptr: the object has none.
+const char* soname_of(const void* begin) {
+  const auto base = reinterpret_cast<ElfW(Addr)>(begin);
+  const auto* header = static_cast<const ElfW(Ehdr)*>(begin);
+  const auto* parts = reinterpret_cast<const ElfW(Phdr)*>(base + header->e_phoff);
+  const ElfW(Dyn)* dynamic = dynamic_of(base, parts, header->e_phnum);
+  if (dynamic == nullptr) return nullptr;
+  const char* names = tables_of(base, dynamic).names;
+  for (; names != nullptr && dynamic->d_tag != DT_NULL; ++dynamic) {
+    if (dynamic->d_tag == DT_SONAME) return names + dynamic->d_un.d_val;
+  }
+  return nullptr;
+}
+
 struct Lookup {
   const void* inside;
   const char* const* symbols;
@@ -166,6 +180,12 @@ void* of_libc(const char* symbol) {
     if (search.found != nullptr) return search.found;
   }
   return nullptr;
+}
+
+bool has_same_soname(const void* one, const void* other) {
+  const char* name = soname_of(one);
+  const char* other_name = soname_of(other);
+  return name != nullptr && other_name != nullptr && is_same(name, other_name);
 }
 
 void exported_by(const void* inside, const char* const* symbols, unsigned count, void** found) {

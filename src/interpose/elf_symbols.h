@@ -26,4 +26,8 @@ void* of_libc(const char* symbol);
 // library that is being loaded.
 void exported_by(const void* inside, const char* const* symbols, unsigned count, void** found);
 
+// Whether the objects that begin at these addresses call themselves the same (DT_SONAME): copies of
+// one library, wherever they lie and in whichever name space they were loaded.
+bool has_same_soname(const void* one, const void* other);
+
 }  // namespace tranche::interpose

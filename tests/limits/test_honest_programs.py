@@ -137,3 +137,16 @@ def test_a_program_that_closes_what_it_did_not_open_keeps_its_own(urgent, progra
 
     wait_until(lambda: tenant() == (1, 64, []), "the arbiter knows the process, and what it holds", 10)
     finish(closing)
+
+
+def test_what_a_name_space_of_its_own_takes_counts_for_the_tenant(container, program):
+    """It cannot be held from inside: dlmopen() lets nothing stand before what is loaded there."""
+    library = program("name_space.cpp", "-shared", "-fPIC")
+    taking = container.start([program("name_space.cpp"), library])
+    assert taking.stdout.readline() == "taken\n", taking.communicate()
+
+    def outside():
+        return container.status()["tenants"][0]["devices"][0]["outsideBytes"] // MiB
+
+    wait_until(lambda: outside() == CONTEXT + 512, "NVML's count of it is the tenant's", 15)
+    finish(taking)

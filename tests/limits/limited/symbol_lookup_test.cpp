@@ -118,6 +118,45 @@ TEST(SymbolLookup, WhatIsHookedIsOursByEveryWay) {
   });
 }
 
+// As a program has one that brings a driver of its own beside the machine's, under any name.
+TEST(SymbolLookup, AnotherCopyOfTheDriverIsTheOneThatIsThere) {
+  const World world("l20");
+  const Container container({part_of(world, 64 * kMiB)});
+  for (const char* name : {"/run/libcuda.so.1", "/run/other.so"}) {
+    std::filesystem::copy_file(TRANCHE_SIM_CUDA, name);
+    in_program([&] {
+      Program program;
+      void* copy = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+      ASSERT_NE(copy, nullptr);
+      const auto allocate =
+          reinterpret_cast<CUresult (*)(CUdeviceptr*, std::size_t)>(dlsym(copy, "cuMemAlloc_v2"));
+      CUdeviceptr address = 0;
+      EXPECT_EQ(allocate(&address, 65 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
+      EXPECT_EQ(allocate(&address, 32 * kMiB), CUDA_SUCCESS) << "in the first one's context";
+      EXPECT_EQ(dlsym(copy, "cuMemHostAlloc"), dlsym(program.handle, "cuMemHostAlloc"));
+      EXPECT_EQ(dlerror(), nullptr);
+      EXPECT_EQ(dlsym(copy, "cuNoSuchFunction"), nullptr);
+    });
+    std::filesystem::remove(name);
+  }
+}
+
+TEST(SymbolLookup, ADriverThatWasClosedIsThereWhenItIsOpenedAgain) {
+  const World world("l20");
+  const Container container({part_of(world, 64 * kMiB)});
+  std::filesystem::copy_file(TRANCHE_SIM_CUDA, "/run/other.so");
+  in_program([] {
+    for (int round = 0; round < 3; ++round) {
+      void* handle = dlopen("/run/other.so", RTLD_NOW | RTLD_LOCAL);
+      ASSERT_NE(handle, nullptr);
+      EXPECT_EQ(reinterpret_cast<CUresult (*)(unsigned)>(dlsym(handle, "cuInit"))(0), CUDA_SUCCESS);
+      EXPECT_EQ(object_of(dlsym(handle, "cuMemAlloc_v2")), kOurs);
+      dlclose(handle);
+    }
+  });
+  std::filesystem::remove("/run/other.so");
+}
+
 TEST(SymbolLookup, WhereThereIsNoDriverNoneIsInvented) {
   in_program([] {
     dlerror();
