@@ -133,6 +133,13 @@ Ns Arbiter::charged(const std::string& id, unsigned index) const {
   return devices_.at(tenant.session->limits().devices[index].uuid).charged(tenant.id);
 }
 
+bool Arbiter::is_false(const std::string& id, unsigned index) const {
+  const auto entry = tenants_.find(id);
+  if (entry == tenants_.end()) return false;
+  const Tenant& tenant = entry->second;
+  return devices_.at(tenant.session->limits().devices[index].uuid).is_false(tenant.id);
+}
+
 void Arbiter::scan() {
   files_.scan(
       {[this](const std::string& id, TenantLimits limits) { return serve(id, std::move(limits)); },
@@ -294,6 +301,7 @@ void Arbiter::lend() {
 Reconciler::Books Arbiter::books() {
   return {[this] { return sessions(); },
           [this](const std::string& id, unsigned index) { return charged(id, index); },
+          [this](const std::string& id, unsigned index) { return is_false(id, index); },
           [this](const std::string& id, unsigned index, Ns time) {
             const Tenant& tenant = tenants_.at(id);
             devices_.at(tenant.session->limits().devices[index].uuid).correct(tenant.id, time);

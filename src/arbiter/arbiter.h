@@ -76,6 +76,8 @@ class Arbiter {
   std::size_t tenants() const { return tenants_.size(); }
   // GPU time charged to a tenant on its device `index`.
   limit::Ns charged(const std::string& tenant, unsigned index) const;
+  // What a tenant says that it asked for of its device `index` is not true.
+  bool is_false(const std::string& tenant, unsigned index) const;
   // The status as it is written to status.json.
   limit::ArbiterStatus status() const;
   // How many comparisons with NVML were begun and finished so far.

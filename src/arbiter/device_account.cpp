@@ -1,6 +1,7 @@
 #include "arbiter/device_account.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/printable.h"
 
@@ -68,10 +69,17 @@ bool DeviceAccount::book_registered(const gpu::DeviceProcess& process) {
   auto& tenant = booked[*owner];
   tenant.held.push_back(held);
   tenant.busy += process.busy;
-  if (process.busy > Ns{0}) tenant.busy_processes.push_back(&process);
+  tenant.registered.push_back(&process);
   if (!process.memory) tenant.untold = true;
   if (is_forged) tenant.forgers.push_back(&process);
   return true;
+}
+
+std::vector<const gpu::DeviceProcess*> DeviceAccount::Booked::suspects() const {
+  std::vector<const gpu::DeviceProcess*> seen;
+  std::ranges::copy_if(registered, std::back_inserter(seen),
+                       [](const gpu::DeviceProcess* process) { return process->busy > Ns{0}; });
+  return seen.empty() ? registered : seen;
 }
 
 void DeviceAccount::book_stranger(const gpu::DeviceProcess& process,

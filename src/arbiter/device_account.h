@@ -47,8 +47,12 @@ struct DeviceAccount {
     std::vector<limit::Held> held{};
     bool untold = false;  // NVML does not tell the memory of at least one process
     limit::Ns busy{0};    // GPU time that NVML sampled
-    std::vector<const gpu::DeviceProcess*> busy_processes{};  // registered ones with busy time
     std::vector<const gpu::DeviceProcess*> forgers{};  // their slots say what nobody can hold
+    std::vector<const gpu::DeviceProcess*> registered{};
+
+    // Registered processes that may have used the GPU: those that NVML saw using it; where it tells
+    // of none (MIG instances), all.
+    std::vector<const gpu::DeviceProcess*> suspects() const;
   };
   // Called with a process of a tenant's container that has not registered.
   using OnStray = std::function<void(const TenantSession&, const tenant::ProcessId&)>;

@@ -43,6 +43,8 @@ class DeviceScheduler {
   limit::Ns pace() const { return device_.pace(); }
 
   limit::Ns charged(limit::TenantId id) const { return device_.charged(id); }
+  // What the tenant says that it asked for is not true (limit/asked_time.h).
+  bool is_false(limit::TenantId id) const { return device_.is_false(id); }
   // Charges GPU time that the tenant used and did not report.
   void correct(limit::TenantId id, limit::Ns time) { device_.correct(id, time); }
 

@@ -1,6 +1,6 @@
 #pragma once
 // Keeps the processes on devices that no limit holds, and since when NVML has listed them. A
-// finding is reported once it is kPatience old, and logged once; a forged charge at once. A tenant
+// finding is reported once it is kPatience old, and logged once; one that forges, at once. A tenant
 // makes as many processes as it likes: of those with the same kind of finding the first is logged
 // and the others are counted, and kMostOfOne of them are reported.
 //
@@ -52,9 +52,11 @@ class Findings {
     bool told = false;
   };
 
-  // What was forged is no matter of time.
+  // A process that has just started may still register. One that forges has registered.
   bool is_due(const Entry& entry) const {
-    return entry.finding.kind == limit::Finding::Kind::kForgedCharge ||
+    const auto kind = entry.finding.kind;
+    return kind == limit::Finding::Kind::kForgedCharge ||
+           kind == limit::Finding::Kind::kUnderReported ||
            clock_.now() - entry.seen >= kPatience;
   }
   void tell(const limit::Finding& finding);

@@ -178,7 +178,7 @@ void Reconciler::add_findings(DeviceAccount& account, const ProcessScan& scan) {
     if (part.forged) {
       add(Finding::Kind::kForgedCharge, forgers);
     } else if (part.under.is_found()) {
-      add(Finding::Kind::kUnderReported, account.booked[i].busy_processes);
+      add(Finding::Kind::kUnderReported, account.booked[i].suspects());
     }
   }
 }
@@ -191,17 +191,21 @@ void Reconciler::compare_time(DeviceAccount& account) {
     const std::string& id = session->limits().id;
     const auto last = std::exchange(part.compared, clock_.now());
     const Ns before = std::exchange(part.charged, books_.charged(id, index));
+    const bool was_found = part.under.is_found();
+    if (session->is_held() && books_.is_false(id, index)) {
+      part.under.accuse();
+      if (!was_found) hurry();  // the next reading brings the facts of its processes
+    }
     if (!last || !session->is_held() || session->awaits_usage() || !account.mps_servers.empty()) {
       part.under.pause();
       continue;
     }
-    const bool was_found = part.under.is_found();
     const Ns missing = part.under.take(std::chrono::duration_cast<Ns>(clock_.now() - *last),
                                        account.booked[i].busy, part.charged - before);
     if (missing == Ns{0}) continue;
     books_.correct(id, index, missing);
     part.charged += missing;
-    if (!was_found) hurry();  // the next reading brings the facts of its processes
+    if (!was_found) hurry();
   }
 }
 

@@ -8,7 +8,8 @@
 // It compares GPU time too: the time that NVML samples of a tenant's processes with the time that
 // the tenant was charged (limit/under_report.h). Missing time is charged, and the processes are
 // findings. This is not done on a device with an MPS server: its clients run at once, so their
-// samples add up to more than the time that passed.
+// samples add up to more than the time that passed. A tenant whose own count of what it asked for
+// is not true (limit/asked_time.h) is found everywhere.
 //
 // arbiter/device_account.h decides which process belongs to which tenant.
 //
@@ -52,8 +53,10 @@ class Reconciler {
   // Access to the arbiter's sessions and charges. The functions are called anew for every use.
   struct Books {
     std::function<Sessions()> sessions;
-    // `charged`: GPU time charged to a tenant on its device `index`. `correct`: charges more.
+    // `charged`: GPU time charged to a tenant on its device `index`. `is_false`: what it says that
+    // it asked for there is not true. `correct`: charges more.
     std::function<limit::Ns(const std::string& tenant, unsigned index)> charged;
+    std::function<bool(const std::string& tenant, unsigned index)> is_false;
     std::function<void(const std::string& tenant, unsigned index, limit::Ns)> correct;
   };
 

@@ -124,13 +124,16 @@ struct Sums {
   std::uint64_t unfinished_ns[wire::kMaxDevices];  // what has ended an arbiter may know already
 };
 
-// Adds to `to` what `from` has beyond `told`, and returns all that `from` has.
-Sums add(const wire::Slot& from, const Sums& told, wire::Slot& to) {
+// Adds to slot `number` of `file` what `from` has beyond `told`, and returns all that `from` has.
+// The tenant's sum first: an arbiter that sees less there than in the slots takes it for forged.
+Sums add(const wire::Slot& from, const Sums& told, wire::UsageFile& file, unsigned number) {
   Sums now{};
+  wire::Slot& to = file.slot[number];
   for (unsigned i = 0; i < wire::kMaxDevices; ++i) {
     now.charged[i] = from.charged[i].load();
     now.unfinished_ns[i] = from.work[i].asked_ns.load() - from.work[i].ended_ns.load();
     to.charged[i].fetch_add(now.charged[i] - told.charged[i]);
+    file.spent_ns[i].fetch_add(now.unfinished_ns[i] - told.unfinished_ns[i]);
     to.work[i].asked_ns.fetch_add(now.unfinished_ns[i] - told.unfinished_ns[i]);
   }
   return now;
@@ -218,12 +221,12 @@ bool Session::take_over(const wire::Welcome& welcome, const int (&fds)[2]) {
   slot.pid.store(welcome.pid);
   slot.inner_pid.store(static_cast<std::uint32_t>(getpid()));
   Sums told{};
-  if (old != nullptr) told = add(old->slot[before], {}, slot);
+  if (old != nullptr) told = add(old->slot[before], {}, *fresh, welcome.slot);
   const bool is_mapped = map(fds[0], fds[1]);
   if (is_mapped) {
     slot_ = welcome.slot;
     generation_ = welcome.generation;
-    if (old != nullptr) add(old->slot[before], told, slot);
+    if (old != nullptr) add(old->slot[before], told, *fresh, welcome.slot);
   }
   munmap(fresh, sizeof(*fresh));
   if (old != nullptr) munmap(old, sizeof(*old));

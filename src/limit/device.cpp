@@ -25,6 +25,7 @@ void Device::finished(TenantId tenant, const Batch& batch) {
   whose_.finished(tenant, batch.stretch, batch.asked);
   if (const auto account = accounts_.find(tenant); account != accounts_.end()) {
     account->second.ended.push_back({batch.stretch.end, batch.asked});
+    account->second.newly_ended += batch.asked;
   }
 }
 
@@ -45,6 +46,7 @@ const ByTenant<Permit>& Device::step(Ns now, const ByTenant<Standing>& standings
   for (const auto& [id, standing] : standings) {
     const auto account = accounts_.find(id);
     if (account == accounts_.end()) continue;
+    account->second.hear(now, standing);
     Demand& demand = demands_[id] = demand_of(account->second, standing);
     const auto permit = permits_.find(id);
     const bool could = permit != permits_.end() && !permit->second.closed;
@@ -58,10 +60,9 @@ const ByTenant<Permit>& Device::step(Ns now, const ByTenant<Standing>& standings
     if (!room.room) continue;
     const auto standing = standings.find(id);
     Account& account = accounts_.at(id);
-    if (standing != standings.end()) {
-      account.allowed = std::max(account.allowed, standing->second.asked + *room.room);
-    }
-    permit.allowed = account.allowed;
+    if (standing != standings.end()) account.room = std::max(account.room, *room.room);
+    permit.allowed = account.told + account.room;
+    permit.closed |= account.is_false && account.room == Ns{0};
   }
   return permits_;
 }
@@ -70,12 +71,17 @@ void Device::correct(TenantId tenant, Ns time) {
   const auto account = accounts_.find(tenant);
   if (account == accounts_.end()) return;
   account->second.charged += time;
-  shares_.charge(tenant, time);
+  shares_.owe(tenant, time);
 }
 
 Ns Device::charged(TenantId tenant) const {
   const auto account = accounts_.find(tenant);
   return account == accounts_.end() ? Ns{0} : account->second.charged;
+}
+
+bool Device::is_false(TenantId tenant) const {
+  const auto account = accounts_.find(tenant);
+  return account != accounts_.end() && account->second.is_false;
 }
 
 void Device::settle() {
@@ -101,9 +107,15 @@ Ns Device::Account::expected(Ns asked) const {
   return Ns{static_cast<std::int64_t>(static_cast<double>(asked.count()) * std::max(part, 0.25))};
 }
 
+void Device::Account::hear(Ns now, const Standing& standing) {
+  told = standing.asked;
+  newly_asked = by_word.hear(now, told, std::exchange(newly_ended, Ns{0}), standing.outstanding);
+  room = std::max(room - newly_asked, Ns{0});
+  is_false = by_word.is_false(now);
+}
+
 bool Device::Account::is_stuck(Ns now, const Standing& standing, bool could) {
-  const bool has_asked = std::exchange(asked_before, standing.asked) != standing.asked;
-  const bool is_unused = could && standing.waiting && allowed > standing.asked && !has_asked;
+  const bool is_unused = could && standing.waiting && room > Ns{0} && newly_asked == Ns{0};
   if (!is_unused || !unused_since) unused_since = now;
   return now - *unused_since > kStuck;
 }
@@ -113,7 +125,7 @@ Demand Device::demand_of(const Account& account, const Standing& standing) {
   for (const Ended& batch : account.ended) ended += batch.asked;
   return {.ended = account.expected(ended),
           .outstanding = account.expected(standing.outstanding),
-          .room = std::max(account.allowed - standing.asked, Ns{0}),
+          .room = account.room,
           .waiting = standing.waiting};
 }
 

@@ -11,12 +11,16 @@
 // that has not ended counts less, in the ratio in which ended work was charged less. Otherwise that
 // work would hold other tenants back while the device runs dry.
 //
+// What a tenant says that it asked for is checked against what it reports (limit/asked_time.h). One
+// that was found to say less is closed whenever it has no room: its own count does not stop it.
+//
 // Not thread-safe; pure.
 
 #include <optional>
 #include <vector>
 
 #include "limit/apportion.h"
+#include "limit/asked_time.h"
 #include "limit/by_tenant.h"
 #include "limit/shares.h"
 
@@ -38,8 +42,9 @@ struct Standing {
 
 // What a tenant may do until the next permit.
 struct Permit {
-  bool closed = false;            // launches wait
-  std::optional<Ns> allowed{};    // the bound of `asked`; never falls. nullopt: no bound
+  bool closed = false;  // launches wait
+  // The bound of `asked`; falls only with `asked`, which is then false. nullopt: no bound.
+  std::optional<Ns> allowed{};
   std::optional<Ns> in_flight{};  // most GPU time launched and unfinished, or one launch
 
   bool operator==(const Permit&) const = default;
@@ -62,7 +67,7 @@ class Device {
   // count as idle.
   const ByTenant<Permit>& step(Ns now, const ByTenant<Standing>& standings);
 
-  // The tenant used `time` more than it reported.
+  // The tenant used `time` more than it reported. It waits until it has paid for that.
   void correct(TenantId tenant, Ns time);
 
   // The time until the next step while a tenant works.
@@ -71,6 +76,9 @@ class Device {
   // GPU time charged to the tenant since put() or account(); 0 for a tenant that is not there.
   Ns charged(TenantId tenant) const;
 
+  // At the last step the tenant's `asked` was not true, or had not been for AskedTime::kStays.
+  bool is_false(TenantId tenant) const;
+
  private:
   struct Ended {
     Ns end;
@@ -78,7 +86,12 @@ class Device {
   };
   struct Account {
     std::vector<Ended> ended{};  // batches that have ended and are not closed
-    Ns allowed{0};
+    AskedTime by_word{};
+    Ns newly_ended{0};  // asked for, of batches reported since the last step
+    Ns newly_asked{0};  // at this step
+    Ns told{0};         // `asked` as the tenant said at the last step
+    Ns room{0};         // may still be asked for
+    bool is_false = false;
     Ns charged{0};
     // Sums over about the last kRecent of GPU time that it asked for.
     Ns recently_asked{0};
@@ -86,8 +99,8 @@ class Device {
     // Since when it has waited with permission that it does not use, as a program stopped at the
     // gate does. After kStuck the others do not wait for it, and its permission is not counted.
     std::optional<Ns> unused_since{};
-    Ns asked_before{0};
 
+    void hear(Ns now, const Standing& standing);
     // `could`: the permit let it launch, so only the tenant itself kept it from going on.
     bool is_stuck(Ns now, const Standing& standing, bool could);
     Ns expected(Ns asked) const;

@@ -17,8 +17,14 @@ void Shares::charge(TenantId tenant, Ns time) {
   }
 }
 
+void Shares::owe(TenantId tenant, Ns time) {
+  charge(tenant, time);
+  const auto entry = tenants_.find(tenant);
+  if (entry != tenants_.end() && !entry->second.share.permille) entry->second.debt += time;
+}
+
 const ByTenant<Room>& Shares::step(Ns now, const ByTenant<Demand>& demands) {
-  const Ns elapsed = std::clamp(now - now_, Ns{0}, kLongestStep);
+  const Ns elapsed = std::max(now - now_, Ns{0});
   now_ = std::max(now, now_);
   latency_critical_here_ = false;
   for (auto& [id, tenant] : tenants_) {
@@ -30,9 +36,12 @@ const ByTenant<Room>& Shares::step(Ns now, const ByTenant<Demand>& demands) {
   }
   feed_the_idle();
   fill_budgets(elapsed);
+  pay_debts(elapsed);
   give_turns();
+  close_the_overdrawn();
   // Each round adds a quantum to what is in flight, which is bounded, so the loop ends.
   while (Tenant* tenant = next()) tenant->demand.room += kQuantum;
+  take_back();
   rooms_.clear();
   for (const auto& [id, tenant] : tenants_) rooms_[id] = room_of(tenant);
   return rooms_;
@@ -79,6 +88,49 @@ void Shares::fill_budgets(Ns elapsed) {
   }
 }
 
+// A debt is paid by the part of the time that the tenant's weight would have had. Nobody is owed
+// anything on a device that nobody else wants.
+void Shares::pay_debts(Ns elapsed) {
+  for (auto& [id, tenant] : tenants_) {
+    if (tenant.debt == Ns{0}) continue;
+    std::uint64_t others = 0;
+    for (const auto& [other_id, other] : tenants_) {
+      if (&other != &tenant && other.active()) others += other.share.weight;
+    }
+    const double part = static_cast<double>(tenant.share.weight) /
+                        static_cast<double>(tenant.share.weight + others);
+    const Ns paid{static_cast<std::int64_t>(static_cast<double>(elapsed.count()) * part)};
+    tenant.debt = others == 0 ? Ns{0} : std::max(tenant.debt - paid, Ns{0});
+  }
+}
+
+// Whatever was granted before, and whatever the tenant says that it has asked for.
+void Shares::close_the_overdrawn() {
+  for (auto& [id, tenant] : tenants_) {
+    if (tenant.is_spent() || tenant.debt > Ns{0}) tenant.closed = true;
+  }
+}
+
+// Closes who is far ahead of a tenant that waits and got nothing, and is no more urgent: by more
+// than launches of different lengths explain.
+void Shares::take_back() {
+  const auto waits_in_vain = [&](const Tenant& tenant) {
+    return tenant.demand.waiting && tenant.demand.room == Ns{0} && !tenant.closed &&
+           !is_open(tenant);
+  };
+  const Tenant* first = nullptr;
+  for (const auto& [id, tenant] : tenants_) {
+    if (!waits_in_vain(tenant)) continue;
+    if (first == nullptr || tenant.virtual_time < first->virtual_time) first = &tenant;
+  }
+  if (first == nullptr) return;
+  for (auto& [id, tenant] : tenants_) {
+    if (is_open(tenant) || tenant.share.priority < first->share.priority) continue;
+    const double ahead = (tenant.virtual_time - first->virtual_time) * tenant.share.weight;
+    if (ahead > static_cast<double>(kStarved.count())) tenant.closed = true;
+  }
+}
+
 // Closes best-effort tenants, except the one that has the turn.
 void Shares::give_turns() {
   const auto holder = tenants_.find(turn_);
@@ -86,7 +138,7 @@ void Shares::give_turns() {
   const Tenant* first = nullptr;
   for (auto& [id, tenant] : tenants_) {
     tenant.closed = latency_critical_here_ && tenant.share.priority == Priority::kBestEffort;
-    if (!tenant.closed || goes_on || !tenant.active()) continue;
+    if (!tenant.closed || goes_on || !tenant.active() || tenant.is_spent()) continue;
     if (first != nullptr && tenant.virtual_time >= first->virtual_time) continue;
     first = &tenant;
     turn_ = id;
@@ -104,20 +156,27 @@ bool Shares::is_open(const Tenant& tenant) const {
 }
 
 // Returns the first of the tenants at work, if the others' reported work in flight has kept it from
-// the device for kStarved. It receives a quantum at a time beside them, whether their reports are
-// true or not. nullptr: none.
+// the device for kStarved. Then what those after it have in flight does not count, whether their
+// reports are true or not: they are ahead of their shares already. nullptr: none.
 Shares::Tenant* Shares::starving() {
   if (pressing()) return nullptr;
+  // A tenant that reports work and has not asked for long works without permission.
+  const auto is_unasked = [&](const Tenant& tenant) {
+    return !tenant.demand.waiting && now_ - tenant.fed >= kStarved;
+  };
   Tenant* first = nullptr;
   for (auto& [id, tenant] : tenants_) {
-    if (tenant.closed || is_open(tenant) || !tenant.active()) continue;
-    // A tenant that reports work and has not asked for long works without permission.
-    if (!tenant.demand.waiting && now_ - tenant.fed >= kStarved) continue;
+    if (tenant.closed || is_open(tenant) || !tenant.active() || is_unasked(tenant)) continue;
     if (first == nullptr || tenant.virtual_time < first->virtual_time) first = &tenant;
   }
-  if (first == nullptr || !first->demand.waiting || first->in_flight() > Ns{0}) return nullptr;
-  if (first->share.permille && first->used() >= first->budget) return nullptr;
-  return now_ - first->fed >= kStarved ? first : nullptr;
+  if (first == nullptr || !first->demand.waiting || now_ - first->fed < kStarved) return nullptr;
+  if (first->share.permille && first->used() + first->demand.room >= first->budget) return nullptr;
+  Ns in_flight{0};
+  for (const auto& [id, tenant] : tenants_) {
+    const bool is_before = tenant.virtual_time <= first->virtual_time && !is_unasked(tenant);
+    if (is_before && !is_open(tenant)) in_flight += tenant.in_flight();
+  }
+  return in_flight < kHorizon ? first : nullptr;
 }
 
 // Returns the tenant that gets the next quantum: the first one of the highest priority that may

@@ -14,6 +14,12 @@
 //   tenant that has the turn has at most kInFlight (or one launch) in flight. So a latency-critical
 //   tenant waits for one short launch.
 //
+// - Nothing used is forgiven. A tenant that used more than its cap is closed until its bucket holds
+//   that again, however late the charge came. One without a cap stands later in the queue, and
+//   loses what it was granted and has not asked for while a tenant before it waits in vain. Time
+//   that it did not report at all (owe) closes it for as long as its weight takes to earn that
+//   time.
+//
 // "In flight" is the time that was asked for and has not ended, plus the time that may still be
 // asked for. Nothing is preempted. A launch longer than its tenant's room may go, and its tenant
 // then stands later in the queue. A tenant with a cap also waits until its bucket holds again what
@@ -67,12 +73,9 @@ class Shares {
   // The time handed out at once: the grain of fairness.
   static constexpr Ns kQuantum = std::chrono::microseconds(1000);
   static constexpr Ns kPace = std::chrono::milliseconds(1);
-  // A tenant waits this long for others' work, and then it receives one quantum at a time beside
-  // them.
+  // A tenant waits this long for the work of others that come after it, and then it goes beside
+  // them: their work in flight does not count against it.
   static constexpr Ns kStarved = std::chrono::milliseconds(50);
-  // A longer pause between two steps counts as this much: while the arbiter was away nobody saved
-  // up time.
-  static constexpr Ns kLongestStep = std::chrono::milliseconds(50);
 
   explicit Shares(Ns start) : now_(start) {}
 
@@ -82,6 +85,8 @@ class Shares {
 
   // `tenant` used so much of the device's time (limit/apportion.h).
   void charge(TenantId tenant, Ns time);
+  // `tenant` used so much and did not report it: charged, and paid before anything else may go.
+  void owe(TenantId tenant, Ns time);
 
   // The time until the next step while a tenant works. With a latency-critical tenant it is short,
   // so that waiting tenants learn soon that its work has ended. Otherwise it is half of kHorizon.
@@ -99,6 +104,7 @@ class Shares {
     Ns counted{0};            // used() that virtual_time includes
     double virtual_time = 0;  // used() divided by weight, in ns
     Ns fed{0};                // when it last received a quantum, or wanted none
+    Ns debt{0};               // without a cap: used, not reported and not paid
     Demand demand;
     bool closed = false;
 
@@ -110,13 +116,18 @@ class Shares {
     double place() const {
       return virtual_time + static_cast<double>(demand.room.count()) / share.weight;
     }
+    // A capped tenant has used what its cap allows by now.
+    bool is_spent() const { return share.permille && used() >= budget; }
   };
 
   void count(Tenant& tenant, const Demand& demand);
   void join_the_queue(Tenant& tenant) const;
   void feed_the_idle();
   void fill_budgets(Ns elapsed);
+  void pay_debts(Ns elapsed);
   void give_turns();
+  void close_the_overdrawn();
+  void take_back();
   bool pressing() const { return now_ < latency_critical_until_; }
   bool is_open(const Tenant& tenant) const;
   Tenant* next();

@@ -84,6 +84,11 @@ class VirtualDevice {
   }
   // The tenant reports only this part of what it asks for and uses.
   void tells(TenantId tenant, double part) { tenants_[tenant.value].told_part = part; }
+  // The tenant writes 0 again and again where it counts what it asks for.
+  void forgets_what_it_asked(TenantId tenant) { tenants_[tenant.value].forgets = true; }
+  // The tenant reports nothing but that it waits: neither what it asks for nor what ended.
+  void falls_silent(TenantId tenant) { tenants_[tenant.value].is_silent = true; }
+  bool is_false(TenantId tenant) const { return device_.is_false(tenant); }
   void correct(TenantId tenant, Ns time) { device_.correct(tenant, time); }
   void change(TenantId tenant, const Share& share) { device_.put(tenant, share); }
 
@@ -96,6 +101,12 @@ class VirtualDevice {
       }
       execute();
     }
+  }
+
+  // Nobody works, and the arbiter does not step.
+  void rest(Ns time) {
+    now_ += time;
+    next_tick_ = now_;
   }
 
   Ns now() const { return now_; }
@@ -120,10 +131,20 @@ class VirtualDevice {
     std::vector<Ended> ended{};  // batches that are not reported yet
     Ns next_harvest{0};
     double told_part = 1;
+    bool forgets = false;
+    bool is_silent = false;
     Permit permit{.allowed = Ns{0}};
     bool waiting = false;
     Ns executed{0};
     std::vector<Ns> history{};  // executed at each ms
+
+    Ns told() const { return forgets || is_silent ? Ns{0} : asked; }
+    // As the library reports it: the state when the tenant last looked.
+    Standing standing() const {
+      if (is_silent) return {.waiting = waiting};
+      return {told(), asked - told_asked, waiting,
+              queue.empty() ? std::nullopt : std::optional(queue.front().begin)};
+    }
   };
 
   void launch(Tenant& tenant) {
@@ -157,7 +178,7 @@ class VirtualDevice {
     if (permit.closed) return false;
     const Ns unfinished = tenant.asked - tenant.finished_asked;
     if (permit.in_flight && !tenant.queue.empty() && unfinished >= *permit.in_flight) return false;
-    return !permit.allowed || tenant.asked < *permit.allowed;
+    return !permit.allowed || tenant.told() < *permit.allowed;
   }
 
   // Waiting tenants also look for ended work.
@@ -167,10 +188,11 @@ class VirtualDevice {
     tenant.next_harvest = now_ + kHarvest;
     for (const auto& [batch, launches] : tenant.ended) {
       const Stretch& ran = batch.stretch;
+      learn(tenant.estimate, batch.stretch.length() / launches);
+      tenant.told_asked += batch.asked;
+      if (tenant.is_silent) continue;
       device_.finished({static_cast<std::uint32_t>(index)},
                        {{ran.end - part(ran.length(), tenant.told_part), ran.end}, batch.asked});
-      tenant.told_asked += batch.asked;
-      learn(tenant.estimate, batch.stretch.length() / launches);
     }
     tenant.ended.clear();
   }
@@ -196,11 +218,7 @@ class VirtualDevice {
     if (now_ >= next_tick_) next_tick_ = now_ + device_.pace();
     ByTenant<Standing> standings;
     for (std::uint32_t i = 0; i < tenants_.size(); ++i) {
-      const Tenant& tenant = tenants_[i];
-      // As the library reports it: the state when the tenant last looked.
-      standings[{i}] = {
-          tenant.asked, tenant.asked - tenant.told_asked, tenant.waiting,
-          tenant.queue.empty() ? std::nullopt : std::optional(tenant.queue.front().begin)};
+      standings[{i}] = tenants_[i].standing();
     }
     for (const auto& [id, permit] : device_.step(now_, standings)) {
       tenants_[id.value].permit = permit;

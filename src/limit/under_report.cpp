@@ -5,9 +5,17 @@
 
 namespace tranche::limit {
 
+// Who was found gets no credit for time in which it used nothing, and none at all where it reports
+// less than half.
+Ns UnderReport::slack(Ns elapsed, Ns sampled, Ns charged) const {
+  const Ns usual = elapsed / kSlackOfTime + sampled / kSlackOfUse;
+  if (!is_found()) return usual;
+  const bool is_blatant = sampled > elapsed / kSlackOfTime && charged < sampled / 2;
+  return is_blatant ? Ns{0} : std::min(usual, std::max(sampled - charged, Ns{0}));
+}
+
 Ns UnderReport::take(Ns elapsed, Ns sampled, Ns charged) {
-  const Ns slack = elapsed / kSlackOfTime + sampled / kSlackOfUse;
-  excess_ = std::max(excess_ + sampled - charged - slack, -kAhead);
+  excess_ = std::max(excess_ + sampled - charged - slack(elapsed, sampled, charged), -kAhead);
   left_ = std::max(left_ - elapsed, Ns{0});
   if (excess_ < (is_found() ? kFoundTolerance : kTolerance)) return Ns{0};
   left_ = kStays;

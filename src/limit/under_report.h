@@ -6,7 +6,8 @@
 // apportioned, so they are not exact either. The class therefore adds up the sampled time beyond
 // the charges, less kSlackOfTime and kSlackOfUse. It believes the sum when the sum exceeds
 // kTolerance, and then all of the sum is charged. A tenant that reports too little gains no more
-// than 5 % of the device, a tenth of its use, and 1.5 s once.
+// than 5 % of the device, a tenth of its use, and 1.5 s once. One that was found and reports less
+// than half of what it uses gains nothing: no rounding explains that.
 //
 // Pure, not thread-safe.
 
@@ -32,9 +33,13 @@ class UnderReport {
   Ns take(Ns elapsed, Ns sampled, Ns charged);
   // Forgets the sum: nothing can be compared now.
   void pause() { excess_ = Ns{0}; }
+  // The tenant was found by other means: its reports contradict each other.
+  void accuse() { left_ = kStays; }
   bool is_found() const { return left_ > Ns{0}; }
 
  private:
+  Ns slack(Ns elapsed, Ns sampled, Ns charged) const;
+
   Ns excess_{0};  // sampled and not charged; below 0: charged and not sampled
   Ns left_{0};    // time for which it still counts as found
 };

@@ -11,6 +11,7 @@
 #include <memory>
 #include <numeric>
 
+#include "fmt/format.h"
 #include "limits/limited/outer.h"
 
 namespace tranche::test {
@@ -42,43 +43,107 @@ struct Wish {
   std::optional<std::uint32_t> permille;
   std::uint64_t launch_ns;
   int graph;  // launches in a graph; 0: none
+  int streams;
+  enum class Shape {
+    kInTurn,   // one launch after the other, each in the next stream
+    kRounds,   // one launch in each stream, then all are waited for
+    kPolling,  // the same, and they are asked whether they are over
+    kThreads,  // each stream has a thread, which waits for each launch
+  } shape = Shape::kInTurn;
 };
 
-// Launches without end, kAhead of them under way; what has ended is written to the board.
-constexpr std::uint64_t kAhead = 32;
-void storm(Board& board, int index, const Wish& wish) {
-  Program program;
-  const CUfunction spin = program.function(kSpin, "spin");
-  const CUstream stream = program.stream();
-  CUgraphExec exec = nullptr;
-  if (wish.graph > 0) {
+// Launches without end; what has ended is written to the board.
+class Storm {
+ public:
+  Storm(Board& board, int index, const Wish& wish)
+      : board_(board), index_(index), wish_(wish), spin_(program_.function(kSpin, "spin")) {
+    for (int i = 0; i < wish.streams; ++i) streams_.push_back(program_.stream());
+    if (wish.graph == 0) return;
     CUgraph graph = nullptr;
-    program.cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
-    for (int i = 0; i < wish.graph; ++i) program.spin(spin, wish.launch_ns, stream);
-    program.cuStreamEndCapture(stream, &graph);
-    program.cuGraphInstantiateWithFlags(&exec, graph, 0);
+    program_.cuStreamBeginCapture_v2(streams_[0], CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    for (int i = 0; i < wish.graph; ++i) program_.spin(spin_, wish.launch_ns, streams_[0]);
+    program_.cuStreamEndCapture(streams_[0], &graph);
+    program_.cuGraphInstantiateWithFlags(&exec_, graph, 0);
   }
-  const std::uint64_t each = wish.launch_ns * static_cast<std::uint64_t>(std::max(wish.graph, 1));
-  const auto launch = [&] {
-    if (exec != nullptr) {
-      program.cuGraphLaunch(exec, stream);
+
+  void run() {
+    ++board_.ready;
+    while (!board_.go) std::this_thread::sleep_for(1ms);
+    switch (wish_.shape) {
+      case Wish::Shape::kInTurn:
+        return in_turn();
+      case Wish::Shape::kRounds:
+        return in_rounds([&] { program_.cuCtxSynchronize(); });
+      case Wish::Shape::kPolling:
+        return in_rounds([&] {
+          for (const CUstream stream : streams_) {
+            while (program_.cuStreamQuery(stream) != CUDA_SUCCESS)
+              std::this_thread::sleep_for(50us);
+          }
+        });
+      case Wish::Shape::kThreads:
+        return in_threads();
+    }
+  }
+
+ private:
+  // So many are under way, and at least one in each stream.
+  static constexpr std::size_t kAhead = 32;
+
+  void launch(CUstream stream) {
+    if (exec_ != nullptr) {
+      program_.cuGraphLaunch(exec_, stream);
     } else {
-      program.spin(spin, wish.launch_ns, stream);
+      program_.spin(spin_, wish_.launch_ns, stream);
     }
-  };
-  std::array<CUevent, kAhead> events;
-  for (CUevent& event : events) event = program.event(2);  // no timing
-  ++board.ready;
-  while (!board.go) std::this_thread::sleep_for(1ms);
-  for (std::uint64_t i = 0; !board.end; ++i) {
-    if (i >= kAhead) {
-      program.cuEventSynchronize(events[i % kAhead]);
-      board.done_ns[index] += each;
-    }
-    launch();
-    program.cuEventRecord(events[i % kAhead], stream);
   }
-}
+  void ended(std::size_t count) {
+    const auto launches = static_cast<std::uint64_t>(std::max(wish_.graph, 1)) * count;
+    board_.done_ns[index_] += wish_.launch_ns * launches;
+  }
+  void in_turn() {
+    const std::size_t ahead = std::max(kAhead, streams_.size());
+    std::vector<CUevent> events(ahead);
+    for (CUevent& event : events) event = program_.event(2);  // no timing
+    for (std::size_t i = 0; !board_.end; ++i) {
+      if (i >= ahead) {
+        program_.cuEventSynchronize(events[i % ahead]);
+        ended(1);
+      }
+      const CUstream stream = streams_[i % streams_.size()];
+      launch(stream);
+      program_.cuEventRecord(events[i % ahead], stream);
+    }
+  }
+  void in_rounds(const std::function<void()>& wait) {
+    while (!board_.end) {
+      for (const CUstream stream : streams_) launch(stream);
+      wait();
+      ended(streams_.size());
+    }
+  }
+  void in_threads() {
+    std::vector<std::jthread> threads;
+    for (const CUstream stream : streams_) {
+      threads.emplace_back([this, stream] {
+        program_.cuCtxSetCurrent(program_.context);
+        while (!board_.end) {
+          launch(stream);
+          program_.cuStreamSynchronize(stream);
+          ended(1);
+        }
+      });
+    }
+  }
+
+  Program program_;
+  Board& board_;
+  int index_;
+  const Wish& wish_;
+  CUfunction spin_;
+  std::vector<CUstream> streams_;
+  CUgraphExec exec_ = nullptr;
+};
 
 // Prints each tenant's part in percent: mean, and deviation of windows of 100 ms.
 void measure(const World& world, const char* name, const std::vector<Wish>& wishes) {
@@ -91,7 +156,7 @@ void measure(const World& world, const char* name, const std::vector<Wish>& wish
     limits.devices[0].weight = wishes[i].weight;
     containers.push_back(std::make_unique<Container>(std::vector{limits}));
     programs.push_back(
-        sim::cuda::test::start([&] { storm(board, static_cast<int>(i), wishes[i]); }));
+        sim::cuda::test::start([&] { Storm(board, static_cast<int>(i), wishes[i]).run(); }));
     // Its container is what /run/tranche shows until it has registered.
     while (board.ready < static_cast<int>(i) + 1) std::this_thread::sleep_for(1ms);
   }
@@ -150,28 +215,61 @@ void start_storm() {
   for (const pid_t pid : programs) waitpid(pid, nullptr, 0);
 }
 
+// One process whose work lies in several streams, alone and beside a neighbour that always works.
+void streams() {
+  const World world("l20");
+  constexpr std::uint64_t kMs = 1'000'000;
+  using enum Wish::Shape;
+  const auto one = [&](const char* how, int count, std::uint64_t each, Wish::Shape shape) {
+    const auto name = fmt::format("cap 30, {} x {} us {}", count, each / 1000, how);
+    measure(world, name.c_str(), {{1, 300, each, 0, count, shape}});
+  };
+  const auto all = [&](int count, std::uint64_t each) {
+    one("in turn", count, each, kInTurn);
+    one("in rounds", count, each, kRounds);
+    one("polled", count, each, kPolling);
+    if (count <= 64) one("by threads", count, each, kThreads);
+  };
+  all(8, kMs / 5);
+  all(16, kMs / 2);
+  all(16, kMs);
+  all(500, kMs / 2);
+  all(800, kMs / 2);
+  const Wish neighbour{1, 500, kMs, 0, 1};
+  measure(world, "cap 30, 16 x 500 us in turn; 50", {{1, 300, kMs / 2, 0, 16}, neighbour});
+  measure(world, "cap 50, graphs of 4 ms; cap 50", {{1, 500, kMs, 4, 1}, neighbour});
+}
+
 void shares() {
   const World world("l20");
   constexpr std::uint64_t kMs = 1'000'000;
-  measure(world, "cap 10, 0.2 ms launches", {{1, 100, kMs / 5, 0}});
-  measure(world, "cap 30, 1 ms launches", {{1, 300, kMs, 0}});
-  measure(world, "cap 50, 1 ms launches", {{1, 500, kMs, 0}});
-  measure(world, "cap 30, graphs of 7 ms", {{1, 300, kMs, 7}});
+  measure(world, "cap 10, 0.2 ms launches", {{1, 100, kMs / 5, 0, 1}});
+  measure(world, "cap 30, 1 ms launches", {{1, 300, kMs, 0, 1}});
+  measure(world, "cap 50, 1 ms launches", {{1, 500, kMs, 0, 1}});
+  measure(world, "cap 30, graphs of 7 ms", {{1, 300, kMs, 7, 1}});
   measure(world, "caps 10, 30, 50 together",
-          {{1, 100, kMs, 0}, {1, 300, kMs, 0}, {1, 500, kMs, 0}});
-  measure(world, "weights 1, 2, 4", {{1, {}, kMs, 0}, {2, {}, kMs / 5, 0}, {4, {}, kMs / 2, 0}});
+          {{1, 100, kMs, 0, 1}, {1, 300, kMs, 0, 1}, {1, 500, kMs, 0, 1}});
+  measure(world, "weights 1, 2, 4",
+          {{1, {}, kMs, 0, 1}, {2, {}, kMs / 5, 0, 1}, {4, {}, kMs / 2, 0, 1}});
 }
 
-int run() {
-  shares();
-  start_storm();
+// All of it, or what is named: shares, streams, start.
+int run(int count, char** arguments) {
+  const auto wanted = [&](std::string_view name) {
+    return count < 2 || std::any_of(
+                            arguments + 1, arguments + count,
+                            [&](const char* argument) { return argument == name; });
+  };
+  if (wanted("shares")) shares();
+  if (wanted("streams")) streams();
+  if (wanted("start")) start_storm();
   return 0;
 }
 
 }  // namespace
 }  // namespace tranche::test
 
-int main(int, char** arguments) {
+int main(int count, char** arguments) {
   using namespace tranche::test;  // NOLINT(google-build-using-namespace)
-  return is_inner() ? run() : with_arbiter([&] { return run_inner(arguments); });
+  return is_inner() ? run(count, arguments) : with_arbiter([&] { return run_inner(arguments); });
 }

@@ -284,9 +284,10 @@ TEST_F(ReconcileTest, ManyProcessesOfATenantFillNeitherLogNorStatus) {
 
 class TimeTest : public ReconcileTest {
  protected:
-  // Seconds in each of which the driver samples 800 ms of `pid`, and `told` is told by `library`.
+  // Seconds in each of which the driver samples 800 ms of `pid`, and `told` is told by `library`;
+  // as much is counted as asked for, or `counted`.
   void work(const Library& library, int seconds, std::chrono::milliseconds told,
-            pid_t pid = ::getpid()) {
+            pid_t pid = ::getpid(), std::optional<std::chrono::milliseconds> counted = {}) {
     auto processes = others;
     processes.push_back({pid, Bytes::from_mib(100), 800ms});
     driver.set(kGpu, processes);
@@ -296,6 +297,8 @@ class TimeTest : public ReconcileTest {
       if (told > 0ms) {
         const auto end = static_cast<std::uint64_t>(now.count());
         const auto length = static_cast<std::uint64_t>(Ns{told}.count());
+        library.usage->spent_ns[0] +=
+            static_cast<std::uint64_t>(Ns{counted.value_or(told)}.count());
         slot.work[0].asked_ns += length;
         slot.ring[slot.written % wire::kRing] = {end - length, end, 0, 1, length};
         slot.written += 1;
@@ -327,6 +330,40 @@ TEST_F(TimeTest, WhatAProcessUsesAndDoesNotTellIsChargedAndFound) {
   EXPECT_EQ(status.tenants[0].devices[0].outside_bytes, 100 * kMiB) << "it is registered";
   work(library, 60, 800ms);
   EXPECT_THAT(arbiter->status().findings, IsEmpty());
+}
+
+// Its reports are true, and by them it may not go on: but its gate compares that word.
+TEST_F(TimeTest, ACountOfWhatItAskedForThatGoesBackIsFoundWithinASecond) {
+  promise("a");
+  const Library library = registered("a");
+  stranger("forger", kPod, "", ::getpid());
+  scan();
+  work(library, 5, 780ms);
+  EXPECT_THAT(arbiter->status().findings, IsEmpty());
+  library.usage->spent_ns[0] = 0;
+  work(library, 1, 780ms);
+  scan(1, Reconciler::kSoon);
+  const auto status = arbiter->status();
+  ASSERT_EQ(status.findings.size(), 1U);
+  EXPECT_EQ(status.findings[0].kind, Finding::Kind::kUnderReported);
+  EXPECT_EQ(status.findings[0].pid, ::getpid());
+  EXPECT_EQ(status.findings[0].name, "forger");
+  work(library, 60, 780ms);
+  EXPECT_THAT(arbiter->status().findings, IsEmpty());
+}
+
+// As a program does that sets the count back whenever it may launch.
+TEST_F(TimeTest, ACountThatNeverGrowsIsFoundToo) {
+  promise("a");
+  const Library library = registered("a");
+  stranger("forger", kPod, "", ::getpid());
+  scan();
+  const std::uint64_t count = library.usage->spent_ns[0];
+  for (int i = 0; i < 2; ++i) {
+    work(library, 1, 780ms, ::getpid(), 0ms);
+    EXPECT_EQ(library.usage->spent_ns[0], count);
+  }
+  EXPECT_EQ(arbiter->status().findings.size(), 1U);
 }
 
 TEST_F(TimeTest, WhoTellsWhatItUsesIsChargedThat) {
