@@ -23,6 +23,18 @@ ScopedContext::~ScopedContext() {
   if (is_pushed_) driver.cuCtxPopCurrent_v2(static_cast<void*>(&popped));
 }
 
+void CurrentContext::be(Context context) {
+  if (context == context_) return;
+  Context popped = nullptr;
+  if (context_ != nullptr) driver.cuCtxPopCurrent_v2(static_cast<void*>(&popped));
+  const bool is_pushed = context != nullptr && driver.cuCtxPushCurrent_v2(context) == kSuccess;
+  context_ = is_pushed ? context : nullptr;
+}
+
+ContextState* ContextState::numbered(unsigned number) {
+  return number < kContexts ? &contexts[number] : nullptr;
+}
+
 std::uint64_t between(Event begin, Event end) {
   float ms = 0;
   if (driver.cuEventElapsedTime(&ms, begin, end) != kSuccess || ms < 0) return 0;

@@ -22,6 +22,14 @@ class ContextState {
   // `context` is the primary one of its device.
   static void set_primary(Context context, int device);
   static void forget_all();
+  // Calls `look(context)` for each.
+  template <class Look>
+  static void each(Look look) {
+    ContextState* context = nullptr;
+    for (unsigned i = 0; (context = numbered(i)) != nullptr; ++i) {
+      if (context->context_ != nullptr) look(*context);
+    }
+  }
   // The primary context of `device` that is known here; nullptr: none.
   static Context primary(int device);
 
@@ -40,7 +48,9 @@ class ContextState {
   std::uint64_t time_of(Event event, std::uint64_t now) const;
 
  private:
-  static constexpr unsigned kEvents = 256;
+  static constexpr unsigned kEvents = 1024;
+
+  static ContextState* numbered(unsigned number);  // nullptr: there are no more
 
   Context context_ = nullptr;
   int device_ = 0;
@@ -67,6 +77,19 @@ class ScopedContext {
 
  private:
   bool is_pushed_;
+};
+
+// The same for one after the other: switches only where it must.
+class CurrentContext {
+ public:
+  CurrentContext() = default;
+  CurrentContext(const CurrentContext&) = delete;
+  CurrentContext& operator=(const CurrentContext&) = delete;
+  ~CurrentContext() { be(nullptr); }
+  void be(Context context);
+
+ private:
+  Context context_ = nullptr;  // nullptr: as it was
 };
 
 }  // namespace tranche::interpose

@@ -43,6 +43,20 @@ class Estimates {
     entry.ns.store(after, std::memory_order_relaxed);
   }
 
+  // One launch took `ns` of a time that several had together: as a mean of such.
+  void approach(const void* what, std::uint64_t ns) {
+    const Entry& entry = entries_[place(what)];
+    const std::uint32_t least = ns < kLeast     ? kLeast
+                                : ns < kLongest ? static_cast<std::uint32_t>(ns)
+                                                : kLongest;
+    const std::uint32_t before = entry.ns.load(std::memory_order_relaxed);
+    if (entry.what.load(std::memory_order_relaxed) != what || least > before) {
+      learn(what, least);
+    } else {
+      entries_[place(what)].ns.store(before - (before - least + 7) / 8, std::memory_order_relaxed);
+    }
+  }
+
   // It took at most so long.
   void bound(const void* what, std::uint64_t ns) {
     if (ns < of(what)) learn(what, ns);
@@ -51,6 +65,7 @@ class Estimates {
  private:
   static constexpr std::size_t kEntries = 4096;
   static constexpr std::uint32_t kLongest = 4'000'000'000;
+  static constexpr std::uint32_t kLeast = 1000;  // of a mean: no launch is free
   // launch_amd64.S reads them.
   struct Entry {
     std::atomic<const void*> what{nullptr};

@@ -5,8 +5,9 @@
 // Work is taken in batches, one open at a time for each stream: so many launches as are expected to
 // fill kBatch. Within a batch a launch costs two loads, a subtraction and a store; at its end the
 // batch is closed (an event after its last launch), and the next one waits for its turn and opens
-// (an event before its first). Batches that have ended on the GPU are reported by harvest(), which
-// a thread of the library's does, and every thread that waits.
+// (an event before its first). While a thread is between the gate and the driver its batch stays
+// open. Batches that have ended on the GPU are reported by harvest(), which a thread of the
+// library's does, and every thread that waits.
 //
 // A stream that captures does no work: its launches pass.
 
@@ -43,10 +44,18 @@ extern Estimates tranche_estimates;
 extern const char tranche_mixed;
 }
 
-void pass_slowly(Stream stream, bool twin, const void* what);
+// A launch that went the long way: between the gate and the driver, until launched() is told.
+struct Passage {
+  Batch* batch;  // nullptr: it is in none
+  std::uint64_t serial;
+};
+Passage pass_slowly(Stream stream, bool twin, const void* what);
+// The driver has taken the launch, or refused it (`is_done` false). A batch that is full ends here,
+// so that its end is recorded before the stream can run dry.
+void launched(const Passage& passage, bool is_done);
 
 // Before a launch of `what` into `stream`; `twin`: stream 0 is the thread's own. true: it may go;
-// false: pass_slowly() first.
+// false: pass_slowly() first, and launched() after.
 [[gnu::always_inline]] inline bool passes(Stream stream, bool twin, const void* what) {
   if (!tranche_is_gated.load(std::memory_order_relaxed)) return true;
   auto key = reinterpret_cast<std::uintptr_t>(stream);
@@ -69,8 +78,14 @@ void pass_slowly(Stream stream, bool twin, const void* what);
   return true;
 }
 
-inline void pass(Stream stream, bool twin, const void* what) {
-  if (!passes(stream, twin, what)) pass_slowly(stream, twin, what);
+// The launch of `what` that `call` makes; what that returns.
+template <class Call>
+int gated(Stream stream, bool twin, const void* what, Call call) {
+  if (passes(stream, twin, what)) return call();
+  const Passage passage = pass_slowly(stream, twin, what);
+  const int status = call();
+  launched(passage, status == kSuccess);
+  return status;
 }
 
 // The program is about to wait for work of `stream`, or of any (nullptr stands for stream 0 only

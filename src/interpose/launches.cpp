@@ -96,8 +96,7 @@ int with_memory(void* exec, Call call) {
 
 template <class Launch>
 int launch_graph(void* exec, void* stream, bool twin, Launch launch) {
-  pass(stream, twin, exec);
-  return with_memory(exec, launch);
+  return gated(stream, twin, exec, [&] { return with_memory(exec, launch); });
 }
 
 // Not what unloads, nor what sets a context's limits, which may lower them.
@@ -144,12 +143,12 @@ void forget_graphs() { graph_memory.reset(); }
 
 #define OWN(symbol, name, version, twin, parameters)
 // A copy that returns when it is done has ended its batch.
-#define GATED(symbol, name, version, twin, stream, parameters, arguments)      \
-  int symbol parameters {                                                      \
-    pass(stream, twin, own_key(&::symbol));                                    \
-    const int status = driver.symbol arguments;                                \
-    if (!__builtin_strstr(#name, "Async")) close_batches(false, stream, twin); \
-    return status;                                                             \
+#define GATED(symbol, name, version, twin, stream, parameters, arguments)                 \
+  int symbol parameters {                                                                 \
+    const int status =                                                                    \
+        gated(stream, twin, own_key(&::symbol), [&] { return driver.symbol arguments; }); \
+    if (!__builtin_strstr(#name, "Async")) close_batches(false, stream, twin);            \
+    return status;                                                                        \
   }
 #define LOADS(symbol, name, version, twin, parameters, arguments) \
   int symbol parameters {                                         \
@@ -188,8 +187,10 @@ void forget_graphs() { graph_memory.reset(); }
 #define LAUNCH(symbol, twin, stream, what, parameters, arguments)                 \
   extern "C" [[gnu::noinline, gnu::cold,                                          \
                gnu::visibility("hidden")]] int tranche_slow_##symbol parameters { \
-    pass_slowly(stream, twin, what);                                              \
-    return driver.symbol arguments;                                               \
+    const Passage passage = pass_slowly(stream, twin, what);                      \
+    const int status = driver.symbol arguments;                                   \
+    launched(passage, status == kSuccess);                                        \
+    return status;                                                                \
   }                                                                               \
   USUAL_WAY(symbol, twin, stream, what, parameters, arguments)
 
@@ -221,23 +222,28 @@ LAUNCH(cuLaunchKernelEx_ptsz, true, stream_of(config), function,
 
 // The first CUDA's; the first two are for stream 0.
 int cuLaunch(void* function) {
-  pass(nullptr, false, function);
-  return driver.cuLaunch(function);
+  return gated(nullptr, false, function, [&] { return driver.cuLaunch(function); });
 }
 int cuLaunchGrid(void* function, int width, int height) {
-  pass(nullptr, false, function);
-  return driver.cuLaunchGrid(function, width, height);
+  return gated(nullptr, false, function,
+               [&] { return driver.cuLaunchGrid(function, width, height); });
 }
 int cuLaunchGridAsync(void* function, int width, int height, void* stream) {
-  pass(stream, false, function);
-  return driver.cuLaunchGridAsync(function, width, height, stream);
+  return gated(stream, false, function,
+               [&] { return driver.cuLaunchGridAsync(function, width, height, stream); });
 }
 
 int cuLaunchCooperativeKernelMultiDevice(void* launches, unsigned count, unsigned flags) {
   const auto* each = static_cast<const MultiDeviceLaunch*>(launches);
-  for (unsigned i = 0; each != nullptr && i < count; ++i)
-    pass(each[i].stream, false, each[i].function);
-  return driver.cuLaunchCooperativeKernelMultiDevice(launches, count, flags);
+  constexpr unsigned kMost = 64;  // more devices than CUDA has
+  Passage passages[kMost] = {};
+  for (unsigned i = 0; each != nullptr && i < count && i < kMost; ++i) {
+    if (passes(each[i].stream, false, each[i].function)) continue;
+    passages[i] = pass_slowly(each[i].stream, false, each[i].function);
+  }
+  const int status = driver.cuLaunchCooperativeKernelMultiDevice(launches, count, flags);
+  for (const Passage& passage : passages) launched(passage, status == kSuccess);
+  return status;
 }
 
 int cuGraphLaunch(void* exec, void* stream) {

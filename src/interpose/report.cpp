@@ -24,13 +24,34 @@ std::atomic<std::uint32_t> waiters[kMaxParts];
 
 wire::Word& spent(const Part& part) { return part.tenant->session.usage().spent_ns[part.device]; }
 
-bool is_open(const Part& part) {
+// Counted in the process and in its slot; in the tenant's sum it stands already. That sum is first,
+// for an arbiter that sees less there than in the slots takes it for forged.
+void enter(const Part& part, std::uint64_t ns) {
+  part.slot().work[part.device].asked_ns.fetch_add(ns, std::memory_order_relaxed);
+}
+
+// One step from below the bound: of threads that come at once one goes beyond it.
+bool add_below(std::atomic<std::uint64_t>& word, std::uint64_t bound, std::uint64_t ns) {
+  std::uint64_t now = word.load(std::memory_order_relaxed);
+  do {
+    if (now >= bound) return false;
+  } while (!word.compare_exchange_weak(now, now + ns, std::memory_order_relaxed));
+  return true;
+}
+
+// Asks for `ns` if the policy lets it go now.
+bool try_ask(const Part& part, std::uint64_t ns) {
   const wire::DevicePolicy& policy = part.policy();
   if (policy.closed.load(std::memory_order_acquire) != 0) return false;
   const std::uint32_t in_flight = policy.in_flight_ns.load(std::memory_order_relaxed);
-  if (in_flight != 0 && unfinished(part) >= in_flight) return false;
-  const std::uint64_t allowed = policy.allowed_ns.load(std::memory_order_acquire);
-  return allowed == wire::kNoLimit || spent(part).load(std::memory_order_relaxed) < allowed;
+  std::atomic<std::uint64_t>& unended = unfinished_ns[part.number];
+  if (!add_below(unended, in_flight != 0 ? in_flight : wire::kNoLimit, ns)) return false;
+  if (!add_below(spent(part), policy.allowed_ns.load(std::memory_order_acquire), ns)) {
+    unended.fetch_sub(ns, std::memory_order_relaxed);
+    return false;
+  }
+  enter(part, ns);
+  return true;
 }
 
 // Until what was told is what is: of two threads that tell at once, the later word stands.
@@ -104,17 +125,19 @@ void go_without(const Part& part, std::uint64_t ns) {
   silent_beat[part.number].store(
       part.tenant->policy().heartbeat.load(std::memory_order_relaxed) + 1,
       std::memory_order_relaxed);
-  if (priority(part) != Priority::kBestEffort) return;
-  const std::uint64_t penalty = 3 * ns;  // three parts of waiting to one of work: a quarter
-  nap_ns(penalty < kLongestPenalty ? penalty : kLongestPenalty);
+  if (priority(part) == Priority::kBestEffort) {
+    const std::uint64_t penalty = 3 * ns;  // three parts of waiting to one of work: a quarter
+    nap_ns(penalty < kLongestPenalty ? penalty : kLongestPenalty);
+  }
+  ask(part, ns);
 }
 
 }  // namespace
 
 void ask(const Part& part, std::uint64_t ns) {
-  part.slot().work[part.device].asked_ns.fetch_add(ns, std::memory_order_relaxed);
   spent(part).fetch_add(ns, std::memory_order_relaxed);
   unfinished_ns[part.number].fetch_add(ns, std::memory_order_relaxed);
+  enter(part, ns);
 }
 
 std::uint64_t unfinished(const Part& part) {
@@ -146,11 +169,14 @@ void report_busy(const Part& part, std::uint64_t since) {
 }
 
 void wait_for_turn(const Part& part, std::uint64_t ns, void (*while_waiting)()) {
-  if (!part.tenant->is_limited()) return;
+  if (!part.tenant->is_limited()) {
+    ask(part, ns);
+    return;
+  }
   // Who must not wait says so as it begins: others make room.
   const bool begins = unfinished(part) == 0;
   if (begins && priority(part) == Priority::kLatencyCritical) call_arbiter(part);
-  if (is_open(part)) return;
+  if (try_ask(part, ns)) return;
   if (is_known_silent(part)) {
     go_without(part, ns);
     return;
@@ -161,7 +187,7 @@ void wait_for_turn(const Part& part, std::uint64_t ns, void (*while_waiting)()) 
   for (;;) {
     if (!is_told(part)) tell_waiters(part);  // registered anew
     const std::uint32_t turn = policy.turn.load();
-    if (is_open(part)) return;
+    if (try_ask(part, ns)) return;
     if (!is_awake(part)) call_arbiter(part);
     const bool on_own_work =
         policy.in_flight_ns.load(std::memory_order_relaxed) != 0 && unfinished(part) != 0;

@@ -8,7 +8,7 @@
 
 namespace tranche::interpose {
 
-// So much GPU time will be used: counted against what is allowed.
+// So much GPU time will be used, beyond what a turn was given for: counted against what is allowed.
 void ask(const Part& part, std::uint64_t ns);
 // Of what was asked for, so much has ended: from `begin` to `end`, CLOCK_MONOTONIC ns. One thread
 // at a time.
@@ -21,7 +21,8 @@ void report_busy(const Part& part, std::uint64_t since);
 // Asked for and not ended.
 std::uint64_t unfinished(const Part& part);
 
-// Returns when the tenant's policy lets more work go: at once, as a rule. Never longer than the
+// Returns when the tenant's policy lets work of `ns` go, and has asked for it: at once, as a rule.
+// Of threads that come at once as many go as there is room for. Never longer than the
 // arbiter's word is good for: without it (kSilence) guaranteed and normal tenants go on,
 // best-effort ones at a quarter. `while_waiting` is called every now and then.
 void wait_for_turn(const Part& part, std::uint64_t ns, void (*while_waiting)());

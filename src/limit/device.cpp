@@ -23,6 +23,7 @@ void Device::remove(TenantId tenant) {
 
 void Device::finished(TenantId tenant, const Batch& batch) {
   whose_.finished(tenant, batch.stretch, batch.asked);
+  last_end_ = std::max(last_end_, batch.stretch.end);
   if (const auto account = accounts_.find(tenant); account != accounts_.end()) {
     account->second.ended.push_back({batch.stretch.end, batch.asked});
     account->second.newly_ended += batch.asked;
@@ -55,7 +56,7 @@ const ByTenant<Permit>& Device::step(Ns now, const ByTenant<Standing>& standings
     demand.room = Ns{0};
   }
   permits_.clear();
-  for (const auto& [id, room] : shares_.step(now, demands_)) {
+  for (const auto& [id, room] : shares_.step(now, demands_, progress(now, standings))) {
     Permit& permit = permits_[id] = {room.closed, std::nullopt, room.in_flight};
     if (!room.room) continue;
     const auto standing = standings.find(id);
@@ -82,6 +83,16 @@ Ns Device::charged(TenantId tenant) const {
 bool Device::is_false(TenantId tenant) const {
   const auto account = accounts_.find(tenant);
   return account != accounts_.end() && account->second.is_false;
+}
+
+// The device has worked since the oldest work under way began. What it worked on before the last
+// end that was reported is no longer outstanding.
+Ns Device::progress(Ns now, const ByTenant<Standing>& standings) const {
+  std::optional<Ns> since;
+  for (const auto& [id, standing] : standings) {
+    if (standing.busy_since) since = std::min(since.value_or(now), *standing.busy_since);
+  }
+  return since ? now - std::max(*since, last_end_) : Ns{0};
 }
 
 void Device::settle() {

@@ -110,10 +110,12 @@ class Device {
   static constexpr Ns kStuck = std::chrono::milliseconds(250);
 
   void settle();
+  Ns progress(Ns now, const ByTenant<Standing>& standings) const;
   static Demand demand_of(const Account& account, const Standing& standing);
 
   Apportioner whose_;
   Shares shares_;
+  Ns last_end_{0};  // of all batches that were reported
   ByTenant<Account> accounts_;
   ByTenant<Demand> demands_;
   ByTenant<Permit> permits_;

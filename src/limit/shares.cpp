@@ -23,9 +23,10 @@ void Shares::owe(TenantId tenant, Ns time) {
   if (entry != tenants_.end() && !entry->second.share.permille) entry->second.debt += time;
 }
 
-const ByTenant<Room>& Shares::step(Ns now, const ByTenant<Demand>& demands) {
+const ByTenant<Room>& Shares::step(Ns now, const ByTenant<Demand>& demands, Ns progress) {
   const Ns elapsed = std::max(now - now_, Ns{0});
   now_ = std::max(now, now_);
+  progress_ = std::clamp(progress, Ns{0}, kHorizon / 2);
   latency_critical_here_ = false;
   for (auto& [id, tenant] : tenants_) {
     const auto demand = demands.find(id);
@@ -188,7 +189,7 @@ Shares::Tenant* Shares::next() {
     for (const auto& [id, tenant] : tenants_) {
       if (tenant.share.priority == priority && !is_open(tenant)) in_flight += tenant.in_flight();
     }
-    if (in_flight >= kHorizon) return starving();
+    if (in_flight - progress_ >= kHorizon) return starving();
     if (priority == Priority::kNormal && pressing() && in_flight >= kInFlight) continue;
     Tenant* first = nullptr;
     for (auto& [id, tenant] : tenants_) {

@@ -20,10 +20,10 @@
 //   that it did not report at all (owe) closes it for as long as its weight takes to earn that
 //   time.
 //
-// "In flight" is the time that was asked for and has not ended, plus the time that may still be
-// asked for. Nothing is preempted. A launch longer than its tenant's room may go, and its tenant
-// then stands later in the queue. A tenant with a cap also waits until its bucket holds again what
-// the launch took.
+// "In flight" is the time that was asked for and has not ended, less the time that the device has
+// worked on it, plus the time that may still be asked for. Nothing is preempted. A launch longer
+// than its tenant's room may go, and its tenant then stands later in the queue. A tenant with a cap
+// also waits until its bucket holds again what the launch took.
 //
 // Not thread-safe; pure.
 
@@ -93,8 +93,9 @@ class Shares {
   Ns pace() const { return latency_critical_here_ ? kPace : 2 * kPace; }
 
   // What every tenant may do; valid until the next step. `demands` of unknown tenants are ignored.
-  // Tenants without a demand count as idle.
-  const ByTenant<Room>& step(Ns now, const ByTenant<Demand>& demands);
+  // Tenants without a demand count as idle. `progress`: so long the device has worked on what is
+  // outstanding; at most half of kHorizon of that counts.
+  const ByTenant<Room>& step(Ns now, const ByTenant<Demand>& demands, Ns progress = Ns{0});
 
  private:
   struct Tenant {
@@ -139,7 +140,8 @@ class Shares {
   ByTenant<Room> rooms_;
   bool latency_critical_here_ = false;
   Ns latency_critical_until_{-1};  // when its work was last seen, plus kHold
-  TenantId turn_{};                // the best-effort tenant with the turn, until turn_ends_
+  Ns progress_{0};
+  TenantId turn_{};  // the best-effort tenant with the turn, until turn_ends_
   Ns turn_ends_{0};
 };
 

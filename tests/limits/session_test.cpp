@@ -165,7 +165,6 @@ TEST_F(SessionTest, WhoWaitsAtTheGateWaitsForTheNextArbiterToo) {
     constexpr std::uint64_t kLength = 10'000'000;  // ns
     while (!stop.stop_requested()) {
       wait_for_turn(part, kLength, [] {});
-      ask(part, kLength);
       const std::uint64_t now = now_ns();
       report(part, now - kLength, now, 1, kLength);
       ++passed;

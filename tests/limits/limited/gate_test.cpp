@@ -12,6 +12,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <ctime>
 #include <new>
 #include <thread>
 #include <vector>
@@ -89,9 +90,9 @@ T* shared() {
   return memory == MAP_FAILED ? nullptr : new (memory) T();
 }
 
-// A launch counts as it was expected when its thread is held up by the system for more than 1 ms
-// between the gate and the driver: its batch was closed meanwhile. On a busy machine that befalls a
-// few launches of a test.
+// A short launch counts as it was expected when its thread is held up by the system for more than
+// 1 ms within a batch: that was closed meanwhile. On a busy machine that befalls a few launches of
+// a test.
 constexpr std::uint64_t kHeldUp = 50 * kMs;
 
 // What a tenant may have saved when it is first seen waiting: less than this many launches of 1 ms.
@@ -202,20 +203,114 @@ TEST(Gate, HoweverManyStreamsThereAreEachIsMeasured) {
   });
 }
 
-// All at work at once, behind an operation that waits: there is no place for more than some.
-TEST(Gate, WhatHasNoPlaceCountsAsWhatItIsExpectedToTake) {
+// Their work was expected to take 10 us each, is let go by one event, and runs one after the other.
+TEST(Gate, ManyStreamsThatWaitForOneEventAreMeasuredOnce) {
   const World world("l20");
   const Container container({counted(world)});
   in_program([] {
     Program program;
     const CUfunction spin = program.function(kSpin, "spin");
-    std::vector<CUstream> streams;
-    for (int i = 0; i < 700; ++i) streams.push_back(program.stream());
-    EXPECT_EQ(program.spin(spin, 500 * kMs), CUDA_SUCCESS);
-    for (const CUstream stream : streams)
+    for (int i = 0; i < 200; ++i) {
+      EXPECT_EQ(program.spin(spin, 10'000), CUDA_SUCCESS);
+      EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+    }
+    CUdeviceptr begin = 0;
+    EXPECT_EQ(program.cuMemAlloc_v2(&begin, sizeof(std::uint32_t)), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuMemsetD8_v2(begin, 0, sizeof(std::uint32_t)), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+    const std::uint64_t before = seen().measured;
+    const CUstream first = program.stream();
+    EXPECT_EQ(program.cuStreamWaitValue32_v2(first, begin, 1, CU_STREAM_WAIT_VALUE_EQ),
+              CUDA_SUCCESS);
+    const CUevent event = program.event(2);  // no timing
+    EXPECT_EQ(program.cuEventRecord(event, first), CUDA_SUCCESS);
+    for (int i = 0; i < 600; ++i) {
+      const CUstream stream = program.stream();
+      EXPECT_EQ(program.cuStreamWaitEvent(stream, event, 0), CUDA_SUCCESS);
+      EXPECT_EQ(program.spin(spin, kMs, stream), CUDA_SUCCESS);
+    }
+    EXPECT_EQ(program.cuStreamWriteValue32_v2(program.stream(), begin, 1, 0), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+    EXPECT_TRUE(eventually([&] { return seen().measured >= before + 594 * kMs; }))
+        << seen().measured - before;
+    EXPECT_LE(seen().measured - before, 660 * kMs) << "each moment counts for one of them";
+  });
+}
+
+// Holds up the calling thread for 2 ms, some microseconds from now, wherever it is then.
+class HoldUp {
+ public:
+  HoldUp() {
+    struct sigaction action{};
+    action.sa_handler = [](int) {
+      const timespec time{0, 2'000'000};
+      nanosleep(&time, nullptr);
+    };
+    sigaction(SIGRTMIN, &action, nullptr);
+    sigevent event{};
+    event.sigev_notify = SIGEV_SIGNAL;
+    event.sigev_signo = SIGRTMIN;
+    timer_create(CLOCK_MONOTONIC, &event, &timer_);
+  }
+  HoldUp(const HoldUp&) = delete;
+  HoldUp& operator=(const HoldUp&) = delete;
+  ~HoldUp() { timer_delete(timer_); }
+  void in(long us) {
+    const itimerspec time{{}, {0, us * 1000}};
+    timer_settime(timer_, 0, &time, nullptr);
+  }
+
+ private:
+  timer_t timer_{};
+};
+
+// A thread that the system holds up for longer than a batch stands open: each of these launches is
+// held up somewhere, some between the gate and the driver.
+TEST(Gate, WhoIsHeldUpWhileItLaunchesIsMeasuredAllTheSame) {
+  const World world("l20");
+  const Container container({counted(world)});
+  in_program([] {
+    Program program;
+    const CUfunction spin = program.function(kSpin, "spin");
+    // Behind work of another stream, so that none of them runs dry meanwhile.
+    EXPECT_EQ(program.spin(spin, 1000 * kMs, program.stream()), CUDA_SUCCESS);
+    HoldUp hold_up;
+    for (int i = 0; i < 300; ++i) {
+      const CUstream stream = program.stream();
+      hold_up.in(1 + i % 30);
+      EXPECT_EQ(program.spin(spin, 5 * kMs, stream), CUDA_SUCCESS);
+    }
+    EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+    // As they were expected to take, those held up would count 1 ms at most.
+    EXPECT_TRUE(eventually([&] { return seen().measured >= 2490 * kMs; })) << seen().measured;
+    EXPECT_LE(seen().measured, 2600 * kMs);
+  });
+}
+
+// All at work at once, behind an event that has not come.
+TEST(Gate, WhatWasNeverMeasuredCountsAsWhatItIsExpectedToTake) {
+  const World world("l20");
+  const Container container({counted(world)});
+  in_program([] {
+    Program program;
+    const CUfunction spin = program.function(kSpin, "spin");
+    CUdeviceptr begin = 0;
+    EXPECT_EQ(program.cuMemAlloc_v2(&begin, sizeof(std::uint32_t)), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuMemsetD8_v2(begin, 0, sizeof(std::uint32_t)), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+    const CUstream first = program.stream();
+    EXPECT_EQ(program.cuStreamWaitValue32_v2(first, begin, 1, CU_STREAM_WAIT_VALUE_EQ),
+              CUDA_SUCCESS);
+    const CUevent event = program.event(2);  // no timing
+    EXPECT_EQ(program.cuEventRecord(event, first), CUDA_SUCCESS);
+    for (int i = 0; i < 700; ++i) {
+      const CUstream stream = program.stream();
+      EXPECT_EQ(program.cuStreamWaitEvent(stream, event, 0), CUDA_SUCCESS);
       EXPECT_EQ(program.spin(spin, 10'000, stream), CUDA_SUCCESS);
+    }
     // Nothing was measured yet, so each counts as 1 ms.
-    EXPECT_GE(seen().spent, 701 * kMs);
+    EXPECT_GE(seen().spent, 700 * kMs);
+    EXPECT_EQ(program.cuStreamWriteValue32_v2(program.stream(), begin, 1, 0), CUDA_SUCCESS);
     EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
   });
 }
