@@ -108,6 +108,44 @@ struct nvmlProcessInfo_v2_t {
   unsigned int computeInstanceId;
 };
 
+struct nvmlProcessDetail_v1_t {
+  unsigned int pid;
+  unsigned long long usedGpuMemory;
+  unsigned int gpuInstanceId;
+  unsigned int computeInstanceId;
+  unsigned long long usedGpuCcProtectedMemory;
+};
+
+struct nvmlProcessDetailList_v1_t {
+  unsigned int version;
+  unsigned int mode;
+  unsigned int numProcArrayEntries;
+  nvmlProcessDetail_v1_t* procArray;
+};
+
+struct nvmlAccountingStats_t {
+  unsigned int gpuUtilization;
+  unsigned int memoryUtilization;
+  unsigned long long maxMemoryUsage;
+  unsigned long long time;
+  unsigned long long startTime;
+  unsigned int isRunning;
+  unsigned int reserved[5];
+};
+
+struct nvmlAccountingStats_v2_t {
+  unsigned int pid;
+  unsigned int isRunning;
+  unsigned int gpuUtilization;
+  unsigned int memoryUtilization;
+  unsigned long long maxMemoryUsage;
+  unsigned int sampleCount;
+  unsigned long long sumGpuUtil;
+  unsigned long long sumFbUtil;
+  unsigned long long time;
+  unsigned long long startTime;
+};
+
 struct nvmlProcessUtilizationSample_t {
   unsigned int pid;
   unsigned long long timeStamp;

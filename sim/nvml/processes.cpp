@@ -1,6 +1,8 @@
 // Who runs on a device, and how busy each is.
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <vector>
 
 #include "sim/gpu/uses.h"
@@ -52,6 +54,39 @@ nvmlReturn_t give_processes(const char* function, nvmlDevice_t handle, UseKind k
     for (std::size_t i = 0; i < list.size(); ++i) put(list[i], infos[i]);
     return NVML_SUCCESS;
   });
+}
+
+// Of one kind, or of all.
+std::vector<nvmlProcessInfo_v2_t> list_processes(const Device& device, unsigned int mode) {
+  constexpr UseKind kKinds[] = {UseKind::kCompute, UseKind::kGraphics, UseKind::kMps};
+  constexpr unsigned int kAll = std::size(kKinds);
+  std::vector<nvmlProcessInfo_v2_t> list;
+  for (unsigned int i = 0; i < kAll; ++i) {
+    if (mode != i && mode != kAll) continue;
+    const auto some = list_processes(device, kKinds[i]);
+    list.insert(list.end(), some.begin(), some.end());
+  }
+  return list;
+}
+
+// The account of a process that runs. None is kept of those that have ended, and utilisation is
+// that of the last period (invented: NVIDIA's is over the process's life).
+std::optional<nvmlAccountingStats_v2_t> account_of(const Device& device, unsigned int pid) {
+  std::optional<nvmlAccountingStats_v2_t> account;
+  for (const nvmlProcessInfo_v2_t& info : list_processes(device, UseKind::kCompute)) {
+    if (info.pid != pid) continue;
+    if (!account) account = {.pid = pid, .isRunning = 1};
+    account->maxMemoryUsage += info.usedGpuMemory;
+  }
+  if (!account) return std::nullopt;
+  const WindowLoad window =
+      window_load(device.sim(), device.gpu, last_window(device.sim(), device.gpu));
+  for (const ProcessLoad& load : window.processes) {
+    if (static_cast<unsigned int>(load.pid) != pid) continue;
+    account->gpuUtilization = (load.permille + 5) / 10;
+    account->memoryUtilization = (load.permille / 3 + 5) / 10;
+  }
+  return account;
 }
 
 // What the driver's buffer holds: kMaxWindows windows, only those that ended after `last_seen_us`.
@@ -135,6 +170,61 @@ NVML_API nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses(nvmlDevice_t handl
                                                               unsigned int* count,
                                                               nvmlProcessInfo_v1_t* infos) {
   return give_processes(__func__, handle, UseKind::kMps, count, infos);
+}
+
+NVML_API nvmlReturn_t nvmlDeviceGetRunningProcessDetailList(nvmlDevice_t handle,
+                                                            nvmlProcessDetailList_v1_t* details) {
+  constexpr unsigned int kModes = 4;
+  return on_device(__func__, handle, given(details), [&](const Device& device) {
+    const bool is_known = details->version == struct_version<nvmlProcessDetailList_v1_t>(1);
+    if (!is_known || details->mode >= kModes) return NVML_ERROR_INVALID_ARGUMENT;
+    const auto list = list_processes(device, details->mode);
+    const bool fits = details->procArray != nullptr && details->numProcArrayEntries >= list.size();
+    details->numProcArrayEntries = static_cast<unsigned int>(list.size());
+    if (!fits && !list.empty()) return NVML_ERROR_INSUFFICIENT_SIZE;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      details->procArray[i] = {.pid = list[i].pid,
+                               .usedGpuMemory = list[i].usedGpuMemory,
+                               .gpuInstanceId = list[i].gpuInstanceId,
+                               .computeInstanceId = list[i].computeInstanceId};
+    }
+    return NVML_SUCCESS;
+  });
+}
+
+NVML_API nvmlReturn_t nvmlDeviceGetAccountingPids(nvmlDevice_t handle, unsigned int* count,
+                                                  unsigned int* pids) {
+  return on_gpu(__func__, handle, given(count), [&](const Device& device) {
+    const auto list = list_processes(device, UseKind::kCompute);
+    const bool fits = pids != nullptr && *count >= list.size();
+    *count = static_cast<unsigned int>(list.size());
+    if (!fits && !list.empty()) return NVML_ERROR_INSUFFICIENT_SIZE;
+    for (std::size_t i = 0; i < list.size(); ++i) pids[i] = list[i].pid;
+    return NVML_SUCCESS;
+  });
+}
+
+NVML_API nvmlReturn_t nvmlDeviceGetAccountingStats_v2(nvmlDevice_t handle,
+                                                      nvmlAccountingStats_v2_t* stats) {
+  return on_gpu(__func__, handle, given(stats), [&](const Device& device) {
+    const auto account = account_of(device, stats->pid);
+    if (!account) return NVML_ERROR_NOT_FOUND;
+    *stats = *account;
+    return NVML_SUCCESS;
+  });
+}
+
+NVML_API nvmlReturn_t nvmlDeviceGetAccountingStats(nvmlDevice_t handle, unsigned int pid,
+                                                   nvmlAccountingStats_t* stats) {
+  return on_gpu(__func__, handle, given(stats), [&](const Device& device) {
+    const auto account = account_of(device, pid);
+    if (!account) return NVML_ERROR_NOT_FOUND;
+    *stats = {.gpuUtilization = account->gpuUtilization,
+              .memoryUtilization = account->memoryUtilization,
+              .maxMemoryUsage = account->maxMemoryUsage,
+              .isRunning = account->isRunning};
+    return NVML_SUCCESS;
+  });
 }
 
 NVML_API nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t handle,

@@ -29,6 +29,21 @@ struct ProcessV2 {
   unsigned long long used;
   unsigned gpu_instance, compute_instance;
 };
+struct ProcessDetail {  // nvmlProcessDetail_v1_t
+  unsigned pid;
+  unsigned long long used;
+  unsigned gpu_instance, compute_instance;
+  unsigned long long used_protected;
+};
+struct ProcessDetails {  // nvmlProcessDetailList_v1_t
+  unsigned version;
+  unsigned mode;
+  unsigned count;
+  ProcessDetail* list;
+};
+struct Pid {  // of nvmlDeviceGetAccountingPids
+  unsigned pid;
+};
 struct Sample {  // nvmlProcessUtilizationSample_t
   unsigned pid;
   unsigned long long time;
@@ -114,6 +129,12 @@ int keep_own(int status, void* device, void* count, void* list) {
   return status;
 }
 
+// Whether the driver's account of a process is not this container's to see.
+bool is_hidden(void* device, unsigned pid) {
+  const Part* part = part_of(device);
+  return part != nullptr && !is_of_tenant(*part, pid);
+}
+
 // As the driver has it where nobody did anything.
 int nothing_is_not_found(int status, unsigned count) {
   return status == kNvmlSuccess && count == 0 ? kNvmlNotFound : status;
@@ -151,6 +172,29 @@ int nvmlDeviceGetProcessesUtilizationInfo(void* device, void* info) {
   auto& samples = *static_cast<Samples*>(info);
   keep_own<SampleV2>(status, device, &samples.count, samples.list);
   return nothing_is_not_found(status, samples.count);
+}
+
+int nvmlDeviceGetRunningProcessDetailList(void* device, void* info) {
+  const int status = nvml.nvmlDeviceGetRunningProcessDetailList(device, info);
+  if (status != kNvmlSuccess) return status;
+  auto& details = *static_cast<ProcessDetails*>(info);
+  return keep_own<ProcessDetail>(status, device, &details.count, details.list);
+}
+
+// Accounts are kept of processes that have ended too, which are nobody's by then.
+int nvmlDeviceGetAccountingPids(void* device, void* count, void* pids) {
+  return keep_own<Pid>(nvml.nvmlDeviceGetAccountingPids(device, count, pids), device, count, pids);
+}
+
+int nvmlDeviceGetAccountingStats(void* device, unsigned pid, void* stats) {
+  if (is_hidden(device, pid)) return kNvmlNotFound;
+  return nvml.nvmlDeviceGetAccountingStats(device, pid, stats);
+}
+
+// The structure begins with the process that is asked about.
+int nvmlDeviceGetAccountingStats_v2(void* device, void* stats) {
+  if (stats != nullptr && is_hidden(device, *static_cast<unsigned*>(stats))) return kNvmlNotFound;
+  return nvml.nvmlDeviceGetAccountingStats_v2(device, stats);
 }
 
 #define PROCESSES(symbol, Process)                                                   \

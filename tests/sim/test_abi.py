@@ -19,6 +19,7 @@ VERSIONED = {
     "nvmlGpuFabricInfo_v2_t": ("nvmlGpuFabricInfo_v2", 2),
     "nvmlGpuFabricInfo_v3_t": ("nvmlGpuFabricInfo_v3", 3),
     "nvmlProcessesUtilizationInfo_v1_t": ("nvmlProcessesUtilizationInfo_v1", 1),
+    "nvmlProcessDetailList_v1_t": ("nvmlProcessDetailList_v1", 1),
 }
 
 

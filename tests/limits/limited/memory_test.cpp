@@ -475,6 +475,29 @@ TEST(LimitedMemory, ProcessesOfOthersAreNotShown) {
       ASSERT_EQ(nvml("nvmlDeviceGetProcessesUtilizationInfo", device, &list), NVML_SUCCESS);
       ASSERT_GT(list.processSamplesCount, 0U);
       for (unsigned i = 0; i < list.processSamplesCount; ++i) EXPECT_EQ(more[i].pid, own);
+      nvmlProcessDetail_v1_t details[8] = {};
+      nvmlProcessDetailList_v1_t all{
+          .version = sim::abi::struct_version<nvmlProcessDetailList_v1_t>(1),
+          .mode = 3,  // of every kind
+          .numProcArrayEntries = 8,
+          .procArray = details};
+      ASSERT_EQ(nvml("nvmlDeviceGetRunningProcessDetailList", device, &all), NVML_SUCCESS);
+      ASSERT_EQ(all.numProcArrayEntries, 1U);
+      EXPECT_EQ(details[0].pid, own);
+      unsigned pids[8] = {};
+      count = 8;
+      ASSERT_EQ(nvml("nvmlDeviceGetAccountingPids", device, &count, pids), NVML_SUCCESS);
+      ASSERT_EQ(count, 1U);
+      EXPECT_EQ(pids[0], own);
+      nvmlAccountingStats_t account{};
+      const auto other_pid = static_cast<unsigned>(neighbour);
+      EXPECT_EQ(nvml("nvmlDeviceGetAccountingStats", device, own, &account), NVML_SUCCESS);
+      EXPECT_EQ(nvml("nvmlDeviceGetAccountingStats", device, other_pid, &account),
+                NVML_ERROR_NOT_FOUND);
+      nvmlAccountingStats_v2_t newer{.pid = own};
+      EXPECT_EQ(nvml("nvmlDeviceGetAccountingStats_v2", device, &newer), NVML_SUCCESS);
+      newer.pid = other_pid;
+      EXPECT_EQ(nvml("nvmlDeviceGetAccountingStats_v2", device, &newer), NVML_ERROR_NOT_FOUND);
     });
   }
   ASSERT_EQ(write(end[1], "1", 1), 1);
