@@ -184,6 +184,10 @@ std::string Evictor::objection(const std::string& node, const cluster::Pod& pod)
   if (pod.ns == "kube-system" || pod.ns == options_.ns) {
     return fmt::format("Pods of namespace {} are never evicted by Tranche", pod.ns);
   }
+  if (pod.priority_class.starts_with("system-")) {
+    return fmt::format("Pods of priority class {} are never evicted by Tranche",
+                       pod.priority_class);
+  }
   return {};
 }
 

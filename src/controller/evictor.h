@@ -4,9 +4,10 @@
 // evict`.
 //
 // A Node's request is trusted for that node only: the Pod must be bound to it, and have the uid
-// that was asked for. Pods of kube-system and of this release, and static Pods, are reported and
-// left alone. Eviction respects PodDisruptionBudgets. It is retried until it is done or no longer
-// asked for. Each outcome becomes an Event on the Pod.
+// that was asked for. Pods of kube-system, of this release's namespace and of Kubernetes' own
+// priority classes (system-node-critical, system-cluster-critical), and static Pods, are reported
+// and left alone. Eviction respects PodDisruptionBudgets. It is retried until it is done or no
+// longer asked for. Each outcome becomes an Event on the Pod.
 //
 // Works through the port cluster::Objects, on two threads of its own: the cache's, which only takes
 // note, and the retrier's, which does the work. The destructor stops them.

@@ -127,12 +127,15 @@ TEST_F(EvictorTest, ProtectedPodsAreReportedOnceAndStay) {
   const auto fixed = put_pod(
       "shop", "static", "n1",
       R"({"metadata":{"annotations":{"kubernetes.io/config.mirror":"x","kubernetes.io/config.hash":"x"}}})");
-  const std::vector<EvictionRequest> all = {request("kube-system", "s", system),
-                                            request("tranche", "agent", own),
-                                            request("shop", "static", fixed)};
+  const auto critical =
+      put_pod("network", "cni", "n1", R"({"spec":{"priorityClassName":"system-node-critical"}})");
+  const std::vector<EvictionRequest> all = {
+      request("kube-system", "s", system), request("tranche", "agent", own),
+      request("network", "cni", critical), request("shop", "static", fixed)};
   ask("n1", all);
   ASSERT_TRUE(told("kube-system", "LimitEvictionRefused"));
   ASSERT_TRUE(told("tranche", "LimitEvictionRefused"));
+  ASSERT_TRUE(told("network", "LimitEvictionRefused"));
   ASSERT_TRUE(told("shop", "LimitEvictionRefused"));
   EXPECT_THAT(events("shop")[0]["note"].get<std::string>(), HasSubstr("change its file on n1"));
   clock_.advance(cluster::EvictionRequests::kRefresh);

@@ -16,8 +16,9 @@ constexpr std::chrono::seconds kLongestCall{30};
 // The label that says who made an object: Helm if the chart made it, else this controller.
 constexpr const char* kManagedBy = "app.kubernetes.io/managed-by";
 constexpr const char* kUs = "tranche";
-// The label of the DaemonSet by which the operator runs its device plugin.
-constexpr const char* kPluginSelector = "app=nvidia-device-plugin-daemonset";
+// The DaemonSet by which the operator runs its device plugin, in any namespace. RBAC can bind a
+// name, but no label.
+constexpr const char* kPluginSelector = "metadata.name=nvidia-device-plugin-daemonset";
 
 std::string created(const cluster::Object& object) {
   const auto root = json::parse(object.json);
@@ -64,7 +65,7 @@ PolicyController::PolicyController(cluster::Objects& objects, Options options, c
       daemon_sets_(
           objects,
           {.kind = cluster::kDaemonSet,
-           .selection = {.label_selector = kPluginSelector},
+           .selection = {.field_selector = kPluginSelector},
            .backoff = options_.watch_backoff},
           [this](const cluster::CacheChange&) { notifier_.notify(); }, log) {
   retrier_.emplace(log_, options_.backoff);

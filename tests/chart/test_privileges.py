@@ -83,7 +83,7 @@ def test_rules_of_the_controller(helm):
     assert rendered.rules("gpu-tranche-controller") == {
         *(f"cluster {verb} clusterpolicies.nvidia.com" for verb in ("get", "list", "watch")),
         *(f"cluster {verb} clusterpolicies/status.nvidia.com" for verb in ("update", "patch")),
-        *(f"cluster {verb} daemonsets.apps" for verb in ("list", "watch")),
+        *(f"cluster {verb} daemonsets.apps/nvidia-device-plugin-daemonset" for verb in ("list", "watch")),
         *(f"{ns} {verb} configmaps" for verb in ("get", "list", "watch")),
         *(f"{ns} {verb} configmaps/gpu-tranche-policy" for verb in ("update", "patch")),
         *(
@@ -92,6 +92,25 @@ def test_rules_of_the_controller(helm):
         ),
         "default create events.events.k8s.io",
     }
+
+
+def terms(affinity: dict) -> list[dict]:
+    found = affinity["preferredDuringSchedulingIgnoredDuringExecution"]
+    return found[0]["preference"]["matchExpressions"]
+
+
+def test_the_controller_is_elsewhere_than_on_gpu_nodes_where_it_can(helm):
+    """Each label by which an agent finds its nodes keeps the controller away, and none forbids."""
+    rendered = helm.template(MODES["operator"], namespace="gpu-operator")
+    pod = rendered.one("Deployment")["spec"]["template"]["spec"]
+    affinity = pod["affinity"]["nodeAffinity"]
+    assert "requiredDuringSchedulingIgnoredDuringExecution" not in affinity
+    away = {(e["key"], e["operator"], *e["values"]) for e in terms(affinity)}
+    agents = rendered.pod()["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    here = [term["matchExpressions"][0] for term in agents["nodeSelectorTerms"]]
+    assert away == {(e["key"], "NotIn", *e["values"]) for e in here}
+    # All nodes may be GPU nodes, and these are tainted often.
+    assert {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"} in pod["tolerations"]
 
 
 def test_rules_of_a_controller_that_evicts(helm):

@@ -1,0 +1,128 @@
+"""What the controller's token may do, tried on a real API server with a real token: whose Pods it evicts, in
+whose name it records Events, what it reads."""
+
+import pytest
+from api_server import Refused
+from helm import Helm, find_helm
+from modes import EVICT
+
+NAME = "gpu-tranche-controller"
+NAMESPACE = "tranche"
+EVERYWHERE = ("shop", "kube-system", NAMESPACE)
+
+
+def pod(namespace: str) -> dict:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": namespace},
+        # Bound to a node, so that its eviction is not a mere deletion.
+        "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]},
+    }
+
+
+@pytest.fixture(scope="module")
+def token(server, tmp_path_factory):
+    """The chart's controller with all that it may have, and a Pod `p` in each namespace."""
+    if find_helm() is None:
+        pytest.skip("no helm")
+    helm = Helm(find_helm(), tmp_path_factory.mktemp("helm"))
+    evicts = helm.template({"config": {"map": {"default": EVICT}}}, namespace=NAMESPACE)
+    follows = helm.template({"clusterPolicy": {"enabled": True}}, namespace=NAMESPACE)
+    evicts.one("ClusterRole", NAME)["rules"] += follows.one("ClusterRole", NAME)["rules"]
+    kinds = ("ServiceAccount", "ClusterRole", "ClusterRoleBinding")
+    kinds += ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+    made = [server.apply(o) for o in evicts.objects if o["kind"] in kinds and o["metadata"]["name"] == NAME]
+    assert len(made) == len(kinds)
+    for namespace in EVERYWHERE:
+        server.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+        account = {"apiVersion": "v1", "kind": "ServiceAccount"}
+        server.apply({**account, "metadata": {"name": "default", "namespace": namespace}})
+        made.append(server.apply(pod(namespace)))
+    token = server.token(NAMESPACE, NAME)
+
+    def refused():
+        try:
+            evict(server, token, "kube-system", dry_run=True)
+        except Refused as error:
+            return "may not evict" in error.message
+        return False
+
+    server.wait(refused, "the policy is in force")
+    yield token
+    for item in reversed(made):
+        try:
+            server.request("DELETE", server.path(item) + "?gracePeriodSeconds=0")
+        except Refused as error:
+            assert error.status == 404
+
+
+def evict(server, token, namespace, dry_run=False, **options):
+    live = server.request("GET", f"/api/v1/namespaces/{namespace}/pods/p")
+    options = options or {"preconditions": {"uid": live["metadata"]["uid"]}}
+    body = {
+        "apiVersion": "policy/v1",
+        "kind": "Eviction",
+        "metadata": {"name": "p", "namespace": namespace},
+        "deleteOptions": options | ({"dryRun": ["All"]} if dry_run else {}),
+    }
+    query = "?dryRun=All" if dry_run else ""
+    return server.request("POST", f"/api/v1/namespaces/{namespace}/pods/p/eviction{query}", body, token=token)
+
+
+def test_it_evicts_a_pod_that_it_names(server, token):
+    evict(server, token, "shop", dry_run=True)
+
+
+@pytest.mark.parametrize("namespace", ["kube-system", NAMESPACE])
+def test_it_spares_kubernetes_and_its_own(server, token, namespace):
+    with pytest.raises(Refused, match=f"may not evict Pods of namespace {namespace}"):
+        evict(server, token, namespace, dry_run=True)
+    evict(server, "admin-of-a-test", namespace, dry_run=True)  # others are not held by it
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"orphanDependents": False}, {"preconditions": {"uid": "u"}, "gracePeriodSeconds": 0}],
+    ids=["whichever has that name", "at once"],
+)
+def test_it_evicts_no_other_way(server, token, options):
+    with pytest.raises(Refused, match="names by uid, and with that Pod's own grace period"):
+        evict(server, token, "shop", dry_run=True, **options)
+
+
+EVENTS = "/apis/events.k8s.io/v1/namespaces/shop/events"
+
+
+def event(controller="tranche.dev/controller", kind="Pod") -> dict:
+    return {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"generateName": "probe-", "namespace": "shop"},
+        "eventTime": "2026-01-01T00:00:00.000000Z",
+        "reportingController": controller,
+        "reportingInstance": "c",
+        "action": "Evict",
+        "reason": "Probe",
+        "regarding": {"apiVersion": "v1", "kind": kind, "namespace": "shop", "name": "p"},
+        "note": "n",
+        "type": "Normal",
+    }
+
+
+def test_its_events_are_in_its_own_name_and_about_what_it_does(server, token):
+    path = f"{EVENTS}?dryRun=All"
+    assert server.request("POST", path, event(), token=token)
+    for other in (event(controller="kubelet"), event(kind="Secret")):
+        with pytest.raises(Refused, match="about Pods and ClusterPolicies only"):
+            server.request("POST", path, other, token=token)
+
+
+def test_it_reads_no_daemon_set_but_the_operators(server, token):
+    path = "/apis/apps/v1/daemonsets"
+    one = "?fieldSelector=metadata.name%3Dnvidia-device-plugin-daemonset"
+    assert server.request("GET", path + one, token=token)["kind"] == "DaemonSetList"
+    for other in (path, path + "?fieldSelector=metadata.name%3Dcni", path + "?labelSelector=a%3Db"):
+        with pytest.raises(Refused) as refused:
+            server.request("GET", other, token=token)
+        assert refused.value.status == 403
