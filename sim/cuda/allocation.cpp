@@ -92,8 +92,13 @@ CUDA_API CUresult cuMemAllocPitch_v2(CUdeviceptr* address, std::size_t* pitch, s
                          (element_bytes == 4 || element_bytes == 8 || element_bytes == 16);
   return on_context(__func__, arguments, [&](Call& call, Context& context) {
     if (const CUresult safe = refuse_unsafe(call); safe != CUDA_SUCCESS) return safe;
+    std::size_t size = 0;
+    if (width > SIZE_MAX - kPitch ||
+        __builtin_mul_overflow(round_up(width, kPitch), height, &size)) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
     *pitch = round_up(width, kPitch);
-    return allocate(call, context, *pitch * height, RangeKind::kAllocated, *address);
+    return allocate(call, context, size, RangeKind::kAllocated, *address);
   });
 }
 

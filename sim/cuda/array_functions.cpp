@@ -33,7 +33,9 @@ std::size_t channel_bytes(CUarray_format format) {
 CUresult check(const CUDA_ARRAY3D_DESCRIPTOR& wanted) {
   const bool channels =
       wanted.NumChannels == 1 || wanted.NumChannels == 2 || wanted.NumChannels == 4;
-  if (!channels || wanted.Width == 0) return CUDA_ERROR_INVALID_VALUE;
+  // MAXIMUM_TEXTURE2D_WIDTH, MAXIMUM_TEXTURE2D_HEIGHT and MAXIMUM_TEXTURE3D_DEPTH of today's GPUs.
+  const bool fits = wanted.Width <= 131072 && wanted.Height <= 65536 && wanted.Depth <= 16384;
+  if (!channels || wanted.Width == 0 || !fits) return CUDA_ERROR_INVALID_VALUE;
   if (channel_bytes(wanted.Format) == 0) return CUDA_ERROR_NOT_SUPPORTED;
   constexpr unsigned kNotHere = CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING;
   return (wanted.Flags & kNotHere) != 0 ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;

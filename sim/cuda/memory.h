@@ -1,10 +1,17 @@
 #pragma once
 // What the functions about memory share.
 
+#include "sim/cuda/abi_memory.h"
 #include "sim/cuda/streams.h"
 
 namespace tranche::sim::cuda {
 
+// The device whose memory a location is; -1: none's. Of a locality domain the first byte names it.
+inline int ordinal_of(const abi::CUmemLocation& location) {
+  if (location.type == abi::CU_MEM_LOCATION_TYPE_DEVICE) return location.id;
+  const bool is_part = location.type == abi::CU_MEM_LOCATION_TYPE_DEVICE_LOCALITY_DOMAIN;
+  return is_part ? location.id & 0xFF : -1;
+}
 // `size` bytes of the current context's device. OUT_OF_MEMORY.
 CUresult allocate(Call& call, Context& context, std::size_t size, RangeKind kind, CUdeviceptr& out);
 // Any address that an allocation function gave, whichever it was; waits until its context is idle.

@@ -97,10 +97,10 @@ CUDA_API CUresult cuDeviceGetMemPool(CUmemoryPool* out, CUdevice ordinal) {
 // Pools cannot be shared between processes here.
 CUDA_API CUresult cuMemPoolCreate(CUmemoryPool* out, const CUmemPoolProps* wanted) {
   const bool arguments = given(out, wanted) && wanted->allocType == CU_MEM_ALLOCATION_TYPE_PINNED &&
-                         wanted->location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+                         ordinal_of(wanted->location) >= 0;
   return on_driver(__func__, arguments, [&](Call& call) {
     if (wanted->handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
-    Device* const device = call.driver.device(wanted->location.id);
+    Device* const device = call.driver.device(ordinal_of(wanted->location));
     if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
     auto pool = std::make_shared<Pool>(*device, *call.driver.space);
     pool->most_bytes = wanted->maxSize;

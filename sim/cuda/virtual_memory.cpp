@@ -12,8 +12,8 @@ namespace {
 
 bool is_known(const Call& call, const CUmemAllocationProp* properties) {
   return properties != nullptr && properties->type == CU_MEM_ALLOCATION_TYPE_PINNED &&
-         properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
-         call.driver.device(properties->location.id) != nullptr;
+         ordinal_of(properties->location) >= 0 &&
+         call.driver.device(ordinal_of(properties->location)) != nullptr;
 }
 
 // The ranges mapped in [address, address + size); empty when they do not cover exactly that.
@@ -80,7 +80,7 @@ CUDA_API CUresult cuMemCreate(CUmemGenericAllocationHandle* out, std::size_t siz
     if ((type & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0) return CUDA_ERROR_NOT_SUPPORTED;
     auto physical = std::make_shared<Physical>();
     physical->properties = *properties;
-    physical->block = Block::make(*call.driver.device(properties->location.id), size,
+    physical->block = Block::make(*call.driver.device(ordinal_of(properties->location)), size,
                                   type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
     if (!physical->block) return CUDA_ERROR_OUT_OF_MEMORY;
     *out = call.driver.physicals.add(std::move(physical))->number;

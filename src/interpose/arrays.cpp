@@ -2,6 +2,8 @@
 
 #include "interpose/arrays.h"
 
+#include <initializer_list>
+
 #include "interpose/driver.h"
 #include "interpose/memory.h"
 
@@ -48,8 +50,12 @@ struct Shape {
 
   std::uint64_t bytes() const {
     if ((flags & (kArraySparse | kArrayDeferred)) != 0) return 0;
-    const std::uint64_t elements = width * at_least_one(height) * at_least_one(depth);
-    return (elements * nibbles(format, channels) + 1) / 2;
+    std::uint64_t n = width;
+    for (const std::uint64_t by :
+         {at_least_one(height), at_least_one(depth), nibbles(format, channels)}) {
+      if (__builtin_mul_overflow(n, by, &n)) return limit::wire::kNoLimit;
+    }
+    return n / 2 + n % 2;
   }
 };
 
@@ -67,7 +73,7 @@ std::uint64_t bytes_of_levels(Shape shape, unsigned levels) {
   constexpr unsigned kLayered = 0x1;
   std::uint64_t sum = 0;
   for (unsigned i = 0; i < at_least_one(levels) && i < 64; ++i) {
-    sum += shape.bytes();
+    sum = limit::wire::add(sum, shape.bytes());
     shape.width = at_least_one(shape.width / 2);
     if (shape.height != 0) shape.height = at_least_one(shape.height / 2);
     if (shape.depth != 0 && (shape.flags & (kLayered | kArrayCubemap)) == 0) {

@@ -31,6 +31,13 @@ struct Location {
   int id;
 };
 inline constexpr int kLocationDevice = 1;
+inline constexpr int kLocationLocalityDomain = 6;  // a portion of a device's memory
+// The device whose memory that is; -1: none's.
+constexpr int device_of(const Location& location) {
+  if (location.type == kLocationDevice) return location.id;
+  // There the union begins with one byte for the device.
+  return location.type == kLocationLocalityDomain ? location.id & 0xFF : -1;
+}
 
 struct ArrayDescriptor {
   size_t width, height;
@@ -68,6 +75,7 @@ struct PoolProperties {  // CUmemPoolProps
   int handle_types;
   Location location;
 };
+inline constexpr int kAllocationManaged = 2;     // CU_MEM_ALLOCATION_TYPE_MANAGED
 inline constexpr int kPoolReservedCurrent = 5;   // CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT
 inline constexpr int kGraphReservedCurrent = 2;  // CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT
 

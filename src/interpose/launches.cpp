@@ -47,9 +47,10 @@ void add_memory_of(void* graph, unsigned depth, GraphMemory& sum) {
     if (type == kNodeMemAlloc) {
       MemAllocNodeParameters parameters{};
       if (driver.cuGraphMemAllocNodeGetParams(nodes[i], &parameters) != kSuccess) continue;
-      sum.bytes += parameters.bytes;
-      if (parameters.pool.location.type == kLocationDevice)
-        sum.device = parameters.pool.location.id;
+      sum.bytes = limit::wire::add(sum.bytes, parameters.bytes);
+      if (device_of(parameters.pool.location) >= 0) {
+        sum.device = device_of(parameters.pool.location);
+      }
     } else if (type == kNodeGraph) {
       void* child = nullptr;
       if (driver.cuGraphChildGraphNodeGetGraph(nodes[i], static_cast<void*>(&child)) == kSuccess) {

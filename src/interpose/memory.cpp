@@ -8,6 +8,9 @@
 using namespace tranche::interpose;
 
 namespace tranche::interpose {
+
+namespace wire = limit::wire;
+
 namespace {
 
 Blocks<Held> allocations;
@@ -48,7 +51,9 @@ int allocate_pitched(Address* address, Size* pitch, std::uint64_t width, std::ui
   constexpr std::uint64_t kPadding = 512;
   if (address == nullptr || pitch == nullptr || width == 0 || height == 0) return call();
   const Part* part = part_to_charge();
-  const std::uint64_t expected = (width + kPadding - 1) / kPadding * kPadding * height;
+  std::uint64_t expected = 0;
+  const std::uint64_t row = wire::add(width, kPadding - 1) / kPadding * kPadding;
+  if (__builtin_mul_overflow(row, height, &expected)) expected = wire::kNoLimit;
   const int status = allocate_linear(address, expected, call, free);
   if (status != kSuccess || part == nullptr || part->rule != Part::Rule::kTenant) return status;
   const std::uint64_t bytes = std::uint64_t{*pitch} * height;
@@ -269,8 +274,7 @@ int cuMemFreeAsync_ptsz(CUdeviceptr address, void* stream) {
 int cuMemPoolCreate(void* pool, void* properties) {
   const int status = driver.cuMemPoolCreate(pool, properties);
   if (status == kSuccess && has_tenants()) {
-    const Location location = static_cast<const PoolProperties*>(properties)->location;
-    add_pool(*static_cast<void**>(pool), location.type, location.id);
+    add_pool(*static_cast<void**>(pool), *static_cast<const PoolProperties*>(properties));
   }
   return status;
 }
@@ -294,10 +298,9 @@ int cuDeviceGraphMemTrim(int device) {
 int cuMemCreate(void* handle, size_t bytes, void* properties, std::uint64_t flags) {
   const auto call = [&] { return driver.cuMemCreate(handle, bytes, properties, flags); };
   const auto* wanted = static_cast<const AllocationProperties*>(properties);
-  if (handle == nullptr || wanted == nullptr || wanted->location.type != kLocationDevice)
-    return call();
+  if (handle == nullptr || wanted == nullptr || device_of(wanted->location) < 0) return call();
   if (!has_tenants()) return call();
-  const Part* part = part_to_charge(wanted->location.id);
+  const Part* part = part_to_charge(device_of(wanted->location));
   if (part->rule == Part::Rule::kNone) return call();
   if (!take(*part, bytes)) return kOutOfMemory;
   const int status = call();

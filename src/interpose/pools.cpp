@@ -128,10 +128,13 @@ bool settle_pools() {
   return settle_all();
 }
 
-void add_pool(void* handle, int location_type, int device) {
+void add_pool(void* handle, const PoolProperties& properties) {
+  int device = device_of(properties.location);
+  const bool is_managed = properties.type == kAllocationManaged;
+  if (device < 0 && is_managed) driver.cuCtxGetDevice(&device);
   const UncancelledGuard guard(lock);
   if (Pool* pool = find(handle, device)) {
-    *pool = {Pool::State::kUsed, handle, device, location_type == kLocationDevice, true, 0};
+    *pool = {Pool::State::kUsed, handle, device, device >= 0, true, 0};
   }
 }
 
@@ -183,7 +186,8 @@ PoolCharge::PoolCharge(void* handle, int device, std::uint64_t bytes) {
   settle_down(*pool_);
   const std::uint64_t in_use = used(*pool_);
   const std::uint64_t there = reserved(*pool_);
-  const std::uint64_t growth = in_use + bytes > there ? in_use + bytes - there : 0;
+  const std::uint64_t needed = limit::wire::add(in_use, bytes);
+  const std::uint64_t growth = needed > there ? needed - there : 0;
   is_granted_ = charge(*pool_, growth);
   if (is_granted_) return;
   const bool is_freed = settle_frees();

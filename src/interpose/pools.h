@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "interpose/cuda.h"
 #include "interpose/tenants.h"
 #include "interpose/uncancelled.h"
 
@@ -14,8 +15,9 @@ namespace tranche::interpose {
 // something.
 bool settle_pools();
 
-// A pool that the program made; `location` not a device: it is not counted.
-void add_pool(void* pool, int location_type, int device);
+// A pool that the program made. One of the host's memory is not counted; one of managed memory is,
+// as all managed memory, for the device that it prefers or else the current one.
+void add_pool(void* pool, const PoolProperties& properties);
 // Has the driver destroy it (`call`). What was allocated from it lives on until it is freed, and is
 // charged as long: each such piece goes to `keep`, which records it. `keep` answers false when
 // there is no memory for the record; then the piece is not charged any more.
