@@ -139,6 +139,11 @@ Reply fault(Kubelet& kubelet, const json& command) {
   return json::object();
 }
 
+Reply api_server(Kubelet& kubelet, const json& command) {
+  kubelet.set_api_server_away(command.at("away"));
+  return json::object();
+}
+
 Reply start(Kubelet& kubelet, const json& /*command*/) { return no_data(kubelet.start()); }
 
 Reply stop(Kubelet& kubelet, const json& /*command*/) {
@@ -172,6 +177,7 @@ constexpr std::array kCommands = {
     Command{"allocate-raw", "resource, ids", allocate_raw},
     Command{"preferred-raw", "resource, available, must_include, size", preferred_raw},
     Command{"fault", "register: none, hang or error", fault},
+    Command{"api-server", "away: true or false", api_server},
     Command{"stop", "", stop},
     Command{"start", "", start},
     Command{"restart", "", restart},

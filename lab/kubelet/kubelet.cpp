@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <mutex>
 #include <set>
 #include <system_error>
@@ -65,6 +66,7 @@ struct Kubelet::Impl {
   DeviceTable table;
   Admission admission{table, [this] { return save(); }};
   FaultGate gate;
+  std::atomic<bool> api_server_away = false;
 
   std::mutex dialing_mutex;
   std::set<std::shared_ptr<Endpoint>> dialing;
@@ -98,8 +100,12 @@ Result<void> Kubelet::Impl::serve() {
   TRY(files.make_directories(pod_resources_folder));
   TRY(clean_folder(plugins_folder()));
   table.restore(load());
-  ASSIGN_OR_RETURN(pod_resources, PodResourcesServer::serve(pod_resources_folder / "kubelet.sock",
-                                                            [this] { return table.snapshot(); }));
+  ASSIGN_OR_RETURN(pod_resources,
+                   PodResourcesServer::serve(pod_resources_folder / "kubelet.sock", [this] {
+                     auto snapshot = table.snapshot();
+                     if (api_server_away) snapshot.pods.clear();
+                     return snapshot;
+                   }));
   ASSIGN_OR_RETURN(registration,
                    RegistrationServer::serve(
                        plugins_folder() / "kubelet.sock",
@@ -138,6 +144,7 @@ Result<void> Kubelet::Impl::connect(const RegistrationServer::Request& request,
   endpoint->watch(
       [this, endpoint, resource = request.resource](std::vector<Device> devices) {
         table.receive(resource, endpoint, std::move(devices));
+        (void)save();  // as kubelet does; it has told what is wrong
       },
       [this, endpoint, resource = request.resource](const Error& why) {
         log.info(fmt::format("stream of {} ended: {}", resource, why.what));
@@ -200,6 +207,8 @@ Result<void> Kubelet::restart() {
   stop();
   return start();
 }
+
+void Kubelet::set_api_server_away(bool away) { impl_->api_server_away = away; }
 
 void Kubelet::set_fault(RegisterFault fault) { impl_->gate.set(fault); }
 

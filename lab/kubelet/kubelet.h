@@ -7,7 +7,8 @@
 // <root>/device-plugins (plugin sockets too), then serves kubelet.sock there and
 // <root>/pod-resources/kubelet.sock. Register dials the plugin at once and answers when the plugin
 // has told its options. When a plugin's stream ends its devices are unhealthy, and after a grace
-// time gone. Answers of Allocate are checkpointed and never asked for again. Where it differs: a
+// time gone. Answers of Allocate are checkpointed and never asked for again; the checkpoint is also
+// written anew with each list of devices. Where it differs: a
 // new registration closes the connection it replaces (kubelet waits for the old plugin to end it);
 // ids are chosen and sent in ascending order (kubelet: at random).
 //
@@ -57,6 +58,9 @@ class Kubelet {
   void stop();
   Result<void> restart();
   void set_fault(RegisterFault fault);
+  // As a kubelet that has not heard of its Pods since it started: pod-resources lists none, though
+  // they run and the checkpoint names them.
+  void set_api_server_away(bool away);
 
   NodeStatus status() const;
   // 0 for a resource that is not there.

@@ -35,6 +35,7 @@ class NobodyHolds final : public cluster::PodResources {
   Result<std::vector<cluster::HeldDevices>> list() override {
     return std::vector<cluster::HeldDevices>();
   }
+  Result<std::vector<cluster::HeldDevices>> remembered() override { return list(); }
 };
 
 class AgentTest : public testing::Test {
@@ -322,9 +323,9 @@ TEST_F(AgentTest, LimitsWithoutAStateFolderAreNotPromised) {
   ASSERT_TRUE(fs_.write_atomic(options_.state_dir, "a file"));
   write_limits("{enforcement: account}");
   start();
-  EXPECT_TRUE(
-      says("not advertising nvidia.com/gpu: its limits cannot be kept: there is no state "
-           "folder; mount a writable folder at --state-dir"));
+  EXPECT_TRUE(says("not advertising nvidia.com/gpu: its limits cannot be kept: mkdir " +
+                   (dir_.path() / "s").string()));
+  EXPECT_TRUE(says("mount a writable folder at --state-dir"));
   write_limits("{enforcement: off}");
   EXPECT_TRUE(says("registered nvidia.com/gpu"));
 }

@@ -37,7 +37,7 @@ Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, p
   const CdiPublisher& published = *cdi;
   followers_.push_back(std::move(cdi));
   followers_.push_back(std::make_unique<ChangeLog>(log));
-  followers_.push_back(std::make_unique<PluginFollower>(
+  auto served = std::make_unique<PluginFollower>(
       PluginFollower::Options{.dir = options.device_plugins_dir(),
                               .kubelet_socket = options.kubelet_socket,
                               .take_over = options.take_over},
@@ -46,10 +46,16 @@ Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, p
                             .cdi = published,
                             .loop = loop,
                             .clock = clock,
-                            .log = log}));
+                            .log = log});
+  PluginFollower* const plugins = served.get();
+  followers_.push_back(std::move(served));
   if (tenants != nullptr) {
-    followers_.push_back(
-        std::make_unique<TenantFollower>(*tenants, ports.pod_resources, ports.overrides));
+    followers_.push_back(std::make_unique<TenantFollower>(TenantFollower::Parts{
+        .tenants = *tenants,
+        .pod_resources = ports.pod_resources,
+        .overrides = ports.overrides,
+        .renew_checkpoint = [&loop, plugins] { loop.post([plugins] { plugins->resend(); }); },
+        .tell_stored = std::move(ports.tell_stored)}));
   }
   followers_.push_back(
       std::make_unique<EvictionFollower>(std::move(ports.evict), somebody_evicts, log));
@@ -63,8 +69,10 @@ void Followers::open_grants(const config::AgentOptions& options, const Clock& cl
   const auto dir = std::filesystem::path(options.state_dir) / "grants";
   auto store = GrantStore::open(dir, clock, log);
   if (!store) {
-    log.warn(fmt::format("grants are not stored: {}; mount a writable folder at --state-dir",
-                         store.error().message()));
+    log.warn(
+        fmt::format("the stored grants cannot be read, so none is stored and nothing can be "
+                    "limited: {}; mend or remove the file, and restart the agent",
+                    store.error().message()));
     return;
   }
   grants_ = *std::move(store);
@@ -73,7 +81,7 @@ void Followers::open_grants(const config::AgentOptions& options, const Clock& cl
       TenantManager::Options{.library = library.empty() ? library_beside_program() : library,
                              .state_dir = options.state_dir,
                              .cdi_root = options.cdi_root},
-      *grants_, log);
+      *grants_, clock, log);
   if (const auto restored = grants_->all().size(); restored > 0) {
     log.info(fmt::format("restored {} grants from {}", restored, dir.string()));
   }

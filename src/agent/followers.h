@@ -32,6 +32,8 @@ struct FollowerPorts {
   std::function<void(const NodeNotice&)> tell = {};
   std::function<void(EvictPolicy)> evict = {};
   LimitOverrides* overrides = nullptr;  // null: limits are never overridden
+  // Told again and again, from any thread, whether grants are stored.
+  std::function<void(const Result<void>&)> tell_stored = {};
   // Run behind the agent's own followers, in this order.
   std::vector<std::unique_ptr<Follower>> more = {};
 };
@@ -51,7 +53,7 @@ class Followers {
  private:
   void open_grants(const config::AgentOptions& options, const Clock& clock, const Log& log);
 
-  std::unique_ptr<GrantStore> grants_;    // null: the state folder cannot be used
+  std::unique_ptr<GrantStore> grants_;    // null: the stored grants cannot be read
   std::optional<TenantManager> tenants_;  // set when grants_ is
   std::vector<std::unique_ptr<Input>> inputs_;
   std::vector<std::unique_ptr<Follower>> followers_;  // last: they refer to the others

@@ -76,7 +76,7 @@ Result<void> run(const config::Sources& sources, const config::AgentOptions& opt
                               .log = &log});
   nvml::Reader reader(connection);
   nvml::EventSource events(connection);
-  kubelet::PodResourcesClient pod_resources(options.kubelet_root + "/pod-resources/kubelet.sock");
+  kubelet::PodResourcesClient pod_resources(options.kubelet_root);
   const auto attempt = [&options](const Registrar::Request& request, const PinnedFile& kubelet,
                                   const std::stop_token& stop) {
     return kubelet::register_plugin({.kubelet_socket = options.kubelet_socket,
@@ -96,6 +96,7 @@ Result<void> run(const config::Sources& sources, const config::AgentOptions& opt
     auto& followers = ports.followers;
     followers.labels = cluster->labels();
     followers.tell = [&node](const NodeNotice& notice) { node.tell(notice); };
+    followers.tell_stored = [&node](const Result<void>& stored) { node.report_stored(stored); };
     followers.evict = [cluster](EvictPolicy policy) { cluster->evict(std::move(policy)); };
     cluster->watch_arbiter(options, clock, log);
     followers.overrides = cluster->overrides();

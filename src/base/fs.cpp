@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "base/descriptor.h"
+#include "base/sync_folder.h"
 
 namespace tranche {
 namespace {
@@ -68,11 +69,16 @@ Result<void> FsRoot::write_atomic(const std::filesystem::path& path, std::string
   const Descriptor fd(::mkostemp(temporary.data(), O_CLOEXEC));
   if (fd.get() < 0) return std::unexpected(errno_error(errno, "write " + real.string()));
   auto written = fill(temporary, fd.get(), content, mode, sync);
-  if (written && ::rename(temporary.c_str(), real.c_str()) != 0) {
-    written = std::unexpected(errno_error(errno, "rename to " + real.string()));
+  if (!written) {
+    ::unlink(temporary.c_str());
+    return written;
   }
-  if (!written) ::unlink(temporary.c_str());
-  return written;
+  if (::rename(temporary.c_str(), real.c_str()) != 0) {
+    written = std::unexpected(errno_error(errno, "rename to " + real.string()));
+    ::unlink(temporary.c_str());
+    return written;
+  }
+  return sync ? sync_folder(real.parent_path()) : written;
 }
 
 Result<void> FsRoot::make_directories(const std::filesystem::path& path) const {

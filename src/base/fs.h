@@ -28,7 +28,9 @@ class FsRoot {
   Result<std::string> read(const std::filesystem::path& path,
                            std::size_t max_bytes = kDefaultMaxBytes) const;
   // Replaces the file in one step: writes a temporary file in the same folder and renames it. The
-  // folder must exist. With `sync` the content is on the disk before the rename.
+  // folder must exist. With `sync` the content is on the disk before the rename, and the name
+  // before the call returns; an error may then mean that the file is replaced and its name not yet
+  // safe from a power cut.
   Result<void> write_atomic(const std::filesystem::path& path, std::string_view content,
                             unsigned mode = 0644, bool sync = false) const;
   Result<void> make_directories(const std::filesystem::path& path) const;

@@ -2,11 +2,58 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
 
 #include "support/temp_dir.h"
 
 namespace tranche::fs_test {
+
+// Every fsync() of this program, in order: "file" or "folder".
+std::vector<std::string> synced;  // NOLINT: fsync() has no other way to tell
+int folder_error = 0;             // NOLINT: what the next fsync() of a folder fails with
+
+}  // namespace tranche::fs_test
+
+// In place of libc's.
+extern "C" int fsync(int fd) {
+  using namespace tranche::fs_test;  // NOLINT
+  struct stat status{};
+  const bool is_folder = ::fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
+  synced.emplace_back(is_folder ? "folder" : "file");
+  if (is_folder && folder_error != 0) {
+    errno = std::exchange(folder_error, 0);
+    return -1;
+  }
+  return static_cast<int>(::syscall(SYS_fsync, fd));
+}
+
+namespace tranche::fs_test {
 namespace {
+
+using Names = std::vector<std::string>;
+
+TEST(FsRoot, ASyncedFileHasItsNameOnTheDiskToo) {
+  const test::TempDir dir;
+  const FsRoot fs(dir.path());
+  synced.clear();
+  ASSERT_TRUE(fs.write_atomic("/file", "one", 0600, true));
+  EXPECT_EQ(synced, (Names{"file", "folder"}));
+  ASSERT_TRUE(fs.write_atomic("/file", "two"));
+  EXPECT_EQ(synced.size(), 2U) << "nobody asked";
+}
+
+TEST(FsRoot, ANameThatMayBeLostIsAnError) {
+  const test::TempDir dir;
+  const FsRoot fs(dir.path());
+  folder_error = EIO;
+  EXPECT_EQ(fs.write_atomic("/file", "one", 0600, true).error().code, Code::kIo);
+  EXPECT_EQ(fs.read("/file").value(), "one");
+  folder_error = EINVAL;
+  EXPECT_TRUE(fs.write_atomic("/file", "two", 0600, true)) << "a file system without such a sync";
+}
 
 TEST(FsRoot, WritesAtomicallyAndReadsBack) {
   const test::TempDir dir;

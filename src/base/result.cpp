@@ -47,7 +47,9 @@ Error errno_error(int error_number, std::string_view action) {
   if (error_number == ENOENT || error_number == ENOTDIR) code = Code::kNotFound;
   if (error_number == EACCES || error_number == EPERM) code = Code::kPermission;
   if (error_number == EEXIST) code = Code::kAlreadyExists;
-  return {code, fmt::format("{}: {}", action, std::generic_category().message(error_number))};
+  const bool full = error_number == ENOSPC || error_number == EDQUOT;
+  return {code, fmt::format("{}: {}", action, std::generic_category().message(error_number)),
+          full ? "free space on that disk" : ""};
 }
 
 }  // namespace tranche

@@ -25,6 +25,11 @@ class PodResources {
   // Every container's devices on this node. kUnavailable: kubelet does not serve the socket (or it
   // is not mounted); kTimeout.
   virtual Result<std::vector<HeldDevices>> list() = 0;
+  // What kubelet's checkpoint on disk names: the containers to which it would give again what
+  // Allocate has answered. Pod and namespace are not in it (""). Kubelet writes it when it has
+  // asked Allocate, and when a device plugin sends its list; so it may still name containers that
+  // have gone since, and it never lacks one that has not. Empty if kubelet has none.
+  virtual Result<std::vector<HeldDevices>> remembered() = 0;
 };
 
 }  // namespace tranche::cluster

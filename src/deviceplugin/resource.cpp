@@ -39,6 +39,14 @@ void Resource::publish(ResourceState state) {
   changed_.notify_all();
 }
 
+void Resource::resend() {
+  {
+    const std::scoped_lock lock(mutex_);
+    ++version_;
+  }
+  changed_.notify_all();
+}
+
 std::shared_ptr<const Resource::Published> Resource::current() const {
   const std::scoped_lock lock(mutex_);
   return published_;

@@ -27,6 +27,8 @@ class Resource {
 
   // Replaces the state. Streams send again only if the device list has changed.
   void publish(ResourceState state);
+  // Streams send the list again though it has not changed.
+  void resend();
 
   Result<offer::Grant> allocate(std::span<const std::string> ids) const;
   Result<offer::Preferred> preferred(const offer::PreferredRequest& request) const;

@@ -32,4 +32,8 @@ Result<std::vector<cluster::HeldDevices>> PodResourcesClient::list() {
   return held;
 }
 
+Result<std::vector<cluster::HeldDevices>> PodResourcesClient::remembered() {
+  return read_checkpoint(checkpoint_);
+}
+
 }  // namespace tranche::kubelet

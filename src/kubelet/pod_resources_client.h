@@ -1,25 +1,30 @@
 #pragma once
-// A client of kubelet's pod-resources API v1 on its unix socket. Each call makes one short
-// connection. Thread-safe.
+// A client of kubelet's pod-resources API v1 on its unix socket, and a reader of the checkpoint in
+// its folder of device plugins. Each call makes one short connection. Thread-safe.
 
 #include <chrono>
 #include <filesystem>
 
 #include "cluster/pod_resources.h"
+#include "kubelet/checkpoint.h"
 
 namespace tranche::kubelet {
 
 class PodResourcesClient final : public cluster::PodResources {
  public:
-  // `socket`: <kubelet root>/pod-resources/kubelet.sock
-  explicit PodResourcesClient(std::filesystem::path socket,
+  // The socket is <kubelet root>/pod-resources/kubelet.sock.
+  explicit PodResourcesClient(const std::filesystem::path& kubelet_root,
                               std::chrono::milliseconds deadline = std::chrono::seconds(5))
-      : socket_(std::move(socket)), deadline_(deadline) {}
+      : socket_(kubelet_root / "pod-resources" / "kubelet.sock"),
+        checkpoint_(kubelet_root / "device-plugins" / kCheckpointName),
+        deadline_(deadline) {}
 
   Result<std::vector<cluster::HeldDevices>> list() override;
+  Result<std::vector<cluster::HeldDevices>> remembered() override;
 
  private:
   std::filesystem::path socket_;
+  std::filesystem::path checkpoint_;
   std::chrono::milliseconds deadline_;
 };
 

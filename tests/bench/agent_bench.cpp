@@ -67,7 +67,9 @@ void own_part_while_the_file_is_replaced(benchmark::State& state) {
     while (!stop.stop_requested()) {
       (void)store->add(gone);
       clock.advance(agent::GrantStore::kSettle + std::chrono::seconds(1));
-      store->prune(held);
+      store->prune({.listed = held, .remembered = held});
+      clock.advance(agent::kAgree);
+      store->prune({.listed = held, .remembered = held});
     }
   });
   std::size_t next = 0;

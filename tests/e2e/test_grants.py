@@ -12,6 +12,11 @@ def ids_of(records: list) -> list:
     return [record["record"]["ids"] for record in records]
 
 
+def lists_of(here) -> int:
+    """How many lists of GPUs kubelet has received."""
+    return here.kubelet.ask("stream-count")["streams"][GPU]["lists"]
+
+
 def checksum(record: dict) -> str:
     """As docs/schemas/grant-v1.schema.json says: FNV-1a over the compact text, keys sorted."""
     value = 0xCBF29CE484222325
@@ -59,8 +64,32 @@ def test_only_what_is_old_and_gone_is_removed(node):
     file.write_text("".join(json.dumps(stored) + "\n" for stored in records))
     again = here.agent(config=sharing(4))
     again.wait_log("restored 3 grants from")
-    wait_until(lambda: gone_old not in ids_of(here.stored_grants()), "the old one removed")
+    # Two answers of kubelet agree, half a minute apart.
+    wait_until(lambda: gone_old not in ids_of(here.stored_grants()), "the old one removed", 90)
+    again.wait_log("dropped 1 grant that nobody holds: ")
     assert ids_of(here.stored_grants()) == [held_old, gone_young]
+
+
+def test_a_kubelet_that_knows_no_pods_yet_removes_nothing(node):
+    """Its API server is away at start: pod-resources is empty, and it starts containers again all the same."""
+    here = node("l20")
+    agent = here.agent(config=sharing(2))
+    here.kubelet.wait(GPU, allocatable=2)
+    here.kubelet.admit("a", {GPU: 1})
+    assert agent.stop() == 0
+    [stored] = here.stored_grants()
+    stored["record"]["grantedAtMs"] = 1
+    stored["checksum"] = checksum(stored["record"])
+    (here.state / "grants" / "grants.jsonl").write_text(json.dumps(stored) + "\n")
+    here.kubelet.ask("api-server", away=True)
+    before = lists_of(here)
+    again = here.agent(config=sharing(2))
+    # It registers, and has kubelet write its checkpoint in each of two rounds.
+    wait_until(lambda: lists_of(here) >= before + 3, "two rounds", 90)
+    assert ids_of(here.stored_grants()) == ids_of([stored])
+    here.kubelet.ask("remove", pod="a")
+    wait_until(lambda: here.stored_grants() == [], "it is gone", 90)
+    again.wait_log("dropped 1 grant that nobody holds: ")
 
 
 def test_nothing_is_removed_while_kubelet_does_not_tell(node):

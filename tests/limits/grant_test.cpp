@@ -43,7 +43,7 @@ class GrantLimitsTest : public testing::Test {
     grants_ = agent::GrantStore::open(dir_.path() / "grants", clock_, log_.log()).value();
     manager_.emplace(
         agent::TenantManager::Options{.library = dir_.path() / "library", .state_dir = dir_.path()},
-        *grants_, log_.log());
+        *grants_, clock_, log_.log());
     arbiter_ =
         arbiter::Arbiter::open({tenants(), dir_.path() / "arbiter"}, clock_, log_.log()).value();
   }
@@ -118,8 +118,11 @@ TEST_F(GrantLimitsTest, EndWithTheGrant) {
   container("kept", {offer::replica_id(kGpu, 1)}, offered(rules));
   EXPECT_EQ(arbiter_->tenants(), 2U);
   clock_.advance(agent::GrantStore::kSettle + 1s);
-  manager_->prune(std::vector<cluster::HeldDevices>{
-      {"ns", "pod", "c", "nvidia.com/gpu", {offer::replica_id(kGpu, 1)}}});
+  const std::vector<cluster::HeldDevices> held{
+      {"ns", "pod", "c", "nvidia.com/gpu", {offer::replica_id(kGpu, 1)}}};
+  manager_->prune({.listed = held, .remembered = held});
+  clock_.advance(agent::kAgree);
+  manager_->prune({.listed = held, .remembered = held});
   rounds(2);
   EXPECT_EQ(arbiter_->tenants(), 1U);
   EXPECT_FALSE(std::filesystem::exists(tenants() / "gone"));

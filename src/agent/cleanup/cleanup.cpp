@@ -86,6 +86,7 @@ Result<void> remove_files(const std::filesystem::path& folder, bool (*wanted)(st
 }
 
 using Held = std::optional<std::vector<cluster::HeldDevices>>;
+using Mounted = std::optional<std::set<std::string>>;
 
 bool is_held(const offer::Grant& grant, const Held& held) {
   return !held || std::ranges::any_of(*held, [&](const cluster::HeldDevices& holder) {
@@ -100,16 +101,27 @@ bool is_held(const offer::Grant& grant, const Held& held) {
 // replays the grants.
 struct Granted {
   std::set<std::string> mounted;
-  bool hook = false;  // the runtime's hook is needed
+  bool hook = false;        // the runtime's hook is needed
+  bool unreadable = false;  // there are grants that cannot be read
 };
-Granted granted_here(const std::filesystem::path& state, const Held& held) {
+bool anybody_holds(const Held& held) {
+  return !held || std::ranges::any_of(*held, [](const cluster::HeldDevices& holder) {
+    return holder.resource.starts_with(config::kResourcePrefix);
+  });
+}
+
+// An error: the stored grants cannot be read, so anything may be needed.
+Result<Granted> granted_here(const std::filesystem::path& state, const Held& held) {
   Granted granted;
-  const auto text = FsRoot().read(state / "grants" / "grants.jsonl", kLongestGrants).value_or("");
+  const auto text = FsRoot().read(state / "grants" / "grants.jsonl", kLongestGrants);
+  if (!text && text.error().code == Code::kNotFound) return granted;
+  if (!text) return std::unexpected(text.error());
   std::size_t begin = 0;
-  while (begin < text.size()) {
-    const auto end = std::min(text.find('\n', begin), text.size());
-    const auto record = offer::decode(std::string_view(text).substr(begin, end - begin));
+  while (begin < text->size()) {
+    const auto end = std::min(text->find('\n', begin), text->size());
+    const auto record = offer::decode(std::string_view(*text).substr(begin, end - begin));
     begin = end + 1;
+    if (!record) granted.unreadable = true;
     if (!record || !is_held(record->grant, held)) continue;
     for (const auto& mount : record->grant.mounts) granted.mounted.insert(mount.host_path);
     for (const auto& name : record->grant.cdi_devices) granted.hook |= name == offer::kHookDevice;
@@ -125,13 +137,18 @@ bool is_mounted(const std::filesystem::path& path, const std::set<std::string>& 
 }
 
 // Removes the limits' tenants and libraries and the runtime's hook, except those that a grant
-// needs: without them kubelet could not restart a container. True: nothing is left.
+// needs, because without them kubelet could not restart a container, and those that a living
+// container has mounted. True: nothing is left.
 Result<bool> clear_limits(const std::filesystem::path& state, const std::filesystem::path& cdi_root,
-                          const Held& held, std::vector<std::string>& removed) {
+                          const Held& held, const Mounted& in_use,
+                          std::vector<std::string>& removed) {
   const FsRoot fs;
-  const auto [mounted, hook] = granted_here(state, held);
-  bool all = !hook;
-  if (!hook) {
+  ASSIGN_OR_RETURN(const auto granted, granted_here(state, held));
+  // A container may have been granted anything by what cannot be read.
+  const bool unknown =
+      (granted.unreadable || fs.exists(state / "grants" / "rejected.jsonl")) && anybody_holds(held);
+  bool all = !granted.hook && !unknown;
+  if (all) {
     ASSIGN_OR_RETURN(const auto paths,
                      LimitHook({.source = {}, .state_dir = state, .cdi_root = cdi_root}).remove());
     removed.insert(removed.end(), paths.begin(), paths.end());
@@ -145,7 +162,8 @@ Result<bool> clear_limits(const std::filesystem::path& state, const std::filesys
       const auto file = path;
       // A tenant's file goes or stays with its folder.
       if (path.extension() == ".json") path.replace_extension();
-      if (is_mounted(path, mounted)) {
+      const bool used = unknown || !in_use || in_use->contains(path.filename().string());
+      if (used || is_mounted(path, granted.mounted)) {
         all = false;
         continue;
       }
@@ -164,9 +182,9 @@ Result<bool> clear_limits(const std::filesystem::path& state, const std::filesys
 
 // The lock file stays: this process holds it, and removes it when it ends.
 Removed clear_state(const std::filesystem::path& folder, const std::filesystem::path& cdi_root,
-                    const Held& held) {
+                    const Held& held, const Mounted& in_use) {
   std::vector<std::string> removed;
-  ASSIGN_OR_RETURN(const bool all, clear_limits(folder, cdi_root, held, removed));
+  ASSIGN_OR_RETURN(const bool all, clear_limits(folder, cdi_root, held, in_use, removed));
   const auto grants = folder / "grants";
   // The grants stay as long as anything is mounted, because the next agent or cleanup must know
   // that.
@@ -277,8 +295,10 @@ std::vector<CleanupStep> cleanup_steps(const CleanupPlan& plan, cluster::Objects
          [folder = plan.cdi_root](const std::stop_token&) { return clear_cdi(folder); }});
   }
   steps.push_back({"the state folder " + plan.state_dir.string(),
-                   [folder = plan.state_dir, cdi_root = plan.cdi_root, held = plan.held](
-                       const std::stop_token&) { return clear_state(folder, cdi_root, held); }});
+                   [folder = plan.state_dir, cdi_root = plan.cdi_root, held = plan.held,
+                    mounted = plan.mounted](const std::stop_token&) {
+                     return clear_state(folder, cdi_root, held, mounted);
+                   }});
   return steps;
 }
 

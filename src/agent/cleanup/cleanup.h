@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -32,8 +33,12 @@ struct CleanupPlan {
   std::filesystem::path state_dir;
   std::string node_name;
   std::string ns;
-  // What containers hold; nullopt: kubelet does not tell, so any grant may be held.
+  // What containers hold, by pod-resources and by kubelet's checkpoint; nullopt: one of them cannot
+  // be read, so any grant may be held.
   std::optional<std::vector<cluster::HeldDevices>> held;
+  // The tenants and libraries that living containers have mounted (mounted_names()); nullopt: it is
+  // not known, so any may be.
+  std::optional<std::set<std::string>> mounted = std::set<std::string>();
 
   bool needs_api_server() const {
     return condition || labels == config::LabelOutput::kNode ||

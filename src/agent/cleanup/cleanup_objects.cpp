@@ -82,10 +82,13 @@ Removed clear_condition(cluster::Objects& objects, const std::string& node,
   ASSIGN_OR_RETURN(const auto before, cluster::parse_node(object->json));
   std::vector<std::string> found;
   json::Value patch;
-  if (std::ranges::find(before.conditions, kConfiguredCondition, &cluster::NodeCondition::type) !=
-      before.conditions.end()) {
-    patch["status"]["conditions"].push_back({{"$patch", "delete"}, {"type", kConfiguredCondition}});
-    found.push_back(fmt::format("condition {} of Node {}", kConfiguredCondition, node));
+  for (const auto* type : {kConfiguredCondition, kGrantsStoredCondition}) {
+    if (std::ranges::find(before.conditions, type, &cluster::NodeCondition::type) ==
+        before.conditions.end()) {
+      continue;
+    }
+    patch["status"]["conditions"].push_back({{"$patch", "delete"}, {"type", type}});
+    found.push_back(fmt::format("condition {} of Node {}", type, node));
   }
   if (before.annotations.contains(cluster::kEvictRequestsAnnotation) ||
       before.labels.contains(cluster::kEvictRequestsLabel)) {

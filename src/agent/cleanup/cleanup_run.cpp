@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <memory>
 
 #include "agent/cleanup/cleanup.h"
 #include "agent/cleanup/daemon_set_rollout.h"
+#include "agent/limits/mounted_names.h"
 #include "base/fs.h"
 #include "config/programs/controller_options.h"
 #include "kube/connect.h"
@@ -39,6 +41,21 @@ config::Sources agents_sources(config::Sources sources) {
   return sources;
 }
 
+// What kubelet knows of holders. It forgets nobody that its checkpoint names: a kubelet that has
+// not heard of its Pods yet lists none.
+std::optional<std::vector<cluster::HeldDevices>> held_here(cluster::PodResources& kubelet,
+                                                           const Log& log) {
+  auto held = kubelet.list();
+  auto remembered = held ? kubelet.remembered() : std::unexpected(held.error());
+  if (!remembered) {
+    log.warn(fmt::format("what containers hold is not known, so what grants mount stays: {}",
+                         remembered.error().message()));
+    return std::nullopt;
+  }
+  std::ranges::move(*remembered, std::back_inserter(*held));
+  return *std::move(held);
+}
+
 class Cleanup {
  public:
   Cleanup(const config::CleanupOptions& options, int signals, const Log& log)
@@ -67,8 +84,10 @@ class Cleanup {
     ASSIGN_OR_RETURN(const auto lock, take_node_lock());
     if (!lock) return {};
     auto plan = plan_cleanup(agents, options, log_);
-    kubelet::PodResourcesClient pod_resources(options.kubelet_root + "/pod-resources/kubelet.sock");
-    if (auto held = pod_resources.list()) plan.held = *std::move(held);
+    kubelet::PodResourcesClient pod_resources(options.kubelet_root);
+    plan.held = held_here(pod_resources, log_);
+    auto mounted = mounted_names(FsRoot());
+    plan.mounted = mounted ? std::optional(*std::move(mounted)) : std::nullopt;
     std::unique_ptr<cluster::Objects> objects;
     if (plan.needs_api_server()) {
       if (plan.node_name.empty()) {

@@ -80,6 +80,7 @@ TEST_F(CleanupTest, FilesOfOursGoOthersStay) {
     write(file);
   }
   plan_.cdi = true;
+  plan_.held.emplace();
   EXPECT_EQ(clear(), true);
   EXPECT_FALSE(there("features.d/gfd"));
   EXPECT_FALSE(there("features.d/.gfd.tranche"));
@@ -123,7 +124,7 @@ TEST_F(CleanupTest, WhatGrantsMountOfTheLimitsStays) {
   held.grant.mounts = {
       {"/usr/local/tranche/libtranche-limit.so", path("state/lib/2/libtranche-limit.so"), true},
       {"/run/tranche/t1", path("state/tenants/t1"), true}};
-  write("state/grants/grants.jsonl", "torn\n" + offer::encode(held) + "\n");
+  write("state/grants/grants.jsonl", offer::encode(held) + "\n");
   for (const auto* dir : {"lib/1", "lib/2", "tenants/t1", "tenants/t2"}) {
     ASSERT_TRUE(fs_.make_directories(path("state") / dir));
   }
@@ -147,6 +148,46 @@ TEST_F(CleanupTest, WhatGrantsMountOfTheLimitsStays) {
   EXPECT_EQ(clear(), true);
   EXPECT_FALSE(there("state/grants/grants.jsonl"));
   EXPECT_FALSE(there("state/lib"));
+  EXPECT_FALSE(there("state/tenants"));
+}
+
+TEST_F(CleanupTest, WhatALivingContainerHasMountedStays) {
+  for (const auto* dir : {"lib/1", "tenants/t1", "tenants/t2"}) {
+    ASSERT_TRUE(fs_.make_directories(path("state") / dir));
+  }
+  write("state/tenants/t1.json");
+  plan_.held.emplace();
+  plan_.mounted = std::set<std::string>{"t1", "1"};
+  EXPECT_EQ(clear(), true);
+  EXPECT_EQ(fs_.list(path("state/tenants")).value(), (std::vector<std::string>{"t1", "t1.json"}));
+  EXPECT_TRUE(there("state/lib/1"));
+  plan_.mounted.reset();
+  EXPECT_EQ(clear(), true);
+  EXPECT_TRUE(there("state/tenants/t1")) << "it is not known";
+  plan_.mounted.emplace();
+  EXPECT_EQ(clear(), true);
+  EXPECT_FALSE(there("state/tenants"));
+}
+
+TEST_F(CleanupTest, GrantsThatCannotBeReadMayMountAnything) {
+  ASSERT_TRUE(fs_.make_directories(path("state/tenants/t1")));
+  ASSERT_TRUE(fs_.make_directories(path("state/lib/1")));
+  write("state/grants/grants.jsonl", "torn\n");
+  EXPECT_EQ(clear(), true);
+  EXPECT_TRUE(there("state/tenants/t1"));
+  plan_.held = std::vector<cluster::HeldDevices>{{"ns", "pod", "c", "nvidia.com/gpu", {"GPU-a"}}};
+  EXPECT_EQ(clear(), true);
+  EXPECT_TRUE(there("state/lib/1"));
+  EXPECT_TRUE(there("state/grants/grants.jsonl"));
+  // A folder in its place: the disk does not give it.
+  ASSERT_TRUE(fs_.remove(path("state/grants/grants.jsonl")));
+  ASSERT_TRUE(fs_.make_directories(path("state/grants/grants.jsonl")));
+  plan_.held.emplace();
+  deadline_ = clock_.now();
+  EXPECT_FALSE(clear());
+  EXPECT_TRUE(there("state/tenants/t1"));
+  std::filesystem::remove(path("state/grants/grants.jsonl"));
+  EXPECT_EQ(clear(), true);
   EXPECT_FALSE(there("state/tenants"));
 }
 

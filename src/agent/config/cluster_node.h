@@ -34,6 +34,9 @@ class ClusterNode {
   void report(const ConfigReport& report) {
     if (reporter_) reporter_->report(report);
   }
+  void report_stored(const Result<void>& stored) {
+    if (reporter_) reporter_->report_stored(stored);
+  }
   void tell(const NodeNotice& notice) {
     if (reporter_) reporter_->tell(notice);
   }

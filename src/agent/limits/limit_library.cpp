@@ -31,9 +31,13 @@ Result<LimitLibrary::Installed> LimitLibrary::install() {
     return *installed_;
   }
   auto content = fs_.read(source_, kLargestLibrary);
-  if (!content) return std::unexpected(std::move(content).error());
-  if (content->empty()) {
-    return fail(Code::kFailedPrecondition, fmt::format("{} is empty", source_.string()));
+  if (content && content->empty()) {
+    content = fail(Code::kFailedPrecondition, fmt::format("{} is empty", source_.string()));
+  }
+  if (!content) {
+    content.error().hint =
+        "install libtranche-limit.so beside the agent (../lib), or name it with --limit-library";
+    return std::unexpected(std::move(content).error());
   }
   const auto name = fmt::format("{:016x}", checksum(preload_text() + *content));
   const auto folder = dir_ / name;
@@ -44,20 +48,30 @@ Result<LimitLibrary::Installed> LimitLibrary::install() {
   return *installed_;
 }
 
-std::vector<std::string> LimitLibrary::sweep(const std::set<std::string>& mounted) const {
-  std::vector<std::string> removed;
-  const auto names = fs_.list(dir_);
-  if (!names) return removed;
-  for (const auto& name : *names) {
+Result<std::vector<std::string>> LimitLibrary::unused(const std::set<std::string>& granted) const {
+  std::vector<std::string> unused;
+  auto names = fs_.list(dir_);
+  if (!names && names.error().code == Code::kNotFound) return unused;
+  if (!names) return names;
+  for (auto& name : *names) {
     const auto prefix = (dir_ / name).string() + "/";
     const bool current = installed_ && installed_->library.starts_with(prefix);
-    const auto used = mounted.lower_bound(prefix);
-    if (current || (used != mounted.end() && used->starts_with(prefix))) continue;
-    std::error_code failed;  // retried at the next sweep
-    std::filesystem::remove_all(dir_ / name, failed);
-    if (!failed) removed.push_back(name);
+    const auto used = granted.lower_bound(prefix);
+    if (current || (used != granted.end() && used->starts_with(prefix))) continue;
+    unused.push_back(std::move(name));
   }
-  return removed;
+  return unused;
+}
+
+Result<std::vector<std::string>> LimitLibrary::remove(std::vector<std::string> names) const {
+  for (const auto& name : names) {
+    std::error_code error;
+    std::filesystem::remove_all(dir_ / name, error);
+    if (error) {
+      return std::unexpected(errno_error(error.value(), "remove " + (dir_ / name).string()));
+    }
+  }
+  return names;
 }
 
 std::filesystem::path library_beside_program() {

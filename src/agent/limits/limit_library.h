@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/fs.h"
 #include "base/result.h"
@@ -32,9 +33,11 @@ class LimitLibrary {
   // `source`; it is empty; the folder cannot be written.
   Result<Installed> install();
 
-  // Removes the folders of other releases unless a file in `mounted` (paths on the host) lies in
-  // them. Returns the names of the folders removed.
-  std::vector<std::string> sweep(const std::set<std::string>& mounted) const;
+  // The names of other releases' folders, without those in which a file of `granted` (paths on the
+  // host) lies.
+  Result<std::vector<std::string>> unused(const std::set<std::string>& granted) const;
+  // Removes these folders, and returns their names.
+  Result<std::vector<std::string>> remove(std::vector<std::string> names) const;
 
  private:
   std::filesystem::path source_;

@@ -30,6 +30,7 @@ class FakePodResources final : public cluster::PodResources {
     if (away) return fail(Code::kUnavailable, "kubelet is away");
     return held;
   }
+  Result<std::vector<cluster::HeldDevices>> remembered() override { return list(); }
   std::vector<cluster::HeldDevices> held;
   bool away = false;
   int asked = 0;
@@ -44,7 +45,7 @@ class SettingFollowerTest : public testing::Test {
     grants_ = GrantStore::open(dir_.path() / "s/grants", clock_, log_.log()).value();
     manager_.emplace(TenantManager::Options{.library = dir_.path() / "library.so",
                                             .state_dir = dir_.path() / "s"},
-                     *grants_, log_.log());
+                     *grants_, clock_, log_.log());
     offer::ResourceOffer resource;
     resource.name = resource.base = {"nvidia.com/gpu"};
     resource.devices = {{.uuid = "GPU-a", .memory = Bytes::from_mib(1000)}};
@@ -245,7 +246,7 @@ TEST_F(SettingFollowerTest, TheNextAgentLeavesWhatHoldsBehindARefusal) {
   const auto written = identify(tenant_file());
   manager_.emplace(
       TenantManager::Options{.library = dir_.path() / "library.so", .state_dir = dir_.path() / "s"},
-      *grants_, log_.log());
+      *grants_, clock_, log_.log());
   manager_->follow({.resources = {resource_}});
   follower_.emplace(objects_, *node_, *pods_, clock_, log_.log());
   ASSERT_TRUE(look_until([&] { return kubelet_.asked > 1; }));
@@ -302,7 +303,7 @@ TEST_F(SettingFollowerTest, TheNextAgentKeepsAClassUntilItKnowsThePods) {
   ASSERT_TRUE(becomes(Priority::kLatencyCritical));
   manager_.emplace(
       TenantManager::Options{.library = dir_.path() / "library.so", .state_dir = dir_.path() / "s"},
-      *grants_, log_.log());
+      *grants_, clock_, log_.log());
   manager_->follow({.resources = {resource_}});
   EXPECT_EQ(priority(), Priority::kLatencyCritical);
   kubelet_.held.clear();

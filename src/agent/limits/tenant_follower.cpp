@@ -1,35 +1,52 @@
 #include "agent/limits/tenant_follower.h"
 
+#include <utility>
+
+#include "agent/limits/mounted_names.h"
+
 namespace tranche::agent {
 namespace {
 
-constexpr std::chrono::seconds kPruneInterval{60};
+// Longer than kAgree, so that two rounds agree or do not.
+constexpr std::chrono::seconds kPruneInterval{30};
+static_assert(kPruneInterval > kAgree);
 constexpr std::chrono::milliseconds kSettingsInterval{500};
 constexpr std::chrono::seconds kLongestSetting{5};
 
 }  // namespace
 
-TenantFollower::TenantFollower(TenantManager& tenants, cluster::PodResources& pod_resources,
-                               LimitOverrides* overrides)
-    : tenants_(tenants), pod_resources_(pod_resources), overrides_(overrides) {
-  if (overrides_ == nullptr) tenants_.settle({});
+TenantFollower::TenantFollower(Parts parts) : parts_(std::move(parts)) {
+  if (parts_.overrides == nullptr) parts_.tenants.settle({});
 }
 
 Result<void> TenantFollower::follow(const Round& round) {
-  tenants_.follow(*round.offer);
+  parts_.tenants.follow(*round.offer);
   return {};
 }
 
 // Runs after the first offer, because a setting is checked against what the offer promises.
 void TenantFollower::start_threads() {
   if (pruner_) return;
-  pruner_.emplace(kPruneInterval, [this] {
-    if (const auto held = pod_resources_.list()) tenants_.prune(*held);
-  });
-  if (overrides_ == nullptr) return;
+  pruner_.emplace(kPruneInterval, [this] { prune(); });
+  if (parts_.overrides == nullptr) return;
   setter_.emplace(kSettingsInterval, [this] {
-    overrides_->look(pod_resources_, tenants_, {.deadline = kLongestSetting});
+    parts_.overrides->look(parts_.pod_resources, parts_.tenants, {.deadline = kLongestSetting});
   });
+}
+
+void TenantFollower::prune() {
+  const auto stored = parts_.tenants.save_grants();
+  if (parts_.tell_stored) parts_.tell_stored(stored);
+  auto listed = parts_.pod_resources.list();
+  if (!listed) return parts_.tenants.unanswered();
+  std::optional<Result<std::set<std::string>>> mounted;  // looked at once
+  const Holders holders{.listed = *std::move(listed),
+                        .remembered = parts_.pod_resources.remembered(),
+                        .mounted = [&] {
+                          if (!mounted) mounted = mounted_names(FsRoot());
+                          return *mounted;
+                        }};
+  if (parts_.tenants.prune(holders)) parts_.renew_checkpoint();
 }
 
 }  // namespace tranche::agent

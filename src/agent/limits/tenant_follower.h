@@ -1,8 +1,9 @@
 #pragma once
 // A follower for running containers: it gives them what is promised now, and removes tenants that
-// nobody holds any more. It has two threads: one drops grants that are over, one follows the limits
-// that the operator and the Pods' owners set.
+// nobody holds any more. It has two threads: one drops grants that are over and writes those that
+// could not be written, one follows the limits that the operator and the Pods' owners set.
 
+#include <functional>
 #include <optional>
 
 #include "agent/limits/limit_overrides.h"
@@ -15,9 +16,17 @@ namespace tranche::agent {
 
 class TenantFollower final : public Follower {
  public:
-  // The references outlive it. `overrides`: null: limits are never overridden.
-  TenantFollower(TenantManager& tenants, cluster::PodResources& pod_resources,
-                 LimitOverrides* overrides);
+  struct Parts {
+    TenantManager& tenants;
+    cluster::PodResources& pod_resources;
+    LimitOverrides* overrides;  // null: limits are never overridden
+    // Has kubelet write its checkpoint anew. From any thread.
+    std::function<void()> renew_checkpoint;
+    // Told again and again, from a thread of its own, whether grants are stored. May be empty.
+    std::function<void(const Result<void>&)> tell_stored;
+  };
+  // The references outlive it.
+  explicit TenantFollower(Parts parts);
 
   Result<void> follow(const Round& round) override;
   // Starts the threads after the first round and not in it, so that their calls to kubelet do not
@@ -26,10 +35,9 @@ class TenantFollower final : public Follower {
 
  private:
   void start_threads();
+  void prune();
 
-  TenantManager& tenants_;
-  cluster::PodResources& pod_resources_;
-  LimitOverrides* overrides_;
+  Parts parts_;
   std::optional<process::Periodic> pruner_;
   std::optional<process::Periodic> setter_;
 };

@@ -19,6 +19,10 @@ bool may_hold(const cluster::HeldDevices& held, const limit::TenantLimits& tenan
   });
 }
 
+Result<std::set<std::string>> mounted_in(const Holders& holders) {
+  return holders.mounted ? holders.mounted() : std::set<std::string>();
+}
+
 }  // namespace
 
 // Marks a tenant whose files are being written. Until its grant is recorded, sweeping must not take
@@ -41,9 +45,11 @@ class TenantManager::Storing {
   const std::string& id_;
 };
 
-TenantManager::TenantManager(Options options, GrantStore& grants, const Log& log)
+TenantManager::TenantManager(Options options, GrantStore& grants, const Clock& clock,
+                             const Log& log)
     : options_(std::move(options)),
       grants_(grants),
+      clock_(clock),
       log_(log),
       tenants_(options_.state_dir / "tenants"),
       library_(options_.library, options_.state_dir / "lib"),
@@ -66,10 +72,7 @@ Result<offer::LimitMounts> TenantManager::prepare() {
   auto installed = library_.install();
   if (!installed) {
     auto error = std::move(installed).error();
-    if (error.hint.empty()) {
-      error.hint =
-          "install libtranche-limit.so beside the agent (../lib), or name it with --limit-library";
-    }
+    if (error.hint.empty()) error.hint = "mount a writable folder at --state-dir";
     return std::unexpected(std::move(error));
   }
   TRY(tenants_.make_folder());
@@ -90,11 +93,13 @@ Result<void> TenantManager::store(const offer::Grant& grant) {
   if (!grant.limits) return fail(Code::kInternal, fmt::format("tenant {} has no limits", id));
   ASSIGN_OR_RETURN(const auto tenant, tenant_limits(id, grant.resource.value, *grant.limits));
   const Storing storing(*this, id);
-  TRY(tenants_.put(tenant));
-  auto added = grants_.add(grant);
-  if (added) return {};
+  auto put = tenants_.put(tenant);
+  auto stored = put ? grants_.add(grant) : std::unexpected(std::move(put).error());
+  if (stored) return {};
   if (const auto removed = tenants_.remove(id); !removed) log_.warn(removed.error());
-  return added;
+  // Kubelet shows it on the Pod.
+  return std::unexpected(
+      std::move(stored).error().with_context("this container's GPU limits cannot be stored"));
 }
 
 void TenantManager::follow(const offer::Offer& offer) {
@@ -234,31 +239,67 @@ std::map<std::string, PromisedElsewhere> TenantManager::promised_elsewhere(
   return result;
 }
 
-void TenantManager::prune(std::span<const cluster::HeldDevices> held) {
-  grants_.prune(held);
-  const std::scoped_lock turn(turns_);
-  sweep_tenants(held);
-  sweep_libraries();
-  sweep_hook();
+Result<void> TenantManager::save_grants() {
+  grants_.save();
+  return grants_.standing();
 }
 
-void TenantManager::sweep_tenants(std::span<const cluster::HeldDevices> held) {
+void TenantManager::unanswered() {
+  grants_.unanswered();
+  const std::scoped_lock turn(turns_);
+  strays_.clear();
+}
+
+bool TenantManager::prune(const Holders& holders) {
+  const bool only_remembered = grants_.prune(holders);
+  const std::scoped_lock turn(turns_);
+  sweep_tenants(holders);
+  sweep_libraries(holders);
+  sweep_hook();
+  return only_remembered;
+}
+
+void TenantManager::sweep_tenants(const Holders& holders) {
   // The folder is listed before the stored grants are read: a tenant whose files are seen is still
   // being stored, or its grant is seen below.
   const auto ids = tenants_.ids();
   if (!ids) return complain(ids.error());
   auto known = being_stored();
   for (const auto& record : grants_.all()) known.emplace(record.grant.tenant);
+  std::vector<std::string> gone;
+  decltype(strays_) strays;
   for (const auto& id : *ids) {
     if (known.contains(id)) continue;
-    // The tenant's grant was dropped or never stored, or it is one that could not be read.
-    const auto tenant = tenants_.get(id);
-    const bool maybe_held = !tenant || std::ranges::any_of(held, [&](const auto& holder) {
-      return may_hold(holder, *tenant);
-    });
-    if (maybe_held && grants_.incomplete()) continue;
-    if (const auto removed = tenants_.remove(id); !removed) complain(removed.error());
+    // Its grant was dropped or never stored.
+    if (!grants_.incomplete()) gone.push_back(id);
+    // Or it is one that could not be read.
+    if (!grants_.incomplete() || may_be_held(id, holders)) continue;
+    const auto before = strays_.find(id);
+    const auto since = before == strays_.end() ? clock_.now() : before->second;
+    strays.emplace(id, since);
+    if (clock_.now() - since >= kAgree) gone.push_back(id);
   }
+  strays_ = std::move(strays);
+  if (gone.empty()) return;
+  const auto mounted = mounted_in(holders);
+  if (!mounted) return complain(mounted.error());
+  for (const auto& id : gone) {
+    if (mounted->contains(id)) continue;
+    if (const auto removed = tenants_.remove(id); !removed) {
+      complain(removed.error());
+      continue;
+    }
+    log_.info(
+        fmt::format("removed tenant {}: it has no grant, and no container has mounted it", id));
+  }
+}
+
+bool TenantManager::may_be_held(const std::string& id, const Holders& holders) const {
+  const auto tenant = tenants_.get(id);
+  if (!tenant || !holders.remembered) return true;
+  const auto is_it = [&](const auto& holder) { return may_hold(holder, *tenant); };
+  return std::ranges::any_of(holders.listed, is_it) ||
+         std::ranges::any_of(*holders.remembered, is_it);
 }
 
 std::set<std::string, std::less<>> TenantManager::being_stored() const {
@@ -266,13 +307,21 @@ std::set<std::string, std::less<>> TenantManager::being_stored() const {
   return storing_;
 }
 
-void TenantManager::sweep_libraries() {
+void TenantManager::sweep_libraries(const Holders& holders) {
   if (grants_.incomplete()) return;  // an unreadable grant may mount any of them
-  std::set<std::string> mounted;
+  std::set<std::string> granted;
   for (const auto& record : grants_.all()) {
-    for (const auto& mount : record.grant.mounts) mounted.insert(mount.host_path);
+    for (const auto& mount : record.grant.mounts) granted.insert(mount.host_path);
   }
-  for (const auto& name : library_.sweep(mounted)) {
+  auto old = library_.unused(granted);
+  if (!old) return complain(old.error());
+  if (old->empty()) return;
+  const auto mounted = mounted_in(holders);
+  if (!mounted) return complain(mounted.error());
+  std::erase_if(*old, [&](const std::string& name) { return mounted->contains(name); });
+  const auto removed = library_.remove(*old);
+  if (!removed) complain(removed.error());
+  for (const auto& name : removed.value_or(std::vector<std::string>())) {
     log_.info(fmt::format("removed {}: no container mounts it any more",
                           (options_.state_dir / "lib" / name).string()));
   }

@@ -14,12 +14,12 @@
 // file writes. A setting is checked against the promises of all tenants of a device, so the three
 // would wait for each other as before. None of them answers a call of kubelet.
 
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -28,8 +28,8 @@
 #include "agent/limits/limit_setting_rules.h"
 #include "agent/limits/tenant_store.h"
 #include "agent/plugins/grant_store.h"
+#include "base/clock.h"
 #include "base/log.h"
-#include "cluster/pod_resources.h"
 #include "offer/grant_maker.h"
 #include "offer/limits.h"
 #include "offer/offer.h"
@@ -44,8 +44,8 @@ class TenantManager {
     std::filesystem::path cdi_root = "/var/run/cdi";
   };
 
-  // `grants` and `log` outlive it.
-  TenantManager(Options options, GrantStore& grants, const Log& log);
+  // The references outlive it.
+  TenantManager(Options options, GrantStore& grants, const Clock& clock, const Log& log);
 
   // Installs the files that limited containers mount, and returns their paths. May be called again
   // at any time. Errors: the library is missing, the state folder cannot be used.
@@ -85,9 +85,14 @@ class TenantManager {
   };
   std::vector<Tenant> known_tenants() const;
 
-  // Drops grants that nobody holds (GrantStore::prune) and their tenants, tenants without a grant
-  // or a possible holder, and libraries that no grant mounts.
-  void prune(std::span<const cluster::HeldDevices> held);
+  // Drops grants that are over (GrantStore::prune) and their tenants, tenants without a grant or a
+  // possible holder, and libraries that no grant mounts. What a living container has mounted stays.
+  // Says what it removes. True: as GrantStore::prune.
+  bool prune(const Holders& holders);
+  // Kubelet did not answer.
+  void unanswered();
+  // Writes the grants that could not be written before, and tells why they cannot.
+  Result<void> save_grants();
 
  private:
   class Storing;
@@ -100,14 +105,16 @@ class TenantManager {
   std::map<std::string, PromisedElsewhere> promised_elsewhere(
       const std::string& id, const offer::ResourceOffer& resource) const;
   std::set<std::string, std::less<>> being_stored() const;
-  void sweep_tenants(std::span<const cluster::HeldDevices> held);
-  void sweep_libraries();
+  void sweep_tenants(const Holders& holders);
+  bool may_be_held(const std::string& id, const Holders& holders) const;
+  void sweep_libraries(const Holders& holders);
   bool is_hook_granted() const;
   void sweep_hook();
   void complain(const Error& error);
 
   Options options_;
   GrantStore& grants_;
+  const Clock& clock_;
   const Log& log_;
   const TenantStore tenants_;
 
@@ -123,6 +130,8 @@ class TenantManager {
   offer::Offer offer_;                // the offer followed last
   std::optional<Settings> settings_;  // nullopt: settings and Pod classes are not known yet
   std::map<std::string, std::string> pod_classes_;
+  // While stored grants could not be read: the tenants that seem to be nobody's, and since when.
+  std::map<std::string, std::chrono::steady_clock::time_point> strays_;
   std::string complaint_;  // the complaint logged last
 };
 

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <set>
 #include <thread>
 
 #include "offer/grant_maker.h"
@@ -25,6 +26,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using Names = std::vector<std::string>;
+using Mounted = std::set<std::string>;
 
 const config::ResourceName kGpu = {"nvidia.com/gpu"};
 
@@ -65,7 +67,17 @@ class TenantManagerTest : public testing::Test {
     grants_ = GrantStore::open(state() / "grants", clock_, log_.log()).value();
     manager_.emplace(
         TenantManager::Options{.library = library(), .state_dir = state(), .cdi_root = cdi()},
-        *grants_, log_.log());
+        *grants_, clock_, log_.log());
+  }
+
+  // Kubelet says the same twice.
+  void prune(const Holders& holders) {
+    manager_->prune(holders);
+    clock_.advance(kAgree);
+    manager_->prune(holders);
+  }
+  void prune(std::vector<cluster::HeldDevices> held = {}) {
+    prune(Holders{.listed = held, .remembered = held});
   }
 
   // As Allocate does; returns the answer.
@@ -162,13 +174,13 @@ TEST_F(TenantManagerTest, TheHookStaysAsLongAsAGrantNamesIt) {
   ASSERT_TRUE(fs_.write_atomic(dir_.path() / "tranche-limit-hook", "program"));
   ASSERT_TRUE(manager_->prepare());
   ASSERT_TRUE(manager_->prepare_hook());
-  manager_->prune({});
+  prune();
   EXPECT_TRUE(fs_.exists(hook_spec())) << "it is about to be offered";
   grant("t1", {"GPU-a::0"}, offered(hooked()));
   manager_->follow(offered(rules()));
   const std::vector<cluster::HeldDevices> holders{held({"GPU-a::0"})};
   clock_.advance(GrantStore::kSettle);
-  manager_->prune(holders);
+  prune(holders);
   EXPECT_TRUE(fs_.exists(hook_spec()));
   // After a reboot the CDI folder is empty, and kubelet starts the container again.
   std::filesystem::remove_all(cdi());
@@ -176,7 +188,7 @@ TEST_F(TenantManagerTest, TheHookStaysAsLongAsAGrantNamesIt) {
   manager_->follow(offered(rules()));
   EXPECT_TRUE(fs_.exists(hook_spec()));
   clock_.advance(GrantStore::kSettle);
-  manager_->prune({});
+  prune();
   EXPECT_FALSE(fs_.exists(hook_spec()));
   EXPECT_FALSE(fs_.exists(state() / "hook"));
   EXPECT_EQ(log_.count("no container has the runtime's hook any more"), 2);
@@ -195,7 +207,7 @@ TEST_F(TenantManagerTest, GrantsWithoutLimitsLeaveNothingButTheirRecord) {
   plain.ids = {"GPU-a"};
   ASSERT_TRUE(manager_->store(plain));
   manager_->follow(offered({}));
-  manager_->prune({});
+  prune();
   EXPECT_EQ(grants_->all().size(), 1U);
   EXPECT_FALSE(fs_.exists(state() / "tenants"));
   EXPECT_FALSE(fs_.exists(state() / "lib"));
@@ -216,14 +228,14 @@ TEST_F(TenantManagerTest, WithoutALibraryNothingCanBePromised) {
 }
 
 TEST_F(TenantManagerTest, ARelativeStateFolderCannotBeMounted) {
-  manager_.emplace(TenantManager::Options{.library = library(), .state_dir = "s"}, *grants_,
+  manager_.emplace(TenantManager::Options{.library = library(), .state_dir = "s"}, *grants_, clock_,
                    log_.log());
   EXPECT_THAT(manager_->prepare().error().message(), HasSubstr("no absolute path"));
 }
 
 TEST_F(TenantManagerTest, WhereNoArbiterRunsNothingCanBePromised) {
   manager_.emplace(TenantManager::Options{.library = "none", .state_dir = state()}, *grants_,
-                   log_.log());
+                   clock_, log_.log());
   const auto mounts = manager_->prepare();
   ASSERT_FALSE(mounts);
   EXPECT_THAT(mounts.error().message(), HasSubstr("no arbiter runs on this node"));
@@ -317,7 +329,7 @@ TEST_F(TenantManagerTest, ATenantGoesWithItsGrant) {
   grant("young", {"GPU-a::2"}, offered(rules()));
   // The arbiter's socket lies in the folder.
   ASSERT_TRUE(fs_.write_atomic(state() / "tenants" / "gone" / "arbiter.sock", ""));
-  manager_->prune(std::vector{held({"GPU-a::0"})});
+  prune(std::vector{held({"GPU-a::0"})});
   EXPECT_EQ(tenants(), (Names{"kept", "kept.json", "young", "young.json"}));
 }
 
@@ -325,7 +337,7 @@ TEST_F(TenantManagerTest, ATenantThatNoGrantKnowsGoes) {
   grant("t1", {"GPU-a::0"}, offered(rules()));
   std::filesystem::remove_all(state() / "grants");  // as if Allocate had been cut off before it
   start();
-  manager_->prune(std::vector{held({"GPU-a::0"})});
+  prune(std::vector{held({"GPU-a::0"})});
   EXPECT_THAT(tenants(), IsEmpty());
 }
 
@@ -336,12 +348,94 @@ TEST_F(TenantManagerTest, WithoutAllGrantsWhatMayBeHeldStays) {
   start();
   EXPECT_EQ(log_.count("a stored grant cannot be read"), 1);
   ASSERT_TRUE(manager_->prepare());
-  manager_->prune(std::vector{held({"GPU-a::1"})});
+  prune(std::vector{held({"GPU-a::1"})});
   EXPECT_EQ(tenants(), (Names{"t1", "t1.json"}));
   EXPECT_EQ(libraries().size(), 2U);
   // No container holds a tranche of the tenant's device, so none can be the tenant.
-  manager_->prune(std::vector{held({"GPU-b::1"})});
+  prune(std::vector{held({"GPU-b::1"})});
   EXPECT_THAT(tenants(), IsEmpty());
+}
+
+// A kubelet that starts while its API server is away lists nothing.
+TEST_F(TenantManagerTest, OneEmptyAnswerRemovesNothing) {
+  grant("t1", {"GPU-a::0"}, offered(rules()));
+  clock_.advance(GrantStore::kSettle + std::chrono::seconds(1));
+  manager_->prune({.listed = {}, .remembered = {}});
+  EXPECT_EQ(tenants(), (Names{"t1", "t1.json"}));
+  // Two do not agree while kubelet was away between them.
+  clock_.advance(kAgree);
+  manager_->unanswered();
+  manager_->prune({.listed = {}, .remembered = {}});
+  EXPECT_EQ(tenants(), (Names{"t1", "t1.json"}));
+  clock_.advance(kAgree);
+  manager_->prune({.listed = {}, .remembered = {}});
+  EXPECT_THAT(tenants(), IsEmpty());
+  EXPECT_EQ(log_.count("dropped 1 grant that nobody holds: GPU-a::0 of nvidia.com/gpu (tenant t1)"),
+            1);
+  EXPECT_EQ(log_.count("removed tenant t1"), 1);
+}
+
+TEST_F(TenantManagerTest, WhatKubeletsCheckpointNamesStays) {
+  grant("t1", {"GPU-a::0"}, offered(rules()));
+  clock_.advance(GrantStore::kSettle + std::chrono::seconds(1));
+  const Holders away{.listed = {}, .remembered = std::vector{held({"GPU-a::0"})}};
+  prune(away);
+  prune(away);
+  EXPECT_EQ(tenants(), (Names{"t1", "t1.json"}));
+  EXPECT_TRUE(manager_->prune(away)) << "the checkpoint may be old";
+  const Holders torn{.listed = {}, .remembered = fail(Code::kInvalidArgument, "torn")};
+  prune(torn);
+  EXPECT_FALSE(manager_->prune(torn));
+  EXPECT_EQ(tenants(), (Names{"t1", "t1.json"}));
+  EXPECT_EQ(log_.count("grants that kubelet lists no more are kept: torn"), 1);
+  EXPECT_FALSE(manager_->prune({.listed = {}, .remembered = {}}));
+  EXPECT_THAT(tenants(), IsEmpty());
+}
+
+TEST_F(TenantManagerTest, WhatALivingContainerHasMountedStays) {
+  const auto old = grant("t1", {"GPU-a::0"}, offered(rules()));
+  ASSERT_TRUE(fs_.write_atomic(library(), "library 2"));
+  start();
+  ASSERT_TRUE(manager_->prepare());
+  clock_.advance(GrantStore::kSettle + std::chrono::seconds(1));
+  Result<Mounted> mounted = Mounted{"t1"};
+  const Holders nobody{.listed = {}, .remembered = {}, .mounted = [&] { return mounted; }};
+  prune(nobody);
+  EXPECT_EQ(tenants(), (Names{"t1", "t1.json"}));
+  mounted = fail(Code::kIo, "read /proc/7/mountinfo: Input/output error");
+  prune(nobody);
+  EXPECT_EQ(tenants(), (Names{"t1", "t1.json"}));
+  EXPECT_EQ(log_.count("/proc/7/mountinfo"), 1) << "said once";
+  // The stored grants are lost; the container lives on.
+  std::filesystem::remove_all(state() / "grants");
+  start();
+  ASSERT_TRUE(manager_->prepare());
+  const auto hash = std::filesystem::path(old.mounts[0].host_path).parent_path().filename();
+  mounted = Mounted{"t1", hash.string()};
+  prune(nobody);
+  EXPECT_EQ(tenants(), (Names{"t1", "t1.json"}));
+  EXPECT_EQ(libraries().size(), 2U);
+  mounted = Mounted();
+  prune(nobody);
+  EXPECT_THAT(tenants(), IsEmpty());
+  EXPECT_EQ(libraries().size(), 1U);
+}
+
+TEST_F(TenantManagerTest, WhatCouldNotBeReadIsForgottenWhenNobodyCanHoldIt) {
+  grant("t1", {"GPU-a::0"}, offered(rules()));
+  ASSERT_TRUE(fs_.write_atomic(state() / "grants" / "grants.jsonl", "torn\n"));
+  start();
+  grant("t2", {"GPU-a::1"}, offered(rules()));
+  clock_.advance(GrantStore::kSettle + std::chrono::seconds(1));
+  prune({held({"GPU-a::0"}), held({"GPU-a::1"})});
+  EXPECT_TRUE(grants_->incomplete()) << "somebody holds what no grant knows";
+  prune({held({"GPU-a::1"})});
+  EXPECT_FALSE(grants_->incomplete());
+  EXPECT_FALSE(fs_.exists(state() / "grants" / "rejected.jsonl"));
+  prune({held({"GPU-a::1"})});
+  EXPECT_EQ(tenants(), (Names{"t2", "t2.json"})) << "sweeps go on";
+  start();
+  EXPECT_FALSE(grants_->incomplete());
 }
 
 TEST_F(TenantManagerTest, ALibraryStaysWhileAGrantMountsIt) {
@@ -350,17 +444,17 @@ TEST_F(TenantManagerTest, ALibraryStaysWhileAGrantMountsIt) {
   start();  // the next release
   const auto made = grant("t2", {"GPU-a::1"}, offered(rules()));
   EXPECT_NE(made.mounts[0].host_path, old.mounts[0].host_path);
-  manager_->prune(std::vector{held({"GPU-a::0", "GPU-a::1"})});
+  prune(std::vector{held({"GPU-a::0", "GPU-a::1"})});
   EXPECT_EQ(fs_.read(old.mounts[0].host_path).value(), "library 1");
   EXPECT_EQ(fs_.read(made.mounts[0].host_path).value(), "library 2");
   clock_.advance(GrantStore::kSettle + std::chrono::seconds(1));
-  manager_->prune(std::vector{held({"GPU-a::1"})});
+  prune(std::vector{held({"GPU-a::1"})});
   EXPECT_FALSE(fs_.exists(old.mounts[0].host_path));
   EXPECT_TRUE(fs_.exists(made.mounts[0].host_path));
   EXPECT_EQ(libraries().size(), 1U);
   EXPECT_EQ(log_.count("no container mounts it any more"), 1);
   // This release's library stays even without a grant.
-  manager_->prune({});
+  prune();
   EXPECT_EQ(libraries().size(), 1U);
 }
 
@@ -383,7 +477,7 @@ TEST_F(TenantManagerTest, EveryThreadFindsWhatItStored) {
   for (int i = 0; i < 50; ++i) {
     changed.compute = config::Percent{1 + i % 9};
     manager_->follow(offered(changed, kThreads * kGrants));
-    manager_->prune({});
+    manager_->prune({.listed = {}, .remembered = {}});
   }
   threads.clear();
   manager_->follow(offered(changed, kThreads * kGrants));
@@ -430,18 +524,25 @@ class HangingFile {
 struct AtWork {
   const char* name;
   std::string file;  // the file in the test's folder that `work` reads
-  std::function<void(TenantManager&)> work;
+  std::function<void(TenantManager&, const std::filesystem::path& file)> work;
 };
 
 const AtWork kWork[] = {
     {"Follow", "s/tenants/t1.json",
-     [](TenantManager& manager) { manager.follow(offered(rules())); }},
-    {"Settle", "s/tenants/t1.json", [](TenantManager& manager) { manager.settle({}); }},
-    {"Prune", "s/tenants/gone.json", [](TenantManager& manager) { manager.prune({}); }},
+     [](TenantManager& manager, const auto&) { manager.follow(offered(rules())); }},
+    {"Settle", "s/tenants/t1.json",
+     [](TenantManager& manager, const auto&) { manager.settle({}); }},
+    {"Prune", "s/tenants/gone.json",
+     [](TenantManager& manager, const auto& file) {
+       manager.prune({.listed = {}, .remembered = {}, .mounted = [&]() -> Result<Mounted> {
+                        (void)FsRoot().read(file);
+                        return Mounted();
+                      }});
+     }},
     {"Prepare", "libtranche-limit.so",
-     [](TenantManager& manager) { EXPECT_TRUE(manager.prepare()); }},
+     [](TenantManager& manager, const auto&) { EXPECT_TRUE(manager.prepare()); }},
     {"PrepareHook", "tranche-limit-hook",
-     [](TenantManager& manager) { EXPECT_TRUE(manager.prepare_hook()); }},
+     [](TenantManager& manager, const auto&) { EXPECT_TRUE(manager.prepare_hook()); }},
 };
 
 class TenantManagerAtWork : public TenantManagerTest, public testing::WithParamInterface<AtWork> {};
@@ -458,7 +559,7 @@ TEST_P(TenantManagerAtWork, AGrantIsStoredMeanwhile) {
   const auto file = dir_.path() / GetParam().file;
   const auto content = fs_.read(file).value_or(tenant_file);
   HangingFile hanging(file, content);
-  std::jthread worker([&] { GetParam().work(*manager_); });
+  std::jthread worker([&] { GetParam().work(*manager_, file); });
   ASSERT_TRUE(hanging.reached());
   EXPECT_TRUE(manager_->store(made));
   EXPECT_EQ(promised("t2").devices.at(0).memory, Bytes::from_mib(250));
@@ -484,7 +585,7 @@ TEST_F(TenantManagerTest, ATenantThatIsBeingStoredIsNotTakenForOneThatIsGone) {
             }).value();
   manager_.emplace(
       TenantManager::Options{.library = library(), .state_dir = state(), .cdi_root = cdi()},
-      *grants_, log_.log());
+      *grants_, clock_, log_.log());
   std::jthread one([&] { grant("t1", {"GPU-a::0"}, offered(rules())); });
   reached.get_future().wait();
   // Its record waits for the one with the same id: the files are there, the grant is not recorded
@@ -492,7 +593,7 @@ TEST_F(TenantManagerTest, ATenantThatIsBeingStoredIsNotTakenForOneThatIsGone) {
   std::jthread other([&] { grant("t2", {"GPU-a::0"}, offered(rules())); });
   const auto file = state() / "tenants" / "t2.json";
   EXPECT_TRUE(test::eventually([&] { return fs_.exists(file); }));
-  manager_->prune({});
+  manager_->prune({.listed = {}, .remembered = {}});
   EXPECT_TRUE(fs_.exists(file));
   EXPECT_EQ(grants_->all().size(), 1U);
   disk.set_value();
@@ -508,12 +609,15 @@ TEST_F(TenantManagerTest, AGrantThatCannotBeRecordedLeavesNoTenant) {
             }).value();
   manager_.emplace(
       TenantManager::Options{.library = library(), .state_dir = state(), .cdi_root = cdi()},
-      *grants_, log_.log());
+      *grants_, clock_, log_.log());
   const auto mounts = manager_->prepare().value();
   const std::string ids[] = {"GPU-a::0"};
   const auto offer = offered(rules());
   const auto made = offer::make_grant(offer.resources[0], {.limits = mounts}, ids, "t1").value();
-  EXPECT_FALSE(manager_->store(made));
+  const auto stored = manager_->store(made);
+  ASSERT_FALSE(stored);
+  EXPECT_EQ(stored.error().message(),
+            "this container's GPU limits cannot be stored: no space left");
   EXPECT_THAT(tenants(), IsEmpty());
   EXPECT_THAT(grants_->all(), IsEmpty());
 }

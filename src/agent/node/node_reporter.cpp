@@ -13,24 +13,35 @@ namespace {
 // Bytes; etcd and `kubectl describe` handle texts of this length well.
 constexpr std::size_t kLongestMessage = 1024;
 
-cluster::NodeCondition wanted(const ConfigReport& report) {
-  auto message = report.message;
+std::string shortened(std::string message) {
   if (message.size() > kLongestMessage) message.resize(kLongestMessage);
+  return message;
+}
+
+cluster::NodeCondition condition_for(const ConfigReport& report) {
   return {.type = kConfiguredCondition,
           .status = report.applied ? "True" : "False",
           .reason = report.applied ? "ConfigApplied" : "ConfigRefused",
-          .message = std::move(message)};
+          .message = shortened(report.message)};
 }
 
-const cluster::NodeCondition* condition_of(const cluster::Node& node) {
-  const auto found =
-      std::ranges::find(node.conditions, kConfiguredCondition, &cluster::NodeCondition::type);
+cluster::NodeCondition condition_for(const Result<void>& stored) {
+  return {.type = kGrantsStoredCondition,
+          .status = stored ? "True" : "False",
+          .reason = stored ? "GrantsStored" : "GrantsNotStored",
+          .message = shortened(stored ? "grants are stored"
+                                      : fmt::format("{}; limited containers are refused meanwhile",
+                                                    stored.error().message()))};
+}
+
+const cluster::NodeCondition* condition_of(const cluster::Node& node, const std::string& type) {
+  const auto found = std::ranges::find(node.conditions, type, &cluster::NodeCondition::type);
   return found == node.conditions.end() ? nullptr : &*found;
 }
 
-bool says(const cluster::Node& node, const ConfigReport& report) {
-  const auto* found = condition_of(node);
-  return found != nullptr && *found == wanted(report);
+bool says(const cluster::Node& node, const cluster::NodeCondition& wanted) {
+  const auto* found = condition_of(node, wanted.type);
+  return found != nullptr && *found == wanted;
 }
 
 std::string patch_text(const cluster::NodeCondition& condition, bool transition,
@@ -55,36 +66,46 @@ NodeReporter::NodeReporter(cluster::Objects& objects, const NodeView& node, cons
       events_(objects, {.reporter = "tranche.dev/agent", .instance = node.name()}, clock, log),
       retrier_(log, backoff) {}
 
-void NodeReporter::report(const ConfigReport& report) {
+void NodeReporter::report(const ConfigReport& report) { want(condition_for(report), "Configure"); }
+
+void NodeReporter::report_stored(const Result<void>& stored) {
   const auto node = node_.node();
-  if (node && says(*node, report)) {
-    retrier_.forget("condition");
+  // What is as it should be and has never been told otherwise needs no condition.
+  if (stored && (!node || condition_of(*node, kGrantsStoredCondition) == nullptr)) return;
+  want(condition_for(stored), "StoreGrants");
+}
+
+void NodeReporter::want(const cluster::NodeCondition& wanted, const std::string& action) {
+  const auto node = node_.node();
+  if (node && says(*node, wanted)) {
+    retrier_.forget(wanted.type);
     return;
   }
   retrier_.request(
-      {.key = "condition",
-       .attempt = [this, report](const std::stop_token& stop) { return write(report, stop); },
+      {.key = wanted.type,
+       .attempt = [this, wanted,
+                   action](const std::stop_token& stop) { return write(wanted, action, stop); },
        .done = {},
-       .aim = fmt::format("{} {} on {}", report.applied, report.message, node ? node->uid : "")});
+       .aim = fmt::format("{} {} on {}", wanted.status, wanted.message, node ? node->uid : "")});
 }
 
-Result<void> NodeReporter::write(const ConfigReport& report, const std::stop_token& stop) {
+Result<void> NodeReporter::write(const cluster::NodeCondition& wanted, const std::string& action,
+                                 const std::stop_token& stop) {
   const cluster::ObjectKey key = {.ns = "", .name = node_.name()};
   ASSIGN_OR_RETURN(const auto object, objects_.get(cluster::kNode, key, {.stop = stop}));
   ASSIGN_OR_RETURN(const auto node, cluster::parse_node(object.json));
-  if (says(node, report)) return {};
-  const auto condition = wanted(report);
-  const auto* before = condition_of(node);
-  const bool transition = before == nullptr || before->status != condition.status;
+  if (says(node, wanted)) return {};
+  const auto* before = condition_of(node, wanted.type);
+  const bool transition = before == nullptr || before->status != wanted.status;
   const cluster::Patch patch = {.type = cluster::PatchType::kStrategic,
-                                .json = patch_text(condition, transition, clock_.wall_now()),
+                                .json = patch_text(wanted, transition, clock_.wall_now()),
                                 .subresource = "status"};
   auto patched = objects_.patch(cluster::kNode, key, patch, {.stop = stop});
   if (!patched) return std::unexpected(std::move(patched).error());
-  record({.warning = !report.applied,
-          .reason = condition.reason,
-          .action = "Configure",
-          .note = condition.message},
+  record({.warning = wanted.status == "False",
+          .reason = wanted.reason,
+          .action = action,
+          .note = wanted.message},
          stop);
   return {};
 }

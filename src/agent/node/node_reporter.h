@@ -1,9 +1,10 @@
 #pragma once
 // Reports on the Node what became of its configuration. The condition `TrancheConfigured` is True
 // when the wanted configuration is in force, and False when it was refused and the one before stays
-// in force. Each change is also an Event, so that `kubectl describe node` shows it. It also records
-// Events about other things that people should know of the node. Writes are retried until they
-// succeed, on a thread of its own.
+// in force. `TrancheGrantsStored` is False while the node's disk takes no grants; a node on which
+// that never happened lacks it. Each change is also an Event, so that `kubectl describe node` shows
+// it. It also records Events about other things that people should know of the node. Writes are
+// retried until they succeed, on a thread of its own.
 
 #include <string>
 
@@ -16,6 +17,7 @@
 namespace tranche::agent {
 
 inline constexpr const char* kConfiguredCondition = "TrancheConfigured";
+inline constexpr const char* kGrantsStoredCondition = "TrancheGrantsStored";
 
 struct ConfigReport {
   bool applied = false;
@@ -40,11 +42,15 @@ class NodeReporter {
   // Writes the condition into the Node unless it is there already. To be called again when the Node
   // changes.
   void report(const ConfigReport& report);
+  // The same for whether grants are stored.
+  void report_stored(const Result<void>& stored);
   // Records an Event, once.
   void tell(const NodeNotice& notice);
 
  private:
-  Result<void> write(const ConfigReport& report, const std::stop_token& stop);
+  void want(const cluster::NodeCondition& wanted, const std::string& action);
+  Result<void> write(const cluster::NodeCondition& wanted, const std::string& action,
+                     const std::stop_token& stop);
   void record(const NodeNotice& notice, const std::stop_token& stop);
 
   cluster::Objects& objects_;

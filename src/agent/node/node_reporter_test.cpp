@@ -59,6 +59,34 @@ class NodeReporterTest : public testing::Test {
   std::optional<NodeReporter> reporter_;
 };
 
+TEST_F(NodeReporterTest, ADiskThatTakesNoGrantsIsToldUntilItDoes) {
+  const auto is = [&](const std::string& status) {
+    return test::eventually([&] {
+      const auto found = condition(kGrantsStoredCondition);
+      return found && (*found)["status"] == status;
+    });
+  };
+  reporter_->report_stored({});
+  reporter_->report_stored(fail(Code::kIo, "write grants.jsonl: No space left on device"));
+  ASSERT_TRUE(is("False"));
+  EXPECT_EQ(
+      (*condition(kGrantsStoredCondition))["message"],
+      "write grants.jsonl: No space left on device; limited containers are refused meanwhile");
+  EXPECT_TRUE(test::eventually([&] {
+    reporter_->report_stored({});
+    const auto found = condition(kGrantsStoredCondition);
+    return found && (*found)["status"] == "True";
+  }));
+  EXPECT_TRUE(test::eventually([&] { return events().size() == 2; }));
+}
+
+TEST_F(NodeReporterTest, WhereGrantsWereAlwaysStoredNothingIsTold) {
+  reporter_->report_stored({});
+  reporter_->report({.applied = true, .message = "key l20"});
+  ASSERT_TRUE(says("True", "key l20"));
+  EXPECT_FALSE(condition(kGrantsStoredCondition).has_value());
+}
+
 TEST_F(NodeReporterTest, ConditionAndEventTellARefusalAndItsEnd) {
   reporter_->report({.applied = true, .message = "key l20"});
   ASSERT_TRUE(says("True", "key l20"));

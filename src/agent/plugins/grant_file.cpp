@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/descriptor.h"
+#include "base/sync_folder.h"
 
 namespace tranche::agent {
 
@@ -18,8 +19,24 @@ class GrantFile::Output {
   explicit Output(int fd) : descriptor_(fd) {}
 
   int fd() const { return descriptor_.get(); }
-  // The file ends in a line that was cut off.
-  std::atomic<bool> torn = false;
+  // Another open file description of this file, also when it has lost its name.
+  Result<Descriptor> reopen(int flags) const {
+    const auto name = "/proc/self/fd/" + std::to_string(fd());
+    Descriptor own(::open(name.c_str(), flags | O_CLOEXEC));
+    if (!own.is_open()) return std::unexpected(errno_error(errno, "open " + name));
+    return own;
+  }
+  Result<bool> ends_within_a_line() const {
+    ASSIGN_OR_RETURN(const auto own, reopen(O_RDONLY));
+    const off_t size = ::lseek(own.get(), 0, SEEK_END);
+    char last = '\n';
+    if (size < 0 || (size > 0 && ::pread(own.get(), &last, 1, size - 1) != 1)) {
+      return std::unexpected(errno_error(errno, "read the end of the grants"));
+    }
+    return last != '\n';
+  }
+  // The last line has no end, and is kept: it was there when the file was opened.
+  std::atomic<bool> unended = false;
 
  private:
   Descriptor descriptor_;
@@ -44,6 +61,13 @@ Result<void> write_whole(int fd, std::string_view text, const std::string& name)
   return {};
 }
 
+// Where the text of `size` bytes begins that was appended by `fd` last.
+off_t begin_of_last(int fd, ssize_t size) { return ::lseek(fd, 0, SEEK_CUR) - size; }
+
+bool overwrite(int fd, const std::string& text, off_t at) {
+  return ::pwrite(fd, text.data(), text.size(), at) == static_cast<ssize_t>(text.size());
+}
+
 }  // namespace
 
 GrantFile::GrantFile(std::filesystem::path path, std::size_t lines, OnStep on_step)
@@ -55,6 +79,7 @@ Result<std::unique_ptr<GrantFile>> GrantFile::open(std::filesystem::path path, s
   if (fd < 0) return std::unexpected(errno_error(errno, "open " + path.string()));
   std::unique_ptr<GrantFile> file(new GrantFile(std::move(path), lines, std::move(on_step)));
   file->file_ = std::make_shared<Output>(fd);
+  ASSIGN_OR_RETURN(file->file_->unended, file->file_->ends_within_a_line());
   return file;
 }
 
@@ -73,19 +98,59 @@ GrantFile::Line GrantFile::take(std::string text) {
 }
 
 Result<void> GrantFile::write(const Line& line) {
-  TRY(append(*line.file_, line.text_));
-  return line.second_ ? append(*line.second_, line.text_) : Result<void>();
+  ASSIGN_OR_RETURN(const auto at, append(*line.file_, line.text_));
+  if (!line.second_) return {};
+  auto second = append(*line.second_, line.text_);
+  if (second) return {};
+  blank(*line.file_, at, line.text_.size());
+  return std::unexpected(std::move(second).error());
 }
 
-Result<void> GrantFile::append(Output& file, const std::string& text) const {
+// Appends a line, and returns where it begins.
+Result<off_t> GrantFile::append(Output& file, const std::string& text) const {
   TRY(step(Step::kAppend));
-  const bool torn = file.torn;
-  const auto whole = torn ? "\n" + text : std::string();
-  const std::string_view wanted = torn ? whole : text;
-  const ssize_t n = write_once(file.fd(), wanted);
-  if (n == static_cast<ssize_t>(wanted.size())) return {};
-  if (n > 0) file.torn = true;
-  return std::unexpected(errno_error(n < 0 ? errno : ENOSPC, "write " + path_.string()));
+  ASSIGN_OR_RETURN(const auto own, file.reopen(O_RDWR | O_APPEND));
+  const bool unended = file.unended;
+  const auto wanted = unended ? "\n" + text : text;
+  const ssize_t n = write_once(own.get(), wanted);
+  const int error = n < 0 ? errno : ENOSPC;
+  const off_t at = n < 0 ? 0 : begin_of_last(own.get(), n);
+  if (n != static_cast<ssize_t>(wanted.size())) {
+    if (n > 0) {
+      (void)step(Step::kCutOff);
+      blank(file, at, static_cast<std::size_t>(n));
+    }
+    return std::unexpected(errno_error(error, "write " + path_.string()));
+  }
+  if (unended) {
+    file.unended = false;
+    return at + 1;
+  }
+  if (auto ended = end_line_before(file, own.get(), at); !ended) {
+    blank(file, at, text.size());
+    return std::unexpected(std::move(ended).error());
+  }
+  return at;
+}
+
+// Makes the byte before `at` a line end. If it is none, it belongs to a line that was cut off.
+Result<void> GrantFile::end_line_before(const Output& file, int reader, off_t at) const {
+  char before = 0;
+  if (at == 0) return {};
+  if (::pread(reader, &before, 1, at - 1) != 1) {
+    return std::unexpected(errno_error(errno, "read " + path_.string()));
+  }
+  if (before == '\n') return {};
+  // Not by the reader's descriptor: with O_APPEND pwrite() appends.
+  ASSIGN_OR_RETURN(const auto writer, file.reopen(O_WRONLY));
+  if (overwrite(writer.get(), "\n", at - 1)) return {};
+  return std::unexpected(errno_error(errno, "write " + path_.string()));
+}
+
+// Makes a line of nobody empty. If that fails, restore() sets it aside.
+void GrantFile::blank(const Output& file, off_t at, std::size_t size) const {
+  const auto writer = file.reopen(O_WRONLY);
+  if (writer) (void)overwrite(writer->get(), std::string(size, '\n'), at);
 }
 
 std::size_t GrantFile::lines() const {
@@ -103,6 +168,7 @@ Result<void> GrantFile::replace(std::string_view content, bool sync) {
   // The name follows FsRoot::write_atomic, because `tranche cleanup` removes temporary files by
   // that pattern.
   auto name = (path_.parent_path() / ("." + path_.filename().string() + ".XXXXXX")).string();
+  bool renamed = false;
   auto done = step(Step::kCreate);
   const int fd = done ? ::mkostemp(name.data(), O_APPEND | O_CLOEXEC) : -1;
   if (done && fd < 0) done = std::unexpected(errno_error(errno, "write " + path_.string()));
@@ -114,15 +180,14 @@ Result<void> GrantFile::replace(std::string_view content, bool sync) {
     if (done && ::rename(name.c_str(), path_.c_str()) != 0) {
       done = std::unexpected(errno_error(errno, "rename to " + path_.string()));
     }
-    if (done) {
-      (void)step(Step::kRenamed);
-    } else {
-      ::unlink(name.c_str());
-    }
+    renamed = done.has_value();
+    if (renamed) (void)step(Step::kRenamed);
+    if (renamed && sync) done = sync_folder(path_.parent_path());
+    if (!renamed) ::unlink(name.c_str());
   }
   // The file that is dropped is closed without the lock: closing a removed file frees its blocks,
   // which takes time.
-  const auto gone = end_replacement(done.has_value());
+  const auto gone = end_replacement(renamed);
   return done;
 }
 

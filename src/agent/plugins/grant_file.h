@@ -19,11 +19,20 @@
 // would wait for that thread's disk.
 //
 // Several threads may write lines of one file at once: the descriptors are O_APPEND, and the kernel
-// writes one write() in one piece, unless the disk is full. A line that a full disk cut off stays a
-// line of its own, because the next write begins with a newline.
+// writes one write() in one piece, unless the disk is full. Each write has an open file description
+// of its own, whose offset then says where the line is. So a line that a full disk cut off is
+// overwritten with newlines, which takes no room, and nothing is left of it. Another line may have
+// come behind it before that. So each writer looks at the byte before its line: if it is no line
+// end, it is the last byte of a line that was cut off, and becomes one. Empty lines count as none.
+//
+// Rejected: to cut the file back (ftruncate()), because a line that another thread appended
+// meanwhile, and answered, would be cut off too; a lock over write and cutting back, because
+// threads would wait for each other's disk.
 //
 // Thread-safe, except that there must be one replacement (begin_replacement() and replace()) at a
 // time.
+
+#include <sys/types.h>
 
 #include <cstddef>
 #include <filesystem>
@@ -41,13 +50,13 @@ class GrantFile {
   class Output;
 
  public:
-  enum class Step { kAppend, kCreate, kFill, kSync, kCatchUp, kRename, kRenamed };
+  enum class Step { kAppend, kCutOff, kCreate, kFill, kSync, kCatchUp, kRename, kRenamed };
   // Called before each step that touches the disk. Its error replaces the step's. It is also called
-  // after the rename, which nothing undoes. A test stops, fails or looks there.
+  // after the rename and when a line was cut off, which nothing undoes. A test stops, fails or
+  // looks there.
   using OnStep = std::function<Result<void>(Step)>;
 
-  // Opens the file for appending; makes it if need be. The file has `lines` lines and ends with
-  // one.
+  // Opens the file for appending; makes it if need be. The file has `lines` lines.
   static Result<std::unique_ptr<GrantFile>> open(std::filesystem::path path, std::size_t lines,
                                                  OnStep on_step);
 
@@ -65,18 +74,22 @@ class GrantFile {
   // Prepares a line, with its newline, without touching the disk; write() must follow. Lines taken
   // after begin_replacement() are in the new file, too.
   Line take(std::string text);
+  // After an error the line is in no file.
   Result<void> write(const Line& line);
   std::size_t lines() const;
 
   // `kept`: how many lines the new file begins with.
   void begin_replacement(std::size_t kept);
-  // Ends the replacement that begin_replacement() began. After an error the file is what it was.
+  // Ends the replacement that begin_replacement() began. After an error the file is what it was,
+  // or it is replaced and its name not safe from a power cut.
   Result<void> replace(std::string_view content, bool sync);
 
  private:
   GrantFile(std::filesystem::path path, std::size_t lines, OnStep on_step);
   Result<void> step(Step step) const;
-  Result<void> append(Output& file, const std::string& text) const;
+  Result<off_t> append(Output& file, const std::string& text) const;
+  Result<void> end_line_before(const Output& file, int reader, off_t at) const;
+  void blank(const Output& file, off_t at, std::size_t size) const;
   Result<void> fill(const std::string& name, Output& file, std::string_view content, bool sync);
   std::shared_ptr<Output> end_replacement(bool done);
   Result<void> catch_up(const std::string& name, const std::shared_ptr<Output>& file);

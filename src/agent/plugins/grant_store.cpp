@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 namespace tranche::agent {
@@ -14,11 +13,6 @@ constexpr std::string_view kRejected = "rejected.jsonl";
 // The file is rewritten when it has this many more lines than there are records.
 constexpr std::size_t kSlack = 4096;
 constexpr std::size_t kLongestFile = std::size_t{64} << 20U;
-
-std::int64_t unix_ms(const Clock& clock) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(clock.wall_now().time_since_epoch())
-      .count();
-}
 
 std::string key_of(const offer::Grant& grant, const std::string& id) {
   return grant.resource.value + " " + id;
@@ -55,78 +49,122 @@ std::string text_of(const std::vector<std::shared_ptr<const offer::GrantRecord>>
 
 }  // namespace
 
+GrantStore::GrantStore(std::filesystem::path dir, const Clock& clock, const Log& log,
+                       GrantFile::OnStep step)
+    : dir_(std::move(dir)),
+      clock_(clock),
+      log_(log),
+      on_step_(std::move(step)),
+      rejected_(dir_ / kRejected),
+      opened_(clock.now()) {}
+
 Result<std::unique_ptr<GrantStore>> GrantStore::open(const std::filesystem::path& dir,
                                                      const Clock& clock, const Log& log,
                                                      GrantFile::OnStep on_step) {
-  std::unique_ptr<GrantStore> store(new GrantStore(dir, clock, log));
-  TRY(store->fs_.make_directories(dir));
-  ASSIGN_OR_RETURN(const auto clean, store->restore());
-  const auto records = store->records();
+  std::unique_ptr<GrantStore> store(new GrantStore(dir, clock, log, std::move(on_step)));
+  ASSIGN_OR_RETURN(const auto found, store->restore());
+  const std::scoped_lock turn(store->compacting_);
   // Syncing takes milliseconds, so the file is rewritten only when it needs repair.
-  if (!clean) TRY(store->fs_.write_atomic(dir / kFile, text_of(records), 0600, true));
-  ASSIGN_OR_RETURN(store->file_, GrantFile::open(dir / kFile, clean.value_or(records.size()),
-                                                 std::move(on_step)));
+  store->stale_ = !found.clean;
+  const auto opened = store->open_file(found.lines);
+  if (!opened) store->say(opened.error());
+  if (opened && !found.clean) store->compact(true);
   return store;
 }
 
-// The number of lines in the file; nullopt: it cannot be appended to as it is.
-Result<std::optional<std::size_t>> GrantStore::restore() {
-  incomplete_ = fs_.exists(dir_ / kRejected);
-  const auto text = fs_.read(dir_ / kFile, kLongestFile);
-  if (!text && text.error().code == Code::kNotFound) return std::size_t{0};
-  if (!text) return std::unexpected(text.error());
-  std::string rejected;
-  std::size_t lines = 0;
-  for (const auto line : split_lines(*text)) {
+std::int64_t GrantStore::unix_time_ms() const {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(clock_.wall_now().time_since_epoch())
+      .count();
+}
+
+Result<GrantStore::Found> GrantStore::restore() {
+  Found found;
+  const auto read = fs_.read(dir_ / kFile, kLongestFile);
+  if (!read && read.error().code != Code::kNotFound) return std::unexpected(read.error());
+  const auto text = read.value_or("");
+  for (const auto line : split_lines(text)) {
     auto record = offer::decode(line);
     if (!record) {
       log_.warn(fmt::format("a stored grant cannot be read ({}); kept in {}", record.error().what,
-                            (dir_ / kRejected).string()));
-      rejected.append(line).append("\n");
+                            rejected_.file().string()));
+      rejected_.take(line);
+      found.clean = false;
       continue;
     }
     keep(std::make_shared<const offer::GrantRecord>(*std::move(record)))->written = true;
-    ++lines;
+    ++found.lines;
   }
-  const bool whole = text->empty() || text->ends_with('\n');
-  if (rejected.empty()) {
-    const bool clean = whole && lines <= records_.size() + kSlack;
-    return clean ? std::optional(lines) : std::nullopt;
+  incomplete_ = rejected_.any();
+  if (!text.empty() && !text.ends_with('\n')) found.clean = false;
+  if (found.lines > records_.size() + kSlack) found.clean = false;
+  return found;
+}
+
+Result<void> GrantStore::open_file(std::size_t lines) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (file_ != nullptr) return {};
   }
-  const auto before = fs_.read(dir_ / kRejected, kLongestFile).value_or("");
-  TRY(fs_.write_atomic(dir_ / kRejected, before + rejected, 0600));
-  incomplete_ = true;
-  return std::nullopt;
+  TRY(fs_.make_directories(dir_));
+  ASSIGN_OR_RETURN(auto file, GrantFile::open(dir_ / kFile, lines, on_step_));
+  const std::scoped_lock lock(mutex_);
+  file_ = std::move(file);
+  return {};
 }
 
 Result<void> GrantStore::add(const offer::Grant& grant) {
-  auto record = std::make_shared<const offer::GrantRecord>(grant, unix_ms(clock_));
+  auto record = std::make_shared<const offer::GrantRecord>(grant, unix_time_ms());
   auto text = offer::encode(*record) + "\n";
   Record added;
+  GrantFile* file = nullptr;
   GrantFile::Line line;
+  Result<void> written;
   {
     std::unique_lock lock(mutex_);
     written_.wait(lock, [&] { return !is_being_added(grant); });
     added = keep(std::move(record));
-    line = file_->take(std::move(text));
+    file = file_.get();
+    if (file != nullptr) line = file->take(std::move(text));
+    if (file == nullptr && trouble_) written = std::unexpected(*trouble_);
   }
   // Not synced, so that Allocate does not wait for the disk: the line survives the agent's death,
   // and only a power cut can lose it.
-  const auto written = file_->write(line);
+  if (file != nullptr) written = file->write(line);
+  const bool refused = !written && !grant.tenant.empty();
   bool is_long = false;
   {
     const std::scoped_lock lock(mutex_);
     added->written = true;
-    if (!written) {
-      drop(added);
-      stale_ = true;
-    }
+    if (!written) stale_ = true;
+    if (refused) drop(added);
     is_long = !stale_ && file_->lines() > records_.size() + kSlack;
   }
   written_.notify_all();
-  if (!is_long) return written;
-  if (const std::unique_lock lock(compacting_, std::try_to_lock); lock) compact(false);
-  return written;
+  if (!written && !refused) say(written.error());
+  if (is_long) {
+    if (const std::unique_lock lock(compacting_, std::try_to_lock); lock) compact(false);
+  }
+  return refused ? written : Result<void>();
+}
+
+// Says once that grants are not stored, until they are.
+void GrantStore::say(const Error& error) {
+  {
+    const std::scoped_lock lock(mutex_);
+    stale_ = true;
+    if (trouble_) return;
+    trouble_ = error;
+    if (error.hint.empty()) trouble_->hint = "mount a writable folder at --state-dir";
+  }
+  log_.warn(
+      fmt::format("grants are not stored: {}; containers without limits get their GPUs all "
+                  "the same, limited ones are refused; tried again every half minute",
+                  standing().error().message()));
+}
+
+Result<void> GrantStore::standing() const {
+  const std::scoped_lock lock(mutex_);
+  return trouble_ ? Result<void>(std::unexpected(*trouble_)) : Result<void>();
 }
 
 // Whether one of its ids is in a line that is not written yet. Called under mutex_.
@@ -174,51 +212,48 @@ void GrantStore::drop(Record record) {
   records_.erase(record);
 }
 
-// Rewrites the file. If that fails, the file stays as it is until prune() tries again. Called under
-// compacting_.
+// Rewrites the file. If that fails, the file stays as it is until save() or prune() tries again.
+// Called under compacting_.
 void GrantStore::compact(bool sync) {
+  const auto done = rewrite(sync);
+  bool stored_again = false;
+  bool unsaved = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!done) stale_ = true;
+    stored_again = trouble_ && !stale_;
+    if (stored_again) trouble_.reset();
+    unsaved = trouble_.has_value();
+  }
+  if (stored_again) log_.info("grants are stored again");
+  if (done) return complaint_.clear();
+  const auto message = done.error().message();
+  if (unsaved || std::exchange(complaint_, message) == message) return;
+  log_.warn(
+      fmt::format("{} keeps grants that nobody holds any more: {}; tried again every half minute",
+                  (dir_ / kFile).string(), message));
+}
+
+Result<void> GrantStore::rewrite(bool sync) {
+  TRY(open_file(0));
+  // Before the lines are taken out of the file.
+  TRY(rejected_.write());
   Records kept;
+  GrantFile* file = nullptr;
   {
     const std::scoped_lock lock(mutex_);
     kept = records_locked();
-    file_->begin_replacement(kept.size());
+    file = file_.get();
+    file->begin_replacement(kept.size());
     stale_ = false;
   }
-  const auto done = file_->replace(text_of(kept), sync);
-  if (done) {
-    complaint_.clear();
-    return;
-  }
-  {
-    const std::scoped_lock lock(mutex_);
-    stale_ = true;
-  }
-  const auto message = done.error().message();
-  if (std::exchange(complaint_, message) != message) {
-    log_.warn(
-        fmt::format("{} keeps grants that nobody holds any more: {}; tried again every minute",
-                    (dir_ / kFile).string(), message));
-  }
+  return file->replace(text_of(kept), sync);
 }
 
-void GrantStore::prune(std::span<const cluster::HeldDevices> held) {
-  std::set<std::pair<std::string, std::string>> live;
-  for (const auto& holder : held) {
-    for (const auto& id : holder.ids) live.emplace(holder.resource, id);
-  }
-  const auto settled_before = unix_ms(clock_) - std::chrono::milliseconds(kSettle).count();
+void GrantStore::save() {
   const std::scoped_lock turn(compacting_);
   {
     const std::scoped_lock lock(mutex_);
-    for (auto next = records_.begin(); next != records_.end();) {
-      const auto entry = next++;
-      const auto& [grant, granted_at_ms] = *entry->record;
-      const bool alive = std::ranges::any_of(
-          grant.ids, [&](const auto& id) { return live.contains({grant.resource.value, id}); });
-      if (alive || !entry->written || granted_at_ms >= settled_before) continue;
-      drop(entry);
-      stale_ = true;
-    }
     if (!stale_) return;
   }
   compact(true);

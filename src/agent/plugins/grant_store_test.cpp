@@ -44,6 +44,12 @@ class GrantStoreTest : public testing::Test {
     return *std::move(store);
   }
   FsRoot fs() const { return FsRoot(dir_.path() / "grants"); }
+  // Kubelet says the same twice.
+  void prune(GrantStore& store, const std::vector<cluster::HeldDevices>& held) {
+    store.prune({.listed = held, .remembered = held});
+    clock_.advance(kAgree);
+    store.prune({.listed = held, .remembered = held});
+  }
 
   test::TempDir dir_;
   test::FakeClock clock_;
@@ -80,10 +86,34 @@ TEST_F(GrantStoreTest, PrunesOnlyWhatNobodyHoldsAndIsSettled) {
       {"ns", "pod", "c", "nvidia.com/gpu", {"GPU-held"}},
       {"ns", "pod", "c", "nvidia.com/other", {"GPU-gone"}},
   };
-  store->prune(held);
+  prune(*store, held);
   EXPECT_EQ(first_ids(*store), (std::vector<std::string>{"GPU-held", "GPU-young"}));
   EXPECT_EQ(first_ids(*open()), (std::vector<std::string>{"GPU-held", "GPU-young"}));
 }
+
+// A disk that is full after `left` more bytes of grants.jsonl, until freed.
+class FullDisk {
+ public:
+  FullDisk(const std::filesystem::path& file, std::size_t left) {
+    EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &before_), 0);
+    handler_ = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit full{.rlim_cur = std::filesystem::file_size(file) + left,
+                      .rlim_max = before_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
+  }
+  ~FullDisk() {
+    free();
+    std::signal(SIGXFSZ, handler_);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+  void free() { EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &before_), 0); }
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int) = nullptr;
+};
 
 offer::Grant tenant_of_ids(const std::string& tenant, std::vector<std::string> ids) {
   auto grant = grant_of(std::move(ids));
@@ -109,8 +139,7 @@ TEST_F(GrantStoreTest, TheTenantsOfOnePodAreKeptTogether) {
   EXPECT_EQ(tenants(*open()), (Names{"init", "main"}));
 
   clock_.advance(GrantStore::kSettle + std::chrono::seconds(1));
-  store->prune(
-      std::vector<cluster::HeldDevices>{{"ns", "pod", "c", "nvidia.com/gpu", {"GPU-a::0"}}});
+  prune(*store, {{"ns", "pod", "c", "nvidia.com/gpu", {"GPU-a::0"}}});
   EXPECT_EQ(tenants(*store), (Names{"init", "main"}));
   // The next Pod gets one of their ids, so both are dropped.
   ASSERT_TRUE(store->add(tenant_of_ids("next", {"GPU-a::0", "GPU-a::2"})));
@@ -124,8 +153,7 @@ TEST_F(GrantStoreTest, ASupersededTenantGoesWithItsPod) {
   ASSERT_TRUE(store->add(tenant_of_ids("main", {"GPU-a::0"})));
   ASSERT_TRUE(store->add(tenant_of_ids("other", {"GPU-a::1"})));
   clock_.advance(GrantStore::kSettle + std::chrono::seconds(1));
-  store->prune(
-      std::vector<cluster::HeldDevices>{{"ns", "pod", "c", "nvidia.com/gpu", {"GPU-a::1"}}});
+  prune(*store, {{"ns", "pod", "c", "nvidia.com/gpu", {"GPU-a::1"}}});
   EXPECT_EQ(tenants(*store), (Names{"other"}));
 }
 
@@ -195,9 +223,8 @@ class GrantStoreReplaced : public GrantStoreTest, public testing::WithParamInter
     EXPECT_TRUE(store);
     return *std::move(store);
   }
-  static void prune(GrantStore& store) {
-    store.prune(
-        std::vector<cluster::HeldDevices>{{"ns", "pod", "c", "nvidia.com/gpu", {"GPU-held"}}});
+  void prune_all_but_held(GrantStore& store) {
+    prune(store, {{"ns", "pod", "c", "nvidia.com/gpu", {"GPU-held"}}});
   }
   // The grants that an agent would find if this one were killed now.
   std::vector<std::string> after_a_kill() {
@@ -230,7 +257,7 @@ TEST_P(GrantStoreReplaced, AGrantNeitherWaitsNorIsLost) {
     return {};
   });
   opened = store.get();
-  std::jthread pruner([&] { prune(*store); });
+  std::jthread pruner([&] { prune_all_but_held(*store); });
   reached.get_future().wait();
   EXPECT_TRUE(store->add(grant_of({"GPU-new"}))) << "while the pruner's disk hangs";
   EXPECT_TRUE(store->add(grant_of({"GPU-held"}, "nvidia.com/gpu.shared")));
@@ -258,8 +285,8 @@ TEST_P(GrantStoreNotReplaced, WhatFailsLosesNothingAndIsTriedAgain) {
     return {};
   });
   opened = store.get();
-  prune(*store);
-  prune(*store);
+  prune_all_but_held(*store);
+  prune_all_but_held(*store);
   EXPECT_EQ(log_.count("no space left"), 1) << "told once";
   ASSERT_TRUE(store->add(grant_of({"GPU-new"})));
   const auto restored = after_a_kill();
@@ -267,7 +294,7 @@ TEST_P(GrantStoreNotReplaced, WhatFailsLosesNothingAndIsTriedAgain) {
   EXPECT_THAT(restored, Contains("GPU-gone")) << "the file is what it was";
   EXPECT_EQ(files(), 1U) << "no temporary file is left";
   fails = false;
-  prune(*store);
+  prune_all_but_held(*store);
   EXPECT_EQ(after_a_kill(), first_ids(*store));
   EXPECT_THAT(first_ids(*store), Not(Contains("GPU-gone")));
 }
@@ -311,28 +338,93 @@ TEST_F(GrantStoreTest, AGrantThatCannotBeWrittenIsNotRecorded) {
       }).value();
   ASSERT_TRUE(store->add(grant_of({"GPU-a"})));
   fails = true;
-  EXPECT_FALSE(store->add(grant_of({"GPU-b"})));
+  EXPECT_FALSE(store->add(tenant_of_ids("t", {"GPU-b"})));
   fails = false;
   ASSERT_TRUE(store->add(grant_of({"GPU-c"})));
   EXPECT_EQ(first_ids(*store), (Names{"GPU-a", "GPU-c"}));
   EXPECT_EQ(first_ids(*open()), (Names{"GPU-a", "GPU-c"}));
 }
 
-TEST_F(GrantStoreTest, ALineThatAFullDiskCutsOffTakesNoOtherWithIt) {
+// As NVIDIA's plugin does, which stores nothing.
+TEST_F(GrantStoreTest, AGrantWithoutLimitsIsAnsweredOnAFullDiskAndStoredLater) {
   const auto store = open();
   ASSERT_TRUE(store->add(grant_of({"GPU-a"})));
-  const auto size = std::filesystem::file_size(dir_.path() / "grants" / "grants.jsonl");
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit full{.rlim_cur = size + 10, .rlim_max = before.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
-  EXPECT_FALSE(store->add(grant_of({"GPU-b"})));
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
-  std::signal(SIGXFSZ, handler);
+  {
+    const FullDisk disk(dir_.path() / "grants" / "grants.jsonl", 10);
+    EXPECT_TRUE(store->add(grant_of({"GPU-b"})));
+    EXPECT_TRUE(store->add(grant_of({"GPU-c"})));
+    store->save();
+    EXPECT_FALSE(store->standing());
+    EXPECT_EQ(first_ids(*store), (Names{"GPU-a", "GPU-b", "GPU-c"}));
+    EXPECT_EQ(log_.lines().size(), 1U) << "said once";
+    EXPECT_EQ(log_.count("grants are not stored: write"), 1);
+  }
+  store->save();
+  EXPECT_TRUE(store->standing());
+  EXPECT_EQ(log_.count("grants are stored again"), 1);
+  EXPECT_EQ(first_ids(*open()), (Names{"GPU-a", "GPU-b", "GPU-c"}));
+}
+
+TEST_F(GrantStoreTest, OnAFullDiskThereIsNothingWrongWithWhatIsStored) {
+  {
+    ASSERT_TRUE(open()->add(grant_of({"GPU-a"})));
+  }
+  const auto file = dir_.path() / "grants" / "grants.jsonl";
+  const auto good = fs().read("/grants.jsonl").value();
+  ASSERT_TRUE(fs().write_atomic("/grants.jsonl", good + "torn"));
+  {
+    const FullDisk disk(file, 0);
+    rlimit none{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &none), 0);
+    none.rlim_cur = 0;
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &none), 0);
+    const auto store = open();
+    EXPECT_EQ(first_ids(*store), Names{"GPU-a"});
+    EXPECT_TRUE(store->incomplete());
+    EXPECT_EQ(fs().read("/grants.jsonl").value(), good + "torn") << "nothing is lost";
+  }
+  const auto store = open();
+  EXPECT_EQ(fs().read("/rejected.jsonl").value(), "torn\n");
+  EXPECT_EQ(fs().read("/grants.jsonl").value(), good);
+}
+
+TEST_F(GrantStoreTest, ALineThatAFullDiskCutsOffLeavesNothing) {
+  const auto store = open();
+  ASSERT_TRUE(store->add(grant_of({"GPU-a"})));
+  {
+    const FullDisk disk(dir_.path() / "grants" / "grants.jsonl", 10);
+    EXPECT_FALSE(store->add(tenant_of_ids("b", {"GPU-b"})));
+  }
+  EXPECT_EQ(first_ids(*store), Names{"GPU-a"});
+  EXPECT_FALSE(open()->incomplete()) << "as if it had been killed now";
   ASSERT_TRUE(store->add(grant_of({"GPU-c"})));
-  EXPECT_EQ(first_ids(*open()), (Names{"GPU-a", "GPU-c"})) << "as if it had been killed now";
-  EXPECT_EQ(log_.count("cannot be read"), 1);
+  const auto again = open();
+  EXPECT_EQ(first_ids(*again), (Names{"GPU-a", "GPU-c"}));
+  EXPECT_FALSE(again->incomplete());
+  EXPECT_EQ(log_.count("cannot be read"), 0);
+}
+
+// The disk has room again in the moment between the write that was cut off and its mending.
+TEST_F(GrantStoreTest, AGrantWrittenBehindACutOffLineIsALineOfItsOwn) {
+  {
+    ASSERT_TRUE(open()->add(grant_of({"GPU-a"})));
+  }
+  GrantStore* opened = nullptr;
+  FullDisk* disk = nullptr;
+  const auto store =
+      GrantStore::open(dir_.path() / "grants", clock_, log_.log(), [&](Step step) -> Result<void> {
+        if (step != Step::kCutOff) return {};
+        disk->free();
+        EXPECT_TRUE(opened->add(grant_of({"GPU-c"})));
+        return {};
+      }).value();
+  opened = store.get();
+  FullDisk full(dir_.path() / "grants" / "grants.jsonl", 10);
+  disk = &full;
+  EXPECT_FALSE(store->add(tenant_of_ids("b", {"GPU-b"})));
+  const auto again = open();
+  EXPECT_EQ(first_ids(*again), (Names{"GPU-a", "GPU-c"}));
+  EXPECT_FALSE(again->incomplete());
 }
 
 TEST_F(GrantStoreTest, ManyAddWhileOthersPrune) {
@@ -357,20 +449,33 @@ TEST_F(GrantStoreTest, ManyAddWhileOthersPrune) {
       if (record.grant.ids.front() == "GPU-old") continue;
       holders.push_back({"ns", "pod", "c", record.grant.resource.value, record.grant.ids});
     }
-    store->prune(holders);
+    prune(*store, holders);
   }
   threads.clear();
   EXPECT_EQ(open()->all().size(), store->all().size());
   EXPECT_EQ(first_ids(*open()), first_ids(*store));
 }
 
-TEST(GrantStore, AFolderThatCannotBeMadeIsAnError) {
-  const test::TempDir dir;
-  const FsRoot fs(dir.path());
-  ASSERT_TRUE(fs.write_atomic("/file", "x"));
-  const test::FakeClock clock;
-  const test::LogRecorder log;
-  EXPECT_FALSE(GrantStore::open(dir.path() / "file" / "grants", clock, log.log()));
+TEST_F(GrantStoreTest, AFolderThatCannotBeMadeIsTriedAgain) {
+  const FsRoot root(dir_.path());
+  ASSERT_TRUE(root.write_atomic("/file", "x"));
+  const auto dir = dir_.path() / "file" / "grants";
+  const auto store = GrantStore::open(dir, clock_, log_.log()).value();
+  EXPECT_FALSE(store->standing());
+  EXPECT_TRUE(store->add(grant_of({"GPU-a"})));
+  EXPECT_FALSE(store->add(tenant_of_ids("t", {"GPU-b"})));
+  EXPECT_EQ(log_.count("--state-dir"), 1);
+  ASSERT_TRUE(root.remove("/file"));
+  store->save();
+  EXPECT_TRUE(store->standing());
+  EXPECT_TRUE(store->add(tenant_of_ids("t", {"GPU-b"})));
+  const auto again = GrantStore::open(dir, clock_, log_.log()).value();
+  EXPECT_EQ(first_ids(*again), (Names{"GPU-a", "GPU-b"}));
+}
+
+TEST_F(GrantStoreTest, GrantsThatCannotBeReadAreAnError) {
+  ASSERT_TRUE(fs().make_directories("/grants.jsonl"));
+  EXPECT_FALSE(GrantStore::open(dir_.path() / "grants", clock_, log_.log()));
 }
 
 }  // namespace

@@ -44,6 +44,8 @@ class PluginFollower final : public Follower {
   Result<void> follow(const Round& round) override;
   void restart(TimePoint now) override { plugins_->restart(now); }
   void tick(TimePoint now) override;
+  // PluginSet::resend().
+  void resend() { plugins_->resend(); }
   std::optional<TimePoint> next_tick() const override { return plugins_->next_tick(); }
   std::string trouble() const override;
 

@@ -83,6 +83,10 @@ void PluginSet::follow_kubelet(const std::function<bool(const std::string&)>& kn
   }
 }
 
+void PluginSet::resend() {
+  for (auto& [name, plugin] : plugins_) plugin.resource->resend();
+}
+
 void PluginSet::check_sockets(TimePoint now) {
   for (auto& [name, plugin] : plugins_) {
     if (plugin.server == nullptr || plugin.server->socket_intact()) continue;

@@ -44,6 +44,8 @@ class PluginSet {
   // kubelet. Registering these again would cut off the Allocate of a Pod that kubelet admits just
   // now.
   void follow_kubelet(const std::function<bool(const std::string& resource)>& known, TimePoint now);
+  // Sends kubelet every list again. Kubelet then writes its checkpoint anew.
+  void resend();
   // Serves again what lost its socket file.
   void check_sockets(TimePoint now);
   // Does what is due: retries failed starts, stops retired plugins.
