@@ -9,7 +9,6 @@
 #include "cdi/imex.h"
 #include "host/host_reader.h"
 #include "offer/make_offer.h"
-#include "process/host_name.h"
 
 namespace tranche::agent {
 namespace {
@@ -33,7 +32,7 @@ Agent::Agent(Ports ports, Settings settings, ConfigSource& source, config::Loade
                .describe = describe_limits},
               ports_.log),
       health_(settings_.xid_policy, quiet_time(settings_.options)),
-      status_(settings_.options.state_dir, process::host_name(), ports_.clock) {}
+      status_(settings_.options.state_dir, ports_.clock, ports_.log) {}
 
 Agent::~Agent() {
   if (ports_.notifier != nullptr) ports_.notifier->listen({});

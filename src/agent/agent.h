@@ -21,7 +21,7 @@
 #include "agent/followers.h"
 #include "agent/hardware/hardware_watch.h"
 #include "agent/hardware/xid_watch.h"
-#include "agent/node/status_file.h"
+#include "agent/node/agent_status.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/said_once.h"
@@ -106,7 +106,7 @@ class Agent {
   bool follow_anew_ = false;  // run the next round even if nothing changed
   SaidOnce said_;
 
-  StatusFile status_;
+  AgentStatus status_;
   std::unique_ptr<process::ProcessLock> lock_;
   std::unique_ptr<process::Loop> loop_;
   std::optional<Watch> config_watch_;

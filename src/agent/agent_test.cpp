@@ -17,7 +17,6 @@
 
 #include "mps/plan.h"
 #include "mps/ready_file.h"
-#include "process/host_name.h"
 #include "support/fake_events.h"
 #include "support/fake_reader.h"
 #include "support/log_recorder.h"
@@ -266,8 +265,7 @@ TEST_F(AgentTest, WhatCannotBeLimitedIsNotOfferedAndTheAgentIsNotReady) {
   ASSERT_TRUE(says("not advertising nvidia.com/gpu: its limits cannot be kept: read " +
                    options_.limit_library));
   EXPECT_TRUE(test::eventually([&] {
-    const auto status =
-        read_status(options_.state_dir, process::host_name(), std::chrono::hours(1), clock_);
+    const auto status = read_status(options_.state_dir, std::chrono::hours(1));
     return status && !status->ready && status->text.contains("limits cannot be kept");
   }));
   EXPECT_TRUE(registered().empty());
@@ -404,8 +402,7 @@ TEST_F(AgentTest, AFollowerNeedsNoChangeElsewhere) {
 
   seen.is_ready = false;
   EXPECT_TRUE(test::eventually([&] {
-    const auto status =
-        read_status(options_.state_dir, process::host_name(), std::chrono::hours(1), clock_);
+    const auto status = read_status(options_.state_dir, std::chrono::hours(1));
     return status && !status->ready && status->text == "the test is not ready";
   }));
   stop();

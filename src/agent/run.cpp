@@ -14,7 +14,6 @@
 #include "nvml/events.h"
 #include "nvml/library.h"
 #include "nvml/reader.h"
-#include "process/host_name.h"
 #include "process/signals.h"
 
 namespace tranche::agent {
@@ -136,7 +135,7 @@ int run_on_cluster(const config::Sources& sources, const config::AgentOptions& o
   };
   const auto cluster = ClusterParts::open(sources, options, clock, log);
   if (!cluster) return end(std::unexpected(cluster.error()), log);
-  std::optional<StatusFile> status(std::in_place, options.state_dir, process::host_name(), clock);
+  std::optional<AgentStatus> status(std::in_place, options.state_dir, clock, log);
   auto first = first_config(
       {.source = *(*cluster)->node().source(),
        .notifier = (*cluster)->node().notifier(),
@@ -144,7 +143,7 @@ int run_on_cluster(const config::Sources& sources, const config::AgentOptions& o
        .status = *status,
        .log = log},
       signals);
-  status.reset();  // the agent writes its own from here on
+  status.reset();  // the agent answers probes itself from here on
   if (!first) return refuse(first.error());
   if (!*first) return 0;
   auto& loaded = **first;
@@ -157,12 +156,11 @@ int run_on_cluster(const config::Sources& sources, const config::AgentOptions& o
 
 }  // namespace
 
-// The exit code of `--check`, for a probe: 0 when the agent of this host name lives or, for
+// The exit code of `--check`, for a probe: 0 when the agent with this state folder lives or, for
 // "ready", serves.
 int check(const config::AgentOptions& options) {
   const auto interval = std::chrono::ceil<std::chrono::seconds>(options.machine_interval);
-  const auto status = read_status(options.state_dir, process::host_name(),
-                                  3 * interval + std::chrono::seconds(60), SystemClock());
+  const auto status = read_status(options.state_dir, 3 * interval + std::chrono::seconds(60));
   if (!status) {
     fmt::print(stderr, "{}\n", status.error().message());
     return 1;

@@ -1,6 +1,9 @@
 #include "process/liveness_file.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <utility>
@@ -30,19 +33,44 @@ std::optional<seconds> read(const std::filesystem::path& file) {
 }  // namespace
 
 LivenessFile::LivenessFile(std::filesystem::path file, const Clock& clock)
-    : file_(std::move(file)), clock_(clock) {}
+    : file_(std::move(file)), clock_(clock), socket_("alive", file_.string(), clock) {}
 
 LivenessFile::~LivenessFile() { (void)FsRoot().remove(file_); }
 
 void LivenessFile::beat() {
+  (void)socket_.beat("alive");
   const auto time = clock_.now();
   if (written_ && time - *written_ < kBeat) return;
-  (void)FsRoot().write_atomic(file_, fmt::format("{}\n", now(clock_).count()), 0644, false);
+  write(fmt::format("{}\n", now(clock_).count()));
   written_ = time;
+}
+
+// Written over, because that takes no room. The text is as long as before for some hundred years.
+void LivenessFile::write(const std::string& text) {
+  struct stat open_one{};
+  struct stat named{};
+  const bool is_there = open_.is_open() && ::fstat(open_.get(), &open_one) == 0 &&
+                        ::stat(file_.c_str(), &named) == 0 && open_one.st_ino == named.st_ino &&
+                        open_one.st_dev == named.st_dev;
+  if (is_there &&
+      ::pwrite(open_.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size())) {
+    return;
+  }
+  if (!FsRoot().write_atomic(file_, text, 0644, false)) return;
+  open_ = Descriptor(::open(file_.c_str(), O_WRONLY | O_CLOEXEC));
 }
 
 Result<void> LivenessFile::check(const std::filesystem::path& file, const Clock& clock,
                                  std::string_view who) {
+  const auto too_old = [&](seconds age) {
+    return fail(Code::kUnavailable,
+                fmt::format("the {}'s last sign of life is {} s old", who, age.count()),
+                "see its log");
+  };
+  if (const auto answer = StatusSocket::ask("alive", file.string())) {
+    const auto age = std::chrono::duration_cast<seconds>(answer->age);
+    return age > kLongest ? Result<void>(too_old(age)) : Result<void>();
+  }
   const auto beat = read(file);
   if (!beat) {
     return fail(
@@ -51,12 +79,7 @@ Result<void> LivenessFile::check(const std::filesystem::path& file, const Clock&
         fmt::format("see its log; --state-dir must be the {}'s", who));
   }
   const auto age = now(clock) - *beat;
-  if (age > kLongest) {
-    return fail(Code::kUnavailable,
-                fmt::format("the {}'s last sign of life is {} s old", who, age.count()),
-                "see its log");
-  }
-  return {};
+  return age > kLongest ? Result<void>(too_old(age)) : Result<void>();
 }
 
 }  // namespace tranche::process

@@ -24,14 +24,23 @@ bool has_name(int fd, const std::filesystem::path& file) {
 
 Result<std::unique_ptr<ProcessLock>> ProcessLock::take(const std::filesystem::path& file,
                                                        const std::function<bool()>& waiting) {
+  const auto open_it = [&] { return ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600); };
+  bool waited = false;
   while (true) {
-    const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int fd = open_it();
+    if (fd < 0 && errno == ENOENT && waited) {
+      // Who held the lock removed the folder too.
+      std::error_code ignored;  // then the open fails again
+      std::filesystem::create_directories(file.parent_path(), ignored);
+      fd = open_it();
+    }
     if (fd < 0) return std::unexpected(errno_error(errno, "open " + file.string()));
     std::unique_ptr<ProcessLock> lock(new ProcessLock(fd));
     while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
       if (errno != EWOULDBLOCK && errno != EINTR) {
         return std::unexpected(errno_error(errno, "lock " + file.string()));
       }
+      waited = true;
       if (!waiting()) return nullptr;
     }
     if (has_name(fd, file)) return lock;

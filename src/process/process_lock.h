@@ -17,8 +17,9 @@ namespace tranche::process {
 class ProcessLock {
  public:
   // Takes the lock. While another process holds it, calls `waiting`, which waits a while and
-  // returns whether to go on, and tries again. nullptr: `waiting` said to stop. kIo, kPermission:
-  // the file cannot be made.
+  // returns whether to go on, and tries again. A folder that the other one removes is made anew.
+  // nullptr: `waiting` said to stop. kNotFound: there is no such folder. kIo, kPermission: the file
+  // cannot be made.
   static Result<std::unique_ptr<ProcessLock>> take(const std::filesystem::path& file,
                                                    const std::function<bool()>& waiting);
   // The same for a program with signals; tries again every kRetry. `waiting` is called before each

@@ -50,6 +50,22 @@ TEST(ProcessLock, AFileThatItsHolderRemovedDoesNotCount) {
   EXPECT_EQ(*third, nullptr) << "both lock the file of that name";
 }
 
+// As `tranche cleanup` does, while the next agent waits.
+TEST(ProcessLock, AFolderThatItsHolderRemovedIsMadeAnew) {
+  const test::TempDir dir;
+  const auto folder = dir.path() / "state";
+  std::filesystem::create_directory(folder);
+  auto first = ProcessLock::take(folder / "agent.lock", [] { return false; });
+  ASSERT_TRUE(first);
+  auto waiting = ProcessLock::take(folder / "agent.lock", [&] {
+    std::filesystem::remove_all(folder);
+    first->reset();
+    return true;
+  });
+  ASSERT_TRUE(waiting) << waiting.error().what;
+  EXPECT_TRUE(ProcessLock::is_held(folder / "agent.lock"));
+}
+
 TEST(ProcessLock, AnybodyCanAskWhetherItIsHeld) {
   const test::TempDir dir;
   const auto file = dir.path() / "x.lock";

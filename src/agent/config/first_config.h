@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "agent/config/config_source.h"
+#include "agent/node/agent_status.h"
 #include "agent/node/node_reporter.h"
-#include "agent/node/status_file.h"
 #include "base/log.h"
 #include "process/change_notifier.h"
 
@@ -17,7 +17,7 @@ struct FirstConfig {
   ConfigSource& source;
   process::ChangeNotifier& notifier;  // notified when `source` may have changed
   std::function<void(const ConfigReport&)> report;
-  StatusFile& status;
+  AgentStatus& status;
   const Log& log;
 };
 

@@ -80,7 +80,7 @@ class FirstConfigTest : public testing::Test {
   test::LogRecorder log_;
   process::ChangeNotifier notifier_;
   Source source_;
-  StatusFile status_{dir_.path(), "h", clock_};
+  AgentStatus status_{dir_.path(), clock_, log_.log()};
   std::array<int, 2> signals_{};
   ConfigReport report_;
   Result<std::optional<config::Loaded>> result_;
@@ -95,7 +95,7 @@ TEST_F(FirstConfigTest, WaitsForWhatIsNotKnownYetAndSaysSoOnce) {
   notifier_.notify();
   // The status is written after the message.
   EXPECT_TRUE(test::eventually([&] {
-    const auto status = read_status(dir_.path(), "h", std::chrono::hours(1), clock_);
+    const auto status = read_status(dir_.path(), std::chrono::hours(1));
     return status && !status->ready;
   }));
   source_.set(std::nullopt);

@@ -25,7 +25,6 @@
 #include "nvml/reader.h"
 #include "offer/make_offer.h"
 #include "offer/offer.h"
-#include "process/host_name.h"
 #include "process/loop.h"
 #include "process/process_lock.h"
 #include "process/signals.h"
@@ -152,6 +151,10 @@ class MpsControl {
   // exclusive mode.
   void end_left_behind() {
     const auto resources = FsRoot().list(tools_.root / "nvidia.com");
+    if (!resources && resources.error().code != Code::kNotFound) {
+      log_.error(Error(resources.error())
+                     .with_context("whether an earlier supervisor left daemons is not known"));
+    }
     if (!resources) return;
     for (const auto& resource : *resources) {
       MpsDaemon::end_left_behind(tools_, {"nvidia.com/" + resource});
@@ -301,7 +304,9 @@ Result<void> control_on_cluster(const config::Sources& sources, const config::Ag
   const SystemClock clock;
   ASSIGN_OR_RETURN(const auto cluster, ClusterNode::open(sources, options, clock, log));
   TRY(FsRoot().make_directories(options.state_dir));
-  std::optional<StatusFile> status(std::in_place, options.state_dir, process::host_name(), clock);
+  // Nobody probes it: `check` looks for the daemons.
+  std::optional<AgentStatus> status(
+      std::in_place, std::filesystem::path(options.state_dir) / "mps-control", clock, log);
   // The agent reports what becomes of the configuration.
   ASSIGN_OR_RETURN(auto first, first_config({.source = *cluster->source(),
                                              .notifier = cluster->notifier(),
