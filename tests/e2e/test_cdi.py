@@ -103,3 +103,28 @@ def test_a_driver_root_without_the_driver(node):
     agent = cdi_agent(here)
     agent.wait_log("libcuda.so.570.158.01")
     assert here.kubelet.node() == {}
+
+
+def with_hook(program: str) -> str:
+    config = json.loads(sharing(2))
+    config["flags"] = {"plugin": {"nvidiaCTKPath": program}}
+    return json.dumps(config)
+
+
+def test_a_configuration_names_no_program_of_a_pods(node):
+    """Whoever may write the ConfigMap and make a Pod is not the host's root."""
+    here = node("l20")
+    agent = here.agent(
+        "--device-list-strategy=cdi-cri",
+        f"--driver-root={here.driver_root}",
+        f"--driver-root-ctr-path={here.host}{here.driver_root}",
+        config=with_hook("/usr/local/nvidia/toolkit/nvidia-cdi-hook"),
+    )
+    here.kubelet.wait(GPU, allocatable=2)
+    before = spec_file(here).read_text()
+    assert "/usr/local/nvidia/toolkit/nvidia-cdi-hook" in before
+    here.write(with_hook("/var/lib/kubelet/pods/u/volumes/kubernetes.io~empty-dir/x/nvidia-cdi-hook"))
+    agent.wait_log("flags.plugin.nvidiaCTKPath: /var/lib/kubelet/.* is in no folder from which a file may name one")
+    assert spec_file(here).read_text() == before
+    here.write(with_hook("/usr/bin/nvidia-ctk"))
+    wait_until(lambda: "/usr/bin/nvidia-ctk" in spec_file(here).read_text(), "a good one is taken again")

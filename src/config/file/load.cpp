@@ -10,6 +10,7 @@
 #include "config/file/validate.h"
 #include "config/flags/flag_table.h"
 #include "config/flags/given.h"
+#include "config/flags/values.h"
 #include "config/problems.h"
 
 namespace tranche::config {
@@ -20,6 +21,14 @@ bool is_strict(const Sources& sources) {
   const auto flag = given(*find_flag("strict-config", use_of(sources.program)), sources);
   // If the flag cannot be read, load_agent_options reports it.
   return flag && *flag && std::get<bool>((*flag)->value);
+}
+
+std::vector<std::string> trusted_folders(const Sources& sources) {
+  const auto& spec = *find_flag("trusted-folders", use_of(Program::kAgent));
+  // If the flag cannot be read, load_agent_options reports it.
+  const auto flag = given(spec, sources);
+  auto value = flag && *flag ? (*flag)->value : value_from_default(spec.type, spec.default_text);
+  return std::get<std::vector<std::string>>(std::move(value));
 }
 
 }  // namespace
@@ -34,7 +43,7 @@ Result<Loaded> load(const Sources& sources) {
   merge(sources, settings, problems);
   neuter(settings, problems);
   const bool readable = !problems.any_errors();
-  validate(settings, sources.program, problems);
+  validate(settings, sources.program, trusted_folders(sources), problems);
   if (problems.any_errors()) {
     return std::unexpected(
         problems.as_error(readable ? Code::kFailedPrecondition : Code::kInvalidArgument));

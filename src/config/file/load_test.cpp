@@ -101,7 +101,7 @@ flags:
   failOnInitError: false
   mpsRoot: /run/nvidia/mps
   nvidiaDriverRoot: /run/nvidia/driver
-  nvidiaDevRoot: /dev-root
+  nvidiaDevRoot: /run/nvidia/driver/dev-root
   gdrcopyEnabled: true
   gdsEnabled: true
   mofedEnabled: true
@@ -112,8 +112,8 @@ flags:
     deviceListStrategy: [volume-mounts, cdi-cri]
     deviceIDStrategy: index
     cdiAnnotationPrefix: my.domain/
-    nvidiaCTKPath: /opt/nvidia-cdi-hook
-    containerDriverRoot: /host
+    nvidiaCTKPath: /opt/nvidia/nvidia-cdi-hook
+    containerDriverRoot: /
     sharedDevicesAllocationPolicy: packed
   gfd:
     oneshot: true
@@ -130,7 +130,7 @@ imex:
                           .fail_on_init_error = false,
                           .mps_root = "/run/nvidia/mps",
                           .nvidia_driver_root = "/run/nvidia/driver",
-                          .nvidia_dev_root = "/dev-root",
+                          .nvidia_dev_root = "/run/nvidia/driver/dev-root",
                           .gdrcopy_enabled = true,
                           .gds_enabled = true,
                           .mofed_enabled = true,
@@ -141,8 +141,8 @@ imex:
                                                             DeviceListStrategy::kCdiCri},
                                  .device_id_strategy = DeviceIdStrategy::kIndex,
                                  .cdi_annotation_prefix = "my.domain/",
-                                 .nvidia_ctk_path = "/opt/nvidia-cdi-hook",
-                                 .container_driver_root = "/host",
+                                 .nvidia_ctk_path = "/opt/nvidia/nvidia-cdi-hook",
+                                 .container_driver_root = "/",
                                  .shared_devices_allocation_policy = AllocationPolicy::kPacked};
                c.flags.gfd = {.oneshot = true,
                               .no_timestamp = true,
@@ -164,8 +164,10 @@ imex:
              [](Config& c) {
                c.flags.plugin.device_list_strategies = {DeviceListStrategy::kCdiAnnotations};
              }},
-        Case{"dev_root_follows_driver_root", file("flags: {nvidiaDriverRoot: /d}"),
-             [](Config& c) { c.flags.nvidia_driver_root = c.flags.nvidia_dev_root = "/d"; }},
+        Case{"dev_root_follows_driver_root", file("flags: {nvidiaDriverRoot: /opt/nvidia}"),
+             [](Config& c) {
+               c.flags.nvidia_driver_root = c.flags.nvidia_dev_root = "/opt/nvidia";
+             }},
         Case{"yaml_booleans", file("flags: {gdsEnabled: yes, failOnInitError: off}"),
              [](Config& c) {
                c.flags.gds_enabled = true;

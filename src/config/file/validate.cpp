@@ -3,6 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "config/file/trusted_paths.h"
 
 namespace tranche::config {
 namespace {
@@ -50,6 +55,20 @@ class Rules {
     sm_partitions();
   }
 
+  // A path that the file names is another's word than the cluster administrator's.
+  void paths_in_file(std::vector<std::string> trusted) const {
+    static constexpr std::string_view kHook = "flags.plugin.nvidiaCTKPath";
+    static constexpr std::string_view kDriver = "flags.nvidiaDriverRoot";
+    root_in_file(kDriver, "/", trusted);
+    root_in_file("flags.nvidiaDevRoot", "/", trusted);
+    root_in_file("flags.plugin.containerDriverRoot", "/driver-root", trusted);
+    if (!is_in_file(kHook)) return;
+    if (!is_in_file(kDriver) && text(kDriver) != "/") trusted.push_back(text(kDriver));
+    auto why = why_untrusted(text(kHook), trusted);
+    if (!why) why = why_no_hook(text(kHook));
+    if (why) error(kHook, *why, "set the path by --nvidia-cdi-hook-path (NVIDIA_CDI_HOOK_PATH)");
+  }
+
   void discovery_strategy(bool vfio) const {
     static constexpr std::string_view kKey = "flags.deviceDiscoveryStrategy";
     const auto value = discovery_strategy_of(text(kKey));
@@ -81,6 +100,20 @@ class Rules {
  private:
   const std::string& text(std::string_view key) const { return *settings_.get<std::string>(key); }
 
+  bool is_in_file(std::string_view key) const {
+    const auto* setting = settings_.find(key);
+    return setting != nullptr && setting->place.from == Place::From::kFile;
+  }
+
+  // A driver root may be the usual one, too.
+  void root_in_file(std::string_view key, std::string_view usual,
+                    const std::vector<std::string>& trusted) const {
+    if (!is_in_file(key) || text(key).empty() || text(key) == "/" || text(key) == usual) return;
+    if (const auto why = why_untrusted(text(key), trusted)) {
+      error(key, *why, "name its folder by --trusted-folders, or set the path by its flag");
+    }
+  }
+
   // A process has one SM partition, and so has a container.
   void sm_partitions() const {
     const auto& control = settings_.control;
@@ -108,7 +141,8 @@ class Rules {
 
 }  // namespace
 
-void validate(const Settings& settings, Program program, Problems& problems) {
+void validate(const Settings& settings, Program program, std::span<const std::string> trusted,
+              Problems& problems) {
   const Rules rules(settings, problems);
   const bool agent = program == Program::kAgent;
   if (agent) {
@@ -116,6 +150,7 @@ void validate(const Settings& settings, Program program, Problems& problems) {
     rules.id_strategy();
     rules.allocation_policy();
     rules.mps();
+    rules.paths_in_file({trusted.begin(), trusted.end()});
   }
   rules.discovery_strategy(!agent);
   rules.mig_strategy();

@@ -52,6 +52,14 @@ constexpr auto kAgentFlags = std::to_array<FlagSpec>({
      .default_text = "false",
      .help = "refuse unknown and duplicate keys in the configuration instead of warning",
      .uses = kNode | kUseMpsControl},
+    {.name = "trusted-folders",
+     .environment = kNames<"TRANCHE_TRUSTED_FOLDERS">,
+     .type = FlagType::kStringList,
+     .default_text = "/usr/bin,/usr/local/nvidia,/opt/nvidia,/run/nvidia/driver",
+     .help = "folders on the host, written by its root alone, in which the configuration's "
+             "nvidiaCTKPath, nvidiaDriverRoot, nvidiaDevRoot and containerDriverRoot may lie; "
+             "flags and environment are free",
+     .uses = kUseAgent | kUseCleanup | kUseMpsControl},
     {.name = "kubelet-root",
      .environment = kNames<"TRANCHE_KUBELET_ROOT">,
      .default_text = "/var/lib/kubelet",

@@ -67,6 +67,7 @@ seccompProfile:
       (list "NVIDIA_DEV_ROOT" $v.nvidiaDevRoot)
       (list "NVIDIA_CDI_HOOK_PATH" $v.cdi.nvidiaHookPath)
       (list "CDI_FEATURE_FLAGS" $v.cdi.featureFlags)
+      (list "TRANCHE_TRUSTED_FOLDERS" $v.trustedFolders)
       (list "GDRCOPY_ENABLED" $v.gdrcopyEnabled)
       (list "GDS_ENABLED" $v.gdsEnabled)
       (list "MOFED_ENABLED" $v.mofedEnabled)

@@ -27,12 +27,18 @@
 {{- if $v.strictConfig }}
 {{- $env = append $env (list "TRANCHE_STRICT_CONFIG" true) }}
 {{- end }}
+{{- /* The configuration is refused here for the same paths as in the agent. */}}
+{{- range list (list "NVIDIA_DRIVER_ROOT" $v.nvidiaDriverRoot) (list "TRANCHE_TRUSTED_FOLDERS" $v.trustedFolders) }}
+{{- if not (kindIs "invalid" (index . 1)) }}
+{{- $env = append $env . }}
+{{- end }}
+{{- end }}
 {{- $env = append $env (list "TRANCHE_LOG_LEVEL" $v.logLevel) }}
 {{- $env = append $env (list "NVIDIA_VISIBLE_DEVICES" "all") }}
 {{- /* compute brings nvidia-cuda-mps-control and -server. */}}
 {{- $env = append $env (list "NVIDIA_DRIVER_CAPABILITIES" "compute,utility") }}
 {{- range $env }}
 - name: {{ index . 0 }}
-  value: {{ index . 1 | quote }}
+  value: {{ include "tranche.list" (index . 1) | quote }}
 {{- end }}
 {{- end }}
