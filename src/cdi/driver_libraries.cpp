@@ -127,8 +127,8 @@ void add_expected_links(const std::string& library, const std::string& version,
   }
 }
 
-void add_folder(const FsRoot& driver, const std::string& folder, DriverFiles& files) {
-  const auto entries = entries_of(driver, folder);
+Result<void> add_folder(const FsRoot& driver, const std::string& folder, DriverFiles& files) {
+  ASSIGN_OR_RETURN(const auto entries, entries_of(driver, folder));
   const auto links = links_in(driver, entries);
   for (const auto& path : entries) {
     const auto name = file_name(path);
@@ -142,14 +142,16 @@ void add_folder(const FsRoot& driver, const std::string& folder, DriverFiles& fi
       files.explicit_libraries.push_back(path);
     }
   }
+  return {};
 }
 
 }  // namespace
 
-std::vector<std::string> entries_of(const FsRoot& root, const std::string& folder) {
+Result<std::vector<std::string>> entries_of(const FsRoot& root, const std::string& folder) {
   std::vector<std::string> paths;
   const auto names = root.list(folder);
-  if (!names) return paths;
+  if (!names && names.error().code == Code::kNotFound) return paths;
+  if (!names) return std::unexpected(names.error());
   for (const auto& name : *names) paths.push_back(fmt::format("{}/{}", folder, name));
   return paths;
 }
@@ -169,8 +171,8 @@ Result<void> find_libraries(const FsRoot& driver, DriverFiles& files) {
     if (name == "libcuda") files.cuda_folders = folders;
   }
   for (const auto& folder : files.cuda_folders) {
-    add_folder(driver, folder, files);
-    add_folder(driver, folder + "/vdpau", files);
+    TRY(add_folder(driver, folder, files));
+    TRY(add_folder(driver, folder + "/vdpau", files));
   }
   return {};
 }

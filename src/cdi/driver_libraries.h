@@ -11,7 +11,8 @@ namespace tranche::cdi {
 Result<void> find_libraries(const FsRoot& driver, DriverFiles& files);
 
 // Absolute paths of the entries of `folder` (seen through `root`), by name. Empty when the folder
-// is not there or cannot be read.
-std::vector<std::string> entries_of(const FsRoot& root, const std::string& folder);
+// is not there. An error: it cannot be read; a specification without its files would take them from
+// the containers.
+Result<std::vector<std::string>> entries_of(const FsRoot& root, const std::string& folder);
 
 }  // namespace tranche::cdi

@@ -70,22 +70,25 @@ std::optional<DeviceNumbers> numbers_of(const std::filesystem::path& real) {
                        .gid = info.st_gid};
 }
 
-void find_nodes(const FsRoot& dev, DriverFiles& files) {
+Result<void> find_nodes(const FsRoot& dev, DriverFiles& files) {
   for (const auto& pattern : kNodes) {
-    for (const auto& path : entries_of(dev, std::string(pattern.folder))) {
+    ASSIGN_OR_RETURN(const auto paths, entries_of(dev, std::string(pattern.folder)));
+    for (const auto& path : paths) {
       const auto name = std::filesystem::path(path).filename().string();
       if (!name.starts_with(pattern.prefix) || dev.is_directory(path)) continue;
       files.nodes[path] = numbers_of(dev.resolve(path));
     }
   }
+  return {};
 }
 
-DrmFiles drm_files_of(const DriverRoots& roots, const gpu::PciAddress& address,
-                      const DriverFiles& files) {
+Result<DrmFiles> drm_files_of(const DriverRoots& roots, const gpu::PciAddress& address,
+                              const DriverFiles& files) {
   DrmFiles drm;
   const auto bus_id = gpu::sysfs_name(address);
-  for (const auto& entry :
-       entries_of(roots.host, fmt::format("/sys/bus/pci/devices/{}/drm", bus_id))) {
+  ASSIGN_OR_RETURN(const auto entries,
+                   entries_of(roots.host, fmt::format("/sys/bus/pci/devices/{}/drm", bus_id)));
+  for (const auto& entry : entries) {
     const auto node = fmt::format("/dev/dri/{}", std::filesystem::path(entry).filename().string());
     if (files.nodes.contains(node)) drm.nodes.push_back(node);
   }
@@ -138,16 +141,19 @@ std::vector<std::string> firmware_folders(const FsRoot& host, const std::string&
   return folders;
 }
 
-void find_firmware(const DriverRoots& roots, const std::string& kernel, DriverFiles& files) {
+Result<void> find_firmware(const DriverRoots& roots, const std::string& kernel,
+                           DriverFiles& files) {
   std::set<std::string> seen;
   for (const auto& base : firmware_folders(roots.host, kernel)) {
     const auto folder = fmt::format("{}/nvidia/{}", base, files.driver_version);
-    for (const auto& path : entries_of(roots.driver, folder)) {
+    ASSIGN_OR_RETURN(const auto paths, entries_of(roots.driver, folder));
+    for (const auto& path : paths) {
       const auto name = std::filesystem::path(path).filename().string();
       if (!name.starts_with("gsp") || !name.ends_with(".bin")) continue;
       if (seen.insert(path).second) files.firmware.push_back(path);
     }
   }
+  return {};
 }
 
 void find_sockets(const FsRoot& driver, DriverFiles& files) {
@@ -181,12 +187,12 @@ Result<DriverFiles> find_driver_files(const DriverRoots& roots, const std::strin
   TRY(find_libraries(roots.driver, files));
   find_binaries(roots.driver, files);
   find_configs(roots.driver, files);
-  find_firmware(roots, kernel, files);
+  TRY(find_firmware(roots, kernel, files));
   find_sockets(roots.driver, files);
   find_gds_files(roots.driver, files);
-  find_nodes(roots.dev, files);
+  TRY(find_nodes(roots.dev, files));
   for (const auto& address : gpus) {
-    auto drm = drm_files_of(roots, address, files);
+    ASSIGN_OR_RETURN(auto drm, drm_files_of(roots, address, files));
     if (!drm.nodes.empty()) files.drm[address] = std::move(drm);
   }
   return files;

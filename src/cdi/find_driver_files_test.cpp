@@ -84,6 +84,15 @@ TEST_F(DriverFilesTest, MissingLibraryIsAnErrorWithARemedy) {
   }
 }
 
+// A specification without a folder's files would take them from the containers.
+TEST_F(DriverFilesTest, AFolderThatCannotBeReadIsNotEmpty) {
+  link(kLib + "/vdpau", "vdpau");  // in a circle: it is there, and cannot be listed
+  const auto files =
+      find_driver_files({.driver = root_, .dev = root_, .host = root_}, kVersion, "", {});
+  ASSERT_FALSE(files.has_value());
+  EXPECT_THAT(files.error().what, HasSubstr("/vdpau"));
+}
+
 TEST_F(DriverFilesTest, LinksThatLeadToALibrary) {
   link(kLib + "/libnvidia-ml.so.1", "libnvidia-ml.so." + kVersion);
   link(kLib + "/libnvidia-ml.so", "libnvidia-ml.so.1");

@@ -32,7 +32,9 @@ bool holds_id(std::string_view name) {
 }
 
 bool lists(const fs::path& folder, pid_t pid) {
-  const auto text = FsRoot().read(folder / "cgroup.procs");
+  // 4 Mi processes at most (pid_max), each on a line of 8 bytes.
+  constexpr std::size_t kLongest = std::size_t{32} << 20U;
+  const auto text = FsRoot().read(folder / "cgroup.procs", kLongest);
   if (!text) return false;
   std::string_view rest = *text;
   while (!rest.empty()) {

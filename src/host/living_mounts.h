@@ -6,7 +6,7 @@
 
 #include "base/fs.h"
 #include "base/result.h"
-#include "host/process.h"
+#include "host/mounts.h"
 
 namespace tranche::host {
 

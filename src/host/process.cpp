@@ -28,24 +28,6 @@ std::vector<std::string_view> words(std::string_view line, std::size_t at_most) 
   return result;
 }
 
-bool is_octal(char c) { return c >= '0' && c <= '7'; }
-
-// The kernel writes space, tab, line end and backslash as \ooo.
-std::string unescaped(std::string_view text) {
-  std::string result;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 3 < text.size() && is_octal(text[i + 1]) && is_octal(text[i + 2]) &&
-        is_octal(text[i + 3])) {
-      result += static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 +
-                                  (text[i + 3] - '0'));
-      i += 3;
-    } else {
-      result += text[i];
-    }
-  }
-  return result;
-}
-
 // Lines "<number>:<controllers>:<path>"; number 0 is cgroup v2.
 std::string cgroup_in(std::string_view text) {
   std::string result;
@@ -77,22 +59,16 @@ bool read_stat(std::string_view stat, ProcessFacts& facts) {
          std::errc{};
 }
 
+// Bytes. What is mounted for a container by us has a short name, and a process may have a hundred
+// thousand mounts with long ones.
+constexpr std::size_t kLongestPoint = 512;
+
 bool leads_to(const std::filesystem::path& point, const std::filesystem::path& path) {
   const auto [end, ignored] = std::mismatch(point.begin(), point.end(), path.begin(), path.end());
   return end == point.end() || (std::next(end) == point.end() && end->empty());
 }
 
 }  // namespace
-
-std::vector<Mount> parse_mounts(std::string_view mountinfo) {
-  std::vector<Mount> mounts;
-  each_line(mountinfo, [&](std::string_view line) {
-    const auto fields = words(line, 5);
-    if (fields.size() < 5) return;
-    mounts.push_back({std::string(fields[2]), unescaped(fields[3]), unescaped(fields[4])});
-  });
-  return mounts;
-}
 
 Result<ProcessFacts> read_process(const FsRoot& fs, pid_t pid) {
   const std::filesystem::path folder = fmt::format("/proc/{}", pid);
@@ -102,13 +78,18 @@ Result<ProcessFacts> read_process(const FsRoot& fs, pid_t pid) {
   if (!stat || !read_stat(*stat, facts)) return ended();
   // Each may be missing: a process that is ending has no mounts any more.
   if (const auto cgroup = fs.read(folder / "cgroup")) facts.cgroup = cgroup_in(*cgroup);
-  if (const auto mounts = fs.read(folder / "mountinfo")) facts.mounts = parse_mounts(*mounts);
+  const auto take = [&](const Mount& mount) {
+    if (mount.point.size() <= kLongestPoint) facts.mounts.push_back(mount);
+  };
+  const auto mounts = each_mount(fs, std::to_string(pid), take);
+  if (!mounts && mounts.error().code != Code::kNotFound) return std::unexpected(mounts.error());
   return facts;
 }
 
 std::vector<Mount> own_mounts(const FsRoot& fs) {
-  const auto text = fs.read("/proc/self/mountinfo");
-  return text ? parse_mounts(*text) : std::vector<Mount>();
+  std::vector<Mount> mounts;
+  const auto read = each_mount(fs, "self", [&](const Mount& mount) { mounts.push_back(mount); });
+  return read ? mounts : std::vector<Mount>();
 }
 
 std::optional<Place> place_of(const std::vector<Mount>& mounts, const std::filesystem::path& path) {

@@ -14,30 +14,23 @@
 
 #include "base/fs.h"
 #include "base/result.h"
+#include "host/mounts.h"
 
 namespace tranche::host {
-
-// A line of /proc/<pid>/mountinfo (proc_pid_mountinfo(5)).
-struct Mount {
-  std::string device;  // "8:1"
-  std::string root;    // the mounted folder within its file system; "/" unless it is a bind mount
-  std::string point;   // the mount point, as the process sees it
-  bool operator==(const Mount&) const = default;
-};
 
 struct ProcessFacts {
   std::string name;              // as in ps, at most 15 characters
   std::uint64_t start_time = 0;  // clock ticks since boot; pid and start time name one process
   std::string cgroup;            // of cgroup v2, else of the v1 hierarchy that names a Pod
+  // Without those whose mount point is longer than 512 bytes.
   std::vector<Mount> mounts;
 };
 
-// kNotFound: the process has ended.
+// kNotFound: the process has ended. Any other error: its mounts cannot be read, though it lives.
 Result<ProcessFacts> read_process(const FsRoot& fs, pid_t pid);
 
 // The mounts of the calling process; empty when they cannot be read.
 std::vector<Mount> own_mounts(const FsRoot& fs);
-std::vector<Mount> parse_mounts(std::string_view mountinfo);
 
 // The file system that holds `path` (absolute, without links), and the folder within it. Every bind
 // mount of `path`, in any container, has this `device` and `root`. nullopt: no mount leads to

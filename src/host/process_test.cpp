@@ -25,6 +25,38 @@ TEST(Process, MountsAreReadAsTheKernelWritesThem) {
   EXPECT_TRUE(parse_mounts("").empty());
 }
 
+// Anybody may mount so often in a namespace of their own.
+TEST(Process, ALongTableOfMountsIsNotNone) {
+  const test::TempDir dir;
+  const FsRoot fs(dir.path());
+  ASSERT_TRUE(fs.make_directories("/proc/42"));
+  ASSERT_TRUE(fs.make_directories("/proc/self"));
+  ASSERT_TRUE(
+      fs.write_atomic("/proc/42/stat", "42 (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 77 0 0\n"));
+  std::string table;
+  const std::string line = "3 1 0:5 / /a/" + std::string(200, 'x') + " rw - tmpfs x rw\n";
+  while (table.size() < (std::size_t{5} << 20U)) table += line;
+  table += "4 1 259:2 /s/tenants/t /run/tranche/t ro - ext4 x rw\n";
+  ASSERT_TRUE(fs.write_atomic("/proc/42/mountinfo", table));
+  ASSERT_TRUE(fs.write_atomic("/proc/self/mountinfo", table));
+  const auto facts = read_process(fs, 42);
+  ASSERT_TRUE(facts) << facts.error().what;
+  ASSERT_FALSE(facts->mounts.empty());
+  EXPECT_EQ(facts->mounts.back().point, "/run/tranche/t");
+  EXPECT_EQ(own_mounts(fs).size(), facts->mounts.size());
+}
+
+TEST(Process, MountsThatCannotBeReadAreAnError) {
+  const test::TempDir dir;
+  const FsRoot fs(dir.path());
+  ASSERT_TRUE(fs.make_directories("/proc/42/mountinfo"));
+  ASSERT_TRUE(
+      fs.write_atomic("/proc/42/stat", "42 (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 77 0 0\n"));
+  const auto facts = read_process(fs, 42);
+  ASSERT_FALSE(facts);
+  EXPECT_NE(facts.error().code, Code::kNotFound);
+}
+
 TEST(Process, AFolderIsFoundByTheMountThatLeadsThere) {
   struct Case {
     const char* name;

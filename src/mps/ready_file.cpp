@@ -56,8 +56,9 @@ Result<ReadyFile> ReadyFile::put(const std::filesystem::path& file,
   for (const auto& [id, partition] : service.partitions) {
     text += fmt::format("{}{} {}\n", kPartition, id, partition);
   }
-  if (::write(fd, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
-    return std::unexpected(errno_error(errno, fresh.string()));
+  const ssize_t written = ::write(fd, text.data(), text.size());
+  if (written != static_cast<ssize_t>(text.size())) {
+    return std::unexpected(errno_error(written < 0 ? errno : ENOSPC, fresh.string()));
   }
   if (::rename(fresh.c_str(), file.c_str()) != 0) {
     return std::unexpected(errno_error(errno, file.string()));

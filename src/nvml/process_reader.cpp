@@ -66,7 +66,9 @@ class ProcessReading {
       for (const ProcessInfo& info : infos) add(info);
       return true;
     }
-    return (!needed && !is_gone(result)) || succeeded(result, function.name);
+    // A list that outgrew each room it was given is there, and was not read.
+    const bool unknown = needed || result == kInsufficientSize || is_gone(result);
+    return !unknown || succeeded(result, function.name);
   }
 
   // Adds nothing where the driver keeps no samples, or where no process was busy.

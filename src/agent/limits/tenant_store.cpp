@@ -52,9 +52,10 @@ Result<void> TenantStore::remove(const std::string& id) const {
 
 Result<std::vector<std::string>> TenantStore::ids() const {
   std::vector<std::string> ids;
-  if (!fs_.is_directory(dir_)) return ids;
-  ASSIGN_OR_RETURN(const auto names, fs_.list(dir_));
-  for (const auto& name : names) {
+  const auto names = fs_.list(dir_);
+  if (!names && names.error().code == Code::kNotFound) return ids;
+  if (!names) return std::unexpected(names.error());
+  for (const auto& name : *names) {
     if (!name.ends_with(kSuffix) || name.starts_with('.')) continue;
     ids.push_back(name.substr(0, name.size() - kSuffix.size()));
   }

@@ -232,7 +232,12 @@ void MpsDaemon::quit() {
 void MpsDaemon::kill_remaining() const {
   const FsRoot fs;
   const auto names = fs.list("/proc");
-  if (!names) return;
+  if (!names) {
+    tools_.log.error(Error(names.error())
+                         .with_context("processes of an MPS control daemon may be left and hold "
+                                       "the GPUs"));
+    return;
+  }
   for (const auto& name : *names) {
     pid_t pid = 0;
     std::from_chars(name.data(), name.data() + name.size(), pid);
