@@ -1,10 +1,12 @@
 """An agent's token is good for its own node only, and of that for what the agent owns: tried on a real API
 server with real tokens."""
 
+import re
 import time
 
 import pytest
 from api_server import Refused, claims
+from helm import ROOT
 
 ACCOUNT = "gpu-tranche-agent"
 CONDITION = {"type": "TrancheConfigured", "status": "True", "reason": "r", "message": "m"}
@@ -20,6 +22,7 @@ def node(name: str) -> dict:
         "kind": "Node",
         "metadata": {
             "name": name,
+            "ownerReferences": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "first", "uid": "uid-first"}],
             "labels": {"kubernetes.io/hostname": name, "nvidia.com/gpu.present": "true"},
         },
         "spec": {"taints": [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]},
@@ -149,14 +152,13 @@ def features_of(server, name, method, token, body=None):
     )
 
 
-LABELS = {"metadata": {"labels": {"nvidia.com/gpu.product": "Tesla-T4", "tranche.dev/x": "y"}}}
+LABELS = {"metadata": {"labels": {"nvidia.com/gpu.product": "Tesla-T4", "tranche.dev/gpu.shared.limits": "strict"}}}
 STATUS = "application/strategic-merge-patch+json"
 
 
 def test_its_own_node(server, tokens):
     after = patch(server, tokens["a"], "a", LABELS)
     assert after["metadata"]["labels"]["nvidia.com/gpu.product"] == "Tesla-T4"
-    patch(server, tokens["a"], "a", {"metadata": {"annotations": {"tranche.dev/labels": "1"}}})
     asked = {"tranche.dev/evict-requests": "open"}
     ours = {"labels": asked, "annotations": {"tranche.dev/limits-status": "{}"}}
     patch(server, tokens["a"], "a", {"metadata": ours}, "/status")
@@ -206,6 +208,14 @@ def label(name: str, value: str | None = "x") -> dict:
     return {"metadata": {"labels": {name: value}}}
 
 
+def owned(by: str) -> dict:
+    return {"metadata": {"ownerReferences": [owner(by)]}}
+
+
+def owner(name: str) -> dict:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": f"uid-{name}"}
+
+
 # (whose token, which node, change, subresource, what the message says)
 REFUSALS = {
     "another node's labels": ("a", "b", LABELS, "", "own node only: this token is of a, and the Node is b"),
@@ -230,6 +240,21 @@ REFUSALS = {
         "/status",
         "only, not tranche.dev/limits",
     ),
+    "the order cc.mode": ("a", "a", label("nvidia.com/cc.mode", "off"), "", OTHERS_LABELS),
+    "the order vgpu.config": ("a", "a", label("nvidia.com/vgpu.config"), "", OTHERS_LABELS),
+    "the order gpu.workload.config": ("a", "a", label("nvidia.com/gpu.workload.config"), "", OTHERS_LABELS),
+    "a driver's upgrade": (
+        "a",
+        "a",
+        label("nvidia.com/gpu-driver-upgrade-state", "upgrade-required"),
+        "",
+        OTHERS_LABELS,
+    ),
+    "what mig-manager says": ("a", "a", label("nvidia.com/mig.config.state", "success"), "", OTHERS_LABELS),
+    "a label of ours that no agent writes": ("a", "a", label("tranche.dev/x"), "", OTHERS_LABELS),
+    "an annotation like ours": ("a", "a", {"metadata": {"annotations": {"tranche.dev/x": "y"}}}, "", "only, not "),
+    "another owner": ("a", "a", owned("second"), "", "owners"),
+    "no owner": ("a", "a", {"metadata": {"ownerReferences": None}}, "", "owners"),
     "a finalizer": ("a", "a", {"metadata": {"finalizers": ["a.b/c"]}}, "", "finalizers"),
     "labels through status": ("a", "a", label(NAME), "/status", OTHERS_LABELS + NAME),
     "capacity": ("a", "a", {"status": {"capacity": {GPU: "9"}}}, "/status", OTHERS_STATUS),
@@ -271,6 +296,22 @@ def test_events_in_its_own_nodes_name(server, tokens):
     server.request("DELETE", f"{EVENTS}/{made['metadata']['name']}")
     for other in (event("b"), event("a", controller="kubelet")):
         with pytest.raises(Refused, match="in its own node's name only"):
+            server.request("POST", EVENTS, other, token=tokens["a"])
+
+
+def about(kind: str, name: str, namespace: str | None = None) -> dict:
+    made = event("a")
+    made["regarding"] = {"apiVersion": "v1", "kind": kind, "name": name}
+    if namespace:
+        made["regarding"]["namespace"] = made["metadata"]["namespace"] = namespace
+    return made
+
+
+def test_events_about_its_own_node_and_pods(server, tokens):
+    made = server.request("POST", EVENTS, about("Pod", "p", "default"), token=tokens["a"])
+    server.request("DELETE", f"{EVENTS}/{made['metadata']['name']}")
+    for other in (about("Node", "b"), about("Secret", "s", "default"), about("Namespace", "default")):
+        with pytest.raises(Refused, match="about its own node"):
             server.request("POST", EVENTS, other, token=tokens["a"])
 
 
@@ -319,9 +360,9 @@ def test_features_are_made_by_server_side_apply_only_for_its_own_node(server, to
             "PATCH",
             "a",
             {"spec": {"labels": {"node-role.kubernetes.io/control-plane": ""}}},
-            "begin with nvidia.com/ or tranche.dev/",
+            "the feature labels of",
         ),
-        ("PATCH", "a", {"spec": {"labels": {"nvidia.com/device-plugin.config": "x"}}}, "and no orders"),
+        ("PATCH", "a", {"spec": {"labels": {"nvidia.com/device-plugin.config": "x"}}}, "the feature labels of"),
     ],
 )
 def test_refused_features(server, tokens, method, name, body, message):
@@ -334,3 +375,18 @@ def test_others_are_not_held_by_it(server, tokens):
     change = {"metadata": {"labels": {"kubernetes.io/role": "x"}}}
     assert patch(server, "admin-of-a-test", "a", change)
     patch(server, "admin-of-a-test", "a", {"metadata": {"labels": {"kubernetes.io/role": None}}})
+
+
+def test_every_label_that_the_agent_writes_is_allowed(helm):
+    """The list of the policy and docs/reference/labels.md, which is made from the program's own table."""
+    policy = helm.template({"config": {"name": "c"}}).one("ValidatingAdmissionPolicy")
+    [expression] = [v["expression"] for v in policy["spec"]["variables"] if v["name"] == "ours"]
+    ours = re.compile("".join(re.findall(r'"([^"]*)"', expression)).replace("\\\\", "\\"))
+    page = (ROOT / "docs" / "reference" / "labels.md").read_text()
+    written = re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE)
+    assert len(written) > 40
+    for name in written:
+        name = name.replace("<profile>", "1g.5gb.me").replace("<resource>", "gpu.shared")
+        assert ours.match(name), name
+    for order in ("nvidia.com/cc.mode", "nvidia.com/gpu.present", "nvidia.com/gpu.deploy.driver", "tranche.dev/mode"):
+        assert not ours.match(order), order
