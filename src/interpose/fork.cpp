@@ -7,16 +7,6 @@
 #include <cstdint>
 #include <new>
 
-#include "interpose/arrays.h"
-#include "interpose/driver.h"
-#include "interpose/gate.h"
-#include "interpose/helper.h"
-#include "interpose/launches.h"
-#include "interpose/memory.h"
-#include "interpose/pools.h"
-#include "interpose/tenants.h"
-#include "interpose/untold.h"
-
 // In every glibc of ours, where pthread_atfork is in a library that a program may not have.
 extern "C" int __register_atfork(void (*prepare)(), void (*parent)(), void (*child)(), void* dso);
 extern "C" void* __dso_handle;
@@ -35,18 +25,6 @@ constexpr std::uint32_t kOurs = 2;
 using Mark = std::atomic<std::uint32_t>;
 
 std::atomic<Mark*> page;  // nullptr: nothing is watched yet, or the kernel is older
-
-void begin_anew() {
-  forget_driver();
-  forget_gate();
-  forget_helper();
-  forget_pools();
-  forget_memory();
-  forget_arrays();
-  forget_graphs();
-  forget_untold();
-  forget_tenants();
-}
 
 // In the child of fork(), before any of its own code.
 void begin_anew_after_fork() {

@@ -19,4 +19,7 @@ void watch_for_forks();
 // where state is looked up, and time matters less than in a launch.
 void begin_anew_if_forked();
 
+// Forgets what was the parent's, all of it (begin_anew.cpp). For the two above.
+void begin_anew();
+
 }  // namespace tranche::interpose

@@ -76,11 +76,16 @@ Blocks<OfContext> contexts;
 
 std::uint64_t key_of(Context context) { return reinterpret_cast<std::uint64_t>(context); }
 
-// 0: it cannot be told.
+// 0: it cannot be told. Asked in relaxed mode: a capture of the program's is not to be broken by
+// it.
 std::uint64_t free_bytes() {
   size_t free = 0;
   size_t total = 0;
-  return driver.cuMemGetInfo_v2(&free, &total) == kSuccess ? free : 0;
+  int mode = kCaptureRelaxed;
+  driver.cuThreadExchangeStreamCaptureMode(&mode);
+  const int status = driver.cuMemGetInfo_v2(&free, &total);
+  driver.cuThreadExchangeStreamCaptureMode(&mode);
+  return status == kSuccess ? free : 0;
 }
 
 bool is_too_much(std::uint64_t held, std::uint64_t limit) {

@@ -1,0 +1,29 @@
+// What each file keeps of this process is forgotten in a child. A file of its own: fork.h is
+// included by some of them.
+
+#include "interpose/arrays.h"
+#include "interpose/driver.h"
+#include "interpose/fork.h"
+#include "interpose/gate.h"
+#include "interpose/helper.h"
+#include "interpose/launches.h"
+#include "interpose/memory.h"
+#include "interpose/pools.h"
+#include "interpose/tenants.h"
+#include "interpose/untold.h"
+
+namespace tranche::interpose {
+
+void begin_anew() {
+  forget_driver();
+  forget_gate();
+  forget_helper();
+  forget_pools();
+  forget_memory();
+  forget_arrays();
+  forget_graphs();
+  forget_untold();
+  forget_tenants();
+}
+
+}  // namespace tranche::interpose
