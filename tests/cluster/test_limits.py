@@ -246,6 +246,25 @@ def tenant_files(lab, node: str) -> str:
     return lab.node(node).run("sh", "-c", "stat -c '%n %i %z' /var/lib/tranche/tenants/*.json").out
 
 
+def test_a_tenant_goes_with_its_pod_on_an_idle_node(lab):
+    """Kubelet's checkpoint names a Pod that is gone until kubelet writes it anew: the agent sees to that."""
+    user = pod("goes", "sleep", "infinity", image="lab-glibc:1", gpus=1, node="l20")
+    with Applied(lab, shared("event")), Release(lab, "config.name=limited", "limits.enabled=true") as release:
+        wait_offer(lab, "l20", 4)
+
+        def tenants() -> list:
+            return lab.node("l20").run("sh", "-c", "ls /var/lib/tranche/tenants | grep json; true").out.split()
+
+        with Applied(lab, user):
+            lab.wait_pod("goes")
+            assert len(tenants()) == 1
+        # It is settled after a minute, and two answers agree after another half.
+        lab.wait(lambda: not tenants(), lambda: f"left: {tenants()}:\n{release.log('l20')}", 180)
+        assert "dropped 1 grant that nobody holds: " in release.log("l20")
+        held = lab.node("l20").run("cat", "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint").out
+        assert not json.loads(held)["Data"]["PodDeviceEntries"]
+
+
 def can_hold(lab, name: str, memory: str) -> bool:
     command = f"tranche-load hold --memory {memory} --duration 100ms; echo code=$?"
     return lab.exec(name, "bash", "-c", command).rstrip().endswith("code=0")
