@@ -92,6 +92,7 @@ void Arbiter::run(const std::stop_token& stop) {
 std::chrono::milliseconds Arbiter::left() const {
   Ns time = kRest;
   if (awake_) time = std::min(time, next_step_ - now());
+  if (lend_again_) time = std::min(time, kLendsIn);
   if (reconciler_ != nullptr) time = std::min(time, Ns{reconciler_->left()});
   return std::chrono::ceil<std::chrono::milliseconds>(std::max(time, Ns{0}));
 }
@@ -206,6 +207,7 @@ void Arbiter::put_in_order() {
 
 // Reads every slot once, then steps every device.
 bool Arbiter::step() {
+  if (now() - beat_ >= kBeat) beat();  // first: whatever the step takes, the arbiter lives
   read_slots();
   bool is_busy = false;
   Ns pace = kRest;
@@ -214,7 +216,6 @@ bool Arbiter::step() {
     pace = std::min(pace, device.pace());
   }
   next_step_ = now() + pace;
-  if (now() - beat_ >= kBeat) beat();
   return is_busy;
 }
 
@@ -229,37 +230,62 @@ void Arbiter::read_slots() {
   // advance.
   constexpr std::size_t kAhead = 4;
   for (std::size_t next = 0; next < order_.size() + kAhead; ++next) {
-    if (next < order_.size()) order_[next]->session->prefetch();
+    if (next < order_.size()) order_[next]->session->prefetch(order_[next]->next_slot, kMostSlots);
     if (next >= kAhead) read_slots(*order_[next - kAhead]);
   }
 }
 
 void Arbiter::read_slots(Tenant& tenant) {
-  const Ns time = now();
   for (const wire::Interval& interval : tenant.session->take_left()) {
     tenant.parts[interval.device]->activity.ended.push_back(batch_of(interval));
   }
+  const auto& slots = tenant.session->slots();
+  const Ns time = now();
+  std::size_t intervals = 0;
+  for (std::size_t i = 0; i < std::min(slots.size(), kMostSlots) && intervals < kMostIntervals;
+       ++i) {
+    tenant.next_slot %= slots.size();
+    read_slot(tenant, slots[tenant.next_slot++], time);
+    intervals += reading_.intervals.size();
+  }
+  add_up(tenant);
+}
+
+void Arbiter::read_slot(Tenant& tenant, unsigned slot, Ns time) {
+  tenant.session->usage().read(slot, reading_);
+  unsigned spoke = 0;  // devices with a batch that ended, one bit each
+  for (const wire::Interval& interval : reading_.intervals) {
+    tenant.parts[interval.device]->activity.ended.push_back(batch_of(interval));
+    spoke |= 1U << interval.device;
+  }
+  const std::size_t first = slot * tenant.parts.size();
+  if (tenant.work.size() < first + tenant.parts.size()) {
+    tenant.work.resize(first + tenant.parts.size());
+  }
+  for (unsigned i = 0; i < tenant.parts.size(); ++i) {
+    SlotWork& work = tenant.work[first + i];
+    work.unfinished = Ns{static_cast<std::int64_t>(reading_.unfinished[i])};
+    work.waiting = reading_.waiting[i] > 0;
+    work.stale.hear(time, work.unfinished, (spoke >> i & 1U) != 0);
+    work.busy_since.reset();
+    if (reading_.busy_since[i] == 0 || !work.stale.is_charged()) continue;
+    work.busy_since = Ns{static_cast<std::int64_t>(reading_.busy_since[i])};
+  }
+}
+
+// Slots that were not read by this step count as they were read last.
+void Arbiter::add_up(Tenant& tenant) {
   for (const unsigned slot : tenant.session->slots()) {
-    tenant.session->usage().read(slot, reading_);
-    unsigned spoke = 0;  // devices with a batch that ended, one bit each
-    for (const wire::Interval& interval : reading_.intervals) {
-      tenant.parts[interval.device]->activity.ended.push_back(batch_of(interval));
-      spoke |= 1U << interval.device;
-    }
     const std::size_t first = slot * tenant.parts.size();
-    if (tenant.stale_work.size() < first + tenant.parts.size()) {
-      tenant.stale_work.resize(first + tenant.parts.size());
-    }
+    if (tenant.work.size() < first + tenant.parts.size()) continue;  // not read yet
     for (unsigned i = 0; i < tenant.parts.size(); ++i) {
+      const SlotWork& work = tenant.work[first + i];
       Activity& activity = tenant.parts[i]->activity;
-      StaleWork& stale = tenant.stale_work[first + i];
-      const Ns unfinished{static_cast<std::int64_t>(reading_.unfinished[i])};
-      stale.hear(time, unfinished, (spoke >> i & 1U) != 0);
-      activity.waiting |= reading_.waiting[i] > 0;
-      if (stale.is_believed()) activity.unfinished += unfinished;
-      if (reading_.busy_since[i] == 0 || !stale.is_charged()) continue;
-      const Ns since{static_cast<std::int64_t>(reading_.busy_since[i])};
-      activity.busy_since = std::min(activity.busy_since.value_or(since), since);
+      activity.waiting |= work.waiting;
+      if (work.stale.is_believed()) activity.unfinished += work.unfinished;
+      if (!work.busy_since) continue;
+      activity.busy_since =
+          std::min(activity.busy_since.value_or(*work.busy_since), *work.busy_since);
     }
   }
 }
@@ -268,7 +294,7 @@ void Arbiter::read_slots(Tenant& tenant) {
 // descriptor was ready.
 void Arbiter::look_around(bool something) {
   const bool rested = now() - looked_ >= kRest;
-  if (something || rested) look_at_processes();
+  if (something || rested || lend_again_) look_at_processes();
   if (reconciler_ != nullptr) reconciler_->look();
   if (!rested) return;
   looked_ = now();
@@ -287,12 +313,23 @@ void Arbiter::look_at_processes() {
     const auto changes = tenant->session->changes();
     changed |= std::exchange(tenant->changes, changes) != changes;
   }
-  if (!changed) return;
-  lend();
-  if (reconciler_ != nullptr) reconciler_->hurry();
+  if (changed && reconciler_ != nullptr) reconciler_->hurry();
+  lend_again_ |= changed;
+  if (lend_again_ && may_lend()) lend();
+}
+
+bool Arbiter::may_lend() {
+  if (now() - lends_since_ >= kLendsIn) {
+    lends_since_ = now();
+    lends_left_ = kLends;
+  }
+  if (lends_left_ == 0) return false;
+  --lends_left_;
+  return true;
 }
 
 void Arbiter::lend() {
+  lend_again_ = false;
   lender_.lend(sessions(), [this](const std::string& device) {
     return reconciler_ == nullptr ? 0 : reconciler_->others_bytes(device);
   });

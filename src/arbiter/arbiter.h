@@ -49,6 +49,10 @@ class Arbiter {
   // takes the arbiter for dead after 2 s without one. Each write to a page costs the tenant's
   // processes a fetch of that cache line, so the heartbeat is no more frequent than this.
   static constexpr limit::Ns kBeat = std::chrono::milliseconds(100);
+  // The most slots and intervals of a tenant that a step reads. A tenant with more waits longer
+  // until all of its processes were read; the others do not.
+  static constexpr std::size_t kMostSlots = TenantSession::kFew;
+  static constexpr std::size_t kMostIntervals = 1024;
 
   // The references and `processes` outlive the arbiter. Without `processes` nothing is compared
   // with NVML. kIo: a folder cannot be made or watched. An extension's error is returned as it is.
@@ -86,11 +90,19 @@ class Arbiter {
   }
 
  private:
+  // The work of a process on one device, as it was last read.
+  struct SlotWork {
+    limit::StaleWork stale{};
+    limit::Ns unfinished{0};
+    std::optional<limit::Ns> busy_since{};
+    bool waiting = false;
+  };
   struct Tenant {
     limit::TenantId id;
     std::unique_ptr<TenantSession> session;
     std::vector<DeviceScheduler::Part*> parts{};  // one per device, in the order of its limits
-    std::vector<limit::StaleWork> stale_work{};   // by slot and device
+    std::vector<SlotWork> work{};                 // by slot and device
+    std::size_t next_slot = 0;                    // in session->slots(): where the next step reads
     std::uint64_t changes = 0;                    // session->changes() at the last look
   };
 
@@ -110,10 +122,13 @@ class Arbiter {
   bool step();
   void read_slots();
   void read_slots(Tenant& tenant);
+  void read_slot(Tenant& tenant, unsigned slot, limit::Ns time);
+  static void add_up(Tenant& tenant);
   void beat();
   // `something`: a descriptor was ready (a socket, a pidfd or the watched folder).
   void look_around(bool something);
   void look_at_processes();
+  bool may_lend();
   void lend();
   void set_awake(bool awake);
 
@@ -145,6 +160,13 @@ class Arbiter {
   bool hurried_ = false;
   limit::Ns next_step_{0};
   tenant::SlotReading reading_;  // reused for every reading
+  // Lending adds up what all processes charge. Processes may come and go without end, so at most
+  // kLends of kLendsIn are made for them.
+  static constexpr int kLends = 8;
+  static constexpr limit::Ns kLendsIn = std::chrono::milliseconds(10);
+  int lends_left_ = kLends;
+  limit::Ns lends_since_{0};
+  bool lend_again_ = false;
   limit::Ns last_work_{0};
 };
 

@@ -63,9 +63,9 @@ bool DeviceScheduler::step(Ns now) {
   for (auto& [id, part] : tenants_) {
     Activity& activity = part->activity;
     if (part->session->awaits_usage()) continue;  // what it asked for is not known
-    for (const Batch& batch : activity.ended) {
-      if (is_plausible(batch, now)) device_.finished(id, batch);
-    }
+    std::erase_if(activity.ended, [&](const Batch& batch) { return !is_plausible(batch, now); });
+    join(activity.ended, kMostBatches);
+    for (const Batch& batch : activity.ended) device_.finished(id, batch);
     if (activity.busy_since && *activity.busy_since > now) activity.busy_since = now;
     is_busy |= activity.waiting || activity.busy_since || !activity.ended.empty();
     const Ns asked = policy_time(part->session->usage().spent_ns(part->index));

@@ -24,6 +24,9 @@ class DeviceScheduler {
  public:
   explicit DeviceScheduler(limit::Ns now) : device_(now) {}
 
+  // The most batches of a tenant that a step takes one by one; more are joined (limit/device.h).
+  static constexpr std::size_t kMostBatches = 128;
+
   // A tenant's part of the device.
   struct Part {
     TenantSession* session = nullptr;

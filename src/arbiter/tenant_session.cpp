@@ -160,11 +160,13 @@ void TenantSession::note_slots() {
   for (const auto& [key, member] : members_) slots_.push_back(member.slot);
 }
 
-void TenantSession::prefetch() const {
+void TenantSession::prefetch(std::size_t first, std::size_t most) const {
   for (std::size_t i = 0; i < limits_.devices.size(); ++i) {
     __builtin_prefetch(&policy().devices[i], 1);
   }
-  for (const unsigned slot : slots_) usage_.prefetch(slot);
+  for (std::size_t i = 0; i < std::min(most, slots_.size()); ++i) {
+    usage_.prefetch(slots_[(first + i) % slots_.size()]);
+  }
 }
 
 std::vector<TenantSession::Registered> TenantSession::registered() const {
@@ -176,6 +178,7 @@ std::vector<TenantSession::Registered> TenantSession::registered() const {
 }
 
 bool TenantSession::is_waiting(unsigned device) const {
+  if (slots_.size() > kFew) return true;
   return std::ranges::any_of(slots_,
                              [&](unsigned slot) { return usage_.waiting(slot, device) > 0; });
 }

@@ -86,8 +86,9 @@ class TenantSession {
     unsigned slot;
   };
   std::vector<Registered> registered() const;
-  // Prefetches the cache lines of the slots and of the policy page that a step reads.
-  void prefetch() const;
+  // Prefetches the cache lines that a step reads of the policy page and of at most `most` slots,
+  // from slots()[first] on and around.
+  void prefetch(std::size_t first, std::size_t most) const;
   void each_process(auto&& handle) const {
     for (const auto& [key, member] : members_) handle(member.process.id());
   }
@@ -100,7 +101,9 @@ class TenantSession {
     std::uint64_t longest_ns = 0;  // the longest launch or graph
   };
   Totals totals();
-  // Whether a thread of the tenant waits at the gate of a device now.
+  // Whether a thread of the tenant waits at the gate of a device now. With more than kFew processes
+  // it is not looked for, and the answer is yes.
+  static constexpr std::size_t kFew = 64;
   bool is_waiting(unsigned device) const;
   // A counter that grows when a process comes or goes.
   std::uint64_t changes() const { return changes_; }

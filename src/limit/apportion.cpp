@@ -35,15 +35,18 @@ void Apportioner::finished(TenantId tenant, Stretch stretch, Ns asked) {
     claim.is_whole = false;
   }
   claim.stretch.begin = std::max(stretch.begin, closed_);
-  if (claim.stretch.length() > Ns{0}) told_.push_back(claim);
+  if (claim.stretch.length() == Ns{0}) return;
+  told_.push_back(claim);
+  ends_[tenant].push_back(claim.stretch.end);
 }
 
 bool Apportioner::follows_own(TenantId tenant, Ns begin) const {
   const auto last = last_end_.find(tenant);
   if (last != last_end_.end() && is_near(last->second, begin)) return true;
-  return std::ranges::any_of(told_, [&](const Claim& claim) {
-    return claim.tenant == tenant && is_near(claim.stretch.end, begin);
-  });
+  const auto ends = ends_.find(tenant);
+  if (ends == ends_.end()) return false;
+  work_ += ends->second.size();
+  return std::ranges::any_of(ends->second, [&](Ns end) { return is_near(end, begin); });
 }
 
 Ns Apportioner::corrected(TenantId tenant, Ns asked) const {
@@ -80,11 +83,15 @@ void Apportioner::forget(TenantId tenant) {
   busy(tenant, std::nullopt);
   last_end_.erase(tenant);
   measured_.erase(tenant);
+  ends_.erase(tenant);
+  places_.erase(tenant);
 }
 
 ByTenant<Ns> Apportioner::close(Ns until) {
   if (until > closed_) {
     std::ranges::sort(told_, {}, [](const Claim& claim) { return claim.stretch.end; });
+    join_claims();
+    put_in_order();
     find_interrupted();
     find_slices();
     share(give_needs(until), until);
@@ -95,20 +102,73 @@ ByTenant<Ns> Apportioner::close(Ns until) {
       last_ = claim;
       return true;
     });
-    for (Claim& claim : told_) claim.stretch.begin = std::max(claim.stretch.begin, until);
-    std::erase_if(unclaimed_, [&](const Stretch& s) { return s.end + kMemory <= until; });
+    for (auto& [tenant, ends] : ends_) ends.clear();
+    for (Claim& claim : told_) {
+      claim.stretch.begin = std::max(claim.stretch.begin, until);
+      if (const auto own = ends_.find(claim.tenant); own != ends_.end()) {
+        own->second.push_back(claim.stretch.end);
+      }
+    }
+    while (!unclaimed_.empty() && unclaimed_.begin()->second + kMemory <= until) {
+      unclaimed_.erase(unclaimed_.begin());
+    }
   }
   return std::exchange(charges_, {});
 }
 
+// Of a tenant with too many claims: as many neighbours as needed become one, which ends with the
+// last of them and needs what they need together.
+void Apportioner::join_claims() {
+  work_ += told_.size();
+  ByTenant<std::size_t> counts;
+  for (const Claim& claim : told_) ++counts[claim.tenant];
+  if (std::ranges::all_of(counts, [](const auto& c) { return c.second <= kMostClaims; })) return;
+  struct Group {
+    std::size_t place = 0;  // of its last claim, among those kept
+    std::size_t room = 0;   // for so many more
+  };
+  ByTenant<Group> groups;
+  std::vector<Claim> kept;
+  for (const Claim& claim : std::views::reverse(told_)) {
+    Group& group = groups[claim.tenant];
+    if (group.room == 0) {
+      group = {kept.size(), (counts.at(claim.tenant) + kMostClaims - 1) / kMostClaims - 1};
+      kept.push_back(claim);
+      continue;
+    }
+    --group.room;
+    Claim& last = kept[group.place];
+    last.stretch.begin = std::min(last.stretch.begin, claim.stretch.begin);
+    last.need = std::min(last.need + claim.need, last.stretch.length());
+    last.asked += claim.asked;
+    last.rank = std::min({last.rank, claim.rank, kLong});
+    last.is_whole = false;
+  }
+  std::ranges::reverse(kept);
+  told_ = std::move(kept);
+}
+
+void Apportioner::put_in_order() {
+  work_ += 2 * told_.size();
+  for (auto& [tenant, places] : places_) places.clear();
+  for (std::size_t i = 0; i < told_.size(); ++i) places_[told_[i].tenant].push_back(i);
+  next_other_.assign(told_.size(), std::nullopt);
+  for (std::size_t i = told_.size(); i-- > 1;) {
+    next_other_[i - 1] = told_[i].tenant == told_[i - 1].tenant
+                             ? next_other_[i]
+                             : std::optional(told_[i].stretch.end);
+  }
+}
+
 // Another tenant that had the device in between would have ended a pair there, or filled a slice.
 void Apportioner::find_interrupted() {
-  for (auto claim = told_.begin(); claim != told_.end(); ++claim) {
-    for (auto other = claim; claim->is_whole && other != told_.begin();) {
-      --other;
-      if (other->stretch.end <= claim->stretch.begin + kNear) break;
-      claim->is_whole = other->tenant == claim->tenant;
-    }
+  work_ += told_.size();
+  const Claim* before = nullptr;
+  std::optional<Ns> other;  // the last end of a tenant that is not that of `before`
+  for (Claim& claim : told_) {
+    if (before != nullptr && before->tenant != claim.tenant) other = before->stretch.end;
+    if (other && *other > claim.stretch.begin + kNear) claim.is_whole = false;
+    before = &claim;
   }
 }
 
@@ -128,18 +188,29 @@ void Apportioner::find_slices() {
 // tenant's pair ends. Returns the part of `work` that falls into that time. The end of `work` is
 // unknown, or is not the end that it follows. Empty: `work` did not begin at an end of its tenant.
 Stretch Apportioner::after_own(TenantId tenant, const Stretch& work) const {
-  std::optional<Ns> next;  // end of another tenant's pair
-  const auto look = [&](const Claim& end) -> std::optional<Stretch> {
-    const Ns at = end.stretch.end;
-    if (end.tenant != tenant) next = at;
-    if (end.tenant != tenant || !is_near(at, work.begin)) return std::nullopt;
-    return common(work, {at, std::min(next.value_or(work.end), end.slice + kSlice)});
+  const auto follows = [&](const Claim& end, std::optional<Ns> next) -> Stretch {
+    return common(work, {end.stretch.end, std::min(next.value_or(work.end), end.slice + kSlice)});
   };
-  for (const Claim& end : std::views::reverse(told_)) {
-    if (end.stretch.end + kNear < work.begin) return {};
-    if (const auto found = look(end)) return *found;
+  const auto places = places_.find(tenant);
+  if (places != places_.end()) {
+    // The last of its claims that ends before or near the begin.
+    const auto end_of = [&](std::size_t place) { return told_[place].stretch.end; };
+    const auto later = std::ranges::upper_bound(places->second, work.begin + kNear, {}, end_of);
+    ++work_;
+    if (later != places->second.begin()) {
+      const std::size_t place = *std::prev(later);
+      if (is_near(end_of(place), work.begin)) return follows(told_[place], next_other_[place]);
+      return {};
+    }
   }
-  return last_ ? look(*last_).value_or(Stretch{}) : Stretch{};
+  if (!last_ || last_->tenant != tenant || !is_near(last_->stretch.end, work.begin)) return {};
+  // The first end of another tenant.
+  std::optional<Ns> next;
+  if (!told_.empty()) {
+    next = told_.front().tenant == tenant ? next_other_.front()
+                                          : std::optional(told_.front().stretch.end);
+  }
+  return follows(*last_, next);
 }
 
 // Charges each claim's need as far as it lies before `until`. A need that lies later stays free and
@@ -168,8 +239,10 @@ Apportioner::Free Apportioner::give_needs(Ns until) {
 // by what it took.
 Apportioner::Free Apportioner::take_latest(const Stretch& window, Ns& left, Free& free) {
   Free pieces;
+  ++work_;
   auto last = std::ranges::lower_bound(free, window.end, {}, &Stretch::begin);
   while (left > Ns{0} && last != free.begin()) {
+    ++work_;
     const auto piece = std::prev(last);
     Stretch taken = common(*piece, window);
     if (taken.length() == Ns{0}) break;
@@ -213,6 +286,7 @@ void Apportioner::share(const Free& free, Ns until) {
     add(after_own(tenant, {since, until}), {kGoesOn, tenant});
   }
   std::ranges::sort(edges, {}, &Edge::at);
+  work_ += edges.size();
   // The holders at the current point, sorted, each with its number of claims of that rank.
   std::vector<std::pair<Holder, int>> holders;
   const auto place_of = [&](const Holder& holder) {
@@ -221,12 +295,13 @@ void Apportioner::share(const Free& free, Ns until) {
   const auto give = [&](const Stretch& piece) {
     if (piece.length() == Ns{0}) return;
     if (holders.empty()) {
-      unclaimed_.push_back(piece);
+      unclaimed_.emplace(piece.begin, piece.end);
       return;
     }
     const Ns rank = holders.front().first.first;
     const auto last = place_of({rank + Ns{1}, TenantId{0}});
     const Ns part = piece.length() / std::distance(holders.begin(), last);
+    work_ += static_cast<std::uint64_t>(std::distance(holders.begin(), last));
     for (auto owner = holders.begin(); owner != last; ++owner) {
       const TenantId tenant = owner->first.second;
       charges_[tenant] += part;
@@ -257,19 +332,22 @@ void Apportioner::share(const Free& free, Ns until) {
 // Returns the unclaimed time that it found in `stretch`.
 Ns Apportioner::take_unclaimed(TenantId tenant, Stretch stretch) {
   Ns sum{0};
-  Free rest;
-  for (const Stretch& free : unclaimed_) {
+  auto next = unclaimed_.upper_bound(stretch.begin);
+  if (next != unclaimed_.begin()) --next;
+  while (next != unclaimed_.end() && next->first < stretch.end) {
+    ++work_;
+    const Stretch free{next->first, next->second};
     const Stretch taken = common(free, stretch);
     if (taken.length() == Ns{0}) {
-      rest.push_back(free);
+      ++next;
       continue;
     }
     sum += taken.length();
-    if (free.begin < taken.begin) rest.push_back({free.begin, taken.begin});
-    if (taken.end < free.end) rest.push_back({taken.end, free.end});
+    next = unclaimed_.erase(next);
+    if (free.begin < taken.begin) unclaimed_.emplace(free.begin, taken.begin);
+    if (taken.end < free.end) next = unclaimed_.emplace(taken.end, free.end).first;
   }
   if (sum > Ns{0}) charges_[tenant] += sum;
-  unclaimed_ = std::move(rest);
   return sum;
 }
 

@@ -5,6 +5,24 @@
 
 namespace tranche::limit {
 
+void join(std::vector<Batch>& batches, std::size_t most) {
+  if (batches.size() <= most) return;
+  std::ranges::sort(batches, {}, [](const Batch& batch) { return batch.stretch.end; });
+  const std::size_t each = (batches.size() + most - 1) / most;
+  std::vector<Batch> joined;
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    if (i % each == 0) {
+      joined.push_back(batches[i]);
+      continue;
+    }
+    Batch& batch = joined.back();
+    batch.stretch.begin = std::min(batch.stretch.begin, batches[i].stretch.begin);
+    batch.stretch.end = batches[i].stretch.end;
+    batch.asked += batches[i].asked;
+  }
+  batches = std::move(joined);
+}
+
 void Device::put(TenantId tenant, const Share& share) {
   accounts_.try_emplace(tenant);
   shares_.put(tenant, share);
@@ -97,6 +115,7 @@ Ns Device::progress(Ns now, const ByTenant<Standing>& standings) const {
 
 void Device::settle() {
   for (auto& [id, account] : accounts_) {
+    work_ += account.ended.size();
     std::erase_if(account.ended, [&](const Ended& batch) {
       if (batch.end > whose_.closed()) return false;
       account.recently_asked += batch.asked;

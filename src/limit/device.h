@@ -32,6 +32,10 @@ struct Batch {
   Ns asked{0};      // estimated GPU time
 };
 
+// Joins neighbouring batches of one tenant until at most `most` are left: a tenant may report as
+// many as it likes.
+void join(std::vector<Batch>& batches, std::size_t most);
+
 // A tenant's present state.
 struct Standing {
   Ns asked{0};                     // sum of all that it ever asked for; only grows
@@ -69,6 +73,9 @@ class Device {
 
   // The tenant used `time` more than it reported. It waits until it has paid for that.
   void correct(TenantId tenant, Ns time);
+
+  // How much the policy looked at so far: claims, pieces of time and batches; for tests.
+  std::uint64_t work() const { return whose_.work() + work_; }
 
   // The time until the next step while a tenant works.
   Ns pace() const { return shares_.pace(); }
@@ -119,6 +126,7 @@ class Device {
   ByTenant<Account> accounts_;
   ByTenant<Demand> demands_;
   ByTenant<Permit> permits_;
+  std::uint64_t work_ = 0;
 };
 
 }  // namespace tranche::limit

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <random>
 #include <string>
 
 #include "limit/testing.h"
@@ -256,6 +257,58 @@ TEST(Device, WorkThatWentWithItsProcessHoldsNobodyBack) {
   closed(3s, {.asked = 2ms});
   EXPECT_FALSE(closed(3s + 10ms, {.asked = 2ms}));
   EXPECT_TRUE(closed(3s + 20ms, {.asked = 3ms, .outstanding = 1ms}));
+}
+
+// What a step looks at, with so many tenants that report nonsense without end beside four others.
+std::uint64_t most_work_of_a_step(unsigned hostile) {
+  constexpr std::size_t kMost = 128;  // as the arbiter joins them
+  Device device(0ms);
+  const auto tenant = [](unsigned i) { return TenantId{i}; };
+  for (unsigned i = 0; i < hostile + 4; ++i) device.put(tenant(i), {});
+  std::mt19937_64 random(1);
+  std::uint64_t most = 0;
+  Ns charged{0};
+  for (int step = 1; step <= 300; ++step) {
+    const Ns now = step * 2ms;
+    ByTenant<Standing> standings;
+    for (unsigned i = 0; i < hostile + 4; ++i) {
+      std::vector<Batch> batches;
+      const unsigned count = i < hostile ? 1024 : 4;
+      for (unsigned k = 0; k < count; ++k) {
+        const Ns end = now + 5ms - Ns{random() % 10'000'000};
+        const Ns length{random() % (i < hostile && random() % 2 == 0 ? 1'000'000'000 : 300'000)};
+        batches.push_back({{end - length, end}, Ns{random() % 2'000'000}});
+      }
+      join(batches, kMost);
+      EXPECT_LE(batches.size(), kMost);
+      for (const Batch& batch : batches) device.finished(tenant(i), batch);
+      standings[tenant(i)] = {.waiting = true, .busy_since = now - Ns{random() % 50'000'000}};
+    }
+    const std::uint64_t before = device.work();
+    device.step(now, standings);
+    most = std::max(most, device.work() - before);
+  }
+  for (unsigned i = 0; i < hostile + 4; ++i) charged += device.charged(tenant(i));
+  EXPECT_LE(charged, 600ms) << "no more than the time that passed";
+  return most;
+}
+
+TEST(Work, OfAStepIsBoundedByTheNumberOfTenants) {
+  const std::uint64_t one = most_work_of_a_step(1);
+  EXPECT_LE(one, 10'000U);
+  EXPECT_LE(most_work_of_a_step(8), 10 * one);
+}
+
+TEST(Work, BatchesAreJoinedWithTheirNeighbours) {
+  std::vector<Batch> batches{
+      {{5ms, 6ms}, 1ms}, {{0ms, 1ms}, 1ms}, {{2ms, 3ms}, 1ms}, {{1ms, 2ms}, 1ms}};
+  join(batches, 4);
+  EXPECT_EQ(batches.size(), 4U);
+  join(batches, 2);
+  ASSERT_EQ(batches.size(), 2U);
+  EXPECT_EQ(batches[0].stretch, (Stretch{0ms, 2ms}));
+  EXPECT_EQ(batches[0].asked, 2ms);
+  EXPECT_EQ(batches[1].stretch, (Stretch{2ms, 6ms}));
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 // What the arbiter costs: CPU with many busy tenants and with idle ones, and how soon a
-// latency-critical tenant's notice closes the others. Real sockets, pages and processes, one for
+// latency-critical tenant's notice closes the others; and what a hostile tenant costs another one.
+// Real sockets, pages and processes, one for
 // each tenant; they write their slots as the library does. The GPU is a word that all share: when
 // it is free again. Not a google-benchmark, for its load is other processes.
 //
 //   arbiter_bench [--tenants 48] [--seconds 5]     --seconds 0: without the busy and idle tenants
+//   arbiter_bench --hostile 400                    only the hostile tenant, with so many processes
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -361,6 +363,99 @@ void wakes(int times) {
   munmap(waiter, sizeof(Waiter));
 }
 
+pid_t stays_registered(const std::string& socket) {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  interpose::Session session;
+  if (session.open(socket.c_str(), 30'000) != interpose::Session::Outcome::kRegistered) _exit(1);
+  for (;;) pause();
+}
+
+// Writes into the slots of all processes of its tenant, without end: full rings of overlapping
+// stretches, and work that never ends.
+pid_t fills_all_slots(const std::string& socket) {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  interpose::Session session;
+  if (session.open(socket.c_str(), 30'000) != interpose::Session::Outcome::kRegistered) _exit(1);
+  auto& usage = session.usage();
+  for (std::uint64_t random = 1;;) {
+    for (unsigned slot = 0; slot < usage.slots; ++slot) {
+      wire::Slot& of = usage.slot[slot];
+      const std::uint64_t now = now_ns();
+      for (wire::Interval& interval : of.ring) {
+        random = random * 6364136223846793005 + 1442695040888963407;
+        const std::uint64_t end = now + (random >> 42U);
+        interval = {end - (random >> 20U & 0x1FFFFF), end, 0, 1, random >> 45U};
+      }
+      of.work[0].waiting = 1;
+      of.work[0].busy_since = now - 1'000'000;
+      of.work[0].asked_ns += 1'000;
+      of.written += wire::kRing;
+    }
+    sleep_until(now_ns() + 500'000);
+  }
+}
+
+// What a tenant notices of another one whose processes all write nonsense: the time of a hello, and
+// the age of the heartbeat (the libraries take an arbiter for dead after 2 s without one).
+void hostile_tenant(unsigned helpers) {
+  const Folder folder;
+  folder.promise("hostile", 0, Priority::kNormal);
+  folder.promise("good", 0, Priority::kNormal);
+  const SystemClock clock;
+  const Log log(LogLevel::kError);
+  const auto arbiter =
+      arbiter::Arbiter::open({folder.tenants(), folder.state()}, clock, log).value();
+  std::vector<pid_t> children;
+  for (unsigned i = 0; i < helpers; ++i) {
+    children.push_back(stays_registered(folder.socket("hostile")));
+  }
+  interpose::Session good;
+  double longest_without_heartbeat = 0;
+  std::vector<double> hellos;
+  std::jthread serving([&](const std::stop_token& stop) { arbiter->run(stop); });
+  if (good.open(folder.socket("good").c_str(), 30'000) !=
+      interpose::Session::Outcome::kRegistered) {
+    std::abort();
+  }
+  std::this_thread::sleep_for(1s);  // all have registered
+  if (helpers > 0) children.push_back(fills_all_slots(folder.socket("hostile")));
+  good.usage().slot[good.slot()].work[0].waiting = 1;
+  std::this_thread::sleep_for(1s);
+  for (int i = 0; i < 40; ++i) {
+    const std::uint64_t begin = now_ns();
+    const pid_t child = fork();
+    if (child == 0) {
+      interpose::Session again;
+      _exit(again.open(folder.socket("good").c_str(), 30'000) ==
+                    interpose::Session::Outcome::kRegistered
+                ? 0
+                : 1);
+    }
+    waitpid(child, nullptr, 0);
+    hellos.push_back(static_cast<double>(now_ns() - begin) / 1e3);
+    for (int look = 0; look < 20; ++look) {
+      const std::uint64_t beat = good.policy().heartbeat;
+      const double age = static_cast<double>(now_ns() - beat) / 1e6;
+      longest_without_heartbeat = std::max(longest_without_heartbeat, age);
+      sleep_until(now_ns() + 1'000'000);
+    }
+  }
+  const Cost cost = [&] {
+    serving.request_stop();
+    serving.join();
+    return serve(*arbiter, 2s);
+  }();
+  print_percentiles(fmt::format("hello beside a hostile tenant of {} processes", helpers), hellos);
+  fmt::print("  heartbeat at most {:.0f} ms old, {:.1f} % of a core\n", longest_without_heartbeat,
+             cost.percent());
+  for (const pid_t child : children) kill(child, SIGKILL);
+  for (const pid_t child : children) waitpid(child, nullptr, 0);
+}
+
 unsigned number(int argc, char** argv, std::string_view flag, unsigned otherwise) {
   for (int i = 1; i + 1 < argc; ++i) {
     if (argv[i] == flag) return static_cast<unsigned>(std::atoi(argv[i + 1]));
@@ -375,6 +470,10 @@ unsigned number(int argc, char** argv, std::string_view flag, unsigned otherwise
 int main(int argc, char** argv) {
   using namespace std::chrono_literals;
   const auto tenants = tranche::number(argc, argv, "--tenants", 48);
+  if (const unsigned hostile = tranche::number(argc, argv, "--hostile", 0); hostile > 0) {
+    tranche::hostile_tenant(hostile);
+    return 0;
+  }
   const auto time = std::chrono::seconds(tranche::number(argc, argv, "--seconds", 5));
   if (time > 0s) {
     for (const unsigned devices : {1U, 8U}) tranche::busy_tenants(tenants, devices, time);
@@ -382,5 +481,6 @@ int main(int argc, char** argv) {
   tranche::wakes(1000);
   tranche::notices("notice to closed, arbiter awake", 5ms, 500);
   tranche::notices("notice to closed, arbiter asleep", 60ms, 100);
+  for (const unsigned helpers : {0U, 100U, 400U}) tranche::hostile_tenant(helpers);
   return 0;
 }
