@@ -49,25 +49,30 @@ class Rendered:
         """A DaemonSet without a name is the agent's."""
         found = [o for o in self.of(kind) if name in (None, o["metadata"]["name"])]
         if kind == "DaemonSet" and name is None:
-            found = [o for o in found if o["metadata"]["labels"]["app.kubernetes.io/component"] == "agent"]
+            found = [o for o in found if component_of(o) == "agent"]
         assert len(found) == 1, f"{len(found)} objects {kind} {name or ''}: {self.named()}"
         return found[0]
 
-    def pod(self) -> dict:
-        return self.one("DaemonSet")["spec"]["template"]["spec"]
-
-    def containers(self) -> list[dict]:
-        """The agent, then the arbiter where there is one."""
-        pod = self.pod()
-        assert "initContainers" not in pod
-        assert [c["command"][-1] for c in pod["containers"]] in (["agent"], ["agent", "arbiter"])
-        return pod["containers"]
+    def pod(self, component: str = "agent") -> dict:
+        """The spec of that DaemonSet's Pods."""
+        found = [o for o in self.of("DaemonSet") if component_of(o) == component]
+        assert len(found) == 1, f"{len(found)} DaemonSets {component}: {self.named()}"
+        return found[0]["spec"]["template"]["spec"]
 
     def agent(self) -> dict:
-        return self.containers()[0]
+        """The one container of the agent's Pod."""
+        assert "initContainers" not in self.pod()
+        (container,) = self.pod()["containers"]
+        assert container["command"][-1] == "agent"
+        return container
 
     def arbiter(self) -> dict | None:
-        return self.containers()[1] if len(self.containers()) > 1 else None
+        """The one container of the arbiter's Pod."""
+        if "arbiter" not in map(component_of, self.of("DaemonSet")):
+            return None
+        assert "initContainers" not in self.pod("arbiter")
+        (container,) = self.pod("arbiter")["containers"]
+        return container
 
     def mps(self) -> dict | None:
         """The DaemonSet of the MPS control daemons."""
@@ -88,10 +93,12 @@ class Rendered:
     def mounts(self, container: dict | None = None) -> dict:
         """Path in the container -> "host path" with " ro" when it is read only; without `container` the
         agent's."""
-        volumes = {v["name"]: v for v in self.pod()["volumes"]}
-        mounted = {m["name"] for c in self.containers() for m in c["volumeMounts"]}
+        container = container or self.agent()
+        pod = self.pod("arbiter" if container == self.arbiter() else "agent")
+        volumes = {v["name"]: v for v in pod["volumes"]}
+        mounted = {m["name"] for m in container["volumeMounts"]}
         assert set(volumes) == mounted, "a volume is not mounted, or a mount has no volume"
-        mounts = (container or self.agent())["volumeMounts"]
+        mounts = container["volumeMounts"]
         assert len({m["name"] for m in mounts}) == len(mounts)
         return {
             m["mountPath"]: volumes[m["name"]].get("hostPath", {"path": "(empty)"})["path"]
@@ -119,6 +126,10 @@ class Rendered:
             if role["metadata"]["name"] == reference["name"] and same:
                 return role
         raise AssertionError(f"{binding['metadata']['name']} binds {reference}, which is not there")
+
+
+def component_of(item: dict) -> str:
+    return item["metadata"]["labels"]["app.kubernetes.io/component"]
 
 
 def _expanded(rule: dict):

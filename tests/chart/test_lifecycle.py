@@ -39,7 +39,7 @@ def build_folder() -> pathlib.Path:
 
 LIMITER = build_folder() / "lib/libtranche-limit.so"
 LIMITER_IN_CONTAINER = "/usr/local/tranche/libtranche-limit.so"
-AGENT_LABEL = "app.kubernetes.io/component=agent"
+ARBITER_LABEL = "app.kubernetes.io/component=arbiter"
 
 
 def knows(command: str, flag: str) -> bool:
@@ -308,11 +308,11 @@ def test_limits(cluster):
         for name in ("first", "second"):
             lab.apply(user_pod(name, "l20"))
             lab.wait_pod(name)
-        (agent,) = lab.get(
-            "pods", "-n", NAMESPACE, "--field-selector", "spec.nodeName=l20", "-l", AGENT_LABEL
+        (arbiter,) = lab.get(
+            "pods", "-n", NAMESPACE, "--field-selector", "spec.nodeName=l20", "-l", ARBITER_LABEL
         )["items"]
-        pod = agent["metadata"]["name"]
-        lab.kubectl("-n", NAMESPACE, "exec", pod, "-c", "arbiter", "--", "tranche", "arbiter", "--check")
+        pod = arbiter["metadata"]["name"]
+        lab.kubectl("-n", NAMESPACE, "exec", pod, "--", "tranche", "arbiter", "--check")
         assert cluster.labels("l20")["tranche.dev/gpu.limits"] == "strict"
         assert lab.exec("first", "cat", "/etc/ld.so.preload").strip() == LIMITER_IN_CONTAINER
         assert [hold(lab, "first", size) for size in ("8Gi", "16Gi")] == [0, 1]
@@ -322,12 +322,12 @@ def test_limits(cluster):
         cluster.install(limited(memory="20Gi", oversubscribe=True))
         lab.wait(lambda: hold(lab, "first", "16Gi") == 0, "the new limit is in force")
         assert hold(lab, "second", "24Gi") == 1
-        # Another Pod of the agent, and so another arbiter.
+        # Another agent, and another arbiter, which waits for the one before.
         cluster.install({**limited(memory="20Gi", oversubscribe=True), "logLevel": "debug"})
         lab.wait(lambda: hold(lab, "second", "16Gi") == 0, "the next arbiter serves")
         assert hold(lab, "second", "24Gi") == 1
         assert {name: cluster.container(name) for name in running} == running
-        said = lab.kubectl("-n", NAMESPACE, "logs", "-l", AGENT_LABEL, "-c", "arbiter", "--tail=-1")
+        said = lab.kubectl("-n", NAMESPACE, "logs", "-l", ARBITER_LABEL, "--tail=-1")
         assert not [line for line in said.splitlines() if " E " in line or " W " in line], said
     finally:
         lab.kubectl("delete", "pod", "first", "second", "--ignore-not-found", "--wait", timeout=120)

@@ -164,11 +164,10 @@ def test_privileges_of_the_container(helm, mode):
     rendered = helm.template(MODES[mode], namespace=namespace(mode))
     assert rendered.agent()["securityContext"] == wanted
     assert not rendered.pod().get("hostNetwork")
-    assert rendered.pod().get("hostPID", False) == mode.startswith("limits")
+    assert "hostPID" not in rendered.pod()
     assert (rendered.arbiter() is None) != mode.startswith("limits")
 
 
-TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount"
 ARBITER = {
     "/var/lib/tranche/tenants": "/var/lib/tranche/tenants",
     "/run/tranche-arbiter": "/run/tranche-arbiter",
@@ -180,8 +179,8 @@ def test_the_arbiter_has_its_two_folders_and_nothing_else(helm):
     arbiter = rendered.arbiter()
     assert arbiter["name"] == "arbiter"
     assert arbiter["securityContext"] == NONE
-    # Nothing of the agent's: no kubelet, no grants, and a place where the token is not put.
-    assert rendered.mounts(arbiter) == ARBITER | {TOKEN: "(empty) ro"}
+    # Nothing of the agent's: no kubelet, no grants.
+    assert rendered.mounts(arbiter) == ARBITER
     assert rendered.env(arbiter) == {
         "TRANCHE_TENANTS": "/var/lib/tranche/tenants",
         "TRANCHE_ARBITER_STATE_DIR": "/run/tranche-arbiter",
@@ -190,6 +189,50 @@ def test_the_arbiter_has_its_two_folders_and_nothing_else(helm):
         "NVIDIA_DRIVER_CAPABILITIES": "utility",
     }
     assert "ports" not in arbiter
+
+
+def test_the_arbiters_pod_sees_processes_and_has_no_token(helm):
+    """And the agent's the other way round: who sees the node's processes as root could end them."""
+    rendered = helm.template(MODES["limits"])
+    pod = rendered.pod("arbiter")
+    assert pod["hostPID"] and not pod.get("hostNetwork")
+    assert pod["serviceAccountName"] == "gpu-tranche-arbiter"
+    assert pod["automountServiceAccountToken"] is False
+    assert rendered.rules("gpu-tranche-arbiter") == set()
+    assert rendered.one("ServiceAccount", "gpu-tranche-arbiter")["automountServiceAccountToken"] is False
+    assert rendered.pod()["automountServiceAccountToken"] is True and "hostPID" not in rendered.pod()
+
+
+def test_the_arbiters_pods_are_where_the_agents_are(helm):
+    values = {
+        "runtimeClassName": "nvidia",
+        "imagePullSecrets": [{"name": "s"}],
+        "nodeSelector": {"pool": "gpu"},
+        "tolerations": [{"operator": "Exists"}],
+        "podSecurityContext": {"fsGroup": 0},
+        "devicePlugin": {"enableHostNetwork": True},
+    }
+    rendered = helm.template(MODES["limits"] | values)
+    agent, arbiter = rendered.pod(), rendered.pod("arbiter")
+    same = ("runtimeClassName", "imagePullSecrets", "nodeSelector", "affinity", "tolerations")
+    same += ("priorityClassName", "securityContext")
+    assert {k: arbiter[k] for k in same} == {k: agent[k] for k in same}
+    assert "hostNetwork" not in arbiter
+    # Neither DaemonSet counts the other's Pods.
+    sets = {o["metadata"]["name"]: o["spec"] for o in rendered.of("DaemonSet")}
+    for one in sets.values():
+        selector = one["selector"]["matchLabels"].items()
+        matched = [o for o in sets.values() if selector <= o["template"]["metadata"]["labels"].items()]
+        assert matched == [one]
+
+
+def test_the_next_arbiter_starts_before_the_one_before_ends(helm):
+    rendered = helm.template(MODES["limits"])
+    rolling = {"maxSurge": 1, "maxUnavailable": 0}
+    strategy = rendered.one("DaemonSet", "gpu-tranche-arbiter")["spec"]["updateStrategy"]
+    assert strategy == {"type": "RollingUpdate", "rollingUpdate": rolling}
+    # A port of the node's could be had by one of the two only.
+    assert "ports" not in rendered.arbiter()
 
 
 KERNEL_GENERAL = LIMITS + "    kernelLimits: true\n"
@@ -258,7 +301,6 @@ def test_without_limits_there_is_no_hook(helm):
 def test_the_arbiter_reads_gpus_as_the_agent_does(helm):
     driver = {"nvidiaDriverRoot": "/run/nvidia/driver", "limits": {"enabled": True}}
     rendered = helm.template(driver)
-    # No token to keep away: the Pod has none.
     assert rendered.mounts(rendered.arbiter()) == ARBITER | {"/driver-root": "/run/nvidia/driver ro"}
     rendered = helm.template(MODES["volume-mounts"] | {"limits": {"enabled": True}})
     devices = "/var/run/nvidia-container-devices"

@@ -24,6 +24,8 @@ def in_short(rendered) -> dict:
             "environment": rendered.env(arbiter),
             "mounts": rendered.mounts(arbiter),
             "security context": arbiter["securityContext"],
+            "service account": rendered.pod("arbiter")["serviceAccountName"],
+            "token": rendered.pod("arbiter")["automountServiceAccountToken"],
         }
     return {
         "objects": rendered.named(),

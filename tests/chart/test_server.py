@@ -52,25 +52,18 @@ def test_the_small_definition_keeps_an_operators_policy_whole(helm, server):
 
 
 def test_the_arbiter_gets_no_token(helm, server):
-    """As the API server's admission makes the Pod: the token is put into the agent's container alone."""
+    """As the API server's admission makes the Pods: a token is put into the agent's alone."""
     rendered = helm.template(MODES["limits"])
-    server.apply(rendered.one("ServiceAccount", "gpu-tranche-agent"))
-    metadata = {"name": "p", "namespace": "tranche"}
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": rendered.pod()}
-    admitted = server.apply(pod, dry_run=True)["spec"]
-    server.request("DELETE", "/api/v1/namespaces/tranche/serviceaccounts/gpu-tranche-agent")
-    volumes = {volume["name"]: volume for volume in admitted["volumes"]}
-    at = {
-        container["name"]: [
-            volumes[mount["name"]]
-            for mount in container["volumeMounts"]
-            if mount["mountPath"] == "/var/run/secrets/kubernetes.io/serviceaccount"
-        ]
-        for container in admitted["containers"]
-    }
-    assert ["projected" in volume for volume in at["agent"]] == [True]
-    assert [volume["emptyDir"] for volume in at["arbiter"]] == [{}]
-    assert admitted["hostPID"]
+    tokens = {}
+    for component in ("agent", "arbiter"):
+        account = server.apply(rendered.one("ServiceAccount", f"gpu-tranche-{component}"))
+        metadata = {"name": "p", "namespace": "tranche"}
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": rendered.pod(component)}
+        admitted = server.apply(pod, dry_run=True)["spec"]
+        server.request("DELETE", server.path(account))
+        tokens[component] = [v["name"] for v in admitted["volumes"] if "projected" in v]
+        assert admitted.get("hostPID", False) == (component == "arbiter")
+    assert len(tokens["agent"]) == 1 and tokens["arbiter"] == []
 
 
 def cleanups_patch(rendered) -> str:
@@ -100,9 +93,8 @@ def test_the_cleanups_patch_makes_cleaners_of_the_agents(helm, server, strategy,
             "type": "RollingUpdate",
             "rollingUpdate": {"maxUnavailable": "100%", "maxSurge": 0},
         }
-        old, *others = before["spec"]["template"]["spec"]["containers"]
-        new, *the_same = after["spec"]["template"]["spec"]["containers"]
-        assert others == the_same  # the arbiter holds its tenants to the end
+        (old,) = before["spec"]["template"]["spec"]["containers"]
+        (new,) = after["spec"]["template"]["spec"]["containers"]
         assert new["command"] == ["tranche", "cleanup", "--stay"]
         assert new["readinessProbe"]["exec"]["command"] == ["tranche", "cleanup", "--check"]
         assert "startupProbe" not in new and "livenessProbe" not in new

@@ -32,10 +32,9 @@ def tenants(tmp_path):
     return Tenants(tmp_path / "tenants")
 
 
-def check(folder: pathlib.Path) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [TRANCHE, "arbiter", "--check", "--state-dir", folder / "state"], capture_output=True, text=True
-    )
+def check(folder: pathlib.Path, *more) -> subprocess.CompletedProcess:
+    command = [TRANCHE, "arbiter", "--check", "--state-dir", folder / "state", *more]
+    return subprocess.run(command, capture_output=True, text=True)
 
 
 def test_help_names_every_flag():
@@ -230,4 +229,36 @@ def test_a_change_reaches_a_process_that_holds_memory(tmp_path, tenants):
     assert registered.policy(MEMORY_LIMIT) == 100 * MiB
     tenants.promise("a", GPU, memory=300 * MiB)
     wait_until(lambda: registered.policy(MEMORY_LIMIT) == 300 * MiB, "the changed limit on the page")
+    assert process.stop() == 0
+
+
+def status_of(pid: int) -> dict[str, str]:
+    lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
+    return {name: value.strip() for name, value in (line.split(":", 1) for line in lines)}
+
+
+def test_it_gives_up_what_it_has_no_use_for(tmp_path, tenants):
+    """Signals to others, new programs, mounts: src/arbiter/run/syscall_filter.h."""
+    tenants.promise("a", GPU)
+    process = arbiter(tmp_path, tenants.folder)
+    wait_until(lambda: tenants.socket("a").exists(), "its socket")
+    status = status_of(process.pid)
+    assert (status["Seccomp"], status["NoNewPrivs"]) == ("2", "1")
+    assert Registered(tenants.socket("a")).answer == 0
+    assert process.stop() == 0
+
+
+def test_a_folder_that_was_removed_under_it_is_not_well(tmp_path, tenants):
+    """As a container sees a mount whose folder on the node was removed and made anew."""
+    process = arbiter(tmp_path, tenants.folder)
+    wait_until(lambda: check(tmp_path).returncode == 0, "it lives")
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    fd = os.open(gone, os.O_PATH)
+    through = f"/proc/{os.getpid()}/fd/{fd}"
+    assert check(tmp_path, "--tenants", through).returncode == 0
+    gone.rmdir()
+    done = check(tmp_path, "--tenants", through)
+    os.close(fd)
+    assert done.returncode == 1 and "was removed under the arbiter" in done.stderr
     assert process.stop() == 0

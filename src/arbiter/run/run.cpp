@@ -8,6 +8,7 @@
 
 #include "arbiter/arbiter.h"
 #include "arbiter/run/extensions.h"
+#include "arbiter/run/syscall_filter.h"
 #include "base/fs.h"
 #include "config/programs/arbiter_options.h"
 #include "fmt/format.h"
@@ -39,6 +40,18 @@ Result<void> check_tenants(const std::string& folder) {
         "run the arbiter as root, and mount the folder for writing");
   }
   return {};
+}
+
+// In a container the folder is a mount, which keeps leading to a folder that was removed on the
+// node
+// (`tranche cleanup`), while the agent uses the one made after it. Only a container that is started
+// anew finds that one.
+Result<void> check_still_there(const std::string& tenants) {
+  struct stat status{};
+  if (::stat(tenants.c_str(), &status) != 0 || status.st_nlink > 0) return {};
+  return fail(Code::kNotFound,
+              fmt::format("the tenants' folder {} was removed under the arbiter", tenants),
+              "start its container anew");
 }
 
 Result<void> make_state_dir(const std::string& folder) {
@@ -77,7 +90,17 @@ void raise_descriptor_limit(const Log& log) {
       files.rlim_max, kEnough));
 }
 
+// A kernel without filters is no reason to leave tenants without limits.
+void give_up_unused_syscalls(const Log& log) {
+  const auto refused = refuse_unused_syscalls();
+  if (refused) return;
+  log.warn(fmt::format(
+      "{}: the arbiter keeps system calls that it has no use for, such as signals to others",
+      refused.error().message()));
+}
+
 Result<void> run(const config::ArbiterOptions& options, int signals, const Log& log) {
+  give_up_unused_syscalls(log);
   TRY(check_tenants(options.tenants));
   TRY(make_state_dir(options.state_dir));
   ASSIGN_OR_RETURN(const auto lock, take_lock(options.state_dir, signals, log));
@@ -101,6 +124,15 @@ Result<void> run(const config::ArbiterOptions& options, int signals, const Log& 
   return {};
 }
 
+int check(const config::ArbiterOptions& options) {
+  auto lives = process::LivenessFile::check(
+      std::filesystem::path(options.state_dir) / process::LivenessFile::kArbiters, SystemClock(),
+      "arbiter");
+  if (lives) lives = check_still_there(options.tenants);
+  fmt::print(lives ? stdout : stderr, "{}\n", lives ? "alive" : lives.error().message());
+  return lives ? 0 : 1;
+}
+
 }  // namespace
 
 int run_arbiter(const config::Sources& sources) {
@@ -109,13 +141,7 @@ int run_arbiter(const config::Sources& sources) {
     Log().error(options.error());
     return 1;
   }
-  if (options->check) {
-    const auto lives = process::LivenessFile::check(
-        std::filesystem::path(options->state_dir) / process::LivenessFile::kArbiters, SystemClock(),
-        "arbiter");
-    fmt::print(lives ? stdout : stderr, "{}\n", lives ? "alive" : lives.error().message());
-    return lives ? 0 : 1;
-  }
+  if (options->check) return check(*options);
   const Log log(options->log_level);
   return process::run_with_signals(log, [&](int signals) {
     const auto ended = run(*options, signals, log);

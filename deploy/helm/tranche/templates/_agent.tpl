@@ -155,3 +155,32 @@ has one path in both, because containers with limits mount from it. */}}
 {{- merge (dict "exec" (dict "command" .command)) .probe | toYaml -}}
 {{- end -}}
 {{- end }}
+
+{{/* A list of folders as above: the container's mounts of them, and the Pod's volumes. */}}
+{{- define "tranche.mounts" -}}
+volumeMounts:
+{{- range . }}
+- name: {{ .name }}
+  mountPath: {{ .path }}
+  {{- if .readOnly }}
+  readOnly: true
+  {{- end }}
+  {{- with .mountPropagation }}
+  mountPropagation: {{ . }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "tranche.volumes" -}}
+volumes:
+{{- range . }}
+- name: {{ .name }}
+  {{- if .host }}
+  hostPath:
+    path: {{ .host | quote }}
+    type: {{ .type }}
+  {{- else }}
+  emptyDir: {}
+  {{- end }}
+{{- end }}
+{{- end }}

@@ -1,6 +1,7 @@
-{{/* The arbiter, second container of the agent's Pod where containers are limited. Each takes (list root settings). */}}
+{{/* The arbiter, in a Pod of its own where containers are limited. Each takes (list root settings). */}}
 
-{{/* Root, because the tenants' folders are; hostPID (the Pod's) gives it the pids of its peers. */}}
+{{/* Root, because the tenants' folders are. The program refuses itself what the runtime's profile lets through
+and it has no use for (src/arbiter/run/syscall_filter.h): a profile of ours would have to lie on each node. */}}
 {{- define "tranche.arbiterSecurityContext" -}}
 {{- if (index . 0).Values.compatWithCPUManager -}}
 # As the agent: it reads GPUs too.
@@ -24,6 +25,10 @@ seccompProfile:
 {{- end }}
 {{- end }}
 
+{{- define "tranche.arbiterName" -}}
+{{- include "tranche.part" (list . "arbiter") }}
+{{- end }}
+
 {{- define "tranche.arbiterEnv" -}}
 {{- $v := (index . 0).Values -}}
 {{- $s := index . 1 -}}
@@ -39,25 +44,21 @@ seccompProfile:
   value: "utility"
 {{- end }}
 
-{{/* What it sees of the node. `own`: the agent has no such volume. */}}
+{{/* What it sees of the node. */}}
 {{- define "tranche.arbiterFolders" -}}
 {{- $v := (index . 0).Values -}}
 {{- $s := index . 1 -}}
 {{- $tenants := printf "%s/tenants" $v.stateDir -}}
 {{- $folders := list
-      (dict "own" true "name" "tenants" "host" $tenants "path" $tenants "type" "DirectoryOrCreate")
-      (dict "own" (not $s.findings) "name" "arbiter-state" "host" $v.limits.arbiterStateDir "path" $v.limits.arbiterStateDir "type" "DirectoryOrCreate") -}}
+      (dict "name" "tenants" "host" $tenants "path" $tenants "type" "DirectoryOrCreate")
+      (dict "name" "arbiter-state" "host" $v.limits.arbiterStateDir "path" $v.limits.arbiterStateDir "type" "DirectoryOrCreate") -}}
 {{- if $s.kernelLimits -}}
-{{- $folders = append $folders (dict "own" true "name" "cgroups" "host" "/sys/fs/cgroup" "path" "/sys/fs/cgroup" "type" "Directory") -}}
+{{- $folders = append $folders (dict "name" "cgroups" "host" "/sys/fs/cgroup" "path" "/sys/fs/cgroup" "type" "Directory") -}}
 {{- end -}}
 {{- range (include "tranche.agentFolders" . | fromJson).folders -}}
 {{- if has .name (list "driver-root" "all-devices") -}}
 {{- $folders = append $folders . -}}
 {{- end -}}
-{{- end -}}
-{{- if $s.usesApi -}}
-{{- /* Kubernetes puts the Pod's token into every container that has nothing at its place. */ -}}
-{{- $folders = append $folders (dict "own" true "name" "no-token" "path" "/var/run/secrets/kubernetes.io/serviceaccount" "readOnly" true) -}}
 {{- end -}}
 {{- dict "folders" $folders | toJson -}}
 {{- end }}
