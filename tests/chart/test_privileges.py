@@ -94,6 +94,27 @@ def test_rules_of_the_controller(helm):
     }
 
 
+def test_rules_of_the_mps_daemons(helm):
+    """Their Pods are privileged: they have a token of their own, which changes no Node."""
+    rendered = helm.template(MODES["mps"])
+    spec = rendered.mps()["spec"]["template"]["spec"]
+    account = spec["serviceAccountName"]
+    assert account == "gpu-tranche-mps-control-daemon" != rendered.pod()["serviceAccountName"]
+    assert rendered.rules(account) == READS_NODE | {"default create events.events.k8s.io"} | reads_map(
+        "tranche", "gpu-tranche-configs"
+    )
+    assert spec["automountServiceAccountToken"] is True
+    (condition,) = rendered.one("ValidatingAdmissionPolicy")["spec"]["matchConditions"]
+    assert f'"system:serviceaccount:tranche:{account}"' in condition["expression"]
+
+
+def test_without_a_config_map_the_mps_daemons_have_no_token(helm):
+    rendered = helm.template({"mps": {"enabled": True}, "gfd": {"enabled": True}})
+    spec = rendered.mps()["spec"]["template"]["spec"]
+    assert spec["automountServiceAccountToken"] is False
+    assert rendered.rules(spec["serviceAccountName"]) == set()
+
+
 def terms(affinity: dict) -> list[dict]:
     found = affinity["preferredDuringSchedulingIgnoredDuringExecution"]
     return found[0]["preference"]["matchExpressions"]

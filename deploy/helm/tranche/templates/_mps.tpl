@@ -5,6 +5,11 @@
 {{- .Values.compat.operatorNames | ternary "nvidia-device-plugin-mps-control-daemon" (include "tranche.part" (list . "mps-control-daemon")) }}
 {{- end }}
 
+{{/* Their service account. */}}
+{{- define "tranche.mpsAccount" -}}
+{{- include "tranche.part" (list . "mps-control-daemon") }}
+{{- end }}
+
 {{- define "tranche.mpsEnv" -}}
 {{- $v := (index . 0).Values -}}
 {{- $s := index . 1 -}}
