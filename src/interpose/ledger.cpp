@@ -116,8 +116,9 @@ Ledger::Look Ledger::look(unsigned device, bool closely) const {
     const std::uint64_t word = usage_.slot[i].charged[device].load(std::memory_order_seq_cst);
     const std::uint64_t bytes = wire::bytes_of(word);
     sum.bytes = wire::add(sum.bytes, bytes);
+    if (!closely) continue;
     sum.print = sum.print * kMix + bytes;
-    if (closely && word >= wire::kUndecided) sum.is_undecided |= is_undecided(usage_.slot[i], word);
+    if (word >= wire::kUndecided) sum.is_undecided |= is_undecided(usage_.slot[i], word);
   }
   return sum;
 }

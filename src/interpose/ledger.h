@@ -42,8 +42,9 @@ class Ledger {
   // All slots, one after the other.
   struct Look {
     std::uint64_t bytes;
+    // Only when it looks closely:
     std::uint64_t print;  // of each slot's bytes, in order
-    bool is_undecided;    // a charge in it may be withdrawn; only looked for when asked to
+    bool is_undecided;    // a charge in it may be withdrawn
   };
   Look look(unsigned device, bool closely = false) const;
   Attempt attempt(unsigned device, std::uint64_t bytes, std::uint64_t limit);
