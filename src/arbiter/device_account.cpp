@@ -11,7 +11,6 @@ using namespace limit;
 
 namespace {
 
-constexpr std::string_view kMountedAt = "/run/tranche/";
 // The kernel cuts the name nvidia-cuda-mps-server to 15 characters.
 constexpr std::string_view kMpsServer = "nvidia-cuda-mps";
 
@@ -39,10 +38,9 @@ TenantFolder::TenantFolder(const FsRoot& host, const std::filesystem::path& tena
 
 bool TenantFolder::is_mounted(const host::ProcessFacts& facts, const std::string& tenant) const {
   if (!place_) return false;
-  const std::string point = std::string(kMountedAt) + tenant;
   const std::string root = (std::filesystem::path(place_->root) / tenant).string();
   return std::ranges::any_of(facts.mounts, [&](const host::Mount& mount) {
-    return mount.point == point && mount.device == place_->device && mount.root == root;
+    return mount.device == place_->device && mount.root == root;
   });
 }
 
@@ -83,20 +81,22 @@ std::vector<const gpu::DeviceProcess*> DeviceAccount::Booked::suspects() const {
 }
 
 void DeviceAccount::book_stranger(const gpu::DeviceProcess& process,
-                                  const host::ProcessFacts& facts, const TenantFolder& folder,
+                                  const host::ProcessFacts& facts,
+                                  const std::set<std::string>& tenants, const TenantFolder& folder,
                                   const OnStray& on_stray) {
   Finding finding = finding_of(process, facts, device);
   bool limited = false;
   for (std::size_t i = 0; i < places.size(); ++i) {
     const TenantSession& session = *places[i].session;
     limited |= session.is_held();
-    if (!folder.is_mounted(facts, session.limits().id)) continue;
+    const std::string& id = session.limits().id;
+    if (!tenants.contains(id) && !folder.is_mounted(facts, id)) continue;
     booked[i].held.push_back({.counted = process.memory.value_or(Bytes{}).value});
     booked[i].busy += process.busy;
     if (!process.memory) booked[i].untold = true;
     if (on_stray) on_stray(session, {process.pid, facts.start_time});
     if (session.limits().enforcement == Enforcement::kOff) return;
-    finding.tenant = session.limits().id;
+    finding.tenant = id;
     strays.push_back(std::move(finding));
     return;
   }

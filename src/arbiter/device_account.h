@@ -2,15 +2,17 @@
 // Books each process that NVML lists on one device with the tenant that it belongs to, for the
 // Reconciler. A process that belongs to no tenant may be a finding.
 //
-// A process belongs to a tenant when it has registered, or when the tenant's folder is mounted in
-// its container. The mount must lead to that very folder: a container that mounts something else
-// under that name must not be booked with another tenant.
+// A process belongs to a tenant when it has registered, when the tenant's folder is mounted in its
+// container, or when another process of its container has registered. The mount must lead to that
+// very folder: a container that mounts something else under that name must not be booked with
+// another tenant. Where the folder is mounted does not count, for a container's root can move that.
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +29,7 @@ namespace tranche::arbiter {
 class TenantFolder {
  public:
   TenantFolder(const FsRoot& host, const std::filesystem::path& tenants);
+  // In the container of the process.
   bool is_mounted(const host::ProcessFacts& facts, const std::string& tenant) const;
 
  private:
@@ -68,8 +71,10 @@ struct DeviceAccount {
 
   // False: the process has not registered with any tenant of `places`.
   bool book_registered(const gpu::DeviceProcess& process);
+  // `tenants`: those that processes of the container have registered for.
   void book_stranger(const gpu::DeviceProcess& process, const host::ProcessFacts& facts,
-                     const TenantFolder& folder, const OnStray& on_stray);
+                     const std::set<std::string>& tenants, const TenantFolder& folder,
+                     const OnStray& on_stray);
   // Adds a finding about a process of `tenant` that registered.
   void find_registered(limit::Finding::Kind kind, const gpu::DeviceProcess& process,
                        const host::ProcessFacts& facts, const std::string& tenant);

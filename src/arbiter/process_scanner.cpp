@@ -3,8 +3,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
+
+#include "host/cgroup.h"
 
 namespace tranche::arbiter {
 
@@ -68,11 +71,41 @@ ProcessScan ProcessScanner::scan(const std::vector<Device>& devices) {
         continue;
       }
       if (auto facts = host::read_process(host_, process.pid)) {
+        add_mounts_of_ancestors(*facts);
         result.strangers.emplace(process.pid, *std::move(facts));
       }
     }
   }
+  read_known_groups(devices, result);
   return result;
+}
+
+void ProcessScanner::add_mounts_of_ancestors(host::ProcessFacts& facts) const {
+  constexpr int kMost = 64;
+  constexpr std::size_t kMostMounts = 50'000;  // of all together: a container may make many
+  const auto container = host::container_of(facts.cgroup);
+  if (!container) return;
+  pid_t next = facts.parent;
+  for (int i = 0; i < kMost && next > 1 && facts.mounts.size() < kMostMounts; ++i) {
+    const auto ancestor = host::read_process(host_, next);
+    if (!ancestor || host::container_of(ancestor->cgroup) != container) return;
+    facts.mounts.insert(facts.mounts.end(), ancestor->mounts.begin(), ancestor->mounts.end());
+    next = ancestor->parent;
+  }
+}
+
+void ProcessScanner::read_known_groups(const std::vector<Device>& devices,
+                                       ProcessScan& result) const {
+  const bool is_needed = std::ranges::any_of(result.strangers, [](const auto& stranger) {
+    return host::is_in_pod(stranger.second.cgroup);
+  });
+  if (!is_needed) return;
+  for (const Device& device : devices) {
+    for (const pid_t pid : device.known) {
+      const auto [entry, is_new] = result.known_groups.try_emplace(pid);
+      if (is_new) entry->second = host::read_cgroup(host_, pid);
+    }
+  }
 }
 
 }  // namespace tranche::arbiter

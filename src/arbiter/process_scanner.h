@@ -24,8 +24,12 @@ namespace tranche::arbiter {
 
 struct ProcessScan {
   Result<std::vector<gpu::DeviceProcesses>> devices;
-  // The facts of /proc about the listed processes that were not in `known`.
+  // The facts of /proc about the listed processes that were not in `known`. Their mounts are those
+  // of their container, as they and the processes of it that they descend from see them: a process
+  // that has changed its root (chroot) does not see the mounts outside.
   std::map<pid_t, host::ProcessFacts> strangers;
+  // The control groups of known processes, where a stranger is in a Pod.
+  std::map<pid_t, std::string> known_groups{};
 };
 
 class ProcessScanner {
@@ -52,6 +56,8 @@ class ProcessScanner {
  private:
   ProcessScanner(gpu::ProcessReader& reader, FsRoot host, Descriptor ready);
   void work(const std::stop_token& stop);
+  void add_mounts_of_ancestors(host::ProcessFacts& facts) const;
+  void read_known_groups(const std::vector<Device>& devices, ProcessScan& result) const;
   ProcessScan scan(const std::vector<Device>& devices);
 
   gpu::ProcessReader& reader_;

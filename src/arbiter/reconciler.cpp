@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "host/cgroup.h"
 
 namespace tranche::arbiter {
 
@@ -136,11 +137,24 @@ void Reconciler::take() {
   look();
 }
 
+std::map<std::string, std::set<std::string>> Reconciler::containers_of(const Charges& charges,
+                                                                       const ProcessScan& scan) {
+  std::map<std::string, std::set<std::string>> result;
+  for (const auto& [key, charged] : charges) {
+    const auto& [tenant, pid] = key;
+    const auto group = scan.known_groups.find(pid);
+    if (group == scan.known_groups.end()) continue;
+    if (const auto container = host::container_of(group->second)) result[*container].insert(tenant);
+  }
+  return result;
+}
+
 void Reconciler::take_devices(const ProcessScan& scan,
                               const std::vector<gpu::DeviceProcesses>& devices) {
   const Sessions sessions = books_.sessions();
   const auto places = places_of(sessions);
   const Charges after = charges_of(sessions);
+  const auto containers = containers_of(after, scan);
   for (const auto& [uuid, processes] : devices) {
     const auto here = places.find(uuid);
     if (here == places.end()) continue;  // the device's tenants went meanwhile
@@ -153,7 +167,11 @@ void Reconciler::take_devices(const ProcessScan& scan,
       const auto facts = scan.strangers.find(process.pid);
       // A process without facts has ended.
       if (facts == scan.strangers.end()) continue;
-      account.book_stranger(process, facts->second, folder_, on_stray_);
+      const auto container = host::container_of(facts->second.cgroup);
+      const auto tenants = container ? containers.find(*container) : containers.end();
+      account.book_stranger(process, facts->second,
+                            tenants == containers.end() ? std::set<std::string>() : tenants->second,
+                            folder_, on_stray_);
     }
     compare_time(account);
     add_findings(account, scan);

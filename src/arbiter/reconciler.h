@@ -127,6 +127,9 @@ class Reconciler {
   static std::map<std::string, std::vector<Place>> places_of(const Sessions& sessions);
   Part& part_of(const Place& place);
   void take();
+  // The tenants that processes of each container have registered for.
+  static std::map<std::string, std::set<std::string>> containers_of(const Charges& charges,
+                                                                    const ProcessScan& scan);
   void take_devices(const ProcessScan& scan, const std::vector<gpu::DeviceProcesses>& devices);
   void compare_time(DeviceAccount& account);
   void add_findings(DeviceAccount& account, const ProcessScan& scan);

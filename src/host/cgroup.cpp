@@ -95,6 +95,12 @@ std::optional<std::string> container_level(std::string_view cgroup) {
   return found;
 }
 
+std::optional<std::string> container_of(std::string_view cgroup) {
+  if (!is_in_pod(cgroup)) return std::nullopt;
+  const auto level = container_level(cgroup);
+  return level ? *level : std::string(cgroup);
+}
+
 bool is_cgroup_v2(const fs::path& root) { return FsRoot().exists(root / "cgroup.controllers"); }
 
 Result<fs::path> find_container_cgroup(const FsRoot& host, const fs::path& root, pid_t pid,

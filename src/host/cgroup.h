@@ -28,6 +28,10 @@ inline constexpr std::string_view kCgroupRoot = "/sys/fs/cgroup";
 // container.
 std::optional<std::string> container_level(std::string_view cgroup);
 
+// Names the container that a process is in: equal for all processes of one, in groups below its own
+// too. nullopt: the group is not a Pod's.
+std::optional<std::string> container_of(std::string_view cgroup);
+
 // Whether `root` is a tree of control groups of version 2.
 bool is_cgroup_v2(const std::filesystem::path& root);
 

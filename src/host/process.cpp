@@ -54,6 +54,7 @@ bool read_stat(std::string_view stat, ProcessFacts& facts) {
   constexpr std::size_t kBehindName = 20;  // the start time is field 22
   const auto fields = words(stat.substr(std::min(close + 2, stat.size())), kBehindName);
   if (fields.size() < kBehindName) return false;
+  std::from_chars(fields[1].data(), fields[1].data() + fields[1].size(), facts.parent);
   const auto text = fields.back();
   return std::from_chars(text.data(), text.data() + text.size(), facts.start_time).ec ==
          std::errc{};
@@ -61,7 +62,7 @@ bool read_stat(std::string_view stat, ProcessFacts& facts) {
 
 // Bytes. What is mounted for a container by us has a short name, and a process may have a hundred
 // thousand mounts with long ones.
-constexpr std::size_t kLongestPoint = 512;
+constexpr std::size_t kLongestPath = 512;
 
 bool leads_to(const std::filesystem::path& point, const std::filesystem::path& path) {
   const auto [end, ignored] = std::mismatch(point.begin(), point.end(), path.begin(), path.end());
@@ -70,6 +71,11 @@ bool leads_to(const std::filesystem::path& point, const std::filesystem::path& p
 
 }  // namespace
 
+std::string read_cgroup(const FsRoot& fs, pid_t pid) {
+  const auto text = fs.read(fmt::format("/proc/{}/cgroup", pid));
+  return text ? cgroup_in(*text) : "";
+}
+
 Result<ProcessFacts> read_process(const FsRoot& fs, pid_t pid) {
   const std::filesystem::path folder = fmt::format("/proc/{}", pid);
   const auto ended = [&] { return fail(Code::kNotFound, fmt::format("{} has ended", pid)); };
@@ -77,9 +83,12 @@ Result<ProcessFacts> read_process(const FsRoot& fs, pid_t pid) {
   const auto stat = fs.read(folder / "stat");
   if (!stat || !read_stat(*stat, facts)) return ended();
   // Each may be missing: a process that is ending has no mounts any more.
-  if (const auto cgroup = fs.read(folder / "cgroup")) facts.cgroup = cgroup_in(*cgroup);
+  facts.cgroup = read_cgroup(fs, pid);
   const auto take = [&](const Mount& mount) {
-    if (mount.point.size() <= kLongestPoint) facts.mounts.push_back(mount);
+    if (mount.root.size() > kLongestPath) return;
+    // The container chooses where a mount stands: by that alone none is left out.
+    const bool is_short = mount.point.size() <= kLongestPath;
+    facts.mounts.push_back({mount.device, mount.root, is_short ? mount.point : std::string()});
   };
   const auto mounts = each_mount(fs, std::to_string(pid), take);
   if (!mounts && mounts.error().code != Code::kNotFound) return std::unexpected(mounts.error());

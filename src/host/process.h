@@ -19,7 +19,8 @@
 namespace tranche::host {
 
 struct ProcessFacts {
-  std::string name;              // as in ps, at most 15 characters
+  std::string name;  // as in ps, at most 15 characters
+  pid_t parent = 0;
   std::uint64_t start_time = 0;  // clock ticks since boot; pid and start time name one process
   std::string cgroup;            // of cgroup v2, else of the v1 hierarchy that names a Pod
   // Without those whose mount point is longer than 512 bytes.
@@ -28,6 +29,8 @@ struct ProcessFacts {
 
 // kNotFound: the process has ended. Any other error: its mounts cannot be read, though it lives.
 Result<ProcessFacts> read_process(const FsRoot& fs, pid_t pid);
+// The control group alone, as in ProcessFacts; empty: the process has ended.
+std::string read_cgroup(const FsRoot& fs, pid_t pid);
 
 // The mounts of the calling process; empty when they cannot be read.
 std::vector<Mount> own_mounts(const FsRoot& fs);

@@ -8,6 +8,7 @@
 
 #include <csignal>
 #include <fstream>
+#include <functional>
 
 #include "arbiter/arbiter.h"
 #include "fmt/format.h"
@@ -116,7 +117,9 @@ class ReconcileTest : public ::testing::Test {
   std::unique_ptr<Arbiter> arbiter;
 };
 
-constexpr const char* kPod = "/kubepods.slice/kubepods-pod1.slice/cri-containerd-2.scope";
+constexpr const char* kPod =
+    "/kubepods.slice/kubepods-pod1.slice/"
+    "cri-containerd-2222222222222222222222222222222222222222222222222222222222222222.scope";
 constexpr const char* kOurs = "259:2 /var/lib/tranche/tenants";
 
 TEST_F(ReconcileTest, AContextCountsBesideWhatIsCharged) {
@@ -413,6 +416,55 @@ TEST_F(ReconcileTest, OnlyTheTenantsOwnFolderMakesAProcessItsOwn) {
     EXPECT_EQ(status.tenants[0].devices[0].outside_bytes, 0U) << source;
     ASSERT_EQ(status.findings.size(), 1U);
     EXPECT_EQ(status.findings[0].kind, Finding::Kind::kNoGrant);
+  }
+}
+
+// What a container's root can do with what it was given: move it, and leave it behind.
+TEST_F(ReconcileTest, AProcessIsItsContainersTenantsWhateverItSeesOfTheFolder) {
+  constexpr pid_t kParent = 4141;
+  const std::string moved = "31 30 259:2 /var/lib/tranche/tenants/a /run/x/a ro - ext4 /dev/x rw\n";
+  const auto begun_by_parent = [&](const std::string& cgroup_of_parent) {
+    stranger("sh", cgroup_of_parent, mount_of("a", kOurs), kParent);
+    stranger("jailed", kPod);
+    put(fmt::format("/proc/{}/stat", kStranger),
+        fmt::format("{} (jailed) S {} 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 777 0 0\n", kStranger,
+                    kParent));
+  };
+  struct Case {
+    const char* name;
+    std::function<void()> prepare;
+    bool is_tenants;
+  };
+  const Case cases[] = {
+      {"mv /run/tranche /run/x", [&] { stranger("moved", kPod, moved); }, true},
+      {"chroot", [&] { begun_by_parent(kPod); }, true},
+      {"of another container", [&] { begun_by_parent("/kubepods.slice/other.scope"); }, false},
+  };
+  for (const auto& [name, prepare, is_tenants] : cases) {
+    promise("a");
+    prepare();
+    driver.set(kGpu, {holds(kStranger, 700)});
+    scan(4, Reconciler::kSeldom);
+    const auto status = arbiter->status();
+    EXPECT_EQ(status.tenants[0].devices[0].outside_bytes, is_tenants ? 700 * kMiB : 0) << name;
+    ASSERT_EQ(status.findings.size(), 1U) << name;
+    EXPECT_EQ(status.findings[0].kind,
+              is_tenants ? Finding::Kind::kUnregistered : Finding::Kind::kNoGrant)
+        << name;
+    driver.set(kGpu, {});
+    scan(4, Reconciler::kSeldom);
+  }
+}
+
+TEST_F(ReconcileTest, AProcessIsTheTenantsForWhichAnotherOfItsContainerRegistered) {
+  promise("a");
+  stranger("registered", std::string(kPod) + "/below", "", ::getpid());
+  const Library library = registered("a");
+  for (const char* cgroup : {kPod, "/kubepods.slice/kubepods-pod1.slice/cri-containerd-3.scope"}) {
+    stranger("jailed", cgroup);
+    driver.set(kGpu, {holds(kStranger, 700)});
+    scan(3);
+    EXPECT_EQ(outside(library), cgroup == kPod ? 700U : 0U) << cgroup;
   }
 }
 
