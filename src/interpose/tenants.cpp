@@ -10,6 +10,7 @@
 
 #include "interpose/driver.h"
 #include "interpose/fork.h"
+#include "interpose/granted.h"
 #include "interpose/system.h"
 #include "interpose/uncancelled.h"
 
@@ -49,15 +50,54 @@ std::atomic<int> devices;  // 0: not asked yet
 
 Tenant& tenant(unsigned i) { return tenants[i].get(); }
 
-// false: there is no room for it.
-bool add(const char* id) {
-  if (tenant_count == wire::kMaxTenants) return false;
-  const int length =
-      snprintf(paths[tenant_count], sizeof(paths[0]), "%s/%s/arbiter.sock", kTenantsFolder, id);
-  if (length <= 0 || static_cast<size_t>(length) >= sizeof(paths[0])) return false;
+void add(const char* folder) {
+  char path[sizeof(paths[0])];
+  const int length = snprintf(path, sizeof(path), "%s/arbiter.sock", folder);
+  for (unsigned i = 0; i < tenant_count; ++i) {
+    if (strcmp(paths[i], path) == 0) return;  // two mounts, one on the other
+  }
+  const bool is_whole = length > 0 && static_cast<size_t>(length) < sizeof(path);
+  if (!is_whole || tenant_count == wire::kMaxTenants) {
+    is_one_missing = true;
+    return;
+  }
+  strcpy(paths[tenant_count], path);
   new (&tenant(tenant_count)) Tenant();
   ++tenant_count;
+}
+
+// Where the library is not mounted by a grant: every folder. false: they cannot be read.
+bool add_all_folders() {
+  DIR* folder = opendir(kTenantsFolder);
+  // Only a folder that is not there says that nothing was promised; without descriptors, say, it is
+  // looked for again.
+  if (folder == nullptr) return errno == ENOENT || errno == ENOTDIR;
+  while (const dirent* entry = readdir(folder)) {
+    char path[512];
+    if (entry->d_name[0] == '.') continue;
+    snprintf(path, sizeof(path), "%s/%s", kTenantsFolder, entry->d_name);
+    add(path);
+  }
+  closedir(folder);
   return true;
+}
+
+bool add_folders() {
+  switch (find_granted(add)) {
+    case Grant::kMounted:
+      if (tenant_count != 0) return true;
+      static unsigned once;
+      say("what this container was promised is not mounted any more under /run/tranche: GPU memory "
+          "is refused",
+          &once);
+      is_one_missing = true;
+      return true;
+    case Grant::kNotMounted:
+      return add_all_folders();
+    case Grant::kUnreadable:
+      break;
+  }
+  return false;
 }
 
 void look() {
@@ -66,19 +106,12 @@ void look() {
   if (has_looked.load(std::memory_order_relaxed)) return;
   watch_for_forks();
   note_stderr();
-  DIR* folder = opendir(kTenantsFolder);
-  // Only a folder that is not there says that nothing was promised; without descriptors, say, it is
-  // looked for again.
-  if (folder == nullptr && errno != ENOENT && errno != ENOTDIR) {
+  if (!add_folders()) {
     static unsigned once;
     say("/run/tranche cannot be read: GPU memory is refused until it can", &once);
     return;
   }
-  while (const dirent* entry = folder != nullptr ? readdir(folder) : nullptr) {
-    if (entry->d_name[0] != '.' && !add(entry->d_name)) is_one_missing = true;
-  }
-  if (folder != nullptr) closedir(folder);
-  if (is_one_missing) {
+  if (is_one_missing && tenant_count != 0) {
     static unsigned once;
     say("more than 16 tenants under /run/tranche, one for each resource with limits: GPU memory of "
         "those beyond is refused (ask for fewer resources in one container, or set enforcement: "
@@ -150,7 +183,7 @@ std::uint64_t patience_left() {
 bool has_tenants() {
   begin_anew_if_forked();
   if (!has_looked.load(std::memory_order_acquire)) look();
-  return tenant_count != 0 || !has_looked.load(std::memory_order_acquire);
+  return tenant_count != 0 || is_one_missing || !has_looked.load(std::memory_order_acquire);
 }
 
 void join(bool patient) {

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import shutil
 import subprocess
 
 import pytest
@@ -17,7 +18,16 @@ MiB = ours.MiB
 CONTAINER = """
 mount -t tmpfs tmpfs /run && mkdir -p /run/tranche/mine && mount --bind "$TENANT" /run/tranche/mine || exit 99
 unset TENANT
+eval "$PREPARE"
 LD_PRELOAD=$PRELOAD exec "$@"
+"""
+
+
+# The library where a grant mounts it, from the same place as the tenant.
+GRANTED = """
+mount -t tmpfs tmpfs /usr/local && mkdir /usr/local/tranche && : > $LIBRARY || exit 99
+mount --bind "$TENANTS/../lib/hash/libtranche-limit.so" $LIBRARY || exit 99
+PRELOAD=$LIBRARY
 """
 
 
@@ -27,6 +37,15 @@ class Container:
         self.state = state  # the arbiter's status.json
         self.env = clean_environment(LD_LIBRARY_PATH=BUILD / "sim", PRELOAD=LIMITER, **machine)
         self.env["TENANT"] = str(tenants.folder / tenant)
+        self.env["PREPARE"] = ""  # what is done in it before a program begins
+
+    def grant(self, then: str = "") -> None:
+        """Has the library mounted as a grant does it; `then`: what the container's root does there."""
+        folder = self.tenants.folder.parent / "lib" / "hash"
+        folder.mkdir(parents=True)
+        shutil.copy(LIMITER, folder)
+        self.env.update(TENANTS=str(self.tenants.folder), LIBRARY="/usr/local/tranche/libtranche-limit.so")
+        self.env["PREPARE"] = GRANTED + then
 
     def start(self, command: list, *unshare: str) -> subprocess.Popen:
         """`unshare`: further name spaces, as unshare(1) names them."""

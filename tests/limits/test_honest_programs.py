@@ -150,3 +150,35 @@ def test_what_a_name_space_of_its_own_takes_counts_for_the_tenant(container, pro
 
     wait_until(lambda: outside() == CONTEXT + 512, "NVML's count of it is the tenant's", 15)
     finish(taking)
+
+
+ROOT_DOES = {
+    "nothing": "",
+    "an arbiter of its own": "mkdir /run/tranche/0 && ln -s $FORGED/0/arbiter.sock /run/tranche/0/arbiter.sock",
+    "mv": "mv /run/tranche /run/x",
+    "an arbiter instead": "mv /run/tranche /run/x && mkdir /run/tranche && ln -s $FORGED/0 /run/tranche/0",
+}
+
+
+@pytest.mark.parametrize("what", ROOT_DOES)
+def test_what_was_promised_holds_whatever_stands_under_run_tranche(container, program, tmp_path, what):
+    """Where the library is mounted by a grant, the mounts from the same place on the node are tenants."""
+    (folder := tmp_path / "forged").mkdir()
+    machine, uuid = ours.simulated_l20(tmp_path)
+    forged = ours.Tenants(folder / "tenants")
+    forged.promise("0", uuid, memory=40 * 1024 * MiB)
+    arbiter = ours.arbiter(folder, forged.folder, **machine)
+    wait_until(lambda: forged.socket("0").exists(), "the forged arbiter answers")
+    container.env["FORGED"] = str(forged.folder)
+    container.grant(ROOT_DOES[what])
+    taken = int(container.run(program("takes.cpp")))
+    assert arbiter.stop() == 0
+    assert 1024 - CONTEXT <= taken <= 1024
+
+
+def test_without_what_was_promised_there_is_no_memory(container, program):
+    container.grant("umount /run/tranche/mine")
+    taking = container.start([program("takes.cpp")])
+    out, err = taking.communicate(timeout=60)
+    assert out == "0\n"
+    assert "what this container was promised is not mounted any more" in err
