@@ -113,9 +113,11 @@ fuzz_one() { # program seconds
 }
 export -f fuzz_one
 
-fuzz() { # seconds for each target
+fuzz() { # seconds for all targets together, one after the other
   nice tools/build.sh fuzz fuzz_targets || return 1
-  printf '%s\n' build/fuzz/fuzz/*_fuzz | nice xargs -P "$jobs" -I{} bash -c "fuzz_one {} $1"
+  local targets=(build/fuzz/fuzz/*_fuzz)
+  printf '%s\n' "${targets[@]}" |
+    nice xargs -P "$jobs" -I{} bash -c "fuzz_one {} $(($1 / ${#targets[@]}))"
 }
 
 # The library that goes into containers, cross-compiled; its programs run on an emulated processor.
@@ -154,7 +156,7 @@ programs_lane() {
 sanitizers_lane() {
   lane_part asan-ubsan asan
   lane_part tsan tsan
-  lane_part fuzz fuzz $((long ? 300 : 5))
+  lane_part fuzz fuzz $((long ? 2700 : 45))
   [ $long = 0 ] || lane_part arm64 arm64
 }
 

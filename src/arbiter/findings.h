@@ -56,8 +56,7 @@ class Findings {
   bool is_due(const Entry& entry) const {
     const auto kind = entry.finding.kind;
     return kind == limit::Finding::Kind::kForgedCharge ||
-           kind == limit::Finding::Kind::kUnderReported ||
-           clock_.now() - entry.seen >= kPatience;
+           kind == limit::Finding::Kind::kUnderReported || clock_.now() - entry.seen >= kPatience;
   }
   void tell(const limit::Finding& finding);
 
