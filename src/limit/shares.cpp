@@ -61,7 +61,7 @@ void Shares::count(Tenant& tenant, const Demand& demand) {
 void Shares::feed_the_idle() {
   Ns in_flight{0};
   for (const auto& [id, tenant] : tenants_) {
-    if (!is_open(tenant)) in_flight += tenant.in_flight();
+    if (!is_open(tenant) && !tenant.is_overdrawn()) in_flight += tenant.in_flight();
   }
   if (in_flight >= kHorizon) return;
   for (auto& [id, tenant] : tenants_) {
@@ -187,7 +187,8 @@ Shares::Tenant* Shares::next() {
   for (const Priority priority :
        {Priority::kLatencyCritical, Priority::kNormal, Priority::kBestEffort}) {
     for (const auto& [id, tenant] : tenants_) {
-      if (tenant.share.priority == priority && !is_open(tenant)) in_flight += tenant.in_flight();
+      const bool counts = tenant.share.priority == priority && !is_open(tenant);
+      if (counts && !tenant.is_overdrawn()) in_flight += tenant.in_flight();
     }
     if (in_flight - progress_ >= kHorizon) return starving();
     if (priority == Priority::kNormal && pressing() && in_flight >= kInFlight) continue;

@@ -119,6 +119,11 @@ class Shares {
     }
     // A capped tenant has used what its cap allows by now.
     bool is_spent() const { return share.permille && used() >= budget; }
+    // So far beyond what it may use that others do not wait for its work under way: that would give
+    // it the device for longer. Nothing calls that work back.
+    bool is_overdrawn() const {
+      return debt > Ns{0} || (share.permille && used() - budget > kStarved);
+    }
   };
 
   void count(Tenant& tenant, const Demand& demand);

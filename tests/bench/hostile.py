@@ -62,11 +62,11 @@ def measure(what: str, program: pathlib.Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="*", default=list(SECONDS), choices=list(SECONDS))
+    parser.add_argument("what", nargs="*", metavar="WHAT", help=" ".join(SECONDS))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         program = build(pathlib.Path(folder), "hostile.cpp")
-        for what in options.what:
+        for what in options.what or SECONDS:
             measure(what, program)
 
 
