@@ -8,8 +8,8 @@
 
 #include <cstdint>
 
+#include "interpose/batch.h"
 #include "interpose/contexts.h"
-#include "interpose/gate.h"
 
 namespace tranche::interpose {
 
