@@ -100,6 +100,8 @@ tsan() {
 fuzz_one() { # program seconds
   local name corpus result=0
   name=$(basename "$1")
+  # Some write a file for each input, and on a disk each of these would be waited for.
+  [ ! -w /dev/shm ] || export TMPDIR=/dev/shm
   corpus=$(mktemp -d)
   "$1" -max_total_time="$2" -timeout=10 -rss_limit_mb=2048 -print_final_stats=0 -verbosity=0 \
     "$corpus" "tests/fuzz/corpus/$name" >"build/$name.log" 2>&1 || result=1

@@ -91,6 +91,9 @@ TEST(ParseVgpu, CapabilityLists) {
   std::string endless = config_with("\x09\x00\x1bVF\x05\x00"s);
   std::string low = config_with(vgpu_capability());
   low[0x34] = 0x10;
+  std::string beyond = config_with("");
+  beyond[0x34] = static_cast<char>(0xF0);
+  beyond.replace(0xF0, 16, vgpu_capability().substr(0, 16));
   struct Case {
     const char* name;
     std::string config;
@@ -103,6 +106,13 @@ TEST(ParseVgpu, CapabilityLists) {
       {"only 64 readable bytes (no privilege)", config_with(vgpu_capability()).substr(0, 64),
        false},
       {"cut within the record", config_with(vgpu_capability()).substr(0, 0x60 + 4), false},
+      {"cut within the branch", config_with(vgpu_capability()).substr(0, 0x60 + 20), false},
+      {"cut within the version", config_with(vgpu_capability()).substr(0, 0x60 + 10), false},
+      {"cut before its last byte",
+       config_with(vgpu_capability()).substr(0, 0x60 + vgpu_capability().size() - 1), false},
+      {"cut behind its last byte",
+       config_with(vgpu_capability()).substr(0, 0x60 + vgpu_capability().size()), true},
+      {"beyond the end of the space", beyond, false},
       {"empty", "", false},
       {"no capability list", no_list, false},
       {"circular list", circle, false},

@@ -68,8 +68,9 @@ void take_lines(std::string& text, const std::function<void(const Mount&)>& take
 std::vector<Mount> parse_mounts(std::string_view mountinfo) {
   std::vector<Mount> mounts;
   each_table_line(mountinfo, [&](std::string_view line) {
-    const auto fields = table_words(line, 5);
-    if (fields.size() < 5) return;
+    // The options follow the mount point: a line without them is torn.
+    const auto fields = table_words(line, 6);
+    if (fields.size() < 6 || !fields[4].starts_with('/')) return;
     mounts.push_back({std::string(fields[2]), unescaped(fields[3]), unescaped(fields[4])});
   });
   return mounts;

@@ -20,6 +20,7 @@ struct Mount {
   bool operator==(const Mount&) const = default;
 };
 
+// Torn lines are left out.
 std::vector<Mount> parse_mounts(std::string_view mountinfo);
 
 // Calls `take` with each mount of `process` ("self", "4711"). kNotFound: it has ended. Any other

@@ -34,6 +34,7 @@ class Config {
  public:
   explicit Config(std::string_view bytes) : bytes_(bytes.substr(0, 256)) {}
 
+  std::size_t size() const { return bytes_.size(); }
   // 0 past the end, which ends every list.
   unsigned at(std::size_t position) const {
     return position < bytes_.size() ? static_cast<unsigned char>(bytes_[position]) : 0U;
@@ -72,7 +73,8 @@ std::optional<gpu::VgpuInfo> parse_vgpu(std::string_view config) {
   const Config space(config);
   const std::size_t capability = space.find_vgpu_capability();
   if (capability == 0) return std::nullopt;
-  const std::size_t end = capability + space.at(capability + 2);
+  // The length is the device's word; what lies past the end was not read.
+  const std::size_t end = std::min(capability + space.at(capability + 2), space.size());
   std::size_t record = capability + 5;
   while (record < end && space.at(record) != 0) {
     const unsigned length = space.at(record + 1);

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+
+#include "base/process_stat.h"
 
 namespace tranche::host {
 namespace {
@@ -18,18 +19,18 @@ void each_line(std::string_view text, Take take) {
   }
 }
 
-std::vector<std::string_view> words(std::string_view line, std::size_t at_most) {
-  std::vector<std::string_view> result;
-  while (!line.empty() && result.size() < at_most) {
-    const auto end = std::min(line.find(' '), line.size());
-    result.push_back(line.substr(0, end));
-    line.remove_prefix(std::min(end + 1, line.size()));
-  }
-  return result;
+// Bytes. What is mounted for a container by us has a short name, and a process may have a hundred
+// thousand mounts with long ones.
+constexpr std::size_t kLongestPath = 512;
+
+bool leads_to(const std::filesystem::path& point, const std::filesystem::path& path) {
+  const auto [end, ignored] = std::mismatch(point.begin(), point.end(), path.begin(), path.end());
+  return end == point.end() || (std::next(end) == point.end() && end->empty());
 }
 
-// Lines "<number>:<controllers>:<path>"; number 0 is cgroup v2.
-std::string cgroup_in(std::string_view text) {
+}  // namespace
+
+std::string parse_cgroup(std::string_view text) {
   std::string result;
   each_line(text, [&](std::string_view line) {
     const auto first = line.find(':');
@@ -42,46 +43,22 @@ std::string cgroup_in(std::string_view text) {
   return result;
 }
 
-// "python3" and 8123 from "42 (python3) S 1 ... 8123 ...". The name may hold spaces and brackets,
-// so it ends at the last bracket.
-bool read_stat(std::string_view stat, ProcessFacts& facts) {
-  const auto open = stat.find('(');
-  const auto close = stat.rfind(')');
-  if (open == std::string_view::npos || close == std::string_view::npos || close < open) {
-    return false;
-  }
-  facts.name = stat.substr(open + 1, close - open - 1);
-  constexpr std::size_t kBehindName = 20;  // the start time is field 22
-  const auto fields = words(stat.substr(std::min(close + 2, stat.size())), kBehindName);
-  if (fields.size() < kBehindName) return false;
-  std::from_chars(fields[1].data(), fields[1].data() + fields[1].size(), facts.parent);
-  const auto text = fields.back();
-  return std::from_chars(text.data(), text.data() + text.size(), facts.start_time).ec ==
-         std::errc{};
-}
-
-// Bytes. What is mounted for a container by us has a short name, and a process may have a hundred
-// thousand mounts with long ones.
-constexpr std::size_t kLongestPath = 512;
-
-bool leads_to(const std::filesystem::path& point, const std::filesystem::path& path) {
-  const auto [end, ignored] = std::mismatch(point.begin(), point.end(), path.begin(), path.end());
-  return end == point.end() || (std::next(end) == point.end() && end->empty());
-}
-
-}  // namespace
-
 std::string read_cgroup(const FsRoot& fs, pid_t pid) {
   const auto text = fs.read(fmt::format("/proc/{}/cgroup", pid));
-  return text ? cgroup_in(*text) : "";
+  return text ? parse_cgroup(*text) : "";
 }
 
 Result<ProcessFacts> read_process(const FsRoot& fs, pid_t pid) {
   const std::filesystem::path folder = fmt::format("/proc/{}", pid);
   const auto ended = [&] { return fail(Code::kNotFound, fmt::format("{} has ended", pid)); };
-  ProcessFacts facts;
-  const auto stat = fs.read(folder / "stat");
-  if (!stat || !read_stat(*stat, facts)) return ended();
+  const auto text = fs.read(folder / "stat");
+  const auto stat = text ? parse_process_stat(*text) : std::nullopt;
+  if (!stat) return ended();
+  ProcessFacts facts{.name = stat->name,
+                     .parent = stat->parent,
+                     .start_time = stat->start_time,
+                     .cgroup = {},
+                     .mounts = {}};
   // Each may be missing: a process that is ending has no mounts any more.
   facts.cgroup = read_cgroup(fs, pid);
   const auto take = [&](const Mount& mount) {

@@ -32,6 +32,10 @@ Result<ProcessFacts> read_process(const FsRoot& fs, pid_t pid);
 // The control group alone, as in ProcessFacts; empty: the process has ended.
 std::string read_cgroup(const FsRoot& fs, pid_t pid);
 
+// Parses /proc/<pid>/cgroup: lines "<number>:<controllers>:<path>", number 0 is cgroup v2. "": it
+// names none.
+std::string parse_cgroup(std::string_view text);
+
 // The mounts of the calling process; empty when they cannot be read.
 std::vector<Mount> own_mounts(const FsRoot& fs);
 

@@ -25,6 +25,15 @@ TEST(Process, MountsAreReadAsTheKernelWritesThem) {
   EXPECT_TRUE(parse_mounts("").empty());
 }
 
+// A mount point that was cut would hide a folder that it does not hide.
+TEST(Process, ATornMountIsNone) {
+  for (const char* line : {"1 2 8:1 / /run/tran", "1 2 8:1 / /run ", "1 2 8:1 /  /run rw",
+                           "1 2 8:1 / run rw", "1 2 8:1 /"}) {
+    EXPECT_TRUE(parse_mounts(line).empty()) << line;
+  }
+  EXPECT_EQ(parse_mounts("1 2 8:1 / /run rw").size(), 1U);
+}
+
 // Anybody may mount so often in a namespace of their own.
 TEST(Process, ALongTableOfMountsIsNotNone) {
   const test::TempDir dir;
@@ -129,8 +138,13 @@ TEST_F(ProcessFilesTest, AreRead) {
 
 TEST_F(ProcessFilesTest, OneThatHasEndedIsNotFound) {
   EXPECT_EQ(read_process(fs, 42).error().code, Code::kNotFound);
-  put("stat", "42 (torn");
-  EXPECT_EQ(read_process(fs, 42).error().code, Code::kNotFound);
+  const std::string whole(kStat);
+  for (const auto& torn : {std::string("42 (torn"), whole.substr(0, whole.find("8123") + 2)}) {
+    put("stat", torn);
+    const auto facts = read_process(fs, 42);
+    ASSERT_FALSE(facts) << torn << ": " << facts->start_time;
+    EXPECT_EQ(facts.error().code, Code::kNotFound);
+  }
   put("stat", kStat);  // and nothing else any more
   const auto facts = read_process(fs, 42);
   ASSERT_TRUE(facts);

@@ -9,6 +9,7 @@ namespace tranche::mps {
 namespace {
 
 constexpr const char* kFallback = "65536k";
+constexpr std::string_view kUnits = "kKmMgG";
 constexpr std::string_view kKey = "MemTotal:";
 
 void skip_blanks(std::string_view& text) {
@@ -28,7 +29,7 @@ std::string shm_size(std::string_view meminfo) {
   if (error != std::errc()) return kFallback;
   line.remove_prefix(static_cast<std::size_t>(end - line.data()));
   skip_blanks(line);
-  if (amount < 2 || line.empty()) return kFallback;
+  if (amount < 2 || line.empty() || kUnits.find(line.front()) == kUnits.npos) return kFallback;
   return fmt::format("{}{}", amount / 2, line.front());
 }
 

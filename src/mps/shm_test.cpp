@@ -18,6 +18,8 @@ TEST(ShmSize, IsHalfOfTheMemory) {
       {"not the first line", "Foo: 1 kB\nMemTotal: 8 kB\n", "4k"},
       {"another unit", "MemTotal: 8 MB\n", "4M"},
       {"without a unit", "MemTotal: 8\n", "65536k"},
+      {"something else than a unit", "MemTotal: 8 %\n", "65536k"},
+      {"a word behind the number", "MemTotal: 8,uid=0\n", "65536k"},
       {"no number", "MemTotal: lots kB\n", "65536k"},
       {"the word inside another", "NotMemTotal: 8 kB\n", "65536k"},
       {"nothing", "", "65536k"},

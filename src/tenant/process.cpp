@@ -5,10 +5,10 @@
 #include <sys/syscall.h>
 
 #include <cerrno>
-#include <charconv>
 #include <string>
 
 #include "base/fs.h"
+#include "base/process_stat.h"
 #include "fmt/format.h"
 
 #ifndef SO_PEERPIDFD
@@ -22,18 +22,10 @@ std::unexpected<Error> ended(pid_t pid) {
   return fail(Code::kNotFound, fmt::format("process {} has ended", pid));
 }
 
-// Field 22 of /proc/<pid>/stat, counted from the end of the name, because the name may hold any
-// character.
 Result<std::uint64_t> start_time(pid_t pid) {
   ASSIGN_OR_RETURN(const std::string text, FsRoot().read(fmt::format("/proc/{}/stat", pid)));
-  auto at = text.rfind(')');
-  for (int field = 2; field < 22 && at != std::string::npos; ++field) at = text.find(' ', at + 1);
-  std::uint64_t ticks = 0;
-  if (at == std::string::npos ||
-      std::from_chars(text.data() + at + 1, text.data() + text.size(), ticks).ec != std::errc{}) {
-    return fail(Code::kInternal, fmt::format("/proc/{}/stat has no start time", pid));
-  }
-  return ticks;
+  if (const auto stat = parse_process_stat(text)) return stat->start_time;
+  return fail(Code::kInternal, fmt::format("/proc/{}/stat has no start time", pid));
 }
 
 Result<Descriptor> pidfd_of(pid_t pid) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <sstream>
 #include <utility>
 
@@ -79,7 +80,7 @@ std::optional<int> lspart_chunks(const std::string& line, std::string_view uuid)
   }
   const auto free = count_in(row[kFreeColumn]);
   const auto used = count_in(row[kUsedColumn]);
-  if (!free || !used) return std::nullopt;
+  if (!free || !used || *free > std::numeric_limits<int>::max() - *used) return std::nullopt;
   return *free + *used;
 }
 
