@@ -54,6 +54,11 @@ std::optional<std::chrono::minutes> take_offset(std::string_view& text) {
   return minus ? -offset : offset;
 }
 
+// Nanoseconds in 64 bits end in 2262.
+bool is_kept(std::chrono::year year) {
+  return year >= std::chrono::year(1678) && year <= std::chrono::year(2261);
+}
+
 std::optional<std::chrono::sys_days> take_date(std::string_view& text) {
   const auto year = take_number(text, 4);
   if (!year || !take(text, '-')) return std::nullopt;
@@ -64,8 +69,7 @@ std::optional<std::chrono::sys_days> take_date(std::string_view& text) {
   const std::chrono::year_month_day date{std::chrono::year(*year),
                                          std::chrono::month(static_cast<unsigned>(*month)),
                                          std::chrono::day(static_cast<unsigned>(*day))};
-  // Nanoseconds in 64 bits end in 2262.
-  if (!date.ok() || *year < 1678 || *year > 2261) return std::nullopt;
+  if (!date.ok() || !is_kept(date.year())) return std::nullopt;
   return std::chrono::sys_days(date);
 }
 
@@ -88,7 +92,11 @@ std::optional<WallTime> take_instant(std::string_view& text) {
   if (!fraction) return std::nullopt;
   const auto offset = take_offset(text);
   if (!offset) return std::nullopt;
-  return WallTime(*date) + *time + *fraction - *offset;
+  const WallTime instant = WallTime(*date) + *time + *fraction - *offset;
+  // The offset may lead into another year, in which micro_time() would write what is refused here.
+  const auto day = std::chrono::floor<std::chrono::days>(instant);
+  if (!is_kept(std::chrono::year_month_day(day).year())) return std::nullopt;
+  return instant;
 }
 
 }  // namespace
