@@ -318,6 +318,8 @@ TEST_F(AgentTest, WhatIsToHaveTheRuntimesHookIsOnlyOfferedWithIt) {
 }
 
 TEST_F(AgentTest, LimitsWithoutAStateFolderAreNotPromised) {
+  options_.limit_library = (dir_.path() / "library").string();
+  ASSERT_TRUE(fs_.write_atomic(options_.limit_library, "library"));
   ASSERT_TRUE(fs_.write_atomic(options_.state_dir, "a file"));
   write_limits("{enforcement: account}");
   start();

@@ -2,21 +2,37 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "kubelet/channel.h"
 #include "kubelet/proto/podresources.grpc.pb.h"
 
 namespace tranche::kubelet {
 
-Result<std::vector<cluster::HeldDevices>> PodResourcesClient::list() {
-  const auto stub = v1::PodResourcesLister::NewStub(open_channel(socket_));
+namespace {
+
+Result<v1::ListPodResourcesResponse> ask(const std::filesystem::path& socket,
+                                         std::chrono::milliseconds deadline) {
+  const auto stub = v1::PodResourcesLister::NewStub(open_channel(socket));
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + deadline_);
+  context.set_deadline(std::chrono::system_clock::now() + deadline);
   v1::ListPodResourcesResponse answer;
   const auto status = stub->List(&context, {}, &answer);
-  if (!status.ok()) {
-    return std::unexpected(
-        error_of(status, fmt::format("asking pod-resources at {}", socket_.string())));
-  }
+  if (status.ok()) return answer;
+  return std::unexpected(
+      error_of(status, fmt::format("asking pod-resources at {}", socket.string())));
+}
+
+}  // namespace
+
+Result<bool> PodResourcesClient::knows(const std::string& pod_name) {
+  ASSIGN_OR_RETURN(const auto answer, ask(socket_, deadline_));
+  return std::ranges::any_of(answer.pod_resources(),
+                             [&](const auto& pod) { return pod.name() == pod_name; });
+}
+
+Result<std::vector<cluster::HeldDevices>> PodResourcesClient::list() {
+  ASSIGN_OR_RETURN(const auto answer, ask(socket_, deadline_));
   std::vector<cluster::HeldDevices> held;
   for (const auto& pod : answer.pod_resources()) {
     for (const auto& container : pod.containers()) {

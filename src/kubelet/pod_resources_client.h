@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <string>
 
 #include "cluster/pod_resources.h"
 #include "kubelet/checkpoint.h"
@@ -21,6 +22,9 @@ class PodResourcesClient final : public cluster::PodResources {
 
   Result<std::vector<cluster::HeldDevices>> list() override;
   Result<std::vector<cluster::HeldDevices>> remembered() override;
+  // Whether kubelet lists a Pod of that name, with devices or without. Of a Pod that came from the
+  // API server: then kubelet has heard of its Pods since it started, and list() lacks none.
+  Result<bool> knows(const std::string& pod_name);
 
  private:
   std::filesystem::path socket_;

@@ -51,7 +51,11 @@ class Release:
 
     def agents(self) -> dict:
         """Node -> the agent's Pod there."""
-        selector = f"app.kubernetes.io/component=agent,app.kubernetes.io/instance={self.name}"
+        return self.pods("agent")
+
+    def pods(self, component: str) -> dict:
+        """Node -> the Pod of that component there."""
+        selector = f"app.kubernetes.io/component={component},app.kubernetes.io/instance={self.name}"
         pods = self._lab.get("pods", "-n", self.namespace, "-l", selector)["items"]
         return {
             pod["spec"]["nodeName"]: pod

@@ -299,11 +299,12 @@ def test_the_operator_sets_limits_of_a_container_that_runs(lab):
             assert can_hold(lab, "user", "14Gi"), "what was set before stands"
             assert tenant_files(lab, "l20") == before, "limits/v1 is not written in between"
 
-            agent = release.agents()["l20"]
-            lab.kubectl("delete", "pod", "-n", release.namespace, agent["metadata"]["name"], "--wait")
-            lab.wait(lambda: "l20" in release.agents(), "the next agent")
-            successor = release.agents()["l20"]["metadata"]["name"]
-            lab.wait_pod(successor, namespace=release.namespace)
+            for component in ("agent", "arbiter"):
+                pods = release.pods(component)
+                lab.kubectl("delete", "pod", "-n", release.namespace, pods["l20"]["metadata"]["name"], "--wait")
+                lab.wait(lambda kind=component: "l20" in release.pods(kind), f"the next {component}")
+                successor = release.pods(component)["l20"]["metadata"]["name"]
+                lab.wait_pod(successor, namespace=release.namespace)
             lab.wait(lambda: can_hold(lab, "user", "14Gi"), "the next arbiter serves")
             (shown,) = json.loads(limit(lab, "get", "user", "-o", "json").stdout)
             assert (shown["memory"], shown["compute"], shown["state"]) == ("16Gi", "50%", "holds")

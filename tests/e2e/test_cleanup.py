@@ -20,7 +20,7 @@ def tranche(*arguments: object, **env: object) -> subprocess.CompletedProcess:
     )
 
 
-def cleanup(here, *arguments: object):
+def cleanup(here, *arguments: object, **extra):
     """Told by flags what the agents of here.agent() are told."""
     return here.start(
         "cleanup",
@@ -29,6 +29,7 @@ def cleanup(here, *arguments: object):
         f"--output-file={here.label_file}",
         f"--config-file={here.config}",
         *arguments,
+        **extra,
     )
 
 
@@ -167,4 +168,27 @@ def test_what_limited_containers_mount_stays_while_they_run(node, tmp_path):
     assert len(here.promises()) == 1
     here.kubelet.ask("remove", pod="runs")
     assert cleanup(here, folder).wait() == 0
+    assert not here.state.exists()
+
+
+def test_pods_that_have_just_gone_hold_nothing(node, tmp_path):
+    """Kubelet's checkpoint still names them, and no agent is there to have it written anew. A kubelet that lists the
+    cleaner's own Pod has heard of its Pods, and is believed; one that does not may know none of them yet."""
+    library = tmp_path / "libtranche-limit.so"
+    library.write_bytes(b"library")
+    here = node("l20")
+    config = json.loads(sharing(4)) | {"tranche": {"limits": {"enforcement": "strict"}}}
+    agent = here.agent(f"--limit-library={library}", config=config)
+    here.kubelet.wait(GPU, allocatable=4)
+    here.kubelet.admit("cleaner", {})
+    here.kubelet.admit("ends", {GPU: 1})
+    checkpoint = here.dir / "k" / "device-plugins" / "kubelet_internal_checkpoint"
+    stale = checkpoint.read_text()
+    assert agent.stop() == 0
+    here.kubelet.ask("remove", pod="ends")
+    checkpoint.write_text(stale)
+    folder = f"--kubelet-root={here.dir / 'k'}"
+    assert cleanup(here, folder, env={"POD_NAME": "another"}).wait() == 0
+    assert len(here.promises()) == 1
+    assert cleanup(here, folder, env={"POD_NAME": "cleaner"}).wait() == 0
     assert not here.state.exists()

@@ -41,11 +41,16 @@ config::Sources agents_sources(config::Sources sources) {
   return sources;
 }
 
-// What kubelet knows of holders. It forgets nobody that its checkpoint names: a kubelet that has
-// not heard of its Pods yet lists none.
-std::optional<std::vector<cluster::HeldDevices>> held_here(cluster::PodResources& kubelet,
+// What kubelet knows of holders. A kubelet that has not heard of its Pods yet lists none of them:
+// then it forgets nobody that its checkpoint names. The checkpoint also names containers that have
+// just gone, and nobody has it written anew when the agent is gone. So a kubelet that lists the Pod
+// that this program runs in, `own_pod`, is believed alone.
+std::optional<std::vector<cluster::HeldDevices>> held_here(kubelet::PodResourcesClient& kubelet,
+                                                           const std::string& own_pod,
                                                            const Log& log) {
-  auto held = kubelet.list();
+  const auto knows = kubelet.knows(own_pod);
+  auto held = knows ? kubelet.list() : std::unexpected(knows.error());
+  if (held && *knows) return *std::move(held);
   auto remembered = held ? kubelet.remembered() : std::unexpected(held.error());
   if (!remembered) {
     log.warn(fmt::format("what containers hold is not known, so what grants mount stays: {}",
@@ -85,7 +90,7 @@ class Cleanup {
     if (!lock) return {};
     auto plan = plan_cleanup(agents, options, log_);
     kubelet::PodResourcesClient pod_resources(options.kubelet_root);
-    plan.held = held_here(pod_resources, log_);
+    plan.held = held_here(pod_resources, options.pod_name, log_);
     auto mounted = mounted_names(FsRoot());
     plan.mounted = mounted ? std::optional(*std::move(mounted)) : std::nullopt;
     std::unique_ptr<cluster::Objects> objects;

@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <vector>
 
-
 namespace tranche::arbiter {
 namespace {
 

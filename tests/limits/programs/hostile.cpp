@@ -4,7 +4,8 @@
 //   neighbour  launches of 1 ms, 32 ahead
 //   spent      the same, and writes 0 where its container counts what it asked for, in a loop
 //   silent     the same, and writes 0 over all that it tells
-//   flood      600 streams wait for one event; then work that is 4000 times as long as it was before
+//   flood      600 streams wait for one event; then work that is 4000 times as long as it was
+//   before
 
 #include <atomic>
 #include <chrono>
@@ -23,8 +24,10 @@ int cuEventCreate(void** event, unsigned flags);
 int cuEventRecord(void* event, void* stream);
 int cuEventQuery(void* event);
 int cuEventSynchronize(void* event);
-int cuStreamWaitValue32_v2(void* stream, std::uint64_t address, std::uint32_t value, unsigned flags);
-int cuStreamWriteValue32_v2(void* stream, std::uint64_t address, std::uint32_t value, unsigned flags);
+int cuStreamWaitValue32_v2(void* stream, std::uint64_t address, std::uint32_t value,
+                           unsigned flags);
+int cuStreamWriteValue32_v2(void* stream, std::uint64_t address, std::uint32_t value,
+                            unsigned flags);
 }
 
 namespace {
