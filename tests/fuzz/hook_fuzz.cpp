@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/printable.h"
 #include "hook/container.h"
 #include "hook/image_preload.h"
 #include "limit/start_message.h"
@@ -34,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     case 2: {
       const auto names = hook::preloaded_by(text);
-      if (limit::printable(names, limit::kLongestPreload) != names) std::abort();
+      if (printable(names, limit::kLongestPreload) != names) std::abort();
       break;
     }
     case 3:
