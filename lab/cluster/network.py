@@ -31,6 +31,9 @@ def connect_node(lab: Client, node: Client, pid: int, this: NodeSettings, settin
     port = f"node{this.number}"
     _shell(
         lab,
+        # The kernel takes a network namespace apart some time after its last process: what a node had
+        # before a reboot may still be there.
+        f"ip link del {port} 2>/dev/null || true",
         f"ip link add {port} type veth peer name eth0 netns {pid}",
         f"ip link set {port} master {BRIDGE} up",
     )
