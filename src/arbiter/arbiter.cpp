@@ -49,8 +49,8 @@ Result<std::unique_ptr<Arbiter>> Arbiter::open(const ArbiterOptions& options, co
   }));
   if (processes != nullptr) {
     ASSIGN_OR_RETURN(arbiter->reconciler_,
-                     Reconciler::open(*processes, {options.tenants, options.host}, arbiter->poller_,
-                                      clock, log, arbiter->books()));
+                     Reconciler::open(*processes, {options.tenants, options.mps_dir, options.host},
+                                      arbiter->poller_, clock, log, arbiter->books()));
     arbiter->reconciler_->remember(arbiter->status_file_.before());
   }
   TRY(arbiter->extend(extensions));

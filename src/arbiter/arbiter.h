@@ -37,6 +37,7 @@ struct ArbiterOptions {
   std::filesystem::path state_dir;  // the arbiter's own folder, on a tmpfs; created if missing
   FsRoot host{};                    // for /proc
   std::filesystem::path cgroup_root = "/sys/fs/cgroup";  // the node's cgroup v2 tree
+  std::filesystem::path mps_dir = "/mps";  // the folder of the MPS control daemons, as mounted here
 };
 
 class Arbiter {

@@ -28,17 +28,24 @@ Finding finding_of(const gpu::DeviceProcess& process, const host::ProcessFacts& 
   return finding;
 }
 
-}  // namespace
-
-TenantFolder::TenantFolder(const FsRoot& host, const std::filesystem::path& tenants) {
-  std::error_code error;
-  const auto folder = std::filesystem::weakly_canonical(tenants, error);
-  if (!error) place_ = host::place_of(host::own_mounts(host), folder);
+bool is_mps_server(const host::ProcessFacts& facts, const NodeFolder& daemons) {
+  if (host::is_in_pod(facts.cgroup)) return daemons.is_mounted(facts);
+  // Whose group is not known may be in a Pod.
+  return !facts.cgroup.empty() && facts.name.starts_with(kMpsServer);
 }
 
-bool TenantFolder::is_mounted(const host::ProcessFacts& facts, const std::string& tenant) const {
+}  // namespace
+
+NodeFolder::NodeFolder(const FsRoot& host, const std::filesystem::path& folder) {
+  std::error_code error;
+  const auto path = std::filesystem::weakly_canonical(folder, error);
+  if (!error) place_ = host::place_of(host::own_mounts(host), path);
+}
+
+bool NodeFolder::is_mounted(const host::ProcessFacts& facts, const std::string& below) const {
   if (!place_) return false;
-  const std::string root = (std::filesystem::path(place_->root) / tenant).string();
+  const std::string root =
+      below.empty() ? place_->root : (std::filesystem::path(place_->root) / below).string();
   return std::ranges::any_of(facts.mounts, [&](const host::Mount& mount) {
     return mount.device == place_->device && mount.root == root;
   });
@@ -82,7 +89,7 @@ std::vector<const gpu::DeviceProcess*> DeviceAccount::Booked::suspects() const {
 
 void DeviceAccount::book_stranger(const gpu::DeviceProcess& process,
                                   const host::ProcessFacts& facts,
-                                  const std::set<std::string>& tenants, const TenantFolder& folder,
+                                  const std::set<std::string>& tenants, const NodeFolders& folders,
                                   const OnStray& on_stray) {
   Finding finding = finding_of(process, facts, device);
   bool limited = false;
@@ -90,7 +97,7 @@ void DeviceAccount::book_stranger(const gpu::DeviceProcess& process,
     const TenantSession& session = *places[i].session;
     limited |= session.is_held();
     const std::string& id = session.limits().id;
-    if (!tenants.contains(id) && !folder.is_mounted(facts, id)) continue;
+    if (!tenants.contains(id) && !folders.tenants.is_mounted(facts, id)) continue;
     booked[i].held.push_back({.counted = process.memory.value_or(Bytes{}).value});
     booked[i].busy += process.busy;
     if (!process.memory) booked[i].untold = true;
@@ -103,7 +110,7 @@ void DeviceAccount::book_stranger(const gpu::DeviceProcess& process,
   others_bytes += finding.memory_bytes.value_or(0);
   // An MPS server is no finding. Its clients are in NVML's list too, and its own memory serves all
   // of them.
-  if (facts.name.starts_with(kMpsServer)) {
+  if (is_mps_server(facts, folders.mps)) {
     mps_servers.push_back(process.pid);
     return;
   }

@@ -6,6 +6,11 @@
 // container, or when another process of its container has registered. The mount must lead to that
 // very folder: a container that mounts something else under that name must not be booked with
 // another tenant. Where the folder is mounted does not count, for a container's root can move that.
+//
+// An MPS server is known in the same way: the folder of the control daemons is mounted in its
+// container. Clients are given folders inside it, and no tenant is given the folder itself. A
+// process outside of Pods is known by its name, because no tenant can be there. A process of a Pod
+// never is (docs/decisions/0020-mps-servers.md).
 
 #include <cstdint>
 #include <filesystem>
@@ -25,15 +30,21 @@
 
 namespace tranche::arbiter {
 
-// Recognises the folder of the tenants' files among the mounts of other processes.
-class TenantFolder {
+// Recognises a folder of the node among the mounts of other processes.
+class NodeFolder {
  public:
-  TenantFolder(const FsRoot& host, const std::filesystem::path& tenants);
-  // In the container of the process.
-  bool is_mounted(const host::ProcessFacts& facts, const std::string& tenant) const;
+  // `folder`: its path here. A folder that this process does not see is mounted nowhere.
+  NodeFolder(const FsRoot& host, const std::filesystem::path& folder);
+  // Whether `below`, a folder inside it ("": itself), is mounted in the container of the process.
+  bool is_mounted(const host::ProcessFacts& facts, const std::string& below = "") const;
 
  private:
   std::optional<host::Place> place_;  // nullopt: the folder was not found, so no mount matches
+};
+
+struct NodeFolders {
+  NodeFolder tenants;  // of the tenants' files
+  NodeFolder mps;      // of the MPS control daemons
 };
 
 struct DeviceAccount {
@@ -73,7 +84,7 @@ struct DeviceAccount {
   bool book_registered(const gpu::DeviceProcess& process);
   // `tenants`: those that processes of the container have registered for.
   void book_stranger(const gpu::DeviceProcess& process, const host::ProcessFacts& facts,
-                     const std::set<std::string>& tenants, const TenantFolder& folder,
+                     const std::set<std::string>& tenants, const NodeFolders& folders,
                      const OnStray& on_stray);
   // Adds a finding about a process of `tenant` that registered.
   void find_registered(limit::Finding::Kind kind, const gpu::DeviceProcess& process,

@@ -24,7 +24,7 @@ Result<std::unique_ptr<Reconciler>> Reconciler::open(gpu::ProcessReader& reader,
 Reconciler::Reconciler(std::unique_ptr<ProcessScanner> scanner, const Options& options,
                        process::Poller& poller, const Clock& clock, const Log& log, Books books)
     : scanner_(std::move(scanner)),
-      folder_(options.host, options.tenants),
+      folders_{{options.host, options.tenants}, {options.host, options.mps_dir}},
       poller_(poller),
       clock_(clock),
       log_(log),
@@ -171,7 +171,7 @@ void Reconciler::take_devices(const ProcessScan& scan,
       const auto tenants = container ? containers.find(*container) : containers.end();
       account.book_stranger(process, facts->second,
                             tenants == containers.end() ? std::set<std::string>() : tenants->second,
-                            folder_, on_stray_);
+                            folders_, on_stray_);
     }
     compare_time(account);
     add_findings(account, scan);

@@ -48,7 +48,8 @@ class Reconciler {
 
   struct Options {
     std::filesystem::path tenants;
-    FsRoot host;  // for /proc
+    std::filesystem::path mps_dir;  // the folder of the MPS control daemons, as mounted here
+    FsRoot host;                    // for /proc
   };
   // Access to the arbiter's sessions and charges. The functions are called anew for every use.
   struct Books {
@@ -140,7 +141,7 @@ class Reconciler {
                    const std::vector<Place>& places);
 
   std::unique_ptr<ProcessScanner> scanner_;
-  const TenantFolder folder_;
+  const NodeFolders folders_;
   process::Poller& poller_;
   const Clock& clock_;
   const Log& log_;

@@ -292,6 +292,25 @@ def test_without_kernel_limits_it_is_not(helm, values):
     assert "/sys/fs/cgroup" not in rendered.mounts(rendered.arbiter())
 
 
+@pytest.mark.parametrize(
+    ("mps", "mounted"),
+    [
+        ({"enabled": True}, "/run/nvidia/mps ro"),
+        ({"enabled": True, "root": "/srv/mps"}, "/srv/mps ro"),
+        ({"enabled": False}, None),
+        ({}, None),
+    ],
+    ids=["enabled", "elsewhere", "off", "not wanted"],
+)
+def test_by_the_folder_of_the_mps_daemons_the_arbiter_knows_their_pod(helm, mps, mounted):
+    """It compares their containers' mounts with its own, so both must have the same folder of the node."""
+    rendered = helm.template({"config": {"map": {"default": LIMITS}}, "mps": mps})
+    assert rendered.mounts(rendered.arbiter()).get("/mps") == mounted
+    if mounted:
+        [container] = rendered.mps()["spec"]["template"]["spec"]["containers"]
+        assert "/mps" in {mount["mountPath"] for mount in container["volumeMounts"]}
+
+
 CDI_ROOT = {"/var/run/cdi": "/var/run/cdi"}
 
 

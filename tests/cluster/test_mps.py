@@ -22,12 +22,12 @@ def lab(labs):
     return labs.get([NODE])
 
 
-def config(replicas: int) -> str:
+def config(replicas: int, **tranche) -> str:
     sharing = {
         "renameByDefault": True,
         "resources": [{"name": "nvidia.com/gpu", "replicas": replicas}],
     }
-    text = json.dumps({"version": "v1", "sharing": {"mps": sharing}})
+    text = json.dumps({"version": "v1", "sharing": {"mps": sharing}, "tranche": tranche})
     metadata = {"name": "mps", "namespace": "kube-system"}
     return json.dumps(
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"default": text}}
@@ -77,6 +77,27 @@ def test_from_the_configuration_to_the_clients(lab):
         wait_offer(lab, NODE, 2, SHARED)
         [again] = daemons(lab)
         assert again["metadata"]["uid"] != daemon["metadata"]["uid"]
+
+
+def arbiter_status(lab) -> dict:
+    said = lab.node(NODE).run("cat", "/run/tranche-arbiter/status.json", check=False).out
+    return json.loads(said)["status"] if said else {}
+
+
+def test_the_arbiter_knows_the_servers_of_the_control_daemons(lab):
+    """By the daemons' folder, which is mounted in their Pod and in the arbiter's."""
+    values = ("config.name=mps", "mps.enabled=true", "limits.enabled=true", "gfd.enabled=true")
+    limits = {"enforcement": "strict"}
+    with Applied(lab, config(4, limits=limits)), Release(lab, *values, "gfd.labelOutput=node"):
+        wait_offer(lab, NODE, 4, SHARED)
+        work = ("tranche-load", "hold", "--memory", "1Gi", "--duration", "0s")
+        with Applied(lab, pod("client", *work, image="lab-glibc:1", limits={SHARED: 1}, node=NODE)):
+            lab.wait_pod("client")
+            lab.wait(lambda: arbiter_status(lab).get("mpsServers"), "the server is known")
+            status = arbiter_status(lab)
+            assert status["findings"] == []
+            [tenant] = status["tenants"]
+            assert tenant["processes"] == 1, "the client registered"
 
 
 R615 = "h100-r615"

@@ -43,16 +43,21 @@ class ReconcileTest : public ::testing::Test {
     // The folder of the tenants on its file system, as the arbiter's own mounts show it.
     put("/proc/self/mountinfo", "20 1 0:55 / / rw - overlay overlay rw\n" +
                                     fmt::format("21 20 259:2 /var/lib/tranche/tenants {} rw - "
-                                                "ext4 /dev/nvme0n1p2 rw\n",
-                                                tenants().string()));
+                                                "ext4 /dev/nvme0n1p2 rw\n"
+                                                "22 20 0:23 /nvidia/mps {} ro - tmpfs tmpfs rw\n",
+                                                tenants().string(), mps().string()));
     driver.set(kGpu, {});
     open();
   }
 
   std::filesystem::path tenants() const { return dir.path() / "tenants"; }
+  std::filesystem::path mps() const { return dir.path() / "mps"; }
   void open() {
     arbiter.reset();
-    auto opened = Arbiter::open({tenants(), dir.path() / "state", FsRoot(dir.path() / "host")},
+    auto opened = Arbiter::open({.tenants = tenants(),
+                                 .state_dir = dir.path() / "state",
+                                 .host = FsRoot(dir.path() / "host"),
+                                 .mps_dir = mps()},
                                 clock, log.log(), &driver);
     ASSERT_TRUE(opened) << opened.error().message();
     arbiter = *std::move(opened);
@@ -121,6 +126,8 @@ constexpr const char* kPod =
     "/kubepods.slice/kubepods-pod1.slice/"
     "cri-containerd-2222222222222222222222222222222222222222222222222222222222222222.scope";
 constexpr const char* kOurs = "259:2 /var/lib/tranche/tenants";
+// The folder of the MPS control daemons, as their Pod mounts it.
+constexpr const char* kMpsRoot = "32 30 0:23 /nvidia/mps /mps rw - tmpfs tmpfs rw\n";
 
 TEST_F(ReconcileTest, AContextCountsBesideWhatIsCharged) {
   promise("a");
@@ -397,6 +404,33 @@ TEST_F(TimeTest, ClientsOfAnMpsServerAreNotCompared) {
   EXPECT_EQ(charged(), 0ms);
 }
 
+// A process whose control group cannot be read may be in a Pod.
+TEST_F(TimeTest, ANameDoesNotStopTheComparisonWhereTheGroupIsNotKnown) {
+  promise("a");
+  const Library library = registered("a");
+  stranger("nvidia-cuda-mps-server", "/system.slice/mps.service");
+  std::filesystem::remove(dir.path() / "host/proc" / std::to_string(kStranger) / "cgroup");
+  others = {holds(kStranger, 30)};
+  scan();
+  work(library, 30, 0ms);
+  EXPECT_GT(charged(), 20 * 800ms);
+}
+
+// A tenant can give any process of its own that name.
+TEST_F(TimeTest, NobodyStopsTheComparisonByAName) {
+  promise("a");
+  promise("b");
+  const Library library = registered("a");
+  for (const std::string& mounts : {std::string(), mount_of("b", kOurs)}) {
+    stranger("nvidia-cuda-mps-server", kPod, mounts);
+    others = {holds(kStranger, 30)};
+    scan();
+    const auto before = charged();
+    work(library, 30, 0ms);
+    EXPECT_GT(charged(), before + 20 * 800ms) << mounts;
+  }
+}
+
 TEST_F(TimeTest, WhereNothingIsLimitedNothingIsCharged) {
   promise("a", Enforcement::kAccount);
   const Library library = registered("a");
@@ -490,13 +524,58 @@ TEST_F(ReconcileTest, APodWithoutAGrantIsFoundWhereOthersAreLimited) {
   EXPECT_EQ(log.count("was not granted it"), 2);
 }
 
-TEST_F(ReconcileTest, AnMpsServerIsNotedAndNoFinding) {
-  promise("a");
-  stranger("nvidia-cuda-mps", kPod);
-  driver.set(kGpu, {holds(kStranger, 30)});
-  scan(4, Reconciler::kSeldom);
-  EXPECT_THAT(arbiter->status().findings, IsEmpty());
-  EXPECT_THAT(arbiter->status().mps_servers, ElementsAre(MpsServer{kGpu, kStranger}));
+TEST_F(ReconcileTest, AnMpsServerOfTheNodeIsNotedAndNoFinding) {
+  struct Case {
+    const char* name;
+    const char* process;
+    const char* cgroup;
+    const char* mounts;
+  };
+  for (const auto& [name, process, cgroup, mounts] :
+       {Case{"a Pod of the control daemons", "nvidia-cuda-mps", kPod, kMpsRoot},
+        Case{"its server by any name", "server", kPod, kMpsRoot},
+        Case{"a daemon outside of Pods", "nvidia-cuda-mps", "/system.slice/mps.service", ""}}) {
+    promise("a");
+    stranger(process, cgroup, mounts);
+    driver.set(kGpu, {holds(kStranger, 30)});
+    scan(4, Reconciler::kSeldom);
+    EXPECT_THAT(arbiter->status().findings, IsEmpty()) << name;
+    EXPECT_THAT(arbiter->status().mps_servers, ElementsAre(MpsServer{kGpu, kStranger})) << name;
+    driver.set(kGpu, {});
+    scan(2, Reconciler::kSeldom);
+  }
+}
+
+TEST_F(ReconcileTest, ItsNameMakesNoProcessAnMpsServer) {
+  struct Case {
+    const char* name;
+    std::string mounts;
+    Finding::Kind found;
+  };
+  const Case cases[] = {
+      {"of a Pod without a grant", "", Finding::Kind::kNoGrant},
+      {"of a client's container",
+       "31 30 0:23 /nvidia/mps/nvidia.com/gpu.shared/pipe /mps/nvidia.com/gpu.shared/pipe rw - "
+       "tmpfs tmpfs rw\n",
+       Finding::Kind::kNoGrant},
+      {"with a folder of its own there", "31 30 0:98 /nvidia/mps /mps rw - tmpfs tmpfs rw\n",
+       Finding::Kind::kNoGrant},
+      {"of a tenant", mount_of("a", kOurs), Finding::Kind::kUnregistered},
+      {"of a tenant that has the daemons' folder", mount_of("a", kOurs) + kMpsRoot,
+       Finding::Kind::kUnregistered},
+  };
+  for (const auto& [name, mounts, found] : cases) {
+    promise("a");
+    stranger("nvidia-cuda-mps", kPod, mounts);
+    driver.set(kGpu, {holds(kStranger, 30)});
+    scan(4, Reconciler::kSeldom);
+    const auto status = arbiter->status();
+    EXPECT_THAT(status.mps_servers, IsEmpty()) << name;
+    ASSERT_EQ(status.findings.size(), 1U) << name;
+    EXPECT_EQ(status.findings[0].kind, found) << name;
+    driver.set(kGpu, {});
+    scan(2, Reconciler::kSeldom);
+  }
 }
 
 TEST_F(ReconcileTest, MemoryThatIsNotToldIsNothingAndSaidOnce) {

@@ -112,7 +112,8 @@ Result<void> run(const config::ArbiterOptions& options, int signals, const Log& 
       {.driver_root = options.container_driver_root, .host = host, .log = &log});
   nvml::ProcessReader processes(connection);
   ASSIGN_OR_RETURN(const auto arbiter,
-                   Arbiter::open({options.tenants, options.state_dir, host, options.cgroup_root},
+                   Arbiter::open({options.tenants, options.state_dir, host, options.cgroup_root,
+                                  options.mps_dir},
                                  clock, log, &processes, extensions_of_node(connection)));
   std::stop_source stop;
   TRY(arbiter->on_readable(signals, [&] {

@@ -25,6 +25,7 @@ Result<ArbiterOptions> load_arbiter_options(const Sources& sources) {
                          .container_driver_root = reader.get<std::string>("driver-root-ctr-path"),
                          .host_root = reader.get<std::string>("host-root"),
                          .cgroup_root = folder(reader, "cgroup-root"),
+                         .mps_dir = folder(reader, "mps-dir"),
                          .check = reader.get<bool>("check"),
                          .log_level = reader.log_level()};
   return reader.result(std::move(options));

@@ -15,6 +15,7 @@ struct ArbiterOptions {
   std::string container_driver_root = "/driver-root";
   std::string host_root = "/";                 // under which /proc is read
   std::string cgroup_root = "/sys/fs/cgroup";  // the node's tree of cgroup v2
+  std::string mps_dir = "/mps";                // of the MPS control daemons, as mounted here
   bool check = false;                          // ask the arbiter that runs, and end
   LogLevel log_level = LogLevel::kInfo;
   bool operator==(const ArbiterOptions&) const = default;

@@ -18,6 +18,7 @@ TEST(ArbiterOptions, FlagsAndEnvironment) {
                                             {"CONTAINER_DRIVER_ROOT", "/d"},
                                             {"TRANCHE_HOST_ROOT", "/h"},
                                             {"TRANCHE_CGROUP_ROOT", "/c"},
+                                            {"TRANCHE_MPS_DIR", "/m"},
                                             // The agent's, whose folder is another one.
                                             {"TRANCHE_STATE_DIR", "/agent"}}});
   ASSERT_TRUE(options) << options.error().message();
@@ -26,19 +27,23 @@ TEST(ArbiterOptions, FlagsAndEnvironment) {
                                       .container_driver_root = "/d",
                                       .host_root = "/h",
                                       .cgroup_root = "/c",
+                                      .mps_dir = "/m",
                                       .check = true,
                                       .log_level = LogLevel::kDebug}));
 }
 
 TEST(ArbiterOptions, EveryErrorAtOnce) {
-  const auto options = load_arbiter_options(
-      {.flags = {
-           {"tenants", "here"}, {"state-dir", ""}, {"cgroup-root", "sys"}, {"log-level", "loud"}}});
+  const auto options = load_arbiter_options({.flags = {{"tenants", "here"},
+                                                       {"state-dir", ""},
+                                                       {"cgroup-root", "sys"},
+                                                       {"mps-dir", "mps"},
+                                                       {"log-level", "loud"}}});
   ASSERT_FALSE(options);
   EXPECT_EQ(options.error().code, Code::kInvalidArgument);
   EXPECT_THAT(options.error().what, HasSubstr("--tenants: 'here' is no absolute path"));
   EXPECT_THAT(options.error().what, HasSubstr("--state-dir: '' is no absolute path"));
   EXPECT_THAT(options.error().what, HasSubstr("--cgroup-root: 'sys' is no absolute path"));
+  EXPECT_THAT(options.error().what, HasSubstr("--mps-dir: 'mps' is no absolute path"));
   EXPECT_THAT(options.error().what, HasSubstr("'loud' is no log level"));
 }
 

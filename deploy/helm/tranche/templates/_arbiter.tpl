@@ -56,7 +56,7 @@ seccompProfile:
 {{- $folders = append $folders (dict "name" "cgroups" "host" "/sys/fs/cgroup" "path" "/sys/fs/cgroup" "type" "Directory") -}}
 {{- end -}}
 {{- range (include "tranche.agentFolders" . | fromJson).folders -}}
-{{- if has .name (list "driver-root" "all-devices") -}}
+{{- if has .name (list "driver-root" "mps-root" "all-devices") -}}
 {{- $folders = append $folders . -}}
 {{- end -}}
 {{- end -}}
