@@ -53,6 +53,7 @@ Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, p
     followers_.push_back(std::make_unique<TenantFollower>(TenantFollower::Parts{
         .tenants = *tenants,
         .pod_resources = ports.pod_resources,
+        .interval = std::chrono::ceil<std::chrono::milliseconds>(options.grants_interval),
         .overrides = ports.overrides,
         .renew_checkpoint = [&loop, plugins] { loop.post([plugins] { plugins->resend(); }); },
         .tell_stored = std::move(ports.tell_stored)}));

@@ -86,6 +86,7 @@ FLAGS = [
     (["--imex-channel-ids=7"], {}, "invalid IMEX channel IDs: [7]"),
     (["--health-recovery=soon"], {}, "'soon' is no duration; write a duration such as 5m, or never"),
     (["--machine-interval=0s"], {}, "--machine-interval"),
+    (["--grants-interval=infinite"], {}, "--grants-interval"),
     (["--labels=maybe"], {}, "'maybe' is none of auto"),
     (["--log-level=loud"], {}, "'loud' is no log level; write debug, info, warn or error"),
     (["--config-file"], {}, "flag needs an argument: -config-file"),

@@ -7,6 +7,8 @@ import time
 from node import GPU, sharing
 from programs import wait_until
 
+OFTEN = "--grants-interval=500ms"
+
 
 def ids_of(records: list) -> list:
     return [record["record"]["ids"] for record in records]
@@ -62,10 +64,9 @@ def test_only_what_is_old_and_gone_is_removed(node):
         stored["checksum"] = checksum(stored["record"])
     file = here.state / "grants" / "grants.jsonl"
     file.write_text("".join(json.dumps(stored) + "\n" for stored in records))
-    again = here.agent(config=sharing(4))
+    again = here.agent(OFTEN, config=sharing(4))
     again.wait_log("restored 3 grants from")
-    # Two answers of kubelet agree, half a minute apart.
-    wait_until(lambda: gone_old not in ids_of(here.stored_grants()), "the old one removed", 90)
+    wait_until(lambda: gone_old not in ids_of(here.stored_grants()), "the old one removed")
     again.wait_log("dropped 1 grant that nobody holds: ")
     assert ids_of(here.stored_grants()) == [held_old, gone_young]
 
@@ -83,12 +84,12 @@ def test_a_kubelet_that_knows_no_pods_yet_removes_nothing(node):
     (here.state / "grants" / "grants.jsonl").write_text(json.dumps(stored) + "\n")
     here.kubelet.ask("api-server", away=True)
     before = lists_of(here)
-    again = here.agent(config=sharing(2))
+    again = here.agent(OFTEN, config=sharing(2))
     # It registers, and has kubelet write its checkpoint in each of two rounds.
-    wait_until(lambda: lists_of(here) >= before + 3, "two rounds", 90)
+    wait_until(lambda: lists_of(here) >= before + 3, "two rounds")
     assert ids_of(here.stored_grants()) == ids_of([stored])
     here.kubelet.ask("remove", pod="a")
-    wait_until(lambda: here.stored_grants() == [], "it is gone", 90)
+    wait_until(lambda: here.stored_grants() == [], "it is gone")
     again.wait_log("dropped 1 grant that nobody holds: ")
 
 

@@ -255,15 +255,15 @@ def test_a_tenant_and_its_library_go_with_the_pod(node, library):
         stored["checksum"] = checksum(stored["record"])
     file.write_text("".join(json.dumps(stored) + "\n" for stored in records))
     library.write_bytes(b"\x7fELF of the next release")
-    agent = limiting_agent(here, library, config=limited())
-    # Two answers of kubelet agree, half a minute apart.
-    wait_until(lambda: set(here.promises()) == {tenant(kept)}, "one tenant", 90)
+    often = "--grants-interval=500ms"
+    agent = limiting_agent(here, library, often, config=limited())
+    wait_until(lambda: set(here.promises()) == {tenant(kept)}, "one tenant")
     wait_until(lambda: not mounts(gone)[f"/run/tranche/{tenant(gone)}"].exists(), "its folder gone")
     assert mounts(kept)[LIBRARY].exists()
     assert agent.stop() == 0
     here.kubelet.ask("remove", pod="kept")
-    agent = limiting_agent(here, library, config=limited())
-    wait_until(lambda: not mounts(kept)[LIBRARY].exists(), "its library gone", 90)
+    agent = limiting_agent(here, library, often, config=limited())
+    wait_until(lambda: not mounts(kept)[LIBRARY].exists(), "its library gone")
     agent.wait_log("removed .*/lib/.*: no container mounts it any more")
     assert here.promises() == {}
 

@@ -7,9 +7,6 @@
 namespace tranche::agent {
 namespace {
 
-// Longer than kAgree, so that two rounds agree or do not.
-constexpr std::chrono::seconds kPruneInterval{30};
-static_assert(kPruneInterval > kAgree);
 constexpr std::chrono::milliseconds kSettingsInterval{500};
 constexpr std::chrono::seconds kLongestSetting{5};
 
@@ -27,7 +24,7 @@ Result<void> TenantFollower::follow(const Round& round) {
 // Runs after the first offer, because a setting is checked against what the offer promises.
 void TenantFollower::start_threads() {
   if (pruner_) return;
-  pruner_.emplace(kPruneInterval, [this] { prune(); });
+  pruner_.emplace(parts_.interval, [this] { prune(); });
   if (parts_.overrides == nullptr) return;
   setter_.emplace(kSettingsInterval, [this] {
     parts_.overrides->look(parts_.pod_resources, parts_.tenants, {.deadline = kLongestSetting});
@@ -42,10 +39,13 @@ void TenantFollower::prune() {
   std::optional<Result<std::set<std::string>>> mounted;  // looked at once
   const Holders holders{.listed = *std::move(listed),
                         .remembered = parts_.pod_resources.remembered(),
-                        .mounted = [&] {
-                          if (!mounted) mounted = mounted_names(FsRoot());
-                          return *mounted;
-                        }};
+                        .mounted =
+                            [&] {
+                              if (!mounted) mounted = mounted_names(FsRoot());
+                              return *mounted;
+                            },
+                        // Two rounds that follow each other are further apart.
+                        .agree = parts_.interval * 2 / 3};
   if (parts_.tenants.prune(holders)) parts_.renew_checkpoint();
 }
 

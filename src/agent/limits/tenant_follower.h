@@ -3,6 +3,7 @@
 // nobody holds any more. It has two threads: one drops grants that are over and writes those that
 // could not be written, one follows the limits that the operator and the Pods' owners set.
 
+#include <chrono>
 #include <functional>
 #include <optional>
 
@@ -19,7 +20,8 @@ class TenantFollower final : public Follower {
   struct Parts {
     TenantManager& tenants;
     cluster::PodResources& pod_resources;
-    LimitOverrides* overrides;  // null: limits are never overridden
+    std::chrono::milliseconds interval;  // between two rounds in which grants are dropped
+    LimitOverrides* overrides;           // null: limits are never overridden
     // Has kubelet write its checkpoint anew. From any thread.
     std::function<void()> renew_checkpoint;
     // Told again and again, from a thread of its own, whether grants are stored. May be empty.

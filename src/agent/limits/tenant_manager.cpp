@@ -277,7 +277,7 @@ void TenantManager::sweep_tenants(const Holders& holders) {
     const auto before = strays_.find(id);
     const auto since = before == strays_.end() ? clock_.now() : before->second;
     strays.emplace(id, since);
-    if (clock_.now() - since >= kAgree) gone.push_back(id);
+    if (clock_.now() - since >= holders.agree) gone.push_back(id);
   }
   strays_ = std::move(strays);
   if (gone.empty()) return;

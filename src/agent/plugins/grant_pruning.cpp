@@ -32,7 +32,7 @@ bool GrantStore::prune(const Holders& holders) {
   if (holders.remembered) look.remembered = ids_of(*holders.remembered);
   auto gone = over(holders, look);
   keep_mounted(holders, gone, look);
-  drop(gone);
+  drop(gone, holders.agree);
   forget_rejected(holders, look);
   keeps_for(std::move(look.why));
   {
@@ -68,7 +68,7 @@ GrantStore::Records GrantStore::over(const Holders& holders, Look& look) {
       look.only_remembered = true;
     } else if (!holders.remembered) {
       look.why = holders.remembered.error().message();
-    } else if (now - *entry.missed >= kAgree) {
+    } else if (now - *entry.missed >= holders.agree) {
       gone.push_back(entry.record);
     }
   }
@@ -93,7 +93,7 @@ void GrantStore::keeps_for(std::string why) {
   log_.warn(fmt::format("grants that kubelet lists no more are kept: {}", kept_for_));
 }
 
-void GrantStore::drop(const Records& gone) {
+void GrantStore::drop(const Records& gone, std::chrono::milliseconds unlisted) {
   if (gone.empty()) return;
   {
     const std::scoped_lock lock(mutex_);
@@ -106,10 +106,11 @@ void GrantStore::drop(const Records& gone) {
   std::vector<std::string> names;
   for (const auto& record : gone) names.push_back(describe_grant(record));
   log_.info(fmt::format(
-      "dropped {} grant{} that nobody holds: {}; kubelet has not listed {} for {} s and its "
+      "dropped {} grant{} that nobody holds: {}; kubelet has not listed {} for {:g} s and its "
       "checkpoint does not name {}",
       gone.size(), gone.size() == 1 ? "" : "s", fmt::join(names, ", "),
-      gone.size() == 1 ? "it" : "them", kAgree.count(), gone.size() == 1 ? "it" : "them"));
+      gone.size() == 1 ? "it" : "them", std::chrono::duration<double>(unlisted).count(),
+      gone.size() == 1 ? "it" : "them"));
 }
 
 // A line that could not be read was the grant of a container that is gone when every id that is
@@ -125,7 +126,7 @@ void GrantStore::forget_rejected(const Holders& holders, Look& look) {
     return;
   }
   if (!known_since_) known_since_ = now;
-  if (now - *known_since_ < kAgree || now - opened_ < kSettle) return;
+  if (now - *known_since_ < holders.agree || now - opened_ < kSettle) return;
   if (const auto removed = rejected_.remove(); !removed) {
     look.why = removed.error().message();
     return;

@@ -158,7 +158,7 @@ void GrantStore::say(const Error& error) {
   }
   log_.warn(
       fmt::format("grants are not stored: {}; containers without limits get their GPUs all "
-                  "the same, limited ones are refused; tried again every half minute",
+                  "the same, limited ones are refused; tried again at each --grants-interval",
                   standing().error().message()));
 }
 
@@ -229,9 +229,9 @@ void GrantStore::compact(bool sync) {
   if (done) return complaint_.clear();
   const auto message = done.error().message();
   if (unsaved || std::exchange(complaint_, message) == message) return;
-  log_.warn(
-      fmt::format("{} keeps grants that nobody holds any more: {}; tried again every half minute",
-                  (dir_ / kFile).string(), message));
+  log_.warn(fmt::format(
+      "{} keeps grants that nobody holds any more: {}; tried again at each --grants-interval",
+      (dir_ / kFile).string(), message));
 }
 
 Result<void> GrantStore::rewrite(bool sync) {

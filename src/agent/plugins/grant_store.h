@@ -62,7 +62,8 @@ class GrantStore {
   // error, which only a grant with a tenant can have, the grant is not recorded.
   Result<void> add(const offer::Grant& grant);
 
-  // Drops the records that are over: `holders` name none of their ids, and named none kAgree ago.
+  // Drops the records that are over: `holders` name none of their ids, and named none
+  // `holders.agree` ago.
   // Records that are younger than kSettle stay: kubelet lists a container's ids only after the call
   // that granted them has returned. Says what it drops. True: kubelet's checkpoint alone names ids
   // of a record. It may be old, and is written anew when kubelet gets a list of devices.
@@ -112,7 +113,7 @@ class GrantStore {
   Records over(const Holders& holders, Look& look);
   void keep_mounted(const Holders& holders, Records& gone, Look& look);
   void keeps_for(std::string why);
-  void drop(const Records& gone);
+  void drop(const Records& gone, std::chrono::milliseconds unlisted);
   void forget_rejected(const Holders& holders, Look& look);
   bool knows_all(const HeldIds& ids) const;
   void say(const Error& error);

@@ -20,6 +20,9 @@
 
 namespace tranche::agent {
 
+// Two answers that are this far apart must agree, unless --grants-interval says otherwise.
+inline constexpr std::chrono::seconds kAgree{20};
+
 struct Holders {
   // Pod-resources' answer.
   std::vector<cluster::HeldDevices> listed;
@@ -28,10 +31,9 @@ struct Holders {
   // The tenants whose folder a living process has mounted. Called only when something would go. An
   // error: it is not known. Empty: nothing can be mounted.
   std::function<Result<std::set<std::string>>()> mounted = {};
+  // Two answers that are at least this far apart must agree.
+  std::chrono::milliseconds agree = kAgree;
 };
-
-// Two answers that are this far apart must agree.
-inline constexpr std::chrono::seconds kAgree{20};
 
 // (resource, id)
 using HeldIds = std::set<std::pair<std::string, std::string>>;

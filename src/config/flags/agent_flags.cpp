@@ -130,6 +130,12 @@ constexpr auto kAgentFlags = std::to_array<FlagSpec>({
      .default_text = "10s",
      .help = "time between two readings of the hardware",
      .uses = kUseAgent | kUseMpsControl},
+    {.name = "grants-interval",
+     .environment = kNames<"TRANCHE_GRANTS_INTERVAL">,
+     .type = FlagType::kDuration,
+     .default_text = "30s",
+     .help = "time between two rounds in which grants are dropped that nobody holds any more, and "
+             "written that could not be; a grant goes when two rounds agree"},
     {.name = "log-level",
      .environment = kNames<"TRANCHE_LOG_LEVEL">,
      .default_text = "info",

@@ -43,14 +43,22 @@ std::optional<std::chrono::nanoseconds> health_recovery(OptionReader& reader) {
   return std::nullopt;
 }
 
-std::chrono::nanoseconds machine_interval(OptionReader& reader) {
+std::chrono::nanoseconds interval(OptionReader& reader, std::string_view flag,
+                                  std::string_view what, std::string_view usual) {
   static constexpr auto kShortest = std::chrono::milliseconds(10);
-  const auto interval = reader.get<Interval>("machine-interval").value;
-  if (interval && *interval >= kShortest) return *interval;
-  reader.error("machine-interval",
-               "the hardware must be read again some time, and not all the time",
-               "write a duration of at least 10ms, such as 10s");
+  const auto value = reader.get<Interval>(flag).value;
+  if (value && *value >= kShortest) return *value;
+  reader.error(flag, fmt::format("{} some time, and not all the time", what),
+               fmt::format("write a duration of at least 10ms, such as {}", usual));
   return kShortest;
+}
+
+std::chrono::nanoseconds machine_interval(OptionReader& reader) {
+  return interval(reader, "machine-interval", "the hardware must be read again", "10s");
+}
+
+std::chrono::nanoseconds grants_interval(OptionReader& reader) {
+  return interval(reader, "grants-interval", "grants must be looked at again", "30s");
 }
 
 std::vector<Fallback> fallbacks(OptionReader& reader) {
@@ -150,6 +158,7 @@ Result<AgentOptions> load_agent_options(const Sources& sources) {
       .cdi_root = reader.get<std::string>("cdi-root"),
       .health_recovery = health_recovery(reader),
       .machine_interval = machine_interval(reader),
+      .grants_interval = grants_interval(reader),
       .node_name = reader.get<std::string>("node-name"),
       .pod_name = reader.get<std::string>("pod-name"),
       .kube_namespace = reader.get<std::string>("namespace"),

@@ -50,6 +50,7 @@ struct AgentOptions {
   std::optional<std::chrono::nanoseconds> health_recovery =
       std::chrono::minutes(5);  // nullopt: never
   std::chrono::nanoseconds machine_interval = std::chrono::seconds(10);
+  std::chrono::nanoseconds grants_interval = std::chrono::seconds(30);
   std::string node_name;
   std::string pod_name;
   std::string kube_namespace = "default";

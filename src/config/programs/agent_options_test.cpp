@@ -28,6 +28,7 @@ TEST(AgentOptions, FromFlagsAndEnvironment) {
                                                      {"cdi-feature-flags", "c"},
                                                      {"machine-interval", "2s"}},
                                            .environment = {{"CONFIG_FILE", "/other"},
+                                                           {"TRANCHE_GRANTS_INTERVAL", "100ms"},
                                                            {"NODE_NAME", "node-1"},
                                                            {"TRANCHE_LOG_LEVEL", "debug"},
                                                            {"TRANCHE_HEALTH_RECOVERY", "never"},
@@ -45,6 +46,7 @@ TEST(AgentOptions, FromFlagsAndEnvironment) {
                               .host_root = "/host",
                               .health_recovery = std::nullopt,
                               .machine_interval = 2s,
+                              .grants_interval = 100ms,
                               .node_name = "node-1",
                               .log_level = LogLevel::kDebug,
                               .cdi_feature_flags = {"a", "b", "c"},
@@ -82,18 +84,22 @@ TEST(AgentOptions, EveryErrorAtOnce) {
   const auto options = load_agent_options({.flags = {{"labels", "maybe"},
                                                      {"health-recovery", "-5m"},
                                                      {"machine-interval", "infinite"},
+                                                     {"grants-interval", "1ms"},
                                                      {"take-over", "yes"}},
                                            .environment = {{"TRANCHE_LOG_LEVEL", "loud"}}});
   ASSERT_FALSE(options);
-  EXPECT_EQ(options.error().what,
-            "flag --take-over: could not parse \"yes\" as bool value; write true or false, without "
-            "quotes\n"
-            "flag --labels: 'maybe' is none of auto, on, off; write auto, on or off\n"
-            "flag --health-recovery: '-5m' is no duration; write a duration such as 5m, or never\n"
-            "flag --machine-interval: the hardware must be read again some time, and not all the "
-            "time; write a duration of at least 10ms, such as 10s\n"
-            "environment TRANCHE_LOG_LEVEL: 'loud' is no log level; write debug, info, warn or "
-            "error");
+  EXPECT_EQ(
+      options.error().what,
+      "flag --take-over: could not parse \"yes\" as bool value; write true or false, without "
+      "quotes\n"
+      "flag --labels: 'maybe' is none of auto, on, off; write auto, on or off\n"
+      "flag --health-recovery: '-5m' is no duration; write a duration such as 5m, or never\n"
+      "flag --machine-interval: the hardware must be read again some time, and not all the "
+      "time; write a duration of at least 10ms, such as 10s\n"
+      "flag --grants-interval: grants must be looked at again some time, and not all the time; "
+      "write a duration of at least 10ms, such as 30s\n"
+      "environment TRANCHE_LOG_LEVEL: 'loud' is no log level; write debug, info, warn or "
+      "error");
 }
 
 TEST(FeatureDiscoveryOptions, FromFlagsAndEnvironment) {
