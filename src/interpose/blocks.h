@@ -24,7 +24,8 @@ class Blocks {
 
   // false: no memory for it. A key that is there already gets the new value; the old one is left in
   // `displaced`, which is not touched otherwise.
-  bool put(std::uint64_t key, const Value& value, Value* displaced = nullptr) {
+  // By value: a small one stays in registers.
+  bool put(std::uint64_t key, Value value, Value* displaced = nullptr) {
     Shard& shard = shard_of(key);
     const Guard guard(shard.lock);
     return shard.put(key, value, displaced);
@@ -85,7 +86,7 @@ class Blocks {
     Value value;
   };
   struct alignas(64) Shard {
-    Lock lock;
+    SpinLock lock;
     Entry* entries = nullptr;
     std::size_t capacity = 0;  // a power of two
     std::size_t count = 0;
@@ -108,6 +109,7 @@ class Blocks {
     }
     bool put(std::uint64_t key, const Value& value, Value* displaced) {
       Entry* entry = place_of(key);
+      if (entry != nullptr) prefetch_row(key);
       if (entry != nullptr && entry->key == key) {
         if (displaced != nullptr) *displaced = entry->value;
         entry->value = value;
@@ -121,7 +123,14 @@ class Blocks {
       ++count;
       return true;
     }
-    bool grow() {
+    // One wait for the memory of a row, and not one for each of its lines as they are put.
+    void prefetch_row(std::uint64_t key) const {
+      const char* row = reinterpret_cast<const char*>(entries + (home(key) & ~std::size_t{7}));
+      for (std::size_t line = 0; line < 8 * sizeof(Entry); line += 64) {
+        __builtin_prefetch(row + line, 1);
+      }
+    }
+    [[gnu::noinline, gnu::cold]] bool grow() {
       const std::size_t before = capacity;
       Entry* old = entries;
       const std::size_t wanted = before == 0 ? 128 : before * 2;

@@ -51,6 +51,22 @@ TEST(BlocksTest, ThreadsTakeEachBlockOnce) {
   EXPECT_EQ(taken, kCount);
 }
 
+TEST(BlocksTest, OneThreadAtATimeHoldsASpinLock) {
+  SpinLock lock;
+  std::uint64_t sum = 0;
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 50'000; ++round) {
+        const Guard guard(lock);
+        ++sum;
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(sum, 200'000U);
+}
+
 TEST(BlocksTest, TakesOutAllThatAreNamed) {
   std::mt19937_64 random(11);
   for (int round = 0; round < 200; ++round) {

@@ -14,20 +14,22 @@ class Held {
   Held() = default;
   // `part` is a tenant's. `context`: whose end gives it back; nullptr: it outlives contexts.
   Held(const Part& part, std::uint64_t bytes, Context context)
-      : bytes_(bytes & kMost), part_(part.number & 0xFFU), context_(context) {}
+      : word_((bytes & kMost) | std::uint64_t{part.number} << kBytes), context_(context) {}
 
-  bool is_any() const { return bytes_ != 0; }
-  const Part& part() const { return part_numbered(part_); }
-  std::uint64_t bytes() const { return bytes_; }
-  void set_bytes(std::uint64_t bytes) { bytes_ = bytes & kMost; }
+  bool is_any() const { return bytes() != 0; }
+  const Part& part() const { return part_numbered(static_cast<unsigned>(word_ >> kBytes)); }
+  std::uint64_t bytes() const { return word_ & kMost; }
+  void set_bytes(std::uint64_t bytes) { word_ = (word_ & ~kMost) | (bytes & kMost); }
   Context context() const { return context_; }
 
  private:
-  static constexpr std::uint64_t kMost = (std::uint64_t{1} << 56U) - 1;
+  static constexpr unsigned kBytes = 56;  // bits; the part's number is above
+  static constexpr std::uint64_t kMost = (std::uint64_t{1} << kBytes) - 1;
   static_assert(kMaxParts <= 256);
 
-  std::uint64_t bytes_ : 56 = 0;
-  std::uint64_t part_ : 8 = 0;
+  // One word and no bit fields: written byte by byte it would have to reach the cache before it can
+  // be read as a whole.
+  std::uint64_t word_ = 0;
   Context context_ = nullptr;
 };
 static_assert(sizeof(Held) == 16);

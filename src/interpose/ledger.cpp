@@ -40,9 +40,44 @@ class Patience {
   std::uint64_t since_ = 0;
 };
 
-// What was forged stands, and so does what an ended process left: nobody need wait for them.
-bool is_undecided(const wire::Slot& slot, std::uint64_t charged) {
-  if (wire::is_forged(charged)) return false;
+// The calling thread's place in the slots of this process; those that find none left count in the
+// word. Not given back when the thread ends.
+unsigned own_place() {
+  static std::atomic<unsigned> taken;
+  // In the thread's static block: the library is there from the start.
+  static thread_local unsigned place __attribute__((tls_model("initial-exec")));  // and one
+  if (place == 0) {
+    const unsigned next = taken.load(std::memory_order_relaxed);
+    place = (next < wire::kDeciders ? taken.fetch_add(1, std::memory_order_relaxed) : next) + 1;
+  }
+  return place - 1;
+}
+
+// The time in which a charge of the calling thread may be withdrawn.
+class Deciding {
+ public:
+  explicit Deciding(wire::Slot& slot)
+      : byte_(own_place() < wire::kDeciders ? &slot.deciding[own_place()] : nullptr),
+        before_(byte_ != nullptr ? byte_->load(std::memory_order_relaxed) & 0xFEU : 0) {
+    tell(before_ + 1U);
+  }
+  // What the charge counts beside its bytes.
+  std::uint64_t mark() const { return byte_ != nullptr ? 0 : wire::kUndecided; }
+  // It is over, and the charge is in the word or out of it.
+  void granted() const { tell(before_); }
+  void withdrawn() const { tell(before_ + 2U); }
+
+ private:
+  void tell(unsigned value) const {
+    if (byte_ != nullptr) byte_->store(value & 0xFFU, std::memory_order_release);
+  }
+
+  wire::Byte* byte_;  // nullptr: it has no place
+  unsigned before_;
+};
+
+// What an ended process left stands: nobody need wait for it.
+bool is_alive(const wire::Slot& slot) {
   const auto pid = static_cast<pid_t>(slot.inner_pid.load(std::memory_order_relaxed));
   const KeepErrno keep_errno;
   return pid <= 0 || syscall(SYS_kill, pid, 0) == 0 || errno != ESRCH;
@@ -54,43 +89,47 @@ bool fits(std::uint64_t held, std::uint64_t bytes, std::uint64_t limit) {
 
 }  // namespace
 
-bool Ledger::charge(unsigned device, std::uint64_t bytes) {
-  Patience patience;
-  Attempt result = Attempt::kConflict;
-  do {
-    // Read each time: the limit may be changed meanwhile.
-    const std::uint64_t limit =
-        policy_.devices[device].memory_limit.load(std::memory_order_relaxed);
-    result = attempt(device, bytes, limit);
-    if (result == Attempt::kGranted) return true;
-  } while (result == Attempt::kConflict && patience.pause());
-  own_.refused.fetch_add(1, std::memory_order_relaxed);
-  return false;
-}
-
-Ledger::Attempt Ledger::attempt(unsigned device, std::uint64_t bytes, std::uint64_t limit) {
+Ledger::Attempt Ledger::attempt(unsigned device, std::uint64_t bytes) {
+  // Read each time: the limit may be changed meanwhile.
+  const std::uint64_t limit = policy_.devices[device].memory_limit.load(std::memory_order_relaxed);
   auto& charged = own_.charged[device];
   if (bytes > wire::kMostCharged || bytes > limit) return Attempt::kNoRoom;
   if (limit == wire::kNoLimit) {
     charged.fetch_add(bytes, std::memory_order_relaxed);
     return Attempt::kGranted;
   }
-  if (!fits(look(device).bytes, bytes, limit)) {
+  if (!fits(held(device), bytes, limit)) {
     return is_full(device, bytes, limit) ? Attempt::kNoRoom : Attempt::kConflict;
   }
-  charged.fetch_add(bytes + wire::kUndecided, std::memory_order_seq_cst);
-  const bool is_granted = look(device).bytes <= limit;
-  charged.fetch_sub(is_granted ? wire::kUndecided : bytes + wire::kUndecided,
-                    std::memory_order_seq_cst);
+  const Deciding deciding(own_);
+  charged.fetch_add(bytes + deciding.mark(), std::memory_order_seq_cst);
+  const bool is_granted = held(device) <= limit;
+  const std::uint64_t back = deciding.mark() + (is_granted ? 0 : bytes);
+  if (back != 0) charged.fetch_sub(back, std::memory_order_seq_cst);
+  is_granted ? deciding.granted() : deciding.withdrawn();
   return is_granted ? Attempt::kGranted : Attempt::kConflict;
+}
+
+bool Ledger::charge(unsigned device, std::uint64_t bytes) {
+  const Attempt first = attempt(device, bytes);
+  return first == Attempt::kGranted || go_on(device, bytes, first);
+}
+
+// After the first attempt, which was not granted.
+bool Ledger::go_on(unsigned device, std::uint64_t bytes, Attempt result) {
+  Patience patience;
+  while (result == Attempt::kConflict && patience.pause()) result = attempt(device, bytes);
+  if (result == Attempt::kGranted) return true;
+  own_.refused.fetch_add(1, std::memory_order_relaxed);
+  return false;
 }
 
 // Whether what was found stands: slots are read one after the other, so one look alone may be of no
 // moment at all.
 bool Ledger::is_full(unsigned device, std::uint64_t bytes, std::uint64_t limit) const {
-  const Look before = look(device, true);
+  const Look before = look(device);
   sched_yield();
-  const Look after = look(device, true);
+  const Look after = look(device);
   return !fits(after.bytes, bytes, limit) && before.print == after.print && !before.is_undecided &&
          !after.is_undecided;
 }
@@ -99,26 +138,42 @@ void Ledger::charge_anyway(unsigned device, std::uint64_t bytes) {
   own_.charged[device].fetch_add(bytes, std::memory_order_seq_cst);
 }
 
-void Ledger::release(unsigned device, std::uint64_t bytes) {
-  own_.charged[device].fetch_sub(bytes, std::memory_order_seq_cst);
+// The file is the tenant's to write: a wrong number of slots must not lead out of it.
+unsigned Ledger::slots() const {
+  const unsigned slots = usage_.slots.load(std::memory_order_acquire);
+  return slots < wire::kMaxProcesses ? slots : wire::kMaxProcesses;
 }
 
-std::uint64_t Ledger::held(unsigned device) const { return look(device).bytes; }
+std::uint64_t Ledger::held(unsigned device) const {
+  std::uint64_t sum = policy_.devices[device].outside.load(std::memory_order_relaxed);
+  const unsigned count = slots();
+  for (unsigned i = 0; i < count; ++i) {
+    const std::uint64_t word = usage_.slot[i].charged[device].load(std::memory_order_seq_cst);
+    sum = wire::add(sum, wire::bytes_of(word));
+  }
+  return sum;
+}
 
-Ledger::Look Ledger::look(unsigned device, bool closely) const {
+Ledger::Look Ledger::look(unsigned device) const {
   constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15ULL;
   const std::uint64_t outside = policy_.devices[device].outside.load(std::memory_order_relaxed);
   Look sum{outside, outside, false};
-  // The file is the tenant's to write: a wrong number of slots must not lead out of it.
-  const unsigned slots = usage_.slots.load(std::memory_order_acquire);
-  const unsigned count = slots < wire::kMaxProcesses ? slots : wire::kMaxProcesses;
+  const unsigned count = slots();
   for (unsigned i = 0; i < count; ++i) {
-    const std::uint64_t word = usage_.slot[i].charged[device].load(std::memory_order_seq_cst);
+    const wire::Slot& slot = usage_.slot[i];
+    const std::uint64_t word = slot.charged[device].load(std::memory_order_seq_cst);
     const std::uint64_t bytes = wire::bytes_of(word);
+    bool is_undecided = word >= wire::kUndecided;
     sum.bytes = wire::add(sum.bytes, bytes);
-    if (!closely) continue;
     sum.print = sum.print * kMix + bytes;
-    if (word >= wire::kUndecided) sum.is_undecided |= is_undecided(usage_.slot[i], word);
+    // After the word: whose charge was in it says so still, or has said that it was withdrawn.
+    for (const wire::Byte& deciding : slot.deciding) {
+      const unsigned value = deciding.load(std::memory_order_acquire);
+      sum.print = sum.print * kMix + value;
+      is_undecided |= value % 2 != 0;
+    }
+    // What was forged stands too.
+    if (is_undecided && !wire::is_forged(word)) sum.is_undecided |= is_alive(slot);
   }
   return sum;
 }

@@ -3,10 +3,10 @@
 // owner could keep: see docs/decisions/0010-limits.md, "A charge is one word".
 //
 // A process looks at the sum of all first: what does not fit is not even added, so who asks for too
-// much takes nothing from its siblings. Then it adds to its own slot, marked as undecided, and
-// looks again. Of two that race for the last bytes the later one sees both, so what was granted
-// never exceeds the limit; it takes its part back and tries again. It is refused only when two
-// looks in a row found the same, no room, and nothing undecided.
+// much takes nothing from its siblings. Then it adds to its own slot, says there that this is
+// undecided, and looks again. Of two that race for the last bytes the later one sees both, so what
+// was granted never exceeds the limit; it takes its part back and tries again. It is refused only
+// when two looks in a row found the same, no room, and nothing undecided.
 //
 // Sums stay at the maximum where they would overflow: a tenant may write any word into its slots,
 // and then gets nothing more itself.
@@ -32,7 +32,9 @@ class Ledger {
   // Counts what is held already, whether there is room or not.
   void charge_anyway(unsigned device, std::uint64_t bytes);
   // Gives back what was charged.
-  void release(unsigned device, std::uint64_t bytes);
+  void release(unsigned device, std::uint64_t bytes) {
+    own_.charged[device].fetch_sub(bytes, std::memory_order_seq_cst);
+  }
 
   // What all the tenant's processes hold, with what NVML sees beyond.
   std::uint64_t held(unsigned device) const;
@@ -42,12 +44,13 @@ class Ledger {
   // All slots, one after the other.
   struct Look {
     std::uint64_t bytes;
-    // Only when it looks closely:
-    std::uint64_t print;  // of each slot's bytes, in order
+    std::uint64_t print;  // of each slot's bytes and of what its threads say of them, in order
     bool is_undecided;    // a charge in it may be withdrawn
   };
-  Look look(unsigned device, bool closely = false) const;
-  Attempt attempt(unsigned device, std::uint64_t bytes, std::uint64_t limit);
+  unsigned slots() const;
+  Look look(unsigned device) const;
+  Attempt attempt(unsigned device, std::uint64_t bytes);
+  [[gnu::noinline, gnu::cold]] bool go_on(unsigned device, std::uint64_t bytes, Attempt result);
   bool is_full(unsigned device, std::uint64_t bytes, std::uint64_t limit) const;
 
   const limit::wire::PolicyPage& policy_;

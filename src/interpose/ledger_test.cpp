@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <random>
+#include <thread>
 #include <vector>
 
 namespace tranche::interpose::ledger_test {
@@ -219,6 +220,63 @@ TEST_F(LedgerTest, WhoAsksForTooMuchTakesNothingFromItsSiblings) {
     ASSERT_EQ(waitpid(prober, &status, 0), prober);
     EXPECT_TRUE(WIFSIGNALED(status)) << "it was granted what does not fit";
   }
+}
+
+// A sibling's charge that is in its word for a moment and is withdrawn each time.
+TEST_F(LedgerTest, AChargeThatIsWithdrawnTakesNothingFromASibling) {
+  const pid_t child = fork();
+  if (child == 0) {
+    Slot& slot = tenant->usage.slot[1];
+    slot.inner_pid = static_cast<std::uint32_t>(getpid());
+    for (std::uint8_t told = 0;; told += 2) {
+      slot.deciding[7] = told + 1U;
+      slot.charged[0] += 60 * kMiB;
+      sched_yield();
+      slot.charged[0] -= 60 * kMiB;
+      slot.deciding[7] = told + 2U;
+      sched_yield();
+    }
+  }
+  Ledger mine = ledger(0);
+  unsigned refused = 0;
+  for (unsigned i = 0; i < rounds(); ++i) {
+    if (mine.charge(0, 50 * kMiB)) {
+      mine.release(0, 50 * kMiB);
+    } else {
+      ++refused;
+    }
+  }
+  kill(child, SIGKILL);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  EXPECT_EQ(refused, 0U) << "of " << rounds();
+}
+
+TEST_F(LedgerTest, WhatAnEndedProcessWasDecidingIsNotWaitedFor) {
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  Slot& slot = tenant->usage.slot[1];
+  slot.inner_pid = static_cast<std::uint32_t>(child);
+  slot.charged[0] = 60 * kMiB;
+  slot.deciding[7] = 1;
+  EXPECT_FALSE(ledger(0).charge(0, 50 * kMiB));
+  EXPECT_TRUE(ledger(0).charge(0, 40 * kMiB));
+}
+
+// Those that find no place in the slot count in the word.
+TEST_F(LedgerTest, MoreThreadsThanPlacesChargeAndGiveBack) {
+  std::vector<std::jthread> threads;
+  for (unsigned i = 0; i < kDeciders + 20; ++i) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 1000; ++round) {
+        if (ledger(0).charge(0, 2 * kMiB)) ledger(0).release(0, 2 * kMiB);
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(tenant->usage.slot[0].charged[0], 0U);
+  for (const Byte& deciding : tenant->usage.slot[0].deciding) EXPECT_EQ(deciding % 2, 0);
+  EXPECT_TRUE(ledger(1).charge(0, 100 * kMiB));
 }
 
 // Two that want the same last bytes: one of them gets them, each time.

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "interpose/keep_errno.h"
+#include "interpose/system.h"
 
 namespace tranche::interpose {
 
@@ -44,15 +45,48 @@ class Lock {
   std::atomic<std::uint32_t> word_{0};
 };
 
+// For what is held for some instructions and seldom waited for. It is left by a plain store: a lock
+// that wakes those who sleep must look for them in one step, which costs as much as the taking. Who
+// waits looks again after naps, so that a holder of lower priority gets to run.
+class SpinLock {
+ public:
+  constexpr SpinLock() = default;
+  SpinLock(const SpinLock&) = delete;
+  SpinLock& operator=(const SpinLock&) = delete;
+
+  void lock() {
+    if (!is_held_.exchange(true, std::memory_order_acquire)) return;
+    wait();
+  }
+  void unlock() { is_held_.store(false, std::memory_order_release); }
+  // In a child that has no other thread.
+  void reset() { is_held_.store(false, std::memory_order_relaxed); }
+
+ private:
+  static constexpr unsigned kLooks = 200;  // without a nap
+  static constexpr std::uint64_t kNap = 20'000;
+
+  [[gnu::noinline, gnu::cold]] void wait() {
+    for (unsigned look = 1;; ++look) {
+      const bool may_be_free = !is_held_.load(std::memory_order_relaxed);
+      if (may_be_free && !is_held_.exchange(true, std::memory_order_acquire)) return;
+      if (look % kLooks == 0) nap_ns(kNap);
+    }
+  }
+
+  std::atomic<bool> is_held_{false};
+};
+
+template <class Kind>
 class Guard {
  public:
-  explicit Guard(Lock& lock) : lock_(lock) { lock_.lock(); }
+  explicit Guard(Kind& lock) : lock_(lock) { lock_.lock(); }
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
   ~Guard() { lock_.unlock(); }
 
  private:
-  Lock& lock_;
+  Kind& lock_;
 };
 
 }  // namespace tranche::interpose

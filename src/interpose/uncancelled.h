@@ -32,7 +32,7 @@ class UncancelledGuard {
 
  private:
   Uncancelled uncancelled_;
-  Guard guard_;
+  Guard<Lock> guard_;
 };
 
 // Nor interrupted by a signal, whose handler may leave by longjmp. Two system calls: for where a

@@ -31,10 +31,12 @@ inline constexpr unsigned kMaxDevices = 16;
 inline constexpr unsigned kMaxTenants = 16;  // of one container, which has one for each resource
 inline constexpr unsigned kMaxProcesses = 1024;
 inline constexpr unsigned kRing = 64;
+inline constexpr unsigned kDeciders = 40;  // threads of a process
 inline constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 
-// A word of charged bytes. Its upper bits count the threads whose charge is in it and not yet
-// granted, so that another process can tell a charge that may be withdrawn from one that stays.
+// A word of charged bytes. Another process can tell a charge in it that may be withdrawn from one
+// that stays: its thread says so in the slot (Slot::deciding), or, where it has no place there,
+// counts in the upper bits of the word until the charge is granted.
 inline constexpr std::uint64_t kUndecided = std::uint64_t{1} << 56U;
 constexpr std::uint64_t bytes_of(std::uint64_t charged) { return charged & (kUndecided - 1); }
 // More than any process can hold.
@@ -50,7 +52,8 @@ constexpr std::uint64_t add(std::uint64_t a, std::uint64_t b) {
 
 using Word = std::atomic<std::uint64_t>;
 using Half = std::atomic<std::uint32_t>;
-static_assert(Word::is_always_lock_free && Half::is_always_lock_free);
+using Byte = std::atomic<std::uint8_t>;
+static_assert(Word::is_always_lock_free && Half::is_always_lock_free && Byte::is_always_lock_free);
 static_assert(sizeof(Enforcement) == sizeof(Half) && sizeof(Priority) == sizeof(Half));
 static_assert(static_cast<std::uint32_t>(Enforcement::kOff) == 0 &&
               static_cast<std::uint32_t>(Enforcement::kElastic) == 3 &&
@@ -125,8 +128,14 @@ struct alignas(64) Slot {
   Word refused;                           // allocations that the limit refused
   Half pid;                               // the process id that the arbiter and NVML see
   Half inner_pid;                         // the process id that the process itself sees
+  // Each is written by one thread alone: odd from before it charges until that is granted or
+  // withdrawn, and higher by two after each that was withdrawn. (This takes no locked instruction,
+  // which the count in the word does. Libraries of earlier releases leave them 0.)
+  Byte deciding[kDeciders];
   alignas(64) Interval ring[kRing];
 };
+
+static_assert(offsetof(Slot, deciding) + kDeciders == offsetof(Slot, ring));
 
 struct UsageFile {
   std::uint32_t magic;

@@ -35,6 +35,7 @@ void make_empty(wire::Slot& slot) {
   for (wire::Word* word : {&slot.written, &slot.longest_ns, &slot.refused}) *word = 0;
   slot.pid = 0;
   slot.inner_pid = 0;
+  for (wire::Byte& byte : slot.deciding) byte = 0;
 }
 
 bool is_empty(const wire::Slot& slot) {
