@@ -96,12 +96,12 @@ Result<pid_t> spawn(const Child& child, int input, int output) {
   return pid;
 }
 
-// Appends what can be read now; false: no more will come.
+// Appends what can be read now, up to one byte more than is allowed; false: no more will come.
 bool read_some(int fd, std::string& out) {
   std::array<char, 4096> bytes{};
   const ssize_t count = ::read(fd, bytes.data(), bytes.size());
   if (count <= 0) return count < 0 && (errno == EAGAIN || errno == EINTR);
-  const auto room = kLongestOutput - std::min(kLongestOutput, out.size());
+  const auto room = kLongestOutput + 1 - out.size();
   out.append(bytes.data(), std::min(room, static_cast<std::size_t>(count)));
   return true;
 }
@@ -147,7 +147,10 @@ Result<ChildEnd> run_child(const Child& child) {
   ChildEnd end;
   if (pidfd.get() >= 0 && wait_for_end(pidfd.get(), output.read, deadline, end.output)) {
     end.code = reap(pid);
-    return end;
+    if (end.output.size() <= kLongestOutput) return end;
+    return fail(Code::kInvalidArgument,
+                fmt::format("{} wrote more than {} KiB, and ended with exit code {}",
+                            child.program.string(), kLongestOutput >> 10U, end.code));
   }
   // The program itself too: it may have moved to another process group.
   ::kill(-pid, SIGKILL);

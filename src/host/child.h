@@ -24,12 +24,13 @@ struct Child {
 
 struct ChildEnd {
   int code = 0;        // exit code; 128 + the signal that ended it
-  std::string output;  // standard output and error together, the first 64 KiB
+  std::string output;  // standard output and error together
 };
 
 // Waits for the program itself. Does not wait for processes that it leaves in the background, even
 // if they hold its output open. kNotFound: there is no such program. kTimeout: the program did not
-// end in time and was killed together with its process group.
+// end in time and was killed together with its process group. kInvalidArgument: it wrote more than
+// 64 KiB; it ran to its end all the same.
 Result<ChildEnd> run_child(const Child& child);
 
 // The first program of this name in the folders of `path` ("/usr/bin:/bin"), then in the folders

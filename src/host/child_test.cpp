@@ -64,10 +64,21 @@ TEST(RunChild, DoesNotWaitForWhatStaysInTheBackground) {
   ::kill(static_cast<pid_t>(std::stoi(end->output)), SIGKILL);
 }
 
-TEST(RunChild, KeepsTheBeginningOfALongOutput) {
-  const auto end = run_child(shell("head -c 1000000 /dev/zero | tr '\\0' x"));
+TEST(RunChild, GivesAnOutputOfExactly64KiB) {
+  const auto end = run_child(shell("head -c 65536 /dev/zero | tr '\\0' x"));
   ASSERT_TRUE(end.has_value());
   EXPECT_EQ(end->output, std::string(std::size_t{64} << 10U, 'x'));
+}
+
+// The beginning of an answer could be taken for all of it.
+TEST(RunChild, AnOutputThatIsTooLongIsAnError) {
+  for (const char* size : {"65537", "1000000"}) {
+    const auto end =
+        run_child(shell(std::string("head -c ") + size + " /dev/zero | tr '\\0' x; exit 3"));
+    ASSERT_FALSE(end.has_value()) << size;
+    EXPECT_EQ(end.error().code, Code::kInvalidArgument);
+    EXPECT_EQ(end.error().what, "/bin/sh wrote more than 64 KiB, and ended with exit code 3");
+  }
 }
 
 TEST(RunChild, SaysThatThereIsNoSuchProgram) {
