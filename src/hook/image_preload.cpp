@@ -6,9 +6,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
+#include "base/lines.h"
 #include "base/printable.h"
 #include "fmt/format.h"
 #include "limit/start_message.h"
@@ -53,7 +55,7 @@ Result<std::string> read_file(int fd) {
   const Descriptor file(
       ::open(fmt::format("/proc/self/fd/{}", fd).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!file.is_open()) return std::unexpected(errno_error(errno, fmt::format("open {}", kFile)));
-  std::string text(kLongestPreloadFile, '\0');
+  std::string text(kLongestPreloadFile + 1, '\0');
   std::size_t length = 0;
   while (length < text.size()) {
     const auto n = ::read(file.get(), text.data() + length, text.size() - length);
@@ -66,14 +68,21 @@ Result<std::string> read_file(int fd) {
   return text;
 }
 
+// What stands behind the part that was read is not known, and is not nothing.
+void add_unread(std::string& names) {
+  constexpr std::string_view kUnread = " (what follows 64 KiB is not read)";
+  static_assert(kUnread.size() < limit::kLongestPreload);
+  names.resize(std::min(names.size(), limit::kLongestPreload - kUnread.size()));
+  names += names.empty() ? kUnread.substr(1) : kUnread;
+}
+
 }  // namespace
 
 std::string preloaded_by(std::string_view text) {
   constexpr std::string_view kSeparators = " \t\n\r\v\f:";
   std::string names;
   while (!text.empty()) {
-    const auto line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    const auto line = take_line(text);
     auto rest = line.substr(0, line.find('#'));
     while (true) {
       const auto begin = rest.find_first_not_of(kSeparators);
@@ -116,7 +125,9 @@ Result<std::string> find_image_preload(const std::filesystem::path& rootfs) {
   if (!S_ISREG(status.st_mode) || status.st_size == 0) return "";
   const auto text = read_file(found.get());
   if (!text) return std::unexpected(text.error());
-  return preloaded_by(*text);
+  auto names = preloaded_by(std::string_view(*text).substr(0, kLongestPreloadFile));
+  if (text->size() > kLongestPreloadFile) add_unread(names);
+  return names;
 }
 
 }  // namespace tranche::hook

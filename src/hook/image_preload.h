@@ -5,7 +5,8 @@
 // is mounted in the container is not visible there. The image's author chooses all content of that
 // file system. So links are followed only within it, only a regular file is opened (a device would
 // be the host's), and at most kLongestPreloadFile of it is read. A file without a name in it does
-// not matter: runtimes make an empty file as a mount point.
+// not matter: runtimes make an empty file as a mount point. A longer file is told of, whatever its
+// beginning names.
 
 #include <filesystem>
 #include <string>

@@ -87,7 +87,15 @@ TEST_F(ImagePreloadTest, AHugeFileIsReadInPart) {
   fs::resize_file(file(), std::uintmax_t{1} << 40U);
   EXPECT_EQ(found().substr(0, 10), "libfoo.so ");
   write(file(), std::string(200'000, 'x'));
-  EXPECT_EQ(found(), std::string(512, 'x'));
+  EXPECT_EQ(found(), std::string(478, 'x') + " (what follows 64 KiB is not read)");
+}
+
+TEST_F(ImagePreloadTest, WhatStandsBehindThePartThatIsReadIsNotNothing) {
+  const std::string comment(kLongestPreloadFile - 1, '#');
+  write(file(), comment + "\n");
+  EXPECT_EQ(found(), "");
+  write(file(), comment + "\nlibfoo.so\n");
+  EXPECT_EQ(found(), "(what follows 64 KiB is not read)");
 }
 
 TEST_F(ImagePreloadTest, NamesAreMadePrintable) {
