@@ -2,36 +2,18 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 
+#include "support/synced.h"
 #include "support/temp_dir.h"
 
 namespace tranche::fs_test {
-
-// Every fsync() of this program, in order: "file" or "folder".
-std::vector<std::string> synced;  // NOLINT: fsync() has no other way to tell
-int folder_error = 0;             // NOLINT: what the next fsync() of a folder fails with
-
-}  // namespace tranche::fs_test
-
-// In place of libc's.
-extern "C" int fsync(int fd) {
-  using namespace tranche::fs_test;  // NOLINT
-  struct stat status{};
-  const bool is_folder = ::fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
-  synced.emplace_back(is_folder ? "folder" : "file");
-  if (is_folder && folder_error != 0) {
-    errno = std::exchange(folder_error, 0);
-    return -1;
-  }
-  return static_cast<int>(::syscall(SYS_fsync, fd));
-}
-
-namespace tranche::fs_test {
 namespace {
+
+using test::folder_error;
+using test::synced;
 
 using Names = std::vector<std::string>;
 

@@ -47,8 +47,8 @@ Result<void> ConfigMemory::store(const ConfigChoice& choice) const {
                             {"text", optional_text(choice.text)},
                             {"name", choice.name},
                             {"migStrategy", optional_text(choice.mig_strategy)}};
-  return fs_.write_atomic(file_, seal(kChoice, body.text(json::Value::Order::kSorted)) + "\n",
-                          0600);
+  return fs_.write_atomic(file_, seal(kChoice, body.text(json::Value::Order::kSorted)) + "\n", 0600,
+                          true);
 }
 
 }  // namespace tranche::agent

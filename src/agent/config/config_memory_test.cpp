@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/envelope.h"
+#include "support/synced.h"
 #include "support/temp_dir.h"
 
 namespace tranche::agent::config_memory_test {
@@ -24,6 +25,14 @@ TEST(ConfigMemory, GivesBackWhatWasKept) {
   const ConfigChoice empty = {.origin = "none", .text = std::nullopt, .name = ""};
   ASSERT_TRUE(memory.store(empty));
   EXPECT_EQ(*memory.load(), empty);
+}
+
+// A power cut right behind it leaves this configuration or the one before, and never half of one.
+TEST(ConfigMemory, WhatIsKeptIsOnTheDisk) {
+  const test::TempDir dir;
+  test::synced.clear();
+  ASSERT_TRUE(ConfigMemory(dir.path()).store(kChoice));
+  EXPECT_EQ(test::synced, (std::vector<std::string>{"file", "folder"}));
 }
 
 TEST(ConfigMemory, WhatIsTornOrEditedIsRefused) {
