@@ -198,10 +198,10 @@ TEST_F(AgentTest, OneLostGpuLeavesTheOtherAlone) {
 
 TEST_F(AgentTest, AnMpsDaemonThatIsGoneIsToldOnceEachTime) {
   options_.mps_dir = (dir_.path() / "mps").string();
-  ASSERT_TRUE(
-      fs_.write_atomic(dir_.path() / "config.yaml",
-                       "version: v1\nflags: {mpsRoot: /mps}\nsharing:\n  mps:\n    resources:\n"
-                       "    - {name: nvidia.com/gpu, replicas: 2}\n"));
+  ASSERT_TRUE(fs_.write_atomic(
+      dir_.path() / "config.yaml",
+      "version: v1\nflags: {mpsRoot: /run/nvidia/mps}\nsharing:\n  mps:\n    resources:\n"
+      "    - {name: nvidia.com/gpu, replicas: 2}\n"));
   const auto started = mps::paths_of(options_.mps_dir, {"nvidia.com/gpu"}).started;
   ASSERT_TRUE(fs_.make_directories(started.parent_path()));
   auto mark = std::make_optional(mps::ReadyFile::put(started).value());

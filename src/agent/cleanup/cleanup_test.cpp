@@ -331,13 +331,15 @@ TEST_F(PlanTest, ByFlagsAndEnvironment) {
 }
 
 TEST_F(PlanTest, ByTheConfigurationThatWasInForce) {
-  ASSERT_TRUE(ConfigMemory(path("state"))
-                  .store({.origin = "x",
-                          .text = "version: v1\nflags:\n  gfd:\n    outputFile: /y/gfd\n  plugin:\n"
-                                  "    deviceListStrategy: cdi-annotations\n",
-                          .name = "m:k"}));
+  ASSERT_TRUE(
+      ConfigMemory(path("state"))
+          .store({.origin = "x",
+                  .text =
+                      "version: v1\nflags:\n  gfd:\n    outputFile: /opt/nvidia/gfd\n  plugin:\n"
+                      "    deviceListStrategy: cdi-annotations\n",
+                  .name = "m:k"}));
   const auto kept = plan({.environment = {{"CONFIG_MAP", "m"}, {"NODE_NAME", "n1"}}});
-  EXPECT_EQ(kept.feature_file, "/y/gfd");
+  EXPECT_EQ(kept.feature_file, "/opt/nvidia/gfd");
   EXPECT_TRUE(kept.cdi);
 }
 

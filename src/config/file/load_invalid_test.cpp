@@ -245,7 +245,7 @@ INSTANTIATE_TEST_SUITE_P(
              Code::kFailedPrecondition},
         Case{
             "mps_with_mixed",
-            "flags: {mpsRoot: /m, migStrategy: mixed}\n"
+            "flags: {mpsRoot: /opt/nvidia/m, migStrategy: mixed}\n"
             "sharing: {mps: {resources: [{name: gpu, replicas: 2}]}}",
             {"f.yaml:1: flags.migStrategy: using --mig-strategy=mixed is not supported with MPS; "},
             Code::kFailedPrecondition},

@@ -120,7 +120,7 @@ flags:
     noTimestamp: true
     sleepInterval: 1m30s
     outputFile: ""
-    machineTypeFile: /machine
+    machineTypeFile: /opt/nvidia/machine
 imex:
   channelIDs: [0]
   required: true
@@ -148,7 +148,7 @@ imex:
                               .no_timestamp = true,
                               .sleep_interval = std::chrono::seconds(90),
                               .output_file = "",
-                              .machine_type_file = "/machine"};
+                              .machine_type_file = "/opt/nvidia/machine"};
                c.imex = {.channel_ids = {0}, .required = true};
              }},
         Case{"keys_without_case",
@@ -173,8 +173,8 @@ imex:
                c.flags.gds_enabled = true;
                c.flags.fail_on_init_error = false;
              }},
-        Case{"number_as_string", file("flags: {mpsRoot: 12}"),
-             [](Config& c) { c.flags.mps_root = "12"; }},
+        Case{"number_as_string", file("flags: {plugin: {cdiAnnotationPrefix: 12}}"),
+             [](Config& c) { c.flags.plugin.cdi_annotation_prefix = "12"; }},
         Case{"interval_infinite", file("flags: {gfd: {sleepInterval: infinite}}"),
              [](Config& c) { c.flags.gfd.sleep_interval = std::nullopt; }},
         Case{"interval_number_is_nanoseconds", file("flags: {gfd: {sleepInterval: 2000000000}}"),
@@ -224,26 +224,28 @@ INSTANTIATE_TEST_SUITE_P(
              },
              {"not shared"}},
         Case{"mps_fails_above_one_by_default",
-             file("flags: {mpsRoot: /m}\nsharing: {mps: {resources: [{name: gpu, replicas: 2}]}}"),
+             file("flags: {mpsRoot: /opt/nvidia/m}\nsharing: {mps: {resources: [{name: gpu, "
+                  "replicas: 2}]}}"),
              [](Config& c) {
-               c.flags.mps_root = "/m";
+               c.flags.mps_root = "/opt/nvidia/m";
                c.sharing.mps = gpus(2, 2);
                c.sharing.mps->fail_requests_greater_than_one = true;
              }},
         Case{"mps_explicit_false",
-             file("flags: {mpsRoot: /m}\nsharing: {mps: {failRequestsGreaterThanOne: false, "
+             file("flags: {mpsRoot: /opt/nvidia/m}\nsharing: {mps: {failRequestsGreaterThanOne: "
+                  "false, "
                   "resources: [{name: gpu, replicas: 2}]}}"),
              [](Config& c) {
-               c.flags.mps_root = "/m";
+               c.flags.mps_root = "/opt/nvidia/m";
                c.sharing.mps = gpus(2, 2);
              }},
         Case{"mps_null_is_unset", file("sharing: {mps: null}"), kNothing},
         Case{"both_mps_wins",
-             file("flags: {mpsRoot: /m}\nsharing:\n"
+             file("flags: {mpsRoot: /opt/nvidia/m}\nsharing:\n"
                   "  timeSlicing: {resources: [{name: gpu, replicas: 3}]}\n"
                   "  mps: {resources: [{name: gpu, replicas: 2}]}\n"),
              [](Config& c) {
-               c.flags.mps_root = "/m";
+               c.flags.mps_root = "/opt/nvidia/m";
                c.sharing.time_slicing = gpus(3, 3);
                c.sharing.mps = gpus(2, 4);
                c.sharing.mps->fail_requests_greater_than_one = true;

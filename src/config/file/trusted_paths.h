@@ -2,7 +2,9 @@
 // Which paths a configuration file may name.
 //
 // The container runtime runs the CDI hook as the host's root, and the files below the driver's root
-// are mounted into containers or loaded by the agent. Whoever may write the ConfigMap of a
+// are mounted into containers or loaded by the agent. Folders below mpsRoot are mounted into
+// containers to be written. The agent writes outputFile as root, and publishes what it reads in
+// machineTypeFile as a label. Whoever may write the ConfigMap of a
 // configuration need not be the host's root, and any Pod can put files somewhere on the host (an
 // emptyDir). So a file may name paths in trusted folders only (--trusted-folders), where only the
 // host's root writes. What a flag or the environment says is the cluster administrator's word, and

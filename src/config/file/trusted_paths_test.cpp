@@ -46,7 +46,17 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"driver_root", "{nvidiaDriverRoot: /tmp/driver}"},
         Case{"dev_root", "{nvidiaDevRoot: /tmp/dev}"},
         Case{"driver_root_of_the_container",
-             "{plugin: {containerDriverRoot: /driver-root/tmp/driver}}"}),
+             "{plugin: {containerDriverRoot: /driver-root/tmp/driver}}"},
+        Case{"mps_root", "{mpsRoot: /var/lib/kubelet/pods/u/volumes}"},
+        Case{"mps_root_of_the_host", "{mpsRoot: /}"},
+        Case{"mps_root_where_containers_write",
+             "{mpsRoot: /run/nvidia/mps/nvidia.com/gpu.shared/pipe}"},
+        Case{"labels_over_a_cdi_file", "{gfd: {outputFile: /var/run/cdi/nvidia.yaml}}"},
+        Case{"labels_by_dots",
+             "{gfd: {outputFile: /etc/kubernetes/node-feature-discovery/features.d/../x}}"},
+        Case{"a_secret_as_a_label", "{gfd: {machineTypeFile: /etc/shadow}}"},
+        Case{"a_serial_number_as_a_label",
+             "{gfd: {machineTypeFile: /sys/class/dmi/id/product_serial}}"}),
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST(TrustedPaths, WhatNvidiaUsesIsTaken) {
@@ -57,6 +67,12 @@ TEST(TrustedPaths, WhatNvidiaUsesIsTaken) {
            "{nvidiaDriverRoot: /run/nvidia/driver}",
            "{nvidiaDriverRoot: /, nvidiaDevRoot: /}",
            "{plugin: {containerDriverRoot: /driver-root}}",
+           "{mpsRoot: /run/nvidia/mps}",
+           "{mpsRoot: /run/nvidia/mps/}",
+           "{mpsRoot: ''}",
+           "{gfd: {outputFile: ''}}",
+           "{gfd: {outputFile: /etc/kubernetes/node-feature-discovery/features.d/other}}",
+           "{gfd: {machineTypeFile: /sys/class/dmi/id/product_name}}",
        }) {
     const auto loaded = load(with(flags));
     EXPECT_TRUE(loaded) << flags << ": " << loaded.error().what;
@@ -70,6 +86,18 @@ TEST(TrustedPaths, TheChartNamesOtherFolders) {
   EXPECT_TRUE(load(sources));
   sources.file_text = "version: v1\nflags: {plugin: {nvidiaCTKPath: /usr/bin/nvidia-ctk}}\n";
   EXPECT_FALSE(load(sources)) << "these alone";
+}
+
+// The same file may configure NVIDIA's feature discovery, which has no other paths.
+TEST(TrustedPaths, FeatureDiscoveryRefusesItsOwnToo) {
+  auto sources = with("{gfd: {outputFile: /tmp/gfd}}");
+  sources.program = Program::kFeatureDiscovery;
+  EXPECT_FALSE(load(sources));
+  sources.environment["TRANCHE_TRUSTED_FOLDERS"] = "/tmp";
+  EXPECT_TRUE(load(sources));
+  sources.environment.clear();
+  sources.flags = {{"output-file", "/tmp/gfd"}};
+  EXPECT_TRUE(load(sources)) << "the flag holds, not the file";
 }
 
 TEST(TrustedPaths, AHookBelowTheDriverRootOfAFlagIsTaken) {

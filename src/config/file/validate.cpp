@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <vector>
@@ -59,14 +60,23 @@ class Rules {
   void paths_in_file(std::vector<std::string> trusted) const {
     static constexpr std::string_view kHook = "flags.plugin.nvidiaCTKPath";
     static constexpr std::string_view kDriver = "flags.nvidiaDriverRoot";
-    root_in_file(kDriver, "/", trusted);
-    root_in_file("flags.nvidiaDevRoot", "/", trusted);
-    root_in_file("flags.plugin.containerDriverRoot", "/driver-root", trusted);
+    path_in_file(kDriver, {"/"}, trusted);
+    path_in_file("flags.nvidiaDevRoot", {"/"}, trusted);
+    path_in_file("flags.plugin.containerDriverRoot", {"/", "/driver-root"}, trusted);
+    // Not what is below: containers write there.
+    path_in_file("flags.mpsRoot", {"/run/nvidia/mps", "/run/nvidia/mps/"}, trusted);
     if (!is_in_file(kHook)) return;
     if (!is_in_file(kDriver) && text(kDriver) != "/") trusted.push_back(text(kDriver));
     auto why = why_untrusted(text(kHook), trusted);
     if (!why) why = why_no_hook(text(kHook));
     if (why) error(kHook, *why, "set the path by --nvidia-cdi-hook-path (NVIDIA_CDI_HOOK_PATH)");
+  }
+
+  // The files of feature labels: root writes the one, and publishes what it reads in the other.
+  void label_files_in_file(std::vector<std::string> trusted) const {
+    path_in_file("flags.gfd.machineTypeFile", {"/sys/class/dmi/id/product_name"}, trusted);
+    trusted.emplace_back("/etc/kubernetes/node-feature-discovery/features.d");
+    path_in_file("flags.gfd.outputFile", {}, trusted);
   }
 
   void discovery_strategy(bool vfio) const {
@@ -105,10 +115,11 @@ class Rules {
     return setting != nullptr && setting->place.from == Place::From::kFile;
   }
 
-  // A driver root may be the usual one, too.
-  void root_in_file(std::string_view key, std::string_view usual,
+  // It may be a usual one, too.
+  void path_in_file(std::string_view key, std::initializer_list<std::string_view> usual,
                     const std::vector<std::string>& trusted) const {
-    if (!is_in_file(key) || text(key).empty() || text(key) == "/" || text(key) == usual) return;
+    if (!is_in_file(key) || text(key).empty()) return;
+    if (std::ranges::find(usual, text(key)) != usual.end()) return;
     if (const auto why = why_untrusted(text(key), trusted)) {
       error(key, *why, "name its folder by --trusted-folders, or set the path by its flag");
     }
@@ -145,6 +156,7 @@ void validate(const Settings& settings, Program program, std::span<const std::st
               Problems& problems) {
   const Rules rules(settings, problems);
   const bool agent = program == Program::kAgent;
+  rules.label_files_in_file({trusted.begin(), trusted.end()});
   if (agent) {
     rules.list_strategies();
     rules.id_strategy();

@@ -57,9 +57,9 @@ constexpr auto kAgentFlags = std::to_array<FlagSpec>({
      .type = FlagType::kStringList,
      .default_text = "/usr/bin,/usr/local/nvidia,/opt/nvidia,/run/nvidia/driver",
      .help = "folders on the host, written by its root alone, in which the configuration's "
-             "nvidiaCTKPath, nvidiaDriverRoot, nvidiaDevRoot and containerDriverRoot may lie; "
-             "flags and environment are free",
-     .uses = kUseAgent | kUseCleanup | kUseMpsControl},
+             "nvidiaCTKPath, nvidiaDriverRoot, nvidiaDevRoot, containerDriverRoot, mpsRoot, "
+             "outputFile and machineTypeFile may lie; flags and environment are free",
+     .uses = kNode | kUseCleanup | kUseMpsControl},
     {.name = "kubelet-root",
      .environment = kNames<"TRANCHE_KUBELET_ROOT">,
      .default_text = "/var/lib/kubelet",
