@@ -4,6 +4,8 @@
 
 #include <charconv>
 
+#include "base/lines.h"
+
 namespace tranche::gpu {
 namespace {
 
@@ -32,9 +34,7 @@ std::optional<int> parse_numa_node(std::string_view content) { return natural(tr
 MigMinors MigMinors::parse(std::string_view content) {
   MigMinors result;
   while (!content.empty()) {
-    const auto end = content.find('\n');
-    const auto line = trim(content.substr(0, end));
-    content.remove_prefix(end == std::string_view::npos ? content.size() : end + 1);
+    const auto line = trim(take_line(content));
     const auto space = line.find_last_of(" \t");
     if (space == std::string_view::npos) continue;
     const auto minor = natural(line.substr(space + 1));

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <deque>
 
+#include "base/lines.h"
 #include "host/process.h"
 
 namespace tranche::host {
@@ -38,11 +39,10 @@ bool lists(const fs::path& folder, pid_t pid) {
   if (!text) return false;
   std::string_view rest = *text;
   while (!rest.empty()) {
-    const auto line = rest.substr(0, rest.find('\n'));
+    const auto line = take_line(rest);
     pid_t one = 0;
     std::from_chars(line.data(), line.data() + line.size(), one);
     if (one == pid) return true;
-    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
   }
   return false;
 }

@@ -9,19 +9,10 @@
 #include <cerrno>
 
 #include "base/descriptor.h"
+#include "base/lines.h"
 
 namespace tranche::host {
 namespace {
-
-// Calls `take` with each line, without its end.
-template <class Take>
-void each_table_line(std::string_view text, Take take) {
-  while (!text.empty()) {
-    const auto end = std::min(text.find('\n'), text.size());
-    take(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-}
 
 std::vector<std::string_view> table_words(std::string_view line, std::size_t at_most) {
   std::vector<std::string_view> result;
@@ -67,12 +58,12 @@ void take_lines(std::string& text, const std::function<void(const Mount&)>& take
 
 std::vector<Mount> parse_mounts(std::string_view mountinfo) {
   std::vector<Mount> mounts;
-  each_table_line(mountinfo, [&](std::string_view line) {
+  while (!mountinfo.empty()) {
     // The options follow the mount point: a line without them is torn.
-    const auto fields = table_words(line, 6);
-    if (fields.size() < 6 || !fields[4].starts_with('/')) return;
+    const auto fields = table_words(take_line(mountinfo), 6);
+    if (fields.size() < 6 || !fields[4].starts_with('/')) continue;
     mounts.push_back({std::string(fields[2]), unescaped(fields[3]), unescaped(fields[4])});
-  });
+  }
   return mounts;
 }
 

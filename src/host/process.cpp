@@ -4,20 +4,11 @@
 
 #include <algorithm>
 
+#include "base/lines.h"
 #include "base/process_stat.h"
 
 namespace tranche::host {
 namespace {
-
-// Calls `take` with each line, without its end.
-template <class Take>
-void each_line(std::string_view text, Take take) {
-  while (!text.empty()) {
-    const auto end = std::min(text.find('\n'), text.size());
-    take(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-}
 
 // Bytes. What is mounted for a container by us has a short name, and a process may have a hundred
 // thousand mounts with long ones.
@@ -32,14 +23,15 @@ bool leads_to(const std::filesystem::path& point, const std::filesystem::path& p
 
 std::string parse_cgroup(std::string_view text) {
   std::string result;
-  each_line(text, [&](std::string_view line) {
+  while (!text.empty()) {
+    const auto line = take_line(text);
     const auto first = line.find(':');
     const auto second = first == std::string_view::npos ? first : line.find(':', first + 1);
-    if (second == std::string_view::npos) return;
+    if (second == std::string_view::npos) continue;
     const auto path = line.substr(second + 1);
     const bool is_v2 = line.starts_with("0:");
     if (is_v2 ? !is_in_pod(result) : !is_in_pod(result) && is_in_pod(path)) result = path;
-  });
+  }
   return result;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/checksum.h"
+#include "base/lines.h"
 
 namespace tranche::labels {
 namespace {
@@ -37,9 +38,7 @@ std::string render(const Labels& labels) {
 Result<Labels> parse(std::string_view text) {
   Labels labels;
   for (int number = 1; !text.empty(); ++number) {
-    const auto end = text.find('\n');
-    auto line = text.substr(0, end);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    auto line = take_line(text);
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.empty() || line.starts_with('#')) continue;
     const auto equals = line.find('=');

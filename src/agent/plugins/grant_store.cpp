@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/lines.h"
+
 namespace tranche::agent {
 namespace {
 
@@ -29,16 +31,6 @@ bool shares_an_id(const offer::GrantRecord& a, const offer::GrantRecord& b) {
 bool is_of_one_pod(const offer::GrantRecord& older, const offer::GrantRecord& newer) {
   return newer.granted_at_ms - older.granted_at_ms <=
          std::chrono::milliseconds(GrantStore::kSettle).count();
-}
-
-std::vector<std::string_view> split_lines(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const auto end = std::min(text.find('\n'), text.size());
-    if (end > 0) lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
 }
 
 std::string text_of(const std::vector<std::shared_ptr<const offer::GrantRecord>>& records) {
@@ -82,7 +74,9 @@ Result<GrantStore::Found> GrantStore::restore() {
   const auto read = fs_.read(dir_ / kFile, kLongestFile);
   if (!read && read.error().code != Code::kNotFound) return std::unexpected(read.error());
   const auto text = read.value_or("");
-  for (const auto line : split_lines(text)) {
+  for (std::string_view rest = text; !rest.empty();) {
+    const auto line = take_line(rest);
+    if (line.empty()) continue;
     auto record = offer::decode(line);
     if (!record) {
       log_.warn(fmt::format("a stored grant cannot be read ({}); kept in {}", record.error().what,
