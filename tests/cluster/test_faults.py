@@ -30,18 +30,25 @@ def release(lab):
     lab.kubectl("delete", "configmap", MAP, "-n", NAMESPACE)
 
 
+def agents(lab, node: str) -> list[str]:
+    """Process ids; probes that run are among them."""
+    return lab.node(node).run("pgrep", "-f", "^tranche agent", check=False).out.split()
+
+
 def end_agent(lab, node: str) -> None:
     """SIGKILL for the agent's container; kubelet starts it again."""
-
-    def pids() -> list:
-        return lab.node(node).run("pgrep", "-f", "^tranche agent", check=False).out.split()
-
-    lab.node(node).run("kill", "-9", *lab.wait(pids, f"an agent runs on {node}"), check=False)
+    pids = lab.wait(lambda: agents(lab, node), f"an agent runs on {node}")
+    lab.node(node).run("kill", "-9", *pids, check=False)
 
 
 def status_of(lab, node: str) -> str:
-    """What the agent says of itself, whether the API server is there or not."""
-    return lab.node(node).run("sh", "-c", "cat /var/lib/tranche/agent.*.status", check=False).out
+    """What the agent answers a probe in its container, whether the API server is there or not."""
+    answer = ""
+    for pid in agents(lab, node):
+        inside = ("nsenter", "--target", pid, "--mount", "--net", "--pid")
+        done = lab.node(node).run(*inside, "tranche", "agent", "--check=live", check=False)
+        answer += done.out + done.err
+    return answer
 
 
 def test_an_api_server_that_is_away(lab, release):
@@ -52,7 +59,7 @@ def test_an_api_server_that_is_away(lab, release):
     try:
         end_agent(lab, "t4")
         lab.wait(
-            lambda: status_of(lab, "t4").startswith(f"ready ConfigMap {NAMESPACE}/{MAP}, key four"),
+            lambda: f"ready: ConfigMap {NAMESPACE}/{MAP}, key four" in status_of(lab, "t4"),
             lambda: status_of(lab, "t4"),
         )
     finally:
@@ -107,7 +114,7 @@ def test_a_missing_right_is_named(lab, release):
             lambda: "configmaps" in release.log("t4") and "grant" in release.log("t4"),
             lambda: release.log("t4")[-3000:],
         )
-        lab.wait(lambda: status_of(lab, "t4").startswith("ready "), lambda: status_of(lab, "t4"))
+        lab.wait(lambda: "ready: " in status_of(lab, "t4"), lambda: status_of(lab, "t4"))
         wait_offer(lab, "t4", 2)
     finally:
         lab.kubectl("delete", "role", name, "-n", NAMESPACE)
