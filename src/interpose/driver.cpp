@@ -1,12 +1,16 @@
 #include "interpose/driver.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <string.h>
 
 #include <atomic>
 
 #include "interpose/elf_symbols.h"
 #include "interpose/uncancelled.h"
+
+// Where this library begins in memory: the linker's.
+extern "C" const char __ehdr_start[] __attribute__((visibility("hidden")));
 
 namespace tranche::interpose {
 namespace {
@@ -90,13 +94,11 @@ const Binding kNvml[] = {
 };
 #undef NVML
 
-// Open addressing by address; written under `binding`, read by any thread: the value first.
-struct Hook {
-  std::atomic<void*> address;
-  std::atomic<void*> ours;
-};
-constexpr size_t kHooks = 2048;
-Hook hooks[kHooks];
+// Open addressing by address; written under `binding`, read by any thread: the value first. Small,
+// for what is touched of it is a program's start: several addresses of each function would fit.
+constexpr size_t kHooks = 1024;
+std::atomic<void*> hooked_addresses[kHooks];
+std::atomic<std::uint32_t> hooks[kHooks];  // how far behind our beginning the function is
 
 // Names that are hooked, by hash: an index into kHooked and one.
 constexpr size_t kNames = 512;
@@ -118,11 +120,12 @@ size_t place(const void* address, size_t size) {
 void remember(void* address, void* ours) {
   for (size_t i = place(address, kHooks), tries = 0; tries < kHooks;
        ++tries, i = (i + 1) % kHooks) {
-    void* there = hooks[i].address.load(std::memory_order_relaxed);
+    void* there = hooked_addresses[i].load(std::memory_order_relaxed);
     if (there == address) return;
     if (there != nullptr) continue;
-    hooks[i].ours.store(ours, std::memory_order_relaxed);
-    hooks[i].address.store(address, std::memory_order_release);
+    const auto offset = static_cast<const char*>(ours) - __ehdr_start;
+    hooks[i].store(static_cast<std::uint32_t>(offset), std::memory_order_relaxed);
+    hooked_addresses[i].store(address, std::memory_order_release);
     return;
   }
 }
@@ -172,10 +175,23 @@ void* function_of(void* library, void* found, const char* name) {
   return bound != nullptr && bound != found && is_of_copy(found, bound) ? bound : found;
 }
 
+// Eight characters at a time, the last eight of a name as they are.
 std::uint32_t hash_of(const char* name) {
-  std::uint32_t hash = 2166136261U;
-  for (; *name != 0; ++name) hash = (hash ^ static_cast<unsigned char>(*name)) * 16777619U;
-  return hash ^ hash >> 15U;
+  constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15ULL;
+  const size_t length = strlen(name);
+  std::uint64_t hash = length;
+  for (size_t at = 0; at < length; at += sizeof(hash)) {
+    const bool is_last = at + sizeof(hash) > length;
+    std::uint64_t part = 0;
+    if (length < sizeof(part)) {
+      for (size_t i = 0; i < length; ++i) part = part << 8U | static_cast<unsigned char>(name[i]);
+    } else {
+      memcpy(&part, name + (is_last ? length - sizeof(part) : at), sizeof(part));
+    }
+    hash = (hash ^ part) * kMix;
+    hash ^= hash >> 32U;
+  }
+  return static_cast<std::uint32_t>(hash);
 }
 
 void make_names() {
@@ -293,19 +309,22 @@ void* nvml_function(void* found, const char* name) {
 void* hook_of(void* address) {
   for (size_t i = place(address, kHooks), tries = 0; tries < kHooks;
        ++tries, i = (i + 1) % kHooks) {
-    void* there = hooks[i].address.load(std::memory_order_acquire);
-    if (there == address) return hooks[i].ours.load(std::memory_order_relaxed);
+    void* there = hooked_addresses[i].load(std::memory_order_acquire);
     if (there == nullptr) return nullptr;
+    if (there == address)
+      return const_cast<char*>(__ehdr_start) + hooks[i].load(std::memory_order_relaxed);
   }
   return nullptr;
 }
 
 bool is_ours(void* address) {
-  for (const Binding& b : kHooked) {
-    if (b.ours == address) return true;
-  }
-  for (const Binding& b : kNvml) {
-    if (b.ours == address) return true;
+  const auto* header = reinterpret_cast<const ElfW(Ehdr)*>(__ehdr_start);
+  const auto* parts = reinterpret_cast<const ElfW(Phdr)*>(__ehdr_start + header->e_phoff);
+  const auto at = static_cast<std::uintptr_t>(static_cast<const char*>(address) - __ehdr_start);
+  for (unsigned i = 0; i < header->e_phnum; ++i) {
+    const ElfW(Phdr)& part = parts[i];
+    const bool is_code = part.p_type == PT_LOAD && (part.p_flags & PF_X) != 0;
+    if (is_code && at - part.p_vaddr < part.p_memsz) return true;
   }
   return false;
 }

@@ -20,7 +20,9 @@ constexpr unsigned kBuckets = 4096;
 // From here on the place of a stream that rests is taken before a new one is made.
 constexpr unsigned kMany = 4096;
 
-Queue first_chunk[kInChunk];
+// No constructor that runs at load: this library is in programs that never ask, and this would be
+// their memory.
+constinit Queue first_chunk[kInChunk]{};
 Queue* chunks[kChunks] = {first_chunk};
 unsigned used;  // no place at or above this was ever taken
 Queue* free_queues;

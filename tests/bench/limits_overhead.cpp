@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <ctime>
 #include <map>
 
 #include "limits/limited/outer.h"
@@ -19,6 +20,9 @@ using sim::test::World;
 using Clock = std::chrono::steady_clock;
 
 void* volatile function_sink;
+
+// Set: the beginning is all that is measured.
+constexpr const char* kLoadAlone = "TRANCHE_LOAD_ALONE";
 
 double median(std::vector<double> values) {
   std::ranges::sort(values);
@@ -39,12 +43,23 @@ double each(int count, Body body) {
   return median(std::move(parts));
 }
 
+// Of this thread.
+double cpu_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
+}
+
 // One line for each figure: "<name> <ns>".
 int measure() {
   const auto loaded = Clock::now();
+  const double cpu = cpu_ns();
   const Cuda cuda;
   if (cuda.cuInit(0) != CUDA_SUCCESS) return 1;
+  std::printf("load+cuInit,cpu %f\n", cpu_ns() - cpu);
   const std::chrono::duration<double, std::nano> load = Clock::now() - loaded;
+  std::printf("load+cuInit %f\n", load.count());
+  if (std::getenv(kLoadAlone) != nullptr) return 0;
   Program program;
   const CUfunction kernel = program.function(kSpin, "spin");
   std::uint64_t ns = 10;
@@ -53,7 +68,6 @@ int measure() {
     cuda.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr);
   };
   each(20'000, launch);  // its estimate is learned
-  std::printf("load+cuInit %f\n", load.count());
   std::printf("launch %f\n", each(2'000'000, launch));
   std::vector<CUdeviceptr> live;
   for (const std::size_t blocks : {std::size_t{0}, std::size_t{50'000}}) {
@@ -105,6 +119,7 @@ int round(char** arguments, bool preload, const std::filesystem::path& out, Figu
 
 int compare(char** arguments) {
   constexpr int kRounds = 9;
+  constexpr int kLoads = 60;
   const World world("l20");
   auto limits = part_of(world, 20 * kGiB);
   limits.enforcement = Enforcement::kElastic;
@@ -112,6 +127,11 @@ int compare(char** arguments) {
   Figures without;
   Figures with;
   for (int i = 0; i < kRounds; ++i) {
+    if (round(arguments, false, "/run/figures", without) != 0) return 1;
+    if (round(arguments, true, "/run/figures", with) != 0) return 1;
+  }
+  setenv(kLoadAlone, "1", 1);
+  for (int i = 0; i < kLoads; ++i) {
     if (round(arguments, false, "/run/figures", without) != 0) return 1;
     if (round(arguments, true, "/run/figures", with) != 0) return 1;
   }

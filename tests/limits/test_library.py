@@ -50,6 +50,14 @@ def test_it_needs_libc_alone():
     assert "TEXTREL" not in text
 
 
+def test_nothing_of_ours_runs_when_a_program_starts():
+    """One function of the compiler's own start files is in the list. Another one would be a constructor: time and
+    memory of each program of the container."""
+    text = subprocess.run(["readelf", "--sections", "--wide", str(LIBRARY)], capture_output=True, text=True, check=True)
+    (size,) = re.findall(r" \.init_array +INIT_ARRAY +\w+ \w+ (\w+)", text.stdout)
+    assert int(size, 16) == 8
+
+
 def test_it_asks_for_no_newer_libc_than_2_17():
     wanted = [(name, version) for defined, name, version in dynamic_symbols() if not defined and version]
     assert wanted
