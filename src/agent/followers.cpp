@@ -54,6 +54,7 @@ Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, p
         .tenants = *tenants,
         .pod_resources = ports.pod_resources,
         .interval = std::chrono::ceil<std::chrono::milliseconds>(options.grants_interval),
+        .living = LivingTenants(FsRoot(), options.arbiter_state_dir, clock),
         .overrides = ports.overrides,
         .renew_checkpoint = [&loop, plugins] { loop.post([plugins] { plugins->resend(); }); },
         .tell_stored = std::move(ports.tell_stored)}));

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "agent/limits/mounted_names.h"
-
 namespace tranche::agent {
 namespace {
 
@@ -36,13 +34,13 @@ void TenantFollower::prune() {
   if (parts_.tell_stored) parts_.tell_stored(stored);
   auto listed = parts_.pod_resources.list();
   if (!listed) return parts_.tenants.unanswered();
-  std::optional<Result<std::set<std::string>>> mounted;  // looked at once
+  std::optional<Result<std::set<std::string>>> living;  // looked at once
   const Holders holders{.listed = *std::move(listed),
                         .remembered = parts_.pod_resources.remembered(),
-                        .mounted =
+                        .living =
                             [&] {
-                              if (!mounted) mounted = mounted_names(FsRoot());
-                              return *mounted;
+                              if (!living) living = parts_.living.names();
+                              return *living;
                             },
                         // Two rounds that follow each other are further apart.
                         .agree = parts_.interval * 2 / 3};

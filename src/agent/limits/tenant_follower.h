@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "agent/limits/limit_overrides.h"
+#include "agent/limits/living_tenants.h"
 #include "agent/limits/tenant_manager.h"
 #include "agent/loop/follower.h"
 #include "cluster/pod_resources.h"
@@ -21,7 +22,8 @@ class TenantFollower final : public Follower {
     TenantManager& tenants;
     cluster::PodResources& pod_resources;
     std::chrono::milliseconds interval;  // between two rounds in which grants are dropped
-    LimitOverrides* overrides;           // null: limits are never overridden
+    LivingTenants living;
+    LimitOverrides* overrides;  // null: limits are never overridden
     // Has kubelet write its checkpoint anew. From any thread.
     std::function<void()> renew_checkpoint;
     // Told again and again, from a thread of its own, whether grants are stored. May be empty.

@@ -19,8 +19,8 @@ bool may_hold(const cluster::HeldDevices& held, const limit::TenantLimits& tenan
   });
 }
 
-Result<std::set<std::string>> mounted_in(const Holders& holders) {
-  return holders.mounted ? holders.mounted() : std::set<std::string>();
+Result<std::set<std::string>> living_of(const Holders& holders) {
+  return holders.living ? holders.living() : std::set<std::string>();
 }
 
 }  // namespace
@@ -281,16 +281,16 @@ void TenantManager::sweep_tenants(const Holders& holders) {
   }
   strays_ = std::move(strays);
   if (gone.empty()) return;
-  const auto mounted = mounted_in(holders);
-  if (!mounted) return complain(mounted.error());
+  const auto living = living_of(holders);
+  if (!living) return complain(living.error());
   for (const auto& id : gone) {
-    if (mounted->contains(id)) continue;
+    if (living->contains(id)) continue;
     if (const auto removed = tenants_.remove(id); !removed) {
       complain(removed.error());
       continue;
     }
     log_.info(
-        fmt::format("removed tenant {}: it has no grant, and no container has mounted it", id));
+        fmt::format("removed tenant {}: it has no grant, and no living container is its", id));
   }
 }
 
@@ -310,15 +310,24 @@ std::set<std::string, std::less<>> TenantManager::being_stored() const {
 void TenantManager::sweep_libraries(const Holders& holders) {
   if (grants_.incomplete()) return;  // an unreadable grant may mount any of them
   std::set<std::string> granted;
+  std::set<std::string> tenants;
   for (const auto& record : grants_.all()) {
+    tenants.insert(record.grant.tenant);
     for (const auto& mount : record.grant.mounts) granted.insert(mount.host_path);
   }
   auto old = library_.unused(granted);
   if (!old) return complain(old.error());
   if (old->empty()) return;
-  const auto mounted = mounted_in(holders);
-  if (!mounted) return complain(mounted.error());
-  std::erase_if(*old, [&](const std::string& name) { return mounted->contains(name); });
+  const auto living = living_of(holders);
+  if (!living) return complain(living.error());
+  const auto ids = tenants_.ids();
+  if (!ids) return complain(ids.error());
+  // A living tenant whose grant is lost may mount any of them.
+  if (std::ranges::any_of(
+          *ids, [&](const auto& id) { return living->contains(id) && !tenants.contains(id); })) {
+    return;
+  }
+  std::erase_if(*old, [&](const std::string& name) { return living->contains(name); });
   const auto removed = library_.remove(*old);
   if (!removed) complain(removed.error());
   for (const auto& name : removed.value_or(std::vector<std::string>())) {

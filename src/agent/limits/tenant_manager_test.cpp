@@ -399,7 +399,7 @@ TEST_F(TenantManagerTest, WhatALivingContainerHasMountedStays) {
   ASSERT_TRUE(manager_->prepare());
   clock_.advance(GrantStore::kSettle + std::chrono::seconds(1));
   Result<Mounted> mounted = Mounted{"t1"};
-  const Holders nobody{.listed = {}, .remembered = {}, .mounted = [&] { return mounted; }};
+  const Holders nobody{.listed = {}, .remembered = {}, .living = [&] { return mounted; }};
   prune(nobody);
   EXPECT_EQ(tenants(), (Names{"t1", "t1.json"}));
   mounted = fail(Code::kIo, "read /proc/7/mountinfo: Input/output error");
@@ -416,6 +416,25 @@ TEST_F(TenantManagerTest, WhatALivingContainerHasMountedStays) {
   EXPECT_EQ(tenants(), (Names{"t1", "t1.json"}));
   EXPECT_EQ(libraries().size(), 2U);
   mounted = Mounted();
+  prune(nobody);
+  EXPECT_THAT(tenants(), IsEmpty());
+  EXPECT_EQ(libraries().size(), 1U);
+}
+
+// As an agent sees it that does not see the container's mounts.
+TEST_F(TenantManagerTest, TheLibraryOfALivingTenantWhoseGrantIsLostStays) {
+  grant("t1", {"GPU-a::0"}, offered(rules()));
+  ASSERT_TRUE(fs_.write_atomic(library(), "library 2"));
+  std::filesystem::remove_all(state() / "grants");
+  start();
+  ASSERT_TRUE(manager_->prepare());
+  clock_.advance(GrantStore::kSettle + std::chrono::seconds(1));
+  Mounted living = {"t1"};
+  const Holders nobody{.listed = {}, .remembered = {}, .living = [&] { return living; }};
+  prune(nobody);
+  EXPECT_EQ(tenants(), (Names{"t1", "t1.json"}));
+  EXPECT_EQ(libraries().size(), 2U);
+  living.clear();
   prune(nobody);
   EXPECT_THAT(tenants(), IsEmpty());
   EXPECT_EQ(libraries().size(), 1U);
@@ -534,7 +553,7 @@ const AtWork kWork[] = {
      [](TenantManager& manager, const auto&) { manager.settle({}); }},
     {"Prune", "s/tenants/gone.json",
      [](TenantManager& manager, const auto& file) {
-       manager.prune({.listed = {}, .remembered = {}, .mounted = [&]() -> Result<Mounted> {
+       manager.prune({.listed = {}, .remembered = {}, .living = [&]() -> Result<Mounted> {
                         (void)FsRoot().read(file);
                         return Mounted();
                       }});

@@ -31,7 +31,7 @@ bool GrantStore::prune(const Holders& holders) {
       .listed = ids_of(holders.listed), .remembered = {}, .only_remembered = false, .why = {}};
   if (holders.remembered) look.remembered = ids_of(*holders.remembered);
   auto gone = over(holders, look);
-  keep_mounted(holders, gone, look);
+  keep_living(holders, gone, look);
   drop(gone, holders.agree);
   forget_rejected(holders, look);
   keeps_for(std::move(look.why));
@@ -75,15 +75,15 @@ GrantStore::Records GrantStore::over(const Holders& holders, Look& look) {
   return gone;
 }
 
-// Takes out of `gone` what a living container has mounted.
-void GrantStore::keep_mounted(const Holders& holders, Records& gone, Look& look) {
+// Takes out of `gone` what belongs to a living container.
+void GrantStore::keep_living(const Holders& holders, Records& gone, Look& look) {
   const auto has_tenant = [](const auto& record) { return !record->grant.tenant.empty(); };
-  if (!holders.mounted || std::ranges::none_of(gone, has_tenant)) return;
-  const auto mounted = holders.mounted();
+  if (!holders.living || std::ranges::none_of(gone, has_tenant)) return;
+  const auto living = holders.living();
   std::erase_if(gone, [&](const auto& record) {
-    return has_tenant(record) && (!mounted || mounted->contains(record->grant.tenant));
+    return has_tenant(record) && (!living || living->contains(record->grant.tenant));
   });
-  if (!mounted) look.why = mounted.error().message();
+  if (!living) look.why = living.error().message();
 }
 
 // Says once why grants are kept that seem over.

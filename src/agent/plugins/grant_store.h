@@ -111,7 +111,7 @@ class GrantStore {
     std::string why;  // grants that seem over are kept for it
   };
   Records over(const Holders& holders, Look& look);
-  void keep_mounted(const Holders& holders, Records& gone, Look& look);
+  void keep_living(const Holders& holders, Records& gone, Look& look);
   void keeps_for(std::string why);
   void drop(const Records& gone, std::chrono::milliseconds unlisted);
   void forget_rejected(const Holders& holders, Look& look);

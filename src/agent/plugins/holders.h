@@ -6,7 +6,7 @@
 // knows no Pods and lists nothing, though containers run and it will start others again with the
 // answers of Allocate that it keeps. Its checkpoint names these, until kubelet has heard of its
 // Pods from every source (devicemanager's UpdateAllocatedDevices). And what a living container has
-// mounted is in use, whatever kubelet says.
+// is in use, whatever kubelet says.
 
 #include <chrono>
 #include <functional>
@@ -28,9 +28,9 @@ struct Holders {
   std::vector<cluster::HeldDevices> listed;
   // What kubelet's checkpoint names. An error: it is not known, so nothing is over.
   Result<std::vector<cluster::HeldDevices>> remembered;
-  // The tenants whose folder a living process has mounted. Called only when something would go. An
-  // error: it is not known. Empty: nothing can be mounted.
-  std::function<Result<std::set<std::string>>()> mounted = {};
+  // The tenants that a living process belongs to, by its mounts or by the arbiter. Called only when
+  // something would go. An error: it is not known. Empty: nothing can live.
+  std::function<Result<std::set<std::string>>()> living = {};
   // Two answers that are at least this far apart must agree.
   std::chrono::milliseconds agree = kAgree;
 };

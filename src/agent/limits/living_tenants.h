@@ -1,0 +1,40 @@
+#pragma once
+// Which tenants have a living process, by all that the agent can see: what is mounted in the
+// processes that /proc shows, and whom the arbiter has registered. An agent without the node's
+// process ids (`hostPID`) sees no container's mounts. The arbiter has them, and a process that it
+// has registered is in a container that lives.
+//
+// Used by one thread.
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/result.h"
+#include "limit/status_reader.h"
+
+namespace tranche::agent {
+
+class LivingTenants {
+ public:
+  // `host`: for /proc. `arbiter_dir`: the arbiter's --state-dir; empty: none is known here. `clock`
+  // outlives it.
+  LivingTenants(FsRoot host, std::filesystem::path arbiter_dir, const Clock& clock);
+
+  // The names that mounted_names() tells, and the tenants with a registered process. An arbiter
+  // that does not run, or whose status cannot be read, adds none: it says nothing of anybody.
+  // Errors: as mounted_names().
+  Result<std::set<std::string>> names();
+
+ private:
+  void read_status();
+
+  FsRoot host_;
+  std::filesystem::path arbiter_dir_;
+  const Clock& clock_;
+  limit::StatusReader status_;
+};
+
+}  // namespace tranche::agent
