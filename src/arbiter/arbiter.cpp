@@ -144,7 +144,10 @@ bool Arbiter::is_false(const std::string& id, unsigned index) const {
 void Arbiter::scan() {
   files_.scan(
       {[this](const std::string& id, TenantLimits limits) { return serve(id, std::move(limits)); },
-       [this](const std::string& id) { let_go(id); }});
+       [this](const std::string& id) { let_go(id); },
+       [this](const std::set<std::string>& there) {
+         tenant::Usage::remove_others(options_.state_dir, there);
+       }});
   lend();
   extensions_.look();
 }

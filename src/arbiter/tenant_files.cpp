@@ -38,7 +38,8 @@ void TenantFiles::scan(const Users& users) {
       there.insert(path.stem());
       look_at(path.stem(), text, users);
     }
-    let_go_others(there, users);
+    const bool any_gone = let_go_others(there, users);
+    if (!std::exchange(was_read_, true) || any_gone) users.others_gone(there);
   } else {
     const std::string reason = names.error().message();
     failed(failure_, "", reason, fmt::format("{}; its tenants stay as they were", reason));
@@ -79,12 +80,14 @@ Result<void> TenantFiles::take_in(const std::string& id, const std::string& text
   return users.serve(id, std::move(limits));
 }
 
-void TenantFiles::let_go_others(const std::set<std::string>& there, const Users& users) {
-  std::erase_if(files_, [&](const auto& entry) {
+// True: a file has gone.
+bool TenantFiles::let_go_others(const std::set<std::string>& there, const Users& users) {
+  const auto gone = std::erase_if(files_, [&](const auto& entry) {
     if (there.contains(entry.first)) return false;
     if (entry.second.served) users.let_go(entry.first);
     return true;
   });
+  return gone > 0;
 }
 
 // Notes a failure and when to try again. Logs `line` if the reason is a new one.

@@ -36,6 +36,9 @@ class TenantFiles {
     std::function<Result<void>(const std::string& id, limit::TenantLimits)> serve;
     // The tenant was served and is gone.
     std::function<void(const std::string& id)> let_go;
+    // These are all tenants that have a file, readable or not: each other one is gone. Called with
+    // the first answer of the folder, and whenever a file has gone, after let_go.
+    std::function<void(const std::set<std::string>& there)> others_gone;
   };
 
   // `clock` and `log` outlive it. kIo: the folder cannot be watched.
@@ -66,7 +69,7 @@ class TenantFiles {
   TenantFiles(std::filesystem::path folder, Watch watch, const Clock& clock, const Log& log);
   void look_at(const std::string& id, const Result<std::string>& text, const Users& users);
   Result<void> take_in(const std::string& id, const std::string& text, const Users& users) const;
-  void let_go_others(const std::set<std::string>& there, const Users& users);
+  bool let_go_others(const std::set<std::string>& there, const Users& users);
   void failed(std::optional<Failure>& failure, const std::string& text, const std::string& reason,
               const std::string& line);
   void plan();
@@ -83,6 +86,7 @@ class TenantFiles {
   const Log& log_;
   std::map<std::string, File> files_;  // by tenant
   std::optional<Failure> failure_;     // of the folder
+  bool was_read_ = false;              // the folder, at least once
   Time due_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/fs.h"
 #include "fmt/format.h"
 
 namespace tranche::tenant {
@@ -10,6 +11,12 @@ namespace tranche::tenant {
 using namespace limit;
 
 namespace {
+
+constexpr const char* kExtension = ".slots";
+
+std::filesystem::path file_of(const std::filesystem::path& dir, const std::string& tenant) {
+  return dir / (tenant + kExtension);
+}
 
 std::uint64_t monotonic_ns() {
   return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
@@ -61,7 +68,7 @@ Usage::Usage(SlotOwners owners, SealedMemory memory, unsigned devices)
 
 Result<Usage> Usage::open(const std::filesystem::path& dir, const std::string& tenant,
                           unsigned devices) {
-  ASSIGN_OR_RETURN(auto owners, SlotOwners::open(dir / (tenant + ".slots")));
+  ASSIGN_OR_RETURN(auto owners, SlotOwners::open(file_of(dir, tenant)));
   ASSIGN_OR_RETURN(auto memory, new_memory());
   Usage usage(std::move(owners), std::move(memory), devices);
   for (unsigned slot = 0; slot < wire::kMaxProcesses; ++slot) {
@@ -75,7 +82,14 @@ Result<Usage> Usage::open(const std::filesystem::path& dir, const std::string& t
 
 void Usage::remove(const std::filesystem::path& dir, const std::string& tenant) {
   std::error_code ignored;  // a missing file is no error
-  std::filesystem::remove(dir / (tenant + ".slots"), ignored);
+  std::filesystem::remove(file_of(dir, tenant), ignored);
+}
+
+void Usage::remove_others(const std::filesystem::path& dir, const std::set<std::string>& tenants) {
+  for (const auto& name : FsRoot().list(dir).value_or(std::vector<std::string>())) {
+    const std::filesystem::path file = name;
+    if (file.extension() == kExtension && !tenants.contains(file.stem())) remove(dir, file.stem());
+  }
 }
 
 // What the memory says of itself. A tenant may have written over it.

@@ -16,6 +16,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -51,6 +52,9 @@ class Usage {
                             unsigned devices);
   // Removes its file: the tenant is gone.
   static void remove(const std::filesystem::path& dir, const std::string& tenant);
+  // Removes the files of all tenants but these: they went while nobody looked, or were never
+  // served. What cannot be removed stays until the next call.
+  static void remove_others(const std::filesystem::path& dir, const std::set<std::string>& tenants);
 
   // Processes of the arbiter before this one hold memory that none has handed over yet.
   bool awaits_file() const { return awaits_file_; }

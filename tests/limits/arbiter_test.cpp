@@ -62,6 +62,14 @@ class ArbiterTest : public ::testing::Test {
             .enforcement = enforcement,
             .devices = {{kGpu, Bytes::from_mib(100), 1, permille}}};
   }
+  using Names = std::vector<std::string>;
+  // Those of tenants, sorted.
+  Names state_files() const {
+    Names names = FsRoot().list(dir / "state").value();
+    std::erase_if(names, [](const std::string& name) { return !name.ends_with(".slots"); });
+    std::ranges::sort(names);
+    return names;
+  }
   void rounds(int count) {
     for (int i = 0; i < count; ++i) arbiter->round(0ms);
   }
@@ -509,6 +517,40 @@ TEST_F(ArbiterTest, TheNextOneServesTheSameTenants) {
   EXPECT_EQ(after.welcome.slot, before.welcome.slot);
   EXPECT_NE(after.policy->epoch, before.policy->epoch);
   EXPECT_FALSE(after.ledger().charge(0, 40 * kMiB));
+}
+
+TEST_F(ArbiterTest, WhatTenantsLeftThatWentMeanwhileGoes) {
+  for (const char* id : {"gone", "torn", "here"}) promise(limits(id, 500));
+  EXPECT_EQ(state_files(), (Names{"gone.slots", "here.slots", "torn.slots"}));
+  arbiter.reset();
+  std::filesystem::remove(dir / "tenants" / "gone.json");
+  std::ofstream(dir / "tenants" / "torn.json") << "torn";
+  open();
+  EXPECT_EQ(state_files(), (Names{"here.slots", "torn.slots"}))
+      << "what cannot be read is not gone";
+}
+
+// A folder that cannot be read says nothing.
+TEST_F(ArbiterTest, WhileTheTenantsFolderCannotBeReadNothingOfThemGoes) {
+  promise(limits("a", 500));
+  arbiter.reset();
+  std::ofstream(dir / "state" / "gone.slots") << "";
+  std::filesystem::rename(dir / "tenants" / "a.json", dir / "a.json");
+  std::filesystem::remove_all(dir / "tenants");
+  open();
+  EXPECT_EQ(state_files(), (Names{"a.slots", "gone.slots"}));
+  std::filesystem::create_directories(dir / "tenants");
+  std::filesystem::rename(dir / "a.json", dir / "tenants" / "a.json");
+  open();
+  EXPECT_EQ(state_files(), (Names{"a.slots"}));
+}
+
+TEST_F(ArbiterTest, WhatATenantLeftThatCouldNotBeServedGoesWithItsFile) {
+  write("b", encode(limits("b", 500)));  // without a folder there is no place for its socket
+  EXPECT_EQ(arbiter->tenants(), 0U);
+  std::filesystem::remove(dir / "tenants" / "b.json");
+  rounds(2);
+  EXPECT_EQ(state_files(), Names());
 }
 
 TEST_F(ArbiterTest, WhoHandsOverAForeignFileIsAFinding) {
