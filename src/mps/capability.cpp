@@ -9,6 +9,9 @@ namespace tranche::mps {
 namespace {
 
 constexpr int kStaticPartitions = 13010;
+// CUDA's numbers: 1000 for each major release, and 10 for each minor one.
+constexpr int kFirstVersion = 1000;
+constexpr int kLastVersion = 99'990;
 constexpr std::string_view kBeforeNumber = "version: ";
 
 std::string cuda(int version) {
@@ -49,7 +52,9 @@ Capability read_version(std::string_view output) {
   output.remove_prefix(at + kBeforeNumber.size());
   int version = 0;
   const auto [end, error] = std::from_chars(output.data(), output.data() + output.size(), version);
-  if (error != std::errc() || version < 1000) return capability;
+  const bool is_whole =
+      error == std::errc() && !std::string_view(end, output.end()).starts_with('.');
+  if (!is_whole || version < kFirstVersion || version > kLastVersion) return capability;
   capability.cuda_version = version;
   capability.static_partitions = version >= kStaticPartitions;
   return capability;

@@ -24,6 +24,8 @@ TEST(Version, SaysWhatTheProgramCan) {
       {"a program without -v", "nvidia-cuda-mps-control: invalid option -- 'v'\n", {}},
       {"no number", "CUDA MPS Control binary version: unknown\n", {}},
       {"another kind of number", "Binary version: 4\n", {}},
+      {"a driver's number", "Driver version: 570158\n", {}},
+      {"a version in parts", "CUDA MPS Control binary version: 13040.2\n", {}},
       {"nothing", "", {}},
   };
   for (const Row& row : rows) EXPECT_EQ(read_version(row.output), row.capability) << row.name;

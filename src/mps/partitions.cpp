@@ -19,14 +19,14 @@ Result<int> chunks_each(const Daemon& daemon, const DaemonDevice& device, int to
 }
 
 // The answer is "CUDA_MPS_SM_PARTITION=<uuid>/<name>", "<uuid>/<name>" or "Partition <uuid>/<name>
-// created".
+// created". A name with nothing behind it, not even the line's end, is torn.
 std::optional<std::string> partition_of(std::string_view answer, std::string_view uuid) {
   const auto at = answer.find(fmt::format("{}/", uuid));
   if (at == answer.npos) return std::nullopt;
   auto value = answer.substr(at);
-  value = value.substr(0, value.find_first_of(" \t\r\n"));
-  if (value.size() == uuid.size() + 1) return std::nullopt;
-  return std::string(value);
+  const auto end = value.find_first_of(" \t\r\n");
+  if (end == value.npos || end == uuid.size() + 1) return std::nullopt;
+  return std::string(value.substr(0, end));
 }
 
 }  // namespace tranche::mps

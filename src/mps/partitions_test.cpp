@@ -42,6 +42,7 @@ TEST(Partitions, AreCutOrRefused) {
 TEST(Partitions, HaveTheNameThatTheProgramTells) {
   const std::string name = std::string(kUuid) + "/Kp8AAAA";
   EXPECT_EQ(partition_of(name + "\n", kUuid), name);
+  EXPECT_EQ(partition_of(name, kUuid), std::nullopt) << "it may go on";
   EXPECT_EQ(partition_of("Partition " + name + " created\n", kUuid), name);
   EXPECT_EQ(partition_of("SM partition 'a' created on device " + std::string(kUuid) +
                              " (sm-count=34)\nCUDA_MPS_SM_PARTITION=" + name + "\n",

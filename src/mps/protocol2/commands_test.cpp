@@ -51,6 +51,7 @@ TEST(Lspart, TellsHowManyChunksAGpuHas) {
   EXPECT_EQ(lspart_chunks(kFree, kOther), std::nullopt);
   EXPECT_EQ(lspart_chunks(kUsed, kUuid), std::nullopt);
   EXPECT_EQ(lspart_chunks("GPU  -  3  7", kUuid), std::nullopt);
+  EXPECT_EQ(lspart_chunks("GPU-74d43ed3  -  3  7", kUuid), std::nullopt) << "the 7 may go on";
   EXPECT_EQ(lspart_chunks("", kUuid), std::nullopt);
   EXPECT_EQ(lspart_chunks("GPU-74d43ed3 - 2147483647 7 24 56 -", kUuid), std::nullopt);
 }

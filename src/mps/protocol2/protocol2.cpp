@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <sstream>
 
 #include "mps/protocol.h"
@@ -12,9 +13,27 @@ namespace {
 // A daemon that lives answers this question with a number.
 constexpr const char* kQuestion = "get_default_active_thread_percentage";
 
-Result<void> judge_number(const std::string& answer, const std::filesystem::path& /*log*/) {
-  const bool number = std::ranges::any_of(answer, [](char c) { return c >= '0' && c <= '9'; });
-  if (number) return {};
+std::string_view without_end(std::string_view line) {
+  return line.substr(0, line.find_last_not_of(" \t\r") + 1);
+}
+
+// "25.0", and nothing else on the line.
+bool is_percentage(std::string_view line) {
+  double value = 0;
+  const auto [end, error] =
+      std::from_chars(line.data(), line.data() + line.size(), value, std::chars_format::fixed);
+  return error == std::errc() && end == line.data() + line.size() && value > 0 && value <= 100;
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Not each answer with a digit is one: errors have numbers too. Other lines are the program's
+// warnings, which come with the answer.
+Result<void> judge_percentage(const std::string& answer, const std::filesystem::path& /*log*/) {
+  std::istringstream lines(answer);
+  for (std::string line; std::getline(lines, line);) {
+    if (is_percentage(without_end(line))) return {};
+  }
   return fail(Code::kUnavailable,
               fmt::format("{}: {} is answered by '{}'", kControlProgram, kQuestion, words(answer)));
 }
@@ -45,7 +64,7 @@ class Protocol2 final : public Protocol {
     return start;
   }
   Order quit() const override { return typed("quit"); }
-  Question alive() const override { return {.order = typed(kQuestion), .judge = judge_number}; }
+  Question alive() const override { return {.order = typed(kQuestion), .judge = judge_percentage}; }
 
   std::vector<Order> change(const Daemon& before, const Daemon& daemon) const override {
     return typed_each(retune_commands(before, daemon));
@@ -54,9 +73,11 @@ class Protocol2 final : public Protocol {
   std::vector<Order> change_servers(const Daemon& before, const Daemon& daemon,
                                     const std::string& servers) const override {
     std::vector<Order> orders;
-    std::istringstream names(servers);
-    for (std::string server; names >> server;) {
-      if (server.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::istringstream lines(servers);
+    for (std::string line; std::getline(lines, line);) {
+      const std::string server(without_end(line));
+      // A line of anything else may have a number in it that is no server's.
+      if (server.empty() || !std::ranges::all_of(server, is_digit)) continue;
       std::ranges::move(typed_each(retune_server_commands(before, daemon, server)),
                         std::back_inserter(orders));
     }

@@ -36,15 +36,25 @@ TEST(Protocol2, IsAliveWhileItAnswersWithANumber) {
   const auto question = protocol2().alive();
   EXPECT_EQ(question.order, (Order{{}, "get_default_active_thread_percentage"}));
   EXPECT_TRUE(question.judge("25.0\n", "/log").has_value());
+  EXPECT_TRUE(question.judge("a warning of 2 words\n100\n", "/log").has_value());
   EXPECT_THAT(question.judge("Cannot find MPS\ncontrol daemon\n", "/log").error().what,
               HasSubstr("is answered by 'Cannot find MPS control daemon'"));
+}
+
+TEST(Protocol2, IsNotAliveByAnswersThatHaveADigit) {
+  const auto question = protocol2().alive();
+  for (const char* answer :
+       {"", "\n", "error 806\n", "MPS 13.0: no such command\n", "25.0.1\n", "-25.0\n", "0\n",
+        "101\n", "4711\n", "25.0 %\n", "inf\n", "nan\n", "0x19\n"}) {
+    EXPECT_FALSE(question.judge(answer, "/log")) << answer;
+  }
 }
 
 TEST(Protocol2, TellsAChangeToEachServer) {
   EXPECT_THAT(protocol2().change(daemon(), daemon(50)),
               ElementsAre(Order{{}, "set_default_active_thread_percentage 50"}));
   EXPECT_EQ(protocol2().servers_question(), (Order{{}, "get_server_list"}));
-  EXPECT_THAT(protocol2().change_servers(daemon(), daemon(50), "17\nno server\n4711\n"),
+  EXPECT_THAT(protocol2().change_servers(daemon(), daemon(50), "17\r\nno server 18\n4711\n"),
               ElementsAre(Order{{}, "set_active_thread_percentage 17 50"},
                           Order{{}, "set_active_thread_percentage 4711 50"}));
   EXPECT_THAT(protocol2().change_servers(daemon(), daemon(), "17\n"), IsEmpty());

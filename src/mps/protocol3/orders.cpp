@@ -12,9 +12,9 @@ namespace tranche::mps {
 namespace {
 
 const std::string kServer(offer::kMpsServer);
-// Columns of `server list`: name, user, process, status, ...
+// Columns of `server list`: name, user, process, status, pipe folder, ...
 constexpr std::size_t kStatusColumn = 3;
-// Columns of `device list`.
+// Columns of `device list`: number, server, PCI address, UUID, name, multiprocessors, chunks, ...
 constexpr std::size_t kUuidColumn = 3;
 constexpr std::size_t kChunksColumn = 6;
 
@@ -59,6 +59,11 @@ std::vector<std::string> csv_columns(const std::string& line) {
   return all;
 }
 
+// The last column of a line that is torn may be torn too, so another must follow.
+bool is_whole(const std::vector<std::string>& row, std::size_t column) {
+  return row.size() > column + 1;
+}
+
 }  // namespace
 
 std::string configuration(const Daemon& daemon) {
@@ -89,7 +94,7 @@ std::string status_of(const std::string& answer) {
   for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with(kServer + ",")) continue;
     const auto row = csv_columns(line);
-    return row[std::min(kStatusColumn, row.size() - 1)];
+    return is_whole(row, kStatusColumn) ? row[kStatusColumn] : std::string();
   }
   return {};
 }
@@ -114,7 +119,7 @@ Order device_list_order() {
 
 std::optional<int> listed_chunks(const std::string& line, std::string_view uuid) {
   const auto row = csv_columns(line);
-  if (row.size() <= kChunksColumn || row[kUuidColumn] != uuid) return std::nullopt;
+  if (!is_whole(row, kChunksColumn) || row[kUuidColumn] != uuid) return std::nullopt;
   return count_in(row[kChunksColumn]);
 }
 

@@ -118,6 +118,10 @@ TEST(Status, IsThatOfOurServer) {
             kReady);
   EXPECT_EQ(status_of("shared,0,48202,Initializing,/x,GPU-a,-\n"), "Initializing");
   EXPECT_EQ(status_of("shared_too,0,48202,Ready,/x,GPU-a,-\n"), "");
+  for (const char* torn : {"shared,", "shared,0", "shared,0,48202", "shared,0,48202,",
+                           "shared,0,48202,Rea", "shared,0,48202,Ready", "shared, Ready, /x"}) {
+    EXPECT_EQ(status_of(torn), "") << torn;
+  }
   EXPECT_EQ(status_of("no servers\n"), "");
   EXPECT_EQ(status_of(""), "");
 }

@@ -46,6 +46,7 @@ TEST(Protocol3, IsAliveWhileItHasItsServer) {
   const auto alive = protocol3().alive();
   EXPECT_EQ(alive.order, order({"server", "list", "--format=csv,noheader"}));
   EXPECT_TRUE(alive.judge("shared,0,4711,Initializing,/pipe,GPU-a,-\n", "/log").has_value());
+  EXPECT_FALSE(alive.judge("shared,0,4711", "/log")) << "torn";
   const auto gone = alive.judge("no servers\n", "/log");
   EXPECT_EQ(gone.error().what, "the server of the MPS control daemon has ended");
   EXPECT_EQ(gone.error().hint, "see /log");
@@ -67,6 +68,8 @@ TEST(Protocol3, CutsPartitions) {
                              ",NVIDIA L20, 92, 23,-\n";
   EXPECT_EQ(protocol3().chunks_of(listed, kUuid), 23);
   EXPECT_EQ(protocol3().chunks_of(listed, kOther), 16);
+  EXPECT_EQ(protocol3().chunks_of(listed.substr(0, listed.rfind(",-")), kUuid), std::nullopt)
+      << "the 23 may go on";
   EXPECT_EQ(protocol3().chunks_of("no such server\n", kUuid), std::nullopt);
   EXPECT_EQ(protocol3().chunks_of("", kUuid), std::nullopt);
   EXPECT_EQ(protocol3().add_partition(daemon().devices[0], 1, 3),
