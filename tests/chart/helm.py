@@ -1,5 +1,6 @@
 """Helm as the tests use it, and what it rendered in a form that tests can ask."""
 
+import functools
 import os
 import pathlib
 import shutil
@@ -17,6 +18,11 @@ LAB_BUILD = ROOT / "lab/build/build"
 KUBERNETES = "1.36.3"
 
 
+# The parser in C is many times faster; a PyYAML without it has the other.
+YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@functools.cache
 def lab_program(name: str) -> pathlib.Path | None:
     """A program that the lab has built; None where it has not."""
     if not LAB_BUILD.exists():
@@ -180,7 +186,7 @@ class Helm:
     ) -> Rendered:
         done = self._render(values, arguments, release, namespace)
         assert done.returncode == 0, done.stderr
-        return Rendered([o for o in yaml.safe_load_all(done.stdout) if o])
+        return Rendered([o for o in yaml.load_all(done.stdout, Loader=YAML_LOADER) if o])
 
     def refusal(self, values: dict | None = None, *arguments: str, namespace="tranche") -> str:
         done = self._render(values, arguments, namespace=namespace)
@@ -219,4 +225,4 @@ class Helm:
             *self._values(values),
         )
         assert done.returncode == 0, done.stderr
-        return Rendered([o for o in yaml.safe_load_all(done.stdout) if o]).one("Notes")["text"]
+        return Rendered([o for o in yaml.load_all(done.stdout, Loader=YAML_LOADER) if o]).one("Notes")["text"]

@@ -249,7 +249,9 @@ def tenant_files(lab, node: str) -> str:
 def test_a_tenant_goes_with_its_pod_on_an_idle_node(lab):
     """Kubelet's checkpoint names a Pod that is gone until kubelet writes it anew: the agent sees to that."""
     user = pod("goes", "sleep", "infinity", image="lab-glibc:1", gpus=1, node="l20")
-    with Applied(lab, shared("event")), Release(lab, "config.name=limited", "limits.enabled=true") as release:
+    often = ("extraEnv[0].name=TRANCHE_GRANTS_INTERVAL", "extraEnv[0].value=1s")
+    values = ("config.name=limited", "limits.enabled=true", *often)
+    with Applied(lab, shared("event")), Release(lab, *values) as release:
         wait_offer(lab, "l20", 4)
 
         def tenants() -> set:
@@ -259,7 +261,7 @@ def test_a_tenant_goes_with_its_pod_on_an_idle_node(lab):
         with Applied(lab, user):
             lab.wait_pod("goes")
             assert len(tenants() - earlier) == 1
-        # It is settled after a minute, and two answers agree after another half.
+        # It is settled after a minute, and two rounds agree.
         lab.wait(lambda: not tenants(), lambda: f"left: {tenants()}:\n{release.log('l20')}", 180)
         assert " that nobody holds: " in release.log("l20")
         held = lab.node("l20").run("cat", "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint").out
