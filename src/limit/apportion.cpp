@@ -87,7 +87,7 @@ void Apportioner::forget(TenantId tenant) {
   places_.erase(tenant);
 }
 
-ByTenant<Ns> Apportioner::close(Ns until) {
+const ByTenant<Ns>& Apportioner::close(Ns until) {
   if (until > closed_) {
     std::ranges::sort(told_, {}, [](const Claim& claim) { return claim.stretch.end; });
     join_claims();
@@ -113,13 +113,16 @@ ByTenant<Ns> Apportioner::close(Ns until) {
       unclaimed_.erase(unclaimed_.begin());
     }
   }
-  return std::exchange(charges_, {});
+  std::swap(charges_, told_charges_);
+  charges_.clear();
+  return told_charges_;
 }
 
 // Of a tenant with too many claims: as many neighbours as needed become one, which ends with the
 // last of them and needs what they need together.
 void Apportioner::join_claims() {
   work_ += told_.size();
+  if (told_.size() <= kMostClaims) return;
   ByTenant<std::size_t> counts;
   for (const Claim& claim : told_) ++counts[claim.tenant];
   if (std::ranges::all_of(counts, [](const auto& c) { return c.second <= kMostClaims; })) return;
@@ -213,32 +216,9 @@ Stretch Apportioner::after_own(TenantId tenant, const Stretch& work) const {
   return follows(*last_, next);
 }
 
-// Charges each claim's need as far as it lies before `until`. A need that lies later stays free and
-// is looked at again next time. Returns the time up to `until` that is left.
-Apportioner::Free Apportioner::give_needs(Ns until) {
-  const Ns end = told_.empty() ? until : std::max(until, told_.back().stretch.end);
-  Free free{{closed_, end}};
-  for (Claim& claim : told_) {
-    if (claim.is_whole) claim.need = claim.stretch.length();
-    claim.turn = after_own(claim.tenant, claim.stretch);
-    Ns left = claim.need;
-    for (const Stretch& window : {claim.turn, claim.stretch}) {
-      for (const Stretch& piece : take_latest(window, left, free)) {
-        const Ns charged = common(piece, {closed_, until}).length();
-        claim.need -= charged;
-        if (charged > Ns{0}) charges_[claim.tenant] += charged;
-      }
-    }
-  }
-  while (!free.empty() && free.back().begin >= until) free.pop_back();
-  if (!free.empty()) free.back().end = std::min(free.back().end, until);
-  return free;
-}
-
 // Takes the latest free pieces of `window` out of `free`: at most `left` of time, which it lowers
-// by what it took.
-Apportioner::Free Apportioner::take_latest(const Stretch& window, Ns& left, Free& free) {
-  Free pieces;
+// by what it took. Calls `then` with each piece.
+void Apportioner::take_latest(const Stretch& window, Ns& left, Free& free, auto&& then) {
   ++work_;
   auto last = std::ranges::lower_bound(free, window.end, {}, &Stretch::begin);
   while (left > Ns{0} && last != free.begin()) {
@@ -248,7 +228,7 @@ Apportioner::Free Apportioner::take_latest(const Stretch& window, Ns& left, Free
     if (taken.length() == Ns{0}) break;
     taken.begin = std::max(taken.begin, taken.end - left);
     left -= taken.length();
-    pieces.push_back(taken);
+    then(taken);
     const Stretch before{piece->begin, taken.begin};
     const Stretch after{taken.end, piece->end};
     last = free.erase(piece);
@@ -259,7 +239,28 @@ Apportioner::Free Apportioner::take_latest(const Stretch& window, Ns& left, Free
       break;
     }
   }
-  return pieces;
+}
+
+// Charges each claim's need as far as it lies before `until`. A need that lies later stays free and
+// is looked at again next time. Returns the time up to `until` that is left.
+Apportioner::Free Apportioner::give_needs(Ns until) {
+  const Ns end = told_.empty() ? until : std::max(until, told_.back().stretch.end);
+  Free free{{closed_, end}};
+  for (Claim& claim : told_) {
+    if (claim.is_whole) claim.need = claim.stretch.length();
+    claim.turn = after_own(claim.tenant, claim.stretch);
+    Ns left = claim.need;
+    for (const Stretch& window : {claim.turn, claim.stretch}) {
+      take_latest(window, left, free, [&](const Stretch& piece) {
+        const Ns charged = common(piece, {closed_, until}).length();
+        claim.need -= charged;
+        if (charged > Ns{0}) charges_[claim.tenant] += charged;
+      });
+    }
+  }
+  while (!free.empty() && free.back().begin >= until) free.pop_back();
+  if (!free.empty()) free.back().end = std::min(free.back().end, until);
+  return free;
 }
 
 // Sweeps over the begins and ends of all claims. Between two of them the set of claims does not

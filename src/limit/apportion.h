@@ -72,7 +72,8 @@ class Apportioner {
 
   // Closes the time up to `until` and returns the time charged to each tenant. A tenant that is
   // charged nothing may be absent. When `until` is before the time already closed, nothing happens.
-  ByTenant<Ns> close(Ns until);
+  // Valid until the next close().
+  const ByTenant<Ns>& close(Ns until);
 
   Ns closed() const { return closed_; }
   // How many claims and pieces of time were looked at so far: the work, for tests.
@@ -115,7 +116,7 @@ class Apportioner {
   void find_slices();
   Stretch after_own(TenantId tenant, const Stretch& work) const;
   Free give_needs(Ns until);
-  Free take_latest(const Stretch& window, Ns& left, Free& free);
+  void take_latest(const Stretch& window, Ns& left, Free& free, auto&& then);
   void share(const Free& free, Ns until);
 
   Ns closed_;
@@ -133,6 +134,7 @@ class Apportioner {
   std::optional<Claim> last_;   // the last claim that ended before `closed_`
   std::map<Ns, Ns> unclaimed_;  // stretches that do not touch, end by begin
   ByTenant<Ns> charges_;        // since the last close
+  ByTenant<Ns> told_charges_;   // those before
   mutable std::uint64_t work_ = 0;
 };
 
