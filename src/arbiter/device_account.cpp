@@ -22,16 +22,21 @@ Finding finding_of(const gpu::DeviceProcess& process, const host::ProcessFacts& 
   Finding finding{.pid = process.pid,
                   .start_time = facts.start_time,
                   .name = printable(facts.name),
-                  .cgroup = facts.cgroup,
+                  .cgroup = facts.cgroup.value_or(""),
                   .device = device};
   if (process.memory) finding.memory_bytes = process.memory->value;
   return finding;
 }
 
+// Or may be: its group is not known.
+bool is_in_pod(const host::ProcessFacts& facts) {
+  return !facts.cgroup || host::is_in_pod(*facts.cgroup);
+}
+
 bool is_mps_server(const host::ProcessFacts& facts, const NodeFolder& daemons) {
-  if (host::is_in_pod(facts.cgroup)) return daemons.is_mounted(facts);
-  // Whose group is not known may be in a Pod.
-  return !facts.cgroup.empty() && facts.name.starts_with(kMpsServer);
+  if (daemons.is_mounted(facts)) return true;
+  // One without a group is ending.
+  return !is_in_pod(facts) && !facts.cgroup->empty() && facts.name.starts_with(kMpsServer);
 }
 
 }  // namespace
@@ -43,10 +48,10 @@ NodeFolder::NodeFolder(const FsRoot& host, const std::filesystem::path& folder) 
 }
 
 bool NodeFolder::is_mounted(const host::ProcessFacts& facts, const std::string& below) const {
-  if (!place_) return false;
+  if (!place_ || !facts.mounts) return false;
   const std::string root =
       below.empty() ? place_->root : (std::filesystem::path(place_->root) / below).string();
-  return std::ranges::any_of(facts.mounts, [&](const host::Mount& mount) {
+  return std::ranges::any_of(*facts.mounts, [&](const host::Mount& mount) {
     return mount.device == place_->device && mount.root == root;
   });
 }
@@ -114,7 +119,7 @@ void DeviceAccount::book_stranger(const gpu::DeviceProcess& process,
     mps_servers.push_back(process.pid);
     return;
   }
-  if (!limited || !host::is_in_pod(facts.cgroup)) return;
+  if (!limited || !is_in_pod(facts)) return;
   finding.kind = Finding::Kind::kNoGrant;
   strays.push_back(std::move(finding));
 }

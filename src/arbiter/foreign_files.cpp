@@ -15,7 +15,7 @@ void ForeignFiles::note(const std::string& tenant, const tenant::ProcessId& proc
   const auto facts = host::read_process(host_, process.pid);
   if (facts && facts->start_time == process.start_time) {
     finding.name = facts->name;
-    finding.cgroup = facts->cgroup;
+    finding.cgroup = facts->cgroup.value_or("");
   }
   entries_.insert_or_assign(tenant, Entry{std::move(finding), clock_.now()});
 }

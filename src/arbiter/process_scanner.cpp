@@ -10,6 +10,13 @@
 #include "host/cgroup.h"
 
 namespace tranche::arbiter {
+namespace {
+
+host::ProcessFacts unread(const Error& error) {
+  return {.name = "", .cgroup = std::unexpected(error), .mounts = std::unexpected(error)};
+}
+
+}  // namespace
 
 Result<std::unique_ptr<ProcessScanner>> ProcessScanner::start(gpu::ProcessReader& reader,
                                                               FsRoot host) {
@@ -70,10 +77,11 @@ ProcessScan ProcessScanner::scan(const std::vector<Device>& devices) {
       if (devices[i].known.contains(process.pid) || result.strangers.contains(process.pid)) {
         continue;
       }
-      if (auto facts = host::read_process(host_, process.pid)) {
-        add_mounts_of_ancestors(*facts);
-        result.strangers.emplace(process.pid, *std::move(facts));
-      }
+      auto facts = host::read_process(host_, process.pid);
+      if (!facts && facts.error().code == Code::kNotFound) continue;
+      if (!facts) facts = unread(facts.error());
+      add_mounts_of_ancestors(*facts);
+      result.strangers.emplace(process.pid, *std::move(facts));
     }
   }
   read_known_groups(devices, result);
@@ -83,27 +91,32 @@ ProcessScan ProcessScanner::scan(const std::vector<Device>& devices) {
 void ProcessScanner::add_mounts_of_ancestors(host::ProcessFacts& facts) const {
   constexpr int kMost = 64;
   constexpr std::size_t kMostMounts = 50'000;  // of all together: a container may make many
-  const auto container = host::container_of(facts.cgroup);
+  const auto container = host::container_of(facts.cgroup.value_or(""));
   if (!container) return;
+  auto mounts = facts.mounts.value_or(std::vector<host::Mount>());
   pid_t next = facts.parent;
-  for (int i = 0; i < kMost && next > 1 && facts.mounts.size() < kMostMounts; ++i) {
+  for (int i = 0; i < kMost && next > 1 && mounts.size() < kMostMounts; ++i) {
     const auto ancestor = host::read_process(host_, next);
-    if (!ancestor || host::container_of(ancestor->cgroup) != container) return;
-    facts.mounts.insert(facts.mounts.end(), ancestor->mounts.begin(), ancestor->mounts.end());
+    if (!ancestor || host::container_of(ancestor->cgroup.value_or("")) != container) break;
+    const auto seen = ancestor->mounts.value_or(std::vector<host::Mount>());
+    mounts.insert(mounts.end(), seen.begin(), seen.end());
     next = ancestor->parent;
   }
+  facts.mounts = std::move(mounts);
 }
 
 void ProcessScanner::read_known_groups(const std::vector<Device>& devices,
                                        ProcessScan& result) const {
   const bool is_needed = std::ranges::any_of(result.strangers, [](const auto& stranger) {
-    return host::is_in_pod(stranger.second.cgroup);
+    return !stranger.second.cgroup || host::is_in_pod(*stranger.second.cgroup);
   });
   if (!is_needed) return;
   for (const Device& device : devices) {
     for (const pid_t pid : device.known) {
-      const auto [entry, is_new] = result.known_groups.try_emplace(pid);
-      if (is_new) entry->second = host::read_cgroup(host_, pid);
+      if (result.known_groups.contains(pid)) continue;
+      if (auto group = host::read_cgroup(host_, pid)) {
+        result.known_groups.emplace(pid, *std::move(group));
+      }
     }
   }
 }

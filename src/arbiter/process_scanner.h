@@ -26,9 +26,10 @@ struct ProcessScan {
   Result<std::vector<gpu::DeviceProcesses>> devices;
   // The facts of /proc about the listed processes that were not in `known`. Their mounts are those
   // of their container, as they and the processes of it that they descend from see them: a process
-  // that has changed its root (chroot) does not see the mounts outside.
+  // that has changed its root (chroot) does not see the mounts outside. One that lives and cannot
+  // be read is among them, with what is known of it.
   std::map<pid_t, host::ProcessFacts> strangers;
-  // The control groups of known processes, where a stranger is in a Pod.
+  // The control groups of known processes that can be read, where a stranger may be in a Pod.
   std::map<pid_t, std::string> known_groups{};
 };
 

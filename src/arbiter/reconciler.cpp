@@ -167,7 +167,7 @@ void Reconciler::take_devices(const ProcessScan& scan,
       const auto facts = scan.strangers.find(process.pid);
       // A process without facts has ended.
       if (facts == scan.strangers.end()) continue;
-      const auto container = host::container_of(facts->second.cgroup);
+      const auto container = host::container_of(facts->second.cgroup.value_or(""));
       const auto tenants = container ? containers.find(*container) : containers.end();
       account.book_stranger(process, facts->second,
                             tenants == containers.end() ? std::set<std::string>() : tenants->second,

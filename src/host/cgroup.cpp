@@ -109,11 +109,12 @@ Result<fs::path> find_container_cgroup(const FsRoot& host, const fs::path& root,
   if (facts.start_time != start_time) {
     return fail(Code::kNotFound, fmt::format("{} has ended", pid));
   }
-  const auto level = container_level(facts.cgroup);
+  TRY(facts.cgroup);
+  const auto level = container_level(*facts.cgroup);
   if (!level) {
     return fail(Code::kNotFound, fmt::format("process {} ({}) is in no container: its control "
                                              "group is '{}'",
-                                             pid, facts.name, facts.cgroup));
+                                             pid, facts.name, *facts.cgroup));
   }
   fs::path found;
   Walk walk;

@@ -19,6 +19,33 @@ bool leads_to(const std::filesystem::path& point, const std::filesystem::path& p
   return end == point.end() || (std::next(end) == point.end() && end->empty());
 }
 
+// A file of /proc/<pid>. Reading it fails in several ways while the process ends: whether it is
+// there afterwards is what counts.
+Result<std::string> read_of(const FsRoot& fs, pid_t pid, std::string_view name) {
+  const std::filesystem::path folder = fmt::format("/proc/{}", pid);
+  auto text = fs.read(folder / name);
+  if (text || (text.error().code != Code::kNotFound && fs.exists(folder))) return text;
+  return fail(Code::kNotFound, fmt::format("{} has ended", pid));
+}
+
+// What a process that ends has no more of.
+template <class T>
+Result<T> or_empty(Result<T> value) {
+  if (!value && value.error().code == Code::kNotFound) return T();
+  return value;
+}
+
+Result<std::vector<Mount>> read_mounts(const FsRoot& fs, pid_t pid) {
+  std::vector<Mount> mounts;
+  TRY(each_mount(fs, std::to_string(pid), [&](const Mount& mount) {
+    if (mount.root.size() > kLongestPath) return;
+    // The container chooses where a mount stands: by that alone none is left out.
+    const bool is_short = mount.point.size() <= kLongestPath;
+    mounts.push_back({mount.device, mount.root, is_short ? mount.point : std::string()});
+  }));
+  return mounts;
+}
+
 }  // namespace
 
 std::string parse_cgroup(std::string_view text) {
@@ -35,33 +62,20 @@ std::string parse_cgroup(std::string_view text) {
   return result;
 }
 
-std::string read_cgroup(const FsRoot& fs, pid_t pid) {
-  const auto text = fs.read(fmt::format("/proc/{}/cgroup", pid));
-  return text ? parse_cgroup(*text) : "";
+Result<std::string> read_cgroup(const FsRoot& fs, pid_t pid) {
+  ASSIGN_OR_RETURN(const auto text, read_of(fs, pid, "cgroup"));
+  return parse_cgroup(text);
 }
 
 Result<ProcessFacts> read_process(const FsRoot& fs, pid_t pid) {
-  const std::filesystem::path folder = fmt::format("/proc/{}", pid);
-  const auto ended = [&] { return fail(Code::kNotFound, fmt::format("{} has ended", pid)); };
-  const auto text = fs.read(folder / "stat");
-  const auto stat = text ? parse_process_stat(*text) : std::nullopt;
-  if (!stat) return ended();
-  ProcessFacts facts{.name = stat->name,
-                     .parent = stat->parent,
-                     .start_time = stat->start_time,
-                     .cgroup = {},
-                     .mounts = {}};
-  // Each may be missing: a process that is ending has no mounts any more.
-  facts.cgroup = read_cgroup(fs, pid);
-  const auto take = [&](const Mount& mount) {
-    if (mount.root.size() > kLongestPath) return;
-    // The container chooses where a mount stands: by that alone none is left out.
-    const bool is_short = mount.point.size() <= kLongestPath;
-    facts.mounts.push_back({mount.device, mount.root, is_short ? mount.point : std::string()});
-  };
-  const auto mounts = each_mount(fs, std::to_string(pid), take);
-  if (!mounts && mounts.error().code != Code::kNotFound) return std::unexpected(mounts.error());
-  return facts;
+  ASSIGN_OR_RETURN(const auto text, read_of(fs, pid, "stat"));
+  const auto stat = parse_process_stat(text);
+  if (!stat) return fail(Code::kNotFound, fmt::format("{} has ended", pid));
+  return ProcessFacts{.name = stat->name,
+                      .parent = stat->parent,
+                      .start_time = stat->start_time,
+                      .cgroup = or_empty(read_cgroup(fs, pid)),
+                      .mounts = or_empty(read_mounts(fs, pid))};
 }
 
 std::vector<Mount> own_mounts(const FsRoot& fs) {

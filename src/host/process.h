@@ -22,15 +22,19 @@ struct ProcessFacts {
   std::string name;  // as in ps, at most 15 characters
   pid_t parent = 0;
   std::uint64_t start_time = 0;  // clock ticks since boot; pid and start time name one process
-  std::string cgroup;            // of cgroup v2, else of the v1 hierarchy that names a Pod
-  // Without those whose mount point is longer than 512 bytes.
-  std::vector<Mount> mounts;
+  // Of cgroup v2, else of the v1 hierarchy that names a Pod; "": it is in none, or has just ended.
+  // An error: the process lives, and its group is not known.
+  Result<std::string> cgroup;
+  // Without those whose mount point is longer than 512 bytes; empty: the process is ending. An
+  // error: it lives, and they are not known.
+  Result<std::vector<Mount>> mounts;
 };
 
-// kNotFound: the process has ended. Any other error: its mounts cannot be read, though it lives.
+// kNotFound: the process has ended. Any other error: it lives, and nothing of it can be read.
 Result<ProcessFacts> read_process(const FsRoot& fs, pid_t pid);
-// The control group alone, as in ProcessFacts; empty: the process has ended.
-std::string read_cgroup(const FsRoot& fs, pid_t pid);
+// The control group alone, as in ProcessFacts. kNotFound: the process has ended. Any other error:
+// its group cannot be read, though it lives.
+Result<std::string> read_cgroup(const FsRoot& fs, pid_t pid);
 
 // Parses /proc/<pid>/cgroup: lines "<number>:<controllers>:<path>", number 0 is cgroup v2. "": it
 // names none.

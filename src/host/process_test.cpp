@@ -50,20 +50,28 @@ TEST(Process, ALongTableOfMountsIsNotNone) {
   ASSERT_TRUE(fs.write_atomic("/proc/self/mountinfo", table));
   const auto facts = read_process(fs, 42);
   ASSERT_TRUE(facts) << facts.error().what;
-  ASSERT_FALSE(facts->mounts.empty());
-  EXPECT_EQ(facts->mounts.back().point, "/run/tranche/t");
-  EXPECT_EQ(own_mounts(fs).size(), facts->mounts.size());
+  ASSERT_FALSE(facts->mounts.value().empty());
+  EXPECT_EQ(facts->mounts->back().point, "/run/tranche/t");
+  EXPECT_EQ(own_mounts(fs).size(), facts->mounts->size());
 }
 
-TEST(Process, MountsThatCannotBeReadAreAnError) {
+TEST(Process, WhatCannotBeReadIsAnError) {
   const test::TempDir dir;
   const FsRoot fs(dir.path());
   ASSERT_TRUE(fs.make_directories("/proc/42/mountinfo"));
+  ASSERT_TRUE(fs.make_directories("/proc/42/cgroup"));
   ASSERT_TRUE(
       fs.write_atomic("/proc/42/stat", "42 (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 77 0 0\n"));
   const auto facts = read_process(fs, 42);
-  ASSERT_FALSE(facts);
-  EXPECT_NE(facts.error().code, Code::kNotFound);
+  ASSERT_TRUE(facts) << "it lives";
+  EXPECT_EQ(facts->name, "x");
+  EXPECT_NE(facts->mounts.error().code, Code::kNotFound);
+  EXPECT_NE(facts->cgroup.error().code, Code::kNotFound);
+  EXPECT_EQ(read_cgroup(fs, 42).error().code, facts->cgroup.error().code);
+  std::filesystem::remove(dir.path() / "proc/42/stat");
+  ASSERT_TRUE(fs.make_directories("/proc/42/stat"));
+  ASSERT_FALSE(read_process(fs, 42));
+  EXPECT_NE(read_process(fs, 42).error().code, Code::kNotFound);
 }
 
 TEST(Process, AFolderIsFoundByTheMountThatLeadsThere) {
@@ -129,7 +137,7 @@ TEST_F(ProcessFilesTest, AreRead) {
   EXPECT_EQ(facts->name, "a) b (c");
   EXPECT_EQ(facts->start_time, 8123U);
   EXPECT_EQ(facts->cgroup, "/kubepods/podx/c") << "of the hierarchy that names a Pod";
-  EXPECT_EQ(facts->mounts.size(), 5U);
+  EXPECT_EQ(facts->mounts->size(), 5U);
   put("cgroup", "0::/kubepods.slice/x.scope\n");
   EXPECT_EQ(read_process(fs, 42)->cgroup, "/kubepods.slice/x.scope");
   put("cgroup", "0::/system.slice/x.service\n");
@@ -138,6 +146,7 @@ TEST_F(ProcessFilesTest, AreRead) {
 
 TEST_F(ProcessFilesTest, OneThatHasEndedIsNotFound) {
   EXPECT_EQ(read_process(fs, 42).error().code, Code::kNotFound);
+  EXPECT_EQ(read_cgroup(fs, 42).error().code, Code::kNotFound);
   const std::string whole(kStat);
   for (const auto& torn : {std::string("42 (torn"), whole.substr(0, whole.find("8123") + 2)}) {
     put("stat", torn);
@@ -148,7 +157,8 @@ TEST_F(ProcessFilesTest, OneThatHasEndedIsNotFound) {
   put("stat", kStat);  // and nothing else any more
   const auto facts = read_process(fs, 42);
   ASSERT_TRUE(facts);
-  EXPECT_TRUE(facts->mounts.empty());
+  EXPECT_TRUE(facts->mounts.value().empty());
+  EXPECT_EQ(facts->cgroup.value(), "");
 }
 
 TEST(PodProcess, IsToldByTheControlGroup) {
@@ -186,7 +196,8 @@ TEST(Process, ThisOneIsReadFromTheSystem) {
   const auto facts = read_process(FsRoot(), getpid());
   ASSERT_TRUE(facts) << facts.error().message();
   EXPECT_GT(facts->start_time, 0U);
-  EXPECT_FALSE(facts->mounts.empty());
+  EXPECT_FALSE(facts->mounts.value().empty());
+  EXPECT_NE(facts->cgroup.value(), "");
   EXPECT_TRUE(place_of(own_mounts(FsRoot()), "/tmp"));
 }
 

@@ -524,6 +524,28 @@ TEST_F(ReconcileTest, APodWithoutAGrantIsFoundWhereOthersAreLimited) {
   EXPECT_EQ(log.count("was not granted it"), 2);
 }
 
+// It lives, and may be of any Pod.
+TEST_F(ReconcileTest, AProcessThatCannotBeReadIsNotNobodys) {
+  for (const char* file : {"stat", "cgroup", "mountinfo"}) {
+    promise("a");
+    stranger("nvidia-cuda-mps", kPod);
+    const auto unreadable = dir.path() / "host/proc" / std::to_string(kStranger) / file;
+    std::filesystem::remove(unreadable);
+    std::filesystem::create_directory(unreadable);
+    driver.set(kGpu, {holds(kStranger, 700)});
+    scan(4, Reconciler::kSeldom);
+    const auto status = arbiter->status();
+    EXPECT_THAT(status.mps_servers, IsEmpty()) << file;
+    ASSERT_EQ(status.findings.size(), 1U) << file;
+    EXPECT_EQ(status.findings[0].kind, Finding::Kind::kNoGrant) << file;
+    EXPECT_EQ(status.findings[0].pid, kStranger) << file;
+    std::filesystem::remove(unreadable);
+    driver.set(kGpu, {});
+    scan(2, Reconciler::kSeldom);
+    EXPECT_THAT(arbiter->status().findings, IsEmpty()) << file;
+  }
+}
+
 TEST_F(ReconcileTest, AnMpsServerOfTheNodeIsNotedAndNoFinding) {
   struct Case {
     const char* name;

@@ -98,21 +98,25 @@ void StartGate::note_preload(int fd, const Asker& asker) {
   worker_->ask([this, fd, id = asker.process->id(), notice = *asker.notice,
                 host = host_]() -> process::Worker::Done {
     const auto facts = host::read_process(host, id.pid);
-    const std::string cgroup = facts && facts->start_time == id.start_time ? facts->cgroup : "";
+    // nullopt: it has ended.
+    std::optional<std::string> cgroup;
+    if (facts ? facts->start_time == id.start_time : facts.error().code != Code::kNotFound) {
+      cgroup = facts ? facts->cgroup.value_or("") : "";
+    }
     return [this, fd, id, notice, cgroup] { noted(fd, id, notice, cgroup); };
   });
 }
 
 void StartGate::noted(int fd, const tenant::ProcessId& id, const StartNotice& notice,
-                      const std::string& cgroup) {
-  if (!cgroup.empty() && sights_.size() < kMostSights) {
+                      const std::optional<std::string>& cgroup) {
+  if (cgroup && sights_.size() < kMostSights) {
     auto process = tenant::Process::open(id);
     Sight sight{.finding = {.kind = Finding::Kind::kImagePreload,
                             .tenant = notice.tenants.front(),
                             .pid = id.pid,
                             .start_time = id.start_time,
                             .name = "",
-                            .cgroup = cgroup,
+                            .cgroup = *cgroup,
                             .device = "",
                             .preload = notice.preload,
                             .since = clock_.wall_now()},

@@ -82,7 +82,7 @@ class StartGate final : public Extension {
   void take(int fd, Asker& asker, std::string_view packet);
   void note_preload(int fd, const Asker& asker);
   void noted(int fd, const tenant::ProcessId& id, const limit::StartNotice& notice,
-             const std::string& cgroup);
+             const std::optional<std::string>& cgroup);
   void advance(int fd);
   std::string obstacle(const Asker& asker);
   void answer(int fd, const limit::StartAnswer& answer);
