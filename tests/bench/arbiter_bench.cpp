@@ -1,11 +1,12 @@
 // What the arbiter costs: CPU with many busy tenants and with idle ones, and how soon a
-// latency-critical tenant's notice closes the others; and what a hostile tenant costs another one.
-// Real sockets, pages and processes, one for
-// each tenant; they write their slots as the library does. The GPU is a word that all share: when
-// it is free again. Not a google-benchmark, for its load is other processes.
+// latency-critical tenant's notice closes the others; and what a hostile tenant, or one that
+// connects again and again, costs another one. Real sockets, pages and processes, one for each
+// tenant; they write their slots as the library does. The GPU is a word that all share: when it is
+// free again. Not a google-benchmark, for its load is other processes.
 //
 //   arbiter_bench [--tenants 48] [--seconds 5]     --seconds 0: without the busy and idle tenants
 //   arbiter_bench --hostile 400                    only the hostile tenant, with so many processes
+//   arbiter_bench --storm 10000                    only a tenant that connects so many times
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -13,7 +14,9 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,6 +34,7 @@
 #include <vector>
 
 #include "arbiter/arbiter.h"
+#include "base/descriptor.h"
 #include "interpose/session.h"
 
 namespace tranche {
@@ -221,6 +225,11 @@ void busy_tenants(unsigned tenants, unsigned devices, std::chrono::seconds time)
   munmap(common, sizeof(Common));
 }
 
+double median(std::vector<double> values) {
+  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
+  return values[values.size() / 2];
+}
+
 void print_percentiles(std::string_view what, std::vector<double> us) {
   std::ranges::sort(us);
   const auto at = [&](double part) {
@@ -355,10 +364,6 @@ void wakes(int times) {
   waitpid(child, nullptr, 0);
   print_percentiles("blocked launch: allowed to going on", gate);
   print_percentiles("plain futex wake between two processes", plain);
-  const auto median = [](std::vector<double>& us) {
-    std::ranges::nth_element(us, us.begin() + static_cast<std::ptrdiff_t>(us.size() / 2));
-    return us[us.size() / 2];
-  };
   fmt::print("ratio of the medians: {:.2f}\n", median(gate) / median(plain));
   munmap(waiter, sizeof(Waiter));
 }
@@ -399,6 +404,93 @@ pid_t fills_all_slots(const std::string& socket) {
   }
 }
 
+// A process of the tenant starts, registers and ends; us.
+double hello(const std::string& socket) {
+  const std::uint64_t begin = now_ns();
+  const pid_t child = fork();
+  if (child == 0) {
+    interpose::Session session;
+    const auto outcome = session.open(socket.c_str(), 30'000);
+    _exit(outcome == interpose::Session::Outcome::kRegistered ? 0 : 1);
+  }
+  waitpid(child, nullptr, 0);
+  return static_cast<double>(now_ns() - begin) / 1e3;
+}
+
+// Connects; each second time it says hello too, and takes what it is answered. Then it closes.
+void connect_once(const sockaddr_un& address, bool says_hello) {
+  const Descriptor fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  while (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    if (errno != EINTR && errno != EAGAIN) _exit(1);
+  }
+  if (!says_hello) return;
+  const wire::Hello hello{.magic = wire::kHelloMagic,
+                          .kind = wire::Message::kHello,
+                          .version = wire::kVersion,
+                          .reserved = 0,
+                          .slot = wire::kMaxProcesses,
+                          .generation = 0};
+  (void)!send(fd.get(), &hello, sizeof(hello), MSG_NOSIGNAL);
+  wire::Welcome welcome{};  // the descriptors with it are dropped: there is no room for them
+  (void)!recv(fd.get(), &welcome, sizeof(welcome), 0);
+}
+
+pid_t connects(const std::string& socket, unsigned times, std::atomic<std::uint64_t>& made) {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  socket.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  for (unsigned i = 0; i < times; ++i, ++made) connect_once(address, i % 2 == 0);
+  _exit(0);
+}
+
+// What a tenant notices of another one whose processes connect again and again, `times` in all: a
+// hello of its own, before and meanwhile, and the age of the heartbeat.
+void storm(unsigned times) {
+  constexpr unsigned kProcesses = 4;
+  const Folder folder;
+  folder.promise("storm", 0, Priority::kNormal);
+  folder.promise("good", 0, Priority::kNormal);
+  auto* made = static_cast<std::atomic<std::uint64_t>*>(
+      mmap(nullptr, sizeof(std::atomic<std::uint64_t>), PROT_READ | PROT_WRITE,
+           MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  const SystemClock clock;
+  const Log log(LogLevel::kError);
+  const auto arbiter =
+      arbiter::Arbiter::open({folder.tenants(), folder.state()}, clock, log).value();
+  const std::jthread serving([&](const std::stop_token& stop) { arbiter->run(stop); });
+  const std::string socket = folder.socket("good");
+  interpose::Session good;
+  if (good.open(socket.c_str(), 30'000) != interpose::Session::Outcome::kRegistered) std::abort();
+  good.usage().slot[good.slot()].work[0].waiting = 1;  // it is awake
+  std::vector<double> alone;
+  for (int i = 0; i < 200; ++i) alone.push_back(hello(socket));
+  const std::uint64_t begin = now_ns();
+  std::vector<pid_t> children;
+  for (unsigned i = 0; i < kProcesses; ++i) {
+    children.push_back(connects(folder.socket("storm"), times / kProcesses, *made));
+  }
+  std::vector<double> beside;
+  double oldest = 0;
+  while (*made < times / kProcesses * kProcesses && now_ns() - begin < 300'000'000'000) {
+    beside.push_back(hello(socket));
+    const std::uint64_t beat = good.policy().heartbeat;
+    oldest = std::max(oldest, static_cast<double>(now_ns() - beat) / 1e6);
+  }
+  const double seconds = static_cast<double>(now_ns() - begin) / 1e9;
+  for (const pid_t child : children) waitpid(child, nullptr, 0);
+  print_percentiles("hello, nobody else connects", alone);
+  print_percentiles(fmt::format("hello beside {} connections of another tenant", made->load()),
+                    beside);
+  fmt::print(
+      "  {:.0f} connections a second, ratio of the medians {:.2f}, heartbeat at most {:.0f} "
+      "ms old\n",
+      static_cast<double>(*made) / seconds, median(beside) / median(alone), oldest);
+  munmap(made, sizeof(*made));
+}
+
 // What a tenant notices of another one whose processes all write nonsense: the time of a hello, and
 // the age of the heartbeat (the libraries take an arbiter for dead after 2 s without one).
 void hostile_tenant(unsigned helpers) {
@@ -426,17 +518,7 @@ void hostile_tenant(unsigned helpers) {
   good.usage().slot[good.slot()].work[0].waiting = 1;
   std::this_thread::sleep_for(1s);
   for (int i = 0; i < 40; ++i) {
-    const std::uint64_t begin = now_ns();
-    const pid_t child = fork();
-    if (child == 0) {
-      interpose::Session again;
-      _exit(again.open(folder.socket("good").c_str(), 30'000) ==
-                    interpose::Session::Outcome::kRegistered
-                ? 0
-                : 1);
-    }
-    waitpid(child, nullptr, 0);
-    hellos.push_back(static_cast<double>(now_ns() - begin) / 1e3);
+    hellos.push_back(hello(folder.socket("good")));
     for (int look = 0; look < 20; ++look) {
       const std::uint64_t beat = good.policy().heartbeat;
       const double age = static_cast<double>(now_ns() - beat) / 1e6;
@@ -474,6 +556,10 @@ int main(int argc, char** argv) {
     tranche::hostile_tenant(hostile);
     return 0;
   }
+  if (const unsigned times = tranche::number(argc, argv, "--storm", 0); times > 0) {
+    tranche::storm(times);
+    return 0;
+  }
   const auto time = std::chrono::seconds(tranche::number(argc, argv, "--seconds", 5));
   if (time > 0s) {
     for (const unsigned devices : {1U, 8U}) tranche::busy_tenants(tenants, devices, time);
@@ -482,5 +568,6 @@ int main(int argc, char** argv) {
   tranche::notices("notice to closed, arbiter awake", 5ms, 500);
   tranche::notices("notice to closed, arbiter asleep", 60ms, 100);
   for (const unsigned helpers : {0U, 100U, 400U}) tranche::hostile_tenant(helpers);
+  tranche::storm(100'000);
   return 0;
 }
