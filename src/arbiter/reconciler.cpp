@@ -89,6 +89,10 @@ void Reconciler::look() {
   std::erase_if(devices_, [&](const auto& device) { return !known.contains(device.first); });
   if (devices.empty()) return;
   before_ = charges_of(sessions);
+  lost_before_.clear();
+  for (const TenantSession* session : sessions) {
+    for (const pid_t pid : session->lost()) lost_before_.emplace(session->limits().id, pid);
+  }
   scanner_->ask(std::move(devices));
   ++count_.asked;
 }
@@ -176,6 +180,31 @@ void Reconciler::take_devices(const ProcessScan& scan,
     compare_time(account);
     add_findings(account, scan);
     settle(account);
+  }
+  let_go_of_unlisted(sessions, devices);
+}
+
+void Reconciler::let_go_of_unlisted(const Sessions& sessions,
+                                    const std::vector<gpu::DeviceProcesses>& devices) {
+  std::set<std::string> read;
+  std::set<pid_t> there;
+  for (const auto& [uuid, processes] : devices) {
+    if (!processes) continue;
+    read.insert(uuid);
+    for (const gpu::DeviceProcess& process : *processes) there.insert(process.pid);
+  }
+  const auto before = std::exchange(listed_, {});
+  for (TenantSession* session : sessions) {
+    const bool is_read =
+        std::ranges::all_of(session->limits().devices,
+                            [&](const DeviceLimits& device) { return read.contains(device.uuid); });
+    for (const auto& process : session->registered()) {
+      const std::pair key{session->limits().id, process.pid};
+      if (!there.contains(process.pid) && !before.contains(key)) continue;
+      listed_.insert(key);
+      if (there.contains(process.pid) || !is_read || !lost_before_.contains(key)) continue;
+      session->let_go_of_lost(process.pid);
+    }
   }
 }
 

@@ -13,6 +13,9 @@
 //
 // arbiter/device_account.h decides which process belongs to which tenant.
 //
+// A process that lost its connection and that NVML lists no more has no contexts: it runs another
+// program (exec). It is let go of at once, where NVML has told of its contexts before.
+//
 // NVML is read on a thread of its own (arbiter/process_scanner.h). Everything here runs on the
 // loop's thread.
 
@@ -132,6 +135,8 @@ class Reconciler {
   static std::map<std::string, std::set<std::string>> containers_of(const Charges& charges,
                                                                     const ProcessScan& scan);
   void take_devices(const ProcessScan& scan, const std::vector<gpu::DeviceProcesses>& devices);
+  void let_go_of_unlisted(const Sessions& sessions,
+                          const std::vector<gpu::DeviceProcesses>& devices);
   void compare_time(DeviceAccount& account);
   void add_findings(DeviceAccount& account, const ProcessScan& scan);
   bool is_trusted(const TenantSession& session) const;
@@ -151,6 +156,10 @@ class Reconciler {
   std::chrono::steady_clock::time_point asked_{};
   std::chrono::steady_clock::time_point due_{};
   Charges before_;  // read from the slots when NVML was asked
+  // Tenant and pid of registered processes: without a connection when NVML was asked; listed by it
+  // since they registered.
+  std::set<std::pair<std::string, pid_t>> lost_before_;
+  std::set<std::pair<std::string, pid_t>> listed_;
   std::map<std::string, std::vector<Part>> records_;
   std::map<std::string, Device> devices_;
   // Bytes outside, by tenant and device.

@@ -367,6 +367,20 @@ void TenantSession::lose_connection(Key key) {
   member.connection.reset();
   member.held.reset();
   member.is_lost = true;
+  ++changes_;
+}
+
+std::vector<pid_t> TenantSession::lost() const {
+  std::vector<pid_t> result;
+  for (const auto& [key, member] : members_) {
+    if (member.is_lost) result.push_back(key);
+  }
+  return result;
+}
+
+void TenantSession::let_go_of_lost(pid_t pid) {
+  const auto member = members_.find(pid);
+  if (member != members_.end() && member->second.is_lost) dismiss(pid);
 }
 
 void TenantSession::dismiss_lost(std::chrono::nanoseconds now) {

@@ -4,7 +4,8 @@
 // A process is a member from its hello until its pidfd reports its end. Then its slot is cleared,
 // once. A process that lives on without its connection may come again within kReturn: its program
 // closed a descriptor that it did not know. Or it runs another program (exec), whose library, if it
-// uses CUDA, comes without a slot: then the slot is cleared for it. A restarted arbiter finds the
+// uses CUDA, comes without a slot: then the slot is cleared for it. Before that the driver may say
+// that it holds nothing any more (let_go_of_lost()). A restarted arbiter finds the
 // processes of the one before by their ids. They are members without a connection until they
 // connect again. With their hello they hand over the usage memory.
 //
@@ -86,6 +87,10 @@ class TenantSession {
     unsigned slot;
   };
   std::vector<Registered> registered() const;
+  // Those that live on without their connection.
+  std::vector<pid_t> lost() const;
+  // Lets go of one of lost() before kReturn: it holds nothing any more.
+  void let_go_of_lost(pid_t pid);
   // Prefetches the cache lines that a step reads of the policy page and of at most `most` slots,
   // from slots()[first] on and around.
   void prefetch(std::size_t first, std::size_t most) const;
@@ -105,7 +110,7 @@ class TenantSession {
   // it is not looked for, and the answer is yes.
   static constexpr std::size_t kFew = 64;
   bool is_waiting(unsigned device) const;
-  // A counter that grows when a process comes or goes.
+  // A counter that grows when a process comes or goes, or loses its connection.
   std::uint64_t changes() const { return changes_; }
   // The usage memory is still with the processes of the arbiter before. Until one of them hands it
   // over, or give_up_usage(), no hello is answered: the processes go on with their old pages.

@@ -439,6 +439,61 @@ TEST_F(TimeTest, WhereNothingIsLimitedNothingIsCharged) {
   EXPECT_EQ(charged(), 0ms);
 }
 
+// exec ends the image: the kernel closes its connection and the driver its contexts.
+TEST_F(ReconcileTest, WhatAProcessHeldThatRunsAnotherProgramIsFreeWithTheNextReading) {
+  promise("a");
+  const Library library = registered("a");
+  ASSERT_TRUE(library.ledger().charge(0, 600 * kMiB));
+  driver.set(kGpu, {holds(::getpid(), 600)});
+  scan(2);
+  ::close(library.socket);
+  driver.set(kGpu, {});
+  arbiter->round(0ms);
+  scan(1, Reconciler::kSoon);
+  EXPECT_EQ(arbiter->status().tenants[0].processes, 0U);
+  EXPECT_EQ(arbiter->status().tenants[0].devices[0].charged_bytes, 0U);
+}
+
+TEST_F(ReconcileTest, AProcessWithoutItsConnectionKeepsWhatTheDriverDoesNotSayIsGone) {
+  struct Case {
+    const char* name;
+    std::function<void()> after;  // the connection was closed
+    bool was_listed;
+  };
+  const Case cases[] = {
+      {"it is listed still", [&] { driver.set(kGpu, {holds(::getpid(), 600)}); }, true},
+      {"another device is not read",
+       [&] {
+         driver.set(kGpu, {});
+         driver.remove(kOther);
+       },
+       true},
+      {"it was never listed", [&] { driver.set(kGpu, {}); }, false},
+  };
+  for (const auto& [name, after, was_listed] : cases) {
+    driver.set(kOther, {});
+    promise("a", Enforcement::kStrict, {kGpu, kOther});
+    const Library library = registered("a");
+    ASSERT_TRUE(library.ledger().charge(0, 600 * kMiB));
+    if (was_listed) driver.set(kGpu, {holds(::getpid(), 600)});
+    scan(2);
+    ::close(library.socket);
+    after();
+    arbiter->round(0ms);
+    scan(1, Reconciler::kSoon);
+    scan(2);
+    EXPECT_EQ(arbiter->status().tenants[0].devices[0].charged_bytes, 600 * kMiB) << name;
+    driver.set(kGpu, {});
+    driver.set(kOther, {});
+    for (int i = 0; i < 15; ++i) {
+      clock.advance(1s);
+      arbiter->round(0ms);
+      wait_for_answer();
+    }
+    EXPECT_EQ(arbiter->status().tenants[0].processes, 0U) << name;
+  }
+}
+
 // A container that mounts a folder of its own under another tenant's name brings nothing on it.
 TEST_F(ReconcileTest, OnlyTheTenantsOwnFolderMakesAProcessItsOwn) {
   for (const char* source : {"0:98 /tenants", "259:2 /var/lib/kubelet/pods/x/tenants"}) {

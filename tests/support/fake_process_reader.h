@@ -34,6 +34,11 @@ class FakeProcessReader final : public gpu::ProcessReader {
     const std::scoped_lock lock(mutex_);
     devices_.insert_or_assign(uuid, std::move(processes));
   }
+  // Asking for it fails.
+  void remove(const std::string& uuid) {
+    const std::scoped_lock lock(mutex_);
+    devices_.erase(uuid);
+  }
   // Every call fails so, until recover().
   void fail_with(Error error) {
     const std::scoped_lock lock(mutex_);
