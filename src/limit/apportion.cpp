@@ -31,6 +31,9 @@ void Apportioner::finished(TenantId tenant, Stretch stretch, Ns asked) {
     const Ns taken = take_unclaimed(tenant, {stretch.begin, std::min(stretch.end, closed_)});
     const Ns paid = std::exchange(paid_[tenant], Ns{0});
     claim.need = std::max(claim.need - taken - paid, Ns{0});
+    // It took turns with others, so its estimate is too long, and it ended within a slice of its
+    // own.
+    if (paid > kSlice) claim.need = std::min(claim.need, kSlice);
     claim.rank = kUnended;  // until now it counted as work without an end
     claim.is_whole = false;
   }
@@ -77,6 +80,11 @@ void Apportioner::busy(TenantId tenant, std::optional<Ns> since) {
     busy_.erase(tenant);
     paid_.erase(tenant);
   }
+}
+
+Ns Apportioner::paid(TenantId tenant) const {
+  const auto entry = paid_.find(tenant);
+  return entry == paid_.end() ? Ns{0} : entry->second;
 }
 
 void Apportioner::forget(TenantId tenant) {

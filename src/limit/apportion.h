@@ -25,7 +25,8 @@
 // charged for, so the sum of all charges never exceeds the time closed. For that reason `busy`
 // announces work that goes on: nobody knows that a kernel takes half a second until it ends.
 // Without the announcement its neighbours would have paid for it. When such work ends, what it was
-// charged meanwhile is subtracted from its need.
+// charged meanwhile is subtracted from its need. If that was more than a slice, it needs a slice of
+// the rest at most: it took turns with the others, and its estimate spans their slices too.
 //
 // Rejected: rules 3 and 4 alone, without estimates. A tenant that runs one launch of 1 ms at a
 // time waits for its turn within each pair, and it shared that time with all other waiting tenants.
@@ -74,6 +75,9 @@ class Apportioner {
   // charged nothing may be absent. When `until` is before the time already closed, nothing happens.
   // Valid until the next close().
   const ByTenant<Ns>& close(Ns until);
+
+  // What the tenant was charged so far for work that has not ended: time up to closed().
+  Ns paid(TenantId tenant) const;
 
   Ns closed() const { return closed_; }
   // How many claims and pieces of time were looked at so far: the work, for tests.

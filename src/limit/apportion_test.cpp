@@ -104,6 +104,20 @@ TEST(Apportioner, EstimatesArePutRightByPairsThatWereNotInterrupted) {
   EXPECT_EQ(whose.close(15'000 * us), (Charges{{kA, 1000 * us}, {kB, 4000 * us}}));
 }
 
+// Its estimate spans the slices of kB too.
+TEST(Apportioner, LongWorkThatTookTurnsHasASliceBeforeItsEnd) {
+  constexpr Ns ms = std::chrono::milliseconds(1);
+  Apportioner whose(Ns{0});
+  whose.busy(kA, Ns{0});
+  whose.busy(kB, Ns{0});
+  EXPECT_EQ(whose.close(10 * ms), (Charges{{kA, 5 * ms}, {kB, 5 * ms}}));
+  EXPECT_EQ(whose.paid(kA), 5 * ms);
+  whose.finished(kA, {Ns{0}, 13 * ms}, 13 * ms);
+  whose.busy(kA, std::nullopt);
+  EXPECT_EQ(whose.paid(kA), Ns{0});
+  EXPECT_EQ(whose.close(13 * ms), (Charges{{kA, 5 * ms / 2}, {kB, ms / 2}}));
+}
+
 TEST(Apportioner, WhatWasChargedBeforeItEndedCountsAtItsEnd) {
   constexpr Ns ms = std::chrono::milliseconds(1);
   Apportioner whose(Ns{0});

@@ -66,7 +66,7 @@ const ByTenant<Permit>& Device::step(Ns now, const ByTenant<Standing>& standings
     const auto account = accounts_.find(id);
     if (account == accounts_.end()) continue;
     account->second.hear(now, standing);
-    Demand& demand = demands_[id] = demand_of(account->second, standing);
+    Demand& demand = demands_[id] = demand_of(account->second, standing, whose_.paid(id));
     const auto permit = permits_.find(id);
     const bool could = permit != permits_.end() && !permit->second.closed;
     if (!account->second.is_stuck(now, standing, could)) continue;
@@ -104,13 +104,14 @@ bool Device::is_false(TenantId tenant) const {
 }
 
 // The device has worked since the oldest work under way began. What it worked on before the last
-// end that was reported is no longer outstanding.
+// end that was reported is no longer outstanding, and what it worked on before the last close is
+// charged.
 Ns Device::progress(Ns now, const ByTenant<Standing>& standings) const {
   std::optional<Ns> since;
   for (const auto& [id, standing] : standings) {
     if (standing.busy_since) since = std::min(since.value_or(now), *standing.busy_since);
   }
-  return since ? now - std::max(*since, last_end_) : Ns{0};
+  return since ? now - std::max({*since, last_end_, whose_.closed()}) : Ns{0};
 }
 
 void Device::settle() {
@@ -150,11 +151,12 @@ bool Device::Account::is_stuck(Ns now, const Standing& standing, bool could) {
   return now - *unused_since > kStuck;
 }
 
-Demand Device::demand_of(const Account& account, const Standing& standing) {
+Demand Device::demand_of(const Account& account, const Standing& standing, Ns paid) {
   Ns ended{0};
   for (const Ended& batch : account.ended) ended += batch.asked;
   return {.ended = account.expected(ended),
           .outstanding = account.expected(standing.outstanding),
+          .worked = paid,
           .room = account.room,
           .waiting = standing.waiting};
 }

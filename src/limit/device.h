@@ -9,7 +9,8 @@
 // estimate is corrected within milliseconds and is never counted twice. Estimates may be too high
 // all the time, because a pair of events also spans other tenants' use of the device. Then work
 // that has not ended counts less, in the ratio in which ended work was charged less. Otherwise that
-// work would hold other tenants back while the device runs dry.
+// work would hold other tenants back while the device runs dry. For the same reason what such work
+// was charged already is subtracted from it.
 //
 // What a tenant says that it asked for is checked against what it reports (limit/asked_time.h). One
 // that was found to say less is closed whenever it has no room: its own count does not stop it.
@@ -118,7 +119,7 @@ class Device {
 
   void settle();
   Ns progress(Ns now, const ByTenant<Standing>& standings) const;
-  static Demand demand_of(const Account& account, const Standing& standing);
+  static Demand demand_of(const Account& account, const Standing& standing, Ns paid);
 
   Apportioner whose_;
   Shares shares_;

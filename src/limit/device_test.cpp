@@ -65,6 +65,70 @@ INSTANTIATE_TEST_SUITE_P(Shares, Caps,
                                            CapCase{"FiftyOfLongBesideAStorm", 500, 1ms, true}),
                          [](const auto& test) { return test.param.name; });
 
+struct PairCase {
+  std::string name;
+  std::uint32_t permille;
+  Ns length;
+  std::uint32_t other_permille;
+  Ns other_length;
+};
+
+class CapsTogether : public ::testing::TestWithParam<PairCase> {};
+
+// Both have their parts, also where together they fill the device and one launch takes as long as
+// several of the other's turns.
+TEST_P(CapsTogether, AreBothReached) {
+  VirtualDevice device;
+  const PairCase& pair = GetParam();
+  const TenantId one = device.add({.permille = pair.permille}, storm(pair.length));
+  const TenantId other = device.add({.permille = pair.other_permille}, storm(pair.other_length));
+  device.run(1s);
+  const Ns before_one = device.executed(one);
+  const Ns before_other = device.executed(other);
+  device.run(10s);
+  EXPECT_NEAR(percent(device.executed(one) - before_one, 10s), pair.permille / 10.0, 3.0);
+  EXPECT_NEAR(percent(device.executed(other) - before_other, 10s), pair.other_permille / 10.0, 3.0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shares, CapsTogether,
+                         ::testing::Values(PairCase{"LongAndLong", 500, 1ms, 500, 1ms},
+                                           PairCase{"GraphsAndLong", 500, 4ms, 500, 1ms},
+                                           PairCase{"GraphsAndShort", 500, 4ms, 500, 50us},
+                                           PairCase{"GraphsAndGraphs", 500, 4ms, 500, 4ms},
+                                           PairCase{"LongGraphsAndLong", 500, 7ms, 500, 1ms},
+                                           PairCase{"LongGraphsAndLongGraphs", 500, 7ms, 500, 7ms},
+                                           PairCase{"VeryLongGraphsAndLong", 500, 30ms, 500, 1ms},
+                                           PairCase{"ThirtyOfGraphs", 300, 4ms, 500, 1ms},
+                                           PairCase{"ThirtyOfLongGraphs", 300, 7ms, 700, 1ms},
+                                           PairCase{"NinetyOfLongGraphs", 900, 7ms, 100, 1ms},
+                                           PairCase{"TenOfLongGraphs", 100, 7ms, 900, 1ms}),
+                         [](const auto& test) { return test.param.name; });
+
+// Work that is not limited has what the capped tenant leaves, also beside long launches.
+TEST(Device, TheDeviceDoesNotRunDryBesideLongLaunches) {
+  VirtualDevice device;
+  const TenantId capped = device.add({.permille = 300}, storm(7ms));
+  const TenantId other = device.add({}, storm(300us));
+  device.run(10s);
+  EXPECT_GE(percent(device.executed(capped) + device.executed(other), 10s), 98.0);
+}
+
+// What a tenant saves while others hold it back is bounded, and idle time saves nothing.
+TEST(Device, IdleTimeIsNotSavedUp) {
+  VirtualDevice device;
+  bool wants = true;
+  const TenantId capped =
+      device.add({.permille = 300}, [&](Ns, bool) { return wants ? Ns{200us} : Ns{0}; });
+  device.add({}, storm(10ms));
+  device.run(1s);
+  wants = false;
+  device.run(1s);
+  wants = true;
+  const Ns before = device.executed(capped);
+  device.run(100ms);
+  EXPECT_LE(device.executed(capped) - before, 30ms + Shares::kBurst + 2ms);
+}
+
 TEST(Device, WeightsAreKeptWithinFivePercent) {
   for (const Ns length : {20us, 200us, 1000us}) {
     VirtualDevice device;

@@ -81,11 +81,18 @@ void Shares::join_the_queue(Tenant& tenant) const {
   }
 }
 
+// What was saved while others held it back stays until it is used, as long as the tenant works.
+Ns Shares::Tenant::most_saved() const {
+  if (!active()) return kBurst;
+  return is_held_back() ? kStarved : std::clamp(budget - used(), kBurst, kStarved);
+}
+
 void Shares::fill_budgets(Ns elapsed) {
   for (auto& [id, tenant] : tenants_) {
     if (!tenant.share.permille) continue;
+    const Ns most = tenant.most_saved();
     tenant.budget += elapsed * *tenant.share.permille / 1000;
-    tenant.budget = std::min(tenant.budget, tenant.charged + kBurst);
+    tenant.budget = std::min(tenant.budget, tenant.used() + most);
   }
 }
 

@@ -7,7 +7,9 @@
 //   idle goes to the others. That tenant has its time back within a step and kHorizon, because all
 //   tenants together may have no more than kHorizon in flight.
 // - Cap: the tenant has at most this part of the device's time. The cap is a bucket of kBurst, so
-//   idle time is not saved up.
+//   idle time is not saved up. Time in which the tenant waited and the work of others kept it from
+//   the device is not idle: up to kStarved of it is saved, and used when the others have ended.
+//   Without that a tenant beside launches longer than kBurst could never have its part.
 // - Priority: a latency-critical tenant goes at once. From the begin of its work until kHold after
 //   the end, best-effort tenants are closed and normal tenants have at most kInFlight in flight.
 //   While a latency-critical tenant is on the device at all, best-effort tenants take turns. The
@@ -21,12 +23,14 @@
 //   time.
 //
 // "In flight" is the time that was asked for and has not ended, less the time that the device has
-// worked on it, plus the time that may still be asked for. Nothing is preempted. A launch longer
+// worked on it, plus the time that may still be asked for. So others may launch before a long
+// launch has ended, and the device does not run dry after it. Nothing is preempted. A launch longer
 // than its tenant's room may go, and its tenant then stands later in the queue. A tenant with a cap
 // also waits until its bucket holds again what the launch took.
 //
 // Not thread-safe; pure.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -48,6 +52,7 @@ struct Share {
 struct Demand {
   Ns ended{0};           // asked for and ended, not charged yet
   Ns outstanding{0};     // asked for and not ended
+  Ns worked{0};          // charged already of what is outstanding
   Ns room{0};            // granted and not asked for
   bool waiting = false;  // one of its threads waits at the gate
 };
@@ -109,20 +114,25 @@ class Shares {
     Demand demand;
     bool closed = false;
 
-    Ns used() const { return charged + demand.ended + demand.outstanding; }
+    // What the device has not worked on yet, as far as it is charged.
+    Ns left() const { return std::max(demand.outstanding - demand.worked, Ns{0}); }
+    Ns used() const { return charged + demand.ended + left(); }
     bool active() const { return demand.waiting || demand.outstanding > Ns{0}; }
-    Ns in_flight() const {
-      return closed || !active() ? demand.outstanding : demand.outstanding + demand.room;
-    }
+    Ns in_flight() const { return closed || !active() ? left() : left() + demand.room; }
     double place() const {
       return virtual_time + static_cast<double>(demand.room.count()) / share.weight;
     }
     // A capped tenant has used what its cap allows by now.
     bool is_spent() const { return share.permille && used() >= budget; }
+    // The work of others keeps it from the device, not its cap.
+    bool is_held_back() const { return demand.waiting && demand.room == Ns{0} && !is_spent(); }
+    Ns most_saved() const;
     // So far beyond what it may use that others do not wait for its work under way: that would give
-    // it the device for longer. Nothing calls that work back.
+    // it the device for longer. Nothing calls that work back. Launches that wait behind one which
+    // takes much longer than it was expected to count in full here.
     bool is_overdrawn() const {
-      return debt > Ns{0} || (share.permille && used() - budget > kStarved);
+      const Ns in_all = charged + demand.ended + demand.outstanding;
+      return debt > Ns{0} || (share.permille && in_all - budget > kStarved);
     }
   };
 
