@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "limits/limited/container.h"
+#include "sim/state/faults.h"
 
 namespace tranche::test::gate_test {
 namespace {
@@ -284,6 +285,32 @@ TEST(Gate, WhoIsHeldUpWhileItLaunchesIsMeasuredAllTheSame) {
     // As they were expected to take, those held up would count 1 ms at most.
     EXPECT_TRUE(eventually([&] { return seen().measured >= 2490 * kMs; })) << seen().measured;
     EXPECT_LE(seen().measured, 2600 * kMs);
+  });
+}
+
+// The same where each of them is held up between the gate and the GPU's queue: the driver is slow.
+TEST(Gate, WhoIsHeldUpBehindTheGateIsMeasuredInFull) {
+  const World world("l20");
+  const Container container({counted(world)});
+  in_program([&] {
+    Program program;
+    const CUfunction spin = program.function(kSpin, "spin");
+    for (int i = 0; i < 100; ++i) {
+      EXPECT_EQ(program.spin(spin, 10'000), CUDA_SUCCESS);
+      EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+    }
+    const std::uint64_t before = seen().measured;
+    const auto sim = world.open();
+    ASSERT_TRUE(sim::add_fault(
+        *sim, {.kind = sim::FaultKind::kDelay, .function = "cuLaunchKernel", .delay_us = 20'000}));
+    for (int i = 0; i < 10; ++i) {
+      EXPECT_EQ(program.spin(spin, 20 * kMs), CUDA_SUCCESS);
+      EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+    }
+    sim::clear_faults(*sim);
+    EXPECT_TRUE(eventually([&] { return seen().measured >= before + 196 * kMs; }))
+        << seen().measured - before;
+    EXPECT_LE(seen().measured - before, 240 * kMs) << "the time before the GPU had it is not its";
   });
 }
 
