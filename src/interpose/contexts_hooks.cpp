@@ -8,6 +8,7 @@
 #include "interpose/memory.h"
 #include "interpose/pending_frees.h"
 #include "interpose/pools.h"
+#include "interpose/report.h"
 #include "interpose/tenants.h"
 #include "interpose/untold.h"
 
@@ -30,6 +31,10 @@ void look_after_work() {
 void look_after_tenants() {
   keep_joined();
   settle_pools();
+  for (unsigned i = 0; i < kMaxParts; ++i) {
+    const Part& part = part_numbered(i);
+    if (part.rule == Part::Rule::kTenant) look_after_waiters(part);
+  }
 }
 
 // With its first context a process begins to use a device; one that only looks at devices registers

@@ -47,14 +47,26 @@ std::atomic<int> open_count;
 // them.
 class Aside {
  public:
-  Aside() { driver.cuThreadExchangeStreamCaptureMode(&mode_); }
+  Aside() { change(); }
   Aside(const Aside&) = delete;
   Aside& operator=(const Aside&) = delete;
-  ~Aside() { driver.cuThreadExchangeStreamCaptureMode(&mode_); }
+  ~Aside() { change(); }
+  // To the program's mode for now, and back.
+  void change() { driver.cuThreadExchangeStreamCaptureMode(&mode_); }
 
  private:
   int mode_ = kCaptureRelaxed;
 };
+
+// A thread that waits is as the program left it: a signal handler may leave by siglongjmp, and then
+// nothing of ours puts it right.
+void queue_for_turn(const Part& part, std::uint64_t ns, Aside& aside, Uncancelled& uncancelled) {
+  aside.change();
+  uncancelled.pause();
+  wait_for_turn(part, ns, harvest);
+  uncancelled.go_on();
+  aside.change();
+}
 
 bool is_capturing(Stream stream, bool twin) {
   int state = 0;
@@ -204,11 +216,11 @@ namespace {
 
 // More contexts are at work than there are places: it waits like the others, and counts as what it
 // is expected to take.
-void pass_unmeasured(const void* what) {
+void pass_unmeasured(const void* what, Aside& aside, Uncancelled& uncancelled) {
   const Part* part = current_part();
   if (part == nullptr || part->rule != Part::Rule::kTenant) return;
   const std::uint64_t expected = tranche_estimates.of(what);
-  wait_for_turn(*part, expected, harvest);
+  if (!take_turn(*part, expected)) queue_for_turn(*part, expected, aside, uncancelled);
   report_unmeasured(*part, expected);
 }
 
@@ -224,11 +236,11 @@ void make_room(Queue& queue) {
 }  // namespace
 
 Passage pass_slowly(Stream stream, bool twin, const void* what) {
-  const Uncancelled uncancelled;
+  Uncancelled uncancelled;
   const Context current = current_context();
   if (current == nullptr || is_capturing(stream, twin)) return {};
   const std::uintptr_t key = stream_key(stream, twin, current);
-  const Aside aside;
+  Aside aside;
   const Part* part = nullptr;
   {
     const Guard guard(lock);
@@ -239,12 +251,12 @@ Passage pass_slowly(Stream stream, bool twin, const void* what) {
     }
   }
   if (part == nullptr) {
-    pass_unmeasured(what);
+    pass_unmeasured(what, aside, uncancelled);
     return {};
   }
   const std::uint64_t first = tranche_estimates.of(what);
   // Without the lock: meanwhile other threads launch, and what has ended is reported.
-  wait_for_turn(*part, first, harvest);
+  if (!take_turn(*part, first)) queue_for_turn(*part, first, aside, uncancelled);
   const Guard guard(lock);
   // Another thread may have opened one in the stream; or it has lost its place.
   Queue* queue = queue_for(key, stream, twin, current);

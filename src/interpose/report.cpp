@@ -7,6 +7,7 @@
 
 #include "interpose/system.h"
 #include "interpose/uncancelled.h"
+#include "interpose/waiters.h"
 
 namespace tranche::interpose {
 
@@ -17,10 +18,12 @@ namespace {
 constexpr std::uint64_t kLook = 100'000'000;     // ns: the longest sleep, though nobody calls
 constexpr std::uint64_t kLookInFlight = 30'000;  // while it depends on work of our own
 constexpr std::uint64_t kLongestPenalty = 300'000'000;
+constexpr std::uint64_t kRound = 500'000'000;  // of waiters.h; longer than kLook
 
 std::atomic<std::uint64_t> unfinished_ns[kMaxParts];
 // Threads at the gate. Counted here, and told in the slot: the next arbiter may give an empty one.
-std::atomic<std::uint32_t> waiters[kMaxParts];
+Waiters waiters[kMaxParts];
+std::atomic<std::uint64_t> round_began[kMaxParts];
 
 wire::Word& spent(const Part& part) { return part.tenant->session.usage().spent_ns[part.device]; }
 
@@ -56,34 +59,50 @@ bool try_ask(const Part& part, std::uint64_t ns) {
 
 // Until what was told is what is: of two threads that tell at once, the later word stands.
 void tell_waiters(const Part& part) {
-  const std::atomic<std::uint32_t>& count = waiters[part.number];
+  const Waiters& here = waiters[part.number];
   std::uint32_t told = 0;
   do {
-    told = count.load();
+    told = here.count();
     part.slot().work[part.device].waiting.store(told);
-  } while (told != count.load());
+  } while (told != here.count());
 }
 
 bool is_told(const Part& part) {
-  return part.slot().work[part.device].waiting.load() == waiters[part.number].load();
+  return part.slot().work[part.device].waiting.load() == waiters[part.number].count();
+}
+
+// One of those who find it over begins the next.
+void begin_round_when_due(const Part& part) {
+  const std::uint64_t now = now_ns();
+  std::uint64_t began = round_began[part.number].load(std::memory_order_relaxed);
+  if (now - began < kRound) return;
+  if (round_began[part.number].compare_exchange_strong(began, now)) {
+    waiters[part.number].next_round();
+  }
 }
 
 // The calling thread waits at the gate, for as long as this object lives.
 class Waiter {
  public:
-  explicit Waiter(const Part& part) : part_(part) {
-    waiters[part.number].fetch_add(1);
+  explicit Waiter(const Part& part) : part_(part), round_(waiters[part.number].enter()) {
     tell_waiters(part);
   }
   Waiter(const Waiter&) = delete;
   Waiter& operator=(const Waiter&) = delete;
   ~Waiter() {
-    waiters[part_.number].fetch_sub(1);
+    waiters[part_.number].leave(round_);
     tell_waiters(part_);
+  }
+  // Also where the process has registered anew.
+  void say_so_again() {
+    begin_round_when_due(part_);
+    round_ = waiters[part_.number].stay(round_);
+    if (!is_told(part_)) tell_waiters(part_);
   }
 
  private:
   const Part& part_;
+  Waiters::Round round_;
 };
 
 void sleep_on(const wire::Half& word, std::uint32_t value, std::uint64_t ns) {
@@ -168,24 +187,26 @@ void report_busy(const Part& part, std::uint64_t since) {
   part.slot().work[part.device].busy_since.store(since, std::memory_order_relaxed);
 }
 
-void wait_for_turn(const Part& part, std::uint64_t ns, void (*while_waiting)()) {
+bool take_turn(const Part& part, std::uint64_t ns) {
   if (!part.tenant->is_limited()) {
     ask(part, ns);
-    return;
+    return true;
   }
   // Who must not wait says so as it begins: others make room.
   const bool begins = unfinished(part) == 0;
   if (begins && priority(part) == Priority::kLatencyCritical) call_arbiter(part);
-  if (try_ask(part, ns)) return;
-  if (is_known_silent(part)) {
-    go_without(part, ns);
-    return;
-  }
-  const Waiter waiter(part);  // before `turn` is read: whoever is not seen waiting sees it changed
+  if (try_ask(part, ns)) return true;
+  if (!is_known_silent(part)) return false;
+  go_without(part, ns);
+  return true;
+}
+
+void wait_for_turn(const Part& part, std::uint64_t ns, void (*while_waiting)()) {
+  Waiter waiter(part);  // before `turn` is read: whoever is not seen waiting sees it changed
   const std::uint64_t since = now_ns();
   const wire::DevicePolicy& policy = part.policy();
   for (;;) {
-    if (!is_told(part)) tell_waiters(part);  // registered anew
+    waiter.say_so_again();
     const std::uint32_t turn = policy.turn.load();
     if (try_ask(part, ns)) return;
     if (!is_awake(part)) call_arbiter(part);
@@ -200,10 +221,16 @@ void wait_for_turn(const Part& part, std::uint64_t ns, void (*while_waiting)()) 
   }
 }
 
+void look_after_waiters(const Part& part) {
+  if (waiters[part.number].count() == 0) return;
+  begin_round_when_due(part);
+  if (!is_told(part)) tell_waiters(part);
+}
+
 void forget_reports() {
   for (auto& n : unfinished_ns) n.store(0, std::memory_order_relaxed);
   for (auto& n : silent_beat) n.store(0, std::memory_order_relaxed);
-  for (auto& n : waiters) n.store(0, std::memory_order_relaxed);
+  for (Waiters& here : waiters) here.reset();
 }
 
 }  // namespace tranche::interpose

@@ -40,7 +40,9 @@ void set_mask(const std::uint64_t& mask, std::uint64_t* before) {
 }  // namespace
 
 Uncancelled::Uncancelled() : before_(0) { set_state()(kDisabled, &before_); }
-Uncancelled::~Uncancelled() { set_state()(before_, nullptr); }
+Uncancelled::~Uncancelled() { pause(); }
+void Uncancelled::pause() { set_state()(before_, nullptr); }
+void Uncancelled::go_on() { set_state()(kDisabled, &before_); }
 
 Undisturbed::Undisturbed() : before_(0) { set_mask(kDeferred, &before_); }
 Undisturbed::~Undisturbed() { set_mask(before_, nullptr); }

@@ -19,6 +19,9 @@ class Uncancelled {
   Uncancelled(const Uncancelled&) = delete;
   Uncancelled& operator=(const Uncancelled&) = delete;
   ~Uncancelled();
+  // The thread is as the program left it for now.
+  void pause();
+  void go_on();
 
  private:
   KeepErrno errno_;

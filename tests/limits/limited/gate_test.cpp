@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <csetjmp>
 #include <csignal>
 #include <ctime>
 #include <new>
@@ -366,6 +367,45 @@ TEST(Gate, WhoHasUsedItsShareWaits) {
   EXPECT_TRUE(eventually([&] { return *launched >= after + 200; })) << "nothing holds it any more";
   *enough = true;
   sim::cuda::test::expect_success(pid);
+}
+
+sigjmp_buf out_of_the_gate;
+
+// A handler of the program's takes the thread out of the gate: nothing of the limiter's that stands
+// behind the wait runs.
+TEST(Gate, WhoLeavesItByLongjmpDoesNotWaitAnyMore) {
+  const World world("l20");
+  const Container container({part_of(world, kGiB, 1)});
+  in_program([] {
+    Program program;
+    const CUfunction spin = program.function(kSpin, "spin");
+    std::atomic<bool> has_left = false;
+    std::atomic<int> mode = -1;
+    std::atomic<int> cancelled = -1;
+    std::jthread thread([&] {
+      EXPECT_EQ(program.cuCtxSetCurrent(program.context), CUDA_SUCCESS);
+      if (sigsetjmp(out_of_the_gate, 1) == 0) {
+        for (;;) EXPECT_EQ(program.spin(spin, 10 * kMs), CUDA_SUCCESS);
+      }
+      int state = 0;
+      pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state);
+      cancelled = state;
+      CUstreamCaptureMode before = CU_STREAM_CAPTURE_MODE_GLOBAL;
+      EXPECT_EQ(program.cuThreadExchangeStreamCaptureMode(&before), CUDA_SUCCESS);
+      mode = static_cast<int>(before);
+      has_left = true;
+    });
+    struct sigaction action{};
+    action.sa_handler = [](int) { siglongjmp(out_of_the_gate, 1); };
+    sigaction(SIGUSR1, &action, nullptr);
+    ASSERT_TRUE(eventually([] { return seen().waiting == 1; }));
+    // It sleeps, or holds signals off until it does.
+    pthread_kill(thread.native_handle(), SIGUSR1);
+    ASSERT_TRUE(eventually([&] { return has_left.load(); }));
+    EXPECT_EQ(cancelled, PTHREAD_CANCEL_ENABLE);
+    EXPECT_EQ(mode, static_cast<int>(CU_STREAM_CAPTURE_MODE_GLOBAL));
+    EXPECT_TRUE(eventually([] { return seen().waiting == 0; })) << seen().waiting;
+  });
 }
 
 TEST(Gate, AnArbiterThatComesLateIsFound) {
