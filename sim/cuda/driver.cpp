@@ -1,6 +1,7 @@
 #include "sim/cuda/driver.h"
 
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
@@ -18,8 +19,27 @@ namespace {
 
 // The only state of the library itself. Leaked: see driver.h.
 std::atomic<Driver*> the_driver = nullptr;
-std::atomic<bool> is_forked = false;
+std::atomic<bool> has_forked = false;  // as pthread_atfork tells
+// In a page that the kernel empties in every copy of the process, however that was made (clone,
+// _Fork): false there. nullptr: the driver was not made.
+std::atomic<std::atomic<bool>*> is_own = nullptr;
 std::mutex init_mutex;
+
+bool is_forked() {
+  const std::atomic<bool>* const own = is_own.load(std::memory_order_acquire);
+  return has_forked.load(std::memory_order_relaxed) ||
+         (own != nullptr && !own->load(std::memory_order_relaxed));
+}
+
+// Where the kernel cannot empty it (before Linux 4.14), pthread_atfork alone tells.
+void watch_for_forks() {
+  constexpr std::size_t kPage = 4096;
+  void* const page =
+      ::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return;
+  ::madvise(page, kPage, MADV_WIPEONFORK);
+  is_own.store(new (page) std::atomic<bool>(true), std::memory_order_release);
+}
 
 // One machine for lookups before cuInit and for cuInit itself.
 std::shared_ptr<Simulation> machine() {
@@ -106,22 +126,20 @@ CUresult Driver::current_context(ContextPtr& out) const {
   return out ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
-Driver* driver() {
-  return is_forked.load(std::memory_order_relaxed) ? nullptr
-                                                   : the_driver.load(std::memory_order_acquire);
-}
+Driver* driver() { return is_forked() ? nullptr : the_driver.load(std::memory_order_acquire); }
 
 CUresult initialise() {
-  if (is_forked.load()) return CUDA_ERROR_NOT_INITIALIZED;
+  if (is_forked()) return CUDA_ERROR_NOT_INITIALIZED;
   const std::scoped_lock lock(init_mutex);
   if (the_driver.load() != nullptr) return CUDA_SUCCESS;
   Driver* made = nullptr;
   const CUresult result = make_driver(made);
   if (result != CUDA_SUCCESS) return result;
   ::pthread_atfork(nullptr, nullptr, [] {
-    is_forked.store(true);
+    has_forked.store(true);
     if (Driver* const parents = the_driver.load()) parents->mps.forget();
   });
+  watch_for_forks();
   the_driver.store(made, std::memory_order_release);
   return CUDA_SUCCESS;
 }

@@ -5,16 +5,15 @@
 namespace tranche::sim::cuda {
 
 CUresult work_of(Call& call, const CUDA_KERNEL_NODE_PARAMS_v2& p, Work& out) {
-  FunctionPtr function = function_of(call, p.func);
-  if (!function && p.kern != nullptr) {
-    const KernelPtr kernel = call.driver.kernels.find(p.kern);
-    if (kernel) std::ignore = function_of(call, *kernel, function);
-  }
+  const CUfunction handle =
+      p.func != nullptr ? p.func : reinterpret_cast<CUfunction>(p.kern);  // NOLINT: as in a launch
+  const FunctionPtr function = function_of(call, handle);
   const LaunchShape shape{.grid = {p.gridDimX, p.gridDimY, p.gridDimZ},
                           .block = {p.blockDimX, p.blockDimY, p.blockDimZ},
                           .shared_bytes = p.sharedMemBytes};
   KernelWork kernel;
   const CUresult made = make_kernel(call, function, shape, p.kernelParams, p.extra, kernel);
+  kernel.kernel = call.driver.kernels.find(handle);
   if (made == CUDA_SUCCESS) out = std::move(kernel);
   return made;
 }
@@ -46,7 +45,10 @@ CUDA_KERNEL_NODE_PARAMS_v2 parameters_of(KernelWork& kernel) {
     if (parameter.offset >= kernel.parameters.size()) break;
     kernel.pointers.push_back(kernel.parameters.data() + parameter.offset);
   }
-  return {.func = handle_of<CUfunction>(*kernel.function),
+  // A node of a library's kernel tells that one, and no function.
+  const bool is_kernel = kernel.kernel != nullptr;
+  const ContextPtr context = kernel.function->context.lock();
+  return {.func = is_kernel ? nullptr : handle_of<CUfunction>(*kernel.function),
           .gridDimX = kernel.grid.x,
           .gridDimY = kernel.grid.y,
           .gridDimZ = kernel.grid.z,
@@ -54,12 +56,15 @@ CUDA_KERNEL_NODE_PARAMS_v2 parameters_of(KernelWork& kernel) {
           .blockDimY = kernel.block.y,
           .blockDimZ = kernel.block.z,
           .sharedMemBytes = kernel.shared_bytes,
-          .kernelParams = kernel.pointers.empty() ? nullptr : kernel.pointers.data()};
+          .kernelParams = kernel.pointers.empty() ? nullptr : kernel.pointers.data(),
+          .extra = nullptr,
+          .kern = is_kernel ? handle_of<CUkernel>(*kernel.kernel) : nullptr,
+          .ctx = is_kernel && context ? handle_of<CUcontext>(*context) : nullptr};
 }
 
 CUDA_KERNEL_NODE_PARAMS_v1 old_parameters_of(KernelWork& kernel) {
   const auto p = parameters_of(kernel);
-  return {.func = p.func,
+  return {.func = handle_of<CUfunction>(*kernel.function),
           .gridDimX = p.gridDimX,
           .gridDimY = p.gridDimY,
           .gridDimZ = p.gridDimZ,

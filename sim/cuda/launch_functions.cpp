@@ -17,6 +17,7 @@ CUresult launch(const char* name, DefaultStream zero, CUfunction handle, CUstrea
     const FunctionPtr function = function_of(call, handle);
     const CUresult made = make_kernel(call, function, shape, parameters, extra, kernel);
     if (made != CUDA_SUCCESS) return made;
+    kernel.kernel = call.driver.kernels.find(handle);
     return perform(call, stream, std::move(kernel));
   });
 }

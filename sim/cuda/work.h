@@ -16,6 +16,7 @@ struct Event;
 struct Function;
 struct Graph;
 struct GraphMemory;
+struct Kernel;
 
 struct Extent {
   unsigned x = 1;
@@ -27,6 +28,7 @@ struct Extent {
 
 struct KernelWork {
   std::shared_ptr<Function> function;
+  std::shared_ptr<Kernel> kernel;  // of a library, where it was asked for by that handle
   Extent grid;
   Extent block;
   unsigned shared_bytes = 0;

@@ -221,6 +221,8 @@ TEST(CudaGraph, IsPutTogetherByHandAndChanged) {
     EXPECT_EQ(program.cuGraphKernelNodeGetParams_v2(nodes[1], &told), CUDA_SUCCESS);
     EXPECT_EQ(told.blockDimX, 32U);
     EXPECT_EQ(*static_cast<std::uint64_t*>(told.kernelParams[0]), 2 * kMs);
+    EXPECT_NE(told.func, nullptr);
+    EXPECT_EQ(told.kern, nullptr);
     const CUgraphExec exec = program.instantiate(graph);
     EXPECT_FLOAT_EQ(program.time_of(exec), 6);
     ns = 10 * kMs;
@@ -231,6 +233,36 @@ TEST(CudaGraph, IsPutTogetherByHandAndChanged) {
     EXPECT_EQ(program.cuGraphAddDependencies(graph, &nodes[0], &nodes[2], 1), CUDA_SUCCESS);
     CUgraphExec circle = nullptr;
     EXPECT_EQ(program.cuGraphInstantiateWithFlags(&circle, graph, 0), CUDA_ERROR_INVALID_VALUE);
+  });
+}
+
+// As documented: of a kernel of a library the handle of the kernel is told, and no function.
+TEST(CudaGraph, ANodeOfALibrarysKernelTellsTheKernel) {
+  const World world("l20");
+  in_program([] {
+    Program program;
+    CUlibrary library = nullptr;
+    CUkernel kernel = nullptr;
+    ASSERT_EQ(program.cuLibraryLoadData(&library, kSpin, nullptr, nullptr, 0, nullptr, nullptr, 0),
+              CUDA_SUCCESS);
+    ASSERT_EQ(program.cuLibraryGetKernel(&kernel, library, "spin"), CUDA_SUCCESS);
+    CUgraph graph = nullptr;
+    const CUstream stream = program.stream();
+    EXPECT_EQ(program.cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+    EXPECT_EQ(program.spin(reinterpret_cast<CUfunction>(kernel), 1000, stream), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuStreamEndCapture(stream, &graph), CUDA_SUCCESS);
+    CUgraphNode node = nullptr;
+    std::size_t count = 1;
+    EXPECT_EQ(program.cuGraphGetNodes(graph, &node, &count), CUDA_SUCCESS);
+    CUDA_KERNEL_NODE_PARAMS_v2 told = {};
+    EXPECT_EQ(program.cuGraphKernelNodeGetParams_v2(node, &told), CUDA_SUCCESS);
+    EXPECT_EQ(told.func, nullptr);
+    EXPECT_EQ(told.kern, kernel);
+    EXPECT_EQ(told.ctx, program.context);
+    // What was told makes the same node again.
+    EXPECT_EQ(program.cuGraphAddKernelNode_v2(&node, graph, nullptr, 0, &told), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuGraphKernelNodeGetParams_v2(node, &told), CUDA_SUCCESS);
+    EXPECT_EQ(told.kern, kernel);
   });
 }
 

@@ -1,5 +1,10 @@
 // cuInit, devices, and what works without either.
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <csignal>
+
 #include "sim/cuda/support.h"
 #include "sim/gpu/mig.h"
 #include "sim/machine/identity.h"
@@ -66,6 +71,26 @@ TEST(CudaInit, AForkedChildHasNoDriver) {
       EXPECT_EQ(program.cuDeviceGetCount(&count), CUDA_ERROR_NOT_INITIALIZED);
       EXPECT_EQ(program.cuCtxSynchronize(), CUDA_ERROR_NOT_INITIALIZED);
     });
+    EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+  });
+}
+
+// Made past the C library, which then tells nobody.
+TEST(CudaInit, AChildOfCloneHasNoDriverEither) {
+  const World world("l20");
+  in_program([] {
+    const Program program;
+    std::fflush(nullptr);
+    const auto pid =
+        static_cast<pid_t>(::syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, 0));
+    if (pid == 0) {
+      int count = 0;
+      const bool is_refused = program.cuInit(0) == CUDA_ERROR_NOT_INITIALIZED &&
+                              program.cuDeviceGetCount(&count) == CUDA_ERROR_NOT_INITIALIZED &&
+                              program.cuCtxSynchronize() == CUDA_ERROR_NOT_INITIALIZED;
+      ::_exit(is_refused ? 0 : 1);
+    }
+    expect_success(pid);
     EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
   });
 }
