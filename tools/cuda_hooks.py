@@ -19,11 +19,13 @@ HEAD = """\
 //   GATED(symbol, name, version, twin, stream, (parameters), (arguments))    work: passes the gate
 //   LOADS(symbol, name, version, twin, (parameters), (arguments))   takes memory that NVML alone sees
 //   LATER(symbol, name, version, twin, (parameters), (arguments))   waits: what has ended is measured
+//   HOLDS(symbol, name, version, twin, stream, (parameters), (arguments))   has the stream wait: the same, in it
 // `symbol` is the interface of `name` since CUDA `version`; twin 1: stream 0 is the thread's own.
 """
 KINDS = {
     "kLookup": "OWN", "kAlloc": "OWN", "kFree": "OWN", "kLaunch": "OWN", "kContext": "OWN", "kView": "OWN",
     "kCapture": "OWN", "kGraph": "OWN", "kStream": "OWN", "kCopy": "GATED", "kCode": "LOADS", "kWait": "LATER",
+    "kStreamWait": "HOLDS",
 }  # fmt: skip
 # Not before these: their memory is another's, or the host's, or nothing is to be done.
 PASSED = {"kImport", "kHostMemory", "kPass"}
@@ -41,7 +43,8 @@ FIRST = {
 # An interface that its header reaches by another name.
 ALIASES = {"cuGraphInstantiateWithFlags": "cuGraphInstantiate"}
 HANDLES = {"CUstream", "CUcontext", "CUevent", "CUgraph", "CUgraphExec", "CUgraphNode", "CUfunction", "CUarray",
-           "CUmipmappedArray", "CUmodule", "CUlibrary", "CUmemoryPool", "CUkernel", "CUgreenCtx", "CUdevResourceDesc", "CUgraphRecaptureCallback"}  # fmt: skip
+           "CUmipmappedArray", "CUmodule", "CUlibrary", "CUmemoryPool", "CUkernel", "CUgreenCtx", "CUdevResourceDesc", "CUgraphRecaptureCallback",
+           "CUhostFn", "CUstreamCallback"}  # fmt: skip
 PLAIN = {
     "CUdeviceptr": "CUdeviceptr", "CUdeviceptr_v2": "CUdeviceptr", "CUdeviceptr_v1": "unsigned", "size_t": "size_t",
     "unsigned int": "unsigned", "int": "int", "CUdevice": "int", "CUdevice_v1": "int", "unsigned char": "unsigned char",
@@ -88,7 +91,7 @@ def line(kind: str, symbol: str, name: str, version: int, twin: bool, written: l
     fields = [symbol, name, str(version), str(int(twin))]
     if kind == "OWN":
         return f"OWN({', '.join(fields)}, ({', '.join(types)}))"
-    if kind == "GATED":
+    if kind in ("GATED", "HOLDS"):
         streams = [i for i, p in enumerate(written) if is_stream(p)]
         fields.append(f"a{streams[0]}" if streams else "nullptr")
     return f"{kind}({', '.join(fields)}, ({parameters}), ({arguments}))"

@@ -67,6 +67,8 @@ struct Binding {
   OWN(symbol, name, version, twin, parameters)
 #define LATER(symbol, name, version, twin, parameters, arguments) \
   OWN(symbol, name, version, twin, parameters)
+#define HOLDS(symbol, name, version, twin, stream, parameters, arguments) \
+  OWN(symbol, name, version, twin, parameters)
 const Binding kHooked[] = {
 #include "interpose/symbols.def"
 };
@@ -74,6 +76,7 @@ const Binding kHooked[] = {
 #undef GATED
 #undef LOADS
 #undef LATER
+#undef HOLDS
 
 #define USED(symbol, parameters) \
   {#symbol, nullptr, 0, false, nullptr, reinterpret_cast<void**>(&driver.symbol)},
@@ -213,6 +216,8 @@ void make_names() {
   OWN(symbol, name, version, twin, parameters)
 #define LATER(symbol, name, version, twin, parameters, arguments) \
   OWN(symbol, name, version, twin, parameters)
+#define HOLDS(symbol, name, version, twin, stream, parameters, arguments) \
+  OWN(symbol, name, version, twin, parameters)
 #define USED(symbol, parameters) .symbol = FIRST_CALL(Driver, symbol),
 constinit Driver driver{
 #include "interpose/symbols.def"
@@ -222,6 +227,7 @@ constinit Driver driver{
 #undef GATED
 #undef LOADS
 #undef LATER
+#undef HOLDS
 #undef USED
 #define NVML(symbol, parameters) .symbol = FIRST_CALL(Nvml, symbol),
 constinit Nvml nvml{

@@ -20,6 +20,7 @@ using tranche::interpose::Location;
 #define GATED(symbol, name, version, twin, stream, parameters, arguments) int symbol parameters;
 #define LOADS(symbol, name, version, twin, parameters, arguments) int symbol parameters;
 #define LATER(symbol, name, version, twin, parameters, arguments) int symbol parameters;
+#define HOLDS(symbol, name, version, twin, stream, parameters, arguments) int symbol parameters;
 #include "interpose/symbols.def"
 #define NVML(symbol, parameters) int symbol parameters;
 #include "interpose/nvml.def"
@@ -27,6 +28,7 @@ using tranche::interpose::Location;
 #undef GATED
 #undef LOADS
 #undef LATER
+#undef HOLDS
 #undef NVML
 }
 #pragma GCC visibility pop
@@ -38,6 +40,7 @@ struct Driver {
 #define GATED(symbol, name, version, twin, stream, parameters, arguments) int(*symbol) parameters;
 #define LOADS(symbol, name, version, twin, parameters, arguments) int(*symbol) parameters;
 #define LATER(symbol, name, version, twin, parameters, arguments) int(*symbol) parameters;
+#define HOLDS(symbol, name, version, twin, stream, parameters, arguments) int(*symbol) parameters;
 #define USED(symbol, parameters) int(*symbol) parameters;
 #include "interpose/symbols.def"
 #include "interpose/used.def"
@@ -45,6 +48,7 @@ struct Driver {
 #undef GATED
 #undef LOADS
 #undef LATER
+#undef HOLDS
 #undef USED
 };
 extern Driver driver;

@@ -55,16 +55,17 @@ void learn_from(const Pair& pair, std::uint64_t length, std::uint64_t own) {
   }
 }
 
-// The stretch in which the GPU worked, as far as it is known. Of the time before a thread that was
-// held up came back from the driver, and of the time before an end that was recorded late, no more
-// is told than was asked for.
+// The stretch in which the GPU worked, as far as it is known. Where a thread was held up before it
+// came back from the driver, that is the time since then, or what was asked for where that is more.
+// Of the time before an end that was recorded late no more is told than was asked for.
 Stretch worked(const Ended& one) {
   const Pair& pair = one.pair;
   const std::uint64_t length = one.end - one.begin;
   if (pair.is_loose) return {one.begin, one.begin + least(length, pair.asked)};
   if (pair.late <= one.begin) return {one.begin, one.end};
   const std::uint64_t sure = one.end > pair.late ? one.end - pair.late : 0;
-  return {one.end - sure - least(length - sure, pair.asked), one.end};
+  const std::uint64_t expected = least(length, pair.asked);
+  return {one.end - (sure > expected ? sure : expected), one.end};
 }
 
 void tell(const Ended& one) {

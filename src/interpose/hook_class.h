@@ -20,6 +20,7 @@ enum class HookClass : std::uint8_t {
   kGraph,       // graphs in the making
   kStream,      // end of a stream
   kWait,        // waits for the device
+  kStreamWait,  // has a stream wait for what may be no work of this process
   kPass,        // nothing
 };
 

@@ -166,11 +166,18 @@ void forget_graphs() { graph_memory.reset(); }
     close_batches(true, nullptr, twin);                           \
     return driver.symbol arguments;                               \
   }
+// What the stream waits for may be the host's or another process's to do: that is no GPU time.
+#define HOLDS(symbol, name, version, twin, stream, parameters, arguments) \
+  int symbol parameters {                                                 \
+    close_batches(false, stream, twin);                                   \
+    return driver.symbol arguments;                                       \
+  }
 #include "interpose/symbols.def"
 #undef OWN
 #undef GATED
 #undef LOADS
 #undef LATER
+#undef HOLDS
 
 // Each in two: the usual way, which ends in a jump and saves no register, and pass_slowly(). On
 // x86-64 the compiler moves the arguments that lie on the stack to and fro, which is half of what a

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -309,10 +310,76 @@ TEST(Gate, WhoIsHeldUpBehindTheGateIsMeasuredInFull) {
       EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
     }
     sim::clear_faults(*sim);
-    EXPECT_TRUE(eventually([&] { return seen().measured >= before + 196 * kMs; }))
+    // Of 200 ms, less what the system holds the thread up behind the driver too.
+    EXPECT_TRUE(eventually([&] { return seen().measured >= before + 150 * kMs; }))
         << seen().measured - before;
-    EXPECT_LE(seen().measured - before, 240 * kMs) << "the time before the GPU had it is not its";
+    EXPECT_LE(seen().measured - before, 230 * kMs) << "the time before the GPU had it is not its";
   });
+}
+
+// Ways to have a stream wait for 5 ms of the host's between two short launches.
+struct Wait {
+  const char* name;
+  void (*enqueue)(Program& program, CUstream stream, CUdeviceptr word, unsigned round);
+};
+
+void sleep_of_the_host(void*) { std::this_thread::sleep_for(5ms); }
+
+const Wait kWaits[] = {
+    {"a host function",
+     [](Program& program, CUstream stream, CUdeviceptr, unsigned) {
+       EXPECT_EQ(program.cuLaunchHostFunc(stream, sleep_of_the_host, nullptr), CUDA_SUCCESS);
+     }},
+    {"a callback",
+     [](Program& program, CUstream stream, CUdeviceptr, unsigned) {
+       const auto sleep = [](CUstream, CUresult, void*) { sleep_of_the_host(nullptr); };
+       EXPECT_EQ(program.cuStreamAddCallback(stream, sleep, nullptr, 0), CUDA_SUCCESS);
+     }},
+    {"another stream's event",
+     [](Program& program, CUstream stream, CUdeviceptr, unsigned) {
+       static const CUstream other = program.stream();
+       const CUevent event = program.event(CU_EVENT_DISABLE_TIMING);
+       EXPECT_EQ(program.cuLaunchHostFunc(other, sleep_of_the_host, nullptr), CUDA_SUCCESS);
+       EXPECT_EQ(program.cuEventRecord(event, other), CUDA_SUCCESS);
+       EXPECT_EQ(program.cuStreamWaitEvent(stream, event, 0), CUDA_SUCCESS);
+     }},
+    {"a word in memory",
+     [](Program& program, CUstream stream, CUdeviceptr word, unsigned round) {
+       static const CUstream other = program.stream();
+       EXPECT_EQ(program.cuLaunchHostFunc(other, sleep_of_the_host, nullptr), CUDA_SUCCESS);
+       EXPECT_EQ(program.cuStreamWriteValue32_v2(other, word, round, 0), CUDA_SUCCESS);
+       EXPECT_EQ(program.cuStreamWaitValue32_v2(stream, word, round, CU_STREAM_WAIT_VALUE_EQ),
+                 CUDA_SUCCESS);
+     }},
+};
+
+// The GPU does nothing of this process meanwhile, and another one may have it.
+TEST(Gate, TimeInWhichAStreamWaitsForTheHostIsNoWork) {
+  const World world("l20");
+  const Container container({counted(world)});
+  for (const Wait& wait : kWaits) {
+    in_program([&] {
+      Program program;
+      const CUfunction spin = program.function(kSpin, "spin");
+      const CUstream stream = program.stream();
+      const CUdeviceptr word = program.allocate(sizeof(std::uint32_t));
+      EXPECT_EQ(program.cuMemsetD8_v2(word, 0, sizeof(std::uint32_t)), CUDA_SUCCESS);
+      for (int i = 0; i < 100; ++i) {
+        EXPECT_EQ(program.spin(spin, 10'000, stream), CUDA_SUCCESS);
+        EXPECT_EQ(program.cuStreamSynchronize(stream), CUDA_SUCCESS);
+      }
+      const std::uint64_t before = seen().measured;
+      for (unsigned round = 1; round <= 20; ++round) {
+        EXPECT_EQ(program.spin(spin, 10'000, stream), CUDA_SUCCESS);
+        wait.enqueue(program, stream, word, round);
+        EXPECT_EQ(program.spin(spin, 10'000, stream), CUDA_SUCCESS);
+        EXPECT_EQ(program.cuStreamSynchronize(stream), CUDA_SUCCESS);
+      }
+      EXPECT_TRUE(eventually([&] { return seen().measured >= before + 380'000; }));
+      // Of 100 ms in which it waited.
+      EXPECT_LE(seen().measured - before, 30 * kMs) << wait.name;
+    });
+  }
 }
 
 // All at work at once, behind an event that has not come.
@@ -630,6 +697,18 @@ TEST(Gate, AForkedChildBeginsAnew) {
       EXPECT_EQ(program.cuMemAlloc_v2(&address, kMiB), CUDA_ERROR_NOT_INITIALIZED);
       EXPECT_NE(program.spin(spin, kMs), CUDA_SUCCESS);
     });
+    // Nor in one that was made past the C library.
+    std::fflush(nullptr);
+    const auto pid = static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, 0));
+    if (pid == 0) {
+      CUdeviceptr address = 0;
+      _exit(program.cuMemAlloc_v2(&address, kMiB) == CUDA_ERROR_NOT_INITIALIZED &&
+                    program.spin(spin, kMs) == CUDA_ERROR_NOT_INITIALIZED &&
+                    program.cuCtxSynchronize() == CUDA_ERROR_NOT_INITIALIZED
+                ? 0
+                : 1);
+    }
+    sim::cuda::test::expect_success(pid);
     CUdeviceptr address = 0;
     EXPECT_EQ(program.cuMemAlloc_v2(&address, 300 * kMiB), CUDA_ERROR_OUT_OF_MEMORY);
     EXPECT_EQ(program.cuMemAlloc_v2(&address, 200 * kMiB), CUDA_SUCCESS);
