@@ -160,9 +160,9 @@ void* of_library(const char* name, const char* symbol, void* handle) {
 // The library that the address is in, which from now on is not unloaded: a program may close its
 // own handle. nullptr: the loader does not tell.
 void* keep_loaded(const void* inside) {
-  Dl_info info{};
-  if (loader().dladdr == nullptr || loader().dladdr(inside, &info) == 0) return nullptr;
-  return loader().dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_LAZY | RTLD_NODELETE);
+  const char* file = file_of(inside);
+  if (file == nullptr) return nullptr;
+  return loader().dlopen(file, RTLD_NOLOAD | RTLD_LAZY | RTLD_NODELETE);
 }
 
 bool is_of_copy(const void* found, const void* bound) {

@@ -157,6 +157,18 @@ int look_up(dl_phdr_info* object, size_t, void* argument) {
   return 1;
 }
 
+struct FileSearch {
+  const void* inside;
+  const char* file;
+};
+
+int note_file(dl_phdr_info* object, size_t, void* argument) {
+  auto& search = *static_cast<FileSearch*>(argument);
+  if (!holds(*object, search.inside)) return 0;
+  search.file = object->dlpi_name;
+  return 1;
+}
+
 }  // namespace
 
 void* symbol_of(ElfW(Addr) base, const ElfW(Dyn) * dynamic, const char* symbol) {
@@ -180,6 +192,12 @@ void* of_libc(const char* symbol) {
     if (search.found != nullptr) return search.found;
   }
   return nullptr;
+}
+
+const char* file_of(const void* inside) {
+  FileSearch search{inside, nullptr};
+  dl_iterate_phdr(note_file, &search);
+  return search.file;
 }
 
 bool has_same_soname(const void* one, const void* other) {

@@ -26,6 +26,10 @@ void* of_libc(const char* symbol);
 // library that is being loaded.
 void exported_by(const void* inside, const char* const* symbols, unsigned count, void** found);
 
+// The file of the loaded object that `inside` is in, as the loader names it; nullptr: of none. The
+// loader's dladdr would look at every symbol of it first.
+const char* file_of(const void* inside);
+
 // Whether the objects that begin at these addresses call themselves the same (DT_SONAME): copies of
 // one library, wherever they lie and in whichever name space they were loaded.
 bool has_same_soname(const void* one, const void* other);

@@ -107,6 +107,19 @@ int each_mount(Take take) {
   return error;
 }
 
+// Mounts of folders named .../tenants/<id>, as they are met: the kernel writes the list anew for
+// who reads it again, and that is the most of what a program's start costs here.
+constexpr unsigned kKept = 20;
+constinit Mount kept[kKept]{};
+
+bool is_like_a_tenant(const Mount& mount) {
+  constexpr const char* kTenants = "/tenants";
+  const char* name = strrchr(mount.root, '/');
+  const size_t length = strlen(kTenants);
+  return name != nullptr && static_cast<size_t>(name - mount.root) >= length &&
+         strncmp(name - length, kTenants, length) == 0;
+}
+
 // <state dir>/lib/<hash>/<library> becomes <state dir>/tenants/.
 bool make_beginning(char* root, size_t size) {
   char* ends[3] = {};
@@ -125,20 +138,27 @@ bool make_beginning(char* root, size_t size) {
 
 Grant find_granted(void (*tell)(const char* folder)) {
   Mount library{};
+  unsigned count = 0;
   int error = each_mount([&](const Mount& mount) {
     if (strcmp(mount.point, kLibraryMount) == 0) library = mount;  // the last one is on top
+    if (is_like_a_tenant(mount) && count++ < kKept) kept[count - 1] = mount;
   });
   // Without /proc nothing can be told; a program that has changed its root may have none.
   if (error != 0) return error == ENOENT ? Grant::kNotMounted : Grant::kUnreadable;
   if (library.point[0] == 0 || !make_beginning(library.root, sizeof(library.root)))
     return Grant::kNotMounted;
   const size_t beginning = strlen(library.root);
-  error = each_mount([&](const Mount& mount) {
+  const auto tell_of = [&](const Mount& mount) {
     const bool is_tenants = strcmp(mount.device, library.device) == 0 &&
                             strncmp(mount.root, library.root, beginning) == 0 &&
                             strchr(mount.root + beginning, '/') == nullptr;
     if (is_tenants) tell(mount.point);
-  });
+  };
+  if (count > kKept) {
+    error = each_mount(tell_of);
+  } else {
+    for (unsigned i = 0; i < count; ++i) tell_of(kept[i]);
+  }
   return error == 0 ? Grant::kMounted : Grant::kUnreadable;
 }
 
