@@ -158,7 +158,7 @@ programs_lane() {
 sanitizers_lane() {
   lane_part asan-ubsan asan
   lane_part tsan tsan
-  lane_part fuzz fuzz $((long ? 2700 : 45))
+  lane_part fuzz fuzz $((long ? 2700 : 30))
   [ $long = 0 ] || lane_part arm64 arm64
 }
 
