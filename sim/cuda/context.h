@@ -10,6 +10,7 @@
 
 #include "sim/cuda/device.h"
 #include "sim/cuda/heap.h"
+#include "sim/cuda/overlap.h"
 #include "sim/cuda/stream.h"
 
 namespace tranche::sim::cuda {
@@ -20,6 +21,7 @@ struct Context {
   std::uint64_t number = 0;
   Device& device;
   std::uint64_t lane = 0;
+  Overlap overlap;  // of kernels in its lane
   bool is_primary = false;
   bool destroyed = false;
 

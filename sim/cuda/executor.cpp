@@ -58,6 +58,24 @@ void Executor::enqueue(Lock& lock, const StreamPtr& stream, const OpPtr& op) {
   if (!is_plain) need_service(*stream, *op);
 }
 
+// The place at which the kernel will be over. What of it runs beside others is in the lane already.
+std::uint64_t Executor::submit_work(Context& context, const Op& op, const Op* before) {
+  const GpuTime& time = *context.device.time;
+  if (op.width >= Overlap::kWhole) {
+    const std::uint64_t end = time.submit(context.lane, op.duration_ns);
+    context.overlap.fill(end);
+    return end;
+  }
+  Overlap::Kernel kernel{
+      .after = before == nullptr ? 0 : before->place, .length = op.duration_ns, .width = op.width};
+  for (const OpPtr& one : op.after) kernel.after = std::max(kernel.after, one->place);
+  const std::uint64_t submitted = time.end_of(context.lane);
+  const std::uint64_t executed = time.look(context.lane, 0).executed_ns;
+  const std::uint64_t end = context.overlap.place(kernel, executed);
+  if (end > submitted) time.submit(context.lane, end - submitted);
+  return end;
+}
+
 // Hands `op` on if everything before it allows that.
 bool Executor::submit(Stream& stream, Op& op, const Op* before) {
   const auto context = stream.context.lock();
@@ -82,7 +100,7 @@ bool Executor::submit(Stream& stream, Op& op, const Op* before) {
     case Op::Kind::kWork:
       if (!all_in_lane) return false;
       op.lane = context->lane;
-      op.place = context->device.time->submit(op.lane, op.duration_ns);
+      op.place = submit_work(*context, op, before);
       break;
     case Op::Kind::kMarker:
       if (!all_in_lane) return false;

@@ -47,6 +47,7 @@ class Executor {
   bool finish(Lock& lock, Stream& stream);
   bool finish_in_lane(Stream& stream);
   bool submit(Stream& stream, Op& op, const Op* before);
+  static std::uint64_t submit_work(Context& context, const Op& op, const Op* before);
   void run_effect(Lock& lock, Op& op);
   void sleep(Lock& lock, const Due& due, std::uint32_t turn);
   void pop(Stream& stream, std::uint64_t end_ns);

@@ -80,6 +80,14 @@ std::uint64_t value_of(const KernelWork& kernel, unsigned index) {
   return value;
 }
 
+// Blocks of the kernel that the GPU runs at once.
+std::uint64_t blocks_at_once(const Context& context, const KernelWork& kernel) {
+  const auto threads = static_cast<int>(kernel.block.count());
+  const auto each = static_cast<std::uint64_t>(
+      blocks_per_sm(*kernel.function, context.device, threads, kernel.shared_bytes));
+  return std::max<std::uint64_t>(1, each * context.device.sm_count);
+}
+
 }  // namespace
 
 CUresult make_kernel(Call& call, const FunctionPtr& function, const LaunchShape& shape,
@@ -111,13 +119,16 @@ std::uint64_t duration_ns(const Context& context, const KernelWork& kernel) {
   std::uint64_t ns = declared.parameter ? value_of(kernel, *declared.parameter) : declared.ns;
   ns = std::min(ns, kLongest);
   if (!declared.per_block) return ns;
-  const auto threads = static_cast<int>(kernel.block.count());
-  const auto at_once = static_cast<std::uint64_t>(blocks_per_sm(*kernel.function, context.device,
-                                                                threads, kernel.shared_bytes)) *
-                       context.device.sm_count;
-  const std::uint64_t rounds =
-      (kernel.grid.count() + at_once - 1) / std::max<std::uint64_t>(1, at_once);
+  const std::uint64_t at_once = blocks_at_once(context, kernel);
+  const std::uint64_t rounds = (kernel.grid.count() + at_once - 1) / at_once;
   return std::min(kLongest, ns * std::min(rounds, kLongest / std::max<std::uint64_t>(1, ns)));
+}
+
+unsigned width_of(const Context& context, const KernelWork& kernel) {
+  const std::uint64_t at_once = blocks_at_once(context, kernel);
+  const std::uint64_t blocks = kernel.grid.count();
+  if (!kernel.function->entry.duration.beside_others || blocks >= at_once) return Overlap::kWhole;
+  return std::max(1U, static_cast<unsigned>(blocks * Overlap::kWhole / at_once));
 }
 
 void make_parameters_resident(Call& call, Device& device, const KernelWork& kernel) {

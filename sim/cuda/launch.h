@@ -18,8 +18,11 @@ struct LaunchShape {
 // LAUNCH_OUT_OF_RESOURCES, COOPERATIVE_LAUNCH_TOO_LARGE, INVALID_CLUSTER_SIZE.
 CUresult make_kernel(Call& call, const FunctionPtr& function, const LaunchShape& shape,
                      void** parameters, void** extra, KernelWork& out);
-// How long it keeps the whole GPU busy.
+// How long it keeps its part of the GPU busy.
 std::uint64_t duration_ns(const Context& context, const KernelWork& kernel);
+// Which part that is, in permille of the multiprocessors: all of it, or what its blocks take where
+// the kernel is declared to run beside others.
+unsigned width_of(const Context& context, const KernelWork& kernel);
 // Managed memory that its parameters point into comes to the device.
 void make_parameters_resident(Call& call, Device& device, const KernelWork& kernel);
 // Of a launch's attributes.

@@ -101,6 +101,13 @@ class Parser {
     return true;
   }
 
+  // True: `value` ended with `word`, which was taken off.
+  static bool takes_word(std::string_view& value, std::string_view word) {
+    if (!value.ends_with(word)) return false;
+    value = trim(value.substr(0, value.size() - word.size()));
+    return true;
+  }
+
   // "tranche-sim: duration-ns = param 0"
   void note(std::string_view comment) {
     if (!comment.starts_with(kDeclaration)) return;
@@ -112,11 +119,8 @@ class Parser {
     }
     std::string_view value = trim(comment.substr(equals + 1));
     Duration duration;
-    constexpr std::string_view kPerBlock = "per-block";
-    if (value.ends_with(kPerBlock)) {
-      duration.per_block = true;
-      value = trim(value.substr(0, value.size() - kPerBlock.size()));
-    }
+    duration.beside_others = takes_word(value, "beside-others");
+    duration.per_block = takes_word(value, "per-block");
     constexpr std::string_view kParameter = "param";
     const bool from_parameter = value.starts_with(kParameter);
     const auto given =

@@ -7,6 +7,8 @@
 //     // tranche-sim: duration-ns = 20000          always that
 //     // tranche-sim: duration-ns = 20000 per-block    for every block that a multiprocessor runs
 //     //                                               after another
+//     // tranche-sim: duration-ns = param 0 beside-others    takes the multiprocessors that its
+//     //                                               blocks need, and not the whole GPU
 //
 // On a GPU it is a comment, and the kernel's instructions decide.
 
@@ -29,6 +31,7 @@ struct Duration {
   std::optional<unsigned> parameter;  // whose value it is
   std::uint64_t ns = 5000;            // else; without a declaration this (invented)
   bool per_block = false;
+  bool beside_others = false;
 };
 
 struct PtxEntry {

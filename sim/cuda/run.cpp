@@ -41,7 +41,9 @@ class Runner {
   CUresult operator()(const KernelWork& kernel) {
     const ContextPtr context = stream_->context.lock();
     make_parameters_resident(call_, context->device, kernel);
-    return enqueue({.kind = Op::Kind::kWork, .duration_ns = duration_ns(*context, kernel)});
+    return enqueue({.kind = Op::Kind::kWork,
+                    .duration_ns = duration_ns(*context, kernel),
+                    .width = width_of(*context, kernel)});
   }
 
   CUresult operator()(const CopyWork& copy) {

@@ -33,6 +33,7 @@ struct Op {
 
   Kind kind = Kind::kMarker;
   std::uint64_t duration_ns = 0;  // kWork, kDelay
+  unsigned width = 1000;          // kWork: permille of the multiprocessors that it takes
   // What it does when it is over: asked for with the lock, run without. kDelay: moves the bytes;
   // kHost: the function.
   std::function<std::function<void()>()> effect;

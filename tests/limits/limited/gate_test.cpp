@@ -240,6 +240,29 @@ TEST(Gate, ManyStreamsThatWaitForOneEventAreMeasuredOnce) {
   });
 }
 
+// The GPU is this process's as long as one of its kernels runs, and that time is shared among them.
+TEST(Gate, KernelsThatRunBesideEachOtherAreMeasuredOnce) {
+  const World world("l20");
+  const Container container({counted(world)});
+  in_program([] {
+    Program program;
+    const CUfunction spin = program.function(sim::cuda::test::kSpinBeside, "spin");
+    std::vector<CUstream> streams;
+    for (int i = 0; i < 16; ++i) streams.push_back(program.stream());
+    for (int round = 0; round < 20; ++round) {
+      for (const CUstream stream : streams) {
+        EXPECT_EQ(program.spin(spin, 10 * kMs, stream), CUDA_SUCCESS);
+      }
+      EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+    }
+    // Of 200 ms; one after the other they had taken 3200. What the system holds this thread up
+    // between two launches is between their ends too.
+    EXPECT_TRUE(eventually([] { return seen().measured >= 198 * kMs - kHeldUp; }))
+        << seen().measured;
+    EXPECT_LE(seen().measured, 200 * kMs + 2 * kHeldUp) << seen().measured;
+  });
+}
+
 // Holds up the calling thread for 2 ms, some microseconds from now, wherever it is then.
 class HoldUp {
  public:

@@ -55,6 +55,55 @@ TEST(CudaStream, KernelsOfAContextRunOneAfterTheOther) {
   });
 }
 
+// Blocks of one thread that so much of the GPU runs at once.
+unsigned blocks_of(Program& program, CUfunction function, unsigned percent) {
+  int each = 0;
+  int multiprocessors = 0;
+  EXPECT_EQ(program.cuOccupancyMaxActiveBlocksPerMultiprocessor(&each, function, 1, 0),
+            CUDA_SUCCESS);
+  EXPECT_EQ(program.cuDeviceGetAttribute(&multiprocessors, 16, 0), CUDA_SUCCESS);
+  return static_cast<unsigned>(each * multiprocessors) * percent / 100;
+}
+
+TEST(CudaStream, KernelsThatLeaveRoomRunBesideEachOther) {
+  const VirtualWorld world("l20");
+  in_program([] {
+    Program program;
+    const CUfunction spin = program.function(kSpinBeside, "spin");
+    const auto launch = [&](unsigned percent, CUstream stream) {
+      std::uint64_t ns = 5 * kMs;
+      void* parameters[] = {&ns};
+      EXPECT_EQ(program.cuLaunchKernel(spin, blocks_of(program, spin, percent), 1, 1, 1, 1, 1, 0,
+                                       stream, parameters, nullptr),
+                CUDA_SUCCESS);
+      return program.record(stream);
+    };
+    const CUstream a = program.stream();
+    const CUstream b = program.stream();
+    const CUstream c = program.stream();
+    const CUevent begin = program.record(a);
+    const CUevent first = launch(40, a);
+    const CUevent beside = launch(40, b);
+    const CUevent behind = launch(40, c);  // when there is room
+    const CUevent second = launch(60, a);  // after the first one of its stream
+    const CUevent whole = launch(100, b);  // after all of them
+    const CUevent last = launch(1, c);     // nothing runs beside that
+    EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+    EXPECT_FLOAT_EQ(program.between(begin, first), 5);
+    EXPECT_FLOAT_EQ(program.between(begin, beside), 5);
+    EXPECT_FLOAT_EQ(program.between(begin, behind), 10);
+    EXPECT_FLOAT_EQ(program.between(begin, second), 10);
+    EXPECT_FLOAT_EQ(program.between(begin, whole), 15);
+    EXPECT_FLOAT_EQ(program.between(begin, last), 20);
+    // One by one they fill it as others do.
+    const CUevent again = program.record(a);
+    EXPECT_EQ(program.cuEventSynchronize(launch(1, a)), CUDA_SUCCESS);
+    const CUevent end = launch(1, b);
+    EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+    EXPECT_FLOAT_EQ(program.between(again, end), 10);
+  });
+}
+
 TEST(CudaStream, TwoContextsShareTheGpuInSlices) {
   const VirtualWorld world("l20");
   in_program([] {

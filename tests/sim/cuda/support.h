@@ -296,6 +296,16 @@ again:
 }
 )";
 
+// The same; kernels that leave multiprocessors free run beside each other.
+inline constexpr const char* kSpinBeside = R"(
+.version 7.0
+.target sm_70
+.address_size 64
+
+// tranche-sim: duration-ns = param 0 beside-others
+.visible .entry spin(.param .u64 duration) { ret; }
+)";
+
 // Runs `body` in a child process; its exit status: 0, or 1 when an expectation failed there.
 inline pid_t start(const std::function<void()>& body) {
   std::fflush(nullptr);
