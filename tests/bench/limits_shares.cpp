@@ -239,7 +239,20 @@ void streams() {
   all(800, kMs / 2);
   const Wish neighbour{1, 500, kMs, 0, 1};
   measure(world, "cap 30, 16 x 500 us in turn; 50", {{1, 300, kMs / 2, 0, 16}, neighbour});
-  measure(world, "cap 50, graphs of 4 ms; cap 50", {{1, 500, kMs, 4, 1}, neighbour});
+}
+
+// Graphs of several milliseconds beside a neighbour that launches 1 ms at a time.
+void graphs() {
+  const World world("l20");
+  constexpr std::uint64_t kMs = 1'000'000;
+  const Wish half{1, 500, kMs, 0, 1};
+  const Wish most{1, 700, kMs, 0, 1};
+  const Wish unbound{1, {}, kMs, 0, 1};
+  measure(world, "cap 50, graphs of 4 ms; cap 50", {{1, 500, kMs, 4, 1}, half});
+  measure(world, "cap 50, graphs of 7 ms; cap 50", {{1, 500, kMs, 7, 1}, half});
+  measure(world, "cap 30, graphs of 4 ms; cap 50", {{1, 300, kMs, 4, 1}, half});
+  measure(world, "cap 30, graphs of 7 ms; cap 70", {{1, 300, kMs, 7, 1}, most});
+  measure(world, "cap 30, graphs of 7 ms; no cap", {{1, 300, kMs, 7, 1}, unbound});
 }
 
 void shares() {
@@ -255,7 +268,7 @@ void shares() {
           {{1, {}, kMs, 0, 1}, {2, {}, kMs / 5, 0, 1}, {4, {}, kMs / 2, 0, 1}});
 }
 
-// All of it, or what is named: shares, streams, start.
+// All of it, or what is named: shares, streams, graphs, start.
 int run(int count, char** arguments) {
   const auto wanted = [&](std::string_view name) {
     return count < 2 || std::any_of(
@@ -264,6 +277,7 @@ int run(int count, char** arguments) {
   };
   if (wanted("shares")) shares();
   if (wanted("streams")) streams();
+  if (wanted("graphs")) graphs();
   if (wanted("start")) start_storm();
   return 0;
 }
