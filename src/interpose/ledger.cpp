@@ -102,8 +102,12 @@ Ledger::Attempt Ledger::attempt(unsigned device, std::uint64_t bytes) {
     return is_full(device, bytes, limit) ? Attempt::kNoRoom : Attempt::kConflict;
   }
   const Deciding deciding(own_);
-  charged.fetch_add(bytes + deciding.mark(), std::memory_order_seq_cst);
-  const bool is_granted = held(device) <= limit;
+  // What stood there at that moment, and not what stands there now: a sibling thread that comes
+  // later sees this charge, and to read a word again that was just changed takes long.
+  const std::uint64_t before =
+      charged.fetch_add(bytes + deciding.mark(), std::memory_order_seq_cst);
+  const std::uint64_t own = wire::bytes_of(before + bytes);
+  const bool is_granted = wire::add(held_by_others(device), own) <= limit;
   const std::uint64_t back = deciding.mark() + (is_granted ? 0 : bytes);
   if (back != 0) charged.fetch_sub(back, std::memory_order_seq_cst);
   is_granted ? deciding.granted() : deciding.withdrawn();
@@ -145,10 +149,17 @@ unsigned Ledger::slots() const {
 }
 
 std::uint64_t Ledger::held(unsigned device) const {
+  const std::uint64_t own = own_.charged[device].load(std::memory_order_seq_cst);
+  return wire::add(held_by_others(device), wire::bytes_of(own));
+}
+
+std::uint64_t Ledger::held_by_others(unsigned device) const {
   std::uint64_t sum = policy_.devices[device].outside.load(std::memory_order_relaxed);
   const unsigned count = slots();
   for (unsigned i = 0; i < count; ++i) {
-    const std::uint64_t word = usage_.slot[i].charged[device].load(std::memory_order_seq_cst);
+    const wire::Slot& slot = usage_.slot[i];
+    if (&slot == &own_) continue;
+    const std::uint64_t word = slot.charged[device].load(std::memory_order_seq_cst);
     sum = wire::add(sum, wire::bytes_of(word));
   }
   return sum;

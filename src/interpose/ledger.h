@@ -48,6 +48,8 @@ class Ledger {
     bool is_undecided;    // a charge in it may be withdrawn
   };
   unsigned slots() const;
+  // What `held` says, but for what is in the own slot.
+  std::uint64_t held_by_others(unsigned device) const;
   Look look(unsigned device) const;
   Attempt attempt(unsigned device, std::uint64_t bytes);
   [[gnu::noinline, gnu::cold]] bool go_on(unsigned device, std::uint64_t bytes, Attempt result);
