@@ -19,6 +19,10 @@ Result<std::set<std::string>> LivingTenants::names() {
   for (const auto& tenant : status_.status().tenants) {
     if (tenant.processes > 0) names.insert(tenant.id);
   }
+  // Ends with its process. Findings of other kinds stay, or are of a registered process.
+  for (const auto& finding : status_.status().findings) {
+    if (finding.kind == limit::Finding::Kind::kUnregistered) names.insert(finding.tenant);
+  }
   return names;
 }
 

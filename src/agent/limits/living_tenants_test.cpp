@@ -12,6 +12,7 @@ namespace tranche::agent::living_tenants_test {
 namespace {
 
 using std::chrono::seconds;
+using Kind = limit::Finding::Kind;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::IsSupersetOf;
@@ -55,6 +56,18 @@ TEST_F(LivingTenantsTest, WhoHasAProcessByTheArbiterLives) {
   EXPECT_THAT(living_.names().value(), ElementsAre("t1"));
   arbiter_tells({{"t1", 0}, {"t2", 0}});
   EXPECT_THAT(living_.names().value(), IsEmpty());
+}
+
+// It is on a GPU now, by NVML.
+TEST_F(LivingTenantsTest, WhoHasAnUnregisteredProcessLivesToo) {
+  limit::ArbiterStatus status;
+  status.findings = {{.kind = Kind::kUnregistered, .tenant = "t1", .pid = 7},
+                     {.kind = Kind::kKernelLimitChanged, .tenant = "t2"},
+                     {.kind = Kind::kForeignUsageFile, .tenant = "t3", .pid = 8},
+                     {.kind = Kind::kNoGrant, .pid = 9}};
+  put(arbiter() / "status.json", encode(status, clock_.wall_now()));
+  beat();
+  EXPECT_THAT(living_.names().value(), ElementsAre("t1"));
 }
 
 TEST_F(LivingTenantsTest, WhatIsMountedLivesWhateverTheArbiterSays) {
