@@ -17,13 +17,11 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes a mount namespa
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
     """Builds a program of programs/, once."""
-    folder = tmp_path_factory.mktemp("programs")
     made = {}
 
     def get(name: str, *flags: str):
         if (name, flags) not in made:
-            (at := folder / str(len(made))).mkdir()
-            made[name, flags] = build(at, name, *flags)
+            made[name, flags] = build(tmp_path_factory.mktemp("program"), name, *flags)
         return made[name, flags]
 
     return get

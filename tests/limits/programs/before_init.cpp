@@ -15,6 +15,7 @@ using std::size_t;
 #define OWN(symbol, name, version, twin, parameters) WEAK(symbol, parameters)
 #define GATED(symbol, name, version, twin, stream, parameters, arguments) WEAK(symbol, parameters)
 #define LOADS(symbol, name, version, twin, parameters, arguments) WEAK(symbol, parameters)
+#define HOLDS(symbol, name, version, twin, stream, parameters, arguments) WEAK(symbol, parameters)
 #define LATER(symbol, name, version, twin, parameters, arguments) WEAK(symbol, parameters)
 #define NVML(symbol, parameters) WEAK(symbol, parameters)
 namespace hooked {
