@@ -12,7 +12,7 @@
 #include "sim/cli/cuda_errors.h"
 #include "sim/gpu/memory.h"
 #include "sim/gpu/mig.h"
-#include "sim/gpu/uses.h"
+#include "sim/gpu/shared_memory.h"
 #include "sim/gpu/utilisation.h"
 #include "sim/machine/names.h"
 
@@ -51,7 +51,7 @@ Json processes(const Simulation& sim, std::uint32_t gpu) {
     list.push_back({{"pid", live.pid},
                     {"name", live.process->name},
                     {"kind", kind_name(*live.use)},
-                    {"memoryMiB", live.use->memory.load() >> 20U},
+                    {"memoryMiB", memory_of(sim, live) >> 20U},
                     {"utilPercent", util_percent(live, load)},
                     {"gpuInstance", instance_or_null(live.use->gpu_instance)},
                     {"computeInstance", instance_or_null(live.use->compute_instance)}});

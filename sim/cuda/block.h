@@ -11,15 +11,19 @@ namespace tranche::sim::cuda {
 
 struct Device;
 
-// Whole pages, counted in the shared state for as long as somebody holds them here.
+// Whole pages, counted in the shared state for as long as somebody holds them: here, or, where they
+// are shared, in any process.
 class Block {
  public:
   // nullptr: the device (all processes together) has not got them. `shared`: other processes can
   // map it.
   static std::shared_ptr<Block> make(Device& device, std::uint64_t size, bool shared);
-  // Memory that another process made and pays for. nullptr: cannot be mapped.
-  static std::shared_ptr<Block> import(Device& device, OwnedFd file, std::uint64_t offset,
-                                       std::uint64_t size);
+  // A part of another process's memory, which pays for it. nullptr: cannot be mapped.
+  static std::shared_ptr<Block> open(Device& device, OwnedFd file, std::uint64_t offset,
+                                     std::uint64_t size);
+  // Shared memory that some process made, this one or another. nullptr: cannot be mapped, or only
+  // the descriptor held it and there is no room for it any more.
+  static std::shared_ptr<Block> import(Device& device, OwnedFd file, SharedMemoryLabel label);
   explicit Block(Device& device) : device_(device) {}
   ~Block();
   Block(const Block&) = delete;
@@ -32,10 +36,14 @@ class Block {
   int file() const { return file_.get(); }
 
  private:
+  bool make_shared(std::uint64_t size);
+  bool map(OwnedFd file, std::uint64_t offset, std::uint64_t size);
+
   Device& device_;
   std::byte* bytes_ = nullptr;
   std::uint64_t size_ = 0;
   bool is_counted_ = false;
+  SharedMemoryId shared_ = {};
   OwnedFd file_;
   Mapping mapping_;
 };

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "sim/gpu/mig.h"
+#include "sim/gpu/shared_memory.h"
 #include "sim/machine/identity.h"
 
 namespace tranche::sim::cuda {
@@ -80,7 +81,7 @@ void Device::drop() {
 std::uint64_t Device::room() const {
   const std::uint64_t limit = owner.mps.memory_limit(target, static_cast<std::uint32_t>(ordinal));
   if (limit == 0) return std::numeric_limits<std::uint64_t>::max();
-  const std::uint64_t used = use->memory.load();
+  const std::uint64_t used = memory_of(owner.sim, owner.slot, *use);
   return limit - std::min(limit, used);
 }
 

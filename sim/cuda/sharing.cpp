@@ -2,7 +2,9 @@
 //
 // A cuIpc handle names the exporting process and its file of device memory; it is opened through
 // /proc, so both must be of one user and one pid namespace, as with the real driver. The exporter
-// pays for the memory, and its bytes live while anybody has them mapped.
+// pays for the memory, and its bytes live while anybody has them mapped. (What becomes of them when
+// it is freed before they are closed the driver leaves open.) Imported memory is held by whoever
+// has imported it, like by its maker.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -73,7 +75,7 @@ CUresult open_handle(const char* name, CUdeviceptr* out, const CUipcMemHandle& r
     OwnedFd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
     if (file.get() < 0) return CUDA_ERROR_MAP_FAILED;
     const std::uint64_t pages = round_up(handle.within_page + handle.size, kPage);
-    auto block = Block::import(*device, std::move(file), handle.offset, pages);
+    auto block = Block::open(*device, std::move(file), handle.offset, pages);
     const auto address = block ? call.driver.space->reserve(pages, kPage, 0) : std::nullopt;
     if (!address) return CUDA_ERROR_MAP_FAILED;
     *out = *address + handle.within_page;
@@ -140,8 +142,8 @@ CUDA_API CUresult cuImportExternalMemory(CUexternalMemory* out,
     if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
     auto memory = std::make_shared<ExternalMemory>();
     memory->block = Block::import(
-        *device, OwnedFd(::fcntl(description->handle.fd, F_DUPFD_CLOEXEC, 0)), 0, label->size);
-    if (!memory->block) return CUDA_ERROR_MAP_FAILED;
+        *device, OwnedFd(::fcntl(description->handle.fd, F_DUPFD_CLOEXEC, 0)), *label);
+    if (!memory->block) return CUDA_ERROR_OUT_OF_MEMORY;
     ::close(description->handle.fd);
     *out = handle_of<CUexternalMemory>(*call.driver.external_memories.add(std::move(memory)));
     return CUDA_SUCCESS;

@@ -221,9 +221,8 @@ CUDA_API CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* o
     physical->properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     physical->properties.requestedHandleTypes = type;
     physical->properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, device->ordinal};
-    physical->block =
-        Block::import(*device, OwnedFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0)), 0, label->size);
-    if (!physical->block) return CUDA_ERROR_MAP_FAILED;
+    physical->block = Block::import(*device, OwnedFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0)), *label);
+    if (!physical->block) return CUDA_ERROR_OUT_OF_MEMORY;
     *out = call.driver.physicals.add(std::move(physical))->number;
     return CUDA_SUCCESS;
   });

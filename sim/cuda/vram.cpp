@@ -63,11 +63,16 @@ void Vram::give(std::byte* bytes, std::uint64_t size) {
 
 Result<OwnedFd> make_shared_file(const SharedMemoryLabel& label) {
   ASSIGN_OR_RETURN(OwnedFd file, memory_file("tranche-sim-shared", label.size + sizeof label));
-  if (::pwrite(file.get(), &label, sizeof label, static_cast<off_t>(label.size)) !=
-      static_cast<ssize_t>(sizeof label)) {
-    return std::unexpected(errno_error(errno, "label shared memory"));
-  }
+  TRY(write_label(file.get(), label));
   return file;
+}
+
+Result<void> write_label(int fd, const SharedMemoryLabel& label) {
+  if (::pwrite(fd, &label, sizeof label, static_cast<off_t>(label.size)) ==
+      static_cast<ssize_t>(sizeof label)) {
+    return {};
+  }
+  return std::unexpected(errno_error(errno, "label shared memory"));
 }
 
 Result<SharedMemoryLabel> read_label(int fd) {

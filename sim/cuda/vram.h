@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "sim/cuda/arena.h"
+#include "sim/gpu/shared_memory.h"
 #include "sim/state/owned_fd.h"
 
 namespace tranche::sim::cuda {
@@ -28,6 +29,7 @@ struct SharedMemoryLabel {
   std::uint32_t compute_instance;
   std::uint32_t reserved;
   std::uint64_t state;  // inode of the machine's state
+  SharedMemoryId memory;
 };
 inline constexpr std::uint64_t kSharedMemoryMagic = 0x4D454D4D49534E54;  // "TNSIMMEM"
 
@@ -78,6 +80,7 @@ class Vram {
 
 // A file in memory of its own, with its label behind the last page.
 Result<OwnedFd> make_shared_file(const SharedMemoryLabel& label);
+Result<void> write_label(int fd, const SharedMemoryLabel& label);
 // kInvalidArgument: no such file.
 Result<SharedMemoryLabel> read_label(int fd);
 

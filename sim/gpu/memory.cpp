@@ -3,8 +3,7 @@
 #include <algorithm>
 
 #include "fmt/format.h"
-#include "sim/gpu/memory_limits.h"
-#include "sim/gpu/uses.h"
+#include "sim/gpu/shared_memory.h"
 #include "sim/state/mig_layout.h"
 
 namespace tranche::sim {
@@ -40,16 +39,19 @@ MemoryUse memory_use(const Simulation& sim, std::uint32_t gpu, std::uint32_t gpu
   }
   for (const LiveUse& live : live_uses(sim, gpu)) {
     if (gpu_instance != kNone && live.use->gpu_instance != gpu_instance) continue;
-    sum.used += live.use->memory.load(std::memory_order_relaxed);
+    sum.used += memory_of(sim, live);
     sum.managed += live.use->managed.load(std::memory_order_relaxed);
   }
   sum.used += sum.managed;
   return sum;
 }
 
-Result<void> take_memory(const Simulation& sim, Use& use, std::uint64_t bytes) {
-  const auto limits = use.gpu_instance == kNone ? OwnLimits::look(sim, use.gpu) : OwnLimits();
-  const Simulation::Guard guard(sim.state());
+OwnLimits own_limits(const Simulation& sim, const Use& use) {
+  return use.gpu_instance == kNone ? OwnLimits::look(sim, use.gpu) : OwnLimits();
+}
+
+Result<void> make_room(const Simulation& sim, const OwnLimits& limits, const Use& use,
+                       std::uint64_t bytes) {
   if (const std::uint64_t room = limits.room(sim); bytes > room) {
     return fail(Code::kUnavailable,
                 fmt::format("out of memory: {} MiB asked, the control group's limit leaves {} MiB",
@@ -62,6 +64,13 @@ Result<void> take_memory(const Simulation& sim, Use& use, std::uint64_t bytes) {
                 fmt::format("out of memory: {} MiB asked, {} MiB free", bytes >> 20U, free >> 20U));
   }
   if (bytes > free) move_to_host(sim, use, bytes - free);
+  return {};
+}
+
+Result<void> take_memory(const Simulation& sim, Use& use, std::uint64_t bytes) {
+  const auto limits = own_limits(sim, use);
+  const Simulation::Guard guard(sim.state());
+  TRY(make_room(sim, limits, use, bytes));
   use.memory.fetch_add(bytes);
   return {};
 }

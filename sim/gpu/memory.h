@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/result.h"
+#include "sim/gpu/memory_limits.h"
 #include "sim/state/simulation.h"
 
 namespace tranche::sim {
@@ -18,9 +19,14 @@ struct MemoryUse {
 };
 MemoryUse memory_use(const Simulation& sim, std::uint32_t gpu, std::uint32_t gpu_instance);
 
-// Gives `use` so many bytes more; managed memory is moved to the host where that makes the room.
-// kUnavailable when the GPU (or the MIG instance) has not got them, or a limit of the caller's
-// control group (memory_limits.h) forbids it.
+// The limits of the caller's control group that hold there. No Guard is held.
+OwnLimits own_limits(const Simulation& sim, const Use& use);
+// So many bytes are free for `use` now; managed memory is moved to the host where that makes the
+// room. A Guard is held. kUnavailable when the GPU (or the MIG instance) has not got them, or a
+// limit of the caller's control group (memory_limits.h) forbids it.
+Result<void> make_room(const Simulation& sim, const OwnLimits& limits, const Use& use,
+                       std::uint64_t bytes);
+// Gives `use` so many bytes more; kUnavailable as make_room().
 Result<void> take_memory(const Simulation& sim, Use& use, std::uint64_t bytes);
 void give_memory(const Simulation& sim, Use& use, std::uint64_t bytes);
 // Managed memory comes to the GPU as far as there is room: how much did.

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "base/fs.h"
-#include "sim/gpu/uses.h"
+#include "sim/gpu/shared_memory.h"
 
 namespace tranche::sim {
 namespace {
@@ -45,7 +45,7 @@ std::set<pid_t> members_of(const fs::path& cgroup) {
 std::uint64_t used_by(const Simulation& sim, std::uint32_t gpu, const std::set<pid_t>& members) {
   std::uint64_t used = 0;
   for (const LiveUse& live : live_uses(sim, gpu)) {
-    if (members.contains(live.pid)) used += live.use->memory.load(std::memory_order_relaxed);
+    if (members.contains(live.pid)) used += memory_of(sim, live);
   }
   return used;
 }

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "sim/gpu/uses.h"
+#include "sim/gpu/shared_memory.h"
 #include "sim/gpu/utilisation.h"
 #include "sim/nvml/library.h"
 
@@ -28,10 +28,11 @@ std::vector<nvmlProcessInfo_v2_t> list_processes(const Device& device, UseKind k
       return info.pid == pid && info.gpuInstanceId == use.gpu_instance &&
              info.computeInstanceId == use.compute_instance;
     });
+    const std::uint64_t memory = memory_of(device.sim(), live);
     if (same != list.end()) {
-      same->usedGpuMemory += use.memory.load();
+      same->usedGpuMemory += memory;
     } else {
-      list.push_back({pid, use.memory.load(), use.gpu_instance, use.compute_instance});
+      list.push_back({pid, memory, use.gpu_instance, use.compute_instance});
     }
   }
   return list;

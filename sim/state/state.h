@@ -40,7 +40,7 @@
 namespace tranche::sim {
 
 inline constexpr std::uint64_t kMagic = 0x314D49534E415254;  // "TRANSIM1"
-inline constexpr std::uint32_t kVersion = 3;
+inline constexpr std::uint32_t kVersion = 4;
 
 inline constexpr unsigned kMaxProfiles = 18;
 inline constexpr unsigned kMaxGpuInstances = 15;
@@ -51,6 +51,8 @@ inline constexpr unsigned kMaxWindows = 32;
 inline constexpr unsigned kMaxEvents = 256;
 inline constexpr unsigned kMaxFaults = 32;
 inline constexpr unsigned kMaxMemoryLimits = 128;
+inline constexpr unsigned kMaxSharedMemories = 256;
+inline constexpr unsigned kMaxSharers = 16;  // processes that hold one shared memory
 inline constexpr unsigned kMaxTimelines = 128;
 inline constexpr unsigned kMaxSegments = 4096;
 inline constexpr std::int64_t kSlotLockBase = 64;
@@ -240,6 +242,23 @@ struct MemoryLimit {
   char cgroup[512];  // path of its folder
 };
 
+// A process that holds a shared memory, as one claim of its slot.
+struct Sharer {
+  Shared<std::uint32_t> holds;  // how often; 0: the entry is free
+  std::uint32_t slot;
+  std::uint64_t claim;  // ProcessSlot::holder
+};
+
+// Physical memory that several processes may hold (sim/gpu/shared_memory.h). It is there as long as
+// one of them lives and holds it.
+struct SharedMemory {
+  Shared<std::uint64_t> serial;  // never the same twice; 0: the entry is free
+  std::uint64_t bytes;
+  std::uint32_t gpu;
+  std::uint32_t gpu_instance;  // kNone on a whole GPU
+  Sharer sharers[kMaxSharers];  // in the order in which they came
+};
+
 // Whose time it is on one GPU or MIG device. `timelines` are two, so that a change is made in the
 // one that is not `active` and published by that one store.
 struct Turns {
@@ -307,6 +326,8 @@ struct State {
   Event events[kMaxEvents];
   Fault faults[kMaxFaults];
   MemoryLimit memory_limits[kMaxMemoryLimits];
+  Shared<std::uint64_t> shared_memory_serial;
+  SharedMemory shared_memories[kMaxSharedMemories];
 
   // Time.
   std::uint32_t clock_kind;  // ClockKind
@@ -333,5 +354,6 @@ static_assert(sizeof(Segment) == 48);
 static_assert(sizeof(Event) == 40);
 static_assert(sizeof(Fault) == 96);
 static_assert(sizeof(MemoryLimit) == 536);
+static_assert(sizeof(SharedMemory) == 24 + 16 * kMaxSharers);
 
 }  // namespace tranche::sim
