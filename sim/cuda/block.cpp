@@ -18,8 +18,7 @@ std::shared_ptr<Block> Block::make(Device& device, std::uint64_t size, bool shar
 }
 
 bool Block::make_shared(std::uint64_t size) {
-  const auto memory =
-      make_shared_memory(device_.owner.sim, device_.owner.slot, *device_.use, size);
+  const auto memory = make_shared_memory(device_.owner.sim, device_.owner.slot, *device_.use, size);
   if (!memory) return false;
   shared_ = *memory;
   SharedMemoryLabel label = device_.label(size);

@@ -10,8 +10,8 @@ std::uint32_t number_of(const Simulation& sim, const ProcessSlot& slot) {
 }
 
 bool is_own(const Simulation& sim, const Sharer& sharer, const ProcessSlot& slot) {
-  return sharer.holds.load(std::memory_order_acquire) != 0 &&
-         sharer.slot == number_of(sim, slot) && sharer.claim == slot.holder.load();
+  return sharer.holds.load(std::memory_order_acquire) != 0 && sharer.slot == number_of(sim, slot) &&
+         sharer.claim == slot.holder.load();
 }
 
 bool is_alive(const Simulation& sim, const Sharer& sharer) {

@@ -255,7 +255,7 @@ struct SharedMemory {
   Shared<std::uint64_t> serial;  // never the same twice; 0: the entry is free
   std::uint64_t bytes;
   std::uint32_t gpu;
-  std::uint32_t gpu_instance;  // kNone on a whole GPU
+  std::uint32_t gpu_instance;   // kNone on a whole GPU
   Sharer sharers[kMaxSharers];  // in the order in which they came
 };
 

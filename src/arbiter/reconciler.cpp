@@ -102,7 +102,7 @@ Reconciler::Charges Reconciler::charges_of(const Sessions& sessions) {
   for (TenantSession* session : sessions) {
     if (session->awaits_usage()) continue;  // what it charges is not known
     for (const auto& process : session->registered()) {
-      charges[{session->limits().id, process.pid}] = session->usage().summary(process.slot).charged;
+      charges[{session->limits().id, process.pid}] = session->usage().kept(process.slot);
     }
   }
   return charges;

@@ -5,6 +5,7 @@
 #include "interpose/driver.h"
 #include "interpose/gate.h"
 #include "interpose/helper.h"
+#include "interpose/let_go.h"
 #include "interpose/memory.h"
 #include "interpose/pending_frees.h"
 #include "interpose/pools.h"
@@ -35,6 +36,7 @@ void look_after_tenants() {
     const Part& part = part_numbered(i);
     if (part.rule == Part::Rule::kTenant) look_after_waiters(part);
   }
+  if (settle_let_go()) tell_of_memory();
 }
 
 // With its first context a process begins to use a device; one that only looks at devices registers

@@ -2,6 +2,7 @@
 
 #include "interpose/contexts.h"
 #include "interpose/driver.h"
+#include "interpose/let_go.h"
 #include "interpose/pending_frees.h"
 #include "interpose/pools.h"
 
@@ -20,6 +21,7 @@ struct Physical {
   Held held;
   std::uint32_t handles;
   std::uint32_t mappings;
+  bool is_exported;
 };
 struct Mapping {
   std::uint64_t handle;
@@ -33,7 +35,8 @@ void let_go(std::uint64_t handle) {
   Physical gone;
   const bool is_unused =
       physicals.with(handle, [](Physical& p) { return p.handles == 0 && p.mappings == 0; });
-  if (is_unused && physicals.take(handle, gone)) give_back(gone.held.part(), gone.held.bytes());
+  if (!is_unused || !physicals.take(handle, gone)) return;
+  (gone.is_exported ? give_back_once_told : give_back)(gone.held.part(), gone.held.bytes());
 }
 
 template <class Address, class Call, class Free>
@@ -163,7 +166,8 @@ bool take(const Part& part, std::uint64_t bytes) {
   if (ledger.charge(part.device, bytes)) return true;
   // What streams got to, and what pools gave back, since they were last looked at.
   const bool is_freed = settle_frees();
-  return (settle_pools() || is_freed) && ledger.charge(part.device, bytes);
+  if ((settle_pools() || is_freed) && ledger.charge(part.device, bytes)) return true;
+  return wait_for_let_go(part, bytes) && ledger.charge(part.device, bytes);
 }
 
 const Part* part_to_charge(int device) {
@@ -194,6 +198,7 @@ void forget_memory() {
   physicals.reset();
   mappings.reset();
   forget_frees();
+  forget_let_go();
 }
 
 }  // namespace tranche::interpose
@@ -305,7 +310,7 @@ int cuMemCreate(void* handle, size_t bytes, void* properties, std::uint64_t flag
   if (!take(*part, bytes)) return kOutOfMemory;
   const int status = call();
   const auto key = static_cast<std::uint64_t*>(handle);
-  if (status == kSuccess && physicals.put(*key, {{*part, bytes, nullptr}, 1, 0})) return status;
+  if (status == kSuccess && physicals.put(*key, {{*part, bytes, nullptr}, 1, 0, false})) return status;
   if (status == kSuccess) driver.cuMemRelease(*key);
   give_back(*part, bytes);
   return status == kSuccess ? kOutOfMemory : status;
@@ -333,6 +338,15 @@ int cuMemRetainAllocationHandle(void* handle, void* address) {
   if (status == kSuccess) {
     physicals.with(*static_cast<std::uint64_t*>(handle),
                    [](Physical& p) { return ++p.handles != 0; });
+  }
+  return status;
+}
+
+int cuMemExportToShareableHandle(void* shareable, std::uint64_t handle, unsigned type,
+                                 std::uint64_t flags) {
+  const int status = driver.cuMemExportToShareableHandle(shareable, handle, type, flags);
+  if (status == kSuccess) {
+    physicals.with(handle, [](Physical& p) { return p.is_exported = true; });
   }
   return status;
 }

@@ -5,6 +5,7 @@
 #include "interpose/blocks.h"
 #include "interpose/cuda.h"
 #include "interpose/driver.h"
+#include "interpose/let_go.h"
 #include "interpose/lock.h"
 #include "interpose/pending_frees.h"
 #include "interpose/uncancelled.h"
@@ -192,6 +193,11 @@ PoolCharge::PoolCharge(void* handle, int device, std::uint64_t bytes) {
   if (is_granted_) return;
   const bool is_freed = settle_frees();
   is_granted_ = (settle_all() || is_freed) && charge(*pool_, growth);
+  if (is_granted_) return;
+  // The lock is held meanwhile: what others would have of a pool they would not get either.
+  const Part& part = part_of_device(pool_->device);
+  is_granted_ = part.rule == Part::Rule::kTenant && wait_for_let_go(part, growth) &&
+                charge(*pool_, growth);
 }
 
 PoolCharge::~PoolCharge() {

@@ -121,6 +121,7 @@ wire::UsageFile* same_pages(wire::UsageFile* pages) {
 // What stands in a slot for as long as its process lives.
 struct Sums {
   std::uint64_t charged[wire::kMaxDevices];
+  std::uint32_t let_go[wire::kMaxDevices];
   std::uint64_t unfinished_ns[wire::kMaxDevices];  // what has ended an arbiter may know already
 };
 
@@ -132,7 +133,9 @@ Sums add(const wire::Slot& from, const Sums& told, wire::UsageFile& file, unsign
   for (unsigned i = 0; i < wire::kMaxDevices; ++i) {
     now.charged[i] = from.charged[i].load();
     now.unfinished_ns[i] = from.work[i].asked_ns.load() - from.work[i].ended_ns.load();
+    now.let_go[i] = from.work[i].let_go.load();
     to.charged[i].fetch_add(now.charged[i] - told.charged[i]);
+    to.work[i].let_go.fetch_add(now.let_go[i] - told.let_go[i]);
     file.spent_ns[i].fetch_add(now.unfinished_ns[i] - told.unfinished_ns[i]);
     to.work[i].asked_ns.fetch_add(now.unfinished_ns[i] - told.unfinished_ns[i]);
   }

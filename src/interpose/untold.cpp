@@ -4,6 +4,7 @@
 
 #include "interpose/blocks.h"
 #include "interpose/driver.h"
+#include "interpose/let_go.h"
 #include "interpose/system.h"
 #include "interpose/uncancelled.h"
 
@@ -12,11 +13,6 @@ namespace tranche::interpose {
 using namespace limit;
 
 namespace {
-
-constexpr std::uint64_t kLongest = 2'000'000'000;  // ns that NVML is waited for
-constexpr std::uint64_t kAskEvery = 100'000'000;   // ns
-constexpr std::uint64_t kNap = 5'000'000;          // ns
-constexpr std::uint32_t kReadings = 3;             // one may be under way, and two have to agree
 
 // What the arbiter's number for the part will be, as far as it can be told.
 struct Expected {
@@ -36,7 +32,7 @@ bool is_awaited(const Part& part) {
   const Expected& expected = all[part.number];
   const std::uint64_t until = expected.until.load(std::memory_order_acquire);
   return until != 0 && now_ns() < until &&
-         part.policy().readings.load(std::memory_order_relaxed) - expected.readings < kReadings;
+         part.policy().readings.load(std::memory_order_relaxed) - expected.readings < kReadingsThatTell;
 }
 
 std::uint64_t outside(const Part& part) {
@@ -48,7 +44,7 @@ void expect(const Part& part, std::uint64_t bytes) {
   Expected& expected = all[part.number];
   expected.outside.store(bytes);
   expected.readings.store(part.policy().readings.load(std::memory_order_relaxed));
-  expected.until.store(now_ns() + kLongest, std::memory_order_release);
+  expected.until.store(now_ns() + kToldLongest, std::memory_order_release);
 }
 
 std::uint64_t expected_outside(const Part& part) {
@@ -143,14 +139,16 @@ bool is_over(const Part& part) {
   const std::uint64_t began = now_ns();
   std::uint64_t asked = 0;
   for (;;) {
-    const bool is_decided = !is_awaited(part) || now_ns() - began > kLongest;
+    settle_let_go();
+    const bool is_told = !is_awaited(part) && !is_untold(part);
+    const bool is_decided = is_told || now_ns() - began > kToldLongest;
     const Standing standing = standing_of(part);
     if (is_decided || !standing.may_be_over) return standing.is_over;
-    if (now_ns() - asked > kAskEvery) {
+    if (now_ns() - asked > kAskNvmlEvery) {
       asked = now_ns();
       tell_of_memory();
     }
-    nap_ns(kNap);
+    nap_ns(kToldNap);
   }
 }
 

@@ -50,6 +50,14 @@ constexpr std::uint64_t add(std::uint64_t a, std::uint64_t b) {
   return a + b < a ? kNoLimit : a + b;
 }
 
+// Charged bytes that a process exported and let go, in units: others may hold them still. What NVML
+// counts is compared without them (interpose/let_go.h).
+inline constexpr std::uint64_t kLetGoUnit = std::uint64_t{1} << 16U;
+constexpr std::uint64_t let_go_bytes(std::uint32_t units) { return units * kLetGoUnit; }
+constexpr std::uint32_t let_go_units(std::uint64_t bytes) {
+  return static_cast<std::uint32_t>(bytes / kLetGoUnit);
+}
+
 using Word = std::atomic<std::uint64_t>;
 using Half = std::atomic<std::uint32_t>;
 using Byte = std::atomic<std::uint8_t>;
@@ -110,7 +118,7 @@ struct DeviceWork {
   Word ended_ns;
   Word measured_ns;  // sum of the lengths of reported stretches
   Half waiting;      // threads that wait at the gate
-  Half reserved;
+  Half let_go;       // of the device's charged bytes, in kLetGoUnit; 0 always: of an older library
 };
 
 // The slot of one process. It has cache lines of its own, so processes never write the same one. At

@@ -38,6 +38,7 @@ void make_empty(wire::Slot& slot) {
       *word = 0;
     }
     work.waiting = 0;
+    work.let_go = 0;
   }
   for (wire::Word* word : {&slot.written, &slot.longest_ns, &slot.refused}) *word = 0;
   slot.pid = 0;
@@ -281,6 +282,17 @@ Usage::Summary Usage::summary(unsigned slot) const {
     summary.charged.push_back(wire::bytes_of(from.charged[i]));
   }
   return summary;
+}
+
+std::vector<std::uint64_t> Usage::kept(unsigned slot) const {
+  const wire::Slot& from = file().slot[slot];
+  std::vector<std::uint64_t> kept;
+  for (unsigned i = 0; i < devices_; ++i) {
+    const std::uint64_t word = from.charged[i];
+    const std::uint64_t let_go = wire::let_go_bytes(from.work[i].let_go);
+    kept.push_back(beyond(wire::bytes_of(word), wire::is_forged(word) ? 0 : let_go));
+  }
+  return kept;
 }
 
 std::uint64_t Usage::charged(unsigned device) const {

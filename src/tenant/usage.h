@@ -93,6 +93,8 @@ class Usage {
     std::uint64_t longest_ns = 0;
   };
   Summary summary(unsigned slot) const;
+  // What it has charged less what it has let go, bytes by device: this NVML should count.
+  std::vector<std::uint64_t> kept(unsigned slot) const;
   // The sum of charged bytes over all taken slots, without words that were forged.
   std::uint64_t charged(unsigned device) const;
   std::uint64_t spent_ns(unsigned device) const;

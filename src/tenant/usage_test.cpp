@@ -71,6 +71,23 @@ TEST_F(UsageTest, WhatNobodyCanHoldIsNotInTheSum) {
   EXPECT_EQ(usage.summary(0).charged[0], 77U);
 }
 
+TEST_F(UsageTest, WhatAProcessLetGoOfIsChargedAndNotKept) {
+  Usage usage = open();
+  wire::Slot& slot = map(usage).slot[0];
+  ASSERT_EQ(usage.take(kOne), 0U);
+  slot.charged[0] = 5 * wire::kLetGoUnit;
+  slot.work[0].let_go = 2;
+  EXPECT_EQ(usage.charged(0), 5 * wire::kLetGoUnit);
+  EXPECT_EQ(usage.kept(0)[0], 3 * wire::kLetGoUnit);
+  slot.work[0].let_go = ~std::uint32_t{0};
+  EXPECT_EQ(usage.kept(0)[0], 0U) << "more than there is";
+  slot.charged[0] = wire::kMostCharged + 1;
+  EXPECT_EQ(usage.kept(0)[0], wire::kMostCharged + 1) << "forged: the arbiter is to see it";
+  usage.release(kOne);
+  ASSERT_EQ(usage.take(kTwo), 0U);
+  EXPECT_EQ(map(usage).slot[0].work[0].let_go, 0U);
+}
+
 TEST_F(UsageTest, AProcessMovesToAFreeSlot) {
   Usage usage = open();
   ASSERT_EQ(usage.take(kOne), 0U);

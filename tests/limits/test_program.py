@@ -161,6 +161,99 @@ for _ in range(20): ok(cu.cuModuleUnload(ok(cu.cuModuleLoadData(module(300 << 20
 """)
 
 
+SHARING = """
+import socket
+POSIX_FD = cu.CUmemAllocationHandleType.CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+properties = cu.CUmemAllocationProp()
+properties.type = cu.CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED
+properties.requestedHandleTypes = POSIX_FD
+properties.location.type = cu.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE
+properties.location.id = 0
+def export(handle): return int(ok(cu.cuMemExportToShareableHandle(handle, POSIX_FD, 0)))
+def opened(fd): return ok(cu.cuMemImportFromShareableHandle(fd, POSIX_FD))
+def is_refused(bytes):
+    error, handle = cu.cuMemCreate(bytes, properties, 0)
+    if error != OUT_OF_MEMORY: ok(cu.cuMemRelease(handle))
+    return error == OUT_OF_MEMORY
+def for_seconds(seconds, what):
+    end = time.time() + seconds
+    while time.time() < end:
+        assert what(), ok(cu.cuMemGetInfo())
+        time.sleep(0.01)
+def wait_for(what):
+    deadline = time.time() + 20
+    while not what():
+        assert time.time() < deadline, ok(cu.cuMemGetInfo())
+        time.sleep(0.02)
+"""
+
+
+def test_memory_that_is_imported_before_its_owner_lets_it_go_is_still_the_tenants(container):
+    """Export, import, release, again and again: what is held so is never out of the part."""
+    run(container, SHARING + """
+held = []
+for _ in range(20):
+    error, handle = cu.cuMemCreate(100 * MiB, properties, 0)
+    if error == OUT_OF_MEMORY: break
+    assert error == cu.CUresult.CUDA_SUCCESS, error
+    fd = export(handle)
+    held.append(opened(fd))
+    os.close(fd)
+    ok(cu.cuMemRelease(handle))
+assert 5 <= len(held) <= 10, len(held)
+for_seconds(4, lambda: is_refused(500 * MiB))
+for handle in held: ok(cu.cuMemRelease(handle))
+wait_for(lambda: not is_refused(700 * MiB))
+""")
+
+
+def test_what_was_exported_and_let_go_can_be_had_again(container):
+    """Nobody held it: who asks anew waits for NVML at most, and is not refused."""
+    run(container, SHARING + """
+for _ in range(3):
+    handle = ok(cu.cuMemCreate(700 * MiB, properties, 0))
+    os.close(export(handle))
+    ok(cu.cuMemRelease(handle))
+    ok(cu.cuMemFree(ok(cu.cuMemAlloc(700 * MiB))))
+""")
+
+
+OWNER = """
+ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+importer = subprocess.Popen([sys.executable, "-c", PROGRAM], stdin=theirs.fileno())
+theirs.close()
+handle = ok(cu.cuMemCreate(300 * MiB, properties, 0))
+fd = export(handle)
+socket.send_fds(ours, [b"f"], [fd])
+os.close(fd)
+assert ours.recv(1) == b"1" and ours.recv(1) == b"2"
+os.kill(os.getpid(), 9)
+"""
+IMPORTER = """
+ours = socket.socket(fileno=0)
+_, fds, _, _ = socket.recv_fds(ours, 1, 1)
+handle = opened(fds[0])
+os.close(fds[0])
+ours.send(b"1")
+for_seconds(3, lambda: not is_refused(100 * MiB))
+ours.send(b"2")
+assert not ours.recv(1)  # its owner is gone
+wait_for(lambda: is_refused(500 * MiB))
+for_seconds(3, lambda: is_refused(500 * MiB))
+ok(cu.cuMemRelease(handle))
+wait_for(lambda: not is_refused(500 * MiB))
+print("done")
+"""
+
+
+def test_what_workers_share_counts_once_and_is_the_last_holders(container):
+    program = PRELUDE + SHARING + IMPORTER
+    owner = start(container, SHARING + f"import subprocess\nPROGRAM = {program!r}\n" + OWNER)
+    out, err = owner.communicate(timeout=120)
+    assert owner.returncode == -9, err
+    assert out == "done\n", err
+
+
 def test_kernels_graphs_and_events(container):
     run(container, """
 module = ok(cu.cuModuleLoadData(PTX))

@@ -26,20 +26,20 @@ struct Maker : Program {
   Maker() {
     const auto properties = exportable();
     EXPECT_EQ(cuMemCreate(&handle, kBytes, &properties, 0), CUDA_SUCCESS);
-    EXPECT_EQ(cuMemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
-              CUDA_SUCCESS);
+    EXPECT_EQ(
+        cuMemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+        CUDA_SUCCESS);
   }
   CUmemGenericAllocationHandle handle = 0;
   int fd = -1;
 };
 
-CUmemGenericAllocationHandle import(Program& program, int fd,
-                                    CUresult expected = CUDA_SUCCESS) {
+CUmemGenericAllocationHandle import(Program& program, int fd, CUresult expected = CUDA_SUCCESS) {
   CUmemGenericAllocationHandle handle = 0;
-  EXPECT_EQ(program.cuMemImportFromShareableHandle(&handle,
-                                                   reinterpret_cast<void*>(std::intptr_t{fd}),
-                                                   CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
-            expected);
+  EXPECT_EQ(
+      program.cuMemImportFromShareableHandle(&handle, reinterpret_cast<void*>(std::intptr_t{fd}),
+                                             CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+      expected);
   return handle;
 }
 

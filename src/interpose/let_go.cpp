@@ -1,0 +1,134 @@
+#include "interpose/let_go.h"
+
+#include "interpose/lock.h"
+#include "interpose/system.h"
+#include "interpose/uncancelled.h"
+#include "interpose/untold.h"
+
+namespace tranche::interpose {
+
+using namespace limit;
+
+namespace {
+
+struct Sum {
+  std::uint64_t bytes;
+  std::uint32_t units;  // as the slot says it
+
+  void add(const Sum& other) {
+    bytes += other.bytes;
+    units += other.units;
+  }
+};
+
+// What is let go while NVML is waited for waits for the next turn: else who exports and lets go
+// again and again would be charged for all of it.
+struct Waiting {
+  Sum now;
+  std::uint32_t readings;  // of NVML, when its turn began
+  std::uint64_t until;     // ns
+  Sum next;
+};
+Waiting waiting_of[kMaxParts];
+Lock letting_go;
+std::atomic<bool> has_let_go;  // there ever was something
+
+std::atomic<std::uint32_t>& word_of(const Part& part) {
+  return part.slot().work[part.device].let_go;
+}
+
+std::uint32_t readings_of(const Part& part) {
+  return part.policy().readings.load(std::memory_order_relaxed);
+}
+
+void begin_turn(const Part& part, Waiting& waiting) {
+  waiting.now = waiting.next;
+  waiting.next = {};
+  waiting.readings = readings_of(part);
+  waiting.until = now_ns() + kToldLongest;
+}
+
+// The word first: an arbiter that reads in between takes the bytes for charged, as they were.
+void settle_one(const Part& part, Waiting& waiting) {
+  if (waiting.now.bytes == 0) return;
+  const bool is_told = readings_of(part) - waiting.readings >= kReadingsThatTell;
+  if (!is_told && now_ns() < waiting.until) return;
+  word_of(part).fetch_sub(waiting.now.units, std::memory_order_seq_cst);
+  give_back(part, waiting.now.bytes);
+  begin_turn(part, waiting);
+}
+
+// Of all the tenant's processes.
+std::uint64_t let_go_of(const Part& part) {
+  const wire::UsageFile& usage = part.tenant->session.usage();
+  const unsigned slots = usage.slots.load(std::memory_order_acquire);
+  const unsigned count = slots < wire::kMaxProcesses ? slots : wire::kMaxProcesses;
+  std::uint64_t sum = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    const auto units = usage.slot[i].work[part.device].let_go.load(std::memory_order_relaxed);
+    sum = wire::add(sum, wire::let_go_bytes(units));
+  }
+  return sum;
+}
+
+bool could_fit(const Part& part, std::uint64_t bytes) {
+  const std::uint64_t limit = part.policy().memory_limit.load(std::memory_order_relaxed);
+  const std::uint64_t held = part.ledger().held(part.device);
+  const std::uint64_t most = let_go_of(part);
+  const std::uint64_t least = held > most ? held - most : 0;
+  return least <= limit && bytes <= limit - least;
+}
+
+}  // namespace
+
+void give_back_once_told(const Part& part, std::uint64_t bytes) {
+  if (part.rule != Part::Rule::kTenant || bytes == 0) return;
+  const Sum sum{bytes, wire::let_go_units(bytes)};
+  {
+    const UncancelledGuard guard(letting_go);
+    word_of(part).fetch_add(sum.units, std::memory_order_seq_cst);
+    has_let_go.store(true, std::memory_order_relaxed);
+    Waiting& waiting = waiting_of[part.number];
+    waiting.next.add(sum);
+    if (waiting.now.bytes == 0) begin_turn(part, waiting);
+  }
+  tell_of_memory();
+}
+
+bool settle_let_go() {
+  if (!has_let_go.load(std::memory_order_relaxed)) return false;
+  bool is_left = false;
+  const UncancelledGuard guard(letting_go);
+  for (unsigned i = 0; i < kMaxParts; ++i) {
+    if (waiting_of[i].now.bytes != 0) settle_one(part_numbered(i), waiting_of[i]);
+    is_left |= waiting_of[i].now.bytes != 0;
+  }
+  return is_left;
+}
+
+bool is_untold(const Part& part) {
+  return part.rule == Part::Rule::kTenant && let_go_of(part) != 0;
+}
+
+bool wait_for_let_go(const Part& part, std::uint64_t bytes) {
+  if (!is_untold(part) || !could_fit(part, bytes)) return false;
+  const std::uint64_t began = now_ns();
+  std::uint64_t asked = 0;
+  while (is_untold(part) && now_ns() - began < kToldLongest) {
+    if (now_ns() - asked > kAskNvmlEvery) {
+      asked = now_ns();
+      tell_of_memory();
+    }
+    settle_let_go();
+    nap_ns(kToldNap);
+  }
+  return true;
+}
+
+void forget_let_go() {
+  for (Waiting& waiting : waiting_of) waiting = {};
+  has_let_go.store(false);
+  letting_go.reset();
+}
+
+}  // namespace tranche::interpose
