@@ -18,7 +18,7 @@ std::shared_ptr<Block> Block::make(Device& device, std::uint64_t size, bool shar
 }
 
 bool Block::make_shared(std::uint64_t size) {
-  const auto memory = make_shared_memory(device_.owner.sim, device_.owner.slot, *device_.use, size);
+  const auto memory = take_shared_memory(device_.owner.sim, device_.owner.slot, *device_.use, size);
   if (!memory) return false;
   shared_ = *memory;
   SharedMemoryLabel label = device_.label(size);
@@ -50,7 +50,7 @@ std::shared_ptr<Block> Block::import(Device& device, OwnedFd file, SharedMemoryL
   const auto& owner = device.owner;
   if (const auto held = hold_shared_memory(owner.sim, owner.slot, label.memory); !held) {
     if (held.error().code != Code::kNotFound || label.size > device.room()) return nullptr;
-    const auto anew = make_shared_memory(owner.sim, owner.slot, *device.use, label.size);
+    const auto anew = take_shared_memory(owner.sim, owner.slot, *device.use, label.size);
     if (!anew) return nullptr;
     label.memory = *anew;
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "fmt/format.h"
-#include "sim/gpu/shared_memory.h"
+#include "sim/gpu/memory_limits.h"
 #include "sim/state/mig_layout.h"
 
 namespace tranche::sim {
@@ -23,27 +23,6 @@ void move_to_host(const Simulation& sim, const Use& taker, std::uint64_t bytes) 
     managed.fetch_sub(moved);
     bytes -= moved;
   }
-}
-
-}  // namespace
-
-MemoryUse memory_use(const Simulation& sim, std::uint32_t gpu, std::uint32_t gpu_instance) {
-  const State& state = sim.state();
-  const Model& model = state.models[state.gpus[gpu].model];
-  MemoryUse sum{
-      .total = model.memory_bytes, .reserved = model.reserved_bytes, .used = model.idle_bytes};
-  if (gpu_instance != kNone) {
-    const GpuInstance& instance = state.gpus[gpu].instances[gpu_instance];
-    const Profile& profile = profile_of(state, state.gpus[gpu], instance);
-    sum = {.total = std::uint64_t{profile.memory_mib} << 20U};
-  }
-  for (const LiveUse& live : live_uses(sim, gpu)) {
-    if (gpu_instance != kNone && live.use->gpu_instance != gpu_instance) continue;
-    sum.used += memory_of(sim, live);
-    sum.managed += live.use->managed.load(std::memory_order_relaxed);
-  }
-  sum.used += sum.managed;
-  return sum;
 }
 
 OwnLimits own_limits(const Simulation& sim, const Use& use) {
@@ -67,12 +46,41 @@ Result<void> make_room(const Simulation& sim, const OwnLimits& limits, const Use
   return {};
 }
 
+}  // namespace
+
+MemoryUse memory_use(const Simulation& sim, std::uint32_t gpu, std::uint32_t gpu_instance) {
+  const State& state = sim.state();
+  const Model& model = state.models[state.gpus[gpu].model];
+  MemoryUse sum{
+      .total = model.memory_bytes, .reserved = model.reserved_bytes, .used = model.idle_bytes};
+  if (gpu_instance != kNone) {
+    const GpuInstance& instance = state.gpus[gpu].instances[gpu_instance];
+    const Profile& profile = profile_of(state, state.gpus[gpu], instance);
+    sum = {.total = std::uint64_t{profile.memory_mib} << 20U};
+  }
+  for (const LiveUse& live : live_uses(sim, gpu)) {
+    if (gpu_instance != kNone && live.use->gpu_instance != gpu_instance) continue;
+    sum.used += memory_of(sim, live);
+    sum.managed += live.use->managed.load(std::memory_order_relaxed);
+  }
+  sum.used += sum.managed;
+  return sum;
+}
+
 Result<void> take_memory(const Simulation& sim, Use& use, std::uint64_t bytes) {
   const auto limits = own_limits(sim, use);
   const Simulation::Guard guard(sim.state());
   TRY(make_room(sim, limits, use, bytes));
   use.memory.fetch_add(bytes);
   return {};
+}
+
+Result<SharedMemoryId> take_shared_memory(const Simulation& sim, ProcessSlot& slot, const Use& use,
+                                          std::uint64_t bytes) {
+  const auto limits = own_limits(sim, use);
+  const Simulation::Guard guard(sim.state());
+  TRY(make_room(sim, limits, use, bytes));
+  return add_shared_memory(sim, slot, use, bytes);
 }
 
 std::uint64_t take_managed(const Simulation& sim, Use& use, std::uint64_t bytes) {

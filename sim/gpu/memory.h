@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "base/result.h"
-#include "sim/gpu/memory_limits.h"
+#include "sim/gpu/shared_memory.h"
 #include "sim/state/simulation.h"
 
 namespace tranche::sim {
@@ -19,15 +19,13 @@ struct MemoryUse {
 };
 MemoryUse memory_use(const Simulation& sim, std::uint32_t gpu, std::uint32_t gpu_instance);
 
-// The limits of the caller's control group that hold there. No Guard is held.
-OwnLimits own_limits(const Simulation& sim, const Use& use);
-// So many bytes are free for `use` now; managed memory is moved to the host where that makes the
-// room. A Guard is held. kUnavailable when the GPU (or the MIG instance) has not got them, or a
-// limit of the caller's control group (memory_limits.h) forbids it.
-Result<void> make_room(const Simulation& sim, const OwnLimits& limits, const Use& use,
-                       std::uint64_t bytes);
-// Gives `use` so many bytes more; kUnavailable as make_room().
+// Gives `use` so many bytes more; managed memory is moved to the host where that makes the room.
+// kUnavailable when the GPU (or the MIG instance) has not got them, or a limit of the caller's
+// control group (memory_limits.h) forbids it.
 Result<void> take_memory(const Simulation& sim, Use& use, std::uint64_t bytes);
+// The same for memory that other processes may hold too; `slot`, the caller's, holds it once.
+Result<SharedMemoryId> take_shared_memory(const Simulation& sim, ProcessSlot& slot, const Use& use,
+                                          std::uint64_t bytes);
 void give_memory(const Simulation& sim, Use& use, std::uint64_t bytes);
 // Managed memory comes to the GPU as far as there is room: how much did.
 std::uint64_t take_managed(const Simulation& sim, Use& use, std::uint64_t bytes);

@@ -1,7 +1,5 @@
 #include "sim/gpu/shared_memory.h"
 
-#include "sim/gpu/memory.h"
-
 namespace tranche::sim {
 namespace {
 
@@ -63,12 +61,9 @@ bool add_sharer(const Simulation& sim, SharedMemory& memory, const ProcessSlot& 
 
 }  // namespace
 
-Result<SharedMemoryId> make_shared_memory(const Simulation& sim, ProcessSlot& slot, const Use& use,
-                                          std::uint64_t bytes) {
+Result<SharedMemoryId> add_shared_memory(const Simulation& sim, ProcessSlot& slot, const Use& use,
+                                         std::uint64_t bytes) {
   State& state = sim.state();
-  const auto limits = own_limits(sim, use);
-  const Simulation::Guard guard(state);
-  TRY(make_room(sim, limits, use, bytes));
   for (std::uint32_t place = 0; place < kMaxSharedMemories; ++place) {
     SharedMemory& memory = state.shared_memories[place];
     if (memory.serial.load() != 0) close_ranks(sim, memory);

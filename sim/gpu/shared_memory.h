@@ -21,10 +21,10 @@ struct SharedMemoryId {
   std::uint64_t serial = 0;  // 0: none
 };
 
-// Takes `bytes` of the use's device for a memory that `slot`, the caller's, holds once. No Guard is
-// held. kUnavailable: there is no room for it.
-Result<SharedMemoryId> make_shared_memory(const Simulation& sim, ProcessSlot& slot, const Use& use,
-                                          std::uint64_t bytes);
+// A new one of `bytes` on the use's device, which `slot`, the caller's, holds once. A Guard is
+// held, and there is room (take_shared_memory() in memory.h). kUnavailable: there are too many.
+Result<SharedMemoryId> add_shared_memory(const Simulation& sim, ProcessSlot& slot, const Use& use,
+                                         std::uint64_t bytes);
 // Another hold of it by `slot`. kNotFound: nobody holds it any more. kUnavailable: too many do.
 // No Guard is held.
 Result<void> hold_shared_memory(const Simulation& sim, ProcessSlot& slot, SharedMemoryId id);
