@@ -3,7 +3,6 @@
 #include "interpose/lock.h"
 #include "interpose/system.h"
 #include "interpose/uncancelled.h"
-#include "interpose/untold.h"
 
 namespace tranche::interpose {
 

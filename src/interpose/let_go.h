@@ -16,6 +16,13 @@
 
 namespace tranche::interpose {
 
+// How NVML is waited for.
+inline constexpr std::uint64_t kToldLongest = 2'000'000'000;  // ns that NVML is waited for
+inline constexpr std::uint64_t kAskNvmlEvery = 100'000'000;   // ns
+inline constexpr std::uint64_t kToldNap = 5'000'000;          // ns
+// One may be under way, and two have to agree.
+inline constexpr std::uint32_t kReadingsThatTell = 3;
+
 // Instead of give_back(): `bytes` charged to the part were exported, and are let go.
 void give_back_once_told(const Part& part, std::uint64_t bytes);
 // Gives back what NVML has told of. true: there is more.

@@ -32,7 +32,8 @@ bool is_awaited(const Part& part) {
   const Expected& expected = all[part.number];
   const std::uint64_t until = expected.until.load(std::memory_order_acquire);
   return until != 0 && now_ns() < until &&
-         part.policy().readings.load(std::memory_order_relaxed) - expected.readings < kReadingsThatTell;
+         part.policy().readings.load(std::memory_order_relaxed) - expected.readings <
+             kReadingsThatTell;
 }
 
 std::uint64_t outside(const Part& part) {

@@ -5,8 +5,8 @@
 //
 // So the device's free memory is looked at before and after. Others may take memory at the same
 // moment, so what went missing is no charge: where it would be too much, the next call that takes
-// such memory waits until NVML has told the truth (three readings; at most kToldLongest, should nobody
-// read), and that decides. What was freed is waited for in the same way.
+// such memory waits until NVML has told the truth (three readings; at most kToldLongest, should
+// nobody read), and that decides. What was freed is waited for in the same way.
 
 #include <cstdint>
 
@@ -14,12 +14,6 @@
 #include "interpose/tenants.h"
 
 namespace tranche::interpose {
-
-inline constexpr std::uint64_t kToldLongest = 2'000'000'000;  // ns that NVML is waited for
-inline constexpr std::uint64_t kAskNvmlEvery = 100'000'000;   // ns
-inline constexpr std::uint64_t kToldNap = 5'000'000;          // ns
-// One may be under way, and two have to agree.
-inline constexpr std::uint32_t kReadingsThatTell = 3;
 
 // Around a call by which the current context's device takes or gives back such memory.
 class FreeMemory {
