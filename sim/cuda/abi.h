@@ -99,6 +99,10 @@ struct CUctxCreateParams {
   void* cigParams;
 };
 
+enum CUfunctionLoadingState : unsigned int {
+  CU_FUNCTION_LOADING_STATE_UNLOADED = 0,
+  CU_FUNCTION_LOADING_STATE_LOADED = 1,
+};
 enum CUmoduleLoadingMode : unsigned int { CU_MODULE_EAGER_LOADING = 1, CU_MODULE_LAZY_LOADING = 2 };
 
 enum CUfunction_attribute : unsigned int {

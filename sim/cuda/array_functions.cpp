@@ -37,8 +37,8 @@ CUresult check(const CUDA_ARRAY3D_DESCRIPTOR& wanted) {
   const bool fits = wanted.Width <= 131072 && wanted.Height <= 65536 && wanted.Depth <= 16384;
   if (!channels || wanted.Width == 0 || !fits) return CUDA_ERROR_INVALID_VALUE;
   if (channel_bytes(wanted.Format) == 0) return CUDA_ERROR_NOT_SUPPORTED;
-  constexpr unsigned kNotHere = CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING;
-  return (wanted.Flags & kNotHere) != 0 ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+  const bool is_deferred = (wanted.Flags & CUDA_ARRAY3D_DEFERRED_MAPPING) != 0;
+  return is_deferred ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }
 
 ArrayPtr shape(const ContextPtr& context, const CUDA_ARRAY3D_DESCRIPTOR& descriptor) {
@@ -53,6 +53,11 @@ CUresult create(Call& call, Context& context, CUarray* out, const CUDA_ARRAY3D_D
   if (const CUresult safe = refuse_unsafe(call); safe != CUDA_SUCCESS) return safe;
   if (const CUresult good = check(wanted); good != CUDA_SUCCESS) return good;
   ArrayPtr array = shape(call.context, wanted);
+  if (array->is_sparse()) {
+    if (wanted.Height == 0) return CUDA_ERROR_INVALID_VALUE;
+    *out = handle_of<CUarray>(*call.driver.arrays.add(std::move(array)));
+    return CUDA_SUCCESS;
+  }
   auto piece = context.heap.take(array->bytes());
   if (!piece) {
     release_all_unused(call.driver);
@@ -93,6 +98,7 @@ CUDA_ARRAY3D_DESCRIPTOR halve(CUDA_ARRAY3D_DESCRIPTOR descriptor) {
 CUresult create_mipmap(Call& call, Context& context, CUmipmappedArray* out,
                        CUDA_ARRAY3D_DESCRIPTOR descriptor, unsigned levels) {
   if (const CUresult good = check(descriptor); good != CUDA_SUCCESS) return good;
+  if ((descriptor.Flags & CUDA_ARRAY3D_SPARSE) != 0) return CUDA_ERROR_NOT_SUPPORTED;
   auto mipmap = std::make_shared<Mipmap>();
   mipmap->context = call.context;
   std::size_t bytes = 0;

@@ -1,6 +1,8 @@
 #pragma once
 // Arrays and mipmapped arrays: device memory in an order of its own. Here the order is row by row.
 
+#include <array>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -11,14 +13,19 @@ namespace tranche::sim::cuda {
 
 struct Context;
 
+// Where a tile of a sparse array begins: layer and offsets in elements.
+using TileKey = std::array<unsigned, 4>;
+
 struct ArrayObject {
   std::uint64_t number = 0;
   std::weak_ptr<Context> context;
   abi::CUDA_ARRAY3D_DESCRIPTOR descriptor = {};
   std::size_t element_bytes = 0;
   Piece piece;
-  bool is_level = false;  // of a mipmap, whose memory it is
+  bool is_level = false;                            // of a mipmap, whose memory it is
+  std::map<TileKey, std::shared_ptr<Block>> tiles;  // what is mapped into a sparse one
 
+  bool is_sparse() const { return (descriptor.Flags & abi::CUDA_ARRAY3D_SPARSE) != 0; }
   std::size_t pitch() const { return descriptor.Width * element_bytes; }
   std::size_t rows() const { return descriptor.Height == 0 ? 1 : descriptor.Height; }
   std::size_t layers() const { return descriptor.Depth == 0 ? 1 : descriptor.Depth; }

@@ -104,7 +104,7 @@ constexpr int kMostInt = std::numeric_limits<int>::max();
   A(MAX_ACCESS_POLICY_WINDOW_SIZE, 109, 0)                                                  \
   A(GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, 110, 0)                                        \
   A(RESERVED_SHARED_MEMORY_PER_BLOCK, 111, d.limits.capability >= 80 ? kReservedShared : 0) \
-  A(SPARSE_CUDA_ARRAY_SUPPORTED, 112, 0)                                                    \
+  A(SPARSE_CUDA_ARRAY_SUPPORTED, 112, 1)                                                    \
   A(READ_ONLY_HOST_REGISTER_SUPPORTED, 113, 1)                                              \
   A(TIMELINE_SEMAPHORE_INTEROP_SUPPORTED, 114, 0)                                           \
   A(MEMORY_POOLS_SUPPORTED, 115, 1)                                                         \
@@ -124,7 +124,7 @@ constexpr int kMostInt = std::numeric_limits<int>::max();
   A(UNIFIED_FUNCTION_POINTERS, 129, 0)                                                      \
   A(NUMA_CONFIG, 130, 0)                                                                    \
   A(NUMA_ID, 131, -1)                                                                       \
-  A(MULTICAST_SUPPORTED, 132, 0)                                                            \
+  A(MULTICAST_SUPPORTED, 132, d.multicasts() ? 1 : 0)                                       \
   A(MPS_ENABLED, 133, d.owner.mps.is_client() ? 1 : 0)                                      \
   A(HOST_NUMA_ID, 134, d.gpu->numa)                                                         \
   A(D3D12_CIG_SUPPORTED, 135, 0)                                                            \
@@ -134,9 +134,9 @@ constexpr int kMostInt = std::numeric_limits<int>::max();
   A(GPU_PCI_DEVICE_ID, 139, static_cast<int>(d.model->pci_device_id))                       \
   A(GPU_PCI_SUBSYSTEM_ID, 140, static_cast<int>(d.model->pci_subsystem_id))                 \
   A(HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 141, 0)                                  \
-  A(HOST_NUMA_MEMORY_POOLS_SUPPORTED, 142, 0)                                               \
+  A(HOST_NUMA_MEMORY_POOLS_SUPPORTED, 142, 1)                                               \
   A(HOST_NUMA_MULTINODE_IPC_SUPPORTED, 143, 0)                                              \
-  A(HOST_MEMORY_POOLS_SUPPORTED, 144, 0)                                                    \
+  A(HOST_MEMORY_POOLS_SUPPORTED, 144, 1)                                                    \
   A(HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 145, 0)                                       \
   A(HOST_ALLOC_DMA_BUF_SUPPORTED, 146, 0)                                                   \
   A(ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED, 147, 0)

@@ -15,6 +15,27 @@ CUresult find_context(Call& call, CUcontext handle, ContextPtr& out) {
   return out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
+std::uint64_t number_of(CUcontext handle) {
+  return static_cast<std::uint64_t>(
+      reinterpret_cast<std::uintptr_t>(handle));  // NOLINT: see handles.h
+}
+
+// Whether it is a context that may be current: one that lives, or an inactive primary one.
+bool may_be_current(const Call& call, CUcontext handle) {
+  const std::uint64_t number = number_of(handle);
+  return call.driver.contexts.find(handle) ||
+         std::ranges::any_of(call.driver.devices, [&](const auto& device) {
+           return number != 0 && device->primary_number == number;
+         });
+}
+
+// The handle of what a thread's stack names; null: it is gone for good.
+CUcontext handle_of_number(const Call& call, std::uint64_t number) {
+  const auto handle =
+      reinterpret_cast<CUcontext>(static_cast<std::uintptr_t>(number));  // NOLINT: see above
+  return may_be_current(call, handle) ? handle : nullptr;
+}
+
 CUresult create(const char* function, CUcontext* out, const CUexecAffinityParam* affinity,
                 int affinities, unsigned flags, CUdevice ordinal) {
   const bool arguments = given(out) && (affinities == 0 || affinity != nullptr) &&
@@ -47,9 +68,8 @@ CUresult destroy(const char* function, CUcontext handle) {
 
 CUresult push(const char* function, CUcontext handle) {
   return on_driver(function, given(handle), [&](Call& call) {
-    const ContextPtr context = call.driver.contexts.find(handle);
-    if (!context) return CUDA_ERROR_INVALID_CONTEXT;
-    context_stack().push_back(context->number);
+    if (!may_be_current(call, handle)) return CUDA_ERROR_INVALID_CONTEXT;
+    context_stack().push_back(number_of(handle));
     return CUDA_SUCCESS;
   });
 }
@@ -58,9 +78,8 @@ CUresult pop(const char* function, CUcontext* out) {
   return on_driver(function, true, [&](Call& call) {
     auto& stack = context_stack();
     if (stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
-    const ContextPtr context = call.driver.contexts.find(stack.back());
+    if (out != nullptr) *out = handle_of_number(call, stack.back());
     stack.pop_back();
-    if (out != nullptr) *out = context ? handle_of<CUcontext>(*context) : nullptr;
     return CUDA_SUCCESS;
   });
 }
@@ -94,19 +113,17 @@ CUDA_API CUresult cuCtxPopCurrent_v2(CUcontext* context) { return pop(__func__, 
 CUDA_API CUresult cuCtxSetCurrent(CUcontext handle) {
   return on_driver(__func__, true, [&](Call& call) {
     auto& stack = context_stack();
-    const ContextPtr context = handle == nullptr ? nullptr : call.driver.contexts.find(handle);
-    if (handle != nullptr && !context) return CUDA_ERROR_INVALID_CONTEXT;
+    if (handle != nullptr && !may_be_current(call, handle)) return CUDA_ERROR_INVALID_CONTEXT;
     if (!stack.empty()) stack.pop_back();
-    if (context) stack.push_back(context->number);
+    if (handle != nullptr) stack.push_back(number_of(handle));
     return CUDA_SUCCESS;
   });
 }
 
 CUDA_API CUresult cuCtxGetCurrent(CUcontext* out) {
   return on_driver(__func__, given(out), [&](Call& call) {
-    ContextPtr context;
-    std::ignore = call.driver.current_context(context);
-    *out = context ? handle_of<CUcontext>(*context) : nullptr;
+    const auto& stack = context_stack();
+    *out = stack.empty() ? nullptr : handle_of_number(call, stack.back());
     return CUDA_SUCCESS;
   });
 }
@@ -155,11 +172,13 @@ namespace {
 CUresult release_primary(const char* function, CUdevice ordinal) {
   return on_device(function, ordinal, true, [&](Call& call, Device& device) {
     if (device.primary_users == 0) return CUDA_ERROR_INVALID_CONTEXT;
-    if (--device.primary_users == 0) destroy_context(call.driver, device.primary);
+    const bool is_last = --device.primary_users == 0;
+    if (is_last && device.primary) destroy_context(call.driver, device.primary);
     return CUDA_SUCCESS;
   });
 }
 
+// Who had retained it has still to release it.
 CUresult reset_primary(const char* function, CUdevice ordinal) {
   return on_device(function, ordinal, true, [&](Call& call, Device& device) {
     if (device.primary) destroy_context(call.driver, device.primary);

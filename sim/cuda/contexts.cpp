@@ -56,7 +56,15 @@ static CUresult make_admitted(Driver& driver, Device& device, const ContextOptio
   context->is_primary = options.is_primary;
   context->legacy = make_default_stream(driver, context, true);
   device.use->contexts.fetch_add(1);
-  out = driver.contexts.add(std::move(context));
+  out = context;
+  const bool is_again = options.is_primary && device.primary_number != 0;
+  if (is_again) {
+    context->number = device.primary_number;
+    driver.contexts.restore(context);
+  } else {
+    driver.contexts.add(std::move(context));
+  }
+  if (options.is_primary) device.primary_number = out->number;
   return CUDA_SUCCESS;
 }
 
@@ -86,10 +94,8 @@ void destroy_context(Driver& driver, const ContextPtr& context) {
     return range.kind != RangeKind::kMapped && range.context.lock() == keep;
   });
   driver.contexts.erase(*keep);
-  if (device.primary == keep) {
-    device.primary = nullptr;
-    device.primary_users = 0;
-  }
+  keep->grown = {};
+  if (device.primary == keep) device.primary = nullptr;
   device.use->contexts.fetch_sub(1);
   give_memory(*driver.sim, *device.use, device.model->context_bytes);
   device.drop();

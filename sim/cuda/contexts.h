@@ -16,7 +16,8 @@ struct ContextOptions {
 // With the driver's lock. On failure nothing is left: OUT_OF_MEMORY, DEVICE_UNAVAILABLE.
 abi::CUresult make_context(Driver& driver, Device& device, const ContextOptions& options,
                            ContextPtr& out);
-// Its work, streams, memory and modules go; handles of it answer CONTEXT_IS_DESTROYED.
+// Its work, streams, memory and modules go; handles of it answer CONTEXT_IS_DESTROYED. A primary
+// one becomes inactive: it may stay current, and is there again under the same handle.
 void destroy_context(Driver& driver, const ContextPtr& context);
 
 }  // namespace tranche::sim::cuda

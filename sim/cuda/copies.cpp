@@ -54,7 +54,9 @@ std::optional<Parts> row_of(Driver& driver, const CopySide& side, std::size_t ro
   const std::size_t pitch = side.array ? side.array->pitch() : side.pitch;
   const std::size_t offset = side.x_bytes + ((side.z + layer) * rows + side.y + row) * pitch;
   if (!side.array) return driver.space->bytes(side.address + offset, width, write);
-  if (offset + width > side.array->bytes() || side.x_bytes + width > pitch) return std::nullopt;
+  if (side.array->is_sparse() || offset + width > side.array->bytes() ||
+      side.x_bytes + width > pitch)
+    return std::nullopt;
   return Parts{{side.array->piece.bytes() + offset, width}};
 }
 

@@ -85,6 +85,12 @@ std::uint64_t Device::room() const {
   return limit - std::min(limit, used);
 }
 
+bool Device::multicasts() const {
+  constexpr unsigned kHopper = 90;
+  return target.gpu_instance == kNone && limits.capability >= kHopper &&
+         owner.sim.state().switch_count > 0;
+}
+
 SharedMemoryLabel Device::label(std::uint64_t size) const {
   struct stat info = {};
   std::ignore = ::stat(owner.sim.path().c_str(), &info);

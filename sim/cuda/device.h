@@ -46,8 +46,9 @@ struct Device {
   std::unique_ptr<Vram> vram;
   unsigned holders = 0;
 
-  std::shared_ptr<Context> primary;
+  std::shared_ptr<Context> primary;  // null while it is inactive
   unsigned primary_users = 0;
+  std::uint64_t primary_number = 0;  // of its handle, which stays; 0: it was never active
 
   std::shared_ptr<Pool> pool;
 
@@ -61,6 +62,8 @@ struct Device {
   void drop();
   // Bytes that this process may still take there, whatever others do.
   std::uint64_t room() const;
+  // Whether it hangs on switches that write to several GPUs at once.
+  bool multicasts() const;
   SharedMemoryLabel label(std::uint64_t size) const;
 };
 

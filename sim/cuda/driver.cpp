@@ -71,6 +71,15 @@ CUresult join_mps(Driver& driver, std::vector<UseTarget>& targets) {
   return targets.empty() ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
 }
 
+// The default since CUDA 12.2.
+bool loads_lazily(std::uint32_t cuda_version) {
+  constexpr std::uint32_t kSince = 12020;
+  const char* const text = std::getenv("CUDA_MODULE_LOADING");
+  const std::string_view mode = text != nullptr ? text : "DEFAULT";
+  if (mode == "EAGER" || mode == "LAZY") return mode == "LAZY";
+  return cuda_version >= kSince;
+}
+
 CUresult make_driver(Driver*& out) {
   const auto sim = machine();
   if (!sim) return CUDA_ERROR_NO_DEVICE;
@@ -100,6 +109,7 @@ CUresult make_driver(Driver*& out) {
   }
   const char* const mode = std::getenv("TRANCHE_SIM_CUDA");
   detail::constant = mode != nullptr && std::string_view(mode) == "constant";
+  made->loads_lazily = loads_lazily(sim->state().cuda_version);
   out = made.release();
   return CUDA_SUCCESS;
 }

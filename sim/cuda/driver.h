@@ -4,6 +4,7 @@
 // Made by the first cuInit, never destroyed (other threads and exit handlers may still call). A
 // forked child has no driver, as with the real one: its calls answer NOT_INITIALIZED.
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -58,12 +59,15 @@ struct Driver {
   Table<ArrayObject, HandleKind::kArray> arrays;
   Table<Mipmap, HandleKind::kMipmap> mipmaps;
   Table<Pool, HandleKind::kPool> pools;
+  std::map<int, std::shared_ptr<Pool>> host_pools;  // the default ones, by NUMA node; -1: of all
   Table<Graph, HandleKind::kGraph> graphs;
   Table<Node, HandleKind::kNode> nodes;
   Table<Exec, HandleKind::kExec> execs;
   Table<ExternalMemory, HandleKind::kExternalMemory> external_memories;
   Table<Physical, HandleKind::kPhysical> physicals;
   std::uint64_t last_id = 0;  // of streams and captures
+  bool loads_lazily =
+      true;  // libraries when a function is needed, functions when they are launched
 
   State& state() const { return sim->state(); }
   // Devices never change after cuInit: no lock is needed. nullptr: no such ordinal.

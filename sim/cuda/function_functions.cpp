@@ -106,7 +106,17 @@ CUDA_API CUresult cuFuncGetParamInfo(CUfunction handle, std::size_t index, std::
   });
 }
 CUDA_API CUresult cuFuncLoad(CUfunction handle) {
-  return on_function(__func__, handle, true, [&](Function&, Device&) { return CUDA_SUCCESS; });
+  return on_function(__func__, handle, true, [&](Function& function, Device&) {
+    function.is_loaded = true;
+    return CUDA_SUCCESS;
+  });
+}
+CUDA_API CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction handle) {
+  return on_function(__func__, handle, given(state), [&](Function& function, Device&) {
+    *state =
+        function.is_loaded ? CU_FUNCTION_LOADING_STATE_LOADED : CU_FUNCTION_LOADING_STATE_UNLOADED;
+    return CUDA_SUCCESS;
+  });
 }
 
 CUDA_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* count, CUfunction handle,

@@ -36,7 +36,9 @@ struct FatEntry {
   std::uint16_t version;
   std::uint32_t header_size;
   std::uint64_t size;
-  std::uint32_t unused[6];
+  std::uint32_t unused[3];
+  std::uint32_t architecture;  // 89 for sm_89
+  std::uint32_t unused2[2];
   std::uint64_t flags;
 };
 
@@ -137,38 +139,79 @@ CUresult read_elf(const std::byte* bytes, Image& out, std::string& log) {
   return CUDA_SUCCESS;
 }
 
-// The first entry that can be read; machine code before text.
-CUresult read_fat(const std::byte* bytes, Image& out, std::string& log) {
-  const auto header = read_at<FatHeader>(bytes);
-  for (const std::uint16_t kind : {kFatElf, kFatPtx}) {
-    std::uint64_t at = 0;
-    while (at + sizeof(FatEntry) <= header.size) {
-      const std::byte* const place = bytes + header.header_size + at;
-      const auto entry = read_at<FatEntry>(place);
-      at += entry.header_size + entry.size;
-      if (entry.kind != kind || (entry.flags & kFatCompressed) != 0) continue;
-      const std::byte* const content = place + entry.header_size;
-      if (kind == kFatElf) return read_elf(content, out, log);
-      const auto* const text = reinterpret_cast<const char*>(content);  // NOLINT: text
-      return read_text({text, ::strnlen(text, entry.size)}, out, log);
-    }
+// An entry of a fat binary, and how well it fits; 0: not at all.
+struct Candidate {
+  Image image;
+  unsigned rank = 0;
+  bool is_too_new = false;  // PTX that a newer driver could compile for the device
+};
+
+// Machine code before text, and of each kind the nearest architecture first.
+unsigned rank_of(const Image& image, const ImageTarget& device) {
+  const unsigned target = image.code.target;
+  if (!image.is_ptx) return runs_code_for(device, target) ? 1000 + target : 0;
+  const bool can = target <= device.capability && image.code.version <= device.newest_ptx;
+  return can ? target : 0;
+}
+
+Candidate read_entry(const FatEntry& entry, const std::byte* content, const ImageTarget& device,
+                     std::string& log) {
+  Candidate found;
+  Image& image = found.image;
+  if ((entry.flags & kFatCompressed) != 0) {
+    image.is_opaque = true;
+    image.is_ptx = entry.kind == kFatPtx;
+    image.code.target = entry.architecture;
+  } else if (entry.kind == kFatElf) {
+    if (read_elf(content, image, log) != CUDA_SUCCESS) return found;
+  } else if (entry.kind == kFatPtx) {
+    const auto* const text = reinterpret_cast<const char*>(content);  // NOLINT: text
+    if (read_text({text, ::strnlen(text, entry.size)}, image, log) != CUDA_SUCCESS) return found;
+  } else {
+    return found;
   }
-  out.is_opaque = true;
+  found.rank = rank_of(image, device);
+  found.is_too_new = image.is_ptx && image.code.target <= device.capability && found.rank == 0;
+  return found;
+}
+
+CUresult read_fat(const std::byte* bytes, const ImageTarget& device, Image& out, std::string& log) {
+  const auto header = read_at<FatHeader>(bytes);
+  Candidate best;
+  bool is_too_new = false;
+  std::uint64_t at = 0;
+  while (at + sizeof(FatEntry) <= header.size) {
+    const std::byte* const place = bytes + header.header_size + at;
+    const auto entry = read_at<FatEntry>(place);
+    at += entry.header_size + entry.size;
+    Candidate one = read_entry(entry, place + entry.header_size, device, log);
+    is_too_new |= one.is_too_new;
+    if (one.rank > best.rank) best = std::move(one);
+  }
+  if (best.rank == 0) {
+    log = is_too_new ? "PTX newer than this driver" : "no code for this GPU in the fat binary";
+    return is_too_new ? CUDA_ERROR_UNSUPPORTED_PTX_VERSION : CUDA_ERROR_NO_BINARY_FOR_GPU;
+  }
+  out = std::move(best.image);
   return CUDA_SUCCESS;
 }
 
 }  // namespace
 
-CUresult read_image(const void* image, Image& out, std::string& log) {
+bool runs_code_for(const ImageTarget& device, unsigned architecture) {
+  return architecture / 10 == device.capability / 10 && architecture <= device.capability;
+}
+
+CUresult read_image(const void* image, const ImageTarget& device, Image& out, std::string& log) {
   const auto* const bytes = static_cast<const std::byte*>(image);
   std::uint32_t magic = 0;
   // Never beyond the end of a short text.
   std::memcpy(&magic, bytes, ::strnlen(static_cast<const char*>(image), sizeof magic));
   if (magic == kFatWrapper) {
     const auto wrapper = read_at<FatWrapper>(bytes);
-    return read_image(wrapper.data, out, log);
+    return read_image(wrapper.data, device, out, log);
   }
-  if (magic == kFatBinary) return read_fat(bytes, out, log);
+  if (magic == kFatBinary) return read_fat(bytes, device, out, log);
   if (std::memcmp(&magic, ELFMAG, SELFMAG) == 0) return read_elf(bytes, out, log);
   const std::string_view text = static_cast<const char*>(image);
   if (!is_ptx(text)) {

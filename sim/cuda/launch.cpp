@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "sim/cuda/context_settings.h"
 #include "sim/cuda/memory.h"
 
 namespace tranche::sim::cuda {
@@ -96,6 +97,9 @@ CUresult make_kernel(Call& call, const FunctionPtr& function, const LaunchShape&
   if (function->context.lock() != call.context) return CUDA_ERROR_INVALID_HANDLE;
   const CUresult good = check(*function, call.context->device, shape);
   if (good != CUDA_SUCCESS) return good;
+  const CUresult grown = grow_for(*call.context, *function);
+  if (grown != CUDA_SUCCESS) return grown;
+  function->is_loaded = true;
   if (parameters != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
   out = {.function = function,
          .grid = shape.grid,

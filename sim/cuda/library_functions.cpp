@@ -10,6 +10,21 @@
 namespace tranche::sim::cuda {
 namespace {
 
+// Into all contexts, where that is the mode. OUT_OF_MEMORY: then it is not there.
+CUresult load_eagerly(Call& call, Library& library) {
+  if (call.driver.loads_lazily) return CUDA_SUCCESS;
+  for (const auto& [number, context] : call.driver.contexts) {
+    const CUresult loaded = load_in(call, *context, library);
+    if (loaded == CUDA_SUCCESS) continue;
+    for (const auto& [of, module] : library.modules) {
+      if (module) unload(call, module);
+    }
+    call.driver.libraries.erase(library);
+    return loaded;
+  }
+  return CUDA_SUCCESS;
+}
+
 // Checked against the current device, or the first one: no context is needed.
 CUresult load(const char* function, CUlibrary* out, const void* image, const JitOptions& options) {
   return on_driver(function, given(out, image), [&](Call& call) {
@@ -19,7 +34,9 @@ CUresult load(const char* function, CUlibrary* out, const void* image, const Jit
     const Device& device = context ? context->device : *call.driver.devices.front();
     const CUresult loaded = load_image(device, image, options, library->image);
     if (loaded != CUDA_SUCCESS) return loaded;
-    *out = handle_of<CUlibrary>(*call.driver.libraries.add(std::move(library)));
+    const LibraryPtr made = call.driver.libraries.add(std::move(library));
+    if (const CUresult ready = load_eagerly(call, *made); ready != CUDA_SUCCESS) return ready;
+    *out = handle_of<CUlibrary>(*made);
     return CUDA_SUCCESS;
   });
 }
@@ -68,6 +85,7 @@ CUDA_API CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CU
 CUDA_API CUresult cuLibraryUnload(CUlibrary handle) {
   return on_library(__func__, handle, true, [&](Call& call, const LibraryPtr& library) {
     for (const auto& [context, module] : library->modules) {
+      if (!module) continue;
       if (const ContextPtr owner = module->context.lock()) {
         const CUresult done = synchronize(call, *owner);
         if (done != CUDA_SUCCESS) return done;

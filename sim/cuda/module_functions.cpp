@@ -98,8 +98,8 @@ CUDA_API CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, std::size_t* size, 
 }
 
 CUDA_API CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
-  return on_driver(__func__, given(mode), [&](Call&) {
-    *mode = CU_MODULE_EAGER_LOADING;
+  return on_driver(__func__, given(mode), [&](Call& call) {
+    *mode = call.driver.loads_lazily ? CU_MODULE_LAZY_LOADING : CU_MODULE_EAGER_LOADING;
     return CUDA_SUCCESS;
   });
 }

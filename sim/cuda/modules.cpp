@@ -35,18 +35,20 @@ void write_log(const JitOptions& options, CUjit_option buffer, CUjit_option size
   *room = reinterpret_cast<void*>(static_cast<std::uintptr_t>(length));  // NOLINT: see above
 }
 
+ImageTarget target_of(const Device& device) {
+  return {.capability = device.limits.capability,
+          .newest_ptx = newest_ptx(device.owner.sim.state().cuda_version)};
+}
+
 CUresult fits(const Device& device, const Image& image, std::string& log) {
-  const unsigned own = device.limits.capability;
-  const std::uint32_t cuda = device.owner.sim.state().cuda_version;
+  const auto [own, newest] = target_of(device);
   if (image.is_opaque) return CUDA_SUCCESS;
   if (!image.is_ptx) {
-    // Machine code runs on its own major architecture, from its minor one on.
-    const unsigned target = image.code.target;
-    if (target / 10 == own / 10 && target <= own) return CUDA_SUCCESS;
+    if (runs_code_for(target_of(device), image.code.target)) return CUDA_SUCCESS;
     log = "machine code of another architecture";
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
   }
-  if (image.code.version > newest_ptx(cuda)) {
+  if (image.code.version > newest) {
     log = "PTX newer than this driver";
     return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
   }
@@ -62,7 +64,7 @@ CUresult fits(const Device& device, const Image& image, std::string& log) {
 CUresult load_image(const Device& device, const void* image, const JitOptions& options,
                     Image& out) {
   std::string log;
-  CUresult result = read_image(image, out, log);
+  CUresult result = read_image(image, target_of(device), out, log);
   if (result == CUDA_SUCCESS) result = fits(device, out, log);
   write_log(options, CU_JIT_INFO_LOG_BUFFER, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, "");
   write_log(options, CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, log);
@@ -114,6 +116,7 @@ CUresult find_function(Call& call, const ModulePtr& module, std::string_view nam
   function->context = module->context;
   function->module = module;
   function->is_opaque = module->image.is_opaque;
+  function->is_loaded = !call.driver.loads_lazily;
   function->ptx_version = module->image.code.version;
   function->target = module->image.code.target;
   if (entry != entries.end()) {
@@ -129,15 +132,21 @@ CUresult find_function(Call& call, const ModulePtr& module, std::string_view nam
 CUresult function_of(Call& call, const Kernel& kernel, FunctionPtr& out) {
   const LibraryPtr library = call.driver.libraries.find(kernel.library);
   if (!library) return CUDA_ERROR_INVALID_HANDLE;
-  ModulePtr& module = library->modules[call.context->number];
-  if (!module || !module->context.lock()) {
-    ModulePtr made;
-    const CUresult result = make_module(call, *call.context, library->image, made);
-    if (result != CUDA_SUCCESS) return result;
-    made->library = library->number;
-    module = call.driver.modules.add(std::move(made));
+  if (const CUresult loaded = load_in(call, *call.context, *library); loaded != CUDA_SUCCESS) {
+    return loaded;
   }
-  return find_function(call, module, kernel.name, out);
+  return find_function(call, library->modules[call.context->number], kernel.name, out);
+}
+
+CUresult load_in(Call& call, Context& context, Library& library) {
+  ModulePtr& module = library.modules[context.number];
+  if (module && module->context.lock()) return CUDA_SUCCESS;
+  ModulePtr made;
+  const CUresult result = make_module(call, context, library.image, made);
+  if (result != CUDA_SUCCESS) return result;
+  made->library = library.number;
+  module = call.driver.modules.add(std::move(made));
+  return CUDA_SUCCESS;
 }
 
 // Launch functions take a CUkernel too, cast to a CUfunction.

@@ -24,6 +24,7 @@ struct Function {
   std::weak_ptr<Module> module;
   PtxEntry entry;
   bool is_opaque = false;  // nothing is known of its parameters
+  bool is_loaded = false;  // asked for by cuFuncLoad or a launch, or its module loads eagerly
   unsigned ptx_version = 0;
   unsigned target = 0;
   std::map<abi::CUfunction_attribute, int> settings;
@@ -71,6 +72,8 @@ abi::CUresult load_image(const Device& device, const void* image, const JitOptio
 // Its variables take memory of the context. OUT_OF_MEMORY.
 abi::CUresult make_module(Call& call, Context& context, Image image, ModulePtr& out);
 void unload(Call& call, const ModulePtr& module);
+// Has the library loaded in the context, if it is not yet. OUT_OF_MEMORY.
+abi::CUresult load_in(Call& call, Context& context, Library& library);
 // NOT_FOUND.
 abi::CUresult find_function(Call& call, const ModulePtr& module, std::string_view name,
                             FunctionPtr& out);

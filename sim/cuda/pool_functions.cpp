@@ -14,6 +14,7 @@ CUresult allocate_async(Call& call, const PoolPtr& pool, const StreamPtr& stream
                         CUdeviceptr* out) {
   if (size == 0) return CUDA_ERROR_INVALID_VALUE;
   if (stream->capture) {
+    if (pool->is_host) return CUDA_ERROR_NOT_SUPPORTED;
     AllocWork work;
     work.parameters.poolProps = {
         .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -48,6 +49,27 @@ CUresult on_pool(const char* function, CUmemoryPool handle, bool arguments_given
   return on_driver(function, arguments_given, [&](Call& call) {
     const PoolPtr pool = call.driver.pools.find(handle);
     return pool ? answer(call, pool) : CUDA_ERROR_INVALID_VALUE;
+  });
+}
+
+bool is_of_host(const CUmemLocation& location) {
+  return location.type == CU_MEM_LOCATION_TYPE_HOST ||
+         (location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA && location.id >= 0);
+}
+
+CUresult pool_of(const char* function, CUmemoryPool* out, const CUmemLocation* location,
+                 CUmemAllocationType type) {
+  const bool arguments = given(out, location) && type == CU_MEM_ALLOCATION_TYPE_PINNED &&
+                         (ordinal_of(*location) >= 0 || is_of_host(*location));
+  return on_driver(function, arguments, [&](Call& call) {
+    if (is_of_host(*location)) {
+      *out = handle_of<CUmemoryPool>(*default_host_pool(call.driver, *location));
+      return CUDA_SUCCESS;
+    }
+    Device* const device = call.driver.device(ordinal_of(*location));
+    if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+    *out = handle_of<CUmemoryPool>(*default_pool(call.driver, *device));
+    return CUDA_SUCCESS;
   });
 }
 
@@ -94,15 +116,27 @@ CUDA_API CUresult cuDeviceGetMemPool(CUmemoryPool* out, CUdevice ordinal) {
   });
 }
 
-// Pools cannot be shared between processes here.
+// The one that was made for the location when nobody set another; nobody can here.
+CUDA_API CUresult cuMemGetDefaultMemPool(CUmemoryPool* out, CUmemLocation* location,
+                                         CUmemAllocationType type) {
+  return pool_of(__func__, out, location, type);
+}
+CUDA_API CUresult cuMemGetMemPool(CUmemoryPool* out, CUmemLocation* location,
+                                  CUmemAllocationType type) {
+  return pool_of(__func__, out, location, type);
+}
+
+// Pools cannot be shared between processes here, and have no managed memory.
 CUDA_API CUresult cuMemPoolCreate(CUmemoryPool* out, const CUmemPoolProps* wanted) {
   const bool arguments = given(out, wanted) && wanted->allocType == CU_MEM_ALLOCATION_TYPE_PINNED &&
-                         ordinal_of(wanted->location) >= 0;
+                         (ordinal_of(wanted->location) >= 0 || is_of_host(wanted->location));
   return on_driver(__func__, arguments, [&](Call& call) {
     if (wanted->handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
-    Device* const device = call.driver.device(ordinal_of(wanted->location));
+    const bool is_host = is_of_host(wanted->location);
+    Device* const device = call.driver.device(is_host ? 0 : ordinal_of(wanted->location));
     if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
     auto pool = std::make_shared<Pool>(*device, *call.driver.space);
+    pool->is_host = is_host;
     pool->most_bytes = wanted->maxSize;
     *out = handle_of<CUmemoryPool>(*call.driver.pools.add(std::move(pool)));
     return CUDA_SUCCESS;
@@ -141,7 +175,7 @@ CUDA_API CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute
       case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
         return put_value(pool->release_threshold, out);
       case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
-        return put_value(pool->heap.held(), out);
+        return put_value(pool->held(), out);
       case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
         return put_value(pool->reserved_high, out);
       case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
@@ -172,7 +206,7 @@ CUDA_API CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute
         return CUDA_SUCCESS;
       case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
         if (read_word(value) != 0) return CUDA_ERROR_INVALID_VALUE;
-        pool->reserved_high = pool->heap.held();
+        pool->reserved_high = pool->held();
         return CUDA_SUCCESS;
       case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
         if (read_word(value) != 0) return CUDA_ERROR_INVALID_VALUE;

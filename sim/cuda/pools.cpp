@@ -10,7 +10,7 @@ namespace {
 
 void account(Pool& pool) {
   pool.used_high = std::max(pool.used_high, pool.used);
-  pool.reserved_high = std::max(pool.reserved_high, pool.heap.held());
+  pool.reserved_high = std::max(pool.reserved_high, pool.held());
 }
 
 // What was freed in `stream` itself (or, `by_others`, in any) and is large enough.
@@ -42,6 +42,26 @@ void finish_free(Driver& driver, const PoolPtr& pool, std::uint64_t range) {
   pool->pending.erase(pending);
 }
 
+// The host's memory: of the simulated GPU it takes nothing.
+CUresult allocate_on_host(Call& call, const PoolPtr& pool, std::size_t size, CUdeviceptr& out) {
+  const bool fits =
+      pool->most_bytes == 0 || (size <= pool->most_bytes && pool->used <= pool->most_bytes - size);
+  auto memory = fits ? map_host(size) : nullptr;
+  if (!memory) return CUDA_ERROR_OUT_OF_MEMORY;
+  out = reinterpret_cast<std::uintptr_t>(memory.get());  // NOLINT: an address
+  pool->used += size;
+  account(*pool);
+  call.driver.space->add({.base = out,
+                          .size = size,
+                          .kind = RangeKind::kPooled,
+                          .device = &pool->device,
+                          .piece = {.address = out, .size = size},
+                          .host = static_cast<std::byte*>(memory.get()),
+                          .owned = std::move(memory),
+                          .pool = pool});
+  return CUDA_SUCCESS;
+}
+
 }  // namespace
 
 PoolPtr default_pool(Driver& driver, Device& device) {
@@ -52,8 +72,21 @@ PoolPtr default_pool(Driver& driver, Device& device) {
   return device.pool;
 }
 
+PoolPtr default_host_pool(Driver& driver, const CUmemLocation& location) {
+  // One for the host as a whole, one for each of its NUMA nodes.
+  const int node = location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA ? location.id : -1;
+  PoolPtr& pool = driver.host_pools[node];
+  if (!pool) {
+    pool = driver.pools.add(std::make_shared<Pool>(*driver.devices.front(), *driver.space));
+    pool->is_host = true;
+    pool->is_default = true;
+  }
+  return pool;
+}
+
 CUresult allocate_from(Call& call, const PoolPtr& pool, const StreamPtr& stream, std::size_t size,
                        CUdeviceptr& out) {
+  if (pool->is_host) return allocate_on_host(call, pool, size, out);
   std::optional<Piece> piece;
   OpPtr after;
   const auto reuse = [&](std::list<Pool::Pending>::iterator pending) {

@@ -34,9 +34,13 @@ struct Pool {
     OpPtr op;
   };
 
+  // Bytes that are its own, whoever uses them.
+  std::uint64_t held() const { return is_host ? used : heap.held(); }
+
   std::uint64_t number = 0;
-  Device& device;
+  Device& device;  // of a host's pool the first one
   Heap heap;
+  bool is_host = false;  // memory of the host: what is freed is given back at once
   bool is_default = false;
   bool reuses_after_events = true;  // the three REUSE attributes, as they are told
   bool reuses_opportunistically = true;
@@ -52,6 +56,7 @@ using PoolPtr = std::shared_ptr<Pool>;
 
 // The pool that cuMemAllocAsync draws on, made when it is first asked for.
 PoolPtr default_pool(Driver& driver, Device& device);
+PoolPtr default_host_pool(Driver& driver, const abi::CUmemLocation& location);
 // OUT_OF_MEMORY. The address is good for what comes later in `stream`.
 abi::CUresult allocate_from(Call& call, const PoolPtr& pool, const StreamPtr& stream,
                             std::size_t size, abi::CUdeviceptr& out);

@@ -261,19 +261,21 @@ class Parser {
     return {};
   }
 
-  // token_ is "{". Of what stands inside, shared memory counts for `made`.
+  // token_ is "{". Of what stands inside, shared and local memory count for `made`.
   Result<void> body(PtxEntry* made) {
     unsigned depth = 1;
     while (depth > 0) {
       if (!next()) return complain("the text ends in a body");
       if (token_ == "{") ++depth;
       if (token_ == "}") --depth;
-      if (token_ == ".shared" && made != nullptr) {
+      const bool is_local = token_ == ".local";
+      if ((is_local || token_ == ".shared") && made != nullptr) {
         const std::size_t before = at_;
         // ".shared" is also part of instructions' operands.
         const auto one = data();
         if (one && token_ == ";") {
-          made->shared_bytes += static_cast<std::uint32_t>(one->size);
+          if (is_local) made->local_bytes += one->size;
+          if (!is_local) made->shared_bytes += static_cast<std::uint32_t>(one->size);
         } else {
           at_ = before;
         }

@@ -40,6 +40,7 @@ struct PtxEntry {
   Duration duration;
   unsigned most_threads = 1024;    // .maxntid, .reqntid
   std::uint32_t shared_bytes = 0;  // declared in its body
+  std::uint64_t local_bytes = 0;   // of one thread, declared in its body
 
   std::uint32_t parameter_bytes() const;
 };

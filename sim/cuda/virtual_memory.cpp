@@ -42,7 +42,8 @@ CUresult on_physical(const char* name, CUmemGenericAllocationHandle handle, bool
                      Answer answer) {
   return on_driver(name, arguments_given, [&](Call& call) {
     const PhysicalPtr physical = call.driver.physicals.find(handle);
-    return physical ? answer(call, physical) : CUDA_ERROR_INVALID_VALUE;
+    if (!physical) return CUDA_ERROR_INVALID_VALUE;
+    return physical->block ? answer(call, physical) : CUDA_ERROR_NOT_SUPPORTED;
   });
 }
 
@@ -89,7 +90,9 @@ CUDA_API CUresult cuMemCreate(CUmemGenericAllocationHandle* out, std::size_t siz
 }
 
 CUDA_API CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
-  return on_physical(__func__, handle, true, [&](Call& call, const PhysicalPtr& physical) {
+  return on_driver(__func__, true, [&](Call& call) {
+    const PhysicalPtr physical = call.driver.physicals.find(handle);
+    if (!physical) return CUDA_ERROR_INVALID_VALUE;
     if (--physical->references == 0) call.driver.physicals.erase(*physical);
     return CUDA_SUCCESS;
   });

@@ -9,10 +9,12 @@
 namespace tranche::sim::cuda {
 
 struct Driver;
+struct Multicast;
 
 struct Physical {
   std::uint64_t number = 0;
-  std::shared_ptr<Block> block;
+  std::shared_ptr<Block> block;  // null: it is a multicast object
+  std::shared_ptr<Multicast> multicast;
   abi::CUmemAllocationProp properties = {};
   unsigned references = 1;  // of handles; mappings keep the block by themselves
 };

@@ -127,6 +127,82 @@ TEST(CudaContext, ThePrimaryOneIsCounted) {
   });
 }
 
+// As documented at CUDA_ERROR_CONTEXT_IS_DESTROYED and cuDevicePrimaryCtxReset.
+TEST(CudaContext, AnInactivePrimaryOneMayBeCurrentAndIsTheSameLater) {
+  const World world("l20");
+  const auto sim = world.open();
+  in_program([&] {
+    const Cuda cuda;
+    ASSERT_EQ(cuda.cuInit(0), CUDA_SUCCESS);
+    CUcontext primary = nullptr;
+    CUcontext again = nullptr;
+    CUcontext told = nullptr;
+    CUdeviceptr address = 0;
+    ASSERT_EQ(cuda.cuDevicePrimaryCtxRetain(&primary, 0), CUDA_SUCCESS);
+    ASSERT_EQ(cuda.cuCtxSetCurrent(primary), CUDA_SUCCESS);
+    ASSERT_EQ(cuda.cuMemAlloc_v2(&address, kMiB), CUDA_SUCCESS);
+    ASSERT_EQ(cuda.cuDevicePrimaryCtxRelease_v2(0), CUDA_SUCCESS);
+    EXPECT_TRUE(live_uses(*sim, 0).empty()) << "nothing of it is left";
+    EXPECT_EQ(current(cuda), primary);
+    EXPECT_EQ(cuda.cuMemAlloc_v2(&address, kMiB), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    EXPECT_EQ(cuda.cuCtxPopCurrent_v2(&told), CUDA_SUCCESS);
+    EXPECT_EQ(told, primary);
+    EXPECT_EQ(cuda.cuCtxPushCurrent_v2(primary), CUDA_SUCCESS);
+    EXPECT_EQ(cuda.cuCtxSetCurrent(primary), CUDA_SUCCESS);
+    EXPECT_EQ(cuda.cuCtxSynchronize(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    ASSERT_EQ(cuda.cuDevicePrimaryCtxRetain(&again, 0), CUDA_SUCCESS);
+    EXPECT_EQ(again, primary);
+    EXPECT_EQ(cuda.cuMemAlloc_v2(&address, kMiB), CUDA_SUCCESS) << "it is current already";
+    // A reset releases nothing: who retained it has to.
+    ASSERT_EQ(cuda.cuDevicePrimaryCtxReset_v2(0), CUDA_SUCCESS);
+    EXPECT_EQ(cuda.cuMemFree_v2(address), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    EXPECT_EQ(cuda.cuDevicePrimaryCtxRelease_v2(0), CUDA_SUCCESS);
+    EXPECT_EQ(cuda.cuDevicePrimaryCtxRelease_v2(0), CUDA_ERROR_INVALID_CONTEXT);
+    ASSERT_EQ(cuda.cuDevicePrimaryCtxRetain(&again, 0), CUDA_SUCCESS);
+    EXPECT_EQ(again, primary);
+    EXPECT_EQ(cuda.cuMemFree_v2(address), CUDA_ERROR_INVALID_VALUE) << "it went with the reset";
+  });
+}
+
+// Its stacks are as large as its threads' local memory was at most, until it ends.
+TEST(CudaContext, ItsMemoryGrowsWithItsLimitsAndItsKernels) {
+  const World world("l20");
+  in_program([] {
+    Program program;
+    constexpr std::uint64_t kThreads = 92ULL * 1536;  // that an L20 runs at once
+    const auto paged = [](std::uint64_t bytes) {
+      return (bytes + 2 * kMiB - 1) / (2 * kMiB) * (2 * kMiB);
+    };
+    const std::size_t before = program.free_bytes();
+    EXPECT_EQ(program.cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 2048), CUDA_SUCCESS);
+    const std::uint64_t stacks = paged(1024 * kThreads);
+    EXPECT_EQ(program.free_bytes(), before - stacks);
+    EXPECT_EQ(program.cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 1024), CUDA_SUCCESS);
+    EXPECT_EQ(program.free_bytes(), before - stacks) << "it is free when the context ends";
+    EXPECT_EQ(program.cuCtxSetLimit(CU_LIMIT_STACK_SIZE, kGiB), CUDA_ERROR_OUT_OF_MEMORY);
+    EXPECT_EQ(program.cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, 136 * kMiB), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 65 * kMiB), CUDA_SUCCESS);
+    EXPECT_EQ(program.free_bytes(), before - stacks) << "no kernel ran that uses them";
+    const CUfunction deep = program.function(R"(
+.version 8.0
+.target sm_75
+.visible .entry deep()
+{
+  .local .align 8 .b8 depot[4096];
+  ret;
+}
+)",
+                                             "deep");
+    EXPECT_EQ(program.cuLaunchKernel(deep, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr),
+              CUDA_SUCCESS);
+    EXPECT_EQ(program.free_bytes(), before - paged(3072 * kThreads) - 192 * kMiB);
+    CUcontext other = nullptr;
+    ASSERT_EQ(program.cuCtxCreate_v2(&other, 0, 0), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuCtxDestroy_v2(program.context), CUDA_SUCCESS);
+    EXPECT_EQ(program.free_bytes(), before) << "as with one context";
+  });
+}
+
 TEST(CudaContext, ComputeModesCloseTheGpu) {
   const World world("l20");
   const auto sim = world.open();

@@ -204,6 +204,52 @@ TEST(CudaPool, MadeByTheProgram) {
   });
 }
 
+// Since CUDA 13 a location may be the host's, whose memory is not the GPU's.
+TEST(CudaPool, OfTheHostTakesNothingOfTheGpu) {
+  const World world("l20");
+  const auto sim = world.open();
+  in_program([&] {
+    PoolProgram program;
+    const std::uint64_t before = memory_use(*sim, 0, kNone).used;
+    for (CUmemLocation location : {CUmemLocation{CU_MEM_LOCATION_TYPE_HOST, 0},
+                                   CUmemLocation{CU_MEM_LOCATION_TYPE_HOST_NUMA, 0}}) {
+      CUmemPoolProps wanted = {};
+      wanted.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+      wanted.location = location;
+      wanted.maxSize = 64 * kMiB;
+      CUmemoryPool made = nullptr;
+      CUmemoryPool found = nullptr;
+      CUmemoryPool again = nullptr;
+      CUdeviceptr address = 0;
+      ASSERT_EQ(program.cuMemPoolCreate(&made, &wanted), CUDA_SUCCESS);
+      ASSERT_EQ(program.cuMemGetDefaultMemPool(&found, &location, CU_MEM_ALLOCATION_TYPE_PINNED),
+                CUDA_SUCCESS);
+      EXPECT_EQ(program.cuMemGetMemPool(&again, &location, CU_MEM_ALLOCATION_TYPE_PINNED),
+                CUDA_SUCCESS);
+      EXPECT_EQ(again, found);
+      EXPECT_EQ(program.cuMemAllocFromPoolAsync(&address, 65 * kMiB, made, nullptr),
+                CUDA_ERROR_OUT_OF_MEMORY);
+      for (CUmemoryPool pool : {made, found}) {
+        ASSERT_EQ(program.cuMemAllocFromPoolAsync(&address, 8 * kMiB, pool, nullptr), CUDA_SUCCESS);
+        EXPECT_EQ(program.attribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 8 * kMiB);
+        EXPECT_EQ(program.cuMemsetD8_v2(address, 7, 8 * kMiB), CUDA_SUCCESS);
+        EXPECT_EQ(*reinterpret_cast<unsigned char*>(address), 7);
+        EXPECT_EQ(memory_use(*sim, 0, kNone).used, before);
+        EXPECT_EQ(program.cuMemFreeAsync(address, nullptr), CUDA_SUCCESS);
+        EXPECT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+        EXPECT_EQ(program.attribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), 0U);
+      }
+      EXPECT_EQ(program.cuMemPoolDestroy(found), CUDA_ERROR_INVALID_VALUE);
+      EXPECT_EQ(program.cuMemPoolDestroy(made), CUDA_SUCCESS);
+    }
+    CUmemLocation on_device = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+    CUmemoryPool found = nullptr;
+    EXPECT_EQ(program.cuMemGetDefaultMemPool(&found, &on_device, CU_MEM_ALLOCATION_TYPE_PINNED),
+              CUDA_SUCCESS);
+    EXPECT_EQ(found, program.pool());
+  });
+}
+
 CUmemAllocationProp on_device(CUmemAllocationHandleType type = CU_MEM_HANDLE_TYPE_NONE) {
   CUmemAllocationProp properties = {};
   properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;

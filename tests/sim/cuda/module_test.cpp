@@ -1,5 +1,7 @@
 // Modules, libraries, launches: what is read from PTX, and what the driver says to wrong ones.
 
+#include <elf.h>
+
 #include "sim/cuda/support.h"
 
 namespace tranche::sim::cuda::test::module_test {
@@ -139,6 +141,168 @@ INSTANTIATE_TEST_SUITE_P(
               ".version 8.0\n.target sm_70\n// tranche-sim: duration = 5\n.entry f() { ret; }\n",
               CUDA_ERROR_INVALID_PTX, "duration-ns"}),
     [](const auto& one) { return one.param.name; });
+
+// A fat binary with such entries: PTX for an architecture, or a cubin with one kernel. Each has a
+// kernel that is named after it: ptx75, code86.
+class FatBinary {
+ public:
+  FatBinary& ptx(unsigned architecture, const char* version = "8.0") {
+    const std::string name = std::to_string(architecture);
+    const std::string text = std::string(".version ") + version + "\n.target sm_" + name +
+                             "\n.visible .entry ptx" + name + "() { ret; }\n";
+    return add(1, architecture, text + '\0');
+  }
+  FatBinary& code(unsigned architecture) {
+    const std::string names =
+        std::string("\0.shstrtab\0.text.code", 21) + std::to_string(architecture) + '\0';
+    Elf64_Ehdr header = {};
+    std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+    header.e_ident[EI_CLASS] = ELFCLASS64;
+    header.e_ident[EI_ABIVERSION] = 7;
+    header.e_machine = 190;
+    header.e_flags = architecture;
+    header.e_shoff = sizeof header;
+    header.e_shentsize = sizeof(Elf64_Shdr);
+    header.e_shnum = 3;
+    header.e_shstrndx = 1;
+    std::array<Elf64_Shdr, 3> sections = {};
+    sections[1].sh_name = 1;
+    sections[1].sh_offset = sizeof header + sizeof sections;
+    sections[1].sh_size = names.size();
+    sections[2].sh_name = 11;
+    std::string file(reinterpret_cast<const char*>(&header), sizeof header);
+    file.append(reinterpret_cast<const char*>(sections.data()), sizeof sections);
+    return add(2, architecture, file + names);
+  }
+  std::string image() const {
+    const std::uint64_t size = entries_.size();
+    std::string all("\x50\xED\x55\xBA\x01\x00\x10\x00", 8);
+    all.append(reinterpret_cast<const char*>(&size), sizeof size);
+    return all + entries_;
+  }
+
+ private:
+  struct Entry {
+    std::uint16_t kind, version;
+    std::uint32_t header_size;
+    std::uint64_t size;
+    std::uint32_t other[3];
+    std::uint32_t architecture;
+    std::uint32_t more[2];
+    std::uint64_t flags;
+  };
+  FatBinary& add(std::uint16_t kind, unsigned architecture, const std::string& content) {
+    const Entry entry = {.kind = kind,
+                         .version = 0x101,
+                         .header_size = sizeof(Entry),
+                         .size = content.size(),
+                         .architecture = architecture};
+    entries_.append(reinterpret_cast<const char*>(&entry), sizeof entry);
+    entries_ += content;
+    return *this;
+  }
+  std::string entries_;
+};
+
+struct FatCase {
+  const char* name;
+  FatBinary binary;
+  const char* kernel;  // that is found; null: the load fails with `error`
+  CUresult error = CUDA_SUCCESS;
+};
+class CudaFatBinary : public testing::TestWithParam<FatCase> {};
+
+// On an L20, 8.9 with CUDA 12.8.
+TEST_P(CudaFatBinary, GivesTheCodeThatFitsBest) {
+  const World world("l20");
+  in_program([] {
+    const FatCase& one = GetParam();
+    Program program;
+    CUmodule module = nullptr;
+    CUfunction function = nullptr;
+    const std::string image = one.binary.image();
+    ASSERT_EQ(program.cuModuleLoadData(&module, image.data()), one.error);
+    if (one.kernel == nullptr) return;
+    EXPECT_EQ(program.cuModuleGetFunction(&function, module, one.kernel), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr),
+              CUDA_SUCCESS);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, CudaFatBinary,
+    testing::Values(FatCase{"not_the_first", FatBinary().code(75).code(86).code(90), "code86"},
+                    FatCase{"the_nearest", FatBinary().code(80).code(89).code(86), "code89"},
+                    FatCase{"code_before_ptx", FatBinary().ptx(89).code(80), "code80"},
+                    FatCase{"ptx_where_no_code_fits", FatBinary().code(75).code(90).ptx(70).ptx(80),
+                            "ptx80"},
+                    FatCase{"not_of_a_newer_minor", FatBinary().ptx(90).ptx(75), "ptx75"},
+                    FatCase{"none", FatBinary().code(75).code(90).ptx(90), nullptr,
+                            CUDA_ERROR_NO_BINARY_FOR_GPU},
+                    FatCase{"empty", FatBinary(), nullptr, CUDA_ERROR_NO_BINARY_FOR_GPU},
+                    FatCase{"too_new", FatBinary().code(90).ptx(80, "9.9"), nullptr,
+                            CUDA_ERROR_UNSUPPORTED_PTX_VERSION}),
+    [](const auto& one) { return one.param.name; });
+
+constexpr const char* kGlobals = R"(
+.version 8.0
+.target sm_75
+.visible .global .align 4 .b8 big[67108864];
+.visible .entry k() { ret; }
+)";
+
+// By default since CUDA 12.2.
+TEST(CudaLibrary, IsLoadedWhenAFunctionIsNeeded) {
+  const World world("l20");
+  in_program([] {
+    Program program;
+    CUmoduleLoadingMode mode = CU_MODULE_EAGER_LOADING;
+    EXPECT_EQ(program.cuModuleGetLoadingMode(&mode), CUDA_SUCCESS);
+    EXPECT_EQ(mode, CU_MODULE_LAZY_LOADING);
+    const std::size_t before = program.free_bytes();
+    CUlibrary library = nullptr;
+    CUkernel kernel = nullptr;
+    CUfunction function = nullptr;
+    CUfunctionLoadingState state = CU_FUNCTION_LOADING_STATE_LOADED;
+    ASSERT_EQ(
+        program.cuLibraryLoadData(&library, kGlobals, nullptr, nullptr, 0, nullptr, nullptr, 0),
+        CUDA_SUCCESS);
+    ASSERT_EQ(program.cuLibraryGetKernel(&kernel, library, "k"), CUDA_SUCCESS);
+    EXPECT_EQ(program.free_bytes(), before);
+    EXPECT_EQ(program.cuLaunchKernel(reinterpret_cast<CUfunction>(kernel), 1, 1, 1, 1, 1, 1, 0,
+                                     nullptr, nullptr, nullptr),
+              CUDA_SUCCESS);
+    EXPECT_EQ(program.free_bytes(), before - 64 * kMiB);
+    EXPECT_EQ(program.cuKernelGetFunction(&function, kernel), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuFuncIsLoaded(&state, function), CUDA_SUCCESS);
+    EXPECT_EQ(state, CU_FUNCTION_LOADING_STATE_LOADED);
+    EXPECT_EQ(program.cuLibraryUnload(library), CUDA_SUCCESS);
+    EXPECT_EQ(program.free_bytes(), before);
+    CUmodule module = nullptr;
+    ASSERT_EQ(program.cuModuleLoadData(&module, kGlobals), CUDA_SUCCESS);
+    EXPECT_EQ(program.free_bytes(), before - 64 * kMiB) << "a module's data is not lazy";
+    EXPECT_EQ(program.cuModuleGetFunction(&function, module, "k"), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuFuncIsLoaded(&state, function), CUDA_SUCCESS);
+    EXPECT_EQ(state, CU_FUNCTION_LOADING_STATE_UNLOADED);
+    EXPECT_EQ(program.cuFuncLoad(function), CUDA_SUCCESS);
+    EXPECT_EQ(program.cuFuncIsLoaded(&state, function), CUDA_SUCCESS);
+    EXPECT_EQ(state, CU_FUNCTION_LOADING_STATE_LOADED);
+  });
+}
+
+TEST(CudaLibrary, IsLoadedAtOnceWhereThatIsAskedFor) {
+  const World world("l20");
+  in_program([] {
+    ::setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+    Program program;
+    const std::size_t before = program.free_bytes();
+    CUlibrary library = nullptr;
+    ASSERT_EQ(
+        program.cuLibraryLoadData(&library, kGlobals, nullptr, nullptr, 0, nullptr, nullptr, 0),
+        CUDA_SUCCESS);
+    EXPECT_EQ(program.free_bytes(), before - 64 * kMiB);
+  });
+}
 
 TEST(CudaLaunch, DurationsAreDeclared) {
   const VirtualWorld world("t4");

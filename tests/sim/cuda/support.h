@@ -102,6 +102,8 @@ inline constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
   X(cuMemAllocFromPoolAsync, CUdeviceptr*, std::size_t, CUmemoryPool, CUstream)                    \
   X(cuMemFreeAsync, CUdeviceptr, CUstream)                                                         \
   X(cuDeviceGetDefaultMemPool, CUmemoryPool*, CUdevice)                                            \
+  X(cuMemGetDefaultMemPool, CUmemoryPool*, CUmemLocation*, CUmemAllocationType)                    \
+  X(cuMemGetMemPool, CUmemoryPool*, CUmemLocation*, CUmemAllocationType)                           \
   X(cuMemPoolCreate, CUmemoryPool*, const CUmemPoolProps*)                                         \
   X(cuMemPoolDestroy, CUmemoryPool)                                                                \
   X(cuMemPoolTrimTo, CUmemoryPool, std::size_t)                                                    \
@@ -122,6 +124,15 @@ inline constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
     unsigned long long)                                                                            \
   X(cuMemImportFromShareableHandle, CUmemGenericAllocationHandle*, void*,                          \
     CUmemAllocationHandleType)                                                                     \
+  X(cuMemMapArrayAsync, CUarrayMapInfo*, unsigned, CUstream)                                       \
+  X(cuArrayGetSparseProperties, CUDA_ARRAY_SPARSE_PROPERTIES*, CUarray)                            \
+  X(cuMulticastCreate, CUmemGenericAllocationHandle*, const CUmulticastObjectProp*)                \
+  X(cuMulticastAddDevice, CUmemGenericAllocationHandle, CUdevice)                                  \
+  X(cuMulticastBindMem, CUmemGenericAllocationHandle, std::size_t, CUmemGenericAllocationHandle,   \
+    std::size_t, std::size_t, unsigned long long)                                                  \
+  X(cuMulticastBindAddr, CUmemGenericAllocationHandle, std::size_t, CUdeviceptr, std::size_t,      \
+    unsigned long long)                                                                            \
+  X(cuMulticastUnbind, CUmemGenericAllocationHandle, CUdevice, std::size_t, std::size_t)           \
   X(cuMemRetainAllocationHandle, CUmemGenericAllocationHandle*, void*)                             \
   X(cuIpcGetMemHandle, CUipcMemHandle*, CUdeviceptr)                                               \
   X(cuIpcOpenMemHandle_v2, CUdeviceptr*, CUipcMemHandle, unsigned)                                 \
@@ -135,6 +146,9 @@ inline constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
   X(cuModuleUnload, CUmodule)                                                                      \
   X(cuModuleGetFunction, CUfunction*, CUmodule, const char*)                                       \
   X(cuModuleGetGlobal_v2, CUdeviceptr*, std::size_t*, CUmodule, const char*)                       \
+  X(cuModuleGetLoadingMode, CUmoduleLoadingMode*)                                                  \
+  X(cuFuncLoad, CUfunction)                                                                        \
+  X(cuFuncIsLoaded, CUfunctionLoadingState*, CUfunction)                                           \
   X(cuModuleGetFunctionCount, unsigned*, CUmodule)                                                 \
   X(cuLibraryLoadData, CUlibrary*, const void*, CUjit_option*, void**, unsigned, CUlibraryOption*, \
     void**, unsigned)                                                                              \
