@@ -51,7 +51,8 @@ PLAIN = {
     "unsigned short": "unsigned short", "unsigned long long": "std::uint64_t", "cuuint64_t": "std::uint64_t",
     "cuuint32_t": "unsigned", "CUmemGenericAllocationHandle": "std::uint64_t", "CUmemGenericAllocationHandle_v1": "std::uint64_t",
     "CUmemLocation": "Location", "CUmemLocation_v1": "Location", "CUstreamCaptureMode": "unsigned",
-    "CUmemAllocationHandleType": "unsigned", "CUlimit": "unsigned",
+    "CUmemAllocationHandleType": "unsigned", "CUlimit": "unsigned", "CUlogicalEndpointId": "unsigned",
+    "CUmemAllocationType": "unsigned",
 }  # fmt: skip
 
 

@@ -65,6 +65,20 @@ inline constexpr unsigned kArraySparse = 0x40;
 inline constexpr unsigned kArrayDeferred = 0x80;
 inline constexpr unsigned kArrayCubemap = 0x4;
 
+struct ArrayMapping {  // CUarrayMapInfo
+  int resource_type;
+  void* resource;
+  int subresource_type;
+  std::uint64_t subresource[4];
+  int operation;
+  int handle_type;
+  std::uint64_t handle;
+  std::uint64_t offset;
+  unsigned devices, flags, reserved[2];
+};
+static_assert(sizeof(ArrayMapping) == 96 && offsetof(ArrayMapping, handle) == 64);
+inline constexpr int kMapMemory = 1;  // CU_MEM_OPERATION_TYPE_MAP
+
 struct AllocationProperties {  // CUmemAllocationProp
   int type;
   int handle_types;

@@ -21,7 +21,7 @@ struct Physical {
   Held held;
   std::uint32_t handles;
   std::uint32_t mappings;
-  bool is_exported;
+  bool is_held_elsewhere;  // or may be
 };
 struct Mapping {
   std::uint64_t handle;
@@ -36,7 +36,7 @@ void let_go(std::uint64_t handle) {
   const bool is_unused =
       physicals.with(handle, [](Physical& p) { return p.handles == 0 && p.mappings == 0; });
   if (!is_unused || !physicals.take(handle, gone)) return;
-  (gone.is_exported ? give_back_once_told : give_back)(gone.held.part(), gone.held.bytes());
+  (gone.is_held_elsewhere ? give_back_once_told : give_back)(gone.held.part(), gone.held.bytes());
 }
 
 template <class Address, class Call, class Free>
@@ -98,6 +98,7 @@ int from_pool(CUdeviceptr* address, std::uint64_t bytes, void* pool, void* strea
   if (address == nullptr || bytes == 0 || !has_tenants()) return call();
   if (!device_of_stream(stream, device)) return call();
   if (pool != nullptr) device = device_of_pool(pool, device);
+  if (device < 0) return call();  // the host's memory
   const Part* part = part_to_charge(device);
   if (part->rule == Part::Rule::kNone) return call();
   // While a stream captures, a graph is made and nothing is allocated: its launch will be charged.
@@ -114,6 +115,13 @@ int from_pool(CUdeviceptr* address, std::uint64_t bytes, void* pool, void* strea
   (twin ? driver.cuMemFreeAsync_ptsz : driver.cuMemFreeAsync)(*address, stream);
   driver.cuMemPoolTrimTo(pool, 0);  // or the pool keeps what was refused
   return kOutOfMemory;
+}
+
+int told_pool(void* pool, const void* location, unsigned type, int status) {
+  if (status != kSuccess || !has_tenants()) return status;
+  note_pool(*static_cast<void**>(pool),
+            {static_cast<int>(type), 0, *static_cast<const Location*>(location)});
+  return status;
 }
 
 // What a destroyed pool leaves behind is an allocation as any other; no context's end frees it.
@@ -186,6 +194,10 @@ const Part* part_to_charge() {
     part = current_part();
   }
   return part;
+}
+
+void note_held_elsewhere(std::uint64_t handle) {
+  physicals.with(handle, [](Physical& p) { return p.is_held_elsewhere = true; });
 }
 
 void end_memory_of(Context context) {
@@ -284,6 +296,14 @@ int cuMemPoolCreate(void* pool, void* properties) {
   return status;
 }
 
+int cuMemGetDefaultMemPool(void* pool, void* location, unsigned type) {
+  return told_pool(pool, location, type, driver.cuMemGetDefaultMemPool(pool, location, type));
+}
+
+int cuMemGetMemPool(void* pool, void* location, unsigned type) {
+  return told_pool(pool, location, type, driver.cuMemGetMemPool(pool, location, type));
+}
+
 int cuMemPoolDestroy(void* pool) { return destroy_pool(pool, driver.cuMemPoolDestroy, keep_piece); }
 
 int cuMemPoolTrimTo(void* pool, size_t keep) {
@@ -310,7 +330,8 @@ int cuMemCreate(void* handle, size_t bytes, void* properties, std::uint64_t flag
   if (!take(*part, bytes)) return kOutOfMemory;
   const int status = call();
   const auto key = static_cast<std::uint64_t*>(handle);
-  if (status == kSuccess && physicals.put(*key, {{*part, bytes, nullptr}, 1, 0, false})) return status;
+  if (status == kSuccess && physicals.put(*key, {{*part, bytes, nullptr}, 1, 0, false}))
+    return status;
   if (status == kSuccess) driver.cuMemRelease(*key);
   give_back(*part, bytes);
   return status == kSuccess ? kOutOfMemory : status;
@@ -338,15 +359,6 @@ int cuMemRetainAllocationHandle(void* handle, void* address) {
   if (status == kSuccess) {
     physicals.with(*static_cast<std::uint64_t*>(handle),
                    [](Physical& p) { return ++p.handles != 0; });
-  }
-  return status;
-}
-
-int cuMemExportToShareableHandle(void* shareable, std::uint64_t handle, unsigned type,
-                                 std::uint64_t flags) {
-  const int status = driver.cuMemExportToShareableHandle(shareable, handle, type, flags);
-  if (status == kSuccess) {
-    physicals.with(handle, [](Physical& p) { return p.is_exported = true; });
   }
   return status;
 }

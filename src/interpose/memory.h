@@ -60,6 +60,10 @@ inline void end_of(Blocks<Held>& blocks, Context context) {
                   [](std::uint64_t, const Held& held) { give_back(held.part(), held.bytes()); });
 }
 
+// Physical memory that something holds which is not seen here: it may outlive its handles and
+// mappings (let_go.h).
+void note_held_elsewhere(std::uint64_t handle);
+
 // The context has ended, and its memory with it: what was charged for it is given back.
 void end_memory_of(Context context);
 

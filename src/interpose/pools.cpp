@@ -111,6 +111,14 @@ bool charge(Pool& pool, std::uint64_t bytes) {
   return true;
 }
 
+// -1: the host's.
+int device_of(const PoolProperties& properties) {
+  int device = interpose::device_of(properties.location);
+  const bool is_managed = properties.type == kAllocationManaged;
+  if (device < 0 && is_managed) driver.cuCtxGetDevice(&device);
+  return device;
+}
+
 bool settle_all() {
   bool is_more = false;
   any_place([&](Pool& pool) {
@@ -130,13 +138,18 @@ bool settle_pools() {
 }
 
 void add_pool(void* handle, const PoolProperties& properties) {
-  int device = device_of(properties.location);
-  const bool is_managed = properties.type == kAllocationManaged;
-  if (device < 0 && is_managed) driver.cuCtxGetDevice(&device);
+  const int device = device_of(properties);
   const UncancelledGuard guard(lock);
   if (Pool* pool = find(handle, device)) {
     *pool = {Pool::State::kUsed, handle, device, device >= 0, true, 0};
   }
+}
+
+void note_pool(void* handle, const PoolProperties& properties) {
+  const int device = device_of(properties);
+  const UncancelledGuard guard(lock);
+  if (known(handle, device) != nullptr) return;
+  if (Pool* pool = find(handle, device)) pool->is_counted = device >= 0;
 }
 
 int destroy_pool(void* handle, int (*call)(void*), KeepPiece keep) {
@@ -196,8 +209,8 @@ PoolCharge::PoolCharge(void* handle, int device, std::uint64_t bytes) {
   if (is_granted_) return;
   // The lock is held meanwhile: what others would have of a pool they would not get either.
   const Part& part = part_of_device(pool_->device);
-  is_granted_ = part.rule == Part::Rule::kTenant && wait_for_let_go(part, growth) &&
-                charge(*pool_, growth);
+  is_granted_ =
+      part.rule == Part::Rule::kTenant && wait_for_let_go(part, growth) && charge(*pool_, growth);
 }
 
 PoolCharge::~PoolCharge() {

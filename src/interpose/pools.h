@@ -18,6 +18,8 @@ bool settle_pools();
 // A pool that the program made. One of the host's memory is not counted; one of managed memory is,
 // as all managed memory, for the device that it prefers or else the current one.
 void add_pool(void* pool, const PoolProperties& properties);
+// The driver's own pool of that kind of memory, as the program was told it (CUDA 13).
+void note_pool(void* pool, const PoolProperties& properties);
 // Has the driver destroy it (`call`). What was allocated from it lives on until it is freed, and is
 // charged as long: each such piece goes to `keep`, which records it. `keep` answers false when
 // there is no memory for the record; then the piece is not charged any more.
@@ -26,7 +28,7 @@ int destroy_pool(void* pool, int (*call)(void*), KeepPiece keep);
 
 // The pool that allocations of the device come from. nullptr: it cannot be told.
 void* current_pool(int device);
-// Whose memory the pool is; `otherwise` where nobody knows.
+// Whose memory the pool is, -1: the host's; `otherwise` where nobody knows.
 int device_of_pool(void* pool, int otherwise);
 
 // An allocation from a pool that the program made.

@@ -47,8 +47,12 @@ def limits(tenant: str, device: str, memory: int = 100 * MiB, **fields) -> str:
 
 
 def simulated_l20(folder: pathlib.Path) -> tuple[dict, str]:
-    """The environment that names a machine with a state in `folder`, and the UUID of its GPU."""
-    machine = {"TRANCHE_SIM": ROOT / "sim/machines/l20.yaml", "TRANCHE_SIM_STATE": folder / "gpu"}
+    return simulated("l20", folder)
+
+
+def simulated(name: str, folder: pathlib.Path) -> tuple[dict, str]:
+    """The environment that names a machine with a state in `folder`, and the UUID of its first GPU."""
+    machine = {"TRANCHE_SIM": ROOT / f"sim/machines/{name}.yaml", "TRANCHE_SIM_STATE": folder / "gpu"}
     show = subprocess.run(
         [TRANCHE_SIM, "show", "-o", "json"],
         env=clean_environment(**machine),

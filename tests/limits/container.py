@@ -71,8 +71,8 @@ def serve(tmp_path):
     """Gives a Container of the first of the tenants that a function promises for a GPU, beside an arbiter."""
     arbiters = []
 
-    def start(promise) -> Container:
-        machine, uuid = ours.simulated_l20(tmp_path)
+    def start(promise, machine_name="l20") -> Container:
+        machine, uuid = ours.simulated(machine_name, tmp_path)
         tenants = ours.Tenants(tmp_path / "tenants")
         names = promise(tenants, uuid)
         arbiters.append(ours.arbiter(tmp_path, tenants.folder, **machine))

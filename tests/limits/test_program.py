@@ -254,6 +254,129 @@ def test_what_workers_share_counts_once_and_is_the_last_holders(container):
     assert out == "done\n", err
 
 
+GLOBALS = """
+def code(bytes):
+    return b'''
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .global .align 4 .b8 big[%d];
+.visible .entry k() { ret; }
+''' % bytes
+"""
+
+
+def test_a_library_that_is_loaded_by_its_first_launch_is_the_tenants(container):
+    """By default since CUDA 12.2: nothing is there at the load, and everything at the launch."""
+    run(container, SHARING + GLOBALS + """
+library = ok(cu.cuLibraryLoadData(code(20 << 30), [], [], 0, [], [], 0))
+kernel = ok(cu.cuLibraryGetKernel(library, b"k"))
+assert not is_refused(100 * MiB)
+ok(cu.cuLaunchKernel(cu.CUfunction(int(kernel)), 1, 1, 1, 1, 1, 1, 0, 0, 0, 0))
+end = time.time() + 1.5
+while time.time() < end and not is_refused(100 * MiB): time.sleep(0.01)
+for_seconds(2, lambda: is_refused(100 * MiB))
+assert cu.cuMemAlloc(MiB)[0] == OUT_OF_MEMORY
+assert cu.cuCtxCreate(None, 0, 0)[0] == OUT_OF_MEMORY
+assert cu.cuModuleLoadData(code(MiB))[0] == OUT_OF_MEMORY
+assert cu.cuLibraryLoadData(code(MiB), [], [], 0, [], [], 0)[0] == OUT_OF_MEMORY
+ok(cu.cuLibraryUnload(library))
+wait_for(lambda: not is_refused(700 * MiB))
+""")
+
+
+def test_memory_that_a_context_grows_by_is_the_tenants(container):
+    """Stacks, the heap of kernels, printf's buffer: at the limit's change or the next launch."""
+    run(container, SHARING + """
+LIMIT = cu.CUlimit
+def is_counted_soon(bytes):
+    end = time.time() + 1.5
+    while time.time() < end and not is_refused(bytes): time.sleep(0.01)
+    for_seconds(1.5, lambda: is_refused(bytes))
+spin = ok(cu.cuModuleGetFunction(ok(cu.cuModuleLoadData(PTX)), b"spin"))
+other = ok(cu.cuCtxCreate(None, 0, 0))
+wait_for(lambda: is_refused(512 * MiB + MiB * 2) and not is_refused(500 * MiB))
+ok(cu.cuCtxSetLimit(LIMIT.CU_LIMIT_STACK_SIZE, 1024 + 1024))  # of 92 * 1536 threads: 138 MiB
+is_counted_soon(400 * MiB)
+ok(cu.cuCtxSetLimit(LIMIT.CU_LIMIT_MALLOC_HEAP_SIZE, 208 * MiB))
+assert not is_refused(300 * MiB), "no kernel ran"
+spin = ok(cu.cuModuleGetFunction(ok(cu.cuModuleLoadData(PTX)), b"spin"))
+ok(cu.cuLaunchKernel(spin, 1, 1, 1, 1, 1, 1, 0, 0, ((1,), (ctypes.c_uint64,)), 0))
+is_counted_soon(200 * MiB)
+ok(cu.cuCtxDestroy(other))
+ok(cu.cuCtxSetCurrent(context))
+wait_for(lambda: not is_refused(700 * MiB))
+""")
+
+
+def test_memory_that_is_mapped_into_arrays_outlives_its_handle_and_is_the_tenants(container):
+    run(container, SHARING + """
+sparse = cu.CUDA_ARRAY3D_DESCRIPTOR()
+sparse.Width, sparse.Height, sparse.Depth = 16384, 8192, 0
+sparse.Format, sparse.NumChannels, sparse.Flags = cu.CUarray_format.CU_AD_FORMAT_FLOAT, 1, 0x40
+array = ok(cu.cuArray3DCreate(sparse))
+tiles = cu.CUmemAllocationProp()
+tiles.type = cu.CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED
+tiles.location.type = cu.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE
+tiles.location.id = 0
+tiles.allocFlags.usage = 1  # CU_MEM_CREATE_USAGE_TILE_POOL
+mapped = 0
+for number in range(20):
+    error, handle = cu.cuMemCreate(100 * MiB, tiles, 0)
+    if error == OUT_OF_MEMORY: break
+    assert error == cu.CUresult.CUDA_SUCCESS, error
+    info = cu.CUarrayMapInfo()
+    info.resourceType = cu.CUresourcetype.CU_RESOURCE_TYPE_ARRAY
+    info.resource.array = array
+    info.subresource.sparseLevel.offsetX = number * 128
+    info.subresource.sparseLevel.extentWidth = 128
+    info.subresource.sparseLevel.extentHeight = 128
+    info.subresource.sparseLevel.extentDepth = 1
+    info.memOperationType = cu.CUmemOperationType.CU_MEM_OPERATION_TYPE_MAP
+    info.memHandle.memHandle = handle
+    info.deviceBitMask = 1
+    ok(cu.cuMemMapArrayAsync([info], 1, 0))
+    ok(cu.cuMemRelease(handle))
+    mapped += 1
+assert 5 <= mapped <= 10, mapped
+for_seconds(4, lambda: is_refused(500 * MiB))
+ok(cu.cuArrayDestroy(array))
+wait_for(lambda: not is_refused(700 * MiB))
+""")
+
+
+def test_memory_that_is_bound_to_a_multicast_object_is_the_tenants(serve):
+    def promise(tenants, uuid):
+        tenants.promise("mine", uuid, memory=1024 * MiB)
+        return ["mine"]
+
+    run(serve(promise, "h200"), SHARING + """
+wanted = cu.CUmulticastObjectProp()
+wanted.numDevices, wanted.size, wanted.handleTypes, wanted.flags = 1, 4096 * MiB, 0, 0
+group = ok(cu.cuMulticastCreate(wanted))
+ok(cu.cuMulticastAddDevice(group, 0))
+address = ok(cu.cuMemAddressReserve(2 * MiB * 50, 0, 0, 0))
+bound = 0
+for number in range(20):
+    error, handle = cu.cuMemCreate(100 * MiB, properties, 0)
+    if error == OUT_OF_MEMORY: break
+    assert error == cu.CUresult.CUDA_SUCCESS, error
+    if number % 2:
+        ok(cu.cuMemMap(address, 100 * MiB, 0, handle, 0))
+        ok(cu.cuMulticastBindAddr(group, number * 100 * MiB, address, 100 * MiB, 0))
+        ok(cu.cuMemUnmap(address, 100 * MiB))
+    else:
+        ok(cu.cuMulticastBindMem(group, number * 100 * MiB, handle, 0, 100 * MiB, 0))
+    ok(cu.cuMemRelease(handle))
+    bound += 1
+assert 5 <= bound <= 10, bound
+for_seconds(4, lambda: is_refused(500 * MiB))
+ok(cu.cuMulticastUnbind(group, 0, 0, 100 * MiB))
+ok(cu.cuMemRelease(group))
+wait_for(lambda: not is_refused(700 * MiB))
+""")
+
+
 def test_kernels_graphs_and_events(container):
     run(container, """
 module = ok(cu.cuModuleLoadData(PTX))
