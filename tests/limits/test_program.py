@@ -237,8 +237,8 @@ os.close(fds[0])
 ours.send(b"1")
 for_seconds(3, lambda: not is_refused(100 * MiB))
 ours.send(b"2")
-assert not ours.recv(1)  # its owner is gone
-wait_for(lambda: is_refused(500 * MiB))
+assert not ours.recv(1)  # its owner is gone; NVML tells what that leaves
+wait_for(lambda: ok(cu.cuMemGetInfo())[0] == (1024 - 256 - 300) * MiB)
 for_seconds(3, lambda: is_refused(500 * MiB))
 ok(cu.cuMemRelease(handle))
 wait_for(lambda: not is_refused(500 * MiB))
