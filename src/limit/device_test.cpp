@@ -111,6 +111,11 @@ TEST(Device, TheDeviceDoesNotRunDryBesideLongLaunches) {
   const TenantId other = device.add({}, storm(300us));
   device.run(10s);
   EXPECT_GE(percent(device.executed(capped) + device.executed(other), 10s), 98.0);
+  VirtualDevice unbound;
+  const TenantId graphs = unbound.add({}, storm(7ms));
+  const TenantId launches = unbound.add({}, storm(200us));
+  unbound.run(10s);
+  EXPECT_GE(percent(unbound.executed(graphs) + unbound.executed(launches), 10s), 96.0);
 }
 
 // What a tenant saves while others hold it back is bounded, and idle time saves nothing.

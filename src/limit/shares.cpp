@@ -26,7 +26,7 @@ void Shares::owe(TenantId tenant, Ns time) {
 const ByTenant<Room>& Shares::step(Ns now, const ByTenant<Demand>& demands, Ns progress) {
   const Ns elapsed = std::max(now - now_, Ns{0});
   now_ = std::max(now, now_);
-  progress_ = std::clamp(progress, Ns{0}, kHorizon / 2);
+  progress_ = std::clamp(progress, Ns{0}, kHorizon - kQuantum);
   latency_critical_here_ = false;
   for (auto& [id, tenant] : tenants_) {
     const auto demand = demands.find(id);

@@ -99,7 +99,7 @@ class Shares {
 
   // What every tenant may do; valid until the next step. `demands` of unknown tenants are ignored.
   // Tenants without a demand count as idle. `progress`: so long the device has worked on what is
-  // outstanding; at most half of kHorizon of that counts.
+  // outstanding and was not charged for it yet; kHorizon less a quantum of that counts at most.
   const ByTenant<Room>& step(Ns now, const ByTenant<Demand>& demands, Ns progress = Ns{0});
 
  private:
