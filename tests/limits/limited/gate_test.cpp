@@ -163,6 +163,48 @@ TEST(Gate, GraphsAndCooperativeLaunchesAreMeasuredToo) {
   });
 }
 
+// As one does whose body loops until the device says otherwise: its handle says nothing of how long
+// it will take this time.
+TEST(Gate, AGraphThatTakesMuchLongerThanBeforeIsMeasuredInFull) {
+  const World world("l20");
+  const Container container({counted(world)});
+  in_program([] {
+    Program program;
+    const CUfunction spin = program.function(kSpin, "spin");
+    std::uint64_t ns = 10'000;
+    void* parameters[] = {&ns};
+    const CUDA_KERNEL_NODE_PARAMS_v2 node_parameters = {.func = spin,
+                                                        .gridDimX = 1,
+                                                        .gridDimY = 1,
+                                                        .gridDimZ = 1,
+                                                        .blockDimX = 1,
+                                                        .blockDimY = 1,
+                                                        .blockDimZ = 1,
+                                                        .kernelParams = parameters};
+    CUgraph graph = nullptr;
+    CUgraphNode node = nullptr;
+    CUgraphExec exec = nullptr;
+    ASSERT_EQ(program.cuGraphCreate(&graph, 0), CUDA_SUCCESS);
+    ASSERT_EQ(program.cuGraphAddKernelNode_v2(&node, graph, nullptr, 0, &node_parameters),
+              CUDA_SUCCESS);
+    ASSERT_EQ(program.cuGraphInstantiateWithFlags(&exec, graph, 0), CUDA_SUCCESS);
+    const CUstream stream = program.stream();
+    const auto launch = [&](std::uint64_t length) {
+      ns = length;
+      EXPECT_EQ(program.cuGraphExecKernelNodeSetParams_v2(exec, node, &node_parameters),
+                CUDA_SUCCESS);
+      EXPECT_EQ(program.cuGraphLaunch(exec, stream), CUDA_SUCCESS);
+      EXPECT_EQ(program.cuStreamSynchronize(stream), CUDA_SUCCESS);
+    };
+    for (int i = 0; i < 100; ++i) launch(10'000);
+    const std::uint64_t before = seen().measured;
+    for (int i = 0; i < 10; ++i) launch(i % 2 == 0 ? 40 * kMs : 10'000);
+    EXPECT_TRUE(eventually([&] { return seen().measured >= before + 200 * kMs - kHeldUp; }))
+        << seen().measured - before;
+    EXPECT_LE(seen().measured - before, 200 * kMs + kHeldUp);
+  });
+}
+
 TEST(Gate, TheFirstCudasLaunchesAreMeasuredToo) {
   const World world("l20");
   const Container container({counted(world)});
