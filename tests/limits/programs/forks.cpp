@@ -31,15 +31,22 @@ void take(int most, int& held) {
   std::fflush(stdout);
 }
 
-// Takes some memory, and with a line on stdin the rest; keeps it until stdin ends.
+// Until stdin ends, and reads nothing: what comes is for who waits for a character.
+void wait_for_end() {
+  pollfd input{STDIN_FILENO, 0, 0};
+  while (poll(&input, 1, -1) < 0) {
+  }
+}
+
+// Takes some memory, and with a character on stdin the rest; keeps it until stdin ends.
 int work() {
   Cuda cuda;
   int held = 0;
-  char line = 0;
+  char one = 0;
   take(32, held);
-  (void)!read(STDIN_FILENO, &line, 1);
+  (void)!read(STDIN_FILENO, &one, 1);
   take(1000, held);
-  (void)!read(STDIN_FILENO, &line, 1);
+  wait_for_end();
   _exit(0);
 }
 
@@ -55,8 +62,5 @@ int main(int, char** arguments) {
     if (how == "daemon" && fork() != 0) _exit(0);
     work();
   }
-  // Until stdin ends; what is read from it is the children's.
-  pollfd input{STDIN_FILENO, 0, 0};
-  while (poll(&input, 1, -1) < 0) {
-  }
+  wait_for_end();
 }
