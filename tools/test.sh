@@ -76,8 +76,10 @@ python_environment() {
   fi
 }
 
+# A test that stands still is shown with its stacks, and holds up nothing for ever.
 python_tests() {
-  python_environment && "$venv/bin/python" -m pytest -q -n $((2 * jobs)) --dist loadfile "$@"
+  python_environment && timeout -k 10 $((long ? 7200 : 1800)) \
+    "$venv/bin/python" -m pytest -q -n $((2 * jobs)) --dist loadfile -o faulthandler_timeout=300 "$@"
 }
 
 # Of the tests of what the tests themselves use (sim/, lab/) the short run sanitizes none.
