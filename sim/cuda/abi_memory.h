@@ -11,6 +11,9 @@ using CUmemGenericAllocationHandle = unsigned long long;
 struct CUipcMemHandle {
   char reserved[64];
 };
+struct CUipcEventHandle {
+  char reserved[64];
+};
 
 enum CUmemorytype : unsigned int {
   CU_MEMORYTYPE_HOST = 1,

@@ -117,7 +117,7 @@ constexpr int kMostInt = std::numeric_limits<int>::max();
   A(CAN_USE_64_BIT_STREAM_MEM_OPS, 122, 1)                                                  \
   A(CAN_USE_STREAM_WAIT_VALUE_NOR, 123, 1)                                                  \
   A(DMA_BUF_SUPPORTED, 124, 0)                                                              \
-  A(IPC_EVENT_SUPPORTED, 125, 0)                                                            \
+  A(IPC_EVENT_SUPPORTED, 125, 1)                                                            \
   A(MEM_SYNC_DOMAIN_COUNT, 126, d.limits.capability >= 90 ? 4 : 1)                          \
   A(TENSOR_MAP_ACCESS_SUPPORTED, 127, 0)                                                    \
   A(HANDLE_TYPE_FABRIC_SUPPORTED, 128, 0)                                                   \

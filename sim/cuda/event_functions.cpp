@@ -34,6 +34,16 @@ CUresult elapsed(const char* function, float* milliseconds, CUevent from, CUeven
   });
 }
 
+// The wait for a recording of another process, in a stream that holds nothing else: the executor
+// looks at it again and again.
+OpPtr wait_aside(Call& call, const EventPtr& event) {
+  const StreamPtr aside = make_default_stream(call.driver, call.context, false);
+  aside->flags = CU_STREAM_NON_BLOCKING;
+  OpPtr op;
+  std::ignore = run(call, aside, WaitWork{.event = event}, &op);
+  return op;
+}
+
 }  // namespace
 
 CUDA_API CUresult cuEventCreate(CUevent* out, unsigned flags) {
@@ -42,10 +52,14 @@ CUDA_API CUresult cuEventCreate(CUevent* out, unsigned flags) {
   const bool arguments =
       given(out) && flags <= kAll &&
       ((flags & CU_EVENT_INTERPROCESS) == 0 || (flags & CU_EVENT_DISABLE_TIMING) != 0);
-  return on_context(__func__, arguments, [&](Call& call, Context&) {
+  return on_context(__func__, arguments, [&](Call& call, Context& context) {
     auto event = std::make_shared<Event>();
     event->context = call.context;
     event->flags = flags;
+    if ((flags & CU_EVENT_INTERPROCESS) != 0) {
+      event->share = EventShare::make(context.device);
+      if (!event->share) return CUDA_ERROR_OUT_OF_MEMORY;
+    }
     *out = handle_of<CUevent>(*call.driver.events.add(std::move(event)));
     return CUDA_SUCCESS;
   });
@@ -81,7 +95,8 @@ CUDA_API CUresult cuEventSynchronize(CUevent handle) {
     const EventPtr event = call.driver.events.find(handle);
     if (!event) return CUDA_ERROR_INVALID_HANDLE;
     if (event->capture) return CUDA_ERROR_CAPTURED_EVENT;
-    const OpPtr op = event->op;
+    OpPtr op = event->op;
+    if (event->recorded_elsewhere() != 0) op = wait_aside(call, event);
     call.driver.executor.wait(call.lock, [&] { return op == nullptr || op->is_done(); });
     release_unused(call.driver);
     return CUDA_SUCCESS;

@@ -72,14 +72,26 @@ class Runner {
   }
 
   CUresult operator()(const RecordWork& record) {
-    const CUresult queued = enqueue({});
+    Op op;
+    std::uint64_t recording = 0;
+    if (const auto share = record.event->share; share) {
+      recording = share->begin();
+      op.settle = [share, recording] { share->end(recording); };
+    }
+    const CUresult queued = enqueue(std::move(op));
     record.event->op = op_;
+    record.event->recording = recording;
     record.event->capture = nullptr;
     record.event->captured.clear();
     return queued;
   }
 
   CUresult operator()(const WaitWork& wait) {
+    if (const std::uint64_t recording = wait.event->recorded_elsewhere(); recording != 0) {
+      return enqueue({.kind = Op::Kind::kPoll, .ready = [share = wait.event->share, recording] {
+                        return share->is_over(recording);
+                      }});
+    }
     Op op;
     if (wait.event->op && !wait.event->op->is_done()) op.after.push_back(wait.event->op);
     return enqueue(std::move(op));

@@ -1,29 +1,9 @@
 #include "sim/gpu/shared_memory.h"
 
+#include "sim/gpu/sharers.h"
+
 namespace tranche::sim {
 namespace {
-
-std::uint32_t number_of(const Simulation& sim, const ProcessSlot& slot) {
-  return static_cast<std::uint32_t>(&slot - sim.state().processes);
-}
-
-bool is_own(const Simulation& sim, const Sharer& sharer, const ProcessSlot& slot) {
-  return sharer.holds.load(std::memory_order_acquire) != 0 && sharer.slot == number_of(sim, slot) &&
-         sharer.claim == slot.holder.load();
-}
-
-bool is_alive(const Simulation& sim, const Sharer& sharer) {
-  return sharer.holds.load(std::memory_order_acquire) != 0 &&
-         sim.state().processes[sharer.slot].holder.load() == sharer.claim &&
-         sim.holder(sharer.slot).has_value();
-}
-
-const Sharer* first_holder(const Simulation& sim, const SharedMemory& memory) {
-  for (const Sharer& sharer : memory.sharers) {
-    if (is_alive(sim, sharer)) return &sharer;
-  }
-  return nullptr;
-}
 
 SharedMemory* find(const Simulation& sim, SharedMemoryId id) {
   if (id.place >= kMaxSharedMemories) return nullptr;
@@ -31,32 +11,8 @@ SharedMemory* find(const Simulation& sim, SharedMemoryId id) {
   return id.serial != 0 && memory.serial.load() == id.serial ? &memory : nullptr;
 }
 
-// Those that died are forgotten, and who lives moves up: they stay in the order in which they came.
-void close_ranks(const Simulation& sim, SharedMemory& memory) {
-  unsigned kept = 0;
-  for (Sharer& sharer : memory.sharers) {
-    const std::uint32_t holds = sharer.holds.load();
-    const bool lives = is_alive(sim, sharer);
-    sharer.holds.store(0, std::memory_order_release);
-    if (!lives) continue;
-    Sharer& place = memory.sharers[kept++];
-    place.slot = sharer.slot;
-    place.claim = sharer.claim;
-    place.holds.store(holds, std::memory_order_release);
-  }
-  if (kept == 0) memory.serial.store(0, std::memory_order_release);
-}
-
-bool add_sharer(const Simulation& sim, SharedMemory& memory, const ProcessSlot& slot) {
-  for (Sharer& sharer : memory.sharers) {
-    if (sharer.holds.load() == 0) {
-      sharer.slot = number_of(sim, slot);
-      sharer.claim = slot.holder.load();
-      sharer.holds.store(1, std::memory_order_release);
-      return true;
-    }
-  }
-  return false;
+void forget_the_dead(const Simulation& sim, SharedMemory& memory) {
+  if (close_ranks(sim, memory.sharers) == 0) memory.serial.store(0, std::memory_order_release);
 }
 
 }  // namespace
@@ -66,12 +22,12 @@ Result<SharedMemoryId> add_shared_memory(const Simulation& sim, ProcessSlot& slo
   State& state = sim.state();
   for (std::uint32_t place = 0; place < kMaxSharedMemories; ++place) {
     SharedMemory& memory = state.shared_memories[place];
-    if (memory.serial.load() != 0) close_ranks(sim, memory);
+    if (memory.serial.load() != 0) forget_the_dead(sim, memory);
     if (memory.serial.load() != 0) continue;
     memory.bytes = bytes;
     memory.gpu = use.gpu;
     memory.gpu_instance = use.gpu_instance;
-    add_sharer(sim, memory, slot);
+    add_sharer(sim, memory.sharers, slot);
     const std::uint64_t serial = state.shared_memory_serial.fetch_add(1) + 1;
     memory.serial.store(serial, std::memory_order_release);
     return SharedMemoryId{.place = place, .serial = serial};
@@ -83,14 +39,13 @@ Result<void> hold_shared_memory(const Simulation& sim, ProcessSlot& slot, Shared
   const Simulation::Guard guard(sim.state());
   SharedMemory* const memory = find(sim, id);
   if (memory == nullptr) return fail(Code::kNotFound, "nobody holds that memory");
-  for (Sharer& sharer : memory->sharers) {
-    if (!is_own(sim, sharer, slot)) continue;
-    sharer.holds.fetch_add(1);
+  if (Sharer* const own = find_sharer(sim, memory->sharers, slot); own != nullptr) {
+    own->holds.fetch_add(1);
     return {};
   }
-  close_ranks(sim, *memory);
+  forget_the_dead(sim, *memory);
   if (memory->serial.load() == 0) return fail(Code::kNotFound, "nobody holds that memory");
-  if (add_sharer(sim, *memory, slot)) return {};
+  if (add_sharer(sim, memory->sharers, slot)) return {};
   return fail(Code::kUnavailable, "too many processes share that memory");
 }
 
@@ -98,10 +53,9 @@ void drop_shared_memory(const Simulation& sim, ProcessSlot& slot, SharedMemoryId
   const Simulation::Guard guard(sim.state());
   SharedMemory* const memory = find(sim, id);
   if (memory == nullptr) return;
-  for (Sharer& sharer : memory->sharers) {
-    if (is_own(sim, sharer, slot)) sharer.holds.fetch_sub(1);
-  }
-  close_ranks(sim, *memory);
+  Sharer* const own = find_sharer(sim, memory->sharers, slot);
+  if (own != nullptr) own->holds.fetch_sub(1);
+  forget_the_dead(sim, *memory);
 }
 
 std::uint64_t shared_bytes(const Simulation& sim, const LiveUse& live) {
@@ -110,8 +64,10 @@ std::uint64_t shared_bytes(const Simulation& sim, const LiveUse& live) {
   for (const SharedMemory& memory : sim.state().shared_memories) {
     if (memory.serial.load(std::memory_order_acquire) == 0) continue;
     if (memory.gpu != live.use->gpu || memory.gpu_instance != live.use->gpu_instance) continue;
-    const Sharer* const first = first_holder(sim, memory);
-    if (first != nullptr && first->slot == number_of(sim, *live.process)) sum += memory.bytes;
+    const Sharer* const first = first_sharer(sim, memory.sharers);
+    if (first != nullptr && &sim.state().processes[first->slot] == live.process) {
+      sum += memory.bytes;
+    }
   }
   return sum;
 }

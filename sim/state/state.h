@@ -40,7 +40,7 @@
 namespace tranche::sim {
 
 inline constexpr std::uint64_t kMagic = 0x314D49534E415254;  // "TRANSIM1"
-inline constexpr std::uint32_t kVersion = 4;
+inline constexpr std::uint32_t kVersion = 5;
 
 inline constexpr unsigned kMaxProfiles = 18;
 inline constexpr unsigned kMaxGpuInstances = 15;
@@ -52,7 +52,9 @@ inline constexpr unsigned kMaxEvents = 256;
 inline constexpr unsigned kMaxFaults = 32;
 inline constexpr unsigned kMaxMemoryLimits = 128;
 inline constexpr unsigned kMaxSharedMemories = 256;
-inline constexpr unsigned kMaxSharers = 16;  // processes that hold one shared memory
+inline constexpr unsigned kMaxSharers = 16;  // processes that hold one shared memory or event
+inline constexpr unsigned kMaxSharedEvents = 256;
+inline constexpr unsigned kMaxRecordings = 32;  // of one shared event that are told apart
 inline constexpr unsigned kMaxTimelines = 128;
 inline constexpr unsigned kMaxSegments = 4096;
 inline constexpr std::int64_t kSlotLockBase = 64;
@@ -242,7 +244,7 @@ struct MemoryLimit {
   char cgroup[512];  // path of its folder
 };
 
-// A process that holds a shared memory, as one claim of its slot.
+// A process that holds a shared memory or event, as one claim of its slot.
 struct Sharer {
   Shared<std::uint32_t> holds;  // how often; 0: the entry is free
   std::uint32_t slot;
@@ -257,6 +259,28 @@ struct SharedMemory {
   std::uint32_t gpu;
   std::uint32_t gpu_instance;   // kNone on a whole GPU
   Sharer sharers[kMaxSharers];  // in the order in which they came
+};
+
+// One recording of a shared event. It is over when its maker says so, or has died.
+struct Recording {
+  std::uint64_t number;  // of the event's recordings, from 1; 0: none
+  std::uint64_t claim;   // ProcessSlot::holder of its maker
+  std::uint32_t slot;
+  Shared<std::uint32_t> is_over;
+};
+
+// An event that several processes may hold (sim/gpu/shared_events.h). It is there as long as one of
+// them lives and holds it.
+struct SharedEvent {
+  Shared<std::uint64_t> serial;    // never the same twice; 0: the entry is free
+  Shared<std::uint64_t> recorded;  // how often; stored last
+  std::uint64_t maker_claim;       // ProcessSlot::holder
+  std::uint32_t maker_slot;
+  std::uint32_t gpu;
+  std::uint32_t gpu_instance;  // kNone on a whole GPU
+  std::uint32_t reserved;
+  Recording recordings[kMaxRecordings];  // index = number % kMaxRecordings
+  Sharer sharers[kMaxSharers];
 };
 
 // Whose time it is on one GPU or MIG device. `timelines` are two, so that a change is made in the
@@ -328,6 +352,8 @@ struct State {
   MemoryLimit memory_limits[kMaxMemoryLimits];
   Shared<std::uint64_t> shared_memory_serial;
   SharedMemory shared_memories[kMaxSharedMemories];
+  Shared<std::uint64_t> shared_event_serial;
+  SharedEvent shared_events[kMaxSharedEvents];
 
   // Time.
   std::uint32_t clock_kind;  // ClockKind
@@ -355,5 +381,6 @@ static_assert(sizeof(Event) == 40);
 static_assert(sizeof(Fault) == 96);
 static_assert(sizeof(MemoryLimit) == 536);
 static_assert(sizeof(SharedMemory) == 24 + 16 * kMaxSharers);
+static_assert(sizeof(SharedEvent) == 40 + 24 * kMaxRecordings + 16 * kMaxSharers);
 
 }  // namespace tranche::sim

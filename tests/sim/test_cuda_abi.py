@@ -205,7 +205,7 @@ def shape(parameter: str) -> str:
         return "small"
     kind = re.match(r"(?:const )?(?:enum )?([\w:]+(?: long long)?)", parameter)
     name = kind[1] if kind else parameter
-    if name in ("CUmemLocation", "CUipcMemHandle", "CUipcMemHandle_v1", "CUmemLocation_v1"):
+    if name.removesuffix("_v1") in ("CUmemLocation", "CUipcMemHandle", "CUipcEventHandle"):
         return name.removesuffix("_v1")
     return "int" if name in enums() else "word"
 

@@ -195,6 +195,8 @@ inline constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
   X(cuEventQuery, CUevent)                                                                         \
   X(cuEventSynchronize, CUevent)                                                                   \
   X(cuEventElapsedTime, float*, CUevent, CUevent)                                                  \
+  X(cuIpcGetEventHandle, CUipcEventHandle*, CUevent)                                               \
+  X(cuIpcOpenEventHandle, CUevent*, CUipcEventHandle)                                              \
   X(cuGraphCreate, CUgraph*, unsigned)                                                             \
   X(cuGraphDestroy, CUgraph)                                                                       \
   X(cuGraphGetNodes, CUgraph, CUgraphNode*, std::size_t*)                                          \
