@@ -18,6 +18,7 @@ enum CUgraphNodeType : unsigned int {
   CU_GRAPH_NODE_TYPE_MEM_ALLOC = 10,
   CU_GRAPH_NODE_TYPE_MEM_FREE = 11,
   CU_GRAPH_NODE_TYPE_BATCH_MEM_OP = 12,
+  CU_GRAPH_NODE_TYPE_CONDITIONAL = 13,
 };
 
 struct CUDA_KERNEL_NODE_PARAMS_v1 {
@@ -58,6 +59,38 @@ struct CUDA_MEM_ALLOC_NODE_PARAMS_v1 {
   CUdeviceptr dptr;
 };
 
+using CUgraphConditionalHandle = std::uint64_t;
+inline constexpr unsigned CU_GRAPH_COND_ASSIGN_DEFAULT = 1;
+enum CUgraphConditionalNodeType : unsigned int {
+  CU_GRAPH_COND_TYPE_IF = 0,
+  CU_GRAPH_COND_TYPE_WHILE = 1,
+  CU_GRAPH_COND_TYPE_SWITCH = 2,
+};
+struct CUDA_CONDITIONAL_NODE_PARAMS {
+  CUgraphConditionalHandle handle;
+  CUgraphConditionalNodeType type;
+  unsigned int size;
+  CUgraph* phGraph_out;
+  CUcontext ctx;
+};
+struct CUDA_CHILD_GRAPH_NODE_PARAMS {
+  CUgraph graph;
+  int ownership;
+};
+
+struct CUgraphNodeParams {
+  CUgraphNodeType type;
+  int reserved0[3];
+  union {
+    long long reserved1[29];
+    CUDA_KERNEL_NODE_PARAMS_v2 kernel;  // with one word more since, `cooperative`
+    CUDA_HOST_NODE_PARAMS_v1 host;      // with two words more since
+    CUDA_CHILD_GRAPH_NODE_PARAMS graph;
+    CUDA_CONDITIONAL_NODE_PARAMS conditional;
+  };
+  long long reserved2;
+};
+
 struct CUgraphEdgeData {
   unsigned char from_port;
   unsigned char to_port;
@@ -74,6 +107,7 @@ enum CUgraphInstantiateResult : unsigned int {
   CUDA_GRAPH_INSTANTIATE_SUCCESS = 0,
   CUDA_GRAPH_INSTANTIATE_ERROR = 1,
   CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE = 2,
+  CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED = 5,
 };
 struct CUDA_GRAPH_INSTANTIATE_PARAMS {
   std::uint64_t flags;
@@ -87,6 +121,7 @@ enum CUgraphExecUpdateResult : unsigned int {
   CU_GRAPH_EXEC_UPDATE_ERROR = 1,
   CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED = 2,
   CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED = 3,
+  CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED = 5,
 };
 struct CUgraphExecUpdateResultInfo {
   CUgraphExecUpdateResult result;

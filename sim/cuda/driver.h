@@ -23,6 +23,7 @@
 namespace tranche::sim::cuda {
 
 struct ArrayObject;
+struct Conditional;
 struct Event;
 struct Exec;
 struct ExternalMemory;
@@ -63,6 +64,9 @@ struct Driver {
   Table<Graph, HandleKind::kGraph> graphs;
   Table<Node, HandleKind::kNode> nodes;
   Table<Exec, HandleKind::kExec> execs;
+  // By handle. Graphs, nodes and what is under way hold them.
+  std::map<std::uint64_t, std::weak_ptr<Conditional>> conditionals;
+  std::uint64_t last_conditional = 0;
   Table<ExternalMemory, HandleKind::kExternalMemory> external_memories;
   Table<Physical, HandleKind::kPhysical> physicals;
   std::uint64_t last_id = 0;  // of streams and captures

@@ -115,6 +115,7 @@ bool Executor::submit(Stream& stream, Op& op, const Op* before) {
     case Op::Kind::kDelay:
     case Op::Kind::kHost:
     case Op::Kind::kPoll:
+    case Op::Kind::kBranch:
       if (!all_over) return false;
       op.end_ns = op.since_ns + op.duration_ns;
       break;
@@ -131,6 +132,7 @@ void Executor::pop(Stream& stream, std::uint64_t end_ns) {
   stream.last_end_ns = end_ns;
   op->effect = nullptr;
   op->ready = nullptr;
+  op->next = nullptr;
   stream.ops.pop_front();
   --stream.submitted;
   if (op->needs_service) --stream.services;
@@ -173,12 +175,28 @@ bool Executor::finish(Lock& lock, Stream& stream) {
     if (op->kind == Op::Kind::kHost) break;
     const std::uint64_t now = clock_.now();
     if (op->kind == Op::Kind::kPoll ? !op->ready() : op->end_ns > now) break;
+    if (op->kind == Op::Kind::kBranch) {
+      branch(stream);
+      return true;
+    }
     if (op->effect) run_effect(lock, *op);
     if (op->is_cancelled) return true;
     pop(stream, op->kind == Op::Kind::kPoll ? now : op->end_ns);
     moved = true;
   }
   return moved;
+}
+
+// The head is over: what it chose stands in its place. Nothing behind it was handed on yet.
+void Executor::branch(Stream& stream) {
+  const OpPtr op = stream.ops.front();
+  const std::vector<OpPtr> chosen = op->next();
+  pop(stream, op->end_ns);
+  stream.ops.insert(stream.ops.begin(), chosen.begin(), chosen.end());
+  for (const OpPtr& one : chosen) need_service(stream, *one);
+  // Whoever sleeps did not know of these, and nobody has handed them on.
+  worker_idles_ = false;
+  clock_.wake();
 }
 
 // Without the lock. The op stays at the head of its stream meanwhile.

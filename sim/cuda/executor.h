@@ -49,6 +49,7 @@ class Executor {
   bool submit(Stream& stream, Op& op, const Op* before);
   static std::uint64_t submit_work(Context& context, const Op& op, const Op* before);
   void run_effect(Lock& lock, Op& op);
+  void branch(Stream& stream);
   void sleep(Lock& lock, const Due& due, std::uint32_t turn);
   void pop(Stream& stream, std::uint64_t end_ns);
   void add_dependencies(Stream& stream, Op& op);

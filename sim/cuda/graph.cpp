@@ -29,6 +29,7 @@ CUgraphNodeType type_of(const Work& work) {
     CUgraphNodeType operator()(const FreeWork&) { return CU_GRAPH_NODE_TYPE_MEM_FREE; }
     CUgraphNodeType operator()(const MemOpWork&) { return CU_GRAPH_NODE_TYPE_BATCH_MEM_OP; }
     CUgraphNodeType operator()(const ChildWork&) { return CU_GRAPH_NODE_TYPE_GRAPH; }
+    CUgraphNodeType operator()(const ConditionalWork&) { return CU_GRAPH_NODE_TYPE_CONDITIONAL; }
     CUgraphNodeType operator()(const EmptyWork&) { return CU_GRAPH_NODE_TYPE_EMPTY; }
   };
   return std::visit(Type(), work);
@@ -60,11 +61,7 @@ GraphPtr clone_graph(Call& call, const Graph& graph) {
   auto clone = call.driver.graphs.add(std::make_shared<Graph>());
   std::map<const Node*, Node*> twins;
   for (const NodePtr& node : graph.nodes) {
-    Work work = node->work;
-    if (auto* const child = std::get_if<ChildWork>(&work)) {
-      child->graph = clone_graph(call, *child->graph);
-    }
-    twins[node.get()] = add_node(call, clone, std::move(work), {}).get();
+    twins[node.get()] = add_node(call, clone, own_copy(call, node->work), {}).get();
   }
   for (const NodePtr& node : graph.nodes) {
     for (const Node* const before : node->after) {
@@ -74,37 +71,34 @@ GraphPtr clone_graph(Call& call, const Graph& graph) {
   return clone;
 }
 
+Work own_copy(Call& call, const Work& work) {
+  Work copy = work;
+  if (auto* const child = std::get_if<ChildWork>(&copy)) {
+    child->graph = clone_graph(call, *child->graph);
+  }
+  if (auto* const conditional = std::get_if<ConditionalWork>(&copy)) {
+    for (GraphPtr& body : conditional->bodies) {
+      body = clone_graph(call, *body);
+      body->is_body = true;
+    }
+    conditional->told = nullptr;
+  }
+  return copy;
+}
+
+void destroy_within(Driver& driver, const Work& work) {
+  if (const auto* const child = std::get_if<ChildWork>(&work)) destroy_graph(driver, child->graph);
+  if (const auto* const conditional = std::get_if<ConditionalWork>(&work)) {
+    for (const GraphPtr& body : conditional->bodies) destroy_graph(driver, body);
+  }
+}
+
 void destroy_graph(Driver& driver, const GraphPtr& graph) {
   for (const NodePtr& node : graph->nodes) {
-    if (const auto* const child = std::get_if<ChildWork>(&node->work)) {
-      destroy_graph(driver, child->graph);
-    }
+    destroy_within(driver, node->work);
     driver.nodes.erase(*node);
   }
   driver.graphs.erase(*graph);
-}
-
-CUresult instantiate(Call& call, const GraphPtr& graph, std::uint64_t flags, ExecPtr& out) {
-  constexpr std::uint64_t kKnown = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
-                                   CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
-                                   CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
-  if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0) return CUDA_ERROR_NOT_SUPPORTED;
-  if ((flags & ~kKnown) != 0) return CUDA_ERROR_INVALID_VALUE;
-  std::vector<NodePtr> order;
-  if (!sort_nodes(*graph, order)) return CUDA_ERROR_INVALID_VALUE;
-  auto exec = std::make_shared<Exec>();
-  exec->flags = flags;
-  exec->context = call.context;
-  for (const NodePtr& node : order) {
-    Work work = node->work;
-    // What the graph becomes later does not reach its children here.
-    if (auto* const child = std::get_if<ChildWork>(&work)) {
-      child->graph = clone_graph(call, *child->graph);
-    }
-    exec->nodes.push_back({.origin = node->number, .work = std::move(work)});
-  }
-  out = call.driver.execs.add(std::move(exec));
-  return CUDA_SUCCESS;
 }
 
 }  // namespace tranche::sim::cuda

@@ -10,6 +10,7 @@
 
 #include "sim/cuda/abi_graph.h"
 #include "sim/cuda/address_space.h"
+#include "sim/cuda/stream.h"
 #include "sim/cuda/work.h"
 
 namespace tranche::sim::cuda {
@@ -29,7 +30,10 @@ using NodePtr = std::shared_ptr<Node>;
 
 struct Graph {
   std::uint64_t number = 0;
-  std::vector<NodePtr> nodes;  // in the order they were added
+  std::vector<NodePtr> nodes;                              // in the order they were added
+  std::vector<std::shared_ptr<Conditional>> conditionals;  // whose handles were made for it
+  bool is_body = false;                                    // of a conditional node
+  std::weak_ptr<Graph> parent;                             // that has the node, of a body
 };
 using GraphPtr = std::shared_ptr<Graph>;
 
@@ -42,6 +46,8 @@ struct Exec {
   std::uint64_t flags = 0;
   std::weak_ptr<Context> context;
   std::vector<ExecNode> nodes;  // in an order that keeps all dependencies
+  std::vector<std::shared_ptr<Conditional>> conditionals;  // of all nodes, nested ones too
+  OpPtr last;  // the end of its last launch, where it has conditionals
 };
 using ExecPtr = std::shared_ptr<Exec>;
 
@@ -63,6 +69,10 @@ abi::CUgraphNodeType type_of(const Work& work);
 // Dependencies first. False: there is a circle.
 bool sort_nodes(const Graph& graph, std::vector<NodePtr>& out);
 GraphPtr clone_graph(Call& call, const Graph& graph);
+// With copies of its child and of its bodies.
+Work own_copy(Call& call, const Work& work);
+// Nodes of its child and of its bodies are known no more.
+void destroy_within(Driver& driver, const Work& work);
 void destroy_graph(Driver& driver, const GraphPtr& graph);
 
 // An address for a graph's allocation. OUT_OF_MEMORY, INVALID_VALUE.
@@ -71,8 +81,5 @@ abi::CUresult reserve_graph_memory(Call& call, AllocWork& allocation);
 abi::CUresult map_graph_memory(Call& call, const AllocWork& allocation);
 // Frees what the graph's launches left allocated.
 void free_graph_memory(Driver& driver, const Exec& exec);
-
-// INVALID_VALUE for a circle.
-abi::CUresult instantiate(Call& call, const GraphPtr& graph, std::uint64_t flags, ExecPtr& out);
 
 }  // namespace tranche::sim::cuda

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/cuda/capture.h"
+#include "sim/cuda/conditional.h"
 #include "sim/cuda/constant.h"
 #include "sim/cuda/events.h"
 #include "sim/cuda/graph_calls.h"
@@ -11,39 +13,71 @@
 namespace tranche::sim::cuda {
 namespace {
 
-CUresult make(const char* name, CUgraphExec* out, CUgraph handle, std::uint64_t flags) {
+// INVALID_VALUE for a circle, and for conditionals that cannot be; `why` tells more.
+CUresult instantiate(Call& call, const GraphPtr& graph, std::uint64_t flags, ExecPtr& out,
+                     CUgraphInstantiateResult& why) {
+  constexpr std::uint64_t kKnown = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
+                                   CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
+                                   CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+  why = CUDA_GRAPH_INSTANTIATE_ERROR;
+  if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0) return CUDA_ERROR_NOT_SUPPORTED;
+  if ((flags & ~kKnown) != 0 || graph->is_body) return CUDA_ERROR_INVALID_VALUE;
+  std::vector<NodePtr> order;
+  why = sort_nodes(*graph, order) ? check_conditionals(*graph)
+                                  : CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE;
+  if (why != CUDA_GRAPH_INSTANTIATE_SUCCESS) return CUDA_ERROR_INVALID_VALUE;
+  auto exec = std::make_shared<Exec>();
+  exec->flags = flags;
+  exec->context = call.context;
+  for (const NodePtr& node : order) {
+    // What the graph becomes later does not reach its children here.
+    exec->nodes.push_back({.origin = node->number, .work = own_copy(call, node->work)});
+  }
+  take_conditionals(exec);
+  out = call.driver.execs.add(std::move(exec));
+  return CUDA_SUCCESS;
+}
+
+CUresult make(const char* name, CUgraphExec* out, CUgraph handle, std::uint64_t flags,
+              CUgraphInstantiateResult* why = nullptr) {
   return on_graph(name, handle, given(out), [&](Call& call, const GraphPtr& graph) {
     if (!call.context) return CUDA_ERROR_INVALID_CONTEXT;
     ExecPtr exec;
-    const CUresult made = instantiate(call, graph, flags, exec);
+    CUgraphInstantiateResult result = CUDA_GRAPH_INSTANTIATE_ERROR;
+    const CUresult made = instantiate(call, graph, flags, exec, result);
+    if (why != nullptr) *why = result;
     if (made == CUDA_SUCCESS) *out = handle_of<CUgraphExec>(*exec);
     return made;
   });
 }
 
-// Neighbouring kernels are one piece of work: a graph takes one place in the hardware's queue.
-CUresult launch(Call& call, const StreamPtr& stream, const Exec& exec) {
+// Of a graph with conditionals: behind its last launch, in whatever stream, with their values set.
+void begin_conditionals(Call& call, const StreamPtr& stream, const Exec& exec) {
+  auto op = std::make_shared<Op>();
+  if (exec.last && !exec.last->is_done()) op->after.push_back(exec.last);
+  op->settle = [conditionals = exec.conditionals] {
+    for (const ConditionalPtr& one : conditionals) {
+      if (one->has_default) one->value = one->first_value;
+    }
+  };
+  call.driver.executor.enqueue(call.lock, stream, op);
+}
+
+CUresult launch(Call& call, const StreamPtr& stream, Exec& exec) {
   const ContextPtr context = stream->context.lock();
   if ((exec.flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0) {
     free_graph_memory(call.driver, exec);
   }
-  std::uint64_t kernel_ns = 0;
-  bool has_kernels = false;
+  if (!exec.conditionals.empty()) begin_conditionals(call, stream, exec);
+  KernelRun kernels(call.driver, *context);
   const auto flush = [&] {
-    if (!has_kernels) return;
-    auto op = std::make_shared<Op>();
-    op->kind = Op::Kind::kWork;
-    op->duration_ns = kernel_ns;
-    call.driver.executor.enqueue(call.lock, stream, op);
-    has_kernels = false;
-    kernel_ns = 0;
+    if (const OpPtr op = kernels.take()) call.driver.executor.enqueue(call.lock, stream, op);
   };
   for (const ExecNode& node : exec.nodes) {
     if (std::holds_alternative<EmptyWork>(node.work)) continue;
     if (const auto* const kernel = std::get_if<KernelWork>(&node.work)) {
       make_parameters_resident(call, context->device, *kernel);
-      kernel_ns += duration_ns(*context, *kernel);
-      has_kernels = true;
+      kernels.add(*kernel);
       continue;
     }
     flush();
@@ -51,6 +85,7 @@ CUresult launch(Call& call, const StreamPtr& stream, const Exec& exec) {
     if (done != CUDA_SUCCESS) return done;
   }
   flush();
+  if (!exec.conditionals.empty()) return run(call, stream, EmptyWork{}, &exec.last);
   return CUDA_SUCCESS;
 }
 
@@ -77,27 +112,25 @@ CUresult set(const char* name, CUgraphExec handle, CUgraphNode node, const Param
 }
 
 // The graph must be the one it was made from, with other parameters: the same nodes in the same
-// order.
-CUresult update(Call& call, Exec& exec, const Graph& graph, CUgraphExecUpdateResultInfo& info) {
+// order, in bodies too.
+CUresult update(Call& call, const ExecPtr& exec, const Graph& graph,
+                CUgraphExecUpdateResultInfo& info) {
   std::vector<NodePtr> order;
   info = {.result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED};
-  if (!sort_nodes(graph, order) || order.size() != exec.nodes.size()) {
+  if (!sort_nodes(graph, order) || order.size() != exec->nodes.size()) {
     return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
   }
   for (std::size_t i = 0; i < order.size(); ++i) {
-    if (type_of(order[i]->work) == type_of(exec.nodes[i].work)) continue;
-    info = {.result = CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED,
-            .errorNode = handle_of<CUgraphNode>(*order[i])};
+    const auto compared = compare(exec->nodes[i].work, order[i]->work);
+    if (compared == CU_GRAPH_EXEC_UPDATE_SUCCESS) continue;
+    info = {.result = compared, .errorNode = handle_of<CUgraphNode>(*order[i])};
     return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
   }
   for (std::size_t i = 0; i < order.size(); ++i) {
-    Work work = order[i]->work;
-    if (auto* const child = std::get_if<ChildWork>(&work)) {
-      child->graph = clone_graph(call, *child->graph);
-    }
-    exec.nodes[i].origin = order[i]->number;
-    exec.nodes[i].work = std::move(work);
+    destroy_within(call.driver, exec->nodes[i].work);
+    exec->nodes[i] = {.origin = order[i]->number, .work = own_copy(call, order[i]->work)};
   }
+  take_conditionals(exec);
   info = {.result = CU_GRAPH_EXEC_UPDATE_SUCCESS};
   return CUDA_SUCCESS;
 }
@@ -107,11 +140,12 @@ CUresult launch_graph(const char* name, DefaultStream zero, CUgraphExec handle, 
     const ExecPtr exec = call.driver.execs.find(handle);
     if (!exec) return CUDA_ERROR_INVALID_VALUE;
     if (!found->capture) return launch(call, found, *exec);
-    // A launch in a capturing stream becomes a child graph.
+    // A launch in a capturing stream becomes a child graph, in which no conditional node may be.
+    if (!exec->conditionals.empty()) return refuse_capturing(*found);
     const GraphPtr child = call.driver.graphs.add(std::make_shared<Graph>());
     std::vector<Node*> before;
     for (const ExecNode& node : exec->nodes) {
-      before = {add_node(call, child, node.work, before).get()};
+      before = {add_node(call, child, own_copy(call, node.work), before).get()};
     }
     return perform(call, found, ChildWork{child});
   });
@@ -135,15 +169,14 @@ CUDA_API_TWINS(cuGraphInstantiateWithParams, cuGraphInstantiateWithParams_ptsz,
                (CUgraphExec * out, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS* parameters),
                (out, graph, parameters)) {
   if (parameters == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUresult made = make(function, out, graph, parameters->flags);
   parameters->hErrNode_out = nullptr;
-  parameters->result_out =
-      made == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS : CUDA_GRAPH_INSTANTIATE_ERROR;
-  return made;
+  parameters->result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
+  return make(function, out, graph, parameters->flags, &parameters->result_out);
 }
 
 CUDA_API CUresult cuGraphExecDestroy(CUgraphExec handle) {
   return on_exec(__func__, handle, true, [&](Call& call, const ExecPtr& exec) {
+    for (const ExecNode& node : exec->nodes) destroy_within(call.driver, node.work);
     call.driver.execs.erase(*exec);
     return CUDA_SUCCESS;
   });
@@ -167,7 +200,7 @@ CUDA_API CUresult cuGraphExecUpdate(CUgraphExec handle, CUgraph graph_handle, CU
     const GraphPtr graph = call.driver.graphs.find(graph_handle);
     if (!graph) return CUDA_ERROR_INVALID_VALUE;
     CUgraphExecUpdateResultInfo info = {};
-    const CUresult updated = update(call, *exec, *graph, info);
+    const CUresult updated = update(call, exec, *graph, info);
     *result = info.result;
     if (node != nullptr) *node = info.errorNode;
     return updated;
@@ -177,7 +210,7 @@ CUDA_API CUresult cuGraphExecUpdate_v2(CUgraphExec handle, CUgraph graph_handle,
                                        CUgraphExecUpdateResultInfo* info) {
   return on_exec(__func__, handle, given(info), [&](Call& call, const ExecPtr& exec) {
     const GraphPtr graph = call.driver.graphs.find(graph_handle);
-    return graph ? update(call, *exec, *graph, *info) : CUDA_ERROR_INVALID_VALUE;
+    return graph ? update(call, exec, *graph, *info) : CUDA_ERROR_INVALID_VALUE;
   });
 }
 

@@ -68,6 +68,7 @@ CUDA_API CUresult cuGraphCreate(CUgraph* out, unsigned flags) {
 }
 CUDA_API CUresult cuGraphDestroy(CUgraph handle) {
   return on_graph(__func__, handle, true, [&](Call& call, const GraphPtr& graph) {
+    if (graph->is_body) return CUDA_ERROR_INVALID_VALUE;  // it is its node's
     destroy_graph(call.driver, graph);
     return CUDA_SUCCESS;
   });

@@ -1,5 +1,6 @@
 // Nodes of graphs: added, their parameters read.
 
+#include "sim/cuda/conditional.h"
 #include "sim/cuda/graph_calls.h"
 
 namespace tranche::sim::cuda {
@@ -46,6 +47,36 @@ CUresult add_described(const char* name, const Place& place, const Parameters* p
              [&](Call& call, Work& work) { return work_of(call, *parameters, work); });
 }
 
+// A graph with conditional nodes cannot be used in a child node.
+CUresult child_of(Call& call, CUgraph child, Work& work) {
+  const GraphPtr found = call.driver.graphs.find(child);
+  if (!found || has_conditionals(*found)) return CUDA_ERROR_INVALID_VALUE;
+  work = ChildWork{clone_graph(call, *found)};
+  return CUDA_SUCCESS;
+}
+
+CUresult add_any(const char* name, const Place& place, CUgraphNodeParams* p) {
+  return add(name, place, given(p), [&](Call& call, Work& work) {
+    switch (p->type) {
+      case CU_GRAPH_NODE_TYPE_KERNEL:
+        return work_of(call, p->kernel, work);
+      case CU_GRAPH_NODE_TYPE_HOST:
+        return work_of(call, p->host, work);
+      case CU_GRAPH_NODE_TYPE_GRAPH:
+        // CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE
+        return p->graph.ownership == 0 ? child_of(call, p->graph.graph, work)
+                                       : CUDA_ERROR_NOT_SUPPORTED;
+      case CU_GRAPH_NODE_TYPE_EMPTY:
+        work = EmptyWork{};
+        return CUDA_SUCCESS;
+      case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+        return make_conditional(call, call.driver.graphs.find(place.graph), p->conditional, work);
+      default:
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
+  });
+}
+
 // `tell` takes the node's work, when it is of this kind.
 template <class Kind, class Tell>
 CUresult get(const char* name, CUgraphNode handle, bool arguments_given, Tell tell) {
@@ -74,12 +105,22 @@ CUDA_API CUresult cuGraphAddHostNode(CUgraphNode* out, CUgraph graph, const CUgr
 CUDA_API CUresult cuGraphAddChildGraphNode(CUgraphNode* out, CUgraph graph,
                                            const CUgraphNode* after, std::size_t count,
                                            CUgraph child) {
-  return add(__func__, {out, graph, after, count}, true, [&](Call& call, Work& work) {
-    const GraphPtr found = call.driver.graphs.find(child);
-    if (!found) return CUDA_ERROR_INVALID_VALUE;
-    work = ChildWork{clone_graph(call, *found)};
-    return CUDA_SUCCESS;
-  });
+  return add(__func__, {out, graph, after, count}, true,
+             [&](Call& call, Work& work) { return child_of(call, child, work); });
+}
+CUDA_API CUresult cuGraphAddNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* after,
+                                 std::size_t count, CUgraphNodeParams* p) {
+  return add_any(__func__, {out, graph, after, count}, p);
+}
+CUDA_API CUresult cuGraphAddNode_v2(CUgraphNode* out, CUgraph graph, const CUgraphNode* after,
+                                    const CUgraphEdgeData*, std::size_t count,
+                                    CUgraphNodeParams* p) {
+  return add_any(__func__, {out, graph, after, count}, p);
+}
+CUDA_API CUresult cuGraphAddNode_v3(CUgraphNode* out, CUgraph graph, const CUgraphNode* after,
+                                    const CUgraphEdgeData*, std::size_t count,
+                                    CUgraphNodeParams* p) {
+  return add_any(__func__, {out, graph, after, count}, p);
 }
 CUDA_API CUresult cuGraphAddMemAllocNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* after,
                                          std::size_t count, CUDA_MEM_ALLOC_NODE_PARAMS_v1* p) {

@@ -26,7 +26,13 @@ enum class HandleKind : std::uint64_t {
   kExec,
   kExternalMemory,
   kPhysical,
+  kConditional,
 };
+
+// The n-th handle of its kind.
+constexpr std::uint64_t handle_number(HandleKind kind, std::uint64_t n) {
+  return std::uint64_t{0x5C} << 56U | static_cast<std::uint64_t>(kind) << 48U | n;
+}
 
 // All live things of one kind. T has a `number` (0 until it is added).
 template <class T, HandleKind kind>
@@ -35,7 +41,7 @@ class Table {
   using Thing = T;
 
   std::shared_ptr<T> add(std::shared_ptr<T> thing) {
-    thing->number = std::uint64_t{0x5C} << 56U | static_cast<std::uint64_t>(kind) << 48U | ++last_;
+    thing->number = handle_number(kind, ++last_);
     things_[thing->number] = thing;
     return thing;
   }

@@ -71,16 +71,6 @@ CUresult take_buffer(void** extra, std::vector<std::byte>& out) {
   return CUDA_SUCCESS;
 }
 
-// The value of a parameter of four or eight bytes.
-std::uint64_t value_of(const KernelWork& kernel, unsigned index) {
-  const PtxParameter& parameter = kernel.function->entry.parameters[index];
-  std::uint64_t value = 0;
-  const std::size_t size = std::min<std::size_t>(parameter.size, sizeof value);
-  if (parameter.offset + size > kernel.parameters.size()) return 0;
-  std::memcpy(&value, kernel.parameters.data() + parameter.offset, size);
-  return value;
-}
-
 // Blocks of the kernel that the GPU runs at once.
 std::uint64_t blocks_at_once(const Context& context, const KernelWork& kernel) {
   const auto threads = static_cast<int>(kernel.block.count());
@@ -90,6 +80,15 @@ std::uint64_t blocks_at_once(const Context& context, const KernelWork& kernel) {
 }
 
 }  // namespace
+
+std::uint64_t value_of(const KernelWork& kernel, unsigned index) {
+  const PtxParameter& parameter = kernel.function->entry.parameters[index];
+  std::uint64_t value = 0;
+  const std::size_t size = std::min<std::size_t>(parameter.size, sizeof value);
+  if (parameter.offset + size > kernel.parameters.size()) return 0;
+  std::memcpy(&value, kernel.parameters.data() + parameter.offset, size);
+  return value;
+}
 
 CUresult make_kernel(Call& call, const FunctionPtr& function, const LaunchShape& shape,
                      void** parameters, void** extra, KernelWork& out) {

@@ -18,6 +18,8 @@ struct LaunchShape {
 // LAUNCH_OUT_OF_RESOURCES, COOPERATIVE_LAUNCH_TOO_LARGE, INVALID_CLUSTER_SIZE.
 CUresult make_kernel(Call& call, const FunctionPtr& function, const LaunchShape& shape,
                      void** parameters, void** extra, KernelWork& out);
+// The value of a parameter of four or eight bytes.
+std::uint64_t value_of(const KernelWork& kernel, unsigned index);
 // How long it keeps its part of the GPU busy.
 std::uint64_t duration_ns(const Context& context, const KernelWork& kernel);
 // Which part that is, in permille of the multiprocessors: all of it, or what its blocks take where

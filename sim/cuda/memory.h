@@ -20,6 +20,8 @@ CUresult free_address(Call& call, CUdeviceptr address);
 void make_resident(Call& call, Device& device, Range& range, std::uint64_t bytes);
 void give_back_residence(Call& call, Range& range);
 // Host memory of the library's own, whole pages, zero.
+// The 32-bit word at a device address. nullptr: there is none, or it is not aligned.
+std::uint32_t* word_at(Driver& driver, CUdeviceptr address);
 std::shared_ptr<void> map_host(std::size_t size);
 
 }  // namespace tranche::sim::cuda

@@ -113,28 +113,59 @@ class Parser {
     if (!comment.starts_with(kDeclaration)) return;
     comment = trim(comment.substr(kDeclaration.size()));
     const auto equals = comment.find('=');
-    if (equals == comment.npos || trim(comment.substr(0, equals)) != "duration-ns") {
-      declaration_error_ = "after 'tranche-sim:' comes 'duration-ns = ...'";
-      return;
-    }
-    std::string_view value = trim(comment.substr(equals + 1));
+    const std::string_view name = trim(comment.substr(0, equals));
+    const std::string_view value =
+        equals == comment.npos ? std::string_view() : trim(comment.substr(equals + 1));
+    if (equals != comment.npos && name == "duration-ns") return note_duration(value);
+    if (equals != comment.npos && name == "set-conditional") return note_conditional(value);
+    declaration_error_ =
+        "after 'tranche-sim:' comes 'duration-ns = ...' or 'set-conditional = ...'";
+  }
+
+  void note_duration(std::string_view value) {
     Duration duration;
     duration.beside_others = takes_word(value, "beside-others");
     duration.per_block = takes_word(value, "per-block");
-    constexpr std::string_view kParameter = "param";
-    const bool from_parameter = value.starts_with(kParameter);
-    const auto given =
-        read_number<std::uint64_t>(trim(from_parameter ? value.substr(kParameter.size()) : value));
-    if (!given) {
+    duration.parameter = parameter_of(value);
+    const auto fixed =
+        duration.parameter ? std::optional<std::uint64_t>(0) : read_number<std::uint64_t>(value);
+    if (!fixed) {
       declaration_error_ = "duration-ns is a number or 'param' and a number";
       return;
     }
-    if (from_parameter) {
-      duration.parameter = static_cast<unsigned>(*given);
-    } else {
-      duration.ns = *given;
-    }
+    if (!duration.parameter) duration.ns = *fixed;
     declared_ = duration;
+  }
+
+  // "param 1 count-down param 2"
+  void note_conditional(std::string_view value) {
+    struct Word {
+      std::string_view word;
+      SetsConditional::From from;
+    };
+    static constexpr auto kWords =
+        std::to_array<Word>({{" value ", SetsConditional::From::kValue},
+                             {" word ", SetsConditional::From::kWord},
+                             {" count-down ", SetsConditional::From::kCountDown}});
+    for (const Word& one : kWords) {
+      const auto at = value.find(one.word);
+      if (at == value.npos) continue;
+      const auto handle = parameter_of(trim(value.substr(0, at)));
+      const auto given = parameter_of(trim(value.substr(at + one.word.size())));
+      if (!handle || !given) break;
+      declared_conditional_ = {.handle = *handle, .from = one.from, .value = *given};
+      return;
+    }
+    declaration_error_ =
+        "set-conditional is a 'param', one of 'value', 'word' and 'count-down', and a 'param'";
+  }
+
+  // "param 1"
+  static std::optional<unsigned> parameter_of(std::string_view text) {
+    constexpr std::string_view kParameter = "param";
+    if (!text.starts_with(kParameter)) return std::nullopt;
+    const auto number = read_number<std::uint64_t>(trim(text.substr(kParameter.size())));
+    return number ? std::optional(static_cast<unsigned>(*number)) : std::nullopt;
   }
 
   Result<void> statement() {
@@ -206,6 +237,7 @@ class Parser {
     if (!next()) return complain(".entry needs a name");
     made.name = token_;
     made.duration = std::exchange(declared_, std::nullopt).value_or(Duration());
+    made.sets_conditional = std::exchange(declared_conditional_, std::nullopt);
     if (!next()) return complain("the text ends in an entry");
     if (token_ == "(") TRY(parameters(made));
     while (token_ != "{" && token_ != ";") {
@@ -216,12 +248,18 @@ class Parser {
       if (!next()) return complain("the text ends in an entry");
     }
     if (token_ == "{") TRY(body(&made));
-    const auto& wanted = made.duration.parameter;
-    if (wanted && *wanted >= made.parameters.size()) {
-      return complain(fmt::format("{} has no parameter {}", made.name, *wanted));
+    TRY(has_parameter(made, made.duration.parameter));
+    if (const auto& sets = made.sets_conditional) {
+      TRY(has_parameter(made, sets->handle));
+      TRY(has_parameter(made, sets->value));
     }
     module_.entries.push_back(std::move(made));
     return {};
+  }
+
+  Result<void> has_parameter(const PtxEntry& made, std::optional<unsigned> wanted) const {
+    if (!wanted || *wanted < made.parameters.size()) return {};
+    return complain(fmt::format("{} has no parameter {}", made.name, *wanted));
   }
 
   Result<void> parameters(PtxEntry& made) {
@@ -303,6 +341,7 @@ class Parser {
   std::size_t at_ = 0;
   std::string_view token_;
   std::optional<Duration> declared_;
+  std::optional<SetsConditional> declared_conditional_;
   std::string declaration_error_;
   PtxModule module_;
 };

@@ -1,7 +1,7 @@
 #pragma once
 // What the driver needs to know of PTX text: entry points, their parameters and limits, and the
-// variables. Instructions are not looked at: a kernel does nothing here but take its time, which a
-// comment line before the entry declares:
+// variables. Instructions are not looked at: a kernel does nothing here but take its time, and what
+// comment lines before the entry declare:
 //
 //     // tranche-sim: duration-ns = param 0        the value of its first parameter (u32 or u64)
 //     // tranche-sim: duration-ns = 20000          always that
@@ -9,6 +9,12 @@
 //     //                                               after another
 //     // tranche-sim: duration-ns = param 0 beside-others    takes the multiprocessors that its
 //     //                                               blocks need, and not the whole GPU
+//     // tranche-sim: set-conditional = param 1 value param 2     sets the value of the conditional
+//     //                                               node whose handle (u64) parameter 1 is
+//     // tranche-sim: set-conditional = param 1 word param 2      to the 32-bit word at that
+//     address
+//     // tranche-sim: set-conditional = param 1 count-down param 2    the same, after it took one
+//     //                                               from the word, unless that is 0
 //
 // On a GPU it is a comment, and the kernel's instructions decide.
 
@@ -34,10 +40,19 @@ struct Duration {
   bool beside_others = false;
 };
 
+// What cudaGraphSetConditional does on a GPU, at the kernel's end.
+struct SetsConditional {
+  enum class From { kValue, kWord, kCountDown };
+  unsigned handle = 0;  // parameter
+  From from = From::kValue;
+  unsigned value = 0;  // parameter
+};
+
 struct PtxEntry {
   std::string name;
   std::vector<PtxParameter> parameters;
   Duration duration;
+  std::optional<SetsConditional> sets_conditional;
   unsigned most_threads = 1024;    // .maxntid, .reqntid
   std::uint32_t shared_bytes = 0;  // declared in its body
   std::uint64_t local_bytes = 0;   // of one thread, declared in its body

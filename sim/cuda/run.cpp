@@ -1,6 +1,9 @@
 // What happens in a stream: each kind of work as ops of the executor.
 
+#include <type_traits>
+
 #include "sim/cuda/capture.h"
+#include "sim/cuda/conditional.h"
 #include "sim/cuda/copies.h"
 #include "sim/cuda/events.h"
 #include "sim/cuda/graph.h"
@@ -10,15 +13,6 @@
 
 namespace tranche::sim::cuda {
 namespace {
-
-// The word at a device address. nullptr: there is none, or it is not aligned.
-std::uint32_t* word_at(Driver& driver, CUdeviceptr address) {
-  constexpr std::size_t kBytes = sizeof(std::uint32_t);
-  if (address % kBytes != 0) return nullptr;
-  const auto parts = driver.space->bytes(address, kBytes, true);
-  if (!parts || parts->size() != 1 || driver.space->find(address) == nullptr) return nullptr;
-  return reinterpret_cast<std::uint32_t*>(parts->front().data());  // NOLINT: aligned, as seen
-}
 
 bool is_met(std::uint32_t word, std::uint32_t value, unsigned flags) {
   switch (flags & ~CU_STREAM_WAIT_VALUE_FLUSH) {
@@ -34,6 +28,92 @@ bool is_met(std::uint32_t word, std::uint32_t value, unsigned flags) {
   }
 }
 
+template <class Moves>
+Op op_of(Driver& driver, const Device& device, const Moves& moves) {
+  std::uint64_t ns = 0;
+  if constexpr (std::is_same_v<Moves, CopyWork>) ns = duration_ns(driver, device, moves);
+  if constexpr (std::is_same_v<Moves, SetWork>) ns = duration_ns(moves);
+  return {.kind = Op::Kind::kDelay, .duration_ns = ns, .effect = [&driver, moves] {
+            return plan(driver, moves);
+          }};
+}
+
+Op branch_of(Driver& driver, const ContextPtr& context, const ConditionalWork& work,
+             std::uint64_t delay_ns);
+
+// A body, as ops that come one after the other.
+class Body {
+ public:
+  Body(Driver& driver, const ContextPtr& context)
+      : driver_(driver), context_(context), kernels_(driver, *context) {}
+
+  void add(const Graph& graph) {
+    std::vector<NodePtr> order;
+    std::ignore = sort_nodes(graph, order);  // no circle, as instantiation found
+    for (const NodePtr& node : order) std::visit(*this, node->work);
+  }
+  void operator()(const KernelWork& kernel) { kernels_.add(kernel); }
+  void operator()(const CopyWork& copy) { push(op_of(driver_, context_->device, copy)); }
+  void operator()(const SetWork& set) { push(op_of(driver_, context_->device, set)); }
+  void operator()(const ChildWork& child) { add(*child.graph); }
+  void operator()(const ConditionalWork& work) { push(branch_of(driver_, context_, work, 0)); }
+  template <class Other>
+  void operator()(const Other&) {}  // nothing else is in a body but empty nodes
+
+  void push(Op op) {
+    flush();
+    ops_.push_back(std::make_shared<Op>(std::move(op)));
+  }
+  std::vector<OpPtr> take() {
+    flush();
+    return std::move(ops_);
+  }
+
+ private:
+  void flush() {
+    if (OpPtr op = kernels_.take()) ops_.push_back(std::move(op));
+  }
+
+  Driver& driver_;
+  const ContextPtr& context_;
+  KernelRun kernels_;
+  std::vector<OpPtr> ops_;
+};
+
+// The value is looked at when the stream comes to it; a loop's again behind its body.
+Op branch_of(Driver& driver, const ContextPtr& context, const ConditionalWork& work,
+             std::uint64_t delay_ns) {
+  // So long takes another look (invented). It is not nothing: a loop that nobody ends goes on in
+  // time, and lets the process do other things.
+  constexpr std::uint64_t kLookAgain = 1000;
+  return {.kind = Op::Kind::kBranch,
+          .duration_ns = delay_ns,
+          .next = [&driver, weak = std::weak_ptr(context), work]() -> std::vector<OpPtr> {
+            const ContextPtr own = weak.lock();
+            const GraphPtr chosen = chosen_body(work);
+            if (!own || !chosen) return {};
+            Body body(driver, own);
+            body.add(*chosen);
+            if (work.type == CU_GRAPH_COND_TYPE_WHILE) {
+              body.push(branch_of(driver, own, work, kLookAgain));
+            }
+            return body.take();
+          }};
+}
+
+// Managed memory of all kernels within comes to the device.
+void make_body_resident(Call& call, Device& device, const Graph& graph) {
+  for (const NodePtr& node : graph.nodes) {
+    if (const auto* const kernel = std::get_if<KernelWork>(&node->work)) {
+      make_parameters_resident(call, device, *kernel);
+    } else if (const auto* const child = std::get_if<ChildWork>(&node->work)) {
+      make_body_resident(call, device, *child->graph);
+    } else if (const auto* const nested = std::get_if<ConditionalWork>(&node->work)) {
+      for (const GraphPtr& body : nested->bodies) make_body_resident(call, device, *body);
+    }
+  }
+}
+
 class Runner {
  public:
   Runner(Call& call, const StreamPtr& stream) : call_(call), stream_(stream) {}
@@ -43,20 +123,15 @@ class Runner {
     make_parameters_resident(call_, context->device, kernel);
     return enqueue({.kind = Op::Kind::kWork,
                     .duration_ns = duration_ns(*context, kernel),
-                    .width = width_of(*context, kernel)});
+                    .width = width_of(*context, kernel),
+                    .settle = setter_of(call_.driver, *context, kernel)});
   }
 
   CUresult operator()(const CopyWork& copy) {
-    const ContextPtr context = stream_->context.lock();
-    return enqueue({.kind = Op::Kind::kDelay,
-                    .duration_ns = duration_ns(call_.driver, context->device, copy),
-                    .effect = [&driver = call_.driver, copy] { return plan(driver, copy); }});
+    return enqueue(op_of(call_.driver, stream_->context.lock()->device, copy));
   }
-
   CUresult operator()(const SetWork& set) {
-    return enqueue({.kind = Op::Kind::kDelay,
-                    .duration_ns = duration_ns(set),
-                    .effect = [&driver = call_.driver, set] { return plan(driver, set); }});
+    return enqueue(op_of(call_.driver, stream_->context.lock()->device, set));
   }
 
   CUresult operator()(const HostWork& host) {
@@ -130,6 +205,14 @@ class Runner {
     return CUDA_SUCCESS;
   }
 
+  // What comes behind it waits for a marker, which stands there until all bodies are over.
+  CUresult operator()(const ConditionalWork& work) {
+    const ContextPtr context = stream_->context.lock();
+    for (const GraphPtr& body : work.bodies) make_body_resident(call_, context->device, *body);
+    std::ignore = enqueue(branch_of(call_.driver, context, work, 0));
+    return enqueue({});
+  }
+
   CUresult operator()(const EmptyWork&) { return enqueue({}); }
 
   const OpPtr& op() const { return op_; }
@@ -147,6 +230,14 @@ class Runner {
 };
 
 }  // namespace
+
+std::uint32_t* word_at(Driver& driver, CUdeviceptr address) {
+  constexpr std::size_t kBytes = sizeof(std::uint32_t);
+  if (address % kBytes != 0) return nullptr;
+  const auto parts = driver.space->bytes(address, kBytes, true);
+  if (!parts || parts->size() != 1 || driver.space->find(address) == nullptr) return nullptr;
+  return reinterpret_cast<std::uint32_t*>(parts->front().data());  // NOLINT: aligned, as seen
+}
 
 CUresult run(Call& call, const StreamPtr& stream, const Work& work, OpPtr* out) {
   if (const CUresult allowed = refuse_implicit(*stream); allowed != CUDA_SUCCESS) {

@@ -28,17 +28,20 @@ struct Op {
     kDelay,   // time that is nobody's: a copy
     kHost,    // a host function
     kPoll,    // over when ready() says so
+    kBranch,  // tells what comes next in its stream, when everything before it is over
   };
   enum class State { kQueued, kSubmitted, kRunning, kDone };
 
   Kind kind = Kind::kMarker;
-  std::uint64_t duration_ns = 0;  // kWork, kDelay
+  std::uint64_t duration_ns = 0;  // kWork, kDelay, kBranch
   unsigned width = 1000;          // kWork: permille of the multiprocessors that it takes
   // What it does when it is over: asked for with the lock, run without. kDelay: moves the bytes;
   // kHost: the function.
   std::function<std::function<void()>()> effect;
-  std::function<void()> settle;            // bookkeeping when it is over, with the lock
-  std::function<bool()> ready;             // kPoll, with the lock
+  std::function<void()> settle;  // bookkeeping when it is over, with the lock
+  std::function<bool()> ready;   // kPoll, with the lock
+  // kBranch, with the lock: what the stream does before all that stands behind it.
+  std::function<std::vector<std::shared_ptr<Op>>()> next;
   std::vector<std::shared_ptr<Op>> after;  // of other streams, not over yet
 
   State state = State::kQueued;

@@ -12,6 +12,7 @@
 namespace tranche::sim::cuda {
 
 struct ArrayObject;
+struct Conditional;
 struct Event;
 struct Function;
 struct Graph;
@@ -96,9 +97,16 @@ struct MemOpWork {
 struct ChildWork {
   std::shared_ptr<Graph> graph;
 };
+// One of several graphs, or one again and again, as the value of the conditional says.
+struct ConditionalWork {
+  std::shared_ptr<Conditional> conditional;
+  abi::CUgraphConditionalNodeType type = abi::CU_GRAPH_COND_TYPE_IF;
+  std::vector<std::shared_ptr<Graph>> bodies;
+  std::shared_ptr<std::vector<abi::CUgraph>> told;  // their handles, where the program finds them
+};
 struct EmptyWork {};
 
 using Work = std::variant<KernelWork, CopyWork, SetWork, HostWork, RecordWork, WaitWork, AllocWork,
-                          FreeWork, MemOpWork, ChildWork, EmptyWork>;
+                          FreeWork, MemOpWork, ChildWork, ConditionalWork, EmptyWork>;
 
 }  // namespace tranche::sim::cuda

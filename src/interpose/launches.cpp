@@ -28,7 +28,8 @@ const void* own_key(Function* function) {
   return reinterpret_cast<const void*>(function);
 }
 
-// Adds what all its nodes allocate, with its children's.
+// Adds what all its nodes allocate, with its children's. Bodies of conditional nodes allocate
+// nothing: the driver allows no memory nodes there (cuda.h at CUDA_CONDITIONAL_NODE_PARAMS).
 void add_memory_of(void* graph, unsigned depth, GraphMemory& sum) {
   constexpr size_t kNodes = 4096;
   constexpr unsigned kDepth = 8;

@@ -206,6 +206,61 @@ TEST(Gate, AGraphThatTakesMuchLongerThanBeforeIsMeasuredInFull) {
   });
 }
 
+// The same with nothing changed but a word on the device, of which the limiter cannot know.
+TEST(Gate, AGraphWhoseLoopRunsMuchLongerThanBeforeIsMeasuredInFull) {
+  const World world("l20");
+  const Container container({counted(world)});
+  in_program([] {
+    Program program;
+    CUmodule module = nullptr;
+    CUfunction look = nullptr;
+    CUfunction count_down = nullptr;
+    ASSERT_EQ(program.cuModuleLoadData(&module, sim::cuda::test::kSetters), CUDA_SUCCESS);
+    ASSERT_EQ(program.cuModuleGetFunction(&look, module, "look"), CUDA_SUCCESS);
+    ASSERT_EQ(program.cuModuleGetFunction(&count_down, module, "count_down"), CUDA_SUCCESS);
+    CUgraph graph = nullptr;
+    CUgraphConditionalHandle handle = 0;
+    CUdeviceptr word = program.allocate(sizeof(unsigned));
+    ASSERT_EQ(program.cuGraphCreate(&graph, 0), CUDA_SUCCESS);
+    ASSERT_EQ(program.cuGraphConditionalHandleCreate(&handle, graph, program.context, 0, 0),
+              CUDA_SUCCESS);
+    const auto kernel = [&](CUgraph to, CUfunction function, std::uint64_t ns) {
+      void* parameters[] = {&ns, &handle, &word};
+      const CUDA_KERNEL_NODE_PARAMS_v2 description = {.func = function,
+                                                      .gridDimX = 1,
+                                                      .gridDimY = 1,
+                                                      .gridDimZ = 1,
+                                                      .blockDimX = 1,
+                                                      .blockDimY = 1,
+                                                      .blockDimZ = 1,
+                                                      .kernelParams = parameters};
+      CUgraphNode node = nullptr;
+      EXPECT_EQ(program.cuGraphAddKernelNode_v2(&node, to, nullptr, 0, &description), CUDA_SUCCESS);
+      return node;
+    };
+    // 10 us, then 4 ms for each of what the word counts.
+    CUgraphNode node = kernel(graph, look, 10'000);
+    CUgraphNodeParams loop = {.type = CU_GRAPH_NODE_TYPE_CONDITIONAL};
+    loop.conditional = {
+        .handle = handle, .type = CU_GRAPH_COND_TYPE_WHILE, .size = 1, .ctx = program.context};
+    ASSERT_EQ(program.cuGraphAddNode_v2(&node, graph, &node, nullptr, 1, &loop), CUDA_SUCCESS);
+    kernel(loop.conditional.phGraph_out[0], count_down, 4 * kMs);
+    CUgraphExec exec = nullptr;
+    ASSERT_EQ(program.cuGraphInstantiateWithFlags(&exec, graph, 0), CUDA_SUCCESS);
+    const CUstream stream = program.stream();
+    const auto launch = [&](unsigned turns) {
+      EXPECT_EQ(program.cuMemcpyHtoD_v2(word, &turns, sizeof turns), CUDA_SUCCESS);
+      EXPECT_EQ(program.cuGraphLaunch(exec, stream), CUDA_SUCCESS);
+      EXPECT_EQ(program.cuStreamSynchronize(stream), CUDA_SUCCESS);
+    };
+    for (int i = 0; i < 100; ++i) launch(0);
+    const std::uint64_t before = seen().measured;
+    for (int i = 0; i < 10; ++i) launch(i % 2 == 0 ? 10 : 0);
+    EXPECT_TRUE(eventually([&] { return seen().measured >= before + 200 * kMs - kHeldUp; }))
+        << seen().measured - before;
+  });
+}
+
 TEST(Gate, TheFirstCudasLaunchesAreMeasuredToo) {
   const World world("l20");
   const Container container({counted(world)});

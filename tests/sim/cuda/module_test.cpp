@@ -137,6 +137,15 @@ INSTANTIATE_TEST_SUITE_P(
               ".version 8.0\n.target sm_70\n// tranche-sim: duration-ns = param 1\n.entry f(.param "
               ".u32 a) { ret; }\n",
               CUDA_ERROR_INVALID_PTX, "no parameter 1"},
+        Image{
+            "no_such_handle",
+            ".version 8.0\n.target sm_70\n// tranche-sim: set-conditional = param 1 value param 0\n"
+            ".entry f(.param .u32 a) { ret; }\n",
+            CUDA_ERROR_INVALID_PTX, "no parameter 1"},
+        Image{"no_way_to_set",
+              ".version 8.0\n.target sm_70\n// tranche-sim: set-conditional = param 0 to param 1\n"
+              ".entry f() { ret; }\n",
+              CUDA_ERROR_INVALID_PTX, "count-down"},
         Image{"wrong_declaration",
               ".version 8.0\n.target sm_70\n// tranche-sim: duration = 5\n.entry f() { ret; }\n",
               CUDA_ERROR_INVALID_PTX, "duration-ns"}),

@@ -98,6 +98,7 @@ inline constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
   X(cuMipmappedArrayCreate, CUmipmappedArray*, const CUDA_ARRAY3D_DESCRIPTOR*, unsigned)           \
   X(cuMipmappedArrayGetLevel, CUarray*, CUmipmappedArray, unsigned)                                \
   X(cuMipmappedArrayDestroy, CUmipmappedArray)                                                     \
+  X(cuMemsetD32Async, CUdeviceptr, unsigned, std::size_t, CUstream)                                \
   X(cuMemAllocAsync, CUdeviceptr*, std::size_t, CUstream)                                          \
   X(cuMemAllocFromPoolAsync, CUdeviceptr*, std::size_t, CUmemoryPool, CUstream)                    \
   X(cuMemFreeAsync, CUdeviceptr, CUstream)                                                         \
@@ -186,6 +187,8 @@ inline constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
   X(cuStreamWaitValue32_v2, CUstream, CUdeviceptr, std::uint32_t, unsigned)                        \
   X(cuStreamWriteValue32_v2, CUstream, CUdeviceptr, std::uint32_t, unsigned)                       \
   X(cuStreamBeginCapture_v2, CUstream, CUstreamCaptureMode)                                        \
+  X(cuStreamBeginCaptureToGraph, CUstream, CUgraph, const CUgraphNode*, const CUgraphEdgeData*,    \
+    std::size_t, CUstreamCaptureMode)                                                              \
   X(cuStreamEndCapture, CUstream, CUgraph*)                                                        \
   X(cuStreamIsCapturing, CUstream, CUstreamCaptureStatus*)                                         \
   X(cuThreadExchangeStreamCaptureMode, CUstreamCaptureMode*)                                       \
@@ -211,7 +214,12 @@ inline constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
   X(cuGraphAddHostNode, CUgraphNode*, CUgraph, const CUgraphNode*, std::size_t,                    \
     const CUDA_HOST_NODE_PARAMS_v1*)                                                               \
   X(cuGraphAddChildGraphNode, CUgraphNode*, CUgraph, const CUgraphNode*, std::size_t, CUgraph)     \
+  X(cuGraphAddNode_v2, CUgraphNode*, CUgraph, const CUgraphNode*, const CUgraphEdgeData*,          \
+    std::size_t, CUgraphNodeParams*)                                                               \
+  X(cuGraphConditionalHandleCreate, CUgraphConditionalHandle*, CUgraph, CUcontext, unsigned,       \
+    unsigned)                                                                                      \
   X(cuGraphInstantiateWithFlags, CUgraphExec*, CUgraph, unsigned long long)                        \
+  X(cuGraphInstantiateWithParams, CUgraphExec*, CUgraph, CUDA_GRAPH_INSTANTIATE_PARAMS*)           \
   X(cuGraphLaunch, CUgraphExec, CUstream)                                                          \
   X(cuGraphExecUpdate_v2, CUgraphExec, CUgraph, CUgraphExecUpdateResultInfo*)                      \
   X(cuGraphExecDestroy, CUgraphExec)                                                               \
@@ -320,6 +328,26 @@ inline constexpr const char* kSpinBeside = R"(
 
 // tranche-sim: duration-ns = param 0 beside-others
 .visible .entry spin(.param .u64 duration) { ret; }
+)";
+
+// They set the value of a conditional node when they end: by declaration here, by
+// cudaGraphSetConditional on a GPU.
+inline constexpr const char* kSetters = R"(
+.version 7.0
+.target sm_70
+.address_size 64
+
+// tranche-sim: duration-ns = param 0
+// tranche-sim: set-conditional = param 1 value param 2
+.visible .entry choose(.param .u64 duration, .param .u64 handle, .param .u32 value) { ret; }
+
+// tranche-sim: duration-ns = param 0
+// tranche-sim: set-conditional = param 1 word param 2
+.visible .entry look(.param .u64 duration, .param .u64 handle, .param .u64 word) { ret; }
+
+// tranche-sim: duration-ns = param 0
+// tranche-sim: set-conditional = param 1 count-down param 2
+.visible .entry count_down(.param .u64 duration, .param .u64 handle, .param .u64 word) { ret; }
 )";
 
 // Runs `body` in a child process; its exit status: 0, or 1 when an expectation failed there.
