@@ -43,6 +43,7 @@ void Executor::enqueue(Lock& lock, const StreamPtr& stream, const OpPtr& op) {
     wait(lock, [&] { return stream->ops.size() < kQueueDepth; });
   }
   op->since_ns = clock_.now();
+  branch_until_ns_ = op->since_ns;
   add_dependencies(*stream, *op);
   std::erase_if(op->after, [](const OpPtr& one) { return one->is_done(); });
   if (!stream->is_busy()) busy_.push_back(stream);
@@ -115,9 +116,14 @@ bool Executor::submit(Stream& stream, Op& op, const Op* before) {
     case Op::Kind::kDelay:
     case Op::Kind::kHost:
     case Op::Kind::kPoll:
-    case Op::Kind::kBranch:
       if (!all_over) return false;
       op.end_ns = op.since_ns + op.duration_ns;
+      break;
+    case Op::Kind::kBranch:
+      if (!all_over) return false;
+      op.end_ns = op.since_ns;
+      // Another look comes that much after now: turns that are late are not made up for.
+      if (op.duration_ns > 0) op.end_ns = std::max(op.since_ns, clock_.now()) + op.duration_ns;
       break;
   }
   op.state = Op::State::kSubmitted;
@@ -176,6 +182,7 @@ bool Executor::finish(Lock& lock, Stream& stream) {
     const std::uint64_t now = clock_.now();
     if (op->kind == Op::Kind::kPoll ? !op->ready() : op->end_ns > now) break;
     if (op->kind == Op::Kind::kBranch) {
+      if (op->end_ns > branch_until_ns_) break;
       branch(stream);
       return true;
     }
@@ -223,6 +230,7 @@ bool Executor::advance(Lock& lock, Stream& stream) {
 }
 
 void Executor::pump(Lock& lock) {
+  branch_until_ns_ = clock_.now();
   for (bool moved = true; moved;) {
     moved = false;
     // A copy: effects run without the lock.

@@ -68,6 +68,9 @@ class Executor {
   bool has_worker_ = false;
   bool worker_idles_ = false;
   std::uint64_t worker_until_ns_ = 0;
+  // Branches that are due later wait for the next look at the streams. Else a loop whose turns take
+  // less than it takes to look at them would never give the lock away.
+  std::uint64_t branch_until_ns_ = 0;
 };
 
 }  // namespace tranche::sim::cuda
