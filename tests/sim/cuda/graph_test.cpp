@@ -233,6 +233,10 @@ TEST(CudaGraph, IsPutTogetherByHandAndChanged) {
     EXPECT_EQ(program.cuGraphAddDependencies(graph, &nodes[0], &nodes[2], 1), CUDA_SUCCESS);
     CUgraphExec circle = nullptr;
     EXPECT_EQ(program.cuGraphInstantiateWithFlags(&circle, graph, 0), CUDA_ERROR_INVALID_VALUE);
+    CUDA_GRAPH_INSTANTIATE_PARAMS result = {};
+    EXPECT_EQ(program.cuGraphInstantiateWithParams(&circle, graph, &result),
+              CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(result.result_out, CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE);
   });
 }
 
