@@ -88,7 +88,7 @@ int with_memory(void* exec, Call call) {
       });
   if (!allocates) return call();
   part_to_charge(memory.device);
-  PoolCharge charge(nullptr, memory.device, memory.bytes);
+  PoolCharge charge(nullptr, memory.device, memory.bytes, take);
   if (!charge.is_granted()) return kOutOfMemory;
   const int status = call();
   // Beyond what its nodes asked for nothing can be taken back: it is charged all the same.

@@ -29,6 +29,11 @@ class Ledger {
   // Takes `bytes` of `device` (index in the policy page). false: the limit does not allow it, and
   // nothing was taken; counted in the slot's `refused`.
   bool charge(unsigned device, std::uint64_t bytes);
+  // The same without waiting, for where a lock is held: false also while a sibling stands in the
+  // middle of a charge. Not counted.
+  bool try_charge(unsigned device, std::uint64_t bytes) {
+    return attempt(device, bytes) == Attempt::kGranted;
+  }
   // Counts what is held already, whether there is room or not.
   void charge_anyway(unsigned device, std::uint64_t bytes);
   // Gives back what was charged.

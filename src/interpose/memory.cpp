@@ -104,7 +104,7 @@ int from_pool(CUdeviceptr* address, std::uint64_t bytes, void* pool, void* strea
   // While a stream captures, a graph is made and nothing is allocated: its launch will be charged.
   if (is_capturing(stream, twin)) return call();
   if (pool == nullptr) pool = current_pool(device);
-  PoolCharge charge(pool, device, bytes);
+  PoolCharge charge(pool, device, bytes, take);
   if (!charge.is_granted()) return kOutOfMemory;
   const int status = call();
   if (status != kSuccess) return status;

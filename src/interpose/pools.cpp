@@ -5,7 +5,6 @@
 #include "interpose/blocks.h"
 #include "interpose/cuda.h"
 #include "interpose/driver.h"
-#include "interpose/let_go.h"
 #include "interpose/lock.h"
 #include "interpose/pending_frees.h"
 #include "interpose/uncancelled.h"
@@ -101,12 +100,12 @@ bool settle_down(Pool& pool) {
   return true;
 }
 
-// The ledger's own attempt: take() (memory.h) would come back here.
+// Does not wait: the lock is held.
 bool charge(Pool& pool, std::uint64_t bytes) {
   const Part& part = part_of_device(pool.device);
   if (bytes == 0 || part.rule == Part::Rule::kNone) return true;
   if (part.rule == Part::Rule::kUnknown) return false;
-  if (!part.ledger().charge(part.device, bytes)) return false;
+  if (!part.ledger().try_charge(part.device, bytes)) return false;
   pool.charged += bytes;
   return true;
 }
@@ -117,6 +116,13 @@ int device_of(const PoolProperties& properties) {
   const bool is_managed = properties.type == kAllocationManaged;
   if (device < 0 && is_managed) driver.cuCtxGetDevice(&device);
   return device;
+}
+
+// By how much the pool will grow when `bytes` are taken from it.
+std::uint64_t growth_of(const Pool& pool, std::uint64_t bytes) {
+  const std::uint64_t needed = limit::wire::add(used(pool), bytes);
+  const std::uint64_t there = reserved(pool);
+  return needed > there ? needed - there : 0;
 }
 
 bool settle_all() {
@@ -192,25 +198,39 @@ int device_of_pool(void* handle, int otherwise) {
 bool take_known_piece(std::uint64_t address, Piece& piece) { return pieces.take(address, piece); }
 void put_piece(std::uint64_t address, const Piece& piece) { pieces.put(address, piece); }
 
-PoolCharge::PoolCharge(void* handle, int device, std::uint64_t bytes) {
+PoolCharge::PoolCharge(void* handle, int device, std::uint64_t bytes, Take take) : take_(take) {
   lock.lock();
   pool_ = find(handle, device);
   is_granted_ = pool_ != nullptr;
   if (pool_ == nullptr || !pool_->is_counted) return;
   settle_down(*pool_);
-  const std::uint64_t in_use = used(*pool_);
-  const std::uint64_t there = reserved(*pool_);
-  const std::uint64_t needed = limit::wire::add(in_use, bytes);
-  const std::uint64_t growth = needed > there ? needed - there : 0;
+  const std::uint64_t growth = growth_of(*pool_, bytes);
   is_granted_ = charge(*pool_, growth);
   if (is_granted_) return;
-  const bool is_freed = settle_frees();
-  is_granted_ = (settle_all() || is_freed) && charge(*pool_, growth);
-  if (is_granted_) return;
-  // The lock is held meanwhile: what others would have of a pool they would not get either.
-  const Part& part = part_of_device(pool_->device);
-  is_granted_ =
-      part.rule == Part::Rule::kTenant && wait_for_let_go(part, growth) && charge(*pool_, growth);
+  is_granted_ = wait_for_room(growth);
+  if (!is_granted_ || !pool_->is_counted) return;
+  // Others may have taken from the pool meanwhile.
+  const std::uint64_t now = growth_of(*pool_, bytes);
+  is_granted_ = now <= growth || charge(*pool_, now - growth);
+}
+
+// Without the lock, and with the thread as the program left it: a signal handler may take it out of
+// the wait by siglongjmp, and then nothing of ours puts that right.
+bool PoolCharge::wait_for_room(std::uint64_t growth) {
+  void* const handle = pool_->handle;
+  const int device = pool_->device;
+  const Part& part = part_of_device(device);
+  lock.unlock();
+  uncancelled_.pause();
+  const bool is_taken = take_(part, growth);
+  uncancelled_.go_on();
+  lock.lock();
+  // The pool may have been destroyed meanwhile.
+  pool_ = known(handle, device);
+  const bool is_kept = is_taken && pool_ != nullptr && pool_->is_counted;
+  if (is_kept) pool_->charged += growth;
+  if (is_taken && !is_kept) give_back(part, growth);
+  return is_taken && pool_ != nullptr;
 }
 
 PoolCharge::~PoolCharge() {
@@ -226,7 +246,8 @@ bool PoolCharge::settle() {
     return true;
   }
   const std::uint64_t growth = now - pool_->charged;
-  if (charge(*pool_, growth)) return true;
+  if (charge(*pool_, growth) || wait_for_room(growth)) return true;
+  if (pool_ == nullptr) return false;
   // It is held until it is undone, which may be when a stream gets there.
   const Part& part = part_of_device(pool_->device);
   if (part.rule != Part::Rule::kTenant) return false;

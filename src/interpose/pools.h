@@ -47,8 +47,9 @@ void put_piece(std::uint64_t address, const Piece& piece);
 // Before and after something takes `bytes` from a pool.
 class PoolCharge {
  public:
-  // `pool` nullptr: the graphs' memory of `device`.
-  PoolCharge(void* pool, int device, std::uint64_t bytes);
+  using Take = bool (*)(const Part& part, std::uint64_t bytes);
+  // `pool` nullptr: the graphs' memory of `device`. `take` waits for room (memory.h).
+  PoolCharge(void* pool, int device, std::uint64_t bytes, Take take);
   PoolCharge(const PoolCharge&) = delete;
   PoolCharge& operator=(const PoolCharge&) = delete;
   ~PoolCharge();
@@ -61,7 +62,12 @@ class PoolCharge {
   void keep(std::uint64_t address, std::uint64_t bytes);
 
  private:
+  // Takes `growth` of the pool's part. Other threads may take from the pool meanwhile, or destroy
+  // it.
+  bool wait_for_room(std::uint64_t growth);
+
   Uncancelled uncancelled_;  // as long as the lock is held
+  Take take_;
   struct Pool* pool_ = nullptr;
   bool is_granted_ = true;
 };
