@@ -3,6 +3,7 @@
 #include "interpose/arrays.h"
 #include "interpose/contexts.h"
 #include "interpose/driver.h"
+#include "interpose/first_context.h"
 #include "interpose/gate.h"
 #include "interpose/helper.h"
 #include "interpose/let_go.h"
@@ -61,10 +62,17 @@ const Part* part_to_watch(int device) {
 template <class Create>
 int make(void* context, int device, Create create) {
   if (!has_tenants()) return made(create());
-  if (is_over(part_of_device(device))) return kOutOfMemory;
-  const FreeMemory memory(part_to_watch(device));
+  const Part& part = part_of_device(device);
+  const Part* watched = part_to_watch(device);
+  FirstContext first(watched == nullptr ? &part : nullptr);
+  if (is_over(part)) return kOutOfMemory;
+  first.charge();
+  const FreeMemory memory(watched);
   const int status = create();
-  if (status == kSuccess) memory.note_context(*static_cast<Context*>(context));
+  if (status == kSuccess) {
+    memory.note_context(*static_cast<Context*>(context));
+    first.made();
+  }
   return made(status);
 }
 

@@ -142,6 +142,32 @@ for _ in range(20):  # they end, and nothing is left of them
 """)
 
 
+BEGINNING_AT_ONCE = """
+import os, signal, sys
+from cuda.bindings import driver as cu
+
+told, telling = os.pipe()
+children = []
+for _ in range(12):
+    child = os.fork()
+    if child == 0:
+        cu.cuInit(0)
+        error, _ = cu.cuDevicePrimaryCtxRetain(0)
+        os.write(telling, b"1" if error == cu.CUresult.CUDA_SUCCESS else b"0")
+        signal.pause()
+    children.append(child)
+print(sum(os.read(told, 1) == b"1" for _ in children))
+for child in children: os.kill(child, signal.SIGKILL)
+"""
+
+
+def test_processes_that_begin_at_once_end_at_the_part(container):
+    """NVML tells of their contexts up to a second later; there is room for four."""
+    run(container, "pass")  # from then on the arbiter has read NVML for the tenant
+    made = int(container.run(sys.executable, "-c", BEGINNING_AT_ONCE))
+    assert 3 <= made <= 6
+
+
 def test_a_module_that_does_not_fit_is_not_kept(container):
     run(container, """
 def module(bytes):
