@@ -138,6 +138,11 @@ bool Ledger::is_full(unsigned device, std::uint64_t bytes, std::uint64_t limit) 
          !after.is_undecided;
 }
 
+bool Ledger::has_room(unsigned device, std::uint64_t bytes) const {
+  const std::uint64_t limit = policy_.devices[device].memory_limit.load(std::memory_order_relaxed);
+  return fits(held(device), bytes, limit);
+}
+
 void Ledger::charge_anyway(unsigned device, std::uint64_t bytes) {
   own_.charged[device].fetch_add(bytes, std::memory_order_seq_cst);
 }

@@ -34,6 +34,8 @@ class Ledger {
   bool try_charge(unsigned device, std::uint64_t bytes) {
     return attempt(device, bytes) == Attempt::kGranted;
   }
+  // Whether it would fit now; another process may be faster.
+  bool has_room(unsigned device, std::uint64_t bytes) const;
   // Counts what is held already, whether there is room or not.
   void charge_anyway(unsigned device, std::uint64_t bytes);
   // Gives back what was charged.

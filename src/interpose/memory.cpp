@@ -172,9 +172,11 @@ bool take(const Part& part, std::uint64_t bytes) {
   if (part.rule == Part::Rule::kUnknown) return false;
   auto ledger = part.ledger();
   if (ledger.charge(part.device, bytes)) return true;
-  // What streams got to, and what pools gave back, since they were last looked at.
-  const bool is_freed = settle_frees();
-  if ((settle_pools() || is_freed) && ledger.charge(part.device, bytes)) return true;
+  // What streams got to, and what pools gave back, since they were last looked at. Whether there is
+  // room now counts, not who gave it back: another thread may have done so since the charge.
+  settle_frees();
+  settle_pools();
+  if (ledger.has_room(part.device, bytes) && ledger.charge(part.device, bytes)) return true;
   return wait_for_let_go(part, bytes) && ledger.charge(part.device, bytes);
 }
 

@@ -36,9 +36,10 @@ class Relaxed {
   int mode_ = kCaptureRelaxed;
 };
 
+// Counted down last: who sees that nothing is pending finds all of it given back.
 void let_go(const Entry& entry) {
-  count.fetch_sub(1, std::memory_order_relaxed);
   if (entry.free.held.is_any()) give_back(entry.free.held.part(), entry.free.held.bytes());
+  count.fetch_sub(1, std::memory_order_release);
 }
 
 // The helper's thread has no context of its own. Of a context that is broken nothing can be told:
@@ -87,7 +88,7 @@ bool free_when_reached(const PendingFree& free, Stream stream, bool twin) {
   return true;
 }
 
-bool has_pending_frees() { return count.load(std::memory_order_relaxed) != 0; }
+bool has_pending_frees() { return count.load(std::memory_order_acquire) != 0; }
 
 bool settle_frees() {
   if (!has_pending_frees()) return false;

@@ -59,6 +59,21 @@ TEST(StreamOrderedFree, IsChargedUntilTheStreamGetsThere) {
   });
 }
 
+// The library's own thread gives back too, at any moment.
+TEST(StreamOrderedFree, WhatIsBackIsThereWhoeverGaveItBack) {
+  const World world("l20");
+  const Container container({part_of(world, kLimit)});
+  in_program([] {
+    Program program;
+    for (int i = 0; i < 10000; ++i) {
+      CUdeviceptr address = 0;
+      ASSERT_EQ(program.cuMemAlloc_v2(&address, kLimit * 3 / 4), CUDA_SUCCESS) << i;
+      ASSERT_EQ(program.cuMemFreeAsync(address, nullptr), CUDA_SUCCESS);
+      ASSERT_EQ(program.cuCtxSynchronize(), CUDA_SUCCESS);
+    }
+  });
+}
+
 // Another process of the tenant gets it without this one's asking for anything.
 TEST(StreamOrderedFree, GivesBackToSiblingsWhenTheStreamGetsThere) {
   const World world("l20");
