@@ -51,7 +51,8 @@ struct Kubelet::Impl {
   fs::path checkpoint_file() const { return plugins_folder() / kCheckpointName; }
 
   Checkpoint load() const;
-  Result<void> save() const;
+  Result<void> save();
+  std::mutex saving;  // who writes later has seen more
   Result<void> serve();
   Result<void> on_register(const RegistrationServer::Request& request);
   Result<void> connect(const RegistrationServer::Request& request, const Registration& entry);
@@ -88,7 +89,8 @@ Checkpoint Kubelet::Impl::load() const {
   return {};
 }
 
-Result<void> Kubelet::Impl::save() const {
+Result<void> Kubelet::Impl::save() {
+  const std::scoped_lock lock(saving);
   const auto written = files.write_atomic(checkpoint_file(), to_text(table.checkpoint()), 0600);
   if (!written) log.error(written.error());
   return written;
