@@ -57,7 +57,10 @@ Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, p
         .living = LivingTenants(FsRoot(), options.arbiter_state_dir, clock),
         .overrides = ports.overrides,
         .renew_checkpoint = [&loop, plugins] { loop.post([plugins] { plugins->resend(); }); },
-        .tell_stored = std::move(ports.tell_stored)}));
+        .tell_stored =
+            [report = ports.report_condition](const Result<void>& stored) {
+              if (report) report(stored_condition(stored));
+            }}));
   }
   followers_.push_back(
       std::make_unique<EvictionFollower>(std::move(ports.evict), somebody_evicts, log));

@@ -32,8 +32,8 @@ struct FollowerPorts {
   std::function<void(const NodeNotice&)> tell = {};
   std::function<void(EvictPolicy)> evict = {};
   LimitOverrides* overrides = nullptr;  // null: limits are never overridden
-  // Told again and again, from any thread, whether grants are stored.
-  std::function<void(const Result<void>&)> tell_stored = {};
+  // Told again and again, from any thread, what a condition of the Node shall say.
+  std::function<void(const ConditionReport&)> report_condition = {};
   // Run behind the agent's own followers, in this order.
   std::vector<std::unique_ptr<Follower>> more = {};
 };

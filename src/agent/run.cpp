@@ -91,11 +91,13 @@ Result<void> run(const config::Sources& sources, const config::AgentOptions& opt
   if (cluster != nullptr) {
     auto& node = cluster->node();
     ports.notifier = &node.notifier();
-    ports.report = [&node](const ConfigReport& report) { node.report(report); };
+    ports.report = [&node](const ConfigReport& report) {
+      node.report(configured_condition(report));
+    };
     auto& followers = ports.followers;
     followers.labels = cluster->labels();
     followers.tell = [&node](const NodeNotice& notice) { node.tell(notice); };
-    followers.tell_stored = [&node](const Result<void>& stored) { node.report_stored(stored); };
+    followers.report_condition = [&node](const ConditionReport& report) { node.report(report); };
     followers.evict = [cluster](EvictPolicy policy) { cluster->evict(std::move(policy)); };
     cluster->watch_arbiter(options, clock, log);
     followers.overrides = cluster->overrides();
@@ -136,13 +138,15 @@ int run_on_cluster(const config::Sources& sources, const config::AgentOptions& o
   const auto cluster = ClusterParts::open(sources, options, clock, log);
   if (!cluster) return end(std::unexpected(cluster.error()), log);
   std::optional<AgentStatus> status(std::in_place, options.state_dir, clock, log);
-  auto first = first_config(
-      {.source = *(*cluster)->node().source(),
-       .notifier = (*cluster)->node().notifier(),
-       .report = [&](const ConfigReport& report) { (*cluster)->node().report(report); },
-       .status = *status,
-       .log = log},
-      signals);
+  auto first = first_config({.source = *(*cluster)->node().source(),
+                             .notifier = (*cluster)->node().notifier(),
+                             .report =
+                                 [&](const ConfigReport& report) {
+                                   (*cluster)->node().report(configured_condition(report));
+                                 },
+                             .status = *status,
+                             .log = log},
+                            signals);
   status.reset();  // the agent answers probes itself from here on
   if (!first) return refuse(first.error());
   if (!*first) return 0;

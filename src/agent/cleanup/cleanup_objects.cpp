@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "agent/labels/node_feature_writer.h"
-#include "agent/node/node_reporter.h"
+#include "agent/node/condition_report.h"
 #include "base/json.h"
 #include "base/json_value.h"
 #include "cluster/eviction_requests.h"
@@ -82,7 +82,7 @@ Removed clear_condition(cluster::Objects& objects, const std::string& node,
   ASSIGN_OR_RETURN(const auto before, cluster::parse_node(object->json));
   std::vector<std::string> found;
   json::Value patch;
-  for (const auto* type : {kConfiguredCondition, kGrantsStoredCondition}) {
+  for (const auto* type : kNodeConditions) {
     if (std::ranges::find(before.conditions, type, &cluster::NodeCondition::type) ==
         before.conditions.end()) {
       continue;

@@ -31,11 +31,8 @@ class ClusterNode {
   NodeView& node();
   // null: the configuration comes from elsewhere, and nothing is reported to the cluster.
   ClusterSource* source() { return source_ ? &*source_ : nullptr; }
-  void report(const ConfigReport& report) {
+  void report(const ConditionReport& report) {
     if (reporter_) reporter_->report(report);
-  }
-  void report_stored(const Result<void>& stored) {
-    if (reporter_) reporter_->report_stored(stored);
   }
   void tell(const NodeNotice& notice) {
     if (reporter_) reporter_->tell(notice);

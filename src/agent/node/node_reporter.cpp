@@ -18,20 +18,11 @@ std::string shortened(std::string message) {
   return message;
 }
 
-cluster::NodeCondition condition_for(const ConfigReport& report) {
-  return {.type = kConfiguredCondition,
-          .status = report.applied ? "True" : "False",
-          .reason = report.applied ? "ConfigApplied" : "ConfigRefused",
+cluster::NodeCondition condition_for(const ConditionReport& report) {
+  return {.type = report.type,
+          .status = report.good ? "True" : "False",
+          .reason = report.reason,
           .message = shortened(report.message)};
-}
-
-cluster::NodeCondition condition_for(const Result<void>& stored) {
-  return {.type = kGrantsStoredCondition,
-          .status = stored ? "True" : "False",
-          .reason = stored ? "GrantsStored" : "GrantsNotStored",
-          .message = shortened(stored ? "grants are stored"
-                                      : fmt::format("{}; limited containers are refused meanwhile",
-                                                    stored.error().message()))};
 }
 
 const cluster::NodeCondition* condition_of(const cluster::Node& node, const std::string& type) {
@@ -66,25 +57,21 @@ NodeReporter::NodeReporter(cluster::Objects& objects, const NodeView& node, cons
       events_(objects, {.reporter = "tranche.dev/agent", .instance = node.name()}, clock, log),
       retrier_(log, backoff) {}
 
-void NodeReporter::report(const ConfigReport& report) { want(condition_for(report), "Configure"); }
-
-void NodeReporter::report_stored(const Result<void>& stored) {
+void NodeReporter::report(const ConditionReport& report) {
+  const auto wanted = condition_for(report);
   const auto node = node_.node();
-  // What is as it should be and has never been told otherwise needs no condition.
-  if (stored && (!node || condition_of(*node, kGrantsStoredCondition) == nullptr)) return;
-  want(condition_for(stored), "StoreGrants");
-}
-
-void NodeReporter::want(const cluster::NodeCondition& wanted, const std::string& action) {
-  const auto node = node_.node();
+  if (report.good && !report.written_while_good &&
+      (!node || condition_of(*node, wanted.type) == nullptr)) {
+    return;
+  }
   if (node && says(*node, wanted)) {
     retrier_.forget(wanted.type);
     return;
   }
   retrier_.request(
       {.key = wanted.type,
-       .attempt = [this, wanted,
-                   action](const std::stop_token& stop) { return write(wanted, action, stop); },
+       .attempt = [this, wanted, action = report.action](
+                      const std::stop_token& stop) { return write(wanted, action, stop); },
        .done = {},
        .aim = fmt::format("{} {} on {}", wanted.status, wanted.message, node ? node->uid : "")});
 }

@@ -1,13 +1,12 @@
 #pragma once
-// Reports on the Node what became of its configuration. The condition `TrancheConfigured` is True
-// when the wanted configuration is in force, and False when it was refused and the one before stays
-// in force. `TrancheGrantsStored` is False while the node's disk takes no grants; a node on which
-// that never happened lacks it. Each change is also an Event, so that `kubectl describe node` shows
-// it. It also records Events about other things that people should know of the node. Writes are
-// retried until they succeed, on a thread of its own.
+// Writes what the agent knows of its node into the Node's conditions (condition_report.h names
+// them). Each change is also an Event, so that `kubectl describe node` shows it. It also records
+// Events about other things that people should know of the node. Writes are retried until they
+// succeed, on a thread of its own. Any thread may call it.
 
 #include <string>
 
+#include "agent/node/condition_report.h"
 #include "agent/node/node_view.h"
 #include "base/clock.h"
 #include "base/retrier.h"
@@ -15,15 +14,6 @@
 #include "cluster/objects.h"
 
 namespace tranche::agent {
-
-inline constexpr const char* kConfiguredCondition = "TrancheConfigured";
-inline constexpr const char* kGrantsStoredCondition = "TrancheGrantsStored";
-
-struct ConfigReport {
-  bool applied = false;
-  std::string message;
-  bool operator==(const ConfigReport&) const = default;
-};
 
 struct NodeNotice {
   bool warning = false;
@@ -40,15 +30,12 @@ class NodeReporter {
                Backoff backoff = {});
 
   // Writes the condition into the Node unless it is there already. To be called again when the Node
-  // changes.
-  void report(const ConfigReport& report);
-  // The same for whether grants are stored.
-  void report_stored(const Result<void>& stored);
+  // changes. A later report of the same type replaces this one.
+  void report(const ConditionReport& report);
   // Records an Event, once.
   void tell(const NodeNotice& notice);
 
  private:
-  void want(const cluster::NodeCondition& wanted, const std::string& action);
   Result<void> write(const cluster::NodeCondition& wanted, const std::string& action,
                      const std::stop_token& stop);
   void record(const NodeNotice& notice, const std::stop_token& stop);

@@ -66,14 +66,15 @@ TEST_F(NodeReporterTest, ADiskThatTakesNoGrantsIsToldUntilItDoes) {
       return found && (*found)["status"] == status;
     });
   };
-  reporter_->report_stored({});
-  reporter_->report_stored(fail(Code::kIo, "write grants.jsonl: No space left on device"));
+  reporter_->report(stored_condition({}));
+  reporter_->report(
+      stored_condition(fail(Code::kIo, "write grants.jsonl: No space left on device")));
   ASSERT_TRUE(is("False"));
   EXPECT_EQ(
       (*condition(kGrantsStoredCondition))["message"],
       "write grants.jsonl: No space left on device; limited containers are refused meanwhile");
   EXPECT_TRUE(test::eventually([&] {
-    reporter_->report_stored({});
+    reporter_->report(stored_condition({}));
     const auto found = condition(kGrantsStoredCondition);
     return found && (*found)["status"] == "True";
   }));
@@ -81,14 +82,14 @@ TEST_F(NodeReporterTest, ADiskThatTakesNoGrantsIsToldUntilItDoes) {
 }
 
 TEST_F(NodeReporterTest, WhereGrantsWereAlwaysStoredNothingIsTold) {
-  reporter_->report_stored({});
-  reporter_->report({.applied = true, .message = "key l20"});
+  reporter_->report(stored_condition({}));
+  reporter_->report(configured_condition({.applied = true, .message = "key l20"}));
   ASSERT_TRUE(says("True", "key l20"));
   EXPECT_FALSE(condition(kGrantsStoredCondition).has_value());
 }
 
 TEST_F(NodeReporterTest, ConditionAndEventTellARefusalAndItsEnd) {
-  reporter_->report({.applied = true, .message = "key l20"});
+  reporter_->report(configured_condition({.applied = true, .message = "key l20"}));
   ASSERT_TRUE(says("True", "key l20"));
   const auto applied = *condition(kConfiguredCondition);
   EXPECT_EQ(applied["reason"], "ConfigApplied");
@@ -96,7 +97,7 @@ TEST_F(NodeReporterTest, ConditionAndEventTellARefusalAndItsEnd) {
   EXPECT_TRUE(condition("Ready").has_value()) << "others' conditions stay";
 
   clock_.advance(std::chrono::seconds(5));
-  reporter_->report({.applied = false, .message = "no key x"});
+  reporter_->report(configured_condition({.applied = false, .message = "no key x"}));
   ASSERT_TRUE(says("False", "no key x"));
   EXPECT_EQ((*condition(kConfiguredCondition))["lastTransitionTime"], "2026-01-01T00:00:05Z");
   ASSERT_TRUE(test::eventually([&] { return events().size() == 2; }));
@@ -126,10 +127,10 @@ TEST_F(NodeReporterTest, ANoticeIsAnEventOfTheNodeAndNoCondition) {
 }
 
 TEST_F(NodeReporterTest, ANewMessageIsNoTransition) {
-  reporter_->report({.applied = true, .message = "key l20"});
+  reporter_->report(configured_condition({.applied = true, .message = "key l20"}));
   ASSERT_TRUE(says("True", "key l20"));
   clock_.advance(std::chrono::seconds(5));
-  reporter_->report({.applied = true, .message = "key t4"});
+  reporter_->report(configured_condition({.applied = true, .message = "key t4"}));
   ASSERT_TRUE(says("True", "key t4"));
   const auto entry = *condition(kConfiguredCondition);
   EXPECT_EQ(entry["lastTransitionTime"], "2026-01-01T00:00:00Z");
@@ -137,18 +138,18 @@ TEST_F(NodeReporterTest, ANewMessageIsNoTransition) {
 }
 
 TEST_F(NodeReporterTest, WhatTheNodeSaysAlreadyIsNotSaidAgain) {
-  reporter_->report({.applied = true, .message = "key l20"});
+  reporter_->report(configured_condition({.applied = true, .message = "key l20"}));
   ASSERT_TRUE(test::eventually([&] {
     const auto node = node_->node();
     return node && node->conditions.size() == 2 && events().size() == 1;
   }));
   const auto patches = calls("patch nodes");
-  reporter_->report({.applied = true, .message = "key l20"});
+  reporter_->report(configured_condition({.applied = true, .message = "key l20"}));
   // A recreated Node has no condition, so it is written again.
   objects_.erase(cluster::kNode, {.ns = "", .name = "n1"});
   objects_.put(cluster::kNode, R"({"metadata":{"name":"n1"},"status":{"conditions":[]}})");
   ASSERT_TRUE(test::eventually([&] {
-    reporter_->report({.applied = true, .message = "key l20"});
+    reporter_->report(configured_condition({.applied = true, .message = "key l20"}));
     return condition(kConfiguredCondition).has_value();
   }));
   EXPECT_EQ(calls("patch nodes"), patches + 1);
@@ -157,7 +158,7 @@ TEST_F(NodeReporterTest, WhatTheNodeSaysAlreadyIsNotSaidAgain) {
 TEST_F(NodeReporterTest, TriesUntilItIsAllowed) {
   objects_.refuse("patch", cluster::kNode,
                   {Code::kPermission, "patch nodes n1: forbidden", "grant patch on nodes/status"});
-  reporter_->report({.applied = true, .message = "key l20"});
+  reporter_->report(configured_condition({.applied = true, .message = "key l20"}));
   ASSERT_TRUE(test::eventually([&] { return log_.count("grant patch on nodes/status") > 0; }));
   objects_.recover();
   EXPECT_TRUE(says("True", "key l20"));
@@ -168,18 +169,19 @@ TEST_F(NodeReporterTest, AskedAgainWithTheSameReportItGoesOnWaiting) {
   ASSERT_TRUE(test::eventually([&] { return node_->node().has_value(); }));
   open({std::chrono::hours(1), std::chrono::hours(1)});
   objects_.refuse("patch", cluster::kNode, {Code::kPermission, "nodes/status: forbidden"});
-  reporter_->report({.applied = true, .message = "key l20"});
+  reporter_->report(configured_condition({.applied = true, .message = "key l20"}));
   ASSERT_TRUE(test::eventually([&] { return log_.count("nodes/status: forbidden") == 1; }));
-  for (int i = 0; i < 10; ++i) reporter_->report({.applied = true, .message = "key l20"});
+  for (int i = 0; i < 10; ++i)
+    reporter_->report(configured_condition({.applied = true, .message = "key l20"}));
   objects_.recover();
-  reporter_->report({.applied = true, .message = "key t4"});
+  reporter_->report(configured_condition({.applied = true, .message = "key t4"}));
   EXPECT_TRUE(says("True", "key t4")) << "another report is written at once";
   EXPECT_EQ(calls("patch nodes"), 2);
 }
 
 TEST_F(NodeReporterTest, WithoutTheRightToRecordEventsTheConditionIsWritten) {
   objects_.refuse("create", cluster::kEvent, {Code::kPermission, "events: forbidden"});
-  reporter_->report({.applied = true, .message = "key l20"});
+  reporter_->report(configured_condition({.applied = true, .message = "key l20"}));
   EXPECT_TRUE(says("True", "key l20"));
   EXPECT_TRUE(test::eventually([&] { return log_.count("no Event is recorded") == 1; }));
 }

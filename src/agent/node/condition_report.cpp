@@ -1,0 +1,26 @@
+#include "agent/node/condition_report.h"
+
+#include <fmt/format.h>
+
+namespace tranche::agent {
+
+ConditionReport configured_condition(const ConfigReport& report) {
+  return {.type = kConfiguredCondition,
+          .good = report.applied,
+          .reason = report.applied ? "ConfigApplied" : "ConfigRefused",
+          .message = report.message,
+          .action = "Configure"};
+}
+
+ConditionReport stored_condition(const Result<void>& stored) {
+  return {.type = kGrantsStoredCondition,
+          .good = stored.has_value(),
+          .reason = stored ? "GrantsStored" : "GrantsNotStored",
+          .message = stored ? "grants are stored"
+                            : fmt::format("{}; limited containers are refused meanwhile",
+                                          stored.error().message()),
+          .action = "StoreGrants",
+          .written_while_good = false};
+}
+
+}  // namespace tranche::agent

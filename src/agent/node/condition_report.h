@@ -1,0 +1,46 @@
+#pragma once
+// What a condition of the Node shall say, as a value: NodeReporter writes it. Each condition is
+// named here, and made from what its caller knows.
+
+#include <array>
+#include <string>
+
+#include "base/result.h"
+
+namespace tranche::agent {
+
+inline constexpr const char* kConfiguredCondition = "TrancheConfigured";
+inline constexpr const char* kGrantsStoredCondition = "TrancheGrantsStored";
+// All of them: cleanup takes them off the Node.
+inline constexpr std::array kNodeConditions{kConfiguredCondition, kGrantsStoredCondition};
+
+struct ConditionReport {
+  std::string type;  // "TrancheConfigured"
+  // Whether the condition's status is True, which is what everybody wants. A change to False is a
+  // warning.
+  bool good = false;
+  std::string reason;   // "ConfigRefused": a word for machines; also the reason of the Event
+  std::string message;  // for people; cut to 1024 bytes
+  std::string action;   // "Configure": what was tried, for the Event
+  // Whether it is written while it is good and the Node has no such condition. False: a node on
+  // which it was never bad lacks it.
+  bool written_while_good = true;
+  bool operator==(const ConditionReport&) const = default;
+};
+
+// What became of the configuration that the node wants.
+struct ConfigReport {
+  bool applied = false;
+  std::string message;
+  bool operator==(const ConfigReport&) const = default;
+};
+
+// TrancheConfigured is True when the wanted configuration is in force, and False when it was
+// refused and the one before stays in force.
+ConditionReport configured_condition(const ConfigReport& report);
+
+// TrancheGrantsStored is False while the node's disk takes no grants. `stored`: how the last
+// attempt ended.
+ConditionReport stored_condition(const Result<void>& stored);
+
+}  // namespace tranche::agent
