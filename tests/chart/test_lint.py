@@ -43,6 +43,10 @@ UNWRITTEN = {
 UNWRITTEN |= {
     f"gfd.{name}" for name in ("nameOverride", "namespaceOverride", "securityContext", "enableHostNetwork")
 }
+# Taken from NVIDIA's older charts with a warning (test_notes.py).
+UNWRITTEN |= {"legacyDaemonsetAPI"}
+OLD_GFD = json.loads((CHART / "values.schema.json").read_text())["properties"]["gfd"]["properties"]
+UNWRITTEN |= {f"gfd.{name}" for name, of in OLD_GFD.items() if "before v0.15" in of.get("description", "")}
 
 
 def test_every_value_of_the_schema_is_in_the_values_file():
@@ -65,6 +69,15 @@ devicePlugin.enableHostNetwork gfd.enabled
 gfd.nameOverride gfd.namespaceOverride gfd.noTimestamp gfd.sleepInterval gfd.securityContext
 gfd.enableHostNetwork mps.root mps.enableHostPID
 mps.enableHostNetwork cdi.nvidiaHookPath cdi.featureFlags noTimestamp sleepInterval nfd
+""".split()
+
+
+# What only its older charts read.
+NVIDIAS += """
+legacyDaemonsetAPI gfd.migStrategy gfd.failOnInitError gfd.image gfd.imagePullSecrets gfd.updateStrategy
+gfd.podAnnotations gfd.podSecurityContext gfd.resources gfd.nodeSelector gfd.affinity gfd.tolerations
+gfd.priorityClassName gfd.runtimeClassName gfd.fullnameOverride gfd.selectorLabelsOverride gfd.namespace
+gfd.allowDefaultNamespace gfd.nfd gfd.node-feature-discovery
 """.split()
 
 

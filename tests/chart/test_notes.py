@@ -42,3 +42,29 @@ def test_operators_names(helm):
     assert "kubectl -n gpu-operator rollout status daemonset/nvidia-device-plugin-daemonset" in notes
     assert "-l app=nvidia-device-plugin-daemonset" in notes
     assert "kubectl patch clusterpolicies.nvidia.com/cluster-policy" in notes
+
+
+# Keys of NVIDIA's charts before v0.20 (v0.7 to v0.14 had legacyDaemonsetAPI, and feature discovery as a chart
+# of its own below gfd).
+OLD = [
+    ({"legacyDaemonsetAPI": False}, "legacyDaemonsetAPI: Kubernetes has no extensions/v1beta1 any more"),
+    ({"gfd": {"migStrategy": "mixed"}}, "gfd.migStrategy: the agent labels by its own configuration; set migStrategy"),
+    ({"gfd": {"failOnInitError": True}}, "gfd.failOnInitError: "),
+    ({"gfd": {"image": {"repository": "x"}}}, "gfd.image: one container does both"),
+    ({"gfd": {"tolerations": {}, "resources": {}}}, "gfd.resources, gfd.tolerations: one container does both"),
+    ({"gfd": {"nfd": {"deploy": False}}}, "gfd.nfd: node feature discovery is yours to install"),
+    ({"gfd": {"node-feature-discovery": {}}}, "gfd.node-feature-discovery: node feature discovery is yours"),
+    ({"nfd": {"enableNodeFeatureApi": True}}, "nfd.enableNodeFeatureApi: gfd.labelOutput says how"),
+]
+
+
+@pytest.mark.parametrize(("values", "text"), OLD)
+def test_old_keys_of_nvidias_chart_are_taken_with_a_warning(helm, values, text):
+    notes = helm.notes(values)
+    assert "WARNING: taken from an older chart of NVIDIA's, and without effect here:" in notes
+    assert text in notes
+
+
+def test_values_of_nvidias_chart_of_today_make_no_warning_of_old_keys(helm):
+    gfd = {"nameOverride": "g", "namespaceOverride": "", "securityContext": {"privileged": True}}
+    assert "older chart" not in helm.notes({"gfd": gfd, "nfd": {"master": {"config": {}}}})

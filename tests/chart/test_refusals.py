@@ -65,6 +65,18 @@ CASES = {
         ["'limits.evict=true'", "Set 'limits.enabled=true'"],
     ),
     "nothing to run": ({"devicePlugin": {"enabled": False}}, ["there is nothing to run"]),
+    "NVIDIA's image": (
+        {"image": {"repository": "nvcr.example/nvidia/k8s-device-plugin"}},
+        ["'image.repository' is nvcr.example/nvidia/k8s-device-plugin, NVIDIA's own image", "no program tranche"],
+    ),
+    "NVIDIA's image in a mirror's folder": (
+        {"image": {"repository": "mirror.example:5000/hub/nvidia/k8s-device-plugin", "tag": "v0.20.0"}},
+        ["NVIDIA's own image"],
+    ),
+    "NVIDIA's image by its oldest name": (
+        {"image": {"repository": "nvidia/k8s-device-plugin"}},
+        ["NVIDIA's own image"],
+    ),
     "feature discovery": (
         {"nfd": {"enabled": True}},
         ["does not bring node feature discovery", "gfd.labelOutput=node"],
@@ -99,3 +111,9 @@ def test_fallbacks_that_stand_in_for_a_default(helm, empty):
     configs = {"a": TIME_SLICING, "b": TIME_SLICING} if empty == "empty" else {"a": TIME_SLICING}
     rendered = helm.template({"config": {"map": configs, "fallbackStrategies": [empty]}})
     assert rendered.env()["FALLBACK_STRATEGIES"] == empty
+
+
+@pytest.mark.parametrize("repository", ["here/tranche", "here/nvidia/k8s-device-plugin-tranche", "nvidia/tranche"])
+def test_other_images_are_taken(helm, repository):
+    rendered = helm.template({"image": {"repository": repository, "tag": "1"}})
+    assert rendered.agent()["image"] == f"{repository}:1"

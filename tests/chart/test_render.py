@@ -327,6 +327,19 @@ def test_pod_settings(helm):
     assert rendered.one("DaemonSet")["spec"]["template"]["metadata"]["annotations"] == {"a": "b"}
 
 
+def test_labels_of_the_users_are_on_the_pods_and_select_nothing(helm):
+    values = {
+        "podLabels": {"team": "gpu", "app.kubernetes.io/component": "mine"},
+        "config": {"map": {"default": LIMITS, "steady": MPS}},
+    }
+    daemonsets = helm.template(values).of("DaemonSet")
+    assert len(daemonsets) == 3
+    for daemonset in daemonsets:
+        labels = daemonset["spec"]["template"]["metadata"]["labels"]
+        assert labels["team"] == "gpu" and labels["app.kubernetes.io/component"] != "mine"
+        assert "team" not in daemonset["spec"]["selector"]["matchLabels"]
+
+
 def test_a_waiting_agent_is_not_ended(helm):
     agent = helm.template().agent()
     probed = {kind: agent[f"{kind}Probe"]["exec"]["command"] for kind in ("startup", "readiness", "liveness")}

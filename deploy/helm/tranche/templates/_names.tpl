@@ -64,11 +64,13 @@ app.kubernetes.io/component: {{ $component }}
 {{- end }}
 {{- end }}
 
-{{/* (list root component): labels of that component's Pods: the selector's, and who they are. */}}
+{{/* (list root component): labels of that component's Pods: the selector's, who they are, and on GPU nodes the
+users' own, which win over neither. */}}
 {{- define "tranche.podLabels" -}}
 {{- $root := index . 0 -}}
 {{- $all := dict "app.kubernetes.io/name" (include "tranche.name" $root) "app.kubernetes.io/instance" $root.Release.Name "app.kubernetes.io/component" (index . 1) -}}
-{{- toYaml (mergeOverwrite $all (include "tranche.selectorLabels" . | fromYaml)) }}
+{{- $own := has (index . 1) (list "agent" "arbiter" "mps-control-daemon") | ternary (deepCopy $root.Values.podLabels) dict -}}
+{{- toYaml (mergeOverwrite $own $all (include "tranche.selectorLabels" . | fromYaml)) }}
 {{- end }}
 
 {{- define "tranche.image" -}}
