@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "agent/mps/mps_stage.h"
+#include "cluster/reasons.h"
 
 namespace tranche::agent {
 namespace {
@@ -40,11 +41,15 @@ void Notices::say_of_grants(const offer::Offer& offer) {
   if (said_.is_news("orphans", orphans)) log_.info(orphans);
   if (const auto line = describe_stale_mps(grants, offer); said_.is_news("stale MPS", line)) {
     log_.warn(line);
-    tell({.warning = true, .reason = "MpsGrantStale", .action = "Advertise", .note = line});
+    tell({.warning = true,
+          .reason = cluster::reason::kMpsGrantStale,
+          .action = "Advertise",
+          .note = line});
   }
   if (const auto line = describe_unlimited(grants, offer); said_.is_news("unlimited", line)) {
     log_.warn(line);
-    tell({.warning = true, .reason = "NotLimited", .action = "Limit", .note = line});
+    tell(
+        {.warning = true, .reason = cluster::reason::kNotLimited, .action = "Limit", .note = line});
   }
 }
 
@@ -63,7 +68,7 @@ void Notices::tell_withheld(const offer::Offer& offer) const {
   }
   if (lines.empty()) return;
   tell({.warning = true,
-        .reason = "ResourceWithheld",
+        .reason = cluster::reason::kResourceWithheld,
         .action = "Advertise",
         .note = joined(lines)});
 }
@@ -82,7 +87,10 @@ void Notices::tell_enforcers(const offer::Offer& offer) const {
     lines.push_back(resource.limits->instead);
   }
   if (lines.empty()) return;
-  tell({.warning = true, .reason = "NoKernelLimits", .action = "Limit", .note = joined(lines)});
+  tell({.warning = true,
+        .reason = cluster::reason::kNoKernelLimits,
+        .action = "Limit",
+        .note = joined(lines)});
 }
 
 // Tells which control daemons have gone. A daemon that has not served yet is told as a withheld
@@ -95,7 +103,7 @@ void Notices::tell_mps(const Round& round) {
     if (!said_of_mps_.is_news(name.value, is_offered ? standing.trouble : "")) continue;
     tell(
         {.warning = true,
-         .reason = "MpsDaemonGone",
+         .reason = cluster::reason::kMpsDaemonGone,
          .action = "Advertise",
          .note = fmt::format("{} is unhealthy: {}; {}", name.value, standing.trouble, kMpsRemedy)});
   }

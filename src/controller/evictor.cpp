@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cluster/node.h"
+#include "cluster/reasons.h"
 
 namespace tranche::controller {
 namespace {
@@ -155,14 +156,14 @@ Result<void> Evictor::evict(const std::string& node, const EvictionRequest& requ
   if (pod.deleting || cluster::has_ended(pod)) return {};
   if (const auto objection = this->objection(node, pod); !objection.empty()) {
     log_.warn(fmt::format("Pod {} is not evicted: {}; {}", name, objection, why(request)));
-    tell(pod, "LimitEvictionRefused",
+    tell(pod, cluster::reason::kLimitEvictionRefused,
          fmt::format("{}; it is not evicted: {}", why(request), objection), call);
     return {};
   }
   const auto done = objects_.evict({.ns = pod.ns, .name = pod.name}, pod.uid, call);
   if (done) {
     log_.info(fmt::format("evicted Pod {} from {}: {}", name, node, why(request)));
-    tell(pod, "LimitEviction", fmt::format("evicted: {}", why(request)), call);
+    tell(pod, cluster::reason::kLimitEviction, fmt::format("evicted: {}", why(request)), call);
     return {};
   }
   // The Pod is gone, and another may have its name by now.
@@ -170,7 +171,7 @@ Result<void> Evictor::evict(const std::string& node, const EvictionRequest& requ
     return {};
   }
   if (done.error().code == Code::kUnavailable && blocked_told_.insert(pod.uid).second) {
-    tell(pod, "LimitEvictionBlocked",
+    tell(pod, cluster::reason::kLimitEvictionBlocked,
          fmt::format("{}; not evicted yet: {}", why(request), done.error().message()), call);
   }
   return done;

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "cluster/modify.h"
 #include "cluster/policy_annotations.h"
+#include "cluster/reasons.h"
 
 namespace tranche::controller {
 namespace {
@@ -99,7 +100,7 @@ Result<void> PolicyController::reconcile(const std::stop_token& stop) {
   auto result = write_map(decision.map, stop);
   if (!result && passes(result.error().code)) return result;
   if (!result && !decision.conditions.empty()) {
-    decision.conditions.front() = {kAppliedCondition, false, "ConfigMapNotWritten",
+    decision.conditions.front() = {kAppliedCondition, false, cluster::reason::kConfigMapNotWritten,
                                    result.error().message()};
   }
   for (std::size_t i = 0; i < all.objects.size(); ++i) {

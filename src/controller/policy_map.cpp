@@ -9,6 +9,7 @@
 
 #include "cluster/kinds.h"
 #include "cluster/policy_annotations.h"
+#include "cluster/reasons.h"
 
 namespace tranche::controller {
 namespace {
@@ -50,7 +51,7 @@ std::string keys_of(const cluster::ConfigMap& map) {
 std::optional<Condition> find_fault(const PolicyFacts& facts, const ClusterPolicy& policy) {
   const auto strategy = text_of(policy.mig_strategy);
   if (!strategy.empty() && std::ranges::find(kMigStrategies, strategy) == kMigStrategies.end()) {
-    return refused("MigStrategyUnknown",
+    return refused(cluster::reason::kMigStrategyUnknown,
                    fmt::format("spec.mig.strategy is '{}': nodes keep the configuration that they "
                                "have; write none, single or mixed",
                                strategy));
@@ -59,13 +60,13 @@ std::optional<Condition> find_fault(const PolicyFacts& facts, const ClusterPolic
   if (name.empty()) return std::nullopt;
   if (name == facts.out_name) {
     return refused(
-        "ConfigMapIsTheControllers",
+        cluster::reason::kConfigMapIsTheControllers,
         fmt::format("spec.devicePlugin.config.name is {}, the ConfigMap that this controller "
                     "writes: nodes keep the configuration that they have; name one of your own",
                     name));
   }
   if (!facts.named) {
-    return refused("ConfigMapMissing",
+    return refused(cluster::reason::kConfigMapMissing,
                    fmt::format("ConfigMap {0}/{1} of spec.devicePlugin.config.name does not exist: "
                                "nodes keep the configuration that they have; create it (kubectl "
                                "create configmap {1} -n {0} --from-file=...) or name another",
@@ -74,7 +75,7 @@ std::optional<Condition> find_fault(const PolicyFacts& facts, const ClusterPolic
   const auto wanted = text_of(policy.config_default);
   if (wanted.empty() || facts.named->data.contains(wanted)) return std::nullopt;
   return refused(
-      "DefaultMissing",
+      cluster::reason::kDefaultMissing,
       fmt::format("ConfigMap {}/{} has no key {} of spec.devicePlugin.config.default ({}): "
                   "nodes keep the configuration that they have; add the key or name "
                   "another",
@@ -107,14 +108,14 @@ Condition success(const PolicyFacts& facts, const ClusterPolicy& policy) {
   if (name.empty()) {
     const auto unused =
         wanted.empty() ? "" : fmt::format("; config.default ({}) has no effect without it", wanted);
-    return applied("NoConfigNamed",
+    return applied(cluster::reason::kNoConfigNamed,
                    fmt::format("spec.devicePlugin.config.name names no ConfigMap: GPUs are not "
                                "shared{}{}",
                                unused, mig_text(policy)));
   }
   const auto rest = wanted.empty() ? std::string("GPUs are not shared") : "key " + wanted;
   return applied(
-      "ConfigFollowed",
+      cluster::reason::kConfigFollowed,
       fmt::format("nodes follow ConfigMap {}/{}: by the label nvidia.com/device-plugin.config the "
                   "key that it names, without the label {}{}",
                   facts.ns, name, rest, mig_text(policy)));
@@ -151,7 +152,7 @@ Decision decide_for(const PolicyFacts& facts, const ClusterPolicy& policy) {
   if (facts.operator_plugin) {
     const auto why = withhold_text(*facts.operator_plugin);
     decision.map.annotations[cluster::kWithholdAnnotation] = why;
-    decision.conditions.push_back(refused("OperatorServes", why));
+    decision.conditions.push_back(refused(cluster::reason::kOperatorServes, why));
   } else {
     decision.conditions.push_back(fault ? *fault : success(facts, policy));
   }
@@ -199,14 +200,14 @@ Decision decide(const PolicyFacts& facts) {
   // The unreadable policy also does not tell whether the operator should serve, so what is withheld
   // stays withheld.
   return {.map = facts.now,
-          .conditions = {refused("PolicyUnreadable",
+          .conditions = {refused(cluster::reason::kPolicyUnreadable,
                                  fmt::format("{}: nodes keep the configuration that they have; "
                                              "correct the field",
                                              facts.policy->error().message()))}};
 }
 
 Condition ignored(const std::string& obeyed) {
-  return refused("Ignored",
+  return refused(cluster::reason::kIgnored,
                  fmt::format("ClusterPolicy {} is older and the one that is obeyed; a cluster has "
                              "one: delete one of them",
                              obeyed));
@@ -214,7 +215,8 @@ Condition ignored(const std::string& obeyed) {
 
 Condition unserved(const std::vector<std::string>& fields) {
   if (fields.empty()) {
-    return {kUnservedCondition, false, "AllServed", "every field that is set is obeyed"};
+    return {kUnservedCondition, false, cluster::reason::kAllServed,
+            "every field that is set is obeyed"};
   }
   std::string list;
   std::size_t listed = 0;
@@ -225,7 +227,7 @@ Condition unserved(const std::vector<std::string>& fields) {
   }
   if (listed < fields.size()) list += fmt::format(" and {} more", fields.size() - listed);
   return {
-      kUnservedCondition, true, "FieldsNotServed",
+      kUnservedCondition, true, cluster::reason::kFieldsNotServed,
       fmt::format("set, and not served by Tranche (a GPU operator that runs here may): {}", list)};
 }
 

@@ -21,16 +21,17 @@
 #include "cluster/config_map.h"
 #include "cluster/daemon_set.h"
 #include "cluster/metadata.h"
+#include "cluster/reasons.h"
 
 namespace tranche::controller {
 
-inline constexpr const char* kAppliedCondition = "TrancheApplied";
-inline constexpr const char* kUnservedCondition = "TrancheUnservedFields";
+inline constexpr const char* kAppliedCondition = cluster::condition::kTrancheApplied;
+inline constexpr const char* kUnservedCondition = cluster::condition::kTrancheUnservedFields;
 
 struct Condition {
   std::string type;
   bool is_true = false;
-  std::string reason;  // a word for machines
+  std::string reason;  // of cluster/reasons.h
   std::string message;
   bool operator==(const Condition&) const = default;
 };

@@ -12,6 +12,7 @@
 #include "cluster/eviction_requests.h"
 #include "cluster/limit_settings.h"
 #include "cluster/node.h"
+#include "cluster/reasons.h"
 
 namespace tranche::agent {
 namespace {
@@ -82,9 +83,10 @@ Removed clear_condition(cluster::Objects& objects, const std::string& node,
   ASSIGN_OR_RETURN(const auto before, cluster::parse_node(object->json));
   std::vector<std::string> found;
   json::Value patch;
-  for (const auto* type : kNodeConditions) {
-    if (std::ranges::find(before.conditions, type, &cluster::NodeCondition::type) ==
-        before.conditions.end()) {
+  for (const auto& [type, of, meaning] : cluster::condition_table()) {
+    if (of != cluster::kNode.kind ||
+        std::ranges::find(before.conditions, type, &cluster::NodeCondition::type) ==
+            before.conditions.end()) {
       continue;
     }
     patch["status"]["conditions"].push_back({{"$patch", "delete"}, {"type", type}});

@@ -8,6 +8,7 @@
 #include "agent/config/config_memory.h"
 #include "cdi/make_specs.h"
 #include "cluster/node.h"
+#include "cluster/reasons.h"
 #include "labels/feature_file.h"
 #include "offer/grant_record.h"
 #include "support/fake_clock.h"
@@ -234,6 +235,20 @@ TEST_F(CleanupTest, TheConditionLeavesTheNode) {
   EXPECT_EQ(node()["status"]["conditions"][0]["type"], "Ready");
   EXPECT_EQ(clear(), true);
   EXPECT_EQ(log_.count("removed condition"), 1);
+}
+
+TEST_F(CleanupTest, EveryConditionOfOursLeavesTheNode) {
+  json conditions = json::array({{{"type", "Ready"}, {"status", "True"}}});
+  for (const auto& row : cluster::condition_table()) {
+    if (row.object == "Node") conditions.push_back({{"type", row.type}, {"status", "False"}});
+  }
+  ASSERT_GT(conditions.size(), 2U);
+  objects_.put(
+      cluster::kNode,
+      json{{"metadata", {{"name", "n1"}}}, {"status", {{"conditions", conditions}}}}.dump());
+  plan_.condition = true;
+  EXPECT_EQ(clear(), true);
+  EXPECT_EQ(node()["status"]["conditions"], json::array({conditions[0]}));
 }
 
 TEST_F(CleanupTest, WhatTheControllerWasAskedForIsTakenBack) {

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/printable.h"
+#include "cluster/reasons.h"
 #include "host/process.h"
 
 namespace tranche::agent {
@@ -80,38 +81,38 @@ struct Wording {
 Wording wording_of(Kind kind) {
   switch (kind) {
     case Kind::kUnregistered:
-      return {"UnregisteredProcess",
+      return {cluster::reason::kUnregisteredProcess,
               " and has not registered with the limiter: its memory counts in full for the "
               "container, its GPU time is charged and not held back. It is statically linked or "
               "built for musl, or its image hides /etc/ld.so.preload: use a program linked "
               "dynamically with glibc, or a MIG resource"};
     case Kind::kUnderReported:
-      return {"UnderReportedUse",
+      return {cluster::reason::kUnderReportedUse,
               " more than it tells the limiter, by the driver's account: its container is charged "
               "the rest. It writes in the limiter's memory, stops its thread, or launches by ways "
               "that the limiter does not see: look at what runs there"};
     case Kind::kForgedCharge:
-      return {"ForgedMemoryCharge",
+      return {cluster::reason::kForgedMemoryCharge,
               " and wrote a number of bytes into the limiter's memory that nobody can hold: its "
               "memory counts for its container by the driver's account, and that container gets no "
               "more while the number stands. Look at what runs there"};
     case Kind::kForeignUsageFile:
-      return {"ForeignUsageFile",
+      return {cluster::reason::kForeignUsageFile,
               " handed the arbiter a file that is not the one in which its container's processes "
               "count: they are counted anew. No honest program does that: look at what runs there"};
     case Kind::kImagePreload:
       return {
-          "ImagePreloadCovered",
+          cluster::reason::kImagePreloadCovered,
           " is not preloaded: the image has an /etc/ld.so.preload of its own that names it, and "
           "the limiter's covers that file. Name it in LD_PRELOAD in the container's env instead"};
     case Kind::kKernelLimitChanged:
-      return {"KernelLimitChanged",
+      return {cluster::reason::kKernelLimitChanged,
               " was changed by somebody else and is set again. Look who sets limits on this node: "
               "nvidia-smi memory-limits, the control group's dmem.max, a driver that was reloaded"};
     case Kind::kNoGrant:
       break;
   }
-  return {"DeviceNotGranted",
+  return {cluster::reason::kDeviceNotGranted,
           ", which its Pod was not granted: no limit holds it. Ask for the resource in "
           "resources.limits, and remove what brings in GPUs otherwise (NVIDIA_VISIBLE_DEVICES, "
           "privileged, mounts of /dev)"};

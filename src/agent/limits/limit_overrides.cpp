@@ -6,6 +6,8 @@
 #include <ranges>
 #include <utility>
 
+#include "cluster/reasons.h"
+
 namespace tranche::agent {
 namespace {
 
@@ -237,8 +239,9 @@ cluster::StandingEvents::Events LimitOverrides::refusals() {
                       .time = since},
             .instances = {setting.uid}});
   };
-  for (const auto& outcome : outcomes_) add(outcome, "LimitSettingRefused");
-  for (const auto& outcome : refused_annotations_) add(outcome, "LimitAnnotationRefused");
+  for (const auto& outcome : outcomes_) add(outcome, cluster::reason::kLimitSettingRefused);
+  for (const auto& outcome : refused_annotations_)
+    add(outcome, cluster::reason::kLimitAnnotationRefused);
   std::erase_if(refused_since_, [&](const auto& one) { return !standing.contains(one.first); });
   return standing;
 }

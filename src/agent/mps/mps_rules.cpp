@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cluster/reasons.h"
 #include "mps/plan.h"
 
 namespace tranche::agent {
@@ -36,7 +37,10 @@ std::optional<mps::Capability> MpsRules::ask_version() {
 void MpsRules::fall_back(const std::string& line) {
   if (!said_.insert(line).second) return;
   tools_.log.warn(line);
-  tell_({.warning = true, .reason = "MpsFallback", .action = "Supervise", .note = line});
+  tell_({.warning = true,
+         .reason = cluster::reason::kMpsFallback,
+         .action = "Supervise",
+         .note = line});
 }
 
 }  // namespace tranche::agent

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cluster/reasons.h"
 #include "mps/diff.h"
 
 namespace tranche::agent {
@@ -176,7 +177,10 @@ void MpsSupervisor::failed(Entry& entry, const Error& error, std::string_view wh
                                 what, error.message());
   tools_.log.error(line);
   if (tell_) {
-    tell_({.warning = true, .reason = "MpsDaemonFailed", .action = "Supervise", .note = line});
+    tell_({.warning = true,
+           .reason = cluster::reason::kMpsDaemonFailed,
+           .action = "Supervise",
+           .note = line});
   }
 }
 

@@ -5,17 +5,18 @@
 namespace tranche::agent {
 
 ConditionReport configured_condition(const ConfigReport& report) {
-  return {.type = kConfiguredCondition,
-          .good = report.applied,
-          .reason = report.applied ? "ConfigApplied" : "ConfigRefused",
-          .message = report.message,
-          .action = "Configure"};
+  return {
+      .type = kConfiguredCondition,
+      .good = report.applied,
+      .reason = report.applied ? cluster::reason::kConfigApplied : cluster::reason::kConfigRefused,
+      .message = report.message,
+      .action = "Configure"};
 }
 
 ConditionReport stored_condition(const Result<void>& stored) {
   return {.type = kGrantsStoredCondition,
           .good = stored.has_value(),
-          .reason = stored ? "GrantsStored" : "GrantsNotStored",
+          .reason = stored ? cluster::reason::kGrantsStored : cluster::reason::kGrantsNotStored,
           .message = stored ? "grants are stored"
                             : fmt::format("{}; limited containers are refused meanwhile",
                                           stored.error().message()),

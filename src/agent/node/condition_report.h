@@ -1,25 +1,23 @@
 #pragma once
-// What a condition of the Node shall say, as a value: NodeReporter writes it. Each condition is
-// named here, and made from what its caller knows.
+// What a condition of the Node shall say, as a value: NodeReporter writes it. Types and reasons are
+// those of cluster/reasons.def; cleanup takes each of them off the Node.
 
-#include <array>
 #include <string>
 
 #include "base/result.h"
+#include "cluster/reasons.h"
 
 namespace tranche::agent {
 
-inline constexpr const char* kConfiguredCondition = "TrancheConfigured";
-inline constexpr const char* kGrantsStoredCondition = "TrancheGrantsStored";
-// All of them: cleanup takes them off the Node.
-inline constexpr std::array kNodeConditions{kConfiguredCondition, kGrantsStoredCondition};
+inline constexpr const char* kConfiguredCondition = cluster::condition::kTrancheConfigured;
+inline constexpr const char* kGrantsStoredCondition = cluster::condition::kTrancheGrantsStored;
 
 struct ConditionReport {
   std::string type;  // "TrancheConfigured"
   // Whether the condition's status is True, which is what everybody wants. A change to False is a
   // warning.
   bool good = false;
-  std::string reason;   // "ConfigRefused": a word for machines; also the reason of the Event
+  std::string reason;   // of cluster/reasons.h; also the reason of the Event
   std::string message;  // for people; cut to 1024 bytes
   std::string action;   // "Configure": what was tried, for the Event
   // Whether it is written while it is good and the Node has no such condition. False: a node on

@@ -17,7 +17,7 @@ namespace tranche::agent {
 
 struct NodeNotice {
   bool warning = false;
-  std::string reason;  // "ResourceWithheld": a word for machines
+  std::string reason;  // of cluster/reasons.h
   std::string action;  // "Advertise": what was tried
   std::string note;    // for people
   bool operator==(const NodeNotice&) const = default;

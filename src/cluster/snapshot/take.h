@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "cluster/objects.h"
+#include "cluster/reasons.h"
 #include "cluster/snapshot/snapshot.h"
 #include "cluster/time.h"
 
@@ -22,7 +23,7 @@ struct TakeOptions {
   std::string policy_namespace = {};
   // Resources of these domains are GPUs.
   std::vector<std::string> domains = {"nvidia.com"};
-  std::string condition = "TrancheConfigured";  // of the Node: agent/node_reporter.h
+  std::string condition = condition::kTrancheConfigured;  // of the Node
 };
 
 // Asks the API server, one call after the other, each with `call`'s deadline. What fails becomes a

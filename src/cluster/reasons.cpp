@@ -1,0 +1,98 @@
+#include "cluster/reasons.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace tranche::cluster {
+namespace {
+
+constexpr std::string_view kTrue = "True";
+constexpr std::string_view kFalse = "False";
+[[maybe_unused]] constexpr std::string_view kUnknown = "Unknown";
+constexpr bool kWarning = true;
+[[maybe_unused]] constexpr bool kNormal = false;
+
+#define CONDITION(type, object, meaning) ConditionDoc{#type, #object, meaning},
+#define CONDITION_REASON(type, reason, status, meaning)
+#define EVENT(reason, objects, kind, meaning)
+constexpr auto kConditions = std::to_array<ConditionDoc>({
+#include "cluster/reasons.def"
+});
+#undef CONDITION
+#undef CONDITION_REASON
+
+#define CONDITION(type, object, meaning)
+#define CONDITION_REASON(type, reason, status, meaning) \
+  ConditionReasonDoc{condition::k##type, #reason, status, meaning},
+constexpr auto kConditionReasons = std::to_array<ConditionReasonDoc>({
+#include "cluster/reasons.def"
+});
+#undef CONDITION_REASON
+#undef EVENT
+
+#define CONDITION_REASON(type, reason, status, meaning)
+#define EVENT(reason, objects, kind, meaning) EventDoc{#reason, objects, kind, meaning},
+constexpr auto kEvents = std::to_array<EventDoc>({
+#include "cluster/reasons.def"
+});
+#undef CONDITION
+#undef CONDITION_REASON
+#undef EVENT
+
+constexpr std::string_view kHeader = R"(# Conditions and Events
+
+<!-- Made from src/cluster/reasons.def; a test keeps it so. -->
+
+What `kubectl describe` shows of Tranche. Each change of a condition is also an Event with the condition's reason.
+
+    kubectl get events -A --field-selector reportingComponent=tranche.dev/agent
+    kubectl get events -A --field-selector reportingComponent=tranche.dev/controller
+
+## Conditions
+
+| condition | of | True means |
+|---|---|---|
+)";
+
+constexpr std::string_view kReasonHeader = R"(
+## Reasons of conditions
+
+| reason | condition | status | meaning |
+|---|---|---|---|
+)";
+
+constexpr std::string_view kEventHeader = R"(
+## Events
+
+| reason | about | type | meaning |
+|---|---|---|---|
+)";
+
+}  // namespace
+
+std::span<const ConditionDoc> condition_table() { return kConditions; }
+
+std::span<const ConditionReasonDoc> condition_reason_table() { return kConditionReasons; }
+
+std::span<const EventDoc> event_table() { return kEvents; }
+
+std::string render_reasons() {
+  std::string text(kHeader);
+  for (const auto& row : kConditions) {
+    text += fmt::format("| `{}` | {} | {} |\n", row.type, row.object, row.meaning);
+  }
+  text += kReasonHeader;
+  for (const auto& row : kConditionReasons) {
+    text += fmt::format("| `{}` | `{}` | {} | {} |\n", row.reason, row.condition, row.status,
+                        row.meaning);
+  }
+  text += kEventHeader;
+  for (const auto& row : kEvents) {
+    text += fmt::format("| `{}` | {} | {} | {} |\n", row.reason, row.objects,
+                        row.warning ? "Warning" : "Normal", row.meaning);
+  }
+  return text;
+}
+
+}  // namespace tranche::cluster

@@ -1,0 +1,64 @@
+#pragma once
+// The words for machines in what `kubectl describe` shows: types of conditions, reasons of
+// conditions and of Events. They come from one list, cluster/reasons.def. No other file writes them
+// as texts (tests/docs/test_reasons.py), so that the reference and the runbook name all of them.
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tranche::cluster {
+
+// Types of conditions: condition::kTrancheConfigured is "TrancheConfigured".
+namespace condition {
+#define CONDITION(type, object, meaning) inline constexpr const char* k##type = #type;
+#define CONDITION_REASON(type, reason, status, meaning)
+#define EVENT(reason, objects, kind, meaning)
+#include "cluster/reasons.def"
+#undef CONDITION
+#undef CONDITION_REASON
+#undef EVENT
+}  // namespace condition
+
+// Reasons of conditions and of Events: reason::kResourceWithheld is "ResourceWithheld".
+namespace reason {
+#define CONDITION(type, object, meaning)
+#define CONDITION_REASON(type, reason, status, meaning) \
+  inline constexpr const char* k##reason = #reason;
+#define EVENT(reason, objects, kind, meaning) inline constexpr const char* k##reason = #reason;
+#include "cluster/reasons.def"
+#undef CONDITION
+#undef CONDITION_REASON
+#undef EVENT
+}  // namespace reason
+
+struct ConditionDoc {
+  std::string_view type;
+  std::string_view object;   // its kind: "Node", "ClusterPolicy"
+  std::string_view meaning;  // of True
+};
+
+struct ConditionReasonDoc {
+  std::string_view condition;
+  std::string_view reason;
+  std::string_view status;  // "True", "False", "Unknown"
+  std::string_view meaning;
+};
+
+struct EventDoc {
+  std::string_view reason;
+  std::string_view objects;  // what it is about: "Node, Pod"
+  bool warning = false;
+  std::string_view meaning;
+};
+
+// In the order of the list.
+std::span<const ConditionDoc> condition_table();
+std::span<const ConditionReasonDoc> condition_reason_table();
+// Those that come with no condition.
+std::span<const EventDoc> event_table();
+
+// The page docs/reference/events.md.
+std::string render_reasons();
+
+}  // namespace tranche::cluster

@@ -1,0 +1,22 @@
+"""The list of conditions and Events (src/cluster/reasons.def), as the tests of the documentation
+read it."""
+
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src"
+LIST = SOURCE / "cluster" / "reasons.def"
+ENTRY = re.compile(r"^(CONDITION|CONDITION_REASON|EVENT)\(([^\"]*)", re.M)
+
+
+def entries():
+    """The words of each line: its macro, then its arguments before the text."""
+    for macro, words in ENTRY.findall(LIST.read_text()):
+        yield macro, [word.strip() for word in words.split(",") if word.strip()]
+
+
+CONDITIONS = [words[0] for macro, words in entries() if macro == "CONDITION"]
+CONDITION_REASONS = [words[1] for macro, words in entries() if macro == "CONDITION_REASON"]
+EVENTS = [words[0] for macro, words in entries() if macro == "EVENT"]
+NAMES = [*CONDITIONS, *CONDITION_REASONS, *EVENTS]
