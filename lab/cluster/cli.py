@@ -1,13 +1,14 @@
-"""lab/up, lab/down, lab/status, lab/kubectl, lab/load-images. Exit codes: 0 done, 1 refused or failed,
+"""lab/up, lab/down, lab/status, lab/kubectl, lab/load-image, lab/fault. Exit codes: 0 done, 1 refused or failed,
 2 wrong usage; lab/kubectl: kubectl's own."""
 
 import argparse
 import os
 import pathlib
 import sys
+import tarfile
 import time
 
-from . import teardown, try_it
+from . import faults, teardown, try_it
 from . import settings as s
 from .errors import LabError
 from .lab import Lab, folder_of
@@ -139,17 +140,46 @@ def kubectl(arguments: list[str]) -> None:
     os.execv(program, [program, "--kubeconfig", str(lab.kubeconfig), *arguments])
 
 
-def load_images(arguments: list[str]) -> None:
-    parser = _parser("load-images Makes lab-glibc answer to every image name of a manifest.")
-    parser.add_argument("manifest", type=pathlib.Path, metavar="FILE.yaml")
+def load_image(arguments: list[str]) -> None:
+    parser = _parser("load-image Brings an image, or the images that a manifest names, into a lab.")
+    parser.add_argument(
+        "file",
+        type=pathlib.Path,
+        metavar="FILE",
+        help="a docker archive (docker save, deploy/image/build): it is imported on the nodes, as `ctr images "
+        "import` does; or a manifest: the lab's registry then has lab-glibc under every name in it",
+    )
+    parser.add_argument("node", nargs="*", metavar="NODE", help="where an archive is imported [every node]")
     options = parser.parse_args(arguments)
     lab = Lab.find(options.name, options.dir)
     try:
-        text = options.manifest.read_text()
+        is_archive = tarfile.is_tarfile(options.file)
+        text = "" if is_archive else options.file.read_text()
     except OSError as error:
-        raise LabError(f"{options.manifest}: {error.strerror}") from error
+        raise LabError(f"{options.file}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise LabError(f"{options.file} is neither a docker archive nor a manifest") from error
+    if is_archive:
+        lab.load_archive(options.file, options.node or None)
+        print(f"lab: {options.file.name} is on {', '.join(options.node or [node.name for node in lab.nodes])}")
+        return
+    if options.node:
+        raise LabError("a manifest's images are in the registry, for every node", "leave the nodes out")
     for name in lab.load_images(text):
         print(f"lab: {name}")
+
+
+def fault(arguments: list[str]) -> None:
+    parser = _parser("fault Makes a GPU of a node fail, or makes it whole again.")
+    options = faults.parse(parser, arguments)
+    lab = Lab.find(options.name, options.dir)
+    node = lab.node(options.node)
+    if not node.has_gpu:
+        raise LabError(f"node {node.name} has no GPU")
+    done = node.try_sim(*faults.command(options))
+    if done.code != 0:
+        raise LabError(done.err.strip() or f"tranche-sim ended with {done.code}")
+    print(done.out.rstrip() or f"lab: {node.name}: {faults.describe(options)}")
 
 
 def try_sharing(arguments: list[str]) -> None:
@@ -163,7 +193,8 @@ _COMMANDS = {
     "down": down,
     "status": status,
     "kubectl": kubectl,
-    "load-images": load_images,
+    "load-image": load_image,
+    "fault": fault,
     "try": try_sharing,
 }
 

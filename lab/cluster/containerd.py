@@ -3,6 +3,8 @@ where the device plugin's CDI files, and nothing of NVIDIA's, give them their GP
 
 import json
 
+from .registry import HOSTS_FOLDER
+
 CONFIG = "/etc/containerd/config.toml"
 BASE_SPEC = "/etc/containerd/gpu-machine.json"
 PAUSE = "tranche-lab/pause:1"
@@ -25,6 +27,8 @@ def config(default_runtime: str, base_spec: bool) -> str:
         "  snapshotter = 'overlayfs'",
         "[plugins.'io.containerd.cri.v1.images'.pinned_images]",
         f"  sandbox = '{PAUSE}'",
+        "[plugins.'io.containerd.cri.v1.images'.registry]",
+        f"  config_path = '{HOSTS_FOLDER}'",
         "[plugins.'io.containerd.cri.v1.runtime']",
         "  enable_cdi = true",
         "  cdi_spec_dirs = ['/etc/cdi', '/var/run/cdi']",

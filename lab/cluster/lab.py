@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 
-from . import cgroup, images, linux, network, paths, plain, supervisor, teardown
+from . import cgroup, images, linux, network, paths, plain, registry, supervisor, teardown
 from . import settings as s
 from .client import ENVIRONMENT, Client
 from .control_plane import ControlPlane
@@ -98,6 +98,7 @@ class Lab:
         say("control plane")
         self.control_plane.start_all()
         self._start_relay(port)
+        self._start_registry()
         self.apply(_OBJECTS.read_text())
         archives = self._write_images(say)
         for node in self.nodes:
@@ -150,6 +151,15 @@ class Lab:
             self.folder / "log" / "relay.log",
             env={"PYTHONPATH": str(paths.ROOT)},
             keep=[descriptor],
+        )
+
+    def _start_registry(self) -> None:
+        registry.make(self.folder / "registry")
+        self.client.start(
+            "registry",
+            [sys.executable, "-m", "lab.cluster.registry", self.folder / "registry", s.GATEWAY, registry.PORT],
+            self.folder / "log" / "registry.log",
+            env={"PYTHONPATH": str(paths.ROOT)},
         )
 
     def _write_images(self, say) -> list[pathlib.Path]:
@@ -276,20 +286,20 @@ class Lab:
         return self.kubectl("exec", "-n", namespace, pod, "--", *argv, check=check)
 
     def load_images(self, manifest: str) -> list[str]:
-        """lab-glibc goes by every image name of the manifest, on all nodes. The names."""
+        """The lab's registry has lab-glibc under every image name of the manifest. The names."""
         names = images.names_in(manifest)
         if not names:
             raise LabError("the manifest names no image")
         archive = self.folder / "images" / "named.tar"
         images.write_glibc(archive, names, pathlib.Path(self.settings.build))
-        for node in self.nodes:
-            node.load_image(archive)
+        registry.add(self.folder / "registry", archive, names)
         archive.unlink()
         return names
 
-    def load_archive(self, archive: pathlib.Path) -> None:
-        """A docker archive, on all nodes."""
-        for node in self.nodes:
+    def load_archive(self, archive: pathlib.Path, nodes: list[str] | None = None) -> None:
+        """Imports a docker archive on these nodes, or on all."""
+        chosen = self.nodes if nodes is None else [self.node(name) for name in nodes]
+        for node in chosen:
             node.load_image(archive)
 
     def kill(self, component: str) -> None:

@@ -8,7 +8,8 @@ import sys
 import time
 from dataclasses import asdict
 
-from . import containerd, kubelet, network, numa
+from . import containerd, kubelet, network, numa, registry
+from . import settings as s
 from .client import Client, Done
 from .control_plane import ControlPlane
 from .errors import LabError
@@ -55,6 +56,9 @@ class Node:
         base_spec = self.lab_settings.runtime == "cdi" and self.has_gpu
         text = containerd.config("nvidia" if wrapped else "runc", base_spec)
         (self.disk / containerd.CONFIG.lstrip("/")).write_text(text)
+        mirrors = self.disk / registry.HOSTS_FOLDER.lstrip("/") / "_default"
+        mirrors.mkdir(parents=True)
+        (mirrors / "hosts.toml").write_text(registry.hosts(s.GATEWAY))
         if self.has_gpu:
             machine = pathlib.Path(self.settings.machine).read_bytes()
             (self.disk / "etc/tranche-lab/machine.yaml").write_bytes(machine)
@@ -199,10 +203,14 @@ cp -a {tree}/dev/. /dev/
 
     def sim(self, *arguments: object) -> str:
         """tranche-sim on this node's machine: sim("fault", "lost", "--gpu", 0)."""
-        out = self.run("/opt/tranche/bin/tranche-sim", *arguments).out
+        return self.try_sim(*arguments, check=True).out
+
+    def try_sim(self, *arguments: object, check: bool = False) -> Done:
+        """The same; without check, what it refuses is in the answer."""
+        done = self.run("/opt/tranche/bin/tranche-sim", *arguments, check=check)
         if arguments[0] in ("mig", "reset"):
             self.refresh_devices()
-        return out
+        return done
 
     def occupy(self, name: str, *arguments: object) -> None:
         """A process of this node that holds a GPU until leave(name): occupy("a", "--memory", "315Mi")."""

@@ -82,6 +82,9 @@ Try, in this checkout:
   kubectl -n tranche logs ds/tranche            # what the agent says
   kubectl -n tranche edit cm tranche-configs    # another number of replicas: seen at once, without a restart
   kubectl label node {lab.nodes[0].name} nvidia.com/device-plugin.config=whole   # this node's GPU is not shared
+  lab/fault {lab.nodes[0].name} no-driver                       # the driver is gone: kubectl describe node {lab.nodes[0].name}
+  lab/fault {lab.nodes[0].name} driver-back                     # and there again; other faults: lab/fault --help
+  lab/load-image FILE.tar                       # an image of yours, on every node
   lab/status                                    # what runs
   make lab-down                                 # takes all of it away
 
