@@ -37,6 +37,10 @@ MODES = {
         "config": {"map": {"default": TIME_SLICING, "steady": MPS}},
         "gfd": {"enabled": True, "labelOutput": "node"},
     },
+    "nvidia-names": {
+        "compat": {"nvidiaNames": True},
+        "config": {"map": {"default": TIME_SLICING, "whole": "version: v1\n"}},
+    },
     "operator": {
         "compat": {"operatorNames": True},
         "clusterPolicy": {"installCRD": True, "create": True},

@@ -4,7 +4,10 @@ documentation's."""
 import pytest
 from modes import LIMITS, MODES, namespace
 
-ACCOUNT = {"operator": "nvidia-device-plugin"}
+ACCOUNT = {
+    "operator": "nvidia-device-plugin",
+    "nvidia-names": "gpu-nvidia-device-plugin-service-account",
+}
 
 READS_NODE = {"cluster get nodes", "cluster list nodes", "cluster watch nodes"}
 # The condition and the events that say what became of the configuration; events about a Node are kept in
@@ -54,6 +57,7 @@ RBAC = {
     | REPORTS
     | reads_map("tranche", "gpu-tranche-configs")
     | {"cluster patch nodes"},
+    "nvidia-names": READS_NODE | REPORTS | reads_map("tranche", "gpu-nvidia-device-plugin-configs"),
     "operator": READS_NODE
     | REPORTS
     | reads_map("gpu-operator", "gpu-tranche-policy")

@@ -77,6 +77,10 @@ CASES = {
         {"image": {"repository": "nvidia/k8s-device-plugin"}},
         ["NVIDIA's own image"],
     ),
+    "names of two": (
+        {"compat": {"operatorNames": True, "nvidiaNames": True}},
+        ["'compat.operatorNames'", "'compat.nvidiaNames'", "set one of the two"],
+    ),
     "feature discovery": (
         {"nfd": {"enabled": True}},
         ["does not bring node feature discovery", "gfd.labelOutput=node"],

@@ -197,3 +197,91 @@ def test_cleaners_become_agents_again(releases, server, helm, rolling):
     assert server.request("GET", path)["spec"] != before
     releases.put(values, namespace="tranche")
     assert server.request("GET", path)["spec"] == before
+
+
+# A chart with a DaemonSet as NVIDIA's has it: its names and selector, and no more of it.
+OTHERS = """\
+{{- range $name := list "%s" "%s-mps-control-daemon" }}
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: {{ $name }}, namespace: {{ $.Release.Namespace }}}
+spec:
+  selector: &selector
+    matchLabels: {app.kubernetes.io/name: nvidia-device-plugin, app.kubernetes.io/instance: {{ $.Release.Name }}}
+  template:
+    metadata: {labels: {app.kubernetes.io/name: nvidia-device-plugin, app.kubernetes.io/instance: {{ $.Release.Name }}}}
+    spec:
+      initContainers: [{name: nvidia-device-plugin-init, image: x}]
+      containers: [{name: nvidia-device-plugin-sidecar, image: x}, {name: nvidia-device-plugin-ctr, image: x}]
+{{- end }}
+"""
+
+
+def nvidias_chart(folder, name: str):
+    chart = folder / "nvidia-device-plugin"
+    (chart / "templates").mkdir(parents=True)
+    (chart / "Chart.yaml").write_text("{apiVersion: v2, name: nvidia-device-plugin, version: 0.20.0}")
+    (chart / "templates/all.yaml").write_text(OTHERS % (name, name))
+    return str(chart)
+
+
+def test_a_release_of_nvidias_chart_is_upgraded_in_place(releases, server, tmp_path):
+    name = "gpu-nvidia-device-plugin"
+    releases.run("install", "gpu", nvidias_chart(tmp_path, name), namespace="tranche")
+    path = f"/apis/apps/v1/namespaces/tranche/daemonsets/{name}"
+    before = server.request("GET", path)["metadata"]["uid"]
+    releases.put({"compat": {"nvidiaNames": True}}, namespace="tranche")
+    after = server.request("GET", path)
+    assert after["metadata"]["uid"] == before
+    pod = after["spec"]["template"]["spec"]
+    assert [c["name"] for c in pod["containers"]] == ["nvidia-device-plugin-ctr"]
+    assert "initContainers" not in pod
+    with pytest.raises(Refused, match="not found"):
+        server.request("GET", f"{path}-mps-control-daemon")
+
+
+def test_nvidias_daemons_of_mps_are_not_upgraded_in_place(releases, server, tmp_path):
+    """Its two DaemonSets select the same Pods, ours do not."""
+    releases.run("install", "gpu", nvidias_chart(tmp_path, "gpu-nvidia-device-plugin"), namespace="tranche")
+    before = ours(server)
+    refusal = releases.put(
+        {"compat": {"nvidiaNames": True}, "mps": {"enabled": True}}, check=False, namespace="tranche"
+    )
+    assert "DaemonSet tranche/gpu-nvidia-device-plugin-mps-control-daemon exists" in refusal
+    assert "Uninstall that release first" in refusal
+    assert ours(server) == before
+
+
+def put_object(server, path: str, item: dict) -> None:
+    server.request("POST", path.rsplit("/", 1)[0], {**item, "metadata": {"name": path.rsplit("/", 1)[1]}})
+
+
+PLUGIN = f"/apis/apps/v1/namespaces/{NAMESPACE}/daemonsets/nvidia-device-plugin-daemonset"
+OPERATORS = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/gpu-operator"
+
+
+def workload(kind: str) -> dict:
+    labels = {"app": "nvidia-device-plugin-daemonset"}
+    pod = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "x", "image": "x"}]}}
+    return {"apiVersion": "apps/v1", "kind": kind, "spec": {"selector": {"matchLabels": labels}, "template": pod}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "texts"),
+    [
+        ("DaemonSet", PLUGIN, ["exists and is not of this release", "docs/takeover.md"]),
+        ("Deployment", OPERATORS, ["beside a GPU operator", "deletes every DaemonSet", "docs/takeover.md"]),
+    ],
+)
+def test_the_operators_names_are_refused_beside_the_operator(releases, server, kind, path, texts):
+    put_object(server, path, workload(kind))
+    try:
+        refusal = releases.put({"compat": {"operatorNames": True}}, check=False)
+        for text in texts:
+            assert text in refusal
+        assert ours(server) == []
+        # By its own names it is installed.
+        releases.put({"clusterPolicy": {"enabled": True}, "cleanup": {"enabled": False}})
+    finally:
+        delete(server, path)

@@ -369,6 +369,51 @@ def test_names(helm, values, release, name):
     assert all(len(o["metadata"]["name"]) <= 63 for o in rendered.objects)
 
 
+NVIDIAS = {"compat": {"nvidiaNames": True}, "config": {"map": {"default": LIMITS, "steady": MPS}}}
+
+
+def test_names_of_nvidias_chart(helm):
+    """What scripts call by name, as NVIDIA's chart v0.20 has it for release nvdp."""
+    rendered = helm.template(NVIDIAS, release="nvdp")
+    plugin = rendered.one("DaemonSet", "nvdp-nvidia-device-plugin")
+    ours = {"app.kubernetes.io/name": "nvidia-device-plugin", "app.kubernetes.io/instance": "nvdp"}
+    assert plugin["spec"]["selector"]["matchLabels"] == ours
+    pod = plugin["spec"]["template"]["spec"]
+    assert [c["name"] for c in pod["containers"]] == ["nvidia-device-plugin-ctr"]
+    assert pod["serviceAccountName"] == "nvdp-nvidia-device-plugin-service-account"
+    assert rendered.one("ServiceAccount", pod["serviceAccountName"])
+    assert rendered.one("ConfigMap", "nvdp-nvidia-device-plugin-configs")
+    daemons = rendered.one("DaemonSet", "nvdp-nvidia-device-plugin-mps-control-daemon")
+    pod = daemons["spec"]["template"]["spec"]
+    assert [c["name"] for c in pod["containers"]] == ["mps-control-daemon-ctr"]
+    assert [c["name"] for c in pod["initContainers"]] == ["mps-control-daemon-mounts"]
+
+
+def test_under_names_of_nvidias_chart_no_daemonset_counts_anothers_pods(helm):
+    daemonsets = helm.template(NVIDIAS, release="nvdp").of("DaemonSet")
+    assert len(daemonsets) == 3
+    for one in daemonsets:
+        selector = one["spec"]["selector"]["matchLabels"].items()
+        counted = [d for d in daemonsets if selector <= d["spec"]["template"]["metadata"]["labels"].items()]
+        assert counted == [one]
+
+
+def test_network_policies_hold_every_pod_of_the_release(helm):
+    values = NVIDIAS | {"limits": {"evict": True}}
+    rendered = helm.template(values, release="nvdp")
+    made = [o for kind in ("DaemonSet", "Deployment", "Job") for o in rendered.of(kind)]
+    pods = [o["spec"]["template"]["metadata"]["labels"] for o in made]
+
+    def holds(policy: dict, labels: dict) -> bool:
+        selector = policy["spec"]["podSelector"]
+        named = selector["matchLabels"].items() <= labels.items()
+        return named and all(labels[e["key"]] in e["values"] for e in selector["matchExpressions"])
+
+    assert len(pods) == 5
+    for labels in pods:
+        assert len([p for p in rendered.of("NetworkPolicy") if holds(p, labels)]) == 1, labels
+
+
 def test_selector_labels_of_the_users(helm):
     rendered = helm.template({"selectorLabelsOverride": {"name": "nvidia-device-plugin-ds"}})
     spec = rendered.one("DaemonSet")["spec"]

@@ -5,6 +5,15 @@
 {{- .Values.compat.operatorNames | ternary "nvidia-device-plugin-mps-control-daemon" (include "tranche.part" (list . "mps-control-daemon")) }}
 {{- end }}
 
+{{/* The containers' names: the daemons', and that of what prepares their /dev/shm. */}}
+{{- define "tranche.mpsContainer" -}}
+{{- .Values.compat.nvidiaNames | ternary "mps-control-daemon-ctr" "mps-control-daemon" }}
+{{- end }}
+
+{{- define "tranche.mpsInitContainer" -}}
+{{- .Values.compat.nvidiaNames | ternary "mps-control-daemon-mounts" "mount-shm" }}
+{{- end }}
+
 {{/* Their service account. */}}
 {{- define "tranche.mpsAccount" -}}
 {{- include "tranche.part" (list . "mps-control-daemon") }}

@@ -1,11 +1,32 @@
-{{/* Names and labels, by the rules of NVIDIA's chart. */}}
+{{/*
+Names and labels, by the rules of NVIDIA's chart.
+
+With compat.nvidiaNames they are what its chart makes of the same release's name and values. The agent's DaemonSet then
+selects by the two labels that NVIDIA's does, so that `helm upgrade` of a release of NVIDIA's chart changes it in place:
+a selector cannot be changed. The other components keep this chart's name in their label: no DaemonSet counts
+another's Pods.
+*/}}
+
+{{- define "tranche.chartName" -}}
+{{- .Values.compat.nvidiaNames | ternary "nvidia-device-plugin" .Chart.Name }}
+{{- end }}
 
 {{- define "tranche.name" -}}
-{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- default (include "tranche.chartName" .) .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{/* (list root component): the label app.kubernetes.io/name of that component's Pods. */}}
+{{- define "tranche.podName" -}}
+{{- $root := index . 0 -}}
+{{- if and $root.Values.compat.nvidiaNames (ne (index . 1) "agent") -}}
+{{ $root.Chart.Name }}
+{{- else -}}
+{{ include "tranche.name" $root }}
+{{- end }}
 {{- end }}
 
 {{- define "tranche.fullname" -}}
-{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- $name := default (include "tranche.chartName" .) .Values.nameOverride -}}
 {{- $full := contains $name .Release.Name | ternary .Release.Name (printf "%s-%s" .Release.Name $name) -}}
 {{- default $full .Values.fullnameOverride | trunc 63 | trimSuffix "-" }}
 {{- end }}
@@ -20,12 +41,14 @@
 {{- end }}
 
 {{- define "tranche.agentContainer" -}}
-{{- .Values.compat.operatorNames | ternary "nvidia-device-plugin" "agent" }}
+{{- $own := .Values.compat.nvidiaNames | ternary "nvidia-device-plugin-ctr" "agent" -}}
+{{- .Values.compat.operatorNames | ternary "nvidia-device-plugin" $own }}
 {{- end }}
 
 {{/* The agent's service account. */}}
 {{- define "tranche.agentAccount" -}}
-{{- .Values.compat.operatorNames | ternary "nvidia-device-plugin" (include "tranche.part" (list . "agent")) }}
+{{- $part := .Values.compat.nvidiaNames | ternary "service-account" "agent" -}}
+{{- .Values.compat.operatorNames | ternary "nvidia-device-plugin" (include "tranche.part" (list . $part)) }}
 {{- end }}
 
 {{/* (list root suffix): a name within Kubernetes' 63 characters. */}}
@@ -58,9 +81,11 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- if and (eq $component "agent") $root.Values.compat.operatorNames -}}
 app: nvidia-device-plugin-daemonset
 {{ end -}}
-app.kubernetes.io/name: {{ include "tranche.name" $root }}
+app.kubernetes.io/name: {{ include "tranche.podName" . }}
 app.kubernetes.io/instance: {{ $root.Release.Name }}
+{{- if not (and (eq $component "agent") $root.Values.compat.nvidiaNames) }}
 app.kubernetes.io/component: {{ $component }}
+{{- end }}
 {{- end }}
 {{- end }}
 
@@ -68,7 +93,7 @@ app.kubernetes.io/component: {{ $component }}
 users' own, which win over neither. */}}
 {{- define "tranche.podLabels" -}}
 {{- $root := index . 0 -}}
-{{- $all := dict "app.kubernetes.io/name" (include "tranche.name" $root) "app.kubernetes.io/instance" $root.Release.Name "app.kubernetes.io/component" (index . 1) -}}
+{{- $all := dict "app.kubernetes.io/name" (include "tranche.podName" .) "app.kubernetes.io/instance" $root.Release.Name "app.kubernetes.io/component" (index . 1) -}}
 {{- $own := has (index . 1) (list "agent" "arbiter" "mps-control-daemon") | ternary (deepCopy $root.Values.podLabels) dict -}}
 {{- toYaml (mergeOverwrite $own $all (include "tranche.selectorLabels" . | fromYaml)) }}
 {{- end }}
