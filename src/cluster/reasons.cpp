@@ -45,6 +45,7 @@ constexpr std::string_view kHeader = R"(# Conditions and Events
 <!-- Made from src/cluster/reasons.def; a test keeps it so. -->
 
 What `kubectl describe` shows of Tranche. Each change of a condition is also an Event with the condition's reason.
+What to check and do about each: [runbook](../runbook.md#conditions).
 
     kubectl get events -A --field-selector reportingComponent=tranche.dev/agent
     kubectl get events -A --field-selector reportingComponent=tranche.dev/controller

@@ -17,6 +17,7 @@ def entries():
 
 
 CONDITIONS = [words[0] for macro, words in entries() if macro == "CONDITION"]
+NODE_CONDITIONS = [w[0] for macro, w in entries() if macro == "CONDITION" and w[1] == "Node"]
 CONDITION_REASONS = [words[1] for macro, words in entries() if macro == "CONDITION_REASON"]
 EVENTS = [words[0] for macro, words in entries() if macro == "EVENT"]
 NAMES = [*CONDITIONS, *CONDITION_REASONS, *EVENTS]

@@ -1,0 +1,54 @@
+"""Warnings and errors that the programs log, as the sources write them.
+
+A line is the literal text of a call log.warn(...) or log.error(...), with a "…" for each value put
+into it. A call without a text of its own (it passes an error on) is none: what the error says is
+found in the table of the runbook by its own words, or is the kernel's or the API server's."""
+
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src"
+CALL = re.compile(r"\b\w*log_?(?:\(\))?(?:\.|->)(?:warn|error)\(|\bcomplain\(|LogLevel::k(?:Warn|Error),")
+TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
+# In containers nobody reads this log, and the library has one of its own.
+OTHERS = ("interpose", "load", "hook")
+
+
+def balanced(text, start):
+    """The text from `start` up to the bracket that closes what was opened before it."""
+    depth, at, quoted = 1, start, False
+    while depth and at < len(text):
+        char = text[at]
+        if quoted:
+            at += char == "\\"
+            quoted = char != '"'
+        elif char == '"':
+            quoted = True
+        elif char in "([{":
+            depth += 1
+        elif char in ")]}":
+            depth -= 1
+        at += 1
+    return text[start : at - 1]
+
+
+def line_of(call):
+    """The texts of a call, put together: adjacent literals are one."""
+    words = re.sub(r'"\s*\n?\s*"', "", call)
+    texts = [text for text in TEXT.findall(words) if text]
+    joined = " ".join(texts).replace('\\"', '"').replace("\\\\", "\\")
+    return re.sub(r"\{\{", "{", re.sub(r"\}\}", "}", re.sub(r"\{[^{}]*\}", "…", joined)))
+
+
+def lines():
+    """(place, line) of every warning and error with a text."""
+    for path in sorted(SOURCE.rglob("*.cpp")):
+        room = path.relative_to(SOURCE).parts[0]
+        if room in OTHERS or re.search(r"_test\.cpp$", path.name):
+            continue
+        text = re.sub(r"^\s*//[^\n]*", "", path.read_text(), flags=re.M)
+        for match in CALL.finditer(text):
+            line = line_of(balanced(text, match.end()))
+            if len(re.sub(r"\W", "", line)) > 3:
+                yield f"{path.relative_to(SOURCE)}", line
