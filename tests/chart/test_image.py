@@ -13,6 +13,7 @@ import subprocess
 import tarfile
 
 import pytest
+import yaml
 from helm import ROOT
 
 TRANCHE = pathlib.Path(os.environ.get("TRANCHE_BUILD", ROOT / "build")).resolve() / "bin/tranche"
@@ -60,6 +61,14 @@ def test_names_and_entrypoint_are_those_of_nvidias_image(image):
         "NVIDIA_DRIVER_CAPABILITIES=utility",
     }
     assert "tranche:latest" in manifest["RepoTags"]
+
+
+def test_the_manifest_names_the_image_as_it_is_built(image):
+    """deploy/daemonset.yaml serves after an import; the lab applies it unchanged (tests/cluster/test_manifest.py)."""
+    daemonset = yaml.safe_load((ROOT / "deploy/daemonset.yaml").read_text())
+    (container,) = daemonset["spec"]["template"]["spec"]["containers"]
+    assert container["image"] in image[3]["RepoTags"] and not container["image"].endswith(":latest")
+    assert container["imagePullPolicy"] == "IfNotPresent"
 
 
 def test_the_dockerfile_says_the_same(image):
