@@ -147,12 +147,6 @@ void Ledger::charge_anyway(unsigned device, std::uint64_t bytes) {
   own_.charged[device].fetch_add(bytes, std::memory_order_seq_cst);
 }
 
-// The file is the tenant's to write: a wrong number of slots must not lead out of it.
-unsigned Ledger::slots() const {
-  const unsigned slots = usage_.slots.load(std::memory_order_acquire);
-  return slots < wire::kMaxProcesses ? slots : wire::kMaxProcesses;
-}
-
 std::uint64_t Ledger::held(unsigned device) const {
   const std::uint64_t own = own_.charged[device].load(std::memory_order_seq_cst);
   return wire::add(held_by_others(device), wire::bytes_of(own));
@@ -160,7 +154,7 @@ std::uint64_t Ledger::held(unsigned device) const {
 
 std::uint64_t Ledger::held_by_others(unsigned device) const {
   std::uint64_t sum = policy_.devices[device].outside.load(std::memory_order_relaxed);
-  const unsigned count = slots();
+  const unsigned count = wire::slots_of(usage_);
   for (unsigned i = 0; i < count; ++i) {
     const wire::Slot& slot = usage_.slot[i];
     if (&slot == &own_) continue;
@@ -174,7 +168,7 @@ Ledger::Look Ledger::look(unsigned device) const {
   constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15ULL;
   const std::uint64_t outside = policy_.devices[device].outside.load(std::memory_order_relaxed);
   Look sum{outside, outside, false};
-  const unsigned count = slots();
+  const unsigned count = wire::slots_of(usage_);
   for (unsigned i = 0; i < count; ++i) {
     const wire::Slot& slot = usage_.slot[i];
     const std::uint64_t word = slot.charged[device].load(std::memory_order_seq_cst);

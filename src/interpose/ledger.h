@@ -54,7 +54,6 @@ class Ledger {
     std::uint64_t print;  // of each slot's bytes and of what its threads say of them, in order
     bool is_undecided;    // a charge in it may be withdrawn
   };
-  unsigned slots() const;
   // What `held` says, but for what is in the own slot.
   std::uint64_t held_by_others(unsigned device) const;
   Look look(unsigned device) const;

@@ -60,8 +60,7 @@ void settle_one(const Part& part, Waiting& waiting) {
 // Of all the tenant's processes.
 std::uint64_t let_go_of(const Part& part) {
   const wire::UsageFile& usage = part.tenant->session.usage();
-  const unsigned slots = usage.slots.load(std::memory_order_acquire);
-  const unsigned count = slots < wire::kMaxProcesses ? slots : wire::kMaxProcesses;
+  const unsigned count = wire::slots_of(usage);
   std::uint64_t sum = 0;
   for (unsigned i = 0; i < count; ++i) {
     const auto units = usage.slot[i].work[part.device].let_go.load(std::memory_order_relaxed);
@@ -111,17 +110,21 @@ bool is_untold(const Part& part) {
 
 bool wait_for_let_go(const Part& part, std::uint64_t bytes) {
   if (!is_untold(part) || !could_fit(part, bytes)) return false;
-  const std::uint64_t began = now_ns();
-  std::uint64_t asked = 0;
-  while (is_untold(part) && now_ns() - began < kToldLongest) {
-    if (now_ns() - asked > kAskNvmlEvery) {
-      asked = now_ns();
-      tell_of_memory();
-    }
-    settle_let_go();
-    nap_ns(kToldNap);
-  }
+  for (WaitForNvml wait; is_untold(part) && !wait.is_over();) wait.take_turn();
   return true;
+}
+
+WaitForNvml::WaitForNvml() : began_(now_ns()) {}
+
+bool WaitForNvml::is_over() const { return now_ns() - began_ >= kToldLongest; }
+
+void WaitForNvml::take_turn() {
+  if (now_ns() - asked_ > kAskNvmlEvery) {
+    asked_ = now_ns();
+    tell_of_memory();
+  }
+  settle_let_go();
+  nap_ns(kToldNap);
 }
 
 void forget_let_go() {

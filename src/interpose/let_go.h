@@ -23,6 +23,19 @@ inline constexpr std::uint64_t kToldNap = 5'000'000;          // ns
 // One may be under way, and two have to agree.
 inline constexpr std::uint32_t kReadingsThatTell = 3;
 
+// One wait for NVML. Who waits takes turns until it is told, or until nobody tells any more.
+class WaitForNvml {
+ public:
+  WaitForNvml();
+  bool is_over() const;  // nobody has told for kToldLongest
+  // Asks NVML from time to time, gives back what it has told of, and naps.
+  void take_turn();
+
+ private:
+  std::uint64_t began_;      // ns
+  std::uint64_t asked_ = 0;  // ns; 0: not yet
+};
+
 // Instead of give_back(): `bytes` charged to the part were exported, and are let go.
 void give_back_once_told(const Part& part, std::uint64_t bytes);
 // Gives back what NVML has told of. true: there is more.

@@ -90,17 +90,14 @@ bool free_when_reached(const PendingFree& free, Stream stream, bool twin) {
 
 bool has_pending_frees() { return count.load(std::memory_order_acquire) != 0; }
 
-bool settle_frees() {
-  if (!has_pending_frees()) return false;
+void settle_frees() {
+  if (!has_pending_frees()) return;
   const UncancelledGuard guard(asking);
   const Relaxed relaxed;
-  bool is_more = false;
   entries.take_all(is_reached, [&](std::uint64_t, const Entry& entry) {
-    is_more = true;
     let_go(entry);
     driver.cuEventDestroy_v2(entry.event);
   });
-  return is_more;
 }
 
 std::uint64_t take_frees_of_pool(const void* pool, const Part& part, std::uint64_t charged) {

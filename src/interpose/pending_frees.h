@@ -23,8 +23,8 @@ struct PendingFree {
 // The driver took the free; `twin`: stream 0 is the thread's own. false: when the stream gets there
 // cannot be told (the context is broken, or no memory).
 bool free_when_reached(const PendingFree& free, Stream stream, bool twin);
-// Gives back what streams have got to. true: there was something.
-bool settle_frees();
+// Gives back what streams have got to.
+void settle_frees();
 bool has_pending_frees();
 
 // The pool is destroyed. What of its pieces is pending is charged by itself from now on, at most

@@ -92,12 +92,11 @@ Pool* find(void* handle, int device) {
 }
 
 // Gives back what the pool does not have any more.
-bool settle_down(Pool& pool) {
+void settle_down(Pool& pool) {
   const std::uint64_t now = reserved(pool);
-  if (now >= pool.charged) return false;
+  if (now >= pool.charged) return;
   give_back(part_of_device(pool.device), pool.charged - now);
   pool.charged = now;
-  return true;
 }
 
 // Does not wait: the lock is held.
@@ -125,22 +124,20 @@ std::uint64_t growth_of(const Pool& pool, std::uint64_t bytes) {
   return needed > there ? needed - there : 0;
 }
 
-bool settle_all() {
-  bool is_more = false;
+void settle_all() {
   any_place([&](Pool& pool) {
-    if (pool.state == Pool::State::kUsed && pool.is_counted) is_more |= settle_down(pool);
+    if (pool.state == Pool::State::kUsed && pool.is_counted) settle_down(pool);
     return false;
   });
-  return is_more;
 }
 
 }  // namespace
 
 std::atomic<bool> has_pieces;
 
-bool settle_pools() {
+void settle_pools() {
   const UncancelledGuard guard(lock);
-  return settle_all();
+  settle_all();
 }
 
 void add_pool(void* handle, const PoolProperties& properties) {

@@ -11,9 +11,8 @@
 
 namespace tranche::interpose {
 
-// Looks at every pool of the process and gives back what it has let go of. true: there was
-// something.
-bool settle_pools();
+// Looks at every pool of the process and gives back what it has let go of.
+void settle_pools();
 
 // A pool that the program made. One of the host's memory is not counted; one of managed memory is,
 // as all managed memory, for the device that it prefers or else the current one.

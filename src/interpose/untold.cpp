@@ -137,19 +137,12 @@ void note_context_ended(Context context) {
 
 bool is_over(const Part& part) {
   if (!is_limited(part)) return false;
-  const std::uint64_t began = now_ns();
-  std::uint64_t asked = 0;
-  for (;;) {
-    settle_let_go();
+  settle_let_go();
+  for (WaitForNvml wait;; wait.take_turn()) {
     const bool is_told = !is_awaited(part) && !is_untold(part);
-    const bool is_decided = is_told || now_ns() - began > kToldLongest;
+    const bool is_decided = is_told || wait.is_over();
     const Standing standing = standing_of(part);
     if (is_decided || !standing.may_be_over) return standing.is_over;
-    if (now_ns() - asked > kAskNvmlEvery) {
-      asked = now_ns();
-      tell_of_memory();
-    }
-    nap_ns(kToldNap);
   }
 }
 

@@ -156,6 +156,13 @@ struct UsageFile {
 };
 static_assert(offsetof(UsageFile, slot) % 64 == 0);
 
+// How many slots may be in use. The file is the tenant's to write: a wrong number must not lead out
+// of it.
+inline unsigned slots_of(const UsageFile& usage) {
+  const unsigned slots = usage.slots.load(std::memory_order_acquire);
+  return slots < kMaxProcesses ? slots : kMaxProcesses;
+}
+
 // ---- the socket: SOCK_SEQPACKET, one message per packet, in the machine's byte order
 
 enum class Message : std::uint32_t {

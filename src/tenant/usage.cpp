@@ -104,7 +104,7 @@ void Usage::note_slots() {
   }
   // Slots that were taken once are still looked at: they may be in use by a process that has not
   // heard of its end.
-  const std::uint32_t before = std::min(file().slots.load(), wire::kMaxProcesses);
+  const std::uint32_t before = wire::slots_of(file());
   file().slots = std::max(before, slots);
 }
 
