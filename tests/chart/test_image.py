@@ -51,6 +51,12 @@ def test_size(image):
     assert image[0].stat().st_size <= 40 << 20
 
 
+@pytest.mark.parametrize("page", ["docs/helm.md", "docs/performance.md"])
+def test_the_size_that_a_page_tells_is_about_right(image, page):
+    (told,) = re.findall(r"image has about (\d+) MiB", (ROOT / page).read_text())
+    assert abs(image[0].stat().st_size / (1 << 20) - int(told)) <= 2
+
+
 def test_names_and_entrypoint_are_those_of_nvidias_image(image):
     _, layer, _, manifest, config = image
     for name in ("nvidia-device-plugin", "gpu-feature-discovery", "config-manager", "mps-control-daemon"):

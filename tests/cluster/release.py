@@ -9,11 +9,13 @@ CHART = ROOT / "deploy" / "helm" / "tranche"
 
 
 class Release:
-    """with Release(lab, "config.name=x", ...): the chart is installed with these values (as --set)."""
+    """with Release(lab, "config.name=x", ...): the chart is installed with these values (as --set), and those
+    of `files`."""
 
-    def __init__(self, lab, *values: str, namespace: str = "kube-system", name: str = "tranche"):
+    def __init__(self, lab, *values: str, files=(), namespace: str = "kube-system", name: str = "tranche"):
         self._lab = lab
         self._values = values
+        self._files = files
         self.namespace = namespace
         self.name = name
         self._installed = False
@@ -32,7 +34,8 @@ class Release:
 
     def values(self) -> list:
         common = ("image.repository=tranche", "image.tag=lab", "runtimeClassName=nvidia")
-        return [word for value in (*common, *self._values) for word in ("--set", value)]
+        from_files = [word for file in self._files for word in ("--values", str(file))]
+        return from_files + [word for value in (*common, *self._values) for word in ("--set", value)]
 
     def __enter__(self) -> "Release":
         waiting = ("--create-namespace", "--wait", "--timeout", "120s")

@@ -1,5 +1,6 @@
-"""Every relative link of the documentation leads somewhere, its anchor included; every page is in
-the index (docs/README.md)."""
+"""Every relative link of the documentation leads somewhere, its anchor included, and so does every
+page and heading that a source, a message or the chart names; every page is in the index
+(docs/README.md)."""
 
 import pathlib
 import re
@@ -10,11 +11,18 @@ import markdown
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGES = [
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")),
-    ROOT / "sim" / "README.md",
-    *sorted((ROOT / "docs").rglob("*.md")),
-]
+
+
+def tracked(*patterns):
+    """Files under version control, and new ones that are not ignored."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", *patterns],
+        cwd=ROOT, text=True, capture_output=True, check=True,
+    )
+    return sorted({path for name in listed.stdout.split("\0") if (path := ROOT / name).is_file()})
+
+
+PAGES = [page for page in tracked("*.md") if "data" not in page.relative_to(ROOT).parts]
 
 
 def name_of(path):
@@ -46,6 +54,25 @@ def test_links_lead_somewhere(page):
         for line, target in markdown.links(page.read_text())
         if (what := fault(page, target))
     ]
+    assert not faults, "\n".join(faults)
+
+
+MENTION = re.compile(r"(?<![\w/.-])(docs/[\w./-]+\.md)(?:#([\w-]+))?")
+TEXTS = (".cpp", ".h", ".def", ".py", ".sh", ".yaml", ".yml", ".tpl", ".txt", ".md", ".json")
+
+
+def test_pages_that_any_file_names_are_there():
+    """A message, a comment, the chart: docs/page.md, with the heading that it names."""
+    faults = []
+    for path in tracked():
+        if path.suffix not in TEXTS or path == pathlib.Path(__file__).resolve():
+            continue
+        for name, anchor in MENTION.findall(path.read_text(errors="replace")):
+            page = ROOT / name
+            if not page.is_file():
+                faults.append(f"{name_of(path)}: {name}: no such file")
+            elif anchor and anchor not in markdown.anchors(page.read_text()):
+                faults.append(f"{name_of(path)}: {name}#{anchor}: no such heading")
     assert not faults, "\n".join(faults)
 
 

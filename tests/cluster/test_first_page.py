@@ -1,0 +1,64 @@
+"""The documentation as a new user follows it: README's first page installs, its first Pod runs and has a quarter
+of the GPU; the runbook's removal without Helm clears the node."""
+
+import re
+
+import pytest
+import yaml
+from pods import Applied, wait_offer
+from published import block, run
+from release import Release
+
+
+@pytest.fixture
+def lab(labs):
+    return labs.get(["l20"])
+
+
+def checks() -> list[str]:
+    """The commands that show whether the first Pod is held to its part."""
+    lines = block("README.md", "Install", "kubectl get nodes").splitlines()
+    return [line.split(" #")[0].strip() for line in lines if line.strip()]
+
+
+def test_the_first_page_holds(lab, tmp_path):
+    values, first = tmp_path / "values.yaml", block("README.md", "Install", "apiVersion: v1\nkind: Pod")
+    values.write_text(block("README.md", "Install", "runtimeClassName: nvidia"))
+    assert yaml.safe_load(values.read_text())["config"]["map"]["default"]
+    (tmp_path / "first.yaml").write_text(first)
+    lab.load_images(first)
+    with Release(lab, files=[values]):
+        wait_offer(lab, "l20", 4)
+        nodes, _, memory, node = (run(lab, one.replace("GPU-NODE", "l20"), tmp_path) for one in checks())
+        with Applied(lab, first):
+            query = ("nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits")
+            (part,) = re.findall(r"(\d+) MiB", memory)
+            assert int(part) == int(lab.node("l20").run(*query).out) // 4
+            assert "NVIDIA-L20" in nodes
+            assert "TrancheConfigured" in node and "nvidia.com/gpu:" in node
+
+
+def left_on(lab, node: str) -> tuple:
+    """What an agent writes: labels, conditions, files of its state folder and CDI files."""
+    found = lab.get("node", node)
+    labels = [k for k in found["metadata"]["labels"] if k.startswith(("nvidia.com/gpu.", "tranche.dev/"))]
+    conditions = [c["type"] for c in found["status"]["conditions"] if c["type"].startswith("Tranche")]
+    folders = ("/var/lib/tranche", "/var/run/cdi")
+    files = lab.node(node).run("find", *folders, "-type", "f").out.split()
+    # The lock stays while its holder waits for its end.
+    return labels, conditions, [name for name in files if not name.endswith(".lock")]
+
+
+def test_removal_without_helm_clears_the_node(lab):
+    """The runbook's commands, on a release that Helm's hooks do not clear."""
+    values = ("gfd.enabled=true", "gfd.labelOutput=node", "deviceListStrategy=cdi-cri")
+    config = ("config.map.default=version: v1",)
+    script = block("docs/runbook.md", "Removal without Helm, on many nodes", "NS=")
+    script = script.replace("NS=kube-system DS=tranche-agent", "NS=kube-system DS=tranche")
+    script, deleted = script.split("kubectl delete -f")
+    assert "rollout status" in script and deleted
+    with Release(lab, *values, *config):
+        wait_offer(lab, "l20", 1)
+        lab.wait(lambda: all(left_on(lab, "l20")), lambda: f"nothing to clear: {left_on(lab, 'l20')}")
+        run(lab, script)
+        assert left_on(lab, "l20") == ([], [], [])
