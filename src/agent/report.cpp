@@ -136,16 +136,38 @@ std::string value_of(const offer::Grant& grant, const std::string& name) {
   return found == grant.envs.end() ? std::string() : found->second;
 }
 
-bool leads_nowhere(const offer::Grant& given, const offer::Grant& now) {
-  if (value_of(given, "CUDA_MPS_SM_PARTITION") != value_of(now, "CUDA_MPS_SM_PARTITION"))
-    return true;
-  const auto before = value_of(given, "CUDA_MPS_PIPE_DIRECTORY");
-  const auto wanted = value_of(now, "CUDA_MPS_PIPE_DIRECTORY");
+constexpr const char* kMpsPipe = "CUDA_MPS_PIPE_DIRECTORY";
+constexpr const char* kMpsPartition = "CUDA_MPS_SM_PARTITION";
+
+// What the resource's grants of these ids are given for MPS now.
+offer::Grant given_now(const offer::ResourceOffer& resource, const std::vector<std::string>& ids) {
+  offer::Grant now;
+  offer::add_mps(resource, ids, {}, now);
+  return now;
+}
+
+// Whether MPS, by which `given` was given out, serves it no longer. `resource`: as it is offered
+// now; nullptr: it is not.
+bool leads_nowhere(const offer::Grant& given, const offer::ResourceOffer* resource) {
+  if (resource == nullptr || resource->sharing != config::SharingStrategy::kMps) return true;
+  const auto now = given_now(*resource, given.ids);
+  if (value_of(given, kMpsPartition) != value_of(now, kMpsPartition)) return true;
+  const auto before = value_of(given, kMpsPipe);
+  const auto wanted = value_of(now, kMpsPipe);
   if (before == wanted) return false;
   // With namespaces, the default one always exists.
   const auto server = fmt::format("/pipe/{}/", offer::kMpsServer);
   return !before.ends_with(fmt::format("{}{}", server, offer::kMpsDefault)) ||
          wanted.find(server) == wanted.npos;
+}
+
+// A withheld resource may be served again, for example when its daemon answers.
+bool is_withheld(const config::ResourceName& name, const offer::Offer& offer) {
+  return std::ranges::find(offer.withheld, name, &offer::Withheld::name) != offer.withheld.end();
+}
+
+std::string named(const offer::Grant& grant) {
+  return fmt::format("{} of {}", fmt::join(grant.ids, "+"), grant.resource.value);
 }
 
 }  // namespace
@@ -155,17 +177,30 @@ std::string describe_stale_mps(const std::vector<offer::GrantRecord>& grants,
   std::vector<std::string> found;
   for (const auto& record : grants) {
     const offer::Grant& grant = record.grant;
-    const auto* resource = offer.find(grant.resource);
-    if (resource == nullptr || resource->sharing != config::SharingStrategy::kMps) continue;
-    offer::Grant now;
-    offer::add_mps(*resource, grant.ids, {}, now);
-    if (!leads_nowhere(grant, now)) continue;
-    found.push_back(fmt::format("{} of {}", fmt::join(grant.ids, "+"), grant.resource.value));
+    // A grant of time-slicing leads to no server and needs none.
+    if (value_of(grant, kMpsPipe).empty() || is_withheld(grant.resource, offer)) continue;
+    if (leads_nowhere(grant, offer.find(grant.resource))) found.push_back(named(grant));
   }
   if (found.empty()) return {};
   return fmt::format(
-      "{} given out for MPS as it is no longer served (tranche.mps, or a daemon that was started "
-      "anew): {}; their processes get no GPU: delete the Pods",
+      "{} given out for MPS as it is no longer served (another sharing or tranche.mps, or a daemon "
+      "that was started anew): {}; their processes get no GPU: delete the Pods",
+      counted(found.size(), "grant"), fmt::join(found, ", "));
+}
+
+std::string describe_before_mps(const std::vector<offer::GrantRecord>& grants,
+                                const offer::Offer& offer) {
+  std::vector<std::string> found;
+  for (const auto& record : grants) {
+    const auto* resource = offer.find(record.grant.resource);
+    if (resource == nullptr || !value_of(record.grant, kMpsPipe).empty()) continue;
+    const auto now = given_now(*resource, record.grant.ids);
+    if (!value_of(now, kMpsPipe).empty()) found.push_back(named(record.grant));
+  }
+  if (found.empty()) return {};
+  return fmt::format(
+      "{} given out before MPS served its resource: {}; its processes are no clients of MPS, and "
+      "the GPU takes no others: delete the Pods",
       counted(found.size(), "grant"), fmt::join(found, ", "));
 }
 

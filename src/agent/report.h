@@ -30,11 +30,16 @@ std::string describe_orphans(const std::vector<offer::GrantRecord>& grants,
 std::string describe_unlimited(const std::vector<offer::GrantRecord>& grants,
                                const offer::Offer& offer);
 
-// One line about grants of resources that MPS serves otherwise than when they were given out
-// (another protocol, other SM partitions); empty when there are none. Kubelet replays the
-// environment of these grants, which no longer leads to a server.
+// One line about grants given out for MPS that it serves otherwise now (another protocol, other SM
+// partitions) or not any more; empty when there are none. Kubelet replays the environment of these
+// grants, which no longer leads to a server.
 std::string describe_stale_mps(const std::vector<offer::GrantRecord>& grants,
                                const offer::Offer& offer);
+
+// One line about grants given out before MPS served their resource; empty when there are none. MPS
+// has the GPU to itself, so their processes get no context.
+std::string describe_before_mps(const std::vector<offer::GrantRecord>& grants,
+                                const offer::Offer& offer);
 
 // One line about which resources are limited, and how.
 std::string describe_limits(const config::Config& config);

@@ -149,8 +149,9 @@ TEST(DescribeStaleMps, NamesGrantsThatNoDaemonServes) {
   const auto by_namespace = given(2);
   EXPECT_EQ(
       describe_stale_mps({by_variables, by_namespace}, offer),
-      "1 grant given out for MPS as it is no longer served (tranche.mps, or a daemon that was "
-      "started anew): GPU-0::1 of nvidia.com/gpu; their processes get no GPU: delete the Pods");
+      "1 grant given out for MPS as it is no longer served (another sharing or tranche.mps, or a "
+      "daemon that was started anew): GPU-0::1 of nvidia.com/gpu; their processes get no GPU: "
+      "delete the Pods");
 
   shared.mps.partitions = {{"GPU-0::2", "GPU-0/a"}};
   const auto cut = given(2);
@@ -173,6 +174,38 @@ TEST(DescribeStaleMps, TheDefaultNamespaceIsAlwaysThere) {
   offer::add_mps(shared, record.grant.ids, "/r", record.grant);
   shared.limits = offer::OfferLimits{strict(), {4}};  // from now on: tranches_1
   EXPECT_EQ(describe_stale_mps({record}, offer), "");
+}
+
+TEST(DescribeStaleMps, GrantsOfTimeSlicingWereNeverServedByMps) {
+  offer::Offer offer{.resources = {resource("nvidia.com/gpu", 1, 4)}};
+  offer::GrantRecord sliced;
+  sliced.grant.resource = {"nvidia.com/gpu"};
+  sliced.grant.ids = {"GPU-0::1"};
+  EXPECT_EQ(describe_before_mps({sliced}, offer), "");
+  offer.resources[0].sharing = config::SharingStrategy::kMps;
+  EXPECT_EQ(describe_stale_mps({sliced}, offer), "");
+  EXPECT_EQ(describe_before_mps({sliced}, offer),
+            "1 grant given out before MPS served its resource: GPU-0::1 of nvidia.com/gpu; its "
+            "processes are no clients of MPS, and the GPU takes no others: delete the Pods");
+  offer::add_mps(offer.resources[0], sliced.grant.ids, "/r", sliced.grant);
+  EXPECT_EQ(describe_before_mps({sliced}, offer), "");
+}
+
+TEST(DescribeStaleMps, ClientsOfMpsThatNoLongerServesAreNamed) {
+  offer::Offer offer{.resources = {resource("nvidia.com/gpu", 1, 4)}};
+  offer.resources[0].sharing = config::SharingStrategy::kMps;
+  offer::GrantRecord client;
+  client.grant.resource = {"nvidia.com/gpu"};
+  client.grant.ids = {"GPU-0::1"};
+  offer::add_mps(offer.resources[0], client.grant.ids, "/r", client.grant);
+  EXPECT_EQ(describe_stale_mps({client}, offer), "");
+  const auto by_mps = offer;
+  offer.resources[0].sharing = config::SharingStrategy::kTimeSlicing;
+  EXPECT_NE(describe_stale_mps({client}, offer), "") << "shared otherwise now";
+  offer.resources.clear();
+  EXPECT_NE(describe_stale_mps({client}, offer), "") << "the resource has another name now";
+  offer.withheld = {{{"nvidia.com/gpu"}, "its daemon does not serve yet"}};
+  EXPECT_EQ(describe_stale_mps({client}, offer), "") << "it may be served again";
 }
 
 }  // namespace

@@ -14,14 +14,39 @@ constexpr auto kObeyed = std::to_array<std::string_view>(
     {"devicePlugin.enabled", "devicePlugin.config.name", "devicePlugin.config.default",
      "devicePlugin.mps.root", "mig.strategy"});
 
-// Leaves below `view` that are set, by dotted path; an empty object sets nothing.
+// The component whose `enabled: false` turns nothing off here: it has this system serve.
+constexpr std::string_view kServed = "devicePlugin";
+
+// Whether a value wishes for something: not null, false, "" or a list of such values.
+bool asks(json::View value) {
+  switch (value.kind()) {
+    case json::Kind::kNull:
+      return false;
+    case json::Kind::kBool:
+      return value.as_bool().value_or(true);
+    case json::Kind::kString:
+      return value.as_string() != "";
+    case json::Kind::kArray:
+      return std::ranges::any_of(value.elements(), asks);
+    default:
+      return true;
+  }
+}
+
+bool is_off(json::View component) {
+  const auto enabled = component.find("enabled");
+  return enabled && enabled->as_bool() == false;
+}
+
+// Leaves below `view` that ask for something, by dotted path. What is turned off asks for nothing,
+// whatever stands beside it.
 void collect(json::View view, const std::string& path, std::vector<std::string>& paths) {
+  if (path != kServed && is_off(view)) return;
   for (const auto& [key, value, begin, end] : view.members()) {
     const auto below = path.empty() ? key : fmt::format("{}.{}", path, key);
     if (value.kind() == json::Kind::kObject) {
       collect(value, below, paths);
-    } else if (value.kind() != json::Kind::kNull &&
-               std::ranges::find(kObeyed, below) == kObeyed.end()) {
+    } else if (asks(value) && std::ranges::find(kObeyed, below) == kObeyed.end()) {
       paths.push_back(below);
     }
   }

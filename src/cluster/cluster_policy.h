@@ -25,8 +25,9 @@ struct ClusterPolicy {
   // devicePlugin.mps.root: a folder of the nodes, which Pods must have mounted to use it. So it is
   // compared with what was installed, not followed.
   std::optional<std::string> mps_root;
-  // Other fields of spec that are set, in alphabetical order: "driver.enabled",
-  // "daemonsets.tolerations" (lists are not entered).
+  // Other fields of spec that ask for something, in alphabetical order: "driver.enabled",
+  // "daemonsets.tolerations" (lists are not entered). false, "", [] and {} ask for nothing, nor
+  // does anything of a component with `enabled: false`.
   std::vector<std::string> other_fields;
 
   bool operator==(const ClusterPolicy&) const = default;

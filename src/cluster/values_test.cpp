@@ -252,8 +252,20 @@ TEST(ClusterPolicy, WhatIsNotObeyedIsNamed) {
   EXPECT_EQ(policy->device_plugin_enabled, false);
   EXPECT_EQ(policy->config_name, "");
   EXPECT_EQ(policy->mig_strategy, std::nullopt);
-  EXPECT_THAT(policy->other_fields, ElementsAre("daemonsets.tolerations", "devicePlugin.args",
-                                                "driver.enabled", "driver.env"));
+  EXPECT_THAT(policy->other_fields, ElementsAre("driver.enabled", "driver.env"));
+}
+
+// As the operator's chart writes a policy: every component, also those that are off.
+TEST(ClusterPolicy, WhatAsksForNothingIsNotNamed) {
+  const auto policy = parse_cluster_policy(R"({"metadata":{"name":"p"},"spec":{
+    "driver":{"enabled":false,"version":"550","manager":{"env":[{"name":"a"}]}},
+    "toolkit":{"enabled":true,"version":"","env":[],"resources":{},"installDir":"/usr/local"},
+    "gdrcopy":{"enabled":false},"cdi":{"enabled":false,"default":false},
+    "devicePlugin":{"enabled":false,"args":["--x"],"imagePullSecrets":[""]},
+    "mig":{"strategy":"none"},"psp":{"enabled":false},"replicas":0}})");
+  ASSERT_TRUE(policy);
+  EXPECT_THAT(policy->other_fields, ElementsAre("devicePlugin.args", "replicas", "toolkit.enabled",
+                                                "toolkit.installDir"));
 }
 
 TEST(Pod, RequestsOfExtendedResources) {
