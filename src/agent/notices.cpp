@@ -48,7 +48,10 @@ void Notices::say_of_grants(const offer::Offer& offer) {
   }
   if (const auto line = describe_before_mps(grants, offer); said_.is_news("before MPS", line)) {
     log_.warn(line);
-    tell({.warning = true, .reason = "GrantBeforeMps", .action = "Advertise", .note = line});
+    tell({.warning = true,
+          .reason = cluster::reason::kGrantBeforeMps,
+          .action = "Advertise",
+          .note = line});
   }
   if (const auto line = describe_unlimited(grants, offer); said_.is_news("unlimited", line)) {
     log_.warn(line);
