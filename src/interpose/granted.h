@@ -2,7 +2,7 @@
 // Which folders are those of this container's grant, as the kernel tells of the container's mounts.
 //
 // A grant mounts the library and the tenants' folders from one place on the node, <state dir>
-// (docs/limits.md, "What a container gets"). Who may write in the container can make
+// (docs/internals/limits.md, "What a container gets"). Who may write in the container can make
 // /run/tranche/<id> with an arbiter of its own, or move the true one away. But what is mounted
 // there cannot be made to come from <state dir>/tenants/<id>, where the library itself comes from,
 // without CAP_SYS_ADMIN. So where the library is mounted, those mounts alone are tenants, wherever

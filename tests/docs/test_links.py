@@ -57,8 +57,19 @@ def test_links_lead_somewhere(page):
     assert not faults, "\n".join(faults)
 
 
-MENTION = re.compile(r"(?<![\w/.-])(docs/[\w./-]+\.md)(?:#([\w-]+))?")
+MENTION = re.compile(r'(?<![\w/.-])(docs/[\w./-]+\.md)(?:#([\w-]+)|,? +\\?"([^"\\\n]+)\\?")?')
 TEXTS = (".cpp", ".h", ".def", ".py", ".sh", ".yaml", ".yml", ".tpl", ".txt", ".md", ".json")
+
+
+def joined(text):
+    """Texts and comments of sources without their line breaks."""
+    return re.sub(r'(?<!\\)"\s*\n\s*"|\n\s*(?://|#)(?= )', "", text)
+
+
+def has_heading(text, heading):
+    """As a heading, or as the bold words that a paragraph begins with."""
+    return heading in markdown.HEADING.findall(text) or re.search(
+        rf"^\*\*{re.escape(heading)}", text, re.M)
 
 
 def test_pages_that_any_file_names_are_there():
@@ -67,12 +78,14 @@ def test_pages_that_any_file_names_are_there():
     for path in tracked():
         if path.suffix not in TEXTS or path == pathlib.Path(__file__).resolve():
             continue
-        for name, anchor in MENTION.findall(path.read_text(errors="replace")):
+        for name, anchor, heading in MENTION.findall(joined(path.read_text(errors="replace"))):
             page = ROOT / name
             if not page.is_file():
                 faults.append(f"{name_of(path)}: {name}: no such file")
             elif anchor and anchor not in markdown.anchors(page.read_text()):
                 faults.append(f"{name_of(path)}: {name}#{anchor}: no such heading")
+            elif heading and not has_heading(page.read_text(), heading):
+                faults.append(f'{name_of(path)}: {name}, "{heading}": no such heading')
     assert not faults, "\n".join(faults)
 
 
