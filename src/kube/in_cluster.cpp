@@ -28,7 +28,9 @@ Result<Credentials> in_cluster(const ServiceAddress& address, const FsRoot& fs) 
                 "set automountServiceAccountToken: true, or name a kubeconfig file");
   }
   // Kubernetes puts the namespace beside the token. It may be missing: nothing here needs it.
-  credentials.ns = fs.read(folder / "namespace").value_or("");
+  auto ns = fs.read(folder / "namespace");
+  if (!ns && ns.error().code != Code::kNotFound) return std::unexpected(std::move(ns).error());
+  credentials.ns = std::move(ns).value_or("");
   credentials.ns.erase(credentials.ns.find_last_not_of(" \n") + 1);
   return credentials;
 }

@@ -151,6 +151,15 @@ TEST_F(InClusterTest, ServiceAccount) {
             dir_.path() / "var/run/secrets/kubernetes.io/serviceaccount/ca.crt");
 }
 
+TEST_F(InClusterTest, AnUnreadableNamespaceIsNotNone) {
+  write("token", "t");
+  std::filesystem::create_directory(
+      dir_.path() / "var/run/secrets/kubernetes.io/serviceaccount/namespace");
+  const auto credentials = in_cluster({"10.96.0.1", "443"}, fs_);
+  ASSERT_FALSE(credentials);
+  EXPECT_THAT(credentials.error().message(), HasSubstr("namespace"));
+}
+
 TEST_F(InClusterTest, Ipv6) {
   write("token", "t");
   EXPECT_EQ(in_cluster({"fd00:10::1", "443"}, fs_)->server, "https://[fd00:10::1]:443");

@@ -29,6 +29,7 @@ struct PreferredRequest {
 struct Links {
   std::vector<std::string> gpu_uuids;
   gpu::Topology topology;
+  bool operator==(const Links&) const = default;
 };
 
 struct Preferred {

@@ -13,6 +13,15 @@ std::vector<std::string> present_uuids(const gpu::Machine& machine) {
   return uuids;
 }
 
+bool is_known(const gpu::Topology& topology) {
+  for (std::size_t a = 0; a < topology.size(); ++a) {
+    for (std::size_t b = a + 1; b < topology.size(); ++b) {
+      if (topology.at(a, b).level == gpu::P2pLevel::kUnknown) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 HardwareWatch::HardwareWatch(gpu::Reader& reader, std::chrono::milliseconds interval,
@@ -56,14 +65,16 @@ void HardwareWatch::run(const std::stop_token& stop) {
 void HardwareWatch::read_links(const gpu::Machine& machine) {
   if (!callbacks_.links) return;
   auto uuids = present_uuids(machine);
-  if (uuids.size() < 2 || uuids == linked_) return;
+  if (uuids.size() < 2 || (uuids == links_.gpu_uuids && is_known(links_.topology))) return;
   auto present = machine;
   std::erase_if(present.gpus,
                 [](const gpu::Gpu& gpu) { return gpu.presence != gpu::Presence::kPresent; });
   auto topology = reader_.read_topology(present);
   if (!topology) return;  // retried after the next reading
-  linked_ = uuids;
-  callbacks_.links({std::move(uuids), *std::move(topology)});
+  offer::Links links{.gpu_uuids = std::move(uuids), .topology = *std::move(topology)};
+  if (links == links_) return;
+  links_ = links;
+  callbacks_.links(std::move(links));
 }
 
 }  // namespace tranche::agent

@@ -1,7 +1,7 @@
 #pragma once
 // Reads the hardware at intervals on a thread of its own, so that the agent's loop, Allocate and
-// ListAndWatch never wait for NVML. It also reads the links between GPUs, once for each set of
-// GPUs.
+// ListAndWatch never wait for NVML. It also reads the links between GPUs, for each set of GPUs
+// until the driver has told of all of them.
 
 #include <chrono>
 #include <condition_variable>
@@ -41,7 +41,7 @@ class HardwareWatch {
   std::chrono::milliseconds interval_;
   gpu::Machine known_;
   Callbacks callbacks_;
-  std::vector<std::string> linked_;  // GPUs whose links were read last
+  offer::Links links_;  // as handed on last
   std::mutex mutex_;
   std::condition_variable_any wake_;
   bool asked_ = false;

@@ -90,6 +90,19 @@ TEST(HardwareWatch, ReadsLinksOncePerSetOfGpus) {
   EXPECT_TRUE(parts.links.reaches(2));
 }
 
+TEST(HardwareWatch, ReadsLinksAgainUntilAllAreKnown) {
+  const auto two = test::machine_of({test::l20(0), test::l20(1)});
+  test::FakeReader reader(two, gpu::Topology(2));
+  HardwareParts parts;
+  const HardwareWatch watch(reader, milliseconds(1), two, parts.callbacks());
+  ASSERT_TRUE(parts.links.reaches(1));
+  gpu::Topology known(2);
+  known.set(0, 1, {.level = gpu::P2pLevel::kNode});
+  reader.set_machine(two, known);
+  ASSERT_TRUE(parts.links.reaches(2));
+  EXPECT_EQ(parts.links.all()[1].topology, known);
+}
+
 class XidWatchTest : public testing::Test {
  protected:
   std::unique_ptr<XidWatch> watch() {
