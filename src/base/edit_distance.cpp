@@ -46,4 +46,13 @@ std::optional<std::string_view> nearest(std::string_view word,
   return best;
 }
 
+std::string either(std::span<const std::string_view> words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 == words.size() ? " or " : ", ";
+    text += words[i];
+  }
+  return text;
+}
+
 }  // namespace tranche

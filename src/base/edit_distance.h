@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace tranche {
@@ -15,5 +16,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 // `word` a likely misspelling (a distance up to a third of the word's letters, or two).
 std::optional<std::string_view> nearest(std::string_view word,
                                         std::span<const std::string_view> candidates);
+
+// "table, json or yaml": the words that one may write instead.
+std::string either(std::span<const std::string_view> words);
 
 }  // namespace tranche

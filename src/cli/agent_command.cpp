@@ -1,12 +1,11 @@
 #include "agent/run.h"
 #include "cli/command.h"
 #include "cli/flags_to_sources.h"
-#include "config/flags/flag_table.h"
 
 namespace tranche::cli {
 
 int run_agent_command(const Invocation& invocation) {
-  const auto sources = flags_to_sources(invocation, config::kUseAgent, config::Program::kAgent);
+  const auto sources = flags_to_sources(invocation, config::Program::kAgent);
   if (const auto* done = std::get_if<int>(&sources)) return *done;
   return agent::run_agent(std::get<config::Sources>(sources));
 }

@@ -1,12 +1,11 @@
 #include "arbiter/run/run.h"
 #include "cli/command.h"
 #include "cli/flags_to_sources.h"
-#include "config/flags/flag_table.h"
 
 namespace tranche::cli {
 
 int run_arbiter_command(const Invocation& invocation) {
-  const auto sources = flags_to_sources(invocation, config::kUseArbiter, config::Program::kAgent);
+  const auto sources = flags_to_sources(invocation, config::Program::kAgent);
   if (const auto* done = std::get_if<int>(&sources)) return *done;
   return arbiter::run_arbiter(std::get<config::Sources>(sources));
 }

@@ -1,12 +1,11 @@
 #include "agent/cleanup/cleanup_run.h"
 #include "cli/command.h"
 #include "cli/flags_to_sources.h"
-#include "config/flags/flag_table.h"
 
 namespace tranche::cli {
 
 int run_cleanup_command(const Invocation& invocation) {
-  const auto sources = flags_to_sources(invocation, config::kUseCleanup, config::Program::kAgent);
+  const auto sources = flags_to_sources(invocation, config::Program::kAgent);
   if (const auto* done = std::get_if<int>(&sources)) return *done;
   return agent::run_cleanup(std::get<config::Sources>(sources));
 }

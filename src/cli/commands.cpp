@@ -17,12 +17,19 @@ constexpr std::array kGroups = {
     GroupTitle{Group::kTools, "Tools"},
 };
 
+constexpr std::array kExitCodes = {
+    ExitCodeText{"0", "fine"},
+    ExitCodeText{"1", "a finding: it was refused, failed, or something is not as it should be"},
+    ExitCodeText{"2", "usage: a word, flag or setting is wrong; nothing was done or asked"},
+    ExitCodeText{"3", "who was to be asked cannot be reached: API server, GPU, driver, machine"},
+};
+
 constexpr std::array kLimitWords = {
-    Word{"set", "change the limits of a container that runs"},
-    Word{"get", "show the limits of a Pod's containers"},
-    Word{"reset", "go back to what the configuration says"},
-    Word{"list", "show all that is set in the cluster"},
-    Word{"prune", "remove what is set for Pods that are gone"},
+    Word{"set", "change the limits of a container that runs", config::kUseLimitSet, "POD"},
+    Word{"get", "show the limits of a Pod's containers", config::kUseLimitGet, "POD"},
+    Word{"reset", "go back to what the configuration says", config::kUseLimitReset, "POD"},
+    Word{"list", "show all that is set in the cluster", config::kUseLimitList},
+    Word{"prune", "remove what is set for Pods that are gone", config::kUseLimitPrune},
 };
 constexpr std::array kMpsControlWords = {
     Word{"mount-shm", "mount a tmpfs for the containers' /dev/shm at shm in --mps-dir, and end"},
@@ -39,7 +46,8 @@ constexpr std::array kCommands = {
             .summary = "advertise this node's GPUs to kubelet",
             .run = run_agent_command,
             .group = Group::kProcesses,
-            .uses = config::kUseAgent},
+            .uses = config::kUseAgent,
+            .nvidias_exit_codes = true},
     Command{.name = "arbiter",
             .summary = "hold this node's containers to their limits",
             .run = run_arbiter_command,
@@ -56,7 +64,7 @@ constexpr std::array kCommands = {
             .summary = "write this node's feature labels",
             .run = run_labels_command,
             .group = Group::kProcesses,
-            .uses = config::kUseFeatureDiscovery},
+            .uses = config::kUseLabels},
     Command{.name = "controller",
             .summary = "make the cluster's ClusterPolicy take effect",
             .run = run_controller_command,
@@ -79,7 +87,10 @@ constexpr std::array kCommands = {
             .run = run_completion_command,
             .words = kShells,
             .usage = "bash|zsh|fish"},
-    Command{.name = "version", .summary = "print the version", .run = run_version_command},
+    Command{.name = "version",
+            .summary = "print the version",
+            .run = run_version_command,
+            .uses = config::kUseVersion},
     Command{.name = "reference",
             .summary = "write the generated pages of docs/reference",
             .run = run_reference_command,
@@ -87,15 +98,35 @@ constexpr std::array kCommands = {
 };
 
 constexpr std::array kParts = {
-    Command{"nvidia-device-plugin", "", run_agent_command},
-    Command{"gpu-feature-discovery", "", run_labels_command},
-    Command{"config-manager", "", run_config_manager_command},
-    Command{"mps-control-daemon", "", run_mps_control_command},
+    Command{.name = "nvidia-device-plugin",
+            .summary = "advertise this node's GPUs to kubelet",
+            .run = run_agent_command,
+            .uses = config::kUseAgent,
+            .nvidias_exit_codes = true},
+    Command{.name = "gpu-feature-discovery",
+            .summary = "write this node's feature labels",
+            .run = run_labels_command,
+            .uses = config::kUseFeatureDiscovery,
+            .nvidias_exit_codes = true},
+    Command{.name = "config-manager",
+            .summary = "choose this node's configuration by its label",
+            .run = run_config_manager_command,
+            .uses = config::kUseConfigManager,
+            .nvidias_exit_codes = true},
+    Command{.name = "mps-control-daemon",
+            .summary = "supervise this node's MPS control daemons",
+            .run = run_mps_control_command,
+            .uses = config::kUseMpsControl,
+            .words = kMpsControlWords,
+            .usage = "[mount-shm|check]",
+            .nvidias_exit_codes = true},
 };
 
 }  // namespace
 
 std::span<const GroupTitle> groups() { return kGroups; }
+
+std::span<const ExitCodeText> exit_codes() { return kExitCodes; }
 
 std::span<const Command> commands() { return kCommands; }
 
@@ -106,15 +137,19 @@ const Command* find_command(std::span<const Command> among, std::string_view nam
   return found == among.end() ? nullptr : &*found;
 }
 
+const Word* find_word(const Command& command, std::string_view name) {
+  const auto found = std::ranges::find(command.words, name, &Word::name);
+  return found == command.words.end() ? nullptr : &*found;
+}
+
+unsigned uses_of(const Command& command, const Word* word) {
+  return word == nullptr || word->uses == 0 ? command.uses : word->uses;
+}
+
 bool has_man_page(const Command& command) {
   return command.listed && (command.uses != 0 || !command.words.empty());
 }
 
 std::string version_line() { return fmt::format("tranche {}", TRANCHE_VERSION); }
-
-int run_version_command(const Invocation& /*invocation*/) {
-  fmt::print("{}\n", version_line());
-  return 0;
-}
 
 }  // namespace tranche::cli

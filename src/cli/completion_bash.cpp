@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,13 @@ _tranche() {
     COMPREPLY=($(compgen -W "$(_tranche_commands)" -- "$cur"))
     return
   fi
+  if [ "$command" = help ]; then
+    words=$(_tranche_commands)
+    if [ "$COMP_CWORD" -gt 2 ]; then words=$(_tranche_words "${COMP_WORDS[2]}"); fi
+    if [ "$COMP_CWORD" -gt 3 ]; then words=""; fi
+    COMPREPLY=($(compgen -W "$words" -- "$cur"))
+    return
+  fi
   if [ "${prev#-}" != "$prev" ] && _tranche_takes_value "$command" "$prev"; then
     kind=$(_tranche_value "$command" "$prev")
     words=${kind#* }
@@ -60,7 +68,10 @@ _tranche() {
   words=$(_tranche_words "$command")
   for ((i = 2; i < COMP_CWORD; i++)); do
     for word in $words; do
-      if [ "${COMP_WORDS[i]}" = "$word" ]; then words=""; fi
+      if [ "${COMP_WORDS[i]}" = "$word" ]; then
+        words=""
+        command="$command $word"
+      fi
     done
   done
   if [ -z "$words" ] || [ "${cur#-}" != "$cur" ]; then words=$(_tranche_flags "$command"); fi
@@ -74,9 +85,9 @@ std::string bash_dashed(std::string_view name) {
   return fmt::format("{}{}", name.size() == 1 ? "-" : "--", name);
 }
 
-std::vector<std::string> bash_spellings(const FlagSpec& spec) {
+std::vector<std::string> bash_spellings(const FlagSpec& spec, unsigned uses) {
   std::vector<std::string> names{bash_dashed(spec.name)};
-  for (const auto alias : spec.aliases) names.push_back(bash_dashed(alias));
+  for (const auto alias : config::aliases_of(spec, uses)) names.push_back(bash_dashed(alias));
   return names;
 }
 
@@ -105,13 +116,31 @@ std::string bash_function(std::string_view name, std::span<const Command> comman
   return body + "  esac\n}\n";
 }
 
-std::string bash_flags(const Command& command) {
-  std::string text;
+std::string bash_flags(unsigned uses) {
+  std::vector<std::string> names;
   for (const auto& spec : config::flag_table()) {
-    if ((spec.uses & command.uses) == 0) continue;
-    text += fmt::format("{} ", fmt::join(bash_spellings(spec), " "));
+    if ((spec.uses & uses) == 0) continue;
+    for (auto& name : bash_spellings(spec, uses)) {
+      if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+    }
   }
-  return text + (command.uses == 0 ? "--help" : "--help --version");
+  names.emplace_back("--help");
+  if (uses != 0) names.emplace_back("--version");
+  return fmt::format("{}", fmt::join(names, " "));
+}
+
+// One case for each command, and one for each of its words.
+std::string bash_all_flags(std::span<const Command> commands) {
+  std::string body = "\n_tranche_flags() {\n  case $1 in\n";
+  for (const auto& command : commands) {
+    if (!command.listed) continue;
+    body += fmt::format("    {}) echo \"{}\" ;;\n", command.name, bash_flags(command.uses));
+    for (const auto& word : command.words) {
+      body += fmt::format("    \"{} {}\") echo \"{}\" ;;\n", command.name, word.name,
+                          bash_flags(uses_of(command, &word)));
+    }
+  }
+  return body + "  esac\n}\n";
 }
 
 std::string bash_words(const Command& command) {
@@ -127,7 +156,7 @@ std::string bash_values(std::span<const Command> commands) {
       const auto value = bash_value(spec);
       if (!command.listed || (spec.uses & command.uses) == 0 || value.empty()) continue;
       std::vector<std::string> patterns;
-      for (const auto& flag : bash_spellings(spec)) {
+      for (const auto& flag : bash_spellings(spec, command.uses)) {
         patterns.push_back(fmt::format("\"{} {}\"", command.name, flag));
         // A flag works with one dash as with two.
         if (flag.starts_with("--")) {
@@ -151,7 +180,7 @@ std::string bash_completion(std::span<const Command> commands) {
   text += fmt::format("\n_tranche_commands() {{\n  echo \"{} help --help --version\"\n}}\n",
                       fmt::join(names, " "));
   text += bash_function("_tranche_words", commands, bash_words);
-  text += bash_function("_tranche_flags", commands, bash_flags);
+  text += bash_all_flags(commands);
   text += bash_values(commands);
   text += kBashFunction;
   return text;

@@ -2,46 +2,52 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
+#include <vector>
 
+#include "base/edit_distance.h"
+#include "base/exit_code.h"
 #include "cli/command.h"
 #include "cli/completion.h"
+#include "cli/flags_to_sources.h"
+#include "cli/help.h"
+#include "config/flags/command_line.h"
 
 namespace tranche::cli {
 namespace {
 
-constexpr int kCompletionUsage = 2;
-
-constexpr std::string_view kCompletionHelp =
-    "Usage: tranche completion bash|zsh|fish\n\n"
-    "Prints a script that completes commands, flags and their values.\n\n"
-    "  bash  tranche completion bash > /etc/bash_completion.d/tranche\n"
-    "        or, in one shell alone: source <(tranche completion bash)\n"
-    "  zsh   tranche completion zsh > \"${fpath[1]}/_tranche\"\n"
-    "  fish  tranche completion fish > ~/.config/fish/completions/tranche.fish\n";
-
-int refuse_completion(std::string_view what) {
-  fmt::print(stderr, "tranche completion: {}\nRun 'tranche completion --help'.\n", what);
-  return kCompletionUsage;
+std::vector<std::string_view> shells(const Command& command) {
+  std::vector<std::string_view> names;
+  for (const auto& word : command.words) names.push_back(word.name);
+  return names;
 }
 
 }  // namespace
 
 int run_completion_command(const Invocation& invocation) {
-  const auto arguments = invocation.arguments;
-  if (std::ranges::any_of(arguments, [](auto a) { return a == "--help" || a == "-h"; })) {
-    fmt::print("{}", kCompletionHelp);
-    return 0;
+  const auto parsed = config::parse_words(invocation.arguments, 0);
+  if (!parsed) return refuse(invocation, parsed.error().message());
+  const auto known = shells(invocation.command);
+  const auto& words = parsed->positionals;
+  const auto* shell = words.empty() ? nullptr : find_word(invocation.command, words[0]);
+  if (parsed->help) {
+    fmt::print("{}", help_of(invocation.command, shell, invocation.program));
+    return kExitFine;
   }
-  if (arguments.size() != 1) return refuse_completion("name one shell: bash, zsh or fish");
-  const auto script = completion_for(arguments[0], commands());
+  if (parsed->version) {
+    fmt::print("{}\n", version_line());
+    return kExitFine;
+  }
+  if (words.size() != 1) {
+    return refuse(invocation, fmt::format("name one shell: {}", either(known)));
+  }
+  const auto script = completion_for(words[0], commands());
   if (!script) {
-    return refuse_completion(fmt::format("there is no completion for '{}'; write bash, zsh or fish",
-                                         arguments[0].substr(0, 80)));
+    return refuse(invocation, fmt::format("unknown shell \"{}\"{}", words[0].substr(0, 80),
+                                          suggestion(words[0], known, "write " + either(known))));
   }
   fmt::print("{}", *script);
-  return 0;
+  return kExitFine;
 }
 
 }  // namespace tranche::cli

@@ -35,6 +35,25 @@ std::string fish_value(const FlagSpec& spec) {
   return " -x";
 }
 
+std::string fish_flag(const FlagSpec& spec, unsigned uses, std::string_view where) {
+  std::string spellings = fmt::format(" -l {}", spec.name);
+  for (const auto alias : config::aliases_of(spec, uses)) {
+    spellings += fmt::format(" -{} {}", alias.size() == 1 ? "s" : "l", alias);
+  }
+  return fmt::format("complete -c tranche -n '{}'{}{} -d {}\n", where, spellings, fish_value(spec),
+                     fish_quoted(spec.help));
+}
+
+// "; and __fish_seen_subcommand_from set reset": the words that take the flag, unless all do.
+std::string fish_takers(const Command& command, const FlagSpec& spec) {
+  std::vector<std::string_view> names;
+  for (const auto& word : command.words) {
+    if ((spec.uses & uses_of(command, &word)) != 0) names.push_back(word.name);
+  }
+  if (names.size() == command.words.size()) return "";
+  return fmt::format("; and __fish_seen_subcommand_from {}", fmt::join(names, " "));
+}
+
 std::string fish_command(const Command& command) {
   const auto here = fmt::format("__fish_seen_subcommand_from {}", command.name);
   std::vector<std::string_view> names;
@@ -47,14 +66,22 @@ std::string fish_command(const Command& command) {
   }
   for (const auto& spec : config::flag_table()) {
     if ((spec.uses & command.uses) == 0) continue;
-    std::string spellings = fmt::format(" -l {}", spec.name);
-    for (const auto alias : spec.aliases) {
-      spellings += fmt::format(" -{} {}", alias.size() == 1 ? "s" : "l", alias);
-    }
-    text += fmt::format("complete -c tranche -n '{}'{}{} -d {}\n", here, spellings,
-                        fish_value(spec), fish_quoted(spec.help));
+    text += fish_flag(spec, command.uses, here + fish_takers(command, spec));
   }
   return text;
+}
+
+std::string fish_help(std::span<const Command> commands) {
+  std::string text =
+      "complete -c tranche -n __fish_use_subcommand -a help -d 'help for a command, or the list'\n";
+  std::vector<std::string_view> names;
+  for (const auto& command : commands) {
+    if (command.listed) names.push_back(command.name);
+  }
+  return text + fmt::format(
+                    "complete -c tranche -n '__fish_seen_subcommand_from help; and not "
+                    "__fish_seen_subcommand_from {0}' -a '{0}'\n",
+                    fmt::join(names, " "));
 }
 
 }  // namespace
@@ -64,8 +91,8 @@ std::string fish_completion(std::span<const Command> commands) {
       "# fish completion for tranche, made by: tranche completion fish\n\n"
       "complete -c tranche -f\n"
       "complete -c tranche -l help -s h -d 'show the commands, or the flags of one'\n"
-      "complete -c tranche -l version -s v -d 'show the version'\n"
-      "complete -c tranche -n __fish_use_subcommand -a help -d 'list the commands'\n";
+      "complete -c tranche -l version -s v -d 'show the version'\n";
+  text += fish_help(commands);
   for (const auto& command : commands) {
     if (!command.listed) continue;
     text += fmt::format("complete -c tranche -n __fish_use_subcommand -a {} -d {}\n", command.name,

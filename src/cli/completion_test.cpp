@@ -76,7 +76,7 @@ TEST(CompletionFor, KnowsThreeShells) {
 TEST(ZshCompletion, QuotesWhatZshTakesForItsOwn) {
   const auto script = zsh_completion(kSome);
   EXPECT_THAT(script, HasSubstr("node'\\''s containers"));
-  EXPECT_THAT(script, HasSubstr("set\\: device memory"));
+  EXPECT_THAT(script, HasSubstr("each of its devices\\: a quantity"));
 }
 
 TEST(FishCompletion, QuotesApostrophes) {

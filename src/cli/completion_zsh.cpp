@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -50,23 +51,71 @@ std::string zsh_flag(const FlagSpec& spec, std::string_view name) {
                      spec.name, zsh_action(spec));
 }
 
-std::string zsh_command(const Command& command) {
-  std::string text = fmt::format("        {})\n          _arguments -S \\\n", command.name);
+std::string zsh_words(const Command& command) {
+  std::vector<std::string> words;
+  for (const auto& word : command.words) {
+    words.push_back(fmt::format("{}\\:\"{}\"", word.name, zsh_quoted(word.summary)));
+  }
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+// The call of _arguments for the flags of the command or of one of its words.
+std::string zsh_arguments(const Command& command, unsigned uses, std::string_view indent) {
+  std::string text = fmt::format("{}_arguments -S \\\n", indent);
+  std::vector<std::string_view> names;
   for (const auto& spec : config::flag_table()) {
-    if ((spec.uses & command.uses) == 0) continue;
-    text += fmt::format("            {} \\\n", zsh_flag(spec, spec.name));
-    for (const auto alias : spec.aliases) {
-      text += fmt::format("            {} \\\n", zsh_flag(spec, alias));
+    if ((spec.uses & uses) == 0 || std::ranges::find(names, spec.name) != names.end()) continue;
+    names.push_back(spec.name);
+    text += fmt::format("{}  {} \\\n", indent, zsh_flag(spec, spec.name));
+    for (const auto alias : config::aliases_of(spec, uses)) {
+      text += fmt::format("{}  {} \\\n", indent, zsh_flag(spec, alias));
     }
   }
   if (!command.words.empty()) {
-    std::vector<std::string> words;
-    for (const auto& word : command.words) {
-      words.push_back(fmt::format("{}\\:\"{}\"", word.name, zsh_quoted(word.summary)));
-    }
-    text += fmt::format("            '1:what:(({}))' \\\n", fmt::join(words, " "));
+    text += fmt::format("{}  '1:what:(({}))' \\\n", indent, zsh_words(command));
   }
-  return text + "            '(- *)--help[show the flags]'\n          ;;\n";
+  if (uses != 0) {
+    text += fmt::format("{}  '(- *)--version[show the version]' \\\n", indent);
+  }
+  return text + fmt::format("{}  '(- *)--help[show the flags]'\n", indent);
+}
+
+std::string zsh_command(const Command& command) {
+  std::string text = fmt::format("        {})\n", command.name);
+  const bool own_flags =
+      std::ranges::any_of(command.words, [](const Word& word) { return word.uses != 0; });
+  if (!own_flags) {
+    return text + zsh_arguments(command, command.uses, "          ") + "          ;;\n";
+  }
+  std::vector<std::string_view> names;
+  for (const auto& word : command.words) names.push_back(word.name);
+  text += fmt::format("          case ${{words[(r)({})]}} in\n", fmt::join(names, "|"));
+  for (const auto& word : command.words) {
+    text += fmt::format("            {})\n{}              ;;\n", word.name,
+                        zsh_arguments(command, uses_of(command, &word), "              "));
+  }
+  text += fmt::format("            *)\n{}              ;;\n",
+                      zsh_arguments(command, command.uses, "              "));
+  return text + "          esac\n          ;;\n";
+}
+
+std::string zsh_help(std::span<const Command> commands) {
+  std::string cases;
+  for (const auto& command : commands) {
+    if (!command.listed || command.words.empty()) continue;
+    cases += fmt::format("            {}) _arguments '2:what:(({}))' ;;\n", command.name,
+                         zsh_words(command));
+  }
+  return fmt::format(
+      "        help)\n"
+      "          if (( CURRENT == 2 )); then\n"
+      "            _describe -t commands command commands\n"
+      "            return\n"
+      "          fi\n"
+      "          case $words[2] in\n{}"
+      "          esac\n"
+      "          ;;\n",
+      cases);
 }
 
 }  // namespace
@@ -79,20 +128,20 @@ std::string zsh_completion(std::span<const Command> commands) {
       "  local curcontext=\"$curcontext\" state line\n"
       "  local -a commands\n"
       "  local -i i\n"
+      "  commands=(\n";
+  std::string rest;
+  for (const auto& command : commands) {
+    if (!command.listed) continue;
+    text += fmt::format("    '{}:{}'\n", command.name, zsh_quoted(command.summary));
+    rest += zsh_command(command);
+  }
+  text +=
+      "  )\n"
       "  _arguments -C '(- *)--help[show the commands]' '(- *)--version[show the version]' \\\n"
       "    '1: :->command' '*:: :->rest'\n"
       "  case $state in\n"
       "    command)\n"
-      "      commands=(\n";
-  std::string rest;
-  for (const auto& command : commands) {
-    if (!command.listed) continue;
-    text += fmt::format("        '{}:{}'\n", command.name, zsh_quoted(command.summary));
-    rest += zsh_command(command);
-  }
-  text +=
-      "        'help:list the commands'\n"
-      "      )\n"
+      "      commands+=('help:list the commands, or help for one')\n"
       "      _describe -t commands command commands\n"
       "      ;;\n"
       "    rest)\n"
@@ -101,7 +150,7 @@ std::string zsh_completion(std::span<const Command> commands) {
       "        if [[ $words[i] == -[a-z][a-z]* ]]; then words[i]=-$words[i]; fi\n"
       "      done\n"
       "      case $words[1] in\n";
-  text += rest;
+  text += rest + zsh_help(commands);
   text +=
       "      esac\n"
       "      ;;\n"

@@ -1,13 +1,11 @@
 #include "agent/compat/config_manager.h"
 #include "cli/command.h"
 #include "cli/flags_to_sources.h"
-#include "config/flags/flag_table.h"
 
 namespace tranche::cli {
 
 int run_config_manager_command(const Invocation& invocation) {
-  const auto sources =
-      flags_to_sources(invocation, config::kUseConfigManager, config::Program::kAgent);
+  const auto sources = flags_to_sources(invocation, config::Program::kAgent);
   if (const auto* done = std::get_if<int>(&sources)) return *done;
   return agent::run_config_manager(std::get<config::Sources>(sources));
 }

@@ -1,13 +1,11 @@
 #include "cli/command.h"
 #include "cli/flags_to_sources.h"
-#include "config/flags/flag_table.h"
 #include "controller/run.h"
 
 namespace tranche::cli {
 
 int run_controller_command(const Invocation& invocation) {
-  const auto sources =
-      flags_to_sources(invocation, config::kUseController, config::Program::kAgent);
+  const auto sources = flags_to_sources(invocation, config::Program::kAgent);
   if (const auto* done = std::get_if<int>(&sources)) return *done;
   return controller::run_controller(std::get<config::Sources>(sources));
 }

@@ -4,22 +4,41 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <utility>
 #include <vector>
 
-#include "base/edit_distance.h"
+#include "base/exit_code.h"
 #include "cli/command.h"
 #include "cli/help.h"
 
 namespace tranche::cli {
 namespace {
 
-int unknown_command(std::string_view name) {
+using Words = std::span<const std::string_view>;
+using Environment = std::map<std::string, std::string>;
+
+bool asks_for_help(std::string_view word) {
+  return word == "help" || word == "--help" || word == "-h";
+}
+
+int unknown_command(std::string_view name, std::string_view root) {
   std::vector<std::string_view> names = {"help"};
   for (const auto& command : commands()) names.push_back(command.name);
-  const auto near = nearest(name, names);
-  fmt::print(stderr, "tranche: unknown command '{}'{}; run 'tranche help' for the list\n", name,
-             near ? fmt::format(", did you mean '{}'?", *near) : std::string());
-  return 2;
+  fmt::print(stderr, "{0}: unknown command \"{1}\"{2}\nRun '{0} help' for the list.\n", root,
+             name.substr(0, 80), suggestion(name, names, "there is none of this name"));
+  return kExitUsage;
+}
+
+int run(const Command& command, std::string_view program, Words arguments,
+        Environment environment) {
+  // `tranche limit help set` is as `tranche limit set --help`.
+  if (!command.words.empty() && !arguments.empty() && arguments[0] == "help") {
+    const auto* word = arguments.size() > 1 ? find_word(command, arguments[1]) : nullptr;
+    fmt::print("{}", help_of(command, word, program));
+    return kExitFine;
+  }
+  const int code = command.run({command, program, arguments, std::move(environment)});
+  return command.nvidias_exit_codes && code == kExitUsage ? kExitFinding : code;
 }
 
 }  // namespace
@@ -29,17 +48,20 @@ int dispatch(std::span<const std::string_view> argv,
   const auto called =
       argv.empty() ? std::string() : std::filesystem::path(argv[0]).filename().string();
   if (const auto* part = find_command(parts(), called)) {
-    return part->run({part->name, argv.subspan(1), std::move(environment)});
+    return run(*part, part->name, argv.subspan(1), std::move(environment));
   }
-  if (argv.size() < 2 || argv[1] == "help" || argv[1] == "--help" || argv[1] == "-h") {
-    fmt::print(argv.size() < 2 ? stderr : stdout, "{}", command_help(commands()));
-    return argv.size() < 2 ? 2 : 0;
+  // kubectl finds its plugins by this name.
+  const std::string_view root = called == "kubectl-tranche" ? "kubectl tranche" : "tranche";
+  if (argv.size() < 2) {
+    fmt::print(stderr, "{}", command_help(commands(), root));
+    return kExitUsage;
   }
+  if (asks_for_help(argv[1])) return run_help(argv.subspan(2), root);
   const bool version = argv[1] == "--version" || argv[1] == "-v";
   const auto* command = find_command(commands(), version ? "version" : argv[1]);
-  if (command == nullptr) return unknown_command(argv[1]);
-  const auto program = fmt::format("tranche {}", command->name);
-  return command->run({program, argv.subspan(2), std::move(environment)});
+  if (command == nullptr) return unknown_command(argv[1], root);
+  return run(*command, fmt::format("{} {}", root, command->name), argv.subspan(2),
+             std::move(environment));
 }
 
 }  // namespace tranche::cli

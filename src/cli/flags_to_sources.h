@@ -2,7 +2,7 @@
 // The first step of most commands: reads argv into config::Sources, and answers --help and
 // --version.
 
-#include <optional>
+#include <string_view>
 #include <variant>
 
 #include "cli/command.h"
@@ -11,8 +11,12 @@
 namespace tranche::cli {
 
 // Returns the sources, or the exit code if the command has nothing left to do: it printed help, or
-// the arguments are wrong.
-std::variant<config::Sources, int> flags_to_sources(const Invocation& invocation, unsigned uses,
-                                                    config::Program program);
+// the arguments are wrong. `word`: the word of the command that stood before the flags.
+std::variant<config::Sources, int> flags_to_sources(const Invocation& invocation,
+                                                    config::Program program,
+                                                    const Word* word = nullptr);
+
+// Says what is wrong with the command line, and where its help is. Returns the exit code.
+int refuse(const Invocation& invocation, std::string_view what, const Word* word = nullptr);
 
 }  // namespace tranche::cli

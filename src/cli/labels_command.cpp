@@ -1,13 +1,11 @@
 #include "agent/compat/feature_discovery.h"
 #include "cli/command.h"
 #include "cli/flags_to_sources.h"
-#include "config/flags/flag_table.h"
 
 namespace tranche::cli {
 
 int run_labels_command(const Invocation& invocation) {
-  const auto sources = flags_to_sources(invocation, config::kUseFeatureDiscovery,
-                                        config::Program::kFeatureDiscovery);
+  const auto sources = flags_to_sources(invocation, config::Program::kFeatureDiscovery);
   if (const auto* done = std::get_if<int>(&sources)) return *done;
   return agent::run_feature_discovery(std::get<config::Sources>(sources));
 }

@@ -8,12 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "base/edit_distance.h"
+#include "base/exit_code.h"
 #include "cli/command.h"
+#include "cli/flags_to_sources.h"
+#include "cli/help.h"
 #include "cli/limit_overview.h"
 #include "cli/limit_show.h"
 #include "cli/limit_work.h"
 #include "config/flags/command_line.h"
-#include "config/flags/flag_table.h"
 #include "config/programs/limit_options.h"
 #include "kube/client.h"
 #include "kube/connect.h"
@@ -24,43 +27,19 @@ namespace {
 using config::LimitOptions;
 using Verb = LimitOptions::Verb;
 
-constexpr int kFinding = 1;
-constexpr int kUsage = 2;
-constexpr int kUnreachable = 3;
-constexpr std::string_view kUsageLine = "tranche limit set|get|reset POD | list | prune";
-
-int refuse(std::string_view what) {
-  fmt::print(stderr, "tranche limit: {}\nRun 'tranche limit --help' for the flags.\n", what);
-  return kUsage;
+Verb verb_of(const Word& word) {
+  if (word.name == "set") return Verb::kSet;
+  if (word.name == "get") return Verb::kGet;
+  if (word.name == "reset") return Verb::kReset;
+  return word.name == "list" ? Verb::kList : Verb::kPrune;
 }
 
-std::optional<Verb> verb_from(std::string_view word) {
-  if (word == "set") return Verb::kSet;
-  if (word == "get") return Verb::kGet;
-  if (word == "reset") return Verb::kReset;
-  if (word == "list") return Verb::kList;
-  if (word == "prune") return Verb::kPrune;
-  return std::nullopt;
-}
-
-// Flags may stand anywhere: before, between and after the words.
-struct Words {
-  config::ParsedArgs flags;
-  std::vector<std::string> words;
-};
-Result<Words> read_words(std::span<const std::string_view> arguments) {
-  Words result;
-  std::vector<std::string> rest(arguments.begin(), arguments.end());
-  while (true) {
-    const std::vector<std::string_view> views(rest.begin(), rest.end());
-    ASSIGN_OR_RETURN(auto parsed, config::parse_arguments(views, config::kUseLimit));
-    result.flags.help |= parsed.help;
-    result.flags.version |= parsed.version;
-    std::ranges::move(parsed.flags, std::back_inserter(result.flags.flags));
-    if (parsed.positionals.empty()) return result;
-    result.words.push_back(parsed.positionals.front());
-    rest.assign(parsed.positionals.begin() + 1, parsed.positionals.end());
-  }
+int refuse_verb(const Invocation& invocation, std::string_view word) {
+  std::vector<std::string_view> names;
+  for (const auto& one : invocation.command.words) names.push_back(one.name);
+  if (word.empty()) return refuse(invocation, "say what to do: " + either(names));
+  return refuse(invocation, fmt::format("unknown command \"{}\"{}", word.substr(0, 80),
+                                        suggestion(word, names, "write " + either(names))));
 }
 
 // As kubectl does: uses the user's own kubeconfig outside of a Pod, or when a context is named.
@@ -80,12 +59,12 @@ int end(const Error& error) {
   fmt::print(stderr, "tranche limit: {}\n", error.message());
   switch (error.code) {
     case Code::kInvalidArgument:
-      return kUsage;
+      return kExitUsage;
     case Code::kUnavailable:
     case Code::kTimeout:
-      return kUnreachable;
+      return kExitUnreachable;
     default:
-      return kFinding;
+      return kExitFinding;
   }
 }
 
@@ -93,16 +72,16 @@ int end(const Error& error) {
 // server cannot be reached.
 int not_connected(const Error& error) {
   fmt::print(stderr, "tranche limit: {}\n", error.message());
-  return error.code == Code::kInvalidArgument ? kUsage : kUnreachable;
+  return error.code == Code::kInvalidArgument ? kExitUsage : kExitUnreachable;
 }
 
 template <class Report>
 int end(const Result<Report>& report, const LimitOptions& options) {
   if (!report) return end(report.error());
   fmt::print("{}", show(*report, options));
-  if (report->finding.empty()) return 0;
+  if (report->finding.empty()) return kExitFine;
   fmt::print(stderr, "tranche limit: {}\n", report->finding);
-  return kFinding;
+  return kExitFinding;
 }
 
 int run(LimitOptions options, const std::map<std::string, std::string>& environment) {
@@ -128,24 +107,27 @@ int run(LimitOptions options, const std::map<std::string, std::string>& environm
 }  // namespace
 
 int run_limit_command(const Invocation& invocation) {
-  const auto words = read_words(invocation.arguments);
-  if (!words) return refuse(words.error().message());
-  if (words->flags.help) {
-    fmt::print("{}", config::help_text(kUsageLine, config::kUseLimit));
-    return 0;
+  const auto parsed = config::parse_words(invocation.arguments, invocation.command.uses);
+  if (!parsed) return refuse(invocation, parsed.error().message());
+  const auto& words = parsed->positionals;
+  const auto* word = words.empty() ? nullptr : find_word(invocation.command, words[0]);
+  if (parsed->help) {
+    fmt::print("{}", help_of(invocation.command, word, invocation.program));
+    return kExitFine;
   }
-  if (words->flags.version) {
+  if (parsed->version) {
     fmt::print("{}\n", version_line());
-    return 0;
+    return kExitFine;
   }
-  const auto verb = words->words.empty() ? std::nullopt : verb_from(words->words[0]);
-  if (!verb) return refuse("say what to do: set, get, reset, list or prune");
-  const bool one_pod = *verb != Verb::kList && *verb != Verb::kPrune;
-  if (one_pod && words->words.size() != 2) return refuse("name one Pod");
-  if (!one_pod && words->words.size() != 1) return refuse("list and prune are about no one Pod");
-  const config::Sources sources{.flags = words->flags.flags, .environment = invocation.environment};
-  const auto options = config::load_limit_options(sources, *verb, one_pod ? words->words[1] : "");
-  if (!options) return refuse(options.error().message());
+  if (word == nullptr) return refuse_verb(invocation, words.empty() ? "" : words[0]);
+  const bool one_pod = !word->arguments.empty();
+  if (one_pod && words.size() != 2) return refuse(invocation, "name one Pod", word);
+  if (!one_pod && words.size() != 1) {
+    return refuse(invocation, fmt::format("unexpected argument '{}'", words[1]), word);
+  }
+  const config::Sources sources{.flags = parsed->flags, .environment = invocation.environment};
+  const auto options = config::load_limit_options(sources, verb_of(*word), one_pod ? words[1] : "");
+  if (!options) return refuse(invocation, options.error().message(), word);
   return run(*options, invocation.environment);
 }
 

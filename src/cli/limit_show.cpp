@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/json_value.h"
+#include "cli/output.h"
 
 namespace tranche::cli {
 namespace {
@@ -60,35 +61,6 @@ Row row_of(const LimitOutcome& outcome, bool gone = false) {
           or_dash(setting.priority),
           std::string(gone ? kGone : to_string(outcome.state)),
           outcome.devices.empty() ? outcome.message : amounts(outcome)};
-}
-
-// JSON's strings, numbers and literals are valid YAML.
-void yaml(json::View value, int depth, std::string& text) {
-  const std::string indent(static_cast<std::size_t>(depth) * 2, ' ');
-  const auto elements = value.elements();
-  const auto members = value.members();
-  if (elements.empty() && members.empty()) {
-    text.append(" ").append(value.text()).append("\n");
-    return;
-  }
-  text += '\n';
-  for (const auto& element : elements) {
-    text += indent + "-";
-    yaml(element, depth + 1, text);
-  }
-  for (const auto& member : members) {
-    text += indent + member.key + ":";
-    yaml(member.value, depth + 1, text);
-  }
-}
-
-std::string written(const json::Value& list, LimitOptions::Output output) {
-  if (output == LimitOptions::Output::kJson) return list.lines() + "\n";
-  if (list.empty()) return "[]\n";
-  const auto json = list.text();
-  std::string text;
-  yaml(json::parse(json).value_or(json::View()), 0, text);
-  return text.substr(1);  // without the line break that begins the list
 }
 
 // Calls `use(entry)` for each outcome as it is encoded.

@@ -7,7 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "agent/limits/limit_setting_rules.h"
 #include "cli/limit_order.h"
 #include "cluster/node.h"
 #include "cluster/pause.h"
@@ -200,8 +199,6 @@ Result<LimitReport> get(cluster::Objects& objects, const LimitOptions& options,
 
 Result<LimitReport> run_limit(cluster::Objects& objects, const LimitOptions& options,
                               const std::stop_token& stop) {
-  TRY(agent::check_values(
-      {.memory = options.memory, .compute = options.compute, .priority = options.priority}));
   ASSIGN_OR_RETURN(const auto pod, find_pod(objects, options, {.stop = stop}));
   if (options.verb == Verb::kSet) return set(objects, options, pod, stop);
   if (options.verb == Verb::kReset) return reset(objects, options, pod, stop);

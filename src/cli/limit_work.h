@@ -22,7 +22,7 @@ struct LimitReport {
 };
 
 // kNotFound: no such Pod. kInvalidArgument: the Pod has no such container or resource; it has
-// several, and none is named; or a value cannot be read. kFailedPrecondition: the Pod does not run.
+// several, and none is named. kFailedPrecondition: the Pod does not run.
 // Other errors: those of the port. A setting that the agent refuses is removed again. A setting
 // that is not in force in time stays.
 Result<LimitReport> run_limit(cluster::Objects& objects, const config::LimitOptions& options,

@@ -59,15 +59,25 @@ std::string item(std::string_view title, std::string_view text) {
   return fmt::format(".TP\n{}\n{}\n", title, text);
 }
 
-std::string flag_item(const FlagSpec& spec) {
+// "Of set and reset alone": which words of the command take the flag, unless all do.
+std::string of_words(const FlagSpec& spec, const Command& command) {
+  std::vector<std::string> names;
+  for (const auto& word : command.words) {
+    if ((spec.uses & uses_of(command, &word)) != 0) names.push_back(bold(word.name));
+  }
+  if (names.empty() || names.size() == command.words.size()) return "";
+  return fmt::format("\nOf {}.", fmt::join(names, ", "));
+}
+
+std::string flag_item(const FlagSpec& spec, const Command& command) {
   std::vector<std::string> names{bold(fmt::format("--{}", spec.name))};
-  for (const auto alias : spec.aliases) {
+  for (const auto alias : config::aliases_of(spec, command.uses)) {
     names.push_back(bold(fmt::format("{}{}", alias.size() == 1 ? "-" : "--", alias)));
   }
   const auto value = config::placeholder(spec.type);
   std::string title = fmt::format("{}", fmt::join(names, ", "));
   if (!value.empty()) title += fmt::format(" \\fI{}\\fR", value);
-  std::string text = roff(spec.help) + ".";
+  std::string text = roff(spec.help) + "." + of_words(spec, command);
   if (!spec.default_text.empty()) text += fmt::format("\nDefault: {}.", bold(spec.default_text));
   if (!spec.environment.empty()) {
     std::vector<std::string> variables;
@@ -86,7 +96,7 @@ std::string man_options(const Command& command) {
         "the default.\n";
   }
   for (const auto& spec : config::flag_table()) {
-    if ((spec.uses & command.uses) != 0) text += flag_item(spec);
+    if ((spec.uses & command.uses) != 0) text += flag_item(spec, command);
   }
   text += item(bold("--help") + ", " + bold("-h"), "Show the flags.");
   if (command.uses != 0) {
@@ -103,6 +113,30 @@ std::string man_environment(const Command& command) {
     text += item(bold(variable.name), roff(variable.help) + ".");
   }
   return text;
+}
+
+void add_examples(const Command& command, const Word* word, std::string& text) {
+  for (const auto& example : examples_of(command, word)) {
+    text += fmt::format(".TP\n{}:\n\\fB{}\\fR\n", roff(example.what), roff(example.line));
+  }
+}
+
+std::string man_examples(const Command& command) {
+  std::string text = ".SH EXAMPLES\n";
+  add_examples(command, nullptr, text);
+  for (const auto& word : command.words) {
+    text += fmt::format(".SS {}\n", roff(fmt::format("tranche {} {}", command.name, word.name)));
+    add_examples(command, &word, text);
+  }
+  return text;
+}
+
+std::string man_exit_codes() {
+  std::string text = ".SH EXIT STATUS\n";
+  for (const auto& row : exit_codes()) text += item(bold(row.code), roff(row.meaning) + ".");
+  return text +
+         "\\fBtranche agent\\fR, and NVIDIA\\(aqs programs, end with 1 for usage, as NVIDIA\\(aqs "
+         "do.\n";
 }
 
 std::string see_also(std::string_view self, std::span<const Command> commands) {
@@ -128,6 +162,9 @@ std::string man_overview(std::span<const Command> commands) {
     }
     if (!items.empty()) text += fmt::format(".SS {}\n{}", roff(group.title), items);
   }
+  text += item(bold("help") + " [\\fICOMMAND\\fR [\\fIWORD\\fR]]",
+               "Show the commands, or what one takes, with examples.");
+  text += man_exit_codes();
   text +=
       ".SH OTHER NAMES\nCalled as \\fBnvidia\\-device\\-plugin\\fR, "
       "\\fBgpu\\-feature\\-discovery\\fR, \\fBconfig\\-manager\\fR or "
@@ -145,10 +182,13 @@ std::string man_page(const Command& command, std::span<const Command> commands) 
   if (!command.words.empty()) {
     text += ".SH COMMANDS\n";
     for (const auto& word : command.words) {
-      text += item(bold(word.name), roff(word.summary) + ".");
+      std::string title = bold(word.name);
+      if (!word.arguments.empty()) title += fmt::format(" \\fI{}\\fR", roff(word.arguments));
+      text += item(title, roff(word.summary) + ".");
     }
   }
-  return text + man_options(command) + man_environment(command) + see_also(command.name, commands);
+  return text + man_options(command) + man_environment(command) + man_examples(command) +
+         man_exit_codes() + see_also(command.name, commands);
 }
 
 }  // namespace tranche::cli

@@ -1,51 +1,38 @@
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <vector>
 
 #include "agent/mps/mps_control.h"
 #include "cli/command.h"
 #include "cli/flags_to_sources.h"
-#include "config/flags/flag_table.h"
+#include "cli/help.h"
 
 namespace tranche::cli {
 namespace {
 
-std::span<const Word> mps_words() { return find_command(commands(), "mps-control-daemon")->words; }
-
-std::string words_help() {
-  std::string text = "\nBefore the flags:\n";
-  for (const auto& word : mps_words()) {
-    text += fmt::format("  {:<9}  {}\n", word.name, word.summary);
-  }
-  return text;
-}
-
-bool asks_for_help(std::span<const std::string_view> arguments) {
-  return std::ranges::any_of(arguments, [](std::string_view argument) {
-    return argument == "--help" || argument == "-h";
-  });
+int refuse_word(const Invocation& invocation, std::string_view word) {
+  std::vector<std::string_view> names;
+  for (const auto& one : invocation.command.words) names.push_back(one.name);
+  return refuse(invocation, fmt::format("unknown command \"{}\"{}", word.substr(0, 80),
+                                        suggestion(word, names, "write mount-shm or check")));
 }
 
 }  // namespace
 
 int run_mps_control_command(const Invocation& invocation) {
   // As in NVIDIA's program, the subcommand comes first.
-  std::string_view word;
-  auto flags = invocation;
-  if (!flags.arguments.empty() && !flags.arguments.front().starts_with('-')) {
-    word = flags.arguments.front();
+  auto rest = invocation;
+  const Word* word = nullptr;
+  if (!rest.arguments.empty() && !rest.arguments.front().starts_with('-')) {
+    word = find_word(invocation.command, rest.arguments.front());
+    if (word == nullptr) return refuse_word(invocation, rest.arguments.front());
+    rest.arguments = rest.arguments.subspan(1);
   }
-  const bool known = std::ranges::find(mps_words(), word, &Word::name) != mps_words().end();
-  if (known) flags.arguments = flags.arguments.subspan(1);
-  const auto sources = flags_to_sources(flags, config::kUseMpsControl, config::Program::kAgent);
-  if (const auto* done = std::get_if<int>(&sources)) {
-    if (*done == 0 && asks_for_help(flags.arguments)) fmt::print("{}", words_help());
-    return *done;
-  }
+  const auto sources = flags_to_sources(rest, config::Program::kAgent, word);
+  if (const auto* done = std::get_if<int>(&sources)) return *done;
   const auto& given = std::get<config::Sources>(sources);
-  if (word == "mount-shm") return agent::mount_mps_shm(given);
-  if (word == "check") return agent::check_mps_control(given);
-  return agent::run_mps_control(given);
+  if (word == nullptr) return agent::run_mps_control(given);
+  return word->name == "check" ? agent::check_mps_control(given) : agent::mount_mps_shm(given);
 }
 
 }  // namespace tranche::cli

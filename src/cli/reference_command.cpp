@@ -11,6 +11,7 @@
 #include "base/fs.h"
 #include "cli/command.h"
 #include "cli/man_page.h"
+#include "cli/reference.h"
 #include "cluster/reasons.h"
 #include "config/programs/reference.h"
 #include "labels/reference.h"
@@ -27,6 +28,7 @@ Pages reference_pages() {
       {"config-file.md", config::reference_config_file()},
       {"labels.md", labels::render_reference()},
       {"events.md", cluster::render_reasons()},
+      {"commands.md", reference_commands()},
   };
 }
 

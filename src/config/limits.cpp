@@ -135,6 +135,20 @@ Result<ComputeLimit> parse_compute_limit(std::string_view text) {
               "write equal, none, or a part of the device's time such as 25%");
 }
 
+Result<MemoryLimit> parse_memory_setting(std::string_view text) {
+  ASSIGN_OR_RETURN(auto limit, parse_memory_limit(text));
+  if (!std::holds_alternative<EqualPart>(limit)) return limit;
+  return fail(Code::kInvalidArgument, "equal is what the configuration promises",
+              "write a quantity, a percentage of the device, or none");
+}
+
+Result<ComputeLimit> parse_compute_setting(std::string_view text) {
+  ASSIGN_OR_RETURN(auto limit, parse_compute_limit(text));
+  if (!std::holds_alternative<EqualPart>(limit)) return limit;
+  return fail(Code::kInvalidArgument, "equal is what the configuration promises",
+              "write a percentage of the device's time, or none");
+}
+
 std::string to_text(const MemoryLimit& limit) { return std::visit(ToText{}, limit); }
 std::string to_text(const ComputeLimit& limit) { return std::visit(ToText{}, limit); }
 

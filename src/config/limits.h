@@ -95,6 +95,11 @@ struct LimitTable {
 // kInvalidArgument with the remedy.
 Result<MemoryLimit> parse_memory_limit(std::string_view text);
 Result<ComputeLimit> parse_compute_limit(std::string_view text);
+
+// The same of what is set over the configuration for one container (`tranche limit set`,
+// annotations of a Pod): `equal` is refused too, because it is what the configuration promises.
+Result<MemoryLimit> parse_memory_setting(std::string_view text);
+Result<ComputeLimit> parse_compute_setting(std::string_view text);
 // The same spelling back; bytes in the largest binary unit that divides them.
 std::string to_text(const MemoryLimit& limit);
 std::string to_text(const ComputeLimit& limit);

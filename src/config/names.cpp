@@ -10,6 +10,7 @@ namespace tranche::config {
 namespace {
 
 constexpr std::size_t kMaxResourceName = 63;
+constexpr std::size_t kMaxObjectName = 253;
 
 bool is_digits(std::string_view text) {
   // Twenty digits hold every unsigned 64-bit number.
@@ -65,6 +66,10 @@ Result<ResourceName> parse_resource_name(std::string_view text) {
                 "write a name such as nvidia.com/gpu or nvidia.com/mig-1g.5gb");
   }
   return ResourceName{std::move(name)};
+}
+
+bool is_object_name(std::string_view text) {
+  return text.size() <= kMaxObjectName && is_subdomain(text);
 }
 
 bool is_device_item(std::string_view text) {

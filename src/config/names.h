@@ -12,6 +12,10 @@ namespace tranche::config {
 // characters, or when the part after the slash is not a lower-case RFC 1123 subdomain.
 Result<ResourceName> parse_resource_name(std::string_view text);
 
+// Whether an object of Kubernetes may be called so: a lower-case RFC 1123 subdomain of at most 253
+// characters.
+bool is_object_name(std::string_view text);
+
 // Whether `text` is an item of a `devices:` list: see DeviceList in config.h.
 bool is_device_item(std::string_view text);
 

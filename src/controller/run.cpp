@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/exit_code.h"
 #include "base/uuid.h"
 #include "cluster/pause.h"
 #include "config/programs/controller_options.h"
@@ -116,7 +117,7 @@ int run_controller(const config::Sources& sources) {
   const auto options = config::load_controller_options(sources);
   if (!options) {
     Log().error(options.error());
-    return 1;
+    return kExitUsage;
   }
   const Log log(options->log_level);
   return process::run_with_signals(log, [&](int signals) {

@@ -7,8 +7,8 @@
 namespace tranche::controller {
 
 // Blocks signals, so call it before any thread runs. Exit codes: 0 after a signal; 1 if the
-// controller cannot start, or if it led and lost the Lease. It then exits so that a new process
-// starts from the cluster's state.
+// controller cannot start, or if it led and lost the Lease (a new process then starts from the
+// cluster's state); 2 for a setting that is wrong.
 int run_controller(const config::Sources& sources);
 
 }  // namespace tranche::controller

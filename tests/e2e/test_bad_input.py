@@ -106,13 +106,13 @@ def test_the_same_for_the_other_names(here):
         run = here.start("--mig-strategyy=none", argv0=f"/usr/bin/{name}")
         assert run.wait() == 1
         assert "flag provided but not defined: -mig-strategyy" in run.log
-        assert f"Run '{name} --help' for the flags." in run.log
+        assert f"Run '{name} --help' for flags and examples." in run.log
 
 
 def test_unknown_commands(here):
     run = here.start("agnet")
     assert run.wait() == 2
-    assert "unknown command 'agnet', did you mean 'agent'?" in run.log
+    assert 'unknown command "agnet"; did you mean "agent"?' in run.log
     assert here.start().wait() == 2
 
 

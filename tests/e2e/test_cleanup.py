@@ -135,7 +135,7 @@ def test_usage_errors_name_the_remedy():
         (["--sty"], "stay"),
     ):
         done = tranche("cleanup", *arguments)
-        assert done.returncode == 1, arguments
+        assert done.returncode == 2, arguments
         assert said in done.stderr, arguments
 
 

@@ -46,7 +46,7 @@ def test_help_groups_the_commands():
     done = tranche("--help")
     assert done.returncode == 0
     headings = [line[:-1] for line in done.stdout.splitlines() if line.endswith(":")]
-    assert headings == ["Processes of a node and a cluster", "Change", "Tools"]
+    assert headings == ["Processes of a node and a cluster", "Change", "Tools", "Exit codes"]
     groups = dict(zip(headings, done.stdout.split(":\n")[1:], strict=True))
     assert "  agent  " in groups["Processes of a node and a cluster"]
     assert "  limit  " in groups["Change"]
@@ -75,6 +75,10 @@ COMPLETIONS = [
     ("shells", ["completion", ""], set(SHELLS)),
     ("flag", ["agent", "--mig-s"], {"--mig-strategy"}),
     ("short flags", ["limit", "set", "-n"], {"-n"}),
+    ("flags of a verb", ["limit", "prune", "--"], {"--kubeconfig", "--context", "--output", "--help", "--version"}),
+    ("no flags of another verb", ["limit", "get", "p", "--m"], set()),
+    ("help", ["help", "ag"], {"agent"}),
+    ("help of a verb", ["help", "limit", "r"], {"reset"}),
     ("choices", ["agent", "--mig-strategy", ""], {"none", "single", "mixed"}),
     ("choices after =", ["agent", "--mig-strategy", "=", "s"], {"single"}),
     ("choices after = alone", ["agent", "--mig-strategy", "="], {"none", "single", "mixed"}),
@@ -161,7 +165,7 @@ def test_fish_completes(tmp_path):
 @pytest.mark.parametrize(
     "arguments,message",
     [
-        (["ksh"], "there is no completion for 'ksh'; write bash, zsh or fish"),
+        (["powershell"], 'unknown shell "powershell"; write bash, zsh or fish'),
         ([], "name one shell"),
         (["bash", "zsh"], "name one shell"),
     ],

@@ -30,17 +30,17 @@ def controller(*arguments: object) -> subprocess.CompletedProcess:
 
 
 def test_errors_name_the_remedy():
-    for arguments, said in (
-        ([], "give --namespace"),
-        (["--namespace=gpu"], "give --config-map-out"),
-        (["--namespace=Gpu", "--config-map-out=x"], "'Gpu' is no name"),
-        ([*FLAGS, "--kubeconfig=/nowhere"], "/nowhere"),
-        (FLAGS, "name a kubeconfig file"),
-        ([*FLAGS, "--leader-elected"], "leader-elect"),
-        ([*FLAGS, "more"], "unexpected argument 'more'"),
+    for arguments, code, said in (
+        ([], 2, "give --namespace"),
+        (["--namespace=gpu"], 2, "give --config-map-out"),
+        (["--namespace=Gpu", "--config-map-out=x"], 2, "'Gpu' is no name"),
+        ([*FLAGS, "--kubeconfig=/nowhere"], 1, "/nowhere"),
+        (FLAGS, 1, "name a kubeconfig file"),
+        ([*FLAGS, "--leader-elected"], 2, "leader-elect"),
+        ([*FLAGS, "more"], 2, "unexpected argument 'more'"),
     ):
         done = controller(*arguments)
-        assert done.returncode == 1, arguments
+        assert done.returncode == code, arguments
         assert said in done.stderr, (arguments, done.stderr)
 
 

@@ -10,6 +10,7 @@
 #include "agent/cleanup/cleanup.h"
 #include "agent/cleanup/daemon_set_rollout.h"
 #include "agent/limits/mounted_names.h"
+#include "base/exit_code.h"
 #include "base/fs.h"
 #include "config/programs/controller_options.h"
 #include "kube/connect.h"
@@ -171,7 +172,7 @@ int run_cleanup(const config::Sources& sources) {
   const auto options = config::load_cleanup_options(sources);
   if (!options) {
     Log().error(options.error());
-    return 1;
+    return kExitUsage;
   }
   if (options->mode == config::CleanupOptions::Mode::kCheck) return check(options->state_dir);
   const Log log(options->log_level);

@@ -7,7 +7,7 @@ namespace tranche::agent {
 
 // Blocks signals, so call it before any thread runs. `sources`: flags of the cleanup and of the
 // agent. Exit codes: 0: done (with --check: a cleanup that stays has cleared the node); 1: not
-// done.
+// done; 2: a setting is wrong.
 int run_cleanup(const config::Sources& sources);
 
 }  // namespace tranche::agent

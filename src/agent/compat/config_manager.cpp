@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "agent/node/node_view.h"
+#include "base/exit_code.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/watch.h"
@@ -202,7 +203,7 @@ int run_config_manager(const config::Sources& sources) {
   const auto options = config::load_config_manager_options(sources);
   if (!options) {
     Log().error(options.error());
-    return 1;
+    return kExitUsage;
   }
   const Log log(options->log_level);
   return process::run_with_signals(log, [&](int signals) {

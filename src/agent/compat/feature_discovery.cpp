@@ -11,6 +11,7 @@
 
 #include "agent/config/config_source.h"
 #include "agent/labels/node_feature_writer.h"
+#include "base/exit_code.h"
 #include "config/programs/agent_options.h"
 #include "host/host_reader.h"
 #include "kube/connect.h"
@@ -154,7 +155,7 @@ int run_feature_discovery(const config::Sources& sources) {
   const auto options = config::load_feature_discovery_options(sources);
   if (!options) {
     Log().error(options.error());
-    return 1;
+    return kExitUsage;
   }
   const Log log(options->log_level);
   return process::run_with_signals(log, [&](int signals) {

@@ -25,18 +25,14 @@ std::unexpected<Error> refuse_setting(std::string_view what, std::string_view re
 Result<Values> read(const LimitSetting& setting) {
   Values values;
   if (!setting.memory.empty()) {
-    ASSIGN_OR_RETURN(values.memory, config::parse_memory_limit(setting.memory));
-    if (std::holds_alternative<config::EqualPart>(*values.memory)) {
-      return refuse_setting("memory: equal is what the configuration promises",
-                            "write a quantity, a percentage of the device, or none");
-    }
+    auto memory = config::parse_memory_setting(setting.memory);
+    if (!memory) return std::unexpected(std::move(memory).error().with_context("memory"));
+    values.memory = *memory;
   }
   if (!setting.compute.empty()) {
-    ASSIGN_OR_RETURN(values.compute, config::parse_compute_limit(setting.compute));
-    if (std::holds_alternative<config::EqualPart>(*values.compute)) {
-      return refuse_setting("compute: equal is what the configuration promises",
-                            "write a percentage of the device's time, or none");
-    }
+    auto compute = config::parse_compute_setting(setting.compute);
+    if (!compute) return std::unexpected(std::move(compute).error().with_context("compute"));
+    values.compute = *compute;
   }
   if (!setting.priority.empty()) {
     values.priority = priority_of(setting.priority);
@@ -134,11 +130,6 @@ Result<void> check_compute(const DeviceLimits& before, const DeviceLimits& after
 }
 
 }  // namespace
-
-Result<void> check_values(const LimitSetting& setting) {
-  TRY(read(setting));
-  return {};
-}
 
 Result<limit::TenantLimits> with_setting(const limit::TenantLimits& promised,
                                          const LimitSetting& setting,

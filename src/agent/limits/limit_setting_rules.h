@@ -35,7 +35,4 @@ Result<limit::TenantLimits> with_setting(const limit::TenantLimits& promised,
                                          const std::map<std::string, PromisedElsewhere>& elsewhere,
                                          Raising raising = Raising::kAllowed);
 
-// Checks the values alone; the command does so before it writes the order.
-Result<void> check_values(const cluster::LimitSetting& setting);
-
 }  // namespace tranche::agent

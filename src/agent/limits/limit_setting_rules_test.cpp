@@ -137,15 +137,13 @@ TEST(WithSetting, WhatCannotBe) {
               HasSubstr("GPU-b is not offered any more"));
 }
 
-TEST(CheckValues, SaysWhatToWrite) {
-  EXPECT_TRUE(check_values(setting("8Gi", "12.5%", "normal")));
-  EXPECT_TRUE(check_values(setting("", "", "")));
+TEST(WithSetting, SaysWhatToWrite) {
   for (const auto& wrong : {setting("equal"), setting("lots"), setting("", "equal"),
                             setting("", "8Gi"), setting("", "", "urgent"), setting("200%")}) {
-    const auto checked = check_values(wrong);
-    ASSERT_FALSE(checked);
-    EXPECT_EQ(checked.error().code, Code::kInvalidArgument);
-    EXPECT_FALSE(checked.error().hint.empty()) << checked.error().message();
+    const auto done = with_setting(promised(), wrong, resource(), {});
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, Code::kInvalidArgument);
+    EXPECT_FALSE(done.error().hint.empty()) << done.error().message();
   }
 }
 

@@ -16,6 +16,7 @@
 #include "agent/hardware/hardware_watch.h"
 #include "agent/mps/mps_rules.h"
 #include "agent/mps/mps_supervisor.h"
+#include "base/exit_code.h"
 #include "base/said_once.h"
 #include "base/watch.h"
 #include "host/child.h"
@@ -343,7 +344,7 @@ Result<void> control(const config::Sources& sources, const config::AgentOptions&
 int run_mps_control(const config::Sources& given) {
   const auto sources = as_the_agents(given);
   const auto options = load_options(sources);
-  if (!options) return 1;
+  if (!options) return kExitUsage;
   const Log log(options->log_level);
   return process::run_with_signals(log, [&](int signals) {
     const auto result = control(sources, *options, signals, log);
@@ -354,7 +355,7 @@ int run_mps_control(const config::Sources& given) {
 
 int check_mps_control(const config::Sources& sources) {
   const auto options = load_options(sources);
-  if (!options) return 1;
+  if (!options) return kExitUsage;
   const FsRoot fs;
   const std::filesystem::path root = options->mps_dir;
   const bool ready = fs.exists(root / ".ready");

@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "agent/mps/mps_control.h"
+#include "base/exit_code.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "config/programs/agent_options.h"
@@ -37,9 +38,9 @@ Result<void> mount_shm(const config::AgentOptions& options) {
 int mount_mps_shm(const config::Sources& sources) {
   const auto options = config::load_mps_control_options(sources);
   const auto done = options ? mount_shm(*options) : std::unexpected(options.error());
-  if (done) return 0;
+  if (done) return kExitFine;
   Log().error(done.error());
-  return 1;
+  return options ? kExitFinding : kExitUsage;
 }
 
 }  // namespace tranche::agent

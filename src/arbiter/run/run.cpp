@@ -9,6 +9,7 @@
 #include "arbiter/arbiter.h"
 #include "arbiter/run/extensions.h"
 #include "arbiter/run/syscall_filter.h"
+#include "base/exit_code.h"
 #include "base/fs.h"
 #include "config/programs/arbiter_options.h"
 #include "fmt/format.h"
@@ -140,7 +141,7 @@ int run_arbiter(const config::Sources& sources) {
   const auto options = config::load_arbiter_options(sources);
   if (!options) {
     Log().error(options.error());
-    return 1;
+    return kExitUsage;
   }
   if (options->check) return check(*options);
   const Log log(options->log_level);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "base/edit_distance.h"
@@ -63,9 +64,9 @@ std::string wrap(std::string_view text) {
   return out + line + '\n';
 }
 
-std::string flag_help(const FlagSpec& spec) {
+std::string flag_help(const FlagSpec& spec, unsigned uses) {
   std::string names = fmt::format("--{}", spec.name);
-  for (const auto alias : spec.aliases) {
+  for (const auto alias : aliases_of(spec, uses)) {
     names += fmt::format(", {}{}", alias.size() == 1 ? "-" : "--", alias);
   }
   std::string text(spec.help);
@@ -126,13 +127,28 @@ Result<ParsedArgs> parse_arguments(std::span<const std::string_view> args, unsig
   return parsed;
 }
 
-std::string help_text(std::string_view program, unsigned uses) {
-  std::string text = fmt::format(
-      "Usage: {} [flags]\n\nA flag wins over its environment variable ($), that over the "
-      "configuration file.\n\nFlags:\n",
-      program);
+Result<ParsedArgs> parse_words(std::span<const std::string_view> args, unsigned uses) {
+  ParsedArgs all;
+  while (true) {
+    ASSIGN_OR_RETURN(auto parsed, parse_arguments(args, uses));
+    all.help |= parsed.help;
+    all.version |= parsed.version;
+    std::ranges::move(parsed.flags, std::back_inserter(all.flags));
+    const auto left = parsed.positionals.size();
+    const bool ended = left < args.size() && args[args.size() - left - 1] == "--";
+    if (left == 0 || ended) {
+      std::ranges::move(parsed.positionals, std::back_inserter(all.positionals));
+      return all;
+    }
+    all.positionals.push_back(std::move(parsed.positionals.front()));
+    args = args.last(left - 1);
+  }
+}
+
+std::string flags_help(unsigned uses) {
+  std::string text;
   for (const auto& spec : flag_table()) {
-    if ((spec.uses & uses) != 0) text += flag_help(spec);
+    if (uses != 0 && (spec.uses & uses) == uses) text += flag_help(spec, uses);
   }
   return text + "  --help, -h\n        show this text\n  --version, -v\n        show the version\n";
 }

@@ -27,11 +27,14 @@ struct ParsedArgs {
 // flag (with the nearest known one) and for a missing value.
 Result<ParsedArgs> parse_arguments(std::span<const std::string_view> args, unsigned uses);
 
+// The same where flags may stand before, between and after the words; only "--" ends them.
+Result<ParsedArgs> parse_words(std::span<const std::string_view> args, unsigned uses);
+
 // What stands for a flag's value in help: "VALUE", "LIST"; empty for a bool, which takes none.
 std::string_view placeholder(FlagType type);
 
-// What --help prints: a usage line for `program` ("tranche agent") and every flag with its default
-// and environment.
-std::string help_text(std::string_view program, unsigned uses);
+// What --help says of flags: those that every one of the programs `uses` takes, each with its
+// default and environment.
+std::string flags_help(unsigned uses);
 
 }  // namespace tranche::config

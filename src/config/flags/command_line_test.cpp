@@ -91,6 +91,10 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"of_another_program",
                   {"--oneshot"},
                   "flag provided but not defined: -oneshot; --help lists the flags there are"},
+        ErrorCase{"output_of_nvidias_labels_alone",
+                  {"-o", "yaml"},
+                  "flag provided but not defined: -o; --help lists the flags there are",
+                  kUseLabels},
         ErrorCase{"missing_value",
                   {"--mps-root"},
                   "flag needs an argument: -mps-root; write --mps-root=value"},
@@ -100,27 +104,49 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"no_name", {"--=x"}, "bad flag syntax: --=x; write --flag=value"}),
     [](const auto& test) { return std::string(test.param.name); });
 
-TEST(HelpText, NamesEveryFlagOfTheProgramAndNoOther) {
-  for (const unsigned use : {kUseAgent, kUseFeatureDiscovery, kUseConfigManager, kUseLimit}) {
-    const auto text = help_text("prog", use);
-    EXPECT_TRUE(text.starts_with("Usage: prog [flags]\n"));
+TEST(ParseWords, TakesFlagsWhereverTheyStand) {
+  const Args args = {"-n", "shop", "set", "--memory", "8Gi", "p", "-o=json"};
+  const auto parsed = parse_words(args, kUseLimit);
+  ASSERT_TRUE(parsed) << parsed.error().message();
+  EXPECT_EQ(*parsed,
+            (ParsedArgs{.flags = {{"namespace", "shop"}, {"memory", "8Gi"}, {"output", "json"}},
+                        .positionals = {"set", "p"}}));
+  const Args ended = {"set", "--", "-n", "p"};
+  EXPECT_EQ(parse_words(ended, kUseLimit).value().positionals,
+            (std::vector<std::string>{"set", "-n", "p"}));
+  const Args asked = {"set", "p", "--help", "--memry"};
+  EXPECT_FALSE(parse_words(asked, kUseLimit));
+  EXPECT_TRUE(parse_words(Args{"set", "-h"}, kUseLimit).value().help);
+}
+
+TEST(FlagsHelp, NamesEveryFlagOfTheProgramAndNoOther) {
+  for (const auto& program : flag_programs()) {
+    const auto text = "\n" + flags_help(program.use);
     for (const auto& spec : flag_table()) {
       const auto line = "\n  --" + std::string(spec.name);
       const bool shown = text.find(line + " ") != std::string::npos ||
                          text.find(line + ",") != std::string::npos ||
                          text.find(line + "\n") != std::string::npos;
       // Another program's flag may be called as this one's alias (--output).
-      const auto* known = find_flag(spec.name, use);
+      const auto* known = find_flag(spec.name, program.use);
       EXPECT_EQ(shown, known != nullptr && known->name == spec.name) << spec.name;
     }
   }
 }
 
-TEST(HelpText, ShowsDefaultEnvironmentAndAliases) {
-  const auto text = help_text("tranche agent", kUseAgent);
+TEST(FlagsHelp, OfSeveralProgramsHasWhatAllOfThemTake) {
+  const auto text = flags_help(kUseLimit);
+  EXPECT_NE(text.find("  --output, -o VALUE\n"), std::string::npos);
+  EXPECT_EQ(text.find("  --namespace"), std::string::npos);
+}
+
+TEST(FlagsHelp, ShowsDefaultEnvironmentAndAliases) {
+  const auto text = flags_help(kUseAgent);
   EXPECT_NE(text.find("  --driver-root, --nvidia-driver-root VALUE\n"), std::string::npos);
   EXPECT_NE(text.find("(default: uuid) [$DEVICE_ID_STRATEGY]"), std::string::npos);
-  EXPECT_NE(text.find("  --output-file, --output, -o VALUE\n"), std::string::npos);
+  EXPECT_NE(text.find("  --output-file VALUE\n"), std::string::npos);
+  EXPECT_NE(flags_help(kUseFeatureDiscovery).find("  --output-file, --output, -o VALUE\n"),
+            std::string::npos);
 }
 
 }  // namespace

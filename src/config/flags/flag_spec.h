@@ -14,18 +14,28 @@ enum class PathKind { kNone, kFile, kFolder };
 // Which programs take the flag (bit set).
 enum FlagUse : unsigned {
   kUseAgent = 1,             // tranche agent, nvidia-device-plugin
-  kUseFeatureDiscovery = 2,  // tranche labels, gpu-feature-discovery
+  kUseFeatureDiscovery = 2,  // gpu-feature-discovery
   kUseConfigManager = 4,     // config-manager
   kUseController = 8,        // tranche controller
   kUseCleanup = 16,          // tranche cleanup
   kUseArbiter = 32,          // tranche arbiter
   kUseMpsControl = 64,       // tranche mps-control-daemon, mps-control-daemon
-  kUseLimit = 128,           // tranche limit
+  kUseLimitSet = 128,        // tranche limit set, and so on
+  kUseLimitGet = 256,
+  kUseLimitReset = 512,
+  kUseLimitList = 1024,
+  kUseLimitPrune = 2048,
+  kUseLabels = 4096,   // tranche labels: as gpu-feature-discovery, but for --output
+  kUseVersion = 8192,  // tranche version
 };
+
+inline constexpr unsigned kUseLimit =
+    kUseLimitSet | kUseLimitGet | kUseLimitReset | kUseLimitList | kUseLimitPrune;
 
 struct FlagSpec {
   std::string_view name;                               // canonical, without dashes
   std::span<const std::string_view> aliases = {};      // other spellings; one letter = short flag
+  unsigned alias_uses = ~0U;                           // the programs that know these
   std::span<const std::string_view> environment = {};  // in order of precedence
   std::string_view field = {};  // "flags.plugin.passDeviceSpecs"; "" = flag and environment only
   FlagType type = FlagType::kString;

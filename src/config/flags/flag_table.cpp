@@ -13,8 +13,9 @@ namespace {
 constexpr std::array kPrograms = {
     FlagProgram{kUseAgent, "agent", "Agent",
                 "`tranche agent`, also called as `nvidia-device-plugin`"},
-    FlagProgram{kUseFeatureDiscovery, "labels", "Feature labels",
-                "`tranche labels`, also called as `gpu-feature-discovery`"},
+    FlagProgram{kDiscovery, "labels", "Feature labels",
+                "`tranche labels`, also called as `gpu-feature-discovery`, which alone knows "
+                "`--output` and `-o`"},
     FlagProgram{kUseConfigManager, "config-manager", "Configuration manager",
                 "called as `config-manager`"},
     FlagProgram{kUseController, "controller", "Controller", "`tranche controller`"},
@@ -22,14 +23,21 @@ constexpr std::array kPrograms = {
     FlagProgram{kUseArbiter, "arbiter", "Arbiter", "`tranche arbiter`"},
     FlagProgram{kUseMpsControl, "mps-control-daemon", "MPS control daemons",
                 "`tranche mps-control-daemon`, also called as `mps-control-daemon`"},
-    FlagProgram{kUseLimit, "limit", "Limit", "`tranche limit set|get|reset|list|prune`"},
+    FlagProgram{kUseLimitSet, "limit set", "Limit set", "`tranche limit set`"},
+    FlagProgram{kUseLimitGet, "limit get", "Limit get", "`tranche limit get`"},
+    FlagProgram{kUseLimitReset, "limit reset", "Limit reset", "`tranche limit reset`"},
+    FlagProgram{kUseLimitList, "limit list", "Limit list", "`tranche limit list`"},
+    FlagProgram{kUseLimitPrune, "limit prune", "Limit prune", "`tranche limit prune`"},
+    FlagProgram{kUseVersion, "version", "Version", "`tranche version`"},
 };
 
 // A new program's table is one line here. The order is that of the help.
 constexpr std::array kTables = {
-    device_plugin_flags,  feature_discovery_flags, cluster_flags, agent_flags,
-    config_manager_flags, controller_flags,        cleanup_flags, limit_flags,
-    arbiter_flags,
+    device_plugin_flags,  feature_discovery_flags,
+    cluster_flags,        agent_flags,
+    config_manager_flags, controller_flags,
+    cleanup_flags,        limit_flags,
+    arbiter_flags,        output_flags,
 };
 
 std::vector<FlagSpec> join() {
@@ -59,11 +67,17 @@ std::span<const FlagSpec> flag_table() {
 
 std::span<const EnvironmentOnly> environment_only() { return kEnvironmentOnly; }
 
+std::span<const std::string_view> aliases_of(const FlagSpec& spec, unsigned uses) {
+  if ((spec.alias_uses & uses) == 0) return {};
+  return spec.aliases;
+}
+
 const FlagSpec* find_flag(std::string_view name, unsigned uses) {
   const auto table = flag_table();
   const auto found = std::ranges::find_if(table, [&](const FlagSpec& spec) {
     if ((spec.uses & uses) == 0) return false;
-    return spec.name == name || std::ranges::find(spec.aliases, name) != spec.aliases.end();
+    const auto aliases = aliases_of(spec, uses);
+    return spec.name == name || std::ranges::find(aliases, name) != aliases.end();
   });
   return found == table.end() ? nullptr : &*found;
 }
@@ -73,7 +87,8 @@ std::vector<std::string_view> flag_names(unsigned uses) {
   for (const auto& spec : flag_table()) {
     if ((spec.uses & uses) == 0) continue;
     names.push_back(spec.name);
-    names.insert(names.end(), spec.aliases.begin(), spec.aliases.end());
+    const auto aliases = aliases_of(spec, uses);
+    names.insert(names.end(), aliases.begin(), aliases.end());
   }
   return names;
 }

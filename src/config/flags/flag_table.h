@@ -15,13 +15,16 @@ namespace tranche::config {
 
 // A program with flags of its own. Its name is short, as in "agent"; `names` is how it is called.
 struct FlagProgram {
-  FlagUse use;
+  unsigned use;  // FlagUse
   std::string_view name;
   std::string_view title;
   std::string_view names;
 };
 // In the order of the reference pages.
 std::span<const FlagProgram> flag_programs();
+
+// The other spellings of a flag that the programs `uses` know.
+std::span<const std::string_view> aliases_of(const FlagSpec& spec, unsigned uses);
 
 // All tables joined, in the order of the help.
 std::span<const FlagSpec> flag_table();

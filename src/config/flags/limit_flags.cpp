@@ -1,51 +1,69 @@
-// Flags of `tranche limit`.
+// Flags of `tranche limit`, verb by verb, and the form of what is printed.
 
 #include "config/flags/tables.h"
 
 namespace tranche::config {
 namespace {
 
+constexpr unsigned kOnePod = kUseLimitSet | kUseLimitGet | kUseLimitReset;
+
 constexpr auto kLimitFlags = std::to_array<FlagSpec>({
     {.name = "namespace",
      .aliases = kNames<"n">,
-     .help = "namespace of the Pod; empty: the context's, or default (list: all)",
-     .uses = kUseLimit},
+     .help = "namespace of the Pod; empty: the context's, or default",
+     .uses = kOnePod},
+    {.name = "namespace",
+     .aliases = kNames<"n">,
+     .help = "show this namespace alone; empty: all",
+     .uses = kUseLimitList},
     {.name = "container",
      .aliases = kNames<"c">,
-     .help = "which container; empty: the only one that has GPUs (reset, get: all)",
-     .uses = kUseLimit},
+     .help = "which container; empty: the only one that has GPUs",
+     .uses = kUseLimitSet},
+    {.name = "container",
+     .aliases = kNames<"c">,
+     .help = "which container; empty: all",
+     .uses = kUseLimitGet | kUseLimitReset},
     {.name = "resource",
      .help =
          "which resource, nvidia.com/gpu.shared or short gpu.shared; empty: the only one of the "
-         "container (reset, get: all)",
-     .uses = kUseLimit},
+         "container",
+     .uses = kUseLimitSet},
+    {.name = "resource",
+     .help = "which resource, nvidia.com/gpu.shared or short gpu.shared; empty: all",
+     .uses = kUseLimitGet | kUseLimitReset},
     {.name = "memory",
-     .help = "set: device memory of the container on each of its devices: a quantity (8Gi), a "
+     .help = "device memory of the container on each of its devices: a quantity (8Gi), a "
              "percentage of the device, or none",
-     .uses = kUseLimit},
+     .uses = kUseLimitSet},
     {.name = "compute",
-     .help = "set: its part of the device's time: a percentage, or none",
-     .uses = kUseLimit},
+     .help = "its part of the device's time: a percentage, or none",
+     .uses = kUseLimitSet},
     {.name = "class",
      .choices = kNames<"latency-critical", "normal", "best-effort">,
-     .help = "set: latency-critical, normal or best-effort, where the configuration has policy: "
-             "priority",
-     .uses = kUseLimit},
+     .help =
+         "latency-critical, normal or best-effort, where the configuration has policy: priority",
+     .uses = kUseLimitSet},
     {.name = "timeout",
      .type = FlagType::kDuration,
      .default_text = "30s",
-     .help = "set, reset: how long to wait until the agent says that it holds",
-     .uses = kUseLimit},
+     .help = "how long to wait until the agent says that it holds",
+     .uses = kUseLimitSet | kUseLimitReset},
+});
+
+constexpr auto kOutputFlags = std::to_array<FlagSpec>({
     {.name = "output",
      .aliases = kNames<"o">,
      .default_text = "table",
      .choices = kNames<"table", "json", "yaml">,
      .help = "table, json or yaml",
-     .uses = kUseLimit},
+     .uses = kUseLimit | kUseVersion},
 });
 
 }  // namespace
 
 std::span<const FlagSpec> limit_flags() { return kLimitFlags; }
+
+std::span<const FlagSpec> output_flags() { return kOutputFlags; }
 
 }  // namespace tranche::config

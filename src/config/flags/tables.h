@@ -24,8 +24,9 @@ template <Text... texts>
 inline constexpr std::array<std::string_view, sizeof...(texts)> kNames = {
     std::string_view(texts.data, sizeof(texts.data) - 1)...};
 
+inline constexpr unsigned kDiscovery = kUseFeatureDiscovery | kUseLabels;
 // The programs that run on each node and read its GPUs.
-inline constexpr unsigned kNode = kUseAgent | kUseFeatureDiscovery;
+inline constexpr unsigned kNode = kUseAgent | kDiscovery;
 
 std::span<const FlagSpec> device_plugin_flags();
 std::span<const FlagSpec> feature_discovery_flags();
@@ -36,5 +37,6 @@ std::span<const FlagSpec> controller_flags();
 std::span<const FlagSpec> cleanup_flags();
 std::span<const FlagSpec> limit_flags();
 std::span<const FlagSpec> arbiter_flags();
+std::span<const FlagSpec> output_flags();
 
 }  // namespace tranche::config

@@ -23,14 +23,11 @@ int small_int(OptionReader& reader, std::string_view name) {
 }
 
 LabelsMode labels_mode(OptionReader& reader) {
-  const auto text = reader.get<std::string>("labels");
-  if (text == "auto") return LabelsMode::kAuto;
+  const auto on = go::parse_bool(reader.get<std::string>("labels"));
+  if (on) return *on ? LabelsMode::kOn : LabelsMode::kOff;
+  const auto text = reader.choice("labels", "none of auto, on, off");
   if (text == "on") return LabelsMode::kOn;
-  if (text == "off") return LabelsMode::kOff;
-  if (const auto on = go::parse_bool(text)) return *on ? LabelsMode::kOn : LabelsMode::kOff;
-  reader.error("labels", fmt::format("'{}' is none of auto, on, off", text.substr(0, 40)),
-               "write auto, on or off");
-  return LabelsMode::kAuto;
+  return text == "off" ? LabelsMode::kOff : LabelsMode::kAuto;
 }
 
 std::optional<std::chrono::nanoseconds> health_recovery(OptionReader& reader) {
@@ -88,23 +85,14 @@ std::string absolute(OptionReader& reader, std::string_view flag) {
 }
 
 LabelOutput label_output(OptionReader& reader) {
-  const auto text = reader.get<std::string>("label-output");
-  if (text == "auto") return LabelOutput::kAuto;
+  const auto text = reader.choice("label-output", "none of auto, file, nodefeature, node");
   if (text == "file") return LabelOutput::kFile;
   if (text == "nodefeature") return LabelOutput::kNodeFeature;
-  if (text == "node") return LabelOutput::kNode;
-  reader.error("label-output",
-               fmt::format("'{}' is none of auto, file, nodefeature, node", text.substr(0, 40)),
-               "write auto, file, nodefeature or node");
-  return LabelOutput::kAuto;
+  return text == "node" ? LabelOutput::kNode : LabelOutput::kAuto;
 }
 
 std::string check_level(OptionReader& reader) {
-  auto text = reader.get<std::string>("check");
-  if (text.empty() || text == "live" || text == "ready") return text;
-  reader.error("check", fmt::format("'{}' is neither live nor ready", text.substr(0, 40)),
-               "write live or ready");
-  return {};
+  return reader.choice("check", "neither live nor ready");
 }
 
 // How a node of a cluster chooses; nullopt when neither a ConfigMap nor a label was asked for.

@@ -1,23 +1,17 @@
 #include "config/programs/controller_options.h"
 
 #include "base/json.h"
+#include "config/names.h"
 #include "config/programs/option_reader.h"
 
 namespace tranche::config {
 namespace {
 
-// The longest name of a namespace in Kubernetes, and of most other objects.
-bool is_name(std::string_view text) {
-  const auto is_word = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-  return !text.empty() && text.size() <= 253 && is_word(text.front()) && is_word(text.back()) &&
-         std::ranges::all_of(text, [&](char c) { return is_word(c) || c == '-' || c == '.'; });
-}
-
 std::string name(OptionReader& reader, std::string_view flag, std::string_view what) {
   auto text = reader.get<std::string>(flag);
   if (text.empty()) {
     reader.error(flag, fmt::format("{} is not named", what), fmt::format("give --{}", flag));
-  } else if (!is_name(text)) {
+  } else if (!is_object_name(text)) {
     reader.error(flag, fmt::format("'{}' is no name", text.substr(0, 80)),
                  "write lower-case letters, digits, '-' and '.'");
   }
@@ -29,7 +23,7 @@ void read_daemon_set(OptionReader& reader, CleanupOptions& options) {
   const auto slash = std::min(text.find('/'), text.size());
   options.daemon_set_namespace = text.substr(0, slash);
   options.daemon_set = text.substr(std::min(slash + 1, text.size()));
-  if (!is_name(options.daemon_set_namespace) || !is_name(options.daemon_set)) {
+  if (!is_object_name(options.daemon_set_namespace) || !is_object_name(options.daemon_set)) {
     reader.error("daemonset", fmt::format("'{}' names no DaemonSet", text.substr(0, 80)),
                  "write NAMESPACE/NAME");
   }

@@ -1,29 +1,74 @@
 #include "config/programs/limit_options.h"
 
+#include <fmt/ranges.h>
+
+#include "config/limits.h"
+#include "config/names.h"
 #include "config/programs/option_reader.h"
 
 namespace tranche::config {
 namespace {
 
 using Verb = LimitOptions::Verb;
-using Output = LimitOptions::Output;
 
 constexpr std::string_view kValues[] = {"memory", "compute", "class"};
 
-std::string resource(OptionReader& reader) {
-  auto text = reader.get<std::string>("resource");
-  return text.empty() || text.find('/') != std::string::npos ? text : "nvidia.com/" + text;
+unsigned use_of(Verb verb) {
+  switch (verb) {
+    case Verb::kSet:
+      return kUseLimitSet;
+    case Verb::kGet:
+      return kUseLimitGet;
+    case Verb::kReset:
+      return kUseLimitReset;
+    case Verb::kList:
+      return kUseLimitList;
+    case Verb::kPrune:
+      break;
+  }
+  return kUseLimitPrune;
 }
 
-Output output(OptionReader& reader) {
-  const auto text = reader.get<std::string>("output");
-  if (text == "json") return Output::kJson;
-  if (text == "yaml") return Output::kYaml;
-  if (text != "table") {
-    reader.error("output", fmt::format("'{}' is no form", text.substr(0, 40)),
-                 "write table, json or yaml");
+OutputForm output(OptionReader& reader) {
+  const auto text = reader.choice("output", "no form");
+  if (text == "json") return OutputForm::kJson;
+  return text == "yaml" ? OutputForm::kYaml : OutputForm::kTable;
+}
+
+// A name in Kubernetes, or nothing.
+std::string optional_name(OptionReader& reader, std::string_view flag) {
+  auto text = reader.get<std::string>(flag);
+  if (!text.empty() && !is_object_name(text)) {
+    reader.error(flag, fmt::format("'{}' is no name", text.substr(0, 80)),
+                 "write lower-case letters, digits, '-' and '.'");
   }
-  return Output::kTable;
+  return text;
+}
+
+std::string pod_name(OptionReader& reader, Verb verb, std::string_view text) {
+  if (verb == Verb::kList || verb == Verb::kPrune) return "";
+  // kubectl prints and takes both.
+  for (const std::string_view kind : {"pod/", "pods/"}) {
+    if (text.starts_with(kind)) text.remove_prefix(kind.size());
+  }
+  if (!is_object_name(text)) {
+    reader.error(Error{Code::kInvalidArgument,
+                       fmt::format("'{}' is no name of a Pod", text.substr(0, 80)),
+                       "write lower-case letters, digits, '-' and '.'"});
+  }
+  return std::string(text);
+}
+
+std::string resource(OptionReader& reader) {
+  const auto text = reader.get<std::string>("resource");
+  if (text.empty()) return text;
+  const auto name = text.find('/') == std::string::npos ? "nvidia.com/" + text : text;
+  const auto slash = name.find('/');
+  if (!is_object_name(name.substr(0, slash)) || !is_object_name(name.substr(slash + 1))) {
+    reader.error("resource", fmt::format("'{}' is no name of a resource", text.substr(0, 80)),
+                 "write a name such as nvidia.com/gpu.shared, or short gpu.shared");
+  }
+  return name;
 }
 
 std::chrono::nanoseconds timeout_of(OptionReader& reader) {
@@ -33,28 +78,38 @@ std::chrono::nanoseconds timeout_of(OptionReader& reader) {
   return std::chrono::seconds(1);
 }
 
-bool names_a_pod(Verb verb) { return verb != Verb::kList && verb != Verb::kPrune; }
-
-void check_flags_are_for_a_pod(OptionReader& reader, Verb verb) {
-  if (names_a_pod(verb)) return;
-  for (const auto flag : {"container", "resource"}) {
-    if (reader.is_set(flag)) reader.error(flag, "only what names a Pod takes it", "leave it out");
+// "'tranche limit set' and 'tranche limit reset' take it": the programs that know the flag.
+std::string takers(std::string_view flag) {
+  std::vector<std::string> names;
+  for (const auto& program : flag_programs()) {
+    if ((program.use & kUseLimit) == 0 || find_flag(flag, program.use) == nullptr) continue;
+    names.push_back(fmt::format("'tranche {}'", program.name));
   }
-  if (verb == Verb::kPrune && reader.is_set("namespace")) {
-    reader.error("namespace", "prune is about all Nodes", "leave it out");
+  return fmt::format("{} {} it", fmt::join(names, " and "), names.size() == 1 ? "takes" : "take");
+}
+
+void check_flags_are_of(Verb verb, OptionReader& reader, const Sources& sources) {
+  for (const auto& flag : sources.flags) {
+    if (find_flag(flag.name, use_of(verb)) != nullptr) continue;
+    reader.error(flag.name, "this command does not know it", takers(flag.name));
   }
 }
 
-void check_values_are_for_set(OptionReader& reader, Verb verb) {
+template <class Limit>
+std::string limit(OptionReader& reader, std::string_view flag,
+                  Result<Limit> (*parse)(std::string_view)) {
+  auto text = reader.get<std::string>(flag);
+  if (!reader.is_set(flag)) return text;
+  if (const auto parsed = parse(text); !parsed) {
+    reader.error(flag, parsed.error().what, parsed.error().hint);
+  }
+  return text;
+}
+
+void check_something_is_set(OptionReader& reader, Verb verb) {
   const bool any = std::ranges::any_of(kValues, [&](auto flag) { return reader.is_set(flag); });
   if (verb == Verb::kSet && !any) {
     reader.error("memory", "nothing is to be set", "give --memory, --compute or --class");
-  }
-  if (verb == Verb::kSet) return;
-  for (const auto flag : kValues) {
-    if (reader.is_set(flag)) {
-      reader.error(flag, "only `set` takes it", "use `tranche limit set`, or leave it out");
-    }
   }
 }
 
@@ -63,19 +118,24 @@ void check_values_are_for_set(OptionReader& reader, Verb verb) {
 Result<LimitOptions> load_limit_options(const Sources& sources, Verb verb, const std::string& pod) {
   OptionReader reader(sources, kUseLimit);
   LimitOptions options{.verb = verb,
-                       .ns = reader.get<std::string>("namespace"),
-                       .pod = pod,
-                       .container = reader.get<std::string>("container"),
+                       .ns = optional_name(reader, "namespace"),
+                       .pod = pod_name(reader, verb, pod),
+                       .container = optional_name(reader, "container"),
                        .resource = resource(reader),
-                       .memory = reader.get<std::string>("memory"),
-                       .compute = reader.get<std::string>("compute"),
-                       .priority = reader.get<std::string>("class"),
+                       .memory = limit(reader, "memory", parse_memory_setting),
+                       .compute = limit(reader, "compute", parse_compute_setting),
+                       .priority = reader.choice("class", "no class"),
                        .timeout = timeout_of(reader),
                        .output = output(reader),
                        .api_server = reader.api_server()};
-  check_flags_are_for_a_pod(reader, verb);
-  check_values_are_for_set(reader, verb);
+  check_flags_are_of(verb, reader, sources);
+  check_something_is_set(reader, verb);
   return reader.result(std::move(options));
+}
+
+Result<OutputForm> load_output_form(const Sources& sources, unsigned use) {
+  OptionReader reader(sources, use);
+  return reader.result(output(reader));
 }
 
 }  // namespace tranche::config

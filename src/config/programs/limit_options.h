@@ -6,7 +6,7 @@
 
 #include "base/api_server.h"
 #include "base/result.h"
-#include "config/flags/sources.h"
+#include "config/programs/output_form.h"
 
 namespace tranche::config {
 
@@ -18,14 +18,14 @@ struct LimitOptions {
     kList,   // all that is set in the cluster
     kPrune,  // what is set of Pods that are gone leaves
   };
-  enum class Output { kTable, kJson, kYaml };
+  using Output = OutputForm;
 
   Verb verb = Verb::kGet;
   std::string ns;         // "": the context's; kList: all
   std::string pod;        // kSet, kGet, kReset
   std::string container;  // "": the only one, or all
   std::string resource;   // with its domain; "": the only one, or all
-  // As written; "": not given. kSet alone.
+  // As written, and such as the agent reads; "": not given. kSet alone.
   std::string memory;
   std::string compute;
   std::string priority;
@@ -35,8 +35,8 @@ struct LimitOptions {
   bool operator==(const LimitOptions&) const = default;
 };
 
-// Of `sources` the flags and the environment are read. kInvalidArgument with every error, one a
-// line.
+// Of `sources` the flags and the environment are read. `pod`: as the user names it, also
+// "pod/NAME". kInvalidArgument with every error, one a line: then no cluster need be asked.
 Result<LimitOptions> load_limit_options(const Sources& sources, LimitOptions::Verb verb,
                                         const std::string& pod);
 

@@ -47,11 +47,34 @@ TEST(LimitOptions, WhatCannotBe) {
     const char* why;
   } cases[] = {
       {"nothing to set", {}, Verb::kSet, "give --memory, --compute or --class"},
-      {"values to get", {.flags = {{"memory", "1Gi"}}}, Verb::kGet, "only `set` takes it"},
-      {"values to reset", {.flags = {{"class", "normal"}}}, Verb::kReset, "only `set` takes it"},
-      {"a container of all", {.flags = {{"container", "c"}}}, Verb::kList, "names a Pod"},
-      {"a namespace's", {.flags = {{"namespace", "a"}}}, Verb::kPrune, "about all Nodes"},
-      {"values to list", {.flags = {{"memory", "1Gi"}}}, Verb::kList, "only `set` takes it"},
+      {"values to get",
+       {.flags = {{"memory", "1Gi"}}},
+       Verb::kGet,
+       "flag --memory: this command does not know it; 'tranche limit set' takes it"},
+      {"values to reset",
+       {.flags = {{"class", "normal"}}},
+       Verb::kReset,
+       "'tranche limit set' takes it"},
+      {"a container of all",
+       {.flags = {{"container", "c"}}},
+       Verb::kList,
+       "'tranche limit set' and 'tranche limit get' and 'tranche limit reset' take it"},
+      {"a namespace's", {.flags = {{"namespace", "a"}}}, Verb::kPrune, "does not know it"},
+      {"no memory",
+       {.flags = {{"memory", "8Gx"}}},
+       Verb::kSet,
+       "flag --memory: '8Gx' is no amount"},
+      {"nothing as memory", {.flags = {{"memory", ""}}}, Verb::kSet, "flag --memory: '' is no"},
+      {"equal memory", {.flags = {{"memory", "equal"}}}, Verb::kSet, "write a quantity"},
+      {"no share", {.flags = {{"compute", "300%"}}}, Verb::kSet, "flag --compute: '300%'"},
+      {"no class", {.flags = {{"class", "high"}}}, Verb::kSet, "flag --class: 'high' is no class"},
+      {"a class misspelt",
+       {.flags = {{"class", "best-efort"}}},
+       Verb::kSet,
+       "did you mean \"best-effort\"?"},
+      {"no namespace", {.flags = {{"namespace", "A/"}}}, Verb::kGet, "flag --namespace: 'A/'"},
+      {"no resource", {.flags = {{"resource", "gpu_1"}}}, Verb::kGet, "flag --resource: 'gpu_1'"},
+      {"form misspelt", {.flags = {{"output", "jsn"}}}, Verb::kGet, "did you mean \"json\"?"},
       {"form", {.flags = {{"output", "xml"}}}, Verb::kGet, "write table, json or yaml"},
       {"endless", {.flags = {{"timeout", "infinite"}}}, Verb::kReset, "write a duration"},
   };
@@ -60,6 +83,19 @@ TEST(LimitOptions, WhatCannotBe) {
     ASSERT_FALSE(options) << one.name;
     EXPECT_EQ(options.error().code, Code::kInvalidArgument) << one.name;
     EXPECT_THAT(options.error().what, HasSubstr(one.why)) << one.name;
+  }
+}
+
+TEST(LimitOptions, PodsAreNamedAsKubectlNamesThem) {
+  for (const auto* name : {"p", "pod/p", "pods/p"}) {
+    const auto options = load_limit_options({}, Verb::kGet, name);
+    ASSERT_TRUE(options) << options.error().message();
+    EXPECT_EQ(options->pod, "p");
+  }
+  for (const auto* name : {"", "P_1", "deployment/p", "pod/", "a..b"}) {
+    const auto options = load_limit_options({}, Verb::kGet, name);
+    ASSERT_FALSE(options) << name;
+    EXPECT_THAT(options.error().what, HasSubstr("is no name of a Pod"));
   }
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/api_server.h"
+#include "base/edit_distance.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "config/flags/flag_table.h"
@@ -38,17 +39,24 @@ class OptionReader {
   }
   void error(const Error& error) { problems_.error(error); }
 
+  // The value of a flag that has choices. Another text is an error, "'x' is `what`", and the
+  // default is returned.
+  std::string choice(std::string_view name, std::string_view what) {
+    const auto& spec = *find_flag(name, use_);
+    auto text = get<std::string>(name);
+    if (text == spec.default_text || std::ranges::find(spec.choices, text) != spec.choices.end()) {
+      return text;
+    }
+    error(name, fmt::format("'{}' is {}", text.substr(0, 40), what), remedy(spec, text));
+    return std::string(spec.default_text);
+  }
+
   ApiServer api_server() {
     return {.kubeconfig = get<std::string>("kubeconfig"), .context = get<std::string>("context")};
   }
 
   LogLevel log_level() {
-    const auto text = get<std::string>("log-level");
-    const auto level = parse_log_level(text);
-    if (level) return *level;
-    error("log-level", fmt::format("'{}' is no log level", text.substr(0, 40)),
-          "write debug, info, warn or error");
-    return LogLevel::kInfo;
+    return parse_log_level(choice("log-level", "no log level")).value_or(LogLevel::kInfo);
   }
 
   template <class Options>
@@ -58,6 +66,13 @@ class OptionReader {
   }
 
  private:
+  // "did you mean "json"? write table, json or yaml"; the question only for a misspelling.
+  static std::string remedy(const FlagSpec& spec, std::string_view text) {
+    const auto near = nearest(text, spec.choices);
+    return fmt::format("{}write {}", near ? fmt::format("did you mean \"{}\"? ", *near) : "",
+                       either(spec.choices));
+  }
+
   Setting setting(std::string_view name) {
     const auto& spec = *find_flag(name, use_);
     auto found = given(spec, sources_);

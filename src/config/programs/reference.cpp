@@ -46,22 +46,23 @@ std::string_view type_name(FlagType type) {
   return "string";
 }
 
-std::string spellings(const FlagSpec& spec) {
+std::string spellings(const FlagSpec& spec, unsigned uses) {
   std::vector<std::string> names{fmt::format("`--{}`", spec.name)};
-  for (const auto alias : spec.aliases) {
+  for (const auto alias : aliases_of(spec, uses)) {
     names.push_back(fmt::format("`{}{}`", alias.size() == 1 ? "-" : "--", alias));
   }
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::string flags_of(const FlagProgram& program) {
+  const bool is_verb = program.name.find(' ') != std::string_view::npos;
   std::string text = fmt::format(
-      "\n## {}\n\nOf {}.\n\n"
+      "\n{} {}\n\nOf {}.\n\n"
       "| flag | environment | file | type | default | what |\n|---|---|---|---|---|---|\n",
-      program.title, program.names);
+      is_verb ? "###" : "##", program.title, program.names);
   for (const auto& spec : flag_table()) {
     if ((spec.uses & program.use) == 0) continue;
-    text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", spellings(spec),
+    text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", spellings(spec, program.use),
                         code_list(spec.environment), code(spec.field), type_name(spec.type),
                         code(spec.default_text), spec.help);
   }
@@ -111,7 +112,14 @@ std::string reference_flags() {
       "`--flag=value` and `-flag=value` are the same; a bool\nwithout a value is true. Lists are "
       "written with commas or by repeating the flag.\n",
       kNote);
-  for (const auto& program : flag_programs()) text += flags_of(program);
+  std::string_view above;  // the command whose verbs these are
+  for (const auto& program : flag_programs()) {
+    const auto command = program.title.substr(0, program.title.find(' '));
+    const bool is_verb = program.name.find(' ') != std::string_view::npos;
+    if (is_verb && command != above) text += fmt::format("\n## {}\n", command);
+    above = is_verb ? command : std::string_view();
+    text += flags_of(program);
+  }
   return text;
 }
 

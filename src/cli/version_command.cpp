@@ -1,0 +1,31 @@
+// tranche version.
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "base/exit_code.h"
+#include "base/json_value.h"
+#include "cli/command.h"
+#include "cli/flags_to_sources.h"
+#include "cli/output.h"
+#include "config/programs/output_form.h"
+
+namespace tranche::cli {
+
+int run_version_command(const Invocation& invocation) {
+  const auto sources = flags_to_sources(invocation, config::Program::kAgent);
+  if (const auto* done = std::get_if<int>(&sources)) return *done;
+  const auto form =
+      config::load_output_form(std::get<config::Sources>(sources), invocation.command.uses);
+  if (!form) return refuse(invocation, form.error().message());
+  if (*form == config::OutputForm::kTable) {
+    fmt::print("{}\n", version_line());
+    return kExitFine;
+  }
+  const json::Value document = {{"version", "version/v1"}, {"tranche", TRANCHE_VERSION}};
+  fmt::print("{}", written(document, *form));
+  return kExitFine;
+}
+
+}  // namespace tranche::cli
