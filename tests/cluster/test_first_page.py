@@ -7,7 +7,7 @@ import pytest
 import yaml
 from pods import Applied, wait_offer
 from published import block, run
-from release import Release
+from release import Release, condition, label
 
 
 @pytest.fixture
@@ -36,6 +36,32 @@ def test_the_first_page_holds(lab, tmp_path):
             assert int(part) == int(lab.node("l20").run(*query).out) // 4
             assert "NVIDIA-L20" in nodes
             assert "TrancheConfigured" in node and "nvidia.com/gpu:" in node
+
+
+def test_the_runbooks_first_look(lab):
+    """A GPU fails and a label names no key: the six commands tell both, and the agent stays ready."""
+    look = block("docs/runbook.md", "First look", "kubectl -n NS get pods").splitlines()
+    with Release(lab, "config.map.default=version: v1") as release:
+        wait_offer(lab, "l20", 1)
+        lab.node("l20").sim("xid", "--gpu", 0, "--xid", 79)
+        lab.kubectl("label", "node", "l20", "nvidia.com/device-plugin.config=nosuch")
+        wait_offer(lab, "l20", 0)
+        lab.wait(lambda: condition(lab, "l20")[:2] == ("False", "ConfigRefused"), "the label is not refused")
+        words = {"AGENT-POD": release.agents()["l20"]["metadata"]["name"], "NS": "kube-system", "NODE": "l20"}
+
+        def told() -> list[str]:
+            commands = [line.split("  #")[0].strip() for line in look if line.strip()]
+            for word, value in words.items():
+                commands = [command.replace(word, value) for command in commands]
+            return [run(lab, command) for command in commands]
+
+        pods, node, events, agents, log, ready = told()
+        label(lab, "l20", "")
+        lab.node("l20").sim("clear")
+        assert words["AGENT-POD"] in pods and words["AGENT-POD"] in agents
+        assert "ConfigRefused" in node and "ConfigRefused" in events
+        assert "XID 79: the GPU must be reset" in log
+        assert ready.startswith("ready")
 
 
 def left_on(lab, node: str) -> tuple:

@@ -56,7 +56,7 @@ def anchors(text):
 
 def section(text, heading):
     """The text below a heading, up to the next one of the same or a higher level."""
-    match = re.search(rf"^(#+) {re.escape(heading)}\s*$", text, re.M)
+    match = re.search(rf"^(#+) {re.escape(heading)}[ \t]*$", text, re.M)
     assert match, f"no heading '{heading}'"
     rest = text[match.end():]
     end = re.search(rf"^#{{1,{len(match.group(1))}}} ", rest, re.M)
