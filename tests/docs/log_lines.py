@@ -9,10 +9,15 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src"
-CALL = re.compile(r"\b\w*log_?(?:\(\))?(?:\.|->)(?:warn|error)\(|\bcomplain\(|LogLevel::k(?:Warn|Error),")
+# Straight into the log, or into the warnings that its caller logs.
+CALL = re.compile(
+    r"\b\w*log_?(?:\(\))?(?:\.|->)(?:warn|error)\(|\bcomplain\(|LogLevel::k(?:Warn|Error),"
+    r"|\bwarnings_?\.(?:push|emplace)_back\(|(?<!log_)(?<!log)(?:\b|\.)warn\((?:\"\w+\",)?(?!std::|fmt::format_)"
+)
 TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
-# In containers nobody reads this log, and the library has one of its own.
-OTHERS = ("interpose", "load", "hook")
+# In containers nobody reads this log, and the library has one of its own. What a configuration file
+# has wrong is said with file, line and remedy.
+OTHERS = ("interpose", "load", "hook", "config")
 
 
 def balanced(text, start):
