@@ -13,6 +13,7 @@ import yaml
 
 PAGE = (reasons.ROOT / "docs" / "runbook.md").read_text()
 ALERTS = reasons.ROOT / "deploy" / "alerts.yaml"
+ALERTS_TEST = reasons.ROOT / "tests" / "docs" / "alerts_test.yaml"
 GAP = "..."
 
 # Warnings and errors without an entry, each with the reason why it needs none.
@@ -45,6 +46,10 @@ OTHERS = {
     "connection refused": "kubelet",
     "endpoint ... has been stopped": "kubelet",
     "helm uninstall": "a command",
+    "Driver Not Loaded": "NVML",
+    "RM has detected an NVML/RM version mismatch": "NVML",
+    "Insufficient Permissions": "NVML",
+    "libnvidia-ml.so.1": "the linker names the library",
 }
 
 
@@ -186,7 +191,9 @@ def test_alerts_are_of_the_conditions_that_there_are():
 
 
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")
-def test_promtool_takes_the_alerts():
-    done = subprocess.run(["promtool", "check", "rules", ALERTS], capture_output=True, text=True,
+@pytest.mark.parametrize("command", [("check", ALERTS), ("test", ALERTS_TEST)], ids=lambda c: c[0])
+def test_promtool_takes_the_alerts(command):
+    what, file = command
+    done = subprocess.run(["promtool", what, "rules", file], capture_output=True, text=True,
                           check=False)
     assert done.returncode == 0, done.stdout + done.stderr
