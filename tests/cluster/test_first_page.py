@@ -2,12 +2,14 @@
 of the GPU; the runbook's removal without Helm clears the node."""
 
 import re
+import subprocess
 
 import pytest
-import yaml
-from pods import Applied, wait_offer
+from pods import ROOT, Applied, wait_offer
 from published import block, run
 from release import Release, condition, label
+
+from lab.cluster import paths
 
 
 @pytest.fixture
@@ -15,27 +17,48 @@ def lab(labs):
     return labs.get(["l20"])
 
 
-def checks() -> list[str]:
-    """The commands that show whether the first Pod is held to its part."""
-    lines = block("README.md", "Install", "kubectl get nodes").splitlines()
-    return [line.split(" #")[0].strip() for line in lines if line.strip()]
+def commands(begins: str) -> list[str]:
+    """The commands of README's page, without their comments, for the lab's node."""
+    lines = block("README.md", "Install", begins).splitlines()
+    return [line.split(" #")[0].strip().replace("GPU-NODE", "l20") for line in lines if line.strip()]
 
 
+@pytest.fixture
+def image(lab, tmp_path):
+    """The image as README makes and imports it."""
+    archive = tmp_path / "tranche.tar"
+    program = paths.build_folder() / "bin/tranche"
+    make = [ROOT / "deploy/image/build", "--tranche", program, "--output", archive]
+    subprocess.run(make, check=True, capture_output=True)
+    lab.load_archive(archive)
+
+
+@pytest.mark.usefixtures("image")
 def test_the_first_page_holds(lab, tmp_path):
-    values, first = tmp_path / "values.yaml", block("README.md", "Install", "apiVersion: v1\nkind: Pod")
-    values.write_text(block("README.md", "Install", "runtimeClassName: nvidia"))
-    assert yaml.safe_load(values.read_text())["config"]["map"]["default"]
+    """Its commands as they stand, from the image's import to the uninstall."""
+    first = block("README.md", "Install", "apiVersion: v1\nkind: Pod")
     (tmp_path / "first.yaml").write_text(first)
+    (tmp_path / "values.yaml").write_text(block("README.md", "Install", "runtimeClassName: nvidia"))
+    (tmp_path / "deploy").symlink_to(ROOT / "deploy")
     lab.load_images(first)
-    with Release(lab, files=[values]):
+    make, imported, label_node, install = commands("make && deploy/image/build")
+    assert make == "make && deploy/image/build" and imported.startswith("ctr -n k8s.io images import")
+    run(lab, label_node, tmp_path)
+    run(lab, install, tmp_path)
+    try:
         wait_offer(lab, "l20", 4)
-        nodes, _, memory, node = (run(lab, one.replace("GPU-NODE", "l20"), tmp_path) for one in checks())
+        nodes, _, memory, node = (run(lab, command, tmp_path) for command in commands("kubectl get nodes"))
         with Applied(lab, first):
             query = ("nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits")
             (part,) = re.findall(r"(\d+) MiB", memory)
             assert int(part) == int(lab.node("l20").run(*query).out) // 4
             assert "NVIDIA-L20" in nodes
             assert "TrancheConfigured" in node and "nvidia.com/gpu:" in node
+    finally:
+        run(lab, "helm uninstall tranche -n tranche", timeout=300)
+        lab.kubectl("label", "node", "l20", "nvidia.com/gpu.present-")
+    assert "`helm uninstall tranche -n tranche`" in (ROOT / "README.md").read_text()
+    assert left_on(lab, "l20") == ([], [], [])
 
 
 def test_the_runbooks_first_look(lab):
