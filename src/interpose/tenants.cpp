@@ -166,7 +166,7 @@ const char* reason(Session::Outcome outcome) {
       return "GPU memory is refused: no memory to map the arbiter's pages";
     default:
       return "no arbiter answers under /run/tranche: GPU memory is refused until one does (is the "
-             "container 'arbiter' of Tranche's agent on this node running?)";
+             "Pod of Tranche's arbiter on this node running?)";
   }
 }
 

@@ -15,8 +15,8 @@ CALL = re.compile(
     r"|\bwarnings_?\.(?:push|emplace)_back\(|(?<!log_)(?<!log)(?:\b|\.)warn\((?:\"\w+\",)?(?!std::|fmt::format_)"
 )
 TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
-# In containers nobody reads this log, and the library has one of its own. What a configuration file
-# has wrong is said with file, line and remedy.
+# Programs in containers and on the host that have no log of ours. What a configuration file has wrong
+# is said with file, line and remedy. What the limiter's library says is in limiter_lines().
 OTHERS = ("interpose", "load", "hook", "config")
 
 
@@ -57,3 +57,14 @@ def lines():
             line = line_of(balanced(text, match.end()))
             if len(re.sub(r"\W", "", line)) > 3:
                 yield f"{path.relative_to(SOURCE)}", line
+
+
+def limiter_lines():
+    """(place, line) of what libtranche-limit.so writes to a program's stderr."""
+    for path in sorted((SOURCE / "interpose").glob("*.cpp")):
+        text = path.read_text()
+        for match in re.finditer(r"\bsay\((?=\")", text):
+            yield path.name, line_of(balanced(text, match.end()))
+        answers = re.search(r"^const char\* reason\(.*?^}", text, re.M | re.S)
+        for answer in re.findall(r'return ((?:"(?:[^"\\]|\\.)*"\s*)+);', answers.group(0)) if answers else ():
+            yield path.name, line_of(answer)

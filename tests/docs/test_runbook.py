@@ -159,6 +159,13 @@ def test_a_line_of_the_log_has_an_entry(place, line):
     )
 
 
+@pytest.mark.parametrize("place, line", sorted(set(log_lines.limiter_lines())))
+def test_what_the_limiter_says_has_an_entry(place, line):
+    told = markdown.section(PAGE, "In the output of a program")
+    rows = [name for _, table in tables(told) for row in table for name in spans(row[0])]
+    assert any(is_said_by(message, line) for message in rows), f"{place}: '{line}' has no row"
+
+
 def test_what_needs_no_entry_is_there():
     said = {line for _, line in log_lines.lines()}
     assert sorted(set(NO_ENTRY) - said) == []
