@@ -1,11 +1,12 @@
 """The documentation as a new user follows it: README's first page installs, its first Pod runs and has a quarter
 of the GPU; the runbook's removal without Helm clears the node."""
 
+import json
 import re
 import subprocess
 
 import pytest
-from pods import ROOT, Applied, wait_offer
+from pods import ROOT, Applied, pod, wait_offer
 from published import block, run
 from release import Release, condition, label
 
@@ -92,22 +93,40 @@ def left_on(lab, node: str) -> tuple:
     found = lab.get("node", node)
     labels = [k for k in found["metadata"]["labels"] if k.startswith(("nvidia.com/gpu.", "tranche.dev/"))]
     conditions = [c["type"] for c in found["status"]["conditions"] if c["type"].startswith("Tranche")]
-    folders = ("/var/lib/tranche", "/var/run/cdi")
-    files = lab.node(node).run("find", *folders, "-type", "f").out.split()
+    folders = "/var/lib/tranche /var/run/cdi /etc/kubernetes/node-feature-discovery/features.d"
+    files = lab.node(node).run("sh", "-c", f"find {folders} -type f 2>/dev/null || true").out.split()
     # The lock stays while its holder waits for its end.
     return labels, conditions, [name for name in files if not name.endswith(".lock")]
+
+
+def removal(daemon_set: str) -> str:
+    """The runbook's commands up to the deletion, for this DaemonSet."""
+    script = block("docs/runbook.md", "Removal without Helm, on many nodes", "NS=")
+    script, deletion = script.split("kubectl delete -f")
+    assert "DS=tranche-agent" in script and "rollout status" in script and deletion
+    return script.replace("DS=tranche-agent", f"DS={daemon_set}")
 
 
 def test_removal_without_helm_clears_the_node(lab):
     """The runbook's commands, on a release that Helm's hooks do not clear."""
     values = ("gfd.enabled=true", "gfd.labelOutput=node", "deviceListStrategy=cdi-cri")
-    config = ("config.map.default=version: v1",)
-    script = block("docs/runbook.md", "Removal without Helm, on many nodes", "NS=")
-    script = script.replace("NS=kube-system DS=tranche-agent", "NS=kube-system DS=tranche")
-    script, deleted = script.split("kubectl delete -f")
-    assert "rollout status" in script and deleted
-    with Release(lab, *values, *config):
+    with Release(lab, *values, "config.map.default=version: v1"):
         wait_offer(lab, "l20", 1)
         lab.wait(lambda: all(left_on(lab, "l20")), lambda: f"nothing to clear: {left_on(lab, 'l20')}")
-        run(lab, script)
+        run(lab, removal("tranche"))
+        assert left_on(lab, "l20") == ([], [], [])
+
+
+@pytest.mark.usefixtures("image")
+def test_removal_of_the_manifest_clears_the_node(lab):
+    """The same for who applied deploy/daemonset.yaml."""
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"default": "version: v1"}}
+    config["metadata"] = {"name": "tranche-config", "namespace": "kube-system"}
+    holder = pod("holder", "sleep", "infinity", gpus=1, node="l20")
+    with Applied(lab, json.dumps(config)), Applied(lab, (ROOT / "deploy/daemonset.yaml").read_text()):
+        wait_offer(lab, "l20", 1)
+        with Applied(lab, holder):
+            lab.wait_pod("holder")
+            lab.wait(lambda: any(left_on(lab, "l20")), "the agent has written nothing")
+        run(lab, removal("tranche-agent"))
         assert left_on(lab, "l20") == ([], [], [])
