@@ -125,6 +125,8 @@ Value Value::raw(std::string text) {
 
 Value Value::copy(View view) {
   switch (view.kind()) {
+    case Kind::kNull:
+      return nullptr;
     case Kind::kString:
       return view.as_string().value_or("");
     case Kind::kArray: {

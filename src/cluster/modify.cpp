@@ -15,9 +15,10 @@ constexpr int kAttempts = 5;
 using SteadyClock = std::chrono::steady_clock;
 
 // What is left of the deadline, at least a millisecond: a call with less fails by itself.
-Call rest_of(const Call& call, SteadyClock::time_point end) {
+Call rest_of(Call call, SteadyClock::time_point end) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - SteadyClock::now());
-  return {std::max(left, std::chrono::milliseconds(1)), call.stop};
+  call.deadline = std::max(left, std::chrono::milliseconds(1));
+  return call;
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 #pragma once
 // A NodeFeature (nfd.k8s-sigs.io/v1alpha1): labels that node feature discovery's master puts on the
-// node named by the object's label. Other features (flags, attributes, instances) are written
-// empty, as NVIDIA's feature discovery does, and not read.
+// node named by the object's label. Other features (flags, attributes, instances) are not read; a
+// new object has them empty, as NVIDIA's feature discovery writes it.
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,5 +30,10 @@ struct NodeFeature {
 Result<NodeFeature> parse_node_feature(std::string_view json);
 // For create, update and apply: uid and resource_version only where set.
 std::string to_json(const NodeFeature& feature);
+
+// For an update: the object `json` with node, labels (all of spec.labels) and owners of `wanted`.
+// Without owners in `wanted` the object keeps its own. What else stands there stays. nullopt: it
+// says all that already.
+Result<std::optional<std::string>> with_feature(std::string_view json, const NodeFeature& wanted);
 
 }  // namespace tranche::cluster

@@ -31,6 +31,9 @@ namespace tranche::cluster {
 struct Call {
   std::chrono::milliseconds deadline = std::chrono::seconds(30);
   std::stop_token stop = {};
+  // Of create and update: the name under which the API server notes whose a field is. Empty: the
+  // adapter's own.
+  std::string field_manager = {};
 };
 
 struct ListOptions {

@@ -226,6 +226,26 @@ TEST(NodeFeature, IsWrittenAsNvidiasIs) {
   EXPECT_EQ(*back, feature);
 }
 
+TEST(NodeFeature, IsChangedOnlyWhereItDiffers) {
+  const NodeFeature wanted = {.key = {"gpu", "f"}, .node = "n1", .labels = {{"a", "1"}}};
+  const auto same = with_feature(to_json(wanted), wanted);
+  ASSERT_TRUE(same);
+  EXPECT_EQ(*same, std::nullopt);
+  auto owned = wanted;
+  owned.owners = {{"v1", "Pod", "p", "u", false}};
+  EXPECT_EQ(*with_feature(to_json(owned), wanted), std::nullopt) << "owners are not known: kept";
+  ASSERT_TRUE(*with_feature(to_json(wanted), owned));
+  EXPECT_EQ(*parse_node_feature(**with_feature(to_json(wanted), owned)), owned);
+  for (const auto* text :
+       {R"({"metadata":{"name":"f"}})", R"({"metadata":{"name":"f"},"spec":null})",
+        R"({"metadata":{"name":"f"},"spec":{"features":7,"labels":null}})"}) {
+    const auto changed = with_feature(text, wanted);
+    ASSERT_TRUE(changed && *changed) << text;
+    EXPECT_EQ(json::parse(**changed)["spec"], json::parse(to_json(wanted))["spec"]) << text;
+  }
+  EXPECT_FALSE(with_feature(R"({"metadata":{"name":"f"},"spec":[]})", wanted));
+}
+
 TEST(ClusterPolicy, PublishedOneIsReadWhole) {
   const auto policy = parse_cluster_policy(R"({"apiVersion":"nvidia.com/v1","kind":"ClusterPolicy",
     "metadata":{"name":"cluster-policy","generation":2},

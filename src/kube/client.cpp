@@ -72,6 +72,9 @@ class Client::Impl {
                   options_.user_agent, options_.connect_timeout} {}
 
   const Options& options() const { return options_; }
+  const std::string& field_manager(const Call& call) const {
+    return call.field_manager.empty() ? options_.field_manager : call.field_manager;
+  }
 
   // The body of the server's answer, if its status is 2xx.
   Result<std::string> answer(const Request& request, const Call& call, std::size_t limit);
@@ -358,7 +361,7 @@ Result<Object> Client::create(const Kind& kind, const std::string& ns, std::stri
                               const Call& call) {
   Request request{"create", kind, {ns, ""}};
   request.method = "POST";
-  request.query = query_of({{"fieldManager", impl_->options().field_manager}});
+  request.query = query_of({{"fieldManager", impl_->field_manager(call)}});
   request.body = json;
   return impl_->object(request, call);
 }
@@ -367,7 +370,7 @@ Result<Object> Client::update(const Kind& kind, const ObjectKey& key, std::strin
                               const std::string& subresource, const Call& call) {
   Request request{"update", kind, key, subresource};
   request.method = "PUT";
-  request.query = query_of({{"fieldManager", impl_->options().field_manager}});
+  request.query = query_of({{"fieldManager", impl_->field_manager(call)}});
   request.body = json;
   return impl_->object(request, call);
 }

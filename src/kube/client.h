@@ -25,7 +25,7 @@ class Client final : public cluster::Objects {
  public:
   struct Options {
     std::string user_agent = "tranche";
-    std::string field_manager = "tranche";  // for create and update
+    std::string field_manager = "tranche";  // of a create and update that names none
     std::chrono::milliseconds connect_timeout = std::chrono::seconds(10);
     std::size_t max_object_bytes = std::size_t{4} << 20U;  // of an object, and of a watch's event
     std::size_t max_list_bytes = std::size_t{64} << 20U;   // of one page

@@ -96,18 +96,18 @@ class ApiServer:
         finally:
             etcd.send_signal(signal.SIGCONT)
 
-    def kubeconfig(self) -> pathlib.Path:
-        """For programs that speak to it as its administrator."""
+    def kubeconfig(self, token: str = ADMIN) -> pathlib.Path:
+        """For programs that speak to it as its administrator, or with the token of somebody else."""
         cluster = {"server": f"https://127.0.0.1:{self._port}", "insecure-skip-tls-verify": True}
         config = {
             "apiVersion": "v1",
             "kind": "Config",
             "clusters": [{"name": "test", "cluster": cluster}],
-            "users": [{"name": "admin", "user": {"token": ADMIN}}],
-            "contexts": [{"name": "test", "context": {"cluster": "test", "user": "admin"}}],
+            "users": [{"name": "user", "user": {"token": token}}],
+            "contexts": [{"name": "test", "context": {"cluster": "test", "user": "user"}}],
             "current-context": "test",
         }
-        file = self._folder / "kubeconfig"
+        file = self._folder / ("kubeconfig" if token == ADMIN else f"kubeconfig-{hash(token):x}")
         file.write_text(json.dumps(config))
         return file
 

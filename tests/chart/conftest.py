@@ -5,6 +5,7 @@ import sys
 import pytest
 from api_server import ApiServer
 from helm import ROOT, Helm, find_helm, lab_program
+from node_features import NODE_FEATURES
 
 sys.path.insert(0, str(ROOT / "deploy/image"))
 
@@ -34,29 +35,3 @@ def server(tmp_path_factory):
         yield server
     finally:
         server.close()
-
-
-# As much of node feature discovery's kind as the API server needs to store one.
-NODE_FEATURES = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {
-        "name": "nodefeatures.nfd.k8s-sigs.io",
-        "annotations": {"api-approved.kubernetes.io": "unapproved, for a test"},
-    },
-    "spec": {
-        "group": "nfd.k8s-sigs.io",
-        "scope": "Namespaced",
-        "names": {"kind": "NodeFeature", "plural": "nodefeatures"},
-        "versions": [
-            {
-                "name": "v1alpha1",
-                "served": True,
-                "storage": True,
-                "schema": {
-                    "openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-                },
-            }
-        ],
-    },
-}

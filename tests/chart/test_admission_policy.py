@@ -140,16 +140,24 @@ def feature(name: str, labels: dict | None = None, of: str | None = None) -> dic
 FEATURES = "/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/tranche/nodefeatures"
 
 
+def merged(into: dict, change: dict) -> dict:
+    """RFC 7386, for objects."""
+    result = {key: value for key, value in into.items() if change.get(key, value) is not None}
+    for key, value in change.items():
+        if isinstance(value, dict):
+            result[key] = merged(into.get(key, {}), value)
+        elif value is not None:
+            result[key] = value
+    return result
+
+
 def features_of(server, name, method, token, body=None):
+    """With PUT the body is what is changed of the object as it is."""
     path = FEATURES if method == "POST" else f"{FEATURES}/nvidia-features-for-{name}"
+    if method == "PUT":
+        body = merged(server.request("GET", path), body)
     body = body or (None if method == "DELETE" else feature(name))
-    return server.request(
-        method,
-        path,
-        body,
-        token=token,
-        kind="application/merge-patch+json" if method == "PATCH" else "application/json",
-    )
+    return server.request(method, path, body, token=token)
 
 
 LABELS = {"metadata": {"labels": {"nvidia.com/gpu.product": "Tesla-T4", "tranche.dev/gpu.shared.limits": "strict"}}}
@@ -322,27 +330,18 @@ def test_nodes_are_neither_made_nor_removed(server, tokens):
 
 
 def test_its_own_features(server, tokens):
-    changed = features_of(
-        server, "a", "PATCH", tokens["a"], {"spec": {"labels": {"nvidia.com/gpu.count": "2"}}}
-    )
+    changed = features_of(server, "a", "PUT", tokens["a"], {"spec": {"labels": {"nvidia.com/gpu.count": "2"}}})
     assert changed["spec"]["labels"] == {"nvidia.com/gpu.count": "2"}
     features_of(server, "a", "DELETE", tokens["a"])
-    path = f"{FEATURES}/nvidia-features-for-a?fieldManager=tranche&force=true"
-    made = server.request("PATCH", path, feature("a"), token=tokens["a"], kind="application/apply-patch+yaml")
+    made = features_of(server, "a", "POST", tokens["a"])
     assert made["spec"]["labels"] == {"nvidia.com/gpu.count": "1"}
-
-
-def test_features_are_made_by_server_side_apply_only_for_its_own_node(server, tokens):
-    path = f"{FEATURES}/nvidia-features-for-c?fieldManager=tranche&force=true"
-    with pytest.raises(Refused, match="of its own node only"):
-        server.request("PATCH", path, feature("c"), token=tokens["a"], kind="application/apply-patch+yaml")
 
 
 @pytest.mark.parametrize(
     ("method", "name", "body", "message"),
     [
         (
-            "PATCH",
+            "PUT",
             "b",
             {"spec": {"labels": {"nvidia.com/gpu.count": "9"}}},
             "nvidia-features-for-a, labelled",
@@ -350,19 +349,19 @@ def test_features_are_made_by_server_side_apply_only_for_its_own_node(server, to
         ("DELETE", "b", None, "of its own node only"),
         ("POST", "c", feature("c"), "of its own node only"),
         (
-            "PATCH",
+            "PUT",
             "a",
             {"metadata": {"labels": {"nfd.node.kubernetes.io/node-name": "b"}}},
             "labelled nfd.node.kubernetes.io/node-name=a",
         ),
-        ("PATCH", "a", {"metadata": {"labels": None}}, "labelled nfd.node.kubernetes.io/node-name=a"),
+        ("PUT", "a", {"metadata": {"labels": None}}, "labelled nfd.node.kubernetes.io/node-name=a"),
         (
-            "PATCH",
+            "PUT",
             "a",
             {"spec": {"labels": {"node-role.kubernetes.io/control-plane": ""}}},
             "the feature labels of",
         ),
-        ("PATCH", "a", {"spec": {"labels": {"nvidia.com/device-plugin.config": "x"}}}, "the feature labels of"),
+        ("PUT", "a", {"spec": {"labels": {"nvidia.com/device-plugin.config": "x"}}}, "the feature labels of"),
     ],
 )
 def test_refused_features(server, tokens, method, name, body, message):

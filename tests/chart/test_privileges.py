@@ -22,7 +22,7 @@ def reads_map(ns, name):
 def features(ns):
     return {
         f"{ns} {verb} nodefeatures.nfd.k8s-sigs.io"
-        for verb in ("get", "list", "watch", "create", "patch", "delete")
+        for verb in ("get", "list", "watch", "create", "update", "delete")
     } | {f"{ns} get pods"}
 
 

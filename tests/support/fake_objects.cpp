@@ -55,6 +55,10 @@ json without(json value, const std::vector<std::string>& keys) {
   return value;
 }
 
+std::string manager_of(const Call& call) {
+  return (call.field_manager.empty() ? "tranche" : call.field_manager) + "/update";
+}
+
 // What a write leaves alone: the status, or everything but it.
 json keep_other_part(const Kind& kind, const json& before, json after,
                      const std::string& subresource) {
@@ -316,7 +320,7 @@ Result<Object> FakeObjects::create(const Kind& kind, const std::string& ns, std:
   object["kind"] = kind.kind;
   if (has_status(kind) && kind != kNode && kind != kPod) object.erase("status");
   Ownership owners;
-  owners.changed(nullptr, object, "tranche/update");
+  owners.changed(nullptr, object, manager_of(call));
   return state_->write(kind, key, std::move(object), std::move(owners));
 }
 
@@ -347,7 +351,7 @@ Result<Object> FakeObjects::update(const Kind& kind, const ObjectKey& key, std::
   after["kind"] = kind.kind;
   after = keep_other_part(kind, before, std::move(after), subresource);
   auto owners = stored->owners;
-  owners.changed(before, after, "tranche/update");
+  owners.changed(before, after, manager_of(call));
   return state_->write(kind, key, std::move(after), std::move(owners));
 }
 

@@ -2,6 +2,7 @@
 // An object of the API server that takes feature labels instead of the file. Used from the agent's
 // loop. Writes are made on a thread of its own and retried until they succeed.
 
+#include <atomic>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -39,6 +40,7 @@ class NodeFeatureLabels final : public LabelSink {
  private:
   NodeFeatureWriter writer_;
   const Log& log_;
+  std::atomic<bool> taken_over_ = false;  // written by this process; set by the retrier's thread
   Retrier retrier_;
   cluster::WatchCache cache_;
 };

@@ -76,14 +76,68 @@ TEST_F(NodeFeatureLabelsTest, SendsNothingWhenNothingDiffersAndMendsWhatOthersDi
   open();
   sink_->write(kLabels);
   ASSERT_TRUE(written(kLabels));
-  const auto applied = calls("apply nodefeatures");
+  const auto written_first = calls("create nodefeatures");
   objects_.erase(cluster::kNodeFeature, kFeatureKey);
   ASSERT_TRUE(test::eventually([&] {
     sink_->write(kLabels);
     return !object(cluster::kNodeFeature, kFeatureKey).is_null();
   }));
-  EXPECT_GT(calls("apply nodefeatures"), applied);
+  EXPECT_GT(calls("create nodefeatures"), written_first);
   EXPECT_EQ(log_.count("gets no owner"), 1) << "there is no Pod p";
+}
+
+// NVIDIA's chart grants its feature discovery get, list, watch, create and update.
+TEST_F(NodeFeatureLabelsTest, NeitherPatchesNorApplies) {
+  objects_.refuse("apply", cluster::kNodeFeature, {Code::kPermission, "nodefeatures: forbidden"});
+  objects_.refuse("patch", cluster::kNodeFeature, {Code::kPermission, "nodefeatures: forbidden"});
+  open();
+  sink_->write(kLabels);
+  ASSERT_TRUE(written(kLabels));
+  const labels::Labels others = {{"nvidia.com/gpu.count", "3"}};
+  sink_->write(others);
+  EXPECT_TRUE(written(others)) << "a label that is no longer wanted goes";
+}
+
+TEST_F(NodeFeatureLabelsTest, KeepsWhatOthersWroteBesideTheLabels) {
+  objects_.put(cluster::kNodeFeature, R"({"metadata":{"namespace":"gpu",
+      "name":"nvidia-features-for-n1","annotations":{"a":"theirs"},"labels":{"team":"x"}},
+      "spec":{"labels":{"nvidia.com/stale":"1"},"features":{"flags":{"f":{"elements":{}}}}}})");
+  open();
+  sink_->write(kLabels);
+  ASSERT_TRUE(written(kLabels));
+  const auto feature = object(cluster::kNodeFeature, kFeatureKey);
+  EXPECT_EQ(feature["metadata"]["annotations"], json({{"a", "theirs"}}));
+  EXPECT_EQ(feature["metadata"]["labels"],
+            json({{"team", "x"}, {"nfd.node.kubernetes.io/node-name", "n1"}}));
+  EXPECT_EQ(feature["spec"]["features"], json::parse(R"({"attributes":{},"instances":{},
+      "flags":{"f":{"elements":{}}}})"));
+}
+
+TEST_F(NodeFeatureLabelsTest, TriesAgainWhenSomebodyElseWroteMeanwhile) {
+  open();
+  sink_->write(kLabels);
+  ASSERT_TRUE(written(kLabels));
+  objects_.refuse("update", cluster::kNodeFeature, {Code::kFailedPrecondition, "changed"}, 2);
+  const labels::Labels others = {{"nvidia.com/gpu.count", "3"}};
+  sink_->write(others);
+  EXPECT_TRUE(written(others));
+}
+
+TEST_F(NodeFeatureLabelsTest, ANewPodOwnsAnObjectThatSaysTheSameAlready) {
+  objects_.put(cluster::kPod,
+               R"({"metadata":{"namespace":"gpu","name":"p"},"spec":{"containers":[]}})");
+  objects_.put(cluster::kNodeFeature,
+               cluster::to_json({.key = kFeatureKey,
+                                 .node = "n1",
+                                 .owners = {{"v1", "Pod", "p-before", "old", false}},
+                                 .labels = kLabels}));
+  open();
+  sink_->write(kLabels);
+  EXPECT_TRUE(test::eventually([&] {
+    const auto feature = object(cluster::kNodeFeature, kFeatureKey);
+    const auto& owners = feature["metadata"]["ownerReferences"];
+    return owners.size() == 1 && owners[0]["name"] == "p";
+  }));
 }
 
 TEST_F(NodeFeatureLabelsTest, WithoutNodeFeatureDiscoveryItSaysWhatToDo) {
@@ -97,7 +151,7 @@ TEST_F(NodeFeatureLabelsTest, WithoutNodeFeatureDiscoveryItSaysWhatToDo) {
 }
 
 TEST_F(NodeFeatureLabelsTest, AskedAgainWithTheSameLabelsItGoesOnWaiting) {
-  objects_.refuse("apply", cluster::kNodeFeature, {Code::kPermission, "nodefeatures: forbidden"});
+  objects_.refuse("create", cluster::kNodeFeature, {Code::kPermission, "nodefeatures: forbidden"});
   open(kNever);
   sink_->write(kLabels);
   ASSERT_TRUE(test::eventually([&] { return log_.count("nodefeatures: forbidden") == 1; }));
@@ -106,7 +160,7 @@ TEST_F(NodeFeatureLabelsTest, AskedAgainWithTheSameLabelsItGoesOnWaiting) {
   const labels::Labels others = {{"nvidia.com/gpu.count", "3"}};
   sink_->write(others);
   EXPECT_TRUE(written(others)) << "other labels are written at once";
-  EXPECT_EQ(calls("apply nodefeatures"), 2);
+  EXPECT_EQ(calls("create nodefeatures"), 2);
 }
 
 class NodeLabelsTest : public LabelSinkTest {

@@ -21,13 +21,17 @@ NodeFeatureLabels::NodeFeatureLabels(cluster::Objects& objects, NodeFeatureWrite
           [&changed](const cluster::CacheChange&) { changed.notify(); }, log) {}
 
 void NodeFeatureLabels::write(const labels::Labels& labels) {
-  if (const auto object = cache_.find(writer_.key()); object && writer_.says(*object, labels)) {
+  // The first write is always tried: only it makes this Pod the owner of an object that another
+  // Pod left.
+  const auto object = cache_.find(writer_.key());
+  if (taken_over_ && object && writer_.says(*object, labels)) {
     retrier_.forget("labels");
     return;
   }
   retrier_.request({.key = "labels",
                     .attempt = [this, labels](const std::stop_token& stop) -> Result<void> {
                       TRY(writer_.write(labels, stop));
+                      taken_over_ = true;
                       log_.info(fmt::format("wrote {} labels to {}", labels.size(), place()));
                       return {};
                     },

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <iterator>
 
+#include "cluster/modify.h"
 #include "cluster/pod.h"
 
 namespace tranche::agent {
+
 NodeFeatureWriter::NodeFeatureWriter(cluster::Objects& objects, Options options, const Log& log)
     : objects_(objects),
       options_(std::move(options)),
@@ -28,20 +30,37 @@ Result<void> NodeFeatureWriter::write(const labels::Labels& labels, const std::s
     }
     owners_ = std::move(owners).value_or(std::vector<cluster::OwnerReference>());
   }
-  const cluster::NodeFeature feature = {
-      .key = key_, .node = options_.node_name, .owners = *owners_, .labels = labels};
-  auto applied = objects_.apply(
-      cluster::kNodeFeature, key_,
-      {.json = cluster::to_json(feature), .field_manager = kLabelFieldManager, .force = true},
-      {.stop = stop});
-  if (applied) return {};
-  auto error = std::move(applied).error();
+  auto written =
+      put({.key = key_, .node = options_.node_name, .owners = *owners_, .labels = labels}, stop);
+  if (written) return {};
+  auto error = std::move(written).error();
   if (error.code == Code::kNotFound) {
     error.hint =
         "install node feature discovery, or choose another place (--label-output of the agent, "
         "--use-node-feature-api=false)";
   }
   return std::unexpected(std::move(error));
+}
+
+// By get, create and update. These three are what NVIDIA's chart grants its feature discovery, and
+// an existing role shall do (docs/decisions/0028-node-features.md).
+Result<void> NodeFeatureWriter::put(const cluster::NodeFeature& feature,
+                                    const std::stop_token& stop) {
+  const cluster::Call call = {.stop = stop, .field_manager = kLabelFieldManager};
+  const auto change = [&feature](const cluster::Object& now) {
+    return cluster::with_feature(now.json, feature);
+  };
+  const auto update = [&] {
+    return cluster::modify(objects_, cluster::kNodeFeature, key_, change, call);
+  };
+  auto written = update();
+  if (!written && written.error().code == Code::kNotFound) {
+    written = objects_.create(cluster::kNodeFeature, key_.ns, cluster::to_json(feature), call);
+    // Somebody else made it meanwhile.
+    if (!written && written.error().code == Code::kAlreadyExists) written = update();
+  }
+  if (!written) return std::unexpected(std::move(written).error());
+  return {};
 }
 
 // The owners are those that NVIDIA's sets: the controller of this Pod, then the Pod.

@@ -14,9 +14,9 @@
 
 namespace tranche::agent {
 
-// The field manager for labels on Nodes and NodeFeatures in server-side apply. The API server
+// The field manager for labels on Nodes, by server-side apply, and for NodeFeatures. The API server
 // removes fields that a manager applied before and applies no longer. So the clean-up must use the
-// same name.
+// same name. By it the clean-up also knows our NodeFeatures.
 inline constexpr const char* kLabelFieldManager = "tranche-labels";
 
 class NodeFeatureWriter {
@@ -33,10 +33,13 @@ class NodeFeatureWriter {
   std::string place() const { return "NodeFeature " + key_.to_string(); }
   // Whether `object` holds these labels already.
   bool says(const cluster::Object& object, const labels::Labels& labels) const;
-  // kNotFound: node feature discovery's definitions are not installed, or the namespace is missing.
+  // Creates the object, or changes of it only what differs: what others wrote beside the labels
+  // stays. kNotFound: node feature discovery's definitions are not installed, or the namespace is
+  // missing.
   Result<void> write(const labels::Labels& labels, const std::stop_token& stop = {});
 
  private:
+  Result<void> put(const cluster::NodeFeature& feature, const std::stop_token& stop);
   Result<std::vector<cluster::OwnerReference>> find_owners(const std::stop_token& stop);
 
   cluster::Objects& objects_;
