@@ -4,6 +4,7 @@
 // slot.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -141,8 +142,9 @@ struct VgpuInfo {
 struct Host {
   bool cgroup_v2 = false;                   // the node has control groups of version 2 alone
   std::optional<std::string> product_name;  // /sys/class/dmi/id/product_name, trimmed
-  // PCI class of every NVIDIA display function (0x030200 = 3D controller, 0x030000 = VGA).
-  std::vector<std::uint32_t> display_classes;
+  // PCI class of every NVIDIA display function (0x030200 = 3D controller, 0x030000 = VGA), also of
+  // those that are none of the machine's GPUs.
+  std::map<PciAddress, std::uint32_t> display_classes;
   std::optional<VgpuInfo> vgpu;  // first NVIDIA function with the vGPU vendor capability
   bool operator==(const Host&) const = default;
 };

@@ -35,7 +35,7 @@ gpu::Host read_host(const FsRoot& fs, const std::filesystem::path& machine_type_
     if (auto name = trimmed(*content); !name.empty()) host.product_name = std::move(name);
   }
   for (const auto& function : read_nvidia_functions(fs)) {
-    if (function.is_gpu()) host.display_classes.push_back(function.device_class);
+    if (function.is_gpu()) host.display_classes[function.address] = function.device_class;
     if (!host.vgpu) host.vgpu = parse_vgpu(function.config);
   }
   return host;

@@ -17,7 +17,7 @@ namespace tranche::host {
 inline constexpr std::string_view kMachineTypeFile = "/sys/class/dmi/id/product_name";
 
 // Reads the product name (trimmed; absent when the file cannot be read or is empty), the PCI
-// classes of NVIDIA's display functions in bus order, and the vGPU host driver as a guest sees it.
+// classes of NVIDIA's display functions, and the vGPU host driver as a guest sees it.
 gpu::Host read_host(const FsRoot& fs, const std::filesystem::path& machine_type_file);
 
 // Those of "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools" and "/dev/nvidia-modeset"

@@ -12,6 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 
 class HostTest : public ::testing::Test {
  protected:
@@ -63,14 +64,16 @@ TEST_F(HostTest, ProductNameIsTrimmed) {
   EXPECT_EQ(read_host(fs, "/other").product_name, std::nullopt);
 }
 
-TEST_F(HostTest, DisplayClassesOfNvidiaInBusOrder) {
+TEST_F(HostTest, DisplayClassesOfNvidiaByAddress) {
   put_function("0000:3b:00.0", "0x10de\n", "0x030000\n");
   put_function("0000:0a:00.0", "0x10de\n", "0x030200\n");
   put_function("0000:0b:00.0", "0x10de\n", "0x068000\n");  // an NVSwitch
   put_function("0000:0c:00.0", "0x8086\n", "0x030000\n");  // somebody else's
   put_function("0000:0d:00.0", "nonsense", "0x030200\n");
   put_function("not-an-address", "0x10de\n", "0x030200\n");
-  EXPECT_THAT(read_host(fs, kMachineTypeFile).display_classes, ElementsAre(0x030200U, 0x030000U));
+  EXPECT_THAT(read_host(fs, kMachineTypeFile).display_classes,
+              ElementsAre(Pair(gpu::PciAddress{0, 0x0a, 0, 0}, 0x030200U),
+                          Pair(gpu::PciAddress{0, 0x3b, 0, 0}, 0x030000U)));
 }
 
 TEST_F(HostTest, VgpuOfAGuest) {

@@ -65,10 +65,14 @@ void add_runtime_version(int version, LabelSet& set) {
   set.labels["nvidia.com/cuda.runtime.minor"] = minor;
 }
 
-std::string mode_of(const std::vector<std::uint32_t>& display_classes) {
+// By the PCI classes of the GPUs that are labelled. Another function of the node (a display card
+// that is left out, a GPU that belongs to a virtual machine) does not count.
+std::string mode_of(const std::vector<Gpu>& gpus, const gpu::Host& host) {
   const auto all = [&](std::uint32_t wanted) {
-    return !display_classes.empty() &&
-           std::ranges::all_of(display_classes, [&](auto c) { return c == wanted; });
+    return std::ranges::all_of(gpus, [&](const Gpu& gpu) {
+      const auto found = host.display_classes.find(gpu.pci);
+      return found != host.display_classes.end() && found->second == wanted;
+    });
   };
   if (all(kClass3dController)) return "compute";
   if (all(kClassVga)) return "graphics";
@@ -145,7 +149,7 @@ Result<void> add_gpu_labels(const Machine& machine, const std::vector<Gpu>& gpus
   add_runtime_version(machine.cuda_driver_version, set);
   labels["nvidia.com/gpu.machine"] =
       machine.host.product_name ? sanitise(*machine.host.product_name) : "unknown";
-  labels["nvidia.com/gpu.mode"] = mode_of(machine.host.display_classes);
+  labels["nvidia.com/gpu.mode"] = mode_of(gpus, machine.host);
   const bool mig_capable = std::ranges::any_of(
       gpus, [](const Gpu& gpu) { return gpu.mig_mode != gpu::MigMode::kUnsupported; });
   labels["nvidia.com/mig.capable"] = mig_capable ? "true" : "false";

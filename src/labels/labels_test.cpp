@@ -192,21 +192,37 @@ TEST(MakeLabels, PatternNamesAnotherResource) {
 TEST(MakeLabels, Mode) {
   struct Case {
     std::string name;
-    std::vector<std::uint32_t> classes;
+    std::vector<test::GpuBuilder> gpus;
+    std::vector<std::uint32_t> classes;  // of the GPUs, in order; those without one are unreadable
     std::string want;
   };
   const std::vector<Case> cases = {
-      {"3D controllers", {0x030200, 0x030200}, "compute"},
-      {"VGA", {0x030000}, "graphics"},
-      {"both", {0x030000, 0x030200}, "unknown"},
-      {"another class", {0x120000}, "unknown"},
-      {"none readable", {}, "unknown"},
+      {"3D controllers", {test::l20(0), test::l20(1)}, {0x030200, 0x030200}, "compute"},
+      {"VGA", {test::l20(0)}, {0x030000}, "graphics"},
+      {"both", {test::l20(0), test::l20(1)}, {0x030000, 0x030200}, "unknown"},
+      {"another class", {test::l20(0)}, {0x120000}, "unknown"},
+      {"none readable", {test::l20(0)}, {}, "unknown"},
+      {"one unreadable", {test::l20(0), test::l20(1)}, {0x030200}, "unknown"},
+      {"a card for displays that is left out",
+       {test::a100_80gb(0), test::dgx_display(1), test::a100_80gb(2)},
+       {0x030200, 0x030000, 0x030200},
+       "compute"},
   };
   for (const auto& c : cases) {
-    auto machine = test::machine_of({test::l20(0)});
-    machine.host.display_classes = c.classes;
+    auto machine = test::machine_of(c.gpus);
+    machine.host.display_classes.clear();
+    for (std::size_t i = 0; i < c.classes.size(); ++i) {
+      machine.host.display_classes[machine.gpus[i].pci] = c.classes[i];
+    }
     EXPECT_EQ(label(labels_of(machine, {}), "gpu.mode"), c.want) << c.name;
   }
+}
+
+// A GPU that vfio holds for a virtual machine is on the bus and not in NVML.
+TEST(MakeLabels, ModeIsOfTheGpusThatNvmlLists) {
+  auto machine = test::machine_of({test::l20(0)});
+  machine.host.display_classes[{0, 0xe1, 0, 0}] = 0x030000;
+  EXPECT_EQ(label(labels_of(machine, {}), "gpu.mode"), "compute");
 }
 
 TEST(MakeLabels, DriverVersion) {

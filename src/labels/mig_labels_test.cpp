@@ -118,7 +118,7 @@ TEST(MigLabels, MixedNamesAndPartialInstances) {
   const auto machine =
       test::machine_of({test::a100_40gb(0).mig({"1g.5gb+me", "1c.2g.10gb"}), test::a100_40gb(1)});
   const auto set = labels_of(machine, with_strategy(MigStrategy::kMixed));
-  EXPECT_EQ(label(set, "mig-1g.5gb.me.product"), "NVIDIA-A100-SXM4-40GB-MIG-1g.5gbme");
+  EXPECT_EQ(label(set, "mig-1g.5gb.me.product"), "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb.me");
   EXPECT_EQ(label(set, "mig-1g.5gb.me.engines.jpeg"), "1");
   EXPECT_EQ(label(set, "gpu.count"), "2");
   EXPECT_EQ(label(set, "gpu.replicas"), "1");

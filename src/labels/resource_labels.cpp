@@ -37,6 +37,12 @@ config::ResourceName resource_for(const std::vector<config::ResourcePattern>& pa
   return {std::string(otherwise)};
 }
 
+// A profile's name as NVIDIA writes it in values and in keys: "1g.5gb+me" -> "1g.5gb.me".
+std::string profile_text(std::string profile) {
+  std::ranges::replace(profile, '+', '.');
+  return profile;
+}
+
 std::string product(const std::vector<std::string_view>& parts, const Share& share) {
   std::string name;
   const auto append = [&name](std::string_view part) {
@@ -159,8 +165,9 @@ void add_mig_labels(std::string_view prefix, const config::ResourceName& resourc
   std::ranges::transform(migs, std::back_inserter(refs), ref_of);
   const auto share = share_of(config.sharing, resource, refs);
   const auto& first = migs.front();
-  add_base(prefix, product({first.gpu->name, "MIG", first.instance->profile.name}, share),
-           migs.size(), share.replicas, to_string(share.strategy), labels);
+  const auto profile = profile_text(first.instance->profile.name);
+  add_base(prefix, product({first.gpu->name, "MIG", profile}, share), migs.size(), share.replicas,
+           to_string(share.strategy), labels);
   add_mig_attributes(prefix, *first.instance, labels);
 }
 
@@ -201,9 +208,7 @@ void add_single(const std::vector<Gpu>& gpus, const config::Config& config, Labe
 }
 
 std::string mig_resource(const std::string& profile) {
-  std::string name = fmt::format("nvidia.com/mig-{}", profile);
-  std::ranges::replace(name, '+', '.');
-  return name;
+  return fmt::format("nvidia.com/mig-{}", profile_text(profile));
 }
 
 // A compute instance smaller than its GPU instance is no resource, so it has no labels either.

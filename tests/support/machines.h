@@ -132,7 +132,7 @@ inline gpu::Machine machine_of(const std::vector<GpuBuilder>& gpus) {
   machine.cuda_driver_version = 12080;
   for (const GpuBuilder& gpu : gpus) {
     machine.gpus.push_back(gpu.build());
-    machine.host.display_classes.push_back(0x030200);
+    machine.host.display_classes[machine.gpus.back().pci] = 0x030200;
   }
   return machine;
 }
