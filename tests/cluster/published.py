@@ -24,8 +24,9 @@ def run(lab, command: str, folder=None, timeout: int = 120) -> str:
         "KUBECONFIG": str(lab.kubeconfig),
         "PATH": f"{lab.program('kubectl').parent}:{os.environ['PATH']}",
     }
+    words = ["bash", "-ec", command]
     done = subprocess.run(
-        ["bash", "-ec", command], cwd=folder, env=env, capture_output=True, text=True, timeout=timeout, check=False
+        words, cwd=folder, env=env, capture_output=True, text=True, timeout=timeout, check=False
     )
     assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
     return done.stdout

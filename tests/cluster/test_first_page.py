@@ -1,5 +1,5 @@
-"""The documentation as a new user follows it: README's first page installs, its first Pod runs and has a quarter
-of the GPU; the runbook's removal without Helm clears the node."""
+"""The documentation as a new user follows it: README's first page installs, its first Pod runs and has a
+quarter of the GPU; the runbook's first look shows what is wrong, its removal without Helm clears the node."""
 
 import json
 import re

@@ -1,8 +1,8 @@
 """Warnings and errors that the programs log, as the sources write them.
 
-A line is the literal text of a call log.warn(...) or log.error(...), with a "…" for each value put
-into it. A call without a text of its own (it passes an error on) is none: what the error says is
-found in the table of the runbook by its own words, or is the kernel's or the API server's."""
+A line is the literal text of a call log.warn(...) or log.error(...), with a "…" for each value
+put into it. A call without a text of its own (it passes an error on) is none: what the error says
+is found in the table of the runbook by its own words, or is the kernel's or the API server's."""
 
 import pathlib
 import re
@@ -12,11 +12,12 @@ SOURCE = ROOT / "src"
 # Straight into the log, or into the warnings that its caller logs.
 CALL = re.compile(
     r"\b\w*log_?(?:\(\))?(?:\.|->)(?:warn|error)\(|\bcomplain\(|LogLevel::k(?:Warn|Error),"
-    r"|\bwarnings_?\.(?:push|emplace)_back\(|(?<!log_)(?<!log)(?:\b|\.)warn\((?:\"\w+\",)?(?!std::|fmt::format_)"
+    r"|\bwarnings_?\.(?:push|emplace)_back\("
+    r'|(?<!log_)(?<!log)(?:\b|\.)warn\((?:"\w+",)?(?!std::|fmt::format_)'
 )
 TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
-# Programs in containers and on the host that have no log of ours. What a configuration file has wrong
-# is said with file, line and remedy. What the limiter's library says is in limiter_lines().
+# Programs in containers and on the host that have no log of ours. What a configuration file has
+# wrong is said with file, line and remedy. What the limiter's library says is in limiter_lines().
 OTHERS = ("interpose", "load", "hook", "config")
 
 
@@ -66,5 +67,6 @@ def limiter_lines():
         for match in re.finditer(r"\bsay\((?=\")", text):
             yield path.name, line_of(balanced(text, match.end()))
         answers = re.search(r"^const char\* reason\(.*?^}", text, re.M | re.S)
-        for answer in re.findall(r'return ((?:"(?:[^"\\]|\\.)*"\s*)+);', answers.group(0)) if answers else ():
+        texts = r'return ((?:"(?:[^"\\]|\\.)*"\s*)+);'
+        for answer in re.findall(texts, answers.group(0)) if answers else ():
             yield path.name, line_of(answer)

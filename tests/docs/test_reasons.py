@@ -1,5 +1,5 @@
-"""src/cluster/reasons.def beside the sources: what conditions and Events say comes from it, and what
-it lists is said somewhere."""
+"""src/cluster/reasons.def beside the sources: what conditions and Events say comes from it, and
+what it lists is said somewhere."""
 
 import re
 

@@ -1,5 +1,5 @@
-"""docs/runbook.md beside the code: every condition, reason and Event has its entry, every line of the
-log that asks for action too, and the runbook has none that the code does not say."""
+"""docs/runbook.md beside the code: every condition, reason and Event has its entry, every line of
+the log that asks for action too, and the runbook has none that the code does not say."""
 
 import re
 import shutil
