@@ -15,6 +15,10 @@ for program in limits_overhead limits_shares; do
 done
 echo "== node.py"
 python3 tests/bench/node.py
+for load in 0 5; do
+  echo "== allocate, beside itself, $load busy processes"
+  tests/bench/allocate/run --load "$load"
+done
 if lab/status >/dev/null 2>&1; then
   echo "== cluster.py, on the lab that runs"
   build/venv/bin/python tests/bench/cluster.py

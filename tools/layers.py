@@ -73,12 +73,16 @@ ALLOWED_FILES = {
     "tenant": {"limit/wire.h"},
     # Generated from kubelet's interfaces, and the server on a socket in its folders; owned by
     # kubelet/, spoken by the services too.
-    **{room: {"kubelet/proto/", "kubelet/socket_server.h"} for room in SERVICES},
+    **{
+        room: {"kubelet/proto/", "kubelet/socket_server.h", "kubelet/server_call.h"}
+        for room in SERVICES
+    },
 }
 
 # third-party header prefix -> places (room, or room/file suffix) that may include it
 OWNERS = {
     "grpc": ("kubelet/", "_service.cpp", "_service_test.cpp"),
+    "absl/": ("kubelet/",),
     "google/protobuf": ("kubelet/", "_service.cpp", "_service_test.cpp"),
     "curl/": ("kube/",),
     "httplib": ("http/",),

@@ -3,7 +3,7 @@
 #include <random>
 #include <utility>
 
-#include "arbiter/short_slice.h"
+#include "base/short_slice.h"
 #include "fmt/format.h"
 
 namespace tranche::arbiter {

@@ -31,12 +31,14 @@ Resource::Resource(ResourceState state, Store store)
 
 void Resource::publish(ResourceState state) {
   auto next = std::make_shared<const Published>(std::move(state));
+  bool changed = false;
   {
     const std::scoped_lock lock(mutex_);
-    if (!same_list(next->maker.offer(), published_->maker.offer())) ++version_;
+    changed = !same_list(next->maker.offer(), published_->maker.offer());
+    if (changed) ++version_;
     published_ = std::move(next);
   }
-  changed_.notify_all();
+  if (changed) tell();
 }
 
 void Resource::resend() {
@@ -44,7 +46,7 @@ void Resource::resend() {
     const std::scoped_lock lock(mutex_);
     ++version_;
   }
-  changed_.notify_all();
+  tell();
 }
 
 std::shared_ptr<const Resource::Published> Resource::current() const {
@@ -65,21 +67,26 @@ Result<offer::Preferred> Resource::preferred(const offer::PreferredRequest& requ
   return offer::preferred_allocation(now->maker.offer(), now->links.get(), now->policy, request);
 }
 
-Resource::Listing Resource::listing_locked() const {
+Resource::Listing Resource::listing() const {
+  const std::scoped_lock lock(mutex_);
   return {std::shared_ptr<const offer::ResourceOffer>(published_, &published_->maker.offer()),
           version_};
 }
 
-Resource::Listing Resource::listing() const {
-  const std::scoped_lock lock(mutex_);
-  return listing_locked();
+Resource::Listener Resource::listen(std::function<void()> listener) {
+  const std::scoped_lock lock(listening_);
+  listeners_.emplace(next_listener_, std::move(listener));
+  return next_listener_++;
 }
 
-Resource::Listing Resource::wait_for_change(std::uint64_t seen, std::chrono::milliseconds timeout,
-                                            std::stop_token stop) const {
-  std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, std::move(stop), timeout, [&] { return version_ != seen; });
-  return listing_locked();
+void Resource::forget(Listener listener) {
+  const std::scoped_lock lock(listening_);
+  listeners_.erase(listener);
+}
+
+void Resource::tell() const {
+  const std::scoped_lock lock(listening_);
+  for (const auto& [id, listener] : listeners_) listener();
 }
 
 }  // namespace tranche::deviceplugin

@@ -2,15 +2,13 @@
 // One advertised resource without gRPC: holds the published state and answers from it. Thread-safe:
 // gRPC threads call it while the agent publishes.
 
-#include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
-#include <stop_token>
 #include <string>
 
 #include "base/result.h"
@@ -38,9 +36,12 @@ class Resource {
     std::uint64_t version = 0;  // grows with every change of the list; starts at 1
   };
   Listing listing() const;
-  // Waits until the version differs from `seen`, `timeout` has passed, or `stop` is requested.
-  Listing wait_for_change(std::uint64_t seen, std::chrono::milliseconds timeout,
-                          std::stop_token stop) const;
+  using Listener = std::uint64_t;
+  // Calls `listener` after each change of the list, on the thread that made it. It must not call
+  // listen() or forget().
+  Listener listen(std::function<void()> listener);
+  // When it has returned, the listener does not run any more.
+  void forget(Listener listener);
 
  private:
   struct Published {
@@ -50,13 +51,15 @@ class Resource {
     std::shared_ptr<const offer::Links> links;
   };
   std::shared_ptr<const Published> current() const;
-  Listing listing_locked() const;
+  void tell() const;
 
   Store store_;
   mutable std::mutex mutex_;
-  mutable std::condition_variable_any changed_;
   std::shared_ptr<const Published> published_;
   std::uint64_t version_ = 1;
+  mutable std::mutex listening_;  // held while a listener runs
+  std::map<Listener, std::function<void()>> listeners_;
+  Listener next_listener_ = 0;
 };
 
 }  // namespace tranche::deviceplugin

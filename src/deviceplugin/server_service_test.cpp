@@ -210,6 +210,58 @@ TEST_F(ServerTest, APathTooLongIsAClearError) {
   EXPECT_THAT(server.error().hint, HasSubstr("--kubelet-root"));
 }
 
+TEST_F(ServerTest, AStreamEndsWithTheNewestListHoweverOftenItChanges) {
+  grpc::ClientContext context;
+  const auto stream = stub_->ListAndWatch(&context, {});
+  for (int i = 3; i <= 200; ++i) resource_.publish(state_of(i));
+  v1beta1::ListAndWatchResponse list;
+  while (list.devices_size() != 200) ASSERT_TRUE(stream->Read(&list));
+  context.TryCancel();
+}
+
+TEST_F(ServerTest, EveryStreamGetsTheList) {
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+  std::vector<std::unique_ptr<grpc::ClientReader<v1beta1::ListAndWatchResponse>>> streams;
+  v1beta1::ListAndWatchResponse list;
+  for (int i = 0; i < 3; ++i) {
+    contexts.push_back(std::make_unique<grpc::ClientContext>());
+    streams.push_back(stub_->ListAndWatch(contexts.back().get(), {}));
+    ASSERT_TRUE(streams.back()->Read(&list));
+  }
+  contexts[1]->TryCancel();
+  resource_.publish(state_of(3));
+  ASSERT_TRUE(streams[0]->Read(&list));
+  EXPECT_EQ(list.devices_size(), 3);
+  ASSERT_TRUE(streams[2]->Read(&list));
+  EXPECT_EQ(list.devices_size(), 3);
+  contexts[0]->TryCancel();
+  contexts[2]->TryCancel();
+}
+
+TEST_F(ServerTest, EndsWhileItIsAskedAndWhileTheListChanges) {
+  std::vector<std::jthread> threads;
+  std::atomic<int> answered{0};
+  for (int c = 0; c < 4; ++c) {
+    threads.emplace_back([&] {
+      v1beta1::AllocateResponse answer;
+      while (allocate({"GPU-a::0"}, answer).ok()) {
+        ++answered;
+        answered.notify_all();
+      }
+    });
+  }
+  grpc::ClientContext context;
+  const auto stream = stub_->ListAndWatch(&context, {});
+  threads.emplace_back([&](const std::stop_token& stop) {
+    for (int i = 0; !stop.stop_requested(); ++i) resource_.publish(state_of(2 + i % 3));
+  });
+  for (int seen = 0; seen < 20; seen = answered) answered.wait(seen);
+  server_.reset();
+  threads.back().request_stop();
+  threads.clear();
+  EXPECT_FALSE(std::filesystem::exists(socket_));
+}
+
 TEST_F(ServerTest, ManyClientsWhileTheListChanges) {
   std::vector<std::jthread> clients;
   std::atomic<int> good{0};

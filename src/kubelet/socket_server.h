@@ -5,10 +5,15 @@
 // if `take_over` is set. It notices when its own socket was replaced or deleted: kubelet deletes
 // every socket that it finds when it starts.
 //
-// The services (device plugin, later DRA) use it. Of this room only this header and the generated
-// code are open to them.
+// A call is answered by the thread that reads it, so it wakes one thread and no other. Two threads
+// read, in turn: one that has just answered and is asked again at once has used up its part of a
+// busy processor, and the other has not. Both ask the scheduler for short slices.
+//
+// The services (device plugin, later DRA) use it, with kubelet/server_call.h. Of this room only
+// these headers and the generated code are open to them.
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -16,8 +21,9 @@
 #include "base/result.h"
 
 namespace grpc {
+class ServerCompletionQueue;
 class Service;
-}
+}  // namespace grpc
 
 namespace tranche::kubelet {
 
@@ -30,11 +36,27 @@ class SocketServer {
     std::string kind;  // kind of server that may answer there, for messages: "device plugin"
   };
 
-  // `service` must outlive the server. If a call of the service does not end by itself, its owner
-  // must end it before the server is destroyed. Errors: kAlreadyExists, another process answers on
-  // the socket; kInvalidArgument, the path is too long for a unix socket; kIo.
+  // What waits for gRPC: for a call, or for a message to be sent. Its address is the tag in the
+  // server's queue.
+  class Event {
+   public:
+    // It has happened; or it will not happen, because the call or the server ends (`ok` is false).
+    // Runs on one of the server's threads. May destroy the event.
+    virtual void proceed(bool ok) = 0;
+
+   protected:
+    ~Event() = default;
+  };
+
+  // Asks for the first call of each method, with an Event as its tag.
+  using Listen = std::function<void(grpc::ServerCompletionQueue& queue)>;
+
+  // `service` and the events must outlive the server. A method that is not asynchronous is run by
+  // threads of gRPC's own. The destructor returns when no event waits any more. Errors:
+  // kAlreadyExists, another process answers on the socket; kInvalidArgument, the path is too long
+  // for a unix socket; kIo.
   static Result<std::unique_ptr<SocketServer>> start(const Options& options, grpc::Service& service,
-                                                     const Log& log);
+                                                     const Listen& listen, const Log& log);
   virtual ~SocketServer() = default;
 
   // Whether the socket's file is still the one this server made.

@@ -18,8 +18,9 @@ using testing::HasSubstr;
 class SocketServerTest : public testing::Test {
  protected:
   Result<std::unique_ptr<SocketServer>> start(bool take_over = false) {
-    return SocketServer::start({.socket = socket_, .take_over = take_over, .kind = "DRA driver"},
-                               service_, log_.log());
+    return SocketServer::start(
+        {.socket = socket_, .take_over = take_over, .kind = "DRA driver"}, service_,
+        [](grpc::ServerCompletionQueue&) {}, log_.log());
   }
   grpc::StatusCode call() const {
     const auto stub = v1beta1::Registration::NewStub(

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <utility>
+#include <vector>
 
 #include "base/descriptor.h"
 #include "base/sync_folder.h"
@@ -26,6 +27,22 @@ class GrantFile::Output {
     if (!own.is_open()) return std::unexpected(errno_error(errno, "open " + name));
     return own;
   }
+  // One to append a line by; give_back() has it used again, which spares opening one.
+  Result<Descriptor> take_appender() {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (!spare_.empty()) {
+        auto own = std::move(spare_.back());
+        spare_.pop_back();
+        return own;
+      }
+    }
+    return reopen(O_RDWR | O_APPEND);
+  }
+  void give_back(Descriptor own) {
+    const std::scoped_lock lock(mutex_);
+    if (spare_.size() < kSpare) spare_.push_back(std::move(own));
+  }
   Result<bool> ends_within_a_line() const {
     ASSIGN_OR_RETURN(const auto own, reopen(O_RDONLY));
     const off_t size = ::lseek(own.get(), 0, SEEK_END);
@@ -39,7 +56,11 @@ class GrantFile::Output {
   std::atomic<bool> unended = false;
 
  private:
+  static constexpr std::size_t kSpare = 4;
+
   Descriptor descriptor_;
+  std::mutex mutex_;
+  std::vector<Descriptor> spare_;
 };
 
 namespace {
@@ -109,7 +130,7 @@ Result<void> GrantFile::write(const Line& line) {
 // Appends a line, and returns where it begins.
 Result<off_t> GrantFile::append(Output& file, const std::string& text) const {
   TRY(step(Step::kAppend));
-  ASSIGN_OR_RETURN(const auto own, file.reopen(O_RDWR | O_APPEND));
+  ASSIGN_OR_RETURN(auto own, file.take_appender());
   const bool unended = file.unended;
   const auto wanted = unended ? "\n" + text : text;
   const ssize_t n = write_once(own.get(), wanted);
@@ -130,6 +151,7 @@ Result<off_t> GrantFile::append(Output& file, const std::string& text) const {
     blank(file, at, text.size());
     return std::unexpected(std::move(ended).error());
   }
+  file.give_back(std::move(own));
   return at;
 }
 

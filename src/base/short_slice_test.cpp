@@ -1,4 +1,4 @@
-#include "arbiter/short_slice.h"
+#include "base/short_slice.h"
 
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <thread>
 
-namespace tranche::arbiter::short_slice_test {
+namespace tranche::short_slice_test {
 namespace {
 
 // As sched_getattr(2) writes it, in 64-bit words: `runtime` is the fourth.
@@ -40,4 +40,4 @@ TEST(ShortSlice, IsTheThreadsOwn) {
 }
 
 }  // namespace
-}  // namespace tranche::arbiter::short_slice_test
+}  // namespace tranche::short_slice_test

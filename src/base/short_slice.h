@@ -1,9 +1,9 @@
 #pragma once
-// Has the arbiter's thread run soon after it is woken, even while all processors are busy.
+// Has a thread run soon after it is woken, even while all processors are busy.
 
 #include <chrono>
 
-namespace tranche::arbiter {
+namespace tranche {
 
 inline constexpr std::chrono::nanoseconds kShortSlice = std::chrono::microseconds(100);
 
@@ -13,4 +13,4 @@ inline constexpr std::chrono::nanoseconds kShortSlice = std::chrono::microsecond
 // older kernel ignores the request.
 void ask_for_short_slices();
 
-}  // namespace tranche::arbiter
+}  // namespace tranche

@@ -1,11 +1,11 @@
-#include "arbiter/short_slice.h"
+#include "base/short_slice.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdint>
 
-namespace tranche::arbiter {
+namespace tranche {
 namespace {
 
 // The argument of sched_setattr(2) in its first version. The C library does not declare it.
@@ -33,4 +33,4 @@ void ask_for_short_slices() {
   (void)syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
-}  // namespace tranche::arbiter
+}  // namespace tranche
