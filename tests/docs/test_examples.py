@@ -33,3 +33,10 @@ def test_is_a_configuration(block):
 
 def test_there_are_examples():
     assert len(list(examples())) >= 8
+
+
+def test_readme_tells_which_kubernetes_the_chart_takes():
+    chart = yaml.safe_load((ROOT / "deploy" / "helm" / "tranche" / "Chart.yaml").read_text())
+    (least,) = re.findall(r">=(\d+\.\d+)\.", chart["kubeVersion"])
+    told = dict(row[:2] for row in markdown.rows(markdown.section(PAGES[0].read_text(), "Install")))
+    assert told["Kubernetes"].startswith(f"{least} or later")
