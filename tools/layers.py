@@ -51,6 +51,7 @@ INNER = {
     "agent/node": set(),
     "agent/hardware": set(),
     "agent/plugins": {"agent/loop"},
+    "agent/promises": {"agent/loop", "agent/node"},
     "agent/config": {"agent/node"},
     "agent/labels": {"agent/loop", "agent/node"},
     "agent/limits": {"agent/loop", "agent/node", "agent/plugins"},

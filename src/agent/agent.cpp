@@ -88,8 +88,9 @@ Result<void> Agent::start() {
   if (!machine && config_.config().flags.fail_on_init_error) {
     return std::unexpected(std::move(machine).error());
   }
-  followers_.emplace(std::move(ports_.followers), settings_.options, *loop_, ports_.clock,
-                     ports_.log);
+  const auto look_again = [this] { loop_->post([this] { reconcile(); }); };
+  followers_.emplace(std::move(ports_.followers), settings_.options, *loop_, look_again,
+                     ports_.clock, ports_.log);
   on_reading(std::move(machine));
   start_watches();
   // The source may have changed before it was watched.

@@ -10,22 +10,34 @@
 #include "agent/limits/tenant_follower.h"
 #include "agent/mps/mps_stage.h"
 #include "agent/notices.h"
+#include "agent/promises/promise_notices.h"
+#include "agent/promises/promise_stage.h"
 
 namespace tranche::agent {
 
-std::vector<Stage> stages() { return {offer_what_can_be_limited, offer_what_mps_serves}; }
+std::vector<Stage> stages() {
+  return {offer_what_can_be_limited, offer_what_mps_serves, withhold_what_is_promised};
+}
 
 Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, process::Loop& loop,
-                     const Clock& clock, const Log& log) {
+                     const std::function<void()>& look_again, const Clock& clock, const Log& log)
+    : promises_(clock, look_again) {
   open_grants(options, clock, log);
   TenantManager* tenants = tenants_ ? &*tenants_ : nullptr;
 
   inputs_.push_back(std::make_unique<LimitInput>(tenants));
   inputs_.push_back(std::make_unique<MpsInput>(options.mps_dir));
 
-  const auto store = [tenants](const offer::Grant& grant) -> Result<void> {
-    if (tenants == nullptr) return {};  // without tenants no resource with limits is offered
-    return tenants->store(grant);
+  const auto store = [this, tenants](const offer::Grant& grant) -> Result<void> {
+    TRY(promises_.admit(grant));
+    // Without tenants no resource with limits is offered.
+    auto stored = tenants == nullptr ? Result<void>() : tenants->store(grant);
+    if (stored) {
+      promises_.give(grant);
+    } else {
+      promises_.withdraw(grant);
+    }
+    return stored;
   };
   const bool somebody_evicts = options.ask_evictions && !options.arbiter_state_dir.empty();
   Notices::Grants grants;
@@ -49,6 +61,14 @@ Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, p
                             .log = log});
   PluginFollower* const plugins = served.get();
   followers_.push_back(std::move(served));
+  const auto renew_checkpoint = [&loop, plugins] { loop.post([plugins] { plugins->resend(); }); };
+  inputs_.push_back(std::make_unique<PromiseInput>(
+      promises_, PromiseWatch::Parts{.book = promises_,
+                                     .pod_resources = ports.pod_resources,
+                                     .clock = clock,
+                                     .log = log,
+                                     .look_again = look_again,
+                                     .renew_checkpoint = renew_checkpoint}));
   if (tenants != nullptr) {
     followers_.push_back(std::make_unique<TenantFollower>(TenantFollower::Parts{
         .tenants = *tenants,
@@ -56,14 +76,14 @@ Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, p
         .interval = std::chrono::ceil<std::chrono::milliseconds>(options.grants_interval),
         .living = LivingTenants(FsRoot(), options.arbiter_state_dir, clock),
         .overrides = ports.overrides,
-        .renew_checkpoint = [&loop, plugins] { loop.post([plugins] { plugins->resend(); }); },
-        .tell_stored =
-            [report = ports.report_condition](const Result<void>& stored) {
-              if (report) report(stored_condition(stored));
-            }}));
+        .renew_checkpoint = renew_checkpoint,
+        .tell_stored = [report = ports.report_condition](const Result<void>& stored) {
+          if (report) report(stored_condition(stored));
+        }}));
   }
   followers_.push_back(
       std::make_unique<EvictionFollower>(std::move(ports.evict), somebody_evicts, log));
+  followers_.push_back(std::make_unique<PromiseNotices>(ports.tell, ports.report_condition, log));
   followers_.push_back(std::make_unique<Notices>(std::move(grants), std::move(ports.tell), log));
   followers_.push_back(std::make_unique<LabelFollower>(options.labels, ports.labels, clock, log));
   std::ranges::move(ports.more, std::back_inserter(followers_));
@@ -87,8 +107,10 @@ void Followers::open_grants(const config::AgentOptions& options, const Clock& cl
                              .state_dir = options.state_dir,
                              .cdi_root = options.cdi_root},
       *grants_, clock, log);
-  if (const auto restored = grants_->all().size(); restored > 0) {
-    log.info(fmt::format("restored {} grants from {}", restored, dir.string()));
+  const auto restored = grants_->all();
+  promises_.restore(restored);
+  if (!restored.empty()) {
+    log.info(fmt::format("restored {} grants from {}", restored.size(), dir.string()));
   }
 }
 

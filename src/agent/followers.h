@@ -17,6 +17,7 @@
 #include "agent/node/node_reporter.h"
 #include "agent/plugins/grant_store.h"
 #include "agent/plugins/plugin_follower.h"
+#include "agent/promises/promise_book.h"
 #include "cluster/pod_resources.h"
 #include "config/programs/agent_options.h"
 #include "process/loop.h"
@@ -43,9 +44,10 @@ std::vector<Stage> stages();
 
 class Followers {
  public:
-  // Restores the grants before anything is registered. The references outlive it.
+  // Restores the grants before anything is registered. `look_again`: has the loop make an offer
+  // anew; from any thread. The references outlive it.
   Followers(FollowerPorts ports, const config::AgentOptions& options, process::Loop& loop,
-            const Clock& clock, const Log& log);
+            const std::function<void()>& look_again, const Clock& clock, const Log& log);
 
   const std::vector<std::unique_ptr<Input>>& inputs() const { return inputs_; }
   const std::vector<std::unique_ptr<Follower>>& all() const { return followers_; }
@@ -55,6 +57,7 @@ class Followers {
 
   std::unique_ptr<GrantStore> grants_;    // null: the stored grants cannot be read
   std::optional<TenantManager> tenants_;  // set when grants_ is
+  PromiseBook promises_;
   std::vector<std::unique_ptr<Input>> inputs_;
   std::vector<std::unique_ptr<Follower>> followers_;  // last: they refer to the others
 };

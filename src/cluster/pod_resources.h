@@ -22,6 +22,9 @@ struct HeldDevices {
 class PodResources {
  public:
   virtual ~PodResources() = default;
+  // Whether this program can ask at all. False: kubelet's folder is not mounted here, so list()
+  // will not succeed.
+  virtual bool is_there() const { return true; }
   // Every container's devices on this node. kUnavailable: kubelet does not serve the socket (or it
   // is not mounted); kTimeout.
   virtual Result<std::vector<HeldDevices>> list() = 0;

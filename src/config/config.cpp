@@ -137,6 +137,10 @@ std::string_view to_string(DiscoveryStrategy value) {
   return "unknown";
 }
 
+std::string_view to_string(OnChange value) {
+  return value == OnChange::kAsNvidia ? "asNvidia" : "withhold";
+}
+
 std::optional<MigStrategy> mig_strategy_of(std::string_view text) {
   return value_of(kMigStrategies, text);
 }

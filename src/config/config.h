@@ -141,6 +141,13 @@ struct MpsControlRules {
   bool operator==(const MpsControlRules&) const = default;
 };
 
+// tranche.onChange: what becomes of a device that containers hold under an earlier promise when the
+// configuration promises it otherwise.
+enum class OnChange {
+  kWithhold,  // it is not handed out until they are gone
+  kAsNvidia,  // it is handed out at once
+};
+
 // The key `tranche:`.
 struct Extras {
   // Honour sharing.*.resources[].rename and .devices, and resources.*, which NVIDIA parses and
@@ -148,6 +155,7 @@ struct Extras {
   bool honor_ignored_fields = false;
   LimitTable limits;
   MpsControlRules mps;
+  OnChange on_change = OnChange::kWithhold;
   bool operator==(const Extras&) const = default;
 };
 
@@ -171,6 +179,7 @@ std::string_view to_string(DeviceIdStrategy value);
 std::string_view to_string(AllocationPolicy value);
 std::string_view to_string(SharingStrategy value);
 std::string_view to_string(DiscoveryStrategy value);
+std::string_view to_string(OnChange value);
 
 // The same read back; nullopt when the text is none of the enumeration's.
 std::optional<MigStrategy> mig_strategy_of(std::string_view text);

@@ -92,6 +92,19 @@ TEST_F(ServerTest, OffersPreferredAllocation) {
   EXPECT_FALSE(options.pre_start_required());
 }
 
+TEST_F(ServerTest, AWithheldTrancheIsListedAsUnhealthy) {
+  auto state = state_of(2);
+  state.offer.tranches[1].withheld = true;
+  resource_.publish(state);
+  grpc::ClientContext context;
+  const auto stream = stub_->ListAndWatch(&context, {});
+  v1beta1::ListAndWatchResponse list;
+  ASSERT_TRUE(stream->Read(&list));
+  ASSERT_EQ(list.devices_size(), 2);
+  EXPECT_EQ(list.devices(0).health(), "Healthy");
+  EXPECT_EQ(list.devices(1).health(), "Unhealthy");
+}
+
 TEST_F(ServerTest, SendsTheListAtOnceAndAgainWhenItChanges) {
   grpc::ClientContext context;
   const auto stream = stub_->ListAndWatch(&context, {});

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/fs.h"
 #include "kubelet/channel.h"
 #include "kubelet/proto/podresources.grpc.pb.h"
 
@@ -30,6 +31,8 @@ Result<bool> PodResourcesClient::knows(const std::string& pod_name) {
   return std::ranges::any_of(answer.pod_resources(),
                              [&](const auto& pod) { return pod.name() == pod_name; });
 }
+
+bool PodResourcesClient::is_there() const { return FsRoot().is_directory(socket_.parent_path()); }
 
 Result<std::vector<cluster::HeldDevices>> PodResourcesClient::list() {
   ASSIGN_OR_RETURN(const auto answer, ask(socket_, deadline_));

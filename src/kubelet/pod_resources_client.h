@@ -20,6 +20,7 @@ class PodResourcesClient final : public cluster::PodResources {
         checkpoint_(kubelet_root / "device-plugins" / kCheckpointName),
         deadline_(deadline) {}
 
+  bool is_there() const override;
   Result<std::vector<cluster::HeldDevices>> list() override;
   Result<std::vector<cluster::HeldDevices>> remembered() override;
   // Whether kubelet lists a Pod of that name, with devices or without. Of a Pod that came from the

@@ -40,11 +40,13 @@ def test_the_exercise(lab):
             lab.wait(lambda: all_say(lab, uuid), "three workers report the same UUID, and nvidia-smi does", timeout=120)
             the_fourth_runs_and_the_fifth_waits(lab, pods)
             capacity_shrinks_under_a_holder(lab)
+            the_label_goes_under_four_holders(lab)
         lab.kubectl("-n", NAMESPACE, "delete", "pods", "--all", "--wait")
-        # Label removed: exclusive again.
-        label(lab, NODE, "")
+        # The last holder has ended: exclusive again.
         wait_offer(lab, NODE, 1)
         assert lab.allocatable(NODE, SHARED) in (None, "0")
+        lab.wait(lambda: devices_free(lab)["status"] == "True", lambda: devices_free(lab))
+        assert "DevicesFree" in reasons(lab)
         lab.wait(
             lambda: lab.get("node", NODE)["metadata"]["labels"].get("nvidia.com/gpu.replicas") == "1",
             "the labels follow",
@@ -99,3 +101,29 @@ def capacity_shrinks_under_a_holder(lab) -> None:
     assert after == before
     assert all(pod["status"]["phase"] == "Running" for pod in worker_pods(lab))
     assert lab.pod("inference-worker-4", NAMESPACE)["status"]["phase"] == "Running"
+
+
+def the_label_goes_under_four_holders(lab) -> None:
+    """The GPU is not handed out while four Pods still use it, and the Node says so."""
+    label(lab, NODE, "")
+    lab.wait(lambda: capacity(lab) == "1", lambda: f"capacity {capacity(lab)}")
+    lab.wait(lambda: devices_free(lab).get("status") == "False", lambda: devices_free(lab))
+    assert lab.allocatable(NODE, GPU) == "0"
+    assert f"{GPU} on GPU 0" in devices_free(lab)["message"]
+    for pod in [*worker_pods(lab), lab.pod("inference-worker-4", NAMESPACE)]:
+        assert f"{NAMESPACE}/{pod['metadata']['name']}" in devices_free(lab)["message"]
+    lab.wait(lambda: "DevicesHeld" in reasons(lab), lambda: reasons(lab))
+
+
+def devices_free(lab) -> dict:
+    conditions = lab.get("node", NODE)["status"]["conditions"]
+    return next((one for one in conditions if one["type"] == "TrancheDevicesFree"), {})
+
+
+def reasons(lab) -> set:
+    found = lab.get("events", "--field-selector", f"involvedObject.kind=Node,involvedObject.name={NODE}")
+    return {one["reason"] for one in found["items"]}
+
+
+def capacity(lab) -> str | None:
+    return lab.get("node", NODE)["status"]["capacity"].get(GPU)

@@ -45,6 +45,15 @@ struct MpsStanding {
   bool operator==(const MpsStanding&) const = default;
 };
 
+// What running containers hold that does not go together with what would be offered now.
+struct PromiseStanding {
+  std::vector<offer::Promise> at_odds;  // empty: nothing is withheld (offer/promises.h)
+  // Kubelet was asked who holds it, and whether it is still held, or could not be asked.
+  bool asked = false;
+  std::string trouble;  // why nothing is withheld at all; empty: it is where need be
+  bool operator==(const PromiseStanding&) const = default;
+};
+
 struct State {
   gpu::Host host;
   std::optional<gpu::Machine> machine;  // the last reading; nullopt: none yet
@@ -55,6 +64,7 @@ struct State {
   NodeFacts facts;
   LimitStanding limits;
   std::map<config::ResourceName, MpsStanding> mps;  // for each resource that MPS should share
+  PromiseStanding promises;
   bool operator==(const State&) const = default;
 };
 

@@ -11,6 +11,7 @@ namespace tranche::agent {
 
 inline constexpr const char* kConfiguredCondition = cluster::condition::kTrancheConfigured;
 inline constexpr const char* kGrantsStoredCondition = cluster::condition::kTrancheGrantsStored;
+inline constexpr const char* kDevicesFreeCondition = cluster::condition::kTrancheDevicesFree;
 
 struct ConditionReport {
   std::string type;  // "TrancheConfigured"
@@ -23,6 +24,8 @@ struct ConditionReport {
   // Whether it is written while it is good and the Node has no such condition. False: a node on
   // which it was never bad lacks it.
   bool written_while_good = true;
+  // Whether each change is an Event too. False: whoever reports it tells Events of its own.
+  bool as_event = true;
   bool operator==(const ConditionReport&) const = default;
 };
 

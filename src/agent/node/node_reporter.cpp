@@ -70,7 +70,7 @@ void NodeReporter::report(const ConditionReport& report) {
   }
   retrier_.request(
       {.key = wanted.type,
-       .attempt = [this, wanted, action = report.action](
+       .attempt = [this, wanted, action = report.as_event ? report.action : std::string()](
                       const std::stop_token& stop) { return write(wanted, action, stop); },
        .done = {},
        .aim = fmt::format("{} {} on {}", wanted.status, wanted.message, node ? node->uid : "")});
@@ -89,6 +89,7 @@ Result<void> NodeReporter::write(const cluster::NodeCondition& wanted, const std
                                 .subresource = "status"};
   auto patched = objects_.patch(cluster::kNode, key, patch, {.stop = stop});
   if (!patched) return std::unexpected(std::move(patched).error());
+  if (action.empty()) return {};
   record({.warning = wanted.status == "False",
           .reason = wanted.reason,
           .action = action,

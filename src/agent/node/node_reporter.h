@@ -36,6 +36,7 @@ class NodeReporter {
   void tell(const NodeNotice& notice);
 
  private:
+  // `action`: of the Event; empty: there is none.
   Result<void> write(const cluster::NodeCondition& wanted, const std::string& action,
                      const std::stop_token& stop);
   void record(const NodeNotice& notice, const std::stop_token& stop);

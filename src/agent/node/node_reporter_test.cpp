@@ -59,6 +59,19 @@ class NodeReporterTest : public testing::Test {
   std::optional<NodeReporter> reporter_;
 };
 
+TEST_F(NodeReporterTest, AConditionWithoutAnEventIsWrittenAlone) {
+  reporter_->report({.type = kDevicesFreeCondition,
+                     .good = false,
+                     .reason = "DevicesHeld",
+                     .message = "by a",
+                     .action = "Advertise",
+                     .as_event = false});
+  EXPECT_TRUE(test::eventually([&] { return condition(kDevicesFreeCondition).has_value(); }));
+  reporter_->tell({.reason = "Told", .action = "x", .note = "after it"});
+  ASSERT_TRUE(test::eventually([&] { return !events().empty(); }));
+  EXPECT_EQ(events().size(), 1U);
+}
+
 TEST_F(NodeReporterTest, ADiskThatTakesNoGrantsIsToldUntilItDoes) {
   const auto is = [&](const std::string& status) {
     return test::eventually([&] {

@@ -36,6 +36,9 @@ constexpr auto kFields = std::to_array<FieldSpec>({
      "replicas of each device (required); 1: not shared"},
     {"tranche.honorIgnoredFields", "bool", "false",
      "honour `rename`, `devices` and `resources`, which NVIDIA's programs read and ignore"},
+    {"tranche.onChange", "withhold or asNvidia", "withhold",
+     "a GPU that containers hold under an earlier promise: withheld until they end, or handed out "
+     "at once, as by NVIDIA's plugin"},
     {"tranche.mps.protocol", "2 or 3", "2",
      "protocol of NVIDIA's MPS control daemons; 3 where the driver has it (r615), else 2"},
     {"tranche.mps.smPartitions", "none, equal, or a number of chunks", "none",

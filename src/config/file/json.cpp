@@ -191,6 +191,7 @@ std::string to_json(const Settings& settings, Program program) {
   if (settings.mps) json["sharing"]["mps"] = sharing_to_json(*settings.mps);
   json["imex"] = imex_to_json(settings);
   if (settings.honor_ignored_fields) json["tranche"]["honorIgnoredFields"] = true;
+  if (settings.on_change) json["tranche"]["onChange"] = to_string(*settings.on_change);
   if (settings.limits) json["tranche"]["limits"] = limits_to_json(*settings.limits);
   if (settings.control) json["tranche"]["mps"] = mps_to_json(*settings.control);
   return json.lines();

@@ -56,7 +56,7 @@ imex: {channelIDs: [0], required: true}
                           .environment = {{"DEVICE_LIST_STRATEGY", "envvar,cdi-cri"}}}},
                     Case{"agent_honoured",
                          {.file_text = R"(
-tranche: {honorIgnoredFields: true}
+tranche: {honorIgnoredFields: true, onChange: asNvidia}
 flags: {mpsRoot: /run/nvidia/mps}
 resources:
   gpus: [{pattern: "*T4", name: t4}]

@@ -83,7 +83,10 @@ INSTANTIATE_TEST_SUITE_P(
              {"f.yaml:1: imex.channelIDs: is a list with 'a' in it"}},
         Case{"honor_quoted",
              "tranche: {honorIgnoredFields: 'true'}",
-             {"f.yaml:1: tranche.honorIgnoredFields: is the string 'true'"}}),
+             {"f.yaml:1: tranche.honorIgnoredFields: is the string 'true'"}},
+        Case{"on_change_word",
+             "tranche: {onChange: evict}",
+             {"f.yaml:1: tranche.onChange: unknown value 'evict'; write withhold or asNvidia"}}),
     [](const auto& test) { return std::string(test.param.name); });
 
 INSTANTIATE_TEST_SUITE_P(

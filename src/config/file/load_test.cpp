@@ -317,7 +317,11 @@ INSTANTIATE_TEST_SUITE_P(
                c.tranche.honor_ignored_fields = true;
                c.gpus = {{"*T4", {"nvidia.com/t4"}}};
                c.migs = {{"1g.5gb", {"nvidia.com/small"}}};
-             }}),
+             }},
+        Case{"on_change_withhold", file("tranche: {onChange: withhold}"), kNothing},
+        Case{"on_change_empty", file("tranche: {onChange: }"), kNothing},
+        Case{"on_change_as_nvidia", file("tranche: {onChange: asNvidia}"),
+             [](Config& c) { c.tranche.on_change = OnChange::kAsNvidia; }}),
     [](const auto& test) { return std::string(test.param.name); });
 
 INSTANTIATE_TEST_SUITE_P(

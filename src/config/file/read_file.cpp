@@ -45,10 +45,25 @@ void read_resources(const FileNode& node, Settings& settings) {
   }
 }
 
+std::optional<OnChange> read_on_change(const FileNode& node) {
+  const auto word = read_string(node);
+  for (const auto value : {OnChange::kWithhold, OnChange::kAsNvidia}) {
+    if (word == to_string(value)) return value;
+  }
+  if (word) {
+    node.error(fmt::format("unknown value '{}'", word->substr(0, 80)),
+               "write withhold or asNvidia");
+  }
+  return std::nullopt;
+}
+
 void read_ours(const FileNode& node, Settings& settings) {
   const auto children = node.children(true);
   if (const auto* child = find_child(children, "honorIgnoredFields")) {
     settings.honor_ignored_fields = read_bool(*child).value_or(false);
+  }
+  if (const auto* child = find_child(children, "onChange")) {
+    settings.on_change = read_on_change(*child);
   }
   const auto* limits = find_child(children, "limits");
   if (limits != nullptr && !limits->is_null()) settings.limits = read_limits(*limits);

@@ -84,6 +84,7 @@ struct Settings {
   std::optional<FileSharing> time_slicing;
   std::optional<FileSharing> mps;
   bool honor_ignored_fields = false;
+  std::optional<OnChange> on_change;
   std::optional<FileLimitTable> limits;
   std::optional<FileMps> control;  // tranche.mps
 

@@ -254,6 +254,7 @@ Config settle(const Settings& settings) {
     config.sharing.time_slicing = settle_list(*settings.time_slicing, false);
   }
   if (settings.mps) config.sharing.mps = settle_list(*settings.mps, true);
+  config.tranche.on_change = settings.on_change.value_or(OnChange::kWithhold);
   if (settings.limits) config.tranche.limits = settle_limits(*settings.limits);
   if (settings.control) {
     config.tranche.mps = {

@@ -1,0 +1,236 @@
+#include "agent/promises/promise_book.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "offer/make_offer.h"
+#include "support/fake_clock.h"
+#include "support/machines.h"
+
+namespace tranche::agent::promise_book_test {
+namespace {
+
+using test::gpu_uuid;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
+using Held = std::vector<cluster::HeldDevices>;
+
+constexpr const char* kGpu = "nvidia.com/gpu";
+constexpr const char* kSharedGpu = "nvidia.com/gpu.shared";
+
+offer::Grant grant(const std::string& resource, std::vector<std::string> ids) {
+  return {.resource = {resource}, .ids = std::move(ids), .envs = {}};
+}
+std::string replica(int number, int gpu = 0) { return offer::replica_id(gpu_uuid(gpu), number); }
+
+cluster::HeldDevices holds(const std::string& pod, const std::string& resource,
+                           std::vector<std::string> ids) {
+  return {.pod_namespace = pod.empty() ? "" : "ns",
+          .pod_name = pod,
+          .container = "c",
+          .resource = resource,
+          .ids = std::move(ids)};
+}
+
+class PromiseBookTest : public testing::Test {
+ protected:
+  PromiseBookTest() { clock_.advance(std::chrono::hours(1)); }
+
+  void follow(int replicas, bool enforced = true, bool rename = true) {
+    config::ReplicatedResource entry;
+    entry.name = {kGpu};
+    entry.replicas = replicas;
+    if (rename && replicas > 1) entry.rename = config::ResourceName{kSharedGpu};
+    config::Config config;
+    config.sharing.time_slicing = {.resources = {entry}};
+    const auto offer = offer::make_offer(machine_, config, {}).value();
+    book_.follow(offer, machine_, enforced);
+  }
+  Result<void> give(const offer::Grant& grant) {
+    TRY(book_.admit(grant));
+    book_.give(grant);
+    return {};
+  }
+  // Time passes before kubelet is asked.
+  PromiseBook::Heard hear(Held listed, Result<Held> remembered,
+                          std::chrono::seconds later = std::chrono::seconds(2)) {
+    clock_.advance(later);
+    return book_.hear(
+        {.began = clock_.now(), .listed = std::move(listed), .remembered = std::move(remembered)});
+  }
+  std::vector<std::string> ids() const {
+    std::vector<std::string> out;
+    for (const auto& promise : book_.all()) out.push_back(promise.id);
+    return out;
+  }
+
+  gpu::Machine machine_ = test::machine_of({test::l20(0), test::l20(1)});
+  test::FakeClock clock_;
+  int misfits_ = 0;
+  PromiseBook book_{clock_, [this] { ++misfits_; }};
+};
+
+TEST_F(PromiseBookTest, RefusesAGpuThatOthersShareAndNamesThem) {
+  follow(4);
+  ASSERT_TRUE(give(grant(kSharedGpu, {replica(0)})));
+  hear({holds("a", kSharedGpu, {replica(0)})}, Held());
+  follow(1);
+  const auto refused = book_.admit(grant(kGpu, {gpu_uuid(0)}));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(refused.error().what,
+              HasSubstr("invalid allocation request for \"nvidia.com/gpu\": " + gpu_uuid(0) +
+                        " is held as nvidia.com/gpu.shared by ns/a"));
+  EXPECT_TRUE(give(grant(kGpu, {gpu_uuid(1)}))) << "nobody holds the other one";
+}
+
+TEST_F(PromiseBookTest, RefusesToShareAGpuThatSomebodyHasAlone) {
+  follow(1);
+  ASSERT_TRUE(give(grant(kGpu, {gpu_uuid(0)})));
+  follow(4);
+  EXPECT_FALSE(book_.admit(grant(kSharedGpu, {replica(2)})));
+  EXPECT_THAT(ids(), ElementsAre(gpu_uuid(0))) << "what was refused is not held";
+}
+
+TEST_F(PromiseBookTest, TheLaterOfTwoPromisesThatExcludeEachOtherIsRefused) {
+  follow(4);
+  ASSERT_TRUE(book_.admit(grant(kSharedGpu, {replica(0)}))) << "begins before the change";
+  follow(1);
+  EXPECT_FALSE(book_.admit(grant(kGpu, {gpu_uuid(0)}))) << "before the other one is answered";
+  EXPECT_EQ(misfits_, 0);
+}
+
+TEST_F(PromiseBookTest, AGrantOfTheOfferBeforeIsTold) {
+  follow(1);
+  EXPECT_TRUE(give(grant(kSharedGpu, {replica(0)})));
+  EXPECT_EQ(misfits_, 1);
+}
+
+TEST_F(PromiseBookTest, AnIdThatIsGivenAnewIsHeldOnce) {
+  follow(1);
+  ASSERT_TRUE(give(grant(kGpu, {gpu_uuid(0)})));
+  EXPECT_TRUE(give(grant(kGpu, {gpu_uuid(0)}))) << "an init container and its container";
+  EXPECT_THAT(ids(), SizeIs(1));
+}
+
+TEST_F(PromiseBookTest, CountsTheHoldersOfBothNames) {
+  follow(2);
+  ASSERT_TRUE(give(grant(kSharedGpu, {replica(0)})));
+  follow(2, true, false);
+  EXPECT_TRUE(give(grant(kGpu, {replica(0)})));
+  const auto third = book_.admit(grant(kGpu, {replica(1)}));
+  ASSERT_FALSE(third);
+  EXPECT_THAT(third.error().what, HasSubstr("is held as nvidia.com/gpu.shared"));
+}
+
+TEST_F(PromiseBookTest, RefusesNothingWhereItIsNotEnforced) {
+  follow(4, false);
+  ASSERT_TRUE(give(grant(kSharedGpu, {replica(0)})));
+  follow(1, false);
+  EXPECT_TRUE(give(grant(kGpu, {gpu_uuid(0)})));
+}
+
+TEST_F(PromiseBookTest, AGrantThatWasNotStoredIsNotHeld) {
+  follow(1);
+  ASSERT_TRUE(book_.admit(grant(kGpu, {gpu_uuid(0)})));
+  book_.withdraw(grant(kGpu, {gpu_uuid(0)}));
+  EXPECT_THAT(ids(), IsEmpty());
+}
+
+struct Step {
+  const char* name;
+  Held listed;
+  Result<Held> remembered;
+  bool held;  // afterwards
+};
+
+TEST_F(PromiseBookTest, APromiseIsOverWhenNeitherListNorCheckpointNamesIt) {
+  follow(4);
+  const Held named = {holds("a", kSharedGpu, {replica(0)})};
+  const Held remembered = {holds("", kSharedGpu, {replica(0)})};
+  const Step steps[] = {
+      {"both name it", named, remembered, true},
+      {"a kubelet that has just started lists nobody", {}, remembered, true},
+      {"the checkpoint cannot be read", {}, fail(Code::kIo, "torn"), true},
+      {"the list alone", named, Held(), true},
+      {"neither", {}, Held(), false},
+  };
+  ASSERT_TRUE(give(grant(kSharedGpu, {replica(0)})));
+  for (const auto& step : steps) {
+    const auto heard = hear(step.listed, step.remembered);
+    EXPECT_EQ(ids().size(), step.held ? 1U : 0U) << step.name;
+    EXPECT_TRUE(step.held || heard.changed) << step.name;
+  }
+}
+
+TEST_F(PromiseBookTest, AGrantThatKubeletHasNotNamedYetIsHeldAWhile) {
+  follow(4);
+  ASSERT_TRUE(give(grant(kSharedGpu, {replica(0)})));
+  EXPECT_TRUE(book_.has_unheard());
+  EXPECT_TRUE(hear({}, Held(), std::chrono::seconds(1)).unclear);
+  EXPECT_THAT(ids(), SizeIs(1));
+  hear({}, Held(), PromiseBook::kSettle);
+  EXPECT_THAT(ids(), IsEmpty()) << "its Pod has failed";
+}
+
+TEST_F(PromiseBookTest, AnAnswerSaysNothingOfAGrantThatIsGivenMeanwhile) {
+  follow(4);
+  ASSERT_TRUE(book_.admit(grant(kSharedGpu, {replica(0)})));
+  hear({}, Held(), std::chrono::hours(1));
+  EXPECT_THAT(ids(), SizeIs(1)) << "it is being stored for an hour";
+  const auto asked = clock_.now();
+  clock_.advance(std::chrono::seconds(1));
+  book_.give(grant(kSharedGpu, {replica(0)}));
+  clock_.advance(std::chrono::hours(1));
+  book_.hear({.began = asked, .listed = {}, .remembered = Held()});
+  EXPECT_THAT(ids(), SizeIs(1));
+}
+
+TEST_F(PromiseBookTest, AnOldCheckpointThatNamesTheHolderBeforeFreesNobody) {
+  follow(4);
+  const Held before = {holds("", kSharedGpu, {replica(0)})};
+  ASSERT_TRUE(give(grant(kSharedGpu, {replica(0)})));
+  hear({}, before, std::chrono::seconds(0));
+  hear({}, Held(), std::chrono::seconds(0));
+  EXPECT_THAT(ids(), SizeIs(1));
+}
+
+TEST_F(PromiseBookTest, TakesWhatAnEarlierAgentGranted) {
+  const auto now =
+      std::chrono::floor<std::chrono::milliseconds>(clock_.wall_now().time_since_epoch()).count();
+  book_.restore(std::vector<offer::GrantRecord>{
+      {.grant = grant(kSharedGpu, {replica(0)}), .granted_at_ms = now - 3'600'000},
+      {.grant = grant(kSharedGpu, {replica(1)}), .granted_at_ms = now}});
+  follow(1);
+  EXPECT_FALSE(book_.admit(grant(kGpu, {gpu_uuid(0)})));
+  hear({}, Held(), std::chrono::seconds(1));
+  EXPECT_THAT(ids(), ElementsAre(replica(1))) << "the old one is over at once";
+}
+
+TEST_F(PromiseBookTest, LearnsOfContainersThatNoGrantIsKnownOf) {
+  follow(4);
+  book_.learn({holds("", kGpu, {gpu_uuid(0)}), holds("", "vendor.com/x", {"x-0"})});
+  EXPECT_THAT(ids(), ElementsAre(gpu_uuid(0)));
+  EXPECT_FALSE(book_.admit(grant(kSharedGpu, {replica(0)})));
+  const auto heard =
+      hear({holds("b", kGpu, {gpu_uuid(0)}), holds("c", kGpu, {gpu_uuid(1)})}, Held());
+  EXPECT_TRUE(heard.came);
+  EXPECT_TRUE(heard.changed) << "the Pod's name";
+  EXPECT_THAT(ids(), UnorderedElementsAre(gpu_uuid(0), gpu_uuid(1)));
+  EXPECT_TRUE(hear({}, Held()).changed);
+  EXPECT_THAT(ids(), IsEmpty());
+}
+
+TEST_F(PromiseBookTest, AGpuAndItsInstancesExcludeEachOther) {
+  machine_ = test::machine_of({test::a100_40gb(0).mig({"1g.5gb", "1g.5gb"})});
+  follow(1);
+  ASSERT_TRUE(give(grant("nvidia.com/mig-1g.5gb", {test::mig_uuid(0, 0)})));
+  EXPECT_TRUE(give(grant("nvidia.com/mig-1g.5gb", {test::mig_uuid(0, 1)})));
+  EXPECT_FALSE(book_.admit(grant(kGpu, {gpu_uuid(0)})));
+}
+
+}  // namespace
+}  // namespace tranche::agent::promise_book_test

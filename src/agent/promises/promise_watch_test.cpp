@@ -1,0 +1,130 @@
+#include "agent/promises/promise_watch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "support/log_recorder.h"
+#include "support/machines.h"
+#include "support/wait.h"
+
+namespace tranche::agent::promise_watch_test {
+namespace {
+
+using test::eventually;
+using test::gpu_uuid;
+using Held = std::vector<cluster::HeldDevices>;
+
+// A kubelet whose checkpoint is as old as the last request to write it.
+class Kubelet final : public cluster::PodResources {
+ public:
+  Result<Held> list() override {
+    const std::scoped_lock lock(mutex_);
+    ++asked_;
+    if (away_) return fail(Code::kUnavailable, "no such socket");
+    return held_;
+  }
+  Result<Held> remembered() override {
+    const std::scoped_lock lock(mutex_);
+    return checkpoint_;
+  }
+  void write_checkpoint() {
+    const std::scoped_lock lock(mutex_);
+    checkpoint_ = held_;
+  }
+  void hold(Held held) {
+    const std::scoped_lock lock(mutex_);
+    held_ = std::move(held);
+  }
+  void go_away(bool away) {
+    const std::scoped_lock lock(mutex_);
+    away_ = away;
+  }
+  int asked() {
+    const std::scoped_lock lock(mutex_);
+    return asked_;
+  }
+
+ private:
+  std::mutex mutex_;
+  Held held_;
+  Held checkpoint_;
+  bool away_ = false;
+  int asked_ = 0;
+};
+
+class PromiseWatchTest : public testing::Test {
+ protected:
+  PromiseWatchTest() {
+    machine_ = test::machine_of({test::l20(0)});
+    book_.follow({}, machine_, true);
+    kubelet_.hold(pod_);
+    kubelet_.write_checkpoint();
+    book_.learn(pod_);
+  }
+  PromiseWatch::Parts parts() {
+    return {.book = book_,
+            .pod_resources = kubelet_,
+            .clock = clock_,
+            .log = log_.log(),
+            .look_again = [this] { ++looks_; },
+            .renew_checkpoint = [this] { kubelet_.write_checkpoint(); },
+            .interval = std::chrono::milliseconds(20)};
+  }
+  // Whether the watch has an answer about all that is withheld.
+  bool asks_about_all() {
+    return eventually([&] { return watch_.withheld_for(book_.all()); });
+  }
+
+  const Held pod_ = {{.pod_namespace = "ns",
+                      .pod_name = "a",
+                      .container = "c",
+                      .resource = "nvidia.com/gpu",
+                      .ids = {gpu_uuid(0)}}};
+  gpu::Machine machine_;
+  SystemClock clock_;
+  test::LogRecorder log_;
+  Kubelet kubelet_;
+  std::atomic<int> looks_ = 0;
+  PromiseBook book_{clock_};
+  PromiseWatch watch_{parts()};
+};
+
+TEST_F(PromiseWatchTest, AsksWhoHoldsWhatIsWithheld) {
+  ASSERT_TRUE(asks_about_all());
+  EXPECT_EQ(book_.all().at(0).pod, "ns/a");
+  EXPECT_GE(looks_, 1);
+}
+
+TEST_F(PromiseWatchTest, FindsTheEndOfTheLastHolderThoughTheCheckpointIsOld) {
+  ASSERT_TRUE(asks_about_all());
+  const int before = looks_;
+  kubelet_.hold({});
+  EXPECT_TRUE(eventually([&] { return book_.all().empty(); }));
+  EXPECT_TRUE(eventually([&] { return looks_ > before; }));
+}
+
+TEST_F(PromiseWatchTest, WithoutAnAnswerNothingIsFree) {
+  kubelet_.go_away(true);
+  kubelet_.hold({});
+  kubelet_.write_checkpoint();
+  EXPECT_TRUE(asks_about_all()) << "it is told all the same";
+  EXPECT_EQ(book_.all().size(), 1U);
+  EXPECT_EQ(log_.count("kubelet does not tell who holds devices"), 1);
+  kubelet_.go_away(false);
+  EXPECT_TRUE(eventually([&] { return book_.all().empty(); }));
+}
+
+TEST_F(PromiseWatchTest, DoesNotAskWhileNothingIsWithheldAndKubeletHasNamedAll) {
+  const int before = kubelet_.asked();
+  const offer::Grant young{.resource = {"nvidia.com/gpu"}, .ids = {gpu_uuid(0)}, .envs = {}};
+  EXPECT_EQ(before, 0);
+  ASSERT_TRUE(book_.admit(young));
+  book_.give(young);
+  EXPECT_TRUE(eventually([&] { return !book_.has_unheard(); })) << "a new grant is looked for";
+  EXPECT_EQ(looks_, 0) << "and concerns nobody";
+}
+
+}  // namespace
+}  // namespace tranche::agent::promise_watch_test

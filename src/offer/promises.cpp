@@ -1,0 +1,180 @@
+#include "offer/promises.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+namespace tranche::offer {
+namespace {
+
+constexpr std::size_t kMostNames = 16;
+
+using Promises = std::vector<const Promise*>;
+
+// Promises by the GPU that their device is, or lies on.
+using ByGpu = std::unordered_map<std::string_view, Promises>;
+
+ByGpu by_gpu(std::span<const Promise> promises) {
+  ByGpu out;
+  for (const Promise& promise : promises) {
+    // Of a MIG instance that is gone nobody can use anything.
+    if (!promise.gpu_uuid.empty()) out[promise.gpu_uuid].push_back(&promise);
+  }
+  return out;
+}
+
+bool is_of(const Promise& promise, const Device& device) {
+  return device_uuid_of(promise.id) == device.uuid;
+}
+
+// Whether both are silicon of the same GPU: one is the other, or one is the GPU of the other.
+bool overlaps(const Promise& promise, const Device& device) {
+  if (is_of(promise, device)) return true;
+  return promise.gpu_uuid == device.gpu_uuid &&
+         (!device.mig || device_uuid_of(promise.id) == device.gpu_uuid);
+}
+
+// What is promised of one device on offer.
+struct Findings {
+  Promises at_odds;                    // with every tranche of the device
+  Promises beside;                     // other resources' tranches, shared in the same way
+  std::set<std::string_view> offered;  // ids of this resource that are held
+
+  bool any() const { return !at_odds.empty() || !beside.empty(); }
+};
+
+Findings find(const ResourceOffer& offer, std::size_t index, const Promises& promises) {
+  const Device& device = offer.devices[index];
+  const Use use = use_of(offer, index);
+  Findings found;
+  for (const Promise* promise : promises) {
+    if (!overlaps(*promise, device)) continue;
+    const bool same = promise->resource == offer.name;
+    if (!is_of(*promise, device) || at_odds(promise->use, use) || (use == Use::kWhole && !same)) {
+      found.at_odds.push_back(promise);
+    } else if (!same) {
+      found.beside.push_back(promise);
+    } else {
+      found.offered.insert(promise->id);
+    }
+  }
+  return found;
+}
+
+// Calls `visit(resource, device index, findings)` for each device of which something is withheld.
+template <class Resources, class Visit>
+void for_each_held(Resources& resources, const ByGpu& promises, const Visit& visit) {
+  for (auto& resource : resources) {
+    for (std::size_t i = 0; i < resource.devices.size(); ++i) {
+      const auto found = promises.find(resource.devices[i].gpu_uuid);
+      if (found == promises.end()) continue;
+      const auto findings = find(resource, i, found->second);
+      if (findings.any()) visit(resource, i, findings);
+    }
+  }
+}
+
+std::vector<Promise> copies(const Promises& promises) {
+  std::vector<Promise> out;
+  out.reserve(promises.size());
+  for (const Promise* promise : promises) out.push_back(*promise);
+  std::ranges::sort(
+      out, {}, [](const Promise& one) { return std::tie(one.resource.value, one.pod, one.id); });
+  return out;
+}
+
+// Withholds all tranches of the device, or as many of its free ones as others hold beside. The last
+// ones are withheld first: kubelet's order is of no meaning, and the choice stays the same while
+// the others are handed out.
+HeldDevice withhold(ResourceOffer& resource, std::size_t index, const Findings& findings) {
+  const Device& device = resource.devices[index];
+  HeldDevice held{.resource = resource.name, .uuid = device.uuid, .index = device.index, .by = {}};
+  const bool all = !findings.at_odds.empty();
+  held.by = copies(all ? findings.at_odds : findings.beside);
+  for (auto tranche = resource.tranches.rbegin(); tranche != resource.tranches.rend(); ++tranche) {
+    if (tranche->device != index) continue;
+    ++held.tranches;
+    const bool wanted = held.withheld < findings.beside.size() &&
+                        !findings.offered.contains(std::string_view(tranche->id));
+    if (!all && !wanted) continue;
+    tranche->withheld = true;
+    ++held.withheld;
+  }
+  return held;
+}
+
+}  // namespace
+
+Use use_of(std::string_view id) { return is_replica_id(id) ? Use::kShared : Use::kWhole; }
+
+Use use_of(const Grant& grant, std::string_view id) {
+  if (!is_replica_id(id)) return Use::kWhole;
+  return grant.envs.contains("CUDA_MPS_PIPE_DIRECTORY") ? Use::kMps : Use::kTimeSliced;
+}
+
+Use use_of(const ResourceOffer& offer, std::size_t device) {
+  const auto tranche = std::ranges::find(offer.tranches, device, &Tranche::device);
+  if (tranche == offer.tranches.end() || !is_replica_id(tranche->id)) return Use::kWhole;
+  return offer.sharing == config::SharingStrategy::kMps ? Use::kMps : Use::kTimeSliced;
+}
+
+bool at_odds(Use a, Use b) {
+  if (a == Use::kWhole || b == Use::kWhole) return a != b;
+  return a != b && a != Use::kShared && b != Use::kShared;
+}
+
+std::vector<Promise> find_at_odds(std::span<const Promise> promises, const Offer& offer) {
+  const auto known = by_gpu(promises);
+  std::set<const Promise*> found;
+  for_each_held(offer.resources, known,
+                [&](const ResourceOffer& resource, std::size_t device, const Findings&) {
+                  for (const Promise* promise : known.at(resource.devices[device].gpu_uuid)) {
+                    found.insert(promise);
+                  }
+                });
+  return copies({found.begin(), found.end()});
+}
+
+void withhold_promised(std::span<const Promise> promises, Offer& offer) {
+  for_each_held(offer.resources, by_gpu(promises),
+                [&](ResourceOffer& resource, std::size_t device, const Findings& findings) {
+                  auto held = withhold(resource, device, findings);
+                  if (held.withheld > 0) offer.held.push_back(std::move(held));
+                });
+}
+
+std::string describe_holders(std::span<const Promise> promises) {
+  std::set<std::string_view> pods;
+  bool unnamed = false;
+  for (const Promise& promise : promises) {
+    if (promise.pod.empty()) unnamed = true;
+    if (!promise.pod.empty()) pods.insert(promise.pod);
+  }
+  std::vector<std::string_view> names(pods.begin(), pods.end());
+  if (unnamed) names.emplace_back("a container that kubelet does not name");
+  if (names.size() <= kMostNames) return fmt::format("{}", fmt::join(names, ", "));
+  const auto more = names.size() - kMostNames;
+  names.resize(kMostNames);
+  return fmt::format("{} and {} more", fmt::join(names, ", "), more);
+}
+
+std::string describe(const HeldDevice& held) {
+  std::map<std::string_view, std::vector<Promise>> by_resource;
+  for (const Promise& promise : held.by) by_resource[promise.resource.value].push_back(promise);
+  std::vector<std::string> parts;
+  for (const auto& [resource, promises] : by_resource) {
+    parts.push_back(fmt::format("{} by {}", resource, describe_holders(promises)));
+  }
+  const auto count = held.withheld == held.tranches
+                         ? std::string()
+                         : fmt::format("{} of {} tranches of ", held.withheld, held.tranches);
+  return fmt::format("{}{} on {} {} ({}) {} held as {}", count, held.resource.value,
+                     held.uuid.starts_with("MIG-") ? "MIG device" : "GPU", held.index, held.uuid,
+                     held.withheld == 1 || count.empty() ? "is" : "are", fmt::join(parts, ", "));
+}
+
+}  // namespace tranche::offer
