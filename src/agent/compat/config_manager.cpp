@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <map>
@@ -38,6 +39,8 @@ class NodeLabelSource {
   virtual ~NodeLabelSource() = default;
   virtual Result<std::map<std::string, std::string>> read() = 0;
   virtual std::vector<std::filesystem::path> watch_paths() const { return {}; }
+  // Nobody has answered, and nothing has failed.
+  virtual bool is_silent() const { return false; }
 };
 
 class LabelFile final : public NodeLabelSource {
@@ -63,6 +66,7 @@ class LabelsOfNode final : public NodeLabelSource {
     ASSIGN_OR_RETURN(auto node, node_.known());
     return std::move(node).labels;
   }
+  bool is_silent() const override { return !node_.synced() && !node_.failure(); }
 
  private:
   std::unique_ptr<cluster::Objects> objects_;
@@ -96,6 +100,8 @@ class ConfigManager {
     if (!options_.send_signal) return {};
     return process::send_signal(fs_, options_.process_to_signal, options_.signal);
   }
+
+  bool is_silent() const { return labels_.is_silent(); }
 
   std::vector<std::filesystem::path> watch_paths() const {
     auto paths = labels_.watch_paths();
@@ -164,13 +170,17 @@ Result<void> follow(ConfigManager& manager, process::ChangeNotifier& notifier, b
   ASSIGN_OR_RETURN(const auto mailbox, process::Mailbox::open());
   ASSIGN_OR_RETURN(auto watch, Watch::open(manager.watch_paths()));
   notifier.listen([&] { mailbox->post([] {}); });
+  const auto started = std::chrono::steady_clock::now();
+  const auto is_early = [&] {
+    return manager.is_silent() && std::chrono::steady_clock::now() - started < kPatience;
+  };
   std::string complaint;
   Result<void> result;
   while (true) {
     result = manager.apply();
     const bool unknown = !result && result.error().code == Code::kUnavailable;
     if (once && !unknown) break;
-    if (!result && complaint != result.error().what) {
+    if (!result && !(unknown && is_early()) && complaint != result.error().what) {
       complaint = result.error().what;
       log.error(fmt::format("{}; {}", result.error().message(),
                             unknown ? "waiting for it" : "what is in force stays"));

@@ -35,8 +35,9 @@ class ClusterSource final : public ConfigSource {
     config::NodeConfigOptions choice;
     std::string folder;  // the mounted folder, if choice.map_name is empty
     std::filesystem::path state_dir;
-    // How long a start waits for a silent API server before it uses the kept configuration.
-    std::chrono::milliseconds patience = std::chrono::seconds(5);
+    // How long a start waits for a silent API server before it says so, and uses the kept
+    // configuration.
+    std::chrono::milliseconds patience = kPatience;
     Backoff backoff = {};
   };
 
@@ -50,6 +51,7 @@ class ClusterSource final : public ConfigSource {
   std::string origin() const override { return last_.origin; }
   void accepted() override;
   Result<config::Loaded> last_good() override;
+  bool waits() const override;
   std::vector<std::filesystem::path> watch_paths() const override;
 
  private:
@@ -63,7 +65,6 @@ class ClusterSource final : public ConfigSource {
   Result<config::Loaded> load(ConfigChoice choice);
   config::Wish wish(const std::string& label) const;
   std::string map_text() const;
-  bool waits() const;
 
   config::Sources sources_;
   Options options_;

@@ -27,6 +27,9 @@ class ConfigSource {
   virtual void accepted() {}
   // The configuration in force before this process started. kNotFound: nothing was kept.
   virtual Result<config::Loaded> last_good() { return fail(Code::kNotFound, "nothing was kept"); }
+  // Whether who is asked may still answer: it was asked a moment ago, and nothing has failed. What
+  // read() misses meanwhile is no news.
+  virtual bool waits() const { return false; }
   // Files to watch so that no change that read() would see is missed.
   virtual std::vector<std::filesystem::path> watch_paths() const { return {}; }
 };

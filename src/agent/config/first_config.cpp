@@ -42,7 +42,8 @@ std::optional<config::Loaded> wait_for_config(const FirstConfig& from, int signa
       from.report({.applied = false, .message = error.message()});
       if (auto kept = last_good(from, error)) return kept;
     }
-    if (said != error.what) {
+    const bool is_news = refused || !from.source.waits();
+    if (is_news && said != error.what) {
       from.log.write(
           refused ? LogLevel::kError : LogLevel::kInfo,
           fmt::format("{}; no GPU is advertised until there is a configuration", error.message()));

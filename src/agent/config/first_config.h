@@ -21,7 +21,8 @@ struct FirstConfig {
   const Log& log;
 };
 
-// Waits for the first configuration, and logs once what it waits for. A refused configuration is
+// Waits for the first configuration, and logs once what it waits for, if the API server does not
+// answer for a while. A refused configuration is
 // reported to the cluster. Then the one in force before this start is used, unless another program
 // is to serve this node. nullopt: a signal asked to stop. `signals`: a descriptor from
 // open_signals().

@@ -30,15 +30,21 @@ class Source final : public ConfigSource {
     if (!kept) return fail(Code::kNotFound, "nothing was kept");
     return config::Loaded{.config = {}, .warnings = {}, .json = "kept"};
   }
-  void set(std::optional<Error> error) {
+  bool waits() const override {
+    const std::scoped_lock lock(mutex_);
+    return waits_;
+  }
+  void set(std::optional<Error> error, bool waits = false) {
     const std::scoped_lock lock(mutex_);
     error_ = std::move(error);
+    waits_ = waits;
   }
   bool kept = false;
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::optional<Error> error_;
+  bool waits_ = false;
 };
 
 class FirstConfigTest : public testing::Test {
@@ -102,6 +108,25 @@ TEST_F(FirstConfigTest, WaitsForWhatIsNotKnownYetAndSaysSoOnce) {
   notifier_.notify();
   EXPECT_EQ(outcome(), "now");
   EXPECT_EQ(report_, ConfigReport()) << "what is not known is no refusal";
+}
+
+TEST_F(FirstConfigTest, SaysNothingWhileTheAnswerMayStillCome) {
+  const auto is_waiting = [&] {
+    return test::eventually([&] {
+      const auto status = read_status(dir_.path(), std::chrono::hours(1));
+      return status && !status->ready;
+    });
+  };
+  source_.set(Error{Code::kUnavailable, "the API server has not answered yet"}, true);
+  start();
+  ASSERT_TRUE(is_waiting());
+  EXPECT_EQ(log_.count("has not answered yet"), 0);
+  source_.set(Error{Code::kUnavailable, "the API server has not answered yet"});
+  notifier_.notify();
+  EXPECT_TRUE(says("has not answered yet; no GPU is advertised until there is a configuration"));
+  source_.set(std::nullopt);
+  notifier_.notify();
+  EXPECT_EQ(outcome(), "now");
 }
 
 TEST_F(FirstConfigTest, EndsWhenToldTo) {

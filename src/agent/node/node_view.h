@@ -1,6 +1,7 @@
 #pragma once
 // This agent's own Node as the API server has it, kept up to date. Thread-safe.
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -10,6 +11,9 @@
 #include "process/change_notifier.h"
 
 namespace tranche::agent {
+
+// So long a silent API server is given at a start before anything is said or done about it.
+inline constexpr std::chrono::seconds kPatience{5};
 
 class NodeView {
  public:

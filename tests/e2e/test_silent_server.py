@@ -1,0 +1,92 @@
+"""An API server that has not answered yet is no news at a start; one that fails is."""
+
+import http.server
+import subprocess
+import threading
+
+import pytest
+from node import Volume
+from programs import TRANCHE, clean_environment, wait_until
+
+PHRASE = "has not answered yet"
+
+
+class SilentServer:
+    """Holds every request until `answer` is set, then fails it."""
+
+    def __init__(self):
+        self.asked = threading.Event()
+        self.answer = threading.Event()
+        asked, answer = self.asked, self.answer
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                asked.set()
+                answer.wait()
+                self.send_error(503, "not today")
+
+            do_PATCH = do_POST = do_PUT = do_GET
+
+            def log_message(self, *_):
+                pass
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever)
+        self._thread.start()
+
+    def kubeconfig(self, folder) -> str:
+        file = folder / "kubeconfig"
+        server = f"http://127.0.0.1:{self._server.server_port}"
+        file.write_text(
+            "current-context: c\n"
+            "contexts: [{name: c, context: {cluster: c}}]\n"
+            f"clusters: [{{name: c, cluster: {{server: '{server}'}}}}]\n"
+        )
+        return str(file)
+
+    def close(self):
+        self.answer.set()
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+@pytest.fixture
+def server():
+    silent = SilentServer()
+    yield silent
+    silent.close()
+
+
+def test_the_agent_waits_without_a_word(node, server):
+    here = node("l20")
+    run = here.agent(
+        f"--kubeconfig={server.kubeconfig(here.dir)}", "--config-map=default/configs", env={"NODE_NAME": "n1"}
+    )
+
+    def state():
+        check = [TRANCHE, "agent", "--check=live", f"--state-dir={here.state}"]
+        return subprocess.run(check, env=clean_environment(), capture_output=True, text=True, check=False).stdout
+
+    wait_until(lambda: server.asked.is_set() and PHRASE in state(), "the agent waits, and tells a probe so")
+    assert PHRASE not in run.log
+    server.answer.set()
+    run.wait_log("not today|503")
+    assert PHRASE not in run.log
+
+
+def test_the_config_manager_waits_without_a_word(node, server):
+    here = node("l20", kubelet=False)
+    volume = Volume(here.dir / "available-configs", {"a": ""})
+    run = here.start(
+        f"--config-file-srcdir={volume.path}",
+        f"--config-file-dst={here.dir / 'config.yaml'}",
+        f"--kubeconfig={server.kubeconfig(here.dir)}",
+        argv0="config-manager",
+        env={"NODE_NAME": "n1"},
+    )
+    wait_until(server.asked.is_set, "it asks for its node")
+    server.answer.set()
+    run.wait_log("waiting for it")
+    assert PHRASE not in run.log
