@@ -7,6 +7,7 @@
 
 #include "base/json_fields.h"
 #include "base/json_value.h"
+#include "base/json_yaml.h"
 #include "fmt/format.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/cuda_errors.h"
@@ -151,13 +152,15 @@ std::string render_json(const Simulation& sim) { return machine_json(sim).lines(
 void add_show(CLI::App& app, Cli& cli) {
   const auto format = std::make_shared<std::string>("table");
   CLI::App* command = app.add_subcommand("show", "Shows the machine; makes its state if need be");
-  command->add_option("-o,--output", *format, "table or json [table]")
-      ->check(CLI::IsMember({"table", "json"}));
+  command->add_option("-o,--output", *format, "table, json or yaml [table]")
+      ->check(CLI::IsMember({"table", "json", "yaml"}));
   command->callback([&cli, format] {
     const auto sim = cli.open();
     if (!sim) return;
     if (*format == "json") {
       fmt::print("{}\n", render_json(*sim));
+    } else if (*format == "yaml") {
+      fmt::print("{}", json::to_yaml(render_json(*sim)));
     } else {
       const auto text = machine_json(*sim).text();
       std::optional<Error> error;

@@ -114,8 +114,8 @@ std::string command_help(std::span<const Command> commands, std::string_view roo
       "mps-control-daemon it takes that program's part, with its flags.\n\nExit codes:\n",
       root);
   for (const auto& row : exit_codes()) text += fmt::format("  {}  {}\n", row.code, row.meaning);
-  text += fmt::format("'{} agent', and NVIDIA's programs, end with 1 for usage, as NVIDIA's do.\n",
-                      root);
+  text += fmt::format(
+      "\n'{} agent', and NVIDIA's programs, end with 1 for usage, as NVIDIA's do.\n", root);
   return text;
 }
 

@@ -2,14 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/edit_distance.h"
 #include "base/exit_code.h"
+#include "cli/cluster_choice.h"
 #include "cli/command.h"
 #include "cli/flags_to_sources.h"
 #include "cli/help.h"
@@ -19,7 +20,6 @@
 #include "config/flags/command_line.h"
 #include "config/programs/limit_options.h"
 #include "kube/client.h"
-#include "kube/connect.h"
 
 namespace tranche::cli {
 namespace {
@@ -40,19 +40,6 @@ int refuse_verb(const Invocation& invocation, std::string_view word) {
   if (word.empty()) return refuse(invocation, "say what to do: " + either(names));
   return refuse(invocation, fmt::format("unknown command \"{}\"{}", word.substr(0, 80),
                                         suggestion(word, names, "write " + either(names))));
-}
-
-// As kubectl does: uses the user's own kubeconfig outside of a Pod, or when a context is named.
-ApiServer api_server(const LimitOptions& options,
-                     const std::map<std::string, std::string>& environment) {
-  auto server = options.api_server;
-  const bool in_pod = server.context.empty() && environment.contains("KUBERNETES_SERVICE_HOST");
-  const auto home = environment.find("HOME");
-  if (!server.kubeconfig.empty() || in_pod || home == environment.end()) return server;
-  const auto file = std::filesystem::path(home->second) / ".kube" / "config";
-  std::error_code ignored;
-  if (std::filesystem::exists(file, ignored)) server.kubeconfig = file.string();
-  return server;
 }
 
 int end(const Error& error) {
@@ -84,9 +71,11 @@ int end(const Result<Report>& report, const LimitOptions& options) {
   return kExitFinding;
 }
 
-int run(LimitOptions options, const std::map<std::string, std::string>& environment) {
+int run(LimitOptions options, const config::Sources& sources) {
   const Log log(LogLevel::kWarn);
-  auto credentials = kube::find_credentials(api_server(options, environment), environment);
+  const bool by_flag = std::ranges::any_of(
+      sources.flags, [](const config::FlagValue& flag) { return flag.name == "kubeconfig"; });
+  auto credentials = choose_cluster(options.api_server, by_flag, sources.environment);
   if (!credentials) return not_connected(credentials.error());
   if (options.ns.empty() && options.verb != Verb::kList) {
     options.ns = credentials->ns.empty() ? "default" : credentials->ns;
@@ -128,7 +117,7 @@ int run_limit_command(const Invocation& invocation) {
   const config::Sources sources{.flags = parsed->flags, .environment = invocation.environment};
   const auto options = config::load_limit_options(sources, verb_of(*word), one_pod ? words[1] : "");
   if (!options) return refuse(invocation, options.error().message(), word);
-  return run(*options, invocation.environment);
+  return run(*options, sources);
 }
 
 }  // namespace tranche::cli

@@ -73,9 +73,9 @@ TEST_F(LimitOverviewTest, ListShowsAllAndPruneTakesAwayWhatIsGone) {
   EXPECT_THAT(show(*listed, wanted), HasSubstr("n2    shop       gone   main"));
   wanted.output = config::LimitOptions::Output::kJson;
   const auto shown = json::parse(show(*listed, wanted));
-  EXPECT_EQ(shown[0]["node"], "n1");
-  EXPECT_EQ(shown[0]["state"], "waiting");
-  EXPECT_EQ(shown[4]["state"], "gone");
+  EXPECT_EQ(shown["limits"][0]["node"], "n1");
+  EXPECT_EQ(shown["limits"][0]["state"], "waiting");
+  EXPECT_EQ(shown["limits"][4]["state"], "gone");
   EXPECT_TRUE(list_limits(objects_, "other")->limits.empty());
 
   const auto pruned = prune_limits(objects_);

@@ -99,29 +99,37 @@ std::string table(const LimitOverview& overview, const LimitOptions& options) {
   return (pruned ? "taken away:\n" : "") + aligned(rows);
 }
 
+json::Value shown_limit(const std::string& node, const LimitOutcome& outcome, bool gone) {
+  json::Value shown = {{"node", node}};
+  for_each_entry({outcome}, [&](json::View entry) {
+    for (const auto& member : entry.members()) shown[member.key] = json::Value::copy(member.value);
+  });
+  if (gone) shown["state"] = kGone;
+  return shown;
+}
+
+json::Value document(json::Value limits) {
+  return {{"version", "limit-list/v1"}, {"limits", std::move(limits)}};
+}
+
 }  // namespace
 
 std::string show(const LimitReport& report, const LimitOptions& options) {
   if (options.output == LimitOptions::Output::kTable) return table(report, options);
   auto list = json::Value::array();
-  for_each_entry(report.outcomes,
-                 [&](json::View entry) { list.push_back(json::Value::copy(entry)); });
-  return written(list, options.output);
+  for (const auto& outcome : report.outcomes) {
+    list.push_back(shown_limit(report.node, outcome, false));
+  }
+  return written(document(std::move(list)), options.output);
 }
 
 std::string show(const LimitOverview& overview, const LimitOptions& options) {
   if (options.output == LimitOptions::Output::kTable) return table(overview, options);
   auto list = json::Value::array();
   for (const auto& one : overview.limits) {
-    json::Value shown = {{"node", one.node}};
-    for_each_entry({one.outcome}, [&](json::View entry) {
-      for (const auto& member : entry.members())
-        shown[member.key] = json::Value::copy(member.value);
-    });
-    if (one.gone) shown["state"] = kGone;
-    list.push_back(std::move(shown));
+    list.push_back(shown_limit(one.node, one.outcome, one.gone));
   }
-  return written(list, options.output);
+  return written(document(std::move(list)), options.output);
 }
 
 }  // namespace tranche::cli

@@ -1,5 +1,6 @@
 #pragma once
-// The output of `tranche limit`: a table for people, JSON or YAML for programs. Pure.
+// The output of `tranche limit`: a table for people, JSON or YAML for programs, in the form of
+// docs/schemas/limit-list-v1.schema.json. Pure.
 
 #include <string>
 

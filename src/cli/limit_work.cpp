@@ -200,9 +200,10 @@ Result<LimitReport> get(cluster::Objects& objects, const LimitOptions& options,
 Result<LimitReport> run_limit(cluster::Objects& objects, const LimitOptions& options,
                               const std::stop_token& stop) {
   ASSIGN_OR_RETURN(const auto pod, find_pod(objects, options, {.stop = stop}));
-  if (options.verb == Verb::kSet) return set(objects, options, pod, stop);
-  if (options.verb == Verb::kReset) return reset(objects, options, pod, stop);
-  return get(objects, options, pod, stop);
+  const auto work = options.verb == Verb::kSet ? set : options.verb == Verb::kReset ? reset : get;
+  ASSIGN_OR_RETURN(auto report, work(objects, options, pod, stop));
+  report.node = pod.node;
+  return report;
 }
 
 }  // namespace tranche::cli

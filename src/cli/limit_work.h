@@ -19,6 +19,7 @@ struct LimitReport {
   // A problem to look at (exit code 1): a setting was refused, or was not in force in time. "":
   // none.
   std::string finding;
+  std::string node = {};  // on which the Pod runs
 };
 
 // kNotFound: no such Pod. kInvalidArgument: the Pod has no such container or resource; it has

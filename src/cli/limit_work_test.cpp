@@ -173,11 +173,15 @@ TEST_F(LimitWorkTest, GetShowsEachForm) {
   EXPECT_THAT(show(*report, wanted), HasSubstr("8Gi"));
   wanted.output = LimitOptions::Output::kJson;
   const auto shown = json::parse(show(*report, wanted));
-  EXPECT_EQ(shown[0]["state"], "holds");
-  EXPECT_EQ(shown[0]["devices"][0]["permille"], 300);
+  EXPECT_EQ(shown["version"], "limit-list/v1");
+  EXPECT_EQ(shown["limits"][0]["node"], "n1");
+  EXPECT_EQ(shown["limits"][0]["state"], "holds");
+  EXPECT_EQ(shown["limits"][0]["devices"][0]["permille"], 300);
   wanted.output = LimitOptions::Output::kYaml;
-  EXPECT_THAT(show(*report, wanted), testing::StartsWith("-\n  namespace: \"shop\"\n"));
-  EXPECT_THAT(show(*report, wanted), HasSubstr("      permille: 300\n"));
+  EXPECT_THAT(show(*report, wanted), testing::StartsWith("version: \"limit-list/v1\"\nlimits:\n"
+                                                         "- node: \"n1\"\n"
+                                                         "  namespace: \"shop\"\n"));
+  EXPECT_THAT(show(*report, wanted), HasSubstr("    permille: 300\n"));
   wanted.container = "side";
   EXPECT_TRUE(run(wanted)->outcomes.empty());
 }

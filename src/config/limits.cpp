@@ -85,6 +85,15 @@ struct ToText {
   }
 };
 
+// `equal` is what the configuration promises, and neither set nor proposed.
+template <class Limit>
+Result<Limit> as_setting(Result<Limit> limit, std::string_view remedy) {
+  if (!limit && limit.error().hint.starts_with("write equal")) limit.error().hint = remedy;
+  if (!limit || !std::holds_alternative<EqualPart>(*limit)) return limit;
+  return fail(Code::kInvalidArgument, "equal is what the configuration promises",
+              std::string(remedy));
+}
+
 }  // namespace
 
 Priority Limits::class_of(std::string_view priority_class) const {
@@ -136,17 +145,12 @@ Result<ComputeLimit> parse_compute_limit(std::string_view text) {
 }
 
 Result<MemoryLimit> parse_memory_setting(std::string_view text) {
-  ASSIGN_OR_RETURN(auto limit, parse_memory_limit(text));
-  if (!std::holds_alternative<EqualPart>(limit)) return limit;
-  return fail(Code::kInvalidArgument, "equal is what the configuration promises",
-              "write a quantity, a percentage of the device, or none");
+  return as_setting(parse_memory_limit(text),
+                    "write a quantity, a percentage of the device, or none");
 }
 
 Result<ComputeLimit> parse_compute_setting(std::string_view text) {
-  ASSIGN_OR_RETURN(auto limit, parse_compute_limit(text));
-  if (!std::holds_alternative<EqualPart>(limit)) return limit;
-  return fail(Code::kInvalidArgument, "equal is what the configuration promises",
-              "write a percentage of the device's time, or none");
+  return as_setting(parse_compute_limit(text), "write a percentage of the device's time, or none");
 }
 
 std::string to_text(const MemoryLimit& limit) { return std::visit(ToText{}, limit); }

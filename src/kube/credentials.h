@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/fs.h"
 #include "base/result.h"
@@ -45,6 +46,12 @@ Result<Credentials> parse_kubeconfig(std::string_view text, const std::filesyste
                                      const std::string& context = {});
 Result<Credentials> load_kubeconfig(const std::filesystem::path& path,
                                     const std::string& context = {});
+
+// The context of several files, as KUBECONFIG lists them: `context`, else the current-context of
+// the first file that has one, and that from the first file that knows it. Its cluster and user
+// must be in the same file. kInvalidArgument also when no file knows the context.
+Result<Credentials> load_kubeconfigs(const std::vector<std::filesystem::path>& paths,
+                                     const std::string& context = {});
 
 // KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT of the environment; nullopt: not set.
 struct ServiceAddress {

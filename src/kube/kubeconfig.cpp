@@ -12,6 +12,23 @@
 namespace tranche::kube {
 namespace {
 
+Result<yaml::Document> parse_document(std::string_view text, const std::filesystem::path& path) {
+  ASSIGN_OR_RETURN(auto document, yaml::parse(text, path.string()));
+  if (document.root.kind == yaml::Kind::kMap) return document;
+  return fail(Code::kInvalidArgument, fmt::format("{}: no kubeconfig: it is {}", path.string(),
+                                                  yaml::describe(document.root.kind)));
+}
+
+std::vector<std::string> contexts_of(const yaml::Node& root) {
+  std::vector<std::string> names;
+  const auto* const entries = root.find("contexts");
+  if (entries == nullptr) return names;
+  for (const auto& entry : entries->items) {
+    if (const auto* const name = entry.find("name")) names.push_back(name->scalar);
+  }
+  return names;
+}
+
 // Reads one kubeconfig. Messages begin with the file's name and the line.
 class Reader {
  public:
@@ -173,11 +190,7 @@ class Reader {
 
 Result<Credentials> parse_kubeconfig(std::string_view text, const std::filesystem::path& path,
                                      const std::string& context) {
-  ASSIGN_OR_RETURN(const auto document, yaml::parse(text, path.string()));
-  if (document.root.kind != yaml::Kind::kMap) {
-    return fail(Code::kInvalidArgument, fmt::format("{}: no kubeconfig: it is {}", path.string(),
-                                                    yaml::describe(document.root.kind)));
-  }
+  ASSIGN_OR_RETURN(const auto document, parse_document(text, path));
   return Reader(path, document.root).read(context);
 }
 
@@ -186,6 +199,34 @@ Result<Credentials> load_kubeconfig(const std::filesystem::path& path, const std
   auto absolute = std::filesystem::absolute(path, ignored);
   ASSIGN_OR_RETURN(const auto text, FsRoot().read(absolute));
   return parse_kubeconfig(text, absolute, context);
+}
+
+Result<Credentials> load_kubeconfigs(const std::vector<std::filesystem::path>& paths,
+                                     const std::string& context) {
+  if (paths.size() == 1) return load_kubeconfig(paths.front(), context);
+  std::vector<std::pair<std::filesystem::path, yaml::Document>> files;
+  std::string wanted = context;
+  for (const auto& path : paths) {
+    std::error_code ignored;
+    auto absolute = std::filesystem::absolute(path, ignored);
+    ASSIGN_OR_RETURN(const auto text, FsRoot().read(absolute));
+    ASSIGN_OR_RETURN(auto document, parse_document(text, absolute));
+    const auto* const current = document.root.find("current-context");
+    if (wanted.empty() && current != nullptr) wanted = current->scalar;
+    files.emplace_back(std::move(absolute), std::move(document));
+  }
+  std::vector<std::string> known;
+  for (const auto& [path, document] : files) {
+    const auto names = contexts_of(document.root);
+    if (std::ranges::find(names, wanted) != names.end()) {
+      return Reader(path, document.root).read(wanted);
+    }
+    known.insert(known.end(), names.begin(), names.end());
+  }
+  return fail(Code::kInvalidArgument,
+              wanted.empty() ? "no kubeconfig file sets current-context"
+                             : fmt::format("no kubeconfig file knows the context \"{}\"", wanted),
+              fmt::format("they have {}", fmt::join(known, ", ")));
 }
 
 }  // namespace tranche::kube

@@ -309,7 +309,7 @@ def test_the_operator_sets_limits_of_a_container_that_runs(lab):
                 successor = release.pods(component)["l20"]["metadata"]["name"]
                 lab.wait_pod(successor, namespace=release.namespace)
             lab.wait(lambda: can_hold(lab, "user", "14Gi"), "the next arbiter serves")
-            (shown,) = json.loads(limit(lab, "get", "user", "-o", "json").stdout)
+            (shown,) = json.loads(limit(lab, "get", "user", "-o", "json").stdout)["limits"]
             assert (shown["memory"], shown["compute"], shown["state"]) == ("16Gi", "50%", "holds")
 
             done = limit(lab, "reset", "user")
@@ -324,7 +324,7 @@ def test_the_operator_sets_limits_of_a_container_that_runs(lab):
             after = lab.pod("user")["status"]["containerStatuses"]
             assert [one["restartCount"] for one in after] == [0]
             assert limit(lab, "set", "user", "--memory", "4Gi").returncode == 0
-            (listed,) = json.loads(limit(lab, "list", "-o", "json").stdout)
+            (listed,) = json.loads(limit(lab, "list", "-o", "json").stdout)["limits"]
             assert (listed["node"], listed["pod"], listed["state"]) == ("l20", "user", "holds")
         # The Pod is gone, and what was set of it does nothing.
         done = limit(lab, "list")

@@ -180,7 +180,10 @@ def test_completion_of_a_bad_shell(arguments, message):
 def test_reference_pages_are_as_committed(tmp_path, arguments, folder):
     assert tranche("reference", *arguments, tmp_path).returncode == 0
     written = {page.name: page.read_text() for page in tmp_path.iterdir()}
-    assert written == {page.name: page.read_text() for page in (ROOT / folder).iterdir()}, "run: make reference"
+    # Other pages of the folder are written by hand.
+    committed = {page.name: page.read_text() for page in (ROOT / folder).iterdir()}
+    generated = {name: text for name, text in committed.items() if name in written or "a test keeps it so" in text}
+    assert written == generated, "run: make reference"
 
 
 @pytest.mark.skipif(not shutil.which("groff"), reason="no groff on this machine")

@@ -1,4 +1,4 @@
-"""`tranche limit` chooses its cluster as kubectl does: file, context, namespace."""
+"""`tranche limit` chooses its cluster as kubectl does (file, context, namespace) and prints documents."""
 
 import http.server
 import json
@@ -6,21 +6,24 @@ import subprocess
 import threading
 
 import pytest
+import yaml
 from programs import TRANCHE, clean_environment
+from test_schemas import check
 
 
 class Cluster:
-    """An API server without Nodes and Pods that remembers what was asked."""
+    """An API server that remembers what was asked: it has these Nodes and Pods for lists, and no other object."""
 
-    def __init__(self):
+    def __init__(self, nodes: tuple = (), pods: tuple = ()):
         asked = self.asked = []
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
                 asked.append(self.path.split("?")[0])
-                found = self.path.startswith("/api/v1/nodes")
-                kind = "NodeList" if found else "Status"
-                body = {"kind": kind, "apiVersion": "v1", "metadata": {}, "items": [], "message": "no such Pod"}
+                lists = {"/api/v1/nodes": ("NodeList", nodes), "/api/v1/pods": ("PodList", pods)}
+                found = asked[-1] in lists
+                kind, items = lists.get(asked[-1], ("Status", ()))
+                body = {"kind": kind, "apiVersion": "v1", "metadata": {}, "items": items, "message": "no such Pod"}
                 text = json.dumps(body).encode()
                 self.send_response(200 if found else 404)
                 self.send_header("Content-Type", "application/json")
@@ -102,6 +105,85 @@ def test_a_context_that_is_not_there(tmp_path, clusters):
     done = limit(tmp_path, "list", "--context", "nowhere")
     assert done.returncode == 2
     assert "there is no kubeconfig that could have it" in done.stderr
+    assert not clusters["test"].asked + clusters["prod"].asked
+
+
+def test_without_a_kubeconfig_it_says_where_it_looked(tmp_path):
     done = limit(tmp_path, "list")
     assert done.returncode == 3
-    assert not clusters["test"].asked + clusters["prod"].asked
+    assert "KUBECONFIG is not set" in done.stderr
+    assert f"there is no {tmp_path}/.kube/config" in done.stderr
+    assert "this is no Pod with a service account" in done.stderr
+    assert "--kubeconfig" in done.stderr
+    done = limit(tmp_path, "list", "--kubeconfig", f"{tmp_path}/mine")
+    assert done.returncode == 2
+    assert f"--kubeconfig: there is no file {tmp_path}/mine" in done.stderr
+
+
+def test_kubeconfig_lists_files_as_kubectl_reads_it(tmp_path, clusters):
+    for name in clusters:
+        one = json.loads(kubeconfig(clusters))
+        one["contexts"] = [entry for entry in one["contexts"] if entry["name"] == name]
+        one["current-context"] = name
+        (tmp_path / name).write_text(json.dumps(one))
+    env = clean_environment(HOME=tmp_path, KUBECONFIG=f"{tmp_path}/gone:{tmp_path}/prod:{tmp_path}/test")
+    for words, asked in (([], "prod"), (["--context", "test"], "test")):
+        done = subprocess.run([TRANCHE, "limit", "list", *words], env=env, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert clusters[asked].asked.pop() == "/api/v1/nodes"
+        assert not clusters["prod"].asked + clusters["test"].asked
+
+
+SETTING = {
+    "namespace": "shop",
+    "pod": "train",
+    "uid": "u-1",
+    "container": "main",
+    "resource": "nvidia.com/gpu.shared",
+    "memory": "8Gi",
+    "compute": "50%",
+    "class": "normal",
+}
+
+
+@pytest.fixture
+def one_setting():
+    """A cluster with a Pod for which something is set and holds."""
+    devices = [{"uuid": "GPU-1", "memoryBytes": 8 << 30, "permille": 500}]
+    answer = {**SETTING, "state": "holds", "message": "as set", "devices": devices}
+    annotations = {
+        "tranche.dev/limits": json.dumps({"version": "limit-settings/v1", "settings": [SETTING]}),
+        "tranche.dev/limits-status": json.dumps({"version": "limit-status/v1", "settings": [answer]}),
+    }
+    node = {"metadata": {"name": "n1", "annotations": annotations}}
+    pod = {
+        "metadata": {"name": "train", "namespace": "shop", "uid": "u-1"},
+        "spec": {"nodeName": "n1", "containers": [{"name": "main"}]},
+        "status": {"phase": "Running"},
+    }
+    cluster = Cluster((node,), (pod,))
+    yield cluster, {"node": "n1", **answer}
+    cluster.end()
+
+
+def test_documents(tmp_path, one_setting):
+    cluster, expected = one_setting
+    file = tmp_path / "config"
+    file.write_text(kubeconfig({"test": cluster, "prod": cluster}))
+    done = limit(tmp_path, "list", "--kubeconfig", str(file), "-o", "json")
+    assert (done.returncode, done.stderr) == (0, "")
+    shown = json.loads(done.stdout)
+    assert shown == {"version": "limit-list/v1", "limits": [expected]}
+    check("limit-list-v1", shown)
+    done = limit(tmp_path, "list", "--kubeconfig", str(file), "-o", "yaml")
+    assert yaml.safe_load(done.stdout) == shown
+    assert done.stdout.splitlines()[:3] == ['version: "limit-list/v1"', "limits:", '- node: "n1"']
+
+
+def test_an_empty_document_is_one_too(tmp_path, clusters):
+    file = tmp_path / "config"
+    file.write_text(kubeconfig(clusters))
+    for verb in ("list", "prune"):
+        done = limit(tmp_path, verb, "--kubeconfig", str(file), "-o", "json")
+        assert json.loads(done.stdout) == {"version": "limit-list/v1", "limits": []}
+        check("limit-list-v1", json.loads(done.stdout))

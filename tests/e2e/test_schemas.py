@@ -90,7 +90,8 @@ def check(name: str, value: dict, free: tuple = ()) -> None:
             assert not validator(text).is_valid(of_another_kind(value, at)), at
     # Of its own parts a format has every field, in every file.
     for at in paths(value):
-        if len(at) == 1 or (len(at) == 2 and at[0] in ("record", "choice", "limits", "snapshot")):
+        of_its_part = len(at) == 2 and at[0] in ("record", "choice", "limits", "snapshot")
+        if len(at) == 1 or (of_its_part and isinstance(at[1], str)):
             assert not validator(text).is_valid(without(value, at)), at
 
 

@@ -14,7 +14,8 @@ constexpr auto kClusterFlags = std::to_array<FlagSpec>({
     {.name = "kubeconfig",
      .environment = kNames<"KUBECONFIG">,
      .path = PathKind::kFile,
-     .help = "kubeconfig file; empty: ~/.kube/config, or in a Pod its service account",
+     .help = "kubeconfig file; empty: the files of $KUBECONFIG, ~/.kube/config, or in a Pod its "
+             "service account",
      .uses = kUseLimit},
     {.name = "context",
      .help = "context of the kubeconfig file; empty: its current-context",

@@ -63,7 +63,7 @@ TEST(LimitOptions, WhatCannotBe) {
       {"no memory",
        {.flags = {{"memory", "8Gx"}}},
        Verb::kSet,
-       "flag --memory: '8Gx' is no amount"},
+       "flag --memory: '8Gx' is no amount of memory; write a quantity, a"},
       {"nothing as memory", {.flags = {{"memory", ""}}}, Verb::kSet, "flag --memory: '' is no"},
       {"equal memory", {.flags = {{"memory", "equal"}}}, Verb::kSet, "write a quantity"},
       {"no share", {.flags = {{"compute", "300%"}}}, Verb::kSet, "flag --compute: '300%'"},

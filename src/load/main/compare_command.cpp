@@ -60,7 +60,8 @@ int run_compare(Wish& wish) {
     fmt::print(stderr, "tranche-load: {}\n", comparison.error().message());
     return comparison.error().code == Code::kNotFound ? kNoGpu : kFinding;
   }
-  fmt::print("{}", wish.format == "json" ? render_json(*comparison) : render_table(*comparison));
+  fmt::print("{}", wish.format == "table" ? render_table(*comparison)
+                                          : in_form(render_json(*comparison), wish.format));
   return is_good(*comparison) ? kFine : kFinding;
 }
 

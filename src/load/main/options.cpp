@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "base/json_yaml.h"
 #include "base/quantity.h"
 #include "load/duration.h"
 
@@ -80,8 +81,12 @@ void add_kernels(CLI::App& app, Load& load) {
 }
 
 void add_output(CLI::App& app, std::string& format) {
-  app.add_option("-o,--output", format, "table or json [table]")
-      ->check(CLI::IsMember({"table", "json"}));
+  app.add_option("-o,--output", format, "table, json or yaml [table]")
+      ->check(CLI::IsMember({"table", "json", "yaml"}));
+}
+
+std::string in_form(const std::string& json, const std::string& format) {
+  return format == "yaml" ? json::to_yaml(json) : json;
 }
 
 }  // namespace tranche::load

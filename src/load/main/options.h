@@ -21,6 +21,8 @@ void add_machine(CLI::App& app, Load& load);
 // --spin, --fill, --rounds-per-us
 void add_kernels(CLI::App& app, Load& load);
 void add_output(CLI::App& app, std::string& format);
+// What is printed with -o json or yaml; `json`: the document.
+std::string in_form(const std::string& json, const std::string& format);
 
 // Add the commands. A command stores its exit code in `exit_code`.
 void add_patterns(CLI::App& app, int& exit_code);

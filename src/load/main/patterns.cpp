@@ -98,7 +98,8 @@ int run_pattern(const PatternWish& wish, std::string_view name) {
     fmt::print(stderr, "tranche-load: {}\n", outcome.error().message());
     return outcome.error().code == Code::kNotFound ? kNoGpu : kFinding;
   }
-  fmt::print("{}", wish.format == "json" ? render_json(*outcome) : render_table(*outcome));
+  fmt::print("{}", wish.format == "table" ? render_table(*outcome)
+                                          : in_form(render_json(*outcome), wish.format));
   const bool good = std::ranges::all_of(outcome->reports,
                                         [](const Report& report) { return report.error.empty(); });
   return good ? kFine : kFinding;
