@@ -5,7 +5,8 @@ JOBS ?= $(shell nproc)
 TRANCHE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tranche
 export CCACHE_DIR ?= $(TRANCHE_CACHE)/ccache
 .DEFAULT_GOAL := build
-.PHONY: build demo lab lab-down test test-lab test-gpu test-long bench lint format reference clean help
+.PHONY: build demo lab lab-down test test-lab test-gpu test-long bench lint format reference clean help install \
+        uninstall dist
 
 build:  ## Build the programs into build/bin and build/sim
 	@tools/setup.sh build
@@ -53,6 +54,16 @@ format:  ## Lay out every C++ file
 reference: build  ## Write the generated pages under docs/reference and docs/man anew
 	@build/bin/tranche reference docs/reference
 	@build/bin/tranche reference --man docs/man
+
+PREFIX ?= /usr/local
+install: build  ## The programs, manual pages and completions into PREFIX (/usr/local), below DESTDIR
+	@tools/install.py --destdir "$(DESTDIR)" --prefix "$(PREFIX)"
+
+uninstall:  ## Remove them again
+	@tools/install.py --uninstall --destdir "$(DESTDIR)" --prefix "$(PREFIX)"
+
+dist: build  ## The same as an archive with checksums, in build/dist
+	@tools/install.py --archive build/dist
 
 clean:
 	rm -rf build

@@ -9,6 +9,7 @@
 
 #include "base/exit_code.h"
 #include "cli/command.h"
+#include "cli/complete.h"
 #include "cli/help.h"
 
 namespace tranche::cli {
@@ -49,6 +50,10 @@ int dispatch(std::span<const std::string_view> argv,
       argv.empty() ? std::string() : std::filesystem::path(argv[0]).filename().string();
   if (const auto* part = find_command(parts(), called)) {
     return run(*part, part->name, argv.subspan(1), std::move(environment));
+  }
+  if (called == "kubectl_complete-tranche") {
+    fmt::print("{}", to_text(complete(commands(), argv.subspan(1))));
+    return kExitFine;
   }
   // kubectl finds its plugins by this name.
   const std::string_view root = called == "kubectl-tranche" ? "kubectl tranche" : "tranche";
