@@ -3,7 +3,10 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <string>
+#include <vector>
 
+#include "base/unknown_words.h"
 #include "fmt/format.h"
 #include "sim/cli/cli.h"
 #include "sim/machine/identity.h"
@@ -40,12 +43,37 @@ Result<std::uint32_t> find_gpu(const State& state, const std::string& text) {
               state.gpu_count == 0 ? "this machine has none" : "there are: " + known);
 }
 
+namespace {
+
+// What CLI11 does not say: which words are unknown, and which were probably meant.
+void name_unknown_words(const CLI::App& app) {
+  const CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  std::vector<std::string> known;
+  for (const auto* option : command->get_options()) {
+    for (const auto& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  for (const auto* sub : command->get_subcommands([](const CLI::App*) { return true; })) {
+    known.push_back(sub->get_name());
+  }
+  std::fputs(unknown_words(app.remaining(true), known).c_str(), stderr);
+}
+
+}  // namespace
 }  // namespace tranche::sim
 
 int main(int argc, char** argv) try {
   using namespace tranche::sim;
   CLI::App app{"Looks at a simulated GPU machine and makes things happen on it.", "tranche-sim"};
   app.footer(
+      "Examples:\n"
+      "  # The machine as it is now\n"
+      "  tranche-sim --machine sim/machines/l20.yaml show\n"
+      "  # The first GPU falls off the bus, and comes back\n"
+      "  tranche-sim fault lost --gpu 0\n"
+      "  tranche-sim clear\n"
+      "  # Another process takes memory and time of it\n"
+      "  tranche-sim occupy --gpu 0 --memory 315Mi --util 100\n\n"
       "Exit codes: 0 done, 1 refused, 2 usage, 3 no machine. Machines: sim/machines/*.yaml.");
   app.require_subcommand(1);
   app.set_help_all_flag("--help-all", "Print the help of every command and exit");
@@ -63,7 +91,9 @@ int main(int argc, char** argv) try {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    if (app.exit(error) == 0) return 0;
+    name_unknown_words(app);
+    return 2;
   }
   return cli.exit_code;
 } catch (const std::exception& error) {

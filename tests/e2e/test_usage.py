@@ -4,7 +4,10 @@ import re
 import subprocess
 
 import pytest
-from programs import TRANCHE, clean_environment
+from programs import ROOT, TRANCHE, clean_environment
+
+LOAD, SIM, DEMO = (ROOT / "build" / "bin" / name for name in ("tranche-load", "tranche-sim", "tranche-demo"))
+HOOK = ROOT / "build" / "lib" / "tranche-limit-hook"
 
 LIMIT_VERBS = ("set", "get", "reset", "list", "prune")
 PAGES = [
@@ -166,3 +169,43 @@ def test_arguments_are_checked_before_the_cluster_is_asked(tmp_path, words, said
     assert done.returncode == 2
     assert said in done.stderr
     assert "kubeconfig" not in done.stderr
+
+
+OTHERS = [
+    # program, arguments, what is said
+    (LOAD, ["strom"], 'unknown command "strom"; did you mean "storm"?'),
+    (LOAD, ["hold", "--memry=1Gi"], 'unknown flag "--memry"; did you mean "--memory"?'),
+    (LOAD, ["hold", "-o", "xml"], "yaml"),
+    (SIM, ["shw"], 'unknown command "shw"; did you mean "show"?'),
+    (SIM, ["fault", "lst"], 'unknown command "lst"; did you mean "lost"?'),
+    (DEMO, ["--pauze"], "did you mean --pause?"),
+    (HOOK, ["--tenant", "/x"], 'unknown argument "--tenant"; did you mean "--tenants"?'),
+    (HOOK, ["--wait", "5"], "--tenants is missing"),
+    (HOOK, ["--tenants", "here"], "no absolute path"),
+    (HOOK, ["--tenants", "/x", "--wait", "soon"], "no number of seconds"),
+]
+
+
+@pytest.mark.parametrize(("program", "words", "said"), OTHERS, ids=[f"{o[0].name} {' '.join(o[1])}" for o in OTHERS])
+def test_the_other_programs_name_unknown_words_too(program, words, said):
+    done = run(program, *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+
+
+@pytest.mark.parametrize("words", [[], ["hold"], ["compute"], ["graph"], ["latency"], ["storm"], ["compare"]], ids=" ".join)
+def test_examples_of_the_load_generator_are_read(words):
+    """Where there is no driver an example that is read ends with 3, and one that is not with 2."""
+    lines = examples(run(LOAD, *words, "--help").stdout)
+    assert len(lines) >= 2
+    for line in lines:
+        arguments = line.split()
+        assert arguments[0] == "tranche-load"
+        done = run(LOAD, *arguments[1:], "--driver", "/no/such/libcuda.so")
+        assert done.returncode in (1, 3), (line, done.stderr)
+
+
+def test_help_of_the_other_programs_has_examples():
+    for program in (SIM, DEMO):
+        assert len(examples(run(program, "--help").stdout)) >= 2, program
+    assert "Example: tranche-limit-hook " in run(HOOK, "--help").stdout

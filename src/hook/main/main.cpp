@@ -14,6 +14,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/edit_distance.h"
+#include "base/exit_code.h"
 #include "hook/container.h"
 #include "hook/start.h"
 
@@ -29,6 +31,8 @@ constexpr std::string_view kUsage =
     "  --tenants DIR    the agent's folder of tenants, in its state folder\n"
     "  --wait SECONDS   so long a container waits until the driver limits its memory, where that\n"
     "                   is wished for (kernelLimits) [10]\n"
+    "\n"
+    "Example: tranche-limit-hook --tenants /var/lib/tranche/tenants --wait 5 < state.json\n"
     "\n"
     "Exit code 0: the container may start. 1: it may not, stderr says why. 2: wrong arguments.\n";
 
@@ -55,9 +59,19 @@ bool read_all(int fd, std::size_t most, std::string& text) {
   }
 }
 
-int usage(int code) {
-  (void)!std::fwrite(kUsage.data(), 1, kUsage.size(), code == 0 ? stdout : stderr);
-  return code;
+int refuse(std::string_view why) {
+  std::fprintf(stderr, "tranche-limit-hook: %.*s\n", static_cast<int>(why.size()), why.data());
+  (void)!std::fwrite(kUsage.data(), 1, kUsage.size(), stderr);
+  return tranche::kExitUsage;
+}
+
+int refuse_unknown(std::string_view word) {
+  static constexpr std::string_view kKnown[] = {"--tenants", "--wait", "--help"};
+  auto why = "unknown argument \"" + std::string(word.substr(0, 80)) + "\"";
+  if (const auto near = tranche::nearest(word, kKnown)) {
+    why += "; did you mean \"" + std::string(*near) + "\"?";
+  }
+  return refuse(why);
 }
 
 }  // namespace
@@ -67,17 +81,22 @@ int main(int argc, char** argv) {
   unsigned seconds = 10;
   for (int i = 1; i < argc; ++i) {
     const std::string_view flag = argv[i];
-    if (flag == "--help" || flag == "-h") return usage(0);
+    if (flag == "--help" || flag == "-h") {
+      (void)!std::fwrite(kUsage.data(), 1, kUsage.size(), stdout);
+      return tranche::kExitFine;
+    }
+    if (flag != "--tenants" && flag != "--wait") return refuse_unknown(flag);
     const std::string_view value = ++i < argc ? argv[i] : "";
     const char* end = value.data() + value.size();
-    if (flag == "--tenants" && value.starts_with('/')) {
+    if (flag == "--tenants") {
+      if (!value.starts_with('/')) return refuse("--tenants is no absolute path");
       options.tenants = value;
-    } else if (flag != "--wait" || std::from_chars(value.data(), end, seconds).ptr != end ||
+    } else if (value.empty() || std::from_chars(value.data(), end, seconds).ptr != end ||
                seconds > 600) {
-      return usage(2);
+      return refuse("--wait is no number of seconds up to 600");
     }
   }
-  if (options.tenants.empty()) return usage(2);
+  if (options.tenants.empty()) return refuse("--tenants is missing");
   options.patience = std::chrono::seconds(seconds);
   // The runtime may have started the hook with other settings of these signals.
   ::signal(SIGPIPE, SIG_IGN);

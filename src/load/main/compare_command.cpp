@@ -92,6 +92,9 @@ void add_compare(CLI::App& app, int& exit_code) {
       "compare",
       "A latency-critical process beside best-effort ones, under several ways of sharing, and what "
       "trouble of one does to the other");
+  sub.footer(
+      "Examples:\n  tranche-load compare --mechanisms time-slicing,mps --duration 10s\n"
+      "  tranche-load compare --request 2ms --every 10ms --neighbours 4 --trouble none -o json");
   sub.add_option("--mechanisms", wish->mechanisms,
                  "Among time-slicing, mps, limits [all three]; what this machine has not is said");
   add_duration(sub, "--duration", wish->duration, "Of each measurement [5s]");

@@ -2,18 +2,42 @@
 
 #include <cstdio>
 #include <exception>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/unknown_words.h"
 #include "load/main/options.h"
 #include "load/worker.h"
 
 namespace tranche::load {
 namespace {
 
+// What CLI11 does not say: which words are unknown, and which were probably meant.
+void name_unknown_words(const CLI::App& app) {
+  const CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  std::vector<std::string> known;
+  for (const auto* option : command->get_options()) {
+    for (const auto& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  for (const auto* sub : command->get_subcommands([](const CLI::App*) { return true; })) {
+    known.push_back(sub->get_name());
+  }
+  std::fputs(unknown_words(app.remaining(true), known).c_str(), stderr);
+}
+
 int run(int argc, char** argv) {
   if (argc == 3 && std::string_view(argv[1]) == "worker") return run_worker(argv[2]);
   CLI::App app{"Puts load on a GPU, and measures what comes of it.", "tranche-load"};
   app.footer(
+      "Examples:\n"
+      "  # Hold 4 GiB of the first GPU until ended\n"
+      "  tranche-load hold --memory 4Gi\n"
+      "  # Two processes that want half of the GPU's time each, for a minute\n"
+      "  tranche-load compute --processes 2 --duty 50 --duration 1m\n"
+      "  # How long requests take beside others, under three ways of sharing\n"
+      "  tranche-load compare --mechanisms time-slicing,mps,limits\n\n"
       "Sizes: 315Mi, 2Gi. Durations: 200us, 1.5ms, 10s.\n"
       "Exit codes: 0 fine, 1 a process failed or was refused something, 2 usage, 3 no GPU or no "
       "driver.");
@@ -25,7 +49,9 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kFine : kUsage;
+    if (app.exit(error) == 0) return kFine;
+    name_unknown_words(app);
+    return kUsage;
   }
   return exit_code;
 }

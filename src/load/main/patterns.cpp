@@ -124,6 +124,7 @@ struct PatternCommand {
   Pattern pattern;
   const char* name;
   const char* summary;
+  const char* examples;
 };
 
 void add_pattern(CLI::App& app, const PatternCommand& command, int& exit_code) {
@@ -131,6 +132,7 @@ void add_pattern(CLI::App& app, const PatternCommand& command, int& exit_code) {
   Load& load = wish->load;
   load.pattern = command.pattern;
   CLI::App& sub = *app.add_subcommand(command.name, command.summary);
+  sub.footer(command.examples);
   add_memory(sub, load);
   const bool works = load.pattern != Pattern::kHold;
   load.duration = std::chrono::seconds(works ? 10 : 0);
@@ -182,12 +184,22 @@ void add_pattern(CLI::App& app, const PatternCommand& command, int& exit_code) {
 
 void add_patterns(CLI::App& app, int& exit_code) {
   for (const PatternCommand& command : std::initializer_list<PatternCommand>{
-           {Pattern::kHold, "hold", "Holds device memory until ended"},
-           {Pattern::kCompute, "compute", "Kernels one after the other, at a duty"},
-           {Pattern::kCompute, "graph", "CUDA graphs one after the other"},
+           {Pattern::kHold, "hold", "Holds device memory until ended",
+            "Examples:\n  tranche-load hold --memory 4Gi\n"
+            "  tranche-load hold --memory max --duration 30s"},
+           {Pattern::kCompute, "compute", "Kernels one after the other, at a duty",
+            "Examples:\n  tranche-load compute --duration 10s\n"
+            "  tranche-load compute --processes 2 --duty 50 --kernel 2ms -o json"},
+           {Pattern::kCompute, "graph", "CUDA graphs one after the other",
+            "Examples:\n  tranche-load graph --nodes 20\n"
+            "  tranche-load graph --nodes 5 --kernel 100us --count 1000"},
            {Pattern::kLatency, "latency",
-            "Requests that arrive by the clock, and how long their answers take"},
-           {Pattern::kStorm, "storm", "Keeps as many kernels queued as it can"}}) {
+            "Requests that arrive by the clock, and how long their answers take",
+            "Examples:\n  tranche-load latency --every 10ms --kernel 2ms\n"
+            "  tranche-load latency --every 0s --duration 30s -o yaml"},
+           {Pattern::kStorm, "storm", "Keeps as many kernels queued as it can",
+            "Examples:\n  tranche-load storm --depth 64\n"
+            "  tranche-load storm --kernel 200us --memory 1Gi --duration 0s"}}) {
     add_pattern(app, command, exit_code);
   }
 }
