@@ -113,6 +113,22 @@ UNKNOWN = [
 ]
 
 
+NVIDIAS_VALUES = [
+    ("--mig-strategy=singel", 'unknown MIG strategy: singel; did you mean "single"? write none'),
+    ("--device-list-strategy=env-var", 'invalid strategy: env-var; did you mean "envvar"? write one or more of'),
+    ("--device-id-strategy=uid", 'did you mean "uuid"? write uuid or index'),
+    ("--shared-devices-allocation-policy=paked", 'did you mean "packed"? write distributed or packed'),
+    ("--log-level=wrn", 'did you mean "warn"? write debug'),
+]
+
+
+@pytest.mark.parametrize(("flag", "said"), NVIDIAS_VALUES)
+def test_values_of_nvidias_flags_are_named_with_the_nearest_known_one(flag, said):
+    done = tranche("agent", flag)
+    assert done.returncode == 1
+    assert said in done.stderr
+
+
 @pytest.mark.parametrize("words,said", UNKNOWN, ids=[" ".join(words) for words, _ in UNKNOWN])
 def test_unknown_words_are_named_with_the_nearest_known_one(words, said):
     done = tranche(*words)

@@ -8,12 +8,20 @@
 #include <string>
 #include <vector>
 
+#include "base/edit_distance.h"
 #include "config/file/trusted_paths.h"
+#include "config/flags/flag_table.h"
 
 namespace tranche::config {
 namespace {
 
 std::string shown(std::string_view text) { return std::string(text.substr(0, 80)); }
+
+// The remedy, after the choice of the flag that the text is a misspelling of.
+std::string remedy_for(std::string_view flag, std::string_view text, std::string_view remedy) {
+  const auto near = nearest(text, find_flag(flag)->choices);
+  return fmt::format("{}{}", near ? fmt::format("did you mean \"{}\"? ", *near) : "", remedy);
+}
 
 class Rules {
  public:
@@ -24,7 +32,8 @@ class Rules {
     for (const auto& text : *settings_.get<std::vector<std::string>>(kKey)) {
       if (device_list_strategy_of(text)) continue;
       error(kKey, fmt::format("invalid strategy: {}", shown(text)),
-            "write one or more of envvar, volume-mounts, cdi-annotations, cdi-cri");
+            remedy_for("device-list-strategy", text,
+                       "write one or more of envvar, volume-mounts, cdi-annotations, cdi-cri"));
     }
   }
 
@@ -32,15 +41,16 @@ class Rules {
     static constexpr std::string_view kKey = "flags.plugin.deviceIDStrategy";
     if (device_id_strategy_of(text(kKey))) return;
     error(kKey, fmt::format("invalid --device-id-strategy option: {}", shown(text(kKey))),
-          "write uuid or index");
+          remedy_for("device-id-strategy", text(kKey), "write uuid or index"));
   }
 
   void allocation_policy() const {
     static constexpr std::string_view kKey = "flags.plugin.sharedDevicesAllocationPolicy";
     if (allocation_policy_of(text(kKey))) return;
-    error(kKey,
-          fmt::format("invalid --shared-devices-allocation-policy option: {}", shown(text(kKey))),
-          "write distributed or packed");
+    error(
+        kKey,
+        fmt::format("invalid --shared-devices-allocation-policy option: {}", shown(text(kKey))),
+        remedy_for("shared-devices-allocation-policy", text(kKey), "write distributed or packed"));
   }
 
   void mps() const {
@@ -91,7 +101,7 @@ class Rules {
     static constexpr std::string_view kKey = "flags.migStrategy";
     if (mig_strategy_of(text(kKey))) return;
     error(kKey, fmt::format("unknown MIG strategy: {}", shown(text(kKey))),
-          "write none, single or mixed");
+          remedy_for("mig-strategy", text(kKey), "write none, single or mixed"));
   }
 
   void imex() const {
