@@ -172,6 +172,7 @@ void Agent::on_turn() {
   const bool health_changes = health_due_ && *health_due_ <= now();
   const bool look_again = look_due_ && *look_due_ <= now();
   if (health_changes || look_again) reconcile();
+  if (config_due_ && *config_due_ <= now()) on_config_change();
   for (const auto& follower : followers_->all()) follower->tick(now());
   beat();
 }
@@ -187,6 +188,7 @@ std::chrono::milliseconds Agent::longest_sleep() {
   health_due_ = health_.next_change(now());
   until(health_due_);
   until(look_due_);
+  until(config_due_);
   for (const auto& follower : followers_->all()) until(follower->next_tick());
   return time;
 }
@@ -211,6 +213,8 @@ std::string Agent::trouble() const {
 
 void Agent::on_config_change() {
   if (config_.look()) reconcile();
+  config_due_.reset();
+  if (const auto wait = config_.look_again()) config_due_ = now() + *wait;
 }
 
 // Finds the IMEX channels that `config` names. After an error nothing has changed.

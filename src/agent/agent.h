@@ -110,6 +110,7 @@ class Agent {
   std::unique_ptr<process::ProcessLock> lock_;
   std::unique_ptr<process::Loop> loop_;
   std::optional<Watch> config_watch_;
+  std::optional<TimePoint> config_due_;  // when to look at a file that was being rewritten
   std::optional<Followers> followers_;
   std::optional<TimePoint> look_due_;  // when an input wants to look again
   // Last: their threads end before the other members are destroyed.

@@ -74,7 +74,7 @@ class AgentTest : public testing::Test {
   }
 
   void start() {
-    source_.emplace(config::Sources(), options_.config_file, "");
+    source_.emplace(config::Sources(), options_.config_file, "", clock_);
     auto loaded = source_->read();
     ASSERT_TRUE(loaded) << loaded.error().what;
     agent_ = std::make_unique<Agent>(

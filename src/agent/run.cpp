@@ -115,17 +115,19 @@ int end(const Result<void>& result, const Log& log) {
 
 int run_with_files(const config::Sources& sources, const config::AgentOptions& options, int signals,
                    const Clock& clock, const Log& log) {
-  FileSource source(sources, options.config_file, options.config_name);
+  FileSource source(sources, options.config_file, options.config_name, clock);
   const auto refuse = [&](const Error& error) {
     log.error(source.startup_failure(error));
     return 1;
   };
-  auto loaded = source.read();
-  if (!loaded) return refuse(loaded.error());
-  if (const auto fits = check_machine(loaded->config, options); !fits) return refuse(fits.error());
-  const auto cluster = open_cluster(sources, options, loaded->config, clock, log);
+  auto first = read_when_whole(source, signals, log);
+  if (!first) return refuse(first.error());
+  if (!*first) return 0;
+  auto& loaded = **first;
+  if (const auto fits = check_machine(loaded.config, options); !fits) return refuse(fits.error());
+  const auto cluster = open_cluster(sources, options, loaded.config, clock, log);
   if (!cluster) return refuse(cluster.error());
-  return end(run(sources, options, source, *std::move(loaded), cluster->get(), signals, clock, log),
+  return end(run(sources, options, source, std::move(loaded), cluster->get(), signals, clock, log),
              log);
 }
 

@@ -23,11 +23,15 @@ struct FileIdentity {
   bool operator==(const FileIdentity&) const = default;
 };
 
+inline FileIdentity identity_of(const struct stat& status) {
+  return {status.st_dev, status.st_ino, status.st_ctim.tv_sec, status.st_ctim.tv_nsec};
+}
+
 // All zero when there is no file. Does not follow a link at the end of the path.
 inline FileIdentity identify(const std::filesystem::path& path) {
   struct stat status{};
   if (::lstat(path.c_str(), &status) != 0) return {};
-  return {status.st_dev, status.st_ino, status.st_ctim.tv_sec, status.st_ctim.tv_nsec};
+  return identity_of(status);
 }
 
 }  // namespace tranche

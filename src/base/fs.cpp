@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <system_error>
 
@@ -35,6 +36,35 @@ Result<void> fill(const std::string& temporary, int fd, std::string_view content
   return {};
 }
 
+// Reads to the end: the size that files of /proc and /sys report is 0.
+Result<std::string> read_to_end(int fd, const std::string& real, std::size_t max_bytes) {
+  std::string content;
+  std::array<char, 16384> buffer;
+  while (true) {
+    const ssize_t n = ::read(fd, buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return std::unexpected(errno_error(errno, "read " + real));
+    if (n == 0) return content;
+    if (content.size() + static_cast<std::size_t>(n) > max_bytes) {
+      return fail(Code::kInvalidArgument,
+                  fmt::format("read {}: longer than {} bytes", real, max_bytes));
+    }
+    content.append(buffer.data(), static_cast<std::size_t>(n));
+  }
+}
+
+// Whether somebody has the file open for writing. A lease that is broken between the two calls
+// would send SIGIO, which ends a process; SIGURG is ignored unless somebody asks for it.
+std::optional<bool> has_writer(int fd) {
+  if (::fcntl(fd, F_SETSIG, SIGURG) != 0) return std::nullopt;
+  if (::fcntl(fd, F_SETLEASE, F_RDLCK) == 0) {
+    ::fcntl(fd, F_SETLEASE, F_UNLCK);
+    return false;
+  }
+  if (errno == EAGAIN) return true;
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::filesystem::path FsRoot::resolve(const std::filesystem::path& path) const {
@@ -45,20 +75,30 @@ Result<std::string> FsRoot::read(const std::filesystem::path& path, std::size_t 
   const auto real = resolve(path).string();
   const Descriptor fd(::open(real.c_str(), O_RDONLY | O_CLOEXEC));
   if (fd.get() < 0) return std::unexpected(errno_error(errno, "read " + real));
-  // Read to the end: the size that files of /proc and /sys report is 0.
-  std::string content;
-  std::array<char, 16384> buffer;
-  while (true) {
-    const ssize_t n = ::read(fd.get(), buffer.data(), buffer.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return std::unexpected(errno_error(errno, "read " + real));
-    if (n == 0) return content;
-    if (content.size() + static_cast<std::size_t>(n) > max_bytes) {
-      return fail(Code::kInvalidArgument,
-                  fmt::format("read {}: longer than {} bytes", real, max_bytes));
-    }
-    content.append(buffer.data(), static_cast<std::size_t>(n));
+  return read_to_end(fd.get(), real, max_bytes);
+}
+
+Result<FileReading> FsRoot::observe(const std::filesystem::path& path,
+                                    std::size_t max_bytes) const {
+  const auto real = resolve(path).string();
+  const Descriptor fd(::open(real.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat before{};
+  if (fd.get() < 0 || ::fstat(fd.get(), &before) != 0) {
+    return std::unexpected(errno_error(errno, "read " + real));
   }
+  ASSIGN_OR_RETURN(auto text, read_to_end(fd.get(), real, max_bytes));
+  FileReading reading{.text = std::move(text),
+                      .identity = identity_of(before),
+                      .regular = S_ISREG(before.st_mode),
+                      .being_written = std::nullopt};
+  if (!reading.regular) return reading;
+  // In this order: a writer that came after the first fstat() is still there, or has left its mark.
+  reading.being_written = has_writer(fd.get());
+  struct stat after{};
+  const bool changed = ::fstat(fd.get(), &after) != 0 || after.st_size != before.st_size ||
+                       identity_of(after) != reading.identity;
+  if (changed) reading.being_written = true;
+  return reading;
 }
 
 Result<void> FsRoot::write_atomic(const std::filesystem::path& path, std::string_view content,

@@ -6,13 +6,25 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/file_identity.h"
 #include "base/result.h"
 
 namespace tranche {
+
+// What a file said at one moment, and whether it was whole then.
+struct FileReading {
+  std::string text;
+  FileIdentity identity;  // with the time of the last change
+  bool regular = true;    // false: a device, such as /dev/null
+  // Somebody had it open for writing, or changed it during the reading. nullopt: cannot be told
+  // here.
+  std::optional<bool> being_written;
+};
 
 class FsRoot {
  public:
@@ -27,6 +39,11 @@ class FsRoot {
   // whose size is 0, are read to their end.
   Result<std::string> read(const std::filesystem::path& path,
                            std::size_t max_bytes = kDefaultMaxBytes) const;
+  // The same, and who else is at the file. Links are followed. `being_written` is known where this
+  // process owns the file and its file system has leases (fcntl(2), F_SETLEASE: a lease for reading
+  // is refused while the file is open for writing; it is given back at once).
+  Result<FileReading> observe(const std::filesystem::path& path,
+                              std::size_t max_bytes = kDefaultMaxBytes) const;
   // Replaces the file in one step: writes a temporary file in the same folder and renames it. The
   // folder must exist. With `sync` the content is on the disk before the rename, and the name
   // before the call returns; an error may then mean that the file is replaced and its name not yet

@@ -137,6 +137,55 @@ def test_a_bad_one_is_refused_and_the_old_one_stays(node):
     assert agent.running()
 
 
+def lines(replicas: int) -> list[str]:
+    """A configuration of which the first line alone is one too: nothing is shared."""
+    entry = f"{{name: {GPU}, replicas: {replicas}}}"
+    return ["version: v1\n", f"sharing: {{timeSlicing: {{resources: [{entry}]}}}}\n"]
+
+
+def test_a_file_rewritten_in_place_counts_when_it_is_whole(node):
+    here = node("l20")
+    agent = here.agent(config="".join(lines(4)))
+    here.kubelet.wait(GPU, allocatable=4)
+    with here.config.open("w") as file:
+        for text, registrations in zip(["", lines(6)[0]], (2, 3)):
+            file.write(text)
+            file.flush()
+            agent.signal(signal.SIGHUP)  # it reads now
+            here.kubelet.wait(GPU, registrations=registrations, allocatable=4, capacity=4)
+        file.write(lines(6)[1])
+    here.kubelet.wait(GPU, allocatable=6)
+    assert agent.log.count("the configuration has changed") == 1
+
+
+def test_a_file_that_was_emptied_is_no_configuration(node):
+    here = node("l20")
+    agent = here.agent(config=sharing(4))
+    here.kubelet.wait(GPU, allocatable=4)
+    here.config.open("w").close()
+    agent.wait_log(f"config.yaml: the file was emptied.*version: v1.*{REFUSED}")
+    agent.signal(signal.SIGHUP)
+    here.kubelet.wait(GPU, registrations=2, allocatable=4, capacity=4)
+    here.config.open("w").write(sharing(5))
+    here.kubelet.wait(GPU, allocatable=5)
+    # Another file in its place, a key of a ConfigMap or config-manager's link to /dev/null: somebody meant it.
+    here.write("")
+    here.kubelet.wait(GPU, allocatable=1)
+    agent.wait_log("config.yaml is empty: nothing is shared")
+
+
+def test_an_agent_that_starts_waits_for_a_file_that_is_being_written(node):
+    here = node("l20")
+    with here.config.open("w") as file:
+        file.write(lines(3)[0])
+        file.flush()
+        agent = here.agent(f"--config-file={here.config}")
+        agent.wait_log("config.yaml is being written")
+        assert here.kubelet.registrations() == []
+        file.write(lines(3)[1])
+    here.kubelet.wait(GPU, allocatable=3)
+
+
 def test_what_is_held_stays_held(node):
     here = node("l20")
     here.agent(config=sharing(4))

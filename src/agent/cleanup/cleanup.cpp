@@ -26,7 +26,8 @@ constexpr std::size_t kLongestGrants = std::size_t{64} << 20U;
 // The configuration that was in force last, if it is known.
 Result<config::Loaded> last_config(config::Sources sources, const config::AgentOptions& options) {
   if (!options.config_file.empty() && !options.node_config) {
-    return FileSource(std::move(sources), options.config_file, options.config_name).read();
+    const SystemClock clock;
+    return FileSource(std::move(sources), options.config_file, options.config_name, clock).read();
   }
   ASSIGN_OR_RETURN(const auto kept, ConfigMemory(options.state_dir).load());
   if (kept) {

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "agent/config/config_source.h"
+#include "agent/config/first_config.h"
 #include "agent/labels/node_feature_writer.h"
 #include "base/exit_code.h"
 #include "config/programs/agent_options.h"
@@ -35,20 +36,26 @@ class FeatureDiscovery {
         source_(std::move(source)),
         log_(log) {}
 
-  // Reads the configuration (again). Labels made afterwards carry a new timestamp.
+  // Reads the configuration again. Labels made afterwards carry a new timestamp. While somebody is
+  // writing the file, the one in force stays, and retry_after() says when to call this again.
   Result<void> configure() {
-    ASSIGN_OR_RETURN(loaded_, source_.read());
-    for (const auto& warning : loaded_.warnings) log_.warn(warning.message);
-    log_.info(fmt::format("Running with config:\n{}", loaded_.json));
-    TRY(choose_place());
-    reader_.emplace(nvml::Connection::make({.driver_root = options_.container_driver_root,
-                                            .host = FsRoot(options_.host_root),
-                                            .log = &log_}));
-    timestamp_ = std::chrono::duration_cast<std::chrono::seconds>(
-                     std::chrono::system_clock::now().time_since_epoch())
-                     .count();
+    auto loaded = source_.read();
+    if (loaded) return take(*std::move(loaded));
+    if (!retry_after()) return std::unexpected(std::move(loaded).error());
+    log_.info(loaded.error().message());
     return {};
   }
+
+  // The same for the first time: waits while somebody is writing the file. False: a signal asked to
+  // stop meanwhile.
+  Result<bool> configure_first(int signals) {
+    ASSIGN_OR_RETURN(auto loaded, read_when_whole(source_, signals, log_));
+    if (!loaded) return false;
+    TRY(take(*std::move(loaded)));
+    return true;
+  }
+
+  std::optional<std::chrono::milliseconds> retry_after() const { return source_.retry_after(); }
 
   Result<void> write_once() {
     ASSIGN_OR_RETURN(const auto machine, read_machine());
@@ -77,6 +84,20 @@ class FeatureDiscovery {
   const config::GfdFlags& gfd() const { return loaded_.config.flags.gfd; }
 
  private:
+  Result<void> take(config::Loaded loaded) {
+    loaded_ = std::move(loaded);
+    for (const auto& warning : loaded_.warnings) log_.warn(warning.message);
+    log_.info(fmt::format("Running with config:\n{}", loaded_.json));
+    TRY(choose_place());
+    reader_.emplace(nvml::Connection::make({.driver_root = options_.container_driver_root,
+                                            .host = FsRoot(options_.host_root),
+                                            .log = &log_}));
+    timestamp_ = std::chrono::duration_cast<std::chrono::seconds>(
+                     std::chrono::system_clock::now().time_since_epoch())
+                     .count();
+    return {};
+  }
+
   const config::Flags& flags() const { return loaded_.config.flags; }
   labels::FeatureFile file() const { return {FsRoot(), gfd().output_file}; }
 
@@ -126,25 +147,32 @@ class FeatureDiscovery {
 };
 
 // -1: without an interval only a signal wakes the loop.
-std::chrono::milliseconds sleep_of(std::optional<std::chrono::nanoseconds> interval) {
+std::chrono::milliseconds sleep_of(const FeatureDiscovery& discovery) {
   using std::chrono::milliseconds;
+  if (const auto again = discovery.retry_after()) return *again;
+  const auto interval = discovery.gfd().sleep_interval;
   if (!interval) return milliseconds(-1);
   return std::clamp(std::chrono::ceil<milliseconds>(*interval), milliseconds(1),
                     milliseconds(1'000'000'000));
 }
 
 Result<void> run(FeatureDiscovery& discovery, int signals, const Log& log) {
-  TRY(discovery.configure());
+  ASSIGN_OR_RETURN(const bool configured, discovery.configure_first(signals));
+  if (!configured) return {};
   TRY(discovery.write_once());
   if (discovery.gfd().oneshot) return {};
   const auto tell = [&](const Result<void>& result) {
     if (!result) log.error(result.error());
   };
   ASSIGN_OR_RETURN(const auto loop, process::Loop::open());
-  const auto ended = loop->run(
-      signals, {.hangup = [&] { tell(discovery.configure()); },
-                .turn = [&] { tell(discovery.write_once()); },
-                .longest_sleep = [&] { return sleep_of(discovery.gfd().sleep_interval); }});
+  const auto ended = loop->run(signals, {.hangup = [&] { tell(discovery.configure()); },
+                                         .turn =
+                                             [&] {
+                                               if (discovery.retry_after())
+                                                 tell(discovery.configure());
+                                               tell(discovery.write_once());
+                                             },
+                                         .longest_sleep = [&] { return sleep_of(discovery); }});
   discovery.finish();
   return ended;
 }
@@ -159,7 +187,8 @@ int run_feature_discovery(const config::Sources& sources) {
   }
   const Log log(options->log_level);
   return process::run_with_signals(log, [&](int signals) {
-    const FileSource source(sources, options->config_file, options->config_name);
+    const SystemClock clock;
+    const FileSource source(sources, options->config_file, options->config_name, clock);
     FeatureDiscovery discovery(*options, sources.environment, source, log);
     const auto result = run(discovery, signals, log);
     if (!result) log.error(source.startup_failure(result.error()));

@@ -60,6 +60,11 @@ std::vector<std::filesystem::path> ClusterSource::watch_paths() const {
   return config::config_watch_paths(fs_, options_.folder);
 }
 
+std::optional<std::chrono::milliseconds> ClusterSource::retry_after() const {
+  if (!reader_.rewriting()) return std::nullopt;
+  return config::SettledReader::kQuiet;
+}
+
 Result<config::Loaded> ClusterSource::read() {
   ASSIGN_OR_RETURN(auto choice, choose());
   return load(std::move(choice));
@@ -145,7 +150,7 @@ Result<ConfigChoice> ClusterSource::choose_from_folder() {
   ConfigChoice result{.origin = fmt::format("{} ({})", options_.folder, choice->reason),
                       .name = options_.folder};
   if (!choice->name) return result;
-  ASSIGN_OR_RETURN(auto text, config::read_config(fs_, options_.folder, *choice->name));
+  ASSIGN_OR_RETURN(auto text, reader_.read(fs_, options_.folder, *choice->name, clock_));
   result.text = std::move(text.text);
   result.name = std::move(text.name);
   result.origin = fmt::format("{} ({})", result.name, choice->reason);

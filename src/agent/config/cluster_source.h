@@ -25,6 +25,7 @@
 #include "base/log.h"
 #include "cluster/config_map.h"
 #include "cluster/watch_cache.h"
+#include "config/file/settled_reader.h"
 #include "config/programs/agent_options.h"
 
 namespace tranche::agent {
@@ -53,6 +54,7 @@ class ClusterSource final : public ConfigSource {
   Result<config::Loaded> last_good() override;
   bool waits() const override;
   std::vector<std::filesystem::path> watch_paths() const override;
+  std::optional<std::chrono::milliseconds> retry_after() const override;
 
  private:
   Result<ConfigChoice> choose();
@@ -73,6 +75,7 @@ class ClusterSource final : public ConfigSource {
   const Log& log_;
   ConfigMemory memory_;
   FsRoot fs_;
+  config::SettledReader reader_;  // of the mounted folder
   std::chrono::steady_clock::time_point started_;
   ConfigChoice last_;                   // what read() returned last
   std::optional<ConfigChoice> stored_;  // what is on disk

@@ -8,6 +8,7 @@ namespace tranche::agent {
 namespace {
 
 constexpr const char* kRefusal = "refusal";
+constexpr const char* kRewriting = "rewriting";
 
 }  // namespace
 
@@ -17,6 +18,11 @@ ConfigFollower::ConfigFollower(ConfigSource& source, config::Loaded first, Optio
 
 bool ConfigFollower::look() {
   auto loaded = source_.read();
+  if (!loaded && look_again()) {
+    wait_for(loaded.error());
+    return false;
+  }
+  said_.forget(kRewriting);
   if (!loaded) {
     refuse(loaded.error());
     return false;
@@ -47,6 +53,11 @@ void ConfigFollower::accept() {
   said_.forget(kRefusal);
   source_.accepted();
   if (options_.report) options_.report({.applied = true, .message = source_.origin()});
+}
+
+void ConfigFollower::wait_for(const Error& error) {
+  if (!said_.is_news(kRewriting, error.what)) return;
+  log_.info(fmt::format("{}; until then the old configuration stays in force", error.message()));
 }
 
 void ConfigFollower::refuse(const Error& error) {

@@ -3,7 +3,9 @@
 // nothing and is reported once. One that takes effect is announced. Used by one thread, a program's
 // loop.
 
+#include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "agent/config/config_source.h"
@@ -30,6 +32,8 @@ class ConfigFollower {
 
   // Reads the source. True: another configuration is in force now.
   bool look();
+  // When to look again though nothing tells of a change; nullopt: not at all.
+  std::optional<std::chrono::milliseconds> look_again() const { return source_.retry_after(); }
   // Logs which configuration is in force.
   void announce() const;
 
@@ -42,6 +46,7 @@ class ConfigFollower {
  private:
   void accept();
   void refuse(const Error& error);
+  void wait_for(const Error& error);
 
   ConfigSource& source_;
   config::Loaded loaded_;

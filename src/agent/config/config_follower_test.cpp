@@ -24,8 +24,11 @@ class Source final : public ConfigSource {
   std::string origin() const override { return "the test"; }
   void accepted() override { ++accepts; }
 
+  std::optional<std::chrono::milliseconds> retry_after() const override { return retry; }
+
   Result<config::Loaded> next = with_replicas(1);
   int accepts = 0;
+  std::optional<std::chrono::milliseconds> retry;
 };
 
 class ConfigFollowerTest : public testing::Test {
@@ -92,6 +95,21 @@ TEST_F(ConfigFollowerTest, WhatCannotBeKnownNowIsNoFaultOfTheConfiguration) {
   source_.next = fail(Code::kUnavailable, "the API server is away");
   EXPECT_FALSE(follower_.look());
   EXPECT_TRUE(reports_.empty());
+}
+
+TEST_F(ConfigFollowerTest, AFileThatIsBeingWrittenIsNoRefusalAndIsLookedAtAgain) {
+  source_.next = fail(Code::kUnavailable, "config.yaml is being written");
+  source_.retry = std::chrono::seconds(1);
+  EXPECT_FALSE(follower_.look());
+  EXPECT_FALSE(follower_.look());
+  EXPECT_EQ(follower_.look_again(), std::chrono::seconds(1));
+  EXPECT_EQ(log_.count("is being written; until then the old configuration stays in force"), 1);
+  EXPECT_EQ(log_.count("refused"), 0);
+  EXPECT_TRUE(reports_.empty());
+  source_.next = with_replicas(4);
+  source_.retry.reset();
+  EXPECT_TRUE(follower_.look());
+  EXPECT_FALSE(follower_.look_again());
 }
 
 }  // namespace

@@ -1,24 +1,37 @@
 #include "agent/config/config_source.h"
 
+#include <fmt/format.h>
+
 #include "config/file/source.h"
 
 namespace tranche::agent {
 
 Result<config::Loaded> FileSource::read() {
+  if (file_.empty()) return config::load(sources_);
+  ASSIGN_OR_RETURN(auto text, reader_.read(fs_, file_, name_, *clock_));
   auto sources = sources_;
-  if (!file_.empty()) {
-    ASSIGN_OR_RETURN(auto text, config::read_config(fs_, file_, name_));
-    sources.file_text = std::move(text.text);
-    sources.file_name = std::move(text.name);
-    origin_ = sources.file_name;
+  sources.file_text = std::move(text.text);
+  sources.file_name = std::move(text.name);
+  origin_ = sources.file_name;
+  auto loaded = config::load(sources);
+  if (loaded && config::is_blank(*sources.file_text)) {
+    loaded->warnings.push_back(
+        {fmt::format("{} is empty: nothing is shared; write 'version: v1' if that is meant",
+                     sources.file_name)});
   }
-  return config::load(sources);
+  return loaded;
+}
+
+std::optional<std::chrono::milliseconds> FileSource::retry_after() const {
+  if (!reader_.rewriting()) return std::nullopt;
+  return config::SettledReader::kQuiet;
 }
 
 std::string FileSource::startup_failure(const Error& error) const {
   auto sources = sources_;
   if (!file_.empty()) {
-    if (const auto text = config::read_config(fs_, file_, name_)) sources.file_name = text->name;
+    const auto found = config::find_config(fs_, file_, name_);
+    if (found) sources.file_name = fs_.resolve(found->path).string();
   }
   return config::startup_failure(sources, error);
 }

@@ -3,14 +3,18 @@
 // environment that the process was started with, and parses it. Used from one thread, the agent's
 // loop.
 
+#include <chrono>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/result.h"
 #include "config/file/load.h"
+#include "config/file/settled_reader.h"
 
 namespace tranche::agent {
 
@@ -18,9 +22,11 @@ class ConfigSource {
  public:
   virtual ~ConfigSource() = default;
 
-  // kUnavailable: the configuration cannot be known now, and the one in force must stay.
+  // kUnavailable: the configuration cannot be known now, and the one in force must stay. If
+  // retry_after() then gives a time, nothing else will tell when it can.
   // kAlreadyExists: another program is to serve this node, so an agent that starts must not.
   virtual Result<config::Loaded> read() = 0;
+  virtual std::optional<std::chrono::milliseconds> retry_after() const { return std::nullopt; }
   // The origin of the last read() for people: "ConfigMap kube-system/x, key l20 (...)".
   virtual std::string origin() const = 0;
   // Called when the configuration of the last read() is in force.
@@ -38,11 +44,16 @@ class ConfigSource {
 class FileSource final : public ConfigSource {
  public:
   // `sources`: flags and environment; its file fields are filled here. `file`: --config-file, a
-  // file or a folder; "": none. `name`: --config-name.
-  FileSource(config::Sources sources, std::string file, std::string name)
-      : sources_(std::move(sources)), file_(std::move(file)), name_(std::move(name)) {}
+  // file or a folder; "": none. `name`: --config-name. `clock` outlives it.
+  FileSource(config::Sources sources, std::string file, std::string name, const Clock& clock)
+      : sources_(std::move(sources)),
+        file_(std::move(file)),
+        name_(std::move(name)),
+        clock_(&clock) {}
 
+  // kUnavailable with a time to retry after: somebody is writing the file.
   Result<config::Loaded> read() override;
+  std::optional<std::chrono::milliseconds> retry_after() const override;
   std::string origin() const override { return file_.empty() ? "flags alone" : origin_; }
   std::vector<std::filesystem::path> watch_paths() const override;
   // The log line for a program that cannot start because of `error`, which read() or a check of its
@@ -55,6 +66,8 @@ class FileSource final : public ConfigSource {
   std::string name_;
   std::string origin_;
   FsRoot fs_;
+  const Clock* clock_;
+  config::SettledReader reader_;
 };
 
 }  // namespace tranche::agent

@@ -14,11 +14,11 @@ namespace {
 // How often a start that waits checks whether the API server has failed.
 constexpr std::chrono::milliseconds kLook{250};
 
-// Waits for a signal or a notification, at most kLook.
-void wait(int signals, int mailbox) {
+// Waits for a signal or a notification, at most `limit`. `mailbox`: -1 for none.
+void wait(int signals, int mailbox, std::chrono::milliseconds limit = kLook) {
   std::array<pollfd, 2> fds{{{.fd = signals, .events = POLLIN, .revents = 0},
                              {.fd = mailbox, .events = POLLIN, .revents = 0}}};
-  (void)!::poll(fds.data(), fds.size(), static_cast<int>(kLook.count()));
+  (void)!::poll(fds.data(), fds.size(), static_cast<int>(limit.count()));
 }
 
 std::optional<config::Loaded> last_good(const FirstConfig& from, const Error& refusal) {
@@ -64,6 +64,20 @@ Result<std::optional<config::Loaded>> first_config(const FirstConfig& from, int 
   auto config = wait_for_config(from, signals, *mailbox);
   from.notifier.listen({});
   return config;
+}
+
+Result<std::optional<config::Loaded>> read_when_whole(ConfigSource& source, int signals,
+                                                      const Log& log) {
+  bool said = false;
+  while (true) {
+    auto loaded = source.read();
+    const auto again = source.retry_after();
+    if (loaded || !again) return loaded;
+    if (!said) log.info(loaded.error().message());
+    said = true;
+    wait(signals, -1, *again);
+    if (process::ends_process(process::next_signal(signals))) return std::nullopt;
+  }
 }
 
 }  // namespace tranche::agent

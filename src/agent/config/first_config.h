@@ -28,4 +28,9 @@ struct FirstConfig {
 // open_signals().
 Result<std::optional<config::Loaded>> first_config(const FirstConfig& from, int signals);
 
+// The first configuration of an agent without a cluster, which ends if there is none: it waits only
+// while somebody is writing the file. nullopt: a signal asked to stop.
+Result<std::optional<config::Loaded>> read_when_whole(ConfigSource& source, int signals,
+                                                      const Log& log);
+
 }  // namespace tranche::agent

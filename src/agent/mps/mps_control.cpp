@@ -129,7 +129,7 @@ class MpsControl {
     supervisor_.emplace(tools_, MpsSupervisor::Options{.ask_interval = ask_interval()}, tell);
     rules_.emplace(tools_, tell);
     config_.announce();
-    config_.look();
+    on_config_change();
     watch_hardware();
     const auto ended = loop_->run(signals, {.hangup = [this] { on_hangup(); },
                                             .turn = [this] { on_turn(); },
@@ -200,6 +200,7 @@ class MpsControl {
   }
 
   void on_turn() {
+    if (config_due_ && *config_due_ <= SteadyClock::now()) on_config_change();
     supervisor_->tick(SteadyClock::now());
     supervisor_->pass_on_logs();
   }
@@ -213,6 +214,8 @@ class MpsControl {
 
   void on_config_change() {
     if (config_.look()) plan();
+    config_due_.reset();
+    if (const auto wait = config_.look_again()) config_due_ = SteadyClock::now() + *wait;
   }
 
   void on_reading(Result<gpu::Machine> machine) {
@@ -263,6 +266,7 @@ class MpsControl {
   MpsTools tools_;
   std::unique_ptr<process::Loop> loop_;
   std::optional<Watch> watch_;
+  std::optional<SteadyClock::time_point> config_due_;  // as the agent's
   std::optional<gpu::Machine> machine_;
   std::optional<MpsSupervisor> supervisor_;
   std::optional<MpsRules> rules_;
@@ -294,9 +298,11 @@ Result<std::unique_ptr<process::ProcessLock>> take_lock(const config::AgentOptio
 
 Result<void> control_with_files(const config::Sources& sources, const config::AgentOptions& options,
                                 int signals, int children, const Log& log) {
-  FileSource source(sources, options.config_file, options.config_name);
-  ASSIGN_OR_RETURN(auto loaded, source.read());
-  MpsControl control(options, source, std::move(loaded), sources.environment, nullptr, log);
+  const SystemClock clock;
+  FileSource source(sources, options.config_file, options.config_name, clock);
+  ASSIGN_OR_RETURN(auto loaded, read_when_whole(source, signals, log));
+  if (!loaded) return {};
+  MpsControl control(options, source, *std::move(loaded), sources.environment, nullptr, log);
   return control.run(signals, children);
 }
 

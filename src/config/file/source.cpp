@@ -27,24 +27,6 @@ Result<stdfs::file_type> type_of(const FsRoot& fs, const stdfs::path& path) {
   return std::unexpected(std::move(failure));
 }
 
-Result<ConfigText> read_file_at(const FsRoot& fs, const stdfs::path& path, std::string key) {
-  ASSIGN_OR_RETURN(const auto type, type_of(fs, path));
-  // Reading a pipe could wait for ever. /dev/null is allowed: config-manager links to it for
-  // "empty".
-  if (type != stdfs::file_type::regular && type != stdfs::file_type::character) {
-    return fail(Code::kInvalidArgument,
-                fmt::format("configuration {} is no file", fs.resolve(path).string()),
-                "name a file, or a folder of files");
-  }
-  auto text = fs.read(path, kMaxConfigBytes);
-  if (!text) {
-    auto error = std::move(text).error().with_context("configuration");
-    if (error.hint.empty()) error.hint = "a configuration is a file of at most 1 MiB";
-    return std::unexpected(std::move(error));
-  }
-  return ConfigText{*std::move(text), fs.resolve(path).string(), std::move(key)};
-}
-
 // The file of the folder to read. A name that is given is never replaced by another.
 Result<std::string> pick(const stdfs::path& folder, std::string_view name,
                          const std::vector<std::string>& names) {
@@ -74,12 +56,12 @@ Result<std::vector<std::string>> config_names(const FsRoot& fs, const stdfs::pat
   return names;
 }
 
-Result<ConfigText> read_config(const FsRoot& fs, const stdfs::path& path, std::string_view name) {
+Result<ConfigPath> find_config(const FsRoot& fs, const stdfs::path& path, std::string_view name) {
   ASSIGN_OR_RETURN(const auto type, type_of(fs, path));
   if (type == stdfs::file_type::directory) {
     ASSIGN_OR_RETURN(const auto names, config_names(fs, path));
     ASSIGN_OR_RETURN(auto key, pick(fs.resolve(path), name, names));
-    return read_file_at(fs, path / key, key);
+    return ConfigPath{path / key, key};
   }
   if (!name.empty()) {
     return fail(Code::kInvalidArgument,
@@ -87,7 +69,29 @@ Result<ConfigText> read_config(const FsRoot& fs, const stdfs::path& path, std::s
                             fs.resolve(path).string()),
                 "leave out --config-name, or give a folder as --config-file");
   }
-  return read_file_at(fs, path, "");
+  return ConfigPath{path, ""};
+}
+
+Result<FileReading> observe_config(const FsRoot& fs, const ConfigPath& found) {
+  ASSIGN_OR_RETURN(const auto type, type_of(fs, found.path));
+  // Reading a pipe could wait for ever. /dev/null is allowed: config-manager links to it for
+  // "empty".
+  if (type != stdfs::file_type::regular && type != stdfs::file_type::character) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("configuration {} is no file", fs.resolve(found.path).string()),
+                "name a file, or a folder of files");
+  }
+  auto reading = fs.observe(found.path, kMaxConfigBytes);
+  if (reading) return reading;
+  auto error = std::move(reading).error().with_context("configuration");
+  if (error.hint.empty()) error.hint = "a configuration is a file of at most 1 MiB";
+  return std::unexpected(std::move(error));
+}
+
+Result<ConfigText> read_config(const FsRoot& fs, const stdfs::path& path, std::string_view name) {
+  ASSIGN_OR_RETURN(auto found, find_config(fs, path, name));
+  ASSIGN_OR_RETURN(auto reading, observe_config(fs, found));
+  return ConfigText{std::move(reading.text), fs.resolve(found.path).string(), std::move(found.key)};
 }
 
 std::vector<stdfs::path> config_watch_paths(const FsRoot& fs, const stdfs::path& path,

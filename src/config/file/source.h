@@ -22,10 +22,21 @@ struct ConfigText {
   bool operator==(const ConfigText&) const = default;
 };
 
-// Reads the file at `path`. If `path` is a folder: its file `name`, or without a name the file
+// The file that a path and a name lead to.
+struct ConfigPath {
+  std::filesystem::path path;
+  std::string key;  // as ConfigText's
+};
+
+// Finds the file at `path`. If `path` is a folder: its file `name`, or without a name the file
 // `default`, or else the only file. Errors name the files that exist. kNotFound: no such file or
 // name, an empty folder, a dangling link. kInvalidArgument: too large, a pipe or a socket, a name
 // although `path` is a file. kIo: a loop of links.
+Result<ConfigPath> find_config(const FsRoot& fs, const std::filesystem::path& path,
+                               std::string_view name = {});
+// Reads such a file, whoever may be writing it (config/file/settled_reader.h). Errors as above.
+Result<FileReading> observe_config(const FsRoot& fs, const ConfigPath& found);
+// Finds and reads it.
 Result<ConfigText> read_config(const FsRoot& fs, const std::filesystem::path& path,
                                std::string_view name = {});
 

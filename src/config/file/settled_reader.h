@@ -1,0 +1,51 @@
+#pragma once
+// Reads a configuration file that somebody may be rewriting in place. Half of a configuration is
+// often a valid one: "version: v1" shares nothing. So a file counts when it is whole:
+//
+// - nobody has it open for writing, and it did not change while it was read (FsRoot::observe);
+// - a file that was changed in place has been quiet for kQuiet: a script writes it in several
+// steps;
+// - it was not emptied in place. Only truncation, the first step of a rewrite, does that; no
+// sharing
+//   is said by "version: v1".
+//
+// Another file under the same path (renamed over it, a new version of a ConfigMap volume, a link to
+// /dev/null) is whole at once, whatever it says.
+//
+// One reader per place; it remembers the last file that counted. Used from one thread.
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "config/file/source.h"
+
+namespace tranche::config {
+
+class SettledReader {
+ public:
+  static constexpr std::chrono::seconds kQuiet{1};
+  // Who keeps a file open for writing that long and does not write is not rewriting it.
+  static constexpr std::chrono::seconds kForgotten{60};
+
+  // As read_config(). kUnavailable: the file is being rewritten; read again after kQuiet.
+  // kInvalidArgument also: the file was emptied.
+  Result<ConfigText> read(const FsRoot& fs, const std::filesystem::path& path,
+                          std::string_view name, const Clock& clock);
+  // Whether the last read() failed because the file is being rewritten.
+  bool rewriting() const { return rewriting_; }
+
+ private:
+  Result<void> check(const FileReading& reading, const std::string& name, const Clock& clock);
+
+  std::optional<FileReading> last_;  // the last one that counted
+  bool rewriting_ = false;
+};
+
+// Nothing but white space.
+bool is_blank(std::string_view text);
+
+}  // namespace tranche::config
