@@ -23,7 +23,7 @@ MODES = {
     "config-map": {"config": {"map": {"default": TIME_SLICING, "whole": "version: v1\n"}}},
     "external-config": {"config": {"name": "time-slicing-config", "default": "any"}},
     "operators-spelling": {"devicePlugin": {"config": {"name": "time-slicing-config"}}},
-    "labels-nodefeature": {"gfd": {"enabled": True}},
+    "labels-nodefeature": {"gfd": {"enabled": True, "labelOutput": "nodefeature"}},
     "labels-node": {"gfd": {"enabled": True, "labelOutput": "node"}, "config": {"name": "c"}},
     "labels-file": {"gfd": {"enabled": True, "labelOutput": "file"}},
     "labels-only": {"gfd": {"enabled": True, "labelOutput": "node"}, "devicePlugin": {"enabled": False}},
@@ -44,6 +44,8 @@ MODES = {
     "operator": {
         "compat": {"operatorNames": True},
         "clusterPolicy": {"installCRD": True, "create": True},
+        # An operator's cluster has node feature discovery; `helm template` does not see it.
+        "gfd": {"labelOutput": "nodefeature"},
     },
 }
 

@@ -58,7 +58,7 @@ def tokens(server, tmp_path_factory):
     helm = Helm(find_helm(), tmp_path_factory.mktemp("helm"))
     made = []
     rendered = helm.template({"gfd": {"enabled": True, "labelOutput": "node"}, "config": {"name": "c"}})
-    features = helm.template({"gfd": {"enabled": True}})
+    features = helm.template({"gfd": {"enabled": True, "labelOutput": "nodefeature"}})
     role = rendered.one("Role", ACCOUNT)
     role["rules"] += features.one("Role", ACCOUNT)["rules"]
     for item in rendered.objects:

@@ -23,7 +23,11 @@ def test_defaults(helm):
         ({"config": {"name": "x"}}, "if one has sharing.mps, set mps.enabled=true"),
         ({"config": {"map": {"default": MPS}}}, "WARNING: MPS' control daemons run where the node has"),
         (MODES["mps"], "rollout status daemonset/gpu-tranche-mps-control-daemon"),
-        ({"gfd": {"enabled": True}}, "WARNING: this cluster has no node feature discovery"),
+        (
+            {"gfd": {"enabled": True, "labelOutput": "nodefeature"}},
+            "WARNING: this cluster has no node feature discovery",
+        ),
+        ({"gfd": {"enabled": True}}, "Feature labels: the agent writes them on its Node, as this cluster has no"),
         (
             {"compat": {"operatorNames": True}},
             "WARNING: compat.operatorNames is meant for namespace gpu-operator",

@@ -285,3 +285,57 @@ def test_the_operators_names_are_refused_beside_the_operator(releases, server, k
         releases.put({"clusterPolicy": {"enabled": True}, "cleanup": {"enabled": False}})
     finally:
         delete(server, path)
+
+
+# A ConfigMap of the user's that needs every part of the chart, and one with what the agent will refuse.
+EVERY_PART = """\
+version: v1
+flags:
+  migStrategy: mixed
+  plugin: {deviceListStrategy: [envvar, cdi-cri]}
+sharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}
+tranche: {limits: {enforcement: strict}}
+"""
+CONFIGS = {"every": EVERY_PART, "wrong": "sharing: 4\nflags: [x]\ntranche: x\n", "torn": "a: [b", "empty": ""}
+
+
+@pytest.fixture
+def users_map(server):
+    path = "/api/v1/namespaces/tranche/configmaps/of-the-user"
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "of-the-user"}, "data": CONFIGS}
+    server.request("POST", path.rsplit("/", 1)[0], body)
+    yield "of-the-user"
+    server.request("DELETE", path)
+
+
+def parts(server) -> set[str]:
+    """What the release has beyond the agent without rights."""
+    path = "/apis/apps/v1/namespaces/tranche/daemonsets"
+    agent = server.request("GET", f"{path}/gpu-tranche")["spec"]["template"]["spec"]
+    (container,) = agent["containers"]
+    found = {item["metadata"]["name"].removeprefix("gpu-tranche") for item in server.request("GET", path)["items"]}
+    found |= {volume["name"] for volume in agent["volumes"] if volume["name"] in ("cdi-root", "mps-root")}
+    return found | set(container["securityContext"]["capabilities"].get("add", [])) - {""}
+
+
+def test_what_a_config_map_of_the_users_needs_is_there(releases, server, users_map):
+    plain = {"config": {"name": users_map}, "cleanup": {"enabled": False}}
+    said = releases.put(plain, namespace="tranche")
+    every = {"", "-arbiter", "-mps-control-daemon", "cdi-root", "mps-root", "SYS_ADMIN"}
+    assert parts(server) == every
+    assert "Helm has looked into it: parts for MIG, CDI, limits, MPS are there" in said
+    # What is said counts, and nothing is made of what cannot be seen.
+    releases.put({**plain, "mps": {"enabled": False}, "mig": {"monitor": False}}, namespace="tranche")
+    assert parts(server) == {"", "-arbiter", "cdi-root"}
+    releases.put({**plain, "config": {"name": "not-there-yet"}}, namespace="tranche")
+    assert parts(server) == {""}
+
+
+def test_what_a_policy_names_is_there_too(releases, server):
+    """It names the ConfigMap, and the MIG strategy besides."""
+    releases.put(OPERATOR)
+    server.wait(lambda: server.request("GET", POLICY), "the policy is there")
+    server.request("PATCH", POLICY, {"spec": {"mig": {"strategy": "single"}}}, kind=MERGE)
+    releases.put(OPERATOR)
+    pod = server.request("GET", PLUGIN)["spec"]["template"]["spec"]
+    assert pod["containers"][0]["securityContext"]["capabilities"]["add"] == ["SYS_ADMIN"]

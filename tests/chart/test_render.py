@@ -327,6 +327,28 @@ def test_pod_settings(helm):
     assert rendered.one("DaemonSet")["spec"]["template"]["metadata"]["annotations"] == {"a": "b"}
 
 
+NFD = ("--api-versions", "nfd.k8s-sigs.io/v1alpha1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "values", "output"),
+    [
+        ((), {}, "node"),
+        (NFD, {}, "nodefeature"),
+        (NFD, {"gfd": {"enabled": True, "labelOutput": "node"}}, "node"),
+        # Nobody gets the right to patch every Node unasked.
+        ((), {"admissionPolicy": {"enabled": False}}, "nodefeature"),
+        ((), {"admissionPolicy": {"enabled": False}, "gfd": {"enabled": True, "labelOutput": "node"}}, "node"),
+    ],
+)
+def test_labels_reach_the_node_with_and_without_node_feature_discovery(helm, arguments, values, output):
+    rendered = helm.template({"gfd": {"enabled": True}, **values}, *arguments)
+    assert rendered.env()["LABEL_OUTPUT"] == output
+    rights = rendered.rules("gpu-tranche-agent")
+    assert ("cluster patch nodes" in rights) == (output == "node")
+    assert ("tranche create nodefeatures.nfd.k8s-sigs.io" in rights) == (output == "nodefeature")
+
+
 def test_labels_of_the_users_are_on_the_pods_and_select_nothing(helm):
     values = {
         "podLabels": {"team": "gpu", "app.kubernetes.io/component": "mine"},

@@ -165,7 +165,8 @@ def the_agent_is_replaced(lab, release) -> None:
 
 def test_node_feature_discovery_that_comes_after_the_agent(lab, master, config):
     """`auto`, with the wish for NodeFeature objects in the configuration; uninstalled with its hooks."""
-    values = ("gfd.enabled=true", "extraEnv[0].name=LABEL_OUTPUT", "extraEnv[0].value=auto")
+    values = ("gfd.enabled=true", "gfd.labelOutput=nodefeature")
+    values += ("extraEnv[0].name=LABEL_OUTPUT", "extraEnv[0].value=auto")
     with Release(lab, f"config.name={config}", *values) as release:
         wait_offer(lab, "t4", 2)
         lab.wait(

@@ -7,6 +7,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
   fallbacks      what to try then
   clusterPolicy  the ConfigMap is the controller's
   labelOutput    nodefeature, file or node; "" when nothing is labelled
+  seen           the chart could read the ConfigMap that it did not make
   usesApi        the agent talks to the API server
   migMonitor, volumeMounts, cdi    what the mode needs of the container
   limits         containers may be limited here: the arbiter runs
@@ -31,8 +32,10 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
 {{- if $clusterPolicy -}}{{- $configMap = include "tranche.part" (list . "policy") -}}{{- end -}}
 {{- $gfd := $v.gfd.enabled -}}
 {{- if kindIs "invalid" $gfd -}}{{- $gfd = $v.compat.operatorNames -}}{{- end -}}
-{{- $labelOutput := $gfd | ternary $v.gfd.labelOutput "" -}}
-{{- $needs := include "tranche.needs" (dict "values" $v "embedded" $embedded) | fromJson -}}
+{{- $labelOutput := $gfd | ternary (include "tranche.labelOutput" .) "" -}}
+{{- $looked := include "tranche.lookAtConfigs" (list . $name $clusterPolicy) | fromJson -}}
+{{- $configs := $embedded | default $looked.data -}}
+{{- $needs := include "tranche.needs" (dict "values" $v "configs" $configs "migStrategy" $looked.migStrategy) | fromJson -}}
 {{- $usesApi := or (ne $configMap "") (has $labelOutput (list "nodefeature" "node")) -}}
 {{- $limits := and $v.devicePlugin.enabled $needs.limits -}}
 {{- $findings := and $limits $usesApi -}}
@@ -43,6 +46,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
       "fallbacks" ($clusterPolicy | ternary (list "empty") $v.config.fallbackStrategies)
       "clusterPolicy" $clusterPolicy
       "labelOutput" $labelOutput
+      "seen" $looked.seen
       "usesApi" $usesApi
       "migMonitor" $needs.mig
       "volumeMounts" $needs.volumeMounts
@@ -56,20 +60,70 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
     | toJson -}}
 {{- end }}
 
-{{/* What the values, or else any of the chart's own configurations, ask of the container. */}}
+{{/*
+Where labels go. auto: to a NodeFeature where node feature discovery serves them, else the agent writes them on its
+Node. That takes the right to patch Nodes, which only the admission policy narrows to the agent's own: without the
+policy nobody gets it unasked.
+*/}}
+{{- define "tranche.labelOutput" -}}
+{{- $output := .Values.gfd.labelOutput -}}
+{{- if eq $output "auto" -}}
+{{- $nfd := .Capabilities.APIVersions.Has "nfd.k8s-sigs.io/v1alpha1" -}}
+{{- $output = or $nfd (not .Values.admissionPolicy.enabled) | ternary "nodefeature" "node" -}}
+{{- end -}}
+{{- $output -}}
+{{- end }}
+
+{{/*
+(list root name clusterPolicy): what a ConfigMap that the chart does not make says, as far as Helm can see it: data,
+migStrategy (of a policy), seen. Helm sees the cluster at install and upgrade; `helm template`, and tools that use it,
+see nothing. Whoever has said each value that would follow from it is not looked up for.
+*/}}
+{{- define "tranche.lookAtConfigs" -}}
+{{- $root := index . 0 -}}
+{{- $v := $root.Values -}}
+{{- $name := index . 1 -}}
+{{- $migStrategy := "" -}}
+{{- $data := dict -}}
+{{- $seen := false -}}
+{{- $open := false -}}
+{{- range list $v.mig.monitor $v.cdi.enabled $v.mps.enabled $v.limits.enabled $v.limits.evict $v.limits.kernelLimits $v.limits.runtimeHook -}}
+{{- $open = or $open (kindIs "invalid" .) -}}
+{{- end -}}
+{{- if and $open (index . 2) ($root.Capabilities.APIVersions.Has "nvidia.com/v1/ClusterPolicy") -}}
+{{- range (lookup "nvidia.com/v1" "ClusterPolicy" "" "").items -}}
+{{- $name = dig "spec" "devicePlugin" "config" "name" "" . -}}
+{{- $migStrategy = dig "spec" "mig" "strategy" "" . -}}
+{{- $seen = true -}}
+{{- end -}}
+{{- end -}}
+{{- if and $open $name (not $v.devicePlugin.config.create) -}}
+{{- with lookup "v1" "ConfigMap" (include "tranche.namespace" $root) $name -}}
+{{- $data = .data | default dict -}}
+{{- $seen = true -}}
+{{- end -}}
+{{- end -}}
+{{- dict "data" $data "migStrategy" $migStrategy "seen" $seen | toJson -}}
+{{- end }}
+
+{{/* What the values, or else any of the configurations that the chart sees, ask of the container. */}}
 {{- define "tranche.needs" -}}
 {{- $v := .values -}}
-{{- $mig := has $v.migStrategy (list "single" "mixed") -}}
+{{- $mig := has ($v.migStrategy | default .migStrategy) (list "single" "mixed") -}}
 {{- $strategies := include "tranche.list" $v.deviceListStrategy -}}
 {{- $limits := false -}}
 {{- $evict := false -}}
 {{- $kernelLimits := false -}}
 {{- $runtimeHook := false -}}
 {{- $mps := false -}}
-{{- range $content := .embedded -}}
+{{- range $content := .configs -}}
   {{- $file := fromYaml $content -}}
-  {{- $mps = or $mps (not (empty ($file.sharing | default dict).mps)) -}}
-  {{- $table := ($file.tranche | default dict).limits | default dict -}}
+  {{- /* Of a type that the agent refuses, they ask for nothing. */}}
+  {{- range $key := list "sharing" "tranche" "flags" -}}
+    {{- if not (kindIs "map" (get $file $key)) }}{{ $_ := set $file $key dict }}{{ end -}}
+  {{- end -}}
+  {{- $mps = or $mps (not (empty $file.sharing.mps)) -}}
+  {{- $table := $file.tranche.limits | default dict -}}
   {{- $limits = or $limits (not (empty $table)) -}}
   {{- if kindIs "map" $table -}}
     {{- range $entry := append ($table.resources | default list) $table -}}
@@ -80,12 +134,12 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
       {{- end -}}
     {{- end -}}
   {{- end -}}
-  {{- $flags := $file.flags | default dict -}}
+  {{- $flags := $file.flags -}}
   {{- if kindIs "invalid" $v.migStrategy -}}
     {{- $mig = or $mig (has $flags.migStrategy (list "single" "mixed")) -}}
   {{- end -}}
   {{- if kindIs "invalid" $v.deviceListStrategy -}}
-    {{- $plugin := $flags.plugin | default dict -}}
+    {{- $plugin := kindIs "map" $flags.plugin | ternary $flags.plugin dict -}}
     {{- $strategies = printf "%s,%s" $strategies (include "tranche.list" $plugin.deviceListStrategy) -}}
   {{- end -}}
 {{- end -}}
@@ -105,4 +159,14 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
 {{/* A list, or a text with commas, as a text with commas. */}}
 {{- define "tranche.list" -}}
 {{- if kindIs "slice" . }}{{ join "," . }}{{ else if not (kindIs "invalid" .) }}{{ . }}{{ end -}}
+{{- end }}
+
+{{/* (settings): the parts that run or are mounted, for people. */}}
+{{- define "tranche.whatWasSeen" -}}
+{{- $parts := list -}}
+{{- if .migMonitor }}{{ $parts = append $parts "MIG" }}{{ end -}}
+{{- if .cdi }}{{ $parts = append $parts "CDI" }}{{ end -}}
+{{- if .limits }}{{ $parts = append $parts "limits" }}{{ end -}}
+{{- if .mps }}{{ $parts = append $parts "MPS" }}{{ end -}}
+{{- $parts | empty | ternary "it needs no further part" (printf "parts for %s are there" (join ", " $parts)) -}}
 {{- end }}
