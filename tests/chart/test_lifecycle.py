@@ -28,7 +28,8 @@ VALUES = {
     "image": {"repository": "tranche", "tag": "chart-test"},
     "runtimeClassName": "nvidia",
     "deviceListStrategy": "cdi-cri",
-    "gfd": {"enabled": True, "labelOutput": "node"},
+    # No node feature discovery here: the agent labels its Node itself.
+    "gfd": {"enabled": True},
     "config": {"map": {"default": sharing(4), "two": sharing(2)}},
 }
 

@@ -128,3 +128,12 @@ def test_a_configuration_names_no_program_of_a_pods(node):
     assert spec_file(here).read_text() == before
     here.write(with_hook("/usr/bin/nvidia-ctk"))
     wait_until(lambda: "/usr/bin/nvidia-ctk" in spec_file(here).read_text(), "a good one is taken again")
+
+
+def test_a_folder_that_is_not_there_is_named_with_the_charts_value(node):
+    """As in a container without the folder, whose root file system is read-only."""
+    here = node("cdi-sample")
+    here.cdi.write_text("no folder")
+    agent = cdi_agent(here)
+    agent.wait_log("a CDI file cannot be written: .*mount the node's folder .*cdi.enabled=true")
+    assert here.kubelet.registrations() == []

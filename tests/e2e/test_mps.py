@@ -33,7 +33,7 @@ def mps_node(node):
 def test_the_published_configuration(mps_node):
     here = mps_node()
     agent = here.agent(config=MPS_CONFIG)
-    agent.wait_log(f"not advertising {SHARED}: sharing.mps: .*mps-control-daemon")
+    agent.wait_log(f"not advertising {SHARED}: sharing.mps: .*mps-control-daemon.*mps.enabled=true")
     supervisor = here.supervisor()
     here.wait_ready()
 

@@ -13,7 +13,7 @@ namespace tranche::agent {
 // The advice in messages about a control daemon that does not serve.
 inline constexpr std::string_view kMpsRemedy =
     "look at the Pod of mps-control-daemon on this node (it runs where the node's label "
-    "nvidia.com/mps.capable is true)";
+    "nvidia.com/mps.capable is true; the chart has it with mps.enabled=true)";
 
 // Reads the files `.started` of the control daemons (mps/ready_file.h).
 class MpsInput final : public Input {

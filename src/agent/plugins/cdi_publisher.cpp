@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "cdi/find_driver_files.h"
-#include "cdi/writer.h"
 
 namespace tranche::agent {
 namespace {
@@ -28,7 +27,7 @@ Result<void> CdiPublisher::follow(const Round& round) {
   if (wanted) {
     ASSIGN_OR_RETURN(specs, make(round));
   }
-  ASSIGN_OR_RETURN(const auto written, cdi::write_specs(fs_, options_.cdi_root, specs.files));
+  ASSIGN_OR_RETURN(const auto written, write(specs));
   wrote_ = true;
   for (const auto& name : written.changed) {
     log_.info(fmt::format("wrote {}/{}", options_.cdi_root, name));
@@ -42,6 +41,18 @@ Result<void> CdiPublisher::follow(const Round& round) {
   }
   modes_ = std::move(specs.modes);
   return {};
+}
+
+// A container that was made without a CDI strategy in view has no such folder, and a root file
+// system that is read-only.
+Result<cdi::Written> CdiPublisher::write(const cdi::Specs& specs) const {
+  auto written = cdi::write_specs(fs_, options_.cdi_root, specs.files);
+  if (written) return written;
+  auto error = std::move(written).error().with_context("a CDI file cannot be written");
+  error.hint =
+      "mount the node's folder of CDI specifications, writable, at --cdi-root (cdi.enabled=true in "
+      "the chart's values)";
+  return std::unexpected(std::move(error));
 }
 
 Result<cdi::Specs> CdiPublisher::make(const Round& round) const {

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "cdi/make_specs.h"
+#include "cdi/writer.h"
 #include "config/programs/agent_options.h"
 
 namespace tranche::agent {
@@ -29,6 +30,7 @@ class CdiPublisher final : public Follower {
 
  private:
   Result<cdi::Specs> make(const Round& round) const;
+  Result<cdi::Written> write(const cdi::Specs& specs) const;
 
   config::AgentOptions options_;
   const Log& log_;
