@@ -54,7 +54,9 @@ Findings find(const ResourceOffer& offer, std::size_t index, const Promises& pro
   for (const Promise* promise : promises) {
     if (!overlaps(*promise, device)) continue;
     const bool same = promise->resource == offer.name;
-    if (!is_of(*promise, device) || at_odds(promise->use, use) || (use == Use::kWhole && !same)) {
+    const bool goes_along = same && follows(promise->use, use);
+    if (!is_of(*promise, device) || (use == Use::kWhole && !same) ||
+        (at_odds(promise->use, use) && !goes_along)) {
       found.at_odds.push_back(promise);
     } else if (!same) {
       found.beside.push_back(promise);
@@ -126,6 +128,8 @@ bool at_odds(Use a, Use b) {
   if (a == Use::kWhole || b == Use::kWhole) return a != b;
   return a != b && a != Use::kShared && b != Use::kShared;
 }
+
+bool follows(Use held, Use offered) { return held == Use::kWhole && offered == Use::kTimeSliced; }
 
 std::vector<Promise> find_at_odds(std::span<const Promise> promises, const Offer& offer) {
   const auto known = by_gpu(promises);

@@ -5,8 +5,9 @@
 //
 // Between a promise and a device of the offer:
 //   - the same resource and an id that the offer has: kubelet counts it, nothing is withheld;
-//   - the same resource, shared as before, another number: kubelet and the scheduler count it
-//     against the resource, nothing is withheld. Allocate counts by device (full());
+//   - the same resource, shared by time-slicing, held under another number or as a whole: kubelet
+//     and the scheduler count it
+//     against the resource, nothing is withheld;
 //   - another resource, shared in the same way: each holder takes one tranche;
 //   - anything else (whole against shared, time-slicing against MPS, whole under another name, a
 //     GPU against its MIG instances): the whole device.
@@ -30,6 +31,9 @@ Use use_of(std::string_view id);
 
 // Whether containers cannot use one device in both ways at a time.
 bool at_odds(Use a, Use b);
+// Whether who holds a device in the one way goes along when the *same* resource offers it in the
+// other one: a whole GPU of nvidia.com/gpu becomes one of its replicas.
+bool follows(Use held, Use offered);
 
 // Those of `promises` that are about devices of which some tranche must be withheld. Empty as long
 // as everything that is held is what the offer offers.

@@ -73,6 +73,22 @@ def test_the_exclusive_holder_keeps_its_gpu_when_it_becomes_shared(node):
     here.kubelet.wait(SHARED, allocatable=4)
 
 
+def test_a_whole_gpu_becomes_a_replica_where_the_name_stays(node):
+    """The published rollout: the new Pod of a rolling update must run before the old one goes."""
+    here = node("l20")
+    here.agent(config=EXCLUSIVE)
+    here.kubelet.wait(GPU, allocatable=1)
+    admit(here, GPU, "old")
+    here.write(sharing(2))
+    here.kubelet.wait(GPU, capacity=2, allocatable=2)
+    admit(here, GPU, "new")
+    # The other way round nothing is handed out: one of two would not have it alone.
+    here.write(EXCLUSIVE)
+    here.kubelet.wait(GPU, capacity=1, allocatable=0)
+    remove(here, "old", "new")
+    here.kubelet.wait(GPU, allocatable=1)
+
+
 def test_a_restart_in_the_middle_withholds_from_the_first_list_on(node):
     here = node("l20")
     first = here.agent(config=FOUR)

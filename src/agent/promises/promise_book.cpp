@@ -123,6 +123,7 @@ void PromiseBook::add_conflicts(const offer::Grant& grant, const std::string& id
       // Kubelet gives an id again only when its last holder is gone, or to a container of the same
       // Pod.
       if (is(promise, grant.resource, id)) continue;
+      if (promise.resource == grant.resource && offer::follows(promise.use, use)) continue;
       const bool both_whole = use == offer::Use::kWhole && promise.use == use;
       if (both_whole || offer::at_odds(promise.use, use)) found.push_back(promise);
     }

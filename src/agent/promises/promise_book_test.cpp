@@ -95,6 +95,15 @@ TEST_F(PromiseBookTest, RefusesToShareAGpuThatSomebodyHasAlone) {
   EXPECT_THAT(ids(), ElementsAre(gpu_uuid(0))) << "what was refused is not held";
 }
 
+TEST_F(PromiseBookTest, AWholeGpuOfTheSameNameBecomesOneOfItsReplicas) {
+  follow(1);
+  ASSERT_TRUE(give(grant(kGpu, {gpu_uuid(0)})));
+  follow(2, true, false);
+  EXPECT_TRUE(give(grant(kGpu, {replica(1)}))) << "the rolling update goes on";
+  follow(1);
+  EXPECT_FALSE(book_.admit(grant("nvidia.com/other", {gpu_uuid(0)})));
+}
+
 TEST_F(PromiseBookTest, TheLaterOfTwoPromisesThatExcludeEachOtherIsRefused) {
   follow(4);
   ASSERT_TRUE(book_.admit(grant(kSharedGpu, {replica(0)}))) << "begins before the change";
