@@ -42,7 +42,6 @@ Agent::~Agent() {
 
 Result<void> Agent::run(int signals) {
   ASSIGN_OR_RETURN(loop_, process::Loop::open());
-  if (!take_node_lock(signals)) return {};
   TRY(start());
   TRY(loop_->run(signals, {.hangup = [this] { on_hangup(); },
                            .turn = [this] { on_turn(); },
@@ -50,32 +49,6 @@ Result<void> Agent::run(int signals) {
   for (const auto& follower : followers_->all()) follower->finish();
   ports_.log.info("stopped");
   return {};
-}
-
-// False: a signal asked to stop while another agent held the lock.
-bool Agent::take_node_lock(int signals) {
-  const auto file = std::filesystem::path(settings_.options.state_dir) / "agent.lock";
-  const auto waiting = [&](bool first) {
-    if (first) {
-      ports_.log.info(fmt::format(
-          "another agent serves this node (it holds {}); waiting for it to end", file.string()));
-    }
-    status_.beat({.ready = false, .text = "another agent serves this node"});
-    return true;
-  };
-  const auto made = FsRoot().make_directories(settings_.options.state_dir);
-  auto lock =
-      made ? process::ProcessLock::take(file, signals, waiting) : std::unexpected(made.error());
-  if (!lock) {
-    // A manifest written for NVIDIA's plugin mounts no state folder. The agent serves all the same.
-    ports_.log.warn(
-        fmt::format("no node lock: {}; two agents on this node would not see each "
-                    "other (mount a writable folder at --state-dir)",
-                    lock.error().message()));
-    return true;
-  }
-  lock_ = *std::move(lock);
-  return lock_ != nullptr;
 }
 
 Result<void> Agent::start() {

@@ -31,7 +31,6 @@
 #include "gpu/reader.h"
 #include "process/change_notifier.h"
 #include "process/loop.h"
-#include "process/process_lock.h"
 
 namespace tranche::agent {
 
@@ -68,7 +67,6 @@ class Agent {
  private:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  bool take_node_lock(int signals);
   Result<void> start();
   void start_watches();
   // Turns of the loop.
@@ -107,7 +105,6 @@ class Agent {
   SaidOnce said_;
 
   AgentStatus status_;
-  std::unique_ptr<process::ProcessLock> lock_;
   std::unique_ptr<process::Loop> loop_;
   std::optional<Watch> config_watch_;
   std::optional<TimePoint> config_due_;  // when to look at a file that was being rewritten

@@ -7,6 +7,7 @@
 #include "agent/agent.h"
 #include "agent/cluster_parts.h"
 #include "agent/config/first_config.h"
+#include "agent/node/node_turn.h"
 #include "host/host_reader.h"
 #include "kubelet/pod_resources_client.h"
 #include "kubelet/registration.h"
@@ -64,6 +65,20 @@ Result<std::unique_ptr<ClusterParts>> open_cluster(const config::Sources& source
   log.warn(
       fmt::format("no NodeFeature object is written, but the file: {}", parts.error().message()));
   return nullptr;
+}
+
+// Waits until this agent serves the node. `cluster`: null where there is none.
+NodeTurn await_node(const config::AgentOptions& options, ClusterParts* cluster, AgentStatus& status,
+                    int signals, const Clock& clock, const Log& log) {
+  TurnOptions turn{
+      .claim = {options.state_dir, options.release},
+      .take_over = options.take_over,
+      .wait = [signals] { return process::wait_for_signal(signals, process::ProcessLock::kRetry); },
+      .tell = {}};
+  if (cluster != nullptr) {
+    turn.tell = [cluster](const NodeNotice& notice) { cluster->node().tell(notice); };
+  }
+  return await_turn(turn, status, clock, log);
 }
 
 Result<void> run(const config::Sources& sources, const config::AgentOptions& options,
@@ -127,6 +142,10 @@ int run_with_files(const config::Sources& sources, const config::AgentOptions& o
   if (const auto fits = check_machine(loaded.config, options); !fits) return refuse(fits.error());
   const auto cluster = open_cluster(sources, options, loaded.config, clock, log);
   if (!cluster) return refuse(cluster.error());
+  std::optional<AgentStatus> status(std::in_place, options.state_dir, clock, log);
+  const auto turn = await_node(options, cluster->get(), *status, signals, clock, log);
+  status.reset();  // the agent answers probes itself from here on
+  if (!turn.came) return 0;
   return end(run(sources, options, source, std::move(loaded), cluster->get(), signals, clock, log),
              log);
 }
@@ -140,6 +159,9 @@ int run_on_cluster(const config::Sources& sources, const config::AgentOptions& o
   const auto cluster = ClusterParts::open(sources, options, clock, log);
   if (!cluster) return end(std::unexpected(cluster.error()), log);
   std::optional<AgentStatus> status(std::in_place, options.state_dir, clock, log);
+  // Before the configuration, because one that is refused is reported on the Node.
+  const auto turn = await_node(options, cluster->get(), *status, signals, clock, log);
+  if (!turn.came) return 0;
   auto first = first_config({.source = *(*cluster)->node().source(),
                              .notifier = (*cluster)->node().notifier(),
                              .report =

@@ -6,6 +6,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 
 import pytest
 from helm import CHART, LAB_BUILD, ROOT, Helm, find_helm
@@ -262,6 +263,100 @@ def test_it_can_be_installed_again(installed):
     installed.uninstall()
     installed.install(VALUES)
     installed.wait_offer("l20", 4)
+
+
+SECOND = ("--namespace", "other")
+
+
+def second(cluster, *arguments: str, check=True) -> subprocess.CompletedProcess:
+    """Helm in another namespace than the release that serves."""
+    done = cluster._helm.run(*arguments, "--kubeconfig", str(cluster.lab.kubeconfig), *SECOND)
+    assert not check or done.returncode == 0, done.stderr
+    return done
+
+
+@needs("cleanup", "--stay")
+def test_a_mistaken_second_release(installed):
+    """It is told who serves; it never takes the node, also not between two Pods of the first one; its uninstall
+    works and leaves everything as it was."""
+    lab = installed.lab
+    running, grants = installed.container("user"), installed.files("l20", f"{STATE}/grants")
+    file = installed._folder / "second.yaml"
+    file.write_text(json.dumps({**VALUES, "config": {"map": {"default": sharing(2)}}}))
+    second(installed, "install", "second", str(CHART), "--create-namespace", "--values", str(file))
+
+    def waits():
+        found = lab.get("pods", "-n", "other", "-l", "app.kubernetes.io/component=agent")["items"]
+        texts = lab.kubectl("-n", "other", "get", "events", "-o", "jsonpath={.items[*].message}")
+        return len(found) == 2 and texts.count("release tranche/gpu serves this node") >= 2
+
+    lab.wait(waits, lambda: lab.kubectl("-n", "other", "get", "events"))
+    told = lab.kubectl("-n", "default", "get", "events", "--field-selector", "reason=AnotherReleaseServes")
+    assert "release other/second waits" in told
+    before = installed.agents()
+    lab.kubectl("-n", NAMESPACE, "rollout", "restart", "daemonset/gpu-tranche")
+    lab.kubectl("-n", NAMESPACE, "rollout", "status", "daemonset/gpu-tranche", timeout=120)
+    assert not set(installed.agents().values()) & set(before.values())
+    for node in ("l20", "t4"):
+        installed.wait_offer(node, 4)
+    began = time.monotonic()
+    second(installed, "uninstall", "second", "--timeout", "3m")
+    print(f"uninstall of a second release: {time.monotonic() - began:.1f} s")
+    assert installed.container("user") == running
+    for node in ("l20", "t4"):
+        installed.wait_offer(node, 4)
+        assert installed.labels(node)[f"{GPU}.replicas"] == "4"
+        conditions = lab.get("node", node)["status"]["conditions"]
+        assert [c["status"] for c in conditions if c["type"] == "TrancheConfigured"] == ["True"]
+    assert installed.files("l20", f"{STATE}/grants") == grants
+    lab.kubectl("delete", "namespace", "other", "--wait", timeout=120)
+
+
+@needs("cleanup", "--stay")
+def test_uninstall_after_a_failed_installation(cluster):
+    """No Pod of it ever ran: there is nothing to clear, and nothing is waited for."""
+    lab = cluster.lab
+    file = cluster._folder / "failed.yaml"
+    file.write_text(json.dumps({**VALUES, "runtimeClassName": "nosuch"}))
+    cluster.helm("install", "gpu", str(CHART), "--create-namespace", "--values", str(file))
+    lab.wait(
+        lambda: "nosuch" in lab.kubectl("-n", NAMESPACE, "get", "events", "--field-selector", "reason=FailedCreate"),
+        "Pods cannot be made",
+    )
+    began = time.monotonic()
+    cluster.helm("uninstall", "gpu", "--timeout", "3m")
+    print(f"uninstall after runtimeClassName=nosuch: {time.monotonic() - began:.1f} s")
+    assert "gpu" not in cluster.helm("list", "--short", "--all")
+
+
+@needs("cleanup", "--stay")
+def test_uninstall_after_an_installation_without_an_image(cluster):
+    """A hook runs the image or does not run: Helm ends with the job that would have shown that it can."""
+    lab = cluster.lab
+    file = cluster._folder / "failed.yaml"
+    file.write_text(json.dumps({**VALUES, "image": {"repository": "tranche", "tag": "nosuch"}}))
+    cluster.helm("install", "gpu", str(CHART), "--create-namespace", "--values", str(file))
+    began = time.monotonic()
+    said = cluster.helm("uninstall", "gpu", "--timeout", "3m", check=False)
+    print(f"uninstall after image.tag=nosuch: {time.monotonic() - began:.1f} s: {said}")
+    assert "gpu-tranche-cleanup-image" in said
+    jobs = lab.kubectl("-n", NAMESPACE, "get", "jobs", "-o", "name")
+    assert "gpu-tranche-cleanup\n" not in jobs, "the job that changes the DaemonSet was not begun"
+    cluster.helm("uninstall", "gpu", "--no-hooks", "--wait", "--timeout", "2m")
+    assert "gpu" not in cluster.helm("list", "--short", "--all")
+    lab.kubectl("-n", NAMESPACE, "delete", "job", "--all", "--wait", timeout=60)
+
+
+@needs("cleanup", "--stay")
+def test_a_node_is_cleared_though_its_class_of_runtime_is_gone(installed):
+    """An upgrade to a class that does not exist: no agent can be started any more, but a cleaner needs none."""
+    installed.helm("upgrade", "gpu", str(CHART), "--reuse-values", "--set", "runtimeClassName=nosuch")
+    began = time.monotonic()
+    installed.uninstall()
+    print(f"uninstall after an upgrade to runtimeClassName=nosuch: {time.monotonic() - began:.1f} s")
+    for node in ("l20", "t4"):
+        assert installed.labels(node) == {}
+        assert installed.files(node, STATE) == []
 
 
 @needs("cleanup", "--stay")

@@ -187,11 +187,12 @@ def test_cleaners_become_agents_again(releases, server, helm, rolling):
     values = {
         "config": {"map": {"default": "version: v1"}},
         "updateStrategy": {"type": "RollingUpdate", **rolling},
+        "runtimeClassName": "nvidia",
     }
     releases.put(values, namespace="tranche")
     path = "/apis/apps/v1/namespaces/tranche/daemonsets/gpu-tranche"
     before = server.request("GET", path)["spec"]
-    (container,) = helm.template(values).one("Job")["spec"]["template"]["spec"]["containers"]
+    (container,) = helm.template(values).one("Job", "gpu-tranche-cleanup")["spec"]["template"]["spec"]["containers"]
     patch = json.loads(container["args"][1].removeprefix("--patch="))
     server.request("PATCH", path, patch, kind="application/strategic-merge-patch+json")
     assert server.request("GET", path)["spec"] != before

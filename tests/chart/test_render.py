@@ -285,6 +285,7 @@ def test_every_setting_reaches_the_agent(helm):
         "DP_DISABLE_HEALTHCHECKS": "43",
         "NVIDIA_VISIBLE_DEVICES": "all",
         "NVIDIA_DRIVER_CAPABILITIES": "utility",
+        "TRANCHE_RELEASE": "tranche/gpu",
         "NODE_NAME": "spec.nodeName",
         "NAMESPACE": "metadata.namespace",
         "POD_NAME": "metadata.name",
@@ -431,7 +432,7 @@ def test_network_policies_hold_every_pod_of_the_release(helm):
         named = selector["matchLabels"].items() <= labels.items()
         return named and all(labels[e["key"]] in e["values"] for e in selector["matchExpressions"])
 
-    assert len(pods) == 5
+    assert len(pods) == 6
     for labels in pods:
         assert len([p for p in rendered.of("NetworkPolicy") if holds(p, labels)]) == 1, labels
 
@@ -486,7 +487,7 @@ def test_an_operators_name_and_data_make_that_config_map(helm):
 @pytest.mark.parametrize("probes", [{}, {"startup": None, "liveness": None, "readiness": None}])
 def test_cleanup_changes_the_container_that_there_is(helm, probes):
     rendered = helm.template({"probes": probes, "cleanup": {"timeoutSeconds": 30}})
-    job = rendered.one("Job")
+    job = rendered.one("Job", "gpu-tranche-cleanup")
     (container,) = job["spec"]["template"]["spec"]["containers"]
     assert container["command"] == ["tranche", "cleanup"]
     daemonset, patch, timeout = container["args"]
@@ -499,6 +500,24 @@ def test_cleanup_changes_the_container_that_there_is(helm, probes):
     assert changed["readinessProbe"]["exec"]["command"] == ["tranche", "cleanup", "--check"]
     assert changed["startupProbe"] is None and changed["livenessProbe"] is None
     assert change["updateStrategy"]["rollingUpdate"] == {"maxUnavailable": "100%", "maxSurge": 0}
+    # It needs no GPU, so that neither a missing class of runtime nor a missing driver keeps it from starting.
+    assert change["template"]["spec"]["runtimeClassName"] is None
+    assert changed["env"] == [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}]
+
+
+def test_an_image_that_cannot_be_pulled_ends_the_uninstall_soon(helm):
+    rendered = helm.template()
+    first, then = (rendered.one("Job", f"gpu-tranche-{name}") for name in ("cleanup-image", "cleanup"))
+    assert weight(first) < weight(then)
+    assert first["spec"]["activeDeadlineSeconds"] == 30
+    pod = first["spec"]["template"]["spec"]
+    assert pod["automountServiceAccountToken"] is False and "serviceAccountName" not in pod
+    images = [job["spec"]["template"]["spec"]["containers"][0]["image"] for job in (first, then)]
+    assert images[0] == images[1] == rendered.agent()["image"]
+
+
+def weight(hook) -> int:
+    return int(hook["metadata"]["annotations"]["helm.sh/hook-weight"])
 
 
 def test_without_cleanup_no_hooks(helm):

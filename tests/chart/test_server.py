@@ -67,7 +67,7 @@ def test_the_arbiter_gets_no_token(helm, server):
 
 
 def cleanups_patch(rendered) -> str:
-    (container,) = rendered.one("Job")["spec"]["template"]["spec"]["containers"]
+    (container,) = rendered.one("Job", "gpu-tranche-cleanup")["spec"]["template"]["spec"]["containers"]
     return container["args"][1].removeprefix("--patch=")
 
 
@@ -78,6 +78,7 @@ def cleanups_patch(rendered) -> str:
         {"updateStrategy": {"type": "OnDelete"}},
         {"updateStrategy": {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}},
         {"limits": {"enabled": True}},
+        {"runtimeClassName": "nosuch"},
     ],
 )
 @pytest.mark.parametrize("probes", [{}, {"probes": {"startup": None, "readiness": None, "liveness": None}}])
@@ -98,7 +99,10 @@ def test_the_cleanups_patch_makes_cleaners_of_the_agents(helm, server, strategy,
         assert new["command"] == ["tranche", "cleanup", "--stay"]
         assert new["readinessProbe"]["exec"]["command"] == ["tranche", "cleanup", "--check"]
         assert "startupProbe" not in new and "livenessProbe" not in new
-        same = ("env", "volumeMounts", "securityContext", "image")
+        env = [e for e in old["env"] if e["name"] != "NVIDIA_VISIBLE_DEVICES"]
+        assert [e for e in new["env"] if e not in env] == [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}]
+        assert "runtimeClassName" not in after["spec"]["template"]["spec"]
+        same = ("volumeMounts", "securityContext", "image")
         assert {k: new[k] for k in same} == {k: old[k] for k in same}
         assert after["metadata"]["generation"] == before["metadata"]["generation"] + 1
     finally:

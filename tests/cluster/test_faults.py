@@ -127,10 +127,12 @@ def test_a_missing_right_is_named(lab, release):
 
 
 def test_two_agents_on_one_node(lab, release):
-    """The second waits for the first to end, and takes over then."""
+    """The second waits for the first to end, and takes over then: it was told to, the first is not uninstalled."""
     options = ("cleanup.enabled=false", "admissionPolicy.enabled=false", "probes.readiness=null", "probes.startup=null")
+    options += ("takeOver=true",)
+    serves = f"release {NAMESPACE}/{release.name} serves this node"
     with Release(lab, f"config.name={MAP}", *options, name="second") as second:
-        lab.wait(lambda: "another agent serves this node" in second.log("t4"), lambda: second.log("t4")[-2000:])
+        lab.wait(lambda: serves in second.log("t4"), lambda: second.log("t4")[-2000:])
         assert lab.allocatable("t4", GPU) == "2"
         end_first(lab, release)
         lab.wait(lambda: "registered nvidia.com/gpu" in second.log("t4"), lambda: second.log("t4")[-2000:])

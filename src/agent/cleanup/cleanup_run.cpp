@@ -6,8 +6,10 @@
 #include <array>
 #include <iterator>
 #include <memory>
+#include <utility>
 
 #include "agent/cleanup/cleanup.h"
+#include "agent/cleanup/cleanup_turn.h"
 #include "agent/cleanup/daemon_set_rollout.h"
 #include "agent/limits/mounted_names.h"
 #include "base/exit_code.h"
@@ -15,8 +17,8 @@
 #include "config/programs/controller_options.h"
 #include "kube/connect.h"
 #include "kubelet/pod_resources_client.h"
-#include "process/process_lock.h"
 #include "process/signals.h"
+#include "process/status_socket.h"
 
 namespace tranche::agent {
 namespace {
@@ -25,13 +27,11 @@ constexpr const char* kUserAgent = "tranche-cleanup";
 constexpr std::array<std::string_view, 5> kOwnFlags = {"stay", "check", "daemonset", "patch",
                                                        "timeout"};
 
-std::filesystem::path agents_lock(const std::filesystem::path& state_dir) {
-  return state_dir / "agent.lock";
-}
-// The lock that a cleanup that stays holds once the node is cleared. A plain file would outlive the
-// process.
-std::filesystem::path cleared_lock(const std::filesystem::path& state_dir) {
-  return state_dir / "cleared.lock";
+// How a cleanup that stays answers --check: by its process, so that neither a file that outlives it
+// nor another release's cleanup is taken for it.
+constexpr const char* kWho = "cleanup";
+std::string of(const config::CleanupOptions& options) {
+  return fmt::format("{} {}", options.state_dir, options.release);
 }
 
 // The sources that the agent would have got.
@@ -87,8 +87,14 @@ class Cleanup {
     const auto agents = agents_sources(sources);
     ASSIGN_OR_RETURN(const auto options, config::load_agent_options(agents));
     if (!stays()) deadline_ = clock_.now() + options_.timeout;
-    ASSIGN_OR_RETURN(const auto lock, take_node_lock());
-    if (!lock) return {};
+    const NodeClaim claim(options_.state_dir, options_.release);
+    ASSIGN_OR_RETURN(const auto turn, await_turn(claim));
+    if (!turn.server.empty()) {
+      log_.info(fmt::format("{} serves this node: nothing of release {} is here to be cleared",
+                            turn.server, claim.release()));
+      return stays() ? stay() : Result<void>();
+    }
+    if (!turn.lock) return {};
     auto plan = plan_cleanup(agents, options, log_);
     kubelet::PodResourcesClient pod_resources(options.kubelet_root);
     plan.held = held_here(pod_resources, options.pod_name, log_);
@@ -105,11 +111,14 @@ class Cleanup {
     }
     ASSIGN_OR_RETURN(const bool done, clear_node(cleanup_steps(plan, objects.get(), clock_), wait_,
                                                  deadline_, clock_, log_));
-    if (done) log_.info("this node is cleared");
-    if (done && stays()) TRY(stay());
+    if (!done) return {};
+    log_.info("this node is cleared");
+    // Now: a cleanup that is killed while it stays leaves the file.
+    TRY(claim.clear());
+    if (stays()) TRY(stay());
     // The lock file is removed while it is locked: an agent that starts now waits for it, and then
     // makes it anew.
-    TRY(FsRoot().remove(agents_lock(options_.state_dir)));
+    TRY(FsRoot().remove(claim.file()));
     std::error_code stays_there;  // the folder is mounted here, or has files that are not ours
     std::filesystem::remove(options_.state_dir, stays_there);
     return {};
@@ -118,32 +127,29 @@ class Cleanup {
  private:
   bool stays() const { return options_.mode == config::CleanupOptions::Mode::kStay; }
 
-  // nullptr: a signal asked to stop.
-  Result<std::unique_ptr<process::ProcessLock>> take_node_lock() {
-    const auto file = agents_lock(options_.state_dir);
-    TRY(FsRoot().make_directories(options_.state_dir));
+  Result<CleanupTurn> await_turn(const NodeClaim& claim) {
+    bool first = true;
     bool overdue = false;
-    auto lock = process::ProcessLock::take(file, signals_, [&](bool first) {
-      if (first) {
+    auto turn = take_cleanup_turn(claim, [&] {
+      if (std::exchange(first, false)) {
         log_.info(fmt::format("an agent serves this node (it holds {}); waiting for it to end",
-                              file.string()));
+                              claim.file().string()));
       }
       overdue = deadline_ && clock_.now() > *deadline_;
-      return !overdue;
+      return !overdue && wait_(process::ProcessLock::kRetry);
     });
-    if (!overdue) return lock;
+    if (!overdue) return turn;
     return fail(Code::kTimeout,
-                fmt::format("an agent serves this node: it holds {}", file.string()),
+                fmt::format("an agent serves this node: it holds {}", claim.file().string()),
                 "end it first (kubectl delete daemonset, helm uninstall), then run this again");
   }
 
   Result<void> stay() {
-    const auto file = cleared_lock(options_.state_dir);
-    ASSIGN_OR_RETURN(const auto cleared,
-                     process::ProcessLock::take(file, signals_, [](bool) { return true; }));
-    while (cleared && wait_(std::chrono::hours(1))) {
+    process::StatusSocket socket(kWho, of(options_), clock_);
+    TRY(socket.beat("cleared"));
+    while (wait_(std::chrono::hours(1))) {
     }
-    return FsRoot().remove(file);
+    return {};
   }
 
   const config::CleanupOptions& options_;
@@ -154,15 +160,14 @@ class Cleanup {
   std::optional<std::chrono::steady_clock::time_point> deadline_;
 };
 
-int check(const std::filesystem::path& state_dir) {
-  const auto file = cleared_lock(state_dir);
-  if (process::ProcessLock::is_held(file)) {
-    fmt::print("cleared\n");
+int check(const config::CleanupOptions& options) {
+  const auto answer = process::StatusSocket::ask(kWho, of(options));
+  if (answer) {
+    fmt::print("{}\n", answer->text);
     return 0;
   }
-  fmt::print(stderr,
-             "not cleared (yet): nobody holds {}; see the log of 'tranche cleanup --stay'\n",
-             file.string());
+  fmt::print(stderr, "not cleared (yet): {}; see the log of 'tranche cleanup --stay'\n",
+             answer.error().message());
   return 1;
 }
 
@@ -174,7 +179,7 @@ int run_cleanup(const config::Sources& sources) {
     Log().error(options.error());
     return kExitUsage;
   }
-  if (options->mode == config::CleanupOptions::Mode::kCheck) return check(options->state_dir);
+  if (options->mode == config::CleanupOptions::Mode::kCheck) return check(*options);
   const Log log(options->log_level);
   return process::run_with_signals(log, [&](int signals) {
     Cleanup cleanup(*options, signals, log);

@@ -88,6 +88,13 @@ class Rollout {
                       name(), kReleaseName));
       return {};
     }
+    if (never_ran(now->json)) {
+      log_.info(
+          fmt::format("no Pod of {} has ever started a container, so no node has anything to "
+                      "clear: nothing is changed",
+                      name()));
+      return {};
+    }
     const auto patched = ask([this] {
       return objects_.patch(cluster::kDaemonSet, rollout_.daemon_set,
                             {.type = cluster::PatchType::kStrategic, .json = rollout_.patch},
@@ -115,6 +122,25 @@ class Rollout {
   cluster::Call call() const {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end_ - clock_.now());
     return {.deadline = std::clamp<std::chrono::milliseconds>(left, kPoll, kPoll * 10)};
+  }
+
+  // Whether an installation failed before any Pod of the DaemonSet ran: its template is the first
+  // one, and no Pod that there is has a container that was ever started. What cannot be read may
+  // have run.
+  bool never_ran(const std::string& daemon_set) {
+    const auto set = cluster::parse_daemon_set(daemon_set);
+    if (!set || set->template_generation != "1") return false;
+    const auto pods = pods_of(*set);
+    return pods && std::ranges::none_of(pods->items, [](const cluster::Object& item) {
+             const auto pod = cluster::parse_pod(item.json);
+             return !pod || !pod->container_ids.empty();
+           });
+  }
+
+  Result<cluster::ObjectList> pods_of(const cluster::DaemonSet& set) {
+    return objects_.list(
+        cluster::kPod,
+        {.ns = rollout_.daemon_set.ns, .label_selector = selector_text(set.selector)}, call());
   }
 
   std::unexpected<Error> stopped() const {
@@ -153,9 +179,7 @@ class Rollout {
 
   // The nodes that have not finished: "n1 (Pod ns/p is not ready), ...".
   std::string unfinished(const cluster::DaemonSet& set) {
-    const auto pods = objects_.list(
-        cluster::kPod,
-        {.ns = rollout_.daemon_set.ns, .label_selector = selector_text(set.selector)}, call());
+    const auto pods = pods_of(set);
     if (!pods) return fmt::format("which nodes is not known: {}", pods.error().message());
     std::vector<std::string> left;
     for (const auto& item : pods->items) {

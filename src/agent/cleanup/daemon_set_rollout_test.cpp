@@ -41,6 +41,13 @@ class DaemonSetRolloutTest : public testing::Test {
           {"numberReady", ready}}}};
     objects_.put(cluster::kDaemonSet, set.dump());
   }
+  // As after a first installation: the template has never been changed.
+  void put_new_set(int desired) {
+    put_set(1, 1, desired, 0, 0);
+    auto set = json::parse(objects_.text(cluster::kDaemonSet, kKey));
+    set["metadata"]["annotations"]["deprecated.daemonset.template.generation"] = "1";
+    objects_.put(cluster::kDaemonSet, set.dump());
+  }
   // The DaemonSet controller's part.
   void put_status(int desired, int updated, int ready) {
     auto set = json::parse(objects_.text(cluster::kDaemonSet, kKey));
@@ -51,17 +58,18 @@ class DaemonSetRolloutTest : public testing::Test {
     ASSERT_TRUE(objects_.update(cluster::kDaemonSet, kKey, set.dump(), "status"));
   }
   void put_pod(const std::string& name, const std::string& node, const std::string& generation,
-               bool ready, const std::string& label = "tranche") {
-    objects_.put(
-        cluster::kPod,
-        json{{"metadata",
-              {{"namespace", "gpu"},
-               {"name", name},
-               {"labels", {{"app", label}, {"pod-template-generation", generation}}}}},
-             {"spec", {{"nodeName", node}, {"containers", json::array()}}},
-             {"status",
-              {{"conditions", {{{"type", "Ready"}, {"status", ready ? "True" : "False"}}}}}}}
-            .dump());
+               bool ready, const std::string& label = "tranche", const json& container = {}) {
+    objects_.put(cluster::kPod,
+                 json{{"metadata",
+                       {{"namespace", "gpu"},
+                        {"name", name},
+                        {"labels", {{"app", label}, {"pod-template-generation", generation}}}}},
+                      {"spec", {{"nodeName", node}, {"containers", json::array()}}},
+                      {"status",
+                       {{"conditions", {{{"type", "Ready"}, {"status", ready ? "True" : "False"}}}},
+                        {"containerStatuses",
+                         container.is_null() ? json::array() : json::array({container})}}}}
+                     .dump());
   }
   // `steps[i]` runs during wait number i. After `waits` waits the rollout is told to stop.
   Result<void> roll_out(std::vector<std::function<void()>> steps = {}, std::size_t waits = 1000) {
@@ -123,6 +131,41 @@ TEST_F(DaemonSetRolloutTest, WhatHelmDidNotInstallIsNotChanged) {
   EXPECT_TRUE(roll_out());
   EXPECT_EQ(objects_.text(cluster::kDaemonSet, kKey), before);
   EXPECT_EQ(log_.count("was not installed by Helm"), 1);
+}
+
+TEST_F(DaemonSetRolloutTest, AfterAFailedInstallationThereIsNothingToWaitFor) {
+  put_new_set(2);
+  const auto before = objects_.text(cluster::kDaemonSet, kKey);
+  EXPECT_TRUE(roll_out({}, 0)) << "no Pod could be made";
+  put_pod("p", "n1", "1", false, "tranche",
+          {{"name", "agent"}, {"state", {{"waiting", {{"reason", "ImagePullBackOff"}}}}}});
+  EXPECT_TRUE(roll_out({}, 0)) << "none could be started";
+  EXPECT_EQ(objects_.text(cluster::kDaemonSet, kKey), before);
+  EXPECT_EQ(log_.count("has ever started a container"), 2);
+}
+
+TEST_F(DaemonSetRolloutTest, OnePodThatRanIsEnoughToClear) {
+  const auto done = [this] { put_status(2, 2, 2); };
+  put_new_set(2);
+  put_pod("never", "n0", "1", false);
+  put_pod("ended", "n1", "1", false, "tranche",
+          {{"name", "agent"}, {"containerID", "containerd://3f2a"}, {"restartCount", 1}});
+  EXPECT_TRUE(roll_out({done}));
+  EXPECT_TRUE(json::parse(objects_.text(cluster::kDaemonSet, kKey))["spec"]["patched"]);
+}
+
+// A release that ran, and an upgrade after which no Pod can be made.
+TEST_F(DaemonSetRolloutTest, AfterAnUpgradeNodesAreClearedWhateverRunsNow) {
+  put_set(2, 2, 2, 0, 0);
+  EXPECT_FALSE(roll_out({}, 1));
+  EXPECT_TRUE(json::parse(objects_.text(cluster::kDaemonSet, kKey))["spec"]["patched"]);
+}
+
+TEST_F(DaemonSetRolloutTest, PodsThatCannotBeListedMayHaveRun) {
+  put_new_set(2);
+  objects_.refuse("list", cluster::kPod, {Code::kPermission, "forbidden"});
+  EXPECT_FALSE(roll_out({}, 1));
+  EXPECT_TRUE(json::parse(objects_.text(cluster::kDaemonSet, kKey))["spec"]["patched"]);
 }
 
 TEST_F(DaemonSetRolloutTest, WithoutNodesItIsDone) {

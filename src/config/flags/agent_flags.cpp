@@ -85,6 +85,12 @@ constexpr auto kAgentFlags = std::to_array<FlagSpec>({
      .help = "where grants are kept, and what containers with limits mount: an absolute path, the "
              "same on the host",
      .uses = kUseAgent | kUseCleanup},
+    {.name = "release",
+     .environment = kNames<"TRANCHE_RELEASE">,
+     .help = "the release that this agent belongs to, NAMESPACE/NAME: between two of its Pods no "
+             "other release's agent serves the node, and its cleanup clears nothing of another's; "
+             "empty: none",
+     .uses = kUseAgent | kUseCleanup},
     {.name = "limit-library",
      .environment = kNames<"TRANCHE_LIMIT_LIBRARY">,
      .path = PathKind::kFile,

@@ -138,6 +138,7 @@ Result<AgentOptions> load_agent_options(const Sources& sources) {
       .take_over = reader.get<bool>("take-over"),
       .labels = labels_mode(reader),
       .state_dir = reader.get<std::string>("state-dir"),
+      .release = reader.get<std::string>("release"),
       .limit_library = reader.get<std::string>("limit-library"),
       .arbiter_state_dir = reader.get<std::string>("arbiter-state-dir"),
       .ask_evictions = reader.get<bool>("ask-evictions"),

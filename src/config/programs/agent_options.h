@@ -41,6 +41,7 @@ struct AgentOptions {
   bool take_over = false;
   LabelsMode labels = LabelsMode::kAuto;
   std::string state_dir = "/var/lib/tranche";
+  std::string release;            // "namespace/name" of the Helm release; "": none
   std::string limit_library;      // "": beside this program
   std::string arbiter_state_dir;  // "": what the arbiter finds is not read
   bool ask_evictions = false;     // a controller evicts

@@ -31,6 +31,7 @@ TEST(AgentOptions, FromFlagsAndEnvironment) {
                                                            {"TRANCHE_GRANTS_INTERVAL", "100ms"},
                                                            {"NODE_NAME", "node-1"},
                                                            {"TRANCHE_LOG_LEVEL", "debug"},
+                                                           {"TRANCHE_RELEASE", "gpu/tranche"},
                                                            {"TRANCHE_HEALTH_RECOVERY", "never"},
                                                            {"TRANCHE_HOST_ROOT", "/host"},
                                                            {"CDI_DISABLE_HOOKS", "all"}}});
@@ -43,6 +44,7 @@ TEST(AgentOptions, FromFlagsAndEnvironment) {
                               .take_over = true,
                               .labels = LabelsMode::kOff,
                               .state_dir = "/s",
+                              .release = "gpu/tranche",
                               .host_root = "/host",
                               .health_recovery = std::nullopt,
                               .machine_interval = 2s,

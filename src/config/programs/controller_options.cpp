@@ -93,6 +93,7 @@ Result<CleanupOptions> load_cleanup_options(const Sources& sources) {
   CleanupOptions options{.mode = mode(reader),
                          .timeout = timeout(reader),
                          .state_dir = reader.get<std::string>("state-dir"),
+                         .release = reader.get<std::string>("release"),
                          .api_server = reader.api_server(),
                          .log_level = reader.log_level()};
   if (options.mode == CleanupOptions::Mode::kRollOut) {

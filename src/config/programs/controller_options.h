@@ -36,6 +36,7 @@ struct CleanupOptions {
   std::string patch;                                             // JSON
   std::chrono::nanoseconds timeout = std::chrono::seconds(120);  // kClear, kRollOut
   std::string state_dir = "/var/lib/tranche";
+  std::string release;  // whose node is cleared; "": whoever's
   ApiServer api_server;
   LogLevel log_level = LogLevel::kInfo;
   bool operator==(const CleanupOptions&) const = default;

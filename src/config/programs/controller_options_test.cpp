@@ -71,17 +71,19 @@ TEST(CleanupOptions, WhatToDo) {
   EXPECT_EQ(load_cleanup_options({}).value(), CleanupOptions{});
   EXPECT_EQ(load_cleanup_options({.flags = {{"stay", "true"}}}).value().mode, kStay);
   EXPECT_EQ(load_cleanup_options({.flags = {{"check", "true"}}}).value().mode, kCheck);
-  const auto options = load_cleanup_options({.flags = {{"daemonset", "gpu-operator/tranche"},
-                                                       {"patch", R"({"spec":{}})"},
-                                                       {"timeout", "3m"}},
-                                             .environment = {{"TRANCHE_STATE_DIR", "/s"}}});
+  const auto options = load_cleanup_options(
+      {.flags = {{"daemonset", "gpu-operator/tranche"},
+                 {"patch", R"({"spec":{}})"},
+                 {"timeout", "3m"}},
+       .environment = {{"TRANCHE_STATE_DIR", "/s"}, {"TRANCHE_RELEASE", "gpu/tranche"}}});
   ASSERT_TRUE(options) << options.error().message();
   EXPECT_EQ(*options, (CleanupOptions{.mode = kRollOut,
                                       .daemon_set_namespace = "gpu-operator",
                                       .daemon_set = "tranche",
                                       .patch = R"({"spec":{}})",
                                       .timeout = std::chrono::minutes(3),
-                                      .state_dir = "/s"}));
+                                      .state_dir = "/s",
+                                      .release = "gpu/tranche"}));
 }
 
 class CleanupRefuses : public testing::TestWithParam<Refused> {};

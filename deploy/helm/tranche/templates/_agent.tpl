@@ -37,7 +37,7 @@ seccompProfile:
   valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
 - name: POD_NAME
   valueFrom: {fieldRef: {fieldPath: metadata.name}}
-{{- $env := list }}
+{{- $env := list (list "TRANCHE_RELEASE" (printf "%s/%s" $root.Release.Namespace $root.Release.Name)) }}
 {{- if $s.configMap }}
 {{- $env = append $env (list "CONFIG_MAP" $s.configMap) }}
 {{- $env = append $env (list "NODE_LABEL" "nvidia.com/device-plugin.config") }}

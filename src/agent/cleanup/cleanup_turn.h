@@ -1,0 +1,26 @@
+#pragma once
+// Decides whether a cleanup has something to clear on its node, and waits for its own release's
+// agent to end. Of a node that another release serves nothing is touched, and nothing is waited
+// for: there the cleanup's own release has never served, or what it left was taken over.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "agent/node/node_claim.h"
+#include "base/result.h"
+
+namespace tranche::agent {
+
+struct CleanupTurn {
+  // Held while the node is cleared; null: there is nothing to clear, or `waiting` gave up.
+  std::unique_ptr<process::ProcessLock> lock;
+  std::string server;  // who serves the node instead: "release a/gpu"; empty: nobody does
+};
+
+// A cleanup that names no release clears the node whoever claimed it, once its agent has ended.
+// `waiting`: called while the agent holds the node; waits a while. false: give up. Errors: the
+// claim cannot be read; those of ProcessLock::take().
+Result<CleanupTurn> take_cleanup_turn(const NodeClaim& claim, const std::function<bool()>& waiting);
+
+}  // namespace tranche::agent

@@ -1,0 +1,143 @@
+#include "agent/node/node_claim.h"
+
+#include <gtest/gtest.h>
+
+#include "base/fs.h"
+#include "support/fake_clock.h"
+#include "support/temp_dir.h"
+
+namespace tranche::agent::node_claim_test {
+namespace {
+
+using Lock = std::unique_ptr<process::ProcessLock>;
+
+class NodeClaimTest : public testing::Test {
+ protected:
+  NodeClaim claim(const std::string& release) const { return {dir_.path() / "state", release}; }
+  // The release's agent serves the node.
+  Lock serve(const std::string& release) {
+    EXPECT_TRUE(FsRoot().make_directories(dir_.path() / "state"));
+    auto lock = process::ProcessLock::take(claim(release).file(), [] { return false; });
+    EXPECT_TRUE(lock && *lock);
+    EXPECT_TRUE(claim(release).write());
+    return lock ? *std::move(lock) : nullptr;
+  }
+  // At most `waits` times a minute.
+  Lock take(const std::string& release, int waits, const std::function<void()>& meanwhile = {},
+            bool take_over = false) {
+    auto lock = take_turn(claim(release), take_over, clock_, [&](const ClaimWait& wait) {
+      EXPECT_EQ(wait.first, told_.empty());
+      told_.push_back(wait.other.value_or(""));
+      clock_.advance(std::chrono::minutes(1));
+      if (meanwhile) meanwhile();
+      return --waits > 0;
+    });
+    EXPECT_TRUE(lock);
+    return lock ? *std::move(lock) : nullptr;
+  }
+
+  test::TempDir dir_;
+  test::FakeClock clock_;
+  std::vector<std::string> told_;
+};
+
+TEST_F(NodeClaimTest, OutlivesTheAgent) {
+  EXPECT_EQ(claim("a/gpu").owner().value(), std::nullopt);
+  serve("a/gpu").reset();
+  EXPECT_EQ(claim("a/gpu").owner().value(), "a/gpu");
+  EXPECT_EQ(claim("a/gpu").other(), std::nullopt);
+  EXPECT_EQ(claim("b/gpu").other(), "a/gpu");
+  EXPECT_EQ(claim("").other(), "a/gpu");
+  ASSERT_TRUE(claim("a/gpu").clear());
+  EXPECT_EQ(claim("b/gpu").owner().value(), std::nullopt);
+}
+
+TEST_F(NodeClaimTest, AnAgentWithoutAReleaseClaimsNothing) {
+  serve("");
+  EXPECT_EQ(claim("a/gpu").owner().value(), std::nullopt);
+  serve("a/gpu").reset();
+  serve("");
+  EXPECT_EQ(claim("a/gpu").owner().value(), std::nullopt) << "it serves now";
+}
+
+TEST_F(NodeClaimTest, AShorterNameReplacesALongerOne) {
+  serve("namespace/a-long-name").reset();
+  ASSERT_TRUE(claim("b/x").write());
+  EXPECT_EQ(claim("").owner().value(), "b/x");
+}
+
+TEST_F(NodeClaimTest, ATornFileIsAnErrorAndNamesNobody) {
+  serve("b/gpu").reset();
+  ASSERT_TRUE(FsRoot().write_atomic(claim("").file(), R"({"checksum":"0)"));
+  EXPECT_EQ(claim("").owner().error().code, Code::kInvalidArgument);
+  EXPECT_EQ(claim("a/gpu").other(), std::nullopt);
+  ASSERT_TRUE(claim("a/gpu").write());
+  EXPECT_EQ(claim("").owner().value(), "a/gpu");
+}
+
+TEST_F(NodeClaimTest, ThePodThatReplacesAnotherOfItsReleaseIsNotKeptWaiting) {
+  serve("a/gpu").reset();
+  EXPECT_NE(take("a/gpu", 1), nullptr);
+  EXPECT_TRUE(told_.empty());
+}
+
+// The second release's agent, while the first one's Pod is replaced.
+TEST_F(NodeClaimTest, AnotherReleaseDoesNotTakeTheNodeBetweenTwoPods) {
+  serve("a/gpu").reset();
+  EXPECT_EQ(take("b/second", 4), nullptr);
+  EXPECT_EQ(told_, std::vector<std::string>(4, "a/gpu"));
+}
+
+TEST_F(NodeClaimTest, TheTimeWithoutAnAgentBeginsAnewWithEach) {
+  auto first = serve("a/gpu");
+  int minute = 0;
+  EXPECT_EQ(take("b/second", 10,
+                 [&] {
+                   if (++minute == 3) first.reset();
+                   if (minute == 6) first = serve("a/gpu");
+                   if (minute == 8) first.reset();
+                 }),
+            nullptr);
+}
+
+TEST_F(NodeClaimTest, AReleaseWithoutAnAgentLosesTheNode) {
+  serve("a/gpu").reset();
+  const auto lock = take("b/second", 10);
+  ASSERT_NE(lock, nullptr);
+  EXPECT_EQ(told_.size(), 5U);
+  ASSERT_TRUE(claim("b/second").write());
+  EXPECT_EQ(claim("a/gpu").other(), "b/second");
+}
+
+TEST_F(NodeClaimTest, TakingOverWaitsForAnAgentOnly) {
+  auto first = serve("a/gpu");
+  const auto lock = take("b/second", 10, [&] { first.reset(); }, true);
+  EXPECT_NE(lock, nullptr);
+  EXPECT_EQ(told_.size(), 1U);
+}
+
+TEST_F(NodeClaimTest, ACleanupGivesTheNodeToWhoWaits) {
+  auto first = serve("a/gpu");
+  const auto lock = take("b/second", 10, [&] {
+    std::filesystem::remove_all(claim("").file().parent_path());
+    first.reset();
+  });
+  EXPECT_NE(lock, nullptr);
+  EXPECT_EQ(told_.size(), 1U);
+}
+
+// An agent of before there were claims serves, and then one of another release takes the node.
+TEST_F(NodeClaimTest, WhoClaimsTheNodeMeanwhileHasIt) {
+  auto nameless = serve("");
+  EXPECT_EQ(take("b/second", 3,
+                 [&] {
+                   if (told_.size() > 1) return;
+                   ASSERT_TRUE(claim("a/gpu").write());
+                   nameless.reset();
+                 }),
+            nullptr);
+  EXPECT_EQ(told_, (std::vector<std::string>{"", "a/gpu", "a/gpu"}));
+}
+
+}  // namespace
+}  // namespace tranche::agent::node_claim_test
