@@ -139,7 +139,8 @@ Result<ConfigChoice> ClusterSource::choose_from_map(const cluster::ConfigMap& ma
   if (!choice->name) return result;
   result.text = map.data.at(*choice->name);
   result.name = fmt::format("{}/{}:{}", map.key.ns, map.key.name, *choice->name);
-  result.origin = fmt::format("{}, key {} ({})", map_text(), *choice->name, choice->reason);
+  result.origin = fmt::format("{}, key {} ({}), {}", map_text(), *choice->name, choice->reason,
+                              content_word(*result.text));
   return result;
 }
 
@@ -153,7 +154,8 @@ Result<ConfigChoice> ClusterSource::choose_from_folder() {
   ASSIGN_OR_RETURN(auto text, reader_.read(fs_, options_.folder, *choice->name, clock_));
   result.text = std::move(text.text);
   result.name = std::move(text.name);
-  result.origin = fmt::format("{} ({})", result.name, choice->reason);
+  result.origin =
+      fmt::format("{} ({}), {}", result.name, choice->reason, content_word(*result.text));
   return result;
 }
 

@@ -85,11 +85,29 @@ TEST_F(ClusterSourceTest, TheLabelChooses) {
   ASSERT_TRUE(gives(3));
   EXPECT_EQ(source_->origin(),
             "ConfigMap kube-system/time-slicing-config, key t4 (label "
-            "nvidia.com/device-plugin.config=t4)");
+            "nvidia.com/device-plugin.config=t4), " +
+                content_word(sharing(3)));
   label("l20");
   EXPECT_TRUE(gives(8));
   put_map({{"l20", sharing(9)}});
   EXPECT_TRUE(gives(9));
+}
+
+// The origin is what the Node's condition says, and a change of that is an Event.
+TEST_F(ClusterSourceTest, ChangedContentUnderTheSameKeyHasAnotherOrigin) {
+  put_map({{"t4", sharing(3)}});
+  label("t4");
+  open();
+  ASSERT_TRUE(gives(3));
+  const auto before = source_->origin();
+  put_map({{"t4", sharing(4)}, {"other", sharing(2)}});
+  ASSERT_TRUE(gives(4));
+  const auto changed = source_->origin();
+  EXPECT_NE(changed, before);
+  EXPECT_THAT(changed, HasSubstr("key t4"));
+  put_map({{"t4", sharing(3)}, {"more", sharing(5)}});
+  ASSERT_TRUE(gives(3));
+  EXPECT_EQ(source_->origin(), before) << "it has the content of before";
 }
 
 TEST_F(ClusterSourceTest, ChangesRingTheBell) {

@@ -2,9 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "base/checksum.h"
 #include "config/file/source.h"
 
 namespace tranche::agent {
+
+std::string content_word(std::string_view text) {
+  return fmt::format("content {:08x}", checksum(text) & 0xffffffffU);
+}
 
 Result<config::Loaded> FileSource::read() {
   if (file_.empty()) return config::load(sources_);
@@ -12,7 +17,7 @@ Result<config::Loaded> FileSource::read() {
   auto sources = sources_;
   sources.file_text = std::move(text.text);
   sources.file_name = std::move(text.name);
-  origin_ = sources.file_name;
+  origin_ = fmt::format("{}, {}", sources.file_name, content_word(*sources.file_text));
   auto loaded = config::load(sources);
   if (loaded && config::is_blank(*sources.file_text)) {
     loaded->warnings.push_back(

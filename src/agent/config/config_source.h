@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,10 @@
 
 namespace tranche::agent {
 
+// A word for the content of a configuration, for people who compare two messages: another content,
+// another word. "content 1a2b3c4d".
+std::string content_word(std::string_view text);
+
 class ConfigSource {
  public:
   virtual ~ConfigSource() = default;
@@ -27,7 +32,9 @@ class ConfigSource {
   // kAlreadyExists: another program is to serve this node, so an agent that starts must not.
   virtual Result<config::Loaded> read() = 0;
   virtual std::optional<std::chrono::milliseconds> retry_after() const { return std::nullopt; }
-  // The origin of the last read() for people: "ConfigMap kube-system/x, key l20 (...)".
+  // The origin of the last read() for people, with its content: "ConfigMap kube-system/x, key l20
+  // (...), content 1a2b3c4d". It is what the Node's condition says, so that changed content under
+  // the same key is news there.
   virtual std::string origin() const = 0;
   // Called when the configuration of the last read() is in force.
   virtual void accepted() {}
