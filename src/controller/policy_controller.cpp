@@ -69,6 +69,15 @@ PolicyController::PolicyController(cluster::Objects& objects, Options options, c
            .selection = {.field_selector = kPluginSelector},
            .backoff = options_.watch_backoff},
           [this](const cluster::CacheChange&) { notifier_.notify(); }, log) {
+  if (!options_.agents.empty()) {
+    agents_.emplace(
+        objects,
+        cluster::WatchCache::Options{
+            .kind = cluster::kDaemonSet,
+            .selection = {.ns = options_.ns, .field_selector = "metadata.name=" + options_.agents},
+            .backoff = options_.watch_backoff},
+        [this](const cluster::CacheChange&) { notifier_.notify(); }, log);
+  }
   retrier_.emplace(log_, options_.backoff);
   const auto work = [this] {
     retrier_->request({.key = "policy",
@@ -85,15 +94,21 @@ PolicyController::~PolicyController() {
 }
 
 std::optional<std::string> PolicyController::trouble() const {
-  for (const auto* cache : {&policies_, &maps_, &daemon_sets_}) {
+  for (const auto* cache : caches()) {
     if (const auto failure = cache->failure()) return failure->message();
     if (!cache->synced()) return "the API server has not answered yet";
   }
   return std::nullopt;
 }
 
+std::vector<const cluster::WatchCache*> PolicyController::caches() const {
+  std::vector<const cluster::WatchCache*> all = {&policies_, &maps_, &daemon_sets_};
+  if (agents_) all.push_back(&*agents_);
+  return all;
+}
+
 Result<void> PolicyController::reconcile(const std::stop_token& stop) {
-  if (!policies_.synced() || !maps_.synced() || !daemon_sets_.synced()) return {};
+  if (!std::ranges::all_of(caches(), &cluster::WatchCache::synced)) return {};
   const auto all = policies();
   const auto* obeyed = oldest(all.parsed);
   auto decision = decide(facts(all, obeyed));
@@ -136,6 +151,11 @@ PolicyFacts PolicyController::facts(const Policies& policies, const PolicyObject
     if (auto set = cluster::parse_daemon_set(object.json)) sets.push_back(*std::move(set));
   }
   facts.operator_plugin = find_operator_plugin(sets, policies.parsed);
+  facts.agents_name = options_.agents;
+  if (const auto object =
+          agents_ ? agents_->find({.ns = options_.ns, .name = options_.agents}) : std::nullopt) {
+    if (auto set = cluster::parse_daemon_set(object->json)) facts.agents = *std::move(set);
+  }
   return facts;
 }
 

@@ -1,11 +1,11 @@
 #pragma once
-// Makes the cluster's ClusterPolicy take effect. It watches policies, the namespace's ConfigMaps
-// and the operator's DaemonSets. Whenever one changes, it decides (policy_map.h), writes the
-// ConfigMap that the agents follow and the policies' status, and records an Event if the outcome
-// changed.
+// Makes the cluster's ClusterPolicy take effect. It watches policies, the namespace's ConfigMaps,
+// the operator's DaemonSets and the agents' one. Whenever one changes, it decides (policy_map.h),
+// writes the ConfigMap that the agents follow and the policies' status, and records an Event if the
+// outcome changed.
 //
-// Nothing is written before all three have been read. A failed write is retried until it works, and
-// logged once. Nodes are not watched: agents read their own.
+// Nothing is written before all of these have been read. A failed write is retried until it works,
+// and logged once. Nodes are not watched: agents read their own.
 //
 // Works through the port cluster::Objects, on threads of its own: those of the caches, which only
 // notify, and the retrier's, which does the work. The destructor stops them all.
@@ -36,6 +36,7 @@ class PolicyController : public Worker {
     std::string ns;
     std::string out_name;
     std::string mps_root = {};  // PolicyFacts::mps_root
+    std::string agents = {};    // PolicyFacts::agents_name, in `ns`
     std::string instance;       // the Events' reporting instance: this Pod's name
     // How much longer this process may write. Nothing is begun when the time is over. Empty: for
     // ever.
@@ -58,6 +59,7 @@ class PolicyController : public Worker {
     std::vector<PolicyObject> parsed;  // one for each of `objects`, in the same order
   };
 
+  std::vector<const cluster::WatchCache*> caches() const;
   // Makes one full attempt, on the retrier's thread.
   Result<void> reconcile(const std::stop_token& stop);
   Policies policies() const;
@@ -90,6 +92,7 @@ class PolicyController : public Worker {
   cluster::WatchCache policies_;
   cluster::WatchCache maps_;
   cluster::WatchCache daemon_sets_;
+  std::optional<cluster::WatchCache> agents_;  // of one DaemonSet; nullopt: it is not told which
   // Last, because its thread reads the caches.
   std::optional<Retrier> retrier_;
 };

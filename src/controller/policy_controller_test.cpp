@@ -52,6 +52,7 @@ class PolicyControllerTest : public testing::Test {
         objects_,
         PolicyController::Options{.ns = "gpu",
                                   .out_name = "tranche-policy",
+                                  .agents = agents_,
                                   .instance = "pod-1",
                                   .time_left = time_left_,
                                   .watch_backoff = {milliseconds(1), milliseconds(4)},
@@ -90,6 +91,7 @@ class PolicyControllerTest : public testing::Test {
   test::FakeClock clock_;
   test::LogRecorder log_;
   std::function<milliseconds()> time_left_;
+  std::string agents_;
   std::optional<PolicyController> controller_;
 };
 
@@ -115,6 +117,34 @@ TEST_F(PolicyControllerTest, ThePolicyReachesTheMapAndItsStatus) {
   EXPECT_EQ(events()[0]["regarding"]["kind"], "ClusterPolicy");
   EXPECT_EQ(events()[0]["reason"], "ConfigFollowed");
   EXPECT_EQ(events()[0]["type"], "Normal");
+}
+
+TEST_F(PolicyControllerTest, APolicyThatNoNodeFollowsIsNotApplied) {
+  agents_ = "tranche";
+  const auto put_agents = [&](int desired, int ready) {
+    objects_.put(cluster::kDaemonSet,
+                 json{{"metadata", {{"namespace", "gpu"}, {"name", "tranche"}}},
+                      {"status", {{"desiredNumberScheduled", desired}, {"numberReady", ready}}}}
+                     .dump());
+  };
+  put_policy(plugin("time-slicing-config", "a100"));
+  put_agents(2, 0);
+  open();
+  ASSERT_TRUE(says("NoNodeServes"));
+  EXPECT_EQ(annotation(cluster::kDefaultAnnotation), "a100") << "agents need it to serve";
+  const auto status = [&] {
+    return object(cluster::kClusterPolicy, {"", "cluster-policy"})["status"];
+  };
+  EXPECT_EQ(status()["state"], "notReady");
+  EXPECT_THAT(status()["conditions"][0]["message"].get<std::string>(),
+              HasSubstr("0 of 2 nodes of DaemonSet gpu/tranche serve"));
+  put_agents(2, 1);
+  ASSERT_TRUE(says("ConfigFollowed"));
+  EXPECT_EQ(status()["state"], "ready");
+  put_agents(0, 0);
+  ASSERT_TRUE(says("NoNodeServes"));
+  EXPECT_THAT(status()["conditions"][0]["message"].get<std::string>(),
+              HasSubstr("kubectl label node NODE nvidia.com/gpu.present=true"));
 }
 
 TEST_F(PolicyControllerTest, WithoutAPolicyNothingIsShared) {

@@ -121,6 +121,27 @@ Condition success(const PolicyFacts& facts, const ClusterPolicy& policy) {
                   facts.ns, name, rest, mig_text(policy)));
 }
 
+// What is wrong with the agents that are to follow; nullopt: one of them serves, or which ones
+// they are is not told.
+std::optional<Condition> find_unserved(const PolicyFacts& facts) {
+  if (facts.agents_name.empty()) return std::nullopt;
+  const auto set = fmt::format("{}/{}", facts.ns, facts.agents_name);
+  if (!facts.agents) {
+    return refused(cluster::reason::kNoNodeServes,
+                   fmt::format("no node serves: there is no DaemonSet {}", set));
+  }
+  if (facts.agents->ready > 0) return std::nullopt;
+  const auto check =
+      facts.agents->desired > 0
+          ? fmt::format("none of its Pods is ready: kubectl -n {} get pods -o wide", facts.ns)
+          : std::string(
+                "no node has a label of its affinity: kubectl label node NODE "
+                "nvidia.com/gpu.present=true");
+  return refused(
+      cluster::reason::kNoNodeServes,
+      fmt::format("0 of {} nodes of DaemonSet {} serve: {}", facts.agents->desired, set, check));
+}
+
 std::string withhold_text(const OperatorPlugin& plugin) {
   return fmt::format(
       "the GPU operator's own device plugin (DaemonSet {}) serves ClusterPolicy {}, so Tranche "
@@ -154,7 +175,8 @@ Decision decide_for(const PolicyFacts& facts, const ClusterPolicy& policy) {
     decision.map.annotations[cluster::kWithholdAnnotation] = why;
     decision.conditions.push_back(refused(cluster::reason::kOperatorServes, why));
   } else {
-    decision.conditions.push_back(fault ? *fault : success(facts, policy));
+    const auto unserved = fault ? fault : find_unserved(facts);
+    decision.conditions.push_back(unserved ? *unserved : success(facts, policy));
   }
   decision.conditions.push_back(unserved(unserved_fields(facts, policy)));
   return decision;

@@ -76,7 +76,10 @@ struct PolicyFacts {
   // The ConfigMap that the policy names; nullopt: it names none, or there is none of that name.
   std::optional<cluster::ConfigMap> named;
   std::optional<OperatorPlugin> operator_plugin;
-  MapContent now;  // content of our ConfigMap; empty: there is none
+  // The agents' DaemonSet, by its ready Pods; "": it is not told which one that is.
+  std::string agents_name;
+  std::optional<cluster::DaemonSet> agents;  // nullopt: there is none of that name
+  MapContent now;                            // content of our ConfigMap; empty: there is none
 };
 
 struct Decision {

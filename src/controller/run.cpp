@@ -67,6 +67,7 @@ std::vector<WorkerPlan> plan(const config::ControllerOptions& options,
     plans.push_back(plan_policy({.ns = options.ns,
                                  .out_name = options.config_map_out,
                                  .mps_root = options.mps_root,
+                                 .agents = options.agents,
                                  .instance = instance}));
   }
   if (options.evict_unregistered) {

@@ -139,6 +139,7 @@ def test_a_policys_controller_knows_where_mps_is(helm):
     rendered = helm.template(values, namespace="gpu-operator")
     container = rendered.one("Deployment")["spec"]["template"]["spec"]["containers"][0]
     assert "--mps-root=/srv/mps" in container["args"]
+    assert f"--agents={rendered.one('DaemonSet')['metadata']['name']}" in container["args"]
     assert rendered.env()["MPS_ROOT"] == "/srv/mps"
 
 

@@ -17,6 +17,11 @@ constexpr auto kControllerFlags = std::to_array<FlagSpec>({
              "ClusterPolicy asks for (required, but with --evict-unregistered: empty follows no "
              "ClusterPolicy)",
      .uses = kUseController},
+    {.name = "agents",
+     .environment = kNames<"TRANCHE_AGENTS">,
+     .help = "the agents' DaemonSet, in --namespace: a ClusterPolicy counts as applied while one of "
+             "its Pods is ready; empty: whether agents serve is not looked at",
+     .uses = kUseController},
     {.name = "evict-unregistered",
      .environment = kNames<"TRANCHE_EVICT_UNREGISTERED">,
      .type = FlagType::kBool,

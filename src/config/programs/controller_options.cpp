@@ -80,6 +80,7 @@ Result<ControllerOptions> load_controller_options(const Sources& sources) {
       .config_map_out =
           has_map ? name(reader, "config-map-out", "the ConfigMap that the agents follow") : "",
       .mps_root = reader.get<std::string>("mps-root"),
+      .agents = reader.get<std::string>("agents"),
       .evict_unregistered = evict,
       .leader_elect = reader.get<bool>("leader-elect"),
       .pod_name = reader.get<std::string>("pod-name"),

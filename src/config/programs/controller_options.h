@@ -17,6 +17,7 @@ struct ControllerOptions {
   std::string ns;              // the release's: of policies' ConfigMaps, config_map_out, the Lease
   std::string config_map_out;  // the ConfigMap that the agents follow; "": no policy is followed
   std::string mps_root;        // of the agents' Pods, on the host; "": not told
+  std::string agents;          // the agents' DaemonSet, in `ns`; "": not told
   bool evict_unregistered = false;
   bool leader_elect = false;
   std::string pod_name;  // "": not in a Pod

@@ -22,12 +22,14 @@ TEST(ControllerOptions, FlagsAndEnvironment) {
   const auto options = load_controller_options(
       {.flags = {{"config-map-out", "tranche-policy"},
                  {"leader-elect", "true"},
-                 {"mps-root", "/run/nvidia/mps"}},
+                 {"mps-root", "/run/nvidia/mps"},
+                 {"agents", "tranche"}},
        .environment = {{"NAMESPACE", "gpu-operator"}, {"POD_NAME", "tranche-controller-x"}}});
   ASSERT_TRUE(options) << options.error().message();
   EXPECT_EQ(*options, (ControllerOptions{.ns = "gpu-operator",
                                          .config_map_out = "tranche-policy",
                                          .mps_root = "/run/nvidia/mps",
+                                         .agents = "tranche",
                                          .leader_elect = true,
                                          .pod_name = "tranche-controller-x"}));
 }
