@@ -7,6 +7,8 @@
 
 #include "agent/report.h"
 #include "cdi/imex.h"
+#include "cdi/make_specs.h"
+#include "config/file/json.h"
 #include "host/host_reader.h"
 #include "offer/make_offer.h"
 
@@ -27,8 +29,9 @@ Agent::Agent(Ports ports, Settings settings, ConfigSource& source, config::Loade
     : ports_(std::move(ports)),
       settings_(std::move(settings)),
       config_(source, std::move(loaded),
-              {.check = [this](const auto& config) { return take_imex_channels(config); },
+              {.check = [this](const auto& config) { return take_config(config); },
                .report = ports_.report,
+               .effective = [this](const auto& announced) { return effective(announced); },
                .describe = describe_limits},
               ports_.log),
       health_(settings_.xid_policy, quiet_time(settings_.options)),
@@ -51,15 +54,36 @@ Result<void> Agent::run(int signals) {
   return {};
 }
 
+// The MIG resources of the machine are among those that NVIDIA's plugin prints.
+std::string Agent::effective(const config::Loaded& loaded) const {
+  const auto& config = loaded.config;
+  if (config.flags.mig_strategy != config::MigStrategy::kMixed || !config.migs.empty()) {
+    return loaded.json;
+  }
+  return config::with_mig_resources(loaded.json, mig_profiles_);
+}
+
+void Agent::note_mig_profiles(const gpu::Machine& machine) {
+  for (const auto& gpu : machine.gpus) {
+    for (const auto& profile : gpu.mig_profiles) {
+      if (std::ranges::find(mig_profiles_, profile) == mig_profiles_.end()) {
+        mig_profiles_.push_back(profile);
+      }
+    }
+  }
+}
+
 Result<void> Agent::start() {
+  auto machine = ports_.reader.read();
+  if (machine) note_mig_profiles(*machine);
   config_.announce();
   TRY(take_imex_channels(config_.config()));
   read_host();
   for (const auto& warning : settings_.xid_policy.warnings) ports_.log.warn(warning);
 
-  auto machine = ports_.reader.read();
   if (!machine && config_.config().flags.fail_on_init_error) {
-    return std::unexpected(std::move(machine).error());
+    return std::unexpected(std::move(machine).error().with_context(
+        "error getting plugins: unable to create plugins: failed to construct resource managers"));
   }
   const auto look_again = [this] { loop_->post([this] { reconcile(); }); };
   followers_.emplace(std::move(ports_.followers), settings_.options, *loop_, look_again,
@@ -190,13 +214,23 @@ void Agent::on_config_change() {
   if (const auto wait = config_.look_again()) config_due_ = now() + *wait;
 }
 
+// Whether this node can obey `config`. After an error nothing has changed.
+Result<void> Agent::take_config(const config::Config& config) {
+  TRY(cdi::check_hook_program(config, settings_.options.cdi_disable_hooks));
+  return take_imex_channels(config);
+}
+
 // Finds the IMEX channels that `config` names. After an error nothing has changed.
 Result<void> Agent::take_imex_channels(const config::Config& config) {
-  ASSIGN_OR_RETURN(auto channels,
-                   cdi::find_imex_channels(FsRoot(settings_.options.host_root),
-                                           config.flags.nvidia_dev_root, config.imex));
-  for (const auto& warning : channels.warnings) ports_.log.warn(warning);
-  state_.facts.imex_channels = std::move(channels.ids);
+  auto channels = cdi::find_imex_channels(FsRoot(config.flags.plugin.container_driver_root),
+                                          FsRoot(settings_.options.host_root),
+                                          config.flags.nvidia_dev_root, config.imex);
+  if (!channels) {
+    return std::unexpected(std::move(channels).error().with_context(
+        "error getting plugins: error querying IMEX channels"));
+  }
+  for (const auto& warning : channels->warnings) ports_.log.warn(warning);
+  state_.facts.imex_channels = std::move(channels->ids);
   return {};
 }
 
@@ -228,6 +262,7 @@ void Agent::on_reading(Result<gpu::Machine> machine) {
 void Agent::take(gpu::Machine machine) {
   auto& known = state_.machine;
   machine.host = state_.host;
+  note_mig_profiles(machine);
   if (known) machine = gpu::remember_lost(*known, std::move(machine));
   const auto& warned = known ? known->warnings : std::vector<std::string>();
   for (const auto& warning : machine.warnings) {

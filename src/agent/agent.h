@@ -77,6 +77,9 @@ class Agent {
   std::string trouble() const;
   // Inputs.
   void on_config_change();
+  std::string effective(const config::Loaded& loaded) const;
+  void note_mig_profiles(const gpu::Machine& machine);
+  Result<void> take_config(const config::Config& config);
   Result<void> take_imex_channels(const config::Config& config);
   void read_host();
   void on_reading(Result<gpu::Machine> machine);
@@ -92,8 +95,9 @@ class Agent {
   Settings settings_;
   ConfigFollower config_;
   gpu::HealthTracker health_;
-  std::optional<TimePoint> health_due_;  // when health next changes without an event
-  std::vector<gpu::GpuUuid> deaf_;       // GPUs whose XIDs cannot be received
+  std::optional<TimePoint> health_due_;    // when health next changes without an event
+  std::vector<std::string> mig_profiles_;  // that any GPU of the machine can have
+  std::vector<gpu::GpuUuid> deaf_;         // GPUs whose XIDs cannot be received
   State state_;
   // The state and offer that all followers acted on last.
   struct Followed {

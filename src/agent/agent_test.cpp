@@ -240,7 +240,9 @@ TEST_F(AgentTest, WithoutADriverItEndsOrWaitsAsConfigured) {
   start();
   thread_.join();
   ASSERT_FALSE(result_);
-  EXPECT_EQ(result_.error().what, "driver not loaded");
+  EXPECT_EQ(result_.error().what,
+            "error getting plugins: unable to create plugins: failed to construct resource "
+            "managers: driver not loaded");
 
   ASSERT_TRUE(fs_.write_atomic(dir_.path() / "config.yaml",
                                "version: v1\nflags:\n  failOnInitError: false\n"));

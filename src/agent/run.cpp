@@ -8,6 +8,7 @@
 #include "agent/cluster_parts.h"
 #include "agent/config/first_config.h"
 #include "agent/node/node_turn.h"
+#include "cdi/make_specs.h"
 #include "host/host_reader.h"
 #include "kubelet/pod_resources_client.h"
 #include "kubelet/registration.h"
@@ -37,7 +38,8 @@ Result<void> check_machine(const config::Config& config, const config::AgentOpti
   // the reader.
   const auto& driver_root = config.flags.plugin.container_driver_root;
   const bool loadable = !config.uses_cdi() || nvml::Library::load(driver_root).has_value();
-  return config::validate_on_machine(config, {.nvml_loadable = loadable});
+  TRY(config::validate_on_machine(config, {.nvml_loadable = loadable}));
+  return cdi::check_hook_program(config, options.cdi_disable_hooks);
 }
 
 // Where feature labels go. A wish for NodeFeature objects (useNodeFeatureAPI) counts only where no
@@ -141,7 +143,7 @@ int run_with_files(const config::Sources& sources, const config::AgentOptions& o
   auto& loaded = **first;
   if (const auto fits = check_machine(loaded.config, options); !fits) return refuse(fits.error());
   const auto cluster = open_cluster(sources, options, loaded.config, clock, log);
-  if (!cluster) return refuse(cluster.error());
+  if (!cluster) return end(std::unexpected(cluster.error()), log);
   std::optional<AgentStatus> status(std::in_place, options.state_dir, clock, log);
   const auto turn = await_node(options, cluster->get(), *status, signals, clock, log);
   status.reset();  // the agent answers probes itself from here on

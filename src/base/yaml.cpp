@@ -196,6 +196,19 @@ std::optional<std::int64_t> parse_digits(std::string_view digits, int base, bool
   return negative ? -value : value;
 }
 
+// "4.5", "-.5e3", ".inf", ".NaN".
+bool is_float_text(std::string_view text) {
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  static constexpr std::array kWords = {".inf", ".Inf", ".INF", ".nan", ".NaN", ".NAN"};
+  if (std::ranges::find(kWords, text) != kWords.end()) return true;
+  double value = 0;
+  const auto* end = text.data() + text.size();
+  const auto begins = text.empty() ? '\0' : text.front();
+  const bool number = begins == '.' || (begins >= '0' && begins <= '9');
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  return number && error != std::errc::invalid_argument && stop == end;
+}
+
 std::optional<std::int64_t> whole_float(std::string_view text) {
   double value = 0;
   const auto* end = text.data() + text.size();
@@ -276,6 +289,11 @@ std::optional<std::int64_t> as_int(const Node& node) {
   const auto value = whole_float(digits);
   if (!value) return std::nullopt;
   return negative ? -*value : *value;
+}
+
+bool is_text(const Node& node) {
+  if (node.kind != Kind::kScalar) return false;
+  return node.quoted || (!as_bool(node) && !as_int(node) && !is_float_text(node.scalar));
 }
 
 }  // namespace tranche::yaml

@@ -73,5 +73,7 @@ std::optional<bool> as_bool(const Node& node);
 // Integer: decimal, 0x, 0o, 0b, a leading 0 (octal), `_` between digits, or a float without a
 // fraction ("4.0", "1e3").
 std::optional<std::int64_t> as_int(const Node& node);
+// Whether the scalar is text: it is quoted, or no boolean, integer or float.
+bool is_text(const Node& node);
 
 }  // namespace tranche::yaml

@@ -210,21 +210,31 @@ TEST_F(DriverFilesTest, DevRoot) {
 
 TEST_F(DriverFilesTest, ImexChannels) {
   config::Imex imex{.channel_ids = {0}, .required = false};
-  const auto none = find_imex_channels(root_, "/", {});
+  const FsRoot driver(root_.resolve("/driver-root"));
+  const auto none = find_imex_channels(driver, root_, "/", {});
   EXPECT_THAT(none->ids, IsEmpty());
-  const auto missing = find_imex_channels(root_, "/run/driver", imex);
+  const auto missing = find_imex_channels(driver, root_, "/run/driver", imex);
   ASSERT_TRUE(missing.has_value());
   EXPECT_THAT(missing->ids, IsEmpty());
   EXPECT_THAT(missing->warnings, ElementsAre(HasSubstr("IMEX channel 0 is missing")));
   imex.required = true;
-  const auto refused = find_imex_channels(root_, "/", imex);
+  const auto refused = find_imex_channels(driver, root_, "/", imex);
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
 
   link("/run/driver/dev/nvidia-caps-imex-channels/channel0", "/dev/null");
-  EXPECT_THAT(find_imex_channels(root_, "/run/driver", imex)->ids, ElementsAre(0));
+  EXPECT_THAT(find_imex_channels(driver, root_, "/run/driver", imex)->ids, ElementsAre(0));
   link("/dev/nvidia-caps-imex-channels/channel0", "/dev/null");
-  EXPECT_THAT(find_imex_channels(root_, "/elsewhere", imex)->ids, ElementsAre(0));
+  EXPECT_THAT(find_imex_channels(driver, root_, "/elsewhere", imex)->ids, ElementsAre(0));
+}
+
+// NVIDIA's DaemonSet has the host's /dev there and nowhere else.
+TEST_F(DriverFilesTest, ImexChannelsUnderTheDriversRootOfTheContainer) {
+  const config::Imex imex{.channel_ids = {0}, .required = true};
+  link("/driver-root/dev/nvidia-caps-imex-channels/channel0", "/dev/null");
+  const auto found = find_imex_channels(FsRoot(root_.resolve("/driver-root")), root_, "/", imex);
+  ASSERT_TRUE(found.has_value()) << found.error().message();
+  EXPECT_THAT(found->ids, ElementsAre(0));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "cdi/hooks.h"
 #include "cdi/spec.h"
+#include "cdi/validate.h"
 
 namespace tranche::cdi {
 namespace {
@@ -165,7 +166,11 @@ Spec gpu_spec(const offer::Offer& offer, const gpu::Machine& machine, const Driv
   for (const auto& resource : offer.resources) {
     for (const auto& device : resource.devices) {
       if (!seen.insert(device.uuid).second) continue;
-      spec.devices.push_back(device_spec(device, machine, files, options, hooks));
+      auto one = device_spec(device, machine, files, options, hooks);
+      // Its nodes are unknown, so it is offered as unhealthy. A runtime would refuse the whole
+      // file.
+      if (one.edits.empty()) continue;
+      spec.devices.push_back(std::move(one));
     }
   }
   if (!spec.devices.empty()) spec.edits = common_edits(files, options, hooks);
@@ -208,25 +213,32 @@ Spec gds_spec(const DriverFiles& files, const SpecOptions& options) {
   return spec;
 }
 
-bool add_file(std::string_view class_name, Spec spec, Specs& out) {
+// False: the class has no device, so it has no file.
+Result<bool> add_file(std::string_view class_name, Spec spec, Specs& out) {
   if (spec.devices.empty()) return false;
   spec.kind = fmt::format("{}/{}", kVendor, class_name);
   put_in_order(spec);
+  if (const auto fits = validate(spec); !fits) {
+    return std::unexpected(
+        Error(fits.error()).with_context(fmt::format("CDI file {}", spec_file_name(class_name))));
+  }
   out.files.push_back({.name = spec_file_name(class_name),
                        .class_name = std::string(class_name),
                        .json = to_json(spec)});
   return true;
 }
 
-void add_mode(std::string_view class_name, std::string_view nodes, Spec spec, Specs& out) {
-  if (add_file(class_name, std::move(spec), out)) {
+Result<void> add_mode(std::string_view class_name, std::string_view nodes, Spec spec, Specs& out) {
+  ASSIGN_OR_RETURN(const bool added, add_file(class_name, std::move(spec), out));
+  if (added) {
     out.modes.emplace_back(class_name);
-    return;
+    return {};
   }
   out.warnings.push_back(fmt::format(
       "{0} is enabled, but this node has no {1}: containers get no {0} devices; load its kernel "
       "module or switch it off",
       class_name, nodes));
+  return {};
 }
 
 }  // namespace
@@ -264,20 +276,32 @@ SpecOptions spec_options(const config::Config& config) {
   return options;
 }
 
-Specs make_specs(const offer::Offer& offer, const gpu::Machine& machine, const DriverFiles& files,
-                 const SpecOptions& options) {
+Result<Specs> make_specs(const offer::Offer& offer, const gpu::Machine& machine,
+                         const DriverFiles& files, const SpecOptions& options) {
   Specs out;
-  add_file("gpu", gpu_spec(offer, machine, files, options), out);
-  add_file("imex-channel", imex_spec(files, options), out);
+  TRY(add_file("gpu", gpu_spec(offer, machine, files, options), out));
+  TRY(add_file("imex-channel", imex_spec(files, options), out));
   if (options.gdrcopy) {
-    add_mode("gdrcopy", "/dev/gdrdrv", mode_spec({"/dev/gdrdrv"}, files, options), out);
+    TRY(add_mode("gdrcopy", "/dev/gdrdrv", mode_spec({"/dev/gdrdrv"}, files, options), out));
   }
-  if (options.gds) add_mode("gds", "/dev/nvidia-fs*", gds_spec(files, options), out);
+  if (options.gds) TRY(add_mode("gds", "/dev/nvidia-fs*", gds_spec(files, options), out));
   if (options.mofed) {
-    add_mode("mofed", "/dev/infiniband",
-             mode_spec({"/dev/infiniband/uverbs", "/dev/infiniband/rdma_cm"}, files, options), out);
+    TRY(add_mode("mofed", "/dev/infiniband",
+                 mode_spec({"/dev/infiniband/uverbs", "/dev/infiniband/rdma_cm"}, files, options),
+                 out));
   }
   return out;
+}
+
+Result<void> check_hook_program(const config::Config& config,
+                                std::span<const std::string> disabled_hooks) {
+  const bool none = std::ranges::find(disabled_hooks, "all") != disabled_hooks.end();
+  if (!config.uses_cdi() || none || !config.flags.plugin.nvidia_ctk_path.empty()) return {};
+  return fail(Code::kFailedPrecondition,
+              "invalid --nvidia-cdi-hook-path option: it is empty, and CDI files name the hook "
+              "program",
+              "name it (usually /usr/bin/nvidia-cdi-hook), leave the flag and NVIDIA_CDI_HOOK_PATH "
+              "out, or set --cdi-disable-hooks=all");
 }
 
 std::string spec_file_name(std::string_view class_name) {

@@ -67,9 +67,15 @@ struct Specs {
 
 // The devices are those of all resources of `offer`, each once, named by UUID or index. `machine`
 // is the machine of the offer; it tells the PCI address, by which display files are found. A device
-// whose node is missing (a GPU that fell off the bus) is listed by path alone.
-Specs make_specs(const offer::Offer& offer, const gpu::Machine& machine, const DriverFiles& files,
-                 const SpecOptions& options);
+// whose node is missing (a GPU that fell off the bus) is listed by path alone; one
+// whose nodes are unknown (it is unhealthy) is left out. kInvalidArgument: a runtime would refuse a
+// file (cdi/validate.h).
+Result<Specs> make_specs(const offer::Offer& offer, const gpu::Machine& machine,
+                         const DriverFiles& files, const SpecOptions& options);
+
+// kFailedPrecondition: CDI files would name the hook program, and the configuration names none.
+Result<void> check_hook_program(const config::Config& config,
+                                std::span<const std::string> disabled_hooks);
 
 std::string spec_file_name(std::string_view class_name);
 // All classes, in the order of Specs::files.

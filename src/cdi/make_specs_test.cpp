@@ -95,6 +95,13 @@ std::vector<std::string> paths(const Json& edits) {
   return out;
 }
 
+Specs specs_of(const offer::Offer& offer, const gpu::Machine& machine, const DriverFiles& files,
+               const SpecOptions& options) {
+  auto specs = make_specs(offer, machine, files, options);
+  EXPECT_TRUE(specs.has_value()) << specs.error().message();
+  return specs.value_or(Specs());
+}
+
 std::vector<std::string> hook_names(const Json& edits) {
   std::vector<std::string> out;
   for (const auto& hook : edits.value("hooks", Json::array())) {
@@ -138,7 +145,7 @@ TEST(MakeSpecs, PublishedSample) {
   const auto offer = offer::make_offer(machine, config, {});
   ASSERT_TRUE(offer.has_value()) << offer.error().message();
 
-  const auto specs = make_specs(*offer, machine, *files, spec_options(config));
+  const auto specs = specs_of(*offer, machine, *files, spec_options(config));
   ASSERT_EQ(specs.files.size(), 1U);
   EXPECT_EQ(specs.files[0].name, "k8s.device-plugin.nvidia.com-gpu.json");
   std::ifstream sample("tests/data/cdi-sample.json");
@@ -148,7 +155,7 @@ TEST(MakeSpecs, PublishedSample) {
 
 TEST(MakeSpecs, DriverInTheHostsOwnRoot) {
   const auto specs =
-      make_specs(offer_of({whole(0)}), test::machine_of({test::l20(0)}), small_driver(), {});
+      specs_of(offer_of({whole(0)}), test::machine_of({test::l20(0)}), small_driver(), {});
   const auto json = json_of(specs, "gpu");
   EXPECT_EQ(json["cdiVersion"], "0.3.0") << "no host paths needed: any runtime reads it";
   const auto& node = json["devices"][0]["containerEdits"]["deviceNodes"][0];
@@ -166,7 +173,7 @@ TEST(MakeSpecs, NamesAndDevicesOfEveryResource) {
   offer.resources.push_back(offer.resources[0]);
   offer.resources[1].devices = {instance(1, 0), whole(0)};
   const auto machine = test::machine_of({test::l20(0), test::a100_40gb(1).mig({"1g.5gb"})});
-  const auto by_uuid = json_of(make_specs(offer, machine, small_driver(), {}), "gpu");
+  const auto by_uuid = json_of(specs_of(offer, machine, small_driver(), {}), "gpu");
   ASSERT_EQ(by_uuid["devices"].size(), 2U) << "a device of two resources is listed once";
   EXPECT_EQ(by_uuid["devices"][0]["name"], test::gpu_uuid(0));
   EXPECT_EQ(by_uuid["devices"][1]["name"], test::mig_uuid(1, 0));
@@ -175,7 +182,7 @@ TEST(MakeSpecs, NamesAndDevicesOfEveryResource) {
                           "/dev/nvidia-caps/nvidia-cap22"));
 
   const auto by_index = json_of(
-      make_specs(offer, machine, small_driver(), {.id_strategy = config::DeviceIdStrategy::kIndex}),
+      specs_of(offer, machine, small_driver(), {.id_strategy = config::DeviceIdStrategy::kIndex}),
       "gpu");
   EXPECT_EQ(by_index["devices"][0]["name"], "0");
   EXPECT_EQ(by_index["devices"][1]["name"], "1:0");
@@ -186,7 +193,7 @@ TEST(MakeSpecs, NodeThatIsNotThere) {
   auto files = small_driver();
   files.nodes.erase("/dev/nvidia0");
   const auto json =
-      json_of(make_specs(offer_of({whole(0)}), test::machine_of({test::l20(0)}), files, {}), "gpu");
+      json_of(specs_of(offer_of({whole(0)}), test::machine_of({test::l20(0)}), files, {}), "gpu");
   EXPECT_EQ(json["devices"][0]["containerEdits"]["deviceNodes"],
             Json::parse(R"([{"path":"/dev/nvidia0"}])"));
 }
@@ -201,7 +208,7 @@ TEST(MakeSpecs, DisplayFiles) {
                                     .links = {"../card1::/dev/dri/by-path/pci-0000:10:00.0-card"}};
 
   const auto json = json_of(
-      make_specs(offer_of({whole(0), instance(0, 0), instance(0, 1)}), machine, files, {}), "gpu");
+      specs_of(offer_of({whole(0), instance(0, 0), instance(0, 1)}), machine, files, {}), "gpu");
   EXPECT_EQ(json["cdiVersion"], "0.7.0");
   const auto& gpu = json["devices"][0]["containerEdits"];
   EXPECT_THAT(paths(gpu), ElementsAre("/dev/nvidia0", "/dev/dri/card1", "/dev/dri/renderD128"));
@@ -211,7 +218,7 @@ TEST(MakeSpecs, DisplayFiles) {
   EXPECT_THAT(paths(json["devices"][2]["containerEdits"]), Contains("/dev/dri/card1"));
 
   const auto without =
-      make_specs(offer_of({whole(0)}), machine, files, {.features = {.no_additional_gids = true}});
+      specs_of(offer_of({whole(0)}), machine, files, {.features = {.no_additional_gids = true}});
   EXPECT_THAT(without.files[0].json, Not(HasSubstr("additionalGids")));
 }
 
@@ -233,8 +240,8 @@ TEST(MakeSpecs, DisabledHooks) {
       {"all", {"all"}, {}},
   };
   for (const auto& c : cases) {
-    const auto json = json_of(make_specs(offer_of({whole(0)}), test::machine_of({test::l20(0)}),
-                                         small_driver(), {.disabled_hooks = c.disabled}),
+    const auto json = json_of(specs_of(offer_of({whole(0)}), test::machine_of({test::l20(0)}),
+                                       small_driver(), {.disabled_hooks = c.disabled}),
                               "gpu");
     EXPECT_EQ(hook_names(json["containerEdits"]), c.want) << c.name;
   }
@@ -249,8 +256,8 @@ TEST(MakeSpecs, MountOptions) {
   files.explicit_libraries = {kLib + "/libEGL.so"};
   const auto mounts = [&](const Features& features) {
     const auto json =
-        json_of(make_specs(offer_of({whole(0)}), test::machine_of({test::l20(0)}), files,
-                           {.driver_root = "/run/nvidia/driver/", .features = features}),
+        json_of(specs_of(offer_of({whole(0)}), test::machine_of({test::l20(0)}), files,
+                         {.driver_root = "/run/nvidia/driver/", .features = features}),
                 "gpu");
     std::map<std::string, std::string> out;
     for (const auto& mount : json["containerEdits"]["mounts"]) {
@@ -287,7 +294,7 @@ TEST(MakeSpecs, ModesAndImex) {
                             .mofed = true,
                             .imex_channels = {0}};
   const auto machine = test::machine_of({test::l20(0)});
-  const auto specs = make_specs(offer_of({whole(0)}), machine, files, options);
+  const auto specs = specs_of(offer_of({whole(0)}), machine, files, options);
   std::vector<std::string> written;
   for (const auto& file : specs.files) written.push_back(file.class_name);
   EXPECT_THAT(written, ElementsAre("gpu", "imex-channel", "gdrcopy", "gds", "mofed"));
@@ -309,16 +316,47 @@ TEST(MakeSpecs, ModesAndImex) {
 }
 
 TEST(MakeSpecs, EmptyModesAreDroppedWithAWarning) {
-  const auto specs = make_specs(offer_of({whole(0)}), test::machine_of({test::l20(0)}),
-                                small_driver(), {.gdrcopy = true, .gds = true, .mofed = true});
+  const auto specs = specs_of(offer_of({whole(0)}), test::machine_of({test::l20(0)}),
+                              small_driver(), {.gdrcopy = true, .gds = true, .mofed = true});
   EXPECT_EQ(specs.files.size(), 1U);
   EXPECT_THAT(specs.modes, IsEmpty());
   EXPECT_THAT(specs.warnings, ElementsAre(HasSubstr("/dev/gdrdrv"), HasSubstr("/dev/nvidia-fs*"),
                                           HasSubstr("/dev/infiniband")));
 }
 
+// A runtime refuses a file with such a device as a whole.
+TEST(MakeSpecs, ADeviceWhoseNodesAreUnknownIsLeftOut) {
+  auto unknown = whole(1);
+  unknown.paths.clear();
+  const auto machine = test::machine_of({test::l20(0), test::l20(1)});
+  const auto json =
+      json_of(specs_of(offer_of({whole(0), unknown}), machine, small_driver(), {}), "gpu");
+  ASSERT_EQ(json["devices"].size(), 1U);
+  EXPECT_THAT(specs_of(offer_of({unknown}), machine, small_driver(), {}).files, IsEmpty());
+}
+
+TEST(MakeSpecs, WhatARuntimeWouldRefuseIsAnError) {
+  const auto specs = make_specs(offer_of({whole(0)}), test::machine_of({test::l20(0)}),
+                                small_driver(), {.hook_program = ""});
+  ASSERT_FALSE(specs.has_value());
+  EXPECT_THAT(specs.error().what, HasSubstr("CDI file k8s.device-plugin.nvidia.com-gpu.json: hook "
+                                            "createContainer without the path"));
+}
+
+TEST(HookProgram, IsNeededWhereFilesNameIt) {
+  config::Config config;
+  config.flags.plugin.nvidia_ctk_path.clear();
+  const std::vector<std::string> all = {"all"};
+  EXPECT_TRUE(check_hook_program(config, {})) << "no CDI files";
+  config.flags.plugin.device_list_strategies = {config::DeviceListStrategy::kCdiCri};
+  EXPECT_FALSE(check_hook_program(config, {}));
+  EXPECT_TRUE(check_hook_program(config, all));
+  config.flags.plugin.nvidia_ctk_path = "/usr/bin/nvidia-cdi-hook";
+  EXPECT_TRUE(check_hook_program(config, {}));
+}
+
 TEST(MakeSpecs, NothingOfferedNothingWritten) {
-  EXPECT_THAT(make_specs({}, {}, small_driver(), {}).files, IsEmpty());
+  EXPECT_THAT(specs_of({}, {}, small_driver(), {}).files, IsEmpty());
 }
 
 TEST(MakeSpecs, Features) {
@@ -368,10 +406,9 @@ TEST(MakeSpecs, EveryFileKeepsTheRulesOfTheSpecification) {
   files.nodes["/dev/gdrdrv"] = numbers(508, 0, 0660, 12);
   files.binaries = {"/usr/bin/nvidia-smi"};
   files.sockets = {"/run/nvidia-persistenced/socket"};
-  const auto specs =
-      make_specs(offer_of({whole(0), whole(1), instance(1, 0)}),
-                 test::machine_of({test::l20(0), test::a100_40gb(1).mig({"1g.5gb"})}), files,
-                 {.dev_root = "/d", .gdrcopy = true, .imex_channels = {0}});
+  const auto specs = specs_of(offer_of({whole(0), whole(1), instance(1, 0)}),
+                              test::machine_of({test::l20(0), test::a100_40gb(1).mig({"1g.5gb"})}),
+                              files, {.dev_root = "/d", .gdrcopy = true, .imex_channels = {0}});
   ASSERT_EQ(specs.files.size(), 3U);
   for (const auto& file : specs.files) {
     const auto json = Json::parse(file.json);

@@ -1,14 +1,30 @@
 #include "cli/flags_to_sources.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
+#include <string>
+#include <vector>
 
 #include "base/exit_code.h"
+#include "base/log.h"
 #include "cli/help.h"
 #include "config/flags/command_line.h"
 
 namespace tranche::cli {
+namespace {
+
+// NVIDIA's programs accept what follows the flags and ignore it, and existing manifests have such
+// words: "--pass-device-specs true" leaves "true".
+void warn_of(const std::vector<std::string>& positionals) {
+  Log().warn(fmt::format(
+      "ignored, as NVIDIA's programs do, with every flag among them: {}; write a flag's "
+      "value after '=' (--pass-device-specs=true)",
+      fmt::join(positionals, " ")));
+}
+
+}  // namespace
 
 int refuse(const Invocation& invocation, std::string_view what, const Word* word) {
   const auto program = word == nullptr ? std::string(invocation.program)
@@ -31,11 +47,19 @@ std::variant<config::Sources, int> flags_to_sources(const Invocation& invocation
     return kExitFine;
   }
   if (!parsed->positionals.empty()) {
-    return refuse(invocation, fmt::format("unexpected argument '{}'", parsed->positionals[0]),
-                  word);
+    const auto& first = parsed->positionals[0];
+    if (!invocation.command.nvidias_exit_codes) {
+      return refuse(invocation, fmt::format("unexpected argument '{}'", first), word);
+    }
+    if (first == "help" || first == "h") {
+      fmt::print("{}", help_of(invocation.command, word, invocation.program));
+      return kExitFine;
+    }
+    warn_of(parsed->positionals);
   }
   config::Sources sources;
   sources.program = program;
+  sources.drop_in = find_command(parts(), invocation.program) != nullptr;
   sources.flags = parsed->flags;
   sources.environment = invocation.environment;
   return sources;

@@ -76,7 +76,7 @@ XidPolicy make_xid_policy(std::string_view disable, std::string_view enable) {
     }
   }
   for (const auto& word : words_of(enable)) {
-    if (word == "all") {
+    if (word == "all" || word == "xids") {
       policy.count_all = true;
     } else {
       add_xid(word, "DP_ENABLE_HEALTHCHECKS", policy.counted, policy.warnings);

@@ -57,6 +57,7 @@ TEST(XidPolicy, FromTheEnvironment) {
       {"enable wins over disable", "79", "79", {79}, {13}, true, 0},
       {"everything", "", "all", {13, 79, 109}, {}, true, 0},
       {"everything though all off", "all", "all", {13, 79}, {}, true, 0},
+      {"everything by its other name", "", " XIDs ", {13, 79, 109}, {}, true, 0},
       {"malformed", "abc,-1,7x,,79", "zz", {48}, {79, 13}, true, 4},
       {"too large", "99999999999999999999999", "", {48}, {13}, true, 1},
   };

@@ -78,6 +78,9 @@ struct Gpu {
   ComputeCapability compute_capability;
   MigMode mig_mode = MigMode::kUnsupported;
   std::vector<MigInstance> mig_instances;
+  // The GPU instance profiles that the driver offers for this GPU, in NVML's order: "1g.5gb+me".
+  // Empty where MIG is not supported.
+  std::vector<std::string> mig_profiles;
   std::optional<int> numa_node;  // nullopt: the machine does not say
   std::optional<Fabric> fabric;
   // Recovery action (nvmlDeviceGetFieldValues): 0 none, 1 GPU reset, 2 node reboot, 3 drain P2P,

@@ -122,8 +122,12 @@ class DeviceReading {
       if (known_ == nullptr) return;
       gpu_.mig_mode = known_->mig_mode;
       gpu_.mig_instances = known_->mig_instances;
+      gpu_.mig_profiles = known_->mig_profiles;
       return;
     }
+    const bool told_before = known_ != nullptr && !known_->mig_profiles.empty();
+    gpu_.mig_profiles =
+        told_before ? known_->mig_profiles : read_mig_profiles(call_, answer_.handle, gpu_);
     gpu_.mig_mode = current == kMigEnabled ? gpu::MigMode::kEnabled : gpu::MigMode::kDisabled;
     if (!gpu_.mig_enabled()) return;
     load_minors();

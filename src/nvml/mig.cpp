@@ -40,6 +40,14 @@ class MigReading {
     return gone_;
   }
 
+  std::vector<Profile> read_profiles() {
+    std::vector<Profile> profiles;
+    for (unsigned constant = 0; constant < kGpuInstanceProfiles; ++constant) {
+      if (auto profile = read_profile(constant)) profiles.push_back(*std::move(profile));
+    }
+    return profiles;
+  }
+
  private:
   void keep_slot(int slot) {
     const auto old = std::ranges::find(known_, slot, &gpu::MigInstance::slot);
@@ -150,14 +158,6 @@ class MigReading {
     return found == profiles_->end() ? std::nullopt : std::optional(*found);
   }
 
-  std::vector<Profile> read_profiles() {
-    std::vector<Profile> profiles;
-    for (unsigned constant = 0; constant < kGpuInstanceProfiles; ++constant) {
-      if (auto profile = read_profile(constant)) profiles.push_back(*std::move(profile));
-    }
-    return profiles;
-  }
-
   // Tries the newest struct first: versions 3 and 2 have the driver's own spelling of the name.
   std::optional<Profile> read_profile(unsigned constant) {
     GpuInstanceProfileInfoV3 newest = {.version = version_word<GpuInstanceProfileInfoV3>(3)};
@@ -216,6 +216,16 @@ std::optional<std::string> read_mig_instances(Calls& call, Device device,
                                               const gpu::MigMinors& minors, gpu::Gpu& gpu,
                                               std::vector<std::string>& warnings) {
   return MigReading(call, device, known, minors, gpu, warnings).read();
+}
+
+std::vector<std::string> read_mig_profiles(Calls& call, Device device, gpu::Gpu& gpu) {
+  std::vector<std::string> warnings;
+  const gpu::MigMinors minors;
+  const std::vector<gpu::MigInstance> none;
+  MigReading reading(call, device, none, minors, gpu, warnings);
+  std::vector<std::string> names;
+  for (auto& profile : reading.read_profiles()) names.push_back(std::move(profile.name));
+  return names;
 }
 
 }  // namespace tranche::nvml

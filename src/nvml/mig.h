@@ -20,4 +20,8 @@ std::optional<std::string> read_mig_instances(Calls& call, Device device,
                                               const gpu::MigMinors& minors, gpu::Gpu& gpu,
                                               std::vector<std::string>& warnings);
 
+// The names of the GPU instance profiles that the driver offers for a GPU, in NVML's order;
+// gpu.memory must be set.
+std::vector<std::string> read_mig_profiles(Calls& call, Device device, gpu::Gpu& gpu);
+
 }  // namespace tranche::nvml

@@ -28,6 +28,28 @@ std::string health_of(const std::string& uuid, const Gpu& gpu, const gpu::Health
   return found->second.empty() ? "reported unhealthy" : found->second;
 }
 
+// Why a container could not open the device; empty: it can. NVIDIA's plugin ends at such a device.
+// Here it is listed, unhealthy, and the others are served.
+std::string missing_node(const Gpu& gpu) {
+  if (gpu.minor >= 0) return {};
+  return "the driver does not tell its minor number, so its node /dev/nvidia<N> is unknown; see "
+         "the "
+         "agent's warnings and the kernel log of the node";
+}
+
+std::string missing_node(const Gpu& gpu, const MigInstance& instance) {
+  if (gpu.minor < 0) return missing_node(gpu);
+  if (instance.gpu_instance_cap && instance.compute_instance_cap) return {};
+  return fmt::format(
+      "the driver lists no capability nodes of GPU instance {} and compute instance {} in "
+      "/proc/driver/nvidia-caps/mig-minors, so no container could open it",
+      instance.gpu_instance_id, instance.compute_instance_id);
+}
+
+std::string first_of(std::string reason, std::string otherwise) {
+  return reason.empty() ? std::move(otherwise) : std::move(reason);
+}
+
 // Empty when the driver does not report the minor number: a guessed node could be another GPU's.
 std::vector<std::string> gpu_paths(const Gpu& gpu) {
   if (gpu.minor < 0) return {};
@@ -42,7 +64,7 @@ Device whole(const Gpu& gpu, const gpu::HealthReport& health) {
           .mig = false,
           .numa_node = gpu.numa_node,
           .paths = gpu_paths(gpu),
-          .unhealthy_reason = health_of(gpu.uuid.value, gpu, health),
+          .unhealthy_reason = first_of(health_of(gpu.uuid.value, gpu, health), missing_node(gpu)),
           .memory = gpu.memory};
 }
 
@@ -54,7 +76,8 @@ Device part(const Gpu& gpu, const MigInstance& instance, const gpu::HealthReport
                 .mig = true,
                 .numa_node = gpu.numa_node,
                 .paths = gpu_paths(gpu),
-                .unhealthy_reason = health_of(instance.uuid.value, gpu, health),
+                .unhealthy_reason = first_of(health_of(instance.uuid.value, gpu, health),
+                                             missing_node(gpu, instance)),
                 .memory = instance.attributes.memory};
   for (const auto& cap : {instance.gpu_instance_cap, instance.compute_instance_cap}) {
     if (cap) device.paths.push_back(fmt::format("/dev/nvidia-caps/nvidia-cap{}", *cap));
@@ -129,13 +152,6 @@ class Classifier {
 
   void add_instance(const Gpu& gpu, const MigInstance& instance, const ResourceName& name) {
     out.by_name[name].push_back(part(gpu, instance, health_));
-    const bool complete = instance.gpu_instance_cap && instance.compute_instance_cap;
-    if (!complete && config_.flags.plugin.pass_device_specs) {
-      warn(
-          "the driver lists no capability files for MIG instance {}:{} ({}), so passDeviceSpecs "
-          "cannot hand them to containers; check /proc/driver/nvidia-caps/mig-minors",
-          gpu.index, instance.slot, instance.uuid.value);
-    }
   }
 
   const config::Config& config_;

@@ -31,10 +31,26 @@ Offer offered(const gpu::Machine& machine, const config::Config& config = {},
   return *offer;
 }
 
-TEST(Devices, AnUnknownMinorGivesNoGuessedNode) {
+TEST(Devices, AnUnknownMinorGivesNoGuessedNodeAndAnUnhealthyDevice) {
   const Offer offer = offered(machine_of({l20(0).minor(-1), l20(1)}));
-  EXPECT_THAT(offer.resources[0].devices[0].paths, IsEmpty());
-  EXPECT_THAT(offer.resources[0].devices[1].paths, ElementsAre("/dev/nvidia1"));
+  const auto& devices = offer.resources[0].devices;
+  EXPECT_THAT(devices[0].paths, IsEmpty());
+  EXPECT_THAT(devices[0].unhealthy_reason, HasSubstr("does not tell its minor number"));
+  EXPECT_THAT(devices[1].paths, ElementsAre("/dev/nvidia1"));
+  EXPECT_TRUE(devices[1].healthy());
+}
+
+TEST(Devices, AnInstanceWithoutCapabilityNodesIsUnhealthy) {
+  auto machine = machine_of({a100_40gb(0).mig({"1g.5gb", "1g.5gb", "2g.10gb"})});
+  auto& instances = machine.gpus[0].mig_instances;
+  instances[0].gpu_instance_cap.reset();
+  instances[1].compute_instance_cap.reset();
+  const Offer offer = offered(machine, with_mig(MigStrategy::kMixed));
+  for (const auto& device : offer.resources[0].devices) {
+    EXPECT_THAT(device.unhealthy_reason, HasSubstr("mig-minors")) << device.index;
+  }
+  EXPECT_TRUE(offer.resources[1].devices[0].healthy());
+  EXPECT_TRUE(offered(machine).resources[0].devices[0].healthy()) << "the GPU as a whole";
 }
 
 TEST(Ids, ReplicaIdsComeApartAgain) {
@@ -288,11 +304,6 @@ struct WarningRow {
 TEST(Warnings, SayWhatAndWhere) {
   config::ReplicatedResource at_line = entry("mig-7g.40gb", 7);
   at_line.line = 9;
-  config::Config specs = with_mig(MigStrategy::kMixed);
-  specs.flags.plugin.pass_device_specs = true;
-  gpu::Machine no_caps = machine_of({a100_40gb(0).mig({"1g.5gb"})});
-  no_caps.gpus[0].mig_instances[0].compute_instance_cap.reset();
-
   const std::vector<WarningRow> rows = {
       {"unknown resource",
        machine_of({t4(0)}),
@@ -330,11 +341,6 @@ TEST(Warnings, SayWhatAndWhere) {
        with_mig(MigStrategy::kMixed),
        "mig-1g.5gb=1",
        {"0:0", "does not match any resource patterns", "1c.2g.10gb"}},
-      {"capability files missing",
-       no_caps,
-       specs,
-       "mig-1g.5gb=1",
-       {"capability files", "mig-minors"}},
   };
   for (const WarningRow& row : rows) {
     SCOPED_TRACE(row.name);

@@ -305,9 +305,22 @@ def test_settings_by_environment_and_by_flag(node):
 def test_a_missing_imex_channel(node):
     here = node("l20")
     log = here.refused("--imex-channel-ids=0", "--imex-required")
-    assert "IMEX channel 0 is missing" in log
+    chain = "error getting plugins: error querying IMEX channels: requested IMEX channel channel0 does not exist: "
+    assert f"error starting plugins: {chain}IMEX channel 0 is missing" in log
     agent = here.agent("--imex-channel-ids=0")
     here.kubelet.wait(GPU, allocatable=1)
     agent.wait_log("IMEX channel 0 is missing.*; containers get none")
     answer = here.kubelet.allocate(GPU, here.uuids())
     assert "NVIDIA_IMEX_CHANNELS" not in answer["envs"]
+
+
+def test_an_imex_channel_under_the_drivers_root_of_the_container(node):
+    """NVIDIA's DaemonSet has the host's /dev there and nowhere else."""
+    here = node("l20")
+    inside = here.host / here.driver_root.lstrip("/")
+    file = inside / CHANNEL.lstrip("/")
+    file.parent.mkdir(parents=True)
+    file.symlink_to("/dev/null")
+    here.agent("--imex-channel-ids=0", "--imex-required", f"--driver-root-ctr-path={inside}")
+    here.kubelet.wait(GPU, allocatable=1)
+    assert here.kubelet.allocate(GPU, here.uuids())["envs"]["NVIDIA_IMEX_CHANNELS"] == "0"

@@ -8,8 +8,10 @@ import pytest
 from node import GPU, Node, Volume, sharing
 from programs import wait_until
 
-START = "error starting plugins: unable to load config: "
-PARSE = START + "unable to finalize config: unable to parse config file: error parsing config file: "
+START = "error starting plugins: "
+READ = START + "unable to load config: unable to finalize config: unable to parse config file: "
+PARSE = READ + "error parsing config file: "
+VALIDATE = START + "unable to validate flags: "
 
 
 @pytest.fixture(scope="module")
@@ -46,14 +48,15 @@ FILES = [
     ("bool", "flags:\n  failOnInitError: 'yes'", "config.yaml:2: flags.failOnInitError: is the string 'yes'"),
     ("pattern", "resources:\n  gpus:\n  - pattern: '*'", "config.yaml:3: resources.gpus[0]: resources must have a 'name' field set; "),
 ]  # fmt: skip
+# NVIDIA's phrase stands in one piece with its chain of causes; the place follows.
 VALUES = [
-    ("list-strategy", "flags:\n  plugin:\n    deviceListStrategy: cdi", "config.yaml:3: flags.plugin.deviceListStrategy: invalid strategy: cdi; "),
-    ("id-strategy", "flags:\n  plugin:\n    deviceIDStrategy: name", "config.yaml:3: flags.plugin.deviceIDStrategy: invalid --device-id-strategy option: name; "),
-    ("policy", "flags:\n  plugin:\n    sharedDevicesAllocationPolicy: x", "config.yaml:3: flags.plugin.sharedDevicesAllocationPolicy: invalid"),
-    ("mig-strategy", "flags:\n  migStrategy: double", "config.yaml:2: flags.migStrategy: unknown MIG strategy: double; "),
-    ("discovery", "flags:\n  deviceDiscoveryStrategy: vfio", "config.yaml:2: flags.deviceDiscoveryStrategy: invalid --device-discovery-strategy option vfio; "),
-    ("imex", "imex:\n  channelIDs: [1]", "config.yaml:2: imex.channelIDs: invalid IMEX channel IDs: [1]; "),
-    ("mps-root", "sharing:\n  mps:\n    resources:\n    - {name: gpu, replicas: 2}", "flags.mpsRoot: using MPS requires --mps-root to be specified; "),
+    ("list-strategy", "flags:\n  plugin:\n    deviceListStrategy: cdi", "invalid --device-list-strategy option: invalid strategy: cdi (", "config.yaml:3: flags.plugin.deviceListStrategy); "),
+    ("id-strategy", "flags:\n  plugin:\n    deviceIDStrategy: name", "invalid --device-id-strategy option: name (", "config.yaml:3: flags.plugin.deviceIDStrategy); "),
+    ("policy", "flags:\n  plugin:\n    sharedDevicesAllocationPolicy: x", "invalid --shared-devices-allocation-policy option: x (", "config.yaml:3: flags.plugin.sharedDevicesAllocationPolicy); "),
+    ("mig-strategy", "flags:\n  migStrategy: double", "unknown MIG strategy: double (", "config.yaml:2: flags.migStrategy); "),
+    ("discovery", "flags:\n  deviceDiscoveryStrategy: vfio", "invalid --device-discovery-strategy option vfio (", "config.yaml:2: flags.deviceDiscoveryStrategy); "),
+    ("imex", "imex:\n  channelIDs: [1]", "invalid IMEX channel IDs: invalid IMEX config: channelIDs must be [] or [0]; found [1] (", "config.yaml:2: imex.channelIDs); "),
+    ("mps-root", "sharing:\n  mps:\n    resources:\n    - {name: gpu, replicas: 2}", "using MPS requires --mps-root to be specified (", "flags.mpsRoot); "),
 ]  # fmt: skip
 
 
@@ -63,11 +66,11 @@ def test_files(here, text, message):
     assert f"{PARSE}{here.dir}/{message}" in log
 
 
-@pytest.mark.parametrize("text, message", [c[1:] for c in VALUES], ids=[c[0] for c in VALUES])
-def test_values(here, text, message):
+@pytest.mark.parametrize("text, phrase, place", [c[1:] for c in VALUES], ids=[c[0] for c in VALUES])
+def test_values(here, text, phrase, place):
     log = here.refused(config=text)
-    place = f"{here.dir}/{message}" if message.startswith("config.yaml") else message
-    assert f"{START}unable to validate flags: {place}" in log
+    folder = f"{here.dir}/" if place.startswith("config.yaml") else ""
+    assert f"{VALIDATE}{phrase}{folder}{place}" in log
 
 
 def test_all_errors_at_once(here):
@@ -77,20 +80,20 @@ def test_all_errors_at_once(here):
 
 
 FLAGS = [
-    (["--mig-strategy=double"], {}, "flag --mig-strategy: unknown MIG strategy: double"),
-    ([], {"MIG_STRATEGY": ""}, "environment MIG_STRATEGY: unknown MIG strategy: ;"),
-    ([], {"DEVICE_LIST_STRATEGY": ""}, "invalid strategy: "),
+    (["--mig-strategy=double"], {}, VALIDATE + "unknown MIG strategy: double (flag --mig-strategy); "),
+    ([], {"MIG_STRATEGY": ""}, VALIDATE + "unknown MIG strategy:  (environment MIG_STRATEGY); "),
+    ([], {"DEVICE_LIST_STRATEGY": ""}, VALIDATE + "invalid --device-list-strategy option: invalid strategy: "),
     (["--device-list-strategy=envvar,cdi"], {}, "invalid strategy: cdi"),
-    (["--pass-device-specs=yes"], {}, "--pass-device-specs"),
-    ([], {"PASS_DEVICE_SPECS": "yes"}, "PASS_DEVICE_SPECS"),
-    (["--imex-channel-ids=7"], {}, "invalid IMEX channel IDs: [7]"),
+    (["--pass-device-specs=yes"], {}, 'E invalid boolean value "yes" for -pass-device-specs'),
+    ([], {"PASS_DEVICE_SPECS": "yes"}, 'E could not parse "yes" as bool value from environment variable "PASS_DEVICE_SPECS" for flag pass-device-specs'),
+    (["--imex-channel-ids=7"], {}, "invalid IMEX channel IDs: invalid IMEX config: channelIDs must be [] or [0]; found [7]"),
     (["--health-recovery=soon"], {}, "'soon' is no duration; write a duration such as 5m, or never"),
     (["--machine-interval=0s"], {}, "--machine-interval"),
     (["--grants-interval=infinite"], {}, "--grants-interval"),
     (["--labels=maybe"], {}, "'maybe' is none of auto"),
     (["--log-level=loud"], {}, "'loud' is no log level; write debug, info, warn or error"),
     (["--config-file"], {}, "flag needs an argument: -config-file"),
-    (["--", "x"], {}, "unexpected argument 'x'"),
+    (["--device-list-strategy=cdi-cri", "--nvidia-cdi-hook-path="], {}, VALIDATE + "invalid --nvidia-cdi-hook-path option: it is empty"),
     (["--mig-strateg=none"], {}, "flag provided but not defined: -mig-strateg; did you mean --mig-strategy?"),
     (["--no-such-thing-at-all"], {}, "flag provided but not defined: -no-such-thing-at-all; --help lists"),
 ]  # fmt: skip
@@ -99,6 +102,39 @@ FLAGS = [
 @pytest.mark.parametrize("arguments, env, message", FLAGS, ids=[str(c[0] or c[1]) for c in FLAGS])
 def test_flags_and_environment(here, arguments, env, message):
     assert message in here.refused(*arguments, env=env)
+
+
+@pytest.mark.parametrize("words", [["true"], ["true", "--mig-strategy=bogus"], ["--", "-x"]])
+def test_what_follows_the_flags_is_ignored_as_by_nvidias_programs(node, words):
+    there = node("l20")
+    agent = there.agent("--pass-device-specs", *words)
+    there.kubelet.wait(GPU, allocatable=1)
+    assert " W ignored, as NVIDIA's programs do" in agent.log
+    assert "write a flag's value after '='" in agent.log
+
+
+def test_nvidias_programs_help_by_a_word(here):
+    for name in ("nvidia-device-plugin", "gpu-feature-discovery"):
+        run = here.start("help", argv0=f"/usr/bin/{name}")
+        assert run.wait() == 0
+        assert "--mig-strategy" in run.output
+
+
+def test_commands_of_ours_refuse_words(here):
+    for command in ("labels", "cleanup", "arbiter"):
+        run = here.start(command, "more")
+        assert run.wait() == 2
+        assert "unexpected argument 'more'" in run.log
+
+
+def test_feature_discovery_without_a_nodes_name(here):
+    """Called by NVIDIA's name it writes a NodeFeature unless told otherwise."""
+    run = here.start("--oneshot", f"--host-root={here.host}", argv0="gpu-feature-discovery")
+    assert run.wait() == 1
+    assert "E failed to create label outputer: required flag node-name not set; " in run.log
+    asked = here.start("labels", "--oneshot", "--use-node-feature-api", f"--host-root={here.host}")
+    assert asked.wait() == 1
+    assert "required flag node-name not set" in asked.log
 
 
 def test_the_same_for_the_other_names(here):
@@ -131,7 +167,7 @@ def test_help_and_version(here):
 
 def test_a_missing_file(here):
     log = here.refused(f"--config-file={here.dir}/nowhere.yaml")
-    assert f"{here.dir}/nowhere.yaml: No such file" in log
+    assert f"{READ}error opening config file: configuration {here.dir}/nowhere.yaml: No such file" in log
     assert "check --config-file and what is mounted there" in log
 
 

@@ -137,3 +137,25 @@ def test_a_folder_that_is_not_there_is_named_with_the_charts_value(node):
     agent = cdi_agent(here)
     agent.wait_log("a CDI file cannot be written: .*mount the node's folder .*cdi.enabled=true")
     assert here.kubelet.registrations() == []
+
+
+def test_a_gpu_without_a_minor_number_is_unhealthy_and_in_no_file(node):
+    """A runtime would refuse the whole file for a device that changes nothing."""
+    here = node("a100-40gb-x4")
+    lost, *others = here.uuids()
+    here.sim("fault", "fail", "--function", "nvmlDeviceGetMinorNumber", "--error", "NOT_SUPPORTED", "--gpu", lost)
+    agent = cdi_agent(here, "--machine-interval=50ms")
+    here.kubelet.wait(GPU, capacity=4, allocatable=3)
+    assert {one["name"] for one in json.loads(spec_file(here).read_text())["devices"]} == set(others)
+    assert "does not tell its minor number" in agent.log
+    here.sim("clear")
+    here.kubelet.wait(GPU, capacity=4, allocatable=4)
+    assert len(json.loads(spec_file(here).read_text())["devices"]) == 4
+
+
+def test_mig_instances_without_capability_nodes_are_unhealthy(node):
+    here = node("a100-40gb-mig")
+    (here.host / "proc/driver/nvidia-caps/mig-minors").unlink()
+    agent = cdi_agent(here, "--mig-strategy=mixed")
+    here.kubelet.wait("nvidia.com/mig-1g.5gb", capacity=2, allocatable=0)
+    agent.wait_log("capability nodes of GPU instance .*mig-minors")

@@ -6,9 +6,10 @@ import signal
 import time
 
 import pytest
+import yaml
 
 from node import GPU, Node, sharing
-from programs import wait_until
+from programs import ROOT, wait_until
 
 DEFAULT = "/etc/kubernetes/node-feature-discovery/features.d/gfd"
 
@@ -58,6 +59,19 @@ def test_every_label_of_an_l20(node):
         "nvidia.com/mps.capable": "false",
         "nvidia.com/vgpu.present": "false",
     }
+
+
+def test_the_display_card_of_a_dgx_station_does_not_count(node, tmp_path):
+    machine = yaml.safe_load((ROOT / "sim/machines/a100-40gb.yaml").read_text())
+    (model,) = machine["models"].values()
+    display = {**model, "name": "NVIDIA DGX Display", "memory": "4096Mi", "pci_class": 0x030000}
+    del display["mig"]
+    machine["models"]["display"] = display
+    machine["gpus"].append({"model": "display", "pci": "0000:c1:00.0"})
+    (tmp_path / "dgx.yaml").write_text(yaml.safe_dump(machine))
+    labels = once(node(str(tmp_path / "dgx")))
+    assert labels["nvidia.com/gpu.mode"] == "compute"
+    assert labels["nvidia.com/gpu.count"] == "1"
 
 
 def test_once_to_a_file_that_stays(node):

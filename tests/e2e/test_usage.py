@@ -114,8 +114,8 @@ UNKNOWN = [
 
 
 NVIDIAS_VALUES = [
-    ("--mig-strategy=singel", 'unknown MIG strategy: singel; did you mean "single"? write none'),
-    ("--device-list-strategy=env-var", 'invalid strategy: env-var; did you mean "envvar"? write one or more of'),
+    ("--mig-strategy=singel", 'unknown MIG strategy: singel (flag --mig-strategy); did you mean "single"? write none'),
+    ("--device-list-strategy=env-var", 'invalid strategy: env-var (flag --device-list-strategy); did you mean "envvar"? write'),
     ("--device-id-strategy=uid", 'did you mean "uuid"? write uuid or index'),
     ("--shared-devices-allocation-policy=paked", 'did you mean "packed"? write distributed or packed'),
     ("--log-level=wrn", 'did you mean "warn"? write debug'),

@@ -41,7 +41,7 @@ class FeatureDiscovery {
   Result<void> configure() {
     auto loaded = source_.read();
     if (loaded) return take(*std::move(loaded));
-    if (!retry_after()) return std::unexpected(std::move(loaded).error());
+    if (!retry_after()) return chain(loaded.error());
     log_.info(loaded.error().message());
     return {};
   }
@@ -49,9 +49,10 @@ class FeatureDiscovery {
   // The same for the first time: waits while somebody is writing the file. False: a signal asked to
   // stop meanwhile.
   Result<bool> configure_first(int signals) {
-    ASSIGN_OR_RETURN(auto loaded, read_when_whole(source_, signals, log_));
-    if (!loaded) return false;
-    TRY(take(*std::move(loaded)));
+    auto loaded = read_when_whole(source_, signals, log_);
+    if (!loaded) return chain(loaded.error());
+    if (!*loaded) return false;
+    TRY(take(**std::move(loaded)));
     return true;
   }
 
@@ -84,6 +85,11 @@ class FeatureDiscovery {
   const config::GfdFlags& gfd() const { return loaded_.config.flags.gfd; }
 
  private:
+  // A configuration that cannot be read, after NVIDIA's chain of causes.
+  std::unexpected<Error> chain(const Error& error) const {
+    return fail(error.code, source_.startup_failure(error));
+  }
+
   Result<void> take(config::Loaded loaded) {
     loaded_ = std::move(loaded);
     for (const auto& warning : loaded_.warnings) log_.warn(warning.message);
@@ -101,15 +107,23 @@ class FeatureDiscovery {
   const config::Flags& flags() const { return loaded_.config.flags; }
   labels::FeatureFile file() const { return {FsRoot(), gfd().output_file}; }
 
-  // Labels go to a NodeFeature object if the configuration asks for one and this is a node of a
-  // cluster, else to the file.
+  // Labels go to a NodeFeature object if the configuration asks for one, else to the file. `tranche
+  // labels` on a machine without a cluster asks for none: there the default is the file.
   Result<void> choose_place() {
+    static constexpr const char* kFile = "or write a file with --use-node-feature-api=false";
     node_feature_.reset();
-    if (!flags().use_node_feature_api || options_.node_name.empty()) return {};
+    if (!flags().use_node_feature_api) return {};
+    if (options_.node_name.empty() && !options_.needs_node_feature) return {};
+    if (options_.node_name.empty() || options_.kube_namespace.empty()) {
+      return fail(Code::kInvalidArgument,
+                  fmt::format("failed to create label outputer: required flag {} not set",
+                              options_.node_name.empty() ? "node-name" : "namespace"),
+                  fmt::format("set NODE_NAME and NAMESPACE by the downward API, {}", kFile));
+    }
     auto objects = kube::connect(options_.api_server, environment_, "tranche-labels", log_);
     if (!objects) {
-      auto error = std::move(objects).error();
-      error.hint += "; or write a file with --use-node-feature-api=false";
+      auto error = std::move(objects).error().with_context("failed to create clientsets");
+      error.hint += fmt::format("; {}", kFile);
       return std::unexpected(std::move(error));
     }
     objects_ = *std::move(objects);
@@ -123,7 +137,9 @@ class FeatureDiscovery {
 
   Result<gpu::Machine> read_machine() {
     auto machine = reader_->read();
-    if (!machine && flags().fail_on_init_error) return machine;
+    if (!machine && flags().fail_on_init_error) {
+      return std::unexpected(std::move(machine).error().with_context("error creating labeler"));
+    }
     if (!machine) {
       log_.warn(fmt::format("{}; labels without GPUs (failOnInitError is false)",
                             machine.error().message()));
@@ -191,7 +207,7 @@ int run_feature_discovery(const config::Sources& sources) {
     const FileSource source(sources, options->config_file, options->config_name, clock);
     FeatureDiscovery discovery(*options, sources.environment, source, log);
     const auto result = run(discovery, signals, log);
-    if (!result) log.error(source.startup_failure(result.error()));
+    if (!result) log.error(result.error());
     return result ? 0 : 1;
   });
 }

@@ -45,7 +45,8 @@ bool ConfigFollower::look() {
 
 void ConfigFollower::announce() const {
   for (const auto& warning : loaded_.warnings) log_.warn(warning.message);
-  log_.info(fmt::format("Running with config:\n{}", loaded_.json));
+  log_.info(fmt::format("Running with config:\n{}",
+                        options_.effective ? options_.effective(loaded_) : loaded_.json));
   if (options_.describe) log_.info(options_.describe(loaded_.config));
 }
 

@@ -23,6 +23,8 @@ class ConfigFollower {
     std::function<Result<void>(const config::Config&)> check = {};
     // Reports to the cluster what became of a configuration.
     std::function<void(const ConfigReport&)> report = {};
+    // The text of the effective configuration; empty: what was loaded.
+    std::function<std::string(const config::Loaded&)> effective = {};
     // Another log line about a configuration that takes effect; empty: none.
     std::function<std::string(const config::Config&)> describe = {};
   };

@@ -72,7 +72,7 @@ Result<cdi::Specs> CdiPublisher::make(const Round& round) const {
   options.features = cdi::parse_features(options_.cdi_feature_flags, warnings);
   options.disabled_hooks = {options_.cdi_disable_hooks.begin(), options_.cdi_disable_hooks.end()};
   options.imex_channels = round.state.facts.imex_channels;
-  auto specs = cdi::make_specs(*round.offer, machine, files, options);
+  ASSIGN_OR_RETURN(auto specs, cdi::make_specs(*round.offer, machine, files, options));
   specs.warnings.insert(specs.warnings.begin(), warnings.begin(), warnings.end());
   return specs;
 }

@@ -17,7 +17,7 @@ std::optional<T> read(const Children& children, std::string_view key,
                       Result<T> (*parse)(std::string_view)) {
   const auto* child = find_child(children, key);
   if (child == nullptr) return std::nullopt;
-  const auto text = read_string(*child);
+  const auto text = read_scalar_text(*child);
   if (!text) return std::nullopt;
   auto value = parse(*text);
   if (value) return *std::move(value);
@@ -30,7 +30,7 @@ std::optional<T> read_word(const Children& children, std::string_view key,
                            std::optional<T> (*parse)(std::string_view), std::string_view remedy) {
   const auto* child = find_child(children, key);
   if (child == nullptr) return std::nullopt;
-  const auto text = read_string(*child);
+  const auto text = read_scalar_text(*child);
   if (!text) return std::nullopt;
   const auto value = parse(*text);
   if (!value) child->error(fmt::format("unknown {}: {}", key, text->substr(0, 80)), remedy);

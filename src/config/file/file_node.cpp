@@ -132,4 +132,9 @@ std::optional<std::string> read_string(const FileNode& node) {
   return read_scalar<std::string>(node, FlagType::kString);
 }
 
+std::optional<std::string> read_scalar_text(const FileNode& node) {
+  if (node.node().kind == yaml::Kind::kScalar) return node.node().scalar;
+  return read_string(node);
+}
+
 }  // namespace tranche::config

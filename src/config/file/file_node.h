@@ -60,5 +60,7 @@ const FileNode* find_child(const std::vector<FileNode::Child>& children, std::st
 // The value of a bool or of a string; nullopt when null, or when it is something else (an error).
 std::optional<bool> read_bool(const FileNode& node);
 std::optional<std::string> read_string(const FileNode& node);
+// The same for a value that may be written as a number or a word: "4", "50%", "off".
+std::optional<std::string> read_scalar_text(const FileNode& node);
 
 }  // namespace tranche::config

@@ -8,8 +8,9 @@
 namespace tranche::config {
 namespace {
 
+// A null is an empty name, and no resource has that: as in NVIDIA's program.
 std::optional<ResourceName> read_name(const FileNode& node) {
-  const auto text = read_string(node);
+  const auto text = node.is_null() ? std::string() : read_string(node);
   if (!text) return std::nullopt;
   auto name = parse_resource_name(*text);
   if (name) return *std::move(name);
@@ -23,7 +24,7 @@ std::optional<FilePattern> read_pattern(const FileNode& entry) {
   bool complete = entry.node().kind == yaml::Kind::kMap;
   for (const auto* field : {"pattern", "name"}) {
     const auto* child = find_child(children, field);
-    if (child != nullptr && !child->is_null()) continue;
+    if (child != nullptr) continue;
     if (entry.node().kind == yaml::Kind::kMap || entry.is_null()) {
       entry.error(fmt::format("resources must have a '{}' field set", field),
                   fmt::format("add '{}:'", field));
@@ -31,7 +32,8 @@ std::optional<FilePattern> read_pattern(const FileNode& entry) {
     complete = false;
   }
   if (!complete) return std::nullopt;
-  const auto text = read_string(*find_child(children, "pattern"));
+  const auto* written = find_child(children, "pattern");
+  const auto text = written->is_null() ? std::string() : read_string(*written);
   const auto name = read_name(*find_child(children, "name"));
   if (!text || !name) return std::nullopt;
   pattern.value = {*text, *name};
@@ -58,9 +60,7 @@ Devices read_device_list(const FileNode& node) {
 
 Devices read_devices(const FileNode& node) {
   const auto& value = node.node();
-  if (node.is_null() || (value.kind == yaml::Kind::kScalar && value.scalar == "all")) {
-    return AllDevices{};
-  }
+  if (value.kind == yaml::Kind::kScalar && value.scalar == "all") return AllDevices{};
   if (value.kind == yaml::Kind::kSequence) return read_device_list(node);
   const auto count = yaml::as_int(value);
   if (count && *count > 0 && *count <= INT32_MAX) return DeviceCount{static_cast<int>(*count)};
@@ -114,11 +114,11 @@ std::optional<FileResource> read_resource(const FileNode& entry) {
     resource.replicas_line = replicas->line();
     count = read_replicas(*replicas);
   }
-  if (rename != nullptr && !rename->is_null() && !rename->node().scalar.empty()) {
+  if (rename != nullptr) {
     resource.rename_line = rename->line();
     resource.rename = read_name(*rename);
   }
-  if (devices != nullptr && !devices->is_null()) {
+  if (devices != nullptr) {
     resource.devices_line = devices->line();
     resource.devices = read_devices(*devices);
   }

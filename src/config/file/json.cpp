@@ -1,8 +1,10 @@
 #include "config/file/json.h"
 
+#include <algorithm>
 #include <array>
 #include <span>
 
+#include "base/json.h"
 #include "base/json_value.h"
 #include "config/go_values.h"
 
@@ -65,7 +67,8 @@ bool any_under(const Settings& settings, std::string_view path) {
   return first != settings.values.end() && first->first.starts_with(path);
 }
 
-Json flags_to_json(const Settings& settings) {
+// NVIDIA's device plugin leaves the feature discovery's section out, although the file has it.
+Json flags_to_json(const Settings& settings, Program program) {
   Json json = keys_to_json(settings, "flags.", kTop);
   // An unset device root is the driver root.
   const auto* root = settings.get<std::string>("flags.nvidiaDriverRoot");
@@ -76,7 +79,7 @@ Json flags_to_json(const Settings& settings) {
   if (any_under(settings, "flags.plugin.")) {
     json["plugin"] = keys_to_json(settings, "flags.plugin.", kPlugin);
   }
-  if (any_under(settings, "flags.gfd.")) {
+  if (program != Program::kAgent && any_under(settings, "flags.gfd.")) {
     json["gfd"] = keys_to_json(settings, "flags.gfd.", kGfd);
   }
   return json;
@@ -90,8 +93,8 @@ Json patterns_to_json(const std::vector<FilePattern>& patterns) {
   return json;
 }
 
-// NVIDIA's plugin replaces empty resources by those that it advertises by default. (With strategy
-// mixed it lists every profile of the machine too; a configuration does not know these.)
+// NVIDIA's plugin replaces empty resources by those that it advertises by default. With strategy
+// mixed it lists every profile of the machine too: with_mig_resources().
 Json resources_to_json(const Settings& settings, Program program) {
   const Json whole = {{"pattern", "*"}, {"name", "nvidia.com/gpu"}};
   const bool plugin = program == Program::kAgent;
@@ -112,12 +115,12 @@ struct DevicesToJson {
   Json operator()(const DeviceList& list) const { return list.items; }
 };
 
-Json sharing_to_json(const FileSharing& sharing) {
+// `fail`: failRequestsGreaterThanOne where it is not written; nullopt: it is left out then.
+Json sharing_to_json(const FileSharing& sharing, std::optional<bool> fail = {}) {
   Json json = Json::object();
   if (sharing.rename_by_default) json["renameByDefault"] = true;
-  if (sharing.fail_requests_greater_than_one) {
-    json["failRequestsGreaterThanOne"] = *sharing.fail_requests_greater_than_one;
-  }
+  if (sharing.fail_requests_greater_than_one) fail = sharing.fail_requests_greater_than_one;
+  if (fail) json["failRequestsGreaterThanOne"] = *fail;
   for (const auto& resource : sharing.resources) {
     Json item = {{"name", resource.name.value}};
     if (resource.rename) item["rename"] = resource.rename->value;
@@ -184,17 +187,31 @@ Json mps_to_json(const FileMps& mps) {
 
 std::string to_json(const Settings& settings, Program program) {
   Json json = {{"version", "v1"}};
-  json["flags"] = flags_to_json(settings);
+  json["flags"] = flags_to_json(settings, program);
   json["resources"] = resources_to_json(settings, program);
   json["sharing"]["timeSlicing"] =
       settings.time_slicing ? sharing_to_json(*settings.time_slicing) : Json::object();
-  if (settings.mps) json["sharing"]["mps"] = sharing_to_json(*settings.mps);
+  if (settings.mps) json["sharing"]["mps"] = sharing_to_json(*settings.mps, true);
   json["imex"] = imex_to_json(settings);
   if (settings.honor_ignored_fields) json["tranche"]["honorIgnoredFields"] = true;
   if (settings.on_change) json["tranche"]["onChange"] = to_string(*settings.on_change);
   if (settings.limits) json["tranche"]["limits"] = limits_to_json(*settings.limits);
   if (settings.control) json["tranche"]["mps"] = mps_to_json(*settings.control);
   return json.lines();
+}
+
+std::string with_mig_resources(std::string_view json, std::span<const std::string> profiles) {
+  const auto read = json::parse(json);
+  if (!read || profiles.empty()) return std::string(json);
+  auto value = Json::copy(*read);
+  auto migs = Json::array();
+  for (const auto& profile : profiles) {
+    auto name = "nvidia.com/mig-" + profile;
+    std::ranges::replace(name, '+', '.');
+    migs.push_back({{"pattern", profile}, {"name", name}});
+  }
+  value["resources"]["mig"] = std::move(migs);
+  return value.lines();
 }
 
 }  // namespace tranche::config

@@ -1,6 +1,8 @@
 // The effective configuration as printed, against golden files in testdata/. To write them anew
 // after a change that is wanted: TRANCHE_WRITE_GOLDEN=1 config_test --gtest_filter='*Golden*'
 
+#include "config/file/json.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -90,6 +92,25 @@ TEST(Json, TextThatIsNoUtf8IsReplaced) {
   const auto loaded = load({.environment = {{"MPS_ROOT", "/m\xff"}}});
   ASSERT_TRUE(loaded);
   EXPECT_NE(loaded->json.find("/m\xef\xbf\xbd"), std::string::npos);
+}
+
+TEST(MigResources, AreAddedAsNvidiasPluginAddsThem) {
+  const auto loaded = load({.flags = {{"mig-strategy", "mixed"}}});
+  ASSERT_TRUE(loaded);
+  EXPECT_EQ(with_mig_resources(loaded->json, {}), loaded->json);
+  const std::vector<std::string> profiles = {"1g.5gb", "1g.5gb+me"};
+  const auto json = with_mig_resources(loaded->json, profiles);
+  const auto mig = R"("mig": [
+      {
+        "pattern": "1g.5gb",
+        "name": "nvidia.com/mig-1g.5gb"
+      },
+      {
+        "pattern": "1g.5gb+me",
+        "name": "nvidia.com/mig-1g.5gb.me"
+      }
+    ])";
+  EXPECT_NE(json.find(mig), std::string::npos) << json;
 }
 
 }  // namespace

@@ -71,16 +71,22 @@ Result<void> validate_on_machine(const Config& config, const MachineFacts& facts
 }
 
 std::string startup_failure(const Sources& sources, const Error& error) {
-  std::string_view cause;
+  static constexpr std::string_view kFile =
+      "unable to load config: unable to finalize config: unable to parse config file: ";
+  const bool agent = sources.program == Program::kAgent;
+  std::string cause;
   if (error.code == Code::kFailedPrecondition || error.code == Code::kUnsupported) {
-    cause = "unable to validate flags: ";
+    cause =
+        agent ? "unable to validate flags: " : "unable to load config: unable to validate flags: ";
   } else if (error.what.starts_with(sources.file_name + ":")) {
-    cause = "unable to finalize config: unable to parse config file: error parsing config file: ";
+    cause = fmt::format("{}error parsing config file: ", kFile);
+  } else if (error.what.starts_with(kNoConfigText)) {
+    cause = fmt::format("{}error opening config file: ", kFile);
+  } else {
+    return error
+        .message();  // a flag or a variable, with which NVIDIA's programs do not start at all
   }
-  const std::string_view start = sources.program == Program::kAgent
-                                     ? "error starting plugins: unable to load config: "
-                                     : "unable to load config: ";
-  return fmt::format("{}{}{}", start, cause, error.message());
+  return fmt::format("{}{}{}", agent ? "error starting plugins: " : "", cause, error.message());
 }
 
 }  // namespace tranche::config

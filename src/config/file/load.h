@@ -5,11 +5,12 @@
 //   text --yaml--> tree --read_file.h--> Settings --merge.h--> effective Settings --validate.h-->
 //   --settle.h--> Config
 //
-// Messages read "file:line: field: what; remedy", "flag --x: ..." or "environment X: ...". They
-// contain NVIDIA's own phrase where it has one, so that users who search logs for it still find it.
-// Pure.
+// Messages read "file:line: field: what; remedy". Where NVIDIA's programs have a phrase of their
+// own it comes first, and the place stands in brackets after it ("unknown MIG strategy: x (flag
+// --mig-strategy); ..."): users who search logs for NVIDIA's chain of causes find it. Pure.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -42,8 +43,12 @@ struct MachineFacts {
 };
 Result<void> validate_on_machine(const Config& config, const MachineFacts& facts);
 
-// What a program that ends because of `error` (from load or validate_on_machine) prints: NVIDIA's
-// chain of causes ("error starting plugins: unable to load config: ...") before each line of it.
+// How the error of a configuration begins whose text cannot be read (config/file/source.h).
+inline constexpr std::string_view kNoConfigText = "configuration";
+
+// What a program that ends because of `error` (from source.h, load or validate_on_machine) prints:
+// the message after NVIDIA's chain of causes, such as "error starting plugins: unable to validate
+// flags: ".
 std::string startup_failure(const Sources& sources, const Error& error);
 
 }  // namespace tranche::config

@@ -52,7 +52,22 @@ INSTANTIATE_TEST_SUITE_P(
     Types, Invalid,
     testing::Values(
         Case{"version", "version: v2\nflags: 5\n", {"f.yaml:1: version: unknown version: v2; "}},
-        Case{"version_number", "version: 1", {"f.yaml:1: version: unknown version: 1; "}},
+        Case{"version_number", "version: 1", {"f.yaml:1: version: is '1', expected a string; "}},
+        Case{"string_number",
+             "flags: {plugin: {cdiAnnotationPrefix: 7}}",
+             {"f.yaml:1: flags.plugin.cdiAnnotationPrefix: is '7', expected a string; "}},
+        Case{"string_float",
+             "flags: {mpsRoot: 1.5}",
+             {"f.yaml:1: flags.mpsRoot: is '1.5', expected a string; "}},
+        Case{"string_bool",
+             "flags: {migStrategy: off}",
+             {"f.yaml:1: flags.migStrategy: is 'off', expected a string; "}},
+        Case{"strings_number",
+             "flags: {plugin: {deviceListStrategy: [envvar, 7]}}",
+             {"f.yaml:1: flags.plugin.deviceListStrategy: is a list with '7' in it"}},
+        Case{"pattern_number",
+             "resources: {gpus: [{pattern: 7, name: gpu}]}",
+             {"f.yaml:1: resources.gpus[0].pattern: is '7', expected a string; "}},
         Case{"list_at_top", "- a\n", {"f.yaml:1: is a list, expected a mapping; "}},
         Case{"scalar_at_top", "text", {"f.yaml:1: is a scalar, expected a mapping; "}},
         Case{"flags_list", "flags: []", {"f.yaml:1: flags: is a list, expected a mapping; "}},
@@ -156,6 +171,21 @@ INSTANTIATE_TEST_SUITE_P(
              "sharing: {timeSlicing: {renameByDefault: true, resources: [{name: " +
                  std::string(50, 'a') + ", replicas: 2}]}}",
              {"f.yaml:1: sharing.timeSlicing.resources[0].name: resource name"}},
+        Case{"rename_null",
+             shared("{name: gpu, replicas: 2, rename: null}"),
+             {kEntry + ".rename: resource name 'nvidia.com/' is not valid"}},
+        Case{"rename_empty",
+             shared("{name: gpu, replicas: 2, rename: ''}"),
+             {kEntry + ".rename: resource name 'nvidia.com/' is not valid"}},
+        Case{"rename_number",
+             shared("{name: gpu, replicas: 2, rename: 7}"),
+             {kEntry + ".rename: is '7', expected a string; "}},
+        Case{"name_number",
+             shared("{name: 7, replicas: 2}"),
+             {kEntry + ".name: is '7', expected a string; "}},
+        Case{"devices_null",
+             shared("{name: gpu, replicas: 2, devices: null}"),
+             {kEntry + ".devices: devices must be 'all', a count above 0 or a list, found null"}},
         Case{"devices_word",
              shared("{name: gpu, replicas: 2, devices: some}"),
              {kEntry +
@@ -206,68 +236,74 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Case{"list_strategy",
              "flags:\n  plugin:\n    deviceListStrategy: [envvar, cdi]\n",
-             {"f.yaml:3: flags.plugin.deviceListStrategy: invalid strategy: cdi; "},
+             {"invalid --device-list-strategy option: invalid strategy: cdi (f.yaml:3: "
+              "flags.plugin.deviceListStrategy); "},
              Code::kFailedPrecondition},
-        Case{"list_strategy_with_comma",
-             "flags: {plugin: {deviceListStrategy: 'envvar,cdi-cri'}}",
-             {"f.yaml:1: flags.plugin.deviceListStrategy: invalid strategy: envvar,cdi-cri; "},
-             Code::kFailedPrecondition},
+        Case{
+            "list_strategy_with_comma",
+            "flags: {plugin: {deviceListStrategy: 'envvar,cdi-cri'}}",
+            {"invalid --device-list-strategy option: invalid strategy: envvar,cdi-cri (f.yaml:1: "},
+            Code::kFailedPrecondition},
         Case{"id_strategy",
              "flags: {plugin: {deviceIDStrategy: name}}",
-             {"f.yaml:1: flags.plugin.deviceIDStrategy: invalid --device-id-strategy option: "
-              "name; "},
+             {"invalid --device-id-strategy option: name (f.yaml:1: "
+              "flags.plugin.deviceIDStrategy); "},
              Code::kFailedPrecondition},
         Case{"policy",
              "flags: {plugin: {sharedDevicesAllocationPolicy: random}}",
-             {"f.yaml:1: flags.plugin.sharedDevicesAllocationPolicy: invalid"},
+             {"invalid --shared-devices-allocation-policy option: random (f.yaml:1: "},
              Code::kFailedPrecondition},
         Case{"discovery",
              "flags: {deviceDiscoveryStrategy: vfio}",
-             {"f.yaml:1: flags.deviceDiscoveryStrategy: invalid --device-discovery-strategy option "
-              "vfio; write auto, nvml or tegra"},
+             {"invalid --device-discovery-strategy option vfio (f.yaml:1: "
+              "flags.deviceDiscoveryStrategy); write auto, nvml or tegra"},
              Code::kFailedPrecondition},
         Case{"mig_strategy",
              "flags: {migStrategy: double}",
-             {"f.yaml:1: flags.migStrategy: unknown MIG strategy: double; "},
+             {"unknown MIG strategy: double (f.yaml:1: flags.migStrategy); "},
              Code::kFailedPrecondition},
         Case{"mig_strategy_empty",
              "flags: {migStrategy: ''}",
-             {"f.yaml:1: flags.migStrategy: unknown MIG strategy: ; "},
+             {"unknown MIG strategy:  (f.yaml:1: flags.migStrategy); "},
              Code::kFailedPrecondition},
         Case{"imex_channel",
              "imex: {channelIDs: [1]}",
-             {"f.yaml:1: imex.channelIDs: invalid IMEX channel IDs: [1]; "},
+             {"invalid IMEX channel IDs: invalid IMEX config: channelIDs must be [] or [0]; found "
+              "[1] "
+              "(f.yaml:1: imex.channelIDs); "},
              Code::kFailedPrecondition},
         Case{"imex_channels",
              "imex: {channelIDs: [0, 1]}",
-             {"f.yaml:1: imex.channelIDs: invalid IMEX channel IDs: [0 1]; "},
+             {"invalid IMEX channel IDs: invalid IMEX config: channelIDs must be [] or [0]; found "
+              "[0 1] "},
              Code::kFailedPrecondition},
         Case{"mps_without_root",
              "sharing: {mps: {resources: [{name: gpu, replicas: 2}]}}",
-             {"flags.mpsRoot: using MPS requires --mps-root to be specified; "},
+             {"using MPS requires --mps-root to be specified (flags.mpsRoot); "},
              Code::kFailedPrecondition},
-        Case{
-            "mps_with_mixed",
-            "flags: {mpsRoot: /opt/nvidia/m, migStrategy: mixed}\n"
-            "sharing: {mps: {resources: [{name: gpu, replicas: 2}]}}",
-            {"f.yaml:1: flags.migStrategy: using --mig-strategy=mixed is not supported with MPS; "},
-            Code::kFailedPrecondition},
+        Case{"mps_with_mixed",
+             "flags: {mpsRoot: /opt/nvidia/m, migStrategy: mixed}\n"
+             "sharing: {mps: {resources: [{name: gpu, replicas: 2}]}}",
+             {"using --mig-strategy=mixed is not supported with MPS (f.yaml:1: "
+              "flags.migStrategy); "},
+             Code::kFailedPrecondition},
         // NVIDIA shows the first of these; here all are shown, in its order.
-        Case{
-            "order_of_rules",
-            "flags:\n  migStrategy: a\n  deviceDiscoveryStrategy: b\n  plugin:\n"
-            "    sharedDevicesAllocationPolicy: c\n    deviceIDStrategy: d\n"
-            "    deviceListStrategy: e\nimex:\n  channelIDs: [7]\n"
-            "sharing: {mps: {resources: [{name: gpu, replicas: 2}]}}\n",
-            {"f.yaml:7: flags.plugin.deviceListStrategy", "f.yaml:6: flags.plugin.deviceIDStrategy",
-             "f.yaml:5: flags.plugin.sharedDevicesAllocationPolicy", "flags.mpsRoot",
-             "f.yaml:3: flags.deviceDiscoveryStrategy", "f.yaml:2: flags.migStrategy",
-             "f.yaml:9: imex.channelIDs"},
-            Code::kFailedPrecondition},
+        Case{"order_of_rules",
+             "flags:\n  migStrategy: a\n  deviceDiscoveryStrategy: b\n  plugin:\n"
+             "    sharedDevicesAllocationPolicy: c\n    deviceIDStrategy: d\n"
+             "    deviceListStrategy: e\nimex:\n  channelIDs: [7]\n"
+             "sharing: {mps: {resources: [{name: gpu, replicas: 2}]}}\n",
+             {"invalid --device-list-strategy option: invalid strategy: e (f.yaml:7: ",
+              "invalid --device-id-strategy option: d (f.yaml:6: ",
+              "invalid --shared-devices-allocation-policy option: c (f.yaml:5: ",
+              "using MPS requires --mps-root",
+              "invalid --device-discovery-strategy option b (f.yaml:3",
+              "unknown MIG strategy: a (f.yaml:2: ", "invalid IMEX channel IDs: "},
+             Code::kFailedPrecondition},
         Case{"parsing_and_values_together",
              "flags: {migStrategy: a, gdsEnabled: b}\n" + shared("{name: gpu}"),
              {"f.yaml:1: flags.gdsEnabled", "f.yaml:5: sharing.timeSlicing.resources[0]",
-              "f.yaml:1: flags.migStrategy"}}),
+              "unknown MIG strategy: a (f.yaml:1: flags.migStrategy); "}}),
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST(Invalid, BrokenYamlNamesTheLine) {

@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
              "single/true/envvar/60"},
         Case{"gfd_judges_little",
              {.program = Program::kFeatureDiscovery,
-              .file_text = "flags: {plugin: {deviceIDStrategy: x, deviceListStrategy: y}}\n"
+              .file_text = "flags: {plugin: {deviceIDStrategy: x, deviceListStrategy: z}}\n"
                            "imex: {channelIDs: [5]}\n",
               .file_name = "f"},
              "none/true/60/5"},
@@ -106,11 +106,12 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Case{"string_is_set",
              {.environment = {{"MIG_STRATEGY", ""}}},
-             "environment MIG_STRATEGY: unknown MIG strategy: ; write none, single or mixed"},
+             "unknown MIG strategy:  (environment MIG_STRATEGY); write none, single or mixed"},
         Case{"list_is_one_empty_string",
              {.environment = {{"DEVICE_LIST_STRATEGY", ""}}},
-             "environment DEVICE_LIST_STRATEGY: invalid strategy: ; write one or more of envvar, "
-             "volume-mounts, cdi-annotations, cdi-cri"},
+             "invalid --device-list-strategy option: invalid strategy:  (environment "
+             "DEVICE_LIST_STRATEGY); write one or more of envvar, volume-mounts, cdi-annotations, "
+             "cdi-cri"},
         Case{
             "bool_is_false", {.environment = {{"FAIL_ON_INIT_ERROR", ""}}}, "none/false/envvar/60"},
         Case{"bool_is_false_over_the_file",
@@ -137,25 +138,23 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Case{"bool_flag",
              {.flags = {{"fail-on-init-error", "yes"}}},
-             "flag --fail-on-init-error: could not parse \"yes\" as bool value; write true or "
-             "false, "
-             "without quotes"},
+             "invalid boolean value \"yes\" for -fail-on-init-error: parse error; write true or "
+             "false, without quotes"},
         Case{"bool_environment",
              {.environment = {{"GDS_ENABLED", "on"}}},
-             "environment GDS_ENABLED: could not parse \"on\" as bool value; write true or false, "
-             "without quotes"},
+             "could not parse \"on\" as bool value from environment variable \"GDS_ENABLED\" for "
+             "flag gds-enabled; write true or false, without quotes"},
         Case{"duration",
              {.flags = {{"sleep-interval", "60"}}},
-             "flag --sleep-interval: could not parse \"60\" as duration value; write a duration "
-             "such "
-             "as 60s or 1h30m, or infinite"},
+             "invalid value \"60\" for flag -sleep-interval: could not parse \"60\" as duration "
+             "value; write a duration such as 60s or 1h30m, or infinite"},
         Case{"ints",
              {.flags = {{"imex-channel-ids", "0,x"}}},
-             "flag --imex-channel-ids: could not parse \"x\" as int slice value; write a list of "
-             "whole numbers"},
+             "invalid value \"0,x\" for flag -imex-channel-ids: could not parse \"x\" as int slice "
+             "value; write a list of whole numbers"},
         Case{"value_of_a_flag",
              {.flags = {{"device-id-strategy", "pci"}}},
-             "flag --device-id-strategy: invalid --device-id-strategy option: pci; write uuid or "
+             "invalid --device-id-strategy option: pci (flag --device-id-strategy); write uuid or "
              "index"}),
     [](const auto& test) { return std::string(test.param.name); });
 
@@ -203,13 +202,23 @@ TEST(StartupFailure, CarriesNvidiasChainOfCauses) {
             "parse config file: error parsing config file: /config/config.yaml:1: version: unknown "
             "version: v9; write v1");
   const Sources wrong{.file_name = "", .environment = {{"MIG_STRATEGY", "x"}}};
-  EXPECT_EQ(startup_failure(wrong, load(wrong).error()),
-            "error starting plugins: unable to load config: unable to validate flags: environment "
-            "MIG_STRATEGY: unknown MIG strategy: x; write none, single or mixed");
+  EXPECT_EQ(
+      startup_failure(wrong, load(wrong).error()),
+      "error starting plugins: unable to validate flags: unknown MIG strategy: x (environment "
+      "MIG_STRATEGY); write none, single or mixed");
+  auto discovery = wrong;
+  discovery.program = Program::kFeatureDiscovery;
+  EXPECT_EQ(startup_failure(discovery, load(discovery).error()),
+            "unable to load config: unable to validate flags: unknown MIG strategy: x (environment "
+            "MIG_STRATEGY); write none, single or mixed");
   const Sources flag{.file_name = "f", .flags = {{"gds-enabled", "x"}}};
-  EXPECT_TRUE(
-      startup_failure(flag, load(flag).error())
-          .starts_with("error starting plugins: unable to load config: flag --gds-enabled"));
+  EXPECT_EQ(startup_failure(flag, load(flag).error()),
+            "invalid boolean value \"x\" for -gds-enabled: parse error; write true or false, "
+            "without quotes");
+  const Error missing{.code = Code::kNotFound, .what = "configuration /c: No such file"};
+  EXPECT_EQ(startup_failure({.file_name = "/c"}, missing),
+            "error starting plugins: unable to load config: unable to finalize config: unable to "
+            "parse config file: error opening config file: configuration /c: No such file");
 }
 
 }  // namespace

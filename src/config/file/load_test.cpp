@@ -173,7 +173,7 @@ imex:
                c.flags.gds_enabled = true;
                c.flags.fail_on_init_error = false;
              }},
-        Case{"number_as_string", file("flags: {plugin: {cdiAnnotationPrefix: 12}}"),
+        Case{"quoted_number_is_a_string", file("flags: {plugin: {cdiAnnotationPrefix: '12'}}"),
              [](Config& c) { c.flags.plugin.cdi_annotation_prefix = "12"; }},
         Case{"interval_infinite", file("flags: {gfd: {sleepInterval: infinite}}"),
              [](Config& c) { c.flags.gfd.sleep_interval = std::nullopt; }},

@@ -31,7 +31,8 @@ class Rules {
     static constexpr std::string_view kKey = "flags.plugin.deviceListStrategy";
     for (const auto& text : *settings_.get<std::vector<std::string>>(kKey)) {
       if (device_list_strategy_of(text)) continue;
-      error(kKey, fmt::format("invalid strategy: {}", shown(text)),
+      error(kKey,
+            fmt::format("invalid --device-list-strategy option: invalid strategy: {}", shown(text)),
             remedy_for("device-list-strategy", text,
                        "write one or more of envvar, volume-mounts, cdi-annotations, cdi-cri"));
     }
@@ -79,7 +80,8 @@ class Rules {
     if (!is_in_file(kDriver) && text(kDriver) != "/") trusted.push_back(text(kDriver));
     auto why = why_untrusted(text(kHook), trusted);
     if (!why) why = why_no_hook(text(kHook));
-    if (why) error(kHook, *why, "set the path by --nvidia-cdi-hook-path (NVIDIA_CDI_HOOK_PATH)");
+    if (why)
+      error_of_ours(kHook, *why, "set the path by --nvidia-cdi-hook-path (NVIDIA_CDI_HOOK_PATH)");
   }
 
   // The files of feature labels: root writes the one, and publishes what it reads in the other.
@@ -108,13 +110,15 @@ class Rules {
     static constexpr std::string_view kKey = "imex.channelIDs";
     const auto& ids = *settings_.get<std::vector<std::int64_t>>(kKey);
     if (ids.empty() || (ids.size() == 1 && ids[0] == 0)) return;
-    error(kKey,
-          fmt::format("invalid IMEX channel IDs: [{}]",
-                      fmt::join(ids.begin(),
-                                ids.begin() + static_cast<std::ptrdiff_t>(
-                                                  std::min<std::size_t>(ids.size(), 8)),
-                                " ")),
-          "write [] or [0]");
+    error(
+        kKey,
+        fmt::format("invalid IMEX channel IDs: invalid IMEX config: channelIDs must be [] or [0]; "
+                    "found [{}]",
+                    fmt::join(ids.begin(),
+                              ids.begin() +
+                                  static_cast<std::ptrdiff_t>(std::min<std::size_t>(ids.size(), 8)),
+                              " ")),
+        "write [] or [0]");
   }
 
  private:
@@ -131,7 +135,7 @@ class Rules {
     if (!is_in_file(key) || text(key).empty()) return;
     if (std::ranges::find(usual, text(key)) != usual.end()) return;
     if (const auto why = why_untrusted(text(key), trusted)) {
-      error(key, *why, "name its folder by --trusted-folders, or set the path by its flag");
+      error_of_ours(key, *why, "name its folder by --trusted-folders, or set the path by its flag");
     }
   }
 
@@ -152,7 +156,14 @@ class Rules {
                                                 [](const auto& r) { return r.replicas > 1; });
   }
 
+  // NVIDIA's phrase, then the place: so its whole chain of causes stands in one piece, and users
+  // who search for it find it.
   void error(std::string_view key, std::string_view what, std::string_view remedy) const {
+    problems_.error({.code = Code::kFailedPrecondition,
+                     .what = fmt::format("{} ({})", what, settings_.where(key)),
+                     .hint = std::string(remedy)});
+  }
+  void error_of_ours(std::string_view key, std::string_view what, std::string_view remedy) const {
     problems_.error(settings_.where(key), what, remedy);
   }
 
@@ -166,17 +177,20 @@ void validate(const Settings& settings, Program program, std::span<const std::st
               Problems& problems) {
   const Rules rules(settings, problems);
   const bool agent = program == Program::kAgent;
-  rules.label_files_in_file({trusted.begin(), trusted.end()});
+  // In NVIDIA's order: its programs report the first alone.
   if (agent) {
     rules.list_strategies();
     rules.id_strategy();
     rules.allocation_policy();
     rules.mps();
-    rules.paths_in_file({trusted.begin(), trusted.end()});
   }
   rules.discovery_strategy(!agent);
   rules.mig_strategy();
-  if (agent) rules.imex();
+  if (agent) {
+    rules.imex();
+    rules.paths_in_file({trusted.begin(), trusted.end()});
+  }
+  rules.label_files_in_file({trusted.begin(), trusted.end()});
 }
 
 }  // namespace tranche::config

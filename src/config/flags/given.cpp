@@ -15,6 +15,22 @@ std::vector<std::string> flag_texts(const FlagSpec& spec, const Sources& sources
   return texts;
 }
 
+// Both as NVIDIA's programs put it.
+std::unexpected<Error> unreadable_flag(const FlagSpec& spec, std::string_view text, Error error) {
+  const auto shown = text.substr(0, 80);
+  error.what =
+      spec.type == FlagType::kBool
+          ? fmt::format("invalid boolean value \"{}\" for -{}: parse error", shown, spec.name)
+          : fmt::format("invalid value \"{}\" for flag -{}: {}", shown, spec.name, error.what);
+  return std::unexpected(std::move(error));
+}
+
+std::unexpected<Error> unreadable_variable(const FlagSpec& spec, std::string_view name,
+                                           Error error) {
+  error.what += fmt::format(" from environment variable \"{}\" for flag {}", name, spec.name);
+  return std::unexpected(std::move(error));
+}
+
 }  // namespace
 
 FlagUse use_of(Program program) {
@@ -24,20 +40,14 @@ FlagUse use_of(Program program) {
 Result<std::optional<Setting>> given(const FlagSpec& spec, const Sources& sources) {
   if (const auto texts = flag_texts(spec, sources); !texts.empty()) {
     auto value = value_from_flag(spec.type, texts);
-    if (!value) {
-      return std::unexpected(
-          std::move(value).error().with_context(fmt::format("flag --{}", spec.name)));
-    }
+    if (!value) return unreadable_flag(spec, texts.back(), std::move(value).error());
     return Setting{*std::move(value), {.from = Place::From::kFlag, .name = std::string(spec.name)}};
   }
   for (const auto name : spec.environment) {
     const auto found = sources.environment.find(std::string(name));
     if (found == sources.environment.end()) continue;
     auto value = value_from_environment(spec.type, found->second);
-    if (!value) {
-      return std::unexpected(
-          std::move(value).error().with_context(fmt::format("environment {}", name)));
-    }
+    if (!value) return unreadable_variable(spec, name, std::move(value).error());
     if (!*value) return std::nullopt;
     return Setting{**std::move(value),
                    {.from = Place::From::kEnvironment, .name = std::string(name)}};

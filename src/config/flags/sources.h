@@ -23,6 +23,7 @@ enum class Program { kAgent, kFeatureDiscovery };
 
 struct Sources {
   Program program = Program::kAgent;
+  bool drop_in = false;  // called by the name of NVIDIA's program
   // The file's text and the name to show; nullopt: no file.
   std::optional<std::string> file_text;
   std::string file_name;

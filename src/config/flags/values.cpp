@@ -90,13 +90,13 @@ std::string describe_node(const yaml::Node& node) {
 }
 
 Result<SettingValue> strings_from_node(const yaml::Node& node) {
-  if (node.kind == yaml::Kind::kScalar) return std::vector{node.scalar};
+  if (yaml::is_text(node)) return std::vector{node.scalar};
   if (node.kind != yaml::Kind::kSequence) {
     return wrong_kind(FlagType::kStringList, describe_node(node));
   }
   std::vector<std::string> values;
   for (const auto& item : node.items) {
-    if (item.kind != yaml::Kind::kScalar) {
+    if (!yaml::is_text(item)) {
       return wrong_kind(FlagType::kStringList,
                         fmt::format("a list with {} in it", describe_node(item)));
     }
@@ -195,7 +195,7 @@ Result<SettingValue> value_from_node(FlagType type, const yaml::Node& node) {
       if (const auto value = yaml::as_int(node)) return *value;
       break;
     case FlagType::kString:
-      if (node.kind == yaml::Kind::kScalar) return node.scalar;
+      if (yaml::is_text(node)) return node.scalar;
       break;
     case FlagType::kStringList:
       return strings_from_node(node);

@@ -195,6 +195,7 @@ Result<FeatureDiscoveryOptions> load_feature_discovery_options(const Sources& so
       .kube_namespace = reader.get<std::string>("namespace"),
       .node_name = reader.get<std::string>("node-name"),
       .pod_name = reader.get<std::string>("pod-name"),
+      .needs_node_feature = sources.drop_in || reader.is_set("use-node-feature-api"),
       .host_root = reader.get<std::string>("host-root"),
       .log_level = reader.log_level()};
   return reader.result(std::move(options));

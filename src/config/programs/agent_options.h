@@ -85,6 +85,9 @@ struct FeatureDiscoveryOptions {
   std::string kube_namespace = "default";
   std::string node_name;
   std::string pod_name;
+  // NodeFeature objects are asked for by a flag, by the environment, or by NVIDIA's name, for which
+  // they are the default: without a node's name there is no other place for the labels.
+  bool needs_node_feature = false;
   std::string host_root = "/";
   LogLevel log_level = LogLevel::kInfo;
   bool operator==(const FeatureDiscoveryOptions&) const = default;

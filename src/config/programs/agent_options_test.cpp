@@ -92,7 +92,7 @@ TEST(AgentOptions, EveryErrorAtOnce) {
   ASSERT_FALSE(options);
   EXPECT_EQ(
       options.error().what,
-      "flag --take-over: could not parse \"yes\" as bool value; write true or false, without "
+      "invalid boolean value \"yes\" for -take-over: parse error; write true or false, without "
       "quotes\n"
       "flag --labels: 'maybe' is none of auto, on, off; write auto, on or off\n"
       "flag --health-recovery: '-5m' is no duration; write a duration such as 5m, or never\n"
