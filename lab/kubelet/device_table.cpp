@@ -37,12 +37,18 @@ void DeviceTable::changed_locked() {
 
 void DeviceTable::stop_locked(Resource& resource) {
   resource.plugin = {};
+  resource.stopped = false;
+  make_unhealthy_locked(resource);
+}
+
+void DeviceTable::make_unhealthy_locked(Resource& resource) {
   resource.stopped_at = clock_.now();
   for (auto& [id, device] : resource.devices) device.healthy = false;
 }
 
 bool DeviceTable::expired_locked(const Resource& resource) const {
-  return !resource.plugin.endpoint && clock_.now() - resource.stopped_at > grace_;
+  const bool connected = resource.plugin.endpoint && !resource.stopped;
+  return !connected && clock_.now() - resource.stopped_at > grace_;
 }
 
 const DeviceTable::Resource* DeviceTable::find_locked(const std::string& resource) const {
@@ -55,6 +61,23 @@ DeviceTable::Resource* DeviceTable::served_by_locked(const std::string& resource
   const auto found = resources_.find(resource);
   if (found == resources_.end() || found->second.plugin.endpoint.get() != endpoint) return nullptr;
   return &found->second;
+}
+
+std::shared_ptr<Endpoint> DeviceTable::take_replaced_locked(const std::string& resource,
+                                                            const Endpoint* endpoint) {
+  const auto found = resources_.find(resource);
+  if (found == resources_.end()) return nullptr;
+  auto& replaced = found->second.replaced;
+  const auto at = std::ranges::find(replaced, endpoint, &std::shared_ptr<Endpoint>::get);
+  if (at == replaced.end()) return nullptr;
+  auto taken = std::move(*at);
+  replaced.erase(at);
+  return taken;
+}
+
+void DeviceTable::stay_when_replaced(bool stay) {
+  const std::scoped_lock lock(mutex_);
+  stay_ = stay;
 }
 
 void DeviceTable::record(Registration registration) {
@@ -72,7 +95,8 @@ std::vector<std::shared_ptr<Endpoint>> DeviceTable::attach(const std::string& re
   Resource& entry = resources_[resource];
   if (expired_locked(entry)) entry.devices.clear();
   Plugin old = std::exchange(entry.plugin, std::move(plugin));
-  if (old.endpoint) replaced.push_back(std::move(old.endpoint));
+  entry.stopped = false;
+  if (old.endpoint) (stay_ ? entry.replaced : replaced).push_back(std::move(old.endpoint));
   changed_locked();
   return replaced;
 }
@@ -80,20 +104,29 @@ std::vector<std::shared_ptr<Endpoint>> DeviceTable::attach(const std::string& re
 void DeviceTable::receive(const std::string& resource, const Endpoint* sender,
                           std::vector<Device> devices) {
   const std::scoped_lock lock(mutex_);
-  Resource* entry = served_by_locked(resource, sender);
-  if (entry == nullptr) return;
+  const auto found = resources_.find(resource);
+  if (found == resources_.end()) return;
+  Resource& entry = found->second;
+  const auto& replaced = entry.replaced;
+  const bool stayed =
+      std::ranges::find(replaced, sender, &std::shared_ptr<Endpoint>::get) != replaced.end();
+  if (!stayed && entry.plugin.endpoint.get() != sender) return;
   ++counts_[resource].lists_received;
-  entry->devices.clear();
-  for (Device& device : devices) entry->devices.insert_or_assign(device.id, device);
+  entry.devices.clear();
+  for (Device& device : devices) entry.devices.insert_or_assign(device.id, device);
   changed_locked();
 }
 
 void DeviceTable::detach(const std::string& resource, const Endpoint* sender) {
   const std::scoped_lock lock(mutex_);
-  Resource* entry = served_by_locked(resource, sender);
-  if (entry == nullptr) return;
-  gone_.push_back(entry->plugin.endpoint);
-  stop_locked(*entry);
+  if (auto replaced = take_replaced_locked(resource, sender)) {
+    gone_.push_back(std::move(replaced));
+    resources_[resource].stopped = true;
+    make_unhealthy_locked(resources_[resource]);
+  } else if (Resource* entry = served_by_locked(resource, sender); entry != nullptr) {
+    gone_.push_back(entry->plugin.endpoint);
+    stop_locked(*entry);
+  }
   changed_locked();
 }
 
@@ -120,6 +153,7 @@ std::vector<std::shared_ptr<Endpoint>> DeviceTable::release_plugins() {
   const std::scoped_lock lock(mutex_);
   std::vector<std::shared_ptr<Endpoint>> out = std::exchange(gone_, {});
   for (auto& [name, resource] : resources_) {
+    for (auto& replaced : std::exchange(resource.replaced, {})) out.push_back(std::move(replaced));
     if (!resource.plugin.endpoint) continue;
     out.push_back(resource.plugin.endpoint);
     stop_locked(resource);
@@ -136,7 +170,7 @@ bool DeviceTable::knows(const std::string& resource) const {
 std::optional<DeviceTable::Plugin> DeviceTable::plugin(const std::string& resource) const {
   const std::scoped_lock lock(mutex_);
   const Resource* found = find_locked(resource);
-  if (found == nullptr || !found->plugin.endpoint) return std::nullopt;
+  if (found == nullptr || !found->plugin.endpoint || found->stopped) return std::nullopt;
   return found->plugin;
 }
 
@@ -188,7 +222,7 @@ NodeStatus DeviceTable::status() const {
     out[name] = {.capacity = static_cast<int>(resource.devices.size()),
                  .allocatable = static_cast<int>(healthy_ids(resource.devices).size()),
                  .allocated = static_cast<int>(ledger_.held(name).size()),
-                 .connected = resource.plugin.endpoint != nullptr,
+                 .connected = resource.plugin.endpoint != nullptr && !resource.stopped,
                  .registrations = count.registrations,
                  .streams_opened = count.streams_opened,
                  .lists_received = count.lists_received};

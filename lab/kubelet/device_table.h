@@ -2,6 +2,11 @@
 // The state of the device manager: per resource its plugin and devices, and the ledger of who holds
 // what. One mutex, never held over a call to a plugin; every change wakes wait_for().
 //
+// As kubelet since 1.26, if stay_when_replaced() says so: the stream of a plugin that another one
+// of the same resource replaces stays open, what it sends counts as the resource's list, and the
+// end of any such stream makes the resource's devices unhealthy and its plugin unusable until one
+// registers again. Otherwise what is replaced is closed at once.
+//
 // A resource whose plugin is gone keeps its devices, all unhealthy, for a grace time (kubelet: five
 // minutes) and then vanishes from the node's status. After a restart the resources of the
 // checkpoint are known, with no devices, for the same time.
@@ -34,6 +39,9 @@ class DeviceTable {
 
   // `clock` measures the grace time.
   DeviceTable(const Clock& clock, std::chrono::nanoseconds grace);
+
+  // Whether the streams of replaced plugins stay open from now on.
+  void stay_when_replaced(bool stay);
 
   // Notes a call of Register.
   void record(Registration registration);
@@ -72,7 +80,9 @@ class DeviceTable {
 
  private:
   struct Resource {
-    Plugin plugin;  // without an endpoint when disconnected
+    Plugin plugin;                                    // without an endpoint when disconnected
+    std::vector<std::shared_ptr<Endpoint>> replaced;  // whose streams are still open
+    bool stopped = false;  // a replaced plugin's stream ended: the plugin is not asked any more
     std::map<std::string, Device> devices;
     std::chrono::steady_clock::time_point stopped_at;
   };
@@ -83,11 +93,15 @@ class DeviceTable {
   };
 
   void stop_locked(Resource& resource);
+  void make_unhealthy_locked(Resource& resource);
   bool expired_locked(const Resource& resource) const;
   // Null when unknown or its grace time is over.
   const Resource* find_locked(const std::string& resource) const;
   // Null when `endpoint` is not, or no longer, the resource's.
   Resource* served_by_locked(const std::string& resource, const Endpoint* endpoint);
+  // Takes `endpoint` out of the replaced ones. Null when it is not one of them.
+  std::shared_ptr<Endpoint> take_replaced_locked(const std::string& resource,
+                                                 const Endpoint* endpoint);
   void changed_locked();
 
   const Clock& clock_;
@@ -95,6 +109,7 @@ class DeviceTable {
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   std::uint64_t version_ = 0;
+  bool stay_ = false;
   std::map<std::string, Resource> resources_;
   std::map<std::string, Counts> counts_;
   std::vector<Registration> registrations_;
