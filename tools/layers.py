@@ -52,6 +52,8 @@ INNER = {
     "agent/hardware": set(),
     "agent/plugins": {"agent/loop"},
     "agent/promises": {"agent/loop", "agent/node"},
+    "agent/health": {"agent/loop", "agent/node"},
+    "agent/serving": {"agent/loop", "agent/node", "agent/plugins"},
     "agent/config": {"agent/node"},
     "agent/labels": {"agent/loop", "agent/node"},
     "agent/limits": {"agent/loop", "agent/node", "agent/plugins"},

@@ -193,7 +193,13 @@ std::chrono::milliseconds Agent::longest_sleep() {
 // Called at least at every reading of the hardware.
 void Agent::beat() {
   const auto why = trouble();
-  status_.beat({.ready = why.empty(), .text = why.empty() ? config_.origin() : why});
+  auto text = why.empty() ? config_.origin() : why;
+  if (followers_) {
+    for (const auto& follower : followers_->all()) {
+      if (const auto remark = follower->remark(); !remark.empty()) text += "; " + remark;
+    }
+  }
+  status_.beat({.ready = why.empty(), .text = text});
 }
 
 // Why the agent is not ready; empty: it is.

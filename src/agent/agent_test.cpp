@@ -35,6 +35,9 @@ class NobodyHolds final : public cluster::PodResources {
     return std::vector<cluster::HeldDevices>();
   }
   Result<std::vector<cluster::HeldDevices>> remembered() override { return list(); }
+  Result<cluster::AllocatableDevices> allocatable() override {
+    return fail(Code::kFailedPrecondition, "this kubelet does not tell");
+  }
 };
 
 class AgentTest : public testing::Test {

@@ -36,6 +36,8 @@ class ClusterParts {
   LabelSink* labels() { return labels_.get(); }
   // null: limits are never overridden.
   LimitOverrides* overrides() { return overrides_ ? &*overrides_ : nullptr; }
+  // null: the Pods of this node may not be read.
+  PodsOfNode* pods() { return pods_ ? &*pods_ : nullptr; }
   // Sets which Pods are to be evicted from now on.
   void evict(EvictPolicy policy) {
     if (findings_) findings_->follow(std::move(policy));

@@ -4,6 +4,7 @@
 
 #include <iterator>
 
+#include "agent/health/health_follower.h"
 #include "agent/labels/label_follower.h"
 #include "agent/limits/eviction_follower.h"
 #include "agent/limits/limit_stage.h"
@@ -61,6 +62,11 @@ Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, p
                             .log = log});
   PluginFollower* const plugins = served.get();
   followers_.push_back(std::move(served));
+  std::function<OtherPlugins()> others;
+  if (auto serving = follow_serving(*plugins, ports, options.take_over, loop, clock, log)) {
+    others = [follower = serving.get()] { return follower->others(); };
+    followers_.push_back(std::move(serving));
+  }
   const auto renew_checkpoint = [&loop, plugins] { loop.post([plugins] { plugins->resend(); }); };
   inputs_.push_back(std::make_unique<PromiseInput>(
       promises_, PromiseWatch::Parts{.book = promises_,
@@ -82,11 +88,41 @@ Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, p
         }}));
   }
   followers_.push_back(
+      std::make_unique<HealthFollower>(ports.report_condition, std::move(ports.tell_health)));
+  followers_.push_back(
       std::make_unique<EvictionFollower>(std::move(ports.evict), somebody_evicts, log));
   followers_.push_back(std::make_unique<PromiseNotices>(ports.tell, ports.report_condition, log));
   followers_.push_back(std::make_unique<Notices>(std::move(grants), std::move(ports.tell), log));
-  followers_.push_back(std::make_unique<LabelFollower>(options.labels, ports.labels, clock, log));
+  followers_.push_back(
+      std::make_unique<LabelFollower>(options.labels, ports.labels, std::move(others), clock, log));
   std::ranges::move(ports.more, std::back_inserter(followers_));
+}
+
+std::unique_ptr<ServingFollower> Followers::follow_serving(PluginFollower& plugins,
+                                                           const FollowerPorts& ports,
+                                                           bool take_over, process::Loop& loop,
+                                                           const Clock& clock, const Log& log) {
+  if (!plugins.registers()) return nullptr;
+  auto serving = std::make_unique<ServingFollower>(ServingFollower::Parts{
+      .plugins = {
+          .is_registered =
+              [&plugins](const std::string& name) { return plugins.is_registered(name); },
+          .socket_trouble =
+              [&plugins](const std::string& name) { return plugins.socket_trouble(name); },
+          .register_again = [&plugins](const std::string& name) { plugins.register_again(name); },
+          .take_events = [&plugins] { return plugins.take_events(); }},
+      .ask = [this] { kubelet_->ask(); },
+      .report = ports.report_condition,
+      .tell = ports.tell,
+      .take_over = take_over,
+      .clock = clock,
+      .log = log});
+  ServingFollower* const follower = serving.get();
+  kubelet_.emplace(
+      ports.pod_resources, [&loop, follower](Result<cluster::AllocatableDevices> answer) {
+        loop.post([follower, answer = std::move(answer)] { follower->answered(answer); });
+      });
+  return serving;
 }
 
 void Followers::open_grants(const config::AgentOptions& options, const Clock& clock,

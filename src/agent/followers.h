@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "agent/health/gpu_health.h"
 #include "agent/labels/label_sink.h"
 #include "agent/limits/finding_notices.h"
 #include "agent/limits/limit_overrides.h"
@@ -18,6 +19,8 @@
 #include "agent/plugins/grant_store.h"
 #include "agent/plugins/plugin_follower.h"
 #include "agent/promises/promise_book.h"
+#include "agent/serving/kubelet_asker.h"
+#include "agent/serving/serving_follower.h"
 #include "cluster/pod_resources.h"
 #include "config/programs/agent_options.h"
 #include "process/loop.h"
@@ -35,6 +38,8 @@ struct FollowerPorts {
   LimitOverrides* overrides = nullptr;  // null: limits are never overridden
   // Told again and again, from any thread, what a condition of the Node shall say.
   std::function<void(const ConditionReport&)> report_condition = {};
+  // Told which devices are unhealthy whenever that changes.
+  std::function<void(const UnhealthyDevices&)> tell_health = {};
   // Run behind the agent's own followers, in this order.
   std::vector<std::unique_ptr<Follower>> more = {};
 };
@@ -53,13 +58,19 @@ class Followers {
   const std::vector<std::unique_ptr<Follower>>& all() const { return followers_; }
 
  private:
+  // null: nothing is registered, so nothing can be served otherwise.
+  std::unique_ptr<ServingFollower> follow_serving(PluginFollower& plugins,
+                                                  const FollowerPorts& ports, bool take_over,
+                                                  process::Loop& loop, const Clock& clock,
+                                                  const Log& log);
   void open_grants(const config::AgentOptions& options, const Clock& clock, const Log& log);
 
   std::unique_ptr<GrantStore> grants_;    // null: the stored grants cannot be read
   std::optional<TenantManager> tenants_;  // set when grants_ is
   PromiseBook promises_;
   std::vector<std::unique_ptr<Input>> inputs_;
-  std::vector<std::unique_ptr<Follower>> followers_;  // last: they refer to the others
+  std::vector<std::unique_ptr<Follower>> followers_;  // they refer to the others
+  std::optional<KubeletAsker> kubelet_;               // last: its thread answers to a follower
 };
 
 }  // namespace tranche::agent

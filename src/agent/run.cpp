@@ -7,6 +7,7 @@
 #include "agent/agent.h"
 #include "agent/cluster_parts.h"
 #include "agent/config/first_config.h"
+#include "agent/health/health_reporter.h"
 #include "agent/node/node_turn.h"
 #include "cdi/make_specs.h"
 #include "host/host_reader.h"
@@ -16,10 +17,15 @@
 #include "nvml/events.h"
 #include "nvml/library.h"
 #include "nvml/reader.h"
+#include "process/periodic.h"
 #include "process/signals.h"
 
 namespace tranche::agent {
 namespace {
+
+// GPUs that fall within this time are one Event.
+constexpr std::chrono::seconds kLookAtHealth{2};
+constexpr std::chrono::seconds kLongestTelling{5};
 
 std::string environment(const config::Sources& sources, const std::string& name) {
   const auto found = sources.environment.find(name);
@@ -100,6 +106,8 @@ Result<void> run(const config::Sources& sources, const config::AgentOptions& opt
                                      .resource = request.resource},
                                     kubelet, stop);
   };
+  std::optional<HealthReporter> health;  // empty: no Events may be recorded
+  std::optional<process::Periodic> health_teller;
   Agent::Ports ports{.reader = reader,
                      .events = events,
                      .clock = clock,
@@ -118,6 +126,18 @@ Result<void> run(const config::Sources& sources, const config::AgentOptions& opt
     followers.evict = [cluster](EvictPolicy policy) { cluster->evict(std::move(policy)); };
     cluster->watch_arbiter(options, clock, log);
     followers.overrides = cluster->overrides();
+    if (node.tells() || cluster->pods() != nullptr) {
+      health.emplace(HealthReporter::Parts{.objects = node.objects(),
+                                           .pod_resources = pod_resources,
+                                           .pods = cluster->pods(),
+                                           .node = options.node_name,
+                                           .clock = clock,
+                                           .log = log});
+      health_teller.emplace(kLookAtHealth, [&health] { health->look({.deadline = kLongestTelling}); });
+      followers.tell_health = [&health](const UnhealthyDevices& devices) {
+        health->follow(devices);
+      };
+    }
   }
   Agent agent(std::move(ports), {.options = options, .xid_policy = xid_policy(sources)}, source,
               std::move(loaded));

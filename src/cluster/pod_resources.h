@@ -1,7 +1,9 @@
 #pragma once
-// Port: which container holds which device ids, as kubelet itself knows it (pod-resources v1).
-// Adapter: kubelet/pod_resources_client.h.
+// Port: which container holds which device ids, and which ids kubelet gives out, as kubelet itself
+// knows it (pod-resources v1). Adapter: kubelet/pod_resources_client.h.
 
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,10 @@ struct HeldDevices {
   bool operator==(const HeldDevices&) const = default;
 };
 
+// The ids of healthy devices by resource, of every device plugin. A resource of which no device is
+// healthy may lack.
+using AllocatableDevices = std::map<std::string, std::set<std::string>>;
+
 class PodResources {
  public:
   virtual ~PodResources() = default;
@@ -33,6 +39,9 @@ class PodResources {
   // asked Allocate, and when a device plugin sends its list; so it may still name containers that
   // have gone since, and it never lacks one that has not. Empty if kubelet has none.
   virtual Result<std::vector<HeldDevices>> remembered() = 0;
+  // What kubelet gives out, held or not (GetAllocatableResources, Kubernetes 1.23 and later).
+  // kUnavailable and kTimeout as list(); kFailedPrecondition: this kubelet does not tell.
+  virtual Result<AllocatableDevices> allocatable() = 0;
 };
 
 }  // namespace tranche::cluster

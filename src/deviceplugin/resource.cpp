@@ -26,8 +26,10 @@ Resource::Published::Published(ResourceState state)
       policy(state.policy),
       links(std::move(state.links)) {}
 
-Resource::Resource(ResourceState state, Store store)
-    : store_(std::move(store)), published_(std::make_shared<const Published>(std::move(state))) {}
+Resource::Resource(ResourceState state, Store store, Refused refused)
+    : store_(std::move(store)),
+      refused_(std::move(refused)),
+      published_(std::make_shared<const Published>(std::move(state))) {}
 
 void Resource::publish(ResourceState state) {
   auto next = std::make_shared<const Published>(std::move(state));
@@ -57,8 +59,12 @@ std::shared_ptr<const Resource::Published> Resource::current() const {
 Result<offer::Grant> Resource::allocate(std::span<const std::string> ids) const {
   const auto now = current();
   const auto fresh_id = needs_id(now->maker) ? random_uuid() : std::string();
-  ASSIGN_OR_RETURN(auto grant, now->maker.make(ids, fresh_id));
-  TRY(store_(grant));
+  auto grant = now->maker.make(ids, fresh_id);
+  if (!grant && grant.error().code == Code::kNotFound && refused_) {
+    refused_(now->maker.offer().name.value, grant.error());
+  }
+  if (!grant) return grant;
+  TRY(store_(*grant));
   return grant;
 }
 

@@ -20,8 +20,10 @@ class Resource {
  public:
   // `store` is called with every grant before it is answered; its error fails the call.
   using Store = std::function<Result<void>(const offer::Grant&)>;
+  // Called when kubelet asks for an id that the offer does not have: its list is not ours.
+  using Refused = std::function<void(const std::string& resource, const Error& why)>;
 
-  Resource(ResourceState state, Store store);
+  Resource(ResourceState state, Store store, Refused refused = {});
 
   // Replaces the state. Streams send again only if the device list has changed.
   void publish(ResourceState state);
@@ -54,6 +56,7 @@ class Resource {
   void tell() const;
 
   Store store_;
+  Refused refused_;
   mutable std::mutex mutex_;
   std::shared_ptr<const Published> published_;
   std::uint64_t version_ = 1;

@@ -8,7 +8,7 @@ v1beta1::ListAndWatchResponse to_wire(const offer::ResourceOffer& offer) {
     const auto& device = offer.devices[tranche.device];
     auto& out = *response.add_devices();
     out.set_id(tranche.id);
-    out.set_health(device.healthy() && !tranche.withheld ? "Healthy" : "Unhealthy");
+    out.set_health(offer::is_healthy(offer, tranche) ? "Healthy" : "Unhealthy");
     if (device.numa_node) out.mutable_topology()->add_nodes()->set_id(*device.numa_node);
   }
   return response;

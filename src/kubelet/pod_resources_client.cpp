@@ -12,16 +12,24 @@ namespace tranche::kubelet {
 
 namespace {
 
-Result<v1::ListPodResourcesResponse> ask(const std::filesystem::path& socket,
-                                         std::chrono::milliseconds deadline) {
+// One call. `method`: of the stub.
+template <class Request, class Answer>
+Result<Answer> call(const std::filesystem::path& socket, std::chrono::milliseconds deadline,
+                    grpc::Status (v1::PodResourcesLister::Stub::*method)(grpc::ClientContext*,
+                                                                         const Request&, Answer*)) {
   const auto stub = v1::PodResourcesLister::NewStub(open_channel(socket));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + deadline);
-  v1::ListPodResourcesResponse answer;
-  const auto status = stub->List(&context, {}, &answer);
+  Answer answer;
+  const auto status = ((*stub).*method)(&context, {}, &answer);
   if (status.ok()) return answer;
   return std::unexpected(
       error_of(status, fmt::format("asking pod-resources at {}", socket.string())));
+}
+
+Result<v1::ListPodResourcesResponse> ask(const std::filesystem::path& socket,
+                                         std::chrono::milliseconds deadline) {
+  return call(socket, deadline, &v1::PodResourcesLister::Stub::List);
 }
 
 }  // namespace
@@ -49,6 +57,17 @@ Result<std::vector<cluster::HeldDevices>> PodResourcesClient::list() {
     }
   }
   return held;
+}
+
+// Kubelet names a device once for each NUMA node.
+Result<cluster::AllocatableDevices> PodResourcesClient::allocatable() {
+  ASSIGN_OR_RETURN(const auto answer, call(socket_, deadline_,
+                                           &v1::PodResourcesLister::Stub::GetAllocatableResources));
+  cluster::AllocatableDevices devices;
+  for (const auto& entry : answer.devices()) {
+    devices[entry.resource_name()].insert(entry.device_ids().begin(), entry.device_ids().end());
+  }
+  return devices;
 }
 
 Result<std::vector<cluster::HeldDevices>> PodResourcesClient::remembered() {

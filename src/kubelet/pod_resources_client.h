@@ -23,6 +23,7 @@ class PodResourcesClient final : public cluster::PodResources {
   bool is_there() const override;
   Result<std::vector<cluster::HeldDevices>> list() override;
   Result<std::vector<cluster::HeldDevices>> remembered() override;
+  Result<cluster::AllocatableDevices> allocatable() override;
   // Whether kubelet lists a Pod of that name, with devices or without. Of a Pod that came from the
   // API server: then kubelet has heard of its Pods since it started, and list() lacks none.
   Result<bool> knows(const std::string& pod_name);

@@ -1,6 +1,7 @@
 #include "kubelet/socket_server.h"
 
 #include <absl/synchronization/mutex.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 #include <sys/socket.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <shared_mutex>
 #include <thread>
@@ -42,7 +44,8 @@ class GrpcServer final : public SocketServer {
 
   // Binds under another name and renames the socket. So the path always has a socket that answers.
   // At shutdown gRPC unlinks the path that it bound, so it cannot remove a successor's socket.
-  bool serve(const Listen& listen) {
+  // Without `replace` a socket that another process made meanwhile is left, and this fails.
+  bool serve(const Listen& listen, bool replace) {
     const auto bound_path = socket_.string() + std::string(kBindSuffix);
     // Debian builds the library with its search for deadlocks, a graph of all locks under one lock.
     absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
@@ -61,7 +64,7 @@ class GrpcServer final : public SocketServer {
     if (server_ == nullptr || bound == 0) return false;
     listen(*queue_);
     for (int i = 0; i < kThreads; ++i) threads_.emplace_back([this] { run(); });
-    if (::rename(bound_path.c_str(), socket_.c_str()) != 0) return false;
+    if (!move(bound_path, replace)) return false;
     file_ = identify(socket_);
     return file_.exists();
   }
@@ -69,6 +72,13 @@ class GrpcServer final : public SocketServer {
   bool intact() const override { return file_.exists() && identify(socket_).same_inode(file_); }
 
  private:
+  // Some file systems know a plain rename alone.
+  bool move(const std::string& from, bool replace) const {
+    const unsigned flags = replace ? 0U : RENAME_NOREPLACE;
+    if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, socket_.c_str(), flags) == 0) return true;
+    return errno == EINVAL && ::rename(from.c_str(), socket_.c_str()) == 0;
+  }
+
   void run() {
     ask_for_short_slices();
     void* tag = nullptr;
@@ -114,6 +124,12 @@ bool answers(const sockaddr_un& address) {
   return live;
 }
 
+std::unexpected<Error> taken(const SocketServer::Options& options) {
+  return fail(Code::kAlreadyExists,
+              fmt::format("another {} answers on {}", options.kind, options.socket.string()),
+              "remove it from this node, or start the agent with --take-over");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<SocketServer>> SocketServer::start(const Options& options,
@@ -121,16 +137,15 @@ Result<std::unique_ptr<SocketServer>> SocketServer::start(const Options& options
                                                           const Listen& listen, const Log& log) {
   ASSIGN_OR_RETURN(const auto address, address_of(options.socket));
   if (answers(address)) {
-    if (!options.take_over) {
-      return fail(Code::kAlreadyExists,
-                  fmt::format("another {} answers on {}", options.kind, options.socket.string()),
-                  "remove it from this node, or start the agent with --take-over");
-    }
+    if (!options.take_over) return taken(options);
     log.warn(fmt::format("taking {} over from the process that answers on it (--take-over)",
                          options.socket.string()));
+  } else {
+    ::unlink(options.socket.c_str());  // nobody answers on it
   }
   auto server = std::make_unique<GrpcServer>(options.socket, service);
-  if (!server->serve(listen)) {
+  if (!server->serve(listen, options.take_over)) {
+    if (!options.take_over && answers(address)) return taken(options);
     return fail(Code::kIo, fmt::format("cannot listen on {}", options.socket.string()),
                 "check that the folder exists and is writable");
   }

@@ -102,8 +102,7 @@ void add_clique(const std::vector<Gpu>& gpus, LabelSet& set) {
   }
 }
 
-Result<void> add_mps(const std::vector<Gpu>& gpus, const config::Config& config, Labels& labels) {
-  const bool wished = config.sharing.strategy() == config::SharingStrategy::kMps;
+Result<void> add_mps(const std::vector<Gpu>& gpus, bool wished, Labels& labels) {
   if (wished && std::ranges::any_of(gpus, [](const Gpu& gpu) { return gpu.mig_enabled(); })) {
     return fail(Code::kFailedPrecondition, "MPS sharing is not supported for mig devices",
                 "use sharing.timeSlicing on this node, or disable MIG on its GPUs");
@@ -143,7 +142,7 @@ void leave_out_invalid(LabelSet& set) {
 }
 
 Result<void> add_gpu_labels(const Machine& machine, const std::vector<Gpu>& gpus,
-                            const config::Config& config, LabelSet& set) {
+                            const config::Config& config, bool mps_wished, LabelSet& set) {
   auto& labels = set.labels;
   TRY(add_driver_version(machine.driver_version, labels));
   add_runtime_version(machine.cuda_driver_version, set);
@@ -153,7 +152,7 @@ Result<void> add_gpu_labels(const Machine& machine, const std::vector<Gpu>& gpus
   const bool mig_capable = std::ranges::any_of(
       gpus, [](const Gpu& gpu) { return gpu.mig_mode != gpu::MigMode::kUnsupported; });
   labels["nvidia.com/mig.capable"] = mig_capable ? "true" : "false";
-  TRY(add_mps(gpus, config, labels));
+  TRY(add_mps(gpus, mps_wished, labels));
   add_clique(gpus, set);
   add_resource_labels(gpus, config, set);
   return {};
@@ -169,7 +168,9 @@ Result<LabelSet> make_labels(const Machine& machine, const config::Config& confi
   }
   add_vgpu(machine.host, set.labels);
   const auto gpus = counted_gpus(machine, set);
-  if (!gpus.empty()) TRY(add_gpu_labels(machine, gpus, config, set));
+  const bool mps =
+      options.mps_wished.value_or(config.sharing.strategy() == config::SharingStrategy::kMps);
+  if (!gpus.empty()) TRY(add_gpu_labels(machine, gpus, config, mps, set));
   leave_out_invalid(set);
   return set;
 }

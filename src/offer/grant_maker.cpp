@@ -135,10 +135,10 @@ std::string shown(const std::string& id) {
   return id.size() <= kLongest ? id : fmt::format("{}...", id.substr(0, kLongest));
 }
 
-std::unexpected<Error> refuse(const ResourceOffer& offer, std::string_view why) {
-  return fail(Code::kInvalidArgument,
-              fmt::format("invalid allocation request for \"{}\": invalid request: {}",
-                          offer.name.value, why));
+std::unexpected<Error> refuse(const ResourceOffer& offer, std::string_view why,
+                              Code code = Code::kInvalidArgument) {
+  return fail(code, fmt::format("invalid allocation request for \"{}\": invalid request: {}",
+                                offer.name.value, why));
 }
 
 // Mounts of the Allocate answer reach the container with every device-list strategy. When two
@@ -163,7 +163,9 @@ Result<void> GrantMaker::check(std::span<const std::string> ids) const {
   std::unordered_set<std::string_view> seen;
   bool replicas = false;
   for (const std::string& id : ids) {
-    if (!by_id_.contains(id)) return refuse(offer_, "unknown device: " + shown(id));
+    if (!by_id_.contains(id)) {
+      return refuse(offer_, "unknown device: " + shown(id), Code::kNotFound);
+    }
     if (!seen.insert(id).second) return refuse(offer_, "duplicate device: " + shown(id));
     replicas = replicas || is_replica_id(id);
   }

@@ -4,6 +4,10 @@
 
 namespace tranche::offer {
 
+bool is_healthy(const ResourceOffer& offer, const Tranche& tranche) {
+  return offer.devices[tranche.device].healthy() && !tranche.withheld;
+}
+
 std::string replica_id(std::string_view uuid, int replica) {
   return fmt::format("{}::{}", uuid, replica);
 }

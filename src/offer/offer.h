@@ -127,6 +127,9 @@ struct Offer {
   const ResourceOffer* find(const config::ResourceName& name) const;
 };
 
+// Whether kubelet is told that the tranche can be given out.
+bool is_healthy(const ResourceOffer& offer, const Tranche& tranche);
+
 // The id of replica `replica` of a device, "GPU-...::<replica>"; and the device's uuid from an id.
 std::string replica_id(std::string_view uuid, int replica);
 std::string_view device_uuid_of(std::string_view id);

@@ -12,7 +12,11 @@ ACCOUNT = {
 READS_NODE = {"cluster get nodes", "cluster list nodes", "cluster watch nodes"}
 # The condition and the events that say what became of the configuration; events about a Node are kept in
 # "default".
-REPORTS = {"cluster patch nodes/status", "default create events.events.k8s.io"}
+REPORTS = {
+    "cluster patch nodes/status",
+    "default create events.events.k8s.io",
+    "default patch events.events.k8s.io",
+}
 
 
 def reads_map(ns, name):

@@ -1,9 +1,10 @@
 """Health: which tranches an error makes unhealthy, and how they come back."""
 
 import signal
+import subprocess
 
 from node import GPU, sharing
-from programs import KubeletError, wait_until
+from programs import TRANCHE, KubeletError, wait_until
 
 OFTEN = "--machine-interval=50ms"
 MIXED = "--mig-strategy=mixed"
@@ -75,6 +76,21 @@ def test_recovery_after_a_quiet_time(node):
     agent.wait_log("reset")
     here.sim("fault", "recovery", "--gpu", 2, "none")
     here.kubelet.wait(GPU, allocatable=8)
+
+
+def test_an_unhealthy_gpu_leaves_the_agent_ready_and_is_told(node):
+    here = node("a100-40gb-x4")
+    here.agent(config=sharing(2))
+    here.kubelet.wait(GPU, allocatable=8)
+    first_xid(here, 2, 94, allocatable=6)
+
+    def says() -> str:
+        ask = [TRANCHE, "agent", "--check=ready", f"--state-dir={here.state}"]
+        return subprocess.run(ask, env=here.env, capture_output=True, text=True).stdout
+
+    said = wait_until(lambda: "unhealthy" in (text := says()) and text, "the probe tells it")
+    assert said.startswith("ready: ")
+    assert f"1 of 4 GPUs unhealthy: GPU 2 ({here.uuids()[2]}): XID 94" in said
 
 
 def test_sighup_forgets(node):

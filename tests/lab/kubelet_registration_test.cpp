@@ -91,6 +91,24 @@ TEST_F(RegistrationTest, ANewEndpointReplacesTheOld) {
   EXPECT_TRUE(kubelet.status().at(kGpu).connected);
 }
 
+TEST_F(RegistrationTest, WhenToldSoTheStreamOfAReplacedPluginStaysOpen) {
+  kubelet.set_replaced_stay(true);
+  auto old = connect({.devices = devices({"a"})});
+  const auto fresh = connect({.endpoint = "fresh.sock", .devices = devices({"b", "c"})});
+  // The list is the old one's, and the new one is asked.
+  old->set_devices(devices({"a"}));
+  EXPECT_TRUE(kubelet.wait_allocatable(kGpu, 1, kDeadline));
+  ASSERT_TRUE(kubelet.allocate_raw(kGpu, {"a"}));
+  EXPECT_EQ(fresh->calls().allocate.size(), 1U);
+  // The end of any stream takes the resource away, until a plugin registers.
+  old.reset();
+  EXPECT_TRUE(kubelet.wait_allocatable(kGpu, 0, kDeadline));
+  EXPECT_FALSE(kubelet.allocate_raw(kGpu, {"b"}));
+  EXPECT_TRUE(fresh->register_with_kubelet());
+  EXPECT_TRUE(kubelet.wait_allocatable(kGpu, 2, kDeadline));
+  EXPECT_TRUE(kubelet.allocate_raw(kGpu, {"b"}));
+}
+
 TEST_F(RegistrationTest, StartRemovesAllButFoldersAndTheCheckpoint) {
   auto plugin = connect({.devices = devices({"a"})});
   ASSERT_EQ(kubelet.admit(pod("p", 1)).phase, "Running");

@@ -31,6 +31,8 @@ class ClusterNode {
   NodeView& node();
   // null: the configuration comes from elsewhere, and nothing is reported to the cluster.
   ClusterSource* source() { return source_ ? &*source_ : nullptr; }
+  // Whether anything is reported to the cluster.
+  bool tells() const { return reporter_.has_value(); }
   void report(const ConditionReport& report) {
     if (reporter_) reporter_->report(report);
   }

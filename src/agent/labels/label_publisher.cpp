@@ -16,21 +16,21 @@ void LabelPublisher::restamp() {
           .count();
 }
 
-void LabelPublisher::update(const gpu::Machine& machine, const config::Config& config,
-                            const labels::Labels& ours) {
+void LabelPublisher::update(const Content& content) {
   if (mode_ == config::LabelsMode::kOff) return;
-  flags_ = config.flags.gfd;
+  flags_ = content.config.flags.gfd;
   // Labels are not written to standard output, which is the agent's log. `tranche labels --oneshot`
   // does that.
   if (sink_ == nullptr && (flags_.output_file.empty() || !may_write_file())) return;
   const auto timestamp =
       flags_.no_timestamp ? std::nullopt : std::optional<std::int64_t>(timestamp_);
-  auto set = labels::make_labels(machine, config, {.timestamp = timestamp});
+  auto set = labels::make_labels(content.machine, content.config,
+                                 {.timestamp = timestamp, .mps_wished = content.mps_wished});
   if (!set) {
     say_once(LogLevel::kError, fmt::format("labels: {}", set.error().message()));
     return;
   }
-  set->labels.insert(ours.begin(), ours.end());
+  set->labels.insert(content.ours.begin(), content.ours.end());
   if (sink_ == nullptr) {
     write_file(*set);
     return;

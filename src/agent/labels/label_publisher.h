@@ -28,10 +28,14 @@ class LabelPublisher {
 
   // Gives the labels a new timestamp, because the configuration took effect now.
   void restamp();
-  // Writes the labels of `machine` under `config`, and `ours` beside them, if they differ from
-  // those written last.
-  void update(const gpu::Machine& machine, const config::Config& config,
-              const labels::Labels& ours = {});
+  struct Content {
+    const gpu::Machine& machine;
+    const config::Config& config;      // as the labels tell it
+    std::optional<bool> mps_wished{};  // labels::LabelOptions
+    labels::Labels ours{};             // beside the machine's
+  };
+  // Writes the labels if they differ from those written last.
+  void update(const Content& content);
   // Called when the agent ends.
   void finish();
 

@@ -39,21 +39,21 @@ class LabelPublisherTest : public testing::Test {
 TEST_F(LabelPublisherTest, WritesOnceUntilSomethingChanges) {
   make_folder();
   LabelPublisher labels(LabelsMode::kAuto, nullptr, clock_, log_.log());
-  labels.update(machine_, config_);
+  labels.update({.machine = machine_, .config = config_});
   EXPECT_THAT(text(), HasSubstr("nvidia.com/gpu.product=NVIDIA-L20\n"));
-  labels.update(machine_, config_);
+  labels.update({.machine = machine_, .config = config_});
   EXPECT_EQ(log_.count("wrote"), 1);
   config_.sharing.time_slicing =
       config::ReplicatedResources{.resources = {{.name = {"nvidia.com/gpu"}, .replicas = 8}}};
-  labels.update(machine_, config_);
+  labels.update({.machine = machine_, .config = config_});
   EXPECT_THAT(text(), HasSubstr("nvidia.com/gpu.product=NVIDIA-L20-SHARED\n"));
   EXPECT_THAT(text(), HasSubstr("nvidia.com/gpu.replicas=8\n"));
 }
 
 TEST_F(LabelPublisherTest, AMissingFolderIsOneWarning) {
   LabelPublisher labels(LabelsMode::kAuto, nullptr, clock_, log_.log());
-  labels.update(machine_, config_);
-  labels.update(machine_, config_);
+  labels.update({.machine = machine_, .config = config_});
+  labels.update({.machine = machine_, .config = config_});
   EXPECT_EQ(log_.count("labels are not written"), 1);
 }
 
@@ -61,7 +61,7 @@ TEST_F(LabelPublisherTest, AnotherWritersFreshFileIsLeftAlone) {
   make_folder();
   put("nvidia.com/gpu.count=1\n");
   LabelPublisher labels(LabelsMode::kAuto, nullptr, clock_, log_.log());
-  labels.update(machine_, config_);
+  labels.update({.machine = machine_, .config = config_});
   labels.finish();
   EXPECT_EQ(text(), "nvidia.com/gpu.count=1\n");
   EXPECT_EQ(log_.count("left to the other writer"), 1);
@@ -71,31 +71,31 @@ TEST_F(LabelPublisherTest, ItIsTakenOverWhenAbandonedOrWhenTold) {
   make_folder();
   put("nvidia.com/gpu.count=1\n");
   LabelPublisher told(LabelsMode::kOn, nullptr, clock_, log_.log());
-  told.update(machine_, config_);
+  told.update({.machine = machine_, .config = config_});
   EXPECT_THAT(text(), HasSubstr("NVIDIA-L20"));
 
   put("nvidia.com/gpu.count=1\n");
   LabelPublisher waiting(LabelsMode::kAuto, nullptr, clock_, log_.log());
-  waiting.update(machine_, config_);
+  waiting.update({.machine = machine_, .config = config_});
   EXPECT_EQ(text(), "nvidia.com/gpu.count=1\n");
   clock_.advance(labels::FeatureFile::kStale + std::chrono::seconds(5));
-  waiting.update(machine_, config_);
+  waiting.update({.machine = machine_, .config = config_});
   EXPECT_THAT(text(), HasSubstr("NVIDIA-L20"));
 }
 
 TEST_F(LabelPublisherTest, WritesAgainWhatWasRemoved) {
   make_folder();
   LabelPublisher labels(LabelsMode::kAuto, nullptr, clock_, log_.log());
-  labels.update(machine_, config_);
+  labels.update({.machine = machine_, .config = config_});
   ASSERT_TRUE(FsRoot(dir_.path()).remove("/features.d/gfd"));
-  labels.update(machine_, config_);
+  labels.update({.machine = machine_, .config = config_});
   EXPECT_FALSE(text().empty());
 }
 
 TEST_F(LabelPublisherTest, TakesItsFileAwayAtTheEnd) {
   make_folder();
   LabelPublisher labels(LabelsMode::kAuto, nullptr, clock_, log_.log());
-  labels.update(machine_, config_);
+  labels.update({.machine = machine_, .config = config_});
   labels.finish();
   EXPECT_TRUE(text().empty());
 }
@@ -103,7 +103,7 @@ TEST_F(LabelPublisherTest, TakesItsFileAwayAtTheEnd) {
 TEST_F(LabelPublisherTest, OffMeansOff) {
   make_folder();
   LabelPublisher labels(LabelsMode::kOff, nullptr, clock_, log_.log());
-  labels.update(machine_, config_);
+  labels.update({.machine = machine_, .config = config_});
   EXPECT_TRUE(text().empty());
   EXPECT_TRUE(log_.lines().empty());
 }

@@ -31,6 +31,9 @@ class FakePodResources final : public cluster::PodResources {
     return held;
   }
   Result<std::vector<cluster::HeldDevices>> remembered() override { return list(); }
+  Result<cluster::AllocatableDevices> allocatable() override {
+    return cluster::AllocatableDevices();
+  }
   std::vector<cluster::HeldDevices> held;
   bool away = false;
   int asked = 0;

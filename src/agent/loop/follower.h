@@ -46,6 +46,8 @@ class Follower {
 
   // Why this follower keeps the agent from being ready; empty: it does not.
   virtual std::string trouble() const { return {}; }
+  // What people should know though the agent is ready; empty: nothing.
+  virtual std::string remark() const { return {}; }
   // Called when the agent ends. Its containers go on.
   virtual void finish() {}
 };

@@ -12,6 +12,10 @@ namespace tranche::agent {
 inline constexpr const char* kConfiguredCondition = cluster::condition::kTrancheConfigured;
 inline constexpr const char* kGrantsStoredCondition = cluster::condition::kTrancheGrantsStored;
 inline constexpr const char* kDevicesFreeCondition = cluster::condition::kTrancheDevicesFree;
+// Whether kubelet offers what the agent offers (agent/serving/).
+inline constexpr const char* kServingCondition = cluster::condition::kTrancheServing;
+// Whether the GPUs are in order, by the driver and by their XIDs (agent/health/).
+inline constexpr const char* kGpuHealthyCondition = cluster::condition::kTrancheGpuHealthy;
 
 struct ConditionReport {
   std::string type;  // "TrancheConfigured"
@@ -26,6 +30,8 @@ struct ConditionReport {
   bool written_while_good = true;
   // Whether each change is an Event too. False: whoever reports it tells Events of its own.
   bool as_event = true;
+  // Not good, and not known to be bad either: the status is Unknown.
+  bool unknown = false;
   bool operator==(const ConditionReport&) const = default;
 };
 

@@ -19,8 +19,9 @@ std::string shortened(std::string message) {
 }
 
 cluster::NodeCondition condition_for(const ConditionReport& report) {
+  const auto* const bad = report.unknown ? "Unknown" : "False";
   return {.type = report.type,
-          .status = report.good ? "True" : "False",
+          .status = report.good ? "True" : bad,
           .reason = report.reason,
           .message = shortened(report.message)};
 }
@@ -90,7 +91,7 @@ Result<void> NodeReporter::write(const cluster::NodeCondition& wanted, const std
   auto patched = objects_.patch(cluster::kNode, key, patch, {.stop = stop});
   if (!patched) return std::unexpected(std::move(patched).error());
   if (action.empty()) return {};
-  record({.warning = wanted.status == "False",
+  record({.warning = wanted.status != "True",
           .reason = wanted.reason,
           .action = action,
           .note = wanted.message},

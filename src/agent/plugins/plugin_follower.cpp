@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "agent/plugins/desired.h"
 
 namespace tranche::agent {
@@ -11,7 +13,14 @@ PluginFollower::PluginFollower(Options options, Parts parts)
   start_registrar();
   kubelet_socket_ = PinnedFile(options_.kubelet_socket);
   plugins_.emplace(PluginSet::Options{.dir = options_.dir, .take_over = options_.take_over},
-                   parts_.store, registrar_.get(), parts_.log);
+                   PluginSet::Calls{.store = parts_.store,
+                                    .refused =
+                                        [this](const std::string& resource, const Error& why) {
+                                          post({.kind = PluginEvent::Kind::kRefused,
+                                                .resource = resource,
+                                                .detail = why.what});
+                                        }},
+                   registrar_.get(), parts_.log);
 }
 
 PluginFollower::~PluginFollower() {
@@ -19,7 +28,8 @@ PluginFollower::~PluginFollower() {
 }
 
 Result<void> PluginFollower::follow(const Round& round) {
-  wanted_ = round.offer->resources.size();
+  wanted_.clear();
+  for (const auto& resource : round.offer->resources) wanted_.push_back(resource.name.value);
   plugins_->apply(make_states(*round.offer, round.state, parts_.cdi.modes()), parts_.clock.now());
   return {};
 }
@@ -36,7 +46,19 @@ void PluginFollower::tick(TimePoint now) {
 }
 
 std::string PluginFollower::trouble() const {
-  return plugins_->serving() < wanted_ ? "a resource cannot be served, see the log" : "";
+  for (const auto& resource : wanted_) {
+    const auto why = plugins_->socket_trouble(resource);
+    if (!why.empty()) return fmt::format("{} cannot be served: {}", resource, why);
+  }
+  return plugins_->serving() < wanted_.size() ? "a resource cannot be served, see the log" : "";
+}
+
+void PluginFollower::post(PluginEvent event) {
+  parts_.loop.post([this, event = std::move(event)]() mutable {
+    constexpr std::size_t kMost = 100;
+    if (events_.size() >= kMost) events_.erase(events_.begin());
+    events_.push_back(std::move(event));
+  });
 }
 
 void PluginFollower::start_registrar() {
@@ -59,20 +81,32 @@ Result<void> PluginFollower::register_pinned(const Registrar::Request& request,
   const auto kubelet = std::make_shared<const PinnedFile>(options_.kubelet_socket);
   {
     const std::scoped_lock lock(tried_mutex_);
-    tried_with_[request.resource] = kubelet;
+    tried_with_[request.resource] = {.kubelet = kubelet};
   }
   auto result = parts_.register_plugin(request, *kubelet, stop);
-  if (!result) {
+  {
     const std::scoped_lock lock(tried_mutex_);
-    tried_with_.erase(request.resource);
+    if (result) {
+      tried_with_[request.resource].done = true;
+    } else {
+      tried_with_.erase(request.resource);
+    }
   }
+  if (result) post({.kind = PluginEvent::Kind::kRegistered, .resource = request.resource});
   return result;
+}
+
+bool PluginFollower::is_registered(const std::string& resource) {
+  const std::scoped_lock lock(tried_mutex_);
+  const auto found = tried_with_.find(resource);
+  return found != tried_with_.end() && found->second.done &&
+         found->second.kubelet->same(kubelet_socket_);
 }
 
 bool PluginFollower::tried_with_this_kubelet(const std::string& resource) {
   const std::scoped_lock lock(tried_mutex_);
   const auto found = tried_with_.find(resource);
-  return found != tried_with_.end() && found->second->same(kubelet_socket_);
+  return found != tried_with_.end() && found->second.kubelet->same(kubelet_socket_);
 }
 
 void PluginFollower::watch_folder() {
@@ -99,7 +133,9 @@ void PluginFollower::on_folder_change() {
   kubelet_socket_ = std::move(socket);
   const auto now = parts_.clock.now();
   if (!restarted) {
-    plugins_->check_sockets(now);
+    for (const auto& resource : plugins_->check_sockets(now)) {
+      events_.push_back({.kind = PluginEvent::Kind::kSocketLost, .resource = resource});
+    }
     return;
   }
   parts_.log.info("kubelet was restarted; serving and registering anew");

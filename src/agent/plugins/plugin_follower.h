@@ -18,6 +18,19 @@
 
 namespace tranche::agent {
 
+// What happened to a resource that is served.
+struct PluginEvent {
+  enum class Kind {
+    kRegistered,  // kubelet took the registration
+    kRefused,     // kubelet asked for an id that is not offered
+    kSocketLost,  // another process put its socket in the place of ours
+  };
+  Kind kind = Kind::kRegistered;
+  std::string resource;
+  std::string detail{};  // kRefused: the answer
+  bool operator==(const PluginEvent&) const = default;
+};
+
 class PluginFollower final : public Follower {
  public:
   // One attempt to register with the kubelet that listens on the pinned socket.
@@ -49,7 +62,20 @@ class PluginFollower final : public Follower {
   std::optional<TimePoint> next_tick() const override { return plugins_->next_tick(); }
   std::string trouble() const override;
 
+  bool registers() const { return registrar_ != nullptr; }
+  // Whether kubelet, the one that runs now, has taken the registration.
+  bool is_registered(const std::string& resource);
+  // PluginSet::register_again() and socket_trouble().
+  void register_again(const std::string& resource) { plugins_->register_again(resource); }
+  std::string socket_trouble(const std::string& resource) const {
+    return plugins_->socket_trouble(resource);
+  }
+  // What happened since the last call, in order; beyond a bound the oldest events are lost.
+  std::vector<PluginEvent> take_events() { return std::exchange(events_, {}); }
+
  private:
+  // From any thread.
+  void post(PluginEvent event);
   void start_registrar();
   Result<void> register_pinned(const Registrar::Request& request, const std::stop_token& stop);
   bool tried_with_this_kubelet(const std::string& resource);
@@ -58,12 +84,17 @@ class PluginFollower final : public Follower {
 
   Options options_;
   Parts parts_;
-  std::size_t wanted_ = 0;  // how many resources should be served
+  std::vector<std::string> wanted_;  // the resources that should be served
+  std::vector<PluginEvent> events_;
   PinnedFile kubelet_socket_;
   // The kubelet (its socket) with which each resource is registered or being registered. The
   // registrar's thread writes it.
+  struct Tried {
+    std::shared_ptr<const PinnedFile> kubelet;
+    bool done = false;
+  };
   std::mutex tried_mutex_;
-  std::map<std::string, std::shared_ptr<const PinnedFile>> tried_with_;
+  std::map<std::string, Tried> tried_with_;
   std::unique_ptr<Registrar> registrar_;  // before plugins_, which refers to it
   std::optional<PluginSet> plugins_;
   bool watched_ = false;

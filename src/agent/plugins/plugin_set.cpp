@@ -4,11 +4,12 @@
 
 #include <algorithm>
 
+#include "base/file_identity.h"
+
 namespace tranche::agent {
 
-PluginSet::PluginSet(Options options, deviceplugin::Resource::Store store, Registrar* registrar,
-                     const Log& log)
-    : options_(std::move(options)), store_(std::move(store)), registrar_(registrar), log_(log) {}
+PluginSet::PluginSet(Options options, Calls calls, Registrar* registrar, const Log& log)
+    : options_(std::move(options)), calls_(std::move(calls)), registrar_(registrar), log_(log) {}
 
 void PluginSet::apply(const std::vector<deviceplugin::ResourceState>& wanted, TimePoint now) {
   const auto is_wanted = [&](const std::string& name) {
@@ -30,13 +31,14 @@ void PluginSet::apply(const std::vector<deviceplugin::ResourceState>& wanted, Ti
     retired_.erase(name);  // frees its socket
     auto& plugin = plugins_[name];
     plugin.endpoint = state.offer.endpoint;
-    plugin.resource = std::make_unique<deviceplugin::Resource>(state, store_);
+    plugin.resource = std::make_unique<deviceplugin::Resource>(state, calls_.store, calls_.refused);
     start(name, plugin, now);
   }
 }
 
 void PluginSet::start(const std::string& name, Plugin& plugin, TimePoint now) {
   plugin.server.reset();
+  plugin.make_at.reset();
   auto server = deviceplugin::Server::start(
       {.socket = options_.dir / plugin.endpoint, .take_over = options_.take_over}, *plugin.resource,
       log_);
@@ -87,18 +89,51 @@ void PluginSet::resend() {
   for (auto& [name, plugin] : plugins_) plugin.resource->resend();
 }
 
-void PluginSet::check_sockets(TimePoint now) {
+std::vector<std::string> PluginSet::check_sockets(TimePoint now) {
+  std::vector<std::string> taken;
   for (auto& [name, plugin] : plugins_) {
-    if (plugin.server == nullptr || plugin.server->socket_intact()) continue;
-    log_.info(fmt::format("the socket of {} was removed; serving it anew", name));
-    start(name, plugin, now);
+    const bool free = !identify(options_.dir / plugin.endpoint).exists();
+    // Who answered on it has gone.
+    if (plugin.server == nullptr && free) plugin.retry_at = std::min(plugin.retry_at, now);
+    if (plugin.server == nullptr || plugin.make_at || plugin.server->socket_intact()) continue;
+    if (!free) taken.push_back(name);
+    const bool calm = !plugin.lost_at || now - *plugin.lost_at >= kCalm;
+    plugin.lost_at = now;
+    if (calm) {
+      plugin.make_again.reset();
+      serve_anew(name, plugin, now);
+    } else {
+      plugin.make_at = now + plugin.make_again.next();
+    }
   }
+  return taken;
+}
+
+void PluginSet::serve_anew(const std::string& name, Plugin& plugin, TimePoint now) {
+  log_.info(fmt::format("the socket of {} was removed; serving it anew", name));
+  start(name, plugin, now);
+}
+
+void PluginSet::register_again(const std::string& resource) {
+  const auto found = plugins_.find(resource);
+  if (found == plugins_.end() || registrar_ == nullptr) return;
+  const auto& plugin = found->second;
+  if (plugin.server == nullptr || plugin.make_at) return;  // to be served first
+  registrar_->request({resource, plugin.endpoint});
+}
+
+std::string PluginSet::socket_trouble(const std::string& resource) const {
+  const auto found = plugins_.find(resource);
+  if (found == plugins_.end()) return {};
+  if (found->second.server == nullptr) return found->second.complaint;
+  return found->second.make_at ? "its socket was taken again and again" : "";
 }
 
 void PluginSet::tick(TimePoint now) {
   std::erase_if(retired_, [&](const auto& entry) { return entry.second.until <= now; });
   for (auto& [name, plugin] : plugins_) {
     if (plugin.server == nullptr && plugin.retry_at <= now) start(name, plugin, now);
+    if (plugin.make_at && *plugin.make_at <= now) serve_anew(name, plugin, now);
   }
 }
 
@@ -108,6 +143,7 @@ std::optional<PluginSet::TimePoint> PluginSet::next_tick() const {
   for (const auto& [name, retired] : retired_) consider(retired.until);
   for (const auto& [name, plugin] : plugins_) {
     if (plugin.server == nullptr) consider(plugin.retry_at);
+    if (plugin.make_at) consider(*plugin.make_at);
   }
   return next;
 }

@@ -32,9 +32,14 @@ class PluginSet {
     bool take_over = false;
   };
 
+  // What a resource calls, from gRPC's threads.
+  struct Calls {
+    deviceplugin::Resource::Store store;
+    deviceplugin::Resource::Refused refused = {};
+  };
+
   // `registrar` may be null: then resources are served and not registered (--kubelet-socket="").
-  PluginSet(Options options, deviceplugin::Resource::Store store, Registrar* registrar,
-            const Log& log);
+  PluginSet(Options options, Calls calls, Registrar* registrar, const Log& log);
 
   void apply(const std::vector<deviceplugin::ResourceState>& wanted, TimePoint now);
   // Serves and registers everything anew: SIGHUP.
@@ -46,8 +51,15 @@ class PluginSet {
   void follow_kubelet(const std::function<bool(const std::string& resource)>& known, TimePoint now);
   // Sends kubelet every list again. Kubelet then writes its checkpoint anew.
   void resend();
-  // Serves again what lost its socket file.
-  void check_sockets(TimePoint now);
+  // Serves again what lost its socket file: at once, and when that happens again and again, with
+  // back-off, so that two plugins that want one socket do not take it from each other all the time.
+  // Returns the resources in whose socket's place another one was found.
+  std::vector<std::string> check_sockets(TimePoint now);
+  // Registers a resource that is served once more. Kubelet then asks this agent, and takes its
+  // list.
+  void register_again(const std::string& resource);
+  // Why a resource has no socket; empty: it has one, or there is no such resource.
+  std::string socket_trouble(const std::string& resource) const;
   // Does what is due: retries failed starts, stops retired plugins.
   void tick(TimePoint now);
   // When tick() has something to do.
@@ -63,6 +75,10 @@ class PluginSet {
     TimePoint retry_at{};
     Backoff backoff;
     std::string complaint;  // last failure logged
+    // The socket was lost last at `lost_at`; it is made anew at `make_at`, if that is set.
+    std::optional<TimePoint> lost_at;
+    std::optional<TimePoint> make_at;
+    Backoff make_again{.first = std::chrono::seconds(1), .longest = std::chrono::minutes(1)};
   };
   struct Retired {
     Plugin plugin;
@@ -71,11 +87,14 @@ class PluginSet {
 
   void start(const std::string& name, Plugin& plugin, TimePoint now);
   void retire(const std::string& name, Plugin plugin, TimePoint now);
+  void serve_anew(const std::string& name, Plugin& plugin, TimePoint now);
 
+  // A socket that is lost again within this time is made anew with back-off.
+  static constexpr std::chrono::minutes kCalm{10};
   static constexpr std::chrono::seconds kLinger{2};
 
   Options options_;
-  deviceplugin::Resource::Store store_;
+  Calls calls_;
   Registrar* registrar_;
   const Log& log_;
   std::map<std::string, Plugin> plugins_;  // by resource name

@@ -37,9 +37,8 @@ class PluginSetTest : public testing::Test {
               return {};
             },
             log_.log()),
-        plugins_(
-            {.dir = dir_.path()}, [](const auto&) -> Result<void> { return {}; }, &registrar_,
-            log_.log()) {}
+        plugins_({.dir = dir_.path()}, {.store = [](const auto&) -> Result<void> { return {}; }},
+                 &registrar_, log_.log()) {}
 
   bool socket_exists(const std::string& base) const {
     return FsRoot(dir_.path()).exists("/nvidia-" + base + ".sock");
@@ -109,6 +108,40 @@ TEST_F(PluginSetTest, ServesAnewWhatLostItsSocketAndOnlyThat) {
   EXPECT_TRUE(registered_times(3));
 }
 
+TEST_F(PluginSetTest, ASocketThatIsTakenAgainAndAgainIsMadeAnewWithBackOff) {
+  plugins_.apply({resource("gpu", 1)}, start_);
+  ASSERT_TRUE(registered_times(1));
+  const FsRoot folder(dir_.path());
+  const auto take = [&](Seconds at) {
+    EXPECT_TRUE(folder.write_atomic("/nvidia-gpu.sock", "another one's"));
+    return plugins_.check_sockets(start_ + at);
+  };
+  const auto is_ours = [&] { return folder.read("/nvidia-gpu.sock", 100) != "another one's"; };
+  EXPECT_THAT(take(Seconds(0)), ElementsAre("nvidia.com/gpu"));
+  EXPECT_TRUE(is_ours()) << "the first time at once";
+  EXPECT_TRUE(plugins_.socket_trouble("nvidia.com/gpu").empty());
+  take(Seconds(1));
+  EXPECT_FALSE(is_ours());
+  EXPECT_FALSE(plugins_.socket_trouble("nvidia.com/gpu").empty());
+  plugins_.tick(start_ + Seconds(2));
+  EXPECT_TRUE(is_ours()) << "a second later";
+  take(Seconds(3));
+  plugins_.tick(start_ + Seconds(4));
+  EXPECT_FALSE(is_ours()) << "then two";
+  plugins_.tick(*plugins_.next_tick());
+  EXPECT_TRUE(is_ours());
+  take(Seconds(1000));
+  EXPECT_TRUE(is_ours()) << "after a calm time at once again";
+}
+
+TEST_F(PluginSetTest, RegistersAgainWhatIsServed) {
+  plugins_.apply({resource("gpu", 1)}, start_);
+  ASSERT_TRUE(registered_times(1));
+  plugins_.register_again("nvidia.com/gpu");
+  plugins_.register_again("nvidia.com/other");
+  EXPECT_TRUE(registered_times(2));
+}
+
 TEST_F(PluginSetTest, RestartRegistersEverythingAgain) {
   plugins_.apply({resource("a", 1), resource("b", 1)}, start_);
   ASSERT_TRUE(registered_times(2));
@@ -136,8 +169,8 @@ TEST_F(PluginSetTest, ARestartedKubeletIsToldWhatItDoesNotKnow) {
 TEST_F(PluginSetTest, TriesAgainUntilItCanServeAndSaysSoOnce) {
   const test::LogRecorder log;
   const auto folder = dir_.path() / "later";
-  PluginSet plugins(
-      {.dir = folder}, [](const auto&) -> Result<void> { return {}; }, nullptr, log.log());
+  PluginSet plugins({.dir = folder}, {.store = [](const auto&) -> Result<void> { return {}; }},
+                    nullptr, log.log());
   plugins.apply({resource("gpu", 1)}, start_);
   plugins.tick(start_ + Seconds(1));
   plugins.tick(start_ + Seconds(3));
@@ -152,8 +185,8 @@ TEST_F(PluginSetTest, TriesAgainUntilItCanServeAndSaysSoOnce) {
 TEST_F(PluginSetTest, DoesNotRobAnotherPlugin) {
   plugins_.apply({resource("gpu", 1)}, start_);
   const test::LogRecorder log;
-  PluginSet second(
-      {.dir = dir_.path()}, [](const auto&) -> Result<void> { return {}; }, nullptr, log.log());
+  PluginSet second({.dir = dir_.path()}, {.store = [](const auto&) -> Result<void> { return {}; }},
+                   nullptr, log.log());
   second.apply({resource("gpu", 1)}, start_);
   EXPECT_EQ(second.serving(), 0U);
   EXPECT_EQ(log.count("--take-over"), 1);

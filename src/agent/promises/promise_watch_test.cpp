@@ -19,6 +19,9 @@ using Held = std::vector<cluster::HeldDevices>;
 // A kubelet whose checkpoint is as old as the last request to write it.
 class Kubelet final : public cluster::PodResources {
  public:
+  Result<cluster::AllocatableDevices> allocatable() override {
+    return cluster::AllocatableDevices();
+  }
   Result<Held> list() override {
     const std::scoped_lock lock(mutex_);
     ++asked_;

@@ -1,6 +1,7 @@
 {{/*
-(dict root name account): events about objects without a namespace (Node, ClusterPolicy) are kept in
+(dict root name account counts): events about objects without a namespace (Node, ClusterPolicy) are kept in
 the namespace "default"; the API server takes them nowhere else.
+`counts`: what happens again is counted in the Event that is there.
 */}}
 {{- define "tranche.eventsInDefault" }}
 apiVersion: rbac.authorization.k8s.io/v1
@@ -13,7 +14,7 @@ metadata:
 rules:
 - apiGroups: [events.k8s.io]
   resources: [events]
-  verbs: [create]
+  verbs: [create{{ if .counts }}, patch{{ end }}]
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding

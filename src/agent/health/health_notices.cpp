@@ -1,0 +1,139 @@
+#include "agent/health/health_notices.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/reasons.h"
+#include "offer/offer.h"
+
+namespace tranche::agent {
+namespace {
+
+using cluster::StandingEvents;
+
+std::vector<UnhealthyDevice> values_of(const UnhealthyDevices& devices) {
+  std::vector<UnhealthyDevice> values;
+  for (const auto& [uuid, device] : devices) values.push_back(device);
+  return values;
+}
+
+std::vector<std::string> names_of(const UnhealthyDevices& devices) {
+  std::vector<std::string> names;
+  for (const auto& [uuid, device] : devices) names.push_back(device.name);
+  return names;
+}
+
+std::string key_of(HealthNotices::Time since) {
+  return std::to_string(since.time_since_epoch().count());
+}
+
+// The devices of `devices` that the ids are tranches of.
+std::set<std::string> held(const UnhealthyDevices& devices, const std::vector<std::string>& ids) {
+  std::set<std::string> found;
+  for (const auto& id : ids) {
+    const std::string uuid(offer::device_uuid_of(id));
+    for (const auto& [device, unhealthy] : devices) {
+      if (std::ranges::find(unhealthy.uuids, uuid) != unhealthy.uuids.end()) found.insert(device);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+StandingEvents::Events HealthNotices::tell(const UnhealthyDevices& devices, const Holders& holders,
+                                           const std::vector<cluster::Pod>& pods, Time now) {
+  follow(devices, now);
+  StandingEvents::Events events;
+  for (const auto& fall : falls_) {
+    tell_node(fall, now, events);
+    if (!fall.unhealthy.empty()) tell_pods(fall, holders, pods, events);
+  }
+  return events;
+}
+
+void HealthNotices::follow(const UnhealthyDevices& devices, Time now) {
+  UnhealthyDevices fresh = devices;
+  for (auto& fall : falls_) {
+    std::set<std::string> unhealthy;
+    for (const auto& [uuid, device] : fall.devices) {
+      if (devices.contains(uuid)) unhealthy.insert(uuid);
+      fresh.erase(uuid);
+    }
+    if (unhealthy == fall.unhealthy) continue;
+    if (!std::ranges::includes(fall.unhealthy, unhealthy)) ++fall.falls;
+    if (unhealthy.empty()) ++fall.recoveries;
+    fall.unhealthy = std::move(unhealthy);
+    fall.last = now;
+  }
+  std::erase_if(falls_, [&](const Fall& fall) {
+    return fall.unhealthy.empty() && now - fall.last >= kRemember;
+  });
+  if (fresh.empty()) return;
+  Fall fall{.since = now, .devices = fresh, .unhealthy = {}, .last = now};
+  for (const auto& [uuid, device] : fresh) fall.unhealthy.insert(uuid);
+  falls_.push_back(std::move(fall));
+}
+
+// The uid is the node's name, as in kubelet's own Events, so that `kubectl describe` finds them.
+void HealthNotices::tell_node(const Fall& fall, Time now, StandingEvents::Events& events) const {
+  const cluster::ObjectReference node = {
+      .api_version = "v1", .kind = "Node", .name = node_, .uid = node_};
+  const auto key = "node/" + key_of(fall.since);
+  if (!fall.unhealthy.empty()) {
+    events.emplace(key, cluster::StandingEvent{.event = {.regarding = node,
+                                                         .warning = true,
+                                                         .reason = cluster::reason::kGpuUnhealthy,
+                                                         .action = "Watch",
+                                                         .note = "no new Pod gets " +
+                                                                 describe(values_of(fall.devices)),
+                                                         .time = fall.since},
+                                               .instances = {std::to_string(fall.falls)}});
+  } else if (now - fall.last < kRecovered) {
+    events.emplace(key + "/recovered",
+                   cluster::StandingEvent{
+                       .event = {.regarding = node,
+                                 .warning = false,
+                                 .reason = cluster::reason::kGpuRecovered,
+                                 .action = "Watch",
+                                 .note = fmt::format("healthy again, and given to Pods: {}",
+                                                     fmt::join(names_of(fall.devices), ", ")),
+                                 .time = fall.last},
+                       .instances = {std::to_string(fall.recoveries)}});
+  }
+}
+
+void HealthNotices::tell_pods(const Fall& fall, const Holders& holders,
+                              const std::vector<cluster::Pod>& pods,
+                              StandingEvents::Events& events) const {
+  UnhealthyDevices now = fall.devices;
+  std::erase_if(now, [&](const auto& entry) { return !fall.unhealthy.contains(entry.first); });
+  for (const auto& holder : holders) {
+    const auto found = held(now, holder.ids);
+    const auto pod = std::ranges::find_if(pods, [&](const cluster::Pod& one) {
+      return one.ns == holder.pod_namespace && one.name == holder.pod_name;
+    });
+    if (found.empty() || pod == pods.end()) continue;
+    std::vector<UnhealthyDevice> devices;
+    for (const auto& uuid : found) devices.push_back(now.at(uuid));
+    events.emplace(
+        fmt::format("pod/{}/{}/{}", pod->uid, holder.container, key_of(fall.since)),
+        cluster::StandingEvent{.event = {.regarding = {.api_version = "v1",
+                                                       .kind = "Pod",
+                                                       .ns = pod->ns,
+                                                       .name = pod->name,
+                                                       .uid = pod->uid},
+                                         .warning = true,
+                                         .reason = cluster::reason::kGpuUnhealthy,
+                                         .action = "Watch",
+                                         .note = fmt::format("container {} holds a part of {}",
+                                                             holder.container, describe(devices)),
+                                         .time = fall.since},
+                               .instances = {std::to_string(fall.falls)}});
+  }
+}
+
+}  // namespace tranche::agent

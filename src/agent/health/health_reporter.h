@@ -1,0 +1,45 @@
+#pragma once
+// Tells unhealthy GPUs by Events, on a thread of its own: it asks kubelet who holds them, and the
+// API server which Pods these are. Without the right to read Pods the Node's Event stands alone.
+
+#include <mutex>
+#include <string>
+
+#include "agent/health/health_notices.h"
+#include "agent/node/pods_of_node.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "cluster/objects.h"
+#include "cluster/pod_resources.h"
+#include "cluster/standing_events.h"
+
+namespace tranche::agent {
+
+class HealthReporter {
+ public:
+  struct Parts {
+    cluster::Objects& objects;
+    cluster::PodResources& pod_resources;
+    PodsOfNode* pods = nullptr;  // null: Pods may not be read
+    std::string node;            // its name
+    const Clock& clock;
+    const Log& log;
+  };
+
+  // The references outlive it.
+  explicit HealthReporter(Parts parts);
+
+  // Sets what is unhealthy from now on. From any thread.
+  void follow(const UnhealthyDevices& devices);
+  // Brings the Events up to date. One thread calls it, at intervals.
+  void look(const cluster::Call& call);
+
+ private:
+  Parts parts_;
+  std::mutex mutex_;
+  UnhealthyDevices devices_;  // guarded by mutex_
+  HealthNotices notices_;
+  cluster::StandingEvents events_;
+};
+
+}  // namespace tranche::agent

@@ -1,0 +1,98 @@
+"""Whether kubelet offers what the agent offers: another plugin beside it, with takeOver and without."""
+
+import subprocess
+
+import pytest
+
+from foreign import ForeignPlugin
+from node import GPU, sharing
+from programs import TRANCHE, wait_until
+
+
+@pytest.fixture
+def here(node):
+    """A node whose kubelet keeps the streams of replaced plugins, as the real one does."""
+    one = node("l20")
+    one.kubelet.ask("replaced", stay=True)
+    return one
+
+
+def check(here) -> str:
+    """What `tranche agent --check=ready` says."""
+    done = subprocess.run(
+        [TRANCHE, "agent", "--check=ready", f"--state-dir={here.state}"],
+        env=here.env,
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout + done.stderr
+
+
+def described(here) -> tuple:
+    """What the labels say of sharing."""
+    labels = here.labels()
+    return labels.get("nvidia.com/gpu.replicas"), labels.get("nvidia.com/gpu.product")
+
+
+def ours(here, replicas: int) -> list:
+    return [f"{uuid}::{i}" for uuid in here.uuids() for i in range(replicas)]
+
+
+def test_a_list_of_another_plugin_does_not_stay_beside_our_registration(here):
+    """takeOver splits no node: kubelet kept the other plugin's list and called our Allocate."""
+    agent = here.agent("--take-over", config=sharing(4))
+    here.kubelet.wait(GPU, allocatable=4)
+    with ForeignPlugin(here, here.uuids()) as other:
+        wait_until(lambda: here.kubelet.ids(GPU) == ours(here, 4), "taken over")
+        for _ in range(2):
+            seen = agent.mark()
+            other.send_list()
+            here.kubelet.wait(GPU, capacity=1)
+            assert "unknown device" in here.kubelet.refusal(GPU, here.uuids())
+            agent.wait_log("another device plugin.*registering again", seen)
+            wait_until(lambda: here.kubelet.ids(GPU, healthy=True) == ours(here, 4), "ours again")
+            assert here.kubelet.allocate(GPU, ours(here, 4)[:1])
+            agent.wait_log("kubelet offers what this agent offers", seen)
+    wait_until(lambda: check(here).startswith("ready"), "ready")
+
+
+def test_a_registration_that_the_end_of_another_plugin_took_is_renewed(here):
+    """kubelet gives up a resource when any plugin that registered for it ends."""
+    agent = here.agent("--take-over", config=sharing(4))
+    here.kubelet.wait(GPU, allocatable=4)
+    other = ForeignPlugin(here, here.uuids(), endpoint="other.sock")
+    wait_until(lambda: here.kubelet.ids(GPU, healthy=True) == ours(here, 4), "ours again")
+    agent.wait_log("kubelet offers what this agent offers")
+    other.end()
+    agent.wait_log("kubelet offers no nvidia.com/gpu of the 4")
+    here.kubelet.wait(GPU, allocatable=4, connected=True)
+
+
+def test_without_take_over_another_plugin_is_left_alone_and_told(here):
+    here.features.mkdir()
+    agent = here.agent(config=sharing(4), labels="true")
+    here.kubelet.wait(GPU, allocatable=4)
+    wait_until(lambda: described(here) == ("4", "NVIDIA-L20-SHARED"), "labelled as shared")
+    with ForeignPlugin(here, here.uuids(), endpoint="other.sock"):
+        agent.wait_log("another device plugin.*--take-over")
+        wait_until(lambda: described(here) == ("1", "NVIDIA-L20"), "labelled as kubelet offers it")
+        registered = here.kubelet.registered(GPU)
+        said = wait_until(lambda: (text := check(here)).startswith("waiting") and text, "unready")
+        assert "another device plugin" in said
+        assert here.kubelet.ids(GPU, healthy=True) == here.uuids()
+        assert here.kubelet.registered(GPU) == registered
+    # It has gone: kubelet offers nothing, and ours is registered again.
+    here.kubelet.wait(GPU, allocatable=4, connected=True)
+    wait_until(lambda: described(here) == ("4", "NVIDIA-L20-SHARED"), "labelled as shared")
+    wait_until(lambda: check(here).startswith("ready"), "ready")
+
+
+def test_without_take_over_a_socket_that_another_plugin_took_is_left_to_it(here):
+    agent = here.agent(config=sharing(4))
+    here.kubelet.wait(GPU, allocatable=4)
+    with ForeignPlugin(here, here.uuids()) as other:
+        if other.said == "registered":  # else the agent was quicker, and the other one gave up
+            said = wait_until(lambda: (text := check(here)).startswith("waiting") and text, "unready")
+            assert "nvidia.com/gpu" in said
+    here.kubelet.wait(GPU, allocatable=4, connected=True)
+    wait_until(lambda: check(here).startswith("ready"), "ready")
