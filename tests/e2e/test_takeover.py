@@ -260,6 +260,9 @@ def test_a_daemon_set_is_changed_and_waited_for(server, start):
     item["metadata"]["annotations"] = {"meta.helm.sh/release-name": "tranche"}
     item["spec"]["template"]["spec"]["containers"][0]["livenessProbe"] = {"exec": {"command": ["x"]}}
     server.apply(item)
+    # Upgraded once: of a first installation whose Pods never ran there is nothing to clear.
+    item["spec"]["template"]["metadata"]["annotations"] = {"upgraded": "once"}
+    server.request("PATCH", server.path(item), {"spec": item["spec"]}, kind=MERGE)
     container = {"name": "c", "command": ["tranche", "cleanup", "--stay"], "livenessProbe": None}
     patch = {"spec": {"template": {"spec": {"containers": [container]}}}}
     flags = (f"--daemonset={NS}/tranche", f"--patch={json.dumps(patch)}")

@@ -145,7 +145,7 @@ def test_memory_that_nobody_hands_over_is_counted_anew(tmp_path, tenants):
 
 def test_an_unknown_flag_is_a_usage_error():
     done = subprocess.run([TRANCHE, "arbiter", "--tenant", "/x"], capture_output=True, text=True)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "did you mean --tenants?" in done.stderr
 
 

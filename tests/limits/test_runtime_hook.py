@@ -71,7 +71,8 @@ def test_it_is_linked_statically_and_explains_itself():
     for arguments in ([], ["--tenants"], ["--tenants", "relative"], ["--tenants", "/t", "--wait", "x"], ["--what", "1"]):
         done = run(*arguments)
         assert done.returncode == 2
-        assert done.stderr.startswith("Usage: ")
+        assert done.stderr.startswith("tranche-limit-hook: ")
+        assert "\nUsage: " in done.stderr
 
 
 def test_a_container_starts_limited(node):
