@@ -1,8 +1,11 @@
 #include "agent/agent.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "agent/report.h"
@@ -17,6 +20,11 @@ namespace {
 
 // Stands for "never": longer than any machine runs, and short enough to be added to a time.
 constexpr std::chrono::hours kNever{24 * 365 * 50};
+
+// How long the next agent may take to read the hardware and to register. Kubelet ends a Pod's
+// containers after 30 s.
+constexpr std::chrono::seconds kHandoverTime{20};
+constexpr std::chrono::milliseconds kLastCalls{1000};
 
 std::chrono::milliseconds quiet_time(const config::AgentOptions& options) {
   if (!options.health_recovery) return kNever;
@@ -46,9 +54,11 @@ Agent::~Agent() {
 Result<void> Agent::run(int signals) {
   ASSIGN_OR_RETURN(loop_, process::Loop::open());
   TRY(start());
+  listen_for_successor();
   TRY(loop_->run(signals, {.hangup = [this] { on_hangup(); },
                            .turn = [this] { on_turn(); },
                            .longest_sleep = [this] { return longest_sleep(); }}));
+  hand_over();
   for (const auto& follower : followers_->all()) follower->finish();
   ports_.log.info("stopped");
   return {};
@@ -73,6 +83,44 @@ void Agent::note_mig_profiles(const gpu::Machine& machine) {
   }
 }
 
+// The next agent of this release connects here while it waits for the lock.
+void Agent::listen_for_successor() {
+  if (ports_.turn == nullptr || ports_.turn->lock == nullptr) return;
+  const std::filesystem::path state_dir = settings_.options.state_dir;
+  auto handover = process::Handover::listen(state_dir / kHandoverSocket, settings_.options.release);
+  const auto added = handover
+                         ? loop_->on_readable((*handover)->fd(), [this] { handover_->accept(); })
+                         : std::unexpected(handover.error());
+  if (!added) {
+    ports_.log.warn(
+        Error(added.error()).with_context("the next agent cannot take over while this one serves"));
+    return;
+  }
+  handover_ = *std::move(handover);
+}
+
+// Ends this process, if another agent of this release takes over. Kubelet's connections are not
+// closed: the next agent holds them too, and kubelet drops what serves a resource when one of them
+// ends.
+void Agent::hand_over() {
+  if (handover_ == nullptr) return;
+  handover_->accept();
+  if (!handover_->has_successor()) return;
+  if (ports_.notifier != nullptr) ports_.notifier->listen({});
+  xids_.reset();
+  hardware_.reset();
+  auto held = followers_->rest();
+  const int lock = ports_.turn->lock->fd();
+  held.push_back({std::string(kHandedLock), Descriptor(::fcntl(lock, F_DUPFD_CLOEXEC, 0))});
+  const auto successor = handover_->give(held);
+  if (!successor || !process::wait_until_serving(*successor, kHandoverTime)) return;
+  // Kubelet may have chosen this agent for a call before it took the other one's registration.
+  pollfd other{.fd = successor->get(), .events = POLLIN, .revents = 0};
+  ::poll(&other, 1, static_cast<int>(kLastCalls.count()));
+  ports_.log.info("handed over to the next agent");
+  std::_Exit(0);
+}
+
 Result<void> Agent::start() {
   auto machine = ports_.reader.read();
   if (machine) note_mig_profiles(*machine);
@@ -85,14 +133,32 @@ Result<void> Agent::start() {
     return std::unexpected(std::move(machine).error().with_context(
         "error getting plugins: unable to create plugins: failed to construct resource managers"));
   }
+  const bool inherits = ports_.turn != nullptr && ports_.turn->inherited;
   const auto look_again = [this] { loop_->post([this] { reconcile(); }); };
   followers_.emplace(std::move(ports_.followers), settings_.options, *loop_, look_again,
-                     ports_.clock, ports_.log);
+                     ports_.clock, ports_.log,
+                     inherits ? GrantStore::Writers::kTwo : GrantStore::Writers::kThis);
+  if (inherits) TRY(inherit());
   on_reading(std::move(machine));
   start_watches();
   // The source may have changed before it was watched.
   on_config_change();
   on_turn();
+  return {};
+}
+
+// Follows the agent that hands over until it has ended.
+Result<void> Agent::inherit() {
+  auto& predecessor = ports_.turn->predecessor;
+  TRY(loop_->on_readable(predecessor.fd(), [this, &predecessor, fd = predecessor.fd()] {
+    loop_->forget(fd);
+    predecessor.close();
+    const auto owned = followers_->own_grants();
+    if (owned) return ports_.log.info("the agent before this one has ended");
+    ports_.log.error(Error(owned.error()).with_context("grants are not pruned until a restart"));
+  }));
+  followers_->inherit(*std::exchange(ports_.turn->inherited, {}),
+                      [&predecessor] { predecessor.tell_serving(); });
   return {};
 }
 

@@ -22,6 +22,7 @@
 #include "agent/hardware/hardware_watch.h"
 #include "agent/hardware/xid_watch.h"
 #include "agent/node/agent_status.h"
+#include "agent/node/node_turn.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/said_once.h"
@@ -30,6 +31,7 @@
 #include "gpu/health.h"
 #include "gpu/reader.h"
 #include "process/change_notifier.h"
+#include "process/handover.h"
 #include "process/loop.h"
 
 namespace tranche::agent {
@@ -43,6 +45,8 @@ class Agent {
     const Clock& clock;
     const Log& log;
     FollowerPorts followers;
+    // The node lock, and what the agent before this one hands over. null: neither.
+    NodeTurn* turn = nullptr;
     // Both are empty without a cluster; then nothing is reported to one.
     // Notified when the source or the Node may have changed.
     process::ChangeNotifier* notifier = nullptr;
@@ -67,6 +71,9 @@ class Agent {
  private:
   using TimePoint = std::chrono::steady_clock::time_point;
 
+  Result<void> inherit();
+  void listen_for_successor();
+  void hand_over();
   Result<void> start();
   void start_watches();
   // Turns of the loop.
@@ -109,6 +116,7 @@ class Agent {
   SaidOnce said_;
 
   AgentStatus status_;
+  std::unique_ptr<process::Handover> handover_;  // null: nobody can take over
   std::unique_ptr<process::Loop> loop_;
   std::optional<Watch> config_watch_;
   std::optional<TimePoint> config_due_;  // when to look at a file that was being rewritten

@@ -21,9 +21,10 @@ std::vector<Stage> stages() {
 }
 
 Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, process::Loop& loop,
-                     const std::function<void()>& look_again, const Clock& clock, const Log& log)
+                     const std::function<void()>& look_again, const Clock& clock, const Log& log,
+                     GrantStore::Writers writers)
     : promises_(clock, look_again) {
-  open_grants(options, clock, log);
+  open_grants(options, clock, log, writers);
   TenantManager* tenants = tenants_ ? &*tenants_ : nullptr;
 
   inputs_.push_back(std::make_unique<LimitInput>(tenants));
@@ -60,7 +61,7 @@ Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, p
                             .loop = loop,
                             .clock = clock,
                             .log = log});
-  PluginFollower* const plugins = served.get();
+  PluginFollower* const plugins = plugins_ = served.get();
   followers_.push_back(std::move(served));
   std::function<OtherPlugins()> others;
   if (auto serving = follow_serving(*plugins, ports, options.take_over, loop, clock, log)) {
@@ -125,10 +126,23 @@ std::unique_ptr<ServingFollower> Followers::follow_serving(PluginFollower& plugi
   return serving;
 }
 
-void Followers::open_grants(const config::AgentOptions& options, const Clock& clock,
-                            const Log& log) {
+Result<void> Followers::own_grants() {
+  if (grants_ == nullptr) return {};
+  ASSIGN_OR_RETURN(const auto taken, grants_->own());
+  promises_.restore(taken);
+  return {};
+}
+
+std::vector<process::NamedDescriptor> Followers::rest() {
+  for (const auto& follower : followers_) follower->rest();
+  if (grants_ != nullptr) grants_->share();
+  return plugins_->connections();
+}
+
+void Followers::open_grants(const config::AgentOptions& options, const Clock& clock, const Log& log,
+                            GrantStore::Writers writers) {
   const auto dir = std::filesystem::path(options.state_dir) / "grants";
-  auto store = GrantStore::open(dir, clock, log);
+  auto store = GrantStore::open(dir, clock, log, {}, writers);
   if (!store) {
     log.warn(
         fmt::format("the stored grants cannot be read, so none is stored and nothing can be "

@@ -50,12 +50,22 @@ std::vector<Stage> stages();
 class Followers {
  public:
   // Restores the grants before anything is registered. `look_again`: has the loop make an offer
-  // anew; from any thread. The references outlive it.
+  // anew; from any thread. `writers`: of the stored grants. The references outlive it.
   Followers(FollowerPorts ports, const config::AgentOptions& options, process::Loop& loop,
-            const std::function<void()>& look_again, const Clock& clock, const Log& log);
+            const std::function<void()>& look_again, const Clock& clock, const Log& log,
+            GrantStore::Writers writers = GrantStore::Writers::kThis);
 
   const std::vector<std::unique_ptr<Input>>& inputs() const { return inputs_; }
   const std::vector<std::unique_ptr<Follower>>& all() const { return followers_; }
+
+  // PluginFollower::inherit().
+  void inherit(std::vector<process::NamedDescriptor> connections, std::function<void()> served) {
+    plugins_->inherit(std::move(connections), std::move(served));
+  }
+  // The agent that has handed over has ended.
+  Result<void> own_grants();
+  // Hands over: nothing is done but to answer kubelet. Returns kubelet's connections.
+  std::vector<process::NamedDescriptor> rest();
 
  private:
   // null: nothing is registered, so nothing can be served otherwise.
@@ -63,12 +73,14 @@ class Followers {
                                                   const FollowerPorts& ports, bool take_over,
                                                   process::Loop& loop, const Clock& clock,
                                                   const Log& log);
-  void open_grants(const config::AgentOptions& options, const Clock& clock, const Log& log);
+  void open_grants(const config::AgentOptions& options, const Clock& clock, const Log& log,
+                   GrantStore::Writers writers);
 
   std::unique_ptr<GrantStore> grants_;    // null: the stored grants cannot be read
   std::optional<TenantManager> tenants_;  // set when grants_ is
   PromiseBook promises_;
   std::vector<std::unique_ptr<Input>> inputs_;
+  PluginFollower* plugins_ = nullptr;                 // one of those below
   std::vector<std::unique_ptr<Follower>> followers_;  // they refer to the others
   std::optional<KubeletAsker> kubelet_;               // last: its thread answers to a follower
 };

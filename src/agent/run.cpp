@@ -78,11 +78,14 @@ Result<std::unique_ptr<ClusterParts>> open_cluster(const config::Sources& source
 // Waits until this agent serves the node. `cluster`: null where there is none.
 NodeTurn await_node(const config::AgentOptions& options, ClusterParts* cluster, AgentStatus& status,
                     int signals, const Clock& clock, const Log& log) {
-  TurnOptions turn{
-      .claim = {options.state_dir, options.release},
-      .take_over = options.take_over,
-      .wait = [signals] { return process::wait_for_signal(signals, process::ProcessLock::kRetry); },
-      .tell = {}};
+  TurnOptions turn{.claim = {options.state_dir, options.release},
+                   .take_over = options.take_over,
+                   .wait =
+                       [signals](int readable) {
+                         return process::wait_for_signal(signals, process::ProcessLock::kRetry,
+                                                         readable);
+                       },
+                   .tell = {}};
   if (cluster != nullptr) {
     turn.tell = [cluster](const NodeNotice& notice) { cluster->node().tell(notice); };
   }
@@ -90,8 +93,8 @@ NodeTurn await_node(const config::AgentOptions& options, ClusterParts* cluster, 
 }
 
 Result<void> run(const config::Sources& sources, const config::AgentOptions& options,
-                 ConfigSource& source, config::Loaded loaded, ClusterParts* cluster, int signals,
-                 const Clock& clock, const Log& log) {
+                 ConfigSource& source, config::Loaded loaded, ClusterParts* cluster, NodeTurn& turn,
+                 int signals, const Clock& clock, const Log& log) {
   const auto connection =
       nvml::Connection::make({.driver_root = loaded.config.flags.plugin.container_driver_root,
                               .host = FsRoot(options.host_root),
@@ -112,7 +115,8 @@ Result<void> run(const config::Sources& sources, const config::AgentOptions& opt
                      .events = events,
                      .clock = clock,
                      .log = log,
-                     .followers = {.pod_resources = pod_resources, .register_plugin = attempt}};
+                     .followers = {.pod_resources = pod_resources, .register_plugin = attempt},
+                     .turn = &turn};
   if (cluster != nullptr) {
     auto& node = cluster->node();
     ports.notifier = &node.notifier();
@@ -133,7 +137,8 @@ Result<void> run(const config::Sources& sources, const config::AgentOptions& opt
                                            .node = options.node_name,
                                            .clock = clock,
                                            .log = log});
-      health_teller.emplace(kLookAtHealth, [&health] { health->look({.deadline = kLongestTelling}); });
+      health_teller.emplace(kLookAtHealth,
+                            [&health] { health->look({.deadline = kLongestTelling}); });
       followers.tell_health = [&health](const UnhealthyDevices& devices) {
         health->follow(devices);
       };
@@ -165,11 +170,12 @@ int run_with_files(const config::Sources& sources, const config::AgentOptions& o
   const auto cluster = open_cluster(sources, options, loaded.config, clock, log);
   if (!cluster) return end(std::unexpected(cluster.error()), log);
   std::optional<AgentStatus> status(std::in_place, options.state_dir, clock, log);
-  const auto turn = await_node(options, cluster->get(), *status, signals, clock, log);
+  auto turn = await_node(options, cluster->get(), *status, signals, clock, log);
   status.reset();  // the agent answers probes itself from here on
   if (!turn.came) return 0;
-  return end(run(sources, options, source, std::move(loaded), cluster->get(), signals, clock, log),
-             log);
+  return end(
+      run(sources, options, source, std::move(loaded), cluster->get(), turn, signals, clock, log),
+      log);
 }
 
 int run_on_cluster(const config::Sources& sources, const config::AgentOptions& options, int signals,
@@ -182,7 +188,7 @@ int run_on_cluster(const config::Sources& sources, const config::AgentOptions& o
   if (!cluster) return end(std::unexpected(cluster.error()), log);
   std::optional<AgentStatus> status(std::in_place, options.state_dir, clock, log);
   // Before the configuration, because one that is refused is reported on the Node.
-  const auto turn = await_node(options, cluster->get(), *status, signals, clock, log);
+  auto turn = await_node(options, cluster->get(), *status, signals, clock, log);
   if (!turn.came) return 0;
   auto first = first_config({.source = *(*cluster)->node().source(),
                              .notifier = (*cluster)->node().notifier(),
@@ -200,7 +206,7 @@ int run_on_cluster(const config::Sources& sources, const config::AgentOptions& o
   if (const auto fits = check_machine(loaded.config, options); !fits) return refuse(fits.error());
   (*cluster)->label(label_output(options, loaded.config), options, log);
   return end(run(sources, options, *(*cluster)->node().source(), std::move(loaded), cluster->get(),
-                 signals, clock, log),
+                 turn, signals, clock, log),
              log);
 }
 

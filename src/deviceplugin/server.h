@@ -6,7 +6,9 @@
 
 #include <filesystem>
 #include <memory>
+#include <vector>
 
+#include "base/descriptor.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "deviceplugin/resource.h"
@@ -19,6 +21,8 @@ class Server {
     std::filesystem::path socket;
     // Take the socket even when another process answers on it.
     bool take_over = false;
+    // Take it from a process of ours that has handed it over.
+    bool handed_over = false;
   };
 
   // `resource` must outlive the server. Errors: kAlreadyExists, another process answers on the
@@ -29,6 +33,8 @@ class Server {
 
   // Whether the socket file is still the one this server made (kubelet may have deleted it).
   virtual bool socket_intact() const = 0;
+  // kubelet::SocketServer::connections().
+  virtual std::vector<Descriptor> connections() const = 0;
 };
 
 }  // namespace tranche::deviceplugin

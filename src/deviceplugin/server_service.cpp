@@ -187,12 +187,14 @@ class PluginServer final : public Server {
     };
     ASSIGN_OR_RETURN(server_, kubelet::SocketServer::start({.socket = options.socket,
                                                             .take_over = options.take_over,
+                                                            .handed_over = options.handed_over,
                                                             .kind = "device plugin"},
                                                            service_, listen, log));
     return {};
   }
 
   bool socket_intact() const override { return server_->intact(); }
+  std::vector<Descriptor> connections() const override { return server_->connections(); }
 
  private:
   Resource& resource_;

@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <shared_mutex>
 #include <thread>
@@ -71,12 +73,36 @@ class GrpcServer final : public SocketServer {
 
   bool intact() const override { return file_.exists() && identify(socket_).same_inode(file_); }
 
+  // gRPC shows no descriptors, so they are found among the process's by the address that the
+  // server was bound to.
+  std::vector<Descriptor> connections() const override {
+    std::vector<Descriptor> found;
+    std::error_code error;
+    const auto bound_path = socket_.string() + std::string(kBindSuffix);
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", error)) {
+      const int fd = std::atoi(entry.path().filename().c_str());
+      if (is_client(fd, bound_path)) found.emplace_back(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    }
+    return found;
+  }
+
  private:
   // Some file systems know a plain rename alone.
   bool move(const std::string& from, bool replace) const {
     const unsigned flags = replace ? 0U : RENAME_NOREPLACE;
     if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, socket_.c_str(), flags) == 0) return true;
     return errno == EINVAL && ::rename(from.c_str(), socket_.c_str()) == 0;
+  }
+
+  static bool is_client(int fd, const std::string& bound_path) {
+    sockaddr_un own{};
+    sockaddr_un peer{};
+    socklen_t own_size = sizeof(own);
+    socklen_t peer_size = sizeof(peer);
+    return ::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &own_size) == 0 &&
+           own_size > offsetof(sockaddr_un, sun_path) && own.sun_family == AF_UNIX &&
+           bound_path == own.sun_path &&
+           ::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peer_size) == 0;
   }
 
   void run() {
@@ -136,16 +162,17 @@ Result<std::unique_ptr<SocketServer>> SocketServer::start(const Options& options
                                                           grpc::Service& service,
                                                           const Listen& listen, const Log& log) {
   ASSIGN_OR_RETURN(const auto address, address_of(options.socket));
-  if (answers(address)) {
+  const bool replace = options.take_over || options.handed_over;
+  if (!options.handed_over && answers(address)) {
     if (!options.take_over) return taken(options);
     log.warn(fmt::format("taking {} over from the process that answers on it (--take-over)",
                          options.socket.string()));
-  } else {
+  } else if (!options.handed_over) {
     ::unlink(options.socket.c_str());  // nobody answers on it
   }
   auto server = std::make_unique<GrpcServer>(options.socket, service);
-  if (!server->serve(listen, options.take_over)) {
-    if (!options.take_over && answers(address)) return taken(options);
+  if (!server->serve(listen, replace)) {
+    if (!replace && answers(address)) return taken(options);
     return fail(Code::kIo, fmt::format("cannot listen on {}", options.socket.string()),
                 "check that the folder exists and is writable");
   }

@@ -16,7 +16,9 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "base/descriptor.h"
 #include "base/log.h"
 #include "base/result.h"
 
@@ -33,6 +35,8 @@ class SocketServer {
     std::filesystem::path socket;
     // Take the socket even when another process answers on it.
     bool take_over = false;
+    // Take it from a process of ours that has handed it over.
+    bool handed_over = false;
     std::string kind;  // kind of server that may answer there, for messages: "device plugin"
   };
 
@@ -61,6 +65,9 @@ class SocketServer {
 
   // Whether the socket's file is still the one this server made.
   virtual bool intact() const = 0;
+  // Copies of the descriptors of its clients' connections. A connection whose descriptor another
+  // process holds does not end with this one.
+  virtual std::vector<Descriptor> connections() const = 0;
 };
 
 }  // namespace tranche::kubelet

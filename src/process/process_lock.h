@@ -28,6 +28,12 @@ class ProcessLock {
   static constexpr std::chrono::milliseconds kRetry{500};
   static Result<std::unique_ptr<ProcessLock>> take(const std::filesystem::path& file, int signals,
                                                    const std::function<bool(bool first)>& waiting);
+  // A lock that another process has taken and handed over with its descriptor.
+  static std::unique_ptr<ProcessLock> adopt(Descriptor fd) {
+    return std::unique_ptr<ProcessLock>(new ProcessLock(fd.release()));
+  }
+  // Its copies hold the lock too.
+  int fd() const { return fd_.get(); }
   // Whether a process holds the lock now.
   static bool is_held(const std::filesystem::path& file);
   ProcessLock(const ProcessLock&) = delete;

@@ -5,6 +5,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 
@@ -32,9 +33,10 @@ int next_signal(int descriptor) {
 
 bool ends_process(int signal) { return signal == SIGTERM || signal == SIGINT || signal == SIGQUIT; }
 
-bool wait_for_signal(int descriptor, std::chrono::milliseconds time) {
-  pollfd entry{.fd = descriptor, .events = POLLIN, .revents = 0};
-  (void)!::poll(&entry, 1, static_cast<int>(time.count()));
+bool wait_for_signal(int descriptor, std::chrono::milliseconds time, int also) {
+  std::array<pollfd, 2> entries{{{.fd = descriptor, .events = POLLIN, .revents = 0},
+                                 {.fd = also, .events = POLLIN, .revents = 0}}};
+  (void)!::poll(entries.data(), entries.size(), static_cast<int>(time.count()));
   return !ends_process(next_signal(descriptor));
 }
 

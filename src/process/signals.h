@@ -19,8 +19,9 @@ int next_signal(int descriptor);
 // Whether a signal asks the process to end: SIGTERM, SIGINT, SIGQUIT.
 bool ends_process(int signal);
 
-// Waits for a signal, at most `time`; false: it asks the process to end.
-bool wait_for_signal(int descriptor, std::chrono::milliseconds time);
+// Waits for a signal, at most `time`, or until `also`, another descriptor, is readable (below 0:
+// none). False: a signal asks the process to end.
+bool wait_for_signal(int descriptor, std::chrono::milliseconds time, int also = -1);
 
 // Runs a program. It makes the descriptor of signals before any thread is started, runs `body` with
 // it, closes it and returns the exit code of `body`. 1: there is no descriptor.

@@ -11,6 +11,7 @@
 #include "agent/config/config_memory.h"
 #include "agent/config/config_source.h"
 #include "agent/limits/limit_hook.h"
+#include "agent/node/node_turn.h"
 #include "base/backoff.h"
 #include "cdi/writer.h"
 #include "labels/feature_file.h"
@@ -66,7 +67,8 @@ bool is_file_or_temporary(std::string_view name, std::string_view file) {
 bool is_state_file(std::string_view name) {
   const auto bare = name.starts_with('.') ? name.substr(1) : name;
   const bool status = bare.starts_with("agent.") && bare.contains(".status");
-  return status || is_file_or_temporary(name, "config.json");
+  const bool handover = name == kHandoverSocket || name == fmt::format("{}.new", kHandoverSocket);
+  return status || handover || is_file_or_temporary(name, "config.json");
 }
 
 bool is_grants_file(std::string_view name) {

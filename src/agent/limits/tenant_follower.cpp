@@ -19,6 +19,11 @@ Result<void> TenantFollower::follow(const Round& round) {
   return {};
 }
 
+void TenantFollower::rest() {
+  pruner_.reset();
+  setter_.reset();
+}
+
 // Runs after the first offer, because a setting is checked against what the offer promises.
 void TenantFollower::start_threads() {
   if (pruner_) return;

@@ -36,6 +36,7 @@ class TenantFollower final : public Follower {
   // Starts the threads after the first round and not in it, so that their calls to kubelet do not
   // delay the registration.
   void tick(TimePoint) override { start_threads(); }
+  void rest() override;
 
  private:
   void start_threads();

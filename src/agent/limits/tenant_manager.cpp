@@ -251,6 +251,7 @@ void TenantManager::unanswered() {
 }
 
 bool TenantManager::prune(const Holders& holders) {
+  if (grants_.is_shared()) return false;  // the other agent may be storing a tenant
   const bool only_remembered = grants_.prune(holders);
   const std::scoped_lock turn(turns_);
   sweep_tenants(holders);

@@ -48,6 +48,8 @@ class Follower {
   virtual std::string trouble() const { return {}; }
   // What people should know though the agent is ready; empty: nothing.
   virtual std::string remark() const { return {}; }
+  // The next agent takes over: what this one does by itself ends. It still answers kubelet.
+  virtual void rest() {}
   // Called when the agent ends. Its containers go on.
   virtual void finish() {}
 };

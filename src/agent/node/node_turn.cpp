@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "base/fs.h"
 #include "base/said_once.h"
 #include "cluster/reasons.h"
@@ -9,6 +12,7 @@
 namespace tranche::agent {
 namespace {
 
+constexpr std::string_view kPrepared = "prepared to take over from the agent that serves this node";
 constexpr const char* kTwoReleases =
     "uninstall one of the two, or give each nodes of its own (nodeSelector, affinity)";
 
@@ -18,15 +22,47 @@ class Waiter {
   Waiter(const TurnOptions& options, AgentStatus& status, const Log& log)
       : options_(options), status_(status), log_(log) {}
 
+  // False also when the node was handed over.
   bool operator()(const ClaimWait& wait) {
     const auto text = wait.other ? fmt::format("release {} serves this node", *wait.other)
                                  : std::string("another agent serves this node");
     if (said_.is_news("wait", text)) say(wait, text);
-    status_.beat({.ready = false, .text = text});
-    return options_.wait();
+    const bool prepared = !wait.other && prepare();
+    status_.beat({.ready = prepared, .text = prepared ? std::string(kPrepared) : text});
+    if (!options_.wait(predecessor_.fd())) return false;
+    if (predecessor_.speaks()) inherited_ = predecessor_.receive();
+    return !inherited_;
+  }
+
+  // Whether the node was handed over; then the lock is taken from what was, and claimed.
+  bool inherits() const { return inherited_.has_value(); }
+  NodeTurn take_inherited() {
+    NodeTurn turn{.came = false, .lock = nullptr, .predecessor = std::move(predecessor_)};
+    const auto lock = std::ranges::find(*inherited_, kHandedLock, &process::NamedDescriptor::name);
+    if (lock == inherited_->end()) return turn;
+    turn.came = true;
+    turn.lock = process::ProcessLock::adopt(std::move(lock->descriptor));
+    inherited_->erase(lock);
+    turn.inherited = std::move(inherited_);
+    return turn;
   }
 
  private:
+  // Whether a rolling update may end the agent that holds the lock: that one hands over to this
+  // one, or it is of a version that hands over to nobody, or it names no release.
+  bool prepare() {
+    using Greeting = process::Predecessor::Greeting;
+    if (predecessor_.fd() >= 0) return true;
+    const auto& claim = options_.claim;
+    const auto greeting =
+        predecessor_.greet(claim.file().parent_path() / kHandoverSocket, claim.release());
+    if (greeting == Greeting::kWait) {
+      log_.info("prepared to take over: the other agent hands over to this one when it ends");
+    }
+    const auto owner = claim.owner();
+    return greeting != Greeting::kOther || (owner && !*owner);
+  }
+
   void say(const ClaimWait& wait, const std::string& text) {
     const auto file = options_.claim.file().string();
     if (!wait.other) {
@@ -50,6 +86,8 @@ class Waiter {
   AgentStatus& status_;
   const Log& log_;
   SaidOnce said_;
+  process::Predecessor predecessor_;
+  std::optional<std::vector<process::NamedDescriptor>> inherited_;
 };
 
 void claim(const NodeClaim& claim, const Log& log) {
@@ -77,6 +115,12 @@ NodeTurn await_turn(const TurnOptions& options, AgentStatus& status, const Clock
                     "writable folder at --state-dir)",
                     lock.error().message()));
     return {.came = true, .lock = nullptr};
+  }
+  if (waiter.inherits()) {
+    log.info("the agent before this one hands over; it answers until this one serves");
+    auto turn = waiter.take_inherited();
+    if (turn.lock) claim(options.claim, log);
+    return turn;
   }
   if (*lock) claim(options.claim, log);
   const bool came = *lock != nullptr;

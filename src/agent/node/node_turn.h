@@ -2,28 +2,44 @@
 // How an agent waits until it serves its node. Before that it writes nothing: neither to the node's
 // folders nor to the Node, which are another agent's. What it waits for is in its log and in the
 // answer to probes and, where another release serves the node, an Event of the Node.
+//
+// While an agent of its own release serves, it is connected to that one, which hands the node over
+// when it ends (decision 22). Then it is ready: a rolling update may end the other one.
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "agent/node/agent_status.h"
 #include "agent/node/node_claim.h"
 #include "agent/node/node_reporter.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "process/handover.h"
 
 namespace tranche::agent {
+
+// The socket in the state folder at which the agent that serves hands over, and the name of the
+// node lock among what it hands over.
+inline constexpr std::string_view kHandoverSocket = "handover.sock";
+inline constexpr std::string_view kHandedLock = "lock";
 
 struct NodeTurn {
   bool came = false;  // false: the wait was told to stop
   // Null: the state folder cannot be used. The agent serves all the same.
   std::unique_ptr<process::ProcessLock> lock;
+  // The agent that hands over, until it has ended, and kubelet's connections to it. nullopt: nobody
+  // hands over.
+  process::Predecessor predecessor{};
+  std::optional<std::vector<process::NamedDescriptor>> inherited{};
 };
 
 struct TurnOptions {
   NodeClaim claim;
   bool take_over = false;
-  std::function<bool()> wait;                   // waits a while; false: stop
+  // Waits a while, or until that descriptor is readable (below 0: none); false: stop.
+  std::function<bool(int readable)> wait;
   std::function<void(const NodeNotice&)> tell;  // records an Event; empty: nowhere
 };
 

@@ -2,6 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <thread>
+#include <tuple>
 
 #include "support/fake_clock.h"
 #include "support/log_recorder.h"
@@ -19,9 +23,10 @@ class NodeTurnTest : public testing::Test {
     AgentStatus status(state(), clock_, log_.log());
     return await_turn({.claim = {state(), release},
                        .wait =
-                           [&] {
+                           [&](int) {
                              const auto asked = read_status(state(), std::chrono::hours(1));
-                             if (asked) answer_ = asked->text;
+                             if (asked)
+                               std::tie(answer_, was_ready_) = std::tie(asked->text, asked->ready);
                              return --waits > 0;
                            },
                        .tell = [&](const NodeNotice& notice) { told_.push_back(notice); }},
@@ -33,6 +38,7 @@ class NodeTurnTest : public testing::Test {
   test::LogRecorder log_;
   std::vector<NodeNotice> told_;
   std::string answer_;
+  bool was_ready_ = false;
 };
 
 TEST_F(NodeTurnTest, TheFirstAgentClaimsTheNode) {
@@ -58,8 +64,51 @@ TEST_F(NodeTurnTest, TheNextPodOfTheSameReleaseWaitsWithoutAnEvent) {
   const auto first = await("a/gpu", 1);
   EXPECT_FALSE(await("a/gpu", 2).came);
   EXPECT_EQ(log_.count("another agent serves this node (it holds"), 1);
-  EXPECT_EQ(answer_, "another agent serves this node");
+  EXPECT_EQ(answer_, "prepared to take over from the agent that serves this node");
   EXPECT_TRUE(told_.empty());
+}
+
+TEST_F(NodeTurnTest, OnlyAnAgentBesideItsOwnReleaseOrAnOldOneIsReady) {
+  auto first = await("a/gpu", 1);
+  await("a/gpu", 2);
+  EXPECT_TRUE(was_ready_) << "the other one listens nowhere: it is of a version before";
+  await("b/second", 2);
+  EXPECT_FALSE(was_ready_);
+  first.lock.reset();
+  ASSERT_TRUE(NodeClaim(state(), "").clear());
+  first = await("", 1);
+  await("a/gpu", 2);
+  EXPECT_TRUE(was_ready_) << "it names no release";
+}
+
+TEST_F(NodeTurnTest, TheNextAgentIsHandedTheLockThatIsNeverFree) {
+  auto first = await("a/gpu", 1);
+  const auto serving = process::Handover::listen(state() / kHandoverSocket, "a/gpu").value();
+  std::jthread accepts([&] {
+    while (!serving->has_successor()) serving->accept();
+  });
+  // Waits until the other one has handed over.
+  const auto hand_over = [&](int readable) {
+    if (accepts.joinable()) accepts.join();
+    std::vector<process::NamedDescriptor> held;
+    held.push_back({std::string(kHandedLock), Descriptor(::dup(first.lock->fd()))});
+    held.push_back({"nvidia-gpu.sock", Descriptor(::dup(first.lock->fd()))});
+    EXPECT_TRUE(serving->give(held));
+    EXPECT_GE(readable, 0);
+    return true;
+  };
+  AgentStatus status(state(), clock_, log_.log());
+  const NodeClaim claim(state(), "a/gpu");
+  const auto next =
+      await_turn({.claim = claim, .wait = hand_over, .tell = {}}, status, clock_, log_.log());
+  EXPECT_TRUE(next.came);
+  ASSERT_NE(next.lock, nullptr);
+  EXPECT_GE(next.predecessor.fd(), 0);
+  ASSERT_TRUE(next.inherited);
+  ASSERT_EQ(next.inherited->size(), 1U);
+  EXPECT_EQ(next.inherited->front().name, "nvidia-gpu.sock");
+  first.lock.reset();
+  EXPECT_TRUE(claim.is_held());
 }
 
 TEST_F(NodeTurnTest, AStateFolderThatCannotBeUsedIsAWarning) {

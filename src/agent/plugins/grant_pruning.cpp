@@ -27,6 +27,7 @@ std::string describe_grant(const std::shared_ptr<const offer::GrantRecord>& reco
 
 bool GrantStore::prune(const Holders& holders) {
   const std::scoped_lock turn(compacting_);
+  if (shared_) return false;
   Look look{
       .listed = ids_of(holders.listed), .remembered = {}, .only_remembered = false, .why = {}};
   if (holders.remembered) look.remembered = ids_of(*holders.remembered);

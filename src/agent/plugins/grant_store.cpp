@@ -52,8 +52,9 @@ GrantStore::GrantStore(std::filesystem::path dir, const Clock& clock, const Log&
 
 Result<std::unique_ptr<GrantStore>> GrantStore::open(const std::filesystem::path& dir,
                                                      const Clock& clock, const Log& log,
-                                                     GrantFile::OnStep on_step) {
+                                                     GrantFile::OnStep on_step, Writers writers) {
   std::unique_ptr<GrantStore> store(new GrantStore(dir, clock, log, std::move(on_step)));
+  store->shared_ = writers == Writers::kTwo;
   ASSIGN_OR_RETURN(const auto found, store->restore());
   const std::scoped_lock turn(store->compacting_);
   // Syncing takes milliseconds, so the file is rewritten only when it needs repair.
@@ -73,7 +74,10 @@ Result<GrantStore::Found> GrantStore::restore() {
   Found found;
   const auto read = fs_.read(dir_ / kFile, kLongestFile);
   if (!read && read.error().code != Code::kNotFound) return std::unexpected(read.error());
-  const auto text = read.value_or("");
+  auto text = read.value_or("");
+  // The other agent may be within a line; own() reads it.
+  if (shared_) text.resize(text.rfind('\n') + 1);
+  read_ = text.size();
   for (std::string_view rest = text; !rest.empty();) {
     const auto line = take_line(rest);
     if (line.empty()) continue;
@@ -209,6 +213,7 @@ void GrantStore::drop(Record record) {
 // Rewrites the file. If that fails, the file stays as it is until save() or prune() tries again.
 // Called under compacting_.
 void GrantStore::compact(bool sync) {
+  if (shared_) return;
   const auto done = rewrite(sync);
   bool stored_again = false;
   bool unsaved = false;
@@ -251,6 +256,47 @@ void GrantStore::save() {
     if (!stale_) return;
   }
   compact(true);
+}
+
+void GrantStore::share() {
+  const std::scoped_lock turn(compacting_);  // a replacement that runs has ended
+  shared_ = true;
+}
+
+Result<std::vector<offer::GrantRecord>> GrantStore::own() {
+  const std::scoped_lock turn(compacting_);
+  ASSIGN_OR_RETURN(const auto text, fs_.read(dir_ / kFile, kLongestFile));
+  std::vector<offer::GrantRecord> taken;
+  for (auto rest = std::string_view(text).substr(std::min(read_, text.size())); !rest.empty();) {
+    const auto line = take_line(rest);
+    if (line.empty()) continue;
+    if (auto record = take_up(std::string(line))) taken.push_back(*std::move(record));
+  }
+  shared_ = false;
+  return taken;
+}
+
+// Takes up a line that this process or the other one has appended. What this one knows, or a later
+// grant of the same ids, stays.
+std::optional<offer::GrantRecord> GrantStore::take_up(const std::string& line) {
+  auto record = offer::decode(line);
+  if (!record) {
+    log_.warn(fmt::format("a stored grant cannot be read ({}); kept in {}", record.error().what,
+                          rejected_.file().string()));
+    rejected_.take(line);
+    incomplete_ = true;
+    const std::scoped_lock lock(mutex_);
+    stale_ = true;
+    return std::nullopt;
+  }
+  const std::scoped_lock lock(mutex_);
+  const bool is_known = std::ranges::any_of(record->grant.ids, [&](const std::string& id) {
+    const auto held = holders_.find(key_of(record->grant, id));
+    return held != holders_.end() && held->second->record->granted_at_ms >= record->granted_at_ms;
+  });
+  if (is_known) return std::nullopt;
+  keep(std::make_shared<const offer::GrantRecord>(*record))->written = true;
+  return *std::move(record);
 }
 
 GrantStore::Records GrantStore::records_locked() const {

@@ -45,12 +45,17 @@ namespace tranche::agent {
 
 class GrantStore {
  public:
+  // Who appends to the file. While an agent hands over to the next one both do, and neither
+  // replaces the file nor drops a record.
+  enum class Writers { kThis, kTwo };
+
   // Creates the folder and restores the records in it. `clock` and `log` must outlive the store.
   // `on_step` is for tests. Errors: there are grants, and they cannot be read. A folder that cannot
   // be written is none (see above).
   static Result<std::unique_ptr<GrantStore>> open(const std::filesystem::path& dir,
                                                   const Clock& clock, const Log& log,
-                                                  GrantFile::OnStep on_step = {});
+                                                  GrantFile::OnStep on_step = {},
+                                                  Writers writers = Writers::kThis);
   GrantStore(const GrantStore&) = delete;
   GrantStore& operator=(const GrantStore&) = delete;
 
@@ -72,6 +77,13 @@ class GrantStore {
   void unanswered();
   // Writes what could not be written before.
   void save();
+
+  // Another process begins to append, too.
+  void share();
+  // The other one has ended: takes up the grants that it appended meanwhile, and returns them. An
+  // error: they cannot be read; the file stays as it is.
+  Result<std::vector<offer::GrantRecord>> own();
+  bool is_shared() const { return shared_; }
 
   std::vector<offer::GrantRecord> all() const;
   // True: some stored grants could not be read, so there may be more than all().
@@ -100,6 +112,7 @@ class GrantStore {
     bool clean = true;  // it can be appended to as it is
   };
   Result<Found> restore();
+  std::optional<offer::GrantRecord> take_up(const std::string& line);
   Result<void> open_file(std::size_t lines);
   Result<void> rewrite(bool sync);
   std::int64_t unix_time_ms() const;
@@ -131,6 +144,8 @@ class GrantStore {
   const GrantFile::OnStep on_step_;
   FsRoot fs_;
   std::atomic<bool> incomplete_ = false;
+  std::atomic<bool> shared_ = false;
+  std::size_t read_ = 0;  // bytes of the file that restore() has read
 
   // Guards the members below; never held while the disk is touched.
   mutable std::mutex mutex_;

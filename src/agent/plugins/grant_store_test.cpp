@@ -67,6 +67,42 @@ TEST_F(GrantStoreTest, RestoresWhatWasAdded) {
   EXPECT_EQ(open()->all(), before);
 }
 
+TEST_F(GrantStoreTest, WhileItIsHandedOverBothAppendAndNeitherDrops) {
+  const auto before = open();
+  ASSERT_TRUE(before->add(grant_of({"GPU-a"})));
+  clock_.advance(GrantStore::kSettle + std::chrono::seconds(1));
+  before->share();
+  const auto next =
+      GrantStore::open(dir_.path() / "grants", clock_, log_.log(), {}, GrantStore::Writers::kTwo)
+          .value();
+  ASSERT_TRUE(before->add(grant_of({"GPU-b"})));
+  ASSERT_TRUE(next->add(grant_of({"GPU-c"})));
+  prune(*before, {});
+  prune(*next, {});
+  EXPECT_THAT(first_ids(*next), testing::ElementsAre("GPU-a", "GPU-c"));
+  EXPECT_EQ(open()->all().size(), 3U) << "the file lacks none";
+  const auto taken = next->own();
+  ASSERT_TRUE(taken);
+  ASSERT_EQ(taken->size(), 1U);
+  EXPECT_THAT(taken->front().grant.ids, testing::ElementsAre("GPU-b"));
+  EXPECT_THAT(first_ids(*next), testing::ElementsAre("GPU-a", "GPU-b", "GPU-c"));
+  EXPECT_FALSE(next->is_shared());
+}
+
+TEST_F(GrantStoreTest, OfTwoThatHandOverTheLaterGrantOfAnIdStays) {
+  const auto before = open();
+  before->share();
+  const auto next =
+      GrantStore::open(dir_.path() / "grants", clock_, log_.log(), {}, GrantStore::Writers::kTwo)
+          .value();
+  ASSERT_TRUE(before->add(grant_of({"GPU-a", "GPU-b"})));
+  clock_.advance(std::chrono::seconds(1));
+  ASSERT_TRUE(next->add(grant_of({"GPU-a"})));
+  ASSERT_TRUE(next->own());
+  EXPECT_THAT(first_ids(*next), testing::ElementsAre("GPU-a"));
+  EXPECT_EQ(next->all().front().grant.ids.size(), 1U);
+}
+
 TEST_F(GrantStoreTest, AnIdGrantedAnewReplacesItsOldRecord) {
   const auto store = open();
   ASSERT_TRUE(store->add(grant_of({"GPU-a::0"})));

@@ -1,7 +1,9 @@
 #include "agent/plugins/plugin_follower.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "agent/plugins/desired.h"
@@ -25,9 +27,11 @@ PluginFollower::PluginFollower(Options options, Parts parts)
 
 PluginFollower::~PluginFollower() {
   if (folder_) parts_.loop.forget(folder_->fd());
+  for (const auto& kept : kept_) parts_.loop.forget(kept.descriptor.get());
 }
 
 Result<void> PluginFollower::follow(const Round& round) {
+  followed_ = true;
   wanted_.clear();
   for (const auto& resource : round.offer->resources) wanted_.push_back(resource.name.value);
   plugins_->apply(make_states(*round.offer, round.state, parts_.cdi.modes()), parts_.clock.now());
@@ -43,6 +47,8 @@ void PluginFollower::tick(TimePoint now) {
     on_folder_change();  // it may have changed before it was watched
   }
   plugins_->tick(now);
+  look_whether_served();
+  if (!served_) drop_kept_of_nobody();
 }
 
 std::string PluginFollower::trouble() const {
@@ -101,6 +107,55 @@ bool PluginFollower::is_registered(const std::string& resource) {
   const auto found = tried_with_.find(resource);
   return found != tried_with_.end() && found->second.done &&
          found->second.kubelet->same(kubelet_socket_);
+}
+
+void PluginFollower::inherit(std::vector<process::NamedDescriptor> connections,
+                             std::function<void()> served) {
+  kept_ = std::move(connections);
+  served_ = std::move(served);
+  plugins_->set_handed_over(true);
+  for (const auto& kept : kept_) {
+    const int fd = kept.descriptor.get();
+    const auto added = parts_.loop.on_readable(fd, [this, fd] { on_kept_readable(fd); });
+    if (!added) parts_.log.warn(added.error().message());
+  }
+}
+
+void PluginFollower::look_whether_served() {
+  if (!served_ || !followed_) return;
+  const auto is_done = [this](const auto& resource) { return is_registered(resource); };
+  if (registers() && !std::ranges::all_of(wanted_, is_done)) return;
+  plugins_->set_handed_over(false);
+  std::exchange(served_, nullptr)();
+}
+
+// Kubelet says nothing on such a connection, so it has ended: kubelet was stopped. Should kubelet
+// ask something all the same, it must not wait for an answer for ever.
+void PluginFollower::on_kept_readable(int fd) {
+  const auto kept =
+      std::ranges::find_if(kept_, [&](const auto& one) { return one.descriptor.get() == fd; });
+  if (kept == kept_.end()) return;
+  parts_.loop.forget(fd);
+  const auto endpoint = kept->name;
+  kept_.erase(kept);
+  plugins_->register_again_at(endpoint);
+}
+
+// Kubelet sees the end of a resource that is no longer served.
+void PluginFollower::drop_kept_of_nobody() {
+  std::erase_if(kept_, [&](const auto& one) {
+    if (plugins_->has(one.name)) return false;
+    parts_.loop.forget(one.descriptor.get());
+    return true;
+  });
+}
+
+std::vector<process::NamedDescriptor> PluginFollower::connections() const {
+  auto all = plugins_->connections();
+  for (const auto& kept : kept_) {
+    all.push_back({kept.name, Descriptor(::fcntl(kept.descriptor.get(), F_DUPFD_CLOEXEC, 0))});
+  }
+  return all;
 }
 
 bool PluginFollower::tried_with_this_kubelet(const std::string& resource) {

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "agent/loop/follower.h"
 #include "agent/plugins/cdi_publisher.h"
@@ -14,6 +15,7 @@
 #include "agent/plugins/registrar.h"
 #include "base/pinned_file.h"
 #include "base/watch.h"
+#include "process/handover.h"
 #include "process/loop.h"
 
 namespace tranche::agent {
@@ -73,6 +75,13 @@ class PluginFollower final : public Follower {
   // What happened since the last call, in order; beyond a bound the oldest events are lost.
   std::vector<PluginEvent> take_events() { return std::exchange(events_, {}); }
 
+  // Before the first round. Serves in the place of the agent that hands over, and keeps kubelet's
+  // connections to that one open: kubelet drops what serves a resource now when any connection for
+  // it ends. `served` is called when kubelet has taken every registration.
+  void inherit(std::vector<process::NamedDescriptor> connections, std::function<void()> served);
+  // Copies of kubelet's connections to this agent and to those before it, by socket.
+  std::vector<process::NamedDescriptor> connections() const;
+
  private:
   // From any thread.
   void post(PluginEvent event);
@@ -81,6 +90,9 @@ class PluginFollower final : public Follower {
   bool tried_with_this_kubelet(const std::string& resource);
   void watch_folder();
   void on_folder_change();
+  void look_whether_served();
+  void on_kept_readable(int fd);
+  void drop_kept_of_nobody();
 
   Options options_;
   Parts parts_;
@@ -95,8 +107,11 @@ class PluginFollower final : public Follower {
   };
   std::mutex tried_mutex_;
   std::map<std::string, Tried> tried_with_;
+  std::vector<process::NamedDescriptor> kept_;
+  std::function<void()> served_;          // empty: nothing is handed over
   std::unique_ptr<Registrar> registrar_;  // before plugins_, which refers to it
   std::optional<PluginSet> plugins_;
+  bool followed_ = false;  // an offer was made, so wanted_ is known
   bool watched_ = false;
   std::optional<Watch> folder_;  // nullopt: the folder cannot be watched
 };

@@ -39,9 +39,10 @@ void PluginSet::apply(const std::vector<deviceplugin::ResourceState>& wanted, Ti
 void PluginSet::start(const std::string& name, Plugin& plugin, TimePoint now) {
   plugin.server.reset();
   plugin.make_at.reset();
-  auto server = deviceplugin::Server::start(
-      {.socket = options_.dir / plugin.endpoint, .take_over = options_.take_over}, *plugin.resource,
-      log_);
+  auto server = deviceplugin::Server::start({.socket = options_.dir / plugin.endpoint,
+                                             .take_over = options_.take_over,
+                                             .handed_over = options_.handed_over},
+                                            *plugin.resource, log_);
   if (server) {
     plugin.server = *std::move(server);
     plugin.backoff.reset();
@@ -146,6 +147,27 @@ std::optional<PluginSet::TimePoint> PluginSet::next_tick() const {
     if (plugin.make_at) consider(*plugin.make_at);
   }
   return next;
+}
+
+bool PluginSet::has(const std::string& endpoint) const {
+  const auto is_here = [&](const auto& entry) { return entry.second.endpoint == endpoint; };
+  const auto was_here = [&](const auto& entry) { return entry.second.plugin.endpoint == endpoint; };
+  return std::ranges::any_of(plugins_, is_here) || std::ranges::any_of(retired_, was_here);
+}
+
+void PluginSet::register_again_at(const std::string& endpoint) {
+  for (const auto& [name, plugin] : plugins_) {
+    if (plugin.endpoint == endpoint) register_again(name);
+  }
+}
+
+std::vector<process::NamedDescriptor> PluginSet::connections() const {
+  std::vector<process::NamedDescriptor> all;
+  for (const auto& [name, plugin] : plugins_) {
+    if (plugin.server == nullptr) continue;
+    for (auto& one : plugin.server->connections()) all.push_back({plugin.endpoint, std::move(one)});
+  }
+  return all;
 }
 
 std::size_t PluginSet::serving() const {

@@ -21,6 +21,7 @@
 #include "base/backoff.h"
 #include "base/log.h"
 #include "deviceplugin/server.h"
+#include "process/handover.h"
 
 namespace tranche::agent {
 
@@ -30,6 +31,7 @@ class PluginSet {
   struct Options {
     std::filesystem::path dir;  // <kubelet root>/device-plugins
     bool take_over = false;
+    bool handed_over = false;  // set_handed_over()
   };
 
   // What a resource calls, from gRPC's threads.
@@ -66,6 +68,15 @@ class PluginSet {
   std::optional<TimePoint> next_tick() const;
 
   std::size_t serving() const;
+
+  // While true, sockets are taken from the agent that hands them over.
+  void set_handed_over(bool handed_over) { options_.handed_over = handed_over; }
+  // Whether the socket is a plugin's, or one's that is being stopped.
+  bool has(const std::string& endpoint) const;
+  // Registers the resource of that socket once more, if it is served.
+  void register_again_at(const std::string& endpoint);
+  // Copies of kubelet's connections, by the name of the socket.
+  std::vector<process::NamedDescriptor> connections() const;
 
  private:
   struct Plugin {

@@ -1,0 +1,89 @@
+"""An agent hands over to the next one of its release: kubelet is answered all the time."""
+
+import json
+import os
+import signal
+
+from node import GPU, sharing
+from programs import wait_until
+
+
+def grants(node) -> list:
+    lines = (node.state / "grants" / "grants.jsonl").read_text().split("\n")
+    return [json.loads(line) for line in lines if line]
+
+
+RELEASE = {"TRANCHE_RELEASE": "gpu/tranche"}
+
+
+def next_agent(node, **more):
+    return node.agent(env=RELEASE, **more)
+
+
+def test_the_next_agent_takes_over_and_no_admission_fails(node):
+    here = node("l20")
+    first = next_agent(here, config=sharing(4))
+    here.kubelet.wait(GPU, allocatable=4)
+    here.kubelet.admit("before", {GPU: 1})
+    second = next_agent(here, config=sharing(4))
+    second.wait_log("prepared to take over")
+    first.signal(signal.SIGTERM)
+    second.wait_log("the agent before this one hands over")
+    here.kubelet.admit("while", {GPU: 1})
+    assert first.wait() == 0
+    assert "handed over to the next agent" in first.log
+    second.wait_log("the agent before this one has ended")
+    here.kubelet.wait(GPU, allocatable=4)
+    here.kubelet.admit("after", {GPU: 1})
+    assert len(grants(here)) == 3, "what the first one granted is known to the second"
+    assert second.stop() == 0
+    assert "handed over" not in second.log
+
+
+def test_kubelets_connection_lives_as_long_as_an_agent_of_the_release(node):
+    here = node("l20")
+    first = next_agent(here, config=sharing(4))
+    here.kubelet.wait(GPU, allocatable=4)
+    second = next_agent(here, config=sharing(4))
+    second.wait_log("prepared to take over")
+    third = next_agent(here, config=sharing(4))
+    third.wait_log("prepared to take over")
+    assert first.stop() == 0
+    # The one that came last.
+    successor, other = third, second
+    successor.wait_log("the agent before this one has ended")
+    wait_until(lambda: other.log.count("prepared to take over") == 2, "the other one waits for it")
+    successor.signal(signal.SIGTERM)
+    other.wait_log("the agent before this one has ended")
+    assert successor.wait() == 0
+    here.kubelet.wait(GPU, allocatable=4)
+    here.kubelet.admit("a", {GPU: 1})
+
+
+def test_another_release_is_given_nothing_and_is_not_ready(node):
+    here = node("l20")
+    first = next_agent(here, config=sharing(4))
+    here.kubelet.wait(GPU, allocatable=4)
+    second = here.agent(env={"TRANCHE_RELEASE": "other/second"}, config=sharing(4))
+    second.wait_log("release gpu/tranche serves this node")
+    assert first.stop() == 0
+    assert "prepared" not in second.log
+    assert "handed over" not in first.log
+    # The node stays its own release's.
+    next_agent(here, config=sharing(4))
+    here.kubelet.wait(GPU, registrations=2, allocatable=4)
+
+
+def test_a_successor_that_dies_meanwhile_leaves_the_node_to_others(node):
+    here = node("l20")
+    first = next_agent(here, config=sharing(4))
+    here.kubelet.wait(GPU, allocatable=4)
+    second = next_agent(here, config=sharing(4))
+    second.wait_log("prepared to take over")
+    os.kill(second.pid, signal.SIGSTOP)
+    first.signal(signal.SIGTERM)
+    second.kill()
+    assert first.wait() == 0
+    assert "handed over" not in first.log
+    next_agent(here, config=sharing(4))
+    here.kubelet.wait(GPU, registrations=2, allocatable=4)
