@@ -38,7 +38,7 @@ Result<void> ServingFollower::follow(const Round& round) {
   if (ids == ours_) return {};
   ours_ = std::move(ids);
   std::erase_if(standings_, [&](const auto& entry) { return !ours_.contains(entry.first); });
-  for (auto& [resource, standing] : standings_) standing.seen = 0;
+  for (auto& [resource, standing] : standings_) standing.since.reset();
   stale_ = true;
   const auto soon = parts_.clock.now() + kSoon;
   look_at_ = std::min(look_at_.value_or(soon), soon);
@@ -68,6 +68,7 @@ std::string ServingFollower::trouble() const {
 void ServingFollower::on_event(const PluginEvent& event, TimePoint now) {
   switch (event.kind) {
     case PluginEvent::Kind::kRegistered:
+      standings_[event.resource].registered = now;
       break;
     case PluginEvent::Kind::kRefused:
       on_refusal(event, now);
@@ -155,10 +156,10 @@ std::optional<ServingFollower::Problem> ServingFollower::judge(const std::string
                                                                const ServedResource& found,
                                                                TimePoint now) {
   auto& standing = standings_[resource];
-  standing.seen = standing.served == found.served ? standing.seen + 1 : 1;
+  if (!standing.since || standing.served != found.served) standing.since = now;
   standing.served = found.served;
-  const bool is_certain = standing.seen > 1 || standing.refused;
-  if (found.served == Served::kOther && is_certain) others_[resource] = ids_per_device(found.ids);
+  const bool certain = is_certain(standing, now);
+  if (found.served == Served::kOther && certain) others_[resource] = ids_per_device(found.ids);
   if (const auto why = parts_.plugins.socket_trouble(resource); !why.empty()) {
     standing.bad = true;
     return Problem{.reason = cluster::reason::kSocketHeld,
@@ -170,7 +171,7 @@ std::optional<ServingFollower::Problem> ServingFollower::judge(const std::string
   }
   if (!parts_.plugins.is_registered(resource)) return await_registration(resource, standing, now);
   standing.unregistered.reset();
-  if (!is_certain) {
+  if (!certain) {
     doubt_ = true;
     return std::nullopt;
   }
@@ -178,6 +179,11 @@ std::optional<ServingFollower::Problem> ServingFollower::judge(const std::string
   auto problem = describe(resource, found, standing);
   if (mend(resource, standing, now)) tell_mended(resource, problem, now);
   return problem;
+}
+
+bool ServingFollower::is_certain(const Standing& standing, TimePoint now) {
+  if (standing.refused) return true;
+  return now - *standing.since >= kSoon && now - standing.registered >= kListed;
 }
 
 // The registrar tries, and logs why it does not work.

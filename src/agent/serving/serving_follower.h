@@ -1,8 +1,8 @@
 #pragma once
 // Sees to it that kubelet offers what this agent offers, and tells people when it does not. Kubelet
 // itself is asked (GetAllocatableResources): every ten seconds, after each registration, after each
-// refused Allocate, and every second while something is wrong or in doubt. What two answers in a
-// row say is true.
+// refused Allocate, and every second while something is wrong or in doubt. What two answers a
+// second apart say is true, but for the moment after a registration.
 //
 // - The condition TrancheServing is True only while kubelet offers exactly our healthy ids.
 // - A lost registration is renewed. What another plugin serves is taken back with --take-over, and
@@ -36,6 +36,8 @@ class ServingFollower final : public Follower {
  public:
   static constexpr std::chrono::seconds kEach{10};
   static constexpr std::chrono::seconds kSoon{1};
+  // Kubelet takes the list of a new registration within this.
+  static constexpr std::chrono::seconds kListed{2};
   // A resource may be without registration for so long before that is told.
   static constexpr std::chrono::seconds kPatience{30};
   // So many questions without an answer: whether we are served is not known.
@@ -75,9 +77,10 @@ class ServingFollower final : public Follower {
 
  private:
   struct Standing {
-    Served served = Served::kOurs;  // as the last answer says
-    int seen = 0;                   // in how many answers in a row
-    bool refused = false;           // kubelet asked us for what is not ours since it was ours
+    Served served = Served::kOurs;   // as the last answer says
+    std::optional<TimePoint> since;  // the first of the answers in a row that say so
+    TimePoint registered{};          // the last time
+    bool refused = false;            // kubelet asked us for what is not ours since it was ours
     bool bad = false;
     std::optional<TimePoint> unregistered;  // since when
     TimePoint good_since{};
@@ -100,6 +103,8 @@ class ServingFollower final : public Follower {
                                TimePoint now);
   std::optional<Problem> await_registration(const std::string& resource, Standing& standing,
                                             TimePoint now);
+  // Whether what the last answer says may be acted upon.
+  static bool is_certain(const Standing& standing, TimePoint now);
   void settle(Standing& standing, TimePoint now) const;
   // Whether it is registered again.
   bool mend(const std::string& resource, Standing& standing, TimePoint now) const;

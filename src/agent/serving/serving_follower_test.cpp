@@ -101,6 +101,20 @@ TEST_F(ServingFollowerTest, OneAnswerAloneIsNoTrouble) {
   EXPECT_EQ(registered_, 0);
 }
 
+TEST_F(ServingFollowerTest, WhatKubeletHasNotListedYetIsNotLost) {
+  clock_.advance(seconds(60));
+  for (int i = 0; i < 3; ++i) {
+    events_.push_back({.kind = PluginEvent::Kind::kRegistered, .resource = kGpu, .detail = ""});
+    follower_->tick(clock_.now());
+    follower_->answered(cluster::AllocatableDevices{});
+    clock_.advance(std::chrono::milliseconds(3));
+  }
+  EXPECT_FALSE(condition_);
+  answer(kOurs);
+  EXPECT_TRUE(condition_->good);
+  EXPECT_EQ(registered_, 0);
+}
+
 TEST_F(ServingFollowerTest, AnotherPluginIsLeftAloneAndTold) {
   answer(kTheirs);
   answer(kTheirs);
