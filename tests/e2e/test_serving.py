@@ -1,5 +1,6 @@
 """Whether kubelet offers what the agent offers: another plugin beside it, with takeOver and without."""
 
+import signal
 import subprocess
 
 import pytest
@@ -92,9 +93,13 @@ def test_without_take_over_another_plugin_is_left_alone_and_told(here):
 def test_without_take_over_a_socket_that_another_plugin_took_is_left_to_it(here):
     agent = here.agent(config=sharing(4))
     here.kubelet.wait(GPU, allocatable=4)
-    with ForeignPlugin(here, here.uuids()) as other:
-        if other.said == "registered":  # else the agent was quicker, and the other one gave up
-            said = wait_until(lambda: (text := check(here)).startswith("waiting") and text, "unready")
-            assert "nvidia.com/gpu" in said
+    # An agent that is quicker than the other plugin has its socket back before that one listens.
+    agent.signal(signal.SIGSTOP)
+    other = ForeignPlugin(here, here.uuids())
+    here.kubelet.wait(GPU, capacity=1)
+    agent.signal(signal.SIGCONT)
+    with other:
+        said = wait_until(lambda: (text := check(here)).startswith("waiting") and text, "unready")
+        assert "nvidia.com/gpu" in said
     here.kubelet.wait(GPU, allocatable=4, connected=True)
     wait_until(lambda: check(here).startswith("ready"), "ready")
