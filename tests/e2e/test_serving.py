@@ -43,10 +43,14 @@ def test_a_list_of_another_plugin_does_not_stay_beside_our_registration(here):
     """takeOver splits no node: kubelet kept the other plugin's list and called our Allocate."""
     agent = here.agent("--take-over", config=sharing(4))
     here.kubelet.wait(GPU, allocatable=4)
+    agent.wait_log("kubelet offers what this agent offers")
+    taken = agent.mark()
     # On a socket of its own: ours is put back so soon that kubelet may never have met the other one there.
     with ForeignPlugin(here, here.uuids(), endpoint="other.sock") as other:
         here.kubelet.wait(GPU, capacity=1)
         wait_until(lambda: here.kubelet.ids(GPU) == ours(here, 4), "taken over")
+        agent.wait_log("registering again", taken)
+        agent.wait_log("kubelet offers what this agent offers", taken)
         for _ in range(2):
             seen = agent.mark()
             other.send_list()
