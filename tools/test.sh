@@ -95,7 +95,7 @@ asan() {
 
 tsan() {
   nice tools/build.sh tsan ${shipped}threaded_tests &&
-    TSAN_OPTIONS="ignore_noninstrumented_modules=1 halt_on_error=1" \
+    TSAN_OPTIONS="ignore_noninstrumented_modules=1 halt_on_error=1 suppressions=$PWD/tests/tsan.supp" \
       in_folder build/tsan -L threaded "${unshipped[@]}"
 }
 

@@ -28,9 +28,9 @@ class ListStreams {
     streams_.emplace_back(*this, queue);
     auto& stream = streams_.back();
     stream.self = std::prev(streams_.end());
-    stream.context.AsyncNotifyWhenDone(&stream.on_end);
+    stream.context.AsyncNotifyWhenDone(kubelet::SocketServer::tag(&stream.on_end));
     service_.RequestListAndWatch(&stream.context, &stream.request, &stream.writer, &queue, &queue,
-                                 &stream.on_call);
+                                 kubelet::SocketServer::tag(&stream.on_call));
   }
 
   void send_changes() {
@@ -75,7 +75,7 @@ class ListStreams {
       if (listing.version == version) return;
       version = listing.version;
       writing = true;
-      writer.Write(to_wire(*listing.offer), &on_sent);
+      writer.Write(to_wire(*listing.offer), kubelet::SocketServer::tag(&on_sent));
     }
 
     ListStreams& all;

@@ -42,7 +42,7 @@ class UnaryCall final : public SocketServer::Event {
  public:
   static void ask(const Method<Request, Answer>& method, grpc::ServerCompletionQueue& queue) {
     auto* call = new UnaryCall(method, queue);  // owned by the queue until proceed()
-    method.ask(&call->context_, &call->request_, &call->writer_, &queue, call);
+    method.ask(&call->context_, &call->request_, &call->writer_, &queue, SocketServer::tag(call));
   }
 
   void proceed(bool ok) override {
@@ -56,7 +56,7 @@ class UnaryCall final : public SocketServer::Event {
     auto& queue = queue_;
     Answer answer;
     const auto status = method.answer(request_, answer);
-    writer_.Finish(answer, status, this);
+    writer_.Finish(answer, status, SocketServer::tag(this));
     // Asked for behind the answer, which somebody waits for.
     ask(method, queue);
   }

@@ -111,7 +111,7 @@ class GrpcServer final : public SocketServer {
     bool ok = false;
     while (queue_->Next(&tag, &ok)) {
       const std::shared_lock event(events_);
-      static_cast<Event*>(tag)->proceed(ok);
+      event_of(tag).proceed(ok);
     }
   }
 
