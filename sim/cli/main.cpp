@@ -43,23 +43,6 @@ Result<std::uint32_t> find_gpu(const State& state, const std::string& text) {
               state.gpu_count == 0 ? "this machine has none" : "there are: " + known);
 }
 
-namespace {
-
-// What CLI11 does not say: which words are unknown, and which were probably meant.
-void name_unknown_words(const CLI::App& app) {
-  const CLI::App* command = &app;
-  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
-  std::vector<std::string> known;
-  for (const auto* option : command->get_options()) {
-    for (const auto& name : option->get_lnames()) known.push_back("--" + name);
-  }
-  for (const auto* sub : command->get_subcommands([](const CLI::App*) { return true; })) {
-    known.push_back(sub->get_name());
-  }
-  std::fputs(unknown_words(app.remaining(true), known).c_str(), stderr);
-}
-
-}  // namespace
 }  // namespace tranche::sim
 
 int main(int argc, char** argv) try {
@@ -92,7 +75,8 @@ int main(int argc, char** argv) try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (app.exit(error) == 0) return 0;
-    name_unknown_words(app);
+    // CLI11 does not say which words are unknown, and which were probably meant.
+    std::fputs(tranche::unknown_words_of(app).c_str(), stderr);
     return 2;
   }
   return cli.exit_code;

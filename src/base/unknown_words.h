@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 namespace tranche {
 
@@ -11,5 +12,21 @@ namespace tranche {
 // with "-" is a flag, and its value after "=" is left out. `known`: commands and flags, with
 // dashes.
 std::string unknown_words(std::span<const std::string> words, std::span<const std::string> known);
+
+// The same of what a CLI::App has left over, beside the words of the command that it came to. A
+// template, so that this room needs no CLI11.
+template <class App>
+std::string unknown_words_of(const App& app) {
+  const App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  std::vector<std::string> known;
+  for (const auto* option : command->get_options()) {
+    for (const auto& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  for (const auto* sub : command->get_subcommands([](const App*) { return true; })) {
+    known.push_back(sub->get_name());
+  }
+  return unknown_words(app.remaining(true), known);
+}
 
 }  // namespace tranche

@@ -13,20 +13,6 @@
 namespace tranche::load {
 namespace {
 
-// What CLI11 does not say: which words are unknown, and which were probably meant.
-void name_unknown_words(const CLI::App& app) {
-  const CLI::App* command = &app;
-  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
-  std::vector<std::string> known;
-  for (const auto* option : command->get_options()) {
-    for (const auto& name : option->get_lnames()) known.push_back("--" + name);
-  }
-  for (const auto* sub : command->get_subcommands([](const CLI::App*) { return true; })) {
-    known.push_back(sub->get_name());
-  }
-  std::fputs(unknown_words(app.remaining(true), known).c_str(), stderr);
-}
-
 int run(int argc, char** argv) {
   if (argc == 3 && std::string_view(argv[1]) == "worker") return run_worker(argv[2]);
   CLI::App app{"Puts load on a GPU, and measures what comes of it.", "tranche-load"};
@@ -50,7 +36,8 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (app.exit(error) == 0) return kFine;
-    name_unknown_words(app);
+    // CLI11 does not say which words are unknown, and which were probably meant.
+    std::fputs(unknown_words_of(app).c_str(), stderr);
     return kUsage;
   }
   return exit_code;
