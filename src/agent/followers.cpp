@@ -69,13 +69,21 @@ Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, p
     followers_.push_back(std::move(serving));
   }
   const auto renew_checkpoint = [&loop, plugins] { loop.post([plugins] { plugins->resend(); }); };
-  inputs_.push_back(std::make_unique<PromiseInput>(
-      promises_, PromiseWatch::Parts{.book = promises_,
-                                     .pod_resources = ports.pod_resources,
-                                     .clock = clock,
-                                     .log = log,
-                                     .look_again = look_again,
-                                     .renew_checkpoint = renew_checkpoint}));
+  PromiseInput::Part part;
+  if (tenants != nullptr) {
+    part = [tenants](const offer::Promise& promise) {
+      return tenants->part_of(promise.tenant, offer::device_uuid_of(promise.id));
+    };
+  }
+  inputs_.push_back(
+      std::make_unique<PromiseInput>(promises_,
+                                     PromiseWatch::Parts{.book = promises_,
+                                                         .pod_resources = ports.pod_resources,
+                                                         .clock = clock,
+                                                         .log = log,
+                                                         .look_again = look_again,
+                                                         .renew_checkpoint = renew_checkpoint},
+                                     std::move(part)));
   if (tenants != nullptr) {
     followers_.push_back(std::make_unique<TenantFollower>(TenantFollower::Parts{
         .tenants = *tenants,

@@ -41,9 +41,7 @@ Result<TenantLimits> decode(std::string_view text) {
   return json::read_fields(body, read_limits);
 }
 
-bool is_held(const TenantLimits& limits) {
-  return limits.enforcement == Enforcement::kStrict || limits.enforcement == Enforcement::kElastic;
-}
+bool is_held(const TenantLimits& limits) { return is_enforced(limits.enforcement); }
 
 std::optional<Bytes> most_memory(const TenantLimits& limits, const DeviceLimits& device) {
   if (!is_held(limits)) return std::nullopt;

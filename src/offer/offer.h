@@ -78,6 +78,9 @@ struct ResourceOffer {
   bool fail_requests_greater_than_one = false;
   MpsService mps;                     // with sharing kMps
   std::optional<OfferLimits> limits;  // nullopt: nothing is counted or limited
+  // How many tranches of this resource containers hold on each of `devices` that the offer has no
+  // more, from when there were more replicas. Empty: none.
+  std::vector<int> beyond{};
   bool operator==(const ResourceOffer&) const = default;
 };
 
@@ -103,6 +106,11 @@ struct Promise {
   Use use = Use::kWhole;
   std::string gpu_uuid{};  // of the GPU that the device is, or lies on
   std::string pod{};       // "namespace/name"; empty: not known
+  std::string tenant{};    // Grant::tenant
+  // The part of the device to which the tenant is held. nullopt: it has no limits, or they are not
+  // known. withhold_promised() takes it for what the tenant keeps: it is for promises whose limits
+  // do not follow the offer.
+  std::optional<DeviceLimits> part{};
   bool operator==(const Promise&) const = default;
 };
 

@@ -46,6 +46,22 @@ std::vector<std::string> free_ids(const ResourceOffer& offer,
   return out;
 }
 
+TEST(Fill, ADeviceThatIsFullByWhatIsHeldBeyondTheOfferIsTakenLast) {
+  auto offer = gpus(2, 2);
+  offer.beyond = {2, 0};
+  for (const auto policy : {kDistributed, kPacked}) {
+    const auto preferred =
+        preferred_allocation(offer, nullptr, policy, {.available = ids(offer), .size = 2});
+    ASSERT_TRUE(preferred);
+    EXPECT_THAT(preferred->ids, ElementsAre(g(1, 0), g(1, 1)));
+  }
+  offer.beyond = {1, 0};
+  const auto packed =
+      preferred_allocation(offer, nullptr, kPacked, {.available = ids(offer), .size = 2});
+  ASSERT_TRUE(packed);
+  EXPECT_THAT(packed->ids, ElementsAre(g(0, 0), g(1, 0)));
+}
+
 TEST(Alignment, UsesTheLinksAndSaysHow) {
   const Links links = links_of(8, 4);
   const ResourceOffer offer = gpus(8);

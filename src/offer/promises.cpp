@@ -4,9 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <set>
 #include <unordered_map>
+
+#include "offer/room.h"
 
 namespace tranche::offer {
 namespace {
@@ -89,24 +92,39 @@ std::vector<Promise> copies(const Promises& promises) {
   return out;
 }
 
-// Withholds all tranches of the device, or as many of its free ones as others hold beside. The last
-// ones are withheld first: kubelet's order is of no meaning, and the choice stays the same while
-// the others are handed out.
+// Withholds all tranches of the device, or as many of its free ones as others leave no room for.
+// The last ones are withheld first: kubelet's order is of no meaning, and the choice stays the same
+// while the others are handed out.
 HeldDevice withhold(ResourceOffer& resource, std::size_t index, const Findings& findings) {
   const Device& device = resource.devices[index];
   HeldDevice held{.resource = resource.name, .uuid = device.uuid, .index = device.index, .by = {}};
   const bool all = !findings.at_odds.empty();
   held.by = copies(all ? findings.at_odds : findings.beside);
-  for (auto tranche = resource.tranches.rbegin(); tranche != resource.tranches.rend(); ++tranche) {
-    if (tranche->device != index) continue;
-    ++held.tranches;
-    const bool wanted = held.withheld < findings.beside.size() &&
-                        !findings.offered.contains(std::string_view(tranche->id));
-    if (!all && !wanted) continue;
-    tranche->withheld = true;
+  std::vector<Tranche*> tranches;
+  for (auto& tranche : resource.tranches) {
+    if (tranche.device == index) tranches.push_back(&tranche);
+  }
+  held.tranches = tranches.size();
+  const auto stays = all ? 0 : tranches_beside(room_of(resource, index), findings.beside);
+  const auto wanted = held.tranches - stays;
+  for (auto tranche = tranches.rbegin(); tranche != tranches.rend(); ++tranche) {
+    if (held.withheld == wanted) break;
+    if (!all && findings.offered.contains(std::string_view((*tranche)->id))) continue;
+    (*tranche)->withheld = true;
     ++held.withheld;
   }
   return held;
+}
+
+// The number of a replica's id; nullopt: it is none.
+std::optional<int> replica_of(std::string_view id) {
+  const auto at = id.find("::");
+  if (at == id.npos) return std::nullopt;
+  int number = -1;
+  const auto* end = id.data() + id.size();
+  const auto read = std::from_chars(id.data() + at + 2, end, number);
+  if (read.ec != std::errc() || read.ptr != end || number < 0) return std::nullopt;
+  return number;
 }
 
 }  // namespace
@@ -149,6 +167,27 @@ void withhold_promised(std::span<const Promise> promises, Offer& offer) {
                   auto held = withhold(resource, device, findings);
                   if (held.withheld > 0) offer.held.push_back(std::move(held));
                 });
+}
+
+std::map<config::ResourceName, std::vector<int>> count_beyond(std::span<const Promise> promises,
+                                                              const Offer& offer) {
+  const auto known = by_gpu(promises);
+  std::map<config::ResourceName, std::vector<int>> out;
+  for (const auto& resource : offer.resources) {
+    const auto counts = tranche_counts(resource);
+    std::vector<int> beyond(resource.devices.size());
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      const auto found = known.find(resource.devices[i].gpu_uuid);
+      if (found == known.end() || counts[i] <= 1) continue;
+      beyond[i] = static_cast<int>(std::ranges::count_if(found->second, [&](const Promise* one) {
+        return one->resource == resource.name && is_of(*one, resource.devices[i]) &&
+               replica_of(one->id).value_or(counts[i]) >= counts[i];
+      }));
+    }
+    if (std::ranges::all_of(beyond, [](int count) { return count == 0; })) continue;
+    out.emplace(resource.name, std::move(beyond));
+  }
+  return out;
 }
 
 std::string describe_holders(std::span<const Promise> promises) {

@@ -7,11 +7,14 @@
 //   - the same resource and an id that the offer has: kubelet counts it, nothing is withheld;
 //   - the same resource, shared by time-slicing, held under another number or as a whole: kubelet
 //     and the scheduler count it
-//     against the resource, nothing is withheld;
-//   - another resource, shared in the same way: each holder takes one tranche;
+//     against the resource, nothing is withheld. Which device a new container gets is chosen with
+//     that in mind (ResourceOffer::beyond);
+//   - another resource, shared in the same way: each holder takes one tranche, and more where the
+//     parts that their tenants keep and those of the tranches would be more than the device;
 //   - anything else (whole against shared, time-slicing against MPS, whole under another name, a
 //     GPU against its MIG instances): the whole device.
 
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,6 +44,10 @@ std::vector<Promise> find_at_odds(std::span<const Promise> promises, const Offer
 
 // Marks what is withheld for `promises`, as returned by find_at_odds(), and fills Offer::held.
 void withhold_promised(std::span<const Promise> promises, Offer& offer);
+
+// ResourceOffer::beyond of each resource of which something is held beyond the offer.
+std::map<config::ResourceName, std::vector<int>> count_beyond(std::span<const Promise> promises,
+                                                              const Offer& offer);
 
 // "default/a, default/b and 3 more": whose they are, at most 16 by name. Promises whose Pod is not
 // known are counted as "containers that kubelet does not name".

@@ -108,6 +108,74 @@ TEST(Promises, WithholdWhatDoesNotGoTogetherOnOneGpu) {
   }
 }
 
+Promise keeping(Promise promise, const std::string& tenant, std::optional<std::uint64_t> mib,
+                std::uint32_t weight = 250, std::optional<std::uint32_t> permille = {}) {
+  promise.tenant = tenant;
+  promise.part = DeviceLimits{.uuid = gpu_uuid(0), .weight = weight, .permille = permille};
+  if (mib) promise.part->memory = Bytes::from_mib(*mib);
+  return promise;
+}
+
+TEST(Promises, PartsThatAreKeptAndPartsThatAreOfferedAddUp) {
+  auto machine = machine_of({l20(0)});
+  machine.gpus[0].memory = Bytes::from_mib(1000);
+  auto four = time_slicing({entry("gpu", 4)});
+  four.tranche.limits.general = {.enforcement = Enforcement::kStrict};
+  auto only_memory = four;
+  only_memory.tranche.limits.general.compute = config::NoLimit{};
+  auto more = four;
+  more.tranche.limits.general.oversubscribe = true;
+  auto counted = four;
+  counted.tranche.limits.general.enforcement = Enforcement::kAccount;
+  const auto old = replicas("gpu.shared", {0, 1});
+  const auto held = replicas("gpu", {2, 3});
+  const Case cases[] = {
+      {"a quarter", four, {keeping(old[0], "t", 250)}, "gpu:+++-"},
+      {"half", four, {keeping(old[0], "t", 500)}, "gpu:++--"},
+      {"a MiB more than a quarter", four, {keeping(old[0], "t", 251)}, "gpu:++--"},
+      {"less memory, more time", four, {keeping(old[0], "t", 100, 600, 600)}, "gpu:+---"},
+      {"time does not have to add up",
+       only_memory,
+       {keeping(old[0], "t", 100, 600, 600)},
+       "gpu:+++-"},
+      {"two halves", four, {keeping(old[0], "t", 500), keeping(old[1], "u", 500)}, "gpu:----"},
+      {"two tranches of one container",
+       four,
+       {keeping(old[0], "t", 500, 500), keeping(old[1], "t", 500, 500)},
+       "gpu:++--"},
+      {"all tranches, therefore no limit",
+       four,
+       {keeping(old[0], "t", {}, 1000), keeping(old[1], "t", {}, 1000)},
+       "gpu:----"},
+      {"no limit of memory, and half of the time",
+       four,
+       {keeping(old[0], "t", {}, 500)},
+       "gpu:++--"},
+      {"no limits", four, {old[0]}, "gpu:+++-"},
+      {"what is held is not taken away",
+       four,
+       {keeping(old[0], "t", 750), held[0], held[1]},
+       "gpu:--++"},
+      {"more than the device is allowed", more, {keeping(old[0], "t", 500)}, "gpu:+++-"},
+      {"the new limits are not enforced", counted, {keeping(old[0], "t", 500)}, "gpu:+++-"},
+  };
+  for (const auto& c : cases) {
+    EXPECT_EQ(picture(machine, c.config, c.promises), c.expected) << c.name;
+  }
+}
+
+TEST(Promises, CountWhatIsHeldBeyondTheOffer) {
+  const auto offer = make_offer(machine_of({l20(0), l20(1)}), shared(4), {}).value();
+  EXPECT_THAT(count_beyond(replicas("gpu.shared", {0, 3}), offer), IsEmpty());
+  auto promises = replicas("gpu.shared", {0, 4, 10});
+  const auto beyond = count_beyond(promises, offer);
+  EXPECT_THAT(beyond.at(resource("gpu.shared")), ::testing::ElementsAre(2, 0));
+  promises.push_back(held("gpu.shared", gpu_uuid(1), Use::kWhole, 1));
+  EXPECT_THAT(count_beyond(promises, offer).at(resource("gpu.shared")),
+              ::testing::ElementsAre(2, 1))
+      << "a whole GPU counts as one of its replicas";
+}
+
 TEST(Promises, AGpuAndItsInstancesAreTheSameSilicon) {
   const auto mig = machine_of({a100_40gb(0).mig({"1g.5gb", "1g.5gb"})});
   const auto mixed = with_mig(config::MigStrategy::kMixed);

@@ -12,7 +12,7 @@ namespace {
 
 struct Fill {
   int total = 0;
-  int in_use = 0;
+  int in_use = 0;  // those beyond the offer too
   int picked = 0;
 };
 
@@ -30,6 +30,10 @@ class Picker {
       sources_[i].gpu = &gpus_[offer.devices[i].gpu_index];
     }
     for (const Tranche& tranche : offer.tranches) count(sources_[tranche.device], 1);
+    for (std::size_t i = 0; i < offer.beyond.size(); ++i) {
+      sources_[i].fill.in_use += offer.beyond[i];
+      sources_[i].gpu->in_use += offer.beyond[i];
+    }
     for (const std::size_t candidate : candidates) {
       Source& source = sources_[offer.tranches[candidate].device];
       source.free.push_back(candidate);
@@ -71,10 +75,12 @@ class Picker {
     }
   }
 
-  // Sources are in the order of the hardware, so equal keys go to the lowest index.
-  std::tuple<int, int, int, int> key(const Source& source) const {
+  // Sources are in the order of the hardware, so equal keys go to the lowest index. A device on
+  // which as many are held as it has tranches is taken last, though some of its tranches are free.
+  std::tuple<bool, int, int, int, int> key(const Source& source) const {
     const int sign = packed_ ? -1 : 1;
-    return {sign * source.gpu->in_use, source.gpu->picked, sign * source.fill.in_use,
+    const bool full = source.fill.in_use >= source.fill.total;
+    return {full, sign * source.gpu->in_use, source.gpu->picked, sign * source.fill.in_use,
             source.fill.picked};
   }
 

@@ -43,6 +43,16 @@ std::optional<T> value_of(const std::array<Word<T>, N>& table, std::string_view 
 
 }  // namespace
 
+bool is_enforced(Enforcement enforcement) {
+  return enforcement == Enforcement::kStrict || enforcement == Enforcement::kElastic;
+}
+
+std::optional<DeviceLimits> enforced_part(const GrantLimits& limits, std::string_view device) {
+  const auto found = std::ranges::find(limits.devices, device, &DeviceLimits::uuid);
+  if (!is_enforced(limits.enforcement) || found == limits.devices.end()) return std::nullopt;
+  return *found;
+}
+
 std::string_view to_string(Enforcement enforcement) { return word_of(kEnforcements, enforcement); }
 std::string_view to_string(Priority priority) { return word_of(kPriorities, priority); }
 std::string_view to_string(MemoryEnforcer enforcer) { return word_of(kEnforcers, enforcer); }

@@ -53,6 +53,11 @@ struct GrantLimits {
   bool operator==(const GrantLimits&) const = default;
 };
 
+// Whether the limits are enforced; otherwise usage is only counted, or with kOff not even that.
+bool is_enforced(Enforcement enforcement);
+// The part of a device to which a container is held; nullopt: to none.
+std::optional<DeviceLimits> enforced_part(const GrantLimits& limits, std::string_view device);
+
 // The words that users write and read: "off", "account", "strict", "elastic"; "latency-critical",
 // "normal", "best-effort"; "mig", "kernel", "mps", "limiter". The *_of functions parse them;
 // nullopt: unknown word.

@@ -20,5 +20,13 @@ TEST(LimitValues, WordsAreReadBack) {
   EXPECT_EQ(priority_of(""), std::nullopt);
 }
 
+TEST(LimitValues, APartIsEnforcedOrIsNone) {
+  GrantLimits limits{.enforcement = Enforcement::kStrict, .devices = {{.uuid = "GPU-a"}}};
+  EXPECT_EQ(enforced_part(limits, "GPU-a"), limits.devices[0]);
+  EXPECT_EQ(enforced_part(limits, "GPU-b"), std::nullopt);
+  limits.enforcement = Enforcement::kAccount;
+  EXPECT_EQ(enforced_part(limits, "GPU-a"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace tranche::limits_test

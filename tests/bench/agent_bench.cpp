@@ -1,5 +1,6 @@
 // What Allocate costs on our side of gRPC: the grant and its record on disk (page cache); alone,
-// and while another thread replaces the file of grants and syncs it, over and over.
+// and while another thread replaces the file of grants and syncs it, over and over; and what
+// keeping promises costs beside it.
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -8,7 +9,9 @@
 #include <thread>
 
 #include "agent/plugins/grant_store.h"
+#include "agent/promises/promise_book.h"
 #include "deviceplugin/resource.h"
+#include "offer/promises.h"
 #include "support/fake_clock.h"
 #include "support/temp_dir.h"
 
@@ -83,6 +86,55 @@ void own_part_while_the_file_is_replaced(benchmark::State& state) {
   state.counters["slowest_us"] = static_cast<double>(slowest.count()) / 1000;
 }
 BENCHMARK(own_part_while_the_file_is_replaced)->UseRealTime();
+
+// A node on which all that is offered is held.
+struct FullNode {
+  FullNode() {
+    offer.resources.push_back(node(8, 48).offer);
+    for (int gpu = 0; gpu < 8; ++gpu) {
+      machine.gpus.push_back(
+          {.index = gpu, .uuid = {offer.resources[0].devices[static_cast<std::size_t>(gpu)].uuid}});
+    }
+    book.follow(offer, machine, true);
+    for (const auto& tranche : offer.resources[0].tranches) {
+      grants.push_back({.resource = {"nvidia.com/gpu"}, .ids = {tranche.id}, .envs = {}});
+      (void)book.admit(grants.back());
+      book.give(grants.back());
+    }
+  }
+  SystemClock clock;
+  offer::Offer offer;
+  gpu::Machine machine;
+  std::vector<offer::Grant> grants;
+  agent::PromiseBook book{clock};
+};
+
+// What keeping promises adds to a call of Allocate.
+void a_promise_is_admitted(benchmark::State& state) {
+  FullNode full;
+  std::size_t next = 0;
+  for (auto _ : state) {
+    const auto& grant = full.grants[next++ % full.grants.size()];
+    benchmark::DoNotOptimize(full.book.admit(grant));
+    full.book.give(grant);
+  }
+}
+BENCHMARK(a_promise_is_admitted);
+
+// And to a round of the loop; nothing is withheld, or all of it.
+void promises_are_compared_with_the_offer(benchmark::State& state) {
+  FullNode full;
+  auto offer = full.offer;
+  if (state.range(0) == 1) offer.resources[0].name = {"nvidia.com/other"};
+  for (auto _ : state) {
+    full.book.follow(offer, full.machine, true);
+    const auto promises = full.book.all();
+    auto now = offer;
+    offer::withhold_promised(offer::find_at_odds(promises, now), now);
+    benchmark::DoNotOptimize(offer::count_beyond(promises, now));
+  }
+}
+BENCHMARK(promises_are_compared_with_the_offer)->ArgName("withheld")->Arg(0)->Arg(1);
 
 }  // namespace
 }  // namespace tranche

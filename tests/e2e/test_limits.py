@@ -360,3 +360,15 @@ def test_the_kernel_keeps_memory_where_node_and_driver_can(node, library):
     promised = json.loads((here.state / "tenants" / f"{tenant(one['answer'])}.json").read_text())["limits"]
     assert [device["memoryBy"] for device in promised["devices"]] == ["kernel"]
     assert "not by kernel limits" not in agent.log
+
+
+def test_a_part_that_is_kept_leaves_room_for_fewer_tranches(node, library):
+    """Half a GPU is held under another name: of four quarters two are free."""
+    here = node("l20")
+    limiting_agent(here, library, config=limited(2, renamed=True))
+    here.kubelet.wait(SHARED, allocatable=2)
+    held(here, "a", resource=SHARED)
+    here.write(limited(4))
+    here.kubelet.wait(GPU, capacity=4, allocatable=2)
+    here.kubelet.ask("remove", pod="a")
+    here.kubelet.wait(GPU, capacity=4, allocatable=4)

@@ -128,6 +128,12 @@ TenantManager::Answers TenantManager::settle(Settings settings,
   return follow_all();
 }
 
+Result<std::optional<DeviceLimits>> TenantManager::part_of(const std::string& tenant,
+                                                           std::string_view device) const {
+  ASSIGN_OR_RETURN(const auto now, tenants_.get(tenant));
+  return enforced_part({.enforcement = now.enforcement, .devices = now.devices}, device);
+}
+
 std::vector<TenantManager::Tenant> TenantManager::known_tenants() const {
   std::vector<Tenant> tenants;
   for (const auto& record : grants_.all()) {

@@ -77,6 +77,11 @@ class TenantManager {
   // Whether the offer gives Pods classes by their PriorityClass.
   bool maps_classes() const;
 
+  // A tenant's part of a device as it is enforced now; nullopt: it is not limited there. Errors:
+  // there is no such tenant, or its file is damaged.
+  Result<std::optional<DeviceLimits>> part_of(const std::string& tenant,
+                                              std::string_view device) const;
+
   // A tenant of now, in the order of the grants.
   struct Tenant {
     std::string id;

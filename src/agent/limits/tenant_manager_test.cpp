@@ -304,6 +304,22 @@ TEST_F(TenantManagerTest, WhoseTrancheIsNoLongerOfferedKeepsWhatItHas) {
   EXPECT_EQ(promised("t1"), before);
 }
 
+TEST_F(TenantManagerTest, TellsThePartThatATenantHasNow) {
+  grant("t1", {"GPU-a::0"}, offered(rules(), 2));
+  const auto mib = [&]() -> std::optional<std::uint64_t> {
+    const auto part = manager_->part_of("t1", "GPU-a").value();
+    return part ? std::optional(part->memory.value().mib()) : std::nullopt;
+  };
+  EXPECT_EQ(mib(), 500U);
+  manager_->follow(offered(rules(), 4));
+  EXPECT_EQ(mib(), 250U);
+  EXPECT_EQ(manager_->part_of("t1", "GPU-b").value(), std::nullopt);
+  manager_->follow(offered(rules(Enforcement::kAccount)));
+  EXPECT_EQ(mib(), std::nullopt) << "it is only counted";
+  EXPECT_TRUE(fs_.write_atomic(state() / "tenants/t1.json", "torn"));
+  EXPECT_FALSE(manager_->part_of("t1", "GPU-a")) << "failed is not the same as not limited";
+}
+
 TEST_F(TenantManagerTest, ARestartedAgentMendsWhatIsMissing) {
   grant("t1", {"GPU-a::0"}, offered(rules()));
   const auto before = promised("t1");

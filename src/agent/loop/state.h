@@ -48,6 +48,8 @@ struct MpsStanding {
 // What running containers hold that does not go together with what would be offered now.
 struct PromiseStanding {
   std::vector<offer::Promise> at_odds;  // empty: nothing is withheld (offer/promises.h)
+  // Held tranches that the offer has no more, by resource (ResourceOffer::beyond).
+  std::map<config::ResourceName, std::vector<int>> beyond;
   // Kubelet was asked who holds it, and whether it is still held, or could not be asked.
   bool asked = false;
   std::string trouble;  // why nothing is withheld at all; empty: it is where need be

@@ -20,6 +20,15 @@ bool is(const offer::Promise& promise, const config::ResourceName& resource, std
   return promise.resource == resource && promise.id == id;
 }
 
+offer::Promise promise_of(const offer::Grant& grant, const std::string& id) {
+  offer::Promise promise{.resource = grant.resource,
+                         .id = id,
+                         .use = offer::use_of(grant, id),
+                         .tenant = grant.tenant};
+  if (grant.limits) promise.part = enforced_part(*grant.limits, offer::device_uuid_of(id));
+  return promise;
+}
+
 std::string pod_of(const cluster::HeldDevices& held) {
   return held.pod_name.empty() ? "" : fmt::format("{}/{}", held.pod_namespace, held.pod_name);
 }
@@ -64,9 +73,7 @@ void PromiseBook::restore(std::span<const offer::GrantRecord> records) {
   const std::scoped_lock lock(mutex_);
   for (const auto& [grant, granted_at_ms] : records) {
     for (const auto& id : grant.ids) {
-      put({.promise = {.resource = grant.resource, .id = id, .use = offer::use_of(grant, id)},
-           .given = clock_.now(),
-           .earlier_ms = granted_at_ms});
+      put({.promise = promise_of(grant, id), .given = clock_.now(), .earlier_ms = granted_at_ms});
     }
   }
 }
@@ -77,8 +84,7 @@ Result<void> PromiseBook::admit(const offer::Grant& grant) {
     const std::scoped_lock lock(mutex_);
     if (const auto by = against(grant); !by.empty()) return std::unexpected(refusal(grant, by));
     for (const auto& id : grant.ids) {
-      put({.promise = {.resource = grant.resource, .id = id, .use = offer::use_of(grant, id)},
-           .given = kNotYet});
+      put({.promise = promise_of(grant, id), .given = kNotYet});
     }
     misfit = !fits(grant);
   }
@@ -146,21 +152,20 @@ void PromiseBook::add_crowd(const offer::Grant& grant, const std::string& uuid,
       held == held_.end()) {
     return;
   }
-  std::vector<offer::Promise> others;
-  std::set<std::string_view> own;
+  std::vector<const offer::Promise*> others;
   for (const auto& entry : held->second) {
-    if (entry.promise.resource != grant.resource) {
-      others.push_back(entry.promise);
-    } else {
-      own.insert(entry.promise.id);
-    }
+    if (entry.promise.resource != grant.resource) others.push_back(&entry.promise);
   }
   if (others.empty()) return;
+  std::set<std::string_view> own;
+  for (const auto& entry : held->second) {
+    if (entry.promise.resource == grant.resource) own.insert(entry.promise.id);
+  }
   for (const auto& id : grant.ids) {
     if (offer::device_uuid_of(id) == uuid) own.insert(id);
   }
-  if (own.size() + others.size() <= offered->second.tranches) return;
-  found.insert(found.end(), others.begin(), others.end());
+  if (own.size() <= offer::tranches_beside(offered->second.room, others)) return;
+  for (const auto* other : others) found.push_back(*other);
 }
 
 // Whether the offer followed last hands this out.
@@ -168,7 +173,7 @@ bool PromiseBook::fits(const offer::Grant& grant) const {
   return std::ranges::all_of(grant.ids, [&](const std::string& id) {
     const auto offered = offered_.find(device_of(id));
     return offered != offered_.end() && offered->second.resource == grant.resource &&
-           (offered->second.tranches > 1) == offer::is_replica_id(id);
+           (offered->second.room.tranches > 1) == offer::is_replica_id(id);
   });
 }
 
@@ -197,9 +202,8 @@ void PromiseBook::take_out(const config::ResourceName& resource, const std::stri
 bool PromiseBook::follow(const offer::Offer& offer, const gpu::Machine& machine, bool enforced) {
   decltype(offered_) offered;
   for (const auto& resource : offer.resources) {
-    const auto counts = offer::tranche_counts(resource);
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-      offered[resource.devices[i].uuid] = {resource.name, static_cast<std::size_t>(counts[i])};
+    for (std::size_t i = 0; i < resource.devices.size(); ++i) {
+      offered[resource.devices[i].uuid] = {resource.name, offer::room_of(resource, i)};
     }
   }
   decltype(gpus_) gpus;
@@ -233,6 +237,13 @@ std::vector<offer::Promise> PromiseBook::all() const {
     }
   }
   return promises;
+}
+
+void PromiseBook::keep(std::span<const offer::Promise> promises) {
+  const std::scoped_lock lock(mutex_);
+  for (const auto& promise : promises) {
+    if (auto* entry = find(promise.resource, promise.id)) entry->promise.part = promise.part;
+  }
 }
 
 PromiseBook::Heard PromiseBook::hear(const Answer& answer) {

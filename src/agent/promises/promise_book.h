@@ -31,6 +31,7 @@
 #include "gpu/machine.h"
 #include "offer/grant_record.h"
 #include "offer/offer.h"
+#include "offer/room.h"
 
 namespace tranche::agent {
 
@@ -60,6 +61,9 @@ class PromiseBook {
   bool follow(const offer::Offer& offer, const gpu::Machine& machine, bool enforced);
   // Everything that is held.
   std::vector<offer::Promise> all() const;
+  // What the tenants of these promises keep of their devices from now on (Promise::part). Until it
+  // is told, a part counts as it was granted.
+  void keep(std::span<const offer::Promise> promises);
 
   // What kubelet says. `began`: when it was asked.
   struct Answer {
@@ -91,7 +95,7 @@ class PromiseBook {
   // One device of the offer.
   struct Offered {
     config::ResourceName resource;
-    std::size_t tranches = 0;
+    offer::Room room;
     bool operator==(const Offered&) const = default;
   };
   using Entries = std::vector<Entry>;

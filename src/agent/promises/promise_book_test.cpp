@@ -46,6 +46,7 @@ class PromiseBookTest : public testing::Test {
     if (rename && replicas > 1) entry.rename = config::ResourceName{kSharedGpu};
     config::Config config;
     config.sharing.time_slicing = {.resources = {entry}};
+    config.tranche.limits = limits_;
     const auto offer = offer::make_offer(machine_, config, {}).value();
     book_.follow(offer, machine_, enforced);
   }
@@ -68,6 +69,7 @@ class PromiseBookTest : public testing::Test {
   }
 
   gpu::Machine machine_ = test::machine_of({test::l20(0), test::l20(1)});
+  config::LimitTable limits_;
   test::FakeClock clock_;
   int misfits_ = 0;
   PromiseBook book_{clock_, [this] { ++misfits_; }};
@@ -133,6 +135,27 @@ TEST_F(PromiseBookTest, CountsTheHoldersOfBothNames) {
   const auto third = book_.admit(grant(kGpu, {replica(1)}));
   ASSERT_FALSE(third);
   EXPECT_THAT(third.error().what, HasSubstr("is held as nvidia.com/gpu.shared"));
+}
+
+TEST_F(PromiseBookTest, PartsThatAreKeptAndPartsThatAreGivenAddUp) {
+  machine_.gpus[0].memory = Bytes::from_mib(1000);
+  auto half = grant(kSharedGpu, {replica(0)});
+  half.tenant = "t";
+  half.limits = {.enforcement = Enforcement::kStrict,
+                 .devices = {{.uuid = gpu_uuid(0), .memory = Bytes::from_mib(500)}}};
+  limits_.general = {.enforcement = Enforcement::kStrict};
+  follow(2);
+  ASSERT_TRUE(give(half));
+  follow(4, true, false);
+  ASSERT_TRUE(give(grant(kGpu, {replica(0)})));
+  ASSERT_TRUE(give(grant(kGpu, {replica(1)})));
+  EXPECT_FALSE(book_.admit(grant(kGpu, {replica(2)}))) << "with a list from before the change";
+  auto kept = book_.all();
+  for (auto& promise : kept) {
+    if (promise.part) promise.part->memory = Bytes::from_mib(250);
+  }
+  book_.keep(kept);
+  EXPECT_TRUE(book_.admit(grant(kGpu, {replica(2)}))) << "it was lowered since it was granted";
 }
 
 TEST_F(PromiseBookTest, RefusesNothingWhereItIsNotEnforced) {

@@ -1,7 +1,9 @@
 #include "agent/promises/promise_stage.h"
 
+#include <span>
 #include <utility>
 
+#include "offer/limits.h"
 #include "offer/promises.h"
 
 namespace tranche::agent {
@@ -14,8 +16,11 @@ constexpr const char* kNotMounted =
 
 }  // namespace
 
-PromiseInput::PromiseInput(PromiseBook& book, PromiseWatch::Parts watch)
-    : book_(book), pod_resources_(watch.pod_resources), watch_(std::move(watch)) {}
+PromiseInput::PromiseInput(PromiseBook& book, PromiseWatch::Parts watch, Part part)
+    : book_(book),
+      part_(std::move(part)),
+      pod_resources_(watch.pod_resources),
+      watch_(std::move(watch)) {}
 
 void PromiseInput::look(const offer::Offer& wished, State& state) {
   auto& standing = state.promises;
@@ -25,19 +30,45 @@ void PromiseInput::look(const offer::Offer& wished, State& state) {
   const bool changed = book_.follow(wished, *state.machine, wanted && possible);
   if (!wanted || !possible) {
     standing.at_odds.clear();
+    standing.beyond.clear();
   } else {
     // Kubelet's own record names containers that no grant of ours is known of. It is a small file
     // of this machine.
     if (changed) {
       if (const auto remembered = pod_resources_.remembered()) book_.learn(*remembered);
     }
-    standing.at_odds = offer::find_at_odds(book_.all(), wished);
+    const auto promises = book_.all();
+    standing.at_odds = offer::find_at_odds(promises, wished);
+    add_parts(wished, standing.at_odds);
+    book_.keep(standing.at_odds);
+    standing.beyond = offer::count_beyond(promises, wished);
   }
+  watch_.look_now_and_then(!standing.beyond.empty());
   standing.asked = watch_.withheld_for(standing.at_odds);
+}
+
+// Limits of containers follow the offer as long as it has their tranches. Those of the others stay
+// as they are now. Of one that cannot be read, they count as they were granted.
+void PromiseInput::add_parts(const offer::Offer& wished,
+                             std::vector<offer::Promise>& promises) const {
+  for (auto& promise : promises) {
+    if (promise.tenant.empty()) continue;
+    const auto* resource = wished.find(promise.resource);
+    if (resource != nullptr &&
+        (!resource->limits || offer::limits_for(*resource, std::span(&promise.id, 1)))) {
+      promise.part.reset();
+    } else if (auto now = part_ ? part_(promise) : fail(Code::kNotFound, "no tenants"); now) {
+      promise.part = *std::move(now);
+    }
+  }
 }
 
 offer::Offer withhold_what_is_promised(const State& state, offer::Offer offer) {
   offer::withhold_promised(state.promises.at_odds, offer);
+  for (auto& resource : offer.resources) {
+    const auto beyond = state.promises.beyond.find(resource.name);
+    if (beyond != state.promises.beyond.end()) resource.beyond = beyond->second;
+  }
   return offer;
 }
 

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kQuickest{100};
 constexpr std::chrono::seconds kSlowestRenewal{30};
+constexpr std::chrono::seconds kNowAndThen{30};
 // Turns without a clear answer until it is told all the same that something is withheld.
 constexpr int kLongestAsking = 5;
 
@@ -52,13 +53,18 @@ void PromiseWatch::run(const std::stop_token& stop) {
       turns_ = 0;
       start_anew();
     }
-    if (withholds || parts_.book.has_unheard()) turn(withholds);
+    if (is_due(withholds)) turn(withholds);
   }
 }
 
 // Called under mutex_.
 std::chrono::milliseconds PromiseWatch::pause() {
   return wanted_.empty() ? parts_.interval : quick_.next();
+}
+
+bool PromiseWatch::is_due(bool withholds) {
+  if (withholds || parts_.book.has_unheard()) return true;
+  return now_and_then_ && parts_.clock.now() - asked_at_ >= kNowAndThen;
 }
 
 void PromiseWatch::start_anew() {
@@ -70,16 +76,17 @@ void PromiseWatch::start_anew() {
 void PromiseWatch::turn(bool withholds) {
   const auto heard = ask();
   const bool unclear = heard && heard->unclear;
-  const bool changed = heard && (heard->came || (withholds && heard->changed));
+  const bool concerns = withholds || now_and_then_;
+  const bool changed = heard && (heard->came || (concerns && heard->changed));
   if (changed || (unclear && !was_unclear_)) start_anew();
   was_unclear_ = unclear;
-  if (unclear && withholds) renew();
+  if (unclear && concerns) renew();
   if (ends_asking(heard && !unclear) || changed) parts_.look_again();
 }
 
 // nullopt: kubelet does not answer.
 std::optional<PromiseBook::Heard> PromiseWatch::ask() {
-  const auto began = parts_.clock.now();
+  const auto began = asked_at_ = parts_.clock.now();
   auto listed = parts_.pod_resources.list();
   if (!listed) {
     const auto why = listed.error().message();

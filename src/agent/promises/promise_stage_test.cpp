@@ -1,0 +1,86 @@
+#include "agent/promises/promise_stage.h"
+
+#include <gtest/gtest.h>
+
+#include "offer/make_offer.h"
+#include "support/fake_clock.h"
+#include "support/log_recorder.h"
+#include "support/machines.h"
+
+namespace tranche::agent::promise_stage_test {
+namespace {
+
+using test::gpu_uuid;
+
+// A kubelet that does not tell who holds what.
+class SilentKubelet final : public cluster::PodResources {
+ public:
+  Result<std::vector<cluster::HeldDevices>> list() override { return away(); }
+  Result<std::vector<cluster::HeldDevices>> remembered() override { return away(); }
+  Result<cluster::AllocatableDevices> allocatable() override { return away(); }
+
+ private:
+  static std::unexpected<Error> away() { return fail(Code::kUnavailable, "no such socket"); }
+};
+
+// One GPU of 1000 MiB, of which a container was granted half under another name.
+class PromiseInputTest : public testing::Test {
+ protected:
+  PromiseInputTest() {
+    machine_.gpus[0].memory = Bytes::from_mib(1000);
+    follow(2, {"nvidia.com/gpu.shared"});
+    offer::Grant half{.resource = {"nvidia.com/gpu.shared"},
+                      .ids = {offer::replica_id(gpu_uuid(0), 0)},
+                      .envs = {}};
+    half.tenant = "t";
+    half.limits = {.enforcement = Enforcement::kStrict,
+                   .devices = {{.uuid = gpu_uuid(0), .memory = Bytes::from_mib(500)}}};
+    EXPECT_TRUE(book_.admit(half));
+    book_.give(half);
+  }
+  // How many tranches are withheld of so many.
+  std::size_t follow(int replicas, config::ResourceName name = {"nvidia.com/gpu"}) {
+    config::ReplicatedResource entry;
+    entry.name = {"nvidia.com/gpu"};
+    entry.replicas = replicas;
+    if (name != entry.name) entry.rename = name;
+    State state;
+    state.machine = machine_;
+    state.config.sharing.time_slicing = {.resources = {entry}};
+    state.config.tranche.limits.general = {.enforcement = Enforcement::kStrict};
+    const auto wished = offer::make_offer(machine_, state.config, {}).value();
+    input_.look(wished, state);
+    const auto held = withhold_what_is_promised(state, wished).held;
+    return held.empty() ? 0 : held[0].withheld;
+  }
+
+  gpu::Machine machine_ = test::machine_of({test::l20(0)});
+  test::FakeClock clock_;
+  test::LogRecorder log_;
+  SilentKubelet kubelet_;
+  PromiseBook book_{clock_};
+  Result<std::optional<DeviceLimits>> now_ = fail(Code::kInvalidArgument, "torn");
+  PromiseInput input_{book_,
+                      {.book = book_,
+                       .pod_resources = kubelet_,
+                       .clock = clock_,
+                       .log = log_.log(),
+                       .look_again = [] {},
+                       .renew_checkpoint = [] {}},
+                      [this](const offer::Promise& /*promise*/) { return now_; }};
+};
+
+TEST_F(PromiseInputTest, APartThatCannotBeReadCountsAsItWasGranted) {
+  EXPECT_EQ(follow(4), 2U);
+  now_ = DeviceLimits{.uuid = gpu_uuid(0), .memory = Bytes::from_mib(250), .weight = 250};
+  EXPECT_EQ(follow(4), 1U) << "as it is enforced now";
+  now_ = std::nullopt;
+  EXPECT_EQ(follow(4), 1U) << "it is not limited any more";
+}
+
+TEST_F(PromiseInputTest, NothingIsKeptByWhoseLimitsFollow) {
+  EXPECT_EQ(follow(4, {"nvidia.com/gpu.shared"}), 0U);
+}
+
+}  // namespace
+}  // namespace tranche::agent::promise_stage_test

@@ -1,0 +1,70 @@
+#include "offer/room.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "offer/limits.h"
+
+namespace tranche::offer {
+namespace {
+
+constexpr std::uint32_t kAll = 1000;  // permille
+
+struct Kept {
+  std::uint64_t memory = 0;  // bytes
+  std::uint64_t permille = 0;
+};
+
+// What the tenants of these promises keep together. Without a limit, a part counts by its weight:
+// a container that held all tranches of the device has no limit, and its weight is the whole.
+Kept kept_by(std::span<const Promise* const> promises, Bytes whole) {
+  Kept sum;
+  std::set<std::string_view> tenants;
+  for (const Promise* promise : promises) {
+    if (!promise->part || !tenants.insert(promise->tenant).second) continue;
+    const auto& part = *promise->part;
+    const auto weight = std::min(part.weight, kAll);
+    const auto by_weight = Bytes{whole.value / kAll * weight};
+    sum.memory += std::min(whole, part.memory.value_or(by_weight)).value;
+    sum.permille += part.permille.value_or(weight);
+  }
+  return sum;
+}
+
+// How often `part` goes into what `kept` leaves of `whole`.
+std::size_t times(std::uint64_t part, std::uint64_t whole, std::uint64_t kept) {
+  return (whole - std::min(whole, kept)) / part;
+}
+
+}  // namespace
+
+Room room_of(const ResourceOffer& offer, std::size_t device) {
+  const auto of_device = [&](const Tranche& tranche) { return tranche.device == device; };
+  Room room;
+  room.tranches = static_cast<std::size_t>(std::ranges::count_if(offer.tranches, of_device));
+  if (room.tranches == 0 || !offer.limits || offer.limits->rules.oversubscribe) return room;
+  const auto first = std::ranges::find_if(offer.tranches, of_device);
+  const auto limits = limits_for(offer, std::span(&first->id, 1));
+  if (!limits) return room;
+  const auto part = enforced_part(*limits, offer.devices[device].uuid);
+  if (!part) return room;
+  room.whole = offer.devices[device].memory;
+  if (room.whole.value > 0) room.memory = part->memory;
+  room.permille = part->permille;
+  return room;
+}
+
+std::size_t tranches_beside(const Room& room, std::span<const Promise* const> others) {
+  std::size_t most = room.tranches - std::min(room.tranches, others.size());
+  const auto kept = kept_by(others, room.whole);
+  if (room.memory && room.memory->value > 0) {
+    most = std::min(most, times(room.memory->value, room.whole.value, kept.memory));
+  }
+  if (room.permille && *room.permille > 0) {
+    most = std::min(most, times(*room.permille, kAll, kept.permille));
+  }
+  return most;
+}
+
+}  // namespace tranche::offer
