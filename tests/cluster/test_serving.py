@@ -10,6 +10,7 @@ MAP = "served"
 NAMESPACE = "kube-system"
 LIMITS = {"limits": {"enforcement": "strict", "memory": "1Gi"}}
 FOLDER = "/var/lib/kubelet/device-plugins"
+SERVED = "kubelet offers what this agent offers"  # in the agent's log
 
 
 def config_map(replicas: int) -> str:
@@ -76,6 +77,19 @@ def events(lab, reason: str) -> list:
     return [one for one in found if one["reason"] == reason]
 
 
+def happened(lab, reason: str) -> set:
+    """Each Event with that reason, and how often it was told: what is new since is in the difference."""
+    return {
+        (one["metadata"]["name"], one.get("series", {}).get("count", 1)) for one in events(lab, reason)
+    }
+
+
+def registrations(lab) -> int:
+    """How often a plugin registered the resource, by kubelet's log."""
+    lines = lab.node("t4").log("kubelet").splitlines()
+    return sum("registration request from device plugin" in line and GPU in line for line in lines)
+
+
 def replicas(lab) -> tuple:
     labels = lab.get("node", "t4")["metadata"]["labels"]
     return labels.get("nvidia.com/gpu.replicas"), labels.get("nvidia.com/gpu.product")
@@ -107,13 +121,20 @@ def test_a_plugin_that_registers_beside_ours_is_told_and_left_alone(lab, release
 
 def test_take_over_does_not_split_the_node(lab, released):
     """NVIDIA's list beside our registration: no Pod fails for longer than it takes to notice."""
-    released("takeOver=true")
+    told = happened(lab, "RegisteredAgain")
+    release = released("takeOver=true")
+    before = registrations(lab)
     with ForeignPlugin(lab, "t4") as other:
+        # Its socket takes the place of ours, which is made anew and registered.
+        lab.wait(lambda: registrations(lab) >= before + 2, lambda: f"not registered: {release.log('t4')}")
         wait_offer(lab, "t4", 8)
-        lab.wait(lambda: condition(lab, "TrancheServing")[0] == "True", "it is served")
+        # What comes now is over so soon that the condition may never say it, and an Event may stand for
+        # several times.
+        before, said = registrations(lab), release.log("t4").count(SERVED)
         other.send_list()
-        # It is over so soon that the condition may never say it.
-        lab.wait(lambda: events(lab, "RegisteredAgain"), "it is told")
+        lab.wait(lambda: registrations(lab) > before, lambda: f"not registered again: {release.log('t4')}")
+        lab.wait(lambda: release.log("t4").count(SERVED) > said, lambda: f"not served: {release.log('t4')}")
+        lab.wait(lambda: happened(lab, "RegisteredAgain") - told, "it is told")
         lab.wait(lambda: condition(lab, "TrancheServing")[0] == "True", "taken back")
         wait_offer(lab, "t4", 8)
         with Applied(lab, pod("after", "sleep", "infinity", image="lab-glibc:1", gpus=1, node="t4")):
