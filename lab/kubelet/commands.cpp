@@ -144,11 +144,6 @@ Reply api_server(Kubelet& kubelet, const json& command) {
   return json::object();
 }
 
-Reply replaced(Kubelet& kubelet, const json& command) {
-  kubelet.set_replaced_stay(command.at("stay"));
-  return json::object();
-}
-
 Reply start(Kubelet& kubelet, const json& /*command*/) { return no_data(kubelet.start()); }
 
 Reply stop(Kubelet& kubelet, const json& /*command*/) {
@@ -183,8 +178,6 @@ constexpr std::array kCommands = {
     Command{"preferred-raw", "resource, available, must_include, size", preferred_raw},
     Command{"fault", "register: none, hang or error", fault},
     Command{"api-server", "away: true or false", api_server},
-    Command{"replaced", "stay: whether a replaced plugin's stream stays open: true or false",
-            replaced},
     Command{"stop", "", stop},
     Command{"start", "", start},
     Command{"restart", "", restart},

@@ -75,11 +75,6 @@ std::shared_ptr<Endpoint> DeviceTable::take_replaced_locked(const std::string& r
   return taken;
 }
 
-void DeviceTable::stay_when_replaced(bool stay) {
-  const std::scoped_lock lock(mutex_);
-  stay_ = stay;
-}
-
 void DeviceTable::record(Registration registration) {
   const std::scoped_lock lock(mutex_);
   ++counts_[registration.resource].registrations;
@@ -96,7 +91,7 @@ std::vector<std::shared_ptr<Endpoint>> DeviceTable::attach(const std::string& re
   if (expired_locked(entry)) entry.devices.clear();
   Plugin old = std::exchange(entry.plugin, std::move(plugin));
   entry.stopped = false;
-  if (old.endpoint) (stay_ ? entry.replaced : replaced).push_back(std::move(old.endpoint));
+  if (old.endpoint) entry.replaced.push_back(std::move(old.endpoint));
   changed_locked();
   return replaced;
 }

@@ -2,10 +2,9 @@
 // The state of the device manager: per resource its plugin and devices, and the ledger of who holds
 // what. One mutex, never held over a call to a plugin; every change wakes wait_for().
 //
-// As kubelet since 1.26, if stay_when_replaced() says so: the stream of a plugin that another one
-// of the same resource replaces stays open, what it sends counts as the resource's list, and the
-// end of any such stream makes the resource's devices unhealthy and its plugin unusable until one
-// registers again. Otherwise what is replaced is closed at once.
+// As kubelet since 1.26: the stream of a plugin that another one of the same resource replaces stays
+// open, what it sends counts as the resource's list, and the end of any such stream makes the
+// resource's devices unhealthy and its plugin unusable until one registers again.
 //
 // A resource whose plugin is gone keeps its devices, all unhealthy, for a grace time (kubelet: five
 // minutes) and then vanishes from the node's status. After a restart the resources of the
@@ -39,9 +38,6 @@ class DeviceTable {
 
   // `clock` measures the grace time.
   DeviceTable(const Clock& clock, std::chrono::nanoseconds grace);
-
-  // Whether the streams of replaced plugins stay open from now on.
-  void stay_when_replaced(bool stay);
 
   // Notes a call of Register.
   void record(Registration registration);
@@ -109,7 +105,6 @@ class DeviceTable {
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   std::uint64_t version_ = 0;
-  bool stay_ = false;
   std::map<std::string, Resource> resources_;
   std::map<std::string, Counts> counts_;
   std::vector<Registration> registrations_;

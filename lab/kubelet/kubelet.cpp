@@ -212,8 +212,6 @@ Result<void> Kubelet::restart() {
 
 void Kubelet::set_api_server_away(bool away) { impl_->api_server_away = away; }
 
-void Kubelet::set_replaced_stay(bool stay) { impl_->table.stay_when_replaced(stay); }
-
 void Kubelet::set_fault(RegisterFault fault) { impl_->gate.set(fault); }
 
 NodeStatus Kubelet::status() const { return impl_->table.status(); }

@@ -8,9 +8,7 @@
 // <root>/pod-resources/kubelet.sock. Register dials the plugin at once and answers when the plugin
 // has told its options. When a plugin's stream ends its devices are unhealthy, and after a grace
 // time gone. Answers of Allocate are checkpointed and never asked for again; the checkpoint is also
-// written anew with each list of devices. Where it differs: a
-// new registration closes the connection it replaces (kubelet waits for the old plugin to end it,
-// and so does this one after set_replaced_stay(true));
+// written anew with each list of devices. Where it differs:
 // ids are chosen and sent in ascending order (kubelet: at random).
 //
 // Thread-safe. Stop may come at any time and ends all calls to plugins; the destructor stops.
@@ -62,8 +60,6 @@ class Kubelet {
   // As a kubelet that has not heard of its Pods since it started: pod-resources lists none, though
   // they run and the checkpoint names them.
   void set_api_server_away(bool away);
-  // The stream of a plugin that is replaced stays open, as in kubelet (device_table.h).
-  void set_replaced_stay(bool stay);
 
   NodeStatus status() const;
   // 0 for a resource that is not there.

@@ -12,10 +12,7 @@ from programs import TRANCHE, wait_until
 
 @pytest.fixture
 def here(node):
-    """A node whose kubelet keeps the streams of replaced plugins, as the real one does."""
-    one = node("l20")
-    one.kubelet.ask("replaced", stay=True)
-    return one
+    return node("l20")
 
 
 def check(here) -> str:
