@@ -153,7 +153,7 @@ Result<void> Agent::inherit() {
   TRY(loop_->on_readable(predecessor.fd(), [this, &predecessor, fd = predecessor.fd()] {
     loop_->forget(fd);
     predecessor.close();
-    const auto owned = followers_->own_grants();
+    const auto owned = followers_->predecessor_ended();
     if (owned) return ports_.log.info("the agent before this one has ended");
     ports_.log.error(Error(owned.error()).with_context("grants are not pruned until a restart"));
   }));

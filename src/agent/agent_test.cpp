@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -98,7 +99,8 @@ class AgentTest : public testing::Test {
                                          const std::scoped_lock lock(mutex_);
                                          told_.push_back(notice);
                                        },
-                                   .more = std::move(more_)}},
+                                   .more = std::move(more_)},
+                     .turn = turn_},
         Agent::Settings{.options = options_, .xid_policy = gpu::make_xid_policy("", "")}, *source_,
         *std::move(loaded));
     thread_ = std::jthread([this] { result_ = agent_->run(signals_[0]); });
@@ -113,6 +115,21 @@ class AgentTest : public testing::Test {
     if (!thread_.joinable()) return;
     signal(SIGTERM);
     thread_.join();
+  }
+  // What an agent that ends hands to the one of `turn`; the connection to it.
+  Descriptor hand_over(const std::vector<process::NamedDescriptor>& held, NodeTurn& turn) {
+    EXPECT_TRUE(fs_.make_directories(options_.state_dir));
+    const auto socket = std::filesystem::path(options_.state_dir) / kHandoverSocket;
+    const auto before = process::Handover::listen(socket, "a/gpu").value();
+    std::jthread greets([&] {
+      while (!before->has_successor()) before->accept();
+    });
+    EXPECT_EQ(turn.predecessor.greet(socket, "a/gpu"), process::Predecessor::Greeting::kWait);
+    greets.join();
+    auto successor = before->give(held);
+    EXPECT_TRUE(successor);
+    turn.inherited = turn.predecessor.receive();
+    return *std::move(successor);
   }
   bool says(std::string_view text, int times = 1) {
     return test::eventually([&] { return log_.count(text) >= times; });
@@ -135,6 +152,7 @@ class AgentTest : public testing::Test {
   std::vector<std::string> registered_;
   std::vector<NodeNotice> told_;
   std::vector<std::unique_ptr<Follower>> more_;  // behind the agent's own
+  NodeTurn* turn_ = nullptr;
   std::optional<FileSource> source_;
   std::unique_ptr<Agent> agent_;
   Result<void> result_;
@@ -149,6 +167,29 @@ TEST_F(AgentTest, AdvertisesRegistersAndStops) {
   stop();
   EXPECT_TRUE(result_);
   EXPECT_FALSE(std::filesystem::exists(plugins_dir() / "nvidia-gpu.sock.new"));
+}
+
+// Both agents hold kubelet's connection, and the one before reads it.
+TEST_F(AgentTest, WhatKubeletAsksTheAgentBeforeIsThatOnesWhileItLives) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+  const Descriptor kubelet(ends[0]);
+  std::vector<process::NamedDescriptor> held;
+  held.push_back({"nvidia-gpu.sock", Descriptor(ends[1])});
+  NodeTurn turn{.came = true, .lock = nullptr};
+  auto before = hand_over(held, turn);
+  turn_ = &turn;
+  start();
+  ASSERT_TRUE(says("registered nvidia.com/gpu"));
+  ASSERT_EQ(::write(kubelet.get(), "x", 1), 1);
+  // A whole round of the loop.
+  write_config(4);
+  ASSERT_TRUE(says("advertising nvidia.com/gpu: 8 tranches"));
+  EXPECT_THAT(registered(), ElementsAre("nvidia.com/gpu"));
+  before.close();
+  EXPECT_TRUE(says("the agent before this one has ended"));
+  EXPECT_TRUE(says("registered nvidia.com/gpu", 2)) << "nobody answers it now";
+  stop();
 }
 
 TEST_F(AgentTest, FollowsAChangedConfigurationWithoutANewRegistration) {

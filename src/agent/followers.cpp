@@ -134,7 +134,8 @@ std::unique_ptr<ServingFollower> Followers::follow_serving(PluginFollower& plugi
   return serving;
 }
 
-Result<void> Followers::own_grants() {
+Result<void> Followers::predecessor_ended() {
+  plugins_->watch_inherited();
   if (grants_ == nullptr) return {};
   ASSIGN_OR_RETURN(const auto taken, grants_->own());
   promises_.restore(taken);

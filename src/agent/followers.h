@@ -62,8 +62,8 @@ class Followers {
   void inherit(std::vector<process::NamedDescriptor> connections, std::function<void()> served) {
     plugins_->inherit(std::move(connections), std::move(served));
   }
-  // The agent that has handed over has ended.
-  Result<void> own_grants();
+  // The agent that has handed over has ended. An error: what it granted cannot be read.
+  Result<void> predecessor_ended();
   // Hands over: nothing is done but to answer kubelet. Returns kubelet's connections.
   std::vector<process::NamedDescriptor> rest();
 

@@ -16,6 +16,11 @@ def grants(node) -> list:
 RELEASE = {"TRANCHE_RELEASE": "gpu/tranche"}
 
 
+def admit(node, pod: str) -> None:
+    status = node.kubelet.admit(pod, {GPU: 1})
+    assert status["phase"] == "Running", status
+
+
 def next_agent(node, **more):
     return node.agent(env=RELEASE, **more)
 
@@ -24,20 +29,43 @@ def test_the_next_agent_takes_over_and_no_admission_fails(node):
     here = node("l20")
     first = next_agent(here, config=sharing(4))
     here.kubelet.wait(GPU, allocatable=4)
-    here.kubelet.admit("before", {GPU: 1})
+    admit(here, "before")
     second = next_agent(here, config=sharing(4))
     second.wait_log("prepared to take over")
     first.signal(signal.SIGTERM)
     second.wait_log("the agent before this one hands over")
-    here.kubelet.admit("while", {GPU: 1})
+    admit(here, "while")
     assert first.wait() == 0
     assert "handed over to the next agent" in first.log
     second.wait_log("the agent before this one has ended")
     here.kubelet.wait(GPU, allocatable=4)
-    here.kubelet.admit("after", {GPU: 1})
+    admit(here, "after")
     assert len(grants(here)) == 3, "what the first one granted is known to the second"
     assert second.stop() == 0
     assert "handed over" not in second.log
+
+
+def test_what_kubelet_asks_the_one_that_ends_does_not_concern_the_next(node):
+    """Both hold kubelet's connection; only one of them reads it."""
+    here = node("l20")
+    first = next_agent(here, config=sharing(4))
+    here.kubelet.wait(GPU, allocatable=4)
+    second = next_agent(here, config=sharing(4))
+    second.wait_log("prepared to take over")
+    here.kubelet.ask("fault", register="hang")
+    first.signal(signal.SIGTERM)
+    second.wait_log("the agent before this one hands over")
+    for pod in ("a", "b", "c"):
+        admit(here, pod)
+    here.kubelet.ask("fault", register="none")
+    assert first.wait() == 0
+    second.wait_log("the agent before this one has ended")
+    here.kubelet.wait(GPU, registrations=2, allocatable=4)
+    admit(here, "d")
+    assert second.log.count("registered nvidia.com/gpu with kubelet") == 1
+    # Kubelet's end of the connection is noticed.
+    here.kubelet.ask("restart")
+    here.kubelet.wait(GPU, registrations=3, allocatable=4)
 
 
 def test_kubelets_connection_lives_as_long_as_an_agent_of_the_release(node):
@@ -57,7 +85,7 @@ def test_kubelets_connection_lives_as_long_as_an_agent_of_the_release(node):
     other.wait_log("the agent before this one has ended")
     assert successor.wait() == 0
     here.kubelet.wait(GPU, allocatable=4)
-    here.kubelet.admit("a", {GPU: 1})
+    admit(here, "a")
 
 
 def test_another_release_is_given_nothing_and_is_not_ready(node):

@@ -114,6 +114,9 @@ void PluginFollower::inherit(std::vector<process::NamedDescriptor> connections,
   kept_ = std::move(connections);
   served_ = std::move(served);
   plugins_->set_handed_over(true);
+}
+
+void PluginFollower::watch_inherited() {
   for (const auto& kept : kept_) {
     const int fd = kept.descriptor.get();
     const auto added = parts_.loop.on_readable(fd, [this, fd] { on_kept_readable(fd); });

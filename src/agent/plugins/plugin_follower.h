@@ -79,6 +79,9 @@ class PluginFollower final : public Follower {
   // connections to that one open: kubelet drops what serves a resource now when any connection for
   // it ends. `served` is called when kubelet has taken every registration.
   void inherit(std::vector<process::NamedDescriptor> connections, std::function<void()> served);
+  // That agent has ended: what kubelet says on these connections now is for this one. Before, that
+  // one reads them.
+  void watch_inherited();
   // Copies of kubelet's connections to this agent and to those before it, by socket.
   std::vector<process::NamedDescriptor> connections() const;
 
