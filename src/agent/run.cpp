@@ -75,9 +75,11 @@ Result<std::unique_ptr<ClusterParts>> open_cluster(const config::Sources& source
   return nullptr;
 }
 
-// Waits until this agent serves the node. `cluster`: null where there is none.
+// Waits until this agent serves the node. `cluster`: null where there is none. `can_serve`: empty
+// where it always can.
 NodeTurn await_node(const config::AgentOptions& options, ClusterParts* cluster, AgentStatus& status,
-                    int signals, const Clock& clock, const Log& log) {
+                    int signals, const Clock& clock, const Log& log,
+                    std::function<Result<void>()> can_serve = {}) {
   TurnOptions turn{.claim = {options.state_dir, options.release},
                    .take_over = options.take_over,
                    .wait =
@@ -85,7 +87,8 @@ NodeTurn await_node(const config::AgentOptions& options, ClusterParts* cluster, 
                          return process::wait_for_signal(signals, process::ProcessLock::kRetry,
                                                          readable);
                        },
-                   .tell = {}};
+                   .tell = {},
+                   .can_serve = std::move(can_serve)};
   if (cluster != nullptr) {
     turn.tell = [cluster](const NodeNotice& notice) { cluster->node().tell(notice); };
   }
@@ -188,7 +191,9 @@ int run_on_cluster(const config::Sources& sources, const config::AgentOptions& o
   if (!cluster) return end(std::unexpected(cluster.error()), log);
   std::optional<AgentStatus> status(std::in_place, options.state_dir, clock, log);
   // Before the configuration, because one that is refused is reported on the Node.
-  auto turn = await_node(options, cluster->get(), *status, signals, clock, log);
+  SaidOnce said;
+  auto turn = await_node(options, cluster->get(), *status, signals, clock, log,
+                         [&] { return has_first_config(*(*cluster)->node().source(), said, log); });
   if (!turn.came) return 0;
   auto first = first_config({.source = *(*cluster)->node().source(),
                              .notifier = (*cluster)->node().notifier(),

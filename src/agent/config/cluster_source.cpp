@@ -172,7 +172,7 @@ Result<ConfigChoice> ClusterSource::remembered(Error why) {
 Result<ConfigChoice> ClusterSource::kept() {
   auto choice = memory_.load();
   if (!choice) {
-    log_.warn(choice.error());
+    if (said_.is_news("kept", choice.error().message())) log_.warn(choice.error());
     return std::unexpected(std::move(choice).error());
   }
   if (!*choice) return fail(Code::kNotFound, "nothing was kept");

@@ -23,6 +23,7 @@
 #include "agent/node/node_view.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/said_once.h"
 #include "cluster/config_map.h"
 #include "cluster/watch_cache.h"
 #include "config/file/settled_reader.h"
@@ -79,7 +80,8 @@ class ClusterSource final : public ConfigSource {
   std::chrono::steady_clock::time_point started_;
   ConfigChoice last_;                   // what read() returned last
   std::optional<ConfigChoice> stored_;  // what is on disk
-  std::optional<std::string> label_;    // the last one seen; kept when the Node is deleted
+  SaidOnce said_;
+  std::optional<std::string> label_;  // the last one seen; kept when the Node is deleted
   std::optional<cluster::WatchCache> maps_;
 };
 

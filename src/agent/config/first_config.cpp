@@ -66,6 +66,19 @@ Result<std::optional<config::Loaded>> first_config(const FirstConfig& from, int 
   return config;
 }
 
+Result<void> has_first_config(ConfigSource& source, SaidOnce& said, const Log& log) {
+  const auto loaded = source.read();
+  if (loaded) return {};
+  const auto code = loaded.error().code;
+  const bool kept =
+      code != Code::kUnavailable && code != Code::kAlreadyExists && source.last_good().has_value();
+  if (kept) return {};
+  const bool may_still_come = code == Code::kUnavailable && source.waits();
+  const auto text = fmt::format("not prepared to take over: {}", loaded.error().message());
+  if (!may_still_come && said.is_news("prepare", text)) log.warn(text);
+  return std::unexpected(loaded.error());
+}
+
 Result<std::optional<config::Loaded>> read_when_whole(ConfigSource& source, int signals,
                                                       const Log& log) {
   bool said = false;

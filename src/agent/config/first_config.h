@@ -9,6 +9,7 @@
 #include "agent/node/agent_status.h"
 #include "agent/node/node_reporter.h"
 #include "base/log.h"
+#include "base/said_once.h"
 #include "process/change_notifier.h"
 
 namespace tranche::agent {
@@ -27,6 +28,10 @@ struct FirstConfig {
 // is to serve this node. nullopt: a signal asked to stop. `signals`: a descriptor from
 // open_signals().
 Result<std::optional<config::Loaded>> first_config(const FirstConfig& from, int signals);
+
+// Whether first_config() would return at once. An error: what it would wait for, or that another
+// program is to serve this node. `said` has what was logged of it before.
+Result<void> has_first_config(ConfigSource& source, SaidOnce& said, const Log& log);
 
 // The first configuration of an agent without a cluster, which ends if there is none: it waits only
 // while somebody is writing the file. nullopt: a signal asked to stop.

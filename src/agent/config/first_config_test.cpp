@@ -155,6 +155,25 @@ TEST_F(FirstConfigTest, WithNothingKeptARefusedOneIsWaitedOut) {
   EXPECT_EQ(outcome(), "now");
 }
 
+TEST_F(FirstConfigTest, AnAgentThatWouldWaitForItCannotTakeOverAndSaysOnceWhy) {
+  SaidOnce said;
+  const auto has = [&] { return has_first_config(source_, said, log_.log()).has_value(); };
+  EXPECT_TRUE(has());
+  source_.set(Error{Code::kUnavailable, "the API server has not answered yet"}, true);
+  EXPECT_FALSE(has());
+  EXPECT_EQ(log_.count("not prepared"), 0) << "it may answer in a moment";
+  source_.set(Error{Code::kUnavailable, "connection refused"});
+  EXPECT_FALSE(has());
+  EXPECT_FALSE(has());
+  EXPECT_EQ(log_.count("not prepared to take over: connection refused"), 1);
+  source_.set(Error{Code::kNotFound, "no key x"});
+  EXPECT_FALSE(has());
+  source_.kept = true;
+  EXPECT_TRUE(has()) << "what was in force last would be";
+  source_.set(Error{Code::kAlreadyExists, "the GPU operator serves"});
+  EXPECT_FALSE(has());
+}
+
 TEST_F(FirstConfigTest, WhereSomeoneElseServesNothingIsAdvertised) {
   source_.kept = true;
   source_.set(Error{Code::kAlreadyExists, "the GPU operator serves"});

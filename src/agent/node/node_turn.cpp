@@ -27,8 +27,7 @@ class Waiter {
     const auto text = wait.other ? fmt::format("release {} serves this node", *wait.other)
                                  : std::string("another agent serves this node");
     if (said_.is_news("wait", text)) say(wait, text);
-    const bool prepared = !wait.other && prepare();
-    status_.beat({.ready = prepared, .text = prepared ? std::string(kPrepared) : text});
+    status_.beat(wait.other ? Status{.ready = false, .text = text} : prepare(text));
     if (!options_.wait(predecessor_.fd())) return false;
     if (predecessor_.speaks()) inherited_ = predecessor_.receive();
     return !inherited_;
@@ -48,11 +47,18 @@ class Waiter {
   }
 
  private:
-  // Whether a rolling update may end the agent that holds the lock: that one hands over to this
-  // one, or it is of a version that hands over to nobody, or it names no release.
-  bool prepare() {
+  // Ready: a rolling update may end the agent that holds the lock. This one can serve, and that one
+  // hands over to this one, or it is of a version that hands over to nobody, or it names no
+  // release. `text`: what is waited for.
+  Status prepare(const std::string& text) {
     using Greeting = process::Predecessor::Greeting;
-    if (predecessor_.fd() >= 0) return true;
+    const Status prepared{.ready = true, .text = std::string(kPrepared)};
+    if (predecessor_.fd() >= 0) return prepared;
+    if (const auto can = options_.can_serve ? options_.can_serve() : Result<void>(); !can) {
+      return {
+          .ready = false,
+          .text = fmt::format("{}; not prepared to take over: {}", text, can.error().message())};
+    }
     const auto& claim = options_.claim;
     const auto greeting =
         predecessor_.greet(claim.file().parent_path() / kHandoverSocket, claim.release());
@@ -60,7 +66,8 @@ class Waiter {
       log_.info("prepared to take over: the other agent hands over to this one when it ends");
     }
     const auto owner = claim.owner();
-    return greeting != Greeting::kOther || (owner && !*owner);
+    if (greeting != Greeting::kOther || (owner && !*owner)) return prepared;
+    return {.ready = false, .text = text};
   }
 
   void say(const ClaimWait& wait, const std::string& text) {

@@ -41,6 +41,9 @@ struct TurnOptions {
   // Waits a while, or until that descriptor is readable (below 0: none); false: stop.
   std::function<bool(int readable)> wait;
   std::function<void(const NodeNotice&)> tell;  // records an Event; empty: nowhere
+  // Whether this agent could serve at once; an error: why not. Until then the one that serves hands
+  // nothing over to it. Empty: it could.
+  std::function<Result<void>()> can_serve = {};
 };
 
 NodeTurn await_turn(const TurnOptions& options, AgentStatus& status, const Clock& clock,

@@ -29,7 +29,8 @@ class NodeTurnTest : public testing::Test {
                                std::tie(answer_, was_ready_) = std::tie(asked->text, asked->ready);
                              return --waits > 0;
                            },
-                       .tell = [&](const NodeNotice& notice) { told_.push_back(notice); }},
+                       .tell = [&](const NodeNotice& notice) { told_.push_back(notice); },
+                       .can_serve = can_serve_},
                       status, clock_, log_.log());
   }
 
@@ -39,6 +40,7 @@ class NodeTurnTest : public testing::Test {
   std::vector<NodeNotice> told_;
   std::string answer_;
   bool was_ready_ = false;
+  std::function<Result<void>()> can_serve_;
 };
 
 TEST_F(NodeTurnTest, TheFirstAgentClaimsTheNode) {
@@ -79,6 +81,19 @@ TEST_F(NodeTurnTest, OnlyAnAgentBesideItsOwnReleaseOrAnOldOneIsReady) {
   first = await("", 1);
   await("a/gpu", 2);
   EXPECT_TRUE(was_ready_) << "it names no release";
+}
+
+TEST_F(NodeTurnTest, AnAgentThatCouldNotServeIsNotPrepared) {
+  const auto first = await("a/gpu", 1);
+  const auto serving = process::Handover::listen(state() / kHandoverSocket, "a/gpu").value();
+  can_serve_ = [] { return fail(Code::kUnavailable, "the API server has not answered yet"); };
+  EXPECT_FALSE(await("a/gpu", 3).came);
+  EXPECT_FALSE(was_ready_);
+  EXPECT_EQ(answer_,
+            "another agent serves this node; not prepared to take over: the API server has not "
+            "answered yet");
+  serving->accept();
+  EXPECT_FALSE(serving->has_successor());
 }
 
 TEST_F(NodeTurnTest, TheNextAgentIsHandedTheLockThatIsNeverFree) {
