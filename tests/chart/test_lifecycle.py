@@ -312,48 +312,63 @@ def test_a_mistaken_second_release(installed):
     lab.kubectl("delete", "namespace", "other", "--wait", timeout=120)
 
 
+def timed_uninstall(cluster, after: str, **options) -> str:
+    began = time.monotonic()
+    said = cluster.helm("uninstall", "gpu", "--timeout", "3m", **options)
+    print(f"uninstall after {after}: {time.monotonic() - began:.1f} s: {said}")
+    return said
+
+
+def left_in(cluster) -> list[str]:
+    """What a release made in its namespace and Helm has not removed; its Pods end a moment later."""
+    kinds = "daemonsets,deployments,jobs,serviceaccounts,roles,rolebindings,configmaps,networkpolicies"
+    return cluster.lab.kubectl(
+        "-n", NAMESPACE, "get", kinds, "-l", "app.kubernetes.io/instance=gpu", "-o", "name"
+    ).split()
+
+
 @needs("cleanup", "--stay")
-def test_uninstall_after_a_failed_installation(cluster):
+@pytest.mark.parametrize("value", ["runtimeClassName", "priorityClassName"])
+def test_uninstall_after_a_failed_installation(cluster, value):
     """No Pod of it ever ran: there is nothing to clear, and nothing is waited for."""
     lab = cluster.lab
     file = cluster._folder / "failed.yaml"
-    file.write_text(json.dumps({**VALUES, "runtimeClassName": "nosuch"}))
+    file.write_text(json.dumps({**VALUES, value: "nosuch"}))
     cluster.helm("install", "gpu", str(CHART), "--create-namespace", "--values", str(file))
     lab.wait(
         lambda: "nosuch" in lab.kubectl("-n", NAMESPACE, "get", "events", "--field-selector", "reason=FailedCreate"),
         "Pods cannot be made",
     )
-    began = time.monotonic()
-    cluster.helm("uninstall", "gpu", "--timeout", "3m")
-    print(f"uninstall after runtimeClassName=nosuch: {time.monotonic() - began:.1f} s")
+    timed_uninstall(cluster, f"{value}=nosuch")
     assert "gpu" not in cluster.helm("list", "--short", "--all")
+    assert left_in(cluster) == []
 
 
 @needs("cleanup", "--stay")
 def test_uninstall_after_an_installation_without_an_image(cluster):
     """A hook runs the image or does not run: Helm ends with the job that would have shown that it can."""
-    lab = cluster.lab
     file = cluster._folder / "failed.yaml"
     file.write_text(json.dumps({**VALUES, "image": {"repository": "tranche", "tag": "nosuch"}}))
     cluster.helm("install", "gpu", str(CHART), "--create-namespace", "--values", str(file))
-    began = time.monotonic()
-    said = cluster.helm("uninstall", "gpu", "--timeout", "3m", check=False)
-    print(f"uninstall after image.tag=nosuch: {time.monotonic() - began:.1f} s: {said}")
+    before = left_in(cluster)
+    said = timed_uninstall(cluster, "image.tag=nosuch", check=False)
     assert "gpu-tranche-cleanup-image" in said
-    jobs = lab.kubectl("-n", NAMESPACE, "get", "jobs", "-o", "name")
-    assert "gpu-tranche-cleanup\n" not in jobs, "the job that changes the DaemonSet was not begun"
+    job = "job.batch/gpu-tranche-cleanup-image"
+    assert sorted(left_in(cluster)) == sorted([*before, job]), "nothing else was begun"
     cluster.helm("uninstall", "gpu", "--no-hooks", "--wait", "--timeout", "2m")
     assert "gpu" not in cluster.helm("list", "--short", "--all")
-    lab.kubectl("-n", NAMESPACE, "delete", "job", "--all", "--wait", timeout=60)
+    assert left_in(cluster) == [job]
+    cluster.lab.kubectl("-n", NAMESPACE, "delete", "job", "--all", "--wait", timeout=60)
 
 
 @needs("cleanup", "--stay")
-def test_a_node_is_cleared_though_its_class_of_runtime_is_gone(installed):
-    """An upgrade to a class that does not exist: no agent can be started any more, but a cleaner needs none."""
-    installed.helm("upgrade", "gpu", str(CHART), "--reuse-values", "--set", "runtimeClassName=nosuch")
+def test_a_node_is_cleared_though_its_classes_are_gone(installed):
+    """An upgrade to classes that do not exist: no agent can be started any more, but a cleaner needs none."""
+    wrong = "runtimeClassName=nosuch,priorityClassName=nosuch"
+    installed.helm("upgrade", "gpu", str(CHART), "--reuse-values", "--set", wrong)
     began = time.monotonic()
     installed.uninstall()
-    print(f"uninstall after an upgrade to runtimeClassName=nosuch: {time.monotonic() - began:.1f} s")
+    print(f"uninstall after an upgrade to {wrong}: {time.monotonic() - began:.1f} s")
     for node in ("l20", "t4"):
         assert installed.labels(node) == {}
         assert installed.files(node, STATE) == []

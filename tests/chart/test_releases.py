@@ -188,6 +188,7 @@ def test_cleaners_become_agents_again(releases, server, helm, rolling):
         "config": {"map": {"default": "version: v1"}},
         "updateStrategy": {"type": "RollingUpdate", **rolling},
         "runtimeClassName": "nvidia",
+        "priorityClassName": "mine",
     }
     releases.put(values, namespace="tranche")
     path = "/apis/apps/v1/namespaces/tranche/daemonsets/gpu-tranche"

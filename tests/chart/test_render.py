@@ -510,11 +510,27 @@ def test_an_image_that_cannot_be_pulled_ends_the_uninstall_soon(helm):
     rendered = helm.template()
     first, then = (rendered.one("Job", f"gpu-tranche-{name}") for name in ("cleanup-image", "cleanup"))
     assert weight(first) < weight(then)
-    assert first["spec"]["activeDeadlineSeconds"] == 30
+    assert first["spec"]["activeDeadlineSeconds"] == 20
     pod = first["spec"]["template"]["spec"]
     assert pod["automountServiceAccountToken"] is False and "serviceAccountName" not in pod
     images = [job["spec"]["template"]["spec"]["containers"][0]["image"] for job in (first, then)]
     assert images[0] == images[1] == rendered.agent()["image"]
+    # Nothing but this job is left when it fails, and it removes itself.
+    hooks = [o for o in rendered.objects if "helm.sh/hook" in o["metadata"].get("annotations", {})]
+    assert all(weight(first) < weight(other) for other in hooks if other is not first)
+    assert first["spec"]["ttlSecondsAfterFinished"] == 600
+    assert "ttlSecondsAfterFinished" not in then["spec"]
+
+
+@pytest.mark.parametrize("priority", [None, "system-node-critical", "mine"])
+def test_a_missing_class_of_priority_keeps_no_uninstall(helm, priority):
+    """It kept the agents from being made; the job that says that nothing ran, and cleaners, come without it."""
+    rendered = helm.template({"priorityClassName": priority})
+    for name in ("cleanup-image", "cleanup"):
+        assert "priorityClassName" not in rendered.one("Job", f"gpu-tranche-{name}")["spec"]["template"]["spec"]
+    (container,) = rendered.one("Job", "gpu-tranche-cleanup")["spec"]["template"]["spec"]["containers"]
+    change = json.loads(container["args"][1].removeprefix("--patch="))["spec"]["template"]["spec"]
+    assert change.get("priorityClassName", "kept") == ("kept" if priority == "system-node-critical" else None)
 
 
 def weight(hook) -> int:
