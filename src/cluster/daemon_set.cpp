@@ -1,8 +1,19 @@
 #include "cluster/daemon_set.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "cluster/fields.h"
 
 namespace tranche::cluster {
+
+std::string DaemonSet::selector_text() const {
+  std::vector<std::string> terms;
+  for (const auto& [label, value] : selector) {
+    terms.push_back(fmt::format("{}={}", label, value));
+  }
+  return fmt::format("{}", fmt::join(terms, ","));
+}
 
 Result<DaemonSet> parse_daemon_set(std::string_view json) {
   return read_object<DaemonSet>("DaemonSet", json, [](const Fields& top, DaemonSet& set) {

@@ -35,6 +35,8 @@ struct DaemonSet {
   bool rolled_out() const {
     return observed_generation >= generation && updated >= desired && ready >= desired;
   }
+  // "a=b,c=d": what a list of its Pods asks for.
+  std::string selector_text() const;
 };
 
 Result<DaemonSet> parse_daemon_set(std::string_view json);

@@ -32,6 +32,10 @@ TEST(DaemonSet, IsRead) {
   EXPECT_FALSE(parse_daemon_set(R"({"metadata": {"name": "d"}, "spec": {"selector": 1}})"));
 }
 
+TEST(DaemonSet, SelectsItsPods) {
+  EXPECT_EQ((DaemonSet{.selector = {{"app", "x"}, {"part", "y"}}}.selector_text()), "app=x,part=y");
+}
+
 struct Case {
   const char* name;
   DaemonSet set;

@@ -83,9 +83,11 @@ void read_status(const Fields& status, Pod& pod) {
   pod.reason = status.text("reason");
   pod.message = status.text("message");
   for (const auto& condition : status.list("conditions")) {
-    if (condition.text("type") == "PodScheduled" && condition.text("status") == "False") {
+    const auto type = condition.text("type");
+    if (type == "PodScheduled" && condition.text("status") == "False") {
       pod.unschedulable = condition.text("message");
     }
+    if (type == "Ready") pod.ready = condition.text("status") == "True";
   }
 }
 

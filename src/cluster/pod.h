@@ -34,6 +34,7 @@ struct Pod {
   bool deleting = false;  // metadata.deletionTimestamp is set
   std::string node;       // spec.nodeName; empty: not scheduled
   std::string scheduler;
+  bool ready = false;   // the condition Ready is True
   std::string phase;    // "Pending", ...
   std::string reason;   // status.reason: "UnexpectedAdmissionError"
   std::string message;  // status.message

@@ -1,5 +1,6 @@
 // The typed values: what is read of each kind, and what is written.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -323,6 +324,17 @@ TEST(Pod, WhyItIsNotPlaced) {
     "message":"0/8 nodes are available: 8 Insufficient nvidia.com/gpu."}]}})");
   ASSERT_TRUE(pod);
   EXPECT_EQ(pod->unschedulable, "0/8 nodes are available: 8 Insufficient nvidia.com/gpu.");
+}
+
+TEST(Pod, IsReadyByItsCondition) {
+  for (const auto* status : {"True", "False"}) {
+    const auto pod = parse_pod(fmt::format(
+        R"({{"metadata":{{"name":"p"}},"status":{{"conditions":[{{"type":"Ready","status":"{}"}}]}}}})",
+        status));
+    ASSERT_TRUE(pod);
+    EXPECT_EQ(pod->ready, status == std::string("True"));
+  }
+  EXPECT_FALSE(parse_pod(R"({"metadata":{"name":"p"}})")->ready);
 }
 
 TEST(Pod, ContainersByTheRuntimesId) {

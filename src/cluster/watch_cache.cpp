@@ -77,7 +77,7 @@ void WatchCache::run(const std::stop_token& stop) {
 void WatchCache::list(const std::stop_token& stop) {
   const Call call{std::chrono::minutes(1), stop};
   auto selection = options_.selection;
-  selection.not_before = not_before_;
+  if (!options_.in_pages) selection.not_before = not_before_;
   auto list = objects_.list(options_.kind, selection, call);
   if (stop.stop_requested()) return;
   if (list) {
@@ -165,6 +165,7 @@ void WatchCache::take(WatchEvent event) {
 
 void WatchCache::put(Object object) {
   if (!options_.keep_managed_fields) object.json = without_managed_fields(object.json);
+  if (options_.reduce) object.json = options_.reduce(object.json);
   auto type = ChangeType::kAdded;
   bool replaced = false;  // deleted and made anew while we did not look
   {

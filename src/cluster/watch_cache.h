@@ -48,6 +48,11 @@ class WatchCache {
     // metadata.managedFields is dropped from what is kept unless asked for: it is often half of
     // the object.
     bool keep_managed_fields = false;
+    // What of an object's text is kept and told; empty: all of it. For kinds of which there are
+    // many and of which little is read.
+    std::function<std::string(const std::string&)> reduce = {};
+    // Lists are of now and come in pages: for a kind whose whole list is long.
+    bool in_pages = false;
     Backoff backoff = {};
     // In [0, 1): which part of the shortening a wait gets. Empty: the machine's randomness.
     std::function<double()> random = {};
@@ -98,7 +103,8 @@ class WatchCache {
   // Of the thread alone.
   std::string version_;  // to watch from; empty: list first
   // The next list is not older than this, and comes from the server's own cache; empty: it is of
-  // now. A thousand agents that list at once after an outage do not all reach etcd.
+  // now, as with `in_pages` always. A thousand agents that list at once after an outage do not all
+  // reach etcd.
   std::string not_before_ = "0";
   bool heard_ = false;          // the watch under way has told something
   std::uint32_t failures_ = 0;  // in a row

@@ -247,6 +247,23 @@ TEST_F(WatchCacheTest, DropsManagedFieldsUnlessAskedToKeepThem) {
   EXPECT_THAT(cache_->find({"x", "a"})->json, HasSubstr("managedFields"));
 }
 
+TEST_F(WatchCacheTest, KeepsAndTellsOnlyWhatIsAskedFor) {
+  objects_.put(kConfigMap, config_map("a", "1"));
+  start({.kind = kConfigMap, .reduce = [](const std::string& text) {
+           return std::string(text.contains("managedFields") ? "whole" : "little");
+         }});
+  ASSERT_TRUE(eventually([&] { return cache_->synced(); }));
+  EXPECT_EQ(cache_->find({"x", "a"})->json, "little");
+}
+
+TEST_F(WatchCacheTest, ALongListComesInPages) {
+  start({.kind = kConfigMap, .in_pages = true});
+  ASSERT_TRUE(eventually([&] { return watching(); }));
+  objects_.compact();
+  ASSERT_TRUE(eventually(
+      [&] { return std::ranges::count(objects_.calls(), std::string("list configmaps")) == 2; }));
+}
+
 TEST_F(WatchCacheTest, SelectionByName) {
   objects_.put(kConfigMap, config_map("a", "1"));
   objects_.put(kConfigMap, config_map("b", "1"));

@@ -77,6 +77,7 @@ PolicyController::PolicyController(cluster::Objects& objects, Options options, c
             .selection = {.ns = options_.ns, .field_selector = "metadata.name=" + options_.agents},
             .backoff = options_.watch_backoff},
         [this](const cluster::CacheChange&) { notifier_.notify(); }, log);
+    nodes_.emplace(objects, options_.watch_backoff, [this] { notifier_.notify(); }, log);
   }
   retrier_.emplace(log_, options_.backoff);
   const auto work = [this] {
@@ -104,6 +105,7 @@ std::optional<std::string> PolicyController::trouble() const {
 std::vector<const cluster::WatchCache*> PolicyController::caches() const {
   std::vector<const cluster::WatchCache*> all = {&policies_, &maps_, &daemon_sets_};
   if (agents_) all.push_back(&*agents_);
+  if (nodes_) all.push_back(&nodes_->cache());
   return all;
 }
 
@@ -111,7 +113,9 @@ Result<void> PolicyController::reconcile(const std::stop_token& stop) {
   if (!std::ranges::all_of(caches(), &cluster::WatchCache::synced)) return {};
   const auto all = policies();
   const auto* obeyed = oldest(all.parsed);
-  auto decision = decide(facts(all, obeyed));
+  auto facts = this->facts(all, obeyed);
+  const auto looked = look_at_nodes(facts, stop);
+  auto decision = decide(facts);
   auto result = write_map(decision.map, stop);
   if (!result && passes(result.error().code)) return result;
   if (!result && !decision.conditions.empty()) {
@@ -125,7 +129,16 @@ Result<void> PolicyController::reconcile(const std::stop_token& stop) {
     auto reported = report(all.objects[i], status, stop);
     if (result && !reported) result = std::move(reported);
   }
-  return result;
+  return result ? looked : result;
+}
+
+Result<void> PolicyController::look_at_nodes(PolicyFacts& facts, const std::stop_token& stop) {
+  if (!nodes_ || !facts.agents) return {};
+  facts.not_serving = nodes_->not_serving();
+  ASSIGN_OR_RETURN(const auto within, call(stop));
+  ASSIGN_OR_RETURN(facts.not_serving,
+                   with_ready_pod(objects_, *facts.agents, facts.not_serving, within));
+  return {};
 }
 
 PolicyController::Policies PolicyController::policies() const {

@@ -2,10 +2,11 @@
 // Makes the cluster's ClusterPolicy take effect. It watches policies, the namespace's ConfigMaps,
 // the operator's DaemonSets and the agents' one. Whenever one changes, it decides (policy_map.h),
 // writes the ConfigMap that the agents follow and the policies' status, and records an Event if the
-// outcome changed.
+// outcome changed. What the agents' nodes say of their serving (serving_nodes.h) goes into the
+// status alone.
 //
 // Nothing is written before all of these have been read. A failed write is retried until it works,
-// and logged once. Nodes are not watched: agents read their own.
+// and logged once.
 //
 // Works through the port cluster::Objects, on threads of its own: those of the caches, which only
 // notify, and the retrier's, which does the work. The destructor stops them all.
@@ -25,6 +26,7 @@
 #include "cluster/watch_cache.h"
 #include "controller/policy_map.h"
 #include "controller/policy_status.h"
+#include "controller/serving_nodes.h"
 #include "controller/worker.h"
 #include "process/change_notifier.h"
 
@@ -64,6 +66,9 @@ class PolicyController : public Worker {
   Result<void> reconcile(const std::stop_token& stop);
   Policies policies() const;
   PolicyFacts facts(const Policies& policies, const PolicyObject* obeyed) const;
+  // Fills facts.not_serving. An error: nobody knows whose agents are ready, so all that say so
+  // count.
+  Result<void> look_at_nodes(PolicyFacts& facts, const std::stop_token& stop);
   // The content of the agents' ConfigMap as last written; empty if there is none.
   MapContent written_content() const;
   std::optional<cluster::ConfigMap> find_map(const std::string& name) const;
@@ -93,6 +98,7 @@ class PolicyController : public Worker {
   cluster::WatchCache maps_;
   cluster::WatchCache daemon_sets_;
   std::optional<cluster::WatchCache> agents_;  // of one DaemonSet; nullopt: it is not told which
+  std::optional<ServingNodes> nodes_;          // nullopt: the same
   // Last, because its thread reads the caches.
   std::optional<Retrier> retrier_;
 };

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <ranges>
 
 #include "cluster/policy_annotations.h"
 #include "support/fake_clock.h"
@@ -145,6 +147,121 @@ TEST_F(PolicyControllerTest, APolicyThatNoNodeFollowsIsNotApplied) {
   ASSERT_TRUE(says("NoNodeServes"));
   EXPECT_THAT(status()["conditions"][0]["message"].get<std::string>(),
               HasSubstr("kubectl label node NODE nvidia.com/gpu.present=true"));
+}
+
+// The agents' DaemonSet, and nodes of which each has a Pod of it.
+class ServingTest : public PolicyControllerTest {
+ protected:
+  void SetUp() override {
+    PolicyControllerTest::SetUp();
+    agents_ = "tranche";
+    put_policy(plugin("time-slicing-config", "a100"));
+  }
+  void put_agents(const std::map<std::string, bool>& ready) {
+    for (const auto& [node, is_ready] : ready) put_pod(node, is_ready);
+    const json status = {{"desiredNumberScheduled", ready.size()},
+                         {"numberReady", std::ranges::count(ready | std::views::values, true)}};
+    objects_.put(cluster::kDaemonSet,
+                 json{{"metadata", {{"namespace", "gpu"}, {"name", "tranche"}}},
+                      {"spec", {{"selector", {{"matchLabels", {{"app", "agent"}}}}}}},
+                      {"status", status}}
+                     .dump());
+  }
+  void put_pod(const std::string& node, bool ready) {
+    const json condition = {{"type", "Ready"}, {"status", ready ? "True" : "False"}};
+    objects_.put(
+        cluster::kPod,
+        json{{"metadata",
+              {{"namespace", "gpu"}, {"name", "agent-" + node}, {"labels", {{"app", "agent"}}}}},
+             {"spec", {{"nodeName", node}}},
+             {"status", {{"conditions", {condition}}}}}
+            .dump());
+  }
+  void put_node(const std::string& name, const std::string& status, const std::string& reason) {
+    json conditions = json::array({{{"type", "Ready"}, {"status", "True"}, {"reason", "x"}}});
+    if (!status.empty()) {
+      conditions.push_back({{"type", "TrancheServing"}, {"status", status}, {"reason", reason}});
+    }
+    objects_.put(
+        cluster::kNode,
+        json{{"metadata", {{"name", name}}}, {"status", {{"conditions", conditions}}}}.dump());
+  }
+  std::string message() {
+    const auto applied = applied_of(objects_.text(cluster::kClusterPolicy, {"", "cluster-policy"}));
+    return applied ? applied->message : "";
+  }
+  bool tells(const std::string& part) {
+    return test::eventually([&] { return message().contains(part); });
+  }
+};
+
+TEST_F(ServingTest, ANodeWhoseKubeletOffersAnotherPluginsListDoesNotServe) {
+  put_agents({{"t4", true}});
+  put_node("t4", "False", "AnotherPlugin");
+  open();
+  ASSERT_TRUE(says("NoNodeServes"));
+  EXPECT_THAT(message(), HasSubstr("0 of 1 nodes of DaemonSet gpu/tranche serve: t4 "
+                                   "(AnotherPlugin): kubectl describe node NODE, condition "
+                                   "TrancheServing"));
+  put_node("t4", "True", "Serving");
+  ASSERT_TRUE(says("ConfigFollowed"));
+  put_node("t4", "False", "SocketHeld");
+  ASSERT_TRUE(says("NoNodeServes"));
+  EXPECT_THAT(message(), HasSubstr("t4 (SocketHeld)"));
+  objects_.erase(cluster::kNode, {"", "t4"});
+  ASSERT_TRUE(says("ConfigFollowed")) << "a Node that is gone says nothing";
+}
+
+TEST_F(ServingTest, NodesThatDoNotServeAreNamedBesideThoseThatDo) {
+  put_agents({{"l20", true}, {"t4", true}});
+  put_node("t4", "False", "AnotherPlugin");
+  put_node("l20", "True", "Serving");
+  open();
+  ASSERT_TRUE(says("ConfigFollowed"));
+  EXPECT_TRUE(tells("; not on t4 (AnotherPlugin): condition TrancheServing"));
+}
+
+TEST_F(ServingTest, ANodeThatSaysNothingIsJudgedByItsPod) {
+  put_agents({{"t4", true}});
+  for (const auto* const status : {"", "Unknown"}) {
+    put_node("t4", status, "KubeletSilent");
+    open();
+    EXPECT_TRUE(says("ConfigFollowed")) << status;
+  }
+}
+
+TEST_F(ServingTest, AConditionOfAnAgentThatIsGoneDoesNotCount) {
+  put_agents({{"l20", true}, {"t4", false}});
+  put_node("t4", "False", "AnotherPlugin");
+  put_node("other", "False", "AnotherPlugin");  // no agent of this release is there
+  open();
+  ASSERT_TRUE(says("ConfigFollowed"));
+  EXPECT_FALSE(message().contains("t4"));
+  put_agents({{"l20", false}, {"t4", false}});
+  put_node("l20", "True", "Serving");
+  EXPECT_TRUE(says("NoNodeServes")) << "True says nothing either when its agent is not ready";
+}
+
+TEST_F(ServingTest, WithoutTheRightToListPodsTheConditionCountsAlone) {
+  objects_.refuse("list", cluster::kPod, {Code::kPermission, "pods is forbidden"});
+  put_agents({{"t4", true}});
+  put_node("t4", "False", "AnotherPlugin");
+  open();
+  ASSERT_TRUE(says("NoNodeServes"));
+  EXPECT_EQ(annotation(cluster::kDefaultAnnotation), "a100") << "agents need it to serve";
+  EXPECT_TRUE(test::eventually([&] { return log_.count("pods is forbidden") > 0; }));
+}
+
+TEST_F(ServingTest, WhatElseChangesOnANodeIsNotLookedAt) {
+  put_agents({{"t4", true}});
+  put_node("t4", "True", "Serving");
+  open();
+  ASSERT_TRUE(says("ConfigFollowed"));
+  put_node("new", "", "");
+  put_node("t4", "True", "Serving");
+  put_node("t4", "False", "SocketHeld");
+  ASSERT_TRUE(says("NoNodeServes"));
+  EXPECT_EQ(calls("list pods"), 1) << "asked only when a node says that it does not serve";
 }
 
 TEST_F(PolicyControllerTest, WithoutAPolicyNothingIsShared) {

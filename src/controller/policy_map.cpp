@@ -21,6 +21,7 @@ constexpr std::array kAnnotations = {cluster::kDefaultAnnotation, cluster::kFall
 constexpr auto kMigStrategies = std::to_array<std::string_view>({"none", "single", "mixed"});
 // Kubernetes allows a condition's message 32768 bytes.
 constexpr std::size_t kLongestList = 30'000;
+constexpr std::size_t kNamedNodes = 10;  // how many nodes a message names
 
 Condition applied(std::string reason, std::string message) {
   return {kAppliedCondition, true, std::move(reason), std::move(message)};
@@ -121,6 +122,30 @@ Condition success(const PolicyFacts& facts, const ClusterPolicy& policy) {
                   facts.ns, name, rest, mig_text(policy)));
 }
 
+// "gpu-1 (AnotherPlugin), gpu-2 (SocketHeld) and 3 more".
+std::string named(const NodeReasons& nodes) {
+  std::vector<std::string> texts;
+  for (const auto& [node, reason] : nodes) {
+    if (texts.size() == kNamedNodes) break;
+    texts.push_back(fmt::format("{} ({})", node, reason));
+  }
+  const auto more = nodes.size() - texts.size();
+  return fmt::format("{}{}", fmt::join(texts, ", "),
+                     more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
+// What to look at when no node of the DaemonSet serves.
+std::string check_of(const PolicyFacts& facts) {
+  if (!facts.not_serving.empty()) {
+    return fmt::format("{}: kubectl describe node NODE, condition {}", named(facts.not_serving),
+                       cluster::condition::kTrancheServing);
+  }
+  if (facts.agents->desired > 0) {
+    return fmt::format("none of its Pods is ready: kubectl -n {} get pods -o wide", facts.ns);
+  }
+  return "no node has a label of its affinity: kubectl label node NODE nvidia.com/gpu.present=true";
+}
+
 // What is wrong with the agents that are to follow; nullopt: one of them serves, or which ones
 // they are is not told.
 std::optional<Condition> find_unserved(const PolicyFacts& facts) {
@@ -130,16 +155,10 @@ std::optional<Condition> find_unserved(const PolicyFacts& facts) {
     return refused(cluster::reason::kNoNodeServes,
                    fmt::format("no node serves: there is no DaemonSet {}", set));
   }
-  if (facts.agents->ready > 0) return std::nullopt;
-  const auto check =
-      facts.agents->desired > 0
-          ? fmt::format("none of its Pods is ready: kubectl -n {} get pods -o wide", facts.ns)
-          : std::string(
-                "no node has a label of its affinity: kubectl label node NODE "
-                "nvidia.com/gpu.present=true");
-  return refused(
-      cluster::reason::kNoNodeServes,
-      fmt::format("0 of {} nodes of DaemonSet {} serve: {}", facts.agents->desired, set, check));
+  if (facts.agents->ready > std::ssize(facts.not_serving)) return std::nullopt;
+  return refused(cluster::reason::kNoNodeServes,
+                 fmt::format("0 of {} nodes of DaemonSet {} serve: {}", facts.agents->desired, set,
+                             check_of(facts)));
 }
 
 std::string withhold_text(const OperatorPlugin& plugin) {
@@ -177,6 +196,11 @@ Decision decide_for(const PolicyFacts& facts, const ClusterPolicy& policy) {
   } else {
     const auto unserved = fault ? fault : find_unserved(facts);
     decision.conditions.push_back(unserved ? *unserved : success(facts, policy));
+    if (!unserved && !facts.not_serving.empty()) {
+      decision.conditions.back().message +=
+          fmt::format("; not on {}: condition {}", named(facts.not_serving),
+                      cluster::condition::kTrancheServing);
+    }
   }
   decision.conditions.push_back(unserved(unserved_fields(facts, policy)));
   return decision;

@@ -22,6 +22,7 @@
 #include "cluster/daemon_set.h"
 #include "cluster/metadata.h"
 #include "cluster/reasons.h"
+#include "controller/serving_nodes.h"
 
 namespace tranche::controller {
 
@@ -79,7 +80,8 @@ struct PolicyFacts {
   // The agents' DaemonSet, by its ready Pods; "": it is not told which one that is.
   std::string agents_name;
   std::optional<cluster::DaemonSet> agents;  // nullopt: there is none of that name
-  MapContent now;                            // content of our ConfigMap; empty: there is none
+  NodeReasons not_serving;  // nodes with a ready Pod of it that say that they do not serve
+  MapContent now;           // content of our ConfigMap; empty: there is none
 };
 
 struct Decision {

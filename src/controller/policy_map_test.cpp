@@ -134,6 +134,56 @@ INSTANTIATE_TEST_SUITE_P(
              .said = {"name one of your own"}}),
     [](const auto& test) { return std::string(test.param.name); });
 
+struct ServingCase {
+  const char* name;
+  std::int64_t desired = 0;
+  std::int64_t ready = 0;
+  NodeReasons not_serving = {};
+  const char* reason = "";
+  std::vector<const char*> said = {};
+};
+
+TEST(Serving, APolicyIsAppliedWhileANodeServes) {
+  const ServingCase cases[] = {
+      {"all", 2, 2, {}, "ConfigFollowed", {}},
+      {"one of two",
+       2,
+       2,
+       {{"t4", "AnotherPlugin"}},
+       "ConfigFollowed",
+       {"; not on t4 (AnotherPlugin): condition TrancheServing"}},
+      {"ready, and none serves",
+       2,
+       1,
+       {{"t4", "AnotherPlugin"}},
+       "NoNodeServes",
+       {"0 of 2 nodes of DaemonSet gpu/tranche serve: t4 (AnotherPlugin): kubectl describe node"}},
+      {"none is ready", 2, 0, {}, "NoNodeServes", {"none of its Pods is ready"}},
+      {"no node", 0, 0, {}, "NoNodeServes", {"kubectl label node NODE"}},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    PolicyFacts facts{.ns = "gpu",
+                      .out_name = "tranche-policy",
+                      .policy = policy("time-slicing-config"),
+                      .named = kConfigs,
+                      .agents_name = "tranche",
+                      .not_serving = c.not_serving};
+    facts.agents = cluster::DaemonSet{.desired = c.desired, .ready = c.ready};
+    const auto outcome = decide(facts).conditions[0];
+    EXPECT_EQ(outcome.reason, c.reason);
+    for (const auto* said : c.said) EXPECT_THAT(outcome.message, HasSubstr(said));
+  }
+}
+
+TEST(Serving, AMessageNamesTenNodes) {
+  PolicyFacts facts{.ns = "gpu", .out_name = "o", .policy = policy(), .agents_name = "tranche"};
+  for (int i = 10; i < 22; ++i) facts.not_serving["n" + std::to_string(i)] = "SocketHeld";
+  facts.agents = cluster::DaemonSet{.desired = 20, .ready = 20};
+  EXPECT_THAT(decide(facts).conditions[0].message,
+              HasSubstr("n19 (SocketHeld) and 2 more: condition"));
+}
+
 PolicyFacts withheld(MapContent now = {}) {
   return {.ns = "gpu",
           .out_name = "tranche-policy",

@@ -93,6 +93,8 @@ def test_rules_of_the_controller(helm):
         *(f"cluster {verb} clusterpolicies/status.nvidia.com" for verb in ("update", "patch")),
         *(f"cluster {verb} daemonsets.apps/nvidia-device-plugin-daemonset" for verb in ("list", "watch")),
         *(f"{ns} {verb} daemonsets.apps/nvidia-device-plugin-daemonset" for verb in ("list", "watch")),
+        *(f"cluster {verb} nodes" for verb in ("list", "watch")),
+        f"{ns} list pods",
         *(f"{ns} {verb} configmaps" for verb in ("get", "list", "watch")),
         *(f"{ns} {verb} configmaps/gpu-tranche-policy" for verb in ("update", "patch")),
         *(

@@ -181,12 +181,75 @@ def test_a_policy_takes_effect_and_the_operators_plugin_is_not_rivalled(server, 
     assert ("second", "Ignored") in told
     assert told.count(("cluster-policy", "OperatorServes")) == 1
 
-    for item in (policy({}, "second"), policy({})):
+    for item in (policy({}, "second"), policy({}), daemon_set("nvidia-device-plugin-daemonset", [])):
         delete(server, item)
     server.wait(lambda: not get(server, out).get("data"), "without a policy nothing is shared")
     assert process.stop() == 0, process.log
     lease = f"/apis/coordination.k8s.io/v1/namespaces/{NS}/leases/tranche-controller"
     assert server.request("GET", lease)["spec"]["holderIdentity"] == ""
+
+
+def agents_on(server, *nodes: str) -> None:
+    """The agents' DaemonSet as its controller and kubelets would show it: a ready Pod on each of these nodes."""
+    item = daemon_set("tranche", [])
+    server.apply(item)
+    numbers = {
+        "desiredNumberScheduled": len(nodes),
+        "currentNumberScheduled": len(nodes),
+        "numberReady": len(nodes),
+        "numberMisscheduled": 0,
+    }
+    server.request("PATCH", server.path(item) + "/status", {"status": numbers}, kind=MERGE)
+    for node in nodes:
+        pod = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": metadata(f"agent-{node}", labels=SELECTOR),
+            "spec": {
+                "nodeName": node,
+                "serviceAccountName": "default",
+                "automountServiceAccountToken": False,
+                "containers": [{"name": "c", "image": "x"}],
+            },
+        }
+        server.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata("default")})
+        server.apply(pod)
+        ready = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
+        server.request("PATCH", server.path(pod) + "/status", ready, kind=MERGE)
+
+
+def serving(server, node: str, status: str, reason: str) -> None:
+    item = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": node}}
+    server.apply(item)
+    condition = {"type": "TrancheServing", "status": status, "reason": reason, "message": "of a test"}
+    kind = "application/strategic-merge-patch+json"
+    server.request("PATCH", server.path(item) + "/status", {"status": {"conditions": [condition]}}, kind=kind)
+
+
+def test_a_policy_is_applied_where_nodes_serve(server, start):
+    """What the nodes' agents say of kubelet's list counts, not that their Pods are ready."""
+    made = server.apply(policy({}))
+    for node in ("n1", "n2"):
+        serving(server, node, "False", "AnotherPlugin")
+    agents_on(server, "n1", "n2")
+    process = controller(start, "--agents=tranche")
+
+    def said() -> str:
+        conditions = get(server, made).get("status", {}).get("conditions", [])
+        return "".join(one["message"] for one in conditions if one["type"] == "TrancheApplied")
+
+    server.wait(lambda: applied(server) == ("False", "NoNodeServes"), "no node serves")
+    assert "0 of 2 nodes of DaemonSet gpu-operator/tranche serve: n1 (AnotherPlugin), n2 (AnotherPlugin)" in said()
+    serving(server, "n1", "True", "Serving")
+    server.wait(lambda: applied(server) == ("True", "NoConfigNamed"), "one serves")
+    assert "; not on n2 (AnotherPlugin): condition TrancheServing" in said()
+    assert process.stop() == 0, process.log
+    for node in ("n1", "n2"):
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata(f"agent-{node}")}
+        server.request("DELETE", server.path(pod) + "?gracePeriodSeconds=0")
+        delete(server, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": node}})
+    for item in (daemon_set("tranche", []), policy({})):
+        delete(server, item)
 
 
 def test_it_speaks_http_2(server, start):

@@ -32,26 +32,8 @@ bool passes(Code code) {
   return code == Code::kUnavailable || code == Code::kTimeout || code == Code::kFailedPrecondition;
 }
 
-std::string selector_text(const cluster::StringMap& labels) {
-  std::vector<std::string> terms;
-  for (const auto& [key, value] : labels) terms.push_back(fmt::format("{}={}", key, value));
-  return fmt::format("{}", fmt::join(terms, ","));
-}
-
-bool is_ready(const std::string& pod) {
-  const auto root = tranche::json::parse(pod);
-  const auto conditions = root ? root->at({"status", "conditions"}) : std::nullopt;
-  if (!conditions) return false;
-  return std::ranges::any_of(conditions->elements(), [](const tranche::json::View& condition) {
-    const auto type = condition.find("type");
-    const auto status = condition.find("status");
-    return type && status && type->as_string() == "Ready" && status->as_string() == "True";
-  });
-}
-
 // What is unfinished about a Pod; empty: nothing.
-std::string trouble(const cluster::Pod& pod, const std::string& text,
-                    const cluster::DaemonSet& set) {
+std::string trouble(const cluster::Pod& pod, const cluster::DaemonSet& set) {
   const auto generation = pod.labels.find("pod-template-generation");
   if (pod.deleting) return "still ending";
   if (!set.template_generation.empty() && generation != pod.labels.end() &&
@@ -59,7 +41,7 @@ std::string trouble(const cluster::Pod& pod, const std::string& text,
     return "still the old one";
   }
   if (pod.node.empty()) return "not scheduled";
-  return is_ready(text) ? "" : "not ready";
+  return pod.ready ? "" : "not ready";
 }
 
 class Rollout {
@@ -138,9 +120,9 @@ class Rollout {
   }
 
   Result<cluster::ObjectList> pods_of(const cluster::DaemonSet& set) {
-    return objects_.list(
-        cluster::kPod,
-        {.ns = rollout_.daemon_set.ns, .label_selector = selector_text(set.selector)}, call());
+    return objects_.list(cluster::kPod,
+                         {.ns = rollout_.daemon_set.ns, .label_selector = set.selector_text()},
+                         call());
   }
 
   std::unexpected<Error> stopped() const {
@@ -185,7 +167,7 @@ class Rollout {
     for (const auto& item : pods->items) {
       const auto pod = cluster::parse_pod(item.json);
       if (!pod) continue;
-      const auto why = trouble(*pod, item.json, set);
+      const auto why = trouble(*pod, set);
       if (why.empty()) continue;
       const auto node = pod->node.empty() ? "no node" : pod->node;
       left.push_back(fmt::format("{} (Pod {}/{} is {})", node, pod->ns, pod->name, why));

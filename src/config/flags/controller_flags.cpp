@@ -19,8 +19,10 @@ constexpr auto kControllerFlags = std::to_array<FlagSpec>({
      .uses = kUseController},
     {.name = "agents",
      .environment = kNames<"TRANCHE_AGENTS">,
-     .help = "the agents' DaemonSet, in --namespace: a ClusterPolicy counts as applied while one of "
-             "its Pods is ready; empty: whether agents serve is not looked at",
+     .help =
+         "the agents' DaemonSet, in --namespace: a ClusterPolicy counts as applied while a node "
+         "of it serves (a ready Pod, and no condition TrancheServing that says otherwise); empty: "
+         "whether agents serve is not looked at",
      .uses = kUseController},
     {.name = "evict-unregistered",
      .environment = kNames<"TRANCHE_EVICT_UNREGISTERED">,
