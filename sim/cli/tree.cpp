@@ -59,6 +59,7 @@ class Tree {
              fmt::format("Character devices:\n  1 mem\n{0} nvidia\n{0} nvidiactl\n{0} "
                          "nvidia-frontend\n{1} nvidia-caps\n{2} nvidia-uvm\n\nBlock devices:\n",
                          kMajor, kCapsMajor, state_.uvm_major)));
+    TRY(root_.make_directories("/sys/bus/pci/devices"));
     for (std::uint32_t node = 0; node < state_.numa_nodes; ++node) {
       TRY(text(fmt::format("/sys/devices/system/node/node{}/numastat", node), ""));
     }

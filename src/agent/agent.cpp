@@ -11,6 +11,7 @@
 #include "agent/report.h"
 #include "cdi/imex.h"
 #include "cdi/make_specs.h"
+#include "cluster/reasons.h"
 #include "config/file/json.h"
 #include "host/host_reader.h"
 #include "offer/make_offer.h"
@@ -43,6 +44,7 @@ Agent::Agent(Ports ports, Settings settings, ConfigSource& source, config::Loade
                .describe = describe_limits},
               ports_.log),
       health_(settings_.xid_policy, quiet_time(settings_.options)),
+      tell_(ports_.followers.tell),
       status_(settings_.options.state_dir, ports_.clock, ports_.log) {}
 
 Agent::~Agent() {
@@ -260,6 +262,7 @@ std::chrono::milliseconds Agent::longest_sleep() {
 void Agent::beat() {
   const auto why = trouble();
   auto text = why.empty() ? config_.origin() : why;
+  if (why.empty() && !refused_.empty()) text += "; what was advertised before stays: " + refused_;
   if (followers_) {
     for (const auto& follower : followers_->all()) {
       if (const auto remark = follower->remark(); !remark.empty()) text += "; " + remark;
@@ -270,7 +273,7 @@ void Agent::beat() {
 
 // Why the agent is not ready; empty: it is.
 std::string Agent::trouble() const {
-  if (!followed_) return "the GPU driver does not answer";
+  if (!followed_) return refused_.empty() ? "the GPU driver does not answer" : refused_;
   for (const auto& input : followers_->inputs()) {
     if (auto why = input->trouble(state_); !why.empty()) return why;
   }
@@ -358,11 +361,24 @@ void Agent::reconcile() {
   }
   auto offer = make_offer();
   const auto done = offer ? follow(*std::move(offer)) : std::unexpected(offer.error());
-  if (done) {
-    said_.forget("offer");
-  } else {
-    complain("offer", done.error(), "what was advertised before stays as it is");
-  }
+  refused_ = done ? std::string() : done.error().message();
+  if (done) return said_.forget("offer");
+  const bool news =
+      followed_ ? complain("offer", done.error(), "what was advertised before stays as it is")
+                : complain("offer", done.error(), "nothing is advertised until then");
+  if (news) tell_refused(done.error());
+}
+
+// An Event, for `kubectl describe node`.
+void Agent::tell_refused(const Error& error) const {
+  if (!tell_) return;
+  tell_({.warning = true,
+         .reason = cluster::reason::kResourceWithheld,
+         .action = "Advertise",
+         .note = fmt::format("{}: {}",
+                             followed_ ? "what was advertised before stays as it is"
+                                       : "not advertising any resource",
+                             error.message())});
 }
 
 Result<offer::Offer> Agent::make_offer() {
@@ -395,9 +411,10 @@ Result<void> Agent::follow(offer::Offer offer) {
 }
 
 // Logs `error` and its consequence, unless the same was logged last.
-void Agent::complain(std::string_view topic, const Error& error, std::string_view consequence) {
-  if (!said_.is_news(topic, error.what)) return;
+bool Agent::complain(std::string_view topic, const Error& error, std::string_view consequence) {
+  if (!said_.is_news(topic, error.what)) return false;
   ports_.log.error(fmt::format("{}; {}", error.message(), consequence));
+  return true;
 }
 
 }  // namespace tranche::agent

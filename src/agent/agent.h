@@ -95,7 +95,9 @@ class Agent {
   void reconcile();
   Result<offer::Offer> make_offer();
   Result<void> follow(offer::Offer offer);
-  void complain(std::string_view topic, const Error& error, std::string_view consequence);
+  void tell_refused(const Error& error) const;
+  // Whether it was news.
+  bool complain(std::string_view topic, const Error& error, std::string_view consequence);
   TimePoint now() const { return ports_.clock.now(); }
 
   Ports ports_;
@@ -112,7 +114,9 @@ class Agent {
     std::shared_ptr<const offer::Offer> offer;
   };
   std::optional<Followed> followed_;
-  bool follow_anew_ = false;  // run the next round even if nothing changed
+  std::string refused_;                          // why the last offer is not followed; empty: it is
+  std::function<void(const NodeNotice&)> tell_;  // empty without a cluster
+  bool follow_anew_ = false;                     // run the next round even if nothing changed
   SaidOnce said_;
 
   AgentStatus status_;

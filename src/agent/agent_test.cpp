@@ -325,6 +325,36 @@ TEST_F(AgentTest, WhatCannotBeLimitedIsNotOfferedAndTheAgentIsNotReady) {
   EXPECT_TRUE(says("limits strict: memory equal, compute equal"));
 }
 
+TEST_F(AgentTest, AnOfferThatCannotBeFollowedIsToldOnTheNodeAndInTheAnswerToProbes) {
+  reader_.set_machine(test::machine_of({test::a100_40gb(0).mig({"1g.5gb"}), test::a100_40gb(1)}));
+  ASSERT_TRUE(fs_.write_atomic(dir_.path() / "config.yaml", "flags: {migStrategy: single}\n"));
+  start();
+  const std::string why =
+      "migStrategy single: all devices on the node must be configured with the same migEnabled";
+  ASSERT_TRUE(says(why));
+  EXPECT_TRUE(test::eventually([&] {
+    const auto status = read_status(options_.state_dir, std::chrono::hours(1));
+    return status && !status->ready && status->text.starts_with(why);
+  }));
+  {
+    const std::scoped_lock lock(mutex_);
+    ASSERT_EQ(told_.size(), 1U);
+    EXPECT_EQ(told_[0].reason, "ResourceWithheld");
+    EXPECT_TRUE(told_[0].note.starts_with("not advertising any resource: " + why));
+  }
+  reader_.set_machine(test::machine_of({test::a100_40gb(0), test::a100_40gb(1)}));
+  EXPECT_TRUE(says("registered nvidia.com/gpu"));
+  // One that is followed stays when the next cannot be.
+  reader_.set_machine(test::machine_of({test::a100_40gb(0).mig({"1g.5gb"}), test::a100_40gb(1)}));
+  EXPECT_TRUE(test::eventually([&] {
+    const auto status = read_status(options_.state_dir, std::chrono::hours(1));
+    return status && status->ready && status->text.contains("stays: " + why);
+  }));
+  const std::scoped_lock lock(mutex_);
+  ASSERT_EQ(told_.size(), 2U);
+  EXPECT_TRUE(told_[1].note.starts_with("what was advertised before stays as it is: " + why));
+}
+
 TEST_F(AgentTest, WhatKeepsMemoryInsteadOfTheKernelIsSaidOnce) {
   options_.limit_library = (dir_.path() / "library").string();
   ASSERT_TRUE(fs_.write_atomic(options_.limit_library, "library"));

@@ -247,7 +247,7 @@ Result<Document> parse(std::string_view text, std::string_view name) {
   TreeBuilder builder(document);
   const auto refuse = [&](int line, std::string_view what) {
     return fail(Code::kInvalidArgument, fmt::format("{}:{}: {}", name, line, what),
-                "correct the YAML");
+                std::string(kRemedy));
   };
   try {
     std::istringstream stream{std::string(text)};

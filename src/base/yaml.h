@@ -60,6 +60,9 @@ struct Document {
 
 inline constexpr std::size_t kMaxNodes = 100'000;
 
+// The hint of every error of parse().
+inline constexpr std::string_view kRemedy = "correct the YAML";
+
 // Messages begin with `name`: "name:line: what". kInvalidArgument: broken YAML, a key that is no
 // scalar, an unknown alias, or too many nodes.
 Result<Document> parse(std::string_view text, std::string_view name);

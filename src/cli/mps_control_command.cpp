@@ -25,8 +25,10 @@ int run_mps_control_command(const Invocation& invocation) {
   const Word* word = nullptr;
   if (!rest.arguments.empty() && !rest.arguments.front().starts_with('-')) {
     word = find_word(invocation.command, rest.arguments.front());
-    if (word == nullptr) return refuse_word(invocation, rest.arguments.front());
-    rest.arguments = rest.arguments.subspan(1);
+    // NVIDIA's program ignores a word that it does not know.
+    const bool drop_in = find_command(parts(), invocation.program) != nullptr;
+    if (word == nullptr && !drop_in) return refuse_word(invocation, rest.arguments.front());
+    if (word != nullptr) rest.arguments = rest.arguments.subspan(1);
   }
   const auto sources = flags_to_sources(rest, config::Program::kAgent, word);
   if (const auto* done = std::get_if<int>(&sources)) return *done;

@@ -59,9 +59,9 @@ Result<ResourceName> parse_resource_name(std::string_view text) {
   }
   if (!is_subdomain(std::string_view(name).substr(kResourcePrefix.size()))) {
     return fail(Code::kInvalidArgument,
-                fmt::format("resource name '{}' is not valid: after '{}' only lower-case letters, "
-                            "digits, '-' and '.' may stand, each part beginning and ending with a "
-                            "letter or digit",
+                fmt::format("incorrect format for resource name '{}': after '{}' only lower-case "
+                            "letters, digits, '-' and '.' may stand, each part beginning and "
+                            "ending with a letter or digit",
                             name, kResourcePrefix),
                 "write a name such as nvidia.com/gpu or nvidia.com/mig-1g.5gb");
   }

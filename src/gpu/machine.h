@@ -78,6 +78,8 @@ struct Gpu {
   ComputeCapability compute_capability;
   MigMode mig_mode = MigMode::kUnsupported;
   std::vector<MigInstance> mig_instances;
+  // Why the driver does not let this process read the instances; empty: it does.
+  std::string mig_refused;
   // The GPU instance profiles that the driver offers for this GPU, in NVML's order: "1g.5gb+me".
   // Empty where MIG is not supported.
   std::vector<std::string> mig_profiles;
@@ -148,6 +150,8 @@ struct Host {
   // PCI class of every NVIDIA display function (0x030200 = 3D controller, 0x030000 = VGA), also of
   // those that are none of the machine's GPUs.
   std::map<PciAddress, std::uint32_t> display_classes;
+  // False: the PCI functions could not be read, so what would be told of them is missing.
+  bool pci_known = true;
   std::optional<VgpuInfo> vgpu;  // first NVIDIA function with the vGPU vendor capability
   bool operator==(const Host&) const = default;
 };

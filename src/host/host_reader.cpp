@@ -31,10 +31,11 @@ bool says_tegra(const FsRoot& fs, const char* path) {
 gpu::Host read_host(const FsRoot& fs, const std::filesystem::path& machine_type_file) {
   gpu::Host host;
   host.cgroup_v2 = fs.exists("/sys/fs/cgroup/cgroup.controllers");
-  if (const auto content = fs.read(machine_type_file)) {
-    if (auto name = trimmed(*content); !name.empty()) host.product_name = std::move(name);
-  }
-  for (const auto& function : read_nvidia_functions(fs)) {
+  if (const auto content = fs.read(machine_type_file)) host.product_name = trimmed(*content);
+  const auto functions = read_nvidia_functions(fs);
+  host.pci_known = functions.has_value();
+  if (!functions) return host;
+  for (const auto& function : *functions) {
     if (function.is_gpu()) host.display_classes[function.address] = function.device_class;
     if (!host.vgpu) host.vgpu = parse_vgpu(function.config);
   }

@@ -52,7 +52,7 @@ std::string vgpu_capability(std::string_view before_record_0 = {}) {
 }
 
 TEST_F(HostTest, AnEmptyMachineSaysNothing) {
-  EXPECT_EQ(read_host(fs, kMachineTypeFile), gpu::Host{});
+  EXPECT_EQ(read_host(fs, kMachineTypeFile), gpu::Host{.pci_known = false});
   EXPECT_THAT(control_nodes(fs), IsEmpty());
   EXPECT_EQ(read_platform(fs), Platform::kStandard);
 }
@@ -61,7 +61,8 @@ TEST_F(HostTest, ProductNameIsTrimmed) {
   put("/sys/class/dmi/id/product_name", "  PNV5b.8XLARGE96 \n");
   EXPECT_EQ(read_host(fs, kMachineTypeFile).product_name, "PNV5b.8XLARGE96");
   put("/other", "\n");
-  EXPECT_EQ(read_host(fs, "/other").product_name, std::nullopt);
+  EXPECT_EQ(read_host(fs, "/other").product_name, "");  // as NVIDIA's program labels it
+  EXPECT_EQ(read_host(fs, "/nowhere").product_name, std::nullopt);
 }
 
 TEST_F(HostTest, DisplayClassesOfNvidiaByAddress) {
@@ -74,6 +75,12 @@ TEST_F(HostTest, DisplayClassesOfNvidiaByAddress) {
   EXPECT_THAT(read_host(fs, kMachineTypeFile).display_classes,
               ElementsAre(Pair(gpu::PciAddress{0, 0x0a, 0, 0}, 0x030200U),
                           Pair(gpu::PciAddress{0, 0x3b, 0, 0}, 0x030000U)));
+}
+
+TEST_F(HostTest, APciBusThatCannotBeReadIsNotKnown) {
+  EXPECT_FALSE(read_host(fs, kMachineTypeFile).pci_known);
+  put_function("0000:0c:00.0", "0x8086\n", "0x030000\n");
+  EXPECT_TRUE(read_host(fs, kMachineTypeFile).pci_known);
 }
 
 TEST_F(HostTest, VgpuOfAGuest) {

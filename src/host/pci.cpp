@@ -86,11 +86,10 @@ std::optional<gpu::VgpuInfo> parse_vgpu(std::string_view config) {
                        .host_driver_branch = space.text(record + 2 + kText, kText)};
 }
 
-std::vector<PciFunction> read_nvidia_functions(const FsRoot& fs) {
+Result<std::vector<PciFunction>> read_nvidia_functions(const FsRoot& fs) {
   std::vector<PciFunction> functions;
-  const auto names = fs.list(kDevices);
-  if (!names) return functions;
-  for (const auto& name : *names) {
+  ASSIGN_OR_RETURN(const auto names, fs.list(kDevices));
+  for (const auto& name : names) {
     const auto address = gpu::parse_pci_address(name);
     const std::filesystem::path folder = std::filesystem::path(kDevices) / name;
     if (!address || read_hex(fs, folder / "vendor") != kNvidia) continue;

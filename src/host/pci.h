@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/fs.h"
+#include "base/result.h"
 #include "gpu/ids.h"
 #include "gpu/machine.h"
 
@@ -22,8 +23,9 @@ struct PciFunction {
   bool is_gpu() const { return device_class == 0x030000 || device_class == 0x030200; }
 };
 
-// Functions under /sys/bus/pci/devices with vendor 10de, in bus order.
-std::vector<PciFunction> read_nvidia_functions(const FsRoot& fs);
+// Functions under /sys/bus/pci/devices with vendor 10de, in bus order. An error: the folder cannot
+// be read.
+Result<std::vector<PciFunction>> read_nvidia_functions(const FsRoot& fs);
 
 // The host driver's version and branch, from a configuration space whose capability list holds
 // NVIDIA's vendor capability. That capability is id 9, next, length, 'V', 'F', then records {id,

@@ -79,7 +79,9 @@ std::string mode_of(const std::vector<Gpu>& gpus, const gpu::Host& host) {
   return "unknown";
 }
 
+// Where nobody knows, NVIDIA's program writes no label either.
 void add_vgpu(const gpu::Host& host, Labels& labels) {
+  if (!host.pci_known) return;
   labels["nvidia.com/vgpu.present"] = host.vgpu ? "true" : "false";
   if (!host.vgpu) return;
   labels["nvidia.com/vgpu.host-driver-version"] = host.vgpu->host_driver_version;

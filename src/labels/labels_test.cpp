@@ -291,6 +291,9 @@ TEST(MakeLabels, Clique) {
 
 TEST(MakeLabels, Vgpu) {
   auto machine = test::machine_of({test::t4(0)});
+  machine.host.pci_known = false;
+  EXPECT_EQ(label(labels_of(machine, {}), "vgpu.present"), "(absent)");
+  machine.host.pci_known = true;
   machine.host.vgpu = {.host_driver_version = "550.90.05", .host_driver_branch = "r550_00"};
   const auto set = labels_of(machine, {});
   EXPECT_EQ(label(set, "vgpu.present"), "true");

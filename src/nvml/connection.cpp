@@ -63,7 +63,7 @@ Result<std::shared_ptr<Session>> Session::open(std::shared_ptr<const Library> li
   const char* name = modern ? api.nvmlInit_v2.name : api.nvmlInitWithFlags.name;
   const Return result = modern ? call(api.nvmlInit_v2) : call(api.nvmlInitWithFlags, 0U);
   if (result != kSuccess) {
-    return fail(Code::kUnavailable, "NVML does not start: " + describe(api, name, result),
+    return fail(Code::kUnavailable, fmt::format("{}{}", kInitFailed, describe(api, name, result)),
                 start_remedy(result));
   }
   // make_shared cannot call the private constructor.
@@ -116,6 +116,10 @@ bool Connection::in_force(const Session* session) const {
 Result<std::shared_ptr<Session>> Connection::session() {
   if (auto session = current()) return session;
   using Opened = Result<std::shared_ptr<Session>>;
+  static constexpr auto without_library = [](Error error) -> Opened {
+    error.what.insert(0, kNoLibrary);
+    return std::unexpected(std::move(error));
+  };
   auto opened = std::make_shared<std::optional<Opened>>();
   const auto outcome =
       pool_.run({.key = kKey,
@@ -125,7 +129,7 @@ Result<std::shared_ptr<Session>> Connection::session() {
                    progress.enter("dlopen");
                    auto library = Library::load(root);
                    *opened = library ? Session::open(*std::move(library), count, progress)
-                                     : Opened(std::unexpected(std::move(library).error()));
+                                     : without_library(std::move(library).error());
                  }});
   if (!outcome.finished) return std::unexpected(hang(outcome, options_.deadline));
   if (!opened->value()) return std::unexpected(std::move(*opened)->error());

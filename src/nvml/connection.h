@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fs.h"
@@ -26,6 +27,11 @@
 #include "nvml/library.h"
 
 namespace tranche::nvml {
+
+// NVIDIA's words for an NVML that does not start, and for a library that is not there: with them
+// begin the errors of Connection::session().
+inline constexpr std::string_view kInitFailed = "nvml init failed: ";
+inline constexpr std::string_view kNoLibrary = "nvml init failed: ERROR_LIBRARY_NOT_FOUND: ";
 
 struct Options {
   // The driver's root as this process sees it (NVIDIA's containerDriverRoot, "/driver-root").

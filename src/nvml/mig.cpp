@@ -189,6 +189,7 @@ class MigReading {
   // Whether the call succeeded. If not: notes that the GPU is gone, or warns of `effect`.
   bool check(Return result, const char* function, const char* effect) {
     if (result == kSuccess) return true;
+    if (result == kNoPermission) gpu_.mig_refused = call_.describe(function, result);
     if (result == kGpuIsLost) {
       gone_ = call_.describe(function, result);
     } else {

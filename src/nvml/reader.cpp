@@ -109,7 +109,8 @@ Result<Reader::System> Reader::read_system(const std::shared_ptr<Session>& sessi
                 "node; it is tried again");
   }
   if (!answer->failure.empty()) {
-    return fail(Code::kUnavailable, "NVML does not answer: " + answer->failure,
+    return fail(Code::kUnavailable,
+                "NVML does not answer: error getting device count: " + answer->failure,
                 "see that the NVIDIA driver is loaded (nvidia-smi on the node); it is tried again");
   }
   system_ = answer->system;

@@ -98,6 +98,15 @@ ResourceName mig_resource(std::string profile) {
   return {"nvidia.com/mig-" + profile};
 }
 
+constexpr const char* kMigRemedy =
+    "give the agent CAP_SYS_ADMIN and NVIDIA_MIG_MONITOR_DEVICES=all (mig.monitor=true in the "
+    "chart's values)";
+
+std::string refused_instances(const Gpu& gpu) {
+  return fmt::format("the driver does not tell this container the MIG instances of GPU {} ({}): {}",
+                     gpu.index, gpu.uuid.value, gpu.mig_refused);
+}
+
 // Walks over a machine once and gathers the classes into `out`.
 class Classifier {
  public:
@@ -119,7 +128,10 @@ class Classifier {
 
   // Strategy mixed: each profile is a resource of its own.
   void add_instances_by_profile(const Gpu& gpu) {
-    if (gpu.mig_instances.empty()) {
+    if (!gpu.mig_refused.empty()) {
+      out.withheld.try_emplace(ResourceName{"nvidia.com/mig-*"},
+                               fmt::format("{}; {}", refused_instances(gpu), kMigRemedy));
+    } else if (gpu.mig_instances.empty()) {
       warn(
           "GPU {} ({}) has MIG enabled and no MIG instances, so it offers nothing; create "
           "instances on it or disable MIG",
@@ -184,6 +196,9 @@ Result<void> check_uniform(const std::vector<const Gpu*>& gpus) {
   const MigInstance* first = nullptr;
   for (const Gpu* gpu : gpus) {
     if (!gpu->mig_enabled()) continue;
+    if (!gpu->mig_refused.empty()) {
+      return fail(Code::kFailedPrecondition, refused_instances(*gpu), kMigRemedy);
+    }
     if (gpu->mig_instances.empty()) {
       return fail(Code::kFailedPrecondition,
                   fmt::format("device {} has no MIG devices configured", gpu->index), hint);

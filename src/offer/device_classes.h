@@ -18,6 +18,8 @@ struct DeviceClasses {
   // Devices by GPU index, then MIG slot. A device is in one class only.
   std::map<config::ResourceName, std::vector<Device>> by_name;
   std::vector<std::string> warnings;
+  // What the node may have and this process may not see: why.
+  std::map<config::ResourceName, std::string> withheld;
 };
 
 // Follows flags.migStrategy and resources.{gpus,mig}, by NVIDIA's rules. For strategy `single` the

@@ -201,6 +201,7 @@ Result<Offer> make_offer(const gpu::Machine& machine, const config::Config& conf
     offer.resources.push_back(assemble(
         name, gathered, strategy, entries != nullptr && entries->fail_requests_greater_than_one));
   }
+  claims.withheld.merge(classes.withheld);
   for (auto& [name, reason] : claims.withheld) offer.withheld.push_back({name, std::move(reason)});
   apply_limits(config.tranche.limits, machine, offer);
   return offer;

@@ -268,6 +268,31 @@ TEST(Health, AGpuThatNeverAnsweredIsNamedInAWarning) {
   EXPECT_THAT(offer.warnings, ElementsAre(HasSubstr("GPU 1 cannot be read (no handle)")));
 }
 
+gpu::Machine machine_with_mig_refused() {
+  auto machine = machine_of({a100_40gb(0).mig(), a100_40gb(1).mig()});
+  for (auto& gpu : machine.gpus) gpu.mig_refused = "Insufficient Permissions";
+  return machine;
+}
+
+TEST(MigMixed, InstancesThatTheDriverDoesNotTellAreWithheldAndNameTheChartsValue) {
+  const auto offer = make_offer(machine_with_mig_refused(), with_mig(MigStrategy::kMixed), {});
+  ASSERT_TRUE(offer);
+  ASSERT_THAT(offer->withheld, SizeIs(1));
+  EXPECT_EQ(offer->withheld[0].name.value, "nvidia.com/mig-*");
+  EXPECT_THAT(offer->withheld[0].reason,
+              HasSubstr("does not tell this container the MIG instances of GPU 0"));
+  EXPECT_THAT(offer->withheld[0].reason, HasSubstr("Insufficient Permissions; "));
+  EXPECT_THAT(offer->withheld[0].reason, HasSubstr("mig.monitor=true"));
+  EXPECT_THAT(offer->warnings, IsEmpty());
+}
+
+TEST(MigSingle, InstancesThatTheDriverDoesNotTellAreNoWrongLayout) {
+  const auto offer = make_offer(machine_with_mig_refused(), with_mig(MigStrategy::kSingle), {});
+  ASSERT_FALSE(offer);
+  EXPECT_THAT(offer.error().message(), HasSubstr("Insufficient Permissions; "));
+  EXPECT_THAT(offer.error().message(), HasSubstr("mig.monitor=true"));
+}
+
 struct SingleRow {
   std::string name;
   gpu::Machine machine;

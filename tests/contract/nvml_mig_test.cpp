@@ -80,6 +80,19 @@ TEST(NvmlMig, NamesWithoutPrivilegeAndWithOlderDrivers) {
   }
 }
 
+TEST(NvmlMig, InstancesThatTheDriverDoesNotTell) {
+  test::SimMachine sim(test::a100_machine(1, kLayout));
+  Reader reader(Connection::make(sim.options()));
+  EXPECT_EQ(reader.read()->gpus[0].mig_refused, "");
+  sim.fail("nvmlDeviceGetMigDeviceHandleByIndex", kNoPermission);
+  Reader unprivileged(Connection::make(sim.options()));
+  const auto machine = unprivileged.read();
+  ASSERT_TRUE(machine.has_value());
+  EXPECT_THAT(machine->gpus[0].mig_instances, ::testing::IsEmpty());
+  EXPECT_THAT(machine->gpus[0].mig_refused,
+              ::testing::HasSubstr("nvmlDeviceGetMigDeviceHandleByIndex: 4"));
+}
+
 TEST(NvmlMig, DeviceNodesFromMigMinors) {
   test::SimMachine sim(test::a100_machine(1, "    mig: {enabled: true, instances: [1g.5gb]}\n"));
   Reader reader(Connection::make(sim.options()));

@@ -11,6 +11,8 @@ from programs import wait_until
 START = "error starting plugins: "
 READ = START + "unable to load config: unable to finalize config: unable to parse config file: "
 PARSE = READ + "error parsing config file: "
+YAML = "unmarshal error: error converting YAML to JSON: yaml: "
+DECODE = "unmarshal error: error unmarshaling JSON: while decoding JSON: "
 VALIDATE = START + "unable to validate flags: "
 
 
@@ -33,19 +35,20 @@ def entry(text: str) -> str:
 AT = "config.yaml:5: sharing.timeSlicing.resources[0]"
 
 # Name, configuration, beginning of the message after the file's folder.
-FILES = [
-    ("version", "version: v2", "config.yaml:1: version: unknown version: v2; "),
+BROKEN = [
     ("no-yaml", "flags: [", "config.yaml:"),
     ("tab", "flags:\n\tmigStrategy: none", "config.yaml:2"),
-    ("not-a-mapping", "- a", "config.yaml:1: is a list, expected a mapping; "),
+]
+FILES = [
+    ("not-a-mapping", "- a", "config.yaml:1: cannot unmarshal array into a mapping; "),
     ("no-entries", "sharing:\n  timeSlicing:\n", "config.yaml:2: sharing.timeSlicing: no resources specified; "),
     ("no-name", entry("{replicas: 2}"), AT + ": no resource name specified; "),
     ("no-replicas", entry("{name: gpu}"), AT + ": no replicas specified; "),
     ("no-replicas-at-all", entry("{name: gpu, replicas: 0}"), AT + ".replicas: number of replicas must be >= 2, found 0; "),
-    ("quoted-replicas", entry("{name: gpu, replicas: '4'}"), AT + ".replicas: is the string '4', expected a whole number; "),
-    ("foreign-name", entry("{name: amd.com/gpu, replicas: 2}"), AT + ".name: resource name 'nvidia.com/amd.com/gpu' is not valid"),
+    ("quoted-replicas", entry("{name: gpu, replicas: '4'}"), AT + ".replicas: cannot unmarshal string into a whole number, found '4'; "),
+    ("foreign-name", entry("{name: amd.com/gpu, replicas: 2}"), AT + ".name: incorrect format for resource name 'nvidia.com/amd.com/gpu': "),
     ("devices", entry("{name: gpu, replicas: 2, devices: [GPU-1]}"), AT + ".devices[0]: unsupported type for device in devices list; "),
-    ("bool", "flags:\n  failOnInitError: 'yes'", "config.yaml:2: flags.failOnInitError: is the string 'yes'"),
+    ("bool", "flags:\n  failOnInitError: 'yes'", "config.yaml:2: flags.failOnInitError: cannot unmarshal string into a bool, found 'yes'"),
     ("pattern", "resources:\n  gpus:\n  - pattern: '*'", "config.yaml:3: resources.gpus[0]: resources must have a 'name' field set; "),
 ]  # fmt: skip
 # NVIDIA's phrase stands in one piece with its chain of causes; the place follows.
@@ -63,7 +66,18 @@ VALUES = [
 @pytest.mark.parametrize("text, message", [c[1:] for c in FILES], ids=[c[0] for c in FILES])
 def test_files(here, text, message):
     log = here.refused(config=text)
-    assert f"{PARSE}{here.dir}/{message}" in log
+    assert f"{PARSE}{DECODE}{here.dir}/{message}" in log
+
+
+@pytest.mark.parametrize("text, message", [c[1:] for c in BROKEN], ids=[c[0] for c in BROKEN])
+def test_files_that_are_no_yaml(here, text, message):
+    log = here.refused(config=text)
+    assert f"{PARSE}{YAML}{here.dir}/{message}" in log
+
+
+def test_a_file_of_another_version(here):
+    log = here.refused(config="version: v2")
+    assert f"{PARSE}unknown version: v2 ({here.dir}/config.yaml:1: version); write v1" in log
 
 
 @pytest.mark.parametrize("text, phrase, place", [c[1:] for c in VALUES], ids=[c[0] for c in VALUES])
@@ -102,6 +116,33 @@ FLAGS = [
 @pytest.mark.parametrize("arguments, env, message", FLAGS, ids=[str(c[0] or c[1]) for c in FLAGS])
 def test_flags_and_environment(here, arguments, env, message):
     assert message in here.refused(*arguments, env=env)
+
+
+def test_the_mps_control_daemon_ignores_words_as_nvidias_does(node, tmp_path):
+    there = node("l20")
+    where = {"TRANCHE_MPS_DIR": tmp_path / "mps", "TRANCHE_HOST_ROOT": there.host}
+    daemon = there.start("x", "--bogus", argv0="mps-control-daemon", env=where)
+    daemon.wait_log("ignored, as NVIDIA's programs do, .*: x --bogus")
+    daemon.wait_log("no daemon is needed")
+
+
+DISCOVERY = [
+    (["--device-discovery-strategy=vfio"], {}, "unable to load config: unable to validate flags: device discovery strategy vfio is not supported yet"),
+    (["--output-file=/nonexistent/gfd"], {}, "error atomically writing file '/nonexistent/gfd': "),
+    (["--sleep-interval=soon"], {}, 'invalid value "soon" for flag -sleep-interval: time: invalid duration "soon"'),
+    (["--kubeconfig=/nonexistent"], {"NODE_NAME": "n1", "USE_NODE_FEATURE_API": "true"}, "failed to create clientsets: create client configuration: read /nonexistent: No such file or directory; write a file"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments, env, message", DISCOVERY, ids=[c[0][0] for c in DISCOVERY])
+def test_feature_discovery(node, arguments, env, message):
+    there = node("l20", kubelet=False)
+    environment = {"GFD_USE_NODE_FEATURE_API": "false", **env}
+    if env:
+        environment.pop("GFD_USE_NODE_FEATURE_API")
+    run = there.start("--oneshot", *arguments, argv0="gpu-feature-discovery", env=environment)
+    assert run.wait() == 1, run.log
+    assert message in run.log
 
 
 @pytest.mark.parametrize("words", [["true"], ["true", "--mig-strategy=bogus"], ["--", "-x"]])

@@ -84,7 +84,7 @@ def test_required_settings(node):
     run = here.start("--oneshot", argv0="config-manager")
     assert run.wait() == 1
     for flag in ("node-name", "config-file-srcdir", "config-file-dst"):
-        assert f"invalid <{flag}>: must not be empty" in run.log
+        assert f"invalid <{flag}>: must not be empty string" in run.log
 
 
 def test_the_link_follows_label_and_content_and_the_reader_is_signalled(node):

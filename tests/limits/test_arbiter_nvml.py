@@ -132,10 +132,10 @@ def test_without_nvml_it_goes_on_and_says_so_once(tmp_path):
     )
     for _ in range(3):
         registered.notice(CONTEXT)
-    process.wait_log("NVML does not start: .*; until then limits of memory hold by what processes charge alone")
+    process.wait_log("nvml init failed: .*; until then limits of memory hold by what processes charge alone")
     status = tmp_path / "state" / "status.json"
     wait_until(lambda: status.exists() and "nvmlFailure" in status.read_text(), "the failure in the status")
     degraded = json.loads(status.read_text())["status"]["tenants"][0]["degraded"]
     assert degraded == ["not-reconciled"]
-    assert process.log.count("NVML does not start") == 1
+    assert process.log.count("nvml init failed") == 1
     assert process.stop() == 0

@@ -26,6 +26,18 @@
 namespace tranche::agent {
 namespace {
 
+// Why there are no labels, after NVIDIA's chain of causes.
+Error no_machine(Error error) {
+  if (error.what.starts_with(nvml::kNoLibrary)) {
+    return std::move(error).with_context(
+        "failed to create resource manager: unsupported strategy auto");
+  }
+  const bool starts = !error.what.starts_with(nvml::kInitFailed);
+  return std::move(error).with_context(
+      starts ? "error creating labeler: error getting devices"
+             : "error creating labeler: failed to initialize resource manager");
+}
+
 class FeatureDiscovery {
  public:
   FeatureDiscovery(config::FeatureDiscoveryOptions options,
@@ -74,7 +86,10 @@ class FeatureDiscovery {
       std::fflush(stdout);
       return {};
     }
-    return file().write(set.labels);
+    auto written = file().write(set.labels);
+    if (written) return {};
+    return std::unexpected(std::move(written).error().with_context(
+        fmt::format("error atomically writing file '{}'", gfd().output_file)));
   }
 
   void finish() const {
@@ -94,6 +109,7 @@ class FeatureDiscovery {
     loaded_ = std::move(loaded);
     for (const auto& warning : loaded_.warnings) log_.warn(warning.message);
     log_.info(fmt::format("Running with config:\n{}", loaded_.json));
+    TRY(check_discovery());
     TRY(choose_place());
     reader_.emplace(nvml::Connection::make({.driver_root = options_.container_driver_root,
                                             .host = FsRoot(options_.host_root),
@@ -104,6 +120,13 @@ class FeatureDiscovery {
     return {};
   }
 
+  // Without a driver it is the labels that say so.
+  Result<void> check_discovery() const {
+    const auto found = config::validate_on_machine(loaded_.config, {.nvml_loadable = true});
+    if (!found) return chain(found.error());
+    return {};
+  }
+
   const config::Flags& flags() const { return loaded_.config.flags; }
   labels::FeatureFile file() const { return {FsRoot(), gfd().output_file}; }
 
@@ -111,6 +134,7 @@ class FeatureDiscovery {
   // labels` on a machine without a cluster asks for none: there the default is the file.
   Result<void> choose_place() {
     static constexpr const char* kFile = "or write a file with --use-node-feature-api=false";
+    static constexpr const char* kFileInstead = "write a file with --use-node-feature-api=false";
     node_feature_.reset();
     if (!flags().use_node_feature_api) return {};
     if (options_.node_name.empty() && !options_.needs_node_feature) return {};
@@ -122,8 +146,9 @@ class FeatureDiscovery {
     }
     auto objects = kube::connect(options_.api_server, environment_, "tranche-labels", log_);
     if (!objects) {
-      auto error = std::move(objects).error().with_context("failed to create clientsets");
-      error.hint += fmt::format("; {}", kFile);
+      auto error = std::move(objects).error().with_context(
+          "failed to create clientsets: create client configuration");
+      error.hint = error.hint.empty() ? kFileInstead : fmt::format("{}, {}", error.hint, kFile);
       return std::unexpected(std::move(error));
     }
     objects_ = *std::move(objects);
@@ -138,7 +163,7 @@ class FeatureDiscovery {
   Result<gpu::Machine> read_machine() {
     auto machine = reader_->read();
     if (!machine && flags().fail_on_init_error) {
-      return std::unexpected(std::move(machine).error().with_context("error creating labeler"));
+      return std::unexpected(no_machine(std::move(machine).error()));
     }
     if (!machine) {
       log_.warn(fmt::format("{}; labels without GPUs (failOnInitError is false)",

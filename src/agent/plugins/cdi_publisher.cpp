@@ -10,6 +10,8 @@
 namespace tranche::agent {
 namespace {
 
+constexpr const char* kNoSpecFile = "unable to create cdi spec file";
+
 std::string kernel_release() {
   utsname name{};
   return ::uname(&name) == 0 ? std::string(name.release) : std::string();
@@ -23,11 +25,11 @@ CdiPublisher::CdiPublisher(config::AgentOptions options, const Log& log)
 Result<void> CdiPublisher::follow(const Round& round) {
   const bool wanted = round.state.config.uses_cdi();
   if (!wanted && !wrote_) return {};
-  cdi::Specs specs;
-  if (wanted) {
-    ASSIGN_OR_RETURN(specs, make(round));
-  }
-  ASSIGN_OR_RETURN(const auto written, write(specs));
+  auto specs = wanted ? make(round) : cdi::Specs();
+  auto wrote = specs ? write(*specs) : std::unexpected(specs.error());
+  // NVIDIA's words, which its users search for.
+  if (!wrote) return std::unexpected(std::move(wrote).error().with_context(kNoSpecFile));
+  const auto& written = *wrote;
   wrote_ = true;
   for (const auto& name : written.changed) {
     log_.info(fmt::format("wrote {}/{}", options_.cdi_root, name));
@@ -35,11 +37,11 @@ Result<void> CdiPublisher::follow(const Round& round) {
   for (const auto& name : written.removed) {
     log_.info(fmt::format("removed {}/{}", options_.cdi_root, name));
   }
-  if (specs.warnings != warned_) {
-    for (const auto& warning : specs.warnings) log_.warn(fmt::format("CDI: {}", warning));
-    warned_ = specs.warnings;
+  if (specs->warnings != warned_) {
+    for (const auto& warning : specs->warnings) log_.warn(fmt::format("CDI: {}", warning));
+    warned_ = specs->warnings;
   }
-  modes_ = std::move(specs.modes);
+  modes_ = std::move(specs->modes);
   return {};
 }
 

@@ -70,8 +70,7 @@ void FileNode::report_unknown(const yaml::Entry& entry,
 std::vector<FileNode::Child> FileNode::children(bool any_case) const {
   if (is_null()) return {};
   if (node_.kind != yaml::Kind::kMap) {
-    error(fmt::format("is {}, expected a mapping", yaml::describe(node_.kind)),
-          "write keys and values under it");
+    error(cannot_unmarshal(node_, "a mapping"), "write keys and values under it");
     return {};
   }
   const auto known = keys_under(without_indices(path_));
@@ -106,8 +105,7 @@ std::vector<FileNode::Child> FileNode::children(bool any_case) const {
 
 std::optional<std::vector<FileNode>> FileNode::items() const {
   if (node_.kind != yaml::Kind::kSequence) {
-    error(fmt::format("is {}, expected a list", yaml::describe(node_.kind)),
-          "begin each entry with '- '");
+    error(cannot_unmarshal(node_, "a list"), "begin each entry with '- '");
     return std::nullopt;
   }
   std::vector<FileNode> items;

@@ -58,21 +58,35 @@ Devices read_device_list(const FileNode& node) {
   return list;
 }
 
+// In the words of NVIDIA's programs, to which null is an empty string.
+std::string wrong_devices(const yaml::Node& value) {
+  const auto text = value.scalar.substr(0, 80);
+  if (value.kind == yaml::Kind::kNull || yaml::is_text(value)) {
+    return fmt::format("devices set as '{}' but the only valid string input is 'all'", text);
+  }
+  if (const auto count = yaml::as_int(value); count && *count <= 0) {
+    return fmt::format("devices set as '{}' but a count of devices must be > 0", text);
+  }
+  return fmt::format("unrecognized type for devices spec: {}",
+                     value.kind == yaml::Kind::kScalar ? text : yaml::describe(value.kind));
+}
+
 Devices read_devices(const FileNode& node) {
   const auto& value = node.node();
   if (value.kind == yaml::Kind::kScalar && value.scalar == "all") return AllDevices{};
   if (value.kind == yaml::Kind::kSequence) return read_device_list(node);
   const auto count = yaml::as_int(value);
   if (count && *count > 0 && *count <= INT32_MAX) return DeviceCount{static_cast<int>(*count)};
-  node.error(fmt::format("devices must be 'all', a count above 0 or a list, found {}",
-                         value.kind == yaml::Kind::kScalar
-                             ? fmt::format("'{}'", value.scalar.substr(0, 80))
-                             : std::string(yaml::describe(value.kind))),
-             "write all, a number, or a list such as [0, \"0:1\"]");
+  node.error(wrong_devices(value), "write all, a number, or a list such as [0, \"0:1\"]");
   return AllDevices{};
 }
 
 std::optional<std::int64_t> read_replicas(const FileNode& node) {
+  static constexpr const char* kRemedy = "write how many Pods may share one device (1: not shared)";
+  if (node.is_null()) {
+    node.error("number of replicas must be >= 2, found null", kRemedy);
+    return std::nullopt;
+  }
   const auto value = value_from_node(FlagType::kInt, node.node());
   if (!value) {
     node.error(value.error().what, value.error().hint);
@@ -80,8 +94,7 @@ std::optional<std::int64_t> read_replicas(const FileNode& node) {
   }
   const auto count = std::get<std::int64_t>(*value);
   if (count < 1) {
-    node.error(fmt::format("number of replicas must be >= 2, found {}", count),
-               "write how many Pods may share one device (1: not shared)");
+    node.error(fmt::format("number of replicas must be >= 2, found {}", count), kRemedy);
     return std::nullopt;
   }
   if (count > kMaxReplicas) {
@@ -102,13 +115,13 @@ std::optional<FileResource> read_resource(const FileNode& entry) {
   const auto* devices = find_child(children, "devices");
 
   std::optional<ResourceName> read;
-  if (name == nullptr || name->is_null()) {
+  if (name == nullptr) {
     entry.error("no resource name specified", "add 'name: nvidia.com/gpu'");
   } else {
     read = read_name(*name);
   }
   std::optional<std::int64_t> count;
-  if (replicas == nullptr || replicas->is_null()) {
+  if (replicas == nullptr) {
     entry.error("no replicas specified", "add 'replicas:' with the number of Pods per device");
   } else {
     resource.replicas_line = replicas->line();

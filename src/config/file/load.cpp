@@ -78,8 +78,13 @@ std::string startup_failure(const Sources& sources, const Error& error) {
   if (error.code == Code::kFailedPrecondition || error.code == Code::kUnsupported) {
     cause =
         agent ? "unable to validate flags: " : "unable to load config: unable to validate flags: ";
-  } else if (error.what.starts_with(sources.file_name + ":")) {
+  } else if (error.what.starts_with(kUnknownVersion)) {
     cause = fmt::format("{}error parsing config file: ", kFile);
+  } else if (error.what.starts_with(sources.file_name + ":")) {
+    const auto* step = error.hint == yaml::kRemedy
+                           ? "error converting YAML to JSON: yaml: "
+                           : "error unmarshaling JSON: while decoding JSON: ";
+    cause = fmt::format("{}error parsing config file: unmarshal error: {}", kFile, step);
   } else if (error.what.starts_with(kNoConfigText)) {
     cause = fmt::format("{}error opening config file: ", kFile);
   } else {

@@ -202,7 +202,7 @@ TEST_P(LimitsInvalid, IsRefusedWithPlaceAndRemedy) {
 INSTANTIATE_TEST_SUITE_P(
     Forms, LimitsInvalid,
     testing::Values(
-        Refused{"scalar", "strict", {": is a scalar, expected a mapping"}},
+        Refused{"scalar", "strict", {": cannot unmarshal string into a mapping"}},
         Refused{"empty", "{}", {": no enforcement specified, so nothing would be limited"}},
         Refused{"no_enforcement", "{memory: 4Gi}", {": no enforcement specified"}},
         Refused{"no_entries", "{resources: []}", {": no enforcement specified"}},
@@ -214,10 +214,10 @@ INSTANTIATE_TEST_SUITE_P(
                 {".resources[0]: no resource name specified"}},
         Refused{"entry_scalar",
                 "{enforcement: strict, resources: [gpu]}",
-                {".resources[0]: is a scalar, expected a mapping"}},
+                {".resources[0]: cannot unmarshal string into a mapping"}},
         Refused{"resources_mapping",
                 "{enforcement: strict, resources: {name: gpu}}",
-                {".resources: is a mapping, expected a list"}},
+                {".resources: cannot unmarshal object into a list"}},
         Refused{"twice",
                 "{enforcement: strict, resources: [{name: gpu}, {name: nvidia.com/gpu}]}",
                 {".resources[1]: nvidia.com/gpu has an entry already, in line 2"}},
@@ -238,7 +238,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"memory_negative",
                 "{enforcement: strict, memory: -1Gi}",
                 {".memory: '-1Gi' is no amount of memory"}},
-        Refused{"memory_list", "{enforcement: strict, memory: [1]}", {".memory: is a list"}},
+        Refused{"memory_list",
+                "{enforcement: strict, memory: [1]}",
+                {".memory: cannot unmarshal array into a string"}},
         Refused{"hard_word",
                 "{enforcement: elastic, memoryHard: all}",
                 {".memoryHard: 'all' is no amount of memory"}},
@@ -263,7 +265,7 @@ INSTANTIATE_TEST_SUITE_P(
                  ".unregistered: unknown unregistered: kill"}},
         Refused{"priority_classes_mapping",
                 "{enforcement: strict, priorityClasses: {serving: normal}}",
-                {".priorityClasses: is a mapping, expected a list"}},
+                {".priorityClasses: cannot unmarshal object into a list"}},
         Refused{"priority_classes_entries",
                 "{enforcement: strict, policy: priority, priorityClasses: [{class: normal}, "
                 "{name: a}, {name: b, class: high}, {name: c, class: normal}, "
@@ -274,7 +276,7 @@ INSTANTIATE_TEST_SUITE_P(
                  ".priorityClasses[4]: c has a class already"}},
         Refused{"oversubscribe_text",
                 "{enforcement: strict, oversubscribe: 'true'}",
-                {".oversubscribe: is the string 'true'"}}),
+                {".oversubscribe: cannot unmarshal string into a bool, found 'true'"}}),
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST(Limits, AnEntryIsFoundByTheAdvertisedName) {

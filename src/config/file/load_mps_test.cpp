@@ -55,7 +55,7 @@ TEST(MpsRules, RefusedWithPlaceAndRemedy) {
     const char* error;  // its beginning
   };
   const Row rows[] = {
-      {"3", "f.yaml:4: tranche.mps: is a scalar, expected a mapping; "},
+      {"3", "f.yaml:4: tranche.mps: cannot unmarshal number into a mapping, found '3'; "},
       {"{protocol: 4}",
        "f.yaml:4: tranche.mps.protocol: protocol must be 2 or 3, found '4'; write 3"},
       {"{protocol: \"3\"}", "f.yaml:4: tranche.mps.protocol: protocol must be 2 or 3, found '3'; "},

@@ -143,15 +143,21 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"bool_environment",
              {.environment = {{"GDS_ENABLED", "on"}}},
              "could not parse \"on\" as bool value from environment variable \"GDS_ENABLED\" for "
-             "flag gds-enabled; write true or false, without quotes"},
+             "flag gds-enabled: strconv.ParseBool: parsing \"on\": invalid syntax; write true or "
+             "false, without quotes"},
+        Case{"duration_environment",
+             {.program = Program::kFeatureDiscovery, .environment = {{"GFD_SLEEP_INTERVAL", "x"}}},
+             "could not parse \"x\" from environment variable \"GFD_SLEEP_INTERVAL\" as value for "
+             "flag sleep-interval: time: invalid duration \"x\"; write a duration such as 60s or "
+             "1h30m, or infinite"},
         Case{"duration",
              {.flags = {{"sleep-interval", "60"}}},
-             "invalid value \"60\" for flag -sleep-interval: could not parse \"60\" as duration "
-             "value; write a duration such as 60s or 1h30m, or infinite"},
+             "invalid value \"60\" for flag -sleep-interval: time: invalid duration \"60\"; "
+             "write a duration such as 60s or 1h30m, or infinite"},
         Case{"ints",
              {.flags = {{"imex-channel-ids", "0,x"}}},
-             "invalid value \"0,x\" for flag -imex-channel-ids: could not parse \"x\" as int slice "
-             "value; write a list of whole numbers"},
+             "invalid value \"0,x\" for flag -imex-channel-ids: strconv.ParseInt: parsing \"x\": "
+             "invalid syntax; write a list of whole numbers"},
         Case{"value_of_a_flag",
              {.flags = {{"device-id-strategy", "pci"}}},
              "invalid --device-id-strategy option: pci (flag --device-id-strategy); write uuid or "
@@ -199,8 +205,20 @@ TEST(StartupFailure, CarriesNvidiasChainOfCauses) {
   const Sources broken{.file_text = "version: v9", .file_name = "/config/config.yaml"};
   EXPECT_EQ(startup_failure(broken, load(broken).error()),
             "error starting plugins: unable to load config: unable to finalize config: unable to "
-            "parse config file: error parsing config file: /config/config.yaml:1: version: unknown "
-            "version: v9; write v1");
+            "parse config file: error parsing config file: unknown version: v9 "
+            "(/config/config.yaml:1: version); write v1");
+  const Sources typed{.file_text = "flags: 5", .file_name = "/config/config.yaml"};
+  EXPECT_EQ(startup_failure(typed, load(typed).error()),
+            "error starting plugins: unable to load config: unable to finalize config: unable to "
+            "parse config file: error parsing config file: unmarshal error: error unmarshaling "
+            "JSON: while decoding JSON: /config/config.yaml:1: flags: cannot unmarshal number into "
+            "a mapping, found '5'; write keys and values under it");
+  const Sources torn{.file_text = "flags: [", .file_name = "/config/config.yaml"};
+  EXPECT_TRUE(startup_failure(torn, load(torn).error())
+                  .starts_with("error starting plugins: unable to load config: unable to finalize "
+                               "config: unable to parse config file: error parsing config file: "
+                               "unmarshal error: error converting YAML to JSON: yaml: "
+                               "/config/config.yaml:"));
   const Sources wrong{.file_name = "", .environment = {{"MIG_STRATEGY", "x"}}};
   EXPECT_EQ(
       startup_failure(wrong, load(wrong).error()),

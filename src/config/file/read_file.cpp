@@ -23,7 +23,9 @@ void read_settings(const FileNode& node, Settings& settings) {
     if (child.is_null()) continue;
     auto value = value_from_node(flag->type, child.node());
     if (!value) {
-      child.error(value.error().what, value.error().hint);
+      const auto& what = value.error().what;
+      const bool list = flag->type == FlagType::kStringList;
+      child.error(list ? fmt::format("invalid {}: {}", key, what) : what, value.error().hint);
       continue;
     }
     settings.values.insert_or_assign(
@@ -77,7 +79,10 @@ bool check_version(const std::vector<FileNode::Child>& children) {
   if (node == nullptr) return true;
   const auto version = read_string(*node);
   if (!version || version->empty() || *version == "v1") return true;
-  node->error(fmt::format("unknown version: {}", version->substr(0, 80)), "write v1");
+  node->problems().error(
+      {Code::kInvalidArgument,
+       fmt::format("{}{} ({})", kUnknownVersion, version->substr(0, 80), node->where()),
+       "write v1"});
   return false;
 }
 

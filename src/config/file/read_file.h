@@ -11,6 +11,9 @@
 
 namespace tranche::config {
 
+// With this begins the error about a file of another version. Nothing else in it is judged.
+inline constexpr std::string_view kUnknownVersion = "unknown version: ";
+
 // `name` is how messages call the file.
 Settings read_file(const yaml::Document& document, const std::string& name, Problems& problems);
 

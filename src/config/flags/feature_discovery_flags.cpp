@@ -24,6 +24,7 @@ constexpr auto kFeatureDiscoveryFlags = std::to_array<FlagSpec>({
     {.name = "driver-root-ctr-path",
      .aliases = kNames<"container-driver-root">,
      .environment = kNames<"DRIVER_ROOT_CTR_PATH", "CONTAINER_DRIVER_ROOT">,
+     .field = "flags.plugin.containerDriverRoot",
      .default_text = "/driver-root",
      .path = PathKind::kFolder,
      .help = "where the driver root is mounted in this container",

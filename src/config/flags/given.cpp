@@ -15,6 +15,13 @@ std::vector<std::string> flag_texts(const FlagSpec& spec, const Sources& sources
   return texts;
 }
 
+// What Go's flag package calls a value of the type.
+std::string_view noun_of(FlagType type) {
+  static constexpr std::string_view kNouns[] = {"string",    "bool",         "int",     "float64",
+                                                "int slice", "string slice", "duration"};
+  return kNouns[static_cast<std::size_t>(type)];
+}
+
 // Both as NVIDIA's programs put it.
 std::unexpected<Error> unreadable_flag(const FlagSpec& spec, std::string_view text, Error error) {
   const auto shown = text.substr(0, 80);
@@ -26,8 +33,17 @@ std::unexpected<Error> unreadable_flag(const FlagSpec& spec, std::string_view te
 }
 
 std::unexpected<Error> unreadable_variable(const FlagSpec& spec, std::string_view name,
-                                           Error error) {
-  error.what += fmt::format(" from environment variable \"{}\" for flag {}", name, spec.name);
+                                           std::string_view text, Error error) {
+  const auto shown = text.substr(0, 80);
+  error.what =
+      spec.type == FlagType::kDuration
+          ? fmt::format(
+                "could not parse \"{}\" from environment variable \"{}\" as value for flag {}: {}",
+                shown, name, spec.name, error.what)
+          : fmt::format(
+                "could not parse \"{}\" as {} value from environment variable \"{}\" for flag {}: "
+                "{}",
+                shown, noun_of(spec.type), name, spec.name, error.what);
   return std::unexpected(std::move(error));
 }
 
@@ -47,7 +63,7 @@ Result<std::optional<Setting>> given(const FlagSpec& spec, const Sources& source
     const auto found = sources.environment.find(std::string(name));
     if (found == sources.environment.end()) continue;
     auto value = value_from_environment(spec.type, found->second);
-    if (!value) return unreadable_variable(spec, name, std::move(value).error());
+    if (!value) return unreadable_variable(spec, name, found->second, std::move(value).error());
     if (!*value) return std::nullopt;
     return Setting{**std::move(value),
                    {.from = Place::From::kEnvironment, .name = std::string(name)}};

@@ -25,12 +25,23 @@ std::vector<std::string> split(std::string_view text) {
   }
 }
 
+// In the words of NVIDIA's programs, which are Go's.
+std::string why_unreadable(FlagType type, std::string_view text) {
+  switch (type) {
+    case FlagType::kBool:
+      return fmt::format("strconv.ParseBool: parsing \"{}\": invalid syntax", text);
+    case FlagType::kInt:
+    case FlagType::kIntList:
+      return fmt::format("strconv.ParseInt: parsing \"{}\": invalid syntax", text);
+    case FlagType::kDuration:
+      return fmt::format("time: invalid duration \"{}\"", text);
+    default:
+      return "parse error";
+  }
+}
+
 std::unexpected<Error> unreadable(FlagType type, std::string_view text) {
-  static constexpr std::string_view kNames[] = {"string",    "bool",         "int",     "float64",
-                                                "int slice", "string slice", "duration"};
-  return fail(Code::kInvalidArgument,
-              fmt::format("could not parse \"{}\" as {} value", text.substr(0, 80),
-                          kNames[static_cast<std::size_t>(type)]),
+  return fail(Code::kInvalidArgument, why_unreadable(type, text.substr(0, 80)),
               fmt::format("write {}", describe(type)));
 }
 
@@ -79,43 +90,49 @@ Result<SettingValue> scalar(FlagType type, const std::string& text) {
   }
 }
 
-std::unexpected<Error> wrong_kind(FlagType type, std::string_view found) {
-  return fail(Code::kInvalidArgument, fmt::format("is {}, expected {}", found, describe(type)),
+std::string_view noun_of(FlagType type) {
+  if (type == FlagType::kBool) return "a bool";
+  return type == FlagType::kStringList ? "a list of strings" : describe(type);
+}
+
+std::unexpected<Error> wrong_kind(FlagType type, const yaml::Node& node) {
+  return fail(Code::kInvalidArgument, cannot_unmarshal(node, noun_of(type)),
               fmt::format("write {}", describe(type)));
 }
 
-std::string describe_node(const yaml::Node& node) {
-  if (node.kind != yaml::Kind::kScalar) return std::string(yaml::describe(node.kind));
-  return fmt::format("{}'{}'", node.quoted ? "the string " : "", node.scalar.substr(0, 80));
+// As JSON calls it.
+std::string_view kind_of(const yaml::Node& node) {
+  switch (node.kind) {
+    case yaml::Kind::kNull:
+      return "null";
+    case yaml::Kind::kSequence:
+      return "array";
+    case yaml::Kind::kMap:
+      return "object";
+    case yaml::Kind::kScalar:
+      break;
+  }
+  if (yaml::is_text(node)) return "string";
+  return yaml::as_bool(node) ? "bool" : "number";
 }
 
 Result<SettingValue> strings_from_node(const yaml::Node& node) {
   if (yaml::is_text(node)) return std::vector{node.scalar};
-  if (node.kind != yaml::Kind::kSequence) {
-    return wrong_kind(FlagType::kStringList, describe_node(node));
-  }
+  if (node.kind != yaml::Kind::kSequence) return wrong_kind(FlagType::kStringList, node);
   std::vector<std::string> values;
   for (const auto& item : node.items) {
-    if (!yaml::is_text(item)) {
-      return wrong_kind(FlagType::kStringList,
-                        fmt::format("a list with {} in it", describe_node(item)));
-    }
+    if (!yaml::is_text(item)) return wrong_kind(FlagType::kString, item);
     values.push_back(item.scalar);
   }
   return values;
 }
 
 Result<SettingValue> ints_from_node(const yaml::Node& node) {
-  if (node.kind != yaml::Kind::kSequence) {
-    return wrong_kind(FlagType::kIntList, describe_node(node));
-  }
+  if (node.kind != yaml::Kind::kSequence) return wrong_kind(FlagType::kIntList, node);
   std::vector<std::int64_t> values;
   for (const auto& item : node.items) {
     const auto value = yaml::as_int(item);
-    if (!value) {
-      return wrong_kind(FlagType::kIntList,
-                        fmt::format("a list with {} in it", describe_node(item)));
-    }
+    if (!value) return wrong_kind(FlagType::kInt, item);
     values.push_back(*value);
   }
   return values;
@@ -123,10 +140,11 @@ Result<SettingValue> ints_from_node(const yaml::Node& node) {
 
 Result<SettingValue> interval_from_node(const yaml::Node& node) {
   if (const auto count = yaml::as_int(node)) return Interval{std::chrono::nanoseconds(*count)};
-  const auto interval =
-      node.kind == yaml::Kind::kScalar ? parse_interval(node.scalar) : std::nullopt;
-  if (!interval) return wrong_kind(FlagType::kDuration, describe_node(node));
-  return *interval;
+  if (node.kind != yaml::Kind::kScalar) return wrong_kind(FlagType::kDuration, node);
+  if (const auto interval = parse_interval(node.scalar)) return *interval;
+  return fail(Code::kInvalidArgument,
+              why_unreadable(FlagType::kDuration, node.scalar.substr(0, 80)),
+              fmt::format("write {}", describe(FlagType::kDuration)));
 }
 
 }  // namespace
@@ -206,7 +224,13 @@ Result<SettingValue> value_from_node(FlagType type, const yaml::Node& node) {
     case FlagType::kFloat:
       break;
   }
-  return wrong_kind(type, describe_node(node));
+  return wrong_kind(type, node);
+}
+
+std::string cannot_unmarshal(const yaml::Node& node, std::string_view wanted) {
+  const auto text = fmt::format("cannot unmarshal {} into {}", kind_of(node), wanted);
+  if (node.kind != yaml::Kind::kScalar) return text;
+  return fmt::format("{}, found '{}'", text, node.scalar.substr(0, 80));
 }
 
 }  // namespace tranche::config

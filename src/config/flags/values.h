@@ -28,6 +28,10 @@ SettingValue value_from_default(FlagType type, std::string_view text);
 // plain scalar; a string list may be one string; a duration is a string or a number of nanoseconds.
 Result<SettingValue> value_from_node(FlagType type, const yaml::Node& node);
 
+// "cannot unmarshal number into a mapping, found '5'": words that users of NVIDIA's programs search
+// for. `wanted`: what should stand there.
+std::string cannot_unmarshal(const yaml::Node& node, std::string_view wanted);
+
 // "true or false", "a number", ...: what a value of this type looks like, for remedies.
 std::string_view describe(FlagType type);
 

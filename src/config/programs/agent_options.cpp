@@ -69,7 +69,8 @@ std::vector<Fallback> fallbacks(OptionReader& reader) {
 std::string required(OptionReader& reader, std::string_view name) {
   auto text = reader.get<std::string>(name);
   if (text.empty()) {
-    reader.error(fmt::format("{}", name), fmt::format("invalid <{}>: must not be empty", name),
+    reader.error(fmt::format("{}", name),
+                 fmt::format("invalid <{}>: must not be empty string", name),
                  fmt::format("give --{}", name));
   }
   return text;

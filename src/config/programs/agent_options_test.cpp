@@ -125,12 +125,13 @@ TEST(FeatureDiscoveryOptions, FromFlagsAndEnvironment) {
 TEST(ConfigManagerOptions, RequiredFlags) {
   const auto options = load_config_manager_options({.environment = {{"NODE_NAME", ""}}});
   ASSERT_FALSE(options);
-  EXPECT_EQ(options.error().what,
-            "environment NODE_NAME: invalid <node-name>: must not be empty; give --node-name\n"
-            "--config-file-srcdir: invalid <config-file-srcdir>: must not be empty; give "
-            "--config-file-srcdir\n"
-            "--config-file-dst: invalid <config-file-dst>: must not be empty; give "
-            "--config-file-dst");
+  EXPECT_EQ(
+      options.error().what,
+      "environment NODE_NAME: invalid <node-name>: must not be empty string; give --node-name\n"
+      "--config-file-srcdir: invalid <config-file-srcdir>: must not be empty string; give "
+      "--config-file-srcdir\n"
+      "--config-file-dst: invalid <config-file-dst>: must not be empty string; give "
+      "--config-file-dst");
 }
 
 TEST(ConfigManagerOptions, FromFlagsAndEnvironment) {

@@ -1,0 +1,94 @@
+"""What a Node's Events say when the configuration is in a ConfigMap that Helm did not see, and the Pod lacks
+what it needs. On a real API server; skipped where the lab's programs are not built (lab/build/build)."""
+
+import sys
+
+import pytest
+
+from node import GPU
+from programs import ROOT
+
+sys.path.append(str(ROOT / "tests" / "chart"))
+from api_server import ApiServer  # noqa: E402
+from helm import lab_program  # noqa: E402
+
+NS = "gpu"
+EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
+PERMISSION = ("fault", "fail", "--function", "nvmlDeviceGetMigDeviceHandleByIndex", "--error", "NO_PERMISSION")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    programs = [lab_program(name) for name in ("etcd", "kube-apiserver")]
+    if None in programs:
+        pytest.skip("no API server: lab/build/build makes one")
+    server = ApiServer(*programs, tmp_path_factory.mktemp("server"))
+    try:
+        server.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NS}})
+        yield server
+    finally:
+        server.close()
+
+
+class OnCluster:
+    """An agent that follows a ConfigMap of this text, on a Node of this name."""
+
+    def __init__(self, server, here, name: str, config: str, *arguments: str):
+        self.server, self.here, self.name = server, here, name
+        server.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
+        config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": NS}}
+        server.apply({**config_map, "data": {"default": config}})
+        flags = (f"--config-map={NS}/{name}", "--machine-interval=50ms")
+        environment = {"KUBECONFIG": server.kubeconfig(), "NODE_NAME": name, "NAMESPACE": NS}
+        self.agent = here.agent(*flags, *arguments, env=environment)
+
+    def notes(self) -> list:
+        return [
+            event["note"]
+            for event in self.server.request("GET", EVENTS)["items"]
+            if event["reason"] == "ResourceWithheld" and event["regarding"]["name"] == self.name
+        ]
+
+    def wait_note(self, *words: str) -> None:
+        self.server.wait(
+            lambda: any(all(word in note for word in words) for note in self.notes()),
+            f"an Event of {self.name} with {words}: {self.agent.log}",
+        )
+
+    def wait_not_ready(self, word: str) -> None:
+        def answer() -> bool:
+            probe = self.here.start("agent", *self.here.places(), "--check=ready")
+            return probe.wait() == 1 and word in probe.log + probe.output
+
+        self.server.wait(answer, f"the probe is told {word}")
+
+
+def test_a_folder_of_cdi_files_that_is_missing(server, node):
+    here = node("cdi-sample")
+    here.cdi.write_text("no folder")
+    there = OnCluster(
+        server,
+        here,
+        "no-cdi",
+        "version: v1\nflags: {plugin: {deviceListStrategy: cdi-cri}}\n",
+        f"--driver-root={here.driver_root}",
+        f"--driver-root-ctr-path={here.host}{here.driver_root}",
+        "--nvidia-cdi-hook-path=/usr/local/nvidia/toolkit/nvidia-cdi-hook",
+    )
+    there.wait_note("not advertising any resource: unable to create cdi spec file: a CDI file", "cdi.enabled=true")
+    there.wait_not_ready("cdi.enabled=true")
+    assert len(there.notes()) == 1
+    here.cdi.unlink()
+    here.kubelet.wait(GPU, capacity=8, allocatable=8)
+
+
+@pytest.mark.parametrize(
+    "strategy, words",
+    [("mixed", "not advertising nvidia.com/mig-*"), ("single", "not advertising any resource: migStrategy single")],
+)
+def test_mig_instances_that_the_driver_does_not_tell(server, node, strategy, words):
+    here = node("a100-40gb-mig")
+    here.sim(*PERMISSION)
+    there = OnCluster(server, here, f"mig-{strategy}", f"version: v1\nflags: {{migStrategy: {strategy}}}\n")
+    there.wait_note(words, "Insufficient Permissions", "mig.monitor=true")
+    assert len(there.notes()) == 1
