@@ -19,6 +19,7 @@
 #include "mps/plan.h"
 #include "mps/ready_file.h"
 #include "support/fake_events.h"
+#include "support/fake_pod_resources.h"
 #include "support/fake_reader.h"
 #include "support/log_recorder.h"
 #include "support/machines.h"
@@ -29,17 +30,6 @@ namespace tranche::agent::agent_test {
 namespace {
 
 using testing::ElementsAre;
-
-class NobodyHolds final : public cluster::PodResources {
- public:
-  Result<std::vector<cluster::HeldDevices>> list() override {
-    return std::vector<cluster::HeldDevices>();
-  }
-  Result<std::vector<cluster::HeldDevices>> remembered() override { return list(); }
-  Result<cluster::AllocatableDevices> allocatable() override {
-    return fail(Code::kFailedPrecondition, "this kubelet does not tell");
-  }
-};
 
 class AgentTest : public testing::Test {
  protected:
@@ -87,6 +77,7 @@ class AgentTest : public testing::Test {
                      .clock = clock_,
                      .log = log_.log(),
                      .followers = {.pod_resources = pods_,
+                                   .holders = holders_,
                                    .register_plugin =
                                        [this](const Registrar::Request& request, const PinnedFile&,
                                               const std::stop_token&) {
@@ -143,7 +134,8 @@ class AgentTest : public testing::Test {
   FsRoot fs_;
   test::FakeReader reader_;
   test::FakeEvents events_;
-  NobodyHolds pods_;
+  test::FakePodResources pods_;
+  HolderAnswers holders_{pods_, clock_};
   SystemClock clock_;
   test::LogRecorder log_;
   config::AgentOptions options_;

@@ -76,9 +76,9 @@ Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, p
     };
   }
   inputs_.push_back(
-      std::make_unique<PromiseInput>(promises_,
+      std::make_unique<PromiseInput>(promises_, ports.pod_resources,
                                      PromiseWatch::Parts{.book = promises_,
-                                                         .pod_resources = ports.pod_resources,
+                                                         .answers = ports.holders,
                                                          .clock = clock,
                                                          .log = log,
                                                          .look_again = look_again,
@@ -87,7 +87,7 @@ Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, p
   if (tenants != nullptr) {
     followers_.push_back(std::make_unique<TenantFollower>(TenantFollower::Parts{
         .tenants = *tenants,
-        .pod_resources = ports.pod_resources,
+        .holders = ports.holders,
         .interval = std::chrono::ceil<std::chrono::milliseconds>(options.grants_interval),
         .living = LivingTenants(FsRoot(), options.arbiter_state_dir, clock),
         .overrides = ports.overrides,

@@ -15,6 +15,7 @@
 #include "agent/limits/tenant_manager.h"
 #include "agent/loop/follower.h"
 #include "agent/loop/stage.h"
+#include "agent/node/holder_answers.h"
 #include "agent/node/node_reporter.h"
 #include "agent/plugins/grant_store.h"
 #include "agent/plugins/plugin_follower.h"
@@ -30,6 +31,7 @@ namespace tranche::agent {
 // The followers' ports to the outside. All outlive the followers.
 struct FollowerPorts {
   cluster::PodResources& pod_resources;
+  HolderAnswers& holders;
   PluginFollower::Register register_plugin;
   // These are empty without a cluster; then nothing is reported to one.
   LabelSink* labels = nullptr;  // null: the file

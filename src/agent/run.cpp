@@ -105,6 +105,7 @@ Result<void> run(const config::Sources& sources, const config::AgentOptions& opt
   nvml::Reader reader(connection);
   nvml::EventSource events(connection);
   kubelet::PodResourcesClient pod_resources(options.kubelet_root);
+  HolderAnswers holders(pod_resources, clock);
   const auto attempt = [&options](const Registrar::Request& request, const PinnedFile& kubelet,
                                   const std::stop_token& stop) {
     return kubelet::register_plugin({.kubelet_socket = options.kubelet_socket,
@@ -114,12 +115,13 @@ Result<void> run(const config::Sources& sources, const config::AgentOptions& opt
   };
   std::optional<HealthReporter> health;  // empty: no Events may be recorded
   std::optional<process::Periodic> health_teller;
-  Agent::Ports ports{.reader = reader,
-                     .events = events,
-                     .clock = clock,
-                     .log = log,
-                     .followers = {.pod_resources = pod_resources, .register_plugin = attempt},
-                     .turn = &turn};
+  Agent::Ports ports{
+      .reader = reader,
+      .events = events,
+      .clock = clock,
+      .log = log,
+      .followers = {.pod_resources = pod_resources, .holders = holders, .register_plugin = attempt},
+      .turn = &turn};
   if (cluster != nullptr) {
     auto& node = cluster->node();
     ports.notifier = &node.notifier();
@@ -135,7 +137,7 @@ Result<void> run(const config::Sources& sources, const config::AgentOptions& opt
     followers.overrides = cluster->overrides();
     if (node.tells() || cluster->pods() != nullptr) {
       health.emplace(HealthReporter::Parts{.objects = node.objects(),
-                                           .pod_resources = pod_resources,
+                                           .holders = holders,
                                            .pods = cluster->pods(),
                                            .node = options.node_name,
                                            .clock = clock,

@@ -44,15 +44,26 @@ std::set<std::string> held(const UnhealthyDevices& devices, const std::vector<st
 
 }  // namespace
 
-StandingEvents::Events HealthNotices::tell(const UnhealthyDevices& devices, const Holders& holders,
-                                           const std::vector<cluster::Pod>& pods, Time now) {
+StandingEvents::Events HealthNotices::tell(const UnhealthyDevices& devices, const Known& known,
+                                           Time now) {
   follow(devices, now);
   StandingEvents::Events events;
-  for (const auto& fall : falls_) {
+  for (auto& fall : falls_) {
     tell_node(fall, now, events);
-    if (!fall.unhealthy.empty()) tell_pods(fall, holders, pods, events);
+    const bool stands = !fall.unhealthy.empty();
+    if (known && (stands || !fall.known)) {
+      fall.pods = tell_pods(fall, *known);
+      fall.known = now;
+    }
+    // Of a fall that is over it was known too late. It stands as long as the recovery does.
+    const bool late = fall.known && *fall.known >= fall.last && now - *fall.known < kRecovered;
+    if (stands || late) events.insert(fall.pods.begin(), fall.pods.end());
   }
   return events;
+}
+
+bool HealthNotices::owes() const {
+  return std::ranges::any_of(falls_, [](const Fall& fall) { return !fall.known; });
 }
 
 void HealthNotices::follow(const UnhealthyDevices& devices, Time now) {
@@ -64,7 +75,10 @@ void HealthNotices::follow(const UnhealthyDevices& devices, Time now) {
       fresh.erase(uuid);
     }
     if (unhealthy == fall.unhealthy) continue;
-    if (!std::ranges::includes(fall.unhealthy, unhealthy)) ++fall.falls;
+    if (!std::ranges::includes(fall.unhealthy, unhealthy)) {
+      ++fall.falls;
+      fall.known.reset();
+    }
     if (unhealthy.empty()) ++fall.recoveries;
     fall.unhealthy = std::move(unhealthy);
     fall.last = now;
@@ -106,17 +120,19 @@ void HealthNotices::tell_node(const Fall& fall, Time now, StandingEvents::Events
   }
 }
 
-void HealthNotices::tell_pods(const Fall& fall, const Holders& holders,
-                              const std::vector<cluster::Pod>& pods,
-                              StandingEvents::Events& events) const {
+// Of those that are unhealthy now; if none is any more, of all that fell.
+StandingEvents::Events HealthNotices::tell_pods(const Fall& fall, const Holding& holding) {
+  StandingEvents::Events events;
   UnhealthyDevices now = fall.devices;
-  std::erase_if(now, [&](const auto& entry) { return !fall.unhealthy.contains(entry.first); });
-  for (const auto& holder : holders) {
+  std::erase_if(now, [&](const auto& entry) {
+    return !fall.unhealthy.empty() && !fall.unhealthy.contains(entry.first);
+  });
+  for (const auto& holder : holding.holders) {
     const auto found = held(now, holder.ids);
-    const auto pod = std::ranges::find_if(pods, [&](const cluster::Pod& one) {
+    const auto pod = std::ranges::find_if(holding.pods, [&](const cluster::Pod& one) {
       return one.ns == holder.pod_namespace && one.name == holder.pod_name;
     });
-    if (found.empty() || pod == pods.end()) continue;
+    if (found.empty() || pod == holding.pods.end()) continue;
     std::vector<UnhealthyDevice> devices;
     for (const auto& uuid : found) devices.push_back(now.at(uuid));
     events.emplace(
@@ -134,6 +150,7 @@ void HealthNotices::tell_pods(const Fall& fall, const Holders& holders,
                                          .time = fall.since},
                                .instances = {std::to_string(fall.falls)}});
   }
+  return events;
 }
 
 }  // namespace tranche::agent

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -20,17 +21,24 @@ namespace tranche::agent {
 class HealthNotices {
  public:
   using Time = cluster::Event::Time;
-  using Holders = std::vector<cluster::HeldDevices>;
+  // Who holds devices, and the Pods of this node.
+  struct Holding {
+    std::vector<cluster::HeldDevices> holders;
+    std::vector<cluster::Pod> pods;
+  };
+  using Known = std::optional<Holding>;  // nullopt: it is not known now
   static constexpr std::chrono::minutes kRemember{10};
   // A recovery stands for so long.
   static constexpr std::chrono::minutes kRecovered{2};
 
   explicit HealthNotices(std::string node) : node_(std::move(node)) {}
 
-  // What stands at `now`. `pods`: the Pods of this node; a holder that is none of them gets no
-  // Event.
-  cluster::StandingEvents::Events tell(const UnhealthyDevices& devices, const Holders& holders,
-                                       const std::vector<cluster::Pod>& pods, Time now);
+  // What stands at `now`. A holder that is no Pod of this node gets no Event. While it is not known
+  // who holds what, what stood about Pods stands on.
+  cluster::StandingEvents::Events tell(const UnhealthyDevices& devices, const Known& known,
+                                       Time now);
+  // Whether devices have fallen, and it was not known since who holds them.
+  bool owes() const;
 
  private:
   // GPUs that fell together.
@@ -41,12 +49,13 @@ class HealthNotices {
     int falls = 1;                    // how often one of them fell
     int recoveries = 0;               // how often all of them were healthy again
     Time last;                        // when one of them fell or recovered
+    std::optional<Time> known{};  // when it was known last who held them; nullopt: since no fall
+    cluster::StandingEvents::Events pods{};  // about Pods, as of then
   };
 
   void follow(const UnhealthyDevices& devices, Time now);
   void tell_node(const Fall& fall, Time now, cluster::StandingEvents::Events& events) const;
-  void tell_pods(const Fall& fall, const Holders& holders, const std::vector<cluster::Pod>& pods,
-                 cluster::StandingEvents::Events& events) const;
+  static cluster::StandingEvents::Events tell_pods(const Fall& fall, const Holding& holding);
 
   std::string node_;
   std::vector<Fall> falls_;

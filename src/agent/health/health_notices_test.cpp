@@ -47,14 +47,15 @@ class HealthNoticesTest : public testing::Test {
                                            seconds after = seconds(2)) {
     now_ += after;
     std::vector<cluster::StandingEvent> events;
-    for (auto& [key, event] : notices_.tell(devices, holders_, pods_, now_)) {
+    for (auto& [key, event] :
+         notices_.tell(devices, HealthNotices::Holding{holders_, pods_}, now_)) {
       events.push_back(std::move(event));
     }
     return events;
   }
 
   HealthNotices notices_{"n1"};
-  HealthNotices::Holders holders_;
+  std::vector<cluster::HeldDevices> holders_;
   std::vector<cluster::Pod> pods_;
   HealthNotices::Time now_{std::chrono::hours(1)};
 };

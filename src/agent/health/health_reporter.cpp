@@ -3,6 +3,11 @@
 #include <utility>
 
 namespace tranche::agent {
+namespace {
+
+constexpr std::chrono::seconds kYoung{2};  // how old an answer of kubelet may be
+
+}  // namespace
 
 HealthReporter::HealthReporter(Parts parts)
     : parts_(std::move(parts)),
@@ -20,13 +25,19 @@ void HealthReporter::look(const cluster::Call& call) {
     const std::scoped_lock lock(mutex_);
     devices = devices_;
   }
-  HealthNotices::Holders holders;
-  std::vector<cluster::Pod> pods;
-  if (!devices.empty() && parts_.pods != nullptr) {
-    if (auto listed = parts_.pod_resources.list()) holders = *std::move(listed);
-    if (auto known = parts_.pods->all()) pods = *std::move(known);
+  events_.tell(notices_.tell(devices, ask(devices), parts_.clock.wall_now()), call);
+}
+
+// Who holds what; nullopt: it is not known now.
+HealthNotices::Known HealthReporter::ask(const UnhealthyDevices& devices) {
+  if (parts_.pods == nullptr || (devices.empty() && !notices_.owes())) {
+    return HealthNotices::Holding{};
   }
-  events_.tell(notices_.tell(devices, holders, pods, parts_.clock.wall_now()), call);
+  auto pods = parts_.pods->all();
+  if (!pods) return std::nullopt;
+  const auto answer = parts_.holders.get(kYoung);
+  if (!answer) return std::nullopt;
+  return HealthNotices::Holding{.holders = (*answer)->listed, .pods = *std::move(pods)};
 }
 
 }  // namespace tranche::agent

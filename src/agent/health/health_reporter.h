@@ -1,16 +1,18 @@
 #pragma once
 // Tells unhealthy GPUs by Events, on a thread of its own: it asks kubelet who holds them, and the
-// API server which Pods these are. Without the right to read Pods the Node's Event stands alone.
+// API server which Pods these are. While one of them does not answer, what is told of Pods stays;
+// their Events of GPUs that fell meanwhile come with the answer. Without the right to read Pods the
+// Node's Event stands alone.
 
 #include <mutex>
 #include <string>
 
 #include "agent/health/health_notices.h"
+#include "agent/node/holder_answers.h"
 #include "agent/node/pods_of_node.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "cluster/objects.h"
-#include "cluster/pod_resources.h"
 #include "cluster/standing_events.h"
 
 namespace tranche::agent {
@@ -19,7 +21,7 @@ class HealthReporter {
  public:
   struct Parts {
     cluster::Objects& objects;
-    cluster::PodResources& pod_resources;
+    HolderAnswers& holders;
     PodsOfNode* pods = nullptr;  // null: Pods may not be read
     std::string node;            // its name
     const Clock& clock;
@@ -35,6 +37,8 @@ class HealthReporter {
   void look(const cluster::Call& call);
 
  private:
+  HealthNotices::Known ask(const UnhealthyDevices& devices);
+
   Parts parts_;
   std::mutex mutex_;
   UnhealthyDevices devices_;  // guarded by mutex_

@@ -134,7 +134,7 @@ LimitOverrides::LimitOverrides(cluster::Objects& objects, const NodeView& node, 
               log),
       events_(objects, "tranche.dev/agent", node.name(), clock, log) {}
 
-void LimitOverrides::look(cluster::PodResources& pod_resources, TenantManager& manager,
+void LimitOverrides::look(HolderAnswers& holders, TenantManager& manager,
                           const cluster::Call& call) {
   const auto node = node_.node();
   if (!node) return;  // settings stay as they are until the Node is known
@@ -143,7 +143,7 @@ void LimitOverrides::look(cluster::PodResources& pod_resources, TenantManager& m
   if (obeyed_ != order) settings_ = read(order);
   const bool again = now - obeyed_at_ >= kAskAgain;
   if (obeyed_ != order || again) {
-    auto outcomes = obey(settings_, pod_resources, manager);
+    auto outcomes = obey(settings_, holders, manager);
     if (!outcomes) return;  // Pods or kubelet could not be asked; retried soon
     outcomes_ = *std::move(outcomes);
     obeyed_ = order;
@@ -172,7 +172,7 @@ LimitOverrides::Settings LimitOverrides::read(const std::string& text) {
 }
 
 std::optional<LimitOverrides::Outcomes> LimitOverrides::obey(const Settings& settings,
-                                                             cluster::PodResources& pod_resources,
+                                                             HolderAnswers& holders,
                                                              TenantManager& manager) {
   const auto pods = pods_.all();
   if (!pods) return std::nullopt;
@@ -180,9 +180,10 @@ std::optional<LimitOverrides::Outcomes> LimitOverrides::obey(const Settings& set
       *pods, [](const cluster::Pod& pod) { return !annotated_setting(pod).is_empty(); });
   std::vector<cluster::HeldDevices> held;
   if (annotated || !settings.empty() || manager.maps_classes()) {
-    auto listed = pod_resources.list();
-    if (!listed) return std::nullopt;
-    held = *std::move(listed);
+    // A setting may be for a container that has just started.
+    const auto answer = holders.get(HolderAnswers::kNow);
+    if (!answer) return std::nullopt;
+    held = (*answer)->listed;
   }
   const auto tenants = manager.known_tenants();
   std::vector<Wanted> wanted;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "agent/limits/tenant_manager.h"
+#include "agent/node/holder_answers.h"
 #include "agent/node/node_view.h"
 #include "agent/node/node_writer.h"
 #include "agent/node/pods_of_node.h"
@@ -25,7 +26,6 @@
 #include "base/log.h"
 #include "cluster/limit_settings.h"
 #include "cluster/objects.h"
-#include "cluster/pod_resources.h"
 #include "cluster/standing_events.h"
 
 namespace tranche::agent {
@@ -45,15 +45,14 @@ class LimitOverrides {
   LimitOverrides(cluster::Objects& objects, const NodeView& node, PodsOfNode& pods,
                  const Clock& clock, const Log& log);
 
-  void look(cluster::PodResources& pod_resources, TenantManager& manager,
-            const cluster::Call& call);
+  void look(HolderAnswers& holders, TenantManager& manager, const cluster::Call& call);
 
  private:
   using Settings = std::vector<cluster::LimitSetting>;
   using Outcomes = std::vector<cluster::LimitOutcome>;
 
   Settings read(const std::string& text);
-  std::optional<Outcomes> obey(const Settings& settings, cluster::PodResources& pod_resources,
+  std::optional<Outcomes> obey(const Settings& settings, HolderAnswers& holders,
                                TenantManager& manager);
   cluster::StandingEvents::Events refusals();
   void answer(const Outcomes& outcomes, const cluster::Node& node, const cluster::Call& call);

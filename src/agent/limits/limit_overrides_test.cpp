@@ -10,6 +10,7 @@
 #include "offer/grant_maker.h"
 #include "support/fake_clock.h"
 #include "support/fake_objects.h"
+#include "support/fake_pod_resources.h"
 #include "support/log_recorder.h"
 #include "support/temp_dir.h"
 #include "support/wait.h"
@@ -22,22 +23,6 @@ using cluster::LimitSetting;
 using nlohmann::json;
 using std::chrono::milliseconds;
 using testing::HasSubstr;
-
-class FakePodResources final : public cluster::PodResources {
- public:
-  Result<std::vector<cluster::HeldDevices>> list() override {
-    ++asked;
-    if (away) return fail(Code::kUnavailable, "kubelet is away");
-    return held;
-  }
-  Result<std::vector<cluster::HeldDevices>> remembered() override { return list(); }
-  Result<cluster::AllocatableDevices> allocatable() override {
-    return cluster::AllocatableDevices();
-  }
-  std::vector<cluster::HeldDevices> held;
-  bool away = false;
-  int asked = 0;
-};
 
 // A GPU of 1000 MiB in four; Pod shop/p, container main, holds the first, which another Pod had
 // just before: that one's grant is kept a while.
@@ -62,7 +47,8 @@ class SettingFollowerTest : public testing::Test {
     }
     resource_ = resource;
     manager_->follow({.resources = {resource}});
-    kubelet_.held = {{"shop", "p", "main", "nvidia.com/gpu", ids}};
+    held_ = {{"shop", "p", "main", "nvidia.com/gpu", ids}};
+    kubelet_.hold(held_);
 
     uid_ = objects_
                .put(cluster::kPod,
@@ -139,7 +125,7 @@ class SettingFollowerTest : public testing::Test {
   }
   bool look_until(const std::function<bool()>& done) {
     return test::eventually([&] {
-      follower_->look(kubelet_, *manager_, {});
+      follower_->look(holders_, *manager_, {});
       return done();
     });
   }
@@ -167,7 +153,9 @@ class SettingFollowerTest : public testing::Test {
   test::FakeClock clock_;
   test::LogRecorder log_;
   process::ChangeNotifier notifier_;
-  FakePodResources kubelet_;
+  test::FakePodResources kubelet_;
+  HolderAnswers holders_{kubelet_, clock_};
+  std::vector<cluster::HeldDevices> held_;  // by Pod shop/p
   std::string uid_;
   offer::ResourceOffer resource_;
   std::unique_ptr<GrantStore> grants_;
@@ -178,8 +166,8 @@ class SettingFollowerTest : public testing::Test {
 };
 
 TEST_F(SettingFollowerTest, NothingSetNobodyIsAsked) {
-  follower_->look(kubelet_, *manager_, {});
-  EXPECT_EQ(kubelet_.asked, 0);
+  follower_->look(holders_, *manager_, {});
+  EXPECT_EQ(kubelet_.asked(), 0);
   EXPECT_EQ(mib(), 250U);
   EXPECT_FALSE(answered());
 }
@@ -200,7 +188,7 @@ TEST_F(SettingFollowerTest, ARefusalIsAnsweredAndToldOnce) {
   ASSERT_TRUE(is(LimitOutcome::State::kRefused, "600Mi"));
   EXPECT_THAT(answered()->message, HasSubstr("600 MiB cannot be kept"));
   EXPECT_EQ(mib(), 250U);
-  follower_->look(kubelet_, *manager_, {});
+  follower_->look(holders_, *manager_, {});
   ASSERT_EQ(events().size(), 1U);
   EXPECT_THAT(events()[0], HasSubstr("container main, nvidia.com/gpu: memory: 600 MiB"));
   order(cluster::encode(std::vector{setting("lots")}));
@@ -252,7 +240,7 @@ TEST_F(SettingFollowerTest, TheNextAgentLeavesWhatHoldsBehindARefusal) {
       *grants_, clock_, log_.log());
   manager_->follow({.resources = {resource_}});
   follower_.emplace(objects_, *node_, *pods_, clock_, log_.log());
-  ASSERT_TRUE(look_until([&] { return kubelet_.asked > 1; }));
+  ASSERT_TRUE(look_until([&] { return kubelet_.asked() > 1; }));
   EXPECT_EQ(identify(tenant_file()), written);
   EXPECT_EQ(mib(), 100U);
 }
@@ -288,8 +276,8 @@ TEST_F(SettingFollowerTest, APodsAnnotationThatRaisesOrIsWrongIsTold) {
 
 TEST_F(SettingFollowerTest, ClassesGoByThePodsPriorityClass) {
   put_pod("serving");
-  follower_->look(kubelet_, *manager_, {});
-  EXPECT_EQ(kubelet_.asked, 0) << "no configuration asks for it";
+  follower_->look(holders_, *manager_, {});
+  EXPECT_EQ(kubelet_.asked(), 0) << "no configuration asks for it";
   map_classes();
   EXPECT_TRUE(becomes(Priority::kLatencyCritical));
   put_pod("serving", R"({"tranche.dev/class":"best-effort"})");
@@ -309,7 +297,7 @@ TEST_F(SettingFollowerTest, TheNextAgentKeepsAClassUntilItKnowsThePods) {
       *grants_, clock_, log_.log());
   manager_->follow({.resources = {resource_}});
   EXPECT_EQ(priority(), Priority::kLatencyCritical);
-  kubelet_.held.clear();
+  kubelet_.hold({});
   EXPECT_TRUE(becomes(Priority::kNormal));
 }
 
@@ -322,13 +310,13 @@ TEST_F(SettingFollowerTest, AnotherPodOfTheNameIsNotMeant) {
 }
 
 TEST_F(SettingFollowerTest, AContainerThatComesLaterGetsItsSetting) {
-  const auto held = std::exchange(kubelet_.held, {});
+  kubelet_.hold({});
   order(cluster::encode(std::vector{setting("100Mi")}));
   ASSERT_TRUE(is(LimitOutcome::State::kWaiting, "100Mi"));
-  const int asked = kubelet_.asked;
-  follower_->look(kubelet_, *manager_, {});
-  EXPECT_EQ(kubelet_.asked, asked) << "not at every look";
-  kubelet_.held = held;
+  const int asked = kubelet_.asked();
+  follower_->look(holders_, *manager_, {});
+  EXPECT_EQ(kubelet_.asked(), asked) << "not at every look";
+  kubelet_.hold(held_);
   clock_.advance(LimitOverrides::kAskAgain);
   ASSERT_TRUE(is(LimitOutcome::State::kHolds, "100Mi"));
   EXPECT_EQ(mib(), 100U);
@@ -337,9 +325,9 @@ TEST_F(SettingFollowerTest, AContainerThatComesLaterGetsItsSetting) {
 TEST_F(SettingFollowerTest, KubeletThatIsAwayUndoesNothing) {
   order(cluster::encode(std::vector{setting("100Mi")}));
   ASSERT_TRUE(is(LimitOutcome::State::kHolds, "100Mi"));
-  kubelet_.away = true;
+  kubelet_.go_away(true);
   clock_.advance(LimitOverrides::kAskAgain);
-  follower_->look(kubelet_, *manager_, {});
+  follower_->look(holders_, *manager_, {});
   EXPECT_EQ(mib(), 100U);
   EXPECT_EQ(answered()->state, LimitOutcome::State::kHolds);
 }
@@ -352,7 +340,7 @@ TEST_F(SettingFollowerTest, PodsThatCannotBeReadUndoNothing) {
   pods_.emplace(objects_, "n1", log_.log(), kQuick);
   follower_.emplace(objects_, *node_, *pods_, clock_, log_.log());
   ASSERT_TRUE(look_until([&] { return pods_->is_refused(); }));
-  follower_->look(kubelet_, *manager_, {});
+  follower_->look(holders_, *manager_, {});
   EXPECT_EQ(mib(), 100U);
   objects_.recover();
   ASSERT_TRUE(test::eventually([&] { return pods_->all().has_value(); }));
@@ -365,7 +353,7 @@ TEST_F(SettingFollowerTest, AnOrderThatCannotBeReadChangesNothing) {
   order("{");
   ASSERT_TRUE(
       look_until([&] { return log_.count("annotation tranche.dev/limits of Node n1") > 0; }));
-  follower_->look(kubelet_, *manager_, {});
+  follower_->look(holders_, *manager_, {});
   EXPECT_EQ(log_.count("annotation tranche.dev/limits of Node n1"), 1);
   EXPECT_EQ(mib(), 100U);
 }

@@ -30,18 +30,19 @@ void TenantFollower::start_threads() {
   pruner_.emplace(parts_.interval, [this] { prune(); });
   if (parts_.overrides == nullptr) return;
   setter_.emplace(kSettingsInterval, [this] {
-    parts_.overrides->look(parts_.pod_resources, parts_.tenants, {.deadline = kLongestSetting});
+    parts_.overrides->look(parts_.holders, parts_.tenants, {.deadline = kLongestSetting});
   });
 }
 
 void TenantFollower::prune() {
   const auto stored = parts_.tenants.save_grants();
   if (parts_.tell_stored) parts_.tell_stored(stored);
-  auto listed = parts_.pod_resources.list();
-  if (!listed) return parts_.tenants.unanswered();
+  // Two rounds' answers are far enough apart all the same.
+  const auto answer = parts_.holders.get(parts_.interval / 10);
+  if (!answer) return parts_.tenants.unanswered();
   std::optional<Result<std::set<std::string>>> living;  // looked at once
-  const Holders holders{.listed = *std::move(listed),
-                        .remembered = parts_.pod_resources.remembered(),
+  const Holders holders{.listed = (*answer)->listed,
+                        .remembered = (*answer)->remembered,
                         .living =
                             [&] {
                               if (!living) living = parts_.living.names();

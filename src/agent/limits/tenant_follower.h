@@ -11,7 +11,7 @@
 #include "agent/limits/living_tenants.h"
 #include "agent/limits/tenant_manager.h"
 #include "agent/loop/follower.h"
-#include "cluster/pod_resources.h"
+#include "agent/node/holder_answers.h"
 #include "process/periodic.h"
 
 namespace tranche::agent {
@@ -20,7 +20,7 @@ class TenantFollower final : public Follower {
  public:
   struct Parts {
     TenantManager& tenants;
-    cluster::PodResources& pod_resources;
+    HolderAnswers& holders;
     std::chrono::milliseconds interval;  // between two rounds in which grants are dropped
     LivingTenants living;
     LimitOverrides* overrides;  // null: limits are never overridden

@@ -246,7 +246,7 @@ void PromiseBook::keep(std::span<const offer::Promise> promises) {
   }
 }
 
-PromiseBook::Heard PromiseBook::hear(const Answer& answer) {
+PromiseBook::Heard PromiseBook::hear(const HolderAnswer& answer) {
   Heard heard;
   const auto listed = named_by<Named>(answer.listed);
   const auto remembered = answer.remembered ? named_by<Named>(*answer.remembered) : Named();
@@ -261,7 +261,7 @@ PromiseBook::Heard PromiseBook::hear(const Answer& answer) {
   return heard;
 }
 
-bool PromiseBook::is_over(Entry& entry, const Answer& answer, const Named& listed,
+bool PromiseBook::is_over(Entry& entry, const HolderAnswer& answer, const Named& listed,
                           const Named& remembered, Heard& heard) const {
   const std::pair<std::string_view, std::string_view> key(entry.promise.resource.value,
                                                           entry.promise.id);

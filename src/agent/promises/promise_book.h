@@ -25,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/node/holder_answers.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "cluster/pod_resources.h"
@@ -65,12 +66,7 @@ class PromiseBook {
   // is told, a part counts as it was granted.
   void keep(std::span<const offer::Promise> promises);
 
-  // What kubelet says. `began`: when it was asked.
-  struct Answer {
-    TimePoint began;
-    std::vector<cluster::HeldDevices> listed;              // pod-resources
-    Result<std::vector<cluster::HeldDevices>> remembered;  // its checkpoint
-  };
+  // What kubelet says.
   struct Heard {
     bool came = false;     // promises that the book did not have
     bool changed = false;  // some are over, or have another Pod
@@ -78,7 +74,7 @@ class PromiseBook {
     // old, or they are too young.
     bool unclear = false;
   };
-  Heard hear(const Answer& answer);
+  Heard hear(const HolderAnswer& answer);
   // What the checkpoint names is held, and some of it the book does not have.
   void learn(const std::vector<cluster::HeldDevices>& remembered);
   // Whether kubelet has not named all of it yet.
@@ -114,8 +110,8 @@ class PromiseBook {
   void take_out(const config::ResourceName& resource, const std::string& id);
   Entry* find(const config::ResourceName& resource, const std::string& id);
   bool add_unknown(const std::vector<cluster::HeldDevices>& held);
-  bool is_over(Entry& entry, const Answer& answer, const Named& listed, const Named& remembered,
-               Heard& heard) const;
+  bool is_over(Entry& entry, const HolderAnswer& answer, const Named& listed,
+               const Named& remembered, Heard& heard) const;
   std::chrono::milliseconds age_of(const Entry& entry, TimePoint now) const;
   std::string gpu_of(std::string_view uuid) const;
   std::int64_t unix_time_ms() const;

@@ -16,10 +16,11 @@ constexpr const char* kNotMounted =
 
 }  // namespace
 
-PromiseInput::PromiseInput(PromiseBook& book, PromiseWatch::Parts watch, Part part)
+PromiseInput::PromiseInput(PromiseBook& book, cluster::PodResources& pod_resources,
+                           PromiseWatch::Parts watch, Part part)
     : book_(book),
       part_(std::move(part)),
-      pod_resources_(watch.pod_resources),
+      pod_resources_(pod_resources),
       watch_(std::move(watch)) {}
 
 void PromiseInput::look(const offer::Offer& wished, State& state) {
@@ -43,8 +44,7 @@ void PromiseInput::look(const offer::Offer& wished, State& state) {
     book_.keep(standing.at_odds);
     standing.beyond = offer::count_beyond(promises, wished);
   }
-  watch_.look_now_and_then(!standing.beyond.empty());
-  standing.asked = watch_.withheld_for(standing.at_odds);
+  standing.asked = watch_.withheld_for(standing.at_odds, !standing.beyond.empty());
 }
 
 // Limits of containers follow the offer as long as it has their tranches. Those of the others stay

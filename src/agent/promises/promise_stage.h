@@ -18,7 +18,8 @@ class PromiseInput final : public Input {
   // The part of a promise's device that its tenant has now; nullopt: it is not limited.
   using Part = std::function<Result<std::optional<DeviceLimits>>(const offer::Promise& promise)>;
   // The references outlive it. `part` reads a small file; it may be empty.
-  PromiseInput(PromiseBook& book, PromiseWatch::Parts watch, Part part);
+  PromiseInput(PromiseBook& book, cluster::PodResources& pod_resources, PromiseWatch::Parts watch,
+               Part part);
 
   void look(const offer::Offer& wished, State& state) override;
 

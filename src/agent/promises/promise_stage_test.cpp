@@ -4,6 +4,7 @@
 
 #include "offer/make_offer.h"
 #include "support/fake_clock.h"
+#include "support/fake_pod_resources.h"
 #include "support/log_recorder.h"
 #include "support/machines.h"
 
@@ -12,21 +13,11 @@ namespace {
 
 using test::gpu_uuid;
 
-// A kubelet that does not tell who holds what.
-class SilentKubelet final : public cluster::PodResources {
- public:
-  Result<std::vector<cluster::HeldDevices>> list() override { return away(); }
-  Result<std::vector<cluster::HeldDevices>> remembered() override { return away(); }
-  Result<cluster::AllocatableDevices> allocatable() override { return away(); }
-
- private:
-  static std::unexpected<Error> away() { return fail(Code::kUnavailable, "no such socket"); }
-};
-
 // One GPU of 1000 MiB, of which a container was granted half under another name.
 class PromiseInputTest : public testing::Test {
  protected:
   PromiseInputTest() {
+    kubelet_.go_away(true);
     machine_.gpus[0].memory = Bytes::from_mib(1000);
     follow(2, {"nvidia.com/gpu.shared"});
     offer::Grant half{.resource = {"nvidia.com/gpu.shared"},
@@ -57,12 +48,14 @@ class PromiseInputTest : public testing::Test {
   gpu::Machine machine_ = test::machine_of({test::l20(0)});
   test::FakeClock clock_;
   test::LogRecorder log_;
-  SilentKubelet kubelet_;
+  test::FakePodResources kubelet_;
+  HolderAnswers answers_{kubelet_, clock_};
   PromiseBook book_{clock_};
   Result<std::optional<DeviceLimits>> now_ = fail(Code::kInvalidArgument, "torn");
   PromiseInput input_{book_,
+                      kubelet_,
                       {.book = book_,
-                       .pod_resources = kubelet_,
+                       .answers = answers_,
                        .clock = clock_,
                        .log = log_.log(),
                        .look_again = [] {},

@@ -9,7 +9,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kQuickest{100};
 constexpr std::chrono::seconds kSlowestRenewal{30};
-constexpr std::chrono::seconds kNowAndThen{30};
 // Turns without a clear answer until it is told all the same that something is withheld.
 constexpr int kLongestAsking = 5;
 
@@ -21,7 +20,7 @@ PromiseWatch::PromiseWatch(Parts parts)
       renewing_{.first = kQuickest, .longest = kSlowestRenewal},
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
-bool PromiseWatch::withheld_for(const std::vector<offer::Promise>& promises) {
+bool PromiseWatch::withheld_for(const std::vector<offer::Promise>& promises, bool counts) {
   Keys wanted;
   for (const auto& promise : promises) wanted.emplace(promise.resource.value, promise.id);
   bool wake = false;
@@ -30,6 +29,7 @@ bool PromiseWatch::withheld_for(const std::vector<offer::Promise>& promises) {
     const std::scoped_lock lock(mutex_);
     const bool more = !std::ranges::includes(wanted_, wanted);
     wanted_ = std::move(wanted);
+    counts_ = counts;
     if (more) {
       news_ = true;
       asked_ = false;
@@ -47,24 +47,24 @@ void PromiseWatch::run(const std::stop_token& stop) {
     const bool has_news = wake_.wait_for(lock, stop, pause(), [this] { return news_; });
     news_ = false;
     const bool withholds = !wanted_.empty();
+    const bool counts = counts_;
     lock.unlock();
     if (stop.stop_requested()) return;
     if (has_news) {
       turns_ = 0;
       start_anew();
     }
-    if (is_due(withholds)) turn(withholds);
+    if (withholds || parts_.book.has_unheard()) {
+      turn(withholds);
+    } else {
+      hear_others(counts);
+    }
   }
 }
 
 // Called under mutex_.
 std::chrono::milliseconds PromiseWatch::pause() {
   return wanted_.empty() ? parts_.interval : quick_.next();
-}
-
-bool PromiseWatch::is_due(bool withholds) {
-  if (withholds || parts_.book.has_unheard()) return true;
-  return now_and_then_ && parts_.clock.now() - asked_at_ >= kNowAndThen;
 }
 
 void PromiseWatch::start_anew() {
@@ -76,20 +76,27 @@ void PromiseWatch::start_anew() {
 void PromiseWatch::turn(bool withholds) {
   const auto heard = ask();
   const bool unclear = heard && heard->unclear;
-  const bool concerns = withholds || now_and_then_;
-  const bool changed = heard && (heard->came || (concerns && heard->changed));
+  const bool changed = heard && (heard->came || (withholds && heard->changed));
   if (changed || (unclear && !was_unclear_)) start_anew();
   was_unclear_ = unclear;
-  if (unclear && concerns) renew();
+  if (unclear && withholds) renew();
   if (ends_asking(heard && !unclear) || changed) parts_.look_again();
+}
+
+void PromiseWatch::hear_others(bool counts) {
+  auto last = parts_.answers.last();
+  if (last == nullptr || last == heard_) return;
+  heard_ = std::move(last);
+  const auto heard = parts_.book.hear(*heard_);
+  if (heard.came || (counts && heard.changed)) parts_.look_again();
 }
 
 // nullopt: kubelet does not answer.
 std::optional<PromiseBook::Heard> PromiseWatch::ask() {
-  const auto began = asked_at_ = parts_.clock.now();
-  auto listed = parts_.pod_resources.list();
-  if (!listed) {
-    const auto why = listed.error().message();
+  // Asked after the change, or the grant, for which it is asked.
+  auto answer = parts_.answers.get(HolderAnswers::kNow);
+  if (!answer) {
+    const auto why = answer.error().message();
     if (said_.is_news("list", why)) {
       parts_.log.info(
           fmt::format("kubelet does not tell who holds devices: {}; what is withheld "
@@ -99,10 +106,8 @@ std::optional<PromiseBook::Heard> PromiseWatch::ask() {
     return std::nullopt;
   }
   said_.forget("list");
-  // Read behind the answer, for which kubelet has thrown out who is gone.
-  return parts_.book.hear({.began = began,
-                           .listed = *std::move(listed),
-                           .remembered = parts_.pod_resources.remembered()});
+  heard_ = *std::move(answer);
+  return parts_.book.hear(*heard_);
 }
 
 // True: from now on it is told what is withheld. `clear`: kubelet has told who holds it.

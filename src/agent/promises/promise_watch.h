@@ -1,14 +1,13 @@
 #pragma once
 // Asks kubelet who holds what, on a thread of its own, and enters it in the book. It asks when
 // something is withheld, about once a second, so that it is handed out again as soon as its last
-// holder has gone; after a grant until kubelet has named it; and every 30 s while tranches are held
-// that the offer has no more. Else it does not ask.
+// holder has gone; and after a grant until kubelet has named it. Else it does not ask, and enters
+// what others asked.
 //
 // Kubelet's checkpoint names containers that have gone until it is written anew. Kubelet does that
 // behind each list of devices, so the watch has the lists sent again where the checkpoint alone
 // names a holder.
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -20,12 +19,12 @@
 #include <utility>
 #include <vector>
 
+#include "agent/node/holder_answers.h"
 #include "agent/promises/promise_book.h"
 #include "base/backoff.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/said_once.h"
-#include "cluster/pod_resources.h"
 
 namespace tranche::agent {
 
@@ -33,7 +32,7 @@ class PromiseWatch {
  public:
   struct Parts {
     PromiseBook& book;
-    cluster::PodResources& pod_resources;
+    HolderAnswers& answers;
     const Clock& clock;
     const Log& log;
     std::function<void()> look_again;        // has the agent make an offer anew; from any thread
@@ -44,20 +43,18 @@ class PromiseWatch {
   // The references outlive it.
   explicit PromiseWatch(Parts parts);
 
-  // What is withheld now, and for whom. True: kubelet has been asked about all of it, or could not
-  // be.
-  bool withheld_for(const std::vector<offer::Promise>& promises);
-  // Whether to ask now and then though nothing is withheld: what is held beyond the offer ends too.
-  void look_now_and_then(bool wanted) { now_and_then_ = wanted; }
+  // What is withheld now, and for whom. `counts`: the offer counts on what is held, though nothing
+  // is withheld for it. True: kubelet has been asked about all that is withheld, or could not be.
+  bool withheld_for(const std::vector<offer::Promise>& promises, bool counts = false);
 
  private:
   using Keys = std::set<std::pair<std::string, std::string>>;  // (resource, id)
 
   void run(const std::stop_token& stop);
   std::chrono::milliseconds pause();
-  bool is_due(bool withholds);
   void start_anew();
   void turn(bool withholds);
+  void hear_others(bool counts);
   std::optional<PromiseBook::Heard> ask();
   bool ends_asking(bool clear);
   void renew();
@@ -65,14 +62,14 @@ class PromiseWatch {
   Parts parts_;
   std::mutex mutex_;  // guards the members below
   std::condition_variable_any wake_;
-  Keys wanted_;         // what is withheld for
+  Keys wanted_;  // what is withheld for
+  bool counts_ = false;
   bool news_ = false;   // there is more in it than in the turn that began last
   bool asked_ = false;  // kubelet has told of all of it, or does not
-  std::atomic<bool> now_and_then_ = false;
   // The members below are of the thread.
-  std::chrono::steady_clock::time_point asked_at_{};
-  Backoff quick_;     // between turns, from a change on
-  Backoff renewing_;  // between two requests to write the checkpoint
+  HolderAnswers::Answer heard_;  // the last answer in the book; null: none
+  Backoff quick_;                // between turns, from a change on
+  Backoff renewing_;             // between two requests to write the checkpoint
   std::chrono::steady_clock::time_point renew_at_{};
   bool was_unclear_ = false;  // PromiseBook::Heard::unclear of the turn before
   int turns_ = 0;             // since the last news

@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "support/fake_pod_resources.h"
 #include "support/log_recorder.h"
 #include "support/machines.h"
 #include "support/wait.h"
@@ -15,47 +16,6 @@ namespace {
 using test::eventually;
 using test::gpu_uuid;
 using Held = std::vector<cluster::HeldDevices>;
-
-// A kubelet whose checkpoint is as old as the last request to write it.
-class Kubelet final : public cluster::PodResources {
- public:
-  Result<cluster::AllocatableDevices> allocatable() override {
-    return cluster::AllocatableDevices();
-  }
-  Result<Held> list() override {
-    const std::scoped_lock lock(mutex_);
-    ++asked_;
-    if (away_) return fail(Code::kUnavailable, "no such socket");
-    return held_;
-  }
-  Result<Held> remembered() override {
-    const std::scoped_lock lock(mutex_);
-    return checkpoint_;
-  }
-  void write_checkpoint() {
-    const std::scoped_lock lock(mutex_);
-    checkpoint_ = held_;
-  }
-  void hold(Held held) {
-    const std::scoped_lock lock(mutex_);
-    held_ = std::move(held);
-  }
-  void go_away(bool away) {
-    const std::scoped_lock lock(mutex_);
-    away_ = away;
-  }
-  int asked() {
-    const std::scoped_lock lock(mutex_);
-    return asked_;
-  }
-
- private:
-  std::mutex mutex_;
-  Held held_;
-  Held checkpoint_;
-  bool away_ = false;
-  int asked_ = 0;
-};
 
 class PromiseWatchTest : public testing::Test {
  protected:
@@ -68,7 +28,7 @@ class PromiseWatchTest : public testing::Test {
   }
   PromiseWatch::Parts parts() {
     return {.book = book_,
-            .pod_resources = kubelet_,
+            .answers = answers_,
             .clock = clock_,
             .log = log_.log(),
             .look_again = [this] { ++looks_; },
@@ -88,7 +48,8 @@ class PromiseWatchTest : public testing::Test {
   gpu::Machine machine_;
   SystemClock clock_;
   test::LogRecorder log_;
-  Kubelet kubelet_;
+  test::FakePodResources kubelet_;
+  HolderAnswers answers_{kubelet_, clock_};
   std::atomic<int> looks_ = 0;
   PromiseBook book_{clock_};
   PromiseWatch watch_{parts()};

@@ -1,0 +1,59 @@
+#pragma once
+// A kubelet that tells who holds devices, as tests say. Its checkpoint is as old as the last
+// write_checkpoint(); without one it is what is held. Thread-safe.
+
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "cluster/pod_resources.h"
+
+namespace tranche::test {
+
+class FakePodResources final : public cluster::PodResources {
+ public:
+  using Held = std::vector<cluster::HeldDevices>;
+
+  Result<Held> list() override {
+    const std::scoped_lock lock(mutex_);
+    ++asked_;
+    if (away_) return fail(Code::kUnavailable, "no such socket");
+    return held_;
+  }
+  Result<Held> remembered() override {
+    const std::scoped_lock lock(mutex_);
+    return checkpoint_.value_or(held_);
+  }
+  Result<cluster::AllocatableDevices> allocatable() override {
+    return fail(Code::kFailedPrecondition, "this kubelet does not tell");
+  }
+
+  void hold(Held held) {
+    const std::scoped_lock lock(mutex_);
+    held_ = std::move(held);
+  }
+  void write_checkpoint() {
+    const std::scoped_lock lock(mutex_);
+    checkpoint_ = held_;
+  }
+  // Whether it does not answer.
+  void go_away(bool away) {
+    const std::scoped_lock lock(mutex_);
+    away_ = away;
+  }
+  // How often list() was called.
+  int asked() const {
+    const std::scoped_lock lock(mutex_);
+    return asked_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  Held held_;
+  std::optional<Held> checkpoint_;
+  bool away_ = false;
+  int asked_ = 0;
+};
+
+}  // namespace tranche::test
