@@ -124,12 +124,16 @@ bool apply(Options& options, std::string_view name, const std::string& value) {
 
 int serve(const Options& options) {
   const auto socket = options.folder / options.endpoint;
+  // It listens before: between the removal and its own socket are microseconds, as in NVIDIA's.
+  const auto early = options.folder / (options.endpoint + ".early");
   Plugin plugin(options.ids);
-  auto server = tranche::lab::serve_unix(socket, plugin);
+  auto server = tranche::lab::serve_unix(early, plugin);
   if (!server) {
     std::cerr << server.error().message() << '\n';
     return 1;
   }
+  std::filesystem::remove(socket);
+  std::filesystem::rename(early, socket);
   const auto registered = register_it(options);
   std::cout << (registered.ok() ? "registered" : registered.error_message()) << '\n' << std::flush;
   for (std::string line; std::getline(std::cin, line);) plugin.send_again();

@@ -31,6 +31,8 @@ class Server {
                                                const Log& log);
   virtual ~Server() = default;
 
+  // Whether another process answered on the socket when this server took it (Options::take_over).
+  virtual bool took_over() const = 0;
   // Whether the socket file is still the one this server made (kubelet may have deleted it).
   virtual bool socket_intact() const = 0;
   // kubelet::SocketServer::connections().

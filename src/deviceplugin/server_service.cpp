@@ -193,6 +193,7 @@ class PluginServer final : public Server {
     return {};
   }
 
+  bool took_over() const override { return server_->took_over(); }
   bool socket_intact() const override { return server_->intact(); }
   std::vector<Descriptor> connections() const override { return server_->connections(); }
 

@@ -29,8 +29,8 @@ constexpr int kThreads = 2;
 
 class GrpcServer final : public SocketServer {
  public:
-  GrpcServer(std::filesystem::path socket, grpc::Service& service)
-      : socket_(std::move(socket)), service_(service) {}
+  GrpcServer(std::filesystem::path socket, grpc::Service& service, bool took_over)
+      : socket_(std::move(socket)), service_(service), took_over_(took_over) {}
 
   // The calls end before the queue, as gRPC wants it. The lock keeps the queue open for a thread
   // that asks for a next call just now.
@@ -71,6 +71,7 @@ class GrpcServer final : public SocketServer {
     return file_.exists();
   }
 
+  bool took_over() const override { return took_over_; }
   bool intact() const override { return file_.exists() && identify(socket_).same_inode(file_); }
 
   // gRPC shows no descriptors, so they are found among the process's by the address that the
@@ -118,6 +119,7 @@ class GrpcServer final : public SocketServer {
   std::filesystem::path socket_;
   grpc::Service& service_;
   FileIdentity file_;
+  bool took_over_;
   std::shared_mutex events_;  // held while an event proceeds
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   std::unique_ptr<grpc::Server> server_;
@@ -163,14 +165,15 @@ Result<std::unique_ptr<SocketServer>> SocketServer::start(const Options& options
                                                           const Listen& listen, const Log& log) {
   ASSIGN_OR_RETURN(const auto address, address_of(options.socket));
   const bool replace = options.take_over || options.handed_over;
-  if (!options.handed_over && answers(address)) {
-    if (!options.take_over) return taken(options);
+  const bool other = !options.handed_over && answers(address);
+  if (other && !options.take_over) return taken(options);
+  if (other) {
     log.warn(fmt::format("taking {} over from the process that answers on it (--take-over)",
                          options.socket.string()));
   } else if (!options.handed_over) {
     ::unlink(options.socket.c_str());  // nobody answers on it
   }
-  auto server = std::make_unique<GrpcServer>(options.socket, service);
+  auto server = std::make_unique<GrpcServer>(options.socket, service, other);
   if (!server->serve(listen, replace)) {
     if (!replace && answers(address)) return taken(options);
     return fail(Code::kIo, fmt::format("cannot listen on {}", options.socket.string()),

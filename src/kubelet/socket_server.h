@@ -84,6 +84,8 @@ class SocketServer {
                                                      const Listen& listen, const Log& log);
   virtual ~SocketServer() = default;
 
+  // Whether another process answered on the socket when this server took it.
+  virtual bool took_over() const = 0;
   // Whether the socket's file is still the one this server made.
   virtual bool intact() const = 0;
   // Copies of the descriptors of its clients' connections. A connection whose descriptor another

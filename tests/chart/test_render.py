@@ -11,6 +11,7 @@ from modes import EVICT, LIMITS, MODES, MPS, TIME_SLICING, namespace
 
 LABELS = {"enabled": True, "labelOutput": "file"}
 GOLDEN = pathlib.Path(__file__).parent / "golden"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def in_short(rendered) -> dict:
@@ -540,3 +541,13 @@ def weight(hook) -> int:
 def test_without_cleanup_no_hooks(helm):
     rendered = helm.template({"cleanup": {"enabled": False}})
     assert not [o for o in rendered.objects if "helm.sh/hook" in o["metadata"].get("annotations", {})]
+
+
+def test_the_manifest_without_helm_is_updated_and_probed_as_the_chart(helm):
+    """deploy/daemonset.yaml: the next agent starts beside the one before, and is Ready when it can take over."""
+    manifest = yaml.safe_load((ROOT / "deploy/daemonset.yaml").read_text())
+    rendered = helm.template({}, namespace="tranche")
+    assert manifest["spec"].get("updateStrategy") == rendered.one("DaemonSet")["spec"]["updateStrategy"]
+    (container,) = manifest["spec"]["template"]["spec"]["containers"]
+    for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+        assert container.get(probe) == rendered.agent()[probe], probe

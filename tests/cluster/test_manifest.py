@@ -5,9 +5,11 @@ import subprocess
 
 import pytest
 from pods import ROOT, Applied, Serving, pod, wait_offer
+from storm import replaced_under_storm
 
 MANIFEST = ROOT / "deploy" / "daemonset.yaml"
-CONFIG = "version: v1\nsharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 3}]}}\n"
+IN = ("-n", "kube-system")
+CONFIG = "version: v1\nsharing: {{timeSlicing: {{resources: [{{name: nvidia.com/gpu, replicas: {replicas}}}]}}}}\n"
 LIST = ("bash", "-c", "nvidia-smi -L; exec sleep infinity")
 
 
@@ -26,21 +28,42 @@ def test_the_lab_applies_what_it_is_given(lab):
     assert lab.get("mutatingwebhookconfigurations", "-A")["items"] == []
 
 
-def test_the_manifest_serves_as_it_stands(lab, tmp_path):
-    archive, config = tmp_path / "tranche.tar", tmp_path / "config.yaml"
+@pytest.fixture
+def image(lab, tmp_path):
+    """The manifest's, as the build gives it, on the nodes."""
+    archive = tmp_path / "tranche.tar"
     program = lab.settings.build + "/bin/tranche"
     build = [ROOT / "deploy/image/build", "--tranche", program, "--output", archive]
     subprocess.run(build, check=True, capture_output=True)
     lab.load_archive(archive)
-    config.write_text(CONFIG)
-    # As the first lines of the manifest say.
-    lab.kubectl("-n", "kube-system", "create", "configmap", "tranche-config", f"--from-file=default={config}")
-    try:
-        with Serving(lab, MANIFEST.read_text()):
-            for node in ("l20", "t4"):
-                wait_offer(lab, node, 3)
-            with Applied(lab, pod("user", *LIST, image="lab-glibc:1", gpus=1, node="t4")):
-                lab.wait_pod("user")
-                lab.wait(lambda: lab.node("t4").uuids()[0] in lab.logs("user"), "it sees its GPU")
-    finally:
-        lab.kubectl("-n", "kube-system", "delete", "configmap", "tranche-config")
+
+
+@pytest.fixture
+def shared_by(lab, image, tmp_path):
+    """A function that makes the manifest's ConfigMap, as its first lines say, and applies it."""
+    applied = []
+
+    def apply(replicas: int) -> None:
+        config = tmp_path / "config.yaml"
+        config.write_text(CONFIG.format(replicas=replicas))
+        lab.kubectl(*IN, "create", "configmap", "tranche-config", f"--from-file=default={config}")
+        applied.append(Serving(lab, MANIFEST.read_text()).__enter__())
+        for node in ("l20", "t4"):
+            wait_offer(lab, node, replicas)
+
+    yield apply
+    for one in applied:
+        one.__exit__()
+    lab.kubectl(*IN, "delete", "--ignore-not-found", "configmap", "tranche-config")
+
+
+def test_the_manifest_serves_as_it_stands(lab, shared_by):
+    shared_by(3)
+    with Applied(lab, pod("user", *LIST, image="lab-glibc:1", gpus=1, node="t4")):
+        lab.wait_pod("user")
+        lab.wait(lambda: lab.node("t4").uuids()[0] in lab.logs("user"), "it sees its GPU")
+
+
+def test_no_admission_fails_while_its_agents_are_replaced(lab, shared_by):
+    shared_by(40)
+    assert replaced_under_storm(lab, "kube-system", "tranche-agent") == []

@@ -5,7 +5,7 @@ import json
 
 import nfd
 import pytest
-from pods import wait_offer
+from pods import Applied, wait_offer
 from release import Release, label
 from test_faults import sharing
 
@@ -93,7 +93,7 @@ def test_labels_follow_the_node_feature(lab, master, config):
             wait_labels(lab, "l20", product="NVIDIA-L20-SHARED", replicas="2")
             it_is_as_nvidias(lab, release)
             the_configuration_changes(lab)
-            somebody_meddles(lab)
+            somebody_meddles(lab, product="Tesla-T4-SHARED", replicas="2")
             the_agent_is_replaced(lab, release)
             assert "ignoring label" not in master.log(), master.log()
         # Uninstalled without its hooks: the objects go with the DaemonSet that owns them.
@@ -133,16 +133,16 @@ def the_configuration_changes(lab) -> None:
     wait_labels(lab, "t4", product="Tesla-T4-SHARED", replicas="2")
 
 
-def somebody_meddles(lab) -> None:
-    """With the object, or by removing it: the agent puts it back, and the Node follows."""
+def somebody_meddles(lab, **wanted: str) -> None:
+    """With the object, or by removing it: it is put back, and the Node follows."""
     name = "nvidia-features-for-t4"
     before = feature(lab, "t4")["metadata"]["uid"]
     patch = {"spec": {"labels": {REPLICAS: "77"}}}
     lab.kubectl("-n", NAMESPACE, "patch", "nodefeature", name, "--type=merge", "-p", json.dumps(patch))
-    wait_labels(lab, "t4", replicas="2")
+    wait_labels(lab, "t4", **wanted)
     assert feature(lab, "t4")["metadata"]["uid"] == before
     lab.kubectl("-n", NAMESPACE, "delete", "nodefeature", name)
-    wait_labels(lab, "t4", product="Tesla-T4-SHARED", replicas="2")
+    wait_labels(lab, "t4", **wanted)
     assert feature(lab, "t4")["metadata"]["uid"] != before
 
 
@@ -179,3 +179,66 @@ def test_node_feature_discovery_that_comes_after_the_agent(lab, master, config):
                 wait_gone(lab, node)
     for node in ("l20", "t4"):
         wait_offer(lab, node, 0)
+
+
+def feature_discovery() -> str:
+    """gpu-feature-discovery as NVIDIA's chart runs it, with that chart's role: nothing may be patched."""
+    name = "gpu-feature-discovery"
+    rbac = "rbac.authorization.k8s.io"
+    rules = [
+        {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch"]},
+        {
+            "apiGroups": ["nfd.k8s-sigs.io"],
+            "resources": ["nodefeatures"],
+            "verbs": ["get", "list", "watch", "create", "update"],
+        },
+        {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]},
+    ]
+    fields = {"NODE_NAME": "spec.nodeName", "NAMESPACE": "metadata.namespace", "POD_NAME": "metadata.name"}
+    env = [
+        {"name": one, "valueFrom": {"fieldRef": {"fieldPath": path}}} for one, path in fields.items()
+    ]
+    container = {
+        "name": name,
+        "image": "tranche:lab",
+        "command": [name],
+        "env": [*env, {"name": "GFD_SLEEP_INTERVAL", "value": "1s"}],
+    }
+    spec = {
+        "serviceAccountName": name,
+        "nodeSelector": {"feature.node.kubernetes.io/pci-10de.present": "true"},
+        "containers": [container],
+    }
+    here = {"name": name, "namespace": NAMESPACE}
+    labels = {"app": name}
+    template = {"metadata": {"labels": labels}, "spec": spec}
+    items = [
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": here},
+        {"apiVersion": f"{rbac}/v1", "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules},
+        {
+            "apiVersion": f"{rbac}/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": name},
+            "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": name},
+            "subjects": [{"kind": "ServiceAccount", **here}],
+        },
+        {
+            "apiVersion": "apps/v1",
+            "kind": "DaemonSet",
+            "metadata": here,
+            "spec": {"selector": {"matchLabels": labels}, "template": template},
+        },
+    ]
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+
+
+def test_feature_discovery_under_nvidias_own_role(lab, master):
+    with master:
+        with Applied(lab, feature_discovery()):
+            wait_labels(lab, "l20", product="NVIDIA-L20", replicas="1")
+            wait_labels(lab, "t4", product="Tesla-T4", replicas="1")
+            owners = [one["kind"] for one in feature(lab, "t4")["metadata"]["ownerReferences"]]
+            assert owners == ["DaemonSet", "Pod"]
+            somebody_meddles(lab, product="Tesla-T4", replicas="1")
+        for node in ("l20", "t4"):
+            wait_gone(lab, node)

@@ -1,10 +1,9 @@
 """A storm of Pods while the agents are replaced: kubelet refuses none of them."""
 
-import threading
-
 import pytest
-from pods import GPU, pod, wait_offer
+from pods import wait_offer
 from release import Release
+from storm import replaced_under_storm
 from test_faults import MAP, NAMESPACE, config_map
 
 
@@ -13,70 +12,14 @@ def lab(two_gpu_lab):
     return two_gpu_lab
 
 
-class Storm:
-    """Threads that make Pods which ask for a tranche: each is deleted when kubelet has decided about it."""
-
-    def __init__(self, lab, node: str, threads: int = 4):
-        self._lab = lab
-        self._node = node
-        self._over = threading.Event()
-        self._counts = [0] * threads
-        self._threads = [threading.Thread(target=self._run, args=(i,)) for i in range(threads)]
-        self.refused: list = []
-
-    @property
-    def started(self) -> int:
-        return sum(self._counts)
-
-    def __enter__(self):
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self._over.set()
-        for thread in self._threads:
-            thread.join()
-
-    def _run(self, thread: int) -> None:
-        while not self._over.is_set():
-            self._one(f"storm-{thread}-{self._counts[thread]}")
-            self._counts[thread] += 1
-
-    def _one(self, name: str) -> None:
-        # Past the scheduler: nothing but kubelet says whether there is a tranche.
-        self._lab.apply(pod(name, "sleep", "infinity", gpus=1, nodeName=self._node))
-        status = {}
-
-        def decided() -> bool:
-            nonlocal status
-            status = self._lab.get("pod", name)["status"]
-            started = any(one["type"] == "PodReadyToStartContainers" for one in status.get("conditions", []))
-            return status["phase"] != "Pending" or started
-
-        self._lab.wait(decided, lambda: f"{name} is decided about: {status}", timeout=60)
-        if status["phase"] == "Failed":
-            self.refused.append(status.get("message", status.get("reason", "")))
-        self._lab.kubectl("delete", "pod", name, "--grace-period=0", "--force", "--wait=false", check=False)
-
-
 def test_no_admission_fails_while_the_agents_are_replaced(lab):
     lab.apply(config_map(default=40))
     with Release(lab, f"config.name={MAP}", "config.default=default") as release:
         for node in ("l20", "t4"):
             wait_offer(lab, node, 40)
         before = release.agents()
-        with Storm(lab, "l20") as storm:
-            lab.wait(lambda: storm.started >= 3, "the storm goes")
-            for _ in range(3):
-                lab.kubectl("-n", release.namespace, "rollout", "restart", f"daemonset/{release.name}")
-                rollout = ("rollout", "status", f"daemonset/{release.name}", "--timeout=60s")
-                lab.kubectl("-n", release.namespace, *rollout, timeout=90)
-            now = storm.started
-            lab.wait(lambda: storm.started >= now + 3, "the storm goes on")
+        assert replaced_under_storm(lab, release.namespace, release.name) == []
         assert not set(one["metadata"]["uid"] for one in before.values()) & set(
             one["metadata"]["uid"] for one in release.agents().values()
         )
-        print(f"{storm.started} Pods, {len(storm.refused)} refused")
-        assert storm.refused == []
     lab.kubectl("delete", "configmap", MAP, "-n", NAMESPACE)

@@ -102,6 +102,20 @@ def test_another_release_is_given_nothing_and_is_not_ready(node):
     here.kubelet.wait(GPU, registrations=2, allocatable=4)
 
 
+def test_agents_that_name_no_release_hand_over_to_each_other(node):
+    """As deploy/daemonset.yaml's."""
+    here = node("l20")
+    first = here.agent(config=sharing(4))
+    here.kubelet.wait(GPU, allocatable=4)
+    second = here.agent(config=sharing(4))
+    second.wait_log("prepared to take over")
+    assert first.stop() == 0
+    assert "handed over to the next agent" in first.log
+    second.wait_log("the agent before this one has ended")
+    here.kubelet.wait(GPU, allocatable=4)
+    here.kubelet.admit("a", {GPU: 1})
+
+
 def test_a_successor_that_dies_meanwhile_leaves_the_node_to_others(node):
     here = node("l20")
     first = next_agent(here, config=sharing(4))

@@ -60,6 +60,18 @@ def test_a_list_of_another_plugin_does_not_stay_beside_our_registration(here):
     wait_until(lambda: check(here).startswith("ready"), "ready")
 
 
+def test_another_plugin_on_our_socket_is_told_of_however_quick_it_is(here):
+    """It removes the socket and has its own there at once; ours is back before anybody sees its list."""
+    agent = here.agent("--take-over", config=sharing(4))
+    here.kubelet.wait(GPU, allocatable=4)
+    with ForeignPlugin(here, here.uuids()):
+        agent.wait_log("another device plugin put its socket in the place of that of nvidia.com/gpu")
+        wait_until(lambda: here.kubelet.ids(GPU, healthy=True) == ours(here, 4), "ours again")
+    # Its end removes our socket, and kubelet gives the resource up: nobody is there to wait for.
+    here.kubelet.wait(GPU, allocatable=4, connected=True)
+    assert "again and again" not in agent.log
+
+
 def test_a_registration_that_the_end_of_another_plugin_took_is_renewed(here):
     """kubelet gives up a resource when any plugin that registered for it ends."""
     agent = here.agent("--take-over", config=sharing(4))

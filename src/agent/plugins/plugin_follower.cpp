@@ -47,6 +47,9 @@ void PluginFollower::tick(TimePoint now) {
     on_folder_change();  // it may have changed before it was watched
   }
   plugins_->tick(now);
+  for (const auto& resource : plugins_->take_taken()) {
+    events_.push_back({.kind = PluginEvent::Kind::kSocketLost, .resource = resource});
+  }
   look_whether_served();
   if (!served_) drop_kept_of_nobody();
 }
@@ -190,12 +193,7 @@ void PluginFollower::on_folder_change() {
   const bool restarted = socket.exists() && !socket.same(kubelet_socket_);
   kubelet_socket_ = std::move(socket);
   const auto now = parts_.clock.now();
-  if (!restarted) {
-    for (const auto& resource : plugins_->check_sockets(now)) {
-      events_.push_back({.kind = PluginEvent::Kind::kSocketLost, .resource = resource});
-    }
-    return;
-  }
+  if (!restarted) return plugins_->check_sockets(now);
   parts_.log.info("kubelet was restarted; serving and registering anew");
   plugins_->follow_kubelet(
       [this](const std::string& resource) { return tried_with_this_kubelet(resource); }, now);

@@ -43,6 +43,8 @@ void PluginSet::start(const std::string& name, Plugin& plugin, TimePoint now) {
                                              .take_over = options_.take_over,
                                              .handed_over = options_.handed_over},
                                             *plugin.resource, log_);
+  const bool taken = server ? (*server)->took_over() : server.error().code == Code::kAlreadyExists;
+  if (taken && plugin.untold) on_taken(name, plugin, now);
   if (server) {
     plugin.server = *std::move(server);
     plugin.backoff.reset();
@@ -90,24 +92,43 @@ void PluginSet::resend() {
   for (auto& [name, plugin] : plugins_) plugin.resource->resend();
 }
 
-std::vector<std::string> PluginSet::check_sockets(TimePoint now) {
-  std::vector<std::string> taken;
+void PluginSet::check_sockets(TimePoint now) {
   for (auto& [name, plugin] : plugins_) {
-    const bool free = !identify(options_.dir / plugin.endpoint).exists();
+    const bool free = is_free(plugin);
     // Who answered on it has gone.
     if (plugin.server == nullptr && free) plugin.retry_at = std::min(plugin.retry_at, now);
-    if (plugin.server == nullptr || plugin.make_at || plugin.server->socket_intact()) continue;
-    if (!free) taken.push_back(name);
-    const bool calm = !plugin.lost_at || now - *plugin.lost_at >= kCalm;
-    plugin.lost_at = now;
-    if (calm) {
-      plugin.make_again.reset();
-      serve_anew(name, plugin, now);
-    } else {
-      plugin.make_at = now + plugin.make_again.next();
+    if (plugin.server == nullptr || plugin.server->socket_intact()) continue;
+    if (!plugin.make_at) {
+      on_lost(name, plugin, now);
+    } else if (free && !plugin.if_free) {
+      make_later(plugin, true, now);
     }
   }
-  return taken;
+}
+
+bool PluginSet::is_free(const Plugin& plugin) const {
+  return !identify(options_.dir / plugin.endpoint).exists();
+}
+
+void PluginSet::on_lost(const std::string& name, Plugin& plugin, TimePoint now) {
+  const bool calm = !plugin.taken_at || now - *plugin.taken_at >= kCalm;
+  const bool free = is_free(plugin);
+  plugin.untold = true;
+  if (!free) on_taken(name, plugin, now);
+  if (!calm) return make_later(plugin, free, now);
+  plugin.make_again.reset();
+  serve_anew(name, plugin, now);
+}
+
+void PluginSet::on_taken(const std::string& name, Plugin& plugin, TimePoint now) {
+  plugin.untold = false;
+  plugin.taken_at = now;
+  taken_.push_back(name);
+}
+
+void PluginSet::make_later(Plugin& plugin, bool if_free, TimePoint now) {
+  plugin.if_free = if_free;
+  plugin.make_at = now + (if_free ? kFree : plugin.make_again.next());
 }
 
 void PluginSet::serve_anew(const std::string& name, Plugin& plugin, TimePoint now) {
@@ -127,14 +148,21 @@ std::string PluginSet::socket_trouble(const std::string& resource) const {
   const auto found = plugins_.find(resource);
   if (found == plugins_.end()) return {};
   if (found->second.server == nullptr) return found->second.complaint;
-  return found->second.make_at ? "its socket was taken again and again" : "";
+  const bool waits = found->second.make_at && !found->second.if_free;
+  return waits ? "its socket was taken again and again" : "";
 }
 
 void PluginSet::tick(TimePoint now) {
   std::erase_if(retired_, [&](const auto& entry) { return entry.second.until <= now; });
   for (auto& [name, plugin] : plugins_) {
     if (plugin.server == nullptr && plugin.retry_at <= now) start(name, plugin, now);
-    if (plugin.make_at && *plugin.make_at <= now) serve_anew(name, plugin, now);
+    if (!plugin.make_at || *plugin.make_at > now) continue;
+    if (plugin.if_free && !is_free(plugin)) {
+      on_taken(name, plugin, now);
+      make_later(plugin, false, now);
+    } else {
+      serve_anew(name, plugin, now);
+    }
   }
 }
 

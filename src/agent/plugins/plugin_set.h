@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/plugins/registrar.h"
@@ -53,10 +54,13 @@ class PluginSet {
   void follow_kubelet(const std::function<bool(const std::string& resource)>& known, TimePoint now);
   // Sends kubelet every list again. Kubelet then writes its checkpoint anew.
   void resend();
-  // Serves again what lost its socket file: at once, and when that happens again and again, with
-  // back-off, so that two plugins that want one socket do not take it from each other all the time.
-  // Returns the resources in whose socket's place another one was found.
-  std::vector<std::string> check_sockets(TimePoint now);
+  // Serves again what lost its socket file: at once, and when another plugin took it again and
+  // again, with back-off, so that two plugins that want one socket do not take it from each other
+  // all the time. A socket that nobody has is not waited for: the other plugin has ended.
+  void check_sockets(TimePoint now);
+  // The resources in whose socket's place another one was found since the last call, once for each
+  // time.
+  std::vector<std::string> take_taken() { return std::exchange(taken_, {}); }
   // Registers a resource that is served once more. Kubelet then asks this agent, and takes its
   // list.
   void register_again(const std::string& resource);
@@ -86,9 +90,12 @@ class PluginSet {
     TimePoint retry_at{};
     Backoff backoff;
     std::string complaint;  // last failure logged
-    // The socket was lost last at `lost_at`; it is made anew at `make_at`, if that is set.
-    std::optional<TimePoint> lost_at;
+    // Another plugin took the socket last at `taken_at`. It is made anew at `make_at`, if that is
+    // set, and with `if_free` only if nobody has it then.
+    std::optional<TimePoint> taken_at;
     std::optional<TimePoint> make_at;
+    bool if_free = false;
+    bool untold = false;  // it was lost, and no other plugin has been found in its place
     Backoff make_again{.first = std::chrono::seconds(1), .longest = std::chrono::minutes(1)};
   };
   struct Retired {
@@ -99,9 +106,16 @@ class PluginSet {
   void start(const std::string& name, Plugin& plugin, TimePoint now);
   void retire(const std::string& name, Plugin plugin, TimePoint now);
   void serve_anew(const std::string& name, Plugin& plugin, TimePoint now);
+  bool is_free(const Plugin& plugin) const;
+  void on_lost(const std::string& name, Plugin& plugin, TimePoint now);
+  // Another plugin has the socket, or had it until now.
+  void on_taken(const std::string& name, Plugin& plugin, TimePoint now);
+  void make_later(Plugin& plugin, bool if_free, TimePoint now);
 
-  // A socket that is lost again within this time is made anew with back-off.
+  // A socket that is taken again within this time is made anew with back-off.
   static constexpr std::chrono::minutes kCalm{10};
+  // A plugin that removes a socket to take its place has done so after this.
+  static constexpr std::chrono::milliseconds kFree{100};
   static constexpr std::chrono::seconds kLinger{2};
 
   Options options_;
@@ -110,6 +124,7 @@ class PluginSet {
   const Log& log_;
   std::map<std::string, Plugin> plugins_;  // by resource name
   std::map<std::string, Retired> retired_;
+  std::vector<std::string> taken_;
 };
 
 }  // namespace tranche::agent

@@ -15,6 +15,7 @@ namespace tranche::agent::plugin_set_test {
 namespace {
 
 using testing::ElementsAre;
+using testing::IsEmpty;
 
 deviceplugin::ResourceState resource(const std::string& base, int replicas) {
   deviceplugin::ResourceState state;
@@ -114,7 +115,8 @@ TEST_F(PluginSetTest, ASocketThatIsTakenAgainAndAgainIsMadeAnewWithBackOff) {
   const FsRoot folder(dir_.path());
   const auto take = [&](Seconds at) {
     EXPECT_TRUE(folder.write_atomic("/nvidia-gpu.sock", "another one's"));
-    return plugins_.check_sockets(start_ + at);
+    plugins_.check_sockets(start_ + at);
+    return plugins_.take_taken();
   };
   const auto is_ours = [&] { return folder.read("/nvidia-gpu.sock", 100) != "another one's"; };
   EXPECT_THAT(take(Seconds(0)), ElementsAre("nvidia.com/gpu"));
@@ -132,6 +134,49 @@ TEST_F(PluginSetTest, ASocketThatIsTakenAgainAndAgainIsMadeAnewWithBackOff) {
   EXPECT_TRUE(is_ours());
   take(Seconds(1000));
   EXPECT_TRUE(is_ours()) << "after a calm time at once again";
+}
+
+TEST_F(PluginSetTest, ASocketThatIsFreeIsMadeAnewSoonWhateverHappenedBefore) {
+  plugins_.apply({resource("gpu", 1)}, start_);
+  const FsRoot folder(dir_.path());
+  const auto change = [&](bool taken, Seconds at) {
+    if (taken) {
+      EXPECT_TRUE(folder.write_atomic("/nvidia-gpu.sock", "another one's"));
+    } else {
+      EXPECT_TRUE(folder.remove("/nvidia-gpu.sock"));
+    }
+    plugins_.check_sockets(start_ + at);
+  };
+  const auto soon = std::chrono::milliseconds(100);
+  change(true, Seconds(0));
+  change(false, Seconds(5));
+  EXPECT_EQ(plugins_.socket_trouble("nvidia.com/gpu"), "");
+  plugins_.tick(start_ + Seconds(5) + soon);
+  EXPECT_TRUE(socket_exists("gpu")) << "the other plugin has ended";
+  change(true, Seconds(10));
+  plugins_.tick(start_ + Seconds(11));
+  change(true, Seconds(12));  // for two seconds
+  change(false, Seconds(12));
+  plugins_.tick(start_ + Seconds(12) + soon);
+  EXPECT_TRUE(socket_exists("gpu")) << "the wait for the other plugin is over";
+}
+
+TEST_F(PluginSetTest, WhoTakesAFreeSocketFirstIsToldOfAndWaitedFor) {
+  plugins_.apply({resource("gpu", 1)}, start_);
+  const FsRoot folder(dir_.path());
+  EXPECT_TRUE(folder.write_atomic("/nvidia-gpu.sock", "another one's"));
+  plugins_.check_sockets(start_);
+  EXPECT_THAT(plugins_.take_taken(), ElementsAre("nvidia.com/gpu"));
+  EXPECT_TRUE(folder.remove("/nvidia-gpu.sock"));
+  plugins_.check_sockets(start_ + Seconds(5));
+  EXPECT_THAT(plugins_.take_taken(), IsEmpty());
+  EXPECT_TRUE(folder.write_atomic("/nvidia-gpu.sock", "another one's"));
+  const auto before = socket("gpu");
+  plugins_.tick(start_ + Seconds(6));
+  EXPECT_THAT(plugins_.take_taken(), ElementsAre("nvidia.com/gpu"));
+  EXPECT_EQ(socket("gpu"), before) << "it may want it again and again";
+  plugins_.tick(start_ + Seconds(7));
+  EXPECT_NE(socket("gpu"), before);
 }
 
 TEST_F(PluginSetTest, RegistersAgainWhatIsServed) {
