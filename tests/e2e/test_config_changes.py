@@ -121,7 +121,7 @@ def test_a_bad_one_is_refused_and_the_old_one_stays(node):
     here.kubelet.wait(GPU, allocatable=3)
     for bad, why in (
         (sharing(0), r"config.yaml:1: sharing.timeSlicing.resources\[0\].replicas: number of"),
-        ("version: v2", "config.yaml:1: version: unknown version: v2"),
+        ("version: v2", r"unknown version: v2 \(.*config.yaml:1: version\)"),
         ("flags: [", "config.yaml:1: "),
         ("x" * (2 << 20), "at most 1 MiB"),
     ):

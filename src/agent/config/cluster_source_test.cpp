@@ -110,6 +110,19 @@ TEST_F(ClusterSourceTest, ChangedContentUnderTheSameKeyHasAnotherOrigin) {
   EXPECT_EQ(source_->origin(), before) << "it has the content of before";
 }
 
+TEST_F(ClusterSourceTest, AnEmptyKeyIsTakenWithAWarning) {
+  put_map({{"t4", sharing(3)}});
+  label("t4");
+  open();
+  ASSERT_TRUE(gives(3));
+  put_map({{"t4", " \n"}});
+  ASSERT_TRUE(gives(0));
+  const auto loaded = source_->read();
+  ASSERT_EQ(loaded->warnings.size(), 1U);
+  EXPECT_THAT(loaded->warnings[0].message,
+              HasSubstr("kube-system/time-slicing-config:t4 is empty: nothing is shared"));
+}
+
 TEST_F(ClusterSourceTest, ChangesRingTheBell) {
   put_map({{"l20", sharing(8)}});
   label("l20");

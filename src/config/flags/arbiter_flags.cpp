@@ -6,6 +6,13 @@ namespace tranche::config {
 namespace {
 
 constexpr auto kArbiterFlags = std::to_array<FlagSpec>({
+    {.name = "driver-root-ctr-path",
+     .aliases = kNames<"container-driver-root">,
+     .environment = kNames<"DRIVER_ROOT_CTR_PATH", "CONTAINER_DRIVER_ROOT">,
+     .default_text = "/driver-root",
+     .path = PathKind::kFolder,
+     .help = "where the driver root is mounted in this container",
+     .uses = kUseArbiter},
     {.name = "cgroup-root",
      .environment = kNames<"TRANCHE_CGROUP_ROOT">,
      .default_text = "/sys/fs/cgroup",
