@@ -96,6 +96,17 @@ def test_refused(helm, case):
         assert text in message
 
 
+@pytest.mark.parametrize("section", ("nfd", "gfd", "config", "image", "mps", "probes"))
+def test_an_empty_section_is_named(helm, section):
+    """As a line of a values file with nothing below it."""
+    refused = helm.refusal({section: None})
+    assert f"'{section}' is empty" in refused and "Remove the line" in refused
+
+
+def test_empty_labels_of_pods_are_none(helm):
+    assert helm.template({"podLabels": None}).one("DaemonSet")
+
+
 def test_default_namespace_is_refused_unless_allowed(helm):
     message = helm.refusal({}, namespace="default")
     assert "Running in the 'default' namespace is not recommended." in message

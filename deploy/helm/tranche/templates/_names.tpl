@@ -94,7 +94,7 @@ users' own, which win over neither. */}}
 {{- define "tranche.podLabels" -}}
 {{- $root := index . 0 -}}
 {{- $all := dict "app.kubernetes.io/name" (include "tranche.podName" .) "app.kubernetes.io/instance" $root.Release.Name "app.kubernetes.io/component" (index . 1) -}}
-{{- $own := has (index . 1) (list "agent" "arbiter" "mps-control-daemon") | ternary (deepCopy $root.Values.podLabels) dict -}}
+{{- $own := has (index . 1) (list "agent" "arbiter" "mps-control-daemon") | ternary (deepCopy ($root.Values.podLabels | default dict)) dict -}}
 {{- toYaml (mergeOverwrite $own $all (include "tranche.selectorLabels" . | fromYaml)) }}
 {{- end }}
 
