@@ -175,10 +175,13 @@ Json json_of(const SnapshotPod& value) {
   Json status = {{"phase", value.pod.phase}};
   set(status, "reason", value.pod.reason);
   set(status, "message", value.pod.message);
+  auto conditions = Json::array();
   if (!value.pod.unschedulable.empty()) {
-    status["conditions"] = Json::array(
-        {{{"type", "PodScheduled"}, {"status", "False"}, {"message", value.pod.unschedulable}}});
+    conditions.push_back(
+        {{"type", "PodScheduled"}, {"status", "False"}, {"message", value.pod.unschedulable}});
   }
+  if (value.pod.ready) conditions.push_back({{"type", "Ready"}, {"status", "True"}});
+  if (!conditions.empty()) status["conditions"] = std::move(conditions);
   return {{"metadata", pod_metadata_of(value)}, {"spec", spec_of(value)}, {"status", status}};
 }
 

@@ -58,6 +58,7 @@ Snapshot whole() {
                                 .deleting = true,
                                 .node = "n1",
                                 .scheduler = "default-scheduler",
+                                .ready = true,
                                 .phase = "Pending",
                                 .reason = "r",
                                 .message = "m",
