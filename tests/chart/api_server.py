@@ -13,6 +13,9 @@ import time
 import urllib.error
 import urllib.request
 
+import pytest
+from helm import lab_program
+
 ADMIN = "admin-of-a-test"
 DEADLINE = 60.0
 
@@ -31,6 +34,19 @@ def free_port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return one.getsockname()[1]
+
+
+@contextlib.contextmanager
+def running_server(folder: pathlib.Path, *more: str):
+    """An ApiServer until the end of the block, or a skip that says why there is none."""
+    programs = [lab_program(name) for name in ("etcd", "kube-apiserver")]
+    if None in programs:
+        pytest.skip("no API server: lab/build/build makes one")
+    server = ApiServer(*programs, folder, *more)
+    try:
+        yield server
+    finally:
+        server.close()
 
 
 class ApiServer:

@@ -3,8 +3,8 @@
 import sys
 
 import pytest
-from api_server import ApiServer
-from helm import ROOT, Helm, find_helm, lab_program
+from api_server import running_server
+from helm import ROOT, Helm, find_helm
 from node_features import NODE_FEATURES
 
 sys.path.insert(0, str(ROOT / "deploy/image"))
@@ -21,11 +21,7 @@ def helm(tmp_path):
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
     """A real API server with the namespaces that the tests install into, or a skip that says why not."""
-    programs = [lab_program(name) for name in ("etcd", "kube-apiserver")]
-    if None in programs:
-        pytest.skip("no API server: lab/build/build makes one")
-    server = ApiServer(*programs, tmp_path_factory.mktemp("server"))
-    try:
+    with running_server(tmp_path_factory.mktemp("server")) as server:
         for name in ("tranche", "gpu-operator"):
             server.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         server.apply(NODE_FEATURES)
@@ -33,5 +29,3 @@ def server(tmp_path_factory):
             lambda: server.request("GET", "/apis/nfd.k8s-sigs.io/v1alpha1"), "NodeFeatures are served"
         )
         yield server
-    finally:
-        server.close()

@@ -206,6 +206,11 @@ class Kubelet:
     def admit(self, pod: str, limits: dict) -> dict:
         return self.ask("admit", pod=pod, containers=[{"name": "c", "limits": limits}])
 
+    def run_pod(self, pod: str, resource: str) -> None:
+        """A Pod that asks for one of `resource`, and is admitted."""
+        status = self.admit(pod, {resource: 1})
+        assert status["phase"] == "Running", status
+
     def registrations(self) -> list:
         return self.ask("registrations")["registrations"]
 

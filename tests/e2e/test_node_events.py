@@ -9,8 +9,7 @@ from node import GPU
 from programs import ROOT
 
 sys.path.append(str(ROOT / "tests" / "chart"))
-from api_server import ApiServer  # noqa: E402
-from helm import lab_program  # noqa: E402
+from api_server import running_server  # noqa: E402
 
 NS = "gpu"
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
@@ -19,15 +18,9 @@ PERMISSION = ("fault", "fail", "--function", "nvmlDeviceGetMigDeviceHandleByInde
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    programs = [lab_program(name) for name in ("etcd", "kube-apiserver")]
-    if None in programs:
-        pytest.skip("no API server: lab/build/build makes one")
-    server = ApiServer(*programs, tmp_path_factory.mktemp("server"))
-    try:
+    with running_server(tmp_path_factory.mktemp("server")) as server:
         server.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NS}})
         yield server
-    finally:
-        server.close()
 
 
 class OnCluster:

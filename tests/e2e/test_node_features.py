@@ -9,8 +9,7 @@ from node import Node, sharing
 from programs import ROOT, Process, wait_until
 
 sys.path.append(str(ROOT / "tests" / "chart"))
-from api_server import ApiServer, Refused  # noqa: E402
-from helm import lab_program  # noqa: E402
+from api_server import Refused, running_server  # noqa: E402
 from node_features import NODE_FEATURES  # noqa: E402
 
 NS = "gpu"
@@ -55,11 +54,7 @@ RULES = [
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    programs = [lab_program(name) for name in ("etcd", "kube-apiserver")]
-    if None in programs:
-        pytest.skip("no API server: lab/build/build makes one")
-    server = ApiServer(*programs, tmp_path_factory.mktemp("server"))
-    try:
+    with running_server(tmp_path_factory.mktemp("server")) as server:
         server.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NS}})
         account = {"name": ACCOUNT, "namespace": NS}
         server.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account})
@@ -72,8 +67,6 @@ def server(tmp_path_factory):
         objects = f"/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/{NS}/nodefeatures"
         server.wait(lambda: server.request("GET", objects), "NodeFeatures are served")
         yield server
-    finally:
-        server.close()
 
 
 @pytest.fixture

@@ -17,8 +17,7 @@ from programs import ROOT, wait_until
 from test_grants import checksum
 
 sys.path.append(str(ROOT / "tests" / "chart"))
-from api_server import ApiServer  # noqa: E402
-from helm import lab_program  # noqa: E402
+from api_server import running_server  # noqa: E402
 
 SCHEMAS = ROOT / "docs" / "schemas"
 DATA = ROOT / "tests" / "data"
@@ -232,12 +231,8 @@ def test_limits_refuse(path, wrong):
 
 @pytest.fixture
 def server(tmp_path):
-    programs = [lab_program(name) for name in ("etcd", "kube-apiserver")]
-    if None in programs:
-        pytest.skip("no API server: lab/build/build makes one")
-    server = ApiServer(*programs, tmp_path)
-    yield server
-    server.close()
+    with running_server(tmp_path) as server:
+        yield server
 
 
 def test_configuration_in_force(node, server):

@@ -12,8 +12,7 @@ import yaml
 from programs import ROOT, TRANCHE, Process, clean_environment, wait_until
 
 sys.path.append(str(ROOT / "tests" / "chart"))
-from api_server import ApiServer, Refused  # noqa: E402
-from helm import lab_program  # noqa: E402
+from api_server import Refused, running_server  # noqa: E402
 
 NS = "gpu-operator"
 OUT = "tranche-policy"
@@ -52,11 +51,7 @@ def daemon_set(name: str, owners: list) -> dict:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    programs = [lab_program(name) for name in ("etcd", "kube-apiserver")]
-    if None in programs:
-        pytest.skip("no API server: lab/build/build makes one")
-    server = ApiServer(*programs, tmp_path_factory.mktemp("server"), "--vmodule=trace=2")
-    try:
+    with running_server(tmp_path_factory.mktemp("server"), "--vmodule=trace=2") as server:
         server.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NS}})
         # The template has no values in it but the chart's labels.
         definition = yaml.safe_load(re.sub(r"\{\{.*?\}\}", "", CRD.read_text(), flags=re.S))
@@ -71,8 +66,6 @@ def server(tmp_path_factory):
         policies = "/apis/nvidia.com/v1/clusterpolicies"
         server.wait(lambda: server.request("GET", policies), "policies are served")
         yield server
-    finally:
-        server.close()
 
 
 @pytest.fixture

@@ -3,24 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "base/fs.h"
-#include "support/temp_dir.h"
+#include "support/claimed_node.h"
 
 namespace tranche::agent::cleanup_turn_test {
 namespace {
 
-using Lock = std::unique_ptr<process::ProcessLock>;
-
-class CleanupTurnTest : public testing::Test {
+class CleanupTurnTest : public testing::Test, protected test::ClaimedNode {
  protected:
-  NodeClaim claim(const std::string& release) const { return {dir_.path() / "state", release}; }
-  // The release's agent serves the node.
-  Lock serve(const std::string& release) {
-    EXPECT_TRUE(FsRoot().make_directories(dir_.path() / "state"));
-    auto lock = process::ProcessLock::take(claim(release).file(), [] { return false; });
-    EXPECT_TRUE(lock && *lock);
-    EXPECT_TRUE(claim(release).write());
-    return lock ? *std::move(lock) : nullptr;
-  }
   Result<CleanupTurn> take(const std::string& release, const std::function<bool()>& waiting) {
     return take_cleanup_turn(claim(release), [&] {
       ++waits_;
@@ -31,7 +20,6 @@ class CleanupTurnTest : public testing::Test {
     return take(release, [] { return false; });
   }
 
-  test::TempDir dir_;
   int waits_ = 0;
 };
 

@@ -3,25 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "base/fs.h"
+#include "support/claimed_node.h"
 #include "support/fake_clock.h"
-#include "support/temp_dir.h"
 
 namespace tranche::agent::node_claim_test {
 namespace {
 
-using Lock = std::unique_ptr<process::ProcessLock>;
-
-class NodeClaimTest : public testing::Test {
+class NodeClaimTest : public testing::Test, protected test::ClaimedNode {
  protected:
-  NodeClaim claim(const std::string& release) const { return {dir_.path() / "state", release}; }
-  // The release's agent serves the node.
-  Lock serve(const std::string& release) {
-    EXPECT_TRUE(FsRoot().make_directories(dir_.path() / "state"));
-    auto lock = process::ProcessLock::take(claim(release).file(), [] { return false; });
-    EXPECT_TRUE(lock && *lock);
-    EXPECT_TRUE(claim(release).write());
-    return lock ? *std::move(lock) : nullptr;
-  }
   // At most `waits` times a minute.
   Lock take(const std::string& release, int waits, const std::function<void()>& meanwhile = {},
             bool take_over = false) {
@@ -36,7 +25,6 @@ class NodeClaimTest : public testing::Test {
     return lock ? *std::move(lock) : nullptr;
   }
 
-  test::TempDir dir_;
   test::FakeClock clock_;
   std::vector<std::string> told_;
 };
