@@ -11,6 +11,7 @@
 
 #include "base/units.h"
 #include "gpu/ids.h"
+#include "gpu/mig_profile.h"
 
 namespace tranche::gpu {
 
@@ -26,18 +27,6 @@ struct MigProfile {
   // The compute instance is only a part of its GPU instance ("1c.2g.10gb").
   bool partial() const { return compute_slices != gpu_slices; }
   auto operator<=>(const MigProfile&) const = default;
-};
-
-// nvmlDeviceGetAttributes_v2 of a MIG device.
-struct MigAttributes {
-  Bytes memory;  // NVML reports whole MiB
-  int multiprocessors = 0;
-  int copy_engines = 0;
-  int decoders = 0;
-  int encoders = 0;
-  int jpeg_engines = 0;
-  int ofa_engines = 0;
-  auto operator<=>(const MigAttributes&) const = default;
 };
 
 struct MigInstance {

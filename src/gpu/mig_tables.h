@@ -1,0 +1,35 @@
+#pragma once
+// The MIG profiles of the models we know, for planning without hardware. What a driver says of the
+// GPU at hand always wins: names, memory and multiprocessors vary with driver and vBIOS, while ids
+// and geometry do not. tests/data/mig-profiles.yaml says how each figure was found; a test compares
+// the two. Constant data.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/mig_profile.h"
+
+namespace tranche::gpu {
+
+struct MigModel {
+  std::string_view key;                          // "a100-80gb": --model of `tranche layout`
+  std::vector<std::string_view> product_names;   // as NVML prints them: "NVIDIA A100-SXM4-80GB"
+  std::vector<std::string_view> pci_device_ids;  // "20B2"
+  MigGeometry geometry;
+  // A change of the MIG mode takes effect at a GPU reset only (Ampere). nullopt: nobody tells.
+  std::optional<bool> mode_needs_reset;
+};
+
+std::span<const MigModel> mig_models();
+
+// By key or product name; nullptr: not known.
+const MigModel* find_mig_model(std::string_view name);
+
+// Every name that some driver gives to the profile `id` of the model with this `name` of the same
+// profile: "3g.139gb" and "3g.126gb" of GB300. Empty: only one is known.
+std::vector<std::string_view> other_names(std::string_view name);
+
+}  // namespace tranche::gpu

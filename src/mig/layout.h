@@ -1,0 +1,55 @@
+#pragma once
+// Layouts: what GPUs are cut into, or shall be. Values.
+//
+// A wish is what people write ("3g.40gb: 1, 1g.10gb: 2"); it has no places. A layout has them.
+// A plan goes from the layout that a GPU has to one that meets a wish (mig/change.h).
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gpu/ids.h"
+#include "gpu/mig_control.h"
+#include "gpu/mig_profile.h"
+
+namespace tranche::mig {
+
+// A GPU instance in its place, with its compute instances.
+struct Instance {
+  int profile_id = 0;
+  gpu::Placement placement;
+  // Compute slices of each compute instance, in the order of their starts. One that takes all
+  // slices is the rule. Empty: the GPU instance has none, so it is no MIG device.
+  std::vector<int> compute;
+  auto operator<=>(const Instance&) const = default;
+};
+
+// What one GPU is cut into.
+struct GpuLayout {
+  bool enabled = false;             // MIG mode
+  std::vector<Instance> instances;  // by start
+  bool operator==(const GpuLayout&) const = default;
+};
+
+// The layout of each GPU that is spoken of.
+using Layout = std::map<gpu::GpuUuid, GpuLayout>;
+
+// What is wished of one GPU, as a mig-parted file or a command line has it.
+struct GpuWish {
+  bool enabled = true;
+  // MIG devices by the name of their profile, as written: "3g.40gb", "1c.3g.40gb", "1g.10gb+me".
+  // Several compute instances of one size of GPU instance share GPU instances as far as they fit.
+  std::map<std::string, int> devices;
+  bool operator==(const GpuWish&) const = default;
+};
+
+GpuLayout layout_of(const gpu::MigState& state);
+
+// "3g.40gb, 2g.20gb, 1g.10gb x 2"; "MIG off"; "no instances".
+std::string describe(const GpuLayout& layout, const gpu::MigGeometry& geometry);
+std::string describe(const GpuWish& wish);
+
+// How many MIG devices of each profile the layout has, by the driver's names ("1c.3g.40gb").
+std::map<std::string, int> devices_of(const GpuLayout& layout, const gpu::MigGeometry& geometry);
+
+}  // namespace tranche::mig

@@ -1,0 +1,69 @@
+#pragma once
+// The file of NVIDIA's mig-parted (nvidia-mig-parted, the MIG manager), version v1: named layouts,
+// each a list of entries that say which GPUs they are for.
+//
+//     version: v1
+//     mig-configs:
+//       all-balanced:
+//         - device-filter: ["0x20B210DE"]     # optional: a string or a list
+//           devices: all                      # or a list of indices
+//           mig-enabled: true
+//           mig-devices: {"3g.40gb": 1, "2g.20gb": 1, "1g.10gb": 2}
+//
+// Entries apply in order, so a later one wins for the GPUs that both name. GPUs that none names
+// stay as they are. Source: mig-parted v0.15.0, api/spec/v1.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "gpu/machine.h"
+#include "mig/layout.h"
+
+namespace tranche::mig {
+
+struct DeviceFilter {
+  std::string text;                        // as written
+  std::uint32_t device = 0;                // 0xDDDDVVVV: device id, vendor id
+  std::optional<std::uint32_t> subsystem;  // 0xSSSSssss
+  bool operator==(const DeviceFilter&) const = default;
+};
+
+struct PartedEntry {
+  std::vector<DeviceFilter> filters;        // empty: every GPU
+  std::optional<std::vector<int>> devices;  // NVML indices; nullopt: all
+  GpuWish wish;
+  int line = 0;
+  bool operator==(const PartedEntry&) const = default;
+};
+
+struct PartedFile {
+  std::map<std::string, std::vector<PartedEntry>> configs;
+  // Command lines that mig-parted would run, if the file has hooks; they are named and not run.
+  std::vector<std::string> hooks;
+};
+
+// kInvalidArgument with every error, each with its line.
+Result<PartedFile> parse_parted(std::string_view text, std::string_view file_name);
+
+// What is wished of each GPU of the machine by the layout called `name`; GPUs that no entry names
+// lack. kNotFound: there is no such layout; the hint names those that there are. kInvalidArgument:
+// an entry names a GPU that is not there, or asks MIG of a GPU that has none.
+// kUnsupported: every GPU that is named has no MIG.
+Result<std::map<gpu::GpuUuid, GpuWish>> wishes_of(const PartedFile& file, const std::string& name,
+                                                  const gpu::Machine& machine);
+
+// What the machine has, as a file with one layout called `name`; GPUs alike share an entry.
+std::string export_parted(const gpu::Machine& machine, const Layout& layout,
+                          const std::string& name);
+
+// The layouts that NVIDIA's MIG manager makes for the machine by default: all-disabled,
+// all-enabled, all-<profile> of every profile, all-balanced.
+PartedFile default_layouts(const gpu::Machine& machine);
+std::string to_yaml(const PartedFile& file);
+
+}  // namespace tranche::mig
