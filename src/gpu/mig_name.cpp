@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 namespace tranche::gpu {
 namespace {
 
@@ -29,6 +31,28 @@ std::string_view suffix(MigKind kind) {
 bool looks_like_profile(std::string_view word) {
   return !word.empty() && word.front() >= '1' && word.front() <= '9' &&
          word.find("g.") != std::string_view::npos;
+}
+
+// The number that the text begins with, which is taken off it together with `unit`. nullopt: it
+// does not begin so. A leading zero, and what no GPU has, are no such number.
+std::optional<int> take_number(std::string_view& text, std::string_view unit) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto digits = static_cast<std::size_t>(end - text.data());
+  if (error != std::errc() || text.front() < '1' || text.front() > '9' || digits > 5 ||
+      !text.substr(digits).starts_with(unit)) {
+    return std::nullopt;
+  }
+  text.remove_prefix(digits + unit.size());
+  return value;
+}
+
+std::optional<MigKind> kind_of(std::string_view words) {
+  for (const auto kind : {MigKind::kPlain, MigKind::kMedia, MigKind::kAllMedia, MigKind::kNoMedia,
+                          MigKind::kGraphics}) {
+    if (suffix(kind) == words) return kind;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -69,6 +93,23 @@ std::string compute_instance_name(std::string_view gpu_instance_name, int gpu_sl
                                   int compute_slices) {
   if (gpu_slices == compute_slices) return std::string(gpu_instance_name);
   return fmt::format("{}c.{}", compute_slices, gpu_instance_name);
+}
+
+std::optional<MigName> parse_mig_name(std::string_view name) {
+  const auto compute = take_number(name, "c.");
+  const auto slices = take_number(name, "g.");
+  const auto gb = slices ? take_number(name, "gb") : std::nullopt;
+  const auto kind = kind_of(name);
+  if (!gb || !kind || compute.value_or(*slices) > *slices) return std::nullopt;
+  return MigName{.compute_slices = compute.value_or(*slices),
+                 .gpu_slices = *slices,
+                 .memory_gb = static_cast<std::uint64_t>(*gb),
+                 .kind = *kind};
+}
+
+std::string_view gpu_instance_name(std::string_view name) {
+  auto rest = name;
+  return take_number(rest, "c.") ? rest : name;
 }
 
 std::string_view profile_in(std::string_view driver_text) {

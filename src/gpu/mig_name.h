@@ -3,6 +3,7 @@
 // name. Pure functions.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -36,6 +37,24 @@ std::string mig_profile_name(int gpu_slices, std::uint64_t memory_gb, MigKind ki
 // name after "<compute slices>c.": "1c.2g.10gb".
 std::string compute_instance_name(std::string_view gpu_instance_name, int gpu_slices,
                                   int compute_slices);
+
+// What a name says.
+struct MigName {
+  // Of the compute instance; as gpu_slices where the name has none ("3g.40gb").
+  int compute_slices = 0;
+  int gpu_slices = 0;
+  std::uint64_t memory_gb = 0;
+  MigKind kind = MigKind::kPlain;
+  bool operator==(const MigName&) const = default;
+};
+
+// Reads "3g.40gb", "1g.10gb+me", "1c.3g.40gb". nullopt: it is no such name, or the compute instance
+// would be larger than its GPU instance.
+std::optional<MigName> parse_mig_name(std::string_view name);
+
+// The name of the GPU instance in the name of a compute instance: "3g.40gb" of "1c.3g.40gb"; any
+// other name as it is.
+std::string_view gpu_instance_name(std::string_view name);
 
 // The profile name within a text of the driver's: "MIG 1g.5gb" (profile info) and "NVIDIA
 // A100-SXM4-40GB MIG 1g.5gb" (a MIG device's name) both give "1g.5gb". Empty: there is none.

@@ -55,5 +55,42 @@ TEST(MigName, FindsTheProfileInDriverText) {
   EXPECT_EQ(profile_in(""), "");
 }
 
+TEST(MigName, NamesAreRead) {
+  struct Case {
+    const char* name;
+    std::optional<MigName> says;
+  };
+  const Case cases[] = {
+      {"3g.40gb", MigName{3, 3, 40, MigKind::kPlain}},
+      {"1g.10gb+me", MigName{1, 1, 10, MigKind::kMedia}},
+      {"1g.24gb+me.all", MigName{1, 1, 24, MigKind::kAllMedia}},
+      {"2g.48gb-me", MigName{2, 2, 48, MigKind::kNoMedia}},
+      {"4g.96gb+gfx", MigName{4, 4, 96, MigKind::kGraphics}},
+      {"1c.3g.40gb", MigName{1, 3, 40, MigKind::kPlain}},
+      {"1c.2g.10gb+me", MigName{1, 2, 10, MigKind::kMedia}},
+      {"7g.141gb", MigName{7, 7, 141, MigKind::kPlain}},
+      {"", std::nullopt},
+      {"3g", std::nullopt},
+      {"3g.", std::nullopt},
+      {"3g.40", std::nullopt},
+      {"3g.gb", std::nullopt},
+      {"g.40gb", std::nullopt},
+      {"c.3g.40gb", std::nullopt},
+      {"4c.3g.40gb", std::nullopt},
+      {"0g.10gb", std::nullopt},
+      {"-1g.10gb", std::nullopt},
+      {"03g.40gb", std::nullopt},
+      {"3g.40gb+m", std::nullopt},
+      {"3g.40gb ", std::nullopt},
+      {"1g.99999999999999999999gb", std::nullopt},
+      {"nvidia.com/mig-1g.10gb", std::nullopt},
+  };
+  for (const auto& c : cases) EXPECT_EQ(parse_mig_name(c.name), c.says) << c.name;
+  EXPECT_EQ(gpu_instance_name("1c.3g.40gb"), "3g.40gb");
+  EXPECT_EQ(gpu_instance_name("3g.40gb"), "3g.40gb");
+  EXPECT_EQ(gpu_instance_name("x"), "x");
+  EXPECT_EQ(gpu_instance_name(""), "");
+}
+
 }  // namespace
 }  // namespace tranche::gpu::mig_name_test

@@ -25,8 +25,13 @@ struct MigModel {
 
 std::span<const MigModel> mig_models();
 
-// By key or product name; nullptr: not known.
+// By key, in any case of letters, or by product name, with or without "NVIDIA "; nullptr: not
+// known.
 const MigModel* find_mig_model(std::string_view name);
+
+// Whether drivers call the profile `id` of some model by both names: 19, "1g.35gb" and "1g.31gb" of
+// GB300. The id is needed, for 1g.35gb of H200 is another profile.
+bool same_profile(int id, std::string_view name, std::string_view other);
 
 // Every name that some driver gives to the profile `id` of the model with this `name` of the same
 // profile: "3g.139gb" and "3g.126gb" of GB300. Empty: only one is known.
