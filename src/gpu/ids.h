@@ -38,6 +38,14 @@ std::string nvml_name(const PciAddress& address);
 // Reads both spellings; nullopt for anything else.
 std::optional<PciAddress> parse_pci_address(std::string_view text);
 
+// What kind of card it is, as the PCI configuration space tells it (nvmlPciInfo_t). Device in the
+// upper half, vendor in the lower: 0x20B210DE.
+struct PciIds {
+  std::uint32_t device = 0;     // 0: the driver does not tell it
+  std::uint32_t subsystem = 0;  // of the board; 0: it has none
+  auto operator<=>(const PciIds&) const = default;
+};
+
 // CUDA compute capability, 8.9 = {8, 9}. major 0: unknown.
 struct ComputeCapability {
   int major = 0;

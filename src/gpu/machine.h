@@ -63,6 +63,7 @@ struct Gpu {
   std::string name;  // "NVIDIA L20", "Tesla T4"
   int minor = 0;     // /dev/nvidia<minor>; -1: the driver does not tell it
   PciAddress pci;
+  PciIds pci_ids;
   Bytes memory;  // total; 0: NVML does not tell it
   ComputeCapability compute_capability;
   MigMode mig_mode = MigMode::kUnsupported;
@@ -72,6 +73,8 @@ struct Gpu {
   // The GPU instance profiles that the driver offers for this GPU, in NVML's order: "1g.5gb+me".
   // Empty where MIG is not supported.
   std::vector<std::string> mig_profiles;
+  // What the GPU can be cut into; empty where MIG is not supported.
+  MigGeometry mig_geometry;
   std::optional<int> numa_node;  // nullopt: the machine does not say
   std::optional<Fabric> fabric;
   // Recovery action (nvmlDeviceGetFieldValues): 0 none, 1 GPU reset, 2 node reboot, 3 drain P2P,

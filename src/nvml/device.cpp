@@ -56,6 +56,7 @@ class DeviceReading {
     gpu_.name = known.name;
     gpu_.minor = known.minor;
     gpu_.pci = known.pci;
+    gpu_.pci_ids = known.pci_ids;
     gpu_.compute_capability = known.compute_capability;
     gpu_.numa_node = known.numa_node;
     answer_.complete = true;
@@ -82,6 +83,7 @@ class DeviceReading {
     if (told(call_(api_.nvmlDeviceGetPciInfo_v3, answer_.handle, &pci),
              api_.nvmlDeviceGetPciInfo_v3.name, "its PCI address is unknown")) {
       gpu_.pci = {.domain = pci.domain, .bus = pci.bus, .device = pci.device};
+      gpu_.pci_ids = {.device = pci.pci_device_id, .subsystem = pci.pci_subsystem_id};
       const auto node = query_.host.read(gpu::numa_node_path(gpu_.pci));
       if (node) gpu_.numa_node = gpu::parse_numa_node(*node);
     } else {

@@ -25,6 +25,7 @@ TEST(NvmlReader, AnL20) {
   EXPECT_EQ(gpu.name, "NVIDIA L20");
   EXPECT_EQ(gpu.uuid.value, sim.uuid(0));
   EXPECT_EQ(gpu.pci, (gpu::PciAddress{.device = 8}));
+  EXPECT_EQ(gpu.pci_ids, (gpu::PciIds{.device = 0x26BA10DE, .subsystem = 0x195710DE}));
   EXPECT_EQ(gpu.compute_capability, (gpu::ComputeCapability{8, 9}));
   EXPECT_EQ(gpu.memory, Bytes::from_mib(46068));
   EXPECT_EQ(gpu.mig_mode, gpu::MigMode::kUnsupported);
