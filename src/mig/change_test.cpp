@@ -1,0 +1,141 @@
+#include "mig/change.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tranche::mig::change_test {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+const gpu::GpuUuid kFirst{"GPU-1"};
+const gpu::GpuUuid kSecond{"GPU-2"};
+
+// Of an A100-80GB.
+gpu::MigGeometry geometry() {
+  return {.compute_slices = 7,
+          .memory_slices = 8,
+          .profiles = {{.name = "1g.10gb", .id = 19, .compute_slices = 1, .memory_slices = 1},
+                       {.name = "2g.20gb", .id = 14, .compute_slices = 2, .memory_slices = 2},
+                       {.name = "3g.40gb", .id = 9, .compute_slices = 3, .memory_slices = 4}}};
+}
+
+Instance small(int start) { return {.profile_id = 19, .placement = {start, 1}, .compute = {1}}; }
+Instance middle(int start) { return {.profile_id = 14, .placement = {start, 2}, .compute = {2}}; }
+Instance large(int start, std::vector<int> compute = {3}) {
+  return {.profile_id = 9, .placement = {start, 4}, .compute = std::move(compute)};
+}
+GpuLayout with(std::vector<Instance> instances) {
+  return {.enabled = true, .instances = std::move(instances)};
+}
+const GpuLayout kOff{};
+
+std::vector<std::string> steps(const Layout& from, const Layout& to, bool reset = false) {
+  const auto change = make_change(from, to, [&](const gpu::GpuUuid&) { return reset; });
+  if (!change) return {change.error().message()};
+  std::vector<std::string> lines;
+  for (const auto& step : change->steps) {
+    lines.push_back(describe(step, geometry(), step.gpu == kFirst ? 0 : 1));
+  }
+  return lines;
+}
+std::vector<std::string> steps(const GpuLayout& from, const GpuLayout& to, bool reset = false) {
+  return steps({{kFirst, from}}, {{kFirst, to}}, reset);
+}
+
+TEST(Change, WhatIsAsItShallBeHasNoSteps) {
+  EXPECT_THAT(steps(kOff, kOff), IsEmpty());
+  EXPECT_THAT(steps(with({large(0), small(4)}), with({large(0), small(4)})), IsEmpty());
+}
+
+TEST(Change, OnlyInstancesThatDifferHaveStepsAndDestroyingComesFirst) {
+  EXPECT_THAT(steps(with({large(0), small(4), small(5)}), with({large(0), middle(4)})),
+              ElementsAre("destroy a compute instance (1c) in 1g.10gb at 4 of GPU 0",
+                          "destroy 1g.10gb at 4 of GPU 0",
+                          "destroy a compute instance (1c) in 1g.10gb at 5 of GPU 0",
+                          "destroy 1g.10gb at 5 of GPU 0", "create 2g.20gb at 4 of GPU 0",
+                          "create a compute instance (2c) in 2g.20gb at 4 of GPU 0"));
+}
+
+TEST(Change, OnlyGpusThatDifferHaveSteps) {
+  EXPECT_THAT(steps({{kFirst, with({small(0)})}, {kSecond, kOff}},
+                    {{kFirst, with({small(0)})}, {kSecond, with({})}}),
+              ElementsAre("switch MIG mode on on GPU 1"));
+}
+
+TEST(Change, AGpuThatIsNotSpokenOfStaysOut) {
+  const auto change = make_change({{kFirst, with({small(0)})}, {kSecond, kOff}},
+                                  {{kSecond, with({})}}, [](const auto&) { return false; });
+  ASSERT_TRUE(change);
+  EXPECT_EQ(change->from, (Layout{{kSecond, kOff}}));
+}
+
+TEST(Change, ModeOnComesBeforeTheInstancesAndModeOffAfterThem) {
+  EXPECT_THAT(steps(kOff, with({small(2)})),
+              ElementsAre("switch MIG mode on on GPU 0", "create 1g.10gb at 2 of GPU 0",
+                          "create a compute instance (1c) in 1g.10gb at 2 of GPU 0"));
+  EXPECT_THAT(steps(with({small(2)}), kOff),
+              ElementsAre("destroy a compute instance (1c) in 1g.10gb at 2 of GPU 0",
+                          "destroy 1g.10gb at 2 of GPU 0", "switch MIG mode off on GPU 0"));
+}
+
+TEST(Change, AResetFollowsTheModeWhereItNeedsOneAndOnlyThen) {
+  EXPECT_THAT(steps(kOff, with({}), true),
+              ElementsAre("switch MIG mode on on GPU 0", "reset GPU 0"));
+  EXPECT_THAT(steps(with({}), kOff, true),
+              ElementsAre("switch MIG mode off on GPU 0", "reset GPU 0"));
+  EXPECT_THAT(steps(with({small(0)}), with({}), true),
+              ElementsAre("destroy a compute instance (1c) in 1g.10gb at 0 of GPU 0",
+                          "destroy 1g.10gb at 0 of GPU 0"));
+}
+
+TEST(Change, AGpuInstanceStaysWithOtherComputeInstances) {
+  EXPECT_THAT(steps(with({large(0)}), with({large(0, {1, 2})})),
+              ElementsAre("destroy a compute instance (3c) in 3g.40gb at 0 of GPU 0",
+                          "create a compute instance (2c) in 3g.40gb at 0 of GPU 0",
+                          "create a compute instance (1c) in 3g.40gb at 0 of GPU 0"));
+  EXPECT_THAT(steps(with({large(0, {})}), with({large(0)})),
+              ElementsAre("create a compute instance (3c) in 3g.40gb at 0 of GPU 0"));
+}
+
+TEST(Change, ComputeInstancesThatStayAreKeptWhereOthersOnlyComeOrOnlyGo) {
+  EXPECT_THAT(steps(with({large(0, {1})}), with({large(0, {1, 1})})),
+              ElementsAre("create a compute instance (1c) in 3g.40gb at 0 of GPU 0"));
+  const auto change = make_change({{kFirst, with({large(0, {1, 2})})}},
+                                  {{kFirst, with({large(0, {1})})}}, [](auto&) { return false; });
+  ASSERT_EQ(change->steps.size(), 1U);
+  EXPECT_EQ(change->steps[0].kind, Step::Kind::kDestroyCompute);
+  EXPECT_EQ(change->steps[0].compute, 1U);
+}
+
+TEST(Change, TheOrderOfComputeInstancesIsNoDifference) {
+  EXPECT_THAT(steps(with({large(0, {1, 2})}), with({large(0, {2, 1})})), IsEmpty());
+}
+
+TEST(Change, WhatCannotBeOneIsRefused) {
+  EXPECT_THAT(steps({{kFirst, kOff}}, {{kSecond, kOff}}),
+              ElementsAre("it is not known what GPU-2 has"));
+  EXPECT_THAT(steps(kOff, {.enabled = false, .instances = {small(0)}}),
+              ElementsAre("GPU-1 shall have instances without MIG mode"));
+}
+
+TEST(Leaving, AreTheInstancesThatGo) {
+  const auto from = with({large(0), small(4), small(5)});
+  EXPECT_THAT(leaving(from, from).instances, IsEmpty());
+  EXPECT_THAT(leaving(from, with({large(0), small(5)})).instances, ElementsAre(small(4)));
+  EXPECT_FALSE(leaving(from, with({})).whole_gpu);
+  EXPECT_THAT(leaving(with({large(0)}), with({large(0, {1})})).instances, ElementsAre(large(0)));
+  EXPECT_THAT(leaving(with({large(0, {1})}), with({large(0, {1, 1})})).instances, IsEmpty());
+}
+
+TEST(Leaving, AnotherModeTakesTheWholeGpu) {
+  EXPECT_TRUE(leaving(kOff, with({})).whole_gpu);
+  const auto off = leaving(with({small(3)}), kOff);
+  EXPECT_TRUE(off.whole_gpu);
+  EXPECT_THAT(off.instances, ElementsAre(small(3)));
+  EXPECT_FALSE(leaving(kOff, kOff).whole_gpu);
+}
+
+}  // namespace
+}  // namespace tranche::mig::change_test
