@@ -1,13 +1,12 @@
-#include "gpu/mig_profile.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <string_view>
 
+#include "gpu/mig_profile.h"
 #include "gpu/mig_tables.h"
 
-namespace tranche::gpu::mig_profile_test {
+namespace tranche::gpu::mig_match_test {
 namespace {
 
 const MigGeometry& geometry_of(std::string_view key) { return find_mig_model(key)->geometry; }
@@ -91,4 +90,4 @@ TEST(MigProfile, WithoutMigNothingMatches) {
 }
 
 }  // namespace
-}  // namespace tranche::gpu::mig_profile_test
+}  // namespace tranche::gpu::mig_match_test
