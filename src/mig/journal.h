@@ -3,6 +3,7 @@
 // disk. Stored before each phase begins, on disk and on the Node (cluster/mig_change.h). It has no
 // list of steps done: who goes on reads the hardware and makes the way from there (mig/apply.h).
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -33,9 +34,15 @@ struct Journal {
   bool operator==(const Journal&) const = default;
 };
 
+// Bytes of text. A journal of 16 GPUs has a quarter of it.
+inline constexpr std::size_t kLongestJournal = std::size_t{48} << 10U;
+
 std::string_view to_string(Journal::Phase phase);
+// Times are kept to the microsecond, and the first 2000 bytes of `trouble`.
 std::string encode(const Journal& journal);
-// kInvalidArgument: torn, or another version.
+// kInvalidArgument: torn, another version, or a text that can be none of ours (others may write the
+// annotation): too long, layouts of different GPUs, numbers without sense. That the instances fit
+// on the GPU is not looked at: the driver says it.
 Result<Journal> decode_journal(std::string_view text);
 
 }  // namespace tranche::mig

@@ -89,7 +89,7 @@ def check(name: str, value: dict, free: tuple = ()) -> None:
             assert not validator(text).is_valid(of_another_kind(value, at)), at
     # Of its own parts a format has every field, in every file.
     for at in paths(value):
-        of_its_part = len(at) == 2 and at[0] in ("record", "choice", "limits", "snapshot")
+        of_its_part = len(at) == 2 and at[0] in ("record", "choice", "limits", "snapshot", "journal")
         if len(at) == 1 or (of_its_part and isinstance(at[1], str)):
             assert not validator(text).is_valid(without(value, at)), at
 
@@ -136,6 +136,11 @@ def test_arbiter_status():
 def test_evict_requests():
     # What the code writes is held to this sample by src/cluster/eviction_requests_test.cpp.
     check("evict-requests-v1", json.loads((DATA / "evict-requests-v1.json").read_text()))
+
+
+def test_journal():
+    # What the code writes is held to this sample by src/mig/journal_test.cpp.
+    check("journal-v1", json.loads((DATA / "journal-v1.json").read_text()))
 
 
 @pytest.mark.parametrize("name", ["limit-settings-v1", "limit-status-v1"])
