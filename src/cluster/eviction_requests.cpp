@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
 
 #include "base/json.h"
+#include "cluster/checks.h"
 #include "cluster/fields.h"
 #include "cluster/to_json.h"
 
@@ -13,25 +13,6 @@ namespace tranche::cluster {
 namespace {
 
 constexpr std::string_view kVersion = "evict-requests/v1";
-constexpr std::size_t kLongestName = 253;
-constexpr std::size_t kLongestWord = 64;
-
-bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
-
-// Of a namespace, Pod or container.
-bool is_name(std::string_view text) {
-  return !text.empty() && text.size() <= kLongestName && is_word(text.front()) &&
-         is_word(text.back()) &&
-         std::ranges::all_of(text, [](char c) { return is_word(c) || c == '-' || c == '.'; });
-}
-
-// Of a uid or device: "GPU-0a...", "MIG-...", "0f8f...".
-bool is_id(std::string_view text) {
-  return !text.empty() && text.size() <= kLongestWord && std::ranges::all_of(text, [](char c) {
-    return is_word(c) || (c >= 'A' && c <= 'Z') || c == '-' || c == '_';
-  });
-}
-
 std::string checked(const Fields& fields, std::string_view key, bool (*is_one)(std::string_view)) {
   auto text = fields.text(key);
   if (!is_one(text)) fields.refuse(key, "is missing, or cannot be one");

@@ -21,7 +21,8 @@
 // The cordon is marked with the annotation tranche.dev/mig-cordoned, written together with it; a
 // Node that an administrator had cordoned has no mark and stays cordoned. The controller ignores a
 // text that the agent has not renewed for kValid, but for its own cordon: that stays until the
-// agent has finished or the label has gone.
+// agent has finished or the label has gone. Schemas:
+// docs/schemas/mig-{change,drain}-v1.schema.json.
 //
 // Neither trusts the other's text: the controller asks the API server about each Pod (bound to this
 // node, and what kind of Pod), the agent asks kubelet who holds what.
@@ -83,6 +84,10 @@ struct MigChange {
 };
 
 struct MigDrain {
+  static constexpr std::size_t kMost = 64;             // of each list
+  static constexpr std::size_t kLongestReason = 1024;  // bytes
+  static constexpr std::size_t kLongestItem = 256;     // of a list, and of Blocked::why
+  static constexpr std::size_t kLongest = std::size_t{128} << 10U;  // bytes of text
   enum class Answer { kAccepted, kRefused };
   struct Blocked {
     MigHolder pod;
@@ -102,8 +107,12 @@ struct MigDrain {
   bool operator==(const MigDrain&) const = default;
 };
 
-// Pods beyond kMostPods are left out: they come when the first have gone.
+std::string_view to_string(MigDrain::Answer answer);  // "accepted", "refused"
+
+// Pods beyond kMostPods, and those for which kLongest has no room, are left out: they come when the
+// first have gone. Times are kept in whole microseconds.
 std::string encode(const MigChange& change);
+// Lists are cut at kMost, texts at their most; what is not printable ASCII in a text becomes '?'.
 std::string encode(const MigDrain& drain);
 // kInvalidArgument: not of this version, too long, or a field that cannot be one.
 Result<MigChange> decode_mig_change(std::string_view text);

@@ -143,6 +143,12 @@ def test_journal():
     check("journal-v1", json.loads((DATA / "journal-v1.json").read_text()))
 
 
+@pytest.mark.parametrize("name", ["mig-change-v1", "mig-drain-v1"])
+def test_mig_change(name):
+    # What the code writes is held to these samples by src/cluster/mig_change_test.cpp.
+    check(name, json.loads((DATA / f"{name}.json").read_text()))
+
+
 @pytest.mark.parametrize("name", ["limit-settings-v1", "limit-status-v1"])
 def test_limit_settings(name):
     # What the code writes is held to these samples by src/cluster/limit_settings_test.cpp.

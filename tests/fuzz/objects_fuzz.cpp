@@ -14,6 +14,7 @@
 #include "cluster/eviction_requests.h"
 #include "cluster/lease.h"
 #include "cluster/limit_settings.h"
+#include "cluster/mig_change.h"
 #include "cluster/node.h"
 #include "cluster/node_feature.h"
 #include "cluster/pod.h"
@@ -107,8 +108,23 @@ void check_annotations(std::string_view text) {
   }
 }
 
+// What agent and controller say to each other about a MIG layout.
+void check_mig(std::string_view text) {
+  if (const auto change = cluster::decode_mig_change(text)) {
+    const auto again = cluster::decode_mig_change(cluster::encode(*change));
+    // Escapes may make the journal too long, and a time is cut at a microsecond.
+    require(!again || (again->id == change->id && again->after == change->after &&
+                       again->pods.size() <= change->pods.size()));
+  }
+  if (const auto drain = cluster::decode_mig_drain(text)) {
+    const auto again = cluster::decode_mig_drain(cluster::encode(*drain));
+    require(again && again->reason == drain->reason && again->blocked == drain->blocked);
+  }
+}
+
 void check_values(std::string_view text) {
   check_annotations(text);
+  check_mig(text);
   cluster::parse_node(text);
   cluster::parse_pod(text);
   cluster::parse_cluster_policy(text);
