@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/quantity.h"
 #include "cluster/fields.h"
 
@@ -104,6 +106,25 @@ Result<Pod> parse_pod(std::string_view json) {
     read_containers(spec, "containers", false, pod);
     read_status(top.object("status"), pod);
   });
+}
+
+std::map<std::string, std::int64_t> requests_of(const Pod& pod) {
+  std::map<std::string, std::int64_t> running;   // containers and sidecars
+  std::map<std::string, std::int64_t> starting;  // the most that an init container takes
+  for (const auto& container : pod.containers) {
+    for (const auto& [resource, amount] : container.requests) {
+      if (!container.init || container.sidecar) {
+        running[resource] += amount;
+      } else {
+        auto& most = starting[resource];
+        most = std::max(most, running[resource] + amount);
+      }
+    }
+  }
+  for (const auto& [resource, amount] : starting) {
+    running[resource] = std::max(running[resource], amount);
+  }
+  return running;
 }
 
 bool has_ended(const Pod& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }

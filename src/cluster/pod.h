@@ -50,6 +50,11 @@ struct Pod {
 
 Result<Pod> parse_pod(std::string_view json);
 
+// What the scheduler counts for the Pod of each extended resource: all containers and sidecars, or
+// an init container with the sidecars started before it, whichever is more.
+// Source: PodRequests of k8s.io/component-helpers/resource.
+std::map<std::string, std::int64_t> requests_of(const Pod& pod);
+
 // Its phase is Succeeded or Failed: none of its containers is started again.
 bool has_ended(const Pod& pod);
 

@@ -318,6 +318,31 @@ TEST(Pod, RequestsOfExtendedResources) {
               ElementsAre(Pair("nvidia.com/gpu", 2), Pair("nvidia.com/gpu.shared", 3)));
 }
 
+TEST(Pod, RequestsAreCountedAsTheSchedulerDoes) {
+  const auto container = [](bool init, bool sidecar, std::int64_t gpus) {
+    return PodContainer{.init = init, .sidecar = sidecar, .requests = {{"nvidia.com/gpu", gpus}}};
+  };
+  const struct {
+    const char* name;
+    std::vector<PodContainer> containers;
+    std::int64_t gpus;
+  } cases[] = {
+      {"containers run together", {container(false, false, 1), container(false, false, 2)}, 3},
+      {"an init container runs before", {container(true, false, 2), container(false, false, 1)}, 2},
+      {"a sidecar runs with them", {container(true, true, 1), container(false, false, 2)}, 3},
+      {"an init container runs beside the sidecars before it",
+       {container(true, true, 1), container(true, false, 2), container(false, false, 1)},
+       3},
+      {"and not beside those after it",
+       {container(true, false, 2), container(true, true, 1), container(false, false, 1)},
+       2},
+  };
+  for (const auto& one : cases) {
+    const Pod pod{.containers = one.containers};
+    EXPECT_EQ(requests_of(pod).at("nvidia.com/gpu"), one.gpus) << one.name;
+  }
+}
+
 TEST(Pod, WhyItIsNotPlaced) {
   const auto pod = parse_pod(R"({"metadata":{"name":"p"},"spec":{"containers":[]},"status":{
     "phase":"Pending","conditions":[{"type":"PodScheduled","status":"False",
