@@ -5,37 +5,41 @@
 
 #include <chrono>
 #include <functional>
-#include <map>
 #include <stop_token>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "gpu/machine.h"
 #include "gpu/mig_control.h"
 #include "mig/change.h"
+#include "mig/hardware.h"
 
 namespace tranche::mig {
 
-struct Hardware {
-  gpu::MigControl& control;
-  gpu::GpuReset& reset;
-  // Of the GPUs of the layout: geometry, PCI address, index.
-  const gpu::Machine& machine;
-};
-
 struct Watcher {
-  // Before each step; `done` of `all` steps are taken.
+  // Before each step; `done` of `all` steps are taken. After a failure both count anew.
   std::function<void(const Step& step, std::size_t done, std::size_t all)> step = {};
 };
+
+struct Retries {
+  int tries = 3;                        // in all
+  std::chrono::milliseconds wait{500};  // between two, so that whoever is in the way can end
+};
+
+// A change of the MIG mode takes effect at a GPU reset only.
+bool mode_needs_reset(const gpu::Gpu& gpu);
 
 // What every GPU of `of` has now.
 Result<Layout> read_layout(gpu::MigControl& control, const std::vector<gpu::GpuUuid>& of);
 
-// A step that fails is tried again from a new reading, `tries` times in all. An error names the
-// step, the GPU and what to do; then the GPUs are somewhere between, and the caller applies the old
-// layout. kTimeout: `stop` was requested, or `until` passed, between two steps.
+// A step that fails is tried again from a new reading. An error names the step, the GPU and what to
+// do; then the GPUs are somewhere between, and the caller applies the old layout. No error: they
+// have `to`, whatever single calls said.
+//   kTimeout      `stop` was requested, or `until` passed, between two steps; or NVML hangs
+//   kUnsupported  a MIG mode is in force only after a reboot of this machine
+// Other codes are those of gpu::MigControl and gpu::GpuReset.
 Result<void> apply(const Layout& to, const Hardware& hardware, const Watcher& watcher,
                    std::chrono::steady_clock::time_point until, const Clock& clock,
-                   const std::stop_token& stop, int tries = 3);
+                   const std::stop_token& stop, Retries retries = {});
 
 }  // namespace tranche::mig

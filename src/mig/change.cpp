@@ -107,10 +107,8 @@ void change_gpu(const GpuLayout& from, const GpuLayout& to, bool reset, GpuSteps
 }
 
 std::string name_of(const Instance& instance, const gpu::MigGeometry& geometry) {
-  const auto profile =
-      std::ranges::find(geometry.profiles, instance.profile_id, &gpu::GpuInstanceProfile::id);
-  return profile == geometry.profiles.end() ? fmt::format("profile {}", instance.profile_id)
-                                            : profile->name;
+  const auto* profile = geometry.find(instance.profile_id);
+  return profile == nullptr ? fmt::format("profile {}", instance.profile_id) : profile->name;
 }
 
 }  // namespace

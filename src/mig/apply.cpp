@@ -1,0 +1,146 @@
+#include "mig/apply.h"
+
+#include <fmt/format.h>
+
+#include <condition_variable>
+#include <mutex>
+
+#include "mig/step_taker.h"
+
+namespace tranche::mig {
+namespace {
+
+constexpr int kAmpere = 8;  // major compute capability of the GPUs of that kind that have MIG
+
+using States = std::map<gpu::GpuUuid, gpu::MigState>;
+
+const gpu::Gpu& known_gpu(const Hardware& hardware, const gpu::GpuUuid& uuid) {
+  static const gpu::Gpu kUnknown;
+  const auto* gpu = gpu::find_gpu(hardware.machine, uuid);
+  return gpu == nullptr ? kUnknown : *gpu;
+}
+
+Result<States> read_states(gpu::MigControl& control, const Layout& of) {
+  States states;
+  for (const auto& [gpu, layout] : of) {
+    auto state = control.read(gpu);
+    if (!state) return std::unexpected(std::move(state.error()).with_context("read " + gpu.value));
+    states.emplace(gpu, *std::move(state));
+  }
+  return states;
+}
+
+// A mode that waits for a reset would come into force later, behind everybody's back.
+void add_pending_modes(const States& states, Change& change) {
+  for (const auto& [gpu, state] : states) {
+    const bool wanted = change.to.at(gpu).enabled;
+    if (state.enabled != wanted || state.pending == wanted) continue;
+    change.steps.insert(change.steps.begin(),
+                        {.kind = Step::Kind::kSetMode, .gpu = gpu, .enabled = wanted});
+  }
+}
+
+struct Way {
+  States states;
+  Change change;
+};
+
+// The way that is left, from what the GPUs have now.
+Result<Way> way_to(const Layout& to, const Hardware& hardware) {
+  ASSIGN_OR_RETURN(auto states, read_states(hardware.control, to));
+  Layout from;
+  for (const auto& [gpu, state] : states) from.emplace(gpu, layout_of(state));
+  ASSIGN_OR_RETURN(auto change, make_change(from, to, [&](const gpu::GpuUuid& gpu) {
+                     return mode_needs_reset(known_gpu(hardware, gpu));
+                   }));
+  add_pending_modes(states, change);
+  return Way{.states = std::move(states), .change = std::move(change)};
+}
+
+bool is_there(const Result<Way>& way) { return way && way->change.steps.empty(); }
+
+// Between two steps nothing is half done, so that is where a change can be left.
+class Patience {
+ public:
+  Patience(std::chrono::steady_clock::time_point until, const Clock& clock,
+           const std::stop_token& stop)
+      : until_(until), clock_(clock), stop_(stop) {}
+
+  Result<void> check() const {
+    if (stop_.stop_requested()) return fail(Code::kTimeout, "it was told to stop");
+    if (clock_.now() >= until_) return fail(Code::kTimeout, "its time is over");
+    return {};
+  }
+
+  void wait(std::chrono::milliseconds time) const {
+    if (time <= std::chrono::milliseconds(0)) return;
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any().wait_for(lock, stop_, time, [] { return false; });
+  }
+
+ private:
+  std::chrono::steady_clock::time_point until_;
+  const Clock& clock_;
+  const std::stop_token& stop_;
+};
+
+bool resets(const Step& step, const gpu::GpuUuid& gpu) {
+  return step.kind == Step::Kind::kReset && step.gpu == gpu;
+}
+
+Result<void> take(const Way& way, const Hardware& hardware, const Watcher& watcher,
+                  const Patience& patience) {
+  StepTaker taker(hardware, way.states);
+  const auto& steps = way.change.steps;
+  for (std::size_t done = 0; done < steps.size(); ++done) {
+    const auto& step = steps[done];
+    const auto& gpu = known_gpu(hardware, step.gpu);
+    auto taken = patience.check();
+    if (taken && watcher.step) watcher.step(step, done, steps.size());
+    const bool reset_follows = done + 1 < steps.size() && resets(steps[done + 1], step.gpu);
+    if (taken) taken = taker.take(step, gpu, reset_follows);
+    if (taken) continue;
+    return std::unexpected(
+        std::move(taken.error()).with_context(describe(step, gpu.mig_geometry, gpu.index)));
+  }
+  return {};
+}
+
+bool may_pass(const Error& error) {
+  return error.code != Code::kUnsupported && error.code != Code::kPermission;
+}
+
+}  // namespace
+
+bool mode_needs_reset(const gpu::Gpu& gpu) { return gpu.compute_capability.major == kAmpere; }
+
+Result<Layout> read_layout(gpu::MigControl& control, const std::vector<gpu::GpuUuid>& of) {
+  Layout wanted;
+  for (const auto& gpu : of) wanted.try_emplace(gpu);
+  ASSIGN_OR_RETURN(const auto states, read_states(control, wanted));
+  for (const auto& [gpu, state] : states) wanted.at(gpu) = layout_of(state);
+  return wanted;
+}
+
+Result<void> apply(const Layout& to, const Hardware& hardware, const Watcher& watcher,
+                   std::chrono::steady_clock::time_point until, const Clock& clock,
+                   const std::stop_token& stop, Retries retries) {
+  const Patience patience(until, clock, stop);
+  for (int tried = 1;; ++tried) {
+    auto way = way_to(to, hardware);
+    if (is_there(way)) return {};
+    Result<void> taken =
+        way ? take(*way, hardware, watcher, patience) : Result<void>(std::unexpected(way.error()));
+    // A call may have done what it was asked and said that it failed, and the other way round.
+    if (is_there(way_to(to, hardware))) return {};
+    if (taken) {
+      taken = fail(Code::kUnavailable, "the GPUs have another layout after all steps were taken",
+                   "see that no other program changes it");
+    }
+    if (tried >= retries.tries || !may_pass(taken.error()) || !patience.check()) return taken;
+    patience.wait(retries.wait);
+  }
+}
+
+}  // namespace tranche::mig

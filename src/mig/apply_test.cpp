@@ -1,0 +1,281 @@
+#include "mig/apply.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gpu/mig_tables.h"
+#include "support/fake_clock.h"
+#include "support/fake_mig_control.h"
+
+namespace tranche::mig::apply_test {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr auto kForever = std::chrono::steady_clock::time_point::max();
+const gpu::GpuUuid kGpu{"GPU-1"};
+const gpu::GpuUuid kOther{"GPU-2"};
+
+Instance small(int start) { return {.profile_id = 19, .placement = {start, 1}, .compute = {1}}; }
+Instance large(int start, std::vector<int> compute = {3}) {
+  return {.profile_id = 9, .placement = {start, 4}, .compute = std::move(compute)};
+}
+GpuLayout with(std::vector<Instance> instances) {
+  return {.enabled = true, .instances = std::move(instances)};
+}
+const GpuLayout kOff{};
+
+// Two GPUs of a model.
+struct Node {
+  explicit Node(const char* model, test::FakeMigGpu gpu = {}) {
+    const auto* known = gpu::find_mig_model(model);
+    gpu.geometry = known->geometry;
+    gpu.mode_needs_reset = known->mode_needs_reset.value_or(false);
+    for (const auto& uuid : {kGpu, kOther}) {
+      const int index = static_cast<int>(machine.gpus.size());
+      gpu.pci = {.bus = static_cast<std::uint32_t>(index + 1)};
+      machine.gpus.push_back({.index = index,
+                              .uuid = uuid,
+                              .pci = gpu.pci,
+                              .compute_capability = {gpu.mode_needs_reset ? 8 : 9, 0},
+                              .mig_mode = gpu::MigMode::kDisabled,
+                              .mig_geometry = known->geometry});
+      control.add(uuid, gpu);
+    }
+  }
+
+  Result<void> apply(const Layout& to, int tries = 3, const Watcher& watcher = {}) {
+    return mig::apply(to, {control, reset, machine, holders}, watcher, until, clock,
+                      stop.get_token(), {.tries = tries, .wait = std::chrono::milliseconds(0)});
+  }
+  Result<void> apply(const GpuLayout& to, int tries = 3) {
+    return apply(Layout{{kGpu, to}}, tries);
+  }
+  GpuLayout layout(const gpu::GpuUuid& gpu = kGpu) const { return layout_of(control.state(gpu)); }
+  // Without the readings, from call number `first`.
+  std::vector<std::string> changes(std::size_t first = 0) const {
+    auto calls = control.calls();
+    calls.erase(calls.begin(), calls.begin() + static_cast<std::ptrdiff_t>(first));
+    std::erase_if(calls, [](const std::string& call) { return call.starts_with("read"); });
+    return calls;
+  }
+
+  test::FakeMigControl control;
+  test::FakeGpuReset reset{control};
+  gpu::Machine machine;
+  std::function<std::vector<std::string>(const gpu::Gpu&)> holders;
+  std::chrono::steady_clock::time_point until = kForever;
+  test::FakeClock clock;
+  std::stop_source stop;
+};
+
+TEST(Apply, BringsAGpuToItsLayout) {
+  Node node("h100-80gb");
+  const auto to = with({large(0), small(4), small(6)});
+  ASSERT_TRUE(node.apply(to));
+  EXPECT_EQ(node.layout(), to);
+  EXPECT_EQ(node.layout(kOther), kOff) << "nobody spoke of it";
+}
+
+TEST(Apply, WhatIsThereAlreadyIsOnlyRead) {
+  Node node("h100-80gb");
+  ASSERT_TRUE(node.apply(with({small(0)})));
+  const auto before = node.control.calls().size();
+  ASSERT_TRUE(node.apply(with({small(0)})));
+  EXPECT_THAT(node.changes(before), IsEmpty());
+}
+
+TEST(Apply, InstancesThatStayAreNotTouchedAndInUse) {
+  Node node("h100-80gb");
+  ASSERT_TRUE(node.apply(with({large(0), small(4)})));
+  const int kept = node.control.state(kGpu).instances[0].id;
+  const int made = node.control.made(kGpu, kept);
+  node.control.hold(kGpu, kept, 0);
+  ASSERT_TRUE(node.apply(with({large(0), small(5)})));
+  EXPECT_EQ(node.control.made(kGpu, kept), made);
+}
+
+TEST(Apply, AGpuInstanceStaysWhenItsComputeInstancesChange) {
+  Node node("h100-80gb");
+  ASSERT_TRUE(node.apply(with({large(0)})));
+  const auto before = node.control.calls().size();
+  ASSERT_TRUE(node.apply(with({large(0, {2, 1})})));
+  EXPECT_EQ(node.layout(), with({large(0, {2, 1})}));
+  EXPECT_THAT(node.changes(before), Not(testing::Contains(HasSubstr("gpu_instance"))));
+}
+
+TEST(Apply, AComputeInstanceIsMadeInAGapThatOthersLeft) {
+  Node node("h100-80gb");
+  node.control.set_state(kGpu, {.enabled = true,
+                                .pending = true,
+                                .instances = {{.id = 1,
+                                               .profile_id = 9,
+                                               .placement = {0, 4},
+                                               .compute = {{.id = 0, .slices = 1, .start = 0},
+                                                           {.id = 2, .slices = 1, .start = 2}}}}});
+  ASSERT_TRUE(node.apply(with({large(0, {1, 1, 1})})));
+  EXPECT_EQ(node.control.state(kGpu).instances[0].compute[1].start, 1);
+}
+
+TEST(Apply, TheWatcherSeesEachStepBeforeItIsTaken) {
+  Node node("h100-80gb");
+  std::vector<std::string> seen;
+  const Watcher watcher{.step = [&](const Step& step, std::size_t done, std::size_t all) {
+    seen.push_back(describe(step, node.machine.gpus[0].mig_geometry, 0) + " " +
+                   std::to_string(done) + "/" + std::to_string(all));
+  }};
+  ASSERT_TRUE(node.apply({{kGpu, with({small(0)})}}, 3, watcher));
+  EXPECT_THAT(seen,
+              ElementsAre("switch MIG mode on on GPU 0 0/3", "create 1g.10gb at 0 of GPU 0 1/3",
+                          "create a compute instance (1c) in 1g.10gb at 0 of GPU 0 2/3"));
+}
+
+TEST(Apply, TheDriverThatResetsByItselfNeedsNoReset) {
+  Node node("a100-80gb");
+  ASSERT_TRUE(node.apply(with({})));
+  EXPECT_THAT(node.changes(), ElementsAre("set_mode on GPU-1"));
+}
+
+TEST(Apply, AModeThatIsPendingGetsAReset) {
+  Node node("a100-80gb", {.mode_resets_itself = false});
+  ASSERT_TRUE(node.apply(with({small(0)})));
+  EXPECT_EQ(node.layout(), with({small(0)}));
+  EXPECT_EQ(node.changes()[1], "reset GPU-1");
+  ASSERT_TRUE(node.apply(kOff));
+  EXPECT_EQ(node.layout(), kOff);
+}
+
+TEST(Apply, AnUnknownModelThatNeedsAResetGetsOneToo) {
+  Node node("a100-80gb", {.mode_resets_itself = false});
+  for (auto& gpu : node.machine.gpus) gpu.compute_capability = {};
+  ASSERT_TRUE(node.apply(with({small(0)})));
+  EXPECT_EQ(node.layout(), with({small(0)}));
+}
+
+TEST(Apply, WhoHasTheGpuOpenIsNamed) {
+  Node node("a100-80gb");
+  node.control.hold(kGpu);
+  node.holders = [](const gpu::Gpu& gpu) {
+    return std::vector{"python (pid 4711) on GPU " + std::to_string(gpu.index)};
+  };
+  const auto done = node.apply(with({}));
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(done.error().message(),
+              AllOf(HasSubstr("switch MIG mode on on GPU 0"), HasSubstr("python (pid 4711)")));
+}
+
+TEST(Apply, AHeldGpuIsNotResetAndIsNamed) {
+  Node node("a100-80gb", {.mode_resets_itself = false});
+  node.holders = [](const gpu::Gpu&) { return std::vector<std::string>{"dcgm (pid 3)"}; };
+  node.control.fail_calls("reset", {Code::kFailedPrecondition, "in use by another client"});
+  const auto done = node.apply(with({}));
+  ASSERT_FALSE(done);
+  EXPECT_THAT(done.error().what, AllOf(HasSubstr("reset GPU 0"), HasSubstr("dcgm (pid 3)")));
+}
+
+TEST(Apply, AModeThatWaitsForAResetIsTakenBackByTheUndo) {
+  Node node("a100-80gb");
+  node.control.hold(kGpu);
+  ASSERT_FALSE(node.apply(with({})));
+  EXPECT_TRUE(node.control.state(kGpu).pending);
+  ASSERT_TRUE(node.apply(kOff));
+  EXPECT_FALSE(node.control.state(kGpu).pending);
+}
+
+TEST(Apply, WhereNothingResetsTheGpuTheErrorSpeaksOfARebootAndIsNotTriedAgain) {
+  Node node("a100-80gb", {.no_reset = true});
+  const auto done = node.apply(with({}));
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Code::kUnsupported);
+  EXPECT_THAT(done.error().message(),
+              AllOf(HasSubstr("passed through"), HasSubstr("nvidia-smi -i 0 -mig 1"),
+                    HasSubstr("reboot this machine")));
+  EXPECT_EQ(node.changes().size(), 1U);
+}
+
+TEST(Apply, AStepThatFailsOnceIsTriedAgain) {
+  Node node("h100-80gb");
+  node.control.fault_at(3, test::MigFault::kFails);
+  ASSERT_TRUE(node.apply(with({large(0), large(4)})));
+  EXPECT_EQ(node.layout(), with({large(0), large(4)}));
+}
+
+TEST(Apply, AnErrorNamesStepGpuAndCause) {
+  Node node("h100-80gb");
+  node.control.fail_calls("create_gpu_instance", {Code::kUnavailable, "Unknown Error"});
+  const auto done = node.apply(with({large(4)}));
+  ASSERT_FALSE(done);
+  EXPECT_THAT(done.error().what,
+              testing::StartsWith("create 3g.40gb at 4 of GPU 0: Unknown Error"));
+}
+
+TEST(Apply, AHeldInstanceThatGoesIsAnErrorAndOthersStay) {
+  Node node("h100-80gb");
+  ASSERT_TRUE(node.apply(with({large(0), small(4)})));
+  node.control.hold(kGpu, node.control.state(kGpu).instances[0].id, 0);
+  const auto done = node.apply(with({small(4)}));
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Code::kFailedPrecondition);
+  EXPECT_EQ(node.layout(), with({large(0), small(4)}));
+}
+
+TEST(Apply, WithoutMigNothingIsTried) {
+  Node node("h100-80gb");
+  node.control.fail_calls("read", {Code::kUnsupported, "the GPU has no MIG"});
+  const auto done = node.apply(with({small(0)}));
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Code::kUnsupported);
+  EXPECT_THAT(node.changes(), IsEmpty());
+}
+
+TEST(Apply, IsLeftBetweenTwoStepsWhenItsTimeIsOver) {
+  Node node("h100-80gb");
+  node.until = node.clock.now() + std::chrono::seconds(5);
+  const Watcher watcher{.step = [&](const Step&, std::size_t, std::size_t) {
+    node.clock.advance(std::chrono::seconds(3));
+  }};
+  const auto done = node.apply({{kGpu, with({small(0)})}}, 3, watcher);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Code::kTimeout);
+  EXPECT_EQ(node.changes().size(), 2U);
+  node.until = kForever;
+  ASSERT_TRUE(node.apply(with({small(0)}))) << "who comes next goes on from there";
+}
+
+TEST(Apply, IsLeftBetweenTwoStepsWhenItIsToldToStop) {
+  Node node("h100-80gb");
+  const Watcher watcher{
+      .step = [&](const Step&, std::size_t, std::size_t) { node.stop.request_stop(); }};
+  const auto done = node.apply({{kGpu, with({small(0)})}}, 3, watcher);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Code::kTimeout);
+  EXPECT_EQ(node.changes().size(), 1U);
+}
+
+TEST(Apply, ALastStepInTheLastMomentIsNoFailure) {
+  Node node("h100-80gb");
+  node.until = node.clock.now() + std::chrono::seconds(1);
+  const Watcher watcher{.step = [&](const Step&, std::size_t, std::size_t) {
+    node.clock.advance(std::chrono::seconds(1));
+  }};
+  EXPECT_TRUE(node.apply({{kGpu, with({})}}, 3, watcher));
+}
+
+TEST(ReadLayout, IsWhatTheGpusHave) {
+  Node node("h100-80gb");
+  ASSERT_TRUE(node.apply(with({small(2)})));
+  EXPECT_EQ(*read_layout(node.control, {kGpu, kOther}),
+            (Layout{{kGpu, with({small(2)})}, {kOther, kOff}}));
+  node.control.fail_calls("read GPU-2", {Code::kTimeout, "hangs"});
+  const auto read = read_layout(node.control, {kGpu, kOther});
+  ASSERT_FALSE(read);
+  EXPECT_THAT(read.error().what, HasSubstr("GPU-2"));
+}
+
+}  // namespace
+}  // namespace tranche::mig::apply_test

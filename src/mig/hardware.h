@@ -1,0 +1,22 @@
+#pragma once
+// What a change of a layout works on.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gpu/machine.h"
+#include "gpu/mig_control.h"
+
+namespace tranche::mig {
+
+struct Hardware {
+  gpu::MigControl& control;
+  gpu::GpuReset& reset;
+  // Of the GPUs of the layout: geometry, PCI address, index, compute capability.
+  const gpu::Machine& machine;
+  // Who has the GPU open, for people: "python (pid 4711, Pod shop/train)". Empty: nobody knows.
+  std::function<std::vector<std::string>(const gpu::Gpu& gpu)> holders = {};
+};
+
+}  // namespace tranche::mig

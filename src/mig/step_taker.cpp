@@ -1,0 +1,147 @@
+#include "mig/step_taker.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace tranche::mig {
+namespace {
+
+constexpr int kMostComputeSlices = 8;
+
+// The GPU instance that a step speaks of.
+template <class State>
+auto find_instance(State& state, const Instance& instance) {
+  return std::ranges::find_if(state.instances, [&](const gpu::GpuInstance& one) {
+    return one.profile_id == instance.profile_id && one.placement == instance.placement;
+  });
+}
+
+std::unexpected<Error> not_there() {
+  return fail(Code::kInternal, "the reading that the step was made of has no such instance");
+}
+
+bool is_free(const std::vector<gpu::ComputeInstance>& compute, int start, int slices) {
+  return std::ranges::none_of(compute, [&](const gpu::ComputeInstance& one) {
+    return start < one.start + one.slices && one.start < start + slices;
+  });
+}
+
+int slices_of(const gpu::MigGeometry& geometry, int profile_id) {
+  const auto* profile = geometry.find(profile_id);
+  return profile == nullptr ? kMostComputeSlices : profile->compute_slices;
+}
+
+std::string reboot_hint(const gpu::Gpu& gpu, bool enabled) {
+  return fmt::format(
+      "set the mode by `nvidia-smi -i {} -mig {}` and reboot this machine; then apply the layout",
+      gpu.index, enabled ? 1 : 0);
+}
+
+}  // namespace
+
+Result<void> StepTaker::take(const Step& step, const gpu::Gpu& gpu, bool reset_follows) {
+  switch (step.kind) {
+    case Step::Kind::kDestroyCompute:
+      return destroy_compute(step);
+    case Step::Kind::kDestroyGpuInstance:
+      return destroy_gpu_instance(step);
+    case Step::Kind::kCreateGpuInstance:
+      return create_gpu_instance(step);
+    case Step::Kind::kCreateCompute:
+      return create_compute(step, gpu);
+    case Step::Kind::kSetMode:
+      return set_mode(step, gpu, reset_follows);
+    case Step::Kind::kReset:
+      return in_force_.contains(step.gpu) ? Result<void>() : reset(gpu);
+  }
+  return fail(Code::kInternal, "an unknown step");
+}
+
+Result<void> StepTaker::destroy_compute(const Step& step) {
+  const auto& state = before_.at(step.gpu);
+  const auto instance = find_instance(state, step.instance);
+  if (instance == state.instances.end() || step.compute >= instance->compute.size()) {
+    return not_there();
+  }
+  const int id = instance->compute[step.compute].id;
+  TRY(hardware_.control.destroy_compute_instance(step.gpu, instance->id, id));
+  auto& left = find_instance(now_.at(step.gpu), step.instance)->compute;
+  std::erase_if(left, [&](const gpu::ComputeInstance& one) { return one.id == id; });
+  return {};
+}
+
+Result<void> StepTaker::destroy_gpu_instance(const Step& step) {
+  auto& instances = now_.at(step.gpu).instances;
+  const auto instance = find_instance(now_.at(step.gpu), step.instance);
+  if (instance == instances.end()) return not_there();
+  TRY(hardware_.control.destroy_gpu_instance(step.gpu, instance->id));
+  instances.erase(instance);
+  return {};
+}
+
+Result<void> StepTaker::create_gpu_instance(const Step& step) {
+  const auto& [profile, placement, compute] = step.instance;
+  ASSIGN_OR_RETURN(const int id,
+                   hardware_.control.create_gpu_instance(step.gpu, profile, placement.start));
+  now_.at(step.gpu).instances.push_back(
+      {.id = id, .profile_id = profile, .placement = placement, .compute = {}});
+  return {};
+}
+
+// Where compute instances may begin is the driver's matter, so its word is taken for each free
+// place.
+Result<void> StepTaker::create_compute(const Step& step, const gpu::Gpu& gpu) {
+  const auto instance = find_instance(now_.at(step.gpu), step.instance);
+  if (instance == now_.at(step.gpu).instances.end()) return not_there();
+  const int slices = step.instance.compute.at(step.compute);
+  const int whole = slices_of(gpu.mig_geometry, step.instance.profile_id);
+  Result<int> made = fail(Code::kInvalidArgument, "there is no room for it");
+  for (int start = 0; start + slices <= whole; ++start) {
+    if (!is_free(instance->compute, start, slices)) continue;
+    made = hardware_.control.create_compute_instance(step.gpu, instance->id, slices, start);
+    if (made) instance->compute.push_back({.id = *made, .slices = slices, .start = start});
+    if (made || made.error().code != Code::kInvalidArgument) break;
+  }
+  if (!made) return std::unexpected(std::move(made.error()));
+  return {};
+}
+
+Result<void> StepTaker::set_mode(const Step& step, const gpu::Gpu& gpu, bool reset_follows) {
+  using Activation = gpu::MigControl::Activation;
+  ASSIGN_OR_RETURN(const auto activation, hardware_.control.set_mode(step.gpu, step.enabled));
+  switch (activation) {
+    case Activation::kInForce:
+      in_force_.insert(step.gpu);
+      return {};
+    case Activation::kNeedsReset:
+      return reset_follows ? Result<void>() : reset(gpu);
+    case Activation::kInUse:
+      return std::unexpected(in_use(gpu, "processes use the GPU, so it cannot be reset"));
+    case Activation::kNeedsReboot:
+      return fail(Code::kUnsupported,
+                  "nothing can reset the GPU on this machine (it is passed through to it)",
+                  reboot_hint(gpu, step.enabled));
+  }
+  return fail(Code::kInternal, "an unknown activation");
+}
+
+Result<void> StepTaker::reset(const gpu::Gpu& gpu) {
+  auto done = hardware_.reset.reset(gpu.pci);
+  if (done) return {};
+  auto& error = done.error();
+  if (error.code == Code::kFailedPrecondition) return std::unexpected(in_use(gpu, error.what));
+  if (error.code == Code::kUnsupported) error.hint = reboot_hint(gpu, !gpu.mig_enabled());
+  return done;
+}
+
+Error StepTaker::in_use(const gpu::Gpu& gpu, std::string_view said) const {
+  const auto holders = hardware_.holders ? hardware_.holders(gpu) : std::vector<std::string>();
+  const auto who = holders.empty() ? "" : fmt::format(": {}", fmt::join(holders, ", "));
+  return {Code::kFailedPrecondition, fmt::format("{}{}", said, who),
+          holders.empty() ? "end what has the GPU open (`fuser -v /dev/nvidia*` names it)"
+                          : "end these processes first"};
+}
+
+}  // namespace tranche::mig

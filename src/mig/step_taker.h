@@ -1,0 +1,43 @@
+#pragma once
+// Takes single steps of a change on the hardware. It knows the ids that the steps lack, from the
+// reading that the steps were made of and from what it makes itself. So it is for one change, and
+// of no use after a step that failed.
+
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+#include "mig/change.h"
+#include "mig/hardware.h"
+
+namespace tranche::mig {
+
+class StepTaker {
+ public:
+  // `states`: the reading.
+  StepTaker(const Hardware& hardware, std::map<gpu::GpuUuid, gpu::MigState> states)
+      : hardware_(hardware), before_(std::move(states)), now_(before_) {}
+
+  // `reset_follows`: the next step resets the GPU. Without it a mode that needs a reset gets one at
+  // once.
+  Result<void> take(const Step& step, const gpu::Gpu& gpu, bool reset_follows);
+
+ private:
+  Result<void> destroy_compute(const Step& step);
+  Result<void> destroy_gpu_instance(const Step& step);
+  Result<void> create_gpu_instance(const Step& step);
+  Result<void> create_compute(const Step& step, const gpu::Gpu& gpu);
+  Result<void> set_mode(const Step& step, const gpu::Gpu& gpu, bool reset_follows);
+  Result<void> reset(const gpu::Gpu& gpu);
+
+  Error in_use(const gpu::Gpu& gpu, std::string_view said) const;
+
+  const Hardware& hardware_;
+  const std::map<gpu::GpuUuid, gpu::MigState> before_;
+  std::map<gpu::GpuUuid, gpu::MigState> now_;
+  std::set<gpu::GpuUuid> in_force_;  // the mode is what it was set to, without a reset
+};
+
+}  // namespace tranche::mig
