@@ -1,6 +1,7 @@
 #include "sim/state/mig_layout.h"
 
 #include <algorithm>
+#include <array>
 
 #include "fmt/format.h"
 
@@ -16,10 +17,23 @@ const Profile* find_profile(const Model& model, Match match) {
 
 std::uint32_t bits(std::uint32_t start, std::uint32_t size) { return ((1U << size) - 1U) << start; }
 
+// Decoders, encoders, jpeg, OFA.
+using Engines = std::array<std::uint32_t, 4>;
+
+Engines engines_of(const Profile& profile) {
+  return {profile.decoders, profile.encoders, profile.jpeg, profile.ofa};
+}
+
 struct Occupied {
   std::uint32_t memory = 0;   // slices, as bits
   std::uint32_t compute = 0;  // slices, counted
   std::uint32_t same = 0;     // instances of the profile asked about
+  Engines engines = {};
+
+  void add(const Profile& profile) {
+    compute += profile.slices;
+    for (std::size_t i = 0; i < engines.size(); ++i) engines[i] += engines_of(profile)[i];
+  }
 };
 
 Occupied occupied(const State& state, const Gpu& gpu, const Profile& profile) {
@@ -28,10 +42,23 @@ Occupied occupied(const State& state, const Gpu& gpu, const Profile& profile) {
     if (!is_used(instance)) continue;
     const Profile& other = profile_of(state, gpu, instance);
     sum.memory |= bits(instance.start, other.size);
-    sum.compute += other.slices;
+    sum.add(other);
     sum.same += &other == &profile ? 1 : 0;
   }
   return sum;
+}
+
+// A GPU has as many engines of a kind as its largest profile.
+bool has_engines(const Model& model, const Profile& profile, const Occupied& taken) {
+  const Engines wanted = engines_of(profile);
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    std::uint32_t most = 0;
+    for (std::uint32_t p = 0; p < model.profile_count; ++p) {
+      most = std::max(most, engines_of(model.profiles[p])[i]);
+    }
+    if (taken.engines[i] + wanted[i] > most) return false;
+  }
+  return true;
 }
 
 std::vector<std::uint32_t> free_starts_of(const Model& model, const Profile& profile,
@@ -39,6 +66,7 @@ std::vector<std::uint32_t> free_starts_of(const Model& model, const Profile& pro
   std::vector<std::uint32_t> starts;
   if (taken.compute + profile.slices > model.compute_slices) return starts;
   if (taken.same >= profile.max_instances) return starts;
+  if (!has_engines(model, profile, taken)) return starts;
   for (std::uint32_t start = 0; start < model.memory_slices; ++start) {
     if ((profile.starts >> start & 1U) == 0) continue;
     if ((taken.memory & bits(start, profile.size)) == 0) starts.push_back(start);
@@ -91,7 +119,7 @@ std::uint32_t remaining_capacity(const State& state, const Gpu& gpu, const Profi
   for (auto starts = free_starts_of(model, profile, taken); !starts.empty();
        starts = free_starts_of(model, profile, taken)) {
     taken.memory |= bits(starts.front(), profile.size);
-    taken.compute += profile.slices;
+    taken.add(profile);
     taken.same += 1;
     ++count;
   }

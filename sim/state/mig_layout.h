@@ -1,7 +1,8 @@
 #pragma once
 // MIG's geometry in the state: profiles, placements, instances. The rules of the hardware: an
 // instance takes `size` memory slices at one of its profile's starts, no two overlap, the compute
-// slices of all together are at most the GPU's, and some profiles exist once.
+// slices and the engines (decoders, encoders, jpeg, OFA) of all together are at most the GPU's, and
+// some profiles exist once.
 // Functions that change the state want the machine's lock held (Simulation::Guard); the others may
 // run beside them.
 

@@ -26,6 +26,8 @@ inline constexpr Return kGpuIsLost = 15;
 inline constexpr Return kResetRequired = 16;
 inline constexpr Return kOperatingSystem = 17;
 inline constexpr Return kLibRmVersionMismatch = 18;
+inline constexpr Return kInUse = 19;
+inline constexpr Return kInsufficientResources = 23;
 inline constexpr Return kArgumentVersionMismatch = 25;
 inline constexpr Return kGpuNotFound = 28;
 inline constexpr Return kUnknown = 999;
@@ -96,6 +98,7 @@ struct DeviceAttributes {
   std::uint64_t memory_mib;
 };
 
+// nvmlGpuInstancePlacement_t, and nvmlComputeInstancePlacement_t.
 struct Placement {
   std::uint32_t start;
   std::uint32_t size;
@@ -155,6 +158,32 @@ struct GpuInstanceProfileInfoV3 {
 };
 
 inline constexpr unsigned kGpuInstanceProfiles = 18;
+
+// nvmlComputeInstanceProfileInfo_t
+struct ComputeInstanceProfileInfo {
+  std::uint32_t id;
+  std::uint32_t slices;
+  std::uint32_t instances;
+  std::uint32_t multiprocessors;
+  std::uint32_t copy_engines;
+  std::uint32_t decoders;
+  std::uint32_t encoders;
+  std::uint32_t jpeg_engines;
+  std::uint32_t ofa_engines;
+};
+
+struct ComputeInstanceInfo {
+  Device device;
+  GpuInstance gpu_instance;
+  std::uint32_t id;
+  std::uint32_t profile_id;
+  Placement placement;
+};
+
+// NVML_COMPUTE_INSTANCE_PROFILE_*: 1, 2, 3, 4, 7, 8, 6 slices, 1_SLICE_REV1, and what follows.
+inline constexpr unsigned kComputeInstanceProfiles = 9;
+// NVML_COMPUTE_INSTANCE_ENGINE_PROFILE_SHARED
+inline constexpr unsigned kSharedEngines = 0;
 
 struct FabricInfo {
   unsigned char cluster_uuid[16];
@@ -224,6 +253,7 @@ inline constexpr std::uint32_t kNoInstance = 0xFFFFFFFFU;
 inline constexpr std::uint64_t kEventSingleBitEcc = 0x1;
 inline constexpr std::uint64_t kEventDoubleBitEcc = 0x2;
 inline constexpr std::uint64_t kEventXid = 0x8;
+inline constexpr std::uint64_t kEventMigConfigChange = 0x100;
 
 inline constexpr unsigned kMaxNvLinks = 36;
 inline constexpr std::uint32_t kMigEnabled = 1;

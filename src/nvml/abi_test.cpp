@@ -23,6 +23,11 @@ static_assert(sizeof(GpuInstanceProfileInfoV2) == 152 &&
 static_assert(sizeof(GpuInstanceProfileInfoV3) == 152 &&
               offsetof(GpuInstanceProfileInfoV3, memory_mib) == 40 &&
               offsetof(GpuInstanceProfileInfoV3, capabilities) == 144);
+static_assert(sizeof(Placement) == 8);
+static_assert(sizeof(ComputeInstanceProfileInfo) == 36 &&
+              offsetof(ComputeInstanceProfileInfo, ofa_engines) == 32);
+static_assert(sizeof(ComputeInstanceInfo) == 32 && offsetof(ComputeInstanceInfo, id) == 16 &&
+              offsetof(ComputeInstanceInfo, placement) == 24);
 static_assert(sizeof(FabricInfo) == 28 && offsetof(FabricInfo, state) == 24);
 static_assert(sizeof(FabricInfoV2) == 36 && offsetof(FabricInfoV2, state) == 28);
 static_assert(sizeof(ProcessInfo) == 24 && offsetof(ProcessInfo, used_memory) == 8);

@@ -1,0 +1,67 @@
+#pragma once
+// What a change of a MIG layout asks of NVML about one GPU, on a thread of a pool. Errors have the
+// codes of gpu/mig_control.h, and name the NVML function and its answer.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gpu/mig_control.h"
+#include "nvml/calls.h"
+
+namespace tranche::nvml {
+
+class MigCalls {
+ public:
+  explicit MigCalls(Calls& call) : call_(call), api_(call.api()) {}
+
+  // To be called first. kNotFound: no such GPU.
+  Result<void> find(const gpu::GpuUuid& uuid);
+
+  Result<gpu::MigState> read();
+  Result<gpu::MigControl::Activation> set_mode(bool enabled);
+  Result<int> create_gpu_instance(unsigned profile_id, unsigned start);
+  Result<int> create_compute_instance(unsigned gpu_instance, unsigned slices, unsigned start);
+  Result<void> destroy_compute_instance(unsigned gpu_instance, unsigned compute_instance);
+  Result<void> destroy_gpu_instance(unsigned gpu_instance);
+
+  // NVML must be started afresh.
+  bool driver_gone() const { return driver_gone_; }
+
+ private:
+  struct Profile {
+    unsigned id = 0;
+    unsigned slices = 0;
+    unsigned instances = 0;
+  };
+
+  // kUnsupported: no MIG. {current, pending}.
+  Result<std::pair<bool, bool>> mode();
+  // kFailedPrecondition: MIG mode is off.
+  Result<void> need_mode();
+  Result<std::vector<Profile>> profiles();
+  Result<unsigned> size_of(unsigned profile_id);
+  Result<std::vector<gpu::GpuInstance>> instances();
+  Result<gpu::GpuInstance> describe(GpuInstance handle);
+  Result<std::vector<Profile>> compute_profiles(GpuInstance handle);
+  Result<std::vector<gpu::ComputeInstance>> compute_instances(GpuInstance handle);
+  Result<GpuInstance> gpu_instance(unsigned id);
+  Result<gpu::ComputeInstance> place_compute(GpuInstance owner, const Profile& profile,
+                                             unsigned start);
+  Result<ComputeInstanceInfo> info_of(ComputeInstance handle);
+
+  // The error of a call, kSuccess excluded.
+  std::unexpected<Error> error(const char* function, Return result);
+  Result<void> check(const char* function, Return result);
+  // For listing functions that write at most `room` handles.
+  template <class Handle, class Owner>
+  Result<std::vector<Handle>> list(const Function<Return(Owner, unsigned, Handle*, unsigned*)>& of,
+                                   Owner owner, const Profile& profile);
+
+  Calls& call_;
+  const Api& api_;
+  Device device_ = nullptr;
+  bool driver_gone_ = false;
+};
+
+}  // namespace tranche::nvml
