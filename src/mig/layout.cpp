@@ -1,6 +1,37 @@
 #include "mig/layout.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
 namespace tranche::mig {
+namespace {
+
+// As gpu::compute_instance_name; of a profile that the geometry lacks, its id.
+std::string device_name(const gpu::MigGeometry& geometry, int profile_id, int slices) {
+  const auto* profile = geometry.find(profile_id);
+  if (profile == nullptr) return fmt::format("profile {}", profile_id);
+  return gpu::compute_instance_name(profile->name, profile->compute_slices, slices);
+}
+
+// Largest first: by compute slices of the name, then by the name backwards.
+std::string listed(const std::map<std::string, int>& devices) {
+  std::vector<std::pair<std::string, int>> sorted(devices.begin(), devices.end());
+  std::erase_if(sorted, [](const auto& one) { return one.second == 0; });
+  std::ranges::stable_sort(sorted, std::greater(), [](const auto& one) {
+    const auto name = gpu::parse_mig_name(one.first);
+    return name ? std::pair(name->gpu_slices, name->compute_slices) : std::pair(0, 0);
+  });
+  std::vector<std::string> parts;
+  for (const auto& [name, count] : sorted) {
+    parts.push_back(count == 1 ? name : fmt::format("{} x {}", name, count));
+  }
+  return parts.empty() ? "no instances" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+}  // namespace
 
 GpuLayout layout_of(const gpu::MigState& state) {
   GpuLayout layout{.enabled = state.enabled, .instances = {}};
@@ -10,6 +41,32 @@ GpuLayout layout_of(const gpu::MigState& state) {
     layout.instances.push_back(std::move(one));
   }
   return layout;
+}
+
+std::map<std::string, int> devices_of(const GpuLayout& layout, const gpu::MigGeometry& geometry) {
+  std::map<std::string, int> devices;
+  for (const auto& instance : layout.instances) {
+    for (const int slices : instance.compute) {
+      ++devices[device_name(geometry, instance.profile_id, slices)];
+    }
+  }
+  return devices;
+}
+
+std::string describe(const GpuLayout& layout, const gpu::MigGeometry& geometry) {
+  if (!layout.enabled) return "MIG off";
+  auto devices = devices_of(layout, geometry);
+  for (const auto& instance : layout.instances) {
+    if (!instance.compute.empty()) continue;
+    const auto* profile = geometry.find(instance.profile_id);
+    ++devices[device_name(geometry, instance.profile_id, profile ? profile->compute_slices : 0) +
+              " without a compute instance"];
+  }
+  return listed(devices);
+}
+
+std::string describe(const GpuWish& wish) {
+  return wish.enabled ? listed(wish.devices) : "MIG off";
 }
 
 }  // namespace tranche::mig

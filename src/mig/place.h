@@ -22,17 +22,20 @@ struct InstanceWish {
   auto operator<=>(const InstanceWish&) const = default;
 };
 
-// The GPU instances that a wish asks for, largest first, names matched as gpu::match_profile does.
-// kInvalidArgument: a name that is none or that this GPU does not have; the hint names those that
-// it has.
+// The GPU instances that a wish asks for, largest first, names matched as gpu::match_profile does;
+// none where MIG is to be off. Of a number that no GPU can hold they are one more than it can hold.
+// kInvalidArgument: a name that is none or that this GPU does not have (the hint names those that
+// it has), or a negative number.
 Result<std::vector<InstanceWish>> instances_of(const GpuWish& wish,
                                                const gpu::MigGeometry& geometry);
 
 // Whether the layout is one that the GPU can have; an error says what is wrong with it.
 Result<void> check(const GpuLayout& layout, const gpu::MigGeometry& geometry);
 
-// How much it is worth that an instance stays as it is. Of two places with the same number of kept
-// instances the one is taken that leaves more room for large profiles.
+// How much it is worth that an instance stays as it is: with its profile, place and compute
+// instances. Of two places with the same number of kept instances the one is taken where more GPU
+// instances stay, if with other compute instances; then the one that leaves more room for large
+// profiles.
 struct Keeping {
   std::vector<Instance> present;
   // As many as `present`; true: containers hold it, so it counts more than all that nobody holds.
@@ -44,20 +47,26 @@ struct Keeping {
 std::optional<GpuLayout> place(const std::vector<InstanceWish>& wish,
                                const gpu::MigGeometry& geometry, const Keeping& keeping = {});
 
-// What is left when a layout is full.
+// Whether place() finds one; it is quicker.
+bool can_place(const std::vector<InstanceWish>& wish, const gpu::MigGeometry& geometry);
+
+// What stays free however the GPU is filled beside a layout: by the filling that takes the most
+// compute slices, and of those the one that takes the most memory slices.
 struct Stranded {
   int compute_slices = 0;  // free, and no profile can have them
   int memory_slices = 0;
   bool operator==(const Stranded&) const = default;
 };
-// The slices that no further instance can use.
+// None where MIG is off.
 Stranded stranded(const GpuLayout& layout, const gpu::MigGeometry& geometry);
 
 // Instances of each profile that fit beside the layout, each alone: profile id -> number.
 std::map<int, int> room_beside(const GpuLayout& layout, const gpu::MigGeometry& geometry);
 
 // The wishes that the GPU can meet and that are nearest to one that it cannot: those that lack the
-// fewest compute slices of it, then those that add the fewest. At most `most`.
+// fewest compute slices of it; then those that make up for most of them with other profiles; then
+// those that add no more than that; then those with the fewest instances. None is a part of a
+// nearer one. At most `most`; none for a wish with a name that this GPU does not have.
 std::vector<GpuWish> nearest(const GpuWish& wish, const gpu::MigGeometry& geometry,
                              std::size_t most = 3);
 

@@ -1,0 +1,25 @@
+// stranded and room_beside of mig/place.h: what is left beside a layout.
+
+#include "mig/occupancy.h"
+#include "mig/place.h"
+
+namespace tranche::mig {
+
+Stranded stranded(const GpuLayout& layout, const gpu::MigGeometry& geometry) {
+  if (!layout.enabled) return {};
+  Occupancy filled(geometry);
+  filled.add(layout);
+  filled.add(GpuLayout{.enabled = true, .instances = best_filling(layout, geometry)});
+  return {.compute_slices = filled.free_compute(), .memory_slices = filled.free_memory()};
+}
+
+std::map<int, int> room_beside(const GpuLayout& layout, const gpu::MigGeometry& geometry) {
+  std::map<int, int> room;
+  if (!layout.enabled) return room;
+  Occupancy taken(geometry);
+  taken.add(layout);
+  for (const auto& profile : geometry.profiles) room[profile.id] = number_beside(taken, profile);
+  return room;
+}
+
+}  // namespace tranche::mig

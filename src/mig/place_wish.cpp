@@ -1,0 +1,103 @@
+// instances_of of mig/place.h: which GPU instances the names in a wish ask for.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <numeric>
+
+#include "base/edit_distance.h"
+#include "mig/occupancy.h"
+#include "mig/place.h"
+
+namespace tranche::mig {
+namespace {
+
+using Profile = gpu::GpuInstanceProfile;
+
+// NVML_COMPUTE_INSTANCE_PROFILE_*: there is none of 5 slices.
+constexpr std::array kComputeSlices = {1, 2, 3, 4, 6, 7, 8};
+
+std::unexpected<Error> no_profile(std::string_view name, const gpu::MigGeometry& geometry) {
+  std::vector<std::string_view> names;
+  for (const auto& profile : geometry.profiles) names.emplace_back(profile.name);
+  if (names.empty()) {
+    return fail(Code::kInvalidArgument, fmt::format("'{}': this GPU has no MIG profiles", name));
+  }
+  const auto near = tranche::nearest(name, names);
+  return fail(Code::kInvalidArgument,
+              fmt::format("'{}' is no MIG profile of this GPU", name.substr(0, 80)),
+              fmt::format("{}it has {}", near ? fmt::format("did you mean \"{}\"? ", *near) : "",
+                          fmt::join(names, ", ")));
+}
+
+struct Asked {
+  const Profile* profile = nullptr;
+  int compute = 0;  // slices of each compute instance
+  int count = 0;
+};
+
+Result<Asked> asked_by(std::string_view name, int count, const gpu::MigGeometry& geometry) {
+  const auto* profile = gpu::match_profile(geometry, gpu::gpu_instance_name(name));
+  if (profile == nullptr) return no_profile(name, geometry);
+  const auto parsed = gpu::parse_mig_name(name);
+  const bool partial = parsed && parsed->compute_slices != parsed->gpu_slices;
+  const int compute = partial ? parsed->compute_slices : profile->compute_slices;
+  if (partial && std::ranges::find(kComputeSlices, compute) == kComputeSlices.end()) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("'{}': no compute instance has {} slices", name, compute));
+  }
+  if (count < 0) {
+    return fail(Code::kInvalidArgument, fmt::format("'{}': {} of it cannot be", name, count));
+  }
+  return Asked{.profile = profile, .compute = compute, .count = count};
+}
+
+// The fewest GPU instances that hold compute instances of these sizes: first fit, largest first.
+// That is exact, for there are several GPU instances of a profile only where it has at most 3
+// slices.
+std::vector<InstanceWish> packed(const Profile& profile, std::vector<int> sizes) {
+  std::vector<InstanceWish> packs;
+  std::ranges::sort(sizes, std::greater());
+  for (const int size : sizes) {
+    const auto roomy = std::ranges::find_if(packs, [&](const InstanceWish& one) {
+      return std::accumulate(one.compute.begin(), one.compute.end(), size) <=
+             profile.compute_slices;
+    });
+    if (roomy != packs.end()) {
+      roomy->compute.push_back(size);
+    } else {
+      packs.push_back({.profile_id = profile.id, .compute = {size}});
+    }
+  }
+  return packs;
+}
+
+}  // namespace
+
+Result<std::vector<InstanceWish>> instances_of(const GpuWish& wish,
+                                               const gpu::MigGeometry& geometry) {
+  // More than a GPU can hold stays more, and no more than that.
+  const int most = geometry.compute_slices + 1;
+  std::map<const Profile*, std::vector<int>> sizes;
+  if (!wish.enabled) return std::vector<InstanceWish>();
+  for (const auto& [name, count] : wish.devices) {
+    ASSIGN_OR_RETURN(const auto asked, asked_by(name, count, geometry));
+    auto& all = sizes[asked.profile];
+    const auto number = static_cast<std::size_t>(std::min(asked.count, most));
+    all.insert(all.end(), number, asked.compute);
+  }
+  std::vector<InstanceWish> instances;
+  for (const auto* profile : largest_first(geometry)) {
+    if (const auto own = sizes.find(profile); own != sizes.end()) {
+      std::ranges::move(packed(*profile, own->second), std::back_inserter(instances));
+    }
+  }
+  return instances;
+}
+
+}  // namespace tranche::mig
