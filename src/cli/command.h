@@ -88,6 +88,7 @@ int run_completion_command(const Invocation& invocation);
 int run_config_manager_command(const Invocation& invocation);
 int run_controller_command(const Invocation& invocation);
 int run_labels_command(const Invocation& invocation);
+int run_layout_command(const Invocation& invocation);
 int run_limit_command(const Invocation& invocation);
 int run_mps_control_command(const Invocation& invocation);
 int run_reference_command(const Invocation& invocation);

@@ -24,6 +24,12 @@ constexpr std::array kExitCodes = {
     ExitCodeText{"3", "who was to be asked cannot be reached: API server, GPU, driver, machine"},
 };
 
+constexpr std::array kLayoutWords = {
+    Word{"list", "show the models with MIG, or what one of them can be cut into",
+         config::kUseLayoutList},
+    Word{"validate", "say whether a GPU can have these instances, and where they go",
+         config::kUseLayoutValidate, "PROFILE=NUMBER..."},
+};
 constexpr std::array kLimitWords = {
     Word{"set", "change the limits of a container that runs", config::kUseLimitSet, "POD"},
     Word{"get", "show the limits of a Pod's containers", config::kUseLimitGet, "POD"},
@@ -70,6 +76,13 @@ constexpr std::array kCommands = {
             .run = run_controller_command,
             .group = Group::kProcesses,
             .uses = config::kUseController},
+    Command{.name = "layout",
+            .summary = "plan what MIG cuts GPUs into",
+            .run = run_layout_command,
+            .group = Group::kLook,
+            .uses = config::kUseLayout,
+            .words = kLayoutWords,
+            .usage = "list | validate PROFILE=NUMBER..."},
     Command{.name = "limit",
             .summary = "set the limits of a container that runs",
             .run = run_limit_command,

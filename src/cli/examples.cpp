@@ -87,6 +87,26 @@ constexpr auto kExamples = std::to_array<ExampleOf>({
      {"Evict Pods that agents ask to be evicted, and nothing else",
       "tranche controller --namespace tranche --evict-unregistered"}},
 
+    {"layout", "", {"Which models are known", "tranche layout list"}},
+    {"layout",
+     "",
+     {"Whether an A100 with 80 GB can have these instances",
+      "tranche layout validate --model a100-80gb 3g.40gb=1 2g.20gb=1 1g.10gb=2"}},
+
+    {"layout", "list", {"Which models are known", "tranche layout list"}},
+    {"layout",
+     "list",
+     {"What one of them can be cut into", "tranche layout list --model h100-80gb"}},
+
+    {"layout",
+     "validate",
+     {"Whether an A100 with 80 GB can have these instances",
+      "tranche layout validate --model a100-80gb 3g.40gb=1 2g.20gb=1 1g.10gb=2"}},
+    {"layout",
+     "validate",
+     {"The same for a program to read",
+      "tranche layout validate --model a30-24gb 2g.12gb=1 1g.6gb=2 -o json"}},
+
     {"limit",
      "",
      {"Give the Pod's container 8 GiB of each of its GPUs, and a third of their time",

@@ -9,6 +9,7 @@
 #include "config/programs/agent_options.h"
 #include "config/programs/arbiter_options.h"
 #include "config/programs/controller_options.h"
+#include "config/programs/layout_options.h"
 #include "config/programs/limit_options.h"
 
 namespace tranche::cli::examples_test {
@@ -36,7 +37,7 @@ std::string error_of(const Result<Options>& options) {
 
 // What the program that takes the flags says of them; "": nothing is wrong.
 std::string wrong_in(const config::Sources& sources, const Command& command, const Word* word,
-                     const std::string& pod) {
+                     const std::vector<std::string>& arguments) {
   switch (command.uses) {
     case config::kUseAgent:
       return error_of(config::load_agent_options(sources));
@@ -58,6 +59,9 @@ std::string wrong_in(const config::Sources& sources, const Command& command, con
     default:
       break;
   }
+  if (command.name == "layout") {
+    return error_of(config::load_layout_options(sources, word->uses, arguments));
+  }
   if (command.name != "limit") return command.uses == 0 ? "" : "nobody reads these flags";
   const std::pair<std::string_view, Verb> verbs[] = {{"set", Verb::kSet},
                                                      {"get", Verb::kGet},
@@ -66,7 +70,8 @@ std::string wrong_in(const config::Sources& sources, const Command& command, con
                                                      {"prune", Verb::kPrune}};
   const auto* verb =
       std::ranges::find(verbs, word->name, [](const auto& one) { return one.first; });
-  return error_of(config::load_limit_options(sources, verb->second, pod));
+  return error_of(
+      config::load_limit_options(sources, verb->second, arguments.empty() ? "" : arguments[0]));
 }
 
 void expect_parses(const Command& command, const Example& example) {
@@ -79,11 +84,11 @@ void expect_parses(const Command& command, const Example& example) {
   const auto& left = parsed->positionals;
   const auto* word = left.empty() ? nullptr : find_word(command, left[0]);
   ASSERT_EQ(word == nullptr, left.empty()) << example.line;
+  const std::vector<std::string> more(left.begin() + (word == nullptr ? 0 : 1), left.end());
   const bool takes_more = word != nullptr && !word->arguments.empty();
-  ASSERT_EQ(left.size(), std::size_t{word == nullptr ? 0U : 1U} + (takes_more ? 1U : 0U))
-      << example.line;
-  EXPECT_EQ(wrong_in({.flags = parsed->flags}, command, word, takes_more ? left[1] : ""), "")
-      << example.line;
+  const bool takes_many = takes_more && word->arguments.ends_with("...");
+  ASSERT_TRUE(takes_many || more.size() == (takes_more ? 1U : 0U)) << example.line;
+  EXPECT_EQ(wrong_in({.flags = parsed->flags}, command, word, more), "") << example.line;
 }
 
 void expect_examples(const Command& command, const Word* word) {

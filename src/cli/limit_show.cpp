@@ -17,25 +17,9 @@ namespace {
 
 using cluster::LimitOutcome;
 using config::LimitOptions;
-using Row = std::vector<std::string>;
+using Row = std::vector<std::string>;  // of aligned()
 
 constexpr std::string_view kGone = "gone";
-
-// Aligns the rows: each column is as wide as its longest text.
-std::string aligned(const std::vector<Row>& rows) {
-  std::vector<std::size_t> widths(rows.front().size());
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i + 1 < row.size(); ++i) {
-      text += fmt::format("{:<{}}  ", row[i], widths[i]);
-    }
-    text += row.back() + '\n';
-  }
-  return text;
-}
 
 std::string amounts(const LimitOutcome& outcome) {
   std::vector<std::string> parts;

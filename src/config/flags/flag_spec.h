@@ -25,12 +25,16 @@ enum FlagUse : unsigned {
   kUseLimitReset = 512,
   kUseLimitList = 1024,
   kUseLimitPrune = 2048,
-  kUseLabels = 4096,   // tranche labels: as gpu-feature-discovery, but for --output
-  kUseVersion = 8192,  // tranche version
+  kUseLabels = 4096,           // tranche labels: as gpu-feature-discovery, but for --output
+  kUseVersion = 8192,          // tranche version
+  kUseLayoutList = 1U << 14U,  // tranche layout list, and so on
+  kUseLayoutValidate = 1U << 15U,
 };
 
 inline constexpr unsigned kUseLimit =
     kUseLimitSet | kUseLimitGet | kUseLimitReset | kUseLimitList | kUseLimitPrune;
+
+inline constexpr unsigned kUseLayout = kUseLayoutList | kUseLayoutValidate;
 
 struct FlagSpec {
   std::string_view name;                               // canonical, without dashes

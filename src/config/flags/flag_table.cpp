@@ -28,16 +28,17 @@ constexpr std::array kPrograms = {
     FlagProgram{kUseLimitReset, "limit reset", "Limit reset", "`tranche limit reset`"},
     FlagProgram{kUseLimitList, "limit list", "Limit list", "`tranche limit list`"},
     FlagProgram{kUseLimitPrune, "limit prune", "Limit prune", "`tranche limit prune`"},
+    FlagProgram{kUseLayoutList, "layout list", "Layout list", "`tranche layout list`"},
+    FlagProgram{kUseLayoutValidate, "layout validate", "Layout validate",
+                "`tranche layout validate`"},
     FlagProgram{kUseVersion, "version", "Version", "`tranche version`"},
 };
 
 // A new program's table is one line here. The order is that of the help.
 constexpr std::array kTables = {
-    device_plugin_flags,  feature_discovery_flags,
-    cluster_flags,        agent_flags,
-    config_manager_flags, controller_flags,
-    cleanup_flags,        limit_flags,
-    arbiter_flags,        output_flags,
+    device_plugin_flags,  feature_discovery_flags, cluster_flags, agent_flags,
+    config_manager_flags, controller_flags,        cleanup_flags, limit_flags,
+    layout_flags,         arbiter_flags,           output_flags,
 };
 
 std::vector<FlagSpec> join() {

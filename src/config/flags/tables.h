@@ -36,6 +36,7 @@ std::span<const FlagSpec> config_manager_flags();
 std::span<const FlagSpec> controller_flags();
 std::span<const FlagSpec> cleanup_flags();
 std::span<const FlagSpec> limit_flags();
+std::span<const FlagSpec> layout_flags();
 std::span<const FlagSpec> arbiter_flags();
 std::span<const FlagSpec> output_flags();
 
