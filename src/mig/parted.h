@@ -13,25 +13,19 @@
 // Entries apply in order, so a later one wins for the GPUs that both name. GPUs that none names
 // stay as they are. Source: mig-parted v0.15.0, api/spec/v1.
 
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json_value.h"
 #include "base/result.h"
 #include "gpu/machine.h"
 #include "mig/layout.h"
+#include "mig/parted_words.h"
 
 namespace tranche::mig {
-
-struct DeviceFilter {
-  std::string text;                        // as written
-  std::uint32_t device = 0;                // 0xDDDDVVVV: device id, vendor id
-  std::optional<std::uint32_t> subsystem;  // 0xSSSSssss
-  bool operator==(const DeviceFilter&) const = default;
-};
 
 struct PartedEntry {
   std::vector<DeviceFilter> filters;        // empty: every GPU
@@ -51,19 +45,27 @@ struct PartedFile {
 Result<PartedFile> parse_parted(std::string_view text, std::string_view file_name);
 
 // What is wished of each GPU of the machine by the layout called `name`; GPUs that no entry names
-// lack. kNotFound: there is no such layout; the hint names those that there are. kInvalidArgument:
-// an entry names a GPU that is not there, or asks MIG of a GPU that has none.
-// kUnsupported: every GPU that is named has no MIG.
+// lack, and so do GPUs without MIG that shall have none, or that only `devices: all` names.
+//   kNotFound         there is no such layout; the hint names those that there are
+//   kInvalidArgument  an entry names a GPU by an index that is not there, or asks MIG so of a GPU
+//                     that has none; or no entry is for a GPU of the machine
+//   kUnsupported      MIG is asked of GPUs, and none of them has it
 Result<std::map<gpu::GpuUuid, GpuWish>> wishes_of(const PartedFile& file, const std::string& name,
                                                   const gpu::Machine& machine);
 
-// What the machine has, as a file with one layout called `name`; GPUs alike share an entry.
+// What the machine has, as a file with one layout called `name`; GPUs alike share an entry. GPUs
+// that `layout` lacks are written as without MIG.
+PartedFile exported(const gpu::Machine& machine, const Layout& layout, const std::string& name);
 std::string export_parted(const gpu::Machine& machine, const Layout& layout,
                           const std::string& name);
 
 // The layouts that NVIDIA's MIG manager makes for the machine by default: all-disabled,
-// all-enabled, all-<profile> of every profile, all-balanced.
+// all-enabled, all-<profile> of every profile, with as many as fit ("all-1g.10gb.me" of
+// 1g.10gb+me), and all-balanced. On a machine with several models the entries have filters.
 PartedFile default_layouts(const gpu::Machine& machine);
+
+// Texts that parse_parted() reads back. Hooks are left out.
 std::string to_yaml(const PartedFile& file);
+json::Value to_json(const PartedFile& file);
 
 }  // namespace tranche::mig
