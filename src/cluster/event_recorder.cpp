@@ -12,7 +12,7 @@ EventRecorder::EventRecorder(Objects& objects, Options options, const Clock& clo
 void EventRecorder::record(Event event, const Call& call) {
   event.reporter = options_.reporter;
   event.instance = options_.instance;
-  event.time = clock_.wall_now();
+  if (event.time == Event::Time()) event.time = clock_.wall_now();
   const auto created = objects_.create(kEvent, key_of(event).ns, to_json(event), call);
   // There already: an attempt whose answer was lost.
   if (created || created.error().code == Code::kAlreadyExists) return;

@@ -22,7 +22,8 @@ class EventRecorder {
   // The references outlive it.
   EventRecorder(Objects& objects, Options options, const Clock& clock, const Log& log);
 
-  // As happened now; who reports and when are filled in.
+  // Who reports is filled in, and now as the time where there is none. What has its own time is
+  // recorded once, however often it is told.
   void record(Event event, const Call& call);
 
  private:

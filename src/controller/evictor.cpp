@@ -7,6 +7,7 @@
 
 #include "cluster/node.h"
 #include "cluster/reasons.h"
+#include "controller/pod_eviction.h"
 
 namespace tranche::controller {
 namespace {
@@ -154,54 +155,26 @@ Result<void> Evictor::evict(const std::string& node, const EvictionRequest& requ
     return {};
   }
   if (pod.deleting || cluster::has_ended(pod)) return {};
-  if (const auto objection = this->objection(node, pod); !objection.empty()) {
+  if (const auto objection = objection_to_eviction(pod, options_.ns); !objection.empty()) {
     log_.warn(fmt::format("Pod {} is not evicted: {}; {}", name, objection, why(request)));
-    tell(pod, cluster::reason::kLimitEvictionRefused,
-         fmt::format("{}; it is not evicted: {}", why(request), objection), call);
+    tell_of_eviction(events_, pod, cluster::reason::kLimitEvictionRefused,
+                     fmt::format("{}; it is not evicted: {}", why(request), objection), call);
     return {};
   }
-  const auto done = objects_.evict({.ns = pod.ns, .name = pod.name}, pod.uid, call);
-  if (done) {
-    log_.info(fmt::format("evicted Pod {} from {}: {}", name, node, why(request)));
-    tell(pod, cluster::reason::kLimitEviction, fmt::format("evicted: {}", why(request)), call);
-    return {};
+  const auto done = evict_once(objects_, pod, call);
+  if (!done) {
+    if (done.error().code == Code::kUnavailable && blocked_told_.insert(pod.uid).second) {
+      tell_of_eviction(events_, pod, cluster::reason::kLimitEvictionBlocked,
+                       fmt::format("{}; not evicted yet: {}", why(request), done.error().message()),
+                       call);
+    }
+    return std::unexpected(done.error());
   }
-  // The Pod is gone, and another may have its name by now.
-  if (done.error().code == Code::kNotFound || done.error().code == Code::kFailedPrecondition) {
-    return {};
-  }
-  if (done.error().code == Code::kUnavailable && blocked_told_.insert(pod.uid).second) {
-    tell(pod, cluster::reason::kLimitEvictionBlocked,
-         fmt::format("{}; not evicted yet: {}", why(request), done.error().message()), call);
-  }
-  return done;
-}
-
-// Why the Pod is left alone; empty: it may be evicted.
-std::string Evictor::objection(const std::string& node, const cluster::Pod& pod) const {
-  if (cluster::is_mirror(pod)) {
-    return fmt::format("it is a static Pod; change its file on {}", node);
-  }
-  if (pod.ns == "kube-system" || pod.ns == options_.ns) {
-    return fmt::format("Pods of namespace {} are never evicted by Tranche", pod.ns);
-  }
-  if (pod.priority_class.starts_with("system-")) {
-    return fmt::format("Pods of priority class {} are never evicted by Tranche",
-                       pod.priority_class);
-  }
+  if (*done == Eviction::kGone) return {};
+  log_.info(fmt::format("evicted Pod {} from {}: {}", name, node, why(request)));
+  tell_of_eviction(events_, pod, cluster::reason::kLimitEviction,
+                   fmt::format("evicted: {}", why(request)), call);
   return {};
-}
-
-void Evictor::tell(const cluster::Pod& pod, std::string reason, std::string note,
-                   const cluster::Call& call) {
-  events_.record(
-      {.regarding =
-           {.api_version = "v1", .kind = "Pod", .ns = pod.ns, .name = pod.name, .uid = pod.uid},
-       .warning = true,
-       .reason = std::move(reason),
-       .action = "Evict",
-       .note = std::move(note)},
-      call);
 }
 
 Result<cluster::Call> Evictor::call(const std::stop_token& stop) const {

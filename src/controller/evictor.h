@@ -72,9 +72,6 @@ class Evictor : public Worker {
   Result<void> work(const std::string& node, const std::string& uid, const std::stop_token& stop);
   Result<void> evict(const std::string& node, const cluster::EvictionRequest& request,
                      const cluster::Pod& pod, const cluster::Call& call);
-  std::string objection(const std::string& node, const cluster::Pod& pod) const;
-  void tell(const cluster::Pod& pod, std::string reason, std::string note,
-            const cluster::Call& call);
   Result<cluster::Call> call(const std::stop_token& stop) const;
 
   cluster::Objects& objects_;

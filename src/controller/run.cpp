@@ -12,6 +12,7 @@
 #include "config/programs/controller_options.h"
 #include "controller/elector.h"
 #include "controller/evictor.h"
+#include "controller/mig_drainer.h"
 #include "controller/policy_controller.h"
 #include "controller/worker_set.h"
 #include "kube/connect.h"
@@ -72,6 +73,9 @@ std::vector<WorkerPlan> plan(const config::ControllerOptions& options,
   }
   if (options.evict_unregistered) {
     plans.push_back(plan_evictions({.ns = options.ns, .instance = instance}));
+  }
+  if (options.mig_changes) {
+    plans.push_back(plan_mig_changes({.ns = options.ns, .instance = instance}));
   }
   return plans;
 }

@@ -24,6 +24,7 @@ NO_ENTRY = {
     "…: …; it is tried again": "passes on an error, which says what to do",
     "ClusterPolicy …: …": "the condition TrancheApplied says it",
     "Pod … is not evicted: …; …": "the Event LimitEvictionRefused says it",
+    "Pod …/… on … is not evicted for MIG layout …: …": "an Event MigEviction... says it",
     "… (… times in … s)": "counts another line",
     "…: …; it is written anew": "nothing is to be done",
     "there is no …, so no node to change": "nothing is to be done",

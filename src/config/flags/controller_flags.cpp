@@ -14,8 +14,8 @@ constexpr auto kControllerFlags = std::to_array<FlagSpec>({
     {.name = "config-map-out",
      .environment = kNames<"CONFIG_MAP_OUT">,
      .help = "ConfigMap that the agents follow (their --config-map): it is made to hold what the "
-             "ClusterPolicy asks for (required, but with --evict-unregistered: empty follows no "
-             "ClusterPolicy)",
+             "ClusterPolicy asks for (required, but with --evict-unregistered or --mig-changes: "
+             "empty follows no ClusterPolicy)",
      .uses = kUseController},
     {.name = "agents",
      .environment = kNames<"TRANCHE_AGENTS">,
@@ -29,6 +29,13 @@ constexpr auto kControllerFlags = std::to_array<FlagSpec>({
      .type = FlagType::kBool,
      .default_text = "false",
      .help = "evict the Pods that agents ask to be evicted (their --ask-evictions)",
+     .uses = kUseController},
+    {.name = "mig-changes",
+     .environment = kNames<"TRANCHE_MIG_CHANGES">,
+     .type = FlagType::kBool,
+     .default_text = "false",
+     .help = "drain nodes whose agents change the MIG layout (their --mig-manager): cordon, evict, "
+             "uncordon",
      .uses = kUseController},
     {.name = "leader-elect",
      .environment = kNames<"LEADER_ELECT">,

@@ -74,7 +74,8 @@ CleanupOptions::Mode mode(OptionReader& reader) {
 Result<ControllerOptions> load_controller_options(const Sources& sources) {
   OptionReader reader(sources, kUseController);
   const bool evict = reader.get<bool>("evict-unregistered");
-  const bool has_map = !evict || !reader.get<std::string>("config-map-out").empty();
+  const bool changes = reader.get<bool>("mig-changes");
+  const bool has_map = !(evict || changes) || !reader.get<std::string>("config-map-out").empty();
   ControllerOptions options{
       .ns = name(reader, "namespace", "the namespace of the policy's ConfigMaps"),
       .config_map_out =
@@ -82,6 +83,7 @@ Result<ControllerOptions> load_controller_options(const Sources& sources) {
       .mps_root = reader.get<std::string>("mps-root"),
       .agents = reader.get<std::string>("agents"),
       .evict_unregistered = evict,
+      .mig_changes = changes,
       .leader_elect = reader.get<bool>("leader-elect"),
       .pod_name = reader.get<std::string>("pod-name"),
       .api_server = reader.api_server(),

@@ -19,6 +19,7 @@ struct ControllerOptions {
   std::string mps_root;        // of the agents' Pods, on the host; "": not told
   std::string agents;          // the agents' DaemonSet, in `ns`; "": not told
   bool evict_unregistered = false;
+  bool mig_changes = false;
   bool leader_elect = false;
   std::string pod_name;  // "": not in a Pod
   ApiServer api_server;

@@ -47,6 +47,13 @@ TEST(ControllerOptions, OneThatEvictsNeedsNoPolicy) {
   EXPECT_EQ(both->config_map_out, "p");
 }
 
+TEST(ControllerOptions, OneThatDrainsForMigNeedsNoPolicy) {
+  const auto options = load_controller_options(
+      {.flags = {{"namespace", "tranche"}}, .environment = {{"TRANCHE_MIG_CHANGES", "true"}}});
+  ASSERT_TRUE(options) << options.error().message();
+  EXPECT_EQ(*options, (ControllerOptions{.ns = "tranche", .mig_changes = true}));
+}
+
 class ControllerRefuses : public testing::TestWithParam<Refused> {};
 
 TEST_P(ControllerRefuses, AndSaysWhatToDo) {

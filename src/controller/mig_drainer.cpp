@@ -1,0 +1,352 @@
+#include "controller/mig_drainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/printable.h"
+#include "cluster/reasons.h"
+#include "cluster/snapshot/parts.h"
+#include "controller/pod_eviction.h"
+#include "mig/announce.h"
+
+namespace tranche::controller {
+namespace {
+
+using cluster::MigChange;
+using cluster::MigDrain;
+using cluster::MigPhase;
+
+// Bounds how long a hanging API server delays other nodes.
+constexpr std::chrono::seconds kLongestMigCall{20};
+// The turn in which Nodes are looked for that a controller before left behind. No Node has this
+// name.
+constexpr const char* kLeftovers = "MIG changes that were left behind";
+
+constexpr std::chrono::milliseconds kReadAgain{50};
+constexpr auto kRefreshTurn =
+    std::chrono::duration_cast<std::chrono::milliseconds>(MigChange::kRefresh);
+
+bool accepts_outage(const MigNode& node) {
+  return node.change->accept_outage ||
+         cluster::value_of(node.node.annotations, cluster::kMigAcceptOutageAnnotation) ==
+             node.change->layout;
+}
+
+std::string refusal(const mig::Announcement& announcement) {
+  return fmt::format(
+      "no other node that takes Pods offers {}; Pods that ask for it would wait. To accept that: "
+      "kubectl annotate node {} {}={} --overwrite",
+      printable(fmt::format("{}", fmt::join(announcement.outages, ", ")), 500), announcement.node,
+      cluster::kMigAcceptOutageAnnotation, announcement.layout);
+}
+
+template <class Value, class Parse>
+Result<std::vector<Value>> all_of(cluster::Objects& objects, const cluster::Kind& kind,
+                                  const Parse& parse, const cluster::Call& call) {
+  ASSIGN_OR_RETURN(const auto list, objects.list(kind, {}, call));
+  std::vector<Value> values;
+  for (const auto& item : list.items) {
+    ASSIGN_OR_RETURN(auto value, parse(item.json));
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+}  // namespace
+
+MigDrainer::MigDrainer(cluster::Objects& objects, Options options, const Clock& clock,
+                       const Log& log)
+    : objects_(objects),
+      options_(std::move(options)),
+      clock_(clock),
+      log_(log),
+      events_(objects, {.reporter = "tranche.dev/controller", .instance = options_.instance}, clock,
+              log),
+      rounds_(log, options_.backoff,
+              [this](const std::string& name, const std::stop_token& stop) {
+                return visit(name, stop);
+              }),
+      nodes_(
+          objects,
+          {.kind = cluster::kNode,
+           .selection = {.label_selector = fmt::format("{}={}", cluster::kMigChangeLabel,
+                                                       cluster::kMigChangeLabelValue)},
+           .backoff = options_.watch_backoff},
+          [this](const cluster::CacheChange& change) {
+            if (change.type != cluster::ChangeType::kSynced) rounds_.ask(change.object.key.name);
+          },
+          log) {
+  rounds_.ask(kLeftovers);
+}
+
+std::optional<std::string> MigDrainer::trouble() const {
+  if (const auto failure = nodes_.failure()) return failure->message();
+  if (!nodes_.synced()) return "the API server has not answered yet";
+  return std::nullopt;
+}
+
+Result<Rounds::Next> MigDrainer::visit(const std::string& name, const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(const auto call, call_while_leading(kLongestMigCall, options_.time_left, stop));
+  if (name == kLeftovers) return look_for_leftovers(call);
+  const auto object = objects_.get(cluster::kNode, {.name = name}, call);
+  if (!object && object.error().code == Code::kNotFound) return std::nullopt;
+  if (!object) return std::unexpected(object.error());
+  ASSIGN_OR_RETURN(const auto node, read_mig_node(object->json));
+  auto next = node.open ? follow(node, call) : release(node, call);
+  // Somebody wrote the Node in between: it is read again.
+  if (!next && next.error().code == Code::kFailedPrecondition) return kReadAgain;
+  return next;
+}
+
+// A Node whose label was removed while no controller ran is in no watch.
+Result<Rounds::Next> MigDrainer::look_for_leftovers(const cluster::Call& call) {
+  ASSIGN_OR_RETURN(const auto list, objects_.list(cluster::kNode, {}, call));
+  for (const auto& item : list.items) {
+    const auto node = read_mig_node(item.json);
+    if (node && !node->open && (node->marked || node->has_drain)) rounds_.ask(node->node.name);
+  }
+  return std::nullopt;
+}
+
+Result<Rounds::Next> MigDrainer::follow(const MigNode& node, const cluster::Call& call) {
+  const auto& name = node.node.name;
+  if (said_.is_news("text of " + name, node.complaint)) {
+    log_.warn(fmt::format("Node {}: annotation {}: {}; nothing is done for it", name,
+                          cluster::kMigChangeAnnotation, node.complaint));
+  }
+  if (!node.change) return std::nullopt;
+  // What has finished stays so, whether its agent lives or not.
+  const bool is_silent =
+      node.change->phase != MigPhase::kFinished && is_old(*node.change, clock_.wall_now());
+  if (is_silent && node.marked) tell_silence(node, call);
+  if (is_silent) return std::nullopt;
+  switch (node.change->phase) {
+    case MigPhase::kAsking:
+      return answer(node, call);
+    case MigPhase::kDraining:
+      return drain(node, call);
+    case MigPhase::kChanging:
+      return keep(node, call);
+    case MigPhase::kFinished:
+      break;
+  }
+  return finish(node, call);
+}
+
+// The time of the Event is that of the agent's last text, so it is recorded once whoever leads.
+void MigDrainer::tell_silence(const MigNode& node, const cluster::Call& call) {
+  const auto last = cluster::micro_time(node.change->written_at);
+  if (!said_.is_news("silence of " + node.node.name, last)) return;
+  tell(node, true, cluster::reason::kMigAgentSilent,
+       fmt::format("the agent has not said anything of the change to layout {} since {}; the Node "
+                   "stays cordoned until it does, or until the label {} is removed",
+                   node.change->layout, last, cluster::kMigChangeLabel),
+       call, node.change->written_at);
+}
+
+Result<MigDrain> MigDrainer::decide(const MigNode& node, const cluster::Call& call) {
+  ASSIGN_OR_RETURN(const auto nodes,
+                   all_of<cluster::Node>(objects_, cluster::kNode, cluster::parse_node, call));
+  ASSIGN_OR_RETURN(
+      const auto pods,
+      all_of<cluster::SnapshotPod>(objects_, cluster::kPod, cluster::parse_snapshot_pod, call));
+  const auto announcement = mig::announce(*node.change, node.node.name, nodes, pods);
+  MigDrain drain{.id = node.change->id,
+                 .outages = announcement.outages,
+                 .pending = mig::find_no_place(announcement),
+                 .cordoned = node.node.unschedulable};
+  if (!announcement.outages.empty() && !accepts_outage(node)) {
+    drain.answer = MigDrain::Answer::kRefused;
+    drain.reason = refusal(announcement);
+  }
+  const bool refused = drain.answer == MigDrain::Answer::kRefused;
+  const auto note = refused
+                        ? fmt::format("layout {} is refused: {}", announcement.layout, drain.reason)
+                        : mig::summary(announcement);
+  const auto* const known = node.answer();
+  if (known == nullptr || known->answer != drain.answer) {
+    tell(node, refused,
+         refused ? cluster::reason::kMigChangeRefused : cluster::reason::kMigChangeAnnounced, note,
+         call);
+  }
+  return drain;
+}
+
+// What was accepted stays so: the agent may have gone on.
+Result<Rounds::Next> MigDrainer::answer(const MigNode& node, const cluster::Call& call) {
+  const auto* const known = node.answer();
+  if (known != nullptr && known->answer == MigDrain::Answer::kAccepted) {
+    TRY(write(node, *known, Cordon::kKeep, call));
+    return kRefreshTurn;
+  }
+  ASSIGN_OR_RETURN(auto drain, decide(node, call));
+  TRY(write(node, std::move(drain), Cordon::kKeep, call));
+  return kRefreshTurn;
+}
+
+Result<Rounds::Next> MigDrainer::drain(const MigNode& node, const cluster::Call& call) {
+  const auto* const known = node.answer();
+  if (known == nullptr || known->answer == MigDrain::Answer::kRefused) return answer(node, call);
+  if (!node.node.unschedulable || !known->cordoned) {
+    auto cordoned = *known;
+    cordoned.cordoned = true;
+    const auto cordon = node.node.unschedulable ? Cordon::kKeep : Cordon::kSet;
+    TRY(write(node, std::move(cordoned), cordon, call));
+    if (cordon == Cordon::kSet) log_.info(fmt::format("cordoned Node {}", node.node.name));
+    return kReadAgain;
+  }
+  auto next = *known;
+  ASSIGN_OR_RETURN(next.blocked, evict(node, call));
+  TRY(write(node, std::move(next), Cordon::kKeep, call));
+  return options_.look;
+}
+
+Result<Rounds::Next> MigDrainer::keep(const MigNode& node, const cluster::Call& call) {
+  const auto* const known = node.answer();
+  auto next = known == nullptr ? MigDrain{.id = node.change->id} : *known;
+  next.cordoned = true;
+  next.blocked.clear();
+  TRY(write(node, std::move(next), node.node.unschedulable ? Cordon::kKeep : Cordon::kSet, call));
+  return kRefreshTurn;
+}
+
+Result<Rounds::Next> MigDrainer::finish(const MigNode& node, const cluster::Call& call) {
+  const auto* const known = node.answer();
+  auto next = known == nullptr ? MigDrain{.id = node.change->id} : *known;
+  next.cordoned = node.node.unschedulable && !node.marked;
+  next.uncordoned = true;
+  next.blocked.clear();
+  TRY(write(node, std::move(next), node.marked ? Cordon::kTakeAway : Cordon::kKeep, call));
+  if (node.marked) {
+    tell(node, false, cluster::reason::kMigUncordoned,
+         fmt::format("the change to layout {} has {}; the Node takes Pods again",
+                     node.change->layout, node.change->failed ? "been undone" : "been made"),
+         call);
+  }
+  return kRefreshTurn;
+}
+
+Result<Rounds::Next> MigDrainer::release(const MigNode& node, const cluster::Call& call) {
+  said_.forget("text of " + node.node.name);
+  said_.forget("silence of " + node.node.name);
+  told_.erase(node.node.name);
+  if (!node.marked && !node.has_drain) return std::nullopt;
+  const auto cordon = node.marked ? Cordon::kTakeAway : Cordon::kKeep;
+  TRY(objects_.patch(cluster::kNode, {.name = node.node.name},
+                     {.json = mig_patch(node, std::nullopt, cordon)}, call));
+  if (node.marked) {
+    tell(node, true, cluster::reason::kMigCordonDropped,
+         fmt::format("the label {} has gone before the change had finished; the Node takes Pods "
+                     "again",
+                     cluster::kMigChangeLabel),
+         call);
+  }
+  return std::nullopt;
+}
+
+// Only Pods that the API server has on this node: the agent's word is good for its own node alone.
+Result<std::vector<MigDrain::Blocked>> MigDrainer::evict(const MigNode& node,
+                                                         const cluster::Call& call) {
+  ASSIGN_OR_RETURN(
+      const auto list,
+      objects_.list(cluster::kPod, {.field_selector = "spec.nodeName=" + node.node.name}, call));
+  const std::set<cluster::MigHolder> asked(node.change->pods.begin(), node.change->pods.end());
+  std::vector<MigDrain::Blocked> blocked;
+  for (const auto& item : list.items) {
+    const cluster::MigHolder holder{item.key.ns, item.key.name};
+    if (!asked.contains(holder)) continue;
+    ASSIGN_OR_RETURN(const auto pod, cluster::parse_pod(item.json));
+    auto why = evict_one(node, pod, call);
+    if (!why.empty()) blocked.push_back({holder, std::move(why)});
+  }
+  return blocked;
+}
+
+std::string MigDrainer::evict_one(const MigNode& node, const cluster::Pod& pod,
+                                  const cluster::Call& call) {
+  if (cluster::has_ended(pod)) return {};
+  if (pod.deleting) return "it is ending";
+  if (const auto objection = objection_to_eviction(pod, options_.ns); !objection.empty()) {
+    return not_evicted(node, pod, cluster::reason::kMigEvictionRefused, objection, call);
+  }
+  if (clock_.wall_now() > node.change->deadline) return "the deadline has passed";
+  const auto done = evict_once(objects_, pod, call);
+  if (!done) {
+    return not_evicted(node, pod, cluster::reason::kMigEvictionBlocked, done.error().what, call);
+  }
+  if (*done == Eviction::kGone) return {};
+  log_.info(fmt::format("evicted Pod {}/{} from {} for MIG layout {}", pod.ns, pod.name, pod.node,
+                        node.change->layout));
+  tell_of_eviction(
+      events_, pod, cluster::reason::kMigEviction,
+      fmt::format("evicted: the GPU that it holds gets MIG layout {}", node.change->layout), call);
+  return "it is ending";
+}
+
+// Told once for a change, also by a controller that did not tell it: the Node's text says so.
+std::string MigDrainer::not_evicted(const MigNode& node, const cluster::Pod& pod,
+                                    const char* reason, const std::string& why,
+                                    const cluster::Call& call) {
+  const cluster::MigHolder holder{pod.ns, pod.name};
+  const bool was_told = std::ranges::any_of(node.answer()->blocked,
+                                            [&](const auto& one) { return one.pod == holder; });
+  if (told_[node.node.name].insert(node.change->id + ' ' + pod.uid).second && !was_told) {
+    log_.warn(fmt::format("Pod {}/{} on {} is not evicted for MIG layout {}: {}", pod.ns, pod.name,
+                          pod.node, node.change->layout, why));
+    tell_of_eviction(
+        events_, pod, reason,
+        fmt::format("the GPU that it holds is to get MIG layout {}; it is not evicted: "
+                    "{}",
+                    node.change->layout, why),
+        call);
+  }
+  return why;
+}
+
+Result<void> MigDrainer::write(const MigNode& node, MigDrain drain, Cordon cordon,
+                               const cluster::Call& call) {
+  const auto now = clock_.wall_now();
+  const auto* const known = node.answer();
+  if (known != nullptr && cordon == Cordon::kKeep) {
+    drain.written_at = known->written_at;
+    const bool is_fresh = known->written_at <= now && known->written_at > now - MigChange::kRefresh;
+    if (is_fresh && cluster::encode(drain) == cluster::encode(*known)) return {};
+  }
+  drain.written_at = now;
+  TRY(objects_.patch(cluster::kNode, {.name = node.node.name},
+                     {.json = mig_patch(node, drain, cordon)}, call));
+  return {};
+}
+
+void MigDrainer::tell(const MigNode& node, bool warning, const char* reason, std::string note,
+                      const cluster::Call& call, cluster::WallTime time) {
+  log_.write(warning ? LogLevel::kWarn : LogLevel::kInfo,
+             fmt::format("Node {}: {}", node.node.name, note));
+  events_.record({.regarding = {.api_version = "v1",
+                                .kind = "Node",
+                                .name = node.node.name,
+                                .uid = node.node.name},
+                  .warning = warning,
+                  .reason = reason,
+                  .action = "ChangeMigLayout",
+                  .note = std::move(note),
+                  .time = time},
+                 call);
+}
+
+WorkerPlan plan_mig_changes(MigDrainer::Options options) {
+  return {.name = "mig-changes",
+          .needs_leadership = true,
+          .purpose = "draining nodes whose agents change the MIG layout",
+          .start = [options = std::move(options)](const WorkerContext& context) {
+            auto own = options;
+            own.time_left = context.time_left;
+            return std::make_unique<MigDrainer>(context.objects, std::move(own), context.clock,
+                                                context.log);
+          }};
+}
+
+}  // namespace tranche::controller

@@ -1,0 +1,104 @@
+#pragma once
+// The controller's part of a change of a node's MIG layout (cluster/mig_change.h; docs/mig.md): it
+// says whether the change may be made, cordons the Node, evicts the Pods that hold what leaves
+// service, and takes its cordon away in the end.
+//
+// What it does follows from the Node as the API server has it, read anew for each step, so a
+// controller that starts goes on where another ended. While a change is open the Node stays
+// cordoned, also when somebody uncordons it. A cordon that was there before is nobody's business
+// here. Where the agent is silent the cordon stays: nobody knows what the hardware is like.
+//
+// Pods that the Evictor leaves alone are left alone here (controller/pod_eviction.h). Pods of
+// DaemonSets are evicted, for they hold a device as others do.
+//
+// Works over the port cluster::Objects, on two threads of its own: the cache's, which only takes
+// note, and the one of the rounds. The destructor stops them.
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/said_once.h"
+#include "cluster/event_recorder.h"
+#include "cluster/mig_change.h"
+#include "cluster/objects.h"
+#include "cluster/pod.h"
+#include "cluster/watch_cache.h"
+#include "controller/mig_node.h"
+#include "controller/rounds.h"
+#include "controller/worker.h"
+
+namespace tranche::controller {
+
+class MigDrainer : public Worker {
+ public:
+  struct Options {
+    std::string ns;        // the release's namespace
+    std::string instance;  // the Events' reporting instance: this Pod's name
+    // How much longer this process may write. Nothing is begun when the time is over. Empty: for
+    // ever.
+    std::function<std::chrono::milliseconds()> time_left = {};
+    // Between two looks at the Pods of a node that is drained.
+    std::chrono::milliseconds look = std::chrono::seconds(2);
+    Backoff watch_backoff = {};
+    Backoff backoff = {.first = std::chrono::seconds(1), .longest = std::chrono::seconds(10)};
+  };
+
+  // The references outlive it.
+  MigDrainer(cluster::Objects& objects, Options options, const Clock& clock, const Log& log);
+  MigDrainer(const MigDrainer&) = delete;
+  MigDrainer& operator=(const MigDrainer&) = delete;
+
+  std::optional<std::string> trouble() const override;
+
+ private:
+  using Next = Rounds::Next;
+
+  Result<Next> visit(const std::string& name, const std::stop_token& stop);
+  Result<Next> look_for_leftovers(const cluster::Call& call);
+  Result<Next> follow(const MigNode& node, const cluster::Call& call);
+  Result<Next> answer(const MigNode& node, const cluster::Call& call);
+  Result<Next> drain(const MigNode& node, const cluster::Call& call);
+  Result<Next> keep(const MigNode& node, const cluster::Call& call);
+  Result<Next> finish(const MigNode& node, const cluster::Call& call);
+  // The change is not open any more.
+  Result<Next> release(const MigNode& node, const cluster::Call& call);
+  void tell_silence(const MigNode& node, const cluster::Call& call);
+
+  Result<cluster::MigDrain> decide(const MigNode& node, const cluster::Call& call);
+  Result<std::vector<cluster::MigDrain::Blocked>> evict(const MigNode& node,
+                                                        const cluster::Call& call);
+  // Why the Pod is still there; empty: it holds nothing any more.
+  std::string evict_one(const MigNode& node, const cluster::Pod& pod, const cluster::Call& call);
+  std::string not_evicted(const MigNode& node, const cluster::Pod& pod, const char* reason,
+                          const std::string& why, const cluster::Call& call);
+
+  // Writes what differs from what the Node has, and renews it every MigChange::kRefresh.
+  Result<void> write(const MigNode& node, cluster::MigDrain drain, Cordon cordon,
+                     const cluster::Call& call);
+  void tell(const MigNode& node, bool warning, const char* reason, std::string note,
+            const cluster::Call& call, cluster::WallTime time = {});
+
+  cluster::Objects& objects_;
+  const Options options_;
+  const Clock& clock_;
+  const Log& log_;
+  // Used by the rounds' thread only.
+  cluster::EventRecorder events_;
+  // By node: change and uid of Pods of which it was told that they are not evicted.
+  std::map<std::string, std::set<std::string>> told_;
+  SaidOnce said_;
+  Rounds rounds_;
+  cluster::WatchCache nodes_;  // last: its thread asks for rounds
+};
+
+// The worker's context sets `options.time_left`.
+WorkerPlan plan_mig_changes(MigDrainer::Options options);
+
+}  // namespace tranche::controller

@@ -1,0 +1,566 @@
+#include "controller/mig_drainer.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <nlohmann/json.hpp>
+
+#include "support/fake_clock.h"
+#include "support/fake_objects.h"
+#include "support/log_recorder.h"
+#include "support/wait.h"
+
+namespace tranche::controller::mig_drainer_test {
+namespace {
+
+using cluster::MigChange;
+using cluster::MigDrain;
+using cluster::MigPhase;
+using nlohmann::json;
+using std::chrono::milliseconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr const char* kGpu = "nvidia.com/gpu";
+
+class MigDrainerTest : public testing::Test {
+ protected:
+  void start(std::function<milliseconds()> time_left = {}) {
+    drainer_.emplace(
+        objects_,
+        MigDrainer::Options{.ns = "tranche",
+                            .instance = "c-1",
+                            .time_left = std::move(time_left),
+                            .look = milliseconds(1),
+                            .watch_backoff = {.first = milliseconds(1), .longest = milliseconds(4)},
+                            .backoff = {.first = milliseconds(1), .longest = milliseconds(4)}},
+        clock_, log_.log());
+  }
+  void stop() { drainer_.reset(); }
+
+  // gpu-1 with 4 GPUs; gpu-2 with as many, unless `alone`.
+  void put_nodes(bool alone = false) {
+    for (const auto* name : {"gpu-1", "gpu-2"}) {
+      if (alone && name == std::string("gpu-2")) continue;
+      const json object = {{"metadata", {{"name", name}}},
+                           {"status",
+                            {{"allocatable", {{kGpu, "4"}}},
+                             {"conditions", {{{"type", "Ready"}, {"status", "True"}}}}}}};
+      objects_.put(cluster::kNode, object.dump());
+    }
+  }
+  MigChange change(MigPhase phase, std::vector<cluster::MigHolder> pods = {}) {
+    return {.id = "c-1",
+            .layout = "all-1g.10gb",
+            .phase = phase,
+            .written_at = clock_.wall_now(),
+            .deadline = clock_.wall_now() + std::chrono::minutes(5),
+            .before = {{kGpu, 4}},
+            .after = {{"nvidia.com/mig-1g.10gb", 28}},
+            .pods = std::move(pods)};
+  }
+  // As the agent does it: label and annotation in one write.
+  void say(const MigChange& change) { say(cluster::encode(change)); }
+  void say(const std::string& text) {
+    patch({{"metadata",
+            {{"labels", {{cluster::kMigChangeLabel, cluster::kMigChangeLabelValue}}},
+             {"annotations", {{cluster::kMigChangeAnnotation, text}}}}}});
+  }
+  void close() {
+    patch({{"metadata",
+            {{"labels", {{cluster::kMigChangeLabel, nullptr}}},
+             {"annotations", {{cluster::kMigChangeAnnotation, nullptr}}}}}});
+  }
+  void cordon(bool wanted) { patch({{"spec", {{"unschedulable", wanted}}}}); }
+  void patch(const json& change) {
+    ASSERT_TRUE(objects_.patch(cluster::kNode, {.name = "gpu-1"},
+                               {.json = change.dump(), .field_manager = "somebody"}));
+  }
+  std::string put_pod(const std::string& ns, const std::string& name, const std::string& node,
+                      const std::string& more = "{}") {
+    auto pod = json::parse(more);
+    pod["metadata"]["name"] = name;
+    pod["metadata"]["namespace"] = ns;
+    pod["spec"]["nodeName"] = node;
+    return objects_.put(cluster::kPod, pod.dump()).uid;
+  }
+
+  json node() { return json::parse(objects_.text(cluster::kNode, {.name = "gpu-1"})); }
+  bool is_cordoned() { return node().value("/spec/unschedulable"_json_pointer, false); }
+  bool is_marked() {
+    return node()["metadata"]["annotations"].contains(cluster::kMigCordonedAnnotation);
+  }
+  std::optional<MigDrain> answer() {
+    const auto annotations = node()["metadata"].value("annotations", json::object());
+    if (!annotations.contains(cluster::kMigDrainAnnotation)) return std::nullopt;
+    const auto read =
+        cluster::decode_mig_drain(annotations[cluster::kMigDrainAnnotation].get<std::string>());
+    EXPECT_TRUE(read) << read.error().message();
+    return read ? std::optional(*read) : std::nullopt;
+  }
+  // Waits until the answer is as the test wants it.
+  bool answered(const std::function<bool(const MigDrain&)>& as_wanted,
+                const std::string& id = "c-1") {
+    return test::eventually([&] {
+      const auto now = answer();
+      return now && now->id == id && as_wanted(*now);
+    });
+  }
+  bool accepted() {
+    return answered([](const auto& now) { return now.answer == MigDrain::Answer::kAccepted; });
+  }
+  bool is_there(const std::string& ns, const std::string& name) {
+    return !objects_.text(cluster::kPod, {.ns = ns, .name = name}).empty();
+  }
+  std::vector<json> events(const std::string& reason) {
+    std::vector<json> found;
+    const auto list = objects_.list(cluster::kEvent, {});
+    for (const auto& item : list->items) {
+      auto event = json::parse(item.json);
+      if (event["reason"] == reason) found.push_back(std::move(event));
+    }
+    return found;
+  }
+  bool told(const std::string& reason) {
+    return test::eventually([&] { return !events(reason).empty(); });
+  }
+  std::ptrdiff_t calls(const std::string& beginning) {
+    const auto all = objects_.calls();
+    return std::ranges::count_if(all,
+                                 [&](const auto& call) { return call.starts_with(beginning); });
+  }
+  // Until the drainer has looked again, twice: what it would do by now it has done.
+  void let_it_look() {
+    const auto before = calls("get nodes gpu-1");
+    for (int i = 1; i <= 2; ++i) {
+      patch({{"metadata", {{"annotations", {{"look", std::to_string(++looks_)}}}}}});
+      ASSERT_TRUE(test::eventually([&] { return calls("get nodes gpu-1") >= before + i; }));
+    }
+  }
+
+  test::FakeObjects objects_;
+  test::FakeClock clock_;
+  test::LogRecorder log_;
+  std::optional<MigDrainer> drainer_;
+  int looks_ = 0;
+};
+
+TEST_F(MigDrainerTest, AChangeGoesFromTheQuestionToTheUncordon) {
+  put_nodes();
+  put_pod("shop", "train", "gpu-1");
+  put_pod("shop", "neighbour", "gpu-1");
+  start();
+  say(change(MigPhase::kAsking, {{"shop", "train"}}));
+  ASSERT_TRUE(accepted());
+  EXPECT_FALSE(is_cordoned());
+  EXPECT_THAT(events("MigChangeAnnounced").at(0)["note"].get<std::string>(),
+              HasSubstr("nvidia.com/gpu 4 -> 0"));
+
+  say(change(MigPhase::kDraining, {{"shop", "train"}}));
+  ASSERT_TRUE(test::eventually([&] { return !is_there("shop", "train"); }));
+  ASSERT_TRUE(answered([](const auto& now) { return now.cordoned && now.blocked.empty(); }));
+  EXPECT_TRUE(is_cordoned() && is_marked());
+  EXPECT_TRUE(is_there("shop", "neighbour"));
+  ASSERT_TRUE(told("MigEviction"));
+
+  say(change(MigPhase::kChanging));
+  let_it_look();
+  EXPECT_TRUE(is_cordoned());
+
+  say(change(MigPhase::kFinished));
+  ASSERT_TRUE(answered([](const auto& now) { return now.uncordoned && !now.cordoned; }));
+  EXPECT_FALSE(is_cordoned() || is_marked());
+  ASSERT_TRUE(told("MigUncordoned"));
+
+  close();
+  EXPECT_TRUE(test::eventually([&] { return !answer(); }));
+}
+
+TEST_F(MigDrainerTest, AnOutageIsRefusedUntilSomebodyAcceptsIt) {
+  put_nodes(true);
+  start();
+  say(change(MigPhase::kAsking));
+  ASSERT_TRUE(answered([](const auto& now) { return now.answer == MigDrain::Answer::kRefused; }));
+  EXPECT_THAT(answer()->outages, ElementsAre(kGpu));
+  EXPECT_THAT(answer()->reason,
+              HasSubstr("kubectl annotate node gpu-1 tranche.dev/mig-accept-outage=all-1g.10gb"));
+  ASSERT_TRUE(told("MigChangeRefused"));
+  // Of another layout it says nothing.
+  patch({{"metadata", {{"annotations", {{cluster::kMigAcceptOutageAnnotation, "all-2g.20gb"}}}}}});
+  let_it_look();
+  EXPECT_EQ(answer()->answer, MigDrain::Answer::kRefused);
+  EXPECT_EQ(events("MigChangeRefused").size(), 1U);
+  patch({{"metadata", {{"annotations", {{cluster::kMigAcceptOutageAnnotation, "all-1g.10gb"}}}}}});
+  ASSERT_TRUE(accepted());
+  EXPECT_THAT(answer()->outages, ElementsAre(kGpu));
+}
+
+TEST_F(MigDrainerTest, AnOutageThatTheAgentWasToldToAcceptIsAccepted) {
+  put_nodes(true);
+  start();
+  auto asked = change(MigPhase::kAsking);
+  asked.accept_outage = true;
+  say(asked);
+  EXPECT_TRUE(accepted());
+}
+
+TEST_F(MigDrainerTest, ARefusedChangeIsNeverDrained) {
+  put_nodes(true);
+  put_pod("shop", "train", "gpu-1");
+  start();
+  say(change(MigPhase::kDraining, {{"shop", "train"}}));
+  ASSERT_TRUE(answered([](const auto& now) { return now.answer == MigDrain::Answer::kRefused; }));
+  let_it_look();
+  EXPECT_FALSE(is_cordoned());
+  EXPECT_EQ(calls("evict"), 0);
+}
+
+TEST_F(MigDrainerTest, WhoFindsNoPlaceIsTold) {
+  put_nodes();
+  put_pod("shop", "big", "gpu-1",
+          R"({"metadata":{"ownerReferences":[{"kind":"ReplicaSet","name":"r","controller":true}]},
+              "spec":{"containers":[{"name":"m","resources":{"limits":{"nvidia.com/gpu":"8"}}}]}})");
+  start();
+  say(change(MigPhase::kAsking, {{"shop", "big"}}));
+  ASSERT_TRUE(accepted());
+  EXPECT_THAT(answer()->pending, ElementsAre("shop/big (nvidia.com/gpu: 8)"));
+}
+
+TEST_F(MigDrainerTest, TheCordonOfAnAdministratorStays) {
+  put_nodes();
+  cordon(true);
+  start();
+  say(change(MigPhase::kAsking));
+  ASSERT_TRUE(accepted());
+  say(change(MigPhase::kDraining));
+  ASSERT_TRUE(answered([](const auto& now) { return now.cordoned; }));
+  EXPECT_FALSE(is_marked());
+  say(change(MigPhase::kFinished));
+  ASSERT_TRUE(answered([](const auto& now) { return now.uncordoned; }));
+  EXPECT_TRUE(is_cordoned());
+  EXPECT_TRUE(answer()->cordoned);
+}
+
+TEST_F(MigDrainerTest, WhoUncordonsWhileTheHardwareChangesIsOverruled) {
+  put_nodes();
+  start();
+  say(change(MigPhase::kAsking));
+  ASSERT_TRUE(accepted());
+  say(change(MigPhase::kChanging));
+  ASSERT_TRUE(test::eventually([&] { return is_cordoned(); }));
+  cordon(false);
+  EXPECT_TRUE(test::eventually([&] { return is_cordoned() && is_marked(); }));
+}
+
+TEST_F(MigDrainerTest, ADisruptionBudgetIsWaitedForAndToldOnce) {
+  put_nodes();
+  put_pod("shop", "train", "gpu-1");
+  objects_.refuse("evict", cluster::kPod,
+                  {Code::kUnavailable, "PodDisruptionBudget shop/web allows no eviction now", ""});
+  start();
+  say(change(MigPhase::kAsking, {{"shop", "train"}}));
+  ASSERT_TRUE(accepted());
+  say(change(MigPhase::kDraining, {{"shop", "train"}}));
+  ASSERT_TRUE(answered([](const auto& now) { return now.blocked.size() == 1; }));
+  EXPECT_EQ(answer()->blocked[0].pod, (cluster::MigHolder{"shop", "train"}));
+  EXPECT_THAT(answer()->blocked[0].why, HasSubstr("PodDisruptionBudget shop/web"));
+  ASSERT_TRUE(test::eventually([&] { return calls("evict") >= 3; }));
+  // Another controller goes on, and does not tell it again.
+  stop();
+  start();
+  const auto before = calls("evict");
+  ASSERT_TRUE(test::eventually([&] { return calls("evict") >= before + 2; }));
+  EXPECT_EQ(events("MigEvictionBlocked").size(), 1U);
+  objects_.recover();
+  ASSERT_TRUE(test::eventually([&] { return !is_there("shop", "train"); }));
+  EXPECT_TRUE(answered([](const auto& now) { return now.blocked.empty(); }));
+}
+
+TEST_F(MigDrainerTest, PodsThatAreNeverEvictedStayAndAreNamed) {
+  put_nodes();
+  put_pod("kube-system", "dns", "gpu-1");
+  put_pod("tranche", "agent", "gpu-1");
+  put_pod("network", "cni", "gpu-1", R"({"spec":{"priorityClassName":"system-node-critical"}})");
+  put_pod("shop", "static", "gpu-1",
+          R"({"metadata":{"annotations":{"kubernetes.io/config.mirror":"x"}}})");
+  put_pod(
+      "shop", "daemon", "gpu-1",
+      R"({"metadata":{"ownerReferences":[{"kind":"DaemonSet","name":"d","controller":true}]}})");
+  const std::vector<cluster::MigHolder> all = {{"kube-system", "dns"},
+                                               {"tranche", "agent"},
+                                               {"network", "cni"},
+                                               {"shop", "static"},
+                                               {"shop", "daemon"}};
+  start();
+  say(change(MigPhase::kAsking, all));
+  ASSERT_TRUE(accepted());
+  say(change(MigPhase::kDraining, all));
+  ASSERT_TRUE(test::eventually([&] { return !is_there("shop", "daemon"); }));
+  ASSERT_TRUE(answered([](const auto& now) { return now.blocked.size() == 4; }));
+  let_it_look();
+  EXPECT_EQ(calls("evict"), 1);
+  EXPECT_EQ(events("MigEvictionRefused").size(), 4U);
+}
+
+TEST_F(MigDrainerTest, APodThatDoesNotStopIsNamedAndNotAskedAgain) {
+  put_nodes();
+  put_pod("shop", "slow", "gpu-1", R"({"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z"}})");
+  start();
+  say(change(MigPhase::kAsking, {{"shop", "slow"}}));
+  ASSERT_TRUE(accepted());
+  say(change(MigPhase::kDraining, {{"shop", "slow"}}));
+  ASSERT_TRUE(answered([](const auto& now) { return now.blocked.size() == 1; }));
+  EXPECT_EQ(answer()->blocked[0].why, "it is ending");
+  EXPECT_EQ(calls("evict"), 0);
+}
+
+TEST_F(MigDrainerTest, PodsOfOtherNodesAndThoseThatHaveEndedAreNotTouched) {
+  put_nodes();
+  put_pod("shop", "elsewhere", "gpu-2");
+  put_pod("shop", "ended", "gpu-1", R"({"status":{"phase":"Succeeded"}})");
+  put_pod("shop", "last", "gpu-1");
+  const std::vector<cluster::MigHolder> all = {
+      {"shop", "elsewhere"}, {"shop", "ended"}, {"shop", "nobody"}, {"shop", "last"}};
+  start();
+  say(change(MigPhase::kAsking, all));
+  ASSERT_TRUE(accepted());
+  say(change(MigPhase::kDraining, all));
+  ASSERT_TRUE(test::eventually([&] { return !is_there("shop", "last"); }));
+  ASSERT_TRUE(answered([](const auto& now) { return now.cordoned && now.blocked.empty(); }));
+  EXPECT_EQ(calls("evict"), 1);
+  EXPECT_TRUE(is_there("shop", "elsewhere"));
+}
+
+TEST_F(MigDrainerTest, AfterTheDeadlineNobodyIsEvicted) {
+  put_nodes();
+  put_pod("shop", "train", "gpu-1");
+  start();
+  say(change(MigPhase::kAsking, {{"shop", "train"}}));
+  ASSERT_TRUE(accepted());
+  auto late = change(MigPhase::kDraining, {{"shop", "train"}});
+  late.deadline = clock_.wall_now() - std::chrono::seconds(1);
+  say(late);
+  ASSERT_TRUE(answered([](const auto& now) { return now.blocked.size() == 1; }));
+  EXPECT_THAT(answer()->blocked[0].why, HasSubstr("deadline"));
+  EXPECT_EQ(calls("evict"), 0);
+}
+
+TEST_F(MigDrainerTest, OfASilentAgentTheCordonStaysAndItIsToldOnce) {
+  put_nodes();
+  put_pod("shop", "train", "gpu-1");
+  start();
+  say(change(MigPhase::kAsking));
+  ASSERT_TRUE(accepted());
+  say(change(MigPhase::kDraining));
+  ASSERT_TRUE(test::eventually([&] { return is_cordoned(); }));
+  auto last = change(MigPhase::kDraining, {{"shop", "train"}});
+  clock_.advance(MigChange::kValid + std::chrono::seconds(1));
+  say(last);
+  ASSERT_TRUE(told("MigAgentSilent"));
+  let_it_look();
+  stop();
+  start();
+  let_it_look();
+  EXPECT_EQ(events("MigAgentSilent").size(), 1U);
+  EXPECT_TRUE(is_cordoned() && is_marked());
+  EXPECT_TRUE(is_there("shop", "train"));
+  // It comes back.
+  say(change(MigPhase::kFinished));
+  EXPECT_TRUE(test::eventually([&] { return !is_cordoned(); }));
+}
+
+TEST_F(MigDrainerTest, WhatHasFinishedIsUncordonedHoweverLongAgo) {
+  put_nodes();
+  start();
+  say(change(MigPhase::kAsking));
+  ASSERT_TRUE(accepted());
+  say(change(MigPhase::kChanging));
+  ASSERT_TRUE(test::eventually([&] { return is_cordoned(); }));
+  stop();
+  say(change(MigPhase::kFinished));
+  clock_.advance(std::chrono::hours(24));
+  start();
+  EXPECT_TRUE(answered([](const auto& now) { return now.uncordoned; }));
+  EXPECT_FALSE(is_cordoned());
+}
+
+TEST_F(MigDrainerTest, ALabelThatIsRemovedByHandTakesTheCordonAlong) {
+  put_nodes();
+  start();
+  say(change(MigPhase::kAsking));
+  ASSERT_TRUE(accepted());
+  say(change(MigPhase::kDraining));
+  ASSERT_TRUE(test::eventually([&] { return is_cordoned(); }));
+  close();
+  ASSERT_TRUE(test::eventually([&] { return !is_cordoned() && !is_marked() && !answer(); }));
+  EXPECT_TRUE(told("MigCordonDropped"));
+}
+
+TEST_F(MigDrainerTest, ALabelThatWasRemovedWhileNobodyLookedTakesTheCordonAlong) {
+  put_nodes();
+  start();
+  say(change(MigPhase::kAsking));
+  ASSERT_TRUE(accepted());
+  say(change(MigPhase::kDraining));
+  ASSERT_TRUE(test::eventually([&] { return is_cordoned(); }));
+  stop();
+  close();
+  start();
+  EXPECT_TRUE(test::eventually([&] { return !is_cordoned() && !is_marked() && !answer(); }));
+}
+
+TEST_F(MigDrainerTest, GarbageIsSaidOnceAndTheCordonStays) {
+  put_nodes();
+  start();
+  say(change(MigPhase::kAsking));
+  ASSERT_TRUE(accepted());
+  say(change(MigPhase::kDraining));
+  ASSERT_TRUE(test::eventually([&] { return is_cordoned(); }));
+  say("{");
+  const auto said = [&] { return log_.count("Node gpu-1: annotation tranche.dev/mig-change"); };
+  ASSERT_TRUE(test::eventually([&] { return said() == 1; }));
+  let_it_look();
+  EXPECT_EQ(said(), 1);
+  EXPECT_TRUE(is_cordoned());
+}
+
+TEST_F(MigDrainerTest, ASecondChangeIsAnsweredAnew) {
+  put_nodes();
+  start();
+  say(change(MigPhase::kAsking));
+  ASSERT_TRUE(accepted());
+  say(change(MigPhase::kDraining));
+  ASSERT_TRUE(test::eventually([&] { return is_cordoned(); }));
+  // The agent lost its disk in between: the cordon of the first change is ours still.
+  auto second = change(MigPhase::kAsking);
+  second.id = "c-2";
+  say(second);
+  ASSERT_TRUE(
+      answered([](const auto& now) { return now.answer == MigDrain::Answer::kAccepted; }, "c-2"));
+  second.phase = MigPhase::kFinished;
+  say(second);
+  EXPECT_TRUE(test::eventually([&] { return !is_cordoned() && !is_marked(); }));
+}
+
+TEST_F(MigDrainerTest, ANodeThatIsDeletedIsForgotten) {
+  put_nodes();
+  start();
+  say(change(MigPhase::kAsking));
+  ASSERT_TRUE(accepted());
+  const auto before = calls("get nodes gpu-1");
+  objects_.erase(cluster::kNode, {.name = "gpu-1"});
+  EXPECT_TRUE(test::eventually([&] { return calls("get nodes gpu-1") > before; }));
+  EXPECT_EQ(log_.count("tried again"), 0);
+}
+
+TEST_F(MigDrainerTest, OneThatDoesNotLeadDoesNothing) {
+  put_nodes();
+  std::atomic<bool> leads = false;
+  start([&] { return leads ? milliseconds(1000) : milliseconds(0); });
+  say(change(MigPhase::kAsking));
+  ASSERT_TRUE(
+      test::eventually([&] { return log_.count("gpu-1: this controller does not lead") >= 1; }));
+  EXPECT_FALSE(answer());
+  leads = true;
+  EXPECT_TRUE(accepted());
+  stop();
+}
+
+TEST_F(MigDrainerTest, TheAnswerIsRenewedSoThatTheAgentSeesThatSomebodyIsThere) {
+  put_nodes();
+  start();
+  say(change(MigPhase::kAsking));
+  ASSERT_TRUE(accepted());
+  const auto first = answer()->written_at;
+  clock_.advance(MigChange::kRefresh + std::chrono::seconds(1));
+  say(change(MigPhase::kAsking));
+  EXPECT_TRUE(answered([&](const auto& now) { return now.written_at > first; }));
+}
+
+// Whatever call fails, and however long: in the end all is as if none had.
+TEST_F(MigDrainerTest, EveryCallMayFail) {
+  const struct {
+    const char* verb;
+    cluster::Kind kind;
+    Code code;
+  } faults[] = {
+      {"get", cluster::kNode, Code::kUnavailable},
+      {"get", cluster::kNode, Code::kTimeout},
+      {"list", cluster::kNode, Code::kUnavailable},
+      {"list", cluster::kPod, Code::kUnavailable},
+      {"list", cluster::kPod, Code::kPermission},
+      {"patch", cluster::kNode, Code::kTimeout},
+      {"patch", cluster::kNode, Code::kUnavailable},
+      {"patch", cluster::kNode, Code::kPermission},
+      {"patch", cluster::kNode, Code::kFailedPrecondition},
+      {"evict", cluster::kPod, Code::kUnavailable},
+      {"evict", cluster::kPod, Code::kPermission},
+      {"evict", cluster::kPod, Code::kTimeout},
+      {"create", cluster::kEvent, Code::kUnavailable},
+  };
+  for (const auto& fault : faults) {
+    const auto name = fmt::format("{} {} {}", fault.verb, fault.kind.plural, int(fault.code));
+    put_nodes();
+    put_pod("shop", "train", "gpu-1");
+    objects_.refuse(fault.verb, fault.kind, {fault.code, "injected", ""}, 3);
+    start();
+    // A call of the test's own may be the one that is refused.
+    const auto do_it = [&](const MigChange& what) {
+      const json object = {
+          {"metadata",
+           {{"labels", {{cluster::kMigChangeLabel, cluster::kMigChangeLabelValue}}},
+            {"annotations", {{cluster::kMigChangeAnnotation, cluster::encode(what)}}}}}};
+      ASSERT_TRUE(test::eventually([&] {
+        return objects_
+            .patch(cluster::kNode, {.name = "gpu-1"},
+                   {.json = object.dump(), .field_manager = "somebody"})
+            .has_value();
+      })) << name;
+    };
+    do_it(change(MigPhase::kAsking, {{"shop", "train"}}));
+    ASSERT_TRUE(accepted()) << name;
+    do_it(change(MigPhase::kDraining, {{"shop", "train"}}));
+    ASSERT_TRUE(test::eventually([&] { return !is_there("shop", "train"); })) << name;
+    ASSERT_TRUE(answered([](const auto& now) { return now.cordoned && now.blocked.empty(); }))
+        << name;
+    do_it(change(MigPhase::kFinished));
+    ASSERT_TRUE(answered([](const auto& now) { return now.uncordoned; })) << name;
+    EXPECT_FALSE(is_cordoned() || is_marked()) << name;
+    stop();
+    objects_.recover();
+  }
+}
+
+// A controller that is replaced at any point of a change: the next one goes on.
+TEST_F(MigDrainerTest, AControllerMayEndAtAnyPoint) {
+  put_nodes();
+  put_pod("shop", "train", "gpu-1");
+  const auto replace = [&] {
+    stop();
+    start();
+  };
+  start();
+  say(change(MigPhase::kAsking, {{"shop", "train"}}));
+  replace();
+  ASSERT_TRUE(accepted());
+  replace();
+  say(change(MigPhase::kDraining, {{"shop", "train"}}));
+  replace();
+  ASSERT_TRUE(test::eventually([&] { return !is_there("shop", "train"); }));
+  replace();
+  say(change(MigPhase::kChanging));
+  replace();
+  ASSERT_TRUE(test::eventually([&] { return is_cordoned() && is_marked(); }));
+  say(change(MigPhase::kFinished));
+  replace();
+  ASSERT_TRUE(answered([](const auto& now) { return now.uncordoned; }));
+  replace();
+  EXPECT_TRUE(test::eventually([&] { return !is_cordoned() && !is_marked(); }));
+  EXPECT_EQ(events("MigChangeAnnounced").size(), 1U);
+}
+
+}  // namespace
+}  // namespace tranche::controller::mig_drainer_test
