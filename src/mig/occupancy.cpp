@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -59,11 +60,13 @@ class Filling {
 
 Occupancy::Occupancy(const gpu::MigGeometry& geometry)
     : geometry_(&geometry), instances_(geometry.profiles.size()) {
-  for (const auto& profile : geometry.profiles) {
-    needs_.push_back(engines_of(profile));
-    for (std::size_t i = 0; i < most_.size(); ++i) {
-      most_[i] = std::max(most_[i], needs_.back()[i]);
-    }
+  for (const auto& profile : geometry.profiles) needs_.push_back(engines_of(profile));
+  const auto profiles = largest_first(geometry);
+  // Who does not tell the engines of the whole GPU sets no bound by those of its parts.
+  const bool told = !profiles.empty() && profiles.front()->attributes;
+  most_.fill(told ? 0 : std::numeric_limits<int>::max());
+  for (std::size_t i = 0; i < most_.size(); ++i) {
+    for (const auto& needs : needs_) most_[i] = std::max(most_[i], needs[i]);
   }
 }
 

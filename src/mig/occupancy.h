@@ -38,7 +38,7 @@ class Occupancy {
 
   const gpu::MigGeometry* geometry_;
   std::vector<Engines> needs_;  // of each profile
-  Engines most_{};              // of the GPU: what the largest profile has
+  Engines most_{};              // of the GPU, as its largest profile tells
   std::uint64_t memory_ = 0;
   int compute_ = 0;
   std::vector<int> instances_;  // of each profile

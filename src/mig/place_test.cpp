@@ -101,6 +101,7 @@ TEST(Place, EnginesAreShared) {
       {"OFA is there once", "rtx-pro-6000-96gb", {{"2g.48gb+me.all", 1}, {"1g.24gb+me", 1}}, false},
       {"graphics", "rtx-pro-6000-96gb", {{"2g.48gb+gfx", 2}}, true},
       {"nobody tells the engines", "h20-96gb", {{"3g.48gb", 2}}, true},
+      {"nobody tells those of the whole", "gh200-144gb", {{"2g.36gb", 3}, {"1g.18gb", 1}}, true},
   };
   for (const auto& c : cases) {
     const auto& geometry = geometry_of(c.model);
