@@ -77,9 +77,9 @@ std::string Agent::effective(const config::Loaded& loaded) const {
 
 void Agent::note_mig_profiles(const gpu::Machine& machine) {
   for (const auto& gpu : machine.gpus) {
-    for (const auto& profile : gpu.mig_profiles) {
-      if (std::ranges::find(mig_profiles_, profile) == mig_profiles_.end()) {
-        mig_profiles_.push_back(profile);
+    for (const auto& profile : gpu.mig_geometry.profiles) {
+      if (std::ranges::find(mig_profiles_, profile.name) == mig_profiles_.end()) {
+        mig_profiles_.push_back(profile.name);
       }
     }
   }

@@ -70,9 +70,6 @@ struct Gpu {
   std::vector<MigInstance> mig_instances;
   // Why the driver does not let this process read the instances; empty: it does.
   std::string mig_refused;
-  // The GPU instance profiles that the driver offers for this GPU, in NVML's order: "1g.5gb+me".
-  // Empty where MIG is not supported.
-  std::vector<std::string> mig_profiles;
   // What the GPU can be cut into; empty where MIG is not supported.
   MigGeometry mig_geometry;
   std::optional<int> numa_node;  // nullopt: the machine does not say

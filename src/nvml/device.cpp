@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "nvml/mig.h"
+#include "nvml/mig_geometry.h"
 
 namespace tranche::nvml {
 namespace {
@@ -124,13 +125,14 @@ class DeviceReading {
       if (known_ == nullptr) return;
       gpu_.mig_mode = known_->mig_mode;
       gpu_.mig_instances = known_->mig_instances;
-      gpu_.mig_profiles = known_->mig_profiles;
+      gpu_.mig_geometry = known_->mig_geometry;
       return;
     }
-    const bool told_before = known_ != nullptr && !known_->mig_profiles.empty();
-    gpu_.mig_profiles =
-        told_before ? known_->mig_profiles : read_mig_profiles(call_, answer_.handle, gpu_);
     gpu_.mig_mode = current == kMigEnabled ? gpu::MigMode::kEnabled : gpu::MigMode::kDisabled;
+    // A change of the mode may change the GPU's minor, and what the driver tells of its geometry.
+    const bool same_mode = known_ != nullptr && known_->mig_mode == gpu_.mig_mode;
+    if (known_ != nullptr && !same_mode && query_.known_complete) read_fixed();
+    read_geometry(same_mode);
     if (!gpu_.mig_enabled()) return;
     load_minors();
     static const std::vector<gpu::MigInstance> kNone;
@@ -190,6 +192,18 @@ class DeviceReading {
       gpu_.kernel_memory_limits = true;
     } else if (known_ != nullptr) {
       gpu_.kernel_memory_limits = known_->kernel_memory_limits;
+    }
+  }
+
+  // Once for each GPU and mode.
+  void read_geometry(bool same_mode) {
+    if (known_ != nullptr) gpu_.mig_geometry = known_->mig_geometry;
+    if (same_mode && !gpu_.mig_geometry.empty()) return;
+    auto geometry = read_mig_geometry(call_, answer_.handle, gpu_);
+    if (geometry) {
+      gpu_.mig_geometry = *std::move(geometry);
+    } else {
+      warn("its MIG profiles are unknown: " + geometry.error().what);
     }
   }
 

@@ -9,13 +9,6 @@
 namespace tranche::nvml {
 namespace {
 
-// A GPU instance profile, as this driver describes it for this GPU.
-struct Profile {
-  unsigned id = 0;
-  int slices = 0;
-  std::string name;
-};
-
 class MigReading {
  public:
   MigReading(Calls& call, Device device, const std::vector<gpu::MigInstance>& known,
@@ -38,14 +31,6 @@ class MigReading {
       if (!read_slot(slot)) keep_slot(static_cast<int>(slot));
     }
     return gone_;
-  }
-
-  std::vector<Profile> read_profiles() {
-    std::vector<Profile> profiles;
-    for (unsigned constant = 0; constant < kGpuInstanceProfiles; ++constant) {
-      if (auto profile = read_profile(constant)) profiles.push_back(*std::move(profile));
-    }
-    return profiles;
   }
 
  private:
@@ -127,8 +112,9 @@ class MigReading {
 
   std::string name_of(const gpu::MigInstance& instance, Device mig, int gpu_slices,
                       int compute_slices) {
-    const auto profile = gpu_instance_profile(instance.gpu_instance_id);
-    if (profile) return gpu::compute_instance_name(profile->name, gpu_slices, compute_slices);
+    const auto* profile = gpu_instance_profile(instance.gpu_instance_id);
+    if (profile != nullptr)
+      return gpu::compute_instance_name(profile->name, gpu_slices, compute_slices);
     // Without privilege the GPU instance cannot be read. The name of the MIG device has the profile
     // too.
     char name[kStringSize] = {};
@@ -145,45 +131,16 @@ class MigReading {
                                       gpu_slices, compute_slices);
   }
 
-  std::optional<Profile> gpu_instance_profile(int gpu_instance_id) {
+  // nullptr: the driver does not tell.
+  const gpu::GpuInstanceProfile* gpu_instance_profile(int gpu_instance_id) {
     GpuInstance handle = nullptr;
     GpuInstanceInfo info = {};
     if (call_(api_.nvmlDeviceGetGpuInstanceById, device_, static_cast<unsigned>(gpu_instance_id),
               &handle) != kSuccess ||
         call_(api_.nvmlGpuInstanceGetInfo, handle, &info) != kSuccess) {
-      return std::nullopt;
+      return nullptr;
     }
-    if (!profiles_) profiles_ = read_profiles();
-    const auto found = std::ranges::find(*profiles_, info.profile_id, &Profile::id);
-    return found == profiles_->end() ? std::nullopt : std::optional(*found);
-  }
-
-  // Tries the newest struct first: versions 3 and 2 have the driver's own spelling of the name.
-  std::optional<Profile> read_profile(unsigned constant) {
-    GpuInstanceProfileInfoV3 newest = {.version = version_word<GpuInstanceProfileInfoV3>(3)};
-    Return result = call_(api_.nvmlDeviceGetGpuInstanceProfileInfoV, device_, constant, &newest);
-    if (result == kSuccess) return make_profile(newest, constant, text(newest.name));
-    if (result == kNotSupported) return std::nullopt;
-    GpuInstanceProfileInfoV2 newer = {.version = version_word<GpuInstanceProfileInfoV2>(2)};
-    result = call_(api_.nvmlDeviceGetGpuInstanceProfileInfoV, device_, constant, &newer);
-    if (result == kSuccess) return make_profile(newer, constant, text(newer.name));
-    if (result == kNotSupported) return std::nullopt;
-    GpuInstanceProfileInfo first = {};
-    result = call_(api_.nvmlDeviceGetGpuInstanceProfileInfo, device_, constant, &first);
-    if (result == kSuccess) return make_profile(first, constant, {});
-    return std::nullopt;
-  }
-
-  template <class Info>
-  Profile make_profile(const Info& info, unsigned constant, const std::string& printed) const {
-    const int slices = static_cast<int>(info.slices);
-    std::string name(gpu::profile_in(printed));
-    if (name.empty()) {
-      name = gpu::mig_profile_name(
-          slices, gpu::mig_memory_gb(Bytes::from_mib(info.memory_mib), gpu_.memory),
-          gpu::mig_kind(constant));
-    }
-    return {.id = info.id, .slices = slices, .name = std::move(name)};
+    return gpu_.mig_geometry.find(static_cast<int>(info.profile_id));
   }
 
   // Whether the call succeeded. If not: notes that the GPU is gone, or warns of `effect`.
@@ -207,7 +164,6 @@ class MigReading {
   gpu::Gpu& gpu_;
   std::vector<std::string>& warnings_;
   std::optional<std::string> gone_;
-  std::optional<std::vector<Profile>> profiles_;
 };
 
 }  // namespace
@@ -217,16 +173,6 @@ std::optional<std::string> read_mig_instances(Calls& call, Device device,
                                               const gpu::MigMinors& minors, gpu::Gpu& gpu,
                                               std::vector<std::string>& warnings) {
   return MigReading(call, device, known, minors, gpu, warnings).read();
-}
-
-std::vector<std::string> read_mig_profiles(Calls& call, Device device, gpu::Gpu& gpu) {
-  std::vector<std::string> warnings;
-  const gpu::MigMinors minors;
-  const std::vector<gpu::MigInstance> none;
-  MigReading reading(call, device, none, minors, gpu, warnings);
-  std::vector<std::string> names;
-  for (auto& profile : reading.read_profiles()) names.push_back(std::move(profile.name));
-  return names;
 }
 
 }  // namespace tranche::nvml

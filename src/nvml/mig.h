@@ -11,7 +11,8 @@
 
 namespace tranche::nvml {
 
-// Fills gpu.mig_instances, in the order of slots; gpu.uuid, index, minor and memory must be set.
+// Fills gpu.mig_instances, in the order of slots; gpu.uuid, index, minor, memory
+// and mig_geometry must be set.
 // The profile of an instance that is unchanged since `known` is taken from there. If an instance
 // cannot be described, its description in `known` stays, or the instance is left out; `warnings`
 // gets a line. Returns the reason if the GPU is gone; else nullopt.
@@ -19,9 +20,5 @@ std::optional<std::string> read_mig_instances(Calls& call, Device device,
                                               const std::vector<gpu::MigInstance>& known,
                                               const gpu::MigMinors& minors, gpu::Gpu& gpu,
                                               std::vector<std::string>& warnings);
-
-// The names of the GPU instance profiles that the driver offers for a GPU, in NVML's order;
-// gpu.memory must be set.
-std::vector<std::string> read_mig_profiles(Calls& call, Device device, gpu::Gpu& gpu);
 
 }  // namespace tranche::nvml

@@ -146,5 +146,71 @@ TEST(NvmlMig, WhatACallFailsToTellStaysAsItWas) {
   }
 }
 
+std::vector<std::string> profile_names(const gpu::Gpu& gpu) {
+  std::vector<std::string> names;
+  for (const auto& profile : gpu.mig_geometry.profiles) names.push_back(profile.name);
+  return names;
+}
+
+TEST(NvmlMig, WhatAGpuCanBeCutInto) {
+  test::SimMachine sim(test::a100_machine(1));
+  Reader reader(Connection::make(sim.options()));
+  const auto machine = reader.read();
+  ASSERT_TRUE(machine.has_value());
+  const auto& geometry = machine->gpus[0].mig_geometry;
+  EXPECT_EQ(geometry.compute_slices, 7);
+  EXPECT_EQ(geometry.memory_slices, 8);
+  EXPECT_THAT(
+      profile_names(machine->gpus[0]),
+      ElementsAre("1g.5gb", "2g.10gb", "3g.20gb", "4g.20gb", "7g.40gb", "1g.5gb+me", "1g.10gb"));
+  const auto* media = geometry.find(20);
+  ASSERT_NE(media, nullptr);
+  EXPECT_EQ(*media, (gpu::GpuInstanceProfile{
+                        .name = "1g.5gb+me",
+                        .id = 20,
+                        .kind = gpu::MigKind::kMedia,
+                        .compute_slices = 1,
+                        .memory_slices = 1,
+                        .max_instances = 1,
+                        .starts = {0, 1, 2, 3, 4, 5, 6},
+                        .attributes = gpu::MigAttributes{.memory = Bytes::from_mib(4864),
+                                                         .multiprocessors = 14,
+                                                         .copy_engines = 1,
+                                                         .decoders = 1,
+                                                         .encoders = 0,
+                                                         .jpeg_engines = 1,
+                                                         .ofa_engines = 1}}));
+}
+
+TEST(NvmlMig, PlacesThatADriverDoesNotTellAreTheModels) {
+  test::SimMachine sim(test::a100_machine(1));
+  sim.fail("nvmlDeviceGetGpuInstancePossiblePlacements_v2", kNotSupported);
+  Reader reader(Connection::make(sim.options()));
+  const auto machine = reader.read();
+  ASSERT_TRUE(machine.has_value());
+  const auto* half = machine->gpus[0].mig_geometry.find(9);
+  ASSERT_NE(half, nullptr);
+  EXPECT_THAT(half->starts, ElementsAre(0, 4));
+  EXPECT_EQ(half->memory_slices, 4);
+  EXPECT_EQ(machine->gpus[0].mig_geometry.memory_slices, 8);
+}
+
+TEST(NvmlMig, ProfilesThatCouldNotBeReadAreAskedForAgain) {
+  test::SimMachine sim(test::a100_machine(1, kLayout));
+  sim.put("/proc/driver/nvidia-caps/mig-minors", "config 1\n");
+  sim.fail("nvmlDeviceGetGpuInstanceProfileInfoV", kUnknown);
+  sim.fail("nvmlDeviceGetGpuInstanceProfileInfo", kUnknown);
+  Reader reader(Connection::make(sim.options()));
+  auto machine = reader.read();
+  ASSERT_TRUE(machine.has_value());
+  EXPECT_THAT(machine->warnings, ::testing::Contains(HasSubstr("its MIG profiles are unknown: ")));
+  EXPECT_TRUE(machine->gpus[0].mig_geometry.empty());
+  sim.heal();
+  machine = reader.read();
+  ASSERT_TRUE(machine.has_value());
+  EXPECT_THAT(machine->gpus[0].mig_geometry.profiles, SizeIs(7));
+  EXPECT_THAT(machine->warnings, IsEmpty());
+}
+
 }  // namespace
 }  // namespace tranche::nvml::nvml_mig_test
