@@ -106,10 +106,13 @@ class Rendered:
         assert set(volumes) == mounted, "a volume is not mounted, or a mount has no volume"
         mounts = container["volumeMounts"]
         assert len({m["name"] for m in mounts}) == len(mounts)
+        def source(volume: dict) -> str:
+            if "configMap" in volume:
+                return "ConfigMap " + volume["configMap"]["name"]
+            return volume.get("hostPath", {"path": "(empty)"})["path"]
+
         return {
-            m["mountPath"]: volumes[m["name"]].get("hostPath", {"path": "(empty)"})["path"]
-            + (" ro" if m.get("readOnly") else "")
-            for m in mounts
+            m["mountPath"]: source(volumes[m["name"]]) + (" ro" if m.get("readOnly") else "") for m in mounts
         }
 
     def rules(self, account: str) -> set[str]:

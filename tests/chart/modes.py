@@ -28,6 +28,7 @@ MODES = {
     "labels-file": {"gfd": {"enabled": True, "labelOutput": "file"}},
     "labels-only": {"gfd": {"enabled": True, "labelOutput": "node"}, "devicePlugin": {"enabled": False}},
     "mig": {"migStrategy": "mixed"},
+    "mig-manager": {"migManager": {"enabled": True, "config": {"name": "layouts"}}, "migStrategy": "mixed"},
     "cdi": {"deviceListStrategy": "cdi-cri", "nvidiaDriverRoot": "/run/nvidia/driver"},
     "volume-mounts": {"deviceListStrategy": ["envvar", "volume-mounts"]},
     "cpu-manager": {"compatWithCPUManager": True},

@@ -29,7 +29,9 @@ def token(server, tmp_path_factory):
     helm = Helm(find_helm(), tmp_path_factory.mktemp("helm"))
     evicts = helm.template({"config": {"map": {"default": EVICT}}}, namespace=NAMESPACE)
     follows = helm.template({"clusterPolicy": {"enabled": True}}, namespace=NAMESPACE)
-    evicts.one("ClusterRole", NAME)["rules"] += follows.one("ClusterRole", NAME)["rules"]
+    drains = helm.template({"migManager": {"enabled": True}}, namespace=NAMESPACE)
+    for other in (follows, drains):
+        evicts.one("ClusterRole", NAME)["rules"] += other.one("ClusterRole", NAME)["rules"]
     kinds = ("ServiceAccount", "ClusterRole", "ClusterRoleBinding")
     kinds += ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
     made = [server.apply(o) for o in evicts.objects if o["kind"] in kinds and o["metadata"]["name"] == NAME]
@@ -114,8 +116,55 @@ def test_its_events_are_in_its_own_name_and_about_what_it_does(server, token):
     path = f"{EVENTS}?dryRun=All"
     assert server.request("POST", path, event(), token=token)
     for other in (event(controller="kubelet"), event(kind="Secret")):
-        with pytest.raises(Refused, match="about Pods and ClusterPolicies only"):
+        with pytest.raises(Refused, match="about Pods, Nodes and ClusterPolicies only"):
             server.request("POST", path, other, token=token)
+
+
+@pytest.fixture
+def node(server):
+    made = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "gpu-1", "labels": {"a": "b"}}}
+    server.apply(made)
+    yield "/api/v1/nodes/gpu-1"
+    server.request("DELETE", "/api/v1/nodes/gpu-1")
+
+
+def patch(server, path: str, change: dict, token: str) -> dict:
+    kind = "application/merge-patch+json"
+    return server.request("PATCH", path + "?dryRun=All", change, token=token, kind=kind)
+
+
+def annotations(**of) -> dict:
+    return {"metadata": {"annotations": {f"tranche.dev/{key.replace('_', '-')}": of[key] for key in of}}}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        annotations(mig_drain="{}"),
+        annotations(mig_drain="{}", mig_cordoned="c-1") | {"spec": {"unschedulable": True}},
+        {"spec": {"unschedulable": None}},
+    ],
+    ids=["its answer", "its cordon", "no cordon"],
+)
+def test_it_cordons_and_answers(server, token, node, change):
+    patch(server, node, change, token)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (annotations(mig_change="{}"), "may change the annotations"),
+        (annotations(mig_accept_outage="all"), "may change the annotations"),
+        ({"metadata": {"labels": {"a": "c"}}}, "may not change a Node's labels"),
+        ({"spec": {"taints": [{"key": "a", "effect": "NoExecute"}]}}, "its schedulability only"),
+        ({"spec": {"providerID": "x://1"}}, "its schedulability only"),
+        ({"metadata": {"finalizers": ["a.example/b"]}}, "its schedulability only"),
+    ],
+    ids=["the agent's text", "a person's word", "a label", "a taint", "its machine", "a finalizer"],
+)
+def test_it_changes_nothing_else_of_a_node(server, token, node, change, why):
+    with pytest.raises(Refused, match=why):
+        patch(server, node, change, token)
 
 
 def test_it_reads_no_daemon_set_but_the_operators(server, token):

@@ -52,6 +52,7 @@ RBAC = {
     "labels-file": set(),
     "labels-only": READS_NODE | {"cluster patch nodes"},
     "mig": set(),
+    "mig-manager": READS_NODE | REPORTS,
     "cdi": set(),
     "volume-mounts": set(),
     "cpu-manager": set(),
@@ -162,6 +163,20 @@ def test_rules_of_a_controller_that_evicts(helm):
     assert not helm.template(MODES["limits"], namespace="tranche").of("Deployment")
 
 
+def test_rules_of_a_controller_that_drains_for_mig(helm):
+    rendered = helm.template(MODES["mig-manager"], namespace="tranche")
+    assert rendered.rules("gpu-tranche-controller") == {
+        *(f"cluster {verb} nodes" for verb in ("get", "list", "watch", "patch")),
+        "cluster list pods",
+        "cluster create pods/eviction",
+        "cluster create events.events.k8s.io",
+        *(
+            f"tranche {verb} leases.coordination.k8s.io/tranche-controller"
+            for verb in ("get", "update", "patch")
+        ),
+    }
+
+
 def test_rules_of_the_cleanup(helm):
     rendered = helm.template()
     assert rendered.rules("gpu-tranche-cleanup") == {
@@ -192,7 +207,7 @@ ADMIN = {
 
 @pytest.mark.parametrize("mode", MODES)
 def test_privileges_of_the_container(helm, mode):
-    wanted = {"mig": ADMIN, "cpu-manager": {"privileged": True, "runAsUser": 0}}.get(mode, NONE)
+    wanted = {"mig": ADMIN, "mig-manager": ADMIN, "cpu-manager": {"privileged": True, "runAsUser": 0}}.get(mode, NONE)
     rendered = helm.template(MODES[mode], namespace=namespace(mode))
     assert rendered.agent()["securityContext"] == wanted
     assert not rendered.pod().get("hostNetwork")
@@ -376,6 +391,7 @@ MOUNTS = {
     "labels-only": STATE | {"/var/lib/kubelet/device-plugins": "(empty)"},
     "cdi": PLUGIN | {"/var/run/cdi": "/var/run/cdi", "/driver-root": "/run/nvidia/driver ro"},
     "volume-mounts": PLUGIN | {"/var/run/nvidia-container-devices/all": "/dev/null"},
+    "mig-manager": PLUGIN | {"/mig-parted-config": "ConfigMap layouts ro"},
     "mps": PLUGIN | {"/mps": "/run/nvidia/mps ro"},
 }
 

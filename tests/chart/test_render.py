@@ -127,6 +127,31 @@ def test_a_controller_evicts_where_a_configuration_says_so(helm, values, evicts)
         assert not any(word.startswith("--config-map-out") for word in container["args"])
 
 
+def test_mig_layouts_are_changed_only_where_that_is_wanted(helm):
+    values = {"migManager": {"enabled": True, "drainTimeout": "90s"}}
+    rendered = helm.template(values)
+    wanted = {"MIG_MANAGER": "true", "MIG_DRAIN_TIMEOUT": "90s"}
+    wanted |= {"NVIDIA_MIG_CONFIG_DEVICES": "all", "NVIDIA_MIG_MONITOR_DEVICES": "all"}
+    assert rendered.env().items() >= wanted.items()
+    # Without a ConfigMap the agent makes the layouts itself.
+    assert "MIG_CONFIG_FILE" not in rendered.env()
+    words = rendered.one("Deployment")["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert "--mig-changes" in words and "--evict-unregistered" not in words
+    named = helm.template({"migManager": {"enabled": True, "config": {"name": "layouts"}}})
+    assert named.env()["MIG_CONFIG_FILE"] == "/mig-parted-config/config.yaml"
+    without = helm.template({"migStrategy": "mixed"})
+    assert not without.of("Deployment")
+    assert not {"MIG_MANAGER", "NVIDIA_MIG_CONFIG_DEVICES"} & set(without.env())
+
+
+def test_only_a_node_whose_layout_is_changed_may_say_so(helm):
+    """What the agent's admission policy allows is more with the manager."""
+    plain = json.dumps(helm.template({"config": {"name": "c"}}).of("ValidatingAdmissionPolicy"))
+    with_manager = json.dumps(helm.template(MODES["mig-manager"]).of("ValidatingAdmissionPolicy"))
+    for word in ("strategy|config", "evict-requests|mig-change", '"tranche.dev/mig-change'):
+        assert word.replace('"', '\\"') in with_manager and word.replace('"', '\\"') not in plain
+
+
 def test_a_policys_controller_evicts_too(helm):
     values = MODES["operator"] | {"limits": {"enabled": True, "evict": True}}
     container = helm.template(values, namespace="gpu-operator").one("Deployment")["spec"]["template"]["spec"]

@@ -105,6 +105,14 @@ seccompProfile:
 {{- if $s.migMonitor }}
 {{- $env = append $env (list "NVIDIA_MIG_MONITOR_DEVICES" "all") }}
 {{- end }}
+{{- if $s.migManager }}
+{{- $env = append $env (list "NVIDIA_MIG_CONFIG_DEVICES" "all") }}
+{{- $env = append $env (list "MIG_MANAGER" true) }}
+{{- $env = append $env (list "MIG_DRAIN_TIMEOUT" $v.migManager.drainTimeout) }}
+{{- if $v.migManager.config.name }}
+{{- $env = append $env (list "MIG_CONFIG_FILE" "/mig-parted-config/config.yaml") }}
+{{- end }}
+{{- end }}
 {{- range $env }}
 - name: {{ index . 0 }}
   value: {{ include "tranche.list" (index . 1) | quote }}
@@ -146,6 +154,9 @@ has one path in both, because containers with limits mount from it. */}}
 {{- if $s.volumeMounts -}}
 {{- $folders = append $folders (dict "name" "all-devices" "host" "/dev/null" "path" "/var/run/nvidia-container-devices/all" "type" "CharDevice") -}}
 {{- end -}}
+{{- if and $s.migManager $v.migManager.config.name -}}
+{{- $folders = append $folders (dict "name" "mig-parted-config" "configMap" $v.migManager.config.name "path" "/mig-parted-config" "readOnly" true) -}}
+{{- end -}}
 {{- dict "folders" $folders | toJson -}}
 {{- end }}
 
@@ -179,6 +190,9 @@ volumes:
   hostPath:
     path: {{ .host | quote }}
     type: {{ .type }}
+  {{- else if .configMap }}
+  # Without it the node serves as before, and the agent says what it lacks.
+  configMap: {name: {{ .configMap | quote }}, optional: true}
   {{- else }}
   emptyDir: {}
   {{- end }}

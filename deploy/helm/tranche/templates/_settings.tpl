@@ -10,6 +10,8 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
   seen           the chart could read the ConfigMap that it did not make
   usesApi        the agent talks to the API server
   migMonitor, volumeMounts, cdi    what the mode needs of the container
+  migManager     the agent changes MIG layouts, and the controller drains nodes for it
+  controller     the controller runs
   limits         containers may be limited here: the arbiter runs
   findings       what the arbiter finds becomes Events
   evict          and the controller evicts where the configuration says so
@@ -36,7 +38,8 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
 {{- $looked := include "tranche.lookAtConfigs" (list . $name $clusterPolicy) | fromJson -}}
 {{- $configs := $embedded | default $looked.data -}}
 {{- $needs := include "tranche.needs" (dict "values" $v "configs" $configs "migStrategy" $looked.migStrategy) | fromJson -}}
-{{- $usesApi := or (ne $configMap "") (has $labelOutput (list "nodefeature" "node")) -}}
+{{- $migManager := and $v.devicePlugin.enabled $v.migManager.enabled -}}
+{{- $usesApi := or (ne $configMap "") (has $labelOutput (list "nodefeature" "node")) $migManager -}}
 {{- $limits := and $v.devicePlugin.enabled $needs.limits -}}
 {{- $findings := and $limits $usesApi -}}
 {{- dict
@@ -48,7 +51,8 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
       "labelOutput" $labelOutput
       "seen" $looked.seen
       "usesApi" $usesApi
-      "migMonitor" $needs.mig
+      "migMonitor" (or $needs.mig $migManager)
+      "migManager" $migManager
       "volumeMounts" $needs.volumeMounts
       "cdi" $needs.cdi
       "limits" $limits
@@ -56,6 +60,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
       "runtimeHook" (and $limits $needs.runtimeHook)
       "findings" $findings
       "evict" (and $findings $needs.evict)
+      "controller" (or $clusterPolicy (and $findings $needs.evict) $migManager)
       "mps" (and $v.devicePlugin.enabled $needs.mps)
     | toJson -}}
 {{- end }}

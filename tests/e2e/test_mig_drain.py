@@ -1,0 +1,199 @@
+"""The controller's part of a change of a MIG layout, on a real API server: its answer, the cordon, a
+PodDisruptionBudget that blocks and is relaxed, a Pod that ends, the uncordon. The agent's part is
+played by the test, as src/cluster/mig_change.h has it."""
+
+import datetime
+import json
+import sys
+
+import pytest
+
+from programs import ROOT, TRANCHE, Process, clean_environment, wait_until
+
+sys.path.append(str(ROOT / "tests" / "chart"))
+from api_server import ApiServer, running_server  # noqa: E402
+
+NODE = "/api/v1/nodes/gpu-1"
+PODS = "/api/v1/namespaces/shop/pods"
+BUDGETS = "/apis/policy/v1/namespaces/shop/poddisruptionbudgets"
+MERGE = "application/merge-patch+json"
+CHANGE, DRAIN = "tranche.dev/mig-change", "tranche.dev/mig-drain"
+
+
+def time(later: float = 0) -> str:
+    now = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=later)
+    return now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+class Cluster:
+    """gpu-1, whose four GPUs become 28 instances, and gpu-2 with four GPUs."""
+
+    def __init__(self, server: ApiServer):
+        self.server = server
+        for name in ("tranche", "shop"):
+            server.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        account = {"apiVersion": "v1", "kind": "ServiceAccount"}
+        server.apply({**account, "metadata": {"name": "default", "namespace": "shop"}})
+        for name in ("gpu-1", "gpu-2"):
+            server.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
+            path = f"/api/v1/nodes/{name}"
+            # What the API server does to a new Node until a controller has seen it Ready.
+            self.patch(path, {"spec": {"taints": []}})
+            amounts = {"nvidia.com/gpu": "4", "pods": "110"}
+            ready = {"type": "Ready", "status": "True", "reason": "r", "message": "m"}
+            status = {"capacity": amounts, "allocatable": amounts, "conditions": [ready]}
+            self.patch(path + "/status", {"status": status})
+
+    def patch(self, path: str, change: dict) -> dict:
+        return self.server.request("PATCH", path, change, kind=MERGE)
+
+    def node(self) -> dict:
+        return self.server.request("GET", NODE)
+
+    def run(self, name: str) -> None:
+        """A Pod of gpu-1 that runs, as kubelet would say."""
+        container = {"name": "c", "image": "i", "resources": {"limits": {"nvidia.com/gpu": "1"}}}
+        labels = {"app": name}
+        self.server.apply(
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {"name": name, "namespace": "shop", "labels": labels},
+                "spec": {"nodeName": "gpu-1", "containers": [container]},
+            }
+        )
+        ready = {"type": "Ready", "status": "True"}
+        self.patch(f"{PODS}/{name}/status", {"status": {"phase": "Running", "conditions": [ready]}})
+
+    def pod(self, name: str) -> dict:
+        return self.server.request("GET", f"{PODS}/{name}")
+
+    def ended(self, name: str) -> None:
+        """What kubelet does when the containers have stopped."""
+        self.server.request("DELETE", f"{PODS}/{name}?gracePeriodSeconds=0")
+
+    def budget(self, allowed: int) -> None:
+        """A PodDisruptionBudget as its controller would have counted it."""
+        spec = {"maxUnavailable": allowed, "selector": {"matchLabels": {"app": "web"}}}
+        made = self.server.apply(
+            {
+                "apiVersion": "policy/v1",
+                "kind": "PodDisruptionBudget",
+                "metadata": {"name": "web", "namespace": "shop"},
+                "spec": spec,
+            }
+        )
+        status = {
+            "observedGeneration": made["metadata"]["generation"],
+            "disruptionsAllowed": allowed,
+            "currentHealthy": 1,
+            "desiredHealthy": 1 - allowed,
+            "expectedPods": 1,
+        }
+        self.patch(f"{BUDGETS}/web/status", {"status": status})
+
+    def say(self, phase: str, pods: tuple = (), **more) -> None:
+        """As the agent: label and annotation in one write, through the Node's status."""
+        change = {
+            "version": "mig-change/v1",
+            "id": "c-1",
+            "layout": "all-1g.10gb",
+            "phase": phase,
+            "writtenAt": time(),
+            "deadline": time(300),
+            "acceptOutage": False,
+            "failed": False,
+            "before": {"nvidia.com/gpu": 4},
+            "after": {"nvidia.com/mig-1g.10gb": 28},
+            "pods": [{"namespace": "shop", "name": name} for name in pods],
+            "journal": "",
+        } | more
+        metadata = {"labels": {CHANGE: "open"}, "annotations": {CHANGE: json.dumps(change)}}
+        self.patch(NODE + "/status", {"metadata": metadata})
+
+    def answer(self) -> dict:
+        return json.loads(self.node()["metadata"].get("annotations", {}).get(DRAIN, "{}"))
+
+    def reasons(self, namespace: str) -> list[str]:
+        events = self.server.request("GET", f"/apis/events.k8s.io/v1/namespaces/{namespace}/events")
+        return [event["reason"] for event in events["items"]]
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    with running_server(tmp_path) as server:
+        yield Cluster(server)
+
+
+@pytest.fixture
+def controller(cluster, tmp_path):
+    kubeconfig = cluster.server.kubeconfig()
+    flags = ("--namespace=tranche", "--mig-changes", "--leader-elect", f"--kubeconfig={kubeconfig}")
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}
+    cluster.server.apply({**lease, "metadata": {"name": "tranche-controller", "namespace": "tranche"}})
+
+    def start() -> Process:
+        log = tmp_path / f"controller-{len(started)}.log"
+        started.append(Process([TRANCHE, "controller", *flags], log, clean_environment()))
+        return started[-1]
+
+    started = []
+    yield start
+    for process in started:
+        process.kill()
+
+
+def test_a_change_is_drained_past_a_budget_and_uncordoned(cluster, controller):
+    cluster.run("web")
+    cluster.run("neighbour")
+    cluster.budget(0)
+    first = controller()
+    cluster.say("asking", ("web",))
+    wait_until(lambda: cluster.answer().get("answer") == "accepted", "the controller answers")
+    assert "unschedulable" not in cluster.node()["spec"]
+
+    cluster.say("draining", ("web",))
+    wait_until(lambda: cluster.answer()["blocked"], "the budget blocks")
+    assert cluster.node()["spec"]["unschedulable"] is True
+    assert cluster.node()["metadata"]["annotations"]["tranche.dev/mig-cordoned"] == "c-1"
+    (blocked,) = cluster.answer()["blocked"]
+    assert (blocked["namespace"], blocked["name"]) == ("shop", "web")
+    assert "disruption budget" in blocked["why"]
+    assert cluster.reasons("shop").count("MigEvictionBlocked") == 1
+
+    # Another controller goes on where this one ends.
+    assert first.stop() == 0, first.log
+    controller()
+    cluster.budget(1)
+    wait_until(lambda: cluster.pod("web")["metadata"].get("deletionTimestamp"), "it is evicted")
+    wait_until(lambda: cluster.answer()["blocked"][0]["why"] == "it is ending", "and it is said")
+    cluster.ended("web")
+    cluster.say("draining")
+    wait_until(lambda: not cluster.answer()["blocked"], "nobody is left")
+    assert "deletionTimestamp" not in cluster.pod("neighbour")["metadata"]
+
+    cluster.say("changing")
+    cluster.say("finished")
+    wait_until(lambda: cluster.answer()["uncordoned"], "it is uncordoned")
+    assert "unschedulable" not in cluster.node()["spec"]
+    assert "tranche.dev/mig-cordoned" not in cluster.node()["metadata"]["annotations"]
+
+    gone = {"labels": {CHANGE: None}, "annotations": {CHANGE: None}}
+    cluster.patch(NODE + "/status", {"metadata": gone})
+    wait_until(lambda: not cluster.answer(), "nothing is left behind")
+    assert {"MigChangeAnnounced", "MigUncordoned"} <= set(cluster.reasons("default"))
+    assert "MigEviction" in cluster.reasons("shop")
+    assert cluster.reasons("shop").count("MigEvictionBlocked") == 1
+
+
+def test_an_outage_waits_for_a_person(cluster, controller):
+    cluster.patch("/api/v1/nodes/gpu-2", {"spec": {"unschedulable": True}})
+    controller()
+    cluster.say("asking")
+    wait_until(lambda: cluster.answer().get("answer") == "refused", "the outage is refused")
+    assert cluster.answer()["outages"] == ["nvidia.com/gpu"]
+    # The reason has the command that accepts it.
+    key, value = cluster.answer()["reason"].split(" --overwrite")[0].split(" ")[-1].split("=")
+    cluster.patch(NODE, {"metadata": {"annotations": {key: value}}})
+    wait_until(lambda: cluster.answer()["answer"] == "accepted", "it is accepted")
+    assert "MigChangeRefused" in cluster.reasons("default")
