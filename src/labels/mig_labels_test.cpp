@@ -122,7 +122,10 @@ TEST(MigLabels, MixedNamesAndPartialInstances) {
   EXPECT_EQ(label(set, "mig-1g.5gb.me.engines.jpeg"), "1");
   EXPECT_EQ(label(set, "gpu.count"), "2");
   EXPECT_EQ(label(set, "gpu.replicas"), "1");
-  EXPECT_THAT(set.labels, Not(Contains(Key(StartsWith("nvidia.com/mig-1c")))));
+  EXPECT_EQ(label(set, "mig-1c.2g.10gb.product"), "NVIDIA-A100-SXM4-40GB-MIG-1c.2g.10gb");
+  EXPECT_EQ(label(set, "mig-1c.2g.10gb.slices.gi"), "2");
+  EXPECT_EQ(label(set, "mig-1c.2g.10gb.slices.ci"), "1");
+  EXPECT_EQ(label(set, "mig-1c.2g.10gb.memory"), "10240");  // its GPU instance's
 }
 
 }  // namespace

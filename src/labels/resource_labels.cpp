@@ -211,14 +211,12 @@ std::string mig_resource(const std::string& profile) {
   return fmt::format("nvidia.com/mig-{}", profile_text(profile));
 }
 
-// A compute instance smaller than its GPU instance is no resource, so it has no labels either.
 void add_mixed(const std::vector<Gpu>& gpus, const config::Config& config, LabelSet& set) {
   std::map<std::string, std::vector<MigRef>> by_profile;
   for (const auto& gpu : gpus) {
     if (!gpu.mig_enabled()) continue;
     for (const auto& instance : gpu.mig_instances) {
-      if (!instance.profile.partial())
-        by_profile[instance.profile.name].push_back({&gpu, &instance});
+      by_profile[instance.profile.name].push_back({&gpu, &instance});
     }
   }
   for (const auto& [profile, migs] : by_profile) {

@@ -68,6 +68,17 @@ Device whole(const Gpu& gpu, const gpu::HealthReport& health) {
           .memory = gpu.memory};
 }
 
+// A compute instance has multiprocessors of its own, and no memory: that is its GPU instance's. Its
+// part goes by slices, so it is the same for each device of a profile and does not change when
+// others are made or destroyed beside it.
+Bytes memory_of(const MigInstance& instance) {
+  const auto& [name, gpu_slices, compute_slices] = instance.profile;
+  const Bytes all = instance.attributes.memory;
+  if (!instance.profile.partial() || gpu_slices <= 0) return all;
+  return Bytes::from_mib(all.mib() * static_cast<std::uint64_t>(compute_slices) /
+                         static_cast<std::uint64_t>(gpu_slices));
+}
+
 Device part(const Gpu& gpu, const MigInstance& instance, const gpu::HealthReport& health) {
   Device device{.uuid = instance.uuid.value,
                 .index = fmt::format("{}:{}", gpu.index, instance.slot),
@@ -78,7 +89,8 @@ Device part(const Gpu& gpu, const MigInstance& instance, const gpu::HealthReport
                 .paths = gpu_paths(gpu),
                 .unhealthy_reason = first_of(health_of(instance.uuid.value, gpu, health),
                                              missing_node(gpu, instance)),
-                .memory = instance.attributes.memory};
+                .memory = memory_of(instance),
+                .shares_memory = instance.profile.partial()};
   for (const auto& cap : {instance.gpu_instance_cap, instance.compute_instance_cap}) {
     if (cap) device.paths.push_back(fmt::format("/dev/nvidia-caps/nvidia-cap{}", *cap));
   }
@@ -92,7 +104,7 @@ std::optional<ResourceName> match(const std::vector<config::ResourcePattern>& pa
   return found == patterns.end() ? std::nullopt : std::optional(found->name);
 }
 
-// "1g.5gb+me" -> nvidia.com/mig-1g.5gb.me
+// "1g.5gb+me" -> nvidia.com/mig-1g.5gb.me, "1c.3g.20gb" -> nvidia.com/mig-1c.3g.20gb
 ResourceName mig_resource(std::string profile) {
   std::ranges::replace(profile, '+', '.');
   return {"nvidia.com/mig-" + profile};
@@ -139,16 +151,7 @@ class Classifier {
     }
     for (const MigInstance& instance : gpu.mig_instances) {
       const std::string& profile = instance.profile.name;
-      const std::optional<ResourceName> wished = match(config_.migs, profile);
-      if (!wished && instance.profile.partial()) {
-        warn(
-            "MIG instance {}:{} ({}) does not match any resource patterns and is left out: its "
-            "profile {} is only part of a GPU instance; give the GPU instance one compute "
-            "instance of full size",
-            gpu.index, instance.slot, instance.uuid.value, profile);
-        continue;
-      }
-      add_instance(gpu, instance, wished.value_or(mig_resource(profile)));
+      add_instance(gpu, instance, match(config_.migs, profile).value_or(mig_resource(profile)));
     }
   }
 

@@ -33,11 +33,11 @@ std::optional<Bytes> memory_part(const config::MemoryLimit& limit, const Device&
           [](NoLimit) -> Part { return std::nullopt; },
           [](Bytes bytes) -> Part { return bytes; },
           [&](EqualPart) -> Part {
-            if (replicas <= 1) return std::nullopt;
+            if (replicas <= 1 && !device.shares_memory) return std::nullopt;
             return whole_mib(device.memory.value / static_cast<std::uint64_t>(replicas));
           },
           [&](Percent percent) -> Part {
-            if (percent.permille == 1000) return std::nullopt;
+            if (percent.permille == 1000 && !device.shares_memory) return std::nullopt;
             return whole_mib(device.memory.value * static_cast<std::uint64_t>(percent.permille) /
                              1000);
           },
@@ -71,7 +71,8 @@ DeviceLimits device_limits(const Limits& rules, const Device& device, int tranch
     part->value *= static_cast<std::uint64_t>(tranches);
     const bool all = tranches >= replicas && std::holds_alternative<EqualPart>(rules.memory);
     const bool more = device.memory.value > 0 && *part >= device.memory;
-    if (!all && !more) {
+    // Where the device's memory ends, the hardware ends it too, except where it is shared.
+    if (device.shares_memory || (!all && !more)) {
       limits.memory = part;
       limits.borrowing = borrowing_of(rules, device, tranches, replicas, *part);
     }
@@ -165,9 +166,10 @@ void choose_enforcers(const gpu::Machine& machine, ResourceOffer& resource) {
     const Device& device = resource.devices[i];
     const auto objection = limits.rules.wants_kernel() ? kernel_objection(machine, device) : "";
     const auto enforcer = choose_enforcer(
-        limits.rules, {.is_own_instance = device.mig && limits.replicas[i] <= 1,
-                       .by_kernel = objection.empty(),
-                       .by_mps = resource.sharing == config::SharingStrategy::kMps});
+        limits.rules,
+        {.is_own_instance = device.mig && !device.shares_memory && limits.replicas[i] <= 1,
+         .by_kernel = objection.empty(),
+         .by_mps = resource.sharing == config::SharingStrategy::kMps});
     limits.enforcers.push_back(enforcer);
     if (enforcer != MemoryEnforcer::kMig && why.empty()) why = objection;
   }

@@ -163,6 +163,30 @@ TEST(GrantLimits, AreOfTheInstanceUnderMig) {
                   mig_uuid(0, 1), std::nullopt, 1000, {}, std::nullopt, MemoryEnforcer::kMig}));
 }
 
+// The hardware gives each compute instance all of its GPU instance's memory.
+TEST(GrantLimits, AComputeInstanceHasItsSlicesOfTheGpuInstancesMemory) {
+  const auto hardware = machine_of({a100_40gb(0).mig({"1c.3g.20gb", "2c.3g.20gb"})});
+  auto config = with_mig(config::MigStrategy::kMixed, time_slicing({entry("mig-2c.3g.20gb", 2)}));
+  const auto limits = [&](const std::string& resource, const std::string& id) {
+    const auto offer = offered(config, hardware);
+    return limits_for(*offer.find({"nvidia.com/mig-" + resource}), std::vector{id})->devices;
+  };
+  // A third of 20480 MiB; of the two thirds of the other, a half.
+  for (const auto& memory :
+       {config::MemoryLimit(config::EqualPart{}), config::MemoryLimit(Percent{1000})}) {
+    config.tranche.limits = {.general = strict(memory)};
+    config.tranche.limits.general.oversubscribe = true;
+    EXPECT_THAT(limits("1c.3g.20gb", mig_uuid(0, 0)),
+                ElementsAre(DeviceLimits{mig_uuid(0, 0), mib(6826), 1000}));
+  }
+  config.tranche.limits = {.general = strict()};
+  EXPECT_THAT(limits("2c.3g.20gb", replica_id(mig_uuid(0, 1), 0)),
+              ElementsAre(DeviceLimits{mig_uuid(0, 1), mib(6826), 500, 500}));
+  // Whoever writes that there is no limit has the whole GPU instance's.
+  config.tranche.limits = {.general = strict(NoLimit{})};
+  EXPECT_EQ(limits("1c.3g.20gb", mig_uuid(0, 0)).at(0).memory, std::nullopt);
+}
+
 TEST(GrantLimits, DifferWithTheReplicasOfEachDevice) {
   auto config = time_slicing({entry("gpu", 2, config::DeviceList{{"0"}}, "part"),
                               entry("gpu", 5, config::DeviceList{{"1"}}, "part")});

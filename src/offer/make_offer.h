@@ -13,11 +13,9 @@ namespace tranche::offer {
 // kFailedPrecondition, with NVIDIA's phrases: MIG strategy single on a machine whose MIG layout is
 // not uniform.
 //
-// A resource with no device does not appear. These are warnings, not errors: a partial MIG instance
-// ("1c.2g.10gb") under strategy mixed that no pattern of `resources` matches, which is left out; a
-// sharing entry for a resource that this node does not have; a device that two entries claim (the
-// first entry has it); a device in a `devices` list that is not there; a GPU that was never read
-// (it has no UUID yet).
+// A resource with no device does not appear. These are warnings, not errors: a sharing entry for a
+// resource that this node does not have; a device that two entries claim (the first entry has it);
+// a device in a `devices` list that is not there; a GPU that was never read (it has no UUID yet).
 //
 // With MPS, devices that MPS cannot share in the wished way are withheld (offer/mps.h). Resources
 // whose limits cannot be enforced are withheld too (offer/limits.h). This function does not know

@@ -129,6 +129,13 @@ const std::vector<Row> kRows = {
     {"patterns by profile", machine_of({a100_40gb(0).mig({"1g.5gb", "2g.10gb"})}),
      patterns(with_mig(MigStrategy::kMixed), {}, {{"1g*", {"nvidia.com/small"}}}),
      "mig-2g.10gb=1 small=1"},
+    {"compute instances smaller than their GPU instance",
+     machine_of({a100_40gb(0).mig({"1c.3g.20gb", "2c.3g.20gb", "1c.2g.10gb+me", "1g.5gb"})}),
+     with_mig(MigStrategy::kMixed),
+     "mig-1c.2g.10gb.me=1 mig-1c.3g.20gb=1 mig-1g.5gb=1 mig-2c.3g.20gb=1"},
+    {"single with compute instances of one kind",
+     machine_of({a100_40gb(0).mig({"1c.3g.20gb", "1c.3g.20gb", "1c.3g.20gb"})}),
+     with_mig(MigStrategy::kSingle), "gpu=3"},
     {"partial instance with a pattern of its own", machine_of({a100_40gb(0).mig({"1c.2g.10gb"})}),
      patterns(with_mig(MigStrategy::kMixed), {}, {{"1c.*", {"nvidia.com/part"}}}), "part=1"},
     {"two classes under one name", machine_of({l20(0), t4(1)}),
@@ -361,11 +368,6 @@ TEST(Warnings, SayWhatAndWhere) {
        with_mig(MigStrategy::kMixed),
        "gpu=1",
        {"GPU 0", "no MIG instances"}},
-      {"partial instance",
-       machine_of({a100_40gb(0).mig({"1c.2g.10gb", "1g.5gb"})}),
-       with_mig(MigStrategy::kMixed),
-       "mig-1g.5gb=1",
-       {"0:0", "does not match any resource patterns", "1c.2g.10gb"}},
   };
   for (const WarningRow& row : rows) {
     SCOPED_TRACE(row.name);

@@ -141,5 +141,14 @@ TEST(MemoryEnforcersOfAnOffer, MigInstancesOfTheirOwnNeedNoKernel) {
               HasSubstr("takes none for MIG instances such as 0:0"));
 }
 
+TEST(MemoryEnforcersOfAnOffer, TheHardwareDoesNotKeepComputeInstancesApart) {
+  auto machine = r615();
+  machine.gpus = machine_of({a100_40gb(0).mig({"1c.3g.20gb", "2c.3g.20gb"})}).gpus;
+  const auto offer = make_offer(machine, asking(), {}).value();
+  for (const auto& resource : offer.resources) {
+    EXPECT_THAT(resource.limits->enforcers, ElementsAre(MemoryEnforcer::kLimiter));
+  }
+}
+
 }  // namespace
 }  // namespace tranche::offer::memory_enforcer_test

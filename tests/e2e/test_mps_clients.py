@@ -3,59 +3,20 @@
 import os
 import pathlib
 import signal
-import subprocess
-import sys
 
 import pytest
 
+from client import CLIENT, LIMITER, Client
 from mps import Mps, entry, mps
 from node import GPU
-from programs import BUILD, ROOT, wait_until
+from programs import BUILD, wait_until
 
 CONTROL = BUILD / "sim" / "nvidia-cuda-mps-control"
-CLIENT = ROOT / "tests" / "sim" / "mps_client.py"
-LIMITER = BUILD / "lib" / "libtranche-limit.so"
-# A container's view of /run: its own tenant.
-CONTAINER = """
-mount -t tmpfs tmpfs /run && mkdir -p /run/tranche/mine && mount --bind "$TENANT" /run/tranche/mine || exit 99
-exec "$@"
-"""
 OUT_OF_MEMORY, DEVICE_UNAVAILABLE = 2, 46
 
 pytestmark = pytest.mark.skipif(
     not (CONTROL.exists() and CLIENT.exists()), reason="no simulated nvidia-cuda-mps-control is built"
 )
-
-
-class Client:
-    """A CUDA program in a container with this grant (tests/sim/mps_client.py)."""
-
-    def __init__(self, mps_node: Mps, envs: dict, tenant: pathlib.Path | None = None):
-        """tenant: the folder of the container's tenant; then the limiter is in the program."""
-        pipe = {"CUDA_MPS_PIPE_DIRECTORY": str(mps_node.pipe(GPU))} if envs else {}
-        limiter = {"LD_PRELOAD": str(LIMITER), "TENANT": str(tenant)} if tenant else {}
-        self.process = subprocess.Popen(
-            [*(["unshare", "--mount", "sh", "-c", CONTAINER, "sh"] if tenant else []), sys.executable, CLIENT],
-            env={**mps_node.node.env, **{k: str(v) for k, v in envs.items()}, **pipe, **limiter},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def __call__(self, *words: object):
-        self.process.stdin.write(" ".join(map(str, words)) + "\n")
-        self.process.stdin.flush()
-        numbers = [int(word) for word in self.process.stdout.readline().split()]
-        assert numbers, f"the program ended: {self.process.wait()}"
-        return numbers[0] if len(numbers) == 1 else tuple(numbers)
-
-    def joined(self) -> "Client":
-        assert (self("init"), self("context")) == (0, 0)
-        return self
-
-    def end(self) -> None:
-        self.process.kill()
-        self.process.communicate()
 
 
 @pytest.fixture
@@ -64,7 +25,8 @@ def here(node):
     one.clients = []
 
     def client(envs: dict, tenant: pathlib.Path | None = None) -> Client:
-        one.clients.append(Client(one, envs, tenant))
+        pipe = {"CUDA_MPS_PIPE_DIRECTORY": one.pipe(GPU)} if envs else {}
+        one.clients.append(Client({**one.node.env, **envs, **pipe}, tenant))
         return one.clients[-1]
 
     one.client = client

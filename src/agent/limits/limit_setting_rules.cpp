@@ -44,16 +44,17 @@ Result<Values> read(const LimitSetting& setting) {
   return values;
 }
 
-// nullopt: no limit, also when the limit is all of the device.
+// nullopt: no limit, also when the limit is all of a device whose memory ends there by itself.
 Result<std::optional<Bytes>> memory_of(const config::MemoryLimit& wanted,
                                        const offer::Device& device) {
   using Part = std::optional<Bytes>;
   if (const auto* bytes = std::get_if<Bytes>(&wanted)) {
-    const bool all = device.memory.value > 0 && *bytes >= device.memory;
+    const bool all = device.memory.value > 0 && *bytes >= device.memory && !device.shares_memory;
     return all ? Part() : Part(*bytes);
   }
   const auto* percent = std::get_if<config::Percent>(&wanted);
-  if (percent == nullptr || percent->permille >= static_cast<int>(kAll)) return Part();
+  if (percent == nullptr) return Part();
+  if (percent->permille >= static_cast<int>(kAll) && !device.shares_memory) return Part();
   if (device.memory.value == 0) {
     return fail(Code::kFailedPrecondition,
                 fmt::format("the driver does not tell how much memory {} has", device.uuid),

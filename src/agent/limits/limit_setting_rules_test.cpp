@@ -55,6 +55,19 @@ TEST(WithSetting, MemoryAndComputeAsTheyAreWritten) {
   EXPECT_EQ(open.weight, 250U);
 }
 
+// Its GPU instance has more, which is for its neighbours.
+TEST(WithSetting, AComputeInstanceIsNotLetBeyondItsPart) {
+  auto instance = resource();
+  instance.devices[0].shares_memory = true;
+  const auto with = [&](const char* memory) {
+    return with_setting(promised(), setting(memory), instance, {{"GPU-a", {}}});
+  };
+  EXPECT_EQ(with("100%")->devices.at(0).memory, Bytes::from_mib(1000));
+  EXPECT_EQ(with("1000Mi")->devices.at(0).memory, Bytes::from_mib(1000));
+  EXPECT_FALSE(with("2000Mi"));
+  EXPECT_EQ(with("none")->devices.at(0).memory, std::nullopt) << "the operator's own words";
+}
+
 // limits/v1 has no part that is larger than what may be borrowed.
 TEST(WithSetting, WhatIsPromisedIsNotBorrowed) {
   auto elastic = promised();

@@ -1,0 +1,110 @@
+"""MIG strategies beyond the plain ones: compute instances smaller than their GPU instance."""
+
+import json
+
+from node import GPU, Node
+from test_cdi import cdi_agent, spec_file
+from test_health import MIXED, first_xid
+
+ONE, TWO, WHOLE = "nvidia.com/mig-1c.3g.20gb", "nvidia.com/mig-2c.3g.20gb", "nvidia.com/mig-1g.5gb"
+GI_MIB = 20096  # of 3g.20gb
+
+
+def a100(node, *instances: list) -> Node:
+    """An A100-40GB in MIG mode: each a GPU instance, by its profile and the sizes of its compute instances."""
+    here = node("a100-40gb")
+    here.sim("mig", "enable")
+    here.sim("reset")
+    for profile, *compute in instances:
+        sizes = [word for size in compute for word in ("--compute", size)]
+        here.sim("mig", "create", "--profile", profile, *sizes)
+    here.sim("root", here.host, "--driver-root", here.driver_root)
+    return here
+
+
+def device(here: Node, profile: str) -> dict:
+    [one] = [one for one in here.gpus()[0]["mig"]["devices"] if one["profile"] == profile]
+    return one
+
+
+def capabilities(here: Node, one: dict) -> list:
+    """Of its GPU instance, then its own."""
+    lines = (line.split() for line in (here.host / "proc/driver/nvidia-caps/mig-minors").open())
+    minors = dict(lines)
+    gi = f"gpu0/gi{one['gpuInstance']}"
+    keys = (f"{gi}/access", f"{gi}/ci{one['computeInstance']}/access")
+    return [f"/dev/nvidia-caps/nvidia-cap{minors[key]}" for key in keys]
+
+
+def limits_of(here: Node, answer: dict) -> dict:
+    [tenant] = [one["container_path"] for one in answer["mounts"] if one["container_path"].startswith("/run/tranche/")]
+    [promise] = here.promises()[tenant.removeprefix("/run/tranche/")]["devices"]
+    return promise
+
+
+def test_compute_instances_of_one_gpu_instance_are_served(node):
+    here = a100(node, ["3g.20gb", 1, 2], ["1g.5gb"])
+    here.agent(MIXED, "--pass-device-specs", labels="auto")
+    for resource in (ONE, TWO, WHOLE):
+        here.kubelet.wait(resource, capacity=1, allocatable=1)
+    assert GPU not in here.kubelet.node()
+    one, two = device(here, "1c.3g.20gb"), device(here, "2c.3g.20gb")
+    assert one["gpuInstance"] == two["gpuInstance"]
+    for resource, instance in ((ONE, one), (TWO, two)):
+        answer = here.kubelet.allocate(resource, [instance["uuid"]])
+        assert answer["envs"] == {"NVIDIA_VISIBLE_DEVICES": instance["uuid"]}
+        paths = [node["container_path"] for node in answer["devices"]]
+        assert paths[-3:] == ["/dev/nvidia0", *capabilities(here, instance)]
+
+
+def test_compute_instances_have_cdi_names_with_both_capability_nodes(node):
+    here = a100(node, ["3g.20gb", 1, 2])
+    cdi_agent(here, MIXED)
+    here.kubelet.wait(ONE, allocatable=1)
+    devices = {one["name"]: one["containerEdits"] for one in json.loads(spec_file(here).read_text())["devices"]}
+    for profile in ("1c.3g.20gb", "2c.3g.20gb"):
+        instance = device(here, profile)
+        paths = [node["path"] for node in devices[instance["uuid"]]["deviceNodes"]]
+        assert "/dev/nvidia0" in paths
+        assert paths[-2:] == capabilities(here, instance)
+
+
+def test_an_xid_of_a_gpu_instance_is_all_its_compute_instances(node):
+    here = a100(node, ["3g.20gb", 1, 2], ["1g.5gb"])
+    here.agent(MIXED)
+    here.kubelet.wait(TWO, allocatable=1)
+    one = device(here, "1c.3g.20gb")
+    of_it = ("--gpu-instance", one["gpuInstance"])
+    first_xid(here, 0, 94, ONE, *of_it, "--compute-instance", one["computeInstance"], allocatable=0)
+    assert here.kubelet.node() == {ONE: 0, TWO: 1, WHOLE: 1}
+    here.sim("xid", "--gpu", 0, "--xid", 94, *of_it)
+    here.kubelet.wait(TWO, allocatable=0)
+    assert here.kubelet.node() == {ONE: 0, TWO: 0, WHOLE: 1}
+
+
+def test_single_takes_compute_instances_of_one_kind(node):
+    here = a100(node, ["3g.20gb", 1, 1, 1])
+    agent = here.agent("--mig-strategy=single", "--machine-interval=50ms")
+    here.kubelet.wait(GPU, allocatable=3)
+    # Another kind is no single one: what was advertised before stays.
+    here.sim("mig", "create", "--profile", "3g.20gb", "--compute", 2)
+    agent.wait_log(r"more than one MIG device type present on node \(.c.3g.20gb and .c.3g.20gb\)")
+    assert here.kubelet.node() == {GPU: 3}
+
+
+def test_a_compute_instance_is_held_to_its_slices_of_the_memory(node, tmp_path):
+    library = tmp_path / "libtranche-limit.so"
+    library.write_bytes(b"\x7fELF of this release")
+    here = a100(node, ["3g.20gb", 1, 2], ["1g.5gb"])
+    here.agent(f"--limit-library={library}", MIXED, config={"tranche": {"limits": {"enforcement": "strict"}}})
+    promised = {}
+    for resource, profile in ((ONE, "1c.3g.20gb"), (TWO, "2c.3g.20gb"), (WHOLE, "1g.5gb")):
+        here.kubelet.wait(resource, allocatable=1)
+        answer = here.kubelet.allocate(resource, [device(here, profile)["uuid"]])
+        promised[resource] = limits_of(here, answer)
+    assert promised[ONE]["memoryBytes"] == GI_MIB // 3 << 20
+    assert promised[TWO]["memoryBytes"] == GI_MIB * 2 // 3 << 20
+    assert "memoryBy" not in promised[ONE]
+    # The hardware keeps a GPU instance apart from others.
+    assert "memoryBytes" not in promised[WHOLE]
+    assert promised[WHOLE]["memoryBy"] == "mig"
