@@ -29,6 +29,11 @@ constexpr std::array kLayoutWords = {
          config::kUseLayoutList},
     Word{"validate", "say whether a GPU can have these instances, and where they go",
          config::kUseLayoutValidate, "PROFILE=NUMBER..."},
+    Word{"assert", "say whether this machine's GPUs have a layout of a file",
+         config::kUseLayoutAssert},
+    Word{"apply", "give this machine's GPUs a layout of a file", config::kUseLayoutApply},
+    Word{"export", "print what this machine's GPUs have as a file", config::kUseLayoutExport},
+    Word{"defaults", "print the layouts that there are without a file", config::kUseLayoutDefaults},
 };
 constexpr std::array kLimitWords = {
     Word{"set", "change the limits of a container that runs", config::kUseLimitSet, "POD"},
@@ -82,7 +87,7 @@ constexpr std::array kCommands = {
             .group = Group::kLook,
             .uses = config::kUseLayout,
             .words = kLayoutWords,
-            .usage = "list | validate PROFILE=NUMBER..."},
+            .usage = "list | validate PROFILE=NUMBER... | assert | apply | export | defaults"},
     Command{.name = "limit",
             .summary = "set the limits of a container that runs",
             .run = run_limit_command,

@@ -9,6 +9,7 @@
 #include "config/programs/agent_options.h"
 #include "config/programs/arbiter_options.h"
 #include "config/programs/controller_options.h"
+#include "config/programs/layout_file_options.h"
 #include "config/programs/layout_options.h"
 #include "config/programs/limit_options.h"
 
@@ -58,6 +59,9 @@ std::string wrong_in(const config::Sources& sources, const Command& command, con
       return error_of(config::load_output_form(sources, command.uses));
     default:
       break;
+  }
+  if (command.name == "layout" && (word->uses & config::kUseLayoutMachine) != 0) {
+    return error_of(config::load_layout_file_options(sources, word->uses));
   }
   if (command.name == "layout") {
     return error_of(config::load_layout_options(sources, word->uses, arguments));

@@ -25,6 +25,10 @@ struct LayoutCall {
 // Return the exit code.
 int run_layout_list(const LayoutCall& call);
 int run_layout_validate(const LayoutCall& call);
+int run_layout_assert(const LayoutCall& call);
+int run_layout_apply(const LayoutCall& call);
+int run_layout_export(const LayoutCall& call);
+int run_layout_defaults(const LayoutCall& call);
 
 // Says what is wrong with the command line. Returns the exit code.
 int refuse(const LayoutCall& call, std::string_view what);

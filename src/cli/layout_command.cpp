@@ -22,8 +22,9 @@ struct LayoutWord {
   int (*run)(const LayoutCall&);
 };
 constexpr std::array kLayoutRuns = {
-    LayoutWord{"list", run_layout_list},
-    LayoutWord{"validate", run_layout_validate},
+    LayoutWord{"list", run_layout_list},     LayoutWord{"validate", run_layout_validate},
+    LayoutWord{"assert", run_layout_assert}, LayoutWord{"apply", run_layout_apply},
+    LayoutWord{"export", run_layout_export}, LayoutWord{"defaults", run_layout_defaults},
 };
 
 int refuse_word(const Invocation& invocation, std::string_view word) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 
@@ -54,6 +55,9 @@ Result<Way> way_to(const Layout& to, const Hardware& hardware) {
                      return mode_needs_reset(known_gpu(hardware, gpu));
                    }));
   add_pending_modes(states, change);
+  // For those who watch: as people count GPUs.
+  std::ranges::stable_sort(change.steps, {},
+                           [&](const Step& step) { return known_gpu(hardware, step.gpu).index; });
   return Way{.states = std::move(states), .change = std::move(change)};
 }
 

@@ -134,6 +134,13 @@ TEST(Apply, TheWatcherSeesEachStepBeforeItIsTaken) {
                           "create a compute instance (1c) in 1g.10gb at 0 of GPU 0 2/3"));
 }
 
+TEST(Apply, GpusComeInTheOrderOfTheirIndices) {
+  Node node("h100-80gb");
+  std::swap(node.machine.gpus[0].index, node.machine.gpus[1].index);
+  ASSERT_TRUE(node.apply({{kGpu, with({})}, {kOther, with({})}}));
+  EXPECT_THAT(node.changes(), ElementsAre("set_mode on GPU-2", "set_mode on GPU-1"));
+}
+
 TEST(Apply, TheDriverThatResetsByItselfNeedsNoReset) {
   Node node("a100-80gb");
   ASSERT_TRUE(node.apply(with({})));

@@ -53,6 +53,9 @@ Result<PartedFile> parse_parted(std::string_view text, std::string_view file_nam
 Result<std::map<gpu::GpuUuid, GpuWish>> wishes_of(const PartedFile& file, const std::string& name,
                                                   const gpu::Machine& machine);
 
+// Says that the GPU has no MIG, and what shares it instead.
+Error without_mig(const gpu::Gpu& gpu, Code code);
+
 // What the machine has, as a file with one layout called `name`; GPUs alike share an entry. GPUs
 // that `layout` lacks are written as without MIG.
 PartedFile exported(const gpu::Machine& machine, const Layout& layout, const std::string& name);

@@ -54,11 +54,6 @@ Result<void> check_indices(const PartedEntry& entry, const gpu::Machine& machine
 
 bool has_mig(const gpu::Gpu& gpu) { return gpu.mig_mode != gpu::MigMode::kUnsupported; }
 
-Error without_mig(const gpu::Gpu& gpu, Code code) {
-  return {code, fmt::format("GPU {} ({}) has no MIG", gpu.index, gpu.name),
-          "share it by time-slicing, by MPS or by limits instead (docs/configuration.md)"};
-}
-
 // What the entries of one layout ask for.
 struct Asked {
   Wishes wishes;
@@ -79,6 +74,11 @@ void ask(const PartedEntry& entry, const gpu::Gpu& gpu, Asked& asked) {
 }
 
 }  // namespace
+
+Error without_mig(const gpu::Gpu& gpu, Code code) {
+  return {code, fmt::format("GPU {} ({}) has no MIG", gpu.index, gpu.name),
+          "share it by time-slicing, by MPS or by limits instead (docs/configuration.md)"};
+}
 
 Result<Wishes> wishes_of(const PartedFile& file, const std::string& name,
                          const gpu::Machine& machine) {

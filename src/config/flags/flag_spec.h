@@ -29,12 +29,21 @@ enum FlagUse : unsigned {
   kUseVersion = 8192,          // tranche version
   kUseLayoutList = 1U << 14U,  // tranche layout list, and so on
   kUseLayoutValidate = 1U << 15U,
+  kUseLayoutAssert = 1U << 18U,
+  kUseLayoutExport = 1U << 19U,
+  kUseLayoutDefaults = 1U << 20U,
+  kUseLayoutApply = 1U << 21U,
 };
 
 inline constexpr unsigned kUseLimit =
     kUseLimitSet | kUseLimitGet | kUseLimitReset | kUseLimitList | kUseLimitPrune;
 
-inline constexpr unsigned kUseLayout = kUseLayoutList | kUseLayoutValidate;
+// Those that read a file of mig-parted, and those that read this machine's GPUs.
+inline constexpr unsigned kUseLayoutFile = kUseLayoutAssert | kUseLayoutApply;
+inline constexpr unsigned kUseLayoutMachine =
+    kUseLayoutFile | kUseLayoutExport | kUseLayoutDefaults;
+
+inline constexpr unsigned kUseLayout = kUseLayoutList | kUseLayoutValidate | kUseLayoutMachine;
 
 struct FlagSpec {
   std::string_view name;                               // canonical, without dashes

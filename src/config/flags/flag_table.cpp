@@ -31,6 +31,11 @@ constexpr std::array kPrograms = {
     FlagProgram{kUseLayoutList, "layout list", "Layout list", "`tranche layout list`"},
     FlagProgram{kUseLayoutValidate, "layout validate", "Layout validate",
                 "`tranche layout validate`"},
+    FlagProgram{kUseLayoutAssert, "layout assert", "Layout assert", "`tranche layout assert`"},
+    FlagProgram{kUseLayoutApply, "layout apply", "Layout apply", "`tranche layout apply`"},
+    FlagProgram{kUseLayoutExport, "layout export", "Layout export", "`tranche layout export`"},
+    FlagProgram{kUseLayoutDefaults, "layout defaults", "Layout defaults",
+                "`tranche layout defaults`"},
     FlagProgram{kUseVersion, "version", "Version", "`tranche version`"},
 };
 

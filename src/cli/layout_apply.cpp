@@ -1,0 +1,177 @@
+// tranche layout apply: gives this machine's GPUs a layout of a file.
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+
+#include "base/exit_code.h"
+#include "cli/layout.h"
+#include "cli/layout_change.h"
+#include "cli/layout_machine.h"
+#include "cli/layout_reset.h"
+#include "process/process_lock.h"
+
+namespace tranche::cli {
+namespace {
+
+using Wishes = std::map<gpu::GpuUuid, mig::GpuWish>;
+
+// Folders below the state folder. An agent that manages layouts keeps its journal in the first.
+constexpr const char* kAgentsFolder = "mig";
+constexpr const char* kFolder = "layout";
+
+Result<void> check_no_manager(const config::LayoutFileOptions& options) {
+  const auto& folder = options.state_dir;
+  const bool managed = std::filesystem::exists(folder / kAgentsFolder) &&
+                       process::ProcessLock::is_held(folder / "agent.lock");
+  if (!managed || options.force) return {};
+  return fail(Code::kFailedPrecondition, "the agent of this node manages its layouts",
+              "set the label nvidia.com/mig.config of the Node, or write --force");
+}
+
+// The mode alone: instances that there are in MIG mode stay as they are.
+void leave_instances(Wishes& wishes, const mig::Layout& present) {
+  std::erase_if(
+      wishes, [&](const auto& one) { return one.second.enabled && present.at(one.first).enabled; });
+  for (auto& [gpu, wish] : wishes) wish.devices.clear();
+}
+
+bool wants_to_go_on() {
+  fmt::print("Go on? [y/N] ");
+  std::fflush(stdout);
+  std::string answer;
+  std::getline(std::cin, answer);
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+mig::Watcher progress(const gpu::Machine& machine) {
+  return {.step = [&machine](const mig::Step& step, std::size_t done, std::size_t all) {
+    const auto* gpu = gpu::find_gpu(machine, step.gpu);
+    fmt::print("[{}/{}] {}\n", done + 1, all, describe(step, gpu->mig_geometry, gpu->index));
+    std::fflush(stdout);
+  }};
+}
+
+// Everything of one call.
+class Apply {
+ public:
+  Apply(const LayoutCall& call, const config::LayoutFileOptions& options, LayoutMachine& machine)
+      : call_(call),
+        options_(options),
+        machine_(machine),
+        journal_(FsRoot(),
+                 std::filesystem::absolute(options.state_dir) / kFolder / "journal.json") {}
+
+  int run() {
+    const auto chosen = choose_layout(options_, &machine_.machine());
+    if (!chosen) return end(call_, chosen.error());
+    for (const auto& hook : chosen->file.hooks) {
+      fmt::print(stderr, "tranche layout apply: a hook is not run: {}\n", hook);
+    }
+    const auto plan = plan_of(*chosen);
+    if (!plan) return end(call_, plan.error());
+    fmt::print("{}", show(*plan, machine_.machine()));
+    if (plan->change.steps.empty() && !cut_off_) {
+      fmt::print("{} is applied already\n", chosen->name);
+      return kExitFine;
+    }
+    if (auto unused = check(*plan); !unused) return end(call_, unused.error());
+    if (options_.dry_run) return kExitFine;
+    if (!options_.yes && isatty(STDIN_FILENO) != 0 && !wants_to_go_on()) return kExitFinding;
+    return take(*plan, chosen->name);
+  }
+
+ private:
+  Result<LayoutChange> plan_of(const ChosenLayout& chosen) {
+    ASSIGN_OR_RETURN(auto wishes, mig::wishes_of(chosen.file, chosen.name, machine_.machine()));
+    ASSIGN_OR_RETURN(cut_off_, journal_.load());
+    if (cut_off_) {
+      fmt::print("a change to {} was cut off; this one finishes or undoes it\n", cut_off_->layout);
+    }
+    if (options_.mode_only) {
+      ASSIGN_OR_RETURN(const auto present, machine_.present());
+      leave_instances(wishes, present);
+    }
+    return plan_layout(wishes, machine_.machine(), machine_.control(), cut_off_);
+  }
+
+  Result<void> check(const LayoutChange& plan) const {
+    TRY(check_no_manager(options_));
+    return check_unused(plan, machine_.machine(), [&](const std::vector<std::string>& uuids) {
+      return machine_.users_of(uuids);
+    });
+  }
+
+  int take(const LayoutChange& plan, const std::string& name) {
+    LayoutReset reset(machine_.connection(), {.environment = call_.invocation.environment,
+                                              .driver_root = options_.driver_root});
+    const SystemClock clock;
+    const auto end = take_layout(
+        plan, name,
+        {.hardware = {.control = machine_.control(),
+                      .reset = reset,
+                      .machine = machine_.machine(),
+                      .holders = [&](const gpu::Gpu& gpu) { return machine_.holders_of(gpu); }},
+         .journal = journal_,
+         .clock = clock,
+         .watcher = progress(machine_.machine()),
+         .retries = {}});
+    return report(end, name);
+  }
+
+  int report(const LayoutEnd& end, const std::string& name) const {
+    if (!end.trouble) {
+      fmt::print("{} is applied\n", name);
+      return kExitFine;
+    }
+    (void)cli::end(call_, *end.trouble);
+    if (end.undo_trouble) {
+      fmt::print(stderr,
+                 "the GPUs are between two layouts, for the undo failed, too: {}\n"
+                 "apply a layout again: that finishes or undoes it\n",
+                 end.undo_trouble->message());
+    } else {
+      fmt::print(stderr, "the GPUs have what they had before\n");
+    }
+    return kExitFinding;
+  }
+
+  const LayoutCall& call_;
+  const config::LayoutFileOptions& options_;
+  LayoutMachine& machine_;
+  JournalFile journal_;
+  std::optional<mig::Journal> cut_off_;
+};
+
+// One change at a time; the lock is the process's.
+Result<std::unique_ptr<process::ProcessLock>> lock(const config::LayoutFileOptions& options) {
+  const auto folder = std::filesystem::absolute(options.state_dir) / kFolder;
+  TRY(FsRoot().make_directories(folder));
+  auto taken = process::ProcessLock::take(folder / "lock", [] { return false; });
+  if (!taken || *taken != nullptr) return taken;
+  return fail(Code::kFailedPrecondition, "another `tranche layout apply` runs", "wait for its end");
+}
+
+}  // namespace
+
+int run_layout_apply(const LayoutCall& call) {
+  if (!call.arguments.empty()) {
+    return refuse(call, fmt::format("unexpected argument '{}'", call.arguments[0].substr(0, 80)));
+  }
+  const auto options = config::load_layout_file_options(call.sources, call.use());
+  if (!options) return refuse(call, options.error().message());
+  // Locked first: what is read then stays so.
+  std::unique_ptr<process::ProcessLock> locked;
+  if (!options->dry_run) {
+    auto taken = lock(*options);
+    if (!taken) return end(call, taken.error());
+    locked = *std::move(taken);
+  }
+  auto machine = LayoutMachine::open(*options);
+  if (!machine) return end(call, machine.error());
+  return Apply(call, *options, *machine).run();
+}
+
+}  // namespace tranche::cli

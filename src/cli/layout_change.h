@@ -1,0 +1,76 @@
+#pragma once
+// A change of the layouts of this machine's GPUs by hand: what would be done, who is in its way,
+// and doing it, with a journal in a file so that the next call finishes or undoes what was cut off.
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/result.h"
+#include "gpu/machine.h"
+#include "gpu/mig_control.h"
+#include "mig/apply.h"
+#include "mig/change.h"
+#include "mig/journal.h"
+#include "mig/layout.h"
+
+namespace tranche::cli {
+
+// The journal of the change that is under way. The folder is made when one is stored.
+class JournalFile {
+ public:
+  JournalFile(FsRoot fs, std::filesystem::path file) : fs_(std::move(fs)), file_(std::move(file)) {}
+
+  // nullopt: no change was cut off. kInvalidArgument: it cannot be read; the hint says what to do.
+  Result<std::optional<mig::Journal>> load() const;
+  // Returns when it is safe from a power cut.
+  Result<void> store(const mig::Journal& journal) const;
+  Result<void> remove() const { return fs_.remove(file_); }
+
+ private:
+  FsRoot fs_;
+  std::filesystem::path file_;
+};
+
+struct LayoutChange {
+  std::map<gpu::GpuUuid, gpu::MigState> present;
+  mig::Layout
+      undo;  // what the GPUs go back to; before a change that was cut off, what they had then
+  mig::Change change;  // from what is present
+};
+
+// What leads from the GPUs as they are to the wishes. GPUs of `cut_off` that nothing is wished of
+// go back to what they had before it.
+Result<LayoutChange> plan_layout(const std::map<gpu::GpuUuid, mig::GpuWish>& wishes,
+                                 const gpu::Machine& machine, gpu::MigControl& control,
+                                 const std::optional<mig::Journal>& cut_off);
+
+// For people: of each GPU what it has and shall have, with the instances that go, stay and come.
+std::string show(const LayoutChange& change, const gpu::Machine& machine);
+
+// UUIDs of GPUs and MIG devices -> "python (pid 4711)" of each process that uses one.
+using UsersOf = std::function<Result<std::vector<std::string>>(std::vector<std::string> uuids)>;
+// kFailedPrecondition: processes use what goes; they are named.
+Result<void> check_unused(const LayoutChange& change, const gpu::Machine& machine,
+                          const UsersOf& users_of);
+
+struct LayoutEnd {
+  std::optional<Error> trouble;       // nullopt: the GPUs have what is wished
+  std::optional<Error> undo_trouble;  // nullopt: after trouble they have the old layout
+};
+struct LayoutWork {
+  mig::Hardware hardware;
+  const JournalFile& journal;
+  const Clock& clock;
+  mig::Watcher watcher;
+  mig::Retries retries;
+};
+// `name`: of the layout.
+LayoutEnd take_layout(const LayoutChange& change, const std::string& name, const LayoutWork& work);
+
+}  // namespace tranche::cli

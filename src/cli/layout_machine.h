@@ -1,0 +1,59 @@
+#pragma once
+// This machine's GPUs, for the words of `tranche layout` that read or change them.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "config/programs/layout_file_options.h"
+#include "gpu/machine.h"
+#include "mig/layout.h"
+#include "mig/parted.h"
+#include "nvml/connection.h"
+#include "nvml/mig_control.h"
+
+namespace tranche::cli {
+
+class LayoutMachine {
+ public:
+  // kUnavailable, kTimeout: there is no driver, or it does not answer.
+  static Result<LayoutMachine> open(const config::LayoutFileOptions& options);
+
+  const gpu::Machine& machine() const { return machine_; }
+  nvml::MigControl& control() { return *control_; }
+  // What the GPUs with MIG have.
+  Result<mig::Layout> present();
+  // "python (pid 4711)" of each process that uses one of the devices, by NVML's lists.
+  Result<std::vector<std::string>> users_of(const std::vector<std::string>& uuids) const;
+  // The same of each process that has the GPU's device nodes open; nobody, where that cannot be
+  // told.
+  std::vector<std::string> holders_of(const gpu::Gpu& gpu) const;
+  const std::shared_ptr<nvml::Connection>& connection() const { return connection_; }
+
+ private:
+  LayoutMachine(std::shared_ptr<nvml::Connection> connection, gpu::Machine machine, FsRoot host)
+      : connection_(std::move(connection)),
+        machine_(std::move(machine)),
+        host_(std::move(host)),
+        control_(std::make_unique<nvml::MigControl>(connection_)) {}
+
+  std::shared_ptr<nvml::Connection> connection_;
+  gpu::Machine machine_;
+  FsRoot host_;
+  std::unique_ptr<nvml::MigControl> control_;
+};
+
+// A layout of a file.
+struct ChosenLayout {
+  mig::PartedFile file;
+  std::string name;
+};
+// `machine`: for the default layouts, where no file is named; nullptr: then a file is needed.
+// kInvalidArgument: the file has errors, or several layouts and none is chosen. kNotFound: there is
+// no such file or layout.
+Result<ChosenLayout> choose_layout(const config::LayoutFileOptions& options,
+                                   const gpu::Machine* machine);
+
+}  // namespace tranche::cli

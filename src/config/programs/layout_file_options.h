@@ -1,0 +1,32 @@
+#pragma once
+// The settings of `tranche layout` assert, apply, export and defaults, from flags and environment;
+// those of nvidia-mig-parted where it has them. Pure.
+
+#include <filesystem>
+#include <string>
+
+#include "base/result.h"
+#include "config/programs/output_form.h"
+
+namespace tranche::config {
+
+struct LayoutFileOptions {
+  std::string file;    // "-": standard input; "": the default layouts
+  std::string layout;  // "": the only one of the file
+  bool mode_only = false;
+  bool valid_only = false;  // assert
+  bool dry_run = false;     // apply
+  bool yes = false;
+  bool force = false;
+  std::filesystem::path state_dir;
+  std::string label;  // export
+  OutputForm output = OutputForm::kYaml;
+  std::filesystem::path driver_root;
+  std::filesystem::path host_root;
+  bool operator==(const LayoutFileOptions&) const = default;
+};
+
+// `use`: which word, FlagUse. kInvalidArgument with every error, one a line.
+Result<LayoutFileOptions> load_layout_file_options(const Sources& sources, unsigned use);
+
+}  // namespace tranche::config

@@ -1,0 +1,304 @@
+"""`tranche layout` assert, apply, export and defaults on simulated machines: mig-parted's work, by hand."""
+
+import json
+import re
+import subprocess
+
+import pytest
+import yaml
+from node import Node
+from programs import ROOT, TRANCHE, Process, wait_until
+
+SCENARIO = ROOT / "tests" / "data" / "scenarios" / "platform" / "mig-parted-config.yaml"
+BALANCED = {"3g.40gb": 1, "2g.20gb": 1, "1g.10gb": 2}
+# What changes hardware, in the order in which a change from one layout to another calls it.
+CHANGING = [
+    "nvmlComputeInstanceDestroy",
+    "nvmlGpuInstanceDestroy",
+    "nvmlDeviceSetMigMode",
+    "nvmlDeviceCreateGpuInstanceWithPlacement",
+    "nvmlGpuInstanceCreateComputeInstanceWithPlacement",
+]
+
+
+class Machine(Node):
+    """A simulated machine and the file of a layout."""
+
+    def __init__(self, machine: str, gpus: int | None = None):
+        super().__init__(machine, kubelet=False)
+        if gpus is not None:
+            self.only(machine, gpus)
+        self.layouts = self.dir / "layouts.yaml"
+
+    def only(self, machine: str, gpus: int) -> None:
+        text = yaml.safe_load((ROOT / "sim" / "machines" / f"{machine}.yaml").read_text())
+        text["gpus"] = text["gpus"][:gpus]
+        text.pop("nvlink", None)
+        file = self.dir / "machine.yaml"
+        file.write_text(yaml.safe_dump(text))
+        self.env |= {"TRANCHE_SIM": str(file), "TRANCHE_SIM_STATE": str(self.dir / "sim-of-fewer")}
+
+    def layout(self, *words: object, rc: int = 0, env: dict | None = None) -> subprocess.CompletedProcess:
+        done = subprocess.run(
+            [TRANCHE, "layout", *map(str, words)],
+            env=self.env | (env or {}),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == rc, f"{words}: {done.returncode}\n{done.stdout}{done.stderr}"
+        return done
+
+    def apply(self, name: str, *words: object, rc: int = 0, **more) -> subprocess.CompletedProcess:
+        file = ["-f", self.layouts] if self.layouts.exists() else []
+        return self.layout("apply", *file, "-c", name, "--state-dir", self.state, *words, rc=rc, **more)
+
+    def has(self) -> list:
+        """Of each GPU its MIG devices by profile; None: MIG mode is off."""
+        exported = yaml.safe_load(self.layout("export").stdout)["mig-configs"]["current"]
+        of_gpu = {}
+        for entry in exported:
+            indices = range(len(self.gpus())) if entry["devices"] == "all" else entry["devices"]
+            for index in indices:
+                of_gpu[index] = entry["mig-devices"] if entry["mig-enabled"] else None
+        return [of_gpu[index] for index in sorted(of_gpu)]
+
+    def devices(self) -> dict:
+        """UUID -> profile of every MIG device, as the driver tells them."""
+        lines = self.smi("-L").splitlines()
+        found = (re.search(r"MIG (\S+)\s+Device.*UUID: (MIG-[^)]+)", line) for line in lines)
+        return {one.group(2): one.group(1) for one in found if one}
+
+
+@pytest.fixture
+def machine():
+    open_ones = []
+
+    def make(*arguments) -> Machine:
+        open_ones.append(Machine(*arguments))
+        return open_ones[-1]
+
+    yield make
+    for one in open_ones:
+        one.close()
+
+
+@pytest.fixture
+def four(machine):
+    """Four A100 with 80 GB, and the layouts of the scenario."""
+    one = machine("a100-80gb-x8", 4)
+    one.layouts.write_text(yaml.safe_load(SCENARIO.read_text())["data"]["config.yaml"])
+    return one
+
+
+def test_every_layout_of_the_scenario(four):
+    assert four.has() == [None] * 4
+    for name, expected in (
+        ("all-1g.10gb", [{"1g.10gb": 7}] * 4),
+        ("all-balanced", [BALANCED] * 4),
+        ("mixed-workload", [None] + [{"2g.20gb": 3, "1g.10gb": 1}] * 3),
+    ):
+        four.layout("assert", "-f", four.layouts, "-c", name, rc=1)
+        four.apply(name)
+        assert four.has() == expected
+        assert "it is applied" in four.layout("assert", "-f", four.layouts, "-c", name).stdout
+        assert "applied already" in four.apply(name).stdout
+    assert not list((four.state / "layout").glob("journal*")), "no change is under way"
+
+
+def test_settings_of_mig_parted_are_taken(four):
+    env = {"MIG_PARTED_CONFIG_FILE": str(four.layouts), "MIG_PARTED_SELECTED_CONFIG": "all-balanced"}
+    four.layout("assert", rc=1, env=env)
+    four.layout("apply", "--state-dir", four.state, env=env)
+    four.layout("assert", env=env)
+    text = four.layout("export", "-l", "mine", "-o", "json").stdout
+    assert json.loads(text)["mig-configs"]["mine"] == [{"devices": "all", "mig-enabled": True, "mig-devices": BALANCED}]
+    saved = four.dir / "saved.json"
+    saved.write_text(text)
+    four.apply("all-1g.10gb")
+    four.layout("apply", "-f", saved, "--state-dir", four.state)
+    assert four.has() == [BALANCED] * 4, "the only layout of a file needs no name"
+    piped = subprocess.run(
+        [TRANCHE, "layout", "assert", "-f", "-"], env=four.env, input=text, capture_output=True, text=True, check=False
+    )
+    assert piped.returncode == 0, piped.stderr
+
+
+def test_only_what_differs_is_touched(four):
+    four.apply("all-balanced")
+    before = four.devices()
+    four.layouts.write_text(
+        "version: v1\nmig-configs:\n  other:\n    - devices: [1]\n      mig-enabled: true\n"
+        "      mig-devices: {3g.40gb: 1, 1g.10gb: 4}\n"
+    )
+    shown = four.apply("other").stdout
+    assert re.search(r"GPU 1 .*: 3g.40gb, 2g.20gb, 1g.10gb x 2 -> 3g.40gb, 1g.10gb x 4", shown)
+    assert re.search(r"stays +3g.40gb at 4", shown) and re.search(r"goes +2g.20gb at 0", shown)
+    assert "GPU 0" not in shown, "nobody spoke of it"
+    after = four.devices()
+    gone = [before[uuid] for uuid in before.keys() - after.keys()]
+    assert gone == ["2g.20gb"], "all others kept their UUID"
+    assert sorted(after[uuid] for uuid in after.keys() - before.keys()) == ["1g.10gb", "1g.10gb"]
+
+
+def test_a_dry_run_changes_nothing(four):
+    shown = four.apply("all-balanced", "--dry-run").stdout
+    assert "MIG off -> 3g.40gb, 2g.20gb, 1g.10gb x 2" in shown
+    assert four.has() == [None] * 4
+    assert not four.state.exists()
+
+
+def test_the_mode_alone(four):
+    four.apply("mixed-workload", "--mode-only")
+    assert four.has() == [None, {}, {}, {}]
+    four.layout("assert", "-f", four.layouts, "-c", "mixed-workload", "--mode-only")
+    four.layout("assert", "-f", four.layouts, "-c", "mixed-workload", rc=1)
+    four.apply("all-balanced")
+    four.apply("all-1g.10gb", "--mode-only")
+    assert four.has() == [BALANCED] * 4, "instances stay"
+
+
+def test_processes_on_what_goes_are_named_and_on_what_stays_are_not(four):
+    four.apply("all-balanced")
+    held = next(uuid for uuid, profile in four.devices().items() if profile == "3g.40gb")
+    holder = four.start("occupy", "--gpu", held, "--name", "trainer", executable=ROOT / "build/bin/tranche-sim")
+    wait_until(lambda: holder.output, "the device is held")
+    refused = four.apply("all-1g.10gb", rc=1).stderr
+    assert f"pid {holder.pid}" in refused and "nothing was changed" in refused
+    assert four.has() == [BALANCED] * 4
+    four.layouts.write_text(
+        "version: v1\nmig-configs:\n  other:\n    - devices: all\n      mig-enabled: true\n"
+        "      mig-devices: {3g.40gb: 1, 1g.10gb: 4}\n"
+    )
+    four.apply("other")
+    assert held in four.devices(), "who holds what stays is in nobody's way"
+    holder.stop()
+
+
+@pytest.mark.parametrize("function", CHANGING)
+def test_a_call_that_fails_leaves_the_old_layout(four, function):
+    """The fault is at one GPU: those changed before it are changed back."""
+    start = "all-balanced" if "Destroy" in function or "Mode" in function else "mixed-workload"
+    four.apply(start)
+    before = four.has()
+    four.sim("fault", "fail", "--function", function, "--gpu", 2)
+    target = "mixed-workload" if start == "all-balanced" else "all-balanced"
+    if "Mode" in function:
+        four.layouts.write_text("version: v1\nmig-configs: {off: [{devices: all, mig-enabled: false}]}\n")
+        target = "off"
+    done = four.apply(target, rc=1)
+    four.sim("clear")
+    assert "GPU 2" in done.stderr, done.stderr
+    if "what they had before" in done.stderr:
+        assert four.has() == before
+    else:
+        # What undoes it is what fails, too: the next call finishes it.
+        assert "between two layouts" in done.stderr
+        four.apply(target)
+        four.layout("assert", "-f", four.layouts, "-c", target)
+
+
+@pytest.mark.parametrize("function", CHANGING)
+def test_a_change_that_is_killed_is_finished_by_the_next_call(four, function):
+    four.apply("mixed-workload" if "Mode" in function else "all-1g.10gb")
+    four.sim("fault", "hang", "--function", function, "--gpu", 3)
+    command = ["tranche", "layout", "apply", "-f", four.layouts, "-c", "all-balanced", "--state-dir", four.state]
+    if "Mode" in function:
+        off = four.dir / "off.yaml"
+        off.write_text("version: v1\nmig-configs: {off: [{devices: all, mig-enabled: false}]}\n")
+        command[4:7] = [off, "-c", "off"]
+    running = four.start(*command[1:])
+    wait_until(lambda: re.search(r"of GPU 3|on GPU 3", running.output), "it has come to the call that hangs")
+    running.kill()
+    four.sim("clear")
+    assert list((four.state / "layout").glob("journal.json")), "the change is noted"
+    assert "was cut off" in four.apply("all-balanced").stdout
+    assert four.has() == [BALANCED] * 4
+    assert not list((four.state / "layout").glob("journal.json"))
+
+
+def test_a_change_that_is_killed_is_undone_by_a_call_for_other_gpus(four):
+    four.apply("all-1g.10gb")
+    four.sim("fault", "hang", "--function", CHANGING[3], "--gpu", 3)
+    running = four.start("layout", "apply", "-f", four.layouts, "-c", "all-balanced", "--state-dir", four.state)
+    wait_until(lambda: "of GPU 3" in running.output, "it has come to the call that hangs")
+    running.kill()
+    four.sim("clear")
+    four.layouts.write_text(
+        "version: v1\nmig-configs: {off: [{devices: [0], mig-enabled: false}]}\n"
+    )
+    four.apply("off")
+    assert four.has() == [None] + [{"1g.10gb": 7}] * 3
+
+
+def test_two_at_once(four):
+    four.sim("fault", "hang", "--function", CHANGING[2], "--gpu", 0)
+    running = four.start("layout", "apply", "-f", four.layouts, "-c", "all-balanced", "--state-dir", four.state)
+    wait_until(lambda: "GPU 0" in running.output, "it has begun")
+    assert "another" in four.apply("all-balanced", rc=1).stderr
+    four.sim("clear")
+    running.wait()
+
+
+@pytest.mark.parametrize(
+    ("model", "layout", "expected"),
+    [
+        ("h100", "all-balanced", {"1g.10gb": 2, "2g.20gb": 1, "3g.40gb": 1}),
+        ("h20", "all-3g.48gb", {"3g.48gb": 2}),
+        ("h20", "all-1g.12gb", {"1g.12gb": 7}),
+        ("a30", "all-balanced", {"1g.6gb": 2, "2g.12gb": 1}),
+    ],
+)
+def test_default_layouts_need_no_file(machine, model, layout, expected):
+    here = machine(model)
+    here.apply(layout)
+    assert here.has() == [expected] * len(here.gpus())
+    here.apply("all-disabled")
+    assert here.has() == [None] * len(here.gpus())
+    printed = here.dir / "defaults.yaml"
+    printed.write_text(here.layout("defaults").stdout)
+    here.layout("assert", "-f", printed, "-c", "all-disabled")
+
+
+def test_names_of_another_driver(machine):
+    here = machine("h20")
+    here.layouts.write_text(
+        "version: v1\nmig-configs: {two: [{devices: all, mig-enabled: true, mig-devices: {3g.47gb: 2}}]}\n"
+    )
+    here.apply("two")
+    assert here.has() == [{"3g.48gb": 2}] * len(here.gpus())
+
+
+def test_where_nothing_resets_the_gpu(machine):
+    here = machine("a100-passthrough")
+    done = here.apply("all-enabled", rc=1)
+    assert "reboot this machine" in done.stderr and "what they had before" in done.stderr
+    assert here.has() == [None] * len(here.gpus())
+    pending = here.smi("--query-gpu=mig.mode.pending", "--format=csv,noheader").split("\n")[0]
+    assert pending == "Disabled", "nothing waits for a reboot"
+
+
+@pytest.mark.parametrize("model", ["t4", "l20"])
+def test_gpus_without_mig_are_refused_with_what_works_instead(machine, model):
+    here = machine(model)
+    here.layouts.write_text(yaml.safe_load(SCENARIO.read_text())["data"]["config.yaml"])
+    for words in (["-f", here.layouts, "-c", "all-balanced"], ["-c", "all-balanced"]):
+        for word in ("assert", "apply"):
+            state = ["--state-dir", here.state] if word == "apply" else []
+            refused = here.layout(word, *words, *state, rc=1).stderr
+            assert "has no MIG" in refused and "time-slicing" in refused
+
+
+def test_exit_codes(four):
+    assert "line" not in four.layout("assert", "-f", four.layouts, "-c", "all-balanced", "-a").stdout
+    assert "did you mean" in four.layout("assert", "-f", four.layouts, "-c", "all-balance", rc=2).stderr
+    assert "choose one" in four.layout("assert", "-f", four.layouts, rc=2).stderr
+    four.layout("assert", "-f", four.dir / "none.yaml", "-c", "x", rc=2)
+    four.layouts.write_text("version: v1\nmig-configs: {a: [{devices: 7, mig-enabled: maybe}]}\nkind: x\n")
+    refused = four.layout("assert", "-f", four.layouts, rc=2).stderr
+    assert "layouts.yaml:2: \"devices\"" in refused and "layouts.yaml:3: unknown key" in refused
+    four.sim("fault", "no-driver")
+    assert four.layout("export", rc=3).stderr
+    assert four.layout("apply", "-c", "all-disabled", "--state-dir", four.state, rc=3).stderr
