@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <iostream>
+#include <stop_token>
+#include <thread>
 
 #include "base/exit_code.h"
 #include "cli/layout.h"
@@ -12,6 +15,7 @@
 #include "cli/layout_machine.h"
 #include "cli/layout_reset.h"
 #include "process/process_lock.h"
+#include "process/signals.h"
 
 namespace tranche::cli {
 namespace {
@@ -21,6 +25,9 @@ using Wishes = std::map<gpu::GpuUuid, mig::GpuWish>;
 // Folders below the state folder. An agent that manages layouts keeps its journal in the first.
 constexpr const char* kAgentsFolder = "mig";
 constexpr const char* kFolder = "layout";
+
+constexpr std::chrono::milliseconds kForever{-1};
+constexpr std::chrono::milliseconds kLookAgain{50};
 
 Result<void> check_no_manager(const config::LayoutFileOptions& options) {
   const auto& folder = options.state_dir;
@@ -38,13 +45,31 @@ void leave_instances(Wishes& wishes, const mig::Layout& present) {
   for (auto& [gpu, wish] : wishes) wish.devices.clear();
 }
 
-bool wants_to_go_on() {
+// Ctrl-C at the question is a no.
+bool wants_to_go_on(int signals) {
   fmt::print("Go on? [y/N] ");
   std::fflush(stdout);
+  if (!process::wait_for_signal(signals, kForever, STDIN_FILENO)) return false;
   std::string answer;
   std::getline(std::cin, answer);
   return answer == "y" || answer == "Y" || answer == "yes";
 }
+
+// While it lives, a signal stops the change at its next step.
+class StopBySignal {
+ public:
+  explicit StopBySignal(int signals)
+      : watch_([this, signals](const std::stop_token& over) {
+          while (!over.stop_requested()) {
+            if (!process::wait_for_signal(signals, kLookAgain)) stop_.request_stop();
+          }
+        }) {}
+  std::stop_token token() const { return stop_.get_token(); }
+
+ private:
+  std::stop_source stop_;
+  std::jthread watch_;
+};
 
 mig::Watcher progress(const gpu::Machine& machine) {
   return {.step = [&machine](const mig::Step& step, std::size_t done, std::size_t all) {
@@ -57,10 +82,12 @@ mig::Watcher progress(const gpu::Machine& machine) {
 // Everything of one call.
 class Apply {
  public:
-  Apply(const LayoutCall& call, const config::LayoutFileOptions& options, LayoutMachine& machine)
+  Apply(const LayoutCall& call, const config::LayoutFileOptions& options, LayoutMachine& machine,
+        int signals)
       : call_(call),
         options_(options),
         machine_(machine),
+        signals_(signals),
         journal_(FsRoot(),
                  std::filesystem::absolute(options.state_dir) / kFolder / "journal.json") {}
 
@@ -79,7 +106,8 @@ class Apply {
     }
     if (auto unused = check(*plan); !unused) return end(call_, unused.error());
     if (options_.dry_run) return kExitFine;
-    if (!options_.yes && isatty(STDIN_FILENO) != 0 && !wants_to_go_on()) return kExitFinding;
+    if (!options_.yes && isatty(STDIN_FILENO) != 0 && !wants_to_go_on(signals_))
+      return kExitFinding;
     return take(*plan, chosen->name);
   }
 
@@ -108,6 +136,7 @@ class Apply {
     LayoutReset reset(machine_.connection(), {.environment = call_.invocation.environment,
                                               .driver_root = options_.driver_root});
     const SystemClock clock;
+    const StopBySignal stop(signals_);
     const auto end = take_layout(
         plan, name,
         {.hardware = {.control = machine_.control(),
@@ -117,7 +146,8 @@ class Apply {
          .journal = journal_,
          .clock = clock,
          .watcher = progress(machine_.machine()),
-         .retries = {}});
+         .retries = {},
+         .stop = stop.token()});
     return report(end, name);
   }
 
@@ -141,6 +171,7 @@ class Apply {
   const LayoutCall& call_;
   const config::LayoutFileOptions& options_;
   LayoutMachine& machine_;
+  int signals_;
   JournalFile journal_;
   std::optional<mig::Journal> cut_off_;
 };
@@ -154,6 +185,19 @@ Result<std::unique_ptr<process::ProcessLock>> lock(const config::LayoutFileOptio
   return fail(Code::kFailedPrecondition, "another `tranche layout apply` runs", "wait for its end");
 }
 
+int apply(const LayoutCall& call, const config::LayoutFileOptions& options, int signals) {
+  // Locked first: what is read then stays so.
+  std::unique_ptr<process::ProcessLock> locked;
+  if (!options.dry_run) {
+    auto taken = lock(options);
+    if (!taken) return end(call, taken.error());
+    locked = *std::move(taken);
+  }
+  auto machine = LayoutMachine::open(options);
+  if (!machine) return end(call, machine.error());
+  return Apply(call, options, *machine, signals).run();
+}
+
 }  // namespace
 
 int run_layout_apply(const LayoutCall& call) {
@@ -162,16 +206,11 @@ int run_layout_apply(const LayoutCall& call) {
   }
   const auto options = config::load_layout_file_options(call.sources, call.use());
   if (!options) return refuse(call, options.error().message());
-  // Locked first: what is read then stays so.
-  std::unique_ptr<process::ProcessLock> locked;
-  if (!options->dry_run) {
-    auto taken = lock(*options);
-    if (!taken) return end(call, taken.error());
-    locked = *std::move(taken);
-  }
-  auto machine = LayoutMachine::open(*options);
-  if (!machine) return end(call, machine.error());
-  return Apply(call, *options, *machine).run();
+  constexpr int kNoSignals = -1;
+  if (options->dry_run) return apply(call, *options, kNoSignals);
+  const Log log(LogLevel::kWarn);
+  return process::run_with_signals(log,
+                                   [&](int signals) { return apply(call, *options, signals); });
 }
 
 }  // namespace tranche::cli

@@ -96,9 +96,9 @@ mig::Journal journal_of(const LayoutChange& change, const std::string& name, con
           .trouble = {}};
 }
 
-Result<void> apply(const mig::Layout& to, const LayoutWork& work) {
+Result<void> apply(const mig::Layout& to, const LayoutWork& work, const std::stop_token& stop) {
   return mig::apply(to, work.hardware, work.watcher, work.clock.now() + kLongestChange, work.clock,
-                    {}, work.retries);
+                    stop, work.retries);
 }
 
 }  // namespace
@@ -188,12 +188,12 @@ LayoutEnd take_layout(const LayoutChange& change, const std::string& name, const
             .undo_trouble = {}};
   }
   LayoutEnd end;
-  if (auto done = apply(change.change.to, work); !done) {
+  if (auto done = apply(change.change.to, work, work.stop); !done) {
     end.trouble = std::move(done.error());
     journal.phase = mig::Journal::Phase::kUndoing;
     journal.trouble = end.trouble->what;
     (void)work.journal.store(journal);  // the one before leads back, too
-    if (auto undone = apply(change.undo, work); !undone) end.undo_trouble = undone.error();
+    if (auto undone = apply(change.undo, work, {}); !undone) end.undo_trouble = undone.error();
   }
   if (end.undo_trouble) return end;
   if (auto removed = work.journal.remove(); !removed && !end.trouble) end.trouble = removed.error();

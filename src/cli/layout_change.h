@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,8 @@ struct LayoutWork {
   const Clock& clock;
   mig::Watcher watcher;
   mig::Retries retries;
+  // Leads back to what the GPUs had; the way back is not stopped.
+  std::stop_token stop = {};
 };
 // `name`: of the layout.
 LayoutEnd take_layout(const LayoutChange& change, const std::string& name, const LayoutWork& work);

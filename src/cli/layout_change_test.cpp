@@ -113,6 +113,26 @@ TEST(LayoutChange, AFailureIsUndone) {
   EXPECT_EQ(*node.journal.load(), std::nullopt);
 }
 
+TEST(LayoutChange, WhoStopsItGetsBackWhatWasThere) {
+  Node node;
+  ASSERT_FALSE(node.take({{kGpu, wish({{"3g.40gb", 2}})}}).trouble);
+  const auto change = node.plan({{kGpu, wish({{"1g.10gb", 7}})}});
+  std::stop_source stop;
+  const auto end = take_layout(
+      *change, "one",
+      {.hardware = {node.control, node.reset, node.machine},
+       .journal = node.journal,
+       .clock = node.clock,
+       .watcher = {.step = [&](const mig::Step&, std::size_t done,
+                               std::size_t) { return done == 3 && stop.request_stop(); }},
+       .retries = {},
+       .stop = stop.get_token()});
+  EXPECT_TRUE(end.trouble);
+  EXPECT_FALSE(end.undo_trouble);
+  EXPECT_EQ(node.layout(), "3g.40gb x 2");
+  EXPECT_EQ(*node.journal.load(), std::nullopt);
+}
+
 TEST(LayoutChange, AFailedUndoKeepsTheJournalAndTheNextCallGoesOn) {
   Node node;
   ASSERT_FALSE(node.take({{kGpu, wish({{"3g.40gb", 2}})}}).trouble);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <set>
 
 #include "mig/step_taker.h"
 
@@ -41,19 +42,49 @@ void add_pending_modes(const States& states, Change& change) {
   }
 }
 
+// GPU instances in which a compute instance found no place beside those that stay.
+using Crowded = std::set<std::pair<gpu::GpuUuid, gpu::Placement>>;
+
+bool same_compute(std::vector<int> a, std::vector<int> b) {
+  std::ranges::sort(a);
+  std::ranges::sort(b);
+  return a == b;
+}
+
+// Destroys what such an instance has, and takes it for empty in `from`, so that all is made anew.
+std::vector<Step> clear(const Crowded& crowded, const Layout& to, Layout& from) {
+  std::vector<Step> steps;
+  for (const auto& [gpu, wanted] : to) {
+    for (auto& instance : from.at(gpu).instances) {
+      const auto one =
+          std::ranges::find(wanted.instances, instance.placement, &Instance::placement);
+      if (!crowded.contains({gpu, instance.placement}) || one == wanted.instances.end()) continue;
+      if (same_compute(instance.compute, one->compute)) continue;
+      for (std::size_t i = 0; i < instance.compute.size(); ++i) {
+        steps.push_back(
+            {.kind = Step::Kind::kDestroyCompute, .gpu = gpu, .instance = instance, .compute = i});
+      }
+      instance.compute.clear();
+    }
+  }
+  return steps;
+}
+
 struct Way {
   States states;
   Change change;
 };
 
 // The way that is left, from what the GPUs have now.
-Result<Way> way_to(const Layout& to, const Hardware& hardware) {
+Result<Way> way_to(const Layout& to, const Hardware& hardware, const Crowded& crowded = {}) {
   ASSIGN_OR_RETURN(auto states, read_states(hardware.control, to));
   Layout from;
   for (const auto& [gpu, state] : states) from.emplace(gpu, layout_of(state));
+  const auto first = clear(crowded, to, from);
   ASSIGN_OR_RETURN(auto change, make_change(from, to, [&](const gpu::GpuUuid& gpu) {
                      return mode_needs_reset(known_gpu(hardware, gpu));
                    }));
+  change.steps.insert(change.steps.begin(), first.begin(), first.end());
   add_pending_modes(states, change);
   // For those who watch: as people count GPUs.
   std::ranges::stable_sort(change.steps, {},
@@ -94,7 +125,7 @@ bool resets(const Step& step, const gpu::GpuUuid& gpu) {
 }
 
 Result<void> take(const Way& way, const Hardware& hardware, const Watcher& watcher,
-                  const Patience& patience) {
+                  const Patience& patience, Crowded& crowded) {
   StepTaker taker(hardware, way.states);
   const auto& steps = way.change.steps;
   for (std::size_t done = 0; done < steps.size(); ++done) {
@@ -105,6 +136,9 @@ Result<void> take(const Way& way, const Hardware& hardware, const Watcher& watch
     const bool reset_follows = done + 1 < steps.size() && resets(steps[done + 1], step.gpu);
     if (taken) taken = taker.take(step, gpu, reset_follows);
     if (taken) continue;
+    if (step.kind == Step::Kind::kCreateCompute && taken.error().code == Code::kInvalidArgument) {
+      crowded.insert({step.gpu, step.instance.placement});
+    }
     return std::unexpected(
         std::move(taken.error()).with_context(describe(step, gpu.mig_geometry, gpu.index)));
   }
@@ -131,11 +165,12 @@ Result<void> apply(const Layout& to, const Hardware& hardware, const Watcher& wa
                    std::chrono::steady_clock::time_point until, const Clock& clock,
                    const std::stop_token& stop, Retries retries) {
   const Patience patience(until, clock, stop);
+  Crowded crowded;
   for (int tried = 1;; ++tried) {
-    auto way = way_to(to, hardware);
+    auto way = way_to(to, hardware, crowded);
     if (is_there(way)) return {};
-    Result<void> taken =
-        way ? take(*way, hardware, watcher, patience) : Result<void>(std::unexpected(way.error()));
+    Result<void> taken = way ? take(*way, hardware, watcher, patience, crowded)
+                             : Result<void>(std::unexpected(way.error()));
     // A call may have done what it was asked and said that it failed, and the other way round.
     if (is_there(way_to(to, hardware))) return {};
     if (taken) {

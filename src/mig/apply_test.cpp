@@ -121,6 +121,19 @@ TEST(Apply, AComputeInstanceIsMadeInAGapThatOthersLeft) {
   EXPECT_EQ(node.control.state(kGpu).instances[0].compute[1].start, 1);
 }
 
+TEST(Apply, WhatStaysInTheWayOfALargerComputeInstanceIsMadeAnew) {
+  Node node("h100-80gb");
+  node.control.set_state(kGpu, {.enabled = true,
+                                .pending = true,
+                                .instances = {{.id = 1,
+                                               .profile_id = 9,
+                                               .placement = {0, 4},
+                                               .compute = {{.id = 0, .slices = 1, .start = 1}}}}});
+  const auto done = node.apply(with({large(0, {2, 1})}));
+  ASSERT_TRUE(done) << done.error().message();
+  EXPECT_EQ(node.layout(), with({large(0, {2, 1})}));
+}
+
 TEST(Apply, TheWatcherSeesEachStepBeforeItIsTaken) {
   Node node("h100-80gb");
   std::vector<std::string> seen;

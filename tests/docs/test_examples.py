@@ -9,6 +9,8 @@ import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+# Of a file of mig-parted; that it can be applied is seen in tests/e2e/test_layout_apply.py.
+LAYOUT_KEYS = {"devices", "device-filter", "mig-enabled", "mig-devices"}
 KEYS = {"version", "flags", "sharing", "resources", "imex", "tranche"}
 
 
@@ -24,6 +26,10 @@ def test_is_a_configuration(block):
     read = yaml.safe_load(block)
     if "config" in read:  # values of the chart
         read = yaml.safe_load(read["config"]["map"]["default"])
+    if "mig-configs" in read:
+        entries = [entry for entries in read["mig-configs"].values() for entry in entries]
+        assert entries and all({"devices", "mig-enabled"} <= set(entry) <= LAYOUT_KEYS for entry in entries)
+        return
     assert set(read) <= KEYS
     for sharing in (read.get("sharing") or {}).values():
         assert all(set(entry) >= {"name", "replicas"} for entry in sharing["resources"])

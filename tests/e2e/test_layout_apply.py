@@ -1,13 +1,15 @@
 """`tranche layout` assert, apply, export and defaults on simulated machines: mig-parted's work, by hand."""
 
+import fcntl
 import json
 import re
+import signal
 import subprocess
 
 import pytest
 import yaml
 from node import Node
-from programs import ROOT, TRANCHE, Process, wait_until
+from programs import ROOT, TRANCHE, wait_until
 
 SCENARIO = ROOT / "tests" / "data" / "scenarios" / "platform" / "mig-parted-config.yaml"
 BALANCED = {"3g.40gb": 1, "2g.20gb": 1, "1g.10gb": 2}
@@ -233,6 +235,18 @@ def test_a_change_that_is_killed_is_undone_by_a_call_for_other_gpus(four):
     assert four.has() == [None] + [{"1g.10gb": 7}] * 3
 
 
+def test_a_signal_leads_back(four):
+    four.apply("all-1g.10gb")
+    four.sim("fault", "slow", "--function", CHANGING[3], "--delay-ms", 300)
+    running = four.start("layout", "apply", "-f", four.layouts, "-c", "all-balanced", "--state-dir", four.state)
+    wait_until(lambda: "create 2g.20gb" in running.output, "it has come to a slow call")
+    running.signal(signal.SIGTERM)
+    wait_until(lambda: "what they had before" in running.log, "it leads back")
+    assert running.wait() == 1
+    four.sim("clear")
+    assert four.has() == [{"1g.10gb": 7}] * 4
+
+
 def test_two_at_once(four):
     four.sim("fault", "hang", "--function", CHANGING[2], "--gpu", 0)
     running = four.start("layout", "apply", "-f", four.layouts, "-c", "all-balanced", "--state-dir", four.state)
@@ -289,6 +303,26 @@ def test_gpus_without_mig_are_refused_with_what_works_instead(machine, model):
             state = ["--state-dir", here.state] if word == "apply" else []
             refused = here.layout(word, *words, *state, rc=1).stderr
             assert "has no MIG" in refused and "time-slicing" in refused
+
+
+def test_where_an_agent_manages_the_layouts_it_is_left_to_it(four):
+    (four.state / "mig").mkdir(parents=True)
+    with open(four.state / "agent.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        refused = four.apply("all-balanced", rc=1).stderr
+        assert "nvidia.com/mig.config" in refused and "--force" in refused
+        assert four.has() == [None] * 4
+        four.apply("all-balanced", "--force")
+    assert four.has() == [BALANCED] * 4
+    four.apply("all-1g.10gb")
+
+
+def test_the_example_of_the_page(four):
+    page = (ROOT / "docs" / "mig.md").read_text()
+    (example,) = re.findall(r"```yaml\n(version: v1\nmig-configs:.*?)```", page, re.DOTALL)
+    four.layouts.write_text(example)
+    four.apply("mixed-workload")
+    assert four.has() == [None] + [{"2g.20gb": 3, "1g.10gb": 1}] * 3
 
 
 def test_exit_codes(four):
