@@ -15,6 +15,7 @@ namespace tranche::sim {
 namespace {
 
 constexpr std::uint64_t kXidEvent = 0x8;
+constexpr std::uint64_t kLayoutEvent = 0x100;
 constexpr std::uint64_t kXidFellOffTheBus = 79;
 
 struct Wish {
@@ -28,6 +29,9 @@ struct Wish {
   std::uint32_t compute_instance = kNone;
   bool quiet = false;
   bool reboot = false;
+  bool done = false;
+  std::int64_t after = 0;
+  std::int64_t times = -1;
 };
 
 using Step = Result<void> (*)(const Simulation&, const Wish&);
@@ -55,6 +59,11 @@ void take_function(CLI::App& command, Wish& wish) {
                      "NVML, cu* for all of CUDA");
 }
 
+void take_calls(CLI::App& command, Wish& wish) {
+  command.add_option("--after", wish.after, "So many calls go through first [0]");
+  command.add_option("--times", wish.times, "So many calls are struck [all]");
+}
+
 Result<std::uint32_t> gpu_or_none(const Simulation& sim, const Wish& wish) {
   if (wish.gpu.empty()) return kNone;
   return find_gpu(sim.state(), wish.gpu);
@@ -66,7 +75,9 @@ Result<void> add(const Simulation& sim, const Wish& wish, FaultKind kind, std::u
                          .function = wish.function,
                          .gpu = gpu,
                          .error = error,
-                         .delay_us = wish.delay_ms * 1000});
+                         .delay_us = wish.delay_ms * 1000,
+                         .passing = wish.after,
+                         .strikes = wish.times});
 }
 
 Result<void> fail_calls(const Simulation& sim, const Wish& wish) {
@@ -78,7 +89,7 @@ Result<void> fail_calls(const Simulation& sim, const Wish& wish) {
                 is_cuda ? "write for example OUT_OF_MEMORY, LAUNCH_FAILED or 999"
                         : "write for example GPU_IS_LOST, TIMEOUT or 999");
   }
-  return add(sim, wish, FaultKind::kFail, *error);
+  return add(sim, wish, wish.done ? FaultKind::kFailDone : FaultKind::kFail, *error);
 }
 
 Result<void> slow_calls(const Simulation& sim, const Wish& wish) {
@@ -178,7 +189,15 @@ Result<void> reset(const Simulation& sim, const Wish& wish) {
                   fmt::format("{} cannot be reset in this machine", state.gpus[gpu].uuid),
                   "--reboot resets it");
     }
-    TRY(reset_gpu(sim, state.gpus[gpu]));
+    TRY(wish.reboot ? reboot_gpu(sim, state.gpus[gpu]) : reset_gpu(sim, state.gpus[gpu]));
+  }
+  return {};
+}
+
+Result<void> reset_and_tell(const Simulation& sim, const Wish& wish) {
+  TRY(reset(sim, wish));
+  for (std::uint32_t gpu = 0; gpu < sim.state().gpu_count; ++gpu) {
+    post_event(sim, {.type = kLayoutEvent, .gpu = gpu});
   }
   return {};
 }
@@ -207,14 +226,20 @@ void add_call_faults(CLI::App& fault, Cli& cli, const std::shared_ptr<Wish>& wis
   auto* failing = add_command(fault, cli, "fail", "Calls fail", wish, fail_calls);
   take_function(*failing, *wish);
   failing->add_option("--error", wish->error, "Error by name or number [UNKNOWN]");
+  failing->add_flag(
+      "--done", wish->done,
+      "Calls about a device do what they are asked for, and then say that they failed");
+  take_calls(*failing, *wish);
   take_gpu(*failing, *wish, false);
   auto* slow = add_command(fault, cli, "slow", "Calls take longer", wish, slow_calls);
   take_function(*slow, *wish);
   slow->add_option("--delay-ms", wish->delay_ms, "By so much")->required();
+  take_calls(*slow, *wish);
   take_gpu(*slow, *wish, false);
   auto* hang = add_command(fault, cli, "hang", "Calls do not return until the fault is cleared",
                            wish, hang_calls);
   take_function(*hang, *wish);
+  take_calls(*hang, *wish);
   take_gpu(*hang, *wish, false);
 }
 
@@ -241,10 +266,14 @@ void add_fault_commands(CLI::App& app, Cli& cli) {
 
   add_command(app, cli, "clear",
               "Removes all faults: GPUs and driver are as the machine file has them", wish, clear);
-  auto* reset_command = add_command(
-      app, cli, "reset", "Resets a GPU, or all; a pending MIG mode comes into force", wish, reset);
+  auto* reset_command =
+      add_command(app, cli, "reset",
+                  "Resets a GPU, or all: MIG instances go, a pending MIG mode comes into force",
+                  wish, reset_and_tell);
   take_gpu(*reset_command, *wish, false);
-  reset_command->add_flag("--reboot", wish->reboot, "All, also GPUs that cannot be reset");
+  reset_command->add_flag(
+      "--reboot", wish->reboot,
+      "All, also GPUs that cannot be reset; Hopper and newer lose the MIG mode");
 }
 
 }  // namespace tranche::sim

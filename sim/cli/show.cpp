@@ -95,12 +95,12 @@ Json gpu_json(const Simulation& sim, std::uint32_t index) {
 }
 
 Json fault_json(const State& state) {
-  constexpr const char* kKinds[] = {"fail", "slow", "hang"};
+  constexpr const char* kKinds[] = {"fail", "slow", "hang", "fail-done"};
   Json list = Json::array();
   for (const Fault& fault : state.faults) {
     if (fault.used.load() == 0) continue;
     list.push_back(
-        {{"kind", kKinds[fault.kind % 3]},
+        {{"kind", kKinds[fault.kind % 4]},
          {"function", fault.function},
          {"gpu", instance_or_null(fault.gpu)},
          {"error", std::string_view(fault.function).starts_with("cu") ? cuda_error_name(fault.error)

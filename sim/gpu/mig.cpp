@@ -13,9 +13,10 @@ bool has_instances(const Gpu& gpu) {
   return std::ranges::any_of(gpu.instances, [](const GpuInstance& i) { return is_used(i); });
 }
 
-bool gpu_in_use(const Simulation& sim, const Gpu& gpu) {
+bool gpu_in_use(const Simulation& sim, const Gpu& gpu, Users users) {
   const auto index = static_cast<std::uint32_t>(&gpu - sim.state().gpus);
-  return !live_uses(sim, index).empty();
+  if (!live_uses(sim, index).empty()) return true;
+  return users == Users::kAll && is_open_elsewhere(sim, index);
 }
 
 Result<void> in_use(std::string what) {
@@ -87,7 +88,7 @@ Result<void> destroy_compute_instance(const Simulation& sim, Gpu& gpu, MigDevice
   return {};
 }
 
-Result<void> set_mig_mode(const Simulation& sim, Gpu& gpu, bool on) {
+Result<void> set_mig_mode(const Simulation& sim, Gpu& gpu, bool on, Users users) {
   const Model& model = sim.state().models[gpu.model];
   if (model.profile_count == 0) {
     return fail(Code::kNotFound, fmt::format("{} has no MIG", model.name));
@@ -95,7 +96,8 @@ Result<void> set_mig_mode(const Simulation& sim, Gpu& gpu, bool on) {
   const std::uint32_t mode = on ? 1 : 0;
   gpu.mig_pending.store(mode);
   if (gpu.mig_current.load() == mode) return {};
-  if (gpu_in_use(sim, gpu)) return in_use(fmt::format("{} is in use", gpu.uuid));
+  const Users counted = model.mig_needs_reset != 0 ? users : Users::kThatCompute;
+  if (gpu_in_use(sim, gpu, counted)) return in_use(fmt::format("{} is in use", gpu.uuid));
   if (has_instances(gpu)) {
     return fail(Code::kFailedPrecondition, fmt::format("{} holds MIG instances", gpu.uuid),
                 "destroy them first");
@@ -108,12 +110,21 @@ Result<void> set_mig_mode(const Simulation& sim, Gpu& gpu, bool on) {
   return {};
 }
 
-Result<void> reset_gpu(const Simulation& sim, Gpu& gpu) {
-  if (gpu_in_use(sim, gpu)) return in_use(fmt::format("{} is in use", gpu.uuid));
-  apply_pending_mode(gpu);
+Result<void> reset_gpu(const Simulation& sim, Gpu& gpu, Users users) {
+  if (gpu_in_use(sim, gpu, users)) return in_use(fmt::format("{} is in use", gpu.uuid));
+  drop_instances(gpu);
+  gpu.mig_current.store(gpu.mig_pending.load());
   gpu.recovery_action.store(0);
   gpu.last_xid.store(0);
   gpu.presence.store(static_cast<std::uint32_t>(Presence::kPresent));
+  return {};
+}
+
+Result<void> reboot_gpu(const Simulation& sim, Gpu& gpu) {
+  TRY(reset_gpu(sim, gpu));
+  if (sim.state().models[gpu.model].mig_needs_reset != 0) return {};
+  gpu.mig_current.store(0);
+  gpu.mig_pending.store(0);
   return {};
 }
 

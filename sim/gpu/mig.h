@@ -31,12 +31,23 @@ std::uint32_t compute_sm(const Profile& profile, std::uint32_t slices);
 // kFailedPrecondition while processes are on it; kNotFound.
 Result<void> destroy_compute_instance(const Simulation& sim, Gpu& gpu, MigDevice device);
 
+// Whose use of a GPU forbids a reset.
+enum class Users {
+  kThatCompute,
+  kAll,  // other processes that have NVML open too, as the driver counts
+};
+
 // Asks for MIG on or off. The pending mode is set whatever comes; the result tells whether it is in
 // force: kFailedPrecondition while the GPU is in use, kUnsupported when it cannot be reset here.
-// kNotFound: the model has no MIG (nothing is changed).
-Result<void> set_mig_mode(const Simulation& sim, Gpu& gpu, bool on);
-// A GPU reset: the pending mode comes into force (changing it removes all instances), a lost GPU is
-// back, nothing asks for recovery. kFailedPrecondition while processes use the GPU.
-Result<void> reset_gpu(const Simulation& sim, Gpu& gpu);
+// kNotFound: the model has no MIG (nothing is changed). `users` matter where the mode needs a
+// reset.
+Result<void> set_mig_mode(const Simulation& sim, Gpu& gpu, bool on,
+                          Users users = Users::kThatCompute);
+// A GPU reset: the pending mode comes into force, all instances are gone, a lost GPU is back,
+// nothing asks for recovery. kFailedPrecondition while processes use the GPU.
+Result<void> reset_gpu(const Simulation& sim, Gpu& gpu, Users users = Users::kThatCompute);
+// The machine starts again: as a reset, but the mode is off where it needs no reset (Hopper and
+// newer do not keep it).
+Result<void> reboot_gpu(const Simulation& sim, Gpu& gpu);
 
 }  // namespace tranche::sim

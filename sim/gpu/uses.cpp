@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "fmt/format.h"
+#include "sim/state/liveness.h"
 
 namespace tranche::sim {
 std::vector<LiveUse> live_uses(const Simulation& sim, std::uint32_t gpu) {
@@ -19,6 +20,16 @@ std::vector<LiveUse> live_uses(const Simulation& sim, std::uint32_t gpu) {
     }
   }
   return uses;
+}
+
+bool is_open_elsewhere(const Simulation& sim, std::uint32_t gpu) {
+  for (unsigned i = 0; i < kMaxProcesses; ++i) {
+    const ProcessSlot& slot = sim.state().processes[i];
+    if (!sim.is_taken(i) || (slot.open_gpus.load() >> gpu & 1U) == 0) continue;
+    if (slot.self == current_self()) continue;
+    if (sim.holder(i)) return true;
+  }
+  return false;
 }
 
 Result<Use*> add_use(const Simulation& sim, ProcessSlot& slot, const UseTarget& target) {

@@ -27,6 +27,9 @@ struct LiveUse {
 // Uses of GPU `gpu` by living processes.
 std::vector<LiveUse> live_uses(const Simulation& sim, std::uint32_t gpu);
 
+// Another process has NVML open on GPU `gpu`.
+bool is_open_elsewhere(const Simulation& sim, std::uint32_t gpu);
+
 // A new use of the caller's slot. kUnavailable when the slot holds kMaxUses already.
 Result<Use*> add_use(const Simulation& sim, ProcessSlot& slot, const UseTarget& target);
 // Ends a use of the caller's process: its memory is free.

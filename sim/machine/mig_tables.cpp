@@ -93,6 +93,29 @@ constexpr MigRow kH2096gb[] = {
     {"7g.96gb", k7Slice, 0, 7, 8, 0x1, 1, 95232, 78, 8, 7, 0, 7, 1},
 };
 
+// The same card with less memory: names by the driver's formula, memory as the H100 NVL's. Figures
+// are invented.
+constexpr MigRow kH2094gb[] = {
+    {"1g.12gb", k1Slice, 19, 1, 1, 0x7F, 7, 10880, 10, 1, 1, 0, 1, 0},
+    {"1g.12gb+me", k1SliceRev1, 20, 1, 1, 0x7F, 1, 10880, 10, 1, 1, 0, 1, 1},
+    {"1g.24gb", k1SliceRev2, 15, 1, 2, 0x55, 4, 22016, 14, 1, 1, 0, 1, 0},
+    {"2g.24gb", k2Slice, 14, 2, 2, 0x15, 3, 22016, 20, 2, 2, 0, 2, 0},
+    {"3g.47gb", k3Slice, 9, 3, 4, 0x11, 2, 47232, 34, 3, 3, 0, 3, 0},
+    {"4g.47gb", k4Slice, 5, 4, 4, 0x1, 1, 47232, 40, 4, 4, 0, 4, 0},
+    {"7g.94gb", k7Slice, 0, 7, 8, 0x1, 1, 94848, 78, 8, 7, 0, 7, 1},
+};
+
+// Memory of 3g, 4g and 7g is invented.
+constexpr MigRow kGh200144gb[] = {
+    {"1g.18gb", k1Slice, 19, 1, 1, 0x7F, 7, 17920, 16, 1, 1, 0, 1, 0},
+    {"1g.18gb+me", k1SliceRev1, 20, 1, 1, 0x7F, 1, 17920, 16, 1, 1, 0, 1, 1},
+    {"1g.36gb", k1SliceRev2, 15, 1, 2, 0x55, 4, 36096, 26, 1, 1, 0, 1, 0},
+    {"2g.36gb", k2Slice, 14, 2, 2, 0x15, 3, 36096, 32, 2, 2, 0, 2, 0},
+    {"3g.72gb", k3Slice, 9, 3, 4, 0x11, 2, 72704, 60, 3, 3, 0, 3, 0},
+    {"4g.72gb", k4Slice, 5, 4, 4, 0x1, 1, 72704, 64, 4, 4, 0, 4, 0},
+    {"7g.144gb", k7Slice, 0, 7, 8, 0x1, 1, 146176, 132, 8, 7, 0, 7, 1},
+};
+
 constexpr MigRow kH200141gb[] = {
     {"1g.18gb", k1Slice, 19, 1, 1, 0x7F, 7, 16384, 16, 1, 1, 0, 1, 0},
     {"1g.18gb+me", k1SliceRev1, 20, 1, 1, 0x7F, 1, 16384, 16, 1, 1, 0, 1, 1},
@@ -111,6 +134,39 @@ constexpr MigRow kB200180gb[] = {
     {"3g.90gb", k3Slice, 9, 3, 4, 0x11, 2, 91136, 70, 6, 3, 0, 3, 0},
     {"4g.90gb", k4Slice, 5, 4, 4, 0x1, 1, 91136, 72, 8, 4, 0, 4, 0},
     {"7g.180gb", k7Slice, 0, 7, 8, 0x1, 1, 182784, 148, 16, 7, 0, 7, 1},
+};
+
+// Memory and SM of 3g, 4g and 7g, and all engines (the B200's), are invented.
+constexpr MigRow kGb200186gb[] = {
+    {"1g.23gb", k1Slice, 19, 1, 1, 0x7F, 7, 22528, 18, 2, 1, 0, 1, 0},
+    {"1g.23gb+me", k1SliceRev1, 20, 1, 1, 0x7F, 1, 22528, 18, 2, 1, 0, 1, 1},
+    {"1g.47gb", k1SliceRev2, 15, 1, 2, 0x55, 4, 46592, 32, 2, 1, 0, 1, 0},
+    {"2g.47gb", k2Slice, 14, 2, 2, 0x15, 3, 46592, 38, 4, 2, 0, 2, 0},
+    {"3g.93gb", k3Slice, 9, 3, 4, 0x11, 2, 94208, 70, 6, 3, 0, 3, 0},
+    {"4g.93gb", k4Slice, 5, 4, 4, 0x1, 1, 94208, 76, 8, 4, 0, 4, 0},
+    {"7g.186gb", k7Slice, 0, 7, 8, 0x1, 1, 189440, 152, 16, 7, 0, 7, 1},
+};
+
+// Memory, SM and engines are invented.
+constexpr MigRow kGb300278gb[] = {
+    {"1g.35gb", k1Slice, 19, 1, 1, 0x7F, 7, 34816, 18, 2, 1, 0, 1, 0},
+    {"1g.35gb+me", k1SliceRev1, 20, 1, 1, 0x7F, 1, 34816, 18, 2, 1, 0, 1, 1},
+    {"1g.70gb", k1SliceRev2, 15, 1, 2, 0x55, 4, 70656, 32, 2, 1, 0, 1, 0},
+    {"2g.70gb", k2Slice, 14, 2, 2, 0x15, 3, 70656, 38, 4, 2, 0, 2, 0},
+    {"3g.139gb", k3Slice, 9, 3, 4, 0x11, 2, 141824, 70, 6, 3, 0, 3, 0},
+    {"4g.139gb", k4Slice, 5, 4, 4, 0x1, 1, 141824, 76, 8, 4, 0, 4, 0},
+    {"7g.278gb", k7Slice, 0, 7, 8, 0x1, 1, 284160, 152, 16, 7, 0, 7, 1},
+};
+
+// Memory, SM and engines are invented.
+constexpr MigRow kB300269gb[] = {
+    {"1g.34gb", k1Slice, 19, 1, 1, 0x7F, 7, 33792, 18, 2, 1, 0, 1, 0},
+    {"1g.34gb+me", k1SliceRev1, 20, 1, 1, 0x7F, 1, 33792, 18, 2, 1, 0, 1, 1},
+    {"1g.67gb", k1SliceRev2, 15, 1, 2, 0x55, 4, 68096, 30, 2, 1, 0, 1, 0},
+    {"2g.67gb", k2Slice, 14, 2, 2, 0x15, 3, 68096, 36, 4, 2, 0, 2, 0},
+    {"3g.135gb", k3Slice, 9, 3, 4, 0x11, 2, 137216, 70, 6, 3, 0, 3, 0},
+    {"4g.135gb", k4Slice, 5, 4, 4, 0x1, 1, 137216, 72, 8, 4, 0, 4, 0},
+    {"7g.269gb", k7Slice, 0, 7, 8, 0x1, 1, 274944, 148, 16, 7, 0, 7, 1},
 };
 
 constexpr MigRow kRtxPro600096gb[] = {
@@ -134,8 +190,13 @@ constexpr MigTable kTables[] = {
     {"h100-nvl-94gb", 7, 8, false, kH100Nvl94gb},
     {"gh200-96gb", 7, 8, false, kGh20096gb},
     {"h20-96gb", 7, 8, false, kH2096gb},
+    {"h20-94gb", 7, 8, false, kH2094gb},
+    {"gh200-144gb", 7, 8, false, kGh200144gb},
     {"h200-141gb", 7, 8, false, kH200141gb},
     {"b200-180gb", 7, 8, false, kB200180gb},
+    {"gb200-186gb", 7, 8, false, kGb200186gb},
+    {"gb300-278gb", 7, 8, false, kGb300278gb},
+    {"b300-269gb", 7, 8, false, kB300269gb},
     {"rtx-pro-6000-96gb", 4, 12, false, kRtxPro600096gb},
 };
 // clang-format on

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "sim/state/faults.h"
+#include "sim/state/liveness.h"
 
 namespace tranche::sim {
 namespace {
@@ -20,6 +21,19 @@ struct Library {
 Library& library() {
   static auto& instance = *new Library;
   return instance;
+}
+
+// As nvmlInit, which opens the device nodes of the GPUs that the process sees.
+void open_gpus(Session& session) {
+  std::uint64_t seen = 0;
+  for (std::uint32_t gpu = 0; gpu < session.state().gpu_count; ++gpu) {
+    if (session.is_shown(gpu)) seen |= std::uint64_t{1} << gpu;
+  }
+  if (seen == 0) return;
+  const auto slot = session.sim->claim_slot("");
+  if (!slot) return;
+  session.slot = *slot;
+  session.slot->open_gpus.store(seen);
 }
 
 // Faults strike nvmlInit_v2 too, before there is a session.
@@ -39,6 +53,7 @@ nvmlReturn_t open_session(std::shared_ptr<const Session>& out) {
   auto made = std::make_shared<Session>();
   made->visible = read_visible(state, std::getenv("NVIDIA_VISIBLE_DEVICES"), FsRoot());
   made->sim = *std::move(sim);
+  open_gpus(*made);
   out = std::move(made);
   return NVML_SUCCESS;
 }
@@ -90,6 +105,11 @@ bool decode(const void* handle, detail::HandleKind kind, Device& out) {
 }
 
 }  // namespace
+
+Session::~Session() {
+  // A forked child has a copy of this, and not the slot.
+  if (slot != nullptr && slot->self == current_self()) sim->release_slot(slot);
+}
 
 std::uint32_t Session::count() const {
   std::uint32_t count = 0;
@@ -201,11 +221,13 @@ nvmlReturn_t enter(const Session& session, std::string_view function) {
 }
 
 nvmlReturn_t enter(const Session& session, std::string_view function, const void* handle,
-                   HandleKind kind, Device& out) {
+                   HandleKind kind, Device& out, nvmlReturn_t& done) {
   if (!decode(handle, kind, out)) return NVML_ERROR_INVALID_ARGUMENT;
-  if (const auto fault = meet_faults(*session.sim, function, out.gpu); fault != 0) {
+  std::uint32_t afterwards = 0;
+  if (const auto fault = meet_faults(*session.sim, function, out.gpu, &afterwards); fault != 0) {
     return static_cast<nvmlReturn_t>(fault);
   }
+  done = static_cast<nvmlReturn_t>(afterwards);
   if (const auto error = session.state().init_error.load(std::memory_order_relaxed); error != 0) {
     return static_cast<nvmlReturn_t>(error);
   }

@@ -24,8 +24,14 @@ using namespace abi;  // NOLINT(google-build-using-namespace): NVML's names are 
 
 // An initialised library, as one call sees it.
 struct Session {
+  Session() = default;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session();
+
   std::shared_ptr<Simulation> sim;
   Visible visible;
+  ProcessSlot* slot = nullptr;  // says that this process has the GPUs open; null: all are taken
 
   State& state() const { return sim->state(); }
   // GPUs that are shown and not gone, in order: what NVML's index counts.
@@ -79,9 +85,10 @@ nvmlReturn_t copy_text(std::string_view text, char* out, unsigned int length);
 
 namespace detail {
 enum class HandleKind : std::uint32_t { kDevice = 1, kGpuInstance = 2, kComputeInstance = 3 };
-// Checks faults and presence of a device handle; NVML_SUCCESS fills `out`'s numbers.
+// Checks faults and presence of a device handle; NVML_SUCCESS fills `out`'s numbers. `done`: what a
+// call that succeeds shall say nevertheless.
 nvmlReturn_t enter(const Session& session, std::string_view function, const void* handle,
-                   HandleKind kind, Device& out);
+                   HandleKind kind, Device& out, nvmlReturn_t& done);
 nvmlReturn_t enter(const Session& session, std::string_view function);
 
 template <class Function>
@@ -91,8 +98,11 @@ nvmlReturn_t on_handle(std::string_view function, const void* handle, HandleKind
   if (!current) return NVML_ERROR_UNINITIALIZED;
   if (!arguments_given) return NVML_ERROR_INVALID_ARGUMENT;
   Device device{*current};
-  const nvmlReturn_t entered = enter(*current, function, handle, kind, device);
-  return entered == NVML_SUCCESS ? answer(std::as_const(device)) : entered;
+  nvmlReturn_t done = NVML_SUCCESS;
+  const nvmlReturn_t entered = enter(*current, function, handle, kind, device, done);
+  if (entered != NVML_SUCCESS) return entered;
+  const nvmlReturn_t answered = answer(std::as_const(device));
+  return answered == NVML_SUCCESS ? done : answered;
 }
 }  // namespace detail
 

@@ -31,7 +31,7 @@ NVML_API nvmlReturn_t nvmlDeviceSetMigMode(nvmlDevice_t handle, unsigned int mod
     if (device.model().profile_count == 0) return NVML_ERROR_NOT_SUPPORTED;
     {
       const Simulation::Guard guard(device.state());
-      *status = activation(set_mig_mode(device.sim(), device.hardware(), mode == 1));
+      *status = activation(set_mig_mode(device.sim(), device.hardware(), mode == 1, Users::kAll));
     }
     if (*status == NVML_SUCCESS) {
       post_event(device.sim(), {.type = nvmlEventMigConfigChange, .gpu = device.gpu});

@@ -24,6 +24,11 @@ constexpr const char* kHelp =
     "  nvidia-smi compute-policy --set-timeslice=0..3 [-i GPU]    default, short, medium, long\n"
     "  nvidia-smi topo -m                       how GPUs are connected\n"
     "  nvidia-smi mig -lgip|-lgipp|-lgi|-lci [-i GPU]\n"
+    "  nvidia-smi mig -cgi PROFILE[:START],... [-C] [-i GPU]    make GPU instances\n"
+    "  nvidia-smi mig -cci [PROFILE,...] [-gi ID,...] [-i GPU]  make compute instances\n"
+    "  nvidia-smi mig -dci [-ci ID,...] [-gi ID,...] [-i GPU]   destroy compute instances\n"
+    "  nvidia-smi mig -dgi [-gi ID,...] [-i GPU]                destroy GPU instances\n"
+    "  nvidia-smi --gpu-reset|-r [-i GPU]       reset GPUs that nobody uses\n"
     "GPU: index, UUID or PCI bus id\n";
 
 std::vector<std::string> split(std::string_view text) {
@@ -58,9 +63,49 @@ std::optional<std::string_view> value_of(std::span<char*> arguments, std::size_t
   return arguments[++at];
 }
 
+std::string short_flag(std::string_view flag) {
+  constexpr std::pair<std::string_view, std::string_view> kLong[] = {
+      {"--list-gpu-instance-profiles", "-lgip"},
+      {"--list-gpu-instance-possible-placements", "-lgipp"},
+      {"--list-gpu-instances", "-lgi"},
+      {"--list-compute-instances", "-lci"},
+      {"--create-gpu-instance", "-cgi"},
+      {"--create-compute-instance", "-cci"},
+      {"--destroy-compute-instance", "-dci"},
+      {"--destroy-gpu-instance", "-dgi"},
+  };
+  for (const auto& [name, abbreviation] : kLong) {
+    if (flag == name) return std::string(abbreviation);
+  }
+  return std::string(flag);
+}
+
+// An argument after "mig"; false: it is none of its own.
+bool read_mig_argument(std::span<char*> arguments, std::size_t& at, Options& options) {
+  const std::string flag = short_flag(arguments[at]);
+  if (flag == "-i" || flag == "--id" || !flag.starts_with("-")) return false;
+  // Its value is the next argument, if that is no option.
+  const auto value = [&] {
+    const bool has_value = at + 1 < arguments.size() && arguments[at + 1][0] != '-';
+    return has_value ? split(arguments[++at]) : std::vector<std::string>();
+  };
+  if (flag == "-C" || flag == "--default-compute-instance") {
+    options.mig.with_compute = true;
+  } else if (flag == "-gi" || flag == "--gpu-instance-id") {
+    options.mig.gpu_instances = value();
+  } else if (flag == "-ci" || flag == "--compute-instance-id") {
+    options.mig.compute_instances = value();
+  } else {
+    options.command_flag = flag;
+    if (flag == "-cgi" || flag == "-cci") options.mig.profiles = value();
+  }
+  return true;
+}
+
 std::optional<Failure> read_argument(std::span<char*> arguments, std::size_t& at,
                                      Options& options) {
   const std::string_view argument = arguments[at];
+  if (options.command == "mig" && read_mig_argument(arguments, at, options)) return std::nullopt;
   if (argument == "topo" || argument == "mig" || argument == "compute-policy" ||
       argument == "memory-limits") {
     options.command = argument;
@@ -76,6 +121,8 @@ std::optional<Failure> read_argument(std::span<char*> arguments, std::size_t& at
     options.time_slice = *slice;
   } else if (!options.command.empty() && argument.starts_with("-") && argument != "-i") {
     options.command_flag = argument;
+  } else if (argument == "-r" || argument == "--gpu-reset") {
+    options.reset = true;
   } else if (argument == "-L" || argument == "--list-gpus") {
     options.list = true;
   } else if (const auto fields = value_of(arguments, at, "--query-gpu")) {
@@ -138,6 +185,10 @@ int run(const Options& options) {
     return options.command_flag == "--set" ? set_memory_limits(wish, gpus)
                                            : print_memory_limits(wish, gpus);
   }
+  if (options.reset) return reset_gpus(gpus);
+  if (options.command == "mig" && is_mig_change(options.command_flag)) {
+    return change_mig(options.command_flag, options.mig, gpus);
+  }
   if (options.command == "mig") return print_mig(options.command_flag, gpus);
   if (!options.command.empty()) {
     fmt::print("{}", kHelp);
@@ -171,11 +222,11 @@ int set_compute_mode(const std::string& mode, const std::vector<GpuRow>& gpus) {
 }
 
 int set_mig_mode(const std::string& mode, const std::vector<GpuRow>& gpus) {
-  if (mode != "0" && mode != "1") {
+  const bool on = mode == "1" || mode == "ENABLED";
+  if (!on && mode != "0" && mode != "DISABLED") {
     fmt::print("Invalid MIG mode '{}'.\n", mode);
     return 1;
   }
-  const bool on = mode == "1";
   for (const GpuRow& gpu : gpus) {
     nvmlReturn_t status = NVML_SUCCESS;
     const unsigned int wanted = on ? 1 : 0;
@@ -186,8 +237,22 @@ int set_mig_mode(const std::string& mode, const std::vector<GpuRow>& gpus) {
       return code;
     }
     if (status != NVML_SUCCESS) {
-      fmt::print("Warning: MIG mode is in pending {} state for GPU {}: {}\n",
-                 on ? "enable" : "disable", bus_id(gpu.device), nvml_text(status));
+      const std::string bus = bus_id(gpu.device);
+      fmt::print("Warning: MIG mode is in pending {} state for GPU {}:{}\n",
+                 on ? "enable" : "disable", bus, nvml_text(status));
+      if (status == NVML_ERROR_IN_USE) {
+        fmt::print(
+            "{} is currently being used by one or more other processes (e.g. CUDA application or a "
+            "monitoring application such as another instance of nvidia-smi). Please first kill all "
+            "processes using the device and retry the command or reboot the system to make MIG "
+            "mode effective.\n",
+            bus);
+      } else {
+        fmt::print(
+            "Reboot the system or try nvidia-smi --gpu-reset to make MIG mode effective on GPU "
+            "{}\n",
+            bus);
+      }
     } else {
       fmt::print("{} MIG Mode for GPU {}\n", on ? "Enabled" : "Disabled", bus_id(gpu.device));
     }

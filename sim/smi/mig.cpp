@@ -1,26 +1,55 @@
 // nvidia-smi mig -lgip, -lgipp, -lgi, -lci.
 
+#include "sim/smi/mig.h"
+
 #include <array>
 
 #include "fmt/format.h"
-#include "sim/smi/smi.h"
 
 namespace tranche::sim::smi {
-namespace {
 
-using Profile = nvmlGpuInstanceProfileInfo_v2_t;
-
-std::vector<Profile> profiles_of(nvmlDevice_t device) {
-  std::vector<Profile> profiles;
+std::vector<GpuProfile> profiles_of(nvmlDevice_t device) {
+  std::vector<GpuProfile> profiles;
   for (unsigned int constant = 0; constant < NVML_GPU_INSTANCE_PROFILE_COUNT; ++constant) {
-    Profile profile = {};
-    profile.version = struct_version<Profile>(2);
+    GpuProfile profile = {};
+    profile.version = struct_version<GpuProfile>(2);
     if (nvml("nvmlDeviceGetGpuInstanceProfileInfoV", device, constant, &profile) == NVML_SUCCESS) {
       profiles.push_back(profile);
     }
   }
   return profiles;
 }
+
+std::vector<std::pair<nvmlGpuInstance_t, GpuProfile>> instances_of(const GpuRow& gpu) {
+  std::vector<std::pair<nvmlGpuInstance_t, GpuProfile>> found;
+  for (const GpuProfile& profile : profiles_of(gpu.device)) {
+    std::array<nvmlGpuInstance_t, 32> instances = {};
+    unsigned int count = instances.size();
+    const unsigned int id = profile.id;
+    if (nvml("nvmlDeviceGetGpuInstances", gpu.device, id, instances.data(), &count) !=
+        NVML_SUCCESS) {
+      continue;
+    }
+    for (unsigned int i = 0; i < count; ++i) found.emplace_back(instances[i], profile);
+  }
+  return found;
+}
+
+std::vector<GpuRow> mig_enabled(const std::vector<GpuRow>& gpus) {
+  std::vector<GpuRow> enabled;
+  for (const GpuRow& gpu : gpus) {
+    const auto mode = mig_mode(gpu.device);
+    if (mode && mode->first) enabled.push_back(gpu);
+  }
+  return enabled;
+}
+
+int no_mig_enabled() {
+  fmt::print("No MIG-enabled devices found.\n");
+  return NVML_ERROR_NOT_FOUND;
+}
+
+namespace {
 
 void rule() { fmt::print("+{:-<78}+\n", ""); }
 
@@ -30,7 +59,7 @@ void head(std::string_view title) {
 }
 
 void print_profiles(const GpuRow& gpu) {
-  for (const Profile& profile : profiles_of(gpu.device)) {
+  for (const GpuProfile& profile : profiles_of(gpu.device)) {
     unsigned int free = 0;
     const unsigned int id = profile.id;
     std::ignore = nvml("nvmlDeviceGetGpuInstanceRemainingCapacity", gpu.device, id, &free);
@@ -43,7 +72,7 @@ void print_profiles(const GpuRow& gpu) {
 }
 
 void print_placements(const GpuRow& gpu) {
-  for (const Profile& profile : profiles_of(gpu.device)) {
+  for (const GpuProfile& profile : profiles_of(gpu.device)) {
     std::array<nvmlGpuInstancePlacement_t, 32> places = {};
     unsigned int count = places.size();
     const unsigned int id = profile.id;
@@ -60,38 +89,23 @@ void print_placements(const GpuRow& gpu) {
   }
 }
 
-// Calls `each` with every GPU instance and its profile.
-template <class Each>
-void for_instances(const GpuRow& gpu, Each each) {
-  for (const Profile& profile : profiles_of(gpu.device)) {
-    std::array<nvmlGpuInstance_t, 32> instances = {};
-    unsigned int count = instances.size();
-    const unsigned int id = profile.id;
-    if (nvml("nvmlDeviceGetGpuInstances", gpu.device, id, instances.data(), &count) !=
-        NVML_SUCCESS) {
-      continue;
-    }
-    for (unsigned int i = 0; i < count; ++i) each(instances[i], profile);
-  }
-}
-
 bool print_instances(const GpuRow& gpu) {
   bool any = false;
-  for_instances(gpu, [&](nvmlGpuInstance_t instance, const Profile& profile) {
+  for (const auto& [instance, profile] : instances_of(gpu)) {
     nvmlGpuInstanceInfo_t info = {};
-    if (nvml("nvmlGpuInstanceGetInfo", instance, &info) != NVML_SUCCESS) return;
+    if (nvml("nvmlGpuInstanceGetInfo", instance, &info) != NVML_SUCCESS) continue;
     any = true;
     fmt::print("| {:>3}  {:<20} {:>8} {:>12} {:>16}:{:<11} |\n", gpu.index, profile.name,
                info.profileId, info.id, info.placement.start, info.placement.size);
-  });
+  }
   return any;
 }
 
 bool print_compute_instances(const GpuRow& gpu) {
   bool any = false;
-  for_instances(gpu, [&](nvmlGpuInstance_t instance, const Profile&) {
+  for (const auto& [instance, ignored] : instances_of(gpu)) {
     nvmlGpuInstanceInfo_t owner = {};
-    if (nvml("nvmlGpuInstanceGetInfo", instance, &owner) != NVML_SUCCESS) return;
+    if (nvml("nvmlGpuInstanceGetInfo", instance, &owner) != NVML_SUCCESS) continue;
     for (unsigned int id = 0; id < 8; ++id) {
       nvmlComputeInstance_t compute = nullptr;
       nvmlComputeInstanceInfo_t info = {};
@@ -108,26 +122,15 @@ bool print_compute_instances(const GpuRow& gpu) {
       fmt::print("| {:>3} {:>8}    {:<20} {:>8} {:>10} {:>12}:{:<6} |\n", gpu.index, owner.id,
                  profile.name, info.profileId, info.id, info.placement.start, info.placement.size);
     }
-  });
+  }
   return any;
-}
-
-bool is_mig_enabled(const GpuRow& gpu) {
-  const auto mode = mig_mode(gpu.device);
-  return mode && mode->first;
 }
 
 }  // namespace
 
 int print_mig(const std::string& flag, const std::vector<GpuRow>& all) {
-  std::vector<GpuRow> gpus;
-  for (const GpuRow& gpu : all) {
-    if (is_mig_enabled(gpu)) gpus.push_back(gpu);
-  }
-  if (gpus.empty()) {
-    fmt::print("No MIG-enabled devices found.\n");
-    return NVML_ERROR_NOT_FOUND;
-  }
+  const auto gpus = mig_enabled(all);
+  if (gpus.empty()) return no_mig_enabled();
   if (flag == "-lgipp") {
     for (const GpuRow& gpu : gpus) print_placements(gpu);
     return 0;

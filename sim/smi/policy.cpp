@@ -13,15 +13,6 @@ namespace {
 
 constexpr std::array<const char*, 4> kNames = {"Default", "Short", "Medium", "Long"};
 
-// The GPU in the machine's state; nullptr: there is none with this UUID.
-Gpu* find_gpu(State& state, nvmlDevice_t device) {
-  const auto uuid = device_text("nvmlDeviceGetUUID", device);
-  for (std::uint32_t i = 0; uuid && i < state.gpu_count; ++i) {
-    if (*uuid == state.gpus[i].uuid) return &state.gpus[i];
-  }
-  return nullptr;
-}
-
 // `visit` takes the GPU and its bus id. The exit code.
 template <class Visit>
 int for_each(const std::vector<GpuRow>& rows, Visit visit) {
@@ -38,6 +29,14 @@ int for_each(const std::vector<GpuRow>& rows, Visit visit) {
 }
 
 }  // namespace
+
+Gpu* find_gpu(State& state, nvmlDevice_t device) {
+  const auto uuid = device_text("nvmlDeviceGetUUID", device);
+  for (std::uint32_t i = 0; uuid && i < state.gpu_count; ++i) {
+    if (*uuid == state.gpus[i].uuid) return &state.gpus[i];
+  }
+  return nullptr;
+}
 
 int list_time_slices(const std::vector<GpuRow>& rows) {
   return for_each(rows, [](const Gpu& gpu, const std::string& bus) {

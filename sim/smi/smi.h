@@ -13,6 +13,11 @@
 
 #include "sim/nvml/abi.h"
 
+namespace tranche::sim {
+struct Gpu;
+struct State;
+}  // namespace tranche::sim
+
 namespace tranche::sim::smi {
 
 using namespace abi;  // NOLINT(google-build-using-namespace): NVML's names are the point here
@@ -47,6 +52,14 @@ struct MemoryLimitWish {
   std::string hard;
 };
 
+// nvidia-smi mig -cgi and its like.
+struct MigWish {
+  std::vector<std::string> profiles;  // numbers or names, "9:4" with a place
+  std::vector<std::string> gpu_instances;
+  std::vector<std::string> compute_instances;
+  bool with_compute = false;  // -C
+};
+
 struct Options {
   std::string gpu;  // -i: index, UUID or PCI address; empty: all
   bool list = false;
@@ -58,6 +71,8 @@ struct Options {
   std::string mig_mode;
   std::string time_slice;
   MemoryLimitWish memory_limits;
+  MigWish mig;
+  bool reset = false;
   std::string command;       // "topo", "mig", "compute-policy", "memory-limits"
   std::string command_flag;  // "-m", "-lgip", ...
 };
@@ -76,6 +91,9 @@ int print_gpu_query(const Options& options, const std::vector<GpuRow>& gpus);
 int print_app_query(const Options& options, const std::vector<GpuRow>& gpus);
 int print_topology(const std::vector<GpuRow>& gpus);
 int print_mig(const std::string& flag, const std::vector<GpuRow>& gpus);
+bool is_mig_change(const std::string& flag);
+int change_mig(const std::string& flag, const MigWish& wish, const std::vector<GpuRow>& all);
+int reset_gpus(const std::vector<GpuRow>& rows);
 int set_compute_mode(const std::string& mode, const std::vector<GpuRow>& gpus);
 int set_mig_mode(const std::string& mode, const std::vector<GpuRow>& gpus);
 int print_memory_limits(const MemoryLimitWish& wish, const std::vector<GpuRow>& gpus);
@@ -84,6 +102,8 @@ int list_time_slices(const std::vector<GpuRow>& gpus);
 int set_time_slice(const std::string& wanted, const std::vector<GpuRow>& gpus);
 
 // What more than one of them needs.
+// The GPU in the machine's state; nullptr: there is none with this UUID.
+Gpu* find_gpu(State& state, nvmlDevice_t device);
 struct Memory {
   unsigned long long total_mib = 0;
   unsigned long long used_mib = 0;

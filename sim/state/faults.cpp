@@ -31,6 +31,13 @@ bool concerns(const Fault& fault, std::string_view function, std::uint32_t gpu) 
   return name == base_name(function);
 }
 
+// Counts a call that the fault concerns; whether it strikes this one.
+bool strikes(Fault& fault) {
+  if (fault.passing.load() > 0 && fault.passing.fetch_sub(1) > 0) return false;
+  if (fault.strikes.load() < 0) return true;
+  return fault.strikes.load() > 0 && fault.strikes.fetch_sub(1) > 0;
+}
+
 // Waits until `deadline_ns` or, without one, for ever; ends early when `fault` is no longer there.
 void wait_for(const State& state, const Fault& fault, std::uint64_t deadline_ns, bool limited) {
   for (;;) {
@@ -58,6 +65,8 @@ Result<void> add_fault(const Simulation& sim, const FaultSpec& spec) {
     fault.gpu = spec.gpu;
     fault.error = spec.error;
     fault.delay_us = spec.delay_us;
+    fault.passing.store(spec.passing);
+    fault.strikes.store(spec.strikes);
     std::memset(fault.function, 0, sizeof fault.function);
     base_name(spec.function).copy(fault.function, sizeof fault.function - 1);
     fault.used.store(1, std::memory_order_release);
@@ -77,11 +86,12 @@ void clear_faults(const Simulation& sim) {
   futex_bump(state.fault_futex);
 }
 
-std::uint32_t meet_faults(const Simulation& sim, std::string_view function, std::uint32_t gpu) {
-  const State& state = sim.state();
+std::uint32_t meet_faults(const Simulation& sim, std::string_view function, std::uint32_t gpu,
+                          std::uint32_t* done) {
+  State& state = sim.state();
   if (state.fault_count.load(std::memory_order_acquire) == 0) return 0;
-  for (const Fault& fault : state.faults) {
-    if (!concerns(fault, function, gpu)) continue;
+  for (Fault& fault : state.faults) {
+    if (!concerns(fault, function, gpu) || !strikes(fault)) continue;
     switch (static_cast<FaultKind>(fault.kind)) {
       case FaultKind::kFail:
         return fault.error;
@@ -90,6 +100,9 @@ std::uint32_t meet_faults(const Simulation& sim, std::string_view function, std:
         break;
       case FaultKind::kHang:
         wait_for(state, fault, 0, false);
+        break;
+      case FaultKind::kFailDone:
+        if (done != nullptr) *done = fault.error;
         break;
     }
   }

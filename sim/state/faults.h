@@ -16,6 +16,8 @@ struct FaultSpec {
   std::uint32_t gpu = kNone;   // kNone: whatever the call is about
   std::uint32_t error = 0;     // kFail
   std::uint64_t delay_us = 0;  // kDelay
+  std::int64_t passing = 0;    // calls that go through first
+  std::int64_t strikes = -1;   // then it strikes so often; negative: until it is cleared
 };
 
 // kUnavailable when kMaxFaults are in force; kInvalidArgument for a name that is too long.
@@ -24,7 +26,10 @@ void clear_faults(const Simulation& sim);
 
 // Waits and answers as the faults say, for a call of `function` about `gpu` (kNone: about none).
 // The code to return (NVML's or the driver's), 0: go on. Ends early when the faults change.
-std::uint32_t meet_faults(const Simulation& sim, std::string_view function, std::uint32_t gpu);
+// `done`, if given: the code to return once the call has done its work; else such faults strike
+// nobody.
+std::uint32_t meet_faults(const Simulation& sim, std::string_view function, std::uint32_t gpu,
+                          std::uint32_t* done = nullptr);
 
 struct EventSpec {
   std::uint64_t type = 0;

@@ -41,6 +41,7 @@ Result<ProcessSlot*> Simulation::claim_slot(std::string_view name) {
     ProcessSlot& slot = state_->processes[i];
     state_->process_used[i].store(0, std::memory_order_release);
     std::memset(static_cast<void*>(slot.uses), 0, sizeof slot.uses);
+    slot.open_gpus.store(0);
     slot.self = current_self();
     slot.holder.fetch_add(1, std::memory_order_release);
     state_->wishes[i].until_ns.store(kNoWish, std::memory_order_release);

@@ -40,7 +40,7 @@
 namespace tranche::sim {
 
 inline constexpr std::uint64_t kMagic = 0x314D49534E415254;  // "TRANSIM1"
-inline constexpr std::uint32_t kVersion = 5;
+inline constexpr std::uint32_t kVersion = 6;
 
 inline constexpr unsigned kMaxProfiles = 18;
 inline constexpr unsigned kMaxGpuInstances = 15;
@@ -211,6 +211,8 @@ struct ProcessSlot {
   Self self;
   Shared<std::uint64_t> holder;  // how often the slot was claimed: tells one holder from the next
   char name[128];                // shown instead of the command line when not empty
+  // GPUs whose device nodes NVML has open in this process, as bits.
+  Shared<std::uint64_t> open_gpus;
   Use uses[kMaxUses];
 };
 
@@ -224,7 +226,8 @@ struct Event {
   std::uint32_t reserved;
 };
 
-enum class FaultKind : std::uint32_t { kFail, kDelay, kHang };
+// kFailDone: the call does what it is asked for, and says that it failed.
+enum class FaultKind : std::uint32_t { kFail, kDelay, kHang, kFailDone };
 
 struct Fault {
   Shared<std::uint32_t> used;
@@ -232,7 +235,9 @@ struct Fault {
   std::uint32_t gpu;   // kNone: any, and calls without a device
   std::uint32_t error;
   std::uint64_t delay_us;
-  char function[72];  // "nvmlDeviceGetName", "cuMemAlloc", or "*"
+  Shared<std::int64_t> passing;  // calls that go through before it strikes
+  Shared<std::int64_t> strikes;  // how often it strikes yet; negative: always
+  char function[72];             // "nvmlDeviceGetName", "cuMemAlloc", or "*"
 };
 
 // What a control group may hold of a GPU's memory (sim/gpu/memory_limits.h).
@@ -378,7 +383,7 @@ static_assert(sizeof(Use) == 56 + 16 * kMaxWindows);
 static_assert(sizeof(Lane) == 72);
 static_assert(sizeof(Segment) == 48);
 static_assert(sizeof(Event) == 40);
-static_assert(sizeof(Fault) == 96);
+static_assert(sizeof(Fault) == 112);
 static_assert(sizeof(MemoryLimit) == 536);
 static_assert(sizeof(SharedMemory) == 24 + 16 * kMaxSharers);
 static_assert(sizeof(SharedEvent) == 40 + 24 * kMaxRecordings + 16 * kMaxSharers);
