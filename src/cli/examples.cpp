@@ -92,6 +92,7 @@ constexpr auto kExamples = std::to_array<ExampleOf>({
      "",
      {"Whether an A100 with 80 GB can have these instances",
       "tranche layout validate --model a100-80gb 3g.40gb=1 2g.20gb=1 1g.10gb=2"}},
+    {"layout", "", {"What the GPUs of this machine are cut into", "tranche layout show"}},
 
     {"layout", "list", {"Which models are known", "tranche layout list"}},
     {"layout",
@@ -127,6 +128,18 @@ constexpr auto kExamples = std::to_array<ExampleOf>({
      {"The same for a program to read", "tranche layout export -o json -l before"}},
     {"layout", "defaults", {"Begin a file of one's own", "tranche layout defaults > layouts.yaml"}},
     {"layout", "defaults", {"The same as JSON", "tranche layout defaults -o json"}},
+
+    {"layout",
+     "pack",
+     {"How many GPUs hold these instances, and which goes where",
+      "tranche layout pack --model a100-80gb 3g.40gb=4 2g.20gb=4 1g.10gb=8"}},
+    {"layout",
+     "pack",
+     {"The same as a file of mig-parted, for 4 GPUs",
+      "tranche layout pack --model h100-80gb --gpus 4 3g.40gb=4 1g.10gb=8 -o parted"}},
+
+    {"layout", "show", {"What the GPUs of this machine are cut into", "tranche layout show"}},
+    {"layout", "show", {"The same as a picture", "tranche layout show -o svg > gpus.svg"}},
 
     {"limit",
      "",

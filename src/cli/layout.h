@@ -25,6 +25,8 @@ struct LayoutCall {
 // Return the exit code.
 int run_layout_list(const LayoutCall& call);
 int run_layout_validate(const LayoutCall& call);
+int run_layout_pack(const LayoutCall& call);
+int run_layout_show(const LayoutCall& call);
 int run_layout_assert(const LayoutCall& call);
 int run_layout_apply(const LayoutCall& call);
 int run_layout_export(const LayoutCall& call);

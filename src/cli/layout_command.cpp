@@ -23,6 +23,7 @@ struct LayoutWord {
 };
 constexpr std::array kLayoutRuns = {
     LayoutWord{"list", run_layout_list},     LayoutWord{"validate", run_layout_validate},
+    LayoutWord{"pack", run_layout_pack},     LayoutWord{"show", run_layout_show},
     LayoutWord{"assert", run_layout_assert}, LayoutWord{"apply", run_layout_apply},
     LayoutWord{"export", run_layout_export}, LayoutWord{"defaults", run_layout_defaults},
 };
@@ -43,12 +44,34 @@ const Word* word_in(const Invocation& invocation) {
   return nullptr;
 }
 
-// "did you mean "a100-80gb"? ", or nothing.
+// In any case of letters.
+bool begins_with(std::string_view text, std::string_view start) {
+  return text.size() >= start.size() && edit_distance(text.substr(0, start.size()), start) == 0;
+}
+
+// "did you mean a100-40gb or a100-80gb? ", or nothing.
 std::string model_question(std::string_view name) {
   std::vector<std::string_view> keys;
-  for (const auto& model : gpu::mig_models()) keys.push_back(model.key);
-  const auto near = nearest(name, keys);
-  return near ? fmt::format("did you mean \"{}\"? ", *near) : "";
+  std::vector<std::string_view> longer;
+  for (const auto& model : gpu::mig_models()) {
+    keys.push_back(model.key);
+    if (!name.empty() && begins_with(model.key, name)) longer.push_back(model.key);
+  }
+  if (const auto near = nearest(name, keys); longer.empty() && near) longer.push_back(*near);
+  return longer.empty() ? "" : fmt::format("did you mean {}? ", either(longer));
+}
+
+// A model without MIG that the name says: "NVIDIA L20", "l20", "v100".
+const gpu::Model* model_without_mig(std::string_view name) {
+  for (const std::string_view maker : {"NVIDIA ", "Tesla "}) {
+    if (begins_with(name, maker)) name.remove_prefix(maker.size());
+  }
+  for (const auto& model : gpu::known_models()) {
+    if (name.empty() || model.mig_capable || !begins_with(model.name, name)) continue;
+    const auto rest = model.name.substr(name.size());
+    if (rest.empty() || rest.front() == '-' || rest.front() == ' ') return &model;
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -72,8 +95,8 @@ int end(const LayoutCall& call, const Error& error) {
 
 Result<const gpu::MigModel*> mig_model(std::string_view name) {
   if (const auto* model = gpu::find_mig_model(name)) return model;
-  if (const auto* known = gpu::find_model(name); known != nullptr && !known->mig_capable) {
-    return fail(Code::kUnsupported, fmt::format("{} has no MIG", name),
+  if (const auto* model = model_without_mig(name)) {
+    return fail(Code::kUnsupported, fmt::format("{} has no MIG", model->name),
                 "share it by time-slicing (docs/configuration.md), MPS (docs/mps.md) or limits "
                 "(docs/limits.md)");
   }

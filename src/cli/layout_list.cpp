@@ -10,6 +10,7 @@
 #include "base/exit_code.h"
 #include "base/json_value.h"
 #include "cli/layout.h"
+#include "cli/layout_output.h"
 #include "cli/output.h"
 #include "config/programs/layout_options.h"
 #include "mig/place.h"
@@ -78,7 +79,7 @@ bool is_plain(const std::vector<mig::InstanceWish>& wishes, const gpu::MigGeomet
 // Layouts that differ in the kind of an instance alone are many; those of plain profiles say all
 // about sizes.
 std::string layouts_text(const gpu::MigGeometry& geometry) {
-  Rows rows = {{"LAYOUT", "FREE COMPUTE", "FREE MEMORY"}};
+  Rows rows = {{"LAYOUT", "STRANDED COMPUTE", "STRANDED MEMORY"}};
   std::size_t others = 0;
   for (const auto& wishes : mig::full_layouts(geometry)) {
     const auto layout = mig::place(wishes, geometry);
@@ -171,8 +172,8 @@ int run_layout_list(const LayoutCall& call) {
     if (!found) return end(call, found.error());
     model = *found;
   }
-  if (options->output != config::OutputForm::kTable) {
-    fmt::print("{}", written(document(model), options->output));
+  if (options->output != config::LayoutOptions::Output::kTable) {
+    fmt::print("{}", written(document(model), form_of(options->output)));
   } else {
     fmt::print("{}", model == nullptr ? models_table() : model_table(*model));
   }

@@ -5,71 +5,41 @@
 #include <cstdio>
 
 #include "base/exit_code.h"
-#include "base/json_value.h"
 #include "cli/layout.h"
+#include "cli/layout_output.h"
 #include "cli/output.h"
-#include "config/programs/layout_options.h"
 #include "mig/place.h"
 
 namespace tranche::cli {
 namespace {
 
-// "1 compute slice and 2 memory slices"; "" for none.
-std::string slices_text(const mig::Stranded& stranded) {
-  const auto part = [](int number, std::string_view kind) {
-    if (number == 0) return std::string();
-    return fmt::format("{} {} {}", number, kind, number == 1 ? "slice" : "slices");
-  };
-  const auto compute = part(stranded.compute_slices, "compute");
-  const auto memory = part(stranded.memory_slices, "memory");
-  return compute + (compute.empty() || memory.empty() ? "" : " and ") + memory;
+using Output = config::LayoutOptions::Output;
+
+int print_valid(const LayoutCall& call, const config::LayoutOptions& options,
+                const gpu::MigModel& model, const mig::GpuLayout& layout) {
+  const auto document =
+      with_layout({{"version", "layout-check/v1"}, {"model", model.key}, {"valid", true}}, layout,
+                  model.geometry);
+  return print(call, options, {{std::string(model.key), layout, model.geometry}}, document, "",
+               kExitFine);
 }
 
-int print_valid(const mig::GpuLayout& layout, const gpu::MigGeometry& geometry,
-                const config::LayoutOptions& options) {
-  const auto stranded = mig::stranded(layout, geometry);
-  if (options.output != config::OutputForm::kTable) {
-    auto instances = json::Value::array();
-    for (const auto& one : layout.instances) {
-      instances.push_back({{"profile", geometry.find(one.profile_id)->name},
-                           {"profileId", one.profile_id},
-                           {"start", one.placement.start},
-                           {"size", one.placement.size},
-                           {"computeInstances", one.compute}});
-    }
-    fmt::print("{}", written({{"version", "layout-check/v1"},
-                              {"model", options.model},
-                              {"valid", true},
-                              {"instances", std::move(instances)},
-                              {"strandedComputeSlices", stranded.compute_slices},
-                              {"strandedMemorySlices", stranded.memory_slices}},
-                             options.output));
-    return kExitFine;
-  }
-  fmt::print("valid: {}\n", mig::describe(layout, geometry));
-  for (const auto& one : layout.instances) {
-    fmt::print("  {} at memory slice {}\n", geometry.find(one.profile_id)->name,
-               one.placement.start);
-  }
-  const auto lost = slices_text(stranded);
-  if (!lost.empty()) fmt::print("stranded: {}, which no instance can use\n", lost);
-  return kExitFine;
-}
-
-int print_invalid(const mig::GpuWish& wish, const gpu::MigGeometry& geometry,
-                  const config::LayoutOptions& options) {
-  const auto near = mig::nearest(wish, geometry);
-  if (options.output != config::OutputForm::kTable) {
+int print_invalid(const config::LayoutOptions& options, const gpu::MigModel& model,
+                  const mig::GpuWish& wish, const std::string& why) {
+  const auto near = mig::nearest(wish, model.geometry);
+  if (options.output == Output::kJson || options.output == Output::kYaml) {
     auto list = json::Value::array();
     for (const auto& one : near) list.push_back(one.devices);
-    fmt::print("{}", written({{"version", "layout-check/v1"},
-                              {"model", options.model},
-                              {"valid", false},
-                              {"nearest", std::move(list)}},
-                             options.output));
+    const json::Value document = {{"version", "layout-check/v1"},
+                                  {"model", model.key},
+                                  {"valid", false},
+                                  {"why", why},
+                                  {"nearest", std::move(list)}};
+    fmt::print("{}", written(document, form_of(options.output)));
     return kExitFinding;
   }
-  fmt::print("not valid: {}\nnearest:\n", mig::describe(wish));
+  fmt::print("{} cannot have {}: {}\n", model.key, mig::describe(wish), why);
+  if (!near.empty()) fmt::print("It can have, nearest first:\n");
   for (const auto& one : near) fmt::print("  {}\n", mig::describe(one));
   return kExitFinding;
 }
@@ -79,6 +49,7 @@ int print_invalid(const mig::GpuWish& wish, const gpu::MigGeometry& geometry,
 int run_layout_validate(const LayoutCall& call) {
   const auto options = config::load_layout_options(call.sources, call.use(), call.arguments);
   if (!options) return refuse(call, options.error().message());
+  if (call.arguments.empty()) return refuse(call, "say which instances: 3g.40gb=1 1g.10gb=4");
   if (options->model.empty()) return refuse(call, "say which model: --model a100-80gb");
   const auto model = mig_model(options->model);
   if (!model) return end(call, model.error());
@@ -87,8 +58,8 @@ int run_layout_validate(const LayoutCall& call) {
   const auto wished = mig::instances_of(wish, geometry);
   if (!wished) return refuse(call, wished.error().message());
   const auto layout = mig::place(*wished, geometry);
-  return layout ? print_valid(*layout, geometry, *options)
-                : print_invalid(wish, geometry, *options);
+  return layout ? print_valid(call, *options, **model, *layout)
+                : print_invalid(*options, **model, wish, mig::why_not(*wished, geometry));
 }
 
 }  // namespace tranche::cli

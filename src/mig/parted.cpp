@@ -72,7 +72,7 @@ class PartedReader {
   void unknown_keys(const yaml::Node& map, std::span<const std::string_view> known) {
     for (const auto& [key, line, value] : map.entries) {
       if (std::ranges::find(known, key) != known.end()) continue;
-      const auto near = nearest(key, known);
+      const auto near = tranche::nearest(key, known);
       error(line, fmt::format("unknown key \"{}\"", shown(key)),
             near ? fmt::format("did you mean \"{}\"?", *near) : "remove it");
     }

@@ -18,7 +18,7 @@ constexpr std::size_t kMostNames = 30;
 std::unexpected<Error> no_such_layout(const PartedFile& file, const std::string& name) {
   std::vector<std::string_view> names;
   for (const auto& [known, entries] : file.configs) names.push_back(known);
-  const auto near = nearest(name, names);
+  const auto near = tranche::nearest(name, names);
   const auto more = names.size() > kMostNames
                         ? fmt::format(" and {} more", names.size() - kMostNames)
                         : std::string();

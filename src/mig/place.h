@@ -29,6 +29,11 @@ struct InstanceWish {
 Result<std::vector<InstanceWish>> instances_of(const GpuWish& wish,
                                                const gpu::MigGeometry& geometry);
 
+// The same for many GPUs: of a number above kMostInstances they are kMostInstances.
+inline constexpr int kMostInstances = 10'000;
+Result<std::vector<InstanceWish>> all_instances_of(const GpuWish& wish,
+                                                   const gpu::MigGeometry& geometry);
+
 // Whether the layout is one that the GPU can have; an error says what is wrong with it.
 Result<void> check(const GpuLayout& layout, const gpu::MigGeometry& geometry);
 
@@ -50,6 +55,9 @@ std::optional<GpuLayout> place(const std::vector<InstanceWish>& wish,
 // Whether place() finds one; it is quicker.
 bool can_place(const std::vector<InstanceWish>& wish, const gpu::MigGeometry& geometry);
 
+// Why place() finds none, for people: "they take 8 compute slices of 7". "": it finds one.
+std::string why_not(const std::vector<InstanceWish>& wish, const gpu::MigGeometry& geometry);
+
 // What stays free however the GPU is filled beside a layout: by the filling that takes the most
 // compute slices, and of those the one that takes the most memory slices.
 struct Stranded {
@@ -59,6 +67,8 @@ struct Stranded {
 };
 // None where MIG is off.
 Stranded stranded(const GpuLayout& layout, const gpu::MigGeometry& geometry);
+// "1 compute slice and 2 memory slices"; "" for none.
+std::string describe(const Stranded& stranded);
 
 // Instances of each profile that fit beside the layout, each alone: profile id -> number.
 std::map<int, int> room_beside(const GpuLayout& layout, const gpu::MigGeometry& geometry);

@@ -58,12 +58,15 @@ Result<Asked> asked_by(std::string_view name, int count, const gpu::MigGeometry&
 }
 
 // The fewest GPU instances that hold compute instances of these sizes: first fit, largest first.
-// That is exact, for there are several GPU instances of a profile only where it has at most 3
-// slices.
+// That is exact for up to 3 slices, and a GPU has no two instances with more.
 std::vector<InstanceWish> packed(const Profile& profile, std::vector<int> sizes) {
   std::vector<InstanceWish> packs;
   std::ranges::sort(sizes, std::greater());
   for (const int size : sizes) {
+    if (size == profile.compute_slices) {
+      packs.push_back({.profile_id = profile.id, .compute = {size}});
+      continue;
+    }
     const auto roomy = std::ranges::find_if(packs, [&](const InstanceWish& one) {
       return std::accumulate(one.compute.begin(), one.compute.end(), size) <=
              profile.compute_slices;
@@ -79,10 +82,11 @@ std::vector<InstanceWish> packed(const Profile& profile, std::vector<int> sizes)
 
 }  // namespace
 
-Result<std::vector<InstanceWish>> instances_of(const GpuWish& wish,
-                                               const gpu::MigGeometry& geometry) {
-  // More than a GPU can hold stays more, and no more than that.
-  const int most = geometry.compute_slices + 1;
+namespace {
+
+// Of a number above `most` they are `most`.
+Result<std::vector<InstanceWish>> instances_of_at_most(const GpuWish& wish,
+                                                       const gpu::MigGeometry& geometry, int most) {
   std::map<const Profile*, std::vector<int>> sizes;
   if (!wish.enabled) return std::vector<InstanceWish>();
   for (const auto& [name, count] : wish.devices) {
@@ -98,6 +102,19 @@ Result<std::vector<InstanceWish>> instances_of(const GpuWish& wish,
     }
   }
   return instances;
+}
+
+}  // namespace
+
+Result<std::vector<InstanceWish>> instances_of(const GpuWish& wish,
+                                               const gpu::MigGeometry& geometry) {
+  // More than a GPU can hold stays more, and no more than that.
+  return instances_of_at_most(wish, geometry, geometry.compute_slices + 1);
+}
+
+Result<std::vector<InstanceWish>> all_instances_of(const GpuWish& wish,
+                                                   const gpu::MigGeometry& geometry) {
+  return instances_of_at_most(wish, geometry, kMostInstances);
 }
 
 }  // namespace tranche::mig

@@ -46,7 +46,7 @@ def test_help_groups_the_commands():
     done = tranche("--help")
     assert done.returncode == 0
     headings = [line[:-1] for line in done.stdout.splitlines() if line.endswith(":")]
-    assert headings == ["Processes of a node and a cluster", "Change", "Tools", "Exit codes"]
+    assert headings == ["Processes of a node and a cluster", "Look", "Change", "Tools", "Exit codes"]
     groups = dict(zip(headings, done.stdout.split(":\n")[1:], strict=True))
     assert "  agent  " in groups["Processes of a node and a cluster"]
     assert "  limit  " in groups["Change"]

@@ -1,6 +1,8 @@
-"""The MIG tables in the library are those of tests/data/mig-profiles.yaml."""
+"""The MIG tables in the library are those of tests/data/mig-profiles.yaml, and those that
+`tranche layout` plans with."""
 
 import json
+import subprocess
 import sys
 
 import simulated
@@ -40,17 +42,60 @@ print(json.dumps(found))
 """
 
 
+# The same figures in the words of `tranche layout list -o json`.
+PLANNED = {
+    "id": "id", "compute_slices": "computeSlices", "memory_mib": "memoryMiB",
+    "sm": "multiprocessors", "copy_engines": "copyEngines", "decoders": "decoders",
+    "encoders": "encoders", "jpeg": "jpegEngines", "ofa": "ofaEngines", "max_instances": "atMost",
+}
+
+
+@pytest.fixture(scope="module")
+def planned():
+    """The models that `tranche layout` knows, by key."""
+    program = simulated.build_folder() / "bin" / "tranche"
+    done = subprocess.run(
+        [program, "layout", "list", "-o", "json"], capture_output=True, text=True, check=True
+    )
+    return {model["key"]: model for model in json.loads(done.stdout)["models"]}
+
+
+@pytest.fixture
+def profiles_of(machine, tmp_path):
+    """The profiles that the simulated library has of a model, by the driver's names."""
+
+    def read(key: str) -> dict:
+        one = machine("none")
+        one.file = tmp_path / "machine.yaml"
+        one.file.write_text(MACHINE.format(key=key))
+        one.env["TRANCHE_SIM"] = str(one.file)
+        return json.loads(one.run(sys.executable, "-c", SCRIPT))
+
+    return read
+
+
 @pytest.mark.parametrize("model", MODELS, ids=[model["key"] for model in MODELS])
-def test_profiles(machine, tmp_path, model):
-    one = machine("none")
-    one.file = tmp_path / "machine.yaml"
-    one.file.write_text(MACHINE.format(key=model["key"]))
-    one.env["TRANCHE_SIM"] = str(one.file)
-    out = one.run(sys.executable, "-c", SCRIPT)
-    found = json.loads(out)
+def test_profiles(profiles_of, planned, model):
+    found = profiles_of(model["key"])
     assert set(found) == {"MIG " + profile["name"] for profile in model["profiles"]}
     for profile in model["profiles"]:
         ours = found["MIG " + profile["name"]]
         for field, value in ours.items():
             if profile[field] is not None:
                 assert value == profile[field], (profile["name"], field)
+    ours = {"MIG " + profile["name"]: profile for profile in planned[model["key"]]["profiles"]}
+    assert set(ours) == set(found)
+    for name, profile in found.items():
+        plan = ours[name]
+        for field, word in PLANNED.items():
+            # Of a profile with a figure that nobody knows the plan has none; the simulated one is
+            # invented.
+            if word in plan:
+                assert profile[field] == plan[word], (name, field)
+        starts = [place["start"] for place in profile["placements"]]
+        assert starts == plan["starts"], name
+        assert {place["size"] for place in profile["placements"]} == {plan["memorySlices"]}, name
+
+
+def test_every_model_that_is_planned_with_is_simulated(planned):
+    assert set(planned) == {model["key"] for model in MODELS}

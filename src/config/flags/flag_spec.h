@@ -29,6 +29,8 @@ enum FlagUse : unsigned {
   kUseVersion = 8192,          // tranche version
   kUseLayoutList = 1U << 14U,  // tranche layout list, and so on
   kUseLayoutValidate = 1U << 15U,
+  kUseLayoutPack = 1U << 16U,
+  kUseLayoutShow = 1U << 17U,
   kUseLayoutAssert = 1U << 18U,
   kUseLayoutExport = 1U << 19U,
   kUseLayoutDefaults = 1U << 20U,
@@ -38,12 +40,15 @@ enum FlagUse : unsigned {
 inline constexpr unsigned kUseLimit =
     kUseLimitSet | kUseLimitGet | kUseLimitReset | kUseLimitList | kUseLimitPrune;
 
-// Those that read a file of mig-parted, and those that read this machine's GPUs.
+// Those that plan without hardware or look at it, those that read a file of mig-parted, and those
+// that bring this machine's GPUs and such a file together.
+inline constexpr unsigned kUseLayoutLook =
+    kUseLayoutList | kUseLayoutValidate | kUseLayoutPack | kUseLayoutShow;
 inline constexpr unsigned kUseLayoutFile = kUseLayoutAssert | kUseLayoutApply;
 inline constexpr unsigned kUseLayoutMachine =
     kUseLayoutFile | kUseLayoutExport | kUseLayoutDefaults;
 
-inline constexpr unsigned kUseLayout = kUseLayoutList | kUseLayoutValidate | kUseLayoutMachine;
+inline constexpr unsigned kUseLayout = kUseLayoutLook | kUseLayoutMachine;
 
 struct FlagSpec {
   std::string_view name;                               // canonical, without dashes

@@ -31,6 +31,8 @@ constexpr std::array kPrograms = {
     FlagProgram{kUseLayoutList, "layout list", "Layout list", "`tranche layout list`"},
     FlagProgram{kUseLayoutValidate, "layout validate", "Layout validate",
                 "`tranche layout validate`"},
+    FlagProgram{kUseLayoutPack, "layout pack", "Layout pack", "`tranche layout pack`"},
+    FlagProgram{kUseLayoutShow, "layout show", "Layout show", "`tranche layout show`"},
     FlagProgram{kUseLayoutAssert, "layout assert", "Layout assert", "`tranche layout assert`"},
     FlagProgram{kUseLayoutApply, "layout apply", "Layout apply", "`tranche layout apply`"},
     FlagProgram{kUseLayoutExport, "layout export", "Layout export", "`tranche layout export`"},

@@ -1,6 +1,7 @@
 #include "config/programs/layout_options.h"
 
 #include <charconv>
+#include <cstdint>
 #include <optional>
 
 #include "config/programs/option_reader.h"
@@ -8,7 +9,8 @@
 namespace tranche::config {
 namespace {
 
-constexpr int kMostDevices = 1'000'000;
+constexpr int kMostDevices = 10'000;
+constexpr int kMostGpus = 100'000;
 
 std::optional<int> count_of(std::string_view text) {
   int count = 0;
@@ -21,19 +23,30 @@ std::optional<int> count_of(std::string_view text) {
 void add_devices(OptionReader& reader, std::string_view word, std::map<std::string, int>& devices) {
   const auto equals = word.find('=');
   const auto count = equals == std::string_view::npos ? 1 : count_of(word.substr(equals + 1));
-  if (!count || word.substr(0, equals).empty()) {
+  auto& sum = devices[std::string(word.substr(0, equals))];
+  if (!count || equals == 0 || sum + *count > kMostDevices) {
     reader.error(Error{Code::kInvalidArgument,
                        fmt::format("'{}' is no profile with a number", word.substr(0, 80)),
                        "write a profile and how many of it, such as 1g.10gb=7"});
     return;
   }
-  devices[std::string(word.substr(0, equals))] += *count;
+  sum += *count;
 }
 
-OutputForm output_form(OptionReader& reader) {
+LayoutOptions::Output output_form(OptionReader& reader) {
+  using Output = LayoutOptions::Output;
   const auto text = reader.choice("output", "no form");
-  if (text == "json") return OutputForm::kJson;
-  return text == "yaml" ? OutputForm::kYaml : OutputForm::kTable;
+  if (text == "json") return Output::kJson;
+  if (text == "yaml") return Output::kYaml;
+  if (text == "svg") return Output::kSvg;
+  return text == "parted" ? Output::kParted : Output::kTable;
+}
+
+int gpu_count(OptionReader& reader) {
+  const auto gpus = reader.get<std::int64_t>("gpus");
+  if (gpus >= 0 && gpus <= kMostGpus) return static_cast<int>(gpus);
+  reader.error("gpus", fmt::format("{} GPUs cannot be", gpus), "write a number such as 8");
+  return 0;
 }
 
 }  // namespace
@@ -41,8 +54,15 @@ OutputForm output_form(OptionReader& reader) {
 Result<LayoutOptions> load_layout_options(const Sources& sources, unsigned use,
                                           const std::vector<std::string>& words) {
   OptionReader reader(sources, use);
+  const auto takes = [&](std::string_view flag) { return find_flag(flag, use) != nullptr; };
   LayoutOptions options{.output = output_form(reader)};
-  if (find_flag("model", use) != nullptr) options.model = reader.get<std::string>("model");
+  if (takes("model")) options.model = reader.get<std::string>("model");
+  if (takes("gpus")) options.gpus = gpu_count(reader);
+  if (takes("svg")) options.svg_file = reader.get<std::string>("svg");
+  if (takes("driver-root-ctr-path")) {
+    options.driver_root = reader.get<std::string>("driver-root-ctr-path");
+    options.host_root = reader.get<std::string>("host-root");
+  }
   for (const auto& word : words) add_devices(reader, word, options.devices);
   return reader.result(std::move(options));
 }

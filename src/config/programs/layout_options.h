@@ -1,20 +1,27 @@
 #pragma once
-// The settings of `tranche layout`, from its words and flags. Pure.
+// The settings of `tranche layout list|validate|pack|show`, from words and flags. Pure.
 
 #include <map>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "config/programs/output_form.h"
+#include "config/flags/sources.h"
 
 namespace tranche::config {
 
 struct LayoutOptions {
+  enum class Output { kTable, kJson, kYaml, kSvg, kParted };
+
   std::string model;  // as written; "": not given
+  int gpus = 0;       // kUseLayoutPack: how many there are; 0: as many as are needed
   // "3g.40gb=2" and "3g.40gb" (once), added up by name as written.
   std::map<std::string, int> devices;
-  OutputForm output = OutputForm::kTable;
+  Output output = Output::kTable;
+  std::string svg_file;  // "": none
+  // kUseLayoutShow: the driver's root and the file-system root, as this process sees them.
+  std::string driver_root;
+  std::string host_root;
   bool operator==(const LayoutOptions&) const = default;
 };
 
