@@ -13,6 +13,7 @@
 #include "agent/notices.h"
 #include "agent/promises/promise_notices.h"
 #include "agent/promises/promise_stage.h"
+#include "agent/unplanned_mig.h"
 
 namespace tranche::agent {
 
@@ -100,6 +101,8 @@ Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, p
       std::make_unique<HealthFollower>(ports.report_condition, std::move(ports.tell_health)));
   followers_.push_back(
       std::make_unique<EvictionFollower>(std::move(ports.evict), somebody_evicts, log));
+  followers_.push_back(
+      std::make_unique<UnplannedMig>(std::move(ports.mig_config), ports.report_condition, log));
   followers_.push_back(std::make_unique<PromiseNotices>(ports.tell, ports.report_condition, log));
   followers_.push_back(std::make_unique<Notices>(std::move(grants), std::move(ports.tell), log));
   followers_.push_back(

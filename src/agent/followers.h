@@ -42,6 +42,8 @@ struct FollowerPorts {
   std::function<void(const ConditionReport&)> report_condition = {};
   // Told which devices are unhealthy whenever that changes.
   std::function<void(const UnhealthyDevices&)> tell_health = {};
+  // The Node's label nvidia.com/mig.config, "" where it has none; nullopt: not known yet.
+  std::function<std::optional<std::string>()> mig_config = {};
   // Run behind the agent's own followers, in this order.
   std::vector<std::unique_ptr<Follower>> more = {};
 };

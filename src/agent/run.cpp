@@ -10,6 +10,7 @@
 #include "agent/health/health_reporter.h"
 #include "agent/node/node_turn.h"
 #include "cdi/make_specs.h"
+#include "cluster/mig_change.h"
 #include "host/host_reader.h"
 #include "kubelet/pod_resources_client.h"
 #include "kubelet/registration.h"
@@ -95,6 +96,14 @@ NodeTurn await_node(const config::AgentOptions& options, ClusterParts* cluster, 
   return await_turn(turn, status, clock, log);
 }
 
+// nullopt: the Node is not known yet.
+std::optional<std::string> mig_config(const NodeView& view) {
+  const auto node = view.node();
+  if (!node) return std::nullopt;
+  const auto label = node->labels.find(cluster::kMigConfigLabel);
+  return label == node->labels.end() ? std::string() : label->second;
+}
+
 Result<void> run(const config::Sources& sources, const config::AgentOptions& options,
                  ConfigSource& source, config::Loaded loaded, ClusterParts* cluster, NodeTurn& turn,
                  int signals, const Clock& clock, const Log& log) {
@@ -132,6 +141,7 @@ Result<void> run(const config::Sources& sources, const config::AgentOptions& opt
     followers.labels = cluster->labels();
     followers.tell = [&node](const NodeNotice& notice) { node.tell(notice); };
     followers.report_condition = [&node](const ConditionReport& report) { node.report(report); };
+    followers.mig_config = [&node] { return mig_config(node.node()); };
     followers.evict = [cluster](EvictPolicy policy) { cluster->evict(std::move(policy)); };
     cluster->watch_arbiter(options, clock, log);
     followers.overrides = cluster->overrides();

@@ -169,6 +169,17 @@ def test_mig_single(node):
     assert labels["nvidia.com/mig.strategy"] == "single"
 
 
+def test_mig_single_beside_whole_gpus(node):
+    here = node("a100-40gb-x4")
+    mig(here, "3g.20gb")
+    labels = once(here, "--mig-strategy=single")
+    assert labels["nvidia.com/gpu.product"] == "NVIDIA-A100-SXM4-40GB-MIG-INVALID"
+    assert labels["nvidia.com/gpu.count"] == "0"
+    agent = here.agent("--mig-strategy=single")
+    agent.wait_log(r"same migEnabled value \(1 of 4 GPUs have MIG enabled\)")
+    assert here.kubelet.node() == {}
+
+
 @pytest.mark.parametrize("profiles", [(), ("1g.5gb", "2g.10gb")], ids=["empty", "two-profiles"])
 def test_mig_single_that_is_invalid(node, profiles):
     here = node("a100-40gb")

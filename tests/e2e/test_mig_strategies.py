@@ -108,3 +108,13 @@ def test_a_compute_instance_is_held_to_its_slices_of_the_memory(node, tmp_path):
     # The hardware keeps a GPU instance apart from others.
     assert "memoryBytes" not in promised[WHOLE]
     assert promised[WHOLE]["memoryBy"] == "mig"
+
+
+def test_a_gpu_in_mig_mode_is_told_of_where_no_strategy_serves_it(node):
+    here = a100(node, ["3g.20gb"])
+    agent = here.agent(config={"flags": {"migStrategy": "none"}})
+    agent.wait_log("GPU 0 in MIG mode, advertised whole by migStrategy none: .*; set migStrategy to mixed")
+    here.kubelet.wait(GPU, allocatable=1)
+    here.write({"flags": {"migStrategy": "mixed"}})
+    here.kubelet.wait("nvidia.com/mig-3g.20gb", allocatable=1)
+    assert agent.log.count("in MIG mode, advertised whole") == 1

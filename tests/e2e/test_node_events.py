@@ -56,6 +56,42 @@ class OnCluster:
         self.server.wait(answer, f"the probe is told {word}")
 
 
+def test_whole_gpus_beside_instances_are_reported_until_a_layout_is_named(server, node):
+    here = node("a100-40gb-x4")
+    name, wish = "mixture", "/api/v1/nodes/mixture"
+    for gpu in (1, 2, 3):
+        here.sim("mig", "enable", "--gpu", gpu)
+        here.sim("reset", "--gpu", gpu)
+        here.sim("mig", "create", "--gpu", gpu, "--profile", "2g.10gb")
+    there = OnCluster(server, here, name, "version: v1\nflags: {migStrategy: mixed}\n")
+    # What there is, is served.
+    here.kubelet.wait(GPU, allocatable=1)
+    here.kubelet.wait("nvidia.com/mig-2g.10gb", allocatable=3)
+
+    def condition() -> tuple:
+        conditions = server.request("GET", wish)["status"].get("conditions", [])
+        return next(
+            ((one["status"], one["reason"], one["message"]) for one in conditions if one["type"] == "TrancheMigPlanned"),
+            ("", "", ""),
+        )
+
+    server.wait(lambda: condition()[:2] == ("False", "MigUnplanned"), f"the condition: {there.agent.log}")
+    assert "GPU 0 advertised whole and GPUs 1, 2, 3 in MIG instances" in condition()[2]
+    there.agent.wait_log("advertised whole and GPUs 1, 2, 3 in MIG instances, and no layout says so")
+    assert here.start("agent", *here.places(), "--check=ready").wait() == 0
+    events = server.request("GET", EVENTS)["items"]
+    [event] = [one for one in events if one["reason"] == "MigUnplanned" and one["regarding"]["name"] == name]
+    assert event["type"] == "Warning"
+    server.apply(
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": name, "labels": {"nvidia.com/mig.config": "mixed-workload"}},
+        }
+    )
+    server.wait(lambda: condition()[:2] == ("True", "MigPlanned"), f"planned: {there.agent.log}")
+
+
 def test_a_folder_of_cdi_files_that_is_missing(server, node):
     here = node("cdi-sample")
     here.cdi.write_text("no folder")
