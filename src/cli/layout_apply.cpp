@@ -25,6 +25,7 @@ using Wishes = std::map<gpu::GpuUuid, mig::GpuWish>;
 // Folders below the state folder. An agent that manages layouts keeps its journal in the first.
 constexpr const char* kAgentsFolder = "mig";
 constexpr const char* kFolder = "layout";
+constexpr const char* kLockFile = "lock";
 
 constexpr std::chrono::milliseconds kForever{-1};
 constexpr std::chrono::milliseconds kLookAgain{50};
@@ -94,9 +95,7 @@ class Apply {
   int run() {
     const auto chosen = choose_layout(options_, &machine_.machine());
     if (!chosen) return end(call_, chosen.error());
-    for (const auto& hook : chosen->file.hooks) {
-      fmt::print(stderr, "tranche layout apply: a hook is not run: {}\n", hook);
-    }
+    warn_of_hooks(chosen->file.hooks);
     const auto plan = plan_of(*chosen);
     if (!plan) return end(call_, plan.error());
     fmt::print("{}", show(*plan, machine_.machine()));
@@ -112,6 +111,16 @@ class Apply {
   }
 
  private:
+  void warn_of_hooks(std::vector<std::string> hooks) const {
+    const auto file = call_.invocation.environment.find("MIG_PARTED_HOOKS_FILE");
+    if (file != call_.invocation.environment.end()) {
+      hooks.push_back("those of MIG_PARTED_HOOKS_FILE=" + file->second);
+    }
+    for (const auto& hook : hooks) {
+      fmt::print(stderr, "tranche layout apply: hooks are not run: {}\n", hook);
+    }
+  }
+
   Result<LayoutChange> plan_of(const ChosenLayout& chosen) {
     ASSIGN_OR_RETURN(auto wishes, mig::wishes_of(chosen.file, chosen.name, machine_.machine()));
     ASSIGN_OR_RETURN(cut_off_, journal_.load());
@@ -176,22 +185,42 @@ class Apply {
   std::optional<mig::Journal> cut_off_;
 };
 
-// One change at a time; the lock is the process's.
-Result<std::unique_ptr<process::ProcessLock>> lock(const config::LayoutFileOptions& options) {
-  const auto folder = std::filesystem::absolute(options.state_dir) / kFolder;
-  TRY(FsRoot().make_directories(folder));
-  auto taken = process::ProcessLock::take(folder / "lock", [] { return false; });
-  if (!taken || *taken != nullptr) return taken;
-  return fail(Code::kFailedPrecondition, "another `tranche layout apply` runs", "wait for its end");
-}
+// One change at a time. What is made for the lock goes with it; a journal stays.
+class ApplyLock {
+ public:
+  static Result<ApplyLock> take(const config::LayoutFileOptions& options) {
+    const auto folder = std::filesystem::absolute(options.state_dir) / kFolder;
+    TRY(FsRoot().make_directories(folder));
+    ASSIGN_OR_RETURN(auto lock,
+                     process::ProcessLock::take(folder / kLockFile, [] { return false; }));
+    if (lock != nullptr) return ApplyLock(folder, std::move(lock));
+    return fail(Code::kFailedPrecondition, "another `tranche layout apply` runs",
+                "wait for its end");
+  }
+  ApplyLock(ApplyLock&&) = default;
+  ApplyLock& operator=(ApplyLock&&) = default;
+  ~ApplyLock() {
+    if (lock_ == nullptr) return;
+    std::error_code ignored;
+    std::filesystem::remove(folder_ / kLockFile, ignored);
+    std::filesystem::remove(folder_, ignored);
+  }
+
+ private:
+  ApplyLock(std::filesystem::path folder, std::unique_ptr<process::ProcessLock> lock)
+      : folder_(std::move(folder)), lock_(std::move(lock)) {}
+
+  std::filesystem::path folder_;
+  std::unique_ptr<process::ProcessLock> lock_;
+};
 
 int apply(const LayoutCall& call, const config::LayoutFileOptions& options, int signals) {
   // Locked first: what is read then stays so.
-  std::unique_ptr<process::ProcessLock> locked;
+  std::optional<ApplyLock> lock;
   if (!options.dry_run) {
-    auto taken = lock(options);
+    auto taken = ApplyLock::take(options);
     if (!taken) return end(call, taken.error());
-    locked = *std::move(taken);
+    lock.emplace(*std::move(taken));
   }
   auto machine = LayoutMachine::open(options);
   if (!machine) return end(call, machine.error());

@@ -85,6 +85,10 @@ class PartedReader {
   }
 
   void top(const yaml::Node& root) {
+    if (const auto* kind = root.find("kind"); kind != nullptr && kind->scalar == "ConfigMap") {
+      error(kind->line, "the file is a ConfigMap", "write the value of its key into a file");
+      return;
+    }
     unknown_keys(root, kTopKeys);
     const auto* version = root.find("version");
     if (version == nullptr) {
