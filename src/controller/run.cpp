@@ -13,6 +13,7 @@
 #include "controller/elector.h"
 #include "controller/evictor.h"
 #include "controller/mig_drainer.h"
+#include "controller/mig_pools.h"
 #include "controller/policy_controller.h"
 #include "controller/worker_set.h"
 #include "kube/connect.h"
@@ -76,6 +77,10 @@ std::vector<WorkerPlan> plan(const config::ControllerOptions& options,
   }
   if (options.mig_changes) {
     plans.push_back(plan_mig_changes({.ns = options.ns, .instance = instance}));
+  }
+  if (!options.mig_pools.empty()) {
+    plans.push_back(
+        plan_mig_pools({.ns = options.ns, .name = options.mig_pools, .instance = instance}));
   }
   return plans;
 }

@@ -28,6 +28,12 @@ MODES = {
     "labels-file": {"gfd": {"enabled": True, "labelOutput": "file"}},
     "labels-only": {"gfd": {"enabled": True, "labelOutput": "node"}, "devicePlugin": {"enabled": False}},
     "mig": {"migStrategy": "mixed"},
+    "mig-pools": {
+        "migManager": {
+            "enabled": True,
+            "pools": [{"name": "a100", "nodeSelector": {"pool": "a100"}, "layout": "all-1g.10gb"}],
+        },
+    },
     "mig-manager": {"migManager": {"enabled": True, "config": {"name": "layouts"}}, "migStrategy": "mixed"},
     "cdi": {"deviceListStrategy": "cdi-cri", "nvidiaDriverRoot": "/run/nvidia/driver"},
     "volume-mounts": {"deviceListStrategy": ["envvar", "volume-mounts"]},

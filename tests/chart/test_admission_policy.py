@@ -11,6 +11,7 @@ from helm import ROOT
 ACCOUNT = "gpu-tranche-agent"
 CONDITION = {"type": "TrancheConfigured", "status": "True", "reason": "r", "message": "m"}
 GPU = "nvidia.com/gpu"
+DCGM = "nvidia.com/gpu.deploy.dcgm"
 ADDRESS = {"type": "InternalIP", "address": "10.0.0.1"}
 READY = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "kubelet"}
 NOT_READY = {**READY, "status": "False"}
@@ -23,7 +24,7 @@ def node(name: str) -> dict:
         "metadata": {
             "name": name,
             "ownerReferences": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "first", "uid": "uid-first"}],
-            "labels": {"kubernetes.io/hostname": name, "nvidia.com/gpu.present": "true"},
+            "labels": {"kubernetes.io/hostname": name, "nvidia.com/gpu.present": "true", DCGM: "true"},
         },
         "spec": {"taints": [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]},
         "status": {
@@ -57,7 +58,13 @@ def tokens(server, tmp_path_factory):
         pytest.skip("no helm")
     helm = Helm(find_helm(), tmp_path_factory.mktemp("helm"))
     made = []
-    rendered = helm.template({"gfd": {"enabled": True, "labelOutput": "node"}, "config": {"name": "c"}})
+    rendered = helm.template(
+        {
+            "gfd": {"enabled": True, "labelOutput": "node"},
+            "config": {"name": "c"},
+            "migManager": {"enabled": True},
+        }
+    )
     features = helm.template({"gfd": {"enabled": True, "labelOutput": "nodefeature"}})
     role = rendered.one("Role", ACCOUNT)
     role["rules"] += features.one("Role", ACCOUNT)["rules"]
@@ -258,7 +265,22 @@ REFUSALS = {
         "",
         OTHERS_LABELS,
     ),
-    "what mig-manager says": ("a", "a", label("nvidia.com/mig.config.state", "success"), "", OTHERS_LABELS),
+    "a client of the operator's turned off": ("a", "a", label(DCGM, "false"), "", OTHERS_LABELS),
+    "one that it does not have": ("a", "a", label("nvidia.com/gpu.deploy.nvsm", "true"), "", OTHERS_LABELS),
+    "the controller's answer": (
+        "a",
+        "a",
+        {"metadata": {"annotations": {"tranche.dev/mig-drain": "{}"}}},
+        "/status",
+        "only, not tranche.dev/mig-drain",
+    ),
+    "a person's word": (
+        "a",
+        "a",
+        {"metadata": {"annotations": {"tranche.dev/mig-accept-outage": "x"}}},
+        "/status",
+        "only, not tranche.dev/mig-accept-outage",
+    ),
     "a label of ours that no agent writes": ("a", "a", label("tranche.dev/x"), "", OTHERS_LABELS),
     "an annotation like ours": ("a", "a", {"metadata": {"annotations": {"tranche.dev/x": "y"}}}, "", "only, not "),
     "another owner": ("a", "a", owned("second"), "", "owners"),
@@ -278,6 +300,18 @@ def test_refused(server, tokens, case):
     with pytest.raises(Refused) as refused:
         patch(server, tokens[token], name, change, sub, STATUS if sub else "application/merge-patch+json")
     assert refused.value.status == 422 and message in refused.value.message, refused.value.message
+
+
+def test_a_change_of_the_mig_layout_is_told(server, tokens):
+    """As far as the manager needs it: the state, its text, the pause of the operator's clients and its end."""
+    told = {
+        "labels": {"nvidia.com/mig.config.state": "pending", "tranche.dev/mig-change": "open"},
+        "annotations": {"tranche.dev/mig-change": "{}"},
+    }
+    paused = {"labels": {DCGM: "paused-for-mig-change"}}
+    gone = {part: dict.fromkeys(told[part]) for part in told}
+    for metadata in (told, paused, {"labels": {DCGM: "true"}}, gone):
+        patch(server, tokens["a"], "a", {"metadata": metadata}, "/status", STATUS)
 
 
 def event(instance: str, controller: str = "tranche.dev/agent") -> dict:

@@ -4,7 +4,7 @@ whose name it records Events, what it reads."""
 import pytest
 from api_server import Refused
 from helm import Helm, find_helm
-from modes import EVICT
+from modes import EVICT, MODES
 
 NAME = "gpu-tranche-controller"
 NAMESPACE = "tranche"
@@ -27,11 +27,10 @@ def token(server, tmp_path_factory):
     if find_helm() is None:
         pytest.skip("no helm")
     helm = Helm(find_helm(), tmp_path_factory.mktemp("helm"))
-    evicts = helm.template({"config": {"map": {"default": EVICT}}}, namespace=NAMESPACE)
+    values = {"config": {"map": {"default": EVICT}}} | MODES["mig-pools"]
+    evicts = helm.template(values, namespace=NAMESPACE)
     follows = helm.template({"clusterPolicy": {"enabled": True}}, namespace=NAMESPACE)
-    drains = helm.template({"migManager": {"enabled": True}}, namespace=NAMESPACE)
-    for other in (follows, drains):
-        evicts.one("ClusterRole", NAME)["rules"] += other.one("ClusterRole", NAME)["rules"]
+    evicts.one("ClusterRole", NAME)["rules"] += follows.one("ClusterRole", NAME)["rules"]
     kinds = ("ServiceAccount", "ClusterRole", "ClusterRoleBinding")
     kinds += ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
     made = [server.apply(o) for o in evicts.objects if o["kind"] in kinds and o["metadata"]["name"] == NAME]
@@ -116,7 +115,7 @@ def test_its_events_are_in_its_own_name_and_about_what_it_does(server, token):
     path = f"{EVENTS}?dryRun=All"
     assert server.request("POST", path, event(), token=token)
     for other in (event(controller="kubelet"), event(kind="Secret")):
-        with pytest.raises(Refused, match="about Pods, Nodes and ClusterPolicies only"):
+        with pytest.raises(Refused, match="about Pods, Nodes, ClusterPolicies and ConfigMaps only"):
             server.request("POST", path, other, token=token)
 
 
@@ -143,8 +142,11 @@ def annotations(**of) -> dict:
         annotations(mig_drain="{}"),
         annotations(mig_drain="{}", mig_cordoned="c-1") | {"spec": {"unschedulable": True}},
         {"spec": {"unschedulable": None}},
+        annotations(mig_pool="{}", mig_accept_outage="l"),
+        {"metadata": {"labels": {"nvidia.com/mig.config": "l"}}},
+        {"metadata": {"labels": {"nvidia.com/mig.config.state": "pending"}}},
     ],
-    ids=["its answer", "its cordon", "no cordon"],
+    ids=["its answer", "its cordon", "no cordon", "a pool's mark", "its layout", "its state"],
 )
 def test_it_cordons_and_answers(server, token, node, change):
     patch(server, node, change, token)
@@ -154,13 +156,12 @@ def test_it_cordons_and_answers(server, token, node, change):
     ("change", "why"),
     [
         (annotations(mig_change="{}"), "may change the annotations"),
-        (annotations(mig_accept_outage="all"), "may change the annotations"),
-        ({"metadata": {"labels": {"a": "c"}}}, "may not change a Node's labels"),
+        ({"metadata": {"labels": {"a": "c"}}}, "may not change these labels of a Node: a"),
         ({"spec": {"taints": [{"key": "a", "effect": "NoExecute"}]}}, "its schedulability only"),
         ({"spec": {"providerID": "x://1"}}, "its schedulability only"),
         ({"metadata": {"finalizers": ["a.example/b"]}}, "its schedulability only"),
     ],
-    ids=["the agent's text", "a person's word", "a label", "a taint", "its machine", "a finalizer"],
+    ids=["the agent's text", "a label", "a taint", "its machine", "a finalizer"],
 )
 def test_it_changes_nothing_else_of_a_node(server, token, node, change, why):
     with pytest.raises(Refused, match=why):

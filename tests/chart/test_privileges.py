@@ -53,6 +53,7 @@ RBAC = {
     "labels-only": READS_NODE | {"cluster patch nodes"},
     "mig": set(),
     "mig-manager": READS_NODE | REPORTS,
+    "mig-pools": READS_NODE | REPORTS,
     "cdi": set(),
     "volume-mounts": set(),
     "cpu-manager": set(),
@@ -177,6 +178,15 @@ def test_rules_of_a_controller_that_drains_for_mig(helm):
     }
 
 
+def test_rules_of_a_controller_with_pools(helm):
+    rules = {mode: helm.template(MODES[mode]).rules("gpu-tranche-controller") for mode in MODES if "mig-" in mode}
+    assert rules["mig-pools"] - rules["mig-manager"] == {
+        *(f"tranche {verb} configmaps/gpu-tranche-mig-pools" for verb in ("get", "list", "watch")),
+        *(f"tranche {verb} configmaps/gpu-tranche-mig-pools-status" for verb in ("get", "patch")),
+    }
+    assert rules["mig-manager"] <= rules["mig-pools"]
+
+
 def test_rules_of_the_cleanup(helm):
     rendered = helm.template()
     assert rendered.rules("gpu-tranche-cleanup") == {
@@ -207,7 +217,7 @@ ADMIN = {
 
 @pytest.mark.parametrize("mode", MODES)
 def test_privileges_of_the_container(helm, mode):
-    wanted = {"mig": ADMIN, "mig-manager": ADMIN, "cpu-manager": {"privileged": True, "runAsUser": 0}}.get(mode, NONE)
+    wanted = {"mig": ADMIN, "mig-manager": ADMIN, "mig-pools": ADMIN, "cpu-manager": {"privileged": True, "runAsUser": 0}}.get(mode, NONE)
     rendered = helm.template(MODES[mode], namespace=namespace(mode))
     assert rendered.agent()["securityContext"] == wanted
     assert not rendered.pod().get("hostNetwork")

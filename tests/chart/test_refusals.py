@@ -81,6 +81,18 @@ CASES = {
         {"compat": {"operatorNames": True, "nvidiaNames": True}},
         ["'compat.operatorNames'", "'compat.nvidiaNames'", "set one of the two"],
     ),
+    "a manager of MIG without the agent": (
+        {"migManager": {"enabled": True}, "devicePlugin": {"enabled": False}, "gfd": {"enabled": True}},
+        ["'migManager.enabled=true' needs 'devicePlugin.enabled=true'"],
+    ),
+    "pools without the manager": (
+        {"migManager": {"pools": [{"name": "a", "nodeSelector": {"a": "b"}, "layout": "c"}]}},
+        ["'migManager.pools'", "Set 'migManager.enabled=true'"],
+    ),
+    "a pool of all nodes": (
+        {"migManager": {"enabled": True, "pools": [{"name": "a", "nodeSelector": {}, "layout": "c"}]}},
+        ["nodeSelector"],
+    ),
     "feature discovery": (
         {"nfd": {"enabled": True}},
         ["does not bring node feature discovery", "gfd.labelOutput=node"],

@@ -144,6 +144,15 @@ def test_mig_layouts_are_changed_only_where_that_is_wanted(helm):
     assert not {"MIG_MANAGER", "NVIDIA_MIG_CONFIG_DEVICES"} & set(without.env())
 
 
+def test_pools_are_a_config_map_that_the_controller_follows(helm):
+    rendered = helm.template(MODES["mig-pools"])
+    pools = rendered.one("ConfigMap", "gpu-tranche-mig-pools")["data"]["pools.yaml"]
+    assert yaml.safe_load(pools) == {"pools": MODES["mig-pools"]["migManager"]["pools"]}
+    assert "data" not in rendered.one("ConfigMap", "gpu-tranche-mig-pools-status")
+    words = rendered.one("Deployment")["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert "--mig-pools=gpu-tranche-mig-pools" in words
+
+
 def test_only_a_node_whose_layout_is_changed_may_say_so(helm):
     """What the agent's admission policy allows is more with the manager."""
     plain = json.dumps(helm.template({"config": {"name": "c"}}).of("ValidatingAdmissionPolicy"))

@@ -1,6 +1,7 @@
 """The controller's part of a change of a MIG layout, on a real API server: its answer, the cordon, a
-PodDisruptionBudget that blocks and is relaxed, a Pod that ends, the uncordon. The agent's part is
-played by the test, as src/cluster/mig_change.h has it."""
+PodDisruptionBudget that blocks and is relaxed, a Pod that ends, the uncordon; and pools of nodes that
+get a layout, fail and roll back. The agent's part is played by the test, as src/cluster/mig_change.h
+has it."""
 
 import datetime
 import json
@@ -128,13 +129,13 @@ def cluster(tmp_path):
 @pytest.fixture
 def controller(cluster, tmp_path):
     kubeconfig = cluster.server.kubeconfig()
-    flags = ("--namespace=tranche", "--mig-changes", "--leader-elect", f"--kubeconfig={kubeconfig}")
+    flags = ("--namespace=tranche", "--leader-elect", f"--kubeconfig={kubeconfig}")
     lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}
     cluster.server.apply({**lease, "metadata": {"name": "tranche-controller", "namespace": "tranche"}})
 
-    def start() -> Process:
+    def start(*work: str) -> Process:
         log = tmp_path / f"controller-{len(started)}.log"
-        started.append(Process([TRANCHE, "controller", *flags], log, clean_environment()))
+        started.append(Process([TRANCHE, "controller", *flags, *work], log, clean_environment()))
         return started[-1]
 
     started = []
@@ -147,7 +148,7 @@ def test_a_change_is_drained_past_a_budget_and_uncordoned(cluster, controller):
     cluster.run("web")
     cluster.run("neighbour")
     cluster.budget(0)
-    first = controller()
+    first = controller("--mig-changes")
     cluster.say("asking", ("web",))
     wait_until(lambda: cluster.answer().get("answer") == "accepted", "the controller answers")
     assert "unschedulable" not in cluster.node()["spec"]
@@ -163,7 +164,7 @@ def test_a_change_is_drained_past_a_budget_and_uncordoned(cluster, controller):
 
     # Another controller goes on where this one ends.
     assert first.stop() == 0, first.log
-    controller()
+    controller("--mig-changes")
     cluster.budget(1)
     wait_until(lambda: cluster.pod("web")["metadata"].get("deletionTimestamp"), "it is evicted")
     wait_until(lambda: cluster.answer()["blocked"][0]["why"] == "it is ending", "and it is said")
@@ -188,7 +189,7 @@ def test_a_change_is_drained_past_a_budget_and_uncordoned(cluster, controller):
 
 def test_an_outage_waits_for_a_person(cluster, controller):
     cluster.patch("/api/v1/nodes/gpu-2", {"spec": {"unschedulable": True}})
-    controller()
+    controller("--mig-changes")
     cluster.say("asking")
     wait_until(lambda: cluster.answer().get("answer") == "refused", "the outage is refused")
     assert cluster.answer()["outages"] == ["nvidia.com/gpu"]
@@ -197,3 +198,70 @@ def test_an_outage_waits_for_a_person(cluster, controller):
     cluster.patch(NODE, {"metadata": {"annotations": {key: value}}})
     wait_until(lambda: cluster.answer()["answer"] == "accepted", "it is accepted")
     assert "MigChangeRefused" in cluster.reasons("default")
+
+
+LABEL, STATE = "nvidia.com/mig.config", "nvidia.com/mig.config.state"
+POOLS = """\
+pools:
+- name: a100
+  nodeSelector: {pool: a100}
+  layout: LAYOUT
+  onFailure: rollBack
+"""
+
+
+def config_map(name: str, **data: str) -> dict:
+    metadata = {"name": name, "namespace": "tranche"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+
+
+class Nodes:
+    """gpu-1 and gpu-2 as a pool, gpu-3 of it with a label that a person set."""
+
+    def __init__(self, cluster: Cluster):
+        self.cluster = cluster
+        cluster.server.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "gpu-3"}})
+        ready = {"type": "Ready", "status": "True", "reason": "r", "message": "m"}
+        cluster.patch("/api/v1/nodes/gpu-3/status", {"status": {"conditions": [ready]}})
+        for name in ("gpu-1", "gpu-2", "gpu-3"):
+            self.label(name, pool="a100", **({LABEL: "theirs"} if name == "gpu-3" else {}))
+        cluster.server.apply(config_map("pools-status"))
+
+    def label(self, name: str, **labels: str) -> None:
+        self.cluster.patch(f"/api/v1/nodes/{name}", {"metadata": {"labels": labels}})
+
+    def has(self, name: str, layout: str | None):
+        node = self.cluster.server.request("GET", f"/api/v1/nodes/{name}")
+        return node["metadata"]["labels"].get(LABEL) == layout
+
+    def want(self, layout: str) -> None:
+        text = POOLS.replace("LAYOUT", layout)
+        self.cluster.server.apply(config_map("pools", **{"pools.yaml": text}))
+
+    def status(self) -> str:
+        path = "/api/v1/namespaces/tranche/configmaps/pools-status"
+        return self.cluster.server.request("GET", path).get("data", {}).get("a100", "")
+
+
+def test_a_pool_gets_its_layout_and_rolls_back(cluster, controller):
+    nodes = Nodes(cluster)
+    nodes.want("one")
+    controller("--mig-pools=pools")
+    for number, name in enumerate(("gpu-1", "gpu-2")):
+        wait_until(lambda: nodes.has(name, "one"), f"{name} gets the layout")
+        wait_until(lambda: f"{number} of 3 nodes have one; now {name}" in nodes.status(), "it is said")
+        nodes.label(name, **{STATE: "success"})
+    wait_until(lambda: nodes.status().startswith("done: 2 of 3"), "the pool is done")
+    assert "left alone: gpu-3" in nodes.status()
+
+    nodes.want("two")
+    wait_until(lambda: nodes.has("gpu-1", "two"), "another layout begins")
+    nodes.label("gpu-1", **{STATE: "success"})
+    wait_until(lambda: nodes.has("gpu-2", "two"), "the next node")
+    nodes.label("gpu-2", **{STATE: "failed"})
+    for name in ("gpu-1", "gpu-2"):
+        wait_until(lambda: nodes.has(name, "one"), f"{name} goes back")
+        nodes.label(name, **{STATE: "success"})
+    wait_until(lambda: nodes.status().startswith("rolled back"), "all are back")
+    assert nodes.has("gpu-3", "theirs")
+    wait_until(lambda: "MigPoolRolledBack" in cluster.reasons("tranche"), "it is told")

@@ -14,8 +14,8 @@ constexpr auto kControllerFlags = std::to_array<FlagSpec>({
     {.name = "config-map-out",
      .environment = kNames<"CONFIG_MAP_OUT">,
      .help = "ConfigMap that the agents follow (their --config-map): it is made to hold what the "
-             "ClusterPolicy asks for (required, but with --evict-unregistered or --mig-changes: "
-             "empty follows no ClusterPolicy)",
+             "ClusterPolicy asks for (required, but with --evict-unregistered, --mig-changes or "
+             "--mig-pools: empty follows no ClusterPolicy)",
      .uses = kUseController},
     {.name = "agents",
      .environment = kNames<"TRANCHE_AGENTS">,
@@ -36,6 +36,11 @@ constexpr auto kControllerFlags = std::to_array<FlagSpec>({
      .default_text = "false",
      .help = "drain nodes whose agents change the MIG layout (their --mig-manager): cordon, evict, "
              "uncordon",
+     .uses = kUseController},
+    {.name = "mig-pools",
+     .environment = kNames<"TRANCHE_MIG_POOLS">,
+     .help = "ConfigMap of --namespace whose key pools.yaml names MIG layouts for pools of nodes; "
+             "their nodes get them one after the other; empty: there are none",
      .uses = kUseController},
     {.name = "leader-elect",
      .environment = kNames<"LEADER_ELECT">,

@@ -75,7 +75,9 @@ Result<ControllerOptions> load_controller_options(const Sources& sources) {
   OptionReader reader(sources, kUseController);
   const bool evict = reader.get<bool>("evict-unregistered");
   const bool changes = reader.get<bool>("mig-changes");
-  const bool has_map = !(evict || changes) || !reader.get<std::string>("config-map-out").empty();
+  const bool pools = !reader.get<std::string>("mig-pools").empty();
+  const bool has_map =
+      !(evict || changes || pools) || !reader.get<std::string>("config-map-out").empty();
   ControllerOptions options{
       .ns = name(reader, "namespace", "the namespace of the policy's ConfigMaps"),
       .config_map_out =
@@ -84,6 +86,7 @@ Result<ControllerOptions> load_controller_options(const Sources& sources) {
       .agents = reader.get<std::string>("agents"),
       .evict_unregistered = evict,
       .mig_changes = changes,
+      .mig_pools = pools ? name(reader, "mig-pools", "the ConfigMap of pools") : "",
       .leader_elect = reader.get<bool>("leader-elect"),
       .pod_name = reader.get<std::string>("pod-name"),
       .api_server = reader.api_server(),

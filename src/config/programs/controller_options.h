@@ -20,6 +20,7 @@ struct ControllerOptions {
   std::string agents;          // the agents' DaemonSet, in `ns`; "": not told
   bool evict_unregistered = false;
   bool mig_changes = false;
+  std::string mig_pools;  // a ConfigMap in `ns`; "": there are no pools
   bool leader_elect = false;
   std::string pod_name;  // "": not in a Pod
   ApiServer api_server;

@@ -54,6 +54,15 @@ TEST(ControllerOptions, OneThatDrainsForMigNeedsNoPolicy) {
   EXPECT_EQ(*options, (ControllerOptions{.ns = "tranche", .mig_changes = true}));
 }
 
+TEST(ControllerOptions, OneWithPoolsNeedsNoPolicy) {
+  const auto options = load_controller_options(
+      {.flags = {{"namespace", "tranche"}, {"mig-pools", "tranche-mig-pools"}}});
+  ASSERT_TRUE(options) << options.error().message();
+  EXPECT_EQ(*options, (ControllerOptions{.ns = "tranche", .mig_pools = "tranche-mig-pools"}));
+  EXPECT_FALSE(
+      load_controller_options({.flags = {{"namespace", "tranche"}, {"mig-pools", "../pools"}}}));
+}
+
 class ControllerRefuses : public testing::TestWithParam<Refused> {};
 
 TEST_P(ControllerRefuses, AndSaysWhatToDo) {

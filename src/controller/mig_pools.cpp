@@ -1,0 +1,217 @@
+#include "controller/mig_pools.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/json_value.h"
+#include "cluster/mig_change.h"
+#include "cluster/reasons.h"
+
+namespace tranche::controller {
+namespace {
+
+using Phase = mig::PoolStatus::Phase;
+
+constexpr std::chrono::seconds kLongestPoolCall{20};
+// The one turn of the rounds.
+constexpr const char* kPools = "MIG pools";
+
+bool is_under_way(Phase phase) { return phase == Phase::kRolling || phase == Phase::kRollingBack; }
+
+// The reason of the Event that tells a pool's end; nullptr: it has not ended.
+const char* reason_of(Phase phase) {
+  if (phase == Phase::kDone) return cluster::reason::kMigPoolDone;
+  if (phase == Phase::kStopped) return cluster::reason::kMigPoolStopped;
+  return phase == Phase::kRolledBack ? cluster::reason::kMigPoolRolledBack : nullptr;
+}
+
+// Only for the Node as it was read.
+json::Value head_of_node(const cluster::Node& node) {
+  return {{"name", node.name}, {"uid", node.uid}, {"resourceVersion", node.resource_version}};
+}
+
+std::string apply_text_of(const mig::PoolWrite& write, const std::string& version) {
+  auto metadata = head_of_node(write.node);
+  metadata["resourceVersion"] = version;
+  metadata["annotations"][mig::kMigPoolAnnotation] = mig::encode(write.mark);
+  const auto& label = write.mark.label;
+  if (!label.empty()) metadata["labels"][cluster::kMigConfigLabel] = label;
+  if (!label.empty() && write.accept_outage) {
+    metadata["annotations"][cluster::kMigAcceptOutageAnnotation] = label;
+  }
+  return json::Value({{"apiVersion", "v1"}, {"kind", "Node"}, {"metadata", std::move(metadata)}})
+      .text();
+}
+
+// A node is in the first pool that selects it.
+std::vector<mig::PoolPlan> plans_of(const std::vector<mig::Pool>& pools,
+                                    std::vector<cluster::Node> nodes, cluster::WallTime now) {
+  std::vector<mig::PoolPlan> plans;
+  for (const auto& pool : pools) {
+    plans.push_back(mig::plan_pool(pool, nodes, now));
+    std::erase_if(nodes, [&](const auto& node) { return mig::is_in(pool, node); });
+  }
+  return plans;
+}
+
+}  // namespace
+
+MigPools::MigPools(cluster::Objects& objects, Options options, const Clock& clock, const Log& log)
+    : objects_(objects),
+      options_(std::move(options)),
+      clock_(clock),
+      log_(log),
+      events_(objects, {.reporter = "tranche.dev/controller", .instance = options_.instance}, clock,
+              log),
+      rounds_(log, options_.backoff,
+              [this](const std::string&, const std::stop_token& stop) { return visit(stop); }),
+      maps_(
+          objects,
+          {.kind = cluster::kConfigMap,
+           .selection = {.ns = options_.ns, .field_selector = "metadata.name=" + options_.name},
+           .backoff = options_.watch_backoff},
+          [this](const cluster::CacheChange&) { rounds_.ask(kPools); }, log) {}
+
+std::optional<std::string> MigPools::trouble() const {
+  if (const auto failure = maps_.failure()) return failure->message();
+  if (!maps_.synced()) return "the API server has not answered yet";
+  return std::nullopt;
+}
+
+Result<Rounds::Next> MigPools::visit(const std::stop_token& stop) {
+  ASSIGN_OR_RETURN(const auto call, call_while_leading(kLongestPoolCall, options_.time_left, stop));
+  ASSIGN_OR_RETURN(const auto pools, read_pools(call));
+  if (!pools) return options_.rest;
+  ASSIGN_OR_RETURN(auto nodes, read_nodes(call));
+  const auto plans = plans_of(*pools, std::move(nodes), clock_.wall_now());
+  std::vector<mig::PoolStatus> statuses;
+  bool under_way = false;
+  for (const auto& plan : plans) {
+    under_way = under_way || is_under_way(plan.status.phase);
+    statuses.push_back(plan.status);
+    for (const auto& one : plan.writes) {
+      statuses.back().now.push_back(one.node.name);
+      TRY(write(one, call));
+    }
+  }
+  TRY(tell(statuses, call));
+  return under_way ? options_.look : options_.rest;
+}
+
+Result<std::optional<std::vector<mig::Pool>>> MigPools::read_pools(const cluster::Call& call) {
+  const auto object =
+      objects_.get(cluster::kConfigMap, {.ns = options_.ns, .name = options_.name}, call);
+  if (!object && object.error().code != Code::kNotFound) return std::unexpected(object.error());
+  if (!object) {
+    if (said_.is_news("pools", "missing")) {
+      log_.warn(fmt::format("ConfigMap {}/{} is not there: no pool gets a MIG layout", options_.ns,
+                            options_.name));
+    }
+    return std::nullopt;
+  }
+  ASSIGN_OR_RETURN(pools_map_, cluster::parse_config_map(object->json));
+  auto pools = mig::parse_pools(cluster::value_of(pools_map_.data, kKey), kKey);
+  if (!pools) {
+    const auto what = pools.error().message();
+    if (said_.is_news("pools", what)) {
+      log_.warn(
+          fmt::format("ConfigMap {}/{}: {}; no pool is changed", options_.ns, options_.name, what));
+      tell_event(true, cluster::reason::kMigPoolsRefused, what, call);
+    }
+    return std::nullopt;
+  }
+  said_.forget("pools");
+  return *std::move(pools);
+}
+
+// Of now: with what an older list lacks, more nodes than allowed could be away.
+Result<std::vector<cluster::Node>> MigPools::read_nodes(const cluster::Call& call) {
+  ASSIGN_OR_RETURN(const auto list, objects_.list(cluster::kNode, {}, call));
+  std::vector<cluster::Node> nodes;
+  for (const auto& item : list.items) {
+    ASSIGN_OR_RETURN(auto node, cluster::parse_node(item.json));
+    nodes.push_back(std::move(node));
+  }
+  return nodes;
+}
+
+Result<void> MigPools::write(const mig::PoolWrite& write, const cluster::Call& call) {
+  const cluster::ObjectKey key{.ns = "", .name = write.node.name};
+  auto version = write.node.resource_version;
+  if (!write.mark.label.empty()) {
+    auto metadata = head_of_node(write.node);
+    metadata["labels"][cluster::kMigStateLabel] = "pending";
+    const json::Value pending = {{"metadata", std::move(metadata)}};
+    ASSIGN_OR_RETURN(const auto now,
+                     objects_.patch(cluster::kNode, key, {.json = pending.text()}, call));
+    version = now.resource_version;
+  }
+  TRY(objects_.apply(cluster::kNode, key, {.json = apply_text_of(write, version)}, call));
+  log_.info(fmt::format("pool {}: Node {} {} MIG layout \"{}\"", write.mark.pool, write.node.name,
+                        write.mark.back ? "goes back to" : "gets", write.mark.label));
+  return {};
+}
+
+Result<void> MigPools::tell(const std::vector<mig::PoolStatus>& statuses,
+                            const cluster::Call& call) {
+  const cluster::ObjectKey key{.ns = options_.ns, .name = options_.name + "-status"};
+  ASSIGN_OR_RETURN(const auto object, objects_.get(cluster::kConfigMap, key, call));
+  ASSIGN_OR_RETURN(const auto known, cluster::parse_config_map(object.json));
+  cluster::StringMap wanted;
+  std::vector<mig::PoolStatus> ended;
+  json::Value data = json::Value::object();
+  for (const auto& status : statuses) {
+    const auto text = mig::describe(status);
+    wanted[status.pool] = text;
+    const auto& before = cluster::value_of(known.data, status.pool);
+    if (text != before) {
+      data[status.pool] = text;
+      log_.info(fmt::format("pool {}: {}", status.pool, text));
+    }
+    // What another controller told is not told again: the text says how it ended, and in what.
+    if (reason_of(status.phase) != nullptr && text != before) ended.push_back(status);
+  }
+  for (const auto& [pool, text] : known.data) {
+    if (!wanted.contains(pool)) data[pool] = nullptr;
+  }
+  if (data.empty()) return {};
+  const json::Value patch = {{"data", std::move(data)}};
+  TRY(objects_.patch(cluster::kConfigMap, key, {.json = patch.text()}, call));
+  for (const auto& status : ended) {
+    tell_event(status.phase != Phase::kDone, reason_of(status.phase),
+               fmt::format("pool {}: {}", status.pool, mig::describe(status)), call);
+  }
+  return {};
+}
+
+void MigPools::tell_event(bool warning, const char* reason, std::string note,
+                          const cluster::Call& call) {
+  events_.record({.regarding = {.api_version = "v1",
+                                .kind = "ConfigMap",
+                                .ns = options_.ns,
+                                .name = options_.name,
+                                .uid = pools_map_.uid},
+                  .warning = warning,
+                  .reason = reason,
+                  .action = "ChangeMigLayout",
+                  .note = std::move(note)},
+                 call);
+}
+
+WorkerPlan plan_mig_pools(MigPools::Options options) {
+  return {.name = "mig-pools",
+          .needs_leadership = true,
+          .purpose = fmt::format("giving pools of nodes their MIG layout, by ConfigMap {}/{}",
+                                 options.ns, options.name),
+          .start = [options = std::move(options)](const WorkerContext& context) {
+            auto own = options;
+            own.time_left = context.time_left;
+            return std::make_unique<MigPools>(context.objects, std::move(own), context.clock,
+                                              context.log);
+          }};
+}
+
+}  // namespace tranche::controller
