@@ -12,7 +12,6 @@
 #include "cli/help.h"
 #include "cli/layout.h"
 #include "config/flags/command_line.h"
-#include "gpu/models.h"
 
 namespace tranche::cli {
 namespace {
@@ -44,36 +43,6 @@ const Word* word_in(const Invocation& invocation) {
   return nullptr;
 }
 
-// In any case of letters.
-bool begins_with(std::string_view text, std::string_view start) {
-  return text.size() >= start.size() && edit_distance(text.substr(0, start.size()), start) == 0;
-}
-
-// "did you mean a100-40gb or a100-80gb? ", or nothing.
-std::string model_question(std::string_view name) {
-  std::vector<std::string_view> keys;
-  std::vector<std::string_view> longer;
-  for (const auto& model : gpu::mig_models()) {
-    keys.push_back(model.key);
-    if (!name.empty() && begins_with(model.key, name)) longer.push_back(model.key);
-  }
-  if (const auto near = nearest(name, keys); longer.empty() && near) longer.push_back(*near);
-  return longer.empty() ? "" : fmt::format("did you mean {}? ", either(longer));
-}
-
-// A model without MIG that the name says: "NVIDIA L20", "l20", "v100".
-const gpu::Model* model_without_mig(std::string_view name) {
-  for (const std::string_view maker : {"NVIDIA ", "Tesla "}) {
-    if (begins_with(name, maker)) name.remove_prefix(maker.size());
-  }
-  for (const auto& model : gpu::known_models()) {
-    if (name.empty() || model.mig_capable || !begins_with(model.name, name)) continue;
-    const auto rest = model.name.substr(name.size());
-    if (rest.empty() || rest.front() == '-' || rest.front() == ' ') return &model;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 int refuse(const LayoutCall& call, std::string_view what) {
@@ -91,18 +60,6 @@ int end(const LayoutCall& call, const Error& error) {
     default:
       return kExitFinding;
   }
-}
-
-Result<const gpu::MigModel*> mig_model(std::string_view name) {
-  if (const auto* model = gpu::find_mig_model(name)) return model;
-  if (const auto* model = model_without_mig(name)) {
-    return fail(Code::kUnsupported, fmt::format("{} has no MIG", model->name),
-                "share it by time-slicing (docs/configuration.md), MPS (docs/mps.md) or limits "
-                "(docs/limits.md)");
-  }
-  return fail(Code::kInvalidArgument,
-              fmt::format("'{}' is no model that is known", name.substr(0, 80)),
-              fmt::format("{}'tranche layout list' lists them", model_question(name)));
 }
 
 int run_layout_command(const Invocation& invocation) {

@@ -6,6 +6,7 @@
 
 #include "base/exit_code.h"
 #include "cli/layout.h"
+#include "cli/layout_gpus.h"
 #include "cli/layout_output.h"
 #include "mig/pack.h"
 #include "mig/parted.h"
@@ -30,7 +31,7 @@ std::vector<mig::PicturedGpu> pictured(const mig::Packing& packing,
   return gpus;
 }
 
-json::Value document(const mig::Packing& packing, const gpu::MigModel& model) {
+json::Value document(const mig::Packing& packing, const PlannedGpu& model) {
   auto layouts = json::Value::array();
   for (const auto& alike : packing.layouts) {
     json::Value one = {{"gpus", alike.gpus},
@@ -38,7 +39,7 @@ json::Value document(const mig::Packing& packing, const gpu::MigModel& model) {
     layouts.push_back(with_layout(std::move(one), alike.layout, model.geometry));
   }
   return {{"version", "layout-pack/v1"},
-          {"model", model.key},
+          {"model", model.name},
           {"gpus", packing.gpus()},
           {"fewest", packing.fewest},
           {"layouts", std::move(layouts)}};
@@ -71,7 +72,7 @@ std::string summary(const mig::Packing& packing, int there) {
 }
 
 int print_packing(const LayoutCall& call, const config::LayoutOptions& options,
-                  const gpu::MigModel& model, const mig::Packing& packing) {
+                  const PlannedGpu& model, const mig::Packing& packing) {
   const bool too_few = options.gpus > 0 && packing.gpus() > static_cast<std::size_t>(options.gpus);
   if (too_few) {
     fmt::print(stderr, "{} {}: {} GPUs do not hold them; {} would\n", call.invocation.program,
@@ -92,13 +93,11 @@ int run_layout_pack(const LayoutCall& call) {
   const auto options = config::load_layout_options(call.sources, call.use(), call.arguments);
   if (!options) return refuse(call, options.error().message());
   if (call.arguments.empty()) return refuse(call, "say which instances: 3g.40gb=4 1g.10gb=8");
-  if (options->model.empty()) return refuse(call, "say which model: --model a100-80gb");
-  const auto model = mig_model(options->model);
+  const auto model = planned_gpu(*options);
   if (!model) return end(call, model.error());
-  const auto packing =
-      mig::pack({.enabled = true, .devices = options->devices}, (*model)->geometry);
+  const auto packing = mig::pack({.enabled = true, .devices = options->devices}, model->geometry);
   if (!packing) return refuse(call, packing.error().message());
-  return print_packing(call, *options, **model, *packing);
+  return print_packing(call, *options, *model, *packing);
 }
 
 }  // namespace tranche::cli

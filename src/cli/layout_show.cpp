@@ -7,23 +7,13 @@
 #include "base/exit_code.h"
 #include "base/log.h"
 #include "cli/layout.h"
+#include "cli/layout_gpus.h"
 #include "cli/layout_output.h"
-#include "gpu/mig_tables.h"
-#include "gpu/models.h"
 #include "nvml/mig_control.h"
 #include "nvml/reader.h"
 
 namespace tranche::cli {
 namespace {
-
-// The driver's, else that of the table: an older driver does not tell places.
-gpu::MigGeometry geometry_of(const gpu::Gpu& gpu) {
-  if (!gpu.mig_geometry.empty() || gpu.mig_mode == gpu::MigMode::kUnsupported) {
-    return gpu.mig_geometry;
-  }
-  const auto* model = gpu::find_mig_model(gpu.name);
-  return model == nullptr ? gpu::MigGeometry() : model->geometry;
-}
 
 struct Shown {
   std::vector<mig::PicturedGpu> gpus;

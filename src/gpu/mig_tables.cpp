@@ -344,9 +344,10 @@ MigModel model_of(Table table) {
   return model;
 }
 
+// Any case of letters, and '-' for ' ': the label nvidia.com/gpu.product has no spaces.
 bool same_letters(std::string_view a, std::string_view b) {
-  return std::ranges::equal(
-      a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+  const auto plain = [](unsigned char c) { return c == ' ' ? '-' : std::tolower(c); };
+  return std::ranges::equal(a, b, {}, plain, plain);
 }
 
 // With and without "NVIDIA ", as in gpu/models.h.
@@ -354,7 +355,7 @@ bool is_called(const MigModel& model, std::string_view name) {
   constexpr std::string_view kMaker = "NVIDIA ";
   return same_letters(model.key, name) ||
          std::ranges::any_of(model.product_names, [&](std::string_view product) {
-           return product == name || product.substr(kMaker.size()) == name;
+           return same_letters(product, name) || same_letters(product.substr(kMaker.size()), name);
          });
 }
 

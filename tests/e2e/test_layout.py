@@ -107,7 +107,9 @@ def test_profiles_of_h20_are_shown_as_the_driver_spells_them(profile):
     }
 
 
-@pytest.mark.parametrize("model", ["t4", "Tesla T4", "NVIDIA L20", "l20", "v100", "V100-SXM2-16GB"])
+@pytest.mark.parametrize(
+    "model", ["t4", "Tesla T4", "Tesla-T4", "NVIDIA L20", "l20", "v100", "V100-SXM2-16GB"]
+)
 def test_a_model_without_mig_is_refused_with_what_works(model):
     done = layout("validate", "--model", model, "1g.10gb=1")
     assert (done.returncode, done.stdout) == (1, "")
@@ -120,7 +122,6 @@ def test_a_model_without_mig_is_refused_with_what_works(model):
         (["validate", "--model", "a100", "1g.10gb"], "did you mean a100-40gb or a100-80gb?"),
         (["validate", "--model", "a100-80gb", "1g.5gb"], 'did you mean "1g.10gb"?'),
         (["validate", "--model", "a100-80gb"], "say which instances"),
-        (["validate", "1g.10gb"], "say which model"),
         (["pack", "--model", "a100-80gb", "1g.10gb=some"], "is no profile with a number"),
         (["list", "more"], "unexpected argument 'more'"),
         (["shwo"], 'did you mean "show"?'),
@@ -131,6 +132,20 @@ def test_a_wrong_command_line_says_what_is_right(arguments, says):
     done = layout(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert says in done.stderr
+
+
+def test_without_a_model_it_is_the_machine_that_counts(simulated):
+    env = simulated("a100-40gb")
+    found = document("validate", "3g.20gb=2", env=env)
+    assert (found["model"], found["valid"]) == ("NVIDIA A100-SXM4-40GB", True)
+    packed = document("pack", "3g.20gb=3", env=env)
+    assert (packed["model"], packed["gpus"]) == ("NVIDIA A100-SXM4-40GB", 2)
+    none = layout("validate", "3g.20gb=2", env=simulated("t4"))
+    assert none.returncode == 1
+    assert "no GPU of this machine has MIG; share it by time-slicing" in none.stderr
+    away = layout("validate", "3g.20gb=2", env=clean_environment(LD_LIBRARY_PATH=""))
+    assert away.returncode == 3
+    assert "name a model, such as --model a100-80gb, or install the NVIDIA driver" in away.stderr
 
 
 # --- list, pack -------------------------------------------------------------------------------
