@@ -4,8 +4,9 @@
 // lists them, and labels/feature_file.h writes them.
 //
 // Two differences from NVIDIA's: several GPU models on one node give the labels of the model with
-// the lowest index (NVIDIA's: a random one). A value that Kubernetes would refuse is left out,
-// because one such value makes the API server refuse all labels of the node.
+// the lowest index among the GPUs that are not in MIG mode (NVIDIA's: a random one of these). A
+// value that Kubernetes would refuse is left out, because one such value makes the API server
+// refuse all labels of the node.
 
 #include <cstdint>
 #include <optional>

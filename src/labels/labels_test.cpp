@@ -280,6 +280,16 @@ TEST(MakeLabels, SeveralModels) {
   EXPECT_THAT(set.warnings, ElementsAre(HasSubstr("1 x NVIDIA L20, 2 x Tesla T4")));
 }
 
+TEST(MakeLabels, OfSeveralModelsOneThatIsWhole) {
+  const auto machine = test::machine_of({test::a100_40gb(0).mig({"1g.5gb"}), test::t4(1)});
+  const auto set = labels_of(machine, with_strategy(config::MigStrategy::kMixed));
+  EXPECT_EQ(label(set, "gpu.product"), "Tesla-T4");
+  EXPECT_EQ(label(set, "gpu.replicas"), "1");
+  EXPECT_EQ(label(set, "gpu.family"), "turing");
+  EXPECT_EQ(label(set, "mig-1g.5gb.product"), "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb");
+  EXPECT_THAT(set.warnings, ElementsAre(HasSubstr("the labels describe Tesla T4;")));
+}
+
 TEST(MakeLabels, Clique) {
   const auto one = test::machine_of({test::h100(0).fabric("c1", 7), test::h100(1).fabric("c1", 7)});
   EXPECT_EQ(label(labels_of(one, {}), "gpu.clique"), "c1.7");

@@ -95,6 +95,13 @@ std::vector<DeviceRef> whole_gpus(const std::vector<Gpu>& gpus, const config::Co
   return refs;
 }
 
+// The model that nvidia.com/gpu.* describes: of the GPUs that are not in MIG mode, if there is one.
+// By NVIDIA's rule what it says of whole GPUs wins over what it says of GPUs in MIG mode.
+const std::string& labelled_model(const std::vector<Gpu>& gpus) {
+  const auto whole = std::ranges::find_if_not(gpus, &Gpu::mig_enabled);
+  return whole == gpus.end() ? gpus.front().name : whole->name;
+}
+
 void warn_of_several_models(const std::vector<Gpu>& gpus, LabelSet& set) {
   std::map<std::string, int> counts;
   for (const auto& gpu : gpus) ++counts[gpu.name];
@@ -103,17 +110,16 @@ void warn_of_several_models(const std::vector<Gpu>& gpus, LabelSet& set) {
   for (const auto& [name, count] : counts) {
     list += fmt::format("{}{} x {}", list.empty() ? "" : ", ", count, name);
   }
-  set.warnings.push_back(
-      fmt::format("several GPU models on this node ({}): the labels describe {}, the one with the "
-                  "lowest index; "
-                  "Pods that select by nvidia.com/gpu.product cannot find the others",
-                  list, gpus.front().name));
+  set.warnings.push_back(fmt::format(
+      "several GPU models on this node ({}): the labels describe {}; Pods that select by "
+      "nvidia.com/gpu.product cannot find the others",
+      list, labelled_model(gpus)));
 }
 
 void add_full_gpu_labels(const std::vector<Gpu>& gpus, const config::Config& config,
                          LabelSet& set) {
   warn_of_several_models(gpus, set);
-  const auto& name = gpus.front().name;
+  const auto& name = labelled_model(gpus);
   std::vector<const Gpu*> model;
   for (const auto& gpu : gpus) {
     if (gpu.name == name) model.push_back(&gpu);
@@ -184,10 +190,11 @@ void add_single(const std::vector<Gpu>& gpus, const config::Config& config, Labe
   std::vector<MigRef> migs;
   std::set<std::string> profiles;
   std::size_t enabled = 0;
+  std::string model;  // of the first GPU in MIG mode
   bool empty = false;
   for (const auto& gpu : gpus) {
     if (!gpu.mig_enabled()) continue;
-    ++enabled;
+    if (++enabled == 1) model = gpu.name;
     empty = empty || gpu.mig_instances.empty();
     for (const auto& instance : gpu.mig_instances) {
       migs.push_back({&gpu, &instance});
@@ -195,7 +202,6 @@ void add_single(const std::vector<Gpu>& gpus, const config::Config& config, Labe
     }
   }
   if (enabled == 0) return;
-  const auto& model = gpus.front().name;
   if (empty) {
     add_invalid_single(model, "a GPU with MIG enabled has no MIG instances", set);
   } else if (enabled != gpus.size()) {

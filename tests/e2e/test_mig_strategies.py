@@ -2,12 +2,31 @@
 
 import json
 
-from node import GPU, Node
+import pytest
+import yaml
+
+from node import GPU, Node, config_map
 from test_cdi import cdi_agent, spec_file
 from test_health import MIXED, first_xid
+from test_labels import once as feature_labels
 
+ENGINES = {  # of an RTX PRO 6000: what the driver calls the profile, and the resource
+    "1g.24gb+me.all": "mig-1g.24gb.me.all",
+    "1g.24gb+gfx": "mig-1g.24gb.gfx",
+    "1g.24gb-me": "mig-1g.24gb-me",
+    "1g.24gb+me": "mig-1g.24gb.me",
+    "2g.48gb-me": "mig-2g.48gb-me",
+    "2g.48gb+gfx": "mig-2g.48gb.gfx",
+}
 ONE, TWO, WHOLE = "nvidia.com/mig-1c.3g.20gb", "nvidia.com/mig-2c.3g.20gb", "nvidia.com/mig-1g.5gb"
 GI_MIB = 20096  # of 3g.20gb
+
+
+def cut(here: Node, gpu: int, *profiles: str) -> None:
+    here.sim("mig", "enable", "--gpu", gpu)
+    here.sim("reset", "--gpu", gpu)
+    for profile in profiles:
+        here.sim("mig", "create", "--gpu", gpu, "--profile", profile)
 
 
 def a100(node, *instances: list) -> Node:
@@ -44,7 +63,7 @@ def limits_of(here: Node, answer: dict) -> dict:
 
 def test_compute_instances_of_one_gpu_instance_are_served(node):
     here = a100(node, ["3g.20gb", 1, 2], ["1g.5gb"])
-    here.agent(MIXED, "--pass-device-specs", labels="auto")
+    here.agent(MIXED, "--pass-device-specs")
     for resource in (ONE, TWO, WHOLE):
         here.kubelet.wait(resource, capacity=1, allocatable=1)
     assert GPU not in here.kubelet.node()
@@ -118,3 +137,50 @@ def test_a_gpu_in_mig_mode_is_told_of_where_no_strategy_serves_it(node):
     here.write({"flags": {"migStrategy": "mixed"}})
     here.kubelet.wait("nvidia.com/mig-3g.20gb", allocatable=1)
     assert agent.log.count("in MIG mode, advertised whole") == 1
+
+
+def test_names_of_profiles_by_their_engines(node):
+    here = node("rtx-pro-6000")
+    cut(here, 0, "1g.24gb+me.all", "1g.24gb-me", "2g.48gb-me")
+    cut(here, 1, "1g.24gb+gfx", "1g.24gb+me", "2g.48gb+gfx")
+    # One that is cut further has both.
+    here.sim("mig", "destroy", "--gpu", 0, "--gpu-instance", device(here, "2g.48gb-me")["gpuInstance"])
+    here.sim("mig", "create", "--gpu", 0, "--profile", "2g.48gb-me", "--compute", 1, "--compute", 1)
+    here.sim("root", here.host, "--driver-root", here.driver_root)
+    agent = here.agent(MIXED)
+    wanted = {f"nvidia.com/{name}": 1 for profile, name in ENGINES.items() if profile != "2g.48gb-me"}
+    wanted["nvidia.com/mig-1c.2g.48gb-me"] = 2
+    for resource, count in wanted.items():
+        here.kubelet.wait(resource, allocatable=count)
+    assert here.kubelet.node() == wanted
+    labels = feature_labels(here, MIXED)
+    model = "NVIDIA-RTX-PRO-6000-Blackwell-Server-Edition"
+    for resource, count in wanted.items():
+        assert labels[f"{resource}.product"] == f"{model}-MIG-{resource.removeprefix('nvidia.com/mig-')}"
+        assert labels[f"{resource}.count"] == str(count)
+    assert "left out" not in agent.log
+
+
+@pytest.mark.parametrize("layout", ["all-1g.10gb", "all-balanced", "mixed-workload"])
+def test_layouts_of_the_platform(node, layout):
+    """As tests/data/scenarios/platform/mig-parted-config.yaml has them, on four A100-80GB."""
+    here = node("a100-80gb-x4")
+    text = config_map("platform/mig-parted-config.yaml")["config.yaml"]
+    wanted: dict = {}
+    for entry in yaml.safe_load(text)["mig-configs"][layout]:
+        for gpu in range(4) if entry["devices"] == "all" else entry["devices"]:
+            devices = entry.get("mig-devices", {})
+            if entry["mig-enabled"]:
+                cut(here, gpu, *(name for name, count in devices.items() for _ in range(count)))
+            for name, count in devices.items() or [(None, 1)]:
+                resource = f"nvidia.com/mig-{name}" if name else GPU
+                wanted[resource] = wanted.get(resource, 0) + count
+    here.sim("root", here.host, "--driver-root", here.driver_root)
+    here.agent(MIXED)
+    for resource, count in wanted.items():
+        here.kubelet.wait(resource, capacity=count, allocatable=count)
+    assert here.kubelet.node() == wanted
+    labels = feature_labels(here, MIXED)
+    counts = {name: count for name, count in wanted.items() if name != GPU}
+    assert {name: int(labels[f"{name}.count"]) for name in counts} == counts
+    assert labels["nvidia.com/gpu.replicas"] == ("1" if GPU in wanted else "0")
