@@ -57,6 +57,7 @@ INNER = {
     "agent/config": {"agent/node"},
     "agent/labels": {"agent/loop", "agent/node"},
     "agent/limits": {"agent/loop", "agent/node", "agent/plugins"},
+    "agent/mig": {"agent/loop", "agent/node", "agent/serving"},
     "agent/mps": {"agent/config", "agent/hardware", "agent/loop", "agent/node"},
     "agent/cleanup": {"agent/config", "agent/labels", "agent/limits", "agent/node"},
     "agent/compat": {"agent/config", "agent/labels", "agent/node"},

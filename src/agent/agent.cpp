@@ -137,6 +137,13 @@ Result<void> Agent::start() {
   }
   const bool inherits = ports_.turn != nullptr && ports_.turn->inherited;
   const auto look_again = [this] { loop_->post([this] { reconcile(); }); };
+  if (auto& mig = ports_.followers.mig) {
+    mig->read_hardware = [this] {
+      loop_->post([this] {
+        if (hardware_) hardware_->read_now();
+      });
+    };
+  }
   followers_.emplace(std::move(ports_.followers), settings_.options, *loop_, look_again,
                      ports_.clock, ports_.log,
                      inherits ? GrantStore::Writers::kTwo : GrantStore::Writers::kThis);

@@ -9,6 +9,7 @@
 #include "agent/limits/eviction_follower.h"
 #include "agent/limits/limit_stage.h"
 #include "agent/limits/tenant_follower.h"
+#include "agent/mig/mig_follower.h"
 #include "agent/mps/mps_stage.h"
 #include "agent/notices.h"
 #include "agent/promises/promise_notices.h"
@@ -18,7 +19,8 @@
 namespace tranche::agent {
 
 std::vector<Stage> stages() {
-  return {offer_what_can_be_limited, offer_what_mps_serves, withhold_what_is_promised};
+  return {offer_what_can_be_limited, offer_what_mps_serves, withhold_what_is_promised,
+          withhold_what_changes};
 }
 
 Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, process::Loop& loop,
@@ -97,6 +99,7 @@ Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, p
           if (report) report(stored_condition(stored));
         }}));
   }
+  manage_mig(ports, options, look_again, renew_checkpoint, clock, log);
   followers_.push_back(
       std::make_unique<HealthFollower>(ports.report_condition, std::move(ports.tell_health)));
   followers_.push_back(
@@ -108,6 +111,35 @@ Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, p
   followers_.push_back(
       std::make_unique<LabelFollower>(options.labels, ports.labels, std::move(others), clock, log));
   std::ranges::move(ports.more, std::back_inserter(followers_));
+}
+
+void Followers::manage_mig(const FollowerPorts& ports, const config::AgentOptions& options,
+                           const std::function<void()>& look_again,
+                           const std::function<void()>& renew_checkpoint, const Clock& clock,
+                           const Log& log) {
+  if (!ports.mig) return;
+  const auto& mig = *ports.mig;
+  mig_.emplace(MigManager::Options{.state_dir = options.state_dir,
+                                   .config_file = options.mig_config_file,
+                                   .settings = {.times = {.drain = options.mig_drain_timeout},
+                                                .controller = options.mig_ask_controller}},
+               MigManager::Ports{.control = mig.control,
+                                 .reset = mig.reset,
+                                 .kubelet = ports.pod_resources,
+                                 .holders = ports.holders,
+                                 .node = mig.node,
+                                 .write = mig.write,
+                                 .boot = mig.boot,
+                                 .users = mig.users,
+                                 .read_hardware = mig.read_hardware,
+                                 .look_again = look_again,
+                                 .renew_checkpoint = renew_checkpoint,
+                                 .tell = ports.tell,
+                                 .report = ports.report_condition,
+                                 .clock = clock,
+                                 .log = log});
+  inputs_.push_back(std::make_unique<MigInput>(*mig_));
+  followers_.push_back(std::make_unique<MigFollower>(*mig_));
 }
 
 std::unique_ptr<ServingFollower> Followers::follow_serving(PluginFollower& plugins,

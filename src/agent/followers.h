@@ -1,6 +1,6 @@
 #pragma once
 // The agent's lists: the inputs that look at the node, the stages that make an offer, and the
-// followers that act on it. A new part of the agent (MIG layouts, DRA, metrics) is a folder of its
+// followers that act on it. A new part of the agent (DRA, metrics) is a folder of its
 // own and a line here.
 
 #include <functional>
@@ -15,6 +15,7 @@
 #include "agent/limits/tenant_manager.h"
 #include "agent/loop/follower.h"
 #include "agent/loop/stage.h"
+#include "agent/mig/mig_manager.h"
 #include "agent/node/holder_answers.h"
 #include "agent/node/node_reporter.h"
 #include "agent/plugins/grant_store.h"
@@ -27,6 +28,18 @@
 #include "process/loop.h"
 
 namespace tranche::agent {
+
+// The driver and the Node, for the manager of MIG layouts (agent/mig/mig_manager.h).
+struct MigPorts {
+  gpu::MigControl& control;
+  gpu::GpuReset& reset;
+  std::function<Result<cluster::Node>()> node;
+  std::function<bool(const NodeWriter::Change&, const cluster::Call&)> write;
+  std::function<std::string()> boot;
+  // Who has the GPU open, for people.
+  std::function<std::vector<std::string>(const gpu::Gpu& gpu)> users = {};
+  std::function<void()> read_hardware = {};  // the agent sets it
+};
 
 // The followers' ports to the outside. All outlive the followers.
 struct FollowerPorts {
@@ -44,6 +57,9 @@ struct FollowerPorts {
   std::function<void(const UnhealthyDevices&)> tell_health = {};
   // The Node's label nvidia.com/mig.config, "" where it has none; nullopt: not known yet.
   std::function<std::optional<std::string>()> mig_config = {};
+  // What the manager of MIG layouts needs of the driver and of the Node. nullopt: nobody manages
+  // them here.
+  std::optional<MigPorts> mig = {};
   // Run behind the agent's own followers, in this order.
   std::vector<std::unique_ptr<Follower>> more = {};
 };
@@ -77,12 +93,17 @@ class Followers {
                                                   const FollowerPorts& ports, bool take_over,
                                                   process::Loop& loop, const Clock& clock,
                                                   const Log& log);
+  void manage_mig(const FollowerPorts& ports, const config::AgentOptions& options,
+                  const std::function<void()>& look_again,
+                  const std::function<void()>& renew_checkpoint, const Clock& clock,
+                  const Log& log);
   void open_grants(const config::AgentOptions& options, const Clock& clock, const Log& log,
                    GrantStore::Writers writers);
 
   std::unique_ptr<GrantStore> grants_;    // null: the stored grants cannot be read
   std::optional<TenantManager> tenants_;  // set when grants_ is
   PromiseBook promises_;
+  std::optional<MigManager> mig_;  // nullopt: nobody manages MIG layouts here
   std::vector<std::unique_ptr<Input>> inputs_;
   PluginFollower* plugins_ = nullptr;                 // one of those below
   std::vector<std::unique_ptr<Follower>> followers_;  // they refer to the others

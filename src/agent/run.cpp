@@ -8,6 +8,7 @@
 #include "agent/cluster_parts.h"
 #include "agent/config/first_config.h"
 #include "agent/health/health_reporter.h"
+#include "agent/mig_parts.h"
 #include "agent/node/node_turn.h"
 #include "cdi/make_specs.h"
 #include "cluster/mig_change.h"
@@ -124,6 +125,7 @@ Result<void> run(const config::Sources& sources, const config::AgentOptions& opt
   };
   std::optional<HealthReporter> health;  // empty: no Events may be recorded
   std::optional<process::Periodic> health_teller;
+  std::optional<MigParts> mig;
   Agent::Ports ports{
       .reader = reader,
       .events = events,
@@ -139,6 +141,10 @@ Result<void> run(const config::Sources& sources, const config::AgentOptions& opt
     };
     auto& followers = ports.followers;
     followers.labels = cluster->labels();
+    if (options.mig_manager) {
+      mig.emplace(connection, node, sources, options, clock, log);
+      followers.mig.emplace(mig->ports());
+    }
     followers.tell = [&node](const NodeNotice& notice) { node.tell(notice); };
     followers.report_condition = [&node](const ConditionReport& report) { node.report(report); };
     followers.mig_config = [&node] { return mig_config(node.node()); };

@@ -20,6 +20,8 @@ Result<std::unique_ptr<ClusterNode>> ClusterNode::open(const config::Sources& so
                                                  .folder = options.config_file,
                                                  .state_dir = options.state_dir},
                           node->objects(), node->node(), node->notifier_, clock, log);
+  }
+  if (options.node_config || options.mig_manager) {
     node->reporter_.emplace(node->objects(), node->node(), clock, log);
   }
   return node;

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,13 @@ struct PromiseStanding {
   bool operator==(const PromiseStanding&) const = default;
 };
 
+// What the manager of MIG layouts takes out of service (agent/mig/).
+struct MigStanding {
+  // The GPUs whose layout is being changed, and the ids of the GPU instances of each that stay.
+  std::map<std::string, std::set<int>> changing;
+  bool operator==(const MigStanding&) const = default;
+};
+
 struct State {
   gpu::Host host;
   std::optional<gpu::Machine> machine;  // the last reading; nullopt: none yet
@@ -67,6 +75,7 @@ struct State {
   LimitStanding limits;
   std::map<config::ResourceName, MpsStanding> mps;  // for each resource that MPS should share
   PromiseStanding promises;
+  MigStanding mig;
   bool operator==(const State&) const = default;
 };
 

@@ -20,8 +20,13 @@ json::Value json_of(const NodeWriter::Values& values) {
 }  // namespace
 
 NodeWriter::NodeWriter(cluster::Objects& objects, std::string node, std::string what,
-                       const Clock& clock, const Log& log)
-    : objects_(objects), node_(std::move(node)), what_(std::move(what)), clock_(clock), log_(log) {}
+                       const Clock& clock, const Log& log, std::chrono::seconds pause)
+    : objects_(objects),
+      node_(std::move(node)),
+      what_(std::move(what)),
+      clock_(clock),
+      log_(log),
+      pause_(pause) {}
 
 bool NodeWriter::write(const Change& change, const cluster::Call& call) {
   if (clock_.now() < not_before_) return false;
@@ -35,7 +40,7 @@ bool NodeWriter::write(const Change& change, const cluster::Call& call) {
     complaint_.clear();
     return true;
   }
-  not_before_ = clock_.now() + kPause;
+  not_before_ = clock_.now() + pause_;
   auto message = patched.error().message();
   if (std::exchange(complaint_, message) != message) {
     log_.warn(fmt::format("{}: {}; it is tried again", what_, message));

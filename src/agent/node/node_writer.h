@@ -18,12 +18,12 @@ namespace tranche::agent {
 
 class NodeWriter {
  public:
-  static constexpr std::chrono::seconds kPause{30};  // after a failed write
+  static constexpr std::chrono::seconds kPause{30};  // after a failed write, unless told otherwise
 
   // `what`: for complaints, what a failed write means: "the controller cannot be asked to evict".
   // The references outlive it.
   NodeWriter(cluster::Objects& objects, std::string node, std::string what, const Clock& clock,
-             const Log& log);
+             const Log& log, std::chrono::seconds pause = kPause);
 
   // By name. nullopt: the label or annotation is removed.
   using Values = std::map<std::string, std::optional<std::string>>;
@@ -40,6 +40,7 @@ class NodeWriter {
   const std::string what_;
   const Clock& clock_;
   const Log& log_;
+  const std::chrono::seconds pause_;
   std::string complaint_;  // the complaint logged last
   std::chrono::steady_clock::time_point not_before_{};
 };

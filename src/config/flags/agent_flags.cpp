@@ -142,6 +142,30 @@ constexpr auto kAgentFlags = std::to_array<FlagSpec>({
      .default_text = "30s",
      .help = "time between two rounds in which grants are dropped that nobody holds any more, and "
              "written that could not be; a grant goes when two rounds agree"},
+    {.name = "mig-manager",
+     .environment = kNames<"MIG_MANAGER", "TRANCHE_MIG_MANAGER">,
+     .type = FlagType::kBool,
+     .default_text = "false",
+     .help = "change the MIG layout of this node's GPUs to the one that the Node's label "
+             "nvidia.com/mig.config names; needs root and the API server"},
+    {.name = "mig-config-file",
+     .environment = kNames<"MIG_CONFIG_FILE", "TRANCHE_MIG_CONFIG_FILE">,
+     .path = PathKind::kFile,
+     .help = "layouts for --mig-manager, a file of nvidia-mig-parted (v1); what it lacks, and "
+             "without it, the default layouts of this machine (all-balanced, all-1g.10gb, ...)"},
+    {.name = "mig-drain-timeout",
+     .environment = kNames<"MIG_DRAIN_TIMEOUT", "TRANCHE_MIG_DRAIN_TIMEOUT">,
+     .type = FlagType::kDuration,
+     .default_text = "5m",
+     .help = "how long Pods that hold what leaves service have to end before a change of the MIG "
+             "layout is given up"},
+    {.name = "mig-ask-controller",
+     .environment = kNames<"MIG_ASK_CONTROLLER", "TRANCHE_MIG_ASK_CONTROLLER">,
+     .type = FlagType::kBool,
+     .default_text = "true",
+     .help = "a controller may run that cordons the node and evicts Pods: wait a minute for its "
+             "answer; false: a MIG layout is changed at once where nobody holds what leaves "
+             "service, and else refused"},
     {.name = "log-level",
      .environment = kNames<"TRANCHE_LOG_LEVEL">,
      .default_text = "info",

@@ -58,6 +58,10 @@ std::chrono::nanoseconds grants_interval(OptionReader& reader) {
   return interval(reader, "grants-interval", "grants must be looked at again", "30s");
 }
 
+std::chrono::nanoseconds mig_drain_timeout(OptionReader& reader) {
+  return interval(reader, "mig-drain-timeout", "Pods must be given", "5m");
+}
+
 std::vector<Fallback> fallbacks(OptionReader& reader) {
   const auto names = without_empty(reader.get<std::vector<std::string>>("fallback-strategies"));
   auto parsed = parse_fallbacks(names);
@@ -149,6 +153,10 @@ Result<AgentOptions> load_agent_options(const Sources& sources) {
       .health_recovery = health_recovery(reader),
       .machine_interval = machine_interval(reader),
       .grants_interval = grants_interval(reader),
+      .mig_manager = reader.get<bool>("mig-manager"),
+      .mig_config_file = reader.get<std::string>("mig-config-file"),
+      .mig_drain_timeout = mig_drain_timeout(reader),
+      .mig_ask_controller = reader.get<bool>("mig-ask-controller"),
       .node_name = reader.get<std::string>("node-name"),
       .pod_name = reader.get<std::string>("pod-name"),
       .kube_namespace = reader.get<std::string>("namespace"),

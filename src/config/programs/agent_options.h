@@ -52,6 +52,10 @@ struct AgentOptions {
       std::chrono::minutes(5);  // nullopt: never
   std::chrono::nanoseconds machine_interval = std::chrono::seconds(10);
   std::chrono::nanoseconds grants_interval = std::chrono::seconds(30);
+  bool mig_manager = false;
+  std::string mig_config_file;  // "": the machine's default layouts alone
+  std::chrono::nanoseconds mig_drain_timeout = std::chrono::minutes(5);
+  bool mig_ask_controller = true;
   std::string node_name;
   std::string pod_name;
   std::string kube_namespace = "default";
@@ -68,7 +72,7 @@ struct AgentOptions {
   std::string device_plugins_dir() const { return kubelet_root + "/device-plugins"; }
   // Whether it cannot do its work without the API server.
   bool needs_api_server() const {
-    return node_config.has_value() || label_output == LabelOutput::kNodeFeature ||
+    return mig_manager || node_config.has_value() || label_output == LabelOutput::kNodeFeature ||
            label_output == LabelOutput::kNode;
   }
 };

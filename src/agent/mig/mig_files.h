@@ -1,0 +1,36 @@
+#pragma once
+// What the manager keeps on the node's disk, in <state-dir>/mig: journal.json, the change under
+// way, and applied.json, what became of the last wish. Each write is on the disk when it returns.
+// Used by one thread.
+
+#include <filesystem>
+#include <optional>
+
+#include "agent/mig/mig_machine.h"
+#include "base/fs.h"
+#include "base/result.h"
+
+namespace tranche::agent {
+
+class MigFiles {
+ public:
+  explicit MigFiles(const std::filesystem::path& state_dir) : dir_(state_dir / "mig") {}
+
+  // nullopt: there is none. kInvalidArgument: torn, edited or of another version.
+  Result<std::optional<mig::Journal>> journal() const;
+  Result<void> store(const mig::Journal& journal) const;
+  Result<void> drop_journal() const;
+
+  Result<std::optional<MigOutcome>> outcome() const;
+  Result<void> store(const MigOutcome& outcome) const;
+  Result<void> drop_outcome() const;
+
+ private:
+  Result<std::optional<std::string>> read(const char* name) const;
+  Result<void> write(const char* name, const std::string& text) const;
+
+  FsRoot fs_;
+  std::filesystem::path dir_;
+};
+
+}  // namespace tranche::agent

@@ -1,0 +1,52 @@
+#pragma once
+// The manager of MIG layouts among the agent's followers: hands it each round, and runs it on a
+// thread of its own. And the input that takes out of service what is being changed.
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "agent/loop/follower.h"
+#include "agent/loop/stage.h"
+#include "agent/mig/mig_manager.h"
+
+namespace tranche::agent {
+
+class MigInput final : public Input {
+ public:
+  explicit MigInput(const MigManager& manager) : manager_(manager) {}
+  void look(const offer::Offer& /*wished*/, State& state) override {
+    state.mig = manager_.standing(*state.machine);
+  }
+
+ private:
+  const MigManager& manager_;
+};
+
+class MigFollower final : public Follower {
+ public:
+  explicit MigFollower(MigManager& manager);
+  ~MigFollower() override;
+
+  Result<void> follow(const Round& round) override;
+  // The Node may have changed.
+  void tick(TimePoint now) override;
+  std::string remark() const override { return manager_.remark(); }
+  // What is on the way is left to the next agent.
+  void rest() override { end(); }
+  void finish() override { end(); }
+
+ private:
+  void run(const std::stop_token& stop);
+  void wake();
+  void end();
+
+  MigManager& manager_;
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  bool woken_ = false;
+  std::jthread thread_;  // last: it uses the other members
+};
+
+}  // namespace tranche::agent

@@ -1,0 +1,246 @@
+#include "agent/mig/mig_machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tranche::agent {
+namespace {
+
+using Kind = MigMove::Kind;
+using mig::Journal;
+using Phase = Journal::Phase;
+
+// Troubles of a change that was given up and that is no failure of its wish.
+constexpr const char* kRebooted = "the machine was rebooted before anything was changed";
+constexpr const char* kOtherWish = "the Node asks for another layout now";
+
+constexpr std::size_t kMostNames = 8;
+
+cluster::WallTime in(const MigFacts& facts, std::chrono::nanoseconds time) {
+  return facts.now + std::chrono::duration_cast<cluster::WallTime::duration>(time);
+}
+
+// The id of a change begins with the key of its wish, so it is known after a restart too.
+std::string id_of(const MigFacts& facts) {
+  const auto since = facts.now.time_since_epoch();
+  return fmt::format("{}-{}", *facts.wish,
+                     std::chrono::duration_cast<std::chrono::milliseconds>(since).count());
+}
+std::string wish_of(const Journal& journal) { return journal.id.substr(0, journal.id.rfind('-')); }
+
+MigMove to_phase(Journal journal, Phase phase, cluster::WallTime deadline) {
+  journal.phase = phase;
+  journal.deadline = deadline;
+  return {.kind = Kind::kJournal, .journal = std::move(journal)};
+}
+
+MigMove finish(Journal journal, const MigFacts& facts, const MigSettings& settings,
+               std::string trouble = {}) {
+  if (!trouble.empty()) journal.trouble = std::move(trouble);
+  return to_phase(std::move(journal), Phase::kFinished, in(facts, settings.times.uncordoning));
+}
+
+MigMove undo(Journal journal, const MigFacts& facts, const MigSettings& settings,
+             std::string trouble) {
+  journal.trouble = std::move(trouble);
+  return to_phase(std::move(journal), Phase::kUndoing, in(facts, settings.times.changing));
+}
+
+MigMove settle(const MigFacts& facts, std::string trouble) {
+  return {.kind = Kind::kSettle,
+          .outcome = MigOutcome{.label = facts.label,
+                                .wish = *facts.wish,
+                                .trouble = std::move(trouble),
+                                .boot = facts.boot,
+                                .accepted = facts.accepted}};
+}
+
+MigMove begin(const MigFacts& facts, const MigSettings& settings, Phase phase) {
+  const auto& times = settings.times;
+  const auto time = phase == Phase::kAsking ? times.asking : times.changing;
+  return {.kind = Kind::kJournal,
+          .journal = Journal{.id = id_of(facts),
+                             .layout = facts.label,
+                             .phase = phase,
+                             .from = (*facts.plan)->from,
+                             .to = (*facts.plan)->to,
+                             .started = facts.now,
+                             .deadline = in(facts, time),
+                             .boot = facts.boot,
+                             .trouble = {}}};
+}
+
+// A reboot has undone a layout that was in force: it is made again. Nobody is asked where no
+// container holds the GPUs yet.
+MigMove restore(const MigFacts& facts, const MigSettings& settings) {
+  if (!facts.holders) return {};
+  return begin(facts, settings, facts.holders->empty() ? Phase::kChanging : Phase::kAsking);
+}
+
+MigMove without_journal(const MigFacts& facts, const MigSettings& settings) {
+  if (!facts.node_known || !facts.wish) return {};
+  const auto& outcome = facts.outcome;
+  const bool over = outcome && outcome->wish != *facts.wish;
+  const bool asked_again = outcome && outcome->told && facts.state.empty();
+  const bool accepted = outcome && outcome->failed() && facts.accepted && !outcome->accepted;
+  if (over || asked_again || accepted) return {.kind = Kind::kForget};
+  if (facts.wish->empty() || !facts.plan) return {};
+  if (!*facts.plan) {
+    return outcome ? MigMove{} : settle(facts, facts.plan->error().message());
+  }
+  if ((*facts.plan)->empty()) {
+    const bool known = outcome && !outcome->failed() && outcome->boot == facts.boot;
+    return known ? MigMove{} : settle(facts, {});
+  }
+  if (!outcome) return begin(facts, settings, Phase::kAsking);
+  if (outcome->failed()) return {};
+  if (outcome->boot != facts.boot) return restore(facts, settings);
+  return {.kind = Kind::kDrift};
+}
+
+// Why a change of which nothing is done yet is given up; empty: it is not.
+std::string given_up(const Journal& journal, const MigFacts& facts) {
+  if (facts.wish && *facts.wish != wish_of(journal)) return kOtherWish;
+  if (journal.boot != facts.boot) return kRebooted;
+  const bool refused = facts.answer && facts.answer->answer == cluster::MigDrain::Answer::kRefused;
+  if (!refused) return {};
+  return facts.answer->reason.empty() ? "the controller refuses it" : facts.answer->reason;
+}
+
+constexpr const char* kSilent = "kubelet does not tell who holds devices (pod-resources)";
+
+MigMove ask(const Journal& journal, const MigFacts& facts, const MigSettings& settings) {
+  if (auto why = given_up(journal, facts); !why.empty()) {
+    return finish(journal, facts, settings, std::move(why));
+  }
+  const auto drain = [&] {
+    return to_phase(journal, Phase::kDraining, in(facts, settings.times.drain));
+  };
+  if (facts.answer) return drain();
+  if (settings.controller && facts.now < journal.deadline) return {};
+  if (facts.holders && facts.holders->empty()) return drain();
+  if (facts.holders) {
+    return finish(journal, facts, settings,
+                  fmt::format("Pods hold what leaves service ({}), and no controller answers that "
+                              "could move them: end them, or install the controller",
+                              describe_pods(*facts.holders)));
+  }
+  const auto longest = journal.started + std::chrono::duration_cast<cluster::WallTime::duration>(
+                                             settings.times.asking + settings.times.drain);
+  if (facts.now < longest) return {};
+  return finish(journal, facts, settings, kSilent);
+}
+
+std::string not_drained(const MigFacts& facts) {
+  if (!facts.holders) return kSilent;
+  if (facts.holders->empty()) return "kubelet still gives out devices that leave service";
+  auto text =
+      fmt::format("Pods still hold what leaves service after the time that they are given: {}",
+                  describe_pods(*facts.holders));
+  if (!facts.answer) return text + "; no controller moves them";
+  for (const auto& blocked : facts.answer->blocked) {
+    if (std::ranges::find(*facts.holders, blocked.pod) == facts.holders->end()) continue;
+    text += fmt::format("; {}/{}: {}", blocked.pod.ns, blocked.pod.name, blocked.why);
+  }
+  return text;
+}
+
+MigMove drain(const Journal& journal, const MigFacts& facts, const MigSettings& settings) {
+  if (auto why = given_up(journal, facts); !why.empty()) {
+    return finish(journal, facts, settings, std::move(why));
+  }
+  const bool late = facts.now >= journal.deadline;
+  const bool cordoned = !facts.answer || facts.answer->cordoned;
+  const bool drained = facts.withheld && facts.holders && facts.holders->empty();
+  // A controller that went away after its answer does not stop a change that harms nobody.
+  if (drained && (cordoned || late)) {
+    return to_phase(journal, Phase::kChanging, in(facts, settings.times.changing));
+  }
+  return late ? finish(journal, facts, settings, not_drained(facts)) : MigMove{};
+}
+
+MigMove change(const Journal& journal, const MigFacts& facts, const MigSettings& settings) {
+  if (!facts.applied) return {.kind = Kind::kApply};
+  if (*facts.applied) {
+    auto next = to_phase(journal, Phase::kVerifying, in(facts, settings.times.verifying));
+    next.journal->boot = facts.boot;
+    return next;
+  }
+  return undo(journal, facts, settings, facts.applied->error().message());
+}
+
+MigMove verify(const Journal& journal, const MigFacts& facts, const MigSettings& settings) {
+  if (journal.boot != facts.boot) {
+    return to_phase(journal, Phase::kChanging, in(facts, settings.times.changing));
+  }
+  if (facts.verified) return finish(journal, facts, settings);
+  // A kubelet that is away will read the list when it is back: what the hardware has is right.
+  const bool silent = facts.verified.error().code == Code::kUnavailable;
+  const auto longest =
+      journal.deadline + (silent ? settings.times.uncordoning : std::chrono::nanoseconds(0));
+  if (facts.now < longest) return {};
+  return undo(journal, facts, settings, facts.verified.error().message());
+}
+
+MigMove take_back(const Journal& journal, const MigFacts& facts, const MigSettings& settings) {
+  if (!facts.applied) return {.kind = Kind::kApply};
+  if (*facts.applied) return finish(journal, facts, settings);
+  if (facts.now < journal.deadline) return {};
+  return finish(journal, facts, settings,
+                fmt::format("{}; the old layout could not be made again: {}", journal.trouble,
+                            facts.applied->error().message()));
+}
+
+MigMove close(const Journal& journal, const MigFacts& facts) {
+  if (!facts.node_known) return {};
+  const auto& answer = facts.answer;
+  const bool cordoned = answer && answer->cordoned && !answer->uncordoned;
+  if (cordoned && facts.now < journal.deadline) return {};
+  MigMove move{.kind = Kind::kClose};
+  if (journal.trouble == kRebooted || journal.trouble == kOtherWish) return move;
+  move.outcome = MigOutcome{.label = journal.layout,
+                            .wish = wish_of(journal),
+                            .trouble = journal.trouble,
+                            .boot = facts.boot,
+                            .accepted = facts.accepted};
+  return move;
+}
+
+}  // namespace
+
+MigMove next_move(const std::optional<Journal>& journal, const MigFacts& facts,
+                  const MigSettings& settings) {
+  if (!journal) return without_journal(facts, settings);
+  switch (journal->phase) {
+    case Phase::kAsking:
+      return ask(*journal, facts, settings);
+    case Phase::kDraining:
+      return drain(*journal, facts, settings);
+    case Phase::kChanging:
+      return change(*journal, facts, settings);
+    case Phase::kVerifying:
+      return verify(*journal, facts, settings);
+    case Phase::kUndoing:
+      return take_back(*journal, facts, settings);
+    case Phase::kFinished:
+      return close(*journal, facts);
+  }
+  return {};
+}
+
+std::string describe_pods(const std::vector<cluster::MigHolder>& pods) {
+  std::string text;
+  std::size_t named = 0;
+  for (const auto& pod : pods) {
+    if (named == kMostNames) break;
+    if (!text.empty()) text += ", ";
+    text += pod.name.empty() ? "a container that kubelet does not name"
+                             : fmt::format("{}/{}", pod.ns, pod.name);
+    ++named;
+  }
+  return pods.size() == named ? text : fmt::format("{} and {} more", text, pods.size() - named);
+}
+
+}  // namespace tranche::agent

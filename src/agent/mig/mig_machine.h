@@ -1,0 +1,113 @@
+#pragma once
+// The manager of MIG layouts as a state machine: from the journal of a change and what is so now
+// it says what is done next. Pure; agent/mig/mig_manager.h finds out what is so and does it.
+//
+//     no journal: the label asks for a layout that the GPUs lack -> kAsking
+//     kAsking     the controller answers            -> kDraining, or kFinished when it refuses
+//     kDraining   nobody holds what leaves service  -> kChanging, or kFinished at the deadline
+//     kChanging   the GPUs have the new layout      -> kVerifying, or kUndoing
+//     kVerifying  kubelet offers it                 -> kFinished, or kUndoing
+//     kUndoing    the GPUs have the old layout      -> kFinished
+//     kFinished   the controller has uncordoned     -> no journal
+//
+// Who comes back after a crash or a reboot has the journal and goes on from its phase.
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cluster/mig_change.h"
+#include "cluster/time.h"
+#include "mig/journal.h"
+#include "mig/layout.h"
+
+namespace tranche::agent {
+
+// The GPUs that differ from what is wished, as they are and as they shall be.
+struct MigPlan {
+  mig::Layout from;
+  mig::Layout to;
+  bool operator==(const MigPlan&) const = default;
+
+  bool empty() const { return to.empty(); }
+};
+
+// What became of a wish. Kept on disk, so that what failed is not tried again and what a person
+// changed by hand is not reverted.
+struct MigOutcome {
+  std::string label;      // the layout's name
+  std::string wish;       // MigFacts::wish
+  std::string trouble;    // why it is not in force; empty: it is
+  std::string boot;       // the machine's boot id when it came into force
+  bool told = false;      // the Node's state label was seen to say so
+  bool accepted = false;  // an outage was accepted for the layout
+  bool operator==(const MigOutcome&) const = default;
+
+  bool failed() const { return !trouble.empty(); }
+};
+
+struct MigTimes {
+  std::chrono::nanoseconds drain = std::chrono::minutes(5);
+  // A controller that says nothing for so long is not there.
+  std::chrono::nanoseconds asking = std::chrono::minutes(1);
+  std::chrono::nanoseconds changing = std::chrono::minutes(10);
+  // Kubelet takes a list within a second or two.
+  std::chrono::nanoseconds verifying = std::chrono::seconds(30);
+  std::chrono::nanoseconds uncordoning = std::chrono::minutes(5);
+};
+
+struct MigSettings {
+  MigTimes times;
+  bool controller = true;  // false: there is none, so nobody is asked
+};
+
+struct MigFacts {
+  cluster::WallTime now{};
+  std::string boot;
+  bool node_known = false;  // the API server has told of the Node since this agent started
+  std::string label;        // what nvidia.com/mig.config asks for; empty: nothing
+  std::string state;        // nvidia.com/mig.config.state
+  bool accepted = false;    // the Node's annotation accepts an outage for this layout
+  // Changes whenever the label or the content of the layout does. nullopt: not known now; "": no
+  // layout is asked for.
+  std::optional<std::string> wish;
+  std::optional<MigOutcome> outcome;
+  // Without a journal: what is to be done for the wish; an error: why it cannot be met. nullopt:
+  // the hardware has not been read.
+  std::optional<Result<MigPlan>> plan;
+  // The controller's answer to this change.
+  std::optional<cluster::MigDrain> answer;
+  // Who holds a device that leaves service. nullopt: kubelet does not tell.
+  std::optional<std::vector<cluster::MigHolder>> holders;
+  bool withheld = false;  // kubelet gives out nothing that leaves service
+  // kChanging, kUndoing: what became of the attempt. nullopt: there was none in this phase.
+  std::optional<Result<void>> applied;
+  // kVerifying: whether kubelet offers the new layout.
+  Result<void> verified = fail(Code::kUnavailable, "kubelet was not asked yet");
+};
+
+struct MigMove {
+  enum class Kind {
+    kWait,
+    kForget,   // the outcome, for it is of another wish, or a person removed the state label
+    kSettle,   // `outcome` is what became of the wish; nothing was changed
+    kDrift,    // somebody else changed the layout; it is told and not reverted
+    kJournal,  // `journal` from now on
+    kApply,    // bring the GPUs to what the journal's phase asks for
+    kClose,    // the change is over, with this outcome, if there is one
+  };
+  Kind kind = Kind::kWait;
+  std::optional<mig::Journal> journal = {};
+  std::optional<MigOutcome> outcome = {};
+  bool operator==(const MigMove&) const = default;
+};
+
+MigMove next_move(const std::optional<mig::Journal>& journal, const MigFacts& facts,
+                  const MigSettings& settings);
+
+// "default/a, default/b and 3 more".
+std::string describe_pods(const std::vector<cluster::MigHolder>& pods);
+
+}  // namespace tranche::agent

@@ -1,0 +1,160 @@
+#pragma once
+// The manager of MIG layouts on a node: finds out what is so, has next_move() decide
+// (agent/mig/mig_machine.h), and does it. The journal is on disk and on the Node before a phase
+// begins, so a new manager over the same files goes on where this one ended.
+//
+// turn() is called again and again by one thread (MigFollower has one); it waits for NVML, kubelet
+// and the API server. The other functions may be called from any thread and never wait.
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "agent/loop/state.h"
+#include "agent/mig/mig_files.h"
+#include "agent/mig/mig_machine.h"
+#include "agent/mig/mig_node.h"
+#include "agent/mig/mig_service.h"
+#include "agent/mig/mig_wish.h"
+#include "agent/node/holder_answers.h"
+#include "agent/node/node_reporter.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/said_once.h"
+#include "mig/apply.h"
+
+namespace tranche::agent {
+
+// A round of the agent's loop, as the manager reads it.
+struct MigView {
+  State state;                                // state.machine is set
+  std::shared_ptr<const offer::Offer> offer;  // made of it
+};
+
+class MigManager {
+ public:
+  struct Options {
+    std::filesystem::path state_dir;
+    std::string config_file;  // of mig-parted; "": none
+    MigSettings settings;
+    mig::Retries retries = {};
+  };
+  // All outlive the manager.
+  struct Ports {
+    gpu::MigControl& control;
+    gpu::GpuReset& reset;
+    cluster::PodResources& kubelet;
+    HolderAnswers& holders;
+    // The Node as the API server has it; kUnavailable: not known.
+    std::function<Result<cluster::Node>()> node;
+    std::function<bool(const NodeWriter::Change&, const cluster::Call&)> write;
+    std::function<std::string()> boot;  // this boot's id
+    // Who has the GPU open, for people. May be empty.
+    std::function<std::vector<std::string>(const gpu::Gpu& gpu)> users = {};
+    // Has the hardware read at once, the offer made anew, kubelet's checkpoint written anew.
+    std::function<void()> read_hardware;
+    std::function<void()> look_again;
+    std::function<void()> renew_checkpoint;
+    std::function<void(const NodeNotice&)> tell = {};
+    std::function<void(const ConditionReport&)> report = {};
+    const Clock& clock;
+    const Log& log;
+  };
+
+  MigManager(Options options, Ports ports);
+
+  // Does what can be done now. The time until something may have to be done again.
+  std::chrono::milliseconds turn(const std::stop_token& stop);
+
+  void follow(MigView view);
+  // What is out of service, if the machine is as it was read last.
+  MigStanding standing(const gpu::Machine& machine) const;
+  // What it does, for people; empty: nothing.
+  std::string remark() const;
+
+ private:
+  using Phase = mig::Journal::Phase;
+
+  // Whether it is known what was under way when the agent before this one ended.
+  bool restore();
+  // One decision. False: there is nothing to do now.
+  bool step(const std::stop_token& stop);
+  bool act(const MigMove& move, const MigFacts& facts, const std::stop_token& stop);
+  bool take(const mig::Journal& journal, const MigFacts& facts, const std::stop_token& stop);
+  bool store(const mig::Journal& journal, const std::stop_token& stop);
+  void announce(const MigFacts& facts) const;
+  void on_finished(const mig::Journal& journal, Phase before);
+  bool end_change(const std::stop_token& stop);
+  void settle(const MigOutcome& outcome);
+  void forget(const MigFacts& facts);
+  void note_told();
+  bool apply(const std::stop_token& stop);
+
+  MigFacts gather();
+  void gather_wish(MigFacts& facts);
+  void gather_plan(MigFacts& facts, const MigWish& wish);
+  void gather_change(MigFacts& facts);
+  std::optional<Result<MigPlan>> plan(const MigWish& wish, const gpu::Machine& machine);
+  MigStates read_states(const mig::Layout& of) const;
+  HeldInstances held_instances(const MigStates& states, const gpu::Machine& machine) const;
+  // nullopt: kubelet does not tell.
+  std::optional<std::vector<cluster::MigHolder>> holders_of(const std::set<std::string>& devices);
+  // Whether kubelet gives out none of them.
+  bool let_go(const std::set<std::string>& devices) const;
+  Result<void> verify() const;
+
+  void set_journal(std::optional<mig::Journal> journal);
+  void serve();
+  MigTexts texts();
+  cluster::MigChange change_text();
+  // Whether the Node says what it is to say.
+  bool publish(const std::stop_token& stop);
+  void count_tranches();
+  void report(bool good, const char* reason, const std::string& message);
+  std::shared_ptr<const MigView> view() const;
+  std::chrono::milliseconds wait() const;
+
+  Options options_;
+  Ports ports_;
+  MigFiles files_;
+  SaidOnce said_;
+  std::string boot_;
+
+  // Of turn()'s thread.
+  bool restored_ = false;
+  bool closing_ = false;    // the change is over, and the Node does not say so yet
+  bool forgotten_ = false;  // no outcome is known any more, so there is to be no state label
+  std::optional<mig::Journal> journal_;
+  std::optional<MigOutcome> outcome_;
+  MigStanding leaving_;  // of the journal
+  std::optional<Result<void>> applied_;
+  std::chrono::steady_clock::time_point apply_again_{};
+  std::vector<cluster::MigHolder> pods_;
+  std::map<std::string, std::int64_t> before_, after_;  // tranches by resource
+  struct Planned {
+    std::string wish;
+    std::shared_ptr<const MigView> view;
+    Result<MigPlan> plan;
+  };
+  std::optional<Planned> planned_;
+  std::optional<cluster::MigChange> change_;  // as written last
+  struct Sent {
+    std::string version;  // of the Node at that time
+    NodeWriter::Values labels, annotations;
+  };
+  std::optional<Sent> sent_;
+  std::optional<ConditionReport> reported_;
+
+  mutable std::mutex mutex_;
+  // Guarded by mutex_.
+  std::shared_ptr<const MigView> view_;
+  MigStanding standing_;
+  std::optional<mig::Layout> awaited_;  // in service as soon as the driver shows it
+  std::string remark_;
+};
+
+}  // namespace tranche::agent

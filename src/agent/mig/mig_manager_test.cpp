@@ -1,0 +1,243 @@
+#include "agent/mig/mig_manager.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "agent/mig/testing.h"
+
+namespace tranche::agent::mig_manager_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Phase = mig::Journal::Phase;
+using testing::MigNode;
+
+constexpr const char* kSevenSmall = "1g.10gb x 7";
+constexpr const char* kBalanced = "3g.40gb, 2g.20gb, 1g.10gb x 2";
+
+TEST(MigManager, ALabelChangesTheLayoutAndKubeletOffersIt) {
+  MigNode node("h100-80gb");
+  node.wish("all-1g.10gb");
+  EXPECT_EQ(node.settle(), "success") << node.log_text();
+  EXPECT_EQ(node.summary(0), kSevenSmall);
+  EXPECT_EQ(node.summary(1), kSevenSmall);
+  EXPECT_EQ(node.kubelet.listed["nvidia.com/mig-1g.10gb"].size(), 14U);
+  EXPECT_FALSE(node.open());
+  EXPECT_FALSE(node.node->labels.contains(cluster::kMigChangeLabel));
+  EXPECT_EQ(node.now_in(), std::nullopt);
+  EXPECT_TRUE(node.reported->good);
+}
+
+TEST(MigManager, ALayoutThatIsThereIsSuccessAndNothingIsTouched) {
+  MigNode node("h100-80gb");
+  node.wish("all-disabled");
+  EXPECT_EQ(node.settle(), "success");
+  for (const auto& call : node.control.calls()) EXPECT_THAT(call, ::testing::StartsWith("read"));
+}
+
+TEST(MigManager, WithoutALabelNothingIsWritten) {
+  MigNode node("h100-80gb");
+  for (int i = 0; i < 5; ++i) node.turn();
+  EXPECT_TRUE(node.node->labels.empty());
+  EXPECT_TRUE(node.node->annotations.empty());
+}
+
+TEST(MigManager, AnUnknownLayoutIsRefusedWithTheNamesThatThereAre) {
+  MigNode node("h100-80gb");
+  node.wish("all-balancd");
+  EXPECT_EQ(node.settle(), "failed");
+  EXPECT_THAT(node.reported->message, HasSubstr("all-balanced"));
+  EXPECT_EQ(node.reported->reason, "MigNotChanged");
+}
+
+TEST(MigManager, AnotherLabelIsFollowedAfterAFailure) {
+  MigNode node("h100-80gb");
+  node.wish("all-balancd");
+  EXPECT_EQ(node.settle(), "failed");
+  node.wish("all-balanced");
+  node.turn();
+  EXPECT_EQ(node.settle(), "success") << node.log_text();
+  EXPECT_EQ(node.summary(0), kBalanced);
+}
+
+TEST(MigManager, OurFileWinsOverTheDefaults) {
+  MigNode node("h100-80gb");
+  node.config_file = (node.dir.path() / "layouts.yaml").string();
+  std::ofstream(node.config_file)
+      << "version: v1\nmig-configs:\n  half:\n    - devices: [1]\n"
+         "      mig-enabled: true\n      mig-devices: {\"3g.40gb\": 2}\n";
+  node.start();
+  node.wish("half");
+  EXPECT_EQ(node.settle(), "success") << node.log_text();
+  EXPECT_EQ(node.summary(0), "MIG off");
+  EXPECT_EQ(node.summary(1), "3g.40gb x 2");
+}
+
+TEST(MigManager, PodsThatHoldTheGpuAreMovedByTheController) {
+  MigNode node("h100-80gb");
+  node.settings.controller = true;
+  node.controller = MigNode::drain;
+  node.start();
+  node.hold("train", "GPU-0");
+  node.wish("all-1g.10gb");
+  ASSERT_TRUE(node.reach(Phase::kAsking));
+  node.turn();
+  ASSERT_TRUE(node.change());
+  EXPECT_THAT(node.change()->pods, ElementsAre(cluster::MigHolder{"default", "train"}));
+  EXPECT_EQ(node.change()->before.at("nvidia.com/gpu"), 2);
+  EXPECT_EQ(node.change()->after.at("nvidia.com/mig-1g.10gb"), 14);
+  EXPECT_EQ(node.settle(), "success") << node.log_text();
+  EXPECT_FALSE(node.cordoned);
+}
+
+TEST(MigManager, WithoutAControllerAHeldGpuIsNotChanged) {
+  MigNode node("h100-80gb");
+  node.hold("train", "GPU-0");
+  node.wish("all-1g.10gb");
+  EXPECT_EQ(node.settle(), "failed");
+  EXPECT_THAT(node.reported->message, HasSubstr("default/train"));
+  EXPECT_EQ(node.summary(0), "MIG off");
+}
+
+TEST(MigManager, WhatLeavesServiceIsWithheldAndWhatStaysIsNot) {
+  MigNode node("h100-80gb", 1);
+  node.wish("all-balanced");
+  ASSERT_EQ(node.settle(), "success");
+  const auto large = node.machine().gpus[0].mig_instances;
+  node.config_file = (node.dir.path() / "layouts.yaml").string();
+  std::ofstream(node.config_file)
+      << "version: v1\nmig-configs:\n  next:\n    - devices: all\n      mig-enabled: true\n"
+         "      mig-devices: {\"3g.40gb\": 1, \"1g.10gb\": 4}\n";
+  node.settings.controller = true;
+  node.controller = [](MigNode& self) {
+    if (const auto change = self.change()) self.answer({.id = change->id, .cordoned = true});
+  };
+  node.start();
+  const auto kept = node.kubelet.listed.at("nvidia.com/mig-3g.40gb");
+  const auto old = node.kubelet.listed.at("nvidia.com/mig-2g.20gb");
+  node.hold("small", *old.begin());
+  node.hold("big", *kept.begin());
+  node.wish("next");
+  ASSERT_TRUE(node.reach(Phase::kDraining)) << node.log_text();
+  node.turn();
+  node.turn();
+  EXPECT_EQ(node.kubelet.listed["nvidia.com/mig-3g.40gb"], kept);
+  EXPECT_TRUE(node.kubelet.listed["nvidia.com/mig-2g.20gb"].empty());
+  EXPECT_THAT(node.change()->pods, ElementsAre(cluster::MigHolder{"default", "small"}));
+  std::erase_if(node.kubelet.held, [](const auto& one) { return one.pod_name == "small"; });
+  node.controller = MigNode::drain;
+  EXPECT_EQ(node.settle(), "success") << node.log_text();
+  EXPECT_EQ(node.kubelet.listed["nvidia.com/mig-3g.40gb"], kept) << "its UUID is the same";
+  EXPECT_EQ(node.kubelet.listed["nvidia.com/mig-1g.10gb"].size(), 4U);
+}
+
+TEST(MigManager, APodThatDoesNotStopEndsTheChangeAndTheOldDevicesAreOffered) {
+  MigNode node("h100-80gb");
+  node.settings.controller = true;
+  node.controller = [](MigNode& self) {
+    const auto change = self.change();
+    if (!change) return;
+    const bool over = change->phase == cluster::MigPhase::kFinished;
+    self.answer({.id = change->id, .cordoned = !over, .uncordoned = over});
+  };
+  node.start();
+  node.hold("train", "GPU-0");
+  node.wish("all-1g.10gb");
+  EXPECT_EQ(node.settle(400), "failed");
+  EXPECT_THAT(node.reported->message, HasSubstr("default/train"));
+  node.loop();
+  EXPECT_EQ(node.kubelet.listed["nvidia.com/gpu"].size(), 2U);
+}
+
+TEST(MigManager, AFailureOfTheHardwareIsUndone) {
+  MigNode node("h100-80gb");
+  node.wish("all-balanced");
+  ASSERT_EQ(node.settle(), "success");
+  const auto before = node.control.state(MigNode::uuid(0));
+  node.control.fail_calls("create_gpu_instance 19@6",
+                          {Code::kUnavailable, "create_gpu_instance: Unknown Error"});
+  node.wish("all-1g.10gb");
+  node.turn();
+  EXPECT_EQ(node.settle(), "failed") << node.log_text();
+  EXPECT_EQ(mig::layout_of(node.control.state(MigNode::uuid(0))), mig::layout_of(before));
+  EXPECT_EQ(node.reported->reason, "MigChangeFailed");
+  node.loop();
+  EXPECT_EQ(node.kubelet.listed["nvidia.com/mig-3g.40gb"].size(), 2U);
+  // It is not tried again by itself, but when a person removes the state label.
+  for (int i = 0; i < 5; ++i) node.turn();
+  EXPECT_EQ(node.state(), "failed");
+  node.control.heal();
+  node.node->labels.erase(cluster::kMigStateLabel);
+  node.changed();
+  EXPECT_EQ(node.settle(), "success") << node.log_text();
+}
+
+TEST(MigManager, ALayoutChangedByHandIsReportedAndLeft) {
+  MigNode node("h100-80gb", 1);
+  node.wish("all-balanced");
+  ASSERT_EQ(node.settle(), "success");
+  ASSERT_TRUE(node.control.destroy_compute_instance(MigNode::uuid(0), 1, 0) ||
+              node.control.destroy_compute_instance(
+                  MigNode::uuid(0), node.control.state(MigNode::uuid(0)).instances[0].id, 0));
+  for (int i = 0; i < 4; ++i) node.turn();
+  EXPECT_EQ(node.reported->reason, "MigLayoutDrift");
+  EXPECT_EQ(node.state(), "success");
+  EXPECT_NE(node.summary(0), kBalanced);
+}
+
+TEST(MigManager, AfterARebootTheLayoutIsMadeAgain) {
+  MigNode node("h100-80gb");
+  node.wish("all-balanced");
+  ASSERT_EQ(node.settle(), "success");
+  node.reboot();
+  EXPECT_EQ(node.summary(0), "MIG off");
+  for (int i = 0; i < 10; ++i) node.turn();
+  EXPECT_EQ(node.settle(), "success") << node.log_text();
+  EXPECT_EQ(node.summary(0), kBalanced);
+}
+
+TEST(MigManager, ARemovedLabelIsForgottenAndTheGpusStay) {
+  MigNode node("h100-80gb");
+  node.wish("all-balanced");
+  ASSERT_EQ(node.settle(), "success");
+  node.node->labels.erase(cluster::kMigConfigLabel);
+  node.changed();
+  for (int i = 0; i < 4; ++i) node.turn();
+  EXPECT_EQ(node.state(), "");
+  EXPECT_EQ(node.summary(0), kBalanced);
+}
+
+TEST(MigManager, NvidiasClientsArePausedAndAlwaysPutBack) {
+  MigNode node("h100-80gb");
+  constexpr const char* kDcgm = "nvidia.com/gpu.deploy.dcgm";
+  constexpr const char* kNvsm = "nvidia.com/gpu.deploy.nvsm";
+  node.node->labels[kDcgm] = "true";
+  node.node->labels[kNvsm] = "false";
+  node.wish("all-balanced");
+  ASSERT_TRUE(node.reach(Phase::kDraining));
+  node.turn();
+  EXPECT_EQ(node.node->labels[kDcgm], kPausedForMig);
+  EXPECT_EQ(node.settle(), "success");
+  EXPECT_EQ(node.node->labels[kDcgm], "true");
+  EXPECT_EQ(node.node->labels[kNvsm], "false");
+}
+
+TEST(MigManager, WhereNoJournalCanBeWrittenNothingIsChanged) {
+  MigNode node("h100-80gb");
+  std::filesystem::remove_all(node.dir.path() / "mig");
+  std::ofstream(node.dir.path() / "mig") << "no folder";
+  node.start();
+  node.writable = false;
+  node.wish("all-balanced");
+  for (int i = 0; i < 20; ++i) node.turn();
+  EXPECT_EQ(node.summary(0), "MIG off");
+  node.writable = true;
+  EXPECT_EQ(node.settle(400), "success") << node.log_text();
+  EXPECT_EQ(node.summary(0), kBalanced);
+}
+
+}  // namespace
+}  // namespace tranche::agent::mig_manager_test

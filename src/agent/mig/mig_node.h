@@ -1,0 +1,43 @@
+#pragma once
+// What the manager writes on its Node: the label with the state, as NVIDIA's MIG manager writes it,
+// the text for the controller (cluster/mig_change.h), and the pause of NVIDIA's own clients. Pure.
+
+#include <optional>
+#include <string>
+
+#include "agent/node/node_writer.h"
+#include "cluster/mig_change.h"
+#include "cluster/node.h"
+#include "mig/journal.h"
+
+namespace tranche::agent {
+
+struct MigTexts {
+  // Of nvidia.com/mig.config.state. nullopt: it stays as it is; "": there is none.
+  std::optional<std::string> state;
+  // The change under way; nullopt: none.
+  std::optional<cluster::MigChange> change;
+  // NVIDIA's clients of the GPUs are to end for now.
+  bool pause = false;
+};
+
+inline constexpr const char* kMigPending = "pending";
+inline constexpr const char* kMigSuccess = "success";
+inline constexpr const char* kMigFailed = "failed";
+// As NVIDIA's MIG manager writes it, in the place of "true".
+inline constexpr const char* kPausedForMig = "paused-for-mig-change";
+
+// What must be written so that the Node has these texts; nullopt: it has them.
+std::optional<NodeWriter::Change> difference(const MigTexts& texts, const cluster::Node& node);
+
+cluster::MigPhase phase_for_controller(mig::Journal::Phase phase);
+
+// The journal that the Node's annotation has; nullopt: none that can be read.
+std::optional<mig::Journal> journal_on(const cluster::Node& node);
+// The controller's answer to that change; nullopt: it has not answered it.
+std::optional<cluster::MigDrain> answer_on(const cluster::Node& node, const std::string& id);
+
+// Of two that are both of this node, the one that got further.
+std::optional<mig::Journal> later(std::optional<mig::Journal> a, std::optional<mig::Journal> b);
+
+}  // namespace tranche::agent

@@ -1,0 +1,81 @@
+#include "agent/mig/mig_service.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tranche::agent {
+namespace {
+
+mig::Instance instance_of(const gpu::GpuInstance& instance) {
+  mig::Instance one{
+      .profile_id = instance.profile_id, .placement = instance.placement, .compute = {}};
+  for (const auto& compute : instance.compute) one.compute.push_back(compute.slices);
+  return one;
+}
+
+bool has(const mig::GpuLayout& layout, const mig::Instance& instance) {
+  return layout.enabled && std::ranges::find(layout.instances, instance) != layout.instances.end();
+}
+
+// Ids of the GPU instances that stay in service.
+std::set<int> staying(const mig::GpuLayout& from, const mig::GpuLayout& to,
+                      const gpu::MigState& state) {
+  std::set<int> ids;
+  for (const auto& instance : state.instances) {
+    const auto one = instance_of(instance);
+    if (has(from, one) && has(to, one)) ids.insert(instance.id);
+  }
+  return ids;
+}
+
+}  // namespace
+
+MigStanding changing(const mig::Journal& journal, const MigStates& states) {
+  MigStanding standing;
+  for (const auto& [uuid, to] : journal.to) {
+    auto& ids = standing.changing[uuid.value];
+    const auto from = journal.from.find(uuid);
+    const auto state = states.find(uuid);
+    if (from == journal.from.end() || state == states.end()) continue;
+    ids = staying(from->second, to, state->second);
+  }
+  return standing;
+}
+
+std::set<std::string> leaving_devices(const MigStanding& standing, const gpu::Machine& machine) {
+  std::set<std::string> devices;
+  for (const auto& gpu : machine.gpus) {
+    const auto found = standing.changing.find(gpu.uuid.value);
+    if (found == standing.changing.end()) continue;
+    devices.insert(gpu.uuid.value);
+    for (const auto& instance : gpu.mig_instances) {
+      if (!found->second.contains(instance.gpu_instance_id)) devices.insert(instance.uuid.value);
+    }
+  }
+  return devices;
+}
+
+std::vector<cluster::HeldDevices> holding(const std::vector<cluster::HeldDevices>& held,
+                                          const std::set<std::string>& devices) {
+  const auto leaves = [&](const std::string& id) {
+    return devices.contains(std::string(offer::device_uuid_of(id)));
+  };
+  std::vector<cluster::HeldDevices> found;
+  std::ranges::copy_if(held, std::back_inserter(found), [&](const cluster::HeldDevices& one) {
+    return std::ranges::any_of(one.ids, leaves);
+  });
+  return found;
+}
+
+offer::Offer withhold_what_changes(const State& state, offer::Offer offer) {
+  if (state.mig.changing.empty() || !state.machine) return offer;
+  const auto devices = leaving_devices(state.mig, *state.machine);
+  for (auto& resource : offer.resources) {
+    for (auto& tranche : resource.tranches) {
+      if (devices.contains(resource.devices[tranche.device].uuid)) tranche.withheld = true;
+    }
+  }
+  return offer;
+}
+
+}  // namespace tranche::agent

@@ -1,0 +1,35 @@
+#pragma once
+// Which devices leave service while a layout is changed. The rule is the same for who hands them
+// out (they are withheld) and for who waits until nobody holds them: of the GPUs that change,
+// everything but the GPU instances that the old layout and the new one have in common.
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "agent/loop/state.h"
+#include "cluster/pod_resources.h"
+#include "gpu/machine.h"
+#include "gpu/mig_control.h"
+#include "mig/journal.h"
+#include "offer/offer.h"
+
+namespace tranche::agent {
+
+// What each GPU of a change has now.
+using MigStates = std::map<gpu::GpuUuid, gpu::MigState>;
+
+// `states` may lack GPUs: all of these leave service.
+MigStanding changing(const mig::Journal& journal, const MigStates& states);
+
+// The UUIDs of the GPUs and MIG devices that leave service.
+std::set<std::string> leaving_devices(const MigStanding& standing, const gpu::Machine& machine);
+
+// Those of `held` whose ids name one of `devices`.
+std::vector<cluster::HeldDevices> holding(const std::vector<cluster::HeldDevices>& held,
+                                          const std::set<std::string>& devices);
+
+// The stage: what leaves service is listed, and not handed out.
+offer::Offer withhold_what_changes(const State& state, offer::Offer offer);
+
+}  // namespace tranche::agent

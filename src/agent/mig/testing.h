@@ -1,0 +1,274 @@
+#pragma once
+// A node for the tests of the manager: GPUs, kubelet, the Node, the agent's loop and the controller
+// as values that a test sets. The manager can be killed and begun anew over the same disk.
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/mig/mig_manager.h"
+#include "gpu/mig_tables.h"
+#include "offer/make_offer.h"
+#include "support/fake_clock.h"
+#include "support/fake_mig_control.h"
+#include "support/log_recorder.h"
+#include "support/temp_dir.h"
+
+namespace tranche::agent::testing {
+
+// A kubelet that has the list of the last offer, unless told otherwise.
+class Kubelet final : public cluster::PodResources {
+ public:
+  Result<std::vector<cluster::HeldDevices>> list() override {
+    if (away) return fail(Code::kUnavailable, "no such socket");
+    return held;
+  }
+  Result<std::vector<cluster::HeldDevices>> remembered() override { return held; }
+  Result<cluster::AllocatableDevices> allocatable() override {
+    if (away) return fail(Code::kUnavailable, "no such socket");
+    return listed;
+  }
+  void take(const offer::Offer& offer) {
+    if (frozen) return;
+    listed.clear();
+    for (const auto& resource : offer.resources) {
+      for (const auto& tranche : resource.tranches) {
+        if (offer::is_healthy(resource, tranche)) listed[resource.name.value].insert(tranche.id);
+      }
+    }
+  }
+
+  bool away = false;
+  bool frozen = false;  // it does not take new lists
+  std::vector<cluster::HeldDevices> held;
+  cluster::AllocatableDevices listed;
+};
+
+class MigNode {
+ public:
+  explicit MigNode(const char* model, int gpus = 2) {
+    const auto* known = gpu::find_mig_model(model);
+    machine_.driver_version = "570.158.01";
+    for (int i = 0; i < gpus; ++i) {
+      const bool ampere = known->mode_needs_reset.value_or(false);
+      machine_.gpus.push_back({.index = i,
+                               .uuid = uuid(i),
+                               .name = std::string(known->product_names.front()),
+                               .minor = i,
+                               .pci = {.bus = static_cast<std::uint32_t>(i + 1)},
+                               .memory = Bytes::from_mib(81920),
+                               .compute_capability = {ampere ? 8 : 9, 0},
+                               .mig_mode = gpu::MigMode::kDisabled,
+                               .mig_geometry = known->geometry});
+      control.add(uuid(i), {.pci = machine_.gpus.back().pci,
+                            .geometry = known->geometry,
+                            .mode_needs_reset = ampere});
+    }
+    config.flags.mig_strategy = config::MigStrategy::kMixed;
+    node = cluster::Node{.name = "gpu-1", .resource_version = "1"};
+    start();
+  }
+
+  static gpu::GpuUuid uuid(int i) { return {"GPU-" + std::to_string(i)}; }
+
+  // A new agent: over the same disk and Node.
+  void start() {
+    manager.reset();
+    last_.reset();
+    MigManager::Options options{.state_dir = dir.path(), .settings = settings};
+    options.config_file = config_file;
+    options.retries = {.tries = 1, .wait = std::chrono::milliseconds(0)};
+    manager.emplace(
+        std::move(options),
+        MigManager::Ports{.control = control,
+                          .reset = reset,
+                          .kubelet = kubelet,
+                          .holders = holders,
+                          .node = [this]() -> Result<cluster::Node> {
+                            if (node_known) return *node;
+                            return fail(Code::kUnavailable, "the API server has not answered yet");
+                          },
+                          .write = [this](const NodeWriter::Change& change,
+                                          const cluster::Call&) { return write(change); },
+                          .boot = [this] { return boot; },
+                          .read_hardware = [] {},
+                          .look_again = [] {},
+                          .renew_checkpoint = [] {},
+                          .tell = [this](const NodeNotice& notice) { told.push_back(notice); },
+                          .report = [this](const ConditionReport& report) { reported = report; },
+                          .clock = clock,
+                          .log = log.log()});
+  }
+
+  // One turn of the agent's loop, of the controller, and of the manager. False: the agent was
+  // killed.
+  bool turn() {
+    loop();
+    if (controller) controller(*this);
+    try {
+      manager->turn(stop.get_token());
+      return true;
+    } catch (const test::Killed&) {
+      return false;
+    }
+  }
+
+  // Turns until the state is neither empty nor pending, at most `most` of them.
+  std::string settle(int most = 60) {
+    for (int i = 0; i < most; ++i) {
+      if (!turn()) start();
+      clock.advance(std::chrono::seconds(1));
+      if (const auto said = state(); !said.empty() && said != "pending" && !open()) return said;
+    }
+    return state();
+  }
+  // Turns until the change is in the phase.
+  bool reach(mig::Journal::Phase phase) {
+    for (int i = 0; i < 20; ++i) {
+      if (now_in() == phase) return true;
+      turn();
+      clock.advance(std::chrono::milliseconds(100));
+    }
+    return false;
+  }
+
+  std::optional<mig::Journal::Phase> now_in() const {
+    const auto journal = MigFiles(dir.path()).journal();
+    return journal && *journal ? std::optional((*journal)->phase) : std::nullopt;
+  }
+
+  void loop() {
+    State seen;
+    seen.machine = machine();
+    seen.config = config;
+    seen.mig = manager->standing(*seen.machine);
+    auto made = offer::make_offer(*seen.machine, config, {});
+    if (!made) return;
+    auto offer =
+        std::make_shared<const offer::Offer>(withhold_what_changes(seen, *std::move(made)));
+    kubelet.take(*offer);
+    if (last_ && *last_->offer == *offer && last_->state == seen) return;
+    last_ = MigView{.state = seen, .offer = offer};
+    manager->follow(*last_);
+  }
+
+  // As the driver would tell it now.
+  gpu::Machine machine() const {
+    auto machine = machine_;
+    for (auto& gpu : machine.gpus) {
+      const auto state = control.state(gpu.uuid);
+      gpu = with_layout(gpu, mig::layout_of(state));
+      std::size_t device = 0;
+      for (const auto& instance : state.instances) {
+        for (const auto& compute : instance.compute) {
+          auto& one = gpu.mig_instances[device++];
+          one.gpu_instance_id = instance.id;
+          one.uuid = {"MIG-" + std::to_string(gpu.index) + "-" + std::to_string(instance.id) + "-" +
+                      std::to_string(compute.id)};
+          one.gpu_instance_cap = one.compute_instance_cap = 1;
+        }
+      }
+    }
+    return machine;
+  }
+
+  void wish(const std::string& name) {
+    node->labels[cluster::kMigConfigLabel] = name;
+    changed();
+  }
+  void reboot() {
+    boot += "'";
+    control.reboot();
+    kubelet.held.clear();
+    start();
+  }
+  void hold(const std::string& pod, const std::string& id) {
+    kubelet.held.push_back({.pod_namespace = "default",
+                            .pod_name = pod,
+                            .container = "c",
+                            .resource = "nvidia.com/gpu",
+                            .ids = {id}});
+  }
+
+  std::string log_text() const {
+    std::string text;
+    for (const auto& [level, line] : log.lines()) text += line + "\n";
+    return text;
+  }
+  std::string state() const { return cluster::value_of(node->labels, cluster::kMigStateLabel); }
+  bool open() const { return node->annotations.contains(cluster::kMigChangeAnnotation); }
+  std::optional<cluster::MigChange> change() const {
+    auto change = cluster::decode_mig_change(
+        cluster::value_of(node->annotations, cluster::kMigChangeAnnotation));
+    return change ? std::optional(*std::move(change)) : std::nullopt;
+  }
+  std::string summary(int i) const {
+    const auto layout = mig::layout_of(control.state(uuid(i)));
+    return mig::describe(layout, machine_.gpus[static_cast<std::size_t>(i)].mig_geometry);
+  }
+  void answer(const cluster::MigDrain& drain) {
+    node->annotations[cluster::kMigDrainAnnotation] = cluster::encode(drain);
+    changed();
+  }
+  void changed() { node->resource_version = std::to_string(++version_); }
+
+  // A controller that accepts and cordons, evicts at once, and uncordons.
+  static void drain(MigNode& self) {
+    const auto change = self.change();
+    if (!change) return;
+    const bool draining = change->phase == cluster::MigPhase::kDraining;
+    self.cordoned = change->phase != cluster::MigPhase::kFinished && (self.cordoned || draining);
+    if (draining) self.kubelet.held.clear();
+    self.answer({.id = change->id,
+                 .cordoned = self.cordoned,
+                 .uncordoned = change->phase == cluster::MigPhase::kFinished});
+  }
+
+  test::TempDir dir;
+  test::FakeClock clock;
+  test::LogRecorder log;
+  test::FakeMigControl control;
+  test::FakeGpuReset reset{control};
+  Kubelet kubelet;
+  HolderAnswers holders{kubelet, clock};
+  config::Config config;
+  MigSettings settings{.controller = false};
+  std::string config_file;
+  std::string boot = "boot";
+  std::optional<cluster::Node> node;
+  bool node_known = true;
+  bool writable = true;
+  bool cordoned = false;
+  std::function<void(MigNode&)> controller;
+  std::vector<NodeNotice> told;
+  std::optional<ConditionReport> reported;
+  std::stop_source stop;
+  std::optional<MigManager> manager;
+
+ private:
+  bool write(const NodeWriter::Change& change) {
+    if (!writable) return false;
+    put(change.labels, node->labels);
+    put(change.annotations, node->annotations);
+    changed();
+    return true;
+  }
+  static void put(const NodeWriter::Values& values, cluster::StringMap& map) {
+    for (const auto& [name, value] : values) {
+      if (value) {
+        map[name] = *value;
+      } else {
+        map.erase(name);
+      }
+    }
+  }
+
+  gpu::Machine machine_;
+  std::optional<MigView> last_;
+  int version_ = 1;
+};
+
+}  // namespace tranche::agent::testing

@@ -1,0 +1,148 @@
+"""The manager of MIG layouts: a label of the Node changes what the GPUs are cut into. A real API server, a
+kubelet stand-in and a simulated machine; skipped where the lab's programs are not built (lab/build/build)."""
+
+import sys
+
+import pytest
+
+from node import GPU, config_map
+from programs import ROOT
+
+sys.path.append(str(ROOT / "tests" / "chart"))
+from api_server import running_server  # noqa: E402
+
+STATE = "nvidia.com/mig.config.state"
+CONFIG = "nvidia.com/mig.config"
+MERGE = "application/merge-patch+json"
+PLATFORM = "a100-80gb-x8"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with running_server(tmp_path_factory.mktemp("server")) as server:
+        yield server
+
+
+class Managed:
+    """An agent that manages the MIG layout of a Node of this name."""
+
+    def __init__(self, server, here, name: str, *arguments: object):
+        self.server, self.here, self.name = server, here, name
+        server.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
+        self.arguments = ("--mig-manager", "--mig-ask-controller=false", "--mig-strategy=mixed", *arguments)
+        self.start()
+
+    def start(self) -> None:
+        environment = {"KUBECONFIG": self.server.kubeconfig(), "NODE_NAME": self.name}
+        self.agent = self.here.agent(*self.arguments, env=environment)
+
+    def object(self) -> dict:
+        return self.server.request("GET", f"/api/v1/nodes/{self.name}")
+
+    def wish(self, layout: str | None, **labels) -> None:
+        patch = {"metadata": {"labels": {CONFIG: layout, **labels}}}
+        self.server.request("PATCH", f"/api/v1/nodes/{self.name}", patch, kind=MERGE)
+
+    def state(self) -> str:
+        return self.object()["metadata"].get("labels", {}).get(STATE, "")
+
+    def is_closed(self) -> bool:
+        return "tranche.dev/mig-change" not in self.object()["metadata"].get("annotations", {})
+
+    def wait_state(self, wanted: str) -> None:
+        self.server.wait(lambda: self.state() == wanted and self.is_closed(), f"{wanted}: {self.agent.log}")
+
+    def layouts(self) -> list:
+        """What each GPU is cut into, "3g.40gb 1g.10gb 1g.10gb" by place; "off" without MIG."""
+        return [self.layout(gpu["mig"]) for gpu in self.here.gpus()]
+
+    @staticmethod
+    def layout(mig: dict) -> str:
+        if not mig["current"]:
+            return "off"
+        return " ".join(sorted((one["profile"] for one in mig["devices"]), reverse=True))
+
+    def condition(self) -> dict:
+        conditions = self.object().get("status", {}).get("conditions", [])
+        return next((one for one in conditions if one["type"] == "TrancheMigLayout"), {})
+
+    def reported(self, reason: str) -> str:
+        """The message of the condition, once it has this reason."""
+        self.server.wait(lambda: self.condition().get("reason") == reason, f"{reason}: {self.agent.log}")
+        return self.condition()["message"]
+
+
+SMALL = " ".join(["1g.10gb"] * 7)
+BALANCED = "3g.40gb 2g.20gb 1g.10gb 1g.10gb"
+TWOS = "2g.20gb 2g.20gb 2g.20gb 1g.10gb"
+
+
+@pytest.fixture
+def layouts(tmp_path):
+    file = tmp_path / "config.yaml"
+    file.write_text(config_map("platform/mig-parted-config.yaml")["config.yaml"])
+    return file
+
+
+def test_a_label_changes_the_layout_and_kubelet_offers_it(server, node):
+    here = node("h100")
+    managed = Managed(server, here, "h100")
+    managed.wish("all-1g.10gb")
+    managed.wait_state("success")
+    assert managed.layouts() == [SMALL]
+    here.kubelet.wait("nvidia.com/mig-1g.10gb", capacity=7, allocatable=7)
+    managed.wish("all-disabled")
+    managed.server.wait(lambda: managed.layouts() == ["off"], managed.agent.log)
+    managed.wait_state("success")
+    here.kubelet.wait(GPU, capacity=1, allocatable=1)
+
+
+def test_the_layouts_of_the_platform_scenario(server, node, layouts):
+    here = node(PLATFORM)
+    managed = Managed(server, here, "platform", f"--mig-config-file={layouts}")
+    gpus = len(here.gpus())
+    for layout, wanted in (
+        ("all-1g.10gb", [SMALL] * gpus),
+        ("all-balanced", [BALANCED] * gpus),
+        ("mixed-workload", ["off"] + [TWOS] * 3 + [BALANCED] * (gpus - 4)),
+    ):
+        managed.wish(layout)
+        managed.server.wait(lambda: managed.layouts() == wanted, f"{layout}: {managed.agent.log}")  # noqa: B023
+        managed.wait_state("success")
+    here.kubelet.wait(GPU, capacity=1, allocatable=1)
+    here.kubelet.wait("nvidia.com/mig-2g.20gb", capacity=9 + gpus - 4, allocatable=9 + gpus - 4)
+
+
+def test_a_gpu_without_mig_is_refused_before_anything_is_touched(server, node):
+    managed = Managed(server, node("t4"), "t4")
+    managed.wish("all-1g.10gb")
+    managed.wait_state("failed")
+    assert "no GPU of this node has MIG (Tesla T4)" in managed.reported("MigNotChanged")
+    assert "time-slicing" in managed.condition()["message"]
+
+
+def test_a_layout_changed_by_hand_is_reported_and_left(server, node):
+    here = node("h100")
+    managed = Managed(server, here, "by-hand", "--machine-interval=100ms")
+    managed.wish("all-balanced")
+    managed.wait_state("success")
+    instance = here.gpus()[0]["mig"]["devices"][0]["gpuInstance"]
+    here.sim("mig", "destroy", "--gpu-instance", instance)
+    managed.reported("MigLayoutDrift")
+    assert managed.state() == "success"
+    assert managed.layouts() != [BALANCED]
+
+
+def test_a_failing_call_of_the_driver_is_undone(server, node):
+    here = node("h100")
+    managed = Managed(server, here, "fault")
+    managed.wish("all-balanced")
+    managed.wait_state("success")
+    here.sim("fault", "fail", "--function", "nvmlDeviceCreateGpuInstanceWithPlacement", "--error", "UNKNOWN")
+    managed.wish("all-1g.10gb")
+    managed.server.wait(lambda: "undoing" in managed.agent.log, managed.agent.log)
+    here.sim("clear")
+    managed.wait_state("failed")
+    managed.reported("MigChangeFailed")
+    assert managed.layouts() == [BALANCED]
+    here.kubelet.wait("nvidia.com/mig-3g.40gb", capacity=1, allocatable=1)
