@@ -25,6 +25,8 @@ constexpr std::chrono::seconds kLongestMigCall{20};
 // name.
 constexpr const char* kLeftovers = "MIG changes that were left behind";
 
+// Pods that hold or want something: of a cluster with many Jobs the smaller part.
+constexpr const char* kNotEnded = "status.phase!=Succeeded,status.phase!=Failed";
 constexpr std::chrono::milliseconds kReadAgain{50};
 constexpr auto kRefreshTurn =
     std::chrono::duration_cast<std::chrono::milliseconds>(MigChange::kRefresh);
@@ -45,8 +47,9 @@ std::string refusal(const mig::Announcement& announcement) {
 
 template <class Value, class Parse>
 Result<std::vector<Value>> all_of(cluster::Objects& objects, const cluster::Kind& kind,
-                                  const Parse& parse, const cluster::Call& call) {
-  ASSIGN_OR_RETURN(const auto list, objects.list(kind, {}, call));
+                                  const std::string& fields, const Parse& parse,
+                                  const cluster::Call& call) {
+  ASSIGN_OR_RETURN(const auto list, objects.list(kind, {.field_selector = fields}, call));
   std::vector<Value> values;
   for (const auto& item : list.items) {
     ASSIGN_OR_RETURN(auto value, parse(item.json));
@@ -149,10 +152,10 @@ void MigDrainer::tell_silence(const MigNode& node, const cluster::Call& call) {
 
 Result<MigDrain> MigDrainer::decide(const MigNode& node, const cluster::Call& call) {
   ASSIGN_OR_RETURN(const auto nodes,
-                   all_of<cluster::Node>(objects_, cluster::kNode, cluster::parse_node, call));
-  ASSIGN_OR_RETURN(
-      const auto pods,
-      all_of<cluster::SnapshotPod>(objects_, cluster::kPod, cluster::parse_snapshot_pod, call));
+                   all_of<cluster::Node>(objects_, cluster::kNode, "", cluster::parse_node, call));
+  ASSIGN_OR_RETURN(const auto pods,
+                   all_of<cluster::SnapshotPod>(objects_, cluster::kPod, kNotEnded,
+                                                cluster::parse_snapshot_pod, call));
   const auto announcement = mig::announce(*node.change, node.node.name, nodes, pods);
   MigDrain drain{.id = node.change->id,
                  .outages = announcement.outages,

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <fstream>
+#include <nlohmann/json.hpp>
+
 #include "cluster/mig_change.h"
 
 namespace tranche::mig::pool_plan_test {
@@ -46,6 +49,19 @@ TEST(PoolMark, ComesBackAsWritten) {
   const auto read = decode_pool_mark(encode(one));
   ASSERT_TRUE(read) << read.error().message();
   EXPECT_EQ(*read, one);
+}
+
+// The sample that the schema is held to (tests/e2e/test_schemas.py).
+TEST(PoolMark, IsWrittenAsTheSample) {
+  std::ifstream file("tests/data/mig-pool-v1.json");
+  const nlohmann::json sample = nlohmann::json::parse(file);
+  const PoolMark written{.pool = "a100",
+                         .layout = "all-1g.10gb",
+                         .before = "all-disabled",
+                         .label = "all-1g.10gb",
+                         .since = kNow};
+  EXPECT_EQ(nlohmann::json::parse(encode(written)), sample);
+  EXPECT_EQ(decode_pool_mark(sample.dump()), written);
 }
 
 TEST(PoolMark, WhatCannotBeOneIsRefused) {

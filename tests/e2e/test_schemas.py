@@ -149,6 +149,11 @@ def test_mig_change(name):
     check(name, json.loads((DATA / f"{name}.json").read_text()))
 
 
+def test_mig_pool():
+    # What the code writes is held to this sample by src/mig/pool_plan_test.cpp.
+    check("mig-pool-v1", json.loads((DATA / "mig-pool-v1.json").read_text()))
+
+
 @pytest.mark.parametrize("name", ["limit-settings-v1", "limit-status-v1"])
 def test_limit_settings(name):
     # What the code writes is held to these samples by src/cluster/limit_settings_test.cpp.
