@@ -145,6 +145,7 @@ json::Value model_value(const MigModel& model) {
   auto profiles = json::Value::array();
   for (const auto& profile : model.geometry.profiles) profiles.push_back(profile_value(profile));
   value["profiles"] = std::move(profiles);
+  value["fullLayouts"] = layouts_value(model.geometry);
   return value;
 }
 
@@ -153,9 +154,7 @@ json::Value document(const MigModel* model) {
   for (const auto& one : gpu::mig_models()) {
     if (model == nullptr || model == &one) models.push_back(model_value(one));
   }
-  json::Value value = {{"version", "layout-list/v1"}, {"models", std::move(models)}};
-  if (model != nullptr) value["fullLayouts"] = layouts_value(model->geometry);
-  return value;
+  return {{"version", "layout-list/v1"}, {"models", std::move(models)}};
 }
 
 }  // namespace

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 import yaml
 from programs import LIBRARY, ROOT, TRANCHE, clean_environment
+from test_schemas import check
 
 SCENARIO = ROOT / "tests" / "data" / "scenarios" / "platform" / "mig-parted-config.yaml"
 
@@ -28,6 +29,8 @@ def document(*arguments: str, code: int = 0, env: dict | None = None) -> dict:
     found = json.loads(done.stdout)
     as_yaml = layout(*arguments, "-o", "yaml", env=env)
     assert yaml.safe_load(as_yaml.stdout) == found
+    if arguments != ("list",):  # of one model, too: all of them would take half a minute
+        check(found["version"].replace("/", "-"), found)
     return found
 
 
@@ -158,7 +161,7 @@ def test_models_and_their_profiles_are_listed():
     assert "modeNeedsReset" not in models["rtx-pro-6000-96gb"]
     one = document("list", "--model", "A30")
     assert [model["key"] for model in one["models"]] == ["a30-24gb"]
-    assert {"4g.24gb": 1} in [full["devices"] for full in one["fullLayouts"]]
+    assert {"4g.24gb": 1} in [full["devices"] for full in one["models"][0]["fullLayouts"]]
     table = layout("list", "--model", "a30-24gb").stdout
     assert "2g.12gb, 1g.6gb x 2" in table
 
