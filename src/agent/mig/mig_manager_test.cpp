@@ -10,10 +10,10 @@
 namespace tranche::agent::mig_manager_test {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using testing::ElementsAre;
+using testing::HasSubstr;
 using Phase = mig::Journal::Phase;
-using testing::MigNode;
+using mig_testing::MigNode;
 
 constexpr const char* kSevenSmall = "1g.10gb x 7";
 constexpr const char* kBalanced = "3g.40gb, 2g.20gb, 1g.10gb x 2";
@@ -35,7 +35,7 @@ TEST(MigManager, ALayoutThatIsThereIsSuccessAndNothingIsTouched) {
   MigNode node("h100-80gb");
   node.wish("all-disabled");
   EXPECT_EQ(node.settle(), "success");
-  for (const auto& call : node.control.calls()) EXPECT_THAT(call, ::testing::StartsWith("read"));
+  for (const auto& call : node.control.calls()) EXPECT_THAT(call, testing::StartsWith("read"));
 }
 
 TEST(MigManager, WithoutALabelNothingIsWritten) {

@@ -17,7 +17,7 @@
 #include "support/log_recorder.h"
 #include "support/temp_dir.h"
 
-namespace tranche::agent::testing {
+namespace tranche::agent::mig_testing {
 
 // A kubelet that has the list of the last offer, unless told otherwise.
 class Kubelet final : public cluster::PodResources {
@@ -271,4 +271,4 @@ class MigNode {
   int version_ = 1;
 };
 
-}  // namespace tranche::agent::testing
+}  // namespace tranche::agent::mig_testing
