@@ -12,6 +12,7 @@
 #include "sim/cli/cli.h"
 #include "sim/gpu/memory.h"
 #include "sim/gpu/mig.h"
+#include "sim/gpu/open_gpus.h"
 #include "sim/gpu/uses.h"
 #include "sim/state/clock.h"
 
@@ -59,6 +60,8 @@ Result<void> occupy(Simulation& sim, const OccupyWish& wish) {
     sim.release_slot(slot);
     return taken;
   }
+  // Until this process ends.
+  static const auto nodes = open_gpus(sim, *slot, std::uint64_t{1} << target.gpu);
   use->declared_since_ns.store(now_ns(sim.state()));
   use->declared_permille.store(wish.util * 10);
   fmt::print("{} holds {} MiB of GPU {} at {} %\n", ::getpid(), memory.mib(), target.gpu,

@@ -107,6 +107,9 @@ CUresult make_driver(Driver*& out) {
     if (!device) return CUDA_ERROR_OPERATING_SYSTEM;
     made->devices.push_back(std::move(device));
   }
+  std::uint64_t gpus = 0;
+  for (const UseTarget& target : targets) gpus |= std::uint64_t{1} << target.gpu;
+  made->device_nodes = open_gpus(*sim, **slot, gpus);
   const char* const mode = std::getenv("TRANCHE_SIM_CUDA");
   detail::constant = mode != nullptr && std::string_view(mode) == "constant";
   made->loads_lazily = loads_lazily(sim->state().cuda_version);

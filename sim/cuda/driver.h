@@ -17,6 +17,7 @@
 #include "sim/cuda/handles.h"
 #include "sim/cuda/mps.h"
 #include "sim/gpu/enumerate.h"
+#include "sim/gpu/open_gpus.h"
 #include "sim/state/clock.h"
 #include "sim/state/simulation.h"
 
@@ -47,6 +48,7 @@ struct Driver {
   Clock clock;
   std::unique_ptr<AddressSpace> space;
   std::vector<std::unique_ptr<Device>> devices;
+  std::vector<OwnedFd> device_nodes;
   MpsClient mps;  // before the devices are made, then never changed but by its end
   Executor executor;
 

@@ -24,7 +24,7 @@ Library& library() {
 }
 
 // As nvmlInit, which opens the device nodes of the GPUs that the process sees.
-void open_gpus(Session& session) {
+void open_seen(Session& session) {
   std::uint64_t seen = 0;
   for (std::uint32_t gpu = 0; gpu < session.state().gpu_count; ++gpu) {
     if (session.is_shown(gpu)) seen |= std::uint64_t{1} << gpu;
@@ -33,7 +33,7 @@ void open_gpus(Session& session) {
   const auto slot = session.sim->claim_slot("");
   if (!slot) return;
   session.slot = *slot;
-  session.slot->open_gpus.store(seen);
+  session.nodes = open_gpus(*session.sim, **slot, seen);
 }
 
 // Faults strike nvmlInit_v2 too, before there is a session.
@@ -53,7 +53,7 @@ nvmlReturn_t open_session(std::shared_ptr<const Session>& out) {
   auto made = std::make_shared<Session>();
   made->visible = read_visible(state, std::getenv("NVIDIA_VISIBLE_DEVICES"), FsRoot());
   made->sim = *std::move(sim);
-  open_gpus(*made);
+  open_seen(*made);
   out = std::move(made);
   return NVML_SUCCESS;
 }

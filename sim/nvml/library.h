@@ -11,7 +11,9 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
+#include "sim/gpu/open_gpus.h"
 #include "sim/gpu/visible.h"
 #include "sim/nvml/abi.h"
 #include "sim/state/simulation.h"
@@ -32,6 +34,7 @@ struct Session {
   std::shared_ptr<Simulation> sim;
   Visible visible;
   ProcessSlot* slot = nullptr;  // says that this process has the GPUs open; null: all are taken
+  std::vector<OwnedFd> nodes;
 
   State& state() const { return sim->state(); }
   // GPUs that are shown and not gone, in order: what NVML's index counts.

@@ -216,6 +216,7 @@ void Agent::start_watches() {
                                             reconcile();
                                           });
                                         },
+                                    .layout = [this] { hardware_->read_now(); },
                                     .deaf =
                                         [this](std::vector<gpu::GpuUuid> deaf) {
                                           loop_->post([this, deaf = std::move(deaf)] {

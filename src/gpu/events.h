@@ -1,10 +1,12 @@
 #pragma once
-// Port: hardware events (XIDs). Adapter: nvml/. Fake: tests/support/fake_events.h.
+// Port: hardware events (XIDs, changes of MIG layouts). Adapter: nvml/. Fake:
+// tests/support/fake_events.h.
 
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <stop_token>
+#include <variant>
 #include <vector>
 
 #include "base/result.h"
@@ -23,12 +25,21 @@ struct XidEvent {
   bool operator==(const XidEvent&) const = default;
 };
 
+// MIG mode or instances of a GPU were changed, by whomever. A driver may not report it; so who
+// needs to know reads the hardware now and then too.
+struct LayoutEvent {
+  std::optional<GpuUuid> gpu;
+  bool operator==(const LayoutEvent&) const = default;
+};
+
+using Event = std::variant<XidEvent, LayoutEvent>;
+
 class EventSource {
  public:
   virtual ~EventSource() = default;
 
   // Listens on the GPUs of `machine` from now on, and no longer on those of the last subscription.
-  // `unsupported`: GPUs that cannot report events at all (old models); that is no fault. `failed`:
+  // `unsupported`: GPUs that cannot report XIDs at all (old models); that is no fault. `failed`:
   // GPUs whose registration failed; that is a fault.
   struct Subscription {
     std::vector<GpuUuid> unsupported;
@@ -38,8 +49,8 @@ class EventSource {
 
   // The next event; nullopt when `timeout` has passed or `stop` was requested. After an Error no
   // events come any more: the caller waits a while and subscribes again.
-  virtual Result<std::optional<XidEvent>> wait(std::chrono::milliseconds timeout,
-                                               std::stop_token stop) = 0;
+  virtual Result<std::optional<Event>> wait(std::chrono::milliseconds timeout,
+                                            std::stop_token stop) = 0;
 };
 
 }  // namespace tranche::gpu

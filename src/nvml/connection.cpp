@@ -115,6 +115,21 @@ bool Connection::in_force(const Session* session) const {
 
 Result<std::shared_ptr<Session>> Connection::session() {
   if (auto session = current()) return session;
+  {
+    std::unique_lock lock(pauses_->mutex);
+    if (!pauses_->changed.wait_for(lock, kLongestPause, [this] { return pauses_->held == 0; })) {
+      return fail(Code::kUnavailable, "NVML is let go of for as long as a GPU is reset");
+    }
+    ++pauses_->opening;
+  }
+  auto opened = open_session();
+  const std::scoped_lock lock(pauses_->mutex);
+  --pauses_->opening;
+  pauses_->changed.notify_all();
+  return opened;
+}
+
+Result<std::shared_ptr<Session>> Connection::open_session() {
   using Opened = Result<std::shared_ptr<Session>>;
   static constexpr auto without_library = [](Error error) -> Opened {
     error.what.insert(0, kNoLibrary);
@@ -153,6 +168,25 @@ void Connection::restart() {
                progress.enter("nvmlShutdown");
                old.reset();
              }});
+}
+
+Result<std::shared_ptr<void>> Connection::let_go() {
+  {
+    std::unique_lock lock(pauses_->mutex);
+    ++pauses_->held;
+    pauses_->changed.wait(lock, [this] { return pauses_->opening == 0; });
+  }
+  std::shared_ptr<void> pause(nullptr, [pauses = pauses_](void*) {
+    const std::scoped_lock lock(pauses->mutex);
+    --pauses->held;
+    pauses->changed.notify_all();
+  });
+  restart();
+  std::unique_lock lock(count_->mutex);
+  const bool ended = count_->changed.wait_for(lock, options_.deadline + options_.event_slice,
+                                              [this] { return count_->open == 0; });
+  if (ended) return pause;
+  return fail(Code::kTimeout, "a call of NVML hangs, so this process cannot let go of the GPUs");
 }
 
 void Connection::announce(const Library& library) {

@@ -87,7 +87,7 @@ class Connection {
   ~Connection();
 
   // The session in force, or a new one. kUnavailable: no library or no driver; kTimeout: NVML
-  // hangs.
+  // hangs. Waits while somebody has let_go(), up to kLongestPause.
   Result<std::shared_ptr<Session>> session();
   // The session in force; null when there is none. Does not call NVML.
   std::shared_ptr<Session> current() const;
@@ -96,6 +96,12 @@ class Connection {
   // owners of the old session up to 2 s (at most half the deadline) to release it.
   void restart();
 
+  // Ends the session in force and waits until its owners have released it, so that this process has
+  // no GPU open: a reset needs that. No session begins until the result is released. kTimeout: an
+  // owner keeps the session, because a call hangs.
+  Result<std::shared_ptr<void>> let_go();
+  static constexpr std::chrono::seconds kLongestPause{60};
+
   DeadlinePool& pool() { return pool_; }
   const Options& options() const { return options_; }
   void log(LogLevel level, const std::string& message) const;
@@ -103,6 +109,7 @@ class Connection {
  private:
   explicit Connection(Options options);
   void announce(const Library& library);
+  Result<std::shared_ptr<Session>> open_session();
 
   Options options_;
   std::shared_ptr<SessionCount> count_ = std::make_shared<SessionCount>();
@@ -110,6 +117,15 @@ class Connection {
   mutable std::mutex mutex_;
   std::shared_ptr<Session> session_;
   std::vector<std::string> announced_;  // missing functions that were logged already
+
+  // Shared with what let_go() returns, which may outlive the connection.
+  struct Pauses {
+    std::mutex mutex;
+    std::condition_variable changed;
+    int held = 0;     // by let_go()
+    int opening = 0;  // sessions that are about to begin
+  };
+  std::shared_ptr<Pauses> pauses_ = std::make_shared<Pauses>();
 };
 
 // What the user can do when nvmlInit answers `result`.

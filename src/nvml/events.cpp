@@ -26,6 +26,14 @@ std::optional<int> to_instance(std::uint32_t id) {
   return id == kNoInstance ? std::nullopt : std::optional(static_cast<int>(id));
 }
 
+gpu::XidEvent xid_of(const EventData& data, std::optional<gpu::GpuUuid> gpu) {
+  gpu::XidEvent event = {.xid = data.data,
+                         .gpu = std::move(gpu),
+                         .gpu_instance_id = to_instance(data.gpu_instance_id)};
+  if (event.gpu_instance_id) event.compute_instance_id = to_instance(data.compute_instance_id);
+  return event;
+}
+
 }  // namespace
 
 struct EventSource::Listener {
@@ -41,7 +49,7 @@ struct EventSource::Listener {
   std::mutex mutex;
   std::condition_variable_any changed;
   // Guarded by mutex.
-  std::deque<gpu::XidEvent> events;
+  std::deque<gpu::Event> events;
   std::optional<Error> error;
   bool stop = false;
   bool ended = false;
@@ -50,7 +58,9 @@ struct EventSource::Listener {
   bool wanted();
   // Waits for one slice of time; false: the thread shall end.
   bool listen_once();
-  void keep(Calls& call, const EventData& data);
+  void keep(gpu::Event event);
+  // nullopt: the driver does not name the GPU.
+  std::optional<gpu::GpuUuid> gpu_of(Calls& call, const EventData& data) const;
   void fail_with(Error what);
 };
 
@@ -79,7 +89,8 @@ bool EventSource::Listener::listen_once() {
       call(current->api().nvmlEventSetWait_v2, set, &data, static_cast<unsigned>(slice.count()));
   if (result == kTimeout) return true;
   if (result == kSuccess) {
-    if (data.type == kEventXid) keep(call, data);
+    if (data.type == kEventXid) keep(xid_of(data, gpu_of(call, data)));
+    if (data.type == kEventMigConfigChange) keep(gpu::LayoutEvent{gpu_of(call, data)});
     return true;
   }
   fail_with({.code = Code::kUnavailable,
@@ -89,17 +100,15 @@ bool EventSource::Listener::listen_once() {
   return false;
 }
 
-void EventSource::Listener::keep(Calls& call, const EventData& data) {
-  gpu::XidEvent event = {.xid = data.data, .gpu_instance_id = to_instance(data.gpu_instance_id)};
-  if (event.gpu_instance_id) event.compute_instance_id = to_instance(data.compute_instance_id);
-  if (const auto found = uuids.find(data.device); found != uuids.end()) {
-    event.gpu = found->second;
-  } else {
-    char uuid[kStringSize] = {};
-    if (call(call.api().nvmlDeviceGetUUID, data.device, uuid, kStringSize) == kSuccess) {
-      event.gpu = gpu::GpuUuid{text(uuid)};
-    }
-  }
+std::optional<gpu::GpuUuid> EventSource::Listener::gpu_of(Calls& call,
+                                                          const EventData& data) const {
+  if (const auto found = uuids.find(data.device); found != uuids.end()) return found->second;
+  char uuid[kStringSize] = {};
+  const Return result = call(call.api().nvmlDeviceGetUUID, data.device, uuid, kStringSize);
+  return result == kSuccess ? std::optional(gpu::GpuUuid{text(uuid)}) : std::nullopt;
+}
+
+void EventSource::Listener::keep(gpu::Event event) {
   const std::scoped_lock lock(mutex);
   if (std::ranges::find(events, event) != events.end()) return;  // the same event waits already
   if (events.size() >= kKept) events.pop_front();
@@ -174,8 +183,8 @@ Result<void> EventSource::start_listening(const std::shared_ptr<Session>& sessio
   return {};
 }
 
-Result<std::optional<gpu::XidEvent>> EventSource::wait(std::chrono::milliseconds timeout,
-                                                       std::stop_token stop) {
+Result<std::optional<gpu::Event>> EventSource::wait(std::chrono::milliseconds timeout,
+                                                    std::stop_token stop) {
   if (listener_ == nullptr) {
     return fail(Code::kFailedPrecondition, "GPU events are not listened on", "subscribe first");
   }

@@ -29,8 +29,8 @@ class EventSource final : public gpu::EventSource {
   // events, all GPUs are in `unsupported`.
   Result<Subscription> subscribe(const gpu::Machine& machine) override;
   // kUnavailable: NVML failed or is gone; kTimeout: it hangs; kFailedPrecondition: not subscribed.
-  Result<std::optional<gpu::XidEvent>> wait(std::chrono::milliseconds timeout,
-                                            std::stop_token stop) override;
+  Result<std::optional<gpu::Event>> wait(std::chrono::milliseconds timeout,
+                                         std::stop_token stop) override;
 
  private:
   struct Listener;  // the state that the thread shares

@@ -51,15 +51,16 @@ void register_gpu(Calls& call, const gpu::Gpu& gpu, EventSet set, GpuRegistratio
         call(api.nvmlDeviceGetHandleByIndex_v2, static_cast<unsigned>(gpu.index), &answer.handle);
   }
   if (answer.result != kSuccess) return;
-  constexpr std::uint64_t kWanted = kEventXid | kEventSingleBitEcc | kEventDoubleBitEcc;
-  std::uint64_t supported = kWanted;
+  constexpr std::uint64_t kErrors = kEventXid | kEventSingleBitEcc | kEventDoubleBitEcc;
+  std::uint64_t supported = kErrors;
   const Return asked = call(api.nvmlDeviceGetSupportedEventTypes, answer.handle, &supported);
-  if (asked == kNotSupported || (asked == kSuccess && (supported & kWanted) == 0)) {
+  if (asked == kNotSupported || (asked == kSuccess && (supported & kErrors) == 0)) {
     answer.supported = false;
     return;
   }
   // If the driver does not tell which types it supports, XIDs are enough.
-  const std::uint64_t types = asked == kSuccess ? supported & kWanted : kEventXid;
+  const std::uint64_t types =
+      asked == kSuccess ? supported & (kErrors | kEventMigConfigChange) : kEventXid;
   answer.result = call(api.nvmlDeviceRegisterEvents, answer.handle, types, set);
   answer.broke_set = answer.result == kUnknown;
   if (answer.result == kNotSupported) {

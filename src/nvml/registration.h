@@ -16,8 +16,8 @@ struct Registered {
   std::map<Device, gpu::GpuUuid> uuids;
 };
 
-// Registers `gpus` for XIDs and ECC errors, as far as each GPU supports them. kUnavailable,
-// kTimeout: there is no event set.
+// Registers `gpus` for XIDs, ECC errors and changes of the MIG layout, as far as each GPU supports
+// them. kUnavailable, kTimeout: there is no event set.
 Result<Registered> register_gpus(Connection& connection, const std::shared_ptr<Session>& session,
                                  std::vector<gpu::Gpu> gpus);
 

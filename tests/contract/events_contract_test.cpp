@@ -25,6 +25,7 @@ class Bench {
   virtual gpu::Machine machine() = 0;
   virtual void xid(std::uint64_t xid, unsigned gpu, std::optional<int> gpu_instance,
                    std::optional<int> compute_instance) = 0;
+  virtual void change_layout(unsigned gpu) = 0;
 };
 
 class FakeBench final : public Bench {
@@ -37,6 +38,9 @@ class FakeBench final : public Bench {
                   .gpu = gpu::GpuUuid{test::gpu_uuid(static_cast<int>(gpu))},
                   .gpu_instance_id = gpu_instance,
                   .compute_instance_id = compute_instance});
+  }
+  void change_layout(unsigned gpu) override {
+    events_.change_layout(test::gpu_uuid(static_cast<int>(gpu)));
   }
 
  private:
@@ -54,6 +58,9 @@ class SimBench final : public Bench {
     };
     machine_.xid(xid, gpu, to_unsigned(gpu_instance), to_unsigned(compute_instance));
   }
+  void change_layout(unsigned gpu) override {
+    sim::post_event(machine_.sim(), {.type = nvml::kEventMigConfigChange, .gpu = gpu});
+  }
 
  private:
   test::SimMachine machine_{test::a100_machine(2)};
@@ -66,7 +73,7 @@ enum class Kind { kFake, kSimulated };
 
 class EventsContract : public ::testing::TestWithParam<Kind> {
  protected:
-  std::optional<gpu::XidEvent> wait(std::chrono::milliseconds timeout = 20s) {
+  std::optional<gpu::Event> wait(std::chrono::milliseconds timeout = 20s) {
     auto event = bench->events().wait(timeout, {});
     EXPECT_TRUE(event.has_value()) << event.error().message();
     return event.value_or(std::nullopt);
@@ -95,10 +102,10 @@ TEST_P(EventsContract, DeliversXidsWithWhereTheyHappened) {
                         {"a compute instance", 94, 0, 3, 1}};
   for (const auto& c : cases) {
     bench->xid(c.xid, c.gpu, c.gpu_instance, c.compute_instance);
-    EXPECT_EQ(wait(), (gpu::XidEvent{.xid = c.xid,
-                                     .gpu = machine.gpus[c.gpu].uuid,
-                                     .gpu_instance_id = c.gpu_instance,
-                                     .compute_instance_id = c.compute_instance}))
+    EXPECT_EQ(wait(), gpu::Event(gpu::XidEvent{.xid = c.xid,
+                                               .gpu = machine.gpus[c.gpu].uuid,
+                                               .gpu_instance_id = c.gpu_instance,
+                                               .compute_instance_id = c.compute_instance}))
         << c.name;
   }
 }
@@ -110,8 +117,15 @@ TEST_P(EventsContract, KeepsOrderAndWhatComesBetweenWaits) {
   for (const unsigned xid : {79U, 48U, 63U}) {
     const auto event = wait();
     ASSERT_TRUE(event.has_value());
-    EXPECT_EQ(event->xid, xid);
+    EXPECT_EQ(std::get<gpu::XidEvent>(*event).xid, xid);
   }
+}
+
+TEST_P(EventsContract, DeliversChangesOfALayout) {
+  const auto machine = bench->machine();
+  ASSERT_TRUE(bench->events().subscribe(machine).has_value());
+  bench->change_layout(1);
+  EXPECT_EQ(wait(), gpu::Event(gpu::LayoutEvent{machine.gpus[1].uuid}));
 }
 
 TEST_P(EventsContract, ReturnsNothingWhenTheTimeIsOver) {

@@ -3,9 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "contract/sim_machine.h"
 #include "nvml/events.h"
 #include "nvml/reader.h"
+#include "support/wait.h"
 
 namespace tranche::nvml::nvml_driver_test {
 namespace {
@@ -129,6 +133,46 @@ TEST(NvmlDriver, WhileAGpuIsLostNvmlIsStartedAfreshNowAndThen) {
   ASSERT_THAT(machine->gpus, SizeIs(2));
   EXPECT_EQ(machine->gpus[1].presence, gpu::Presence::kLost) << "the description outlives it";
   EXPECT_THAT(machine->gpus[1].presence_reason, AllOf(Not(IsEmpty()), HasSubstr("15")));
+}
+
+TEST(NvmlDriver, LettingGoEndsTheSessionUntilItIsTakenBack) {
+  test::SimMachine sim(test::a100_machine(1));
+  const auto connection = Connection::make(sim.options());
+  Reader reader(connection);
+  EventSource events(connection);
+  const auto before = reader.read();
+  ASSERT_TRUE(before.has_value());
+  ASSERT_TRUE(events.subscribe(*before).has_value());
+  const std::weak_ptr<Session> old = connection->current();
+  auto pause = connection->let_go();
+  ASSERT_TRUE(pause.has_value());
+  EXPECT_TRUE(old.expired());
+  std::atomic<bool> read = false;
+  std::jthread other([&] {
+    EXPECT_EQ(reader.read(), before);
+    read = true;
+  });
+  EXPECT_EQ(connection->current(), nullptr);
+  EXPECT_FALSE(read);
+  pause->reset();
+  other.join();
+  EXPECT_TRUE(read);
+}
+
+TEST(NvmlDriver, ACallThatHangsCannotBeLetGoOf) {
+  test::SimMachine sim(test::a100_machine(1));
+  const auto connection = Connection::make(sim.options(100ms));
+  Reader reader(connection);
+  ASSERT_TRUE(reader.read().has_value());
+  sim.hang("nvmlDeviceGetName");
+  sim.hang("nvmlDeviceGetMigMode");
+  EXPECT_TRUE(reader.read().has_value());  // the GPU is unknown now, and a thread is stuck
+  const auto pause = connection->let_go();
+  ASSERT_FALSE(pause.has_value());
+  EXPECT_EQ(pause.error().code, Code::kTimeout);
+  sim.heal();
+  EXPECT_TRUE(test::eventually([&] { return connection->session().has_value(); }))
+      << "a failure holds nobody up";
 }
 
 }  // namespace

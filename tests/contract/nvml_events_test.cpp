@@ -38,7 +38,7 @@ TEST_F(NvmlEventsTest, OtherEventsAreNotXids) {
   sim.xid(48, 0);
   const auto event = events.wait(20s, {});
   ASSERT_TRUE(event.has_value() && event->has_value());
-  EXPECT_EQ((*event)->xid, 48U);
+  EXPECT_EQ(std::get<gpu::XidEvent>(**event).xid, 48U);
 }
 
 TEST_F(NvmlEventsTest, AStormIsKeptOnce) {
@@ -50,7 +50,7 @@ TEST_F(NvmlEventsTest, AStormIsKeptOnce) {
     const auto event = events.wait(20s, {});
     if (!event || !*event) return false;
     ++told;
-    return (*event)->xid == 79;
+    return std::get<gpu::XidEvent>(**event).xid == 79;
   }));
   // How many depends on when they are fetched, but what was not fetched is not kept twice.
   EXPECT_GE(told, 2U);
@@ -76,14 +76,14 @@ TEST_F(NvmlEventsTest, GoOnWhenNvmlIsStartedAfresh) {
   EXPECT_EQ(read(), machine);
   EXPECT_TRUE(before != nullptr && connection->current() != nullptr);
   // Events from before the new registration are not told by NVML: post until one arrives.
-  Result<std::optional<gpu::XidEvent>> event;
+  Result<std::optional<gpu::Event>> event;
   ASSERT_TRUE(test::eventually([&] {
     sim.xid(79, 1);
     event = events.wait(100ms, {});
     return !event.has_value() || event->has_value();
   }));
   ASSERT_TRUE(event.has_value()) << event.error().message();
-  EXPECT_EQ((*event)->gpu, gpu::GpuUuid{sim.uuid(1)});
+  EXPECT_EQ(std::get<gpu::XidEvent>(**event).gpu, gpu::GpuUuid{sim.uuid(1)});
 }
 
 TEST_F(NvmlEventsTest, ARestartUnderWayIsWaitedFor) {

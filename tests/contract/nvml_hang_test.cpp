@@ -123,7 +123,7 @@ TEST(NvmlHang, WaitingForEventsIsAnErrorAndNotABlockedCaller) {
   EventSource events(connection);
   sim.hang("nvmlEventSetWait_v2");
   ASSERT_TRUE(events.subscribe(*machine).has_value());
-  Result<std::optional<gpu::XidEvent>> event;
+  Result<std::optional<gpu::Event>> event;
   ASSERT_TRUE(test::eventually([&] {
     event = events.wait(100ms, {});
     return !event.has_value();
@@ -153,7 +153,7 @@ TEST(NvmlHang, RegisteringAGpuThatHangsFailsForThatGpu) {
   const auto event = events.wait(20s, {});
   ASSERT_TRUE(event.has_value());
   ASSERT_TRUE(event->has_value());
-  EXPECT_EQ((*event)->gpu, gpu::GpuUuid{sim.uuid(1)});
+  EXPECT_EQ(std::get<gpu::XidEvent>(**event).gpu, gpu::GpuUuid{sim.uuid(1)});
   sim.heal();
   ASSERT_TRUE(test::eventually([&] { return connection->pool().stuck() == 0; }));
 }

@@ -34,8 +34,8 @@ class FakeEvents final : public gpu::EventSource {
     return subscription;
   }
 
-  Result<std::optional<gpu::XidEvent>> wait(std::chrono::milliseconds timeout,
-                                            std::stop_token stop) override {
+  Result<std::optional<gpu::Event>> wait(std::chrono::milliseconds timeout,
+                                         std::stop_token stop) override {
     std::unique_lock lock(mutex_);
     ++waits_;
     if (!subscribed_) {
@@ -51,11 +51,8 @@ class FakeEvents final : public gpu::EventSource {
     return std::nullopt;
   }
 
-  void post(gpu::XidEvent event) {
-    const std::scoped_lock lock(mutex_);
-    events_.push_back(std::move(event));
-    changed_.notify_all();
-  }
+  void post(gpu::XidEvent event) { add(std::move(event)); }
+  void change_layout(const std::string& uuid) { add(gpu::LayoutEvent{gpu::GpuUuid{uuid}}); }
   // Waiting fails from now on, until somebody subscribes again.
   void break_waiting(Error error) {
     const std::scoped_lock lock(mutex_);
@@ -87,9 +84,15 @@ class FakeEvents final : public gpu::EventSource {
   }
 
  private:
+  void add(gpu::Event event) {
+    const std::scoped_lock lock(mutex_);
+    events_.push_back(std::move(event));
+    changed_.notify_all();
+  }
+
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<gpu::XidEvent> events_;
+  std::deque<gpu::Event> events_;
   std::vector<gpu::Machine> machines_;
   std::set<std::string> unsupported_;
   std::set<std::string> failing_;

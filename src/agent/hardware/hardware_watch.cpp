@@ -1,9 +1,20 @@
 #include "agent/hardware/hardware_watch.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace tranche::agent {
 namespace {
+
+// A changed layout is advertised within 5 s.
+constexpr std::chrono::milliseconds kMigInterval{4000};
+
+std::chrono::milliseconds pause_of(const gpu::Machine& machine,
+                                   std::chrono::milliseconds interval) {
+  const bool has_mig = std::ranges::any_of(
+      machine.gpus, [](const gpu::Gpu& gpu) { return gpu.mig_mode != gpu::MigMode::kUnsupported; });
+  return has_mig ? std::min(interval, kMigInterval) : interval;
+}
 
 std::vector<std::string> present_uuids(const gpu::Machine& machine) {
   std::vector<std::string> uuids;
@@ -51,7 +62,7 @@ void HardwareWatch::run(const std::stop_token& stop) {
   while (true) {
     {
       std::unique_lock lock(mutex_);
-      wake_.wait_for(lock, stop, interval_, [this] { return asked_; });
+      wake_.wait_for(lock, stop, pause_of(known_, interval_), [this] { return asked_; });
       asked_ = false;
     }
     if (stop.stop_requested()) return;

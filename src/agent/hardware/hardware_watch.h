@@ -25,7 +25,8 @@ class HardwareWatch {
     std::function<void(offer::Links)> links;  // empty: links are not read
   };
 
-  // `known`: the caller's own first reading. The next one follows after `interval`.
+  // `known`: the caller's own first reading. The next one follows after `interval`, or sooner where
+  // a GPU can have MIG: its layout may be changed by hand, and not every driver tells.
   HardwareWatch(gpu::Reader& reader, std::chrono::milliseconds interval, gpu::Machine known,
                 Callbacks callbacks);
   ~HardwareWatch();

@@ -110,6 +110,7 @@ class XidWatchTest : public testing::Test {
         events_,
         XidWatch::Callbacks{
             .event = [this](gpu::XidEvent e) { seen_.add(std::move(e)); },
+            .layout = [this] { layouts_.add(0); },
             .deaf = [this](std::vector<gpu::GpuUuid> d) { deaf_.add(std::move(d)); }},
         log_.log(), Backoff{milliseconds(1), milliseconds(4)});
   }
@@ -117,6 +118,7 @@ class XidWatchTest : public testing::Test {
   test::FakeEvents events_;
   test::LogRecorder log_;
   Gathered<gpu::XidEvent> seen_;
+  Gathered<int> layouts_;
   Gathered<std::vector<gpu::GpuUuid>> deaf_;
   const gpu::Machine machine_ = test::machine_of({test::l20(0), test::t4(1)});
 };
@@ -128,6 +130,15 @@ TEST_F(XidWatchTest, HandsOnEvents) {
   events_.post({.xid = 48});
   ASSERT_TRUE(seen_.reaches(2));
   EXPECT_EQ(seen_.all()[0].xid, 79U);
+}
+
+TEST_F(XidWatchTest, AChangedLayoutIsNoError) {
+  const auto watching = watch();
+  watching->follow(machine_);
+  events_.change_layout(test::gpu_uuid(0));
+  events_.post({.xid = 48});
+  ASSERT_TRUE(seen_.reaches(1));
+  EXPECT_EQ(layouts_.all().size(), 1U);
 }
 
 TEST_F(XidWatchTest, TellsWhichGpusCannotBeHeard) {

@@ -82,8 +82,16 @@ bool XidWatch::listen(const std::stop_token& stop) {
     return false;
   }
   complaint_.clear();
-  if (*event) callbacks_.event(**event);
+  if (*event) hand_on(**event);
   return true;
+}
+
+void XidWatch::hand_on(const gpu::Event& event) {
+  if (const auto* xid = std::get_if<gpu::XidEvent>(&event)) {
+    callbacks_.event(*xid);
+  } else if (callbacks_.layout) {
+    callbacks_.layout();
+  }
 }
 
 void XidWatch::complain(const Error& error) {

@@ -1,6 +1,7 @@
 #pragma once
-// Listens for XIDs on a thread of its own. When waiting or subscribing fails, it subscribes again
-// with back-off (1 s, 2 s and so on, up to 30 s), so a broken driver causes no busy loop.
+// Listens for XIDs and changes of MIG layouts on a thread of its own. When waiting or subscribing
+// fails, it subscribes again with back-off (1 s, 2 s and so on, up to 30 s), so a broken driver
+// causes no busy loop.
 
 #include <chrono>
 #include <condition_variable>
@@ -24,6 +25,8 @@ class XidWatch {
   // All are called on the watch's thread.
   struct Callbacks {
     std::function<void(gpu::XidEvent)> event;
+    // MIG mode or instances of a GPU were changed.
+    std::function<void()> layout;
     // Called after every subscription with the GPUs whose XIDs should be received and cannot be.
     std::function<void(std::vector<gpu::GpuUuid>)> deaf;
   };
@@ -40,6 +43,7 @@ class XidWatch {
   std::optional<gpu::Machine> take_wish();
   bool subscribe(const gpu::Machine& machine);
   bool listen(const std::stop_token& stop);
+  void hand_on(const gpu::Event& event);
   void complain(const Error& error);
   void pause(const std::stop_token& stop, std::chrono::milliseconds time);
 

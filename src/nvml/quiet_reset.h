@@ -1,0 +1,30 @@
+#pragma once
+// A gpu::GpuReset that has this process let go of NVML meanwhile. Who reads the hardware waits
+// until the reset is done (Connection::let_go).
+
+#include <memory>
+#include <utility>
+
+#include "gpu/mig_control.h"
+#include "nvml/connection.h"
+
+namespace tranche::nvml {
+
+class QuietReset final : public gpu::GpuReset {
+ public:
+  // `reset` must outlive this.
+  QuietReset(std::shared_ptr<Connection> connection, gpu::GpuReset& reset)
+      : connection_(std::move(connection)), reset_(reset) {}
+
+  // kTimeout too where NVML hangs in this process.
+  Result<void> reset(const gpu::PciAddress& gpu) override {
+    ASSIGN_OR_RETURN(const auto pause, connection_->let_go());
+    return reset_.reset(gpu);
+  }
+
+ private:
+  std::shared_ptr<Connection> connection_;
+  gpu::GpuReset& reset_;
+};
+
+}  // namespace tranche::nvml
