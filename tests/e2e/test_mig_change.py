@@ -88,7 +88,7 @@ def test_a_node_in_use_gets_another_layout(server, node, controller):
     assert managed.layouts() == ["off"], "nothing is touched while the Pod holds the GPU"
     end(server, here, "train")
     managed.wait_state("success")
-    here.kubelet.wait(SMALL, capacity=7, allocatable=7)
+    here.kubelet.wait(SMALL, capacity=7)
     wait_until(lambda: "unschedulable" not in managed.object()["spec"], "it takes Pods again")
     told = ("mig-drain", "mig-cordoned", "mig-change")
     wait_until(

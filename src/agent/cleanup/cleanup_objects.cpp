@@ -11,6 +11,7 @@
 #include "base/json_value.h"
 #include "cluster/eviction_requests.h"
 #include "cluster/limit_settings.h"
+#include "cluster/mig_change.h"
 #include "cluster/node.h"
 #include "cluster/reasons.h"
 
@@ -92,12 +93,13 @@ Removed clear_condition(cluster::Objects& objects, const std::string& node,
     patch["status"]["conditions"].push_back({{"$patch", "delete"}, {"type", type}});
     found.push_back(fmt::format("condition {} of Node {}", type, node));
   }
-  if (before.annotations.contains(cluster::kEvictRequestsAnnotation) ||
-      before.labels.contains(cluster::kEvictRequestsLabel)) {
-    patch["metadata"]["labels"][cluster::kEvictRequestsLabel] = nullptr;
-    patch["metadata"]["annotations"][cluster::kEvictRequestsAnnotation] = nullptr;
-    found.push_back(
-        fmt::format("annotation {} of Node {}", cluster::kEvictRequestsAnnotation, node));
+  // What the controller is asked for: a label and an annotation of one name each. It takes its
+  // cordon away when the label of a change goes.
+  for (const auto* name : {cluster::kEvictRequestsAnnotation, cluster::kMigChangeAnnotation}) {
+    if (!before.annotations.contains(name) && !before.labels.contains(name)) continue;
+    patch["metadata"]["labels"][name] = nullptr;
+    patch["metadata"]["annotations"][name] = nullptr;
+    found.push_back(fmt::format("annotation {} of Node {}", name, node));
   }
   if (before.annotations.contains(cluster::kLimitStatusAnnotation)) {
     patch["metadata"]["annotations"][cluster::kLimitStatusAnnotation] = nullptr;

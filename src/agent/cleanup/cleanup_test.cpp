@@ -263,6 +263,18 @@ TEST_F(CleanupTest, WhatTheControllerWasAskedForIsTakenBack) {
   EXPECT_EQ(log_.count("removed annotation tranche.dev/evict-requests of Node n1"), 1);
 }
 
+TEST_F(CleanupTest, AChangeOfTheMigLayoutIsTakenBack) {
+  // The controller takes its cordon away when the label goes.
+  objects_.put(cluster::kNode, R"({"metadata": {"name": "n1", "labels": {"a": "b",
+    "tranche.dev/mig-change": "open", "nvidia.com/mig.config": "x"}, "annotations": {
+    "tranche.dev/mig-change": "{}", "tranche.dev/mig-drain": "{}"}}})");
+  plan_.condition = true;
+  EXPECT_EQ(clear(), true);
+  EXPECT_EQ(node()["metadata"]["labels"], json({{"a", "b"}, {"nvidia.com/mig.config", "x"}}));
+  EXPECT_EQ(node()["metadata"]["annotations"], json({{"tranche.dev/mig-drain", "{}"}}));
+  EXPECT_EQ(log_.count("removed annotation tranche.dev/mig-change of Node n1"), 1);
+}
+
 TEST_F(CleanupTest, TheNodeFeatureGoesUnlessItIsNvidias) {
   const auto put = [this](const std::string& manager) {
     objects_.put(cluster::kNodeFeature, json{{"metadata",
