@@ -35,6 +35,8 @@ Result<Layout> read_layout(gpu::MigControl& control, const std::vector<gpu::GpuU
 // A step that fails is tried again from a new reading. An error names the step, the GPU and what to
 // do; then the GPUs are somewhere between, and the caller applies the old layout. No error: they
 // have `to`, whatever single calls said.
+// Where a compute instance finds no place beside those that stay in its GPU instance, all of that
+// GPU instance are made anew at the next try, unless somebody uses one.
 //   kTimeout      `stop` was requested, or `until` passed, between two steps; or NVML hangs
 //   kUnsupported  a MIG mode is in force only after a reboot of this machine
 // Other codes are those of gpu::MigControl and gpu::GpuReset.
