@@ -400,3 +400,39 @@ def test_classes_by_the_pods_priority_class(lab):
             assert classes(lab, "l20", "trainer") == ["normal"]
             annotate("server", "tranche.dev/class-")
             becomes("server", "latency-critical")
+
+
+@pytest.fixture
+def cut(lab):
+    """Makes these instances, in place of those of node mig: a profile, and the sizes of its compute instances."""
+    node = lab.node("mig")
+
+    def make(*instances: tuple) -> None:
+        node.sim("mig", "destroy", "--all")
+        for profile, *compute in instances:
+            sizes = [word for size in compute for word in ("--compute", size)]
+            node.sim("mig", "create", "--profile", profile, *sizes)
+
+    yield make
+    make(("3g.20gb",), ("2g.10gb",), ("1g.5gb",), ("1g.5gb",))
+
+
+def test_pods_in_one_gpu_instance_are_each_held_to_their_part(lab, cut):
+    """A GPU instance shared in time, and one in two compute instances; each has 20096 MiB."""
+    shared, one, two = (f"nvidia.com/mig-{name}" for name in ("3g.20gb.shared", "1c.3g.20gb", "2c.3g.20gb"))
+    replicas = {"renameByDefault": True, "resources": [{"name": "nvidia.com/mig-3g.20gb", "replicas": 2}]}
+    config = config_map({**CONFIG, "sharing": {"timeSlicing": replicas}})
+    users = {"a": (shared, "8Gi", "12Gi"), "b": (shared, "8Gi", "12Gi"), "c": (one, "5Gi", "8Gi"), "d": (two, "11Gi", "15Gi")}
+    pods = "\n---\n".join(
+        pod(name, "sleep", "infinity", image="lab-glibc:1", gpus=1, resource=resource, node="mig")
+        for name, (resource, _, _) in users.items()
+    )
+    cut(("3g.20gb",), ("3g.20gb", 1, 2))
+    with Applied(lab, config), Release(lab, "config.name=limited", "limits.enabled=true", "mig.monitor=true"):
+        for resource, count in ((shared, 2), (one, 1), (two, 1)):
+            wait_offer(lab, "mig", count, resource)
+        with Applied(lab, pods):
+            for name in users:
+                lab.wait_pod(name)
+            held = {name: [can_hold(lab, name, size) for size in sizes] for name, (_, *sizes) in users.items()}
+            assert held == dict.fromkeys(users, [True, False])

@@ -184,3 +184,47 @@ def test_layouts_of_the_platform(node, layout):
     counts = {name: count for name, count in wanted.items() if name != GPU}
     assert {name: int(labels[f"{name}.count"]) for name in counts} == counts
     assert labels["nvidia.com/gpu.replicas"] == ("1" if GPU in wanted else "0")
+
+
+@pytest.mark.parametrize("machine", ["h20", "h20-94gb"])
+@pytest.mark.parametrize("renamed", [False, True], ids=["same-name", "renamed"])
+def test_an_h20_in_instances_that_are_shared(node, machine, renamed):
+    """The rollout's next card: MIG first, then time-slicing on a profile."""
+    here = node(machine)
+    cut(here, 0, *["1g.12gb"] * 7)
+    entry = {"name": "nvidia.com/mig-1g.12gb", "replicas": 2}
+    slicing = {"renameByDefault": renamed, "failRequestsGreaterThanOne": True, "resources": [entry]}
+    here.write({"version": "v1", "flags": {"migStrategy": "mixed"}, "sharing": {"timeSlicing": slicing}})
+    here.agent(f"--config-file={here.config}")
+    resource = "nvidia.com/mig-1g.12gb" + (".shared" if renamed else "")
+    here.kubelet.wait(resource, capacity=14, allocatable=14)
+    assert here.kubelet.node() == {resource: 14}
+    instances = here.gpus()[0]["mig"]["devices"]
+    ids = here.kubelet.ids(resource)
+    assert sorted(ids) == sorted(f"{one['uuid']}::{number}" for one in instances for number in (0, 1))
+    answer = here.kubelet.allocate(resource, [ids[3]])
+    assert answer["envs"] == {"NVIDIA_VISIBLE_DEVICES": ids[3].split("::")[0]}
+    assert "maximum request size for shared resources is 1; found 2" in here.kubelet.refusal(resource, ids[:2])
+    labels = feature_labels(here, f"--config-file={here.config}")
+    prefix = "nvidia.com/mig-1g.12gb"
+    told = {key: labels[f"{prefix}.{key}"] for key in ("product", "count", "replicas", "sharing-strategy")}
+    assert told == {
+        "product": "NVIDIA-H20-MIG-1g.12gb" + ("" if renamed else "-SHARED"),
+        "count": "7",
+        "replicas": "2",
+        "sharing-strategy": "time-slicing",
+    }
+    # What happens to one instance is not its neighbours'.
+    sick = instances[2]
+    first_xid(here, 0, 94, resource, "--gpu-instance", sick["gpuInstance"], allocatable=12)
+    assert set(here.kubelet.ids(resource, healthy=False)) == {f"{sick['uuid']}::{number}" for number in (0, 1)}
+
+
+def test_time_slicing_for_a_name_of_another_driver_is_told(node):
+    """3g.47gb and 3g.48gb are the same profile; resources go by the name of the driver that is there."""
+    here = node("h20")
+    cut(here, 0, "3g.48gb")
+    entry = {"name": "nvidia.com/mig-3g.47gb", "replicas": 2}
+    agent = here.agent(MIXED, config={"sharing": {"timeSlicing": {"resources": [entry]}}})
+    here.kubelet.wait("nvidia.com/mig-3g.48gb", allocatable=1)
+    agent.wait_log("sharing of nvidia.com/mig-3g.47gb .*nvidia.com/mig-3g.48gb")
