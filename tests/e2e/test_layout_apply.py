@@ -305,6 +305,16 @@ def test_default_layouts_need_no_file(machine, model, layout, expected):
     here.layout("assert", "-f", printed, "-c", "all-disabled")
 
 
+@pytest.mark.parametrize("model", ["a30", "a100-80gb-x4", "h20", "h20-94gb", "h200", "b200", "rtx-pro-6000"])
+def test_every_default_layout_can_be_applied(machine, model):
+    here = machine(model)
+    layouts = yaml.safe_load(here.layout("defaults").stdout)["mig-configs"]
+    assert len(layouts) >= 6
+    for name, entries in layouts.items():
+        here.apply(name)
+        assert here.has() == [entries[0].get("mig-devices")] * len(here.gpus()), name
+
+
 @pytest.mark.parametrize(("model", "wished", "named"), [("h20", "47", "48"), ("h20-94gb", "48", "47")])
 def test_names_of_another_driver(machine, model, wished, named):
     here = machine(model)
