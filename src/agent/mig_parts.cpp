@@ -22,17 +22,13 @@ std::string boot_id(const FsRoot& host) {
 
 }  // namespace
 
-Result<void> MigParts::Reset::reset(const gpu::PciAddress& gpu) {
-  connection_->restart();
-  return program_.reset(gpu);
-}
-
 MigParts::MigParts(const std::shared_ptr<nvml::Connection>& connection, ClusterNode& node,
                    const config::Sources& sources, const config::AgentOptions& options,
                    const Clock& clock, const Log& log)
     : control_(connection),
-      reset_(connection, {.environment = sources.environment,
-                          .driver_root = connection->options().driver_root}),
+      program_(
+          {.environment = sources.environment, .driver_root = connection->options().driver_root}),
+      reset_(connection, program_),
       node_(node.node()),
       writer_(node.objects(), options.node_name, "the change of the MIG layout is not on the Node",
               clock, log, kPause),

@@ -14,6 +14,7 @@
 #include "config/programs/agent_options.h"
 #include "host/gpu_reset.h"
 #include "nvml/mig_control.h"
+#include "nvml/quiet_reset.h"
 
 namespace tranche::agent {
 
@@ -27,22 +28,11 @@ class MigParts {
   MigPorts ports();
 
  private:
-  // Lets go of NVML before the GPU is reset.
-  class Reset final : public gpu::GpuReset {
-   public:
-    Reset(std::shared_ptr<nvml::Connection> connection, host::GpuReset::Options options)
-        : connection_(std::move(connection)), program_(std::move(options)) {}
-    Result<void> reset(const gpu::PciAddress& gpu) override;
-
-   private:
-    std::shared_ptr<nvml::Connection> connection_;
-    host::GpuReset program_;
-  };
-
   std::vector<std::string> users_of(const gpu::Gpu& gpu) const;
 
   nvml::MigControl control_;
-  Reset reset_;
+  host::GpuReset program_;
+  nvml::QuietReset reset_;
   NodeView& node_;
   NodeWriter writer_;
   FsRoot host_;

@@ -13,7 +13,8 @@
 #include "cli/layout.h"
 #include "cli/layout_change.h"
 #include "cli/layout_machine.h"
-#include "cli/layout_reset.h"
+#include "host/gpu_reset.h"
+#include "nvml/quiet_reset.h"
 #include "process/process_lock.h"
 #include "process/signals.h"
 
@@ -142,8 +143,9 @@ class Apply {
   }
 
   int take(const LayoutChange& plan, const std::string& name) {
-    LayoutReset reset(machine_.connection(), {.environment = call_.invocation.environment,
-                                              .driver_root = options_.driver_root});
+    host::GpuReset by_program(
+        {.environment = call_.invocation.environment, .driver_root = options_.driver_root});
+    nvml::QuietReset reset(machine_.connection(), by_program);
     const SystemClock clock;
     const StopBySignal stop(signals_);
     const auto end = take_layout(

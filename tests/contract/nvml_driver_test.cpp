@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <thread>
 
 #include "contract/sim_machine.h"
 #include "nvml/events.h"
+#include "nvml/quiet_reset.h"
 #include "nvml/reader.h"
 #include "support/wait.h"
 
@@ -155,6 +157,40 @@ TEST(NvmlDriver, LettingGoEndsTheSessionUntilItIsTakenBack) {
   EXPECT_EQ(connection->current(), nullptr);
   EXPECT_FALSE(read);
   pause->reset();
+  other.join();
+  EXPECT_TRUE(read);
+}
+
+// Looks at the process while a GPU is reset.
+class WatchedReset final : public gpu::GpuReset {
+ public:
+  explicit WatchedReset(std::function<Result<void>()> look) : look_(std::move(look)) {}
+  Result<void> reset(const gpu::PciAddress&) override { return look_(); }
+
+ private:
+  std::function<Result<void>()> look_;
+};
+
+TEST(NvmlDriver, AGpuIsResetWhileNothingOfThisProcessReadsIt) {
+  test::SimMachine sim(test::a100_machine(1));
+  const auto connection = Connection::make(sim.options());
+  Reader reader(connection);
+  const auto before = reader.read();
+  ASSERT_TRUE(before.has_value());
+  std::atomic<bool> read = false;
+  std::jthread other;
+  WatchedReset program([&]() -> Result<void> {
+    // As the hardware reader's thread, which knows nothing of the reset.
+    other = std::jthread([&] {
+      EXPECT_EQ(reader.read(), before);
+      read = true;
+    });
+    EXPECT_EQ(connection->current(), nullptr);
+    EXPECT_FALSE(read);
+    return fail(Code::kFailedPrecondition, "in use");
+  });
+  QuietReset reset(connection, program);
+  EXPECT_EQ(reset.reset(before->gpus[0].pci).error().code, Code::kFailedPrecondition);
   other.join();
   EXPECT_TRUE(read);
 }

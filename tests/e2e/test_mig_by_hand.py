@@ -1,13 +1,25 @@
 """A MIG layout that an administrator changes with nvidia-smi, beside the running agent."""
 
+import subprocess
+import sys
+
 import pytest
 
 from node import GPU, Node
+from programs import TRANCHE
 from test_health import MIXED
 
 HALF, ONE = "nvidia.com/mig-3g.40gb", "nvidia.com/mig-1g.10gb"
 # No reading by interval within the time of a test, but what a machine with MIG needs.
 SELDOM = "--machine-interval=1h"
+
+# A program that has started NVML and does nothing with it.
+MONITOR = """
+import ctypes, sys
+assert ctypes.CDLL("libnvidia-ml.so.1").nvmlInit_v2() == 0
+print("open", flush=True)
+sys.stdin.read()
+"""
 
 
 def partition(here: Node, *profiles: str) -> None:
@@ -89,6 +101,21 @@ def test_an_ampere_gpu_keeps_its_mode_while_the_agent_has_it_open(node):
     here.agent(MIXED, SELDOM)
     here.kubelet.wait(HALF, allocatable=2)
     here.kubelet.wait(GPU, allocatable=3)
+
+
+def test_who_has_an_ampere_gpu_open_is_named(node):
+    here = node("a100-80gb-x4", kubelet=False)
+    apply = [TRANCHE, "layout", "apply", "-c", "all-1g.10gb", "--yes", f"--state-dir={here.state}"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", MONITOR], env=here.env, text=True, **pipes) as monitor:
+        assert monitor.stdout.readline() == "open\n"
+        refused = subprocess.run(apply, env=here.env, capture_output=True, text=True, timeout=60)
+        monitor.stdin.close()
+    assert refused.returncode == 1
+    assert f"(pid {monitor.pid})" in refused.stderr
+    assert not any(gpu["mig"]["current"] or gpu["mig"]["pending"] for gpu in here.gpus())
+    subprocess.run(apply, env=here.env, capture_output=True, timeout=60, check=True)
+    assert all(len(gpu["mig"]["devices"]) == 7 for gpu in here.gpus())
 
 
 def test_a_driver_that_tells_of_no_change_is_read_often_enough(h100):
