@@ -17,6 +17,7 @@ namespace tranche::mig_control_contract_test {
 namespace {
 
 using Activation = gpu::MigControl::Activation;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -426,6 +427,77 @@ TEST(NvmlMigControl, ChangesThatFailAreNamed) {
     EXPECT_EQ(row.change(), Code::kPermission) << row.function;
     sim.heal();
     EXPECT_EQ(control.read(gpu), before) << row.function;
+  }
+}
+
+// A change of each kind, and the function of NVML that makes it.
+struct Change {
+  const char* function;
+  std::function<Result<void>(nvml::MigControl&, const gpu::GpuUuid&, int instance)> make;
+};
+
+template <class Value>
+Result<void> without_value(const Result<Value>& result) {
+  if (!result) return std::unexpected(result.error());
+  return {};
+}
+
+std::vector<Change> changes() {
+  return {{"nvmlDeviceCreateGpuInstanceWithPlacement",
+           [](auto& control, const auto& gpu, int) {
+             return without_value(control.create_gpu_instance(gpu, k1g, 0));
+           }},
+          {"nvmlGpuInstanceCreateComputeInstanceWithPlacement",
+           [](auto& control, const auto& gpu, int instance) {
+             return without_value(control.create_compute_instance(gpu, instance, 1, 1));
+           }},
+          {"nvmlComputeInstanceDestroy",
+           [](auto& control, const auto& gpu, int instance) {
+             return control.destroy_compute_instance(gpu, instance, 0);
+           }},
+          {"nvmlGpuInstanceDestroy", [](auto& control, const auto& gpu, int) {
+             std::ignore = control.destroy_compute_instance(gpu, 2, 0);
+             return control.destroy_gpu_instance(gpu, 2);
+           }}};
+}
+
+constexpr const char* kHalfUsed =
+    "    mig: {enabled: true, instances: [{profile: 2g.10gb, compute: [1]}, "
+    "{profile: 3g.20gb, start: 4}]}\n";
+
+TEST(NvmlMigControl, AChangeMayBeDoneAndSayThatItFailed) {
+  for (const Change& change : changes()) {
+    SCOPED_TRACE(change.function);
+    test::SimMachine sim(test::a100_machine(1, kHalfUsed));
+    nvml::MigControl control(nvml::Connection::make(sim.options()));
+    const gpu::GpuUuid gpu{sim.uuid(0)};
+    const auto before = control.read(gpu).value();
+    ASSERT_TRUE(sim::add_fault(sim.sim(), {.kind = sim::FaultKind::kFailDone,
+                                           .function = change.function,
+                                           .error = nvml::kUnknown,
+                                           .strikes = 1}));
+    const auto made = change.make(control, gpu, before.instances[0].id);
+    ASSERT_FALSE(made.has_value());
+    EXPECT_EQ(made.error().code, Code::kUnavailable);
+    const auto again = change.make(control, gpu, before.instances[0].id);
+    ASSERT_FALSE(again.has_value()) << "it was done";
+    EXPECT_THAT(again.error().code, AnyOf(Code::kInvalidArgument, Code::kNotFound));
+  }
+}
+
+TEST(NvmlMigControl, AChangeThatHangsIsNotKnown) {
+  for (const Change& change : changes()) {
+    SCOPED_TRACE(change.function);
+    test::SimMachine sim(test::a100_machine(1, kHalfUsed));
+    nvml::MigControl control(nvml::Connection::make(sim.options()), std::chrono::milliseconds(200));
+    const gpu::GpuUuid gpu{sim.uuid(0)};
+    const auto before = control.read(gpu).value();
+    sim.hang(change.function);
+    const auto made = change.make(control, gpu, before.instances[0].id);
+    ASSERT_FALSE(made.has_value());
+    EXPECT_EQ(made.error().code, Code::kTimeout);
+    EXPECT_THAT(made.error().what, HasSubstr(change.function));
+    sim.heal();
   }
 }
 
