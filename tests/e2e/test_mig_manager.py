@@ -14,7 +14,7 @@ from api_server import running_server  # noqa: E402
 STATE = "nvidia.com/mig.config.state"
 CONFIG = "nvidia.com/mig.config"
 MERGE = "application/merge-patch+json"
-PLATFORM = "a100-80gb-x8"
+PLATFORM = "a100-80gb-x4"
 
 
 @pytest.fixture(scope="module")

@@ -258,7 +258,7 @@ bool MigManager::publish(const std::stop_token& stop) {
   if (!restored_) return false;
   const auto node = ports_.node();
   if (!node) return false;
-  const auto change = difference(texts(), *node);
+  const auto change = difference(texts(*node), *node);
   if (!change) {
     sent_.reset();
     return true;
@@ -272,25 +272,26 @@ bool MigManager::publish(const std::stop_token& stop) {
   return true;
 }
 
-MigTexts MigManager::texts() {
+MigTexts MigManager::texts(const cluster::Node& node) {
   if (journal_ && !closing_) {
     return {.state = kMigPending,
-            .change = change_text(),
+            .change = change_text(node),
             .pause = journal_->phase == Phase::kDraining || is_on_hardware(journal_->phase)};
   }
   change_.reset();
   if (outcome_) return {.state = outcome_->failed() ? kMigFailed : kMigSuccess, .change = {}};
-  return {.state = forgotten_ ? std::optional<std::string>("") : std::nullopt, .change = {}};
+  // A change that was given up leaves no state that somebody would wait for without end.
+  const bool stale = cluster::value_of(node.labels, cluster::kMigStateLabel) == kMigPending;
+  return {.state = forgotten_ || stale ? std::optional<std::string>("") : std::nullopt,
+          .change = {}};
 }
 
 // Its time is the one at which it was last different, or renewed, so that the same text is written
 // once.
-cluster::MigChange MigManager::change_text() {
-  const auto node = ports_.node();
+cluster::MigChange MigManager::change_text(const cluster::Node& node) {
   const auto now = ports_.clock.wall_now();
   const bool accepted =
-      node &&
-      cluster::value_of(node->annotations, cluster::kMigAcceptOutageAnnotation) == journal_->layout;
+      cluster::value_of(node.annotations, cluster::kMigAcceptOutageAnnotation) == journal_->layout;
   cluster::MigChange change{.id = journal_->id,
                             .layout = journal_->layout,
                             .phase = phase_for_controller(journal_->phase),

@@ -109,8 +109,8 @@ class MigManager {
 
   void set_journal(std::optional<mig::Journal> journal);
   void serve();
-  MigTexts texts();
-  cluster::MigChange change_text();
+  MigTexts texts(const cluster::Node& node);
+  cluster::MigChange change_text(const cluster::Node& node);
   // Whether the Node says what it is to say.
   bool publish(const std::stop_token& stop);
   void count_tranches();

@@ -210,6 +210,46 @@ TEST(MigManager, ARemovedLabelIsForgottenAndTheGpusStay) {
   EXPECT_EQ(node.summary(0), kBalanced);
 }
 
+TEST(MigManager, AChangeThatIsGivenUpLeavesNoPendingState) {
+  for (const bool killed : {false, true}) {
+    MigNode node("h100-80gb");
+    node.settings.controller = true;
+    node.start();
+    node.wish("all-balanced");
+    ASSERT_TRUE(node.reach(Phase::kAsking));
+    node.turn();
+    ASSERT_EQ(node.state(), "pending");
+    node.node->labels.erase(cluster::kMigConfigLabel);
+    node.changed();
+    if (killed) node.start();
+    for (int i = 0; i < 5; ++i) node.turn();
+    EXPECT_EQ(node.state(), "") << killed;
+    EXPECT_FALSE(node.open()) << killed;
+    EXPECT_EQ(node.summary(0), "MIG off");
+  }
+}
+
+// A sample; tests/e2e/test_mig_manager_faults.py has every phase and step.
+TEST(MigManager, AFaultAtAnyCallEndsInOneOfTheTwoLayouts) {
+  using test::MigFault;
+  for (const auto fault :
+       {MigFault::kFails, MigFault::kTimesOutDone, MigFault::kKilled, MigFault::kKilledDone}) {
+    for (const int call : {2, 6, 10, 14}) {
+      MigNode node("h100-80gb", 1);
+      node.wish("all-balanced");
+      ASSERT_EQ(node.settle(), "success");
+      node.wish("all-1g.10gb");
+      node.control.fault_at(call, fault);
+      if (!node.turn()) node.start();
+      const auto end = node.settle(200);
+      const auto* wanted = end == "success" ? kSevenSmall : kBalanced;
+      EXPECT_EQ(node.summary(0), wanted) << call << " " << node.log_text();
+      EXPECT_FALSE(node.open());
+      EXPECT_EQ(node.now_in(), std::nullopt);
+    }
+  }
+}
+
 TEST(MigManager, NvidiasClientsArePausedAndAlwaysPutBack) {
   MigNode node("h100-80gb");
   constexpr const char* kDcgm = "nvidia.com/gpu.deploy.dcgm";
