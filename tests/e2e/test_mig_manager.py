@@ -1,6 +1,7 @@
 """The manager of MIG layouts: a label of the Node changes what the GPUs are cut into. A real API server, a
 kubelet stand-in and a simulated machine; skipped where the lab's programs are not built (lab/build/build)."""
 
+import re
 import sys
 
 import pytest
@@ -72,6 +73,20 @@ class Managed:
         return self.condition()["message"]
 
 
+def times_of(log: str) -> list:
+    """Of each change, by the agent's log: milliseconds from drained to the first step, and from the last step to
+    the end, when kubelet offers the new layout. What lies between is the driver's."""
+
+    def times(pattern: str) -> list:
+        found = re.findall(rf"^\S+T(\d+):(\d+):([\d.]+)Z I {pattern}", log, re.M)
+        return [round(1000 * (3600 * int(h) + 60 * int(m) + float(s))) for h, m, s in found]
+
+    changes = zip(times(r"MIG layout \S+: changing"), times(r"MIG layout \S+: finished"), strict=True)
+    steps = times("MIG step ")
+    within = [(begin, end, [at for at in steps if begin <= at <= end]) for begin, end in changes]
+    return [(taken[0] - begin, end - taken[-1]) for begin, end, taken in within]
+
+
 SMALL = " ".join(["1g.10gb"] * 7)
 BALANCED = "3g.40gb 2g.20gb 1g.10gb 1g.10gb"
 TWOS = "2g.20gb 2g.20gb 2g.20gb 1g.10gb"
@@ -111,6 +126,7 @@ def test_the_layouts_of_the_platform_scenario(server, node, layouts):
         managed.wait_state("success")
     here.kubelet.wait(GPU, capacity=1, allocatable=1)
     here.kubelet.wait("nvidia.com/mig-2g.20gb", capacity=9 + gpus - 4, allocatable=9 + gpus - 4)
+    print("before the first step, behind the last (ms):", times_of(managed.agent.log))
 
 
 def test_a_gpu_without_mig_is_refused_before_anything_is_touched(server, node):
