@@ -2,10 +2,13 @@
 
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdint>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
@@ -47,11 +50,28 @@ Result<void> add_node(const std::string& path, const FsRoot& files, Edits& edits
   return {};
 }
 
-Result<void> add_mig_nodes(const sim::Gpu& gpu, sim::MigDevice device, const FsRoot& files,
-                           Edits& edits) {
+// As NVIDIA's runtime, which has nvidia-modprobe make the nodes of instances that are new.
+Result<void> make_missing_node(const std::string& path, unsigned minor, const sim::State& state,
+                               const FsRoot& files) {
+  const auto real = files.resolve(path);
+  if (::access(real.c_str(), F_OK) == 0) return {};
+  TRY(files.make_directories(std::filesystem::path(path).parent_path()));
+  const auto shown = state.nodes_share_minor != 0 ? 0 : minor;
+  // mknod's mode passes the umask.
+  if (::mknod(real.c_str(), S_IFCHR | state.node_mode, ::makedev(sim::kCapsMajor, shown)) != 0 ||
+      ::chmod(real.c_str(), state.node_mode) != 0) {
+    return std::unexpected(errno_error(errno, "mknod " + real.string()));
+  }
+  return {};
+}
+
+Result<void> add_mig_nodes(const sim::Gpu& gpu, sim::MigDevice device, const sim::State& state,
+                           const FsRoot& files, Edits& edits) {
   for (const auto compute : {sim::kNone, device.compute_instance}) {
     const auto minor = sim::capability_minor(gpu.minor, device.gpu_instance, compute);
-    TRY(add_node(fmt::format("/dev/nvidia-caps/nvidia-cap{}", minor), files, edits));
+    const auto path = fmt::format("/dev/nvidia-caps/nvidia-cap{}", minor);
+    TRY(make_missing_node(path, minor, state, files));
+    TRY(add_node(path, files, edits));
   }
   return {};
 }
@@ -83,7 +103,7 @@ Result<void> add_gpus(const sim::Visible& visible, const sim::State& state, cons
     TRY(add_node(fmt::format("/dev/nvidia{}", gpu.minor), files, edits));
     for (const auto device : sim::mig_devices(gpu)) {
       if (!visible.shows(i, device.gpu_instance, device.compute_instance)) continue;
-      TRY(add_mig_nodes(gpu, device, files, edits));
+      TRY(add_mig_nodes(gpu, device, state, files, edits));
     }
   }
   return {};

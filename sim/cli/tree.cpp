@@ -18,7 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr unsigned kMajor = 195;      // nvidia-frontend
-constexpr unsigned kCapsMajor = 236;  // dynamic on hardware; invented
 constexpr unsigned kCtlMinor = 255;
 constexpr unsigned kModesetMinor = 254;
 #ifdef __aarch64__

@@ -14,6 +14,9 @@
 
 namespace tranche::sim {
 
+// Of the device nodes /dev/nvidia-caps/nvidia-cap<N>; dynamic on hardware, invented here.
+inline constexpr unsigned kCapsMajor = 236;
+
 // One MIG device: a compute instance in a GPU instance.
 struct MigDevice {
   std::uint32_t gpu_instance = 0;
