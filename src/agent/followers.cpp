@@ -127,6 +127,12 @@ void Followers::manage_mig(const FollowerPorts& ports, const config::AgentOption
                                  .reset = mig.reset,
                                  .kubelet = ports.pod_resources,
                                  .holders = ports.holders,
+                                 .promised =
+                                     [this, look_again](const HolderAnswer& answer) {
+                                       const auto heard = promises_.hear(answer);
+                                       if (heard.came || heard.changed) look_again();
+                                       return promises_.all();
+                                     },
                                  .node = mig.node,
                                  .write = mig.write,
                                  .boot = mig.boot,

@@ -26,6 +26,7 @@
 #include "base/log.h"
 #include "base/said_once.h"
 #include "mig/apply.h"
+#include "offer/offer.h"
 
 namespace tranche::agent {
 
@@ -49,6 +50,9 @@ class MigManager {
     gpu::GpuReset& reset;
     cluster::PodResources& kubelet;
     HolderAnswers& holders;
+    // What is promised and not over by this answer of kubelet's: also a grant that is too young for
+    // kubelet to have named its Pod.
+    std::function<std::vector<offer::Promise>(const HolderAnswer&)> promised;
     // The Node as the API server has it; kUnavailable: not known.
     std::function<Result<cluster::Node>()> node;
     std::function<bool(const NodeWriter::Change&, const cluster::Call&)> write;

@@ -93,6 +93,21 @@ TEST(MigManager, PodsThatHoldTheGpuAreMovedByTheController) {
   EXPECT_FALSE(node.cordoned);
 }
 
+TEST(MigManager, AGrantThatKubeletHasNotNamedYetIsWaitedFor) {
+  MigNode node("h100-80gb");
+  node.settings.controller = true;
+  node.controller = MigNode::drain;
+  node.start();
+  node.promised = {{.resource = {"nvidia.com/gpu"}, .id = "GPU-0"}};
+  node.wish("all-1g.10gb");
+  ASSERT_TRUE(node.reach(Phase::kDraining)) << node.log_text();
+  for (int i = 0; i < 5; ++i) node.turn();
+  EXPECT_EQ(node.summary(0), "MIG off");
+  EXPECT_TRUE(node.change()->pods.empty()) << "nobody knows its Pod";
+  node.promised.clear();
+  EXPECT_EQ(node.settle(), "success") << node.log_text();
+}
+
 TEST(MigManager, WithoutAControllerAHeldGpuIsNotChanged) {
   MigNode node("h100-80gb");
   node.hold("train", "GPU-0");

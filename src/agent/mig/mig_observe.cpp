@@ -50,6 +50,13 @@ bool is_on(const offer::ResourceOffer& resource, const mig::Layout& gpus) {
   });
 }
 
+// Nameless while kubelet has not named the Pod.
+cluster::MigHolder holder_of(const offer::Promise& promise) {
+  const auto slash = promise.pod.find('/');
+  if (slash == std::string::npos) return {};
+  return {promise.pod.substr(0, slash), promise.pod.substr(slash + 1)};
+}
+
 }  // namespace
 
 MigFacts MigManager::gather() {
@@ -188,6 +195,11 @@ std::optional<std::vector<cluster::MigHolder>> MigManager::holders_of(
   if (pods.empty() && !holding(*(*answer)->remembered, devices).empty()) {
     pods.insert(cluster::MigHolder{});
     ports_.renew_checkpoint();
+  }
+  for (const auto& promise : ports_.promised(**answer)) {
+    if (devices.contains(std::string(offer::device_uuid_of(promise.id)))) {
+      pods.insert(holder_of(promise));
+    }
   }
   return std::vector(pods.begin(), pods.end());
 }

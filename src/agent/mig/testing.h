@@ -87,6 +87,7 @@ class MigNode {
                           .reset = reset,
                           .kubelet = kubelet,
                           .holders = holders,
+                          .promised = [this](const HolderAnswer&) { return promised; },
                           .node = [this]() -> Result<cluster::Node> {
                             if (node_known) return *node;
                             return fail(Code::kUnavailable, "the API server has not answered yet");
@@ -234,6 +235,7 @@ class MigNode {
   test::FakeGpuReset reset{control};
   Kubelet kubelet;
   HolderAnswers holders{kubelet, clock};
+  std::vector<offer::Promise> promised;  // beyond what kubelet tells
   config::Config config;
   MigSettings settings{.controller = false};
   std::string config_file;
