@@ -45,7 +45,8 @@ MigMove finish(Journal journal, const MigFacts& facts, const MigSettings& settin
 MigMove undo(Journal journal, const MigFacts& facts, const MigSettings& settings,
              std::string trouble) {
   journal.trouble = std::move(trouble);
-  return to_phase(std::move(journal), Phase::kUndoing, in(facts, settings.times.changing));
+  return to_phase(std::move(journal), Phase::kUndoing,
+                  in(facts, settings.times.drain + settings.times.changing));
 }
 
 MigMove settle(const MigFacts& facts, std::string trouble) {
@@ -91,7 +92,8 @@ MigMove without_journal(const MigFacts& facts, const MigSettings& settings) {
     return outcome ? MigMove{} : settle(facts, facts.plan->error().message());
   }
   if ((*facts.plan)->empty()) {
-    const bool known = outcome && !outcome->failed() && outcome->boot == facts.boot;
+    // GPUs that could not be brought back have the layout, and it is no success.
+    const bool known = outcome && (outcome->failed() || outcome->boot == facts.boot);
     return known ? MigMove{} : settle(facts, {});
   }
   if (!outcome) return begin(facts, settings, Phase::kAsking);
@@ -184,13 +186,26 @@ MigMove verify(const Journal& journal, const MigFacts& facts, const MigSettings&
   return undo(journal, facts, settings, facts.verified.error().message());
 }
 
+std::string not_undone(const Journal& journal, const std::string& why) {
+  return fmt::format("{}; the old layout could not be made again: {}", journal.trouble, why);
+}
+
+// A Pod may have got a new device between the first moment of verifying and the last. The driver
+// refuses what is in use, so a kubelet that never tells does not leave the GPUs between.
+MigMove drain_again(const Journal& journal, const MigFacts& facts, const MigSettings& settings) {
+  const bool drained = facts.withheld && facts.holders && facts.holders->empty();
+  const bool late = facts.now >= undo_drained_by(journal, settings.times);
+  const bool held = facts.holders && !facts.holders->empty();
+  if (drained || (late && !held)) return {.kind = Kind::kApply};
+  return late ? finish(journal, facts, settings, not_undone(journal, not_drained(facts)))
+              : MigMove{};
+}
+
 MigMove take_back(const Journal& journal, const MigFacts& facts, const MigSettings& settings) {
-  if (!facts.applied) return {.kind = Kind::kApply};
+  if (!facts.applied) return drain_again(journal, facts, settings);
   if (*facts.applied) return finish(journal, facts, settings);
   if (facts.now < journal.deadline) return {};
-  return finish(journal, facts, settings,
-                fmt::format("{}; the old layout could not be made again: {}", journal.trouble,
-                            facts.applied->error().message()));
+  return finish(journal, facts, settings, not_undone(journal, facts.applied->error().message()));
 }
 
 MigMove close(const Journal& journal, const MigFacts& facts) {
@@ -209,6 +224,10 @@ MigMove close(const Journal& journal, const MigFacts& facts) {
 }
 
 }  // namespace
+
+cluster::WallTime undo_drained_by(const Journal& journal, const MigTimes& times) {
+  return journal.deadline - std::chrono::duration_cast<cluster::WallTime::duration>(times.changing);
+}
 
 MigMove next_move(const std::optional<Journal>& journal, const MigFacts& facts,
                   const MigSettings& settings) {

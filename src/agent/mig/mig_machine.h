@@ -7,7 +7,8 @@
 //     kDraining   nobody holds what leaves service  -> kChanging, or kFinished at the deadline
 //     kChanging   the GPUs have the new layout      -> kVerifying, or kUndoing
 //     kVerifying  kubelet offers it                 -> kFinished, or kUndoing
-//     kUndoing    the GPUs have the old layout      -> kFinished
+//     kUndoing    nobody holds what leaves, and the
+//                 GPUs have the old layout          -> kFinished
 //     kFinished   the controller has uncordoned     -> no journal
 //
 // Who comes back after a crash or a reboot has the journal and goes on from its phase.
@@ -103,6 +104,9 @@ struct MigMove {
   std::optional<MigOutcome> outcome = {};
   bool operator==(const MigMove&) const = default;
 };
+
+// Until when Pods may hold what an undo would take away. The journal is in kUndoing.
+cluster::WallTime undo_drained_by(const mig::Journal& journal, const MigTimes& times);
 
 MigMove next_move(const std::optional<mig::Journal>& journal, const MigFacts& facts,
                   const MigSettings& settings);

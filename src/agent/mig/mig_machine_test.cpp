@@ -101,6 +101,17 @@ TEST(MigMachine, ALayoutThatIsThereIsASuccessAtOnce) {
   EXPECT_EQ(next({}, now).kind, Kind::kWait);
 }
 
+TEST(MigMachine, AChangeThatFailedIsNoSuccessWhereItCouldNotBeUndone) {
+  auto now = facts();
+  now.plan = MigPlan();
+  now.outcome = outcome("kubelet offers 6 of nvidia.com/mig-1g.10gb");
+  now.outcome->told = true;
+  now.state = "failed";
+  EXPECT_EQ(next({}, now).kind, Kind::kWait);
+  now.state = "";
+  EXPECT_EQ(next({}, now).kind, Kind::kForget);
+}
+
 TEST(MigMachine, AWishThatCannotBeMetFailsBeforeAnythingIsTouched) {
   auto now = facts();
   now.plan = fail(Code::kUnsupported, "GPU 0 (Tesla T4) has no MIG");
@@ -232,6 +243,8 @@ TEST(MigMachine, AChangeOnTheHardwareIsFinishedWhateverTheLabelSays) {
   now.wish = "";
   now.label = "";
   EXPECT_EQ(next(journal(Phase::kChanging), now).kind, Kind::kApply);
+  now.withheld = true;
+  now.holders = kNobody;
   EXPECT_EQ(next(journal(Phase::kUndoing), now).kind, Kind::kApply);
   now.node_known = false;
   EXPECT_EQ(next(journal(Phase::kChanging), now).kind, Kind::kApply) << "no API server";
@@ -248,6 +261,27 @@ TEST(MigMachine, WhatCannotBeAppliedIsUndone) {
   now.applied = Result<void>();
   EXPECT_EQ(phase_after(undoing, now), Phase::kFinished);
   EXPECT_EQ(trouble_after(undoing, now), undoing.trouble);
+}
+
+TEST(MigMachine, AnUndoWaitsForWhoGotANewDevice) {
+  auto undoing = journal(Phase::kUndoing);
+  undoing.trouble = "a";
+  undoing.deadline = facts().now + std::chrono::minutes(15);
+  auto now = facts();
+  EXPECT_EQ(next(undoing, now).kind, Kind::kWait) << "nobody knows who holds some";
+  now.holders = kNobody;
+  EXPECT_EQ(next(undoing, now).kind, Kind::kWait) << "they are still given out";
+  now.withheld = true;
+  EXPECT_EQ(next(undoing, now).kind, Kind::kApply);
+  now.holders = kOne;
+  EXPECT_EQ(next(undoing, now).kind, Kind::kWait);
+  now.now += std::chrono::minutes(5);
+  EXPECT_EQ(phase_after(undoing, now), Phase::kFinished);
+  EXPECT_EQ(trouble_after(undoing, now),
+            "a; the old layout could not be made again: Pods still hold what leaves service after "
+            "the time that they are given: default/train; no controller moves them");
+  now.holders.reset();
+  EXPECT_EQ(next(undoing, now).kind, Kind::kApply) << "the driver refuses what is in use";
 }
 
 TEST(MigMachine, AnUndoThatNeverWorksEndsToo) {
@@ -290,8 +324,11 @@ TEST(MigMachine, AChangeGoesOnAfterAReboot) {
   auto now = facts();
   now.boot = "boot-2";
   EXPECT_EQ(next(journal(Phase::kChanging), now).kind, Kind::kApply);
-  EXPECT_EQ(next(journal(Phase::kUndoing), now).kind, Kind::kApply);
   EXPECT_EQ(phase_after(journal(Phase::kVerifying), now), Phase::kChanging);
+  auto drained = now;
+  drained.withheld = true;
+  drained.holders = kNobody;
+  EXPECT_EQ(next(journal(Phase::kUndoing), drained).kind, Kind::kApply);
   now.applied = Result<void>();
   EXPECT_EQ(next(journal(Phase::kChanging), now).journal->boot, "boot-2");
 }

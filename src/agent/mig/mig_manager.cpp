@@ -176,8 +176,26 @@ void MigManager::on_finished(const mig::Journal& journal, Phase before) {
   }
   const bool untouched = before == Phase::kAsking || before == Phase::kDraining;
   report(false, untouched ? cluster::reason::kMigNotChanged : cluster::reason::kMigChangeFailed,
-         fmt::format("the layout {} is not in force; {}: {}", journal.layout,
-                     untouched ? "nothing was changed" : "the change was undone", journal.trouble));
+         fmt::format("{}: {}",
+                     untouched ? fmt::format("the layout {} is not in force; nothing was changed",
+                                             journal.layout)
+                               : end_of_undo(journal),
+                     journal.trouble));
+}
+
+// An undo may find a Pod on a new device that does not go. The hardware knows what became of it.
+std::string MigManager::end_of_undo(const mig::Journal& journal) const {
+  std::vector<gpu::GpuUuid> gpus;
+  for (const auto& [uuid, ignored] : journal.from) gpus.push_back(uuid);
+  const auto now = mig::read_layout(ports_.control, gpus);
+  const auto& name = journal.layout;
+  if (!now) return fmt::format("the change to the layout {} failed, and was not undone", name);
+  if (*now == journal.from) {
+    return fmt::format("the layout {} is not in force; the change was undone", name);
+  }
+  return *now == journal.to
+             ? fmt::format("the GPUs have the layout {}, but the change to it failed", name)
+             : fmt::format("the GPUs have neither the layout {} nor the one before it", name);
 }
 
 // The Node is told before the journal goes, so that who comes next does not take its text for a
@@ -292,17 +310,20 @@ cluster::MigChange MigManager::change_text(const cluster::Node& node) {
   const auto now = ports_.clock.wall_now();
   const bool accepted =
       cluster::value_of(node.annotations, cluster::kMigAcceptOutageAnnotation) == journal_->layout;
-  cluster::MigChange change{.id = journal_->id,
-                            .layout = journal_->layout,
-                            .phase = phase_for_controller(journal_->phase),
-                            .written_at = now,
-                            .deadline = journal_->deadline,
-                            .accept_outage = accepted,
-                            .failed = !journal_->trouble.empty(),
-                            .before = before_,
-                            .after = after_,
-                            .pods = pods_,
-                            .journal = mig::encode(*journal_)};
+  const bool drains_again = journal_->phase == Phase::kUndoing && !pods_.empty();
+  cluster::MigChange change{
+      .id = journal_->id,
+      .layout = journal_->layout,
+      .phase = drains_again ? cluster::MigPhase::kDraining : phase_for_controller(journal_->phase),
+      .written_at = now,
+      .deadline =
+          drains_again ? undo_drained_by(*journal_, options_.settings.times) : journal_->deadline,
+      .accept_outage = accepted,
+      .failed = !journal_->trouble.empty(),
+      .before = before_,
+      .after = after_,
+      .pods = pods_,
+      .journal = mig::encode(*journal_)};
   if (change_ && now < change_->written_at + cluster::MigChange::kRefresh) {
     change.written_at = change_->written_at;
     if (change != *change_) change.written_at = now;
@@ -337,6 +358,7 @@ milliseconds MigManager::wait() const {
   if (!journal_) return std::chrono::seconds(2);
   switch (journal_->phase) {
     case Phase::kDraining:
+    case Phase::kUndoing:
       return milliseconds(200);
     case Phase::kVerifying:
       return milliseconds(30);

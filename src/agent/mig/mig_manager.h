@@ -92,6 +92,7 @@ class MigManager {
   bool store(const mig::Journal& journal, const std::stop_token& stop);
   void announce(const MigFacts& facts) const;
   void on_finished(const mig::Journal& journal, Phase before);
+  std::string end_of_undo(const mig::Journal& journal) const;
   bool end_change(const std::stop_token& stop);
   void settle(const MigOutcome& outcome);
   void forget(const MigFacts& facts);

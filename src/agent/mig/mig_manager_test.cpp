@@ -190,6 +190,55 @@ TEST(MigManager, AFailureOfTheHardwareIsUndone) {
   EXPECT_EQ(node.settle(), "success") << node.log_text();
 }
 
+// A kubelet that shows a list that is not ours, while it gives out what it got.
+void show_too_little(MigNode& self) {
+  const auto change = self.change();
+  const bool over = !change || change->phase == cluster::MigPhase::kFinished;
+  if (change) self.answer({.id = change->id, .cordoned = !over, .uncordoned = over});
+  auto& small = self.kubelet.listed["nvidia.com/mig-1g.10gb"];
+  if (self.now_in() != Phase::kVerifying || small.size() < 2) return;
+  if (self.kubelet.held.empty()) self.hold("daemon", *small.begin());
+  small.erase(small.begin());
+}
+
+TEST(MigManager, APodThatGotANewDeviceIsDrainedBeforeAnUndo) {
+  MigNode node("h100-80gb", 1);
+  node.settings.controller = true;
+  bool asked_to_evict = false;
+  node.controller = [&](MigNode& self) {
+    show_too_little(self);
+    const auto change = self.change();
+    if (!change || self.now_in() != Phase::kUndoing) return;
+    EXPECT_NE(self.summary(0), "MIG off") << "while it is held";
+    if (change->phase != cluster::MigPhase::kDraining) return;
+    EXPECT_THAT(change->pods, ElementsAre(cluster::MigHolder{"default", "daemon"}));
+    asked_to_evict = true;
+    self.kubelet.held.clear();
+  };
+  node.start();
+  node.wish("all-1g.10gb");
+  EXPECT_EQ(node.settle(200), "failed") << node.log_text();
+  EXPECT_TRUE(asked_to_evict);
+  EXPECT_EQ(node.summary(0), "MIG off");
+  EXPECT_THAT(node.reported->message, HasSubstr("the change was undone"));
+}
+
+TEST(MigManager, APodThatKeepsANewDeviceEndsTheUndoAndTheNodeSaysWhatItHas) {
+  MigNode node("h100-80gb", 1);
+  node.settings.controller = true;
+  node.controller = show_too_little;
+  node.start();
+  node.wish("all-1g.10gb");
+  EXPECT_EQ(node.settle(1000), "failed") << node.log_text();
+  EXPECT_EQ(node.summary(0), kSevenSmall);
+  EXPECT_THAT(node.reported->message,
+              HasSubstr("the GPUs have the layout all-1g.10gb, but the change to it failed"));
+  EXPECT_THAT(node.reported->message, HasSubstr("default/daemon"));
+  for (int i = 0; i < 5; ++i) node.turn();
+  EXPECT_EQ(node.state(), "failed") << "until somebody asks again";
+  EXPECT_EQ(node.kubelet.listed["nvidia.com/mig-1g.10gb"].size(), 7U);
+}
+
 TEST(MigManager, ALayoutChangedByHandIsReportedAndLeft) {
   MigNode node("h100-80gb", 1);
   node.wish("all-balanced");

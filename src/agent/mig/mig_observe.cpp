@@ -141,7 +141,8 @@ void MigManager::gather_change(MigFacts& facts) {
   const auto view = this->view();
   if (view == nullptr) return;
   if (journal_->phase == Phase::kVerifying) facts.verified = verify();
-  const bool drains = journal_->phase == Phase::kDraining;
+  const bool drains =
+      journal_->phase == Phase::kDraining || (journal_->phase == Phase::kUndoing && !applied_);
   if (!drains && journal_->phase != Phase::kAsking) return;
   const auto devices = leaving_devices(leaving_, *view->state.machine);
   // First that no more is given out, then who holds some: the other way round, one could slip by.
