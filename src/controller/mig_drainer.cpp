@@ -150,7 +150,7 @@ void MigDrainer::tell_silence(const MigNode& node, const cluster::Call& call) {
        call, node.change->written_at);
 }
 
-Result<MigDrain> MigDrainer::decide(const MigNode& node, const cluster::Call& call) {
+Result<MigDrainer::Decision> MigDrainer::decide(const MigNode& node, const cluster::Call& call) {
   ASSIGN_OR_RETURN(const auto nodes,
                    all_of<cluster::Node>(objects_, cluster::kNode, "", cluster::parse_node, call));
   ASSIGN_OR_RETURN(const auto pods,
@@ -166,16 +166,10 @@ Result<MigDrain> MigDrainer::decide(const MigNode& node, const cluster::Call& ca
     drain.reason = refusal(announcement);
   }
   const bool refused = drain.answer == MigDrain::Answer::kRefused;
-  const auto note = refused
-                        ? fmt::format("layout {} is refused: {}", announcement.layout, drain.reason)
-                        : mig::summary(announcement);
-  const auto* const known = node.answer();
-  if (known == nullptr || known->answer != drain.answer) {
-    tell(node, refused,
-         refused ? cluster::reason::kMigChangeRefused : cluster::reason::kMigChangeAnnounced, note,
-         call);
-  }
-  return drain;
+  auto note = refused
+                  ? fmt::format("layout {} is refused: {}", announcement.layout, drain.reason)
+                  : mig::summary(announcement);
+  return Decision{std::move(drain), std::move(note)};
 }
 
 // What was accepted stays so: the agent may have gone on.
@@ -185,8 +179,16 @@ Result<Rounds::Next> MigDrainer::answer(const MigNode& node, const cluster::Call
     TRY(write(node, *known, Cordon::kKeep, call));
     return kRefreshTurn;
   }
-  ASSIGN_OR_RETURN(auto drain, decide(node, call));
-  TRY(write(node, std::move(drain), Cordon::kKeep, call));
+  ASSIGN_OR_RETURN(const auto decision, decide(node, call));
+  TRY(write(node, decision.drain, Cordon::kKeep, call));
+  // Behind the write: one that fails is decided again, of what the agent says by then.
+  const auto given = decision.drain.answer;
+  if (known == nullptr || known->answer != given) {
+    const bool refused = given == MigDrain::Answer::kRefused;
+    tell(node, refused,
+         refused ? cluster::reason::kMigChangeRefused : cluster::reason::kMigChangeAnnounced,
+         decision.note, call);
+  }
   return kRefreshTurn;
 }
 

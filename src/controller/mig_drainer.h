@@ -71,7 +71,11 @@ class MigDrainer : public Worker {
   Result<Next> release(const MigNode& node, const cluster::Call& call);
   void tell_silence(const MigNode& node, const cluster::Call& call);
 
-  Result<cluster::MigDrain> decide(const MigNode& node, const cluster::Call& call);
+  struct Decision {
+    cluster::MigDrain drain;
+    std::string note;  // of the Event
+  };
+  Result<Decision> decide(const MigNode& node, const cluster::Call& call);
   Result<std::vector<cluster::MigDrain::Blocked>> evict(const MigNode& node,
                                                         const cluster::Call& call);
   // Why the Pod is still there; empty: it holds nothing any more.

@@ -207,6 +207,19 @@ TEST_F(MigDrainerTest, AnOutageThatTheAgentWasToldToAcceptIsAccepted) {
   EXPECT_TRUE(accepted());
 }
 
+TEST_F(MigDrainerTest, AnAnswerIsToldOnceThoughItIsWrittenLater) {
+  put_nodes(true);
+  say(change(MigPhase::kAsking));
+  objects_.refuse("patch", cluster::kNode, {Code::kFailedPrecondition, "injected", ""}, 3);
+  start();
+  ASSERT_TRUE(test::eventually([&] {
+    clock_.advance(std::chrono::milliseconds(1));
+    return answer() && answer()->answer == MigDrain::Answer::kRefused;
+  }));
+  ASSERT_TRUE(told("MigChangeRefused"));
+  EXPECT_EQ(events("MigChangeRefused").size(), 1U);
+}
+
 TEST_F(MigDrainerTest, ARefusedChangeIsNeverDrained) {
   put_nodes(true);
   put_pod("shop", "train", "gpu-1");

@@ -103,9 +103,11 @@ def pods_of(lab, app: str) -> list:
 
 
 def inference() -> str:
-    """The Pod inference-small as published."""
-    texts = yaml.safe_load_all((PLATFORM / "pods.yaml").read_text())
-    return next(json.dumps(one) for one in texts if one["metadata"]["name"] == "inference-small")
+    """The Pod inference-small as published; its image is swapped, and `sleep` stands for its server."""
+    pods = yaml.safe_load_all((PLATFORM / "pods.yaml").read_text())
+    small = next(one for one in pods if one["metadata"]["name"] == "inference-small")
+    small["spec"]["containers"][0]["command"] = ["sleep", "infinity"]
+    return yaml.safe_dump(small)
 
 
 def test_all_balanced_by_a_label_beside_a_pod_and_its_budget(lab, release):
@@ -130,32 +132,38 @@ def test_all_balanced_by_a_label_beside_a_pod_and_its_budget(lab, release):
     wait_offers(lab, "gpu-2", gpu=4)
 
 
-def test_a_pod_on_an_instance_that_stays_runs_on(lab, release):
+def accept(lab, node: str, layout: str) -> None:
+    key = "tranche.dev/mig-accept-outage"
+    lab.kubectl("annotate", "--overwrite", "node", node, f"{key}={layout}" if layout else f"{key}-")
+
+
+def test_an_outage_is_accepted_by_a_person_and_a_pod_on_an_instance_that_stays_runs_on(lab, release):
     published = inference()
     lab.load_images(published)
     with Applied(lab, published):
         before = lab.wait_pod("inference-small")
-        uuid = lab.exec("inference-small", "nvidia-smi", "-L")
-        assert "MIG 1g.10gb" in uuid
+        devices = lab.exec("inference-small", "nvidia-smi", "-L")
+        assert "MIG 1g.10gb" in devices
+        # No other node offers 3g.40gb.
         wish(lab, "gpu-1", "all-1g.10gb")
+        wait_closed(lab, "gpu-1", "failed")
+        refused = reasons(lab, "Node", "gpu-1")["MigChangeRefused"]
+        assert "no other node that takes Pods offers" in refused and THREE in refused and SMALL not in refused
+        wait_offers(lab, "gpu-1", three=4, two=4, small=8)
+        accept(lab, "gpu-1", "all-1g.10gb")
         wait_closed(lab, "gpu-1", "success")
         wait_offers(lab, "gpu-1", small=28)
         after = lab.pod("inference-small")
         assert after["metadata"]["uid"] == before["metadata"]["uid"]
         assert [one["restartCount"] for one in after["status"]["containerStatuses"]] == [0]
-        assert lab.exec("inference-small", "nvidia-smi", "-L") == uuid
+        assert lab.exec("inference-small", "nvidia-smi", "-L") == devices
+    accept(lab, "gpu-1", "")
 
 
-def test_the_last_node_of_a_profile_is_changed_only_when_that_is_accepted(lab, release):
+def test_mixed_workload_has_a_whole_gpu_beside_instances(lab, release):
     wish(lab, "gpu-1", "mixed-workload")
-    wait_closed(lab, "gpu-1", "failed")
-    refused = reasons(lab, "Node", "gpu-1")["MigChangeRefused"]
-    assert SMALL not in refused and "kubectl annotate node gpu-1" in refused or SMALL in refused
-    wait_offers(lab, "gpu-1", small=28)
-    lab.kubectl("annotate", "node", "gpu-1", "tranche.dev/mig-accept-outage=mixed-workload", "--overwrite")
     wait_closed(lab, "gpu-1", "success")
     wait_offers(lab, "gpu-1", gpu=1, two=9, small=3)
-    lab.kubectl("annotate", "node", "gpu-1", "tranche.dev/mig-accept-outage-")
 
 
 def test_a_pod_that_does_not_stop_ends_the_change_and_not_the_node(lab, release):
@@ -166,7 +174,7 @@ def test_a_pod_that_does_not_stop_ends_the_change_and_not_the_node(lab, release)
         lab.wait_pod("stubborn")
         wish(lab, "gpu-2", "all-balanced")
         wait_closed(lab, "gpu-2", "failed", timeout=DRAIN + 60)
-        assert "default/stubborn" in reasons(lab, "Node", "gpu-2")["MigChangeFailed"]
+        assert "default/stubborn" in reasons(lab, "Node", "gpu-2")["MigNotChanged"]
         wait_offers(lab, "gpu-2", gpu=4)
         lab.kubectl("delete", "pod", "stubborn", "--force", "--grace-period=0")
     # The Pod has gone: a person asks again.
@@ -176,6 +184,7 @@ def test_a_pod_that_does_not_stop_ends_the_change_and_not_the_node(lab, release)
 
 
 def test_an_agent_that_is_killed_and_a_node_that_is_rebooted_end_in_the_layout(lab, release):
+    accept(lab, "gpu-2", "all-1g.10gb")
     wish(lab, "gpu-2", "all-1g.10gb")
     lab.wait(lambda: labels(lab, "gpu-2").get(STATE) == "pending", "the change has begun")
     agent = release.agents()["gpu-2"]["metadata"]["name"]
