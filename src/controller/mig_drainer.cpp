@@ -166,9 +166,8 @@ Result<MigDrainer::Decision> MigDrainer::decide(const MigNode& node, const clust
     drain.reason = refusal(announcement);
   }
   const bool refused = drain.answer == MigDrain::Answer::kRefused;
-  auto note = refused
-                  ? fmt::format("layout {} is refused: {}", announcement.layout, drain.reason)
-                  : mig::summary(announcement);
+  auto note = refused ? fmt::format("layout {} is refused: {}", announcement.layout, drain.reason)
+                      : mig::summary(announcement);
   return Decision{std::move(drain), std::move(note)};
 }
 

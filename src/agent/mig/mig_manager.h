@@ -103,6 +103,7 @@ class MigManager {
   void gather_wish(MigFacts& facts);
   void gather_plan(MigFacts& facts, const MigWish& wish);
   void gather_change(MigFacts& facts);
+  void name_pods(const std::optional<std::vector<cluster::MigHolder>>& holders);
   std::optional<Result<MigPlan>> plan(const MigWish& wish, const gpu::Machine& machine);
   MigStates read_states(const mig::Layout& of) const;
   HeldInstances held_instances(const MigStates& states, const gpu::Machine& machine) const;

@@ -148,8 +148,13 @@ void MigManager::gather_change(MigFacts& facts) {
   // First that no more is given out, then who holds some: the other way round, one could slip by.
   facts.withheld = drains && let_go(devices);
   facts.holders = holders_of(devices);
+  name_pods(facts.holders);
+}
+
+// The controller is told of those whose Pod is known.
+void MigManager::name_pods(const std::optional<std::vector<cluster::MigHolder>>& holders) {
   pods_.clear();
-  for (const auto& pod : facts.holders.value_or(std::vector<cluster::MigHolder>())) {
+  for (const auto& pod : holders.value_or(std::vector<cluster::MigHolder>())) {
     if (!pod.name.empty()) pods_.push_back(pod);
   }
 }
@@ -249,6 +254,10 @@ void MigManager::set_journal(std::optional<mig::Journal> journal) {
   if (fresh) {
     leaving_ = changing(*journal_, read_states(journal_->to));
     count_tranches();
+    // The first text names them: what the controller announces is made of it.
+    if (const auto view = this->view()) {
+      name_pods(holders_of(leaving_devices(leaving_, *view->state.machine)));
+    }
   }
   if (!journal_) {
     leaving_ = {};
