@@ -31,10 +31,11 @@ constexpr std::array kLayoutWords = {
          config::kUseLayoutValidate, "PROFILE=NUMBER..."},
     Word{"pack", "put instances on as few GPUs as can be", config::kUseLayoutPack,
          "PROFILE=NUMBER..."},
-    Word{"show", "show what this machine's GPUs are cut into", config::kUseLayoutShow},
+    Word{"show", "show what this machine's GPUs, or a node's, are cut into",
+         config::kUseLayoutShow},
     Word{"assert", "say whether this machine's GPUs have a layout of a file",
          config::kUseLayoutAssert},
-    Word{"apply", "give this machine's GPUs a layout of a file", config::kUseLayoutApply},
+    Word{"apply", "give this machine's GPUs, or a node's, a layout", config::kUseLayoutApply},
     Word{"export", "print what this machine's GPUs have as a file", config::kUseLayoutExport},
     Word{"defaults", "print the layouts that there are without a file", config::kUseLayoutDefaults},
 };

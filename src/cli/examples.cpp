@@ -122,6 +122,10 @@ constexpr auto kExamples = std::to_array<ExampleOf>({
      "apply",
      {"Apply a layout of a file, in a script",
       "tranche layout apply -f /etc/nvidia-mig-manager/config.yaml -c all-balanced --yes"}},
+    {"layout",
+     "apply",
+     {"Change a node of the cluster, and follow the change",
+      "tranche layout apply --node gpu-1 -c all-balanced"}},
     {"layout", "export", {"Keep what the GPUs have", "tranche layout export > before.yaml"}},
     {"layout",
      "export",
@@ -139,6 +143,10 @@ constexpr auto kExamples = std::to_array<ExampleOf>({
       "tranche layout pack --model h100-80gb --gpus 4 3g.40gb=4 1g.10gb=8 -o parted"}},
 
     {"layout", "show", {"What the GPUs of this machine are cut into", "tranche layout show"}},
+    {"layout",
+     "show",
+     {"What the cluster knows of a node, and how far a change is",
+      "tranche layout show --node gpu-1"}},
     {"layout", "show", {"The same as a picture", "tranche layout show -o svg > gpus.svg"}},
 
     {"limit",

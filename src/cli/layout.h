@@ -9,6 +9,8 @@
 #include "base/result.h"
 #include "cli/command.h"
 #include "config/flags/sources.h"
+#include "config/programs/layout_file_options.h"
+#include "config/programs/layout_options.h"
 #include "gpu/mig_tables.h"
 
 namespace tranche::cli {
@@ -31,6 +33,11 @@ int run_layout_assert(const LayoutCall& call);
 int run_layout_apply(const LayoutCall& call);
 int run_layout_export(const LayoutCall& call);
 int run_layout_defaults(const LayoutCall& call);
+// With --node (layout_cluster.cpp).
+int run_layout_apply_on_node(const LayoutCall& call, const config::LayoutFileOptions& options);
+int run_layout_show_of_node(const LayoutCall& call, const config::LayoutOptions& options);
+// Whether the user says yes. `signals`: Ctrl-C is a no.
+bool wants_to_go_on(int signals);
 
 // Says what is wrong with the command line. Returns the exit code.
 int refuse(const LayoutCall& call, std::string_view what);

@@ -47,16 +47,6 @@ void leave_instances(Wishes& wishes, const mig::Layout& present) {
   for (auto& [gpu, wish] : wishes) wish.devices.clear();
 }
 
-// Ctrl-C at the question is a no.
-bool wants_to_go_on(int signals) {
-  fmt::print("Go on? [y/N] ");
-  std::fflush(stdout);
-  if (!process::wait_for_signal(signals, kForever, STDIN_FILENO)) return false;
-  std::string answer;
-  std::getline(std::cin, answer);
-  return answer == "y" || answer == "Y" || answer == "yes";
-}
-
 // While it lives, a signal stops the change at its next step.
 class StopBySignal {
  public:
@@ -231,12 +221,22 @@ int apply(const LayoutCall& call, const config::LayoutFileOptions& options, int 
 
 }  // namespace
 
+bool wants_to_go_on(int signals) {
+  fmt::print("Go on? [y/N] ");
+  std::fflush(stdout);
+  if (!process::wait_for_signal(signals, kForever, STDIN_FILENO)) return false;
+  std::string answer;
+  std::getline(std::cin, answer);
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
 int run_layout_apply(const LayoutCall& call) {
   if (!call.arguments.empty()) {
     return refuse(call, fmt::format("unexpected argument '{}'", call.arguments[0].substr(0, 80)));
   }
   const auto options = config::load_layout_file_options(call.sources, call.use());
   if (!options) return refuse(call, options.error().message());
+  if (!options->node.empty()) return run_layout_apply_on_node(call, *options);
   constexpr int kNoSignals = -1;
   if (options->dry_run) return apply(call, *options, kNoSignals);
   const Log log(LogLevel::kWarn);

@@ -124,8 +124,10 @@ class ApiServer:
             "current-context": "test",
         }
         file = self._folder / ("kubeconfig" if token == ADMIN else f"kubeconfig-{hash(token):x}")
-        file.write_text(json.dumps(config))
-        return file
+        # In one piece: a program may be reading what an earlier call wrote.
+        whole = file.with_name(f"{file.name}.new")
+        whole.write_text(json.dumps(config))
+        return whole.replace(file)
 
     def close(self):
         for process in reversed(self._processes):

@@ -16,10 +16,11 @@ constexpr auto kClusterFlags = std::to_array<FlagSpec>({
      .path = PathKind::kFile,
      .help = "kubeconfig file; empty: the files of $KUBECONFIG, ~/.kube/config, or in a Pod its "
              "service account",
-     .uses = kUseLimit},
+     .uses = kUseLimit | kUseLayoutNode},
     {.name = "context",
      .help = "context of the kubeconfig file; empty: its current-context",
-     .uses = kNode | kUseConfigManager | kUseCleanup | kUseController | kUseMpsControl | kUseLimit},
+     .uses = kNode | kUseConfigManager | kUseCleanup | kUseController | kUseMpsControl | kUseLimit |
+             kUseLayoutNode},
     {.name = "namespace",
      .environment = kNames<"NAMESPACE">,
      .default_text = "default",

@@ -48,6 +48,9 @@ inline constexpr unsigned kUseLayoutFile = kUseLayoutAssert | kUseLayoutApply;
 inline constexpr unsigned kUseLayoutMachine =
     kUseLayoutFile | kUseLayoutExport | kUseLayoutDefaults;
 
+// Those that also talk to a cluster, about one of its nodes.
+inline constexpr unsigned kUseLayoutNode = kUseLayoutShow | kUseLayoutApply;
+
 inline constexpr unsigned kUseLayout = kUseLayoutLook | kUseLayoutMachine;
 
 struct FlagSpec {

@@ -2,9 +2,11 @@
 // The settings of `tranche layout` assert, apply, export and defaults, from flags and environment;
 // those of nvidia-mig-parted where it has them. Pure.
 
+#include <chrono>
 #include <filesystem>
 #include <string>
 
+#include "base/api_server.h"
 #include "base/result.h"
 #include "config/programs/output_form.h"
 
@@ -23,6 +25,12 @@ struct LayoutFileOptions {
   OutputForm output = OutputForm::kYaml;
   std::filesystem::path driver_root;
   std::filesystem::path host_root;
+  // apply on a node of the cluster
+  std::string node;  // "": this machine
+  bool accept_outage = false;
+  bool wait = true;
+  std::chrono::nanoseconds timeout = std::chrono::minutes(15);
+  ApiServer api_server;
   bool operator==(const LayoutFileOptions&) const = default;
 };
 

@@ -52,5 +52,37 @@ TEST(LayoutFileOptions, ExportHasALabelAndTwoForms) {
   EXPECT_THAT(wrong.error().message(), HasSubstr("write yaml or json"));
 }
 
+TEST(LayoutFileOptions, OfANodeOfTheCluster) {
+  const auto options =
+      load(kUseLayoutApply, {"--node", "gpu-1", "-c", "all-balanced", "--accept-outage",
+                             "--no-wait", "--timeout", "1h", "--context", "prod"});
+  ASSERT_TRUE(options) << options.error().message();
+  EXPECT_EQ(options->node, "gpu-1");
+  EXPECT_TRUE(options->accept_outage && !options->wait);
+  EXPECT_EQ(options->timeout, std::chrono::hours(1));
+  EXPECT_EQ(options->api_server.context, "prod");
+}
+
+TEST(LayoutFileOptions, WhatIsOfANodeAndWhatOfThisMachine) {
+  struct Case {
+    std::vector<std::string_view> flags;
+    const char* wrong;
+  };
+  const Case cases[] = {
+      {{"--node", "gpu-1"}, "no layout is named"},
+      {{"--node", "GPU 1", "-c", "x"}, "'GPU 1' is no name of a node"},
+      {{"--node", "n", "-c", "x", "-f", "y"}, "the layouts are those of the node's agent"},
+      {{"--node", "n", "-c", "x", "--force"}, "it is for this machine"},
+      {{"--node", "n", "-c", "x", "--timeout", "0s"}, "somebody waits for the end"},
+      {{"--accept-outage"}, "name one: --node"},
+      {{"--timeout", "1m"}, "name one: --node"},
+  };
+  for (const auto& c : cases) {
+    const auto options = load(kUseLayoutApply, c.flags);
+    ASSERT_FALSE(options) << c.wrong;
+    EXPECT_THAT(options.error().message(), HasSubstr(c.wrong));
+  }
+}
+
 }  // namespace
 }  // namespace tranche::config::layout_file_options_test

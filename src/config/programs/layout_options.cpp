@@ -63,6 +63,10 @@ Result<LayoutOptions> load_layout_options(const Sources& sources, unsigned use,
     options.driver_root = reader.get<std::string>("driver-root-ctr-path");
     options.host_root = reader.get<std::string>("host-root");
   }
+  if (takes("node")) {
+    options.node = reader.get<std::string>("node");
+    options.api_server = reader.api_server();
+  }
   for (const auto& word : words) add_devices(reader, word, options.devices);
   return reader.result(std::move(options));
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/api_server.h"
 #include "base/result.h"
 #include "config/flags/sources.h"
 
@@ -22,6 +23,8 @@ struct LayoutOptions {
   // kUseLayoutShow: the driver's root and the file-system root, as this process sees them.
   std::string driver_root;
   std::string host_root;
+  std::string node;  // kUseLayoutShow: a node of the cluster; "": this machine
+  ApiServer api_server;
   bool operator==(const LayoutOptions&) const = default;
 };
 
