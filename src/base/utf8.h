@@ -37,4 +37,14 @@ inline Utf8Step utf8_step(std::string_view text) {
   return {length, true};
 }
 
+// No more than `most` bytes, and no part of a character.
+inline std::string_view utf8_prefix(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  std::size_t length = 0;
+  while (length + utf8_step(text.substr(length)).length <= most) {
+    length += utf8_step(text.substr(length)).length;
+  }
+  return text.substr(0, length);
+}
+
 }  // namespace tranche

@@ -45,6 +45,9 @@ inline constexpr const char* kMigStateLabel = "nvidia.com/mig.config.state";
 inline constexpr const char* kMigChangeLabel = "tranche.dev/mig-change";
 inline constexpr const char* kMigChangeLabelValue = "open";
 inline constexpr const char* kMigChangeAnnotation = "tranche.dev/mig-change";
+// What became of the last wish, for an agent whose disk is lost (agent/mig/mig_files.h). Opaque to
+// all others.
+inline constexpr const char* kMigAppliedAnnotation = "tranche.dev/mig-applied";
 inline constexpr const char* kMigDrainAnnotation = "tranche.dev/mig-drain";
 inline constexpr const char* kMigCordonedAnnotation = "tranche.dev/mig-cordoned";
 // Names the layout for which an outage is accepted, on the Node: a person sets it.

@@ -53,16 +53,6 @@ json::Value to_json(const Layout& layout) {
   return gpus;
 }
 
-// No more than `most` bytes, and no part of a character.
-std::string_view shortened(std::string_view text, std::size_t most) {
-  if (text.size() <= most) return text;
-  std::size_t length = 0;
-  while (length + utf8_step(text.substr(length)).length <= most) {
-    length += utf8_step(text.substr(length)).length;
-  }
-  return text.substr(0, length);
-}
-
 // Printable ASCII without white space.
 bool is_word(std::string_view text, std::size_t longest) {
   return text.size() <= longest &&
@@ -181,7 +171,7 @@ std::string encode(const Journal& journal) {
                                {"started", cluster::micro_time(journal.started)},
                                {"deadline", cluster::micro_time(journal.deadline)},
                                {"boot", journal.boot},
-                               {"trouble", shortened(journal.trouble, kLongestTrouble)}};
+                               {"trouble", utf8_prefix(journal.trouble, kLongestTrouble)}};
   return seal(kJournal, content.text(json::Value::Order::kSorted));
 }
 

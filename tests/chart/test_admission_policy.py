@@ -306,7 +306,7 @@ def test_a_change_of_the_mig_layout_is_told(server, tokens):
     """As far as the manager needs it: the state, its text, the pause of the operator's clients and its end."""
     told = {
         "labels": {"nvidia.com/mig.config.state": "pending", "tranche.dev/mig-change": "open"},
-        "annotations": {"tranche.dev/mig-change": "{}"},
+        "annotations": {"tranche.dev/mig-change": "{}", "tranche.dev/mig-applied": "{}"},
     }
     paused = {"labels": {DCGM: "paused-for-mig-change"}}
     gone = {part: dict.fromkeys(told[part]) for part in told}

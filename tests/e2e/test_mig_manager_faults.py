@@ -145,6 +145,30 @@ def test_a_change_ends_in_one_of_the_two_layouts(server, node, point, fault):
     run(server, node, point, fault)
 
 
+@pytest.mark.parametrize("then", ["changed by hand", "rebooted"])
+def test_after_a_lost_disk_a_layout_in_force_is_no_new_wish(server, node, then):
+    here = node("h100")
+    faulty = Faulty(server, here, f"lost-then-{then}".replace(" ", "-"))
+    faulty.wish("all-balanced")
+    faulty.until(lambda: faulty.is_over() and faulty.state() == "success", "the first layout")
+    faulty.agent.kill()
+    here.kubelet.watched.remove(faulty.agent)
+    faulty.suffer("disk lost")
+    if then == "rebooted":
+        faulty.suffer("rebooted")
+        faulty.start()
+        # Nobody answers: no container holds the GPU, so nobody is asked.
+        server.wait(lambda: faulty.layouts() == [BALANCED], faulty.agent.log)
+        faulty.until(lambda: faulty.is_over() and faulty.state() == "success", "the layout again")
+        assert "asking" not in faulty.agent.log
+        return
+    here.sim("mig", "destroy", "--gpu-instance", here.gpus()[0]["mig"]["devices"][0]["gpuInstance"])
+    by_hand = faulty.layouts()
+    faulty.start()
+    faulty.reported("MigLayoutDrift")
+    assert faulty.layouts() == by_hand and faulty.state() == "success"
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("point, fault", [case for case in MATRIX if case not in SAMPLE])
 def test_every_case_of_the_matrix(server, node, point, fault):

@@ -101,9 +101,10 @@ Removed clear_condition(cluster::Objects& objects, const std::string& node,
     patch["metadata"]["annotations"][name] = nullptr;
     found.push_back(fmt::format("annotation {} of Node {}", name, node));
   }
-  if (before.annotations.contains(cluster::kLimitStatusAnnotation)) {
-    patch["metadata"]["annotations"][cluster::kLimitStatusAnnotation] = nullptr;
-    found.push_back(fmt::format("annotation {} of Node {}", cluster::kLimitStatusAnnotation, node));
+  for (const auto* name : {cluster::kLimitStatusAnnotation, cluster::kMigAppliedAnnotation}) {
+    if (!before.annotations.contains(name)) continue;
+    patch["metadata"]["annotations"][name] = nullptr;
+    found.push_back(fmt::format("annotation {} of Node {}", name, node));
   }
   if (found.empty()) return found;
   auto patched = objects.patch(

@@ -267,7 +267,8 @@ TEST_F(CleanupTest, AChangeOfTheMigLayoutIsTakenBack) {
   // The controller takes its cordon away when the label goes.
   objects_.put(cluster::kNode, R"({"metadata": {"name": "n1", "labels": {"a": "b",
     "tranche.dev/mig-change": "open", "nvidia.com/mig.config": "x"}, "annotations": {
-    "tranche.dev/mig-change": "{}", "tranche.dev/mig-drain": "{}"}}})");
+    "tranche.dev/mig-change": "{}", "tranche.dev/mig-drain": "{}",
+    "tranche.dev/mig-applied": "{}"}}})");
   plan_.condition = true;
   EXPECT_EQ(clear(), true);
   EXPECT_EQ(node()["metadata"]["labels"], json({{"a", "b"}, {"nvidia.com/mig.config", "x"}}));

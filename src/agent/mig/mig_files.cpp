@@ -23,6 +23,18 @@ MigOutcome read_outcome(const json::Fields& fields) {
 
 }  // namespace
 
+std::string encode(const MigOutcome& outcome) {
+  const json::Value content = {{"label", outcome.label},     {"wish", outcome.wish},
+                               {"trouble", outcome.trouble}, {"boot", outcome.boot},
+                               {"told", outcome.told},       {"accepted", outcome.accepted}};
+  return seal(kOutcome, content.text(json::Value::Order::kSorted));
+}
+
+Result<MigOutcome> decode_outcome(std::string_view text) {
+  ASSIGN_OR_RETURN(const auto content, unseal(kOutcome, text));
+  return json::read_fields(content, read_outcome);
+}
+
 Result<std::optional<std::string>> MigFiles::read(const char* name) const {
   auto text = fs_.read(dir_ / name);
   if (text) return *std::move(text);
@@ -55,16 +67,12 @@ Result<void> MigFiles::drop_journal() const {
 Result<std::optional<MigOutcome>> MigFiles::outcome() const {
   ASSIGN_OR_RETURN(const auto text, read(kApplied));
   if (!text) return std::nullopt;
-  ASSIGN_OR_RETURN(const auto content, unseal(kOutcome, *text));
-  ASSIGN_OR_RETURN(auto outcome, json::read_fields(content, read_outcome));
+  ASSIGN_OR_RETURN(auto outcome, decode_outcome(*text));
   return outcome;
 }
 
 Result<void> MigFiles::store(const MigOutcome& outcome) const {
-  const json::Value content = {{"label", outcome.label},     {"wish", outcome.wish},
-                               {"trouble", outcome.trouble}, {"boot", outcome.boot},
-                               {"told", outcome.told},       {"accepted", outcome.accepted}};
-  return write(kApplied, seal(kOutcome, content.text(json::Value::Order::kSorted)));
+  return write(kApplied, encode(outcome));
 }
 
 Result<void> MigFiles::drop_outcome() const {

@@ -5,12 +5,18 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "agent/mig/mig_machine.h"
 #include "base/fs.h"
 #include "base/result.h"
 
 namespace tranche::agent {
+
+std::string encode(const MigOutcome& outcome);
+// kInvalidArgument: torn, edited or of another version.
+Result<MigOutcome> decode_outcome(std::string_view text);
 
 class MigFiles {
  public:

@@ -60,6 +60,7 @@ bool MigManager::restore() {
   const bool goes_on = journal_ && is_on_hardware(journal_->phase);
   if (!node && !goes_on) return false;
   restored_ = true;
+  if (node && !outcome_) outcome_ = outcome_on(*node);
   auto journal = node ? later(journal_, journal_on(*node)) : journal_;
   if (journal) {
     ports_.log.info(fmt::format("going on with the change to the MIG layout {}: {}",
@@ -215,7 +216,7 @@ bool MigManager::end_change(const std::stop_token& stop) {
 void MigManager::settle(const MigOutcome& outcome) {
   forgotten_ = false;
   outcome_ = outcome;
-  if (const auto stored = files_.store(outcome); !stored) ports_.log.warn(stored.error());
+  keep_outcome();
   if (journal_) return;
   if (outcome.failed()) {
     report(false, cluster::reason::kMigNotChanged,
@@ -243,7 +244,15 @@ void MigManager::note_told() {
   const auto* said = outcome_->failed() ? kMigFailed : kMigSuccess;
   if (!node || cluster::value_of(node->labels, cluster::kMigStateLabel) != said) return;
   outcome_->told = true;
-  if (const auto stored = files_.store(*outcome_); !stored) ports_.log.warn(stored.error());
+  keep_outcome();
+}
+
+// An older one on a disk without room would be taken for this one. The Node has it, too.
+void MigManager::keep_outcome() {
+  const auto stored = files_.store(*outcome_);
+  if (stored) return;
+  ports_.log.warn(stored.error());
+  if (const auto dropped = files_.drop_outcome(); !dropped) ports_.log.warn(dropped.error());
 }
 
 bool MigManager::apply(const std::stop_token& stop) {
@@ -297,7 +306,10 @@ MigTexts MigManager::texts(const cluster::Node& node) {
             .pause = journal_->phase == Phase::kDraining || is_on_hardware(journal_->phase)};
   }
   change_.reset();
-  if (outcome_) return {.state = outcome_->failed() ? kMigFailed : kMigSuccess, .change = {}};
+  if (outcome_) {
+    return {
+        .state = outcome_->failed() ? kMigFailed : kMigSuccess, .change = {}, .outcome = outcome_};
+  }
   // A change that was given up leaves no state that somebody would wait for without end.
   const bool stale = cluster::value_of(node.labels, cluster::kMigStateLabel) == kMigPending;
   return {.state = forgotten_ || stale ? std::optional<std::string>("") : std::nullopt,

@@ -95,6 +95,7 @@ class MigManager {
   std::string end_of_undo(const mig::Journal& journal) const;
   bool end_change(const std::stop_token& stop);
   void settle(const MigOutcome& outcome);
+  void keep_outcome();
   void forget(const MigFacts& facts);
   void note_told();
   bool apply(const std::stop_token& stop);

@@ -257,6 +257,70 @@ TEST(MigManager, ALayoutChangedByHandIsReportedAndLeft) {
   EXPECT_NE(node.summary(0), kBalanced);
 }
 
+void lose_the_disk(MigNode& node) {
+  node.manager.reset();
+  std::filesystem::remove_all(node.dir.path() / "mig");
+  node.start();
+}
+
+TEST(MigManager, AfterALostDiskTheNodeKnowsWhichLayoutIsInForce) {
+  MigNode node("h100-80gb", 1);
+  node.wish("all-balanced");
+  ASSERT_EQ(node.settle(), "success");
+  auto state = node.control.state(MigNode::uuid(0));
+  state.instances.pop_back();
+  node.control.set_state(MigNode::uuid(0), state);
+  const auto by_hand = node.summary(0);
+  lose_the_disk(node);
+  for (int i = 0; i < 5; ++i) node.turn();
+  EXPECT_EQ(node.reported->reason, "MigLayoutDrift") << node.log_text();
+  EXPECT_EQ(node.summary(0), by_hand);
+  // A person asks for it again, as ever.
+  node.node->labels.erase(cluster::kMigStateLabel);
+  node.changed();
+  node.turn();
+  EXPECT_EQ(node.settle(), "success");
+  EXPECT_EQ(node.summary(0), kBalanced);
+}
+
+TEST(MigManager, AfterALostDiskWhatFailedIsNotTriedAgain) {
+  MigNode node("h100-80gb");
+  node.hold("train", "GPU-0");
+  node.wish("all-1g.10gb");
+  ASSERT_EQ(node.settle(), "failed");
+  node.kubelet.held.clear();
+  lose_the_disk(node);
+  for (int i = 0; i < 5; ++i) node.turn();
+  EXPECT_EQ(node.state(), "failed");
+  EXPECT_EQ(node.summary(0), "MIG off");
+}
+
+TEST(MigManager, AfterALostDiskAndARebootNobodyIsAsked) {
+  MigNode node("h100-80gb");
+  node.settings.controller = true;
+  node.controller = MigNode::drain;
+  node.start();
+  node.wish("all-balanced");
+  ASSERT_EQ(node.settle(), "success");
+  node.controller = nullptr;
+  std::filesystem::remove_all(node.dir.path() / "mig");
+  node.reboot();
+  for (int i = 0; i < 10; ++i) node.turn();
+  EXPECT_EQ(node.settle(), "success") << node.log_text();
+  EXPECT_EQ(node.summary(0), kBalanced);
+}
+
+TEST(MigManager, TheNodeForgetsALayoutThatNobodyAsksFor) {
+  MigNode node("h100-80gb");
+  node.wish("all-balanced");
+  ASSERT_EQ(node.settle(), "success");
+  EXPECT_TRUE(node.node->annotations.contains("tranche.dev/mig-applied"));
+  node.node->labels.erase(cluster::kMigConfigLabel);
+  node.changed();
+  for (int i = 0; i < 4; ++i) node.turn();
+  EXPECT_FALSE(node.node->annotations.contains("tranche.dev/mig-applied"));
+}
+
 TEST(MigManager, AfterARebootTheLayoutIsMadeAgain) {
   MigNode node("h100-80gb");
   node.wish("all-balanced");

@@ -4,6 +4,9 @@
 #include <array>
 #include <utility>
 
+#include "agent/mig/mig_files.h"
+#include "base/utf8.h"
+
 namespace tranche::agent {
 namespace {
 
@@ -28,6 +31,25 @@ void pause_clients(bool pause, const cluster::Node& node, NodeWriter::Values& la
   }
 }
 
+// Bytes of an annotation and of a trouble in it. The condition has the whole one.
+constexpr std::size_t kLongestText = 4096;
+constexpr std::size_t kLongestTrouble = 500;
+
+// It stands beside the state label, written with it, so whoever reads it was told.
+std::string text_for_node(MigOutcome outcome) {
+  outcome.told = true;
+  outcome.trouble = std::string(utf8_prefix(outcome.trouble, kLongestTrouble));
+  return encode(outcome);
+}
+
+void set_annotation(const cluster::Node& node, NodeWriter::Values& annotations, const char* name,
+                    std::optional<std::string> text) {
+  const auto found = node.annotations.find(name);
+  const auto now =
+      found == node.annotations.end() ? std::nullopt : std::optional<std::string>(found->second);
+  if (now != text) annotations[name] = std::move(text);
+}
+
 }  // namespace
 
 std::optional<NodeWriter::Change> difference(const MigTexts& texts, const cluster::Node& node) {
@@ -36,15 +58,10 @@ std::optional<NodeWriter::Change> difference(const MigTexts& texts, const cluste
   set_label(node, change.labels, cluster::kMigChangeLabel,
             texts.change ? cluster::kMigChangeLabelValue : "");
   const bool was_open = node.annotations.contains(cluster::kMigChangeAnnotation);
-  if (texts.change) {
-    auto text = cluster::encode(*texts.change);
-    if (value_of(node.annotations, cluster::kMigChangeAnnotation) != text) {
-      change.annotations[cluster::kMigChangeAnnotation] = std::move(text);
-    }
-  }
-  if (!texts.change && was_open) {
-    change.annotations[cluster::kMigChangeAnnotation] = std::nullopt;
-  }
+  set_annotation(node, change.annotations, cluster::kMigChangeAnnotation,
+                 texts.change ? std::optional(cluster::encode(*texts.change)) : std::nullopt);
+  set_annotation(node, change.annotations, cluster::kMigAppliedAnnotation,
+                 texts.outcome ? std::optional(text_for_node(*texts.outcome)) : std::nullopt);
   // Somebody else's pause is not ours to end.
   if (texts.change || was_open) pause_clients(texts.pause, node, change.labels);
   if (change.labels.empty() && change.annotations.empty()) return std::nullopt;
@@ -65,6 +82,13 @@ std::optional<mig::Journal> journal_on(const cluster::Node& node) {
   if (!change) return std::nullopt;
   auto journal = mig::decode_journal(change->journal);
   return journal ? std::optional(*std::move(journal)) : std::nullopt;
+}
+
+std::optional<MigOutcome> outcome_on(const cluster::Node& node) {
+  const auto& text = value_of(node.annotations, cluster::kMigAppliedAnnotation);
+  if (text.empty() || text.size() > kLongestText) return std::nullopt;
+  auto outcome = decode_outcome(text);
+  return outcome ? std::optional(*std::move(outcome)) : std::nullopt;
 }
 
 std::optional<cluster::MigDrain> answer_on(const cluster::Node& node, const std::string& id) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "agent/mig/mig_machine.h"
 #include "agent/node/node_writer.h"
 #include "cluster/mig_change.h"
 #include "cluster/node.h"
@@ -17,6 +18,8 @@ struct MigTexts {
   std::optional<std::string> state;
   // The change under way; nullopt: none.
   std::optional<cluster::MigChange> change;
+  // What became of the last wish, for an agent whose disk is lost. nullopt: nothing did.
+  std::optional<MigOutcome> outcome = {};
   // NVIDIA's clients of the GPUs are to end for now.
   bool pause = false;
 };
@@ -34,6 +37,8 @@ cluster::MigPhase phase_for_controller(mig::Journal::Phase phase);
 
 // The journal that the Node's annotation has; nullopt: none that can be read.
 std::optional<mig::Journal> journal_on(const cluster::Node& node);
+// What became of the last wish, as the Node's annotation has it; nullopt: none that can be read.
+std::optional<MigOutcome> outcome_on(const cluster::Node& node);
 // The controller's answer to that change; nullopt: it has not answered it.
 std::optional<cluster::MigDrain> answer_on(const cluster::Node& node, const std::string& id);
 
