@@ -186,12 +186,7 @@ WorkerPlan plan_evictions(Evictor::Options options) {
       .name = "evictions",
       .needs_leadership = true,
       .purpose = "evicting Pods that use limited devices past the limiter, where agents ask for it",
-      .start = [options = std::move(options)](const WorkerContext& context) {
-        auto own = options;
-        own.time_left = context.time_left;
-        return std::make_unique<Evictor>(context.objects, std::move(own), context.clock,
-                                         context.log);
-      }};
+      .start = starter<Evictor>(std::move(options))};
 }
 
 }  // namespace tranche::controller

@@ -345,12 +345,7 @@ WorkerPlan plan_mig_changes(MigDrainer::Options options) {
   return {.name = "mig-changes",
           .needs_leadership = true,
           .purpose = "draining nodes whose agents change the MIG layout",
-          .start = [options = std::move(options)](const WorkerContext& context) {
-            auto own = options;
-            own.time_left = context.time_left;
-            return std::make_unique<MigDrainer>(context.objects, std::move(own), context.clock,
-                                                context.log);
-          }};
+          .start = starter<MigDrainer>(std::move(options))};
 }
 
 }  // namespace tranche::controller

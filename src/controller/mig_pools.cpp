@@ -206,12 +206,7 @@ WorkerPlan plan_mig_pools(MigPools::Options options) {
           .needs_leadership = true,
           .purpose = fmt::format("giving pools of nodes their MIG layout, by ConfigMap {}/{}",
                                  options.ns, options.name),
-          .start = [options = std::move(options)](const WorkerContext& context) {
-            auto own = options;
-            own.time_left = context.time_left;
-            return std::make_unique<MigPools>(context.objects, std::move(own), context.clock,
-                                              context.log);
-          }};
+          .start = starter<MigPools>(std::move(options))};
 }
 
 }  // namespace tranche::controller

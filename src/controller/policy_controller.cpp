@@ -290,12 +290,7 @@ WorkerPlan plan_policy(PolicyController::Options options) {
   return {.name = "policy",
           .needs_leadership = true,
           .purpose = std::move(purpose),
-          .start = [options = std::move(options)](const WorkerContext& context) {
-            auto own = options;
-            own.time_left = context.time_left;
-            return std::make_unique<PolicyController>(context.objects, std::move(own),
-                                                      context.clock, context.log);
-          }};
+          .start = starter<PolicyController>(std::move(options))};
 }
 
 }  // namespace tranche::controller

@@ -10,6 +10,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -40,6 +41,16 @@ struct WorkerContext {
 Result<cluster::Call> call_while_leading(
     std::chrono::milliseconds longest, const std::function<std::chrono::milliseconds()>& time_left,
     const std::stop_token& stop);
+
+// WorkerPlan::start of a worker whose Options have `time_left`.
+template <class OneWorker>
+auto starter(typename OneWorker::Options options) {
+  return [options = std::move(options)](const WorkerContext& context) -> std::unique_ptr<Worker> {
+    auto own = options;
+    own.time_left = context.time_left;
+    return std::make_unique<OneWorker>(context.objects, std::move(own), context.clock, context.log);
+  };
+}
 
 struct WorkerPlan {
   std::string name;
