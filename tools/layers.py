@@ -46,7 +46,8 @@ ALLOWED["process"] = PURE_BASE
 INNER = {
     "arbiter/kernel": {"arbiter"},
     "arbiter/hook": {"arbiter"},
-    "arbiter/run": {"arbiter", "arbiter/kernel", "arbiter/hook"},
+    "arbiter/pause": {"arbiter"},
+    "arbiter/run": {"arbiter", "arbiter/kernel", "arbiter/hook", "arbiter/pause"},
     "agent/loop": set(),
     "agent/node": set(),
     "agent/hardware": set(),

@@ -137,6 +137,7 @@ void Followers::manage_mig(const FollowerPorts& ports, const config::AgentOption
                                  .write = mig.write,
                                  .boot = mig.boot,
                                  .users = mig.users,
+                                 .quiet = mig.quiet,
                                  .read_hardware = mig.read_hardware,
                                  .look_again = look_again,
                                  .renew_checkpoint = renew_checkpoint,

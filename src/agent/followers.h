@@ -38,6 +38,8 @@ struct MigPorts {
   std::function<std::string()> boot;
   // Who has the GPU open, for people.
   std::function<std::vector<std::string>(const gpu::Gpu& gpu)> users = {};
+  // Has this node's other programs of ours let go of the driver, for as long as the result is held.
+  std::function<Result<std::shared_ptr<void>>(const std::stop_token&)> quiet = {};
   std::function<void()> read_hardware = {};  // the agent sets it
 };
 

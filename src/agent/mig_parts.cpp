@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "host/device_holders.h"
+#include "process/driver_lock.h"
 
 namespace tranche::agent {
 namespace {
@@ -32,7 +33,8 @@ MigParts::MigParts(const std::shared_ptr<nvml::Connection>& connection, ClusterN
       node_(node.node()),
       writer_(node.objects(), options.node_name, "the change of the MIG layout is not on the Node",
               clock, log, kPause),
-      host_(options.host_root) {}
+      host_(options.host_root),
+      driver_lock_(options.state_dir + "/tenants/" + process::kDriverLock) {}
 
 std::vector<std::string> MigParts::users_of(const gpu::Gpu& gpu) const {
   std::vector<std::string> users;
@@ -51,7 +53,10 @@ MigPorts MigParts::ports() {
           .write = [this](const NodeWriter::Change& change,
                           const cluster::Call& call) { return writer_.write(change, call); },
           .boot = [this] { return boot_id(host_); },
-          .users = [this](const gpu::Gpu& gpu) { return users_of(gpu); }};
+          .users = [this](const gpu::Gpu& gpu) { return users_of(gpu); },
+          .quiet = [this](const std::stop_token& stop) -> Result<std::shared_ptr<void>> {
+            return process::DriverPause::take(driver_lock_, process::kLongestLetGo, stop);
+          }};
 }
 
 }  // namespace tranche::agent

@@ -2,6 +2,7 @@
 // What the manager of MIG layouts uses outside the agent: NVML, nvidia-smi and the Node. Wiring:
 // built once, from the flags.
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -36,6 +37,7 @@ class MigParts {
   NodeView& node_;
   NodeWriter writer_;
   FsRoot host_;
+  std::filesystem::path driver_lock_;
 };
 
 }  // namespace tranche::agent

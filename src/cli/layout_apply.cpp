@@ -15,6 +15,7 @@
 #include "cli/layout_machine.h"
 #include "host/gpu_reset.h"
 #include "nvml/quiet_reset.h"
+#include "process/driver_lock.h"
 #include "process/process_lock.h"
 #include "process/signals.h"
 
@@ -143,13 +144,20 @@ class Apply {
         {.hardware = {.control = machine_.control(),
                       .reset = reset,
                       .machine = machine_.machine(),
-                      .holders = [&](const gpu::Gpu& gpu) { return machine_.holders_of(gpu); }},
+                      .holders = [&](const gpu::Gpu& gpu) { return machine_.holders_of(gpu); },
+                      .quiet = [&](const std::stop_token& told) { return quiet(told); }},
          .journal = journal_,
          .clock = clock,
          .watcher = progress(machine_.machine()),
          .retries = {},
          .stop = stop.token()});
     return report(end, name);
+  }
+
+  // The arbiter of this node has NVML open.
+  Result<std::shared_ptr<void>> quiet(const std::stop_token& stop) const {
+    const auto folder = std::filesystem::absolute(options_.state_dir) / "tenants";
+    return process::DriverPause::take(folder / process::kDriverLock, process::kLongestLetGo, stop);
   }
 
   int report(const LayoutEnd& end, const std::string& name) const {

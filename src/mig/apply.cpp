@@ -101,6 +101,8 @@ class Patience {
            const std::stop_token& stop)
       : until_(until), clock_(clock), stop_(stop) {}
 
+  const std::stop_token& stop() const { return stop_; }
+
   Result<void> check() const {
     if (stop_.stop_requested()) return fail(Code::kTimeout, "it was told to stop");
     if (clock_.now() >= until_) return fail(Code::kTimeout, "its time is over");
@@ -122,6 +124,17 @@ class Patience {
 
 bool resets(const Step& step, const gpu::GpuUuid& gpu) {
   return step.kind == Step::Kind::kReset && step.gpu == gpu;
+}
+
+// Null where no GPU is reset, or where nobody need be quiet.
+Result<std::shared_ptr<void>> keep_quiet(const Way& way, const Hardware& hardware,
+                                         const Patience& patience) {
+  const bool needed = std::ranges::any_of(way.change.steps, [&](const Step& step) {
+    return step.kind == Step::Kind::kReset ||
+           (step.kind == Step::Kind::kSetMode && mode_needs_reset(known_gpu(hardware, step.gpu)));
+  });
+  if (!needed || !hardware.quiet || !patience.check()) return nullptr;
+  return hardware.quiet(patience.stop());
 }
 
 Result<void> take(const Way& way, const Hardware& hardware, const Watcher& watcher,
@@ -169,6 +182,9 @@ Result<void> apply(const Layout& to, const Hardware& hardware, const Watcher& wa
   for (int tried = 1;; ++tried) {
     auto way = way_to(to, hardware, crowded);
     if (is_there(way)) return {};
+    // Before the first step, so that nothing is touched where somebody stays in the way.
+    auto quiet = way ? keep_quiet(*way, hardware, patience) : nullptr;
+    if (!quiet) return std::unexpected(std::move(quiet.error()));
     Result<void> taken = way ? take(*way, hardware, watcher, patience, crowded)
                              : Result<void>(std::unexpected(way.error()));
     // A call may have done what it was asked and said that it failed, and the other way round.

@@ -49,7 +49,7 @@ struct Node {
   }
 
   Result<void> apply(const Layout& to, int tries = 3, const Watcher& watcher = {}) {
-    return mig::apply(to, {control, reset, machine, holders}, watcher, until, clock,
+    return mig::apply(to, {control, reset, machine, holders, quiet}, watcher, until, clock,
                       stop.get_token(), {.tries = tries, .wait = std::chrono::milliseconds(0)});
   }
   Result<void> apply(const GpuLayout& to, int tries = 3) {
@@ -68,10 +68,48 @@ struct Node {
   test::FakeGpuReset reset{control};
   gpu::Machine machine;
   std::function<std::vector<std::string>(const gpu::Gpu&)> holders;
+  std::function<Result<std::shared_ptr<void>>(const std::stop_token&)> quiet;
   std::chrono::steady_clock::time_point until = kForever;
   test::FakeClock clock;
   std::stop_source stop;
 };
+
+TEST(Apply, UsersOfTheDriverAreQuietFromTheFirstStepToTheLastWhereTheModeNeedsAReset) {
+  for (const auto* model : {"a100-80gb", "h100-80gb"}) {
+    Node node(model);
+    const bool ampere = mode_needs_reset(node.machine.gpus.front());
+    std::weak_ptr<void> quiet;
+    int asked = 0;
+    node.quiet = [&](const std::stop_token&) {
+      ++asked;
+      auto held = std::make_shared<int>();
+      quiet = held;
+      return held;
+    };
+    const Watcher watcher{.step = [&](const Step&, std::size_t, std::size_t) {
+      EXPECT_EQ(!quiet.expired(), ampere);
+    }};
+    ASSERT_TRUE(node.apply({{kGpu, with({large(0)})}}, 1, watcher));
+    EXPECT_EQ(asked, ampere ? 1 : 0) << model;
+    EXPECT_TRUE(quiet.expired());
+    ASSERT_TRUE(node.apply({{kGpu, with({large(4)})}}, 1));
+    EXPECT_EQ(asked, ampere ? 1 : 0) << "the mode stays as it is";
+  }
+}
+
+TEST(Apply, NothingIsTouchedWhereAUserOfTheDriverDoesNotLetGo) {
+  Node node("a100-80gb");
+  int asked = 0;
+  node.quiet = [&](const std::stop_token&) -> Result<std::shared_ptr<void>> {
+    ++asked;
+    return fail(Code::kTimeout, "the arbiter does not let go");
+  };
+  const auto applied = node.apply(with({large(0)}));
+  ASSERT_FALSE(applied);
+  EXPECT_THAT(applied.error().what, HasSubstr("the arbiter does not let go"));
+  EXPECT_THAT(node.changes(), IsEmpty());
+  EXPECT_EQ(asked, 1) << "its deadline was patience enough";
+}
 
 TEST(Apply, BringsAGpuToItsLayout) {
   Node node("h100-80gb");

@@ -2,6 +2,8 @@
 // What a change of a layout works on.
 
 #include <functional>
+#include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,9 @@ struct Hardware {
   const gpu::Machine& machine;
   // Who has the GPU open, for people: "python (pid 4711, Pod shop/train)". Empty: nobody knows.
   std::function<std::vector<std::string>(const gpu::Gpu& gpu)> holders = {};
+  // Before the mode of a GPU is touched that changes at a reset only: has this node's own programs
+  // let go of the driver, for as long as the result is held. Empty: there are none.
+  std::function<Result<std::shared_ptr<void>>(const std::stop_token& stop)> quiet = {};
 };
 
 }  // namespace tranche::mig

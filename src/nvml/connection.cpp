@@ -117,7 +117,9 @@ Result<std::shared_ptr<Session>> Connection::session() {
   if (auto session = current()) return session;
   {
     std::unique_lock lock(pauses_->mutex);
-    if (!pauses_->changed.wait_for(lock, kLongestPause, [this] { return pauses_->held == 0; })) {
+    pauses_->changed.wait_for(lock, kLongestPause,
+                              [this] { return pauses_->held == 0 || pauses_->refusing > 0; });
+    if (pauses_->held > 0) {
       return fail(Code::kUnavailable, "NVML is let go of for as long as a GPU is reset");
     }
     ++pauses_->opening;
@@ -170,15 +172,19 @@ void Connection::restart() {
              }});
 }
 
-Result<std::shared_ptr<void>> Connection::let_go() {
+Result<std::shared_ptr<void>> Connection::let_go(Meanwhile meanwhile) {
+  const int refusing = meanwhile == Meanwhile::kRefuse ? 1 : 0;
   {
     std::unique_lock lock(pauses_->mutex);
     ++pauses_->held;
+    pauses_->refusing += refusing;
+    pauses_->changed.notify_all();
     pauses_->changed.wait(lock, [this] { return pauses_->opening == 0; });
   }
-  std::shared_ptr<void> pause(nullptr, [pauses = pauses_](void*) {
+  std::shared_ptr<void> pause(nullptr, [pauses = pauses_, refusing](void*) {
     const std::scoped_lock lock(pauses->mutex);
     --pauses->held;
+    pauses->refusing -= refusing;
     pauses->changed.notify_all();
   });
   restart();

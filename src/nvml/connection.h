@@ -87,7 +87,7 @@ class Connection {
   ~Connection();
 
   // The session in force, or a new one. kUnavailable: no library or no driver; kTimeout: NVML
-  // hangs. Waits while somebody has let_go(), up to kLongestPause.
+  // hangs. While somebody has let_go() it waits, up to kLongestPause, or is refused (kUnavailable).
   Result<std::shared_ptr<Session>> session();
   // The session in force; null when there is none. Does not call NVML.
   std::shared_ptr<Session> current() const;
@@ -99,7 +99,8 @@ class Connection {
   // Ends the session in force and waits until its owners have released it, so that this process has
   // no GPU open: a reset needs that. No session begins until the result is released. kTimeout: an
   // owner keeps the session, because a call hangs.
-  Result<std::shared_ptr<void>> let_go();
+  enum class Meanwhile { kWait, kRefuse };  // what becomes of session() meanwhile
+  Result<std::shared_ptr<void>> let_go(Meanwhile meanwhile = Meanwhile::kWait);
   static constexpr std::chrono::seconds kLongestPause{60};
 
   DeadlinePool& pool() { return pool_; }
@@ -122,8 +123,9 @@ class Connection {
   struct Pauses {
     std::mutex mutex;
     std::condition_variable changed;
-    int held = 0;     // by let_go()
-    int opening = 0;  // sessions that are about to begin
+    int held = 0;      // by let_go()
+    int refusing = 0;  // of these: kRefuse
+    int opening = 0;   // sessions that are about to begin
   };
   std::shared_ptr<Pauses> pauses_ = std::make_shared<Pauses>();
 };

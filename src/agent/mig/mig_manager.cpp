@@ -262,7 +262,8 @@ bool MigManager::apply(const std::stop_token& stop) {
   const mig::Hardware hardware{.control = ports_.control,
                                .reset = ports_.reset,
                                .machine = *view->state.machine,
-                               .holders = ports_.users};
+                               .holders = ports_.users,
+                               .quiet = ports_.quiet};
   const mig::Watcher watcher{.step = [&](const mig::Step& step, std::size_t done, std::size_t all) {
     const auto* gpu = gpu::find_gpu(*view->state.machine, step.gpu);
     if (gpu == nullptr) return;

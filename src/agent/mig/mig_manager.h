@@ -59,6 +59,8 @@ class MigManager {
     std::function<std::string()> boot;  // this boot's id
     // Who has the GPU open, for people. May be empty.
     std::function<std::vector<std::string>(const gpu::Gpu& gpu)> users = {};
+    // mig::Hardware::quiet.
+    std::function<Result<std::shared_ptr<void>>(const std::stop_token&)> quiet = {};
     // Has the hardware read at once, the offer made anew, kubelet's checkpoint written anew.
     std::function<void()> read_hardware;
     std::function<void()> look_again;

@@ -1,0 +1,82 @@
+#include "arbiter/pause/driver_pause.h"
+
+#include <utility>
+
+#include "arbiter/pause/extension.h"
+
+namespace tranche::arbiter {
+namespace {
+
+using Meanwhile = nvml::Connection::Meanwhile;
+
+constexpr const char* kLetGo = "a GPU of this node is to be reset: NVML is let go of";
+
+}  // namespace
+
+Result<std::unique_ptr<Extension>> DriverPauses::open(std::shared_ptr<nvml::Connection> driver,
+                                                      const ExtensionContext& context) {
+  ASSIGN_OR_RETURN(auto worker, process::Worker::start(context.poller));
+  std::unique_ptr<DriverPauses> pauses(
+      new DriverPauses(std::move(driver), context, std::move(worker)));
+  // No session has begun, so this returns at once.
+  pauses->paused(pauses->driver_->let_go(Meanwhile::kRefuse));
+  pauses->begin();
+  if (pauses->pause_) pauses->log_.info(kLetGo);
+  return pauses;
+}
+
+DriverPauses::DriverPauses(std::shared_ptr<nvml::Connection> driver,
+                           const ExtensionContext& context, std::unique_ptr<process::Worker> worker)
+    : driver_(std::move(driver)),
+      log_(context.log),
+      user_(context.tenants / process::kDriverLock),
+      worker_(std::move(worker)) {}
+
+void DriverPauses::look() {
+  if (pause_) {
+    begin();
+  } else if (!letting_go_ && user_.is_unwanted()) {
+    let_go();
+  }
+}
+
+// Where the file cannot be made, nobody can ask for the driver by it.
+void DriverPauses::begin() {
+  const auto may = user_.begin();
+  if (!may) warn_once(may.error().message());
+  if (may && !*may) return;
+  pause_.reset();
+}
+
+// NVML's end may take long, so it is waited for on another thread.
+void DriverPauses::let_go() {
+  letting_go_ = true;
+  worker_->ask([this, driver = driver_]() -> process::Worker::Done {
+    return [this, pause = driver->let_go(Meanwhile::kRefuse)] { paused(pause); };
+  });
+}
+
+void DriverPauses::paused(Result<std::shared_ptr<void>> pause) {
+  letting_go_ = false;
+  if (!pause) {
+    warn_once(pause.error().message());
+    return;
+  }
+  warned_.clear();
+  pause_ = *std::move(pause);
+  user_.end();
+  if (user_.is_unwanted()) log_.info(kLetGo);
+}
+
+void DriverPauses::warn_once(const std::string& what) {
+  if (std::exchange(warned_, what) != what) log_.warn(what);
+}
+
+namespace pause {
+
+MakeExtension extension(const std::shared_ptr<nvml::Connection>& driver) {
+  return [driver](const ExtensionContext& context) { return DriverPauses::open(driver, context); };
+}
+
+}  // namespace pause
+}  // namespace tranche::arbiter

@@ -1,0 +1,16 @@
+#pragma once
+// Makes the extension that the line `pause` of arbiter/run/extensions.def names.
+
+#include <memory>
+
+#include "arbiter/extension.h"
+
+namespace tranche::nvml {
+class Connection;
+}  // namespace tranche::nvml
+
+namespace tranche::arbiter::pause {
+
+MakeExtension extension(const std::shared_ptr<nvml::Connection>& driver);
+
+}  // namespace tranche::arbiter::pause
