@@ -132,14 +132,14 @@ def line_of(runs, y):
         column += len(text)
 
 
-def svg(lines):
+def svg(lines, title="The end of make demo: 2 schedulable GPUs have become 11"):
     width = round(2 * LEFT + max(len(text_of(line)) for line in lines) * CHAR)
     height = BAR + 2 * TOP + len(lines) * LINE
     words = escape("\n".join(text_of(line).rstrip() for line in lines))
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}" role="img" font-family="{FONT}" font-size="{SIZE}">',
-        "<title>The end of make demo: 2 schedulable GPUs have become 11</title>",
+        f"<title>{escape(title)}</title>",
         f"<desc>{words}</desc>",
         f'<rect x="0.5" y="0.5" width="{width - 1}" height="{height - 1}" rx="8" '
         'fill="#0d1117" stroke="#30363d"/>',

@@ -78,10 +78,11 @@ bool names(const std::string& message, const std::string& layout) {
   return end == message.size() || message[end] == ' ' || message[end] == ';';
 }
 
-// The agent has said it of this layout. Without a condition the state was written by NVIDIA's
-// manager.
+// The agent has said it of this layout: it may just have written once more what it said of the one
+// before. NVIDIA's manager has neither condition nor annotation, and does no such thing.
 bool is_about(const NodeLayout& now, const std::string& layout) {
-  return now.condition.type.empty() || names(now.condition.message, layout);
+  if (!now.condition.type.empty()) return names(now.condition.message, layout);
+  return !now.node.annotations.contains(cluster::kMigAppliedAnnotation);
 }
 
 bool is_in_force(const NodeLayout& now, const NodeOrder& order) {
@@ -121,9 +122,8 @@ class NodeApply {
           "chart true?\n");
     }
     if (!before.label.empty() && before.label != order_.layout) {
-      ports_.print(
-          fmt::format("the label is {}, set by {}: it is overwritten\n", before.label,
-                      before.label_set_by.empty() ? "nobody that is known" : before.label_set_by));
+      const auto owner = before.label_set_by.empty() ? "" : ", set by " + before.label_set_by;
+      ports_.print(fmt::format("the label is {}{}: it is overwritten\n", before.label, owner));
     }
     if (!before.pool.empty()) {
       ports_.print(fmt::format(

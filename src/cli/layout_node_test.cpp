@@ -109,9 +109,8 @@ TEST_F(ApplyOnNode, FollowsTheChangeToItsEnd) {
             "done");
   EXPECT_EQ(node().label, "all-1g.10gb");
   for (const char* line :
-       {"the label is all-disabled, set by nobody that is known: it is overwritten\n",
-        "MIG layout all-1g.10gb on gpu-1\n", "nvidia.com/gpu: 1 -> 0",
-        "shop/train (nvidia.com/gpu: 1): nothing makes it anew",
+       {"the label is all-disabled: it is overwritten\n", "MIG layout all-1g.10gb on gpu-1\n",
+        "nvidia.com/gpu: 1 -> 0", "shop/train (nvidia.com/gpu: 1): nothing makes it anew",
         "no other node that takes Pods offers it", "asking, 5m00s left\n",
         "draining, 5m00s left\n  held by shop/train: PodDisruptionBudget shop/web\nchanging, ",
         "gpu-1 has all-1g.10gb: nvidia.com/gpu 1\n"}) {
@@ -120,6 +119,14 @@ TEST_F(ApplyOnNode, FollowsTheChangeToItsEnd) {
 }
 
 TEST_F(ApplyOnNode, WhatTheAgentSaysOfTheLayoutBeforeIsNoEnd) {
+  const auto old = [&] { label(cluster::kMigStateLabel, "success"); };
+  EXPECT_EQ(run(small(), {old, [] {}, [&] { succeed(); }}), "done");
+  EXPECT_EQ(node().condition.message, "the GPUs have the layout all-1g.10gb");
+}
+
+TEST_F(ApplyOnNode, AStateBesideNoConditionIsNoEndEither) {
+  patch({{"status", {{"conditions", nullptr}}}}, "status");
+  annotate(cluster::kMigAppliedAnnotation, "of the layout before");
   const auto old = [&] { label(cluster::kMigStateLabel, "success"); };
   EXPECT_EQ(run(small(), {old, [] {}, [&] { succeed(); }}), "done");
   EXPECT_EQ(node().condition.message, "the GPUs have the layout all-1g.10gb");
