@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small disk")
 class SmallDisk:
     """An agent whose state folder is a disk of its own, of 1 MiB."""
 
-    def __init__(self, here, *arguments, full: bool, config: str):
+    def __init__(self, here, *arguments, full: bool, config: str, env: dict | None = None):
         here.write(config)
         self.here = here
         self.agent = here.start(
@@ -38,7 +38,7 @@ class SmallDisk:
             *arguments,
             argv0="unshare",
             executable=pathlib.Path("/usr/bin/unshare"),
-            env={"STATE": here.state, "FULL": "1" if full else ""},
+            env={"STATE": here.state, "FULL": "1" if full else "", **(env or {})},
         )
 
     def run(self, *command: object) -> subprocess.CompletedProcess:

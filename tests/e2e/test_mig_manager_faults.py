@@ -3,13 +3,15 @@ the machine is rebooted, the label changes. The node ends in the new layout or i
 open. The whole matrix runs with --soak, a sample always."""
 
 import json
+import os
 import re
 import shutil
 import sys
 
 import pytest
 
-from programs import ROOT
+from programs import ROOT, wait_until
+from test_full_disk import SmallDisk
 from test_mig_manager import BALANCED, MERGE, SMALL, Managed
 
 sys.path.append(str(ROOT / "tests" / "chart"))
@@ -21,8 +23,17 @@ BOOT = "proc/sys/kernel/random/boot_id"
 CREATE = "nvmlDeviceCreateGpuInstanceWithPlacement"
 TWOS = "2g.20gb 2g.20gb 2g.20gb"
 
-POINTS = ["asking", "draining", *(f"step {n}" for n in range(1, 15)), "verifying", "undoing", "undoing step"]
-FAULTS = ["killed", "disk lost", "rebooted", "another label", "label removed"]
+STEPS = [f"step {n}" for n in range(1, 15)]
+POINTS = ["asking", "draining", *STEPS, "verifying", "finished", "undoing", "undoing step"]
+FAULTS = [
+    "killed",
+    "disk lost",
+    "rebooted",
+    "rebooted, disk lost",
+    "API server lost",
+    "another label",
+    "label removed",
+]
 MATRIX = [(point, fault) for point in POINTS for fault in FAULTS]
 SAMPLE = [
     ("asking", "killed"),
@@ -33,7 +44,20 @@ SAMPLE = [
     ("step 12", "disk lost"),
     ("verifying", "killed"),
     ("undoing", "killed"),
+    ("draining", "API server lost"),
+    ("step 5", "API server lost"),
+    ("step 9", "rebooted, disk lost"),
+    ("finished", "rebooted"),
 ]
+# Of an Ampere, whose mode needs a GPU reset: each way, and what is cut off at which step.
+MODES = [("all-disabled", "all-balanced"), ("all-balanced", "all-disabled")]
+AMPERE = [
+    (*way, point, fault)
+    for way in MODES
+    for point in ("asking", "step 1", "step 2", "step 3", "step 9", "verifying", "undoing")
+    for fault in ("killed", "disk lost", "rebooted", "rebooted, disk lost", "API server lost")
+]
+AMPERE_SAMPLE = [(*MODES[0], "step 2", "killed"), (*MODES[1], "step 9", "rebooted")]
 
 
 @pytest.fixture(scope="module")
@@ -81,13 +105,16 @@ class Faulty(Managed):
 
         self.server.wait(turn, f"{what}: {self.agent.log}")
 
-    def come_to(self, point: str) -> None:
-        """The change to all-1g.10gb is there, and the agent is killed."""
+    def come_to(self, point: str, layout: str = "all-1g.10gb", failing: str = CREATE) -> None:
+        """The change to the layout is there, and the agent is killed. It is undone where `failing` fails."""
         start = self.agent.mark()
         if point.startswith("undoing"):
-            self.here.sim("fault", "fail", "--function", CREATE, "--error", "UNKNOWN", "--after", 4, "--times", 3)
-        self.wish("all-1g.10gb")
-        wanted = f"MIG layout all-1g.10gb: {point}"
+            after = 2 if failing == CREATE else 0
+            self.here.sim(
+                "fault", "fail", "--function", failing, "--error", "UNKNOWN", "--after", after, "--times", 3
+            )
+        self.wish(layout)
+        wanted = f"MIG layout {layout}: {point}"
         if point.startswith("step"):
             wanted = f"MIG {point} of"
         if point == "undoing step":
@@ -96,9 +123,9 @@ class Faulty(Managed):
         self.agent.kill()
 
     def suffer(self, fault: str) -> None:
-        if fault == "disk lost":
+        if "disk lost" in fault:
             shutil.rmtree(self.here.state / "mig")
-        if fault == "rebooted":
+        if "rebooted" in fault:
             self.here.sim("reset", "--reboot")
             (self.here.host / BOOT).write_text("boot-2\n")
         if fault == "another label":
@@ -110,7 +137,19 @@ class Faulty(Managed):
         return self.is_closed() and self.state() != "pending" and not (self.here.state / "mig/journal.json").exists()
 
 
-def judge(faulty: Faulty, fault: str) -> None:
+def start_again(faulty: Faulty, point: str, ends: list) -> None:
+    """While the API server is lost a change on the hardware is finished, or undone; none begins."""
+    before = faulty.layouts()
+    with faulty.server.frozen_store():
+        faulty.start()
+        faulty.agent.wait_log("serving|advertis")
+        if point in ("asking", "draining"):
+            assert faulty.layouts() == before
+            return
+        wait_until(lambda: faulty.layouts() in ends, "one of the two layouts")
+
+
+def judge(faulty: Faulty, fault: str, before: str = BALANCED, after: str = SMALL) -> None:
     if fault == "another label":
         faulty.until(lambda: faulty.is_over() and faulty.layouts() == [TWOS], "the other layout")
         assert faulty.state() == "success"
@@ -120,18 +159,21 @@ def judge(faulty: Faulty, fault: str) -> None:
         assert faulty.layouts() in ([SMALL], [BALANCED])
         return
     faulty.until(lambda: faulty.is_over() and faulty.state() in ("success", "failed"), "an end")
-    assert faulty.layouts() == [SMALL if faulty.state() == "success" else BALANCED]
+    assert faulty.layouts() == [after if faulty.state() == "success" else before]
 
 
 def run(server, node, point: str, fault: str) -> None:
     here = node("h100")
-    faulty = Faulty(server, here, f"{point}-{fault}".replace(" ", "-"))
+    faulty = Faulty(server, here, f"{point}-{fault}".replace(" ", "-").replace(",", "").lower())
     faulty.wish("all-balanced")
     faulty.until(lambda: faulty.is_over() and faulty.state() == "success", "the first layout")
     faulty.come_to(point)
     here.kubelet.watched.remove(faulty.agent)
     faulty.suffer(fault)
-    faulty.start()
+    if fault == "API server lost":
+        start_again(faulty, point, [[SMALL], [BALANCED]])
+    else:
+        faulty.start()
     judge(faulty, fault)
     profiles = {"nvidia.com/mig-1g.10gb", "nvidia.com/mig-2g.20gb", "nvidia.com/mig-3g.40gb"}
     for profile in profiles:
@@ -143,6 +185,87 @@ def run(server, node, point: str, fault: str) -> None:
 @pytest.mark.parametrize("point, fault", SAMPLE)
 def test_a_change_ends_in_one_of_the_two_layouts(server, node, point, fault):
     run(server, node, point, fault)
+
+
+A100 = {"all-disabled": "off", "all-balanced": "3g.20gb 2g.10gb 1g.5gb 1g.5gb"}
+
+
+def run_ampere(server, node, old: str, new: str, point: str, fault: str) -> None:
+    here = node("a100-40gb")
+    faulty = Faulty(server, here, f"ampere-{new}-{point}-{fault}".replace(" ", "-").replace(",", "").lower())
+    faulty.wish(old)
+    faulty.until(lambda: faulty.is_over() and faulty.state() == "success", "the first layout")
+    assert faulty.layouts() == [A100[old]]
+    failing = CREATE if new == "all-balanced" else "nvmlDeviceSetMigMode"
+    faulty.come_to(point, new, failing)
+    here.kubelet.watched.remove(faulty.agent)
+    faulty.suffer(fault)
+    if fault == "API server lost":
+        start_again(faulty, point, [[A100[old]], [A100[new]]])
+    else:
+        faulty.start()
+    judge(faulty, fault, A100[old], A100[new])
+
+
+@pytest.mark.parametrize("old, new, point, fault", AMPERE_SAMPLE)
+def test_a_mode_that_needs_a_reset(server, node, old, new, point, fault):
+    run_ampere(server, node, old, new, point, fault)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("old, new, point, fault", [case for case in AMPERE if case not in AMPERE_SAMPLE])
+def test_every_case_of_a_mode_that_needs_a_reset(server, node, old, new, point, fault):
+    run_ampere(server, node, old, new, point, fault)
+
+
+def test_a_reset_that_is_forbidden_changes_nothing(server, node):
+    here = node("a100-passthrough")
+    faulty = Faulty(server, here, "passthrough")
+    faulty.wish("all-balanced")
+    faulty.until(lambda: faulty.is_over() and faulty.state() == "failed", "a refusal")
+    message = faulty.reported("MigChangeFailed")
+    assert "passed through" in message and "reboot this machine" in message, message
+    assert "the change was undone" in message
+    assert faulty.layouts() == ["off", "off"]
+    pending = here.smi("--query-gpu=mig.mode.pending", "--format=csv,noheader").split()
+    assert pending == ["Disabled", "Disabled"], "nothing waits for a reboot"
+    here.kubelet.wait("nvidia.com/gpu", allocatable=2)
+
+
+class WithoutRoom(Faulty):
+    """Its state folder is a disk of its own, which goes with the agent."""
+
+    full = False
+
+    def start(self) -> None:
+        environment = {"KUBECONFIG": self.server.kubeconfig(), "NODE_NAME": self.name}
+        self.disk = SmallDisk(self.here, *self.arguments, full=self.full, config="version: v1", env=environment)
+        self.agent = self.disk.agent
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small disk")
+@pytest.mark.parametrize("point", ["at the beginning", "draining", "step 3"])
+def test_a_full_disk_stops_no_change(server, node, point):
+    here = node("h100")
+    faulty = WithoutRoom(server, here, f"full-{point}".replace(" ", "-"))
+    faulty.wish("all-balanced")
+    faulty.until(lambda: faulty.is_over() and faulty.state() == "success", "the first layout")
+    if point == "at the beginning":
+        faulty.disk.fill()
+        point = "finished"
+    faulty.wish("all-1g.10gb")
+    wanted = f"MIG {point} of" if point.startswith("step") else f"all-1g.10gb: {point}"
+    faulty.until(lambda: re.search(wanted, faulty.agent.log), point)
+    faulty.disk.fill()
+    faulty.until(lambda: faulty.is_over() and faulty.state() == "success", "the new layout")
+    assert faulty.layouts() == [SMALL]
+    assert "is not on disk" in faulty.agent.log
+    # The disk goes with the agent; the Node knows what is in force.
+    faulty.agent.kill()
+    here.kubelet.watched.remove(faulty.agent)
+    faulty.start()
+    here.kubelet.wait("nvidia.com/mig-1g.10gb", allocatable=7)
+    assert faulty.layouts() == [SMALL] and faulty.state() == "success"
 
 
 @pytest.mark.parametrize("then", ["changed by hand", "rebooted"])

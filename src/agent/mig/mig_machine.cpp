@@ -39,6 +39,7 @@ MigMove to_phase(Journal journal, Phase phase, cluster::WallTime deadline) {
 MigMove finish(Journal journal, const MigFacts& facts, const MigSettings& settings,
                std::string trouble = {}) {
   if (!trouble.empty()) journal.trouble = std::move(trouble);
+  journal.boot = facts.boot;
   return to_phase(std::move(journal), Phase::kFinished, in(facts, settings.times.uncordoning));
 }
 
@@ -208,13 +209,22 @@ MigMove take_back(const Journal& journal, const MigFacts& facts, const MigSettin
   return finish(journal, facts, settings, not_undone(journal, facts.applied->error().message()));
 }
 
-MigMove close(const Journal& journal, const MigFacts& facts) {
+// The reboot took the layout away with which the change ended.
+MigMove make_again(Journal journal, const MigFacts& facts, const MigSettings& settings) {
+  const bool back = !journal.trouble.empty();
+  if (back) return undo(journal, facts, settings, journal.trouble);
+  return to_phase(std::move(journal), Phase::kChanging, in(facts, settings.times.changing));
+}
+
+MigMove close(const Journal& journal, const MigFacts& facts, const MigSettings& settings) {
+  const bool given_up = journal.trouble == kRebooted || journal.trouble == kOtherWish;
+  if (!given_up && journal.boot != facts.boot) return make_again(journal, facts, settings);
   if (!facts.node_known) return {};
   const auto& answer = facts.answer;
   const bool cordoned = answer && answer->cordoned && !answer->uncordoned;
   if (cordoned && facts.now < journal.deadline) return {};
   MigMove move{.kind = Kind::kClose};
-  if (journal.trouble == kRebooted || journal.trouble == kOtherWish) return move;
+  if (given_up) return move;
   move.outcome = MigOutcome{.label = journal.layout,
                             .wish = wish_of(journal),
                             .trouble = journal.trouble,
@@ -244,7 +254,7 @@ MigMove next_move(const std::optional<Journal>& journal, const MigFacts& facts,
     case Phase::kUndoing:
       return take_back(*journal, facts, settings);
     case Phase::kFinished:
-      return close(*journal, facts);
+      return close(*journal, facts, settings);
   }
   return {};
 }

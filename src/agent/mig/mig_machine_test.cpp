@@ -333,6 +333,20 @@ TEST(MigMachine, AChangeGoesOnAfterAReboot) {
   EXPECT_EQ(next(journal(Phase::kChanging), now).journal->boot, "boot-2");
 }
 
+TEST(MigMachine, ARebootBeforeTheEndIsToldTakesTheLayoutAway) {
+  auto now = facts();
+  now.boot = "boot-2";
+  auto finished = journal(Phase::kFinished);
+  EXPECT_EQ(phase_after(finished, now), Phase::kChanging);
+  finished.trouble = "a";
+  EXPECT_EQ(phase_after(finished, now), Phase::kUndoing);
+  EXPECT_EQ(trouble_after(finished, now), "a");
+  now.applied = Result<void>();
+  auto undoing = journal(Phase::kUndoing);
+  undoing.trouble = "a";
+  EXPECT_EQ(next(undoing, now).journal->boot, "boot-2") << "it ends in this boot";
+}
+
 TEST(MigMachine, AChangeOfWhichNothingIsDoneBeginsAnewAfterAReboot) {
   auto now = facts();
   now.boot = "boot-2";
