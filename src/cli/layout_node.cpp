@@ -254,7 +254,8 @@ class NodeApply {
       for (const auto& holder : holders) say("  held by " + holder);
     }
     if (ports_.tick) {
-      ports_.tick(holders.empty() ? text : fmt::format("{}; {} Pods", text, holders.size()));
+      ports_.tick(holders.empty() ? text
+                                  : fmt::format("{}; Pods that hold it: {}", text, holders.size()));
     }
     return std::nullopt;
   }

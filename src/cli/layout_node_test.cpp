@@ -81,7 +81,7 @@ class ApplyOnNode : public testing::Test {
                                            return !interrupted_;
                                          },
                                      .print = [&](const std::string& text) { printed_ += text; },
-                                     .tick = {},
+                                     .tick = tick_,
                                      .ask = ask_},
                                     order);
     return done ? "done" : done.error().message();
@@ -91,6 +91,7 @@ class ApplyOnNode : public testing::Test {
   test::FakeObjects objects_;
   test::FakeClock clock_;
   std::function<bool()> ask_;
+  std::function<void(const std::string&)> tick_;
   bool interrupted_ = false;
   std::string printed_;
 };
@@ -122,6 +123,18 @@ TEST_F(ApplyOnNode, WhatTheAgentSaysOfTheLayoutBeforeIsNoEnd) {
   const auto old = [&] { label(cluster::kMigStateLabel, "success"); };
   EXPECT_EQ(run(small(), {old, [] {}, [&] { succeed(); }}), "done");
   EXPECT_EQ(node().condition.message, "the GPUs have the layout all-1g.10gb");
+}
+
+TEST_F(ApplyOnNode, ATerminalHasALineWithTheTimeThatIsLeft) {
+  std::vector<std::string> ticks;
+  tick_ = [&](const std::string& text) { ticks.push_back(text); };
+  // Written once: the deadline stays, and time passes.
+  EXPECT_EQ(run(small(), {[&] { is_in(MigPhase::kDraining); },
+                          [&] { clock_.advance(std::chrono::seconds(10)); }, [&] { succeed(); }}),
+            "done");
+  EXPECT_THAT(ticks, testing::Contains("waiting for the agent"));
+  EXPECT_THAT(ticks, testing::Contains("draining, 4m50s left; Pods that hold it: 1"));
+  EXPECT_EQ(ticks.back(), "") << "the line is empty when text follows";
 }
 
 TEST_F(ApplyOnNode, AStateBesideNoConditionIsNoEndEither) {
