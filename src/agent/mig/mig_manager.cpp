@@ -286,7 +286,7 @@ bool MigManager::publish(const std::stop_token& stop) {
   if (!restored_) return false;
   const auto node = ports_.node();
   if (!node) return false;
-  const auto change = difference(texts(*node), *node);
+  auto change = difference(texts(*node), *node);
   if (!change) {
     sent_.reset();
     return true;
@@ -295,6 +295,8 @@ bool MigManager::publish(const std::stop_token& stop) {
   const bool lags = sent_ && sent_->version == node->resource_version &&
                     sent_->labels == change->labels && sent_->annotations == change->annotations;
   if (lags) return true;
+  // What became of a wish is not said of one that was made meanwhile.
+  if (!journal_ || closing_) change->resource_version = node->resource_version;
   if (!ports_.write(*change, {.deadline = kLongestWrite, .stop = stop})) return false;
   sent_ = Sent{node->resource_version, change->labels, change->annotations};
   return true;
@@ -308,8 +310,14 @@ MigTexts MigManager::texts(const cluster::Node& node) {
   }
   change_.reset();
   if (outcome_) {
-    return {
-        .state = outcome_->failed() ? kMigFailed : kMigSuccess, .change = {}, .outcome = outcome_};
+    // Of another wish, and of a state that a person removed, the next decision tells.
+    const auto& state = cluster::value_of(node.labels, cluster::kMigStateLabel);
+    const bool stands =
+        cluster::value_of(node.labels, cluster::kMigConfigLabel) == outcome_->label &&
+        !(outcome_->told && state.empty());
+    MigTexts texts{.state = std::nullopt, .change = {}, .outcome = outcome_};
+    if (stands) texts.state = outcome_->failed() ? kMigFailed : kMigSuccess;
+    return texts;
   }
   // A change that was given up leaves no state that somebody would wait for without end.
   const bool stale = cluster::value_of(node.labels, cluster::kMigStateLabel) == kMigPending;

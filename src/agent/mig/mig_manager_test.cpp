@@ -230,6 +230,27 @@ TEST(MigManager, ARemovedLabelIsForgottenAndTheGpusStay) {
   EXPECT_EQ(node.summary(0), kBalanced);
 }
 
+// Whoever waits for the new layout would take the old one's state for its own.
+TEST(MigManager, ASuccessIsNotSaidOfAWishThatIsMadeMeanwhile) {
+  MigNode node("h100-80gb");
+  node.wish("all-balanced");
+  bool done = false;
+  node.before_write = [&](const NodeWriter::Change& change) {
+    const auto state = change.labels.find(cluster::kMigStateLabel);
+    if (done || state == change.labels.end() || state->second != "success") return;
+    done = true;
+    node.wish("all-1g.10gb");
+  };
+  while (!done) ASSERT_TRUE(node.turn());
+  node.clock.advance(std::chrono::seconds(1));
+  EXPECT_EQ(node.settle(), "success") << node.log_text();
+  EXPECT_EQ(node.summary(0), "1g.10gb x 7");
+  for (const auto& said : node.sayings) {
+    if (said.label != "all-1g.10gb" || said.state != "success") continue;
+    EXPECT_EQ(said.layout, "1g.10gb x 7");
+  }
+}
+
 TEST(MigManager, AChangeThatIsGivenUpLeavesNoPendingState) {
   for (const bool killed : {false, true}) {
     MigNode node("h100-80gb");

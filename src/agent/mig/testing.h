@@ -236,6 +236,12 @@ class MigNode {
   Kubelet kubelet;
   HolderAnswers holders{kubelet, clock};
   std::vector<offer::Promise> promised;  // beyond what kubelet tells
+  // What somebody else does just before a write.
+  std::function<void(const NodeWriter::Change&)> before_write;
+  struct Said {
+    std::string label, state, layout;  // `layout`: what the first GPU had
+  };
+  std::vector<Said> sayings;  // after each write
   config::Config config;
   MigSettings settings{.controller = false};
   std::string config_file;
@@ -253,9 +259,14 @@ class MigNode {
  private:
   bool write(const NodeWriter::Change& change) {
     if (!writable) return false;
+    if (before_write) before_write(change);
+    if (!change.resource_version.empty() && change.resource_version != node->resource_version) {
+      return false;
+    }
     put(change.labels, node->labels);
     put(change.annotations, node->annotations);
     changed();
+    sayings.push_back({node->labels[cluster::kMigConfigLabel], state(), summary(0)});
     return true;
   }
   static void put(const NodeWriter::Values& values, cluster::StringMap& map) {

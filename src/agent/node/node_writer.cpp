@@ -33,6 +33,7 @@ bool NodeWriter::write(const Change& change, const cluster::Call& call) {
   json::Value metadata;
   if (!change.labels.empty()) metadata["labels"] = json_of(change.labels);
   if (!change.annotations.empty()) metadata["annotations"] = json_of(change.annotations);
+  if (!change.resource_version.empty()) metadata["resourceVersion"] = change.resource_version;
   const json::Value patch = {{"metadata", std::move(metadata)}};
   const auto patched = objects_.patch(cluster::kNode, {.ns = "", .name = node_},
                                       {.json = patch.text(), .subresource = "status"}, call);
@@ -40,6 +41,8 @@ bool NodeWriter::write(const Change& change, const cluster::Call& call) {
     complaint_.clear();
     return true;
   }
+  const bool is_newer = patched.error().code == Code::kFailedPrecondition;
+  if (is_newer && !change.resource_version.empty()) return false;
   not_before_ = clock_.now() + pause_;
   auto message = patched.error().message();
   if (std::exchange(complaint_, message) != message) {

@@ -30,8 +30,10 @@ class NodeWriter {
   struct Change {
     Values labels;
     Values annotations;
+    // Only if the Node is still of this version; "": whatever it is.
+    std::string resource_version = {};
   };
-  // False: it pauses, or the write failed.
+  // False: it pauses, the write failed, or the Node is of another version.
   bool write(const Change& change, const cluster::Call& call);
 
  private:
