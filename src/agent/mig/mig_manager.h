@@ -110,8 +110,9 @@ class MigManager {
   std::optional<Result<MigPlan>> plan(const MigWish& wish, const gpu::Machine& machine);
   MigStates read_states(const mig::Layout& of) const;
   HeldInstances held_instances(const MigStates& states, const gpu::Machine& machine) const;
-  // nullopt: kubelet does not tell.
-  std::optional<std::vector<cluster::MigHolder>> holders_of(const std::set<std::string>& devices);
+  // nullopt: kubelet does not tell. `age`: how old what it told may be.
+  std::optional<std::vector<cluster::MigHolder>> holders_of(const std::set<std::string>& devices,
+                                                            std::chrono::milliseconds age);
   // Whether kubelet gives out none of them.
   bool let_go(const std::set<std::string>& devices) const;
   Result<void> verify() const;

@@ -117,7 +117,7 @@ void MigManager::gather_plan(MigFacts& facts, const MigWish& wish) {
   if (!rebooted || !*facts.plan || (*facts.plan)->empty()) return;
   const auto journal = journal_of(**facts.plan);
   const auto standing = changing(journal, read_states(journal.to));
-  facts.holders = holders_of(leaving_devices(standing, *view->state.machine));
+  facts.holders = holders_of(leaving_devices(standing, *view->state.machine), kHoldersAge);
 }
 
 std::optional<Result<MigPlan>> MigManager::plan(const MigWish& wish, const gpu::Machine& machine) {
@@ -147,7 +147,7 @@ void MigManager::gather_change(MigFacts& facts) {
   const auto devices = leaving_devices(leaving_, *view->state.machine);
   // First that no more is given out, then who holds some: the other way round, one could slip by.
   facts.withheld = drains && let_go(devices);
-  facts.holders = holders_of(devices);
+  facts.holders = holders_of(devices, kHoldersAge);
   name_pods(facts.holders);
 }
 
@@ -190,8 +190,8 @@ HeldInstances MigManager::held_instances(const MigStates& states,
 }
 
 std::optional<std::vector<cluster::MigHolder>> MigManager::holders_of(
-    const std::set<std::string>& devices) {
-  const auto answer = ports_.holders.get(kHoldersAge);
+    const std::set<std::string>& devices, std::chrono::milliseconds age) {
+  const auto answer = ports_.holders.get(age);
   if (!answer || !(*answer)->remembered) return std::nullopt;
   std::set<cluster::MigHolder> pods;
   for (const auto& one : holding((*answer)->listed, devices)) {
@@ -256,7 +256,7 @@ void MigManager::set_journal(std::optional<mig::Journal> journal) {
     count_tranches();
     // The first text names them: what the controller announces is made of it.
     if (const auto view = this->view()) {
-      name_pods(holders_of(leaving_devices(leaving_, *view->state.machine)));
+      name_pods(holders_of(leaving_devices(leaving_, *view->state.machine), HolderAnswers::kNow));
     }
   }
   if (!journal_) {
