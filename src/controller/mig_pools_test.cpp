@@ -135,9 +135,9 @@ TEST_F(MigPoolsTest, RollsBackToWhatEachNodeHad) {
   ASSERT_TRUE(has("gpu-1", "old"));
   agent_says("gpu-1", "success");
   ASSERT_TRUE(says("done"));
-  put_node("gpu-2");
   put_pools(kRollingBack);
   ASSERT_TRUE(has("gpu-1", "new"));
+  put_node("gpu-2");
   agent_says("gpu-1", "success");
   ASSERT_TRUE(has("gpu-2", "new"));
   agent_says("gpu-2", "failed");

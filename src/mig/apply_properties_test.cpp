@@ -130,7 +130,9 @@ RC_GTEST_PROP(ApplyProperties, KeepsEveryInstanceThatBothLayoutsHave, ()) {
     if (!layout.enabled || !one.from[gpu].enabled) continue;
     for (const auto& [place, number] : one.made(gpu)) {
       const auto was = before[gpu].find(place);
-      RC_ASSERT(was == before[gpu].end() || was->second == number);
+      // RC_ASSERT evaluates both sides of an ||.
+      const bool stayed = was == before[gpu].end() || was->second == number;
+      RC_ASSERT(stayed);
     }
   }
 }

@@ -103,7 +103,8 @@ RC_GTEST_PROP(PackProperties, AFewInstancesAreOnTheFewestGpus, ()) {
   }
   const auto wishes = *all_instances_of(wish, model.geometry);
   const auto packing = pack(wish, model.geometry);
-  RC_ASSERT(packing.has_value() && packing->fewest);
+  RC_ASSERT(packing.has_value());
+  RC_ASSERT(packing->fewest);
   RC_ASSERT(packing->gpus() == naive(wishes, model.geometry));
   std::map<std::string, int> held;
   for (const auto& alike : packing->layouts) {
