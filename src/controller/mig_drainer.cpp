@@ -179,15 +179,16 @@ Result<Rounds::Next> MigDrainer::answer(const MigNode& node, const cluster::Call
     return kRefreshTurn;
   }
   ASSIGN_OR_RETURN(const auto decision, decide(node, call));
-  TRY(write(node, decision.drain, Cordon::kKeep, call));
-  // Behind the write: one that fails is decided again, of what the agent says by then.
+  // Before the write, so that a controller that ends here has not left it untold. The time is that
+  // of the agent's text, so who answers the same text again records the same Event.
   const auto given = decision.drain.answer;
   if (known == nullptr || known->answer != given) {
     const bool refused = given == MigDrain::Answer::kRefused;
     tell(node, refused,
          refused ? cluster::reason::kMigChangeRefused : cluster::reason::kMigChangeAnnounced,
-         decision.note, call);
+         decision.note, call, node.change->written_at);
   }
+  TRY(write(node, decision.drain, Cordon::kKeep, call));
   return kRefreshTurn;
 }
 
