@@ -4,6 +4,7 @@
 #include <getopt.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -185,7 +186,10 @@ int start_in_background(const CommandLine& line, const std::shared_ptr<Simulatio
   std::array<char, 1024> said = {};
   const ssize_t length = ::read(from.get(), said.data(), said.size());
   const std::string_view text(said.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
-  return text == "0" ? 0 : give_up(text.empty() ? "the daemon ended at once" : text);
+  if (text == "0") return 0;
+  // Its lock goes with it: who starts the next one finds the folder free.
+  ::waitpid(child, nullptr, 0);
+  return give_up(text.empty() ? "the daemon ended at once" : text);
 }
 
 int start_daemon(CommandLine& line) {
