@@ -15,6 +15,7 @@ import pathlib
 import pty
 import re
 import sys
+import textwrap
 from html import escape
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -121,20 +122,50 @@ def drawn(column, y, sign, style):
     )
 
 
+# Where the lines of a box's sign lead: fonts leave gaps between the rows.
+BOX = {"│": "ud", "─": "lr", "┌": "dr", "┐": "dl", "└": "ur", "┘": "ul", "┬": "lrd", "┴": "lru"}
+
+
+def box_lines(column, y, text):
+    """The path of a run's boxes. `y`: of the row's words."""
+    top, half = y - SIZE, LINE / 2
+    ends = {"u": f"v-{half}", "d": f"v{half}", "l": f"h-{CHAR / 2}", "r": f"h{CHAR / 2}"}
+    return "".join(
+        f"M{LEFT + (column + at + 0.5) * CHAR:.1f} {top + half}{ends[way]}"
+        for at, sign in enumerate(text)
+        for way in BOX.get(sign, "")
+    )
+
+
 def line_of(runs, y):
     column = 0
     for text, style in runs:
         # Words that one space parts stay together; everything else has its own place.
-        for match in re.finditer(r"[✔■□]|[^\s✔■□]+(?: [^\s✔■□]+)*", text):
+        signs = "✔■□" + "".join(BOX)
+        for match in re.finditer(rf"[✔■□]|[^\s{signs}]+(?: [^\s{signs}]+)*", text):
             part = match.group(0)
             make = drawn if part in "✔■□" else word
             yield make(column + match.start(), y, part, style)
+        if boxes := box_lines(column, y, text):
+            yield f'<path d="{boxes}" fill="none" stroke="{DIM}"/>'
         column += len(text)
 
 
+def folded(runs):
+    """The rows of a line on a terminal of COLUMNS columns; what goes on is indented as the line is. Only a line of
+    one style is folded."""
+    text = text_of(runs)
+    if len(text) <= COLUMNS or len(runs) != 1:
+        return [runs]
+    indent = " " * (len(text) - len(text.lstrip()) + 2)
+    rows = textwrap.wrap(text, COLUMNS, subsequent_indent=indent, drop_whitespace=True)
+    return [[(row, runs[0][1])] for row in rows]
+
+
 def svg(lines, title="The end of make demo: 2 schedulable GPUs have become 11"):
-    width = round(2 * LEFT + max(len(text_of(line)) for line in lines) * CHAR)
-    height = BAR + 2 * TOP + len(lines) * LINE
+    rows = [row for line in lines for row in folded(line)]
+    width = round(2 * LEFT + max(len(text_of(row)) for row in rows) * CHAR)
+    height = BAR + 2 * TOP + len(rows) * LINE
     words = escape("\n".join(text_of(line).rstrip() for line in lines))
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
@@ -148,8 +179,8 @@ def svg(lines, title="The end of make demo: 2 schedulable GPUs have become 11"):
             for i, fill in enumerate(("#ff5f56", "#ffbd2e", "#27c93f"))
         ),
     ]
-    for number, line in enumerate(lines):
-        parts += line_of(line, BAR + TOP + number * LINE + SIZE)
+    for number, row in enumerate(rows):
+        parts += line_of(row, BAR + TOP + number * LINE + SIZE)
     return "\n".join([*parts, "</svg>", ""])
 
 

@@ -20,16 +20,32 @@ _NEEDED = {
 }
 
 
+_BUILT = ("bin/tranche", "bin/tranche-sim", "bin/tranche-load", "bin/tranche-lab-runtime")
+# Those that map the simulated machine's state, and the file that says how it is laid out. One that was built
+# before a change of it refuses the state of the others, and every container ends at its start.
+_STATE = ROOT / "sim" / "state" / "state.h"
+_USE_STATE = (
+    *("bin/tranche-sim", "bin/tranche-lab-runtime"),
+    *("sim/nvidia-smi", "sim/libnvidia-ml.so.1", "sim/libcuda.so.1"),
+)
+
+
 def build_folder() -> pathlib.Path:
     """TRANCHE_BUILD, else build/ of the checkout."""
     build = pathlib.Path(os.environ.get("TRANCHE_BUILD", ROOT / "build")).resolve()
-    programs = ("bin/tranche", "bin/tranche-sim", "bin/tranche-load", "bin/tranche-lab-runtime")
-    for program in (*programs, "sim/nvidia-smi", "sim/libnvidia-ml.so.1", "sim/libcuda.so.1"):
+    for program in dict.fromkeys((*_BUILT, *_USE_STATE)):
         if not (build / program).exists():
             raise LabError(
                 f"{build / program} is not there",
                 "build it: run `make`, or name another build folder in TRANCHE_BUILD",
             )
+    made = _STATE.stat().st_mtime
+    stale = [program for program in _USE_STATE if (build / program).stat().st_mtime < made]
+    if stale:
+        raise LabError(
+            f"built before the simulated machine's state was changed: {', '.join(stale)} (in {build})",
+            "build them anew: run `make`; containers would end at their start",
+        )
     return build
 
 

@@ -34,6 +34,7 @@ void apply_pending_mode(Gpu& gpu) {
   if (gpu.mig_current.load() == gpu.mig_pending.load()) return;
   drop_instances(gpu);
   gpu.mig_current.store(gpu.mig_pending.load());
+  gpu.compute_mode.store(0);
 }
 
 }  // namespace
@@ -114,6 +115,7 @@ Result<void> reset_gpu(const Simulation& sim, Gpu& gpu, Users users) {
   if (gpu_in_use(sim, gpu, users)) return in_use(fmt::format("{} is in use", gpu.uuid));
   drop_instances(gpu);
   gpu.mig_current.store(gpu.mig_pending.load());
+  gpu.compute_mode.store(0);
   gpu.recovery_action.store(0);
   gpu.last_xid.store(0);
   gpu.presence.store(static_cast<std::uint32_t>(Presence::kPresent));

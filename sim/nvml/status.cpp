@@ -82,6 +82,8 @@ NVML_API nvmlReturn_t nvmlDeviceSetComputeMode(nvmlDevice_t handle, unsigned int
   constexpr unsigned int kExclusiveProcess = 3;
   const bool known = mode <= kExclusiveProcess && mode != kExclusiveThread;
   return on_gpu(__func__, handle, known, [&](const Device& device) {
+    // By NVIDIA's documentation: in MIG mode it is the default one, and stays it.
+    if (device.hardware().mig_current.load() != 0) return NVML_ERROR_NOT_SUPPORTED;
     device.hardware().compute_mode.store(mode);
     return NVML_SUCCESS;
   });

@@ -17,6 +17,13 @@
 #include "agent/unplanned_mig.h"
 
 namespace tranche::agent {
+namespace {
+
+std::string own_pod(const config::AgentOptions& options) {
+  return options.pod_name.empty() ? "" : options.kube_namespace + '/' + options.pod_name;
+}
+
+}  // namespace
 
 std::vector<Stage> stages() {
   return {offer_what_can_be_limited, offer_what_mps_serves, withhold_what_is_promised,
@@ -122,7 +129,8 @@ void Followers::manage_mig(const FollowerPorts& ports, const config::AgentOption
   mig_.emplace(MigManager::Options{.state_dir = options.state_dir,
                                    .config_file = options.mig_config_file,
                                    .settings = {.times = {.drain = options.mig_drain_timeout},
-                                                .controller = options.mig_ask_controller}},
+                                                .controller = options.mig_ask_controller},
+                                   .own_pod = own_pod(options)},
                MigManager::Ports{.control = mig.control,
                                  .reset = mig.reset,
                                  .kubelet = ports.pod_resources,
@@ -138,6 +146,7 @@ void Followers::manage_mig(const FollowerPorts& ports, const config::AgentOption
                                  .boot = mig.boot,
                                  .users = mig.users,
                                  .quiet = mig.quiet,
+                                 .pods = mig.pods,
                                  .read_hardware = mig.read_hardware,
                                  .look_again = look_again,
                                  .renew_checkpoint = renew_checkpoint,

@@ -36,10 +36,10 @@ struct MigPorts {
   std::function<Result<cluster::Node>()> node;
   std::function<bool(const NodeWriter::Change&, const cluster::Call&)> write;
   std::function<std::string()> boot;
-  // Who has the GPU open, for people.
-  std::function<std::vector<std::string>(const gpu::Gpu& gpu)> users = {};
-  // Has this node's other programs of ours let go of the driver, for as long as the result is held.
-  std::function<Result<std::shared_ptr<void>>(const std::stop_token&)> quiet = {};
+  std::function<std::optional<std::vector<cluster::Pod>>()> pods = {};
+  std::function<mig::DeviceUsers(const gpu::Gpu& gpu, std::optional<int> instance)> users = {};
+  // Has this node's other programs of ours let go of the GPUs, for as long as the result is held.
+  std::function<Result<std::shared_ptr<void>>(const MigQuiet&, const std::stop_token&)> quiet = {};
   std::function<void()> read_hardware = {};  // the agent sets it
 };
 

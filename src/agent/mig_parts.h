@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,9 +12,11 @@
 #include "agent/config/cluster_node.h"
 #include "agent/followers.h"
 #include "agent/node/node_writer.h"
+#include "agent/node/pods_of_node.h"
 #include "config/flags/sources.h"
 #include "config/programs/agent_options.h"
 #include "host/gpu_reset.h"
+#include "host/process.h"
 #include "nvml/mig_control.h"
 #include "nvml/quiet_reset.h"
 
@@ -21,15 +24,19 @@ namespace tranche::agent {
 
 class MigParts {
  public:
-  // The references outlive it.
-  MigParts(const std::shared_ptr<nvml::Connection>& connection, ClusterNode& node,
+  // The references outlive it. `pods`: null where nobody watches this node's Pods yet.
+  MigParts(const std::shared_ptr<nvml::Connection>& connection, ClusterNode& node, PodsOfNode* pods,
            const config::Sources& sources, const config::AgentOptions& options, const Clock& clock,
            const Log& log);
 
   MigPorts ports();
 
  private:
-  std::vector<std::string> users_of(const gpu::Gpu& gpu) const;
+  mig::DeviceUsers users_of(const gpu::Gpu& gpu, std::optional<int> instance) const;
+  std::optional<std::vector<cluster::Pod>> pods();
+  // "shop/train"; "": not known.
+  std::string pod_name(const host::PodProcess& process) const;
+  Result<std::shared_ptr<void>> quiet(const MigQuiet& wish, const std::stop_token& stop) const;
 
   nvml::MigControl control_;
   host::GpuReset program_;
@@ -38,6 +45,9 @@ class MigParts {
   NodeWriter writer_;
   FsRoot host_;
   std::filesystem::path driver_lock_;
+  std::filesystem::path mps_dir_;
+  std::optional<PodsOfNode> own_pods_;
+  PodsOfNode& pods_;
 };
 
 }  // namespace tranche::agent

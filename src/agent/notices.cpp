@@ -106,6 +106,8 @@ void Notices::tell_mps(const Round& round) {
   said_of_mps_.retain(
       [&](const std::string& resource) { return round.state.mps.contains({resource}); });
   for (const auto& [name, standing] : round.state.mps) {
+    // What ends for a change of the MIG layout is announced with the change.
+    if (round.state.mig.mps.contains(name.value)) continue;
     const bool is_offered = round.offer->find(name) != nullptr;
     if (!said_of_mps_.is_news(name.value, is_offered ? standing.trouble : "")) continue;
     tell(

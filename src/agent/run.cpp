@@ -12,6 +12,7 @@
 #include "agent/node/node_turn.h"
 #include "cdi/make_specs.h"
 #include "cluster/mig_change.h"
+#include "cluster/reasons.h"
 #include "host/host_reader.h"
 #include "kubelet/pod_resources_client.h"
 #include "kubelet/registration.h"
@@ -141,15 +142,17 @@ Result<void> run(const config::Sources& sources, const config::AgentOptions& opt
     };
     auto& followers = ports.followers;
     followers.labels = cluster->labels();
+    cluster->watch_arbiter(options, clock, log);
     if (options.mig_manager) {
-      mig.emplace(connection, node, sources, options, clock, log);
+      mig.emplace(connection, node, cluster->pods(), sources, options, clock, log);
       followers.mig.emplace(mig->ports());
+    } else {
+      node.withdraw(cluster::condition::kTrancheMigLayout);
     }
     followers.tell = [&node](const NodeNotice& notice) { node.tell(notice); };
     followers.report_condition = [&node](const ConditionReport& report) { node.report(report); };
     followers.mig_config = [&node] { return mig_config(node.node()); };
     followers.evict = [cluster](EvictPolicy policy) { cluster->evict(std::move(policy)); };
-    cluster->watch_arbiter(options, clock, log);
     followers.overrides = cluster->overrides();
     if (node.tells() || cluster->pods() != nullptr) {
       health.emplace(HealthReporter::Parts{.objects = node.objects(),

@@ -43,6 +43,15 @@ _tranche() {
     COMPREPLY=($(compgen -W "$words" -- "$cur"))
     return
   fi
+  words=$(_tranche_words "$command")
+  for ((i = 2; i < COMP_CWORD; i++)); do
+    for word in $words; do
+      if [ "${COMP_WORDS[i]}" = "$word" ]; then
+        words=""
+        command="$command $word"
+      fi
+    done
+  done
   if [ "${prev#-}" != "$prev" ] && _tranche_takes_value "$command" "$prev"; then
     kind=$(_tranche_value "$command" "$prev")
     words=${kind#* }
@@ -65,15 +74,6 @@ _tranche() {
     esac
     return
   fi
-  words=$(_tranche_words "$command")
-  for ((i = 2; i < COMP_CWORD; i++)); do
-    for word in $words; do
-      if [ "${COMP_WORDS[i]}" = "$word" ]; then
-        words=""
-        command="$command $word"
-      fi
-    done
-  done
   if [ -z "$words" ] || [ "${cur#-}" != "$cur" ]; then words=$(_tranche_flags "$command"); fi
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
 }
@@ -149,21 +149,34 @@ std::string bash_words(const Command& command) {
   return fmt::format("{}", fmt::join(names, " "));
 }
 
+// `name`: of the command, with its word.
+std::string bash_values_of(std::string_view name, unsigned uses) {
+  std::string text;
+  for (const auto& spec : config::flag_table()) {
+    const auto value = bash_value(spec);
+    if ((spec.uses & uses) == 0 || value.empty()) continue;
+    std::vector<std::string> patterns;
+    for (const auto& flag : bash_spellings(spec, uses)) {
+      patterns.push_back(fmt::format("\"{} {}\"", name, flag));
+      // A flag works with one dash as with two.
+      if (flag.starts_with("--")) {
+        patterns.push_back(fmt::format("\"{} {}\"", name, flag.substr(1)));
+      }
+    }
+    text += fmt::format("    {}) echo \"{}\" ;;\n", fmt::join(patterns, " | "), value);
+  }
+  return text;
+}
+
+// The same flag may take other values with another word.
 std::string bash_values(std::span<const Command> commands) {
   std::string text = "\n_tranche_value() {\n  case \"$1 $2\" in\n";
   for (const auto& command : commands) {
-    for (const auto& spec : config::flag_table()) {
-      const auto value = bash_value(spec);
-      if (!command.listed || (spec.uses & command.uses) == 0 || value.empty()) continue;
-      std::vector<std::string> patterns;
-      for (const auto& flag : bash_spellings(spec, command.uses)) {
-        patterns.push_back(fmt::format("\"{} {}\"", command.name, flag));
-        // A flag works with one dash as with two.
-        if (flag.starts_with("--")) {
-          patterns.push_back(fmt::format("\"{} {}\"", command.name, flag.substr(1)));
-        }
-      }
-      text += fmt::format("    {}) echo \"{}\" ;;\n", fmt::join(patterns, " | "), value);
+    if (!command.listed) continue;
+    text += bash_values_of(command.name, command.uses);
+    for (const auto& word : command.words) {
+      text +=
+          bash_values_of(fmt::format("{} {}", command.name, word.name), uses_of(command, &word));
     }
   }
   return text + "  esac\n}\n";

@@ -26,26 +26,12 @@ void warn_of(const std::vector<std::string>& positionals) {
 
 }  // namespace
 
-int refuse(const Invocation& invocation, std::string_view what, const Word* word) {
-  const auto program = word == nullptr ? std::string(invocation.program)
-                                       : fmt::format("{} {}", invocation.program, word->name);
-  fmt::print(stderr, "{0}: {1}\nRun '{0} --help' for flags and examples.\n", program, what);
-  return kExitUsage;
-}
-
 std::variant<config::Sources, int> flags_to_sources(const Invocation& invocation,
                                                     config::Program program, const Word* word) {
   const auto uses = uses_of(invocation.command, word);
   const auto parsed = config::parse_arguments(invocation.arguments, uses);
   if (!parsed) return refuse(invocation, parsed.error().message(), word);
-  if (parsed->help) {
-    fmt::print("{}", help_of(invocation.command, word, invocation.program));
-    return kExitFine;
-  }
-  if (parsed->version) {
-    fmt::print("{}\n", version_line());
-    return kExitFine;
-  }
+  if (const auto answered = answer_help(invocation, *parsed, word)) return *answered;
   if (!parsed->positionals.empty()) {
     const auto& first = parsed->positionals[0];
     if (!invocation.command.nvidias_exit_codes) {

@@ -2,10 +2,10 @@
 // The first step of most commands: reads argv into config::Sources, and answers --help and
 // --version.
 
-#include <string_view>
 #include <variant>
 
 #include "cli/command.h"
+#include "cli/command_end.h"
 #include "config/flags/sources.h"
 
 namespace tranche::cli {
@@ -15,8 +15,5 @@ namespace tranche::cli {
 std::variant<config::Sources, int> flags_to_sources(const Invocation& invocation,
                                                     config::Program program,
                                                     const Word* word = nullptr);
-
-// Says what is wrong with the command line, and where its help is. Returns the exit code.
-int refuse(const Invocation& invocation, std::string_view what, const Word* word = nullptr);
 
 }  // namespace tranche::cli

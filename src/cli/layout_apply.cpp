@@ -92,11 +92,15 @@ class Apply {
     if (!plan) return end(call_, plan.error());
     fmt::print("{}", show(*plan, machine_.machine()));
     if (plan->change.steps.empty() && !cut_off_) {
-      fmt::print("{} is applied already\n", chosen->name);
+      fmt::print("{}{} is applied already\n", options_.mode_only ? "the MIG mode of " : "",
+                 chosen->name);
       return kExitFine;
     }
     if (auto unused = check(*plan); !unused) return end(call_, unused.error());
-    if (options_.dry_run) return kExitFine;
+    if (options_.dry_run) {
+      fmt::print("nothing was changed (--dry-run)\n");
+      return kExitFine;
+    }
     if (!options_.yes && isatty(STDIN_FILENO) != 0 && !wants_to_go_on(signals_))
       return kExitFinding;
     return take(*plan, chosen->name);
@@ -144,8 +148,12 @@ class Apply {
         {.hardware = {.control = machine_.control(),
                       .reset = reset,
                       .machine = machine_.machine(),
-                      .holders = [&](const gpu::Gpu& gpu) { return machine_.holders_of(gpu); },
-                      .quiet = [&](const std::stop_token& told) { return quiet(told); }},
+                      .users =
+                          [&](const gpu::Gpu& gpu, std::optional<int> instance) {
+                            return machine_.holders_of(gpu, instance);
+                          },
+                      .quiet = [&](bool resets,
+                                   const std::stop_token& told) { return quiet(resets, told); }},
          .journal = journal_,
          .clock = clock,
          .watcher = progress(machine_.machine()),
@@ -155,9 +163,11 @@ class Apply {
   }
 
   // The arbiter of this node has NVML open.
-  Result<std::shared_ptr<void>> quiet(const std::stop_token& stop) const {
+  Result<std::shared_ptr<void>> quiet(bool resets, const std::stop_token& stop) const {
+    if (!resets) return nullptr;
     const auto folder = std::filesystem::absolute(options_.state_dir) / "tenants";
-    return process::DriverPause::take(folder / process::kDriverLock, process::kLongestLetGo, stop);
+    return process::DriverPause::take({.file = folder / process::kDriverLock},
+                                      process::kLongestLetGo, stop);
   }
 
   int report(const LayoutEnd& end, const std::string& name) const {

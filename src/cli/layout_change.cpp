@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::chrono::minutes kLongestChange{10};
 
-using States = std::map<gpu::GpuUuid, gpu::MigState>;
-
 const mig::Layout& nothing() {
   static const mig::Layout kNothing;
   return kNothing;
@@ -62,8 +60,9 @@ std::string lines_of(std::string_view word, const std::vector<mig::Instance>& in
   return text;
 }
 
-std::string show_gpu(const mig::GpuLayout& from, const mig::GpuLayout& to, const gpu::Gpu& gpu) {
-  const auto gone = leaving(from, to).instances;
+std::string show_gpu(const gpu::MigState& state, const mig::GpuLayout& to, const gpu::Gpu& gpu) {
+  const auto from = mig::layout_of(state);
+  const auto gone = leaving(state, to, gpu.mig_geometry).instances;
   const auto goes = [&](const mig::Instance& one) { return std::ranges::count(gone, one) > 0; };
   const auto stays = [&](const mig::Instance& one) { return !goes(one); };
   const auto comes = [&](const mig::Instance& one) {
@@ -79,6 +78,9 @@ std::string show_gpu(const mig::GpuLayout& from, const mig::GpuLayout& to, const
   if (from.enabled != to.enabled) {
     text += fmt::format("  MIG mode goes {}{}\n", to.enabled ? "on" : "off",
                         mig::mode_needs_reset(gpu) ? "; the GPU is reset for it" : "");
+  } else if (state.pending != state.enabled) {
+    text += fmt::format("  MIG mode {}, which waits for a reset, is taken back\n",
+                        state.pending ? "on" : "off");
   }
   return text;
 }
@@ -145,6 +147,7 @@ Result<LayoutChange> plan_layout(const std::map<gpu::GpuUuid, mig::GpuWish>& wis
   ASSIGN_OR_RETURN(plan.change, mig::make_change(present, to, [&](const gpu::GpuUuid& gpu) {
                      return mig::mode_needs_reset(*gpu::find_gpu(machine, gpu));
                    }));
+  mig::take_back_pending_modes(plan.present, plan.change);
   return plan;
 }
 
@@ -156,7 +159,7 @@ std::string show(const LayoutChange& change, const gpu::Machine& machine) {
     const auto& from = change.change.from.at(gpu.uuid);
     const bool differs = std::ranges::any_of(
         change.change.steps, [&](const mig::Step& step) { return step.gpu == gpu.uuid; });
-    text += differs ? show_gpu(from, to->second, gpu)
+    text += differs ? show_gpu(change.present.at(gpu.uuid), to->second, gpu)
                     : fmt::format("GPU {} ({}): stays {}\n", gpu.index, gpu.name,
                                   describe(from, gpu.mig_geometry));
   }
@@ -169,8 +172,8 @@ Result<void> check_unused(const LayoutChange& change, const gpu::Machine& machin
   for (const auto& gpu : machine.gpus) {
     const auto to = change.change.to.find(gpu.uuid);
     if (to == change.change.to.end()) continue;
-    const auto uuids = leaving_devices(gpu, change.present.at(gpu.uuid),
-                                       leaving(change.change.from.at(gpu.uuid), to->second));
+    const auto& state = change.present.at(gpu.uuid);
+    const auto uuids = leaving_devices(gpu, state, leaving(state, to->second, gpu.mig_geometry));
     if (uuids.empty()) continue;
     ASSIGN_OR_RETURN(const auto users, users_of({uuids.begin(), uuids.end()}));
     for (const auto& user : users) found.push_back(fmt::format("GPU {}: {}", gpu.index, user));

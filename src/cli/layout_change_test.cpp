@@ -101,6 +101,18 @@ TEST(LayoutChange, IsShownGpuByGpu) {
   EXPECT_THAT(show(*off, node.machine), HasSubstr("MIG mode goes off; the GPU is reset for it\n"));
 }
 
+TEST(LayoutChange, AModeThatWaitsForAResetIsTakenBack) {
+  Node node;
+  node.control.set_state(kGpu, {.enabled = false, .pending = true, .instances = {}});
+  const Wishes off{{kGpu, {.enabled = false, .devices = {}}}};
+  EXPECT_EQ(
+      show(*node.plan(off), node.machine),
+      "GPU 0 (A100): MIG off -> MIG off\n  MIG mode on, which waits for a reset, is taken back\n");
+  EXPECT_FALSE(node.take(off).trouble);
+  EXPECT_FALSE(node.control.state(kGpu).pending);
+  EXPECT_THAT(node.plan(off)->change.steps, IsEmpty());
+}
+
 TEST(LayoutChange, AFailureIsUndone) {
   Node node;
   ASSERT_FALSE(node.take({{kGpu, wish({{"3g.40gb", 2}})}}).trouble);
@@ -230,6 +242,22 @@ TEST(LayoutUsers, OnlyOfWhatGoesTheyAreAskedAndNamed) {
   ASSERT_FALSE(used);
   EXPECT_EQ(used.error().code, Code::kFailedPrecondition);
   EXPECT_THAT(used.error().what, HasSubstr("GPU 0: python (pid 7)"));
+}
+
+// Two slices in a row are free nowhere but where the one is.
+TEST(LayoutUsers, OfAComputeInstanceThatMustMakeWayForALargerOneTheyAreNamed) {
+  Node node;
+  ASSERT_FALSE(node.take({{kGpu, wish({{"3g.40gb", 1}})}}).trouble);
+  const int instance = node.control.state(kGpu).instances[0].id;
+  ASSERT_TRUE(node.control.destroy_compute_instance(kGpu, instance, 0));
+  ASSERT_TRUE(node.control.create_compute_instance(kGpu, instance, 1, 1));
+  node.see_devices();
+  const auto change = node.plan({{kGpu, wish({{"1c.3g.40gb", 1}, {"2c.3g.40gb", 1}})}});
+  std::vector<std::string> asked;
+  EXPECT_FALSE(check_unused(*change, node.machine,
+                            Users{asked, std::vector<std::string>{"python (pid 7)"}}));
+  EXPECT_THAT(asked, ElementsAre("MIG-" + std::to_string(instance)));
+  EXPECT_THAT(show(*change, node.machine), HasSubstr("  goes   1c.3g.40gb at 4\n"));
 }
 
 TEST(LayoutUsers, ForAnotherModeTheGpuItselfIsAsked) {

@@ -10,6 +10,7 @@
 #include "base/exit_code.h"
 #include "base/log.h"
 #include "cli/cluster_choice.h"
+#include "cli/command_end.h"
 #include "cli/layout.h"
 #include "cli/layout_node.h"
 #include "cli/layout_output.h"
@@ -20,11 +21,9 @@
 namespace tranche::cli {
 namespace {
 
-// A kubeconfig or context that does not exist is a usage error. Any other error means that the API
-// server cannot be reached.
 int not_connected_of(const LayoutCall& call, const Error& error) {
-  const int code = end(call, error);
-  return code == kExitUsage ? code : kExitUnreachable;
+  end(call, error);
+  return exit_code_of_connecting(error);
 }
 
 Result<std::unique_ptr<kube::Client>> connect_for(const LayoutCall& call,

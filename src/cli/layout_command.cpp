@@ -5,11 +5,9 @@
 #include <array>
 #include <cstdio>
 
-#include "base/edit_distance.h"
-#include "base/exit_code.h"
 #include "cli/command.h"
+#include "cli/command_end.h"
 #include "cli/flags_to_sources.h"
-#include "cli/help.h"
 #include "cli/layout.h"
 #include "config/flags/command_line.h"
 
@@ -27,14 +25,6 @@ constexpr std::array kLayoutRuns = {
     LayoutWord{"export", run_layout_export}, LayoutWord{"defaults", run_layout_defaults},
 };
 
-int refuse_word(const Invocation& invocation, std::string_view word) {
-  std::vector<std::string_view> names;
-  for (const auto& one : invocation.command.words) names.push_back(one.name);
-  if (word.empty()) return refuse(invocation, "say what to do: " + either(names));
-  return refuse(invocation, fmt::format("unknown command \"{}\"{}", word.substr(0, 80),
-                                        suggestion(word, names, "write " + either(names))));
-}
-
 // The first word that stands among the arguments, whose flags are then known.
 const Word* word_in(const Invocation& invocation) {
   for (const auto one : invocation.arguments) {
@@ -50,16 +40,9 @@ int refuse(const LayoutCall& call, std::string_view what) {
 }
 
 int end(const LayoutCall& call, const Error& error) {
+  std::fflush(stdout);  // where both go to one file, what was done stands before what failed
   fmt::print(stderr, "{} {}: {}\n", call.invocation.program, call.word.name, error.message());
-  switch (error.code) {
-    case Code::kInvalidArgument:
-      return kExitUsage;
-    case Code::kUnavailable:
-    case Code::kTimeout:
-      return kExitUnreachable;
-    default:
-      return kExitFinding;
-  }
+  return exit_code_of(error);
 }
 
 int run_layout_command(const Invocation& invocation) {
@@ -67,14 +50,7 @@ int run_layout_command(const Invocation& invocation) {
   const auto uses = uses_of(invocation.command, word);
   const auto parsed = config::parse_words(invocation.arguments, uses);
   if (!parsed) return refuse(invocation, parsed.error().message(), word);
-  if (parsed->help) {
-    fmt::print("{}", help_of(invocation.command, word, invocation.program));
-    return kExitFine;
-  }
-  if (parsed->version) {
-    fmt::print("{}\n", version_line());
-    return kExitFine;
-  }
+  if (const auto answered = answer_help(invocation, *parsed, word)) return *answered;
   const auto& words = parsed->positionals;
   if (word == nullptr || words.empty() || words[0] != word->name) {
     return refuse_word(invocation, words.empty() ? "" : words[0]);

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "host/device_holders.h"
-#include "host/process.h"
+#include "host/holder_names.h"
 #include "nvml/process_reader.h"
 #include "nvml/reader.h"
 
@@ -28,11 +28,8 @@ Result<std::string> read_text(const std::string& file) {
 }
 
 std::string process_name(const FsRoot& host, pid_t pid) {
-  const auto facts = host::read_process(host, pid);
-  if (!facts) return fmt::format("pid {}", pid);
-  const auto pod = facts->cgroup ? host::pod_process(*facts->cgroup) : std::nullopt;
-  const auto where = pod ? fmt::format(", of the Pod with uid {}", pod->pod_uid) : std::string();
-  return fmt::format("{} (pid {}{})", facts->name, pid, where);
+  const auto holder = host::read_holder(host, pid);
+  return holder ? host::describe(*holder, {}) : fmt::format("pid {}", pid);
 }
 
 Result<mig::PartedFile> layouts_of(const config::LayoutFileOptions& options,
@@ -90,12 +87,11 @@ Result<std::vector<std::string>> LayoutMachine::users_of(
   return names;
 }
 
-std::vector<std::string> LayoutMachine::holders_of(const gpu::Gpu& gpu) const {
-  const auto found = host::device_holders(host_, host::device_nodes(gpu), getpid());
-  std::vector<std::string> names;
-  if (!found) return names;
-  for (const auto& holder : found->holders) names.push_back(process_name(host_, holder.pid));
-  return names;
+mig::DeviceUsers LayoutMachine::holders_of(const gpu::Gpu& gpu, std::optional<int> instance) const {
+  const auto nodes = instance ? host::device_nodes(gpu, *instance) : host::device_nodes(gpu);
+  const auto found = host::device_holders(host_, nodes, getpid());
+  if (!found) return {.names = {}, .unseen = found.error().message()};
+  return {host::describe(found->holders, {}), host::what_is_unseen(*found)};
 }
 
 Result<ChosenLayout> choose_layout(const config::LayoutFileOptions& options,

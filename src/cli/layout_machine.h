@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "config/programs/layout_file_options.h"
 #include "gpu/machine.h"
+#include "mig/hardware.h"
 #include "mig/layout.h"
 #include "mig/parted.h"
 #include "nvml/connection.h"
@@ -27,9 +28,8 @@ class LayoutMachine {
   Result<mig::Layout> present();
   // "python (pid 4711)" of each process that uses one of the devices, by NVML's lists.
   Result<std::vector<std::string>> users_of(const std::vector<std::string>& uuids) const;
-  // The same of each process that has the GPU's device nodes open; nobody, where that cannot be
-  // told.
-  std::vector<std::string> holders_of(const gpu::Gpu& gpu) const;
+  // mig::Hardware::users, by who has the device nodes open.
+  mig::DeviceUsers holders_of(const gpu::Gpu& gpu, std::optional<int> instance) const;
   const std::shared_ptr<nvml::Connection>& connection() const { return connection_; }
 
  private:

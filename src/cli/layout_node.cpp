@@ -4,14 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
 #include "base/json_value.h"
+#include "base/printable.h"
 #include "base/said_once.h"
+#include "cluster/list_of.h"
 #include "cluster/pod.h"
-#include "cluster/snapshot/parts.h"
-#include "mig/announce.h"
+#include "mig/announcer.h"
 
 namespace tranche::cli {
 namespace {
@@ -23,7 +25,6 @@ constexpr milliseconds kPoll{200};
 constexpr int kWrites = 5;
 // An agent that runs takes up a label within seconds.
 constexpr std::chrono::seconds kTakenUp{60};
-constexpr const char* kNotEnded = "status.phase!=Succeeded,status.phase!=Failed";
 
 std::string take_back_command(const NodeOrder& order, const std::string& before) {
   return before.empty() || before == order.layout
@@ -32,25 +33,10 @@ std::string take_back_command(const NodeOrder& order, const std::string& before)
                            cluster::kMigConfigLabel, before);
 }
 
-template <class Value, class Parse>
-Result<std::vector<Value>> all_of(cluster::Objects& objects, const cluster::Kind& kind,
-                                  const std::string& fields, const Parse& parse) {
-  ASSIGN_OR_RETURN(const auto list, objects.list(kind, {.field_selector = fields}));
-  std::vector<Value> values;
-  for (const auto& item : list.items) {
-    ASSIGN_OR_RETURN(auto value, parse(item.json));
-    values.push_back(std::move(value));
-  }
-  return values;
-}
-
 Result<std::string> announcement_of(cluster::Objects& objects, const cluster::MigChange& change,
                                     const std::string& node) {
-  ASSIGN_OR_RETURN(const auto nodes,
-                   all_of<cluster::Node>(objects, cluster::kNode, "", cluster::parse_node));
-  ASSIGN_OR_RETURN(const auto pods, all_of<cluster::SnapshotPod>(objects, cluster::kPod, kNotEnded,
-                                                                 cluster::parse_snapshot_pod));
-  return mig::describe(mig::announce(change, node, nodes, pods));
+  ASSIGN_OR_RETURN(const auto announcement, mig::announce_now(objects, change, node));
+  return mig::describe(announcement);
 }
 
 Result<void> check_node(const NodeLayout& now, const NodeOrder& order) {
@@ -67,6 +53,17 @@ Result<void> check_node(const NodeLayout& now, const NodeOrder& order) {
                             take_back_command(order, now.change->layout)));
   }
   return {};
+}
+
+Result<void> check_manager(const NodeLayout& now, const NodeOrder& order) {
+  if (now.has_manager()) return {};
+  return fail(
+      Code::kFailedPrecondition,
+      fmt::format("no agent manages the MIG layouts of node {}; nothing was changed", order.node),
+      fmt::format("set migManager.enabled=true in the chart's values, and see that an agent runs "
+                  "there (kubectl get pods -A --field-selector spec.nodeName={}); for one that "
+                  "comes later: --no-wait",
+                  order.node));
 }
 
 // As a whole word: all-1g.10gb is not all-1g.10gb.me.
@@ -98,6 +95,7 @@ class NodeApply {
     ASSIGN_OR_RETURN(const auto before, read_node_layout(ports_.objects, order_.node));
     TRY(check_node(before, order_));
     ports_.print(describe(before, ports_.clock.wall_now()));
+    if (order_.wait) TRY(check_manager(before, order_));
     if (is_in_force(before, order_)) {
       ports_.print(fmt::format("{} has {} already\n", order_.node, order_.layout));
       return {};
@@ -118,8 +116,8 @@ class NodeApply {
   void warn(const NodeLayout& before) const {
     if (!before.has_manager()) {
       ports_.print(
-          "no agent has said anything of MIG layouts on this node: is migManager.enabled of the "
-          "chart true?\n");
+          "no agent manages the MIG layouts of this node yet: the label is a wish until one "
+          "does\n");
     }
     if (!before.label.empty() && before.label != order_.layout) {
       const auto owner = before.label_set_by.empty() ? "" : ", set by " + before.label_set_by;
@@ -138,9 +136,10 @@ class NodeApply {
     cluster::MigChange change;
     change.layout = order_.layout;
     change.before = before.offers;
-    ASSIGN_OR_RETURN(const auto pods,
-                     all_of<cluster::Pod>(ports_.objects, cluster::kPod,
-                                          "spec.nodeName=" + order_.node, cluster::parse_pod));
+    ASSIGN_OR_RETURN(
+        const auto pods,
+        cluster::list_of(ports_.objects, cluster::kPod,
+                         {.field_selector = "spec.nodeName=" + order_.node}, cluster::parse_pod));
     for (const auto& pod : pods) {
       const auto asks = cluster::requests_of(pod);
       const bool uses = std::ranges::any_of(
@@ -223,7 +222,10 @@ class NodeApply {
     }
     if (now.change && now.change->layout == order_.layout) return progress(now);
     if (is_in_force(now, order_)) {
-      say(fmt::format("{} has {}: {}", order_.node, order_.layout, offers_text(now)));
+      // Kubelet tells the API server of new devices some seconds later.
+      auto offered = now;
+      if (!after_.empty()) offered.offers = after_;
+      say(fmt::format("{} has {}: {}", order_.node, order_.layout, offers_text(offered)));
       return Result<void>();
     }
     if (now.state == "failed" && !now.change && is_about(now, order_.layout)) return failed(now);
@@ -234,6 +236,7 @@ class NodeApply {
   std::optional<Result<void>> progress(const NodeLayout& now) {
     taken_up_ = true;
     const auto& change = *now.change;
+    after_ = change.after;
     if (!announced_) {
       announced_ = true;
       auto text = announcement_of(ports_.objects, change, order_.node);
@@ -246,12 +249,15 @@ class NodeApply {
     if (said_.is_news("phase", phase)) say(text);
     if (now.journal && !now.journal->trouble.empty() &&
         said_.is_news("trouble", now.journal->trouble)) {
-      say("  " + now.journal->trouble);
+      say("  " + printable(now.journal->trouble));
     }
     const auto holders = holder_texts(now);
     if (change.phase == MigPhase::kDraining &&
         said_.is_news("holders", fmt::format("{}", fmt::join(holders, "\n")))) {
       for (const auto& holder : holders) say("  held by " + holder);
+    }
+    if (!change.waits_for.empty() && said_.is_news("waits", change.waits_for)) {
+      say("  waits: " + change.waits_for);
     }
     if (ports_.tick) {
       ports_.tick(holders.empty() ? text
@@ -264,8 +270,10 @@ class NodeApply {
     return fail(Code::kFailedPrecondition,
                 now.condition.message.empty()
                     ? fmt::format("the layout {} is not in force", order_.layout)
-                    : now.condition.message,
-                "docs/mig.md says what to do; to try again, repeat the command");
+                    : printable(now.condition.message),
+                now.condition.message.find(cluster::kMigAcceptOutageAnnotation) != std::string::npos
+                    ? "or repeat the command with --accept-outage"
+                    : "docs/mig-manager.md says what to do; to try again, repeat the command");
   }
 
   Result<void> nobody() const {
@@ -295,6 +303,7 @@ class NodeApply {
   std::string label_before_;
   bool taken_up_ = false;
   bool announced_ = false;
+  std::map<std::string, std::int64_t> after_;  // by the agent's word; empty: no change was seen
   SaidOnce said_;
 };
 

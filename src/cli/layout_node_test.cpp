@@ -98,10 +98,11 @@ class ApplyOnNode : public testing::Test {
 
 TEST_F(ApplyOnNode, FollowsTheChangeToItsEnd) {
   const auto blocked = [&] {
-    const MigDrain drain{.id = "1",
-                         .written_at = clock_.wall_now(),
-                         .cordoned = true,
-                         .blocked = {{{"shop", "train"}, "PodDisruptionBudget shop/web"}}};
+    const MigDrain drain{
+        .id = "1",
+        .written_at = clock_.wall_now(),
+        .cordoned = true,
+        .blocked = {{{"shop", "train"}, "PodDisruptionBudget shop/web", clock_.wall_now()}}};
     is_in(MigPhase::kDraining);
     annotate(cluster::kMigDrainAnnotation, cluster::encode(drain));
   };
@@ -113,10 +114,22 @@ TEST_F(ApplyOnNode, FollowsTheChangeToItsEnd) {
        {"the label is all-disabled: it is overwritten\n", "MIG layout all-1g.10gb on gpu-1\n",
         "nvidia.com/gpu: 1 -> 0", "shop/train (nvidia.com/gpu: 1): nothing makes it anew",
         "no other node that takes Pods offers it", "asking, 5m00s left\n",
-        "draining, 5m00s left\n  held by shop/train: PodDisruptionBudget shop/web\nchanging, ",
-        "gpu-1 has all-1g.10gb: nvidia.com/gpu 1\n"}) {
+        "draining, 5m00s left\n  held by shop/train: PodDisruptionBudget shop/web; since ",
+        "Z, waited for until ", "Z\nchanging, ",
+        "gpu-1 has all-1g.10gb: nvidia.com/mig-1g.10gb 7\n"}) {
     EXPECT_THAT(printed_, HasSubstr(line));
   }
+}
+
+TEST_F(ApplyOnNode, WhatTheChangeWaitsForIsTold) {
+  const auto waits = [&] {
+    auto one = change(MigPhase::kChanging);
+    one.waits_for = "processes use the GPU: dcgm (pid 12, Pod gpu-operator/dcgm)";
+    annotate(cluster::kMigChangeAnnotation, cluster::encode(one));
+    EXPECT_THAT(describe(node(), clock_.wall_now()), HasSubstr(one.waits_for));
+  };
+  EXPECT_EQ(run(small(), {waits, waits, [&] { succeed(); }}), "done");
+  EXPECT_THAT(printed_, HasSubstr("  waits: processes use the GPU: dcgm (pid 12, Pod "));
 }
 
 TEST_F(ApplyOnNode, WhatTheAgentSaysOfTheLayoutBeforeIsNoEnd) {
@@ -193,6 +206,29 @@ TEST_F(ApplyOnNode, IsRefusedEarly) {
   EXPECT_EQ(node().label, "all-disabled");
 }
 
+TEST_F(ApplyOnNode, WithoutAManagerNothingIsChanged) {
+  label(cluster::kMigStateLabel, nullptr);
+  patch({{"status", {{"conditions", nullptr}}}}, "status");
+  const auto refused = run(small());
+  EXPECT_THAT(refused, HasSubstr("no agent manages the MIG layouts of node gpu-1; nothing was"));
+  EXPECT_THAT(refused, HasSubstr("migManager.enabled=true"));
+  EXPECT_EQ(node().label, "all-disabled");
+  auto order = small();
+  order.dry_run = true;
+  EXPECT_THAT(run(order), HasSubstr("no agent manages"));
+  order = small();
+  order.wait = false;
+  EXPECT_EQ(run(order), "done") << "a wish for an agent that comes later";
+  EXPECT_EQ(node().label, "all-1g.10gb");
+}
+
+TEST_F(ApplyOnNode, ANodeOfNvidiasManagerIsFollowed) {
+  label(cluster::kMigStateLabel, nullptr);
+  patch({{"status", {{"conditions", nullptr}}}}, "status");
+  label("nvidia.com/gpu.deploy.mig-manager", "true");
+  EXPECT_EQ(run(small(), {[&] { label(cluster::kMigStateLabel, "success"); }}), "done");
+}
+
 TEST_F(ApplyOnNode, WhereNobodyTakesItUpItSaysSo) {
   EXPECT_THAT(run(small()), HasSubstr("no agent of node gpu-1 took up the label in 60 s"));
   EXPECT_THAT(run(small()), HasSubstr("kubectl label node gpu-1 nvidia.com/mig.config-"));
@@ -223,6 +259,22 @@ TEST_F(ApplyOnNode, ALayoutThatIsThereIsLeft) {
   EXPECT_EQ(run({.node = "gpu-1", .layout = "all-disabled"}), "done");
   EXPECT_THAT(printed_, HasSubstr("gpu-1 has all-disabled already"));
   EXPECT_THAT(objects_.calls(), Not(testing::Contains(HasSubstr("apply"))));
+}
+
+TEST(NodeLayout, ANodesTextsDoNotReachTheTerminalAsTheyAre) {
+  const auto layout = read_node_layout(R"({"metadata":{"name":"n"},"status":{"conditions":[
+    {"type":"TrancheMigLayout","status":"False","reason":"MigNotChanged",
+     "message":"\u001b[2Jfine"}]}})");
+  ASSERT_TRUE(layout);
+  EXPECT_THAT(describe(*layout, {}), HasSubstr("MigNotChanged: ?[2Jfine\n"));
+}
+
+TEST(NodeLayout, ADeadlineOfLongAgoIsPast) {
+  NodeLayout layout;
+  layout.change = MigChange{.phase = MigPhase::kDraining,
+                            .deadline = cluster::WallTime(std::chrono::hours(-24 * 365 * 290))};
+  const cluster::WallTime now{std::chrono::seconds(1'767'225'600)};
+  EXPECT_EQ(phase_text(layout, now), "draining, no time left");
 }
 
 TEST(NodeLayout, WhoSetTheLabelIsRead) {

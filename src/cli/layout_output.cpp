@@ -50,6 +50,9 @@ int print(const LayoutCall& call, const config::LayoutOptions& options,
           const std::string& notes, int code) {
   if (!options.svg_file.empty()) {
     const auto file = std::filesystem::absolute(options.svg_file);
+    if (std::filesystem::is_directory(file)) {
+      return refuse(call, "flag --svg: " + file.string() + " is a folder; name a file");
+    }
     const auto written = FsRoot().write_atomic(file, mig::svg_picture(gpus));
     if (!written) return end(call, written.error());
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "base/exit_code.h"
@@ -75,8 +76,9 @@ int print_packing(const LayoutCall& call, const config::LayoutOptions& options,
                   const PlannedGpu& model, const mig::Packing& packing) {
   const bool too_few = options.gpus > 0 && packing.gpus() > static_cast<std::size_t>(options.gpus);
   if (too_few) {
-    fmt::print(stderr, "{} {}: {} GPUs do not hold them; {} would\n", call.invocation.program,
-               call.word.name, options.gpus, packing.gpus());
+    fmt::print(
+        stderr, "{} {}: {} not hold them; {} would\n", call.invocation.program, call.word.name,
+        options.gpus == 1 ? "1 GPU does" : fmt::format("{} GPUs do", options.gpus), packing.gpus());
   }
   if (options.output == config::LayoutOptions::Output::kParted) {
     if (too_few) return kExitFinding;
@@ -95,6 +97,9 @@ int run_layout_pack(const LayoutCall& call) {
   if (call.arguments.empty()) return refuse(call, "say which instances: 3g.40gb=4 1g.10gb=8");
   const auto model = planned_gpu(*options);
   if (!model) return end(call, model.error());
+  if (std::ranges::all_of(options->devices, [](const auto& one) { return one.second == 0; })) {
+    return refuse(call, "nothing is to be packed: all numbers are 0");
+  }
   const auto packing = mig::pack({.enabled = true, .devices = options->devices}, model->geometry);
   if (!packing) return refuse(call, packing.error().message());
   return print_packing(call, *options, *model, *packing);

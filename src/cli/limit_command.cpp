@@ -8,12 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "base/edit_distance.h"
 #include "base/exit_code.h"
 #include "cli/cluster_choice.h"
 #include "cli/command.h"
+#include "cli/command_end.h"
 #include "cli/flags_to_sources.h"
-#include "cli/help.h"
 #include "cli/limit_overview.h"
 #include "cli/limit_show.h"
 #include "cli/limit_work.h"
@@ -34,32 +33,14 @@ Verb verb_of(const Word& word) {
   return word.name == "list" ? Verb::kList : Verb::kPrune;
 }
 
-int refuse_verb(const Invocation& invocation, std::string_view word) {
-  std::vector<std::string_view> names;
-  for (const auto& one : invocation.command.words) names.push_back(one.name);
-  if (word.empty()) return refuse(invocation, "say what to do: " + either(names));
-  return refuse(invocation, fmt::format("unknown command \"{}\"{}", word.substr(0, 80),
-                                        suggestion(word, names, "write " + either(names))));
-}
-
 int end(const Error& error) {
   fmt::print(stderr, "tranche limit: {}\n", error.message());
-  switch (error.code) {
-    case Code::kInvalidArgument:
-      return kExitUsage;
-    case Code::kUnavailable:
-    case Code::kTimeout:
-      return kExitUnreachable;
-    default:
-      return kExitFinding;
-  }
+  return exit_code_of(error);
 }
 
-// A kubeconfig or context that does not exist is a usage error. Any other error means that the API
-// server cannot be reached.
 int not_connected(const Error& error) {
   fmt::print(stderr, "tranche limit: {}\n", error.message());
-  return error.code == Code::kInvalidArgument ? kExitUsage : kExitUnreachable;
+  return exit_code_of_connecting(error);
 }
 
 template <class Report>
@@ -100,15 +81,8 @@ int run_limit_command(const Invocation& invocation) {
   if (!parsed) return refuse(invocation, parsed.error().message());
   const auto& words = parsed->positionals;
   const auto* word = words.empty() ? nullptr : find_word(invocation.command, words[0]);
-  if (parsed->help) {
-    fmt::print("{}", help_of(invocation.command, word, invocation.program));
-    return kExitFine;
-  }
-  if (parsed->version) {
-    fmt::print("{}\n", version_line());
-    return kExitFine;
-  }
-  if (word == nullptr) return refuse_verb(invocation, words.empty() ? "" : words[0]);
+  if (const auto answered = answer_help(invocation, *parsed, word)) return *answered;
+  if (word == nullptr) return refuse_word(invocation, words.empty() ? "" : words[0]);
   const bool one_pod = !word->arguments.empty();
   if (one_pod && words.size() != 2) return refuse(invocation, "name one Pod", word);
   if (!one_pod && words.size() != 1) {

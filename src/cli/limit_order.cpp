@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/json_value.h"
+#include "cluster/list_of.h"
 #include "cluster/pod.h"
 
 namespace tranche::cli {
@@ -79,11 +80,11 @@ LimitOutcome answer_or_none(const LimitSetting& setting, const cluster::Node& no
 Result<LimitSettings> take_gone(LimitSettings& settings, const std::string& node,
                                 cluster::Objects& objects, const cluster::Call& call) {
   if (settings.empty()) return LimitSettings();
-  ASSIGN_OR_RETURN(const auto list,
-                   objects.list(cluster::kPod, {.field_selector = "spec.nodeName=" + node}, call));
+  ASSIGN_OR_RETURN(const auto pods, cluster::list_of(objects, cluster::kPod,
+                                                     {.field_selector = "spec.nodeName=" + node},
+                                                     cluster::parse_pod, call));
   std::set<std::string> uids;
-  for (const auto& item : list.items) {
-    ASSIGN_OR_RETURN(const auto pod, cluster::parse_pod(item.json));
+  for (const auto& pod : pods) {
     if (!cluster::has_ended(pod)) uids.insert(pod.uid);
   }
   const auto gone = std::ranges::stable_partition(

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/limit_order.h"
+#include "cluster/list_of.h"
 
 namespace tranche::cli {
 namespace {
@@ -17,14 +18,11 @@ using cluster::LimitSetting;
 // The Nodes that have an order, by name.
 Result<std::vector<cluster::Node>> nodes_with_orders(cluster::Objects& objects,
                                                      const cluster::Call& call) {
-  ASSIGN_OR_RETURN(const auto list, objects.list(cluster::kNode, {}, call));
-  std::vector<cluster::Node> nodes;
-  for (const auto& item : list.items) {
-    ASSIGN_OR_RETURN(auto node, cluster::parse_node(item.json));
-    if (node.annotations.contains(cluster::kLimitSettingsAnnotation)) {
-      nodes.push_back(std::move(node));
-    }
-  }
+  ASSIGN_OR_RETURN(auto nodes,
+                   cluster::list_of(objects, cluster::kNode, {}, cluster::parse_node, call));
+  std::erase_if(nodes, [](const cluster::Node& node) {
+    return !node.annotations.contains(cluster::kLimitSettingsAnnotation);
+  });
   std::ranges::sort(nodes, {}, &cluster::Node::name);
   return nodes;
 }

@@ -1,24 +1,9 @@
-#include <fmt/format.h>
-
-#include <vector>
-
 #include "agent/mps/mps_control.h"
 #include "cli/command.h"
+#include "cli/command_end.h"
 #include "cli/flags_to_sources.h"
-#include "cli/help.h"
 
 namespace tranche::cli {
-namespace {
-
-int refuse_word(const Invocation& invocation, std::string_view word) {
-  std::vector<std::string_view> names;
-  for (const auto& one : invocation.command.words) names.push_back(one.name);
-  return refuse(invocation, fmt::format("unknown command \"{}\"{}", word.substr(0, 80),
-                                        suggestion(word, names, "write mount-shm or check")));
-}
-
-}  // namespace
-
 int run_mps_control_command(const Invocation& invocation) {
   // As in NVIDIA's program, the subcommand comes first.
   auto rest = invocation;

@@ -6,8 +6,10 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "base/printable.h"
 #include "base/quantity.h"
 #include "cluster/reasons.h"
+#include "mig/announce.h"
 #include "mig/pool_plan.h"
 
 namespace tranche::cli {
@@ -16,6 +18,7 @@ namespace {
 using cluster::value_of;
 
 constexpr const char* kCapableLabel = "nvidia.com/mig.capable";
+constexpr const char* kNvidiaManagerLabel = "nvidia.com/gpu.deploy.mig-manager";
 constexpr std::string_view kResources = "nvidia.com/";
 
 // Who owns the label, by metadata.managedFields.
@@ -70,12 +73,26 @@ std::string time_text(std::chrono::seconds time) {
   return fmt::format("{}m{:02}s", time.count() / 60, time.count() % 60);
 }
 
+// "15:04:05Z". By times and not by durations, so that what is so is told once.
+std::string hour_of(cluster::WallTime time) {
+  return cluster::micro_time(time).substr(11, 8) + "Z";
+}
+
+std::string blocked_text(const cluster::MigDrain::Blocked& blocked,
+                         const cluster::MigChange& change) {
+  if (blocked.since == cluster::WallTime()) return ": " + blocked.why;
+  return fmt::format(": {}; since {}, waited for until {}", blocked.why, hour_of(blocked.since),
+                     hour_of(change.deadline));
+}
+
 std::string line(std::string_view head, std::string_view text) {
   return text.empty() ? "" : fmt::format("  {:<10} {}\n", head, text);
 }
 
 std::string condition_text(const cluster::NodeCondition& condition) {
-  return condition.type.empty() ? "" : fmt::format("{}: {}", condition.reason, condition.message);
+  if (condition.type.empty()) return {};
+  // Whoever may write the Node chose it, and it goes to a terminal.
+  return printable(fmt::format("{}: {}", condition.reason, condition.message));
 }
 
 std::string cordon_text(const cluster::Node& node) {
@@ -86,6 +103,11 @@ std::string cordon_text(const cluster::Node& node) {
 }
 
 }  // namespace
+
+bool NodeLayout::has_manager() const {
+  return !condition.type.empty() || !state.empty() || change ||
+         value_of(node.labels, kNvidiaManagerLabel) == "true";
+}
 
 Result<NodeLayout> read_node_layout(std::string_view json) {
   NodeLayout layout;
@@ -115,10 +137,17 @@ std::string phase_text(const NodeLayout& layout, cluster::WallTime now) {
   if (!layout.change) return {};
   const auto phase = layout.journal ? mig::to_string(layout.journal->phase)
                                     : cluster::to_string(layout.change->phase);
-  const auto left = std::chrono::ceil<std::chrono::seconds>(layout.change->deadline - now);
-  if (layout.change->phase == cluster::MigPhase::kFinished) return std::string(phase);
-  return left.count() > 0 ? fmt::format("{}, {} left", phase, time_text(left))
-                          : fmt::format("{}, no time left", phase);
+  const auto& deadline = layout.change->deadline;
+  if (layout.change->phase == cluster::MigPhase::kFinished) {
+    const bool waits =
+        layout.node.unschedulable && mig::offers_what_left(*layout.change, layout.node);
+    return fmt::format("{}{}", phase,
+                       waits ? "; the Node does not tell yet what it offers now" : "");
+  }
+  // Of a time from outside that is past no difference is taken: it may be centuries away.
+  if (deadline <= now) return fmt::format("{}, no time left", phase);
+  return fmt::format("{}, {} left", phase,
+                     time_text(std::chrono::ceil<std::chrono::seconds>(deadline - now)));
 }
 
 std::vector<std::string> holder_texts(const NodeLayout& layout) {
@@ -129,7 +158,7 @@ std::vector<std::string> holder_texts(const NodeLayout& layout) {
     const auto is_it = [&](const cluster::MigDrain::Blocked& one) { return one.pod == pod; };
     if (layout.drain) {
       const auto found = std::ranges::find_if(layout.drain->blocked, is_it);
-      if (found != layout.drain->blocked.end()) text += ": " + found->why;
+      if (found != layout.drain->blocked.end()) text += blocked_text(*found, *layout.change);
     }
     texts.push_back(std::move(text));
   }
@@ -139,8 +168,9 @@ std::vector<std::string> holder_texts(const NodeLayout& layout) {
 std::string describe(const NodeLayout& layout, cluster::WallTime now) {
   auto text = fmt::format("Node {}\n", layout.node.name);
   text += line("layout", layout.label.empty() ? "none is asked for" : layout.label);
-  text += line("state", layout.state.empty() ? "nobody says" : layout.state);
-  text += line("agent", condition_text(layout.condition));
+  text += line("state", layout.state.empty() ? "none" : layout.state);
+  // While a change is open the condition is of the one before.
+  if (!layout.change) text += line("agent", condition_text(layout.condition));
   if (layout.change) {
     text +=
         line("change", fmt::format("to {}: {}", layout.change->layout, phase_text(layout, now)));
@@ -150,6 +180,7 @@ std::string describe(const NodeLayout& layout, cluster::WallTime now) {
     text += line(head, holder);
     head = "";
   }
+  if (layout.change) text += line("waits", layout.change->waits_for);
   text += line("cordoned", cordon_text(layout.node));
   text += line("pool", layout.pool);
   return text + line("offers", offers_text(layout));

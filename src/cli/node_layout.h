@@ -29,8 +29,9 @@ struct NodeLayout {
   std::map<std::string, std::int64_t> offers;  // nvidia.com/...: allocatable
   std::string pool;                            // that gave the node its label; "": none
 
-  // An agent, or NVIDIA's MIG manager, has told something of a layout here.
-  bool has_manager() const { return !state.empty() || !condition.type.empty() || change; }
+  // An agent that manages layouts says so by its condition; of NVIDIA's MIG manager there is the
+  // state, or the GPU operator's label.
+  bool has_manager() const;
 };
 
 // kInvalidArgument: the text is no Node.

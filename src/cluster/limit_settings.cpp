@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/utf8.h"
 #include "cluster/fields.h"
 #include "cluster/to_json.h"
 
@@ -160,7 +161,7 @@ std::string encode(const std::vector<LimitOutcome>& outcomes) {
   auto fewer = outcomes;
   for (auto& outcome : fewer) {
     outcome.devices.clear();
-    if (outcome.message.size() > kCutMessage) outcome.message.resize(kCutMessage);
+    outcome.message.resize(utf8_prefix(outcome.message, kCutMessage).size());
   }
   return encode_all(kStatus, fewer);
 }

@@ -40,7 +40,12 @@ json::Value mig_texts(const std::vector<std::string>& texts) {
 
 std::string change_text(const MigChange& change, std::size_t pods) {
   json::Value list = json::Value::array();
-  for (std::size_t i = 0; i < pods; ++i) list.push_back(mig_holder(change.pods[i]));
+  for (std::size_t i = 0; i < pods; ++i) {
+    auto pod = mig_holder(change.pods[i]);
+    const auto why = change.why.find(change.pods[i]);
+    if (why != change.why.end()) pod["why"] = printable(why->second, MigChange::kLongestWhy);
+    list.push_back(std::move(pod));
+  }
   return json::Value({{"version", kChangeVersion},
                       {"id", change.id},
                       {"layout", change.layout},
@@ -52,6 +57,7 @@ std::string change_text(const MigChange& change, std::size_t pods) {
                       {"before", change.before},
                       {"after", change.after},
                       {"pods", std::move(list)},
+                      {"waitsFor", printable(change.waits_for, MigChange::kLongestWait)},
                       {"journal", change.journal}})
       .text();
 }
@@ -103,6 +109,9 @@ MigHolder holder_of(const Fields& fields) {
 bool is_reason(std::string_view text) {
   return text.size() <= MigDrain::kLongestReason && printable(text) == text;
 }
+bool is_wait(std::string_view text) {
+  return text.size() <= MigChange::kLongestWait && printable(text) == text;
+}
 bool is_item(std::string_view text) {
   return text.size() <= MigDrain::kLongestItem && printable(text) == text;
 }
@@ -126,10 +135,17 @@ MigChange change_of(const Fields& fields) {
                    .before = amounts_of(fields, "before"),
                    .after = amounts_of(fields, "after"),
                    .pods = {},
+                   .why = {},
+                   .waits_for = mig_checked(fields, "waitsFor", is_wait),
                    .journal = fields.text("journal")};
   const auto pods = fields.list("pods");
   if (pods.size() > MigChange::kMostPods) fields.refuse("pods", "are too many");
-  for (const auto& pod : pods) change.pods.push_back(holder_of(pod));
+  for (const auto& pod : pods) {
+    change.pods.push_back(holder_of(pod));
+    const auto why = pod.maybe<std::string>("why").value_or("");
+    if (!is_item(why)) pod.refuse("why", "is too long, or holds what is not printable");
+    if (!why.empty()) change.why[change.pods.back()] = why;
+  }
   return change;
 }
 
@@ -140,6 +156,11 @@ MigDrain::Answer answer_of(const Fields& fields) {
     fields.refuse("answer", "is none that this release knows");
   }
   return MigDrain::Answer::kAccepted;
+}
+
+WallTime since_of(const Fields& fields) {
+  const auto text = fields.maybe<std::string>("since");
+  return text && !text->empty() ? mig_time(fields, "since") : WallTime();
 }
 
 MigDrain drain_of(const Fields& fields) {
@@ -155,7 +176,7 @@ MigDrain drain_of(const Fields& fields) {
   const auto blocked = fields.list("blocked");
   if (blocked.size() > MigDrain::kMost) fields.refuse("blocked", "are too many");
   for (const auto& one : blocked) {
-    drain.blocked.push_back({holder_of(one), mig_checked(one, "why", is_item)});
+    drain.blocked.push_back({holder_of(one), mig_checked(one, "why", is_item), since_of(one)});
   }
   return drain;
 }
@@ -210,6 +231,7 @@ std::string encode(const MigDrain& drain) {
     if (blocked.size() == MigDrain::kMost) break;
     auto item = mig_holder(one.pod);
     item["why"] = printable(one.why, MigDrain::kLongestItem);
+    if (one.since != WallTime()) item["since"] = micro_time(one.since);
     blocked.push_back(std::move(item));
   }
   return json::Value({{"version", kDrainVersion},

@@ -6,7 +6,7 @@
 //     agent       tranche.dev/mig-change   {"version":"mig-change/v1","id":...,"phase":...}
 //     controller  tranche.dev/mig-drain    {"version":"mig-drain/v1","id":...,"answer":...}
 //
-// The way of a change (docs/mig.md):
+// The way of a change (docs/mig-manager.md):
 //   kAsking    the agent has checked the layout and says what would leave service. The controller
 //              answers whether the change may go on, with what becomes Pending, and which resources
 //              no other node offers.
@@ -66,6 +66,8 @@ struct MigHolder {
 struct MigChange {
   static constexpr std::size_t kMostPods = 256;
   static constexpr std::size_t kLongest = std::size_t{64} << 10U;  // bytes of text
+  static constexpr std::size_t kLongestWhy = 256;                  // bytes
+  static constexpr std::size_t kLongestWait = 1024;                // of `waits_for`
   static constexpr std::chrono::seconds kRefresh{30};
   static constexpr std::chrono::minutes kValid{5};
 
@@ -81,6 +83,12 @@ struct MigChange {
   std::map<std::string, std::int64_t> before;
   std::map<std::string, std::int64_t> after;
   std::vector<MigHolder> pods;
+  // Of those that hold no device that changes: why they end all the same. For people, at most
+  // kLongestWhy bytes each.
+  std::map<MigHolder, std::string> why;
+  // What the change waits for beside Pods that hold a device, for people: "Pods of NVIDIA's clients
+  // end first: gpu-operator/nvidia-dcgm-x7f2". Empty: nothing.
+  std::string waits_for = {};
   // mig/journal.h: with it an agent whose disk was lost goes on. Opaque here.
   std::string journal;
   bool operator==(const MigChange&) const = default;
@@ -94,7 +102,8 @@ struct MigDrain {
   enum class Answer { kAccepted, kRefused };
   struct Blocked {
     MigHolder pod;
-    std::string why;  // "PodDisruptionBudget default/web allows no eviction now"
+    std::string why;   // "PodDisruptionBudget default/web allows no eviction now"
+    WallTime since{};  // when this was seen first; of an older release: the epoch
     bool operator==(const Blocked&) const = default;
   };
 

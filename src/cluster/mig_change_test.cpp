@@ -25,6 +25,7 @@ MigChange change() {
           .before = {{"nvidia.com/gpu", 4}},
           .after = {{"nvidia.com/gpu", 0}, {"nvidia.com/mig-1g.10gb", 28}},
           .pods = {{"shop", "train-7f.0"}, {"shop", "web"}},
+          .waits_for = "Pods of NVIDIA's clients end first: gpu-operator/nvidia-dcgm-x7f2",
           .journal = R"({"version":"journal/v1"})"};
 }
 
@@ -37,12 +38,21 @@ MigDrain drain() {
           .pending = {"shop/web (nvidia.com/gpu: 1)"},
           .cordoned = true,
           .uncordoned = false,
-          .blocked = {{{"shop", "web"}, "PodDisruptionBudget shop/web allows no eviction now"}}};
+          .blocked = {
+              {{"shop", "web"}, "PodDisruptionBudget shop/web allows no eviction now", time()}}};
 }
 
 nlohmann::json sample(const std::string& name) {
   std::ifstream file("tests/data/" + name);
   return nlohmann::json::parse(file);
+}
+
+TEST(MigDrain, ATextOfAReleaseWithoutTimesIsRead) {
+  auto text = sample("mig-drain-v1.json");
+  text["blocked"][0].erase("since");
+  const auto read = decode_mig_drain(text.dump());
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(read->blocked[0].since, WallTime());
 }
 
 TEST(MigChange, ComesBackAsWritten) {
@@ -51,6 +61,7 @@ TEST(MigChange, ComesBackAsWritten) {
     auto written = change();
     written.phase = phase;
     written.failed = phase == MigPhase::kFinished;
+    written.why = {{{"shop", "web"}, "shares the MPS control daemon of nvidia.com/gpu with GPU 0"}};
     const auto read = decode_mig_change(encode(written));
     ASSERT_TRUE(read) << read.error().message();
     EXPECT_EQ(*read, written) << to_string(phase);
@@ -99,6 +110,16 @@ TEST(MigChange, PodsWithLongNamesAreLeftOutBeforeTheTextIsTooLong) {
   ASSERT_TRUE(read) << read.error().message();
   EXPECT_GT(read->pods.size(), 0U);
   EXPECT_EQ(read->journal, many.journal);
+}
+
+TEST(MigChange, AReasonIsWrittenSoThatItCanBeRead) {
+  auto written = change();
+  written.why[written.pods[0]] = std::string(1000, 'x') + "\n";
+  written.why[{"shop", "not-among-the-pods"}] = "x";
+  const auto read = decode_mig_change(encode(written));
+  ASSERT_TRUE(read) << read.error().message();
+  ASSERT_EQ(read->why.size(), 1U);
+  EXPECT_EQ(read->why.begin()->second.size(), MigChange::kLongestWhy);
 }
 
 TEST(MigDrain, WhateverIsToldCanBeRead) {
@@ -175,6 +196,7 @@ TEST(MigDrain, WhatCannotBeOneIsRefused) {
       {"too many that wait", "/pending", many_of("a/b", 65), "pending"},
       {"a text for a truth", "/cordoned", "yes", "cordoned"},
       {"a Pod that is none", "/blocked/0/name", "A B", "blocked[0].name"},
+      {"no time", "/blocked/0/since", "soon", "blocked[0].since"},
       {"a line in a why", "/blocked/0/why", "a\nb", "blocked[0].why"},
   };
   for (const auto& one : cases) {

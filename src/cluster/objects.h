@@ -20,12 +20,17 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "cluster/kinds.h"
 #include "cluster/object.h"
 
 namespace tranche::cluster {
+
+// Takes objects of a list; `first`: the list begins, or begins anew, and what came before is void.
+using PageHandler = std::function<Result<void>(std::vector<Object> page, bool first)>;
 
 // How long one call may take in all, retries included; what ends it before.
 struct Call {
@@ -104,6 +109,14 @@ class Objects {
   // All pages.
   virtual Result<ObjectList> list(const Kind& kind, const ListOptions& options,
                                   const Call& call = {}) = 0;
+  // The same page by page, on the calling thread, for lists that are too long to be held. Returns
+  // the list's version. An error of `take` ends it and is returned.
+  virtual Result<std::string> list_pages(const Kind& kind, const ListOptions& options,
+                                         const PageHandler& take, const Call& call = {}) {
+    ASSIGN_OR_RETURN(auto all, list(kind, options, call));
+    TRY(take(std::move(all.items), true));
+    return std::move(all.resource_version);
+  }
   // Hands every event to `handler`, on the calling thread, until the stream ends.
   virtual Result<WatchEnd> watch(const Kind& kind, const WatchOptions& options,
                                  const WatchHandler& handler, std::stop_token stop) = 0;

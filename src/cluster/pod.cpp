@@ -18,12 +18,16 @@ bool is_extended(std::string_view resource) {
   return resource.substr(0, slash).find("kubernetes.io") == std::string_view::npos;
 }
 
-// Quantities may be written as numbers where somebody did not go through the API server.
+// Quantities may be written as numbers where somebody did not go through the API server. It takes
+// also what does not fit into 63 bits ("100E", "1e30"), which must not hide a Pod.
 std::optional<std::int64_t> amount(json::View value) {
-  if (const auto number = value.as_int()) return number;
-  const auto text = value.as_string();
-  const auto parsed = parse_quantity(text.value_or(""));
-  return parsed ? std::optional(*parsed) : std::nullopt;
+  const auto text = value.as_string().value_or("");
+  const bool is_number = !text.empty() && text[0] >= '0' && text[0] <= '9';
+  auto count = value.as_int();
+  if (const auto parsed = parse_quantity(text)) count = *parsed;
+  if (!count && is_number) count = PodContainer::kMost;
+  if (!count) return std::nullopt;
+  return std::clamp(*count, std::int64_t{0}, PodContainer::kMost);
 }
 
 void read_amounts(const Fields& resources, std::string_view which, PodContainer& container) {
@@ -100,6 +104,7 @@ Result<Pod> parse_pod(std::string_view json) {
     read_metadata(top.object("metadata"), pod);
     const auto spec = top.object("spec");
     pod.node = spec.text("nodeName");
+    pod.node_selector = spec.map("nodeSelector");
     pod.scheduler = spec.text("schedulerName");
     pod.priority_class = spec.text("priorityClassName");
     read_containers(spec, "initContainers", true, pod);

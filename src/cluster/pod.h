@@ -18,7 +18,8 @@ struct PodContainer {
   bool init = false;
   bool sidecar = false;  // an init container with restartPolicy Always
   // Extended resources alone ("nvidia.com/gpu", not cpu, memory, hugepages-*): requests, else
-  // limits, as the API server defaults them.
+  // limits, as the API server defaults them. At most kMost, so that sums fit.
+  static constexpr std::int64_t kMost = 1'000'000'000'000;
   std::map<std::string, std::int64_t> requests;
   bool operator==(const PodContainer&) const = default;
 };
@@ -31,8 +32,9 @@ struct Pod {
   StringMap labels;
   StringMap annotations;
   std::vector<OwnerReference> owners;
-  bool deleting = false;  // metadata.deletionTimestamp is set
-  std::string node;       // spec.nodeName; empty: not scheduled
+  bool deleting = false;    // metadata.deletionTimestamp is set
+  std::string node;         // spec.nodeName; empty: not scheduled
+  StringMap node_selector;  // spec.nodeSelector
   std::string scheduler;
   bool ready = false;   // the condition Ready is True
   std::string phase;    // "Pending", ...

@@ -380,6 +380,19 @@ TEST(Pod, AStaticOneIsKnownByItsFile) {
   EXPECT_EQ(uid_on_node(*pod), "0a");
 }
 
+// The API server takes such quantities, and a Pod that it took must not hide from us.
+TEST(Pod, AQuantityThatDoesNotFitIsMoreThanAnybodyHas) {
+  for (const auto* const amount : {"100E", "9E", "1e30", "1e300", "9223372036854775807"}) {
+    const auto pod = parse_pod(
+        fmt::format(R"({{"metadata":{{"name":"p"}},"spec":{{"containers":[{{"name":"a",)"
+                    R"("resources":{{"limits":{{"nvidia.com/gpu":"{0}"}}}}}},{{"name":"b",)"
+                    R"("resources":{{"limits":{{"nvidia.com/gpu":"{0}"}}}}}}]}}}})",
+                    amount));
+    ASSERT_TRUE(pod) << pod.error().message();
+    EXPECT_EQ(requests_of(*pod).at("nvidia.com/gpu"), 2 * PodContainer::kMost) << amount;
+  }
+}
+
 TEST(Pod, BrokenQuantityIsNamed) {
   const auto pod = parse_pod(R"({"metadata":{"name":"p"},"spec":{"containers":[
     {"name":"c","resources":{"limits":{"nvidia.com/gpu":"two"}}}]}})");

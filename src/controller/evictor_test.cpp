@@ -76,11 +76,7 @@ class EvictorTest : public testing::Test {
                                  [&](const auto& event) { return event["reason"] == reason; });
     });
   }
-  std::ptrdiff_t calls(const std::string& beginning) {
-    const auto all = objects_.calls();
-    return std::ranges::count_if(all,
-                                 [&](const auto& call) { return call.starts_with(beginning); });
-  }
+  std::ptrdiff_t calls(const std::string& beginning) { return objects_.count_calls(beginning); }
 
   test::FakeObjects objects_;
   test::FakeClock clock_;

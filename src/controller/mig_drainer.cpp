@@ -8,9 +8,8 @@
 
 #include "base/printable.h"
 #include "cluster/reasons.h"
-#include "cluster/snapshot/parts.h"
 #include "controller/pod_eviction.h"
-#include "mig/announce.h"
+#include "mig/announcer.h"
 
 namespace tranche::controller {
 namespace {
@@ -21,20 +20,24 @@ using cluster::MigPhase;
 
 // Bounds how long a hanging API server delays other nodes.
 constexpr std::chrono::seconds kLongestMigCall{20};
+// Of the Nodes, and of the Pods of the cluster, for an announcement: in a large one they take
+// longer than a process leads at a time, and reading needs no lead. Less than an agent waits for
+// its answer.
+constexpr std::chrono::seconds kLongestLook{25};
 // The turn in which Nodes are looked for that a controller before left behind. No Node has this
 // name.
 constexpr const char* kLeftovers = "MIG changes that were left behind";
 
-// Pods that hold or want something: of a cluster with many Jobs the smaller part.
-constexpr const char* kNotEnded = "status.phase!=Succeeded,status.phase!=Failed";
+// Of a Pod that the time of a visit did not suffice for.
+constexpr std::string_view kLater = "its eviction comes next: the API server answers slowly";
 constexpr std::chrono::milliseconds kReadAgain{50};
 constexpr auto kRefreshTurn =
     std::chrono::duration_cast<std::chrono::milliseconds>(MigChange::kRefresh);
 
+// A person's word. The agent's text repeats it, and is not believed.
 bool accepts_outage(const MigNode& node) {
-  return node.change->accept_outage ||
-         cluster::value_of(node.node.annotations, cluster::kMigAcceptOutageAnnotation) ==
-             node.change->layout;
+  return cluster::value_of(node.node.annotations, cluster::kMigAcceptOutageAnnotation) ==
+         node.change->layout;
 }
 
 std::string refusal(const mig::Announcement& announcement) {
@@ -45,17 +48,40 @@ std::string refusal(const mig::Announcement& announcement) {
       cluster::kMigAcceptOutageAnnotation, announcement.layout);
 }
 
-template <class Value, class Parse>
-Result<std::vector<Value>> all_of(cluster::Objects& objects, const cluster::Kind& kind,
-                                  const std::string& fields, const Parse& parse,
-                                  const cluster::Call& call) {
-  ASSIGN_OR_RETURN(const auto list, objects.list(kind, {.field_selector = fields}, call));
-  std::vector<Value> values;
+// As the Node's text has it; nullopt: it is news. What stands after a colon are details that
+// change: a budget's counts.
+std::optional<cluster::WallTime> blocked_since(const MigNode& node, const cluster::MigHolder& pod,
+                                               const std::string& why) {
+  const auto& known = node.answer()->blocked;
+  const auto cause = [](const std::string& text) { return text.substr(0, text.find(':')); };
+  const auto shown = cause(printable(why, MigDrain::kLongestItem));
+  const auto found = std::ranges::find_if(known, [&](const MigDrain::Blocked& one) {
+    return one.pod == pod && cause(one.why) == shown && one.since != cluster::WallTime();
+  });
+  return found == known.end() ? std::nullopt : std::optional(found->since);
+}
+
+// The Pods that the agent names, of those that the API server has on its node: those that were in
+// the way before come last, so that one whose eviction hangs delays no other for long.
+Result<std::vector<cluster::Pod>> asked_for(const MigNode& node, const cluster::ObjectList& list) {
+  const std::set<cluster::MigHolder> asked(node.change->pods.begin(), node.change->pods.end());
+  std::vector<cluster::Pod> pods;
   for (const auto& item : list.items) {
-    ASSIGN_OR_RETURN(auto value, parse(item.json));
-    values.push_back(std::move(value));
+    if (!asked.contains({item.key.ns, item.key.name})) continue;
+    ASSIGN_OR_RETURN(auto pod, cluster::parse_pod(item.json));
+    pods.push_back(std::move(pod));
   }
-  return values;
+  std::ranges::stable_partition(pods, [&](const cluster::Pod& pod) {
+    return std::ranges::none_of(node.answer()->blocked, [&](const MigDrain::Blocked& one) {
+      return one.pod == cluster::MigHolder{pod.ns, pod.name} && one.why != kLater;
+    });
+  });
+  return pods;
+}
+
+// "15:04:05Z": the day is known.
+std::string hour_of(cluster::WallTime time) {
+  return cluster::micro_time(time).substr(11, 8) + "Z";
 }
 
 }  // namespace
@@ -95,7 +121,10 @@ Result<Rounds::Next> MigDrainer::visit(const std::string& name, const std::stop_
   ASSIGN_OR_RETURN(const auto call, call_while_leading(kLongestMigCall, options_.time_left, stop));
   if (name == kLeftovers) return look_for_leftovers(call);
   const auto object = objects_.get(cluster::kNode, {.name = name}, call);
-  if (!object && object.error().code == Code::kNotFound) return std::nullopt;
+  if (!object && object.error().code == Code::kNotFound) {
+    forget(name);
+    return std::nullopt;
+  }
   if (!object) return std::unexpected(object.error());
   ASSIGN_OR_RETURN(const auto node, read_mig_node(object->json));
   auto next = node.open ? follow(node, call) : release(node, call);
@@ -124,6 +153,13 @@ Result<Rounds::Next> MigDrainer::follow(const MigNode& node, const cluster::Call
   // What has finished stays so, whether its agent lives or not.
   const bool is_silent =
       node.change->phase != MigPhase::kFinished && is_old(*node.change, clock_.wall_now());
+  const bool is_ahead = is_silent && node.change->written_at > clock_.wall_now();
+  if (said_.is_news("clock of " + name, is_ahead ? "ahead" : "")) {
+    log_.warn(fmt::format(
+        "Node {}: annotation {}: it is of {}, which has not come: the clocks of the "
+        "node and of the controller differ; nothing is done for it until then",
+        name, cluster::kMigChangeAnnotation, cluster::micro_time(node.change->written_at)));
+  }
   if (is_silent && node.marked) tell_silence(node, call);
   if (is_silent) return std::nullopt;
   switch (node.change->phase) {
@@ -151,12 +187,8 @@ void MigDrainer::tell_silence(const MigNode& node, const cluster::Call& call) {
 }
 
 Result<MigDrainer::Decision> MigDrainer::decide(const MigNode& node, const cluster::Call& call) {
-  ASSIGN_OR_RETURN(const auto nodes,
-                   all_of<cluster::Node>(objects_, cluster::kNode, "", cluster::parse_node, call));
-  ASSIGN_OR_RETURN(const auto pods,
-                   all_of<cluster::SnapshotPod>(objects_, cluster::kPod, kNotEnded,
-                                                cluster::parse_snapshot_pod, call));
-  const auto announcement = mig::announce(*node.change, node.node.name, nodes, pods);
+  ASSIGN_OR_RETURN(const auto announcement,
+                   mig::announce_now(objects_, *node.change, node.node.name, call));
   MigDrain drain{.id = node.change->id,
                  .outages = announcement.outages,
                  .pending = mig::find_no_place(announcement),
@@ -178,7 +210,11 @@ Result<Rounds::Next> MigDrainer::answer(const MigNode& node, const cluster::Call
     TRY(write(node, *known, Cordon::kKeep, call));
     return kRefreshTurn;
   }
-  ASSIGN_OR_RETURN(const auto decision, decide(node, call));
+  ASSIGN_OR_RETURN(const auto decision,
+                   decide(node, {.deadline = kLongestLook, .stop = call.stop}));
+  // Meanwhile this process may have lost the lead.
+  ASSIGN_OR_RETURN(const auto own,
+                   call_while_leading(kLongestMigCall, options_.time_left, call.stop));
   // Before the write, so that a controller that ends here has not left it untold. The time is that
   // of the agent's text, so who answers the same text again records the same Event.
   const auto given = decision.drain.answer;
@@ -186,9 +222,9 @@ Result<Rounds::Next> MigDrainer::answer(const MigNode& node, const cluster::Call
     const bool refused = given == MigDrain::Answer::kRefused;
     tell(node, refused,
          refused ? cluster::reason::kMigChangeRefused : cluster::reason::kMigChangeAnnounced,
-         decision.note, call, node.change->written_at);
+         decision.note, own, node.change->written_at);
   }
-  TRY(write(node, decision.drain, Cordon::kKeep, call));
+  TRY(write(node, decision.drain, Cordon::kKeep, own));
   return kRefreshTurn;
 }
 
@@ -218,7 +254,19 @@ Result<Rounds::Next> MigDrainer::keep(const MigNode& node, const cluster::Call& 
   return kRefreshTurn;
 }
 
+bool MigDrainer::is_early(const MigNode& node) {
+  if (!node.marked || !node.node.unschedulable || !mig::offers_what_left(*node.change, node.node))
+    return false;
+  auto& finished = finished_[node.node.name];
+  if (finished.change != node.change->id) finished = {node.change->id, clock_.now()};
+  return clock_.now() - finished.seen < options_.telling;
+}
+
 Result<Rounds::Next> MigDrainer::finish(const MigNode& node, const cluster::Call& call) {
+  if (is_early(node)) {
+    TRY(keep(node, call));
+    return options_.look;
+  }
   const auto* const known = node.answer();
   auto next = known == nullptr ? MigDrain{.id = node.change->id} : *known;
   next.cordoned = node.node.unschedulable && !node.marked;
@@ -228,16 +276,23 @@ Result<Rounds::Next> MigDrainer::finish(const MigNode& node, const cluster::Call
   if (node.marked) {
     tell(node, false, cluster::reason::kMigUncordoned,
          fmt::format("the change to layout {} has {}; the Node takes Pods again",
-                     node.change->layout, node.change->failed ? "been undone" : "been made"),
+                     node.change->layout,
+                     node.change->failed ? "ended with what was there before" : "been made"),
          call);
   }
   return kRefreshTurn;
 }
 
+void MigDrainer::forget(const std::string& node) {
+  said_.forget("text of " + node);
+  said_.forget("silence of " + node);
+  said_.forget("clock of " + node);
+  told_.erase(node);
+  finished_.erase(node);
+}
+
 Result<Rounds::Next> MigDrainer::release(const MigNode& node, const cluster::Call& call) {
-  said_.forget("text of " + node.node.name);
-  said_.forget("silence of " + node.node.name);
-  told_.erase(node.node.name);
+  forget(node.node.name);
   if (!node.marked && !node.has_drain) return std::nullopt;
   const auto cordon = node.marked ? Cordon::kTakeAway : Cordon::kKeep;
   TRY(objects_.patch(cluster::kNode, {.name = node.node.name},
@@ -255,17 +310,21 @@ Result<Rounds::Next> MigDrainer::release(const MigNode& node, const cluster::Cal
 // Only Pods that the API server has on this node: the agent's word is good for its own node alone.
 Result<std::vector<MigDrain::Blocked>> MigDrainer::evict(const MigNode& node,
                                                          const cluster::Call& call) {
-  ASSIGN_OR_RETURN(
-      const auto list,
-      objects_.list(cluster::kPod, {.field_selector = "spec.nodeName=" + node.node.name}, call));
-  const std::set<cluster::MigHolder> asked(node.change->pods.begin(), node.change->pods.end());
+  const auto list =
+      objects_.list(cluster::kPod, {.field_selector = "spec.nodeName=" + node.node.name}, call);
+  if (!list) return std::unexpected(list.error());
+  ASSIGN_OR_RETURN(const auto pods, asked_for(node, *list));
+  const auto until = clock_.now() + kLongestMigCall;
   std::vector<MigDrain::Blocked> blocked;
-  for (const auto& item : list.items) {
-    const cluster::MigHolder holder{item.key.ns, item.key.name};
-    if (!asked.contains(holder)) continue;
-    ASSIGN_OR_RETURN(const auto pod, cluster::parse_pod(item.json));
-    auto why = evict_one(node, pod, call);
-    if (!why.empty()) blocked.push_back({holder, std::move(why)});
+  for (const auto& pod : pods) {
+    // This process may have lost the lead over the one before, and other nodes wait.
+    ASSIGN_OR_RETURN(const auto own,
+                     call_while_leading(kLongestMigCall, options_.time_left, call.stop));
+    auto why = clock_.now() < until ? evict_one(node, pod, own) : std::string(kLater);
+    if (why.empty()) continue;
+    const cluster::MigHolder holder{pod.ns, pod.name};
+    const auto since = blocked_since(node, holder, why).value_or(clock_.wall_now());
+    blocked.push_back({holder, std::move(why), since});
   }
   return blocked;
 }
@@ -280,7 +339,8 @@ std::string MigDrainer::evict_one(const MigNode& node, const cluster::Pod& pod,
   if (clock_.wall_now() > node.change->deadline) return "the deadline has passed";
   const auto done = evict_once(objects_, pod, call);
   if (!done) {
-    return not_evicted(node, pod, cluster::reason::kMigEvictionBlocked, done.error().what, call);
+    return not_evicted(node, pod, cluster::reason::kMigEvictionBlocked, done.error().what, call,
+                       fmt::format("; it is tried again until {}", hour_of(node.change->deadline)));
   }
   if (*done == Eviction::kGone) return {};
   log_.info(fmt::format("evicted Pod {}/{} from {} for MIG layout {}", pod.ns, pod.name, pod.node,
@@ -294,18 +354,17 @@ std::string MigDrainer::evict_one(const MigNode& node, const cluster::Pod& pod,
 // Told once for a change, also by a controller that did not tell it: the Node's text says so.
 std::string MigDrainer::not_evicted(const MigNode& node, const cluster::Pod& pod,
                                     const char* reason, const std::string& why,
-                                    const cluster::Call& call) {
+                                    const cluster::Call& call, const std::string& again) {
   const cluster::MigHolder holder{pod.ns, pod.name};
   const bool was_told = std::ranges::any_of(node.answer()->blocked,
                                             [&](const auto& one) { return one.pod == holder; });
   if (told_[node.node.name].insert(node.change->id + ' ' + pod.uid).second && !was_told) {
     log_.warn(fmt::format("Pod {}/{} on {} is not evicted for MIG layout {}: {}", pod.ns, pod.name,
-                          pod.node, node.change->layout, why));
+                          pod.node, node.change->layout, why + again));
     tell_of_eviction(
         events_, pod, reason,
-        fmt::format("the GPU that it holds is to get MIG layout {}; it is not evicted: "
-                    "{}",
-                    node.change->layout, why),
+        fmt::format("the GPU that it holds is to get MIG layout {}; it is not evicted: {}{}",
+                    node.change->layout, why, again),
         call);
   }
   return why;

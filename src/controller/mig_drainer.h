@@ -1,12 +1,14 @@
 #pragma once
-// The controller's part of a change of a node's MIG layout (cluster/mig_change.h; docs/mig.md): it
-// says whether the change may be made, cordons the Node, evicts the Pods that hold what leaves
-// service, and takes its cordon away in the end.
+// The controller's part of a change of a node's MIG layout (cluster/mig_change.h;
+// docs/mig-manager.md): it says whether the change may be made, cordons the Node, evicts the Pods
+// that hold what leaves service, and takes its cordon away in the end.
 //
 // What it does follows from the Node as the API server has it, read anew for each step, so a
 // controller that starts goes on where another ended. While a change is open the Node stays
-// cordoned, also when somebody uncordons it. A cordon that was there before is nobody's business
-// here. Where the agent is silent the cordon stays: nobody knows what the hardware is like.
+// cordoned, also when somebody uncordons it. After it the cordon stays until kubelet has told the
+// API server what is left, or Options::telling is over. A cordon that was there before is nobody's
+// business here. Where the agent is silent the cordon stays: nobody knows what the hardware is
+// like.
 //
 // Pods that the Evictor leaves alone are left alone here (controller/pod_eviction.h). Pods of
 // DaemonSets are evicted, for they hold a device as others do.
@@ -46,6 +48,9 @@ class MigDrainer : public Worker {
     std::function<std::chrono::milliseconds()> time_left = {};
     // Between two looks at the Pods of a node that is drained.
     std::chrono::milliseconds look = std::chrono::seconds(2);
+    // How long kubelet may take to tell what the node offers after a change; by default it does
+    // every 10 s.
+    std::chrono::seconds telling{30};
     Backoff watch_backoff = {};
     Backoff backoff = {.first = std::chrono::seconds(1), .longest = std::chrono::seconds(10)};
   };
@@ -67,8 +72,12 @@ class MigDrainer : public Worker {
   Result<Next> drain(const MigNode& node, const cluster::Call& call);
   Result<Next> keep(const MigNode& node, const cluster::Call& call);
   Result<Next> finish(const MigNode& node, const cluster::Call& call);
+  // The Node still offers what is gone, and kubelet may yet tell.
+  bool is_early(const MigNode& node);
   // The change is not open any more.
   Result<Next> release(const MigNode& node, const cluster::Call& call);
+  // The Node is gone, or its change is over.
+  void forget(const std::string& node);
   void tell_silence(const MigNode& node, const cluster::Call& call);
 
   struct Decision {
@@ -81,7 +90,8 @@ class MigDrainer : public Worker {
   // Why the Pod is still there; empty: it holds nothing any more.
   std::string evict_one(const MigNode& node, const cluster::Pod& pod, const cluster::Call& call);
   std::string not_evicted(const MigNode& node, const cluster::Pod& pod, const char* reason,
-                          const std::string& why, const cluster::Call& call);
+                          const std::string& why, const cluster::Call& call,
+                          const std::string& again = "");
 
   // Writes what differs from what the Node has, and renews it every MigChange::kRefresh.
   Result<void> write(const MigNode& node, cluster::MigDrain drain, Cordon cordon,
@@ -97,6 +107,11 @@ class MigDrainer : public Worker {
   cluster::EventRecorder events_;
   // By node: change and uid of Pods of which it was told that they are not evicted.
   std::map<std::string, std::set<std::string>> told_;
+  struct Finished {
+    std::string change;
+    std::chrono::steady_clock::time_point seen;
+  };
+  std::map<std::string, Finished> finished_;  // by node, while its cordon waits for kubelet
   SaidOnce said_;
   Rounds rounds_;
   cluster::WatchCache nodes_;  // last: its thread asks for rounds

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "support/fake_clock.h"
@@ -25,6 +26,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 constexpr const char* kGpu = "nvidia.com/gpu";
+constexpr const char* kSmall = "nvidia.com/mig-1g.10gb";
 
 class MigDrainerTest : public testing::Test {
  protected:
@@ -59,7 +61,7 @@ class MigDrainerTest : public testing::Test {
             .written_at = clock_.wall_now(),
             .deadline = clock_.wall_now() + std::chrono::minutes(5),
             .before = {{kGpu, 4}},
-            .after = {{"nvidia.com/mig-1g.10gb", 28}},
+            .after = {{kSmall, 28}},
             .pods = std::move(pods)};
   }
   // As the agent does it: label and annotation in one write.
@@ -73,6 +75,26 @@ class MigDrainerTest : public testing::Test {
     patch({{"metadata",
             {{"labels", {{cluster::kMigChangeLabel, nullptr}}},
              {"annotations", {{cluster::kMigChangeAnnotation, nullptr}}}}}});
+  }
+  // What kubelet tells the API server, some seconds after the hardware.
+  void offer(const std::map<std::string, std::string>& allocatable) {
+    const json status = {{"status", {{"allocatable", allocatable}}}};
+    ASSERT_TRUE(objects_.patch(
+        cluster::kNode, {.name = "gpu-1"},
+        {.json = status.dump(), .subresource = "status", .field_manager = "kubelet"}));
+  }
+  // Up to the end of a change in the agent's eyes: kubelet has told nothing yet.
+  void go_through(MigChange finished) {
+    say(change(MigPhase::kAsking));
+    ASSERT_TRUE(accepted());
+    say(change(MigPhase::kChanging));
+    ASSERT_TRUE(test::eventually([&] { return is_cordoned(); }));
+    finished.phase = MigPhase::kFinished;
+    say(finished);
+    let_it_look();
+  }
+  bool is_given_back() {
+    return test::eventually([&] { return !is_cordoned() && !is_marked(); });
   }
   void cordon(bool wanted) { patch({{"spec", {{"unschedulable", wanted}}}}); }
   void patch(const json& change) {
@@ -127,11 +149,7 @@ class MigDrainerTest : public testing::Test {
   bool told(const std::string& reason) {
     return test::eventually([&] { return !events(reason).empty(); });
   }
-  std::ptrdiff_t calls(const std::string& beginning) {
-    const auto all = objects_.calls();
-    return std::ranges::count_if(all,
-                                 [&](const auto& call) { return call.starts_with(beginning); });
-  }
+  std::ptrdiff_t calls(const std::string& beginning) { return objects_.count_calls(beginning); }
   // Until the drainer has looked again, twice: what it would do by now it has done.
   void let_it_look() {
     const auto before = calls("get nodes gpu-1");
@@ -170,6 +188,7 @@ TEST_F(MigDrainerTest, AChangeGoesFromTheQuestionToTheUncordon) {
   let_it_look();
   EXPECT_TRUE(is_cordoned());
 
+  offer({{kGpu, "0"}, {kSmall, "28"}});
   say(change(MigPhase::kFinished));
   ASSERT_TRUE(answered([](const auto& now) { return now.uncordoned && !now.cordoned; }));
   EXPECT_FALSE(is_cordoned() || is_marked());
@@ -198,13 +217,73 @@ TEST_F(MigDrainerTest, AnOutageIsRefusedUntilSomebodyAcceptsIt) {
   EXPECT_THAT(answer()->outages, ElementsAre(kGpu));
 }
 
-TEST_F(MigDrainerTest, AnOutageThatTheAgentWasToldToAcceptIsAccepted) {
+TEST_F(MigDrainerTest, ThatAnOutageIsAcceptedTheAgentCannotSay) {
   put_nodes(true);
   start();
   auto asked = change(MigPhase::kAsking);
   asked.accept_outage = true;
   say(asked);
-  EXPECT_TRUE(accepted());
+  EXPECT_TRUE(answered([](const auto& now) { return now.answer == MigDrain::Answer::kRefused; }));
+}
+
+TEST_F(MigDrainerTest, WhoLosesTheLeadEvictsNobodyElse) {
+  put_nodes();
+  std::vector<cluster::MigHolder> pods;
+  for (const auto* name : {"a", "b", "c", "d"}) {
+    put_pod("shop", name, "gpu-1");
+    pods.push_back({"shop", name});
+  }
+  const auto left = [this] { return milliseconds(calls("evict") == 0 ? 20'000 : 0); };
+  start(left);
+  say(change(MigPhase::kAsking, pods));
+  ASSERT_TRUE(accepted());
+  say(change(MigPhase::kDraining, pods));
+  ASSERT_TRUE(test::eventually([&] { return log_.count("does not lead") >= 1; }));
+  EXPECT_EQ(calls("evict"), 1);
+  stop();
+  start();
+  EXPECT_TRUE(test::eventually([&] { return calls("evict") == 4; }));
+}
+
+TEST_F(MigDrainerTest, AnAgentWhoseClockIsAheadIsToldOfOnce) {
+  put_nodes();
+  auto asked = change(MigPhase::kAsking);
+  asked.written_at += std::chrono::minutes(10);
+  start();
+  say(asked);
+  ASSERT_TRUE(test::eventually([&] { return log_.count("the clocks of the node and of") == 1; }));
+  let_it_look();
+  EXPECT_EQ(log_.count("the clocks of the node and of"), 1);
+  EXPECT_FALSE(answer());
+}
+
+// As one whose deletion a webhook holds up.
+TEST_F(MigDrainerTest, APodWhoseEvictionHangsDelaysNoOther) {
+  put_nodes();
+  std::vector<cluster::MigHolder> pods;
+  for (const auto* name : {"a", "b"}) {
+    put_pod("shop", name, "gpu-1");
+    pods.push_back({"shop", name});
+  }
+  objects_.refuse("evict", cluster::kPod, {Code::kTimeout, "no answer in time", ""}, 1);
+  // The first eviction takes half a minute.
+  start([this, hung = std::make_shared<std::atomic<bool>>(false)] {
+    if (calls("evict") == 1 && !hung->exchange(true)) clock_.advance(std::chrono::seconds(30));
+    return milliseconds(20'000);
+  });
+  auto draining = change(MigPhase::kDraining, pods);
+  draining.deadline += std::chrono::hours(1);
+  say(change(MigPhase::kAsking, pods));
+  ASSERT_TRUE(accepted());
+  say(draining);
+  ASSERT_TRUE(test::eventually([&] { return !is_there("shop", "b"); }));
+  EXPECT_TRUE(test::eventually([&] { return !is_there("shop", "a"); }));
+  const auto all = objects_.calls();
+  std::vector<std::string> evicted;
+  for (const auto& call : all) {
+    if (call.starts_with("evict")) evicted.push_back(call.substr(call.rfind('/') + 1));
+  }
+  EXPECT_THAT(evicted, ElementsAre("a", "b", "a"));
 }
 
 TEST_F(MigDrainerTest, AnAnswerIsToldOnceThoughItIsWrittenLater) {
@@ -271,8 +350,11 @@ TEST_F(MigDrainerTest, WhoUncordonsWhileTheHardwareChangesIsOverruled) {
 TEST_F(MigDrainerTest, ADisruptionBudgetIsWaitedForAndToldOnce) {
   put_nodes();
   put_pod("shop", "train", "gpu-1");
-  objects_.refuse("evict", cluster::kPod,
-                  {Code::kUnavailable, "PodDisruptionBudget shop/web allows no eviction now", ""});
+  const auto refuse = [&](const std::string& why) {
+    objects_.recover();
+    objects_.refuse("evict", cluster::kPod, {Code::kUnavailable, why, ""});
+  };
+  refuse("PodDisruptionBudget shop/web allows no eviction now: it needs 2 healthy pods and has 2");
   start();
   say(change(MigPhase::kAsking, {{"shop", "train"}}));
   ASSERT_TRUE(accepted());
@@ -280,12 +362,20 @@ TEST_F(MigDrainerTest, ADisruptionBudgetIsWaitedForAndToldOnce) {
   ASSERT_TRUE(answered([](const auto& now) { return now.blocked.size() == 1; }));
   EXPECT_EQ(answer()->blocked[0].pod, (cluster::MigHolder{"shop", "train"}));
   EXPECT_THAT(answer()->blocked[0].why, HasSubstr("PodDisruptionBudget shop/web"));
+  const auto since = clock_.wall_now();
+  EXPECT_EQ(answer()->blocked[0].since, since);
   ASSERT_TRUE(test::eventually([&] { return calls("evict") >= 3; }));
   // Another controller goes on, and does not tell it again.
   stop();
   start();
   const auto before = calls("evict");
   ASSERT_TRUE(test::eventually([&] { return calls("evict") >= before + 2; }));
+  clock_.advance(std::chrono::seconds(40));
+  refuse("PodDisruptionBudget shop/web allows no eviction now: it needs 2 healthy pods and has 1");
+  ASSERT_TRUE(answered([](const auto& now) { return now.blocked[0].why.ends_with("has 1"); }));
+  EXPECT_EQ(answer()->blocked[0].since, since) << "it is the same budget";
+  EXPECT_THAT(events("MigEvictionBlocked")[0]["note"].get<std::string>(),
+              HasSubstr("; it is tried again until "));
   EXPECT_EQ(events("MigEvictionBlocked").size(), 1U);
   objects_.recover();
   ASSERT_TRUE(test::eventually([&] { return !is_there("shop", "train"); }));
@@ -381,6 +471,7 @@ TEST_F(MigDrainerTest, OfASilentAgentTheCordonStaysAndItIsToldOnce) {
   EXPECT_TRUE(is_cordoned() && is_marked());
   EXPECT_TRUE(is_there("shop", "train"));
   // It comes back.
+  offer({{kGpu, "0"}, {kSmall, "28"}});
   say(change(MigPhase::kFinished));
   EXPECT_TRUE(test::eventually([&] { return !is_cordoned(); }));
 }
@@ -393,11 +484,64 @@ TEST_F(MigDrainerTest, WhatHasFinishedIsUncordonedHoweverLongAgo) {
   say(change(MigPhase::kChanging));
   ASSERT_TRUE(test::eventually([&] { return is_cordoned(); }));
   stop();
+  offer({{kGpu, "0"}, {kSmall, "28"}});
   say(change(MigPhase::kFinished));
   clock_.advance(std::chrono::hours(24));
   start();
   EXPECT_TRUE(answered([](const auto& now) { return now.uncordoned; }));
   EXPECT_FALSE(is_cordoned());
+}
+
+// The scheduler would bind Pods to GPUs that are gone, and kubelet refuse each of them.
+TEST_F(MigDrainerTest, TheCordonStaysUntilTheNodeOffersNoMoreThanThereIs) {
+  put_nodes();
+  start();
+  go_through(change(MigPhase::kFinished));
+  EXPECT_TRUE(is_cordoned() && is_marked());
+  EXPECT_TRUE(answer()->cordoned && !answer()->uncordoned);
+  EXPECT_THAT(events("MigUncordoned"), IsEmpty());
+  offer({{kGpu, "0"}, {kSmall, "28"}});
+  EXPECT_TRUE(is_given_back());
+  EXPECT_TRUE(told("MigUncordoned"));
+}
+
+TEST_F(MigDrainerTest, ANodeThatOffersLessThanThereIsGetsItsPodsAtOnce) {
+  put_nodes();
+  start();
+  offer({{kGpu, "0"}});
+  go_through(change(MigPhase::kFinished));
+  EXPECT_TRUE(is_given_back());
+}
+
+TEST_F(MigDrainerTest, AfterAnUndoTheNodeIsComparedWithTheOldLayout) {
+  put_nodes();
+  start();
+  offer({{kGpu, "0"}, {kSmall, "28"}});
+  auto undone = change(MigPhase::kFinished);
+  undone.failed = true;
+  go_through(undone);
+  EXPECT_TRUE(is_cordoned());
+  offer({{kGpu, "4"}, {kSmall, "0"}});
+  EXPECT_TRUE(is_given_back());
+}
+
+TEST_F(MigDrainerTest, AKubeletThatNeverTellsDoesNotKeepTheNodeCordoned) {
+  put_nodes();
+  start();
+  go_through(change(MigPhase::kFinished));
+  clock_.advance(std::chrono::seconds(29));
+  let_it_look();
+  EXPECT_TRUE(is_cordoned());
+  clock_.advance(std::chrono::seconds(2));
+  EXPECT_TRUE(is_given_back());
+}
+
+TEST_F(MigDrainerTest, WhoUncordonsAfterTheChangeIsNotOverruled) {
+  put_nodes();
+  start();
+  go_through(change(MigPhase::kFinished));
+  cordon(false);
+  EXPECT_TRUE(is_given_back());
 }
 
 TEST_F(MigDrainerTest, ALabelThatIsRemovedByHandTakesTheCordonAlong) {
@@ -453,6 +597,7 @@ TEST_F(MigDrainerTest, ASecondChangeIsAnsweredAnew) {
   say(second);
   ASSERT_TRUE(
       answered([](const auto& now) { return now.answer == MigDrain::Answer::kAccepted; }, "c-2"));
+  offer({{kGpu, "0"}, {kSmall, "28"}});
   second.phase = MigPhase::kFinished;
   say(second);
   EXPECT_TRUE(test::eventually([&] { return !is_cordoned() && !is_marked(); }));
@@ -539,6 +684,7 @@ TEST_F(MigDrainerTest, EveryCallMayFail) {
     ASSERT_TRUE(test::eventually([&] { return !is_there("shop", "train"); })) << name;
     ASSERT_TRUE(answered([](const auto& now) { return now.cordoned && now.blocked.empty(); }))
         << name;
+    offer({{kGpu, "0"}, {kSmall, "28"}});
     do_it(change(MigPhase::kFinished));
     ASSERT_TRUE(answered([](const auto& now) { return now.uncordoned; })) << name;
     EXPECT_FALSE(is_cordoned() || is_marked()) << name;
@@ -567,6 +713,7 @@ TEST_F(MigDrainerTest, AControllerMayEndAtAnyPoint) {
   say(change(MigPhase::kChanging));
   replace();
   ASSERT_TRUE(test::eventually([&] { return is_cordoned() && is_marked(); }));
+  offer({{kGpu, "0"}, {kSmall, "28"}});
   say(change(MigPhase::kFinished));
   replace();
   ASSERT_TRUE(answered([](const auto& now) { return now.uncordoned; }));

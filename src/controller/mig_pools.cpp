@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/json_value.h"
+#include "cluster/list_of.h"
 #include "cluster/mig_change.h"
 #include "cluster/reasons.h"
 
@@ -89,15 +90,23 @@ Result<Rounds::Next> MigPools::visit(const std::stop_token& stop) {
   const auto plans = plans_of(*pools, std::move(nodes), clock_.wall_now());
   std::vector<mig::PoolStatus> statuses;
   bool under_way = false;
+  Result<void> failed;
   for (const auto& plan : plans) {
     under_way = under_way || is_under_way(plan.status.phase);
     statuses.push_back(plan.status);
     for (const auto& one : plan.writes) {
-      statuses.back().now.push_back(one.node.name);
-      TRY(write(one, call));
+      const auto written = write(one, call);
+      if (written) {
+        statuses.back().now.push_back(one.node.name);
+        continue;
+      }
+      // A node that cannot be written is no reason to leave the others.
+      statuses.back().left_alone.push_back({one.node.name, written.error().what});
+      failed = std::unexpected(written.error());
     }
   }
   TRY(tell(statuses, call));
+  TRY(failed);
   return under_way ? options_.look : options_.rest;
 }
 
@@ -129,13 +138,7 @@ Result<std::optional<std::vector<mig::Pool>>> MigPools::read_pools(const cluster
 
 // Of now: with what an older list lacks, more nodes than allowed could be away.
 Result<std::vector<cluster::Node>> MigPools::read_nodes(const cluster::Call& call) {
-  ASSIGN_OR_RETURN(const auto list, objects_.list(cluster::kNode, {}, call));
-  std::vector<cluster::Node> nodes;
-  for (const auto& item : list.items) {
-    ASSIGN_OR_RETURN(auto node, cluster::parse_node(item.json));
-    nodes.push_back(std::move(node));
-  }
-  return nodes;
+  return cluster::list_of(objects_, cluster::kNode, {}, cluster::parse_node, call);
 }
 
 Result<void> MigPools::write(const mig::PoolWrite& write, const cluster::Call& call) {

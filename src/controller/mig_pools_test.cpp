@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/envelope.h"
 #include "cluster/mig_change.h"
 #include "support/fake_clock.h"
 #include "support/fake_objects.h"
@@ -54,7 +55,11 @@ class MigPoolsTest : public testing::Test {
     objects_.put(cluster::kNode, node.dump());
   }
   void agent_says(const std::string& name, const std::string& state) {
-    const json patch = {{"metadata", {{"labels", {{cluster::kMigStateLabel, state}}}}}};
+    const json outcome = {{"label", label(name)}, {"trouble", state == "failed" ? "why" : ""}};
+    const auto applied = seal({.version = "mig-applied/v1", .key = "outcome"}, outcome.dump());
+    const json patch = {{"metadata",
+                         {{"labels", {{cluster::kMigStateLabel, state}}},
+                          {"annotations", {{cluster::kMigAppliedAnnotation, applied}}}}}};
     ASSERT_TRUE(objects_.patch(cluster::kNode, {.name = name},
                                {.json = patch.dump(), .field_manager = "agent"}));
   }
@@ -156,6 +161,25 @@ TEST_F(MigPoolsTest, WhatSomebodyElseSetIsNotOverwritten) {
   ASSERT_TRUE(has("gpu-2", "new"));
   ASSERT_TRUE(says("left alone: gpu-1"));
   EXPECT_EQ(label("gpu-1"), "theirs");
+}
+
+// As where a person's annotation is in the way of the pool's.
+TEST_F(MigPoolsTest, ANodeThatCannotBeWrittenDelaysNoOtherPool) {
+  put_pools(
+      "pools:\n- {name: a100, nodeSelector: {pool: a100}, layout: new, acceptOutage: true}\n"
+      "- {name: h100, nodeSelector: {pool: h100}, layout: small}\n");
+  put_node("gpu-1");
+  put_node("gpu-2");
+  const json patch = {
+      {"metadata", {{"annotations", {{cluster::kMigAcceptOutageAnnotation, "old"}}}}}};
+  ASSERT_TRUE(objects_.patch(cluster::kNode, {.name = "gpu-1"},
+                             {.json = patch.dump(), .field_manager = "kubectl-annotate"}));
+  const json other = {{"metadata", {{"labels", {{"pool", "h100"}}}}}};
+  ASSERT_TRUE(objects_.patch(cluster::kNode, {.name = "gpu-2"}, {.json = other.dump()}));
+  start();
+  EXPECT_TRUE(has("gpu-2", "small"));
+  EXPECT_TRUE(says("left alone: gpu-1"));
+  EXPECT_EQ(label("gpu-1"), "");
 }
 
 TEST_F(MigPoolsTest, AnotherControllerGoesOnAndTellsNothingTwice) {

@@ -201,12 +201,13 @@ Result<void> PolicyController::write_map(const MapContent& wanted, const std::st
                             key.name, key.ns, kManagedBy, kUs));
   }
   const auto version = now ? now->resource_version : std::string();
-  const auto content = now ? std::optional(content_of(*now)) : std::nullopt;
+  // The cache may not show the last write yet: then what was written counts.
+  const bool behind = !version.empty() && written_ && written_->version == version;
+  std::optional<MapContent> content;
+  if (now) content = behind ? written_->after : content_of(*now);
   if (content == wanted) return {};
-  // Two differences are no reason to write again: the cache does not show the last write yet, or
-  // others added keys, which stay.
-  const bool shown = version.empty() || !written_ || written_->version != version;
-  if (written_ && written_->wanted == wanted && (!shown || written_->after == content)) return {};
+  // Keys that others added stay, and are no reason to write again.
+  if (written_ && written_->wanted == wanted && written_->after == content) return {};
   ASSIGN_OR_RETURN(const auto within, call(stop));
   ASSIGN_OR_RETURN(const auto applied,
                    objects_.apply(cluster::kConfigMap, key,

@@ -83,11 +83,7 @@ class PolicyControllerTest : public testing::Test {
     for (const auto& item : list->items) all.push_back(json::parse(item.json));
     return all;
   }
-  std::ptrdiff_t calls(const std::string& beginning) {
-    const auto all = objects_.calls();
-    return std::ranges::count_if(all,
-                                 [&](const auto& call) { return call.starts_with(beginning); });
-  }
+  std::ptrdiff_t calls(const std::string& beginning) { return objects_.count_calls(beginning); }
 
   test::FakeObjects objects_;
   test::FakeClock clock_;

@@ -7,6 +7,7 @@
 #include <array>
 #include <tuple>
 
+#include "base/first_few.h"
 #include "cluster/kinds.h"
 #include "cluster/policy_annotations.h"
 #include "cluster/reasons.h"
@@ -126,12 +127,9 @@ Condition success(const PolicyFacts& facts, const ClusterPolicy& policy) {
 std::string named(const NodeReasons& nodes) {
   std::vector<std::string> texts;
   for (const auto& [node, reason] : nodes) {
-    if (texts.size() == kNamedNodes) break;
     texts.push_back(fmt::format("{} ({})", node, reason));
   }
-  const auto more = nodes.size() - texts.size();
-  return fmt::format("{}{}", fmt::join(texts, ", "),
-                     more > 0 ? fmt::format(" and {} more", more) : "");
+  return first_few(texts, kNamedNodes);
 }
 
 // What to look at when no node of the DaemonSet serves.

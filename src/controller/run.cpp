@@ -14,6 +14,7 @@
 #include "controller/evictor.h"
 #include "controller/mig_drainer.h"
 #include "controller/mig_pools.h"
+#include "controller/mig_waiting.h"
 #include "controller/policy_controller.h"
 #include "controller/worker_set.h"
 #include "kube/connect.h"
@@ -77,6 +78,7 @@ std::vector<WorkerPlan> plan(const config::ControllerOptions& options,
   }
   if (options.mig_changes) {
     plans.push_back(plan_mig_changes({.ns = options.ns, .instance = instance}));
+    plans.push_back(plan_mig_waiting({.instance = instance}));
   }
   if (!options.mig_pools.empty()) {
     plans.push_back(

@@ -107,6 +107,8 @@ std::optional<MigName> parse_mig_name(std::string_view name) {
                  .kind = *kind};
 }
 
+std::optional<int> named_compute_slices(std::string_view name) { return take_number(name, "c."); }
+
 std::string_view gpu_instance_name(std::string_view name) {
   auto rest = name;
   return take_number(rest, "c.") ? rest : name;

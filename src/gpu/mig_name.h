@@ -13,8 +13,7 @@ namespace tranche::gpu {
 
 // The number of GB in a profile's name: the instance's share of the GPU (rounded up to eighths)
 // times the GPU's memory (rounded up to GiB), rounded. An instance of 4864 MiB on an A100-40GB
-// gives
-// 5. 0: the total is unknown.
+// gives 5. 0: the total is unknown.
 std::uint64_t mig_memory_gb(Bytes instance, Bytes gpu_total);
 
 // The kind of a GPU instance, apart from its size.
@@ -51,6 +50,10 @@ struct MigName {
 // Reads "3g.40gb", "1g.10gb+me", "1c.3g.40gb". nullopt: it is no such name, or the compute instance
 // would be larger than its GPU instance.
 std::optional<MigName> parse_mig_name(std::string_view name);
+
+// The compute slices that the name of a compute instance begins with: 1 of "1c.3g.40gb". nullopt:
+// it is no such name.
+std::optional<int> named_compute_slices(std::string_view name);
 
 // The name of the GPU instance in the name of a compute instance: "3g.40gb" of "1c.3g.40gb"; any
 // other name as it is.

@@ -41,6 +41,14 @@ TEST(MigName, KindsOfProfileConstants) {
   }
 }
 
+TEST(MigName, ComputeSlicesThatANameBeginsWith) {
+  EXPECT_EQ(named_compute_slices("1c.3g.40gb"), 1);
+  EXPECT_EQ(named_compute_slices("4c.3g.40gb+new"), 4) << "whether it can be is not asked";
+  for (const auto* name : {"3g.40gb", "0c.3g.40gb", "c.3g.40gb", ""}) {
+    EXPECT_EQ(named_compute_slices(name), std::nullopt) << name;
+  }
+}
+
 TEST(MigName, PartialComputeInstances) {
   EXPECT_EQ(compute_instance_name("2g.10gb", 2, 2), "2g.10gb");
   EXPECT_EQ(compute_instance_name("2g.10gb", 2, 1), "1c.2g.10gb");

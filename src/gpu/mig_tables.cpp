@@ -377,17 +377,6 @@ const MigModel* find_mig_model(std::string_view name) {
   return found == models.end() ? nullptr : &*found;
 }
 
-std::vector<std::string_view> other_names(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const auto& row : kOtherNames) {
-    if (row.name != name && row.other != name) continue;
-    for (const auto one : {row.name, row.other}) {
-      if (std::ranges::find(names, one) == names.end()) names.push_back(one);
-    }
-  }
-  return names;
-}
-
 bool same_profile(int id, std::string_view name, std::string_view other) {
   return std::ranges::any_of(kOtherNames, [&](const OtherName& row) {
     return row.id == id &&

@@ -33,8 +33,4 @@ const MigModel* find_mig_model(std::string_view name);
 // GB300. The id is needed, for 1g.35gb of H200 is another profile.
 bool same_profile(int id, std::string_view name, std::string_view other);
 
-// Every name that some driver gives to the profile `id` of the model with this `name` of the same
-// profile: "3g.139gb" and "3g.126gb" of GB300. Empty: only one is known.
-std::vector<std::string_view> other_names(std::string_view name);
-
 }  // namespace tranche::gpu

@@ -74,11 +74,36 @@ TEST_F(DeviceHoldersTest, TheNodesOfAGpu) {
   EXPECT_THAT(device_nodes({.minor = -1}), IsEmpty());
 }
 
-TEST_F(DeviceHoldersTest, AreNamedUpToANumber) {
-  DeviceHolders holders = {.holders = {{.pid = 1, .name = "a"}, {.pid = 2, .name = "b\n"}}};
-  EXPECT_EQ(describe(holders), "a (pid 1), b? (pid 2)");
-  EXPECT_EQ(describe(holders, 1), "a (pid 1) and 1 more");
-  EXPECT_EQ(describe({}), "");
+TEST_F(DeviceHoldersTest, TheNodesOfAnInstance) {
+  gpu::Gpu gpu = {.minor = 3};
+  gpu.mig_instances = {{.gpu_instance_id = 1, .gpu_instance_cap = 21, .compute_instance_cap = 22},
+                       {.gpu_instance_id = 1, .gpu_instance_cap = 21, .compute_instance_cap = 23},
+                       {.gpu_instance_id = 2, .gpu_instance_cap = 31, .compute_instance_cap = 32}};
+  EXPECT_THAT(device_nodes(gpu, 1), ElementsAre("nvidia-cap21", "nvidia-cap22", "nvidia-cap23"));
+  EXPECT_THAT(device_nodes(gpu, 9), IsEmpty());
+}
+
+TEST_F(DeviceHoldersTest, OnAMachineWithOneControlGroupTheKernelsProcessesTell) {
+  add(kSelf, "tranche", {}, "/");
+  add(2, "kthreadd", {}, "/");
+  EXPECT_TRUE(device_holders(fs_, {"nvidia0"}, kSelf)->sees_others);
+}
+
+// In a Pod of its own a process sees itself, and the probes that kubelet runs in it.
+TEST_F(DeviceHoldersTest, AProcessOfAnotherGroupTellsThatOthersAreSeen) {
+  add(kSelf, "agent", {}, "/");
+  add(901, "probe", {}, "/");
+  EXPECT_FALSE(device_holders(fs_, {"nvidia0"}, kSelf)->sees_others);
+  add(1, "systemd", {}, "/../../../init.scope");
+  EXPECT_TRUE(device_holders(fs_, {"nvidia0"}, kSelf)->sees_others);
+}
+
+TEST_F(DeviceHoldersTest, TheCommandIsToldAsItsWords) {
+  add(12, "nv-hostengine", {"/dev/nvidia0"}, "/system.slice/nvidia-dcgm.service");
+  const std::string words("/usr/bin/nv-hostengine\0-n\0", 26);
+  ASSERT_TRUE(fs_.write_atomic("/proc/12/cmdline", words));
+  const auto found = device_holders(fs_, {"nvidia0"}, kSelf);
+  EXPECT_EQ(found->holders[0].command, "/usr/bin/nv-hostengine -n");
 }
 
 }  // namespace

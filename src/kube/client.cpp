@@ -26,6 +26,8 @@ using SteadyClock = std::chrono::steady_clock;
 // The longest answer that only says what went wrong.
 constexpr std::size_t kMaxRefusalBytes = std::size_t{64} << 10U;
 constexpr std::size_t kIdleTransfers = 2;
+// A page of a list that is too long is asked for with so many times fewer objects.
+constexpr int kFewer = 8;
 
 std::string preconditions_body(const Preconditions& preconditions) {
   std::string fields;
@@ -303,17 +305,42 @@ Result<Object> Client::get(const Kind& kind, const ObjectKey& key, const Call& c
   return impl_->object({"get", kind, key}, call);
 }
 
+namespace {
+
+// How many objects to ask for after a page of so many with so many bytes, so that the next one of
+// their kind takes half of what may come.
+int size_after(int size, std::size_t bytes, const Client::Options& options) {
+  const auto fitting =
+      options.max_list_bytes / 2 * static_cast<std::size_t>(size) / std::max<std::size_t>(bytes, 1);
+  const auto most = static_cast<std::size_t>(options.page);
+  return static_cast<int>(std::clamp<std::size_t>(fitting, 1, most));
+}
+
+}  // namespace
+
 Result<ObjectList> Client::list(const Kind& kind, const ListOptions& options, const Call& call) {
-  const auto end = SteadyClock::now() + call.deadline;
   ObjectList all;
+  const auto take = [&](std::vector<Object> page, bool first) -> Result<void> {
+    if (first) all.items.clear();
+    std::ranges::move(page, std::back_inserter(all.items));
+    return {};
+  };
+  ASSIGN_OR_RETURN(all.resource_version, list_pages(kind, options, take, call));
+  return all;
+}
+
+Result<std::string> Client::list_pages(const Kind& kind, const ListOptions& options,
+                                       const cluster::PageHandler& take, const Call& call) {
+  const auto end = SteadyClock::now() + call.deadline;
   std::string next;
   int restarts = 0;
+  int size = impl_->options().page;
   while (true) {
     Request request{"list", kind, {options.ns, ""}};
     // With a limit, a version means exactly that version, and "0" is asked of etcd.
     const bool cached = !options.not_before.empty();
     const bool any = options.not_before == "0";
-    request.query = query_of({{"limit", cached ? "" : std::to_string(impl_->options().page)},
+    request.query = query_of({{"limit", cached ? "" : std::to_string(size)},
                               {"continue", next},
                               {"resourceVersion", options.not_before},
                               {"resourceVersionMatch", cached && !any ? "NotOlderThan" : ""},
@@ -328,7 +355,11 @@ Result<ObjectList> Client::list(const Kind& kind, const ListOptions& options, co
     const bool expired = !body && body.error().code == Code::kFailedPrecondition;
     if (expired && !next.empty() && ++restarts <= 3) {
       next.clear();
-      all = {};
+      continue;
+    }
+    // Too long: whoever may make objects can make large ones. Fewer of them fit.
+    if (!body && body.error().code == Code::kUnsupported && !cached && size > 1) {
+      size = std::max(1, size / kFewer);
       continue;
     }
     if (!body) return std::unexpected(body.error());
@@ -337,10 +368,10 @@ Result<ObjectList> Client::list(const Kind& kind, const ListOptions& options, co
       return fail(Code::kUnavailable, fmt::format("{}: {}", request.describe(), page.error().what),
                   "is this the address of an API server?");
     }
-    all.resource_version = std::move(page->list.resource_version);
-    std::ranges::move(page->list.items, std::back_inserter(all.items));
+    TRY(take(std::move(page->list.items), next.empty()));
     next = std::move(page->next);
-    if (next.empty()) return all;
+    size = size_after(size, body->size(), impl_->options());
+    if (next.empty()) return std::move(page->list.resource_version);
   }
 }
 

@@ -49,6 +49,9 @@ class Client final : public cluster::Objects {
                               const cluster::Call& call = {}) override;
   Result<cluster::ObjectList> list(const cluster::Kind& kind, const cluster::ListOptions& options,
                                    const cluster::Call& call = {}) override;
+  Result<std::string> list_pages(const cluster::Kind& kind, const cluster::ListOptions& options,
+                                 const cluster::PageHandler& take,
+                                 const cluster::Call& call = {}) override;
   Result<cluster::WatchEnd> watch(const cluster::Kind& kind, const cluster::WatchOptions& options,
                                   const cluster::WatchHandler& handler,
                                   std::stop_token stop) override;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/json.h"
+#include "base/utf8.h"
 
 namespace tranche::kube {
 namespace {
@@ -15,26 +16,43 @@ struct Status {
   std::string message;
   std::string reason;
   bool names_object = false;  // details.name is set
+  std::string budget;         // of an eviction: what is said of the PodDisruptionBudget in its way
 };
 
 // One line of at most 500 bytes.
 std::string one_line(std::string_view text) {
-  std::string line(text.substr(0, 500));
+  std::string line(utf8_prefix(text, 500));
   std::ranges::replace_if(line, [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
   line.erase(line.find_last_not_of(' ') + 1);
   return text.size() > 500 ? line + " ..." : line;
 }
 
+// details.causes of reason DisruptionBudget: "The disruption budget web needs 2 healthy pods and
+// has 2 currently".
+std::string budget_cause(const json::View& root) {
+  const auto causes = root.at({"details", "causes"});
+  if (!causes) return {};
+  for (const auto& cause : causes->elements()) {
+    const auto text = [&](std::string_view key) {
+      const auto found = cause.find(key);
+      return found ? found->as_string().value_or("") : std::string();
+    };
+    if (text("reason") == "DisruptionBudget") return one_line(text("message"));
+  }
+  return {};
+}
+
 Status parse_status(std::string_view body) {
   const auto root = json::parse(body);
-  if (!root || root->kind() != json::Kind::kObject) return {one_line(body), "", false};
+  if (!root || root->kind() != json::Kind::kObject) return {one_line(body), "", false, ""};
   const auto text = [&](std::initializer_list<std::string_view> path) {
     const auto found = root->at(path);
     return found ? found->as_string().value_or("") : std::string();
   };
   auto message = text({"message"});
   if (message.empty()) message = body;
-  return {one_line(message), text({"reason"}), !text({"details", "name"}).empty()};
+  return {one_line(message), text({"reason"}), !text({"details", "name"}).empty(),
+          budget_cause(*root)};
 }
 
 std::string_view phrase(long status) {
@@ -158,10 +176,6 @@ std::string hint_of(const Request& request, long status, const Status& said, std
     case 410:
       return "list again";
     case 429:
-      if (request.subresource == "eviction") {
-        return "its PodDisruptionBudget allows no more at the moment; it is to wait for other Pods";
-      }
-      [[fallthrough]];
     case 503:
       return "the API server is busy or starting; try again later";
     default:
@@ -169,10 +183,30 @@ std::string hint_of(const Request& request, long status, const Status& said, std
   }
 }
 
+// An eviction that a PodDisruptionBudget is in the way of, with the budget's name; nullopt: it is
+// none. The server names the budget in its text alone, and refuses a Pod of several by a 500.
+std::optional<Error> blocked_by_budget(const Request& request, const Status& said) {
+  if (request.subresource != "eviction") return std::nullopt;
+  const auto hint = fmt::format("make room in it: kubectl get pdb -n {}", request.key.ns);
+  if (said.message.find("more than one PodDisruptionBudget") != std::string::npos) {
+    return Error{Code::kUnavailable,
+                 "several PodDisruptionBudgets select it, and Kubernetes evicts no such Pod", hint};
+  }
+  constexpr std::string_view kPrefix = "The disruption budget ";
+  if (!said.budget.starts_with(kPrefix)) return std::nullopt;
+  const auto text = std::string_view(said.budget).substr(kPrefix.size());
+  const auto end = std::min(text.find(' '), text.size());
+  auto what = fmt::format("PodDisruptionBudget {}/{} allows no eviction now", request.key.ns,
+                          text.substr(0, end));
+  if (end < text.size()) what += fmt::format(": it {}", text.substr(end + 1));
+  return Error{Code::kUnavailable, std::move(what), hint};
+}
+
 }  // namespace
 
 Error refusal(const Request& request, long status, std::string_view body, std::string_view who) {
   const auto said = parse_status(body);
+  if (auto blocked = blocked_by_budget(request, said)) return *std::move(blocked);
   const auto name = phrase(status);
   return {code_of(status, said),
           fmt::format("{}: {}{}{}: {}", request.describe(), status, name.empty() ? "" : " ", name,

@@ -93,6 +93,50 @@ TEST(Refusal, MissingObjectIsNoMissingKind) {
               HasSubstr("install the definition of nodefeatures.nfd.k8s-sigs.io v1alpha1"));
 }
 
+TEST(Refusal, ABudgetInTheWayOfAnEvictionIsNamed) {
+  const Request evict{"create", cluster::kPod, {"shop", "web-1"}, "eviction"};
+  const auto said = [](const std::string& cause) {
+    return R"({"message":"Cannot evict pod as it would violate the pod's disruption budget.",
+      "reason":"TooManyRequests","details":{"causes":[)" +
+           cause + "]}}";
+  };
+  const struct {
+    const char* name;
+    long status;
+    std::string body;
+    const char* what;
+  } cases[] = {
+      {"of a budget", 429, said(R"({"reason":"DisruptionBudget",
+         "message":"The disruption budget web needs 2 healthy pods and has 2 currently"})"),
+       "PodDisruptionBudget shop/web allows no eviction now: it needs 2 healthy pods and has 2 "
+       "currently"},
+      {"a new one", 429, said(R"({"reason":"DisruptionBudget",
+         "message":"The disruption budget web is still being processed by the server."})"),
+       "PodDisruptionBudget shop/web allows no eviction now: it is still being processed by the "
+       "server."},
+      {"of several", 500,
+       R"({"message":"This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."})",
+       "several PodDisruptionBudgets select it, and Kubernetes evicts no such Pod"},
+  };
+  for (const auto& one : cases) {
+    const auto error = refusal(evict, one.status, one.body, "x");
+    EXPECT_EQ(error.code, Code::kUnavailable) << one.name;
+    EXPECT_EQ(error.what, one.what) << one.name;
+    EXPECT_EQ(error.hint, "make room in it: kubectl get pdb -n shop") << one.name;
+  }
+  // A server that is busy is no budget.
+  const auto busy = refusal(evict, 429, R"({"message":"too many requests"})", "x");
+  EXPECT_THAT(busy.what, HasSubstr("429 Too Many Requests: too many requests"));
+  EXPECT_THAT(busy.hint, HasSubstr("busy"));
+  EXPECT_THAT(refusal(evict, 429, said(R"({"reason":"DisruptionBudget"})"), "x").what,
+              HasSubstr("429"));
+}
+
+TEST(Refusal, LongTextsAreNotCutWithinACharacter) {
+  const auto error = refusal({"get", kNode, {"", "n"}}, 400, std::string(499, 'x') + "\u00e4", "x");
+  EXPECT_THAT(error.what, testing::EndsWith("x ..."));
+}
+
 TEST(Refusal, LongTextsAreCut) {
   const auto error = refusal({"get", kNode, {"", "n"}}, 400, std::string(100'000, 'x'), "x");
   EXPECT_LT(error.what.size(), 600U);

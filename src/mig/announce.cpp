@@ -7,7 +7,8 @@
 #include <set>
 #include <utility>
 
-#include "base/quantity.h"
+#include "base/first_few.h"
+#include "mig/node_filter.h"
 
 namespace tranche::mig {
 namespace {
@@ -22,39 +23,11 @@ std::int64_t amount_of(const Amounts& amounts, const std::string& resource) {
   return found == amounts.end() ? 0 : found->second;
 }
 
-std::int64_t allocatable(const Node& node, const std::string& resource) {
-  return parse_quantity(cluster::value_of(node.allocatable, resource)).value_or(0);
-}
-
 std::string name_of(const SnapshotPod& pod) { return pod.pod.ns + '/' + pod.pod.name; }
 
 // ---- where a Pod can go
 
-bool is_ready(const Node& node) {
-  const auto ready = std::ranges::find(node.conditions, "Ready", &cluster::NodeCondition::type);
-  return ready != node.conditions.end() && ready->status == "True";
-}
-
 bool takes_pods(const Node& node) { return is_ready(node) && !node.unschedulable; }
-
-bool tolerates(const SnapshotPod& pod, const cluster::Taint& taint) {
-  return std::ranges::any_of(pod.tolerations, [&](const cluster::Toleration& toleration) {
-    if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
-    if (toleration.op == "Exists") return toleration.key.empty() || toleration.key == taint.key;
-    return toleration.key == taint.key && toleration.value == taint.value;
-  });
-}
-
-// But for what is free there.
-bool may_run_on(const SnapshotPod& pod, const Node& node) {
-  const bool tolerated = std::ranges::all_of(node.taints, [&](const cluster::Taint& taint) {
-    return taint.effect == "PreferNoSchedule" || tolerates(pod, taint);
-  });
-  return tolerated && std::ranges::all_of(pod.node_selector, [&](const auto& wanted) {
-           const auto found = node.labels.find(wanted.first);
-           return found != node.labels.end() && found->second == wanted.second;
-         });
-}
 
 // What is free on each node, counted down as Pods are placed.
 class Room {
@@ -73,8 +46,9 @@ class Room {
   // Takes the place on the first node that has it, by name; `only`: on that node.
   std::optional<std::string> place(const SnapshotPod& pod, bool here) {
     const auto asks = cluster::requests_of(pod.pod);
+    const NodeFilter filter(pod);
     for (const auto& node : nodes_) {
-      if ((node.name == here_) != here || !may_run_on(pod, node)) continue;
+      if ((node.name == here_) != here || !filter.takes(node)) continue;
       // This node's own cordon goes with the change.
       if (!(here ? is_ready(node) : takes_pods(node)) || !fits(node, asks)) continue;
       take(node.name, asks);
@@ -109,12 +83,16 @@ class Room {
 
 // ---- the parts of an announcement
 
-std::vector<ResourceChange> resources_of(const MigChange& change) {
+std::set<std::string> names_in(const MigChange& change) {
   std::set<std::string> names;
   for (const auto& [resource, amount] : change.before) names.insert(resource);
   for (const auto& [resource, amount] : change.after) names.insert(resource);
+  return names;
+}
+
+std::vector<ResourceChange> resources_of(const MigChange& change) {
   std::vector<ResourceChange> changes;
-  for (const auto& name : names) {
+  for (const auto& name : names_in(change)) {
     const ResourceChange one{name, amount_of(change.before, name), amount_of(change.after, name)};
     if (one.before != one.after) changes.push_back(one);
   }
@@ -168,7 +146,11 @@ std::vector<EndingPod> ending_pods(const MigChange& change, const std::string& h
   // The scheduler's order.
   std::ranges::stable_sort(found, std::ranges::greater(), &SnapshotPod::priority);
   std::vector<EndingPod> all;
-  for (const auto* pod : found) all.push_back(ending(*pod, room));
+  for (const auto* pod : found) {
+    all.push_back(ending(*pod, room));
+    const auto why = change.why.find({pod->pod.ns, pod->pod.name});
+    if (why != change.why.end()) all.back().why = why->second;
+  }
   return all;
 }
 
@@ -199,7 +181,7 @@ std::string asks_text(const Amounts& asks) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string fate_text(const EndingPod& pod, const std::string& here) {
+std::string fate_alone(const EndingPod& pod, const std::string& here) {
   switch (pod.fate) {
     case EndingPod::Fate::kMoves:
       return fmt::format("{} has place", pod.node);
@@ -215,12 +197,9 @@ std::string fate_text(const EndingPod& pod, const std::string& here) {
   return "a static Pod, which is not evicted";
 }
 
-std::string first_of(const std::vector<std::string>& parts) {
-  const auto shown = std::min(parts.size(), kNamed);
-  auto text =
-      fmt::format("{}", fmt::join(parts.begin(), parts.begin() + std::ptrdiff_t(shown), ", "));
-  if (shown < parts.size()) text += fmt::format(" and {} more", parts.size() - shown);
-  return text;
+std::string fate_text(const EndingPod& pod, const std::string& here) {
+  return pod.why.empty() ? fate_alone(pod, here)
+                         : fmt::format("{}; {}", fate_alone(pod, here), pod.why);
 }
 
 std::vector<std::string> resource_texts(const Announcement& announcement, const char* form) {
@@ -271,19 +250,27 @@ std::vector<std::string> find_no_place(const Announcement& announcement) {
 }
 
 std::string summary(const Announcement& announcement) {
-  std::string text = fmt::format("MIG layout {} on {}: {}", announcement.layout, announcement.node,
-                                 announcement.resources.empty()
-                                     ? "no resource changes"
-                                     : first_of(resource_texts(announcement, "{} {} -> {}")));
+  std::string text =
+      fmt::format("MIG layout {} on {}: {}", announcement.layout, announcement.node,
+                  announcement.resources.empty()
+                      ? "no resource changes"
+                      : first_few(resource_texts(announcement, "{} {} -> {}"), kNamed));
   if (!announcement.outages.empty()) {
-    text += fmt::format("; no other node offers {}", first_of(announcement.outages));
+    text += fmt::format("; no other node offers {}", first_few(announcement.outages, kNamed));
   }
   if (!announcement.pods.empty()) {
-    text += fmt::format("; Pods that end: {}", first_of(pod_texts(announcement)));
+    text += fmt::format("; Pods that end: {}", first_few(pod_texts(announcement), kNamed));
   }
   const auto leaving = std::ranges::count(announcement.waiting, false, &WaitingPod::arrives);
   if (leaving > 0) text += fmt::format("; Pods that wait for what leaves: {}", leaving);
   return text.substr(0, kLongestSummary);
+}
+
+bool offers_what_left(const MigChange& change, const Node& node) {
+  const auto& there_is = change.failed ? change.before : change.after;
+  return std::ranges::any_of(names_in(change), [&](const std::string& resource) {
+    return allocatable(node, resource) > amount_of(there_is, resource);
+  });
 }
 
 std::string describe(const Announcement& announcement) {
@@ -306,7 +293,7 @@ std::string describe(const Announcement& announcement) {
          block("Pods that end", pods) + block("Pods that wait", waiting) +
          block("outage", outages) +
          block("not looked at",
-               {"cpu, memory, affinity, topology spread, quotas, resource claims"});
+               {"cpu, memory, affinity to Pods, topology spread, quotas, resource claims"});
 }
 
 }  // namespace tranche::mig

@@ -3,9 +3,9 @@
 // from the API server's objects and the change, as the agent announces it.
 //
 // A Pod that must end "moves" when another node has place for what it asks for. Looked at are
-// readiness and cordon of nodes, taints that keep Pods away, node selectors, and extended resources
-// that are free. Not looked at are processors, memory, affinity, topology spread, quotas and
-// resource claims: the scheduler may find less than is said here.
+// readiness and cordon of nodes, which nodes take the Pod (mig/node_filter.h), and extended
+// resources that are free. Not looked at are processors, memory, affinity to Pods, topology spread,
+// quotas and resource claims: the scheduler may find less than is said here.
 
 #include <cstdint>
 #include <map>
@@ -38,6 +38,7 @@ struct EndingPod {
   std::map<std::string, std::int64_t> asks;
   Fate fate = Fate::kPends;
   std::string node = {};
+  std::string why = {};  // it ends although it holds no device that changes
   bool operator==(const EndingPod&) const = default;
 };
 
@@ -67,6 +68,11 @@ Announcement announce(const cluster::MigChange& change, const std::string& node,
 
 // "default/a (nvidia.com/gpu: 1)": Pods that find no place on another node.
 std::vector<std::string> find_no_place(const Announcement& announcement);
+
+// Whether the API server still has the Node offer more of a resource than the change, which has
+// finished, left of it. Kubelet tells every ten seconds; until then the scheduler binds Pods to
+// what has gone, and kubelet refuses each.
+bool offers_what_left(const cluster::MigChange& change, const cluster::Node& node);
 
 // On one line, at most 1000 bytes: for the log, an Event and the annotation.
 std::string summary(const Announcement& announcement);

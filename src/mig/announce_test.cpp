@@ -94,7 +94,11 @@ TEST(Announce, WhereAPodThatEndsFindsPlace) {
   auto other_value = pod("a", "gpu-1");
   other_value.tolerations = {{.key = "team", .op = "Equal", .value = "y", .effect = "NoSchedule"}};
   auto selective = pod("a", "gpu-1");
-  selective.node_selector = {{"kubernetes.io/hostname", "gpu-1"}};
+  selective.pod.node_selector = {{"kubernetes.io/hostname", "gpu-1"}};
+  auto bound = pod("a", "gpu-1");
+  bound.affinity = R"({"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":)"
+                   R"({"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name",)"
+                   R"("operator":"In","values":["gpu-1"]}]}]}}})";
   auto bare = pod("a", "gpu-1");
   bare.pod.owners.clear();
   auto daemon = pod("a", "gpu-1");
@@ -120,6 +124,7 @@ TEST(Announce, WhereAPodThatEndsFindsPlace) {
       {"a taint of another value", other_value, tainted, {}, Fate::kPends},
       {"a taint that is a wish", pod("a", "gpu-1"), preferred, {}, Fate::kMoves},
       {"its selector", selective, two, {}, Fate::kPends},
+      {"its affinity to nodes", bound, two, {}, Fate::kPends},
       {"what enters service here", pod("a", "gpu-1", kSmall), two, {}, Fate::kReturns},
       {"more than enters service here", pod("a", "gpu-1", kSmall, 29), two, {}, Fate::kPends},
       {"a Pod without a controller", bare, two, {}, Fate::kGone},
@@ -136,6 +141,15 @@ TEST(Announce, WhereAPodThatEndsFindsPlace) {
   }
 }
 
+TEST(Announce, TheCordonOfTheChangeKeepsNobodyFromComingBack) {
+  auto here = node("gpu-1", {{kGpu, "4"}});
+  here.unschedulable = true;
+  here.taints = {{"node.kubernetes.io/unschedulable", "", "NoSchedule"}};
+  const auto told = announce(change(), "gpu-1", {here}, {pod("a", "gpu-1", kSmall)});
+  ASSERT_EQ(told.pods.size(), 1U);
+  EXPECT_EQ(told.pods[0].fate, Fate::kReturns);
+}
+
 TEST(Announce, APlaceIsGivenOnceAndTheMoreImportantPodFirst) {
   auto asked = change();
   asked.pods = {{"shop", "a"}, {"shop", "b"}};
@@ -149,6 +163,15 @@ TEST(Announce, APlaceIsGivenOnceAndTheMoreImportantPodFirst) {
   EXPECT_EQ(told.pods[0].fate, Fate::kMoves);
   EXPECT_EQ(told.pods[1].fate, Fate::kPends);
   EXPECT_THAT(find_no_place(told), ElementsAre("shop/a (nvidia.com/gpu: 1)"));
+}
+
+TEST(Announce, APodThatHoldsNothingThatChangesHasItsReason) {
+  auto asked = change();
+  asked.why[asked.pods.front()] = "shares the MPS control daemon of nvidia.com/gpu with GPU 0";
+  const auto told = announce(asked, "gpu-1", {node("gpu-1", {{kGpu, "4"}})}, {pod("a", "gpu-1")});
+  EXPECT_THAT(summary(told), testing::HasSubstr("; shares the MPS control daemon of nvidia.com/gpu "
+                                                "with GPU 0)"));
+  EXPECT_THAT(describe(told), testing::HasSubstr("shares the MPS control daemon"));
 }
 
 TEST(Announce, PodsOfTheNodeThatStayTakeTheirPlace) {
@@ -174,6 +197,28 @@ TEST(Announce, PodsThatWaitAlready) {
               ElementsAre(WaitingPod{"shop/x", kGpu, false}, WaitingPod{"shop/y", kSmall, true}));
 }
 
+TEST(Announce, ANodeMayStillOfferWhatHasLeft) {
+  auto undone = change();
+  undone.failed = true;
+  const struct {
+    const char* name;
+    MigChange change;
+    cluster::StringMap allocatable;
+    bool wanted;
+  } cases[] = {
+      {"kubelet has told nothing yet", change(), {{kGpu, "4"}}, true},
+      {"kubelet has told", change(), {{kGpu, "0"}, {kSmall, "28"}}, false},
+      {"what comes is not there yet", change(), {{kGpu, "0"}}, false},
+      {"one of what comes is unhealthy", change(), {{kGpu, "0"}, {kSmall, "27"}}, false},
+      {"another resource", change(), {{kGpu, "0"}, {"pods", "110"}}, false},
+      {"undone, and kubelet has told", undone, {{kGpu, "4"}, {kSmall, "0"}}, false},
+      {"undone, and kubelet told of the new layout", undone, {{kSmall, "28"}}, true},
+  };
+  for (const auto& one : cases) {
+    EXPECT_EQ(offers_what_left(one.change, node("gpu-1", one.allocatable)), one.wanted) << one.name;
+  }
+}
+
 TEST(Announce, IsReadByPeople) {
   const auto told = announce(change(), "gpu-1", {node("gpu-1", {{kGpu, "4"}})},
                              {pod("a", "gpu-1"), pod("x", "")});
@@ -188,7 +233,8 @@ TEST(Announce, IsReadByPeople) {
             "  Pods that end   shop/a (nvidia.com/gpu: 1): finds no place\n"
             "  Pods that wait  shop/x: nvidia.com/gpu leaves service\n"
             "  outage          nvidia.com/gpu: no other node that takes Pods offers it\n"
-            "  not looked at   cpu, memory, affinity, topology spread, quotas, resource claims\n");
+            "  not looked at   cpu, memory, affinity to Pods, topology spread, quotas, resource "
+            "claims\n");
 }
 
 TEST(Announce, ALongSummaryFitsIntoAnEvent) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
-#include <set>
 
 #include "mig/step_taker.h"
 
@@ -13,8 +12,6 @@ namespace tranche::mig {
 namespace {
 
 constexpr int kAmpere = 8;  // major compute capability of the GPUs of that kind that have MIG
-
-using States = std::map<gpu::GpuUuid, gpu::MigState>;
 
 const gpu::Gpu& known_gpu(const Hardware& hardware, const gpu::GpuUuid& uuid) {
   static const gpu::Gpu kUnknown;
@@ -32,44 +29,6 @@ Result<States> read_states(gpu::MigControl& control, const Layout& of) {
   return states;
 }
 
-// A mode that waits for a reset would come into force later, behind everybody's back.
-void add_pending_modes(const States& states, Change& change) {
-  for (const auto& [gpu, state] : states) {
-    const bool wanted = change.to.at(gpu).enabled;
-    if (state.enabled != wanted || state.pending == wanted) continue;
-    change.steps.insert(change.steps.begin(),
-                        {.kind = Step::Kind::kSetMode, .gpu = gpu, .enabled = wanted});
-  }
-}
-
-// GPU instances in which a compute instance found no place beside those that stay.
-using Crowded = std::set<std::pair<gpu::GpuUuid, gpu::Placement>>;
-
-bool same_compute(std::vector<int> a, std::vector<int> b) {
-  std::ranges::sort(a);
-  std::ranges::sort(b);
-  return a == b;
-}
-
-// Destroys what such an instance has, and takes it for empty in `from`, so that all is made anew.
-std::vector<Step> clear(const Crowded& crowded, const Layout& to, Layout& from) {
-  std::vector<Step> steps;
-  for (const auto& [gpu, wanted] : to) {
-    for (auto& instance : from.at(gpu).instances) {
-      const auto one =
-          std::ranges::find(wanted.instances, instance.placement, &Instance::placement);
-      if (!crowded.contains({gpu, instance.placement}) || one == wanted.instances.end()) continue;
-      if (same_compute(instance.compute, one->compute)) continue;
-      for (std::size_t i = 0; i < instance.compute.size(); ++i) {
-        steps.push_back(
-            {.kind = Step::Kind::kDestroyCompute, .gpu = gpu, .instance = instance, .compute = i});
-      }
-      instance.compute.clear();
-    }
-  }
-  return steps;
-}
-
 struct Way {
   States states;
   Change change;
@@ -80,12 +39,11 @@ Result<Way> way_to(const Layout& to, const Hardware& hardware, const Crowded& cr
   ASSIGN_OR_RETURN(auto states, read_states(hardware.control, to));
   Layout from;
   for (const auto& [gpu, state] : states) from.emplace(gpu, layout_of(state));
-  const auto first = clear(crowded, to, from);
-  ASSIGN_OR_RETURN(auto change, make_change(from, to, [&](const gpu::GpuUuid& gpu) {
-                     return mode_needs_reset(known_gpu(hardware, gpu));
-                   }));
-  change.steps.insert(change.steps.begin(), first.begin(), first.end());
-  add_pending_modes(states, change);
+  const auto needs_reset = [&](const gpu::GpuUuid& gpu) {
+    return mode_needs_reset(known_gpu(hardware, gpu));
+  };
+  ASSIGN_OR_RETURN(auto change, make_change(from, to, needs_reset, crowded));
+  take_back_pending_modes(states, change);
   // For those who watch: as people count GPUs.
   std::ranges::stable_sort(change.steps, {},
                            [&](const Step& step) { return known_gpu(hardware, step.gpu).index; });
@@ -126,15 +84,19 @@ bool resets(const Step& step, const gpu::GpuUuid& gpu) {
   return step.kind == Step::Kind::kReset && step.gpu == gpu;
 }
 
-// Null where no GPU is reset, or where nobody need be quiet.
+// Null where no mode changes, or where nobody need be quiet.
 Result<std::shared_ptr<void>> keep_quiet(const Way& way, const Hardware& hardware,
                                          const Patience& patience) {
-  const bool needed = std::ranges::any_of(way.change.steps, [&](const Step& step) {
-    return step.kind == Step::Kind::kReset ||
-           (step.kind == Step::Kind::kSetMode && mode_needs_reset(known_gpu(hardware, step.gpu)));
-  });
+  const auto is_mode = [](const Step& step) {
+    return step.kind == Step::Kind::kReset || step.kind == Step::Kind::kSetMode;
+  };
+  const auto& steps = way.change.steps;
+  const bool needed = std::ranges::any_of(steps, is_mode);
   if (!needed || !hardware.quiet || !patience.check()) return nullptr;
-  return hardware.quiet(patience.stop());
+  const bool reset = std::ranges::any_of(steps, [&](const Step& step) {
+    return is_mode(step) && mode_needs_reset(known_gpu(hardware, step.gpu));
+  });
+  return hardware.quiet(reset, patience.stop());
 }
 
 Result<void> take(const Way& way, const Hardware& hardware, const Watcher& watcher,
@@ -179,12 +141,14 @@ Result<void> apply(const Layout& to, const Hardware& hardware, const Watcher& wa
                    const std::stop_token& stop, Retries retries) {
   const Patience patience(until, clock, stop);
   Crowded crowded;
+  std::shared_ptr<void> quiet;  // also between two tries
   for (int tried = 1;; ++tried) {
     auto way = way_to(to, hardware, crowded);
     if (is_there(way)) return {};
     // Before the first step, so that nothing is touched where somebody stays in the way.
-    auto quiet = way ? keep_quiet(*way, hardware, patience) : nullptr;
-    if (!quiet) return std::unexpected(std::move(quiet.error()));
+    if (way && quiet == nullptr) {
+      ASSIGN_OR_RETURN(quiet, keep_quiet(*way, hardware, patience));
+    }
     Result<void> taken = way ? take(*way, hardware, watcher, patience, crowded)
                              : Result<void>(std::unexpected(way.error()));
     // A call may have done what it was asked and said that it failed, and the other way round.

@@ -32,13 +32,12 @@ bool mode_needs_reset(const gpu::Gpu& gpu);
 // What every GPU of `of` has now.
 Result<Layout> read_layout(gpu::MigControl& control, const std::vector<gpu::GpuUuid>& of);
 
-// Where a GPU is to be reset, Hardware::quiet is held from before the first step to the end; its
-// error ends the change before it begins.
-// A step that fails is tried again from a new reading. An error names the step, the GPU and what to
-// do; then the GPUs are somewhere between, and the caller applies the old layout. No error: they
-// have `to`, whatever single calls said.
-// Where a compute instance finds no place beside those that stay in its GPU instance, all of that
-// GPU instance are made anew at the next try, unless somebody uses one.
+// Where the mode of a GPU changes, Hardware::quiet is held from before the first step to the end;
+// its error ends the change before it begins. A step that fails is tried again from a new reading.
+// An error names the step, the GPU and what to do; then the GPUs are somewhere between, and the
+// caller applies the old layout. No error: they have `to`, whatever single calls said. Where a
+// compute instance finds no place beside those that stay in its GPU instance, all of that GPU
+// instance are made anew at the next try, unless somebody uses one.
 //   kTimeout      `stop` was requested, or `until` passed, between two steps; or NVML hangs
 //   kUnsupported  a MIG mode is in force only after a reboot of this machine
 // Other codes are those of gpu::MigControl and gpu::GpuReset.

@@ -15,6 +15,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::SizeIs;
 
 constexpr auto kForever = std::chrono::steady_clock::time_point::max();
 const gpu::GpuUuid kGpu{"GPU-1"};
@@ -48,11 +49,11 @@ struct Node {
     }
   }
 
-  Result<void> apply(const Layout& to, int tries = 3, const Watcher& watcher = {}) {
-    return mig::apply(to, {control, reset, machine, holders, quiet}, watcher, until, clock,
+  Result<void> apply(const Layout& to, int tries = 1, const Watcher& watcher = {}) {
+    return mig::apply(to, {control, reset, machine, users, quiet}, watcher, until, clock,
                       stop.get_token(), {.tries = tries, .wait = std::chrono::milliseconds(0)});
   }
-  Result<void> apply(const GpuLayout& to, int tries = 3) {
+  Result<void> apply(const GpuLayout& to, int tries = 1) {
     return apply(Layout{{kGpu, to}}, tries);
   }
   GpuLayout layout(const gpu::GpuUuid& gpu = kGpu) const { return layout_of(control.state(gpu)); }
@@ -67,44 +68,57 @@ struct Node {
   test::FakeMigControl control;
   test::FakeGpuReset reset{control};
   gpu::Machine machine;
-  std::function<std::vector<std::string>(const gpu::Gpu&)> holders;
-  std::function<Result<std::shared_ptr<void>>(const std::stop_token&)> quiet;
+  std::function<DeviceUsers(const gpu::Gpu&, std::optional<int>)> users;
+  std::function<Result<std::shared_ptr<void>>(bool, const std::stop_token&)> quiet;
   std::chrono::steady_clock::time_point until = kForever;
   test::FakeClock clock;
   std::stop_source stop;
 };
 
-TEST(Apply, UsersOfTheDriverAreQuietFromTheFirstStepToTheLastWhereTheModeNeedsAReset) {
+TEST(Apply, UsersOfTheDriverAreQuietFromTheFirstStepToTheLastWhereTheModeChanges) {
   for (const auto* model : {"a100-80gb", "h100-80gb"}) {
     Node node(model);
-    const bool ampere = mode_needs_reset(node.machine.gpus.front());
     std::weak_ptr<void> quiet;
-    int asked = 0;
-    node.quiet = [&](const std::stop_token&) {
-      ++asked;
+    std::vector<bool> asked;  // whether a GPU is to be reset
+    node.quiet = [&](bool reset, const std::stop_token&) {
+      asked.push_back(reset);
       auto held = std::make_shared<int>();
       quiet = held;
       return held;
     };
-    const Watcher watcher{.step = [&](const Step&, std::size_t, std::size_t) {
-      EXPECT_EQ(!quiet.expired(), ampere);
-    }};
+    const Watcher watcher{
+        .step = [&](const Step&, std::size_t, std::size_t) { EXPECT_FALSE(quiet.expired()); }};
     ASSERT_TRUE(node.apply({{kGpu, with({large(0)})}}, 1, watcher));
-    EXPECT_EQ(asked, ampere ? 1 : 0) << model;
+    EXPECT_THAT(asked, testing::ElementsAre(mode_needs_reset(node.machine.gpus.front()))) << model;
     EXPECT_TRUE(quiet.expired());
     ASSERT_TRUE(node.apply({{kGpu, with({large(4)})}}, 1));
-    EXPECT_EQ(asked, ampere ? 1 : 0) << "the mode stays as it is";
+    EXPECT_EQ(asked.size(), 1U) << "the mode stays as it is";
   }
+}
+
+TEST(Apply, UsersOfTheDriverStayQuietBetweenTwoTries) {
+  Node node("a100-80gb");
+  std::weak_ptr<void> quiet;
+  int asked = 0;
+  node.quiet = [&](bool, const std::stop_token&) {
+    auto held = std::make_shared<int>(++asked);
+    quiet = held;
+    return held;
+  };
+  node.control.fault_at(2, test::MigFault::kFails);  // the first is a reading
+  ASSERT_TRUE(node.apply({{kGpu, with({large(0)})}}, 2));
+  EXPECT_EQ(asked, 1);
+  EXPECT_TRUE(quiet.expired());
 }
 
 TEST(Apply, NothingIsTouchedWhereAUserOfTheDriverDoesNotLetGo) {
   Node node("a100-80gb");
   int asked = 0;
-  node.quiet = [&](const std::stop_token&) -> Result<std::shared_ptr<void>> {
+  node.quiet = [&](bool, const std::stop_token&) -> Result<std::shared_ptr<void>> {
     ++asked;
     return fail(Code::kTimeout, "the arbiter does not let go");
   };
-  const auto applied = node.apply(with({large(0)}));
+  const auto applied = node.apply(with({large(0)}), 3);
   ASSERT_FALSE(applied);
   EXPECT_THAT(applied.error().what, HasSubstr("the arbiter does not let go"));
   EXPECT_THAT(node.changes(), IsEmpty());
@@ -143,7 +157,9 @@ TEST(Apply, AGpuInstanceStaysWhenItsComputeInstancesChange) {
   const auto before = node.control.calls().size();
   ASSERT_TRUE(node.apply(with({large(0, {2, 1})})));
   EXPECT_EQ(node.layout(), with({large(0, {2, 1})}));
-  EXPECT_THAT(node.changes(before), Not(testing::Contains(HasSubstr("gpu_instance"))));
+  EXPECT_THAT(node.changes(before),
+              AllOf(Not(testing::Contains(HasSubstr("gpu_instance"))), SizeIs(3)))
+      << "the driver is asked for free places only";
 }
 
 TEST(Apply, AComputeInstanceIsMadeInAGapThatOthersLeft) {
@@ -156,7 +172,25 @@ TEST(Apply, AComputeInstanceIsMadeInAGapThatOthersLeft) {
                                                .compute = {{.id = 0, .slices = 1, .start = 0},
                                                            {.id = 2, .slices = 1, .start = 2}}}}});
   ASSERT_TRUE(node.apply(with({large(0, {1, 1, 1})})));
+  EXPECT_THAT(node.changes(), SizeIs(1)) << "the driver is asked for free places only";
   EXPECT_EQ(node.control.state(kGpu).instances[0].compute[1].start, 1);
+}
+
+TEST(Apply, AComputeInstanceIsMadeWhereTheDriverTakesIt) {
+  Node node("h100-80gb", {.compute_aligned = true});
+  node.control.set_state(kGpu, {.enabled = true,
+                                .pending = true,
+                                .instances = {{.id = 0,
+                                               .profile_id = 0,
+                                               .placement = {0, 8},
+                                               .compute = {{.id = 0, .slices = 1, .start = 0}}}}});
+  const auto to = with({{.profile_id = 0, .placement = {0, 8}, .compute = {1, 2}}});
+  node.control.fail_calls("create_compute", {Code::kUnavailable, "Unknown Error"});
+  ASSERT_FALSE(node.apply(to));
+  EXPECT_THAT(node.changes(), SizeIs(1)) << "of another trouble no other place is the cure";
+  node.control.heal();
+  ASSERT_TRUE(node.apply(to));
+  EXPECT_EQ(node.control.state(kGpu).instances[0].compute[1].start, 2);
 }
 
 TEST(Apply, WhatStaysInTheWayOfALargerComputeInstanceIsMadeAnew) {
@@ -167,9 +201,36 @@ TEST(Apply, WhatStaysInTheWayOfALargerComputeInstanceIsMadeAnew) {
                                                .profile_id = 9,
                                                .placement = {0, 4},
                                                .compute = {{.id = 0, .slices = 1, .start = 1}}}}});
-  const auto done = node.apply(with({large(0, {2, 1})}));
+  const auto done = node.apply(with({large(0, {2, 1})}), 2);
   ASSERT_TRUE(done) << done.error().message();
   EXPECT_EQ(node.layout(), with({large(0, {2, 1})}));
+}
+
+// Another one that only gets more is left alone, and so is one that has been made anew already.
+TEST(Apply, OnlyWhereALargerComputeInstanceFindsNoPlaceAllAreMadeAnewAndOnlyOnce) {
+  Node node("h100-80gb");
+  using gpu::GpuInstance;
+  const GpuInstance crowded{.id = 1, .profile_id = 9, .placement = {0, 4}, .compute = {{0, 1, 1}}};
+  const GpuInstance roomy{.id = 2, .profile_id = 9, .placement = {4, 4}, .compute = {{0, 1, 0}}};
+  const GpuInstance whole{
+      .id = 0, .profile_id = 0, .placement = {0, 8}, .compute = {{0, 1, 1}, {1, 1, 4}}};
+  node.control.set_state(kGpu, {.enabled = true, .pending = true, .instances = {crowded, roomy}});
+  node.control.set_state(kOther, {.enabled = true, .pending = true, .instances = {whole}});
+  node.control.hold(kGpu, roomy.id, 0);
+  // The second GPU fails once when the first is done.
+  int begun = 0;
+  const Watcher watcher{.step = [&](const Step& step, std::size_t, std::size_t) {
+    if (step.gpu != kOther || step.kind != Step::Kind::kCreateCompute || step.compute != 2) return;
+    if (++begun == 1) node.control.hold(kGpu, crowded.id, 0);
+    if (begun == 2) node.control.fail_calls("create_compute", {Code::kUnavailable, "Unknown"});
+    if (begun == 3) node.control.heal();
+  }};
+  const Layout to{{kGpu, with({large(0, {2, 1}), large(4, {1, 1})})},
+                  {kOther, with({{.profile_id = 0, .placement = {0, 8}, .compute = {1, 1, 3}}})}};
+  const auto done = node.apply(to, 5, watcher);
+  ASSERT_TRUE(done) << done.error().message();
+  EXPECT_EQ(node.layout(), with({large(0, {2, 1}), large(4, {1, 1})}));
+  EXPECT_EQ(begun, 3) << "it finds no place, fails, and is made";
 }
 
 TEST(Apply, TheWatcherSeesEachStepBeforeItIsTaken) {
@@ -180,9 +241,8 @@ TEST(Apply, TheWatcherSeesEachStepBeforeItIsTaken) {
                    std::to_string(done) + "/" + std::to_string(all));
   }};
   ASSERT_TRUE(node.apply({{kGpu, with({small(0)})}}, 3, watcher));
-  EXPECT_THAT(seen,
-              ElementsAre("switch MIG mode on on GPU 0 0/3", "create 1g.10gb at 0 of GPU 0 1/3",
-                          "create a compute instance (1c) in 1g.10gb at 0 of GPU 0 2/3"));
+  EXPECT_THAT(seen, ElementsAre("turn MIG mode on: GPU 0 0/3", "create 1g.10gb at 0 of GPU 0 1/3",
+                                "create a compute instance (1c) in 1g.10gb at 0 of GPU 0 2/3"));
 }
 
 TEST(Apply, GpusComeInTheOrderOfTheirIndices) {
@@ -217,23 +277,52 @@ TEST(Apply, AnUnknownModelThatNeedsAResetGetsOneToo) {
 TEST(Apply, WhoHasTheGpuOpenIsNamed) {
   Node node("a100-80gb");
   node.control.hold(kGpu);
-  node.holders = [](const gpu::Gpu& gpu) {
-    return std::vector{"python (pid 4711) on GPU " + std::to_string(gpu.index)};
+  node.users = [](const gpu::Gpu& gpu, std::optional<int> instance) {
+    EXPECT_EQ(instance, std::nullopt);
+    return DeviceUsers{.names = {"python (pid 4711) on GPU " + std::to_string(gpu.index)}};
   };
   const auto done = node.apply(with({}));
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, Code::kFailedPrecondition);
   EXPECT_THAT(done.error().message(),
-              AllOf(HasSubstr("switch MIG mode on on GPU 0"), HasSubstr("python (pid 4711)")));
+              AllOf(HasSubstr("turn MIG mode on: GPU 0"), HasSubstr("python (pid 4711)")));
 }
 
 TEST(Apply, AHeldGpuIsNotResetAndIsNamed) {
   Node node("a100-80gb", {.mode_resets_itself = false});
-  node.holders = [](const gpu::Gpu&) { return std::vector<std::string>{"dcgm (pid 3)"}; };
+  node.users = [](const gpu::Gpu&, std::optional<int>) {
+    return DeviceUsers{.names = {"dcgm (pid 3)"}};
+  };
   node.control.fail_calls("reset", {Code::kFailedPrecondition, "in use by another client"});
   const auto done = node.apply(with({}));
   ASSERT_FALSE(done);
   EXPECT_THAT(done.error().what, AllOf(HasSubstr("reset GPU 0"), HasSubstr("dcgm (pid 3)")));
+}
+
+TEST(Apply, WhoUsesAnInstanceThatGoesIsNamed) {
+  Node node("h100-80gb");
+  ASSERT_TRUE(node.apply(with({small(0), small(1)})));
+  const auto instances = node.control.state(kGpu).instances;
+  node.control.hold(kGpu, instances[1].id, instances[1].compute[0].id);
+  node.users = [&](const gpu::Gpu&, std::optional<int> instance) {
+    EXPECT_EQ(instance, instances[1].id);
+    return DeviceUsers{.names = {"python (pid 7, no Pod: python train.py)"}};
+  };
+  const auto done = node.apply(with({small(0)}));
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(done.error().what, HasSubstr("python (pid 7, no Pod: python train.py)"));
+}
+
+TEST(Apply, UsersThatCannotBeSeenAreSpokenOf) {
+  Node node("a100-80gb");
+  node.control.hold(kGpu);
+  node.users = [](const gpu::Gpu&, std::optional<int>) {
+    return DeviceUsers{.names = {}, .unseen = "processes of other Pods cannot be seen"};
+  };
+  const auto done = node.apply(with({}));
+  ASSERT_FALSE(done);
+  EXPECT_THAT(done.error().message(), HasSubstr("processes of other Pods cannot be seen"));
 }
 
 TEST(Apply, AModeThatWaitsForAResetIsTakenBackByTheUndo) {
@@ -247,7 +336,7 @@ TEST(Apply, AModeThatWaitsForAResetIsTakenBackByTheUndo) {
 
 TEST(Apply, WhereNothingResetsTheGpuTheErrorSpeaksOfARebootAndIsNotTriedAgain) {
   Node node("a100-80gb", {.no_reset = true});
-  const auto done = node.apply(with({}));
+  const auto done = node.apply(with({}), 3);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, Code::kUnsupported);
   EXPECT_THAT(done.error().message(),
@@ -256,10 +345,60 @@ TEST(Apply, WhereNothingResetsTheGpuTheErrorSpeaksOfARebootAndIsNotTriedAgain) {
   EXPECT_EQ(node.changes().size(), 1U);
 }
 
+TEST(Apply, ARebootIsSpokenOfForTheModeThatIsWanted) {
+  Node node("a100-80gb", {.mode_resets_itself = false});
+  node.control.fail_calls("reset", {Code::kUnsupported, "it cannot be reset here"});
+  for (const bool on : {true, false}) {
+    // The machine was read when the mode was off.
+    node.control.set_state(kGpu, {.enabled = !on, .pending = !on, .instances = {}});
+    const auto done = node.apply(on ? with({}) : kOff);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, Code::kUnsupported);
+    EXPECT_THAT(done.error().hint, HasSubstr(on ? "nvidia-smi -i 0 -mig 1" : "-mig 0"));
+  }
+}
+
+TEST(Apply, WhatSomebodyElseDoesMeanwhileIsNoObstacle) {
+  using Kind = Step::Kind;
+  const auto state_of = [](std::vector<gpu::GpuInstance> instances) {
+    return gpu::MigState{.enabled = true, .pending = true, .instances = std::move(instances)};
+  };
+  const gpu::GpuInstance goes{
+      .id = 1, .profile_id = 9, .placement = {0, 4}, .compute = {{0, 3, 0}}};
+  // Of another profile where the new one is to be, with the id of the one that goes.
+  gpu::GpuInstance strange{.id = 1, .profile_id = 5, .placement = {0, 4}, .compute = {{0, 4, 0}}};
+  const struct {
+    const char* name;
+    Kind before;
+    gpu::MigState then;
+  } cases[] = {
+      {"its compute instance is gone", Kind::kDestroyCompute,
+       state_of({{.id = 1, .profile_id = 9, .placement = {0, 4}, .compute = {}}})},
+      {"it is gone", Kind::kDestroyGpuInstance, state_of({})},
+      {"its id is another one's", Kind::kDestroyGpuInstance, state_of({strange})},
+      {"its place is taken", Kind::kCreateGpuInstance, state_of({strange})},
+      {"the new one is there", Kind::kCreateGpuInstance,
+       state_of({{.id = 7, .profile_id = 19, .placement = {0, 1}, .compute = {}}})},
+      {"MIG mode is off", Kind::kCreateGpuInstance, {}},
+  };
+  for (const auto& one : cases) {
+    Node node("h100-80gb");
+    node.control.set_state(kGpu, state_of({goes}));
+    bool done = false;
+    const Watcher watcher{.step = [&](const Step& step, std::size_t, std::size_t) {
+      if (step.kind == one.before && !done) node.control.set_state(kGpu, one.then);
+      done = done || step.kind == one.before;
+    }};
+    const auto applied = node.apply({{kGpu, with({small(0)})}}, 3, watcher);
+    ASSERT_TRUE(applied) << one.name << ": " << applied.error().message();
+    EXPECT_EQ(node.layout(), with({small(0)})) << one.name;
+  }
+}
+
 TEST(Apply, AStepThatFailsOnceIsTriedAgain) {
   Node node("h100-80gb");
   node.control.fault_at(3, test::MigFault::kFails);
-  ASSERT_TRUE(node.apply(with({large(0), large(4)})));
+  ASSERT_TRUE(node.apply(with({large(0), large(4)}), 2));
   EXPECT_EQ(node.layout(), with({large(0), large(4)}));
 }
 
@@ -276,16 +415,27 @@ TEST(Apply, AHeldInstanceThatGoesIsAnErrorAndOthersStay) {
   Node node("h100-80gb");
   ASSERT_TRUE(node.apply(with({large(0), small(4)})));
   node.control.hold(kGpu, node.control.state(kGpu).instances[0].id, 0);
-  const auto done = node.apply(with({small(4)}));
+  const auto done = node.apply(with({small(4)}), 3);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, Code::kFailedPrecondition);
   EXPECT_EQ(node.layout(), with({large(0), small(4)}));
 }
 
+TEST(Apply, AGpuInstanceThatCannotBeDestroyedIsNamed) {
+  Node node("h100-80gb");
+  ASSERT_TRUE(node.apply(with({large(0)})));
+  node.control.fail_calls("destroy_gpu_instance", {Code::kFailedPrecondition, "In use"});
+  const auto done = node.apply(with({}));
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(done.error().what,
+              AllOf(HasSubstr("destroy 3g.40gb at 0 of GPU 0"), HasSubstr("In use")));
+}
+
 TEST(Apply, WithoutMigNothingIsTried) {
   Node node("h100-80gb");
   node.control.fail_calls("read", {Code::kUnsupported, "the GPU has no MIG"});
-  const auto done = node.apply(with({small(0)}));
+  const auto done = node.apply(with({small(0)}), 3);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, Code::kUnsupported);
   EXPECT_THAT(node.changes(), IsEmpty());

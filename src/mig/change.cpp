@@ -39,11 +39,49 @@ struct ComputeChange {
 
 // Who only adds or only takes away keeps the others. Where both happens all are made anew: a large
 // one may need the place of those that would stay.
-ComputeChange compute_change(const Instance& from, const Instance& to) {
+ComputeChange compute_change(const Instance& from, const Instance& to, bool crowded = false) {
   ComputeChange change{.destroyed = left_over(from.compute, to.compute),
                        .created = left_over(to.compute, from.compute)};
-  if (change.destroyed.empty() || change.created.empty()) return change;
+  const bool same = change.destroyed.empty() && change.created.empty();
+  const bool both = !change.destroyed.empty() && !change.created.empty();
+  if (same || (!both && !crowded)) return change;
   return {.destroyed = left_over(from.compute, {}), .created = left_over(to.compute, {})};
+}
+
+// Where compute instances may begin, as far as it is known without the driver: anywhere, or at
+// multiples of a power of two, as NVIDIA's tools list them.
+enum class ComputeStarts { kAny, kAligned };
+
+bool may_begin(ComputeStarts starts, int start, int slices) {
+  if (starts == ComputeStarts::kAny) return true;
+  int step = 1;
+  while (step < slices) step *= 2;
+  return start % step == 0;
+}
+
+// Whether each of them, largest first, finds a place beside `present`, as StepTaker looks for one.
+bool has_room(std::vector<gpu::ComputeInstance> present, const std::vector<int>& added, int whole,
+              ComputeStarts starts) {
+  return std::ranges::all_of(added, [&](int slices) {
+    for (int start = 0; start + slices <= whole; ++start) {
+      if (!may_begin(starts, start, slices) || !is_free(present, start, slices)) continue;
+      present.push_back({.slices = slices, .start = start});
+      return true;
+    }
+    return false;
+  });
+}
+
+// Whether compute instances that are there go, or may have to make way for a larger one.
+bool made_anew(const gpu::GpuInstance& from, const Instance& to, const gpu::MigGeometry& geometry) {
+  const auto change = compute_change(instance_of(from), to);
+  if (!change.destroyed.empty()) return true;
+  std::vector<int> added;
+  for (const auto index : change.created) added.push_back(to.compute[index]);
+  std::ranges::sort(added, std::greater());
+  const int whole = compute_slices_of(geometry, from.profile_id);
+  return !from.compute.empty() && (!has_room(from.compute, added, whole, ComputeStarts::kAny) ||
+                                   !has_room(from.compute, added, whole, ComputeStarts::kAligned));
 }
 
 // Adds the steps of one GPU.
@@ -82,13 +120,14 @@ class GpuSteps {
   std::vector<Step>& steps_;
 };
 
-void within_mig_mode(const GpuLayout& from, const GpuLayout& to, GpuSteps steps) {
+void within_mig_mode(const GpuLayout& from, const GpuLayout& to,
+                     const std::function<bool(const Instance&)>& is_crowded, GpuSteps steps) {
   for (const auto& instance : from.instances) {
     if (at_same_place(to.instances, instance) == nullptr) steps.destroy(instance);
   }
   for (const auto& instance : from.instances) {
     if (const auto* wanted = at_same_place(to.instances, instance)) {
-      const auto change = compute_change(instance, *wanted);
+      const auto change = compute_change(instance, *wanted, is_crowded(instance));
       steps.destroy_compute(instance, change.destroyed);
       steps.create_compute(*wanted, change.created);
     }
@@ -98,9 +137,7 @@ void within_mig_mode(const GpuLayout& from, const GpuLayout& to, GpuSteps steps)
   }
 }
 
-void change_gpu(const GpuLayout& from, const GpuLayout& to, bool reset, GpuSteps steps) {
-  if (from.enabled && to.enabled) return within_mig_mode(from, to, steps);
-  if (from.enabled == to.enabled) return;
+void switch_mode(const GpuLayout& from, const GpuLayout& to, bool reset, GpuSteps steps) {
   for (const auto& instance : from.instances) steps.destroy(instance);
   steps.set_mode(to.enabled, reset);
   for (const auto& instance : to.instances) steps.create(instance);
@@ -114,7 +151,8 @@ std::string name_of(const Instance& instance, const gpu::MigGeometry& geometry) 
 }  // namespace
 
 Result<Change> make_change(const Layout& from, const Layout& to,
-                           const std::function<bool(const gpu::GpuUuid&)>& mode_needs_reset) {
+                           const std::function<bool(const gpu::GpuUuid&)>& mode_needs_reset,
+                           const Crowded& crowded) {
   Change change{.from = {}, .to = to, .steps = {}};
   for (const auto& [gpu, wanted] : to) {
     const auto has = from.find(gpu);
@@ -126,19 +164,36 @@ Result<Change> make_change(const Layout& from, const Layout& to,
                   fmt::format("{} shall have instances without MIG mode", gpu.value));
     }
     change.from.insert(*has);
-    const bool switched = has->second.enabled != wanted.enabled;
-    change_gpu(has->second, wanted, switched && mode_needs_reset(gpu), GpuSteps(gpu, change.steps));
+    const GpuSteps steps(gpu, change.steps);
+    if (has->second.enabled != wanted.enabled) {
+      switch_mode(has->second, wanted, mode_needs_reset(gpu), steps);
+    } else {
+      const auto is_crowded = [&](const Instance& instance) {
+        return crowded.contains({gpu, instance.placement});
+      };
+      within_mig_mode(has->second, wanted, is_crowded, steps);
+    }
   }
   return change;
 }
 
-Leaving leaving(const GpuLayout& from, const GpuLayout& to) {
-  if (from.enabled != to.enabled) return {.instances = from.instances, .whole_gpu = true};
+void take_back_pending_modes(const States& states, Change& change) {
+  for (const auto& [gpu, wanted] : change.to) {
+    const auto& state = states.at(gpu);
+    if (state.enabled != wanted.enabled || state.pending == wanted.enabled) continue;
+    change.steps.insert(change.steps.begin(),
+                        {.kind = Step::Kind::kSetMode, .gpu = gpu, .enabled = wanted.enabled});
+  }
+}
+
+Leaving leaving(const gpu::MigState& from, const GpuLayout& to, const gpu::MigGeometry& geometry) {
+  const auto now = layout_of(from);
+  if (now.enabled != to.enabled) return {.instances = now.instances, .whole_gpu = true};
   Leaving leaving;
-  for (const auto& instance : from.instances) {
-    const auto* wanted = at_same_place(to.instances, instance);
-    if (wanted == nullptr || !compute_change(instance, *wanted).destroyed.empty()) {
-      leaving.instances.push_back(instance);
+  for (std::size_t i = 0; i < now.instances.size(); ++i) {
+    const auto* wanted = at_same_place(to.instances, now.instances[i]);
+    if (wanted == nullptr || made_anew(from.instances[i], *wanted, geometry)) {
+      leaving.instances.push_back(now.instances[i]);
     }
   }
   return leaving;
@@ -158,7 +213,7 @@ std::string describe(const Step& step, const gpu::MigGeometry& geometry, int gpu
     case Step::Kind::kDestroyGpuInstance:
       return "destroy " + instance();
     case Step::Kind::kSetMode:
-      return fmt::format("switch MIG mode {} on GPU {}", step.enabled ? "on" : "off", gpu_index);
+      return fmt::format("turn MIG mode {}: GPU {}", step.enabled ? "on" : "off", gpu_index);
     case Step::Kind::kReset:
       return fmt::format("reset GPU {}", gpu_index);
     case Step::Kind::kCreateGpuInstance:

@@ -3,7 +3,10 @@
 // be undone. Pure. Only GPUs that differ have steps, and of those only the instances that differ.
 
 #include <functional>
+#include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -36,18 +39,33 @@ struct Change {
   bool operator==(const Change&) const = default;
 };
 
+// GPU instances in which a compute instance found no place beside those that stay. Where theirs are
+// to be others, all of them are made anew.
+using Crowded = std::set<std::pair<gpu::GpuUuid, gpu::Placement>>;
+
 // kInvalidArgument: a GPU of `to` is not in `from`. `mode_needs_reset`: whether the GPU's mode
 // takes effect at a reset only.
 Result<Change> make_change(const Layout& from, const Layout& to,
-                           const std::function<bool(const gpu::GpuUuid&)>& mode_needs_reset);
+                           const std::function<bool(const gpu::GpuUuid&)>& mode_needs_reset,
+                           const Crowded& crowded = {});
+
+// What GPUs have, as the driver tells it.
+using States = std::map<gpu::GpuUuid, gpu::MigState>;
+
+// A mode that waits for a reset, and is not wished for, would come into force later, behind
+// everybody's back. Puts the steps that take it back before the others. `states`: of all GPUs of
+// the change.
+void take_back_pending_modes(const States& states, Change& change);
 
 // The instances of the GPU that go: of those what holds them must end first. All of them where the
-// mode changes. In MIG mode off, the whole GPU is used: `whole_gpu`.
+// mode changes. In MIG mode off, the whole GPU is used: `whole_gpu`. An instance whose compute
+// instances may have to be made anew, because another one finds no place beside them, counts too:
+// where compute instances may begin is the driver's matter, so it may turn out that none goes.
 struct Leaving {
   std::vector<Instance> instances;
   bool whole_gpu = false;  // MIG mode goes on or off, so who holds the GPU itself must end
 };
-Leaving leaving(const GpuLayout& from, const GpuLayout& to);
+Leaving leaving(const gpu::MigState& from, const GpuLayout& to, const gpu::MigGeometry& geometry);
 
 // "destroy 3g.40gb at 4 of GPU 2"
 std::string describe(const Step& step, const gpu::MigGeometry& geometry, int gpu_index);

@@ -61,7 +61,7 @@ TEST(Change, OnlyInstancesThatDifferHaveStepsAndDestroyingComesFirst) {
 TEST(Change, OnlyGpusThatDifferHaveSteps) {
   EXPECT_THAT(steps({{kFirst, with({small(0)})}, {kSecond, kOff}},
                     {{kFirst, with({small(0)})}, {kSecond, with({})}}),
-              ElementsAre("switch MIG mode on on GPU 1"));
+              ElementsAre("turn MIG mode on: GPU 1"));
 }
 
 TEST(Change, AGpuThatIsNotSpokenOfStaysOut) {
@@ -73,18 +73,16 @@ TEST(Change, AGpuThatIsNotSpokenOfStaysOut) {
 
 TEST(Change, ModeOnComesBeforeTheInstancesAndModeOffAfterThem) {
   EXPECT_THAT(steps(kOff, with({small(2)})),
-              ElementsAre("switch MIG mode on on GPU 0", "create 1g.10gb at 2 of GPU 0",
+              ElementsAre("turn MIG mode on: GPU 0", "create 1g.10gb at 2 of GPU 0",
                           "create a compute instance (1c) in 1g.10gb at 2 of GPU 0"));
   EXPECT_THAT(steps(with({small(2)}), kOff),
               ElementsAre("destroy a compute instance (1c) in 1g.10gb at 2 of GPU 0",
-                          "destroy 1g.10gb at 2 of GPU 0", "switch MIG mode off on GPU 0"));
+                          "destroy 1g.10gb at 2 of GPU 0", "turn MIG mode off: GPU 0"));
 }
 
 TEST(Change, AResetFollowsTheModeWhereItNeedsOneAndOnlyThen) {
-  EXPECT_THAT(steps(kOff, with({}), true),
-              ElementsAre("switch MIG mode on on GPU 0", "reset GPU 0"));
-  EXPECT_THAT(steps(with({}), kOff, true),
-              ElementsAre("switch MIG mode off on GPU 0", "reset GPU 0"));
+  EXPECT_THAT(steps(kOff, with({}), true), ElementsAre("turn MIG mode on: GPU 0", "reset GPU 0"));
+  EXPECT_THAT(steps(with({}), kOff, true), ElementsAre("turn MIG mode off: GPU 0", "reset GPU 0"));
   EXPECT_THAT(steps(with({small(0)}), with({}), true),
               ElementsAre("destroy a compute instance (1c) in 1g.10gb at 0 of GPU 0",
                           "destroy 1g.10gb at 0 of GPU 0"));
@@ -120,21 +118,54 @@ TEST(Change, WhatCannotBeOneIsRefused) {
               ElementsAre("GPU-1 shall have instances without MIG mode"));
 }
 
+// As the driver tells it, with the compute instances one beside the other.
+gpu::MigState state_of(const GpuLayout& layout) {
+  gpu::MigState state{.enabled = layout.enabled, .pending = layout.enabled, .instances = {}};
+  for (const auto& one : layout.instances) {
+    gpu::GpuInstance instance{
+        .profile_id = one.profile_id, .placement = one.placement, .compute = {}};
+    int start = 0;
+    for (const int slices : one.compute) {
+      instance.compute.push_back({.slices = slices, .start = start});
+      start += slices;
+    }
+    state.instances.push_back(std::move(instance));
+  }
+  return state;
+}
+Leaving leaving_of(const GpuLayout& from, const GpuLayout& to) {
+  return leaving(state_of(from), to, geometry());
+}
+
 TEST(Leaving, AreTheInstancesThatGo) {
   const auto from = with({large(0), small(4), small(5)});
-  EXPECT_THAT(leaving(from, from).instances, IsEmpty());
-  EXPECT_THAT(leaving(from, with({large(0), small(5)})).instances, ElementsAre(small(4)));
-  EXPECT_FALSE(leaving(from, with({})).whole_gpu);
-  EXPECT_THAT(leaving(with({large(0)}), with({large(0, {1})})).instances, ElementsAre(large(0)));
-  EXPECT_THAT(leaving(with({large(0, {1})}), with({large(0, {1, 1})})).instances, IsEmpty());
+  EXPECT_THAT(leaving_of(from, from).instances, IsEmpty());
+  EXPECT_THAT(leaving_of(from, with({large(0), small(5)})).instances, ElementsAre(small(4)));
+  EXPECT_FALSE(leaving_of(from, with({})).whole_gpu);
+  EXPECT_THAT(leaving_of(with({large(0)}), with({large(0, {1})})).instances, ElementsAre(large(0)));
+  EXPECT_THAT(leaving_of(with({large(0, {1})}), with({large(0, {1, 1})})).instances, IsEmpty());
+}
+
+TEST(Leaving, AreComputeInstancesThatMayHaveToMakeWayForALargerOne) {
+  const auto wanted = with({large(0, {2, 1})});
+  gpu::MigState from{.enabled = true, .pending = true, .instances = {}};
+  from.instances.push_back({.profile_id = 9, .placement = {0, 4}, .compute = {{0, 1, 1}}});
+  EXPECT_THAT(leaving(from, wanted, geometry()).instances, ElementsAre(large(0, {1})));
+  // At 1 the driver may not take one of two slices.
+  from.instances[0].compute = {{0, 1, 0}};
+  EXPECT_THAT(leaving(from, wanted, geometry()).instances, ElementsAre(large(0, {1})));
+  from.instances[0].compute = {{0, 1, 2}};
+  EXPECT_THAT(leaving(from, wanted, geometry()).instances, IsEmpty());
+  from.instances[0].compute = {};
+  EXPECT_THAT(leaving(from, wanted, geometry()).instances, IsEmpty());
 }
 
 TEST(Leaving, AnotherModeTakesTheWholeGpu) {
-  EXPECT_TRUE(leaving(kOff, with({})).whole_gpu);
-  const auto off = leaving(with({small(3)}), kOff);
+  EXPECT_TRUE(leaving_of(kOff, with({})).whole_gpu);
+  const auto off = leaving_of(with({small(3)}), kOff);
   EXPECT_TRUE(off.whole_gpu);
   EXPECT_THAT(off.instances, ElementsAre(small(3)));
-  EXPECT_FALSE(leaving(kOff, kOff).whole_gpu);
+  EXPECT_FALSE(leaving_of(kOff, kOff).whole_gpu);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -12,16 +13,23 @@
 
 namespace tranche::mig {
 
+// Who has a GPU or one of its instances open, for people.
+struct DeviceUsers {
+  std::vector<std::string> names;  // "python (pid 4711, Pod shop/train)"
+  std::string unseen = {};         // why there may be more, and what to do; empty: all were seen
+};
+
 struct Hardware {
   gpu::MigControl& control;
   gpu::GpuReset& reset;
   // Of the GPUs of the layout: geometry, PCI address, index, compute capability.
   const gpu::Machine& machine;
-  // Who has the GPU open, for people: "python (pid 4711, Pod shop/train)". Empty: nobody knows.
-  std::function<std::vector<std::string>(const gpu::Gpu& gpu)> holders = {};
-  // Before the mode of a GPU is touched that changes at a reset only: has this node's own programs
-  // let go of the driver, for as long as the result is held. Empty: there are none.
-  std::function<Result<std::shared_ptr<void>>(const std::stop_token& stop)> quiet = {};
+  // Who has the GPU open, or only this GPU instance of it. Empty: nobody can tell.
+  std::function<DeviceUsers(const gpu::Gpu& gpu, std::optional<int> gpu_instance)> users = {};
+  // Before the mode of a GPU is touched: has this node's own programs let go of the GPUs that
+  // change, for as long as the result is held. `reset`: a GPU is to be reset, which nobody may have
+  // open. Empty: there are none.
+  std::function<Result<std::shared_ptr<void>>(bool reset, const std::stop_token& stop)> quiet = {};
 };
 
 }  // namespace tranche::mig

@@ -30,6 +30,7 @@ struct Journal {
   cluster::WallTime started;
   cluster::WallTime deadline;  // of the phase
   std::string boot;            // the machine's boot id when the change began
+  bool touched = false;        // it came to the hardware
   std::string trouble;         // why it is undone; empty: it is not
   bool operator==(const Journal&) const = default;
 };

@@ -34,6 +34,7 @@ Journal journal() {
           .started = at(0),
           .deadline = at(300),
           .boot = "0f8fad5b-d9cb-469f-a165-70867728950e",
+          .touched = true,
           .trouble = "GPU 0: create 3g.40gb at 4: \"no\""};
 }
 
@@ -46,6 +47,15 @@ TEST(Journal, ComesBackAsWritten) {
   const auto read = decode_journal(encode(journal()));
   ASSERT_TRUE(read) << read.error().message();
   EXPECT_EQ(*read, journal());
+}
+
+// A release that did not say it had changed something in every phase but the first two.
+TEST(Journal, WhetherItCameToTheHardwareIsGuessedOfAnOlderOne) {
+  auto older = content();
+  older.erase("touched");
+  EXPECT_TRUE(decode_journal(sealed(older))->touched);
+  older["phase"] = "draining";
+  EXPECT_FALSE(decode_journal(sealed(older))->touched);
 }
 
 TEST(Journal, EveryPhaseComesBack) {

@@ -9,6 +9,8 @@
 namespace tranche::mig {
 namespace {
 
+constexpr int kMostComputeSlices = 8;
+
 // As gpu::compute_instance_name; of a profile that the geometry lacks, its id.
 std::string device_name(const gpu::MigGeometry& geometry, int profile_id, int slices) {
   const auto* profile = geometry.find(profile_id);
@@ -33,14 +35,27 @@ std::string listed(const std::map<std::string, int>& devices) {
 
 }  // namespace
 
+Instance instance_of(const gpu::GpuInstance& instance) {
+  Instance one{.profile_id = instance.profile_id, .placement = instance.placement, .compute = {}};
+  for (const auto& compute : instance.compute) one.compute.push_back(compute.slices);
+  return one;
+}
+
 GpuLayout layout_of(const gpu::MigState& state) {
   GpuLayout layout{.enabled = state.enabled, .instances = {}};
-  for (const auto& instance : state.instances) {
-    Instance one{.profile_id = instance.profile_id, .placement = instance.placement, .compute = {}};
-    for (const auto& compute : instance.compute) one.compute.push_back(compute.slices);
-    layout.instances.push_back(std::move(one));
-  }
+  for (const auto& instance : state.instances) layout.instances.push_back(instance_of(instance));
   return layout;
+}
+
+bool is_free(const std::vector<gpu::ComputeInstance>& compute, int start, int slices) {
+  return std::ranges::none_of(compute, [&](const gpu::ComputeInstance& one) {
+    return start < one.start + one.slices && one.start < start + slices;
+  });
+}
+
+int compute_slices_of(const gpu::MigGeometry& geometry, int profile_id) {
+  const auto* profile = geometry.find(profile_id);
+  return profile == nullptr ? kMostComputeSlices : profile->compute_slices;
 }
 
 std::map<std::string, int> devices_of(const GpuLayout& layout, const gpu::MigGeometry& geometry) {

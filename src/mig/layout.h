@@ -43,7 +43,13 @@ struct GpuWish {
   bool operator==(const GpuWish&) const = default;
 };
 
+Instance instance_of(const gpu::GpuInstance& instance);
 GpuLayout layout_of(const gpu::MigState& state);
+
+// Whether no compute instance is in these slices of their GPU instance.
+bool is_free(const std::vector<gpu::ComputeInstance>& compute, int start, int slices);
+// Of the whole GPU instance; of a profile that the geometry lacks, the most that there can be.
+int compute_slices_of(const gpu::MigGeometry& geometry, int profile_id);
 
 // "3g.40gb, 2g.20gb, 1g.10gb x 2"; "MIG off"; "no instances".
 std::string describe(const GpuLayout& layout, const gpu::MigGeometry& geometry);

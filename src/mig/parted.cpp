@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/edit_distance.h"
+#include "base/printable.h"
 #include "base/yaml.h"
 #include "config/problems.h"
 #include "mig/parted_words.h"
@@ -20,18 +21,25 @@ constexpr std::size_t kMostEntries = 256;  // of a layout; of indices, filters a
 constexpr std::int64_t kHighestIndex = 1023;
 constexpr std::int64_t kHighestCount = 1000;
 
+constexpr std::string_view kDevices = "write all, or a list of indices: [0, 1]";
+constexpr std::string_view kMode = "write mig-enabled: true, or false";
+
 constexpr std::array<std::string_view, 3> kTopKeys = {"version", "mig-configs", "hooks"};
 constexpr std::array<std::string_view, 4> kEntryKeys = {"device-filter", "devices", "mig-enabled",
                                                         "mig-devices"};
 constexpr std::array<std::string_view, 4> kHookKeys = {"command", "args", "envs", "workdir"};
 
+std::string shown(std::string_view text) { return printable(text, 80); }
+
 class PartedReader {
  public:
-  explicit PartedReader(std::string_view file_name) : file_name_(file_name) {}
+  explicit PartedReader(std::string_view file_name) : file_name_(file_name) {
+    file_.name = file_name;
+  }
 
   Result<PartedFile> read(const yaml::Document& document) {
     for (const auto& twice : document.duplicates) {
-      error(twice.line, fmt::format("\"{}\" is there twice", twice.key),
+      error(twice.line, fmt::format("\"{}\" is there twice", shown(twice.key)),
             fmt::format("the first is in line {}; keep one", twice.first_line));
     }
     if (is_map(document.root, "the file", "begin it with \"version: v1\"")) top(document.root);
@@ -57,7 +65,7 @@ class PartedReader {
   bool is_list(const yaml::Node& node, std::string_view what, bool may_be_empty) {
     if (node.kind != yaml::Kind::kSequence) {
       error(node.line, fmt::format("{} is {} where a list is expected", what, describe(node.kind)),
-            "");
+            "begin each of its entries with \"- \"");
     } else if (node.items.empty() && !may_be_empty) {
       error(node.line, fmt::format("{} is empty", what), "at least one entry is needed");
     } else if (node.items.size() > kMostEntries) {
@@ -76,12 +84,6 @@ class PartedReader {
       error(line, fmt::format("unknown key \"{}\"", shown(key)),
             near ? fmt::format("did you mean \"{}\"?", *near) : "remove it");
     }
-  }
-
-  static std::string shown(std::string_view text) {
-    std::string safe(text.substr(0, 80));
-    std::ranges::replace_if(safe, [](char c) { return c < ' ' || c > '~'; }, '?');
-    return safe;
   }
 
   void top(const yaml::Node& root) {
@@ -116,7 +118,8 @@ class PartedReader {
       if (!is_list(value, fmt::format("layout \"{}\"", shown(name)), false)) continue;
       auto& entries = file_.configs[name];
       for (const auto& item : value.items) {
-        if (is_map(item, "an entry", "")) entries.push_back(read_entry(item));
+        if (is_map(item, "an entry", "write \"devices\" and \"mig-enabled\" in it"))
+          entries.push_back(read_entry(item));
       }
     }
   }
@@ -125,19 +128,21 @@ class PartedReader {
     unknown_keys(node, kEntryKeys);
     PartedEntry entry{.filters = {}, .devices = {}, .wish = {}, .line = node.line};
     if (const auto* filters = node.find("device-filter")) entry.filters = read_filters(*filters);
-    if (const auto* devices = needed(node, "devices")) entry.devices = read_devices(*devices);
-    const auto* enabled = needed(node, "mig-enabled");
+    if (const auto* devices = needed(node, "devices", kDevices)) {
+      entry.devices = read_devices(*devices);
+    }
+    const auto* enabled = needed(node, "mig-enabled", kMode);
     if (enabled == nullptr) return entry;
     const auto on = yaml::as_bool(*enabled);
-    if (!on) error(enabled->line, "\"mig-enabled\" is neither true nor false", "");
+    if (!on) error(enabled->line, "\"mig-enabled\" is neither true nor false", kMode);
     entry.wish.enabled = on.value_or(false);
     if (on) read_profiles(node, *on, entry.wish.devices);
     return entry;
   }
 
-  const yaml::Node* needed(const yaml::Node& map, std::string_view key) {
+  const yaml::Node* needed(const yaml::Node& map, std::string_view key, std::string_view remedy) {
     const auto* found = map.find(key);
-    if (found == nullptr) error(map.line, fmt::format("\"{}\" is missing", key), "");
+    if (found == nullptr) error(map.line, fmt::format("\"{}\" is missing", key), remedy);
     return found;
   }
 
@@ -165,13 +170,12 @@ class PartedReader {
   }
 
   std::optional<std::vector<int>> read_devices(const yaml::Node& node) {
-    constexpr std::string_view kRemedy = "write all, or a list of indices: [0, 1]";
     if (node.kind == yaml::Kind::kScalar && node.scalar == "all") return std::nullopt;
     if (node.kind != yaml::Kind::kSequence) {
       error(node.line,
             fmt::format("\"devices\" is neither all nor a list{}",
                         node.scalar.empty() ? "" : ": " + shown(node.scalar)),
-            kRemedy);
+            kDevices);
       return std::nullopt;
     }
     std::vector<int> devices;
@@ -181,7 +185,7 @@ class PartedReader {
       if (index && *index >= 0 && *index <= kHighestIndex) {
         devices.push_back(static_cast<int>(*index));
       } else {
-        error(item.line, fmt::format("\"{}\" is no index of a GPU", shown(item.scalar)), kRemedy);
+        error(item.line, fmt::format("\"{}\" is no index of a GPU", shown(item.scalar)), kDevices);
       }
     }
     return devices;
@@ -199,7 +203,8 @@ class PartedReader {
       return;
     }
     if (node->entries.size() > kMostEntries) {
-      error(node->line, fmt::format("\"mig-devices\" has {} profiles", node->entries.size()), "");
+      error(node->line, fmt::format("\"mig-devices\" has {} profiles", node->entries.size()),
+            fmt::format("{} are allowed", kMostEntries));
       return;
     }
     for (const auto& one : node->entries) read_profile(one, devices);
@@ -223,7 +228,9 @@ class PartedReader {
   }
 
   void read_hooks(const yaml::Node& hooks) {
-    if (hooks.kind == yaml::Kind::kNull || !is_map(hooks, "\"hooks\"", "")) return;
+    if (hooks.kind == yaml::Kind::kNull ||
+        !is_map(hooks, "\"hooks\"", "name in it when they run: apply-start"))
+      return;
     for (const auto& [name, line, list] : hooks.entries) {
       if (!is_list(list, fmt::format("hook \"{}\"", shown(name)), true)) continue;
       for (const auto& hook : list.items) {
@@ -254,7 +261,8 @@ class PartedReader {
 Result<PartedFile> parse_parted(std::string_view text, std::string_view file_name) {
   if (text.size() > kLongestFile) {
     return fail(Code::kInvalidArgument,
-                fmt::format("{}: {} bytes are too many", file_name, text.size()));
+                fmt::format("{}: {} bytes are too many", file_name, text.size()),
+                "leave out layouts that nobody needs");
   }
   ASSIGN_OR_RETURN(const auto document, yaml::parse(text, file_name));
   return PartedReader(file_name).read(document);

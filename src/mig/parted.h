@@ -36,6 +36,7 @@ struct PartedEntry {
 };
 
 struct PartedFile {
+  std::string name = {};  // for messages
   std::map<std::string, std::vector<PartedEntry>> configs;
   // Command lines that mig-parted would run, if the file has hooks; they are named and not run.
   std::vector<std::string> hooks;
@@ -59,8 +60,6 @@ Error without_mig(const gpu::Gpu& gpu, Code code);
 // What the machine has, as a file with one layout called `name`; GPUs alike share an entry. GPUs
 // that `layout` lacks are written as without MIG.
 PartedFile exported(const gpu::Machine& machine, const Layout& layout, const std::string& name);
-std::string export_parted(const gpu::Machine& machine, const Layout& layout,
-                          const std::string& name);
 
 // The layouts that NVIDIA's MIG manager makes for the machine by default: all-disabled,
 // all-enabled, all-<profile> of every profile, with as many as fit ("all-1g.10gb.me" of

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/edit_distance.h"
+#include "base/first_few.h"
 #include "mig/parted.h"
 
 namespace tranche::mig {
@@ -18,14 +19,14 @@ constexpr std::size_t kMostNames = 30;
 std::unexpected<Error> no_such_layout(const PartedFile& file, const std::string& name) {
   std::vector<std::string_view> names;
   for (const auto& [known, entries] : file.configs) names.push_back(known);
+  const auto what = fmt::format("there is no layout \"{}\" in the file", name);
+  if (names.empty()) {
+    return fail(Code::kNotFound, what, "it has none: name layouts in \"mig-configs\"");
+  }
   const auto near = tranche::nearest(name, names);
-  const auto more = names.size() > kMostNames
-                        ? fmt::format(" and {} more", names.size() - kMostNames)
-                        : std::string();
-  names.resize(std::min(names.size(), kMostNames));
-  return fail(Code::kNotFound, fmt::format("there is no layout \"{}\" in the file", name),
-              fmt::format("{}it has {}{}", near ? fmt::format("did you mean \"{}\"? ", *near) : "",
-                          fmt::join(names, ", "), more));
+  return fail(Code::kNotFound, what,
+              fmt::format("{}it has {}", near ? fmt::format("did you mean \"{}\"? ", *near) : "",
+                          first_few(names, kMostNames)));
 }
 
 bool matches(const DeviceFilter& filter, const gpu::PciIds& ids) {
@@ -41,12 +42,13 @@ bool is_for(const PartedEntry& entry, const gpu::Gpu& gpu) {
          (!entry.devices || std::ranges::find(*entry.devices, gpu.index) != entry.devices->end());
 }
 
-Result<void> check_indices(const PartedEntry& entry, const gpu::Machine& machine) {
+Result<void> check_indices(const PartedFile& file, const PartedEntry& entry,
+                           const gpu::Machine& machine) {
   if (!entry.devices) return {};
   for (const int index : *entry.devices) {
     if (std::ranges::find(machine.gpus, index, &gpu::Gpu::index) != machine.gpus.end()) continue;
     return fail(Code::kInvalidArgument,
-                fmt::format("line {}: there is no GPU {}", entry.line, index),
+                fmt::format("{}:{}: there is no GPU {}", file.name, entry.line, index),
                 fmt::format("this machine has {} GPUs, counted from 0", machine.gpus.size()));
   }
   return {};
@@ -86,7 +88,7 @@ Result<Wishes> wishes_of(const PartedFile& file, const std::string& name,
   if (layout == file.configs.end()) return no_such_layout(file, name);
   Asked asked;
   for (const auto& entry : layout->second) {
-    TRY(check_indices(entry, machine));
+    TRY(check_indices(file, entry, machine));
     for (const auto& gpu : machine.gpus) {
       if (is_for(entry, gpu)) ask(entry, gpu, asked);
     }

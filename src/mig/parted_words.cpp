@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "gpu/mig_name.h"
+
 namespace tranche::mig {
 namespace {
 
@@ -16,14 +18,6 @@ std::optional<std::uint32_t> read_id(std::string_view text) {
       std::from_chars(text.data(), text.data() + text.size(), value, hex ? 16 : 10);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
-}
-
-bool takes_number(std::string_view& text, std::string_view unit) {
-  std::size_t digits = 0;
-  while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9') ++digits;
-  if (digits == 0 || digits > 4 || !text.substr(digits).starts_with(unit)) return false;
-  text.remove_prefix(digits + unit.size());
-  return true;
 }
 
 }  // namespace
@@ -40,15 +34,14 @@ std::optional<DeviceFilter> read_filter(const std::string& text) {
   return filter;
 }
 
+// Drivers to come may have other attributes.
 bool is_profile_name(std::string_view text) {
-  auto rest = text;
-  if (takes_number(rest, "c.")) text = rest;
-  if (!takes_number(text, "g.") || !takes_number(text, "gb")) return false;
-  if (text.empty()) return true;
-  if (text.size() < 2 || (text[0] != '+' && text[0] != '-')) return false;
-  return std::ranges::all_of(text.substr(1), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == ',';
-  });
+  const auto attributes = std::min(text.find_first_of("+-"), text.size());
+  if (!gpu::parse_mig_name(text.substr(0, attributes))) return false;
+  text.remove_prefix(attributes);
+  return text.size() != 1 && std::ranges::all_of(text.substr(text.empty() ? 0 : 1), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == ',';
+         });
 }
 
 bool is_layout_name(std::string_view text) {

@@ -82,11 +82,6 @@ PartedFile exported(const gpu::Machine& machine, const Layout& layout, const std
   return {.configs = {{name, std::move(entries)}}, .hooks = {}};
 }
 
-std::string export_parted(const gpu::Machine& machine, const Layout& layout,
-                          const std::string& name) {
-  return to_yaml(exported(machine, layout, name));
-}
-
 std::string to_yaml(const PartedFile& file) {
   std::string text = "version: v1\n";
   if (!file.configs.empty()) text += "mig-configs:\n";

@@ -29,15 +29,17 @@ struct Wanted {
   std::array<int, 64> worth{};
 };
 
-// One instance that is held is worth more than all that are not; one whose GPU instance alone stays
-// is worth less than any that stays as it is.
+// One instance that is held is worth more than all that are not; one that loses a compute instance,
+// so that its GPU instance alone stays, less than any that loses none.
 constexpr int kGpuInstanceStays = 1;
+constexpr int kAsItIs = 1;
 constexpr int kStays = 64;
 constexpr int kHeldStays = 64 * 64;
 
 int worth_of(const Instance& present, bool held, const InstanceWish& wish) {
-  if (descending(present.compute) != wish.compute) return kGpuInstanceStays;
-  return kStays + (held ? kHeldStays : 0);
+  const auto has = descending(present.compute);
+  if (!std::ranges::includes(wish.compute, has, std::greater())) return kGpuInstanceStays;
+  return kStays + (held ? kHeldStays : 0) + (has == wish.compute ? kAsItIs : 0);
 }
 
 class Search {

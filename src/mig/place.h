@@ -37,10 +37,10 @@ Result<std::vector<InstanceWish>> all_instances_of(const GpuWish& wish,
 // Whether the layout is one that the GPU can have; an error says what is wrong with it.
 Result<void> check(const GpuLayout& layout, const gpu::MigGeometry& geometry);
 
-// How much it is worth that an instance stays as it is: with its profile, place and compute
-// instances. Of two places with the same number of kept instances the one is taken where more GPU
-// instances stay, if with other compute instances; then the one that leaves more room for large
-// profiles.
+// How much it is worth that an instance stays: its profile and place, and all of its compute
+// instances, if with others beside them. Of two places with the same number of kept instances the
+// one is taken where more of them stay as they are, or GPU instances with other compute instances;
+// then the one that leaves more room for large profiles.
 struct Keeping {
   std::vector<Instance> present;
   // As many as `present`; true: containers hold it, so it counts more than all that nobody holds.
@@ -69,9 +69,6 @@ struct Stranded {
 Stranded stranded(const GpuLayout& layout, const gpu::MigGeometry& geometry);
 // "1 compute slice and 2 memory slices"; "" for none.
 std::string describe(const Stranded& stranded);
-
-// Instances of each profile that fit beside the layout, each alone: profile id -> number.
-std::map<int, int> room_beside(const GpuLayout& layout, const gpu::MigGeometry& geometry);
 
 // The wishes that the GPU can meet and that are nearest to one that it cannot: those that lack the
 // fewest compute slices of it; then those that make up for most of them with other profiles; then

@@ -1,4 +1,4 @@
-// stranded and room_beside of mig/place.h: what is left beside a layout.
+// stranded of mig/place.h: what is left beside a layout.
 
 #include <fmt/format.h>
 
@@ -27,15 +27,6 @@ std::string describe(const Stranded& stranded) {
   const auto compute = counted(stranded.compute_slices, "compute");
   const auto memory = counted(stranded.memory_slices, "memory");
   return compute + (compute.empty() || memory.empty() ? "" : " and ") + memory;
-}
-
-std::map<int, int> room_beside(const GpuLayout& layout, const gpu::MigGeometry& geometry) {
-  std::map<int, int> room;
-  if (!layout.enabled) return room;
-  Occupancy taken(geometry);
-  taken.add(layout);
-  for (const auto& profile : geometry.profiles) room[profile.id] = number_beside(taken, profile);
-  return room;
 }
 
 }  // namespace tranche::mig

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "gpu/mig_tables.h"
+#include "mig/occupancy.h"
 
 namespace tranche::mig::place_test {
 namespace {
@@ -32,6 +33,15 @@ Instance instance(const gpu::MigGeometry& geometry, const std::string& name, int
   return {.profile_id = profile->id,
           .placement = {.start = start, .size = profile->memory_slices},
           .compute = std::move(compute)};
+}
+
+// Instances of each profile that fit beside the layout, each alone: profile id -> number.
+std::map<int, int> beside(const GpuLayout& layout, const gpu::MigGeometry& geometry) {
+  Occupancy taken(geometry);
+  taken.add(layout);
+  std::map<int, int> room;
+  for (const auto& profile : geometry.profiles) room[profile.id] = number_beside(taken, profile);
+  return room;
 }
 
 // --- the scenario -------------------------------------------------------------------------------
@@ -69,6 +79,12 @@ TEST(Place, LayoutsOfTheScenario) {
     EXPECT_EQ(devices_of(*layout, geometry), c.devices) << c.name;
     EXPECT_EQ(stranded(*layout, geometry), c.stranded) << c.name;
   }
+}
+
+TEST(Place, AProfileThatTheGpuLacksHasNoPlace) {
+  const auto& geometry = geometry_of("a100-80gb");
+  EXPECT_EQ(place({{.profile_id = 99, .compute = {1}}}, geometry), std::nullopt);
+  EXPECT_FALSE(can_place({{.profile_id = 99, .compute = {1}}}, geometry));
 }
 
 TEST(Place, ProfilesOfH20AsTheyWerePublished) {
@@ -119,7 +135,7 @@ TEST(Place, OneInstanceLeavesRoomForALargeOne) {
                         Case{{{"2g.20gb", 1}, {"1g.10gb", 1}}, 1}, Case{{{"3g.40gb", 1}}, 1}}) {
     const auto layout = place(wishes(c.devices, geometry), geometry);
     ASSERT_TRUE(layout);
-    EXPECT_EQ(room_beside(*layout, geometry).at(5), c.free_4g) << describe(*layout, geometry);
+    EXPECT_EQ(beside(*layout, geometry).at(5), c.free_4g) << describe(*layout, geometry);
   }
 }
 
@@ -163,6 +179,9 @@ TEST(InstancesOf, WhatIsNoProfileIsRefusedWithTheNearest) {
        "1g.10gb+me, 1g.20gb, 2g.20gb, 3g.40gb, 4g.40gb, 7g.80gb"},
       {"of the smaller model", {{"1g.5gb", 1}}, "did you mean"},
       {"a compute instance of 5", {{"5c.7g.80gb", 1}}, "no compute instance has 5 slices"},
+      {"a compute instance larger than its GPU instance",
+       {{"4c.3g.40gb", 1}},
+       "'4c.3g.40gb': 4 compute slices are more than 3g.40gb has"},
       {"negative", {{"1g.10gb", -1}}, "-1 of it cannot be"},
   };
   for (const auto& c : cases) {
@@ -173,6 +192,16 @@ TEST(InstancesOf, WhatIsNoProfileIsRefusedWithTheNearest) {
         << instances.error().message();
   }
   EXPECT_EQ(instances_of({.enabled = false}, geometry), std::vector<InstanceWish>());
+}
+
+// The exact name is enough, so the profiles of later drivers can be wished for.
+TEST(InstancesOf, AttributesThatAreNotKnownBelongToTheName) {
+  const gpu::MigGeometry later = {
+      .compute_slices = 7,
+      .memory_slices = 8,
+      .profiles = {{.name = "3g.40gb+new", .id = 70, .compute_slices = 3, .memory_slices = 4}}};
+  EXPECT_EQ(wishes({{"3g.40gb+new", 1}}, later), (std::vector<InstanceWish>{{70, {3}}}));
+  EXPECT_EQ(wishes({{"1c.3g.40gb+new", 2}}, later), (std::vector<InstanceWish>{{70, {1, 1}}}));
 }
 
 // --- what stays ---------------------------------------------------------------------------------
@@ -215,6 +244,21 @@ TEST(Place, WhatIsThereStaysWhereItIs) {
        {},
        {{"1c.3g.40gb", 3}},
        {at("3g.40gb", 4, {1, 1, 1})}},
+      {"who is held and gets another compute instance beside, before who stays as it is",
+       {at("3g.40gb", 0, {1, 1}), at("3g.40gb", 4, {1})},
+       {false, true},
+       {{"1c.3g.40gb", 2}},
+       {at("3g.40gb", 4, {1, 1})}},
+      {"who is held and gets a larger one beside",
+       {at("3g.40gb", 0), at("3g.40gb", 4, {1})},
+       {false, true},
+       {{"2c.3g.40gb", 1}, {"1c.3g.40gb", 1}},
+       {at("3g.40gb", 4, {2, 1})}},
+      {"who stays as it is, before who gets another compute instance",
+       {at("3g.40gb", 0, {1}), at("3g.40gb", 4, {1, 1})},
+       {},
+       {{"1c.3g.40gb", 2}},
+       {at("3g.40gb", 4, {1, 1})}},
       {"nothing, where it is in the way",
        {at("1g.10gb", 0)},
        {true},
@@ -269,9 +313,8 @@ TEST(Room, BesideALayout) {
   const auto& geometry = geometry_of("a100-80gb");
   const GpuLayout one{.enabled = true, .instances = {instance(geometry, "3g.40gb", 0)}};
   const std::map<int, int> expected = {{0, 0}, {5, 0}, {9, 1}, {14, 1}, {15, 2}, {19, 3}, {20, 1}};
-  EXPECT_EQ(room_beside(one, geometry), expected);
+  EXPECT_EQ(beside(one, geometry), expected);
   EXPECT_EQ(stranded(one, geometry), (Stranded{.compute_slices = 1, .memory_slices = 0}));
-  EXPECT_TRUE(room_beside({}, geometry).empty());
   EXPECT_EQ(stranded({}, geometry), Stranded());
 }
 

@@ -11,12 +11,12 @@
 namespace tranche::mig {
 namespace {
 
-using Wishes = std::vector<InstanceWish>;
+using InstanceWishes = std::vector<InstanceWish>;
 using gpu::MigAttributes;
 
 // What all of them take together; of a profile that is not there nothing.
 template <class Of>
-int sum(const Wishes& wish, const gpu::MigGeometry& geometry, const Of& of) {
+int sum(const InstanceWishes& wish, const gpu::MigGeometry& geometry, const Of& of) {
   int all = 0;
   for (const auto& one : wish) {
     const auto* profile = geometry.find(one.profile_id);
@@ -25,7 +25,7 @@ int sum(const Wishes& wish, const gpu::MigGeometry& geometry, const Of& of) {
   return all;
 }
 
-std::string too_many_slices(const Wishes& wish, const gpu::MigGeometry& geometry) {
+std::string too_many_slices(const InstanceWishes& wish, const gpu::MigGeometry& geometry) {
   const int compute = sum(wish, geometry, [](const auto& one) { return one.compute_slices; });
   const int memory = sum(wish, geometry, [](const auto& one) { return one.memory_slices; });
   if (compute > geometry.compute_slices) {
@@ -37,7 +37,7 @@ std::string too_many_slices(const Wishes& wish, const gpu::MigGeometry& geometry
   return "";
 }
 
-std::string too_many_of_one(const Wishes& wish, const gpu::MigGeometry& geometry) {
+std::string too_many_of_one(const InstanceWishes& wish, const gpu::MigGeometry& geometry) {
   for (const auto& profile : geometry.profiles) {
     if (std::ranges::count(wish, profile.id, &InstanceWish::profile_id) > profile.max_instances) {
       return fmt::format("it holds at most {} of {}", profile.max_instances, profile.name);
@@ -46,7 +46,7 @@ std::string too_many_of_one(const Wishes& wish, const gpu::MigGeometry& geometry
   return "";
 }
 
-std::string too_many_engines(const Wishes& wish, const gpu::MigGeometry& geometry) {
+std::string too_many_engines(const InstanceWishes& wish, const gpu::MigGeometry& geometry) {
   const auto* whole = geometry.empty() ? nullptr : largest_first(geometry).front();
   if (whole == nullptr || !whole->attributes) return "";
   struct Engine {

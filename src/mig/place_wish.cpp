@@ -22,39 +22,43 @@ using Profile = gpu::GpuInstanceProfile;
 // NVML_COMPUTE_INSTANCE_PROFILE_*: there is none of 5 slices.
 constexpr std::array kComputeSlices = {1, 2, 3, 4, 6, 7, 8};
 
+constexpr std::size_t kLongestShown = 80;  // in a message
+
+std::unexpected<Error> refused(std::string_view name, std::string_view why) {
+  return fail(Code::kInvalidArgument, fmt::format("'{}': {}", name.substr(0, kLongestShown), why));
+}
+
 std::unexpected<Error> no_profile(std::string_view name, const gpu::MigGeometry& geometry) {
   std::vector<std::string_view> names;
   for (const auto& profile : geometry.profiles) names.emplace_back(profile.name);
-  if (names.empty()) {
-    return fail(Code::kInvalidArgument, fmt::format("'{}': this GPU has no MIG profiles", name));
-  }
+  if (names.empty()) return refused(name, "this GPU has no MIG profiles");
   const auto near = tranche::nearest(name, names);
   return fail(Code::kInvalidArgument,
-              fmt::format("'{}' is no MIG profile of this GPU", name.substr(0, 80)),
+              fmt::format("'{}' is no MIG profile of this GPU", name.substr(0, kLongestShown)),
               fmt::format("{}it has {}", near ? fmt::format("did you mean \"{}\"? ", *near) : "",
                           fmt::join(names, ", ")));
 }
 
-struct Asked {
+struct AskedDevice {
   const Profile* profile = nullptr;
   int compute = 0;  // slices of each compute instance
   int count = 0;
 };
 
-Result<Asked> asked_by(std::string_view name, int count, const gpu::MigGeometry& geometry) {
+Result<AskedDevice> asked_by(std::string_view name, int count, const gpu::MigGeometry& geometry) {
   const auto* profile = gpu::match_profile(geometry, gpu::gpu_instance_name(name));
   if (profile == nullptr) return no_profile(name, geometry);
-  const auto parsed = gpu::parse_mig_name(name);
-  const bool partial = parsed && parsed->compute_slices != parsed->gpu_slices;
-  const int compute = partial ? parsed->compute_slices : profile->compute_slices;
-  if (partial && std::ranges::find(kComputeSlices, compute) == kComputeSlices.end()) {
-    return fail(Code::kInvalidArgument,
-                fmt::format("'{}': no compute instance has {} slices", name, compute));
+  const int whole = profile->compute_slices;
+  const int compute = gpu::named_compute_slices(name).value_or(whole);
+  if (compute > whole) {
+    return refused(name,
+                   fmt::format("{} compute slices are more than {} has", compute, profile->name));
   }
-  if (count < 0) {
-    return fail(Code::kInvalidArgument, fmt::format("'{}': {} of it cannot be", name, count));
+  if (compute != whole && std::ranges::find(kComputeSlices, compute) == kComputeSlices.end()) {
+    return refused(name, fmt::format("no compute instance has {} slices", compute));
   }
-  return Asked{.profile = profile, .compute = compute, .count = count};
+  if (count < 0) return refused(name, fmt::format("{} of it cannot be", count));
+  return AskedDevice{.profile = profile, .compute = compute, .count = count};
 }
 
 // The fewest GPU instances that hold compute instances of these sizes: first fit, largest first.
@@ -79,10 +83,6 @@ std::vector<InstanceWish> packed(const Profile& profile, std::vector<int> sizes)
   }
   return packs;
 }
-
-}  // namespace
-
-namespace {
 
 // Of a number above `most` they are `most`.
 Result<std::vector<InstanceWish>> instances_of_at_most(const GpuWish& wish,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/first_few.h"
 #include "base/json.h"
 #include "base/json_fields.h"
 #include "base/json_value.h"
@@ -26,13 +27,7 @@ std::string label_of(const json::Fields& fields, std::string_view key, bool may_
   return text;
 }
 
-std::string named(const std::vector<std::string>& nodes) {
-  const auto shown = std::min(nodes.size(), kNodesNamed);
-  auto text =
-      fmt::format("{}", fmt::join(nodes.begin(), nodes.begin() + std::ptrdiff_t(shown), ", "));
-  if (shown < nodes.size()) text += fmt::format(" and {} more", nodes.size() - shown);
-  return text;
-}
+std::string named(const std::vector<std::string>& nodes) { return first_few(nodes, kNodesNamed); }
 
 std::string named(const std::vector<PoolStatus::Remark>& remarks) {
   std::vector<std::string> texts;

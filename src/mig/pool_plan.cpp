@@ -5,7 +5,10 @@
 #include <algorithm>
 
 #include "base/printable.h"
+#include "cluster/label_selector.h"
 #include "cluster/mig_change.h"
+#include "mig/node_filter.h"
+#include "mig/outcome.h"
 
 namespace tranche::mig {
 namespace {
@@ -23,25 +26,30 @@ struct Member {
   bool away = false;  // it takes no Pods, or is about to take none
 };
 
-bool is_node_ready(const cluster::Node& node) {
-  const auto ready = std::ranges::find(node.conditions, "Ready", &cluster::NodeCondition::type);
-  return ready != node.conditions.end() && ready->status == "True";
-}
-
 std::optional<PoolMark> mark_of(const cluster::Node& node) {
   auto mark = decode_pool_mark(value_of(node.annotations, kMigPoolAnnotation));
   return mark ? std::optional(*std::move(mark)) : std::nullopt;
+}
+
+// Whether the agent says it of this layout: the state may be one of a layout before.
+bool is_told(const cluster::Node& node, bool failed) {
+  const auto outcome = outcome_on(node);
+  return outcome && outcome->failed() == failed &&
+         outcome->label == value_of(node.labels, cluster::kMigConfigLabel);
 }
 
 // Of a Node that has the label that it shall have: the agent's word for it.
 void read_state(const Pool& pool, cluster::WallTime now, Member& member, Stage done,
                 Stage changing) {
   const auto& state = value_of(member.node->labels, cluster::kMigStateLabel);
-  if (state == "success") {
-    member.stage = done;
-  } else if (state == "failed") {
-    member.stage = Stage::kFailed;
-    member.remark = "the agent says that it has failed";
+  const bool ended = state == "success" || state == "failed";
+  if (ended && is_told(*member.node, state == "failed")) {
+    member.stage = state == "success" ? done : Stage::kFailed;
+    if (state == "failed") member.remark = "the agent says that it has failed";
+  } else if (ended && !member.mark) {
+    member.stage = Stage::kSomebodyElses;
+    member.remark =
+        fmt::format("its state is {}, but no agent of Tranche says so of this layout", state);
   } else if (member.mark && member.mark->since < now - pool.timeout) {
     member.stage = Stage::kFailed;
     member.remark = "it takes longer than the pool's timeout";
@@ -77,7 +85,7 @@ Member member_of(const Pool& pool, const cluster::Node& node, cluster::WallTime 
   Member member{.node = &node};
   read_stage(pool, now, member);
   const bool changes = member.stage == Stage::kChanging || member.stage == Stage::kGoingBack;
-  member.away = changes || !is_node_ready(node) || node.unschedulable ||
+  member.away = changes || !is_ready(node) || node.unschedulable ||
                 node.labels.contains(cluster::kMigChangeLabel) ||
                 value_of(node.labels, cluster::kMigStateLabel) == "pending";
   return member;
@@ -126,7 +134,7 @@ PoolStatus status_of(const Pool& pool, const std::vector<Member>& members) {
     }
     if (member.stage == Stage::kFailed) status.failed.push_back({name, member.remark});
     if (member.stage == Stage::kSomebodyElses) status.left_alone.push_back({name, member.remark});
-    if (member.stage == Stage::kNew && !is_node_ready(*member.node)) {
+    if (member.stage == Stage::kNew && !is_ready(*member.node)) {
       status.left_alone.push_back({name, "it is not Ready"});
     }
   }
@@ -152,10 +160,7 @@ PoolStatus::Phase phase_of(const Pool& pool, const std::vector<Member>& members)
 }  // namespace
 
 bool is_in(const Pool& pool, const cluster::Node& node) {
-  return std::ranges::all_of(pool.node_selector, [&](const auto& wanted) {
-    const auto found = node.labels.find(wanted.first);
-    return found != node.labels.end() && found->second == wanted.second;
-  });
+  return cluster::selects({pool.node_selector, {}}, node.labels);
 }
 
 PoolPlan plan_pool(const Pool& pool, const std::vector<cluster::Node>& nodes,
@@ -170,7 +175,7 @@ PoolPlan plan_pool(const Pool& pool, const std::vector<cluster::Node>& nodes,
   const auto allowed = allowed_away(pool.max_unavailable, members.size());
   for (const auto& member : members) {
     const bool is_next = back ? can_go_back(member) : member.stage == Stage::kNew;
-    if (!is_next || !is_node_ready(*member.node)) continue;
+    if (!is_next || !is_ready(*member.node)) continue;
     // Who is away already costs nothing more.
     if (!member.away && away >= allowed) continue;
     if (!member.away) ++away;

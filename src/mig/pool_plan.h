@@ -5,6 +5,8 @@
 //
 //     label       nvidia.com/mig.config        what the agent is to do
 //     label       nvidia.com/mig.config.state  how far the agent is
+//     annotation  tranche.dev/mig-applied      of which layout it says so; the state alone may be
+//                                              that of a layout before
 //     annotation  tranche.dev/mig-pool         mig-pool/v1: that the pool set the label, what the
 //                                              node had before, and whether it was taken back
 //

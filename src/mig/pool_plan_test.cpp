@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/envelope.h"
 #include "cluster/mig_change.h"
 
 namespace tranche::mig::pool_plan_test {
@@ -22,10 +23,24 @@ constexpr cluster::WallTime kNow{std::chrono::seconds(1'767'225'600)};
 
 Pool pool() { return {.name = "a100", .node_selector = {{"pool", "a100"}}, .layout = "new"}; }
 
+std::string outcome(const std::string& label, const std::string& trouble = "") {
+  const nlohmann::json content = {{"label", label}, {"trouble", trouble}};
+  return seal({.version = "mig-applied/v1", .key = "outcome"}, content.dump());
+}
+
+// As the agent says it of the layout that the label names.
+void say(Node& node, const std::string& state) {
+  if (!state.empty()) node.labels[cluster::kMigStateLabel] = state;
+  if (state != "success" && state != "failed") return;
+  node.annotations[cluster::kMigAppliedAnnotation] =
+      outcome(cluster::value_of(node.labels, cluster::kMigConfigLabel),
+              state == "failed" ? "NVML: in use" : "");
+}
+
 Node node(const std::string& name, const std::string& label = "", const std::string& state = "") {
   Node node{.name = name, .labels = {{"pool", "a100"}}, .conditions = {{"Ready", "True", "", ""}}};
   if (!label.empty()) node.labels[cluster::kMigConfigLabel] = label;
-  if (!state.empty()) node.labels[cluster::kMigStateLabel] = state;
+  say(node, state);
   return node;
 }
 
@@ -95,6 +110,12 @@ TEST(PoolPlan, WhereEachNodeStands) {
   before.layout = before.label = "older";
   auto cordoned = node("a");
   cordoned.unschedulable = true;
+  auto of_before = ours("success");
+  of_before.annotations[cluster::kMigAppliedAnnotation] = outcome("older");
+  auto of_a_failure = ours("success");
+  of_a_failure.annotations[cluster::kMigAppliedAnnotation] = outcome("new", "NVML: in use");
+  auto untold = node("a", "new", "success");
+  untold.annotations.clear();
   auto lost = node("a");
   lost.conditions[0].status = "Unknown";
   const auto late = kNow - std::chrono::minutes(31);
@@ -107,6 +128,9 @@ TEST(PoolPlan, WhereEachNodeStands) {
   } cases[] = {
       {"it waits for the agent", ours("pending"), Phase::kRolling, {}, "now a"},
       {"the agent has not said anything", ours(""), Phase::kRolling, {}, "now a"},
+      {"its success is of the layout before", of_before, Phase::kRolling, {}, "now a"},
+      {"its success is none", of_a_failure, Phase::kRolling, {}, "now a"},
+      {"no agent of ours says it", untold, Phase::kRolling, {"b=new"}, "no agent of Tranche"},
       {"it is done", ours("success"), Phase::kRolling, {"b=new"}, "1 of 2"},
       {"it has failed", ours("failed"), Phase::kStopped, {}, "failed: a"},
       {"it takes too long",
@@ -267,7 +291,7 @@ std::vector<Node*> changing(World& world) {
 
 void agent_ends(World& world, Node& node) {
   const bool fails = node.labels.at(cluster::kMigConfigLabel) == "new" && world.fails[node.name];
-  node.labels[cluster::kMigStateLabel] = fails ? "failed" : "success";
+  say(node, fails ? "failed" : "success");
 }
 
 RC_GTEST_PROP(PoolPlan, NeverMoreThanTheBudgetAndAnEndThatIsWhole, ()) {

@@ -8,8 +8,6 @@
 namespace tranche::mig {
 namespace {
 
-constexpr int kMostComputeSlices = 8;
-
 // The GPU instance that a step speaks of.
 template <class State>
 auto find_instance(State& state, const Instance& instance) {
@@ -20,17 +18,6 @@ auto find_instance(State& state, const Instance& instance) {
 
 std::unexpected<Error> not_there() {
   return fail(Code::kInternal, "the reading that the step was made of has no such instance");
-}
-
-bool is_free(const std::vector<gpu::ComputeInstance>& compute, int start, int slices) {
-  return std::ranges::none_of(compute, [&](const gpu::ComputeInstance& one) {
-    return start < one.start + one.slices && one.start < start + slices;
-  });
-}
-
-int slices_of(const gpu::MigGeometry& geometry, int profile_id) {
-  const auto* profile = geometry.find(profile_id);
-  return profile == nullptr ? kMostComputeSlices : profile->compute_slices;
 }
 
 std::string reboot_hint(const gpu::Gpu& gpu, bool enabled) {
@@ -44,9 +31,9 @@ std::string reboot_hint(const gpu::Gpu& gpu, bool enabled) {
 Result<void> StepTaker::take(const Step& step, const gpu::Gpu& gpu, bool reset_follows) {
   switch (step.kind) {
     case Step::Kind::kDestroyCompute:
-      return destroy_compute(step);
+      return destroy_compute(step, gpu);
     case Step::Kind::kDestroyGpuInstance:
-      return destroy_gpu_instance(step);
+      return destroy_gpu_instance(step, gpu);
     case Step::Kind::kCreateGpuInstance:
       return create_gpu_instance(step);
     case Step::Kind::kCreateCompute:
@@ -54,29 +41,31 @@ Result<void> StepTaker::take(const Step& step, const gpu::Gpu& gpu, bool reset_f
     case Step::Kind::kSetMode:
       return set_mode(step, gpu, reset_follows);
     case Step::Kind::kReset:
-      return in_force_.contains(step.gpu) ? Result<void>() : reset(gpu);
+      return in_force_.contains(step.gpu) ? Result<void>() : reset(gpu, step.enabled);
   }
   return fail(Code::kInternal, "an unknown step");
 }
 
-Result<void> StepTaker::destroy_compute(const Step& step) {
+Result<void> StepTaker::destroy_compute(const Step& step, const gpu::Gpu& gpu) {
   const auto& state = before_.at(step.gpu);
   const auto instance = find_instance(state, step.instance);
   if (instance == state.instances.end() || step.compute >= instance->compute.size()) {
     return not_there();
   }
   const int id = instance->compute[step.compute].id;
-  TRY(hardware_.control.destroy_compute_instance(step.gpu, instance->id, id));
+  auto done = hardware_.control.destroy_compute_instance(step.gpu, instance->id, id);
+  if (!done) return std::unexpected(named(std::move(done.error()), gpu, instance->id));
   auto& left = find_instance(now_.at(step.gpu), step.instance)->compute;
   std::erase_if(left, [&](const gpu::ComputeInstance& one) { return one.id == id; });
   return {};
 }
 
-Result<void> StepTaker::destroy_gpu_instance(const Step& step) {
+Result<void> StepTaker::destroy_gpu_instance(const Step& step, const gpu::Gpu& gpu) {
   auto& instances = now_.at(step.gpu).instances;
   const auto instance = find_instance(now_.at(step.gpu), step.instance);
   if (instance == instances.end()) return not_there();
-  TRY(hardware_.control.destroy_gpu_instance(step.gpu, instance->id));
+  auto done = hardware_.control.destroy_gpu_instance(step.gpu, instance->id);
+  if (!done) return std::unexpected(named(std::move(done.error()), gpu, instance->id));
   instances.erase(instance);
   return {};
 }
@@ -96,7 +85,7 @@ Result<void> StepTaker::create_compute(const Step& step, const gpu::Gpu& gpu) {
   const auto instance = find_instance(now_.at(step.gpu), step.instance);
   if (instance == now_.at(step.gpu).instances.end()) return not_there();
   const int slices = step.instance.compute.at(step.compute);
-  const int whole = slices_of(gpu.mig_geometry, step.instance.profile_id);
+  const int whole = compute_slices_of(gpu.mig_geometry, step.instance.profile_id);
   Result<int> made = fail(Code::kInvalidArgument, "there is no room for it");
   for (int start = 0; start + slices <= whole; ++start) {
     if (!is_free(instance->compute, start, slices)) continue;
@@ -116,9 +105,9 @@ Result<void> StepTaker::set_mode(const Step& step, const gpu::Gpu& gpu, bool res
       in_force_.insert(step.gpu);
       return {};
     case Activation::kNeedsReset:
-      return reset_follows ? Result<void>() : reset(gpu);
+      return reset_follows ? Result<void>() : reset(gpu, step.enabled);
     case Activation::kInUse:
-      return std::unexpected(in_use(gpu, "processes use the GPU, so it cannot be reset"));
+      return std::unexpected(in_use(gpu, {}, "processes use the GPU, so it cannot be reset"));
     case Activation::kNeedsReboot:
       return fail(Code::kUnsupported,
                   "nothing can reset the GPU on this machine (it is passed through to it)",
@@ -127,21 +116,31 @@ Result<void> StepTaker::set_mode(const Step& step, const gpu::Gpu& gpu, bool res
   return fail(Code::kInternal, "an unknown activation");
 }
 
-Result<void> StepTaker::reset(const gpu::Gpu& gpu) {
+Result<void> StepTaker::reset(const gpu::Gpu& gpu, bool enabled) {
   auto done = hardware_.reset.reset(gpu.pci);
   if (done) return {};
   auto& error = done.error();
-  if (error.code == Code::kFailedPrecondition) return std::unexpected(in_use(gpu, error.what));
-  if (error.code == Code::kUnsupported) error.hint = reboot_hint(gpu, !gpu.mig_enabled());
+  if (error.code == Code::kFailedPrecondition) return std::unexpected(in_use(gpu, {}, error.what));
+  if (error.code == Code::kUnsupported) error.hint = reboot_hint(gpu, enabled);
   return done;
 }
 
-Error StepTaker::in_use(const gpu::Gpu& gpu, std::string_view said) const {
-  const auto holders = hardware_.holders ? hardware_.holders(gpu) : std::vector<std::string>();
-  const auto who = holders.empty() ? "" : fmt::format(": {}", fmt::join(holders, ", "));
-  return {Code::kFailedPrecondition, fmt::format("{}{}", said, who),
-          holders.empty() ? "end what has the GPU open (`fuser -v /dev/nvidia*` names it)"
-                          : "end these processes first"};
+Error StepTaker::in_use(const gpu::Gpu& gpu, std::optional<int> instance,
+                        std::string_view said) const {
+  const auto users = hardware_.users ? hardware_.users(gpu, instance) : DeviceUsers();
+  if (users.names.empty()) {
+    return {Code::kFailedPrecondition, std::string(said),
+            users.unseen.empty() ? "end what has the GPU open (`fuser -v /dev/nvidia*` names it)"
+                                 : users.unseen};
+  }
+  return {Code::kFailedPrecondition, fmt::format("{}: {}", said, fmt::join(users.names, ", ")),
+          users.unseen.empty() ? "end these processes first"
+                               : fmt::format("end these processes first; {}", users.unseen)};
+}
+
+Error StepTaker::named(Error error, const gpu::Gpu& gpu, int instance) const {
+  if (error.code != Code::kFailedPrecondition) return error;
+  return in_use(gpu, instance, error.what);
 }
 
 }  // namespace tranche::mig

@@ -4,6 +4,7 @@
 // of no use after a step that failed.
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -25,14 +26,17 @@ class StepTaker {
   Result<void> take(const Step& step, const gpu::Gpu& gpu, bool reset_follows);
 
  private:
-  Result<void> destroy_compute(const Step& step);
-  Result<void> destroy_gpu_instance(const Step& step);
+  Result<void> destroy_compute(const Step& step, const gpu::Gpu& gpu);
+  Result<void> destroy_gpu_instance(const Step& step, const gpu::Gpu& gpu);
   Result<void> create_gpu_instance(const Step& step);
   Result<void> create_compute(const Step& step, const gpu::Gpu& gpu);
   Result<void> set_mode(const Step& step, const gpu::Gpu& gpu, bool reset_follows);
-  Result<void> reset(const gpu::Gpu& gpu);
+  // `enabled`: the mode that it is to put in force.
+  Result<void> reset(const gpu::Gpu& gpu, bool enabled);
 
-  Error in_use(const gpu::Gpu& gpu, std::string_view said) const;
+  Error in_use(const gpu::Gpu& gpu, std::optional<int> instance, std::string_view said) const;
+  // The same error, with who uses the instance.
+  Error named(Error error, const gpu::Gpu& gpu, int instance) const;
 
   const Hardware& hardware_;
   const std::map<gpu::GpuUuid, gpu::MigState> before_;

@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <set>
+#include <utility>
+
 #include "mig/place.h"
 
 namespace tranche::mig {
@@ -12,6 +16,22 @@ std::string nearest_hint(const GpuWish& wish, const gpu::MigGeometry& geometry) 
   std::vector<std::string> texts;
   for (const auto& one : nearest(wish, geometry)) texts.push_back(describe(one));
   return texts.empty() ? "" : fmt::format("nearest: {}", fmt::join(texts, "; or "));
+}
+
+// The MIG devices, by profile and compute slices, whichever of them share a GPU instance.
+template <class Instances>
+std::multiset<std::pair<int, int>> devices_in(const Instances& instances) {
+  std::multiset<std::pair<int, int>> devices;
+  for (const auto& instance : instances) {
+    for (const int slices : instance.compute) devices.emplace(instance.profile_id, slices);
+  }
+  return devices;
+}
+
+bool meets(const GpuLayout& present, const std::vector<InstanceWish>& wish) {
+  const auto has_devices = [](const Instance& instance) { return !instance.compute.empty(); };
+  return present.enabled && std::ranges::all_of(present.instances, has_devices) &&
+         devices_in(present.instances) == devices_in(wish);
 }
 
 Keeping keeping_of(const gpu::GpuUuid& gpu, const GpuLayout& present, const IsHeld& is_held) {
@@ -30,6 +50,7 @@ Result<GpuLayout> target_of(const GpuWish& wish, const gpu::Gpu& gpu, const GpuL
     return std::unexpected(
         std::move(instances.error()).with_context(fmt::format("GPU {}", gpu.index)));
   }
+  if (meets(present, *instances)) return present;
   auto layout = place(*instances, gpu.mig_geometry, keeping_of(gpu.uuid, present, is_held));
   if (layout) return *std::move(layout);
   return fail(Code::kInvalidArgument,
@@ -41,15 +62,18 @@ Result<GpuLayout> target_of(const GpuWish& wish, const gpu::Gpu& gpu, const GpuL
 
 Result<Layout> target_of(const std::map<gpu::GpuUuid, GpuWish>& wishes, const gpu::Machine& machine,
                          const Layout& present, const IsHeld& is_held) {
-  Layout target;
   for (const auto& [uuid, wish] : wishes) {
-    const auto* gpu = gpu::find_gpu(machine, uuid);
-    const auto has = present.find(uuid);
-    if (gpu == nullptr || has == present.end()) {
+    if (gpu::find_gpu(machine, uuid) == nullptr || !present.contains(uuid)) {
       return fail(Code::kNotFound, fmt::format("it is not known what {} has", uuid.value));
     }
-    ASSIGN_OR_RETURN(auto layout, target_of(wish, *gpu, has->second, is_held));
-    target.emplace(uuid, std::move(layout));
+  }
+  Layout target;
+  // By index, for the first that cannot have its wish is named.
+  for (const auto& gpu : machine.gpus) {
+    const auto wish = wishes.find(gpu.uuid);
+    if (wish == wishes.end()) continue;
+    ASSIGN_OR_RETURN(auto layout, target_of(wish->second, gpu, present.at(gpu.uuid), is_held));
+    target.emplace(gpu.uuid, std::move(layout));
   }
   return target;
 }

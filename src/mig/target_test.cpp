@@ -31,6 +31,18 @@ TEST(Target, IsWhatTheGpuHasWhereThatMeetsTheWish) {
   EXPECT_EQ(target({.devices = {{"3g.40gb", 1}}}, with({large(4)}))->at(kGpu), with({large(4)}));
 }
 
+TEST(Target, IsWhatTheGpuHasHoweverComputeInstancesShareGpuInstances) {
+  auto two = large(0);
+  two.compute = {1, 1};
+  auto one = large(4);
+  one.compute = {1};
+  EXPECT_EQ(target({.devices = {{"1c.3g.40gb", 3}}}, with({two, one}))->at(kGpu), with({two, one}));
+  auto empty = large(4);
+  empty.compute = {};
+  EXPECT_EQ(target({.devices = {{"1c.3g.40gb", 2}}}, with({two, empty}))->at(kGpu), with({two}))
+      << "one without a compute instance is no MIG device";
+}
+
 TEST(Target, ModeOffHasNoInstances) {
   EXPECT_EQ(target({.enabled = false}, with({large(4)}))->at(kGpu), GpuLayout{});
 }
@@ -52,6 +64,18 @@ TEST(Target, WhatHasNoPlaceIsRefusedWithTheNearestThatHas) {
   EXPECT_THAT(none.error().message(),
               AllOf(HasSubstr("GPU 0 (NVIDIA A100-SXM4-80GB) has no place for 4g.40gb x 2"),
                     HasSubstr("nearest: ")));
+}
+
+TEST(Target, OfSeveralGpusTheFirstByIndexIsNamed) {
+  auto two = machine();
+  two.gpus.push_back(two.gpus[0]);
+  two.gpus[0].uuid = {"GPU-9"};
+  two.gpus[1].index = 1;
+  const GpuWish wish{.devices = {{"1g.10gb", 8}}};
+  const auto none =
+      target_of({{kGpu, wish}, {{"GPU-9"}, wish}}, two, {{kGpu, {}}, {{"GPU-9"}, {}}});
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().what, HasSubstr("GPU 0 ("));
 }
 
 TEST(Target, AProfileThatTheGpuLacksIsRefused) {

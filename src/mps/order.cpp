@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/utf8.h"
+
 namespace tranche::mps {
 namespace {
 
@@ -21,7 +23,7 @@ std::string shown(const Order& order) {
 std::string words(std::string text) {
   std::ranges::replace(text, '\n', ' ');
   while (text.ends_with(' ')) text.pop_back();
-  return text.substr(0, kLongestWords);
+  return std::string(utf8_prefix(text, kLongestWords));
 }
 
 std::optional<int> count_in(std::string_view text) {

@@ -65,6 +65,16 @@ Plan make_plan(const gpu::Machine& machine, const offer::Offer& offer,
   return plan;
 }
 
+Plan without_mig(Plan plan, const gpu::Machine& machine) {
+  std::erase_if(plan, [&](const Daemon& daemon) {
+    return std::ranges::any_of(daemon.devices, [&](const DaemonDevice& device) {
+      const auto* gpu = gpu::find_gpu(machine, {device.uuid});
+      return gpu != nullptr && gpu->mig_enabled();
+    });
+  });
+  return plan;
+}
+
 std::string partitions_objection(const gpu::Machine& machine,
                                  const offer::ResourceOffer& resource) {
   const auto counts = offer::tranche_counts(resource);

@@ -30,6 +30,9 @@ using Plan = std::vector<Daemon>;  // by resource
 Plan make_plan(const gpu::Machine& machine, const offer::Offer& offer,
                const config::MpsControlRules& rules = {});
 
+// The plan without the daemons of GPUs that are in MIG mode now.
+Plan without_mig(Plan plan, const gpu::Machine& machine);
+
 // Why GPUs of an MPS resource cannot have static SM partitions; empty: they can. If they cannot,
 // all clients of the resource are limited by percentages.
 std::string partitions_objection(const gpu::Machine& machine, const offer::ResourceOffer& resource);

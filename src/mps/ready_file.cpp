@@ -76,15 +76,22 @@ ReadyFile::~ReadyFile() {
   ::close(fd_);
 }
 
-std::vector<std::string> left_behind(const std::filesystem::path& file) {
+std::optional<std::set<std::string>> gpus_of(const std::filesystem::path& file) {
   const auto text = FsRoot().read(file);
-  if (!text || !text->starts_with(kOurs) || trouble_of(file).empty()) return {};
-  std::vector<std::string> gpus;
+  if (!text || !text->starts_with(kOurs)) return std::nullopt;
+  std::set<std::string> gpus;
   std::istringstream lines(text->substr(kOurs.size()));
   for (std::string line; std::getline(lines, line);) {
-    if (line.find(' ') == line.npos) gpus.push_back(line);
+    if (line.find(' ') == line.npos) gpus.insert(line);
   }
+  if (gpus.empty()) return std::nullopt;
   return gpus;
+}
+
+std::vector<std::string> left_behind(const std::filesystem::path& file) {
+  const auto gpus = gpus_of(file);
+  if (!gpus || trouble_of(file).empty()) return {};
+  return {gpus->begin(), gpus->end()};
 }
 
 offer::MpsService service_of(const std::filesystem::path& file) {

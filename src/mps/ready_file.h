@@ -14,6 +14,8 @@
 // serves.
 
 #include <filesystem>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,6 +40,9 @@ class ReadyFile {
   std::filesystem::path file_;
   int fd_;
 };
+
+// The GPUs in the file; nullopt: it does not tell (NVIDIA's), or is not there.
+std::optional<std::set<std::string>> gpus_of(const std::filesystem::path& file);
 
 // The GPUs in the file of a supervisor that was killed; empty if there is no such file.
 std::vector<std::string> left_behind(const std::filesystem::path& file);

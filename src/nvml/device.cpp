@@ -195,10 +195,13 @@ class DeviceReading {
     }
   }
 
-  // Once for each GPU and mode.
+  // Once for each GPU and mode, and again while nobody tells where instances may begin.
   void read_geometry(bool same_mode) {
     if (known_ != nullptr) gpu_.mig_geometry = known_->mig_geometry;
-    if (same_mode && !gpu_.mig_geometry.empty()) return;
+    const auto& profiles = gpu_.mig_geometry.profiles;
+    const bool has_places = std::ranges::none_of(
+        profiles, [](const gpu::GpuInstanceProfile& one) { return one.starts.empty(); });
+    if (same_mode && !profiles.empty() && has_places) return;
     auto geometry = read_mig_geometry(call_, answer_.handle, gpu_);
     if (geometry) {
       gpu_.mig_geometry = *std::move(geometry);

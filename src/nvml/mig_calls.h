@@ -39,6 +39,10 @@ class MigCalls {
   Result<std::pair<bool, bool>> mode();
   // kFailedPrecondition: MIG mode is off.
   Result<void> need_mode();
+  // `ask` fills in what NVML knows of the profile of a constant.
+  template <class Info, class Ask>
+  Result<std::vector<Profile>> profiles_by(const char* function, unsigned constants,
+                                           const Ask& ask);
   Result<std::vector<Profile>> profiles();
   Result<unsigned> size_of(unsigned profile_id);
   Result<std::vector<gpu::GpuInstance>> instances();

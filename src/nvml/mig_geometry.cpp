@@ -1,5 +1,7 @@
 #include "nvml/mig_geometry.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -13,6 +15,14 @@ namespace {
 // Starts of one profile; RTX PRO 6000 has 12 memory slices, others 8 or 4.
 constexpr std::size_t kMostPlacements = 32;
 
+// Searches keep memory slices in 64 bits.
+constexpr unsigned kMostSlices = 32;
+
+// The GPU or the driver has not got it.
+bool is_lacking(Return result) {
+  return result == kNotSupported || result == kInvalidArgument || result == kFunctionNotFound;
+}
+
 class GeometryReading {
  public:
   GeometryReading(Calls& call, Device device, const gpu::Gpu& gpu)
@@ -23,7 +33,7 @@ class GeometryReading {
     for (unsigned constant = 0; constant < kGpuInstanceProfiles; ++constant) {
       ASSIGN_OR_RETURN(auto profile, read_profile(constant));
       if (!profile) continue;
-      read_placements(*profile);
+      TRY(read_placements(*profile));
       geometry.profiles.push_back(*std::move(profile));
     }
     for (auto& profile : geometry.profiles) {
@@ -53,9 +63,7 @@ class GeometryReading {
     const auto& oldest = api_.nvmlDeviceGetGpuInstanceProfileInfo;
     result = call_(oldest, device_, constant, &first);
     if (result == kSuccess) return make_profile(first, constant, {});
-    const bool lacks =
-        result == kNotSupported || result == kInvalidArgument || result == kFunctionNotFound;
-    if (lacks) return std::nullopt;
+    if (is_lacking(result)) return std::nullopt;
     return fail(Code::kUnavailable, call_.describe(oldest.name, result));
   }
 
@@ -84,18 +92,23 @@ class GeometryReading {
     return profile;
   }
 
-  void read_placements(gpu::GpuInstanceProfile& profile) {
+  // There are none where the driver does not tell them.
+  Result<void> read_placements(gpu::GpuInstanceProfile& profile) {
     std::vector<Placement> places(kMostPlacements);
     auto count = static_cast<unsigned>(places.size());
-    const Return result = call_(api_.nvmlDeviceGetGpuInstancePossiblePlacements_v2, device_,
-                                static_cast<unsigned>(profile.id), places.data(), &count);
-    if (result != kSuccess) return;
+    const auto& function = api_.nvmlDeviceGetGpuInstancePossiblePlacements_v2;
+    const Return result =
+        call_(function, device_, static_cast<unsigned>(profile.id), places.data(), &count);
+    if (is_lacking(result) || result == kNoPermission) return {};
+    if (result != kSuccess) return fail(Code::kUnavailable, call_.describe(function.name, result));
     places.resize(std::min<std::size_t>(count, places.size()));
     for (const Placement& place : places) {
+      TRY(check_place(function.name, place));
       profile.starts.push_back(static_cast<int>(place.start));
       profile.memory_slices = static_cast<int>(place.size);
     }
     std::ranges::sort(profile.starts);
+    return {};
   }
 
   void take_placements(gpu::GpuInstanceProfile& profile) const {
@@ -113,6 +126,14 @@ class GeometryReading {
 };
 
 }  // namespace
+
+Result<void> check_place(const char* function, const Placement& place) {
+  if (place.size > 0 && place.size <= kMostSlices && place.start <= kMostSlices - place.size) {
+    return {};
+  }
+  return fail(Code::kUnavailable, fmt::format("{}: {} memory slices from {} are on no GPU",
+                                              function, place.size, place.start));
+}
 
 Result<gpu::MigGeometry> read_mig_geometry(Calls& call, Device device, const gpu::Gpu& gpu) {
   return GeometryReading(call, device, gpu).read();

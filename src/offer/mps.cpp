@@ -164,6 +164,16 @@ MpsShare mps_default(const ResourceOffer& offer, std::size_t device) {
   return {.memory = part.memory, .thread_percentage = percentage(offer.limits->rules, part.weight)};
 }
 
+std::set<std::string> mps_gpus(const ResourceOffer& offer) {
+  std::set<std::string> gpus;
+  if (offer.sharing != config::SharingStrategy::kMps) return gpus;
+  const auto counts = tranche_counts(offer);
+  for (std::size_t i = 0; i < offer.devices.size(); ++i) {
+    if (counts[i] > 1) gpus.insert(offer.devices[i].uuid);
+  }
+  return gpus;
+}
+
 void add_mps(const ResourceOffer& offer, std::span<const std::string> ids,
              const std::string& mps_root, Grant& grant) {
   if (offer.sharing != config::SharingStrategy::kMps) return;

@@ -7,6 +7,7 @@
 // Limits of a container as a whole are the task of tranche.limits (offer/limits.h).
 
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -60,6 +61,10 @@ inline constexpr std::string_view kMpsDefault = "default";
 // All namespaces that a daemon of the resource needs: `default`, and where a container may have
 // several tranches also `tranches_<n>`, for containers with at most n on one device.
 std::vector<MpsNamespace> mps_namespaces(const ResourceOffer& offer);
+
+// The UUIDs of the GPUs that the resource's control daemon serves: those with several tranches.
+// Empty where MPS does not share it.
+std::set<std::string> mps_gpus(const ResourceOffer& offer);
 
 // Adds CUDA_MPS_PIPE_DIRECTORY and the mounts of the pipe folder and of /dev/shm, as NVIDIA's
 // plugin does. A container with a part of its own also gets the two variables that lower the

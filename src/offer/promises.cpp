@@ -9,6 +9,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/first_few.h"
 #include "offer/room.h"
 
 namespace tranche::offer {
@@ -199,10 +200,7 @@ std::string describe_holders(std::span<const Promise> promises) {
   }
   std::vector<std::string_view> names(pods.begin(), pods.end());
   if (unnamed) names.emplace_back("a container that kubelet does not name");
-  if (names.size() <= kMostNames) return fmt::format("{}", fmt::join(names, ", "));
-  const auto more = names.size() - kMostNames;
-  names.resize(kMostNames);
-  return fmt::format("{} and {} more", fmt::join(names, ", "), more);
+  return first_few(names, kMostNames);
 }
 
 std::string describe(const HeldDevice& held) {

@@ -2,17 +2,21 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <condition_variable>
 #include <mutex>
 
+#include "base/fs.h"
+
 namespace tranche::process {
 namespace {
 
 constexpr off_t kWish = 0;
 constexpr off_t kUse = 1;
+constexpr off_t kText = 2;
 constexpr std::chrono::milliseconds kLookAgain{10};
 
 struct flock of_byte(off_t byte, short type) {
@@ -43,6 +47,12 @@ Result<Descriptor> open_lock(const std::filesystem::path& file) {
 
 // A file that is closed after it was open for writing is told to whoever watches its folder.
 void tell_watchers(const std::filesystem::path& file) { (void)open_lock(file); }
+
+Result<void> write_text(int fd, const std::string& text) {
+  const auto size = static_cast<ssize_t>(text.size());
+  if (::ftruncate(fd, 0) == 0 && ::pwrite(fd, text.data(), text.size(), 0) == size) return {};
+  return std::unexpected(errno_error(errno, "write what is asked of the users of the driver"));
+}
 
 // A state folder that was emptied has a new file since.
 bool is_removed(int fd) {
@@ -83,24 +93,30 @@ void DriverUser::end() {
   if (fd_.is_open()) (void)set(fd_.get(), kUse, F_UNLCK);
 }
 
-Result<std::shared_ptr<DriverPause>> DriverPause::take(const std::filesystem::path& file,
+Result<std::string> DriverUser::wish() const {
+  // Opened anew, because each open file has a place of its own where it is read.
+  return FsRoot().read(file_);
+}
+
+Result<std::shared_ptr<DriverPause>> DriverPause::take(const DriverRequest& request,
                                                        std::chrono::milliseconds limit,
                                                        const std::stop_token& stop) {
-  auto fd = open_lock(file);
+  auto fd = open_lock(request.file);
   if (!fd && fd.error().code == Code::kNotFound) return nullptr;
   if (!fd) return std::unexpected(std::move(fd.error()));
   const auto until = std::chrono::steady_clock::now() + limit;
   std::shared_ptr<DriverPause> pause(new DriverPause(*std::move(fd)));
   bool told = false;
-  for (const off_t byte : std::array{kWish, kUse}) {
+  for (const off_t byte : std::array{kText, kWish, kUse}) {
+    // Users read the text when they see the wish.
+    if (byte == kWish) TRY(write_text(pause->fd_.get(), request.wish));
     while (!set(pause->fd_.get(), byte, F_WRLCK)) {
-      if (byte == kUse && !std::exchange(told, true)) tell_watchers(file);
+      if (byte == kUse && !std::exchange(told, true)) tell_watchers(request.file);
       if (!wait_a_little(stop)) return fail(Code::kTimeout, "it was told to stop");
       if (std::chrono::steady_clock::now() < until) continue;
-      return byte == kWish
-                 ? fail(Code::kTimeout, "another change of a GPU keeps the driver for itself")
-                 : fail(Code::kTimeout, "the arbiter does not let go of the driver",
-                        "see its log, and restart its Pod");
+      return byte == kUse
+                 ? fail(Code::kTimeout, request.trouble, request.remedy)
+                 : fail(Code::kTimeout, "another change of a GPU keeps the driver for itself");
     }
   }
   return pause;
@@ -110,6 +126,7 @@ Result<std::shared_ptr<DriverPause>> DriverPause::take(const std::filesystem::pa
 DriverPause::~DriverPause() {
   (void)set(fd_.get(), kUse, F_UNLCK);
   (void)set(fd_.get(), kWish, F_UNLCK);
+  (void)set(fd_.get(), kText, F_UNLCK);
 }
 
 }  // namespace tranche::process

@@ -7,6 +7,7 @@
 //
 //     byte 0   write lock: somebody wants all others to let go
 //     byte 1   read lock: the driver is open here; write lock: all have let go of it
+//     byte 2   write lock: of who writes the file's text, which says what is wanted, before byte 0
 //
 // Whoever watches the file's folder (base/watch.h) is told of a wish and of its end.
 // Used by one thread each.
@@ -15,6 +16,7 @@
 #include <filesystem>
 #include <memory>
 #include <stop_token>
+#include <string>
 
 #include "base/descriptor.h"
 #include "base/result.h"
@@ -35,6 +37,8 @@ class DriverUser {
   Result<bool> begin();
   // Somebody wants the driver to be let go of.
   bool is_unwanted() const;
+  // DriverRequest::wish of who wants it; an error: it cannot be read. While is_unwanted().
+  Result<std::string> wish() const;
   // It is let go of.
   void end();
 
@@ -45,12 +49,21 @@ class DriverUser {
   Descriptor fd_;
 };
 
+// What is asked of the users of a file.
+struct DriverRequest {
+  std::filesystem::path file;
+  // What is said of one that does not let go, and what to do.
+  std::string trouble = "the arbiter does not let go of the driver";
+  std::string remedy = "see its log, and restart its Pod";
+  std::string wish = {};  // for the users: what else they are to let go of
+};
+
 // Keeps all users away from the driver until it ends.
 class DriverPause {
  public:
-  // Returns when all users have let go. Without a folder for the file there are none. kTimeout: one
-  // has not let go within `limit`, or `stop` was requested.
-  static Result<std::shared_ptr<DriverPause>> take(const std::filesystem::path& file,
+  // Returns when all users have let go. Without a folder for the file there are none: a null
+  // pointer. kTimeout: one has not let go within `limit`, or `stop` was requested.
+  static Result<std::shared_ptr<DriverPause>> take(const DriverRequest& request,
                                                    std::chrono::milliseconds limit,
                                                    const std::stop_token& stop);
   ~DriverPause();

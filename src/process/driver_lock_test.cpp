@@ -32,7 +32,7 @@ TEST_F(DriverLockTest, SeveralUsersHaveTheDriverOpen) {
 }
 
 TEST_F(DriverLockTest, APauseKeepsUsersAwayUntilItEnds) {
-  auto pause = DriverPause::take(file, kNow, {});
+  auto pause = DriverPause::take({.file = file}, kNow, {});
   ASSERT_TRUE(pause);
   EXPECT_EQ(user.begin(), false);
   pause->reset();
@@ -49,7 +49,7 @@ TEST_F(DriverLockTest, APauseBeginsWhenTheLastUserHasLetGo) {
     user.end();
     other.end();
   });
-  const auto pause = DriverPause::take(file, kLong, {});
+  const auto pause = DriverPause::take({.file = file}, kLong, {});
   ASSERT_TRUE(pause) << pause.error().message();
 }
 
@@ -64,7 +64,7 @@ TEST_F(DriverLockTest, WhoWatchesTheFolderIsToldOfTheWishAndOfItsEnd) {
     } while (!user.is_unwanted());
     user.end();
   });
-  auto pause = DriverPause::take(file, kLong, {});
+  auto pause = DriverPause::take({.file = file}, kLong, {});
   ASSERT_TRUE(pause);
   lets_go.join();
   (void)watch->drain();
@@ -75,17 +75,31 @@ TEST_F(DriverLockTest, WhoWatchesTheFolderIsToldOfTheWishAndOfItsEnd) {
 
 TEST_F(DriverLockTest, AUserThatDoesNotLetGoIsNamed) {
   ASSERT_EQ(user.begin(), true);
-  const auto pause = DriverPause::take(file, kNow, {});
+  const auto pause = DriverPause::take({.file = file}, kNow, {});
   ASSERT_FALSE(pause);
   EXPECT_EQ(pause.error().code, Code::kTimeout);
   EXPECT_THAT(pause.error().what, testing::HasSubstr("the arbiter does not let go"));
   EXPECT_FALSE(user.is_unwanted()) << "nobody waits any more";
 }
 
+TEST_F(DriverLockTest, UsersReadWhatIsAskedOfThem) {
+  ASSERT_EQ(user.begin(), true);
+  {
+    const auto earlier = DriverPause::take({.file = file, .wish = "a long list of GPUs"}, kNow, {});
+    ASSERT_FALSE(earlier);
+  }
+  std::jthread lets_go([this] {
+    while (!user.is_unwanted()) std::this_thread::yield();
+    EXPECT_EQ(user.wish(), "GPU-a\n");
+    user.end();
+  });
+  ASSERT_TRUE(DriverPause::take({.file = file, .wish = "GPU-a\n"}, kLong, {}));
+}
+
 TEST_F(DriverLockTest, OfTwoPausesOneWaits) {
-  const auto first = DriverPause::take(file, kNow, {});
+  const auto first = DriverPause::take({.file = file}, kNow, {});
   ASSERT_TRUE(first);
-  const auto second = DriverPause::take(file, kNow, {});
+  const auto second = DriverPause::take({.file = file}, kNow, {});
   ASSERT_FALSE(second);
   EXPECT_THAT(second.error().what, testing::HasSubstr("another change"));
 }
@@ -95,7 +109,7 @@ TEST_F(DriverLockTest, AProgramThatIsKilledGivesUpItsLocks) {
   ASSERT_EQ(::pipe(ready), 0);
   const pid_t child = ::fork();
   if (child == 0) {
-    const auto held = DriverPause::take(file, kNow, {});
+    const auto held = DriverPause::take({.file = file}, kNow, {});
     (void)!::write(ready[1], held ? "1" : "0", 1);
     ::pause();
     ::_exit(0);
@@ -110,7 +124,7 @@ TEST_F(DriverLockTest, AProgramThatIsKilledGivesUpItsLocks) {
 }
 
 TEST_F(DriverLockTest, WithoutAFolderThereAreNoUsers) {
-  const auto pause = DriverPause::take(dir.path() / "none" / kDriverLock, kNow, {});
+  const auto pause = DriverPause::take({.file = dir.path() / "none" / kDriverLock}, kNow, {});
   ASSERT_TRUE(pause);
   EXPECT_EQ(*pause, nullptr);
 }
@@ -119,14 +133,14 @@ TEST_F(DriverLockTest, AFileThatWasRemovedIsMadeAnew) {
   ASSERT_EQ(user.begin(), true);
   std::filesystem::remove(file);
   ASSERT_EQ(user.begin(), true);
-  EXPECT_FALSE(DriverPause::take(file, kNow, {}));
+  EXPECT_FALSE(DriverPause::take({.file = file}, kNow, {}));
 }
 
 TEST_F(DriverLockTest, AStopEndsTheWait) {
   ASSERT_EQ(user.begin(), true);
   std::stop_source stop;
   stop.request_stop();
-  const auto pause = DriverPause::take(file, kLong, stop.get_token());
+  const auto pause = DriverPause::take({.file = file}, kLong, stop.get_token());
   ASSERT_FALSE(pause);
   EXPECT_EQ(pause.error().code, Code::kTimeout);
 }

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "base/checksum.h"
+#include "base/utf8.h"
 
 namespace tranche::process {
 namespace {
@@ -93,7 +94,7 @@ Result<void> StatusSocket::beat(std::string text) {
   {
     const std::scoped_lock lock(mutex_);
     text_ = std::move(text);
-    text_.resize(std::min(text_.size(), kLongestAnswer - 64));
+    text_.resize(utf8_prefix(text_, kLongestAnswer - 64).size());
     beat_ = clock_.now();
   }
   return server_.joinable() ? Result<void>() : open();

@@ -72,3 +72,17 @@ def test_old_keys_of_nvidias_chart_are_taken_with_a_warning(helm, values, text):
 def test_values_of_nvidias_chart_of_today_make_no_warning_of_old_keys(helm):
     gfd = {"nameOverride": "g", "namespaceOverride": "", "securityContext": {"privileged": True}}
     assert "older chart" not in helm.notes({"gfd": gfd, "nfd": {"master": {"config": {}}}})
+
+
+@pytest.mark.parametrize(
+    ("values", "said", "not_said"),
+    [
+        ({"migManager": {"enabled": True}}, "LAYOUT: all-disabled, all-balanced", "a name in ConfigMap"),
+        ({"migManager": {"enabled": True}}, "NVIDIA's MIG manager must be off", "WARNING: MIG"),
+        ({"migManager": {"enabled": True, "config": {"name": "own"}}}, "a name in ConfigMap own", "LAYOUT: all-"),
+        ({}, "Configuration: none", "MIG manager"),
+    ],
+)
+def test_what_the_mig_manager_has(helm, values, said, not_said):
+    notes = helm.notes(values)
+    assert said in notes and not_said not in notes

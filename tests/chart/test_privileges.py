@@ -30,13 +30,13 @@ def features(ns):
     } | {f"{ns} get pods"}
 
 
+READS_PODS = {"cluster list pods", "cluster watch pods"}
 WITH_LIMITS = (
     READS_NODE
     | REPORTS
+    | READS_PODS
     | reads_map("tranche", "gpu-tranche-configs")
     | {
-        "cluster list pods",
-        "cluster watch pods",
         "cluster create events.events.k8s.io",
         "cluster patch events.events.k8s.io",
     }
@@ -52,8 +52,8 @@ RBAC = {
     "labels-file": set(),
     "labels-only": READS_NODE | {"cluster patch nodes"},
     "mig": set(),
-    "mig-manager": READS_NODE | REPORTS,
-    "mig-pools": READS_NODE | REPORTS,
+    "mig-manager": READS_NODE | REPORTS | READS_PODS,
+    "mig-pools": READS_NODE | REPORTS | READS_PODS,
     "cdi": set(),
     "volume-mounts": set(),
     "cpu-manager": set(),
@@ -168,9 +168,9 @@ def test_rules_of_a_controller_that_drains_for_mig(helm):
     rendered = helm.template(MODES["mig-manager"], namespace="tranche")
     assert rendered.rules("gpu-tranche-controller") == {
         *(f"cluster {verb} nodes" for verb in ("get", "list", "watch", "patch")),
-        "cluster list pods",
+        *(f"cluster {verb} pods" for verb in ("list", "watch")),
         "cluster create pods/eviction",
-        "cluster create events.events.k8s.io",
+        *(f"cluster {verb} events.events.k8s.io" for verb in ("create", "patch")),
         *(
             f"tranche {verb} leases.coordination.k8s.io/tranche-controller"
             for verb in ("get", "update", "patch")
@@ -215,14 +215,35 @@ ADMIN = {
 }
 
 
+# Who has a GPU open that is to be reset: /proc/PID/fd of the node's processes.
+SEES_ALL = {
+    **ADMIN,
+    "capabilities": {"drop": ["ALL"], "add": ["SYS_ADMIN", "SYS_PTRACE", "DAC_READ_SEARCH"]},
+    "appArmorProfile": {"type": "Unconfined"},
+}
+PRIVILEGES = {
+    "mig": ADMIN,
+    "mig-manager": SEES_ALL,
+    "mig-pools": SEES_ALL,
+    "cpu-manager": {"privileged": True, "runAsUser": 0},
+}
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_privileges_of_the_container(helm, mode):
-    wanted = {"mig": ADMIN, "mig-manager": ADMIN, "mig-pools": ADMIN, "cpu-manager": {"privileged": True, "runAsUser": 0}}.get(mode, NONE)
+    wanted = PRIVILEGES.get(mode, NONE)
     rendered = helm.template(MODES[mode], namespace=namespace(mode))
     assert rendered.agent()["securityContext"] == wanted
     assert not rendered.pod().get("hostNetwork")
-    assert "hostPID" not in rendered.pod()
+    assert rendered.pod().get("hostPID", False) == (wanted == SEES_ALL)
     assert (rendered.arbiter() is None) != mode.startswith("limits")
+
+
+def test_an_agent_that_changes_layouts_need_not_see_the_nodes_processes(helm):
+    manager = {**MODES["mig-manager"]["migManager"], "enableHostPID": False}
+    rendered = helm.template({**MODES["mig-manager"], "migManager": manager}, namespace="tranche")
+    assert rendered.agent()["securityContext"] == ADMIN
+    assert "hostPID" not in rendered.pod()
 
 
 ARBITER = {

@@ -240,6 +240,12 @@ def test_the_control_daemons_pods(helm):
     assert "hostPID" not in helm.template(values).mps()["spec"]["template"]["spec"]
 
 
+def test_an_agent_that_changes_mig_layouts_can_ask_the_control_daemons_to_end(helm):
+    """It locks a file of theirs, and who locks a file has to write it."""
+    values = {"config": {"map": {"default": MPS}, "default": "default"}, "migManager": {"enabled": True}}
+    assert helm.template(values).mounts()["/mps"] == "/run/nvidia/mps"
+
+
 def test_the_arbiters_probe(helm):
     values = {"limits": {"enabled": True}}
     probe = helm.template(values).arbiter()["livenessProbe"]

@@ -54,7 +54,7 @@ class OneLab:
         if key != self._key:
             self.close()
             self._count += 1
-            self._lab = Lab.up(f"{PREFIX}{self._count}", nodes, node_status="1s", **options)
+            self._lab = Lab.up(f"{PREFIX}{self._count}", nodes, **({"node_status": "1s"} | options))
             self._key = key
         return self._lab
 

@@ -152,7 +152,7 @@ def test_what_goes_past_the_limiter_is_told_and_then_evicted(lab):
             lab.wait(lambda: is_gone(lab, "rogue"), "the Pod past the limiter is evicted")
             assert "uses GPU-" in wait_event(lab, "Pod", "rogue", "LimitEviction")
             blocked = wait_event(lab, "Pod", "thief", "LimitEvictionBlocked")
-            assert "disruption budget" in blocked
+            assert "PodDisruptionBudget" in blocked
             assert not is_gone(lab, "thief")
             lab.kubectl("delete", "pdb", "guarded")
             lab.wait(lambda: is_gone(lab, "thief"), "the Pod without a grant is evicted")

@@ -12,11 +12,14 @@ CONFIG, STATE = "nvidia.com/mig.config", "nvidia.com/mig.config.state"
 PLATFORM = SCENARIOS / "platform"
 SMALL, TWO, THREE = (f"nvidia.com/mig-{one}" for one in ("1g.10gb", "2g.20gb", "3g.40gb"))
 DRAIN = 20  # seconds
+# Annotations that are there when no change is.
+STAY = ("tranche.dev/mig-accept-outage", "tranche.dev/mig-applied")
 
 
 @pytest.fixture(scope="module")
 def lab(labs):
-    return labs.get(["a100-80gb-x4=gpu-1", "a100-80gb-x4=gpu-2"])
+    # As long as kubelet's own, for the end of a change waits for it.
+    return labs.get(["a100-80gb-x4=gpu-1", "a100-80gb-x4=gpu-2"], node_status="10s")
 
 
 @pytest.fixture(scope="module")
@@ -50,10 +53,10 @@ def offers(lab, node: str) -> dict:
 
 
 def wait_offers(lab, node: str, **wanted: int) -> None:
-    """The state says success when kubelet offers it; kubelet tells the API server a second later."""
+    """Kubelet tells the API server every ten seconds."""
     names = {"gpu": GPU, "small": SMALL, "two": TWO, "three": THREE}
     all_of = {names[key]: count for key, count in wanted.items()}
-    lab.wait(lambda: offers(lab, node) == all_of, lambda: f"{offers(lab, node)}\n{story(lab, node)}", 5)
+    lab.wait(lambda: offers(lab, node) == all_of, lambda: f"{offers(lab, node)}\n{story(lab, node)}", 15)
 
 
 def story(lab, node: str) -> str:
@@ -66,7 +69,7 @@ def closed(lab, node: str, state: str) -> bool:
     """The change is over: the state is this one, and nothing of the change is left on the Node."""
     one = lab.get("node", node)
     left = [key for key in one["metadata"].get("annotations", {}) if key.startswith("tranche.dev/mig-")]
-    left = [key for key in left if key != "tranche.dev/mig-accept-outage"]
+    left = [key for key in left if key not in STAY]
     return one["metadata"]["labels"].get(STATE) == state and not left and not one["spec"].get("unschedulable")
 
 
@@ -81,8 +84,9 @@ def reasons(lab, kind: str, name: str) -> dict:
     return {one["reason"]: one["note"] for one in about}
 
 
-def deployment(name: str, resource: str) -> str:
-    inner = json.loads(pod(name, "sleep", "infinity", gpus=1, resource=resource))
+def deployment(name: str, resource: str, node: str = "") -> str:
+    """`node`: the only one on which its Pods run."""
+    inner = json.loads(pod(name, "sleep", "infinity", gpus=1, resource=resource, node=node))
     template = {"metadata": {"labels": {"app": name}}, "spec": inner["spec"]}
     spec = {"replicas": 1, "selector": {"matchLabels": {"app": name}}, "template": template}
     return json.dumps({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": spec})
@@ -110,6 +114,56 @@ def inference() -> str:
     return yaml.safe_dump(small)
 
 
+def training() -> str:
+    """The Pod multi-gpu-training as published."""
+    pods = yaml.safe_load_all((PLATFORM / "pods.yaml").read_text())
+    return yaml.safe_dump(next(one for one in pods if one["metadata"]["name"] == "multi-gpu-training"))
+
+
+def accept(lab, node: str, layout: str) -> None:
+    key = "tranche.dev/mig-accept-outage"
+    lab.kubectl("annotate", "--overwrite", "node", node, f"{key}={layout}" if layout else f"{key}-")
+
+
+# Kubelet tells the API server what it offers every ten seconds. A Pod that waits for what has left must
+# not be bound to the node before that: kubelet refuses it, its Deployment makes another, and so on.
+def test_no_pod_is_bound_to_what_has_left(lab, release):
+    lab.kubectl("cordon", "gpu-2")
+    with Applied(lab, deployment("waits", GPU, "gpu-1")):
+        lab.wait(lambda: pods_of(lab, "waits"), "the Pod runs on gpu-1")
+        lab.kubectl("uncordon", "gpu-2")
+        wish(lab, "gpu-1", "all-1g.10gb")
+        wait_closed(lab, "gpu-1", "success")
+        assert offers(lab, "gpu-1") == {SMALL: 28}
+        pods = lab.get("pods", "-l", "app=waits")["items"]
+        assert [one["status"].get("reason") for one in pods] == [None], pods
+        assert pods[0]["status"]["phase"] == "Pending"
+        accept(lab, "gpu-1", "all-disabled")
+        wish(lab, "gpu-1", "all-disabled")
+        wait_closed(lab, "gpu-1", "success")
+    accept(lab, "gpu-1", "")
+    wait_offers(lab, "gpu-1", gpu=4)
+
+
+def test_a_pod_without_a_grant_that_has_a_gpu_open_is_named(lab, release):
+    """It shuts its eyes to kubelet, as monitors do. On an A100 the mode changes at a reset alone."""
+    hold = ("tranche-load", "hold", "--memory", "1Gi", "--duration", "1h")
+    env = {"NVIDIA_VISIBLE_DEVICES": "all"}
+    with Applied(lab, pod("watcher", *hold, image="lab-glibc:1", env=env, node="gpu-2")):
+        lab.wait_pod("watcher")
+        lab.wait(lambda: lab.node("gpu-2").gpus()[0]["processes"], "it has the GPU open")
+        accept(lab, "gpu-2", "all-1g.10gb")
+        wish(lab, "gpu-2", "all-1g.10gb")
+        wait_closed(lab, "gpu-2", "failed")
+        note = reasons(lab, "Node", "gpu-2")["MigChangeFailed"]
+        assert "Pod default/watcher)" in note, note
+        assert "seen" not in note and "looked at" not in note, note
+        wait_offers(lab, "gpu-2", gpu=4)
+    accept(lab, "gpu-2", "")
+    lab.kubectl("label", "node", "gpu-2", f"{CONFIG}-")
+    lab.wait(lambda: STATE not in labels(lab, "gpu-2"), "the state goes with the label")
+
+
 def test_all_balanced_by_a_label_beside_a_pod_and_its_budget(lab, release):
     lab.kubectl("cordon", "gpu-2")
     with Applied(lab, deployment("train", GPU), budget("train")):
@@ -130,11 +184,6 @@ def test_all_balanced_by_a_label_beside_a_pod_and_its_budget(lab, release):
         moved = lab.wait(lambda: pods_of(lab, "train"), "the Pod runs again")[0]
         assert moved["spec"]["nodeName"] == "gpu-2"
     wait_offers(lab, "gpu-2", gpu=4)
-
-
-def accept(lab, node: str, layout: str) -> None:
-    key = "tranche.dev/mig-accept-outage"
-    lab.kubectl("annotate", "--overwrite", "node", node, f"{key}={layout}" if layout else f"{key}-")
 
 
 def test_an_outage_is_accepted_by_a_person_and_a_pod_on_an_instance_that_stays_runs_on(lab, release):
@@ -158,6 +207,19 @@ def test_an_outage_is_accepted_by_a_person_and_a_pod_on_an_instance_that_stays_r
         assert [one["restartCount"] for one in after["status"]["containerStatuses"]] == [0]
         assert lab.exec("inference-small", "nvidia-smi", "-L") == devices
     accept(lab, "gpu-1", "")
+
+
+def test_a_full_gpu_pod_that_stays_pending_is_told_why(lab, release):
+    """Beside one of an absurd amount, which the API server takes."""
+    absurd = pod("absurd", "sleep", "1", gpus="1e30", node="gpu-1")
+    lab.kubectl("cordon", "gpu-2")
+    pinned = yaml.safe_load(training())
+    pinned["spec"]["nodeSelector"] = {"kubernetes.io/hostname": "gpu-1"}
+    with Applied(lab, yaml.safe_dump(pinned), absurd):
+        told = lab.wait(lambda: reasons(lab, "Pod", "multi-gpu-training").get("MigLayoutLacks"), lambda: story(lab, "gpu-1"))
+        assert "has nvidia.com/gpu: 4" in told
+        assert "gpu-1 (MIG layout all-1g.10gb) offers nvidia.com/mig-1g.10gb: 28" in told
+    lab.kubectl("uncordon", "gpu-2")
 
 
 def test_mixed_workload_has_a_whole_gpu_beside_instances(lab, release):

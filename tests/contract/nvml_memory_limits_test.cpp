@@ -134,7 +134,7 @@ TEST_F(NvmlMemoryLimitsTest, ALimitThatIsTakenAndNotKeptIsAFailure) {
 TEST_F(NvmlMemoryLimitsTest, AGpuThatHangsIsGivenUp) {
   test::SimMachine sim(machine(2));
   sim.hang("nvmlDeviceSetMemoryLimits_v1", 0);
-  arbiter::NvmlMemoryLimiter limiter(Connection::make(sim.options(100ms)));
+  arbiter::NvmlMemoryLimiter limiter(Connection::make(sim.options(500ms)));
   const auto cgroup = group("container", 1);
   const auto stuck = limiter.set(sim.uuid(0), cgroup, Bytes::from_mib(500));
   ASSERT_FALSE(stuck);

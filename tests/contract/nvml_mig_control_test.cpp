@@ -32,8 +32,14 @@ TEST(NvmlMigControl, EveryCallThatFailsIsNamed) {
       {"nvmlDeviceGetMigMode", kGpuIsLost, Code::kUnavailable},
       {"nvmlDeviceGetGpuInstanceProfileInfo", kUnknown, Code::kUnavailable},
       {"nvmlDeviceGetGpuInstances", kNoPermission, Code::kPermission},
+      // None at all is no answer of a GPU in MIG mode, and no GPU without instances.
+      {"nvmlDeviceGetGpuInstanceProfileInfo", kNotSupported, Code::kUnavailable},
+      // Somebody turns the mode off meanwhile.
+      {"nvmlDeviceGetGpuInstances", kNotSupported, Code::kUnavailable},
       {"nvmlGpuInstanceGetInfo", kUnknown, Code::kUnavailable},
       {"nvmlGpuInstanceGetComputeInstanceProfileInfo", kUnknown, Code::kUnavailable},
+      // The instance is gone.
+      {"nvmlGpuInstanceGetComputeInstanceProfileInfo", kInvalidArgument, Code::kUnavailable},
       {"nvmlGpuInstanceGetComputeInstances", kUnknown, Code::kUnavailable},
       {"nvmlComputeInstanceGetInfo_v2", kUnknown, Code::kUnavailable},
   };
@@ -54,6 +60,25 @@ TEST(NvmlMigControl, EveryCallThatFailsIsNamed) {
     ASSERT_TRUE(again.has_value());
     EXPECT_THAT(again->instances, SizeIs(2));
   }
+}
+
+TEST(NvmlMigControl, PlacesThatNoGpuHasAreNotBelieved) {
+  test::SimMachine sim(test::a100_machine(1, "    mig: {enabled: true, instances: [2g.10gb]}\n"));
+  MigControl control(Connection::make(sim.options()));
+  const gpu::GpuUuid gpu{sim.uuid(0)};
+  auto& state = sim.sim().state();
+  auto& instance =
+      state.gpus[0].instances[static_cast<std::size_t>(control.read(gpu).value().instances[0].id)];
+  auto& size = state.models[0].profiles[instance.profile].size;
+  const auto answer = [&](unsigned start, unsigned slices) {
+    instance.start = start;
+    size = slices;
+    const auto read = control.read(gpu);
+    return read ? "" : read.error().what;
+  };
+  EXPECT_EQ(answer(0, 2), "");
+  EXPECT_THAT(answer(0, 0), HasSubstr("nvmlGpuInstanceGetInfo: 0 memory slices from 0"));
+  EXPECT_THAT(answer(4'000'000'000, 2), HasSubstr("2 memory slices from 4000000000"));
 }
 
 TEST(NvmlMigControl, ChangesThatFailAreNamed) {

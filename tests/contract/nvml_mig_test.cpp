@@ -196,20 +196,50 @@ TEST(NvmlMig, PlacesThatADriverDoesNotTellAreTheModels) {
 }
 
 TEST(NvmlMig, ProfilesThatCouldNotBeReadAreAskedForAgain) {
-  test::SimMachine sim(test::a100_machine(1, kLayout));
-  sim.put("/proc/driver/nvidia-caps/mig-minors", "config 1\n");
-  sim.fail("nvmlDeviceGetGpuInstanceProfileInfoV", kUnknown);
-  sim.fail("nvmlDeviceGetGpuInstanceProfileInfo", kUnknown);
+  const std::vector<std::string> profiles = {"nvmlDeviceGetGpuInstanceProfileInfoV",
+                                             "nvmlDeviceGetGpuInstanceProfileInfo"};
+  const std::vector<std::string> places = {"nvmlDeviceGetGpuInstancePossiblePlacements_v2"};
+  for (const auto& failing : {profiles, places}) {
+    SCOPED_TRACE(failing.back());
+    test::SimMachine sim(test::a100_machine(1, kLayout));
+    sim.put("/proc/driver/nvidia-caps/mig-minors", "config 1\n");
+    for (const auto& function : failing) sim.fail(function, kUnknown);
+    Reader reader(Connection::make(sim.options()));
+    auto machine = reader.read();
+    ASSERT_TRUE(machine.has_value());
+    EXPECT_THAT(machine->warnings,
+                ::testing::Contains(::testing::AllOf(HasSubstr("its MIG profiles are unknown: "),
+                                                     HasSubstr(failing.back()))));
+    EXPECT_TRUE(machine->gpus[0].mig_geometry.empty());
+    sim.heal();
+    machine = reader.read();
+    ASSERT_TRUE(machine.has_value());
+    EXPECT_THAT(machine->gpus[0].mig_geometry.profiles, SizeIs(7));
+    EXPECT_THAT(machine->warnings, IsEmpty());
+  }
+}
+
+TEST(NvmlMig, PlacesThatNobodyToldAreAskedForAgain) {
+  auto yaml = test::a100_machine(1);
+  const std::string model = "NVIDIA A100-SXM4-40GB";
+  yaml.replace(yaml.find(model), model.size(), "NVIDIA that no table has");
+  test::SimMachine sim(yaml);
+  sim.fail("nvmlDeviceGetGpuInstancePossiblePlacements_v2", kNotSupported);
   Reader reader(Connection::make(sim.options()));
-  auto machine = reader.read();
-  ASSERT_TRUE(machine.has_value());
-  EXPECT_THAT(machine->warnings, ::testing::Contains(HasSubstr("its MIG profiles are unknown: ")));
-  EXPECT_TRUE(machine->gpus[0].mig_geometry.empty());
+  const auto half = [&] { return reader.read()->gpus[0].mig_geometry.find(9)->starts; };
+  EXPECT_THAT(half(), IsEmpty());
   sim.heal();
-  machine = reader.read();
+  EXPECT_THAT(half(), ElementsAre(0, 4));
+}
+
+TEST(NvmlMig, PlacesThatNoGpuHasAreNotBelieved) {
+  test::SimMachine sim(test::a100_machine(1));
+  for (auto& profile : sim.sim().state().models[0].profiles) profile.size = 0;
+  const auto machine = Reader(Connection::make(sim.options())).read();
   ASSERT_TRUE(machine.has_value());
-  EXPECT_THAT(machine->gpus[0].mig_geometry.profiles, SizeIs(7));
-  EXPECT_THAT(machine->warnings, IsEmpty());
+  EXPECT_TRUE(machine->gpus[0].mig_geometry.empty());
+  EXPECT_THAT(machine->warnings,
+              ElementsAre(HasSubstr("PossiblePlacements_v2: 0 memory slices from 0")));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-"""docs/mig.md, "When it goes wrong": every reason and Event of a MIG change has its entry, and every message
+"""docs/mig-manager.md, "When it goes wrong": every reason and Event of a MIG change has its entry, and every message
 that it quotes is said by a source."""
 
 import re
@@ -8,7 +8,7 @@ import pytest
 import reasons
 from test_runbook import TEXTS, pieces, spans, tables
 
-PAGE = (reasons.ROOT / "docs" / "mig.md").read_text()
+PAGE = (reasons.ROOT / "docs" / "mig-manager.md").read_text()
 SECTION = markdown.section(PAGE, "When it goes wrong")
 # Reasons that ask for nothing, or are of something else: a ClusterPolicy.
 FINE = set("""MigStrategyUnknown MigPlanned MigChanged MigUnmanaged MigChangeAnnounced MigUncordoned

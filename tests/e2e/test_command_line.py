@@ -84,6 +84,8 @@ COMPLETIONS = [
     ("choices after = alone", ["agent", "--mig-strategy", "="], {"none", "single", "mixed"}),
     ("choices after one dash", ["agent", "-log-level", "w"], {"warn"}),
     ("choices of a short flag", ["limit", "get", "-o", "j"], {"json"}),
+    ("choices of a verb", ["layout", "pack", "-o", ""], {"table", "json", "yaml", "svg", "parted"}),
+    ("choices of another verb", ["layout", "export", "--output", ""], {"json", "yaml"}),
     ("list", ["agent", "--device-list-strategy", "envvar,v"], {"envvar,volume-mounts"}),
     ("same flag, another program: choices", ["agent", "--check", ""], {"live", "ready"}),
     ("same flag, another program: switch", ["cleanup", "--check", "--st"], {"--stay", "--state-dir"}),
@@ -115,6 +117,13 @@ def zsh(tmp_path_factory):
     shell = Zsh(tmp_path_factory.mktemp("zsh"), script("zsh"))
     yield shell.complete
     shell.close()
+
+
+@pytest.mark.parametrize("words", [["layout", "list"], ["layout", "list", "-o", "json"], ["completion", "bash"]])
+def test_output_that_does_not_arrive_is_an_error(words):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([TRANCHE, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "tranche: the output cannot be written: No space left on device\n")
 
 
 @pytest.mark.parametrize("name", ["tranche", "kubectl-tranche"])

@@ -126,6 +126,7 @@ def test_a_model_without_mig_is_refused_with_what_works(model):
         (["validate", "--model", "a100-80gb", "1g.5gb"], 'did you mean "1g.10gb"?'),
         (["validate", "--model", "a100-80gb"], "say which instances"),
         (["pack", "--model", "a100-80gb", "1g.10gb=some"], "is no profile with a number"),
+        (["pack", "--model", "a100-80gb", "1g.10gb=0"], "nothing is to be packed"),
         (["list", "more"], "unexpected argument 'more'"),
         (["shwo"], 'did you mean "show"?'),
         ([], "say what to do"),
@@ -187,6 +188,13 @@ def test_packing_is_a_file_of_mig_parted():
     few = layout("pack", "--model", "a100-80gb", "--gpus", "3", *wish)
     assert few.returncode == 1
     assert "3 GPUs do not hold them; 4 would" in few.stderr
+    few = layout("pack", "--model", "a100-80gb", "--gpus", "1", *wish)
+    assert "1 GPU does not hold them; 4 would" in few.stderr
+
+
+def test_a_folder_is_no_file_for_the_picture(tmp_path):
+    done = layout("validate", "--model", "a100-80gb", "1g.10gb=1", "--svg", tmp_path)
+    assert done.returncode == 2 and "is a folder; name a file" in done.stderr
 
 
 def test_the_picture_is_written_as_svg(tmp_path):

@@ -2,6 +2,7 @@
 server, the agent and the controller, a kubelet stand-in and a simulated machine."""
 
 import json
+import re
 import signal
 import subprocess
 
@@ -9,7 +10,7 @@ import pytest
 
 from node import GPU
 from programs import TRANCHE, Process, clean_environment, wait_until
-from test_mig_change import MERGE, SMALL, controller, end, is_evicted, run, server, show  # noqa: F401
+from test_mig_change import MERGE, SMALL, controller, end, is_evicted, offer, run, server, show  # noqa: F401
 from test_mig_manager import Managed
 
 NODE = "used"
@@ -65,12 +66,15 @@ def test_a_person_changes_the_layout_of_a_node(server, used, controller, tmp_pat
     process = person.calls_apply("all-1g.10gb", "--accept-outage")
     wait_until(lambda: is_evicted(server, "train"), f"it is evicted: {controller.log}")
     wait_until(lambda: "held by default/train: it is ending" in process.output, "the Pod is named")
-    assert person.show()["heldBy"] == ["default/train: it is ending"]
+    (held,) = person.show()["heldBy"]
+    assert re.fullmatch(r"default/train: it is ending; since [0-9:]{8}Z, waited for until [0-9:]{8}Z", held)
     assert "draining" in person.show()["change"] and person.show()["cordoned"]
     end(server, used.here, "train")
+    wait_until(lambda: "finished; " in process.output, "it waits for what kubelet tells")
+    offer(server, NODE, **{GPU: 0, SMALL: 7})
     assert process.wait() == 0
     # What is over between two looks is not told.
-    phases = [f"MIG layout all-1g.10gb on {NODE}", "draining, ", f"{NODE} has all-1g.10gb"]
+    phases = [f"MIG layout all-1g.10gb on {NODE}", "draining, ", f"{NODE} has all-1g.10gb: {SMALL} 7"]
     at = [process.output.find(phase) for phase in phases]
     assert -1 not in at and at == sorted(at), process.output
     assert used.layouts() != ["off"]
@@ -91,4 +95,5 @@ def test_ctrl_c_leaves_the_change_to_go_on(server, used, controller, tmp_path): 
     assert "interrupted" in process.log and "the change goes on" in process.log
     assert f"kubectl label node {NODE} nvidia.com/mig.config-" in process.log
     end(server, used.here, "train")
+    offer(server, NODE, **{GPU: 0, SMALL: 7})
     used.wait_state("success")

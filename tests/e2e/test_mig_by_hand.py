@@ -112,7 +112,7 @@ def test_who_has_an_ampere_gpu_open_is_named(node):
         refused = subprocess.run(apply, env=here.env, capture_output=True, text=True, timeout=60)
         monitor.stdin.close()
     assert refused.returncode == 1
-    assert f"(pid {monitor.pid})" in refused.stderr
+    assert f"(pid {monitor.pid}, " in refused.stderr
     assert not any(gpu["mig"]["current"] or gpu["mig"]["pending"] for gpu in here.gpus())
     subprocess.run(apply, env=here.env, capture_output=True, timeout=60, check=True)
     assert all(len(gpu["mig"]["devices"]) == 7 for gpu in here.gpus())

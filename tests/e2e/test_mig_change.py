@@ -45,6 +45,13 @@ def show(server, name: str, **resources: int) -> None:
     server.request("PATCH", path + "/status", {"status": status}, kind=MERGE)
 
 
+def offer(server, name: str, **resources: int) -> None:
+    """What kubelet tells the API server of its devices, up to ten seconds after the hardware."""
+    amounts = {key: str(amount) for key, amount in resources.items()}
+    status = {"status": {"capacity": amounts, "allocatable": amounts}}
+    server.request("PATCH", f"/api/v1/nodes/{name}/status", status, kind=MERGE)
+
+
 def run(server, here, name: str) -> None:
     """A Pod that holds the GPU, for the API server and for kubelet."""
     here.kubelet.run_pod(name, GPU)
@@ -87,8 +94,12 @@ def test_a_node_in_use_gets_another_layout(server, node, controller):
     assert managed.object()["spec"]["unschedulable"] is True
     assert managed.layouts() == ["off"], "nothing is touched while the Pod holds the GPU"
     end(server, here, "train")
-    managed.wait_state("success")
+    managed.reported("MigChanged")
     here.kubelet.wait(SMALL, capacity=7)
+    # The scheduler would bind Pods to the GPU that has left: the API server does not know yet.
+    assert managed.object()["spec"]["unschedulable"] is True and managed.state() == "pending"
+    offer(server, "used", **{GPU: 0, SMALL: 7})
+    managed.wait_state("success")
     wait_until(lambda: "unschedulable" not in managed.object()["spec"], "it takes Pods again")
     told = ("mig-drain", "mig-cordoned", "mig-change")
     wait_until(

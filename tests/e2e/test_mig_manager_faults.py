@@ -187,6 +187,28 @@ def test_a_change_ends_in_one_of_the_two_layouts(server, node, point, fault):
     run(server, node, point, fault)
 
 
+@pytest.mark.parametrize("fault", ["rebooted", "rebooted, disk lost"])
+def test_what_was_there_before_a_failed_change_is_there_after_a_reboot(server, node, fault):
+    here = node("h100")
+    faulty = Faulty(server, here, f"failed-{fault}".replace(" ", "-").replace(",", ""))
+    faulty.wish("all-balanced")
+    faulty.until(lambda: faulty.is_over() and faulty.state() == "success", "the first layout")
+    here.sim("fault", "fail", "--function", CREATE, "--error", "UNKNOWN", "--after", 2, "--times", 3)
+    faulty.wish("all-1g.10gb")
+    faulty.until(lambda: faulty.is_over() and faulty.state() == "failed", "the failure")
+    assert faulty.layouts() == [BALANCED]
+    message = faulty.reported("MigChangeFailed")
+    here.kubelet.watched.remove(faulty.agent)
+    faulty.agent.kill()
+    here.sim("clear")
+    faulty.suffer(fault)
+    assert faulty.layouts() == ["off"]
+    faulty.start()
+    faulty.until(lambda: faulty.layouts() == [BALANCED] and faulty.is_over(), "the layout before")
+    assert faulty.state() == "failed" and faulty.reported("MigChangeFailed") == message
+    here.kubelet.wait("nvidia.com/mig-3g.40gb", allocatable=1)
+
+
 A100 = {"all-disabled": "off", "all-balanced": "3g.20gb 2g.10gb 1g.5gb 1g.5gb"}
 
 

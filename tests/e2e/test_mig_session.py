@@ -1,4 +1,4 @@
-"""docs/mig.md, "A session": what a person sees who changes a node's layout. The commands run on a real API server,
+"""docs/mig-manager.md, "A session": what a person sees who changes a node's layout. The commands run on a real API server,
 with the agent, the controller, a kubelet stand-in and a simulated machine, and what they print is compared with the
 page and the picture. TRANCHE_WRITE_SESSION=1 writes both anew."""
 
@@ -9,11 +9,11 @@ import re
 import subprocess
 
 from programs import ROOT, TRANCHE, Process, clean_environment, wait_until
-from test_mig_change import MERGE, PODS, controller, end, is_evicted, server, show  # noqa: F401
+from test_mig_change import MERGE, PODS, controller, end, is_evicted, offer, server, show  # noqa: F401
 from test_mig_manager import Managed
 
 NODE = "gpu-1"
-PAGE = ROOT / "docs" / "mig.md"
+PAGE = ROOT / "docs" / "mig-manager.md"
 PICTURE = ROOT / "docs" / "images" / "mig-session.svg"
 BLOCK = re.compile(r"(?<=<!-- the session -->\n```text\n).*?(?=```\n)", re.S)
 BUDGET = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
@@ -52,13 +52,6 @@ def run_train(server, here) -> None:  # noqa: F811
     counted = {"observedGeneration": 1, "disruptionsAllowed": 0, "currentHealthy": 1, "desiredHealthy": 1,
                "expectedPods": 1}
     server.request("PATCH", f"{BUDGET}/train/status", {"status": counted}, kind=MERGE)
-
-
-def offer(server, resources: dict) -> None:  # noqa: F811
-    """What the node's kubelet writes."""
-    amounts = {key: str(amount) for key, amount in resources.items()}
-    status = {"status": {"capacity": amounts, "allocatable": amounts}}
-    server.request("PATCH", f"/api/v1/nodes/{NODE}/status", status, kind=MERGE)
 
 
 class Session:
@@ -104,7 +97,7 @@ def test_the_session_of_the_page(server, node, controller, tmp_path):  # noqa: F
     managed.wait_state("success")
     here.kubelet.wait("nvidia.com/mig-3g.40gb", capacity=1, allocatable=1)
     wait_until(lambda: "unschedulable" not in managed.object()["spec"], "it takes Pods again")
-    offer(server, OLD)
+    offer(server, NODE, **OLD)
     run_train(server, here)
 
     session = Session()
@@ -117,7 +110,7 @@ def test_the_session_of_the_page(server, node, controller, tmp_path):  # noqa: F
     server.request("DELETE", f"{BUDGET}/train")
     wait_until(lambda: is_evicted(server, "train"), f"it is evicted: {controller.log}")
     wait_until(lambda: "it is ending" in process.output, "the Pod is named")
-    offer(server, {"nvidia.com/mig-3g.40gb": 0, "nvidia.com/mig-2g.20gb": 0, "nvidia.com/mig-1g.10gb": 7})
+    offer(server, NODE, **{"nvidia.com/mig-3g.40gb": 0, "nvidia.com/mig-2g.20gb": 0, "nvidia.com/mig-1g.10gb": 7})
     end(server, here, "train")
     assert process.wait() == 0, process.log
     session.add(typed, process.output)

@@ -308,8 +308,46 @@ TEST_F(AnswersTest, HugeAnswersAreCutOff) {
   ASSERT_FALSE(object);
   EXPECT_EQ(object.error().code, Code::kUnsupported);
   EXPECT_THAT(object.error().what, HasSubstr("longer than 1000 bytes"));
-  server_.answer({.chunks = {"abcdefghij"}, .repeat = 201});
+  // Who may make objects may make large ones: fewer of them are asked for, down to one.
+  for (int i = 0; i < 4; ++i) server_.answer({.chunks = {"abcdefghij"}, .repeat = 201});
   EXPECT_THAT(client->list(kConfigMap, {}).error().what, HasSubstr("longer than 2000 bytes"));
+  (void)server_.asked();
+  for (const auto* limit : {"limit=500", "limit=62", "limit=7", "limit=1"}) {
+    EXPECT_THAT(server_.asked().target, HasSubstr(limit));
+  }
+}
+
+TEST_F(AnswersTest, APageThatIsTooLongIsReadInSmallerOnes) {
+  kube::Client::Options options;
+  options.max_list_bytes = 2000;
+  const auto client = open(server_.credentials(), options);
+  server_.answer({.body = R"({"metadata":{"resourceVersion":"9","continue":"t"},"items":[
+    {"metadata":{"name":"a","namespace":"x"}}]})"});
+  server_.answer({.body = "abcdefghij", .repeat = 201});
+  server_.answer({.body = R"({"metadata":{"resourceVersion":"9"},"items":[
+    {"metadata":{"name":"b","namespace":"x"}}]})"});
+  std::vector<std::pair<std::string, bool>> taken;
+  const auto version =
+      client->list_pages(kConfigMap, {.ns = "x"}, [&](std::vector<Object> page, bool first) {
+        for (const auto& object : page) taken.emplace_back(object.key.name, first);
+        return Result<void>();
+      });
+  ASSERT_TRUE(version) << version.error().message();
+  EXPECT_EQ(*version, "9");
+  EXPECT_EQ(taken, (std::vector<std::pair<std::string, bool>>{{"a", true}, {"b", false}}));
+  (void)server_.asked();
+  EXPECT_THAT(server_.asked().target, HasSubstr("limit=500&continue=t"));
+  EXPECT_THAT(server_.asked().target, HasSubstr("limit=62&continue=t"));
+}
+
+TEST_F(AnswersTest, WhoTakesPagesEndsTheListByAnError) {
+  server_.answer({.body = R"({"metadata":{"resourceVersion":"9","continue":"t"},"items":[
+    {"metadata":{"name":"a","namespace":"x"}}]})"});
+  const auto version = client_->list_pages(kConfigMap, {.ns = "x"}, [](auto, bool) -> Result<void> {
+    return fail(Code::kInternal, "enough");
+  });
+  ASSERT_FALSE(version);
+  EXPECT_EQ(version.error().what, "enough");
 }
 
 TEST_F(AnswersTest, NamesThatWouldLeadElsewhereAreRefused) {
@@ -348,13 +386,15 @@ TEST_F(AnswersTest, SeveralThreadsAtOnce) {
 TEST_F(AnswersTest, AnEvictionIsAskedForOnce) {
   server_.answer({.status = 429,
                   .body = R"({"kind":"Status","message":"Cannot evict pod as it would violate the )"
-                          R"(pod's disruption budget.","reason":"TooManyRequests"})",
+                          R"(pod's disruption budget.","reason":"TooManyRequests","details":)"
+                          R"({"causes":[{"reason":"DisruptionBudget","message":"The disruption )"
+                          R"(budget web needs 2 healthy pods and has 2 currently"}]}})",
                   .headers = {{"Retry-After", "1"}}});
   const auto blocked = client_->evict({"x", "p"}, "u-1");
   ASSERT_FALSE(blocked);
   EXPECT_EQ(blocked.error().code, Code::kUnavailable);
-  EXPECT_THAT(blocked.error().what, HasSubstr("create pods/eviction x/p: 429 Too Many Requests"));
-  EXPECT_THAT(blocked.error().hint, HasSubstr("PodDisruptionBudget"));
+  EXPECT_THAT(blocked.error().what, HasSubstr("PodDisruptionBudget x/web allows no eviction now"));
+  EXPECT_THAT(blocked.error().hint, HasSubstr("kubectl get pdb -n x"));
   const auto asked = server_.asked();
   EXPECT_EQ(asked.method, "POST");
   EXPECT_EQ(asked.target, "/api/v1/namespaces/x/pods/p/eviction");

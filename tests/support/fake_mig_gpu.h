@@ -21,6 +21,8 @@ struct FakeMigGpu {
   // set_mode() resets an idle GPU by itself, as the driver does. False: it leaves that to GpuReset.
   bool mode_resets_itself = true;
   bool no_reset = false;  // passed through to this machine
+  // Compute instances begin at multiples of their slices alone.
+  bool compute_aligned = false;
   gpu::MigState state = {};
 
   bool held = false;                         // a process has the GPU itself open
@@ -68,8 +70,8 @@ struct FakeMigGpu {
     auto* instance = find_instance(gpu_instance);
     if (instance == nullptr) return no_instance();
     const int whole = find_profile(instance->profile_id)->compute_slices;
-    bool fits =
-        (slices == whole || (slices >= 1 && slices <= 4)) && start >= 0 && start + slices <= whole;
+    bool fits = (slices == whole || (slices >= 1 && slices <= 4)) && start >= 0 &&
+                start + slices <= whole && (!compute_aligned || start % slices == 0);
     std::set<int> ids;
     for (const auto& other : instance->compute) {
       fits = fits && (start >= other.start + other.slices || other.start >= start + slices);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -519,6 +520,12 @@ void FakeObjects::hold_watches(const Kind& kind, bool held) {
 std::vector<std::string> FakeObjects::calls() const {
   const std::scoped_lock lock(state_->mutex);
   return state_->calls;
+}
+
+std::ptrdiff_t FakeObjects::count_calls(const std::string& beginning) const {
+  const std::scoped_lock lock(state_->mutex);
+  return std::ranges::count_if(state_->calls,
+                               [&](const auto& call) { return call.starts_with(beginning); });
 }
 
 std::size_t FakeObjects::open_watches() const {

@@ -71,6 +71,8 @@ class FakeObjects final : public cluster::Objects {
 
   // "get configmaps ns/name", "list pods", "list pods not before 0", "watch pods 12": in order.
   std::vector<std::string> calls() const;
+  // How many of them begin so.
+  std::ptrdiff_t count_calls(const std::string& beginning) const;
   std::size_t open_watches() const;
 
  private:

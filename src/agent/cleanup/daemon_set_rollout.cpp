@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/first_few.h"
 #include "base/json.h"
 #include "cluster/daemon_set.h"
 #include "cluster/pod.h"
@@ -175,10 +176,7 @@ class Rollout {
     const auto without = set.desired - static_cast<std::int64_t>(pods->items.size());
     if (without > 0) left.push_back(fmt::format("{} nodes have no Pod of it", without));
     if (left.empty()) return "its status lags behind its Pods";
-    const auto more = left.size() > kNamed ? left.size() - kNamed : 0;
-    left.resize(left.size() - more);
-    return fmt::format("{}{}", fmt::join(left, ", "),
-                       more > 0 ? fmt::format(" and {} more", more) : "");
+    return first_few(left, kNamed);
   }
 
   cluster::Objects& objects_;

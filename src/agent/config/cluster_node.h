@@ -36,6 +36,9 @@ class ClusterNode {
   void report(const ConditionReport& report) {
     if (reporter_) reporter_->report(report);
   }
+  void withdraw(const std::string& condition) {
+    if (reporter_) reporter_->withdraw(condition);
+  }
   void tell(const NodeNotice& notice) {
     if (reporter_) reporter_->tell(notice);
   }

@@ -30,11 +30,7 @@ class LabelSinkTest : public testing::Test {
     return text.empty() ? json() : json::parse(text);
   }
   json node_labels() { return object(cluster::kNode, kNodeKey)["metadata"]["labels"]; }
-  std::ptrdiff_t calls(const std::string& beginning) {
-    const auto all = objects_.calls();
-    return std::ranges::count_if(all,
-                                 [&](const auto& call) { return call.starts_with(beginning); });
-  }
+  std::ptrdiff_t calls(const std::string& beginning) { return objects_.count_calls(beginning); }
 
   test::FakeObjects objects_;
   test::LogRecorder log_;

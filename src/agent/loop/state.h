@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/config.h"
@@ -38,6 +39,11 @@ struct LimitStanding {
   bool operator==(const LimitStanding&) const = default;
 };
 
+// The advice in messages about a control daemon that does not serve.
+inline constexpr std::string_view kMpsRemedy =
+    "look at the Pod of mps-control-daemon on this node (it runs where the node's label "
+    "nvidia.com/mps.capable is true; the chart has it with mps.enabled=true)";
+
 // The state of the control daemon of a resource that MPS shares.
 struct MpsStanding {
   std::string trouble;        // why it does not serve; empty: it does
@@ -61,6 +67,10 @@ struct PromiseStanding {
 struct MigStanding {
   // The GPUs whose layout is being changed, and the ids of the GPU instances of each that stay.
   std::map<std::string, std::set<int>> changing;
+  // GPUs that stay as they are and leave service with them, and why (agent/mig/mig_beside.h).
+  std::map<std::string, std::string> beside;
+  // Resources whose MPS control daemons end for the change.
+  std::set<std::string> mps;
   bool operator==(const MigStanding&) const = default;
 };
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/first_few.h"
+
 namespace tranche::agent {
 namespace {
 
@@ -14,7 +16,7 @@ using Phase = Journal::Phase;
 
 // Troubles of a change that was given up and that is no failure of its wish.
 constexpr const char* kRebooted = "the machine was rebooted before anything was changed";
-constexpr const char* kOtherWish = "the Node asks for another layout now";
+constexpr const char* kOtherWish = "the label of the Node asks for something else now";
 
 constexpr std::size_t kMostNames = 8;
 
@@ -32,6 +34,7 @@ std::string wish_of(const Journal& journal) { return journal.id.substr(0, journa
 
 MigMove to_phase(Journal journal, Phase phase, cluster::WallTime deadline) {
   journal.phase = phase;
+  journal.touched |= is_on_hardware(phase);
   journal.deadline = deadline;
   return {.kind = Kind::kJournal, .journal = std::move(journal)};
 }
@@ -66,11 +69,12 @@ MigMove begin(const MigFacts& facts, const MigSettings& settings, Phase phase) {
           .journal = Journal{.id = id_of(facts),
                              .layout = facts.label,
                              .phase = phase,
-                             .from = (*facts.plan)->from,
-                             .to = (*facts.plan)->to,
+                             .from = *facts.plan ? (*facts.plan)->from : mig::Layout(),
+                             .to = *facts.plan ? (*facts.plan)->to : mig::Layout(),
                              .started = facts.now,
                              .deadline = in(facts, time),
                              .boot = facts.boot,
+                             .touched = is_on_hardware(phase),
                              .trouble = {}}};
 }
 
@@ -81,6 +85,16 @@ MigMove restore(const MigFacts& facts, const MigSettings& settings) {
   return begin(facts, settings, facts.holders->empty() ? Phase::kChanging : Phase::kAsking);
 }
 
+// A reboot has taken away what was there before a change that failed. It is made again as an undo
+// does it, but for what somebody holds by now: who asked for the layout may ask again.
+MigMove make_kept_again(const MigFacts& facts, const MigSettings& settings) {
+  if (!facts.holders || !facts.holders->empty()) return {};
+  auto move = begin(facts, settings, Phase::kAsking);
+  move.journal->from = facts.lost->to;
+  move.journal->to = facts.lost->from;
+  return undo(*std::move(move.journal), facts, settings, facts.outcome->trouble);
+}
+
 MigMove without_journal(const MigFacts& facts, const MigSettings& settings) {
   if (!facts.node_known || !facts.wish) return {};
   const auto& outcome = facts.outcome;
@@ -89,6 +103,8 @@ MigMove without_journal(const MigFacts& facts, const MigSettings& settings) {
   const bool accepted = outcome && outcome->failed() && facts.accepted && !outcome->accepted;
   if (over || asked_again || accepted) return {.kind = Kind::kForget};
   if (facts.wish->empty() || !facts.plan) return {};
+  const bool lost = outcome && outcome->failed() && facts.lost && !facts.lost->empty();
+  if (lost) return make_kept_again(facts, settings);
   if (!*facts.plan) {
     return outcome ? MigMove{} : settle(facts, facts.plan->error().message());
   }
@@ -112,6 +128,10 @@ std::string given_up(const Journal& journal, const MigFacts& facts) {
   return facts.answer->reason.empty() ? "the controller refuses it" : facts.answer->reason;
 }
 
+std::string beside_text(const MigFacts& facts) {
+  return facts.beside.empty() ? "" : "; " + facts.beside;
+}
+
 constexpr const char* kSilent = "kubelet does not tell who holds devices (pod-resources)";
 
 MigMove ask(const Journal& journal, const MigFacts& facts, const MigSettings& settings) {
@@ -127,8 +147,8 @@ MigMove ask(const Journal& journal, const MigFacts& facts, const MigSettings& se
   if (facts.holders) {
     return finish(journal, facts, settings,
                   fmt::format("Pods hold what leaves service ({}), and no controller answers that "
-                              "could move them: end them, or install the controller",
-                              describe_pods(*facts.holders)));
+                              "could move them: end them, or install the controller{}",
+                              describe_pods(*facts.holders), beside_text(facts)));
   }
   const auto longest = journal.started + std::chrono::duration_cast<cluster::WallTime::duration>(
                                              settings.times.asking + settings.times.drain);
@@ -141,7 +161,8 @@ std::string not_drained(const MigFacts& facts) {
   if (facts.holders->empty()) return "kubelet still gives out devices that leave service";
   auto text =
       fmt::format("Pods still hold what leaves service after the time that they are given: {}",
-                  describe_pods(*facts.holders));
+                  describe_pods(*facts.holders)) +
+      beside_text(facts);
   if (!facts.answer) return text + "; no controller moves them";
   for (const auto& blocked : facts.answer->blocked) {
     if (std::ranges::find(*facts.holders, blocked.pod) == facts.holders->end()) continue;
@@ -157,20 +178,40 @@ MigMove drain(const Journal& journal, const MigFacts& facts, const MigSettings& 
   const bool late = facts.now >= journal.deadline;
   const bool cordoned = !facts.answer || facts.answer->cordoned;
   const bool drained = facts.withheld && facts.holders && facts.holders->empty();
-  // A controller that went away after its answer does not stop a change that harms nobody.
-  if (drained && (cordoned || late)) {
+  const bool alone = facts.clients && facts.clients->empty();
+  // A controller that went away after its answer does not stop a change that harms nobody. Nor does
+  // a client that does not end: the driver refuses what it has open.
+  if (drained && ((cordoned && alone) || late)) {
     return to_phase(journal, Phase::kChanging, in(facts, settings.times.changing));
   }
   return late ? finish(journal, facts, settings, not_drained(facts)) : MigMove{};
 }
 
+// Who has a GPU open may be about to end, or somebody ends it who is told. A wish for something
+// else is not kept waiting.
+bool waits_for_users(const Journal& journal, const MigFacts& facts, const MigSettings& settings) {
+  const bool in_use = facts.applied->error().code == Code::kFailedPrecondition;
+  const bool wanted = !facts.wish || *facts.wish == wish_of(journal);
+  return in_use && wanted && facts.now < in_use_until(journal, settings.times);
+}
+
+// Nobody does, unless an agent came back that had lost its disk and offered the devices until it
+// knew of the change, or somebody wrote the journal into the annotation.
+MigMove change_what_nobody_holds(const Journal& journal, const MigFacts& facts,
+                                 const MigSettings& settings) {
+  if (!facts.holders || facts.holders->empty()) return {.kind = Kind::kApply};
+  return undo(journal, facts, settings,
+              fmt::format("Pods got what leaves service: {}", describe_pods(*facts.holders)));
+}
+
 MigMove change(const Journal& journal, const MigFacts& facts, const MigSettings& settings) {
-  if (!facts.applied) return {.kind = Kind::kApply};
+  if (!facts.applied) return change_what_nobody_holds(journal, facts, settings);
   if (*facts.applied) {
     auto next = to_phase(journal, Phase::kVerifying, in(facts, settings.times.verifying));
     next.journal->boot = facts.boot;
     return next;
   }
+  if (waits_for_users(journal, facts, settings)) return {};
   return undo(journal, facts, settings, facts.applied->error().message());
 }
 
@@ -235,6 +276,51 @@ MigMove close(const Journal& journal, const MigFacts& facts, const MigSettings& 
 
 }  // namespace
 
+namespace {
+
+// What a phase may last by its deadline at most.
+std::chrono::nanoseconds longest(Phase phase, const MigTimes& times) {
+  switch (phase) {
+    case Phase::kAsking:
+      return times.asking;
+    case Phase::kDraining:
+      return times.drain;
+    case Phase::kChanging:
+      return times.changing;
+    case Phase::kVerifying:
+      return times.verifying;
+    case Phase::kUndoing:
+      return times.drain + times.changing;
+    case Phase::kFinished:
+      break;
+  }
+  return times.uncordoning;
+}
+
+// A clock that was set back, and a journal that somebody wrote into the annotation, keep no change
+// open for longer than its phase may last.
+std::optional<MigMove> bring_back_to_now(const Journal& journal, const MigFacts& facts,
+                                         const MigSettings& settings) {
+  constexpr std::chrono::minutes kSlack{1};  // clocks are corrected by little all the time
+  const auto latest = in(facts, longest(journal.phase, settings.times));
+  if (journal.deadline <= latest + kSlack && journal.started <= facts.now + kSlack) return {};
+  auto move = to_phase(journal, journal.phase, std::min(journal.deadline, latest));
+  move.journal->started = std::min(journal.started, facts.now);
+  return move;
+}
+
+}  // namespace
+
+bool is_on_hardware(Phase phase) {
+  using enum Journal::Phase;
+  return phase == kChanging || phase == kVerifying || phase == kUndoing;
+}
+
+cluster::WallTime in_use_until(const Journal& journal, const MigTimes& times) {
+  const auto spare = times.changing - std::min(times.changing, times.drain);
+  return journal.deadline - std::chrono::duration_cast<cluster::WallTime::duration>(spare);
+}
+
 cluster::WallTime undo_drained_by(const Journal& journal, const MigTimes& times) {
   return journal.deadline - std::chrono::duration_cast<cluster::WallTime::duration>(times.changing);
 }
@@ -242,6 +328,7 @@ cluster::WallTime undo_drained_by(const Journal& journal, const MigTimes& times)
 MigMove next_move(const std::optional<Journal>& journal, const MigFacts& facts,
                   const MigSettings& settings) {
   if (!journal) return without_journal(facts, settings);
+  if (auto move = bring_back_to_now(*journal, facts, settings)) return *std::move(move);
   switch (journal->phase) {
     case Phase::kAsking:
       return ask(*journal, facts, settings);
@@ -260,16 +347,12 @@ MigMove next_move(const std::optional<Journal>& journal, const MigFacts& facts,
 }
 
 std::string describe_pods(const std::vector<cluster::MigHolder>& pods) {
-  std::string text;
-  std::size_t named = 0;
+  std::vector<std::string> names;
   for (const auto& pod : pods) {
-    if (named == kMostNames) break;
-    if (!text.empty()) text += ", ";
-    text += pod.name.empty() ? "a container that kubelet does not name"
-                             : fmt::format("{}/{}", pod.ns, pod.name);
-    ++named;
+    names.push_back(pod.name.empty() ? "a container that kubelet does not name"
+                                     : fmt::format("{}/{}", pod.ns, pod.name));
   }
-  return pods.size() == named ? text : fmt::format("{} and {} more", text, pods.size() - named);
+  return first_few(names, kMostNames);
 }
 
 }  // namespace tranche::agent

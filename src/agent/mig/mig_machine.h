@@ -4,8 +4,10 @@
 //
 //     no journal: the label asks for a layout that the GPUs lack -> kAsking
 //     kAsking     the controller answers            -> kDraining, or kFinished when it refuses
-//     kDraining   nobody holds what leaves service  -> kChanging, or kFinished at the deadline
-//     kChanging   the GPUs have the new layout      -> kVerifying, or kUndoing
+//     kDraining   nobody holds what leaves service,
+//                 and NVIDIA's clients have ended   -> kChanging, or kFinished at the deadline
+//     kChanging   the GPUs have the new layout      -> kVerifying, or kUndoing; while a process has
+//                                                      a GPU open it is tried again
 //     kVerifying  kubelet offers it                 -> kFinished, or kUndoing
 //     kUndoing    nobody holds what leaves, and the
 //                 GPUs have the old layout          -> kFinished
@@ -35,15 +37,35 @@ struct MigPlan {
   bool empty() const { return to.empty(); }
 };
 
+// What the GPUs have after a change that failed.
+enum class MigEnd {
+  kUntouched,  // nothing was changed
+  kUndone,     // the old layout is back
+  kChanged,    // the new layout: a Pod kept a device of it
+  kBetween,    // neither
+  kUnread,     // the driver does not tell
+};
+
+// The layout that the GPUs are to have whatever becomes of the wish: of the last wish that was met,
+// and of GPUs for which there was none, what they had before a change failed. A reboot destroys
+// instances.
+struct MigKept {
+  mig::Layout layout;
+  std::string boot;  // in which the GPUs had it, or were brought to it as far as that works
+  bool operator==(const MigKept&) const = default;
+};
+
 // What became of a wish. Kept on disk, so that what failed is not tried again and what a person
 // changed by hand is not reverted.
 struct MigOutcome {
-  std::string label;      // the layout's name
-  std::string wish;       // MigFacts::wish
-  std::string trouble;    // why it is not in force; empty: it is
-  std::string boot;       // the machine's boot id when it came into force
-  bool told = false;      // the Node's state label was seen to say so
-  bool accepted = false;  // an outage was accepted for the layout
+  std::string label;                // the layout's name
+  std::string wish;                 // MigFacts::wish; empty: of no wish, `kept` alone counts
+  std::string trouble;              // why it is not in force; empty: it is
+  std::string boot;                 // the machine's boot id when it came into force
+  bool told = false;                // the Node's state label was seen to say so
+  bool accepted = false;            // an outage was accepted for the layout
+  MigEnd end = MigEnd::kUntouched;  // of one that failed
+  MigKept kept = {};
   bool operator==(const MigOutcome&) const = default;
 
   bool failed() const { return !trouble.empty(); }
@@ -78,11 +100,17 @@ struct MigFacts {
   // Without a journal: what is to be done for the wish; an error: why it cannot be met. nullopt:
   // the hardware has not been read.
   std::optional<Result<MigPlan>> plan;
+  // Of a wish that failed: what a reboot took away, `from` what the GPUs have `to` what was kept.
+  // nullopt: there was none, or it is not known.
+  std::optional<MigPlan> lost;
   // The controller's answer to this change.
   std::optional<cluster::MigDrain> answer;
   // Who holds a device that leaves service. nullopt: kubelet does not tell.
   std::optional<std::vector<cluster::MigHolder>> holders;
+  std::string beside;     // what leaves service although it does not change, and why; may be empty
   bool withheld = false;  // kubelet gives out nothing that leaves service
+  // Pods of NVIDIA's clients that have not ended yet (agent/mig/mig_clients.h). nullopt: not known.
+  std::optional<std::vector<std::string>> clients = std::vector<std::string>();
   // kChanging, kUndoing: what became of the attempt. nullopt: there was none in this phase.
   std::optional<Result<void>> applied;
   // kVerifying: whether kubelet offers the new layout.
@@ -104,6 +132,12 @@ struct MigMove {
   std::optional<MigOutcome> outcome = {};
   bool operator==(const MigMove&) const = default;
 };
+
+// Whether a change in that phase may have touched the GPUs and is not over.
+bool is_on_hardware(mig::Journal::Phase phase);
+
+// Until when a change waits for processes that have a GPU open. The journal is in kChanging.
+cluster::WallTime in_use_until(const mig::Journal& journal, const MigTimes& times);
 
 // Until when Pods may hold what an undo would take away. The journal is in kUndoing.
 cluster::WallTime undo_drained_by(const mig::Journal& journal, const MigTimes& times);

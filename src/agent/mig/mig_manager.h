@@ -11,10 +11,12 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 
 #include "agent/loop/state.h"
+#include "agent/mig/mig_beside.h"
 #include "agent/mig/mig_files.h"
 #include "agent/mig/mig_machine.h"
 #include "agent/mig/mig_node.h"
@@ -30,6 +32,12 @@
 
 namespace tranche::agent {
 
+// What this node's own programs are to let go of.
+struct MigQuiet {
+  std::set<std::string> gpus;  // UUIDs of those that leave service
+  bool reset = false;          // one is to be reset, which nobody may have open
+};
+
 // A round of the agent's loop, as the manager reads it.
 struct MigView {
   State state;                                // state.machine is set
@@ -42,6 +50,7 @@ class MigManager {
     std::filesystem::path state_dir;
     std::string config_file;  // of mig-parted; "": none
     MigSettings settings;
+    std::string own_pod;  // "namespace/name"; "": not known
     mig::Retries retries = {};
   };
   // All outlive the manager.
@@ -57,10 +66,12 @@ class MigManager {
     std::function<Result<cluster::Node>()> node;
     std::function<bool(const NodeWriter::Change&, const cluster::Call&)> write;
     std::function<std::string()> boot;  // this boot's id
-    // Who has the GPU open, for people. May be empty.
-    std::function<std::vector<std::string>(const gpu::Gpu& gpu)> users = {};
-    // mig::Hardware::quiet.
-    std::function<Result<std::shared_ptr<void>>(const std::stop_token&)> quiet = {};
+    // mig::Hardware::users and quiet.
+    std::function<mig::DeviceUsers(const gpu::Gpu& gpu, std::optional<int> instance)> users = {};
+    std::function<Result<std::shared_ptr<void>>(const MigQuiet&, const std::stop_token&)> quiet =
+        {};
+    // The Pods of this node; nullopt: not known yet. Where they cannot be known: none.
+    std::function<std::optional<std::vector<cluster::Pod>>()> pods = {};
     // Has the hardware read at once, the offer made anew, kubelet's checkpoint written anew.
     std::function<void()> read_hardware;
     std::function<void()> look_again;
@@ -85,6 +96,9 @@ class MigManager {
  private:
   using Phase = mig::Journal::Phase;
 
+  // Kubelet is asked anew when what it told is older.
+  static constexpr std::chrono::milliseconds kHoldersAge{150};
+
   // Whether it is known what was under way when the agent before this one ended.
   bool restore();
   // One decision. False: there is nothing to do now.
@@ -93,21 +107,35 @@ class MigManager {
   bool take(const mig::Journal& journal, const MigFacts& facts, const std::stop_token& stop);
   bool store(const mig::Journal& journal, const std::stop_token& stop);
   void announce(const MigFacts& facts) const;
-  void on_finished(const mig::Journal& journal, Phase before);
-  std::string end_of_undo(const mig::Journal& journal) const;
+  void on_finished(const mig::Journal& journal);
+  MigEnd end_of(const mig::Journal& journal) const;
   bool end_change(const std::stop_token& stop);
-  void settle(const MigOutcome& outcome);
+  void settle(MigOutcome outcome);
   void keep_outcome();
+  // What became of the last wish; null: nothing did.
+  const MigOutcome* outcome() const;
+  MigKept kept_after(const MigOutcome& outcome) const;
+  void note_kept(const MigFacts& facts);
   void forget(const MigFacts& facts);
+  void report_unmanaged(bool as_event);
   void note_told();
   bool apply(const std::stop_token& stop);
+  std::function<Result<std::shared_ptr<void>>(bool, const std::stop_token&)> quiet() const;
 
   MigFacts gather();
   void gather_wish(MigFacts& facts);
+  void gather_without_file(Error error, MigFacts& facts);
   void gather_plan(MigFacts& facts, const MigWish& wish);
+  bool all_answer(const gpu::Machine& machine);
   void gather_change(MigFacts& facts);
+  void say_why();
+  void gather_clients(MigFacts& facts);
+  void note_wait(const MigFacts& facts);
   void name_pods(const std::optional<std::vector<cluster::MigHolder>>& holders);
-  std::optional<Result<MigPlan>> plan(const MigWish& wish, const gpu::Machine& machine);
+  std::optional<Result<MigPlan>> plan(const MigWish& wish, const gpu::Machine& machine,
+                                      mig::Layout& present);
+  void gather_lost(MigFacts& facts);
+  void gather_holders(MigFacts& facts, const MigPlan& plan);
   MigStates read_states(const mig::Layout& of) const;
   HeldInstances held_instances(const MigStates& states, const gpu::Machine& machine) const;
   // nullopt: kubelet does not tell. `age`: how old what it told may be.
@@ -116,15 +144,20 @@ class MigManager {
   // Whether kubelet gives out none of them.
   bool let_go(const std::set<std::string>& devices) const;
   Result<void> verify() const;
+  Result<void> verify_mps() const;
 
   void set_journal(std::optional<mig::Journal> journal);
+  void look_beside();
   void serve();
   MigTexts texts(const cluster::Node& node);
   cluster::MigChange change_text(const cluster::Node& node);
   // Whether the Node says what it is to say.
   bool publish(const std::stop_token& stop);
   void count_tranches();
-  void report(bool good, const char* reason, const std::string& message);
+  std::string remark_text() const;
+  void report(bool good, const char* reason, const std::string& message, bool as_event = true);
+  void report_met(const std::string& layout);
+  void report_failed(const std::string& layout, MigEnd end, const std::string& trouble);
   std::shared_ptr<const MigView> view() const;
   std::chrono::milliseconds wait() const;
 
@@ -141,14 +174,19 @@ class MigManager {
   std::optional<mig::Journal> journal_;
   std::optional<MigOutcome> outcome_;
   MigStanding leaving_;  // of the journal
+  MigBeside beside_;     // the same
   std::optional<Result<void>> applied_;
   std::chrono::steady_clock::time_point apply_again_{};
   std::vector<cluster::MigHolder> pods_;
+  std::map<cluster::MigHolder, std::string> why_;  // cluster::MigChange::why
+  OwnSelector own_selector_;
+  std::string waits_for_;                               // MigChange::waits_for
   std::map<std::string, std::int64_t> before_, after_;  // tranches by resource
   struct Planned {
     std::string wish;
     std::shared_ptr<const MigView> view;
     Result<MigPlan> plan;
+    mig::Layout present;  // of the GPUs of the wish
   };
   std::optional<Planned> planned_;
   std::optional<cluster::MigChange> change_;  // as written last

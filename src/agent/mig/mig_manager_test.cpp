@@ -38,11 +38,44 @@ TEST(MigManager, ALayoutThatIsThereIsSuccessAndNothingIsTouched) {
   for (const auto& call : node.control.calls()) EXPECT_THAT(call, testing::StartsWith("read"));
 }
 
-TEST(MigManager, WithoutALabelNothingIsWritten) {
+TEST(MigManager, WithoutALabelNothingIsWrittenButThatThereIsAManager) {
   MigNode node("h100-80gb");
   for (int i = 0; i < 5; ++i) node.turn();
+  ASSERT_TRUE(node.reported);
+  EXPECT_EQ(node.reported->reason, "MigUnmanaged");
+  EXPECT_TRUE(node.reported->good && node.reported->written_while_good);
+  EXPECT_FALSE(node.reported->as_event);
   EXPECT_TRUE(node.node->labels.empty());
   EXPECT_TRUE(node.node->annotations.empty());
+}
+
+TEST(MigManager, ALabelThatIsRemovedIsToldByAnEvent) {
+  MigNode node("h100-80gb");
+  node.wish("all-disabled");
+  EXPECT_EQ(node.settle(), "success");
+  node.node->labels.erase(cluster::kMigConfigLabel);
+  node.changed();
+  for (int i = 0; i < 5; ++i) node.turn();
+  EXPECT_EQ(node.reported->reason, "MigUnmanaged");
+  EXPECT_TRUE(node.reported->as_event);
+}
+
+TEST(MigManager, AClockThatIsSetBackDoesNotMakeTheAgentSilent) {
+  MigNode node("h100-80gb");
+  node.hold("train", node.machine().gpus[0].uuid.value);
+  node.settings.controller = true;
+  node.start();
+  node.controller = [](MigNode& self) {
+    if (const auto change = self.change()) self.answer({.id = change->id, .cordoned = true});
+  };
+  node.wish("all-1g.10gb");
+  ASSERT_TRUE(node.reach(Phase::kDraining));
+  node.turn();
+  node.clock.advance(-std::chrono::hours(1));
+  node.turn();
+  node.turn();
+  ASSERT_TRUE(node.change());
+  EXPECT_LE(node.change()->written_at, node.clock.wall_now());
 }
 
 TEST(MigManager, AnUnknownLayoutIsRefusedWithTheNamesThatThereAre) {
@@ -74,6 +107,46 @@ TEST(MigManager, OurFileWinsOverTheDefaults) {
   EXPECT_EQ(node.settle(), "success") << node.log_text();
   EXPECT_EQ(node.summary(0), "MIG off");
   EXPECT_EQ(node.summary(1), "3g.40gb x 2");
+}
+
+TEST(MigManager, AFileThatIsNotThereRefusesALayoutUntilItIs) {
+  MigNode node("h100-80gb");
+  node.config_file = (node.dir.path() / "layouts.yaml").string();
+  node.start();
+  node.wish("all-balanced");
+  EXPECT_EQ(node.settle(), "failed") << node.log_text();
+  ASSERT_TRUE(node.reported && !node.reported->good);
+  EXPECT_THAT(node.reported->message, HasSubstr("the file of MIG layouts cannot be read"));
+  EXPECT_THAT(node.reported->message, HasSubstr("layouts.yaml"));
+  EXPECT_EQ(node.summary(0), "MIG off");
+  std::ofstream(node.config_file) << "version: v1\nmig-configs:\n  other:\n    - devices: all\n"
+                                     "      mig-enabled: false\n";
+  node.changed();
+  ASSERT_TRUE(node.turn());
+  EXPECT_EQ(node.settle(), "success") << node.log_text();
+  // What is in force stays so without the file.
+  std::filesystem::remove(node.config_file);
+  node.changed();
+  for (int i = 0; i < 4; ++i) node.turn();
+  EXPECT_EQ(node.state(), "success");
+  EXPECT_TRUE(node.reported->good);
+  EXPECT_EQ(node.summary(0), kBalanced);
+}
+
+TEST(MigManager, ALayoutThatTheStrategyCannotAdvertiseIsRefusedUntouched) {
+  MigNode node("h100-80gb");
+  node.config.flags.mig_strategy = config::MigStrategy::kSingle;
+  node.start();
+  node.wish("all-balanced");
+  EXPECT_EQ(node.settle(), "failed") << node.log_text();
+  ASSERT_TRUE(node.reported && !node.reported->good);
+  EXPECT_THAT(node.reported->message,
+              HasSubstr("with this layout nothing could be advertised: migStrategy single: more "
+                        "than one MIG device type present on node"));
+  EXPECT_THAT(node.reported->message, HasSubstr("set migStrategy to mixed"));
+  EXPECT_EQ(node.summary(0), "MIG off");
+  node.wish("all-1g.10gb");
+  EXPECT_EQ(node.settle(), "success") << node.log_text();
 }
 
 TEST(MigManager, PodsThatHoldTheGpuAreMovedByTheController) {
@@ -266,6 +339,8 @@ TEST(MigManager, AChangeThatIsGivenUpLeavesNoPendingState) {
     for (int i = 0; i < 5; ++i) node.turn();
     EXPECT_EQ(node.state(), "") << killed;
     EXPECT_FALSE(node.open()) << killed;
+    EXPECT_TRUE(node.reported && node.reported->good) << killed;
+    EXPECT_EQ(node.reported->reason, std::string("MigUnmanaged")) << killed;
     EXPECT_EQ(node.summary(0), "MIG off");
   }
 }

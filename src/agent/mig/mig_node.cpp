@@ -1,9 +1,9 @@
 #include "agent/mig/mig_node.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
+#include "agent/mig/mig_clients.h"
 #include "agent/mig/mig_files.h"
 #include "base/utf8.h"
 
@@ -12,27 +12,14 @@ namespace {
 
 using cluster::value_of;
 
-// The clients that NVIDIA's MIG manager pauses, by the operator's label of each.
-constexpr std::array kClients = {"nvidia.com/gpu.deploy.device-plugin",
-                                 "nvidia.com/gpu.deploy.gpu-feature-discovery",
-                                 "nvidia.com/gpu.deploy.dcgm-exporter",
-                                 "nvidia.com/gpu.deploy.dcgm", "nvidia.com/gpu.deploy.nvsm"};
-
 void set_label(const cluster::Node& node, NodeWriter::Values& labels, const char* name,
                const std::string& value) {
   if (value_of(node.labels, name) == value) return;
   labels[name] = value.empty() ? std::nullopt : std::optional(value);
 }
 
-void pause_clients(bool pause, const cluster::Node& node, NodeWriter::Values& labels) {
-  const std::string from = pause ? "true" : kPausedForMig;
-  for (const auto* client : kClients) {
-    if (value_of(node.labels, client) == from) labels[client] = pause ? kPausedForMig : "true";
-  }
-}
-
 // Bytes of an annotation and of a trouble in it. The condition has the whole one.
-constexpr std::size_t kLongestText = 4096;
+constexpr std::size_t kLongestText = mig::kLongestJournal;
 constexpr std::size_t kLongestTrouble = 500;
 
 // It stands beside the state label, written with it, so whoever reads it was told.
@@ -63,7 +50,7 @@ std::optional<NodeWriter::Change> difference(const MigTexts& texts, const cluste
   set_annotation(node, change.annotations, cluster::kMigAppliedAnnotation,
                  texts.outcome ? std::optional(text_for_node(*texts.outcome)) : std::nullopt);
   // Somebody else's pause is not ours to end.
-  if (texts.change || was_open) pause_clients(texts.pause, node, change.labels);
+  if (texts.change || was_open) pause_clients(texts.pause, node, texts.own, change.labels);
   if (change.labels.empty() && change.annotations.empty()) return std::nullopt;
   return change;
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "agent/mig/mig_clients.h"
 #include "agent/mig/mig_machine.h"
 #include "agent/node/node_writer.h"
 #include "cluster/mig_change.h"
@@ -22,13 +23,12 @@ struct MigTexts {
   std::optional<MigOutcome> outcome = {};
   // NVIDIA's clients of the GPUs are to end for now.
   bool pause = false;
+  OwnSelector own = {};  // of this agent's Pod
 };
 
 inline constexpr const char* kMigPending = "pending";
 inline constexpr const char* kMigSuccess = "success";
 inline constexpr const char* kMigFailed = "failed";
-// As NVIDIA's MIG manager writes it, in the place of "true".
-inline constexpr const char* kPausedForMig = "paused-for-mig-change";
 
 // What must be written so that the Node has these texts; nullopt: it has them.
 std::optional<NodeWriter::Change> difference(const MigTexts& texts, const cluster::Node& node);

@@ -1,12 +1,13 @@
-// What MigManager finds out: the Node, the layout that is asked for, the hardware, and what kubelet
-// says of it.
+// What MigManager finds out: the Node, the layout that is asked for, the hardware, and whether
+// kubelet offers the new one.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
+#include "agent/mig/mig_beside.h"
 #include "agent/mig/mig_manager.h"
 #include "agent/serving/comparison.h"
 #include "offer/make_offer.h"
@@ -14,8 +15,8 @@
 namespace tranche::agent {
 namespace {
 
-// Kubelet is asked anew when what it told is older.
-constexpr std::chrono::milliseconds kHoldersAge{150};
+// The wish while the file cannot be read; others are checksums.
+constexpr const char* kUnreadable = "unreadable";
 
 std::vector<gpu::GpuUuid> gpus_of(const mig::Layout& layout) {
   std::vector<gpu::GpuUuid> gpus;
@@ -23,18 +24,8 @@ std::vector<gpu::GpuUuid> gpus_of(const mig::Layout& layout) {
   return gpus;
 }
 
-bool all_present(const gpu::Machine& machine) {
-  return std::ranges::all_of(machine.gpus, [](const gpu::Gpu& gpu) {
-    return gpu.presence == gpu::Presence::kPresent && gpu.mig_refused.empty();
-  });
-}
-
-std::map<std::string, std::int64_t> tranches_of(const offer::Offer& offer) {
-  std::map<std::string, std::int64_t> counts;
-  for (const auto& resource : offer.resources) {
-    counts[resource.name.value] = static_cast<std::int64_t>(resource.tranches.size());
-  }
-  return counts;
+bool answers(const gpu::Gpu& gpu) {
+  return gpu.presence == gpu::Presence::kPresent && gpu.mig_refused.empty();
 }
 
 mig::Journal journal_of(const MigPlan& plan) {
@@ -44,24 +35,25 @@ mig::Journal journal_of(const MigPlan& plan) {
   return journal;
 }
 
+// Strategy single cannot advertise every layout.
+Result<void> check_offer(const gpu::Machine& machine, const config::Config& config) {
+  const auto offer = offer::make_offer(machine, config, {});
+  if (offer) return {};
+  return std::unexpected(
+      Error(offer.error()).with_context("with this layout nothing could be advertised"));
+}
+
 bool is_on(const offer::ResourceOffer& resource, const mig::Layout& gpus) {
   return std::ranges::any_of(resource.devices, [&](const offer::Device& device) {
     return gpus.contains(gpu::GpuUuid{device.gpu_uuid});
   });
 }
 
-// Nameless while kubelet has not named the Pod.
-cluster::MigHolder holder_of(const offer::Promise& promise) {
-  const auto slash = promise.pod.find('/');
-  if (slash == std::string::npos) return {};
-  return {promise.pod.substr(0, slash), promise.pod.substr(slash + 1)};
-}
-
 }  // namespace
 
 MigFacts MigManager::gather() {
   MigFacts facts{.now = ports_.clock.wall_now(), .boot = boot_};
-  facts.outcome = outcome_;
+  if (const auto* outcome = this->outcome()) facts.outcome = *outcome;
   facts.applied = applied_;
   if (const auto node = ports_.node()) {
     facts.node_known = true;
@@ -74,7 +66,39 @@ MigFacts MigManager::gather() {
   }
   gather_wish(facts);
   if (journal_) gather_change(facts);
+  note_wait(facts);
   return facts;
+}
+
+void MigManager::gather_clients(MigFacts& facts) {
+  const auto node = ports_.node();
+  if (!ports_.pods || !node || !has_clients(*node)) return;
+  const auto pods = ports_.pods();
+  facts.clients.reset();
+  if (!pods) return;
+  const auto own = std::ranges::find(
+      *pods, options_.own_pod, [](const cluster::Pod& pod) { return pod.ns + '/' + pod.name; });
+  if (own != pods->end()) own_selector_ = own->node_selector;
+  facts.clients = clients_left(*pods, own_selector_);
+}
+
+// What people are told beside the Pods that hold a device.
+void MigManager::note_wait(const MigFacts& facts) {
+  std::string now;
+  if (journal_ && journal_->phase == Phase::kDraining && facts.clients && !facts.clients->empty()) {
+    now = fmt::format("Pods of NVIDIA's clients end first: {}", fmt::join(*facts.clients, ", "));
+  }
+  const bool on_hardware = journal_ && is_on_hardware(journal_->phase);
+  if (on_hardware && applied_ && !*applied_) now = applied_->error().what;
+  // It is tried again just now.
+  if (on_hardware && !applied_) now = waits_for_;
+  if (now == waits_for_) return;
+  if (!now.empty()) {
+    ports_.log.info(fmt::format("MIG layout {} waits: {}", journal_->layout, now));
+  }
+  waits_for_ = std::move(now);
+  const std::scoped_lock lock(mutex_);
+  remark_ = remark_text();
 }
 
 void MigManager::gather_wish(MigFacts& facts) {
@@ -84,23 +108,43 @@ void MigManager::gather_wish(MigFacts& facts) {
     return;
   }
   const auto view = this->view();
-  if (view == nullptr || !all_present(*view->state.machine)) return;
+  if (view == nullptr || !all_answer(*view->state.machine)) return;
   std::optional<std::string> text;
   if (!options_.config_file.empty()) {
     auto read = FsRoot().read(options_.config_file);
-    if (!read) {
-      if (said_.is_news("file", read.error().what)) {
-        ports_.log.warn(
-            std::move(read).error().with_context("the file of MIG layouts cannot be read"));
-      }
-      return;
-    }
-    said_.forget("file");
+    if (!read) return gather_without_file(std::move(read).error(), facts);
     text = *std::move(read);
   }
   const auto wish = read_wish(facts.label, text, options_.config_file, *view->state.machine);
+  // A file that is being edited takes no layout out of force, and ends no change.
+  const bool known = journal_ || (outcome() != nullptr && outcome()->label == facts.label);
+  if (!wish.is_file_read && known) return gather_without_file(wish.gpus.error(), facts);
+  said_.forget("file");
   facts.wish = wish.key;
   if (!journal_) gather_plan(facts, wish);
+}
+
+// A layout is of all GPUs that it names, and what one has that does not answer is not known.
+bool MigManager::all_answer(const gpu::Machine& machine) {
+  const auto silent = std::ranges::find_if_not(machine.gpus, answers);
+  if (silent == machine.gpus.end()) {
+    said_.forget("gpus");
+    return true;
+  }
+  auto text = fmt::format("no MIG layout is looked at while GPU {} does not answer", silent->index);
+  if (said_.is_news("gpus", text)) ports_.log.warn(text);
+  return false;
+}
+
+// What is in force, or failed, stays so. A label of which nothing is known yet is answered: who set
+// it waits. With the file it is another wish.
+void MigManager::gather_without_file(Error error, MigFacts& facts) {
+  const bool is_news = said_.is_news("file", error.what);
+  auto refusal = std::move(error).with_context("the file of MIG layouts cannot be read");
+  if (is_news) ports_.log.warn(refusal);
+  if (journal_ || (outcome_ && outcome_->label == facts.label)) return;
+  facts.wish = kUnreadable;
+  facts.plan = std::unexpected(std::move(refusal));
 }
 
 // The hardware is read once for each wish and each reading of the agent's loop.
@@ -108,22 +152,30 @@ void MigManager::gather_plan(MigFacts& facts, const MigWish& wish) {
   const auto view = this->view();
   if (!planned_ || planned_->wish != wish.key || planned_->view != view) {
     planned_.reset();
-    auto made = plan(wish, *view->state.machine);
+    mig::Layout present;
+    auto made = plan(wish, *view->state.machine, present);
     if (!made) return;
-    planned_.emplace(Planned{wish.key, view, *std::move(made)});
+    planned_.emplace(Planned{wish.key, view, *std::move(made), std::move(present)});
   }
   facts.plan = planned_->plan;
-  const bool rebooted = outcome_ && outcome_->boot != boot_;
-  if (!rebooted || !*facts.plan || (*facts.plan)->empty()) return;
-  const auto journal = journal_of(**facts.plan);
-  const auto standing = changing(journal, read_states(journal.to));
+  gather_lost(facts);
+  const bool rebooted = outcome() != nullptr && !outcome()->failed() && outcome()->boot != boot_;
+  if (rebooted && *facts.plan && !(*facts.plan)->empty()) gather_holders(facts, **facts.plan);
+}
+
+// Who holds what would leave service.
+void MigManager::gather_holders(MigFacts& facts, const MigPlan& plan) {
+  const auto view = this->view();
+  const auto journal = journal_of(plan);
+  auto standing = changing(journal, read_states(journal.to));
+  standing.beside = beside(journal, *view->state.machine, view->state.config).gpus;
   facts.holders = holders_of(leaving_devices(standing, *view->state.machine), kHoldersAge);
 }
 
-std::optional<Result<MigPlan>> MigManager::plan(const MigWish& wish, const gpu::Machine& machine) {
+std::optional<Result<MigPlan>> MigManager::plan(const MigWish& wish, const gpu::Machine& machine,
+                                                mig::Layout& present) {
   if (!wish.gpus) return Result<MigPlan>(std::unexpected(wish.gpus.error()));
   MigStates states;
-  mig::Layout present;
   for (const auto& [uuid, ignored] : *wish.gpus) {
     auto state = ports_.control.read(uuid);
     if (!state) {
@@ -134,29 +186,35 @@ std::optional<Result<MigPlan>> MigManager::plan(const MigWish& wish, const gpu::
     states.emplace(uuid, *std::move(state));
   }
   said_.forget("layout");
-  return make_plan(*wish.gpus, present, machine, held_instances(states, machine));
+  auto plan = make_plan(*wish.gpus, present, machine, held_instances(states, machine));
+  if (plan && !plan->empty()) {
+    if (auto shown = check_offer(with_layouts(machine, plan->to), view()->state.config); !shown) {
+      plan = std::unexpected(std::move(shown).error());
+    }
+  }
+  return plan;
 }
 
 void MigManager::gather_change(MigFacts& facts) {
   const auto view = this->view();
   if (view == nullptr) return;
   if (journal_->phase == Phase::kVerifying) facts.verified = verify();
+  if (journal_->phase == Phase::kDraining) gather_clients(facts);
   const bool drains =
       journal_->phase == Phase::kDraining || (journal_->phase == Phase::kUndoing && !applied_);
-  if (!drains && journal_->phase != Phase::kAsking) return;
+  const bool begins = journal_->phase == Phase::kChanging && !applied_;
+  const bool may_grow = journal_->phase == Phase::kAsking || journal_->phase == Phase::kDraining;
+  if (!drains && !begins && !may_grow) return;
+  if (may_grow) {
+    look_beside();
+    serve();
+  }
   const auto devices = leaving_devices(leaving_, *view->state.machine);
   // First that no more is given out, then who holds some: the other way round, one could slip by.
   facts.withheld = drains && let_go(devices);
   facts.holders = holders_of(devices, kHoldersAge);
+  facts.beside = describe(beside_);
   name_pods(facts.holders);
-}
-
-// The controller is told of those whose Pod is known.
-void MigManager::name_pods(const std::optional<std::vector<cluster::MigHolder>>& holders) {
-  pods_.clear();
-  for (const auto& pod : holders.value_or(std::vector<cluster::MigHolder>())) {
-    if (!pod.name.empty()) pods_.push_back(pod);
-  }
 }
 
 // A GPU that cannot be read lacks.
@@ -168,57 +226,18 @@ MigStates MigManager::read_states(const mig::Layout& of) const {
   return states;
 }
 
-HeldInstances MigManager::held_instances(const MigStates& states,
-                                         const gpu::Machine& machine) const {
-  HeldInstances held;
-  const auto answer = ports_.holders.get(kHoldersAge);
-  if (!answer) return held;
-  for (const auto& [uuid, state] : states) {
-    const auto* gpu = gpu::find_gpu(machine, uuid);
-    if (gpu == nullptr) continue;
-    const auto layout = mig::layout_of(state);
-    for (const auto& device : gpu->mig_instances) {
-      if (holding((*answer)->listed, {device.uuid.value}).empty()) continue;
-      const auto found =
-          std::ranges::find(state.instances, device.gpu_instance_id, &gpu::GpuInstance::id);
-      if (found == state.instances.end()) continue;
-      held[uuid].push_back(
-          layout.instances[static_cast<std::size_t>(found - state.instances.begin())]);
-    }
+// A supervisor that comes back starts the daemons, so it is waited for as a kubelet that is away
+// is.
+Result<void> MigManager::verify_mps() const {
+  const auto view = this->view();
+  for (const auto& resource : beside_.served_after) {
+    const auto found = view->state.mps.find({resource});
+    if (found == view->state.mps.end() || found->second.trouble.empty()) continue;
+    return fail(Code::kUnavailable,
+                fmt::format("{} is not served by MPS again: {}", resource, found->second.trouble),
+                std::string(kMpsRemedy));
   }
-  return held;
-}
-
-std::optional<std::vector<cluster::MigHolder>> MigManager::holders_of(
-    const std::set<std::string>& devices, std::chrono::milliseconds age) {
-  const auto answer = ports_.holders.get(age);
-  if (!answer || !(*answer)->remembered) return std::nullopt;
-  std::set<cluster::MigHolder> pods;
-  for (const auto& one : holding((*answer)->listed, devices)) {
-    pods.insert({one.pod_namespace, one.pod_name});
-  }
-  // Kubelet's checkpoint may be older than what it tells. It writes it anew when a list is sent.
-  if (pods.empty() && !holding(*(*answer)->remembered, devices).empty()) {
-    pods.insert(cluster::MigHolder{});
-    ports_.renew_checkpoint();
-  }
-  for (const auto& promise : ports_.promised(**answer)) {
-    if (devices.contains(std::string(offer::device_uuid_of(promise.id)))) {
-      pods.insert(holder_of(promise));
-    }
-  }
-  return std::vector(pods.begin(), pods.end());
-}
-
-bool MigManager::let_go(const std::set<std::string>& devices) const {
-  const auto given = ports_.kubelet.allocatable();
-  // A kubelet that is too old to tell has the list that was sent to it last.
-  if (!given) return given.error().code == Code::kFailedPrecondition;
-  return std::ranges::none_of(*given, [&](const auto& entry) {
-    return std::ranges::any_of(entry.second, [&](const std::string& id) {
-      return devices.contains(std::string(offer::device_uuid_of(id)));
-    });
-  });
+  return {};
 }
 
 Result<void> MigManager::verify() const {
@@ -233,103 +252,20 @@ Result<void> MigManager::verify() const {
       return fail(Code::kFailedPrecondition, "the new devices are not advertised");
     }
   }
+  TRY(verify_mps());
   const auto given = ports_.kubelet.allocatable();
   if (!given && given.error().code == Code::kFailedPrecondition) return {};
   if (!given) return fail(Code::kUnavailable, given.error().what, given.error().hint);
   for (const auto& [name, served] : compare(ids_of(*view->offer), *given)) {
     const auto* resource = view->offer->find({name});
-    if (resource == nullptr || !is_on(*resource, journal_->to)) continue;
+    if (resource == nullptr) continue;
+    if (!is_on(*resource, journal_->to) && !beside_.resources.contains(name)) continue;
     if (served.served == Served::kOurs) continue;
     return fail(Code::kFailedPrecondition,
                 fmt::format("kubelet offers {} of {}, not the {} that there are", served.ids.size(),
                             name, served.ours));
   }
   return {};
-}
-
-void MigManager::set_journal(std::optional<mig::Journal> journal) {
-  const bool fresh = journal && (!journal_ || journal_->id != journal->id);
-  if (!journal || !journal_ || journal_->phase != journal->phase) applied_.reset();
-  journal_ = std::move(journal);
-  if (fresh) {
-    leaving_ = changing(*journal_, read_states(journal_->to));
-    count_tranches();
-    // The first text names them: what the controller announces is made of it.
-    if (const auto view = this->view()) {
-      name_pods(holders_of(leaving_devices(leaving_, *view->state.machine), HolderAnswers::kNow));
-    }
-  }
-  if (!journal_) {
-    leaving_ = {};
-    pods_.clear();
-  }
-  serve();
-}
-
-// What the loop is to withhold from now on.
-void MigManager::serve() {
-  MigStanding standing;
-  std::optional<mig::Layout> awaited;
-  if (journal_ && journal_->phase != Phase::kAsking) {
-    standing = leaving_.changing.empty() ? changing(*journal_, {}) : leaving_;
-    const bool back = !journal_->trouble.empty();
-    const bool settled =
-        journal_->phase == Phase::kVerifying || journal_->phase == Phase::kFinished;
-    if (settled) awaited = back ? journal_->from : journal_->to;
-  }
-  bool news = false;
-  {
-    const std::scoped_lock lock(mutex_);
-    news = standing != standing_ || awaited != awaited_;
-    standing_ = std::move(standing);
-    awaited_ = std::move(awaited);
-    remark_ = journal_ ? fmt::format("MIG layout {}: {}", journal_->layout,
-                                     mig::to_string(journal_->phase))
-                       : "";
-  }
-  if (news && restored_) ports_.look_again();
-}
-
-void MigManager::follow(MigView view) {
-  auto shared = std::make_shared<const MigView>(std::move(view));
-  const std::scoped_lock lock(mutex_);
-  view_ = std::move(shared);
-}
-
-std::shared_ptr<const MigView> MigManager::view() const {
-  const std::scoped_lock lock(mutex_);
-  return view_;
-}
-
-MigStanding MigManager::standing(const gpu::Machine& machine) const {
-  const std::scoped_lock lock(mutex_);
-  auto standing = standing_;
-  if (!awaited_) return standing;
-  for (const auto& [uuid, layout] : *awaited_) {
-    const auto* gpu = gpu::find_gpu(machine, uuid);
-    if (gpu != nullptr && shows(*gpu, layout)) standing.changing.erase(uuid.value);
-  }
-  return standing;
-}
-
-// Tranches by resource before and after, as the configuration would have them.
-void MigManager::count_tranches() {
-  before_.clear();
-  after_.clear();
-  const auto view = this->view();
-  if (view == nullptr) return;
-  auto before = *view->state.machine;
-  auto after = before;
-  for (auto* machine : {&before, &after}) {
-    const auto& layouts = machine == &before ? journal_->from : journal_->to;
-    for (auto& gpu : machine->gpus) {
-      const auto found = layouts.find(gpu.uuid);
-      if (found != layouts.end()) gpu = with_layout(std::move(gpu), found->second);
-    }
-  }
-  const auto& config = view->state.config;
-  if (const auto offer = offer::make_offer(before, config, {})) before_ = tranches_of(*offer);
-  if (const auto offer = offer::make_offer(after, config, {})) after_ = tranches_of(*offer);
 }
 
 }  // namespace tranche::agent

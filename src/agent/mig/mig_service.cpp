@@ -6,13 +6,6 @@
 namespace tranche::agent {
 namespace {
 
-mig::Instance instance_of(const gpu::GpuInstance& instance) {
-  mig::Instance one{
-      .profile_id = instance.profile_id, .placement = instance.placement, .compute = {}};
-  for (const auto& compute : instance.compute) one.compute.push_back(compute.slices);
-  return one;
-}
-
 bool has(const mig::GpuLayout& layout, const mig::Instance& instance) {
   return layout.enabled && std::ranges::find(layout.instances, instance) != layout.instances.end();
 }
@@ -22,7 +15,7 @@ std::set<int> staying(const mig::GpuLayout& from, const mig::GpuLayout& to,
                       const gpu::MigState& state) {
   std::set<int> ids;
   for (const auto& instance : state.instances) {
-    const auto one = instance_of(instance);
+    const auto one = mig::instance_of(instance);
     if (has(from, one) && has(to, one)) ids.insert(instance.id);
   }
   return ids;
@@ -44,6 +37,7 @@ MigStanding changing(const mig::Journal& journal, const MigStates& states) {
 
 std::set<std::string> leaving_devices(const MigStanding& standing, const gpu::Machine& machine) {
   std::set<std::string> devices;
+  for (const auto& [uuid, why] : standing.beside) devices.insert(uuid);
   for (const auto& gpu : machine.gpus) {
     const auto found = standing.changing.find(gpu.uuid.value);
     if (found == standing.changing.end()) continue;
@@ -68,7 +62,7 @@ std::vector<cluster::HeldDevices> holding(const std::vector<cluster::HeldDevices
 }
 
 offer::Offer withhold_what_changes(const State& state, offer::Offer offer) {
-  if (state.mig.changing.empty() || !state.machine) return offer;
+  if ((state.mig.changing.empty() && state.mig.beside.empty()) || !state.machine) return offer;
   const auto devices = leaving_devices(state.mig, *state.machine);
   for (auto& resource : offer.resources) {
     for (auto& tranche : resource.tranches) {

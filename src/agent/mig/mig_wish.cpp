@@ -62,7 +62,7 @@ MigWish read_wish(const std::string& label, const std::optional<std::string>& fi
   mig::PartedFile parted;
   if (file) {
     auto parsed = mig::parse_parted(*file, file_name);
-    if (!parsed) return {key_of(label, *file), std::unexpected(std::move(parsed).error())};
+    if (!parsed) return {key_of(label, *file), std::unexpected(std::move(parsed).error()), false};
     parted = *std::move(parsed);
   }
   // The defaults are named where a layout is missing.

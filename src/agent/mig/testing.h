@@ -47,6 +47,21 @@ class Kubelet final : public cluster::PodResources {
   cluster::AllocatableDevices listed;
 };
 
+// A clock that can be set back, as machines do when they learn the time.
+class Clock final : public tranche::Clock {
+ public:
+  std::chrono::steady_clock::time_point now() const override { return clock_.now(); }
+  std::chrono::system_clock::time_point wall_now() const override {
+    return clock_.wall_now() - back_;
+  }
+  void advance(std::chrono::nanoseconds by) { clock_.advance(by); }
+  void set_back(std::chrono::hours by) { back_ += by; }
+
+ private:
+  test::FakeClock clock_;
+  std::chrono::hours back_{0};
+};
+
 class MigNode {
  public:
   explicit MigNode(const char* model, int gpus = 2) {
@@ -80,6 +95,7 @@ class MigNode {
     last_.reset();
     MigManager::Options options{.state_dir = dir.path(), .settings = settings};
     options.config_file = config_file;
+    options.own_pod = "tranche/agent";
     options.retries = {.tries = 1, .wait = std::chrono::milliseconds(0)};
     manager.emplace(
         std::move(options),
@@ -95,6 +111,14 @@ class MigNode {
                           .write = [this](const NodeWriter::Change& change,
                                           const cluster::Call&) { return write(change); },
                           .boot = [this] { return boot; },
+                          .users = [this](const gpu::Gpu&, std::optional<int>) { return users; },
+                          .quiet = [this](const MigQuiet& wish,
+                                          const std::stop_token&) -> Result<std::shared_ptr<void>> {
+                            asked.push_back(wish);
+                            if (!quiet_trouble.empty()) return fail(Code::kTimeout, quiet_trouble);
+                            return nullptr;
+                          },
+                          .pods = [this] { return pods; },
                           .read_hardware = [] {},
                           .look_again = [] {},
                           .renew_checkpoint = [] {},
@@ -146,6 +170,7 @@ class MigNode {
     seen.machine = machine();
     seen.config = config;
     seen.mig = manager->standing(*seen.machine);
+    seen.mps = mps;
     auto made = offer::make_offer(*seen.machine, config, {});
     if (!made) return;
     auto offer =
@@ -229,13 +254,16 @@ class MigNode {
   }
 
   test::TempDir dir;
-  test::FakeClock clock;
+  Clock clock;
   test::LogRecorder log;
   test::FakeMigControl control;
   test::FakeGpuReset reset{control};
   Kubelet kubelet;
   HolderAnswers holders{kubelet, clock};
+  mig::DeviceUsers users;
+  std::optional<std::vector<cluster::Pod>> pods = std::vector<cluster::Pod>();
   std::vector<offer::Promise> promised;  // beyond what kubelet tells
+  std::string quiet_trouble;             // why they do not let go
   // What somebody else does just before a write.
   std::function<void(const NodeWriter::Change&)> before_write;
   struct Said {
@@ -243,6 +271,8 @@ class MigNode {
   };
   std::vector<Said> sayings;  // after each write
   config::Config config;
+  std::map<config::ResourceName, MpsStanding> mps;
+  std::vector<MigQuiet> asked;  // of this node's own programs
   MigSettings settings{.controller = false};
   std::string config_file;
   std::string boot = "boot";

@@ -9,11 +9,13 @@
 #include <csignal>
 #include <cstdio>
 #include <optional>
+#include <thread>
 
 #include "agent/config/cluster_node.h"
 #include "agent/config/config_follower.h"
 #include "agent/config/first_config.h"
 #include "agent/hardware/hardware_watch.h"
+#include "agent/mps/mps_pause.h"
 #include "agent/mps/mps_rules.h"
 #include "agent/mps/mps_supervisor.h"
 #include "base/exit_code.h"
@@ -38,6 +40,8 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr milliseconds kLogInterval{500};
 constexpr milliseconds kCommandLimit{10'000};
+// Kubelet gives a Pod 30 s to end.
+constexpr milliseconds kLongestAwait{10'000};
 
 // Runs nvidia-cuda-mps-control in this process's environment without the variables that CUDA reads.
 Result<host::ChildEnd> run_program(const std::map<std::string, std::string>& own,
@@ -114,14 +118,16 @@ class MpsControl {
                      std::fwrite(text.data(), 1, text.size(), stdout);
                      std::fflush(stdout);
                    },
-               .log = log} {}
+               .log = log},
+        pause_(tools_.root, connection_, log) {}
 
   Result<void> run(int signals, int children) {
     // A supervisor that was killed may have left this file.
     TRY(FsRoot().remove(tools_.root / ".ready"));
-    end_left_behind();
+    if (pause_.begin()) end_left_behind();
     ASSIGN_OR_RETURN(loop_, process::Loop::open());
     TRY(watch_configuration());
+    TRY(watch_pause());
     TRY(loop_->on_readable(children, [this, children] { on_children(children); }));
     const auto tell = [this](const NodeNotice& notice) {
       if (cluster_ != nullptr) cluster_->tell(notice);
@@ -136,6 +142,7 @@ class MpsControl {
                                             .longest_sleep = [this] { return longest_sleep(); }});
     if (cluster_ != nullptr) cluster_->notifier().listen({});
     hardware_.reset();
+    await_driver();
     log_.info("ending the MPS control daemons");
     supervisor_.reset();
     log_.info("stopped");
@@ -151,6 +158,7 @@ class MpsControl {
   // Done even if the configuration has no MPS now, because the GPUs of such daemons are still in
   // exclusive mode.
   void end_left_behind() {
+    cleaned_ = true;
     const auto resources = FsRoot().list(tools_.root / "nvidia.com");
     if (!resources && resources.error().code != Code::kNotFound) {
       log_.error(Error(resources.error())
@@ -172,6 +180,37 @@ class MpsControl {
     return loop_->on_readable(watch_->fd(), [this] {
       if (watch_->drain()) on_config_change();
     });
+  }
+
+  Result<void> watch_pause() {
+    ASSIGN_OR_RETURN(pause_watch_, Watch::open({pause_.file()}));
+    return loop_->on_readable(pause_watch_->fd(), [this] { (void)pause_watch_->drain(); });
+  }
+
+  // Lets go of GPUs and of NVML when the agent asks for them, and begins again behind it.
+  void heed_pause() {
+    if (pause_.is_on()) {
+      if (pause_.begin()) resume();
+    } else if (const auto gpus = pause_.wish()) {
+      supervisor_->hold(*gpus);
+      pause_.let_go();
+    } else if (supervisor_->holds()) {
+      resume();  // whoever asked did not wait for it
+    }
+  }
+
+  // What the GPUs are now decides which daemons begin.
+  void resume() {
+    if (!cleaned_) end_left_behind();
+    on_reading(reader_.read());
+  }
+
+  // The compute mode of GPUs is reset when daemons end.
+  void await_driver() {
+    const auto until = SteadyClock::now() + kLongestAwait;
+    while (pause_.is_on() && !pause_.begin() && SteadyClock::now() < until) {
+      std::this_thread::sleep_for(kLogInterval);
+    }
   }
 
   void watch_hardware() {
@@ -201,6 +240,7 @@ class MpsControl {
 
   void on_turn() {
     if (config_due_ && *config_due_ <= SteadyClock::now()) on_config_change();
+    heed_pause();
     supervisor_->tick(SteadyClock::now());
     supervisor_->pass_on_logs();
   }
@@ -219,24 +259,28 @@ class MpsControl {
   }
 
   void on_reading(Result<gpu::Machine> machine) {
+    if (pause_.is_on()) return;  // read before, or refused
     if (!machine) {
       if (said_.is_news("reading", machine.error().what)) log_.error(machine.error());
       return;
     }
     said_.forget("reading");
     if (machine_) machine = gpu::remember_lost(*machine_, *std::move(machine));
-    if (machine_ == *machine && !rules_->is_open()) return;
+    const bool held = supervisor_->holds();
+    if (held) supervisor_->release(SteadyClock::now());
+    if (machine_ == *machine && !rules_->is_open() && !held) return;
     machine_ = *std::move(machine);
     plan();
   }
 
   void plan() {
-    if (!machine_) return;
+    if (!machine_ || pause_.is_on()) return;
     const auto& config = config_.config();
     const auto offer = offer::make_offer(*machine_, config, {});
     if (!offer) {
       log_.error(
           fmt::format("{}; the MPS control daemons stay as they are", offer.error().message()));
+      supervisor_->follow(mps::without_mig(supervisor_->plan(), *machine_), SteadyClock::now());
       return;
     }
     say(*offer);
@@ -264,8 +308,11 @@ class MpsControl {
   nvml::Reader reader_;
   nvml::Control gpus_;
   MpsTools tools_;
+  MpsPause pause_;
+  bool cleaned_ = false;  // what an earlier supervisor left is ended
   std::unique_ptr<process::Loop> loop_;
   std::optional<Watch> watch_;
+  std::optional<Watch> pause_watch_;
   std::optional<SteadyClock::time_point> config_due_;  // as the agent's
   std::optional<gpu::Machine> machine_;
   std::optional<MpsSupervisor> supervisor_;

@@ -75,9 +75,7 @@ MpsDaemon::MpsDaemon(const MpsTools& tools, mps::Daemon daemon)
 Result<void> MpsDaemon::begin() {
   TRY(end_leftover());
   runs_ = true;  // from here on the destructor has something to undo
-  for (const auto& device : daemon_.devices) {
-    TRY(tools_.gpus.set_compute_mode(device.uuid, gpu::ComputeMode::kExclusiveProcess));
-  }
+  TRY(claim_gpus());
   TRY(make_folders());
   TRY(launch());
   if (mps::has_partitions(daemon_)) TRY(make_partitions());
@@ -86,6 +84,13 @@ Result<void> MpsDaemon::begin() {
   for (const auto& device : daemon_.devices) gpus.push_back(device.uuid);
   ASSIGN_OR_RETURN(auto mark, mps::ReadyFile::put(paths_.started, gpus, service_));
   started_.emplace(std::move(mark));
+  return {};
+}
+
+Result<void> MpsDaemon::claim_gpus() const {
+  for (const auto& device : daemon_.devices) {
+    TRY(tools_.gpus.set_compute_mode(device.uuid, gpu::ComputeMode::kExclusiveProcess));
+  }
   return {};
 }
 

@@ -56,6 +56,8 @@ class MpsDaemon {
   const offer::MpsService& service() const { return service_; }
   // Asks whether the daemon answers and its server serves. kUnavailable, kTimeout.
   Result<void> ask() const;
+  // Sets its GPUs to exclusive mode.
+  Result<void> claim_gpus() const;
   // Gives it and its servers the limits of `wanted`, which has the same devices.
   Result<void> retune(mps::Daemon wanted);
   // Passes the lines logged since the last call to MpsTools::daemon_log.

@@ -2,10 +2,33 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "mps/plan.h"
 #include "mps/ready_file.h"
+#include "offer/mps.h"
 
 namespace tranche::agent {
+namespace {
+
+constexpr const char* kEndsForMig = "its MPS control daemon ends for a change of the MIG layout";
+
+// The daemon's supervisor looks at hardware and configuration by itself. Until it has seen what
+// this agent has, the daemon that runs is about to end. A GPU that is lost need not be served: a
+// supervisor that began since does not know it.
+std::string other_gpus(const std::filesystem::path& started, const offer::ResourceOffer& resource) {
+  const auto served = mps::gpus_of(started);
+  if (!served) return {};
+  const auto wanted = offer::mps_gpus(resource);
+  const bool more = !std::ranges::includes(wanted, *served);
+  const bool less = std::ranges::any_of(resource.devices, [&](const offer::Device& device) {
+    return device.healthy() && wanted.contains(device.uuid) && !served->contains(device.uuid);
+  });
+  if (!more && !less) return {};
+  return "its MPS control daemon serves other GPUs than it shall, and is to be started anew";
+}
+
+}  // namespace
 
 void MpsInput::look(const offer::Offer& wished, State& state) {
   std::map<config::ResourceName, MpsStanding> standings;
@@ -17,6 +40,7 @@ void MpsInput::look(const offer::Offer& wished, State& state) {
       standing = known->second;
     }
     standing.trouble = mps::trouble_of(started);
+    if (standing.trouble.empty()) standing.trouble = other_gpus(started, resource);
     if (!standing.trouble.empty()) continue;
     standing.has_served = true;
     standing.service = mps::service_of(started);
@@ -26,7 +50,10 @@ void MpsInput::look(const offer::Offer& wished, State& state) {
 
 std::optional<std::chrono::milliseconds> MpsInput::interval(const State& state) const {
   if (state.mps.empty()) return {};
-  return kInterval;
+  const bool awaited = std::ranges::any_of(state.mps, [&](const auto& one) {
+    return !one.second.trouble.empty() && state.mig.mps.contains(one.first.value);
+  });
+  return awaited ? kAwaited : kInterval;
 }
 
 std::string MpsInput::trouble(const State& state) const {
@@ -48,8 +75,10 @@ offer::Offer offer_what_mps_serves(const State& state, offer::Offer offer) {
     const auto found = state.mps.find(resource.name);
     if (found == state.mps.end()) continue;
     resource.mps = found->second.service;
+    const bool ends = !found->second.trouble.empty() && state.mig.mps.contains(resource.name.value);
+    const std::string reason = ends ? kEndsForMig : found->second.trouble;
     for (auto& device : resource.devices) {
-      if (device.healthy()) device.unhealthy_reason = found->second.trouble;
+      if (device.healthy()) device.unhealthy_reason = reason;
     }
   }
   return offer;

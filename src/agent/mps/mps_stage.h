@@ -4,22 +4,18 @@
 // again.
 
 #include <filesystem>
-#include <string_view>
 
 #include "agent/loop/stage.h"
 
 namespace tranche::agent {
-
-// The advice in messages about a control daemon that does not serve.
-inline constexpr std::string_view kMpsRemedy =
-    "look at the Pod of mps-control-daemon on this node (it runs where the node's label "
-    "nvidia.com/mps.capable is true; the chart has it with mps.enabled=true)";
 
 // Reads the files `.started` of the control daemons (mps/ready_file.h).
 class MpsInput final : public Input {
  public:
   // The delay until a control daemon that came or went is noticed.
   static constexpr std::chrono::milliseconds kInterval{1000};
+  // The same while one is awaited, because it ended for a change of the MIG layout.
+  static constexpr std::chrono::milliseconds kAwaited{50};
 
   // `root`: the folder with a folder for each resource.
   explicit MpsInput(std::filesystem::path root) : root_(std::move(root)) {}

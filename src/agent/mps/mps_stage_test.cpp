@@ -35,10 +35,10 @@ class MpsStageTest : public testing::Test {
     input_.look(wished, state_);
     return offer_what_mps_serves(state_, wished);
   }
-  void serve() {
+  void serve(const std::vector<std::string>& gpus = {}) {
     const auto started = mps::paths_of(dir_.path(), {"nvidia.com/gpu"}).started;
     ASSERT_TRUE(FsRoot().make_directories(started.parent_path()));
-    daemon_.emplace(mps::ReadyFile::put(started).value());
+    daemon_.emplace(mps::ReadyFile::put(started, gpus).value());
   }
 
   test::TempDir dir_;
@@ -81,6 +81,40 @@ TEST_F(MpsStageTest, WhatIsNotSharedByMpsAnyMoreIsForgotten) {
   offered({});
   EXPECT_EQ(input_.interval(state_), std::nullopt);
   EXPECT_THAT(offered(shared_by_mps()).resources, IsEmpty());
+}
+
+TEST_F(MpsStageTest, ADaemonOfOtherGpusIsAboutToEnd) {
+  auto wished = shared_by_mps();
+  auto& resource = wished.resources[0];
+  resource.tranches = {{"GPU-a::0", 0}, {"GPU-a::1", 0}, {"GPU-b", 1}};
+  serve({"GPU-a"});
+  EXPECT_TRUE(offered(wished).resources[0].devices[0].healthy());
+  daemon_.reset();
+  serve({"GPU-a", "GPU-b"});
+  EXPECT_THAT(offered(wished).resources[0].devices[0].unhealthy_reason, HasSubstr("other GPUs"));
+  EXPECT_THAT(input_.trouble(state_), HasSubstr("nvidia.com/gpu: "));
+}
+
+TEST_F(MpsStageTest, ADaemonNeedNotServeAGpuThatIsLost) {
+  auto wished = shared_by_mps();
+  wished.resources[0].tranches = {
+      {"GPU-a::0", 0}, {"GPU-a::1", 0}, {"GPU-b::0", 1}, {"GPU-b::1", 1}};
+  serve({"GPU-a", "GPU-b"});
+  offered(wished);
+  daemon_.reset();
+  serve({"GPU-a"});
+  EXPECT_TRUE(offered(wished).resources[0].devices[0].healthy());
+  wished.resources[0].devices[1].unhealthy_reason.clear();
+  EXPECT_THAT(offered(wished).resources[0].devices[0].unhealthy_reason, HasSubstr("other GPUs"));
+}
+
+TEST_F(MpsStageTest, WhatEndsForAChangeOfTheMigLayoutIsLookedAtMoreOften) {
+  state_.mig.mps = {"nvidia.com/gpu"};
+  offered(shared_by_mps());
+  EXPECT_EQ(input_.interval(state_), MpsInput::kAwaited);
+  serve();
+  offered(shared_by_mps());
+  EXPECT_EQ(input_.interval(state_), MpsInput::kInterval);
 }
 
 TEST_F(MpsStageTest, TheStageItselfSeesNothingButItsState) {

@@ -83,6 +83,30 @@ void MpsSupervisor::follow(const mps::Plan& wanted, TimePoint now) {
   tick(now);
 }
 
+void MpsSupervisor::hold(const std::set<std::string>& gpus) {
+  holds_ = true;
+  for (auto& [name, entry] : entries_) {
+    const bool ends = std::ranges::any_of(
+        entry.wanted.devices, [&](const auto& device) { return gpus.contains(device.uuid); });
+    if (!ends || entry.daemon == nullptr) continue;
+    tools_.log.info(fmt::format(
+        "the MPS control daemon of {} is ended, for the MIG layout of a GPU of it is changed",
+        name.value));
+    stop(entry);
+  }
+}
+
+void MpsSupervisor::release(TimePoint now) {
+  holds_ = false;
+  for (auto& [name, entry] : entries_) {
+    if (entry.daemon == nullptr) {
+      entry.due = now;
+    } else if (const auto set = entry.daemon->claim_gpus(); !set) {
+      tools_.log.warn(set.error());
+    }
+  }
+}
+
 void MpsSupervisor::suspect(TimePoint now) {
   for (auto& [name, entry] : entries_) {
     if (entry.daemon != nullptr) entry.due = now;
@@ -93,7 +117,7 @@ void MpsSupervisor::tick(TimePoint now) {
   for (auto& [name, entry] : entries_) {
     if (entry.due > now) continue;
     if (entry.daemon != nullptr) ask(entry, now);
-    if (entry.daemon == nullptr && entry.due <= now) start(entry, now);
+    if (entry.daemon == nullptr && entry.due <= now && !holds_) start(entry, now);
   }
   mark_ready();
 }
@@ -101,6 +125,7 @@ void MpsSupervisor::tick(TimePoint now) {
 std::optional<MpsSupervisor::TimePoint> MpsSupervisor::next_tick() const {
   std::optional<TimePoint> next;
   for (const auto& [name, entry] : entries_) {
+    if (entry.daemon == nullptr && holds_) continue;
     if (!next || entry.due < *next) next = entry.due;
   }
   return next;

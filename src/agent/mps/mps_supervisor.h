@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "agent/mps/mps_daemon.h"
@@ -37,6 +38,12 @@ class MpsSupervisor {
   MpsSupervisor& operator=(const MpsSupervisor&) = delete;
 
   void follow(const mps::Plan& wanted, TimePoint now);
+  // Ends the daemons that have one of these GPUs, and starts none until release().
+  void hold(const std::set<std::string>& gpus);
+  bool holds() const { return holds_; }
+  // The driver may have forgotten meanwhile what GPUs of daemons that run are set to.
+  void release(TimePoint now);
+
   // A process that may have been a daemon has ended: all daemons are asked at the next tick.
   void suspect(TimePoint now);
   // Does what is due.
@@ -46,6 +53,7 @@ class MpsSupervisor {
   void pass_on_logs();
 
   std::size_t serving() const;
+  mps::Plan plan() const;  // as it was followed last
 
  private:
   struct Entry {
@@ -56,7 +64,6 @@ class MpsSupervisor {
     std::string complaint;              // the failure reported last
   };
 
-  mps::Plan plan() const;
   void start(Entry& entry, TimePoint now);
   void ask(Entry& entry, TimePoint now);
   void retune(Entry& entry, const mps::Daemon& wanted, TimePoint now);
@@ -70,6 +77,7 @@ class MpsSupervisor {
   std::function<void(const NodeNotice&)> tell_;
   std::map<config::ResourceName, Entry> entries_;
   bool followed_ = false;  // follow() has been called
+  bool holds_ = false;
 };
 
 }  // namespace tranche::agent

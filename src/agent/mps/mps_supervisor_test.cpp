@@ -140,6 +140,49 @@ TEST_F(SupervisorTest, StartsAsNvidiasAndEndsCleanly) {
   EXPECT_FALSE(exists("nvidia.com/gpu/log"));
 }
 
+TEST_F(SupervisorTest, HoldEndsTheDaemonsOfTheseGpusAndNoOther) {
+  follow({daemon_of("gpu", "GPU-a"), daemon_of("other", "GPU-b")});
+  program_.take();
+  supervisor_->hold({"GPU-a", "GPU-c"});
+  EXPECT_THAT(program_.take(), ElementsAre("gpu: quit"));
+  EXPECT_THAT(gpus_.exclusive, ElementsAre("GPU-b"));
+  EXPECT_FALSE(is_ready());
+  EXPECT_TRUE(is_started("other"));
+
+  pass(seconds(30));
+  EXPECT_FALSE(is_started("gpu")) << "nothing begins";
+  gpus_.exclusive.clear();  // the driver forgot it
+  supervisor_->release(now_);
+  pass(seconds(0));
+  EXPECT_TRUE(is_started("gpu"));
+  EXPECT_THAT(gpus_.exclusive, UnorderedElementsAre("GPU-a", "GPU-b"));
+  EXPECT_TRUE(is_ready());
+}
+
+TEST_F(SupervisorTest, WhatIsHeldBeginsByThePlanOfThen) {
+  follow({daemon_of("gpu", "GPU-a"), daemon_of("other", "GPU-b")});
+  supervisor_->hold({"GPU-a"});
+  program_.take();
+  follow({daemon_of("gpu", "GPU-c"), daemon_of("other", "GPU-b")});
+  EXPECT_THAT(gpus_.exclusive, ElementsAre("GPU-b"));
+  supervisor_->release(now_);
+  pass(seconds(0));
+  EXPECT_THAT(gpus_.exclusive, UnorderedElementsAre("GPU-b", "GPU-c"));
+}
+
+TEST_F(SupervisorTest, ADaemonThatDiesMeanwhileBeginsAfterwards) {
+  follow({daemon_of("gpu", "GPU-a"), daemon_of("other", "GPU-b")});
+  supervisor_->hold({"GPU-a"});
+  program_.daemons.clear();
+  supervisor_->suspect(now_);
+  pass(seconds(1));
+  EXPECT_FALSE(is_started("other"));
+  supervisor_->release(now_);
+  pass(seconds(0));
+  EXPECT_TRUE(is_started("gpu"));
+  EXPECT_TRUE(is_started("other"));
+}
+
 mps::Daemon of_protocol_3(std::uint64_t limit) {
   auto daemon = daemon_of("gpu", "GPU-a", limit);
   daemon.protocol = 3;

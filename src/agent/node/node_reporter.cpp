@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/json_value.h"
+#include "base/utf8.h"
 #include "cluster/time.h"
 
 namespace tranche::agent {
@@ -13,17 +14,12 @@ namespace {
 // Bytes; etcd and `kubectl describe` handle texts of this length well.
 constexpr std::size_t kLongestMessage = 1024;
 
-std::string shortened(std::string message) {
-  if (message.size() > kLongestMessage) message.resize(kLongestMessage);
-  return message;
-}
-
 cluster::NodeCondition condition_for(const ConditionReport& report) {
   const auto* const bad = report.unknown ? "Unknown" : "False";
   return {.type = report.type,
           .status = report.good ? "True" : bad,
           .reason = report.reason,
-          .message = shortened(report.message)};
+          .message = std::string(utf8_prefix(report.message, kLongestMessage))};
 }
 
 const cluster::NodeCondition* condition_of(const cluster::Node& node, const std::string& type) {
@@ -96,6 +92,28 @@ Result<void> NodeReporter::write(const cluster::NodeCondition& wanted, const std
           .action = action,
           .note = wanted.message},
          stop);
+  return {};
+}
+
+void NodeReporter::withdraw(const std::string& type) {
+  retrier_.request(
+      {.key = type,
+       .attempt = [this, type](const std::stop_token& stop) { return remove(type, stop); },
+       .done = {},
+       .aim = "no " + type});
+}
+
+Result<void> NodeReporter::remove(const std::string& type, const std::stop_token& stop) {
+  const cluster::ObjectKey key = {.ns = "", .name = node_.name()};
+  ASSIGN_OR_RETURN(const auto object, objects_.get(cluster::kNode, key, {.stop = stop}));
+  ASSIGN_OR_RETURN(const auto node, cluster::parse_node(object.json));
+  if (condition_of(node, type) == nullptr) return {};
+  const json::Value entry = {{"$patch", "delete"}, {"type", type}};
+  const json::Value patch = {{"status", {{"conditions", json::Value::array({entry})}}}};
+  TRY(objects_.patch(
+      cluster::kNode, key,
+      {.type = cluster::PatchType::kStrategic, .json = patch.text(), .subresource = "status"},
+      {.stop = stop}));
   return {};
 }
 

@@ -32,6 +32,8 @@ class NodeReporter {
   // Writes the condition into the Node unless it is there already. To be called again when the Node
   // changes. A later report of the same type replaces this one.
   void report(const ConditionReport& report);
+  // Removes the condition of that type from the Node: nobody here says anything of it any more.
+  void withdraw(const std::string& type);
   // Records an Event, once.
   void tell(const NodeNotice& notice);
 
@@ -39,6 +41,7 @@ class NodeReporter {
   // `action`: of the Event; empty: there is none.
   Result<void> write(const cluster::NodeCondition& wanted, const std::string& action,
                      const std::stop_token& stop);
+  Result<void> remove(const std::string& type, const std::stop_token& stop);
   void record(const NodeNotice& notice, const std::stop_token& stop);
 
   cluster::Objects& objects_;

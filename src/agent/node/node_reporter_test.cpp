@@ -45,11 +45,7 @@ class NodeReporterTest : public testing::Test {
     for (const auto& item : list->items) all.push_back(json::parse(item.json));
     return all;
   }
-  std::ptrdiff_t calls(const std::string& beginning) {
-    const auto all = objects_.calls();
-    return std::ranges::count_if(all,
-                                 [&](const auto& call) { return call.starts_with(beginning); });
-  }
+  std::ptrdiff_t calls(const std::string& beginning) { return objects_.count_calls(beginning); }
 
   test::FakeObjects objects_;
   test::FakeClock clock_;
@@ -70,6 +66,24 @@ TEST_F(NodeReporterTest, AConditionWithoutAnEventIsWrittenAlone) {
   reporter_->tell({.reason = "Told", .action = "x", .note = "after it"});
   ASSERT_TRUE(test::eventually([&] { return !events().empty(); }));
   EXPECT_EQ(events().size(), 1U);
+}
+
+TEST_F(NodeReporterTest, AMessageIsNotCutWithinACharacter) {
+  const auto long_one = std::string(1023, 'a') + "\u00e4 and more";
+  reporter_->report(configured_condition({.applied = false, .message = long_one}));
+  EXPECT_TRUE(says("False", std::string(1023, 'a')));
+}
+
+TEST_F(NodeReporterTest, AConditionOfWhichNobodySaysAnythingAnyMoreIsRemoved) {
+  reporter_->report(configured_condition({.applied = true, .message = "fine"}));
+  ASSERT_TRUE(says("True", "fine"));
+  reporter_->withdraw(kConfiguredCondition);
+  EXPECT_TRUE(test::eventually([&] { return !condition(kConfiguredCondition); }));
+  EXPECT_TRUE(condition("Ready"));
+  reporter_->withdraw("TrancheNeverThere");
+  reporter_->tell({.reason = "Told", .action = "x", .note = "after it"});
+  ASSERT_TRUE(test::eventually([&] { return events().size() == 2; }));
+  EXPECT_EQ(calls("patch"), 2);
 }
 
 TEST_F(NodeReporterTest, ADiskThatTakesNoGrantsIsToldUntilItDoes) {

@@ -1,6 +1,9 @@
+#include <cerrno>
+#include <cstdio>
 #include <map>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "cli/dispatch.h"
@@ -20,9 +23,28 @@ std::map<std::string, std::string> read_environment() {
   return environment;
 }
 
+// fmt throws where what it prints does not arrive, and what is still in the buffer is only known at
+// the end. Who keeps the output, say of `tranche layout export`, must not take a part for the
+// whole.
+int run(const std::vector<std::string_view>& arguments) {
+  std::error_code trouble;
+  try {
+    const int code = tranche::cli::dispatch(arguments, read_environment());
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+    trouble = {errno, std::generic_category()};
+  } catch (const std::system_error& error) {
+    if (std::ferror(stdout) == 0) throw;
+    trouble = error.code();
+  }
+  // Not by fmt, which might throw here again.
+  const auto text = "tranche: the output cannot be written: " + trouble.message() + "\n";
+  std::fputs(text.c_str(), stderr);
+  return 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::vector<std::string_view> arguments(argv, argv + argc);
-  return tranche::cli::dispatch(arguments, read_environment());
+  return run(arguments);
 }

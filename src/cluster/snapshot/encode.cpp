@@ -152,7 +152,7 @@ Json spec_of(const SnapshotPod& value) {
   set(spec, "nodeName", value.pod.node);
   set(spec, "schedulerName", value.pod.scheduler);
   set(spec, "priorityClassName", value.pod.priority_class);
-  set(spec, "nodeSelector", value.node_selector);
+  set(spec, "nodeSelector", value.pod.node_selector);
   spec["tolerations"] = array_of(value.tolerations, [](const Toleration& toleration) {
     Json item = Json::object();
     set(item, "key", toleration.key);

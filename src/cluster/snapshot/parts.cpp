@@ -13,7 +13,6 @@ Result<SnapshotPod> parse_snapshot_pod(std::string_view text) {
     value.created = top.object("metadata").text("creationTimestamp");
     const auto spec = top.object("spec");
     value.priority = spec.number("priority");
-    value.node_selector = spec.map("nodeSelector");
     for (const auto& item : spec.list("tolerations")) {
       value.tolerations.push_back(
           {item.text("key"), item.text("operator"), item.text("value"), item.text("effect")});

@@ -86,7 +86,6 @@ struct SnapshotPod {
   Pod pod;
   std::string created;  // RFC 3339, as written
   std::int64_t priority = 0;
-  StringMap node_selector;
   std::vector<Toleration> tolerations;
   std::string affinity;  // spec.affinity as compact JSON with sorted keys; empty: none
   std::vector<PodClaim> claims;

@@ -57,6 +57,7 @@ Snapshot whole() {
                                 .owners = {{"batch/v1", "Job", "j", "ju", true}},
                                 .deleting = true,
                                 .node = "n1",
+                                .node_selector = {{"pool", "a"}},
                                 .scheduler = "default-scheduler",
                                 .ready = true,
                                 .phase = "Pending",
@@ -69,7 +70,6 @@ Snapshot whole() {
                                 .priority_class = "low"},
                         .created = "2026-01-31T11:00:00Z",
                         .priority = -10,
-                        .node_selector = {{"pool", "a"}},
                         .tolerations = {{"k", "Exists", "", "NoSchedule"}},
                         .affinity = R"({"nodeAffinity":{"x":[1]}})",
                         .claims = {{"gpu", "", "tpl"}, {"other", "c", ""}}};

@@ -103,7 +103,7 @@ TEST(TakeSnapshot, PodsThatConcernGpus) {
   EXPECT_EQ(asks.priority, 7);
   EXPECT_EQ(asks.pod.priority_class, "high");
   EXPECT_EQ(asks.created, "2026-01-01T00:00:00Z");
-  EXPECT_THAT(asks.node_selector, ElementsAre(Pair("pool", "a")));
+  EXPECT_THAT(asks.pod.node_selector, ElementsAre(Pair("pool", "a")));
   EXPECT_THAT(asks.tolerations, ElementsAre(Toleration{"k", "Exists", "", ""}));
   EXPECT_EQ(asks.affinity, R"({"nodeAffinity":{},"podAntiAffinity":{}})");
   EXPECT_THAT(snapshot->pods[1].claims, ElementsAre(PodClaim{"gpu", "", "t"}));

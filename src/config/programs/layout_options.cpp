@@ -1,5 +1,6 @@
 #include "config/programs/layout_options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <optional>
@@ -12,19 +13,28 @@ namespace {
 constexpr int kMostDevices = 10'000;
 constexpr int kMostGpus = 100'000;
 
+// nullopt: no whole number. Of a larger one it is kMostDevices + 1.
 std::optional<int> count_of(std::string_view text) {
   int count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   const bool whole = end == text.data() + text.size();
-  if (error != std::errc() || !whole || count < 0 || count > kMostDevices) return std::nullopt;
-  return count;
+  const bool too_large = error == std::errc::result_out_of_range && !text.starts_with('-');
+  if (!whole || (error != std::errc() && !too_large) || count < 0) return std::nullopt;
+  return too_large ? kMostDevices + 1 : std::min(count, kMostDevices + 1);
 }
 
 void add_devices(OptionReader& reader, std::string_view word, std::map<std::string, int>& devices) {
   const auto equals = word.find('=');
   const auto count = equals == std::string_view::npos ? 1 : count_of(word.substr(equals + 1));
   auto& sum = devices[std::string(word.substr(0, equals))];
-  if (!count || equals == 0 || sum + *count > kMostDevices) {
+  if (count && equals != 0 && sum + *count > kMostDevices) {
+    reader.error(Error{Code::kInvalidArgument,
+                       fmt::format("'{}': at most {} of a profile can be asked for",
+                                   word.substr(0, 80), kMostDevices),
+                       ""});
+    return;
+  }
+  if (!count || equals == 0) {
     reader.error(Error{Code::kInvalidArgument,
                        fmt::format("'{}' is no profile with a number", word.substr(0, 80)),
                        "write a profile and how many of it, such as 1g.10gb=7"});

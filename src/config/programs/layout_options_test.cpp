@@ -47,8 +47,9 @@ TEST(LayoutOptions, WhatIsWrongIsSaid) {
       {"no number", {}, {"3g.40gb=x"}, "'3g.40gb=x' is no profile with a number"},
       {"no profile", {}, {"=3"}, "'=3' is no profile with a number"},
       {"negative", {}, {"1g.10gb=-1"}, "write a profile and how many of it, such as 1g.10gb=7"},
-      {"too many", {}, {"1g.10gb=10001"}, "no profile with a number"},
-      {"too many in all", {}, {"1g.10gb=10000", "1g.10gb=10000"}, "no profile with a number"},
+      {"too many", {}, {"1g.10gb=10001"}, "'1g.10gb=10001': at most 10000 of a profile"},
+      {"beyond all numbers", {}, {"1g.10gb=99999999999999999999"}, "at most 10000 of a profile"},
+      {"too many in all", {}, {"1g.10gb=10000", "1g.10gb=10000"}, "at most 10000 of a profile"},
       {"form", {{"output", "wide"}}, {"1g.10gb"}, "'wide' is no form"},
       {"GPUs", {{"gpus", "-1"}}, {"1g.10gb"}, "-1 GPUs cannot be"},
   };

@@ -16,9 +16,17 @@ allowPrivilegeEscalation: false
 {{- end }}
 capabilities:
   drop: ["ALL"]
-  {{- if $admin }}
+  {{- if (index . 1).seesProcesses }}
+  # What files the node's processes have open: the folder is theirs alone (DAC_READ_SEARCH), and so are its links.
+  add: ["SYS_ADMIN", "SYS_PTRACE", "DAC_READ_SEARCH"]
+  {{- else if $admin }}
   add: ["SYS_ADMIN"]
   {{- end }}
+{{- if and (index . 1).seesProcesses (semverCompare ">=1.30.0-0" (index . 0).Capabilities.KubeVersion.Version) }}
+# The runtimes' profile hides the files of processes outside of containers.
+appArmorProfile:
+  type: Unconfined
+{{- end }}
 readOnlyRootFilesystem: true
 # kubelet's folders belong to root.
 runAsUser: 0
@@ -149,7 +157,8 @@ has one path in both, because containers with limits mount from it. */}}
 {{- $folders = append $folders (dict "name" "driver-root" "host" ($v.nvidiaDriverRoot | default "/") "path" "/driver-root" "type" "Directory" "readOnly" true "mountPropagation" "HostToContainer") -}}
 {{- end -}}
 {{- if $s.mps -}}
-{{- $folders = append $folders (dict "name" "mps-root" "host" $v.mps.root "path" "/mps" "type" "DirectoryOrCreate" "readOnly" true) -}}
+{{- /* Its lock is asked for where MIG layouts change, and who locks a file has to write it. */ -}}
+{{- $folders = append $folders (dict "name" "mps-root" "host" $v.mps.root "path" "/mps" "type" "DirectoryOrCreate" "readOnly" (not $s.migManager)) -}}
 {{- end -}}
 {{- if $s.volumeMounts -}}
 {{- $folders = append $folders (dict "name" "all-devices" "host" "/dev/null" "path" "/var/run/nvidia-container-devices/all" "type" "CharDevice") -}}

@@ -11,6 +11,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
   usesApi        the agent talks to the API server
   migMonitor, volumeMounts, cdi    what the mode needs of the container
   migManager     the agent changes MIG layouts, and the controller drains nodes for it
+  seesProcesses  the agent sees the node's processes, to name who has a GPU open
   migPools       the ConfigMap with pools of nodes that get a layout; "": there are none
   controller     the controller runs
   limits         containers may be limited here: the arbiter runs
@@ -54,6 +55,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
       "usesApi" $usesApi
       "migMonitor" (or $needs.mig $migManager)
       "migManager" $migManager
+      "seesProcesses" (and $migManager $v.migManager.enableHostPID)
       "migPools" (and $migManager $v.migManager.pools | empty | ternary "" (include "tranche.part" (list . "mig-pools")))
       "volumeMounts" $needs.volumeMounts
       "cdi" $needs.cdi

@@ -1,0 +1,100 @@
+// Who holds what leaves service, as kubelet tells it, and whether it still gives any of it out.
+
+#include <algorithm>
+#include <set>
+
+#include "agent/mig/mig_manager.h"
+
+namespace tranche::agent {
+namespace {
+
+// Nameless while kubelet has not named the Pod.
+cluster::MigHolder holder_of(const offer::Promise& promise) {
+  const auto slash = promise.pod.find('/');
+  if (slash == std::string::npos) return {};
+  return {promise.pod.substr(0, slash), promise.pod.substr(slash + 1)};
+}
+
+}  // namespace
+
+// The controller is told of those whose Pod is known.
+void MigManager::name_pods(const std::optional<std::vector<cluster::MigHolder>>& holders) {
+  pods_.clear();
+  for (const auto& pod : holders.value_or(std::vector<cluster::MigHolder>())) {
+    if (!pod.name.empty()) pods_.push_back(pod);
+  }
+  say_why();
+}
+
+// Of Pods that hold nothing that changes.
+void MigManager::say_why() {
+  why_.clear();
+  const auto view = this->view();
+  if (leaving_.beside.empty() || pods_.empty() || view == nullptr) return;
+  const auto answer = ports_.holders.get(kHoldersAge);
+  if (!answer) return;
+  const auto change = leaving_devices({.changing = leaving_.changing}, *view->state.machine);
+  for (const auto& [uuid, why] : leaving_.beside) {
+    for (const auto& one : holding((*answer)->listed, {uuid})) {
+      why_.try_emplace({one.pod_namespace, one.pod_name}, why);
+    }
+  }
+  for (const auto& one : holding((*answer)->listed, change)) {
+    why_.erase({one.pod_namespace, one.pod_name});
+  }
+}
+
+HeldInstances MigManager::held_instances(const MigStates& states,
+                                         const gpu::Machine& machine) const {
+  HeldInstances held;
+  const auto answer = ports_.holders.get(kHoldersAge);
+  if (!answer) return held;
+  for (const auto& [uuid, state] : states) {
+    const auto* gpu = gpu::find_gpu(machine, uuid);
+    if (gpu == nullptr) continue;
+    const auto layout = mig::layout_of(state);
+    for (const auto& device : gpu->mig_instances) {
+      if (holding((*answer)->listed, {device.uuid.value}).empty()) continue;
+      const auto found =
+          std::ranges::find(state.instances, device.gpu_instance_id, &gpu::GpuInstance::id);
+      if (found == state.instances.end()) continue;
+      held[uuid].push_back(
+          layout.instances[static_cast<std::size_t>(found - state.instances.begin())]);
+    }
+  }
+  return held;
+}
+
+std::optional<std::vector<cluster::MigHolder>> MigManager::holders_of(
+    const std::set<std::string>& devices, std::chrono::milliseconds age) {
+  const auto answer = ports_.holders.get(age);
+  if (!answer || !(*answer)->remembered) return std::nullopt;
+  std::set<cluster::MigHolder> pods;
+  for (const auto& one : holding((*answer)->listed, devices)) {
+    pods.insert({one.pod_namespace, one.pod_name});
+  }
+  // Kubelet's checkpoint may be older than what it tells. It writes it anew when a list is sent.
+  if (pods.empty() && !holding(*(*answer)->remembered, devices).empty()) {
+    pods.insert(cluster::MigHolder{});
+    ports_.renew_checkpoint();
+  }
+  for (const auto& promise : ports_.promised(**answer)) {
+    if (devices.contains(std::string(offer::device_uuid_of(promise.id)))) {
+      pods.insert(holder_of(promise));
+    }
+  }
+  return std::vector(pods.begin(), pods.end());
+}
+
+bool MigManager::let_go(const std::set<std::string>& devices) const {
+  const auto given = ports_.kubelet.allocatable();
+  // A kubelet that is too old to tell has the list that was sent to it last.
+  if (!given) return given.error().code == Code::kFailedPrecondition;
+  return std::ranges::none_of(*given, [&](const auto& entry) {
+    return std::ranges::any_of(entry.second, [&](const std::string& id) {
+      return devices.contains(std::string(offer::device_uuid_of(id)));
+    });
+  });
+}
+
+}  // namespace tranche::agent

@@ -1,0 +1,183 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "agent/mig/testing.h"
+#include "base/envelope.h"
+
+namespace tranche::agent::mig_kept_test {
+namespace {
+
+using mig_testing::MigNode;
+using testing::HasSubstr;
+using Phase = mig::Journal::Phase;
+
+constexpr const char* kHalves = "3g.40gb x 2";
+
+// Has the layout all-3g.40gb, and then a change to all-1g.10gb that failed and was undone.
+struct Failed : MigNode {
+  Failed() : MigNode("h100-80gb") {
+    wish("all-3g.40gb");
+    EXPECT_EQ(settle(), "success") << log_text();
+    turn();
+    control.fail_calls("create_gpu_instance 19", {Code::kUnavailable, "Unknown Error"});
+    wish("all-1g.10gb");
+    turn();
+    EXPECT_EQ(settle(), "failed") << log_text();
+    EXPECT_EQ(summary(0), kHalves);
+  }
+  void turns(int count) {
+    for (int i = 0; i < count; ++i) {
+      turn();
+      clock.advance(std::chrono::seconds(1));
+    }
+  }
+};
+
+TEST(MigKept, WhatWasThereBeforeAFailedChangeIsThereAfterAReboot) {
+  Failed node;
+  const auto message = node.reported->message;
+  node.reboot();
+  EXPECT_EQ(node.summary(0), "MIG off");
+  node.turns(30);
+  EXPECT_EQ(node.summary(0), kHalves) << node.log_text();
+  EXPECT_EQ(node.summary(1), kHalves);
+  EXPECT_EQ(node.state(), "failed");
+  EXPECT_FALSE(node.open());
+  EXPECT_EQ(node.reported->message, message);
+  EXPECT_EQ(node.kubelet.listed["nvidia.com/mig-3g.40gb"].size(), 4U);
+  node.reboot();
+  node.turns(30);
+  EXPECT_EQ(node.summary(0), kHalves) << "after each reboot";
+}
+
+TEST(MigKept, ALabelThatNoLayoutHasTakesNoLayoutAwayAtAReboot) {
+  MigNode node("h100-80gb");
+  node.wish("all-3g.40gb");
+  EXPECT_EQ(node.settle(), "success");
+  node.turn();
+  node.wish("all-3g.40bg");
+  node.turn();
+  EXPECT_EQ(node.settle(), "failed");
+  node.reboot();
+  for (int i = 0; i < 30; ++i) {
+    node.turn();
+    node.clock.advance(std::chrono::seconds(1));
+  }
+  EXPECT_EQ(node.summary(0), kHalves) << node.log_text();
+  EXPECT_EQ(node.state(), "failed");
+}
+
+TEST(MigKept, AWishThatWasMadeWhileTheMachineWasOffAndFailsLeavesTheLayout) {
+  MigNode node("h100-80gb");
+  node.wish("all-3g.40gb");
+  EXPECT_EQ(node.settle(), "success");
+  node.turn();
+  node.control.fail_calls("create_gpu_instance 19", {Code::kUnavailable, "Unknown Error"});
+  node.wish("all-1g.10gb");
+  node.reboot();
+  node.turn();
+  EXPECT_EQ(node.settle(), "failed") << node.log_text();
+  for (int i = 0; i < 30; ++i) {
+    node.turn();
+    node.clock.advance(std::chrono::seconds(1));
+  }
+  EXPECT_EQ(node.summary(0), kHalves) << node.log_text();
+}
+
+TEST(MigKept, ALostDiskLosesNothingOfIt) {
+  Failed node;
+  std::filesystem::remove_all(node.dir.path() / "mig");
+  node.reboot();
+  node.turns(30);
+  EXPECT_EQ(node.summary(0), kHalves) << node.log_text();
+}
+
+TEST(MigKept, APodThatHasAGpuByThenIsNotEvictedForIt) {
+  Failed node;
+  node.reboot();
+  node.hold("train", "GPU-0");
+  node.turns(20);
+  EXPECT_EQ(node.summary(0), "MIG off");
+  EXPECT_FALSE(node.open());
+  node.kubelet.held.clear();
+  node.turns(30);
+  EXPECT_EQ(node.summary(0), kHalves);
+}
+
+TEST(MigKept, WhatCannotBeMadeAgainIsTriedOnceInABoot) {
+  Failed node;
+  node.control.fail_calls("create_gpu_instance 9", {Code::kUnavailable, "Unknown Error"});
+  node.reboot();
+  for (int i = 0; i < 100; ++i) node.turns(10);
+  EXPECT_EQ(node.state(), "failed");
+  EXPECT_FALSE(node.open());
+  EXPECT_THAT(node.reported->message, HasSubstr("neither the layout all-1g.10gb nor"));
+  const auto calls = node.control.calls().size();
+  node.turns(5);
+  EXPECT_EQ(node.control.calls().size(), calls) << node.log_text();
+  node.control.heal();
+  node.reboot();
+  node.turns(30);
+  EXPECT_EQ(node.summary(0), kHalves);
+}
+
+TEST(MigKept, WithoutALabelNothingIsMadeAgain) {
+  Failed node;
+  node.node->labels.erase(cluster::kMigConfigLabel);
+  node.changed();
+  node.turns(3);
+  node.reboot();
+  node.turns(30);
+  EXPECT_EQ(node.summary(0), "MIG off");
+  EXPECT_FALSE(node.node->annotations.contains(cluster::kMigAppliedAnnotation));
+}
+
+TEST(MigKept, AnAgentThatIsKilledBeforeItSaidHowAChangeEndedSaysItWhenItIsBack) {
+  Failed node;
+  const auto told = node.reported;
+  node.reported.reset();
+  node.start();
+  node.turns(3);
+  EXPECT_EQ(node.reported, told);
+}
+
+TEST(MigKept, AlsoWhereTheChangeIsNotClosedYet) {
+  MigNode node("h100-80gb");
+  node.controller = [](MigNode& self) {
+    const auto change = self.change();
+    if (!change) return;
+    // It never uncordons.
+    self.answer({.id = change->id, .cordoned = true});
+  };
+  node.control.fail_calls("create_gpu_instance 19", {Code::kUnavailable, "Unknown Error"});
+  node.wish("all-1g.10gb");
+  for (int i = 0; i < 40 && node.now_in() != Phase::kFinished; ++i) {
+    node.turn();
+    node.clock.advance(std::chrono::seconds(1));
+  }
+  ASSERT_EQ(node.now_in(), Phase::kFinished) << node.log_text();
+  const auto told = node.reported;
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->reason, "MigChangeFailed");
+  node.reported.reset();
+  node.start();
+  node.turn();
+  EXPECT_EQ(node.reported, told);
+}
+
+TEST(MigKept, WhatAReleaseBeforeWroteIsUnderstood) {
+  const MigOutcome before{.label = "a", .wish = "w", .trouble = "t", .boot = "b", .told = true};
+  auto text = encode(before);
+  EXPECT_EQ(*decode_outcome(text), before);
+  // As that release wrote it, with its checksum.
+  const std::string content =
+      R"({"accepted":false,"boot":"b","label":"a","told":true,"trouble":"t","wish":"w"})";
+  const auto read = decode_outcome(seal({.version = "mig-applied/v1", .key = "outcome"}, content));
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(*read, before);
+}
+
+}  // namespace
+}  // namespace tranche::agent::mig_kept_test
