@@ -108,7 +108,10 @@ def write_glibc(path: pathlib.Path, tags: list[str], build: pathlib.Path) -> Non
     files["/usr/sbin"] = archive.Directory()
     for name, text in _STAND_INS.items():
         files[name] = archive.Content(text.encode(), 0o755)
-    archive.write_archive(path, tags=tags, files=files, cmd=["/bin/bash"], env=_PATH)
+    # An id of its own for each set of names. Of an id that kubelet pulled it takes no other name for present (its
+    # record of pulled images): lab-glibc, which no registry has, was pulled in vain once one of the others was.
+    labels = {"tranche.dev/lab-names": " ".join(tags)}
+    archive.write_archive(path, tags=tags, files=files, cmd=["/bin/bash"], env=_PATH, labels=labels)
 
 
 _PATH = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
