@@ -77,7 +77,6 @@ struct MigChange {
   WallTime written_at;
   // When the Pods must have gone; then the change is given up.
   WallTime deadline;
-  bool accept_outage = false;
   bool failed = false;  // kFinished: back in the old layout
   // Allocatable tranches of the node by resource, before and after.
   std::map<std::string, std::int64_t> before;

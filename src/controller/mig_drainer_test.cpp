@@ -217,15 +217,6 @@ TEST_F(MigDrainerTest, AnOutageIsRefusedUntilSomebodyAcceptsIt) {
   EXPECT_THAT(answer()->outages, ElementsAre(kGpu));
 }
 
-TEST_F(MigDrainerTest, ThatAnOutageIsAcceptedTheAgentCannotSay) {
-  put_nodes(true);
-  start();
-  auto asked = change(MigPhase::kAsking);
-  asked.accept_outage = true;
-  say(asked);
-  EXPECT_TRUE(answered([](const auto& now) { return now.answer == MigDrain::Answer::kRefused; }));
-}
-
 TEST_F(MigDrainerTest, WhoLosesTheLeadEvictsNobodyElse) {
   put_nodes();
   std::vector<cluster::MigHolder> pods;

@@ -70,7 +70,7 @@ class Cluster:
     def ask(self) -> None:
         change = {
             "version": "mig-change/v1", "id": "c-1", "layout": "all-1g.10gb", "phase": "asking",
-            "writtenAt": now(), "deadline": now(300), "acceptOutage": False, "failed": False,
+            "writtenAt": now(), "deadline": now(300), "failed": False,
             "before": {"nvidia.com/gpu": 8}, "after": {"nvidia.com/mig-1g.10gb": 56},
             "pods": [{"namespace": "shop", "name": "web-0"}], "journal": "",
         }  # fmt: skip

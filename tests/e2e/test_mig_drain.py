@@ -102,7 +102,6 @@ class Cluster:
             "phase": phase,
             "writtenAt": time(),
             "deadline": time(300),
-            "acceptOutage": False,
             "failed": False,
             "before": {"nvidia.com/gpu": 4},
             "after": {"nvidia.com/mig-1g.10gb": 28},

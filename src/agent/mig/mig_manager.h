@@ -150,7 +150,7 @@ class MigManager {
   void look_beside();
   void serve();
   MigTexts texts(const cluster::Node& node);
-  cluster::MigChange change_text(const cluster::Node& node);
+  cluster::MigChange change_text();
   // Whether the Node says what it is to say.
   bool publish(const std::stop_token& stop);
   void count_tranches();

@@ -71,7 +71,7 @@ bool MigManager::publish(const std::stop_token& stop) {
 MigTexts MigManager::texts(const cluster::Node& node) {
   if (journal_ && !closing_) {
     return {.state = kMigPending,
-            .change = change_text(node),
+            .change = change_text(),
             .outcome = outcome_,
             .pause = journal_->phase == Phase::kDraining || is_on_hardware(journal_->phase),
             .own = own_selector_};
@@ -96,10 +96,8 @@ MigTexts MigManager::texts(const cluster::Node& node) {
 
 // Its time is the one at which it was last different, or renewed, so that the same text is written
 // once.
-cluster::MigChange MigManager::change_text(const cluster::Node& node) {
+cluster::MigChange MigManager::change_text() {
   const auto now = ports_.clock.wall_now();
-  const bool accepted =
-      cluster::value_of(node.annotations, cluster::kMigAcceptOutageAnnotation) == journal_->layout;
   const bool drains_again = journal_->phase == Phase::kUndoing && !pods_.empty();
   cluster::MigChange change{
       .id = journal_->id,
@@ -108,7 +106,6 @@ cluster::MigChange MigManager::change_text(const cluster::Node& node) {
       .written_at = now,
       .deadline =
           drains_again ? undo_drained_by(*journal_, options_.settings.times) : journal_->deadline,
-      .accept_outage = accepted,
       .failed = !journal_->trouble.empty(),
       .before = before_,
       .after = after_,
