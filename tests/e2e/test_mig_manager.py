@@ -2,12 +2,13 @@
 kubelet stand-in and a simulated machine; skipped where the lab's programs are not built (lab/build/build)."""
 
 import re
+import subprocess
 import sys
 
 import pytest
 
 from node import GPU, config_map
-from programs import ROOT
+from programs import ROOT, TRANCHE, clean_environment
 
 sys.path.append(str(ROOT / "tests" / "chart"))
 from api_server import running_server  # noqa: E402
@@ -147,6 +148,29 @@ def test_a_layout_changed_by_hand_is_reported_and_left(server, node):
     managed.reported("MigLayoutDrift")
     assert managed.state() == "success"
     assert managed.layouts() != [BALANCED]
+
+
+def test_an_edited_layout_waits_for_a_person(server, node, layouts):
+    """One edit of the ConfigMap would drain every node of that layout at once."""
+    here = node("h100")
+    managed = Managed(server, here, "edited", f"--mig-config-file={layouts}")
+    managed.wish("all-balanced")
+    managed.wait_state("success")
+    text = layouts.read_text()
+    layouts.write_text("version: v1\nmig-configs:\n  all-balanced:\n  - devices: all\n    mig-enabled: true\n"
+                       '    mig-devices: {"1g.10gb": 7}\n')
+    assert "the text of the layout all-balanced is another one" in managed.reported("MigLayoutDrift")
+    assert (managed.layouts(), managed.state()) == ([BALANCED], "success")
+    layouts.write_text(text)
+    managed.reported("MigChanged")
+    layouts.write_text(text.replace("all-balanced:", "all-even:").replace("all-1g.10gb:", "all-balanced:"))
+    managed.reported("MigLayoutDrift")
+    person = [TRANCHE, "layout", "apply", f"--node={managed.name}", f"--kubeconfig={server.kubeconfig()}",
+              "--selected-config=all-balanced"]
+    done = subprocess.run(person, env=clean_environment(), capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert managed.layouts() == [SMALL]
+    managed.reported("MigChanged")
 
 
 def test_a_failing_call_of_the_driver_is_undone(server, node):

@@ -62,6 +62,56 @@ TEST(MigHostile, AFileThatIsBrokenForAWhileRevertsNothing) {
   EXPECT_EQ(node.reported->reason, "MigLayoutDrift");
 }
 
+std::string layouts_of_sevens() {
+  return "version: v1\nmig-configs:\n  half:\n    - devices: all\n      mig-enabled: true\n"
+         "      mig-devices: {\"1g.10gb\": 7}\n";
+}
+
+// One edit of the ConfigMap would drain every node of the layout at once.
+TEST(MigHostile, AnEditedLayoutIsAppliedWhenSomebodyAsks) {
+  WithFile node;
+  const auto before = node.summary(0);
+  write_layouts(node, layouts_of_sevens());
+  node.turns(5);
+  EXPECT_EQ(node.summary(0), before) << node.log_text();
+  EXPECT_EQ(node.state(), "success");
+  EXPECT_EQ(node.reported->reason, "MigLayoutDrift");
+  EXPECT_THAT(node.reported->message, HasSubstr("the text of the layout half is another one"));
+  node.start();  // an agent that starts anew finds no new wish either
+  node.turns(5);
+  EXPECT_EQ(node.summary(0), before) << node.log_text();
+  node.node->labels.erase(cluster::kMigStateLabel);
+  node.changed();
+  node.turn();
+  EXPECT_EQ(node.settle(), "success");
+  EXPECT_NE(node.summary(0), before);
+  EXPECT_EQ(node.reported->reason, "MigChanged");
+}
+
+TEST(MigHostile, AnEditThatIsTakenBackIsForgotten) {
+  WithFile node;
+  write_layouts(node, layouts_of_sevens());
+  node.turns(3);
+  EXPECT_EQ(node.reported->reason, "MigLayoutDrift");
+  write_layouts(node, kHalf);
+  node.turns(3);
+  EXPECT_EQ(node.reported->reason, "MigChanged") << node.log_text();
+  EXPECT_EQ(node.state(), "success");
+}
+
+TEST(MigHostile, AnEditThatDoesNotFitSaysWhy) {
+  WithFile node;
+  const auto before = node.summary(0);
+  write_layouts(node,
+                "version: v1\nmig-configs:\n  half:\n    - devices: all\n      mig-enabled: true\n"
+                "      mig-devices: {\"1g.10gb\": 9}\n");
+  node.turns(5);
+  EXPECT_EQ(node.summary(0), before);
+  EXPECT_EQ(node.state(), "success");
+  EXPECT_EQ(node.reported->reason, "MigLayoutDrift");
+  EXPECT_THAT(node.reported->message, HasSubstr("It would fail: "));
+}
+
 TEST(MigHostile, ABrokenFileEndsNoChange) {
   WithFile node;
   node.settings.controller = true;

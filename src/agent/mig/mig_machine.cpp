@@ -98,7 +98,8 @@ MigMove make_kept_again(const MigFacts& facts, const MigSettings& settings) {
 MigMove without_journal(const MigFacts& facts, const MigSettings& settings) {
   if (!facts.node_known || !facts.wish) return {};
   const auto& outcome = facts.outcome;
-  const bool over = outcome && outcome->wish != *facts.wish;
+  const bool edited = is_edited(facts);
+  const bool over = outcome && outcome->wish != *facts.wish && !edited;
   const bool asked_again = outcome && outcome->told && facts.state.empty();
   const bool accepted = outcome && outcome->failed() && facts.accepted && !outcome->accepted;
   if (over || asked_again || accepted) return {.kind = Kind::kForget};
@@ -106,11 +107,12 @@ MigMove without_journal(const MigFacts& facts, const MigSettings& settings) {
   const bool lost = outcome && outcome->failed() && facts.lost && !facts.lost->empty();
   if (lost) return make_kept_again(facts, settings);
   if (!*facts.plan) {
-    return outcome ? MigMove{} : settle(facts, facts.plan->error().message());
+    if (outcome) return {.kind = edited ? Kind::kDrift : Kind::kWait};
+    return settle(facts, facts.plan->error().message());
   }
   if ((*facts.plan)->empty()) {
     // GPUs that could not be brought back have the layout, and it is no success.
-    const bool known = outcome && (outcome->failed() || outcome->boot == facts.boot);
+    const bool known = outcome && (outcome->failed() || outcome->boot == facts.boot) && !edited;
     return known ? MigMove{} : settle(facts, {});
   }
   if (!outcome) return begin(facts, settings, Phase::kAsking);
@@ -310,6 +312,12 @@ std::optional<MigMove> bring_back_to_now(const Journal& journal, const MigFacts&
 }
 
 }  // namespace
+
+bool is_edited(const MigFacts& facts) {
+  const auto& outcome = facts.outcome;
+  return outcome && !outcome->failed() && outcome->label == facts.label &&
+         outcome->wish != facts.wish;
+}
 
 bool is_on_hardware(Phase phase) {
   using enum Journal::Phase;

@@ -122,7 +122,7 @@ struct MigMove {
     kWait,
     kForget,   // the outcome, for it is of another wish, or a person removed the state label
     kSettle,   // `outcome` is what became of the wish; nothing was changed
-    kDrift,    // somebody else changed the layout; it is told and not reverted
+    kDrift,    // somebody changed the GPUs by hand, or the layout's text: told, and left so
     kJournal,  // `journal` from now on
     kApply,    // bring the GPUs to what the journal's phase asks for
     kClose,    // the change is over, with this outcome, if there is one
@@ -132,6 +132,10 @@ struct MigMove {
   std::optional<MigOutcome> outcome = {};
   bool operator==(const MigMove&) const = default;
 };
+
+// Whether the text of the layout that is in force is another one since. One edit would drain every
+// node of that layout at once, so it is applied when somebody asks for it.
+bool is_edited(const MigFacts& facts);
 
 // Whether a change in that phase may have touched the GPUs and is not over.
 bool is_on_hardware(mig::Journal::Phase phase);

@@ -103,6 +103,48 @@ TEST(MigMachine, ALayoutChangedByHandIsToldAndNotReverted) {
   EXPECT_EQ(next({}, now).kind, Kind::kDrift);
 }
 
+TEST(MigMachine, AnEditedLayoutIsToldAndAppliedWhenSomebodyAsks) {
+  auto now = facts();
+  now.wish = "edited";
+  now.outcome = outcome();
+  now.outcome->told = true;
+  now.state = "success";
+  now.plan = plan();
+  EXPECT_TRUE(is_edited(now));
+  EXPECT_EQ(next({}, now).kind, Kind::kDrift);
+  now.plan = fail(Code::kInvalidArgument, "there is no profile 9g");
+  EXPECT_EQ(next({}, now).kind, Kind::kDrift) << "one that does not fit";
+  now.state = "";
+  EXPECT_EQ(next({}, now).kind, Kind::kForget);
+  now.state = "success";
+  now.label = "other";
+  EXPECT_EQ(next({}, now).kind, Kind::kForget) << "that is a wish";
+}
+
+TEST(MigMachine, AnEditThatChangesNothingIsInForce) {
+  auto now = facts();
+  now.wish = "edited";
+  now.outcome = outcome();
+  now.plan = MigPlan();
+  const auto move = next({}, now);
+  ASSERT_EQ(move.kind, Kind::kSettle);
+  EXPECT_EQ(move.outcome->wish, "edited");
+  EXPECT_FALSE(move.outcome->failed());
+}
+
+// The instances are gone anyway.
+TEST(MigMachine, AfterARebootAnEditedLayoutIsMade) {
+  auto now = facts();
+  now.wish = "edited";
+  now.outcome = outcome();
+  now.plan = plan();
+  now.boot = "boot-2";
+  now.holders.emplace();
+  const auto move = next({}, now);
+  ASSERT_EQ(move.kind, Kind::kJournal);
+  EXPECT_EQ(move.journal->phase, Phase::kChanging);
+}
+
 TEST(MigMachine, AfterARebootTheLayoutIsMadeAgain) {
   auto now = facts();
   now.plan = plan();

@@ -18,6 +18,21 @@ constexpr std::chrono::seconds kApplyAgain{5};
 constexpr std::chrono::seconds kInUseAgain{2};
 constexpr int kMostSteps = 16;  // of one turn
 
+std::string text_of_drift(const MigFacts& facts) {
+  const auto ask = fmt::format("Remove the label {} to have it applied", cluster::kMigStateLabel);
+  if (!is_edited(facts)) {
+    return fmt::format(
+        "the GPUs do not have the layout {} any more: somebody changed it by hand; it is left so. "
+        "{} again",
+        facts.label, ask);
+  }
+  auto text = fmt::format(
+      "the text of the layout {} is another one than the GPUs got; they are left as they are. {}",
+      facts.label, ask);
+  if (!*facts.plan) text += fmt::format(". It would fail: {}", facts.plan->error().message());
+  return text;
+}
+
 }  // namespace
 
 MigManager::MigManager(Options options, Ports ports)
@@ -93,11 +108,7 @@ bool MigManager::act(const MigMove& move, const MigFacts& facts, const std::stop
       settle(*move.outcome);
       return false;
     case MigMove::Kind::kDrift:
-      report(
-          false, cluster::reason::kMigLayoutDrift,
-          fmt::format("the GPUs do not have the layout {} any more: somebody changed it by hand; "
-                      "it is left so. Remove the label {} to have it applied again",
-                      facts.label, cluster::kMigStateLabel));
+      report(false, cluster::reason::kMigLayoutDrift, text_of_drift(facts));
       return false;
     case MigMove::Kind::kJournal:
       return take(*move.journal, facts, stop);
