@@ -109,3 +109,8 @@ class Client:
         self.signal(name, signal.SIGKILL)
         if not self.wait_end(name, timeout):
             raise LabError(f"{self.what}: {name} does not end, even when killed")
+
+    def end(self, name: str) -> None:
+        """Stops what was no part of the lab: nothing is missing without it, so the status names it no more."""
+        self.stop(name)
+        self.ask({"op": "forget", "name": name})

@@ -219,7 +219,7 @@ cp -a {tree}/dev/. /dev/
         self.client.start(f"occupy-{name}", argv, f"{_LOGS}/occupy-{name}.log", env=env)
 
     def leave(self, name: str) -> None:
-        self.client.stop(f"occupy-{name}")
+        self.client.end(f"occupy-{name}")
 
     def gpus(self) -> list:
         return json.loads(self.sim("show", "-o", "json"))["gpus"]

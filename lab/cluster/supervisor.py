@@ -8,6 +8,7 @@ One request a connection, one JSON object each way:
     {"op": "run", "argv", "env", "input", "timeout"}                       -> {"code", "out", "err"}
     {"op": "signal", "name", "signal"}                                     -> {}
     {"op": "stop", "name"}                    SIGTERM, and no restart      -> {}
+    {"op": "forget", "name"}                  of one that has ended        -> {}
     {"op": "status"}                        -> {"programs": {name: {"pid", "exit", "restarts"}}}
 or {"error": text}. `exit` is null while the program runs, else its exit code (negative: the signal). A
 program with `restart` that ends by itself is started again a second later, as systemd would.
@@ -143,6 +144,12 @@ class Supervisor:
                 self._requests.pop(request["name"], None)
                 self._due.pop(request["name"], None)
                 return self._do({**request, "op": "signal", "signal": signal.SIGTERM}, connection)
+            case "forget":
+                program = self._programs.get(request["name"])
+                if program is not None and program["exit"] is None:
+                    return {"error": f"{request['name']} runs"}
+                self._programs.pop(request["name"], None)
+                return {}
             case "status":
                 return {"programs": self._programs}
         return {"error": f"unknown op {request['op']!r}"}

@@ -485,12 +485,9 @@ def test_commands_written_for_the_operator(cluster):
         lab.kubectl(
             "-n", "gpu-operator", "rollout", "status", "daemonset/nvidia-device-plugin-daemonset", timeout=120
         )
-        assert (
-            lab.kubectl(
-                "get", "pods", "-n", "gpu-operator", "-l", "app=nvidia-device-plugin-daemonset", "-o", "name"
-            ).count("pod/")
-            == 2
-        )
+        # The ones before may still be ending when the new ones serve.
+        pods = ("get", "pods", "-n", "gpu-operator", "-l", "app=nvidia-device-plugin-daemonset", "-o", "name")
+        lab.wait(lambda: lab.kubectl(*pods).count("pod/") == 2, "one Pod of the plugin on each node")
         lab.wait(lambda: int(lab.allocatable("t4", GPU) or 0) == 4, "the policy's configuration is in force")
     finally:
         cluster._helm.run("uninstall", "gpu", *options, "--wait", "--timeout", "4m", *cluster.without_hooks)

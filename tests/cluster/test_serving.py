@@ -61,7 +61,7 @@ class ForeignPlugin:
         return self
 
     def __exit__(self, *_) -> None:
-        self._node.client.stop("foreign")
+        self._node.client.end("foreign")
 
 
 def condition(lab, kind: str) -> tuple:
