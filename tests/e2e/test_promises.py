@@ -105,11 +105,13 @@ def test_a_restart_in_the_middle_withholds_from_the_first_list_on(node):
 def test_a_pod_is_refused_what_a_change_took_away_before_kubelet_knew(node):
     """Kubelet's list is older than the configuration: Allocate itself refuses, and says for whom."""
     here = node("l20")
-    here.agent(config=sharing(4))
+    agent = here.agent(config=sharing(4))
     here.kubelet.wait(GPU, allocatable=4)
     admit(here, GPU, "a")
     here.write(EXCLUSIVE)
     here.kubelet.wait(GPU, capacity=1, allocatable=0)
+    # It is withheld before kubelet has told who holds it.
+    agent.wait_log(f"is held as {GPU} by default/a")
     [uuid] = here.uuids()
     refused = here.kubelet.refusal(GPU, [uuid])
     assert f'invalid allocation request for "{GPU}": {uuid} is held as {GPU} by default/a' in refused

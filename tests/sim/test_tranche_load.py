@@ -199,10 +199,16 @@ def test_what_is_beside_it_costs_a_request_its_time(mps):
 
 def test_trouble_reaches_a_neighbour_as_far_as_the_mechanism_lets_it(machine):
     one = machine("l20")
-    # Long enough that on a busy machine too the victim asks again after the offender has taken all.
-    run = ("compare", "--duration", "1s", "--mechanisms", "time-slicing", "--trouble", "memory,kill,fault")
-    [sliced] = load(one, *run)["mechanisms"]
-    memory, killed, fault = sliced["troubles"]
+
+    def troubles(duration: str, which: str) -> list:
+        run = ("compare", "--duration", duration, "--mechanisms", "time-slicing", "--trouble", which)
+        [sliced] = load(one, *run)["mechanisms"]
+        return sliced["troubles"]
+
+    memory, killed, fault = troubles("1s", "memory,kill,fault")
+    # On a busy machine the victim may not have asked again after the offender has taken all.
+    if memory["victim"]["error"] == "":
+        [memory] = troubles("8s", "memory")
     # Time slices bound no memory: one takes all of it, and the other gets no more.
     assert memory["offender"]["memory"] >> 20 > 44_000
     assert "CUDA_ERROR_OUT_OF_MEMORY" in memory["victim"]["error"]
