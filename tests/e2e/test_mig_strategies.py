@@ -91,7 +91,8 @@ def test_compute_instances_have_cdi_names_with_both_capability_nodes(node):
 def test_an_xid_of_a_gpu_instance_is_all_its_compute_instances(node):
     here = a100(node, ["3g.20gb", 1, 2], ["1g.5gb"])
     here.agent(MIXED)
-    here.kubelet.wait(TWO, allocatable=1)
+    for resource in (TWO, WHOLE):
+        here.kubelet.wait(resource, allocatable=1)
     one = device(here, "1c.3g.20gb")
     of_it = ("--gpu-instance", one["gpuInstance"])
     first_xid(here, 0, 94, ONE, *of_it, "--compute-instance", one["computeInstance"], allocatable=0)
