@@ -2,8 +2,8 @@
 // The state of the device manager: per resource its plugin and devices, and the ledger of who holds
 // what. One mutex, never held over a call to a plugin; every change wakes wait_for().
 //
-// As kubelet since 1.26: the stream of a plugin that another one of the same resource replaces stays
-// open, what it sends counts as the resource's list, and the end of any such stream makes the
+// As kubelet since 1.26: the stream of a plugin that another one of the same resource replaces
+// stays open, what it sends counts as the resource's list, and the end of any such stream makes the
 // resource's devices unhealthy and its plugin unusable until one registers again.
 //
 // A resource whose plugin is gone keeps its devices, all unhealthy, for a grace time (kubelet: five

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr unsigned kMajor = 195;      // nvidia-frontend
+constexpr unsigned kMajor = 195;  // nvidia-frontend
 constexpr unsigned kCtlMinor = 255;
 constexpr unsigned kModesetMinor = 254;
 #ifdef __aarch64__

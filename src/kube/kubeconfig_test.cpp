@@ -153,8 +153,8 @@ TEST_F(InClusterTest, ServiceAccount) {
 
 TEST_F(InClusterTest, AnUnreadableNamespaceIsNotNone) {
   write("token", "t");
-  std::filesystem::create_directory(
-      dir_.path() / "var/run/secrets/kubernetes.io/serviceaccount/namespace");
+  std::filesystem::create_directory(dir_.path() /
+                                    "var/run/secrets/kubernetes.io/serviceaccount/namespace");
   const auto credentials = in_cluster({"10.96.0.1", "443"}, fs_);
   ASSERT_FALSE(credentials);
   EXPECT_THAT(credentials.error().message(), HasSubstr("namespace"));

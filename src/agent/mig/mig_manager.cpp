@@ -40,16 +40,18 @@ MigManager::MigManager(Options options, Ports ports)
       ports_(std::move(ports)),
       files_(options_.state_dir),
       boot_(ports_.boot()) {
-  auto outcome = files_.outcome();
-  if (!outcome)
+  if (auto outcome = files_.outcome()) {
+    outcome_ = *std::move(outcome);
+  } else {
     ports_.log.warn(
         std::move(outcome).error().with_context("what became of the last MIG layout is not known"));
-  if (outcome) outcome_ = *std::move(outcome);
-  auto journal = files_.journal();
-  if (!journal)
+  }
+  if (auto journal = files_.journal()) {
+    journal_ = *std::move(journal);
+  } else {
     ports_.log.warn(
         std::move(journal).error().with_context("the journal of a MIG change cannot be read"));
-  if (journal) journal_ = *std::move(journal);
+  }
   serve();
 }
 
