@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <thread>
 #include <utility>
 
 #include "base/descriptor.h"
@@ -22,6 +23,8 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::size_t kLongestOutput = std::size_t{64} << 10U;
+// From SIGKILL to the end. No signal ends a process that waits in a driver.
+constexpr auto kLongestDeath = std::chrono::seconds(2);
 
 struct Pipe {
   Descriptor read;
@@ -155,9 +158,16 @@ Result<ChildEnd> run_child(const Child& child) {
   // The program itself too: it may have moved to another process group.
   ::kill(-pid, SIGKILL);
   ::kill(pid, SIGKILL);
-  reap(pid);
-  return fail(Code::kTimeout, fmt::format("{} did not end within {} ms", child.program.string(),
-                                          child.limit.count()));
+  const auto late =
+      fmt::format("{} did not end within {} ms", child.program.string(), child.limit.count());
+  wait_for_end(pidfd.get(), output.read, SteadyClock::now() + kLongestDeath, end.output);
+  if (::waitpid(pid, nullptr, WNOHANG) == pid) return fail(Code::kTimeout, late);
+  std::thread(reap, pid).detach();  // it may never end
+  return fail(
+      Code::kTimeout, fmt::format("{}, nor when it was killed", late),
+      fmt::format("process {} hangs in the kernel (`cat /proc/{}/stack`, `dmesg`): where it "
+                  "does not come back, only a reboot of this machine ends it",
+                  pid, pid));
 }
 
 Result<std::filesystem::path> find_program(const std::string& name, std::string_view path,

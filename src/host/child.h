@@ -29,7 +29,8 @@ struct ChildEnd {
 
 // Waits for the program itself. Does not wait for processes that it leaves in the background, even
 // if they hold its output open. kNotFound: there is no such program. kTimeout: the program did not
-// end in time and was killed together with its process group. kInvalidArgument: it wrote more than
+// end in time and was killed together with its process group; one that hangs in a driver does not
+// end then either, and is waited for 2 s more and no longer. kInvalidArgument: it wrote more than
 // 64 KiB; it ran to its end all the same.
 Result<ChildEnd> run_child(const Child& child);
 
