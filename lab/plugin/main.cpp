@@ -3,8 +3,8 @@
 // registers once, never looks at its socket again, and removes the file when it ends. It advertises
 // the ids it is given, all healthy, and grants any of them with nothing in the answer.
 //
-// It prints a line when it is registered, sends its list again for each line on stdin, and ends
-// with its input.
+// It prints a line when it is registered and when kubelet reads its list, sends its list again for
+// each line on stdin, and ends with its input.
 
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
@@ -58,6 +58,7 @@ class Plugin final : public v1beta1::DevicePlugin::Service {
     constexpr std::chrono::milliseconds kLookAgain{100};  // cancellation comes without a signal
     int sent = 0;
     std::unique_lock lock(mutex_);
+    std::cout << "read by kubelet\n" << std::flush;
     while (!stopped_ && !context->IsCancelled()) {
       if (sent != wanted_) {
         sent = wanted_;
