@@ -126,4 +126,14 @@ Result<Bytes> parse_bytes(std::string_view text) {
   return Bytes{static_cast<std::uint64_t>(value)};
 }
 
+std::string to_quantity(std::uint64_t value) {
+  constexpr std::array<std::string_view, 5> kUnits = {"", "Ki", "Mi", "Gi", "Ti"};
+  std::size_t unit = 0;
+  while (value != 0 && value % 1024 == 0 && unit + 1 < kUnits.size()) {
+    value /= 1024;
+    ++unit;
+  }
+  return fmt::format("{}{}", value, kUnits[unit]);
+}
+
 }  // namespace tranche

@@ -1,8 +1,9 @@
 #pragma once
-// Reads Kubernetes quantities ("315Mi", "0.5", "12e6") exactly.
+// Reads Kubernetes quantities ("315Mi", "0.5", "12e6") exactly, and writes whole ones.
 // Source: resource.Quantity of k8s.io/apimachinery (canonical forms, suffixes, rounding up).
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -17,5 +18,8 @@ Result<std::int64_t> parse_quantity(std::string_view text);
 
 // A quantity of bytes; negative ones are refused.
 Result<Bytes> parse_bytes(std::string_view text);
+
+// A whole number in the largest binary unit that divides it: "46068Mi", "100".
+std::string to_quantity(std::uint64_t value);
 
 }  // namespace tranche

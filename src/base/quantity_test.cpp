@@ -50,5 +50,24 @@ TEST(Quantity, RefusesTheRest) {
   EXPECT_EQ(parse_bytes("1Ki").value().value, 1024U);
 }
 
+TEST(Quantity, WritesTheLargestUnitThatDivides) {
+  struct Row {
+    std::uint64_t value;
+    const char* text;
+  };
+  const Row rows[] = {{0, "0"},
+                      {100, "100"},
+                      {1024, "1Ki"},
+                      {1536, "1536"},
+                      {3U << 20U, "3Mi"},
+                      {46068ULL << 20U, "46068Mi"},
+                      {24ULL << 30U, "24Gi"},
+                      {1ULL << 50U, "1024Ti"}};
+  for (const auto& row : rows) {
+    EXPECT_EQ(to_quantity(row.value), row.text);
+    EXPECT_EQ(parse_bytes(row.text).value().value, row.value) << row.text;
+  }
+}
+
 }  // namespace
 }  // namespace tranche::quantity_test

@@ -30,6 +30,11 @@ inline constexpr Kind kPod{"", "v1", "pods", "Pod", true};
 inline constexpr Kind kConfigMap{"", "v1", "configmaps", "ConfigMap", true};
 inline constexpr Kind kEvent{"events.k8s.io", "v1", "events", "Event", true};
 inline constexpr Kind kLease{"coordination.k8s.io", "v1", "leases", "Lease", true};
+// Dynamic Resource Allocation: GA since Kubernetes 1.34, and the one version that 1.36 serves.
+inline constexpr Kind kResourceSlice{"resource.k8s.io", "v1", "resourceslices", "ResourceSlice",
+                                     false};
+inline constexpr Kind kResourceClaim{"resource.k8s.io", "v1", "resourceclaims", "ResourceClaim",
+                                     true};
 inline constexpr Kind kDaemonSet{"apps", "v1", "daemonsets", "DaemonSet", true};
 inline constexpr Kind kCustomResourceDefinition{
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false};

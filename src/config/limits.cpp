@@ -72,17 +72,7 @@ struct ToText {
     if (percent.permille % 10 == 0) return fmt::format("{}%", percent.permille / 10);
     return fmt::format("{}.{}%", percent.permille / 10, percent.permille % 10);
   }
-  std::string operator()(Bytes bytes) const {
-    static constexpr std::array kUnits = {
-        NamedValue<unsigned>{40, "Ti"}, NamedValue<unsigned>{30, "Gi"},
-        NamedValue<unsigned>{20, "Mi"}, NamedValue<unsigned>{10, "Ki"}};
-    for (const auto& [shift, unit] : kUnits) {
-      if ((bytes.value & ((std::uint64_t{1} << shift) - 1)) == 0) {
-        return fmt::format("{}{}", bytes.value >> shift, unit);
-      }
-    }
-    return fmt::format("{}", bytes.value);
-  }
+  std::string operator()(Bytes bytes) const { return to_quantity(bytes.value); }
 };
 
 // `equal` is what the configuration promises, and neither set nor proposed.

@@ -1,0 +1,65 @@
+#pragma once
+// A ResourceClaim (resource.k8s.io/v1) as a driver reads it: what the scheduler allocated, with
+// which configuration, and for whom. The requests themselves are the scheduler's matter. Tenants
+// write claims: nothing in them is trusted beyond what the API server has checked.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "cluster/object.h"
+
+namespace tranche::cluster {
+
+// A device, or a share of one, that a claim got (status.allocation.devices.results).
+struct AllocatedDevice {
+  std::string request;  // "gpu", or "gpu/l20" for the subrequest that was taken
+  std::string driver;
+  std::string pool;
+  std::string device;
+  std::string share_id = {};  // a UUID; empty: the whole device
+  std::map<std::string, std::uint64_t> consumed = {};
+  // For monitoring: the device may be in use by others, and is not taken from them.
+  bool admin_access = false;
+
+  // The request without the subrequest.
+  std::string_view base_request() const {
+    return std::string_view(request).substr(0, request.find('/'));
+  }
+  bool operator==(const AllocatedDevice&) const = default;
+};
+
+// Opaque parameters for a driver.
+struct ClaimConfig {
+  bool from_class = false;            // of the DeviceClass; else of the claim
+  std::vector<std::string> requests;  // empty: all; a subrequest as "gpu/l20"
+  std::string driver;
+  std::string parameters;  // JSON text, as it was sent
+  bool operator==(const ClaimConfig&) const = default;
+};
+
+// Who may use the claim (status.reservedFor).
+struct ClaimConsumer {
+  std::string resource;  // "pods"
+  std::string name;
+  std::string uid;
+  bool operator==(const ClaimConsumer&) const = default;
+};
+
+struct ResourceClaim {
+  ObjectKey key;
+  std::string uid = {};
+  std::string resource_version = {};
+  bool allocated = false;
+  std::vector<AllocatedDevice> devices = {};
+  std::vector<ClaimConfig> configs = {};  // of the class first; a later one wins
+  std::vector<ClaimConsumer> reserved_for = {};
+  bool operator==(const ResourceClaim&) const = default;
+};
+
+Result<ResourceClaim> parse_resource_claim(std::string_view json);
+
+}  // namespace tranche::cluster

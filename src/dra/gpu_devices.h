@@ -1,0 +1,43 @@
+#pragma once
+// The devices of one GPU, for dra/pool.h. Attributes and capacities have the names of NVIDIA's DRA
+// driver. Pure.
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "cluster/resource_slice.h"
+#include "dra/pool_facts.h"
+#include "gpu/machine.h"
+
+namespace tranche::dra {
+
+class GpuDevices {
+ public:
+  // The references outlive it.
+  GpuDevices(const gpu::Machine& machine, const gpu::Gpu& gpu, const PoolFacts& facts)
+      : machine_(machine), gpu_(gpu), facts_(facts) {}
+
+  // A GPU in MIG mode cannot be had whole, unless its mode changes without a reset.
+  bool has_whole() const;
+  // Whether instances are made for claims. Where a change of the mode needs a reset, only if the
+  // mode is on already.
+  bool partitions() const;
+
+  cluster::SliceDevice whole() const;
+  // The places where instances may be made, or else the instances that there are.
+  std::vector<cluster::SliceDevice> instances() const;
+
+ private:
+  void put_common(cluster::SliceDevice& device) const;
+  void put_share(cluster::SliceDevice& device) const;
+  std::vector<cluster::DeviceTaint> taints(std::initializer_list<std::string> uuids) const;
+  cluster::SliceDevice place(const gpu::GpuInstanceProfile& profile, int start) const;
+  cluster::SliceDevice existing(const gpu::MigInstance& instance) const;
+
+  const gpu::Machine& machine_;
+  const gpu::Gpu& gpu_;
+  const PoolFacts& facts_;
+};
+
+}  // namespace tranche::dra

@@ -1,0 +1,42 @@
+#pragma once
+// Names in ResourceSlices. Device names are those of NVIDIA's DRA driver.
+
+#include <string>
+#include <string_view>
+
+#include "gpu/machine.h"
+#include "gpu/mig_profile.h"
+
+namespace tranche::dra {
+
+// The name of NVIDIA's DRA driver; ours is the same unless told otherwise. Attributes without a
+// domain are this driver's.
+inline constexpr std::string_view kDriver = "gpu.nvidia.com";
+// Ours beside NVIDIA's: which GPUs are linked by NVLink, for a claim that wants several of them
+// together (matchAttribute).
+inline constexpr std::string_view kIslandAttribute = "tranche.dev/nvlinkIsland";
+inline constexpr std::string_view kPciBusIdAttribute = "resource.kubernetes.io/pciBusID";
+inline constexpr std::string_view kPcieRootAttribute = "resource.kubernetes.io/pcieRoot";
+
+// "gpu-0", by the minor number; of a GPU without one, by NVML's index.
+std::string gpu_device_name(const gpu::Gpu& gpu);
+// "gpu-0-mig-1g10gb-19-3": profile without its dot, its id, the first memory slice. What has no
+// place in a DNS label becomes a hyphen ("1g10gb-me").
+std::string mig_device_name(const gpu::Gpu& gpu, const gpu::GpuInstanceProfile& profile, int start);
+// "gpu-0-mig-1g10gb-gi9-ci0": of an instance that is there, by the driver's ids.
+std::string existing_device_name(const gpu::Gpu& gpu, const gpu::MigInstance& instance);
+// "gpu-0-counter-set".
+std::string counter_set_name(const gpu::Gpu& gpu);
+
+// Kubernetes compares pools by name alone where it counts (its issue 140434), so another driver's
+// pool of the node's name would be mixed up with ours.
+std::string pool_name(std::string_view node);
+// The allocator goes through a pool's slices by name: "n1-gpu.nvidia.com-00", ... A name that is
+// too long is cut, and told apart by a checksum.
+std::string slice_name(std::string_view node, std::string_view driver, std::size_t number);
+
+// A version as Kubernetes wants it, three numbers without leading zeros: "570.158.01" is
+// "570.158.1", and "12.8" is "12.8.0". Empty: it is no version.
+std::string semantic_version(std::string_view text);
+
+}  // namespace tranche::dra

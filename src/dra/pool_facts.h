@@ -1,0 +1,24 @@
+#pragma once
+// What the devices of a pool are made of beside the machine.
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cluster/resource_slice.h"
+#include "gpu/ids.h"
+
+namespace tranche::dra {
+
+struct PoolFacts {
+  bool shares = false;  // parts of a GPU can be given out and limited here
+  // GPUs on which instances may be made for claims.
+  std::set<gpu::GpuUuid> partitionable;
+  std::map<gpu::PciAddress, std::string> pcie_roots;  // "pci0000:44"
+  std::map<gpu::GpuUuid, std::string> islands;        // GPUs linked by NVLink have the same text
+  // By UUID of the GPU or of the MIG instance.
+  std::map<std::string, std::vector<cluster::DeviceTaint>> taints;
+};
+
+}  // namespace tranche::dra
