@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/random.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -23,6 +24,14 @@ std::string random_uuid() {
   return fmt::format("{:02x}-{:02x}-{:02x}-{:02x}-{:02x}", fmt::join(b, b + 4, ""),
                      fmt::join(b + 4, b + 6, ""), fmt::join(b + 6, b + 8, ""),
                      fmt::join(b + 8, b + 10, ""), fmt::join(b + 10, b + 16, ""));
+}
+
+bool is_uuid(std::string_view text) {
+  constexpr std::string_view kForm = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+  return std::ranges::equal(text, kForm, [](char c, char form) {
+    const bool digit = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+    return form == '-' ? c == '-' : digit;
+  });
 }
 
 }  // namespace tranche

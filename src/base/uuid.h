@@ -2,11 +2,16 @@
 // Random identifiers.
 
 #include <string>
+#include <string_view>
 
 namespace tranche {
 
 // A random UUID (version 4) in lower case, "0b51bcc7-6a6c-4c0f-9e0e-9c2bd53d2b1a", made from the
 // kernel's random numbers. Source: RFC 9562.
 std::string random_uuid();
+
+// Whether the text is written as random_uuid() writes them, and as Kubernetes writes its own. Such
+// a text is safe as the name of a file.
+bool is_uuid(std::string_view text);
 
 }  // namespace tranche

@@ -15,6 +15,16 @@ TEST(RandomUuid, IsVersionFourAndDiffersEachTime) {
     const auto uuid = random_uuid();
     EXPECT_TRUE(std::regex_match(uuid, form)) << uuid;
     EXPECT_TRUE(seen.insert(uuid).second);
+    EXPECT_TRUE(is_uuid(uuid));
+  }
+}
+
+TEST(IsUuid, RefusesWhatCouldBeAPath) {
+  for (const char* text :
+       {"", "..", "../../../../../../../../../../../etc/", "0b51bcc7",
+        "0B51BCC7-6a6c-4c0f-9e0e-9c2bd53d2b1a", "0b51bcc7-6a6c-4c0f-9e0e-9c2bd53d2b1a ",
+        "0b51bcc706a6c04c0f09e0e09c2bd53d2b1a"}) {
+    EXPECT_FALSE(is_uuid(text)) << text;
   }
 }
 

@@ -1,0 +1,45 @@
+#pragma once
+// What a claim gets on this node: from what the scheduler wrote into it, and from the machine.
+// Pure.
+//
+// The scheduler's word counts for which device and how much. A tenant cannot write it (the status
+// of a claim is the scheduler's); but the claim may be another by now, or of a pool of yesterday,
+// so each name is looked up anew.
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cluster/resource_claim.h"
+#include "dra/prepared.h"
+#include "gpu/machine.h"
+
+namespace tranche::dra {
+
+struct PlanFacts {
+  std::string driver;
+  std::string pool;
+  std::string boot;
+  // Why a share cannot be limited on this node; empty: it can.
+  std::string no_limits;
+  // How the limits of a share are kept.
+  Enforcement enforcement = Enforcement::kStrict;
+};
+
+// The devices of this driver's pool in the claim, in the claim's order; those of other drivers and
+// nodes are left out. A share has the part of memory and compute that the claim consumed as its
+// limits; one that has all of both is limited by nothing.
+//
+// Errors name the device: kFailedPrecondition, the claim has no allocation, or a share cannot be
+// limited here; kNotFound, this node has no such device; kUnavailable, the GPU is lost;
+// kInvalidArgument, the allocation makes no sense.
+Result<PreparedClaim> plan_claim(const cluster::ResourceClaim& claim, const gpu::Machine& machine,
+                                 const PlanFacts& facts);
+
+// Whether both can be prepared at once: a device, or the whole of a GPU, belongs to one claim. Of
+// shares the sum may not exceed the GPU. An error names the claim that is in the way
+// (kFailedPrecondition). For the same claim there is none.
+Result<void> check_beside(const PreparedClaim& wanted, const std::vector<PreparedClaim>& prepared,
+                          const gpu::Machine& machine);
+
+}  // namespace tranche::dra

@@ -1,0 +1,186 @@
+#include "dra/claim_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/machines.h"
+
+namespace tranche::dra::claim_plan_test {
+namespace {
+
+using cluster::AllocatedDevice;
+using cluster::ResourceClaim;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr const char* kUid = "0b51bcc7-6a6c-4c0f-9e0e-9c2bd53d2b1a";
+constexpr const char* kShare = "7d0a2b1e-93c4-4d52-8f7e-5a6b7c8d9e0f";
+constexpr std::uint64_t kMiB = 1U << 20U;
+
+const PlanFacts kFacts{.driver = "gpu.nvidia.com", .pool = "gpu-n1", .boot = "boot-1"};
+
+AllocatedDevice allocated(const std::string& device) {
+  return {.request = "gpu/l20", .driver = "gpu.nvidia.com", .pool = "gpu-n1", .device = device};
+}
+
+AllocatedDevice share(const std::string& device, std::uint64_t mib, std::uint64_t percent,
+                      const std::string& id = kShare) {
+  auto result = allocated(device);
+  result.share_id = id;
+  result.consumed = {{"memory", mib * kMiB}, {"compute", percent}};
+  return result;
+}
+
+ResourceClaim claim_of(std::vector<AllocatedDevice> devices) {
+  return {.key = {"team", "c"}, .uid = kUid, .allocated = true, .devices = std::move(devices)};
+}
+
+TEST(ClaimPlan, HalfAGpuIsLimitedToHalf) {
+  const auto machine = test::machine_of({test::l20(0)});
+  const auto plan = plan_claim(claim_of({share("gpu-0", 23034, 50)}), machine, kFacts);
+  ASSERT_TRUE(plan) << plan.error().message();
+  const DeviceLimits half{
+      .uuid = test::gpu_uuid(0), .memory = Bytes::from_mib(23034), .weight = 500, .permille = 500};
+  EXPECT_EQ(
+      *plan,
+      (PreparedClaim{
+          .ns = "team",
+          .name = "c",
+          .uid = kUid,
+          .boot = "boot-1",
+          .devices = {{.request = "gpu",
+                       .pool = "gpu-n1",
+                       .device = "gpu-0",
+                       .share_id = kShare,
+                       .uuid = test::gpu_uuid(0),
+                       .limits = GrantLimits{Enforcement::kStrict, Priority::kNormal, {half}}}}}));
+}
+
+TEST(ClaimPlan, AShareOfEverythingIsTheWholeGpu) {
+  const auto machine = test::machine_of({test::l20(0)});
+  auto facts = kFacts;
+  facts.no_limits = "no arbiter";  // a whole GPU needs none
+  const auto plan = plan_claim(claim_of({share("gpu-0", 46068, 100)}), machine, facts).value();
+  EXPECT_EQ(plan.devices[0].share_id, kShare) << "kubelet tells shares apart by it";
+  EXPECT_FALSE(plan.devices[0].limits);
+}
+
+// All of the memory and a part of the time, or the other way round.
+TEST(ClaimPlan, WhatIsAllIsNotLimited) {
+  const auto machine = test::machine_of({test::l20(0)});
+  const auto time = plan_claim(claim_of({share("gpu-0", 46068, 30)}), machine, kFacts).value();
+  EXPECT_FALSE(time.devices[0].limits->devices[0].memory);
+  EXPECT_EQ(time.devices[0].limits->devices[0].permille, 300U);
+  const auto memory = plan_claim(claim_of({share("gpu-0", 1024, 100)}), machine, kFacts).value();
+  EXPECT_EQ(memory.devices[0].limits->devices[0].memory, Bytes::from_mib(1024));
+  EXPECT_FALSE(memory.devices[0].limits->devices[0].permille);
+}
+
+TEST(ClaimPlan, InstancesAreFoundAndOthersLeftOut) {
+  const auto machine =
+      test::machine_of({test::a100_40gb(0).mig({"1g.5gb", "2g.10gb"}), test::l20(1)});
+  auto foreign = allocated("gpu-1");
+  foreign.driver = "other.example.com";
+  auto elsewhere = allocated("gpu-1");
+  elsewhere.pool = "gpu-n2";
+  const auto plan =
+      plan_claim(claim_of({allocated("gpu-0-mig-2g10gb-gi2-ci0"), foreign, elsewhere}), machine,
+                 kFacts)
+          .value();
+  ASSERT_EQ(plan.devices.size(), 1U);
+  EXPECT_EQ(plan.devices[0].uuid, test::mig_uuid(0, 1));
+  EXPECT_FALSE(plan.devices[0].limits);
+}
+
+struct RefusalCase {
+  const char* name;
+  ResourceClaim claim;
+  Code code;
+  const char* says;
+};
+
+TEST(ClaimPlan, Refuses) {
+  const auto machine = test::machine_of({test::l20(0), test::t4(1).lost("fell off the bus")});
+  auto unallocated = claim_of({});
+  unallocated.allocated = false;
+  auto odd_uid = claim_of({});
+  odd_uid.uid = "../../etc";
+  auto no_memory = share("gpu-0", 0, 50);
+  no_memory.consumed.erase("memory");
+  const RefusalCase cases[] = {
+      {"no allocation", unallocated, Code::kFailedPrecondition, "the claim has no allocation"},
+      {"a uid that is a path", odd_uid, Code::kInvalidArgument, "no UUID"},
+      {"no such device", claim_of({allocated("gpu-7")}), Code::kNotFound,
+       "gpu-7: this node has no"},
+      {"a lost GPU", claim_of({allocated("gpu-1")}), Code::kUnavailable, "fell off the bus"},
+      {"a share without memory", claim_of({no_memory}), Code::kInvalidArgument, "has no memory"},
+      {"a share without time", claim_of({share("gpu-0", 1024, 0)}), Code::kInvalidArgument,
+       "has no compute"},
+      {"more than the GPU", claim_of({share("gpu-0", 46069, 50)}), Code::kInvalidArgument,
+       "more than the GPU"},
+      {"a share id that is a path", claim_of({share("gpu-0", 1024, 50, "../x")}),
+       Code::kInvalidArgument, "no UUID"},
+  };
+  for (const auto& one : cases) {
+    const auto plan = plan_claim(one.claim, machine, kFacts);
+    ASSERT_FALSE(plan) << one.name;
+    EXPECT_EQ(plan.error().code, one.code) << one.name;
+    EXPECT_THAT(plan.error().message(), HasSubstr(one.says)) << one.name;
+  }
+  auto facts = kFacts;
+  facts.no_limits = "no arbiter runs on this node";
+  const auto unlimited = plan_claim(claim_of({share("gpu-0", 1024, 50)}), machine, facts);
+  ASSERT_FALSE(unlimited);
+  EXPECT_THAT(unlimited.error().message(), HasSubstr("no arbiter runs on this node"));
+}
+
+// --- beside other claims ------------------------------------------------------------------------
+
+PreparedClaim prepared(const std::string& uid, const gpu::Machine& machine,
+                       std::vector<AllocatedDevice> devices) {
+  auto claim = claim_of(std::move(devices));
+  auto plan = plan_claim(claim, machine, kFacts).value();
+  plan.uid = uid;
+  plan.name = uid;
+  return plan;
+}
+
+TEST(ClaimsBeside, SharesFitUpToTheWholeGpu) {
+  const auto machine = test::machine_of({test::l20(0)});
+  const auto half = prepared("a", machine, {share("gpu-0", 23034, 50)});
+  const auto other = prepared("b", machine, {share("gpu-0", 23034, 50)});
+  EXPECT_TRUE(check_beside(other, {half}, machine));
+  EXPECT_TRUE(check_beside(half, {half, other}, machine)) << "the same claim again";
+  for (const auto& more : {share("gpu-0", 1, 1), share("gpu-0", 46068, 100)}) {
+    const auto third = check_beside(prepared("c", machine, {more}), {half, other}, machine);
+    ASSERT_FALSE(third);
+    EXPECT_EQ(third.error().code, Code::kFailedPrecondition);
+    EXPECT_THAT(third.error().what, HasSubstr("gpu-0 is held by claim team/"));
+  }
+}
+
+TEST(ClaimsBeside, AWholeDeviceBelongsToOneClaim) {
+  const auto machine = test::machine_of({test::l20(0), test::a100_40gb(1).mig({"1g.5gb"})});
+  const std::string instance = "gpu-1-mig-1g5gb-gi1-ci0";
+  const auto whole = prepared("a", machine, {allocated("gpu-0"), allocated(instance)});
+  for (const auto& device : {allocated("gpu-0"), share("gpu-0", 1, 1), allocated(instance)}) {
+    EXPECT_FALSE(check_beside(prepared("b", machine, {device}), {whole}, machine)) << device.device;
+  }
+  auto admin = allocated("gpu-0");
+  admin.admin_access = true;
+  const auto monitor = prepared("m", machine, {admin});
+  EXPECT_TRUE(check_beside(monitor, {whole}, machine));
+  EXPECT_TRUE(check_beside(whole, {monitor}, machine));
+}
+
+TEST(ClaimsBeside, TwoSharesInOneClaimCountTogether) {
+  const auto machine = test::machine_of({test::l20(0)});
+  const auto two = prepared("a", machine,
+                            {share("gpu-0", 11517, 25),
+                             share("gpu-0", 11517, 25, "8d0a2b1e-93c4-4d52-8f7e-5a6b7c8d9e0f")});
+  EXPECT_TRUE(check_beside(two, {prepared("b", machine, {share("gpu-0", 23034, 50)})}, machine));
+  EXPECT_FALSE(check_beside(two, {prepared("b", machine, {share("gpu-0", 23035, 50)})}, machine));
+}
+
+}  // namespace
+}  // namespace tranche::dra::claim_plan_test

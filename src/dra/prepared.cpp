@@ -1,0 +1,79 @@
+#include "dra/prepared.h"
+
+#include <fmt/format.h>
+
+#include "base/envelope.h"
+#include "base/json_fields.h"
+#include "base/json_value.h"
+#include "base/uuid.h"
+#include "values/limits_json.h"
+
+namespace tranche::dra {
+namespace {
+
+constexpr EnvelopeKind kCheckpoint{.version = "checkpoint/v1", .key = "claim"};
+
+json::Value json_of(const PreparedDevice& device) {
+  json::Value json = {{"request", device.request},
+                      {"pool", device.pool},
+                      {"device", device.device},
+                      {"uuid", device.uuid}};
+  if (!device.share_id.empty()) json["shareID"] = device.share_id;
+  if (device.limits) json["limits"] = tranche::json_of(*device.limits);
+  if (device.admin_access) json["adminAccess"] = true;
+  return json;
+}
+
+std::string need_uuid(const json::Fields& fields, std::string_view key) {
+  auto text = fields.need<std::string>(key);
+  if (!is_uuid(text)) fields.refuse(key, "is no UUID");
+  return text;
+}
+
+PreparedDevice read_device(const json::Fields& fields) {
+  PreparedDevice device{.request = fields.need<std::string>("request"),
+                        .pool = fields.need<std::string>("pool"),
+                        .device = fields.need<std::string>("device"),
+                        .uuid = fields.need<std::string>("uuid"),
+                        .admin_access = fields.need_or("adminAccess", false)};
+  if (fields.has("shareID")) device.share_id = need_uuid(fields, "shareID");
+  if (fields.has("limits")) device.limits = grant_limits_of(fields.need_object("limits"));
+  return device;
+}
+
+PreparedClaim read_claim(const json::Fields& fields) {
+  PreparedClaim claim{.ns = fields.need<std::string>("namespace"),
+                      .name = fields.need<std::string>("name"),
+                      .uid = need_uuid(fields, "uid"),
+                      .boot = fields.need<std::string>("boot")};
+  for (const auto& device : fields.need_list("devices")) {
+    claim.devices.push_back(read_device(device));
+  }
+  return claim;
+}
+
+}  // namespace
+
+std::string cdi_device_name(const PreparedClaim& claim, const PreparedDevice& device) {
+  return device.share_id.empty()
+             ? fmt::format("{}-{}", claim.uid, device.device)
+             : fmt::format("{}-{}-{}", claim.uid, device.device, device.share_id);
+}
+
+std::string encode(const PreparedClaim& claim) {
+  json::Value devices = json::Value::array();
+  for (const auto& device : claim.devices) devices.push_back(json_of(device));
+  const json::Value content = {{"namespace", claim.ns},
+                               {"name", claim.name},
+                               {"uid", claim.uid},
+                               {"boot", claim.boot},
+                               {"devices", devices}};
+  return seal(kCheckpoint, content.text(json::Value::Order::kSorted));
+}
+
+Result<PreparedClaim> decode_prepared(std::string_view text) {
+  ASSIGN_OR_RETURN(const auto content, unseal(kCheckpoint, text));
+  return json::read_fields(content, read_claim);
+}
+
+}  // namespace tranche::dra

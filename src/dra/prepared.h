@@ -1,0 +1,51 @@
+#pragma once
+// What a claim got on this node: prepared claims, and their stored form checkpoint/v1, one file for
+// each claim (docs/schemas/checkpoint-v1.schema.json). Kubelet names a claim by its uid alone when
+// it ends, and the object may be gone by then, so all that undoing needs is stored before kubelet
+// is answered. A file is written once and never changed.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "values/limits.h"
+
+namespace tranche::dra {
+
+struct PreparedDevice {
+  std::string request;  // without its subrequest
+  std::string pool;
+  std::string device;
+  std::string share_id = {};  // a UUID; empty: the device is not shared
+  std::string uuid;           // "GPU-..." or "MIG-..."
+  // The limits of a share. Its tenant is `share_id`. nullopt: the device is the claim's alone.
+  std::optional<GrantLimits> limits = {};
+  // For monitoring, beside those that hold the device.
+  bool admin_access = false;
+  bool operator==(const PreparedDevice&) const = default;
+};
+
+struct PreparedClaim {
+  std::string ns;
+  std::string name;
+  std::string uid;
+  // The machine's boot id. After a reboot nothing of it is there, and device names may stand for
+  // other GPUs.
+  std::string boot;
+  std::vector<PreparedDevice> devices = {};
+  bool operator==(const PreparedClaim&) const = default;
+};
+
+// "<uid>-gpu-0", and "<uid>-gpu-0-<share id>" of a share: the name of a device in the claim's CDI
+// file. Runtimes keep what they read by name, so no name is used twice.
+std::string cdi_device_name(const PreparedClaim& claim, const PreparedDevice& device);
+// Kind of these CDI devices, as of NVIDIA's DRA driver.
+inline constexpr std::string_view kClaimKind = "k8s.gpu.nvidia.com/claim";
+
+std::string encode(const PreparedClaim& claim);
+// kInvalidArgument: torn, edited, another version, or names that can be none.
+Result<PreparedClaim> decode_prepared(std::string_view text);
+
+}  // namespace tranche::dra

@@ -1,0 +1,65 @@
+#include "dra/prepared.h"
+
+#include <gtest/gtest.h>
+
+namespace tranche::dra::prepared_test {
+namespace {
+
+PreparedClaim sample() {
+  return {.ns = "team",
+          .name = "c",
+          .uid = "0b51bcc7-6a6c-4c0f-9e0e-9c2bd53d2b1a",
+          .boot = "boot-1",
+          .devices = {{.request = "gpu",
+                       .pool = "gpu-n1",
+                       .device = "gpu-0",
+                       .share_id = "7d0a2b1e-93c4-4d52-8f7e-5a6b7c8d9e0f",
+                       .uuid = "GPU-1",
+                       .limits = GrantLimits{Enforcement::kStrict,
+                                             Priority::kNormal,
+                                             {{.uuid = "GPU-1",
+                                               .memory = Bytes::from_mib(7680),
+                                               .weight = 500,
+                                               .permille = 500}}}},
+                      {.request = "watch",
+                       .pool = "gpu-n1",
+                       .device = "gpu-1",
+                       .uuid = "GPU-2",
+                       .admin_access = true}}};
+}
+
+TEST(PreparedClaim, IsReadAsItWasWritten) {
+  const auto read = decode_prepared(encode(sample()));
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(*read, sample());
+}
+
+TEST(PreparedClaim, WhatIsTornOrEditedIsRefused) {
+  const auto text = encode(sample());
+  for (std::size_t length = 0; length < text.size(); length += 7) {
+    EXPECT_FALSE(decode_prepared(text.substr(0, length))) << length;
+  }
+  auto edited = text;
+  edited.replace(edited.find("GPU-1"), 5, "GPU-9");
+  EXPECT_FALSE(decode_prepared(edited));
+}
+
+// Its uid and its shares name files.
+TEST(PreparedClaim, NamesThatCouldBePathsAreRefused) {
+  auto claim = sample();
+  claim.uid = "../../etc/passwd";
+  EXPECT_FALSE(decode_prepared(encode(claim)));
+  claim = sample();
+  claim.devices[0].share_id = "..";
+  EXPECT_FALSE(decode_prepared(encode(claim)));
+}
+
+TEST(PreparedClaim, CdiNamesTellClaimsAndSharesApart) {
+  const auto claim = sample();
+  EXPECT_EQ(cdi_device_name(claim, claim.devices[0]),
+            "0b51bcc7-6a6c-4c0f-9e0e-9c2bd53d2b1a-gpu-0-7d0a2b1e-93c4-4d52-8f7e-5a6b7c8d9e0f");
+  EXPECT_EQ(cdi_device_name(claim, claim.devices[1]), "0b51bcc7-6a6c-4c0f-9e0e-9c2bd53d2b1a-gpu-1");
+}
+
+}  // namespace
+}  // namespace tranche::dra::prepared_test
