@@ -189,7 +189,7 @@ class PluginServer final : public Server {
                                                             .take_over = options.take_over,
                                                             .handed_over = options.handed_over,
                                                             .kind = "device plugin"},
-                                                           service_, listen, log));
+                                                           {&service_}, listen, log));
     return {};
   }
 

@@ -11,7 +11,6 @@ namespace {
 using cluster::AllocatedDevice;
 using cluster::ResourceClaim;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 constexpr const char* kUid = "0b51bcc7-6a6c-4c0f-9e0e-9c2bd53d2b1a";
 constexpr const char* kShare = "7d0a2b1e-93c4-4d52-8f7e-5a6b7c8d9e0f";

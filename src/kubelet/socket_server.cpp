@@ -23,14 +23,15 @@
 namespace tranche::kubelet {
 namespace {
 
-// Appended to the socket's name while it is being bound.
+// A part of the socket's name while it is being bound.
 constexpr std::string_view kBindSuffix = ".new";
+constexpr std::string_view kHidden = ".";
 constexpr int kThreads = 2;
 
 class GrpcServer final : public SocketServer {
  public:
-  GrpcServer(std::filesystem::path socket, grpc::Service& service, bool took_over)
-      : socket_(std::move(socket)), service_(service), took_over_(took_over) {}
+  GrpcServer(const Options& options, bool took_over)
+      : socket_(options.socket), hidden_(options.watched_folder), took_over_(took_over) {}
 
   // The calls end before the queue, as gRPC wants it. The lock keeps the queue open for a thread
   // that asks for a next call just now.
@@ -47,8 +48,8 @@ class GrpcServer final : public SocketServer {
   // Binds under another name and renames the socket. So the path always has a socket that answers.
   // At shutdown gRPC unlinks the path that it bound, so it cannot remove a successor's socket.
   // Without `replace` a socket that another process made meanwhile is left, and this fails.
-  bool serve(const Listen& listen, bool replace) {
-    const auto bound_path = socket_.string() + std::string(kBindSuffix);
+  bool serve(std::initializer_list<grpc::Service*> services, const Listen& listen, bool replace) {
+    const auto bound_path = first_path();
     // Debian builds the library with its search for deadlocks, a graph of all locks under one lock.
     absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
     grpc::ServerBuilder builder;
@@ -60,7 +61,7 @@ class GrpcServer final : public SocketServer {
     builder.AddChannelArgument(GRPC_ARG_MINIMAL_STACK, 1);
     int bound = 0;
     builder.AddListeningPort("unix:" + bound_path, grpc::InsecureServerCredentials(), &bound);
-    builder.RegisterService(&service_);
+    for (auto* service : services) builder.RegisterService(service);
     queue_ = builder.AddCompletionQueue();
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || bound == 0) return false;
@@ -116,8 +117,14 @@ class GrpcServer final : public SocketServer {
     }
   }
 
+  // Under which it is bound at first.
+  std::string first_path() const {
+    const auto name = socket_.filename().string() + std::string(kBindSuffix);
+    return socket_.parent_path() / (hidden_ ? std::string(kHidden) + name : name);
+  }
+
   std::filesystem::path socket_;
-  grpc::Service& service_;
+  bool hidden_;
   FileIdentity file_;
   bool took_over_;
   std::shared_mutex events_;  // held while an event proceeds
@@ -126,15 +133,16 @@ class GrpcServer final : public SocketServer {
   std::vector<std::jthread> threads_;
 };
 
-Result<sockaddr_un> address_of(const std::filesystem::path& socket) {
+Result<sockaddr_un> address_of(const SocketServer::Options& options) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  const auto text = socket.string();
-  constexpr std::size_t kLongest = sizeof(address.sun_path) - 1 - kBindSuffix.size();
-  if (text.size() > kLongest) {
+  const auto text = options.socket.string();
+  const std::size_t longest = sizeof(address.sun_path) - 1 - kBindSuffix.size() -
+                              (options.watched_folder ? kHidden.size() : 0);
+  if (text.size() > longest) {
     return fail(Code::kInvalidArgument,
                 fmt::format("socket path {} is {} bytes long, at most {} are possible", text,
-                            text.size(), kLongest),
+                            text.size(), longest),
                 "use a shorter --kubelet-root");
   }
   std::memcpy(address.sun_path, text.c_str(), text.size() + 1);
@@ -160,10 +168,10 @@ std::unexpected<Error> taken(const SocketServer::Options& options) {
 
 }  // namespace
 
-Result<std::unique_ptr<SocketServer>> SocketServer::start(const Options& options,
-                                                          grpc::Service& service,
-                                                          const Listen& listen, const Log& log) {
-  ASSIGN_OR_RETURN(const auto address, address_of(options.socket));
+Result<std::unique_ptr<SocketServer>> SocketServer::start(
+    const Options& options, std::initializer_list<grpc::Service*> services, const Listen& listen,
+    const Log& log) {
+  ASSIGN_OR_RETURN(const auto address, address_of(options));
   const bool replace = options.take_over || options.handed_over;
   const bool other = !options.handed_over && answers(address);
   if (other && !options.take_over) return taken(options);
@@ -173,8 +181,8 @@ Result<std::unique_ptr<SocketServer>> SocketServer::start(const Options& options
   } else if (!options.handed_over) {
     ::unlink(options.socket.c_str());  // nobody answers on it
   }
-  auto server = std::make_unique<GrpcServer>(options.socket, service, other);
-  if (!server->serve(listen, replace)) {
+  auto server = std::make_unique<GrpcServer>(options, other);
+  if (!server->serve(services, listen, replace)) {
     if (!replace && answers(address)) return taken(options);
     return fail(Code::kIo, fmt::format("cannot listen on {}", options.socket.string()),
                 "check that the folder exists and is writable");

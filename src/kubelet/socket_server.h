@@ -9,11 +9,12 @@
 // read, in turn: one that has just answered and is asked again at once has used up its part of a
 // busy processor, and the other has not. Both ask the scheduler for short slices.
 //
-// The services (device plugin, later DRA) use it, with kubelet/server_call.h. Of this room only
+// The services (device plugin, DRA) use it, with kubelet/server_call.h. Of this room only
 // these headers and the generated code are open to them.
 
 #include <filesystem>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,6 +43,9 @@ class SocketServer {
     bool take_over = false;
     // Take it from a process of ours that has handed it over.
     bool handed_over = false;
+    // Kubelet watches the folder, and asks every socket in it: the name under which the socket is
+    // bound at first begins with a dot, which kubelet ignores.
+    bool watched_folder = false;
     std::string kind;  // kind of server that may answer there, for messages: "device plugin"
   };
 
@@ -76,11 +80,12 @@ class SocketServer {
   // Asks for the first call of each method, with an Event as its tag.
   using Listen = std::function<void(grpc::ServerCompletionQueue& queue)>;
 
-  // `service` and the events must outlive the server. A method that is not asynchronous is run by
+  // `services` and the events must outlive the server. A method that is not asynchronous is run by
   // threads of gRPC's own. The destructor returns when no event waits any more. Errors:
   // kAlreadyExists, another process answers on the socket; kInvalidArgument, the path is too long
   // for a unix socket; kIo.
-  static Result<std::unique_ptr<SocketServer>> start(const Options& options, grpc::Service& service,
+  static Result<std::unique_ptr<SocketServer>> start(const Options& options,
+                                                     std::initializer_list<grpc::Service*> services,
                                                      const Listen& listen, const Log& log);
   virtual ~SocketServer() = default;
 

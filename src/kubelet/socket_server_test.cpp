@@ -19,7 +19,7 @@ class SocketServerTest : public testing::Test {
  protected:
   Result<std::unique_ptr<SocketServer>> start(bool take_over = false) {
     return SocketServer::start(
-        {.socket = socket_, .take_over = take_over, .kind = "DRA driver"}, service_,
+        {.socket = socket_, .take_over = take_over, .kind = "DRA driver"}, {&service_},
         [](grpc::ServerCompletionQueue&) {}, log_.log());
   }
   grpc::StatusCode call() const {

@@ -1,0 +1,192 @@
+// Drives a Server over its sockets with a plain gRPC client, as kubelet would.
+
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <mutex>
+
+#include "dra/server.h"
+#include "kubelet/proto/dra_v1.grpc.pb.h"
+#include "kubelet/proto/dra_v1beta1.grpc.pb.h"
+#include "kubelet/proto/pluginregistration.grpc.pb.h"
+#include "support/log_recorder.h"
+#include "support/temp_dir.h"
+
+namespace tranche::dra::server_service_test {
+namespace {
+
+namespace v1 = k8s::io::kubelet::pkg::apis::dra::v1;
+namespace v1beta1 = k8s::io::kubelet::pkg::apis::dra::v1beta1;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr const char* kUid = "0b51bcc7-6a6c-4c0f-9e0e-9c2bd53d2b1a";
+constexpr const char* kShare = "7d0a2b1e-93c4-4d52-8f7e-5a6b7c8d9e0f";
+
+// Prepares each claim with one share, and refuses those named "bad".
+class OneShare final : public Driver {
+ public:
+  Result<PreparedClaim> prepare(const ClaimName& claim) override {
+    if (claim.name == "bad") return fail(Code::kNotFound, "this node has no such device");
+    return PreparedClaim{.ns = claim.ns,
+                         .name = claim.name,
+                         .uid = claim.uid,
+                         .devices = {{.request = "gpu",
+                                      .pool = "gpu-n1",
+                                      .device = "gpu-0",
+                                      .share_id = claim.name == "whole" ? "" : kShare,
+                                      .uuid = "GPU-1"}}};
+  }
+  Result<void> unprepare(const ClaimName& claim) override {
+    if (claim.name == "bad") return fail(Code::kIo, "disk full");
+    const std::scoped_lock lock(mutex_);
+    ended_.push_back(claim.uid);
+    return {};
+  }
+  std::vector<std::string> ended() {
+    const std::scoped_lock lock(mutex_);
+    return ended_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> ended_;
+};
+
+class DriverServerTest : public testing::Test {
+ protected:
+  DriverServerTest() {
+    std::filesystem::create_directories(registration_.parent_path());
+    server_ =
+        Server::start(
+            {.driver = "gpu.nvidia.com", .socket = socket_, .registration = registration_}, driver_,
+            [this](Result<void> result) {
+              const std::scoped_lock lock(mutex_);
+              told_.push_back(result ? "taken" : result.error().message());
+            },
+            log_.log())
+            .value();
+  }
+
+  template <class Service>
+  static auto stub(const std::filesystem::path& socket) {
+    return Service::NewStub(
+        grpc::CreateChannel("unix:" + socket.string(), grpc::InsecureChannelCredentials()));
+  }
+  template <class Request>
+  static Request claims(std::initializer_list<const char*> names) {
+    Request request;
+    for (const char* name : names) {
+      auto& claim = *request.add_claims();
+      claim.set_namespace_("team");
+      claim.set_name(name);
+      claim.set_uid(std::string(name) == "bad" ? "bad-uid" : kUid);
+    }
+    return request;
+  }
+
+  test::TempDir dir_;
+  test::LogRecorder log_;
+  OneShare driver_;
+  std::filesystem::path socket_ = dir_.path() / "plugins" / "gpu.nvidia.com" / "dra.sock";
+  std::filesystem::path registration_ = dir_.path() / "registry" / "gpu.nvidia.com-reg.sock";
+  std::mutex mutex_;
+  std::vector<std::string> told_;
+  std::unique_ptr<Server> server_;
+};
+
+TEST_F(DriverServerTest, PreparesEachClaimOfACallByItself) {
+  grpc::ClientContext context;
+  v1::NodePrepareResourcesResponse answer;
+  ASSERT_TRUE(stub<v1::DRAPlugin>(socket_)
+                  ->NodePrepareResources(
+                      &context, claims<v1::NodePrepareResourcesRequest>({"c", "bad"}), &answer)
+                  .ok());
+  ASSERT_EQ(answer.claims().size(), 2U) << "kubelet wants every claim answered";
+  EXPECT_THAT(answer.claims().at("bad-uid").error(), HasSubstr("no such device"));
+  const auto& good = answer.claims().at(kUid);
+  EXPECT_EQ(good.error(), "");
+  ASSERT_EQ(good.devices_size(), 1);
+  const auto& device = good.devices(0);
+  EXPECT_THAT(device.request_names(), ElementsAre("gpu"));
+  EXPECT_EQ(device.pool_name(), "gpu-n1");
+  EXPECT_EQ(device.device_name(), "gpu-0");
+  EXPECT_EQ(device.share_id(), kShare);
+  EXPECT_THAT(device.cdi_device_ids(),
+              ElementsAre(std::string("k8s.gpu.nvidia.com/claim=") + kUid + "-gpu-0-" + kShare));
+}
+
+TEST_F(DriverServerTest, AWholeDeviceHasNoShare) {
+  grpc::ClientContext context;
+  v1::NodePrepareResourcesResponse answer;
+  ASSERT_TRUE(stub<v1::DRAPlugin>(socket_)
+                  ->NodePrepareResources(
+                      &context, claims<v1::NodePrepareResourcesRequest>({"whole"}), &answer)
+                  .ok());
+  EXPECT_FALSE(answer.claims().at(kUid).devices(0).has_share_id());
+}
+
+TEST_F(DriverServerTest, ServesTheVersionBefore) {
+  grpc::ClientContext context;
+  v1beta1::NodePrepareResourcesResponse answer;
+  ASSERT_TRUE(stub<v1beta1::DRAPlugin>(socket_)
+                  ->NodePrepareResources(
+                      &context, claims<v1beta1::NodePrepareResourcesRequest>({"c"}), &answer)
+                  .ok());
+  EXPECT_EQ(answer.claims().at(kUid).devices(0).device_name(), "gpu-0");
+}
+
+TEST_F(DriverServerTest, UndoesEachClaimOfACallByItself) {
+  grpc::ClientContext context;
+  v1::NodeUnprepareResourcesResponse answer;
+  ASSERT_TRUE(stub<v1::DRAPlugin>(socket_)
+                  ->NodeUnprepareResources(
+                      &context, claims<v1::NodeUnprepareResourcesRequest>({"bad", "c"}), &answer)
+                  .ok());
+  EXPECT_THAT(answer.claims().at("bad-uid").error(), HasSubstr("disk full"));
+  EXPECT_EQ(answer.claims().at(kUid).error(), "");
+  EXPECT_THAT(driver_.ended(), ElementsAre(kUid));
+}
+
+TEST_F(DriverServerTest, TellsKubeletWhoItIsAndHearsWhetherItIsTaken) {
+  const auto kubelet = stub<pluginregistration::Registration>(registration_);
+  pluginregistration::PluginInfo info;
+  {
+    grpc::ClientContext context;
+    ASSERT_TRUE(kubelet->GetInfo(&context, {}, &info).ok());
+  }
+  EXPECT_EQ(info.type(), "DRAPlugin");
+  EXPECT_EQ(info.name(), "gpu.nvidia.com");
+  EXPECT_EQ(info.endpoint(), socket_.string());
+  EXPECT_THAT(info.supported_versions(), ElementsAre("v1.DRAPlugin", "v1beta1.DRAPlugin"));
+  for (const bool taken : {false, true}) {
+    grpc::ClientContext context;
+    pluginregistration::RegistrationStatus status;
+    pluginregistration::RegistrationStatusResponse answer;
+    status.set_plugin_registered(taken);
+    if (!taken) status.set_error("endpoint in use");
+    ASSERT_TRUE(kubelet->NotifyRegistrationStatus(&context, status, &answer).ok());
+  }
+  const std::scoped_lock lock(mutex_);
+  EXPECT_THAT(told_,
+              ElementsAre("kubelet refuses driver gpu.nvidia.com: endpoint in use", "taken"));
+}
+
+// Kubelet asks every socket that appears in the folder, but for names that begin with a dot.
+TEST_F(DriverServerTest, LeavesNoFileOfItsOwnInKubeletsFolder) {
+  EXPECT_TRUE(server_->intact());
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(registration_.parent_path())) {
+    names.push_back(entry.path().filename());
+  }
+  EXPECT_THAT(names, ElementsAre("gpu.nvidia.com-reg.sock"));
+  std::filesystem::remove(registration_);
+  EXPECT_FALSE(server_->intact());
+  server_.reset();
+  EXPECT_FALSE(std::filesystem::exists(socket_));
+}
+
+}  // namespace
+}  // namespace tranche::dra::server_service_test
