@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <string>
+
 namespace tranche::dra::prepared_test {
 namespace {
 
@@ -32,6 +35,14 @@ TEST(PreparedClaim, IsReadAsItWasWritten) {
   const auto read = decode_prepared(encode(sample()));
   ASSERT_TRUE(read) << read.error().message();
   EXPECT_EQ(*read, sample());
+}
+
+// The sample that the schema is held to (tests/e2e/test_schemas.py).
+TEST(PreparedClaim, IsWrittenAsTheSample) {
+  std::ifstream file("tests/data/checkpoint-v1.json");
+  std::string text;
+  std::getline(file, text);
+  EXPECT_EQ(encode(sample()), text);
 }
 
 TEST(PreparedClaim, WhatIsTornOrEditedIsRefused) {

@@ -138,6 +138,11 @@ def test_evict_requests():
     check("evict-requests-v1", json.loads((DATA / "evict-requests-v1.json").read_text()))
 
 
+def test_checkpoint():
+    # What the code writes is held to this sample by src/dra/prepared_test.cpp.
+    check("checkpoint-v1", json.loads((DATA / "checkpoint-v1.json").read_text()))
+
+
 def test_journal():
     # What the code writes is held to this sample by src/mig/journal_test.cpp.
     check("journal-v1", json.loads((DATA / "journal-v1.json").read_text()))
