@@ -4,8 +4,6 @@
 // Kind and names are those of NVIDIA's device plugin (k8s.device-plugin.nvidia.com/<class>). So a
 // node's runtime finds the same devices, whichever program wrote the files.
 
-#include <map>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +11,7 @@
 
 #include "base/result.h"
 #include "cdi/driver_files.h"
+#include "cdi/spec_options.h"
 #include "config/config.h"
 #include "gpu/machine.h"
 #include "offer/grant_maker.h"
@@ -21,33 +20,6 @@
 namespace tranche::cdi {
 
 inline constexpr std::string_view kVendor = "k8s.device-plugin.nvidia.com";
-
-// --cdi-feature-flags.
-struct Features {
-  bool explicit_driver_libraries = false;
-  bool no_additional_gids = false;
-  bool no_ipc = false;
-  bool operator==(const Features&) const = default;
-};
-// Parses NVIDIA's names. Names for libraries and machines that we do not use
-// (disable-nvsandboxutils, disable-multiple-csv-devices) are accepted in silence.
-// enable-coherent-annotations and unknown names are ignored, with a line in `warnings`.
-Features parse_features(std::span<const std::string> names, std::vector<std::string>& warnings);
-
-struct SpecOptions {
-  config::DeviceIdStrategy id_strategy = config::DeviceIdStrategy::kUuid;
-  std::string driver_root = "/";  // the folder of the driver's files on the host
-  std::string dev_root = "/";     // the folder on the host whose /dev has the nodes
-  std::string hook_program = "/usr/bin/nvidia-ctk";
-  std::set<std::string> disabled_hooks;
-  Features features;
-  bool gdrcopy = false;
-  bool gds = false;
-  bool mofed = false;
-  std::vector<int> imex_channels;  // the channels that exist (cdi/imex.h)
-};
-// The options that the configuration sets. The caller sets features, disabled hooks and channels.
-SpecOptions spec_options(const config::Config& config);
 
 struct SpecFile {
   std::string name;        // "k8s.device-plugin.nvidia.com-gpu.json"

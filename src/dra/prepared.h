@@ -41,9 +41,6 @@ struct PreparedClaim {
 // "<uid>-gpu-0", and "<uid>-gpu-0-<share id>" of a share: the name of a device in the claim's CDI
 // file. Runtimes keep what they read by name, so no name is used twice.
 std::string cdi_device_name(const PreparedClaim& claim, const PreparedDevice& device);
-// Kind of these CDI devices, as of NVIDIA's DRA driver.
-inline constexpr std::string_view kClaimKind = "k8s.gpu.nvidia.com/claim";
-
 std::string encode(const PreparedClaim& claim);
 // kInvalidArgument: torn, edited, another version, or names that can be none.
 Result<PreparedClaim> decode_prepared(std::string_view text);

@@ -3,6 +3,7 @@
 #include <system_error>
 #include <utility>
 
+#include "cdi/claim_spec.h"
 #include "dra/server.h"
 #include "kubelet/proto/dra_v1.grpc.pb.h"
 #include "kubelet/proto/dra_v1beta1.grpc.pb.h"
@@ -26,7 +27,7 @@ void to_wire(const PreparedClaim& claim, const PreparedDevice& device, Device& w
   wire.add_request_names(device.request);
   wire.set_pool_name(device.pool);
   wire.set_device_name(device.device);
-  wire.add_cdi_device_ids(fmt::format("{}={}", kClaimKind, cdi_device_name(claim, device)));
+  wire.add_cdi_device_ids(fmt::format("{}={}", cdi::kClaimKind, cdi_device_name(claim, device)));
   set_share(wire, device.share_id);
 }
 

@@ -29,11 +29,6 @@ struct Grant {
   bool operator==(const Grant&) const = default;
 };
 
-// Paths inside the container.
-inline constexpr std::string_view kLibraryMount = "/usr/local/tranche/libtranche-limit.so";
-inline constexpr std::string_view kPreloadMount = "/etc/ld.so.preload";
-inline constexpr std::string_view kTenantMounts = "/run/tranche";
-
 // The CDI device that gives a limited container the runtime's hook (`runtimeHook`).
 // cdi/limit_hook.h makes its specification.
 inline constexpr std::string_view kHookDevice = "tranche.dev/limits=hook";

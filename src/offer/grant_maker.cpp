@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_set>
 
 #include "offer/limits.h"
@@ -144,10 +145,7 @@ std::unexpected<Error> refuse(const ResourceOffer& offer, std::string_view why,
 // Mounts of the Allocate answer reach the container with every device-list strategy. When two
 // resources of one container name the same mount, kubelet adds it once.
 void add_limit_mounts(const LimitMounts& limits, std::string_view tenant, Grant& grant) {
-  grant.mounts.push_back({std::string(kLibraryMount), limits.library, true});
-  grant.mounts.push_back({std::string(kPreloadMount), limits.preload, true});
-  grant.mounts.push_back({fmt::format("{}/{}", kTenantMounts, tenant),
-                          fmt::format("{}/{}", limits.tenants, tenant), true});
+  std::ranges::move(mounts_of(limits, tenant), std::back_inserter(grant.mounts));
 }
 
 }  // namespace

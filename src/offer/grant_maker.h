@@ -12,18 +12,10 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "offer/grant.h"
+#include "offer/limit_mounts.h"
 #include "offer/offer.h"
 
 namespace tranche::offer {
-
-// The sources on the host of a limited container's mounts. They outlive the agent: kubelet replays
-// the mounts at each restart of the container.
-struct LimitMounts {
-  std::string library;  // libtranche-limit.so
-  std::string preload;  // a file for /etc/ld.so.preload that names it
-  std::string tenants;  // the folder of the tenants' folders
-  bool operator==(const LimitMounts&) const = default;
-};
 
 // Set once per configuration, and shared by all grants.
 struct GrantOptions {

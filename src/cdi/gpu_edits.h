@@ -1,0 +1,44 @@
+#pragma once
+// What a container of a GPU gets of the driver: device nodes, libraries, hooks. The node's files
+// (cdi/make_specs.h) and those of claims (cdi/claim_spec.h) are made of it. Pure.
+
+#include <string>
+#include <vector>
+
+#include "cdi/driver_files.h"
+#include "cdi/hooks.h"
+#include "cdi/spec.h"
+#include "cdi/spec_options.h"
+#include "gpu/machine.h"
+#include "offer/offer.h"
+
+namespace tranche::cdi {
+
+class GpuEdits {
+ public:
+  // The references outlive it.
+  GpuEdits(const DriverFiles& files, const SpecOptions& options)
+      : files_(files), options_(options), hooks_(options.hook_program, options.disabled_hooks) {}
+
+  // Of every container that has any GPU.
+  ContainerEdits common() const;
+  // Of one that has the device. Empty where its nodes are unknown.
+  ContainerEdits of(const offer::Device& device, const gpu::Machine& machine) const;
+
+  void add_node(const std::string& path, ContainerEdits& edits) const;
+  // Files of the driver, mounted where they are.
+  void add_files(const std::vector<std::string>& paths, ContainerEdits& edits) const;
+
+ private:
+  void add_common_hooks(ContainerEdits& edits) const;
+  void add_display_files(const gpu::PciAddress& gpu, ContainerEdits& edits) const;
+
+  const DriverFiles& files_;
+  const SpecOptions& options_;
+  HookMaker hooks_;
+};
+
+// The options of a mount of the host's files, for mount(8).
+std::vector<std::string> file_mount_options();
+
+}  // namespace tranche::cdi
