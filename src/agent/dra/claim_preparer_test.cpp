@@ -1,0 +1,225 @@
+#include "agent/dra/claim_preparer.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cdi/claim_spec.h"
+#include "support/fake_objects.h"
+#include "support/log_recorder.h"
+#include "support/machines.h"
+#include "support/temp_dir.h"
+
+namespace tranche::agent::claim_preparer_test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::SizeIs;
+
+constexpr const char* kUid = "0b51bcc7-6a6c-4c0f-9e0e-9c2bd53d2b1a";
+constexpr const char* kOther = "1b51bcc7-6a6c-4c0f-9e0e-9c2bd53d2b1b";
+constexpr const char* kShare = "7d0a2b1e-93c4-4d52-8f7e-5a6b7c8d9e0f";
+constexpr const char* kShare2 = "8d0a2b1e-93c4-4d52-8f7e-5a6b7c8d9e00";
+
+std::string claim_json(const std::string& name, const std::string& uid, const std::string& share,
+                       int mib, int percent) {
+  return fmt::format(
+      R"({{"metadata": {{"namespace": "team", "name": "{}", "uid": "{}"}},
+          "status": {{"allocation": {{"devices": {{"results": [
+            {{"request": "gpu/l20", "driver": "gpu.nvidia.com", "pool": "gpu-n1", "device": "gpu-0",
+              "shareID": "{}", "consumedCapacity": {{"memory": "{}Mi", "compute": "{}"}}}}]}}}}}}}})",
+      name, uid, share, mib, percent);
+}
+
+class ClaimPreparerTest : public testing::Test {
+ protected:
+  ClaimPreparerTest() {
+    ClaimNode node;
+    node.machine = test::machine_of({test::l20(0)});
+    node.files.driver_version = "550.163.01";
+    node.files.nodes = {{"/dev/nvidia0", {}}, {"/dev/nvidiactl", {}}};
+    node.limits = offer::LimitMounts{"/lib.so", "/preload", "/tenants"};
+    node.facts = {.driver = "gpu.nvidia.com", .pool = "gpu-n1", .boot = "boot-1"};
+    node_ = std::make_shared<const ClaimNode>(std::move(node));
+    objects_.put(cluster::kResourceClaim, claim_json("half", kUid, kShare, 23034, 50));
+    objects_.put(cluster::kResourceClaim, claim_json("other", kOther, kShare2, 23034, 50));
+  }
+
+  ClaimPreparer preparer() {
+    return ClaimPreparer(
+        {.objects = objects_,
+         .store = store_,
+         .node = [this] { return node_; },
+         .add_tenant = [this](const std::string& id, const GrantLimits& limits) -> Result<void> {
+           if (disk_full_) return fail(Code::kIo, "disk full");
+           tenants_.emplace(id, limits);
+           return {};
+         },
+         .remove_tenant = [this](const std::string& id) -> Result<void> {
+           if (disk_full_) return fail(Code::kIo, "disk full");
+           tenants_.erase(id);
+           return {};
+         },
+         .cdi_root = cdi_,
+         .log = log_.log()});
+  }
+  void reboot() {
+    auto node = *node_;
+    node.facts.boot = "boot-2";
+    node_ = std::make_shared<const ClaimNode>(std::move(node));
+  }
+  std::vector<std::string> files() const { return cdi::claims_with_files(FsRoot(), cdi_).value(); }
+  std::vector<std::string> records() const {
+    auto names = FsRoot().list(claims_).value_or(std::vector<std::string>());
+    std::erase(names, "lock");
+    return names;
+  }
+
+  test::TempDir dir_;
+  test::LogRecorder log_;
+  test::FakeObjects objects_;
+  const std::filesystem::path claims_ = dir_.path() / "claims";
+  const std::filesystem::path cdi_ = dir_.path() / "cdi";
+  ClaimStore store_{claims_, log_.log()};
+  std::shared_ptr<const ClaimNode> node_;
+  std::map<std::string, GrantLimits> tenants_;
+  bool disk_full_ = false;
+};
+
+const dra::ClaimName kHalf{"team", "half", kUid};
+
+TEST_F(ClaimPreparerTest, AShareHasItsTenantItsFileAndItsRecordUntilItEnds) {
+  auto driver = preparer();
+  const auto prepared = driver.prepare(kHalf);
+  ASSERT_TRUE(prepared) << prepared.error().message();
+  EXPECT_EQ(prepared->devices.at(0).share_id, kShare);
+  ASSERT_THAT(tenants_, ElementsAre(Pair(kShare, prepared->devices[0].limits.value())));
+  EXPECT_THAT(files(), ElementsAre(kUid));
+  const auto spec = nlohmann::json::parse(
+      FsRoot().read(cdi_ / fmt::format("k8s.gpu.nvidia.com-claim-{}.json", kUid)).value());
+  EXPECT_EQ(spec["devices"][0]["name"], fmt::format("{}-gpu-0-{}", kUid, kShare));
+  EXPECT_THAT(spec["devices"][0].dump(), HasSubstr(fmt::format("/tenants/{}", kShare)));
+  EXPECT_THAT(records(), ElementsAre(std::string(kUid) + ".json"));
+
+  ASSERT_TRUE(driver.unprepare(kHalf));
+  EXPECT_THAT(tenants_, IsEmpty());
+  EXPECT_THAT(files(), IsEmpty());
+  EXPECT_THAT(records(), IsEmpty());
+  EXPECT_TRUE(driver.unprepare(kHalf)) << "kubelet may ask again";
+}
+
+// Kubelet forgets, the agent starts anew, the claim's status changes: the answer stays.
+TEST_F(ClaimPreparerTest, TheSameClaimAgainGivesTheSame) {
+  const auto first = preparer().prepare(kHalf).value();
+  objects_.put(cluster::kResourceClaim, claim_json("half", kUid, kShare2, 1024, 10));
+  ClaimStore other(claims_, log_.log());
+  auto again = preparer();
+  EXPECT_EQ(again.prepare(kHalf).value(), first);
+  objects_.erase(cluster::kResourceClaim, {"team", "half"});
+  EXPECT_EQ(again.prepare(kHalf).value(), first) << "not even the object is needed";
+}
+
+TEST_F(ClaimPreparerTest, WhatACrashLeftIsMadeByTheNextCall) {
+  auto driver = preparer();
+  disk_full_ = true;
+  const auto failed = driver.prepare(kHalf);
+  ASSERT_FALSE(failed);
+  EXPECT_THAT(failed.error().what, HasSubstr("disk full"));
+  EXPECT_THAT(records(), SizeIs(1)) << "stored first";
+  EXPECT_THAT(files(), IsEmpty());
+  disk_full_ = false;
+  ASSERT_TRUE(driver.prepare(kHalf));
+  EXPECT_THAT(files(), SizeIs(1));
+  EXPECT_THAT(tenants_, SizeIs(1));
+
+  disk_full_ = true;
+  EXPECT_FALSE(driver.unprepare(kHalf));
+  EXPECT_THAT(records(), SizeIs(1)) << "the record goes last";
+  disk_full_ = false;
+  EXPECT_TRUE(driver.unprepare(kHalf));
+  EXPECT_THAT(records(), IsEmpty());
+}
+
+TEST_F(ClaimPreparerTest, ASecondHalfFitsAndAThirdShareDoesNot) {
+  auto driver = preparer();
+  ASSERT_TRUE(driver.prepare(kHalf));
+  ASSERT_TRUE(driver.prepare({"team", "other", kOther}));
+  constexpr const char* kThird = "2b51bcc7-6a6c-4c0f-9e0e-9c2bd53d2b1c";
+  objects_.put(cluster::kResourceClaim,
+               claim_json("third", kThird, "9d0a2b1e-93c4-4d52-8f7e-5a6b7c8d9e00", 1024, 1));
+  const auto third = driver.prepare({"team", "third", kThird});
+  ASSERT_FALSE(third);
+  EXPECT_THAT(third.error().what, HasSubstr("gpu-0 is held by claim team/"));
+  EXPECT_THAT(records(), SizeIs(2));
+  ASSERT_TRUE(driver.unprepare(kHalf));
+  EXPECT_TRUE(driver.prepare({"team", "third", kThird}));
+}
+
+// Two agents while one hands over: what one prepared the other ends.
+TEST_F(ClaimPreparerTest, AnotherAgentSeesWhatThisOneDid) {
+  auto driver = preparer();
+  ASSERT_TRUE(driver.prepare(kHalf));
+  ClaimStore theirs(claims_, log_.log());
+  EXPECT_THAT(theirs.lock().value().all().value(), SizeIs(1));
+  ASSERT_TRUE(driver.unprepare(kHalf));
+  EXPECT_THAT(theirs.lock().value().all().value(), IsEmpty());
+}
+
+TEST_F(ClaimPreparerTest, RefusesAClaimThatIsAnotherOrGone) {
+  auto driver = preparer();
+  const auto anew = driver.prepare({"team", "half", kOther});
+  ASSERT_FALSE(anew);
+  EXPECT_THAT(anew.error().what, HasSubstr("made anew since"));
+  const auto gone = driver.prepare({"team", "nobody", kUid});
+  ASSERT_FALSE(gone);
+  EXPECT_EQ(gone.error().code, Code::kNotFound);
+  objects_.refuse("get", cluster::kResourceClaim, {Code::kUnavailable, "away"}, 1);
+  EXPECT_EQ(driver.prepare(kHalf).error().code, Code::kUnavailable);
+  EXPECT_TRUE(driver.unprepare({"team", "half", "../../etc/passwd"}));
+  EXPECT_THAT(records(), IsEmpty());
+  node_ = nullptr;
+  EXPECT_EQ(driver.prepare(kHalf).error().code, Code::kUnavailable);
+}
+
+TEST_F(ClaimPreparerTest, AfterARebootNothingIsPrepared) {
+  auto driver = preparer();
+  ASSERT_TRUE(driver.prepare(kHalf));
+  const auto stray = cdi::ClaimFile{fmt::format("k8s.gpu.nvidia.com-claim-{}.json", kOther), "{}"};
+  ASSERT_TRUE(cdi::write_claim_file(FsRoot(), cdi_, stray));
+  ASSERT_TRUE(driver.restore());
+  EXPECT_THAT(files(), ElementsAre(kUid)) << "the same boot; the stray file goes";
+  reboot();
+  ASSERT_TRUE(driver.restore());
+  EXPECT_THAT(files(), IsEmpty());
+  EXPECT_THAT(records(), IsEmpty());
+  EXPECT_THAT(tenants_, IsEmpty());
+  EXPECT_EQ(driver.prepare(kHalf).value().boot, "boot-2") << "kubelet asks for running Pods anew";
+}
+
+// Without restore() in between, too.
+TEST_F(ClaimPreparerTest, ARecordOfAnotherBootIsReplaced) {
+  auto driver = preparer();
+  ASSERT_TRUE(driver.prepare(kHalf));
+  reboot();
+  EXPECT_EQ(driver.prepare(kHalf).value().boot, "boot-2");
+  EXPECT_THAT(records(), SizeIs(1));
+}
+
+TEST_F(ClaimPreparerTest, ADamagedRecordIsSetAsideAndTheClaimPreparedAnew) {
+  ASSERT_TRUE(preparer().prepare(kHalf));
+  const auto file = claims_ / (std::string(kUid) + ".json");
+  const auto text = FsRoot().read(file).value();
+  ASSERT_TRUE(FsRoot().write_atomic(file, text.substr(0, text.size() / 2)));
+  ClaimStore fresh(claims_, log_.log());
+  EXPECT_THAT(fresh.lock().value().all().value(), IsEmpty());
+  EXPECT_EQ(log_.count("is damaged and set aside"), 1);
+  EXPECT_THAT(records(), ElementsAre(std::string(kUid) + ".damaged"));
+}
+
+}  // namespace
+}  // namespace tranche::agent::claim_preparer_test
