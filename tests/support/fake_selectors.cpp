@@ -104,7 +104,8 @@ Result<bool> field_matches(const json& object, const cluster::Kind& kind,
   const auto& field = equality->key;
   const bool known =
       field == "metadata.name" || field == "metadata.namespace" ||
-      (kind == cluster::kPod && (field == "spec.nodeName" || field == "status.phase"));
+      (kind == cluster::kPod && (field == "spec.nodeName" || field == "status.phase")) ||
+      (kind == cluster::kResourceSlice && (field == "spec.nodeName" || field == "spec.driver"));
   if (!known) {
     return fail(Code::kInvalidArgument, fmt::format("no field label of this kind: {}", field));
   }

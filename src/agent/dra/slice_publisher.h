@@ -1,0 +1,57 @@
+#pragma once
+// Keeps this node's ResourceSlices as they should be, on a thread of its own: writes what differs,
+// looks again when anybody changed them (kubelet removes them all when it starts), and tries again
+// while the API server is away. What the API server dropped from what was written is told, so that
+// the caller publishes what this cluster can hold.
+//
+// The slices stay when it ends: claims that are allocated need them, and kubelet removes them when
+// the driver has been away for 30 s.
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/log.h"
+#include "base/retrier.h"
+#include "cluster/objects.h"
+#include "cluster/watch_cache.h"
+#include "dra/publication.h"
+
+namespace tranche::agent {
+
+class SlicePublisher {
+ public:
+  struct Ports {
+    cluster::Objects& objects;
+    dra::PoolNames names;
+    // The Node, to which the slices belong. An error: it is not known yet.
+    std::function<Result<cluster::OwnerReference>()> owner;
+    // On the publisher's thread, once for each kind of field that this API server drops.
+    std::function<void(dra::Dropped)> dropped;
+    const Log& log;
+  };
+  // The references outlive it.
+  explicit SlicePublisher(Ports ports, Backoff backoff = {});
+
+  // From now on the slices are those of `pool`. From any thread.
+  void publish(dra::Pool pool);
+
+ private:
+  void look();
+  Result<void> bring_up_to_date(const std::stop_token& stop);
+  Result<std::vector<cluster::ResourceSlice>> slices_there(const cluster::Call& call) const;
+  Result<void> write(const dra::SliceWrite& write, const cluster::Call& call);
+  void tell(dra::Dropped dropped);
+
+  const Ports ports_;
+  const cluster::ListOptions selection_;
+  std::mutex mutex_;
+  std::optional<dra::Pool> wanted_;  // guarded by mutex_
+  dra::Dropped told_;                // of the retrier's thread
+  Retrier retrier_;
+  cluster::WatchCache slices_;  // last: its thread asks the retrier
+};
+
+}  // namespace tranche::agent
