@@ -1,0 +1,269 @@
+#include "admission/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "admission/claim_names.h"
+#include "admission/names.h"
+#include "admission/past.h"
+#include "admission/replica.h"
+#include "admission/template_name.h"
+#include "base/printable.h"
+
+namespace tranche::admission {
+namespace {
+
+// So many shares in one Pod are a mistake. It bounds the work, too.
+constexpr std::size_t kMostShares = 128;
+
+using State = ContainerPlan::State;
+
+Result<bool> is_together(const PodParts& pod) {
+  const auto found = pod.annotation.find(std::string(kTogetherAnnotation));
+  if (found == pod.annotation.end() || found->second == "false") return false;
+  if (found->second == "true") return true;
+  return fail(
+      Code::kInvalidArgument,
+      fmt::format("annotation {} is '{}'", kTogetherAnnotation, printable(found->second, 63)),
+      "write \"true\" or \"false\"");
+}
+
+class Planner {
+ public:
+  Planner(const PodParts& pod, const std::optional<PodParts>& applied, const Fleet& fleet,
+          const ClaimOptions& options)
+      : pod_(pod), fleet_(fleet), options_(options), past_(pod, applied), names_(pod, past_) {
+    plan_.containers.resize(pod.containers.size());
+  }
+
+  Result<Plan> make() {
+    TRY(read_shares());
+    if (!shares_.empty()) TRY(place());
+    for (std::size_t i = 0; i < pod_.containers.size(); ++i) settle(i);
+    find_stale();
+    if (past_.is_unreadable()) {
+      plan_.warnings.push_back(fmt::format(
+          "annotation {} is none that Tranche wrote, and is removed", kRecordAnnotation));
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  Result<void> read_shares() {
+    std::vector<Ask> asks;
+    std::vector<std::string> settled;
+    std::set<std::string> names;
+    bool is_unique = true;
+    for (const auto& container : pod_.containers) {
+      const auto* record = past_.record_of(container.name);
+      const bool has_replica = record != nullptr && record->resource == kGpuResource;
+      ASSIGN_OR_RETURN(auto ask, read_ask(container.name, container.resources, has_replica));
+      is_unique = names.insert(container.name).second && is_unique && !container.name.empty();
+      if (past_.is_settled(container, ask)) {
+        settled.push_back(container.name);
+      } else {
+        asks.push_back(std::move(ask));
+      }
+    }
+    settled_.insert(settled.begin(), settled.end());
+    ASSIGN_OR_RETURN(shares_, shares_of(asks, settled, pod_.annotation));
+    if (shares_.empty() || (is_unique && shares_.size() <= kMostShares)) return {};
+    if (is_unique) {
+      return fail(Code::kInvalidArgument,
+                  fmt::format("{} containers ask for a part of a GPU", shares_.size()),
+                  fmt::format("{} are allowed in one Pod", kMostShares));
+    }
+    return fail(Code::kInvalidArgument, "two containers have the same name, or one has none",
+                "give each container a name of its own");
+  }
+
+  Result<void> place() {
+    ASSIGN_OR_RETURN(const bool together, is_together(pod_));
+    if (fleet_.dra_models.empty()) return place_replicas(together);
+    TRY(may_claim());
+    for (const auto& container : pod_.containers) {
+      if (settled_.contains(container.name)) names_.take_those_of(container);
+    }
+    const auto members = together ? members_together() : std::vector<std::size_t>();
+    if (members.size() > 1) return place_together(members);
+    for (std::size_t i = 0; i < pod_.containers.size(); ++i) {
+      if (asks(i)) TRY(place_alone(i));
+    }
+    return {};
+  }
+
+  bool asks(std::size_t i) const { return shares_.contains(pod_.containers[i].name); }
+
+  Result<void> place_replicas(bool together) {
+    if (together && shares_.size() > 1) {
+      return fail(Code::kFailedPrecondition,
+                  fmt::format("annotation {} needs a node in mode dra, and there is none",
+                              kTogetherAnnotation),
+                  "kubectl label node NODE tranche.dev/mode=dra; or remove the annotation");
+    }
+    for (std::size_t i = 0; i < pod_.containers.size(); ++i) {
+      if (!asks(i)) continue;
+      const auto& name = pod_.containers[i].name;
+      ASSIGN_OR_RETURN(auto choice, choose_replica(name, shares_[name], fleet_));
+      TRY(has_no_other(pod_.containers[i], choice.resource));
+      plan_.containers[i].resource = std::move(choice.resource);
+      std::ranges::move(choice.warnings, std::back_inserter(plan_.warnings));
+    }
+    return {};
+  }
+
+  // What the user asks of the replicas' resource beside the fraction would be lost.
+  Result<void> has_no_other(const Container& container, const std::string& resource) const {
+    const auto* record = past_.record_of(container.name);
+    if (resource == kGpuResource || (record != nullptr && record->resource == resource)) return {};
+    for (const auto* which : {"limits", "requests"}) {
+      if (!container.resources.at({which, resource})) continue;
+      return fail(Code::kInvalidArgument,
+                  fmt::format("container \"{}\" asks for a part of {}, which would become one {}, "
+                              "and for that too",
+                              printable(container.name, 63), kGpuResource, resource),
+                  "ask for one of them");
+    }
+    return {};
+  }
+
+  // Claims are allocated by the scheduler, and a Pod that is not scheduled waits for ever.
+  Result<void> may_claim() const {
+    for (const auto& [name, share] : shares_) {
+      if (!pod_.is_bound || past_.record_of(name) != nullptr) continue;
+      return fail(Code::kFailedPrecondition,
+                  fmt::format("container \"{}\" asks for {}, which the scheduler allocates, and "
+                              "the Pod names its node itself",
+                              printable(name, 63), describe(share)),
+                  "remove spec.nodeName; write nodeSelector: {kubernetes.io/hostname: NODE}");
+    }
+    return {};
+  }
+
+  // Who asks, and who is settled by a claim and lies beside them from now on.
+  std::vector<std::size_t> members_together() {
+    std::vector<std::size_t> members;
+    for (std::size_t i = 0; i < pod_.containers.size(); ++i) {
+      const auto& container = pod_.containers[i];
+      if (settled_.contains(container.name)) {
+        const auto share = past_.settled_share(container);
+        if (!share) continue;
+        shares_[container.name] = *share;
+      }
+      if (asks(i)) members.push_back(i);
+    }
+    return members;
+  }
+
+  Result<void> place_together(const std::vector<std::size_t>& members) {
+    std::vector<Share> shares;
+    std::vector<std::string> owners;
+    for (const auto i : members) {
+      owners.push_back(pod_.containers[i].name);
+      shares.push_back(shares_[owners.back()]);
+      settled_.erase(owners.back());
+    }
+    names_.give_back(owners);
+    ASSIGN_OR_RETURN(auto made, claim_template(shares, fleet_, options_));
+    const auto claim = names_.name_for(owners, made.name);
+    for (std::size_t n = 0; n < members.size(); ++n) {
+      auto& plan = plan_.containers[members[n]];
+      plan.claim = claim;
+      plan.request = request_name(n, members.size());
+      plan.template_name = made.name;
+    }
+    add_template(std::move(made));
+    return {};
+  }
+
+  Result<void> place_alone(std::size_t i) {
+    const auto& name = pod_.containers[i].name;
+    auto made = claim_template({shares_[name]}, fleet_, options_);
+    if (!made) {
+      return std::unexpected(std::move(made).error().with_context(
+          fmt::format("container \"{}\"", printable(name, 63))));
+    }
+    auto& plan = plan_.containers[i];
+    plan.claim = names_.name_for({name}, made->name);
+    plan.template_name = made->name;
+    add_template(*std::move(made));
+    return {};
+  }
+
+  void add_template(ClaimTemplate made) {
+    if (std::ranges::find(plan_.templates, made) == plan_.templates.end()) {
+      plan_.templates.push_back(std::move(made));
+    }
+  }
+
+  void settle(std::size_t i) {
+    const auto& container = pod_.containers[i];
+    auto& plan = plan_.containers[i];
+    const auto* record = past_.record_of(container.name);
+    if (settled_.contains(container.name)) {
+      plan.state = State::kSettled;
+      plan_.records[container.name] = *record;
+      keep(container, *record);
+      return;
+    }
+    if (record != nullptr) {
+      plan.old_claim = past_.is_our_claim(record->claim) ? record->claim : "";
+      plan.old_resource =
+          past_.is_our_resource(container, record->resource) ? record->resource : "";
+    }
+    if (plan.claim.empty() && plan.resource.empty()) return;
+    plan.state = State::kAsks;
+    const auto original = past_.original_of(container);
+    plan_.records[container.name] = {.gpu = original,
+                                     .claim = plan.claim,
+                                     .resource = plan.resource,
+                                     .applied = past_.applied_of(container.name) == original};
+  }
+
+  // The template of a claim that stays is needed too, and follows the fleet.
+  void keep(const Container& container, const Record& record) {
+    if (record.claim.empty()) {
+      if (!fleet_.dra_models.empty()) {
+        plan_.warnings.push_back(
+            fmt::format("container \"{}\" keeps one {} for {} of a GPU, though nodes are in mode "
+                        "dra now; apply "
+                        "its manifest again to have it claim that share",
+                        printable(container.name, 63), record.resource, record.gpu));
+      }
+      return;
+    }
+    auto made = claim_template(past_.claims().at(record.claim), fleet_, options_);
+    if (made) return add_template(*std::move(made));
+    plan_.warnings.push_back(fmt::format("container \"{}\" has no GPU to claim: {}",
+                                         printable(container.name, 63), made.error().message()));
+  }
+
+  void find_stale() {
+    std::set<std::string> used;
+    for (const auto& plan : plan_.containers) used.insert(plan.claim);
+    for (const auto& [container, record] : plan_.records) used.insert(record.claim);
+    for (const auto& [name, shares] : past_.claims()) {
+      if (!used.contains(name)) plan_.stale.insert(name);
+    }
+  }
+
+  const PodParts& pod_;
+  const Fleet& fleet_;
+  const ClaimOptions& options_;
+  Past past_;
+  ClaimNames names_;
+  std::map<std::string, Share> shares_;
+  std::set<std::string> settled_;
+  Plan plan_;
+};
+
+}  // namespace
+
+Result<Plan> make_plan(const PodParts& pod, const std::optional<PodParts>& applied,
+                       const Fleet& fleet, const ClaimOptions& options) {
+  return Planner(pod, applied, fleet, options).make();
+}
+
+}  // namespace tranche::admission

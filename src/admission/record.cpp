@@ -1,0 +1,64 @@
+#include "admission/record.h"
+
+#include <algorithm>
+
+#include "admission/amount.h"
+#include "base/json.h"
+#include "base/json_value.h"
+
+namespace tranche::admission {
+namespace {
+
+constexpr std::size_t kLongestClaim = 63;
+constexpr std::size_t kLongestResource = 317;  // a DNS subdomain, '/', 63 letters
+// Replicas have NVIDIA's domain. What else a record might name (cpu) is never ours to remove.
+constexpr std::string_view kReplicaDomain = "nvidia.com/";
+
+std::string text_at(json::View object, std::string_view key) {
+  const auto value = object.find(key);
+  return value ? value->as_string().value_or("") : "";
+}
+
+std::optional<Record> parse_record(json::View value) {
+  if (value.kind() != json::Kind::kObject) return std::nullopt;
+  const auto gpu = parse_amount(text_at(value, "gpu"));
+  if (!gpu) return std::nullopt;
+  Record record{.gpu = to_string(*gpu),
+                .claim = text_at(value, "claim"),
+                .resource = text_at(value, "resource")};
+  if (const auto applied = value.find("applied")) record.applied = applied->as_bool() == true;
+  const bool is_claim = !record.claim.empty() && record.claim.size() <= kLongestClaim;
+  const bool is_resource =
+      record.resource.starts_with(kReplicaDomain) && record.resource.size() <= kLongestResource;
+  if (is_claim && record.resource.empty()) return record;
+  if (is_resource && record.claim.empty()) return record;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Records> parse_records(std::string_view text) {
+  if (text.size() > kLongestRecords) return std::nullopt;
+  const auto root = json::parse(text);
+  if (!root || root->kind() != json::Kind::kObject) return std::nullopt;
+  Records records;
+  for (auto& member : root->members()) {
+    auto record = parse_record(member.value);
+    if (record) records.insert_or_assign(std::move(member.key), *std::move(record));
+  }
+  return records;
+}
+
+std::string to_text(const Records& records) {
+  json::Value root = json::Value::object();
+  for (const auto& [container, record] : records) {
+    auto& value = root[container];
+    value["gpu"] = record.gpu;
+    if (!record.claim.empty()) value["claim"] = record.claim;
+    if (!record.resource.empty()) value["resource"] = record.resource;
+    if (record.applied) value["applied"] = true;
+  }
+  return root.text();
+}
+
+}  // namespace tranche::admission

@@ -1,0 +1,27 @@
+#pragma once
+// A share by the old means, where no node is in mode `dra`: one replica of a resource that device
+// plugins advertise, of at least the part that is asked. Pure.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "admission/fleet.h"
+#include "admission/share.h"
+#include "base/result.h"
+
+namespace tranche::admission {
+
+struct ReplicaChoice {
+  std::string resource;
+  // That the container gets more than it asked for; that nothing holds it to its part.
+  std::vector<std::string> warnings;
+};
+
+// The smallest replica that is large enough; of several, one whose part is enforced.
+// kFailedPrecondition: there is none, with the reason and what would change it. A share in bytes
+// has none ever: replicas are parts of whatever model they lie on.
+Result<ReplicaChoice> choose_replica(std::string_view container, const Share& share,
+                                     const Fleet& fleet);
+
+}  // namespace tranche::admission

@@ -1,0 +1,233 @@
+#include "admission/rewrite.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "admission/amount.h"
+#include "admission/names.h"
+#include "admission/patch.h"
+#include "admission/plan.h"
+#include "admission/pod_parts.h"
+#include "base/json_value.h"
+
+namespace tranche::admission {
+namespace {
+
+constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+
+bool is_one(json::View value) {
+  const auto amount = parse_amount(value);
+  return amount && *amount == Amount{.whole = 1};
+}
+
+// limits or requests as they shall be; nullopt: nothing is left of them.
+std::optional<json::Value> amounts_after(json::View now, const ContainerPlan& plan) {
+  const bool asks = plan.state == ContainerPlan::State::kAsks;
+  json::Value after = json::Value::object();
+  bool is_placed = plan.resource.empty();
+  for (const auto& member : distinct_members(now)) {
+    const bool is_wanted = !plan.resource.empty() && member.key == plan.resource;
+    const bool is_old = member.key == plan.old_resource && member.key != kGpuResource;
+    if (is_wanted) {
+      after[member.key] = is_one(member.value) ? json::Value::copy(member.value) : "1";
+      is_placed = true;
+    } else if (!(asks && member.key == kGpuResource) && !is_old) {
+      after[member.key] = json::Value::copy(member.value);
+    }
+  }
+  if (!is_placed) after[plan.resource] = "1";
+  if (after.empty() && !now.members().empty()) return std::nullopt;
+  return after;
+}
+
+json::Value claim_of(const ContainerPlan& plan) {
+  json::Value claim = json::Value::object();
+  claim["name"] = plan.claim;
+  if (!plan.request.empty()) claim["request"] = plan.request;
+  return claim;
+}
+
+// resources.claims as they shall be; nullopt: nothing is left of them.
+std::optional<json::Value> claims_after(const Container& container, const ContainerPlan& plan) {
+  json::Value after = json::Value::array();
+  bool is_placed = plan.claim.empty();
+  for (const auto& claim : container.claims) {
+    if (!plan.claim.empty() && claim.name == plan.claim) {
+      if (!is_placed) after.push_back(claim_of(plan));
+      is_placed = true;
+    } else if (claim.name != plan.old_claim || plan.old_claim.empty()) {
+      after.push_back(json::Value::copy(claim.view));
+    }
+  }
+  if (!is_placed) after.push_back(claim_of(plan));
+  if (after.empty()) return std::nullopt;
+  return after;
+}
+
+json::Value resources_after(const Container& container, const ContainerPlan& plan) {
+  json::Value after = json::Value::object();
+  std::map<std::string, std::optional<json::Value>> ours;
+  for (const auto* which : {"limits", "requests"}) {
+    const auto now = container.resources.find(which).value_or(json::View());
+    if (now.kind() == json::Kind::kObject || !plan.resource.empty()) {
+      ours.emplace(which, amounts_after(now, plan));
+    }
+  }
+  if (!container.claims.empty() || !plan.claim.empty()) {
+    ours.emplace("claims", claims_after(container, plan));
+  }
+  for (const auto& member : distinct_members(container.resources)) {
+    const auto found = ours.find(member.key);
+    if (found == ours.end()) {
+      after[member.key] = json::Value::copy(member.value);
+    } else if (found->second) {
+      after[member.key] = *found->second;
+    }
+  }
+  for (auto& [key, value] : ours) {
+    if (value && !container.resources.find(key)) after[key] = *std::move(value);
+  }
+  return after;
+}
+
+json::Value pod_claim(const std::string& name, const std::string& template_name) {
+  json::Value claim = json::Value::object();
+  claim["name"] = name;
+  claim["resourceClaimTemplateName"] = template_name;
+  return claim;
+}
+
+class Rewriter {
+ public:
+  Rewriter(const PodParts& pod, const Plan& plan) : pod_(pod), plan_(plan) {}
+
+  Result<std::string> patch() {
+    TRY(record());
+    TRY(claims());
+    for (std::size_t i = 0; i < pod_.containers.size(); ++i) {
+      TRY(container(pod_.containers[i], plan_.containers[i]));
+    }
+    return operations_.text();
+  }
+
+ private:
+  Result<void> differ(const std::string& pointer, std::optional<json::View> now,
+                      const std::optional<json::Value>& wanted) {
+    if (!wanted) {
+      add_difference(pointer, now, std::nullopt, operations_);
+      return {};
+    }
+    const auto text = wanted->text();
+    ASSIGN_OR_RETURN(const auto view, json::parse(text));
+    add_difference(pointer, now, view, operations_);
+    return {};
+  }
+
+  Result<void> record() {
+    const std::string key(kRecordAnnotation);
+    const auto found = pod_.annotation.find(key);
+    const auto text = plan_.records.empty() ? "" : to_text(plan_.records);
+    if (found == pod_.annotation.end() ? text.empty() : found->second == text) return {};
+    auto annotations = json::Value::object();
+    for (const auto& member : distinct_members(pod_.annotations)) {
+      if (member.key != key) annotations[member.key] = json::Value::copy(member.value);
+    }
+    if (!text.empty()) annotations[key] = text;
+    const auto pointer = pod_.pointer + "/metadata";
+    if (pod_.metadata.kind() != json::Kind::kObject) {
+      json::Value metadata = json::Value::object();
+      metadata["annotations"] = std::move(annotations);
+      return differ(pointer, std::nullopt, metadata);
+    }
+    const auto now = pod_.metadata.find("annotations");
+    if (annotations.empty()) return differ(pointer + "/annotations", now, std::nullopt);
+    return differ(pointer + "/annotations", now, annotations);
+  }
+
+  // The Pod's claims: ours made from the right templates, without those that are of no use.
+  Result<void> claims() {
+    std::map<std::string, std::string> missing;
+    for (const auto& plan : plan_.containers) {
+      if (!plan.claim.empty()) missing[plan.claim] = plan.template_name;
+    }
+    const auto wanted = missing;
+    auto after = json::Value::array();
+    for (const auto& claim : pod_.claims) {
+      const auto found = wanted.find(claim.name);
+      missing.erase(claim.name);
+      if (found != wanted.end() && claim.template_name != found->second) {
+        after.push_back(pod_claim(claim.name, found->second));
+      } else if (!plan_.stale.contains(claim.name) || is_used(claim.name)) {
+        after.push_back(json::Value::copy(claim.view));
+      }
+    }
+    for (const auto& plan : plan_.containers) {
+      if (missing.erase(plan.claim) != 0) {
+        after.push_back(pod_claim(plan.claim, plan.template_name));
+      }
+    }
+    const auto pointer = pod_.pointer + "/spec/resourceClaims";
+    if (!after.empty()) return differ(pointer, now_of(pod_.resource_claims), after);
+    return pod_.claims.empty() ? Result<void>() : differ(pointer, pod_.resource_claims, {});
+  }
+
+  // Somebody else refers to it: a container to which the user gave it.
+  bool is_used(const std::string& name) const {
+    for (std::size_t i = 0; i < pod_.containers.size(); ++i) {
+      if (plan_.containers[i].old_claim == name) continue;
+      for (const auto& claim : pod_.containers[i].claims) {
+        if (claim.name == name) return true;
+      }
+    }
+    return false;
+  }
+
+  Result<void> container(const Container& container, const ContainerPlan& plan) {
+    const bool is_left = plan.claim.empty() && plan.resource.empty() && plan.old_claim.empty() &&
+                         plan.old_resource.empty();
+    if (is_left) return {};
+    return differ(container.pointer + "/resources", now_of(container.resources),
+                  resources_after(container, plan));
+  }
+
+  static std::optional<json::View> now_of(json::View view) {
+    return view.kind() == json::Kind::kNull ? std::nullopt : std::optional(view);
+  }
+
+  const PodParts& pod_;
+  const Plan& plan_;
+  json::Value operations_ = json::Value::array();
+};
+
+// The object that kubectl applied last is an annotation of the object itself, not of its template.
+// What cannot be read there is not known.
+std::optional<std::string> last_applied(json::View object) {
+  const auto text = object.at({"metadata", "annotations", kLastApplied});
+  return text ? text->as_string() : std::nullopt;
+}
+
+Result<Plan> plan_for(json::View object, const PodParts& pod, const Fleet& fleet,
+                      const Options& options) {
+  std::optional<PodParts> applied;
+  const auto text = last_applied(object);
+  if (const auto view = text ? json::parse(*text) : Result<json::View>()) {
+    if (auto parts = read_pod(*view)) applied = *std::move(parts);
+  }
+  return make_plan(pod, applied, fleet, options);
+}
+
+}  // namespace
+
+Result<Rewritten> rewrite(json::View object, const Fleet& fleet, const Options& options) {
+  const auto deleted = object.at({"metadata", "deletionTimestamp"});
+  if (deleted && deleted->kind() != json::Kind::kNull) return Rewritten{.patch = "[]"};
+  ASSIGN_OR_RETURN(const auto pod, read_pod(object));
+  ASSIGN_OR_RETURN(auto plan, plan_for(object, pod, fleet, options));
+  ASSIGN_OR_RETURN(auto patch, Rewriter(pod, plan).patch());
+  return Rewritten{.patch = std::move(patch),
+                   .templates = std::move(plan.templates),
+                   .warnings = std::move(plan.warnings)};
+}
+
+}  // namespace tranche::admission
