@@ -2,7 +2,6 @@
 // Gives names to a Pod's claims: DNS labels that no claim of the user has. The same Pod always gets
 // the same names, and a claim that we made before keeps its own.
 
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,7 +13,7 @@ namespace tranche::admission {
 
 class ClaimNames {
  public:
-  // Refers to both.
+  // Refers to `past`.
   ClaimNames(const PodParts& pod, const Past& past);
 
   // The container keeps the claim that it has.
@@ -23,15 +22,13 @@ class ClaimNames {
   void give_back(const std::vector<std::string>& containers);
   // "tranche-gpu-<container>" for one owner, "tranche-gpu" for several; with a number behind it
   // where that is another's.
-  std::string name_for(const std::vector<std::string>& owners, const std::string& template_name);
+  std::string name_for(const std::vector<std::string>& owners);
 
  private:
-  bool may_take(const std::string& name, const std::vector<std::string>& owners,
-                const std::string& template_name) const;
+  bool may_take(const std::string& name) const;
 
   const Past& past_;
-  std::map<std::string, const PodClaim*> claims_;
-  std::map<std::string, std::set<std::string>> users_;  // claim -> containers that refer to it
+  std::set<std::string> claims_;  // of the Pod
   std::set<std::string> taken_;
 };
 

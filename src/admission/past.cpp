@@ -19,26 +19,71 @@ bool refers_to(const Container& container, const std::string& claim) {
          container.claims.end();
 }
 
+bool has_one(const Container& container, const char* which, const std::string& resource) {
+  const auto value = container.resources.at({which, resource});
+  const auto amount = value ? parse_amount(*value) : Result<Amount>();
+  return amount && *amount == Amount{.whole = 1};
+}
+
+// The share of the claim's request called `request`.
+std::optional<Share> share_in(const std::vector<Share>& shares, const std::string& request) {
+  if (shares.size() == 1) return shares.front();
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    if (request == request_name(i, shares.size())) return shares[i];
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
-Past::Past(const PodParts& pod, const std::optional<PodParts>& applied)
-    : pod_(pod), has_applied_(applied.has_value()) {
+Past::Past(const PodParts& pod, const std::optional<PodParts>& manifest)
+    : pod_(pod), manifest_(manifest) {
   if (const auto found = pod.annotation.find(std::string(kRecordAnnotation));
       found != pod.annotation.end()) {
     auto records = parse_records(found->second);
     is_unreadable_ = !records || records->empty();
     if (records) records_ = *std::move(records);
   }
-  std::set<std::string> recorded;
-  for (const auto& [container, record] : records_) recorded.insert(record.claim);
-  for (const auto& claim : pod.claims) {
-    if (!recorded.contains(claim.name)) continue;
+  if (manifest) {
+    for (const auto& container : manifest->containers) applied_[container.name] = &container;
+  }
+  find_claims();
+  complete_records();
+}
+
+void Past::find_claims() {
+  const auto prefix = std::string(kOurPrefix) + "-";
+  for (const auto& claim : pod_.claims) {
+    if (claim.name != kOurPrefix && !claim.name.starts_with(prefix)) continue;
     if (auto shares = parse_template_name(claim.template_name)) shares_[claim.name] = *shares;
   }
-  if (!applied) return;
-  for (const auto& container : applied->containers) {
-    if (const auto amount = amount_of(container)) applied_[container.name] = to_string(*amount);
+}
+
+void Past::complete_records() {
+  for (const auto& container : pod_.containers) {
+    const auto found = records_.find(container.name);
+    if (found != records_.end() && refers_to(container, found->second.claim)) continue;
+    for (const auto& claim : container.claims) {
+      const auto shares = shares_.find(claim.name);
+      if (shares == shares_.end()) continue;
+      const auto share = share_in(shares->second, claim.request);
+      if (!share) continue;
+      records_[container.name] = record_for(container, claim.name, *share);
+      break;
+    }
   }
+}
+
+Record Past::record_for(const Container& container, const std::string& claim,
+                        const Share& share) const {
+  const auto gpu =
+      to_string(share.memory ? Amount{.whole = 1} : Amount{.hundredths = share.percent});
+  // A claim that the manifest itself has was not made of its fraction.
+  const auto applied = applied_.find(container.name);
+  const bool is_written = applied != applied_.end() && refers_to(*applied->second, claim);
+  const bool is_applied =
+      manifest_.has_value() && !is_written && applied_of(container.name).value_or(gpu) == gpu;
+  return {.gpu = gpu, .claim = claim, .applied = is_applied};
 }
 
 const Record* Past::record_of(const std::string& container) const {
@@ -49,36 +94,29 @@ const Record* Past::record_of(const std::string& container) const {
 bool Past::is_settled(const Container& container, const Ask& ask) const {
   const auto* record = record_of(container.name);
   if (record == nullptr || !is_still_applied(container.name, *record)) return false;
-  if (ask.amount) {
-    const bool is_replica = record->resource == kGpuResource && *ask.amount == Amount{.whole = 1};
-    const auto memory = std::string(kMemoryAnnotation);
-    return is_replica && !pod_.annotation.contains(memory) &&
-           !pod_.annotation.contains(memory + "." + container.name);
+  if (!record->claim.empty()) {
+    return !ask.amount && is_our_claim(record->claim) && refers_to(container, record->claim);
   }
-  if (record->claim.empty()) return is_our_resource(container, record->resource);
-  return is_our_claim(record->claim) && refers_to(container, record->claim);
+  if (!has_one(container, "limits", record->resource)) return false;
+  if (!ask.amount) return true;
+  const auto memory = std::string(kMemoryAnnotation);
+  return record->resource == kGpuResource && *ask.amount == Amount{.whole = 1} &&
+         !pod_.annotation.contains(memory) &&
+         !pod_.annotation.contains(memory + "." + container.name);
 }
 
 bool Past::is_our_resource(const Container& container, const std::string& resource) const {
   const auto* record = record_of(container.name);
   if (record == nullptr || resource.empty() || record->resource != resource) return false;
-  const auto value = container.resources.at({"limits", resource});
-  const auto amount = value ? parse_amount(*value) : Result<Amount>();
-  return amount && *amount == Amount{.whole = 1};
+  return has_one(container, "limits", resource) || has_one(container, "requests", resource);
 }
 
 std::optional<Share> Past::settled_share(const Container& container) const {
   const auto* record = record_of(container.name);
   const auto claim = record == nullptr ? shares_.end() : shares_.find(record->claim);
   if (claim == shares_.end()) return std::nullopt;
-  const auto& shares = claim->second;
-  for (const auto& one : container.claims) {
-    if (one.name != claim->first) continue;
-    for (std::size_t i = 0; i < shares.size(); ++i) {
-      if (shares.size() == 1 || one.request == request_name(i, shares.size())) return shares[i];
-    }
-  }
-  return std::nullopt;
+  const auto use = std::ranges::find(container.claims, claim->first, &ContainerClaim::name);
+  return use == container.claims.end() ? std::nullopt : share_in(claim->second, use->request);
 }
 
 std::string Past::original_of(const Container& container) const {
@@ -89,11 +127,19 @@ std::string Past::original_of(const Container& container) const {
 
 std::optional<std::string> Past::applied_of(const std::string& container) const {
   const auto found = applied_.find(container);
-  return found == applied_.end() ? std::nullopt : std::optional(found->second);
+  const auto amount = found == applied_.end() ? std::nullopt : amount_of(*found->second);
+  return amount ? std::optional(to_string(*amount)) : std::nullopt;
+}
+
+bool Past::is_beyond_manifest(const Container& container, const std::string& resource) const {
+  const auto applied = applied_.find(container.name);
+  if (applied == applied_.end()) return false;
+  const auto& resources = applied->second->resources;
+  return !resources.at({"limits", resource}) && !resources.at({"requests", resource});
 }
 
 bool Past::is_still_applied(const std::string& container, const Record& record) const {
-  return !record.applied || !has_applied_ || applied_of(container) == record.gpu;
+  return !record.applied || !manifest_ || applied_of(container) == record.gpu;
 }
 
 }  // namespace tranche::admission

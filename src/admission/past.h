@@ -1,12 +1,16 @@
 #pragma once
-// What an earlier rewrite left in a Pod: its record, as far as the Pod's spec bears it out. Nothing
-// that the record says is believed by itself. A claim is ours if the record names it and the Pod
-// makes it from a template with one of our names; a replica is ours if the record names it and the
-// container has one. Pure; refers to the Pod.
+// What an earlier rewrite left in a Pod. Nothing that the record says is believed by itself:
+//
+//   - A claim is ours by its form: its name is tranche-gpu or begins tranche-gpu-, and it is made
+//     from a template with one of our names. The record is not asked, because it may be lost: who
+//     takes the last annotation out of a manifest has kubectl remove them all. A claim of the
+//     user's own from such a template is not touched under any other name.
+//   - A replica is ours if the record names it and the container has one.
+//
+// Pure; refers to the Pod.
 
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -18,18 +22,21 @@ namespace tranche::admission {
 
 class Past {
  public:
-  // `applied`: the object that kubectl applied last, if it is known.
-  Past(const PodParts& pod, const std::optional<PodParts>& applied);
+  // `manifest`: what kubectl applied last, if it is known. Refers to both.
+  Past(const PodParts& pod, const std::optional<PodParts>& manifest);
 
   // The annotation is there, and no record can be read from it.
   bool is_unreadable() const { return is_unreadable_; }
-  // nullptr: there is none.
+  // Of a container that uses our claim and has no record: what its claim tells. nullptr: nothing.
   const Record* record_of(const std::string& container) const;
   // Whether the container has what its record says, and asks for nothing else.
   bool is_settled(const Container& container, const Ask& ask) const;
 
   bool is_our_claim(const std::string& name) const { return shares_.contains(name); }
+  // Whether one of the resource is what an earlier rewrite put into the container.
   bool is_our_resource(const Container& container, const std::string& resource) const;
+  // Whether the manifest is known, and does not ask for it.
+  bool is_beyond_manifest(const Container& container, const std::string& resource) const;
   // Our claims in the Pod's spec.
   const std::map<std::string, std::vector<Share>>& claims() const { return shares_; }
   // The share that a container has of our claim; nullopt: it has none.
@@ -37,18 +44,21 @@ class Past {
 
   // What the container asks, or what its record says that it had asked.
   std::string original_of(const Container& container) const;
-  // The same of the object that kubectl applied last; nullopt: nothing, or there is no such object.
+  // What the manifest asks for the container; nullopt: nothing, or there is no manifest.
   std::optional<std::string> applied_of(const std::string& container) const;
 
  private:
+  void find_claims();
+  void complete_records();
+  Record record_for(const Container& container, const std::string& claim, const Share& share) const;
   bool is_still_applied(const std::string& container, const Record& record) const;
 
   const PodParts& pod_;
+  const std::optional<PodParts>& manifest_;
   Records records_;
   bool is_unreadable_ = false;
   std::map<std::string, std::vector<Share>> shares_;  // of our claims, by claim
-  bool has_applied_ = false;
-  std::map<std::string, std::string> applied_;  // container -> amount
+  std::map<std::string, const Container*> applied_;   // of the manifest, by name
 };
 
 }  // namespace tranche::admission

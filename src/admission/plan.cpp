@@ -81,6 +81,9 @@ class Planner {
 
   Result<void> place() {
     ASSIGN_OR_RETURN(const bool together, is_together(pod_));
+    for (std::size_t i = 0; i < pod_.containers.size(); ++i) {
+      if (asks(i)) TRY(find_replicas(i));
+    }
     if (fleet_.dra_models.empty()) return place_replicas(together);
     TRY(may_claim());
     for (const auto& container : pod_.containers) {
@@ -107,24 +110,28 @@ class Planner {
       if (!asks(i)) continue;
       const auto& name = pod_.containers[i].name;
       ASSIGN_OR_RETURN(auto choice, choose_replica(name, shares_[name], fleet_));
-      TRY(has_no_other(pod_.containers[i], choice.resource));
       plan_.containers[i].resource = std::move(choice.resource);
       std::ranges::move(choice.warnings, std::back_inserter(plan_.warnings));
     }
     return {};
   }
 
-  // What the user asks of the replicas' resource beside the fraction would be lost.
-  Result<void> has_no_other(const Container& container, const std::string& resource) const {
-    const auto* record = past_.record_of(container.name);
-    if (resource == kGpuResource || (record != nullptr && record->resource == resource)) return {};
-    for (const auto* which : {"limits", "requests"}) {
-      if (!container.resources.at({which, resource})) continue;
-      return fail(Code::kInvalidArgument,
-                  fmt::format("container \"{}\" asks for a part of {}, which would become one {}, "
-                              "and for that too",
-                              printable(container.name, 63), kGpuResource, resource),
-                  "ask for one of them");
+  // A replica that stands beside the fraction is from an earlier rewrite, or it is the user's: that
+  // one would be more than a share, or lost.
+  Result<void> find_replicas(std::size_t i) {
+    const auto& container = pod_.containers[i];
+    for (const auto& [resource, permille, enforced] : fleet_.replicas) {
+      const bool is_there = container.resources.at({"limits", resource}) ||
+                            container.resources.at({"requests", resource});
+      if (resource == kGpuResource || !is_there) continue;
+      if (!past_.is_our_resource(container, resource) &&
+          !past_.is_beyond_manifest(container, resource)) {
+        return fail(Code::kInvalidArgument,
+                    fmt::format("container \"{}\" asks for a part of {}, and for {} too",
+                                printable(container.name, 63), kGpuResource, resource),
+                    "ask for one of them");
+      }
+      plan_.containers[i].old_resources.insert(resource);
     }
     return {};
   }
@@ -167,7 +174,7 @@ class Planner {
     }
     names_.give_back(owners);
     ASSIGN_OR_RETURN(auto made, claim_template(shares, fleet_, options_));
-    const auto claim = names_.name_for(owners, made.name);
+    const auto claim = names_.name_for(owners);
     for (std::size_t n = 0; n < members.size(); ++n) {
       auto& plan = plan_.containers[members[n]];
       plan.claim = claim;
@@ -186,7 +193,7 @@ class Planner {
           fmt::format("container \"{}\"", printable(name, 63))));
     }
     auto& plan = plan_.containers[i];
-    plan.claim = names_.name_for({name}, made->name);
+    plan.claim = names_.name_for({name});
     plan.template_name = made->name;
     add_template(*std::move(made));
     return {};
@@ -208,10 +215,13 @@ class Planner {
       keep(container, *record);
       return;
     }
-    if (record != nullptr) {
-      plan.old_claim = past_.is_our_claim(record->claim) ? record->claim : "";
-      plan.old_resource =
-          past_.is_our_resource(container, record->resource) ? record->resource : "";
+    for (const auto& claim : container.claims) {
+      if (past_.is_our_claim(claim.name) && claim.name != plan.claim) {
+        plan.old_claims.insert(claim.name);
+      }
+    }
+    if (record != nullptr && past_.is_our_resource(container, record->resource)) {
+      plan.old_resources.insert(record->resource);
     }
     if (plan.claim.empty() && plan.resource.empty()) return;
     plan.state = State::kAsks;

@@ -9,7 +9,7 @@
 //             record says; the names that the record has are used again.
 //   settled   asks nothing, and its record is true: the spec has the claim or the replica. It stays
 //             as it is, so that a rewrite of a rewritten object changes nothing.
-//   left      all others. Entries that a record calls ours, and nobody uses, are taken out.
+//   left      all others. Entries of ours (past.h) are taken out.
 //
 // A user who takes the fraction out of a manifest and applies it leaves an object that looks
 // settled: the field that `kubectl apply` would remove has gone before. The annotation
@@ -36,15 +36,15 @@ struct ContainerPlan {
   std::string request;
   std::string template_name;
   std::string resource;
-  // Of a container that asks or is left: what an earlier rewrite put there.
-  std::string old_claim;
-  std::string old_resource;
+  // Of a container that asks or is left: what an earlier rewrite put there and is of no use now.
+  std::set<std::string> old_claims;
+  std::set<std::string> old_resources;
 };
 
 struct Plan {
   std::vector<ContainerPlan> containers;  // as PodParts has them
   Records records;                        // to be written
-  std::set<std::string> stale;            // claims of the Pod that were ours and have no use
+  std::set<std::string> stale;            // claims of the Pod that are ours and have no use
   std::vector<ClaimTemplate> templates;   // that the Pod's claims are made from
   std::vector<std::string> warnings;
 };

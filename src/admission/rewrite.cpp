@@ -22,13 +22,17 @@ bool is_one(json::View value) {
 }
 
 // limits or requests as they shall be; nullopt: nothing is left of them.
-std::optional<json::Value> amounts_after(json::View now, const ContainerPlan& plan) {
+std::optional<json::Value> amounts_after(std::string_view which, json::View now,
+                                         const ContainerPlan& plan) {
   const bool asks = plan.state == ContainerPlan::State::kAsks;
   json::Value after = json::Value::object();
   bool is_placed = plan.resource.empty();
   for (const auto& member : distinct_members(now)) {
     const bool is_wanted = !plan.resource.empty() && member.key == plan.resource;
-    const bool is_old = member.key == plan.old_resource && member.key != kGpuResource;
+    // What stands at nvidia.com/gpu in limits is the manifest's, whatever we had put there.
+    const bool may_be_ours =
+        member.key != kGpuResource || (which == "requests" && is_one(member.value));
+    const bool is_old = plan.old_resources.contains(member.key) && may_be_ours;
     if (is_wanted) {
       after[member.key] = is_one(member.value) ? json::Value::copy(member.value) : "1";
       is_placed = true;
@@ -56,7 +60,7 @@ std::optional<json::Value> claims_after(const Container& container, const Contai
     if (!plan.claim.empty() && claim.name == plan.claim) {
       if (!is_placed) after.push_back(claim_of(plan));
       is_placed = true;
-    } else if (claim.name != plan.old_claim || plan.old_claim.empty()) {
+    } else if (!plan.old_claims.contains(claim.name)) {
       after.push_back(json::Value::copy(claim.view));
     }
   }
@@ -71,7 +75,7 @@ json::Value resources_after(const Container& container, const ContainerPlan& pla
   for (const auto* which : {"limits", "requests"}) {
     const auto now = container.resources.find(which).value_or(json::View());
     if (now.kind() == json::Kind::kObject || !plan.resource.empty()) {
-      ours.emplace(which, amounts_after(now, plan));
+      ours.emplace(which, amounts_after(which, now, plan));
     }
   }
   if (!container.claims.empty() || !plan.claim.empty()) {
@@ -128,7 +132,8 @@ class Rewriter {
     const std::string key(kRecordAnnotation);
     const auto found = pod_.annotation.find(key);
     const auto text = plan_.records.empty() ? "" : to_text(plan_.records);
-    if (found == pod_.annotation.end() ? text.empty() : found->second == text) return {};
+    const bool is_there = found != pod_.annotation.end();
+    if (is_there ? !text.empty() && found->second == text : text.empty()) return {};
     auto annotations = json::Value::object();
     for (const auto& member : distinct_members(pod_.annotations)) {
       if (member.key != key) annotations[member.key] = json::Value::copy(member.value);
@@ -175,7 +180,7 @@ class Rewriter {
   // Somebody else refers to it: a container to which the user gave it.
   bool is_used(const std::string& name) const {
     for (std::size_t i = 0; i < pod_.containers.size(); ++i) {
-      if (plan_.containers[i].old_claim == name) continue;
+      if (plan_.containers[i].old_claims.contains(name)) continue;
       for (const auto& claim : pod_.containers[i].claims) {
         if (claim.name == name) return true;
       }
@@ -184,8 +189,8 @@ class Rewriter {
   }
 
   Result<void> container(const Container& container, const ContainerPlan& plan) {
-    const bool is_left = plan.claim.empty() && plan.resource.empty() && plan.old_claim.empty() &&
-                         plan.old_resource.empty();
+    const bool is_left = plan.claim.empty() && plan.resource.empty() && plan.old_claims.empty() &&
+                         plan.old_resources.empty();
     if (is_left) return {};
     return differ(container.pointer + "/resources", now_of(container.resources),
                   resources_after(container, plan));
