@@ -14,6 +14,13 @@ std::optional<Amount> amount_of(const Container& container) {
   return ask ? ask->amount : std::nullopt;
 }
 
+std::map<std::string, const Container*> by_name(const std::optional<PodParts>& pod) {
+  std::map<std::string, const Container*> map;
+  if (!pod) return map;
+  for (const auto& container : pod->containers) map[container.name] = &container;
+  return map;
+}
+
 bool refers_to(const Container& container, const std::string& claim) {
   return std::ranges::find(container.claims, claim, &ContainerClaim::name) !=
          container.claims.end();
@@ -36,16 +43,16 @@ std::optional<Share> share_in(const std::vector<Share>& shares, const std::strin
 
 }  // namespace
 
-Past::Past(const PodParts& pod, const std::optional<PodParts>& manifest)
-    : pod_(pod), manifest_(manifest) {
+Past::Past(const PodParts& pod, const Manifests& manifests)
+    : pod_(pod),
+      has_both_(manifests.now.has_value() && manifests.before.has_value()),
+      now_(by_name(manifests.now)),
+      before_(by_name(manifests.before)) {
   if (const auto found = pod.annotation.find(std::string(kRecordAnnotation));
       found != pod.annotation.end()) {
     auto records = parse_records(found->second);
     is_unreadable_ = !records || records->empty();
     if (records) records_ = *std::move(records);
-  }
-  if (manifest) {
-    for (const auto& container : manifest->containers) applied_[container.name] = &container;
   }
   find_claims();
   complete_records();
@@ -68,22 +75,11 @@ void Past::complete_records() {
       if (shares == shares_.end()) continue;
       const auto share = share_in(shares->second, claim.request);
       if (!share) continue;
-      records_[container.name] = record_for(container, claim.name, *share);
+      const Amount gpu = share->memory ? Amount{.whole = 1} : Amount{.hundredths = share->percent};
+      records_[container.name] = {.gpu = to_string(gpu), .claim = claim.name};
       break;
     }
   }
-}
-
-Record Past::record_for(const Container& container, const std::string& claim,
-                        const Share& share) const {
-  const auto gpu =
-      to_string(share.memory ? Amount{.whole = 1} : Amount{.hundredths = share.percent});
-  // A claim that the manifest itself has was not made of its fraction.
-  const auto applied = applied_.find(container.name);
-  const bool is_written = applied != applied_.end() && refers_to(*applied->second, claim);
-  const bool is_applied =
-      manifest_.has_value() && !is_written && applied_of(container.name).value_or(gpu) == gpu;
-  return {.gpu = gpu, .claim = claim, .applied = is_applied};
 }
 
 const Record* Past::record_of(const std::string& container) const {
@@ -93,7 +89,7 @@ const Record* Past::record_of(const std::string& container) const {
 
 bool Past::is_settled(const Container& container, const Ask& ask) const {
   const auto* record = record_of(container.name);
-  if (record == nullptr || !is_still_applied(container.name, *record)) return false;
+  if (record == nullptr || is_taken_out(container.name)) return false;
   if (!record->claim.empty()) {
     return !ask.amount && is_our_claim(record->claim) && refers_to(container, record->claim);
   }
@@ -125,21 +121,19 @@ std::string Past::original_of(const Container& container) const {
   return record == nullptr ? "" : record->gpu;
 }
 
-std::optional<std::string> Past::applied_of(const std::string& container) const {
-  const auto found = applied_.find(container);
-  const auto amount = found == applied_.end() ? std::nullopt : amount_of(*found->second);
-  return amount ? std::optional(to_string(*amount)) : std::nullopt;
-}
-
 bool Past::is_beyond_manifest(const Container& container, const std::string& resource) const {
-  const auto applied = applied_.find(container.name);
-  if (applied == applied_.end()) return false;
-  const auto& resources = applied->second->resources;
-  return !resources.at({"limits", resource}) && !resources.at({"requests", resource});
+  const auto written = now_.find(container.name);
+  return written != now_.end() && !written->second->resources.at({"limits", resource}) &&
+         !written->second->resources.at({"requests", resource});
 }
 
-bool Past::is_still_applied(const std::string& container, const Record& record) const {
-  return !record.applied || !manifest_ || applied_of(container) == record.gpu;
+// The manifest has asked for something, and asks for something else now.
+bool Past::is_taken_out(const std::string& container) const {
+  const auto before = before_.find(container);
+  if (!has_both_ || before == before_.end()) return false;
+  const auto amount = amount_of(*before->second);
+  const auto now = now_.find(container);
+  return amount && amount != (now == now_.end() ? std::nullopt : amount_of(*now->second));
 }
 
 }  // namespace tranche::admission

@@ -20,10 +20,17 @@
 
 namespace tranche::admission {
 
+// What kubectl applied last, as the object says: now, and before the change that is to be admitted.
+// nullopt: it is not known.
+struct Manifests {
+  std::optional<PodParts> now;
+  std::optional<PodParts> before;
+};
+
 class Past {
  public:
-  // `manifest`: what kubectl applied last, if it is known. Refers to both.
-  Past(const PodParts& pod, const std::optional<PodParts>& manifest);
+  // Refers to both.
+  Past(const PodParts& pod, const Manifests& manifests);
 
   // The annotation is there, and no record can be read from it.
   bool is_unreadable() const { return is_unreadable_; }
@@ -35,7 +42,7 @@ class Past {
   bool is_our_claim(const std::string& name) const { return shares_.contains(name); }
   // Whether one of the resource is what an earlier rewrite put into the container.
   bool is_our_resource(const Container& container, const std::string& resource) const;
-  // Whether the manifest is known, and does not ask for it.
+  // Whether the manifest is known, and does not ask the resource for the container.
   bool is_beyond_manifest(const Container& container, const std::string& resource) const;
   // Our claims in the Pod's spec.
   const std::map<std::string, std::vector<Share>>& claims() const { return shares_; }
@@ -44,21 +51,19 @@ class Past {
 
   // What the container asks, or what its record says that it had asked.
   std::string original_of(const Container& container) const;
-  // What the manifest asks for the container; nullopt: nothing, or there is no manifest.
-  std::optional<std::string> applied_of(const std::string& container) const;
 
  private:
   void find_claims();
   void complete_records();
-  Record record_for(const Container& container, const std::string& claim, const Share& share) const;
-  bool is_still_applied(const std::string& container, const Record& record) const;
+  bool is_taken_out(const std::string& container) const;
 
   const PodParts& pod_;
-  const std::optional<PodParts>& manifest_;
   Records records_;
   bool is_unreadable_ = false;
   std::map<std::string, std::vector<Share>> shares_;  // of our claims, by claim
-  std::map<std::string, const Container*> applied_;   // of the manifest, by name
+  bool has_both_ = false;                             // manifests
+  std::map<std::string, const Container*> now_;       // of the manifests, by name
+  std::map<std::string, const Container*> before_;
 };
 
 }  // namespace tranche::admission

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 
 namespace tranche::admission {
 namespace {
@@ -75,8 +76,8 @@ void list_difference(const std::string& pointer, json::View now, json::View want
     }
   } else if (const auto places = removed(before, after)) {
     // From the end, so that places before stay what they are.
-    for (auto place = places->rbegin(); place != places->rend(); ++place) {
-      operations.push_back(operation("remove", fmt::format("{}/{}", pointer, *place)));
+    for (const auto place : std::views::reverse(*places)) {
+      operations.push_back(operation("remove", fmt::format("{}/{}", pointer, place)));
     }
   } else {
     put("replace", pointer, wanted, operations);

@@ -7,7 +7,6 @@
 
 #include "admission/claim_names.h"
 #include "admission/names.h"
-#include "admission/past.h"
 #include "admission/replica.h"
 #include "admission/template_name.h"
 #include "base/printable.h"
@@ -15,7 +14,7 @@
 namespace tranche::admission {
 namespace {
 
-// So many shares in one Pod are a mistake. It bounds the work, too.
+// More shares in one Pod are a mistake. It bounds the work, too.
 constexpr std::size_t kMostShares = 128;
 
 using State = ContainerPlan::State;
@@ -32,9 +31,9 @@ Result<bool> is_together(const PodParts& pod) {
 
 class Planner {
  public:
-  Planner(const PodParts& pod, const std::optional<PodParts>& applied, const Fleet& fleet,
+  Planner(const PodParts& pod, const Manifests& manifests, const Fleet& fleet,
           const ClaimOptions& options)
-      : pod_(pod), fleet_(fleet), options_(options), past_(pod, applied), names_(pod, past_) {
+      : pod_(pod), fleet_(fleet), options_(options), past_(pod, manifests), names_(pod, past_) {
     plan_.containers.resize(pod.containers.size());
   }
 
@@ -200,9 +199,7 @@ class Planner {
   }
 
   void add_template(ClaimTemplate made) {
-    if (std::ranges::find(plan_.templates, made) == plan_.templates.end()) {
-      plan_.templates.push_back(std::move(made));
-    }
+    if (made_.insert(made.name).second) plan_.templates.push_back(std::move(made));
   }
 
   void settle(std::size_t i) {
@@ -225,11 +222,8 @@ class Planner {
     }
     if (plan.claim.empty() && plan.resource.empty()) return;
     plan.state = State::kAsks;
-    const auto original = past_.original_of(container);
-    plan_.records[container.name] = {.gpu = original,
-                                     .claim = plan.claim,
-                                     .resource = plan.resource,
-                                     .applied = past_.applied_of(container.name) == original};
+    plan_.records[container.name] = {
+        .gpu = past_.original_of(container), .claim = plan.claim, .resource = plan.resource};
   }
 
   // The template of a claim that stays is needed too, and follows the fleet.
@@ -244,6 +238,7 @@ class Planner {
       }
       return;
     }
+    if (plan_.templates.size() >= kMostShares) return;  // none of our Pods has more
     auto made = claim_template(past_.claims().at(record.claim), fleet_, options_);
     if (made) return add_template(*std::move(made));
     plan_.warnings.push_back(fmt::format("container \"{}\" has no GPU to claim: {}",
@@ -266,14 +261,15 @@ class Planner {
   ClaimNames names_;
   std::map<std::string, Share> shares_;
   std::set<std::string> settled_;
+  std::set<std::string> made_;  // templates
   Plan plan_;
 };
 
 }  // namespace
 
-Result<Plan> make_plan(const PodParts& pod, const std::optional<PodParts>& applied,
-                       const Fleet& fleet, const ClaimOptions& options) {
-  return Planner(pod, applied, fleet, options).make();
+Result<Plan> make_plan(const PodParts& pod, const Manifests& manifests, const Fleet& fleet,
+                       const ClaimOptions& options) {
+  return Planner(pod, manifests, fleet, options).make();
 }
 
 }  // namespace tranche::admission

@@ -11,10 +11,12 @@
 //             as it is, so that a rewrite of a rewritten object changes nothing.
 //   left      all others. Entries of ours (past.h) are taken out.
 //
-// A user who takes the fraction out of a manifest and applies it leaves an object that looks
-// settled: the field that `kubectl apply` would remove has gone before. The annotation
-// kubectl.kubernetes.io/last-applied-configuration tells the two apart, where there is one. After
-// a server-side apply nothing does; there nvidia.com/gpu: 0 says it.
+// A user who takes the fraction out of a manifest and applies it sends an object that looks
+// settled: the field that `kubectl apply` would remove has gone before. The change of the
+// annotation kubectl.kubernetes.io/last-applied-configuration tells the two apart: the manifest
+// asked before, and asks no longer. The annotation as it is now would not do: after `kubectl
+// rollout undo` it is that of another revision. A server-side apply leaves no such trace; there
+// nvidia.com/gpu: 0 says it.
 
 #include <set>
 #include <string>
@@ -22,6 +24,7 @@
 
 #include "admission/claim_template.h"
 #include "admission/fleet.h"
+#include "admission/past.h"
 #include "admission/pod_parts.h"
 #include "admission/record.h"
 #include "base/result.h"
@@ -49,10 +52,9 @@ struct Plan {
   std::vector<std::string> warnings;
 };
 
-// `applied`: the object that kubectl applied last, if it is known.
 // Errors: those of share.h, claim_template.h and replica.h; kInvalidArgument also for containers
 // that ask and have no name of their own, and kFailedPrecondition for a Pod that names its node.
-Result<Plan> make_plan(const PodParts& pod, const std::optional<PodParts>& applied,
-                       const Fleet& fleet, const ClaimOptions& options);
+Result<Plan> make_plan(const PodParts& pod, const Manifests& manifests, const Fleet& fleet,
+                       const ClaimOptions& options);
 
 }  // namespace tranche::admission

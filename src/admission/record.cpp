@@ -23,10 +23,9 @@ std::optional<Record> parse_record(json::View value) {
   if (value.kind() != json::Kind::kObject) return std::nullopt;
   const auto gpu = parse_amount(text_at(value, "gpu"));
   if (!gpu) return std::nullopt;
-  Record record{.gpu = to_string(*gpu),
-                .claim = text_at(value, "claim"),
-                .resource = text_at(value, "resource")};
-  if (const auto applied = value.find("applied")) record.applied = applied->as_bool() == true;
+  const Record record{.gpu = to_string(*gpu),
+                      .claim = text_at(value, "claim"),
+                      .resource = text_at(value, "resource")};
   const bool is_claim = !record.claim.empty() && record.claim.size() <= kLongestClaim;
   const bool is_resource =
       record.resource.starts_with(kReplicaDomain) && record.resource.size() <= kLongestResource;
@@ -56,7 +55,6 @@ std::string to_text(const Records& records) {
     value["gpu"] = record.gpu;
     if (!record.claim.empty()) value["claim"] = record.claim;
     if (!record.resource.empty()) value["resource"] = record.resource;
-    if (record.applied) value["applied"] = true;
   }
   return root.text();
 }

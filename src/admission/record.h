@@ -21,9 +21,6 @@ struct Record {
   std::string gpu;       // what stood at nvidia.com/gpu: "0.5"; "1" beside annotations
   std::string claim;     // the Pod's claim in its place; else
   std::string resource;  // the resource of which it has one
-  // kubectl's last-applied-configuration asked for the same. So when that asks no longer, the user
-  // has taken the share away.
-  bool applied = false;
   bool operator==(const Record&) const = default;
 };
 

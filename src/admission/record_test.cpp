@@ -9,9 +9,9 @@ namespace {
 using testing::IsEmpty;
 
 TEST(Record, IsReadBack) {
-  const Records records = {{"a", {.gpu = "0.5", .claim = "tranche-gpu-a", .applied = true}},
+  const Records records = {{"a", {.gpu = "0.5", .claim = "tranche-gpu-a"}},
                            {"b", {.gpu = "0.25", .resource = "nvidia.com/gpu.shared"}}};
-  EXPECT_EQ(to_text(records), R"({"a":{"gpu":"0.5","claim":"tranche-gpu-a","applied":true},)"
+  EXPECT_EQ(to_text(records), R"({"a":{"gpu":"0.5","claim":"tranche-gpu-a"},)"
                               R"("b":{"gpu":"0.25","resource":"nvidia.com/gpu.shared"}})");
   EXPECT_EQ(parse_records(to_text(records)), records);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "admission/amount.h"
 #include "admission/names.h"
@@ -157,13 +158,14 @@ class Rewriter {
       if (!plan.claim.empty()) missing[plan.claim] = plan.template_name;
     }
     const auto wanted = missing;
+    const auto used = used_claims();
     auto after = json::Value::array();
     for (const auto& claim : pod_.claims) {
       const auto found = wanted.find(claim.name);
       missing.erase(claim.name);
       if (found != wanted.end() && claim.template_name != found->second) {
         after.push_back(pod_claim(claim.name, found->second));
-      } else if (!plan_.stale.contains(claim.name) || is_used(claim.name)) {
+      } else if (!plan_.stale.contains(claim.name) || used.contains(claim.name)) {
         after.push_back(json::Value::copy(claim.view));
       }
     }
@@ -177,15 +179,15 @@ class Rewriter {
     return pod_.claims.empty() ? Result<void>() : differ(pointer, pod_.resource_claims, {});
   }
 
-  // Somebody else refers to it: a container to which the user gave it.
-  bool is_used(const std::string& name) const {
+  // What containers refer to when ours are taken out: also what the user gave to another one.
+  std::set<std::string> used_claims() const {
+    std::set<std::string> used;
     for (std::size_t i = 0; i < pod_.containers.size(); ++i) {
-      if (plan_.containers[i].old_claims.contains(name)) continue;
       for (const auto& claim : pod_.containers[i].claims) {
-        if (claim.name == name) return true;
+        if (!plan_.containers[i].old_claims.contains(claim.name)) used.insert(claim.name);
       }
     }
-    return false;
+    return used;
   }
 
   Result<void> container(const Container& container, const ContainerPlan& plan) {
@@ -205,21 +207,26 @@ class Rewriter {
   json::Value operations_ = json::Value::array();
 };
 
-// The object that kubectl applied last is an annotation of the object itself, not of its template.
+// The text of what kubectl applied last: an annotation of the object itself, not of its template.
+std::string last_applied(std::optional<json::View> object) {
+  const auto text = object ? object->at({"metadata", "annotations", kLastApplied}) : std::nullopt;
+  return text ? text->as_string().value_or("") : "";
+}
+
 // What cannot be read there is not known.
-std::optional<std::string> last_applied(json::View object) {
-  const auto text = object.at({"metadata", "annotations", kLastApplied});
-  return text ? text->as_string() : std::nullopt;
+std::optional<PodParts> manifest_of(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const auto view = json::parse(text);
+  auto parts = view ? read_pod(*view) : std::unexpected(view.error());
+  return parts ? std::optional(*std::move(parts)) : std::nullopt;
 }
 
 Result<Plan> plan_for(json::View object, const PodParts& pod, const Fleet& fleet,
                       const Options& options) {
-  std::optional<PodParts> applied;
-  const auto text = last_applied(object);
-  if (const auto view = text ? json::parse(*text) : Result<json::View>()) {
-    if (auto parts = read_pod(*view)) applied = *std::move(parts);
-  }
-  return make_plan(pod, applied, fleet, options);
+  const auto now = last_applied(object);
+  const auto before = last_applied(options.before);
+  const Manifests manifests{.now = manifest_of(now), .before = manifest_of(before)};
+  return make_plan(pod, manifests, fleet, options.claim);
 }
 
 }  // namespace

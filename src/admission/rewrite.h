@@ -20,6 +20,7 @@
 // A refusal is for a user who creates or changes something. A webhook should not be asked about
 // updates of a Pod's metadata: the spec of a Pod cannot change, and finalizers must.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,11 @@
 
 namespace tranche::admission {
 
-using Options = ClaimOptions;
+struct Options {
+  ClaimOptions claim;
+  // Of an update: the object as it was. Without it nobody sees that a fraction was taken out.
+  std::optional<json::View> before;
+};
 
 struct Rewritten {
   std::string patch;  // RFC 6902: a list; "[]" where nothing is to change

@@ -25,7 +25,7 @@ json created(const json& manifest, const Fleet& fleet) {
 }
 
 json applied_again(const json& live, const json& manifest, const Fleet& fleet) {
-  return admitted(kubectl_applied(live, manifest), fleet);
+  return admitted(kubectl_applied(live, manifest), fleet, live);
 }
 
 json two_halves() {
@@ -141,6 +141,17 @@ TEST(RewriteAgain, AnEditedFractionIsNoneThatWasTakenOut) {
   live["spec"]["template"]["spec"]["containers"][0] = container("a", 0.5);
   live = admitted(live, dra_fleet());
   EXPECT_EQ(rewritten(live, dra_fleet())->patch, "[]");
+}
+
+TEST(RewriteAgain, AnOlderRevisionKeepsItsShare) {
+  const auto with = deployment(pod({container("a", 0.5)}));
+  const auto without = deployment(pod({json{{"name", "a"}}}));
+  const auto first = created(with, dra_fleet());
+  const auto second = applied_again(first, without, dra_fleet());
+  EXPECT_FALSE(second["spec"]["template"]["spec"].contains("resourceClaims"));
+  auto undone = second;  // `kubectl rollout undo` takes the template alone
+  undone["spec"]["template"] = first["spec"]["template"];
+  EXPECT_EQ(rewritten(undone, dra_fleet(), second)->patch, "[]");
 }
 
 TEST(RewriteAgain, TogetherAndApart) {

@@ -88,8 +88,8 @@ void same(const json& one, const json& other) {
 json& pod_of(json& object) { return object["kind"] == "Pod" ? object : object["spec"]["template"]; }
 
 // The object after a rewrite; refusals are drawn again.
-json rewritten_once(const json& object, const Fleet& fleet) {
-  const auto after = admitted(object, fleet);
+json rewritten_once(const json& object, const Fleet& fleet, const json& before = {}) {
+  const auto after = admitted(object, fleet, before);
   RC_PRE(after.is_object());
   return after;
 }
@@ -106,7 +106,7 @@ RC_GTEST_PROP(RewriteProperties, AppliedAgainItIsTheSame, ()) {
   const auto fleet = drawn_fleet();
   const auto manifest = drawn_object();
   const auto live = rewritten_once(with_last_applied(manifest, manifest), fleet);
-  same(admitted(kubectl_applied(live, manifest), fleet), live);
+  same(admitted(kubectl_applied(live, manifest), fleet, live), live);
 }
 
 // Containers of the same names, each time with other shares; limits alone, as people write them.
@@ -151,7 +151,7 @@ RC_GTEST_PROP(RewriteProperties, AnotherManifestGivesWhatItWouldHaveGivenAtOnce,
   const auto after = drawn_deployment(is_kept);
   const auto live = rewritten_once(with_last_applied(before, before), fleet);
   const auto fresh = rewritten_once(with_last_applied(after, after), fleet);
-  const auto changed = rewritten_once(kubectl_applied(live, after), fleet);
+  const auto changed = rewritten_once(kubectl_applied(live, after), fleet, live);
   same(essence(changed), essence(fresh));
 }
 

@@ -49,15 +49,19 @@ inline nlohmann::json deployment(const nlohmann::json& pod) {
           {"spec", {{"template", {{"metadata", pod["metadata"]}, {"spec", pod["spec"]}}}}}};
 }
 
+// `before`: the object as it was, of an update.
 inline Result<admission::Rewritten> rewritten(const nlohmann::json& object,
-                                              const admission::Fleet& fleet) {
+                                              const admission::Fleet& fleet,
+                                              const nlohmann::json& before = {}) {
   const auto text = object.dump();
-  return admission::rewrite(*json::parse(text), fleet, {});
+  const auto text_before = before.dump();
+  return admission::rewrite(*json::parse(text), fleet, {.before = *json::parse(text_before)});
 }
 
 // The object as the API server stores it; the refusal where there is one.
-inline nlohmann::json admitted(const nlohmann::json& object, const admission::Fleet& fleet) {
-  const auto result = rewritten(object, fleet);
+inline nlohmann::json admitted(const nlohmann::json& object, const admission::Fleet& fleet,
+                               const nlohmann::json& before = {}) {
+  const auto result = rewritten(object, fleet, before);
   if (!result) return result.error().message();
   return object.patch(nlohmann::json::parse(result->patch));
 }
