@@ -80,6 +80,7 @@ class Planner {
 
   Result<void> place() {
     ASSIGN_OR_RETURN(const bool together, is_together(pod_));
+    if (pod_.is_fixed && stays_as_it_is()) return {};
     for (std::size_t i = 0; i < pod_.containers.size(); ++i) {
       if (asks(i)) TRY(find_replicas(i));
     }
@@ -97,6 +98,42 @@ class Planner {
   }
 
   bool asks(std::size_t i) const { return shares_.contains(pod_.containers[i].name); }
+
+  // A Pod or Job that is there keeps what it has, whatever the fleet is now: its manifest can be
+  // applied again. False, with nothing done: it does not have what it asks.
+  bool stays_as_it_is() {
+    for (std::size_t i = 0; i < pod_.containers.size(); ++i) {
+      if (asks(i) && !has_what_it_asks(pod_.containers[i])) return false;
+    }
+    for (std::size_t i = 0; i < pod_.containers.size(); ++i) {
+      if (asks(i)) put_back(i);
+    }
+    return true;
+  }
+
+  bool has_what_it_asks(const Container& container) const {
+    const auto* record = past_.record_of(container.name);
+    if (record == nullptr) return false;
+    const auto& share = shares_.at(container.name);
+    if (!record->claim.empty()) return past_.settled_share(container) == share;
+    return !share.memory && record->gpu == past_.original_of(container) &&
+           past_.is_our_resource(container, record->resource);
+  }
+
+  void put_back(std::size_t i) {
+    const auto& container = pod_.containers[i];
+    const auto& record = *past_.record_of(container.name);
+    auto& plan = plan_.containers[i];
+    plan.claim = record.claim;
+    plan.resource = record.resource;
+    for (const auto& claim : pod_.claims) {
+      if (claim.name == record.claim) plan.template_name = claim.template_name;
+    }
+    for (const auto& claim : container.claims) {
+      if (claim.name == record.claim) plan.request = claim.request;
+    }
+    keep(container, record);
+  }
 
   Result<void> place_replicas(bool together) {
     if (together && shares_.size() > 1) {

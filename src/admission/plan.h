@@ -6,7 +6,7 @@
 // A container is in one of these states, by the Pod's spec first and the record second:
 //
 //   asks      a fraction, or one GPU with annotations (share.h). It is planned anew, whatever the
-//             record says; the names that the record has are used again.
+//             record says; a claim of ours that it has keeps its name.
 //   settled   asks nothing, and its record is true: the spec has the claim or the replica. It stays
 //             as it is, so that a rewrite of a rewritten object changes nothing.
 //   left      all others. Entries of ours (past.h) are taken out.

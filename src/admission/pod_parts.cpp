@@ -101,7 +101,9 @@ Result<PodParts> read_pod(json::View object) {
       way.push_back(way.back().object(step));
       pointer.append("/").append(step);
     }
-    return read_parts(way.back(), std::move(pointer));
+    auto pod = read_parts(way.back(), std::move(pointer));
+    pod.is_fixed = workload->kind == "Pod" || workload->kind == "Job";
+    return pod;
   });
   if (!parts) return std::unexpected(std::move(parts).error());
   if (workload != nullptr) return parts;

@@ -39,6 +39,7 @@ struct PodParts {
   json::View resource_claims;
   Annotations annotation;
   bool is_bound = false;  // spec.nodeName is set
+  bool is_fixed = false;  // a Pod or a Job: what it says cannot change once it is there
   std::vector<PodClaim> claims;
   std::vector<Container> containers;  // init containers first
 };

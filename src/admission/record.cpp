@@ -23,9 +23,10 @@ std::optional<Record> parse_record(json::View value) {
   if (value.kind() != json::Kind::kObject) return std::nullopt;
   const auto gpu = parse_amount(text_at(value, "gpu"));
   if (!gpu) return std::nullopt;
-  const Record record{.gpu = to_string(*gpu),
-                      .claim = text_at(value, "claim"),
-                      .resource = text_at(value, "resource")};
+  Record record;
+  record.gpu = to_string(*gpu);
+  record.claim = text_at(value, "claim");
+  record.resource = text_at(value, "resource");
   const bool is_claim = !record.claim.empty() && record.claim.size() <= kLongestClaim;
   const bool is_resource =
       record.resource.starts_with(kReplicaDomain) && record.resource.size() <= kLongestResource;

@@ -11,7 +11,8 @@
 //
 // What a caller may rely on:
 //   - Rewritten once more, an object stays as it is. Applied once more over the rewritten object, a
-//     manifest gives the rewritten object again.
+//     manifest gives the rewritten object again; a Pod or Job, which cannot change, also when the
+//     fleet has changed since.
 //   - Another fraction in a workload's template is another ResourceClaimTemplate there. A container
 //     that asks a fraction no longer loses its claim (plan.h says how that is seen).
 //   - Claims of the user are not touched.

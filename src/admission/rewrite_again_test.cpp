@@ -191,6 +191,20 @@ TEST(RewriteAgain, FollowsTheFleetWhenTheManifestIsAppliedAgain) {
   }
 }
 
+TEST(RewriteAgain, WhatCannotChangeKeepsWhatItHas) {
+  auto job = deployment(two_halves());
+  job["apiVersion"] = "batch/v1";
+  job["kind"] = "Job";
+  for (const auto& manifest : {two_halves(), job}) {
+    for (const auto& first : {dra_fleet(), replica_fleet(), whole_name_fleet()}) {
+      const auto live = created(manifest, first);
+      for (const auto& later : {dra_fleet(), replica_fleet(), whole_name_fleet(), Fleet()}) {
+        EXPECT_EQ(applied_again(live, manifest, later), live);
+      }
+    }
+  }
+}
+
 TEST(RewriteAgain, SaysThatAClaimFindsNoGpu) {
   const auto again = rewritten(admitted(two_halves(), dra_fleet()), replica_fleet());
   EXPECT_EQ(again->patch, "[]");

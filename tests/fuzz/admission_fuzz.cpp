@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "admission/amount.h"
 #include "admission/record.h"
@@ -35,8 +37,9 @@ const std::vector<admission::Fleet>& fleets() {
   return kFleets;
 }
 
-void check(json::View object, const nlohmann::json& parsed, const admission::Fleet& fleet) {
-  const auto result = admission::rewrite(object, fleet, {});
+void check(json::View object, const nlohmann::json& parsed, const admission::Fleet& fleet,
+           const std::optional<json::View>& before) {
+  const auto result = admission::rewrite(object, fleet, {.before = before});
   if (!result) {
     require(!result.error().what.empty());
     return;
@@ -69,6 +72,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!object) return 0;
   const auto parsed = nlohmann::json::parse(text, nullptr, false);
   if (parsed.is_discarded()) return 0;
-  for (const auto& fleet : fleets()) check(*object, parsed, fleet);
+  for (const auto& fleet : fleets()) {
+    check(*object, parsed, fleet, std::nullopt);
+    // {"object": ..., "before": ...}: an update.
+    const auto after = object->find("object");
+    if (after) check(*after, parsed["object"], fleet, object->find("before"));
+  }
   return 0;
 }
