@@ -103,7 +103,8 @@ Result<Amount> parse_amount(std::string_view text) {
   }
   const auto value = decimal_of(text);
   if (!value) {  // 2Ki
-    if (text.find('.') == std::string_view::npos) return Amount{.whole = *rounded};
+    const bool is_whole = text.find('.') == std::string_view::npos && *rounded >= 0;
+    if (is_whole) return Amount{.whole = *rounded};
     return refuse_number(text, "is no number of GPUs", std::string(kWrite));
   }
   if (value->digits.empty()) return Amount{};

@@ -71,6 +71,7 @@ TEST(Amount, SaysWhatToWriteInstead) {
       {"nothing", R"("")", "is no number", "such as 0.5"},
       {"a percentage", R"("50%")", "50% is no number", "such as 0.5"},
       {"a comma", R"("0,5")", "is no number", "such as 0.5"},
+      {"negative, binary", R"("-9Mi")", "is no number", "such as 0.5"},
       {"half a Ki", R"("0.5Ki")", "is no number", "such as 0.5"},
       {"too large", "1e30", "is no number", "such as 0.5"},
       {"true", "true", "it is true or false where a number is expected", "such as 0.5"},
