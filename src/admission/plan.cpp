@@ -267,11 +267,11 @@ class Planner {
   void keep(const Container& container, const Record& record) {
     if (record.claim.empty()) {
       if (!fleet_.dra_models.empty()) {
-        plan_.warnings.push_back(
-            fmt::format("container \"{}\" keeps one {} for {} of a GPU, though nodes are in mode "
-                        "dra now; apply "
-                        "its manifest again to have it claim that share",
-                        printable(container.name, 63), record.resource, record.gpu));
+        plan_.warnings.push_back(fmt::format(
+            "container \"{}\" keeps one {} for {} of a GPU, though nodes are in mode dra now; "
+            "apply "
+            "its manifest again (delete a Pod or Job first) to have it claim that share",
+            printable(container.name, 63), record.resource, record.gpu));
       }
       return;
     }

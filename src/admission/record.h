@@ -2,11 +2,12 @@
 // What the annotation tranche.dev/gpu-fractions of a Pod (or Pod template) says: what each
 // rewritten container had asked for, and what stands there in its place.
 //
-//     {"main":{"gpu":"0.5","claim":"tranche-gpu-main"},"b":{"gpu":"0.25","resource":"nvidia.com/gpu"}}
+//     {"main":{"gpu":"0.5","claim":"tranche-gpu-main"},
+//      "b":{"gpu":"0.25","resource":"nvidia.com/gpu"}}
 //
-// It lets people see the original, and lets the next rewrite tell our entries from the user's. But
-// anybody can write it. So it is a hint: who reads it looks whether the Pod's spec has what it
-// says (rewrite.cpp), and what is no record of ours is passed over. Pure.
+// It lets people see the original, and lets the next rewrite tell our replicas from the user's. But
+// anybody can write it. So it is a hint: who reads it looks whether the Pod's spec has what it says
+// (past.h), and what is no record of ours is passed over. Pure.
 
 #include <map>
 #include <optional>

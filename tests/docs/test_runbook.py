@@ -33,6 +33,12 @@ NO_ENTRY = {
     "the Lease … is not given away, another controller waits … s: …": "nothing is to be done",
     "tenant …: none of its processes handed over what the arbiter before knew of them; their "
     "memory is counted anew": "nothing is to be done",
+    "annotation … is none that Tranche wrote, and is removed": "answers who applies a manifest",
+    "container \"…\" has no GPU to claim: …": "answers who applies a manifest",
+    "container \"…\" keeps one … for … of a GPU, though nodes are in mode dra now; apply its "
+    "manifest again (delete a Pod or Job first) to have it claim that share": "says what to do",
+    "… and gets more: one …, which is … of a GPU": "answers who applies a manifest",
+    "…, and nothing holds containers with … to their part": "answers who applies a manifest",
 }
 # Messages of others, which our sources do not hold.
 OTHERS = {
