@@ -172,14 +172,16 @@ class Planner {
     return {};
   }
 
-  // Claims are allocated by the scheduler, and a Pod that is not scheduled waits for ever.
+  // Claims are allocated by the scheduler. A Pod that it does not see waits for ever.
   Result<void> may_claim() const {
-    for (const auto& [name, share] : shares_) {
-      if (!pod_.is_bound || past_.record_of(name) != nullptr) continue;
+    if (!pod_.is_bound) return {};
+    for (const auto& container : pod_.containers) {
+      const auto share = shares_.find(container.name);
+      if (share == shares_.end() || past_.settled_share(container)) continue;
       return fail(Code::kFailedPrecondition,
                   fmt::format("container \"{}\" asks for {}, which the scheduler allocates, and "
                               "the Pod names its node itself",
-                              printable(name, 63), describe(share)),
+                              printable(container.name, 63), describe(share->second)),
                   "remove spec.nodeName; write nodeSelector: {kubernetes.io/hostname: NODE}");
     }
     return {};

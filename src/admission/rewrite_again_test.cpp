@@ -247,6 +247,14 @@ TEST(RewriteAgain, ABoundPodCanBeAppliedAgain) {
   EXPECT_EQ(applied_again(live, two_halves(), dra_fleet()), live);
 }
 
+TEST(RewriteAgain, ARecordDoesNotBindAPodToANode) {
+  auto object = pod({container("a", 0.5)});
+  object["spec"]["nodeName"] = "n1";
+  object["metadata"]["annotations"][kRecord] = R"({"a":{"gpu":"0.5","claim":"tranche-gpu-a"}})";
+  EXPECT_THAT(rewritten(object, dra_fleet()).error().message(),
+              HasSubstr("the Pod names its node itself"));
+}
+
 TEST(RewriteAgain, TheRecordIsAHintOnly) {
   struct Case {
     const char* name;
