@@ -1,5 +1,7 @@
 #include "cdi/spec_options.h"
 
+#include <fmt/format.h>
+
 namespace tranche::cdi {
 
 Features parse_features(std::span<const std::string> names, std::vector<std::string>& warnings) {

@@ -189,7 +189,8 @@ TEST(Slices, EightGpusThatMayBeCut) {
 TEST(Slices, StayWithinTheLimitsOfTheApiServer) {
   const auto machine = with_geometry(test::machine_of(17, test::h100), "h100-80gb");
   auto pool = make_pool(machine, partitionable(machine));
-  pool.instances.push_back(std::vector(200, pool.instances[0][0]));  // a driver that tells too much
+  const auto place = pool.instances[0][0];
+  pool.instances.emplace_back(200, place);  // a driver that tells too much
   std::size_t devices = 0;
   for (const auto& slice : make_slices(pool, kNames, 1)) {
     EXPECT_LE(slice.counters.size(), cluster::kCounterSetsPerSlice);

@@ -50,10 +50,11 @@ class ClaimPreparerTest : public testing::Test {
     objects_.put(cluster::kResourceClaim, claim_json("other", kOther, kShare2, 23034, 50));
   }
 
-  ClaimPreparer preparer() {
+  ClaimPreparer preparer() { return preparer(store_); }
+  ClaimPreparer preparer(ClaimStore& store) {
     return ClaimPreparer(
         {.objects = objects_,
-         .store = store_,
+         .store = store,
          .node = [this] { return node_; },
          .add_tenant = [this](const std::string& id, const GrantLimits& limits) -> Result<void> {
            if (disk_full_) return fail(Code::kIo, "disk full");
@@ -118,7 +119,7 @@ TEST_F(ClaimPreparerTest, TheSameClaimAgainGivesTheSame) {
   const auto first = preparer().prepare(kHalf).value();
   objects_.put(cluster::kResourceClaim, claim_json("half", kUid, kShare2, 1024, 10));
   ClaimStore other(claims_, log_.log());
-  auto again = preparer();
+  auto again = preparer(other);
   EXPECT_EQ(again.prepare(kHalf).value(), first);
   objects_.erase(cluster::kResourceClaim, {"team", "half"});
   EXPECT_EQ(again.prepare(kHalf).value(), first) << "not even the object is needed";
