@@ -7,13 +7,14 @@
 #include <utility>
 
 #include "base/uuid.h"
+#include "dra/claim_config.h"
 #include "dra/names.h"
 
 namespace tranche::dra {
 namespace {
 
-constexpr std::uint64_t kAllCompute = 100;  // percent
-constexpr std::uint64_t kPermillePerPercent = 10;
+constexpr std::uint32_t kAllCompute = 100;  // percent
+constexpr std::uint32_t kPermillePerPercent = 10;
 
 // What a device name stands for now.
 struct Found {
@@ -49,29 +50,57 @@ Result<std::uint64_t> consumed(const cluster::AllocatedDevice& device, const cha
 }
 
 // nullopt: the share is all of the GPU.
-Result<std::optional<GrantLimits>> limits_of(const cluster::AllocatedDevice& device,
-                                             const gpu::Gpu& gpu, const PlanFacts& facts) {
+Result<std::optional<ConsumedPart>> part_of(const cluster::AllocatedDevice& device, Bytes all) {
   ASSIGN_OR_RETURN(const auto memory, consumed(device, "memory"));
   ASSIGN_OR_RETURN(const auto compute, consumed(device, "compute"));
-  const auto whole = Bytes::from_mib(gpu.memory.mib());
-  if (memory > whole.value || compute > kAllCompute) {
+  if (memory > all.value || compute > kAllCompute) {
     return fail(Code::kInvalidArgument,
                 fmt::format("the share is more than the GPU: {} MiB and {} %", Bytes{memory}.mib(),
                             compute));
   }
-  if (memory == whole.value && compute == kAllCompute) return std::nullopt;
+  if (memory == all.value && compute == kAllCompute) return std::nullopt;
+  return ConsumedPart{.memory = {memory}, .percent = static_cast<std::uint32_t>(compute)};
+}
+
+DeviceLimits limits_of(const PreparedDevice& device, Bytes all) {
+  DeviceLimits limits{.uuid = device.uuid, .weight = kAllCompute * kPermillePerPercent};
+  if (!device.part) return limits;
+  limits.weight = device.part->percent * kPermillePerPercent;
+  if (device.part->memory < all) limits.memory = device.part->memory;
+  if (device.part->percent < kAllCompute) limits.permille = limits.weight;
+  return limits;
+}
+
+// The part, and what the claim's configuration lowers of it.
+Result<void> limit(PreparedDevice& device, const std::optional<ClaimSettings>& settings,
+                   std::size_t index, Bytes all, const PlanFacts& facts) {
+  auto limits = limits_of(device, all);
+  if (settings) limits = lowered(std::move(limits), *settings, index, all);
+  if (!limits.memory && !limits.permille) return {};
   if (!facts.no_limits.empty()) {
     return fail(Code::kFailedPrecondition,
                 fmt::format("a share cannot be limited on this node: {}", facts.no_limits));
   }
-  const auto permille = static_cast<std::uint32_t>(compute * kPermillePerPercent);
-  DeviceLimits part{.uuid = gpu.uuid.value, .weight = permille};
-  if (memory < whole.value) part.memory = Bytes{memory};
-  if (compute < kAllCompute) part.permille = permille;
-  return GrantLimits{.enforcement = facts.enforcement, .devices = {std::move(part)}};
+  device.limits = GrantLimits{.enforcement = facts.enforcement, .devices = {std::move(limits)}};
+  return {};
 }
 
-Result<PreparedDevice> plan_device(const cluster::AllocatedDevice& allocated,
+Result<void> check_kind(const std::optional<ClaimSettings>& settings, const Found& found) {
+  const bool for_instances = settings && settings->kind == ClaimSettings::Kind::kMig;
+  if (!settings || for_instances == (found.instance != nullptr)) return {};
+  return fail(Code::kInvalidArgument,
+              for_instances ? "its configuration is a MigDeviceConfig, and it is a whole GPU"
+                            : "its configuration is a GpuConfig, and it is a MIG instance");
+}
+
+Bytes memory_of(const Found& found) {
+  return found.instance != nullptr ? found.instance->attributes.memory
+                                   : Bytes::from_mib(found.gpu->memory.mib());
+}
+
+// `index`: of the claim's devices.
+Result<PreparedDevice> plan_device(const cluster::ResourceClaim& claim,
+                                   const cluster::AllocatedDevice& allocated, std::size_t index,
                                    const gpu::Machine& machine, const PlanFacts& facts) {
   const auto found = find_device(machine, allocated.device);
   if (!found) {
@@ -85,26 +114,24 @@ Result<PreparedDevice> plan_device(const cluster::AllocatedDevice& allocated,
                         .share_id = allocated.share_id,
                         .uuid = found->uuid(),
                         .admin_access = allocated.admin_access};
-  if (device.share_id.empty() || device.admin_access) return device;
-  if (!is_uuid(device.share_id)) {
-    return fail(Code::kInvalidArgument, "the id of the share is no UUID");
+  if (device.admin_access) return device;
+  if (!device.share_id.empty()) {
+    if (!is_uuid(device.share_id)) {
+      return fail(Code::kInvalidArgument, "the id of the share is no UUID");
+    }
+    ASSIGN_OR_RETURN(device.part, part_of(allocated, memory_of(*found)));
   }
-  ASSIGN_OR_RETURN(device.limits, limits_of(allocated, *found->gpu, facts));
+  ASSIGN_OR_RETURN(const auto settings, settings_for(claim, allocated.request, facts.driver));
+  TRY(check_kind(settings, *found));
+  TRY(limit(device, settings, index, memory_of(*found), facts));
   return device;
 }
 
-bool is_share(const PreparedDevice& device) { return device.limits.has_value(); }
+bool is_share(const PreparedDevice& device) { return device.part.has_value(); }
 
-// Memory in bytes and time in thousandths that shares take of a GPU.
-struct Taken {
-  std::uint64_t memory = 0;
-  std::uint64_t permille = 0;
-};
-
-void add(const PreparedDevice& device, std::uint64_t all_memory, Taken& taken) {
-  const auto& part = device.limits->devices.front();
-  taken.memory += part.memory.value_or(Bytes{all_memory}).value;
-  taken.permille += part.permille.value_or(1000);
+void add(const PreparedDevice& device, ConsumedPart& taken) {
+  taken.memory.value += device.part->memory.value;
+  taken.percent += device.part->percent;
 }
 
 std::unexpected<Error> held(const PreparedDevice& device, const PreparedClaim& by) {
@@ -114,18 +141,18 @@ std::unexpected<Error> held(const PreparedDevice& device, const PreparedClaim& b
 }
 
 Result<void> check_device(const PreparedDevice& wanted, const PreparedClaim& claim,
-                          const std::vector<PreparedClaim>& prepared, std::uint64_t memory) {
-  Taken taken;
+                          const std::vector<PreparedClaim>& prepared, Bytes memory) {
+  ConsumedPart taken;
   for (const auto& own : claim.devices) {
-    if (own.uuid == wanted.uuid && is_share(own)) add(own, memory, taken);
+    if (own.uuid == wanted.uuid && is_share(own)) add(own, taken);
   }
   for (const auto& other : prepared) {
     if (other.uid == claim.uid) continue;
     for (const auto& device : other.devices) {
       if (device.uuid != wanted.uuid || device.admin_access) continue;
       if (!is_share(wanted) || !is_share(device)) return held(wanted, other);
-      add(device, memory, taken);
-      if (taken.memory > memory || taken.permille > 1000) return held(wanted, other);
+      add(device, taken);
+      if (taken.memory > memory || taken.percent > kAllCompute) return held(wanted, other);
     }
   }
   return {};
@@ -144,7 +171,7 @@ Result<PreparedClaim> plan_claim(const cluster::ResourceClaim& claim, const gpu:
       .ns = claim.key.ns, .name = claim.key.name, .uid = claim.uid, .boot = facts.boot};
   for (const auto& allocated : claim.devices) {
     if (allocated.driver != facts.driver || allocated.pool != facts.pool) continue;
-    auto device = plan_device(allocated, machine, facts);
+    auto device = plan_device(claim, allocated, result.devices.size(), machine, facts);
     if (!device) return std::unexpected(std::move(device).error().with_context(allocated.device));
     result.devices.push_back(*std::move(device));
   }
@@ -156,7 +183,7 @@ Result<void> check_beside(const PreparedClaim& wanted, const std::vector<Prepare
   for (const auto& device : wanted.devices) {
     if (device.admin_access) continue;
     const auto* gpu = gpu::find_gpu(machine, {device.uuid});
-    const auto memory = gpu == nullptr ? 0 : Bytes::from_mib(gpu->memory.mib()).value;
+    const auto memory = Bytes::from_mib(gpu == nullptr ? 0 : gpu->memory.mib());
     TRY(check_device(device, wanted, prepared, memory));
   }
   return {};

@@ -28,7 +28,8 @@ struct PlanFacts {
 
 // The devices of this driver's pool in the claim, in the claim's order; those of other drivers and
 // nodes are left out. A share has the part of memory and compute that the claim consumed as its
-// limits; one that has all of both is limited by nothing.
+// limits; one that has all of both is limited by nothing. The claim's configuration lowers these
+// limits, and those of a device that the claim has alone (dra/claim_config.h).
 //
 // Errors name the device: kFailedPrecondition, the claim has no allocation, or a share cannot be
 // limited here; kNotFound, this node has no such device; kUnavailable, the GPU is lost;

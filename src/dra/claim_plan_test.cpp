@@ -1,5 +1,6 @@
 #include "dra/claim_plan.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,6 +53,7 @@ TEST(ClaimPlan, HalfAGpuIsLimitedToHalf) {
                        .device = "gpu-0",
                        .share_id = kShare,
                        .uuid = test::gpu_uuid(0),
+                       .part = ConsumedPart{Bytes::from_mib(23034), 50},
                        .limits = GrantLimits{Enforcement::kStrict, Priority::kNormal, {half}}}}}));
 }
 
@@ -131,6 +133,46 @@ TEST(ClaimPlan, Refuses) {
   const auto unlimited = plan_claim(claim_of({share("gpu-0", 1024, 50)}), machine, facts);
   ASSERT_FALSE(unlimited);
   EXPECT_THAT(unlimited.error().message(), HasSubstr("no arbiter runs on this node"));
+}
+
+std::string mps(int threads) {
+  return fmt::format(R"({{"apiVersion": "resource.nvidia.com/v1beta1", "kind": "GpuConfig",
+      "sharing": {{"strategy": "MPS", "mpsConfig": {{"defaultActiveThreadPercentage": {}}}}}}})",
+                     threads);
+}
+
+// What the claim's author asks for is never more than what the scheduler counted.
+TEST(ClaimPlan, TheConfigurationLowersAndDoesNotRaise) {
+  const auto machine = test::machine_of({test::l20(0)});
+  auto claim = claim_of({share("gpu-0", 23034, 50)});
+  claim.configs = {{false, {}, "gpu.nvidia.com", mps(80)}};
+  const auto raised = plan_claim(claim, machine, kFacts).value().devices.at(0);
+  EXPECT_EQ(raised.limits->devices[0].permille, 500U);
+  claim.configs = {{false, {}, "gpu.nvidia.com", mps(20)}};
+  const auto less = plan_claim(claim, machine, kFacts).value().devices.at(0);
+  EXPECT_EQ(less.limits->devices[0].permille, 200U);
+  EXPECT_EQ(less.part->percent, 50U) << "what is left over is nobody else's";
+
+  auto whole = claim_of({allocated("gpu-0")});
+  whole.configs = claim.configs;
+  const auto plan = plan_claim(whole, machine, kFacts).value();
+  EXPECT_FALSE(plan.devices[0].part);
+  EXPECT_EQ(plan.devices[0].limits->devices[0].permille, 200U);
+  EXPECT_EQ(tenant_of(plan, plan.devices[0]), std::string(kUid) + "-gpu-0");
+  auto beside = plan_claim(claim_of({share("gpu-0", 1, 1)}), machine, kFacts).value();
+  beside.uid = "other";
+  EXPECT_FALSE(check_beside(plan, {beside}, machine)) << "the claim has all of it all the same";
+}
+
+TEST(ClaimPlan, AConfigurationForAnotherKindOfDeviceIsRefused) {
+  const auto machine = test::machine_of({test::a100_40gb(0).mig({"1g.5gb"})});
+  auto claim = claim_of({allocated("gpu-0-mig-1g5gb-gi1-ci0")});
+  claim.configs = {{true, {}, "gpu.nvidia.com", mps(50)}};
+  const auto plan = plan_claim(claim, machine, kFacts);
+  ASSERT_FALSE(plan);
+  EXPECT_THAT(plan.error().message(), HasSubstr("is a GpuConfig, and it is a MIG instance"));
+  claim.configs[0].parameters = "{}";
+  EXPECT_FALSE(plan_claim(claim, machine, kFacts));
 }
 
 // --- beside other claims ------------------------------------------------------------------------

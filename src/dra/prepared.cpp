@@ -19,6 +19,9 @@ json::Value json_of(const PreparedDevice& device) {
                       {"device", device.device},
                       {"uuid", device.uuid}};
   if (!device.share_id.empty()) json["shareID"] = device.share_id;
+  if (device.part) {
+    json["part"] = {{"memoryBytes", device.part->memory.value}, {"percent", device.part->percent}};
+  }
   if (device.limits) json["limits"] = tranche::json_of(*device.limits);
   if (device.admin_access) json["adminAccess"] = true;
   return json;
@@ -37,6 +40,11 @@ PreparedDevice read_device(const json::Fields& fields) {
                         .uuid = fields.need<std::string>("uuid"),
                         .admin_access = fields.need_or("adminAccess", false)};
   if (fields.has("shareID")) device.share_id = need_uuid(fields, "shareID");
+  if (fields.has("part")) {
+    const auto part = fields.need_object("part");
+    device.part = {.memory = {part.need<std::uint64_t>("memoryBytes")},
+                   .percent = static_cast<std::uint32_t>(part.need_number("percent", 1, 100))};
+  }
   if (fields.has("limits")) device.limits = grant_limits_of(fields.need_object("limits"));
   return device;
 }
@@ -53,6 +61,11 @@ PreparedClaim read_claim(const json::Fields& fields) {
 }
 
 }  // namespace
+
+std::string tenant_of(const PreparedClaim& claim, const PreparedDevice& device) {
+  if (!device.limits) return "";
+  return device.share_id.empty() ? fmt::format("{}-{}", claim.uid, device.device) : device.share_id;
+}
 
 std::string cdi_device_name(const PreparedClaim& claim, const PreparedDevice& device) {
   return device.share_id.empty()

@@ -4,23 +4,34 @@
 // it ends, and the object may be gone by then, so all that undoing needs is stored before kubelet
 // is answered. A file is written once and never changed.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "base/units.h"
 #include "values/limits.h"
 
 namespace tranche::dra {
+
+// What a claim consumed of a GPU that claims share.
+struct ConsumedPart {
+  Bytes memory;
+  std::uint32_t percent = 0;  // of compute
+  bool operator==(const ConsumedPart&) const = default;
+};
 
 struct PreparedDevice {
   std::string request;  // without its subrequest
   std::string pool;
   std::string device;
-  std::string share_id = {};  // a UUID; empty: the device is not shared
-  std::string uuid;           // "GPU-..." or "MIG-..."
-  // The limits of a share. Its tenant is `share_id`. nullopt: the device is the claim's alone.
+  std::string share_id = {};              // a UUID; empty: the device is not shared
+  std::string uuid;                       // "GPU-..." or "MIG-..."
+  std::optional<ConsumedPart> part = {};  // nullopt: all of the device
+  // What its containers are held to: the part, and less where the claim's configuration asks for
+  // less. nullopt: nothing.
   std::optional<GrantLimits> limits = {};
   // For monitoring, beside those that hold the device.
   bool admin_access = false;
@@ -37,6 +48,9 @@ struct PreparedClaim {
   std::vector<PreparedDevice> devices = {};
   bool operator==(const PreparedClaim&) const = default;
 };
+
+// The tenant of a device with limits; empty: it has none. Of a share it is the share's id.
+std::string tenant_of(const PreparedClaim& claim, const PreparedDevice& device);
 
 // "<uid>-gpu-0", and "<uid>-gpu-0-<share id>" of a share: the name of a device in the claim's CDI
 // file. Runtimes keep what they read by name, so no name is used twice.

@@ -18,6 +18,7 @@ PreparedClaim sample() {
                        .device = "gpu-0",
                        .share_id = "7d0a2b1e-93c4-4d52-8f7e-5a6b7c8d9e0f",
                        .uuid = "GPU-1",
+                       .part = ConsumedPart{Bytes::from_mib(7680), 50},
                        .limits = GrantLimits{Enforcement::kStrict,
                                              Priority::kNormal,
                                              {{.uuid = "GPU-1",

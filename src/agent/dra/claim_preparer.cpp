@@ -39,7 +39,7 @@ Result<cdi::ClaimDevice> cdi_device(const PreparedClaim& claim, const dra::Prepa
   }
   return cdi::ClaimDevice{.name = dra::cdi_device_name(claim, device),
                           .device = *std::move(found),
-                          .tenant = device.limits ? device.share_id : ""};
+                          .tenant = dra::tenant_of(claim, device)};
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ Result<PreparedClaim> ClaimPreparer::plan(const dra::ClaimName& name, const Clai
 Result<void> ClaimPreparer::make(const PreparedClaim& claim, const ClaimNode& node) const {
   std::vector<cdi::ClaimDevice> devices;
   for (const auto& device : claim.devices) {
-    if (device.limits) TRY(ports_.add_tenant(device.share_id, *device.limits));
+    if (device.limits) TRY(ports_.add_tenant(dra::tenant_of(claim, device), *device.limits));
     ASSIGN_OR_RETURN(auto one, cdi_device(claim, device, node.machine));
     devices.push_back(std::move(one));
   }
@@ -92,7 +92,7 @@ Result<void> ClaimPreparer::make(const PreparedClaim& claim, const ClaimNode& no
 Result<void> ClaimPreparer::undo(ClaimStore::Locked& store, const PreparedClaim& claim) const {
   TRY(cdi::remove_claim_file(FsRoot(), ports_.cdi_root, claim.uid));
   for (const auto& device : claim.devices) {
-    if (device.limits) TRY(ports_.remove_tenant(device.share_id));
+    if (device.limits) TRY(ports_.remove_tenant(dra::tenant_of(claim, device)));
   }
   return store.remove(claim.uid);
 }
