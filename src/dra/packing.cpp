@@ -1,0 +1,67 @@
+#include "dra/packing.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace tranche::dra {
+namespace {
+
+constexpr std::uint64_t kWhole = 1'000'000;  // parts of a GPU
+
+std::uint64_t capacity_of(const cluster::SliceDevice& device, const char* name) {
+  const auto found = device.capacity.find(name);
+  return found == device.capacity.end() ? 0 : found->second.value;
+}
+
+// In millionths, rounded down.
+std::uint64_t part_of_whole(std::uint64_t part, std::uint64_t whole) {
+  if (whole == 0 || part >= whole) return kWhole;
+  return static_cast<std::uint64_t>(static_cast<double>(part) / static_cast<double>(whole) *
+                                    static_cast<double>(kWhole));
+}
+
+struct Use {
+  bool whole = false;
+  ConsumedPart parts;
+};
+
+std::map<std::string, Use> uses_of(const std::vector<PreparedClaim>& prepared) {
+  std::map<std::string, Use> uses;
+  for (const auto& claim : prepared) {
+    for (const auto& device : claim.devices) {
+      if (device.admin_access) continue;
+      auto& use = uses[device.device];
+      if (!device.part) {
+        use.whole = true;
+        continue;
+      }
+      use.parts.memory.value += device.part->memory.value;
+      use.parts.percent += device.part->percent;
+    }
+  }
+  return uses;
+}
+
+// What is free of the scarcer of the two; a GPU with nothing left counts as more than a free one.
+std::uint64_t rank_of(const cluster::SliceDevice& device, const std::map<std::string, Use>& uses) {
+  const auto found = uses.find(device.name);
+  if (found == uses.end()) return kWhole;
+  const auto& [whole, parts] = found->second;
+  const auto used = whole
+                        ? kWhole
+                        : std::max(part_of_whole(parts.memory.value, capacity_of(device, "memory")),
+                                   part_of_whole(parts.percent, capacity_of(device, "compute")));
+  return used >= kWhole ? kWhole + 1 : kWhole - used;
+}
+
+}  // namespace
+
+void put_fullest_first(Pool& pool, const std::vector<PreparedClaim>& prepared) {
+  const auto uses = uses_of(prepared);
+  std::ranges::stable_sort(
+      pool.gpus, {}, [&](const cluster::SliceDevice& device) { return rank_of(device, uses); });
+}
+
+}  // namespace tranche::dra
