@@ -112,8 +112,8 @@ TEST_F(SlicePublisherTest, WritesOnlyWhatDiffers) {
   SlicePublisher publisher(ports(), kSoon);
   for (int i = 0; i < 5; ++i) publisher.publish(pool_of(2));
   ASSERT_TRUE(test::eventually([&] { return has_devices(2); }));
-  for (int i = 0; i < 5; ++i) publisher.publish(pool_of(2));
   const auto lists = objects_.count_calls("list resourceslices");
+  for (int i = 0; i < 5; ++i) publisher.publish(pool_of(2));
   ASSERT_TRUE(
       test::eventually([&] { return objects_.count_calls("list resourceslices") > lists; }));
   EXPECT_EQ(objects_.count_calls("create resourceslices"), 1);
