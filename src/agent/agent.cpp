@@ -119,6 +119,7 @@ void Agent::hand_over() {
   // Kubelet may have chosen this agent for a call before it took the other one's registration.
   pollfd other{.fd = successor->get(), .events = POLLIN, .revents = 0};
   ::poll(&other, 1, static_cast<int>(kLastCalls.count()));
+  for (const auto& follower : followers_->all()) follower->leave();
   ports_.log.info("handed over to the next agent");
   std::_Exit(0);
 }

@@ -4,6 +4,8 @@
 
 #include <iterator>
 
+#include "agent/dra/claim_follower.h"
+#include "agent/dra/claim_stage.h"
 #include "agent/health/health_follower.h"
 #include "agent/labels/label_follower.h"
 #include "agent/limits/eviction_follower.h"
@@ -15,6 +17,7 @@
 #include "agent/promises/promise_notices.h"
 #include "agent/promises/promise_stage.h"
 #include "agent/unplanned_mig.h"
+#include "offer/promises.h"
 
 namespace tranche::agent {
 namespace {
@@ -27,7 +30,7 @@ std::string own_pod(const config::AgentOptions& options) {
 
 std::vector<Stage> stages() {
   return {offer_what_can_be_limited, offer_what_mps_serves, withhold_what_is_promised,
-          withhold_what_changes};
+          offer_by_mode, withhold_what_changes};
 }
 
 Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, process::Loop& loop,
@@ -37,20 +40,10 @@ Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, p
   open_grants(options, clock, log, writers);
   TenantManager* tenants = tenants_ ? &*tenants_ : nullptr;
 
+  serve_claims(ports, options, look_again, clock, log);
   inputs_.push_back(std::make_unique<LimitInput>(tenants));
   inputs_.push_back(std::make_unique<MpsInput>(options.mps_dir));
 
-  const auto store = [this, tenants](const offer::Grant& grant) -> Result<void> {
-    TRY(promises_.admit(grant));
-    // Without tenants no resource with limits is offered.
-    auto stored = tenants == nullptr ? Result<void>() : tenants->store(grant);
-    if (stored) {
-      promises_.give(grant);
-    } else {
-      promises_.withdraw(grant);
-    }
-    return stored;
-  };
   const bool somebody_evicts = options.ask_evictions && !options.arbiter_state_dir.empty();
   Notices::Grants grants;
   if (grants_ != nullptr) grants = [store = grants_.get()] { return store->all(); };
@@ -66,7 +59,7 @@ Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, p
                               .kubelet_socket = options.kubelet_socket,
                               .take_over = options.take_over},
       PluginFollower::Parts{.register_plugin = std::move(ports.register_plugin),
-                            .store = store,
+                            .store = [this](const offer::Grant& grant) { return store(grant); },
                             .cdi = published,
                             .loop = loop,
                             .clock = clock,
@@ -107,6 +100,7 @@ Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, p
         }}));
   }
   manage_mig(ports, options, look_again, renew_checkpoint, clock, log);
+  if (claims_) followers_.push_back(std::make_unique<ClaimFollower>(*claims_));
   followers_.push_back(
       std::make_unique<HealthFollower>(ports.report_condition, std::move(ports.tell_health)));
   followers_.push_back(
@@ -118,6 +112,72 @@ Followers::Followers(FollowerPorts ports, const config::AgentOptions& options, p
   followers_.push_back(
       std::make_unique<LabelFollower>(options.labels, ports.labels, std::move(others), clock, log));
   std::ranges::move(ports.more, std::back_inserter(followers_));
+}
+
+Result<void> Followers::store(const offer::Grant& grant) {
+  TRY(promises_.admit(grant));
+  const auto attempt = [&]() -> Result<void> {
+    for (const auto& id : grant.ids) {
+      const auto device = offer::device_uuid_of(id);
+      const auto claim = claims_ ? claims_->book().holder_of(device) : std::nullopt;
+      if (!claim) continue;
+      return fail(Code::kFailedPrecondition,
+                  fmt::format("invalid allocation request for \"{}\": {} is held by claim {}",
+                              grant.resource.value, device, *claim),
+                  "it is free when that claim's last Pod on this node has ended");
+    }
+    // Without tenants no resource with limits is offered.
+    return tenants_ ? tenants_->store(grant) : Result<void>();
+  };
+  auto stored = attempt();
+  if (stored) {
+    promises_.give(grant);
+  } else {
+    promises_.withdraw(grant);
+  }
+  return stored;
+}
+
+std::string Followers::granted(const std::set<std::string>& uuids) const {
+  auto promises = promises_.all();
+  std::erase_if(promises, [&](const offer::Promise& promise) {
+    return !uuids.contains(std::string(offer::device_uuid_of(promise.id)));
+  });
+  return promises.empty() ? std::string() : offer::describe_holders(promises);
+}
+
+void Followers::serve_claims(FollowerPorts& ports, const config::AgentOptions& options,
+                             const std::function<void()>& look_again, const Clock& clock,
+                             const Log& log) {
+  if (!ports.claims) return;
+  const auto no_tenants = [] {
+    return fail(Code::kFailedPrecondition, "there is no state folder",
+                "mount a writable folder at --state-dir");
+  };
+  claims_.emplace(
+      options,
+      ClaimService::Ports{
+          .objects = ports.claims->objects,
+          .node = std::move(ports.claims->node),
+          .boot = std::move(ports.claims->boot),
+          .add_tenant = [this, no_tenants, driver = options.dra_driver_name](
+                            const std::string& tenant, const GrantLimits& limits) -> Result<void> {
+            if (!tenants_) return no_tenants();
+            return tenants_->add_claim(tenant, driver, limits);
+          },
+          .remove_tenant = [this](const std::string& tenant) -> Result<void> {
+            return tenants_ ? tenants_->remove_claim(tenant) : Result<void>();
+          },
+          .granted = [this](const std::set<std::string>& uuids) { return granted(uuids); },
+          .mounts = [this, no_tenants]() -> Result<offer::LimitMounts> {
+            if (!tenants_) return no_tenants();
+            return tenants_->prepare();
+          },
+          .look_again = look_again,
+          .clock = clock,
+          .log = log});
+  if (tenants_) tenants_->know_claims([this] { return claims_->tenants(); });
+  inputs_.push_back(std::make_unique<ClaimInput>(*claims_));
 }
 
 void Followers::manage_mig(const FollowerPorts& ports, const config::AgentOptions& options,
@@ -187,6 +247,7 @@ std::unique_ptr<ServingFollower> Followers::follow_serving(PluginFollower& plugi
 
 Result<void> Followers::predecessor_ended() {
   plugins_->watch_inherited();
+  if (claims_) claims_->look_at_store();
   if (grants_ == nullptr) return {};
   ASSIGN_OR_RETURN(const auto taken, grants_->own());
   promises_.restore(taken);

@@ -1,13 +1,16 @@
 #pragma once
 // The agent's lists: the inputs that look at the node, the stages that make an offer, and the
-// followers that act on it. A new part of the agent (DRA, metrics) is a folder of its
+// followers that act on it. A new part of the agent (metrics) is a folder of its
 // own and a line here.
 
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
+#include "agent/dra/claim_service.h"
 #include "agent/health/gpu_health.h"
 #include "agent/labels/label_sink.h"
 #include "agent/limits/finding_notices.h"
@@ -43,6 +46,13 @@ struct MigPorts {
   std::function<void()> read_hardware = {};  // the agent sets it
 };
 
+// The API server and the Node, for the driver of claims (agent/dra/claim_service.h).
+struct ClaimPorts {
+  cluster::Objects& objects;
+  std::function<Result<cluster::Node>()> node;
+  std::string boot;
+};
+
 // The followers' ports to the outside. All outlive the followers.
 struct FollowerPorts {
   cluster::PodResources& pod_resources;
@@ -62,6 +72,8 @@ struct FollowerPorts {
   // What the manager of MIG layouts needs of the driver and of the Node. nullopt: nobody manages
   // them here.
   std::optional<MigPorts> mig = {};
+  // nullopt: nobody serves claims here.
+  std::optional<ClaimPorts> claims = {};
   // Run behind the agent's own followers, in this order.
   std::vector<std::unique_ptr<Follower>> more = {};
 };
@@ -99,13 +111,20 @@ class Followers {
                   const std::function<void()>& look_again,
                   const std::function<void()>& renew_checkpoint, const Clock& clock,
                   const Log& log);
+  void serve_claims(FollowerPorts& ports, const config::AgentOptions& options,
+                    const std::function<void()>& look_again, const Clock& clock, const Log& log);
+  // Stores a grant, or refuses it because the device is held otherwise.
+  Result<void> store(const offer::Grant& grant);
+  // Who holds one of these devices by the device plugin; empty: nobody.
+  std::string granted(const std::set<std::string>& uuids) const;
   void open_grants(const config::AgentOptions& options, const Clock& clock, const Log& log,
                    GrantStore::Writers writers);
 
   std::unique_ptr<GrantStore> grants_;    // null: the stored grants cannot be read
   std::optional<TenantManager> tenants_;  // set when grants_ is
   PromiseBook promises_;
-  std::optional<MigManager> mig_;  // nullopt: nobody manages MIG layouts here
+  std::optional<MigManager> mig_;       // nullopt: nobody manages MIG layouts here
+  std::optional<ClaimService> claims_;  // nullopt: nobody serves claims here
   std::vector<std::unique_ptr<Input>> inputs_;
   PluginFollower* plugins_ = nullptr;                 // one of those below
   std::vector<std::unique_ptr<Follower>> followers_;  // they refer to the others

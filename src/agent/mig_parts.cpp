@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "agent/mps/mps_pause.h"
+#include "host/boot_id.h"
 #include "host/device_holders.h"
 #include "host/holder_names.h"
 #include "process/driver_lock.h"
@@ -16,15 +17,6 @@ namespace {
 
 // A change of a layout waits for its texts, so they are tried again soon.
 constexpr std::chrono::seconds kPause{2};
-
-constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";
-
-// Where it cannot be read, every boot is the same one.
-std::string boot_id(const FsRoot& host) {
-  auto text = host.read(kBootId).value_or("unknown");
-  text.erase(text.find_last_not_of(" \n") + 1);
-  return text;
-}
 
 }  // namespace
 
@@ -87,7 +79,7 @@ MigPorts MigParts::ports() {
           .node = [this] { return node_.known(); },
           .write = [this](const NodeWriter::Change& change,
                           const cluster::Call& call) { return writer_.write(change, call); },
-          .boot = [this] { return boot_id(host_); },
+          .boot = [this] { return host::boot_id(host_); },
           .pods = [this] { return pods(); },
           .users = [this](const gpu::Gpu& gpu,
                           std::optional<int> instance) { return users_of(gpu, instance); },

@@ -13,6 +13,7 @@
 #include "cdi/make_specs.h"
 #include "cluster/mig_change.h"
 #include "cluster/reasons.h"
+#include "host/boot_id.h"
 #include "host/host_reader.h"
 #include "kubelet/pod_resources_client.h"
 #include "kubelet/registration.h"
@@ -148,6 +149,12 @@ Result<void> run(const config::Sources& sources, const config::AgentOptions& opt
       followers.mig.emplace(mig->ports());
     } else {
       node.withdraw(cluster::condition::kTrancheMigLayout);
+    }
+    if (options.dra) {
+      auto& view = node.node();
+      followers.claims.emplace(ClaimPorts{.objects = node.objects(),
+                                          .node = [&view] { return view.known(); },
+                                          .boot = host::boot_id(FsRoot(options.host_root))});
     }
     followers.tell = [&node](const NodeNotice& notice) { node.tell(notice); };
     followers.report_condition = [&node](const ConditionReport& report) { node.report(report); };

@@ -33,6 +33,7 @@ struct SpecOptions {
   bool gds = false;
   bool mofed = false;
   std::vector<int> imex_channels;  // the channels that exist (cdi/imex.h)
+  bool operator==(const SpecOptions&) const = default;
 };
 // The options that the configuration sets. The caller sets features, disabled hooks and channels.
 SpecOptions spec_options(const config::Config& config);

@@ -1,14 +1,17 @@
 #include <fmt/format.h>
 
+#include <atomic>
+#include <chrono>
+#include <optional>
 #include <system_error>
 #include <utility>
 
 #include "cdi/claim_spec.h"
 #include "dra/server.h"
+#include "kubelet/proto/dra_health.grpc.pb.h"
 #include "kubelet/proto/dra_v1.grpc.pb.h"
 #include "kubelet/proto/dra_v1beta1.grpc.pb.h"
 #include "kubelet/proto/pluginregistration.grpc.pb.h"
-#include "kubelet/server_call.h"
 #include "kubelet/socket_server.h"
 
 namespace tranche::dra {
@@ -59,99 +62,143 @@ grpc::Status unprepare(Driver& driver, const Request& request, Answer& answer) {
   return grpc::Status::OK;
 }
 
-// The methods of one version of the interface.
+// The methods of one version of the interface. A call may wait for seconds, so threads of gRPC's
+// own run them: one that waits keeps nobody from calling.
 template <class Service, class PrepareRequest, class PrepareAnswer, class UnprepareRequest,
           class UnprepareAnswer>
-class Methods {
+class Methods final : public Service {
  public:
   explicit Methods(Driver& driver) : driver_(driver) {}
 
-  grpc::Service* service() { return &service_; }
-  void ask(grpc::ServerCompletionQueue& queue) {
-    kubelet::UnaryCall<PrepareRequest, PrepareAnswer>::ask(prepare_, queue);
-    kubelet::UnaryCall<UnprepareRequest, UnprepareAnswer>::ask(unprepare_, queue);
+  grpc::Status NodePrepareResources(grpc::ServerContext* /*context*/, const PrepareRequest* request,
+                                    PrepareAnswer* answer) override {
+    return prepare(driver_, *request, *answer);
+  }
+  grpc::Status NodeUnprepareResources(grpc::ServerContext* /*context*/,
+                                      const UnprepareRequest* request,
+                                      UnprepareAnswer* answer) override {
+    return unprepare(driver_, *request, *answer);
   }
 
  private:
   Driver& driver_;
-  Service service_;
-  const kubelet::Method<PrepareRequest, PrepareAnswer> prepare_{
-      [this](auto* context, auto* request, auto* writer, auto* queue, void* tag) {
-        service_.RequestNodePrepareResources(context, request, writer, queue, queue, tag);
-      },
-      [this](const auto& request, auto& answer) { return prepare(driver_, request, answer); }};
-  const kubelet::Method<UnprepareRequest, UnprepareAnswer> unprepare_{
-      [this](auto* context, auto* request, auto* writer, auto* queue, void* tag) {
-        service_.RequestNodeUnprepareResources(context, request, writer, queue, queue, tag);
-      },
-      [this](const auto& request, auto& answer) { return unprepare(driver_, request, answer); }};
 };
 
-using MethodsV1 = Methods<v1::DRAPlugin::AsyncService, v1::NodePrepareResourcesRequest,
+using MethodsV1 = Methods<v1::DRAPlugin::Service, v1::NodePrepareResourcesRequest,
                           v1::NodePrepareResourcesResponse, v1::NodeUnprepareResourcesRequest,
                           v1::NodeUnprepareResourcesResponse>;
 using MethodsV1beta1 =
-    Methods<v1beta1::DRAPlugin::AsyncService, v1beta1::NodePrepareResourcesRequest,
+    Methods<v1beta1::DRAPlugin::Service, v1beta1::NodePrepareResourcesRequest,
             v1beta1::NodePrepareResourcesResponse, v1beta1::NodeUnprepareResourcesRequest,
             v1beta1::NodeUnprepareResourcesResponse>;
 
+// Kubelet takes a device for unknown of which it has not heard for 30 s.
+constexpr std::chrono::seconds kBetweenMessages{10};
+// How soon a stream that kubelet has ended is noticed.
+constexpr std::chrono::milliseconds kLookAtStream{500};
+
+v1alpha1::NodeWatchResourcesResponse to_wire(const HealthBoard::View& view) {
+  v1alpha1::NodeWatchResourcesResponse wire;
+  const auto at = std::chrono::floor<std::chrono::seconds>(view.at.time_since_epoch()).count();
+  for (const auto& device : view.devices) {
+    auto& one = *wire.add_devices();
+    one.mutable_device()->set_pool_name(device.pool);
+    one.mutable_device()->set_device_name(device.device);
+    one.set_health(device.reason.empty() ? v1alpha1::HEALTHY : v1alpha1::UNHEALTHY);
+    one.set_last_updated_time(at);
+    one.set_message(device.reason);
+  }
+  return wire;
+}
+
+// A stream of the devices' health: at once, when it changes, and again in time.
+class HealthMethods final : public v1alpha1::DRAResourceHealth::Service {
+ public:
+  explicit HealthMethods(const HealthBoard& board) : board_(board) {}
+
+  // Its server ends.
+  void stop() { stopped_ = true; }
+
+  grpc::Status NodeWatchResources(
+      grpc::ServerContext* context, const v1alpha1::NodeWatchResourcesRequest* /*request*/,
+      grpc::ServerWriter<v1alpha1::NodeWatchResourcesResponse>* writer) override {
+    std::optional<std::uint64_t> sent;
+    auto due = std::chrono::steady_clock::now();
+    while (!stopped_ && !context->IsCancelled()) {
+      const auto view = sent ? board_.await(*sent, kLookAtStream) : board_.await(0, {});
+      if (view.stopped) break;
+      const auto now = std::chrono::steady_clock::now();
+      if (sent == view.version && now < due) continue;
+      if (!writer->Write(to_wire(view))) break;
+      sent = view.version;
+      due = now + kBetweenMessages;
+    }
+    return grpc::Status::OK;
+  }
+
+ private:
+  const HealthBoard& board_;
+  std::atomic<bool> stopped_ = false;
+};
+
 // Tells kubelet who serves what and where.
-class RegistrationMethods {
+class RegistrationMethods final : public pluginregistration::Registration::Service {
  public:
   RegistrationMethods(const Server::Options& options, Server::Registered registered)
       : options_(options), registered_(std::move(registered)) {}
 
-  grpc::Service* service() { return &service_; }
-  void ask(grpc::ServerCompletionQueue& queue) {
-    kubelet::UnaryCall<pluginregistration::InfoRequest, pluginregistration::PluginInfo>::ask(info_,
-                                                                                             queue);
-    kubelet::UnaryCall<pluginregistration::RegistrationStatus,
-                       pluginregistration::RegistrationStatusResponse>::ask(status_, queue);
+  grpc::Status GetInfo(grpc::ServerContext* /*context*/,
+                       const pluginregistration::InfoRequest* /*request*/,
+                       pluginregistration::PluginInfo* info) override {
+    info->set_type("DRAPlugin");
+    info->set_name(options_.driver);
+    info->set_endpoint(options_.socket.string());
+    // Kubelet takes the first that it knows.
+    info->add_supported_versions("v1.DRAPlugin");
+    info->add_supported_versions("v1beta1.DRAPlugin");
+    info->add_supported_versions("v1alpha1.DRAResourceHealth");
+    return grpc::Status::OK;
+  }
+  grpc::Status NotifyRegistrationStatus(
+      grpc::ServerContext* /*context*/, const pluginregistration::RegistrationStatus* status,
+      pluginregistration::RegistrationStatusResponse* /*answer*/) override {
+    if (!registered_) return grpc::Status::OK;
+    registered_(status->plugin_registered() ? Result<void>()
+                                            : fail(Code::kFailedPrecondition,
+                                                   fmt::format("kubelet refuses driver {}: {}",
+                                                               options_.driver, status->error())));
+    return grpc::Status::OK;
   }
 
  private:
-  grpc::Status inform(pluginregistration::PluginInfo& info) const {
-    info.set_type("DRAPlugin");
-    info.set_name(options_.driver);
-    info.set_endpoint(options_.socket.string());
-    // Kubelet takes the first that it knows.
-    info.add_supported_versions("v1.DRAPlugin");
-    info.add_supported_versions("v1beta1.DRAPlugin");
-    return grpc::Status::OK;
-  }
-  grpc::Status take(const pluginregistration::RegistrationStatus& status) const {
-    if (!registered_) return grpc::Status::OK;
-    registered_(status.plugin_registered() ? Result<void>()
-                                           : fail(Code::kFailedPrecondition,
-                                                  fmt::format("kubelet refuses driver {}: {}",
-                                                              options_.driver, status.error())));
-    return grpc::Status::OK;
-  }
-
   const Server::Options& options_;
   const Server::Registered registered_;
-  pluginregistration::Registration::AsyncService service_;
-  const kubelet::Method<pluginregistration::InfoRequest, pluginregistration::PluginInfo> info_{
-      [this](auto* context, auto* request, auto* writer, auto* queue, void* tag) {
-        service_.RequestGetInfo(context, request, writer, queue, queue, tag);
-      },
-      [this](const auto&, auto& answer) { return inform(answer); }};
-  const kubelet::Method<pluginregistration::RegistrationStatus,
-                        pluginregistration::RegistrationStatusResponse>
-      status_{[this](auto* context, auto* request, auto* writer, auto* queue, void* tag) {
-                service_.RequestNotifyRegistrationStatus(context, request, writer, queue, queue,
-                                                         tag);
-              },
-              [this](const auto& request, auto&) { return take(request); }};
 };
+
+// Sockets that agents left which were killed. Kubelet would try them again and again.
+void remove_dead(const Server::Options& options) {
+  std::error_code error;
+  const auto prefix = options.driver + '-';
+  for (const auto& entry :
+       std::filesystem::directory_iterator(options.registration.parent_path(), error)) {
+    const auto name = entry.path().filename().string();
+    const bool ours = name.starts_with(prefix) && name.ends_with("-reg.sock");
+    if (!ours || !entry.is_socket(error) || kubelet::socket_answers(entry.path())) continue;
+    std::filesystem::remove(entry.path(), error);
+  }
+}
 
 class DriverServer final : public Server {
  public:
-  DriverServer(Options options, Driver& driver, Registered registered)
+  DriverServer(Options options, Driver& driver, const HealthBoard& health, Registered registered)
       : options_(std::move(options)),
         v1_(driver),
         v1beta1_(driver),
+        health_(health),
         registration_(options_, std::move(registered)) {}
+
+  // Kubelet's streams end only when they are told.
+  ~DriverServer() override { health_.stop(); }
 
   // Kubelet calls as soon as it knows the driver, so that comes last.
   Result<void> serve(const Log& log) {
@@ -161,19 +208,15 @@ class DriverServer final : public Server {
       return std::unexpected(
           errno_error(error.value(), "mkdir " + options_.socket.parent_path().string()));
     }
-    const auto listen = [this](grpc::ServerCompletionQueue& queue) {
-      v1_.ask(queue);
-      v1beta1_.ask(queue);
-    };
-    ASSIGN_OR_RETURN(
-        calls_, kubelet::SocketServer::start({.socket = options_.socket, .kind = "DRA driver"},
-                                             {v1_.service(), v1beta1_.service()}, listen, log));
-    ASSIGN_OR_RETURN(
-        registrations_,
-        kubelet::SocketServer::start(
-            {.socket = options_.registration, .watched_folder = true, .kind = "DRA driver"},
-            {registration_.service()},
-            [this](grpc::ServerCompletionQueue& queue) { registration_.ask(queue); }, log));
+    remove_dead(options_);
+    const auto no_event = [](grpc::ServerCompletionQueue&) {};
+    ASSIGN_OR_RETURN(calls_,
+                     kubelet::SocketServer::start({.socket = options_.socket, .kind = "DRA driver"},
+                                                  {&v1_, &v1beta1_, &health_}, no_event, log));
+    ASSIGN_OR_RETURN(registrations_, kubelet::SocketServer::start({.socket = options_.registration,
+                                                                   .watched_folder = true,
+                                                                   .kind = "DRA driver"},
+                                                                  {&registration_}, no_event, log));
     return {};
   }
 
@@ -183,6 +226,7 @@ class DriverServer final : public Server {
   const Options options_;
   MethodsV1 v1_;
   MethodsV1beta1 v1beta1_;
+  HealthMethods health_;
   RegistrationMethods registration_;
   // They end in the other order, and before the methods.
   std::unique_ptr<kubelet::SocketServer> calls_;
@@ -192,8 +236,10 @@ class DriverServer final : public Server {
 }  // namespace
 
 Result<std::unique_ptr<Server>> Server::start(Options options, Driver& driver,
-                                              Registered registered, const Log& log) {
-  auto server = std::make_unique<DriverServer>(std::move(options), driver, std::move(registered));
+                                              const HealthBoard& health, Registered registered,
+                                              const Log& log) {
+  auto server =
+      std::make_unique<DriverServer>(std::move(options), driver, health, std::move(registered));
   TRY(server->serve(log));
   return server;
 }

@@ -3,11 +3,16 @@
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cstring>
 #include <mutex>
 
 #include "dra/server.h"
+#include "kubelet/proto/dra_health.grpc.pb.h"
 #include "kubelet/proto/dra_v1.grpc.pb.h"
 #include "kubelet/proto/dra_v1beta1.grpc.pb.h"
 #include "kubelet/proto/pluginregistration.grpc.pb.h"
@@ -59,15 +64,15 @@ class DriverServerTest : public testing::Test {
  protected:
   DriverServerTest() {
     std::filesystem::create_directories(registration_.parent_path());
-    server_ =
-        Server::start(
-            {.driver = "gpu.nvidia.com", .socket = socket_, .registration = registration_}, driver_,
-            [this](Result<void> result) {
-              const std::scoped_lock lock(mutex_);
-              told_.push_back(result ? "taken" : result.error().message());
-            },
-            log_.log())
-            .value();
+    server_ = Server::start(
+                  {.driver = "gpu.nvidia.com", .socket = socket_, .registration = registration_},
+                  driver_, health_,
+                  [this](Result<void> result) {
+                    const std::scoped_lock lock(mutex_);
+                    told_.push_back(result ? "taken" : result.error().message());
+                  },
+                  log_.log())
+                  .value();
   }
 
   template <class Service>
@@ -90,6 +95,7 @@ class DriverServerTest : public testing::Test {
   test::TempDir dir_;
   test::LogRecorder log_;
   OneShare driver_;
+  HealthBoard health_;
   std::filesystem::path socket_ = dir_.path() / "plugins" / "gpu.nvidia.com" / "dra.sock";
   std::filesystem::path registration_ = dir_.path() / "registry" / "gpu.nvidia.com-reg.sock";
   std::mutex mutex_;
@@ -160,7 +166,8 @@ TEST_F(DriverServerTest, TellsKubeletWhoItIsAndHearsWhetherItIsTaken) {
   EXPECT_EQ(info.type(), "DRAPlugin");
   EXPECT_EQ(info.name(), "gpu.nvidia.com");
   EXPECT_EQ(info.endpoint(), socket_.string());
-  EXPECT_THAT(info.supported_versions(), ElementsAre("v1.DRAPlugin", "v1beta1.DRAPlugin"));
+  EXPECT_THAT(info.supported_versions(),
+              ElementsAre("v1.DRAPlugin", "v1beta1.DRAPlugin", "v1alpha1.DRAResourceHealth"));
   for (const bool taken : {false, true}) {
     grpc::ClientContext context;
     pluginregistration::RegistrationStatus status;
@@ -172,6 +179,51 @@ TEST_F(DriverServerTest, TellsKubeletWhoItIsAndHearsWhetherItIsTaken) {
   const std::scoped_lock lock(mutex_);
   EXPECT_THAT(told_,
               ElementsAre("kubelet refuses driver gpu.nvidia.com: endpoint in use", "taken"));
+}
+
+TEST_F(DriverServerTest, StreamsTheHealthOfEveryDeviceAsItChanges) {
+  const auto at = std::chrono::system_clock::time_point(std::chrono::seconds(1'700'000'000));
+  health_.set({{"gpu-n1", "gpu-0"}, {"gpu-n1", "gpu-1"}}, at);
+  grpc::ClientContext context;
+  const auto kubelet = stub<v1alpha1::DRAResourceHealth>(socket_);
+  const auto stream = kubelet->NodeWatchResources(&context, {});
+  v1alpha1::NodeWatchResourcesResponse message;
+  ASSERT_TRUE(stream->Read(&message));
+  ASSERT_EQ(message.devices_size(), 2);
+  EXPECT_EQ(message.devices(0).device().pool_name(), "gpu-n1");
+  EXPECT_EQ(message.devices(0).device().device_name(), "gpu-0");
+  EXPECT_EQ(message.devices(0).health(), v1alpha1::HEALTHY);
+  EXPECT_EQ(message.devices(0).last_updated_time(), 1'700'000'000);
+  health_.set({{"gpu-n1", "gpu-0", "XID 79"}, {"gpu-n1", "gpu-1"}}, at);
+  ASSERT_TRUE(stream->Read(&message));
+  EXPECT_EQ(message.devices(0).health(), v1alpha1::UNHEALTHY);
+  EXPECT_EQ(message.devices(0).message(), "XID 79");
+  EXPECT_EQ(message.devices(1).health(), v1alpha1::HEALTHY);
+  server_.reset();
+  EXPECT_FALSE(stream->Read(&message)) << "the stream ends with its server";
+}
+
+// Agents that were killed leave their sockets, and kubelet tries each again and again.
+TEST_F(DriverServerTest, RemovesSocketsOnWhichNobodyAnswers) {
+  const auto folder = registration_.parent_path();
+  const auto dead = folder / "gpu.nvidia.com-gone-reg.sock";
+  const auto other = folder / "other.example.com-gone-reg.sock";
+  for (const auto& path : {dead, other}) {
+    const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
+    ASSERT_EQ(::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+    ::close(fd);
+  }
+  const auto second = Server::start({.driver = "gpu.nvidia.com",
+                                     .socket = dir_.path() / "plugins" / "second.sock",
+                                     .registration = folder / "gpu.nvidia.com-second-reg.sock"},
+                                    driver_, health_, {}, log_.log());
+  ASSERT_TRUE(second);
+  EXPECT_FALSE(std::filesystem::exists(dead));
+  EXPECT_TRUE(std::filesystem::exists(other));
+  EXPECT_TRUE(server_->intact());
 }
 
 // Kubelet asks every socket that appears in the folder, but for names that begin with a dot.

@@ -31,6 +31,21 @@ std::filesystem::path numa_node_path(const PciAddress& address) {
 
 std::optional<int> parse_numa_node(std::string_view content) { return natural(trim(content)); }
 
+std::filesystem::path pci_device_path(const PciAddress& address) {
+  return fmt::format("/sys/bus/pci/devices/{}", sysfs_name(address));
+}
+
+std::optional<std::string> parse_pcie_root(std::string_view link) {
+  constexpr std::string_view kRoot = "pci0000:44";  // or with a longer domain
+  for (const auto& part : std::filesystem::path(link)) {
+    const auto& name = part.native();
+    if (!name.starts_with("pci") || name.size() < kRoot.size()) continue;
+    const auto number = name.find_first_not_of("0123456789abcdef:", 3);
+    if (number == std::string::npos && name.find(':') != std::string::npos) return name;
+  }
+  return std::nullopt;
+}
+
 MigMinors MigMinors::parse(std::string_view content) {
   MigMinors result;
   while (!content.empty()) {

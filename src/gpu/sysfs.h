@@ -20,6 +20,11 @@ std::filesystem::path numa_node_path(const PciAddress& address);
 // "1\n" gives 1. "-1\n" (the firmware does not say) and anything else give nullopt.
 std::optional<int> parse_numa_node(std::string_view content);
 
+// /sys/bus/pci/devices/<address>, a link to the device's place below its root.
+std::filesystem::path pci_device_path(const PciAddress& address);
+// "../../../devices/pci0000:44/0000:44:01.0/0000:45:00.0" gives "pci0000:44".
+std::optional<std::string> parse_pcie_root(std::string_view link);
+
 // The minors of the device nodes in /dev/nvidia-caps that open MIG instances, from the lines of
 // mig-minors: "gpu0/gi1/access 12" and "gpu0/gi1/ci0/access 13". The 0 of gpu0 is the GPU's device
 // minor.

@@ -43,5 +43,14 @@ TEST(MigMinors, IgnoresWhatIsMalformed) {
   EXPECT_TRUE(MigMinors::parse("").empty());
 }
 
+TEST(SysfsTest, ReadsThePcieRootOutOfTheDevicesLink) {
+  EXPECT_EQ(pci_device_path({.bus = 0x3b}), "/sys/bus/pci/devices/0000:3b:00.0");
+  EXPECT_EQ(parse_pcie_root("../../../devices/pci0000:44/0000:44:01.0/0000:45:00.0"), "pci0000:44");
+  EXPECT_EQ(parse_pcie_root("../../../devices/pci10000:e0/10000:e0:06.0"), "pci10000:e0");
+  EXPECT_EQ(parse_pcie_root("../../../devices/platform/0000:45:00.0"), std::nullopt);
+  EXPECT_EQ(parse_pcie_root("/sys/bus/pci/devices/pcispecial"), std::nullopt);
+  EXPECT_EQ(parse_pcie_root(""), std::nullopt);
+}
+
 }  // namespace
 }  // namespace tranche::gpu::sysfs_test

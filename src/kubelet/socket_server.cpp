@@ -168,6 +168,11 @@ std::unexpected<Error> taken(const SocketServer::Options& options) {
 
 }  // namespace
 
+bool socket_answers(const std::filesystem::path& socket) {
+  const auto address = address_of({.socket = socket});
+  return address && answers(*address);
+}
+
 Result<std::unique_ptr<SocketServer>> SocketServer::start(
     const Options& options, std::initializer_list<grpc::Service*> services, const Listen& listen,
     const Log& log) {

@@ -98,4 +98,7 @@ class SocketServer {
   virtual std::vector<Descriptor> connections() const = 0;
 };
 
+// Whether a process accepts connections on the socket.
+bool socket_answers(const std::filesystem::path& socket);
+
 }  // namespace tranche::kubelet

@@ -63,6 +63,7 @@ def tokens(server, tmp_path_factory):
             "gfd": {"enabled": True, "labelOutput": "node"},
             "config": {"name": "c"},
             "migManager": {"enabled": True},
+            "dra": {"enabled": True},
         }
     )
     features = helm.template({"gfd": {"enabled": True, "labelOutput": "nodefeature"}})
@@ -423,3 +424,32 @@ def test_every_label_that_the_agent_writes_is_allowed(helm):
         assert ours.match(name), name
     for order in ("nvidia.com/cc.mode", "nvidia.com/gpu.present", "nvidia.com/gpu.deploy.driver", "tranche.dev/mode"):
         assert not ours.match(order), order
+
+
+SLICES = "/apis/resource.k8s.io/v1/resourceslices"
+
+
+def resource_slice(name: str, of_node: str, driver: str = "gpu.nvidia.com") -> dict:
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": name},
+        "spec": {
+            "driver": driver,
+            "nodeName": of_node,
+            "pool": {"name": f"gpu-{of_node}", "generation": 1, "resourceSliceCount": 1},
+            "devices": [],
+        },
+    }
+
+
+def test_the_slices_of_its_own_node_and_driver(server, tokens):
+    made = server.request("POST", SLICES, resource_slice("a-00", "a"), token=tokens["a"])
+    made["spec"]["pool"]["generation"] = 2
+    server.request("PUT", f"{SLICES}/a-00", made, token=tokens["a"])
+    with pytest.raises(Refused, match="on its own node only, b"):
+        server.request("DELETE", f"{SLICES}/a-00", token=tokens["b"])
+    for foreign in (resource_slice("b-00", "b"), resource_slice("a-01", "a", "other.example.com")):
+        with pytest.raises(Refused, match="ResourceSlices of driver gpu.nvidia.com on its own node only, a"):
+            server.request("POST", SLICES, foreign, token=tokens["a"])
+    server.request("DELETE", f"{SLICES}/a-00", token=tokens["a"])

@@ -15,14 +15,13 @@ namespace tranche::agent {
 namespace {
 
 using dra::PreparedClaim;
-using ClaimMap = std::map<std::string, PreparedClaim>;
 
 // Kubelet gives a call 45 s.
 constexpr std::chrono::seconds kLongestGet{20};
 
 // Those of this boot, but for `uid`.
-std::vector<PreparedClaim> others_of(const ClaimMap& all, const std::string& uid,
-                                     const std::string& boot) {
+std::vector<PreparedClaim> others_of(const std::map<std::string, PreparedClaim>& all,
+                                     const std::string& uid, const std::string& boot) {
   std::vector<PreparedClaim> others;
   for (const auto& [id, claim] : all) {
     if (id != uid && claim.boot == boot) others.push_back(claim);
@@ -47,20 +46,86 @@ Result<cdi::ClaimDevice> cdi_device(const PreparedClaim& claim, const dra::Prepa
 Result<PreparedClaim> ClaimPreparer::prepare(const dra::ClaimName& name) {
   const auto node = ports_.node();
   if (node == nullptr) return fail(Code::kUnavailable, "the GPUs have not been read yet");
-  ASSIGN_OR_RETURN(auto store, ports_.store.lock());
-  ASSIGN_OR_RETURN(const auto all, store.all());
-  const auto known = all.find(name.uid);
-  if (known != all.end() && known->second.boot == node->facts.boot) {
-    TRY(make(known->second, *node));
-    return known->second;
+  {
+    ASSIGN_OR_RETURN(auto store, ports_.store.lock());
+    ASSIGN_OR_RETURN(const auto known, prepared(store, name.uid, *node));
+    if (known) return *known;
   }
-  ASSIGN_OR_RETURN(auto claim, plan(name, *node));
-  TRY(dra::check_beside(claim, others_of(all, claim.uid, node->facts.boot), node->machine));
-  TRY(store.put(claim));
-  TRY(make(claim, *node));
-  ports_.log.info(fmt::format("prepared claim {}/{}: {} device{}", claim.ns, claim.name,
-                              claim.devices.size(), claim.devices.size() == 1 ? "" : "s"));
-  return claim;
+  ASSIGN_OR_RETURN(const auto claim, plan(name, *node));
+  TRY(ports_.book.begin(claim, node->machine));
+  auto taken = take(claim, *node);
+  if (ports_.changed) ports_.changed();
+  return taken;
+}
+
+Result<std::optional<PreparedClaim>> ClaimPreparer::prepared(ClaimStore::Locked& store,
+                                                             const std::string& uid,
+                                                             const ClaimNode& node) const {
+  ASSIGN_OR_RETURN(const auto all, store.all());
+  const auto known = all.find(uid);
+  if (known == all.end() || known->second.boot != node.facts.boot) return std::nullopt;
+  TRY(make(known->second, node));
+  return known->second;
+}
+
+// Stores and makes what the book has entered. A claim that is stored stays in the book: kubelet
+// asks for it again, or has it undone.
+Result<PreparedClaim> ClaimPreparer::take(const PreparedClaim& claim, const ClaimNode& node) const {
+  bool stored = false;
+  const auto attempt = [&]() -> Result<PreparedClaim> {
+    TRY(check_grants(claim, node));
+    ASSIGN_OR_RETURN(auto store, await_room(claim, node));
+    ASSIGN_OR_RETURN(const auto all, store.all());
+    // Another call may have come first.
+    const auto known = all.find(claim.uid);
+    stored = known != all.end() && known->second.boot == node.facts.boot;
+    const auto mine = stored ? known->second : claim;
+    if (!stored) TRY(store.put(claim));
+    stored = true;
+    TRY(make(mine, node));
+    return mine;
+  };
+  auto result = attempt();
+  if (stored) {
+    ports_.book.stored(claim.uid);
+  } else {
+    ports_.book.end(claim.uid);
+  }
+  if (result) {
+    ports_.log.info(fmt::format("prepared claim {}/{}: {} device{}", claim.ns, claim.name,
+                                claim.devices.size(), claim.devices.size() == 1 ? "" : "s"));
+  }
+  return result;
+}
+
+Result<ClaimStore::Locked> ClaimPreparer::await_room(const PreparedClaim& claim,
+                                                     const ClaimNode& node) const {
+  const auto end = std::chrono::steady_clock::now() + longest_wait_;
+  while (true) {
+    const auto version = ports_.book.version();
+    ASSIGN_OR_RETURN(auto store, ports_.store.lock());
+    ASSIGN_OR_RETURN(const auto all, store.all());
+    const auto fits =
+        dra::check_beside(claim, others_of(all, claim.uid, node.facts.boot), node.machine);
+    if (fits) return store;
+    {
+      const auto unlocked = std::move(store);
+    }
+    if (!ports_.book.await_change(version, end)) return std::unexpected(fits.error());
+  }
+}
+
+// After a change of the node's mode, containers may still hold what the device plugin gave them.
+Result<void> ClaimPreparer::check_grants(const PreparedClaim& claim, const ClaimNode& node) const {
+  for (const auto& device : claim.devices) {
+    if (device.admin_access) continue;
+    const auto by = ports_.granted(on_one_silicon(node.machine, device.uuid));
+    if (by.empty()) continue;
+    return fail(Code::kFailedPrecondition,
+                fmt::format("{} is held by the device plugin's containers: {}", device.device, by),
+                "it is free when they have ended");
+  }
+  return {};
 }
 
 Result<PreparedClaim> ClaimPreparer::plan(const dra::ClaimName& name, const ClaimNode& node) const {
@@ -103,8 +168,13 @@ Result<void> ClaimPreparer::unprepare(const dra::ClaimName& name) {
   ASSIGN_OR_RETURN(const auto all, store.all());
   const auto known = all.find(name.uid);
   // Without a record there may be a file, if the record was lost.
-  if (known == all.end()) return cdi::remove_claim_file(FsRoot(), ports_.cdi_root, name.uid);
+  if (known == all.end()) {
+    ports_.book.end(name.uid);
+    return cdi::remove_claim_file(FsRoot(), ports_.cdi_root, name.uid);
+  }
   TRY(undo(store, known->second));
+  ports_.book.end(name.uid);
+  if (ports_.changed) ports_.changed();
   ports_.log.info(fmt::format("claim {}/{} has ended", name.ns, name.name));
   return {};
 }
@@ -114,24 +184,43 @@ Result<void> ClaimPreparer::restore() {
   if (node == nullptr) return fail(Code::kUnavailable, "the GPUs have not been read yet");
   ASSIGN_OR_RETURN(auto store, ports_.store.lock());
   ASSIGN_OR_RETURN(auto all, store.all());
-  std::size_t gone = 0;
-  for (const auto& [uid, claim] : ClaimMap(all)) {
-    if (claim.boot == node->facts.boot) continue;
-    TRY(undo(store, claim));
-    all.erase(uid);
-    ++gone;
-  }
-  if (gone > 0) {
-    ports_.log.info(
-        fmt::format("undid {} claims that were prepared before this machine was "
-                    "started",
-                    gone));
-  }
+  ASSIGN_OR_RETURN(all, undo_earlier_boots(store, std::move(all), node->facts.boot));
+  ports_.book.restore(all, node->machine);
   ASSIGN_OR_RETURN(const auto uids, cdi::claims_with_files(FsRoot(), ports_.cdi_root));
   for (const auto& uid : uids) {
     if (!all.contains(uid)) TRY(cdi::remove_claim_file(FsRoot(), ports_.cdi_root, uid));
   }
+  // One that cannot be made must not keep the others from serving: kubelet asks for each again when
+  // it starts.
+  for (const auto& [uid, claim] : all) {
+    if (const auto made = make(claim, *node); !made) {
+      ports_.log.warn(Error(made.error())
+                          .with_context(fmt::format(
+                              "what the containers of claim {}/{} need cannot be made anew",
+                              claim.ns, claim.name)));
+    }
+  }
+  if (ports_.changed) ports_.changed();
   return {};
+}
+
+Result<ClaimPreparer::ClaimMap> ClaimPreparer::undo_earlier_boots(ClaimStore::Locked& store,
+                                                                  ClaimMap all,
+                                                                  const std::string& boot) const {
+  ClaimMap here;
+  for (const auto& [uid, claim] : all) {
+    if (claim.boot == boot) {
+      here.emplace(uid, claim);
+    } else {
+      TRY(undo(store, claim));
+    }
+  }
+  if (here.size() < all.size()) {
+    ports_.log.info(
+        fmt::format("undid {} claims that were prepared before this machine was started",
+                    all.size() - here.size()));
+  }
+  return here;
 }
 
 }  // namespace tranche::agent

@@ -3,14 +3,16 @@
 // containers need (the files of each share's tenant, the claim's CDI file). Undoing goes the other
 // way round, so after a crash between any two steps the same call does the rest.
 //
-// Called by the threads of dra/server.h. One claim at a time: a call waits for files of this node,
-// and for one GET of the API server.
+// Called by the threads of dra/server.h. The store is one claim's at a time; nobody holds it while
+// the API server is asked.
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "agent/dra/claim_book.h"
 #include "agent/dra/claim_store.h"
 #include "base/log.h"
 #include "cdi/driver_files.h"
@@ -37,6 +39,9 @@ class ClaimPreparer final : public dra::Driver {
   struct Ports {
     cluster::Objects& objects;
     ClaimStore& store;
+    ClaimBook& book;
+    // Who holds one of these devices by the device plugin, for people; empty: nobody.
+    std::function<std::string(const std::set<std::string>& uuids)> granted;
     // null: the hardware has not answered yet.
     std::function<std::shared_ptr<const ClaimNode>()> node;
     // The files of a share's tenant, on this node. Of a tenant that is there they stay as they are.
@@ -44,23 +49,45 @@ class ClaimPreparer final : public dra::Driver {
     // It is no error if there is none.
     std::function<Result<void>(const std::string& tenant)> remove_tenant;
     std::filesystem::path cdi_root;
+    // What is prepared has changed; from any thread.
+    std::function<void()> changed;
     const Log& log;
   };
-  explicit ClaimPreparer(Ports ports) : ports_(std::move(ports)) {}
+  // So long prepare() waits for another claim on the same device to end. The scheduler gives a
+  // device out again as soon as a Pod is deleted, and kubelet may still be ending its containers;
+  // after an error kubelet tries again a minute later.
+  static constexpr std::chrono::seconds kLongestWait{20};
+
+  explicit ClaimPreparer(Ports ports, std::chrono::milliseconds longest_wait = kLongestWait)
+      : ports_(std::move(ports)), longest_wait_(longest_wait) {}
 
   Result<dra::PreparedClaim> prepare(const dra::ClaimName& name) override;
   Result<void> unprepare(const dra::ClaimName& name) override;
 
   // After a start: what was prepared before a reboot is undone, for its containers are gone, and
-  // CDI files of claims that nobody knows are removed.
+  // CDI files of claims that nobody knows are removed. Those of the others are made anew, as this
+  // release of the agent has them.
   Result<void> restore();
 
  private:
+  using ClaimMap = std::map<std::string, dra::PreparedClaim>;  // by uid
+  // nullopt: the claim is not prepared.
+  Result<std::optional<dra::PreparedClaim>> prepared(ClaimStore::Locked& store,
+                                                     const std::string& uid,
+                                                     const ClaimNode& node) const;
   Result<dra::PreparedClaim> plan(const dra::ClaimName& name, const ClaimNode& node) const;
+  Result<dra::PreparedClaim> take(const dra::PreparedClaim& claim, const ClaimNode& node) const;
+  // The store, once the claim fits beside those that are prepared, or is prepared.
+  Result<ClaimStore::Locked> await_room(const dra::PreparedClaim& claim,
+                                        const ClaimNode& node) const;
+  Result<void> check_grants(const dra::PreparedClaim& claim, const ClaimNode& node) const;
   Result<void> make(const dra::PreparedClaim& claim, const ClaimNode& node) const;
+  Result<ClaimMap> undo_earlier_boots(ClaimStore::Locked& store, ClaimMap all,
+                                      const std::string& boot) const;
   Result<void> undo(ClaimStore::Locked& store, const dra::PreparedClaim& claim) const;
 
   const Ports ports_;
+  const std::chrono::milliseconds longest_wait_;
 };
 
 }  // namespace tranche::agent

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "cdi/claim_spec.h"
 #include "support/fake_objects.h"
@@ -39,6 +40,7 @@ std::string claim_json(const std::string& name, const std::string& uid, const st
 class ClaimPreparerTest : public testing::Test {
  protected:
   ClaimPreparerTest() {
+    book_.open(true);
     ClaimNode node;
     node.machine = test::machine_of({test::l20(0)});
     node.files.driver_version = "550.163.01";
@@ -55,6 +57,10 @@ class ClaimPreparerTest : public testing::Test {
     return ClaimPreparer(
         {.objects = objects_,
          .store = store,
+         .book = book_,
+         .granted = [this](const std::set<std::string>& uuids) -> std::string {
+           return uuids.contains(granted_) ? "default/a" : "";
+         },
          .node = [this] { return node_; },
          .add_tenant = [this](const std::string& id, const GrantLimits& limits) -> Result<void> {
            if (disk_full_) return fail(Code::kIo, "disk full");
@@ -67,7 +73,9 @@ class ClaimPreparerTest : public testing::Test {
            return {};
          },
          .cdi_root = cdi_,
-         .log = log_.log()});
+         .changed = [this] { ++changes_; },
+         .log = log_.log()},
+        wait_);
   }
   void reboot() {
     auto node = *node_;
@@ -87,6 +95,10 @@ class ClaimPreparerTest : public testing::Test {
   const std::filesystem::path claims_ = dir_.path() / "claims";
   const std::filesystem::path cdi_ = dir_.path() / "cdi";
   ClaimStore store_{claims_, log_.log()};
+  ClaimBook book_;
+  std::string granted_;  // a device that the device plugin has given out
+  int changes_ = 0;
+  std::chrono::milliseconds wait_{0};  // for a claim that is ending
   std::shared_ptr<const ClaimNode> node_;
   std::map<std::string, GrantLimits> tenants_;
   bool disk_full_ = false;
@@ -220,6 +232,59 @@ TEST_F(ClaimPreparerTest, ADamagedRecordIsSetAsideAndTheClaimPreparedAnew) {
   EXPECT_THAT(fresh.lock().value().all().value(), IsEmpty());
   EXPECT_EQ(log_.count("is damaged and set aside"), 1);
   EXPECT_THAT(records(), ElementsAre(std::string(kUid) + ".damaged"));
+}
+
+// The scheduler gives a device out again before kubelet has ended the containers of a Pod that was
+// deleted at once.
+TEST_F(ClaimPreparerTest, WaitsForAClaimThatIsEnding) {
+  wait_ = std::chrono::seconds(30);
+  auto driver = preparer();
+  ASSERT_TRUE(driver.prepare(kHalf));
+  objects_.put(cluster::kResourceClaim, claim_json("other", kOther, kShare2, 46068, 100));
+  std::jthread ending([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_TRUE(driver.unprepare(kHalf));
+  });
+  const auto whole = driver.prepare({"team", "other", kOther});
+  ASSERT_TRUE(whole) << whole.error().message();
+  EXPECT_THAT(records(), ElementsAre(std::string(kOther) + ".json"));
+}
+
+TEST_F(ClaimPreparerTest, NothingIsPreparedWhereTheNodeTakesNoClaims) {
+  auto driver = preparer();
+  const auto first = driver.prepare(kHalf);
+  ASSERT_TRUE(first);
+  book_.open(false);
+  EXPECT_EQ(driver.prepare({"team", "other", kOther}).error().code, Code::kUnavailable);
+  EXPECT_TRUE(driver.prepare(kHalf)) << "what is prepared stays";
+  EXPECT_THAT(records(), SizeIs(1));
+}
+
+// After a change of the mode, containers may hold what the device plugin gave them.
+TEST_F(ClaimPreparerTest, WhatTheDevicePluginGaveIsNotGivenToAClaim) {
+  auto driver = preparer();
+  granted_ = node_->machine.gpus[0].uuid.value;
+  const auto refused = driver.prepare(kHalf);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().what,
+              HasSubstr("gpu-0 is held by the device plugin's containers: default/a"));
+  EXPECT_EQ(book_.holder_of(granted_), std::nullopt);
+  EXPECT_THAT(records(), IsEmpty());
+  granted_.clear();
+  EXPECT_TRUE(driver.prepare(kHalf));
+}
+
+TEST_F(ClaimPreparerTest, AfterAStartTheFilesAreThoseOfThisRelease) {
+  ASSERT_TRUE(preparer().prepare(kHalf));
+  auto node = *node_;
+  node.limits = offer::LimitMounts{"/newer.so", "/preload", "/tenants"};
+  node_ = std::make_shared<const ClaimNode>(std::move(node));
+  ASSERT_TRUE(preparer().restore());
+  const auto text =
+      FsRoot().read(cdi_ / fmt::format("k8s.gpu.nvidia.com-claim-{}.json", kUid)).value();
+  EXPECT_THAT(text, HasSubstr("/newer.so"));
+  EXPECT_TRUE(book_.restored());
+  EXPECT_GT(changes_, 0);
 }
 
 }  // namespace

@@ -102,6 +102,15 @@ Result<void> TenantManager::store(const offer::Grant& grant) {
       std::move(stored).error().with_context("this container's GPU limits cannot be stored"));
 }
 
+Result<void> TenantManager::add_claim(const std::string& tenant, const std::string& driver,
+                                      const GrantLimits& limits) {
+  if (tenants_.get(tenant)) return {};
+  ASSIGN_OR_RETURN(const auto wanted, tenant_limits(tenant, driver, limits));
+  const auto put = tenants_.put(wanted);
+  if (!put) return std::unexpected(put.error());
+  return {};
+}
+
 void TenantManager::follow(const offer::Offer& offer) {
   const std::scoped_lock turn(turns_);
   offer_ = offer;
@@ -273,6 +282,11 @@ void TenantManager::sweep_tenants(const Holders& holders) {
   if (!ids) return complain(ids.error());
   auto known = being_stored();
   for (const auto& record : grants_.all()) known.emplace(record.grant.tenant);
+  if (claims_) {
+    auto claimed = claims_();
+    if (!claimed) return;  // soon known
+    known.insert(claimed->begin(), claimed->end());
+  }
   std::vector<std::string> gone;
   decltype(strays_) strays;
   for (const auto& id : *ids) {

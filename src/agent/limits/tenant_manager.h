@@ -16,6 +16,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -56,6 +57,17 @@ class TenantManager {
 
   // Writes what the grant's tenant is promised, then records the grant.
   Result<void> store(const offer::Grant& grant);
+
+  // The files of a share's tenant, for a claim: the claim's own record says what it is promised. Of
+  // a tenant that is there they stay as they are.
+  Result<void> add_claim(const std::string& tenant, const std::string& driver,
+                         const GrantLimits& limits);
+  // It is no error if there is none.
+  Result<void> remove_claim(const std::string& tenant) { return tenants_.remove(tenant); }
+  // Before the first prune(): the tenants of all claims that are prepared. An error: nobody knows
+  // them now, and no tenant is removed.
+  using ClaimTenants = std::function<Result<std::set<std::string>>()>;
+  void know_claims(ClaimTenants tenants) { claims_ = std::move(tenants); }
 
   // Gives every tenant what the offer now promises it. Tenants whose tranches are no longer offered
   // keep what they have. Tenants of a resource without limits are no longer limited.
@@ -122,6 +134,7 @@ class TenantManager {
   const Clock& clock_;
   const Log& log_;
   const TenantStore tenants_;
+  ClaimTenants claims_;  // empty: nobody serves claims here
 
   // Tenants whose files are written, or about to be, and whose grants are not recorded yet.
   mutable std::mutex storing_mutex_;

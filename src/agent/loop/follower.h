@@ -50,6 +50,8 @@ class Follower {
   virtual std::string remark() const { return {}; }
   // The next agent takes over: what this one does by itself ends. It still answers kubelet.
   virtual void rest() {}
+  // The next agent serves, and this one is about to end: gives back what would outlive it.
+  virtual void leave() {}
   // Called when the agent ends. Its containers go on.
   virtual void finish() {}
 };

@@ -11,10 +11,12 @@
 #include <string_view>
 #include <vector>
 
+#include "cluster/node_mode.h"
 #include "config/config.h"
 #include "gpu/health.h"
 #include "gpu/machine.h"
 #include "offer/grant_maker.h"
+#include "offer/limit_mounts.h"
 #include "offer/limits.h"
 #include "offer/offer.h"
 #include "offer/preferred.h"
@@ -74,6 +76,21 @@ struct MigStanding {
   bool operator==(const MigStanding&) const = default;
 };
 
+// How this node gives out its GPUs, and what the driver of claims (agent/dra/) knows for it.
+struct ClaimStanding {
+  cluster::NodeMode mode = cluster::NodeMode::kDevicePlugin;
+  // At a first start: the Node has not been read yet, and neither wire gives anything out.
+  bool undecided = false;
+  // nullopt: containers with a claim cannot be limited here, and no_limits says why; or nobody
+  // serves claims on this node.
+  std::optional<offer::LimitMounts> mounts;
+  std::string no_limits;
+  // In mode device-plugin: devices that claims of earlier still hold, and the claim, by UUID.
+  std::map<std::string, std::string> held;
+  std::map<gpu::PciAddress, std::string> pcie_roots;  // "pci0000:44"
+  bool operator==(const ClaimStanding&) const = default;
+};
+
 struct State {
   gpu::Host host;
   std::optional<gpu::Machine> machine;  // the last reading; nullopt: none yet
@@ -86,6 +103,7 @@ struct State {
   std::map<config::ResourceName, MpsStanding> mps;  // for each resource that MPS should share
   PromiseStanding promises;
   MigStanding mig;
+  ClaimStanding claims;
   bool operator==(const State&) const = default;
 };
 

@@ -1,21 +1,15 @@
 #include "agent/plugins/cdi_publisher.h"
 
 #include <fmt/format.h>
-#include <sys/utsname.h>
 
 #include <utility>
 
-#include "cdi/find_driver_files.h"
+#include "agent/plugins/cdi_inputs.h"
 
 namespace tranche::agent {
 namespace {
 
 constexpr const char* kNoSpecFile = "unable to create cdi spec file";
-
-std::string kernel_release() {
-  utsname name{};
-  return ::uname(&name) == 0 ? std::string(name.release) : std::string();
-}
 
 }  // namespace
 
@@ -58,24 +52,10 @@ Result<cdi::Written> CdiPublisher::write(const cdi::Specs& specs) const {
 }
 
 Result<cdi::Specs> CdiPublisher::make(const Round& round) const {
-  const gpu::Machine& machine = *round.state.machine;
-  const config::Config& config = round.state.config;
-  const FsRoot host(options_.host_root);
-  const FsRoot driver(config.flags.plugin.container_driver_root);
-  std::vector<gpu::PciAddress> addresses;
-  addresses.reserve(machine.gpus.size());
-  for (const auto& gpu : machine.gpus) addresses.push_back(gpu.pci);
-  ASSIGN_OR_RETURN(const auto files,
-                   cdi::find_driver_files(
-                       {.driver = driver, .dev = cdi::find_dev_root(driver, host), .host = host},
-                       machine.driver_version, kernel_release(), addresses));
-  auto options = cdi::spec_options(config);
-  std::vector<std::string> warnings;
-  options.features = cdi::parse_features(options_.cdi_feature_flags, warnings);
-  options.disabled_hooks = {options_.cdi_disable_hooks.begin(), options_.cdi_disable_hooks.end()};
-  options.imex_channels = round.state.facts.imex_channels;
-  ASSIGN_OR_RETURN(auto specs, cdi::make_specs(*round.offer, machine, files, options));
-  specs.warnings.insert(specs.warnings.begin(), warnings.begin(), warnings.end());
+  ASSIGN_OR_RETURN(const auto inputs, read_cdi_inputs(round.state, options_));
+  ASSIGN_OR_RETURN(auto specs, cdi::make_specs(*round.offer, *round.state.machine, inputs.files,
+                                               inputs.options));
+  specs.warnings.insert(specs.warnings.begin(), inputs.warnings.begin(), inputs.warnings.end());
   return specs;
 }
 

@@ -1,7 +1,11 @@
 #include "agent/promises/promise_stage.h"
 
+#include <algorithm>
+#include <map>
 #include <span>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "offer/limits.h"
 #include "offer/promises.h"
@@ -14,6 +18,13 @@ constexpr const char* kNotMounted =
     "they hold is withheld when the configuration promises it otherwise, as with NVIDIA's plugin; "
     "mount the host's folder /var/lib/kubelet/pod-resources at the same place";
 
+std::vector<offer::Promise> in_order(std::vector<offer::Promise> promises) {
+  std::ranges::sort(promises, {}, [](const offer::Promise& promise) {
+    return std::tie(promise.resource.value, promise.id);
+  });
+  return promises;
+}
+
 }  // namespace
 
 PromiseInput::PromiseInput(PromiseBook& book, cluster::PodResources& pod_resources,
@@ -25,24 +36,27 @@ PromiseInput::PromiseInput(PromiseBook& book, cluster::PodResources& pod_resourc
 
 void PromiseInput::look(const offer::Offer& wished, State& state) {
   auto& standing = state.promises;
-  const bool wanted = state.config.tranche.on_change == config::OnChange::kWithhold;
+  // In mode `dra` all that is held is held otherwise than it is given out now.
+  const bool claims = state.claims.mode == cluster::NodeMode::kDra;
+  const bool wanted = claims || state.config.tranche.on_change == config::OnChange::kWithhold;
   const bool possible = pod_resources_.is_there();
   standing.trouble = wanted && !possible ? kNotMounted : "";
   const bool changed = book_.follow(wished, *state.machine, wanted && possible);
-  if (!wanted || !possible) {
+  if (!wanted || (!possible && !claims)) {
     standing.at_odds.clear();
     standing.beyond.clear();
   } else {
     // Kubelet's own record names containers that no grant of ours is known of. It is a small file
     // of this machine.
-    if (changed) {
+    if (changed && possible) {
       if (const auto remembered = pod_resources_.remembered()) book_.learn(*remembered);
     }
-    const auto promises = book_.all();
-    standing.at_odds = offer::find_at_odds(promises, wished);
+    const auto promises = in_order(book_.all());
+    standing.at_odds = claims ? promises : offer::find_at_odds(promises, wished);
     add_parts(wished, standing.at_odds);
     book_.keep(standing.at_odds);
-    standing.beyond = offer::count_beyond(promises, wished);
+    standing.beyond = claims ? std::map<config::ResourceName, std::vector<int>>()
+                             : offer::count_beyond(promises, wished);
   }
   standing.asked = watch_.withheld_for(standing.at_odds, !standing.beyond.empty());
 }

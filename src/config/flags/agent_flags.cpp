@@ -166,6 +166,27 @@ constexpr auto kAgentFlags = std::to_array<FlagSpec>({
      .help = "a controller may run that cordons the node and evicts Pods: wait a minute for its "
              "answer; false: a MIG layout is changed at once where nobody holds what leaves "
              "service, and else refused"},
+    {.name = "dra",
+     .environment = kNames<"TRANCHE_DRA">,
+     .type = FlagType::kBool,
+     .default_text = "false",
+     .help =
+         "serve resource claims (DRA) where the Node's label tranche.dev/mode is dra; needs the "
+         "API server, Kubernetes 1.34 or later"},
+    {.name = "dra-driver-name",
+     .environment = kNames<"TRANCHE_DRA_DRIVER_NAME">,
+     .default_text = "gpu.nvidia.com",
+     .help = "the DRA driver's name; DeviceClasses select by it"},
+    {.name = "kubelet-plugins-directory-path",
+     .environment = kNames<"KUBELET_PLUGINS_DIRECTORY_PATH">,
+     .path = PathKind::kFolder,
+     .help = "kubelet's folder of DRA drivers, at the same path as on the host; empty: "
+             "<kubelet-root>/plugins"},
+    {.name = "kubelet-registrar-directory-path",
+     .environment = kNames<"KUBELET_REGISTRAR_DIRECTORY_PATH">,
+     .path = PathKind::kFolder,
+     .help = "the folder in which kubelet finds drivers, at the same path as on the host; empty: "
+             "<kubelet-root>/plugins_registry"},
     {.name = "log-level",
      .environment = kNames<"TRANCHE_LOG_LEVEL">,
      .default_text = "info",

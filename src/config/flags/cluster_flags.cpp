@@ -34,6 +34,10 @@ constexpr auto kClusterFlags = std::to_array<FlagSpec>({
      .environment = kNames<"POD_NAME">,
      .help = "this Pod's name, to own the NodeFeature object",
      .uses = kNode},
+    {.name = "pod-uid",
+     .environment = kNames<"POD_UID">,
+     .help = "this Pod's uid, so that two agents may serve claims at once while one hands over",
+     .uses = kUseAgent},
 });
 
 }  // namespace

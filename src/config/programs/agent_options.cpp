@@ -62,6 +62,21 @@ std::chrono::nanoseconds mig_drain_timeout(OptionReader& reader) {
   return interval(reader, "mig-drain-timeout", "Pods must be given", "5m");
 }
 
+// Kubelet's rule for drivers, which are named in paths too.
+std::string dra_driver_name(OptionReader& reader) {
+  static constexpr std::size_t kLongest = 63;
+  auto name = reader.get<std::string>("dra-driver-name");
+  const bool known =
+      name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-.") == std::string::npos;
+  const auto is_end = [](char c) { return c == '-' || c == '.'; };
+  if (!known || name.empty() || name.size() > kLongest || is_end(name.front()) ||
+      is_end(name.back()) || name.find("..") != std::string::npos) {
+    reader.error("dra-driver-name", fmt::format("'{}' names no driver", name.substr(0, 80)),
+                 "write a DNS subdomain of at most 63 characters, such as gpu.nvidia.com");
+  }
+  return name;
+}
+
 std::vector<Fallback> fallbacks(OptionReader& reader) {
   const auto names = without_empty(reader.get<std::vector<std::string>>("fallback-strategies"));
   auto parsed = parse_fallbacks(names);
@@ -157,8 +172,13 @@ Result<AgentOptions> load_agent_options(const Sources& sources) {
       .mig_config_file = reader.get<std::string>("mig-config-file"),
       .mig_drain_timeout = mig_drain_timeout(reader),
       .mig_ask_controller = reader.get<bool>("mig-ask-controller"),
+      .dra = reader.get<bool>("dra"),
+      .dra_driver_name = dra_driver_name(reader),
+      .plugins_dir = reader.get<std::string>("kubelet-plugins-directory-path"),
+      .registrar_dir = reader.get<std::string>("kubelet-registrar-directory-path"),
       .node_name = reader.get<std::string>("node-name"),
       .pod_name = reader.get<std::string>("pod-name"),
+      .pod_uid = reader.get<std::string>("pod-uid"),
       .kube_namespace = reader.get<std::string>("namespace"),
       .api_server = reader.api_server(),
       .node_config = node_config(reader),

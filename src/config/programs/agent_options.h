@@ -56,8 +56,13 @@ struct AgentOptions {
   std::string mig_config_file;  // "": the machine's default layouts alone
   std::chrono::nanoseconds mig_drain_timeout = std::chrono::minutes(5);
   bool mig_ask_controller = true;
+  bool dra = false;  // serve claims, where the node's label says so
+  std::string dra_driver_name = "gpu.nvidia.com";
+  std::string plugins_dir;    // "": below kubelet_root. As kubelet sees it: it is told the path
+  std::string registrar_dir;  // likewise
   std::string node_name;
   std::string pod_name;
+  std::string pod_uid;
   std::string kube_namespace = "default";
   ApiServer api_server;
   std::optional<NodeConfigOptions> node_config;  // nullopt: config_file and config_name decide
@@ -70,10 +75,17 @@ struct AgentOptions {
 
   // The folder of the plugins' own sockets: kubelet_root/device-plugins.
   std::string device_plugins_dir() const { return kubelet_root + "/device-plugins"; }
+  // The folder with a folder for each DRA driver, and the one that kubelet watches for drivers.
+  std::string kubelet_plugins_dir() const {
+    return plugins_dir.empty() ? kubelet_root + "/plugins" : plugins_dir;
+  }
+  std::string kubelet_registrar_dir() const {
+    return registrar_dir.empty() ? kubelet_root + "/plugins_registry" : registrar_dir;
+  }
   // Whether it cannot do its work without the API server.
   bool needs_api_server() const {
-    return mig_manager || node_config.has_value() || label_output == LabelOutput::kNodeFeature ||
-           label_output == LabelOutput::kNode;
+    return dra || mig_manager || node_config.has_value() ||
+           label_output == LabelOutput::kNodeFeature || label_output == LabelOutput::kNode;
   }
 };
 

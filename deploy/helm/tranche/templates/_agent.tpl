@@ -45,6 +45,10 @@ seccompProfile:
   valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
 - name: POD_NAME
   valueFrom: {fieldRef: {fieldPath: metadata.name}}
+{{- if $s.dra }}
+- name: POD_UID
+  valueFrom: {fieldRef: {fieldPath: metadata.uid}}
+{{- end }}
 {{- $env := list (list "TRANCHE_RELEASE" (printf "%s/%s" $root.Release.Namespace $root.Release.Name)) }}
 {{- if $s.configMap }}
 {{- $env = append $env (list "CONFIG_MAP" $s.configMap) }}
@@ -121,6 +125,12 @@ seccompProfile:
 {{- $env = append $env (list "MIG_CONFIG_FILE" "/mig-parted-config/config.yaml") }}
 {{- end }}
 {{- end }}
+{{- if $s.dra }}
+{{- $env = append $env (list "TRANCHE_DRA" true) }}
+{{- $env = append $env (list "TRANCHE_DRA_DRIVER_NAME" $v.dra.driverName) }}
+{{- $env = append $env (list "KUBELET_PLUGINS_DIRECTORY_PATH" (printf "%s/plugins" $v.kubeletRoot)) }}
+{{- $env = append $env (list "KUBELET_REGISTRAR_DIRECTORY_PATH" (printf "%s/plugins_registry" $v.kubeletRoot)) }}
+{{- end }}
 {{- range $env }}
 - name: {{ index . 0 }}
   value: {{ include "tranche.list" (index . 1) | quote }}
@@ -143,6 +153,12 @@ has one path in both, because containers with limits mount from it. */}}
       (dict "name" "pod-resources" "host" (printf "%s/pod-resources" $v.kubeletRoot) "path" "/var/lib/kubelet/pod-resources" "type" "DirectoryOrCreate" "readOnly" true)) -}}
 {{- else -}}
 {{- $folders = append $folders (dict "name" "device-plugins" "path" "/var/lib/kubelet/device-plugins") -}}
+{{- end -}}
+{{- if $s.dra -}}
+{{- /* Kubelet is told the sockets' paths, so they are the host's. */ -}}
+{{- $folders = concat $folders (list
+      (dict "name" "plugins-registry" "host" (printf "%s/plugins_registry" $v.kubeletRoot) "path" (printf "%s/plugins_registry" $v.kubeletRoot) "type" "Directory")
+      (dict "name" "dra-plugin" "host" (printf "%s/plugins/%s" $v.kubeletRoot $v.dra.driverName) "path" (printf "%s/plugins/%s" $v.kubeletRoot $v.dra.driverName) "type" "DirectoryOrCreate")) -}}
 {{- end -}}
 {{- if $s.findings -}}
 {{- $folders = append $folders (dict "name" "arbiter-state" "host" $v.limits.arbiterStateDir "path" $v.limits.arbiterStateDir "type" "DirectoryOrCreate" "readOnly" true) -}}

@@ -20,6 +20,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
   kernelLimits   and has the driver limit their control groups
   runtimeHook    and the container runtime asks the arbiter before they start (CDI)
   mps            containers may share by MPS here: its control daemons run
+  dra            the agent serves resource claims
 */}}
 {{- define "tranche.settings" -}}
 {{- $v := .Values -}}
@@ -41,8 +42,9 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
 {{- $configs := $embedded | default $looked.data -}}
 {{- $needs := include "tranche.needs" (dict "values" $v "configs" $configs "migStrategy" $looked.migStrategy) | fromJson -}}
 {{- $migManager := and $v.devicePlugin.enabled $v.migManager.enabled -}}
-{{- $usesApi := or (ne $configMap "") (has $labelOutput (list "nodefeature" "node")) $migManager -}}
-{{- $limits := and $v.devicePlugin.enabled $needs.limits -}}
+{{- $dra := and $v.devicePlugin.enabled $v.dra.enabled -}}
+{{- $usesApi := or (ne $configMap "") (has $labelOutput (list "nodefeature" "node")) $migManager $dra -}}
+{{- $limits := and $v.devicePlugin.enabled (or $needs.limits (and $dra (kindIs "invalid" $v.limits.enabled))) -}}
 {{- $findings := and $limits $usesApi -}}
 {{- dict
       "configMap" $configMap
@@ -58,7 +60,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
       "seesProcesses" (and $migManager $v.migManager.enableHostPID)
       "migPools" (and $migManager $v.migManager.pools | empty | ternary "" (include "tranche.part" (list . "mig-pools")))
       "volumeMounts" $needs.volumeMounts
-      "cdi" $needs.cdi
+      "cdi" (or $needs.cdi $dra)
       "limits" $limits
       "kernelLimits" (and $limits $needs.kernelLimits)
       "runtimeHook" (and $limits $needs.runtimeHook)
@@ -66,6 +68,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
       "evict" (and $findings $needs.evict)
       "controller" (or $clusterPolicy (and $findings $needs.evict) $migManager)
       "mps" (and $v.devicePlugin.enabled $needs.mps)
+      "dra" $dra
     | toJson -}}
 {{- end }}
 

@@ -1,0 +1,131 @@
+#include "agent/dra/claim_book.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cluster/node_mode.h"
+
+namespace tranche::agent {
+namespace {
+
+constexpr std::chrono::milliseconds kLookAgain{500};
+
+std::string name_of(const dra::PreparedClaim& claim) { return claim.ns + '/' + claim.name; }
+
+}  // namespace
+
+std::set<std::string> on_one_silicon(const gpu::Machine& machine, const std::string& uuid) {
+  std::set<std::string> all{uuid};
+  for (const auto& gpu : machine.gpus) {
+    for (const auto& instance : gpu.mig_instances) {
+      if (gpu.uuid.value == uuid) all.insert(instance.uuid.value);
+      if (instance.uuid.value == uuid) all.insert(gpu.uuid.value);
+    }
+  }
+  return all;
+}
+
+void ClaimBook::open(bool open) {
+  const std::scoped_lock lock(mutex_);
+  open_ = open;
+}
+
+Result<void> ClaimBook::begin(const dra::PreparedClaim& claim, const gpu::Machine& machine) {
+  const std::scoped_lock lock(mutex_);
+  if (!open_) {
+    return fail(Code::kUnavailable,
+                fmt::format("this node takes no claims: it is in mode {}",
+                            cluster::name_of(cluster::NodeMode::kDevicePlugin)),
+                fmt::format("delete the Pod, so that the scheduler looks for another node; or "
+                            "label this one {}={}",
+                            cluster::kModeLabel, cluster::name_of(cluster::NodeMode::kDra)));
+  }
+  put(claim, machine, false);
+  return {};
+}
+
+void ClaimBook::put(const dra::PreparedClaim& claim, const gpu::Machine& machine, bool stored) {
+  Entry entry{.claim = claim, .uuids = {}, .stored = stored};
+  for (const auto& device : claim.devices) {
+    if (!device.admin_access) entry.uuids.merge(on_one_silicon(machine, device.uuid));
+  }
+  entries_.insert_or_assign(claim.uid, std::move(entry));
+}
+
+void ClaimBook::stored(const std::string& uid) {
+  const std::scoped_lock lock(mutex_);
+  const auto entry = entries_.find(uid);
+  if (entry != entries_.end()) entry->second.stored = true;
+}
+
+void ClaimBook::end(const std::string& uid) {
+  {
+    const std::scoped_lock lock(mutex_);
+    entries_.erase(uid);
+    ++version_;
+  }
+  changed_.notify_all();
+}
+
+std::uint64_t ClaimBook::version() const {
+  const std::scoped_lock lock(mutex_);
+  return version_;
+}
+
+bool ClaimBook::await_change(std::uint64_t version,
+                             std::chrono::steady_clock::time_point end) const {
+  const auto now = std::chrono::steady_clock::now();
+  std::unique_lock lock(mutex_);
+  if (stopped_ || now >= end) return false;
+  changed_.wait_until(lock, std::min(end, now + kLookAgain),
+                      [&] { return stopped_ || version_ != version; });
+  return !stopped_;
+}
+
+void ClaimBook::stop() {
+  {
+    const std::scoped_lock lock(mutex_);
+    stopped_ = true;
+  }
+  changed_.notify_all();
+}
+
+void ClaimBook::restore(const std::map<std::string, dra::PreparedClaim>& claims,
+                        const gpu::Machine& machine) {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(entries_, [](const auto& entry) { return entry.second.stored; });
+  for (const auto& [uid, claim] : claims) put(claim, machine, true);
+  restored_ = true;
+}
+
+bool ClaimBook::restored() const {
+  const std::scoped_lock lock(mutex_);
+  return restored_;
+}
+
+std::vector<dra::PreparedClaim> ClaimBook::all() const {
+  std::vector<dra::PreparedClaim> claims;
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [uid, entry] : entries_) claims.push_back(entry.claim);
+  return claims;
+}
+
+std::optional<std::string> ClaimBook::holder_of(std::string_view uuid) const {
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [uid, entry] : entries_) {
+    if (entry.uuids.contains(std::string(uuid))) return name_of(entry.claim);
+  }
+  return std::nullopt;
+}
+
+std::map<std::string, std::string> ClaimBook::held() const {
+  std::map<std::string, std::string> held;
+  const std::scoped_lock lock(mutex_);
+  for (const auto& [uid, entry] : entries_) {
+    for (const auto& uuid : entry.uuids) held.emplace(uuid, name_of(entry.claim));
+  }
+  return held;
+}
+
+}  // namespace tranche::agent

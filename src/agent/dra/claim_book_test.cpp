@@ -1,0 +1,85 @@
+#include "agent/dra/claim_book.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "support/machines.h"
+
+namespace tranche::agent::claim_book_test {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
+
+dra::PreparedClaim claim_on(const std::string& uuid, const std::string& uid = "u1") {
+  dra::PreparedClaim claim{.ns = "team", .name = "half", .uid = uid, .boot = "b"};
+  claim.devices.push_back({.request = "gpu", .pool = "p", .device = "gpu-0", .uuid = uuid});
+  return claim;
+}
+
+TEST(ClaimBookTest, TakesClaimsOnlyWhileItIsOpen) {
+  const auto machine = test::machine_of(2, test::l20);
+  const auto uuid = machine.gpus[0].uuid.value;
+  ClaimBook book;
+  const auto closed = book.begin(claim_on(uuid), machine);
+  ASSERT_FALSE(closed);
+  EXPECT_EQ(closed.error().code, Code::kUnavailable);
+  EXPECT_THAT(closed.error().message(), HasSubstr("tranche.dev/mode=dra"));
+  book.open(true);
+  ASSERT_TRUE(book.begin(claim_on(uuid), machine));
+  book.open(false);
+  EXPECT_EQ(book.holder_of(uuid), "team/half");
+  EXPECT_EQ(book.holder_of(machine.gpus[1].uuid.value), std::nullopt);
+  book.end("u1");
+  EXPECT_EQ(book.holder_of(uuid), std::nullopt);
+}
+
+// A GPU and its MIG instances are one silicon.
+TEST(ClaimBookTest, AGpuHoldsItsInstancesAndAnInstanceItsGpu) {
+  auto machine = test::machine_of({test::l20(0)});
+  machine.gpus[0].mig_instances = {{.uuid = {"MIG-a"}}, {.uuid = {"MIG-b"}}};
+  const auto gpu = machine.gpus[0].uuid.value;
+  EXPECT_THAT(on_one_silicon(machine, gpu), UnorderedElementsAre(gpu, "MIG-a", "MIG-b"));
+  EXPECT_THAT(on_one_silicon(machine, "MIG-a"), UnorderedElementsAre(gpu, "MIG-a"));
+  ClaimBook book;
+  book.open(true);
+  ASSERT_TRUE(book.begin(claim_on("MIG-a"), machine));
+  EXPECT_TRUE(book.holder_of(gpu));
+  EXPECT_FALSE(book.holder_of("MIG-b"));
+}
+
+TEST(ClaimBookTest, AfterAStartItHasWhatIsStoredAndWhatIsBegun) {
+  const auto machine = test::machine_of(3, test::l20);
+  ClaimBook book;
+  EXPECT_FALSE(book.restored());
+  book.open(true);
+  ASSERT_TRUE(book.begin(claim_on(machine.gpus[0].uuid.value, "begun"), machine));
+  ASSERT_TRUE(book.begin(claim_on(machine.gpus[1].uuid.value, "stored"), machine));
+  book.stored("stored");
+  book.restore({{"other", claim_on(machine.gpus[2].uuid.value, "other")}}, machine);
+  EXPECT_TRUE(book.restored());
+  const auto claims = book.all();
+  ASSERT_THAT(claims, SizeIs(2));
+  EXPECT_EQ(claims[0].uid, "begun");
+  EXPECT_EQ(claims[1].uid, "other");
+  EXPECT_THAT(book.held(), SizeIs(2));
+}
+
+TEST(ClaimBookTest, WaitsForAnEndAndNotForEver) {
+  ClaimBook book;
+  const auto far = std::chrono::steady_clock::now() + std::chrono::hours(1);
+  const auto version = book.version();
+  std::jthread ending([&] { book.end("u1"); });
+  while (book.version() == version) {
+    ASSERT_TRUE(book.await_change(version, far));
+  }
+  EXPECT_FALSE(book.await_change(book.version(), std::chrono::steady_clock::now()));
+  book.stop();
+  EXPECT_FALSE(book.await_change(book.version(), far));
+}
+
+}  // namespace
+}  // namespace tranche::agent::claim_book_test

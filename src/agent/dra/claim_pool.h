@@ -1,0 +1,35 @@
+#pragma once
+// The pool that this node publishes now. Pure.
+//
+// In mode `dra`: every device, but for those that containers of the device plugin still hold. In
+// mode `device-plugin`: those alone that claims of earlier hold, with a taint; a device that is
+// allocated must stay listed, for the scheduler counts what is listed.
+
+#include <string>
+#include <vector>
+
+#include "agent/loop/state.h"
+#include "dra/health_board.h"
+#include "dra/pool.h"
+#include "dra/prepared.h"
+#include "dra/publication.h"
+
+namespace tranche::agent {
+
+// On a device that is not healthy. The log and the Node's condition TrancheGpuHealthy say why.
+inline constexpr const char* kUnhealthyTaint = "tranche.dev/unhealthy";
+// On a device that claims of earlier hold on a node in mode `device-plugin`.
+inline constexpr const char* kModeTaint = cluster::kModeLabel;
+
+// `state` has a machine. `prepared`: the claims of this node. `dropped`: what this API server does
+// not keep.
+dra::Pool make_claim_pool(const State& state, const std::vector<dra::PreparedClaim>& prepared,
+                          const dra::Dropped& dropped);
+
+// The health of every device that claims may hold, listed or not.
+std::vector<dra::DeviceHealth> health_of(const State& state, const std::string& pool);
+
+// Whether both have the same devices, in whatever order.
+bool differ_in_order_alone(const dra::Pool& a, const dra::Pool& b);
+
+}  // namespace tranche::agent

@@ -1,0 +1,260 @@
+#include "agent/dra/claim_service.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "agent/dra/claim_pool.h"
+#include "agent/plugins/cdi_inputs.h"
+#include "dra/names.h"
+#include "gpu/sysfs.h"
+
+namespace tranche::agent {
+namespace {
+
+constexpr const char* kStartKey = "start";
+constexpr std::chrono::seconds kLookAtServer{5};
+
+dra::Server::Options server_options(const config::AgentOptions& options) {
+  const std::string& driver = options.dra_driver_name;
+  // Two agents may serve at once, while one hands over: the sockets have the Pod's uid.
+  const auto instance = options.pod_uid.empty() ? std::string() : '-' + options.pod_uid;
+  return {.driver = driver,
+          .socket = std::filesystem::path(options.kubelet_plugins_dir()) / driver /
+                    fmt::format("dra{}.sock", instance),
+          .registration = std::filesystem::path(options.kubelet_registrar_dir()) /
+                          fmt::format("{}{}-reg.sock", driver, instance)};
+}
+
+std::map<gpu::PciAddress, std::string> pcie_roots(const FsRoot& host, const gpu::Machine& machine) {
+  std::map<gpu::PciAddress, std::string> roots;
+  for (const auto& gpu : machine.gpus) {
+    const auto link = host.read_link(gpu::pci_device_path(gpu.pci));
+    if (!link) continue;
+    if (auto root = gpu::parse_pcie_root(*link)) roots.emplace(gpu.pci, *std::move(root));
+  }
+  return roots;
+}
+
+// Whether the files of prepared claims are made of the same.
+bool makes_the_same(const ClaimNode& a, const ClaimNode& b) {
+  return a.files == b.files && a.limits == b.limits && a.options == b.options;
+}
+
+}  // namespace
+
+ClaimService::ClaimService(const config::AgentOptions& options, Ports ports)
+    : options_(options),
+      ports_(std::move(ports)),
+      host_(options.host_root),
+      names_{.driver = options.dra_driver_name, .node = options.node_name},
+      mode_(std::filesystem::path(options.state_dir) / "mode", ports_.node, ports_.log),
+      store_(std::filesystem::path(options.state_dir) / "claims", ports_.log),
+      preparer_(preparer_ports()),
+      starter_(std::in_place, ports_.log) {
+  publisher_.emplace(SlicePublisher::Ports{.objects = ports_.objects,
+                                           .names = names_,
+                                           .owner = [this]() -> Result<cluster::OwnerReference> {
+                                             ASSIGN_OR_RETURN(const auto node, ports_.node());
+                                             return cluster::OwnerReference{"v1", "Node", node.name,
+                                                                            node.uid, true};
+                                           },
+                                           .dropped =
+                                               [this](dra::Dropped dropped) {
+                                                 {
+                                                   const std::scoped_lock lock(mutex_);
+                                                   dropped_ = dropped;
+                                                 }
+                                                 ports_.look_again();
+                                               },
+                                           .log = ports_.log});
+}
+
+ClaimPreparer::Ports ClaimService::preparer_ports() {
+  return {.objects = ports_.objects,
+          .store = store_,
+          .book = book_,
+          .granted = ports_.granted,
+          .node =
+              [this] {
+                const std::scoped_lock lock(mutex_);
+                return node_;
+              },
+          .add_tenant = ports_.add_tenant,
+          .remove_tenant = ports_.remove_tenant,
+          .cdi_root = options_.cdi_root,
+          .changed = ports_.look_again,
+          .log = ports_.log};
+}
+
+// The mode is in force for new claims before the offer is made of it.
+ClaimStanding ClaimService::standing(const gpu::Machine& machine) {
+  const auto mode = mode_.read();
+  ClaimStanding standing{.mode = mode.value_or(cluster::NodeMode::kDevicePlugin),
+                         .undecided = !mode,
+                         .pcie_roots = pcie_roots(host_, machine)};
+  const bool takes = mode == cluster::NodeMode::kDra;
+  book_.open(takes);
+  if (!takes) standing.held = book_.held();
+  auto mounts = ports_.mounts();
+  if (mounts) {
+    standing.mounts = *std::move(mounts);
+  } else {
+    standing.no_limits = mounts.error().message();
+  }
+  return standing;
+}
+
+void ClaimService::follow(const Round& round) {
+  state_ = round.state;
+  followed_mode_.reset();
+  if (!round.state.claims.undecided) followed_mode_ = round.state.claims.mode;
+  take_node(round);
+  health_.set(health_of(*state_, dra::pool_name(names_.node)), ports_.clock.wall_now());
+  publish(ports_.clock.now());
+}
+
+// What is prepared is made anew where its files would be others now.
+void ClaimService::take_node(const Round& round) {
+  auto inputs = read_cdi_inputs(round.state, options_);
+  bool anew = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    no_node_ = inputs ? std::string() : inputs.error().message();
+    if (!inputs) return;
+    const auto before =
+        std::exchange(node_, std::make_shared<const ClaimNode>(
+                                 ClaimNode{.machine = *round.state.machine,
+                                           .files = std::move(inputs->files),
+                                           .options = std::move(inputs->options),
+                                           .limits = round.state.claims.mounts,
+                                           .facts = {.driver = names_.driver,
+                                                     .pool = dra::pool_name(names_.node),
+                                                     .boot = ports_.boot,
+                                                     .no_limits = round.state.claims.no_limits}}));
+    anew = before == nullptr || !makes_the_same(*before, *node_);
+  }
+  if (anew) look_at_store();
+}
+
+void ClaimService::look_at_store() {
+  starter_->request({.key = kStartKey,
+                     .attempt = [this](const std::stop_token&) { return start(); },
+                     .done = {},
+                     .aim = kStartKey});
+}
+
+// On the starter's thread. What is prepared is known before kubelet calls.
+Result<void> ClaimService::start() {
+  TRY(preparer_.restore());
+  return serve();
+}
+
+Result<void> ClaimService::serve() {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (server_ != nullptr && server_->intact()) return {};
+  }
+  // It ends its calls, which take the mutex.
+  std::unique_ptr<dra::Server> before;
+  {
+    const std::scoped_lock lock(mutex_);
+    before = std::move(server_);
+  }
+  before.reset();
+  ASSIGN_OR_RETURN(auto server,
+                   dra::Server::start(
+                       server_options(options_), preparer_, health_,
+                       [this](const Result<void>& answer) { registered(answer); }, ports_.log));
+  const std::scoped_lock lock(mutex_);
+  server_ = std::move(server);
+  return {};
+}
+
+void ClaimService::registered(const Result<void>& answer) {
+  {
+    const std::scoped_lock lock(mutex_);
+    refused_ = answer ? std::string() : answer.error().message();
+  }
+  if (answer) {
+    ports_.log.info(fmt::format("kubelet knows this driver of claims: {}", names_.driver));
+  } else {
+    ports_.log.error(answer.error());
+  }
+}
+
+// Another order of the same devices may wait; anything else may not.
+void ClaimService::publish(TimePoint now) {
+  next_.reset();
+  if (!publisher_ || !state_ || !book_.restored()) return;
+  dra::Dropped dropped;
+  {
+    const std::scoped_lock lock(mutex_);
+    dropped = dropped_;
+  }
+  auto pool = make_claim_pool(*state_, book_.all(), dropped);
+  if (published_ && differ_in_order_alone(*published_, pool)) {
+    if (published_->gpus == pool.gpus) return;
+    next_ = published_at_ + kBetweenOrders;
+    if (now < *next_) return;
+    next_.reset();
+  }
+  published_ = pool;
+  published_at_ = now;
+  publisher_->publish(std::move(pool));
+}
+
+void ClaimService::tick(TimePoint now) {
+  if (mode_.read() != followed_mode_) ports_.look_again();
+  publish(now);
+  if (now - look_at_server_ < kLookAtServer) return;
+  look_at_server_ = now;
+  bool gone = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    gone = server_ != nullptr && !server_->intact();
+  }
+  if (gone) look_at_store();
+}
+
+std::string ClaimService::remark() const {
+  const std::scoped_lock lock(mutex_);
+  if (!mode_.trouble().empty()) return mode_.trouble();
+  if (!no_node_.empty()) return "claims cannot be prepared: " + no_node_;
+  return refused_;
+}
+
+void ClaimService::rest() { publisher_.reset(); }
+
+// Calls of kubelet that wait end.
+void ClaimService::stop() {
+  book_.stop();
+  health_.stop();
+}
+
+void ClaimService::leave() {
+  stop();
+  starter_.reset();
+  std::unique_ptr<dra::Server> server;
+  {
+    const std::scoped_lock lock(mutex_);
+    server = std::move(server_);
+  }
+}
+
+Result<std::set<std::string>> ClaimService::tenants() const {
+  if (!book_.restored()) {
+    return fail(Code::kUnavailable, "the claims that are prepared on this node are not known yet");
+  }
+  std::set<std::string> tenants;
+  for (const auto& claim : book_.all()) {
+    for (const auto& device : claim.devices) {
+      if (auto tenant = dra::tenant_of(claim, device); !tenant.empty()) {
+        tenants.insert(std::move(tenant));
+      }
+    }
+  }
+  return tenants;
+}
+
+}  // namespace tranche::agent

@@ -1,0 +1,116 @@
+#pragma once
+// The DRA driver of this node: publishes what claims can get, prepares claims for kubelet, and
+// keeps both in step with the hardware and with the mode of the node. Used by the agent's loop;
+// kubelet's calls come on the server's threads.
+//
+// It serves in both modes: claims of earlier must be undone, also where the node takes no new ones.
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "agent/dra/claim_book.h"
+#include "agent/dra/claim_preparer.h"
+#include "agent/dra/claim_store.h"
+#include "agent/dra/node_mode.h"
+#include "agent/dra/slice_publisher.h"
+#include "agent/loop/follower.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/retrier.h"
+#include "config/programs/agent_options.h"
+#include "dra/server.h"
+#include "offer/offer.h"
+
+namespace tranche::agent {
+
+// So long passes between two orders of the same devices, for each wakes every scheduler.
+inline constexpr std::chrono::seconds kBetweenOrders{2};
+
+class ClaimService {
+ public:
+  using TimePoint = Follower::TimePoint;
+  struct Ports {
+    cluster::Objects& objects;
+    // kUnavailable: the Node is not known yet.
+    std::function<Result<cluster::Node>()> node;
+    std::string boot;
+    // As of ClaimPreparer.
+    std::function<Result<void>(const std::string& tenant, const GrantLimits& limits)> add_tenant;
+    std::function<Result<void>(const std::string& tenant)> remove_tenant;
+    std::function<std::string(const std::set<std::string>& uuids)> granted;
+    // What limited containers mount. An error: they cannot be limited here.
+    std::function<Result<offer::LimitMounts>()> mounts;
+    std::function<void()> look_again;  // has the agent make an offer anew; from any thread
+    const Clock& clock;
+    const Log& log;
+  };
+
+  // The references outlive it.
+  ClaimService(const config::AgentOptions& options, Ports ports);
+  ~ClaimService() { stop(); }
+  ClaimService(const ClaimService&) = delete;
+  ClaimService& operator=(const ClaimService&) = delete;
+
+  // The input's part.
+  ClaimStanding standing(const gpu::Machine& machine);
+
+  // The follower's part.
+  void follow(const Round& round);
+  void tick(TimePoint now);
+  std::optional<TimePoint> next_tick() const { return next_; }
+  // What people should know; empty: nothing.
+  std::string remark() const;
+  // The next agent takes over: this one answers kubelet until then, and publishes nothing more.
+  void rest();
+  // The next agent serves.
+  void leave();
+  // The agent that handed over has ended: what it prepared is known from here on.
+  void look_at_store();
+
+  const ClaimBook& book() const { return book_; }
+  // The tenants of all claims that are prepared. kUnavailable: nobody knows them yet.
+  Result<std::set<std::string>> tenants() const;
+
+ private:
+  ClaimPreparer::Ports preparer_ports();
+  void stop();
+  void take_node(const Round& round);
+  void publish(TimePoint now);
+  Result<void> start();
+  Result<void> serve();
+  void registered(const Result<void>& answer);
+
+  const config::AgentOptions options_;
+  const Ports ports_;
+  const FsRoot host_;
+  const dra::PoolNames names_;
+  NodeModeReader mode_;
+  std::optional<cluster::NodeMode> followed_mode_;
+  ClaimStore store_;
+  ClaimBook book_;
+  dra::HealthBoard health_;
+  ClaimPreparer preparer_;
+
+  mutable std::mutex mutex_;               // guards the members up to the blank line
+  std::shared_ptr<const ClaimNode> node_;  // null: the hardware has not answered yet
+  std::string no_node_;                    // why claims cannot be prepared at all
+  std::string refused_;                    // kubelet's answer to the registration; empty: taken
+  std::unique_ptr<dra::Server> server_;
+  dra::Dropped dropped_;
+
+  std::optional<State> state_;          // that was followed last
+  std::optional<dra::Pool> published_;  // what the publisher was told last
+  TimePoint published_at_{};
+  std::optional<TimePoint> next_;
+  TimePoint look_at_server_{};
+  std::optional<SlicePublisher> publisher_;
+  std::optional<Retrier> starter_;  // last: its thread uses the others
+};
+
+}  // namespace tranche::agent

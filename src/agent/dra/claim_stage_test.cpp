@@ -1,0 +1,54 @@
+#include "agent/dra/claim_stage.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "offer/make_offer.h"
+#include "support/machines.h"
+
+namespace tranche::agent::claim_stage_test {
+namespace {
+
+using cluster::NodeMode;
+using testing::IsEmpty;
+
+class ClaimStageTest : public testing::Test {
+ protected:
+  ClaimStageTest() { state_.machine = test::machine_of(2, test::l20); }
+  offer::Offer offer() const {
+    return offer::make_offer(*state_.machine, state_.config, {}).value();
+  }
+  std::string uuid(std::size_t gpu) const { return state_.machine->gpus[gpu].uuid.value; }
+  // What kubelet is told of the first resource: id -> whether it can be given out.
+  std::map<std::string, bool> told() const {
+    const auto made = offer_by_mode(state_, offer());
+    std::map<std::string, bool> ids;
+    for (const auto& tranche : made.resources.at(0).tranches) ids[tranche.id] = !tranche.withheld;
+    return ids;
+  }
+
+  State state_;
+};
+
+TEST_F(ClaimStageTest, InModeDevicePluginAllIsOfferedThatNoClaimHolds) {
+  EXPECT_EQ(told(), (std::map<std::string, bool>{{uuid(0), true}, {uuid(1), true}}));
+  state_.claims.held = {{uuid(1), "team/half"}};
+  EXPECT_EQ(told(), (std::map<std::string, bool>{{uuid(0), true}, {uuid(1), false}}));
+}
+
+// Kubelet keeps a container's devices only while they are listed.
+TEST_F(ClaimStageTest, InModeDraOnlyWhatContainersHoldIsListedAndNothingGivenOut) {
+  state_.claims.mode = NodeMode::kDra;
+  EXPECT_THAT(told(), IsEmpty());
+  state_.promises.at_odds = {{.resource = {"nvidia.com/gpu"}, .id = uuid(0)},
+                             {.resource = {"nvidia.com/other"}, .id = uuid(1)}};
+  EXPECT_EQ(told(), (std::map<std::string, bool>{{uuid(0), false}}));
+}
+
+TEST_F(ClaimStageTest, BeforeTheModeIsKnownNothingIsGivenOut) {
+  state_.claims.undecided = true;
+  EXPECT_EQ(told(), (std::map<std::string, bool>{{uuid(0), false}, {uuid(1), false}}));
+}
+
+}  // namespace
+}  // namespace tranche::agent::claim_stage_test

@@ -1,0 +1,24 @@
+#pragma once
+// What CDI specifications are made of on this node, beside the devices.
+
+#include <string>
+#include <vector>
+
+#include "agent/loop/state.h"
+#include "base/result.h"
+#include "cdi/driver_files.h"
+#include "cdi/spec_options.h"
+#include "config/programs/agent_options.h"
+
+namespace tranche::agent {
+
+struct CdiInputs {
+  cdi::DriverFiles files;
+  cdi::SpecOptions options;
+  std::vector<std::string> warnings;  // about --cdi-feature-flags
+};
+
+// Lists the driver's folders. `state` has a machine. Errors: as of cdi::find_driver_files().
+Result<CdiInputs> read_cdi_inputs(const State& state, const config::AgentOptions& options);
+
+}  // namespace tranche::agent

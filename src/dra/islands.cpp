@@ -1,0 +1,48 @@
+#include "dra/islands.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace tranche::dra {
+namespace {
+
+// The first GPU of each GPU's island, by rows of the matrix.
+std::vector<std::size_t> first_of_each(const gpu::Topology& links) {
+  std::vector<std::size_t> first(links.size());
+  for (std::size_t i = 0; i < first.size(); ++i) first[i] = i;
+  for (std::size_t a = 0; a < first.size(); ++a) {
+    for (std::size_t b = a + 1; b < first.size(); ++b) {
+      if (links.at(a, b).nvlinks == 0 || first[a] == first[b]) continue;
+      const auto [low, high] = std::minmax(first[a], first[b]);
+      std::ranges::replace(first, std::size_t{high}, std::size_t{low});
+    }
+  }
+  return first;
+}
+
+}  // namespace
+
+std::map<gpu::GpuUuid, std::string> islands_of(const gpu::Machine& machine,
+                                               const offer::Links* links) {
+  std::map<gpu::GpuUuid, std::string> islands;
+  for (const auto& gpu : machine.gpus) {
+    if (!gpu.fabric) continue;
+    islands.emplace(gpu.uuid,
+                    fmt::format("{}.{}", gpu.fabric->cluster_uuid, gpu.fabric->clique_id));
+  }
+  if (links == nullptr || links->gpu_uuids.size() != links->topology.size()) return islands;
+  const auto first = first_of_each(links->topology);
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    if (std::ranges::count(first, first[i]) < 2) continue;
+    const gpu::GpuUuid uuid{links->gpu_uuids[i]};
+    const auto* head = gpu::find_gpu(machine, {links->gpu_uuids[first[i]]});
+    if (head == nullptr) continue;
+    islands.emplace(uuid, fmt::format("island-{}", head->index));
+  }
+  return islands;
+}
+
+}  // namespace tranche::dra

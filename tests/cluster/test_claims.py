@@ -1,0 +1,187 @@
+"""Resource claims (DRA) with a real scheduler, kubelet and API server: what a claim gets on a node in mode dra, and
+that nothing is given out twice when modes, agents and kubelets change."""
+
+import re
+
+import pytest
+from claims import (
+    VALUES,
+    InMode,
+    claim_files,
+    claim_of,
+    claiming,
+    devices,
+    records,
+    request,
+    results,
+    share,
+    template,
+    wait_devices,
+)
+from pods import GPU, Applied, pod, wait_offer
+from release import Release
+
+HALF = template("half", share("23034Mi", 50))
+
+
+@pytest.fixture(scope="module")
+def lab(labs):
+    return labs.get(["l20", "a100-40gb-x4=a100"], runtime="cdi")
+
+
+@pytest.fixture(scope="module")
+def release(lab):
+    with Release(lab, *VALUES) as release:
+        yield release
+
+
+def wait_clean(lab, node: str) -> None:
+    lab.wait(
+        lambda: not records(lab, node) and not claim_files(lab, node),
+        lambda: f"left on {node}: {records(lab, node)}, {claim_files(lab, node)}",
+    )
+
+
+def memory_of(lab, name: str) -> int:
+    """How much memory of its GPU a container sees, in MiB."""
+    query = ("nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits")
+    return int(lab.exec(name, *query))
+
+
+@pytest.mark.short
+def test_two_halves_share_a_gpu_and_a_third_waits(lab, release):
+    with InMode(lab, "l20"), Applied(lab, HALF):
+        wait_devices(lab, "l20", "gpu-0")
+        with Applied(lab, *[claiming(name, "half") for name in ("one", "two")]):
+            for name in ("one", "two"):
+                lab.wait_pod(name)
+                assert memory_of(lab, name) == 23034
+                [given] = results(lab, claim_of(lab, name))
+                assert given["device"] == "gpu-0"
+                assert lab.exec(name, "ls", "/run/tranche").split() == [given["shareID"]]
+            # More than its part is refused, and its part is there.
+            hold = ("tranche-load", "hold", "--duration", "100ms", "--memory")
+            lab.exec("one", *hold, "20Gi")
+            assert "memory" in lab.exec("one", "bash", "-c", " ".join([*hold, "24Gi"]) + " 2>&1; true")
+            with Applied(lab, claiming("three", "half")):
+                lab.wait(
+                    lambda: "cannot allocate all claims" in lab.kubectl("describe", "pod", "three"),
+                    "the third waits",
+                )
+                lab.kubectl("delete", "pod", "one", "--wait")
+                lab.wait_pod("three")
+                assert memory_of(lab, "three") == 23034
+        wait_clean(lab, "l20")
+
+
+def test_a_plain_pod_gets_a_whole_gpu_of_a_node_in_mode_dra(lab, release):
+    """By the DeviceClass's extendedResourceName, on the devices that shares are cut from."""
+    with InMode(lab, "a100"), Applied(lab, template("share", share("10Gi", 25))):
+        wait_devices(lab, "a100", *[f"gpu-{index}" for index in range(4)])
+        wait_offer(lab, "a100", 0)
+        with Applied(lab, claiming("part", "share", node="a100"), pod("whole", "sleep", "infinity", image="lab-glibc:1", gpus=3, node="a100")):
+            lab.wait_pod("part")
+            lab.wait_pod("whole")
+            seen = re.findall(r"UUID: (\S+?)\)", lab.exec("whole", "nvidia-smi", "-L"))
+            assert len(set(seen)) == 3
+            own = lab.node("a100").uuids()
+            [given] = results(lab, claim_of(lab, "part"))
+            assert own[int(given["device"].removeprefix("gpu-"))] not in seen
+            # The fullest stands first, so that the next share goes there.
+            def first() -> str:
+                return next(iter(devices(lab, "a100")))
+
+            lab.wait(lambda: first() == given["device"], lambda: f"{first()} stands first")
+        wait_clean(lab, "a100")
+
+
+def test_a_claim_by_model_and_four_of_one_island(lab, release):
+    by_model = "device.attributes['gpu.nvidia.com'].productName.startsWith('NVIDIA A100')"
+    four = template(
+        "four",
+        request(count=4, selectors=[{"cel": {"expression": by_model}}]),
+        constraints=[{"requests": ["gpu"], "matchAttribute": "tranche.dev/nvlinkIsland"}],
+    )
+    with InMode(lab, "l20"), InMode(lab, "a100"), Applied(lab, four):
+        wait_devices(lab, "a100", *[f"gpu-{index}" for index in range(4)])
+        islands = {one["attributes"]["tranche.dev/nvlinkIsland"]["string"] for one in devices(lab, "a100").values()}
+        assert len(islands) == 1
+        with Applied(lab, claiming("four", "four")):
+            lab.wait_pod("four")
+            assert lab.pod("four")["spec"]["nodeName"] == "a100"
+            listed = lab.exec("four", "nvidia-smi", "-L")
+            assert sorted(re.findall(r"UUID: (\S+?)\)", listed)) == sorted(lab.node("a100").uuids())
+        wait_clean(lab, "a100")
+
+
+def test_from_one_mode_to_the_other_no_pod_is_restarted(lab, release):
+    """What containers hold stays theirs, and is given out by the other wire when they have ended."""
+    wait_offer(lab, "a100", 4)
+    holder = pod("holder", "sleep", "infinity", image="lab-glibc:1", gpus=3, node="a100", runtimeClassName="nvidia")
+    claims = template("whole", request())
+    with Applied(lab, holder, claims):
+        lab.wait_pod("holder")
+        held = set(re.findall(r"UUID: (\S+?)\)", lab.exec("holder", "nvidia-smi", "-L")))
+        own = lab.node("a100").uuids()
+        free = [f"gpu-{index}" for index, uuid in enumerate(own) if uuid not in held]
+        with InMode(lab, "a100"):
+            wait_devices(lab, "a100", *free)
+            wait_offer(lab, "a100", 0)
+            with Applied(lab, claiming("claimer", "whole", node="a100")):
+                lab.wait_pod("claimer")
+                [uuid] = re.findall(r"UUID: (\S+?)\)", lab.exec("claimer", "nvidia-smi", "-L"))
+                assert uuid not in held
+                assert lab.pod("holder")["status"]["containerStatuses"][0]["restartCount"] == 0
+                lab.kubectl("delete", "pod", "holder", "--wait")
+                wait_devices(lab, "a100", *[f"gpu-{index}" for index in range(4)])
+                # And back: the claim keeps its GPU, with a taint, and the device plugin has the others.
+                lab.kubectl("label", "--overwrite", "node", "a100", "tranche.dev/mode=device-plugin")
+                wait_offer(lab, "a100", 3)
+                wait_devices(lab, "a100", *free)
+                [device] = devices(lab, "a100").values()
+                assert [taint["key"] for taint in device["taints"]] == ["tranche.dev/mode"]
+                with Applied(lab, pod("back", "sleep", "infinity", image="lab-glibc:1", gpus=3, node="a100", runtimeClassName="nvidia")):
+                    lab.wait_pod("back")
+                    assert uuid not in lab.exec("back", "nvidia-smi", "-L")
+                assert lab.pod("claimer")["status"]["containerStatuses"][0]["restartCount"] == 0
+            wait_offer(lab, "a100", 4)
+            wait_devices(lab, "a100")
+    wait_clean(lab, "a100")
+
+
+def test_claims_outlive_kubelet_and_agent(lab, release):
+    with InMode(lab, "l20"), Applied(lab, HALF, claiming("stays", "half")):
+        lab.wait_pod("stays")
+        [before] = records(lab, "l20")
+        file = lab.node("l20").run("bash", "-c", "cat /var/run/cdi/*-claim-*").out
+        lab.kubectl("-n", "kube-system", "rollout", "restart", "daemonset/tranche")
+        lab.kubectl("-n", "kube-system", "rollout", "status", "daemonset/tranche", "--timeout=90s", timeout=100)
+        with Applied(lab, claiming("next", "half")):
+            lab.wait_pod("next")
+            lab.node("l20").restart_kubelet()
+            # Kubelet removes the node's slices when it starts.
+            wait_devices(lab, "l20", "gpu-0")
+            assert len(records(lab, "l20")) == 2
+            assert before in records(lab, "l20")
+        lab.wait(lambda: records(lab, "l20") == [before], "the other one has ended")
+        assert lab.node("l20").run("bash", "-c", "cat /var/run/cdi/*-claim-*").out == file
+        assert lab.pod("stays")["status"]["containerStatuses"][0]["restartCount"] == 0
+        sockets = lab.node("l20").run("ls", "/var/lib/kubelet/plugins_registry").out.split()
+        assert len([one for one in sockets if one.startswith("gpu.nvidia.com")]) == 1
+    wait_clean(lab, "l20")
+
+
+def test_an_unhealthy_gpu_gets_no_claim_until_it_heals(lab, release):
+    with InMode(lab, "l20"), Applied(lab, HALF):
+        wait_devices(lab, "l20", "gpu-0")
+        node = lab.node("l20")
+        node.sim("fault", "lost", "--gpu", 0)
+        lab.wait(lambda: "taints" in devices(lab, "l20")["gpu-0"], "the GPU has a taint")
+        with Applied(lab, claiming("ill", "half")):
+            lab.wait(
+                lambda: "FailedScheduling" in lab.kubectl("describe", "pod", "ill"), "no claim gets it"
+            )
+            node.sim("clear")
+            node.sim("reset", "--gpu", 0)
+            lab.wait_pod("ill")
+        assert "taints" not in devices(lab, "l20")["gpu-0"]
