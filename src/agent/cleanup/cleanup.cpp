@@ -68,7 +68,13 @@ bool is_state_file(std::string_view name) {
   const auto bare = name.starts_with('.') ? name.substr(1) : name;
   const bool status = bare.starts_with("agent.") && bare.contains(".status");
   const bool handover = name == kHandoverSocket || name == fmt::format("{}.new", kHandoverSocket);
-  return status || handover || is_file_or_temporary(name, "config.json");
+  return status || handover || is_file_or_temporary(name, "config.json") ||
+         is_file_or_temporary(name, "mode");
+}
+
+// Of agent/dra/claim_store.h, but for the records themselves.
+bool is_claims_file(std::string_view name) {
+  return name == "lock" || name.ends_with(".damaged") || name.starts_with('.');
 }
 
 bool is_grants_file(std::string_view name) {
@@ -183,6 +189,19 @@ Result<bool> clear_limits(const std::filesystem::path& state, const std::filesys
   return all;
 }
 
+// The records of claims stay while there are any, with what their containers need: kubelet ends
+// such a Pod only when a driver of this name has undone its claim.
+Result<void> clear_claims(const std::filesystem::path& folder, std::vector<std::string>& removed) {
+  const FsRoot fs;
+  if (!fs.is_directory(folder)) return {};
+  ASSIGN_OR_RETURN(const auto names, fs.list(folder));
+  if (!std::ranges::all_of(names, is_claims_file)) return {};
+  TRY(remove_files(folder, is_claims_file, removed));
+  std::error_code not_empty;
+  std::filesystem::remove(folder, not_empty);
+  return {};
+}
+
 // The lock file stays: this process holds it, and removes it when it ends.
 Removed clear_state(const std::filesystem::path& folder, const std::filesystem::path& cdi_root,
                     const Held& held, const Mounted& in_use) {
@@ -194,6 +213,7 @@ Removed clear_state(const std::filesystem::path& folder, const std::filesystem::
   if (all) TRY(remove_files(grants, is_grants_file, removed));
   std::error_code not_empty;  // files that are not ours may be left
   std::filesystem::remove(grants, not_empty);
+  TRY(clear_claims(folder / "claims", removed));
   TRY(remove_files(folder, is_state_file, removed));
   return removed;
 }

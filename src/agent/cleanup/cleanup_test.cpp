@@ -119,6 +119,21 @@ TEST_F(CleanupTest, TheRuntimesHookStaysWithThoseThatHaveIt) {
 }
 
 // Kubelet replays the mounts of containers that run.
+TEST_F(CleanupTest, ClaimsStayWhileOneIsPrepared) {
+  ASSERT_TRUE(fs_.make_directories(path("state/claims")));
+  write("state/claims/lock");
+  write("state/claims/0b51bcc7-6a6c-4c0f-9e0e-9c2bd53d2b1b.damaged");
+  write("state/claims/0b51bcc7-6a6c-4c0f-9e0e-9c2bd53d2b1a.json");
+  write("state/mode", "dra");
+  ASSERT_TRUE(clear());
+  EXPECT_TRUE(there("state/claims/0b51bcc7-6a6c-4c0f-9e0e-9c2bd53d2b1a.json"));
+  EXPECT_TRUE(there("state/claims/lock"));
+  EXPECT_FALSE(there("state/mode"));
+  ASSERT_TRUE(fs_.remove(path("state/claims/0b51bcc7-6a6c-4c0f-9e0e-9c2bd53d2b1a.json")));
+  ASSERT_TRUE(clear());
+  EXPECT_FALSE(there("state/claims"));
+}
+
 TEST_F(CleanupTest, WhatGrantsMountOfTheLimitsStays) {
   offer::GrantRecord held;
   held.grant.resource = {"nvidia.com/gpu"};

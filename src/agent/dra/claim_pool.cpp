@@ -16,6 +16,7 @@ namespace {
 using cluster::SliceDevice;
 
 constexpr const char* kNoSchedule = "NoSchedule";
+constexpr const char* kNoExecute = "NoExecute";
 
 std::string uuid_of(const SliceDevice& device) {
   const auto found = device.attributes.find("uuid");
@@ -41,14 +42,16 @@ std::set<std::string> granted(const State& state) {
   return uuids;
 }
 
-dra::PoolFacts facts_of(const State& state, const std::set<std::string>& claimed) {
+dra::PoolFacts facts_of(const State& state, const std::set<std::string>& claimed,
+                        const std::set<std::string>& evicting) {
   dra::PoolFacts facts{.shares = state.claims.mounts.has_value(),
                        .partitionable = {},
                        .pcie_roots = state.claims.pcie_roots,
                        .islands = dra::islands_of(*state.machine, state.links.get()),
                        .taints = {}};
   for (const auto& [uuid, reason] : state.health) {
-    facts.taints[uuid].push_back({.key = kUnhealthyTaint, .effect = kNoSchedule});
+    facts.taints[uuid].push_back(
+        {.key = kUnhealthyTaint, .effect = evicting.contains(uuid) ? kNoExecute : kNoSchedule});
   }
   if (state.claims.mode == cluster::NodeMode::kDra) return facts;
   for (const auto& uuid : claimed) {
@@ -70,10 +73,9 @@ void sort_by_name(dra::Pool& pool) { std::ranges::sort(pool.gpus, {}, &SliceDevi
 
 }  // namespace
 
-dra::Pool make_claim_pool(const State& state, const std::vector<dra::PreparedClaim>& prepared,
-                          const dra::Dropped& dropped) {
-  const auto held = claimed(prepared);
-  auto pool = dra::make_pool(*state.machine, facts_of(state, held));
+dra::Pool make_claim_pool(const State& state, const PoolWish& wish) {
+  const auto held = claimed(wish.prepared);
+  auto pool = dra::make_pool(*state.machine, facts_of(state, held, wish.evicting));
   const bool offers = state.claims.mode == cluster::NodeMode::kDra;
   const auto elsewhere = offers ? granted(state) : std::set<std::string>();
   const auto is_out = [&](const SliceDevice& device) {
@@ -83,8 +85,8 @@ dra::Pool make_claim_pool(const State& state, const std::vector<dra::PreparedCla
   std::erase_if(pool.gpus, is_out);
   for (auto& group : pool.instances) std::erase_if(group, is_out);
   std::erase_if(pool.instances, [](const auto& group) { return group.empty(); });
-  if (dropped.shares) std::ranges::for_each(pool.gpus, take_shares_away);
-  dra::put_fullest_first(pool, prepared);
+  if (wish.dropped.shares) std::ranges::for_each(pool.gpus, take_shares_away);
+  dra::put_fullest_first(pool, wish.prepared);
   return pool;
 }
 

@@ -5,6 +5,7 @@
 // mode `device-plugin`: those alone that claims of earlier hold, with a taint; a device that is
 // allocated must stay listed, for the scheduler counts what is listed.
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,10 +22,15 @@ inline constexpr const char* kUnhealthyTaint = "tranche.dev/unhealthy";
 // On a device that claims of earlier hold on a node in mode `device-plugin`.
 inline constexpr const char* kModeTaint = cluster::kModeLabel;
 
-// `state` has a machine. `prepared`: the claims of this node. `dropped`: what this API server does
-// not keep.
-dra::Pool make_claim_pool(const State& state, const std::vector<dra::PreparedClaim>& prepared,
-                          const dra::Dropped& dropped);
+struct PoolWish {
+  std::vector<dra::PreparedClaim> prepared;  // the claims of this node
+  dra::Dropped dropped;                      // what this API server does not keep
+  // Unhealthy devices from which Pods are evicted, by UUID.
+  std::set<std::string> evicting;
+};
+
+// `state` has a machine.
+dra::Pool make_claim_pool(const State& state, const PoolWish& wish);
 
 // The health of every device that claims may hold, listed or not.
 std::vector<dra::DeviceHealth> health_of(const State& state, const std::string& pool);

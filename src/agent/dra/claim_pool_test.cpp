@@ -34,7 +34,7 @@ class ClaimPoolTest : public testing::Test {
   }
   std::vector<std::string> names(const std::vector<dra::PreparedClaim>& prepared = {}) const {
     std::vector<std::string> names;
-    for (const auto& device : make_claim_pool(state_, prepared, {}).gpus) {
+    for (const auto& device : make_claim_pool(state_, {.prepared = prepared}).gpus) {
       names.push_back(device.name);
     }
     return names;
@@ -58,7 +58,7 @@ TEST_F(ClaimPoolTest, WhatContainersOfTheDevicePluginHoldIsNotThere) {
 TEST_F(ClaimPoolTest, InModeDevicePluginOnlyWhatClaimsHoldIsListedWithATaint) {
   state_.claims.mode = NodeMode::kDevicePlugin;
   EXPECT_THAT(names(), IsEmpty());
-  const auto pool = make_claim_pool(state_, {claim(1)}, {});
+  const auto pool = make_claim_pool(state_, {.prepared = {claim(1)}});
   ASSERT_THAT(pool.gpus, SizeIs(1));
   EXPECT_EQ(pool.gpus[0].name, "gpu-1");
   ASSERT_THAT(pool.gpus[0].taints, SizeIs(1));
@@ -68,30 +68,34 @@ TEST_F(ClaimPoolTest, InModeDevicePluginOnlyWhatClaimsHoldIsListedWithATaint) {
 
 TEST_F(ClaimPoolTest, AnUnhealthyGpuHasATaintUntilItHeals) {
   state_.health = {{uuid(0), "XID 79"}};
-  const auto ill = make_claim_pool(state_, {}, {}).gpus;
+  const auto ill = make_claim_pool(state_, {}).gpus;
   ASSERT_THAT(ill, SizeIs(3));
   ASSERT_THAT(ill[0].taints, SizeIs(1));
   EXPECT_EQ(ill[0].taints[0].key, "tranche.dev/unhealthy");
   EXPECT_THAT(ill[1].taints, IsEmpty());
+  EXPECT_EQ(ill[0].taints[0].effect, "NoSchedule");
+  const auto evicting = make_claim_pool(state_, {.evicting = {uuid(0)}}).gpus;
+  ASSERT_THAT(evicting[0].taints, SizeIs(1));
+  EXPECT_EQ(evicting[0].taints[0].effect, "NoExecute");
   state_.health.clear();
-  EXPECT_THAT(make_claim_pool(state_, {}, {}).gpus[0].taints, IsEmpty());
+  EXPECT_THAT(make_claim_pool(state_, {}).gpus[0].taints, IsEmpty());
 }
 
 // A share that nobody limits is none.
 TEST_F(ClaimPoolTest, WithoutLimitsOrTheGateNothingIsShared) {
-  EXPECT_TRUE(make_claim_pool(state_, {}, {}).gpus[0].shareable);
-  const auto gate_off = make_claim_pool(state_, {}, {.shares = true}).gpus[0];
+  EXPECT_TRUE(make_claim_pool(state_, {}).gpus[0].shareable);
+  const auto gate_off = make_claim_pool(state_, {.dropped = {.shares = true}}).gpus[0];
   EXPECT_FALSE(gate_off.shareable);
   EXPECT_FALSE(gate_off.capacity.at("memory").policy);
   state_.claims.mounts.reset();
-  EXPECT_FALSE(make_claim_pool(state_, {}, {}).gpus[0].shareable);
+  EXPECT_FALSE(make_claim_pool(state_, {}).gpus[0].shareable);
 }
 
 TEST_F(ClaimPoolTest, TellsAnotherOrderFromOtherDevices) {
-  const auto before = make_claim_pool(state_, {}, {});
-  EXPECT_TRUE(differ_in_order_alone(before, make_claim_pool(state_, {claim(2)}, {})));
+  const auto before = make_claim_pool(state_, {});
+  EXPECT_TRUE(differ_in_order_alone(before, make_claim_pool(state_, {.prepared = {claim(2)}})));
   state_.health = {{uuid(0), "XID 79"}};
-  EXPECT_FALSE(differ_in_order_alone(before, make_claim_pool(state_, {}, {})));
+  EXPECT_FALSE(differ_in_order_alone(before, make_claim_pool(state_, {})));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "agent/dra/claim_pool.h"
@@ -51,6 +52,7 @@ ClaimService::ClaimService(const config::AgentOptions& options, Ports ports)
       mode_(std::filesystem::path(options.state_dir) / "mode", ports_.node, ports_.log),
       store_(std::filesystem::path(options.state_dir) / "claims", ports_.log),
       preparer_(preparer_ports()),
+      ill_(options.dra_evict_after),
       starter_(std::in_place, ports_.log) {
   publisher_.emplace(SlicePublisher::Ports{.objects = ports_.objects,
                                            .names = names_,
@@ -107,6 +109,7 @@ ClaimStanding ClaimService::standing(const gpu::Machine& machine) {
 
 void ClaimService::follow(const Round& round) {
   state_ = round.state;
+  ill_.see(state_->health, ports_.clock.now());
   followed_mode_.reset();
   if (!round.state.claims.undecided) followed_mode_ = round.state.claims.mode;
   take_node(round);
@@ -187,17 +190,20 @@ void ClaimService::registered(const Result<void>& answer) {
 void ClaimService::publish(TimePoint now) {
   next_.reset();
   if (!publisher_ || !state_ || !book_.restored()) return;
-  dra::Dropped dropped;
+  PoolWish wish{.prepared = book_.all(), .dropped = {}, .evicting = ill_.evicting(now)};
   {
     const std::scoped_lock lock(mutex_);
-    dropped = dropped_;
+    wish.dropped = dropped_;
   }
-  auto pool = make_claim_pool(*state_, book_.all(), dropped);
+  next_ = ill_.next(now);
+  auto pool = make_claim_pool(*state_, wish);
   if (published_ && differ_in_order_alone(*published_, pool)) {
     if (published_->gpus == pool.gpus) return;
-    next_ = published_at_ + kBetweenOrders;
-    if (now < *next_) return;
-    next_.reset();
+    const auto due = published_at_ + kBetweenOrders;
+    if (now < due) {
+      next_ = std::min(next_.value_or(due), due);
+      return;
+    }
   }
   published_ = pool;
   published_at_ = now;

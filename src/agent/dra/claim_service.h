@@ -17,6 +17,7 @@
 #include "agent/dra/claim_book.h"
 #include "agent/dra/claim_preparer.h"
 #include "agent/dra/claim_store.h"
+#include "agent/dra/ill_since.h"
 #include "agent/dra/node_mode.h"
 #include "agent/dra/slice_publisher.h"
 #include "agent/loop/follower.h"
@@ -104,7 +105,8 @@ class ClaimService {
   std::unique_ptr<dra::Server> server_;
   dra::Dropped dropped_;
 
-  std::optional<State> state_;          // that was followed last
+  std::optional<State> state_;  // that was followed last
+  IllSince ill_;
   std::optional<dra::Pool> published_;  // what the publisher was told last
   TimePoint published_at_{};
   std::optional<TimePoint> next_;

@@ -177,6 +177,12 @@ constexpr auto kAgentFlags = std::to_array<FlagSpec>({
      .environment = kNames<"TRANCHE_DRA_DRIVER_NAME">,
      .default_text = "gpu.nvidia.com",
      .help = "the DRA driver's name; DeviceClasses select by it"},
+    {.name = "dra-evict-after",
+     .environment = kNames<"TRANCHE_DRA_EVICT_AFTER">,
+     .default_text = "never",
+     .help =
+         "how long a device has to be unhealthy until Pods with a claim on it are evicted (taint "
+         "NoExecute), or never; claims may tolerate it"},
     {.name = "kubelet-plugins-directory-path",
      .environment = kNames<"KUBELET_PLUGINS_DIRECTORY_PATH">,
      .path = PathKind::kFolder,

@@ -30,12 +30,14 @@ LabelsMode labels_mode(OptionReader& reader) {
   return text == "off" ? LabelsMode::kOff : LabelsMode::kAuto;
 }
 
-std::optional<std::chrono::nanoseconds> health_recovery(OptionReader& reader) {
-  const auto text = reader.get<std::string>("health-recovery");
+// nullopt: never.
+std::optional<std::chrono::nanoseconds> duration_or_never(OptionReader& reader,
+                                                          std::string_view flag) {
+  const auto text = reader.get<std::string>(flag);
   if (text == "never") return std::nullopt;
   const auto duration = go::parse_duration(text);
   if (duration && duration->count() >= 0) return duration;
-  reader.error("health-recovery", fmt::format("'{}' is no duration", text.substr(0, 40)),
+  reader.error(flag, fmt::format("'{}' is no duration", text.substr(0, 40)),
                "write a duration such as 5m, or never");
   return std::nullopt;
 }
@@ -165,7 +167,7 @@ Result<AgentOptions> load_agent_options(const Sources& sources) {
       .host_root = reader.get<std::string>("host-root"),
       .mps_dir = absolute(reader, "mps-dir"),
       .cdi_root = reader.get<std::string>("cdi-root"),
-      .health_recovery = health_recovery(reader),
+      .health_recovery = duration_or_never(reader, "health-recovery"),
       .machine_interval = machine_interval(reader),
       .grants_interval = grants_interval(reader),
       .mig_manager = reader.get<bool>("mig-manager"),
@@ -174,6 +176,7 @@ Result<AgentOptions> load_agent_options(const Sources& sources) {
       .mig_ask_controller = reader.get<bool>("mig-ask-controller"),
       .dra = reader.get<bool>("dra"),
       .dra_driver_name = dra_driver_name(reader),
+      .dra_evict_after = duration_or_never(reader, "dra-evict-after"),
       .plugins_dir = reader.get<std::string>("kubelet-plugins-directory-path"),
       .registrar_dir = reader.get<std::string>("kubelet-registrar-directory-path"),
       .node_name = reader.get<std::string>("node-name"),

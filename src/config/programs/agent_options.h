@@ -58,6 +58,7 @@ struct AgentOptions {
   bool mig_ask_controller = true;
   bool dra = false;  // serve claims, where the node's label says so
   std::string dra_driver_name = "gpu.nvidia.com";
+  std::optional<std::chrono::nanoseconds> dra_evict_after;  // nullopt: never
   std::string plugins_dir;    // "": below kubelet_root. As kubelet sees it: it is told the path
   std::string registrar_dir;  // likewise
   std::string node_name;

@@ -128,6 +128,7 @@ seccompProfile:
 {{- if $s.dra }}
 {{- $env = append $env (list "TRANCHE_DRA" true) }}
 {{- $env = append $env (list "TRANCHE_DRA_DRIVER_NAME" $v.dra.driverName) }}
+{{- $env = append $env (list "TRANCHE_DRA_EVICT_AFTER" $v.dra.evictAfter) }}
 {{- $env = append $env (list "KUBELET_PLUGINS_DIRECTORY_PATH" (printf "%s/plugins" $v.kubeletRoot)) }}
 {{- $env = append $env (list "KUBELET_REGISTRAR_DIRECTORY_PATH" (printf "%s/plugins_registry" $v.kubeletRoot)) }}
 {{- end }}
