@@ -8,8 +8,9 @@ from api_server import running_server
 from fractions_policy import MODELS, SERVED, values
 from helm import Helm, find_helm, lab_program
 from kubectl import Kubectl
-from workloads import gpus, make_namespace, pod, within
+from workloads import claim, exactly, gpus, make_namespace, pod, within
 
+VALUES = {**values(namespaces=["shop", "small"]), "guardRails": {"enabled": True}}
 DRIVER = "gpu.nvidia.com"
 NODE = "gpu-1"
 
@@ -62,8 +63,9 @@ def cluster(tmp_path_factory):
 def shop(cluster, tmp_path_factory):
     if find_helm() is None:
         pytest.skip("no helm")
-    rendered = Helm(find_helm(), tmp_path_factory.mktemp("helm")).template(values(), *SERVED)
+    rendered = Helm(find_helm(), tmp_path_factory.mktemp("helm")).template(VALUES, *SERVED)
     make_namespace(cluster, "shop")
+    make_namespace(cluster, "small", {"tranche.dev/max-gpu-memory": "12Gi"})
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}}
     for item in [node, *one_gpu()]:
         cluster.apply(item)
@@ -73,9 +75,14 @@ def shop(cluster, tmp_path_factory):
     cluster.request("PATCH", f"/api/v1/nodes/{NODE}/status", {"status": status}, kind="application/merge-patch+json")
     cluster.request("PATCH", f"/api/v1/nodes/{NODE}", {"spec": {"taints": []}}, kind="application/merge-patch+json")
     for item in rendered.objects:
-        if "fractions" in item["metadata"]["name"] or item["kind"] == "ResourceClaimTemplate":
+        name, kind = item["metadata"]["name"], item["kind"]
+        if "fractions" in name or "guard" in name or kind == "ResourceClaimTemplate":
             cluster.apply(item)
     cluster.wait(lambda: cluster.apply(pod(gpus(0.5)), dry_run=True), "fractions are rewritten")
+    whole = claim([exactly()], namespace="small")
+    guarded = Kubectl(cluster, "small")
+    create = ("create", "--dry-run=server", "-f", "-")
+    cluster.wait(lambda: "more than 12Gi" in guarded(*create, item=whole).stderr, "the maximum is in force")
     return cluster
 
 
@@ -122,3 +129,16 @@ def test_a_job_gets_its_share(shop):
         {"name": "tranche-gpu-work", "resourceClaimTemplateName": "tranche-gpu-25"}
     ]
     assert consumed(shop) == [{"memory": f"{MODELS[0]['memory'] // 4}Mi", "compute": "25"}]
+
+
+def test_a_share_beyond_the_namespaces_memory_waits_and_says_why(shop):
+    """How much memory a fraction is, is known when its claim is made."""
+    large = pod(gpus(0.75), name="large", namespace="small")
+    assert Kubectl(shop, "small")("apply", "-f", "-", item=large).returncode == 0
+
+    def events() -> str:
+        found = shop.request("GET", "/api/v1/namespaces/small/events")["items"]
+        return " ".join(e["message"] for e in found if e["reason"] == "FailedResourceClaimCreation")
+
+    words = "request gpu asks for more than 12Gi of a GPU's memory"
+    shop.wait(lambda: words in events(), "an Event says why")

@@ -183,6 +183,13 @@ def test_a_share_beyond_the_namespaces_maximum_is_refused(guarded, kind, request
     guarded.apply(claim([request_], kind), dry_run=True)  # elsewhere there is none
 
 
+def test_templates_for_fractions_are_made_for_all(guarded):
+    """By Tranche, in every namespace; a claim that is made from one is judged."""
+    large = [exactly(memory="34551Mi", compute="75")]
+    guarded.apply(claim(large, "ResourceClaimTemplate", namespace="small", name="tranche-gpu-75"), dry_run=True)
+    assert "more than 12Gi" in refusal(guarded, claim(large, namespace="small", name="tranche-gpu-75"))
+
+
 @pytest.mark.parametrize("kind", KINDS_OF_CLAIMS)
 @pytest.mark.parametrize("fine", [exactly(**HALF), first_available(HALF, HALF), exactly(device_class="net")])
 def test_a_share_within_the_maximum_is_let_through(guarded, kind, fine):
