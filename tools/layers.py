@@ -50,6 +50,7 @@ INNER = {
     "arbiter/hook": {"arbiter"},
     "arbiter/pause": {"arbiter"},
     "arbiter/run": {"arbiter", "arbiter/kernel", "arbiter/hook", "arbiter/pause"},
+    "admission/quota": {"admission"},
     "agent/loop": set(),
     "agent/node": set(),
     "agent/hardware": set(),

@@ -117,7 +117,7 @@ class TemplateMaker {
     for (const auto& model : models_) {
       const auto mib = mib_of(model.memory, share.percent);
       if (mib == 0) continue;
-      ASSIGN_OR_RETURN(auto expression, expression_of(model));
+      ASSIGN_OR_RETURN(auto expression, model_expression(model, options_));
       json::Value one = json::Value::object();
       one["name"] = unique(product_label(model.product), names);
       one["deviceClassName"] = options_.device_class;
@@ -139,12 +139,6 @@ class TemplateMaker {
                 fmt::format("no model of GPU can give {}: the largest has {}Mi", describe(share),
                             largest->memory.mib()),
                 "ask for less memory");
-  }
-
-  Result<std::string> expression_of(const DraModel& model) const {
-    ASSIGN_OR_RETURN(const auto driver, cel_string(options_.driver));
-    ASSIGN_OR_RETURN(const auto product, cel_string(model.product));
-    return fmt::format("device.attributes[{}].productName == {}", driver, product);
   }
 
   static std::string unique(const std::string& label, std::set<std::string>& names) {
@@ -184,6 +178,12 @@ Result<ClaimTemplate> claim_template(const std::vector<Share>& shares, const Fle
 
 std::string request_name(std::size_t index, std::size_t count) {
   return count == 1 ? "gpu" : fmt::format("gpu-{}", index);
+}
+
+Result<std::string> model_expression(const DraModel& model, const ClaimOptions& options) {
+  ASSIGN_OR_RETURN(const auto driver, cel_string(options.driver));
+  ASSIGN_OR_RETURN(const auto product, cel_string(model.product));
+  return fmt::format("device.attributes[{}].productName == {}", driver, product);
 }
 
 Result<std::string> cel_string(std::string_view text) {

@@ -52,6 +52,9 @@ Result<ClaimTemplate> claim_template(const std::vector<Share>& shares, const Fle
 // The request of the claim that is share number `index` of `count`: "gpu", "gpu-1".
 std::string request_name(std::size_t index, std::size_t count);
 
+// The CEL expression by which a subrequest selects the model. kInvalidArgument: a name is no UTF-8.
+Result<std::string> model_expression(const DraModel& model, const ClaimOptions& options);
+
 // 'text' as a string in CEL. kInvalidArgument: it is no UTF-8.
 Result<std::string> cel_string(std::string_view text);
 

@@ -82,8 +82,8 @@ std::optional<std::string_view> read_number(std::string_view text, Parts& parts)
   return text.substr(used);
 }
 
-// The value, rounded away from zero; nullopt: it does not fit.
-std::optional<std::int64_t> evaluate(const Parts& parts) {
+// The value as a whole number; nullopt: it does not fit.
+std::optional<std::int64_t> evaluate(const Parts& parts, Rounding rounding) {
   __extension__ using Wide = unsigned __int128;
   constexpr auto kLimit = static_cast<Wide>(INT64_MAX);
   Wide value = parts.mantissa;
@@ -99,22 +99,31 @@ std::optional<std::int64_t> evaluate(const Parts& parts) {
     rest = rest || value % 10 != 0;
     value /= 10;
   }
-  if (rest) ++value;
+  if (rest && rounding == Rounding::kUp) ++value;
   if (value > kLimit) return std::nullopt;
   const auto whole = static_cast<std::int64_t>(value);
   return parts.negative ? -whole : whole;
 }
 
-}  // namespace
-
-Result<std::int64_t> parse_quantity(std::string_view text) {
-  Parts parts;
+// The value times 10^shift.
+Result<std::int64_t> parse_shifted(std::string_view text, int shift, Rounding rounding) {
+  Parts parts{.decimal = shift};
   const auto suffix = read_number(text, parts);
   const bool known = suffix && apply_suffix(*suffix, parts);
-  const auto value = known ? evaluate(parts) : std::nullopt;
+  const auto value = known ? evaluate(parts, rounding) : std::nullopt;
   if (value) return *value;
   return fail(Code::kInvalidArgument, fmt::format("'{}' is no quantity", text.substr(0, 64)),
               "write a number with an optional suffix, such as 512Mi, 2Gi or 1.5");
+}
+
+}  // namespace
+
+Result<std::int64_t> parse_quantity(std::string_view text) {
+  return parse_shifted(text, 0, Rounding::kUp);
+}
+
+Result<std::int64_t> parse_milli_quantity(std::string_view text, Rounding rounding) {
+  return parse_shifted(text, 3, rounding);
 }
 
 Result<Bytes> parse_bytes(std::string_view text) {

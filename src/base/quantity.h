@@ -16,6 +16,12 @@ namespace tranche {
 // exponents (e3, E3). kInvalidArgument: anything else, or a value that does not fit into 63 bits.
 Result<std::int64_t> parse_quantity(std::string_view text);
 
+// What is beyond the unit: away from zero, or towards it.
+enum class Rounding { kUp, kDown };
+
+// The value in thousandths: "2.5" -> 2500. Errors as of parse_quantity().
+Result<std::int64_t> parse_milli_quantity(std::string_view text, Rounding rounding);
+
 // A quantity of bytes; negative ones are refused.
 Result<Bytes> parse_bytes(std::string_view text);
 

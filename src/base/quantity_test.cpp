@@ -50,6 +50,31 @@ TEST(Quantity, RefusesTheRest) {
   EXPECT_EQ(parse_bytes("1Ki").value().value, 1024U);
 }
 
+TEST(Quantity, ReadsThousandths) {
+  struct Row {
+    const char* text;
+    std::int64_t up;
+    std::int64_t down;
+  };
+  const Row rows[] = {{"0", 0, 0},
+                      {"4", 4000, 4000},
+                      {"2.5", 2500, 2500},
+                      {"500m", 500, 500},
+                      {"1u", 1, 0},
+                      {"2.5005", 2501, 2500},
+                      {"1e-1", 100, 100},
+                      {"1Ki", 1024000, 1024000},
+                      {"-0.5005", -501, -500},
+                      {"0.3333", 334, 333}};
+  for (const auto& row : rows) {
+    EXPECT_EQ(parse_milli_quantity(row.text, Rounding::kUp), row.up) << row.text;
+    EXPECT_EQ(parse_milli_quantity(row.text, Rounding::kDown), row.down) << row.text;
+  }
+  for (const auto* text : {"", "many", "1Kb", "9223372036854775807"}) {
+    EXPECT_FALSE(parse_milli_quantity(text, Rounding::kUp)) << text;
+  }
+}
+
 TEST(Quantity, WritesTheLargestUnitThatDivides) {
   struct Row {
     std::uint64_t value;

@@ -1,0 +1,126 @@
+#include "admission/quota/charge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "base/json_fields.h"
+#include "base/printable.h"
+#include "base/quantity.h"
+
+namespace tranche::admission::quota {
+namespace {
+
+using json::Fields;
+
+// ceil(part * 1000 / all), at most kWhole; `all` is not 0.
+std::int64_t permille_of(std::uint64_t part, std::uint64_t all) {
+  if (part >= all) return kWhole;
+  __extension__ using Wide = unsigned __int128;
+  const auto wide = (static_cast<Wide>(part) * kWhole + all - 1) / all;
+  return static_cast<std::int64_t>(wide);
+}
+
+class Charger {
+ public:
+  Charger(const std::vector<DraModel>& models, const ClaimOptions& options)
+      : models_(models), options_(options) {}
+
+  std::int64_t of_request(const Fields& request) const {
+    if (request.has("exactly")) return of_one(request.object("exactly"));
+    std::int64_t dearest = 0;
+    for (const auto& one : request.list("firstAvailable")) dearest = std::max(dearest, of_one(one));
+    return dearest;
+  }
+
+ private:
+  std::int64_t of_one(const Fields& one) const {
+    if (one.text("deviceClassName") != options_.device_class) return 0;
+    if (one.boolean("adminAccess")) return 0;  // for monitoring: it takes nothing from others
+    if (one.text("allocationMode") == "All") {
+      one.refuse("allocationMode",
+                 "is All, and nobody knows how many GPUs that will be: write "
+                 "ExactCount and a count");
+      return 0;
+    }
+    const auto count = std::max<std::int64_t>(one.number("count"), 1);
+    const auto each = share_of(one);
+    if (count > std::numeric_limits<std::int64_t>::max() / kWhole) {
+      one.refuse("count", "is more than there can be");
+      return 0;
+    }
+    return count * each;
+  }
+
+  std::int64_t share_of(const Fields& one) const {
+    const auto requests = one.object("capacity").object("requests");
+    return std::max(compute_of(requests), memory_of(requests, one));
+  }
+
+  static std::optional<std::int64_t> amount_of(const Fields& requests, std::string_view key) {
+    const auto text = requests.maybe_text(key);
+    if (!text) return std::nullopt;
+    const auto amount = parse_quantity(*text);
+    if (amount && *amount >= 0) return *amount;
+    requests.refuse(key, fmt::format("is '{}', which is no amount", printable(*text, 64)));
+    return std::nullopt;
+  }
+
+  static std::int64_t compute_of(const Fields& requests) {
+    const auto percent = amount_of(requests, "compute");
+    return percent ? std::clamp<std::int64_t>(*percent, 1, 100) * 10 : kWhole;
+  }
+
+  std::int64_t memory_of(const Fields& requests, const Fields& one) const {
+    const auto bytes = amount_of(requests, "memory");
+    if (!bytes) return kWhole;
+    const auto memory = static_cast<std::uint64_t>(*bytes);
+    const auto* named = named_model(one);
+    std::optional<std::int64_t> dearest;
+    for (const auto& model : models_) {
+      if (model.memory.value < memory || (named != nullptr && model.product != named->product))
+        continue;
+      if (model.memory.value == 0) continue;
+      dearest = std::max(dearest.value_or(0), permille_of(memory, model.memory.value));
+    }
+    return dearest.value_or(kWhole);  // of what is not known, all
+  }
+
+  // The model that a selector of our form names; nullptr: none does.
+  const DraModel* named_model(const Fields& one) const {
+    for (const auto& selector : one.list("selectors")) {
+      const auto expression = selector.object("cel").text("expression");
+      for (const auto& model : models_) {
+        const auto ours = model_expression(model, options_);
+        if (ours && *ours == expression) return &model;
+      }
+    }
+    return nullptr;
+  }
+
+  const std::vector<DraModel>& models_;
+  const ClaimOptions& options_;
+};
+
+}  // namespace
+
+Result<std::int64_t> charge_of(json::View claim, const std::vector<DraModel>& models,
+                               const ClaimOptions& options) {
+  const Charger charger(models, options);
+  return json::read_fields(claim, [&](const Fields& top) {
+    std::int64_t sum = 0;
+    const auto devices = top.object("spec").object("devices");
+    for (const auto& request : devices.list("requests")) {
+      if (__builtin_add_overflow(sum, charger.of_request(request), &sum)) {
+        devices.refuse("requests", "ask for more GPUs than there can be");
+        return std::int64_t{0};
+      }
+    }
+    return sum;
+  });
+}
+
+}  // namespace tranche::admission::quota

@@ -1,0 +1,119 @@
+#include "admission/quota/charge.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "admission/share.h"
+
+namespace tranche::admission::quota::charge_test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+const std::vector<DraModel> kModels = {{.product = "NVIDIA L20", .memory = Bytes::from_mib(46068)},
+                                       {.product = "Tesla T4", .memory = Bytes::from_mib(15360)}};
+
+json exactly(const json& capacity, const json& more = json::object()) {
+  json one = {{"deviceClassName", "gpu-share"}};
+  if (!capacity.is_null()) one["capacity"]["requests"] = capacity;
+  one.update(more);
+  return {{"name", "gpu"}, {"exactly", one}};
+}
+
+json on(const char* product, const json& capacity) {
+  const auto expression =
+      std::string("device.attributes['gpu.nvidia.com'].productName == '") + product + "'";
+  return exactly(capacity, {{"selectors", {{{"cel", {{"expression", expression}}}}}}});
+}
+
+Result<std::int64_t> charge(const json& requests) {
+  const json claim = {{"spec", {{"devices", {{"requests", requests}}}}}};
+  const auto text = claim.dump();
+  const auto view = tranche::json::parse(text);
+  EXPECT_TRUE(view);
+  return charge_of(view.value(), kModels, {});
+}
+
+TEST(Charge, IsTheLargerOfMemoryAndCompute) {
+  struct Case {
+    const char* name;
+    json request;
+    std::int64_t permille;
+  };
+  const Case cases[] = {
+      {"compute", exactly({{"memory", "1Mi"}, {"compute", "50"}}), 500},
+      {"memory of the dearest model that has so much",
+       exactly({{"memory", "7680Mi"}, {"compute", "1"}}), 500},
+      {"memory that the small model has not", exactly({{"memory", "23034Mi"}, {"compute", "1"}}),
+       500},
+      {"memory that none has", exactly({{"memory", "80Gi"}, {"compute", "1"}}), 1000},
+      {"rounded up", exactly({{"memory", "1Mi"}, {"compute", "1"}}), 10},
+      {"memory rounded up", exactly({{"memory", "154Mi"}, {"compute", "1"}}), 11},
+      {"no compute", exactly({{"memory", "1Gi"}}), 1000},
+      {"no memory", exactly({{"compute", "10"}}), 1000},
+      {"nothing", exactly(nullptr), 1000},
+      {"more than there is", exactly({{"memory", "1Gi"}, {"compute", "200"}}), 1000},
+      {"three", exactly({{"memory", "1Mi"}, {"compute", "25"}}, {{"count", 3}}), 750},
+      {"a named model", on("NVIDIA L20", {{"memory", "11517Mi"}, {"compute", "25"}}), 250},
+      {"a named model that is too small", on("Tesla T4", {{"memory", "20Gi"}, {"compute", "5"}}),
+       1000},
+      {"a selector that nobody understands", on("X", {{"memory", "7680Mi"}, {"compute", "5"}}),
+       500},
+      {"for monitoring", exactly(nullptr, {{"adminAccess", true}}), 0},
+      {"another class", exactly(nullptr, {{"deviceClassName", "gpu.nvidia.com"}}), 0},
+  };
+  for (const auto& [name, request, permille] : cases) {
+    SCOPED_TRACE(name);
+    EXPECT_EQ(charge(json::array({request})), permille);
+  }
+}
+
+TEST(Charge, OfAlternativesIsTheDearestOfRequestsTheSum) {
+  const json alternatives = {{"name", "gpu"},
+                             {"firstAvailable",
+                              {exactly({{"memory", "1Mi"}, {"compute", "50"}})["exactly"],
+                               exactly({{"memory", "1Mi"}, {"compute", "75"}})["exactly"]}}};
+  EXPECT_EQ(charge(json::array({alternatives})), 750);
+  EXPECT_EQ(charge(json::array({alternatives, alternatives})), 1500);
+  EXPECT_EQ(charge(json::array()), 0);
+}
+
+// What the templates for fractions ask is charged as the fraction says, on whatever model.
+TEST(Charge, OfAFractionIsTheFraction) {
+  for (const int percent : {1, 7, 25, 33, 50, 99}) {
+    const auto made = claim_template({{.memory = {}, .percent = percent}},
+                                     {.dra_models = kModels, .replicas = {}}, {});
+    ASSERT_TRUE(made);
+    const auto view = tranche::json::parse(made->json);
+    ASSERT_TRUE(view);
+    EXPECT_EQ(charge_of(view->find("spec").value(), kModels, {}), percent * 10);
+  }
+}
+
+TEST(Charge, WhatNobodyCanCountIsRefused) {
+  struct Case {
+    const char* name;
+    json request;
+    const char* what;
+  };
+  const Case cases[] = {
+      {"all", exactly(nullptr, {{"allocationMode", "All"}}), "allocationMode is All"},
+      {"too many", exactly(nullptr, {{"count", std::int64_t{1} << 62U}}), "more than there can be"},
+      {"no amount", exactly({{"compute", "half"}}), "is 'half', which is no amount"},
+      {"less than nothing", exactly({{"memory", "-1"}}), "is '-1', which is no amount"},
+      {"another kind", exactly({{"memory", 5}}), "memory"},
+  };
+  for (const auto& [name, request, what] : cases) {
+    SCOPED_TRACE(name);
+    const auto result = charge(json::array({request}));
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, Code::kInvalidArgument);
+    EXPECT_THAT(result.error().message(), HasSubstr(what));
+  }
+}
+
+}  // namespace
+}  // namespace tranche::admission::quota::charge_test

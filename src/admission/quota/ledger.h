@@ -1,0 +1,53 @@
+#pragma once
+// Which claims of a namespace hold shares of GPUs, and how much: what ResourceQuota does not see.
+// One ledger for each namespace, stored in the status of an object; who changes it writes with the
+// resourceVersion that he read, so that of two who reserve at the same time one reads again
+// (decision 41). Pure: this is the value, its text, and how it follows what is there.
+//
+//     {"claims":{"<uid>":{"permille":500,"reservedAt":"<RFC
+//     3339>","seen":true}},"version":"gpu-shares/v1"}
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "cluster/time.h"
+
+namespace tranche::admission::quota {
+
+struct Entry {
+  std::int64_t permille = 0;
+  cluster::WallTime reserved_at;
+  // The claim was there. One that never came (another admission refused it) is forgotten.
+  bool is_seen = false;
+  bool operator==(const Entry&) const = default;
+};
+
+struct Ledger {
+  // So many fit into an object of the API server several times over.
+  static constexpr std::size_t kMost = 5000;
+  // A claim is there within moments of its admission, or never.
+  static constexpr std::chrono::minutes kComes{1};
+
+  std::map<std::string, Entry> claims;  // by uid
+  bool operator==(const Ledger&) const = default;
+
+  std::int64_t permille() const;  // of all
+};
+
+// kInvalidArgument: the text is no ledger, or of another version. It is then not empty: the caller
+// makes it anew from the claims that are there, and reserves nothing before.
+Result<Ledger> parse_ledger(std::string_view text);
+std::string to_text(const Ledger& ledger);
+
+// The ledger after a look at the claims: `live` is the charge of each that is there, by uid. Claims
+// that are gone hold nothing; those that are there hold what they are charged, whether or not they
+// were reserved: what is there is not refused afterwards.
+Ledger reconcile(Ledger ledger, const std::map<std::string, std::int64_t>& live,
+                 cluster::WallTime now);
+
+}  // namespace tranche::admission::quota

@@ -1,0 +1,66 @@
+#include "admission/quota/limit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tranche::admission::quota::limit_test {
+namespace {
+
+Result<std::optional<Limit>> read(const std::string& text) {
+  const auto view = json::parse(text);
+  EXPECT_TRUE(view) << text;
+  return read_limit(view.value());
+}
+
+TEST(Limit, IsWhatAQuotaSaysOfWholeGpus) {
+  struct Case {
+    const char* name;
+    const char* json;
+    std::optional<Limit> limit;
+  };
+  const Case cases[] = {
+      {"whole",
+       R"({"metadata":{"name":"q"},"spec":{"hard":{"requests.nvidia.com/gpu":"4","cpu":"1"}},
+           "status":{"used":{"requests.nvidia.com/gpu":"2"}}})",
+       Limit{.quota = "q", .hard = 4000, .used = 2000}},
+      {"a part, and no status yet",
+       R"({"metadata":{"name":"q"},"spec":{"hard":{"requests.nvidia.com/gpu":"2.5"}}})",
+       Limit{.quota = "q", .hard = 2500, .used = 0}},
+      {"nothing at all",
+       R"({"metadata":{"name":"q"},"spec":{"hard":{"requests.nvidia.com/gpu":"0"}}})",
+       Limit{.quota = "q", .hard = 0, .used = 0}},
+      {"rounded against the namespace",
+       R"({"metadata":{"name":"q"},"spec":{"hard":{"requests.nvidia.com/gpu":"2.0009"}},
+           "status":{"used":{"requests.nvidia.com/gpu":"1.0001"}}})",
+       Limit{.quota = "q", .hard = 2000, .used = 1001}},
+      {"another resource", R"({"spec":{"hard":{"requests.cpu":"4"}}})", std::nullopt},
+      {"for some Pods",
+       R"({"spec":{"hard":{"requests.nvidia.com/gpu":"4"},"scopes":["BestEffort"]}})",
+       std::nullopt},
+      {"for a priority",
+       R"({"spec":{"hard":{"requests.nvidia.com/gpu":"4"},
+           "scopeSelector":{"matchExpressions":[{"scopeName":"PriorityClass"}]}}})",
+       std::nullopt},
+      {"our own",
+       R"({"metadata":{"labels":{"tranche.dev/gpu-shares":"true"}},
+           "spec":{"hard":{"requests.nvidia.com/gpu":"4"}}})",
+       std::nullopt},
+  };
+  for (const auto& [name, json, limit] : cases) {
+    SCOPED_TRACE(name);
+    const auto found = read(json);
+    ASSERT_TRUE(found) << found.error().message();
+    EXPECT_EQ(*found, limit);
+  }
+}
+
+// Failed is not the same as no limit.
+TEST(Limit, WhatCannotBeReadIsNoMissingLimit) {
+  for (const auto* hard : {R"("many")", R"("-1")", "4", "null", "{}"}) {
+    const auto text = std::string(R"({"spec":{"hard":{"requests.nvidia.com/gpu":)") + hard + "}}}";
+    EXPECT_FALSE(read(text)) << hard;
+  }
+}
+
+}  // namespace
+}  // namespace tranche::admission::quota::limit_test

@@ -1,0 +1,72 @@
+#include "admission/quota/reserve.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/printable.h"
+
+namespace tranche::admission::quota {
+namespace {
+
+std::int64_t saturated(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
+}
+
+// 2500 -> "2.5"
+std::string gpus(std::int64_t permille) {
+  auto text = fmt::format("{}.{:03}", permille / 1000, permille % 1000);
+  while (text.ends_with('0')) text.pop_back();
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
+std::unexpected<Error> beyond(const Limit& limit, const Reservation& asked, std::int64_t shares) {
+  return fail(
+      Code::kFailedPrecondition,
+      fmt::format("claim \"{}\" asks for {} of a GPU, and namespace {} may have {} GPUs "
+                  "(ResourceQuota {}, {}): whole GPUs take {}, shares {}",
+                  printable(asked.claim, 253), gpus(asked.permille), printable(asked.ns, 63),
+                  gpus(limit.hard), printable(limit.quota, 253), kQuotaResource, gpus(limit.used),
+                  gpus(shares)),
+      fmt::format("end Pods that hold some (kubectl get resourceclaims -n {}), or have the quota "
+                  "raised",
+                  printable(asked.ns, 63)));
+}
+
+}  // namespace
+
+Result<Ledger> reserve(Ledger ledger, const std::vector<Limit>& limits, const Reservation& asked,
+                       cluster::WallTime now) {
+  if (asked.uid.empty()) {
+    return fail(Code::kInvalidArgument,
+                fmt::format("claim \"{}\" has no uid", printable(asked.claim, 253)));
+  }
+  if (limits.empty() || asked.permille == 0) return ledger;
+  const auto found = ledger.claims.find(asked.uid);
+  if (found != ledger.claims.end() && found->second.permille >= asked.permille) return ledger;
+  if (found != ledger.claims.end()) ledger.claims.erase(found);
+  const auto shares = ledger.permille();
+  for (const auto& limit : limits) {
+    const auto after = saturated(saturated(limit.used, shares), asked.permille);
+    if (after > limit.hard) return beyond(limit, asked, shares);
+  }
+  if (ledger.claims.size() >= Ledger::kMost) {
+    return fail(Code::kFailedPrecondition,
+                fmt::format("namespace {} has {} claims of shares, and no more can be counted",
+                            printable(asked.ns, 63), ledger.claims.size()),
+                "end some, or use another namespace");
+  }
+  ledger.claims[asked.uid] = {.permille = asked.permille, .reserved_at = now};
+  return ledger;
+}
+
+std::optional<std::int64_t> left_for_whole(const Ledger& ledger, const std::vector<Limit>& limits) {
+  const auto tightest = std::ranges::min_element(limits, {}, &Limit::hard);
+  if (tightest == limits.end()) return std::nullopt;
+  return std::max<std::int64_t>(tightest->hard - ledger.permille(), 0);
+}
+
+}  // namespace tranche::admission::quota
