@@ -150,6 +150,17 @@ def test_a_manifest_that_asks_no_longer_takes_the_claim_away(fractions):
         fractions.request("DELETE", fractions.path(items[0]))
 
 
+@pytest.mark.parametrize("kind", ["Pod", "Deployment"])
+def test_what_has_a_size_that_left_the_menu_can_be_applied_again(fractions, kind):
+    """The object as the API server merges it: what it has, and the manifest's fraction over it."""
+    has = half(template="tranche-gpu-40")
+    main = container("main", limits={"nvidia.com/gpu": 0.4}, claims=[{"name": "tranche-gpu-main"}])
+    merged = within(kind, pod(main, resourceClaims=[has]))
+    assert shown(admitted(fractions, merged))["claims"] == [has]
+    other = within(kind, pod(gpus(0.3), resourceClaims=[has]))
+    assert "asks for 0.3 of nvidia.com/gpu" in refusal(fractions, other)
+
+
 def test_pods_of_a_rewritten_workload_need_no_rewrite(fractions):
     """As the controllers of Kubernetes make them of the stored template."""
     stored = template_of(admitted(fractions, within("ReplicaSet", pod(gpus(0.5)))))
@@ -184,6 +195,7 @@ TOO_LONG = "c" * 52
         ),
         (pod(gpus(0.5, "a-b"), gpus(0.5, "a--b")), "rename that claim or the container"),
         (pod(gpus(0.5), nodeName="n"), "remove spec.nodeName"),
+        (pod(*[gpus(0.5, f"c{i}") for i in range(129)]), "129 containers ask for a part of a GPU, and 128 are allowed"),
         (pod(gpus(0.5), annotations={"tranche.dev/gpu-memory": "1Gi"}), "remove the annotations tranche.dev/gpu-memory"),
         (
             pod(gpus(0.25, "a"), gpus(0.25, "b"), annotations={"tranche.dev/gpu-together": "true"}),
@@ -201,7 +213,7 @@ TOO_LONG = "c" * 52
     ],
     ids=[
         "not on the menu", "no step", "more than one", "one of two", "requests alone", "limits and requests", "long name",
-        "claim of the same name", "two containers of one name", "a named node", "bytes and a fraction", "together",
+        "claim of the same name", "two containers of one name", "a named node", "very many", "bytes and a fraction", "together",
         "bytes", "the webhook's",
     ],
 )
