@@ -26,12 +26,12 @@ HALF = template("half", share("23034Mi", 50))
 
 @pytest.fixture(scope="module")
 def lab(labs):
-    return labs.get(["l20", "a100-40gb-x4=a100"], runtime="cdi")
+    return labs.get(["l20", "a100-40gb-x4=a100", "a100-40gb-mig=mig"], runtime="cdi")
 
 
 @pytest.fixture(scope="module")
 def release(lab):
-    with Release(lab, *VALUES) as release:
+    with Release(lab, *VALUES, "mig.monitor=true", "dra.evictAfter=2s", "healthRecovery=1s") as release:
         yield release
 
 
@@ -172,16 +172,66 @@ def test_claims_outlive_kubelet_and_agent(lab, release):
 
 
 def test_an_unhealthy_gpu_gets_no_claim_until_it_heals(lab, release):
-    with InMode(lab, "l20"), Applied(lab, HALF):
-        wait_devices(lab, "l20", "gpu-0")
+    """And Pods that hold it are evicted, where the operator has said so."""
+    with InMode(lab, "l20"), Applied(lab, HALF, claiming("victim", "half")):
+        lab.wait_pod("victim")
         node = lab.node("l20")
         node.sim("fault", "lost", "--gpu", 0)
-        lab.wait(lambda: "taints" in devices(lab, "l20")["gpu-0"], "the GPU has a taint")
-        with Applied(lab, claiming("ill", "half")):
-            lab.wait(
-                lambda: "FailedScheduling" in lab.kubectl("describe", "pod", "ill"), "no claim gets it"
-            )
+        try:
+            lab.wait(lambda: "taints" in devices(lab, "l20")["gpu-0"], "the GPU has a taint")
+            gone = "kubectl get pod: the victim is evicted"
+            lab.wait(lambda: "NotFound" in lab.kubectl("get", "pod", "victim", check=False), gone)
+            assert "DeviceTaintManagerEviction" in lab.kubectl("get", "events")
+            with Applied(lab, claiming("ill", "half")):
+                lab.wait(
+                    lambda: "FailedScheduling" in lab.kubectl("describe", "pod", "ill"), "no claim gets it"
+                )
+                node.sim("clear")
+                node.sim("reset", "--gpu", 0)
+                lab.wait_pod("ill")
+        finally:
             node.sim("clear")
             node.sim("reset", "--gpu", 0)
-            lab.wait_pod("ill")
         assert "taints" not in devices(lab, "l20")["gpu-0"]
+    wait_clean(lab, "l20")
+
+
+def test_a_mig_instance_that_exists_by_its_profile(lab, release):
+    small = "device.attributes['gpu.nvidia.com'].profile == '1g.5gb'"
+    mig = template(
+        "small", request(device_class="mig.nvidia.com", selectors=[{"cel": {"expression": small}}])
+    )
+    with InMode(lab, "mig"), Applied(lab, mig):
+        lab.wait(lambda: devices(lab, "mig"), "the instances are published")
+        profiles = [one["attributes"]["profile"]["string"] for one in devices(lab, "mig").values()]
+        with Applied(lab, claiming("slice", "small", node="mig")):
+            lab.wait_pod("slice")
+            [given] = results(lab, claim_of(lab, "slice"))
+            own = devices(lab, "mig")[given["device"]]["attributes"]
+            seen = lab.exec("slice", "nvidia-smi", "-L")
+            assert re.findall(r"UUID: (MIG-\S+?)\)", seen) == [own["uuid"]["string"]], seen
+            assert "1g.5gb" in profiles and own["profile"]["string"] == "1g.5gb"
+    wait_clean(lab, "mig")
+
+
+def test_the_api_server_away_and_a_reboot(lab, release):
+    with InMode(lab, "l20"), Applied(lab, HALF, claiming("stays", "half")):
+        lab.wait_pod("stays")
+        [uid] = records(lab, "l20")
+        lab.restart_api_server()
+        with Applied(lab, claiming("after", "half")):
+            lab.wait_pod("after")
+        lab.wait(lambda: records(lab, "l20") == [uid], "the other one has ended")
+        before = lab.node("l20").run("cat", f"/var/lib/tranche/claims/{uid}.json").out
+        lab.node("l20").reboot()
+
+        def again() -> bool:
+            [status] = lab.pod("stays")["status"]["containerStatuses"]
+            return status["restartCount"] > 0 and "running" in status["state"]
+
+        lab.wait(again, "the container runs again", timeout=120)
+        assert memory_of(lab, "stays") == 23034
+        after = lab.node("l20").run("cat", f"/var/lib/tranche/claims/{uid}.json").out
+        assert after.split('"boot":"')[0] == before.split('"boot":"')[0]
+        wait_devices(lab, "l20", "gpu-0")
+    wait_clean(lab, "l20")
