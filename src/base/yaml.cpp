@@ -37,7 +37,11 @@ std::size_t count_nodes(const Node& node) {
 
 class TreeBuilder final : public YAML::EventHandler {
  public:
-  explicit TreeBuilder(Document& document) : document_(document) {}
+  // `nodes`: how many were read before.
+  explicit TreeBuilder(Document& document, std::size_t nodes = 0)
+      : document_(document), nodes_(nodes) {}
+
+  std::size_t nodes() const { return nodes_; }
 
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
@@ -106,8 +110,11 @@ class TreeBuilder final : public YAML::EventHandler {
     Frame frame = std::move(stack_.back());
     stack_.pop_back();
     for (const auto& merge : frame.merges) merge_into(frame, merge);
-    if (frame.anchor != 0) anchors_[frame.anchor] = frame.node;
     const int line = frame.node.line;
+    if (frame.anchor != 0) {
+      count(line, count_nodes(frame.node));
+      anchors_[frame.anchor] = frame.node;
+    }
     place(std::move(frame.node), line);
   }
 
@@ -183,7 +190,7 @@ class TreeBuilder final : public YAML::EventHandler {
   Document& document_;
   std::vector<Frame> stack_;
   std::map<YAML::anchor_t, Node> anchors_;
-  std::size_t nodes_ = 0;
+  std::size_t nodes_;
 };
 
 std::optional<std::int64_t> parse_digits(std::string_view digits, int base, bool negative) {
@@ -221,6 +228,23 @@ std::optional<std::int64_t> whole_float(std::string_view text) {
   return static_cast<std::int64_t>(value);
 }
 
+// Runs `read`, and makes an error of what it throws.
+template <class Read>
+Result<void> guarded(std::string_view name, const Read& read) {
+  const auto refuse = [&](int line, std::string_view what) {
+    return fail(Code::kInvalidArgument, fmt::format("{}:{}: {}", name, line, what),
+                std::string(kRemedy));
+  };
+  try {
+    read();
+  } catch (const Refused& refused) {
+    return refuse(refused.line, refused.what);
+  } catch (const YAML::Exception& error) {
+    return refuse(error.mark.is_null() ? 1 : error.mark.line + 1, error.msg);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string_view describe(Kind kind) {
@@ -245,20 +269,29 @@ const Node* Node::find(std::string_view key) const {
 Result<Document> parse(std::string_view text, std::string_view name) {
   Document document;
   TreeBuilder builder(document);
-  const auto refuse = [&](int line, std::string_view what) {
-    return fail(Code::kInvalidArgument, fmt::format("{}:{}: {}", name, line, what),
-                std::string(kRemedy));
-  };
-  try {
+  TRY(guarded(name, [&] {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
     parser.HandleNextDocument(builder);
-  } catch (const Refused& refused) {
-    return refuse(refused.line, refused.what);
-  } catch (const YAML::Exception& error) {
-    return refuse(error.mark.is_null() ? 1 : error.mark.line + 1, error.msg);
-  }
+  }));
   return document;
+}
+
+Result<std::vector<Document>> parse_all(std::string_view text, std::string_view name) {
+  std::vector<Document> documents;
+  TRY(guarded(name, [&] {
+    std::istringstream stream{std::string(text)};
+    YAML::Parser parser(stream);
+    std::size_t nodes = 0;
+    for (;;) {
+      Document document;
+      TreeBuilder builder(document, nodes);
+      if (!parser.HandleNextDocument(builder)) return;
+      nodes = builder.nodes();
+      if (document.root.kind != Kind::kNull) documents.push_back(std::move(document));
+    }
+  }));
+  return documents;
 }
 
 std::optional<bool> as_bool(const Node& node) {

@@ -4,10 +4,11 @@
 //
 // yaml-cpp's own tree keeps the first of two equal keys in silence, does not merge `<<`, and loses
 // the difference between 4 and '4'. So this tree is built from yaml-cpp's events:
-// - Only the first document of a stream is read, as NVIDIA's parser does.
+// - parse() reads only the first document of a stream, as NVIDIA's parser does.
 // - If a key occurs twice, the last one wins, as in NVIDIA's parser, and the Document notes it.
 // - `<<: *anchor` and `<<: [*a, *b]` are merged. Keys that are written out win over merged ones.
-// - Aliases are expanded up to kMaxNodes nodes in all, so a "billion laughs" file is refused.
+// - Aliases are expanded up to kMaxNodes nodes in all, so a "billion laughs" file is refused. What
+//   an anchor keeps for them counts too.
 // Lines count from 1. Maps keep the order of the file.
 
 #include <cstddef>
@@ -66,6 +67,9 @@ inline constexpr std::string_view kRemedy = "correct the YAML";
 // Messages begin with `name`: "name:line: what". kInvalidArgument: broken YAML, a key that is no
 // scalar, an unknown alias, or too many nodes.
 Result<Document> parse(std::string_view text, std::string_view name);
+// Every document of the stream that is not empty. All of them together have at most kMaxNodes
+// nodes. Lines are those of the stream.
+Result<std::vector<Document>> parse_all(std::string_view text, std::string_view name);
 
 // Read plain scalars by the rules of YAML 1.1, as NVIDIA's parser does. nullopt: the scalar is
 // quoted or does not have that form.
