@@ -30,8 +30,10 @@ ALLOWED |= {room: HEART for room in ("mps", "cdi", "labels", "sizing", "placemen
 ALLOWED |= {"explain": NEEDS, "rollout": NEEDS | {"explain"}}
 ALLOWED |= {room: CORE for room in ADAPTERS}
 ALLOWED |= {room: PURE for room in SERVICES}
-# Values in, values out: what serves it on the wire stands in the wiring.
+# Values in, values out: what serves it on the wire stands in the wiring. So lint may ask it what
+# becomes of a manifest.
 ALLOWED["admission"] = CORE
+ALLOWED["explain"] = NEEDS | {"admission"}
 # The wiring rooms make adapters, and none of them includes another, but for the command line, which
 # starts them.
 ALLOWED |= {room: PURE | ADAPTERS | SERVICES | {"process"} for room in WIRING}
@@ -67,6 +69,7 @@ INNER = {
     "agent/cleanup": {"agent/config", "agent/labels", "agent/limits", "agent/node"},
     "agent/compat": {"agent/config", "agent/labels", "agent/node"},
     "cluster/snapshot": {"cluster"},
+    "explain/lint": set(),
     "config/flags": {"config"},
     "config/file": {"config", "config/flags"},
     "config/programs": {"config", "config/flags", "config/file"},

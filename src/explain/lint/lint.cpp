@@ -1,0 +1,164 @@
+#include "explain/lint/lint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/utf8.h"
+#include "base/yaml.h"
+#include "base/yaml_write.h"
+#include "explain/lint/config_files.h"
+#include "explain/lint/dra.h"
+#include "explain/lint/pod.h"
+
+namespace tranche::lint {
+namespace {
+
+constexpr std::string_view kShortName = "\x01";
+
+// What makes a text no text: "byte 0xff in it is no UTF-8", with its line.
+std::optional<Finding> check_text(std::string_view text) {
+  if (text.size() > kLongestFile) {
+    return Finding{
+        .what = fmt::format("the file has {} bytes", text.size()),
+        .fix = fmt::format("at most {} MiB are read; cut it into several", kLongestFile >> 20U)};
+  }
+  int line = 1;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto step = utf8_step(text.substr(at));
+    if (!step.is_valid || text[at] == '\0') {
+      return Finding{
+          .line = line,
+          .what = fmt::format("byte {:#04x} here is no text", static_cast<unsigned char>(text[at])),
+          .fix = "write the file in UTF-8"};
+    }
+    if (text[at] == '\n') ++line;
+    at += step.length;
+  }
+  return std::nullopt;
+}
+
+class FileLinter {
+ public:
+  FileLinter(const SourceFile& file, const Surroundings& around) : file_(file), around_(around) {}
+
+  FileResult run(std::vector<yaml::Document> documents) {
+    FileResult result{.name = file_.name};
+    for (auto& document : documents) check(document, &document == documents.data(), result);
+    if (documents.empty()) {
+      report_.add({.line = 1, .what = "the file holds nothing", .fix = "write an object into it"});
+    }
+    result.left_out = report_.left_out();
+    result.unseen = report_.unseen();
+    if (report_.corrections() > 0) result.corrected = text_of(documents);
+    result.findings = report_.take();
+    std::ranges::stable_sort(result.findings, {}, &Finding::line);
+    return result;
+  }
+
+ private:
+  void check(yaml::Document& document, bool is_first, FileResult& result) {
+    if (is_first && kind_of_file(document.root) != FileKind::kNone) {
+      ++result.documents;
+      check_file(file_.text, kind_of_file(document.root), {}, report_);
+      return;
+    }
+    for (const auto& twice : document.duplicates) {
+      report_.add({.line = twice.line,
+                   .what = fmt::format("\"{}\" is there twice, first in line {}", shown(twice.key),
+                                       twice.first_line),
+                   .fix = "keep one: the last counts",
+                   .corrected = true});
+    }
+    check_object(Place(document.root, document.root.line, "", report_), result);
+  }
+
+  void check_object(const Place& object, FileResult& result) {
+    const auto version = object.text("apiVersion");
+    const auto kind = object.text("kind");
+    if (version.empty() || kind.empty()) {
+      ++result.documents;
+      object.error("this is no Kubernetes object, no configuration and no file of MIG layouts",
+                   "write apiVersion and kind; or version: v1 with sharing:, or with mig-configs:");
+      return;
+    }
+    const auto items = object.child("items");
+    if (kind.ends_with("List") && items && items->node().kind == yaml::Kind::kSequence) {
+      for (const auto& item : items->items()) check_object(item, result);
+      return;
+    }
+    ++result.documents;
+    if (is_resource_api(version)) {
+      check_resource_object(object, around_);
+    } else if (holds_pod(object)) {
+      check_pod(object, around_);
+    } else if (version == "v1" && kind == "ConfigMap") {
+      check_config_map(object, file_.text);
+    } else {
+      --result.documents;
+      ++result.skipped;
+    }
+  }
+
+  static std::string text_of(const std::vector<yaml::Document>& documents) {
+    std::string text;
+    for (const auto& document : documents) {
+      if (!text.empty()) text += "---\n";
+      text += yaml::write(document.root);
+    }
+    return text;
+  }
+
+  const SourceFile& file_;
+  const Surroundings& around_;
+  Report report_;
+};
+
+void add_classes(const yaml::Node& root, std::set<std::string>& classes) {
+  if (const auto* items = root.find("items")) {
+    for (const auto& item : items->items) add_classes(item, classes);
+  }
+  const auto* kind = root.find("kind");
+  const auto* metadata = root.find("metadata");
+  if (kind == nullptr || metadata == nullptr) return;
+  const auto* name = metadata->find("name");
+  const bool is_class = kind->scalar == "DeviceClass" || kind->scalar == "ResourceClass";
+  if (is_class && name != nullptr) classes.insert(name->scalar);
+}
+
+Result<std::vector<yaml::Document>> read(const SourceFile& file, std::optional<Finding>& refused) {
+  refused = check_text(file.text);
+  if (refused) return std::vector<yaml::Document>();
+  return yaml::parse_all(file.text, kShortName);
+}
+
+FileResult refusal(const SourceFile& file, Finding finding) {
+  return {.name = file.name, .findings = {std::move(finding)}, .corrected = {}, .documents = 1};
+}
+
+}  // namespace
+
+std::vector<FileResult> lint(const std::vector<SourceFile>& files, Surroundings around) {
+  std::vector<Result<std::vector<yaml::Document>>> read_files;
+  std::vector<std::optional<Finding>> refused(files.size());
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    read_files.push_back(read(files[i], refused[i]));
+    if (!read_files.back() || !around.classes) continue;
+    for (const auto& document : *read_files.back()) add_classes(document.root, *around.classes);
+  }
+  std::vector<FileResult> results;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (refused[i]) {
+      results.push_back(refusal(files[i], *std::move(refused[i])));
+    } else if (!read_files[i]) {
+      results.push_back(refusal(
+          files[i], finding_of(read_files[i].error().message(), kShortName, Level::kError, {})));
+    } else {
+      results.push_back(FileLinter(files[i], around).run(*std::move(read_files[i])));
+    }
+  }
+  return results;
+}
+
+}  // namespace tranche::lint

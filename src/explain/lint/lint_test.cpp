@@ -1,0 +1,211 @@
+#include "explain/lint/lint.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "explain/lint/testing.h"
+
+namespace tranche::lint::lint_test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing_::lint_one;
+using testing_::texts_of;
+
+struct Case {
+  const char* name;
+  std::string text;
+  std::vector<std::string> says;
+};
+
+class Files : public testing::TestWithParam<Case> {};
+
+TEST_P(Files, AreTold) {
+  const auto texts = texts_of(lint_one(GetParam().text));
+  ASSERT_EQ(texts.size(), GetParam().says.size()) << testing::PrintToString(texts);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    EXPECT_THAT(texts[i], HasSubstr(GetParam().says[i]));
+  }
+}
+
+std::string nested(std::size_t depth) {
+  return "apiVersion: v1\nkind: Pod\nspec: " + std::string(depth, '[') + std::string(depth, ']');
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Files,
+    testing::Values(
+        Case{"empty", "", {"1 error : the file holds nothing"}},
+        Case{"comments", "# nothing\n---\n", {"the file holds nothing"}},
+        Case{"scalar", "hello", {"1 error : this is no Kubernetes object"}},
+        Case{"list", "- 1\n- 2\n", {"this is no Kubernetes object"}},
+        Case{"otherKind", "apiVersion: v1\nkind: Service\nspec: {x: 1}\n", {}},
+        Case{"broken", "a: [1\nb: 2\n", {"error : "}}, Case{"tab", "a:\n\tb: 1\n", {"2 error : "}},
+        Case{"nul", std::string("a: 1\nb: \0\n", 10), {"2 error : byte 0x00 here is no text"}},
+        Case{"notUtf8",
+             "a: 1\n\nb: \xff\n",
+             {"3 error : byte 0xff here is no text; write the file in UTF-8"}},
+        Case{"duplicate",
+             "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nmetadata: {name: b}\n",
+             {"4 error : \"metadata\" is there twice, first in line 3; keep one: the last counts"}},
+        Case{"laughs",
+             "a: &a [1,1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n"
+             "c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\n"
+             "e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]\n",
+             {"more than 100000 values"}},
+        Case{"deep", nested(100'000), {"3 error : "}},
+        Case{"deepEnoughToRead", nested(400), {"spec is a list where a mapping is expected"}},
+        Case{
+            "config",
+            "version: v1\nflags:\n  migStrategy: sometimes\nsharing:\n  timeSlicing:\n"
+            "    resources:\n    - name: nvidia.com/gpu\n      replicas: two\n      shared: true\n",
+            {"3 error flags.migStrategy: unknown MIG strategy: sometimes; write none",
+             "8 error sharing.timeSlicing.resources[0].replicas: "}},
+        Case{"configUnknownKey",
+             "version: v1\nsharing:\n  timeSlicin: {}\n",
+             {"3 warning sharing.timeSlicin: "}},
+        Case{"configWithoutMpsRoot",
+             "version: v1\nsharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: 2}]}}\n",
+             {}},
+        Case{"parted",
+             "version: v1\nmig-configs:\n  a:\n  - devices: 7\n    mig-enabled: maybe\n",
+             {"4 error : \"devices\" is neither all nor a list: 7; write all, or",
+              "5 error : \"mig-enabled\" is neither true nor false"}},
+        Case{"configMap",
+             "apiVersion: v1\nkind: ConfigMap\ndata:\n  note: hello\n  a: |\n    version: v1\n"
+             "    mig-configs:\n      a: []\n  b: \"mig-configs: [\"\n  c: \"version: "
+             "v1\\nsharing: 4\"\n",
+             {"8 error data.a: layout \"a\" is empty",
+              "9 error data.b: ", "10 error data.c: sharing: "}},
+        Case{"listOfObjects",
+             "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Service}\n- 1\n"
+             "- apiVersion: resource.k8s.io/v1beta2\n  kind: DeviceClass\n  spec: {}\n",
+             {"5 error items[1]: this is no Kubernetes object",
+              "6 error items[2].apiVersion: Kubernetes 1.36 does not serve"}},
+        Case{"json",
+             R"({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass",
+                         "spec": {"selector": []}})",
+             {"2 error spec.selector: unknown field \"selector\"; did you mean \"selectors\"?"}}),
+    [](const auto& one) { return one.param.name; });
+
+TEST(FileLength, IsBounded) {
+  EXPECT_THAT(texts_of(lint_one(std::string(kLongestFile + 1, '#'))),
+              ElementsAre(HasSubstr("16777217 bytes")));
+}
+
+TEST(FindingsOfAFile, AreBounded) {
+  std::string text = "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nspec:\n";
+  for (int i = 0; i < 600; ++i) text += "  x" + std::to_string(i) + ": 1\n";
+  const auto result = lint_one(text);
+  EXPECT_EQ(result.findings.size(), 500U);
+  EXPECT_EQ(result.left_out, 100U);
+}
+
+TEST(CorrectedFile, HasAllDocumentsOfTheFile) {
+  const auto result = lint_one(
+      "# why\napiVersion: v1\nkind: Service\n---\napiVersion: resource.k8s.io/v1beta2\n"
+      "kind: DeviceClass\nspec: {}\n");
+  EXPECT_EQ(result.corrected.value_or(""),
+            "apiVersion: v1\nkind: Service\n---\napiVersion: resource.k8s.io/v1\n"
+            "kind: DeviceClass\nspec: {}\n");
+  EXPECT_EQ(result.documents, 1U);
+  EXPECT_EQ(result.skipped, 1U);
+}
+
+TEST(SeveralFiles, EachHasItsResult) {
+  auto around = testing_::around();
+  around.classes.emplace();
+  const auto results =
+      lint({{"a",
+             "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nspec: {devices: {requests: "
+             "[{name: g, exactly: {deviceClassName: mine}}]}}\n"},
+            {"b", "\xff"},
+            {"c", "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: mine}\n"}},
+           around);
+  ASSERT_EQ(results.size(), 3U);
+  EXPECT_THAT(results[0].findings, IsEmpty());
+  EXPECT_EQ(results[1].findings.size(), 1U);
+  EXPECT_THAT(results[2].findings, IsEmpty());
+}
+
+std::size_t count_errors(const FileResult& result, bool corrected) {
+  return static_cast<std::size_t>(std::ranges::count_if(result.findings, [&](const Finding& one) {
+    return one.level == Level::kError && one.corrected == corrected;
+  }));
+}
+
+// A corrected file needs no other correction, and what was wrong beside is wrong still.
+void expect_stable(const std::string& text, const std::string& name) {
+  const auto first = lint_one(text);
+  if (!first.corrected) return;
+  const auto again = lint_one(*first.corrected);
+  EXPECT_FALSE(again.corrected) << name << ":\n" << *again.corrected;
+  EXPECT_EQ(count_errors(again, true), 0U) << name;
+}
+
+TEST(CorrectedFiles, OfAllDataOfTheTestsAreStable) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator("tests/data")) {
+    const auto extension = entry.path().extension();
+    if (extension != ".yaml" && extension != ".json") continue;
+    std::stringstream text;
+    text << std::ifstream(entry.path()).rdbuf();
+    expect_stable(text.str(), entry.path());
+    ++files;
+  }
+  EXPECT_GT(files, 10);
+}
+
+// Files put together of pieces that lint knows, in any order and depth.
+RC_GTEST_PROP(AnyFile, CorrectedIsStable, ()) {
+  const std::vector<std::string> pieces = {
+      "apiVersion: resource.k8s.io/v1beta1\n",
+      "apiVersion: resource.k8s.io/v1\n",
+      "apiVersion: v1\n",
+      "kind: ResourceClaim\n",
+      "kind: DeviceClass\n",
+      "kind: ResourceSlice\n",
+      "kind: Pod\n",
+      "spec:\n",
+      "  devices:\n",
+      "    requests:\n",
+      "    - name: g\n",
+      "      deviceClassName: c\n",
+      "      exactly:\n",
+      "        deviceClassName: d\n",
+      "        count: 1\n",
+      "      count: 2\n",
+      "      selectors:\n",
+      "      - cel:\n",
+      "          expression: device.attributes['memory'] >= 4\n",
+      "      capacity:\n",
+      "        requests:\n",
+      "          gpu.nvidia.com/memory: 1Gi\n",
+      "          compute: 50%\n",
+      "  - name: x\n",
+      "    basic:\n",
+      "      capacity: {memory: 1Gi}\n",
+      "  resourceClaimName: x\n",
+      "  resourceClaims:\n",
+      "    source: {resourceClaimName: a}\n",
+      "---\n",
+      "  resourceClassName: c\n",
+      "  controller: x\n",
+      "    constraints:\n",
+      "    - matchAttribute: uuid\n"};
+  std::string text;
+  const auto order = *rc::gen::container<std::vector<std::size_t>>(
+      rc::gen::inRange<std::size_t>(0, pieces.size()));
+  for (const auto one : order) text += pieces[one];
+  expect_stable(text, text);
+}
+
+}  // namespace
+}  // namespace tranche::lint::lint_test

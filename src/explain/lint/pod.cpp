@@ -1,0 +1,96 @@
+#include "explain/lint/pod.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "admission/rewrite.h"
+#include "admission/template_name.h"
+#include "base/json_value.h"
+#include "base/yaml_write.h"
+
+namespace tranche::lint {
+namespace {
+
+struct PodKind {
+  std::string_view version;
+  std::string_view kind;
+  bool is_pod = false;
+  bool is_cron = false;
+};
+
+constexpr std::array kPodKinds = {
+    PodKind{"v1", "Pod", true},        PodKind{"v1", "ReplicationController"},
+    PodKind{"apps/v1", "Deployment"},  PodKind{"apps/v1", "ReplicaSet"},
+    PodKind{"apps/v1", "StatefulSet"}, PodKind{"apps/v1", "DaemonSet"},
+    PodKind{"batch/v1", "Job"},        PodKind{"batch/v1", "CronJob", false, true},
+};
+
+const PodKind* kind_of(const Place& object) {
+  const auto version = object.text("apiVersion");
+  const auto kind = object.text("kind");
+  const auto* const found = std::ranges::find_if(
+      kPodKinds, [&](const PodKind& one) { return one.version == version && one.kind == kind; });
+  return found == kPodKinds.end() ? nullptr : &*found;
+}
+
+std::optional<Place> pod_spec(const Place& object) {
+  const auto& kind = *kind_of(object);
+  auto spec = object.map("spec");
+  if (kind.is_pod || !spec) return spec;
+  if (kind.is_cron) {
+    spec = spec->map("jobTemplate");
+    if (spec) spec = spec->map("spec");
+    if (!spec) return spec;
+  }
+  const auto pod = spec->map("template");
+  return pod ? pod->map("spec") : std::nullopt;
+}
+
+}  // namespace
+
+bool holds_pod(const Place& object) { return kind_of(object) != nullptr; }
+
+void check_fractions(const Place& object) {
+  const auto text = yaml::to_json(object.node()).text();
+  const auto view = json::parse(text);
+  if (!view) {
+    object.error("the object is nested too deeply", "write fewer levels");
+    return;
+  }
+  // Some fleet: what the form of the object makes of it is the same on each.
+  const admission::Fleet fleet{.dra_models = {{"GPU", Bytes::from_mib(std::uint64_t{1} << 20U)}},
+                               .replicas = {}};
+  const auto rewritten = admission::rewrite(*view, fleet, {});
+  if (!rewritten) {
+    object.error(rewritten.error().what, rewritten.error().hint);
+    return;
+  }
+  for (const auto& warning : rewritten->warnings) object.doubt(warning, "");
+  for (const auto& one : rewritten->templates) {
+    const auto shares = admission::parse_template_name(one.name);
+    std::vector<std::string> texts;
+    for (const auto& share : shares.value_or(std::vector<admission::Share>())) {
+      texts.push_back(admission::describe(share));
+    }
+    object.note(fmt::format("asks {}: the admission webhook of tranche controller makes a claim of "
+                            "it, from ResourceClaimTemplate {}",
+                            fmt::join(texts, ", and "), one.name),
+                "without the webhook, Kubernetes refuses the object");
+  }
+}
+
+void check_pod(const Place& object, const Surroundings& around) {
+  const auto spec = pod_spec(object);
+  if (!spec) return;
+  check_pod_claims(*spec);
+  const auto before = object.report().errors();
+  check_pod_resources(*spec, around);
+  // The webhook would say the same once more.
+  if (object.report().errors() == before) check_fractions(object);
+}
+
+}  // namespace tranche::lint

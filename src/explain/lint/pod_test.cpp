@@ -1,0 +1,143 @@
+#include "explain/lint/pod.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "explain/lint/testing.h"
+
+namespace tranche::lint::pod_test {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing_::lint_one;
+using testing_::texts_of;
+
+std::string pod(const std::string& spec) {
+  return "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n" + spec;
+}
+
+std::string asking(const std::string& resources) {
+  return pod("  containers:\n  - name: main\n    image: x\n    resources: " + resources + "\n");
+}
+
+struct Case {
+  const char* name;
+  std::string resources;
+  std::vector<std::string> says;
+};
+
+class Asks : public testing::TestWithParam<Case> {};
+
+TEST_P(Asks, IsTold) {
+  const auto& [name, resources, says] = GetParam();
+  const auto texts = texts_of(lint_one(asking(resources)));
+  EXPECT_EQ(texts.size(), says.size()) << testing::PrintToString(texts);
+  for (const auto& one : says) EXPECT_THAT(texts, Contains(HasSubstr(one)));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Asks,
+    testing::Values(
+        Case{"nothing", "{}", {}}, Case{"whole", "{limits: {nvidia.com/gpu: 1}}", {}},
+        Case{"cpu", "{limits: {cpu: 0.5, memory: 1.5Gi}, requests: {cpu: 0.1}}", {}},
+        Case{"half",
+             "{limits: {nvidia.com/gpu: 0.5}}",
+             {"1 note : asks 0.5 of a GPU: the admission webhook"}},
+        Case{"halfAsText",
+             "{limits: {nvidia.com/gpu: '500m'}, requests: {nvidia.com/gpu: 0.5}}",
+             {"tranche-gpu-50"}},
+        Case{"moreThanOne",
+             "{limits: {nvidia.com/gpu: 1.5}}",
+             {"8 error spec.containers[0].resources.limits[nvidia.com/gpu]: 1.5 is neither a whole "
+              "number nor below 1; write 1 or 2"}},
+        Case{"tooFine",
+             "{limits: {nvidia.com/gpu: 0.005}}",
+             {"0.005 is no step of 0.01; write 0.01 or more"}},
+        Case{"milli", "{limits: {nvidia.com/gpu: 333m}}", {"333m is no step of 0.01"}},
+        Case{"negative", "{limits: {nvidia.com/gpu: -0.5}}", {"-0.5 is negative"}},
+        Case{"word", "{limits: {nvidia.com/gpu: half}}", {"half is no number of GPUs"}},
+        Case{"list", "{limits: {nvidia.com/gpu: [1]}}", {"is no number of GPUs"}},
+        Case{"requestsAlone",
+             "{requests: {nvidia.com/gpu: 1}}",
+             {"stands in requests and not in limits"}},
+        Case{"differ",
+             "{limits: {nvidia.com/gpu: 0.5}, requests: {nvidia.com/gpu: 0.25}}",
+             {"requests ask 0.25 of nvidia.com/gpu, and limits 0.5"}},
+        Case{"otherFraction",
+             "{limits: {nvidia.com/mig-1g.10gb: 0.5}}",
+             {"only nvidia.com/gpu can be asked in fractions"}},
+        Case{"classFraction",
+             "{limits: {deviceclass.resource.kubernetes.io/gpu: 500m}}",
+             {"with a fraction the Pod waits for ever"}},
+        Case{"limitsAreAList", "{limits: [1]}", {"limits is a list where a mapping is expected"}}),
+    [](const auto& one) { return one.param.name; });
+
+TEST(PodResources, OfWhichNobodyKnowsAreNamed) {
+  const auto result =
+      lint_one(asking("{limits: {nvidia.com/gpu.shared: 1, example.com/x: 2, cpu: 1}}"));
+  EXPECT_THAT(result.findings, IsEmpty());
+  EXPECT_THAT(result.unseen, ElementsAre("example.com/x", "nvidia.com/gpu.shared"));
+}
+
+TEST(PodResources, ThatNoNodeOffers) {
+  auto around = testing_::around();
+  around.offered = {{"nvidia.com/gpu.shared", 4}, {"nvidia.com/gpu", 0}};
+  const auto text = asking(
+      "{limits: {nvidia.com/gpu.share: 1, nvidia.com/gpu.shared: 8, "
+      "nvidia.com/gpu: 1, example.com/quantum: 1}}");
+  const auto result = lint_one(text, around);
+  EXPECT_THAT(result.unseen, IsEmpty());
+  EXPECT_THAT(
+      texts_of(result),
+      ElementsAre(HasSubstr("no node offers nvidia.com/gpu.share, so the Pod would wait for "
+                            "ever; did you mean \"nvidia.com/gpu.shared\"?"),
+                  HasSubstr("asks 8 nvidia.com/gpu.shared, and no node has more than 4"),
+                  HasSubstr("asks 1 nvidia.com/gpu, and no node has more than 0"),
+                  HasSubstr("nodes offer nvidia.com/gpu.shared")));
+}
+
+TEST(PodTemplates, OfEveryWorkload) {
+  const std::string inner =
+      "{spec: {containers: [{name: m, resources: {limits: {nvidia.com/gpu: 1.5}}}]}}";
+  for (const std::string kind :
+       {"apps/v1\nkind: Deployment", "apps/v1\nkind: StatefulSet", "apps/v1\nkind: DaemonSet",
+        "apps/v1\nkind: ReplicaSet", "batch/v1\nkind: Job", "v1\nkind: ReplicationController"}) {
+    const auto text =
+        fmt::format("apiVersion: {}\nmetadata: {{name: a}}\nspec: {{template: {}}}\n", kind, inner);
+    EXPECT_THAT(texts_of(lint_one(text)),
+                ElementsAre(HasSubstr("spec.template.spec.containers[0]")));
+  }
+  const auto cron =
+      "apiVersion: batch/v1\nkind: CronJob\nspec: {jobTemplate: {spec: {template: " + inner +
+      "}}}\n";
+  EXPECT_THAT(texts_of(lint_one(cron)),
+              ElementsAre(HasSubstr("spec.jobTemplate.spec.template.spec.containers[0]")));
+}
+
+TEST(PodClaims, AreThoseThatThereAre) {
+  const auto result = lint_one(
+      pod("  resourceClaims:\n"
+          "  - name: gpu\n    source: {resourceClaimTemplateName: t}\n"
+          "  - name: both\n    resourceClaimName: a\n    resourceClaimTemplateName: b\n"
+          "  - name: none\n"
+          "  containers:\n  - name: m\n    resources: {claims: [{name: gpv}, {name: both}]}\n"));
+  EXPECT_THAT(
+      texts_of(result),
+      testing::UnorderedElementsAre(
+          HasSubstr("resourceClaims[0].source: Pods have no source of claims"),
+          HasSubstr(
+              "resourceClaims[1]: resourceClaimName and resourceClaimTemplateName stand beside"),
+          HasSubstr("resourceClaims[2]: the claim names no ResourceClaim"),
+          HasSubstr("claims[0]: spec.resourceClaims has no gpv; did you mean \"gpu\"?"),
+          HasSubstr("no container uses the claim gpu"),
+          HasSubstr("no container uses the claim none")));
+  ASSERT_TRUE(result.corrected);
+  EXPECT_THAT(*result.corrected, HasSubstr("  - name: gpu\n    resourceClaimTemplateName: t\n"));
+}
+
+}  // namespace
+}  // namespace tranche::lint::pod_test

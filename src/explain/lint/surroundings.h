@@ -1,0 +1,70 @@
+#pragma once
+// What lint compares a file with: the names in the cluster's ResourceSlices, or else those that our
+// driver publishes; what the cluster's nodes offer. Values; the command line makes them.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "cluster/node.h"
+#include "cluster/resource_slice.h"
+
+namespace tranche::lint {
+
+enum class AttributeKind { kText, kNumber, kTruth, kVersion };
+
+struct DriverNames {
+  // An attribute without a domain is the driver's; others are "domain/name", and so are capacities.
+  std::map<std::string, AttributeKind> attributes;
+  std::set<std::string> capacities;
+};
+
+class DeviceNames {
+ public:
+  // Of every device of the slices.
+  static DeviceNames of(const std::vector<cluster::ResourceSlice>& slices);
+  // Another attribute of a driver.
+  void add(const std::string& driver, std::string attribute, AttributeKind kind);
+
+  // By domain and name, as CEL has them: device.attributes[domain].name.
+  std::optional<AttributeKind> attribute(std::string_view domain, std::string_view name) const;
+  bool has_capacity(std::string_view domain, std::string_view name) const;
+  bool has_domain(std::string_view domain) const;
+  bool has_driver(const std::string& driver) const { return drivers_.contains(driver); }
+  bool empty() const { return drivers_.empty(); }
+
+  std::vector<std::string> drivers() const;
+  std::vector<std::string> domains() const;
+  // Attributes and capacities of a domain.
+  std::vector<std::string> names(std::string_view domain) const;
+  // Keys of the capacities of all drivers, as slices spell them.
+  std::set<std::string> capacity_keys() const;
+
+ private:
+  std::map<std::string, DriverNames> drivers_;
+};
+
+// What nodes offer under each resource name with a domain: the most that one node has.
+using Offered = std::map<std::string, std::int64_t>;
+Offered offered_by(const std::vector<cluster::Node>& nodes);
+
+struct Surroundings {
+  DeviceNames names;
+  // The names are those of the cluster's slices: what is not among them is an error.
+  bool names_are_the_clusters = false;
+  // The driver whose names are meant where none is written.
+  std::string driver = "gpu.nvidia.com";
+  std::optional<Offered> offered = {};                // nullopt: nobody was asked
+  std::optional<std::set<std::string>> classes = {};  // DeviceClasses; nullopt: nobody was asked
+  // Says what is wrong with the opaque parameters of our driver (JSON). Empty: they are not
+  // looked at.
+  std::function<Result<void>(std::string_view json)> check_parameters = {};
+};
+
+}  // namespace tranche::lint
