@@ -54,7 +54,8 @@ struct Command {
   std::string_view usage = {};  // between the name and the flags: "set|get POD"
   // As one of NVIDIA's programs, it ends with 1 where others end with 2.
   bool nvidias_exit_codes = false;
-  bool listed = true;  // in `tranche help`, completion and manual pages
+  bool takes_files = false;  // its arguments are paths, which shells complete
+  bool listed = true;        // in `tranche help`, completion and manual pages
 };
 
 // What an exit code says (base/exit_code.h), as help, manual pages and reference tell it.
@@ -90,6 +91,7 @@ int run_controller_command(const Invocation& invocation);
 int run_labels_command(const Invocation& invocation);
 int run_layout_command(const Invocation& invocation);
 int run_limit_command(const Invocation& invocation);
+int run_lint_command(const Invocation& invocation);
 int run_mps_control_command(const Invocation& invocation);
 int run_reference_command(const Invocation& invocation);
 int run_version_command(const Invocation& invocation);

@@ -93,6 +93,13 @@ constexpr std::array kCommands = {
             .words = kLayoutWords,
             .usage = "list | validate|pack PROFILE=NUMBER... | show | assert | apply | export | "
                      "defaults"},
+    Command{.name = "lint",
+            .summary = "say what is wrong in manifests, and print them corrected",
+            .run = run_lint_command,
+            .group = Group::kLook,
+            .uses = config::kUseLint,
+            .usage = "FILE...",
+            .takes_files = true},
     Command{.name = "limit",
             .summary = "set the limits of a container that runs",
             .run = run_limit_command,

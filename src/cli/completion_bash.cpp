@@ -74,6 +74,12 @@ _tranche() {
     esac
     return
   fi
+  if [ -z "$words" ] && [ "${cur#-}" = "$cur" ] && [ -n "$(_tranche_files "$command")" ]; then
+    local IFS=$'\n'
+    COMPREPLY=($(compgen -f -- "$cur"))
+    compopt -o filenames 2> /dev/null
+    return
+  fi
   if [ -z "$words" ] || [ "${cur#-}" != "$cur" ]; then words=$(_tranche_flags "$command"); fi
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
 }
@@ -193,6 +199,9 @@ std::string bash_completion(std::span<const Command> commands) {
   text += fmt::format("\n_tranche_commands() {{\n  echo \"{} help --help --version\"\n}}\n",
                       fmt::join(names, " "));
   text += bash_function("_tranche_words", commands, bash_words);
+  text += bash_function("_tranche_files", commands, [](const Command& command) {
+    return std::string(command.takes_files ? "files" : "");
+  });
   text += bash_all_flags(commands);
   text += bash_values(commands);
   text += kBashFunction;

@@ -59,6 +59,7 @@ std::string fish_command(const Command& command) {
   std::vector<std::string_view> names;
   for (const auto& word : command.words) names.push_back(word.name);
   std::string text;
+  if (command.takes_files) text += fmt::format("complete -c tranche -n '{}' -F\n", here);
   for (const auto& word : command.words) {
     text += fmt::format(
         "complete -c tranche -n '{}; and not __fish_seen_subcommand_from {}' -a {} -d {}\n", here,
@@ -72,7 +73,7 @@ std::string fish_command(const Command& command) {
 }
 
 std::string fish_help(std::span<const Command> commands) {
-  std::string text =
+  const std::string text =
       "complete -c tranche -n __fish_use_subcommand -a help -d 'help for a command, or the list'\n";
   std::vector<std::string_view> names;
   for (const auto& command : commands) {

@@ -74,6 +74,7 @@ std::string zsh_arguments(const Command& command, unsigned uses, std::string_vie
   if (!command.words.empty()) {
     text += fmt::format("{}  '1:what:(({}))' \\\n", indent, zsh_words(command));
   }
+  if (command.takes_files) text += fmt::format("{}  '*:file:_files' \\\n", indent);
   if (uses != 0) {
     text += fmt::format("{}  '(- *)--version[show the version]' \\\n", indent);
   }

@@ -149,6 +149,16 @@ constexpr auto kExamples = std::to_array<ExampleOf>({
       "tranche layout show --node gpu-1"}},
     {"layout", "show", {"The same as a picture", "tranche layout show -o svg > gpus.svg"}},
 
+    {"lint", "", {"What is wrong in a manifest, and what to write", "tranche lint claim.yaml"}},
+    {"lint",
+     "",
+     {"A folder of manifests, corrected into another",
+      "tranche lint --fix-to corrected manifests"}},
+    {"lint", "", {"Compare with what the cluster has", "tranche lint --cluster claim.yaml pods"}},
+    {"lint",
+     "",
+     {"For a program to read; warnings fail", "tranche lint --strict -o json claim.yaml"}},
+
     {"limit",
      "",
      {"Give the Pod's container 8 GiB of each of its GPUs, and a third of their time",

@@ -12,6 +12,7 @@
 #include "config/programs/layout_file_options.h"
 #include "config/programs/layout_options.h"
 #include "config/programs/limit_options.h"
+#include "config/programs/lint_options.h"
 
 namespace tranche::cli::examples_test {
 namespace {
@@ -57,6 +58,8 @@ std::string wrong_in(const config::Sources& sources, const Command& command, con
       return error_of(config::load_cleanup_options(sources));
     case config::kUseVersion:
       return error_of(config::load_output_form(sources, command.uses));
+    case config::kUseLint:
+      return error_of(config::load_lint_options(sources, arguments));
     default:
       break;
   }
@@ -87,10 +90,10 @@ void expect_parses(const Command& command, const Example& example) {
   ASSERT_TRUE(parsed) << example.line << ": " << parsed.error().message();
   const auto& left = parsed->positionals;
   const auto* word = left.empty() ? nullptr : find_word(command, left[0]);
-  ASSERT_EQ(word == nullptr, left.empty()) << example.line;
+  ASSERT_EQ(word == nullptr, left.empty() || command.takes_files) << example.line;
   const std::vector<std::string> more(left.begin() + (word == nullptr ? 0 : 1), left.end());
   const bool takes_more = word != nullptr && !word->arguments.empty();
-  const bool takes_many = takes_more && word->arguments.ends_with("...");
+  const bool takes_many = command.takes_files || (takes_more && word->arguments.ends_with("..."));
   ASSERT_TRUE(takes_many || more.size() == (takes_more ? 1U : 0U)) << example.line;
   EXPECT_EQ(wrong_in({.flags = parsed->flags}, command, word, more), "") << example.line;
 }

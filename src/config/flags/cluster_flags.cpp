@@ -16,11 +16,11 @@ constexpr auto kClusterFlags = std::to_array<FlagSpec>({
      .path = PathKind::kFile,
      .help = "kubeconfig file; empty: the files of $KUBECONFIG, ~/.kube/config, or in a Pod its "
              "service account",
-     .uses = kUseLimit | kUseLayoutNode},
+     .uses = kUseLimit | kUseLayoutNode | kUseLint},
     {.name = "context",
      .help = "context of the kubeconfig file; empty: its current-context",
      .uses = kNode | kUseConfigManager | kUseCleanup | kUseController | kUseMpsControl | kUseLimit |
-             kUseLayoutNode},
+             kUseLayoutNode | kUseLint},
     {.name = "namespace",
      .environment = kNames<"NAMESPACE">,
      .default_text = "default",

@@ -35,6 +35,7 @@ enum FlagUse : unsigned {
   kUseLayoutExport = 1U << 19U,
   kUseLayoutDefaults = 1U << 20U,
   kUseLayoutApply = 1U << 21U,
+  kUseLint = 1U << 22U,  // tranche lint
 };
 
 inline constexpr unsigned kUseLimit =

@@ -1,0 +1,22 @@
+#pragma once
+// What lint compares manifests with where no cluster is asked, and what it asks a cluster.
+
+#include <string>
+
+#include "base/result.h"
+#include "cluster/objects.h"
+#include "explain/lint/surroundings.h"
+
+namespace tranche::cli {
+
+// The names that our driver publishes, and those of NVIDIA's that it does not.
+lint::Surroundings published_surroundings();
+
+// Reads Nodes, ResourceSlices and DeviceClasses. Returns what could not be compared, for people;
+// empty: nothing. Errors: those of the port.
+Result<std::string> ask_cluster(cluster::Objects& objects, lint::Surroundings& around);
+
+// Of the Nodes of a snapshot. kInvalidArgument: it is none, or its Nodes could not be read.
+Result<void> read_snapshot(std::string_view text, lint::Surroundings& around);
+
+}  // namespace tranche::cli

@@ -1,0 +1,47 @@
+#include "config/programs/lint_options.h"
+
+#include "config/programs/option_reader.h"
+
+namespace tranche::config {
+namespace {
+
+OutputForm form_of(OptionReader& reader) {
+  const auto text = reader.choice("output", "no form");
+  if (text == "json") return OutputForm::kJson;
+  return text == "yaml" ? OutputForm::kYaml : OutputForm::kTable;
+}
+
+// KUBECONFIG alone does not make lint ask a cluster: what it finds would depend on the machine.
+bool is_given(const Sources& sources, std::string_view name) {
+  return std::ranges::any_of(sources.flags,
+                             [&](const FlagValue& flag) { return flag.name == name; });
+}
+
+}  // namespace
+
+Result<LintOptions> load_lint_options(const Sources& sources, std::vector<std::string> files) {
+  OptionReader reader(sources, kUseLint);
+  LintOptions options{.files = std::move(files),
+                      .output = form_of(reader),
+                      .fix_to = reader.get<std::string>("fix-to"),
+                      .strict = reader.get<bool>("strict"),
+                      .cluster = reader.get<bool>("cluster"),
+                      .snapshot = reader.get<std::string>("snapshot"),
+                      .api_server = reader.api_server()};
+  if (options.files.empty()) {
+    reader.error(Error{Code::kInvalidArgument, "no file is named",
+                       "name files or folders; - is standard input"});
+  }
+  const bool named = is_given(sources, "kubeconfig") || is_given(sources, "context");
+  if (named && reader.is_set("cluster") && !options.cluster) {
+    reader.error("cluster", "a cluster is named and shall not be asked",
+                 "leave out --cluster=false, or --kubeconfig and --context");
+  }
+  options.cluster = options.cluster || named;
+  if (options.cluster && !options.snapshot.empty()) {
+    reader.error("snapshot", "it stands beside a cluster", "leave out one of them");
+  }
+  return reader.result(std::move(options));
+}
+
+}  // namespace tranche::config

@@ -1,0 +1,28 @@
+#pragma once
+// The settings of `tranche lint`, from its words and flags. Pure.
+
+#include <string>
+#include <vector>
+
+#include "base/api_server.h"
+#include "base/result.h"
+#include "config/programs/output_form.h"
+
+namespace tranche::config {
+
+struct LintOptions {
+  std::vector<std::string> files;  // files and folders; "-": standard input
+  OutputForm output = OutputForm::kTable;
+  std::string fix_to;  // a folder; "": corrected files are printed
+  bool strict = false;
+  bool cluster = false;
+  std::string snapshot;  // a file; "": none
+  ApiServer api_server;
+  bool operator==(const LintOptions&) const = default;
+};
+
+// Of `sources` the flags and the environment are read. kInvalidArgument with every error, one a
+// line.
+Result<LintOptions> load_lint_options(const Sources& sources, std::vector<std::string> files);
+
+}  // namespace tranche::config
