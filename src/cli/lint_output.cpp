@@ -11,19 +11,23 @@ namespace {
 
 constexpr std::size_t kLeastWidth = 40;
 constexpr std::string_view kMore = "    ";
+constexpr std::string_view kIndent = "       ";
 
-// `text` with its words in lines of `width`; all but the first begin with `indent`.
-std::string broken(std::string_view text, std::size_t width, std::string_view indent) {
-  if (width == 0) return std::string(text);
+// `text` behind `lead`, with its words in lines of `width`; all but the first begin with `indent`.
+// A word that fits into no line stays where it is.
+std::string broken(std::string_view lead, std::string_view text, std::size_t width,
+                   std::string_view indent) {
+  std::string out(lead);
+  if (width == 0) return out.append(text);
   width = std::max(width, kLeastWidth);
-  std::string out;
-  std::size_t used = 0;
-  while (!text.empty()) {
+  std::size_t used = out.size();
+  for (bool is_first = true; !text.empty(); is_first = false) {
     const auto end = std::min(text.find(' '), text.size());
-    if (used > 0 && used + 1 + end > width) {
+    const bool fits_in_next = indent.size() + end <= width;
+    if (!is_first && used + 1 + end > width && fits_in_next) {
       out.append("\n").append(indent);
       used = indent.size();
-    } else if (!out.empty()) {
+    } else if (!is_first) {
       out += ' ';
       ++used;
     }
@@ -36,14 +40,13 @@ std::string broken(std::string_view text, std::size_t width, std::string_view in
 
 std::string text_of(const std::string& file, const lint::Finding& one, std::size_t width) {
   const auto line = one.line > 0 ? fmt::format(":{}", one.line) : std::string();
-  auto text = broken(fmt::format("{}{}: {}: {}", file, line, to_string(one.level), one.what), width,
-                     kMore) +
-              '\n';
-  const auto add = [&](const std::string& more) {
-    text += broken(fmt::format("{}{}", kMore, more), width, "      ") + '\n';
-  };
-  if (!one.path.empty()) add("at " + one.path);
-  if (!one.fix.empty()) add("-> " + one.fix);
+  auto text =
+      broken(fmt::format("{}{}: {}: ", file, line, to_string(one.level)), one.what, width, kMore) +
+      '\n';
+  const auto* between = one.object.empty() || one.path.empty() ? "" : ": ";
+  const auto where = fmt::format("{}{}{}", one.object, between, one.path);
+  if (!where.empty()) text += broken("    at ", where, width, kIndent) + '\n';
+  if (!one.fix.empty()) text += broken("    -> ", one.fix, width, kIndent) + '\n';
   return text;
 }
 
@@ -61,6 +64,7 @@ std::set<std::string> unseen_in(const std::vector<lint::FileResult>& results) {
 json::Value json_of(const lint::Finding& one) {
   json::Value json = {{"level", to_string(one.level)}};
   if (one.line > 0) json["line"] = one.line;
+  if (!one.object.empty()) json["object"] = one.object;
   if (!one.path.empty()) json["path"] = one.path;
   json["what"] = one.what;
   if (!one.fix.empty()) json["fix"] = one.fix;

@@ -244,7 +244,7 @@ def test_names_and_resources_are_compared_with_the_cluster(tmp_path):
         assert done.returncode == 1 and done.stderr == ""
         for part in (
             "have no DeviceClass gpu-shard\n",
-            '    at spec.devices.requests[0].exactly.deviceClassName\n    -> did you mean "gpu-share"?',
+            '    at ResourceClaim a: spec.devices.requests[0].exactly.deviceClassName\n    -> did you mean "gpu-share"?',
             "gpu.nvidia.com has no attribute and no capacity brand on any device of the cluster",
             "no ResourceSlice of the cluster has the driver 'gpu.amd.com'",
             "error: no device has a capacity memry",
@@ -430,7 +430,9 @@ def test_lines_are_broken_at_the_width_of_a_terminal(width):
     os.close(other)
     assert done.returncode == 1
     printed = read_all(main).replace("\r\n", "\n").split("\n# corrected")[0]
-    assert max(map(len, printed.splitlines())) <= width, printed
+    for line in printed.splitlines():
+        assert len(line) <= width or max(map(len, line.split())) + 8 > width, printed
+        assert line[0] != " " or line.startswith("    "), printed
     assert "\x1b" not in printed
     assert " ".join(printed.split()).count("-> write") == 2
 

@@ -17,8 +17,9 @@ const char* to_string(Level level);
 
 struct Finding {
   Level level = Level::kError;
-  int line = 0;      // of the file; 0: none
-  std::string path;  // "spec.devices.requests[0].count"; empty: the document itself
+  int line = 0;        // of the file; 0: none
+  std::string object;  // "ResourceClaim training-gpu"; empty: it is no object of Kubernetes
+  std::string path;    // "spec.devices.requests[0].count"; empty: the document itself
   std::string what;
   std::string fix;         // what to do; may be empty
   bool corrected = false;  // in the corrected text

@@ -64,6 +64,7 @@ class FileLinter {
       check_file(file_.text, kind_of_file(document.root), {}, report_);
       return;
     }
+    report_.begin_object("");
     for (const auto& twice : document.duplicates) {
       report_.add({.line = twice.line,
                    .what = fmt::format("\"{}\" is there twice, first in line {}", shown(twice.key),
@@ -75,6 +76,7 @@ class FileLinter {
   }
 
   void check_object(const Place& object, FileResult& result) {
+    report_.begin_object("");
     const auto version = object.text("apiVersion");
     const auto kind = object.text("kind");
     if (version.empty() || kind.empty()) {
@@ -89,6 +91,9 @@ class FileLinter {
       return;
     }
     ++result.documents;
+    const auto* metadata = object.node().find("metadata");
+    const auto* name = metadata == nullptr ? nullptr : metadata->find("name");
+    report_.begin_object(shown(name == nullptr ? kind : fmt::format("{} {}", kind, name->scalar)));
     if (is_resource_api(version)) {
       check_resource_object(object, around_);
     } else if (holds_pod(object)) {

@@ -42,6 +42,7 @@ const char* to_string(Level level) {
 void Report::add(Finding finding) {
   if (finding.level == Level::kError) ++errors_;
   if (finding.corrected) ++corrections_;
+  finding.object = object_;
   if (findings_.size() >= kMostFindings) {
     ++left_out_;
     return;

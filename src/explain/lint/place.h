@@ -19,6 +19,8 @@ namespace tranche::lint {
 class Report {
  public:
   void add(Finding finding);
+  // Which object the findings that follow are about.
+  void begin_object(std::string object) { object_ = std::move(object); }
 
   std::vector<Finding> take() { return std::move(findings_); }
   std::size_t errors() const { return errors_; }
@@ -36,6 +38,7 @@ class Report {
   std::size_t errors_ = 0;
   std::size_t corrections_ = 0;
   std::set<std::string> unseen_;
+  std::string object_;
 };
 
 class Place {
