@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <map>
+#include <utility>
 
 #include "config/file/load.h"
+#include "explain/lint/parted_layouts.h"
 #include "mig/parted.h"
 
 namespace tranche::lint {
@@ -18,6 +21,9 @@ constexpr std::string_view kName = "\x01";
 // The chart sets it for the agent, so a file that leaves it out is not wrong.
 constexpr std::string_view kMpsRoot = "/run/nvidia/mps";
 
+// Different ones of a file. Each is searched for on every model.
+constexpr std::size_t kMostWishes = 1000;
+
 constexpr std::array<std::string_view, 5> kConfigKeys = {"flags", "sharing", "resources", "imex",
                                                          "tranche"};
 
@@ -26,6 +32,33 @@ void add_lines(std::string_view messages, Level level, const TextPlace& place, R
     const auto end = std::min(messages.find('\n'), messages.size());
     if (end > 0) report.add(finding_of(messages.substr(0, end), kName, level, place));
     messages.remove_prefix(std::min(end + 1, messages.size()));
+  }
+}
+
+std::string joined(const std::string& outer, const std::string& inner) {
+  if (outer.empty() || inner.empty()) return outer + inner;
+  return fmt::format("{}: {}", outer, inner);
+}
+
+// A layout that is wished of many GPUs is searched for once.
+void check_layouts(const mig::PartedFile& file, const TextPlace& place, Report& report) {
+  std::map<std::pair<std::vector<std::string>, std::map<std::string, int>>, std::optional<Finding>>
+      known;
+  for (const auto& [name, entries] : file.configs) {
+    for (const auto& entry : entries) {
+      std::vector<std::string> filters;
+      for (const auto& filter : entry.filters) filters.push_back(filter.text);
+      const std::pair key{std::move(filters), entry.wish.devices};
+      if (!known.contains(key)) {
+        if (known.size() >= kMostWishes) return;
+        known[key] = check_instances(entry);
+      }
+      auto finding = known[key];
+      if (!finding) continue;
+      finding->line = place.one_line ? place.first : place.first + entry.line - 1;
+      finding->path = joined(place.path, fmt::format("mig-configs.{}", name));
+      report.add(*std::move(finding));
+    }
   }
 }
 
@@ -52,11 +85,6 @@ std::string take_path(std::string_view& text) {
   if (!is_path) return "";
   text.remove_prefix(end + 2);
   return std::string(path);
-}
-
-std::string joined(const std::string& outer, const std::string& inner) {
-  if (outer.empty() || inner.empty()) return outer + inner;
-  return fmt::format("{}: {}", outer, inner);
 }
 
 // The text of a line of the file, from 1.
@@ -116,7 +144,11 @@ Finding finding_of(std::string_view message, std::string_view name, Level level,
 void check_file(std::string_view text, FileKind kind, const TextPlace& place, Report& report) {
   if (kind == FileKind::kParted) {
     const auto parsed = mig::parse_parted(text, kName);
-    if (!parsed) add_lines(parsed.error().message(), Level::kError, place, report);
+    if (parsed) {
+      check_layouts(*parsed, place, report);
+    } else {
+      add_lines(parsed.error().message(), Level::kError, place, report);
+    }
   } else if (kind == FileKind::kConfig) {
     const auto loaded = config::load({.program = config::Program::kAgent,
                                       .file_text = std::string(text),

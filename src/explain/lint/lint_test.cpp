@@ -78,6 +78,16 @@ INSTANTIATE_TEST_SUITE_P(
              "version: v1\nmig-configs:\n  a:\n  - devices: 7\n    mig-enabled: maybe\n",
              {"4 error : \"devices\" is neither all nor a list: 7; write all, or",
               "5 error : \"mig-enabled\" is neither true nor false"}},
+        Case{"layouts",
+             "version: v1\nmig-configs:\n  fits:\n  - devices: all\n    mig-enabled: true\n"
+             "    mig-devices: {3g.40gb: 2}\n  toomany:\n  - devices: [0]\n    mig-enabled: true\n"
+             "    mig-devices: {3g.40gb: 3}\n  unknown:\n  - devices: all\n    mig-enabled: true\n"
+             "    mig-devices: {5g.7gb: 1}\n  other:\n  - device-filter: \"0x123410DE\"\n"
+             "    devices: all\n    mig-enabled: true\n    mig-devices: {5g.7gb: 1}\n"
+             "  disabled:\n  - devices: all\n    mig-enabled: false\n",
+             {"8 error mig-configs.toomany: no GPU can have 3g.40gb x 3: on a100-80gb, they take 9 "
+              "compute slices of 7; nearest is",
+              "12 warning mig-configs.unknown: no model that is known here has 5g.7gb"}},
         Case{"configMap",
              "apiVersion: v1\nkind: ConfigMap\ndata:\n  note: hello\n  a: |\n    version: v1\n"
              "    mig-configs:\n      a: []\n  b: \"mig-configs: [\"\n  c: \"version: "

@@ -7,6 +7,8 @@
 #include <array>
 #include <string>
 
+#include "admission/names.h"
+#include "admission/pod_parts.h"
 #include "admission/rewrite.h"
 #include "admission/template_name.h"
 #include "base/json_value.h"
@@ -50,6 +52,25 @@ std::optional<Place> pod_spec(const Place& object) {
   return pod ? pod->map("spec") : std::nullopt;
 }
 
+// Whether one container asks for whole GPUs and another for a part of one. With annotations one GPU
+// stands for a share by bytes.
+bool is_mixed(json::View object) {
+  const auto pod = admission::read_pod(object);
+  if (!pod) return false;
+  for (const auto& [key, value] : pod->annotation) {
+    if (key.starts_with(admission::kMemoryAnnotation)) return false;
+  }
+  bool whole = false;
+  bool part = false;
+  for (const auto& container : pod->containers) {
+    const auto ask = admission::read_ask(container.name, container.resources);
+    if (!ask || !ask->amount) continue;
+    whole = whole || ask->amount->whole > 0;
+    part = part || ask->amount->is_fraction();
+  }
+  return whole && part;
+}
+
 }  // namespace
 
 bool holds_pod(const Place& object) { return kind_of(object) != nullptr; }
@@ -70,6 +91,10 @@ void check_fractions(const Place& object) {
     return;
   }
   for (const auto& warning : rewritten->warnings) object.doubt(warning, "");
+  if (is_mixed(*view)) {
+    object.doubt("containers of one Pod ask for whole GPUs and for fractions",
+                 "write fractions alone, or two Pods: policies may refuse the mixture");
+  }
   for (const auto& one : rewritten->templates) {
     const auto shares = admission::parse_template_name(one.name);
     std::vector<std::string> texts;

@@ -76,6 +76,20 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"limitsAreAList", "{limits: [1]}", {"limits is a list where a mapping is expected"}}),
     [](const auto& one) { return one.param.name; });
 
+TEST(PodResources, WholeGpusBesideFractions) {
+  const auto two = [](const std::string& metadata) {
+    return "apiVersion: v1\nkind: Pod\nmetadata: " + metadata +
+           "\nspec: {containers: [{name: a, resources: {limits: {nvidia.com/gpu: 1}}}, "
+           "{name: b, resources: {limits: {nvidia.com/gpu: 0.5}}}]}\n";
+  };
+  EXPECT_THAT(texts_of(lint_one(two("{name: a}"))),
+              Contains(HasSubstr("1 warning : containers of one Pod ask for whole GPUs")));
+  // One GPU stands for a share by bytes there.
+  const auto bytes = lint_one(two(
+      "{name: a, annotations: {tranche.dev/gpu-memory.a: 1Gi, tranche.dev/gpu-compute.a: '9'}}"));
+  EXPECT_THAT(texts_of(bytes), testing::Each(HasSubstr(" note : asks ")));
+}
+
 TEST(PodResources, OfWhichNobodyKnowsAreNamed) {
   const auto result =
       lint_one(asking("{limits: {nvidia.com/gpu.shared: 1, example.com/x: 2, cpu: 1}}"));
