@@ -133,6 +133,7 @@ Result<std::string> ask_cluster(cluster::Objects& objects, lint::Surroundings& a
            "release publishes";
   }
   around.names = lint::DeviceNames::of(*slices);
+  around.fleet = lint::fleet_of(*slices, around.driver);
   around.names_are_the_clusters = unread == 0;
   if (unread == 0) return std::string();
   return fmt::format(

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/utf8.h"
@@ -120,16 +121,23 @@ class FileLinter {
   Report report_;
 };
 
-void add_classes(const yaml::Node& root, std::set<std::string>& classes) {
+// DeviceClasses that a file brings, and the resources that they stand for.
+void add_classes(const yaml::Node& root, Surroundings& around) {
   if (const auto* items = root.find("items")) {
-    for (const auto& item : items->items) add_classes(item, classes);
+    for (const auto& item : items->items) add_classes(item, around);
   }
   const auto* kind = root.find("kind");
   const auto* metadata = root.find("metadata");
   if (kind == nullptr || metadata == nullptr) return;
   const auto* name = metadata->find("name");
   const bool is_class = kind->scalar == "DeviceClass" || kind->scalar == "ResourceClass";
-  if (is_class && name != nullptr) classes.insert(name->scalar);
+  if (!is_class) return;
+  if (around.classes && name != nullptr) around.classes->insert(name->scalar);
+  const auto* spec = root.find("spec");
+  const auto* resource = spec == nullptr ? nullptr : spec->find("extendedResourceName");
+  if (around.offered && resource != nullptr) {
+    around.offered->emplace(resource->scalar, std::numeric_limits<std::int64_t>::max());
+  }
 }
 
 Result<std::vector<yaml::Document>> read(const SourceFile& file, std::optional<Finding>& refused) {
@@ -149,8 +157,8 @@ std::vector<FileResult> lint(const std::vector<SourceFile>& files, Surroundings 
   std::vector<std::optional<Finding>> refused(files.size());
   for (std::size_t i = 0; i < files.size(); ++i) {
     read_files.push_back(read(files[i], refused[i]));
-    if (!read_files.back() || !around.classes) continue;
-    for (const auto& document : *read_files.back()) add_classes(document.root, *around.classes);
+    if (!read_files.back()) continue;
+    for (const auto& document : *read_files.back()) add_classes(document.root, around);
   }
   std::vector<FileResult> results;
   for (std::size_t i = 0; i < files.size(); ++i) {

@@ -52,6 +52,11 @@ std::optional<Place> pod_spec(const Place& object) {
   return pod ? pod->map("spec") : std::nullopt;
 }
 
+// What the form of an object makes of it is the same on every fleet.
+admission::Fleet some_fleet() {
+  return {.dra_models = {{"GPU", Bytes::from_mib(std::uint64_t{1} << 20U)}}, .replicas = {}};
+}
+
 // Whether one container asks for whole GPUs and another for a part of one. With annotations one GPU
 // stands for a share by bytes.
 bool is_mixed(json::View object) {
@@ -75,17 +80,15 @@ bool is_mixed(json::View object) {
 
 bool holds_pod(const Place& object) { return kind_of(object) != nullptr; }
 
-void check_fractions(const Place& object) {
+void check_fractions(const Place& object, const Surroundings& around) {
   const auto text = yaml::to_json(object.node()).text();
   const auto view = json::parse(text);
   if (!view) {
     object.error("the object is nested too deeply", "write fewer levels");
     return;
   }
-  // Some fleet: what the form of the object makes of it is the same on each.
-  const admission::Fleet fleet{.dra_models = {{"GPU", Bytes::from_mib(std::uint64_t{1} << 20U)}},
-                               .replicas = {}};
-  const auto rewritten = admission::rewrite(*view, fleet, {});
+  const bool is_known = around.fleet && !around.fleet->dra_models.empty();
+  const auto rewritten = admission::rewrite(*view, is_known ? *around.fleet : some_fleet(), {});
   if (!rewritten) {
     object.error(rewritten.error().what, rewritten.error().hint);
     return;
@@ -101,10 +104,14 @@ void check_fractions(const Place& object) {
     for (const auto& share : shares.value_or(std::vector<admission::Share>())) {
       texts.push_back(admission::describe(share));
     }
-    object.note(fmt::format("asks {}: the admission webhook of tranche controller makes a claim of "
-                            "it, from ResourceClaimTemplate {}",
-                            fmt::join(texts, ", and "), one.name),
-                "without the webhook, Kubernetes refuses the object");
+    object.note(
+        fmt::format("asks {}: the admission webhook of tranche controller makes a claim of "
+                    "it, from ResourceClaimTemplate {}",
+                    fmt::join(texts, ", and "), one.name),
+        around.fleet && !is_known
+            ? "no node of the cluster shares GPUs by claims now: the webhook takes replicas "
+              "of a device plugin, or refuses the object"
+            : "without the webhook, Kubernetes refuses the object");
   }
 }
 
@@ -115,7 +122,7 @@ void check_pod(const Place& object, const Surroundings& around) {
   const auto before = object.report().errors();
   check_pod_resources(*spec, around);
   // The webhook would say the same once more.
-  if (object.report().errors() == before) check_fractions(object);
+  if (object.report().errors() == before) check_fractions(object, around);
 }
 
 }  // namespace tranche::lint

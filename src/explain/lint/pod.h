@@ -17,6 +17,6 @@ void check_pod_claims(const Place& spec);
 // limits and requests of its containers.
 void check_pod_resources(const Place& spec, const Surroundings& around);
 // What the admission webhook would make of the object.
-void check_fractions(const Place& object);
+void check_fractions(const Place& object, const Surroundings& around);
 
 }  // namespace tranche::lint

@@ -97,6 +97,45 @@ TEST(PodResources, OfWhichNobodyKnowsAreNamed) {
   EXPECT_THAT(result.unseen, ElementsAre("example.com/x", "nvidia.com/gpu.shared"));
 }
 
+TEST(PodResources, OfADeviceClassInTheFile) {
+  auto around = testing_::around();
+  around.offered.emplace();
+  const auto text = asking("{limits: {example.com/x: 2}}");
+  EXPECT_EQ(lint_one(text, around).findings.size(), 1U);
+  const auto with_class = text +
+                          "---\napiVersion: resource.k8s.io/v1\nkind: DeviceClass\n"
+                          "metadata: {name: x}\nspec: {extendedResourceName: example.com/x}\n";
+  EXPECT_THAT(lint_one(with_class, around).findings, IsEmpty());
+}
+
+TEST(PodFractions, OfTheClustersModels) {
+  const cluster::SliceDevice l20{.name = "gpu-0",
+                                 .attributes = {{"productName", std::string("NVIDIA L20")}},
+                                 .capacity = {{"memory", {std::uint64_t{46068} << 20U, {}}}},
+                                 .shareable = true};
+  auto smaller = l20;
+  smaller.capacity["memory"].value = std::uint64_t{40000} << 20U;
+  auto whole = l20;
+  whole.attributes["productName"] = std::string("Tesla T4");
+  whole.shareable = false;
+  auto around = testing_::around();
+  around.fleet =
+      fleet_of({{.name = "n", .driver = "gpu.nvidia.com", .devices = {l20, smaller, whole}},
+                {.name = "o", .driver = "dra.example.com", .devices = {l20}}},
+               "gpu.nvidia.com");
+  EXPECT_EQ(around.fleet->dra_models,
+            (std::vector<admission::DraModel>{{"NVIDIA L20", Bytes::from_mib(40000)}}));
+  const std::string text =
+      "apiVersion: v1\nkind: Pod\nmetadata: {annotations: {tranche.dev/gpu-memory: 44Gi, "
+      "tranche.dev/gpu-compute: '50'}}\nspec: {containers: [{name: a, resources: {limits: "
+      "{nvidia.com/gpu: 1}}}]}\n";
+  EXPECT_EQ(lint_one(text).findings[0].level, Level::kNote);
+  EXPECT_EQ(lint_one(text, around).findings[0].level, Level::kError);
+  around.fleet.emplace();
+  EXPECT_THAT(texts_of(lint_one(text, around)),
+              ElementsAre(HasSubstr("no node of the cluster shares GPUs by claims now")));
+}
+
 TEST(PodResources, ThatNoNodeOffers) {
   auto around = testing_::around();
   around.offered = {{"nvidia.com/gpu.shared", 4}, {"nvidia.com/gpu", 0}};

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "admission/fleet.h"
 #include "base/result.h"
 #include "cluster/node.h"
 #include "cluster/resource_slice.h"
@@ -54,6 +55,11 @@ class DeviceNames {
 using Offered = std::map<std::string, std::int64_t>;
 Offered offered_by(const std::vector<cluster::Node>& nodes);
 
+// The models of which the slices of a driver give shares, each with the smallest memory of its
+// devices. Without replicas.
+admission::Fleet fleet_of(const std::vector<cluster::ResourceSlice>& slices,
+                          const std::string& driver);
+
 struct Surroundings {
   DeviceNames names;
   // The names are those of the cluster's slices: what is not among them is an error.
@@ -62,6 +68,8 @@ struct Surroundings {
   std::string driver = "gpu.nvidia.com";
   std::optional<Offered> offered = {};                // nullopt: nobody was asked
   std::optional<std::set<std::string>> classes = {};  // DeviceClasses; nullopt: nobody was asked
+  // What gives parts of GPUs in the cluster. nullopt: nobody was asked.
+  std::optional<admission::Fleet> fleet = {};
   // Says what is wrong with the opaque parameters of our driver (JSON). Empty: they are not
   // looked at.
   std::function<Result<void>(std::string_view json)> check_parameters = {};
