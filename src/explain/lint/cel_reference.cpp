@@ -68,6 +68,27 @@ std::optional<Literal> literal_at(const Tokens& tokens, std::size_t& at) {
   return Literal{Kind::kText, token.text, tokens[at - 2].text};
 }
 
+// `.compareTo(LITERAL)` at `at`.
+std::optional<CelComparison> method_behind(const Tokens& tokens, std::size_t begin,
+                                           std::size_t at) {
+  constexpr std::array<std::string_view, 3> kMethods = {"compareTo", "isGreaterThan", "isLessThan"};
+  if (at + 3 >= tokens.size() || !tokens[at].is(".") || !tokens[at + 2].is("(")) {
+    return std::nullopt;
+  }
+  const auto& method = tokens[at + 1].text;
+  if (std::ranges::find(kMethods, method) == kMethods.end()) return std::nullopt;
+  at += 3;
+  const auto literal = literal_at(tokens, at);
+  if (!literal || at >= tokens.size() || !tokens[at].is(")")) return std::nullopt;
+  return CelComparison{.sign = "",
+                       .kind = literal->kind,
+                       .function = literal->function,
+                       .literal = literal->text,
+                       .begin = tokens[begin].begin,
+                       .end = tokens[at].end,
+                       .method = method};
+}
+
 std::optional<CelComparison> comparison_behind(const Tokens& tokens, std::size_t begin,
                                                std::size_t at) {
   if (at >= tokens.size() || !swapped(tokens[at])) return std::nullopt;
@@ -113,6 +134,7 @@ std::vector<CelReference> cel_references(const Tokens& tokens) {
     one.end = tokens[at - 1].end;
     one.comparison = comparison_behind(tokens, i, at);
     if (!one.comparison) one.comparison = comparison_before(tokens, i, at);
+    if (!one.comparison) one.comparison = method_behind(tokens, i, at);
     all.push_back(std::move(one));
     i = at - 1;
   }

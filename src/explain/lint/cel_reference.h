@@ -12,12 +12,13 @@ namespace tranche::lint {
 
 // What a reference is compared with: `>= 40000`, or `40000 <=` before it.
 struct CelComparison {
-  std::string sign;  // as if the reference stood at the left
+  std::string sign;  // as if the reference stood at the left; empty: `method` compares
   CelToken::Kind kind = CelToken::Kind::kNumber;
   std::string function;  // "quantity", "semver": the literal is its argument; else empty
   std::string literal;
   std::size_t begin = 0;  // of reference and literal, in the expression
   std::size_t end = 0;
+  std::string method = {};  // "compareTo", "isGreaterThan", "isLessThan"
 };
 
 struct CelReference {

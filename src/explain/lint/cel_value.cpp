@@ -22,12 +22,16 @@ bool is_whole_number(std::string_view text) {
 }
 
 std::string by_order(std::string_view reference, std::string_view function, std::string_view value,
-                     std::string_view sign) {
-  return fmt::format("{}.compareTo({}('{}')) {} 0", reference, function, value, sign);
+                     const CelComparison& comparison) {
+  if (!comparison.method.empty()) {
+    return fmt::format("{}.{}({}('{}'))", reference, comparison.method, function, value);
+  }
+  return fmt::format("{}.compareTo({}('{}')) {} 0", reference, function, value, comparison.sign);
 }
 
-bool is_equality(const CelComparison& comparison) {
-  return comparison.sign == "==" || comparison.sign == "!=";
+// What quantities and versions can do beside compareTo().
+bool is_fine(const CelComparison& comparison) {
+  return !comparison.method.empty() || comparison.sign == "==" || comparison.sign == "!=";
 }
 
 // "9.0" -> "9.0.0"; nullopt: no version.
@@ -61,7 +65,7 @@ std::optional<std::string> version_of(std::string_view text) {
 
 CelRewrite compare_capacity(std::string_view reference, std::string_view name,
                             const CelComparison& comparison) {
-  if (comparison.function == "quantity" && is_equality(comparison)) return {};
+  if (comparison.function == "quantity" && is_fine(comparison)) return {};
   CelRewrite result;
   auto value = comparison.literal;
   if (comparison.function == "quantity") {
@@ -78,25 +82,26 @@ CelRewrite compare_capacity(std::string_view reference, std::string_view name,
     result.what = "a quantity cannot be compared with a text";
   }
   if (value.find_first_of("'\\") != std::string::npos || !parse_quantity(value)) return result;
-  result.text = by_order(reference, "quantity", value, comparison.sign);
+  result.text = by_order(reference, "quantity", value, comparison);
   return result;
 }
 
 CelRewrite compare_attribute(std::string_view reference, AttributeKind kind,
                              const CelComparison& comparison) {
   CelRewrite result;
+  if (!comparison.method.empty() && kind != AttributeKind::kVersion) return result;
   const bool is_number = comparison.kind == Kind::kNumber;
   switch (kind) {
     case AttributeKind::kVersion: {
       const auto version = version_of(comparison.literal);
       const bool as_is = comparison.function == "semver" && version == comparison.literal;
-      if (as_is && is_equality(comparison)) return result;
+      if (as_is && is_fine(comparison)) return result;
       result.what = as_is ? fmt::format("versions have no {}", comparison.sign)
                           : fmt::format("a version cannot be compared with {}",
                                         comparison.function == "semver" ? "what is no version"
                                         : is_number                     ? "a number"
                                                                         : "a text");
-      if (version) result.text = by_order(reference, "semver", *version, comparison.sign);
+      if (version) result.text = by_order(reference, "semver", *version, comparison);
       return result;
     }
     case AttributeKind::kNumber:
@@ -112,8 +117,7 @@ CelRewrite compare_attribute(std::string_view reference, AttributeKind kind,
       return result;
     case AttributeKind::kTruth:
       result.what = "the attribute is true or false";
-      if (is_equality(comparison) &&
-          (comparison.literal == "true" || comparison.literal == "false")) {
+      if (is_fine(comparison) && (comparison.literal == "true" || comparison.literal == "false")) {
         result.text = fmt::format("{} {} {}", reference, comparison.sign, comparison.literal);
       }
       return result;
