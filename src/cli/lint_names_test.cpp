@@ -7,8 +7,6 @@ namespace tranche::cli::lint_names_test {
 namespace {
 
 using lint::AttributeKind;
-using testing::HasSubstr;
-
 // Those of NVIDIA's driver, from which manifests come.
 TEST(PublishedNames, AreThoseOfNvidiasDriverAndOurs) {
   const auto names = published_surroundings().names;

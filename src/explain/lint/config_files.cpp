@@ -27,12 +27,22 @@ constexpr std::size_t kMostWishes = 1000;
 constexpr std::array<std::string_view, 5> kConfigKeys = {"flags", "sharing", "resources", "imex",
                                                          "tranche"};
 
+// One message a line. Text of the file's in a message may have line ends of its own: what does not
+// begin as a message does is part of the one before.
 void add_lines(std::string_view messages, Level level, const TextPlace& place, Report& report) {
+  std::string message;
+  const auto end_message = [&] {
+    if (!message.empty()) report.add(finding_of(message, kName, level, place));
+    message.clear();
+  };
   while (!messages.empty()) {
-    const auto end = std::min(messages.find('\n'), messages.size());
-    if (end > 0) report.add(finding_of(messages.substr(0, end), kName, level, place));
-    messages.remove_prefix(std::min(end + 1, messages.size()));
+    const auto line = messages.substr(0, messages.find('\n'));
+    const bool is_rest = line.starts_with(' ') || line.starts_with('(');
+    if (!is_rest) end_message();
+    message += line;
+    messages.remove_prefix(std::min(line.size() + 1, messages.size()));
   }
+  end_message();
 }
 
 std::string joined(const std::string& outer, const std::string& inner) {
@@ -138,6 +148,7 @@ Finding finding_of(std::string_view message, std::string_view name, Level level,
   finding.what = text.substr(0, hint);
   if (hint != std::string::npos) finding.fix = text.substr(hint + 2);
   std::erase(finding.what, '\x01');
+  if (finding.what.empty()) finding.what = "this cannot be read";
   return finding;
 }
 

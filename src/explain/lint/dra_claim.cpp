@@ -88,8 +88,8 @@ void check_count(const Place& body) {
   }
 }
 
-void check_body(const Place& body, const Surroundings& around) {
-  check_device_class(body, around);
+// But for the class.
+void check_parts(const Place& body, const Surroundings& around) {
   check_selectors(body, around);
   check_capacity(body, around);
   check_count(body);
@@ -98,6 +98,11 @@ void check_body(const Place& body, const Surroundings& around) {
     mode->error(fmt::format("{} is no allocationMode", shown(mode->node().scalar)),
                 "write ExactCount or All");
   }
+}
+
+void check_body(const Place& body, const Surroundings& around) {
+  check_device_class(body, around);
+  check_parts(body, around);
 }
 
 std::vector<std::string> flat_keys(const Place& request) {
@@ -147,10 +152,9 @@ void check_request(const Place& request, const Surroundings& around) {
   if (exactly) {
     exactly->check_keys({"deviceClassName", "selectors", "allocationMode", "count", "adminAccess",
                          "tolerations", "capacity"});
-    // What stands above counts as being in it.
-    if (exactly->has("deviceClassName") || !request.has("deviceClassName")) {
-      check_body(*exactly, around);
-    }
+    // One part of it may stand here, and the other beside name.
+    if (!request.has("deviceClassName")) check_device_class(*exactly, around);
+    check_parts(*exactly, around);
   }
   for (const auto& one : subrequests) {
     one.check_keys({"name", "deviceClassName", "selectors", "allocationMode", "count",
@@ -166,7 +170,8 @@ void check_request(const Place& request, const Surroundings& around) {
                     "write each once, below exactly: or below entries of firstAvailable:");
       return;
     }
-    if (!exactly || request.has("deviceClassName")) check_body(request, around);
+    if (!exactly || request.has("deviceClassName")) check_device_class(request, around);
+    check_parts(request, around);
     move_below_exactly(request, flat);
   } else if (exactly && !subrequests.empty()) {
     request.error("exactly and firstAvailable stand beside each other", "remove one of them");

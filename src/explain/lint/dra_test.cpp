@@ -70,6 +70,13 @@ INSTANTIATE_TEST_SUITE_P(
              claim("    requests:\n    - name: g\n      exactly:\n        deviceClassName: c\n"
                    "        count: 1\n"),
              {"count stands beside name"}},
+        Case{"halfMovedWithCel",
+             claim("    requests:\n    - name: g\n      selectors: [{cel: {expression: "
+                   "\"device.attributes['memory'] > 4\"}}]\n      exactly: {deviceClassName: c}\n"),
+             claim("    requests:\n    - name: g\n      exactly:\n        deviceClassName: c\n"
+                   "        selectors:\n        - cel:\n            expression: \"device.capacity["
+                   "'gpu.nvidia.com'].memory.compareTo(quantity('4Gi')) > 0\"\n"),
+             {"memory is no attribute", "selectors stands beside name"}},
         Case{
             "twice",
             claim(
