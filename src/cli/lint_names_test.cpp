@@ -1,12 +1,12 @@
 #include "cli/lint_names.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace tranche::cli::lint_names_test {
 namespace {
 
 using lint::AttributeKind;
+
 // Those of NVIDIA's driver, from which manifests come.
 TEST(PublishedNames, AreThoseOfNvidiasDriverAndOurs) {
   const auto names = published_surroundings().names;
