@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/yaml.h"
-#include "kube/base64.h"
+#include "base/base64.h"
 #include "kube/credentials.h"
 #include "kube/server_url.h"
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "kube/base64.h"
+#include "base/base64.h"
 #include "kube/credentials.h"
 #include "kube/server_url.h"
 

@@ -1,8 +1,9 @@
-#include "kube/base64.h"
+#include "base/base64.h"
 
+#include <cstddef>
 #include <cstdint>
 
-namespace tranche::kube {
+namespace tranche {
 namespace {
 
 int sextet(char c) {
@@ -42,4 +43,22 @@ std::optional<std::string> decode_base64(std::string_view text) {
   return out;
 }
 
-}  // namespace tranche::kube
+std::string encode_base64(std::string_view bytes) {
+  static constexpr std::string_view kLetters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const auto byte = [&](std::size_t at) -> std::uint32_t {
+      return at < bytes.size() ? static_cast<unsigned char>(bytes[at]) : 0U;
+    };
+    const auto bits = byte(i) << 16U | byte(i + 1) << 8U | byte(i + 2);
+    out += kLetters[bits >> 18U & 63U];
+    out += kLetters[bits >> 12U & 63U];
+    out += i + 1 < bytes.size() ? kLetters[bits >> 6U & 63U] : '=';
+    out += i + 2 < bytes.size() ? kLetters[bits & 63U] : '=';
+  }
+  return out;
+}
+
+}  // namespace tranche

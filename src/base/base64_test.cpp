@@ -1,8 +1,8 @@
-#include "kube/base64.h"
+#include "base/base64.h"
 
 #include <gtest/gtest.h>
 
-namespace tranche::kube::base64_test {
+namespace tranche::base64_test {
 namespace {
 
 TEST(Base64, Decodes) {
@@ -28,5 +28,22 @@ TEST(Base64, Decodes) {
   for (const auto& test : cases) EXPECT_EQ(decode_base64(test.text), test.expected) << test.text;
 }
 
+TEST(Base64, EncodesWhatItDecodes) {
+  const struct {
+    std::string bytes;
+    const char* expected;
+  } cases[] = {{"", ""},
+               {"f", "Zg=="},
+               {"fo", "Zm8="},
+               {"foo", "Zm9v"},
+               {"foob", "Zm9vYg=="},
+               {"\xfb\xff\xbf", "+/+/"},
+               {std::string(1, '\0'), "AA=="}};
+  for (const auto& test : cases) {
+    EXPECT_EQ(encode_base64(test.bytes), test.expected);
+    EXPECT_EQ(decode_base64(test.expected), test.bytes);
+  }
+}
+
 }  // namespace
-}  // namespace tranche::kube::base64_test
+}  // namespace tranche::base64_test
