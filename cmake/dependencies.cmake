@@ -28,3 +28,18 @@ pkg_check_modules(TRANCHE_CURL REQUIRED libcurl)
 add_library(tranche_curl INTERFACE)
 target_include_directories(tranche_curl SYSTEM INTERFACE ${TRANCHE_CURL_INCLUDE_DIRS})
 target_link_libraries(tranche_curl INTERFACE ${CMAKE_DL_LIBS})
+
+# The HTTPS server (docs/decisions/0037-webhook.md). Archives: as shared objects every process of
+# the program would load them, and the webhook is a part of one.
+find_package(OpenSSL REQUIRED)
+find_path(TRANCHE_EVENT_INCLUDE event2/http.h REQUIRED)
+add_library(tranche_https INTERFACE)
+target_include_directories(tranche_https SYSTEM INTERFACE ${TRANCHE_EVENT_INCLUDE}
+                           ${OPENSSL_INCLUDE_DIR})
+set(archives)
+foreach(name event_openssl event_extra event_core ssl crypto)
+  find_library(TRANCHE_ARCHIVE_${name} lib${name}.a REQUIRED)
+  mark_as_advanced(TRANCHE_ARCHIVE_${name})
+  list(APPEND archives ${TRANCHE_ARCHIVE_${name}})
+endforeach()
+target_link_libraries(tranche_https INTERFACE ${archives} Threads::Threads ${CMAKE_DL_LIBS})

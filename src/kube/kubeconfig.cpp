@@ -4,8 +4,8 @@
 #include <array>
 #include <vector>
 
-#include "base/yaml.h"
 #include "base/base64.h"
+#include "base/yaml.h"
 #include "kube/credentials.h"
 #include "kube/server_url.h"
 
