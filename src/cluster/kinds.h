@@ -35,6 +35,20 @@ inline constexpr Kind kResourceSlice{"resource.k8s.io", "v1", "resourceslices", 
                                      false};
 inline constexpr Kind kResourceClaim{"resource.k8s.io", "v1", "resourceclaims", "ResourceClaim",
                                      true};
+inline constexpr Kind kResourceClaimTemplate{"resource.k8s.io", "v1", "resourceclaimtemplates",
+                                             "ResourceClaimTemplate", true};
+inline constexpr Kind kSecret{"", "v1", "secrets", "Secret", true};
+inline constexpr Kind kMutatingWebhookConfiguration{"admissionregistration.k8s.io", "v1",
+                                                    "mutatingwebhookconfigurations",
+                                                    "MutatingWebhookConfiguration", false};
+// Workloads with a Pod template; DaemonSets below.
+inline constexpr Kind kReplicationController{"", "v1", "replicationcontrollers",
+                                             "ReplicationController", true};
+inline constexpr Kind kDeployment{"apps", "v1", "deployments", "Deployment", true};
+inline constexpr Kind kReplicaSet{"apps", "v1", "replicasets", "ReplicaSet", true};
+inline constexpr Kind kStatefulSet{"apps", "v1", "statefulsets", "StatefulSet", true};
+inline constexpr Kind kJob{"batch", "v1", "jobs", "Job", true};
+inline constexpr Kind kCronJob{"batch", "v1", "cronjobs", "CronJob", true};
 inline constexpr Kind kDaemonSet{"apps", "v1", "daemonsets", "DaemonSet", true};
 inline constexpr Kind kCustomResourceDefinition{
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false};

@@ -10,12 +10,17 @@
 #include "base/uuid.h"
 #include "cluster/pause.h"
 #include "config/programs/controller_options.h"
+#include "controller/certificate_keeper.h"
 #include "controller/elector.h"
 #include "controller/evictor.h"
+#include "controller/fleet_watch.h"
+#include "controller/fraction_webhook.h"
 #include "controller/mig_drainer.h"
 #include "controller/mig_pools.h"
 #include "controller/mig_waiting.h"
 #include "controller/policy_controller.h"
+#include "controller/share_templates.h"
+#include "controller/template_collector.h"
 #include "controller/worker_set.h"
 #include "kube/connect.h"
 #include "process/host_name.h"
@@ -87,9 +92,38 @@ std::vector<WorkerPlan> plan(const config::ControllerOptions& options,
   return plans;
 }
 
+// What the webhook and the keeper of templates both follow.
+struct ShareFacts {
+  explicit ShareFacts(const WorkerContext& context)
+      : fleet(context.objects, {}, context.clock, context.log),
+        templates(context.objects, {}, {}, context.log) {}
+
+  FleetWatch fleet;
+  ShareTemplates templates;
+};
+
+void plan_fractions(const config::ControllerOptions& options, ShareFacts& facts,
+                    std::vector<WorkerPlan>& plans) {
+  const auto& webhook = *options.webhook;
+  const cluster::ObjectKey secret{.ns = options.ns, .name = webhook.secret};
+  plans.push_back(
+      plan_fraction_webhook(facts.fleet, facts.templates,
+                            {.address = webhook.address, .port = webhook.port, .secret = secret}));
+  plans.push_back(
+      plan_certificates({.secret = secret,
+                         .configuration = webhook.configuration,
+                         .rules = {.hosts = webhook.hosts, .life = webhook.certificate_life}}));
+  plans.push_back(plan_template_collector(facts.fleet, facts.templates, {}));
+}
+
 int work(const WorkerContext& context, const config::ControllerOptions& options, int signals) {
   const auto instance = identity(options);
   auto plans = plan(options, instance);
+  std::optional<ShareFacts> facts;
+  if (options.webhook) {
+    facts.emplace(context);
+    plan_fractions(options, *facts, plans);
+  }
   for (const auto& one : plans) context.log.info(one.purpose);
   std::optional<Candidate> candidate;
   auto elected = context;

@@ -14,8 +14,8 @@ constexpr auto kControllerFlags = std::to_array<FlagSpec>({
     {.name = "config-map-out",
      .environment = kNames<"CONFIG_MAP_OUT">,
      .help = "ConfigMap that the agents follow (their --config-map): it is made to hold what the "
-             "ClusterPolicy asks for (required, but with --evict-unregistered, --mig-changes or "
-             "--mig-pools: empty follows no ClusterPolicy)",
+             "ClusterPolicy asks for (required, but with --evict-unregistered, --mig-changes, "
+             "--mig-pools or --fractions: empty follows no ClusterPolicy)",
      .uses = kUseController},
     {.name = "agents",
      .environment = kNames<"TRANCHE_AGENTS">,
@@ -41,6 +41,43 @@ constexpr auto kControllerFlags = std::to_array<FlagSpec>({
      .environment = kNames<"TRANCHE_MIG_POOLS">,
      .help = "ConfigMap of --namespace whose key pools.yaml names MIG layouts for pools of nodes; "
              "their nodes get them one after the other; empty: there are none",
+     .uses = kUseController},
+    {.name = "fractions",
+     .environment = kNames<"TRANCHE_FRACTIONS">,
+     .type = FlagType::kBool,
+     .default_text = "false",
+     .help = "serve the admission webhook that turns fractions of nvidia.com/gpu into claims, keep "
+             "its certificates and the ResourceClaimTemplates of the shares",
+     .uses = kUseController},
+    {.name = "webhook-listen",
+     .environment = kNames<"TRANCHE_WEBHOOK_LISTEN">,
+     .default_text = ":8443",
+     .help = "address and port of the webhook; without an address all of them, with port 0 any "
+             "that is free",
+     .uses = kUseController},
+    {.name = "webhook-hosts",
+     .environment = kNames<"TRANCHE_WEBHOOK_HOSTS">,
+     .type = FlagType::kStringList,
+     .help = "DNS names and addresses by which API servers call the webhook, for its certificate: "
+             "SERVICE.NAMESPACE.svc (required with --fractions)",
+     .uses = kUseController},
+    {.name = "webhook-secret",
+     .environment = kNames<"TRANCHE_WEBHOOK_SECRET">,
+     .default_text = "tranche-webhook",
+     .help = "Secret of --namespace that keeps the webhook's certificates; it must be there, and "
+             "may be empty",
+     .uses = kUseController},
+    {.name = "webhook-configuration",
+     .environment = kNames<"TRANCHE_WEBHOOK_CONFIGURATION">,
+     .default_text = "tranche-webhook",
+     .help = "MutatingWebhookConfiguration whose caBundle the controller writes",
+     .uses = kUseController},
+    {.name = "webhook-certificate-life",
+     .environment = kNames<"TRANCHE_WEBHOOK_CERTIFICATE_LIFE">,
+     .type = FlagType::kDuration,
+     .default_text = "2160h",
+     .help = "how long a certificate of the webhook is valid; it is replaced after two thirds of "
+             "that, and its authority lives four times as long",
      .uses = kUseController},
     {.name = "leader-elect",
      .environment = kNames<"LEADER_ELECT">,

@@ -1,5 +1,11 @@
 #include "config/programs/controller_options.h"
 
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
 #include "base/json.h"
 #include "config/names.h"
 #include "config/programs/option_reader.h"
@@ -69,6 +75,60 @@ CleanupOptions::Mode mode(OptionReader& reader) {
   return stay ? kStay : kClear;
 }
 
+bool is_address(const std::string& text) {
+  std::array<unsigned char, sizeof(in6_addr)> bytes{};
+  return ::inet_pton(AF_INET, text.c_str(), bytes.data()) == 1 ||
+         ::inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1;
+}
+
+// "127.0.0.1:8443", "[::1]:8443", ":8443".
+void read_listen(OptionReader& reader, WebhookOptions& options) {
+  const auto text = reader.get<std::string>("webhook-listen");
+  const auto colon = text.rfind(':');
+  const auto number = colon == std::string::npos ? "" : text.substr(colon + 1);
+  auto address = text.substr(0, std::min(colon, text.size()));
+  if (address.starts_with('[') && address.ends_with(']')) {
+    address = address.substr(1, address.size() - 2);
+  }
+  const auto read = std::from_chars(number.data(), number.data() + number.size(), options.port);
+  const bool is_port = read.ec == std::errc() && read.ptr == number.data() + number.size();
+  if (!is_port || !(address.empty() || is_address(address))) {
+    reader.error("webhook-listen", fmt::format("'{}' is no address and port", text.substr(0, 80)),
+                 "write one such as :8443, 127.0.0.1:8443 or [::1]:8443");
+  }
+  options.address = std::move(address);
+}
+
+void read_hosts(OptionReader& reader, WebhookOptions& options) {
+  options.hosts = reader.get<std::vector<std::string>>("webhook-hosts");
+  if (options.hosts.empty()) {
+    reader.error("webhook-hosts", "nobody can call the webhook",
+                 "give --webhook-hosts=SERVICE.NAMESPACE.svc");
+  }
+  for (const auto& host : options.hosts) {
+    if (is_object_name(host) || is_address(host)) continue;
+    reader.error("webhook-hosts", fmt::format("'{}' is no name of a host", host.substr(0, 80)),
+                 "write DNS names or addresses, separated by commas");
+  }
+}
+
+std::optional<WebhookOptions> read_webhook(OptionReader& reader) {
+  if (!reader.get<bool>("fractions")) return std::nullopt;
+  WebhookOptions options;
+  read_listen(reader, options);
+  read_hosts(reader, options);
+  options.secret = name(reader, "webhook-secret", "the Secret of the certificates");
+  options.configuration = name(reader, "webhook-configuration", "the MutatingWebhookConfiguration");
+  const auto life = reader.get<Interval>("webhook-certificate-life").value;
+  if (life && *life >= std::chrono::seconds(1)) {
+    options.certificate_life = std::chrono::duration_cast<std::chrono::seconds>(*life);
+  } else {
+    reader.error("webhook-certificate-life", "a certificate has an end, and a beginning before it",
+                 "write a duration such as 2160h");
+  }
+  return options;
+}
+
 }  // namespace
 
 Result<ControllerOptions> load_controller_options(const Sources& sources) {
@@ -76,8 +136,9 @@ Result<ControllerOptions> load_controller_options(const Sources& sources) {
   const bool evict = reader.get<bool>("evict-unregistered");
   const bool changes = reader.get<bool>("mig-changes");
   const bool pools = !reader.get<std::string>("mig-pools").empty();
+  auto webhook = read_webhook(reader);
   const bool has_map =
-      !(evict || changes || pools) || !reader.get<std::string>("config-map-out").empty();
+      !(evict || changes || pools || webhook) || !reader.get<std::string>("config-map-out").empty();
   ControllerOptions options{
       .ns = name(reader, "namespace", "the namespace of the policy's ConfigMaps"),
       .config_map_out =
@@ -87,6 +148,7 @@ Result<ControllerOptions> load_controller_options(const Sources& sources) {
       .evict_unregistered = evict,
       .mig_changes = changes,
       .mig_pools = pools ? name(reader, "mig-pools", "the ConfigMap of pools") : "",
+      .webhook = std::move(webhook),
       .leader_elect = reader.get<bool>("leader-elect"),
       .pod_name = reader.get<std::string>("pod-name"),
       .api_server = reader.api_server(),

@@ -3,8 +3,10 @@
 // too. Pure.
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/api_server.h"
 #include "base/log.h"
@@ -13,6 +15,17 @@
 
 namespace tranche::config {
 
+// The admission webhook for fractions of GPUs.
+struct WebhookOptions {
+  std::string address;  // "": all
+  std::uint16_t port = 8443;
+  std::vector<std::string> hosts;  // DNS names and addresses that it is called by; not empty
+  std::string secret = "tranche-webhook";
+  std::string configuration = "tranche-webhook";
+  std::chrono::seconds certificate_life = std::chrono::hours(2160);
+  bool operator==(const WebhookOptions&) const = default;
+};
+
 struct ControllerOptions {
   std::string ns;              // the release's: of policies' ConfigMaps, config_map_out, the Lease
   std::string config_map_out;  // the ConfigMap that the agents follow; "": no policy is followed
@@ -20,7 +33,8 @@ struct ControllerOptions {
   std::string agents;          // the agents' DaemonSet, in `ns`; "": not told
   bool evict_unregistered = false;
   bool mig_changes = false;
-  std::string mig_pools;  // a ConfigMap in `ns`; "": there are no pools
+  std::string mig_pools;                       // a ConfigMap in `ns`; "": there are no pools
+  std::optional<WebhookOptions> webhook = {};  // nullopt: it serves none
   bool leader_elect = false;
   std::string pod_name;  // "": not in a Pod
   ApiServer api_server;

@@ -63,6 +63,29 @@ TEST(ControllerOptions, OneWithPoolsNeedsNoPolicy) {
       load_controller_options({.flags = {{"namespace", "tranche"}, {"mig-pools", "../pools"}}}));
 }
 
+TEST(ControllerOptions, OneWithAWebhookNeedsNoPolicy) {
+  const auto defaults = load_controller_options(
+      {.flags = {
+           {"namespace", "tranche"}, {"fractions", "true"}, {"webhook-hosts", "w.tranche.svc"}}});
+  ASSERT_TRUE(defaults) << defaults.error().message();
+  EXPECT_EQ(*defaults, (ControllerOptions{.ns = "tranche",
+                                          .webhook = WebhookOptions{.hosts = {"w.tranche.svc"}}}));
+  const auto all = load_controller_options({.flags = {{"namespace", "tranche"},
+                                                      {"fractions", "true"},
+                                                      {"webhook-listen", "[::1]:0"},
+                                                      {"webhook-hosts", "w.tranche.svc,::1"},
+                                                      {"webhook-secret", "keys"},
+                                                      {"webhook-configuration", "hook"},
+                                                      {"webhook-certificate-life", "24h"}}});
+  ASSERT_TRUE(all) << all.error().message();
+  EXPECT_EQ(all->webhook, (WebhookOptions{.address = "::1",
+                                          .port = 0,
+                                          .hosts = {"w.tranche.svc", "::1"},
+                                          .secret = "keys",
+                                          .configuration = "hook",
+                                          .certificate_life = std::chrono::hours(24)}));
+}
+
 class ControllerRefuses : public testing::TestWithParam<Refused> {};
 
 TEST_P(ControllerRefuses, AndSaysWhatToDo) {
@@ -79,6 +102,18 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"NoName",
                 {.flags = {{"namespace", "a/b"}, {"config-map-out", "Upper"}}},
                 {"'a/b' is no name", "'Upper' is no name"}},
+        Refused{"WebhookWithoutHosts",
+                {.flags = {{"namespace", "a"}, {"fractions", "true"}}},
+                {"give --webhook-hosts=SERVICE.NAMESPACE.svc"}},
+        Refused{"WebhookOddly",
+                {.flags = {{"namespace", "a"},
+                           {"fractions", "true"},
+                           {"webhook-listen", "localhost:99999"},
+                           {"webhook-hosts", "a,DNS:b"},
+                           {"webhook-secret", "../s"},
+                           {"webhook-certificate-life", "infinite"}}},
+                {"'localhost:99999' is no address and port", "'DNS:b' is no name of a host",
+                 "'../s' is no name", "write a duration such as 2160h"}},
         Refused{"LogLevel",
                 {.flags = {{"namespace", "a"}, {"config-map-out", "b"}, {"log-level", "loud"}}},
                 {"'loud' is no log level", "write debug, info, warn or error"}}),

@@ -1,0 +1,124 @@
+#include "controller/certificate_keeper.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/base64.h"
+#include "controller/webhook_secret.h"
+#include "support/fake_clock.h"
+#include "support/fake_objects.h"
+#include "support/log_recorder.h"
+#include "support/wait.h"
+
+namespace tranche::controller::certificate_keeper_test {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+
+const cluster::ObjectKey kSecretKey{.ns = "tranche", .name = "webhook"};
+const cluster::ObjectKey kConfigurationKey{.ns = {}, .name = "webhook"};
+
+class CertificateKeeperTest : public testing::Test {
+ protected:
+  void put_secret(const json& data) {
+    objects_.put(
+        cluster::kSecret,
+        json{{"metadata", {{"namespace", "tranche"}, {"name", "webhook"}}}, {"data", data}}.dump());
+  }
+  void put_configuration() {
+    const json webhooks = {{{"name", "pods.tranche.dev"}, {"clientConfig", json::object()}},
+                           {{"name", "jobs.tranche.dev"}, {"clientConfig", json::object()}}};
+    objects_.put(cluster::kMutatingWebhookConfiguration,
+                 json{{"metadata", {{"name", "webhook"}}}, {"webhooks", webhooks}}.dump());
+  }
+  void start() {
+    keeper_.emplace(
+        objects_,
+        CertificateKeeper::Options{.secret = kSecretKey,
+                                   .configuration = "webhook",
+                                   .rules = {.hosts = {"webhook.tranche.svc"}, .life = 1h},
+                                   .watch_backoff = {.first = 1ms, .longest = 4ms},
+                                   .backoff = {.first = 1ms, .longest = 4ms}},
+        clock_, log_.log());
+  }
+  WebhookKeys keys() const {
+    return keys_of({.json = objects_.text(cluster::kSecret, kSecretKey)});
+  }
+  // Whether every webhook trusts what the Secret's authorities are.
+  bool is_trusted() const {
+    const auto encoded = encode_base64(keys().authorities);
+    const auto now =
+        json::parse(objects_.text(cluster::kMutatingWebhookConfiguration, kConfigurationKey));
+    for (const auto& webhook : now["webhooks"]) {
+      if (webhook["clientConfig"].value("caBundle", "") != encoded) return false;
+    }
+    return http::split_certificates(keys().authorities).has_value();
+  }
+
+  test::FakeObjects objects_;
+  test::FakeClock clock_;
+  test::LogRecorder log_;
+  std::optional<CertificateKeeper> keeper_;
+};
+
+TEST_F(CertificateKeeperTest, FillsTheSecretAndTellsApiServers) {
+  put_secret(json::object());
+  put_configuration();
+  start();
+  EXPECT_TRUE(test::eventually([&] { return is_trusted(); }));
+  EXPECT_TRUE(http::is_for_host(keys().certificate, "webhook.tranche.svc"));
+  EXPECT_EQ(log_.count("damaged"), 0);
+}
+
+TEST_F(CertificateKeeperTest, KeepsWhatIsGood) {
+  put_secret(json::object());
+  put_configuration();
+  start();
+  ASSERT_TRUE(test::eventually([&] { return is_trusted(); }));
+  const auto before = keys();
+  keeper_.reset();
+  put_configuration();  // as an upgrade of the chart may leave it
+  start();
+  EXPECT_TRUE(test::eventually([&] { return is_trusted(); }));
+  EXPECT_EQ(keys(), before);
+}
+
+TEST_F(CertificateKeeperTest, ReplacesADamagedSecretAndSaysSo) {
+  put_secret({{"ca.crt", "aGVsbG8="}, {"tls.crt", "not base64!"}});
+  put_configuration();
+  start();
+  EXPECT_TRUE(test::eventually([&] { return is_trusted(); }));
+  EXPECT_GT(log_.count("Secret tranche/webhook was damaged: ca.crt holds no"), 0);
+}
+
+TEST_F(CertificateKeeperTest, SeesThatSomebodyEmptiedIt) {
+  put_secret(json::object());
+  put_configuration();
+  start();
+  ASSERT_TRUE(test::eventually([&] { return is_trusted(); }));
+  put_secret(json::object());
+  EXPECT_TRUE(test::eventually([&] { return keys() != WebhookKeys{} && is_trusted(); }));
+}
+
+TEST_F(CertificateKeeperTest, MakesNoSecretAndWaitsForIt) {
+  put_configuration();
+  start();
+  EXPECT_TRUE(test::eventually([&] { return log_.count("helm upgrade makes it") > 0; }));
+  EXPECT_EQ(objects_.count_calls("create"), 0);
+  put_secret(json::object());
+  EXPECT_TRUE(test::eventually([&] { return is_trusted(); }));
+}
+
+TEST_F(CertificateKeeperTest, OneThatLostARaceReadsAgain) {
+  put_secret(json::object());
+  put_configuration();
+  objects_.refuse("patch", cluster::kSecret, {Code::kFailedPrecondition, "changed"}, 2);
+  start();
+  EXPECT_TRUE(test::eventually([&] { return is_trusted(); }));
+}
+
+}  // namespace
+}  // namespace tranche::controller::certificate_keeper_test

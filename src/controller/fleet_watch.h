@@ -1,0 +1,72 @@
+#pragma once
+// The fleet as it is now (admission/fleet_of.h): follows ResourceSlices of our driver and Nodes.
+//
+// Kubelet removes a node's slices when it starts, and the driver publishes them again. So that a
+// template does not change back and forth, a model stays in the fleet for a while after its last
+// slice has gone. Templates that name a model which has gone for good do no harm meanwhile.
+//
+// Thread-safe. The destructor ends the watches. Works over the port cluster::Objects.
+
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "admission/fleet.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "cluster/node.h"
+#include "cluster/objects.h"
+#include "cluster/resource_slice.h"
+#include "cluster/watch_cache.h"
+
+namespace tranche::controller {
+
+class FleetWatch {
+ public:
+  struct Options {
+    std::string driver = "gpu.nvidia.com";
+    std::chrono::seconds model_stays = std::chrono::minutes(5);
+    Backoff watch_backoff = {};
+  };
+
+  // The references outlive it.
+  FleetWatch(cluster::Objects& objects, Options options, const Clock& clock, const Log& log);
+  FleetWatch(const FleetWatch&) = delete;
+  FleetWatch& operator=(const FleetWatch&) = delete;
+
+  // kUnavailable: the API server has not told it yet.
+  Result<admission::Fleet> fleet() const;
+  std::optional<std::string> trouble() const;
+
+ private:
+  // A model, and since when no slice has it; nullopt: one has.
+  struct Known {
+    Bytes memory;
+    std::optional<std::chrono::steady_clock::time_point> gone = {};
+  };
+
+  void take_slice(const cluster::CacheChange& change);
+  void take_node(const cluster::CacheChange& change);
+  void count_models();
+  void count_replicas();
+
+  const Options options_;
+  const Clock& clock_;
+  mutable std::mutex mutex_;
+  // Guarded by mutex_.
+  bool has_slices_ = false;  // a complete list was read
+  bool has_nodes_ = false;
+  std::map<std::string, cluster::ResourceSlice> slices_;
+  std::map<std::string, cluster::Node> nodes_;
+  std::map<std::string, Known> models_;  // by product
+  std::vector<admission::Replica> replicas_;
+  // Last: their threads use the others.
+  cluster::WatchCache slice_cache_;
+  cluster::WatchCache node_cache_;
+};
+
+}  // namespace tranche::controller

@@ -1,0 +1,153 @@
+#include "controller/fraction_webhook.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "config/names.h"
+#include "controller/webhook_secret.h"
+
+namespace tranche::controller {
+namespace {
+
+// Shorter than the API server waits for the webhook (fractions.timeoutSeconds), so that its user is
+// told why.
+constexpr std::chrono::seconds kLongestTemplateCall{3};
+
+http::Response json_response(std::string text) {
+  return {.status = 200, .body = std::move(text), .content_type = "application/json"};
+}
+
+}  // namespace
+
+FractionWebhook::FractionWebhook(cluster::Objects& objects, const FleetWatch& fleet,
+                                 ShareTemplates& templates, Options options, const Log& log)
+    : fleet_(fleet), templates_(templates), options_(std::move(options)), log_(log) {
+  retrier_.emplace(log_, options_.backoff);
+  retrier_->request({.key = "the webhook's port",
+                     .attempt = [this](const std::stop_token&) { return listen(); },
+                     .done = {}});
+  secrets_.emplace(
+      objects,
+      cluster::WatchCache::Options{
+          .kind = cluster::kSecret,
+          .selection = {.ns = options_.secret.ns,
+                        .field_selector = "metadata.name=" + options_.secret.name},
+          .backoff = options_.watch_backoff},
+      [this](const cluster::CacheChange& change) { take_secret(change); }, log_);
+}
+
+Result<void> FractionWebhook::listen() {
+  http::Server::Options options{.address = options_.address, .port = options_.port};
+  options.max_body_bytes = admission::kLongestReview;
+  ASSIGN_OR_RETURN(auto server, http::Server::open(std::move(options),
+                                                   [this](const auto& request, const auto& stop) {
+                                                     return answer(request, stop);
+                                                   }));
+  const std::scoped_lock lock(mutex_);
+  server_ = std::move(server);
+  use_certificate();
+  return {};
+}
+
+void FractionWebhook::take_secret(const cluster::CacheChange& change) {
+  if (change.type == cluster::ChangeType::kSynced) return;
+  // What was served goes on while there is nothing better.
+  if (change.type == cluster::ChangeType::kDeleted) return;
+  const auto keys = keys_of(change.object);
+  if (keys.certificate.empty() || keys.key.empty()) return;
+  const std::scoped_lock lock(mutex_);
+  certificate_ = http::Certificate{.chain = keys.certificate, .key = keys.key};
+  use_certificate();
+}
+
+// Called under mutex_.
+void FractionWebhook::use_certificate() {
+  if (!server_ || !certificate_) return;
+  const auto used = server_->set_certificate(*certificate_);
+  flaw_ = used ? "" : used.error().message();
+}
+
+std::optional<std::string> FractionWebhook::trouble() const {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!server_) return "it does not listen yet";
+    if (!certificate_) return "it has no certificate yet";
+    if (!flaw_.empty()) return flaw_;
+  }
+  if (const auto fleet = fleet_.fleet(); !fleet) return fleet.error().what;
+  return templates_.synced() ? std::nullopt : templates_.trouble();
+}
+
+std::uint16_t FractionWebhook::port() const {
+  const std::scoped_lock lock(mutex_);
+  return server_ ? server_->port() : std::uint16_t{0};
+}
+
+http::Response FractionWebhook::answer(const http::Request& request, const std::stop_token& stop) {
+  if (request.path == "/healthz") return {.body = "ok"};
+  if (request.path == "/readyz") {
+    const auto why = trouble();
+    return {.status = why ? 503 : 200, .body = why.value_or("ok")};
+  }
+  if (request.path != "/fractions") return {.status = 404, .body = "there is /fractions alone"};
+  if (request.method != "POST") return {.status = 405, .body = "POST an AdmissionReview"};
+  return review(request.body, stop);
+}
+
+http::Response FractionWebhook::review(const std::string& body, const std::stop_token& stop) {
+  const auto review = admission::read_review(body);
+  if (!review) return {.status = 400, .body = review.error().message()};
+  const auto decided = decide(*review, stop);
+  if (decided) return json_response(admission::allowed(review->uid, *decided));
+  log_.debug(fmt::format("refused in namespace {}: {}", review->ns, decided.error().message()));
+  return json_response(admission::refused(review->uid, decided.error()));
+}
+
+Result<admission::Rewritten> FractionWebhook::decide(const admission::Review& review,
+                                                     const std::stop_token& stop) {
+  if (!admission::is_of_interest(review)) return admission::Rewritten{.patch = "[]"};
+  ASSIGN_OR_RETURN(const auto fleet, fleet_.fleet());
+  ASSIGN_OR_RETURN(auto rewritten, admission::judge(review, fleet, options_.claim));
+  if (!review.is_dry_run) TRY(make_templates(review.ns, rewritten.templates, stop));
+  return rewritten;
+}
+
+Result<void> FractionWebhook::make_templates(const std::string& ns,
+                                             const std::vector<admission::ClaimTemplate>& wanted,
+                                             const std::stop_token& stop) {
+  if (wanted.empty()) return {};
+  // It becomes a part of a path, and who reaches the port need not be the API server.
+  if (!config::is_object_name(ns)) {
+    return fail(Code::kInvalidArgument, "the request names no namespace");
+  }
+  const auto known = templates_.all();
+  const auto here = static_cast<std::size_t>(
+      std::ranges::count(known, ns, [](const auto& one) { return one.key.ns; }));
+  for (const auto& one : wanted) {
+    const cluster::ObjectKey key{.ns = ns, .name = one.name};
+    const bool is_new = std::ranges::find(known, key, &cluster::Object::key) == known.end();
+    if (is_new && here >= options_.most_templates) {
+      return fail(Code::kFailedPrecondition,
+                  fmt::format("namespace {} has {} different shares of GPUs already", ns, here),
+                  "use the same shares in more Pods; one that nobody uses is removed in an hour");
+    }
+    TRY(templates_.ensure(ns, one, {.deadline = kLongestTemplateCall, .stop = stop}));
+  }
+  return {};
+}
+
+WorkerPlan plan_fraction_webhook(const FleetWatch& fleet, ShareTemplates& templates,
+                                 FractionWebhook::Options options) {
+  return {.name = "fractions",
+          .needs_leadership = false,
+          .purpose = "admitting Pods and workloads that ask for fractions of GPUs",
+          .start = [&fleet, &templates, options = std::move(options)](
+                       const WorkerContext& context) -> std::unique_ptr<Worker> {
+            return std::make_unique<FractionWebhook>(context.objects, fleet, templates, options,
+                                                     context.log);
+          }};
+}
+
+}  // namespace tranche::controller

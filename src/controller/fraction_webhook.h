@@ -1,0 +1,87 @@
+#pragma once
+// The admission webhook for fractions of GPUs: the API server sends a Pod or a workload, and gets
+// what it shall be instead (admission/review.h). Before an answer names a ResourceClaimTemplate it
+// is there; a dry run makes none. Every replica of the controller serves, with the certificate
+// that the Secret holds (certificate_keeper.h).
+//
+//     POST /fractions   AdmissionReview
+//     GET  /readyz      200 once it has a certificate and knows the cluster's GPUs
+//     GET  /healthz     200
+//
+// Works over the port cluster::Objects. The destructor ends it.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "admission/claim_template.h"
+#include "admission/review.h"
+#include "base/log.h"
+#include "base/retrier.h"
+#include "cluster/objects.h"
+#include "cluster/watch_cache.h"
+#include "controller/fleet_watch.h"
+#include "controller/share_templates.h"
+#include "controller/worker.h"
+#include "http/server.h"
+
+namespace tranche::controller {
+
+class FractionWebhook : public Worker {
+ public:
+  struct Options {
+    std::string address;  // http::Server::Options
+    std::uint16_t port = 0;
+    cluster::ObjectKey secret;
+    admission::ClaimOptions claim = {};
+    // Of one namespace, before others are refused: nobody needs so many different shares.
+    std::size_t most_templates = 500;
+    Backoff watch_backoff = {};
+    Backoff backoff = {};
+  };
+
+  // The references outlive it.
+  FractionWebhook(cluster::Objects& objects, const FleetWatch& fleet, ShareTemplates& templates,
+                  Options options, const Log& log);
+  FractionWebhook(const FractionWebhook&) = delete;
+  FractionWebhook& operator=(const FractionWebhook&) = delete;
+
+  std::optional<std::string> trouble() const override;
+  // Where it listens; 0: it does not yet.
+  std::uint16_t port() const;
+  // The answer to a request, as the server gives it.
+  http::Response answer(const http::Request& request, const std::stop_token& stop);
+
+ private:
+  http::Response review(const std::string& body, const std::stop_token& stop);
+  Result<admission::Rewritten> decide(const admission::Review& review, const std::stop_token& stop);
+  Result<void> make_templates(const std::string& ns,
+                              const std::vector<admission::ClaimTemplate>& wanted,
+                              const std::stop_token& stop);
+  Result<void> listen();
+  void take_secret(const cluster::CacheChange& change);
+  void use_certificate();
+
+  const FleetWatch& fleet_;
+  ShareTemplates& templates_;
+  const Options options_;
+  const Log& log_;
+  mutable std::mutex mutex_;
+  // Guarded by mutex_.
+  std::optional<http::Certificate> certificate_;
+  std::string flaw_;  // why it cannot be served; empty: it is
+  std::unique_ptr<http::Server> server_;
+  // Last: their threads use the others.
+  std::optional<Retrier> retrier_;
+  std::optional<cluster::WatchCache> secrets_;
+};
+
+// `fleet` and `templates` outlive the worker.
+WorkerPlan plan_fraction_webhook(const FleetWatch& fleet, ShareTemplates& templates,
+                                 FractionWebhook::Options options);
+
+}  // namespace tranche::controller

@@ -1,0 +1,279 @@
+#include "controller/fraction_webhook.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/base64.h"
+#include "controller/template_collector.h"
+#include "support/admission.h"
+#include "support/fake_clock.h"
+#include "support/fake_objects.h"
+#include "support/log_recorder.h"
+#include "support/wait.h"
+
+namespace tranche::controller::fraction_webhook_test {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+using testing::HasSubstr;
+
+const cluster::Kind& kTemplate = cluster::kResourceClaimTemplate;
+const Backoff kQuick{.first = 1ms, .longest = 4ms};
+
+json slice(const std::string& name, const std::string& product, const std::string& memory) {
+  const json device = {{"name", "gpu-0"},
+                       {"allowMultipleAllocations", true},
+                       {"attributes", {{"productName", {{"string", product}}}}},
+                       {"capacity", {{"memory", {{"value", memory}}}}}};
+  const json pool = {{"name", name}, {"generation", 1}, {"resourceSliceCount", 1}};
+  return {{"metadata", {{"name", name}}},
+          {"spec",
+           {{"driver", "gpu.nvidia.com"},
+            {"nodeName", name},
+            {"pool", pool},
+            {"devices", json::array({device})}}}};
+}
+
+// A Pod that was rewritten to claim half a GPU.
+json rewritten_pod(const std::string& name) {
+  auto pod = test::pod({{{"name", "main"}}});
+  pod["metadata"] = {{"name", name}, {"namespace", "shop"}};
+  const json claim = {{"name", "tranche-gpu-main"},
+                      {"resourceClaimTemplateName", "tranche-gpu-50"}};
+  pod["spec"]["resourceClaims"] = json::array({claim});
+  return pod;
+}
+
+class FractionsTest : public testing::Test {
+ protected:
+  FractionsTest() {
+    put_slice("l20", "NVIDIA L20", "46068Mi");
+    fleet_.emplace(objects_, FleetWatch::Options{.watch_backoff = kQuick}, clock_, log_.log());
+    templates_.emplace(objects_, kQuick, [] {}, log_.log());
+    EXPECT_TRUE(test::eventually([&] { return fleet_->fleet() && templates_->synced(); }));
+  }
+  void put_slice(const std::string& name, const std::string& product, const std::string& memory) {
+    objects_.put(cluster::kResourceSlice, slice(name, product, memory).dump());
+  }
+  void start(std::size_t most_templates = 500) {
+    webhook_.emplace(objects_, *fleet_, *templates_,
+                     FractionWebhook::Options{.address = "127.0.0.1",
+                                              .secret = {.ns = "tranche", .name = "webhook"},
+                                              .most_templates = most_templates,
+                                              .watch_backoff = kQuick,
+                                              .backoff = kQuick},
+                     log_.log());
+  }
+  void start_collector() {
+    collector_.emplace(
+        objects_, *fleet_, *templates_,
+        TemplateCollector::Options{.look = 1ms, .watch_backoff = kQuick, .backoff = kQuick}, clock_,
+        log_.log());
+  }
+  json ask(const std::string& gpu, const json& change = json::object()) {
+    json request = {{"uid", "u-1"},
+                    {"namespace", "shop"},
+                    {"operation", "CREATE"},
+                    {"object", test::pod({test::container("main", gpu)})}};
+    request.update(change);
+    const json body = {
+        {"apiVersion", "admission.k8s.io/v1"}, {"kind", "AdmissionReview"}, {"request", request}};
+    const auto answer =
+        webhook_->answer({.method = "POST", .path = "/fractions", .body = body.dump()}, {});
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    return json::parse(answer.body)["response"];
+  }
+  std::string text_of(const std::string& name) {
+    return objects_.text(kTemplate, {.ns = "shop", .name = name});
+  }
+  bool is_there(const std::string& name) { return !text_of(name).empty(); }
+  // The template is known to the watch.
+  bool is_seen(std::size_t count) {
+    return test::eventually([&] { return templates_->all().size() == count; });
+  }
+
+  test::FakeObjects objects_;
+  test::FakeClock clock_;
+  test::LogRecorder log_;
+  std::optional<FleetWatch> fleet_;
+  std::optional<ShareTemplates> templates_;
+  std::optional<FractionWebhook> webhook_;
+  std::optional<TemplateCollector> collector_;
+};
+
+TEST_F(FractionsTest, AnAnswerComesWhenTheTemplateIsThere) {
+  start();
+  const auto response = ask("0.5");
+  EXPECT_EQ(response["allowed"], true) << response;
+  EXPECT_THAT(decode_base64(response["patch"].get<std::string>()).value(),
+              HasSubstr("tranche-gpu-50"));
+  EXPECT_THAT(text_of("tranche-gpu-50"), HasSubstr("23034Mi"));
+  ASSERT_TRUE(is_seen(1));
+  const auto before = objects_.calls().size();
+  EXPECT_EQ(ask("0.5")["allowed"], true);
+  EXPECT_EQ(objects_.calls().size(), before) << "what is known is not asked for";
+}
+
+TEST_F(FractionsTest, ADryRunMakesNothing) {
+  start();
+  EXPECT_EQ(ask("0.5", {{"dryRun", true}})["allowed"], true);
+  EXPECT_EQ(objects_.count_calls("create"), 0);
+}
+
+TEST_F(FractionsTest, WithoutItsTemplateAShareIsRefused) {
+  start();
+  objects_.refuse("create", kTemplate, {Code::kPermission, "forbidden"}, 1);
+  const auto response = ask("0.5");
+  EXPECT_EQ(response["allowed"], false);
+  EXPECT_THAT(response["status"]["message"].get<std::string>(),
+              HasSubstr("ResourceClaimTemplate shop/tranche-gpu-50: forbidden"));
+  EXPECT_EQ(ask("0.5")["allowed"], true);
+}
+
+TEST_F(FractionsTest, ATemplateOfAnotherFleetIsReplaced) {
+  start();
+  ASSERT_EQ(ask("0.5")["allowed"], true);
+  ASSERT_TRUE(is_seen(1));
+  put_slice("t4", "Tesla T4", "15360Mi");
+  ASSERT_TRUE(test::eventually([&] { return fleet_->fleet()->dra_models.size() == 2; }));
+  EXPECT_EQ(ask("0.5")["allowed"], true);
+  EXPECT_THAT(text_of("tranche-gpu-50"), HasSubstr("7680Mi"));
+  EXPECT_EQ(objects_.count_calls("remove"), 1);
+}
+
+TEST_F(FractionsTest, AnotherReplicaThatMadeItFirstIsFine) {
+  start();
+  ASSERT_EQ(ask("0.5")["allowed"], true);
+  ShareTemplates late(objects_, kQuick, [] {}, log_.log());
+  // As if its watch had not told it yet.
+  objects_.hold_watches(kTemplate, true);
+  const auto wanted = admission::claim_template({{.percent = 25}}, *fleet_->fleet(), {});
+  ASSERT_TRUE(wanted);
+  EXPECT_TRUE(templates_->ensure("shop", *wanted, {}));
+  EXPECT_TRUE(late.ensure("shop", *wanted, {}));
+  EXPECT_EQ(objects_.count_calls("remove"), 0);
+  objects_.hold_watches(kTemplate, false);
+}
+
+TEST_F(FractionsTest, SomebodyElsesTemplateStays) {
+  start();
+  const json theirs = {{"metadata", {{"namespace", "shop"}, {"name", "tranche-gpu-50"}}}};
+  objects_.put(kTemplate, theirs.dump());
+  const auto response = ask("0.5");
+  EXPECT_EQ(response["allowed"], false);
+  EXPECT_THAT(response["status"]["message"].get<std::string>(), HasSubstr("not one of Tranche's"));
+  EXPECT_EQ(objects_.count_calls("remove"), 0);
+}
+
+TEST_F(FractionsTest, MoreThanEightModelsAreRefusedClearly) {
+  start();
+  for (int i = 0; i < 8; ++i) {
+    put_slice("n" + std::to_string(i), "Model " + std::to_string(i), "1000Mi");
+  }
+  ASSERT_TRUE(test::eventually([&] { return fleet_->fleet()->dra_models.size() == 9; }));
+  const auto response = ask("0.5");
+  EXPECT_EQ(response["allowed"], false);
+  EXPECT_THAT(response["status"]["message"].get<std::string>(), HasSubstr("models"));
+}
+
+TEST_F(FractionsTest, ANamespaceThatIsNoneOrFullIsRefused) {
+  start(1);
+  EXPECT_EQ(ask("0.5", {{"namespace", "../kube-system"}})["allowed"], false);
+  EXPECT_EQ(objects_.count_calls("create"), 0);
+  EXPECT_EQ(ask("0.5")["allowed"], true);
+  ASSERT_TRUE(is_seen(1));
+  const auto response = ask("0.25");
+  EXPECT_EQ(response["allowed"], false);
+  EXPECT_THAT(response["status"]["message"].get<std::string>(), HasSubstr("different shares"));
+  EXPECT_EQ(ask("0.5")["allowed"], true) << "one that is there is not another";
+}
+
+TEST_F(FractionsTest, OtherRequestsGetTheirStatus) {
+  start();
+  const auto status = [&](const std::string& method, const std::string& path,
+                          const std::string& body = {}) {
+    return webhook_->answer({.method = method, .path = path, .body = body}, {}).status;
+  };
+  EXPECT_EQ(status("GET", "/healthz"), 200);
+  EXPECT_EQ(status("GET", "/readyz"), 503);
+  ASSERT_TRUE(test::eventually([&] { return webhook_->port() != 0; }));
+  EXPECT_THAT(webhook_->trouble().value(), HasSubstr("certificate"));
+  EXPECT_EQ(status("GET", "/fractions"), 405);
+  EXPECT_EQ(status("POST", "/other"), 404);
+  EXPECT_EQ(status("POST", "/fractions", "hello"), 400);
+}
+
+TEST_F(FractionsTest, ServesWithTheSecretsCertificate) {
+  start();
+  ASSERT_TRUE(test::eventually([&] { return webhook_->port() != 0; }));
+  const auto keys =
+      next_keys({}, {.hosts = {"127.0.0.1"}, .life = 1h}, std::chrono::system_clock::now(), false);
+  const json data = {{"tls.crt", encode_base64((*keys)->keys.certificate)},
+                     {"tls.key", encode_base64((*keys)->keys.key)}};
+  const json secret = {{"metadata", {{"namespace", "tranche"}, {"name", "webhook"}}},
+                       {"data", data}};
+  objects_.put(cluster::kSecret, secret.dump());
+  EXPECT_TRUE(test::eventually([&] { return !webhook_->trouble(); }));
+}
+
+TEST_F(FractionsTest, AModelStaysAWhileAfterItsSliceHasGone) {
+  objects_.erase(cluster::kResourceSlice, {.ns = {}, .name = "l20"});
+  put_slice("t4", "Tesla T4", "15360Mi");
+  ASSERT_TRUE(test::eventually([&] { return fleet_->fleet()->dra_models.size() == 2; }));
+  clock_.advance(4min);
+  EXPECT_EQ(fleet_->fleet()->dra_models.size(), 2U);
+  clock_.advance(2min);
+  EXPECT_EQ(fleet_->fleet()->dra_models.size(), 1U);
+}
+
+TEST_F(FractionsTest, TemplatesThatAreReferredToAreMadeAgain) {
+  objects_.put(cluster::kPod, rewritten_pod("waits").dump());
+  start_collector();
+  EXPECT_TRUE(test::eventually([&] { return is_there("tranche-gpu-50"); }));
+  objects_.erase(kTemplate, {.ns = "shop", .name = "tranche-gpu-50"});
+  EXPECT_TRUE(test::eventually([&] { return is_there("tranche-gpu-50"); }));
+}
+
+TEST_F(FractionsTest, WorkloadsCountToo) {
+  auto deployment = test::deployment(rewritten_pod("x"));
+  deployment["metadata"] = {{"name", "one"}, {"namespace", "shop"}};
+  objects_.put(cluster::kDeployment, deployment.dump());
+  start_collector();
+  ASSERT_TRUE(test::eventually([&] { return is_there("tranche-gpu-50"); }));
+  clock_.advance(2h);
+  const auto looks = objects_.count_calls("list cronjobs");
+  ASSERT_TRUE(test::eventually([&] { return objects_.count_calls("list cronjobs") > looks + 3; }));
+  EXPECT_TRUE(is_there("tranche-gpu-50"));
+}
+
+TEST_F(FractionsTest, WhatNobodyHasUsedForAnHourIsRemoved) {
+  objects_.put(cluster::kPod, rewritten_pod("runs").dump());
+  const json theirs = {
+      {"metadata",
+       {{"namespace", "shop"}, {"name", "mine"}, {"labels", {{"tranche.dev/gpu-share", "true"}}}}}};
+  objects_.put(kTemplate, theirs.dump());
+  start_collector();
+  ASSERT_TRUE(test::eventually([&] { return is_there("tranche-gpu-50"); }));
+  const auto looked = [&] {
+    const auto looks = objects_.count_calls("list cronjobs");
+    return test::eventually([&] { return objects_.count_calls("list cronjobs") > looks + 3; });
+  };
+  ASSERT_TRUE(looked());
+  auto ended = rewritten_pod("runs");
+  ended["status"]["phase"] = "Succeeded";
+  objects_.put(cluster::kPod, ended.dump());
+  ASSERT_TRUE(looked());
+  clock_.advance(50min);
+  ASSERT_TRUE(looked());
+  EXPECT_TRUE(is_there("tranche-gpu-50"));
+  clock_.advance(11min);
+  EXPECT_TRUE(test::eventually([&] { return !is_there("tranche-gpu-50"); }));
+  ASSERT_TRUE(looked());
+  EXPECT_TRUE(is_there("mine")) << "a name that is none of ours";
+}
+
+}  // namespace
+}  // namespace tranche::controller::fraction_webhook_test

@@ -1,0 +1,105 @@
+#include "controller/share_templates.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "admission/names.h"
+#include "base/checksum.h"
+#include "base/json.h"
+#include "base/json_value.h"
+
+namespace tranche::controller {
+namespace {
+
+using admission::ClaimTemplate;
+
+constexpr std::string_view kMadeOf = "tranche.dev/gpu-template";
+// Two writers may replace one template at the same moment.
+constexpr int kTemplateAttempts = 3;
+
+std::string mark_of(const ClaimTemplate& wanted) {
+  return fmt::format("{:016x}", checksum(wanted.json));
+}
+
+std::string text_in(const cluster::Object& object, std::string_view map, std::string_view key) {
+  const auto root = json::parse(object.json);
+  const auto value = root ? root->at({"metadata", map, key}) : std::nullopt;
+  return value ? value->as_string().value_or("") : "";
+}
+
+Result<std::string> text_of(const ClaimTemplate& wanted) {
+  ASSIGN_OR_RETURN(const auto view, json::parse(wanted.json));
+  auto object = json::Value::copy(view);
+  object["metadata"]["annotations"][kMadeOf] = mark_of(wanted);
+  return object.text();
+}
+
+}  // namespace
+
+bool is_made_of(const cluster::Object& object, const ClaimTemplate& wanted) {
+  return text_in(object, "annotations", kMadeOf) == mark_of(wanted);
+}
+
+ShareTemplates::ShareTemplates(cluster::Objects& objects, const Backoff& watch_backoff,
+                               std::function<void()> on_change, const Log& log)
+    : objects_(objects),
+      log_(log),
+      cache_(
+          objects,
+          {.kind = cluster::kResourceClaimTemplate,
+           .selection = {.label_selector = fmt::format("{}=true", admission::kShareLabel)},
+           .kind_may_be_missing = true,
+           .backoff = watch_backoff},
+          [on_change = std::move(on_change)](const cluster::CacheChange&) {
+            if (on_change) on_change();
+          },
+          log) {}
+
+std::optional<std::string> ShareTemplates::trouble() const {
+  if (const auto failure = cache_.failure()) return failure->message();
+  if (!cache_.synced()) return "the API server has not answered yet";
+  return std::nullopt;
+}
+
+Result<void> ShareTemplates::ensure(const std::string& ns, const ClaimTemplate& wanted,
+                                    const cluster::Call& call) {
+  const auto known = cache_.find({.ns = ns, .name = wanted.name});
+  if (known && is_made_of(*known, wanted)) return {};
+  ASSIGN_OR_RETURN(const auto text, text_of(wanted));
+  auto result = settle(ns, wanted, text, call);
+  if (result) return result;
+  return std::unexpected(std::move(result).error().with_context(
+      fmt::format("ResourceClaimTemplate {}/{}", ns, wanted.name)));
+}
+
+Result<void> ShareTemplates::settle(const std::string& ns, const ClaimTemplate& wanted,
+                                    const std::string& text, const cluster::Call& call) {
+  const cluster::ObjectKey key{.ns = ns, .name = wanted.name};
+  for (int attempt = 0; attempt < kTemplateAttempts; ++attempt) {
+    const auto made = objects_.create(cluster::kResourceClaimTemplate, ns, text, call);
+    if (made) return {};
+    if (made.error().code != Code::kAlreadyExists) return std::unexpected(made.error());
+    const auto now = objects_.get(cluster::kResourceClaimTemplate, key, call);
+    if (!now && now.error().code == Code::kNotFound) continue;
+    if (!now) return std::unexpected(now.error());
+    if (text_in(*now, "labels", admission::kShareLabel) != "true") {
+      return fail(
+          Code::kFailedPrecondition,
+          "it is not one of Tranche's, and a share of a GPU needs its name",
+          fmt::format("delete it: kubectl -n {} delete resourceclaimtemplate {}", ns, wanted.name));
+    }
+    if (is_made_of(*now, wanted)) return {};
+    const auto gone =
+        objects_.remove(cluster::kResourceClaimTemplate, key, {.uid = now->uid}, call);
+    const bool is_other = !gone && (gone.error().code == Code::kNotFound ||
+                                    gone.error().code == Code::kFailedPrecondition);
+    if (!gone && !is_other) return std::unexpected(gone.error());
+    log_.info(fmt::format("ResourceClaimTemplate {}: made anew, as the cluster's GPUs changed",
+                          key.to_string()));
+  }
+  return fail(Code::kUnavailable, "somebody else writes it at the same time",
+              "try again in a moment");
+}
+
+}  // namespace tranche::controller

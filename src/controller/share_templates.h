@@ -1,0 +1,57 @@
+#pragma once
+// The ResourceClaimTemplates that Pods' shares are claimed from, in the cluster: follows those that
+// bear our label, and makes one that is missing or of a fleet that has changed.
+//
+// A template's spec cannot change, so an old one is deleted, by its uid, and made anew. What a
+// template was made of is told by a checksum in an annotation: the API server adds defaults to its
+// spec, so the spec itself is not compared. An object of that name without our label is somebody
+// else's and is not touched.
+//
+// Thread-safe. The destructor ends the watch. Works over the port cluster::Objects.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "admission/claim_template.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "cluster/objects.h"
+#include "cluster/watch_cache.h"
+
+namespace tranche::controller {
+
+class ShareTemplates {
+ public:
+  // `on_change`: called on the watch's thread. The references outlive it.
+  ShareTemplates(cluster::Objects& objects, const Backoff& watch_backoff,
+                 std::function<void()> on_change, const Log& log);
+  ShareTemplates(const ShareTemplates&) = delete;
+  ShareTemplates& operator=(const ShareTemplates&) = delete;
+
+  // Sees that the namespace has the template, as it is wanted. Asks the API server only where that
+  // is not known. kFailedPrecondition: somebody else's object has the name. kPermission,
+  // kUnavailable, ...: the API server refuses, or is away.
+  Result<void> ensure(const std::string& ns, const admission::ClaimTemplate& wanted,
+                      const cluster::Call& call);
+
+  // Ours, as far as is known.
+  std::vector<cluster::Object> all() const { return cache_.all(); }
+  bool synced() const { return cache_.synced(); }
+  std::optional<std::string> trouble() const;
+
+ private:
+  Result<void> settle(const std::string& ns, const admission::ClaimTemplate& wanted,
+                      const std::string& text, const cluster::Call& call);
+
+  cluster::Objects& objects_;
+  const Log& log_;
+  cluster::WatchCache cache_;
+};
+
+// Whether the object was made of this very template.
+bool is_made_of(const cluster::Object& object, const admission::ClaimTemplate& wanted);
+
+}  // namespace tranche::controller

@@ -1,0 +1,170 @@
+#include "controller/template_collector.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "admission/template_name.h"
+#include "controller/template_uses.h"
+
+namespace tranche::controller {
+namespace {
+
+// Seven lists, page by page.
+constexpr std::chrono::minutes kLongestLook{2};
+constexpr const char* kPodsTurn = "templates of Pods' shares of GPUs";
+constexpr const char* kAllTurn = "templates of shares of GPUs";
+
+constexpr std::array<cluster::Kind, 7> kWorkloads = {
+    cluster::kReplicationController,
+    cluster::kDeployment,
+    cluster::kReplicaSet,
+    cluster::kStatefulSet,
+    cluster::kDaemonSet,
+    cluster::kJob,
+    cluster::kCronJob,
+};
+
+}  // namespace
+
+TemplateCollector::TemplateCollector(cluster::Objects& objects, const FleetWatch& fleet,
+                                     ShareTemplates& templates, Options options, const Clock& clock,
+                                     const Log& log)
+    : objects_(objects),
+      fleet_(fleet),
+      templates_(templates),
+      options_(std::move(options)),
+      clock_(clock),
+      log_(log),
+      pods_(
+          objects,
+          {.kind = cluster::kPod,
+           .reduce = used_templates_text,
+           .in_pages = true,
+           .backoff = options_.watch_backoff},
+          [this](const cluster::CacheChange& change) {
+            if (!change.object.json.empty()) notifier_.notify();
+          },
+          log) {
+  rounds_.emplace(
+      log_, options_.backoff,
+      [this](const std::string& turn, const std::stop_token& stop) { return visit(turn, stop); });
+  notifier_.listen([this] { rounds_->ask(kPodsTurn); });
+  rounds_->ask(kAllTurn);
+}
+
+TemplateCollector::~TemplateCollector() {
+  notifier_.listen({});
+  rounds_.reset();
+}
+
+std::optional<std::string> TemplateCollector::trouble() const {
+  if (const auto failure = pods_.failure()) return failure->message();
+  if (!pods_.synced()) return "the API server has not answered yet";
+  return templates_.trouble();
+}
+
+Result<Rounds::Next> TemplateCollector::visit(const std::string& turn,
+                                              const std::stop_token& stop) {
+  // Before everything is known nothing is made, and nothing looks unused.
+  if (!pods_.synced() || !templates_.synced() || !fleet_.fleet()) {
+    return std::chrono::milliseconds(100);
+  }
+  ASSIGN_OR_RETURN(const auto call, call_while_leading(kLongestLook, options_.time_left, stop));
+  if (turn == kPodsTurn) {
+    TRY(make(uses_of_pods(), call));
+    return std::nullopt;
+  }
+  ASSIGN_OR_RETURN(auto uses, uses_of_workloads(call));
+  uses.merge(uses_of_pods());
+  TRY(collect(uses, call));
+  TRY(make(uses, call));
+  return options_.look;
+}
+
+TemplateCollector::Uses TemplateCollector::uses_of_pods() const {
+  Uses uses;
+  for (const auto& pod : pods_.all()) {
+    for (const auto& name : lines_of(pod.json)) uses.insert({.ns = pod.key.ns, .name = name});
+  }
+  return uses;
+}
+
+Result<TemplateCollector::Uses> TemplateCollector::uses_of_workloads(
+    const cluster::Call& call) const {
+  Uses all;
+  for (const auto& kind : kWorkloads) {
+    Uses uses;
+    const auto take = [&](const std::vector<cluster::Object>& page, bool first) -> Result<void> {
+      if (first) uses.clear();
+      for (const auto& object : page) {
+        for (const auto& name : used_templates(object.json)) {
+          uses.insert({.ns = object.key.ns, .name = name});
+        }
+      }
+      return {};
+    };
+    TRY(objects_.list_pages(kind, {}, take, call));
+    all.merge(uses);
+  }
+  return all;
+}
+
+// One namespace that refuses keeps no other from its templates.
+Result<void> TemplateCollector::make(const Uses& uses, const cluster::Call& call) {
+  ASSIGN_OR_RETURN(const auto fleet, fleet_.fleet());
+  Result<void> result;
+  for (const auto& [ns, name] : uses) {
+    const auto shares = admission::parse_template_name(name);
+    if (!shares) continue;
+    // What the fleet of today cannot give stays as it was made.
+    const auto wanted = admission::claim_template(*shares, fleet, options_.claim);
+    if (!wanted) continue;
+    auto made = templates_.ensure(ns, *wanted, call);
+    if (!made && result) result = std::move(made);
+  }
+  return result;
+}
+
+Result<void> TemplateCollector::collect(const Uses& uses, const cluster::Call& call) {
+  const auto now = clock_.now();
+  const auto ours = templates_.all();
+  std::erase_if(used_, [&](const auto& one) {
+    return std::ranges::find(ours, one.first, &cluster::Object::key) == ours.end();
+  });
+  Result<void> result;
+  for (const auto& object : ours) {
+    const auto last = used_.try_emplace(object.key, now).first;
+    if (uses.contains(object.key)) last->second = now;
+    // A name that is none of ours has our label by somebody else's hand.
+    const bool is_ours = admission::parse_template_name(object.key.name).has_value();
+    if (!is_ours || now - last->second < options_.unused) continue;
+    auto gone =
+        objects_.remove(cluster::kResourceClaimTemplate, object.key, {.uid = object.uid}, call);
+    if (gone || gone.error().code == Code::kNotFound) {
+      log_.info(fmt::format("ResourceClaimTemplate {}: removed, nobody has used it for an hour",
+                            object.key.to_string()));
+    } else if (result) {
+      result = std::unexpected(std::move(gone).error().with_context(object.key.to_string()));
+    }
+  }
+  return result;
+}
+
+WorkerPlan plan_template_collector(const FleetWatch& fleet, ShareTemplates& templates,
+                                   TemplateCollector::Options options) {
+  return {.name = "share-templates",
+          .needs_leadership = true,
+          .purpose = "keeping the ResourceClaimTemplates of shares of GPUs while they are used",
+          .start = [&fleet, &templates, options = std::move(options)](
+                       const WorkerContext& context) -> std::unique_ptr<Worker> {
+            auto own = options;
+            own.time_left = context.time_left;
+            return std::make_unique<TemplateCollector>(context.objects, fleet, templates,
+                                                       std::move(own), context.clock, context.log);
+          }};
+}
+
+}  // namespace tranche::controller

@@ -1,0 +1,83 @@
+#pragma once
+// Keeps the ResourceClaimTemplates of shares as long as somebody refers to them, and no longer.
+//
+//   - One that a Pod or a workload refers to and that is missing, or was made for another fleet,
+//     is made (again). A Pod that waits for one is seen at once, workloads are read at intervals.
+//   - One of ours that nobody has referred to for an hour is deleted.
+//
+// When a template was used last is kept in memory. In an annotation it would cost a write for each
+// Pod that ends; this way a change of the leader keeps an unused template for an hour more, which
+// harms nobody.
+//
+// Works over the port cluster::Objects, on threads of its own. The destructor stops them.
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "admission/claim_template.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "cluster/objects.h"
+#include "cluster/watch_cache.h"
+#include "controller/fleet_watch.h"
+#include "controller/rounds.h"
+#include "controller/share_templates.h"
+#include "controller/worker.h"
+#include "process/change_notifier.h"
+
+namespace tranche::controller {
+
+class TemplateCollector : public Worker {
+ public:
+  struct Options {
+    admission::ClaimOptions claim = {};
+    std::chrono::milliseconds unused = std::chrono::hours(1);
+    // Between two looks at all workloads.
+    std::chrono::milliseconds look = std::chrono::minutes(5);
+    // How much longer this process may write. Nothing is begun when the time is over. Empty: for
+    // ever.
+    std::function<std::chrono::milliseconds()> time_left = {};
+    Backoff watch_backoff = {};
+    Backoff backoff = {};
+  };
+
+  // The references outlive it.
+  TemplateCollector(cluster::Objects& objects, const FleetWatch& fleet, ShareTemplates& templates,
+                    Options options, const Clock& clock, const Log& log);
+  ~TemplateCollector() override;
+  TemplateCollector(const TemplateCollector&) = delete;
+  TemplateCollector& operator=(const TemplateCollector&) = delete;
+
+  std::optional<std::string> trouble() const override;
+
+ private:
+  using Uses = std::set<cluster::ObjectKey>;
+
+  Result<Rounds::Next> visit(const std::string& turn, const std::stop_token& stop);
+  Uses uses_of_pods() const;
+  Result<Uses> uses_of_workloads(const cluster::Call& call) const;
+  Result<void> make(const Uses& uses, const cluster::Call& call);
+  Result<void> collect(const Uses& uses, const cluster::Call& call);
+
+  cluster::Objects& objects_;
+  const FleetWatch& fleet_;
+  ShareTemplates& templates_;
+  const Options options_;
+  const Clock& clock_;
+  const Log& log_;
+  // When a template was in use last, or was first seen; of the rounds' thread alone.
+  std::map<cluster::ObjectKey, std::chrono::steady_clock::time_point> used_;
+  process::ChangeNotifier notifier_;
+  cluster::WatchCache pods_;
+  std::optional<Rounds> rounds_;
+};
+
+// `fleet` and `templates` outlive the worker. The worker's context sets `options.time_left`.
+WorkerPlan plan_template_collector(const FleetWatch& fleet, ShareTemplates& templates,
+                                   TemplateCollector::Options options);
+
+}  // namespace tranche::controller
