@@ -44,6 +44,7 @@ MODES = {
         "config": {"map": {"default": TIME_SLICING, "steady": MPS}},
         "gfd": {"enabled": True, "labelOutput": "node"},
     },
+    "fractions": {"fractions": {"enabled": True}},
     "nvidia-names": {
         "compat": {"nvidiaNames": True},
         "config": {"map": {"default": TIME_SLICING, "whole": "version: v1\n"}},

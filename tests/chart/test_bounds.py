@@ -90,7 +90,11 @@ def test_nothing_reaches_a_pod_and_only_callers_have_a_network(helm, mode):
     for component, spec in bounds(rendered).items():
         calls = pods(rendered)[component]["spec"].get("automountServiceAccountToken", False)
         assert spec["policyTypes"] == (["Ingress"] if calls else ["Ingress", "Egress"]), component
-        assert "ingress" not in spec and "egress" not in spec
+        # The webhook's port, where there is one; nothing else.
+        listens = mode == "fractions" and component == "controller"
+        ports = [{"ports": [{"port": "webhook", "protocol": "TCP"}]}]
+        assert spec.get("ingress", []) == (ports if listens else [])
+        assert "egress" not in spec
 
 
 def test_mps_daemons_without_a_config_map_have_no_network(helm):
@@ -111,6 +115,8 @@ def test_callers_can_be_held_to_the_api_server(helm, cidrs):
     for component in ("agent", "controller", "cleanup"):
         assert found[component]["policyTypes"] == ["Ingress", "Egress"]
         assert found[component]["egress"] == [rule]
+    serves = bounds(helm.template(values | MODES["fractions"]))["controller"]
+    assert serves["egress"] == [rule] and serves["ingress"]
 
 
 def test_network_policies_can_be_left_to_others(helm):

@@ -63,6 +63,7 @@ RBAC = {
     | REPORTS
     | reads_map("tranche", "gpu-tranche-configs")
     | {"cluster patch nodes"},
+    "fractions": set(),
     "nvidia-names": READS_NODE | REPORTS | reads_map("tranche", "gpu-nvidia-device-plugin-configs"),
     "operator": READS_NODE
     | REPORTS
@@ -84,7 +85,8 @@ def test_rules_of_the_agent(helm, mode):
 def test_a_token_only_where_the_api_is_used(helm, mode):
     rendered = helm.template(MODES[mode], namespace=namespace(mode))
     assert rendered.pod()["automountServiceAccountToken"] == bool(RBAC[mode])
-    assert bool(rendered.of("ValidatingAdmissionPolicy")) == bool(RBAC[mode])
+    policies = [o["metadata"]["name"] for o in rendered.of("ValidatingAdmissionPolicy")]
+    assert any("own-node" in name for name in policies) == bool(RBAC[mode])
 
 
 def test_rules_of_the_controller(helm):
@@ -185,6 +187,32 @@ def test_rules_of_a_controller_with_pools(helm):
         *(f"tranche {verb} configmaps/gpu-tranche-mig-pools-status" for verb in ("get", "patch")),
     }
     assert rules["mig-manager"] <= rules["mig-pools"]
+
+
+def test_rules_of_a_controller_that_admits_fractions(helm):
+    """It reads Secrets by one name, and makes none."""
+    rendered = helm.template(MODES["fractions"])
+    assert rendered.rules("gpu-tranche-controller") == {
+        *(f"cluster {verb} nodes" for verb in ("list", "watch")),
+        *(f"cluster {verb} pods" for verb in ("list", "watch")),
+        *(
+            f"cluster {verb} resourceclaimtemplates.resource.k8s.io"
+            for verb in ("get", "list", "watch", "create", "delete")
+        ),
+        *(f"cluster {verb} resourceslices.resource.k8s.io" for verb in ("list", "watch")),
+        "cluster list replicationcontrollers",
+        *(f"cluster list {kind}.apps" for kind in ("deployments", "replicasets", "statefulsets", "daemonsets")),
+        *(f"cluster list {kind}.batch" for kind in ("jobs", "cronjobs")),
+        *(
+            f"cluster {verb} mutatingwebhookconfigurations.admissionregistration.k8s.io/gpu-tranche-webhook"
+            for verb in ("get", "list", "watch", "patch")
+        ),
+        *(f"tranche {verb} secrets/gpu-tranche-webhook" for verb in ("get", "list", "watch", "patch")),
+        *(
+            f"tranche {verb} leases.coordination.k8s.io/tranche-controller"
+            for verb in ("get", "update", "patch")
+        ),
+    }
 
 
 def test_rules_of_the_cleanup(helm):

@@ -144,6 +144,27 @@ def test_mig_layouts_are_changed_only_where_that_is_wanted(helm):
     assert not {"MIG_MANAGER", "NVIDIA_MIG_CONFIG_DEVICES"} & set(without.env())
 
 
+def test_the_webhook_runs_the_controller_and_blocks_nobody(helm):
+    rendered = helm.template(MODES["fractions"])
+    (container,) = rendered.one("Deployment")["spec"]["template"]["spec"]["containers"]
+    name = "gpu-tranche-webhook"
+    wanted = {"--fractions", f"--webhook-hosts={name}.tranche.svc", f"--webhook-secret={name}"}
+    assert wanted <= set(container["args"])
+    assert container["readinessProbe"]["httpGet"] == {"scheme": "HTTPS", "port": "webhook", "path": "/readyz"}
+    (webhook,) = rendered.one("MutatingWebhookConfiguration", name)["webhooks"]
+    assert webhook["failurePolicy"] == "Ignore" and webhook["timeoutSeconds"] == 5
+    assert webhook["sideEffects"] == "NoneOnDryRun"
+    (spared,) = webhook["namespaceSelector"]["matchExpressions"]
+    assert spared["operator"] == "NotIn" and set(spared["values"]) == {"kube-system", "tranche"}
+    assert webhook["matchConditions"]
+    # The controller writes these: what an upgrade does not know it leaves alone.
+    assert "caBundle" not in webhook["clientConfig"]
+    assert "data" not in rendered.one("Secret", name)
+    selector = rendered.one("Service", name)["spec"]["selector"].items()
+    assert selector <= rendered.one("Deployment")["spec"]["template"]["metadata"]["labels"].items()
+    assert not helm.template().of("MutatingWebhookConfiguration")
+
+
 def test_pools_are_a_config_map_that_the_controller_follows(helm):
     rendered = helm.template(MODES["mig-pools"])
     pools = rendered.one("ConfigMap", "gpu-tranche-mig-pools")["data"]["pools.yaml"]

@@ -21,6 +21,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
   runtimeHook    and the container runtime asks the arbiter before they start (CDI)
   mps            containers may share by MPS here: its control daemons run
   dra            the agent serves resource claims
+  fractions      the controller serves the webhook for fractions of GPUs
 */}}
 {{- define "tranche.settings" -}}
 {{- $v := .Values -}}
@@ -66,7 +67,8 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
       "runtimeHook" (and $limits $needs.runtimeHook)
       "findings" $findings
       "evict" (and $findings $needs.evict)
-      "controller" (or $clusterPolicy (and $findings $needs.evict) $migManager)
+      "controller" (or $clusterPolicy (and $findings $needs.evict) $migManager $v.fractions.enabled)
+      "fractions" $v.fractions.enabled
       "mps" (and $v.devicePlugin.enabled $needs.mps)
       "dra" $dra
     | toJson -}}
