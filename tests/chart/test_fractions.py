@@ -13,7 +13,7 @@ import threading
 import pytest
 import yaml
 from api_server import Refused, free_port
-from helm import ROOT, Helm, find_helm, lab_program
+from helm import CHART, ROOT, Helm, find_helm, lab_program
 from modes import MODES
 
 NAME = "gpu-tranche-webhook"
@@ -334,6 +334,29 @@ def test_a_template_of_somebody_elses_is_not_touched(models):
     models.delete(f"{TEMPLATES}/tranche-gpu-13")
 
 
+def test_its_token_makes_no_other_template(models):
+    token = models.server.token("tranche", ACCOUNT)
+    labels = {"tranche.dev/gpu-share": "true"}
+    spec = {"spec": {"devices": {"requests": [{"name": "a", "exactly": {"deviceClassName": "c"}}]}}}
+    head = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate"}
+
+    def make(metadata):
+        item = {**head, "metadata": metadata, "spec": spec}
+        models.server.request("POST", TEMPLATES + "?dryRun=All", item, token=token)
+
+    def in_force():
+        with contextlib.suppress(Refused):
+            make({"name": "mine", "labels": labels})
+            return False
+        return True
+
+    models.server.wait(in_force, "the policy is in force")
+    make({"name": "tranche-gpu-77", "labels": labels})
+    for metadata in ({"name": "mine", "labels": labels}, {"name": "tranche-gpu-77"}):
+        with pytest.raises(Refused, match="makes and deletes ResourceClaimTemplates tranche-gpu-"):
+            make(metadata)
+
+
 def test_a_template_that_is_missing_is_made_again(models):
     models.post(f"{SHOP}/pods", half_pod("waits"))
     models.delete(f"{TEMPLATES}/tranche-gpu-50")
@@ -442,3 +465,35 @@ def test_it_serves_neither_kubernetes_nor_its_own_namespace(models):
             pod = half_pod()
             pod["metadata"]["namespace"] = namespace
             models.post(f"/api/v1/namespaces/{namespace}/pods", pod, dry_run=True)
+
+
+def test_an_upgrade_keeps_what_the_controller_wrote(server, tmp_path):
+    """By Helm itself, which compares the chart of before, the chart of now, and what is there."""
+    if find_helm() is None:
+        pytest.skip("no helm")
+    helm = Helm(find_helm(), tmp_path)
+    name, merge = "up-tranche-webhook", "application/merge-patch+json"
+    secret = f"/api/v1/namespaces/gpu-operator/secrets/{name}"
+    configuration = f"/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/{name}"
+    release = ["up", CHART, "--namespace=gpu-operator", f"--kubeconfig={server.kubeconfig()}", "--no-hooks"]
+    bundle = base64.b64encode(b"-----BEGIN CERTIFICATE-----\n").decode()
+
+    def run(*words):
+        done = helm.run(*map(str, words))
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    run("install", *release, "--set=fractions.enabled=true")
+    try:
+        server.request("PATCH", secret, {"data": {"tls.key": "aGVsbG8="}}, kind=merge)
+        live = server.request("GET", configuration)
+        live["webhooks"][0]["clientConfig"]["caBundle"] = bundle
+        server.request("PUT", configuration, live)
+        run("upgrade", *release, "--set=fractions.enabled=true", "--set=fractions.timeoutSeconds=7")
+        (webhook,) = server.request("GET", configuration)["webhooks"]
+        assert webhook["timeoutSeconds"] == 7
+        assert webhook["clientConfig"]["caBundle"] == bundle
+        assert server.request("GET", secret)["data"] == {"tls.key": "aGVsbG8="}
+    finally:
+        run("uninstall", "up", "--namespace=gpu-operator", f"--kubeconfig={server.kubeconfig()}", "--no-hooks")
+    with pytest.raises(Refused):
+        server.request("GET", configuration)
