@@ -122,20 +122,22 @@ Result<void> FractionWebhook::make_templates(const std::string& ns,
   if (!config::is_object_name(ns)) {
     return fail(Code::kInvalidArgument, "the request names no namespace");
   }
-  const auto known = templates_.all();
-  const auto here = static_cast<std::size_t>(
-      std::ranges::count(known, ns, [](const auto& one) { return one.key.ns; }));
   for (const auto& one : wanted) {
-    const cluster::ObjectKey key{.ns = ns, .name = one.name};
-    const bool is_new = std::ranges::find(known, key, &cluster::Object::key) == known.end();
-    if (is_new && here >= options_.most_templates) {
-      return fail(Code::kFailedPrecondition,
-                  fmt::format("namespace {} has {} different shares of GPUs already", ns, here),
-                  "use the same shares in more Pods; one that nobody uses is removed in an hour");
-    }
+    if (!templates_.has(ns, one.name)) TRY(has_room(ns));
     TRY(templates_.ensure(ns, one, {.deadline = kLongestTemplateCall, .stop = stop}));
   }
   return {};
+}
+
+// Whether the namespace may have one more template.
+Result<void> FractionWebhook::has_room(const std::string& ns) const {
+  const auto known = templates_.all();
+  const auto here = static_cast<std::size_t>(
+      std::ranges::count(known, ns, [](const auto& one) { return one.key.ns; }));
+  if (here < options_.most_templates) return {};
+  return fail(Code::kFailedPrecondition,
+              fmt::format("namespace {} has {} different shares of GPUs already", ns, here),
+              "use the same shares in more Pods; one that nobody uses is removed in an hour");
 }
 
 WorkerPlan plan_fraction_webhook(const FleetWatch& fleet, ShareTemplates& templates,

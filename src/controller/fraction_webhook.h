@@ -62,6 +62,7 @@ class FractionWebhook : public Worker {
   Result<void> make_templates(const std::string& ns,
                               const std::vector<admission::ClaimTemplate>& wanted,
                               const std::stop_token& stop);
+  Result<void> has_room(const std::string& ns) const;
   Result<void> listen();
   void take_secret(const cluster::CacheChange& change);
   void use_certificate();

@@ -7,6 +7,7 @@
 
 #include "base/base64.h"
 #include "controller/template_collector.h"
+#include "controller/webhook_keys.h"
 #include "support/admission.h"
 #include "support/fake_clock.h"
 #include "support/fake_objects.h"

@@ -62,10 +62,18 @@ std::optional<std::string> ShareTemplates::trouble() const {
   return std::nullopt;
 }
 
+bool ShareTemplates::has(const std::string& ns, const std::string& name) const {
+  return cache_.find({.ns = ns, .name = name}).has_value();
+}
+
+bool ShareTemplates::has(const std::string& ns, const ClaimTemplate& wanted) const {
+  const auto known = cache_.find({.ns = ns, .name = wanted.name});
+  return known && is_made_of(*known, wanted);
+}
+
 Result<void> ShareTemplates::ensure(const std::string& ns, const ClaimTemplate& wanted,
                                     const cluster::Call& call) {
-  const auto known = cache_.find({.ns = ns, .name = wanted.name});
-  if (known && is_made_of(*known, wanted)) return {};
+  if (has(ns, wanted)) return {};
   ASSIGN_OR_RETURN(const auto text, text_of(wanted));
   auto result = settle(ns, wanted, text, call);
   if (result) return result;

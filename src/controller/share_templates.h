@@ -37,6 +37,9 @@ class ShareTemplates {
   Result<void> ensure(const std::string& ns, const admission::ClaimTemplate& wanted,
                       const cluster::Call& call);
 
+  // Whether the template is known to be there, of that name and made as it is wanted now.
+  bool has(const std::string& ns, const std::string& name) const;
+  bool has(const std::string& ns, const admission::ClaimTemplate& wanted) const;
   // Ours, as far as is known.
   std::vector<cluster::Object> all() const { return cache_.all(); }
   bool synced() const { return cache_.synced(); }

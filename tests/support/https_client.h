@@ -23,6 +23,7 @@ class HttpsClient {
   explicit HttpsClient(std::uint16_t port, const std::string& authority = {})
       : context_(SSL_CTX_new(TLS_client_method()), SSL_CTX_free), ssl_(nullptr, SSL_free) {
     socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (socket_ < 0) return;
     const timeval patience{.tv_sec = 30, .tv_usec = 0};
     ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     sockaddr_in address{};
