@@ -107,6 +107,8 @@ class ControlPlane:
             "--secure-port=443",
             f"--advertise-address={s.GATEWAY}",
             "--endpoint-reconciler-type=none",
+            # Nobody plays kube-proxy: it calls webhooks by their Pods' addresses.
+            "--enable-aggregator-routing=true",
             f"--service-cluster-ip-range={s.SERVICE_NETWORK}",
             "--authorization-mode=Node,RBAC",
             "--enable-admission-plugins=NodeRestriction",

@@ -48,7 +48,6 @@ def memory_of(lab, name: str) -> int:
     return int(lab.exec(name, *query))
 
 
-@pytest.mark.short
 def test_two_halves_share_a_gpu_and_a_third_waits(lab, release):
     with InMode(lab, "l20"), Applied(lab, HALF):
         wait_devices(lab, "l20", "gpu-0")

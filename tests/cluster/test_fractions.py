@@ -1,0 +1,193 @@
+"""The scenario fractions as it is written: `nvidia.com/gpu: 0.5` on a real Kubernetes, by the webhook, the scheduler and
+the DRA driver."""
+
+import json
+import subprocess
+
+import pytest
+from claims import (
+    VALUES,
+    InMode,
+    claim_files,
+    claim_of,
+    claiming,
+    devices,
+    records,
+    results,
+    template,
+    wait_devices,
+)
+from pods import GPU, ROOT, SCENARIOS, Applied, wait_offer
+from release import Release
+
+HALF = (SCENARIOS / "fractions" / "half-pod.yaml").read_text()
+WHOLE = (SCENARIOS / "fractions" / "exclusive-pod.yaml").read_text()
+PUBLISHED = SCENARIOS / "platform" / "dra-as-published.yaml"
+# What the scenario's images do is not told; they wait.
+WAIT = ["sleep", "infinity"]
+
+
+@pytest.fixture(scope="module")
+def lab(labs):
+    lab = labs.get(["l20", "t4"], runtime="cdi")
+    lab.load_images(HALF)
+    lab.load_images(WHOLE)
+    return lab
+
+
+@pytest.fixture(scope="module")
+def release(lab):
+    values = (*VALUES, "fractions.enabled=true")
+    # The webhook leaves its own namespace and kube-system alone; the Pods of these tests are in `default`.
+    with Release(lab, *values) as release, InMode(lab, "l20"):
+        wait_devices(lab, "l20", "gpu-0")
+        lab.wait(lambda: answers(lab), "the webhook answers and knows the fleet")
+        yield release
+
+
+def answers(lab) -> bool:
+    return "created" in lab.kubectl("create", "--dry-run=server", "-f", "-", text=HALF, check=False)
+
+
+def waiting(text: str, name: str) -> str:
+    """The scenario's Pod under this name, with a container that waits: the lab's image does nothing by itself."""
+    text = text.replace("metadata:\n  name: vgpu-pod", f"metadata:\n  name: {name}")
+    text = text.replace("metadata:\n  name: gpu-pod", f"metadata:\n  name: {name}")
+    return text.replace("    resources:\n", "    command: [sleep, infinity]\n    resources:\n")
+
+
+def has_started(lab, name: str) -> bool:
+    [status] = lab.pod(name)["status"].get("containerStatuses", [{}])
+    return bool(status.get("started") or status.get("restartCount") or "terminated" in status.get("state", {}))
+
+
+def memory_of(lab, name: str) -> int:
+    query = ("nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits")
+    return int(lab.exec(name, *query))
+
+
+def workload(kind: str, group: str, name: str, **spec: object) -> str:
+    """A workload whose container asks for a quarter."""
+    labels = {"app": name}
+    container = {
+        "name": "main",
+        "image": "lab-glibc:1",
+        "command": WAIT if kind != "Job" else ["nvidia-smi", "-L"],
+        "resources": {"limits": {GPU: "0.25"}},
+    }
+    pod = {"terminationGracePeriodSeconds": 0, "containers": [container]}
+    if kind == "Job":
+        pod["restartPolicy"] = "Never"
+    else:
+        spec["selector"] = {"matchLabels": labels}
+    manifest = {
+        "apiVersion": group,
+        "kind": kind,
+        "metadata": {"name": name},
+        "spec": {**spec, "template": {"metadata": {"labels": labels}, "spec": pod}},
+    }
+    return json.dumps(manifest)
+
+
+def wait_clean(lab) -> None:
+    lab.wait(
+        lambda: not records(lab, "l20") and not claim_files(lab, "l20"),
+        lambda: f"left on l20: {records(lab, 'l20')}, {claim_files(lab, 'l20')}",
+    )
+
+
+@pytest.mark.short
+def test_half_pods_as_written(lab, release):
+    """Two share the GPU, each held to half; the third waits, and has its half when one has gone."""
+    with Applied(lab, HALF):
+        lab.wait(lambda: has_started(lab, "vgpu-pod"), "the Pod as it is written starts")
+        [given] = results(lab, claim_of(lab, "vgpu-pod"))
+        assert given["consumedCapacity"] == {"memory": "23034Mi", "compute": "50"}
+        # Applied again, the manifest changes nothing of the Pod.
+        before = lab.pod("vgpu-pod")["spec"]
+        lab.apply(HALF)
+        assert lab.pod("vgpu-pod")["spec"] == before
+    with Applied(lab, waiting(HALF, "first"), waiting(HALF, "second")):
+        for name in ("first", "second"):
+            lab.wait_pod(name)
+            assert memory_of(lab, name) == 23034
+            [given] = results(lab, claim_of(lab, name))
+            assert given["device"] == "gpu-0"
+            assert given["consumedCapacity"] == {"memory": "23034Mi", "compute": "50"}
+        hold = "tranche-load hold --duration 100ms --memory 24Gi 2>&1; echo rc=$?"
+        assert "rc=1" in lab.exec("second", "bash", "-c", hold)
+        with Applied(lab, waiting(HALF, "third")):
+            lab.wait(lambda: "cannot allocate all claims" in lab.kubectl("describe", "pod", "third"), "it waits")
+            lab.kubectl("delete", "pod", "second", "--wait", "--grace-period=1")
+            lab.wait_pod("third", timeout=120)
+    wait_clean(lab)
+
+
+def test_the_exclusive_pod_has_the_gpu_alone(lab, release):
+    with InMode(lab, "t4"):
+        wait_devices(lab, "t4", "gpu-0")
+        wait_offer(lab, "t4", 0)
+        with Applied(lab, waiting(WHOLE, "alone"), waiting(WHOLE, "beside")):
+            nodes = set()
+            for name in ("alone", "beside"):
+                lab.wait_pod(name)
+                nodes.add(lab.pod(name)["spec"]["nodeName"])
+            assert nodes == {"l20", "t4"}
+            with Applied(lab, waiting(HALF, "half")):
+                lab.wait(
+                    lambda: "cannot allocate all claims" in lab.kubectl("describe", "pod", "half"),
+                    "nothing shares them",
+                )
+    wait_clean(lab)
+
+
+def test_workloads_ask_for_fractions(lab, release):
+    deployment = workload("Deployment", "apps/v1", "deployment", replicas=2)
+    stateful = workload("StatefulSet", "apps/v1", "stateful", replicas=1, serviceName="none")
+    with Applied(lab, deployment, stateful):
+
+        def running() -> int:
+            pods = lab.get("pods")["items"]
+            return sum(one["status"]["phase"] == "Running" for one in pods)
+
+        lab.wait(lambda: running() == 3, lambda: f"{running()} Pods run, not 3")
+        assert set(devices(lab, "l20")) == {"gpu-0"}
+        with Applied(lab, workload("Job", "batch/v1", "job")):
+            lab.wait(lambda: lab.get("job", "job")["status"].get("succeeded") == 1, "the Job is done")
+            assert "NVIDIA L20" in lab.logs("job/job")
+    wait_clean(lab)
+
+
+def test_the_published_claim_runs_as_lint_corrects_it(lab, release):
+    """Refused as published; what lint prints is taken, and its Pod gets a GPU of 40000 MiB or more."""
+    program = ROOT / "build" / "bin" / "tranche"
+    done = subprocess.run(
+        [str(program), "lint", "-o", "json", str(PUBLISHED)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.stderr
+    corrected = json.loads(done.stdout)["files"][0]["corrected"]
+    lab.load_images(corrected)
+    # The image of the scenario does something of its own; here it waits.
+    waiting = corrected.replace("  - name: trainer\n", "  - name: trainer\n    command: [sleep, infinity]\n")
+    lab.kubectl("create", "namespace", "ml-team")
+    try:
+        with Applied(lab, waiting):
+            lab.wait_pod("training-job", namespace="ml-team")
+            query = "nvidia-smi --query-gpu=memory.total --format=csv,noheader,nounits"
+            seen = lab.exec("training-job", "bash", "-c", query, namespace="ml-team")
+            assert int(seen) >= 40000
+    finally:
+        lab.kubectl("delete", "namespace", "ml-team", "--wait", timeout=120)
+    wait_clean(lab)
+
+
+def test_a_claim_of_a_model_that_nobody_has_waits_with_a_reason(lab, release):
+    other = "device.attributes['gpu.nvidia.com'].productName == 'NVIDIA H100'"
+    wish = {
+        "name": "gpu",
+        "exactly": {"deviceClassName": "gpu.nvidia.com", "selectors": [{"cel": {"expression": other}}]},
+    }
+    with Applied(lab, template("h100", wish), claiming("nowhere", "h100")):
+        lab.wait(
+            lambda: "cannot allocate all claims" in lab.kubectl("describe", "pod", "nowhere"), "the reason is told"
+        )
