@@ -210,6 +210,7 @@ TEST_F(DriverServerTest, RemovesSocketsOnWhichNobodyAnswers) {
   const auto other = folder / "other.example.com-gone-reg.sock";
   for (const auto& path : {dead, other}) {
     const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ASSERT_GE(fd, 0);
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);

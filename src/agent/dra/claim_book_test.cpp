@@ -72,7 +72,7 @@ TEST(ClaimBookTest, WaitsForAnEndAndNotForEver) {
   ClaimBook book;
   const auto far = std::chrono::steady_clock::now() + std::chrono::hours(1);
   const auto version = book.version();
-  std::jthread ending([&] { book.end("u1"); });
+  const std::jthread ending([&] { book.end("u1"); });
   while (book.version() == version) {
     ASSERT_TRUE(book.await_change(version, far));
   }

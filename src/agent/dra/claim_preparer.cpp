@@ -79,7 +79,7 @@ Result<PreparedClaim> ClaimPreparer::take(const PreparedClaim& claim, const Clai
     // Another call may have come first.
     const auto known = all.find(claim.uid);
     stored = known != all.end() && known->second.boot == node.facts.boot;
-    const auto mine = stored ? known->second : claim;
+    auto mine = stored ? known->second : claim;
     if (!stored) TRY(store.put(claim));
     stored = true;
     TRY(make(mine, node));
@@ -183,8 +183,8 @@ Result<void> ClaimPreparer::restore() {
   const auto node = ports_.node();
   if (node == nullptr) return fail(Code::kUnavailable, "the GPUs have not been read yet");
   ASSIGN_OR_RETURN(auto store, ports_.store.lock());
-  ASSIGN_OR_RETURN(auto all, store.all());
-  ASSIGN_OR_RETURN(all, undo_earlier_boots(store, std::move(all), node->facts.boot));
+  ASSIGN_OR_RETURN(const auto stored, store.all());
+  ASSIGN_OR_RETURN(const auto all, undo_earlier_boots(store, stored, node->facts.boot));
   ports_.book.restore(all, node->machine);
   ASSIGN_OR_RETURN(const auto uids, cdi::claims_with_files(FsRoot(), ports_.cdi_root));
   for (const auto& uid : uids) {
@@ -205,7 +205,7 @@ Result<void> ClaimPreparer::restore() {
 }
 
 Result<ClaimPreparer::ClaimMap> ClaimPreparer::undo_earlier_boots(ClaimStore::Locked& store,
-                                                                  ClaimMap all,
+                                                                  const ClaimMap& all,
                                                                   const std::string& boot) const {
   ClaimMap here;
   for (const auto& [uid, claim] : all) {

@@ -82,7 +82,7 @@ class ClaimPreparer final : public dra::Driver {
                                         const ClaimNode& node) const;
   Result<void> check_grants(const dra::PreparedClaim& claim, const ClaimNode& node) const;
   Result<void> make(const dra::PreparedClaim& claim, const ClaimNode& node) const;
-  Result<ClaimMap> undo_earlier_boots(ClaimStore::Locked& store, ClaimMap all,
+  Result<ClaimMap> undo_earlier_boots(ClaimStore::Locked& store, const ClaimMap& all,
                                       const std::string& boot) const;
   Result<void> undo(ClaimStore::Locked& store, const dra::PreparedClaim& claim) const;
 

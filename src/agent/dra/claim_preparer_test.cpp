@@ -241,7 +241,7 @@ TEST_F(ClaimPreparerTest, WaitsForAClaimThatIsEnding) {
   auto driver = preparer();
   ASSERT_TRUE(driver.prepare(kHalf));
   objects_.put(cluster::kResourceClaim, claim_json("other", kOther, kShare2, 46068, 100));
-  std::jthread ending([&] {
+  const std::jthread ending([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     EXPECT_TRUE(driver.unprepare(kHalf));
   });
