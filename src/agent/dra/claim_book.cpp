@@ -59,10 +59,36 @@ void ClaimBook::stored(const std::string& uid) {
   if (entry != entries_.end()) entry->second.stored = true;
 }
 
+std::uint64_t ClaimBook::enter(const std::string& uid) {
+  const std::scoped_lock lock(mutex_);
+  calls_.emplace(uid, ++last_call_);
+  return last_call_;
+}
+
+bool ClaimBook::stands(const std::string& uid, std::uint64_t call) const {
+  const std::scoped_lock lock(mutex_);
+  return calls_.contains({uid, call});
+}
+
+void ClaimBook::leave(const std::string& uid, std::uint64_t call) {
+  const std::scoped_lock lock(mutex_);
+  calls_.erase({uid, call});
+}
+
+// Another call for the same claim may have begun it anew.
+void ClaimBook::withdraw(const std::string& uid, std::uint64_t call) {
+  const std::scoped_lock lock(mutex_);
+  const bool others = std::ranges::any_of(
+      calls_, [&](const auto& one) { return one.first == uid && one.second != call; });
+  const auto entry = entries_.find(uid);
+  if (entry != entries_.end() && !entry->second.stored && !others) entries_.erase(entry);
+}
+
 void ClaimBook::end(const std::string& uid) {
   {
     const std::scoped_lock lock(mutex_);
     entries_.erase(uid);
+    std::erase_if(calls_, [&](const auto& one) { return one.first == uid; });
     ++version_;
   }
   changed_.notify_all();

@@ -13,7 +13,7 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -31,11 +31,21 @@ class ClaimBook {
   // all() has every claim that will ever be taken before true is set again.
   void open(bool open);
 
+  // A call that prepares a claim is under way, from enter() to leave(). It no longer stands once
+  // the claim has ended: kubelet gives a call up when the Pod is deleted, and has the claim undone
+  // while the call still waits here. What it would store then nobody would ever undo.
+  std::uint64_t enter(const std::string& uid);
+  bool stands(const std::string& uid, std::uint64_t call) const;
+  void leave(const std::string& uid, std::uint64_t call);
+
   // Enters a claim that is about to be prepared. kUnavailable: none is taken.
   Result<void> begin(const dra::PreparedClaim& claim, const gpu::Machine& machine);
   // The claim is stored: restore() takes it out when its record is gone.
   void stored(const std::string& uid);
+  // Calls that prepare it stand no longer.
   void end(const std::string& uid);
+  // The call gives up what it began.
+  void withdraw(const std::string& uid, std::uint64_t call);
   // The claims that are prepared, as stored: after a start, and when another agent has ended. Those
   // that are about to be prepared stay.
   void restore(const std::map<std::string, dra::PreparedClaim>& claims,
@@ -73,6 +83,8 @@ class ClaimBook {
   std::uint64_t version_ = 0;
   mutable std::condition_variable changed_;
   std::map<std::string, Entry> entries_;  // by the claim's uid
+  std::set<std::pair<std::string, std::uint64_t>> calls_;
+  std::uint64_t last_call_ = 0;
 };
 
 }  // namespace tranche::agent

@@ -29,6 +29,22 @@ std::vector<PreparedClaim> others_of(const std::map<std::string, PreparedClaim>&
   return others;
 }
 
+// A call that is under way.
+class Call {
+ public:
+  Call(ClaimBook& book, const std::string& uid)
+      : book_(book), uid_(uid), number_(book.enter(uid)) {}
+  ~Call() { book_.leave(uid_, number_); }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+  std::uint64_t number() const { return number_; }
+
+ private:
+  ClaimBook& book_;
+  const std::string uid_;
+  const std::uint64_t number_;
+};
+
 Result<cdi::ClaimDevice> cdi_device(const PreparedClaim& claim, const dra::PreparedDevice& device,
                                     const gpu::Machine& machine) {
   auto found = offer::find_device(machine, device.uuid);
@@ -46,6 +62,7 @@ Result<cdi::ClaimDevice> cdi_device(const PreparedClaim& claim, const dra::Prepa
 Result<PreparedClaim> ClaimPreparer::prepare(const dra::ClaimName& name) {
   const auto node = ports_.node();
   if (node == nullptr) return fail(Code::kUnavailable, "the GPUs have not been read yet");
+  const Call call(ports_.book, name.uid);
   {
     ASSIGN_OR_RETURN(auto store, ports_.store.lock());
     ASSIGN_OR_RETURN(const auto known, prepared(store, name.uid, *node));
@@ -53,7 +70,7 @@ Result<PreparedClaim> ClaimPreparer::prepare(const dra::ClaimName& name) {
   }
   ASSIGN_OR_RETURN(const auto claim, plan(name, *node));
   TRY(ports_.book.begin(claim, node->machine));
-  auto taken = take(claim, *node);
+  auto taken = take(claim, *node, call.number());
   if (ports_.changed) ports_.changed();
   return taken;
 }
@@ -70,11 +87,12 @@ Result<std::optional<PreparedClaim>> ClaimPreparer::prepared(ClaimStore::Locked&
 
 // Stores and makes what the book has entered. A claim that is stored stays in the book: kubelet
 // asks for it again, or has it undone.
-Result<PreparedClaim> ClaimPreparer::take(const PreparedClaim& claim, const ClaimNode& node) const {
+Result<PreparedClaim> ClaimPreparer::take(const PreparedClaim& claim, const ClaimNode& node,
+                                          std::uint64_t call) const {
   bool stored = false;
   const auto attempt = [&]() -> Result<PreparedClaim> {
     TRY(check_grants(claim, node));
-    ASSIGN_OR_RETURN(auto store, await_room(claim, node));
+    ASSIGN_OR_RETURN(auto store, await_room(claim, node, call));
     ASSIGN_OR_RETURN(const auto all, store.all());
     // Another call may have come first.
     const auto known = all.find(claim.uid);
@@ -89,7 +107,7 @@ Result<PreparedClaim> ClaimPreparer::take(const PreparedClaim& claim, const Clai
   if (stored) {
     ports_.book.stored(claim.uid);
   } else {
-    ports_.book.end(claim.uid);
+    ports_.book.withdraw(claim.uid, call);
   }
   if (result) {
     ports_.log.info(fmt::format("prepared claim {}/{}: {} device{}", claim.ns, claim.name,
@@ -99,11 +117,16 @@ Result<PreparedClaim> ClaimPreparer::take(const PreparedClaim& claim, const Clai
 }
 
 Result<ClaimStore::Locked> ClaimPreparer::await_room(const PreparedClaim& claim,
-                                                     const ClaimNode& node) const {
+                                                     const ClaimNode& node,
+                                                     std::uint64_t call) const {
   const auto end = std::chrono::steady_clock::now() + longest_wait_;
   while (true) {
     const auto version = ports_.book.version();
     ASSIGN_OR_RETURN(auto store, ports_.store.lock());
+    // Who undoes a claim has the store, so it is undone before this, or after it is stored.
+    if (!ports_.book.stands(claim.uid, call)) {
+      return fail(Code::kFailedPrecondition, "the claim has ended meanwhile");
+    }
     ASSIGN_OR_RETURN(const auto all, store.all());
     const auto fits =
         dra::check_beside(claim, others_of(all, claim.uid, node.facts.boot), node.machine);

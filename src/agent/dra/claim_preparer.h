@@ -76,10 +76,11 @@ class ClaimPreparer final : public dra::Driver {
                                                      const std::string& uid,
                                                      const ClaimNode& node) const;
   Result<dra::PreparedClaim> plan(const dra::ClaimName& name, const ClaimNode& node) const;
-  Result<dra::PreparedClaim> take(const dra::PreparedClaim& claim, const ClaimNode& node) const;
+  Result<dra::PreparedClaim> take(const dra::PreparedClaim& claim, const ClaimNode& node,
+                                  std::uint64_t call) const;
   // The store, once the claim fits beside those that are prepared, or is prepared.
-  Result<ClaimStore::Locked> await_room(const dra::PreparedClaim& claim,
-                                        const ClaimNode& node) const;
+  Result<ClaimStore::Locked> await_room(const dra::PreparedClaim& claim, const ClaimNode& node,
+                                        std::uint64_t call) const;
   Result<void> check_grants(const dra::PreparedClaim& claim, const ClaimNode& node) const;
   Result<void> make(const dra::PreparedClaim& claim, const ClaimNode& node) const;
   Result<ClaimMap> undo_earlier_boots(ClaimStore::Locked& store, const ClaimMap& all,

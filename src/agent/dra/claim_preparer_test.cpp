@@ -12,6 +12,7 @@
 #include "support/log_recorder.h"
 #include "support/machines.h"
 #include "support/temp_dir.h"
+#include "support/wait.h"
 
 namespace tranche::agent::claim_preparer_test {
 namespace {
@@ -248,6 +249,28 @@ TEST_F(ClaimPreparerTest, WaitsForAClaimThatIsEnding) {
   const auto whole = driver.prepare({"team", "other", kOther});
   ASSERT_TRUE(whole) << whole.error().message();
   EXPECT_THAT(records(), ElementsAre(std::string(kOther) + ".json"));
+}
+
+// Kubelet gives a call up when the Pod is deleted, and has the claim undone while the call waits.
+TEST_F(ClaimPreparerTest, AClaimThatEndsWhileItsCallWaitsLeavesNothing) {
+  wait_ = std::chrono::seconds(30);
+  auto driver = preparer();
+  ASSERT_TRUE(driver.prepare(kHalf));
+  objects_.put(cluster::kResourceClaim, claim_json("other", kOther, kShare2, 46068, 100));
+  const dra::ClaimName other{"team", "other", kOther};
+  Result<dra::PreparedClaim> late = fail(Code::kInternal, "not called yet");
+  {
+    const std::jthread waiting([&] { late = driver.prepare(other); });
+    ASSERT_TRUE(test::eventually([&] { return book_.all().size() == 2; }));
+    ASSERT_TRUE(driver.unprepare(other));
+    ASSERT_TRUE(driver.unprepare(kHalf));
+  }
+  ASSERT_FALSE(late);
+  EXPECT_THAT(late.error().what, HasSubstr("has ended meanwhile"));
+  EXPECT_THAT(records(), IsEmpty());
+  EXPECT_THAT(files(), IsEmpty());
+  EXPECT_THAT(book_.all(), IsEmpty());
+  EXPECT_TRUE(driver.prepare(other)) << "a later call is another";
 }
 
 TEST_F(ClaimPreparerTest, NothingIsPreparedWhereTheNodeTakesNoClaims) {
