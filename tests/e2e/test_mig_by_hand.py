@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -109,9 +110,14 @@ def test_who_has_an_ampere_gpu_open_is_named(node):
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen([sys.executable, "-c", MONITOR], env=here.env, text=True, **pipes) as monitor:
         assert monitor.stdout.readline() == "open\n"
-        refused = subprocess.run(apply, env=here.env, capture_output=True, text=True, timeout=60)
+        # A few are named. Arbiters of tests beside this one have a node of that number open too, for moments.
+        for _ in range(30):
+            refused = subprocess.run(apply, env=here.env, capture_output=True, text=True, timeout=60)
+            assert refused.returncode == 1
+            if f"(pid {monitor.pid}, " in refused.stderr:
+                break
+            time.sleep(1)
         monitor.stdin.close()
-    assert refused.returncode == 1
     assert f"(pid {monitor.pid}, " in refused.stderr
     assert not any(gpu["mig"]["current"] or gpu["mig"]["pending"] for gpu in here.gpus())
     subprocess.run(apply, env=here.env, capture_output=True, timeout=60, check=True)
