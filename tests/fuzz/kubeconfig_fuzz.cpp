@@ -32,6 +32,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto again = parse_server_url(url->to_string());
     require(again && again->to_string() == url->to_string());
   }
-  if (const auto decoded = decode_base64(text)) require(decoded->size() <= size);
+  if (const auto decoded = tranche::decode_base64(text)) require(decoded->size() <= size);
   return 0;
 }
