@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "admission/fleet_of.h"
 #include "base/json.h"
 #include "base/json_fields.h"
 #include "cluster/list_of.h"
@@ -133,7 +134,7 @@ Result<std::string> ask_cluster(cluster::Objects& objects, lint::Surroundings& a
            "release publishes";
   }
   around.names = lint::DeviceNames::of(*slices);
-  around.fleet = lint::fleet_of(*slices, around.driver);
+  around.fleet = {.dra_models = admission::models_of(*slices, around.driver), .replicas = {}};
   around.names_are_the_clusters = unread == 0;
   if (unread == 0) return std::string();
   return fmt::format(

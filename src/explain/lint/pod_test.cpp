@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "admission/fleet_of.h"
 #include "explain/lint/testing.h"
 
 namespace tranche::lint::pod_test {
@@ -119,10 +120,10 @@ TEST(PodFractions, OfTheClustersModels) {
   whole.attributes["productName"] = std::string("Tesla T4");
   whole.shareable = false;
   auto around = testing_::around();
-  around.fleet =
-      fleet_of({{.name = "n", .driver = "gpu.nvidia.com", .devices = {l20, smaller, whole}},
-                {.name = "o", .driver = "dra.example.com", .devices = {l20}}},
-               "gpu.nvidia.com");
+  around.fleet = {.dra_models = admission::models_of(
+                      {{.name = "n", .driver = "gpu.nvidia.com", .devices = {l20, smaller, whole}},
+                       {.name = "o", .driver = "dra.example.com", .devices = {l20}}},
+                      "gpu.nvidia.com")};
   EXPECT_EQ(around.fleet->dra_models,
             (std::vector<admission::DraModel>{{"NVIDIA L20", Bytes::from_mib(40000)}}));
   const std::string text =

@@ -125,24 +125,4 @@ Offered offered_by(const std::vector<cluster::Node>& nodes) {
   return offered;
 }
 
-admission::Fleet fleet_of(const std::vector<cluster::ResourceSlice>& slices,
-                          const std::string& driver) {
-  std::map<std::string, std::uint64_t> models;
-  for (const auto& slice : slices) {
-    if (slice.driver != driver) continue;
-    for (const auto& device : slice.devices) {
-      const auto product = device.attributes.find("productName");
-      const auto memory = device.capacity.find("memory");
-      if (!device.shareable || product == device.attributes.end()) continue;
-      const auto* name = std::get_if<std::string>(&product->second);
-      if (name == nullptr || memory == device.capacity.end()) continue;
-      const auto [at, added] = models.emplace(*name, memory->second.value);
-      if (!added) at->second = std::min(at->second, memory->second.value);
-    }
-  }
-  admission::Fleet fleet;
-  for (const auto& [name, memory] : models) fleet.dra_models.push_back({name, {memory}});
-  return fleet;
-}
-
 }  // namespace tranche::lint

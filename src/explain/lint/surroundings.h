@@ -55,11 +55,6 @@ class DeviceNames {
 using Offered = std::map<std::string, std::int64_t>;
 Offered offered_by(const std::vector<cluster::Node>& nodes);
 
-// The models of which the slices of a driver give shares, each with the smallest memory of its
-// devices. Without replicas.
-admission::Fleet fleet_of(const std::vector<cluster::ResourceSlice>& slices,
-                          const std::string& driver);
-
 struct Surroundings {
   DeviceNames names;
   // The names are those of the cluster's slices: what is not among them is an error.
