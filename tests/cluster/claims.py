@@ -95,6 +95,20 @@ def records(lab, node: str) -> list[str]:
     return [line.removesuffix(".json") for line in out.split()]
 
 
+def memory_of(lab, name: str) -> int:
+    """How much memory of its GPU a container sees, in MiB."""
+    query = ("nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits")
+    return int(lab.exec(name, *query))
+
+
+def wait_clean(lab, node: str) -> None:
+    """Nothing of any claim is left on the node."""
+    lab.wait(
+        lambda: not records(lab, node) and not claim_files(lab, node),
+        lambda: f"left on {node}: {records(lab, node)}, {claim_files(lab, node)}",
+    )
+
+
 def claim_files(lab, node: str) -> list[str]:
     out = lab.node(node).run("bash", "-c", "ls /var/run/cdi | grep -- -claim-; true").out
     return out.split()

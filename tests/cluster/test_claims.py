@@ -7,15 +7,16 @@ import pytest
 from claims import (
     VALUES,
     InMode,
-    claim_files,
     claim_of,
     claiming,
     devices,
+    memory_of,
     records,
     request,
     results,
     share,
     template,
+    wait_clean,
     wait_devices,
 )
 from pods import GPU, Applied, pod, wait_offer
@@ -33,19 +34,6 @@ def lab(labs):
 def release(lab):
     with Release(lab, *VALUES, "mig.monitor=true", "dra.evictAfter=2s", "healthRecovery=1s") as release:
         yield release
-
-
-def wait_clean(lab, node: str) -> None:
-    lab.wait(
-        lambda: not records(lab, node) and not claim_files(lab, node),
-        lambda: f"left on {node}: {records(lab, node)}, {claim_files(lab, node)}",
-    )
-
-
-def memory_of(lab, name: str) -> int:
-    """How much memory of its GPU a container sees, in MiB."""
-    query = ("nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits")
-    return int(lab.exec(name, *query))
 
 
 def test_two_halves_share_a_gpu_and_a_third_waits(lab, release):

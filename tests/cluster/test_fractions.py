@@ -8,13 +8,13 @@ import pytest
 from claims import (
     VALUES,
     InMode,
-    claim_files,
     claim_of,
     claiming,
     devices,
-    records,
+    memory_of,
     results,
     template,
+    wait_clean,
     wait_devices,
 )
 from pods import GPU, ROOT, SCENARIOS, Applied, wait_offer
@@ -61,11 +61,6 @@ def has_started(lab, name: str) -> bool:
     return bool(status.get("started") or status.get("restartCount") or "terminated" in status.get("state", {}))
 
 
-def memory_of(lab, name: str) -> int:
-    query = ("nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits")
-    return int(lab.exec(name, *query))
-
-
 def workload(kind: str, group: str, name: str, **spec: object) -> str:
     """A workload whose container asks for a quarter."""
     labels = {"app": name}
@@ -87,13 +82,6 @@ def workload(kind: str, group: str, name: str, **spec: object) -> str:
         "spec": {**spec, "template": {"metadata": {"labels": labels}, "spec": pod}},
     }
     return json.dumps(manifest)
-
-
-def wait_clean(lab) -> None:
-    lab.wait(
-        lambda: not records(lab, "l20") and not claim_files(lab, "l20"),
-        lambda: f"left on l20: {records(lab, 'l20')}, {claim_files(lab, 'l20')}",
-    )
 
 
 @pytest.mark.short
@@ -120,7 +108,7 @@ def test_half_pods_as_written(lab, release):
             lab.wait(lambda: "cannot allocate all claims" in lab.kubectl("describe", "pod", "third"), "it waits")
             lab.kubectl("delete", "pod", "second", "--wait", "--grace-period=1")
             lab.wait_pod("third", timeout=120)
-    wait_clean(lab)
+    wait_clean(lab, "l20")
 
 
 def test_the_exclusive_pod_has_the_gpu_alone(lab, release):
@@ -138,7 +126,7 @@ def test_the_exclusive_pod_has_the_gpu_alone(lab, release):
                     lambda: "cannot allocate all claims" in lab.kubectl("describe", "pod", "half"),
                     "nothing shares them",
                 )
-    wait_clean(lab)
+    wait_clean(lab, "l20")
 
 
 def test_workloads_ask_for_fractions(lab, release):
@@ -155,7 +143,7 @@ def test_workloads_ask_for_fractions(lab, release):
         with Applied(lab, workload("Job", "batch/v1", "job")):
             lab.wait(lambda: lab.get("job", "job")["status"].get("succeeded") == 1, "the Job is done")
             assert "NVIDIA L20" in lab.logs("job/job")
-    wait_clean(lab)
+    wait_clean(lab, "l20")
 
 
 def test_the_published_claim_runs_as_lint_corrects_it(lab, release):
@@ -178,7 +166,7 @@ def test_the_published_claim_runs_as_lint_corrects_it(lab, release):
             assert int(seen) >= 40000
     finally:
         lab.kubectl("delete", "namespace", "ml-team", "--wait", timeout=120)
-    wait_clean(lab)
+    wait_clean(lab, "l20")
 
 
 def test_a_claim_of_a_model_that_nobody_has_waits_with_a_reason(lab, release):
