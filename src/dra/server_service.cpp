@@ -209,14 +209,13 @@ class DriverServer final : public Server {
           errno_error(error.value(), "mkdir " + options_.socket.parent_path().string()));
     }
     remove_dead(options_);
-    const auto no_event = [](grpc::ServerCompletionQueue&) {};
     ASSIGN_OR_RETURN(calls_,
                      kubelet::SocketServer::start({.socket = options_.socket, .kind = "DRA driver"},
-                                                  {&v1_, &v1beta1_, &health_}, no_event, log));
+                                                  {&v1_, &v1beta1_, &health_}, {}, log));
     ASSIGN_OR_RETURN(registrations_, kubelet::SocketServer::start({.socket = options_.registration,
                                                                    .watched_folder = true,
                                                                    .kind = "DRA driver"},
-                                                                  {&registration_}, no_event, log));
+                                                                  {&registration_}, {}, log));
     return {};
   }
 

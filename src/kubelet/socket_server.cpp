@@ -62,11 +62,13 @@ class GrpcServer final : public SocketServer {
     int bound = 0;
     builder.AddListeningPort("unix:" + bound_path, grpc::InsecureServerCredentials(), &bound);
     for (auto* service : services) builder.RegisterService(service);
-    queue_ = builder.AddCompletionQueue();
+    if (listen) queue_ = builder.AddCompletionQueue();
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || bound == 0) return false;
-    listen(*queue_);
-    for (int i = 0; i < kThreads; ++i) threads_.emplace_back([this] { run(); });
+    if (listen) {
+      listen(*queue_);
+      for (int i = 0; i < kThreads; ++i) threads_.emplace_back([this] { run(); });
+    }
     if (!move(bound_path, replace)) return false;
     file_ = identify(socket_);
     return file_.exists();

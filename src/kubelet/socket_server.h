@@ -77,7 +77,8 @@ class SocketServer {
     return *static_cast<Event*>(tag);
   }
 
-  // Asks for the first call of each method, with an Event as its tag.
+  // Asks for the first call of each method, with an Event as its tag. Empty: no method is
+  // asynchronous.
   using Listen = std::function<void(grpc::ServerCompletionQueue& queue)>;
 
   // `services` and the events must outlive the server. A method that is not asynchronous is run by
