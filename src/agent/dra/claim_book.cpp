@@ -51,6 +51,7 @@ void ClaimBook::put(const dra::PreparedClaim& claim, const gpu::Machine& machine
     if (!device.admin_access) entry.uuids.merge(on_one_silicon(machine, device.uuid));
   }
   entries_.insert_or_assign(claim.uid, std::move(entry));
+  ++version_;
 }
 
 void ClaimBook::stored(const std::string& uid) {
@@ -81,7 +82,9 @@ void ClaimBook::withdraw(const std::string& uid, std::uint64_t call) {
   const bool others = std::ranges::any_of(
       calls_, [&](const auto& one) { return one.first == uid && one.second != call; });
   const auto entry = entries_.find(uid);
-  if (entry != entries_.end() && !entry->second.stored && !others) entries_.erase(entry);
+  if (entry == entries_.end() || entry->second.stored || others) return;
+  entries_.erase(entry);
+  ++version_;
 }
 
 void ClaimBook::end(const std::string& uid) {
@@ -122,6 +125,7 @@ void ClaimBook::restore(const std::map<std::string, dra::PreparedClaim>& claims,
   const std::scoped_lock lock(mutex_);
   std::erase_if(entries_, [](const auto& entry) { return entry.second.stored; });
   for (const auto& [uid, claim] : claims) put(claim, machine, true);
+  ++version_;
   restored_ = true;
 }
 

@@ -53,8 +53,9 @@ class ClaimBook {
   // False: nobody has said yet what is prepared.
   bool restored() const;
 
-  // Counts the changes. await_change() returns when there was one since `version`, or after a short
-  // time, for another agent's are not seen here; false: `end` has come, or stop() was called.
+  // Counts the changes of what is entered. await_change() returns when there was one since
+  // `version`, or after a short time, for another agent's are not seen here; false: `end` has come,
+  // or stop() was called.
   std::uint64_t version() const;
   bool await_change(std::uint64_t version, std::chrono::steady_clock::time_point end) const;
   // Nobody waits any more.

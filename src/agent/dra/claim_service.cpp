@@ -114,6 +114,7 @@ void ClaimService::follow(const Round& round) {
   if (!round.state.claims.undecided) followed_mode_ = round.state.claims.mode;
   take_node(round);
   health_.set(health_of(*state_, dra::pool_name(names_.node)), ports_.clock.wall_now());
+  made_of_.reset();
   publish(ports_.clock.now());
 }
 
@@ -154,16 +155,13 @@ Result<void> ClaimService::start() {
 }
 
 Result<void> ClaimService::serve() {
-  {
-    const std::scoped_lock lock(mutex_);
-    if (server_ != nullptr && server_->intact()) return {};
-  }
-  // It ends its calls, which take the mutex.
   std::unique_ptr<dra::Server> before;
   {
     const std::scoped_lock lock(mutex_);
+    if (server_ != nullptr && server_->intact()) return {};
     before = std::move(server_);
   }
+  // It ends its calls, which take the mutex.
   before.reset();
   ASSIGN_OR_RETURN(auto server,
                    dra::Server::start(
@@ -186,15 +184,20 @@ void ClaimService::registered(const Result<void>& answer) {
   }
 }
 
-// Another order of the same devices may wait; anything else may not.
+ClaimService::MadeOf ClaimService::made_of_now() const {
+  const std::scoped_lock lock(mutex_);
+  return {.book = book_.version(), .dropped = dropped_};
+}
+
+// Called at every turn of the loop: a pool is made when it may be another. Another order of the
+// same devices may wait; anything else may not.
 void ClaimService::publish(TimePoint now) {
-  next_.reset();
   if (!publisher_ || !state_ || !book_.restored()) return;
-  PoolWish wish{.prepared = book_.all(), .dropped = {}, .evicting = ill_.evicting(now)};
-  {
-    const std::scoped_lock lock(mutex_);
-    wish.dropped = dropped_;
-  }
+  const auto made_of = made_of_now();
+  if (made_of_ == made_of && (!next_ || now < *next_)) return;
+  made_of_ = made_of;
+  const PoolWish wish{
+      .prepared = book_.all(), .dropped = made_of.dropped, .evicting = ill_.evicting(now)};
   next_ = ill_.next(now);
   auto pool = make_claim_pool(*state_, wish);
   if (published_ && differ_in_order_alone(*published_, pool)) {
@@ -230,7 +233,10 @@ std::string ClaimService::remark() const {
   return refused_;
 }
 
-void ClaimService::rest() { publisher_.reset(); }
+void ClaimService::rest() {
+  publisher_.reset();
+  next_.reset();
+}
 
 // Calls of kubelet that wait end.
 void ClaimService::stop() {

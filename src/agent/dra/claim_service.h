@@ -79,10 +79,18 @@ class ClaimService {
   Result<std::set<std::string>> tenants() const;
 
  private:
+  // What a pool is made of beside the state.
+  struct MadeOf {
+    std::uint64_t book = 0;  // ClaimBook::version()
+    dra::Dropped dropped;
+    bool operator==(const MadeOf&) const = default;
+  };
+
   ClaimPreparer::Ports preparer_ports();
   void stop();
   void take_node(const Round& round);
   void publish(TimePoint now);
+  MadeOf made_of_now() const;
   Result<void> start();
   Result<void> serve();
   void registered(const Result<void>& answer);
@@ -108,6 +116,7 @@ class ClaimService {
   std::optional<State> state_;  // that was followed last
   IllSince ill_;
   std::optional<dra::Pool> published_;  // what the publisher was told last
+  std::optional<MadeOf> made_of_;       // of which a pool was made last; nullopt: make one anyway
   TimePoint published_at_{};
   std::optional<TimePoint> next_;
   TimePoint look_at_server_{};
