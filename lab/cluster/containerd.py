@@ -62,7 +62,7 @@ def _runtime(name: str, binary: str, base_spec: str) -> list[str]:
 
 def with_kernel(spec: str, pci: bool) -> str:
     """containerd's default specification plus what a kernel with the driver shows in every container:
-    here the machine's state, /proc/driver, and, where this machine has such a folder, PCI devices."""
+    here the machine's state, /proc/driver and /proc/devices, and, where this machine has such a folder, PCI devices."""
     made = json.loads(spec)
     made["process"]["env"] = [
         *made["process"].get("env", []),

@@ -117,6 +117,7 @@ cp -a {tree}/usr/. /usr/
 ln -sfn {containerd.WRAPPER} /usr/bin/nvidia-ctk
 ldconfig
 mount --bind {tree}/proc/driver /proc/driver
+mount --bind {tree}/proc/devices /proc/devices
 [ ! -d /sys/bus/pci/devices ] || mount --bind {tree}/sys/bus/pci/devices /sys/bus/pci/devices
 """
         self.client.run(["/bin/sh", "-ec", script], env=_STATE)

@@ -84,12 +84,14 @@ Result<void> update_ldcache(const std::vector<std::string>& folders, const fs::p
 }
 
 Result<void> show_kernel_files(const fs::path& root) {
-  const fs::path source = fs::path(kTreeFolder) / "proc/driver";
-  const fs::path target = root / "proc/driver";
-  std::error_code ignored;
-  if (!fs::is_directory(source, ignored) || !fs::is_directory(target, ignored)) return {};
-  if (::mount(source.c_str(), target.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0) {
-    return std::unexpected(errno_error(errno, "mount " + target.string()));
+  for (const auto* const name : {"proc/driver", "proc/devices"}) {
+    const fs::path source = fs::path(kTreeFolder) / name;
+    const fs::path target = root / name;
+    std::error_code ignored;
+    if (!fs::exists(source, ignored) || !fs::exists(target, ignored)) continue;
+    if (::mount(source.c_str(), target.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0) {
+      return std::unexpected(errno_error(errno, "mount " + target.string()));
+    }
   }
   return {};
 }

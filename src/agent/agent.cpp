@@ -138,12 +138,14 @@ Result<void> Agent::start() {
   }
   const bool inherits = ports_.turn != nullptr && ports_.turn->inherited;
   const auto look_again = [this] { loop_->post([this] { reconcile(); }); };
-  if (auto& mig = ports_.followers.mig) {
-    mig->read_hardware = [this] {
-      loop_->post([this] {
-        if (hardware_) hardware_->read_now();
-      });
-    };
+  const auto read_hardware = [this] {
+    loop_->post([this] {
+      if (hardware_) hardware_->read_now();
+    });
+  };
+  if (auto& mig = ports_.followers.mig) mig->read_hardware = read_hardware;
+  if (auto& claims = ports_.followers.claims; claims && claims->instances) {
+    claims->instances->changed = read_hardware;
   }
   followers_.emplace(std::move(ports_.followers), settings_.options, *loop_, look_again,
                      ports_.clock, ports_.log,

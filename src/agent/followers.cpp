@@ -154,6 +154,7 @@ void Followers::serve_claims(FollowerPorts& ports, const config::AgentOptions& o
     return fail(Code::kFailedPrecondition, "there is no state folder",
                 "mount a writable folder at --state-dir");
   };
+  if (ports.claims->instances) instances_.emplace(*std::move(ports.claims->instances));
   claims_.emplace(
       options,
       ClaimService::Ports{
@@ -169,6 +170,7 @@ void Followers::serve_claims(FollowerPorts& ports, const config::AgentOptions& o
             return tenants_ ? tenants_->remove_claim(tenant) : Result<void>();
           },
           .granted = [this](const std::set<std::string>& uuids) { return granted(uuids); },
+          .instances = instances_ ? &*instances_ : nullptr,
           .mounts = [this, no_tenants]() -> Result<offer::LimitMounts> {
             if (!tenants_) return no_tenants();
             return tenants_->prepare();

@@ -51,6 +51,8 @@ struct ClaimPorts {
   cluster::Objects& objects;
   std::function<Result<cluster::Node>()> node;
   std::string boot;
+  // nullopt: no MIG instances are made for claims. `changed`: the agent sets it.
+  std::optional<InstanceMaker::Ports> instances = {};
 };
 
 // The followers' ports to the outside. All outlive the followers.
@@ -123,7 +125,8 @@ class Followers {
   std::unique_ptr<GrantStore> grants_;    // null: the stored grants cannot be read
   std::optional<TenantManager> tenants_;  // set when grants_ is
   PromiseBook promises_;
-  std::optional<MigManager> mig_;       // nullopt: nobody manages MIG layouts here
+  std::optional<MigManager> mig_;  // nullopt: nobody manages MIG layouts here
+  std::optional<InstanceMaker> instances_;
   std::optional<ClaimService> claims_;  // nullopt: nobody serves claims here
   std::vector<std::unique_ptr<Input>> inputs_;
   PluginFollower* plugins_ = nullptr;                 // one of those below

@@ -24,9 +24,11 @@ MigParts::MigParts(const std::shared_ptr<nvml::Connection>& connection, ClusterN
                    PodsOfNode* pods, const config::Sources& sources,
                    const config::AgentOptions& options, const Clock& clock, const Log& log)
     : control_(connection),
+      reader_(connection),
       program_(
           {.environment = sources.environment, .driver_root = connection->options().driver_root}),
       reset_(connection, program_),
+      clock_(clock),
       node_(node.node()),
       writer_(node.objects(), options.node_name, "the change of the MIG layout is not on the Node",
               clock, log, kPause),
@@ -71,6 +73,25 @@ Result<std::shared_ptr<void>> MigParts::quiet(const MigQuiet& wish,
   }
   ASSIGN_OR_RETURN(pauses.second, pause_mps(mps_dir_, wish.gpus, stop));
   return std::make_shared<Pauses>(std::move(pauses));
+}
+
+Result<gpu::Machine> MigParts::read() {
+  const std::scoped_lock lock(reading_);
+  return reader_.read();
+}
+
+InstanceMaker::Ports MigParts::instance_ports() {
+  return {.control = control_,
+          .reset = reset_,
+          .read = [this] { return read(); },
+          .users = [this](const gpu::Gpu& gpu,
+                          std::optional<int> instance) { return users_of(gpu, instance); },
+          .quiet =
+              [this](const gpu::Gpu& gpu, const std::stop_token& stop) {
+                return quiet({.gpus = {gpu.uuid.value}}, stop);
+              },
+          .changed = {},
+          .clock = clock_};
 }
 
 MigPorts MigParts::ports() {

@@ -1,9 +1,10 @@
 #pragma once
-// What the manager of MIG layouts uses outside the agent: NVML, nvidia-smi and the Node. Wiring:
-// built once, from the flags.
+// What changes of MIG instances use outside the agent, the manager's of MIG layouts and those for
+// claims: NVML, nvidia-smi and the Node. Wiring: built once, from the flags.
 
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "host/process.h"
 #include "nvml/mig_control.h"
 #include "nvml/quiet_reset.h"
+#include "nvml/reader.h"
 
 namespace tranche::agent {
 
@@ -30,8 +32,11 @@ class MigParts {
            const Log& log);
 
   MigPorts ports();
+  // For instances that are made for claims.
+  InstanceMaker::Ports instance_ports();
 
  private:
+  Result<gpu::Machine> read();
   mig::DeviceUsers users_of(const gpu::Gpu& gpu, std::optional<int> instance) const;
   std::optional<std::vector<cluster::Pod>> pods();
   // "shop/train"; "": not known.
@@ -39,8 +44,11 @@ class MigParts {
   Result<std::shared_ptr<void>> quiet(const MigQuiet& wish, const std::stop_token& stop) const;
 
   nvml::MigControl control_;
+  std::mutex reading_;
+  nvml::Reader reader_;  // guarded by reading_
   host::GpuReset program_;
   nvml::QuietReset reset_;
+  const Clock& clock_;
   NodeView& node_;
   NodeWriter writer_;
   FsRoot host_;

@@ -144,8 +144,10 @@ Result<void> run(const config::Sources& sources, const config::AgentOptions& opt
     auto& followers = ports.followers;
     followers.labels = cluster->labels();
     cluster->watch_arbiter(options, clock, log);
-    if (options.mig_manager) {
+    if (options.mig_manager || options.dra_dynamic_mig) {
       mig.emplace(connection, node, cluster->pods(), sources, options, clock, log);
+    }
+    if (options.mig_manager) {
       followers.mig.emplace(mig->ports());
     } else {
       node.withdraw(cluster::condition::kTrancheMigLayout);
@@ -155,6 +157,7 @@ Result<void> run(const config::Sources& sources, const config::AgentOptions& opt
       followers.claims.emplace(ClaimPorts{.objects = node.objects(),
                                           .node = [&view] { return view.known(); },
                                           .boot = host::boot_id(FsRoot(options.host_root))});
+      if (options.dra_dynamic_mig) followers.claims->instances.emplace(mig->instance_ports());
     }
     followers.tell = [&node](const NodeNotice& notice) { node.tell(notice); };
     followers.report_condition = [&node](const ConditionReport& report) { node.report(report); };

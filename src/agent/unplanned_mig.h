@@ -39,7 +39,8 @@ class UnplannedMig final : public Follower {
   const Log& log_;
   std::optional<gpu::Machine> machine_;  // nullopt: no round yet
   config::MigStrategy strategy_ = config::MigStrategy::kNone;
-  std::string text_;  // empty: nothing is unplanned
+  bool cut_for_claims_ = false;  // and who makes instances for claims plans them
+  std::string text_;             // empty: nothing is unplanned
   SaidOnce said_;
   std::optional<TimePoint> next_;
 };

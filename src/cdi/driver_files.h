@@ -51,6 +51,8 @@ struct DriverFiles {
   std::vector<std::string> gds_files;  // other than nodes: /run/udev, /etc/cufile.json
   // Existing device nodes, by path. nullopt: not a character device, or stat(2) failed.
   std::map<std::string, std::optional<DeviceNumbers>> nodes;
+  // The major number of the nodes in /dev/nvidia-caps. nullopt: the kernel does not list it.
+  std::optional<std::uint32_t> caps_major = {};
   std::map<gpu::PciAddress, DrmFiles> drm;
   bool operator==(const DriverFiles&) const = default;
 };

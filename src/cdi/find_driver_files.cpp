@@ -8,6 +8,7 @@
 #include <array>
 #include <filesystem>
 #include <set>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 
@@ -80,6 +81,20 @@ Result<void> find_nodes(const FsRoot& dev, DriverFiles& files) {
     }
   }
   return {};
+}
+
+// "237 nvidia-caps" in /proc/devices.
+std::optional<std::uint32_t> caps_major(const FsRoot& host) {
+  const auto text = host.read("/proc/devices");
+  if (!text) return std::nullopt;
+  std::istringstream lines(*text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::uint32_t number = 0;
+    std::string name;
+    if (words >> number >> name && name == "nvidia-caps" && number > 0) return number;
+  }
+  return std::nullopt;
 }
 
 Result<DrmFiles> drm_files_of(const DriverRoots& roots, const gpu::PciAddress& address,
@@ -191,6 +206,7 @@ Result<DriverFiles> find_driver_files(const DriverRoots& roots, const std::strin
   find_sockets(roots.driver, files);
   find_gds_files(roots.driver, files);
   TRY(find_nodes(roots.dev, files));
+  files.caps_major = caps_major(roots.host);
   for (const auto& address : gpus) {
     ASSIGN_OR_RETURN(auto drm, drm_files_of(roots, address, files));
     if (!drm.nodes.empty()) files.drm[address] = std::move(drm);

@@ -174,6 +174,14 @@ TEST_F(DriverFilesTest, Nodes) {
   EXPECT_EQ(files.nodes.at("/dev/nvidia0"), std::nullopt) << "a plain file has no numbers";
 }
 
+TEST_F(DriverFilesTest, TheMajorNumberOfCapabilities) {
+  EXPECT_EQ(find().caps_major, std::nullopt);
+  file("/proc/devices",
+       "Character devices:\n195 nvidia\n237 nvidia-caps\n238 nvidia-caps-imex\n\nBlock devices:\n  "
+       "8 sd\n");
+  EXPECT_EQ(find().caps_major, 237U);
+}
+
 // A device node that every machine has stands in for a GPU's.
 TEST_F(DriverFilesTest, NumbersOfACharacterDevice) {
   link("/dev/nvidia0", "/dev/null");

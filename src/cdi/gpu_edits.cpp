@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <filesystem>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace tranche::cdi {
@@ -120,8 +123,29 @@ void GpuEdits::add_node(const std::string& path, ContainerEdits& edits) const {
     if (!options_.features.no_additional_gids && needs_group(numbers)) {
       edits.additional_gids.push_back(numbers.gid);
     }
+  } else if (found == files_.nodes.end()) {
+    add_numbers_of_capability(path, node);
   }
   edits.device_nodes.push_back(std::move(node));
+}
+
+// Of an instance that was made a moment ago there may be no node on the host: programs there make
+// it when they need it. A runtime that is told the numbers makes its own without it.
+void GpuEdits::add_numbers_of_capability(const std::string& path, DeviceNode& node) const {
+  constexpr std::string_view kPrefix = "/dev/nvidia-caps/nvidia-cap";
+  if (!files_.caps_major || !path.starts_with(kPrefix)) return;
+  const auto* const begin = path.data() + kPrefix.size();
+  const auto* const end = path.data() + path.size();
+  std::uint32_t minor = 0;
+  if (const auto [rest, error] = std::from_chars(begin, end, minor);
+      error != std::errc() || rest != end) {
+    return;
+  }
+  node.type = "c";
+  node.major = files_.caps_major;
+  node.minor = minor;
+  node.file_mode = 0444;  // as the driver has them (DeviceFileMode)
+  node.permissions = "rwm";
 }
 
 void GpuEdits::add_files(const std::vector<std::string>& paths, ContainerEdits& edits) const {

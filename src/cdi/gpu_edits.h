@@ -31,6 +31,7 @@ class GpuEdits {
 
  private:
   void add_common_hooks(ContainerEdits& edits) const;
+  void add_numbers_of_capability(const std::string& path, DeviceNode& node) const;
   void add_display_files(const gpu::PciAddress& gpu, ContainerEdits& edits) const;
 
   const DriverFiles& files_;

@@ -21,7 +21,6 @@ namespace tranche::cdi::make_specs_test {
 namespace {
 
 using testing::Contains;
-using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -187,6 +186,23 @@ TEST(MakeSpecs, NamesAndDevicesOfEveryResource) {
   EXPECT_EQ(by_index["devices"][0]["name"], "0");
   EXPECT_EQ(by_index["devices"][1]["name"], "1:0");
   EXPECT_EQ(by_index["cdiVersion"], "0.5.0") << "names that begin with a digit";
+}
+
+// Of an instance that was made a moment ago: no program on the host has needed it yet.
+TEST(MakeSpecs, NodeOfAnInstanceThatIsNotThere) {
+  auto files = small_driver();
+  files.nodes.erase("/dev/nvidia-caps/nvidia-cap22");
+  files.caps_major = 237;
+  const auto machine = test::machine_of({test::l20(0), test::a100_40gb(1).mig({"1g.5gb"})});
+  const auto nodes = [&] {
+    const auto json = json_of(specs_of(offer_of({instance(1, 0)}), machine, files, {}), "gpu");
+    return json["devices"][0]["containerEdits"]["deviceNodes"];
+  };
+  EXPECT_EQ(nodes()[2], Json::parse(R"({"path":"/dev/nvidia-caps/nvidia-cap22","type":"c",
+      "major":237,"minor":22,"fileMode":292,"permissions":"rwm"})"));
+  EXPECT_FALSE(nodes()[1].contains("type")) << "this one is there";
+  files.caps_major.reset();
+  EXPECT_EQ(nodes()[2], Json::parse(R"({"path":"/dev/nvidia-caps/nvidia-cap22"})"));
 }
 
 TEST(MakeSpecs, NodeThatIsNotThere) {

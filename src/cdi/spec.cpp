@@ -43,6 +43,7 @@ void put_in_order(ContainerEdits& edits) {
 Json encode(const DeviceNode& node) {
   Json json = {{"path", node.container_path}};
   if (!node.host_path.empty()) json["hostPath"] = node.host_path;
+  if (!node.type.empty()) json["type"] = node.type;
   if (node.major.value_or(0) != 0) json["major"] = *node.major;
   if (node.minor.value_or(0) != 0) json["minor"] = *node.minor;
   if (node.file_mode.value_or(0) != 0) json["fileMode"] = *node.file_mode;

@@ -16,11 +16,17 @@ namespace {
 constexpr std::uint32_t kAllCompute = 100;  // percent
 constexpr std::uint32_t kPermillePerPercent = 10;
 
-// What a device name stands for now.
+// What a device name stands for now: an instance that is there, a place for one, or else the whole
+// GPU.
 struct Found {
   const gpu::Gpu* gpu = nullptr;
-  const gpu::MigInstance* instance = nullptr;  // nullptr: the whole GPU
-  const std::string& uuid() const {
+  const gpu::MigInstance* instance = nullptr;
+  const gpu::GpuInstanceProfile* profile = nullptr;
+  std::optional<MigPlace> place = {};
+
+  bool whole() const { return instance == nullptr && !place; }
+  std::string uuid() const {
+    if (place) return "";
     return instance != nullptr ? instance->uuid.value : gpu->uuid.value;
   }
 };
@@ -34,7 +40,9 @@ std::optional<Found> find_device(const gpu::Machine& machine, std::string_view n
       }
     }
   }
-  return std::nullopt;
+  auto place = find_place(machine, name);
+  if (!place) return std::nullopt;
+  return Found{.gpu = place->gpu, .profile = place->profile, .place = std::move(place->place)};
 }
 
 Result<void> check_present(const gpu::Gpu& gpu) {
@@ -63,7 +71,8 @@ Result<std::optional<ConsumedPart>> part_of(const cluster::AllocatedDevice& devi
 }
 
 DeviceLimits limits_of(const PreparedDevice& device, Bytes all) {
-  DeviceLimits limits{.uuid = device.uuid, .weight = kAllCompute * kPermillePerPercent};
+  DeviceLimits limits{.uuid = device.place ? device.place->gpu.value : device.uuid,
+                      .weight = kAllCompute * kPermillePerPercent};
   if (!device.part) return limits;
   limits.weight = device.part->percent * kPermillePerPercent;
   if (device.part->memory < all) limits.memory = device.part->memory;
@@ -87,15 +96,23 @@ Result<void> limit(PreparedDevice& device, const std::optional<ClaimSettings>& s
 
 Result<void> check_kind(const std::optional<ClaimSettings>& settings, const Found& found) {
   const bool for_instances = settings && settings->kind == ClaimSettings::Kind::kMig;
-  if (!settings || for_instances == (found.instance != nullptr)) return {};
+  if (!settings || for_instances == !found.whole()) return {};
   return fail(Code::kInvalidArgument,
               for_instances ? "its configuration is a MigDeviceConfig, and it is a whole GPU"
                             : "its configuration is a GpuConfig, and it is a MIG instance");
 }
 
+// Whether an instance can be made at the place, if it is one.
+Result<void> check_place(const Found& found, const PlanFacts& facts) {
+  if (!found.place || facts.partitionable.contains(found.gpu->uuid)) return {};
+  return fail(Code::kFailedPrecondition, "no instances are made for claims on this GPU",
+              "delete the Pod and its claim, so that the scheduler looks for another device");
+}
+
 Bytes memory_of(const Found& found) {
-  return found.instance != nullptr ? found.instance->attributes.memory
-                                   : Bytes::from_mib(found.gpu->memory.mib());
+  if (found.instance != nullptr) return found.instance->attributes.memory;
+  if (found.place) return found.profile->attributes.value_or(gpu::MigAttributes()).memory;
+  return Bytes::from_mib(found.gpu->memory.mib());
 }
 
 // `index`: of the claim's devices.
@@ -108,11 +125,13 @@ Result<PreparedDevice> plan_device(const cluster::ResourceClaim& claim,
                 "it was taken away after the claim was allocated; delete the Pod and its claim");
   }
   TRY(check_present(*found->gpu));
+  TRY(check_place(*found, facts));
   PreparedDevice device{.request = std::string(allocated.base_request()),
                         .pool = allocated.pool,
                         .device = allocated.device,
                         .share_id = allocated.share_id,
                         .uuid = found->uuid(),
+                        .place = found->place,
                         .admin_access = allocated.admin_access};
   if (device.admin_access) return device;
   if (!device.share_id.empty()) {
@@ -140,16 +159,25 @@ std::unexpected<Error> held(const PreparedDevice& device, const PreparedClaim& b
               "it is free when that claim's last Pod on this node has ended");
 }
 
+// Whether they are of the same silicon. A place is on its GPU, and of two places those that
+// overlap are.
+bool meet(const PreparedDevice& a, const PreparedDevice& b) {
+  if (a.place && b.place) return overlap(*a.place, *b.place);
+  if (a.place) return a.place->gpu.value == b.uuid;
+  if (b.place) return b.place->gpu.value == a.uuid;
+  return a.uuid == b.uuid;
+}
+
 Result<void> check_device(const PreparedDevice& wanted, const PreparedClaim& claim,
                           const std::vector<PreparedClaim>& prepared, Bytes memory) {
   ConsumedPart taken;
   for (const auto& own : claim.devices) {
-    if (own.uuid == wanted.uuid && is_share(own)) add(own, taken);
+    if (is_share(own) && meet(own, wanted)) add(own, taken);
   }
   for (const auto& other : prepared) {
     if (other.uid == claim.uid) continue;
     for (const auto& device : other.devices) {
-      if (device.uuid != wanted.uuid || device.admin_access) continue;
+      if (device.admin_access || !meet(wanted, device)) continue;
       if (!is_share(wanted) || !is_share(device)) return held(wanted, other);
       add(device, taken);
       if (taken.memory > memory || taken.percent > kAllCompute) return held(wanted, other);

@@ -6,6 +6,7 @@
 // of a claim is the scheduler's); but the claim may be another by now, or of a pool of yesterday,
 // so each name is looked up anew.
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct PlanFacts {
   std::string boot;
   // Why a share cannot be limited on this node; empty: it can.
   std::string no_limits;
+  // GPUs on which instances are made for claims.
+  std::set<gpu::GpuUuid> partitionable = {};
   // How the limits of a share are kept.
   Enforcement enforcement = Enforcement::kStrict;
 };
@@ -30,15 +33,16 @@ struct PlanFacts {
 // nodes are left out. A share has the part of memory and compute that the claim consumed as its
 // limits; one that has all of both is limited by nothing. The claim's configuration lowers these
 // limits, and those of a device that the claim has alone (dra/claim_config.h).
+// A place has no UUID yet.
 //
-// Errors name the device: kFailedPrecondition, the claim has no allocation, or a share cannot be
-// limited here; kNotFound, this node has no such device; kUnavailable, the GPU is lost;
-// kInvalidArgument, the allocation makes no sense.
+// Errors name the device: kFailedPrecondition, the claim has no allocation, a share cannot be
+// limited here, or no instances are made on that GPU; kNotFound, this node has no such device;
+// kUnavailable, the GPU is lost; kInvalidArgument, the allocation makes no sense.
 Result<PreparedClaim> plan_claim(const cluster::ResourceClaim& claim, const gpu::Machine& machine,
                                  const PlanFacts& facts);
 
-// Whether both can be prepared at once: a device, or the whole of a GPU, belongs to one claim. Of
-// shares the sum may not exceed the GPU. An error names the claim that is in the way
+// Whether both can be prepared at once: a device, the whole of a GPU, or a place on it belongs to
+// one claim. Of shares the sum may not exceed the GPU. An error names the claim that is in the way
 // (kFailedPrecondition). For the same claim there is none.
 Result<void> check_beside(const PreparedClaim& wanted, const std::vector<PreparedClaim>& prepared,
                           const gpu::Machine& machine);

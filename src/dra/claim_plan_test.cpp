@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "gpu/mig_tables.h"
 #include "support/machines.h"
 
 namespace tranche::dra::claim_plan_test {
@@ -91,6 +92,50 @@ TEST(ClaimPlan, InstancesAreFoundAndOthersLeftOut) {
   ASSERT_EQ(plan.devices.size(), 1U);
   EXPECT_EQ(plan.devices[0].uuid, test::mig_uuid(0, 1));
   EXPECT_FALSE(plan.devices[0].limits);
+}
+
+// --- places -------------------------------------------------------------------------------------
+
+gpu::Machine cut_machine() {
+  auto machine = test::machine_of({test::h100(0), test::h100(1)});
+  for (auto& gpu : machine.gpus) gpu.mig_geometry = gpu::find_mig_model("h100-80gb")->geometry;
+  return machine;
+}
+PlanFacts cut_facts(const gpu::Machine& machine) {
+  auto facts = kFacts;
+  facts.partitionable = {machine.gpus[0].uuid};
+  return facts;
+}
+const std::string kSmall = "gpu-0-mig-1g10gb-19-3";
+const std::string kLarge = "gpu-0-mig-3g40gb-9-0";
+
+TEST(ClaimPlan, APlaceIsPlannedWhereInstancesAreMade) {
+  const auto machine = cut_machine();
+  const auto facts = cut_facts(machine);
+  auto plan = plan_claim(claim_of({allocated(kSmall)}), machine, facts);
+  ASSERT_TRUE(plan) << plan.error().message();
+  EXPECT_EQ(plan->devices.at(0).uuid, "");
+  EXPECT_EQ(plan->devices[0].place, (MigPlace{machine.gpus[0].uuid, 19, {3, 1}}));
+  for (const auto* name :
+       {"gpu-1-mig-1g10gb-19-3", "gpu-0-mig-1g10gb-19-7", "gpu-0-mig-1g10gb-9-0"}) {
+    EXPECT_FALSE(plan_claim(claim_of({allocated(name)}), machine, facts)) << name;
+  }
+  const auto other = plan_claim(claim_of({allocated("gpu-1-mig-1g10gb-19-3")}), machine, facts);
+  EXPECT_THAT(other.error().message(), HasSubstr("no instances are made for claims on this GPU"));
+}
+
+TEST(ClaimPlan, LimitsOfAPlaceAreOfItsInstanceOnceItIsMade) {
+  const auto machine = cut_machine();
+  auto claim = claim_of({allocated(kSmall)});
+  claim.configs = {{false, {}, "gpu.nvidia.com", R"({"apiVersion": "resource.nvidia.com/v1beta1",
+      "kind": "MigDeviceConfig", "sharing": {"strategy": "MPS",
+      "mpsConfig": {"defaultActiveThreadPercentage": 50}}})"}};
+  auto plan = plan_claim(claim, machine, cut_facts(machine));
+  ASSERT_TRUE(plan) << plan.error().message();
+  auto& device = plan->devices.at(0);
+  EXPECT_EQ(device.limits.value().devices.at(0).uuid, machine.gpus[0].uuid.value);
+  fill_uuid(device, "MIG-7");
+  EXPECT_EQ(device.limits.value().devices.at(0).uuid, "MIG-7");
 }
 
 struct RefusalCase {
@@ -212,6 +257,29 @@ TEST(ClaimsBeside, AWholeDeviceBelongsToOneClaim) {
   const auto monitor = prepared("m", machine, {admin});
   EXPECT_TRUE(check_beside(monitor, {whole}, machine));
   EXPECT_TRUE(check_beside(whole, {monitor}, machine));
+}
+
+TEST(ClaimsBeside, APlaceIsOnItsGpuAndBesideOtherPlaces) {
+  const auto machine = cut_machine();
+  const auto facts = cut_facts(machine);
+  const auto claim = [&](const std::string& uid, const AllocatedDevice& device) {
+    auto plan = plan_claim(claim_of({device}), machine, facts).value();
+    plan.uid = uid;
+    return plan;
+  };
+  const auto small = claim("a", allocated(kSmall));
+  const auto beside = claim("b", allocated("gpu-0-mig-3g40gb-9-4"));
+  auto made = beside;
+  fill_uuid(made.devices[0], "MIG-7");
+  EXPECT_TRUE(check_beside(small, {beside}, machine));
+  EXPECT_TRUE(check_beside(small, {made}, machine));
+  EXPECT_TRUE(check_beside(small, {claim("c", allocated("gpu-1"))}, machine));
+  for (const auto& device :
+       {allocated(kSmall), allocated(kLarge), allocated("gpu-0"), share("gpu-0", 1, 1)}) {
+    const auto other = claim("c", device);
+    EXPECT_FALSE(check_beside(small, {other}, machine)) << device.device;
+    EXPECT_FALSE(check_beside(other, {made, small}, machine)) << device.device;
+  }
 }
 
 TEST(ClaimsBeside, TwoSharesInOneClaimCountTogether) {

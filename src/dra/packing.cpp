@@ -22,6 +22,11 @@ std::uint64_t part_of_whole(std::uint64_t part, std::uint64_t whole) {
                                     static_cast<double>(kWhole));
 }
 
+// The name of the GPU that the device is, or is cut from.
+std::string gpu_of(const PreparedDevice& device) {
+  return device.device.substr(0, device.place ? device.device.find("-mig-") : std::string::npos);
+}
+
 struct Use {
   bool whole = false;
   ConsumedPart parts;
@@ -32,7 +37,7 @@ std::map<std::string, Use> uses_of(const std::vector<PreparedClaim>& prepared) {
   for (const auto& claim : prepared) {
     for (const auto& device : claim.devices) {
       if (device.admin_access) continue;
-      auto& use = uses[device.device];
+      auto& use = uses[gpu_of(device)];
       if (!device.part) {
         use.whole = true;
         continue;

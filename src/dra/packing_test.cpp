@@ -40,6 +40,15 @@ TEST(Packing, TheFullestGpuThatHasRoomIsFirst) {
   EXPECT_EQ(names.front(), "gpu-3") << "of equally free ones the order stays";
 }
 
+// Nobody can have it whole, nor share it.
+TEST(Packing, AGpuThatIsCutIsLast) {
+  auto pool = pool_of(3);
+  auto cut = claim("gpu-0-mig-1g10gb-19-6", {});
+  cut.devices[0].place = MigPlace{{test::gpu_uuid(0)}, 19, {6, 1}};
+  put_fullest_first(pool, {cut, claim("gpu-2", part(1000, 10))});
+  EXPECT_THAT(order(pool), ElementsAre("gpu-2", "gpu-1", "gpu-0"));
+}
+
 TEST(Packing, TheScarcerOfMemoryAndComputeCounts) {
   auto pool = pool_of(3);
   put_fullest_first(pool, {claim("gpu-0", part(23034, 10)), claim("gpu-1", part(1000, 60)),

@@ -64,6 +64,8 @@ Pool make_pool(const gpu::Machine& machine, const PoolFacts& facts) {
     auto instances = devices.instances();
     if (!instances.empty()) pool.instances.push_back(std::move(instances));
   }
+  // First fit takes whole GPUs and shares from the first GPU on, and instances from the last.
+  if (!facts.partitionable.empty()) std::ranges::reverse(pool.instances);
   return pool;
 }
 

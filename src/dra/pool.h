@@ -24,8 +24,9 @@ namespace tranche::dra {
 struct Pool {
   std::vector<cluster::CounterSet> counters;
   std::vector<cluster::SliceDevice> gpus;  // by index
-  // MIG devices of each GPU that has any, by the GPU's index: large profiles before small ones, and
-  // of each profile the places at the end first, where fewer large profiles could begin.
+  // MIG devices of each GPU that has any, by the GPU's index, or where instances are made for
+  // claims the last GPU first: large profiles before small ones, and of each profile the places at
+  // the end first, where fewer large profiles could begin.
   std::vector<std::vector<cluster::SliceDevice>> instances;
 };
 

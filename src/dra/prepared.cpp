@@ -14,10 +14,16 @@ namespace {
 constexpr EnvelopeKind kCheckpoint{.version = "checkpoint/v1", .key = "claim"};
 
 json::Value json_of(const PreparedDevice& device) {
-  json::Value json = {{"request", device.request},
-                      {"pool", device.pool},
-                      {"device", device.device},
-                      {"uuid", device.uuid}};
+  json::Value json = {
+      {"request", device.request}, {"pool", device.pool}, {"device", device.device}};
+  if (device.place) {
+    json["place"] = {{"gpu", device.place->gpu.value},
+                     {"profile", device.place->profile_id},
+                     {"start", device.place->at.start},
+                     {"size", device.place->at.size}};
+  } else {
+    json["uuid"] = device.uuid;
+  }
   if (!device.share_id.empty()) json["shareID"] = device.share_id;
   if (device.part) {
     json["part"] = {{"memoryBytes", device.part->memory.value}, {"percent", device.part->percent}};
@@ -33,12 +39,24 @@ std::string need_uuid(const json::Fields& fields, std::string_view key) {
   return text;
 }
 
+MigPlace read_place(const json::Fields& fields) {
+  constexpr int kMost = 64;  // of what a GPU is cut into
+  return {.gpu = {fields.need<std::string>("gpu")},
+          .profile_id = static_cast<int>(fields.need_number("profile", 0, 1 << 20U)),
+          .at = {.start = static_cast<int>(fields.need_number("start", 0, kMost)),
+                 .size = static_cast<int>(fields.need_number("size", 1, kMost))}};
+}
+
 PreparedDevice read_device(const json::Fields& fields) {
   PreparedDevice device{.request = fields.need<std::string>("request"),
                         .pool = fields.need<std::string>("pool"),
                         .device = fields.need<std::string>("device"),
-                        .uuid = fields.need<std::string>("uuid"),
                         .admin_access = fields.need_or("adminAccess", false)};
+  if (fields.has("place")) {
+    device.place = read_place(fields.need_object("place"));
+  } else {
+    device.uuid = fields.need<std::string>("uuid");
+  }
   if (fields.has("shareID")) device.share_id = need_uuid(fields, "shareID");
   if (fields.has("part")) {
     const auto part = fields.need_object("part");
@@ -61,6 +79,12 @@ PreparedClaim read_claim(const json::Fields& fields) {
 }
 
 }  // namespace
+
+void fill_uuid(PreparedDevice& device, const std::string& uuid) {
+  device.uuid = uuid;
+  if (!device.limits) return;
+  for (auto& limits : device.limits->devices) limits.uuid = uuid;
+}
 
 std::string tenant_of(const PreparedClaim& claim, const PreparedDevice& device) {
   if (!device.limits) return "";

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "base/units.h"
+#include "dra/mig_place.h"
 #include "values/limits.h"
 
 namespace tranche::dra {
@@ -27,11 +28,16 @@ struct PreparedDevice {
   std::string request;  // without its subrequest
   std::string pool;
   std::string device;
-  std::string share_id = {};              // a UUID; empty: the device is not shared
-  std::string uuid;                       // "GPU-..." or "MIG-..."
+  std::string share_id = {};  // a UUID; empty: the device is not shared
+  // "GPU-..." or "MIG-..."; empty: of a place whose instance is not made yet. Nobody knows it
+  // before, so the stored form of a place never has it.
+  std::string uuid = {};
+  // An instance is made there for the claim. nullopt: the device is there by itself.
+  std::optional<MigPlace> place = {};
   std::optional<ConsumedPart> part = {};  // nullopt: all of the device
   // What its containers are held to: the part, and less where the claim's configuration asks for
   // less. nullopt: nothing.
+  // Until an instance is made, of its GPU.
   std::optional<GrantLimits> limits = {};
   // For monitoring, beside those that hold the device.
   bool admin_access = false;
@@ -48,6 +54,9 @@ struct PreparedClaim {
   std::vector<PreparedDevice> devices = {};
   bool operator==(const PreparedClaim&) const = default;
 };
+
+// The instance at the device's place has been made, or found: its UUID, also in its limits.
+void fill_uuid(PreparedDevice& device, const std::string& uuid);
 
 // The tenant of a device with limits; empty: it has none. Of a share it is the share's id.
 std::string tenant_of(const PreparedClaim& claim, const PreparedDevice& device);

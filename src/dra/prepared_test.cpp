@@ -29,7 +29,11 @@ PreparedClaim sample() {
                        .pool = "gpu-n1",
                        .device = "gpu-1",
                        .uuid = "GPU-2",
-                       .admin_access = true}}};
+                       .admin_access = true},
+                      {.request = "mig",
+                       .pool = "gpu-n1",
+                       .device = "gpu-2-mig-1g10gb-19-3",
+                       .place = MigPlace{{"GPU-3"}, 19, {3, 1}}}}};
 }
 
 TEST(PreparedClaim, IsReadAsItWasWritten) {
@@ -54,6 +58,13 @@ TEST(PreparedClaim, WhatIsTornOrEditedIsRefused) {
   auto edited = text;
   edited.replace(edited.find("GPU-1"), 5, "GPU-9");
   EXPECT_FALSE(decode_prepared(edited));
+}
+
+// Its UUID is another after each start of the machine, so it is looked up.
+TEST(PreparedClaim, WhatIsFoundOfAnInstanceIsNotStored) {
+  auto made = sample();
+  fill_uuid(made.devices[2], "MIG-7");
+  EXPECT_EQ(encode(made), encode(sample()));
 }
 
 // Its uid and its shares name files.

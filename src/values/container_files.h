@@ -22,7 +22,9 @@ struct DeviceNode {
   std::string container_path;
   std::string host_path;      // empty in CDI: the same path as in the container
   std::string permissions{};  // "rw", "rwm"; empty in CDI: the runtime's default
-  // Only for CDI. Absent: the runtime reads them from the node itself.
+  // Only for CDI. Absent: the runtime reads them from the node itself. With `type` ("c": a
+  // character device) and `major` it needs no node on the host.
+  std::string type{};
   std::optional<std::int64_t> major{};
   std::optional<std::int64_t> minor{};
   std::optional<std::uint32_t> file_mode{};

@@ -60,13 +60,15 @@ void prepare_a_share(benchmark::State& state) {
        .book = book,
        .granted = [](const auto&) { return std::string(); },
        .node = [&] { return node; },
-       .add_tenant = [&](const std::string& id, const GrantLimits& limits) -> Result<void> {
-         ASSIGN_OR_RETURN(const auto tenant, tenant_limits(id, "gpu.nvidia.com", limits));
-         const auto put = tenants.put(tenant);
-         return put ? Result<void>() : std::unexpected(put.error());
-       },
-       .remove_tenant = [&](const std::string& id) { return tenants.remove(id); },
-       .cdi_root = dir.path() / "cdi",
+       .make = {.add_tenant = [&](const std::string& id,
+                                  const GrantLimits& limits) -> Result<void> {
+                  ASSIGN_OR_RETURN(const auto tenant, tenant_limits(id, "gpu.nvidia.com", limits));
+                  const auto put = tenants.put(tenant);
+                  return put ? Result<void>() : std::unexpected(put.error());
+                },
+                .remove_tenant = [&](const std::string& id) { return tenants.remove(id); },
+                .instances = nullptr,
+                .cdi_root = dir.path() / "cdi"},
        .changed = {},
        .log = log});
   for (int n = 1; n <= beside; ++n) {

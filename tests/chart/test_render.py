@@ -144,6 +144,18 @@ def test_mig_layouts_are_changed_only_where_that_is_wanted(helm):
     assert not {"MIG_MANAGER", "NVIDIA_MIG_CONFIG_DEVICES"} & set(without.env())
 
 
+def test_mig_instances_are_made_for_claims_only_where_that_is_wanted(helm):
+    wanted = {"TRANCHE_DRA_DYNAMIC_MIG": "true", "NVIDIA_MIG_CONFIG_DEVICES": "all", "NVIDIA_MIG_MONITOR_DEVICES": "all"}
+    with_it = helm.template({"dra": {"enabled": True, "dynamicMig": True}})
+    assert with_it.env().items() >= wanted.items()
+    assert with_it.agent()["securityContext"]["capabilities"].get("add") == ["SYS_ADMIN"]
+    assert "MIG_MANAGER" not in with_it.env()
+    for values in ({"dra": {"enabled": True}}, {"dra": {"dynamicMig": True}}):
+        without = helm.template(values)
+        assert not set(wanted) & set(without.env())
+        assert not without.agent()["securityContext"]["capabilities"].get("add")
+
+
 def test_the_webhook_runs_the_controller_and_blocks_nobody(helm):
     rendered = helm.template(MODES["fractions"])
     (container,) = rendered.one("Deployment")["spec"]["template"]["spec"]["containers"]

@@ -26,6 +26,12 @@ std::set<std::string> on_one_silicon(const gpu::Machine& machine, const std::str
   return all;
 }
 
+std::set<std::string> silicon_of(const dra::PreparedDevice& device, const gpu::Machine& machine) {
+  if (!device.place) return on_one_silicon(machine, device.uuid);
+  if (device.uuid.empty()) return on_one_silicon(machine, device.place->gpu.value);
+  return {device.place->gpu.value, device.uuid};
+}
+
 void ClaimBook::open(bool open) {
   const std::scoped_lock lock(mutex_);
   open_ = open;
@@ -48,16 +54,18 @@ Result<void> ClaimBook::begin(const dra::PreparedClaim& claim, const gpu::Machin
 void ClaimBook::put(const dra::PreparedClaim& claim, const gpu::Machine& machine, bool stored) {
   Entry entry{.claim = claim, .uuids = {}, .stored = stored};
   for (const auto& device : claim.devices) {
-    if (!device.admin_access) entry.uuids.merge(on_one_silicon(machine, device.uuid));
+    if (!device.admin_access) entry.uuids.merge(silicon_of(device, machine));
   }
   entries_.insert_or_assign(claim.uid, std::move(entry));
   ++version_;
 }
 
-void ClaimBook::stored(const std::string& uid) {
+void ClaimBook::stored(const dra::PreparedClaim& claim, const gpu::Machine& machine) {
   const std::scoped_lock lock(mutex_);
-  const auto entry = entries_.find(uid);
-  if (entry != entries_.end()) entry->second.stored = true;
+  const auto entry = entries_.find(claim.uid);
+  if (entry == entries_.end()) return;
+  entry->second.stored = true;
+  if (entry->second.claim != claim) put(claim, machine, true);
 }
 
 std::uint64_t ClaimBook::enter(const std::string& uid) {

@@ -24,6 +24,9 @@ namespace tranche::agent {
 
 // The device and what lies on the same silicon: of a GPU its MIG instances, of an instance its GPU.
 std::set<std::string> on_one_silicon(const gpu::Machine& machine, const std::string& uuid);
+// What a claim's device takes: of a place the GPU and the instance there, if its UUID is known, or
+// else all instances of the GPU.
+std::set<std::string> silicon_of(const dra::PreparedDevice& device, const gpu::Machine& machine);
 
 class ClaimBook {
  public:
@@ -40,8 +43,9 @@ class ClaimBook {
 
   // Enters a claim that is about to be prepared. kUnavailable: none is taken.
   Result<void> begin(const dra::PreparedClaim& claim, const gpu::Machine& machine);
-  // The claim is stored: restore() takes it out when its record is gone.
-  void stored(const std::string& uid);
+  // The claim is stored, and this is what it has: restore() takes it out when its record is gone.
+  // Of a claim that is not entered nothing is known.
+  void stored(const dra::PreparedClaim& claim, const gpu::Machine& machine);
   // Calls that prepare it stand no longer.
   void end(const std::string& uid);
   // The call gives up what it began.

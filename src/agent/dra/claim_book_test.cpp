@@ -51,6 +51,29 @@ TEST(ClaimBookTest, AGpuHoldsItsInstancesAndAnInstanceItsGpu) {
   EXPECT_FALSE(book.holder_of("MIG-b"));
 }
 
+// An instance that was made for a claim has a UUID that nobody knew when the claim was entered.
+TEST(ClaimBookTest, AMadeInstanceIsKnownByItsUuid) {
+  auto machine = test::machine_of({test::l20(0)});
+  machine.gpus[0].mig_instances = {{.uuid = {"MIG-a"}}, {.uuid = {"MIG-b"}}};
+  const auto gpu = machine.gpus[0].uuid;
+  auto claim = claim_on("");
+  claim.devices[0].place = {gpu, 19, {0, 1}};
+  EXPECT_THAT(silicon_of(claim.devices[0], machine),
+              UnorderedElementsAre(gpu.value, "MIG-a", "MIG-b"));
+  ClaimBook book;
+  book.open(true);
+  ASSERT_TRUE(book.begin(claim, machine));
+  EXPECT_TRUE(book.holder_of(gpu.value));
+  dra::fill_uuid(claim.devices[0], "MIG-a");
+  book.stored(claim, machine);
+  EXPECT_TRUE(book.holder_of(gpu.value));
+  EXPECT_TRUE(book.holder_of("MIG-a"));
+  EXPECT_FALSE(book.holder_of("MIG-b"));
+  book.end("u1");
+  book.stored(claim, machine);
+  EXPECT_FALSE(book.holder_of("MIG-a")) << "it has ended meanwhile";
+}
+
 TEST(ClaimBookTest, AfterAStartItHasWhatIsStoredAndWhatIsBegun) {
   const auto machine = test::machine_of(3, test::l20);
   ClaimBook book;
@@ -58,7 +81,7 @@ TEST(ClaimBookTest, AfterAStartItHasWhatIsStoredAndWhatIsBegun) {
   book.open(true);
   ASSERT_TRUE(book.begin(claim_on(machine.gpus[0].uuid.value, "begun"), machine));
   ASSERT_TRUE(book.begin(claim_on(machine.gpus[1].uuid.value, "stored"), machine));
-  book.stored("stored");
+  book.stored(claim_on(machine.gpus[1].uuid.value, "stored"), machine);
   book.restore({{"other", claim_on(machine.gpus[2].uuid.value, "other")}}, machine);
   EXPECT_TRUE(book.restored());
   const auto claims = book.all();

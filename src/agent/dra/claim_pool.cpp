@@ -18,19 +18,30 @@ using cluster::SliceDevice;
 constexpr const char* kNoSchedule = "NoSchedule";
 constexpr const char* kNoExecute = "NoExecute";
 
-std::string uuid_of(const SliceDevice& device) {
-  const auto found = device.attributes.find("uuid");
+std::string text_of(const SliceDevice& device, std::string_view attribute) {
+  const auto found = device.attributes.find(std::string(attribute));
   const auto* text =
       found == device.attributes.end() ? nullptr : std::get_if<std::string>(&found->second);
   return text == nullptr ? std::string() : *text;
 }
 
-std::set<std::string> claimed(const std::vector<dra::PreparedClaim>& prepared) {
-  std::set<std::string> uuids;
+// What claims hold.
+struct Claimed {
+  std::set<std::string> names;  // of devices
+  std::set<std::string> uuids;  // of a place its GPU's
+  std::set<gpu::GpuUuid> cut;   // GPUs with places among them
+};
+
+Claimed claimed(const std::vector<dra::PreparedClaim>& prepared) {
+  Claimed all;
   for (const auto& claim : prepared) {
-    for (const auto& device : claim.devices) uuids.insert(device.uuid);
+    for (const auto& device : claim.devices) {
+      all.names.insert(device.device);
+      all.uuids.insert(device.place ? device.place->gpu.value : device.uuid);
+      if (device.place) all.cut.insert(device.place->gpu);
+    }
   }
-  return uuids;
+  return all;
 }
 
 // What containers of the device plugin hold, and what lies on the same silicon.
@@ -42,10 +53,18 @@ std::set<std::string> granted(const State& state) {
   return uuids;
 }
 
-dra::PoolFacts facts_of(const State& state, const std::set<std::string>& claimed,
+std::set<gpu::GpuUuid> offered_places(const State& state) {
+  if (state.claims.mode != cluster::NodeMode::kDra) return {};
+  return state.claims.cut.value_or(std::set<gpu::GpuUuid>());
+}
+
+// A GPU stays cut while a claim holds a place on it: the scheduler counts what is listed.
+dra::PoolFacts facts_of(const State& state, const Claimed& claimed,
                         const std::set<std::string>& evicting) {
+  auto cut = offered_places(state);
+  cut.insert(claimed.cut.begin(), claimed.cut.end());
   dra::PoolFacts facts{.shares = state.claims.mounts.has_value(),
-                       .partitionable = {},
+                       .partitionable = std::move(cut),
                        .pcie_roots = state.claims.pcie_roots,
                        .islands = dra::islands_of(*state.machine, state.links.get()),
                        .taints = {}};
@@ -54,7 +73,7 @@ dra::PoolFacts facts_of(const State& state, const std::set<std::string>& claimed
         {.key = kUnhealthyTaint, .effect = evicting.contains(uuid) ? kNoExecute : kNoSchedule});
   }
   if (state.claims.mode == cluster::NodeMode::kDra) return facts;
-  for (const auto& uuid : claimed) {
+  for (const auto& uuid : claimed.uuids) {
     facts.taints[uuid].push_back({.key = kModeTaint,
                                   .value = std::string(cluster::name_of(state.claims.mode)),
                                   .effect = kNoSchedule});
@@ -78,9 +97,14 @@ dra::Pool make_claim_pool(const State& state, const PoolWish& wish) {
   auto pool = dra::make_pool(*state.machine, facts_of(state, held, wish.evicting));
   const bool offers = state.claims.mode == cluster::NodeMode::kDra;
   const auto elsewhere = offers ? granted(state) : std::set<std::string>();
+  const auto places = offered_places(state);
   const auto is_out = [&](const SliceDevice& device) {
-    const auto uuid = uuid_of(device);
-    return !held.contains(uuid) && (!offers || elsewhere.contains(uuid));
+    if (held.names.contains(device.name)) return false;
+    if (!offers) return true;
+    const auto uuid = text_of(device, "uuid");
+    if (!uuid.empty()) return elsewhere.contains(uuid);
+    const auto gpu = text_of(device, "parentUUID");
+    return elsewhere.contains(gpu) || !places.contains({gpu});
   };
   std::erase_if(pool.gpus, is_out);
   for (auto& group : pool.instances) std::erase_if(group, is_out);
@@ -90,17 +114,28 @@ dra::Pool make_claim_pool(const State& state, const PoolWish& wish) {
   return pool;
 }
 
-std::vector<dra::DeviceHealth> health_of(const State& state, const std::string& pool) {
+std::vector<dra::DeviceHealth> health_of(const State& state,
+                                         const std::vector<dra::PreparedClaim>& prepared,
+                                         const std::string& pool) {
   std::vector<dra::DeviceHealth> all;
-  const auto add = [&](std::string name, const std::string& uuid) {
+  const auto reason_of = [&](const std::string& uuid) {
     const auto reason = state.health.find(uuid);
-    all.push_back(
-        {pool, std::move(name), reason == state.health.end() ? std::string() : reason->second});
+    return reason == state.health.end() ? std::string() : reason->second;
+  };
+  const auto add = [&](std::string name, const std::string& uuid) {
+    all.push_back({pool, std::move(name), reason_of(uuid)});
   };
   for (const auto& gpu : state.machine->gpus) {
     add(dra::gpu_device_name(gpu), gpu.uuid.value);
     for (const auto& instance : gpu.mig_instances) {
       add(dra::existing_device_name(gpu, instance), instance.uuid.value);
+    }
+  }
+  for (const auto& claim : prepared) {
+    for (const auto& device : claim.devices) {
+      if (!device.place) continue;
+      add(device.device, device.uuid);
+      if (all.back().reason.empty()) all.back().reason = reason_of(device.place->gpu.value);
     }
   }
   return all;

@@ -4,6 +4,8 @@
 // In mode `dra`: every device, but for those that containers of the device plugin still hold. In
 // mode `device-plugin`: those alone that claims of earlier hold, with a taint; a device that is
 // allocated must stay listed, for the scheduler counts what is listed.
+//
+// The places of a GPU that is not cut for claims any more are listed as long as claims hold them.
 
 #include <set>
 #include <string>
@@ -33,7 +35,9 @@ struct PoolWish {
 dra::Pool make_claim_pool(const State& state, const PoolWish& wish);
 
 // The health of every device that claims may hold, listed or not.
-std::vector<dra::DeviceHealth> health_of(const State& state, const std::string& pool);
+std::vector<dra::DeviceHealth> health_of(const State& state,
+                                         const std::vector<dra::PreparedClaim>& prepared,
+                                         const std::string& pool);
 
 // Whether both have the same devices, in whatever order.
 bool differ_in_order_alone(const dra::Pool& a, const dra::Pool& b);

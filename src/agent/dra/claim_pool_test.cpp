@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agent/dra/testing.h"
 #include "support/machines.h"
 
 namespace tranche::agent::claim_pool_test {
@@ -89,6 +90,77 @@ TEST_F(ClaimPoolTest, WithoutLimitsOrTheGateNothingIsShared) {
   EXPECT_FALSE(gate_off.capacity.at("memory").policy);
   state_.claims.mounts.reset();
   EXPECT_FALSE(make_claim_pool(state_, {}).gpus[0].shareable);
+}
+
+// --- places -------------------------------------------------------------------------------------
+
+class CutPoolTest : public ClaimPoolTest {
+ protected:
+  CutPoolTest() {
+    state_.machine = node_.machine;
+    state_.claims.cut = {node_.uuid(0), node_.uuid(1)};
+  }
+  std::vector<std::string> instances(const std::vector<dra::PreparedClaim>& prepared = {}) const {
+    std::vector<std::string> names;
+    for (const auto& group : make_claim_pool(state_, {.prepared = prepared}).instances) {
+      for (const auto& device : group) names.push_back(device.name);
+    }
+    return names;
+  }
+  dra::PreparedClaim cut(std::size_t gpu) const {
+    auto claim = this->claim(gpu);
+    claim.devices[0].device = fmt::format("gpu-{}-mig-3g40gb-9-4", gpu);
+    claim.devices[0].uuid = "MIG-7";
+    claim.devices[0].part.reset();
+    claim.devices[0].place = node_.place(gpu, cut_node_testing::k3g, 4);
+    return claim;
+  }
+
+  cut_node_testing::CutNode node_;
+};
+
+TEST_F(CutPoolTest, AllPlacesAreListedTheLastGpusFirst) {
+  const auto all = instances();
+  ASSERT_THAT(all, SizeIs(testing::Gt(20)));
+  EXPECT_THAT(all.front(), testing::StartsWith("gpu-1-mig-7g80gb"));
+  EXPECT_THAT(all.back(), testing::StartsWith("gpu-0-mig-1g10gb"));
+  EXPECT_THAT(names(), ElementsAre("gpu-0", "gpu-1"));
+  EXPECT_THAT(make_claim_pool(state_, {}).counters, SizeIs(2));
+  EXPECT_EQ(instances({cut(1)}), all) << "what is taken, the counters say";
+}
+
+// The scheduler counts what is listed, so what a claim holds is listed whatever becomes of the GPU.
+TEST_F(CutPoolTest, APlaceThatIsHeldStaysListedAlone) {
+  state_.claims.cut = {node_.uuid(0)};
+  auto listed = instances({cut(1)});
+  EXPECT_THAT(listed.front(), "gpu-1-mig-3g40gb-9-4");
+  EXPECT_THAT(listed.at(1), testing::StartsWith("gpu-0-mig-7g80gb"));
+  EXPECT_THAT(make_claim_pool(state_, {.prepared = {cut(1)}}).counters, SizeIs(2));
+
+  state_.claims.mode = NodeMode::kDevicePlugin;
+  EXPECT_THAT(instances(), IsEmpty());
+  EXPECT_THAT(instances({cut(1)}), ElementsAre("gpu-1-mig-3g40gb-9-4"));
+  EXPECT_THAT(names({cut(1)}), IsEmpty());
+  const auto pool = make_claim_pool(state_, {.prepared = {cut(1)}});
+  ASSERT_THAT(pool.instances.at(0).at(0).taints, SizeIs(1));
+  EXPECT_EQ(pool.instances[0][0].taints[0].key, "tranche.dev/mode");
+}
+
+TEST_F(CutPoolTest, OfAGpuThatTheDevicePluginGaveNoPlaceIsListed) {
+  state_.promises.at_odds = {{.resource = {"nvidia.com/gpu"}, .id = uuid(1)}};
+  EXPECT_THAT(instances().front(), testing::StartsWith("gpu-0-"));
+  EXPECT_THAT(names(), ElementsAre("gpu-0"));
+}
+
+TEST_F(CutPoolTest, AnIllGpuIsIllInItsPlaces) {
+  state_.health = {{uuid(1), "XID 79"}};
+  const auto pool = make_claim_pool(state_, {.prepared = {cut(1)}});
+  for (const auto& device : pool.instances.at(0)) EXPECT_THAT(device.taints, SizeIs(1));
+  EXPECT_THAT(pool.instances.at(1).at(0).taints, IsEmpty());
+  const auto told = health_of(state_, {cut(1)}, "pool");
+  ASSERT_THAT(told, SizeIs(3));
+  EXPECT_EQ(told[2].device, "gpu-1-mig-3g40gb-9-4");
+  EXPECT_EQ(told[2].reason, "XID 79");
 }
 
 TEST_F(ClaimPoolTest, TellsAnotherOrderFromOtherDevices) {

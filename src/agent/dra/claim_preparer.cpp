@@ -45,18 +45,6 @@ class Call {
   const std::uint64_t number_;
 };
 
-Result<cdi::ClaimDevice> cdi_device(const PreparedClaim& claim, const dra::PreparedDevice& device,
-                                    const gpu::Machine& machine) {
-  auto found = offer::find_device(machine, device.uuid);
-  if (!found) {
-    return fail(Code::kNotFound,
-                fmt::format("{} ({}) is not on this node any more", device.device, device.uuid));
-  }
-  return cdi::ClaimDevice{.name = dra::cdi_device_name(claim, device),
-                          .device = *std::move(found),
-                          .tenant = dra::tenant_of(claim, device)};
-}
-
 }  // namespace
 
 Result<PreparedClaim> ClaimPreparer::prepare(const dra::ClaimName& name) {
@@ -81,8 +69,9 @@ Result<std::optional<PreparedClaim>> ClaimPreparer::prepared(ClaimStore::Locked&
   ASSIGN_OR_RETURN(const auto all, store.all());
   const auto known = all.find(uid);
   if (known == all.end() || known->second.boot != node.facts.boot) return std::nullopt;
-  TRY(make(known->second, node));
-  return known->second;
+  ASSIGN_OR_RETURN(auto made, maker_.make(known->second, node));
+  ports_.book.stored(made, node.machine);
+  return made;
 }
 
 // Stores and makes what the book has entered. A claim that is stored stays in the book: kubelet
@@ -90,6 +79,7 @@ Result<std::optional<PreparedClaim>> ClaimPreparer::prepared(ClaimStore::Locked&
 Result<PreparedClaim> ClaimPreparer::take(const PreparedClaim& claim, const ClaimNode& node,
                                           std::uint64_t call) const {
   bool stored = false;
+  auto mine = claim;
   const auto attempt = [&]() -> Result<PreparedClaim> {
     TRY(check_grants(claim, node));
     ASSIGN_OR_RETURN(auto store, await_room(claim, node, call));
@@ -97,15 +87,15 @@ Result<PreparedClaim> ClaimPreparer::take(const PreparedClaim& claim, const Clai
     // Another call may have come first.
     const auto known = all.find(claim.uid);
     stored = known != all.end() && known->second.boot == node.facts.boot;
-    auto mine = stored ? known->second : claim;
+    if (stored) mine = known->second;
     if (!stored) TRY(store.put(claim));
     stored = true;
-    TRY(make(mine, node));
+    ASSIGN_OR_RETURN(mine, maker_.make(mine, node));
     return mine;
   };
   auto result = attempt();
   if (stored) {
-    ports_.book.stored(claim.uid);
+    ports_.book.stored(mine, node.machine);
   } else {
     ports_.book.withdraw(claim.uid, call);
   }
@@ -142,7 +132,7 @@ Result<ClaimStore::Locked> ClaimPreparer::await_room(const PreparedClaim& claim,
 Result<void> ClaimPreparer::check_grants(const PreparedClaim& claim, const ClaimNode& node) const {
   for (const auto& device : claim.devices) {
     if (device.admin_access) continue;
-    const auto by = ports_.granted(on_one_silicon(node.machine, device.uuid));
+    const auto by = ports_.granted(silicon_of(device, node.machine));
     if (by.empty()) continue;
     return fail(Code::kFailedPrecondition,
                 fmt::format("{} is held by the device plugin's containers: {}", device.device, by),
@@ -163,25 +153,10 @@ Result<PreparedClaim> ClaimPreparer::plan(const dra::ClaimName& name, const Clai
   return dra::plan_claim(claim, node.machine, node.facts);
 }
 
-Result<void> ClaimPreparer::make(const PreparedClaim& claim, const ClaimNode& node) const {
-  std::vector<cdi::ClaimDevice> devices;
-  for (const auto& device : claim.devices) {
-    if (device.limits) TRY(ports_.add_tenant(dra::tenant_of(claim, device), *device.limits));
-    ASSIGN_OR_RETURN(auto one, cdi_device(claim, device, node.machine));
-    devices.push_back(std::move(one));
-  }
-  if (devices.empty()) return {};
-  ASSIGN_OR_RETURN(const auto file, cdi::make_claim_file(claim.uid, devices, node.machine,
-                                                         node.files, node.options, node.limits));
-  return cdi::write_claim_file(FsRoot(), ports_.cdi_root, file);
-}
-
 // The record goes last: who finds it knows what is still to be undone.
-Result<void> ClaimPreparer::undo(ClaimStore::Locked& store, const PreparedClaim& claim) const {
-  TRY(cdi::remove_claim_file(FsRoot(), ports_.cdi_root, claim.uid));
-  for (const auto& device : claim.devices) {
-    if (device.limits) TRY(ports_.remove_tenant(dra::tenant_of(claim, device)));
-  }
+Result<void> ClaimPreparer::undo(ClaimStore::Locked& store, const PreparedClaim& claim,
+                                 const ClaimNode* node) const {
+  TRY(maker_.undo(claim, node));
   return store.remove(claim.uid);
 }
 
@@ -193,13 +168,36 @@ Result<void> ClaimPreparer::unprepare(const dra::ClaimName& name) {
   // Without a record there may be a file, if the record was lost.
   if (known == all.end()) {
     ports_.book.end(name.uid);
-    return cdi::remove_claim_file(FsRoot(), ports_.cdi_root, name.uid);
+    return cdi::remove_claim_file(FsRoot(), ports_.make.cdi_root, name.uid);
   }
-  TRY(undo(store, known->second));
+  const auto node = ports_.node();
+  TRY(undo(store, known->second, node.get()));
   ports_.book.end(name.uid);
   if (ports_.changed) ports_.changed();
   ports_.log.info(fmt::format("claim {}/{} has ended", name.ns, name.name));
   return {};
+}
+
+// Under the lock nobody makes an instance or removes one, so what no record has is not ours.
+Result<std::set<gpu::GpuUuid>> ClaimPreparer::cut_by_others() {
+  const auto node = ports_.node();
+  auto* const instances = ports_.make.instances;
+  if (instances == nullptr) return std::set<gpu::GpuUuid>();
+  if (node == nullptr) return fail(Code::kUnavailable, "the GPUs have not been read yet");
+  ASSIGN_OR_RETURN(auto store, ports_.store.lock());
+  ASSIGN_OR_RETURN(const auto all, store.all());
+  std::vector<dra::MigPlace> places;
+  for (const auto& [uid, claim] : all) {
+    if (claim.boot != node->facts.boot) continue;
+    for (const auto& device : claim.devices) {
+      if (device.place) places.push_back(*device.place);
+    }
+  }
+  std::vector<gpu::GpuUuid> gpus;
+  for (const auto& gpu : node->machine.gpus) {
+    if (InstanceMaker::can_cut(gpu)) gpus.push_back(gpu.uuid);
+  }
+  return instances->cut_by_others(gpus, places);
 }
 
 Result<void> ClaimPreparer::restore() {
@@ -207,35 +205,35 @@ Result<void> ClaimPreparer::restore() {
   if (node == nullptr) return fail(Code::kUnavailable, "the GPUs have not been read yet");
   ASSIGN_OR_RETURN(auto store, ports_.store.lock());
   ASSIGN_OR_RETURN(const auto stored, store.all());
-  ASSIGN_OR_RETURN(const auto all, undo_earlier_boots(store, stored, node->facts.boot));
-  ports_.book.restore(all, node->machine);
-  ASSIGN_OR_RETURN(const auto uids, cdi::claims_with_files(FsRoot(), ports_.cdi_root));
+  ASSIGN_OR_RETURN(auto all, undo_earlier_boots(store, stored, *node));
+  ASSIGN_OR_RETURN(const auto uids, cdi::claims_with_files(FsRoot(), ports_.make.cdi_root));
   for (const auto& uid : uids) {
-    if (!all.contains(uid)) TRY(cdi::remove_claim_file(FsRoot(), ports_.cdi_root, uid));
+    if (!all.contains(uid)) TRY(cdi::remove_claim_file(FsRoot(), ports_.make.cdi_root, uid));
   }
   // One that cannot be made must not keep the others from serving: kubelet asks for each again when
   // it starts.
-  for (const auto& [uid, claim] : all) {
-    if (const auto made = make(claim, *node); !made) {
-      ports_.log.warn(Error(made.error())
-                          .with_context(fmt::format(
-                              "what the containers of claim {}/{} need cannot be made anew",
-                              claim.ns, claim.name)));
+  for (auto& [uid, claim] : all) {
+    if (auto made = maker_.make(claim, *node)) {
+      claim = *std::move(made);
+    } else {
+      ports_.log.warn(std::move(made).error().with_context(fmt::format(
+          "what the containers of claim {}/{} need cannot be made anew", claim.ns, claim.name)));
     }
   }
+  ports_.book.restore(all, node->machine);
   if (ports_.changed) ports_.changed();
   return {};
 }
 
 Result<ClaimPreparer::ClaimMap> ClaimPreparer::undo_earlier_boots(ClaimStore::Locked& store,
                                                                   const ClaimMap& all,
-                                                                  const std::string& boot) const {
+                                                                  const ClaimNode& node) const {
   ClaimMap here;
   for (const auto& [uid, claim] : all) {
-    if (claim.boot == boot) {
+    if (claim.boot == node.facts.boot) {
       here.emplace(uid, claim);
     } else {
-      TRY(undo(store, claim));
+      TRY(undo(store, claim, &node));
     }
   }
   if (here.size() < all.size()) {

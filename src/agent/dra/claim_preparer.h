@@ -1,7 +1,7 @@
 #pragma once
-// Prepares claims on this node: plans what a claim gets, stores that, then makes what its
-// containers need (the files of each share's tenant, the claim's CDI file). Undoing goes the other
-// way round, so after a crash between any two steps the same call does the rest.
+// Prepares claims on this node: plans what a claim gets, stores that, then has ClaimMaker make what
+// its containers need. Undoing goes the other way round, so after a crash between any two steps the
+// same call does the rest.
 //
 // Called by the threads of dra/server.h. The store is one claim's at a time; nobody holds it while
 // the API server is asked.
@@ -10,29 +10,19 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "agent/dra/claim_book.h"
+#include "agent/dra/claim_maker.h"
+#include "agent/dra/claim_node.h"
 #include "agent/dra/claim_store.h"
 #include "base/log.h"
-#include "cdi/driver_files.h"
-#include "cdi/spec_options.h"
 #include "cluster/objects.h"
-#include "dra/claim_plan.h"
 #include "dra/driver.h"
 #include "gpu/machine.h"
-#include "offer/limit_mounts.h"
 
 namespace tranche::agent {
-
-// What the agent knows of the node now.
-struct ClaimNode {
-  gpu::Machine machine;
-  cdi::DriverFiles files;
-  cdi::SpecOptions options;
-  std::optional<offer::LimitMounts> limits;  // nullopt: containers cannot be limited here
-  dra::PlanFacts facts;
-};
 
 class ClaimPreparer final : public dra::Driver {
  public:
@@ -44,11 +34,7 @@ class ClaimPreparer final : public dra::Driver {
     std::function<std::string(const std::set<std::string>& uuids)> granted;
     // null: the hardware has not answered yet.
     std::function<std::shared_ptr<const ClaimNode>()> node;
-    // The files of a share's tenant, on this node. Of a tenant that is there they stay as they are.
-    std::function<Result<void>(const std::string& tenant, const GrantLimits& limits)> add_tenant;
-    // It is no error if there is none.
-    std::function<Result<void>(const std::string& tenant)> remove_tenant;
-    std::filesystem::path cdi_root;
+    ClaimMaker::Ports make;
     // What is prepared has changed; from any thread.
     std::function<void()> changed;
     const Log& log;
@@ -59,10 +45,14 @@ class ClaimPreparer final : public dra::Driver {
   static constexpr std::chrono::seconds kLongestWait{20};
 
   explicit ClaimPreparer(Ports ports, std::chrono::milliseconds longest_wait = kLongestWait)
-      : ports_(std::move(ports)), longest_wait_(longest_wait) {}
+      : ports_(std::move(ports)), maker_(ports_.make), longest_wait_(longest_wait) {}
 
   Result<dra::PreparedClaim> prepare(const dra::ClaimName& name) override;
   Result<void> unprepare(const dra::ClaimName& name) override;
+
+  // The GPUs that could be cut for claims and that somebody else has cut. None where no instances
+  // are made.
+  Result<std::set<gpu::GpuUuid>> cut_by_others();
 
   // After a start: what was prepared before a reboot is undone, for its containers are gone, and
   // CDI files of claims that nobody knows are removed. Those of the others are made anew, as this
@@ -82,12 +72,13 @@ class ClaimPreparer final : public dra::Driver {
   Result<ClaimStore::Locked> await_room(const dra::PreparedClaim& claim, const ClaimNode& node,
                                         std::uint64_t call) const;
   Result<void> check_grants(const dra::PreparedClaim& claim, const ClaimNode& node) const;
-  Result<void> make(const dra::PreparedClaim& claim, const ClaimNode& node) const;
   Result<ClaimMap> undo_earlier_boots(ClaimStore::Locked& store, const ClaimMap& all,
-                                      const std::string& boot) const;
-  Result<void> undo(ClaimStore::Locked& store, const dra::PreparedClaim& claim) const;
+                                      const ClaimNode& node) const;
+  Result<void> undo(ClaimStore::Locked& store, const dra::PreparedClaim& claim,
+                    const ClaimNode* node) const;
 
   const Ports ports_;
+  const ClaimMaker maker_;
   const std::chrono::milliseconds longest_wait_;
 };
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "agent/dra/testing.h"
 #include "cdi/claim_spec.h"
 #include "support/fake_objects.h"
 #include "support/log_recorder.h"
@@ -55,28 +56,29 @@ class ClaimPreparerTest : public testing::Test {
 
   ClaimPreparer preparer() { return preparer(store_); }
   ClaimPreparer preparer(ClaimStore& store) {
-    return ClaimPreparer(
-        {.objects = objects_,
-         .store = store,
-         .book = book_,
-         .granted = [this](const std::set<std::string>& uuids) -> std::string {
-           return uuids.contains(granted_) ? "default/a" : "";
-         },
-         .node = [this] { return node_; },
-         .add_tenant = [this](const std::string& id, const GrantLimits& limits) -> Result<void> {
-           if (disk_full_) return fail(Code::kIo, "disk full");
-           tenants_.emplace(id, limits);
-           return {};
-         },
-         .remove_tenant = [this](const std::string& id) -> Result<void> {
-           if (disk_full_) return fail(Code::kIo, "disk full");
-           tenants_.erase(id);
-           return {};
-         },
-         .cdi_root = cdi_,
-         .changed = [this] { ++changes_; },
-         .log = log_.log()},
-        wait_);
+    return ClaimPreparer({.objects = objects_,
+                          .store = store,
+                          .book = book_,
+                          .granted = [this](const std::set<std::string>& uuids) -> std::string {
+                            return uuids.contains(granted_) ? "default/a" : "";
+                          },
+                          .node = [this] { return node_; },
+                          .make = {.add_tenant = [this](const std::string& id,
+                                                        const GrantLimits& limits) -> Result<void> {
+                                     if (disk_full_) return fail(Code::kIo, "disk full");
+                                     tenants_.emplace(id, limits);
+                                     return {};
+                                   },
+                                   .remove_tenant = [this](const std::string& id) -> Result<void> {
+                                     if (disk_full_) return fail(Code::kIo, "disk full");
+                                     tenants_.erase(id);
+                                     return {};
+                                   },
+                                   .instances = maker_,
+                                   .cdi_root = cdi_},
+                          .changed = [this] { ++changes_; },
+                          .log = log_.log()},
+                         wait_);
   }
   void reboot() {
     auto node = *node_;
@@ -101,6 +103,7 @@ class ClaimPreparerTest : public testing::Test {
   int changes_ = 0;
   std::chrono::milliseconds wait_{0};  // for a claim that is ending
   std::shared_ptr<const ClaimNode> node_;
+  InstanceMaker* maker_ = nullptr;
   std::map<std::string, GrantLimits> tenants_;
   bool disk_full_ = false;
 };
@@ -295,6 +298,107 @@ TEST_F(ClaimPreparerTest, WhatTheDevicePluginGaveIsNotGivenToAClaim) {
   EXPECT_THAT(records(), IsEmpty());
   granted_.clear();
   EXPECT_TRUE(driver.prepare(kHalf));
+}
+
+// --- MIG instances made for claims --------------------------------------------------------------
+
+class CutClaimTest : public ClaimPreparerTest {
+ protected:
+  CutClaimTest() {
+    put_node("boot-1");
+    objects_.put(cluster::kResourceClaim, place_json("half", kUid, "gpu-0-mig-3g40gb-9-4"));
+    objects_.put(cluster::kResourceClaim, place_json("other", kOther, "gpu-0"));
+    maker_ = &instances_;
+  }
+  void put_node(const std::string& boot) {
+    auto node = *node_;
+    node.machine = cut_.read();
+    node.facts.boot = boot;
+    node.facts.partitionable = {cut_.uuid(0), cut_.uuid(1)};
+    node.files.nodes = {{"/dev/nvidiactl", {}}};
+    node_ = std::make_shared<const ClaimNode>(std::move(node));
+  }
+  static std::string place_json(const std::string& name, const std::string& uid,
+                                const std::string& device) {
+    return fmt::format(
+        R"({{"metadata": {{"namespace": "team", "name": "{}", "uid": "{}"}},
+            "status": {{"allocation": {{"devices": {{"results": [{{"request": "mig",
+              "driver": "gpu.nvidia.com", "pool": "gpu-n1", "device": "{}"}}]}}}}}}}})",
+        name, uid, device);
+  }
+
+  cut_node_testing::CutNode cut_;
+  InstanceMaker instances_ = cut_.maker();
+};
+
+TEST_F(CutClaimTest, AnInstanceIsMadeForItsClaimAndGoesWithIt) {
+  auto driver = preparer();
+  const auto prepared = driver.prepare(kHalf);
+  ASSERT_TRUE(prepared) << prepared.error().message();
+  EXPECT_EQ(cut_.layout(0), "3g.40gb");
+  EXPECT_EQ(prepared->devices.at(0).uuid, "MIG-0-2-1");
+  EXPECT_EQ(book_.holder_of("MIG-0-2-1"), "team/half");
+  const auto spec =
+      FsRoot().read(cdi_ / fmt::format("k8s.gpu.nvidia.com-claim-{}.json", kUid)).value();
+  EXPECT_THAT(spec, HasSubstr("/dev/nvidia-caps/nvidia-cap1"));
+  EXPECT_EQ(driver.prepare(kHalf).value(), *prepared) << "kubelet asks again";
+
+  const auto whole = driver.prepare({"team", "other", kOther});
+  ASSERT_FALSE(whole);
+  EXPECT_THAT(whole.error().message(), HasSubstr("gpu-0 is held by claim team/half"));
+  ASSERT_TRUE(driver.unprepare(kHalf));
+  EXPECT_EQ(cut_.layout(0), "MIG off");
+  EXPECT_THAT(records(), IsEmpty());
+  EXPECT_TRUE(driver.prepare({"team", "other", kOther})) << "and back to a whole GPU";
+}
+
+// The record is there first, so whatever the driver did is known to be the claim's.
+TEST_F(CutClaimTest, WhatFailedIsMadeLaterOrUndone) {
+  auto driver = preparer();
+  cut_.control.fail_calls("create_compute_instance", {Code::kUnavailable, "no"});
+  EXPECT_FALSE(driver.prepare(kHalf));
+  EXPECT_THAT(records(), SizeIs(1));
+  EXPECT_THAT(driver.cut_by_others().value(), IsEmpty());
+  cut_.control.heal();
+  ASSERT_TRUE(driver.prepare(kHalf));
+  cut_.control.fail_calls("destroy_gpu_instance", {Code::kFailedPrecondition, "in use"});
+  EXPECT_FALSE(driver.unprepare(kHalf));
+  EXPECT_THAT(records(), SizeIs(1));
+  EXPECT_TRUE(book_.holder_of(cut_.uuid(0).value));
+  cut_.control.heal();
+  ASSERT_TRUE(driver.unprepare(kHalf));
+  EXPECT_EQ(cut_.layout(0), "MIG off");
+}
+
+TEST_F(CutClaimTest, AnAgentThatStartsFindsItsInstances) {
+  ASSERT_TRUE(preparer().prepare(kHalf));
+  ASSERT_TRUE(cut_.maker().make(cut_.place(1, cut_node_testing::k1g, 0), cut_.machine));
+  put_node("boot-1");
+  const auto calls = cut_.control.calls().size();
+  ASSERT_TRUE(preparer().restore());
+  for (std::size_t i = calls; i < cut_.control.calls().size(); ++i) {
+    EXPECT_THAT(cut_.control.calls()[i], testing::StartsWith("read ")) << "nothing is changed";
+  }
+  EXPECT_EQ(book_.all().at(0).devices.at(0).uuid, "MIG-0-2-1");
+  EXPECT_THAT(preparer().cut_by_others().value(), ElementsAre(cut_.uuid(1)));
+}
+
+// A reboot takes instances away. What is at their place then is somebody else's.
+TEST_F(CutClaimTest, AfterARebootNoInstanceIsRemoved) {
+  ASSERT_TRUE(preparer().prepare(kHalf));
+  put_node("boot-2");
+  ASSERT_TRUE(preparer().restore());
+  EXPECT_THAT(records(), IsEmpty());
+  EXPECT_EQ(cut_.layout(0), "3g.40gb");
+}
+
+TEST_F(CutClaimTest, AnAgentThatMayMakeNoneSaysSo) {
+  ASSERT_TRUE(preparer().prepare(kHalf));
+  maker_ = nullptr;
+  const auto undone = preparer().unprepare(kHalf);
+  ASSERT_FALSE(undone);
+  EXPECT_THAT(undone.error().message(), HasSubstr("dra.dynamicMig"));
+  EXPECT_THAT(records(), SizeIs(1));
 }
 
 TEST_F(ClaimPreparerTest, AfterAStartTheFilesAreThoseOfThisRelease) {

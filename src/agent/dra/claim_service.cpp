@@ -14,6 +14,7 @@ namespace tranche::agent {
 namespace {
 
 constexpr const char* kStartKey = "start";
+constexpr const char* kCutsKey = "cuts";
 constexpr std::chrono::seconds kLookAtServer{5};
 
 dra::Server::Options server_options(const config::AgentOptions& options) {
@@ -37,6 +38,14 @@ std::map<gpu::PciAddress, std::string> pcie_roots(const FsRoot& host, const gpu:
   return roots;
 }
 
+std::set<gpu::MigUuid> instances_of(const gpu::Machine& machine) {
+  std::set<gpu::MigUuid> all;
+  for (const auto& gpu : machine.gpus) {
+    for (const auto& instance : gpu.mig_instances) all.insert(instance.uuid);
+  }
+  return all;
+}
+
 // Whether the files of prepared claims are made of the same.
 bool makes_the_same(const ClaimNode& a, const ClaimNode& b) {
   return a.files == b.files && a.limits == b.limits && a.options == b.options;
@@ -51,6 +60,7 @@ ClaimService::ClaimService(const config::AgentOptions& options, Ports ports)
       names_{.driver = options.dra_driver_name, .node = options.node_name},
       mode_(std::filesystem::path(options.state_dir) / "mode", ports_.node, ports_.log),
       store_(std::filesystem::path(options.state_dir) / "claims", ports_.log),
+      cuts_(ports_.instances != nullptr),
       preparer_(preparer_ports()),
       ill_(options.dra_evict_after),
       starter_(std::in_place, ports_.log) {
@@ -82,9 +92,10 @@ ClaimPreparer::Ports ClaimService::preparer_ports() {
                 const std::scoped_lock lock(mutex_);
                 return node_;
               },
-          .add_tenant = ports_.add_tenant,
-          .remove_tenant = ports_.remove_tenant,
-          .cdi_root = options_.cdi_root,
+          .make = {.add_tenant = ports_.add_tenant,
+                   .remove_tenant = ports_.remove_tenant,
+                   .instances = ports_.instances,
+                   .cdi_root = options_.cdi_root},
           .changed = ports_.look_again,
           .log = ports_.log};
 }
@@ -94,7 +105,8 @@ ClaimStanding ClaimService::standing(const gpu::Machine& machine) {
   const auto mode = mode_.read();
   ClaimStanding standing{.mode = mode.value_or(cluster::NodeMode::kDevicePlugin),
                          .undecided = !mode,
-                         .pcie_roots = pcie_roots(host_, machine)};
+                         .pcie_roots = pcie_roots(host_, machine),
+                         .cut = cuts_.cut(machine, ports_.node())};
   const bool takes = mode == cluster::NodeMode::kDra;
   book_.open(takes);
   if (!takes) standing.held = book_.held();
@@ -113,7 +125,6 @@ void ClaimService::follow(const Round& round) {
   followed_mode_.reset();
   if (!round.state.claims.undecided) followed_mode_ = round.state.claims.mode;
   take_node(round);
-  health_.set(health_of(*state_, dra::pool_name(names_.node)), ports_.clock.wall_now());
   made_of_.reset();
   publish(ports_.clock.now());
 }
@@ -122,22 +133,28 @@ void ClaimService::follow(const Round& round) {
 void ClaimService::take_node(const Round& round) {
   auto inputs = read_cdi_inputs(round.state, options_);
   bool anew = false;
+  bool other_instances = false;
   {
     const std::scoped_lock lock(mutex_);
     no_node_ = inputs ? std::string() : inputs.error().message();
     if (!inputs) return;
-    const auto before =
-        std::exchange(node_, std::make_shared<const ClaimNode>(
-                                 ClaimNode{.machine = *round.state.machine,
-                                           .files = std::move(inputs->files),
-                                           .options = std::move(inputs->options),
-                                           .limits = round.state.claims.mounts,
-                                           .facts = {.driver = names_.driver,
-                                                     .pool = dra::pool_name(names_.node),
-                                                     .boot = ports_.boot,
-                                                     .no_limits = round.state.claims.no_limits}}));
+    const auto before = std::exchange(
+        node_, std::make_shared<const ClaimNode>(ClaimNode{
+                   .machine = *round.state.machine,
+                   .files = std::move(inputs->files),
+                   .options = std::move(inputs->options),
+                   .limits = round.state.claims.mounts,
+                   .facts = {.driver = names_.driver,
+                             .pool = dra::pool_name(names_.node),
+                             .boot = ports_.boot,
+                             .no_limits = round.state.claims.no_limits,
+                             .partitionable =
+                                 round.state.claims.cut.value_or(std::set<gpu::GpuUuid>())}}));
     anew = before == nullptr || !makes_the_same(*before, *node_);
+    other_instances =
+        before == nullptr || instances_of(before->machine) != instances_of(node_->machine);
   }
+  if (ports_.instances != nullptr && other_instances) ask_for_cuts();
   if (anew) look_at_store();
 }
 
@@ -146,6 +163,23 @@ void ClaimService::look_at_store() {
                      .attempt = [this](const std::stop_token&) { return start(); },
                      .done = {},
                      .aim = kStartKey});
+}
+
+void ClaimService::ask_for_cuts() {
+  starter_->request({.key = kCutsKey,
+                     .attempt = [this](const std::stop_token&) { return look_for_cuts(); },
+                     .done = {},
+                     .aim = kCutsKey});
+}
+
+// On the starter's thread.
+Result<void> ClaimService::look_for_cuts() {
+  ASSIGN_OR_RETURN(auto by_others, preparer_.cut_by_others());
+  for (const auto& gpu : by_others) {
+    ports_.log.debug(fmt::format("{} has MIG instances that no claim has: they stay", gpu.value));
+  }
+  if (cuts_.found(std::move(by_others))) ports_.look_again();
+  return {};
 }
 
 // On the starter's thread. What is prepared is known before kubelet calls.
@@ -192,13 +226,15 @@ ClaimService::MadeOf ClaimService::made_of_now() const {
 // Called at every turn of the loop: a pool is made when it may be another. Another order of the
 // same devices may wait; anything else may not.
 void ClaimService::publish(TimePoint now) {
-  if (!publisher_ || !state_ || !book_.restored()) return;
+  if (!publisher_ || !state_ || !book_.restored() || !state_->claims.cut) return;
   const auto made_of = made_of_now();
   if (made_of_ == made_of && (!next_ || now < *next_)) return;
   made_of_ = made_of;
   const PoolWish wish{
       .prepared = book_.all(), .dropped = made_of.dropped, .evicting = ill_.evicting(now)};
   next_ = ill_.next(now);
+  health_.set(health_of(*state_, wish.prepared, dra::pool_name(names_.node)),
+              ports_.clock.wall_now());
   auto pool = make_claim_pool(*state_, wish);
   if (published_ && differ_in_order_alone(*published_, pool)) {
     if (published_->gpus == pool.gpus) return;
@@ -218,6 +254,8 @@ void ClaimService::tick(TimePoint now) {
   publish(now);
   if (now - look_at_server_ < kLookAtServer) return;
   look_at_server_ = now;
+  // Who has cut a GPU may be a claim whose record is made anew, or may have ended since.
+  if (cuts_.look_again()) ask_for_cuts();
   bool gone = false;
   {
     const std::scoped_lock lock(mutex_);

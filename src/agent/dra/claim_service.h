@@ -15,6 +15,7 @@
 #include <string>
 
 #include "agent/dra/claim_book.h"
+#include "agent/dra/claim_cuts.h"
 #include "agent/dra/claim_preparer.h"
 #include "agent/dra/claim_store.h"
 #include "agent/dra/ill_since.h"
@@ -45,6 +46,7 @@ class ClaimService {
     std::function<Result<void>(const std::string& tenant, const GrantLimits& limits)> add_tenant;
     std::function<Result<void>(const std::string& tenant)> remove_tenant;
     std::function<std::string(const std::set<std::string>& uuids)> granted;
+    InstanceMaker* instances;  // null: no MIG instances are made for claims
     // What limited containers mount. An error: they cannot be limited here.
     std::function<Result<offer::LimitMounts>()> mounts;
     std::function<void()> look_again;  // has the agent make an offer anew; from any thread
@@ -93,6 +95,8 @@ class ClaimService {
   MadeOf made_of_now() const;
   Result<void> start();
   Result<void> serve();
+  void ask_for_cuts();
+  Result<void> look_for_cuts();
   void registered(const Result<void>& answer);
 
   const config::AgentOptions options_;
@@ -103,6 +107,7 @@ class ClaimService {
   std::optional<cluster::NodeMode> followed_mode_;
   ClaimStore store_;
   ClaimBook book_;
+  ClaimCuts cuts_;
   dra::HealthBoard health_;
   ClaimPreparer preparer_;
 

@@ -88,6 +88,9 @@ struct ClaimStanding {
   // In mode device-plugin: devices that claims of earlier still hold, and the claim, by UUID.
   std::map<std::string, std::string> held;
   std::map<gpu::PciAddress, std::string> pcie_roots;  // "pci0000:44"
+  // GPUs on which MIG instances are made for claims. nullopt: not known yet, so nothing new is
+  // published.
+  std::optional<std::set<gpu::GpuUuid>> cut = std::set<gpu::GpuUuid>();
   bool operator==(const ClaimStanding&) const = default;
 };
 

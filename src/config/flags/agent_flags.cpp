@@ -183,6 +183,13 @@ constexpr auto kAgentFlags = std::to_array<FlagSpec>({
      .help =
          "how long a device has to be unhealthy until Pods with a claim on it are evicted (taint "
          "NoExecute), or never; claims may tolerate it"},
+    {.name = "dra-dynamic-mig",
+     .environment = kNames<"TRANCHE_DRA_DYNAMIC_MIG">,
+     .type = FlagType::kBool,
+     .default_text = "false",
+     .help = "make MIG instances for claims and remove them after (with --dra), on GPUs whose MIG "
+             "mode is on or changes without a reset, where the Node names no MIG layout; needs "
+             "root"},
     {.name = "kubelet-plugins-directory-path",
      .environment = kNames<"KUBELET_PLUGINS_DIRECTORY_PATH">,
      .path = PathKind::kFolder,

@@ -177,6 +177,7 @@ Result<AgentOptions> load_agent_options(const Sources& sources) {
       .dra = reader.get<bool>("dra"),
       .dra_driver_name = dra_driver_name(reader),
       .dra_evict_after = duration_or_never(reader, "dra-evict-after"),
+      .dra_dynamic_mig = reader.get<bool>("dra") && reader.get<bool>("dra-dynamic-mig"),
       .plugins_dir = reader.get<std::string>("kubelet-plugins-directory-path"),
       .registrar_dir = reader.get<std::string>("kubelet-registrar-directory-path"),
       .node_name = reader.get<std::string>("node-name"),

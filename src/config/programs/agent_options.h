@@ -59,8 +59,9 @@ struct AgentOptions {
   bool dra = false;  // serve claims, where the node's label says so
   std::string dra_driver_name = "gpu.nvidia.com";
   std::optional<std::chrono::nanoseconds> dra_evict_after;  // nullopt: never
-  std::string plugins_dir;    // "": below kubelet_root. As kubelet sees it: it is told the path
-  std::string registrar_dir;  // likewise
+  bool dra_dynamic_mig = false;  // make MIG instances for claims; only with `dra`
+  std::string plugins_dir;       // "": below kubelet_root. As kubelet sees it: it is told the path
+  std::string registrar_dir;     // likewise
   std::string node_name;
   std::string pod_name;
   std::string pod_uid;

@@ -117,8 +117,10 @@ seccompProfile:
 {{- if $s.migMonitor }}
 {{- $env = append $env (list "NVIDIA_MIG_MONITOR_DEVICES" "all") }}
 {{- end }}
-{{- if $s.migManager }}
+{{- if or $s.migManager $s.dynamicMig }}
 {{- $env = append $env (list "NVIDIA_MIG_CONFIG_DEVICES" "all") }}
+{{- end }}
+{{- if $s.migManager }}
 {{- $env = append $env (list "MIG_MANAGER" true) }}
 {{- $env = append $env (list "MIG_DRAIN_TIMEOUT" $v.migManager.drainTimeout) }}
 {{- if $v.migManager.config.name }}
@@ -129,6 +131,9 @@ seccompProfile:
 {{- $env = append $env (list "TRANCHE_DRA" true) }}
 {{- $env = append $env (list "TRANCHE_DRA_DRIVER_NAME" $v.dra.driverName) }}
 {{- $env = append $env (list "TRANCHE_DRA_EVICT_AFTER" $v.dra.evictAfter) }}
+{{- if $s.dynamicMig }}
+{{- $env = append $env (list "TRANCHE_DRA_DYNAMIC_MIG" true) }}
+{{- end }}
 {{- $env = append $env (list "KUBELET_PLUGINS_DIRECTORY_PATH" (printf "%s/plugins" $v.kubeletRoot)) }}
 {{- $env = append $env (list "KUBELET_REGISTRAR_DIRECTORY_PATH" (printf "%s/plugins_registry" $v.kubeletRoot)) }}
 {{- end }}
@@ -174,8 +179,8 @@ has one path in both, because containers with limits mount from it. */}}
 {{- $folders = append $folders (dict "name" "driver-root" "host" ($v.nvidiaDriverRoot | default "/") "path" "/driver-root" "type" "Directory" "readOnly" true "mountPropagation" "HostToContainer") -}}
 {{- end -}}
 {{- if $s.mps -}}
-{{- /* Its lock is asked for where MIG layouts change, and who locks a file has to write it. */ -}}
-{{- $folders = append $folders (dict "name" "mps-root" "host" $v.mps.root "path" "/mps" "type" "DirectoryOrCreate" "readOnly" (not $s.migManager)) -}}
+{{- /* Its lock is asked for where MIG instances are made, and who locks a file has to write it. */ -}}
+{{- $folders = append $folders (dict "name" "mps-root" "host" $v.mps.root "path" "/mps" "type" "DirectoryOrCreate" "readOnly" (not (or $s.migManager $s.dynamicMig))) -}}
 {{- end -}}
 {{- if $s.volumeMounts -}}
 {{- $folders = append $folders (dict "name" "all-devices" "host" "/dev/null" "path" "/var/run/nvidia-container-devices/all" "type" "CharDevice") -}}

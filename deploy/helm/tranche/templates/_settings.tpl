@@ -21,6 +21,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
   runtimeHook    and the container runtime asks the arbiter before they start (CDI)
   mps            containers may share by MPS here: its control daemons run
   dra            the agent serves resource claims
+  dynamicMig     and makes MIG instances for them
   fractions      the controller serves the webhook for fractions of GPUs
 */}}
 {{- define "tranche.settings" -}}
@@ -44,6 +45,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
 {{- $needs := include "tranche.needs" (dict "values" $v "configs" $configs "migStrategy" $looked.migStrategy) | fromJson -}}
 {{- $migManager := and $v.devicePlugin.enabled $v.migManager.enabled -}}
 {{- $dra := and $v.devicePlugin.enabled $v.dra.enabled -}}
+{{- $dynamicMig := and $dra $v.dra.dynamicMig -}}
 {{- $usesApi := or (ne $configMap "") (has $labelOutput (list "nodefeature" "node")) $migManager $dra -}}
 {{- $limits := and $v.devicePlugin.enabled (or $needs.limits (and $dra (kindIs "invalid" $v.limits.enabled))) -}}
 {{- $findings := and $limits $usesApi -}}
@@ -56,7 +58,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
       "labelOutput" $labelOutput
       "seen" $looked.seen
       "usesApi" $usesApi
-      "migMonitor" (or $needs.mig $migManager)
+      "migMonitor" (or $needs.mig $migManager $dynamicMig)
       "migManager" $migManager
       "seesProcesses" (and $migManager $v.migManager.enableHostPID)
       "migPools" (and $migManager $v.migManager.pools | empty | ternary "" (include "tranche.part" (list . "mig-pools")))
@@ -71,6 +73,7 @@ What the values come to, decided once, as JSON: {{ $s := include "tranche.settin
       "fractions" $v.fractions.enabled
       "mps" (and $v.devicePlugin.enabled $needs.mps)
       "dra" $dra
+      "dynamicMig" $dynamicMig
     | toJson -}}
 {{- end }}
 

@@ -1,0 +1,120 @@
+#include "agent/dra/claim_maker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/fs.h"
+#include "cdi/claim_spec.h"
+#include "offer/devices.h"
+
+namespace tranche::agent {
+namespace {
+
+using dra::PreparedClaim;
+using dra::PreparedDevice;
+
+Result<cdi::ClaimDevice> cdi_device(const PreparedClaim& claim, const PreparedDevice& device,
+                                    const gpu::Machine& machine) {
+  auto found = offer::find_device(machine, device.uuid);
+  if (!found) {
+    return fail(Code::kNotFound,
+                fmt::format("{} ({}) is not on this node any more", device.device, device.uuid));
+  }
+  return cdi::ClaimDevice{.name = dra::cdi_device_name(claim, device),
+                          .device = *std::move(found),
+                          .tenant = dra::tenant_of(claim, device)};
+}
+
+std::vector<dra::MigPlace> places_of(const PreparedClaim& claim) {
+  std::vector<dra::MigPlace> places;
+  for (const auto& device : claim.devices) {
+    if (device.place) places.push_back(*device.place);
+  }
+  return places;
+}
+
+}  // namespace
+
+Result<PreparedClaim> ClaimMaker::make(PreparedClaim claim, const ClaimNode& node) const {
+  auto machine = node.machine;
+  TRY(make_whole(claim, machine));
+  TRY(make_instances(claim, machine));
+  std::vector<cdi::ClaimDevice> devices;
+  for (const auto& device : claim.devices) {
+    if (device.limits) TRY(ports_.add_tenant(dra::tenant_of(claim, device), *device.limits));
+    ASSIGN_OR_RETURN(auto one, cdi_device(claim, device, machine));
+    devices.push_back(std::move(one));
+  }
+  if (devices.empty()) return claim;
+  ASSIGN_OR_RETURN(const auto file, cdi::make_claim_file(claim.uid, devices, machine, node.files,
+                                                         node.options, node.limits));
+  TRY(cdi::write_claim_file(FsRoot(), ports_.cdi_root, file));
+  return claim;
+}
+
+// In a GPU that the last instance has left, MIG mode may still be on.
+Result<void> ClaimMaker::make_whole(const PreparedClaim& claim, const gpu::Machine& machine) const {
+  if (ports_.instances == nullptr) return {};
+  for (const auto& device : claim.devices) {
+    if (device.admin_access) continue;
+    const auto* gpu = gpu::find_gpu(machine, {device.uuid});
+    if (gpu == nullptr || !InstanceMaker::can_cut(*gpu)) continue;
+    auto whole = ports_.instances->make_whole(gpu->uuid, machine);
+    if (!whole) return std::unexpected(std::move(whole).error().with_context(device.device));
+  }
+  return {};
+}
+
+Result<void> ClaimMaker::make_instances(PreparedClaim& claim, gpu::Machine& machine) const {
+  const auto places = places_of(claim);
+  if (places.empty()) return {};
+  if (ports_.instances == nullptr) {
+    return fail(Code::kFailedPrecondition, "this agent makes no MIG instances for claims",
+                "set dra.dynamicMig (--dra-dynamic-mig) until these claims have ended");
+  }
+  for (const auto& device : claim.devices) {
+    if (!device.place) continue;
+    auto made = ports_.instances->make(*device.place, machine);
+    if (!made) return std::unexpected(std::move(made).error().with_context(device.device));
+  }
+  ASSIGN_OR_RETURN(auto found, ports_.instances->find(places));
+  auto uuid = found.uuids.begin();
+  for (auto& device : claim.devices) {
+    if (device.place) dra::fill_uuid(device, *uuid++);
+  }
+  found.machine.host = std::move(machine.host);  // which its reader does not fill in
+  machine = std::move(found.machine);
+  return {};
+}
+
+// The instances go last: while a container may still have one open, its limits stand.
+Result<void> ClaimMaker::undo(const PreparedClaim& claim, const ClaimNode* node) const {
+  TRY(cdi::remove_claim_file(FsRoot(), ports_.cdi_root, claim.uid));
+  for (const auto& device : claim.devices) {
+    if (device.limits) TRY(ports_.remove_tenant(dra::tenant_of(claim, device)));
+  }
+  return remove_instances(claim, node);
+}
+
+Result<void> ClaimMaker::remove_instances(const PreparedClaim& claim, const ClaimNode* node) const {
+  const auto places = places_of(claim);
+  if (places.empty()) return {};
+  if (node == nullptr) return fail(Code::kUnavailable, "the GPUs have not been read yet");
+  if (claim.boot != node->facts.boot) return {};
+  if (ports_.instances == nullptr) {
+    return fail(Code::kFailedPrecondition,
+                fmt::format("claim {}/{} has a MIG instance, and this agent may not remove it",
+                            claim.ns, claim.name),
+                "set dra.dynamicMig (--dra-dynamic-mig) until these claims have ended");
+  }
+  for (const auto& place : places) {
+    if (gpu::find_gpu(node->machine, place.gpu) == nullptr) continue;  // the GPU has gone
+    TRY(ports_.instances->remove(place, node->machine));
+  }
+  return {};
+}
+
+}  // namespace tranche::agent

@@ -1,0 +1,44 @@
+#pragma once
+// Makes what the containers of a prepared claim need: MIG instances, the files of each share's
+// tenant, the claim's CDI file. Each call does what is left of it, so after a crash between any two
+// steps the same call goes on. The caller holds the lock of the claims (ClaimStore).
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "agent/dra/claim_node.h"
+#include "agent/dra/instance_maker.h"
+#include "base/result.h"
+#include "dra/prepared.h"
+
+namespace tranche::agent {
+
+class ClaimMaker {
+ public:
+  struct Ports {
+    // The files of a share's tenant, on this node. Of a tenant that is there they stay as they are.
+    std::function<Result<void>(const std::string& tenant, const GrantLimits& limits)> add_tenant;
+    // It is no error if there is none.
+    std::function<Result<void>(const std::string& tenant)> remove_tenant;
+    InstanceMaker* instances;  // null: nobody may change MIG instances here
+    std::filesystem::path cdi_root;
+  };
+
+  explicit ClaimMaker(Ports ports) : ports_(std::move(ports)) {}
+
+  // The claim with the UUIDs of the instances that were made.
+  Result<dra::PreparedClaim> make(dra::PreparedClaim claim, const ClaimNode& node) const;
+  // `node`: null where the hardware has not answered yet; kUnavailable for a claim with instances
+  // then. Instances of another boot are gone by themselves.
+  Result<void> undo(const dra::PreparedClaim& claim, const ClaimNode* node) const;
+
+ private:
+  Result<void> make_instances(dra::PreparedClaim& claim, gpu::Machine& machine) const;
+  Result<void> make_whole(const dra::PreparedClaim& claim, const gpu::Machine& machine) const;
+  Result<void> remove_instances(const dra::PreparedClaim& claim, const ClaimNode* node) const;
+
+  const Ports ports_;
+};
+
+}  // namespace tranche::agent

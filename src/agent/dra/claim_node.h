@@ -1,0 +1,22 @@
+#pragma once
+// What the agent knows of the node when a claim is prepared. A value.
+
+#include <optional>
+
+#include "cdi/driver_files.h"
+#include "cdi/spec_options.h"
+#include "dra/claim_plan.h"
+#include "gpu/machine.h"
+#include "offer/limit_mounts.h"
+
+namespace tranche::agent {
+
+struct ClaimNode {
+  gpu::Machine machine;
+  cdi::DriverFiles files;
+  cdi::SpecOptions options;
+  std::optional<offer::LimitMounts> limits;  // nullopt: containers cannot be limited here
+  dra::PlanFacts facts;
+};
+
+}  // namespace tranche::agent
