@@ -188,34 +188,43 @@ void Followers::manage_mig(const FollowerPorts& ports, const config::AgentOption
                            const Log& log) {
   if (!ports.mig) return;
   const auto& mig = *ports.mig;
+  std::function<std::optional<std::vector<cluster::ObjectKey>>(const std::set<std::string>&)>
+      claimed;
+  if (claims_) {
+    claimed = [this](const std::set<std::string>& devices) { return claims_->book().on(devices); };
+  }
   mig_.emplace(MigManager::Options{.state_dir = options.state_dir,
                                    .config_file = options.mig_config_file,
                                    .settings = {.times = {.drain = options.mig_drain_timeout},
                                                 .controller = options.mig_ask_controller},
                                    .own_pod = own_pod(options)},
-               MigManager::Ports{.control = mig.control,
-                                 .reset = mig.reset,
-                                 .kubelet = ports.pod_resources,
-                                 .holders = ports.holders,
-                                 .promised =
-                                     [this, look_again](const HolderAnswer& answer) {
-                                       const auto heard = promises_.hear(answer);
-                                       if (heard.came || heard.changed) look_again();
-                                       return promises_.all();
-                                     },
-                                 .node = mig.node,
-                                 .write = mig.write,
-                                 .boot = mig.boot,
-                                 .users = mig.users,
-                                 .quiet = mig.quiet,
-                                 .pods = mig.pods,
-                                 .read_hardware = mig.read_hardware,
-                                 .look_again = look_again,
-                                 .renew_checkpoint = renew_checkpoint,
-                                 .tell = ports.tell,
-                                 .report = ports.report_condition,
-                                 .clock = clock,
-                                 .log = log});
+               MigManager::Ports{
+                   .control = mig.control,
+                   .reset = mig.reset,
+                   .kubelet = ports.pod_resources,
+                   .holders = ports.holders,
+                   .promised =
+                       [this, look_again](const HolderAnswer& answer) {
+                         const auto heard = promises_.hear(answer);
+                         if (heard.came || heard.changed) look_again();
+                         return promises_.all();
+                       },
+                   .claimed = std::move(claimed),
+                   .users_of_claim =
+                       [this](const cluster::ObjectKey& claim) { return claims_->users_of(claim); },
+                   .node = mig.node,
+                   .write = mig.write,
+                   .boot = mig.boot,
+                   .users = mig.users,
+                   .quiet = mig.quiet,
+                   .pods = mig.pods,
+                   .read_hardware = mig.read_hardware,
+                   .look_again = look_again,
+                   .renew_checkpoint = renew_checkpoint,
+                   .tell = ports.tell,
+                   .report = ports.report_condition,
+                   .clock = clock,
+                   .log = log});
   inputs_.push_back(std::make_unique<MigInput>(*mig_));
   followers_.push_back(std::make_unique<MigFollower>(*mig_));
 }

@@ -27,7 +27,7 @@ def lab(labs):
 
 @pytest.fixture(scope="module")
 def release(lab):
-    with Release(lab, *VALUES, "dra.dynamicMig=true") as release:
+    with Release(lab, *VALUES, "dra.dynamicMig=true", "migManager.enabled=true") as release:
         yield release
 
 
@@ -154,6 +154,33 @@ def test_what_somebody_else_cut_stays_theirs(lab, release):
         with Applied(lab, claiming("again", "1g-10gb")):
             lab.wait_pod("again")
         wait_clean(lab, "h100")
+
+
+def test_a_change_of_the_layout_waits_for_claims(lab, release):
+    """Their Pods are evicted, as those of the device plugin are, and the layout's instances can be claimed."""
+    with InMode(lab, "h100"), Applied(lab, profile("1g.10gb"), profile("3g.40gb")):
+        wait_places(lab, "h100")
+        with Applied(lab, claiming("moved", "1g-10gb")):
+            lab.wait_pod("moved")
+            lab.kubectl("label", "node", "h100", "nvidia.com/mig.config=all-3g.40gb")
+            state = "{.metadata.labels.nvidia\\.com/mig\\.config\\.state}"
+            lab.wait(
+                lambda: lab.kubectl("get", "node", "h100", "-o", f"jsonpath={state}") == "success",
+                lambda: f"the layout: {lab.kubectl('describe', 'node', 'h100')}",
+                timeout=120,
+            )
+            assert "NotFound" in lab.kubectl("get", "pod", "moved", check=False)
+            assert layout(lab, "h100", 0) == ["3g.40gb", "3g.40gb"]
+            lab.wait(
+                lambda: sorted(name.split("-gi")[0] for name in devices(lab, "h100")) == ["gpu-0-mig-3g40gb"] * 2,
+                lambda: f"published: {sorted(devices(lab, 'h100'))}",
+            )
+            with Applied(lab, claiming("of-layout", "3g-40gb")):
+                lab.wait_pod("of-layout")
+        lab.kubectl("label", "--overwrite", "node", "h100", "nvidia.com/mig.config=all-disabled")
+        wait_places(lab, "h100")
+        lab.kubectl("label", "node", "h100", "nvidia.com/mig.config-")
+    wait_clean(lab, "h100")
 
 
 def test_back_to_the_device_plugin_when_the_last_claim_has_ended(lab, release):

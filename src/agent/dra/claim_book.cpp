@@ -157,6 +157,24 @@ std::optional<std::string> ClaimBook::holder_of(std::string_view uuid) const {
   return std::nullopt;
 }
 
+std::optional<std::vector<cluster::ObjectKey>> ClaimBook::on(
+    const std::set<std::string>& uuids) const {
+  const auto has_one = [&](const Entry& entry) {
+    return std::ranges::any_of(entry.claim.devices, [&](const dra::PreparedDevice& device) {
+      if (device.admin_access) return false;
+      return uuids.contains(device.uuid) ||
+             (device.place && uuids.contains(device.place->gpu.value));
+    });
+  };
+  std::vector<cluster::ObjectKey> claims;
+  const std::scoped_lock lock(mutex_);
+  if (!restored_) return std::nullopt;
+  for (const auto& [uid, entry] : entries_) {
+    if (has_one(entry)) claims.push_back({entry.claim.ns, entry.claim.name});
+  }
+  return claims;
+}
+
 std::map<std::string, std::string> ClaimBook::held() const {
   std::map<std::string, std::string> held;
   const std::scoped_lock lock(mutex_);

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cluster/object.h"
 #include "dra/prepared.h"
 #include "gpu/machine.h"
 
@@ -69,6 +70,9 @@ class ClaimBook {
   std::vector<dra::PreparedClaim> all() const;
   // "team/half": a claim that holds the device, or something on the same silicon.
   std::optional<std::string> holder_of(std::string_view uuid) const;
+  // The claims that have one of these devices itself: of a place its GPU counts. nullopt: nobody
+  // has said yet what is prepared.
+  std::optional<std::vector<cluster::ObjectKey>> on(const std::set<std::string>& uuids) const;
   // The same for every device that is held, by UUID.
   std::map<std::string, std::string> held() const;
 

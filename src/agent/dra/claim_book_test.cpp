@@ -51,6 +51,27 @@ TEST(ClaimBookTest, AGpuHoldsItsInstancesAndAnInstanceItsGpu) {
   EXPECT_FALSE(book.holder_of("MIG-b"));
 }
 
+TEST(ClaimBookTest, TellsWhichClaimsHaveADeviceItself) {
+  auto machine = test::machine_of({test::l20(0)});
+  machine.gpus[0].mig_instances = {{.uuid = {"MIG-a"}}, {.uuid = {"MIG-b"}}};
+  const auto gpu = machine.gpus[0].uuid.value;
+  ClaimBook book;
+  book.open(true);
+  EXPECT_EQ(book.on({gpu}), std::nullopt);
+  book.restore({}, machine);
+  ASSERT_TRUE(book.begin(claim_on("MIG-a"), machine));
+  EXPECT_EQ(book.on({"MIG-a"})->size(), 1U);
+  EXPECT_EQ(book.on({gpu, "MIG-b"})->size(), 0U) << "its GPU may change beside it";
+  auto place = claim_on("MIG-b", "u2");
+  place.devices[0].place = {{gpu}, 19, {0, 1}};
+  ASSERT_TRUE(book.begin(place, machine));
+  EXPECT_EQ(book.on({gpu})->size(), 1U);
+  place.devices[0].admin_access = true;
+  book.end("u2");
+  ASSERT_TRUE(book.begin(place, machine));
+  EXPECT_EQ(book.on({gpu})->size(), 0U);
+}
+
 // An instance that was made for a claim has a UUID that nobody knew when the claim was entered.
 TEST(ClaimBookTest, AMadeInstanceIsKnownByItsUuid) {
   auto machine = test::machine_of({test::l20(0)});

@@ -2,6 +2,8 @@
 // What the agent knows of the node when a claim is prepared. A value.
 
 #include <optional>
+#include <set>
+#include <string>
 
 #include "cdi/driver_files.h"
 #include "cdi/spec_options.h"
@@ -16,6 +18,8 @@ struct ClaimNode {
   cdi::DriverFiles files;
   cdi::SpecOptions options;
   std::optional<offer::LimitMounts> limits;  // nullopt: containers cannot be limited here
+  // Devices that leave service for a change of the MIG layout, by UUID.
+  std::set<std::string> leaving = {};
   dra::PlanFacts facts;
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "agent/dra/claim_book.h"
+#include "agent/loop/leaving.h"
 #include "dra/islands.h"
 #include "dra/names.h"
 #include "dra/packing.h"
@@ -71,6 +72,9 @@ dra::PoolFacts facts_of(const State& state, const Claimed& claimed,
   for (const auto& [uuid, reason] : state.health) {
     facts.taints[uuid].push_back(
         {.key = kUnhealthyTaint, .effect = evicting.contains(uuid) ? kNoExecute : kNoSchedule});
+  }
+  for (const auto& uuid : leaving_devices(state.mig, *state.machine)) {
+    facts.taints[uuid].push_back({.key = kMigChangeTaint, .effect = kNoSchedule});
   }
   if (state.claims.mode == cluster::NodeMode::kDra) return facts;
   for (const auto& uuid : claimed.uuids) {

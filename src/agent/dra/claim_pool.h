@@ -23,6 +23,8 @@ namespace tranche::agent {
 inline constexpr const char* kUnhealthyTaint = "tranche.dev/unhealthy";
 // On a device that claims of earlier hold on a node in mode `device-plugin`.
 inline constexpr const char* kModeTaint = cluster::kModeLabel;
+// On a device that leaves service for a change of the MIG layout.
+inline constexpr const char* kMigChangeTaint = "tranche.dev/mig-change";
 
 struct PoolWish {
   std::vector<dra::PreparedClaim> prepared;  // the claims of this node

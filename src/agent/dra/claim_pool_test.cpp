@@ -82,6 +82,16 @@ TEST_F(ClaimPoolTest, AnUnhealthyGpuHasATaintUntilItHeals) {
   EXPECT_THAT(make_claim_pool(state_, {}).gpus[0].taints, IsEmpty());
 }
 
+TEST_F(ClaimPoolTest, WhatLeavesServiceForAMigChangeGetsNoNewClaim) {
+  state_.mig.changing = {{uuid(1), {}}};
+  const auto gpus = make_claim_pool(state_, {.prepared = {claim(1)}}).gpus;
+  ASSERT_THAT(gpus, SizeIs(3));
+  EXPECT_EQ(gpus[0].name, "gpu-1");
+  ASSERT_THAT(gpus[0].taints, SizeIs(1));
+  EXPECT_EQ(gpus[0].taints[0].key, "tranche.dev/mig-change");
+  EXPECT_THAT(gpus[1].taints, IsEmpty());
+}
+
 // A share that nobody limits is none.
 TEST_F(ClaimPoolTest, WithoutLimitsOrTheGateNothingIsShared) {
   EXPECT_TRUE(make_claim_pool(state_, {}).gpus[0].shareable);

@@ -81,6 +81,7 @@ Result<PreparedClaim> ClaimPreparer::take(const PreparedClaim& claim, const Clai
   bool stored = false;
   auto mine = claim;
   const auto attempt = [&]() -> Result<PreparedClaim> {
+    TRY(check_stays(claim, node));
     TRY(check_grants(claim, node));
     ASSIGN_OR_RETURN(auto store, await_room(claim, node, call));
     ASSIGN_OR_RETURN(const auto all, store.all());
@@ -126,6 +127,18 @@ Result<ClaimStore::Locked> ClaimPreparer::await_room(const PreparedClaim& claim,
     }
     if (!ports_.book.await_change(version, end)) return std::unexpected(fits.error());
   }
+}
+
+// A change of the MIG layout waits for the claims that are entered, and takes away what others get.
+Result<void> ClaimPreparer::check_stays(const PreparedClaim& claim, const ClaimNode& node) const {
+  for (const auto& device : claim.devices) {
+    const auto& uuid = device.place ? device.place->gpu.value : device.uuid;
+    if (device.admin_access || !node.leaving.contains(uuid)) continue;
+    return fail(Code::kUnavailable,
+                fmt::format("{} leaves service: the MIG layout is being changed", device.device),
+                "delete the Pod and its claim, so that the scheduler looks for another device");
+  }
+  return {};
 }
 
 // After a change of the node's mode, containers may still hold what the device plugin gave them.

@@ -71,6 +71,7 @@ class ClaimPreparer final : public dra::Driver {
   // The store, once the claim fits beside those that are prepared, or is prepared.
   Result<ClaimStore::Locked> await_room(const dra::PreparedClaim& claim, const ClaimNode& node,
                                         std::uint64_t call) const;
+  Result<void> check_stays(const dra::PreparedClaim& claim, const ClaimNode& node) const;
   Result<void> check_grants(const dra::PreparedClaim& claim, const ClaimNode& node) const;
   Result<ClaimMap> undo_earlier_boots(ClaimStore::Locked& store, const ClaimMap& all,
                                       const ClaimNode& node) const;

@@ -401,6 +401,20 @@ TEST_F(CutClaimTest, AnAgentThatMayMakeNoneSaysSo) {
   EXPECT_THAT(records(), SizeIs(1));
 }
 
+TEST_F(ClaimPreparerTest, WhatLeavesServiceForAMigChangeIsNotGiven) {
+  auto driver = preparer();
+  auto node = *node_;
+  node.leaving = {node.machine.gpus[0].uuid.value};
+  const auto before = std::exchange(node_, std::make_shared<const ClaimNode>(std::move(node)));
+  const auto refused = driver.prepare(kHalf);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("gpu-0 leaves service"));
+  EXPECT_THAT(records(), IsEmpty());
+  EXPECT_THAT(book_.all(), IsEmpty());
+  node_ = before;
+  EXPECT_TRUE(driver.prepare(kHalf));
+}
+
 TEST_F(ClaimPreparerTest, AfterAStartTheFilesAreThoseOfThisRelease) {
   ASSERT_TRUE(preparer().prepare(kHalf));
   auto node = *node_;

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "agent/dra/claim_pool.h"
-#include "agent/plugins/cdi_inputs.h"
+#include "agent/loop/leaving.h"
+#include "cluster/kinds.h"
+#include "cluster/resource_claim.h"
 #include "dra/names.h"
 #include "gpu/sysfs.h"
 
@@ -16,6 +18,7 @@ namespace {
 constexpr const char* kStartKey = "start";
 constexpr const char* kCutsKey = "cuts";
 constexpr std::chrono::seconds kLookAtServer{5};
+constexpr std::chrono::seconds kLongestAsking{5};
 
 dra::Server::Options server_options(const config::AgentOptions& options) {
   const std::string& driver = options.dra_driver_name;
@@ -129,6 +132,19 @@ void ClaimService::follow(const Round& round) {
   publish(ports_.clock.now());
 }
 
+ClaimNode ClaimService::make_node(const State& state, CdiInputs inputs) const {
+  return {.machine = *state.machine,
+          .files = std::move(inputs.files),
+          .options = std::move(inputs.options),
+          .limits = state.claims.mounts,
+          .leaving = leaving_devices(state.mig, *state.machine),
+          .facts = {.driver = names_.driver,
+                    .pool = dra::pool_name(names_.node),
+                    .boot = ports_.boot,
+                    .no_limits = state.claims.no_limits,
+                    .partitionable = state.claims.cut.value_or(std::set<gpu::GpuUuid>())}};
+}
+
 // What is prepared is made anew where its files would be others now.
 void ClaimService::take_node(const Round& round) {
   auto inputs = read_cdi_inputs(round.state, options_);
@@ -139,17 +155,7 @@ void ClaimService::take_node(const Round& round) {
     no_node_ = inputs ? std::string() : inputs.error().message();
     if (!inputs) return;
     const auto before = std::exchange(
-        node_, std::make_shared<const ClaimNode>(ClaimNode{
-                   .machine = *round.state.machine,
-                   .files = std::move(inputs->files),
-                   .options = std::move(inputs->options),
-                   .limits = round.state.claims.mounts,
-                   .facts = {.driver = names_.driver,
-                             .pool = dra::pool_name(names_.node),
-                             .boot = ports_.boot,
-                             .no_limits = round.state.claims.no_limits,
-                             .partitionable =
-                                 round.state.claims.cut.value_or(std::set<gpu::GpuUuid>())}}));
+        node_, std::make_shared<const ClaimNode>(make_node(round.state, *std::move(inputs))));
     anew = before == nullptr || !makes_the_same(*before, *node_);
     other_instances =
         before == nullptr || instances_of(before->machine) != instances_of(node_->machine);
@@ -290,6 +296,21 @@ void ClaimService::leave() {
     const std::scoped_lock lock(mutex_);
     server = std::move(server_);
   }
+}
+
+std::vector<cluster::MigHolder> ClaimService::users_of(const cluster::ObjectKey& claim) const {
+  const auto object =
+      ports_.objects.get(cluster::kResourceClaim, claim, {.deadline = kLongestAsking});
+  const auto parsed = object ? cluster::parse_resource_claim(object->json)
+                             : Result<cluster::ResourceClaim>(std::unexpected(object.error()));
+  std::vector<cluster::MigHolder> pods;
+  if (parsed) {
+    for (const auto& user : parsed->reserved_for) {
+      if (user.resource == "pods") pods.push_back({claim.ns, user.name});
+    }
+  }
+  if (pods.empty()) pods.emplace_back();
+  return pods;
 }
 
 Result<std::set<std::string>> ClaimService::tenants() const {

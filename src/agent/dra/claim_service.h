@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "agent/dra/claim_book.h"
 #include "agent/dra/claim_cuts.h"
@@ -22,9 +23,11 @@
 #include "agent/dra/node_mode.h"
 #include "agent/dra/slice_publisher.h"
 #include "agent/loop/follower.h"
+#include "agent/plugins/cdi_inputs.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/retrier.h"
+#include "cluster/mig_change.h"
 #include "config/programs/agent_options.h"
 #include "dra/server.h"
 #include "offer/offer.h"
@@ -77,6 +80,8 @@ class ClaimService {
   void look_at_store();
 
   const ClaimBook& book() const { return book_; }
+  // The Pods that a claim is reserved for; one without a name where nobody can tell.
+  std::vector<cluster::MigHolder> users_of(const cluster::ObjectKey& claim) const;
   // The tenants of all claims that are prepared. kUnavailable: nobody knows them yet.
   Result<std::set<std::string>> tenants() const;
 
@@ -91,6 +96,7 @@ class ClaimService {
   ClaimPreparer::Ports preparer_ports();
   void stop();
   void take_node(const Round& round);
+  ClaimNode make_node(const State& state, CdiInputs inputs) const;
   void publish(TimePoint now);
   MadeOf made_of_now() const;
   Result<void> start();

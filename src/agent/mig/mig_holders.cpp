@@ -54,7 +54,9 @@ HeldInstances MigManager::held_instances(const MigStates& states,
     if (gpu == nullptr) continue;
     const auto layout = mig::layout_of(state);
     for (const auto& device : gpu->mig_instances) {
-      if (holding((*answer)->listed, {device.uuid.value}).empty()) continue;
+      if (holding((*answer)->listed, {device.uuid.value}).empty() && !claimed(device.uuid.value)) {
+        continue;
+      }
       const auto found =
           std::ranges::find(state.instances, device.gpu_instance_id, &gpu::GpuInstance::id);
       if (found == state.instances.end()) continue;
@@ -63,6 +65,12 @@ HeldInstances MigManager::held_instances(const MigStates& states,
     }
   }
   return held;
+}
+
+bool MigManager::claimed(const std::string& device) const {
+  if (!ports_.claimed) return false;
+  const auto claims = ports_.claimed({device});
+  return claims && !claims->empty();
 }
 
 std::optional<std::vector<cluster::MigHolder>> MigManager::holders_of(
@@ -81,6 +89,13 @@ std::optional<std::vector<cluster::MigHolder>> MigManager::holders_of(
   for (const auto& promise : ports_.promised(**answer)) {
     if (devices.contains(std::string(offer::device_uuid_of(promise.id)))) {
       pods.insert(holder_of(promise));
+    }
+  }
+  if (ports_.claimed) {
+    const auto claims = ports_.claimed(devices);
+    if (!claims) return std::nullopt;
+    for (const auto& claim : *claims) {
+      for (auto& pod : ports_.users_of_claim(claim)) pods.insert(std::move(pod));
     }
   }
   return std::vector(pods.begin(), pods.end());

@@ -62,6 +62,13 @@ class MigManager {
     // What is promised and not over by this answer of kubelet's: also a grant that is too young for
     // kubelet to have named its Pod.
     std::function<std::vector<offer::Promise>(const HolderAnswer&)> promised;
+    // The claims that hold one of these devices. nullopt: not known yet. Empty: there are no
+    // claims.
+    std::function<std::optional<std::vector<cluster::ObjectKey>>(const std::set<std::string>&)>
+        claimed = {};
+    // The Pods that use a claim. Nameless: not known. May ask the API server.
+    std::function<std::vector<cluster::MigHolder>(const cluster::ObjectKey& claim)> users_of_claim =
+        {};
     // The Node as the API server has it; kUnavailable: not known.
     std::function<Result<cluster::Node>()> node;
     std::function<bool(const NodeWriter::Change&, const cluster::Call&)> write;
@@ -138,6 +145,7 @@ class MigManager {
   void gather_holders(MigFacts& facts, const MigPlan& plan);
   MigStates read_states(const mig::Layout& of) const;
   HeldInstances held_instances(const MigStates& states, const gpu::Machine& machine) const;
+  bool claimed(const std::string& device) const;
   // nullopt: kubelet does not tell. `age`: how old what it told may be.
   std::optional<std::vector<cluster::MigHolder>> holders_of(const std::set<std::string>& devices,
                                                             std::chrono::milliseconds age);

@@ -186,6 +186,26 @@ TEST(MigManager, AGrantThatKubeletHasNotNamedYetIsWaitedFor) {
   EXPECT_EQ(node.settle(), "success") << node.log_text();
 }
 
+// Kubelet does not name what claims hold. Their Pods are told, so that the controller evicts them.
+TEST(MigManager, WhatAClaimHoldsIsWaitedFor) {
+  MigNode node("h100-80gb");
+  node.settings.controller = true;
+  node.controller = MigNode::drain;
+  node.start();
+  node.claims_known = false;
+  node.claims = {{"GPU-0", {"team", "half"}}};
+  node.wish("all-1g.10gb");
+  for (int i = 0; i < 5; ++i) node.turn();
+  EXPECT_EQ(node.summary(0), "MIG off") << "nobody knows yet what claims hold";
+  node.claims_known = true;
+  ASSERT_TRUE(node.reach(Phase::kDraining)) << node.log_text();
+  for (int i = 0; i < 5; ++i) node.turn();
+  EXPECT_EQ(node.summary(0), "MIG off");
+  EXPECT_THAT(node.change()->pods, ElementsAre(cluster::MigHolder{"team", "pod-of-half"}));
+  node.claims.clear();
+  EXPECT_EQ(node.settle(), "success") << node.log_text();
+}
+
 TEST(MigManager, WithoutAControllerAHeldGpuIsNotChanged) {
   MigNode node("h100-80gb");
   node.hold("train", "GPU-0");

@@ -35,20 +35,6 @@ MigStanding changing(const mig::Journal& journal, const MigStates& states) {
   return standing;
 }
 
-std::set<std::string> leaving_devices(const MigStanding& standing, const gpu::Machine& machine) {
-  std::set<std::string> devices;
-  for (const auto& [uuid, why] : standing.beside) devices.insert(uuid);
-  for (const auto& gpu : machine.gpus) {
-    const auto found = standing.changing.find(gpu.uuid.value);
-    if (found == standing.changing.end()) continue;
-    devices.insert(gpu.uuid.value);
-    for (const auto& instance : gpu.mig_instances) {
-      if (!found->second.contains(instance.gpu_instance_id)) devices.insert(instance.uuid.value);
-    }
-  }
-  return devices;
-}
-
 std::vector<cluster::HeldDevices> holding(const std::vector<cluster::HeldDevices>& held,
                                           const std::set<std::string>& devices) {
   const auto leaves = [&](const std::string& id) {

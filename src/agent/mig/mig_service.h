@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "agent/loop/leaving.h"
 #include "agent/loop/state.h"
 #include "cluster/pod_resources.h"
 #include "gpu/machine.h"
@@ -22,9 +23,6 @@ using MigStates = std::map<gpu::GpuUuid, gpu::MigState>;
 
 // `states` may lack GPUs: all of these leave service.
 MigStanding changing(const mig::Journal& journal, const MigStates& states);
-
-// The UUIDs of the GPUs and MIG devices that leave service.
-std::set<std::string> leaving_devices(const MigStanding& standing, const gpu::Machine& machine);
 
 // Those of `held` whose ids name one of `devices`.
 std::vector<cluster::HeldDevices> holding(const std::vector<cluster::HeldDevices>& held,

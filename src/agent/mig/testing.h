@@ -97,35 +97,48 @@ class MigNode {
     options.config_file = config_file;
     options.own_pod = "tranche/agent";
     options.retries = {.tries = 1, .wait = std::chrono::milliseconds(0)};
-    manager.emplace(
-        std::move(options),
-        MigManager::Ports{.control = control,
-                          .reset = reset,
-                          .kubelet = kubelet,
-                          .holders = holders,
-                          .promised = [this](const HolderAnswer&) { return promised; },
-                          .node = [this]() -> Result<cluster::Node> {
-                            if (node_known) return *node;
-                            return fail(Code::kUnavailable, "the API server has not answered yet");
-                          },
-                          .write = [this](const NodeWriter::Change& change,
-                                          const cluster::Call&) { return write(change); },
-                          .boot = [this] { return boot; },
-                          .users = [this](const gpu::Gpu&, std::optional<int>) { return users; },
-                          .quiet = [this](const MigQuiet& wish,
-                                          const std::stop_token&) -> Result<std::shared_ptr<void>> {
-                            asked.push_back(wish);
-                            if (!quiet_trouble.empty()) return fail(Code::kTimeout, quiet_trouble);
-                            return nullptr;
-                          },
-                          .pods = [this] { return pods; },
-                          .read_hardware = [] {},
-                          .look_again = [] {},
-                          .renew_checkpoint = [] {},
-                          .tell = [this](const NodeNotice& notice) { told.push_back(notice); },
-                          .report = [this](const ConditionReport& report) { reported = report; },
-                          .clock = clock,
-                          .log = log.log()});
+    manager.emplace(std::move(options),
+                    MigManager::Ports{
+                        .control = control,
+                        .reset = reset,
+                        .kubelet = kubelet,
+                        .holders = holders,
+                        .promised = [this](const HolderAnswer&) { return promised; },
+                        .claimed = [this](const std::set<std::string>& devices)
+                            -> std::optional<std::vector<cluster::ObjectKey>> {
+                          if (!claims_known) return std::nullopt;
+                          std::vector<cluster::ObjectKey> keys;
+                          for (const auto& [uuid, claim] : claims) {
+                            if (devices.contains(uuid)) keys.push_back(claim);
+                          }
+                          return keys;
+                        },
+                        .users_of_claim =
+                            [](const cluster::ObjectKey& claim) -> std::vector<cluster::MigHolder> {
+                          return {{claim.ns, "pod-of-" + claim.name}};
+                        },
+                        .node = [this]() -> Result<cluster::Node> {
+                          if (node_known) return *node;
+                          return fail(Code::kUnavailable, "the API server has not answered yet");
+                        },
+                        .write = [this](const NodeWriter::Change& change,
+                                        const cluster::Call&) { return write(change); },
+                        .boot = [this] { return boot; },
+                        .users = [this](const gpu::Gpu&, std::optional<int>) { return users; },
+                        .quiet = [this](const MigQuiet& wish,
+                                        const std::stop_token&) -> Result<std::shared_ptr<void>> {
+                          asked.push_back(wish);
+                          if (!quiet_trouble.empty()) return fail(Code::kTimeout, quiet_trouble);
+                          return nullptr;
+                        },
+                        .pods = [this] { return pods; },
+                        .read_hardware = [] {},
+                        .look_again = [] {},
+                        .renew_checkpoint = [] {},
+                        .tell = [this](const NodeNotice& notice) { told.push_back(notice); },
+                        .report = [this](const ConditionReport& report) { reported = report; },
+                        .clock = clock,
+                        .log = log.log()});
   }
 
   // One turn of the agent's loop, of the controller, and of the manager. False: the agent was
@@ -262,8 +275,10 @@ class MigNode {
   HolderAnswers holders{kubelet, clock};
   mig::DeviceUsers users;
   std::optional<std::vector<cluster::Pod>> pods = std::vector<cluster::Pod>();
-  std::vector<offer::Promise> promised;  // beyond what kubelet tells
-  std::string quiet_trouble;             // why they do not let go
+  std::vector<offer::Promise> promised;              // beyond what kubelet tells
+  std::map<std::string, cluster::ObjectKey> claims;  // by the device that they hold
+  bool claims_known = true;
+  std::string quiet_trouble;  // why they do not let go
   // What somebody else does just before a write.
   std::function<void(const NodeWriter::Change&)> before_write;
   struct Said {
