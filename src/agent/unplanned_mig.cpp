@@ -8,8 +8,7 @@ namespace tranche::agent {
 Result<void> UnplannedMig::follow(const Round& round) {
   machine_ = round.state.machine;
   strategy_ = round.state.config.flags.mig_strategy;
-  const auto& cut = round.state.claims.cut;
-  cut_for_claims_ = !cut || !cut->empty();
+  for_claims_ = round.state.claims.mode == cluster::NodeMode::kDra;
   next_ = TimePoint::min();  // tell at the next tick
   return {};
 }
@@ -19,8 +18,8 @@ void UnplannedMig::tick(TimePoint now) {
   next_ = now + kEach;
   const auto label = mig_config_ ? mig_config_() : std::string();
   if (!label) return;  // nobody can say yet whether a layout is named
-  text_ =
-      offer::unplanned_mig(*machine_, strategy_, cut_for_claims_ || offer::names_a_layout(*label));
+  text_ = for_claims_ ? std::string()
+                      : offer::unplanned_mig(*machine_, strategy_, offer::names_a_layout(*label));
   if (said_.is_news("mixture", text_)) log_.warn(text_);
   if (report_) report_(mig_planned_condition(text_));
 }

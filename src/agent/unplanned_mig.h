@@ -1,7 +1,8 @@
 #pragma once
 // Tells of a node whose GPUs are cut in a way that nobody planned (offer/unplanned_mig.h), as a
 // follower: in the log, in the condition TrancheMigPlanned with its Events, and as a remark of
-// `--check`. The agent is ready: it serves what there is.
+// `--check`. The agent is ready: it serves what there is. In mode `dra` nothing is unplanned:
+// everything is listed as what it is.
 
 #include <functional>
 #include <optional>
@@ -39,8 +40,8 @@ class UnplannedMig final : public Follower {
   const Log& log_;
   std::optional<gpu::Machine> machine_;  // nullopt: no round yet
   config::MigStrategy strategy_ = config::MigStrategy::kNone;
-  bool cut_for_claims_ = false;  // and who makes instances for claims plans them
-  std::string text_;             // empty: nothing is unplanned
+  bool for_claims_ = false;  // a claim says by itself what it wants
+  std::string text_;         // empty: nothing is unplanned
   SaidOnce said_;
   std::optional<TimePoint> next_;
 };

@@ -55,6 +55,16 @@ TEST_F(UnplannedMigTest, IsAWarningAConditionAndARemarkAndNoTrouble) {
   EXPECT_THAT(log_.lines(), SizeIs(1));
 }
 
+TEST_F(UnplannedMigTest, ForClaimsNothingIsUnplanned) {
+  state_.claims.mode = cluster::NodeMode::kDra;
+  state_.config.flags.mig_strategy = config::MigStrategy::kNone;
+  follow();
+  look();
+  ASSERT_THAT(reports_, SizeIs(1));
+  EXPECT_TRUE(reports_[0].good);
+  EXPECT_THAT(log_.lines(), IsEmpty());
+}
+
 TEST_F(UnplannedMigTest, ALabelThatNamesALayoutEndsIt) {
   follow();
   look();

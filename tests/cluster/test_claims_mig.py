@@ -46,7 +46,12 @@ def wait_layout(lab, node: str, gpu: int, *profiles: str) -> None:
 
 
 def wait_places(lab, node: str) -> None:
-    lab.wait(lambda: any("-mig-" in name for name in devices(lab, node)), f"{node} publishes places")
+    place = re.compile(r"gpu-\d+-mig-\w+-\d+-\d+")
+    lab.wait(
+        lambda: any(map(place.fullmatch, devices(lab, node))),
+        lambda: f"{node} publishes {sorted(devices(lab, node))}",
+        timeout=60,
+    )
 
 
 def test_an_instance_is_made_and_removed(lab, release):
